@@ -1,0 +1,143 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Complex reports whether elements of h have a real and an imaginary part.
+func (h Host) Complex() bool { return h == HostComplex64 || h == HostComplex128 }
+
+// mustCount returns how many elements of h size bytes hold, which must be a
+// whole number.
+func mustCount(size int, h Host) int {
+	if h.Size() == 0 || size%h.Size() != 0 {
+		panic(fmt.Sprintf("tensor: %d bytes are not whole elements of %s", size, h))
+	}
+	return size / h.Size()
+}
+
+// Float64s sets dst to the values of the little-endian host elements in src.
+// Every type but int64 and uint64 converts exactly; those round to the nearest
+// float64, ties to even. A bool is 0 or 1. It panics if h is complex or if src
+// does not hold exactly len(dst) elements.
+func Float64s(dst []float64, src []byte, h Host) {
+	if n := mustCount(len(src), h); n != len(dst) {
+		panic(fmt.Sprintf("tensor: %d elements into %d values", n, len(dst)))
+	}
+	switch h {
+	case HostBool:
+		bools(dst, src)
+	case HostInt8:
+		bytes1[int8](dst, src)
+	case HostUint8:
+		bytes1[uint8](dst, src)
+	case HostInt16:
+		bytes2[int16](dst, src)
+	case HostUint16:
+		bytes2[uint16](dst, src)
+	case HostInt32:
+		bytes4[int32](dst, src)
+	case HostUint32:
+		bytes4[uint32](dst, src)
+	case HostInt64:
+		bytes8[int64](dst, src)
+	case HostUint64:
+		bytes8[uint64](dst, src)
+	case HostFloat16:
+		float16s(dst, src)
+	case HostFloat32:
+		float32s(dst, src)
+	case HostFloat64:
+		float64s(dst, src)
+	default:
+		panic("tensor: real values of " + h.String())
+	}
+}
+
+func bools(dst []float64, src []byte) {
+	for i, b := range src[:len(dst)] {
+		dst[i] = float64(min(b, 1))
+	}
+}
+
+func bytes1[T int8 | uint8](dst []float64, src []byte) {
+	for i, b := range src[:len(dst)] {
+		dst[i] = float64(T(b))
+	}
+}
+
+func bytes2[T int16 | uint16](dst []float64, src []byte) {
+	for i := 0; i < len(dst) && len(src) >= 2; i++ {
+		dst[i] = float64(T(binary.LittleEndian.Uint16(src)))
+		src = src[2:]
+	}
+}
+
+func bytes4[T int32 | uint32](dst []float64, src []byte) {
+	for i := 0; i < len(dst) && len(src) >= 4; i++ {
+		dst[i] = float64(T(binary.LittleEndian.Uint32(src)))
+		src = src[4:]
+	}
+}
+
+func bytes8[T int64 | uint64](dst []float64, src []byte) {
+	for i := 0; i < len(dst) && len(src) >= 8; i++ {
+		dst[i] = float64(T(binary.LittleEndian.Uint64(src)))
+		src = src[8:]
+	}
+}
+
+func float16s(dst []float64, src []byte) {
+	for len(dst) >= 4 && len(src) >= 8 {
+		four := binary.LittleEndian.Uint64(src)
+		dst[0] = Float16To64(uint16(four))
+		dst[1] = Float16To64(uint16(four >> 16))
+		dst[2] = Float16To64(uint16(four >> 32))
+		dst[3] = Float16To64(uint16(four >> 48))
+		dst, src = dst[4:], src[8:]
+	}
+	for i := 0; i < len(dst) && len(src) >= 2; i++ {
+		dst[i] = Float16To64(binary.LittleEndian.Uint16(src))
+		src = src[2:]
+	}
+}
+
+func float32s(dst []float64, src []byte) {
+	for i := 0; i < len(dst) && len(src) >= 4; i++ {
+		dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src)))
+		src = src[4:]
+	}
+}
+
+func float64s(dst []float64, src []byte) {
+	for i := 0; i < len(dst) && len(src) >= 8; i++ {
+		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(src))
+		src = src[8:]
+	}
+}
+
+// Complex128s is Float64s for the complex host types; the conversion is exact.
+func Complex128s(dst []complex128, src []byte, h Host) {
+	if n := mustCount(len(src), h); n != len(dst) {
+		panic(fmt.Sprintf("tensor: %d elements into %d values", n, len(dst)))
+	}
+	part, size := HostFloat64, 8
+	switch h {
+	case HostComplex64:
+		part, size = HostFloat32, 4
+	case HostComplex128:
+	default:
+		panic("tensor: complex values of " + h.String())
+	}
+	var values [64]float64
+	for len(dst) > 0 {
+		n := min(len(dst), len(values)/2)
+		Float64s(values[:2*n], src[:2*n*size], part)
+		for i := range n {
+			dst[i] = complex(values[2*i], values[2*i+1])
+		}
+		dst, src = dst[n:], src[2*n*size:]
+	}
+}
