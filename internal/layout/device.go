@@ -1,0 +1,325 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// fromDevice plans a source in a device layout: by a rule of named axes, or by
+// one of matrices. FRACTAL_Z is either; a host shape of two dimensions, or a
+// batch of matrices, tells.
+func (pl *planner) fromDevice() error {
+	host := pl.hostShape()
+	if rule := ndRuleOf(pl.Source); rule != nil {
+		if rule != &fractalZND {
+			return pl.fromMatrix(rule, host)
+		}
+		if len(host) >= 2 && (len(host) == 2 || len(pl.Shape) > rule.tail) &&
+			rule.fit(pl.Source, host, pl.Shape, pl.matrixParams(rule)) == nil {
+			return pl.fromMatrix(rule, host)
+		}
+	}
+	rule := ruleOf(pl.Source)
+	if rule == nil {
+		return pl.unsupported("the layout has no public definition")
+	}
+	return pl.fromNamed(rule)
+}
+
+// hostShape is the host shape as recorded, or as the user gave it.
+func (pl *planner) hostShape() tensor.Shape {
+	if len(pl.TargetShape) > 0 {
+		return pl.TargetShape
+	}
+	return pl.Original
+}
+
+// fromNamed plans a source whose layout has named axes.
+func (pl *planner) fromNamed(rule *rule) error {
+	p, err := rule.withBlocks(pl.Shape, params{cout: 16, groups: 1})
+	if err != nil {
+		return err
+	}
+	if rule == &fractalZ || rule == &fractalZ3D {
+		p.groups = max(pl.Groups, 1)
+	}
+	_, namedTarget := Order(pl.Target)
+	if namedTarget && !rule.has(pl.Target) {
+		return pl.unsupported("different axes")
+	}
+	if IsHost(pl.Target) && !namedTarget && pl.Target != tensor.ND ||
+		!IsHost(pl.Target) && ruleOf(pl.Target) == nil && ndRuleOf(pl.Target) == nil {
+		return pl.unsupported("")
+	}
+
+	found, p, err := pl.infer(rule, p)
+	if err != nil {
+		return err
+	}
+	order := found.order
+	if namedTarget {
+		order = pl.Target
+	}
+	letters := order.String()
+	shape := found.dims.shape(letters)
+	if recorded := pl.hostShape(); found.order == order && len(recorded) > 0 && len(recorded) < len(letters) {
+		shape = recorded
+	} else if len(recorded) > 0 && len(recorded) < len(letters) {
+		pl.warn("host shape %v was read as %s %v: the result keeps all axes", recorded, found.order, found.dims.shape(found.order.String()))
+	}
+	pl.plan.Shape = shape
+	pl.add(step{m: rule.mapTo(found.dims, pl.Shape, p, letters)})
+	if IsHost(pl.Target) {
+		return nil
+	}
+	if next := ruleOf(pl.Target); next != nil {
+		if !next.axes3D && found.dims[axD] != 1 {
+			return pl.unsupported(fmt.Sprintf("D is %d, want 1", found.dims[axD]))
+		}
+		return pl.toDevice(next, found.dims, letters)
+	}
+	return pl.toMatrix(ndRuleOf(pl.Target), shape)
+}
+
+// infer finds the host sizes behind a device shape: from the shape the user
+// gave in the target's order, else from the recorded original shape, whose
+// order is usually not recorded: every order of the rule's axes is tried and
+// those are kept that make the device shape.
+func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
+	host := pl.hostShape()
+	if len(host) == 0 {
+		if rule.padded == nil {
+			return reading{}, p, &MissingError{rule.format, "the host shape: the dump records no original shape; give it with -s"}
+		}
+		pl.warn("the dump records no original shape: padding is kept")
+		return reading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
+	}
+	orders := rule.orders()
+	switch {
+	case len(pl.TargetShape) > 0 && rule.has(pl.Target):
+		orders = []tensor.Format{pl.Target}
+	case pl.Order != nil:
+		if !rule.has(*pl.Order) {
+			return reading{}, p, &UnsupportedError{From: rule.format, To: *pl.Order, Why: "the original format has different axes"}
+		}
+		orders = []tensor.Format{*pl.Order}
+	}
+	fitting, used, err := fitting(rule, orders, host, pl.Shape, p)
+	if len(fitting) == 0 {
+		return reading{}, p, pl.misfit(rule, orders, host, p, err)
+	}
+	return pl.choose(fitting), used, nil
+}
+
+// fitting returns the readings of a host shape that make the device shape, and
+// the parameters with which they do. One source rounds the output channels of
+// a group up to C0 rather than to 16, which is tried when 16 does not fit.
+func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]reading, params, error) {
+	var all []reading
+	var first error
+	for _, cout := range []int64{16, p.c0} {
+		p.cout = cout
+		for _, f := range orders {
+			for _, r := range readings(f, host) {
+				err := rule.fit(r.dims, dev, p)
+				if err == nil {
+					all = append(all, r)
+				} else if first == nil {
+					first = err
+				}
+			}
+		}
+		if len(all) > 0 || p.groups == 1 {
+			break
+		}
+	}
+	return all, p, first
+}
+
+// misfit is the error when no reading of the host shape makes the device shape.
+func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape, p params, first error) error {
+	likely := orders[0]
+	if slices.Contains(orders, pl.Target) {
+		likely = pl.Target
+	}
+	if pl.OriginalFormat != nil && slices.Contains(orders, *pl.OriginalFormat) {
+		likely = *pl.OriginalFormat
+	}
+	all := readings(likely, host)
+	if len(all) == 0 {
+		return &ShapeError{Format: rule.format, Device: pl.Shape, Host: host,
+			Relation: fmt.Sprintf("the host rank is %d, want %d", len(host), len(likely.String()))}
+	}
+	err := rule.fit(all[0].dims, pl.Shape, p)
+	if err == nil {
+		err = first
+	}
+	shape, ok := err.(*ShapeError)
+	if !ok {
+		return err
+	}
+	shape.Device, shape.Host = pl.Shape, host
+	shape.Relation = fmt.Sprintf("read as %s, %s", likely, shape.Relation)
+	if len(orders) > 1 {
+		shape.Relation += "; no other axis order fits either"
+	}
+	return shape
+}
+
+// choose picks among readings that all make the device shape: the recorded
+// order, else the only one there is, else the target's own order, else the
+// first (NCHW, NCDHW), saying so.
+func (pl *planner) choose(fitting []reading) reading {
+	find := func(f tensor.Format) *reading {
+		for i := range fitting {
+			if fitting[i].order == f {
+				return &fitting[i]
+			}
+		}
+		return nil
+	}
+	if pl.OriginalFormat != nil {
+		if r := find(*pl.OriginalFormat); r != nil {
+			return *r
+		}
+	}
+	chosen := find(pl.Target)
+	if chosen == nil {
+		chosen = &fitting[0]
+	}
+	for _, r := range fitting {
+		if r.dims != chosen.dims {
+			pl.warn("original shape %v fits %s and %s: taken as %s (--original-format says otherwise)",
+				pl.hostShape(), chosen.order, r.order, chosen.order)
+			break
+		}
+	}
+	return *chosen
+}
+
+// matrixParams are the block sizes of a matrix layout, read off the device shape.
+func (pl *planner) matrixParams(rule *ndRule) params {
+	p := params{c0: pl.C0, n0: 16, cout: 16, groups: 1, hidden: pl.HiddenSize, input: pl.InputSize}
+	if p.c0 == 0 {
+		p.c0 = defaultC0(pl.DType)
+	}
+	if len(pl.Shape) >= rule.tail {
+		rule.blocks(pl.Shape[len(pl.Shape)-rule.tail:], &p)
+	}
+	return p
+}
+
+// fromMatrix plans a source whose layout is one of matrices.
+func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
+	if rule == &fractalNZ && len(pl.Shape) == 1 {
+		// One-dimensional tensors are tagged FRACTAL_NZ without being blocked.
+		if IsHost(pl.Target) && (len(host) == 0 || count(host) == count(pl.Shape)) {
+			pl.TargetShape = host
+			return pl.keep(pl.Target)
+		}
+	}
+	p := pl.matrixParams(rule)
+	if p.c0 <= 0 || p.n0 <= 0 {
+		return &ShapeError{Format: pl.Source, Device: pl.Shape, Relation: "a block size is 0"}
+	}
+	dev := pl.Shape
+	if rule == &fractalNZ && isNibbleFloat(pl.DType) && len(dev) >= rule.tail {
+		paired, err := pairNibbles(pl.Source, dev, append(tensor.Shape{0}, host...))
+		if err != nil {
+			return err
+		}
+		dev = paired
+		p.c0 *= 2
+	}
+	if len(host) == 0 {
+		if rule.padded == nil {
+			return &MissingError{pl.Source, "the host shape: the dump records no original shape; give it with -s"}
+		}
+		if len(dev) < rule.tail {
+			return &ShapeError{Format: pl.Source, Device: dev, Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), rule.tail)}
+		}
+		m, n := rule.padded(dev[len(dev)-rule.tail:])
+		host = append(append(tensor.Shape{}, dev[:len(dev)-rule.tail]...), m, n)
+		pl.warn("the dump records no original shape: padding is kept")
+	}
+	err := rule.fit(pl.Source, host, dev, p)
+	column := rule == &fractalNZ && len(host) == 1 && host[0] > 1 &&
+		rule.fit(pl.Source, tensor.Shape{host[0], 1}, dev, p) == nil
+	if err != nil && !column {
+		return err
+	}
+	s := step{}
+	if err == nil {
+		s.m = rule.mapTo(host, dev, p, denseAxes(host))
+	}
+	if column {
+		s.column = rule.mapTo(tensor.Shape{host[0], 1}, dev, p, denseAxes(tensor.Shape{host[0], 1}))
+	}
+	if s.m == nil {
+		s.m, s.column = s.column, nil
+	}
+	return pl.afterMatrix(s, host)
+}
+
+// afterMatrix finishes a plan whose first step unpacks a matrix layout to the
+// given host shape.
+func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
+	order := pl.matrixOrder(host)
+	letters, namedTarget := Order(pl.Target)
+	switch {
+	case namedTarget && order != nil && *order != pl.Target && len(letters) == len(host):
+		// The original order is known and differs: the host strides permute.
+		d := named(order.String(), host)
+		pl.plan.Shape = d.shape(letters)
+		axes := make([]Axis, len(host))
+		strides := pl.plan.Shape.Strides()
+		for i, letter := range order.String() {
+			axes[i] = Axis{host[i], strides[slices.Index([]rune(letters), letter)]}
+		}
+		s.m.Axes = axes
+		pl.add(s)
+		return nil
+	case namedTarget || pl.Target == tensor.ND:
+		pl.plan.Shape = host
+		pl.add(s)
+		return nil
+	case IsHost(pl.Target):
+		return pl.unsupported("")
+	}
+	if next := ndRuleOf(pl.Target); next != nil && (next != &fractalZND || len(host) == 2) {
+		pl.add(s)
+		return pl.toMatrix(next, host)
+	}
+	next := ruleOf(pl.Target)
+	if next == nil {
+		return pl.unsupported("")
+	}
+	if order == nil {
+		if len(host) != len(next.canonical()) {
+			return pl.unsupported(fmt.Sprintf("the host rank is %d, want %d", len(host), len(next.canonical())))
+		}
+		order = &next.orders()[0]
+		pl.warn("the axis order of %v is not recorded: taken as %s (--original-format says otherwise)", host, *order)
+	}
+	if !next.has(*order) || len(host) != len(order.String()) {
+		return pl.unsupported("different axes")
+	}
+	pl.add(s)
+	return pl.toDevice(next, named(order.String(), host), order.String())
+}
+
+// matrixOrder is the axis order of the host shape behind a matrix layout, nil
+// when it is not known. A shape that the user gave is in the target's order.
+func (pl *planner) matrixOrder(host tensor.Shape) *tensor.Format {
+	for _, f := range []*tensor.Format{pl.Order, pl.OriginalFormat} {
+		if f == nil || len(pl.TargetShape) > 0 {
+			continue
+		}
+		if letters, ok := Order(*f); ok && len(letters) == len(host) {
+			return f
+		}
+	}
+	return nil
+}

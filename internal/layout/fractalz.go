@@ -1,0 +1,206 @@
+package layout
+
+import (
+	"fmt"
+
+	"dumptool/internal/tensor"
+)
+
+// FRACTAL_Z [C1*H*W, N1, 16, C0], and with g groups
+// [G*C1*H*W, Np/16, 16, C0]: filters in blocks of 16 output by C0 input
+// channels, see grouping.
+// off = ((((gi/E)*C1 + dc/C0)*H + h)*W + w)*(Np*C0) + dn*C0 + dc%C0
+var fractalZ = rule{
+	format: tensor.FractalZ,
+	rank:   4,
+	blocks: fractalBlocks,
+	relations: func(d dims5, p params) ([]relation, error) {
+		g, err := group(tensor.FractalZ, d, p)
+		if err != nil {
+			return nil, err
+		}
+		return []relation{
+			{"D0", "G*C1*H*W", g.packs * g.c1 * d[axH] * d[axW], false},
+			{"D1", "Np/16", g.np / 16, false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: placeFractalZ,
+}
+
+// FRACTAL_Z_3D [G*D*C1*H*W, Np/16, 16, C0]: FRACTAL_Z for each depth.
+// off = (((((gi/E)*D + d)*C1 + dc/C0)*H + h)*W + w)*(Np*C0) + dn*C0 + dc%C0
+var fractalZ3D = rule{
+	format: tensor.FractalZ3D,
+	rank:   4,
+	axes3D: true,
+	blocks: fractalBlocks,
+	relations: func(d dims5, p params) ([]relation, error) {
+		g, err := group(tensor.FractalZ3D, d, p)
+		if err != nil {
+			return nil, err
+		}
+		return []relation{
+			{"D0", "G*D*C1*H*W", g.packs * d[axD] * g.c1 * d[axH] * d[axW], false},
+			{"D1", "Np/16", g.np / 16, false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: placeFractalZ,
+}
+
+// grouping is how the filters of a grouped convolution are packed: E
+// consecutive groups make one block-diagonal matrix of E*Cin by E*Cout.
+type grouping struct {
+	g, cin, cout int64
+	enlarge      int64 // E
+	c1           int64 // ceil(E*Cin/C0)
+	np           int64 // E*Cout rounded up to 16
+	packs        int64 // G = ceil(g/E)
+}
+
+// maxGroups is what the 16-bit sub-format can hold.
+const maxGroups = 1<<16 - 1
+
+// group derives the packing. The host N axis is g*Cout, the C axis Cin.
+// E = min(lcm(lcm(Cin,C0)/Cin, lcm(Cout,16)/Cout), g).
+func group(f tensor.Format, d dims5, p params) (grouping, error) {
+	host := d.shape("NCDHW")
+	g := max(p.groups, 1)
+	if g == 1 {
+		return grouping{g: 1, cin: d[axC], cout: d[axN], enlarge: 1,
+			c1: ceilDiv(d[axC], p.c0), np: ceilDiv(d[axN], p.cout) * p.cout, packs: 1}, nil
+	}
+	switch {
+	case g > maxGroups:
+		return grouping{}, &ShapeError{Format: f, Host: host, Relation: fmt.Sprintf("groups is %d, want at most %d", g, maxGroups)}
+	case d[axN]%g != 0 || d[axN] == 0:
+		return grouping{}, &ShapeError{Format: f, Host: host,
+			Relation: fmt.Sprintf("N is %d, want a multiple of groups = %d", d[axN], g)}
+	case d[axC] == 0:
+		return grouping{}, &ShapeError{Format: f, Host: host, Relation: "C is 0, want at least 1"}
+	}
+	r := grouping{g: g, cin: d[axC], cout: d[axN] / g}
+	a, b := p.c0/gcd(r.cin, p.c0), p.cout/gcd(r.cout, p.cout)
+	r.enlarge = min(a/gcd(a, b)*b, g)
+	r.c1 = ceilDiv(r.enlarge*r.cin, p.c0)
+	r.np = ceilDiv(r.enlarge*r.cout, p.cout) * p.cout
+	r.packs = ceilDiv(g, r.enlarge)
+	return r, nil
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func placeFractalZ(d dims5, _ tensor.Shape, p params) []block {
+	g, err := group(tensor.FractalZ, d, p)
+	if err != nil {
+		return nil // the relations have been checked before
+	}
+	w := g.np * p.c0
+	h := w * d[axW]
+	c1 := h * d[axH]
+	depth := c1 * g.c1
+	pack := depth * d[axD]
+	blocks := make([]block, 0, g.g)
+	for gi := range g.g {
+		e := gi % g.enlarge
+		c := split(d[axC], p.c0, 1, c1)
+		c.shift = e * g.cin
+		n := span{start: gi * g.cout, count: g.cout, shift: e * g.cout, levels: []level{{0, p.c0}}}
+		blocks = append(blocks, block{base: gi / g.enlarge * pack, spans: []span{
+			n, c, linear(d[axD], depth), linear(d[axH], h), linear(d[axW], w)}})
+	}
+	return blocks
+}
+
+// FRACTAL_Z_3D_TRANSPOSE [D*ceil(N/C0)*H*W, Cp/16, 16, C0], Cp = C rounded up
+// to 16: the roles of N and C exchanged.
+// off = (((d*ceil(N/C0) + n/C0)*H + h)*W + w)*(Cp*C0) + c*C0 + n%C0
+var fractalZ3DTranspose = rule{
+	format: tensor.FractalZ3DTranspose,
+	rank:   4,
+	axes3D: true,
+	blocks: fractalBlocks,
+	relations: func(d dims5, p params) ([]relation, error) {
+		return []relation{
+			{"D0", "D*ceil(N/C0)*H*W", d[axD] * ceilDiv(d[axN], p.c0) * d[axH] * d[axW], false},
+			{"D1", "ceil(C/16)", ceilDiv(d[axC], p.n0), false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: func(d dims5, dev tensor.Shape, p params) []block {
+		w := dev[1] * p.n0 * p.c0
+		h := w * d[axW]
+		n1 := h * d[axH]
+		return one(split(d[axN], p.c0, 1, n1), linear(d[axC], p.c0),
+			linear(d[axD], n1*ceilDiv(d[axN], p.c0)), linear(d[axH], h), linear(d[axW], w))
+	},
+}
+
+// FRACTAL_Z_WINO [C1, N1, 2, H*W, 8, C0].
+// off = (((c/C0*N1 + n/16)*2 + n%16/8)*(H*W) + h*W + w)*8*C0 + n%8*C0 + c%C0
+var fractalZWino = rule{
+	format: tensor.FractalZWino,
+	rank:   6,
+	blocks: func(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[5], 16 },
+	relations: func(d dims5, p params) ([]relation, error) {
+		return []relation{
+			{"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
+			{"N1", "ceil(N/16)", ceilDiv(d[axN], p.n0), false}, {"D2", "2", 2, false},
+			{"D3", "H*W", d[axH] * d[axW], false}, {"D4", "8", 8, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: func(d dims5, dev tensor.Shape, p params) []block {
+		w := 8 * p.c0
+		n8 := w * d[axH] * d[axW]
+		return one(split(d[axN], 8, p.c0, n8), split(d[axC], p.c0, 1, n8*2*dev[1]), linear(d[axD], 0),
+			linear(d[axH], w*d[axW]), linear(d[axW], w))
+	},
+}
+
+// FRACTAL_Z_C04 [ceil(4*ceil(C/4)*H*W/C0), N1, 16, C0] folds position and four
+// channels into one axis: k = ((c/4*H + h)*W + w)*4 + c%4.
+// off = (k/C0*(N1*16) + n)*C0 + k%C0
+var fractalZC04 = rule{
+	format: tensor.FractalZC04,
+	rank:   4,
+	blocks: fractalBlocks,
+	relations: func(d dims5, p params) ([]relation, error) {
+		if p.c0%4 != 0 {
+			return nil, &ShapeError{Format: tensor.FractalZC04, Host: d.shape("NCHW"),
+				Relation: fmt.Sprintf("C0 is %d, want a multiple of 4", p.c0)}
+		}
+		if d[axC] > maxC04Channels {
+			return nil, &ShapeError{Format: tensor.FractalZC04, Host: d.shape("NCHW"),
+				Relation: fmt.Sprintf("C is %d, want at most %d", d[axC], maxC04Channels)}
+		}
+		return []relation{
+			{"D0", "ceil(4*ceil(C/4)*H*W/C0)", ceilDiv(4*ceilDiv(d[axC], 4)*d[axH]*d[axW], p.c0), false},
+			{"N1", "ceil(N/16)", ceilDiv(d[axN], p.n0), false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	foldHW: true,
+	place: func(d dims5, dev tensor.Shape, p params) []block {
+		outer := dev[1] * p.n0 * p.c0
+		area := d[axH] * d[axW]
+		var blocks []block
+		for quad := range ceilDiv(d[axC], 4) {
+			blocks = append(blocks, block{spans: []span{
+				linear(d[axN], p.c0),
+				{start: quad * 4, count: min(4, d[axC]-quad*4), levels: []level{{0, 1}}},
+				linear(d[axD], 0),
+				linear(1, 0),
+				{count: area, shift: quad * area, levels: []level{{p.c0 / 4, 4}, {0, outer}}}}})
+		}
+		return blocks
+	},
+}
+
+// maxC04Channels bounds the channels of FRACTAL_Z_C04: the layout is made for
+// C <= 4, and every four channels are a block of their own.
+const maxC04Channels = 4096
+
+// fractalBlocks reads C0 and N0 off the last two device dimensions.
+func fractalBlocks(dev tensor.Shape, p *params) { p.n0, p.c0 = dev[len(dev)-2], dev[len(dev)-1] }

@@ -1,0 +1,124 @@
+package layout
+
+import "dumptool/internal/tensor"
+
+// NC1HWC0 [N, C1, H, W, C0], C1 = ceil(C/C0): channels in blocks of C0.
+// off = (((n*C1 + c/C0)*H + h)*W + w)*C0 + c%C0
+var nc1hwc0 = rule{
+	format:    tensor.NC1HWC0,
+	rank:      5,
+	blocks:    lastIsC0,
+	relations: nc1hwc0Relations,
+	place:     placeNC1HWC0,
+	padded: func(dev tensor.Shape) dims5 {
+		return dims5{dev[0], dev[1] * dev[4], 1, dev[2], dev[3]}
+	},
+}
+
+// NC1HWC0_C04 is NC1HWC0 with C0 = 4.
+var nc1hwc0C04 = rule{
+	format:    tensor.NC1HWC0C04,
+	rank:      5,
+	blocks:    lastIsC0,
+	relations: nc1hwc0Relations,
+	place:     placeNC1HWC0,
+	padded:    nc1hwc0.padded,
+}
+
+// NDC1HWC0 [N, D, C1, H, W, C0].
+// off = ((((n*D + d)*C1 + c/C0)*H + h)*W + w)*C0 + c%C0
+var ndc1hwc0 = rule{
+	format: tensor.NDC1HWC0,
+	rank:   6,
+	axes3D: true,
+	blocks: lastIsC0,
+	relations: func(d dims5, p params) ([]relation, error) {
+		return []relation{
+			{"N", "N", d[axN], false}, {"D", "D", d[axD], false},
+			{"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
+			{"H", "H", d[axH], false}, {"W", "W", d[axW], false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: placeNC1HWC0,
+	padded: func(dev tensor.Shape) dims5 {
+		return dims5{dev[0], dev[2] * dev[5], dev[1], dev[3], dev[4]}
+	},
+}
+
+// C1HWC0 [ceil(N/C0), H, W, C0] holds depth-wise filters (C = 1): the N axis
+// plays the channel.
+// off = ((n/C0*H + h)*W + w)*C0 + n%C0
+var c1hwc0 = rule{
+	format: tensor.C1HWC0,
+	rank:   4,
+	blocks: lastIsC0,
+	relations: func(d dims5, p params) ([]relation, error) {
+		if d[axC] != 1 {
+			return nil, &ShapeError{Format: tensor.C1HWC0, Host: d.shape("NCHW"),
+				Relation: "C must be 1 (depth-wise filters)"}
+		}
+		return []relation{
+			{"C1", "ceil(N/C0)", ceilDiv(d[axN], p.c0), false},
+			{"H", "H", d[axH], false}, {"W", "W", d[axW], false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: func(d dims5, dev tensor.Shape, p params) []block {
+		w := p.c0
+		h := w * d[axW]
+		return one(split(d[axN], p.c0, 1, h*d[axH]), linear(d[axC], 0), linear(d[axD], 0),
+			linear(d[axH], h), linear(d[axW], w))
+	},
+	padded: func(dev tensor.Shape) dims5 {
+		return dims5{dev[0] * dev[3], 1, 1, dev[1], dev[2]}
+	},
+}
+
+// C1HWNCoC0 [C1, H, W, N, C0, C0]: element (c, n) sits on the diagonal
+// co = c0 of the last two dimensions; everything off it is zero.
+// off = (((((c/C0)*H + h)*W + w)*N + n)*C0 + c%C0)*C0 + c%C0
+// Shape inference writes N rounded up to 16; the device shape tells.
+var c1hwncoc0 = rule{
+	format: tensor.C1HWNCoC0,
+	rank:   6,
+	blocks: lastIsC0,
+	relations: func(d dims5, p params) ([]relation, error) {
+		return []relation{
+			{"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
+			{"H", "H", d[axH], false}, {"W", "W", d[axW], false},
+			{"N", "N", d[axN], true}, {"Co", "C0", p.c0, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: func(d dims5, dev tensor.Shape, p params) []block {
+		n := p.c0 * p.c0
+		w := n * dev[3]
+		h := w * d[axW]
+		return one(linear(d[axN], n), split(d[axC], p.c0, p.c0+1, h*d[axH]), linear(d[axD], 0),
+			linear(d[axH], h), linear(d[axW], w))
+	},
+	padded: func(dev tensor.Shape) dims5 {
+		return dims5{dev[3], dev[0] * dev[5], 1, dev[1], dev[2]}
+	},
+}
+
+// lastIsC0 reads the channel block off the last device dimension.
+func lastIsC0(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[len(dev)-1], 1 }
+
+func nc1hwc0Relations(d dims5, p params) ([]relation, error) {
+	return []relation{
+		{"N", "N", d[axN], false}, {"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
+		{"H", "H", d[axH], false}, {"W", "W", d[axW], false}, {"C0", "C0", p.c0, false},
+	}, nil
+}
+
+func placeNC1HWC0(d dims5, _ tensor.Shape, p params) []block {
+	w := p.c0
+	h := w * d[axW]
+	c1 := h * d[axH]
+	depth := c1 * ceilDiv(d[axC], p.c0)
+	return one(linear(d[axN], depth*d[axD]), split(d[axC], p.c0, 1, c1), linear(d[axD], depth),
+		linear(d[axH], h), linear(d[axW], w))
+}
+
+// one is the single block of a layout without parts; spans in the order of
+// axisNames.
+func one(spans ...span) []block { return []block{{spans: spans}} }

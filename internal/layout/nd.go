@@ -1,0 +1,286 @@
+package layout
+
+import (
+	"fmt"
+
+	"dumptool/internal/tensor"
+)
+
+// ndRule is a device layout of the last one or two host axes, whatever they
+// are called; the axes before them are a batch and keep their order.
+type ndRule struct {
+	format tensor.Format
+	// tail is how many device dimensions the matrix takes.
+	tail int
+	// rows tells whether the layout blocks the last two host axes or only the
+	// last one.
+	matrix bool
+	// blocks reads the block sizes off the matrix part of a device shape.
+	blocks func(dev tensor.Shape, p *params)
+	// relations gives the matrix part of the device shape for m rows and n columns.
+	relations func(m, n int64, p params) ([]relation, error)
+	// place gives the offsets of rows and columns inside one matrix of shape dev.
+	place func(m, n int64, dev tensor.Shape, p params) [][2]span
+	// padded gives rows and columns of the whole buffer; nil when unknown.
+	padded func(dev tensor.Shape) (m, n int64)
+}
+
+var ndRules = []*ndRule{&fractalNZ, &fractalZZ, &fractalZND, &fractalZNRNN, &ndRNNBias}
+
+// ndRuleOf returns the layout f of matrices; the C0 variants of FRACTAL_NZ are
+// one layout. FRACTAL_Z of a two-dimensional weight is a layout of matrices too.
+func ndRuleOf(f tensor.Format) *ndRule {
+	switch f {
+	case tensor.FractalNZC016, tensor.FractalNZC032, tensor.FractalNZC02, tensor.FractalNZC04, tensor.FractalNZC08:
+		return &fractalNZ
+	}
+	for _, r := range ndRules {
+		if r.format == f {
+			return r
+		}
+	}
+	return nil
+}
+
+// FRACTAL_NZ [B..., N1, M1, M0, C0], N1 = ceil(N/C0), M1 = ceil(M/M0).
+// off = (((b*N1 + n/C0)*M1 + m/M0)*M0 + m%M0)*C0 + n%C0
+var fractalNZ = ndRule{
+	format: tensor.FractalNZ,
+	tail:   4,
+	matrix: true,
+	blocks: fractalBlocks,
+	relations: func(m, n int64, p params) ([]relation, error) {
+		return []relation{
+			{"N1", "ceil(N/C0)", ceilDiv(n, p.c0), false}, {"M1", "ceil(M/M0)", ceilDiv(m, p.n0), false},
+			{"M0", "M0", p.n0, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: func(m, n int64, dev tensor.Shape, p params) [][2]span {
+		return [][2]span{{linear(m, p.c0), split(n, p.c0, 1, dev[1]*dev[2]*p.c0)}}
+	},
+	padded: func(dev tensor.Shape) (m, n int64) { return dev[1] * dev[2], dev[0] * dev[3] },
+}
+
+// FRACTAL_ZZ [B..., M1, N1, h0, w0].
+// off = (((b*M1 + m/h0)*N1 + n/w0)*h0 + m%h0)*w0 + n%w0
+var fractalZZ = ndRule{
+	format: tensor.FractalZZ,
+	tail:   4,
+	matrix: true,
+	blocks: fractalBlocks,
+	relations: func(m, n int64, p params) ([]relation, error) {
+		return []relation{
+			{"M1", "ceil(M/h0)", ceilDiv(m, p.n0), false}, {"N1", "ceil(N/w0)", ceilDiv(n, p.c0), false},
+			{"h0", "h0", p.n0, false}, {"w0", "w0", p.c0, false},
+		}, nil
+	},
+	place: func(m, n int64, dev tensor.Shape, p params) [][2]span {
+		cell := p.n0 * p.c0
+		return [][2]span{{split(m, p.n0, p.c0, dev[1]*cell), split(n, p.c0, 1, cell)}}
+	},
+	padded: func(dev tensor.Shape) (m, n int64) { return dev[0] * dev[2], dev[1] * dev[3] },
+}
+
+// FRACTAL_Z of matrices [B..., ceil(K/C0), ceil(N/16), 16, C0] (the weight of a
+// MatMul): FRACTAL_Z with C = K and H = W = 1.
+// off = (k/C0*N1*16 + n)*C0 + k%C0
+var fractalZND = ndRule{
+	format: tensor.FractalZ,
+	tail:   4,
+	matrix: true,
+	blocks: fractalBlocks,
+	relations: func(k, n int64, p params) ([]relation, error) {
+		return []relation{
+			{"K1", "ceil(K/C0)", ceilDiv(k, p.c0), false}, {"N1", "ceil(N/16)", ceilDiv(n, p.n0), false},
+			{"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+		}, nil
+	},
+	place: func(k, n int64, dev tensor.Shape, p params) [][2]span {
+		return [][2]span{{split(k, p.c0, 1, dev[1]*p.n0*p.c0), linear(n, p.c0)}}
+	},
+}
+
+// FRACTAL_ZN_RNN [..., K1, cnt*ceil(hid/C0), 16, C0]: the rows are an input
+// part and a hidden part (or one of them), each padded to 16; the columns are
+// cnt blocks of hid, each padded to C0.
+// off = (kk/16*(cnt*ceil(hid/C0)*16) + nn)*16 + kk%16
+// kk and nn are the positions after padding.
+var fractalZNRNN = ndRule{
+	format: tensor.FractalZNRNN,
+	tail:   4,
+	matrix: true,
+	blocks: fractalBlocks,
+	relations: func(k, n int64, p params) ([]relation, error) {
+		parts, err := rnnRows(k, p)
+		if err != nil {
+			return nil, err
+		}
+		if n%p.hidden != 0 {
+			return nil, &ShapeError{Format: tensor.FractalZNRNN, Host: tensor.Shape{k, n},
+				Relation: fmt.Sprintf("the last dimension is %d, want a multiple of hidden size %d", n, p.hidden)}
+		}
+		k1 := int64(0)
+		for _, part := range parts {
+			k1 += ceilDiv(part, 16)
+		}
+		return []relation{
+			{"K1", "ceil(input/16)+ceil(hidden/16)", k1, false},
+			{"N1", "cnt*ceil(hidden/C0)", n / p.hidden * ceilDiv(p.hidden, p.c0), false},
+			{"N0", "16", 16, false}, {"C0", "16", 16, false},
+		}, nil
+	},
+	place: func(k, n int64, dev tensor.Shape, p params) [][2]span {
+		parts, err := rnnRows(k, p)
+		if err != nil {
+			return nil // the relations have been checked before
+		}
+		columns := split(n, p.hidden, 16, ceilDiv(p.hidden, p.c0)*p.c0*16)
+		row := dev[1] * 16 * 16
+		var all [][2]span
+		start, padded := int64(0), int64(0)
+		for _, part := range parts {
+			rows := split(part, 16, 1, row)
+			rows.start, rows.shift = start, padded
+			all = append(all, [2]span{rows, columns})
+			start += part
+			padded += ceilDiv(part, 16) * 16
+		}
+		return all
+	},
+}
+
+// rnnRows cuts k rows in the parts that are padded separately.
+func rnnRows(k int64, p params) ([]int64, error) {
+	switch {
+	case p.hidden <= 0:
+		return nil, &MissingError{tensor.FractalZNRNN, "the hidden size (--hidden-size)"}
+	case k == p.hidden || k == p.input:
+		return []int64{k}, nil
+	case p.input <= 0:
+		return nil, &MissingError{tensor.FractalZNRNN, "the input size (--input-size)"}
+	case k == p.input+p.hidden:
+		return []int64{p.input, p.hidden}, nil
+	}
+	return nil, &ShapeError{Format: tensor.FractalZNRNN, Relation: fmt.Sprintf(
+		"K is %d, want input size %d, hidden size %d or their sum", k, p.input, p.hidden)}
+}
+
+// ND_RNN_BIAS [..., cnt*up(hid, C0)]: every block of hid is padded to C0.
+var ndRNNBias = ndRule{
+	format: tensor.NDRNNBias,
+	tail:   1,
+	blocks: func(_ tensor.Shape, p *params) { p.n0 = 1 },
+	relations: func(_, n int64, p params) ([]relation, error) {
+		if p.hidden <= 0 {
+			return nil, &MissingError{tensor.NDRNNBias, "the hidden size (--hidden-size)"}
+		}
+		if n%p.hidden != 0 {
+			return nil, &ShapeError{Format: tensor.NDRNNBias, Host: tensor.Shape{n},
+				Relation: fmt.Sprintf("the last dimension is %d, want a multiple of hidden size %d", n, p.hidden)}
+		}
+		return []relation{{"X", "cnt*up(hidden, C0)", n / p.hidden * ceilDiv(p.hidden, p.c0) * p.c0, false}}, nil
+	},
+	place: func(_, n int64, _ tensor.Shape, p params) [][2]span {
+		return [][2]span{{linear(1, 0), split(n, p.hidden, 1, ceilDiv(p.hidden, p.c0)*p.c0)}}
+	},
+}
+
+// FRACTAL_ZN_LSTM [(I1+H1)*H*W, 4*H1, 16, 16] holds an LSTM weight of C = I+Hd
+// rows and N = 4*Hd columns.
+// off = ((kk/16*H + h)*W + w)*(4*H1*256) + nn*16 + kk%16, with
+// kk = c for c < I, else up(I,16) + c-I; nn = n/Hd*up(Hd,16) + n%Hd.
+var fractalZNLSTM = rule{
+	format: tensor.FractalZNLSTM,
+	rank:   4,
+	blocks: fractalBlocks,
+	relations: func(d dims5, p params) ([]relation, error) {
+		hidden := d[axN] / 4
+		if d[axN]%4 != 0 || hidden == 0 || d[axC] <= hidden {
+			return nil, &ShapeError{Format: tensor.FractalZNLSTM, Host: d.shape("NCHW"), Relation: fmt.Sprintf(
+				"N is %d and C is %d, want N = 4*hidden and C = input+hidden", d[axN], d[axC])}
+		}
+		h1 := ceilDiv(hidden, 16)
+		return []relation{
+			{"D0", "(I1+H1)*H*W", (ceilDiv(d[axC]-hidden, 16) + h1) * d[axH] * d[axW], false},
+			{"D1", "4*H1", 4 * h1, false}, {"D2", "16", 16, false}, {"D3", "16", 16, false},
+		}, nil
+	},
+	place: func(d dims5, dev tensor.Shape, p params) []block {
+		hidden := d[axN] / 4
+		input := d[axC] - hidden
+		w := dev[1] * 256
+		h := w * d[axW]
+		row := h * d[axH]
+		n := split(d[axN], hidden, 16, ceilDiv(hidden, 16)*256)
+		first, second := split(input, 16, 1, row), split(hidden, 16, 1, row)
+		second.start, second.shift = input, ceilDiv(input, 16)*16
+		rest := []span{linear(d[axD], 0), linear(d[axH], h), linear(d[axW], w)}
+		return []block{
+			{spans: append([]span{n, first}, rest...)},
+			{spans: append([]span{n, second}, rest...)},
+		}
+	},
+}
+
+// matrixOf returns rows and columns of a host shape, and its batch dimensions.
+// A one-dimensional host shape is one row.
+func (r *ndRule) matrixOf(host tensor.Shape) (batch tensor.Shape, m, n int64) {
+	n = host[len(host)-1]
+	if !r.matrix {
+		return host[:len(host)-1], 1, n
+	}
+	if len(host) == 1 {
+		return nil, 1, n
+	}
+	return host[:len(host)-2], host[len(host)-2], n
+}
+
+// fit checks that a host shape makes device shape dev.
+func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
+	if len(host) == 0 {
+		return &ShapeError{Format: f, Device: dev, Host: host, Relation: "the host shape has no dimensions"}
+	}
+	batch, m, n := r.matrixOf(host)
+	if len(dev) < r.tail {
+		return &ShapeError{Format: f, Device: dev, Host: host,
+			Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), r.tail)}
+	}
+	cut := len(dev) - r.tail
+	if b := count(dev[:cut]); b != count(batch) {
+		return &ShapeError{Format: f, Device: dev, Host: host,
+			Relation: fmt.Sprintf("%d matrices, want %d", b, count(batch))}
+	}
+	want, err := r.relations(m, n, p)
+	if err != nil {
+		return err
+	}
+	if err := fits(f, host, dev[cut:], want); err != nil {
+		shape := err.(*ShapeError)
+		shape.Device = dev
+		return shape
+	}
+	return nil
+}
+
+// mapTo makes the map of a host shape; hostAxes gives its axes with their
+// strides in the host array, in the order of the shape.
+func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
+	batch, m, n := r.matrixOf(host)
+	tail := dev[len(dev)-r.tail:]
+	matrix := count(tail)
+	strides := batch.Strides()
+	mp := &Map{Device: dev, Axes: axes}
+	keepRow := r.matrix && len(host) > 1
+	for _, part := range r.place(m, n, tail, p) {
+		var b block
+		for i, size := range batch {
+			b.spans = append(b.spans, linear(size, strides[i]*matrix))
+		}
+		if keepRow {
+			b.spans = append(b.spans, part[0].normal())
+		}
+		b.spans = append(b.spans, part[1].normal())
+		mp.blocks = append(mp.blocks, b)
+	}
+	return mp
+}

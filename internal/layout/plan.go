@@ -1,0 +1,302 @@
+package layout
+
+import (
+	"fmt"
+
+	"dumptool/internal/tensor"
+)
+
+// Request asks for a tensor in another format.
+type Request struct {
+	DType  tensor.DType
+	Source tensor.Format
+	Shape  tensor.Shape // stored shape, in the source format
+	C0     int64        // channel block that the file records, 0 for none
+	Groups int64        // of a grouped convolution; 0 and 1 mean none
+
+	// Original is the recorded host shape in the order OriginalFormat; both
+	// may be missing (empty, nil).
+	Original       tensor.Shape
+	OriginalFormat *tensor.Format
+
+	Target tensor.Format
+	// TargetShape, when not empty, is the host shape in the target's order and
+	// replaces Original.
+	TargetShape tensor.Shape
+	// Order, when not nil, is the axis order of Original as the user knows it.
+	Order *tensor.Format
+	// TargetC0, when not 0, is the channel block of a device layout to make.
+	TargetC0 int64
+	// HiddenSize and InputSize are attributes of RNN layouts, 0 when unknown.
+	HiddenSize, InputSize int64
+}
+
+// Plan is a conversion worked out: the result's shape and format, and how its
+// elements come from the stored ones.
+type Plan struct {
+	Shape tensor.Shape
+	// Format is what the result is: the target, or ND when the source has no
+	// named axes and its elements stay as they are.
+	Format   tensor.Format
+	Warnings []string
+	steps    []step
+}
+
+// step is one pass over the elements.
+type step struct {
+	m        *Map
+	toDevice bool
+	// column, when not nil, is the other reading of an ambiguous map.
+	column *Map
+}
+
+// Copies reports whether the result's elements are the stored ones in their
+// order, so that the leading Shape.Count() elements can be taken as they are.
+func (p *Plan) Copies() bool { return len(p.steps) == 0 }
+
+// maxElements bounds what a plan takes on, so that products of dimensions
+// cannot overflow (GE has the bound 2^40).
+const maxElements = 1 << 48
+
+// NewPlan works out a conversion. Errors are *ShapeError, *UnsupportedError
+// and *MissingError.
+func NewPlan(r Request) (*Plan, error) {
+	for _, s := range []tensor.Shape{r.Shape, r.Original, r.TargetShape} {
+		if n, ok := s.Count(); !ok || n > maxElements {
+			return nil, &ShapeError{Format: r.Source, Device: s, Relation: "too many elements"}
+		}
+	}
+	pl := &planner{Request: r, plan: &Plan{Format: r.Target}}
+	if err := pl.work(); err != nil {
+		return nil, err
+	}
+	return pl.plan, nil
+}
+
+// planner is a plan in the making.
+type planner struct {
+	Request
+	plan *Plan
+}
+
+func (pl *planner) warn(format string, args ...any) {
+	pl.plan.Warnings = append(pl.plan.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (pl *planner) add(s step) { pl.plan.steps = append(pl.plan.steps, s) }
+
+func (pl *planner) unsupported(why string) error {
+	return &UnsupportedError{From: pl.Source, To: pl.Target, Why: why}
+}
+
+func (pl *planner) work() error {
+	pl.relabel()
+	if pl.Source == pl.Target {
+		return pl.keep(pl.Target)
+	}
+	if IsHost(pl.Source) {
+		return pl.fromHost()
+	}
+	return pl.fromDevice()
+}
+
+// relabel applies two rules about sources without usable axis names: a tensor
+// that is tagged with a 4-D or 5-D order but has another rank is really ND, and
+// an ND tensor has the order that the user says it has.
+func (pl *planner) relabel() {
+	order, ok := Order(pl.Source)
+	if ok && len(order) != len(pl.Shape) {
+		if pl.Target != tensor.ND && pl.Target != pl.Source {
+			pl.warn("a tensor of rank %d is no %s: taken as ND", len(pl.Shape), pl.Source)
+		}
+		if pl.Target == pl.Source {
+			pl.Target = tensor.ND
+		}
+		pl.Source = tensor.ND
+	}
+	if pl.Source == tensor.ND && pl.Order != nil {
+		if order, ok := Order(*pl.Order); ok && len(order) == len(pl.Shape) {
+			pl.Source = *pl.Order
+		}
+	}
+}
+
+// keep leaves the elements in their order; a target shape may regroup them.
+func (pl *planner) keep(format tensor.Format) error {
+	pl.plan.Format = format
+	pl.plan.Shape = pl.Shape
+	if len(pl.TargetShape) > 0 {
+		if count(pl.TargetShape) != count(pl.Shape) {
+			return &ShapeError{Format: pl.Source, Device: pl.Shape, Host: pl.TargetShape,
+				Relation: fmt.Sprintf("%d elements, want %d", count(pl.Shape), count(pl.TargetShape))}
+		}
+		pl.plan.Shape = pl.TargetShape
+	}
+	return nil
+}
+
+func (pl *planner) fromHost() error {
+	from, namedSource := Order(pl.Source)
+	to, namedTarget := Order(pl.Target)
+	switch {
+	case namedSource && namedTarget:
+		return pl.permute(from, to)
+	case pl.Target == tensor.ND:
+		return pl.keep(tensor.ND)
+	case pl.Source == tensor.ND && namedTarget:
+		pl.warn("ND has no axis names: elements stay in their order")
+		return pl.keep(tensor.ND)
+	case IsHost(pl.Target):
+		return pl.unsupported("")
+	}
+	if len(pl.TargetShape) > 0 {
+		pl.warn("the shape %v is not used: %s takes its shape from the tensor", pl.TargetShape, pl.Target)
+	}
+	if rule := ruleOf(pl.Target); rule != nil && namedSource {
+		d := named(from, pl.Shape)
+		if !rule.axes3D && d[axD] != 1 {
+			return pl.unsupported(fmt.Sprintf("D is %d, want 1", d[axD]))
+		}
+		return pl.toDevice(rule, d, from)
+	}
+	if rule := ndRuleOf(pl.Target); rule != nil && (pl.Target != tensor.FractalZ || len(pl.Shape) == 2) {
+		return pl.toMatrix(rule, pl.Shape)
+	}
+	if ruleOf(pl.Target) != nil {
+		return pl.unsupported("the axis order of the tensor is not known; give it with --original-format")
+	}
+	return pl.unsupported("")
+}
+
+// permute changes the order of named axes; a target shape crops them.
+func (pl *planner) permute(from, to string) error {
+	if len(from) != len(to) {
+		return pl.unsupported("different axes")
+	}
+	stored := named(from, pl.Shape)
+	wanted := stored
+	if len(pl.TargetShape) > 0 {
+		if len(pl.TargetShape) != len(to) {
+			return &ShapeError{Format: pl.Target, Device: stored.shape(to), Host: pl.TargetShape,
+				Relation: fmt.Sprintf("rank is %d, want %d", len(pl.TargetShape), len(to))}
+		}
+		wanted = named(to, pl.TargetShape)
+		for i := range wanted {
+			if wanted[i] > stored[i] {
+				return &ShapeError{Format: pl.Source, Device: pl.Shape, Host: pl.TargetShape,
+					Relation: fmt.Sprintf("%c is %d, want at least %d", axisNames[i], stored[i], wanted[i])}
+			}
+		}
+	}
+	pl.plan.Shape = wanted.shape(to)
+	pl.add(step{m: permutation(stored, wanted, from, to)})
+	return nil
+}
+
+// targetParams are the block sizes of a device layout that is to be made.
+func (pl *planner) targetParams() params {
+	p := params{c0: defaultC0(pl.DType), n0: 16, cout: 16, groups: max(pl.Groups, 1),
+		hidden: pl.HiddenSize, input: pl.InputSize}
+	if c0 := namedC0[pl.Target]; c0 != 0 {
+		p.c0 = c0
+	} else if pl.TargetC0 != 0 {
+		p.c0 = pl.TargetC0
+	} else if pl.C0 != 0 {
+		p.c0 = pl.C0
+	}
+	return p
+}
+
+// namedC0 holds the layouts that carry C0 in their name, or fix it.
+var namedC0 = map[tensor.Format]int64{
+	tensor.NC1HWC0C04: 4, tensor.FractalNZC02: 2, tensor.FractalNZC04: 4, tensor.FractalNZC08: 8,
+	tensor.FractalNZC016: 16, tensor.FractalNZC032: 32,
+	tensor.FractalZNRNN: 16, tensor.FractalZNLSTM: 16,
+}
+
+// defaultC0 is the channel block that 310 and 910 chips use for an element
+// type (shape inference of the graph engine; 32 for every one-byte type).
+func defaultC0(d tensor.DType) int64 {
+	switch bits := d.Bits(); {
+	case bits == 0 || bits >= 16:
+		return 16
+	case d == tensor.Float6E3M2 || d == tensor.Float6E2M3:
+		return 32
+	default:
+		return 256 / int64(bits)
+	}
+}
+
+// toDevice lays host sizes d, stored in the given order, out by a rule.
+func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
+	p := pl.targetParams()
+	want, err := rule.relations(d, p)
+	if err != nil {
+		return err
+	}
+	dev := shapeOf(want)
+	if n, ok := dev.Count(); !ok || n > maxElements {
+		return &ShapeError{Format: rule.format, Device: dev, Relation: "too many elements"}
+	}
+	pl.plan.Shape = dev
+	pl.add(step{m: rule.mapTo(d, dev, p, order), toDevice: true})
+	return nil
+}
+
+// toMatrix lays a host shape out by a rule for matrices.
+func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
+	if len(host) == 0 {
+		return pl.unsupported("the tensor has no dimensions")
+	}
+	p := pl.targetParams()
+	batch, m, n := rule.matrixOf(host)
+	want, err := rule.relations(m, n, p)
+	if err != nil {
+		return err
+	}
+	dev := append(append(tensor.Shape{}, batch...), shapeOf(want)...)
+	if n, ok := dev.Count(); !ok || n > maxElements {
+		return &ShapeError{Format: pl.Target, Device: dev, Relation: "too many elements"}
+	}
+	stored := dev
+	if rule == &fractalNZ && isNibbleFloat(pl.DType) {
+		stored, err = pairNibbles(pl.Target, dev, host)
+		if err != nil {
+			return err
+		}
+		p.c0 *= 2
+	}
+	pl.plan.Shape = dev
+	pl.add(step{m: rule.mapTo(host, stored, p, denseAxes(host)), toDevice: true})
+	return nil
+}
+
+// denseAxes are the axes of a dense host array.
+func denseAxes(host tensor.Shape) []Axis {
+	axes := make([]Axis, len(host))
+	for i, stride := range host.Strides() {
+		axes[i] = Axis{host[i], stride}
+	}
+	return axes
+}
+
+// isNibbleFloat reports whether FRACTAL_NZ blocks the type by bytes, two
+// elements each.
+func isNibbleFloat(d tensor.DType) bool {
+	return d == tensor.Float4E2M1 || d == tensor.Float4E1M2
+}
+
+// pairNibbles gives the element-wise device shape of a FRACTAL_NZ tensor of
+// four-bit floats: bytes are blocked by C0, so a block has 2*C0 elements and
+// there are half as many; both N and N1 must be even.
+func pairNibbles(f tensor.Format, dev, host tensor.Shape) (tensor.Shape, error) {
+	at := len(dev) - 4
+	if n := host[len(host)-1]; n%2 != 0 || dev[at]%2 != 0 {
+		return nil, &ShapeError{Format: f, Device: dev, Host: host, Relation: fmt.Sprintf(
+			"N is %d and N1 is %d, want both even for four-bit floats", n, dev[at])}
+	}
+	paired := append(tensor.Shape{}, dev...)
+	paired[at] /= 2
+	paired[at+3] *= 2
+	return paired, nil
+}

@@ -1,0 +1,186 @@
+package layout
+
+import (
+	"fmt"
+	"strings"
+
+	"dumptool/internal/tensor"
+)
+
+// params are what a layout needs besides the host sizes. The block sizes come
+// from the device shape when there is one.
+type params struct {
+	c0     int64 // channel block
+	n0     int64 // cout block of the FRACTAL_Z family, row block of FRACTAL_NZ
+	cout   int64 // what output channels of a group are rounded up to: 16
+	groups int64 // 1 for none
+	hidden int64 // of an RNN, 0 when not given
+	input  int64 // of an RNN, 0 when not given
+}
+
+// relation is one dimension of a device shape: what it must be and why.
+type relation struct {
+	name    string // of the device dimension, such as C1
+	formula string // such as ceil(C/C0)
+	want    int64
+	atLeast bool // the dimension may be larger
+}
+
+// rule is a device layout whose host axes are the named ones.
+type rule struct {
+	format tensor.Format
+	rank   int // of the device shape
+	axes3D bool
+	foldHW bool // the offset depends on h*W + w, not on h and w apart
+	// blocks reads the block sizes off a device shape of the right rank.
+	blocks func(dev tensor.Shape, p *params)
+	// relations gives the device shape of host sizes, dimension by dimension.
+	relations func(d dims5, p params) ([]relation, error)
+	// place gives the offsets in a device buffer of shape dev.
+	place func(d dims5, dev tensor.Shape, p params) []block
+	// padded gives the host sizes of the whole device buffer with its padding;
+	// nil when the device shape does not tell them.
+	padded func(dev tensor.Shape) dims5
+}
+
+// rules holds the layouts of named axes. Adding one takes its file, a line
+// here, and its vectors in the tests.
+var rules = []*rule{
+	&nc1hwc0, &nc1hwc0C04, &ndc1hwc0, &c1hwc0, &c1hwncoc0,
+	&fractalZ, &fractalZ3D, &fractalZ3DTranspose, &fractalZC04, &fractalZWino, &fractalZNLSTM,
+}
+
+func ruleOf(f tensor.Format) *rule {
+	for _, r := range rules {
+		if r.format == f {
+			return r
+		}
+	}
+	return nil
+}
+
+// orders lists the host orders of the rule's axes.
+func (r *rule) orders() []tensor.Format {
+	if r.axes3D {
+		return hostOrders[4:]
+	}
+	return hostOrders[:4]
+}
+
+// has reports whether f orders the axes of the rule.
+func (r *rule) has(f tensor.Format) bool {
+	order, ok := Order(f)
+	return ok && (len(order) == 5) == r.axes3D
+}
+
+// withBlocks returns p with the block sizes of a device shape.
+func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
+	if len(dev) != r.rank {
+		return p, &ShapeError{Format: r.format, Device: dev,
+			Relation: fmt.Sprintf("rank is %d, want %d", len(dev), r.rank)}
+	}
+	r.blocks(dev, &p)
+	if p.c0 <= 0 || p.n0 <= 0 {
+		return p, &ShapeError{Format: r.format, Device: dev, Relation: "a block size is 0"}
+	}
+	return p, nil
+}
+
+// fit checks that host sizes d make device shape dev.
+func (r *rule) fit(d dims5, dev tensor.Shape, p params) error {
+	want, err := r.relations(d, p)
+	if err != nil {
+		return err
+	}
+	return fits(r.format, d.shape(r.canonical()), dev, want)
+}
+
+// canonical is the order in which host sizes are printed: NCHW or NCDHW.
+func (r *rule) canonical() string { return r.orders()[0].String() }
+
+// fits compares a device shape with the relations, dimension by dimension.
+func fits(f tensor.Format, host, dev tensor.Shape, want []relation) error {
+	if len(want) != len(dev) {
+		return &ShapeError{Format: f, Device: dev, Host: host,
+			Relation: fmt.Sprintf("rank is %d, want %d", len(dev), len(want))}
+	}
+	for i, w := range want {
+		if dev[i] == w.want || w.atLeast && dev[i] > w.want {
+			continue
+		}
+		text := fmt.Sprintf("%s is %d, want %s = %d", w.name, dev[i], w.formula, w.want)
+		if w.name == w.formula {
+			text = fmt.Sprintf("%s is %d, want %d", w.name, dev[i], w.want)
+		}
+		return &ShapeError{Format: f, Device: dev, Host: host, Relation: text}
+	}
+	return nil
+}
+
+func shapeOf(want []relation) tensor.Shape {
+	s := make(tensor.Shape, len(want))
+	for i, w := range want {
+		s[i] = w.want
+	}
+	return s
+}
+
+// mapTo makes the map of host sizes d in the given host order.
+func (r *rule) mapTo(d dims5, dev tensor.Shape, p params, order string) *Map {
+	m := &Map{Device: dev, Axes: d.axes(order), blocks: r.place(d, dev, p)}
+	if r.foldHW {
+		// H and W are neighbours in every host order of four axes.
+		m.Axes[axW].Size *= m.Axes[axH].Size
+		m.Axes[axH] = Axis{Size: 1}
+	}
+	for _, b := range m.blocks {
+		for i := range b.spans {
+			b.spans[i] = b.spans[i].normal()
+		}
+	}
+	return m
+}
+
+// ShapeError says that a shape does not fit its layout.
+type ShapeError struct {
+	Format   tensor.Format
+	Device   tensor.Shape
+	Host     tensor.Shape // empty when only the device shape is at fault
+	Relation string       // the relation that does not hold: found and wanted
+}
+
+func (e *ShapeError) Error() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s device shape %v", e.Format, e.Device)
+	if len(e.Host) > 0 {
+		fmt.Fprintf(&text, " does not fit host shape %v", e.Host)
+	} else {
+		text.WriteString(" is not valid")
+	}
+	return text.String() + ": " + e.Relation
+}
+
+// UnsupportedError says that no conversion leads from one format to another.
+type UnsupportedError struct {
+	From, To tensor.Format
+	Why      string // optional
+}
+
+func (e *UnsupportedError) Error() string {
+	text := fmt.Sprintf("no conversion from %s to %s", e.From, e.To)
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
+}
+
+// MissingError says that something that the file does not record must be given
+// by the user.
+type MissingError struct {
+	Format tensor.Format
+	What   string
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s cannot be converted without %s", e.Format, e.What)
+}
