@@ -1,0 +1,140 @@
+# dumptool. "make" lists the targets; Go, git and make are all they need, except
+# where a target says otherwise. After "make setup" everything works offline.
+
+GO ?= go
+GOFMT ?= $(shell $(GO) env GOROOT)/bin/gofmt
+
+# A tag and the distance from it, or the commit alone; "devel" outside git.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS = -s -w -X main.version=$(VERSION)
+
+TESTFLAGS ?=
+FUZZTIME ?= 10s
+BENCH ?= .
+BENCHFLAGS ?=
+
+DIST ?= dist
+DIST_TARGETS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
+
+LINT = .tools/golangci-lint
+LINT_VERSION = v2.15.0
+
+PROTO = internal/dumpfmt/dumppb/dump_data.proto
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test fmt-check race lint fmt lint-tool fuzz cover golden proto \
+	bench microbench dist dist-check setup clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/dumptool, a static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dumptool ./cmd/dumptool
+
+demo: build ## build, then show what dumptool does on the sample data
+	sh scripts/demo.sh bin/dumptool
+
+# The tests of custom converters run real ones, and leave themselves out where
+# there is no Python. go test does not show that, so it is said here.
+test: fmt-check ## gofmt, go vet and all tests
+	$(GO) vet ./...
+	cd tools && $(GO) vet ./...
+	$(GO) test $(TESTFLAGS) ./...
+	@python3 -c 'import numpy' >/dev/null 2>&1 || \
+		echo 'NOTE: the custom converter tests were LEFT OUT: they need python3 with numpy'
+
+fmt-check:
+	@bad=$$($(GOFMT) -s -l .) || exit 1; \
+	if [ -n "$$bad" ]; then \
+		echo 'not formatted, run gofmt -s -w on:'; printf '%s\n' "$$bad"; exit 1; \
+	fi
+
+race: ## all tests with the race detector (needs a C compiler)
+	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || \
+		{ echo "make race: the race detector needs a C compiler, and there is no $$cc"; exit 1; }
+	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) ./...
+
+lint: lint-tool ## run golangci-lint, which also holds the direction of imports
+	$(LINT) run ./...
+	cd tools && ../$(LINT) run --config ../.golangci.yml ./...
+
+fmt: lint-tool ## format the code the way lint wants it
+	$(LINT) fmt ./...
+
+# Builds the pinned linter unless it is there; takes minutes the first time.
+lint-tool:
+	@have=$$($(LINT) version --short 2>/dev/null || :); \
+	if [ "v$${have#v}" != $(LINT_VERSION) ]; then \
+		echo "installing golangci-lint $(LINT_VERSION) into .tools"; \
+		CGO_ENABLED=0 GOFLAGS=-trimpath GOBIN='$(CURDIR)/.tools' \
+			$(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); \
+	fi
+
+# A fuzzing run that is cut off by its own time limit is sometimes reported as
+# "context deadline exceeded", with no failing input: that is no finding.
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@set -e; log=$$(mktemp); trap 'rm -f "$$log"' EXIT; found=0; failed=; \
+	pkgs=$$($(GO) list ./...); \
+	for pkg in $$pkgs; do \
+		list=$$($(GO) test -list '^Fuzz' "$$pkg") || { printf '%s\n' "$$list"; exit 1; }; \
+		for name in $$(printf '%s\n' "$$list" | sed -n '/^Fuzz[^ ]*$$/p'); do \
+			found=$$((found + 1)); echo "-- $$pkg $$name"; \
+			if $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" >"$$log" 2>&1; then \
+				cat "$$log"; \
+			elif cat "$$log"; grep -q 'context deadline exceeded' "$$log" && \
+				! grep -Eq 'Failing input|hung or terminated|panic' "$$log"; then \
+				echo 'cut off by the time limit, nothing found'; \
+			else \
+				failed="$$failed $$name"; \
+			fi; \
+		done; \
+	done; \
+	if [ $$found = 0 ]; then echo 'make fuzz: there are no fuzz targets'; exit 1; fi; \
+	if [ -n "$$failed" ]; then echo "make fuzz: failed:$$failed"; exit 1; fi; \
+	echo "$$found fuzz targets, nothing found"
+
+cover: ## test coverage: the total, and coverage.html line by line
+	$(GO) test -coverpkg=./... -coverprofile=coverage.out $(TESTFLAGS) ./...
+	@grep -Ev '\.pb\.go:|/internal/bench/' coverage.out >coverage.out.tmp && mv coverage.out.tmp coverage.out
+	@$(GO) tool cover -html=coverage.out -o coverage.html
+	@$(GO) tool cover -func=coverage.out | tail -n 1
+
+golden: ## make the sample and golden data again from their generators
+	$(GO) generate ./...
+
+proto: ## generate the Go code of the .proto file again
+	cd tools && $(GO) run ./protogen -I .. -out .. $(PROTO)
+
+bench: ## compare speed and memory with the targets (BENCHFLAGS)
+	$(GO) run ./internal/bench $(BENCHFLAGS)
+
+microbench: ## run the benchmarks of single functions (BENCH: a pattern)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# The same source and Go version give the same bytes on any machine, whatever
+# its Go settings are.
+dist: ## static binaries for all platforms in dist/, with SHA256SUMS
+	@set -e; rm -rf '$(DIST)'; mkdir -p '$(DIST)'; \
+	for target in $(DIST_TARGETS); do \
+		os=$${target%/*}; arch=$${target#*/}; ext=; \
+		if [ $$os = windows ]; then ext=.exe; fi; \
+		echo "building dumptool-$$os-$$arch$$ext"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 \
+			GOFLAGS= GOEXPERIMENT= GOFIPS140=off GOWORK=off \
+			$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
+			-o "$(DIST)/dumptool-$$os-$$arch$$ext" ./cmd/dumptool; \
+	done; \
+	cd '$(DIST)' && sha256sum dumptool-* >SHA256SUMS && cat SHA256SUMS
+
+dist-check: dist ## build dist/ once more with an empty build cache: the bytes must be the same
+	@set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	GOCACHE="$$tmp/cache" $(MAKE) --no-print-directory dist DIST="$$tmp/dist" >/dev/null; \
+	cmp '$(DIST)/SHA256SUMS' "$$tmp/dist/SHA256SUMS"; \
+	echo 'a second build gave the same bytes'
+
+setup: lint-tool ## download modules and tools: afterwards everything works offline
+	$(GO) mod download
+	cd tools && $(GO) mod download
+
+clean: ## remove what make built, but not the tools
+	rm -rf bin dist coverage.out coverage.html
