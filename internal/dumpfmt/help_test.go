@@ -1,0 +1,162 @@
+package dumpfmt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// realHeader is the header of a dump as a device wrote it.
+var realHeader = []byte("\x0A\x03\x32\x2E\x30\x10\x83\xF7\xEF\x9F\x99\xC8\xF3\x02\x1A\x10\x08\x02\x10\x02" +
+	"\x1A\x03\x0A\x01\x02\x30\x04\x3A\x03\x0A\x01\x02\x32\x0F\x44\x65\x66\x61\x75\x6C\x74\x2F\x41\x64\x64\x2D\x6F\x70\x30")
+
+// realDump is a version 2 dump with that header.
+func realDump() []byte { return v2File(realHeader, []byte{1, 2, 3, 4}) }
+
+func v2File(header, data []byte) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	return append(append(b, header...), data...)
+}
+
+func golden(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "dumps", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// goldenNames lists the files of testdata/dumps.
+func goldenNames(t testing.TB) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join("testdata", "dumps"))
+	if err != nil || len(entries) == 0 {
+		t.Fatal("no dumps in testdata", err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func readBytes(b []byte, opt Options) (*Dump, error) {
+	return Read(bytes.NewReader(b), int64(len(b)), opt)
+}
+
+func mustRead(t testing.TB, b []byte, opt Options) *Dump {
+	t.Helper()
+	d, err := readBytes(b, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func write(t testing.TB, c *Content) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// data reads all of a section from its start.
+func data(t testing.TB, r *io.SectionReader) []byte {
+	t.Helper()
+	b := make([]byte, r.Size())
+	if _, err := r.ReadAt(b, 0); err != nil && len(b) > 0 {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// contentOf turns a dump that was read back into one to be written.
+func contentOf(t testing.TB, d *Dump) *Content {
+	t.Helper()
+	c := &Content{
+		Container: d.Container,
+		Version:   d.Version,
+		DumpTime:  d.DumpTime,
+		OpName:    d.OpName,
+		Attrs:     d.Attrs,
+		DFX:       d.DFX,
+		Inputs:    tensorContents(t, d.Inputs, d.InputDetails),
+		Outputs:   tensorContents(t, d.Outputs, d.OutputDetails),
+		Buffers:   blobContents(t, d.Buffers),
+		Spaces:    blobContents(t, d.Spaces),
+	}
+	return c
+}
+
+func tensorContents(t testing.TB, tensors []tensor.Tensor, details []Detail) []TensorContent {
+	t.Helper()
+	var list []TensorContent
+	for i, x := range tensors {
+		c := describe(x, details[i])
+		c.Payload = Bytes(data(t, x.Data))
+		list = append(list, c)
+	}
+	return list
+}
+
+// describe returns the tensor's descriptor with its size, without its bytes.
+func describe(x tensor.Tensor, d Detail) TensorContent {
+	c := TensorContent{
+		Payload:       Payload{Size: x.Size},
+		StoredDType:   d.StoredDType,
+		StoredFormat:  d.StoredFormat,
+		SubFormat:     d.SubFormat,
+		Shape:         dimsOf(x.Shape),
+		OriginalShape: dimsOf(x.OriginalShape),
+		Address:       d.Address,
+		Offset:        d.Offset,
+		AddressType:   d.AddressType,
+		ArgIndex:      d.ArgIndex,
+		InputType:     d.InputType,
+		DimRanges:     d.DimRanges,
+	}
+	if op := d.OriginalOp; op != nil {
+		c.OriginalOp = &OriginalContent{op.Name, op.Index, int32(op.DType), tensor.FormatWord(op.Format)}
+	}
+	return c
+}
+
+func blobContents(t testing.TB, blobs []Blob) []BlobContent {
+	t.Helper()
+	var list []BlobContent
+	for _, b := range blobs {
+		list = append(list, BlobContent{Bytes(data(t, b.Data)), b.Type})
+	}
+	return list
+}
+
+func dimsOf(s tensor.Shape) []uint64 {
+	var dims []uint64
+	for _, d := range s {
+		dims = append(dims, uint64(d))
+	}
+	return dims
+}
+
+// repeat is a huge file: head, then tail again and again.
+type repeat struct{ head, tail []byte }
+
+func (r repeat) ReadAt(b []byte, off int64) (int, error) {
+	for i := range b {
+		at := off + int64(i)
+		if at < int64(len(r.head)) {
+			b[i] = r.head[at]
+		} else {
+			b[i] = r.tail[(at-int64(len(r.head)))%int64(len(r.tail))]
+		}
+	}
+	return len(b), nil
+}

@@ -1,0 +1,91 @@
+package dumpfmt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestMapping(t *testing.T) {
+	const text = "\ufeff123,Add.a,b.5.16.1624605159829059\r\n" +
+		"\r\n" +
+		"no comma here\n" +
+		"   \n" +
+		",empty\n" +
+		"empty,\n" +
+		"77.npy,Conv.x.1.2.1624605159829059.output.0.ND.npy\n" +
+		"123,second\n" +
+		"123,second\n" +
+		"last,one"
+	m, err := ReadMapping(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stored, want := range map[string]string{
+		"123":    "second",
+		"77.npy": "Conv.x.1.2.1624605159829059.output.0.ND.npy",
+		"last":   "one",
+	} {
+		if got, ok := m.Original(stored); got != want || !ok {
+			t.Errorf("%s is %q, %v; want %q", stored, got, ok, want)
+		}
+	}
+	if got, ok := m.Original("Add"); ok || got != "" || m.Len() != 3 {
+		t.Errorf("unknown name: %q, %v; %d names", got, ok, m.Len())
+	}
+	var bad []string
+	for _, e := range m.Bad {
+		bad = append(bad, e.Error())
+	}
+	want := []string{
+		`dumpfmt: mapping line 3 "no comma here" has no comma`,
+		`dumpfmt: mapping line 5 ",empty" has no stored name`,
+		`dumpfmt: mapping line 6 "empty," has no original name`,
+	}
+	if strings.Join(bad, "\n") != strings.Join(want, "\n") {
+		t.Errorf("bad lines\n%q, want\n%q", bad, want)
+	}
+	if len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], `line 8 gives "123"`) {
+		t.Errorf("warnings %q", m.Warnings)
+	}
+}
+
+func TestMappingComma(t *testing.T) {
+	m, err := ReadMapping(strings.NewReader("1,a,b,c\n"))
+	if got, _ := m.Original("1"); got != "a,b,c" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestMappingLimits(t *testing.T) {
+	m, err := ReadMapping(strings.NewReader(strings.Repeat(strings.Repeat("x", 200)+"\n", 500)))
+	if err != nil || len(m.Bad) != maxMappingLines || len(m.Bad[0].Text) > 90 {
+		t.Errorf("got %v with %d bad lines", err, len(m.Bad))
+	}
+	var ue *UnsupportedError
+	if m, err := ReadMapping(io.LimitReader(zeros{}, maxMapping+1)); m != nil || !errors.As(err, &ue) {
+		t.Errorf("a mapping of %d bytes: %v, %v", maxMapping+1, m, err)
+	}
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, "a,%d\n", i)
+	}
+	if m, _ := ReadMapping(strings.NewReader(b.String())); len(m.Warnings) != maxMappingLines {
+		t.Errorf("%d warnings", len(m.Warnings))
+	}
+	broken := errors.New("broken")
+	if m, err := ReadMapping(iotest.ErrReader(broken)); m != nil || !errors.Is(err, broken) {
+		t.Errorf("read error: %v, %v", m, err)
+	}
+}
+
+// zeros is an endless file.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}

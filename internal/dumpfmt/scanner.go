@@ -1,0 +1,142 @@
+package dumpfmt
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+const (
+	// windowSize is how much of a file is read at a time while its
+	// descriptors are scanned.
+	windowSize = 4096
+	// memoryBudget bounds the memory that the descriptors of one file may
+	// take. Real ones take a few kilobytes.
+	memoryBudget = 64 << 20
+)
+
+// scanner goes through a file front to back in small reads, steps over tensor
+// bytes without reading them, and keeps account of the memory that what it has
+// seen will take.
+type scanner struct {
+	r      io.ReaderAt
+	size   int64
+	off    int64  // of the next byte
+	start  int64  // of the window
+	window []byte // bytes of the file from start on
+	buf    []byte // backing array of window
+	spent  int64  // of memoryBudget
+}
+
+func newScanner(r io.ReaderAt, size int64) *scanner {
+	return &scanner{r: r, size: size, buf: make([]byte, min(windowSize, max(size, 0)))}
+}
+
+// seek continues at off, with a fresh memory account.
+func (s *scanner) seek(off int64) { s.off, s.spent = off, 0 }
+
+// spend takes n bytes off the memory budget.
+func (s *scanner) spend(n int64) error {
+	if n > memoryBudget-s.spent {
+		return &UnsupportedError{What: fmt.Sprintf("a header that takes more than %d MiB of memory (reached at 0x%x)", memoryBudget>>20, s.off)}
+	}
+	s.spent += n
+	return nil
+}
+
+// peek returns the next n bytes without consuming them, fewer only where end
+// comes before. n is at most windowSize, end at most the file size. The bytes
+// are valid until the next call.
+func (s *scanner) peek(n int, end int64) ([]byte, error) {
+	n = int(min(int64(n), end-s.off))
+	if s.off < s.start || s.off+int64(n) > s.start+int64(len(s.window)) {
+		s.start = s.off
+		s.window = s.buf[:min(int64(len(s.buf)), s.size-s.off)]
+		if err := readFull(s.r, s.window, s.off); err != nil {
+			s.window = nil
+			return nil, err
+		}
+	}
+	return s.window[s.off-s.start:][:n], nil
+}
+
+// bytes returns a copy of the next n bytes, which the caller has checked to be
+// there.
+func (s *scanner) bytes(n int64) ([]byte, error) {
+	if err := s.spend(n); err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	if n <= int64(len(s.buf)) {
+		p, err := s.peek(int(n), s.size)
+		if err != nil {
+			return nil, err
+		}
+		copy(b, p)
+	} else if err := readFull(s.r, b, s.off); err != nil {
+		return nil, err
+	}
+	s.off += n
+	return b, nil
+}
+
+// varint reads the base-128 integer that what begins with or is.
+func (s *scanner) varint(what string, end int64) (uint64, error) {
+	b, err := s.peek(maxVarint, end)
+	if err != nil {
+		return 0, err
+	}
+	v, n := protowire.ConsumeVarint(b)
+	if n < 0 {
+		problem := "is not a 64-bit varint"
+		if len(b) < maxVarint {
+			problem = "is cut off"
+		}
+		return 0, broken(s.off, what, "", problem)
+	}
+	s.off += int64(n)
+	return v, nil
+}
+
+// maxVarint is the length of the longest varint.
+const maxVarint = 10
+
+// length reads the length of what, and checks that so many bytes follow.
+func (s *scanner) length(what string, end int64) (int64, error) {
+	at := s.off
+	v, err := s.varint(what+" length", end)
+	if err != nil {
+		return 0, err
+	}
+	if rest := end - s.off; v > uint64(rest) {
+		return 0, broken(at, what+" length", count(v), exceeds(rest))
+	}
+	return int64(v), nil
+}
+
+// readFull fills b from off. A file that ends before is an error whatever its
+// size was said to be.
+func readFull(r io.ReaderAt, b []byte, off int64) error {
+	n, err := r.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == io.EOF || err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("dumpfmt: read %d bytes at 0x%x: %w", len(b), off, err)
+}
+
+// count prints a length, in hexadecimal where nobody could read the digits.
+func count(v uint64) string {
+	if v >= 1<<40 {
+		return fmt.Sprintf("0x%x", v)
+	}
+	return strconv.FormatUint(v, 10)
+}
+
+func exceeds(rest int64) string {
+	return fmt.Sprintf("exceeds the %d bytes that follow", rest)
+}

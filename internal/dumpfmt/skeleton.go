@@ -1,0 +1,209 @@
+package dumpfmt
+
+import (
+	"errors"
+	"fmt"
+
+	"dumptool/internal/dumpfmt/dumppb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// What parts of a header cost of the memory budget, at most: the bytes kept,
+// the decoded message and the tensor made of it.
+const (
+	fieldCost      = 16
+	messageCost    = 128
+	descriptorCost = 2048
+	textCost       = 3  // per byte, the reading aside
+	numbersCost    = 16 // per byte: a one-byte varint becomes two 64-bit integers
+)
+
+// span says where a descriptor and the tensor bytes inside it lie in the file.
+type span struct {
+	at     int64 // the descriptor
+	off, n int64 // the bytes
+	inline bool  // there are bytes inside, maybe none of them
+}
+
+// skeleton is a DumpData message on the wire without its tensor bytes.
+type skeleton struct {
+	wire  []byte
+	spans [spaceField + 1][]span // by field number of DumpData, in file order
+}
+
+// decode parses the message. at is where it stands in the file.
+func (sk *skeleton) decode(at int64) (*dumppb.DumpData, error) {
+	msg := new(dumppb.DumpData)
+	if err := proto.Unmarshal(sk.wire, msg); err != nil {
+		return nil, broken(at, "header", "", "does not parse: "+err.Error())
+	}
+	return msg, nil
+}
+
+// walker copies a message to a skeleton.
+type walker struct {
+	*scanner
+	strict bool // fields without a name are an error; they are left out otherwise
+	spans  [spaceField + 1][]span
+}
+
+// walk makes the skeleton of the DumpData message between s.off and end.
+func walk(s *scanner, end int64, strict bool) (*skeleton, error) {
+	w := &walker{scanner: s, strict: strict}
+	wire, err := w.message(dumpDataMessage, end, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &skeleton{wire, w.spans}, nil
+}
+
+// message appends the fields up to end to out. The bytes of a payload field go
+// into sp instead; it is nil for DumpData itself.
+func (w *walker) message(m message, end int64, out []byte, sp *span) ([]byte, error) {
+	for w.off < end {
+		at := w.off
+		tag, err := w.varint("field tag", end)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.spend(fieldCost); err != nil {
+			return nil, err
+		}
+		num, typ := protowire.DecodeTag(tag)
+		f := m.find(num)
+		switch {
+		case f == nil:
+			err = w.skipUnknown(at, num, typ, end)
+		case !f.fits(typ):
+			err = broken(at, f.name, "", fmt.Sprintf("has wire type %d", typ))
+		case typ == protowire.VarintType:
+			var v uint64
+			v, err = w.varint(f.name, end)
+			out = protowire.AppendVarint(protowire.AppendTag(out, num, typ), v)
+		case f.kind == payload:
+			err = w.payload(f, end, sp)
+		case f.kind == nested && sp == nil:
+			out, err = w.descriptor(f, num, end, out)
+		case f.kind == nested:
+			out, err = w.nested(f, num, end, out, sp)
+		default:
+			out, err = w.copy(f, num, end, out)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// descriptor appends a message field of DumpData. An error in it names it with
+// its index.
+func (w *walker) descriptor(f *field, num protowire.Number, end int64, out []byte) ([]byte, error) {
+	if err := w.spend(descriptorCost); err != nil {
+		return nil, err
+	}
+	sp := span{at: w.off}
+	out, err := w.nested(f, num, end, out, &sp)
+	if err != nil {
+		if fe, ok := errors.AsType[*FormatError](err); ok {
+			fe.What = fmt.Sprintf("%s %d %s", f.name, len(w.spans[num]), fe.What)
+		}
+		return nil, err
+	}
+	w.spans[num] = append(w.spans[num], sp)
+	return out, nil
+}
+
+// nested appends a message field.
+func (w *walker) nested(f *field, num protowire.Number, end int64, out []byte, sp *span) ([]byte, error) {
+	n, err := w.length(f.name, end)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.spend(messageCost); err != nil {
+		return nil, err
+	}
+	inner, err := w.message(*f.sub, w.off+n, nil, sp)
+	if err != nil {
+		return nil, err
+	}
+	return protowire.AppendBytes(protowire.AppendTag(out, num, protowire.BytesType), inner), nil
+}
+
+// copy appends a text or a run of packed numbers.
+func (w *walker) copy(f *field, num protowire.Number, end int64, out []byte) ([]byte, error) {
+	n, err := w.length(f.name, end)
+	if err != nil {
+		return nil, err
+	}
+	cost := int64(textCost)
+	if f.kind == numbers {
+		cost = numbersCost
+	}
+	if err := w.spend(min(n, memoryBudget) * cost); err != nil {
+		return nil, err
+	}
+	b, err := w.bytes(n)
+	if err != nil {
+		return nil, err
+	}
+	return protowire.AppendBytes(protowire.AppendTag(out, num, protowire.BytesType), b), nil
+}
+
+// payload notes where tensor bytes are and steps over them.
+func (w *walker) payload(f *field, end int64, sp *span) error {
+	n, err := w.length(f.name, end)
+	if err != nil {
+		return err
+	}
+	sp.off, sp.n, sp.inline = w.off, n, true
+	w.off += n
+	return nil
+}
+
+// skipUnknown steps over a field that no message of ours has.
+func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type, end int64) error {
+	if !num.IsValid() || w.strict {
+		return broken(at, "field", fmt.Sprint(num), "is no field of a dump header")
+	}
+	var n int64
+	var err error
+	switch typ {
+	case protowire.VarintType:
+		_, err = w.varint("unknown field", end)
+	case protowire.BytesType:
+		n, err = w.length("unknown field", end)
+	case protowire.Fixed32Type:
+		n = 4
+	case protowire.Fixed64Type:
+		n = 8
+	default:
+		err = broken(at, "field", fmt.Sprint(num), fmt.Sprintf("has wire type %d", typ))
+	}
+	if err == nil && n > end-w.off {
+		err = broken(at, "field", fmt.Sprint(num), "is cut off")
+	}
+	w.off += n
+	return err
+}
+
+// versionAt reports whether a DumpData message seems to begin at off: with a
+// version text such as 2.0, as every writer's does.
+func (s *scanner) versionAt(off int64) (bool, error) {
+	const tag, longest = 1<<3 | byte(protowire.BytesType), 15
+	if off >= s.size {
+		return false, nil
+	}
+	s.off = off
+	b, err := s.peek(2+longest, s.size)
+	if err != nil || len(b) < 3 || b[0] != tag || b[1] == 0 || b[1] > longest || len(b) < 2+int(b[1]) {
+		return false, err
+	}
+	for _, c := range b[2 : 2+b[1]] {
+		if c != '.' && (c < '0' || c > '9') {
+			return false, nil
+		}
+	}
+	return true, nil
+}

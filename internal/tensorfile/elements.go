@@ -1,0 +1,53 @@
+package tensorfile
+
+import (
+	"fmt"
+	"io"
+
+	"dumptool/internal/tensor"
+)
+
+// Elements reads the stored elements of a tensor by position, packed ones
+// unpacked to a byte each. It is a layout.Source; it serves one goroutine.
+type Elements struct {
+	t      *Tensor
+	unit   int64
+	packed []byte
+}
+
+// Elements returns a reader of the stored elements.
+func (t *Tensor) Elements() *Elements {
+	return &Elements{t: t, unit: int64(t.DType.UnitSize())}
+}
+
+// ReadElements fills dst with the elements from first on.
+func (e *Elements) ReadElements(dst []byte, first int64) error {
+	if !e.t.DType.Packed() {
+		return e.read(dst, first*e.unit)
+	}
+	n := int64(len(dst))
+	per := int64(8 / e.t.DType.Bits())
+	from, to := first/per, (first+n+per-1)/per
+	if int64(cap(e.packed)) < to-from {
+		e.packed = make([]byte, to-from)
+	}
+	e.packed = e.packed[:to-from]
+	if err := e.read(e.packed, from); err != nil {
+		return err
+	}
+	tensor.Unpack(dst, e.packed, e.t.DType, first-from*per)
+	return nil
+}
+
+// read fills dst with stored bytes, or says where the file ends.
+func (e *Elements) read(dst []byte, off int64) error {
+	n, err := e.t.Data.ReadAt(dst, off)
+	if n == len(dst) {
+		return nil
+	}
+	_, base, _ := e.t.Data.Outer()
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("at 0x%x: read %d bytes, want %d: %w", base+off, n, len(dst), err)
+}
