@@ -1,0 +1,84 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Schema names the settings that a program or a command has.
+type Schema struct {
+	// Flags are the long names of its own flags.
+	Flags []string
+	// Commands are its subcommands.
+	Commands map[string]Schema
+}
+
+// UnknownError is a setting in a file that no command knows.
+type UnknownError struct {
+	// Source names the file and the setting.
+	Source string
+	// Suggestion is the known name nearest to it, or empty.
+	Suggestion string
+}
+
+// Error implements error.
+func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
+
+// Check looks for settings in the files that schema does not have, the first
+// one in the order of names. It also reports groups where a value belongs, and
+// the reverse.
+func (s *Settings) Check(schema Schema) error {
+	for _, f := range s.files {
+		if err := f.check(nil, f.tree, schema); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *file) check(parents []string, tree map[string]any, schema Schema) error {
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		path := append(parents[:len(parents):len(parents)], key)
+		group, isGroup := tree[key].(map[string]any)
+		command, isCommand := schema.Commands[key]
+		switch isFlag := slices.Contains(schema.Flags, key); {
+		case !isFlag && !isCommand:
+			known := slices.Concat(schema.Flags, slices.Collect(maps.Keys(schema.Commands)))
+			return &UnknownError{Source: f.source(path), Suggestion: suggest(parents, key, known)}
+		case isGroup && isCommand:
+			if err := f.check(path, group, command); err != nil {
+				return err
+			}
+		case isGroup:
+			return fmt.Errorf("%s: must be a value, not a group of settings", f.source(path))
+		case !isFlag:
+			return fmt.Errorf("%s: must be the settings of the command, not a value", f.source(path))
+		case !plain(tree[key]):
+			return fmt.Errorf("%s: the elements of a list must be values", f.source(path))
+		}
+	}
+	return nil
+}
+
+// plain reports whether value is a scalar or a list of scalars.
+func plain(value any) bool {
+	list, ok := value.([]any)
+	return !ok || !slices.ContainsFunc(list, func(element any) bool {
+		switch element.(type) {
+		case []any, map[string]any, map[any]any:
+			return true
+		}
+		return false
+	})
+}
+
+// suggest returns the full name of the known setting that is nearest to key.
+func suggest(parents []string, key string, known []string) string {
+	near := nearest(key, known)
+	if near == "" {
+		return ""
+	}
+	return strings.Join(append(parents[:len(parents):len(parents)], near), ".")
+}

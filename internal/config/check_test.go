@@ -1,0 +1,86 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	schema := Schema{
+		Flags: []string{"quiet", "log-format"},
+		Commands: map[string]Schema{
+			"convert": {Flags: []string{"out", "jobs", "shape", "atol", "day", "moment", "empty"}},
+			"overflow": {Commands: map[string]Schema{
+				"analyze": {Flags: []string{"cpu-dir"}},
+			}},
+		},
+	}
+	tests := map[string]struct{ yaml, want, suggestion string }{
+		"all known":      {sample, "", ""},
+		"empty":          {"", "", ""},
+		"typing error":   {"convert: {jbos: 4}", "convert.jbos: unknown setting", "convert.jobs"},
+		"nested":         {"overflow: {analyze: {cpudir: x}}", "overflow.analyze.cpudir: unknown setting", "overflow.analyze.cpu-dir"},
+		"command":        {"convrt: {jobs: 4}", "convrt: unknown setting", "convert"},
+		"nothing near":   {"convert: {temperature: 4}", "convert.temperature: unknown setting", ""},
+		"global inside":  {"convert: {quiet: true}", "convert.quiet: unknown setting", ""},
+		"dotted":         {"convert.jobs: 4", "convert.jobs: unknown setting", ""},
+		"first by name":  {"zzzzzzz: 1\naaaaaaa: 2", "aaaaaaa: unknown setting", ""},
+		"group as value": {"quiet: {a: 1}", "quiet: must be a value, not a group of settings", ""},
+		"value as group": {"convert: 4", "convert: must be the settings of the command, not a value", ""},
+		"list of groups": {"convert: {shape: [{a: 1}]}", "convert.shape: the elements of a list must be values", ""},
+		"list of lists":  {"convert: {shape: [1, [2]]}", "convert.shape: the elements of a list must be values", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, path := load(t, tt.yaml)
+			err := s.Check(schema)
+			if tt.want == "" {
+				if err != nil {
+					t.Errorf("Check = %v", err)
+				}
+				return
+			}
+			if err == nil || err.Error() != path+": "+tt.want {
+				t.Fatalf("Check = %v, want %q", err, tt.want)
+			}
+			var unknown *UnknownError
+			if isUnknown := errors.As(err, &unknown); isUnknown != strings.Contains(tt.want, "unknown") {
+				t.Errorf("%v is an UnknownError: %v", err, isUnknown)
+			} else if isUnknown && unknown.Suggestion != tt.suggestion {
+				t.Errorf("Suggestion = %q, want %q", unknown.Suggestion, tt.suggestion)
+			}
+		})
+	}
+}
+
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"jobs", "jobs", 0},
+		{"jobs", "jbos", 1}, {"otu", "out", 1}, {"ab", "ba", 1}, {"abc", "ca", 3}, {"kitten", "sitting", 3}, {"out", "output", 3},
+	}
+	for _, tt := range tests {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+	word := rapid.StringMatching(`[ab]{0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := word.Draw(t, "a"), word.Draw(t, "b")
+		got := distance(a, b)
+		if got != distance(b, a) {
+			t.Errorf("the distance of %q and %q depends on the direction", a, b)
+		}
+		if longer := max(len(a), len(b)); got > longer || got < longer-min(len(a), len(b)) || (got == 0) != (a == b) {
+			t.Errorf("distance(%q, %q) = %d is impossible", a, b, got)
+		}
+	})
+}

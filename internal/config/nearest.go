@@ -1,0 +1,41 @@
+package config
+
+import "slices"
+
+// nearest returns the candidate with the fewest typing errors to word, the
+// first by name among equals, or nothing when all are too far away.
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", max(2, len(word)/3)+1
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if d := distance(word, c); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// distance counts the typing errors between a and b: letters that are missing,
+// superfluous, wrong, or swapped with their neighbour.
+func distance(a, b string) int {
+	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			wrong := d[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				wrong++
+			}
+			d[i][j] = min(wrong, d[i-1][j]+1, d[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}

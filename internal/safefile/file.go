@@ -1,0 +1,185 @@
+// Package safefile writes output files that are either complete or absent. A
+// file grows under a temporary name in the folder of its final name and is
+// renamed into place when it is whole, so an error, a full disk or a killed
+// process leaves nothing half-written under a final name.
+//
+// It does not sync to disk: it protects readers from partial files, not from
+// a power failure.
+package safefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// File is an output file that does not have its final name yet. Exactly one of
+// Commit and Abort decides what becomes of it; defer Abort right after Create.
+// Write and ReadFrom follow the rules of os.File, WriteAt may be called from
+// several goroutines.
+type File struct {
+	file *os.File
+	path string
+
+	mu     sync.Mutex
+	err    error // first failure of any kind
+	closed bool
+}
+
+// Create starts the output file path. The folder of path must exist. Whatever
+// stands at path stays untouched until Commit; anything but a regular file
+// there is an error, so that a device or a folder is never replaced.
+func Create(path string) (*File, error) {
+	if _, base := filepath.Split(path); base == "" {
+		return nil, &os.PathError{Op: "create", Path: path, Err: errors.New("not a file name")}
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, &os.PathError{Op: "create", Path: path, Err: errors.New("is a folder")}
+	case err == nil && !info.Mode().IsRegular():
+		return nil, &os.PathError{Op: "create", Path: path, Err: errors.New("not a regular file")}
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, named("create", path, err)
+	}
+	file, err := openTemp(path)
+	if err != nil {
+		return nil, named("create", path, err)
+	}
+	return &File{file: file, path: path}, nil
+}
+
+// Path returns the final name of the file.
+func (f *File) Path() string { return f.path }
+
+// OS returns the temporary file itself, for system calls that need it. Errors
+// of calls made on it are unknown to Commit.
+func (f *File) OS() *os.File { return f.file }
+
+// Write implements io.Writer.
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.file.Write(p)
+	return n, f.note("write", err)
+}
+
+// WriteAt implements io.WriterAt.
+func (f *File) WriteAt(p []byte, off int64) (int, error) {
+	n, err := f.file.WriteAt(p, off)
+	return n, f.note("write", err)
+}
+
+// ReadFrom implements io.ReaderFrom through os.File, which lets Linux copy
+// between files inside the kernel. An error of r is returned as it is, but it
+// spoils the file like an error of its own.
+func (f *File) ReadFrom(r io.Reader) (int64, error) {
+	n, err := f.file.ReadFrom(r)
+	return n, f.note("write", err)
+}
+
+// Truncate sets the size of the file.
+func (f *File) Truncate(size int64) error {
+	return f.note("truncate", f.file.Truncate(size))
+}
+
+// Commit closes the file and gives it its final name, replacing what stood
+// there in one step. When any earlier call failed or closing fails, the
+// temporary file is removed and that error is returned.
+func (f *File) Commit() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return &os.PathError{Op: "commit", Path: f.path, Err: os.ErrClosed}
+	}
+	f.closed = true
+	if err := f.file.Close(); f.err == nil && err != nil {
+		f.err = named("close", f.path, err)
+	}
+	if f.err == nil {
+		if err := os.Rename(f.file.Name(), f.path); err != nil {
+			f.err = named("create", f.path, err)
+		}
+	}
+	if f.err != nil {
+		f.remove()
+	}
+	return f.err
+}
+
+// Abort closes and removes the file. It does nothing after Commit or another
+// Abort.
+func (f *File) Abort() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.closed = true
+	_ = f.file.Close() // what it could not write is given up anyway
+	f.remove()
+}
+
+// remove deletes the temporary file. Its error has no reader: the caller has a
+// better one already, or has given the file up.
+func (f *File) remove() { _ = os.Remove(f.file.Name()) }
+
+// note remembers the first error and returns err under the final name.
+func (f *File) note(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err = f.finalName(op, err)
+	if f.err == nil {
+		f.err = err
+	}
+	return err
+}
+
+// finalName replaces the temporary name in an error of the file. Errors that
+// name another file came from the reader of ReadFrom and keep their text.
+func (f *File) finalName(op string, err error) error {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) && pathErr.Path == f.file.Name() {
+		return named(op, f.path, err)
+	}
+	return err
+}
+
+// named puts the final path into an error that knows the temporary one.
+func named(op, path string, err error) error {
+	var pathErr *os.PathError
+	var linkErr *os.LinkError
+	switch {
+	case errors.As(err, &pathErr):
+		err = pathErr.Err
+	case errors.As(err, &linkErr):
+		err = linkErr.Err
+	}
+	return &os.PathError{Op: op, Path: path, Err: err}
+}
+
+// WriteFile writes data to path as one safe file.
+func WriteFile(path string, data []byte) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// MkdirAll makes the folder dir and its parents with the permissions that the
+// umask leaves. Errors name dir.
+func MkdirAll(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("cannot make folder %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package safefile
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+)
+
+const (
+	// maxPrefix bounds the part of the base name that a temporary name
+	// repeats. It keeps temporary names far below the 255 bytes of most file
+	// systems and the 143 of encrypted ones, whatever the final name.
+	maxPrefix = 64
+	// maxTries bounds the search for a free name; with 128 random bits the
+	// second try is unheard of.
+	maxTries = 100
+)
+
+// openTemp creates a new file beside path. The mode is what the umask leaves
+// of 0666, as for any file a user makes.
+func openTemp(path string) (*os.File, error) {
+	dir, base := filepath.Split(path)
+	for try := 1; ; try++ {
+		name := dir + tempName(base)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil || !errors.Is(err, os.ErrExist) || try == maxTries {
+			return f, err
+		}
+	}
+}
+
+// tempName returns a hidden name that tells which file it belongs to.
+func tempName(base string) string {
+	return "." + prefix(base, maxPrefix) + "." + rand.Text() + ".tmp"
+}
+
+// prefix returns at most n bytes of s without splitting a character.
+func prefix(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
