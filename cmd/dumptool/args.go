@@ -1,0 +1,161 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// aliasKey is the annotation of a flag with its other long names.
+const aliasKey = "dumptool_alias"
+
+// alias gives a flag further long names, those of older scripts.
+func alias(flags *pflag.FlagSet, name string, others ...string) {
+	if err := flags.SetAnnotation(name, aliasKey, others); err != nil {
+		panic(err)
+	}
+}
+
+// normalizeFlag makes _ and - the same in long flags.
+func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}
+
+// commandLine is a list of arguments and the command they name.
+type commandLine struct {
+	cmd *cobra.Command
+	// args are the arguments in the form that pflag understands.
+	args []string
+	// stray is the word that stands where a command of the group cmd should.
+	stray string
+}
+
+// rewriteArgs gives long flags with one dash their second one. pflag would
+// read -out as the shorthand -o with the value "ut". It walks the words the
+// way pflag does, so that values and what follows -- stay as they are, and
+// also puts the names of aliases and Python's True and False right.
+func rewriteArgs(root *cobra.Command, args []string) commandLine {
+	line := commandLine{cmd: root, args: append([]string{}, args...)}
+	inGroup, unknown := true, false
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case word == "--":
+			return line
+		case len(word) > 1 && word[0] == '-':
+			w := rewriteFlag(line.cmd, word)
+			line.args[i] = w.text
+			unknown = unknown || !w.known
+			if w.takesNext || inGroup && !w.known && cobraSkipsNext(word) {
+				i++
+			}
+		case inGroup:
+			sub := subcommand(line.cmd, word)
+			switch {
+			case sub != nil:
+				line.cmd = sub
+			case word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd:
+				// What follows is unfinished and cobra's to complete.
+				return commandLine{cmd: root, args: append([]string{}, args...)}
+			case !line.cmd.HasSubCommands():
+			case unknown:
+				// The word may be the value of the unknown flag: cobra
+				// reports the flag.
+				return line
+			default:
+				line.stray = word
+				return line
+			}
+			inGroup = line.cmd.HasSubCommands()
+		}
+	}
+	return line
+}
+
+// cobraSkipsNext reports whether cobra takes the word after an unknown flag
+// for its value while it looks for the command.
+func cobraSkipsNext(flag string) bool {
+	return !strings.Contains(flag, "=") && (strings.HasPrefix(flag, "--") || len(flag) == 2)
+}
+
+// subcommand returns the command below cmd that word names, or nil.
+func subcommand(cmd *cobra.Command, word string) *cobra.Command {
+	for _, sub := range cmd.Commands() {
+		if sub.Name() == word || sub.HasAlias(word) {
+			return sub
+		}
+	}
+	return nil
+}
+
+// flagWord is a word that holds flags.
+type flagWord struct {
+	text      string
+	known     bool // whether the command has all its flags
+	takesNext bool // whether the next word is a value
+}
+
+// rewriteFlag rewrites one word that starts with a dash.
+func rewriteFlag(cmd *cobra.Command, word string) flagWord {
+	cmd.InitDefaultHelpFlag() // also merges the inherited flags into cmd.Flags
+	name, value, hasValue := strings.Cut(word[1:], "=")
+	name, double := strings.CutPrefix(name, "-")
+	var f *pflag.Flag
+	if double || len(name) > 1 {
+		f = longFlag(cmd.Flags(), name)
+	}
+	switch {
+	case f == nil && double:
+		return flagWord{text: word}
+	case f == nil:
+		return cluster(cmd.Flags(), word)
+	}
+	text := "--" + f.Name
+	if hasValue {
+		text += "=" + flagValue(f, value)
+	}
+	return flagWord{text: text, known: true, takesNext: !hasValue && f.NoOptDefVal == ""}
+}
+
+// longFlag finds a flag by its name or an alias.
+func longFlag(flags *pflag.FlagSet, name string) *pflag.Flag {
+	if f := flags.Lookup(name); f != nil {
+		return f
+	}
+	name = string(normalizeFlag(flags, name))
+	var found *pflag.Flag
+	flags.VisitAll(func(f *pflag.Flag) {
+		for _, other := range f.Annotations[aliasKey] {
+			if string(normalizeFlag(flags, other)) == name {
+				found = f
+			}
+		}
+	})
+	return found
+}
+
+// flagValue returns value as pflag reads it: booleans may be spelled as in
+// Python, in any case.
+func flagValue(f *pflag.Flag, value string) string {
+	if lower := strings.ToLower(value); f.Value.Type() == "bool" && (lower == "true" || lower == "false") {
+		return lower
+	}
+	return value
+}
+
+// cluster reads a word of shorthands, which stays as it is.
+func cluster(flags *pflag.FlagSet, word string) flagWord {
+	for i := 1; i < len(word); i++ {
+		f := flags.ShorthandLookup(word[i : i+1])
+		switch {
+		case f == nil:
+			return flagWord{text: word}
+		case i+1 < len(word) && (word[i+1] == '=' || f.NoOptDefVal == ""):
+			return flagWord{text: word, known: true}
+		case f.NoOptDefVal == "":
+			return flagWord{text: word, known: true, takesNext: true}
+		}
+	}
+	return flagWord{text: word, known: true}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// sampleTree returns the command tree of sampleCommands.
+func sampleTree(t testing.TB) *cobra.Command {
+	t.Helper()
+	a := &app{commands: sampleCommands(new(sampleOptions), func(context.Context, []string) error { return nil })}
+	return newRootCommand(a)
+}
+
+func TestRewriteArgs(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ in, want, cmd, stray string }{
+		"single dash":               {"convert -out dir", "convert --out dir", "dumptool convert", ""},
+		"single dash, equals":       {"convert -out=dir", "convert --out=dir", "dumptool convert", ""},
+		"double dash stays":         {"convert --out dir", "convert --out dir", "dumptool convert", ""},
+		"underscore":                {"overflow analyze --cpu_dir x -cpu_dir=y", "overflow analyze --cpu-dir x --cpu-dir=y", "dumptool overflow analyze", ""},
+		"long flag of shorthand":    {"convert -dump_path x", "convert --dump-path x", "dumptool convert", ""},
+		"alias":                     {"convert -output-path x --target=y", "convert --out x --out=y", "dumptool convert", ""},
+		"name before alias":         {"convert -output 1", "convert --output 1", "dumptool convert", ""},
+		"shorthands stay":           {"convert -d x -o 1 -j4 -s=1,2", "convert -d x -o 1 -j4 -s=1,2", "dumptool convert", ""},
+		"cluster stays":             {"convert -xyd path -out dir", "convert -xyd path --out dir", "dumptool convert", ""},
+		"value is not a flag":       {"convert -d -out -out dir", "convert -d -out --out dir", "dumptool convert", ""},
+		"value of cluster":          {"convert -xd -out x", "convert -xd -out x", "dumptool convert", ""},
+		"value of long flag":        {"convert --out -out -stats", "convert --out -out --stats", "dumptool convert", ""},
+		"negative number":           {"overflow analyze -n -1 -top_n -1", "overflow analyze -n -1 --top-n -1", "dumptool overflow analyze", ""},
+		"stop at dashes":            {"convert -stats -- -out x", "convert --stats -- -out x", "dumptool convert", ""},
+		"dashes as value":           {"convert -out -- -stats", "convert --out -- --stats", "dumptool convert", ""},
+		"python booleans":           {"convert -stats=True --stats=FALSE -out=True", "convert --stats=true --stats=false --out=True", "dumptool convert", ""},
+		"flag after argument":       {"convert file -out x convert -stats", "convert file --out x convert --stats", "dumptool convert", ""},
+		"inherited":                 {"overflow -quiet analyze -log_format json", "overflow --quiet analyze --log-format json", "dumptool overflow analyze", ""},
+		"global before command":     {"-log-format json -quiet convert", "--log-format json --quiet convert", "dumptool convert", ""},
+		"local before command":      {"--out x convert -stats", "--out x convert --stats", "dumptool convert", ""},
+		"alias of command":          {"of analyze -top-n 1", "of analyze --top-n 1", "dumptool overflow analyze", ""},
+		"help":                      {"convert -help", "convert --help", "dumptool convert", ""},
+		"other command's flag":      {"overflow analyze -stats", "overflow analyze -stats", "dumptool overflow analyze", ""},
+		"unknown flags stay":        {"convert -nosuch --nosuch -é= -Q", "convert -nosuch --nosuch -é= -Q", "dumptool convert", ""},
+		"bad syntax stays":          {"convert --=x ---out -=out -", "convert --=x ---out -=out -", "dumptool convert", ""},
+		"unknown command":           {"convrt -out x", "convrt -out x", "dumptool", "convrt"},
+		"unknown in group":          {"overflow analyse -out x", "overflow analyse -out x", "dumptool overflow", "analyse"},
+		"forgotten command":         {"-d x y", "-d x y", "dumptool", ""},
+		"completion is cobra's":     {"__complete convert -out", "__complete convert -out", "dumptool", ""},
+		"completion without text":   {"__completeNoDesc convert -out", "__completeNoDesc convert -out", "dumptool", ""},
+		"nothing":                   {"", "", "dumptool", ""},
+		"group alone":               {"overflow", "overflow", "dumptool overflow", ""},
+		"shorthand value of itself": {"convert -doutput -out x", "convert -doutput --out x", "dumptool convert", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := strings.Fields(tt.in)
+			got := rewriteArgs(sampleTree(t), in)
+			if diff := cmp.Diff(strings.Fields(tt.want), got.args); diff != "" {
+				t.Errorf("arguments (-want +got):\n%s", diff)
+			}
+			if got.cmd.CommandPath() != tt.cmd || got.stray != tt.stray {
+				t.Errorf("command %q, stray word %q, want %q, %q", got.cmd.CommandPath(), got.stray, tt.cmd, tt.stray)
+			}
+			if !slices.Equal(in, strings.Fields(tt.in)) {
+				t.Errorf("the arguments of the caller became %q", in)
+			}
+		})
+	}
+}
+
+// TestNoCluster checks that no rewrite changes the meaning of shorthands that
+// take no value: the letters of a long flag are never all of that kind.
+func TestNoCluster(t *testing.T) {
+	t.Parallel()
+	a, _ := testApp(t)
+	walk(newRootCommand(a), func(cmd *cobra.Command) {
+		cmd.InitDefaultHelpFlag()
+		flags := cmd.Flags()
+		flags.VisitAll(func(f *pflag.Flag) {
+			for _, name := range append([]string{f.Name}, f.Annotations[aliasKey]...) {
+				if spelledByShorthands(flags, name) {
+					t.Errorf("%s: -%s is a cluster of shorthands and the flag --%s", cmd.CommandPath(), name, f.Name)
+				}
+				if len(name) < 2 {
+					t.Errorf("%s: the long flag %q is as short as a shorthand", cmd.CommandPath(), name)
+				}
+				if found := longFlag(flags, name); found != f {
+					t.Errorf("%s: -%s means --%s and --%s", cmd.CommandPath(), name, found.Name, f.Name)
+				}
+			}
+		})
+	})
+}
+
+// spelledByShorthands reports whether every letter of name is a shorthand that
+// takes no value.
+func spelledByShorthands(flags *pflag.FlagSet, name string) bool {
+	for i := range len(name) {
+		if f := flags.ShorthandLookup(name[i : i+1]); f == nil || f.NoOptDefVal == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func TestSpelledByShorthands(t *testing.T) {
+	t.Parallel()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.BoolP("aa", "a", false, "")
+	flags.BoolP("ba", "b", false, "")
+	flags.StringP("abc", "c", "", "")
+	for name, want := range map[string]bool{"aa": true, "ba": true, "abc": false, "abd": false} {
+		if got := spelledByShorthands(flags, name); got != want {
+			t.Errorf("spelledByShorthands(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestAliasOfUnknownFlag(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("an alias of a flag that does not exist was accepted")
+		}
+	}()
+	alias(pflag.NewFlagSet("test", pflag.ContinueOnError), "out", "output")
+}
+
+func FuzzRewriteArgs(f *testing.F) {
+	for _, seed := range []string{
+		"convert -out dir -d x -- -out y", "overflow analyze -n -1 --cpu_dir=x", "-quiet of analyze -top_n=3",
+		"__complete convert -o", "convert -xyd -out -stats=True --output_path a", "- -- --", "convert ---= -= -\xff",
+	} {
+		f.Add(strings.ReplaceAll(seed, " ", "\n"))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		in := strings.Split(text, "\n")
+		got := rewriteArgs(sampleTree(t), in)
+		if len(got.args) != len(in) {
+			t.Fatalf("%q became %q", in, got.args)
+		}
+		for i := range in {
+			if !strings.HasPrefix(in[i], "-") && got.args[i] != in[i] {
+				t.Errorf("word %q became %q", in[i], got.args[i])
+			}
+		}
+		again := rewriteArgs(sampleTree(t), got.args)
+		if diff := cmp.Diff(got.args, again.args); diff != "" || again.stray != got.stray || again.cmd.Name() != got.cmd.Name() {
+			t.Errorf("a second rewrite of %q changes it (-first +second):\n%s", in, diff)
+		}
+
+		// Words behind the -- that ends the flags stay as they are. Any earlier
+		// -- is the value of a flag.
+		root := sampleTree(t)
+		guarded := rewriteArgs(root, append(slices.Clone(in), "x", "--", "--", "-out", "--cpu_dir=True", "-stats=True"))
+		want := []string{"--", "-out", "--cpu_dir=True", "-stats=True"}
+		if tail := guarded.args[len(guarded.args)-4:]; !slices.Equal(tail, want) {
+			t.Errorf("behind %q, %q became %q", in, want, tail)
+		}
+	})
+}

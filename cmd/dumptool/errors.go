@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// codedError is an error with an exit status.
+type codedError struct {
+	code int
+	err  error
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+// foundf says that the thing looked for was found: exit status 1.
+func foundf(format string, args ...any) error {
+	return &codedError{exitFound, fmt.Errorf(format, args...)}
+}
+
+// usagef reports a mistake on the command line: exit status 2, and a hint at
+// the command's help.
+func usagef(format string, args ...any) error {
+	return asUsage(fmt.Errorf(format, args...))
+}
+
+// incompletef says that some input could not be read or converted: exit
+// status 3.
+func incompletef(format string, args ...any) error {
+	return &codedError{exitIncomplete, fmt.Errorf(format, args...)}
+}
+
+// nothingf says that no input matched: exit status 4.
+func nothingf(format string, args ...any) error {
+	return &codedError{exitNothing, fmt.Errorf(format, args...)}
+}
+
+// coveragef says that coverage or baseline were not met: exit status 5.
+func coveragef(format string, args ...any) error {
+	return &codedError{exitCoverage, fmt.Errorf(format, args...)}
+}
+
+// usageError marks a mistake for which the help of the command is the cure.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// asUsage makes err a mistake on the command line unless it has a class.
+func asUsage(err error) error {
+	var coded *codedError
+	if errors.As(err, &coded) {
+		return err
+	}
+	return &codedError{exitUsage, &usageError{err}}
+}
+
+// hintError is an error with advice.
+type hintError struct {
+	err  error
+	hint string
+}
+
+func (e *hintError) Error() string { return e.err.Error() }
+func (e *hintError) Unwrap() error { return e.err }
+
+// hintf adds to err what the user can do about it.
+func hintf(err error, format string, args ...any) error {
+	return &hintError{err, fmt.Sprintf(format, args...)}
+}
+
+// helpHint points mistakes on the command line, unless they have a hint
+// already, to the help of cmd.
+func helpHint(cmd *cobra.Command, err error) error {
+	var usage *usageError
+	var hint *hintError
+	if !errors.As(err, &usage) || errors.As(err, &hint) {
+		return err
+	}
+	return hintf(err, "see '%s --help'", cmd.CommandPath())
+}
+
+// reportedError is an error that the user has been told about.
+type reportedError struct{ err error }
+
+func (e *reportedError) Error() string { return e.err.Error() }
+func (e *reportedError) Unwrap() error { return e.err }
+
+// reported marks err as printed already: it only sets the exit status.
+func reported(err error) error { return &reportedError{err} }
+
+// report prints err and its hint.
+func (a *app) report(err error) {
+	var done *reportedError
+	var hint *hintError
+	switch {
+	case err == nil || errors.As(err, &done):
+		return
+	case errors.Is(err, context.Canceled):
+		a.msg.Errorf("interrupted")
+		return
+	}
+	a.msg.Errorf("%v", err)
+	if errors.As(err, &hint) {
+		a.msg.Hintf("%s", hint.hint)
+	}
+}

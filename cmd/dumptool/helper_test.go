@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/config"
+	"dumptool/internal/ui"
+)
+
+// result is what a command line left behind.
+type result struct {
+	code     int
+	out, err string
+}
+
+// testApp returns an app without settings, whatever the machine has.
+func testApp(t *testing.T) (a *app, get func(code int) result) {
+	t.Helper()
+	streams, _, out, err := ui.Test()
+	a = newApp(streams)
+	a.settings = config.Options{}
+	return a, func(code int) result { return result{code, out.String(), err.String()} }
+}
+
+// runArgs executes one command line in this process.
+func runArgs(t *testing.T, args ...string) result {
+	t.Helper()
+	a, get := testApp(t)
+	return get(a.run(t.Context(), args))
+}
+
+// sampleOptions have a flag of every kind.
+type sampleOptions struct {
+	out, dir, cpuDir, shape, format string
+	jobs, topN                      int
+	stats, half                     bool
+	ops                             []string
+}
+
+// sampleCommands returns a command line like that of the real commands, and
+// one below a group. work is what both do.
+func sampleCommands(opts *sampleOptions, work func(ctx context.Context, args []string) error) func(*app) []*cobra.Command {
+	return func(*app) []*cobra.Command {
+		convert := &cobra.Command{
+			Use:  "convert",
+			Args: cobra.ArbitraryArgs,
+			RunE: func(cmd *cobra.Command, args []string) error { return work(cmd.Context(), args) },
+		}
+		flags := convert.Flags()
+		flags.StringVar(&opts.out, "out", "", "")
+		flags.StringVarP(&opts.dir, "dump-path", "d", "", "")
+		flags.StringVarP(&opts.format, "format", "f", "", "")
+		flags.StringVarP(&opts.shape, "shape", "s", "", "")
+		flags.IntVarP(&opts.topN, "output", "o", 0, "")
+		flags.IntVarP(&opts.jobs, "jobs", "j", 1, "")
+		flags.BoolVarP(&opts.stats, "stats", "x", false, "")
+		flags.BoolVarP(&opts.half, "half", "y", false, "")
+		flags.StringSliceVar(&opts.ops, "ops", []string{"default"}, "")
+		alias(flags, "out", "output_path", "target")
+		exclusive(convert, "stats", "half")
+
+		analyze := &cobra.Command{
+			Use:  "analyze",
+			Args: cobra.ArbitraryArgs,
+			RunE: func(cmd *cobra.Command, args []string) error { return work(cmd.Context(), args) },
+		}
+		analyze.Flags().StringVar(&opts.cpuDir, "cpu-dir", "", "")
+		analyze.Flags().IntVarP(&opts.topN, "top-n", "n", 0, "")
+		group := newGroup(&cobra.Command{Use: "overflow", Aliases: []string{"of"}})
+		group.AddCommand(analyze)
+		return []*cobra.Command{convert, group}
+	}
+}
+
+// walk calls visit for cmd and every command below it.
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		walk(sub, visit)
+	}
+}
+
+// wantContains fails unless text holds part.
+func wantContains(t *testing.T, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%q does not contain %q", text, part)
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"dumptool/internal/ui"
+)
+
+// globalOptions are the flags of every command.
+type globalOptions struct {
+	quiet, verbose bool
+	logFormat      ui.LogFormat
+	config         string
+}
+
+func (o *globalOptions) addFlags(flags *pflag.FlagSet) {
+	o.logFormat = ui.LogText
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only, no other messages and no progress")
+	flags.BoolVar(&o.verbose, "verbose", false, "print debug logs")
+	flags.Var(&o.logFormat, "log-format", "format of messages and logs")
+	flags.StringVar(&o.config, configFlag, "", "read settings from `FILE` instead of dumptool.yaml")
+}
+
+// messages returns the options as the message printer knows them.
+func (o *globalOptions) messages() ui.MessageOptions {
+	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat}
+}
+
+// allCommands returns the commands of dumptool. A new one is added here.
+func allCommands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		newConvertCommand(a),
+		newVersionCommand(a),
+		newCompletionCommand(a),
+	}
+}
+
+// newRootCommand returns the whole command tree.
+func newRootCommand(a *app) *cobra.Command {
+	root := newGroup(&cobra.Command{
+		Use:   "dumptool",
+		Short: "debug numerical accuracy on NPUs",
+		Long: `dumptool turns device dumps into host tensors, decodes overflow records,
+compares NPU tensors with a golden run, and writes and checks dump
+configurations.
+
+Long flags may be written with one dash and with _ for -. Every flag can also
+be set by the environment variable DUMPTOOL_<COMMAND>_<FLAG>, or in a file
+dumptool.yaml in the working folder or in the user's configuration folder.`,
+	})
+	root.Long += exitStatus(exitFound, exitIncomplete, exitNothing, exitCoverage, exitInterrupted)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
+	root.SetGlobalNormalizationFunc(normalizeFlag)
+	root.SetHelpFunc(printHelp)
+	root.SetIn(a.streams.In)
+	root.SetOut(a.out)
+	root.SetErr(a.streams.Err)
+	a.global.addFlags(root.PersistentFlags())
+	exclusive(root, "quiet", "verbose")
+
+	root.AddCommand(a.commands(a)...)
+	root.SetHelpCommand(newHelpCommand())
+	root.InitDefaultHelpCmd()
+	a.watchStart(root)
+	return root
+}
+
+// newGroup completes a command that only holds others: called without one of
+// them, it is a mistake. Its subcommands are the caller's to add.
+func newGroup(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = noArgs
+	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return missingCommand(cmd) }
+	return cmd
+}
+
+// noArgs is the Args of commands without positional arguments.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unexpected argument %q", args[0])
+	}
+	return nil
+}
+
+// missingCommand is the error of a group that was called by itself.
+func missingCommand(group *cobra.Command) error {
+	var names []string
+	for _, sub := range group.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return usagef("no command given, one of %s is needed", strings.Join(names, ", "))
+}
+
+// unknownCommand is the error for a word that is no command of group.
+func unknownCommand(group *cobra.Command, word string) error {
+	err := usagef("unknown command %q for %q", word, group.CommandPath())
+	if near := group.SuggestionsFor(word); len(near) > 0 {
+		return hintf(err, "did you mean '%s %s'?", group.CommandPath(), near[0])
+	}
+	return helpHint(group, err)
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestEveryCommand holds the rules that a new command forgets most easily.
+func TestEveryCommand(t *testing.T) {
+	t.Parallel()
+	a, _ := testApp(t)
+	walk(newRootCommand(a), func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		if cmd.Args == nil {
+			t.Errorf("%s: Args is not set", path)
+		}
+		if cmd.RunE == nil || cmd.Run != nil {
+			t.Errorf("%s: does not run by RunE", path)
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: Short is %q, want a phrase without full stop", path, cmd.Short)
+		}
+		about, status, found := strings.Cut(cmd.Long, exitStatusTitle)
+		if !found || strings.TrimSpace(about) == "" {
+			t.Errorf("%s: Long does not describe the command and its exit status", path)
+		}
+		for line := range strings.Lines(status) {
+			if !strings.HasPrefix(line, "  ") {
+				t.Errorf("%s: %q stands below the exit status", path, line)
+			}
+		}
+		if cmd.PersistentPreRunE != nil && cmd.HasParent() {
+			t.Errorf("%s: PersistentPreRunE hides that of the root, which applies the settings", path)
+		}
+	})
+}
+
+// TestEveryHelp checks that help goes to stdout, in both ways to call it, and
+// ends with the exit status.
+func TestEveryHelp(t *testing.T) {
+	t.Parallel()
+	a, _ := testApp(t)
+	walk(newRootCommand(a), func(cmd *cobra.Command) {
+		words := commandPath(cmd)
+		t.Run(cmd.Name(), func(t *testing.T) {
+			t.Parallel()
+			got := runArgs(t, append(words[:len(words):len(words)], "-help")...)
+			if got.code != 0 || got.err != "" {
+				t.Fatalf("got %+v", got)
+			}
+			wantContains(t, got.out, "Usage:\n  "+cmd.CommandPath())
+			if _, status, _ := strings.Cut(cmd.Long, exitStatusTitle); !strings.HasSuffix(got.out, exitStatusTitle+status) {
+				t.Errorf("help does not end with the exit status:\n%s", got.out)
+			}
+			if topic := runArgs(t, append([]string{"help"}, words...)...); topic != got {
+				t.Errorf("dumptool help prints\n%s\nwant\n%s", topic.out, got.out)
+			}
+		})
+	})
+}
+
+func TestGlobalFlags(t *testing.T) {
+	t.Parallel()
+	work := func(a *app) func(context.Context, []string) error {
+		return func(context.Context, []string) error {
+			a.msg.Log().Debug("detail")
+			a.msg.Infof("summary")
+			return incompletef("failure")
+		}
+	}
+	const failure = "dumptool: failure\n"
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"default": {[]string{"convert"}, "dumptool: summary\n" + failure},
+		"quiet":   {[]string{"-q", "convert"}, failure},
+		"long":    {[]string{"convert", "-quiet=True"}, failure},
+		"verbose": {[]string{"convert", "-verbose"}, "dumptool: debug: detail\ndumptool: summary\n" + failure},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, get := testApp(t)
+			a.commands = sampleCommands(new(sampleOptions), work(a))
+			if got := get(a.run(t.Context(), tt.args)); got.err != tt.want {
+				t.Errorf("stderr %q, want %q", got.err, tt.want)
+			}
+		})
+	}
+}
+
+// TestJSONErrors checks that even mistakes on the command line are records
+// when the format was asked for before them.
+func TestJSONErrors(t *testing.T) {
+	t.Parallel()
+	got := runArgs(t, "version", "--log-format=json", "--nosuch")
+	if got.code != exitUsage {
+		t.Errorf("exit status %d, want 2", got.code)
+	}
+	for line := range strings.Lines(got.err) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("%q is not JSON", line)
+		}
+	}
+	wantContains(t, got.err, `"msg":"unknown flag: --nosuch"`)
+}
+
+func TestCancelledContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a, get := testApp(t)
+	a.commands = sampleCommands(new(sampleOptions), func(ctx context.Context, _ []string) error {
+		return ctx.Err()
+	})
+	if got, want := get(a.run(ctx, []string{"convert"})), (result{exitInterrupted, "", "dumptool: interrupted\n"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"dumptool/internal/config"
+)
+
+const (
+	configFlag = "config"
+	helpFlag   = "help"
+
+	// noSettingsKey is the annotation of commands that must work whatever the
+	// configuration looks like.
+	noSettingsKey = "dumptool_no_settings"
+	// exclusiveKey is the annotation of a flag with the names of those that
+	// cannot stand beside it.
+	exclusiveKey = "dumptool_exclusive"
+)
+
+// withoutSettings returns the annotations of a command that reads none.
+func withoutSettings() map[string]string { return map[string]string{noSettingsKey: "true"} }
+
+// takesSettings reports whether the flags of cmd can be set by environment and
+// files. The commands with which cobra completes words, __complete and the
+// like, have none of ours.
+func takesSettings(cmd *cobra.Command) bool {
+	return cmd.Annotations[noSettingsKey] == "" && !strings.HasPrefix(cmd.Name(), "__")
+}
+
+// exclusive lets only one of the flags be given. One on the command line hides
+// settings of the others.
+func exclusive(cmd *cobra.Command, names ...string) {
+	cmd.MarkFlagsMutuallyExclusive(names...)
+	for _, name := range names {
+		f := cmd.Flag(name)
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], names...)
+	}
+}
+
+// applySettings gives the flags of cmd that the user did not set their values
+// from environment and files.
+func (a *app) applySettings(cmd *cobra.Command) error {
+	opt := a.settings
+	opt.File = a.global.config
+	if opt.File == "" && opt.LookupEnv != nil {
+		opt.File, _ = opt.LookupEnv(config.EnvName(nil, configFlag))
+	}
+	settings, err := config.Load(opt)
+	if err == nil {
+		err = settings.Check(schema(cmd.Root()))
+	}
+	if err != nil {
+		return settingsError(err)
+	}
+	given := map[string]bool{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		hidden := slices.ContainsFunc(f.Annotations[exclusiveKey], func(name string) bool { return given[name] })
+		if err != nil || given[f.Name] || hidden || !isSetting(f) {
+			return
+		}
+		if v, ok := settings.Lookup(owner(cmd, f), f.Name); ok {
+			err = setFlag(f, v)
+		}
+	})
+	return err
+}
+
+// settingsError gives a wrong configuration its exit status and advice.
+func settingsError(err error) error {
+	var unknown *config.UnknownError
+	err = &codedError{exitUsage, err}
+	if errors.As(err, &unknown) && unknown.Suggestion != "" {
+		return hintf(err, "did you mean %s?", unknown.Suggestion)
+	}
+	return err
+}
+
+// setFlag sets f to a value that was found in environment or file.
+func setFlag(f *pflag.Flag, v config.Value) error {
+	var err error
+	slice, isSlice := f.Value.(pflag.SliceValue)
+	switch {
+	case v.List != nil && isSlice:
+		err = slice.Replace(v.List)
+	case v.List != nil:
+		err = errors.New("takes one value, not a list")
+	default:
+		err = f.Value.Set(flagValue(f, v.Text))
+	}
+	if err != nil {
+		return &codedError{exitUsage, fmt.Errorf("%s: invalid value %q: %w", v.Source, v.Text, err)}
+	}
+	f.Changed = true
+	return nil
+}
+
+// isSetting reports whether a flag can be set in environment and files. The
+// file cannot name itself.
+func isSetting(f *pflag.Flag) bool { return f.Name != helpFlag && f.Name != configFlag }
+
+// owner returns the path of the command that f was defined for, which is cmd
+// or one above it.
+func owner(cmd *cobra.Command, f *pflag.Flag) []string {
+	for c := cmd; c.HasParent(); c = c.Parent() {
+		if c.LocalFlags().Lookup(f.Name) == f {
+			return commandPath(c)
+		}
+	}
+	return nil
+}
+
+// commandPath returns the words of a command without the program.
+func commandPath(cmd *cobra.Command) []string {
+	return strings.Fields(cmd.CommandPath())[1:]
+}
+
+// schema returns the names of all settings of cmd and the commands below it.
+func schema(cmd *cobra.Command) config.Schema {
+	s := config.Schema{Commands: map[string]config.Schema{}}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if isSetting(f) {
+			s.Flags = append(s.Flags, f.Name)
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		if takesSettings(sub) {
+			s.Commands[sub.Name()] = schema(sub)
+		}
+	}
+	return s
+}

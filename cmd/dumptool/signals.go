@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// interruptible returns a context that the first SIGINT or SIGTERM cancels, so
+// that running jobs can end cleanly. The second one calls exit at once. stop
+// gives the signals their usual meaning back.
+func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for _, act := range []func(){cancel, func() { exit(exitInterrupted) }} {
+			select {
+			case <-signals:
+				act()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}

@@ -1,0 +1,103 @@
+// Package convert turns dump files into host files: it finds the dumps, works
+// out names and target shapes, and streams every tensor through its layout and
+// element conversion into a .npy, .bin or text file.
+//
+// What goes wrong with one tensor or one file is a row of its Result and does
+// not stop the rest. Output files appear under their names only when they are
+// complete.
+package convert
+
+import (
+	"runtime"
+
+	"dumptool/internal/tensor"
+)
+
+// Type is the kind of output file.
+type Type string
+
+// The output types.
+const (
+	Npy   Type = "npy"   // numpy array
+	Bin   Type = "bin"   // stored elements without a header
+	MSNpy Type = "msnpy" // numpy array, named as MindSpore names its dumps
+	Txt   Type = "txt"   // one value a line, as numpy.savetxt prints them
+)
+
+// Types lists the output types.
+var Types = []Type{Npy, Bin, MSNpy, Txt}
+
+// Options says what to convert and how. The zero value of a field asks for the
+// default.
+type Options struct {
+	// Out is the output folder; it is made when the first file is written.
+	Out string
+	// Target is the format to convert to; nil writes the tensors as they are
+	// stored.
+	Target *tensor.Format
+	// Shape is the host shape in the target's order, for a single file.
+	Shape tensor.Shape
+	// Input and Output select one tensor of a single file; nil means all.
+	Input, Output *int
+	Type          Type
+	// Version forces the container: 1, 2, or 0 to tell from the content.
+	Version int
+	// Order is the axis order of the original shapes where they do not record it.
+	Order *tensor.Format
+	// C0 is the channel block of device layouts to make.
+	C0 int64
+	// Groups overrides the groups of FRACTAL_Z tensors.
+	Groups int64
+	// HiddenSize and InputSize are attributes of RNN layouts.
+	HiddenSize, InputSize int64
+	// Custom runs the user's own converters, nil when there are none.
+	Custom *Custom
+	// SkipExisting leaves tensors alone whose output file exists.
+	SkipExisting bool
+	// Workers is the number of files converted at a time; 0 means one per CPU.
+	Workers int
+}
+
+func (o Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// Result is what became of one file.
+type Result struct {
+	Job  Job
+	Rows []Row
+	// Err tells why the file could not be converted at all.
+	Err error
+	// NotDump is set for a file that is no dump and does not claim to be one.
+	NotDump  bool
+	Warnings []string
+}
+
+// Row is what became of one tensor, buffer or log space of a file.
+type Row struct {
+	Kind  string // input, output, l1buffer, space, ...
+	Index int
+	// Path is the output file; Original is the name it would have had if that
+	// were not too long, else empty.
+	Path, Original string
+	// Skipped is set when the output file existed already.
+	Skipped  bool
+	Warnings []string
+	Err      error
+}
+
+// Failed reports whether the file or any of its rows failed.
+func (r *Result) Failed() bool {
+	if r.Err != nil {
+		return true
+	}
+	for _, row := range r.Rows {
+		if row.Err != nil {
+			return true
+		}
+	}
+	return false
+}

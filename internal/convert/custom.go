@@ -1,0 +1,287 @@
+package convert
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"dumptool/internal/tensor"
+)
+
+// pair is a conversion from one format to another.
+type pair struct{ from, to tensor.Format }
+
+// Custom runs the user's own converters: Python modules
+// DIR/format_convert/convert_SRC_to_DST.py with a function
+//
+//	convert(shape_from: list, shape_to: list, array: 1-D ndarray) -> ndarray
+//
+// and a fourth argument group where the module name contains to_FRACTAL_Z (the
+// contract of msaccucmp). They run one at a time in one Python process, which
+// starts when the first of them is needed; tensors pass as .npy files. The
+// user's Python must have numpy.
+type Custom struct {
+	modules  map[pair]string
+	warnings []string
+
+	mu    sync.Mutex
+	child *child
+	err   error // of starting the child
+}
+
+// moduleName is what the name of a converter looks like.
+var moduleName = regexp.MustCompile(`^convert_([A-Za-z0-9_]{1,128})_to_([A-Za-z0-9_]{1,128})\.pyc?$`)
+
+// NewCustom looks for converters below dir. The error says that dir is not
+// there; everything else is a warning.
+func NewCustom(dir string) (*Custom, error) {
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", dir)
+	}
+	c := &Custom{modules: map[pair]string{}}
+	folder := filepath.Join(dir, "format_convert")
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		c.warnings = append(c.warnings, fmt.Sprintf("no converters of your own: %v", err))
+		return c, nil
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		p, ok := parseModule(e.Name())
+		if !ok {
+			c.warnings = append(c.warnings, fmt.Sprintf("%s is not used: a converter is called convert_SRC_to_DST.py", path))
+			continue
+		}
+		// The source comes before its compiled form.
+		if old, twice := c.modules[p]; !twice || strings.HasSuffix(old, ".pyc") {
+			c.modules[p] = path
+		}
+	}
+	return c, nil
+}
+
+// parseModule finds the formats in the name of a module. Format names may
+// contain _to_ themselves, so every cut is tried.
+func parseModule(name string) (pair, bool) {
+	if !moduleName.MatchString(name) {
+		return pair{}, false
+	}
+	stem := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(name, "c"), ".py"), "convert_")
+	for at := range len(stem) {
+		if !strings.HasPrefix(stem[at:], "_to_") {
+			continue
+		}
+		from, ok1 := tensor.ParseFormat(stem[:at])
+		to, ok2 := tensor.ParseFormat(stem[at+len("_to_"):])
+		if ok1 && ok2 {
+			return pair{from, to}, true
+		}
+	}
+	return pair{}, false
+}
+
+// Warnings tells what is wrong with the converters' folder.
+func (c *Custom) Warnings() []string { return c.warnings }
+
+// Has reports whether the user has a converter of his own from one format to
+// another. A nil Custom has none.
+func (c *Custom) Has(from, to tensor.Format) bool {
+	if c == nil || from == to {
+		return false
+	}
+	_, ok := c.modules[pair{from, to}]
+	return ok
+}
+
+// Close ends the Python process.
+func (c *Custom) Close() {
+	if c == nil || c.child == nil {
+		return
+	}
+	c.child.stop()
+	c.child = nil
+}
+
+// call is one conversion asked of the Python process.
+type call struct {
+	pair      pair
+	Module    string       `json:"module"`
+	In        string       `json:"in"`
+	Out       string       `json:"out"`
+	ShapeFrom tensor.Shape `json:"shape_from"`
+	ShapeTo   tensor.Shape `json:"shape_to"`
+	Group     int64        `json:"group"`
+}
+
+// convert runs one conversion.
+func (c *Custom) convert(ctx context.Context, job call) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.child == nil && c.err == nil {
+		c.child, c.err = startChild(ctx)
+	}
+	if c.err != nil {
+		return c.err
+	}
+	job.Module = c.modules[job.pair]
+	if job.ShapeTo == nil {
+		job.ShapeTo = tensor.Shape{}
+	}
+	err := c.child.call(ctx, job)
+	if errors.Is(err, errChildGone) {
+		c.child.stop()
+		c.child = nil // the next conversion starts a new one
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", job.Module, err)
+	}
+	return nil
+}
+
+//go:embed custom_host.py
+var hostScript string
+
+// child is a running Python process that answers one line per call.
+type child struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *tail
+}
+
+var errChildGone = errors.New("python ended unexpectedly")
+
+// startChild starts the first python3 of PATH that has numpy.
+func startChild(ctx context.Context) (*child, error) {
+	python, err := findPython(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(python, "-u", "-c", hostScript)
+	c := &child{cmd: cmd, stderr: &tail{}}
+	cmd.Stderr = c.stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if c.in, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	c.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// findPython looks through PATH for a python3 that can import numpy; there may
+// be several.
+func findPython(ctx context.Context) (string, error) {
+	var tried []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path, err := exec.LookPath(filepath.Join(dir, "python3"))
+		if err != nil || dir == "" {
+			continue
+		}
+		if exec.CommandContext(ctx, path, "-c", "import numpy").Run() == nil {
+			return path, nil
+		}
+		tried = append(tried, path)
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if len(tried) == 0 {
+		return "", errors.New("converters of your own (-c) need python3, which is not in PATH")
+	}
+	return "", fmt.Errorf("converters of your own (-c) need numpy, which %s cannot import", strings.Join(tried, ", "))
+}
+
+// answer is what the process says about a call.
+type answer struct {
+	Error string `json:"error"`
+}
+
+func (c *child) call(ctx context.Context, job call) error {
+	line, err := json.Marshal(job)
+	if err != nil {
+		return err
+	}
+	// A converter that never returns must not outlive an interruption.
+	stop := context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })
+	defer stop()
+	if _, err := c.in.Write(append(line, '\n')); err != nil {
+		return c.gone(ctx)
+	}
+	reply, err := c.out.ReadBytes('\n')
+	if err != nil {
+		return c.gone(ctx)
+	}
+	var a answer
+	if err := json.Unmarshal(reply, &a); err != nil {
+		return c.gone(ctx)
+	}
+	if a.Error != "" {
+		return errors.New(a.Error)
+	}
+	return nil
+}
+
+// gone is the error when the process does not answer any more.
+func (c *child) gone(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if last := c.stderr.last(); last != "" {
+		return fmt.Errorf("%w: %s", errChildGone, last)
+	}
+	return errChildGone
+}
+
+func (c *child) stop() {
+	c.in.Close()
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+// tail keeps the end of what the process prints to stderr.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const maxTail = 4096
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - maxTail; over > 0 {
+		t.text = t.text[over:]
+	}
+	return len(p), nil
+}
+
+// last is the last line that is not empty.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := bytes.TrimSpace(t.text)
+	return string(text[bytes.LastIndexByte(text, '\n')+1:])
+}

@@ -1,0 +1,101 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
+)
+
+// tensorOf is a tensor to be written to a dump.
+func tensorOf(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumpfmt.TensorContent {
+	unsigned := func(s tensor.Shape) []uint64 {
+		var u []uint64
+		for _, d := range s {
+			u = append(u, uint64(d))
+		}
+		return u
+	}
+	return dumpfmt.TensorContent{
+		Payload:       dumpfmt.Bytes(data),
+		StoredDType:   int32(d),
+		StoredFormat:  tensor.FormatWord(f),
+		Shape:         unsigned(shape),
+		OriginalShape: unsigned(original),
+	}
+}
+
+// writeDump writes a dump file and returns its path.
+func writeDump(t *testing.T, dir, name string, c *dumpfmt.Content) string {
+	t.Helper()
+	if c.Container == 0 {
+		c.Container = dumpfmt.BinaryV2
+	}
+	var b bytes.Buffer
+	if err := dumpfmt.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return writeFile(t, filepath.Join(dir, name), b.Bytes())
+}
+
+func writeFile(t *testing.T, path string, data []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// convertAll runs a conversion and returns its results.
+func convertAll(t *testing.T, opt Options, paths ...string) (Summary, []Result) {
+	t.Helper()
+	if opt.Type == "" {
+		opt.Type = Npy
+	}
+	var results []Result
+	in := Find(paths, opt.Out, true)
+	sum, err := Run(context.Background(), opt, in, nil, func(r Result) { results = append(results, r) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum, results
+}
+
+// tree lists the files below a folder with their contents.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(rel)] = string(data)
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// names lists the files below a folder.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	var all []string
+	for name := range tree(t, dir) {
+		all = append(all, name)
+	}
+	return all
+}
+
+func format(f tensor.Format) *tensor.Format { return &f }

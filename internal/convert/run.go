@@ -1,0 +1,160 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/layout"
+	"dumptool/internal/safefile"
+)
+
+// Summary counts what a run did.
+type Summary struct {
+	Files    int // dumps that were converted without a failure
+	Failed   int // files with a failure
+	NotDumps int // files that are no dumps
+	Written  int // output files
+	Skipped  int // output files that existed and were kept
+}
+
+// memoryBudget bounds what the workers of a run hold together, in bytes.
+const memoryBudget = 96 << 20
+
+// Run converts the files and hands the results to emit in their order. Then it
+// writes the list of failures and the mapping of shortened names. The error is
+// the context's, or one of writing these two.
+func Run(ctx context.Context, opt Options, in *Inputs, observe func(batch.Event), emit func(Result)) (Summary, error) {
+	c := &converter{opt: opt, single: in.Single}
+	c.workers.New = func() any { return &worker{converter: c} }
+	var sum Summary
+	var failed []string
+	shortened := map[string][]string{} // by folder
+	err := batch.Run(ctx, batch.Options{Workers: opt.workers(), Budget: memoryBudget, Observe: observe}, in.Jobs,
+		func(j Job) int64 { return c.cost(j) },
+		func(ctx context.Context, j Job) Result {
+			w := c.workers.Get().(*worker)
+			defer c.workers.Put(w)
+			return w.file(ctx, j)
+		},
+		func(_ int, r Result) {
+			sum.add(&r)
+			if line, ok := failedLine(&r); ok {
+				failed = append(failed, line)
+			}
+			for _, row := range r.Rows {
+				if row.Original != "" && row.Err == nil {
+					dir, name := filepath.Split(row.Path)
+					shortened[dir] = append(shortened[dir], name+","+row.Original)
+				}
+			}
+			emit(r)
+		})
+	if !in.Single {
+		err = errors.Join(err, writeFailedList(opt.Out, failed))
+	}
+	return sum, errors.Join(err, writeMappings(shortened))
+}
+
+// cost estimates the memory that a file takes.
+func (c *converter) cost(j Job) int64 {
+	const base = 512 << 10
+	if c.opt.Target == nil {
+		return base
+	}
+	return base + min(2*j.Size, layout.BufferBytes+maxScratchMemory)
+}
+
+func (s *Summary) add(r *Result) {
+	switch {
+	case r.NotDump:
+		s.NotDumps++
+	case r.Failed():
+		s.Failed++
+	default:
+		s.Files++
+	}
+	for _, row := range r.Rows {
+		switch {
+		case row.Err != nil:
+		case row.Skipped:
+			s.Skipped++
+		default:
+			s.Written++
+		}
+	}
+}
+
+// failedListName is the file in the output folder that lists what failed.
+const failedListName = "convert_failed_file_list.txt"
+
+// failedLine is the line of a file in the list of failures: its path, then each
+// failed tensor as ,input:0 or ,output:0.
+func failedLine(r *Result) (string, bool) {
+	if !r.Failed() || errors.Is(r.Err, context.Canceled) {
+		return "", false
+	}
+	var line strings.Builder
+	line.WriteString(r.Job.Path)
+	for _, row := range r.Rows {
+		if row.Err != nil {
+			fmt.Fprintf(&line, ",%s:%d", row.Kind, row.Index)
+		}
+	}
+	return line.String(), true
+}
+
+// writeFailedList writes the list of this run's failures; without any it
+// removes the list of an earlier run.
+func writeFailedList(out string, lines []string) error {
+	path := filepath.Join(out, failedListName)
+	if len(lines) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := safefile.MkdirAll(out); err != nil {
+		return err
+	}
+	return safefile.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"))
+}
+
+// writeMappings adds lines to the mapping.csv of folders. Lines that are there
+// already stay.
+func writeMappings(shortened map[string][]string) error {
+	var all error
+	for dir, lines := range shortened {
+		all = errors.Join(all, writeMapping(filepath.Join(dir, mappingName), lines))
+	}
+	return all
+}
+
+func writeMapping(path string, lines []string) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	known, err := dumpfmt.ReadMapping(bytes.NewReader(old))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(old) > 0 && old[len(old)-1] != '\n' {
+		old = append(old, '\n')
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
+		stored, original, _ := strings.Cut(line, ",")
+		if have, ok := known.Original(stored); !ok || have != original {
+			old = append(old, line+"\n"...)
+		}
+	}
+	return safefile.WriteFile(path, old)
+}

@@ -1,0 +1,370 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/npy"
+	"dumptool/internal/tensor"
+)
+
+// counting is n little-endian uint16 values from 0 on.
+func counting(n int) []byte {
+	b := make([]byte, 2*n)
+	for i := range n {
+		binary.LittleEndian.PutUint16(b[2*i:], uint16(i))
+	}
+	return b
+}
+
+const opName = "Add.add.1.2.1624605159829577"
+
+// plainDump has one input and one output of type uint16.
+func plainDump() *dumpfmt.Content {
+	return &dumpfmt.Content{
+		OpName:  "scope/add",
+		Inputs:  []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{3}, nil, counting(3))},
+		Outputs: []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.NCHW, tensor.Shape{1, 2, 1, 2}, nil, counting(4))},
+	}
+}
+
+func array(t *testing.T, host tensor.Host, shape tensor.Shape, data []byte) string {
+	t.Helper()
+	b, err := npy.AppendHeader(nil, host, shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(append(b, data...))
+}
+
+func TestFolderTree(t *testing.T) {
+	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	writeDump(t, in, opName, plainDump())
+	writeDump(t, in, "rank_0/7/"+opName, plainDump())
+	writeFile(t, filepath.Join(in, "rank_0/README.md"), []byte("no dump"))
+	writeFile(t, filepath.Join(in, "rank_0/statistic.csv"), []byte("a,b\n1,2\n"))
+	sum, _ := convertAll(t, Options{Out: out}, in)
+	if want := (Summary{Files: 2, NotDumps: 2, Written: 4}); sum != want {
+		t.Errorf("summary %+v, want %+v", sum, want)
+	}
+	input := array(t, tensor.HostUint16, tensor.Shape{3}, counting(3))
+	output := array(t, tensor.HostUint16, tensor.Shape{1, 2, 1, 2}, counting(4))
+	want := map[string]string{
+		opName + ".input.0.npy":                input,
+		opName + ".output.0.npy":               output,
+		"rank_0/7/" + opName + ".input.0.npy":  input,
+		"rank_0/7/" + opName + ".output.0.npy": output,
+	}
+	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNotRecursive(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	writeDump(t, in, opName, plainDump())
+	writeDump(t, in, "deeper/"+opName, plainDump())
+	if n := len(Find([]string{in}, out, false).Jobs); n != 1 {
+		t.Errorf("%d files, want 1", n)
+	}
+	// Outputs of an earlier run below the folder are no inputs.
+	if n := len(Find([]string{in}, filepath.Join(in, "deeper"), true).Jobs); n != 1 {
+		t.Errorf("%d files with the output folder inside, want 1", n)
+	}
+}
+
+func TestMappingGivesNames(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	writeDump(t, in, "sub/12345678901234567890", plainDump())
+	writeFile(t, filepath.Join(in, "sub/mapping.csv"), []byte("12345678901234567890,"+opName+"\n"))
+	convertAll(t, Options{Out: out}, in)
+	got := names(t, out)
+	slices.Sort(got)
+	if want := []string{"sub/" + opName + ".input.0.npy", "sub/" + opName + ".output.0.npy"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestLongNames(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	long := "Conv2D." + strings.Repeat("n", 220) + ".1.2.1624605159829577"
+	writeDump(t, in, long, plainDump())
+	writeFile(t, filepath.Join(out, "mapping.csv"), []byte("old,older"))
+	convertAll(t, Options{Out: out}, in)
+	first, second := long+".input.0.npy", long+".output.0.npy"
+	want := []string{shortName(first), shortName(second), "mapping.csv"}
+	got := names(t, out)
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	lines := []string{shortName(first) + "," + first, shortName(second) + "," + second}
+	slices.Sort(lines)
+	text := "old,older\n" + strings.Join(lines, "\n") + "\n"
+	for range 2 { // a second run must not repeat lines
+		if got := tree(t, out)["mapping.csv"]; got != text {
+			t.Errorf("mapping.csv is %q, want %q", got, text)
+		}
+		convertAll(t, Options{Out: out}, in)
+	}
+}
+
+func TestTwins(t *testing.T) {
+	a, b, out := t.TempDir(), t.TempDir(), t.TempDir()
+	first, second := writeDump(t, a, opName, plainDump()), writeDump(t, b, opName, plainDump())
+	sum, results := convertAll(t, Options{Out: out}, first, second)
+	if sum.Failed != 1 || results[0].Failed() || !strings.Contains(fmt.Sprint(results[1].Err), first) {
+		t.Errorf("summary %+v, error %v", sum, results[1].Err)
+	}
+}
+
+// TestOneBadTensor has a bad type, a bad shape and a bad layout among good
+// tensors: they are rows and lines of the list, the others are converted.
+func TestOneBadTensor(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	bad := &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+		tensorOf(tensor.String, tensor.ND, tensor.Shape{2}, nil, counting(2)),
+		tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{2}, nil, counting(2)),
+		tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{200}, nil, counting(2)),
+		tensorOf(99, tensor.ND, tensor.Shape{2}, nil, counting(2)),
+	}}
+	path := writeDump(t, in, opName, bad)
+	good := writeDump(t, in, "Mul.mul.3.2.1624605159829578", plainDump())
+	cut := writeFile(t, filepath.Join(in, "Sub.sub.4.2.1624605159829579"), []byte(tree(t, in)[filepath.Base(good)][:40]))
+	sum, results := convertAll(t, Options{Out: out}, in)
+	if want := (Summary{Files: 1, Failed: 2, Written: 3}); sum != want {
+		t.Errorf("summary %+v, want %+v", sum, want)
+	}
+	var messages []string
+	for _, row := range results[0].Rows {
+		messages = append(messages, fmt.Sprint(row.Err))
+	}
+	want := []string{
+		"tensor: unsupported element type string", "<nil>",
+		"(200,) elements of uint16 need 400 bytes, found 4", "tensor: unsupported element type dtype(99)",
+	}
+	if diff := cmp.Diff(want, messages); diff != "" {
+		t.Error(diff)
+	}
+	list := path + ",output:0,output:2,output:3\n" + cut + "\n"
+	if got := tree(t, out)[failedListName]; got != list {
+		t.Errorf("list of failures %q, want %q", got, list)
+	}
+	// A run without failures takes the list away.
+	os.Remove(path)
+	os.Remove(cut)
+	convertAll(t, Options{Out: out}, in)
+	if _, there := tree(t, out)[failedListName]; there {
+		t.Error("the list of failures of an earlier run is still there")
+	}
+}
+
+func TestOutputIsNeverInput(t *testing.T) {
+	dir := t.TempDir()
+	data := array(t, tensor.HostUint16, tensor.Shape{2}, counting(2))
+	path := writeFile(t, filepath.Join(dir, "x.npy"), []byte(data))
+	for _, out := range []string{dir, filepath.Join(dir, ".", "sub", "..")} {
+		_, results := convertAll(t, Options{Out: out}, path)
+		if !results[0].Failed() {
+			t.Errorf("%s: an input was replaced", out)
+		}
+	}
+	if got := tree(t, dir); len(got) != 1 || got["x.npy"] != data {
+		t.Errorf("the folder holds %d files", len(got))
+	}
+}
+
+func TestNamesStayInside(t *testing.T) {
+	parent := t.TempDir()
+	in, out := filepath.Join(parent, "in"), filepath.Join(parent, "a", "b", "out")
+	c := plainDump()
+	c.OpName = "../../.."
+	writeDump(t, in, opName, c)
+	d := plainDump()
+	d.OpName = `x/..\..\y`
+	writeDump(t, in, "Mul.mul.3.2.1624605159829578", d)
+	writeDump(t, in, "99", plainDump())
+	writeFile(t, filepath.Join(in, "mapping.csv"), []byte("99,../../evil.a.1.2.1624605159829577\n"))
+	for _, typ := range Types {
+		convertAll(t, Options{Out: out, Type: typ}, in)
+	}
+	for name := range tree(t, parent) {
+		if !strings.HasPrefix(name, "in/") && !strings.HasPrefix(name, "a/b/out/") {
+			t.Errorf("%s is outside the output folder", name)
+		}
+	}
+}
+
+func TestSkipExisting(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	path := writeDump(t, in, opName, plainDump())
+	writeFile(t, filepath.Join(out, opName+".input.0.npy"), []byte("kept"))
+	sum, _ := convertAll(t, Options{Out: out, SkipExisting: true}, path)
+	if sum.Skipped != 1 || sum.Written != 1 || tree(t, out)[opName+".input.0.npy"] != "kept" {
+		t.Errorf("summary %+v", sum)
+	}
+}
+
+// TestWorkersDoNotMatter converts a tree with one worker and with many.
+func TestWorkersDoNotMatter(t *testing.T) {
+	in := t.TempDir()
+	for i := range 40 {
+		c := &dumpfmt.Content{OpName: fmt.Sprint("op", i)}
+		n := int64(i%5 + 1)
+		c.Outputs = append(c.Outputs, tensorOf(tensor.Float16, tensor.NC1HWC0, tensor.Shape{n, 2, 3, 3, 16},
+			tensor.Shape{n, 20, 3, 3}, counting(int(n*2*9*16))))
+		writeDump(t, in, fmt.Sprintf("Conv2D.c%d.%d.2.1624605159829577", i, i), c)
+	}
+	writeFile(t, filepath.Join(in, "Sub.sub.4.2.1624605159829579"), []byte("broken"))
+	var first map[string]string
+	for _, workers := range []int{1, 3, 16} {
+		out := t.TempDir()
+		convertAll(t, Options{Out: out, Target: format(tensor.NCHW), Workers: workers}, in)
+		got := tree(t, out)
+		if first == nil {
+			first = got
+		}
+		if len(got) != 41 || cmp.Diff(first, got) != "" {
+			t.Errorf("%d workers wrote %d files that differ", workers, len(got))
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	writeDump(t, in, opName, plainDump())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := Run(ctx, Options{Out: out, Type: Npy}, Find([]string{in}, out, true), nil, func(Result) {})
+	if err == nil || len(tree(t, out)) != 0 {
+		t.Errorf("error %v, %d files", err, len(tree(t, out)))
+	}
+}
+
+// TestOutputFolderIsAFile stands for every folder that cannot be written.
+func TestOutputFolderIsAFile(t *testing.T) {
+	in := t.TempDir()
+	path := writeDump(t, in, opName, plainDump())
+	out := writeFile(t, filepath.Join(t.TempDir(), "out"), []byte("mine"))
+	_, results := convertAll(t, Options{Out: out}, path)
+	for _, row := range results[0].Rows {
+		if row.Err == nil || !strings.Contains(row.Err.Error(), out) {
+			t.Errorf("error %v does not name %s", row.Err, out)
+		}
+	}
+	if data, _ := os.ReadFile(out); string(data) != "mine" {
+		t.Error("the file was touched")
+	}
+}
+
+func TestTextOutput(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	path := writeDump(t, in, opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+		tensorOf(tensor.Uint16, tensor.NCHW, tensor.Shape{1, 2, 1, 2}, nil, counting(4))}})
+	convertAll(t, Options{Out: out, Type: Txt}, path)
+	convertAll(t, Options{Out: out, Type: Txt, Target: format(tensor.NHWC)}, path)
+	value := func(i int) string { return fmt.Sprintf("%d.000000000000000000e+00\n", i) }
+	want := map[string]string{
+		opName + ".output.0.txt":         value(0) + value(1) + value(2) + value(3),
+		opName + ".output.0.1x1x2x2.txt": value(0) + value(2) + value(1) + value(3),
+	}
+	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestArrays converts .npy files to text and bytes; among dumps they are no
+// dumps.
+func TestArrays(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	path := writeFile(t, filepath.Join(in, "x.npy"), []byte(array(t, tensor.HostUint16, tensor.Shape{2, 1}, counting(2))))
+	convertAll(t, Options{Out: out, Type: Txt}, path)
+	convertAll(t, Options{Out: out, Type: Bin}, in)
+	want := map[string]string{
+		"x.txt":            "0.000000000000000000e+00\n1.000000000000000000e+00\n",
+		"x.2_1.uint16.bin": string(counting(2)),
+	}
+	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
+		t.Error(diff)
+	}
+	if sum, _ := convertAll(t, Options{Out: out}, in); sum.NotDumps != 1 {
+		t.Errorf("summary %+v, want an array to be no dump", sum)
+	}
+	if sum, results := convertAll(t, Options{Out: out, Target: format(tensor.NHWC)}, path); sum.Failed != 1 {
+		t.Errorf("a layout conversion of an array: %+v", results)
+	}
+}
+
+// TestPackedElements writes four-bit elements of a layout conversion as bytes
+// and as an array.
+func TestPackedElements(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	// Codes 1 to 8 in two column blocks of two rows by two: (1 2)(3 4) and
+	// (5 6)(7 8); the last column of the second block is padding.
+	path := writeDump(t, in, opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+		tensorOf(tensor.Int4, tensor.FractalNZ, tensor.Shape{2, 2, 1, 2}, tensor.Shape{2, 3}, []byte{0x21, 0x43, 0x65, 0x87})}})
+	convertAll(t, Options{Out: out, Target: format(tensor.ND)}, path)
+	convertAll(t, Options{Out: out, Type: Bin, Target: format(tensor.ND)}, path)
+	want := map[string]string{
+		opName + ".output.0.2x3.npy":         array(t, tensor.HostInt8, tensor.Shape{2, 3}, []byte{1, 2, 5, 3, 4, 7}),
+		opName + ".output.0.2_3.int4.ND.bin": "\x21\x35\x74",
+	}
+	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLargeTensorStreams sends a tensor of many tiles through a layout, text
+// and two layouts, and compares with the plain formula.
+func TestLargeTensorStreams(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	n, c, h, w := 2, 35, 301, 99
+	c1 := 3
+	dev := make([]byte, 2*n*c1*h*w*16)
+	host := make([]byte, 2*n*c*h*w)
+	i := 0
+	for a := range n {
+		for b := range c {
+			for y := range h {
+				for x := range w {
+					value := uint16(i*7 + i>>16)
+					at := (((a*c1+b/16)*h+y)*w+x)*16 + b%16
+					binary.LittleEndian.PutUint16(dev[2*at:], value)
+					binary.LittleEndian.PutUint16(host[2*i:], value)
+					i++
+				}
+			}
+		}
+	}
+	shape := tensor.Shape{int64(n), int64(c), int64(h), int64(w)}
+	path := writeDump(t, in, opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+		tensorOf(tensor.Uint16, tensor.NC1HWC0, tensor.Shape{int64(n), int64(c1), int64(h), int64(w), 16}, shape, dev)}})
+	convertAll(t, Options{Out: out, Target: format(tensor.NCHW)}, path)
+	convertAll(t, Options{Out: out, Target: format(tensor.NC1HWC0C04)}, path)
+	got := tree(t, out)
+	if want := array(t, tensor.HostUint16, shape, host); got[opName+".output.0.2x35x301x99.npy"] != want {
+		t.Error("NCHW differs")
+	}
+	four := []byte(got[opName+".output.0.2x9x301x99x4.npy"])
+	if len(four) < 128 {
+		t.Fatalf("no NC1HWC0_C04 among %d files", len(got))
+	}
+	back := writeDump(t, in, "Back.b.1.2.1624605159829577", &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+		tensorOf(tensor.Uint16, tensor.NC1HWC0C04, tensor.Shape{2, 9, 301, 99, 4}, shape, four[128:])}})
+	convertAll(t, Options{Out: out, Target: format(tensor.NCHW), Type: Bin}, back)
+	name := "Back.b.1.2.1624605159829577.output.0.2_35_301_99.uint16.NCHW.bin"
+	if !bytes.Equal([]byte(tree(t, out)[name]), host) {
+		t.Error("through NC1HWC0_C04 differs")
+	}
+}

@@ -1,0 +1,271 @@
+package convert
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/layout"
+	"dumptool/internal/npy"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+var optionsForArray = dumpfmt.Options{}
+
+// Sizes of the blocks in which files are copied and elements decoded.
+const (
+	copyBlock   = 64 << 20 // between two looks at the context; the kernel copies
+	decodeBlock = 64 << 10 // elements
+)
+
+// write writes the elements of a tensor in their order.
+func (c *conversion) write(path string, t *tensorfile.Tensor, p product) error {
+	switch c.opt.Type {
+	case Bin:
+		n, _ := p.shape.Count()
+		size, _ := t.DType.Bytes(n)
+		return c.copyOut(path, nil, t.Data, size)
+	case Txt:
+		return c.writeText(path, t, t.Elements(), p.shape)
+	default:
+		return c.writeNpy(path, t, p.shape)
+	}
+}
+
+// writeNpy writes a tensor as a .npy file of the given shape.
+func (c *conversion) writeNpy(path string, t *tensorfile.Tensor, shape tensor.Shape) error {
+	dec, err := tensor.NewDecoder(t.DType)
+	if err != nil {
+		return err
+	}
+	header, err := npy.AppendHeader(nil, dec.Host(), shape)
+	if err != nil {
+		return err
+	}
+	n, _ := shape.Count()
+	if dec.Identity() {
+		return c.copyOut(path, header, t.Data, n*int64(dec.UnitSize()))
+	}
+	return create(path, func(f *safefile.File) error {
+		if _, err := f.Write(header); err != nil {
+			return err
+		}
+		return c.decoded(t.Elements(), dec, n, func(block []byte) error {
+			_, err := f.Write(block)
+			return err
+		})
+	})
+}
+
+// writePlan carries a plan out and writes its result.
+func (c *conversion) writePlan(path string, t *tensorfile.Tensor, p product, plan *layout.Plan) error {
+	dec, err := tensor.NewDecoder(t.DType)
+	if err != nil {
+		return err
+	}
+	if c.opt.Type == Txt || c.opt.Type == Bin && t.DType.Packed() {
+		return c.writeInOrder(path, t, p, plan, dec)
+	}
+	var header []byte
+	if c.opt.Type == Bin {
+		dec = tensor.Decoder{}
+	} else if header, err = npy.AppendHeader(nil, dec.Host(), p.shape); err != nil {
+		return err
+	}
+	return create(path, func(f *safefile.File) error {
+		if _, err := f.Write(header); err != nil {
+			return err
+		}
+		sink := &sink{f: f, off: int64(len(header)), unit: int64(t.DType.UnitSize()), dec: dec, raw: c.opt.Type == Bin || dec.Identity(), w: c.worker}
+		return c.run(plan, sink, t)
+	})
+}
+
+// run carries a plan out. Elements between two steps go beside the output file.
+func (c *conversion) run(plan *layout.Plan, dst layout.Sink, t *tensorfile.Tensor) error {
+	unit := t.DType.UnitSize()
+	var between *scratch
+	defer func() {
+		if between != nil {
+			between.Close()
+		}
+	}()
+	return plan.Run(c.ctx, dst, t.Elements(), unit, &c.layout, func(n int64) (layout.Store, error) {
+		var err error
+		between, err = newScratch(filepath.Join(c.opt.Out, c.job.Dir), n, unit)
+		return between, err
+	})
+}
+
+// writeInOrder writes what can only be written from front to back: text, and
+// packed elements.
+func (c *conversion) writeInOrder(path string, t *tensorfile.Tensor, p product, plan *layout.Plan, dec tensor.Decoder) error {
+	n, _ := p.shape.Count()
+	result, err := newScratch(filepath.Dir(path), n, t.DType.UnitSize())
+	if err != nil {
+		return err
+	}
+	defer result.Close()
+	if err := c.run(plan, result, t); err != nil {
+		return err
+	}
+	if c.opt.Type == Txt {
+		return c.writeText(path, t, result, p.shape)
+	}
+	return create(path, func(f *safefile.File) error {
+		return c.blocks(result, t.DType.UnitSize(), n, func(codes []byte) error {
+			size, _ := t.DType.Bytes(int64(len(codes)))
+			packed := grown(&c.out, size)
+			clear(packed)
+			tensor.Pack(packed, codes, t.DType, 0)
+			_, err := f.Write(packed)
+			return err
+		})
+	})
+}
+
+// writeText writes elements one a line.
+func (c *conversion) writeText(path string, t *tensorfile.Tensor, src layout.Source, shape tensor.Shape) error {
+	dec, err := tensor.NewDecoder(t.DType)
+	if err != nil {
+		return err
+	}
+	n, _ := shape.Count()
+	return create(path, func(f *safefile.File) error {
+		return c.decoded(src, dec, n, func(block []byte) error {
+			c.text = tensor.AppendText(c.text[:0], block, dec.Host())
+			_, err := f.Write(c.text)
+			return err
+		})
+	})
+}
+
+// decoded hands n elements to put in blocks of host elements.
+func (c *conversion) decoded(src layout.Source, dec tensor.Decoder, n int64, put func([]byte) error) error {
+	return c.blocks(src, dec.UnitSize(), n, func(block []byte) error {
+		out := grown(&c.out, int64(len(block)/dec.UnitSize()*dec.Host().Size()))
+		dec.Decode(out, block)
+		return put(out)
+	})
+}
+
+// blocks hands n elements of unit bytes to put, in order. A block but the last
+// holds a multiple of eight elements.
+func (c *conversion) blocks(src layout.Source, unit int, n int64, put func([]byte) error) error {
+	for first := int64(0); first < n; first += decodeBlock {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		block := grown(&c.in, min(decodeBlock, n-first)*int64(unit))
+		if err := src.ReadElements(block, first); err != nil {
+			return err
+		}
+		if err := put(block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sink writes elements at their place in a file, decoding them unless the
+// stored bytes are wanted.
+type sink struct {
+	f    *safefile.File
+	off  int64 // of element 0
+	unit int64
+	dec  tensor.Decoder
+	raw  bool
+	w    *worker
+}
+
+// WriteElements implements layout.Sink.
+func (s *sink) WriteElements(src []byte, first int64) error {
+	if s.raw {
+		_, err := s.f.WriteAt(src, s.off+first*s.unit)
+		return err
+	}
+	size := int64(s.dec.Host().Size())
+	for len(src) > 0 {
+		n := min(decodeBlock, int64(len(src))/s.unit)
+		out := grown(&s.w.out, n*size)
+		s.dec.Decode(out, src[:n*s.unit])
+		if _, err := s.f.WriteAt(out, s.off+first*size); err != nil {
+			return err
+		}
+		src = src[n*s.unit:]
+		first += n
+	}
+	return nil
+}
+
+// copyOut writes a header and the first size bytes of data to a new file.
+func (c *conversion) copyOut(path string, header []byte, data *io.SectionReader, size int64) error {
+	return create(path, func(f *safefile.File) error {
+		if len(header) > 0 {
+			if _, err := f.Write(header); err != nil {
+				return err
+			}
+		}
+		return copyBytes(c.ctx, f, data, size)
+	})
+}
+
+// copyBytes copies size bytes of data to the end of f. Between two files the
+// copy stays inside the kernel where the system can do that.
+func copyBytes(ctx context.Context, f *safefile.File, data *io.SectionReader, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	var src io.Reader = io.NewSectionReader(data, 0, size)
+	at, base, _ := data.Outer()
+	if file, ok := at.(*os.File); ok {
+		if _, err := file.Seek(base, io.SeekStart); err != nil {
+			return err
+		}
+		src = file
+	}
+	for size > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := f.ReadFrom(io.LimitReader(src, min(size, copyBlock)))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return io.ErrUnexpectedEOF
+		}
+		size -= n
+	}
+	return nil
+}
+
+// create makes an output file with fill, or leaves nothing behind.
+func create(path string, fill func(*safefile.File) error) error {
+	f, err := safefile.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := fill(f); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// grown returns a slice of n bytes, in the memory of b when it suffices.
+func grown(b *[]byte, n int64) []byte {
+	if int64(cap(*b)) < n {
+		*b = make([]byte, n)
+	}
+	return (*b)[:n]
+}
