@@ -1,9 +1,19 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
 )
 
 // TestMain lets this binary also be the command dumptool, which the scripts
@@ -20,11 +30,101 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
+			golden, err := filepath.Abs(filepath.Join("..", "..", "testdata", "golden", "convert"))
+			env.Setenv("GOLDEN", golden)
 			// The settings of whoever runs the tests stay out of them.
 			env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/.config")
-			// A race detector would make every process wait for a second.
-			env.Setenv("GORACE", "atexit_sleep_ms=0")
-			return nil
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"bigdump": makeBigDump,
+			"empty":   checkEmpty,
+			"status":  runForStatus,
+			"waitfor": waitForFile,
 		},
 	})
+}
+
+// runForStatus runs "status N COMMAND...": the command must exit with N.
+func runForStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// makeBigDump makes "bigdump FILE SIZE": a dump whose one float16 tensor of zeros
+// has that many bytes. It takes no room on the disk.
+func makeBigDump(ts *testscript.TestScript, _ bool, args []string) {
+	size, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	var header headerOnly
+	err = dumpfmt.Write(&header, &dumpfmt.Content{Container: dumpfmt.BinaryV2, Outputs: []dumpfmt.TensorContent{{
+		Payload:     dumpfmt.Payload{Size: size, Data: zeros{}},
+		StoredDType: int32(tensor.Float16), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(size / 2)},
+	}}})
+	if !errors.Is(err, errEnough) {
+		ts.Fatalf("header: %v", err)
+	}
+	_, err = f.Write(header)
+	ts.Check(err)
+	ts.Check(f.Truncate(int64(len(header)) + size))
+}
+
+// zeros reads as zeros without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// headerOnly keeps the first write to it, which is the header of a dump.
+type headerOnly []byte
+
+var errEnough = errors.New("enough")
+
+func (h *headerOnly) Write(p []byte) (int, error) {
+	if len(p) > 4096 {
+		return 0, errEnough
+	}
+	*h = append(*h, p...)
+	return len(p), nil
+}
+
+var _ io.Writer = (*headerOnly)(nil)
+
+// checkEmpty checks "empty DIR": no file is in it.
+func checkEmpty(ts *testscript.TestScript, _ bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range entries {
+		ts.Fatalf("%s is left", e.Name())
+	}
+}
+
+// waitForFile waits for "waitfor PATTERN": until a file like that is there.
+func waitForFile(ts *testscript.TestScript, _ bool, args []string) {
+	for range 1000 {
+		if found, err := filepath.Glob(ts.MkAbs(args[0])); err != nil || len(found) > 0 {
+			ts.Check(err)
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("no file %s", args[0])
 }

@@ -49,10 +49,11 @@ func Find(paths []string, out string, recursive bool) *Inputs {
 			f.fail(path, err)
 		case info.IsDir():
 			f.walk(path)
+			continue
 		default:
 			f.add(path, ".", info)
-			f.in.Single = len(paths) == 1
 		}
+		f.in.Single = len(paths) == 1
 	}
 	f.rejectTwins()
 	return &f.in

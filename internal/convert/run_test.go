@@ -368,3 +368,108 @@ func TestLargeTensorStreams(t *testing.T) {
 		t.Error("through NC1HWC0_C04 differs")
 	}
 }
+
+// TestThreadSlices gives a tensor the shape of its thread's part (FFTS+), also
+// in a layout conversion when the bytes are that part only.
+func TestThreadSlices(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	const name = "Add.add.1.2.1624605159829577.4.7.1.0"
+	note := `{"threadMode":1,"slice_instance_num":2,
+		"input_tensor_slice":[[],[]],
+		"output_tensor_slice":[[[{"lower":0,"higher":1},{"lower":0,"higher":2}]],[[{"lower":1,"higher":4},{"lower":0,"higher":2}]]]}`
+	dump := func(data []byte, notes string) *dumpfmt.Content {
+		return &dumpfmt.Content{
+			Outputs: []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{4, 2}, nil, data)},
+			Attrs:   []dumpfmt.Attr{{Name: "slice", Value: notes}},
+		}
+	}
+	path := writeDump(t, in, name, dump(counting(6), note))
+	convertAll(t, Options{Out: out}, path)
+	convertAll(t, Options{Out: out, Target: format(tensor.NCHW)}, path)
+	part := array(t, tensor.HostUint16, tensor.Shape{3, 2}, counting(6))
+	want := map[string]string{name + ".output.0.npy": part, name + ".output.0.3x2.npy": part}
+	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
+		t.Error(diff)
+	}
+	// With all bytes there, a layout conversion takes the whole.
+	whole := writeDump(t, t.TempDir(), name, dump(counting(8), note))
+	convertAll(t, Options{Out: out, Target: format(tensor.NHWC)}, whole)
+	if got, want := tree(t, out)[name+".output.0.4x2.npy"], array(t, tensor.HostUint16, tensor.Shape{4, 2}, counting(8)); got != want {
+		t.Error("the whole tensor differs")
+	}
+	bad := writeDump(t, t.TempDir(), name, dump(counting(8), strings.ReplaceAll(note, "output_tensor_slice", "outputs")))
+	if _, results := convertAll(t, Options{Out: out}, bad); results[0].Err == nil {
+		t.Error("missing slices are no error")
+	}
+}
+
+// TestOverflowRecords finds records by any spelling of the name and by the
+// header, whatever the file is called.
+func TestOverflowRecords(t *testing.T) {
+	record := func(op string) *dumpfmt.Content {
+		data := make([]byte, 2048)
+		data[1040] = 32
+		return &dumpfmt.Content{OpName: op, Outputs: []dumpfmt.TensorContent{
+			tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{2048}, nil, data)}}
+	}
+	in, out := t.TempDir(), t.TempDir()
+	writeDump(t, in, "OpDebug.Node_Opdebug.5.1624605159829577", record(""))
+	writeDump(t, in, "Opdebug.Node_OpDebug.6.1.1624605159829577", record("x"))
+	writeDump(t, in, "0123456789abcdef", record("Node_OpDebug"))
+	empty := record("Node_OpDebug")
+	empty.Outputs = nil
+	empty.Inputs = []dumpfmt.TensorContent{tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{1}, nil, []byte{1})}
+	writeDump(t, in, "Opdebug.Node_OpDebug.7.1.1624605159829577", empty)
+	short := record("Node_OpDebug")
+	short.Outputs[0] = tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{100}, nil, make([]byte, 100))
+	writeDump(t, in, "Opdebug.Node_OpDebug.8.1.1624605159829577", short)
+	sum, _ := convertAll(t, Options{Out: out, Target: format(tensor.NCHW), Type: Bin}, in)
+	if want := (Summary{Files: 3, Failed: 2, Written: 3}); sum != want {
+		t.Errorf("summary %+v, want %+v", sum, want)
+	}
+	for name, text := range tree(t, out) {
+		if name != failedListName && (!strings.HasSuffix(name, ".output.0.json") || !strings.Contains(text, "\"status\": 32\n")) {
+			t.Errorf("%s holds %.60q", name, text)
+		}
+	}
+}
+
+// TestLayoutWarnings covers what the user is told about a doubtful conversion.
+func TestLayoutWarnings(t *testing.T) {
+	dev := tensor.Shape{2, 1, 2, 2, 16}
+	data := counting(256)
+	tests := []struct {
+		name     string
+		f        tensor.Format
+		shape    tensor.Shape
+		original tensor.Shape
+		target   tensor.Format
+		file     string
+		warning  string
+	}{
+		{"no original shape", tensor.NC1HWC0, dev, nil, tensor.NCHW, "2x16x2x2", "padding is kept"},
+		{"two orders fit", tensor.NC1HWC0, dev, tensor.Shape{2, 2, 2, 3}, tensor.NCHW, "", ""},
+		{"several orders", tensor.NC1HWC0, dev, tensor.Shape{2, 2, 2, 2}, tensor.NHWC, "2x2x2x2", ""},
+		{"a vector", tensor.NC1HWC0, tensor.Shape{1, 1, 1, 1, 16}, tensor.Shape{7}, tensor.NCHW, "7", ""},
+		{"lower rank", tensor.NC1HWC0, tensor.Shape{1, 2, 2, 3, 16}, tensor.Shape{20, 2, 3}, tensor.NCHW, "20x2x3", ""},
+		{"no axis names", tensor.ND, tensor.Shape{2, 2, 2, 2}, nil, tensor.NHWC, "2x2x2x2", "ND has no axis names"},
+		{"rank 2", tensor.NCHW, tensor.Shape{4, 4}, nil, tensor.NHWC, "4x4", "taken as ND"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := t.TempDir()
+			path := writeDump(t, t.TempDir(), opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+				tensorOf(tensor.Uint16, tt.f, tt.shape, tt.original, data)}})
+			_, results := convertAll(t, Options{Out: out, Target: &tt.target}, path)
+			row := results[0].Rows[0]
+			if tt.file != "" {
+				if want := filepath.Join(out, opName+".output.0."+tt.file+".npy"); row.Path != want || row.Err != nil {
+					t.Errorf("%s, error %v; want %s", row.Path, row.Err, want)
+				}
+			}
+			if got := strings.Join(row.Warnings, "\n"); !strings.Contains(got, tt.warning) || tt.warning == "" && got != "" {
+				t.Errorf("warnings %q, want %q", got, tt.warning)
+			}
+		})
+	}
+}
