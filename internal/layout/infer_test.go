@@ -1,0 +1,213 @@
+package layout
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// TestOriginalOrderIsFound makes device buffers from host arrays whose order the
+// file does not record. The first rows are those that the tool in common use
+// converts to wrong data without an error.
+func TestOriginalOrderIsFound(t *testing.T) {
+	tests := []struct {
+		name     string
+		source   tensor.Format // layout in the file
+		c0       int64
+		original tensor.Format // order of the host array
+		host     tensor.Shape
+		target   tensor.Format
+		want     tensor.Shape
+		warning  string
+	}{
+		{"NHWC behind NC1HWC0", tensor.NC1HWC0, 16, tensor.NHWC, s(1, 2, 3, 20), tensor.NCHW, s(1, 20, 2, 3), ""},
+		{"NCHW to NHWC", tensor.NC1HWC0, 16, tensor.NCHW, s(1, 20, 2, 3), tensor.NHWC, s(1, 2, 3, 20), ""},
+		{"HWCN behind FRACTAL_Z", tensor.FractalZ, 16, tensor.HWCN, s(3, 5, 20, 18), tensor.NCHW, s(18, 20, 3, 5), ""},
+		{"NHWC behind FRACTAL_Z", tensor.FractalZ, 16, tensor.NHWC, s(18, 2, 3, 20), tensor.HWCN, s(2, 3, 20, 18), ""},
+		{"CHWN behind FRACTAL_Z", tensor.FractalZ, 16, tensor.CHWN, s(20, 2, 3, 40), tensor.NCHW, s(40, 20, 2, 3), ""},
+		{"NDHWC behind NDC1HWC0", tensor.NDC1HWC0, 16, tensor.NDHWC, s(2, 3, 4, 5, 20), tensor.NCDHW, s(2, 20, 3, 4, 5), ""},
+		{"NDC1HWC0 to ND keeps the order", tensor.NDC1HWC0, 16, tensor.NCDHW, s(2, 20, 3, 4, 5), tensor.ND, s(2, 20, 3, 4, 5), ""},
+		{"DHWCN behind FRACTAL_Z_3D", tensor.FractalZ3D, 16, tensor.DHWCN, s(2, 3, 5, 20, 40), tensor.NCDHW, s(40, 20, 2, 3, 5), ""},
+		{"int8 blocks", tensor.NC1HWC0, 32, tensor.NHWC, s(2, 3, 4, 40), tensor.NHWC, s(2, 3, 4, 40), ""},
+		{"all sizes equal", tensor.NC1HWC0, 16, tensor.NHWC, s(4, 4, 4, 4), tensor.NCHW, s(4, 4, 4, 4), ""},
+		{"several fit, the target's own wins", tensor.FractalZ, 16, tensor.NHWC, s(4, 4, 4, 5), tensor.NHWC, s(4, 4, 4, 5), "fits NHWC and HWCN"},
+		{"several fit, the first one wins", tensor.FractalZ, 16, tensor.HWCN, s(4, 4, 4, 5), tensor.NCHW, s(5, 4, 4, 4), "fits HWCN and NHWC"},
+		{"lower rank", tensor.NC1HWC0, 16, tensor.NCHW, s(20, 2, 3), tensor.NCHW, s(20, 2, 3), ""},
+		{"a vector of channels", tensor.NC1HWC0, 16, tensor.NCHW, s(20), tensor.NCHW, s(20), ""},
+		{"lower rank to another order", tensor.NC1HWC0, 16, tensor.NCHW, s(20, 2, 3), tensor.NHWC, s(1, 2, 3, 20), "keeps all axes"},
+		{"four axes behind NDC1HWC0", tensor.NDC1HWC0, 16, tensor.NCHW, s(2, 20, 3, 5), tensor.NCDHW, s(2, 20, 3, 5), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rule := ruleOf(tt.source)
+			order := tt.original.String()
+			full := tt.host
+			if len(full) < len(order) {
+				full = named(expansion[tt.original][len(full)], full).shape(order)
+			}
+			host := numbers(count(full), 4)
+			p := params{c0: tt.c0, n0: 16, cout: 16, groups: 1}
+			want, err := rule.relations(named(order, full), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dev := shapeOf(want)
+			device := newMemory(count(dev), 4)
+			if err := rule.mapTo(named(order, full), dev, p, order).ToDevice(t.Context(), device, host, 4, &Buffers{}); err != nil {
+				t.Fatal(err)
+			}
+			pl := plan(t, Request{DType: tensor.Float32, Source: tt.source, Shape: dev, Original: tt.host, Target: tt.target})
+			if !pl.Shape.Equal(tt.want) {
+				t.Errorf("shape %v, want %v", pl.Shape, tt.want)
+			}
+			got := execute(t, pl, device, &Buffers{})
+			to := order
+			if letters, ok := Order(tt.target); ok {
+				to = letters
+			}
+			if len(order) == len(to) && !bytes.Equal(got.data, slowPermute(host, full, order, to)) {
+				t.Error("the data differs")
+			}
+			if text := strings.Join(pl.Warnings, "\n"); !strings.Contains(text, tt.warning) {
+				t.Errorf("warnings %q, want %q", text, tt.warning)
+			}
+		})
+	}
+}
+
+// TestRecordedOrderWins: where the file records the order of the original
+// shape, or the user gives it, nothing is guessed.
+func TestRecordedOrderWins(t *testing.T) {
+	chwn := tensor.CHWN
+	r := Request{DType: tensor.Float32, Source: tensor.FractalZ, Shape: s(16, 1, 16, 16), Original: s(4, 4, 4, 5), Target: tensor.NHWC}
+	if p := plan(t, r); !p.Shape.Equal(s(4, 4, 4, 5)) || len(p.Warnings) != 1 {
+		t.Errorf("guessed: shape %v, warnings %q", p.Shape, p.Warnings)
+	}
+	recorded, given := r, r
+	recorded.OriginalFormat, given.Order = &chwn, &chwn
+	for name, r := range map[string]Request{"recorded": recorded, "given": given} {
+		if p := plan(t, r); !p.Shape.Equal(s(5, 4, 4, 4)) || len(p.Warnings) > 0 {
+			t.Errorf("%s: shape %v, warnings %q", name, p.Shape, p.Warnings)
+		}
+	}
+}
+
+// TestVectorInFractalNZ reads a one-dimensional host shape as a row or as a
+// column, as the device shape or else the data tells.
+func TestVectorInFractalNZ(t *testing.T) {
+	tests := []struct {
+		name   string
+		host   int64
+		dev    tensor.Shape
+		at     func(i int64) int64 // device offset of element i
+		copies bool
+	}{
+		{"long row", 40, s(3, 1, 16, 16), func(i int64) int64 { return i/16*256 + i%16 }, false},
+		{"long column", 40, s(1, 3, 16, 16), func(i int64) int64 { return i * 16 }, false},
+		{"short row", 7, s(1, 1, 16, 16), func(i int64) int64 { return i }, false},
+		{"short column", 7, s(1, 1, 16, 16), func(i int64) int64 { return i * 16 }, false},
+		{"one element", 1, s(1, 1, 16, 16), func(i int64) int64 { return 0 }, false},
+		{"not blocked", 32, s(32), func(i int64) int64 { return i }, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := plan(t, Request{DType: tensor.Float16, Source: tensor.FractalNZ, Shape: tt.dev, Original: s(tt.host), Target: tensor.ND})
+			dev := newMemory(count(tt.dev), 2)
+			for i := range tt.host {
+				put(dev.data[tt.at(i)*2:], 2, uint64(i+1))
+			}
+			if !p.Shape.Equal(s(tt.host)) || p.Copies() != tt.copies {
+				t.Fatalf("shape %v, copies %v", p.Shape, p.Copies())
+			}
+			got := execute(t, p, dev, &Buffers{})
+			for i := range tt.host {
+				if x := get(got.data[i*2:], 2); x != uint64(i+1) {
+					t.Fatalf("element %d is %d", i, x)
+				}
+			}
+		})
+	}
+}
+
+// TestWithoutOriginalShape unpacks with the padding, and says so.
+func TestWithoutOriginalShape(t *testing.T) {
+	tests := []struct {
+		source tensor.Format
+		dev    tensor.Shape
+		target tensor.Format
+		want   tensor.Shape
+	}{
+		{tensor.NC1HWC0, s(2, 3, 4, 5, 16), tensor.NHWC, s(2, 4, 5, 48)},
+		{tensor.NC1HWC0C04, s(2, 1, 4, 5, 4), tensor.NCHW, s(2, 4, 4, 5)},
+		{tensor.NDC1HWC0, s(2, 6, 3, 4, 5, 16), tensor.NCDHW, s(2, 48, 6, 4, 5)},
+		{tensor.NDC1HWC0, s(2, 6, 3, 4, 5, 16), tensor.ND, s(2, 48, 6, 4, 5)},
+		{tensor.C1HWNCoC0, s(2, 3, 4, 5, 16, 16), tensor.HWCN, s(3, 4, 32, 5)},
+		{tensor.FractalNZ, s(7, 2, 3, 16, 32), tensor.ND, s(7, 48, 64)},
+		{tensor.FractalZZ, s(2, 3, 16, 16), tensor.ND, s(32, 48)},
+	}
+	for _, tt := range tests {
+		p := plan(t, Request{DType: tensor.Float16, Source: tt.source, Shape: tt.dev, Target: tt.target})
+		if !p.Shape.Equal(tt.want) || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "padding is kept") {
+			t.Errorf("%s: shape %v, want %v; warnings %q", tt.source, p.Shape, tt.want, p.Warnings)
+		}
+	}
+}
+
+// TestFourBitFloats checks that FRACTAL_NZ blocks four-bit floats by bytes: two
+// elements each, half as many blocks of twice the width.
+func TestFourBitFloats(t *testing.T) {
+	p := plan(t, Request{DType: tensor.Float4E2M1, Source: tensor.FractalNZ, Shape: s(2, 1, 16, 32), Original: s(3, 50), Target: tensor.ND})
+	dev := newMemory(2*16*32, 1)
+	for m := range int64(3) {
+		for n := range int64(50) {
+			dev.data[m*64+n] = byte(m*50 + n)
+		}
+	}
+	got := execute(t, p, dev, &Buffers{})
+	for i := range 150 {
+		if got.data[i] != byte(i) {
+			t.Fatalf("element %d is %d", i, got.data[i])
+		}
+	}
+}
+
+func TestUserShape(t *testing.T) {
+	// In the target's order, also where the file records another one.
+	p := plan(t, Request{Source: tensor.NC1HWC0, Shape: s(2, 2, 3, 4, 16), Original: s(2, 20, 3, 4),
+		Target: tensor.NHWC, TargetShape: s(2, 3, 4, 18)})
+	if !p.Shape.Equal(s(2, 3, 4, 18)) {
+		t.Errorf("shape %v", p.Shape)
+	}
+	// A host array is cropped by axis, not by position.
+	p = plan(t, Request{Source: tensor.NCHW, Shape: s(1, 16, 4, 5), Target: tensor.NHWC, TargetShape: s(1, 4, 5, 3)})
+	src := numbers(16*4*5, 2)
+	got := execute(t, p, src, &Buffers{})
+	for i := range int64(4 * 5 * 3) {
+		if want := uint64(i%3*20 + i/3 + 1); get(got.data[i*2:], 2) != want {
+			t.Fatalf("element %d is %d, want %d", i, get(got.data[i*2:], 2), want)
+		}
+	}
+	// Elements that stay in their order are only grouped otherwise.
+	p = plan(t, Request{Source: tensor.ND, Shape: s(4, 6), Target: tensor.ND, TargetShape: s(24)})
+	if !p.Shape.Equal(s(24)) || !p.Copies() {
+		t.Errorf("shape %v", p.Shape)
+	}
+}
+
+func TestCrop(t *testing.T) {
+	p, err := Crop(s(2, 3), s(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := execute(t, p, numbers(6, 1), &Buffers{})
+	if want := []byte{1, 2}; !bytes.Equal(got.data, want) {
+		t.Errorf("%v, want %v", got.data, want)
+	}
+	for _, want := range []tensor.Shape{s(3, 3), s(6)} {
+		if p, err := Crop(s(2, 3), want); err == nil || p != nil {
+			t.Errorf("cropped (2, 3) to %v", want)
+		}
+	}
+}
