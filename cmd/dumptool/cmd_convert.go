@@ -15,6 +15,7 @@ import (
 
 	"dumptool/internal/convert"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 type convertOptions struct {
@@ -111,11 +112,11 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 	if err != nil {
 		return err
 	}
-	in := convert.Find(paths, copt.Out, !opts.noRecursive)
+	in := tensorfile.Find(paths, tensorfile.FindOptions{NoRecursive: opts.noRecursive, Skip: copt.Out})
 	for _, w := range in.Warnings {
 		a.msg.Warnf("%s", w)
 	}
-	if !in.Single && (opts.input != "" || opts.output != "" || opts.shape != "") {
+	if !in.Alone() && (opts.input != "" || opts.output != "" || opts.shape != "") {
 		a.msg.Warnf("-o, -i and -s are for a single file: not used")
 		copt.Input, copt.Output, copt.Shape = nil, nil, nil
 	}

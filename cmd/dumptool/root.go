@@ -33,6 +33,7 @@ func (o *globalOptions) messages() ui.MessageOptions {
 func allCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newConvertCommand(a),
+		newInspectCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),
 	}

@@ -255,7 +255,7 @@ func (c *child) gone(ctx context.Context) error {
 }
 
 func (c *child) stop() {
-	c.in.Close()
+	_ = c.in.Close()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
 }

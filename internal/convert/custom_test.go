@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // custom makes a folder of converters and opens it.
@@ -135,7 +136,7 @@ func TestCustomInterrupted(t *testing.T) {
 		tensorOf(tensor.Uint16, tensor.NC1HWC0, tensor.Shape{1, 1, 1, 2, 2}, nil, counting(4))}})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, err := Run(ctx, Options{Out: out, Type: Npy, Target: format(tensor.NCHW), Custom: c}, Find([]string{path}, out, true), nil, func(Result) {})
+	_, err := Run(ctx, Options{Out: out, Type: Npy, Target: format(tensor.NCHW), Custom: c}, tensorfile.Find([]string{path}, tensorfile.FindOptions{}), nil, func(Result) {})
 	if err == nil || len(tree(t, out)) != 0 {
 		t.Errorf("error %v, %d files", err, len(tree(t, out)))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // tensorOf is a tensor to be written to a dump.
@@ -61,7 +62,7 @@ func convertAll(t *testing.T, opt Options, paths ...string) (Summary, []Result) 
 		opt.Type = Npy
 	}
 	var results []Result
-	in := Find(paths, opt.Out, true)
+	in := tensorfile.Find(paths, tensorfile.FindOptions{Skip: opt.Out})
 	sum, err := Run(context.Background(), opt, in, nil, func(r Result) { results = append(results, r) })
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func (c *conversion) custom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, 
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	flat := *t
 	n, _ := shape.Count()
 	flat.Shape = tensor.Shape{n}

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
+	"dumptool/internal/tensorfile"
 )
 
 // Summary counts what a run did.
@@ -31,13 +32,13 @@ const memoryBudget = 96 << 20
 // Run converts the files and hands the results to emit in their order. Then it
 // writes the list of failures and the mapping of shortened names. The error is
 // the context's, or one of writing these two.
-func Run(ctx context.Context, opt Options, in *Inputs, observe func(batch.Event), emit func(Result)) (Summary, error) {
-	c := &converter{opt: opt, single: in.Single}
+func Run(ctx context.Context, opt Options, in *tensorfile.Listing, observe func(batch.Event), emit func(Result)) (Summary, error) {
+	c := &converter{opt: opt, alone: in.Alone()}
 	c.workers.New = func() any { return &worker{converter: c} }
 	var sum Summary
 	var failed []string
 	shortened := map[string][]string{} // by folder
-	err := batch.Run(ctx, batch.Options{Workers: opt.workers(), Budget: memoryBudget, Observe: observe}, in.Jobs,
+	err := batch.Run(ctx, batch.Options{Workers: opt.workers(), Budget: memoryBudget, Observe: observe}, jobs(in.Entries),
 		func(j Job) int64 { return c.cost(j) },
 		func(ctx context.Context, j Job) Result {
 			w := c.workers.Get().(*worker)
@@ -57,10 +58,38 @@ func Run(ctx context.Context, opt Options, in *Inputs, observe func(batch.Event)
 			}
 			emit(r)
 		})
-	if !in.Single {
+	if !in.Alone() {
 		err = errors.Join(err, writeFailedList(opt.Out, failed))
 	}
 	return sum, errors.Join(err, writeMappings(shortened))
+}
+
+// Job is one file to convert.
+type Job struct {
+	tensorfile.Entry
+	// Base begins the names of the file's outputs.
+	Base string
+}
+
+// jobs makes a job of every file. A file whose outputs would have the names of
+// an earlier one's fails.
+func jobs(entries []tensorfile.Entry) []Job {
+	type place struct{ dir, base string }
+	seen := map[place]string{}
+	all := make([]Job, len(entries))
+	for i, e := range entries {
+		all[i] = Job{Entry: e, Base: safeName(e.Name)}
+		if e.Err != nil {
+			continue
+		}
+		at := place{e.Dir, all[i].Base}
+		if first, ok := seen[at]; ok {
+			all[i].Err = fmt.Errorf("its outputs would have the same names as those of %s", first)
+			continue
+		}
+		seen[at] = e.Path
+	}
+	return all
 }
 
 // cost estimates the memory that a file takes.
@@ -132,7 +161,7 @@ func writeFailedList(out string, lines []string) error {
 func writeMappings(shortened map[string][]string) error {
 	var all error
 	for dir, lines := range shortened {
-		all = errors.Join(all, writeMapping(filepath.Join(dir, mappingName), lines))
+		all = errors.Join(all, writeMapping(filepath.Join(dir, tensorfile.MappingName), lines))
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/npy"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // counting is n little-endian uint16 values from 0 on.
@@ -67,19 +68,6 @@ func TestFolderTree(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestNotRecursive(t *testing.T) {
-	in, out := t.TempDir(), t.TempDir()
-	writeDump(t, in, opName, plainDump())
-	writeDump(t, in, "deeper/"+opName, plainDump())
-	if n := len(Find([]string{in}, out, false).Jobs); n != 1 {
-		t.Errorf("%d files, want 1", n)
-	}
-	// Outputs of an earlier run below the folder are no inputs.
-	if n := len(Find([]string{in}, filepath.Join(in, "deeper"), true).Jobs); n != 1 {
-		t.Errorf("%d files with the output folder inside, want 1", n)
 	}
 }
 
@@ -246,7 +234,7 @@ func TestInterrupted(t *testing.T) {
 	writeDump(t, in, opName, plainDump())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := Run(ctx, Options{Out: out, Type: Npy}, Find([]string{in}, out, true), nil, func(Result) {})
+	_, err := Run(ctx, Options{Out: out, Type: Npy}, tensorfile.Find([]string{in}, tensorfile.FindOptions{}), nil, func(Result) {})
 	if err == nil || len(tree(t, out)) != 0 {
 		t.Errorf("error %v, %d files", err, len(tree(t, out)))
 	}

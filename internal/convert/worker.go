@@ -18,7 +18,7 @@ import (
 // converter is what the files of one run share.
 type converter struct {
 	opt     Options
-	single  bool
+	alone   bool      // a single file was asked for
 	workers sync.Pool // of *worker
 	// claimed holds the output files of this run and the inputs they are made
 	// from, so that no output replaces another.
@@ -43,7 +43,7 @@ func (w *worker) file(ctx context.Context, job Job) Result {
 	f, err := tensorfile.Open(job.Path, dumpfmt.Options{Version: w.opt.Version})
 	if err != nil {
 		_, claims := dumpfmt.ParseName(job.Name)
-		r.NotDump = errors.Is(err, dumpfmt.ErrNotDump) && !claims && !w.single
+		r.NotDump = errors.Is(err, dumpfmt.ErrNotDump) && !claims && !job.Alone
 		if !r.NotDump {
 			r.Err = err
 		}
@@ -51,7 +51,7 @@ func (w *worker) file(ctx context.Context, job Job) Result {
 	}
 	defer f.Close()
 	r.Warnings = f.Warnings
-	c := &conversion{worker: w, ctx: ctx, job: job, f: f, base: job.Name}
+	c := &conversion{worker: w, ctx: ctx, job: job, f: f, base: job.Base}
 	switch {
 	case f.Dump == nil:
 		c.array(&r)
@@ -75,7 +75,7 @@ type conversion struct {
 // array converts a .npy file, which has one tensor in host order.
 func (c *conversion) array(r *Result) {
 	if c.opt.Target != nil || c.opt.Type == Npy || c.opt.Type == MSNpy {
-		if !c.single {
+		if !c.alone {
 			r.NotDump = true
 			return
 		}

@@ -91,7 +91,7 @@ func (c *conversion) run(plan *layout.Plan, dst layout.Sink, t *tensorfile.Tenso
 	var between *scratch
 	defer func() {
 		if between != nil {
-			between.Close()
+			_ = between.Close()
 		}
 	}()
 	return plan.Run(c.ctx, dst, t.Elements(), unit, &c.layout, func(n int64) (layout.Store, error) {

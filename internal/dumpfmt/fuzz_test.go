@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/dumpfmt/dumppb"
 	"google.golang.org/protobuf/proto"
+
+	"dumptool/internal/dumpfmt/dumppb"
 )
 
 // addFiles seeds f with the files of testdata and those of the tests.
-func addFiles(t testing.TB, add func(file []byte)) {
-	for _, name := range goldenNames(t) {
-		add(golden(t, name))
+func addFiles(tb testing.TB, add func(file []byte)) {
+	tb.Helper()
+	for _, name := range goldenNames(tb) {
+		add(golden(tb, name))
 	}
 	for _, test := range malformed {
 		add(test.file)

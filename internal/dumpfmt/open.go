@@ -30,12 +30,12 @@ func Open(path string, opt Options) (*Dump, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	d, err := Read(f, info.Size(), opt)
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	d.closer = f

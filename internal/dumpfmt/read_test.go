@@ -11,8 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/tensor"
 )
 
 func TestRealHeader(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/tensor"
 )
 
 // words is little-endian integers of four bytes, uint64s of eight, and text.

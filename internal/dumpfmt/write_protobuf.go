@@ -4,9 +4,10 @@ import (
 	"encoding/binary"
 	"io"
 
-	"dumptool/internal/dumpfmt/dumppb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"dumptool/internal/dumpfmt/dumppb"
 )
 
 // marshal encodes deterministically: fields in the order of their numbers, as

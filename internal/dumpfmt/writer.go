@@ -2,6 +2,7 @@ package dumpfmt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -74,7 +75,7 @@ func (p Payload) writeTo(w io.Writer) error {
 		return nil
 	}
 	n, err := io.CopyN(w, p.Data, p.Size)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("dumpfmt: write: a payload ends after %d of %d bytes", n, p.Size)
 	}
 	return err

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"dumptool/internal/tensor"
 )
 
 // TestWriteReal writes the dump that a device wrote.

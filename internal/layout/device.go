@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -156,8 +157,8 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	if err == nil {
 		err = first
 	}
-	shape, ok := err.(*ShapeError)
-	if !ok {
+	var shape *ShapeError
+	if !errors.As(err, &shape) {
 		return err
 	}
 	shape.Device, shape.Host = pl.Shape, host

@@ -254,12 +254,7 @@ func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
 	if err != nil {
 		return err
 	}
-	if err := fits(f, host, dev[cut:], want); err != nil {
-		shape := err.(*ShapeError)
-		shape.Device = dev
-		return shape
-	}
-	return nil
+	return fits(f, host, dev, dev[cut:], want)
 }
 
 // mapTo makes the map of a host shape; hostAxes gives its axes with their

@@ -92,25 +92,25 @@ func (r *rule) fit(d dims5, dev tensor.Shape, p params) error {
 	if err != nil {
 		return err
 	}
-	return fits(r.format, d.shape(r.canonical()), dev, want)
+	return fits(r.format, d.shape(r.canonical()), dev, dev, want)
 }
 
 // canonical is the order in which host sizes are printed: NCHW or NCDHW.
 func (r *rule) canonical() string { return r.orders()[0].String() }
 
-// fits compares a device shape with the relations, dimension by dimension.
-func fits(f tensor.Format, host, dev tensor.Shape, want []relation) error {
-	if len(want) != len(dev) {
+// fits compares part of a device shape with the relations, dimension by dimension.
+func fits(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
+	if len(want) != len(part) {
 		return &ShapeError{Format: f, Device: dev, Host: host,
-			Relation: fmt.Sprintf("rank is %d, want %d", len(dev), len(want))}
+			Relation: fmt.Sprintf("rank is %d, want %d", len(part), len(want))}
 	}
 	for i, w := range want {
-		if dev[i] == w.want || w.atLeast && dev[i] > w.want {
+		if part[i] == w.want || w.atLeast && part[i] > w.want {
 			continue
 		}
-		text := fmt.Sprintf("%s is %d, want %s = %d", w.name, dev[i], w.formula, w.want)
+		text := fmt.Sprintf("%s is %d, want %s = %d", w.name, part[i], w.formula, w.want)
 		if w.name == w.formula {
-			text = fmt.Sprintf("%s is %d, want %d", w.name, dev[i], w.want)
+			text = fmt.Sprintf("%s is %d, want %d", w.name, part[i], w.want)
 		}
 		return &ShapeError{Format: f, Device: dev, Host: host, Relation: text}
 	}

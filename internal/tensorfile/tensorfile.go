@@ -53,13 +53,19 @@ type File struct {
 // package npy; a file that is neither a dump nor an array wraps
 // dumpfmt.ErrNotDump.
 func Open(path string, opt dumpfmt.Options) (*File, error) {
+	// A pipe would block os.Open.
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	f := &File{Path: path, file: file}
 	if err := f.read(opt); err != nil {
-		file.Close()
+		_ = file.Close()
 		return nil, err
 	}
 	return f, nil
@@ -74,9 +80,6 @@ func (f *File) read(opt dumpfmt.Options) error {
 	info, err := f.file.Stat()
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
 	}
 	magic := make([]byte, len(npyMagic))
 	if _, err := f.file.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
