@@ -94,7 +94,7 @@ func jobs(entries []tensorfile.Entry) []Job {
 
 // cost estimates the memory that a file takes.
 func (c *converter) cost(j Job) int64 {
-	const base = 512 << 10
+	const base = 2 << 20
 	if c.opt.Target == nil {
 		return base
 	}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"dumptool/internal/bench/synth"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
+)
+
+// bench is a run of this program.
+type bench struct {
+	dir     string // of the trees
+	scratch string // removed at the end
+	binary  string
+	runs    int
+	size    int64 // of the dump tree
+	golden  bool
+	results []result
+}
+
+func (b *bench) report(r ...result) { b.results = append(b.results, r...) }
+
+// build builds the program the way it is shipped.
+func (b *bench) build(ctx context.Context) error {
+	b.binary = filepath.Join(b.scratch, "dumptool")
+	cmd := command(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.binary, "dumptool/cmd/dumptool")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}
+
+// version measures what a user waits for at least, and the binary itself.
+func (b *bench) version(ctx context.Context) error {
+	var samples []sample
+	for range 21 {
+		s, err := measure(ctx, b.binary, "version")
+		if err != nil {
+			return err
+		}
+		samples = append(samples, s)
+	}
+	times := seconds(samples[1:]) // the first one reads the file
+	m := time.Duration(median(times) * float64(time.Second))
+	b.report(result{
+		job: "version", measured: fmt.Sprintf("%.1f ms", m.Seconds()*1000), target: fmt.Sprintf("<= %d ms", versionTarget.Milliseconds()),
+		verdict: verdict(m <= versionTarget), note: fmt.Sprintf("median of %d", len(times)),
+	})
+	info, err := os.Stat(b.binary)
+	if err != nil {
+		return err
+	}
+	linking := linkage(b.binary)
+	b.report(result{
+		job: "binary", measured: mib(info.Size()), target: "<= " + mib(binaryTarget),
+		verdict: verdict(info.Size() <= binaryTarget && linking != dynamic), note: linking,
+	})
+	return nil
+}
+
+const (
+	static  = "static"
+	dynamic = "NOT static"
+)
+
+// linkage tells whether a program needs a dynamic linker, as far as it is of the
+// format that is understood here.
+func linkage(path string) string {
+	f, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return dynamic
+		}
+	}
+	return static
+}
+
+// A job is a process that makes a folder out of a file or another folder.
+type job struct {
+	name   string
+	target float64  // times cp -r
+	args   []string // the program in front; the name of the folder comes behind
+}
+
+// conversions are the ways in which path is converted.
+func (b *bench) conversions(path string) []job {
+	return []job{
+		{"convert", plainTarget, []string{b.binary, "convert", "-d", path, "-out"}},
+		{"convert -f NCHW", formatTarget, []string{b.binary, "convert", "-d", path, "-f", "NCHW", "-out"}},
+	}
+}
+
+// convert measures conversions of the dump tree beside a plain copy of it. All
+// take their turns, because the speed of a machine changes with time.
+func (b *bench) convert(ctx context.Context) error {
+	tree := dumpTree(b.dir, fit(b.size))
+	if err := warm(tree); err != nil {
+		return err
+	}
+	jobs := append(b.conversions(tree), job{name: "cp -r", args: []string{"cp", "-r", tree}})
+	samples := make([][]sample, len(jobs))
+	for round := range b.runs {
+		for turn := range jobs {
+			i := (round + turn) % len(jobs)
+			s, err := b.once(ctx, jobs[i])
+			if err != nil {
+				return err
+			}
+			samples[i] = append(samples[i], s)
+		}
+	}
+	cp := samples[len(samples)-1]
+	for i, j := range jobs[:len(jobs)-1] {
+		b.report(speedResult(j.name, samples[i], cp, j.target), memoryResult(j.name, samples[i]))
+	}
+	return nil
+}
+
+// once runs a job and removes what it wrote, which takes no part in the time.
+func (b *bench) once(ctx context.Context, j job) (sample, error) {
+	out := filepath.Join(b.scratch, "out")
+	s, err := measure(ctx, j.args[0], slices.Concat(j.args[1:], []string{out})...)
+	if rerr := os.RemoveAll(out); err == nil {
+		err = rerr
+	}
+	return s, err
+}
+
+// settle waits until what was written before is on the disk, so that writing it
+// takes no time from what is measured next.
+func settle(ctx context.Context) error {
+	_, err := measure(ctx, "sync")
+	return err
+}
+
+// warm reads a tree, so that it is in the memory of the system.
+func warm(tree string) error {
+	return filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = io.Copy(io.Discard, f)
+		return err
+	})
+}
+
+// big measures the memory that conversions of one file of 4 GiB take.
+func (b *bench) big(ctx context.Context) error {
+	name := dumpfmt.Name{
+		OpType: "Conv2D", OpName: "Default_network_up4_Conv2D-op9", TaskID: 9, StreamID: 16, HasStream: true, Timestamp: startTime,
+	}
+	path := filepath.Join(b.scratch, name.String())
+	feature := synth.Tensor{Format: tensor.NC1HWC0, Shape: []int{64, 128, 512, 512}}
+	if err := writeBig(ctx, path, feature); err != nil {
+		return err
+	}
+	if err := settle(ctx); err != nil {
+		return err
+	}
+	for _, j := range b.conversions(path) {
+		s, err := b.once(ctx, j)
+		if err != nil {
+			return err
+		}
+		r := memoryResult(j.name+" of 4 GiB", []sample{s})
+		r.note = fmt.Sprintf("one run; %.1f s", s.wall.Seconds())
+		b.report(r)
+	}
+	return nil
+}
+
+// writeBig writes a dump with one tensor whose elements repeat.
+func writeBig(ctx context.Context, path string, t synth.Tensor) error {
+	var block []byte
+	for _, e := range tables()[normal].rounded {
+		block = binary.LittleEndian.AppendUint16(block, e)
+	}
+	data := &repeat{ctx: ctx, block: block}
+	return synth.WriteFile(path, &dumpfmt.Content{
+		Container: dumpfmt.BinaryV2, DumpTime: startTime, OpName: "Default/network/up4/Conv2D-op9",
+		Inputs: []dumpfmt.TensorContent{t.Content(dumpfmt.Payload{Size: int64(t.DeviceSize()), Data: data})},
+	})
+}
+
+// repeat reads a block again and again until ctx is done.
+type repeat struct {
+	ctx   context.Context
+	block []byte
+	at    int
+}
+
+// Read implements io.Reader.
+func (r *repeat) Read(p []byte) (int, error) {
+	n := copy(p, r.block[r.at:])
+	r.at = (r.at + n) % len(r.block)
+	return n, r.ctx.Err()
+}

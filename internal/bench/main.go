@@ -1,0 +1,162 @@
+// Command bench compares the speed, the memory and the size of dumptool with
+// their targets. It makes dumps as ResNet-50 would leave them, builds the
+// program, runs it beside cp and prints a table.
+//
+// It is no test: a target that is missed does not change its exit status,
+// because the numbers are those of the machine and of what else runs on it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	interrupted := ctx.Err() != nil
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case interrupted:
+		os.Exit(130)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// The parts of a run, in their order.
+const (
+	partTrees   = "trees"
+	partVersion = "version"
+	partConvert = "convert"
+	partBig     = "big"
+)
+
+// run measures and prints the report to out, messages to msg.
+func run(ctx context.Context, args []string, out, msg io.Writer) error {
+	b := &bench{}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(msg)
+	mb := flags.Int64("mb", 580, "size of the tree of dumps in `MB`")
+	flags.StringVar(&b.dir, "dir", "", "make the trees in `DIR`, keep them there, and use them again")
+	flags.IntVar(&b.runs, "runs", 5, "`N` rounds of all jobs")
+	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")
+	flags.BoolVar(&b.golden, "golden", false, "make the golden tree too; needs -dir")
+	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; takes 8 GiB of disk")
+	only := flags.String("only", "", "do one `PART` only: trees, version, convert or big; trees needs -dir")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	b.size = *mb * 1e6
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %s", flags.Arg(0))
+	case b.size <= 0 || b.runs <= 0:
+		return errors.New("-mb and -runs must be at least 1")
+	case b.dir == "" && (b.golden || *only == partTrees):
+		return errors.New("the trees are kept in -dir only")
+	}
+	switch *only {
+	case partTrees:
+		return b.makeTrees(ctx)
+	case "", partVersion, partConvert, partBig:
+	default:
+		return fmt.Errorf("-only %s: want trees, version, convert or big", *only)
+	}
+	todo := map[string]bool{partVersion: true, partConvert: true, partBig: *big}
+	if *only != "" {
+		todo = map[string]bool{*only: true}
+	}
+	return b.run(ctx, todo, out, msg)
+}
+
+// makeTrees makes the trees that are not there yet.
+func (b *bench) makeTrees(ctx context.Context) error {
+	n := fit(b.size)
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return err
+	}
+	if err := makeDumps(ctx, b.dir, n); err != nil || !b.golden {
+		return err
+	}
+	return makeGolden(ctx, b.dir, n)
+}
+
+// run does the parts of todo and removes what it wrote outside of b.dir.
+func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Writer) (err error) {
+	parent := b.dir
+	if parent != "" {
+		if err := os.MkdirAll(parent, 0o755); err != nil {
+			return err
+		}
+	}
+	if b.scratch, err = os.MkdirTemp(parent, "dumptool-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.scratch)) }()
+	if b.dir == "" {
+		b.dir = b.scratch
+	}
+	if b.binary == "" {
+		fmt.Fprintln(msg, "building dumptool")
+		if err := b.build(ctx); err != nil {
+			return err
+		}
+	}
+	if todo[partConvert] || b.golden {
+		if err := b.spawnTrees(ctx, msg); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "%d CPUs, %s %s/%s%s\n\n", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, load())
+	for _, part := range []struct {
+		name string
+		do   func(context.Context) error
+	}{{partVersion, b.version}, {partConvert, b.convert}, {partBig, b.big}} {
+		if !todo[part.name] {
+			continue
+		}
+		fmt.Fprintln(msg, "measuring", part.name)
+		if err := part.do(ctx); err != nil {
+			return err
+		}
+	}
+	return printResults(out, b.results)
+}
+
+// spawnTrees makes the trees in a process of their own: see measure.
+func (b *bench) spawnTrees(ctx context.Context, msg io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	n := fit(b.size)
+	fmt.Fprintf(msg, "dumps: %d operators, %d MB, in %s\n", len(n.ops()), n.dumpSize()/1e6, dumpTree(b.dir, n))
+	cmd := command(ctx, self, "-only", partTrees, "-dir", b.dir, "-mb", strconv.FormatInt(b.size/1e6, 10),
+		"-golden="+strconv.FormatBool(b.golden))
+	cmd.Stderr = msg
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("making the trees: %w", err)
+	}
+	return settle(ctx)
+}
+
+// load tells how busy the machine is, where it says so.
+func load() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	return ", load " + strings.Fields(string(data))[0]
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"dumptool/internal/ui"
+)
+
+// The targets.
+const (
+	plainTarget   = 1.3 // times cp -r
+	formatTarget  = 2.0 // times cp -r
+	memoryTarget  = 160 << 20
+	versionTarget = 15 * time.Millisecond
+	binaryTarget  = 20 << 20
+)
+
+// result is a line of the report.
+type result struct {
+	job, measured, target string
+	verdict               string
+	note                  string
+}
+
+const (
+	fine   = "ok"
+	missed = "MISSED"
+)
+
+func verdict(ok bool) string {
+	if ok {
+		return fine
+	}
+	return missed
+}
+
+// speedResult judges the times of a job by those of cp.
+func speedResult(job string, samples, cp []sample, target float64) result {
+	all := ratios(samples, cp)
+	m := median(all)
+	return result{
+		job: job, measured: fmt.Sprintf("%.2f x cp -r", m), target: fmt.Sprintf("<= %g x", target), verdict: verdict(m <= target),
+		note: fmt.Sprintf("%.2f to %.2f in %d runs; %.2f s, cp %.2f s",
+			slices.Min(all), slices.Max(all), len(all), median(seconds(samples)), median(seconds(cp))),
+	}
+}
+
+// memoryResult judges the peak memory of a job.
+func memoryResult(job string, samples []sample) result {
+	r := result{job: job + ", peak memory", target: "<= " + mib(memoryTarget)}
+	top := peak(samples)
+	if top == 0 {
+		r.measured, r.verdict = "not known", "-"
+		return r
+	}
+	r.measured, r.verdict = mib(top), verdict(top <= memoryTarget)
+	if top <= leastPeak() {
+		r.measured = "<= " + r.measured
+	}
+	return r
+}
+
+// mib prints a size, without a fraction that is 0.
+func mib(bytes int64) string {
+	return strconv.FormatFloat(math.Round(float64(bytes)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
+}
+
+// printResults prints the table of all results.
+func printResults(w io.Writer, results []result) error {
+	t := ui.NewTable(
+		ui.Column{Title: "JOB"}, ui.Column{Title: "MEASURED", Align: ui.Right}, ui.Column{Title: "TARGET", Align: ui.Right},
+		ui.Column{Title: ""}, ui.Column{Title: "DETAILS"})
+	for _, r := range results {
+		t.Row(r.job, r.measured, r.target, r.verdict, r.note)
+	}
+	return t.Print(w, 0)
+}

@@ -1,0 +1,115 @@
+package synth
+
+import (
+	"encoding/binary"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
+)
+
+func TestHalfOfEveryFloat16(t *testing.T) {
+	for h := range 1 << 16 {
+		f := tensor.Float16To32(uint16(h))
+		got := Half(f)
+		if f != f {
+			if got&0x7fff != 0x7e00 {
+				t.Errorf("Half(NaN) = %#04x", got)
+			}
+			continue
+		}
+		if got != uint16(h) {
+			t.Errorf("Half(%v) = %#04x, want %#04x", f, got, h)
+		}
+	}
+}
+
+func TestHalfRounds(t *testing.T) {
+	// Every finite float16 but the largest, with its neighbour above.
+	for h := range uint16(0x7bff) {
+		low, high := tensor.Float16To32(h), tensor.Float16To32(h+1)
+		middle := (low + high) / 2
+		even := h + h&1
+		below, above := math.Nextafter32(middle, 0), math.Nextafter32(middle, high)
+		if got := [3]uint16{Half(below), Half(middle), Half(above)}; got != [3]uint16{h, even, h + 1} {
+			t.Fatalf("around %v: %#04x, want %#04x, %#04x, %#04x", middle, got, h, even, h+1)
+		}
+		if got := Half(-above); got != 0x8000|(h+1) {
+			t.Fatalf("Half(%v) = %#04x", -above, got)
+		}
+	}
+	for f, want := range map[float32]uint16{
+		65519: 0x7bff, 65520: 0x7c00, -1e30: 0xfc00, 1e-30: 0, float32(math.Inf(1)): 0x7c00,
+	} {
+		if got := Half(f); got != want {
+			t.Errorf("Half(%v) = %#04x, want %#04x", f, got, want)
+		}
+	}
+}
+
+// The vectors hold 1, 2, 3... in host order. Their fingerprint is the sum of
+// all device elements, each times its position from 1; it was computed apart
+// from this program.
+func TestDevice(t *testing.T) {
+	for _, test := range []struct {
+		format      tensor.Format
+		host        []int
+		device      []int
+		fingerprint int
+	}{
+		{tensor.NC1HWC0, []int{2, 20, 3, 2}, []int{2, 2, 3, 2, 16}, 6325300},
+		{tensor.FractalZ, []int{20, 18, 2, 3}, []int{12, 2, 16, 16}, 24687166},
+		{tensor.FractalNZ, []int{20, 28}, []int{2, 2, 16, 16}, 68875160},
+		{tensor.FractalNZ, []int{1, 40}, []int{3, 1, 16, 16}, 256380},
+	} {
+		v := Tensor{Format: test.format, Shape: test.host}
+		for i := range v.Count() {
+			v.Elements = append(v.Elements, uint16(i+1))
+		}
+		shape, data := v.DeviceShape(), v.Device()
+		if !slices.Equal(shape, test.device) {
+			t.Errorf("%v of %v: shape %v, want %v", test.format, test.host, shape, test.device)
+		}
+		if len(data) != v.DeviceSize() {
+			t.Errorf("%v of %v: %d bytes, want %d", test.format, test.host, len(data), v.DeviceSize())
+		}
+		sum := 0
+		for i := range len(data) / 2 {
+			sum = (sum + (i+1)*int(binary.LittleEndian.Uint16(data[2*i:]))) % (1<<31 - 1)
+		}
+		if sum != test.fingerprint {
+			t.Errorf("%v of %v: fingerprint %d, want %d", test.format, test.host, sum, test.fingerprint)
+		}
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	matrix := Tensor{Format: tensor.FractalNZ, Shape: []int{2, 3}, Elements: []uint16{1, 2, 3, 4, 5, 6}}
+	path := filepath.Join(t.TempDir(), "MatMul.fc.1.2.1624605159829577")
+	content := &dumpfmt.Content{
+		Container: dumpfmt.BinaryV2, OpName: "net/fc",
+		Inputs:  []dumpfmt.TensorContent{matrix.Input()},
+		Outputs: []dumpfmt.TensorContent{matrix.Output("net/fc")},
+	}
+	if err := WriteFile(path, content); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dumpfmt.Open(path, dumpfmt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if len(d.Warnings) > 0 || d.OpName != "net/fc" || len(d.Inputs) != 1 || len(d.Outputs) != 1 {
+		t.Errorf("read back as %+v", d)
+	}
+	out := d.Outputs[0]
+	if out.Format != tensor.FractalNZ || !out.OriginalShape.Equal(tensor.Shape{2, 3}) || out.OriginalFormat == nil || *out.OriginalFormat != tensor.ND {
+		t.Errorf("output read back as %+v", out)
+	}
+	if err := WriteFile(filepath.Join(path, "x"), content); err == nil {
+		t.Error("a file below a file could be written")
+	}
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# Shows on the sample data what dumptool does.
+#
+#   sh scripts/demo.sh [BIN]
+#
+# BIN is the program, bin/dumptool if it is not given. The demo works in a
+# temporary folder and removes it; nothing else is written.
+set -eu
+
+bin=${1:-$(dirname "$0")/../bin/dumptool}
+if [ ! -x "$bin" ]; then
+	echo "demo.sh: no program $bin: run make build first" >&2
+	exit 2
+fi
+bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+sample=$(cd "$(dirname "$0")/../testdata/sample" && pwd)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cp -R "$sample" "$work/dumps"
+cd "$work"
+
+dumptool() { "$bin" "$@"; }
+
+say() { printf '\n# %s\n' "$*"; }
+
+# run shows a command as one types it, and runs it.
+run() {
+	printf '$ %s\n' "$1"
+	eval "$1"
+}
+
+say 'Three files that an NPU left behind: a convolution, a gradient, an overflow record.'
+run 'dumptool inspect --stats dumps'
+
+say 'The weight alone, in the order of the model, as text.'
+run 'dumptool convert -d dumps/Conv2D.* -out text -f NCHW -i 1 -t txt'
+run 'head -n 3 text/*'
+
+say 'Everything as numpy arrays, without the padding of the device; the record as JSON.'
+run 'dumptool convert -d dumps -out out -f NCHW'
+run 'dumptool inspect --stats out/Conv2D.*.output.0.*.npy'
+run 'ls -l out'
