@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
 	"strconv"
@@ -48,7 +49,8 @@ as NCHW, without padding. Overflow records become JSON.
 
 A folder is walked with all its folders and its tree appears again in DIR. Files
 that are no dumps are counted and left alone. What fails is reported, listed in
-DIR/convert_failed_file_list.txt, and does not stop the rest.`,
+DIR/convert_failed_file_list.txt unless PATH is a single file, and does not stop
+the rest.`,
 		Example: `  dumptool convert -d Conv2D.conv1.58.16.1624605159829577 -out out -f NCHW
   dumptool convert -d dumps -out out -f NCHW -j 8
   dumptool convert -d MatMul.fc.59.16.1624605159829999 -out out -f ND -o 0 -s 2,3,10,20
@@ -134,8 +136,8 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 	var broken error
 	sum, err := convert.Run(ctx, copt, in, progress.Observe, func(r convert.Result) {
 		a.printConverted(&r)
-		if opts.json && !r.NotDump {
-			broken = errors.Join(broken, json.NewEncoder(a.out).Encode(convertedJSON(&r)))
+		if opts.json && !r.NotDump && broken == nil {
+			broken = json.NewEncoder(a.out).Encode(convertedJSON(&r))
 		}
 	})
 	progress.Close()
@@ -274,10 +276,12 @@ func (a *app) printConverted(r *convert.Result) {
 	}
 }
 
-// withPath puts a path in front of an error that does not name it already.
+// withPath puts a path in front of an error that does not name it already, as
+// those of the system do.
 func withPath(path string, err error) string {
-	if text := err.Error(); strings.Contains(text, path) {
-		return text
+	var system *fs.PathError
+	if errors.As(err, &system) && system.Path == path {
+		return err.Error()
 	}
 	return fmt.Sprintf("%s: %v", path, err)
 }
@@ -290,7 +294,7 @@ func (a *app) concludeConvert(opt convert.Options, sum convert.Summary, err erro
 			text += fmt.Sprintf(", %d kept", sum.Skipped)
 		}
 		if sum.NotDumps > 0 {
-			text += fmt.Sprintf(", %s are no dumps", counted(sum.NotDumps, "other file"))
+			text += fmt.Sprintf(", %s left alone", counted(sum.NotDumps, "other file"))
 		}
 		a.msg.Infof("%s", text)
 	}

@@ -9,11 +9,13 @@ import (
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, so
 // that running jobs can end cleanly. The second one calls exit at once. stop
-// gives the signals their usual meaning back.
+// gives the signals their usual meaning back. A reader of stdout that goes away
+// is an error of writing, not a signal that ends the process where it stands.
 func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGPIPE)
 	done := make(chan struct{})
 	go func() {
 		for _, act := range []func(){cancel, func() { exit(exitInterrupted) }} {

@@ -22,6 +22,8 @@ import (
 // pair is a conversion from one format to another.
 type pair struct{ from, to tensor.Format }
 
+func (p pair) String() string { return fmt.Sprintf("convert_%s_to_%s", p.from, p.to) }
+
 // Custom runs the user's own converters: Python modules
 // DIR/format_convert/convert_SRC_to_DST.py with a function
 //
@@ -105,9 +107,18 @@ func (c *Custom) Has(from, to tensor.Format) bool {
 	if c == nil || from == to {
 		return false
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	_, ok := c.modules[pair{from, to}]
 	return ok
 }
+
+// unusableError says that a module is no converter; the built-in one stays.
+type unusableError struct {
+	module, why string
+}
+
+func (e *unusableError) Error() string { return e.module + ": " + e.why }
 
 // Close ends the Python process.
 func (c *Custom) Close() {
@@ -139,7 +150,10 @@ func (c *Custom) convert(ctx context.Context, job call) error {
 	if c.err != nil {
 		return c.err
 	}
-	job.Module = c.modules[job.pair]
+	var ok bool
+	if job.Module, ok = c.modules[job.pair]; !ok {
+		return &unusableError{job.pair.String(), "not usable"}
+	}
 	if job.ShapeTo == nil {
 		job.ShapeTo = tensor.Shape{}
 	}
@@ -147,6 +161,11 @@ func (c *Custom) convert(ctx context.Context, job call) error {
 	if errors.Is(err, errChildGone) {
 		c.child.stop()
 		c.child = nil // the next conversion starts a new one
+	}
+	var unusable *unusableError
+	if errors.As(err, &unusable) {
+		delete(c.modules, job.pair)
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", job.Module, err)
@@ -216,6 +235,8 @@ func findPython(ctx context.Context) (string, error) {
 // answer is what the process says about a call.
 type answer struct {
 	Error string `json:"error"`
+	// Unusable tells why the module is no converter.
+	Unusable string `json:"unusable"`
 }
 
 func (c *child) call(ctx context.Context, job call) error {
@@ -236,6 +257,9 @@ func (c *child) call(ctx context.Context, job call) error {
 	var a answer
 	if err := json.Unmarshal(reply, &a); err != nil {
 		return c.gone(ctx)
+	}
+	if a.Unusable != "" {
+		return &unusableError{job.Module, a.Unusable}
 	}
 	if a.Error != "" {
 		return errors.New(a.Error)

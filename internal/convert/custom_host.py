@@ -11,7 +11,13 @@ import numpy
 
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what a converter prints must not mix with the answers
+calls = os.fdopen(os.dup(0))
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nor what it reads with the calls
 modules = {}
+
+
+class Unusable(Exception):
+    """A module that is no converter."""
 
 
 def load(path):
@@ -23,11 +29,11 @@ def load(path):
     spec.loader.exec_module(module)
     function = getattr(module, "convert", None)
     if not callable(function):
-        raise TypeError("there is no function convert")
+        raise Unusable("there is no function convert")
     want = 4 if "to_FRACTAL_Z" in name else 3
     declared = len(inspect.signature(function).parameters)
     if declared != want:
-        raise TypeError("convert declares %d arguments, want %d" % (declared, want))
+        raise Unusable("convert declares %d arguments, want %d" % (declared, want))
     return function, want
 
 
@@ -45,10 +51,12 @@ def convert(call):
     numpy.save(call["out"], numpy.ascontiguousarray(result).reshape(result.shape))
 
 
-for line in sys.stdin:
+for line in calls:
     try:
         convert(json.loads(line))
         answer = {}
+    except Unusable as error:
+        answer = {"unusable": str(error)}
     except BaseException as error:
         answer = {"error": traceback.format_exception_only(type(error), error)[-1].strip()}
     answers.write(json.dumps(answer) + "\n")

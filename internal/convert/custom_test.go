@@ -100,8 +100,7 @@ def convert(shape_from, shape_to, array):
 func TestCustomFailures(t *testing.T) {
 	tests := []struct{ name, module, want string }{
 		{"raises", "def convert(a, b, c):\n    raise ValueError('no such thing')\n", "ValueError: no such thing"},
-		{"arguments", "def convert(a, b):\n    pass\n", "declares 2 arguments, want 3"},
-		{"no function", "x = 1\n", "no function convert"},
+		{"reads", "import sys\ndef convert(a, b, c):\n    assert sys.stdin.read() == ''\n    raise ValueError('went on')\n", "ValueError: went on"},
 		{"no array", "def convert(a, b, c):\n    return [1]\n", "returned list, want ndarray"},
 		{"syntax", "def convert(:\n", "SyntaxError"},
 		{"exits", "import os\ndef convert(a, b, c):\n    os.write(2, b'out of luck\\n')\n    os._exit(3)\n", "out of luck"},
@@ -126,6 +125,29 @@ func TestCustomFailures(t *testing.T) {
 				t.Errorf("the next converter fails: %v", row.Err)
 			}
 		})
+	}
+}
+
+// TestCustomUnusable warns of a module that is no converter and uses the
+// built-in one.
+func TestCustomUnusable(t *testing.T) {
+	for why, module := range map[string]string{
+		"declares 2 arguments, want 3": "def convert(a, b):\n    pass\n",
+		"no function convert":          "x = 1\n",
+	} {
+		c := custom(t, map[string]string{"convert_NC1HWC0_to_NCHW.py": module})
+		shape := tensor.Shape{1, 1, 1, 2, 2}
+		row, files := customRun(t, c, tensor.NC1HWC0, tensor.NCHW, shape, tensor.Shape{1, 2, 1, 2}, counting(4))
+		if row.Err != nil || len(row.Warnings) != 1 || !strings.Contains(row.Warnings[0], why) {
+			t.Errorf("error %v, warnings %q, want %q", row.Err, row.Warnings, why)
+		}
+		want := array(t, tensor.HostUint16, tensor.Shape{1, 2, 1, 2}, []byte{0, 0, 2, 0, 1, 0, 3, 0})
+		if files[opName+".output.0.1x2x1x2.npy"] != want {
+			t.Error("the built-in converter was not used")
+		}
+		if c.Has(tensor.NC1HWC0, tensor.NCHW) {
+			t.Error("the module is asked again")
+		}
 	}
 }
 

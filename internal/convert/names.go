@@ -69,16 +69,17 @@ func safeName(name string) string {
 	if runtime.GOOS == "windows" {
 		forbidden = `/\<>:"|?*`
 	}
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || strings.ContainsRune(forbidden, r) {
-			return '_'
+	// Byte by byte: names need not be UTF-8.
+	safe := []byte(name)
+	for i, b := range safe {
+		if b < ' ' || b == 0x7f || strings.IndexByte(forbidden, b) >= 0 {
+			safe[i] = '_'
 		}
-		return r
-	}, name)
+	}
 	if strings.Trim(name, ".") == "" {
 		return strings.Repeat("_", max(1, len(name)))
 	}
-	return name
+	return string(safe)
 }
 
 // maxNameBytes is what a file name must stay below (NAME_MAX of Linux).

@@ -62,6 +62,7 @@ func TestSafeName(t *testing.T) {
 		{"../../etc/passwd", ".._.._etc_passwd"},
 		{"a\x00b\nc", "a_b_c"},
 		{"算子.名.1", "算子.名.1"},
+		{"\xc4\xe3.1", "\xc4\xe3.1"}, // GBK
 	}
 	for _, tt := range tests {
 		if got := safeName(tt.name); got != tt.want {

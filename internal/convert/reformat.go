@@ -1,10 +1,12 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"dumptool/internal/dumpfmt"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -42,8 +44,13 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name func(product)
 		return
 	}
 	if c.opt.Custom.Has(t.Format, *c.opt.Target) {
-		row.Err = c.custom(row, t, shape, name)
-		return
+		var unusable *unusableError
+		err := c.custom(row, t, shape, name)
+		if !errors.As(err, &unusable) {
+			row.Err = err
+			return
+		}
+		row.Warnings = append(row.Warnings, fmt.Sprintf("%v: the built-in converter is used", err))
 	}
 	groups := t.Groups
 	if c.opt.Groups > 0 {
@@ -108,7 +115,7 @@ func (c *conversion) custom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, 
 	}); err != nil {
 		return err
 	}
-	f, err := tensorfile.Open(out, optionsForArray)
+	f, err := tensorfile.Open(out, dumpfmt.Options{})
 	if err != nil {
 		return fmt.Errorf("the converter's result: %w", err)
 	}

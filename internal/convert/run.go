@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,6 +70,8 @@ type Job struct {
 	tensorfile.Entry
 	// Base begins the names of the file's outputs.
 	Base string
+	// Product is set for an array beside the dump that it was made from.
+	Product bool
 }
 
 // jobs makes a job of every file. A file whose outputs would have the names of
@@ -76,10 +79,18 @@ type Job struct {
 func jobs(entries []tensorfile.Entry) []Job {
 	type place struct{ dir, base string }
 	seen := map[place]string{}
+	present := map[place]bool{}
+	for _, e := range entries {
+		present[place{e.Dir, e.Name}] = true
+	}
 	all := make([]Job, len(entries))
 	for i, e := range entries {
 		all[i] = Job{Entry: e, Base: safeName(e.Name)}
 		if e.Err != nil {
+			continue
+		}
+		if m := productName.FindStringSubmatch(e.Name); m != nil && present[place{e.Dir, m[1]}] {
+			all[i].Product = true
 			continue
 		}
 		at := place{e.Dir, all[i].Base}
@@ -91,6 +102,9 @@ func jobs(entries []tensorfile.Entry) []Job {
 	}
 	return all
 }
+
+// productName is the name of an array that was made from a dump.
+var productName = regexp.MustCompile(`^(.+)\.(?:input|output)\.[0-9]+(?:\.[^.]*)?\.npy$`)
 
 // cost estimates the memory that a file takes.
 func (c *converter) cost(j Job) int64 {
@@ -127,17 +141,17 @@ const failedListName = "convert_failed_file_list.txt"
 // failedLine is the line of a file in the list of failures: its path, then each
 // failed tensor as ,input:0 or ,output:0.
 func failedLine(r *Result) (string, bool) {
-	if !r.Failed() || errors.Is(r.Err, context.Canceled) {
-		return "", false
-	}
 	var line strings.Builder
-	line.WriteString(r.Job.Path)
+	line.WriteString(strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(r.Job.Path))
+	failed := r.Err != nil && !errors.Is(r.Err, context.Canceled)
 	for _, row := range r.Rows {
-		if row.Err != nil {
+		// What an interruption cut short has not failed.
+		if row.Err != nil && !errors.Is(row.Err, context.Canceled) {
+			failed = true
 			fmt.Fprintf(&line, ",%s:%d", row.Kind, row.Index)
 		}
 	}
-	return line.String(), true
+	return line.String(), failed
 }
 
 // writeFailedList writes the list of this run's failures; without any it
@@ -175,15 +189,25 @@ func writeMapping(path string, lines []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if len(old) > 0 && old[len(old)-1] != '\n' {
-		old = append(old, '\n')
-	}
+	var added []byte
 	slices.Sort(lines)
 	for _, line := range lines {
 		stored, original, _ := strings.Cut(line, ",")
 		if have, ok := known.Original(stored); !ok || have != original {
-			old = append(old, line+"\n"...)
+			added = append(added, line+"\n"...)
 		}
 	}
-	return safefile.WriteFile(path, old)
+	if len(added) == 0 {
+		return nil
+	}
+	if len(old) > 0 && old[len(old)-1] != '\n' {
+		added = append([]byte{'\n'}, added...)
+	}
+	// One write at the end, so that runs at the same time do not lose lines.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(added)
+	return errors.Join(err, f.Close())
 }

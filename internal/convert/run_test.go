@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -441,7 +442,7 @@ func TestLayoutWarnings(t *testing.T) {
 		{"a vector", tensor.NC1HWC0, tensor.Shape{1, 1, 1, 1, 16}, tensor.Shape{7}, tensor.NCHW, "7", ""},
 		{"lower rank", tensor.NC1HWC0, tensor.Shape{1, 2, 2, 3, 16}, tensor.Shape{20, 2, 3}, tensor.NCHW, "20x2x3", ""},
 		{"no axis names", tensor.ND, tensor.Shape{2, 2, 2, 2}, nil, tensor.NHWC, "2x2x2x2", "ND has no axis names"},
-		{"rank 2", tensor.NCHW, tensor.Shape{4, 4}, nil, tensor.NHWC, "4x4", "taken as ND"},
+		{"rank 2 is ND", tensor.NCHW, tensor.Shape{4, 4}, nil, tensor.NHWC, "4x4", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -459,5 +460,54 @@ func TestLayoutWarnings(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, tt.warning)
 			}
 		})
+	}
+}
+
+// TestInPlace converts into the folder of the dumps: what an earlier run made is
+// left alone, whatever the order of the work.
+func TestInPlace(t *testing.T) {
+	dir := t.TempDir()
+	writeDump(t, dir, opName, plainDump())
+	convertAll(t, Options{Out: dir}, dir)
+	for range 3 {
+		sum, _ := convertAll(t, Options{Out: dir, Type: Txt, Workers: 8}, dir)
+		if sum.Failed != 0 || sum.Written != 2 {
+			t.Fatalf("summary %+v", sum)
+		}
+	}
+}
+
+// TestRunsAtOnce shortens names from several runs into one folder: no line of
+// mapping.csv is lost.
+func TestRunsAtOnce(t *testing.T) {
+	out := t.TempDir()
+	var wg sync.WaitGroup
+	const runs = 8
+	for i := range runs {
+		in := t.TempDir()
+		path := writeDump(t, in, fmt.Sprintf("Conv2D.%s.%d.2.1624605159829577", strings.Repeat("n", 220), i), plainDump())
+		wg.Go(func() {
+			_, err := Run(context.Background(), Options{Out: out, Type: Npy}, tensorfile.Find([]string{path}, tensorfile.FindOptions{}), nil, func(Result) {})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := strings.Count(tree(t, out)["mapping.csv"], "\n"); n != 2*runs {
+		t.Errorf("mapping.csv has %d lines, want %d", n, 2*runs)
+	}
+}
+
+// TestInterruptedIsNotFailed: a tensor that was cut short is not in the list.
+func TestInterruptedIsNotFailed(t *testing.T) {
+	r := Result{Job: Job{Entry: tensorfile.Entry{Path: "a\nb"}}, Rows: []Row{
+		{Kind: "output", Index: 0, Err: fmt.Errorf("cut: %w", context.Canceled)}, {Kind: "output", Index: 1}}}
+	if line, failed := failedLine(&r); failed {
+		t.Errorf("listed as %q", line)
+	}
+	r.Rows[1].Err = os.ErrPermission
+	if line, failed := failedLine(&r); !failed || line != `a\nb,output:1` {
+		t.Errorf("listed as %q", line)
 	}
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,6 +35,9 @@ func newScratch(dir string, n int64, unit int) (*scratch, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Where an open file may lose its name, nothing is left even if the process
+	// is killed.
+	_ = os.Remove(file.Name())
 	s.data, s.w, s.file = file, file, file
 	return s, nil
 }
@@ -44,7 +48,7 @@ func (s *scratch) Close() error {
 		return nil
 	}
 	err := s.file.Close()
-	if e := os.Remove(s.file.Name()); err == nil {
+	if e := os.Remove(s.file.Name()); err == nil && !errors.Is(e, os.ErrNotExist) {
 		err = e
 	}
 	return err

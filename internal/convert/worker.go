@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,6 +24,8 @@ type converter struct {
 	// claimed holds the output files of this run and the inputs they are made
 	// from, so that no output replaces another.
 	claimed sync.Map
+	// folders holds the output folders that are there.
+	folders sync.Map
 }
 
 // worker is the memory that converting a file takes, kept for the next one.
@@ -32,12 +35,17 @@ type worker struct {
 	in     []byte
 	out    []byte
 	text   []byte
+	whole  []byte // a small output file
 }
 
 // file converts one file.
 func (w *worker) file(ctx context.Context, job Job) Result {
 	r := Result{Job: job, Err: job.Err}
 	if r.Err != nil {
+		return r
+	}
+	if job.Product {
+		r.NotDump = true
 		return r
 	}
 	f, err := tensorfile.Open(job.Path, dumpfmt.Options{Version: w.opt.Version})
@@ -89,7 +97,11 @@ func (c *conversion) array(r *Result) {
 	row := Row{Kind: string(t.Kind), Index: t.Index}
 	c.plain(&row, t, func(p product) string {
 		if c.opt.Type == Bin {
-			return fmt.Sprintf("%s.%s.%s.bin", c.base, p.shape.Join("_"), p.dtype)
+			parts := []string{c.base, p.shape.Join("_"), p.dtype, "bin"}
+			if len(p.shape) == 0 {
+				parts = slices.Delete(parts, 1, 2)
+			}
+			return strings.Join(parts, ".")
 		}
 		if c.opt.Type == Txt {
 			return c.base + ".txt"
@@ -146,8 +158,11 @@ func (c *conversion) record(row *Row, t *tensorfile.Tensor) error {
 // buffers and log spaces.
 func (c *conversion) dump(r *Result) {
 	if err := c.slice(); err != nil {
-		r.Err = err
-		return
+		if c.opt.Target == nil {
+			r.Err = err
+			return
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: taken as not cut by threads", err))
 	}
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]
@@ -249,10 +264,26 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 		row.Skipped = true
 		return false, nil
 	}
-	if err := safefile.CheckOutput(row.Path, c.job.Path); err != nil {
-		return false, err
+	// Outputs are renamed into place, so only the very name of the input can
+	// replace it.
+	if name == filepath.Base(c.job.Path) {
+		if err := safefile.CheckOutput(row.Path, c.job.Path); err != nil {
+			return false, err
+		}
 	}
-	return true, safefile.MkdirAll(dir)
+	return true, c.makeDir(dir)
+}
+
+// makeDir makes an output folder, once a run.
+func (c *conversion) makeDir(dir string) error {
+	if _, made := c.folders.Load(dir); made {
+		return nil
+	}
+	if err := safefile.MkdirAll(dir); err != nil {
+		return err
+	}
+	c.folders.Store(dir, true)
+	return nil
 }
 
 // bufferKind names the kind of an on-chip buffer as msaccucmp does.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
-	"dumptool/internal/dumpfmt"
 	"dumptool/internal/layout"
 	"dumptool/internal/npy"
 	"dumptool/internal/safefile"
@@ -15,12 +15,11 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-var optionsForArray = dumpfmt.Options{}
-
 // Sizes of the blocks in which bytes are copied and elements decoded.
 const (
-	copyBlock   = 1 << 20  // bytes
-	decodeBlock = 64 << 10 // elements
+	copyBlock   = 1 << 20   // bytes
+	decodeBlock = 64 << 10  // elements
+	maxWhole    = 256 << 10 // bytes of a file that is written at once
 )
 
 // write writes the elements of a tensor in their order.
@@ -77,11 +76,29 @@ func (c *conversion) writePlan(path string, t *tensorfile.Tensor, p product, pla
 	} else if header, err = npy.AppendHeader(nil, dec.Host(), p.shape); err != nil {
 		return err
 	}
+	raw := c.opt.Type == Bin || dec.Identity()
+	unit := int64(t.DType.UnitSize())
+	size, _ := p.shape.Count()
+	if size *= unit; !raw {
+		size = size / unit * int64(dec.Host().Size())
+	}
 	return create(path, func(f *safefile.File) error {
+		sink := &sink{off: int64(len(header)), unit: unit, dec: dec, raw: raw, w: c.worker}
+		if total := sink.off + size; total <= maxWhole {
+			// A small file is put together in memory and written at once.
+			whole := grown(&c.whole, total)
+			copy(whole, header)
+			sink.out = memory(whole)
+			if err := c.run(plan, sink, t); err != nil {
+				return err
+			}
+			_, err := f.Write(whole)
+			return err
+		}
 		if _, err := f.Write(header); err != nil {
 			return err
 		}
-		sink := &sink{f: f, off: int64(len(header)), unit: int64(t.DType.UnitSize()), dec: dec, raw: c.opt.Type == Bin || dec.Identity(), w: c.worker}
+		sink.out = f
 		return c.run(plan, sink, t)
 	})
 }
@@ -175,7 +192,7 @@ func (c *conversion) blocks(src layout.Source, unit int, n int64, put func([]byt
 // sink writes elements at their place in a file, decoding them unless the
 // stored bytes are wanted.
 type sink struct {
-	f    *safefile.File
+	out  io.WriterAt
 	off  int64 // of element 0
 	unit int64
 	dec  tensor.Decoder
@@ -186,7 +203,7 @@ type sink struct {
 // WriteElements implements layout.Sink.
 func (s *sink) WriteElements(src []byte, first int64) error {
 	if s.raw {
-		_, err := s.f.WriteAt(src, s.off+first*s.unit)
+		_, err := s.out.WriteAt(src, s.off+first*s.unit)
 		return err
 	}
 	size := int64(s.dec.Host().Size())
@@ -194,7 +211,7 @@ func (s *sink) WriteElements(src []byte, first int64) error {
 		n := min(decodeBlock, int64(len(src))/s.unit)
 		out := grown(&s.w.out, n*size)
 		s.dec.Decode(out, src[:n*s.unit])
-		if _, err := s.f.WriteAt(out, s.off+first*size); err != nil {
+		if _, err := s.out.WriteAt(out, s.off+first*size); err != nil {
 			return err
 		}
 		src = src[n*s.unit:]
@@ -258,8 +275,6 @@ func exists(path string) bool {
 
 // grown returns a slice of n bytes, in the memory of b when it suffices.
 func grown(b *[]byte, n int64) []byte {
-	if int64(cap(*b)) < n {
-		*b = make([]byte, n)
-	}
+	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]
 }

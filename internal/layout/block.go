@@ -22,6 +22,54 @@ type block struct {
 	spans []span
 }
 
+// blockList gives the blocks of a map one by one: a grouped layout may have as
+// many as there are groups, so they are not kept.
+type blockList struct {
+	n  int64
+	at func(i int64) block
+	// inHost and inDevice give a range of blocks that holds all that touch a
+	// tile of the host array, or the device offsets [lo, hi). nil means all.
+	inHost   func(ranges []tileRange) (from, to int64)
+	inDevice func(lo, hi int64) (from, to int64)
+}
+
+// listOf is the list of a few blocks.
+func listOf(blocks ...block) blockList {
+	for _, b := range blocks {
+		for i := range b.spans {
+			b.spans[i] = b.spans[i].normal()
+		}
+	}
+	return blockList{n: int64(len(blocks)), at: func(i int64) block { return blocks[i] }}
+}
+
+// eachInHost calls f with the blocks that may touch a tile of the host array.
+func (l blockList) eachInHost(ranges []tileRange, f func(block) error) error {
+	from, to := int64(0), l.n
+	if l.inHost != nil {
+		from, to = l.inHost(ranges)
+	}
+	return l.each(from, to, f)
+}
+
+// eachInDevice calls f with the blocks that may touch device offsets [lo, hi).
+func (l blockList) eachInDevice(lo, hi int64, f func(block) error) error {
+	from, to := int64(0), l.n
+	if l.inDevice != nil {
+		from, to = l.inDevice(lo, hi)
+	}
+	return l.each(from, to, f)
+}
+
+func (l blockList) each(from, to int64, f func(block) error) error {
+	for i := max(0, from); i < min(to, l.n); i++ {
+		if err := f(l.at(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // linear is a whole axis of n positions, stride device elements apart.
 func linear(n, stride int64) span {
 	return span{count: n, levels: []level{{0, stride}}}

@@ -9,24 +9,43 @@ import (
 )
 
 // fromDevice plans a source in a device layout: by a rule of named axes, or by
-// one of matrices. FRACTAL_Z is either; a host shape of two dimensions, or a
-// batch of matrices, tells.
+// one of matrices. FRACTAL_Z may be either.
 func (pl *planner) fromDevice() error {
 	host := pl.hostShape()
-	if rule := ndRuleOf(pl.Source); rule != nil {
-		if rule != &fractalZND {
-			return pl.fromMatrix(rule, host)
-		}
-		if len(host) >= 2 && (len(host) == 2 || len(pl.Shape) > rule.tail) &&
-			rule.fit(pl.Source, host, pl.Shape, pl.matrixParams(rule)) == nil {
-			return pl.fromMatrix(rule, host)
-		}
-	}
+	matrix := ndRuleOf(pl.Source)
 	rule := ruleOf(pl.Source)
-	if rule == nil {
+	switch {
+	case matrix == nil && rule == nil:
 		return pl.unsupported("the layout has no public definition")
+	case matrix == nil:
+		return pl.fromNamed(rule)
+	case rule == nil:
+		return pl.fromMatrix(matrix, host)
 	}
-	return pl.fromNamed(rule)
+	// A host shape of two dimensions, or a batch of matrices, is the weight of
+	// a MatMul unless its axes are known to be others.
+	isMatrix := pl.Groups <= 1 && len(host) >= 2 && (len(host) == 2 || len(pl.Shape) > matrix.tail) &&
+		matrix.fit(pl.Source, host, pl.Shape, pl.matrixParams(matrix)) == nil
+	if !isMatrix {
+		return pl.fromNamed(rule)
+	}
+	if pl.orderKnown(rule) {
+		named := &planner{Request: pl.Request, plan: &Plan{Format: pl.Target}}
+		if named.fromNamed(rule) == nil {
+			*pl.plan = *named.plan
+			return nil
+		}
+	}
+	return pl.fromMatrix(matrix, host)
+}
+
+// orderKnown reports whether the file or the user tells which axes the host
+// shape has. A shape that the user gives is in the target's order.
+func (pl *planner) orderKnown(rule *rule) bool {
+	if len(pl.TargetShape) > 0 {
+		return rule.has(pl.Target)
+	}
+	return pl.Order != nil && rule.has(*pl.Order) || pl.OriginalFormat != nil && rule.has(*pl.OriginalFormat)
 }
 
 // hostShape is the host shape as recorded, or as the user gave it.
@@ -43,15 +62,14 @@ func (pl *planner) fromNamed(rule *rule) error {
 	if err != nil {
 		return err
 	}
-	if rule == &fractalZ || rule == &fractalZ3D {
+	if rule.grouped {
 		p.groups = max(pl.Groups, 1)
 	}
 	_, namedTarget := Order(pl.Target)
-	if namedTarget && !rule.has(pl.Target) {
+	switch {
+	case namedTarget && !rule.has(pl.Target):
 		return pl.unsupported("different axes")
-	}
-	if IsHost(pl.Target) && !namedTarget && pl.Target != tensor.ND ||
-		!IsHost(pl.Target) && ruleOf(pl.Target) == nil && ndRuleOf(pl.Target) == nil {
+	case !namedTarget && pl.Target != tensor.ND && ruleOf(pl.Target) == nil && ndRuleOf(pl.Target) == nil:
 		return pl.unsupported("")
 	}
 
@@ -108,6 +126,16 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 		orders = []tensor.Format{*pl.Order}
 	}
 	fitting, used, err := fitting(rule, orders, host, pl.Shape, p)
+	if len(fitting) == 0 && len(host) == 2 && !rule.axes3D {
+		// The output of a fully connected layer: N and C alone.
+		order := orders[0]
+		if slices.Contains(orders, pl.Target) {
+			order = pl.Target
+		}
+		if d := (dims5{host[0], host[1], 1, 1, 1}); rule.fit(d, pl.Shape, used) == nil {
+			fitting = []reading{{order, d}}
+		}
+	}
 	if len(fitting) == 0 {
 		return reading{}, p, pl.misfit(rule, orders, host, p, err)
 	}
@@ -150,7 +178,7 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	}
 	all := readings(likely, host)
 	if len(all) == 0 {
-		return &ShapeError{Format: rule.format, Device: pl.Shape, Host: host,
+		return &ShapeError{Format: rule.format, Stored: pl.Shape, Host: host,
 			Relation: fmt.Sprintf("the host rank is %d, want %d", len(host), len(likely.String()))}
 	}
 	err := rule.fit(all[0].dims, pl.Shape, p)
@@ -161,10 +189,10 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	if !errors.As(err, &shape) {
 		return err
 	}
-	shape.Device, shape.Host = pl.Shape, host
+	shape.Stored, shape.Host = pl.Shape, host
 	shape.Relation = fmt.Sprintf("read as %s, %s", likely, shape.Relation)
 	if len(orders) > 1 {
-		shape.Relation += "; no other axis order fits either"
+		shape.Relation += "; no other axis order fits either (-s gives the shape in the order of the target)"
 	}
 	return shape
 }
@@ -192,8 +220,8 @@ func (pl *planner) choose(fitting []reading) reading {
 	}
 	for _, r := range fitting {
 		if r.dims != chosen.dims {
-			pl.warn("original shape %v fits %s and %s: taken as %s (--original-format says otherwise)",
-				pl.hostShape(), chosen.order, r.order, chosen.order)
+			pl.warn("host shape %v can be read as %s and as %s: taken as the first (--original-format or -s with all axes says otherwise)",
+				pl.hostShape(), chosen, r)
 			break
 		}
 	}
@@ -217,17 +245,21 @@ func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 	if rule == &fractalNZ && len(pl.Shape) == 1 {
 		// One-dimensional tensors are tagged FRACTAL_NZ without being blocked.
 		if IsHost(pl.Target) && (len(host) == 0 || count(host) == count(pl.Shape)) {
-			pl.TargetShape = host
+			pl.TargetShape = host // groups the elements, which stay in their order
 			return pl.keep(pl.Target)
 		}
 	}
 	p := pl.matrixParams(rule)
 	if p.c0 <= 0 || p.n0 <= 0 {
-		return &ShapeError{Format: pl.Source, Device: pl.Shape, Relation: "a block size is 0"}
+		return &ShapeError{Format: pl.Source, Stored: pl.Shape, Relation: "a block size is 0"}
 	}
 	dev := pl.Shape
 	if rule == &fractalNZ && isNibbleFloat(pl.DType) && len(dev) >= rule.tail {
-		paired, err := pairNibbles(pl.Source, dev, append(tensor.Shape{0}, host...))
+		columns := int64(0) // not known, so not odd
+		if len(host) > 0 {
+			columns = host[len(host)-1]
+		}
+		paired, err := pairNibbles(pl.Source, dev, columns)
 		if err != nil {
 			return err
 		}
@@ -239,7 +271,7 @@ func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 			return &MissingError{pl.Source, "the host shape: the dump records no original shape; give it with -s"}
 		}
 		if len(dev) < rule.tail {
-			return &ShapeError{Format: pl.Source, Device: dev, Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), rule.tail)}
+			return &ShapeError{Format: pl.Source, Stored: dev, Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), rule.tail)}
 		}
 		m, n := rule.padded(dev[len(dev)-rule.tail:])
 		host = append(append(tensor.Shape{}, dev[:len(dev)-rule.tail]...), m, n)
@@ -283,6 +315,9 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 		pl.add(s)
 		return nil
 	case namedTarget || pl.Target == tensor.ND:
+		if pl.Source == tensor.FractalZ {
+			pl.plan.Format = tensor.ND // the weight of a MatMul has none of the target's axes
+		}
 		pl.plan.Shape = host
 		pl.add(s)
 		return nil

@@ -11,17 +11,18 @@ import (
 // channels, see grouping.
 // off = ((((gi/E)*C1 + dc/C0)*H + h)*W + w)*(Np*C0) + dn*C0 + dc%C0
 var fractalZ = rule{
-	format: tensor.FractalZ,
-	rank:   4,
-	blocks: fractalBlocks,
+	format:  tensor.FractalZ,
+	rank:    4,
+	grouped: true,
+	blocks:  fractalBlocks,
 	relations: func(d dims5, p params) ([]relation, error) {
 		g, err := group(tensor.FractalZ, d, p)
 		if err != nil {
 			return nil, err
 		}
 		return []relation{
-			{"D0", "G*C1*H*W", g.packs * g.c1 * d[axH] * d[axW], false},
-			{"D1", "Np/16", g.np / 16, false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+			{name: "D0", formula: "G*C1*H*W", want: g.packs * g.c1 * d[axH] * d[axW]},
+			{name: "D1", formula: "Np/16", want: g.np / 16}, {name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
 	place: placeFractalZ,
@@ -30,18 +31,19 @@ var fractalZ = rule{
 // FRACTAL_Z_3D [G*D*C1*H*W, Np/16, 16, C0]: FRACTAL_Z for each depth.
 // off = (((((gi/E)*D + d)*C1 + dc/C0)*H + h)*W + w)*(Np*C0) + dn*C0 + dc%C0
 var fractalZ3D = rule{
-	format: tensor.FractalZ3D,
-	rank:   4,
-	axes3D: true,
-	blocks: fractalBlocks,
+	format:  tensor.FractalZ3D,
+	rank:    4,
+	axes3D:  true,
+	grouped: true,
+	blocks:  fractalBlocks,
 	relations: func(d dims5, p params) ([]relation, error) {
 		g, err := group(tensor.FractalZ3D, d, p)
 		if err != nil {
 			return nil, err
 		}
 		return []relation{
-			{"D0", "G*D*C1*H*W", g.packs * d[axD] * g.c1 * d[axH] * d[axW], false},
-			{"D1", "Np/16", g.np / 16, false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+			{name: "D0", formula: "G*D*C1*H*W", want: g.packs * d[axD] * g.c1 * d[axH] * d[axW]},
+			{name: "D1", formula: "Np/16", want: g.np / 16}, {name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
 	place: placeFractalZ,
@@ -94,26 +96,34 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-func placeFractalZ(d dims5, _ tensor.Shape, p params) []block {
+func placeFractalZ(d dims5, _ tensor.Shape, p params) blockList {
 	g, err := group(tensor.FractalZ, d, p)
 	if err != nil {
-		return nil // the relations have been checked before
+		panic(err) // the relations have been checked before
 	}
 	w := g.np * p.c0
 	h := w * d[axW]
 	c1 := h * d[axH]
 	depth := c1 * g.c1
 	pack := depth * d[axD]
-	blocks := make([]block, 0, g.g)
-	for gi := range g.g {
-		e := gi % g.enlarge
-		c := split(d[axC], p.c0, 1, c1)
-		c.shift = e * g.cin
-		n := span{start: gi * g.cout, count: g.cout, shift: e * g.cout, levels: []level{{0, p.c0}}}
-		blocks = append(blocks, block{base: gi / g.enlarge * pack, spans: []span{
-			n, c, linear(d[axD], depth), linear(d[axH], h), linear(d[axW], w)}})
+	return blockList{
+		n: g.g,
+		at: func(gi int64) block {
+			e := gi % g.enlarge
+			c := split(d[axC], p.c0, 1, c1)
+			c.shift = e * g.cin
+			n := span{start: gi * g.cout, count: g.cout, shift: e * g.cout, levels: []level{{0, p.c0}}}
+			return block{base: gi / g.enlarge * pack, spans: []span{
+				n, c.normal(), linear(d[axD], depth), linear(d[axH], h), linear(d[axW], w)}}
+		},
+		inHost: func(ranges []tileRange) (from, to int64) {
+			cout := max(1, g.cout)
+			return ranges[axN].lo / cout, ceilDiv(ranges[axN].hi, cout)
+		},
+		inDevice: func(lo, hi int64) (from, to int64) {
+			return lo / pack * g.enlarge, ceilDiv(hi, pack) * g.enlarge
+		},
 	}
-	return blocks
 }
 
 // FRACTAL_Z_3D_TRANSPOSE [D*ceil(N/C0)*H*W, Cp/16, 16, C0], Cp = C rounded up
@@ -126,11 +136,11 @@ var fractalZ3DTranspose = rule{
 	blocks: fractalBlocks,
 	relations: func(d dims5, p params) ([]relation, error) {
 		return []relation{
-			{"D0", "D*ceil(N/C0)*H*W", d[axD] * ceilDiv(d[axN], p.c0) * d[axH] * d[axW], false},
-			{"D1", "ceil(C/16)", ceilDiv(d[axC], p.n0), false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+			{name: "D0", formula: "D*ceil(N/C0)*H*W", want: d[axD] * ceilDiv(d[axN], p.c0) * d[axH] * d[axW]},
+			{name: "D1", formula: "ceil(C/16)", want: ceilDiv(d[axC], p.n0)}, {name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) []block {
+	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		w := dev[1] * p.n0 * p.c0
 		h := w * d[axW]
 		n1 := h * d[axH]
@@ -147,12 +157,12 @@ var fractalZWino = rule{
 	blocks: func(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[5], 16 },
 	relations: func(d dims5, p params) ([]relation, error) {
 		return []relation{
-			{"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
-			{"N1", "ceil(N/16)", ceilDiv(d[axN], p.n0), false}, {"D2", "2", 2, false},
-			{"D3", "H*W", d[axH] * d[axW], false}, {"D4", "8", 8, false}, {"C0", "C0", p.c0, false},
+			{name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
+			{name: "N1", formula: "ceil(N/16)", want: ceilDiv(d[axN], p.n0)}, {name: "D2", formula: "2", want: 2},
+			{name: "D3", formula: "H*W", want: d[axH] * d[axW]}, {name: "D4", formula: "8", want: 8}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) []block {
+	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		w := 8 * p.c0
 		n8 := w * d[axH] * d[axW]
 		return one(split(d[axN], 8, p.c0, n8), split(d[axC], p.c0, 1, n8*2*dev[1]), linear(d[axD], 0),
@@ -177,12 +187,12 @@ var fractalZC04 = rule{
 				Relation: fmt.Sprintf("C is %d, want at most %d", d[axC], maxC04Channels)}
 		}
 		return []relation{
-			{"D0", "ceil(4*ceil(C/4)*H*W/C0)", ceilDiv(4*ceilDiv(d[axC], 4)*d[axH]*d[axW], p.c0), false},
-			{"N1", "ceil(N/16)", ceilDiv(d[axN], p.n0), false}, {"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+			{name: "D0", formula: "ceil(4*ceil(C/4)*H*W/C0)", want: ceilDiv(4*ceilDiv(d[axC], 4)*d[axH]*d[axW], p.c0)},
+			{name: "N1", formula: "ceil(N/16)", want: ceilDiv(d[axN], p.n0)}, {name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
 	foldHW: true,
-	place: func(d dims5, dev tensor.Shape, p params) []block {
+	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		outer := dev[1] * p.n0 * p.c0
 		area := d[axH] * d[axW]
 		var blocks []block
@@ -194,7 +204,7 @@ var fractalZC04 = rule{
 				linear(1, 0),
 				{count: area, shift: quad * area, levels: []level{{p.c0 / 4, 4}, {0, outer}}}}})
 		}
-		return blocks
+		return listOf(blocks...)
 	},
 }
 

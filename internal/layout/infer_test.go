@@ -32,8 +32,8 @@ func TestOriginalOrderIsFound(t *testing.T) {
 		{"DHWCN behind FRACTAL_Z_3D", tensor.FractalZ3D, 16, tensor.DHWCN, s(2, 3, 5, 20, 40), tensor.NCDHW, s(40, 20, 2, 3, 5), ""},
 		{"int8 blocks", tensor.NC1HWC0, 32, tensor.NHWC, s(2, 3, 4, 40), tensor.NHWC, s(2, 3, 4, 40), ""},
 		{"all sizes equal", tensor.NC1HWC0, 16, tensor.NHWC, s(4, 4, 4, 4), tensor.NCHW, s(4, 4, 4, 4), ""},
-		{"several fit, the target's own wins", tensor.FractalZ, 16, tensor.NHWC, s(4, 4, 4, 5), tensor.NHWC, s(4, 4, 4, 5), "fits NHWC and HWCN"},
-		{"several fit, the first one wins", tensor.FractalZ, 16, tensor.HWCN, s(4, 4, 4, 5), tensor.NCHW, s(5, 4, 4, 4), "fits HWCN and NHWC"},
+		{"several fit, the target's own wins", tensor.FractalZ, 16, tensor.NHWC, s(4, 4, 4, 5), tensor.NHWC, s(4, 4, 4, 5), "read as NHWC (N=4 H=4 W=4 C=5) and as HWCN (H=4 W=4 C=4 N=5)"},
+		{"several fit, the first one wins", tensor.FractalZ, 16, tensor.HWCN, s(4, 4, 4, 5), tensor.NCHW, s(5, 4, 4, 4), "read as HWCN (H=4 W=4 C=4 N=5) and as NHWC (N=4 H=4 W=4 C=5)"},
 		{"lower rank", tensor.NC1HWC0, 16, tensor.NCHW, s(20, 2, 3), tensor.NCHW, s(20, 2, 3), ""},
 		{"a vector of channels", tensor.NC1HWC0, 16, tensor.NCHW, s(20), tensor.NCHW, s(20), ""},
 		{"lower rank to another order", tensor.NC1HWC0, 16, tensor.NCHW, s(20, 2, 3), tensor.NHWC, s(1, 2, 3, 20), "keeps all axes"},
@@ -189,6 +189,10 @@ func TestUserShape(t *testing.T) {
 			t.Fatalf("element %d is %d, want %d", i, get(got.data[i*2:], 2), want)
 		}
 	}
+	p = plan(t, Request{Source: tensor.NCHW, Shape: s(1, 16, 4, 5), Target: tensor.NCHW, TargetShape: s(1, 3, 4, 5)})
+	if got := execute(t, p, src, &Buffers{}); !bytes.Equal(got.data, src.data[:2*3*4*5]) {
+		t.Error("a crop in the same order differs")
+	}
 	// Elements that stay in their order are only grouped otherwise.
 	p = plan(t, Request{Source: tensor.ND, Shape: s(4, 6), Target: tensor.ND, TargetShape: s(24)})
 	if !p.Shape.Equal(s(24)) || !p.Copies() {
@@ -209,5 +213,90 @@ func TestCrop(t *testing.T) {
 		if p, err := Crop(s(2, 3), want); err == nil || p != nil {
 			t.Errorf("cropped (2, 3) to %v", want)
 		}
+	}
+}
+
+// TestMatrixWeights: FRACTAL_Z of a two-dimensional host shape is the weight of
+// a MatMul, K by N, unless the axes are known, or there are groups.
+func TestMatrixWeights(t *testing.T) {
+	hwcn, nchw := tensor.HWCN, tensor.NCHW
+	tests := []struct {
+		name   string
+		change func(*Request)
+		shape  tensor.Shape
+		format tensor.Format
+		off    func(c, n int64) int64 // in the result
+	}{
+		{"ND", func(r *Request) { r.Target = tensor.ND }, s(20, 28), tensor.ND, func(c, n int64) int64 { return c*28 + n }},
+		{"no axes known", func(r *Request) { r.Target = tensor.NCHW }, s(20, 28), tensor.ND, func(c, n int64) int64 { return c*28 + n }},
+		{"HWCN by the user", func(r *Request) { r.Target, r.Order = tensor.NCHW, &hwcn }, s(28, 20, 1, 1), tensor.NCHW,
+			func(c, n int64) int64 { return n*20 + c }},
+		{"HWCN by the file", func(r *Request) { r.Target, r.OriginalFormat = tensor.NHWC, &hwcn }, s(28, 1, 1, 20), tensor.NHWC,
+			func(c, n int64) int64 { return n*20 + c }},
+		{"an order that does not fit", func(r *Request) { r.Target, r.OriginalFormat = tensor.ND, &nchw }, s(20, 28), tensor.ND,
+			func(c, n int64) int64 { return c*28 + n }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Request{DType: tensor.Float16, Source: tensor.FractalZ, Shape: s(2, 2, 16, 16), Original: s(20, 28)}
+			tt.change(&r)
+			p := plan(t, r)
+			if !p.Shape.Equal(tt.shape) || p.Format != tt.format {
+				t.Fatalf("%s %v, want %s %v", p.Format, p.Shape, tt.format, tt.shape)
+			}
+			dev := newMemory(2*2*16*16, 2)
+			for c := range int64(20) {
+				for n := range int64(28) {
+					put(dev.data[((c/16*32+n)*16+c%16)*2:], 2, uint64(c*28+n+1))
+				}
+			}
+			got := execute(t, p, dev, &Buffers{})
+			for c := range int64(20) {
+				for n := range int64(28) {
+					if x := get(got.data[tt.off(c, n)*2:], 2); x != uint64(c*28+n+1) {
+						t.Fatalf("C %d, N %d is %d", c, n, x)
+					}
+				}
+			}
+		})
+	}
+	// With groups the second one starts at its own rows: HWCN (1, 1, 4, 8).
+	p := plan(t, Request{DType: tensor.Float16, Source: tensor.FractalZ, Shape: s(1, 1, 16, 16), Original: s(4, 8), Groups: 2, Target: tensor.HWCN})
+	dev := newMemory(256, 2)
+	for i := range int64(256) {
+		put(dev.data[i*2:], 2, uint64(i))
+	}
+	got := execute(t, p, dev, &Buffers{})
+	for c := range int64(4) {
+		for n := range int64(8) {
+			want := uint64(n*16 + n/4*4 + c)
+			if x := get(got.data[(c*8+n)*2:], 2); x != want {
+				t.Fatalf("C %d, N %d is %d, want %d", c, n, x, want)
+			}
+		}
+	}
+}
+
+// TestFullyConnectedOutput reads two dimensions as N and C when no rule of
+// expansion fits.
+func TestFullyConnectedOutput(t *testing.T) {
+	for _, target := range []tensor.Format{tensor.NCHW, tensor.NHWC, tensor.ND} {
+		p := plan(t, Request{DType: tensor.Float16, Source: tensor.NC1HWC0, Shape: s(8, 2, 1, 1, 16), Original: s(8, 20), Target: target})
+		if !p.Shape.Equal(s(8, 20)) {
+			t.Errorf("%s: shape %v", target, p.Shape)
+		}
+	}
+}
+
+// TestManyGroups makes the blocks of a depthwise filter when they are needed.
+func TestManyGroups(t *testing.T) {
+	const groups = 60000
+	host := s(groups, 1, 3, 3)
+	there := plan(t, Request{DType: tensor.Int8, Source: tensor.NCHW, Shape: host, Groups: groups, Target: tensor.FractalZ, TargetC0: 32})
+	src := numbers(count(host), 1)
+	dev := execute(t, there, src, &Buffers{})
+	home := plan(t, Request{DType: tensor.Int8, Source: tensor.FractalZ, Shape: there.Shape, Original: host, Groups: groups, Target: tensor.NCHW})
+	if got := execute(t, home, dev, &Buffers{}); !bytes.Equal(got.data, src.data) {
+		t.Error("does not come back")
 	}
 }

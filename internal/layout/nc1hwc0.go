@@ -34,9 +34,9 @@ var ndc1hwc0 = rule{
 	blocks: lastIsC0,
 	relations: func(d dims5, p params) ([]relation, error) {
 		return []relation{
-			{"N", "N", d[axN], false}, {"D", "D", d[axD], false},
-			{"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
-			{"H", "H", d[axH], false}, {"W", "W", d[axW], false}, {"C0", "C0", p.c0, false},
+			{name: "N", formula: "N", want: d[axN]}, {name: "D", formula: "D", want: d[axD]},
+			{name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
+			{name: "H", formula: "H", want: d[axH]}, {name: "W", formula: "W", want: d[axW]}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
 	place: placeNC1HWC0,
@@ -58,11 +58,11 @@ var c1hwc0 = rule{
 				Relation: "C must be 1 (depth-wise filters)"}
 		}
 		return []relation{
-			{"C1", "ceil(N/C0)", ceilDiv(d[axN], p.c0), false},
-			{"H", "H", d[axH], false}, {"W", "W", d[axW], false}, {"C0", "C0", p.c0, false},
+			{name: "C1", formula: "ceil(N/C0)", want: ceilDiv(d[axN], p.c0)},
+			{name: "H", formula: "H", want: d[axH]}, {name: "W", formula: "W", want: d[axW]}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) []block {
+	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		w := p.c0
 		h := w * d[axW]
 		return one(split(d[axN], p.c0, 1, h*d[axH]), linear(d[axC], 0), linear(d[axD], 0),
@@ -83,12 +83,12 @@ var c1hwncoc0 = rule{
 	blocks: lastIsC0,
 	relations: func(d dims5, p params) ([]relation, error) {
 		return []relation{
-			{"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
-			{"H", "H", d[axH], false}, {"W", "W", d[axW], false},
-			{"N", "N", d[axN], true}, {"Co", "C0", p.c0, false}, {"C0", "C0", p.c0, false},
+			{name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
+			{name: "H", formula: "H", want: d[axH]}, {name: "W", formula: "W", want: d[axW]},
+			{name: "N", formula: "N", want: d[axN], atLeast: true}, {name: "Co", formula: "C0", want: p.c0}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) []block {
+	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		n := p.c0 * p.c0
 		w := n * dev[3]
 		h := w * d[axW]
@@ -105,12 +105,12 @@ func lastIsC0(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[len(dev)-1], 1 }
 
 func nc1hwc0Relations(d dims5, p params) ([]relation, error) {
 	return []relation{
-		{"N", "N", d[axN], false}, {"C1", "ceil(C/C0)", ceilDiv(d[axC], p.c0), false},
-		{"H", "H", d[axH], false}, {"W", "W", d[axW], false}, {"C0", "C0", p.c0, false},
+		{name: "N", formula: "N", want: d[axN]}, {name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
+		{name: "H", formula: "H", want: d[axH]}, {name: "W", formula: "W", want: d[axW]}, {name: "C0", formula: "C0", want: p.c0},
 	}, nil
 }
 
-func placeNC1HWC0(d dims5, _ tensor.Shape, p params) []block {
+func placeNC1HWC0(d dims5, _ tensor.Shape, p params) blockList {
 	w := p.c0
 	h := w * d[axW]
 	c1 := h * d[axH]
@@ -121,4 +121,4 @@ func placeNC1HWC0(d dims5, _ tensor.Shape, p params) []block {
 
 // one is the single block of a layout without parts; spans in the order of
 // axisNames.
-func one(spans ...span) []block { return []block{{spans: spans}} }
+func one(spans ...span) blockList { return listOf(block{spans: spans}) }

@@ -51,8 +51,8 @@ var fractalNZ = ndRule{
 	blocks: fractalBlocks,
 	relations: func(m, n int64, p params) ([]relation, error) {
 		return []relation{
-			{"N1", "ceil(N/C0)", ceilDiv(n, p.c0), false}, {"M1", "ceil(M/M0)", ceilDiv(m, p.n0), false},
-			{"M0", "M0", p.n0, false}, {"C0", "C0", p.c0, false},
+			{name: "N1", formula: "ceil(N/C0)", want: ceilDiv(n, p.c0)}, {name: "M1", formula: "ceil(M/M0)", want: ceilDiv(m, p.n0)},
+			{name: "M0", formula: "M0", want: p.n0}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
 	place: func(m, n int64, dev tensor.Shape, p params) [][2]span {
@@ -70,8 +70,8 @@ var fractalZZ = ndRule{
 	blocks: fractalBlocks,
 	relations: func(m, n int64, p params) ([]relation, error) {
 		return []relation{
-			{"M1", "ceil(M/h0)", ceilDiv(m, p.n0), false}, {"N1", "ceil(N/w0)", ceilDiv(n, p.c0), false},
-			{"h0", "h0", p.n0, false}, {"w0", "w0", p.c0, false},
+			{name: "M1", formula: "ceil(M/h0)", want: ceilDiv(m, p.n0)}, {name: "N1", formula: "ceil(N/w0)", want: ceilDiv(n, p.c0)},
+			{name: "h0", formula: "h0", want: p.n0}, {name: "w0", formula: "w0", want: p.c0},
 		}, nil
 	},
 	place: func(m, n int64, dev tensor.Shape, p params) [][2]span {
@@ -91,8 +91,8 @@ var fractalZND = ndRule{
 	blocks: fractalBlocks,
 	relations: func(k, n int64, p params) ([]relation, error) {
 		return []relation{
-			{"K1", "ceil(K/C0)", ceilDiv(k, p.c0), false}, {"N1", "ceil(N/16)", ceilDiv(n, p.n0), false},
-			{"N0", "16", 16, false}, {"C0", "C0", p.c0, false},
+			{name: "K1", formula: "ceil(K/C0)", want: ceilDiv(k, p.c0)}, {name: "N1", formula: "ceil(N/16)", want: ceilDiv(n, p.n0)},
+			{name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
 	place: func(k, n int64, dev tensor.Shape, p params) [][2]span {
@@ -124,15 +124,15 @@ var fractalZNRNN = ndRule{
 			k1 += ceilDiv(part, 16)
 		}
 		return []relation{
-			{"K1", "ceil(input/16)+ceil(hidden/16)", k1, false},
-			{"N1", "cnt*ceil(hidden/C0)", n / p.hidden * ceilDiv(p.hidden, p.c0), false},
-			{"N0", "16", 16, false}, {"C0", "16", 16, false},
+			{name: "K1", formula: "ceil(input/16)+ceil(hidden/16)", want: k1},
+			{name: "N1", formula: "cnt*ceil(hidden/C0)", want: n / p.hidden * ceilDiv(p.hidden, p.c0)},
+			{name: "N0", formula: "16", want: 16}, {name: "C0", formula: "16", want: 16},
 		}, nil
 	},
 	place: func(k, n int64, dev tensor.Shape, p params) [][2]span {
 		parts, err := rnnRows(k, p)
 		if err != nil {
-			return nil // the relations have been checked before
+			panic(err) // the relations have been checked before
 		}
 		columns := split(n, p.hidden, 16, ceilDiv(p.hidden, p.c0)*p.c0*16)
 		row := dev[1] * 16 * 16
@@ -178,7 +178,7 @@ var ndRNNBias = ndRule{
 			return nil, &ShapeError{Format: tensor.NDRNNBias, Host: tensor.Shape{n},
 				Relation: fmt.Sprintf("the last dimension is %d, want a multiple of hidden size %d", n, p.hidden)}
 		}
-		return []relation{{"X", "cnt*up(hidden, C0)", n / p.hidden * ceilDiv(p.hidden, p.c0) * p.c0, false}}, nil
+		return []relation{{name: "X", formula: "cnt*up(hidden, C0)", want: n / p.hidden * ceilDiv(p.hidden, p.c0) * p.c0}}, nil
 	},
 	place: func(_, n int64, _ tensor.Shape, p params) [][2]span {
 		return [][2]span{{linear(1, 0), split(n, p.hidden, 1, ceilDiv(p.hidden, p.c0)*p.c0)}}
@@ -201,11 +201,11 @@ var fractalZNLSTM = rule{
 		}
 		h1 := ceilDiv(hidden, 16)
 		return []relation{
-			{"D0", "(I1+H1)*H*W", (ceilDiv(d[axC]-hidden, 16) + h1) * d[axH] * d[axW], false},
-			{"D1", "4*H1", 4 * h1, false}, {"D2", "16", 16, false}, {"D3", "16", 16, false},
+			{name: "D0", formula: "(I1+H1)*H*W", want: (ceilDiv(d[axC]-hidden, 16) + h1) * d[axH] * d[axW]},
+			{name: "D1", formula: "4*H1", want: 4 * h1}, {name: "D2", formula: "16", want: 16}, {name: "D3", formula: "16", want: 16},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) []block {
+	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		hidden := d[axN] / 4
 		input := d[axC] - hidden
 		w := dev[1] * 256
@@ -215,10 +215,10 @@ var fractalZNLSTM = rule{
 		first, second := split(input, 16, 1, row), split(hidden, 16, 1, row)
 		second.start, second.shift = input, ceilDiv(input, 16)*16
 		rest := []span{linear(d[axD], 0), linear(d[axH], h), linear(d[axW], w)}
-		return []block{
-			{spans: append([]span{n, first}, rest...)},
-			{spans: append([]span{n, second}, rest...)},
-		}
+		return listOf(
+			block{spans: append([]span{n, first}, rest...)},
+			block{spans: append([]span{n, second}, rest...)},
+		)
 	},
 }
 
@@ -238,16 +238,16 @@ func (r *ndRule) matrixOf(host tensor.Shape) (batch tensor.Shape, m, n int64) {
 // fit checks that a host shape makes device shape dev.
 func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
 	if len(host) == 0 {
-		return &ShapeError{Format: f, Device: dev, Host: host, Relation: "the host shape has no dimensions"}
+		return &ShapeError{Format: f, Stored: dev, Host: host, Relation: "the host shape has no dimensions"}
 	}
 	batch, m, n := r.matrixOf(host)
 	if len(dev) < r.tail {
-		return &ShapeError{Format: f, Device: dev, Host: host,
+		return &ShapeError{Format: f, Stored: dev, Host: host,
 			Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), r.tail)}
 	}
 	cut := len(dev) - r.tail
 	if b := count(dev[:cut]); b != count(batch) {
-		return &ShapeError{Format: f, Device: dev, Host: host,
+		return &ShapeError{Format: f, Stored: dev, Host: host,
 			Relation: fmt.Sprintf("%d matrices, want %d", b, count(batch))}
 	}
 	want, err := r.relations(m, n, p)
@@ -264,7 +264,7 @@ func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
 	tail := dev[len(dev)-r.tail:]
 	matrix := count(tail)
 	strides := batch.Strides()
-	mp := &Map{Device: dev, Axes: axes}
+	var blocks []block
 	keepRow := r.matrix && len(host) > 1
 	for _, part := range r.place(m, n, tail, p) {
 		var b block
@@ -272,10 +272,10 @@ func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
 			b.spans = append(b.spans, linear(size, strides[i]*matrix))
 		}
 		if keepRow {
-			b.spans = append(b.spans, part[0].normal())
+			b.spans = append(b.spans, part[0])
 		}
-		b.spans = append(b.spans, part[1].normal())
-		mp.blocks = append(mp.blocks, b)
+		b.spans = append(b.spans, part[1])
+		blocks = append(blocks, b)
 	}
-	return mp
+	return &Map{Device: dev, Axes: axes, blocks: listOf(blocks...)}
 }

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"strings"
 
 	"dumptool/internal/tensor"
@@ -96,9 +97,18 @@ type reading struct {
 	dims  dims5
 }
 
+// String prints the sizes by axis, such as NHWC (N=2 H=3 W=4 C=5).
+func (r reading) String() string {
+	var sizes []string
+	for i, n := range r.dims.shape(r.order.String()) {
+		sizes = append(sizes, fmt.Sprintf("%c=%d", r.order.String()[i], n))
+	}
+	return fmt.Sprintf("%s (%s)", r.order, strings.Join(sizes, " "))
+}
+
 // readings lists the ways to read shape s in the order of format f: as it
-// stands when the rank agrees, else by the expansion rule, and for five axes
-// also with D = 1 in front of the rule for four.
+// stands when the rank agrees, else by the expansion rule; for five axes first
+// as four axes with D = 1.
 func readings(f tensor.Format, s tensor.Shape) []reading {
 	order := f.String()
 	if len(s) == len(order) {
@@ -107,11 +117,11 @@ func readings(f tensor.Format, s tensor.Shape) []reading {
 	if len(s) == 0 || len(s) > len(order) {
 		return nil
 	}
-	all := []reading{{f, named(expansion[f][len(s)], s)}}
+	expanded := reading{f, named(expansion[f][len(s)], s)}
 	if len(order) == 5 && len(s) == 4 {
-		all = append(all, reading{f, named(strings.Replace(order, "D", "", 1), s)})
+		return []reading{{f, named(strings.Replace(order, "D", "", 1), s)}, expanded}
 	}
-	return all
+	return []reading{expanded}
 }
 
 // permutation is the map of a host array stored in the order from.
@@ -121,5 +131,5 @@ func permutation(stored, wanted dims5, from, to string) *Map {
 	for i, n := range wanted {
 		b.spans[i] = linear(n, strides[i].Stride)
 	}
-	return &Map{Device: stored.shape(from), Axes: wanted.axes(to), blocks: []block{b}}
+	return &Map{Device: stored.shape(from), Axes: wanted.axes(to), blocks: listOf(b)}
 }

@@ -63,7 +63,7 @@ const maxElements = 1 << 48
 func NewPlan(r Request) (*Plan, error) {
 	for _, s := range []tensor.Shape{r.Shape, r.Original, r.TargetShape} {
 		if n, ok := s.Count(); !ok || n > maxElements {
-			return nil, &ShapeError{Format: r.Source, Device: s, Relation: "too many elements"}
+			return nil, &ShapeError{Format: r.Source, Stored: s, Relation: "too many elements"}
 		}
 	}
 	pl := &planner{Request: r, plan: &Plan{Format: r.Target}}
@@ -106,9 +106,6 @@ func (pl *planner) work() error {
 func (pl *planner) relabel() {
 	order, ok := Order(pl.Source)
 	if ok && len(order) != len(pl.Shape) {
-		if pl.Target != tensor.ND && pl.Target != pl.Source {
-			pl.warn("a tensor of rank %d is no %s: taken as ND", len(pl.Shape), pl.Source)
-		}
 		if pl.Target == pl.Source {
 			pl.Target = tensor.ND
 		}
@@ -125,14 +122,18 @@ func (pl *planner) relabel() {
 func (pl *planner) keep(format tensor.Format) error {
 	pl.plan.Format = format
 	pl.plan.Shape = pl.Shape
-	if len(pl.TargetShape) > 0 {
-		if count(pl.TargetShape) != count(pl.Shape) {
-			return &ShapeError{Format: pl.Source, Device: pl.Shape, Host: pl.TargetShape,
-				Relation: fmt.Sprintf("%d elements, want %d", count(pl.Shape), count(pl.TargetShape))}
-		}
-		pl.plan.Shape = pl.TargetShape
+	if len(pl.TargetShape) == 0 {
+		return nil
 	}
-	return nil
+	if count(pl.TargetShape) == count(pl.Shape) {
+		pl.plan.Shape = pl.TargetShape
+		return nil
+	}
+	if order, ok := Order(pl.Source); ok && pl.Source == format && len(order) == len(pl.Shape) {
+		return pl.permute(order, order) // crops
+	}
+	return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
+		Relation: fmt.Sprintf("%d elements, want %d", count(pl.Shape), count(pl.TargetShape))}
 }
 
 func (pl *planner) fromHost() error {
@@ -144,7 +145,9 @@ func (pl *planner) fromHost() error {
 	case pl.Target == tensor.ND:
 		return pl.keep(tensor.ND)
 	case pl.Source == tensor.ND && namedTarget:
-		pl.warn("ND has no axis names: elements stay in their order")
+		if len(pl.Shape) == len(to) {
+			pl.warn("ND has no axis names: elements stay in their order (--original-format names the axes)")
+		}
 		return pl.keep(tensor.ND)
 	case IsHost(pl.Target):
 		return pl.unsupported("")
@@ -177,13 +180,13 @@ func (pl *planner) permute(from, to string) error {
 	wanted := stored
 	if len(pl.TargetShape) > 0 {
 		if len(pl.TargetShape) != len(to) {
-			return &ShapeError{Format: pl.Target, Device: stored.shape(to), Host: pl.TargetShape,
+			return &ShapeError{Format: pl.Target, Stored: stored.shape(to), Host: pl.TargetShape,
 				Relation: fmt.Sprintf("rank is %d, want %d", len(pl.TargetShape), len(to))}
 		}
 		wanted = named(to, pl.TargetShape)
 		for i := range wanted {
 			if wanted[i] > stored[i] {
-				return &ShapeError{Format: pl.Source, Device: pl.Shape, Host: pl.TargetShape,
+				return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
 					Relation: fmt.Sprintf("%c is %d, want at least %d", axisNames[i], stored[i], wanted[i])}
 			}
 		}
@@ -236,7 +239,7 @@ func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
 	}
 	dev := shapeOf(want)
 	if n, ok := dev.Count(); !ok || n > maxElements {
-		return &ShapeError{Format: rule.format, Device: dev, Relation: "too many elements"}
+		return &ShapeError{Format: rule.format, Stored: dev, Relation: "too many elements"}
 	}
 	pl.plan.Shape = dev
 	pl.add(step{m: rule.mapTo(d, dev, p, order), toDevice: true})
@@ -256,11 +259,11 @@ func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
 	}
 	dev := append(append(tensor.Shape{}, batch...), shapeOf(want)...)
 	if n, ok := dev.Count(); !ok || n > maxElements {
-		return &ShapeError{Format: pl.Target, Device: dev, Relation: "too many elements"}
+		return &ShapeError{Format: pl.Target, Stored: dev, Relation: "too many elements"}
 	}
 	stored := dev
 	if rule == &fractalNZ && isNibbleFloat(pl.DType) {
-		stored, err = pairNibbles(pl.Target, dev, host)
+		stored, err = pairNibbles(pl.Target, dev, n)
 		if err != nil {
 			return err
 		}
@@ -289,11 +292,11 @@ func isNibbleFloat(d tensor.DType) bool {
 // pairNibbles gives the element-wise device shape of a FRACTAL_NZ tensor of
 // four-bit floats: bytes are blocked by C0, so a block has 2*C0 elements and
 // there are half as many; both N and N1 must be even.
-func pairNibbles(f tensor.Format, dev, host tensor.Shape) (tensor.Shape, error) {
+func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape, error) {
 	at := len(dev) - 4
-	if n := host[len(host)-1]; n%2 != 0 || dev[at]%2 != 0 {
-		return nil, &ShapeError{Format: f, Device: dev, Host: host, Relation: fmt.Sprintf(
-			"N is %d and N1 is %d, want both even for four-bit floats", n, dev[at])}
+	if columns%2 != 0 || dev[at]%2 != 0 {
+		return nil, &ShapeError{Format: f, Stored: dev, Relation: fmt.Sprintf(
+			"N is %d and N1 is %d, want both even for four-bit floats", columns, dev[at])}
 	}
 	paired := append(tensor.Shape{}, dev...)
 	paired[at] /= 2

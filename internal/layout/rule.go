@@ -31,13 +31,15 @@ type rule struct {
 	format tensor.Format
 	rank   int // of the device shape
 	axes3D bool
-	foldHW bool // the offset depends on h*W + w, not on h and w apart
+	// grouped is set where the groups of a convolution change the layout.
+	grouped bool
+	foldHW  bool // the offset depends on h*W + w, not on h and w apart
 	// blocks reads the block sizes off a device shape of the right rank.
 	blocks func(dev tensor.Shape, p *params)
 	// relations gives the device shape of host sizes, dimension by dimension.
 	relations func(d dims5, p params) ([]relation, error)
 	// place gives the offsets in a device buffer of shape dev.
-	place func(d dims5, dev tensor.Shape, p params) []block
+	place func(d dims5, dev tensor.Shape, p params) blockList
 	// padded gives the host sizes of the whole device buffer with its padding;
 	// nil when the device shape does not tell them.
 	padded func(dev tensor.Shape) dims5
@@ -76,12 +78,12 @@ func (r *rule) has(f tensor.Format) bool {
 // withBlocks returns p with the block sizes of a device shape.
 func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
 	if len(dev) != r.rank {
-		return p, &ShapeError{Format: r.format, Device: dev,
+		return p, &ShapeError{Format: r.format, Stored: dev,
 			Relation: fmt.Sprintf("rank is %d, want %d", len(dev), r.rank)}
 	}
 	r.blocks(dev, &p)
 	if p.c0 <= 0 || p.n0 <= 0 {
-		return p, &ShapeError{Format: r.format, Device: dev, Relation: "a block size is 0"}
+		return p, &ShapeError{Format: r.format, Stored: dev, Relation: "a block size is 0"}
 	}
 	return p, nil
 }
@@ -101,7 +103,7 @@ func (r *rule) canonical() string { return r.orders()[0].String() }
 // fits compares part of a device shape with the relations, dimension by dimension.
 func fits(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
 	if len(want) != len(part) {
-		return &ShapeError{Format: f, Device: dev, Host: host,
+		return &ShapeError{Format: f, Stored: dev, Host: host,
 			Relation: fmt.Sprintf("rank is %d, want %d", len(part), len(want))}
 	}
 	for i, w := range want {
@@ -112,7 +114,7 @@ func fits(f tensor.Format, host, dev, part tensor.Shape, want []relation) error 
 		if w.name == w.formula {
 			text = fmt.Sprintf("%s is %d, want %d", w.name, part[i], w.want)
 		}
-		return &ShapeError{Format: f, Device: dev, Host: host, Relation: text}
+		return &ShapeError{Format: f, Stored: dev, Host: host, Relation: text}
 	}
 	return nil
 }
@@ -133,25 +135,27 @@ func (r *rule) mapTo(d dims5, dev tensor.Shape, p params, order string) *Map {
 		m.Axes[axW].Size *= m.Axes[axH].Size
 		m.Axes[axH] = Axis{Size: 1}
 	}
-	for _, b := range m.blocks {
-		for i := range b.spans {
-			b.spans[i] = b.spans[i].normal()
-		}
-	}
 	return m
 }
 
 // ShapeError says that a shape does not fit its layout.
 type ShapeError struct {
 	Format   tensor.Format
-	Device   tensor.Shape
-	Host     tensor.Shape // empty when only the device shape is at fault
+	Stored   tensor.Shape // of the tensor in the file, or to be made
+	Host     tensor.Shape // empty when only the stored shape is at fault
 	Relation string       // the relation that does not hold: found and wanted
 }
 
 func (e *ShapeError) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s device shape %v", e.Format, e.Device)
+	kind := "device"
+	if IsHost(e.Format) {
+		kind = "stored"
+	}
+	if len(e.Stored) == 0 && len(e.Host) > 0 {
+		return fmt.Sprintf("%s cannot hold host shape %v: %s", e.Format, e.Host, e.Relation)
+	}
+	fmt.Fprintf(&text, "%s %s shape %v", e.Format, kind, e.Stored)
 	if len(e.Host) > 0 {
 		fmt.Fprintf(&text, " does not fit host shape %v", e.Host)
 	} else {

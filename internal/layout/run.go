@@ -66,19 +66,21 @@ func (s step) run(ctx context.Context, dst Sink, src Source, unit int, buf *Buff
 // FRACTAL_NZ, which both fit when it is no longer than a block: it is a column
 // when the row holds only zeros after its first element and the column does not.
 func (s step) holdsColumn(src Source, unit int) (bool, error) {
-	data := make([]byte, count(s.m.Device)*int64(unit))
-	if err := src.ReadElements(data, 0); err != nil {
+	n, c0 := s.m.Axes[0].Size, s.m.Device[len(s.m.Device)-1]
+	element := make([]byte, unit)
+	nonZero := func(stride int64) (bool, error) {
+		for i := int64(1); i < n; i++ {
+			if err := src.ReadElements(element, i*stride); err != nil {
+				return false, err
+			}
+			if slices.ContainsFunc(element, func(b byte) bool { return b != 0 }) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	if row, err := nonZero(1); row || err != nil {
 		return false, err
 	}
-	n, c0 := s.m.Axes[0].Size, s.m.Device[len(s.m.Device)-1]
-	nonZero := func(at int64) bool {
-		element := data[at*int64(unit):][:unit]
-		return slices.ContainsFunc(element, func(b byte) bool { return b != 0 })
-	}
-	row, column := false, false
-	for i := int64(1); i < n; i++ {
-		row = row || nonZero(i)
-		column = column || nonZero(i*c0)
-	}
-	return column && !row, nil
+	return nonZero(c0)
 }

@@ -31,7 +31,7 @@ type Axis struct {
 type Map struct {
 	Device tensor.Shape
 	Axes   []Axis
-	blocks []block
+	blocks blockList
 }
 
 // sizes bounds the buffers of a transfer, in bytes. A tile grows from minTile
@@ -60,11 +60,9 @@ func (b *Buffers) limits() sizes {
 	return b.sizes
 }
 
-// grown returns a slice of n bytes, in the memory of b when it suffices.
-func grown(b *[]byte, n int64) []byte {
-	if int64(cap(*b)) < n {
-		*b = make([]byte, n)
-	}
+// buffer returns n bytes, in the memory of b when it suffices.
+func buffer(b *[]byte, n int64) []byte {
+	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]
 }
 
@@ -84,7 +82,7 @@ type transfer struct {
 func (m *Map) ToHost(ctx context.Context, dst Sink, src Source, unit int, buf *Buffers) error {
 	t := &transfer{ctx: ctx, src: src, dst: dst, unit: int64(unit), buf: buf, sizes: buf.limits()}
 	if n := count(m.Device); n*t.unit <= t.sizes.maxTile {
-		t.loaded = grown(&buf.in, n*t.unit)
+		t.loaded = buffer(&buf.in, n*t.unit)
 		if err := src.ReadElements(t.loaded, 0); err != nil {
 			return err
 		}
@@ -105,7 +103,7 @@ func (m *Map) ToDevice(ctx context.Context, dst Sink, src Source, unit int, buf 
 		strides[i] = a.Stride
 	}
 	if host*t.unit <= t.sizes.maxTile {
-		t.loaded = grown(&buf.in, host*t.unit)
+		t.loaded = buffer(&buf.in, host*t.unit)
 		if err := src.ReadElements(t.loaded, 0); err != nil {
 			return err
 		}
@@ -116,18 +114,18 @@ func (m *Map) ToDevice(ctx context.Context, dst Sink, src Source, unit int, buf 
 			return err
 		}
 		hi := min(lo+step, total)
-		out := grown(&buf.out, (hi-lo)*t.unit)
+		out := buffer(&buf.out, (hi-lo)*t.unit)
 		clear(out)
-		for _, b := range m.blocks {
-			err := b.boxes(strides, func(b box) error {
+		err := m.blocks.eachInDevice(lo, hi, func(b block) error {
+			return b.boxes(strides, func(b box) error {
 				return b.swapped().within(lo, hi, func(part box) error {
 					part.host -= lo
 					return t.load(out, part)
 				})
 			})
-			if err != nil {
-				return err
-			}
+		})
+		if err != nil {
+			return err
 		}
 		if err := dst.WriteElements(out, lo); err != nil {
 			return err
@@ -163,11 +161,11 @@ func (m *Map) tile(hostOrder []int, unit int64, limits sizes) []int64 {
 	for i := range ext {
 		ext[i], granule[i] = 1, 1
 	}
-	if len(m.blocks) == 0 {
+	if m.blocks.n == 0 {
 		return ext
 	}
 	top := make([]int64, len(m.Axes))
-	for i, s := range m.blocks[0].spans {
+	for i, s := range m.blocks.at(0).spans {
 		granule[i] = min(s.granule(), max(1, m.Axes[i].Size))
 		ext[i] = granule[i]
 		top[i] = s.levels[len(s.levels)-1].stride
@@ -255,15 +253,16 @@ func (t *transfer) gather(m *Map, hostOrder []int, ranges []tileRange) error {
 		strides[a] = size
 		size *= ranges[a].hi - ranges[a].lo
 	}
-	out := grown(&t.buf.out, size*t.unit)
-	for _, b := range m.blocks {
+	out := buffer(&t.buf.out, size*t.unit)
+	err := m.blocks.eachInHost(ranges, func(b block) error {
 		part, ok := b.clip(ranges)
 		if !ok {
-			continue
+			return nil
 		}
-		if err := part.boxes(strides, func(b box) error { return t.load(out, b) }); err != nil {
-			return err
-		}
+		return part.boxes(strides, func(b box) error { return t.load(out, b) })
+	})
+	if err != nil {
+		return err
 	}
 	return t.write(m, hostOrder, ranges, out)
 }
@@ -339,7 +338,7 @@ func (t *transfer) segments(out []byte, host, dev int64, dims []dim) error {
 		reach += (d.n - 1) * d.dev
 	}
 	if reach <= limit && !sparse {
-		in := grown(&t.buf.in, reach*t.unit)
+		in := buffer(&t.buf.in, reach*t.unit)
 		if err := t.src.ReadElements(in, dev); err != nil {
 			return err
 		}

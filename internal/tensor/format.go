@@ -149,10 +149,11 @@ func (w FormatWord) Format() Format { return Format(w & 0xff) }
 // Groups returns the sub-format, 0 when the word carries none.
 func (w FormatWord) Groups() int64 { return int64(w >> 8 & 0xffff) }
 
-// C0 returns the channel block size, 0 when the word carries none.
+// C0 returns the channel block size, 0 when the word carries none or a code
+// that is not defined (the largest is 9, for 256).
 func (w FormatWord) C0() int64 {
 	k := w >> 24 & 0xf
-	if k == 0 {
+	if k == 0 || k > 9 {
 		return 0
 	}
 	return 1 << (k - 1)

@@ -3,6 +3,7 @@ package tensorfile
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"dumptool/internal/tensor"
 )
@@ -28,10 +29,7 @@ func (e *Elements) ReadElements(dst []byte, first int64) error {
 	n := int64(len(dst))
 	per := int64(8 / e.t.DType.Bits())
 	from, to := first/per, (first+n+per-1)/per
-	if int64(cap(e.packed)) < to-from {
-		e.packed = make([]byte, to-from)
-	}
-	e.packed = e.packed[:to-from]
+	e.packed = slices.Grow(e.packed[:0], int(to-from))[:to-from]
 	if err := e.read(e.packed, from); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"dumptool/internal/dumpfmt"
 )
@@ -81,19 +82,23 @@ func (f *finder) fail(path string, err error) {
 }
 
 func (f *finder) walk(root string) {
+	top := root
+	if info, err := os.Lstat(root); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		top += string(filepath.Separator) // or WalkDir would not follow the link
+	}
 	// The callback returns errors only to skip folders, so WalkDir has none.
-	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			f.fail(path, err)
 			return nil
 		}
 		if entry.IsDir() {
-			if path != root && (f.opt.NoRecursive || f.skips(entry)) {
+			if path != top && (f.opt.NoRecursive || f.skips(entry)) {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if entry.Name() == MappingName {
+		if entry.Name() == MappingName || isLeftover(entry.Name()) {
 			return nil
 		}
 		info, err := os.Stat(path)
@@ -113,6 +118,12 @@ func (f *finder) walk(root string) {
 		return nil
 	})
 }
+
+// leftover is the form of the names under which output files grow. One of them
+// is left only by a process that was killed.
+var leftover = regexp.MustCompile(`^\..*\.[0-9A-Za-z]+\.tmp$`)
+
+func isLeftover(name string) bool { return leftover.MatchString(name) }
 
 // skips reports whether a folder is the one to leave out.
 func (f *finder) skips(entry fs.DirEntry) bool {
@@ -143,11 +154,19 @@ func (f *finder) mapping(dir string) *dumpfmt.Mapping {
 	m := &dumpfmt.Mapping{}
 	f.mappings[dir] = m
 	path := filepath.Join(dir, MappingName)
-	file, err := os.Open(path)
+	info, err := os.Stat(path)
+	if os.IsNotExist(err) {
+		return m
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path) // a pipe would block
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.Open(path)
+	}
 	if err != nil {
-		if !os.IsNotExist(err) {
-			f.found.Warnings = append(f.found.Warnings, err.Error())
-		}
+		f.found.Warnings = append(f.found.Warnings, err.Error())
 		return m
 	}
 	defer file.Close()

@@ -80,6 +80,26 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindOddFiles: a link as the root is followed, a pipe that calls itself
+// mapping.csv does not block, and files that a killed run left are no inputs.
+func TestFindOddFiles(t *testing.T) {
+	root := tree(t, map[string]string{"dumps/a": "", "dumps/.a.output.0.npy.0F3K.tmp": ""})
+	if err := syscall.Mkfifo(filepath.Join(root, "dumps", MappingName), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(root, "link")
+	if err := os.Symlink("dumps", link); err != nil {
+		t.Fatal(err)
+	}
+	l := Find([]string{link}, FindOptions{})
+	if len(l.Entries) != 1 || l.Entries[0].Path != filepath.Join(link, "a") || l.Entries[0].Dir != "." {
+		t.Errorf("entries %+v", l.Entries)
+	}
+	if len(l.Warnings) != 1 {
+		t.Errorf("warnings %q, want one about mapping.csv", l.Warnings)
+	}
+}
+
 func TestFindPaths(t *testing.T) {
 	root := tree(t, map[string]string{"a": "22", "b": ""})
 	a, missing := filepath.Join(root, "a"), filepath.Join(root, "missing")
