@@ -83,7 +83,8 @@ func TestFormatWord(t *testing.T) {
 		{6<<24 | 3, NC1HWC0, 0, 32},
 		{9<<24 | 3, NC1HWC0, 0, 256},
 		{1<<24 | 3, NC1HWC0, 0, 1},
-		{15<<24 | 3, NC1HWC0, 0, 16384},
+		{10<<24 | 3, NC1HWC0, 0, 0}, // codes without a meaning
+		{15<<24 | 3, NC1HWC0, 0, 0},
 		{8<<8 | 4, FractalZ, 8, 0},
 		{5<<24 | 0xffff<<8 | 33, FractalZ3D, 65535, 16},
 		{0xf0000000 | 5<<24 | 3, NC1HWC0, 0, 16}, // reserved bits
