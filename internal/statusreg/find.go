@@ -1,0 +1,285 @@
+package statusreg
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Found is a value in a text.
+type Found struct {
+	Register Register // what the text says it is the value of, None if it does not
+	Value    Value
+	Text     string // the part of the text that holds the value
+	offset   int    // of Text
+}
+
+// FindInText finds values in one line of a log, of a decoded overflow record
+// or of plain numbers:
+//
+//   - errcode:(a, b, c), with three or four words;
+//   - AIC_ERROR=0x..., aic error: 0x..., and error code = 0x... where the line
+//     is about a core; on Ascend 950 the error code is a list of error numbers,
+//     and each number is a value of its register with one bit;
+//   - dha status 1 info: 0x...;
+//   - status: 272, "status": 32, Status:[0, 32, 0, 256], of the unit that was
+//     named last before it;
+//   - numbers, if the line has nothing else.
+//
+// Other numbers of a line, such as times and ids, are no values. A Finder does
+// the same for several lines that belong together.
+func FindInText(line string) []Found { return new(Finder).Find(line) }
+
+// Finder finds values line by line. It remembers the unit that indented JSON
+// named in an earlier line. The zero Finder is ready for use.
+type Finder struct {
+	unit   Register // the unit that the JSON is about
+	inList bool     // between "status": [ and ]
+}
+
+// Find returns the values of the next line, in their order. See FindInText.
+func (f *Finder) Find(line string) []Found {
+	if found := plainNumbers(line); found != nil {
+		if f.inList {
+			for i := range found {
+				found[i].Register = f.unit
+			}
+		}
+		f.inList = f.inList && !strings.Contains(line, "]")
+		return found
+	}
+	lower := strings.ToLower(line)
+	var found []Found
+	for i := range logForms {
+		if form := &logForms[i]; strings.Contains(lower, form.hint) {
+			found = append(found, form.find(form, line)...)
+		}
+	}
+	if strings.Contains(lower, "status") {
+		found = append(found, f.statuses(line)...)
+	}
+	f.follow(line)
+	slices.SortStableFunc(found, func(a, b Found) int { return a.offset - b.offset })
+	return found
+}
+
+// follow updates what is known about the JSON that the line is part of.
+func (f *Finder) follow(line string) {
+	if strings.HasPrefix(line, "}") || strings.Contains(line, `"magic"`) {
+		f.unit = None
+	}
+	whole := strings.HasPrefix(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
+	if unit := lastUnit(quotedUnit, line); unit != None && !whole {
+		f.unit = unit
+	}
+	f.inList = listStart.MatchString(line)
+}
+
+// The pieces of the patterns. A number ends at a word boundary.
+const (
+	number     = `(?:0x[0-9a-f]+|[0-9]+)\b`
+	hexNumber  = `(?:0x[0-9a-f]+|0)\b` // as C prints it, which leaves a 0 alone
+	numberList = `\[\s*` + number + `(?:\s*,\s*` + number + `)*\s*\]`
+	units      = `ai[ _]?core|aivec|aic|aiv|dha|l2|sdma|aicpu`
+)
+
+// logForm is a way in which logs write a value.
+type logForm struct {
+	hint     string // is in every line that has the form, in lower case
+	pattern  *regexp.Regexp
+	register Register
+	find     func(*logForm, string) []Found
+}
+
+var logForms = []logForm{
+	{"errcode", regexp.MustCompile(`(?i)\berrcode\s*[:=]?\s*(\([^()]*\))`), AICError, (*logForm).errcodes},
+	{"aic", regexp.MustCompile(`(?i)\baic[ _]error\s*[:=]\s*(` + hexNumber + `)`), AICError, (*logForm).numbers},
+	{"dha status", regexp.MustCompile(`(?i)\bdha status [0-9]+ info\s*[:=]\s*(` + hexNumber + `)`), DHA, (*logForm).numbers},
+	{"error code", regexp.MustCompile(`(?i)\berror code\s*=\s*[\[(]?\s*(0x[0-9a-f]+\b|[0-9]+\b(?:\s*,\s*[0-9]+\b)*)`), AICError, (*logForm).errorCodes},
+}
+
+var (
+	numberToken = regexp.MustCompile(`(?i)\b` + number)
+	jsonStatus  = regexp.MustCompile(`(?i)"status"\s*:\s*("?` + number + `"?|` + numberList + `)`)
+	textStatus  = regexp.MustCompile(`(?i)\bstatus\s*[:=]\s*(` + number + `|` + numberList + `)`)
+	listStart   = regexp.MustCompile(`(?i)"status"\s*:\s*\[[^\]]*$`)
+
+	// A unit named anywhere, as a string of JSON, and right before a status.
+	anyUnit    = regexp.MustCompile(`(?i)\b(` + units + `)\b`)
+	quotedUnit = regexp.MustCompile(`(?i)"(` + units + `)(?: atomic add)?"`)
+	unitBefore = regexp.MustCompile(`(?i)\b(?:` + units + `)\b(?: atomic add)?$`)
+
+	// A line about an exception of a core; one that says which core; one about
+	// a core of Ascend 950; one about an overflow record.
+	coreLine   = regexp.MustCompile(`(?i)\b(?:ai_?core|aivec|aic|aiv|core id)\b`)
+	coreID     = regexp.MustCompile(`(?i)\bcore id\b`)
+	davidLine  = regexp.MustCompile(`(?i)\b(?:chip|die) ?id\b`)
+	recordLine = regexp.MustCompile(`(?i)overflow|op_?debug|kernel_code|pc_start|para_base|task_?id|溢出`)
+)
+
+// plainNumbers returns the values of a line that holds nothing but numbers,
+// commas and one pair of brackets.
+func plainNumbers(line string) []Found {
+	text := strings.TrimSpace(line)
+	text = strings.TrimSpace(strings.TrimSuffix(text, ","))
+	text = strings.TrimLeft(text, "[(")
+	text = strings.TrimRight(text, ")]")
+	var found []Found
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(", \t", c) }) {
+		v, err := ParseValue(word)
+		if err != nil {
+			return nil
+		}
+		found = append(found, Found{Value: v, Text: word})
+	}
+	return found
+}
+
+// errcodes finds words in parentheses.
+func (form *logForm) errcodes(line string) []Found {
+	var found []Found
+	for _, m := range form.pattern.FindAllStringSubmatchIndex(line, -1) {
+		if v, err := ParseErrcode(line[m[2]:m[3]]); err == nil {
+			found = append(found, Found{form.register, v, line[m[0]:m[1]], m[0]})
+		}
+	}
+	return found
+}
+
+// numbers finds single numbers.
+func (form *logForm) numbers(line string) []Found {
+	var found []Found
+	for _, m := range form.pattern.FindAllStringSubmatchIndex(line, -1) {
+		if endsNumber(line[m[3]:]) {
+			found = appendValues(found, form.register, line, m[2], m[3])
+		}
+	}
+	return found
+}
+
+// errorCodes finds the error code of a core: a number, or the list of error
+// numbers of an Ascend 950.
+func (form *logForm) errorCodes(line string) []Found {
+	var found []Found
+	for _, m := range form.pattern.FindAllStringSubmatchIndex(line, -1) {
+		values := appendValues(nil, form.register, line, m[2], m[3])
+		david := davidLine.MatchString(line)
+		switch {
+		case !endsNumber(line[m[3]:]):
+		case strings.ContainsAny(line[m[2]:m[3]], "xX"):
+			if david || coreLine.MatchString(line) || strings.TrimSpace(line[:m[0]]) == "" {
+				found = append(found, values...)
+			}
+		case !david && line[m[2]:m[3]] == "0": // of AIC_ERROR, see hexNumber
+			if coreLine.MatchString(line) {
+				found = append(found, values...)
+			}
+		case david || coreID.MatchString(line):
+			found = append(found, errorNumbers(values)...)
+		}
+	}
+	return found
+}
+
+// errorNumbers replaces error numbers by the bits that they stand for, nil
+// when one of them is no error number.
+func errorNumbers(values []Found) []Found {
+	for i := range values {
+		v := &values[i]
+		n := min(v.Value[0], globals)
+		res, err := DecodeGlobal(int(n))
+		if err != nil || v.Value != (Value{n}) {
+			return nil
+		}
+		v.Register, v.Value = res.Register, res.Value
+	}
+	return values
+}
+
+// statuses finds the status of overflow records, in JSON and in text.
+func (f *Finder) statuses(line string) []Found {
+	var found []Found
+	for _, m := range jsonStatus.FindAllStringSubmatchIndex(line, -1) {
+		unit := lastUnit(anyUnit, line[:m[0]])
+		if unit == None {
+			unit = f.unit
+		}
+		if endsNumber(line[m[3]:]) {
+			found = appendValues(found, unit, line, m[2], m[3])
+		}
+	}
+	for _, m := range textStatus.FindAllStringSubmatchIndex(line, -1) {
+		if endsNumber(line[m[3]:]) && isRecordStatus(line, m[0], m[3]) {
+			found = appendValues(found, lastUnit(anyUnit, line[:m[0]]), line, m[2], m[3])
+		}
+	}
+	return found
+}
+
+// isRecordStatus tells the status of an overflow record from other statuses,
+// such as that of a process or of a request. The word and its number stand at
+// start and end.
+func isRecordStatus(line string, start, end int) bool {
+	head := strings.TrimSpace(line[:start])
+	tail := strings.TrimSpace(line[end:])
+	switch {
+	case strings.Trim(head, "-*{[") == "": // it begins the line
+		return tail == "" || strings.ContainsAny(tail[:1], ",;(){}]#")
+	case unitBefore.MatchString(head):
+		return true
+	}
+	return strings.ContainsAny(head[len(head)-1:], ",;([{|") && (recordLine.MatchString(line) || anyUnit.MatchString(head))
+}
+
+// endsNumber reports whether the text after a number leaves it whole: it is
+// no part of a version, a time, a path or a fraction.
+func endsNumber(rest string) bool {
+	switch {
+	case rest == "":
+		return true
+	case rest[0] == '%':
+		return false
+	case strings.IndexByte(".:-/+", rest[0]) < 0:
+		return true
+	}
+	return len(rest) == 1 || digit(rune(rest[1])) > 9
+}
+
+// appendValues appends all numbers of line[start:end].
+func appendValues(found []Found, r Register, line string, start, end int) []Found {
+	for _, m := range numberToken.FindAllStringIndex(line[start:end], -1) {
+		text := line[start+m[0] : start+m[1]]
+		if v, err := ParseValue(text); err == nil {
+			found = append(found, Found{r, v, text, start + m[0]})
+		}
+	}
+	return found
+}
+
+// unitRegisters lists the units of overflow records by the start of their
+// names without spaces.
+var unitRegisters = []struct {
+	prefix   string
+	register Register
+}{
+	{"aicpu", AICPU},
+	{"ai", AICore},
+	{"dha", DHA},
+	{"l2", L2},
+	{"sdma", SDMA},
+}
+
+// lastUnit returns the unit that the text names last, None when there is none.
+func lastUnit(pattern *regexp.Regexp, text string) Register {
+	all := pattern.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return None
+	}
+	name := strings.ToLower(all[len(all)-1][1])
+	for _, u := range unitRegisters {
+		if strings.HasPrefix(name, u.prefix) {
+			return u.register
+		}
+	}
+	return None
+}

@@ -1,0 +1,231 @@
+package statusreg
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Register is a kind of status or error register. The zero value None stands
+// for a register that is not known.
+type Register uint8
+
+// The registers, in the order in which they are listed.
+const (
+	None      Register = iota
+	AICore             // status of AI Core, AIC and AIV in overflow records
+	DHA                // status of atomic add in the memory controller
+	L2                 // status of atomic add in the L2 cache
+	SDMA               // status of the DMA engine
+	AICPU              // error code of the AI CPU
+	AICError           // AIC_ERROR, the error register of AI Core
+	DavidCube          // from here on: error registers of the Ascend 950 generation
+	DavidMTE
+	DavidL1 // has DavidL1High as its upper half
+	DavidL1High
+	DavidSC
+	DavidSU
+	DavidVec // has DavidVecHigh as its upper half
+	DavidVecHigh
+)
+
+// Text is a text in two languages.
+type Text struct {
+	EN, ZH string
+}
+
+// flags say more about a table row.
+type flags uint8
+
+const (
+	numeric    flags = 1 << iota // the cause lies in the numbers that were computed
+	unofficial                   // not stated by the maker of the device for this register
+)
+
+// bitRow is one bit of a register.
+type bitRow struct {
+	bit    int
+	flags  flags
+	name   string
+	en, zh string
+}
+
+// codeRow is one range of codes that a field holds, often of a single code.
+type codeRow struct {
+	first, last uint64
+	flags       flags
+	name        string
+	en, zh      string
+}
+
+// field is where a register holds a code: bits low to high.
+type field struct {
+	low, high int
+}
+
+// table is everything about a register.
+type table struct {
+	name  string
+	title Text
+	bits  []bitRow // the low bits
+	upper []bitRow // the bits from 32 on, where those are a register of their own
+	field field
+	codes []codeRow // what the field holds; without codes there is no field
+	zero  *codeRow  // what it means that no bit is set, if that means something
+	width int       // Ascend 950: how many bits the register has, 0 for others
+	base  int       // Ascend 950: the number of bit 0 in logs
+	valid Value     // Ascend 950: the bits that the chip uses
+}
+
+var tables = [...]table{
+	None: {name: "none"},
+	AICore: {
+		name:  "aicore",
+		title: Text{"AI Core status", "AI Core 状态"},
+		bits:  aicoreBits,
+	},
+	DHA: {
+		name:  "dha",
+		title: Text{"DHA atomic add status (memory controller); any value above 0 is an overflow", "DHA Atomic Add 状态(内存控制器)，大于 0 即为溢出"},
+		field: field{8, 15},
+		codes: dhaCodes,
+	},
+	L2: {
+		name:  "l2",
+		title: Text{"L2 atomic add status (L2 cache); any value above 0 is an overflow", "L2 Atomic Add 状态(L2 缓存)，大于 0 即为溢出"},
+		field: field{16, 18},
+		codes: l2Codes,
+		zero:  &l2Codes[0],
+	},
+	SDMA: {
+		name:  "sdma",
+		title: Text{"SDMA status", "SDMA 状态"},
+		field: field{0, 63},
+		codes: sdmaCodes,
+		zero:  &sdmaCodes[0],
+	},
+	AICPU: {
+		name:  "aicpu",
+		title: Text{"AI CPU error code", "AI CPU 错误码"},
+		field: field{0, 63},
+		codes: aicpuCodes,
+	},
+	AICError: {
+		name:  "aicerror",
+		title: Text{"AIC_ERROR, error register of AI Core", "AIC_ERROR，AI Core 错误寄存器"},
+		bits:  aicerrorBits,
+		zero:  &aicerrorZero,
+	},
+	DavidCube: {
+		name:  "david-cube",
+		title: Text{"CUBE errors of Ascend 950", "Ascend 950 CUBE 错误"},
+		bits:  davidCubeBits,
+		width: 64,
+		base:  0,
+		valid: Value{0x1FFF0},
+	},
+	DavidMTE: {
+		name:  "david-mte",
+		title: Text{"MTE errors of Ascend 950", "Ascend 950 MTE 错误"},
+		bits:  davidMTEBits,
+		width: 64,
+		base:  64,
+		valid: Value{0xF407C60F},
+	},
+	DavidL1: {
+		name:  "david-l1",
+		title: Text{"L1 errors of Ascend 950", "Ascend 950 L1 错误"},
+		bits:  davidL1Bits,
+		upper: davidL1HighBits,
+		width: 64,
+		base:  128,
+		valid: Value{0x1FFFFE79E9C00F},
+	},
+	DavidL1High: {
+		name:  "david-l1-high",
+		title: Text{"L1 errors of Ascend 950, upper half", "Ascend 950 L1 错误(高 32 位)"},
+		bits:  davidL1HighBits,
+		width: 32,
+		base:  160,
+		valid: Value{0x1FFFFE},
+	},
+	DavidSC: {
+		name:  "david-sc",
+		title: Text{"SC errors of Ascend 950", "Ascend 950 SC 错误"},
+		bits:  davidSCBits,
+		width: 64,
+		base:  192,
+		valid: Value{0x8},
+	},
+	DavidSU: {
+		name:  "david-su",
+		title: Text{"SU (scalar unit) errors of Ascend 950", "Ascend 950 SU(标量单元)错误"},
+		bits:  davidSUBits,
+		width: 64,
+		base:  256,
+		valid: Value{0xC07FFFFF},
+	},
+	DavidVec: {
+		name:  "david-vec",
+		title: Text{"VEC errors of Ascend 950", "Ascend 950 VEC 错误"},
+		bits:  davidVecBits,
+		upper: davidVecHighBits,
+		width: 64,
+		base:  320,
+		valid: Value{0x1FFF01FFFFC7},
+	},
+	DavidVecHigh: {
+		name:  "david-vec-high",
+		title: Text{"VEC errors of Ascend 950, upper half", "Ascend 950 VEC 错误(高 32 位)"},
+		bits:  davidVecHighBits,
+		width: 32,
+		base:  352,
+		valid: Value{0x1FFF},
+	},
+}
+
+// table returns what is known about the register.
+func (r Register) table() *table {
+	if int(r) >= len(tables) {
+		return &tables[None]
+	}
+	return &tables[r]
+}
+
+// String returns the name of the register, for instance aicore.
+func (r Register) String() string {
+	if int(r) >= len(tables) {
+		return "register(" + strconv.Itoa(int(r)) + ")"
+	}
+	return tables[r].name
+}
+
+// Title says in a few words what the register is.
+func (r Register) Title() Text { return r.table().title }
+
+// ValidMask returns the bits that an Ascend 950 uses in the register. The
+// device ignores other bits. ok is false for registers of other devices.
+func (r Register) ValidMask() (mask Value, ok bool) {
+	t := r.table()
+	return t.valid, t.width > 0
+}
+
+// Registers lists all registers, without None.
+func Registers() []Register {
+	all := make([]Register, 0, len(tables)-1)
+	for i := range tables[1:] {
+		all = append(all, Register(i+1))
+	}
+	return all
+}
+
+// ParseRegister returns the register with that name, in any letter case and
+// with _ for - if one likes.
+func ParseRegister(name string) (Register, bool) {
+	name = strings.ReplaceAll(name, "_", "-")
+	for _, r := range Registers() {
+		if strings.EqualFold(r.String(), name) {
+			return r, true
+		}
+	}
+	return None, false
+}
