@@ -11,7 +11,6 @@ import (
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/layout"
-	"dumptool/internal/opdebug"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensorfile"
 )
@@ -63,7 +62,7 @@ func (w *worker) file(ctx context.Context, job Job) Result {
 	switch {
 	case f.Dump == nil:
 		c.array(&r)
-	case f.Dump.IsOpDebug() || opdebug.IsOpDebugName(job.Name):
+	case f.IsRecord(job.Name):
 		c.overflow(&r)
 	default:
 		c.dump(&r)
@@ -127,22 +126,8 @@ func (c *conversion) overflow(r *Result) {
 	}
 }
 
-// maxRecord is how many bytes of an overflow record are read; the device's
-// buffer has 2048.
-const maxRecord = 1 << 20
-
 func (c *conversion) record(row *Row, t *tensorfile.Tensor) error {
-	if t.Err != nil {
-		return t.Err
-	}
-	if t.Size > maxRecord {
-		return fmt.Errorf("the overflow record has %d bytes, want at most %d", t.Size, maxRecord)
-	}
-	payload := make([]byte, t.Size)
-	if _, err := t.Data.ReadAt(payload, 0); err != nil && t.Size > 0 {
-		return err
-	}
-	record, err := opdebug.Parse(payload)
+	record, err := t.Record()
 	if err != nil {
 		return err
 	}

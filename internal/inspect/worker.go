@@ -3,11 +3,9 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -35,7 +33,7 @@ func (w *worker) file(ctx context.Context, e tensorfile.Entry) *File {
 	}
 	defer src.Close()
 	f.Warnings = src.Warnings
-	f.describe(src.Dump)
+	f.describe(src)
 	slices := f.slices(src.Dump)
 	for i := range src.Tensors {
 		t := w.tensor(ctx, f, &src.Tensors[i], slices)
@@ -67,14 +65,15 @@ func (f *File) fail(err error) {
 	}
 }
 
-// describe notes what the file says as a whole; d is nil for an array.
-func (f *File) describe(d *dumpfmt.Dump) {
+// describe notes what the file says as a whole.
+func (f *File) describe(src *tensorfile.File) {
+	d := src.Dump
 	if d == nil {
 		f.Container = "npy"
 		return
 	}
 	f.Container = d.Container.String()
-	f.OpDebug = d.IsOpDebug() || opdebug.IsOpDebugName(f.Entry.Name)
+	f.OpDebug = src.IsRecord(f.Entry.Name)
 	if d.OpName != "" {
 		f.OpName = d.OpName
 	}
@@ -121,7 +120,7 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 	switch {
 	case t.Err != nil:
 	case f.OpDebug && t.Kind == tensorfile.Output:
-		if t.Record, t.Err = readRecord(src); t.Err == nil {
+		if t.Record, t.Err = src.Record(); t.Err == nil {
 			f.Warnings = append(f.Warnings, t.Record.Warnings...)
 		}
 	default:
@@ -154,21 +153,6 @@ func holds(t *tensorfile.Tensor, shape tensor.Shape) bool {
 	}
 	need, ok := t.DType.Bytes(n)
 	return ok && need <= t.Size
-}
-
-// maxRecord is how many bytes of an overflow record are read; the device's
-// buffer has 2048.
-const maxRecord = 1 << 20
-
-func readRecord(t *tensorfile.Tensor) (*opdebug.Record, error) {
-	if t.Size > maxRecord {
-		return nil, fmt.Errorf("the overflow record has %d bytes, want at most %d", t.Size, maxRecord)
-	}
-	payload := make([]byte, t.Size)
-	if _, err := t.Data.ReadAt(payload, 0); err != nil && t.Size > 0 {
-		return nil, err
-	}
-	return opdebug.Parse(payload)
 }
 
 // Statistics are gathered over blocks of elements, of 16 bytes at most.
