@@ -34,6 +34,7 @@ func allCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newConvertCommand(a),
 		newInspectCommand(a),
+		newOverflowCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),
 	}

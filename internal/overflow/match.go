@@ -1,0 +1,121 @@
+package overflow
+
+import (
+	"dumptool/internal/opdebug"
+)
+
+// Rule is the rule by which a record was matched with the dump of its operator.
+type Rule string
+
+// The rules, strongest first.
+const (
+	ByPayload   Rule = "payload ids"          // ids of the record = ids of the dump's name
+	ByModulo    Rule = "payload ids mod 2^16" // task ids agree in their lower 16 bits, or the stream is not known
+	ByFileName  Rule = "file name ids"        // ids of both file names
+	ByTimestamp Rule = "nearest timestamp"    // a guess
+)
+
+// Guess reports whether a match by the rule may well be wrong.
+func (r Rule) Guess() bool { return r == ByTimestamp }
+
+// noID is written for an id that does not apply.
+const noID = opdebug.NoID
+
+// ids are what names the operator of a record.
+type ids struct {
+	task, stream    uint64
+	hasStream       bool
+	context, thread uint64
+	hasThread       bool
+}
+
+// match finds the dump of the operator that a record speaks of. Rules go from
+// strong to weak, and each looks near the record first: in its folder, below
+// it, then elsewhere in the same step of the same device, where MindSpore keeps
+// records apart from dumps. A guess stays in the record's folder.
+func match(record *source, area *opdebug.Area, dumps []*source) (*source, Rule) {
+	payload := ids{task: area.TaskID, stream: area.StreamID, hasStream: true}
+	payload.context, payload.thread, payload.hasThread = area.Context()
+	near := []func(*source) bool{
+		func(d *source) bool { return d.dir == record.dir },
+		func(d *source) bool { return d.dir != record.dir && below(d.dir, record.dir) },
+	}
+	far := []func(*source) bool{
+		func(d *source) bool { return !below(d.dir, record.dir) && sameStep(d.Place, record.Place) },
+	}
+	rules := []struct {
+		rule Rule
+		fits func(*source) bool
+	}{
+		{ByPayload, func(d *source) bool { return payload.equal(d) }},
+		{ByModulo, func(d *source) bool { return payload.similar(d) }},
+	}
+	if record.ok {
+		name := ids{task: record.name.TaskID, stream: record.name.StreamID, hasStream: record.name.HasStream,
+			context: record.name.ContextID, thread: record.name.ThreadID, hasThread: record.name.HasThread}
+		rules = append(rules, struct {
+			rule Rule
+			fits func(*source) bool
+		}{ByFileName, func(d *source) bool { return name.equal(d) }})
+	}
+	for _, scopes := range [][]func(*source) bool{near, far} {
+		for _, r := range rules {
+			for _, scope := range scopes {
+				if d := latest(record, dumps, payload, func(d *source) bool { return scope(d) && r.fits(d) }); d != nil {
+					return d, r.rule
+				}
+			}
+		}
+	}
+	guess := latest(record, dumps, payload, func(d *source) bool {
+		return near[0](d) && d.timestamp() <= record.timestamp()
+	})
+	return guess, ByTimestamp
+}
+
+// equal compares with the ids of a dump's name.
+func (i ids) equal(d *source) bool {
+	return i.task == d.name.TaskID && i.hasStream == d.name.HasStream && i.stream == d.name.StreamID && i.threadFits(d)
+}
+
+// similar compares task ids as 16-bit chips keep them, and takes a stream that
+// one side does not know for any.
+func (i ids) similar(d *source) bool {
+	const mask = 1<<16 - 1
+	anyStream := !i.hasStream || !d.name.HasStream || i.stream == noID || d.name.StreamID == noID
+	return i.task&mask == d.name.TaskID&mask && (anyStream || i.stream == d.name.StreamID) && i.threadFits(d)
+}
+
+// threadFits compares context and thread (FFTS+) where both sides have them;
+// 0 is an id like any other.
+func (i ids) threadFits(d *source) bool {
+	return !i.hasThread || !d.name.HasThread || i.context == d.name.ContextID && i.thread == d.name.ThreadID
+}
+
+// latest picks among the fitting dumps: one whose thread is the record's before
+// one that has none, then the latest that is not after the record, since the
+// device writes the dump first and the record right after; only then the
+// earliest after it.
+func latest(record *source, dumps []*source, payload ids, fits func(*source) bool) *source {
+	var best *source
+	at := record.timestamp()
+	better := func(a, b *source) bool {
+		if x, y := a.name.HasThread == payload.hasThread, b.name.HasThread == payload.hasThread; x != y {
+			return x
+		}
+		ta, tb := a.timestamp(), b.timestamp()
+		if (ta <= at) != (tb <= at) {
+			return ta <= at
+		}
+		if ta <= at {
+			return ta > tb
+		}
+		return ta < tb
+	}
+	for _, d := range dumps {
+		if fits(d) && (best == nil || better(d, best)) {
+			best = d
+		}
+	}
+	return best
+}

@@ -1,0 +1,117 @@
+package overflow
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/opdebug"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// tree makes a dump tree file by file.
+type tree struct {
+	t    *testing.T
+	root string
+}
+
+func newTree(t *testing.T) *tree {
+	t.Helper()
+	return &tree{t, t.TempDir()}
+}
+
+func (tr *tree) file(path string, data []byte) string {
+	tr.t.Helper()
+	full := filepath.Join(tr.root, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+		tr.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, data, 0o666); err != nil {
+		tr.t.Fatal(err)
+	}
+	return full
+}
+
+func (tr *tree) dump(path string, c *dumpfmt.Content) string {
+	tr.t.Helper()
+	c.Container = dumpfmt.BinaryV2
+	var b bytes.Buffer
+	if err := dumpfmt.Write(&b, c); err != nil {
+		tr.t.Fatal(err)
+	}
+	return tr.file(path, b.Bytes())
+}
+
+// Float16 codes.
+const (
+	one  = 0x3c00
+	inf  = 0x7c00
+	nan  = 0x7e00
+	most = 0x7bff
+)
+
+func halves(codes ...uint16) dumpfmt.TensorContent {
+	var data []byte
+	for _, c := range codes {
+		data = binary.LittleEndian.AppendUint16(data, c)
+	}
+	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(tensor.Float16),
+		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(codes))}}
+}
+
+// op writes the dump of an operator with one input and one output.
+func (tr *tree) op(path, name string, in, out uint16) string {
+	tr.t.Helper()
+	return tr.dump(path, &dumpfmt.Content{OpName: name,
+		Inputs: []dumpfmt.TensorContent{halves(one, in)}, Outputs: []dumpfmt.TensorContent{halves(one, one, out)}})
+}
+
+// record writes an OpDebug file.
+func (tr *tree) record(path string, r *opdebug.Record) string {
+	tr.t.Helper()
+	return tr.dump(path, recordDump("Node_OpDebug", opdebug.Encode(r)))
+}
+
+func recordDump(opName string, payload []byte) *dumpfmt.Content {
+	return &dumpfmt.Content{OpName: opName, Outputs: []dumpfmt.TensorContent{{
+		Payload: dumpfmt.Bytes(payload), StoredDType: int32(tensor.Uint8),
+		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}}
+}
+
+// oldRecord is a record of the old layout: AI Core with the given ids.
+func oldRecord(task, stream, status uint64) *opdebug.Record {
+	return &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
+		{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
+		{Unit: opdebug.AICore, TaskID: task, StreamID: stream, Status: []uint64{status}},
+	}}
+}
+
+// newLayoutRecord is a record of the new layout.
+func newLayoutRecord(version uint32, task, stream, context, thread uint64, status ...uint64) *opdebug.Record {
+	return &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.NewHeader(opdebug.AIV, version), Areas: []opdebug.Area{
+		{Unit: opdebug.AIV, TaskID: task, StreamID: stream, ContextID: context, ThreadID: thread, Status: status},
+	}}
+}
+
+func (tr *tree) analyze(opt Options) *Report {
+	tr.t.Helper()
+	r, err := Analyze(tr.t.Context(), tensorfile.Find([]string{tr.root}, tensorfile.FindOptions{}), opt)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	return r
+}
+
+// summary is a record in short.
+func summary(r *Record) string {
+	op, rule := "-", Rule("-")
+	if r.Op != nil {
+		op, rule = r.Op.Name, r.Op.MatchedBy
+	}
+	return fmt.Sprintf("device %s step %s: %s, %s, %s", r.Place.Device, r.Place.Step, op, rule, r.Verdict)
+}

@@ -1,0 +1,210 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/opdebug"
+	"dumptool/internal/overflow"
+	"dumptool/internal/tensor"
+)
+
+// WriteAnalysisCompat writes the records in the form of the overflow summary of
+// msaccucmp, for scripts that read it. Values are printed as numpy prints them;
+// a mean is the exact one, rounded to the type of the tensor.
+func WriteAnalysisCompat(w io.Writer, r *overflow.Report) error {
+	var blocks []string
+	for i := range r.Records {
+		blocks = append(blocks, compatRecord(&r.Records[i], i+1))
+	}
+	_, err := io.WriteString(w, strings.Join(blocks, "\n")+"\n")
+	return err
+}
+
+// compatRecord is the block of one record; rank counts from 1.
+func compatRecord(r *overflow.Record, rank int) string {
+	lines := []string{strings.Repeat("=", 49) + fmt.Sprintf("[%d]", rank) + strings.Repeat("=", 50)}
+	if r.Op != nil {
+		lines = append(lines, fmt.Sprintf("[%s] %s", r.Op.Type, r.Op.Name))
+	}
+	areas := r.Record.Overflows()
+	if len(areas) == 0 { // a rescued record whose status is lost
+		areas = []opdebug.Area{*r.Area}
+	}
+	for _, a := range areas {
+		lines = append(lines, fmt.Sprintf(" [%s][TaskId:%d][StreamId:%d][Status:%s]", a.Unit, a.TaskID, a.StreamID, compatStatus(&a)))
+	}
+	lines = append(lines, fmt.Sprintf(" [timestamp:%d]", r.Timestamp))
+	tensors := slices.Clone(r.Tensors)
+	slices.SortStableFunc(tensors, func(a, b overflow.Tensor) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), cmp.Compare(a.Index, b.Index))
+	})
+	for i := range tensors {
+		t := &tensors[i]
+		if t.Census == nil {
+			continue
+		}
+		lines = append(lines,
+			fmt.Sprintf(" %s.%s.%d.npy", r.Op.FileName, t.Kind, t.Index),
+			fmt.Sprintf(" -[Format: %s] [Shape: %s] [Dtype: %s] [Max: %s] [Min: %s] [Mean: %s]",
+				t.Format, storedShape(t), t.DType.Host(), compatExtreme(t, 1), compatExtreme(t, -1), compatMean(t)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// compatStatus prints one status word, or four as a Python list.
+func compatStatus(a *opdebug.Area) string {
+	if len(a.Status) == 1 {
+		return strconv.FormatUint(a.Status[0], 10)
+	}
+	words := make([]string, len(a.Status))
+	for i, s := range a.Status {
+		words[i] = strconv.FormatUint(s, 10)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// compatExtreme is numpy's max (sign 1) or min (sign -1): NaN if any element is.
+func compatExtreme(t *overflow.Tensor, sign int) string {
+	c, host := t.Census, t.DType.Host()
+	inf, finite := c.PosInf, c.Max
+	if sign < 0 {
+		inf, finite = c.NegInf, c.Min
+	}
+	switch {
+	case c.NaN > 0:
+		return "nan"
+	case inf > 0:
+		return infinity(sign)
+	case finite != nil:
+		return numpyText(*finite, host)
+	case c.PosInf+c.NegInf > 0:
+		return infinity(-sign)
+	}
+	return "nan"
+}
+
+// infinity is Python's text of an infinity.
+func infinity(sign int) string {
+	if sign < 0 {
+		return "-inf"
+	}
+	return "inf"
+}
+
+// compatMean is numpy's mean.
+func compatMean(t *overflow.Tensor) string {
+	c, host := t.Census, t.DType.Host()
+	switch {
+	case c.NaN > 0 || c.PosInf > 0 && c.NegInf > 0 || c.Mean == nil && c.PosInf+c.NegInf == 0:
+		return "nan"
+	case c.PosInf > 0:
+		return "inf"
+	case c.NegInf > 0:
+		return "-inf"
+	}
+	if host != tensor.HostFloat16 && host != tensor.HostFloat32 {
+		host = tensor.HostFloat64 // of integers too
+	}
+	return numpyText(*c.Mean, host)
+}
+
+// numpyText prints a number as str of a numpy scalar does: the shortest text
+// that reads back to the same value of the type, positional from 1e-4 to 1e16.
+func numpyText(x float64, host tensor.Host) string {
+	bits := 64
+	switch host {
+	case tensor.HostFloat16:
+		return halfText(x)
+	case tensor.HostFloat32:
+		bits = 32
+		x = float64(float32(x))
+	case tensor.HostBool:
+		return map[bool]string{false: "False", true: "True"}[x != 0]
+	case tensor.HostFloat64:
+	case tensor.HostInt64, tensor.HostUint64:
+		return wideIntText(x, host)
+	default:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return pythonFloat(strconv.FormatFloat(x, 'e', -1, bits), x)
+}
+
+// wideIntText prints a 64-bit integer. Bounds are kept as float64, so that the
+// largest integers have become one too large.
+func wideIntText(x float64, host tensor.Host) string {
+	switch {
+	case host == tensor.HostInt64 && x >= 1<<63:
+		return strconv.FormatInt(math.MaxInt64, 10)
+	case host == tensor.HostUint64 && x >= 1<<64:
+		return strconv.FormatUint(math.MaxUint64, 10)
+	}
+	return strconv.FormatFloat(x, 'f', 0, 64)
+}
+
+// pythonFloat turns the shortest text of a number, with an exponent, into
+// Python's form of it.
+func pythonFloat(shortest string, x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "nan"
+	case math.IsInf(x, 0):
+		return infinity(int(math.Copysign(1, x)))
+	}
+	if a := math.Abs(x); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return shortest
+	}
+	mantissa, exponent, _ := strings.Cut(shortest, "e")
+	e, _ := strconv.Atoi(exponent)
+	digits := len(strings.TrimPrefix(strings.ReplaceAll(mantissa, ".", ""), "-"))
+	text := strconv.FormatFloat(mustFloat(shortest), 'f', max(0, digits-1-e), 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// mustFloat reads a number that strconv has printed.
+func mustFloat(text string) float64 {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// halfText is the shortest text that reads back to the same float16.
+func halfText(x float64) string {
+	want := nearestHalf(x)
+	if math.IsInf(want, 0) || math.IsNaN(want) {
+		return pythonFloat("", want)
+	}
+	const up = 1 + 1e-9 // makes a digit that is followed by a bare 5 round up
+	for digits := 0; ; digits++ {
+		for _, near := range []float64{want, want * up} {
+			text := strconv.FormatFloat(near, 'e', digits, 64)
+			if nearestHalf(mustFloat(text)) == want {
+				return pythonFloat(text, want)
+			}
+		}
+	}
+}
+
+// nearestHalf rounds to the nearest float16, ties to even.
+func nearestHalf(x float64) float64 {
+	a := math.Abs(x)
+	switch {
+	case a == 0 || math.IsNaN(x) || math.IsInf(x, 0):
+		return x
+	case a >= 65520:
+		return math.Inf(int(math.Copysign(1, x)))
+	}
+	_, exp := math.Frexp(a)
+	ulp := math.Ldexp(1, max(exp-11, -24))
+	return math.RoundToEven(x/ulp) * ulp
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"dumptool/internal/opdebug"
+	"dumptool/internal/overflow"
+	"dumptool/internal/statusreg"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// number returns a number that may be missing.
+func number(x float64) *float64 { return &x }
+
+// rendered returns what a renderer writes.
+func rendered(t *testing.T, render func(io.Writer) error) string {
+	t.Helper()
+	var b writer
+	if err := render(&b); err != nil {
+		t.Fatal(err)
+	}
+	full := b.text
+	for n := range 2 {
+		if err := render(&writer{room: n + 1, limited: true}); !errors.Is(err, errFull) && full != "" {
+			t.Errorf("a full disk after %d bytes gives the error %v", n+1, err)
+		}
+	}
+	return full
+}
+
+// writer collects text, or fails after some bytes.
+type writer struct {
+	text    string
+	room    int
+	limited bool
+}
+
+var errFull = errors.New("no space left")
+
+func (w *writer) Write(p []byte) (int, error) {
+	if w.limited && len(p) > w.room {
+		return w.room, errFull
+	}
+	w.text += string(p)
+	w.room -= len(p)
+	return len(p), nil
+}
+
+// addRecord is the record of section 5.3 of the overflow notes, with the dump
+// of its operator.
+func addRecord() overflow.Record {
+	area := opdebug.Area{Unit: opdebug.AICore, ModelID: 514, StreamID: 563, TaskID: 57, PCStart: 0x1008005b0000, BlockIdx: 1, Status: []uint64{32}}
+	r := recordWith(opdebug.OldLayout, area)
+	r.File, r.Timestamp = "d/Opdebug.Node_OpDebug.57.563.1732082705016774", 1732082705016774
+	r.Place.Device, r.Place.Step, r.Place.Model = "0", "3", "net"
+	r.Op = &overflow.Operator{Type: "Add", Name: "Default/Add-op0", FileName: "Add.Default_Add-op0.57.563.1732082705016000",
+		File: "d/Add.Default_Add-op0.57.563.1732082705016000", MatchedBy: overflow.ByPayload}
+	r.Tensors = []overflow.Tensor{infinite(tensorfile.Input), infinite(tensorfile.Output)}
+	r.Verdict, r.Why = overflow.CameIn, statusreg.Text{EN: "an input is bad already", ZH: "有输入已异常"}
+	r.Advice = []statusreg.Text{{EN: "go upstream", ZH: "向上游查找"}}
+	return r
+}
+
+// lostRecord has no dump, but four status words.
+func lostRecord() overflow.Record {
+	area := opdebug.Area{Unit: opdebug.AIC, ModelID: 1, StreamID: 3, TaskID: 7, ContextID: 0, ThreadID: 1, CoreID: 2, BlockID: 15,
+		Status: []uint64{0, 32, 0, 256}}
+	r := recordWith(opdebug.NewLayout, area)
+	r.File, r.Timestamp = "d/Opdebug.Node_OpDebug.7.1732082705016999", 1732082705016999
+	r.Place.Device = "1"
+	r.Verdict, r.Why = overflow.CannotTell, statusreg.Text{EN: "no dump of the operator was found", ZH: "未找到该算子的 dump"}
+	r.Warnings = []string{"data_len is odd"}
+	return r
+}
+
+// recordWith makes a record of one area.
+func recordWith(generation opdebug.Generation, area opdebug.Area) overflow.Record {
+	record := &opdebug.Record{Generation: generation, Areas: []opdebug.Area{area}, Header: opdebug.Header{Valid: 1}}
+	if len(area.Status) == 4 {
+		record.Header.Version = 1
+	}
+	r := overflow.Record{Record: record, Area: &record.Areas[0]}
+	for _, word := range area.Status {
+		r.Status = append(r.Status, statusreg.Decode(statusreg.AICore, statusreg.Value{word}))
+	}
+	return r
+}
+
+// infinite is a tensor of three float16 elements: 1, 2 and +Inf.
+func infinite(kind tensorfile.Kind) overflow.Tensor {
+	return overflow.Tensor{Kind: kind, DType: tensor.Float16, Format: tensor.ND, Shape: tensor.Shape{3}, Original: tensor.Shape{3},
+		Census: &overflow.Census{Count: 3, PosInf: 1, Min: number(1), Max: number(2), Mean: number(1.5),
+			FirstHard: &overflow.Spot{Index: 2, Value: inf}}}
+}
+
+// twoRecords is a report of two devices, with problems.
+func twoRecords() *overflow.Report {
+	return &overflow.Report{Records: []overflow.Record{addRecord(), lostRecord()}, First: map[string]int{"0": 0, "1": 1}, Total: 3, Files: 5, Dumps: 1,
+		Problems: []overflow.Problem{
+			{File: "d/zero", Err: errors.New("no overflow recorded: every status is 0"), Empty: true},
+			{File: "d/cut", Err: errors.New("2048 bytes at 0x50, found 10")},
+		}}
+}
+
+// scanned is a report with a bad file and a good one.
+func scanned() *overflow.ScanReport {
+	bad := overflow.Scanned{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, OpType: "Add", OpName: "a",
+		Tensors: []overflow.Tensor{infinite(tensorfile.Output), {Kind: tensorfile.Output, Index: 1, Format: tensor.ND, Err: errors.New("too short")}},
+		Verdict: overflow.CannotTell, First: true}
+	bad.Place.Device, bad.Place.Step = "0", "3"
+	good := overflow.Scanned{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensorfile.Output, DType: tensor.Int32, Format: tensor.ND,
+		Shape: tensor.Shape{}, Census: &overflow.Census{Count: 1, Saturated: 1, WeakLimits: true, Min: number(7), Max: number(7), Mean: number(7),
+			FirstSuspect: &overflow.Spot{}}}}}
+	return &overflow.ScanReport{Rows: []overflow.Scanned{bad, good}, Files: 2, Tensors: 3, BadFiles: 1,
+		Problems: []overflow.Problem{{File: bad.File, Err: errors.New("output 1: too short")}}}
+}

@@ -1,0 +1,202 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/overflow"
+)
+
+// readCSV reads a table as a list of maps by column.
+func readCSV(t *testing.T, text string) []map[string]string {
+	t.Helper()
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []map[string]string
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, cell := range line {
+			if cell != "" {
+				row[lines[0][i]] = cell
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// TestAnalysisCSV: a line a tensor, and one for a record without tensors. Cells
+// that need it are quoted.
+func TestAnalysisCSV(t *testing.T) {
+	t.Parallel()
+	r := twoRecords()
+	r.Records[1].Op = &overflow.Operator{Type: "A,B", Name: "\"x\"\ny", File: "f", MatchedBy: overflow.ByTimestamp}
+	text := rendered(t, func(w io.Writer) error { return WriteAnalysisCSV(w, r) })
+	add := map[string]string{"record": "d/Opdebug.Node_OpDebug.57.563.1732082705016774", "device": "0", "step": "3", "model": "net",
+		"timestamp": "1732082705016774", "time": "2024-11-20 06:05:05.016774", "acc_type": "AI Core", "task_id": "57", "stream_id": "563",
+		"block": "1", "pc_start": "0x1008005b0000", "status": "0x20", "causes": "floating-point computation overflowed", "verdict": "came in",
+		"op_type": "Add", "op_name": "Default/Add-op0", "op_file": "d/Add.Default_Add-op0.57.563.1732082705016000", "matched_by": "payload ids",
+		"dtype": "float16", "format": "ND", "shape": "3", "count": "3", "nan": "0", "+inf": "1", "-inf": "0", "saturated": "0",
+		"min": "1", "max": "2", "mean": "1.5", "first_bad": "2", "coordinates": "2"}
+	input, output := map[string]string{"tensor": "input 0"}, map[string]string{"tensor": "output 0"}
+	for k, v := range add {
+		input[k], output[k] = v, v
+	}
+	lost := map[string]string{"record": "d/Opdebug.Node_OpDebug.7.1732082705016999", "device": "1", "timestamp": "1732082705016999",
+		"time": "2024-11-20 06:05:05.016999", "acc_type": "AIC", "task_id": "7", "stream_id": "3", "context_id": "0", "thread_id": "1",
+		"core_id": "2", "block": "15", "pc_start": "0x0", "status": "0x0 0x20 0x0 0x100",
+		"causes":  "floating-point computation overflowed; conversion from FP32 or INT32 to FP16 overflowed",
+		"verdict": "cannot tell", "op_type": "A,B", "op_name": "\"x\"\ny", "op_file": "f", "matched_by": "nearest timestamp"}
+	if diff := cmp.Diff([]map[string]string{input, output, lost}, readCSV(t, text)); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(text, `,"A,B","""x""`) {
+		t.Errorf("not quoted:\n%s", text)
+	}
+}
+
+// TestScanCSV: a line a tensor, errors in a column of their own.
+func TestScanCSV(t *testing.T) {
+	t.Parallel()
+	rows := readCSV(t, rendered(t, func(w io.Writer) error { return WriteScanCSV(w, scanned()) }))
+	if len(rows) != 3 {
+		t.Fatalf("%d lines", len(rows))
+	}
+	for i, want := range []map[string]string{
+		{"tensor": "output 0", "first": "true", "bad": "true", "first_bad": "2", "verdict": "cannot tell"},
+		{"tensor": "output 1", "first": "true", "bad": "false", "error": "too short"},
+		{"file": "x.npy", "timestamp": "0", "time": "", "first": "false", "bad": "false", "dtype": "int32", "saturated": "1", "shape": ""},
+	} {
+		for column, cell := range want {
+			if rows[i][column] != cell {
+				t.Errorf("line %d: %s is %q, want %q", i, column, rows[i][column], cell)
+			}
+		}
+	}
+}
+
+func TestMarkdownEscapes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Default_network__backbone-op1": "Default_network__backbone-op1",
+		"/_a_/b_":                       `/\_a\_/b\_`,
+		"a|b":                           `a\|b`,
+		"a\nb\x1b[0m":                   `a\\nb\\x1b\[0m`,
+		"**x** `y` [z](w)":              "\\*\\*x\\*\\* \\`y\\` \\[z\\](w)",
+		"<b>&amp;":                      "&lt;b>&amp;amp;",
+		`C:\x`:                          `C:\\x`,
+		"~~a~~ $b$":                     `\~\~a\~\~ \$b\$`,
+		"溢出":                            "溢出",
+	} {
+		if got := markdown(text); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestAnalysisMarkdown: names from files stay out of the markup.
+func TestAnalysisMarkdown(t *testing.T) {
+	t.Parallel()
+	r := twoRecords()
+	r.Records[0].Op.Name = "a|b\n# c"
+	want := `# Overflow records
+
+records: 2, problems: 2
+
+## 1. \[Add\] a\|b\\n# c (first of its device)
+
+- record: d/Opdebug.Node_OpDebug.57.563.1732082705016774
+- device: 0
+- step: 3
+- model: net
+- timestamp: 1732082705016774
+- time: 2024-11-20 06:05:05.016774
+- acc_type: AI Core
+- task_id: 57
+- stream_id: 563
+- block: 1
+- pc_start: 0x1008005b0000
+- status: 0x20
+- causes: floating-point computation overflowed
+- verdict: came in
+- op_type: Add
+- op_name: a\|b\\n# c
+- op_file: d/Add.Default_Add-op0.57.563.1732082705016000
+- matched_by: payload ids
+- advice: go upstream
+
+| tensor | dtype | format | shape | count | nan | +inf | -inf | saturated | min | max | mean | first_bad | coordinates | error |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| input 0 | float16 | ND | 3 | 3 | 0 | 1 | 0 | 0 | 1 | 2 | 1.5 | 2 | 2 |  |
+| output 0 | float16 | ND | 3 | 3 | 0 | 1 | 0 | 0 | 1 | 2 | 1.5 | 2 | 2 |  |
+
+## 2. operator not found (first of its device)
+
+- record: d/Opdebug.Node_OpDebug.7.1732082705016999
+- device: 1
+- timestamp: 1732082705016999
+- time: 2024-11-20 06:05:05.016999
+- acc_type: AIC
+- task_id: 7
+- stream_id: 3
+- context_id: 0
+- thread_id: 1
+- core_id: 2
+- block: 15
+- pc_start: 0x0
+- status: 0x0 0x20 0x0 0x100
+- causes: floating-point computation overflowed; conversion from FP32 or INT32 to FP16 overflowed
+- verdict: cannot tell
+- warning: data_len is odd
+
+## Problems
+
+- d/zero: no overflow recorded: every status is 0
+- d/cut: 2048 bytes at 0x50, found 10
+`
+	if diff := cmp.Diff(want, rendered(t, func(w io.Writer) error { return WriteAnalysisMarkdown(w, r) })); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestScanMarkdown(t *testing.T) {
+	t.Parallel()
+	want := `# Overflow scan
+
+files: 2, tensors: 3, files with bad tensors: 1
+
+## 1. \[Add\] a (first of its device)
+
+- file: d/Add.a.57.563.1732082705016000
+- device: 0
+- step: 3
+- time: 2024-11-20 06:05:05.016000
+- verdict: cannot tell
+
+| tensor | dtype | format | shape | count | nan | +inf | -inf | saturated | min | max | mean | first_bad | coordinates | error |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| output 0 | float16 | ND | 3 | 3 | 0 | 1 | 0 | 0 | 1 | 2 | 1.5 | 2 | 2 |  |
+| output 1 | undefined | ND |  |  |  |  |  |  |  |  |  |  |  | too short |
+
+## 2. x.npy
+
+- file: x.npy
+
+| tensor | dtype | format | shape | count | nan | +inf | -inf | saturated | min | max | mean | first_bad | coordinates | error |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| output 0 | int32 | ND |  | 1 | 0 | 0 | 0 | 1 | 7 | 7 | 7 |  |  |  |
+
+## Problems
+
+- d/Add.a.57.563.1732082705016000: output 1: too short
+`
+	if diff := cmp.Diff(want, rendered(t, func(w io.Writer) error { return WriteScanMarkdown(w, scanned()) })); diff != "" {
+		t.Error(diff)
+	}
+}
