@@ -126,8 +126,30 @@ func (b *bench) convert(ctx context.Context) error {
 	}
 	cp := samples[len(samples)-1]
 	for i, j := range jobs[:len(jobs)-1] {
-		b.report(speedResult(j.name, samples[i], cp, j.target), memoryResult(j.name, samples[i]))
+		b.report(speedResult(j.name, samples[i], "cp -r", cp, j.target), memoryResult(j.name, samples[i]))
 	}
+	return nil
+}
+
+// scan measures a scan of the dump tree beside reading it, by turns.
+func (b *bench) scan(ctx context.Context) error {
+	tree := dumpTree(b.dir, fit(b.size))
+	if err := warm(tree); err != nil {
+		return err
+	}
+	var scans, cats []sample
+	for range b.runs {
+		s, err := measure(ctx, b.binary, "overflow", "scan", tree)
+		if err != nil {
+			return err
+		}
+		c, err := measure(ctx, "find", tree, "-type", "f", "-exec", "cat", "{}", "+")
+		if err != nil {
+			return err
+		}
+		scans, cats = append(scans, s), append(cats, c)
+	}
+	b.report(speedResult("overflow scan", scans, "cat", cats, scanTarget), memoryResult("overflow scan", scans))
 	return nil
 }
 

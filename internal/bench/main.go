@@ -40,6 +40,7 @@ const (
 	partTrees   = "trees"
 	partVersion = "version"
 	partConvert = "convert"
+	partScan    = "scan"
 	partBig     = "big"
 )
 
@@ -54,7 +55,7 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")
 	flags.BoolVar(&b.golden, "golden", false, "make the golden tree too; needs -dir")
 	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; takes 8 GiB of disk")
-	only := flags.String("only", "", "do one `PART` only: trees, version, convert or big; trees needs -dir")
+	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan or big; trees needs -dir")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -70,11 +71,11 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	switch *only {
 	case partTrees:
 		return b.makeTrees(ctx)
-	case "", partVersion, partConvert, partBig:
+	case "", partVersion, partConvert, partScan, partBig:
 	default:
-		return fmt.Errorf("-only %s: want trees, version, convert or big", *only)
+		return fmt.Errorf("-only %s: want trees, version, convert, scan or big", *only)
 	}
-	todo := map[string]bool{partVersion: true, partConvert: true, partBig: *big}
+	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partBig: *big}
 	if *only != "" {
 		todo = map[string]bool{*only: true}
 	}
@@ -114,7 +115,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 			return err
 		}
 	}
-	if todo[partConvert] || b.golden {
+	if todo[partConvert] || todo[partScan] || b.golden {
 		if err := b.spawnTrees(ctx, msg); err != nil {
 			return err
 		}
@@ -123,7 +124,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 	for _, part := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{partVersion, b.version}, {partConvert, b.convert}, {partBig, b.big}} {
+	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partBig, b.big}} {
 		if !todo[part.name] {
 			continue
 		}

@@ -230,7 +230,7 @@ func TestRunErrors(t *testing.T) {
 		"-runs -1":                         "-mb and -runs",
 		"-only trees":                      "-dir only",
 		"-golden":                          "-dir only",
-		"-only x":                          "trees, version, convert or big",
+		"-only x":                          "trees, version, convert, scan or big",
 		"x":                                "unexpected argument x",
 		"-only version -bin /no/such/file": "no such file",
 	} {
@@ -271,11 +271,11 @@ func times(seconds ...float64) []sample {
 
 func TestSpeedResult(t *testing.T) {
 	// The ratio of the medians would be 1: each round counts by itself.
-	r := speedResult("convert", times(2, 4, 6), times(1, 4, 8), 1)
-	if r.measured != "1.00 x cp -r" || r.target != "<= 1 x" || r.verdict != fine || r.note != "0.75 to 2.00 in 3 runs; 4.00 s, cp 4.00 s" {
+	r := speedResult("convert", times(2, 4, 6), "cp -r", times(1, 4, 8), 1)
+	if r.measured != "1.00 x cp -r" || r.target != "<= 1 x" || r.verdict != fine || r.note != "0.75 to 2.00 in 3 runs; 4.00 s, cp -r 4.00 s" {
 		t.Errorf("%+v", r)
 	}
-	if r := speedResult("convert", times(2, 3, 9), times(1, 2, 3), 1.9); r.measured != "2.00 x cp -r" || r.verdict != missed {
+	if r := speedResult("convert", times(2, 3, 9), "cp -r", times(1, 2, 3), 1.9); r.measured != "2.00 x cp -r" || r.verdict != missed {
 		t.Errorf("%+v", r)
 	}
 }

@@ -15,6 +15,7 @@ import (
 const (
 	plainTarget   = 1.3 // times cp -r
 	formatTarget  = 2.0 // times cp -r
+	scanTarget    = 2.0 // times cat
 	memoryTarget  = 160 << 20
 	versionTarget = 15 * time.Millisecond
 	binaryTarget  = 20 << 20
@@ -40,13 +41,13 @@ func verdict(ok bool) string {
 }
 
 // speedResult judges the times of a job by those of cp.
-func speedResult(job string, samples, cp []sample, target float64) result {
-	all := ratios(samples, cp)
+func speedResult(job string, samples []sample, yardstick string, other []sample, target float64) result {
+	all := ratios(samples, other)
 	m := median(all)
 	return result{
-		job: job, measured: fmt.Sprintf("%.2f x cp -r", m), target: fmt.Sprintf("<= %g x", target), verdict: verdict(m <= target),
-		note: fmt.Sprintf("%.2f to %.2f in %d runs; %.2f s, cp %.2f s",
-			slices.Min(all), slices.Max(all), len(all), median(seconds(samples)), median(seconds(cp))),
+		job: job, measured: fmt.Sprintf("%.2f x %s", m, yardstick), target: fmt.Sprintf("<= %g x", target), verdict: verdict(m <= target),
+		note: fmt.Sprintf("%.2f to %.2f in %d runs; %.2f s, %s %.2f s",
+			slices.Min(all), slices.Max(all), len(all), median(seconds(samples)), yardstick, median(seconds(other))),
 	}
 }
 
