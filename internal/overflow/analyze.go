@@ -104,6 +104,7 @@ func Analyze(ctx context.Context, list *tensorfile.Listing, opt Options) (*Repor
 	report := &Report{First: map[string]int{}, Files: len(all)}
 	ops := operators(all)
 	report.Dumps = len(ops)
+	index := newDumps(ops)
 	var found []*Record
 	for _, s := range all {
 		if s.err != nil {
@@ -116,7 +117,7 @@ func Analyze(ctx context.Context, list *tensorfile.Listing, opt Options) (*Repor
 				report.Problems = append(report.Problems, *problem)
 				continue
 			}
-			if op, rule := match(s, record.Area, ops); op != nil {
+			if op, rule := match(s, record.Area, index); op != nil {
 				record.Op = newOperator(op, rule)
 				record.arrays(op)
 			}

@@ -3,6 +3,7 @@ package overflow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -263,5 +264,40 @@ func TestDerivedElsewhere(t *testing.T) {
 	r, err := Scan(t.Context(), tensorfile.Find([]string{tr.root}, tensorfile.FindOptions{}), Options{})
 	if err != nil || len(r.Rows) != 1 || len(r.Problems) != 0 {
 		t.Errorf("%d rows, error %v", len(r.Rows), err)
+	}
+}
+
+// TestThreadIds: a record of a thread takes a dump without thread ids when there
+// is none with the right ones, but never one of another thread.
+func TestThreadIds(t *testing.T) {
+	tr := newTree(t)
+	tr.op("0/Add.plain.7.3.1700000000000010", "net/plain", one, inf)
+	tr.op("0/Add.other.7.3.1700000000000011.4.2.0.0", "net/other", one, inf)
+	tr.record("0/Opdebug.Node_OpDebug.7.3.1700000000000012.4.0.0.0", newLayoutRecord(0, 7, 3, 0, 0, 0x20))
+	r := tr.analyze(Options{})
+	if len(r.Records) != 1 || r.Records[0].Op == nil || r.Records[0].Op.Name != "net/plain" {
+		t.Errorf("%+v", r.Records)
+	}
+}
+
+// TestManyRecords: there is no limit to the number of records, and time orders
+// them, not their names.
+func TestManyRecords(t *testing.T) {
+	tr := newTree(t)
+	const n = 300
+	for i := range n {
+		tr.record(fmt.Sprintf("%d/Opdebug.Node_OpDebug.7.3.%d", i%3, 1700000000000000-i), oldRecord(7, 3, 0x20))
+	}
+	r := tr.analyze(Options{})
+	if len(r.Records) != n {
+		t.Fatalf("%d records, want %d", len(r.Records), n)
+	}
+	for i := range r.Records[1:] {
+		if r.Records[i].Timestamp >= r.Records[i+1].Timestamp {
+			t.Fatalf("record %d is not in order", i)
+		}
+	}
+	if few := tr.analyze(Options{Most: 7}); len(few.Records) != 7 || few.Total != n {
+		t.Errorf("%d of %d records, want 7 of %d", len(few.Records), few.Total, n)
 	}
 }

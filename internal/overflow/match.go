@@ -29,11 +29,30 @@ type ids struct {
 	hasThread       bool
 }
 
+// dumps are the dumps of a tree, by what they are looked for.
+type dumps struct {
+	byTask map[uint64][]*source // lower 16 bits of the task id
+	byDir  map[string][]*source
+}
+
+// taskMask keeps what 16-bit chips keep of a task id.
+const taskMask = 1<<16 - 1
+
+func newDumps(ops []*source) *dumps {
+	d := &dumps{byTask: map[uint64][]*source{}, byDir: map[string][]*source{}}
+	for _, op := range ops {
+		task := op.name.TaskID & taskMask
+		d.byTask[task] = append(d.byTask[task], op)
+		d.byDir[op.dir] = append(d.byDir[op.dir], op)
+	}
+	return d
+}
+
 // match finds the dump of the operator that a record speaks of. Rules go from
 // strong to weak, and each looks near the record first: in its folder, below
 // it, then elsewhere in the same step of the same device, where MindSpore keeps
 // records apart from dumps. A guess stays in the record's folder.
-func match(record *source, area *opdebug.Area, dumps []*source) (*source, Rule) {
+func match(record *source, area *opdebug.Area, all *dumps) (*source, Rule) {
 	payload := ids{task: area.TaskID, stream: area.StreamID, hasStream: true}
 	payload.context, payload.thread, payload.hasThread = area.Context()
 	near := []func(*source) bool{
@@ -43,32 +62,29 @@ func match(record *source, area *opdebug.Area, dumps []*source) (*source, Rule) 
 	far := []func(*source) bool{
 		func(d *source) bool { return !below(d.dir, record.dir) && sameStep(d.Place, record.Place) },
 	}
-	rules := []struct {
-		rule Rule
+	type rule struct {
+		name Rule
+		task uint64
 		fits func(*source) bool
-	}{
-		{ByPayload, func(d *source) bool { return payload.equal(d) }},
-		{ByModulo, func(d *source) bool { return payload.similar(d) }},
 	}
+	rules := []rule{{ByPayload, payload.task, payload.equal}, {ByModulo, payload.task, payload.similar}}
 	if record.ok {
 		name := ids{task: record.name.TaskID, stream: record.name.StreamID, hasStream: record.name.HasStream,
 			context: record.name.ContextID, thread: record.name.ThreadID, hasThread: record.name.HasThread}
-		rules = append(rules, struct {
-			rule Rule
-			fits func(*source) bool
-		}{ByFileName, func(d *source) bool { return name.equal(d) }})
+		rules = append(rules, rule{ByFileName, name.task, name.equal})
 	}
 	for _, scopes := range [][]func(*source) bool{near, far} {
 		for _, r := range rules {
 			for _, scope := range scopes {
-				if d := latest(record, dumps, payload, func(d *source) bool { return scope(d) && r.fits(d) }); d != nil {
-					return d, r.rule
+				fits := func(d *source) bool { return r.fits(d) && scope(d) }
+				if d := latest(record, all.byTask[r.task&taskMask], payload, fits); d != nil {
+					return d, r.name
 				}
 			}
 		}
 	}
-	guess := latest(record, dumps, payload, func(d *source) bool {
-		return near[0](d) && d.timestamp() <= record.timestamp()
+	guess := latest(record, all.byDir[record.dir], payload, func(d *source) bool {
+		return d.timestamp() <= record.timestamp()
 	})
 	return guess, ByTimestamp
 }
@@ -81,9 +97,8 @@ func (i ids) equal(d *source) bool {
 // similar compares task ids as 16-bit chips keep them, and takes a stream that
 // one side does not know for any.
 func (i ids) similar(d *source) bool {
-	const mask = 1<<16 - 1
 	anyStream := !i.hasStream || !d.name.HasStream || i.stream == noID || d.name.StreamID == noID
-	return i.task&mask == d.name.TaskID&mask && (anyStream || i.stream == d.name.StreamID) && i.threadFits(d)
+	return i.task&taskMask == d.name.TaskID&taskMask && (anyStream || i.stream == d.name.StreamID) && i.threadFits(d)
 }
 
 // threadFits compares context and thread (FFTS+) where both sides have them;
@@ -96,7 +111,7 @@ func (i ids) threadFits(d *source) bool {
 // one that has none, then the latest that is not after the record, since the
 // device writes the dump first and the record right after; only then the
 // earliest after it.
-func latest(record *source, dumps []*source, payload ids, fits func(*source) bool) *source {
+func latest(record *source, candidates []*source, payload ids, fits func(*source) bool) *source {
 	var best *source
 	at := record.timestamp()
 	better := func(a, b *source) bool {
@@ -112,7 +127,7 @@ func latest(record *source, dumps []*source, payload ids, fits func(*source) boo
 		}
 		return ta < tb
 	}
-	for _, d := range dumps {
+	for _, d := range candidates {
 		if fits(d) && (best == nil || better(d, best)) {
 			best = d
 		}
