@@ -45,6 +45,9 @@ type Record struct {
 	Why      statusreg.Text
 	Advice   []statusreg.Text
 	Warnings []string
+	// Rescued is set for a record that was decoded with the wrong layout: unit,
+	// model, stream and task are left of it, and at best part of the status.
+	Rescued bool
 
 	unread error // of the operator's dump
 }
@@ -107,6 +110,9 @@ func Analyze(ctx context.Context, list *tensorfile.Listing, opt Options) (*Repor
 	index := newDumps(ops)
 	var found []*Record
 	for _, s := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if s.err != nil {
 			report.Problems = append(report.Problems, Problem{File: s.Path, Err: s.err})
 			continue
@@ -141,7 +147,7 @@ func Analyze(ctx context.Context, list *tensorfile.Listing, opt Options) (*Repor
 			report.Problems = append(report.Problems, Problem{File: r.Op.File, Err: r.unread})
 		}
 		for _, t := range r.Tensors {
-			if t.Err != nil {
+			if t.Err != nil && !t.NotNumeric() {
 				report.Problems = append(report.Problems, Problem{File: r.Op.File, Err: tensorError(t)})
 			}
 		}
@@ -161,36 +167,72 @@ func newRecord(s *source, r *opdebug.Record) (*Record, *Problem) {
 	case !r.Valid():
 		return nil, &Problem{File: s.Path, Empty: true, Err: errors.New("the device did not mark the record as valid")}
 	case len(s.warnings) > 0 && len(r.Areas) == 1:
-		record.Area = &r.Areas[0] // rescued: the status may be lost
+		record.Area, record.Rescued = &r.Areas[0], true
 	case !r.Overflowed():
 		return nil, &Problem{File: s.Path, Empty: true, Err: errors.New("no overflow recorded: every status is 0")}
 	default:
 		areas := r.Overflows()
 		record.Area = &areas[len(areas)-1]
 	}
+	for _, a := range r.Overflows() {
+		if a.Unit != record.Area.Unit {
+			record.Warnings = append(record.Warnings, fmt.Sprintf("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), meaningOf(&a)))
+		}
+	}
 	register := UnitRegister(record.Area.Unit)
 	for _, word := range record.Area.Status {
 		result := statusreg.Decode(register, statusreg.Value{word})
 		record.Status = append(record.Status, result)
 	}
-	if fault := transferFault(record); fault != nil {
+	if fault := otherFault(record); fault != nil {
 		return nil, &Problem{File: s.Path, Empty: true, Err: fault}
 	}
 	return record, nil
 }
 
-// transferFault is the error for a record of SDMA that tells of a fault of the
-// transfer: only the codes of reductions (11 and above) are about numbers.
-func transferFault(r *Record) error {
-	const firstReduce = 11
-	if r.Area.Unit != opdebug.SDMA || len(r.Area.Status) == 0 || r.Area.Status[0] >= firstReduce {
+func hexWords(words []uint64) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = fmt.Sprintf("0x%x", w)
+	}
+	return strings.Join(texts, " ")
+}
+
+// meaningOf is what the status of a unit means, in brackets.
+func meaningOf(a *opdebug.Area) string {
+	var meanings []string
+	for _, word := range a.Status {
+		decoded := statusreg.Decode(UnitRegister(a.Unit), statusreg.Value{word})
+		for _, e := range decoded.Entries {
+			meanings = append(meanings, e.Meaning.EN)
+		}
+	}
+	if len(meanings) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(meanings, ", ") + ")"
+}
+
+// otherFault is the error for a record of a unit whose status is a code of
+// faults, when it does not tell of numbers: SDMA and AI CPU report all of theirs
+// in the same word. A code that nobody documents may be anything.
+func otherFault(r *Record) error {
+	if r.Area.Unit != opdebug.SDMA && r.Area.Unit != opdebug.AICPU {
 		return nil
 	}
-	meaning := "status " + fmt.Sprint(r.Area.Status[0])
-	for _, e := range r.Status[0].Entries {
-		meaning = e.Meaning.EN
+	var meanings []string
+	for _, s := range r.Status {
+		for _, e := range s.Entries {
+			if e.Numeric {
+				return nil
+			}
+			meanings = append(meanings, e.Meaning.EN)
+		}
 	}
-	return fmt.Errorf("no overflow but a fault of a transfer: %s", meaning)
+	if len(meanings) == 0 {
+		return nil
+	}
+	return fmt.Errorf("no overflow but a fault of %s: %s", r.Area.Unit, strings.Join(meanings, ", "))
 }
 
 // UnitRegister returns the register whose value the status of a unit is.

@@ -113,7 +113,7 @@ func TestSplitFolders(t *testing.T) {
 	tr.op("rank_3/net/0/6/Add.b.7.3.1700000000000010", "net/b", one, inf)
 	tr.record("rank_3/debug_files/5/Opdebug.Node_OpDebug.7.3.1700000000000012", oldRecord(7, 3, 0x20))
 	r := tr.analyze(Options{})
-	if len(r.Records) != 1 || summary(&r.Records[0]) != "device 3 step 5: net/a, payload ids, produced here" {
+	if len(r.Records) != 1 || summary(&r.Records[0]) != "device 3 step 5: net/a, payload ids, other folder, produced here" {
 		t.Errorf("%+v", r.Records)
 	}
 }
@@ -239,7 +239,7 @@ func TestGuess(t *testing.T) {
 // TestTransferFault: SDMA reports faults of transfers in the same word as
 // overflows of reductions.
 func TestTransferFault(t *testing.T) {
-	for status, records := range map[uint64]int{8: 0, 11: 1, 12: 1, 15: 1} {
+	for status, records := range map[uint64]int{8: 0, 11: 1, 12: 1, 13: 0, 15: 0, 99: 1} {
 		tr := newTree(t)
 		record := &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.NewHeader(opdebug.SDMA, 0), Areas: []opdebug.Area{
 			{Unit: opdebug.SDMA, ContextID: none, ThreadID: none, Status: []uint64{status}}}}
@@ -299,5 +299,62 @@ func TestManyRecords(t *testing.T) {
 	}
 	if few := tr.analyze(Options{Most: 7}); len(few.Records) != 7 || few.Total != n {
 		t.Errorf("%d of %d records, want 7 of %d", len(few.Records), few.Total, n)
+	}
+}
+
+// TestElsewhereIsNotTaken: ids repeat in every run, model and device, so a dump
+// of another one is no match, however well the ids agree.
+func TestElsewhereIsNotTaken(t *testing.T) {
+	tests := []struct{ name, dump, record string }{
+		{"run", "20240101000000/0/m/1/0/", "20240102000000/0/m/1/0/"},
+		{"model", "20240101000000/0/m/1/0/", "20240101000000/0/m/2/0/"},
+		{"device", "20240101000000/0/m/1/0/", "20240101000000/1/m/1/0/"},
+		{"unknown folders", "cardA/", "cardB/"},
+		{"rank above the devices", "rank_7/out/20240101000000/0/m/1/0/", "rank_7/out/20240101000000/1/m/1/0/"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTree(t)
+			tr.op(tt.dump+"Add.a.5.3.1700000000000010", "net/a", one, inf)
+			tr.record(tt.record+"Opdebug.Node_OpDebug.5.3.1700000000000012", oldRecord(5, 3, 0x20))
+			r := tr.analyze(Options{})
+			if len(r.Records) != 1 || r.Records[0].Op != nil {
+				t.Errorf("%s", summary(&r.Records[0]))
+			}
+		})
+	}
+}
+
+// TestOtherThread: neither the ids of a file name nor the time make a dump of
+// another thread the right one.
+func TestOtherThread(t *testing.T) {
+	tr := newTree(t)
+	tr.op("0/Add.a.5.3.1700000000000010.4.1.0.0", "net/a", one, inf)
+	tr.record("0/Opdebug.Node_OpDebug.5.3.1700000000000012", newLayoutRecord(0, 5, 3, 2, 0, 0x20))
+	if r := tr.analyze(Options{}); len(r.Records) != 1 || r.Records[0].Op != nil {
+		t.Errorf("%+v", r.Records)
+	}
+}
+
+// TestByContent finds a record that neither its name nor its header gives away.
+func TestByContent(t *testing.T) {
+	tr := newTree(t)
+	payload := opdebug.Encode(newLayoutRecord(0, 5, 3, none, none, 0x20))
+	tr.dump("0/Foo.bar.9.9.1700000000000012", recordDump("foo", payload))
+	tr.op("0/Add.a.5.3.1700000000000010", "net/a", one, inf)
+	if r := tr.analyze(Options{}); len(r.Records) != 1 || r.Records[0].Op == nil || r.Records[0].Op.Name != "net/a" {
+		t.Errorf("%+v", r.Records)
+	}
+}
+
+// TestOtherUnits: what the atomic adds recorded beside AI Core is not lost.
+func TestOtherUnits(t *testing.T) {
+	tr := newTree(t)
+	record := oldRecord(7, 3, 0x20)
+	record.Areas[0] = opdebug.Area{Unit: opdebug.DHA, Status: []uint64{0x900}}
+	tr.record("0/Opdebug.Node_OpDebug.7.3.1700000000000012", record)
+	r := tr.analyze(Options{})
+	if len(r.Records) != 1 || !strings.Contains(strings.Join(r.Records[0].Warnings, "\n"), "DHA Atomic Add overflowed too: status 0x900") {
+		t.Errorf("%+v", r.Records)
 	}
 }

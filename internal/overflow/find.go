@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/opdebug"
+	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
@@ -59,20 +60,35 @@ func survey(ctx context.Context, list *tensorfile.Listing, workers int) ([]*sour
 }
 
 // originals leaves out arrays and decoded records of files that are in the
-// listing themselves, in whatever folder: they were made from them and say
-// nothing new. The names of dumps hold the microsecond.
+// listing themselves: they were made from them and say nothing new. They lie
+// beside them, or in a folder of outputs: the same place of a tree, or none. A
+// file that is listed twice is kept once.
 func originals(entries []tensorfile.Entry) []tensorfile.Entry {
-	names := map[string]bool{}
+	names := map[string][]Place{}
 	for _, e := range entries {
-		names[e.Name] = true
+		names[e.Name] = append(names[e.Name], placeOf(e.Path, e.Dir))
+	}
+	derived := func(e tensorfile.Entry, original string) bool {
+		at := placeOf(e.Path, e.Dir)
+		return slices.ContainsFunc(names[original], func(p Place) bool {
+			return p.dir == at.dir || at.Device == "" && at.Step == "" || at.Device == p.Device && at.Step == p.Step
+		})
 	}
 	kept := make([]tensorfile.Entry, 0, len(entries))
+	seen := map[string]bool{}
 	for _, e := range entries {
+		// The folders that were given may overlap.
+		if abs, err := filepath.Abs(e.Path); err == nil {
+			if seen[abs] {
+				continue
+			}
+			seen[abs] = true
+		}
 		m := arrayName.FindStringSubmatch(e.Name)
 		if m == nil {
 			m = recordName.FindStringSubmatch(e.Name)
 		}
-		if m == nil || !names[m[1]] {
+		if m == nil || !derived(e, m[1]) {
 			kept = append(kept, e)
 		}
 	}
@@ -119,6 +135,9 @@ func look(e tensorfile.Entry) *source {
 		s.base, s.kind, s.index = m[1], m[2], int(number(m[3]))
 		s.name, s.ok = dumpfmt.ParseName(s.base)
 	}
+	if s.Device == "" && s.ok && s.name.HasDevice {
+		s.Device = fmt.Sprint(s.name.DeviceID)
+	}
 	if s.err != nil {
 		return s
 	}
@@ -149,10 +168,20 @@ func look(e tensorfile.Entry) *source {
 		return s
 	}
 	s.opName, s.dumpTime = f.Dump.OpName, f.Dump.DumpTime
-	if s.opDebug = f.IsRecord(e.Name); s.opDebug {
+	if s.opDebug = f.IsRecord(e.Name) || holdsRecord(f); s.opDebug {
 		s.readRecords(f)
 	}
 	return s
+}
+
+// holdsRecord reports whether the only tensor of a file is a record of the new
+// layout by its content, whatever its names say.
+func holdsRecord(f *tensorfile.File) bool {
+	if len(f.Tensors) != 1 || f.Tensors[0].Kind != tensorfile.Output || f.Tensors[0].DType != tensor.Uint8 {
+		return false
+	}
+	r, err := f.Tensors[0].Record()
+	return err == nil && r.Generation == opdebug.NewLayout && len(r.Undecoded) == 0
 }
 
 // arrayName is the name of a .npy file made from a dump: the dump's name, the
@@ -184,7 +213,7 @@ func (s *source) readDecoded() {
 func rescued(r *opdebug.Rescued) *opdebug.Record {
 	area := opdebug.Area{Unit: r.Unit, ModelID: r.ModelID, StreamID: r.StreamID, TaskID: r.TaskID,
 		ContextID: noID, ThreadID: noID}
-	if r.HasStatus {
+	if r.HasStatus && r.LastStatus != 0 { // the other words are lost
 		area.Status = []uint64{r.LastStatus}
 	}
 	return &opdebug.Record{Generation: opdebug.NewLayout, Header: r.Header, Areas: []opdebug.Area{area}, Warnings: r.Warnings}

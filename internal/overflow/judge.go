@@ -2,6 +2,7 @@ package overflow
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"dumptool/internal/dumpfmt"
@@ -24,8 +25,21 @@ type Tensor struct {
 	Err    error
 }
 
-// Bad reports whether the tensor holds what an overflow leaves behind.
-func (t *Tensor) Bad() bool { return t.Census != nil && (t.Census.Hard() || t.Census.Suspicious()) }
+// Bad reports whether the tensor holds what an overflow leaves behind: NaN,
+// infinities, or values at the limit of a floating-point type. What conversions
+// from float16 may leave in float32 (65504, 65536) is often an ordinary constant,
+// such as a loss scale, and proves nothing by itself.
+func (t *Tensor) Bad() bool {
+	return t.Census != nil && (t.Census.Hard() || t.Census.Saturated > 0 && !t.Census.WeakLimits)
+}
+
+// NotNumeric reports whether elements of the tensor's type cannot overflow, such
+// as strings: not to read them is no loss.
+func (t *Tensor) NotNumeric() bool {
+	var unsupported *tensor.UnsupportedType
+	_, named := tensor.ParseDType(t.DType.String())
+	return errors.As(t.Err, &unsupported) && named
+}
 
 // Verdict says where the bad values of an operator come from.
 type Verdict string
@@ -50,11 +64,14 @@ var (
 // when nothing is bad, only an intermediate value overflowed. Without the
 // inputs, or with tensors that cannot be read, nothing is certain.
 func judge(tensors []Tensor) (v Verdict, why statusreg.Text) {
-	var inputs, outputs, badIn, badOut, unread int
+	var inputs, outputs, badIn, badOut, unread, unreadOut int
 	for i := range tensors {
 		t := &tensors[i]
-		if t.Err != nil {
+		if t.Err != nil && !t.NotNumeric() && t.Kind == tensorfile.Input {
 			unread++
+		}
+		if t.Err != nil && !t.NotNumeric() && t.Kind == tensorfile.Output {
+			unreadOut++
 		}
 		bad := 0
 		if t.Bad() {
@@ -74,13 +91,13 @@ func judge(tensors []Tensor) (v Verdict, why statusreg.Text) {
 	case badIn > 0:
 		return CameIn, statusreg.Text{EN: "an input is bad already", ZH: "有输入已异常"}
 	case unread > 0:
-		return CannotTell, statusreg.Text{EN: "not every tensor could be read", ZH: "部分张量无法读取"}
+		return CannotTell, statusreg.Text{EN: "not every input could be read", ZH: "部分输入无法读取"}
 	case inputs == 0 && badOut > 0:
 		return CannotTell, statusreg.Text{EN: "the inputs were not dumped", ZH: "没有 dump 输入"}
 	case badOut > 0:
 		return ProducedHere, statusreg.Text{EN: "the inputs are clean, an output is not", ZH: "输入正常，输出异常"}
-	case inputs == 0 || outputs == 0:
-		return CannotTell, statusreg.Text{EN: "not both sides were dumped, and what there is looks clean", ZH: "输入输出未全部 dump，已有部分正常"}
+	case inputs == 0 || outputs == 0 || unreadOut > 0:
+		return CannotTell, statusreg.Text{EN: "not everything was dumped or could be read, and what there is looks clean", ZH: "输入输出未全部 dump 或无法读取，已有部分正常"}
 	}
 	return ProcessOverflow, statusreg.Text{EN: "neither inputs nor outputs are bad: an intermediate value overflowed", ZH: "输入输出均正常，计算过程中的中间值溢出"}
 }

@@ -1,6 +1,8 @@
 package overflow
 
 import (
+	"path/filepath"
+
 	"dumptool/internal/opdebug"
 )
 
@@ -29,58 +31,88 @@ type ids struct {
 	hasThread       bool
 }
 
+// OtherFolder ends the rule of a match outside the folder of the record.
+const OtherFolder = ", other folder"
+
 // dumps are the dumps of a tree, by what they are looked for.
 type dumps struct {
-	byTask map[uint64][]*source // lower 16 bits of the task id
+	byTask map[uint64][]*source
 	byDir  map[string][]*source
+	inDir  map[dirTask][]*source
+	inStep map[stepTask][]*source
+	// parents holds every folder above one with a dump.
+	parents map[string]bool
 }
+
+// The keys hold the lower 16 bits of a task id.
+type (
+	dirTask struct {
+		dir  string
+		task uint64
+	}
+	stepTask struct {
+		device, step string
+		task         uint64
+	}
+)
 
 // taskMask keeps what 16-bit chips keep of a task id.
 const taskMask = 1<<16 - 1
 
 func newDumps(ops []*source) *dumps {
-	d := &dumps{byTask: map[uint64][]*source{}, byDir: map[string][]*source{}}
+	d := &dumps{byTask: map[uint64][]*source{}, byDir: map[string][]*source{}, inDir: map[dirTask][]*source{},
+		inStep: map[stepTask][]*source{}, parents: map[string]bool{}}
 	for _, op := range ops {
 		task := op.name.TaskID & taskMask
+		at, step := dirTask{op.dir, task}, stepTask{op.Device, op.Step, task}
+		if _, seen := d.byDir[op.dir]; !seen {
+			for dir := filepath.Dir(op.dir); !d.parents[dir]; dir = filepath.Dir(dir) {
+				d.parents[dir] = true
+			}
+		}
 		d.byTask[task] = append(d.byTask[task], op)
 		d.byDir[op.dir] = append(d.byDir[op.dir], op)
+		d.inDir[at] = append(d.inDir[at], op)
+		d.inStep[step] = append(d.inStep[step], op)
 	}
 	return d
 }
 
 // match finds the dump of the operator that a record speaks of. Rules go from
-// strong to weak, and each looks near the record first: in its folder, below
-// it, then elsewhere in the same step of the same device, where MindSpore keeps
-// records apart from dumps. A guess stays in the record's folder.
+// strong to weak, and each looks near the record first: in its folder, then
+// below it. Only then dumps elsewhere count, and those of the same step only,
+// where MindSpore keeps records apart from dumps. A guess stays in the record's
+// folder.
 func match(record *source, area *opdebug.Area, all *dumps) (*source, Rule) {
 	payload := ids{task: area.TaskID, stream: area.StreamID, hasStream: true}
 	payload.context, payload.thread, payload.hasThread = area.Context()
-	near := []func(*source) bool{
-		func(d *source) bool { return d.dir == record.dir },
-		func(d *source) bool { return d.dir != record.dir && below(d.dir, record.dir) },
-	}
-	far := []func(*source) bool{
-		func(d *source) bool { return !below(d.dir, record.dir) && sameStep(d.Place, record.Place) },
-	}
 	type rule struct {
 		name Rule
 		task uint64
 		fits func(*source) bool
 	}
-	rules := []rule{{ByPayload, payload.task, payload.equal}, {ByModulo, payload.task, payload.similar}}
+	rules := []rule{{ByPayload, payload.task & taskMask, payload.equal}, {ByModulo, payload.task & taskMask, payload.similar}}
 	if record.ok {
 		name := ids{task: record.name.TaskID, stream: record.name.StreamID, hasStream: record.name.HasStream,
 			context: record.name.ContextID, thread: record.name.ThreadID, hasThread: record.name.HasThread}
-		rules = append(rules, rule{ByFileName, name.task, name.equal})
+		rules = append(rules, rule{ByFileName, name.task & taskMask, name.equal})
 	}
-	for _, scopes := range [][]func(*source) bool{near, far} {
-		for _, r := range rules {
-			for _, scope := range scopes {
-				fits := func(d *source) bool { return r.fits(d) && scope(d) }
-				if d := latest(record, all.byTask[r.task&taskMask], payload, fits); d != nil {
-					return d, r.name
-				}
-			}
+	for _, r := range rules {
+		if d := latest(record, all.inDir[dirTask{record.dir, r.task}], payload, r.fits); d != nil {
+			return d, r.name
+		}
+		if !all.parents[record.dir] {
+			continue
+		}
+		inside := func(d *source) bool { return r.fits(d) && d.dir != record.dir && below(d.dir, record.dir) }
+		if d := latest(record, all.byTask[r.task], payload, inside); d != nil {
+			return d, r.name + OtherFolder
+		}
+	}
+	for _, r := range rules {
+		apart := func(d *source) bool { return r.fits(d) && d.dir != record.dir && sameStep(d.Place, record.Place) }
+		if d := latest(record, all.inStep[stepTask{record.Device, record.Step, r.task}], payload, apart); d != nil {
+			return d, r.name + OtherFolder
 		}
 	}
 	guess := latest(record, all.byDir[record.dir], payload, func(d *source) bool {
@@ -128,7 +160,8 @@ func latest(record *source, candidates []*source, payload ids, fits func(*source
 		return ta < tb
 	}
 	for _, d := range candidates {
-		if fits(d) && (best == nil || better(d, best)) {
+		// The payload has the last word about the thread.
+		if fits(d) && payload.threadFits(d) && (best == nil || better(d, best)) {
 			best = d
 		}
 	}

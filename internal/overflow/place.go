@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -94,7 +95,7 @@ func placeOf(path, below string) Place {
 			iteration, p.Step = number(at(last)), at(last)
 		}
 	}
-	if rank >= 0 {
+	if rank >= 0 && (time < rank || stepFolder.MatchString(at(time-1))) {
 		p.Device = rankFolder.FindStringSubmatch(at(rank))[1]
 	}
 	p.order = []int64{outer, start, iteration}
@@ -147,9 +148,11 @@ func compareNatural(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// sameStep reports whether two files belong to the same step of one device, as
-// far as their folders tell: the layouts that keep records apart from dumps
-// share rank and iteration only.
+// sameStep reports whether a record lies apart from a dump of the same step, as
+// MindSpore keeps them: rank and iteration are the same, and one of the folders
+// names no network. Ids repeat in every run, model and device, so nothing less
+// will do.
 func sameStep(a, b Place) bool {
-	return a.Device == b.Device && a.Step == b.Step && a.order[0] == b.order[0]
+	return a.Device != "" && a.Step != "" && a.Device == b.Device && slices.Equal(a.order, b.order) &&
+		(a.Model == "" || b.Model == "")
 }

@@ -78,7 +78,7 @@ func Scan(ctx context.Context, list *tensorfile.Listing, opt Options) (*ScanRepo
 			report.Files++
 			report.Tensors += len(r.row.Tensors)
 			for _, t := range r.row.Tensors {
-				if t.Err != nil {
+				if t.Err != nil && !t.NotNumeric() {
 					report.Problems = append(report.Problems, Problem{File: r.row.File, Err: tensorError(t)})
 				}
 			}
@@ -107,7 +107,8 @@ func Scan(ctx context.Context, list *tensorfile.Listing, opt Options) (*ScanRepo
 // good ones unless all are wanted.
 func (r *ScanReport) finish(all bool) {
 	slices.SortStableFunc(r.Rows, func(a, b Scanned) int {
-		return cmp.Or(comparePlaces(a.Place, b.Place), cmp.Compare(a.Timestamp, b.Timestamp), strings.Compare(a.File, b.File))
+		// An unknown time, 0, wraps around and comes last.
+		return cmp.Or(comparePlaces(a.Place, b.Place), cmp.Compare(a.Timestamp-1, b.Timestamp-1), strings.Compare(a.File, b.File))
 	})
 	seen := map[string]bool{}
 	kept := r.Rows[:0]

@@ -2,10 +2,12 @@ package overflow
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
@@ -76,5 +78,40 @@ func TestJudge(t *testing.T) {
 		if got, why := judge(tt.tensors); got != tt.want || why.EN == "" || why.ZH == "" {
 			t.Errorf("%s: %s (%v), want %s", tt.name, got, why, tt.want)
 		}
+	}
+}
+
+// TestOrdinaryValues: constants that look like traces of a conversion, and
+// tensors that cannot overflow, blame nobody.
+func TestOrdinaryValues(t *testing.T) {
+	traces, bad := &Census{Count: 1, HalfTraces: 1}, &Census{Count: 1, PosInf: 1}
+	text := Tensor{Kind: tensorfile.Input, DType: tensor.String, Err: &tensor.UnsupportedType{DType: tensor.String}}
+	unknown := Tensor{Kind: tensorfile.Input, DType: 99, Err: &tensor.UnsupportedType{DType: 99}}
+	in, out := Tensor{Kind: tensorfile.Input, Census: traces}, Tensor{Kind: tensorfile.Output, Census: bad}
+	if got, _ := judge([]Tensor{in, text, out}); got != ProducedHere || in.Bad() || !text.NotNumeric() {
+		t.Errorf("%s", got)
+	}
+	if got, _ := judge([]Tensor{in, unknown, out}); got != CannotTell || unknown.NotNumeric() {
+		t.Errorf("%s", got)
+	}
+	broken := Tensor{Kind: tensorfile.Output, DType: tensor.Float16, Err: fmt.Errorf("cut")}
+	if got, _ := judge([]Tensor{in, out, broken}); got != ProducedHere {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestScanKeepsOtherDevices: an array is left out beside its dump only, not
+// because another device has a dump of that name.
+func TestScanKeepsOtherDevices(t *testing.T) {
+	tr := newTree(t)
+	const name = "Add.x.5.3.1700000000000010"
+	tr.op("20240101000000/0/m/1/0/"+name, "net/x", one, one)
+	header := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }"
+	header += strings.Repeat(" ", 127-len(header)) + "\n"
+	tr.file("20240101000000/1/m/1/0/"+name+".output.0.npy", []byte(header+"\x00\x7c"))
+	tr.file("20240101000000/0/m/1/0/"+name+".output.0.npy", []byte(header+"\x00\x7c"))
+	r, err := Scan(t.Context(), tensorfile.Find([]string{tr.root}, tensorfile.FindOptions{}), Options{})
+	if err != nil || r.Files != 2 || r.BadFiles != 1 || r.Rows[0].Place.Device != "1" {
+		t.Errorf("%+v, error %v", r, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/statusreg"
 	"dumptool/internal/tensor"
@@ -172,8 +171,8 @@ func recordOf(r *overflow.Record) recordForm {
 		AccType: a.Unit.String(), ModelID: a.ModelID, StreamID: a.StreamID, TaskID: a.TaskID,
 		Status: append([]uint64{}, a.Status...), Causes: causesOf(r), Tensors: tensorsOf(r.Tensors),
 		Verdict: r.Verdict, Advice: []textForm{}, Reason: r.Why.EN, Time: timeText(r.Timestamp), Model: r.Place.Model,
-		CoreID: areaField(a, coreFields), Block: areaField(a, blockFields), Warnings: r.Warnings}
-	if pc := areaField(a, pcFields); pc != nil {
+		CoreID: areaField(r, coreFields), Block: areaField(r, blockFields), Warnings: r.Warnings}
+	if pc := areaField(r, pcFields); pc != nil {
 		form.PCStart = fmt.Sprintf("0x%x", *pc)
 	}
 	if context, thread, ok := a.Context(); ok {
@@ -198,8 +197,11 @@ var (
 
 // areaField is the value of the first of some fields that an area has, nil when
 // it has none of them.
-func areaField(a *opdebug.Area, names []string) *uint64 {
-	for _, f := range a.Fields() {
+func areaField(r *overflow.Record, names []string) *uint64 {
+	if r.Rescued {
+		return nil // nothing is left of them
+	}
+	for _, f := range r.Area.Fields() {
 		if slices.Contains(names, f.Name) {
 			return &f.Values[0]
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/ui"
 )
@@ -67,7 +66,7 @@ func recordCells(r *overflow.Record) []string {
 	}
 	cells := []string{r.File, r.Place.Device, r.Place.Step, r.Place.Model, strconv.FormatUint(r.Timestamp, 10), timeText(r.Timestamp),
 		a.Unit.String(), strconv.FormatUint(a.TaskID, 10), strconv.FormatUint(a.StreamID, 10), context, thread,
-		fieldText(a, coreFields, "%d"), fieldText(a, blockFields, "%d"), fieldText(a, pcFields, "0x%x"),
+		fieldText(r, coreFields, "%d"), fieldText(r, blockFields, "%d"), fieldText(r, pcFields, "0x%x"),
 		statusText(r), causesText(r), string(r.Verdict)}
 	if r.Op == nil {
 		return append(cells, "", "", "", "")
@@ -76,8 +75,8 @@ func recordCells(r *overflow.Record) []string {
 }
 
 // fieldText prints the first of some fields that an area has.
-func fieldText(a *opdebug.Area, names []string, format string) string {
-	if x := areaField(a, names); x != nil {
+func fieldText(r *overflow.Record, names []string, format string) string {
+	if x := areaField(r, names); x != nil {
 		return fmt.Sprintf(format, *x)
 	}
 	return ""

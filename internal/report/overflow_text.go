@@ -317,9 +317,9 @@ func (p *printer) origin(r *overflow.Record) string {
 	return p.join(
 		p.time(r.Timestamp),
 		named("model", "模型", r.Place.Model),
-		named("core", "核", fieldText(r.Area, coreFields, "%d")),
-		named("block", "块", fieldText(r.Area, blockFields, "%d")),
-		named("pc", "pc", fieldText(r.Area, pcFields, "0x%x")))
+		named("core", "核", fieldText(r, coreFields, "%d")),
+		named("block", "块", fieldText(r, blockFields, "%d")),
+		named("pc", "pc", fieldText(r, pcFields, "0x%x")))
 }
 
 // ruleText is a rule in Chinese.
@@ -331,7 +331,14 @@ var ruleText = map[overflow.Rule]string{
 }
 
 // rule says by which rule an operator was found.
-func (p *printer) rule(r overflow.Rule) string { return p.say(string(r), ruleText[r]) }
+func (p *printer) rule(r overflow.Rule) string {
+	base, elsewhere := strings.CutSuffix(string(r), overflow.OtherFolder)
+	zh := ruleText[overflow.Rule(base)]
+	if elsewhere {
+		zh += "，位于其他目录"
+	}
+	return p.say(string(r), zh)
+}
 
 // row prints one scanned file.
 func (p *printer) row(r *overflow.Scanned) {
