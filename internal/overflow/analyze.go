@@ -63,7 +63,8 @@ type Operator struct {
 	Timestamp uint64
 	MatchedBy Rule
 
-	err error // the file cannot be read, and is listed as a problem
+	arrays []*source // in place of a dump
+	err    error     // the file cannot be read, and is listed as a problem
 }
 
 // Problem is a file that could not be used, or a record that tells of nothing.
@@ -125,7 +126,6 @@ func Analyze(ctx context.Context, list *tensorfile.Listing, opt Options) (*Repor
 			}
 			if op, rule := match(s, record.Area, index); op != nil {
 				record.Op = newOperator(op, rule)
-				record.arrays(op)
 			}
 			found = append(found, record)
 		}
@@ -253,7 +253,7 @@ func UnitRegister(u opdebug.Unit) statusreg.Register {
 }
 
 func newOperator(op *source, rule Rule) *Operator {
-	o := &Operator{Type: op.name.OpType, Name: op.opName, FileName: op.Name, File: op.Path, Timestamp: op.timestamp(), MatchedBy: rule, err: op.err}
+	o := &Operator{Type: op.name.OpType, Name: op.opName, FileName: op.Name, File: op.Path, Timestamp: op.timestamp(), MatchedBy: rule, arrays: op.arrays, err: op.err}
 	if op.base != "" {
 		o.FileName = op.base
 	}
@@ -262,18 +262,6 @@ func newOperator(op *source, rule Rule) *Operator {
 	}
 	return o
 }
-
-// arrays notes the arrays of an operator that has no dump.
-func (r *Record) arrays(op *source) {
-	for _, a := range op.arrays {
-		r.Tensors = append(r.Tensors, Tensor{Kind: tensorfile.Kind(a.kind), Index: a.index, Err: pendingArray(a.Path)})
-	}
-}
-
-// pendingArray is the path of an array that is still to be read.
-type pendingArray string
-
-func (p pendingArray) Error() string { return string(p) + " has not been read" }
 
 func compareRecords(a, b *Record) int {
 	if c := comparePlaces(a.Place, b.Place); c != 0 {
@@ -307,9 +295,9 @@ func (r *Record) look(ctx context.Context) *Record {
 		r.Verdict, r.Why = CannotTell, whyNoDump
 	case r.Op.err != nil:
 		r.Verdict, r.Why = CannotTell, whyBroken
-	case len(r.Tensors) > 0:
-		for i := range r.Tensors {
-			r.readArray(ctx, &r.Tensors[i])
+	case len(r.Op.arrays) > 0:
+		for _, a := range r.Op.arrays {
+			r.Tensors = append(r.Tensors, readArray(ctx, a))
 		}
 		r.Verdict, r.Why = judge(r.Tensors)
 	default:
@@ -328,18 +316,15 @@ func (r *Record) look(ctx context.Context) *Record {
 	return r
 }
 
-// readArray reads the array of one tensor.
-func (r *Record) readArray(ctx context.Context, t *Tensor) {
-	var pending pendingArray
-	if !errors.As(t.Err, &pending) {
-		return
-	}
-	read, err := readTensors(ctx, string(pending))
+// readArray reads the array of one tensor of an operator.
+func readArray(ctx context.Context, a *source) Tensor {
+	t := Tensor{}
+	read, err := readTensors(ctx, a.Path)
 	if err != nil {
 		t.Err = err
-		return
+	} else {
+		t = read[0]
 	}
-	kind, index := t.Kind, t.Index
-	*t = read[0]
-	t.Kind, t.Index = kind, index
+	t.Kind, t.Index = tensorfile.Kind(a.kind), a.index
+	return t
 }
