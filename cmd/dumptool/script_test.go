@@ -31,7 +31,12 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			golden, err := filepath.Abs(filepath.Join("..", "..", "testdata", "golden", "convert"))
+			if err != nil {
+				return err
+			}
 			env.Setenv("GOLDEN", golden)
+			testdata, err := filepath.Abs("testdata")
+			env.Setenv("TESTDATA", testdata)
 			// The settings of whoever runs the tests stay out of them.
 			env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/.config")
 			return err
