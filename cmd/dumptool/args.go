@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,12 @@ func rewriteArgs(root *cobra.Command, args []string) commandLine {
 		case len(word) > 1 && word[0] == '-':
 			w := rewriteFlag(line.cmd, word)
 			line.args[i] = w.text
+			if w.boolean && i+1 < len(args) && isBool(args[i+1]) {
+				// Python's option parsers take the value from the next word.
+				line.args[i] += "=" + strings.ToLower(args[i+1])
+				args = slices.Delete(slices.Clone(args), i+1, i+2)
+				line.args = slices.Delete(line.args, i+1, i+2)
+			}
 			unknown = unknown || !w.known
 			if w.takesNext || inGroup && !w.known && cobraSkipsNext(word) {
 				i++
@@ -58,7 +65,7 @@ func rewriteArgs(root *cobra.Command, args []string) commandLine {
 			case word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd:
 				// What follows is unfinished and cobra's to complete.
 				return commandLine{cmd: root, args: append([]string{}, args...)}
-			case !line.cmd.HasSubCommands():
+			case !line.cmd.HasSubCommands() || takesArguments(line.cmd):
 			case unknown:
 				// The word may be the value of the unknown flag: cobra
 				// reports the flag.
@@ -67,10 +74,16 @@ func rewriteArgs(root *cobra.Command, args []string) commandLine {
 				line.stray = word
 				return line
 			}
-			inGroup = line.cmd.HasSubCommands()
+			inGroup = sub != nil && line.cmd.HasSubCommands()
 		}
 	}
 	return line
+}
+
+// takesArguments reports whether a command that has others below it also works
+// by itself, on arguments.
+func takesArguments(cmd *cobra.Command) bool {
+	return cmd.Args != nil && cmd.Args(cmd, []string{"argument"}) == nil
 }
 
 // cobraSkipsNext reports whether cobra takes the word after an unknown flag
@@ -94,6 +107,7 @@ type flagWord struct {
 	text      string
 	known     bool // whether the command has all its flags
 	takesNext bool // whether the next word is a value
+	boolean   bool // whether it is a long boolean flag without a value
 }
 
 // rewriteFlag rewrites one word that starts with a dash.
@@ -115,7 +129,11 @@ func rewriteFlag(cmd *cobra.Command, word string) flagWord {
 	if hasValue {
 		text += "=" + flagValue(f, value)
 	}
-	return flagWord{text: text, known: true, takesNext: !hasValue && f.NoOptDefVal == ""}
+	return flagWord{
+		text: text, known: true,
+		takesNext: !hasValue && f.NoOptDefVal == "",
+		boolean:   !hasValue && f.Value.Type() == "bool",
+	}
 }
 
 // longFlag finds a flag by its name or an alias.
@@ -138,10 +156,15 @@ func longFlag(flags *pflag.FlagSet, name string) *pflag.Flag {
 // flagValue returns value as pflag reads it: booleans may be spelled as in
 // Python, in any case.
 func flagValue(f *pflag.Flag, value string) string {
-	if lower := strings.ToLower(value); f.Value.Type() == "bool" && (lower == "true" || lower == "false") {
-		return lower
+	if f.Value.Type() == "bool" && isBool(value) {
+		return strings.ToLower(value)
 	}
 	return value
+}
+
+// isBool reports whether a word is true or false, in any letter case.
+func isBool(word string) bool {
+	return strings.EqualFold(word, "true") || strings.EqualFold(word, "false")
 }
 
 // cluster reads a word of shorthands, which stays as it is.

@@ -37,6 +37,7 @@ func TestRewriteArgs(t *testing.T) {
 		"stop at dashes":            {"convert -stats -- -out x", "convert --stats -- -out x", "dumptool convert", ""},
 		"dashes as value":           {"convert -out -- -stats", "convert --out -- --stats", "dumptool convert", ""},
 		"python booleans":           {"convert -stats=True --stats=FALSE -out=True", "convert --stats=true --stats=false --out=True", "dumptool convert", ""},
+		"python boolean apart":      {"convert -stats True --stats false file True", "convert --stats=true --stats=false file True", "dumptool convert", ""},
 		"flag after argument":       {"convert file -out x convert -stats", "convert file --out x convert --stats", "dumptool convert", ""},
 		"inherited":                 {"overflow -quiet analyze -log_format json", "overflow --quiet analyze --log-format json", "dumptool overflow analyze", ""},
 		"global before command":     {"-log-format json -quiet convert", "--log-format json --quiet convert", "dumptool convert", ""},
