@@ -17,5 +17,6 @@
 // operator (hicann/ops-math).
 //
 // The package knows nothing of files: it reads and writes elements by offset
-// through two small interfaces, a block at a time.
+// through two small interfaces, a block at a time. A Plan makes its whole
+// result, a Reader gives any part of it.
 package layout

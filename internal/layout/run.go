@@ -49,17 +49,26 @@ func (s step) run(ctx context.Context, dst Sink, src Source, unit int, buf *Buff
 	if s.toDevice {
 		return s.m.ToDevice(ctx, dst, src, unit, buf)
 	}
-	m := s.m
-	if s.column != nil {
-		isColumn, err := s.holdsColumn(src, unit)
-		if err != nil {
-			return err
-		}
-		if isColumn {
-			m = s.column
-		}
+	m, err := s.reading(src, unit)
+	if err != nil {
+		return err
 	}
 	return m.ToHost(ctx, dst, src, unit, buf)
+}
+
+// reading is the map by which the elements in src are laid out.
+func (s step) reading(src Source, unit int) (*Map, error) {
+	if s.column == nil {
+		return s.m, nil
+	}
+	isColumn, err := s.holdsColumn(src, unit)
+	if err != nil {
+		return nil, err
+	}
+	if isColumn {
+		return s.column, nil
+	}
+	return s.m, nil
 }
 
 // holdsColumn decides between the two readings of a one-dimensional tensor in

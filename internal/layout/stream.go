@@ -156,20 +156,11 @@ func (m *Map) order() []int {
 // channel blocks, then whatever makes the shorter of the two contiguous runs
 // (in the host array and in the device buffer) longer.
 func (m *Map) tile(hostOrder []int, unit int64, limits sizes) []int64 {
-	ext := make([]int64, len(m.Axes))
-	granule := make([]int64, len(m.Axes))
-	for i := range ext {
-		ext[i], granule[i] = 1, 1
-	}
 	if m.blocks.n == 0 {
-		return ext
+		return slices.Repeat([]int64{1}, len(m.Axes))
 	}
-	top := make([]int64, len(m.Axes))
-	for i, s := range m.blocks.at(0).spans {
-		granule[i] = min(s.granule(), max(1, m.Axes[i].Size))
-		ext[i] = granule[i]
-		top[i] = s.levels[len(s.levels)-1].stride
-	}
+	granule, top := m.granules()
+	ext := slices.Clone(granule)
 	devOrder := slices.Clone(hostOrder)
 	slices.SortStableFunc(devOrder, func(x, y int) int { return cmp.Compare(top[x], top[y]) })
 
@@ -208,6 +199,16 @@ func (m *Map) tile(hostOrder []int, unit int64, limits sizes) []int64 {
 		ext[grow] = bigger
 	}
 	return ext
+}
+
+// granules returns, for every axis, how many positions a block of the layout
+// holds, and the device stride from one block to the next. There is a block.
+func (m *Map) granules() (granule, top []int64) {
+	for i, s := range m.blocks.at(0).spans {
+		granule = append(granule, min(s.granule(), max(1, m.Axes[i].Size)))
+		top = append(top, s.levels[len(s.levels)-1].stride)
+	}
+	return granule, top
 }
 
 // tileRange is the range of positions of one axis in a tile.
@@ -328,19 +329,31 @@ func (t *transfer) load(out []byte, b box) error {
 }
 
 // segments reads a box whose loops are sorted by device stride: at once when
-// its elements lie close together, else step by step of its outermost loop.
+// its elements lie close together or in pieces that fit the buffer side by
+// side, else step by step of its outermost loop.
 func (t *transfer) segments(out []byte, host, dev int64, dims []dim) error {
 	limit, gap := max(1, t.sizes.maxTile/t.unit), t.sizes.gap/t.unit
-	reach, inner, sparse := int64(1), int64(1), false
-	for _, d := range dims {
+	// The loops before near are read through; reach is how far they go.
+	near, reach, inner := 0, int64(1), int64(1)
+	for near < len(dims) && dims[near].dev-reach <= gap {
 		inner = reach
-		sparse = sparse || d.dev-reach > gap
-		reach += (d.n - 1) * d.dev
+		reach += (dims[near].n - 1) * dims[near].dev
+		near++
 	}
-	if reach <= limit && !sparse {
-		in := buffer(&t.buf.in, reach*t.unit)
-		if err := t.src.ReadElements(in, dev); err != nil {
+	total := min(reach, limit+1) // of the pieces side by side
+	for _, d := range dims[near:] {
+		inner = total
+		total = min(total*d.n, limit+1)
+	}
+	if total <= limit {
+		in := buffer(&t.buf.in, total*t.unit)
+		dims = slices.Clone(dims)
+		if err := t.pieces(in, dev, dims[near:]); err != nil {
 			return err
+		}
+		for i, pitch := near, reach; i < len(dims); i++ {
+			dims[i].dev = pitch
+			pitch *= dims[i].n
 		}
 		copyBox(out, in, box{host: host, dims: dims}, int(t.unit))
 		return nil
@@ -348,7 +361,10 @@ func (t *transfer) segments(out []byte, host, dev int64, dims []dim) error {
 	last := dims[len(dims)-1]
 	rest := dims[:len(dims)-1]
 	step := int64(1)
-	if !sparse && inner < limit {
+	switch {
+	case near < len(dims):
+		step = max(1, limit/inner)
+	case inner < limit:
 		step = max(1, (limit-inner)/last.dev+1)
 	}
 	for i := int64(0); i < last.n; i += step {
@@ -357,6 +373,22 @@ func (t *transfer) segments(out []byte, host, dev int64, dims []dim) error {
 			part = append(slices.Clone(rest), dim{n, last.host, last.dev})
 		}
 		if err := t.segments(out, host+i*last.host, dev+i*last.dev, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pieces fills in with the pieces of a box one after another: one for every
+// position of the loops.
+func (t *transfer) pieces(in []byte, dev int64, loops []dim) error {
+	if len(loops) == 0 {
+		return t.src.ReadElements(in, dev)
+	}
+	last := loops[len(loops)-1]
+	size := int64(len(in)) / last.n
+	for i := range last.n {
+		if err := t.pieces(in[i*size:][:size], dev+i*last.dev, loops[:len(loops)-1]); err != nil {
 			return err
 		}
 	}

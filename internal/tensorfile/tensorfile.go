@@ -1,6 +1,7 @@
 // Package tensorfile opens any supported file - a dump in one of its
-// containers, or a .npy array - as a list of tensors, and reads their elements
-// in blocks. What is done with them is up to the caller.
+// containers, a .npy array, or a raw file whose name or user tells what is in
+// it - as a list of tensors, and reads their elements in blocks. What is done
+// with them is up to the caller.
 package tensorfile
 
 import (
@@ -19,7 +20,7 @@ import (
 type Kind string
 
 // The kinds, as they appear in file names. The array of a .npy file is an
-// output.
+// output, and so is that of a raw file whose name does not tell.
 const (
 	Input  Kind = "input"
 	Output Kind = "output"
@@ -40,7 +41,7 @@ func (t *Tensor) String() string { return fmt.Sprintf("%s %d", t.Kind, t.Index) 
 // File is an open file. Its tensors read from it, so it is closed last.
 type File struct {
 	Path string
-	// Dump is the dump file, nil for a .npy array.
+	// Dump is the dump file, nil for a .npy array and for a raw file.
 	Dump *dumpfmt.Dump
 	// Tensors are all inputs, then all outputs.
 	Tensors  []Tensor
@@ -53,13 +54,10 @@ type File struct {
 // package npy; a file that is neither a dump nor an array wraps
 // dumpfmt.ErrNotDump.
 func Open(path string, opt dumpfmt.Options) (*File, error) {
-	// A pipe would block os.Open.
-	if info, err := os.Stat(path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
+	file, err := openRegular(path)
+	if errors.Is(err, errIrregular) {
+		return nil, fmt.Errorf("%w: %w", dumpfmt.ErrNotDump, err)
 	}
-	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +67,20 @@ func Open(path string, opt dumpfmt.Options) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+var errIrregular = errors.New("not a regular file")
+
+// openRegular opens a file that is no pipe, which would block, and no folder.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errIrregular
+	}
+	return os.Open(path)
 }
 
 // Close closes the file.
