@@ -1,0 +1,22 @@
+package pairing
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkMatch pairs a hundred thousand tensors of each side, by a rule that
+// is the last but one.
+func BenchmarkMatch(b *testing.B) {
+	const n = 100000
+	ref, npu := make([]Tensor, n), make([]Tensor, n)
+	for i := range n {
+		ref[i] = Tensor{ID: i, FileOp: fmt.Sprintf("net_block%d_conv", i), Stem: fmt.Sprintf("net_block%d_conv.0.%d", i, stamp), Timestamp: stamp, Kind: Output}
+		npu[i] = Tensor{ID: i, Op: fmt.Sprintf("net/block%d/conv", n-1-i), OpType: "Conv2D", Timestamp: stamp + 1, Kind: Output}
+	}
+	for b.Loop() {
+		if r := Match(ref, npu, Options{}); len(r.Pairs) != n {
+			b.Fatal(len(r.Pairs))
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package pairing
+
+import (
+	"fmt"
+	"strings"
+)
+
+// NameMap says which operator of the NPU belongs to which of the reference,
+// where the names alone do not.
+type NameMap struct {
+	Entries []MapEntry
+
+	ref, npu nameIndex
+}
+
+// MapEntry is a pair of names.
+type MapEntry struct {
+	Ref, NPU string
+	// Place is where the entry stands in the text, such as line 1, column 2.
+	Place string
+}
+
+// ParseNameMap parses a dict of JSON or Python with the names of the reference
+// as keys and those of the NPU as values. An empty text is an empty map. Names
+// that come twice, on either side, are an error.
+func ParseNameMap(text string) (*NameMap, error) {
+	m := new(NameMap)
+	s := &scanner{text: strings.TrimPrefix(text, "\ufeff")}
+	if s.space(); s.pos == len(s.text) {
+		return m, nil
+	}
+	err := m.parse(s)
+	if err != nil {
+		return nil, fmt.Errorf("name map: %w", err)
+	}
+	return m, nil
+}
+
+func (m *NameMap) parse(s *scanner) error {
+	if !s.take('{') {
+		return s.expected("{")
+	}
+	err := s.list('}', func() error {
+		ref, refPos, err := s.str()
+		if err != nil {
+			return err
+		}
+		if !s.take(':') {
+			return s.expected("a colon")
+		}
+		npu, npuPos, err := s.str()
+		if err != nil {
+			return err
+		}
+		return m.add(s, ref, npu, refPos, npuPos)
+	})
+	if err != nil {
+		return err
+	}
+	return s.end()
+}
+
+func (m *NameMap) add(s *scanner, ref, npu string, refPos, npuPos int) error {
+	switch {
+	case ref == "":
+		return s.wrong(refPos, "an empty name of the reference")
+	case npu == "":
+		return s.wrong(npuPos, "an empty name of the NPU")
+	}
+	i := len(m.Entries)
+	if old, added := m.ref.add(ref, i); !added {
+		return s.wrong(refPos, "the reference's %q was mapped before, at %s", ref, m.Entries[old].Place)
+	}
+	if old, added := m.npu.add(npu, i); !added {
+		return s.wrong(npuPos, "the NPU's %q was mapped before, from %q at %s", npu, m.Entries[old].Ref, m.Entries[old].Place)
+	}
+	m.Entries = append(m.Entries, MapEntry{ref, npu, s.place(refPos)})
+	return nil
+}
+
+// Missing returns a text for every name of the map that its side lacks.
+func (m *NameMap) Missing(ref, npu []Tensor) []string {
+	inRef, inNPU := hits(&m.ref, ref), hits(&m.npu, npu)
+	var missing []string
+	for i, e := range m.Entries {
+		if !inRef[i] {
+			missing = append(missing, fmt.Sprintf("name map, %s: the reference has no %q", e.Place, e.Ref))
+		}
+		if !inNPU[i] {
+			missing = append(missing, fmt.Sprintf("name map, %s: the NPU has no %q", e.Place, e.NPU))
+		}
+	}
+	return missing
+}
+
+// hits returns the numbers of index that tensors have.
+func hits(index *nameIndex, tensors []Tensor) map[int]bool {
+	found := make(map[int]bool)
+	for i := range tensors {
+		if k, ok := index.find(tensors[i].names()...); ok {
+			found[k] = true
+		}
+	}
+	return found
+}
