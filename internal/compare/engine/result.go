@@ -180,6 +180,10 @@ type Result struct {
 	// ErrorOffsets are the first offsets, at most 64, of elements that are
 	// beyond the limits or of different classes.
 	ErrorOffsets []int64
+	// Listed are the first elements, at most Request.List, that are errors under
+	// any policy: beyond the limits, of different classes, or errors of the
+	// cells after HPAA's replacement.
+	Listed []Element
 	// Worst are the elements with the largest |d|, WorstRel those with the
 	// largest |d|/|r|, worst first; of equal ones the lower offset comes first.
 	// Elements of different classes come before all others.

@@ -1,0 +1,285 @@
+package engine
+
+import "math"
+
+func defined(x float64) Metric { return Metric{Value: x, Defined: true} }
+
+// ratio returns a/b, or the conventions for a b of 0: 0 if a is 0 too, +inf if
+// not, so that a reference of zeros never looks perfect beside anything else.
+func ratio(a, b float64) Metric {
+	if b == 0 {
+		if a == 0 {
+			return defined(0)
+		}
+		return defined(math.Inf(1))
+	}
+	return defined(a / b)
+}
+
+// decibels returns 20 log10 of the ratio of two magnitudes, each times a power
+// of two: +inf if there is no noise, -inf if there is no signal.
+func decibels(signal, noise float64, exp int) Metric {
+	switch {
+	case noise == 0:
+		return defined(math.Inf(1))
+	case signal == 0:
+		return defined(math.Inf(-1))
+	}
+	return defined(20 * (math.Log10(signal/noise) + float64(exp)*math.Log10(2)))
+}
+
+// result derives everything from the sums.
+func (e *Engine) result(p *Part, s *node) *Result {
+	r := &Result{
+		Total: p.elements, Classes: p.classes, Complex: e.complex,
+		RefDType: e.request.RefDType, NPUDType: e.request.NPUDType,
+		ErrorOffsets: p.errorOffsets,
+		RelUndefined: p.counts[relativeUndefined],
+		Overflowed:   p.counts[overflowed], Underflowed: p.counts[underflowed],
+		SaturatedBoth:   p.counts[saturatedBoth],
+		SaturatedErrors: p.counts[saturatedErrors], WrappedErrors: p.counts[wrappedErrors],
+		ZeroTail: p.zeroTail,
+		RefCRC:   p.refCRC, NPUCRC: p.npuCRC, RefSum: p.refSum, NPUSum: p.npuSum,
+		Points: p.points,
+		Joint:  p.joint,
+	}
+	r.AbsHistogram, r.RelHistogram = p.absHistogram, p.relHistogram
+	r.RelHistogram.Zeros -= p.counts[relativeZeros]
+	r.Differ = r.BothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
+	r.Axes = e.axes.profiles(&p.axes, p.elements)
+	e.elements(r, p, s)
+	e.sides(r, p, s)
+	e.cells(r, p, s)
+	if r.BothFinite() > 0 {
+		e.differences(r, p, s)
+		e.relations(r, p, s)
+	}
+	return r
+}
+
+// elements fills in what is told with its place.
+func (e *Engine) elements(r *Result, p *Part, s *node) {
+	r.Start = e.element(p.start)
+	r.Beyond = e.errors(&p.beyond, s.errors)
+	r.Mismatch = e.errors(&p.mismatch, sum{})
+	for i := range p.listed {
+		r.Listed = append(r.Listed, *e.element(&p.listed[i]))
+	}
+	r.Worst = e.worst(p, &p.worst)
+	r.WorstRel = e.worst(p, &p.worstRel)
+}
+
+func (e *Engine) errors(f *failures, total sum) Errors {
+	return Errors{
+		Count: f.count, First: e.element(f.first), Last: e.element(f.last),
+		MaxAbs: f.maxAbs, SumAbs: total.total(),
+	}
+}
+
+func (e *Engine) worst(p *Part, r *ranking) (worst []Element) {
+	for i := range p.mismatched {
+		worst = append(worst, *e.element(&p.mismatched[i]))
+	}
+	for i := range r.entries[:max(0, min(len(r.entries), e.request.Top-len(worst)))] {
+		worst = append(worst, *e.element(&r.entries[i].place))
+	}
+	return worst
+}
+
+// element returns the element of a place, nil for none.
+func (e *Engine) element(p *place) *Element {
+	if p == nil {
+		return nil
+	}
+	out := &Element{Offset: p.offset, Abs: p.abs, Rel: p.rel}
+	out.Ref = e.ref.single(p.ref[:e.ref.size])
+	out.NPU = e.npu.single(p.npu[:e.npu.size])
+	finite := out.Ref.class() == Finite && out.NPU.class() == Finite
+	if !finite && !p.replaced {
+		out.Abs = math.NaN()
+	}
+	if !finite && !p.replaced || finite && out.Ref.Real == 0 && out.Ref.Imag == 0 {
+		out.Rel = math.NaN()
+	}
+	return out
+}
+
+func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
+
+// single decodes one element.
+func (n *number) single(src []byte) Value {
+	v := Value{DType: n.dtype}
+	var parts [2]float64
+	var buffer [16]byte
+	n.parts(parts[:], src, buffer[:])
+	v.Real, v.Imag = parts[0], parts[1]
+	if n.integer {
+		var exact [1]uint64
+		n.integers(exact[:], src, parts[:1])
+		v.Int = exact[0]
+	}
+	return v
+}
+
+// sides fills in the statistics of both sides.
+func (e *Engine) sides(r *Result, p *Part, s *node) {
+	ref, npu := s.pair.r, s.pair.n
+	if e.complex {
+		ref, npu = s.refModuli, s.npuModuli
+	}
+	r.Ref = ref.merged(s.refOnly).stats(p.refBounds)
+	r.NPU = npu.merged(s.npuOnly).stats(p.npuBounds)
+	for class := range Class(4) {
+		for _, side := range []struct {
+			stats *SideStats
+			n     int64
+		}{{&r.Ref, p.classes.ref(class)}, {&r.NPU, p.classes.npu(class)}} {
+			switch class {
+			case NaN:
+				side.stats.NaN = side.n
+			case PosInf:
+				side.stats.PosInf = side.n
+			case NegInf:
+				side.stats.NegInf = side.n
+			}
+		}
+	}
+	c := &p.counts
+	r.Ref.Zeros, r.Ref.Subnormal, r.Ref.Saturated = c[refZeros], c[refSubnormal], c[refSaturated]
+	r.NPU.Zeros, r.NPU.Subnormal, r.NPU.Saturated = c[npuZeros], c[npuSubnormal], c[npuSaturated]
+}
+
+// npu and ref count the elements of a side that have a class.
+func (c *Classes) npu(class Class) (n int64) {
+	for _, k := range c[class] {
+		n += k
+	}
+	return n
+}
+
+func (c *Classes) ref(class Class) (n int64) {
+	for _, row := range c {
+		n += row[class]
+	}
+	return n
+}
+
+// stats returns the statistics of the values behind a moment.
+func (m moment) stats(b bounds) SideStats {
+	if m.count == 0 {
+		return SideStats{}
+	}
+	count := float64(m.count)
+	mean := math.Ldexp(m.mean, m.exp)
+	return SideStats{
+		Min: defined(b.min), Max: defined(b.max),
+		Mean: defined(min(max(mean, b.min), b.max)),
+		Var:  defined(math.Ldexp(m.m2/count, 2*m.exp)),
+		Std:  defined(math.Ldexp(math.Sqrt(m.m2/count), m.exp)),
+		RMS:  defined(math.Ldexp(math.Sqrt(m.square()/count), m.exp)),
+		L2:   defined(math.Ldexp(math.Sqrt(m.square()), m.exp)),
+	}
+}
+
+// cells fills in the numbers of HPAA.
+func (e *Engine) cells(r *Result, p *Part, s *node) {
+	c := &r.HPAA
+	c.NonFinite = p.classes.npu(Finite) != p.elements
+	c.Errors = e.errors(&p.cells, s.cellErrors)
+	maxRel := p.maxRel
+	maxRel.merge(p.cellMaxRel)
+	c.MaxRel = maxRel.extreme()
+	relative := s.relative.merged(s.replacedRelative)
+	if n := e.ratios(r, p) + p.counts[replacedRatios]; n > 0 {
+		c.MeanRel = defined(relative.total() / float64(n))
+	}
+	ref := s.pair.r
+	if e.complex {
+		ref = s.refModuli
+	}
+	all := ref.merged(s.replaced).stats(bounds{min: math.Inf(-1), max: math.Inf(1)})
+	c.Mean, c.Std, c.RMS = all.Mean, all.Std, all.RMS
+}
+
+// ratios returns the number of pairs of finite elements with r != 0.
+func (e *Engine) ratios(r *Result, p *Part) int64 {
+	return r.BothFinite() - p.counts[relativeZeros]
+}
+
+func (x extreme) extreme() Extreme {
+	if !x.set {
+		return Extreme{}
+	}
+	return Extreme{defined(x.value), x.offset}
+}
+
+// differences fills in the metrics of n-r.
+func (e *Engine) differences(r *Result, p *Part, s *node) {
+	count := float64(r.BothFinite())
+	d := s.pair.d
+	r.MaxAbs = p.maxAbs.extreme()
+	r.MeanAbs = defined(math.Ldexp(s.absD.total()/count, d.exp))
+	r.MSE = defined(math.Ldexp(d.square()/count, 2*d.exp))
+	r.RMSE = defined(math.Ldexp(math.Sqrt(d.square()/count), d.exp))
+	r.MaxRel = p.maxRel.extreme()
+	if n := e.ratios(r, p); n > 0 {
+		r.AccRel = defined(s.relative.total())
+		r.MeanRel = defined(s.relative.total() / float64(n))
+		r.RelQuantiles = r.RelHistogram.quantiles(p.maxRel.value)
+	}
+	r.AbsQuantiles = r.AbsHistogram.quantiles(p.maxAbs.value)
+	r.R1000 = defined(float64(p.counts[below1000]) / count)
+	r.R5000 = defined(float64(p.counts[below5000]) / count)
+	r.ULPMax = p.maxULP.extreme()
+	r.ULPMean = defined(s.ulps.total() / count)
+	r.MeanD = defined(math.Ldexp(d.mean, d.exp))
+	r.StdD = defined(math.Ldexp(math.Sqrt(d.m2/float64(d.count)), d.exp))
+	r.BiasCount = p.counts[differing]
+	if !e.complex {
+		r.BiasCount = r.BothFinite() - r.AbsHistogram.Zeros
+	}
+	if n := float64(r.BiasCount); n > 0 {
+		bias := (n - 2*float64(p.counts[negative])) / n
+		r.Bias, r.BiasZ = defined(bias), defined(bias*math.Sqrt(n))
+	}
+	r.Margin = defined(p.tightest.margin)
+	r.MinRtol, r.MinAtol = defined(p.tightest.rtol), defined(p.tightest.atol)
+}
+
+// relations fills in the metrics that set both sides in relation.
+func (e *Engine) relations(r *Result, p *Part, s *node) {
+	n, ref, d := &s.pair.n, &s.pair.r, &s.pair.d
+	nn, rr, dd := n.square(), ref.square(), d.square()
+	r.RED = ratio(math.Ldexp(math.Sqrt(dd), d.exp-ref.exp), math.Sqrt(rr))
+	r.Diff1 = ratio(math.Ldexp(s.absD.total(), d.exp-ref.exp), s.absR.total())
+	r.LinfRel = ratio(p.maxAbs.value, p.maxRef)
+	r.SQNR = decibels(math.Sqrt(rr), math.Sqrt(dd), ref.exp-d.exp)
+	r.SNR = decibels(math.Sqrt(ref.m2), math.Sqrt(d.m2), ref.exp-d.exp)
+	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.BothFinite())), -d.exp)
+	switch {
+	case nn == 0 && rr == 0:
+		r.CosineZero, r.CosineRaw = BothZero, defined(1)
+	case nn == 0 || rr == 0:
+		r.CosineZero, r.CosineRaw = OneZero, defined(0)
+	default:
+		r.CosineRaw = defined(s.product() / (math.Sqrt(nn) * math.Sqrt(rr)))
+	}
+	r.Cosine = defined(min(max(r.CosineRaw.Value, -1), 1))
+	if !n.constant() && !ref.constant() {
+		r.Pearson = defined(min(max(s.co/(math.Sqrt(n.m2)*math.Sqrt(ref.m2)), -1), 1))
+	}
+	if rr == 0 {
+		return
+	}
+	r.Scale = defined(math.Ldexp(s.product()/rr, n.exp-ref.exp))
+	r.ScaleResidual = defined(residual(r.Scale.Value, math.Ldexp(nn/rr, 2*(n.exp-ref.exp)), math.Ldexp(dd/rr, 2*(d.exp-ref.exp))))
+}
+
+// residual returns what is left of n-sr against r, from the squares of n and d
+// against that of r. Of two equal formulas it takes that of the smaller terms.
+func residual(scale, nn, dd float64) float64 {
+	if math.Abs(scale-1) < math.Abs(scale) {
+		return math.Sqrt(max(dd-(scale-1)*(scale-1), 0))
+	}
+	return math.Sqrt(max(nn-scale*scale, 0))
+}

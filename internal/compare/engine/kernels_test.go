@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// kernelValues returns finite values of many magnitudes, zeros among them.
+func kernelValues(random *rand.Rand, count int) []float64 {
+	values := make([]float64, count)
+	for i := range values {
+		values[i] = math.Ldexp(random.NormFloat64(), random.IntN(60)-40)
+		switch random.IntN(8) {
+		case 0:
+			values[i] = 0
+		case 1:
+			values[i] = math.Copysign(0, -1)
+		}
+	}
+	return values
+}
+
+// TestHeads compares the loops of the processor's vectors with the plain ones,
+// bit by bit, for all lengths that matter.
+func TestHeads(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for count := 1; count < 40; count++ {
+		n, r := kernelValues(random, count), kernelValues(random, count)
+		copy(n[:count/2], r)
+
+		var a, b [20]float64
+		sidesTail(sidesHead(n, r, n[0], r[0], &a), n, r, n[0], r[0], &a)
+		sidesTail(0, n, r, n[0], r[0], &b)
+		if a != b {
+			t.Errorf("%d: sides %v, want %v", count, a, b)
+		}
+
+		d, abs, plainD, plainAbs := make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, count)
+		var sums, plainSums [12]float64
+		var below, plainBelow [4]int64
+		differencesTail(differencesHead(n, r, d, abs, 1, &sums, &below), n, r, d, abs, 1, &sums, &below)
+		differencesTail(0, n, r, plainD, plainAbs, 1, &plainSums, &plainBelow)
+		if sums != plainSums || below != plainBelow || !slices.Equal(d, plainD) || !slices.Equal(abs, plainAbs) {
+			t.Errorf("%d: differences %v, %v, want %v, %v", count, sums, below, plainSums, plainBelow)
+		}
+
+		rel, plainRel := make([]float64, count), make([]float64, count)
+		var out, plainOut [16]float64
+		var counts, plainCounts [12]int64
+		relativesTail(relativesHead(rel, abs, r, &out, &counts), rel, abs, r, &out, &counts)
+		relativesTail(0, plainRel, abs, r, &plainOut, &plainCounts)
+		if out != plainOut || counts != plainCounts || !slices.Equal(rel, plainRel) {
+			t.Errorf("%d: relatives %v, %v, want %v, %v", count, out, counts, plainOut, plainCounts)
+		}
+
+		got, want := spanOf(n), span{n[0], n[0], math.Abs(n[0]), math.Abs(n[0]), false}
+		want.spanTail(n)
+		if got != want {
+			t.Errorf("%d: span %v, want %v", count, got, want)
+		}
+		total := [4]float64{}
+		for i, v := range n {
+			total[i&3] += v
+		}
+		if got := sumOf(n); got != lanes(total[:]) {
+			t.Errorf("%d: sum %v, want %v", count, got, lanes(total[:]))
+		}
+		added := slices.Clone(n)
+		addTo(added, r)
+		for i, v := range added {
+			if v != n[i]+r[i] {
+				t.Errorf("%d: %v + %v = %v", count, n[i], r[i], v)
+			}
+		}
+	}
+}
+
+func TestSpecialSpans(t *testing.T) {
+	for count := 1; count < 12; count++ {
+		for at := range count {
+			for _, x := range []float64{nan, inf, -inf} {
+				values := make([]float64, count)
+				values[at] = x
+				if !spanOf(values).special {
+					t.Errorf("%v at %d of %d values is not seen", x, at, count)
+				}
+			}
+		}
+	}
+}
+
+func TestExceeded(t *testing.T) {
+	for count := 1; count < 12; count++ {
+		for at := range count {
+			abs, r := make([]float64, count), slices.Repeat([]float64{-1}, count)
+			for _, c := range []struct {
+				abs  float64
+				want bool
+			}{{0.75, false}, {math.Nextafter(0.75, 1), true}, {nan, true}, {inf, true}} {
+				abs[at] = c.abs
+				if got := (Limits{0.25, 0.5, IsClose}).exceeded(abs, r); got != c.want {
+					t.Errorf("%v at %d of %d: exceeded %v", c.abs, at, count, got)
+				}
+			}
+		}
+	}
+}
+
+// TestRounding compares the rounding to codes with the plain loop and, where Go
+// converts itself, with Go.
+func TestRounding(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 4))
+	values := []float64{0, math.Copysign(0, -1), inf, -inf, 65519.999, 65520, 0x1p-24, 0x1p-25, 0x1.8p-25, -0x1p-14, math.MaxFloat64, 5e-324}
+	for range 3000 {
+		values = append(values, math.Ldexp(random.NormFloat64(), random.IntN(300)-150))
+	}
+	for d, form := range binaryForms {
+		if form.fraction == 52 {
+			continue
+		}
+		got, want := make([]int64, len(values)), make([]int64, len(values))
+		form.round(got, values)
+		for i := range values { // one value is no group
+			form.round(want[i:i+1], values[i:i+1])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", d, diff)
+		}
+	}
+	form := binaryForms[tensor.Float32]
+	got := make([]int64, len(values))
+	form.round(got, values)
+	for i, x := range values {
+		bits := math.Float32bits(float32(x))
+		want := int64(bits &^ (1 << 31))
+		if bits>>31 != 0 {
+			want = -want
+		}
+		if got[i] != want {
+			t.Errorf("%v has code %d, want %d", x, got[i], want)
+		}
+	}
+}
+
+func TestDecoding(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for _, d := range []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32} {
+		number, err := newNumber(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := make([]byte, 4<<16)
+		for i := range 1 << 16 {
+			binary.LittleEndian.PutUint32(src[4*i:], random.Uint32())
+			if number.size == 2 {
+				binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
+			}
+		}
+		src = src[:number.size<<16]
+		for _, count := range []int{1 << 16, 7, 3} {
+			values, codes := make([]float64, count), make([]int64, count)
+			number.values(values, src[:count*number.size], nil)
+			number.storedCodes(codes, src[:count*number.size])
+			for i, x := range values {
+				want := slowDecode(t, d, src[i*number.size:][:number.size])
+				if x != want.re && want.class != NaN || math.IsNaN(x) != (want.class == NaN) {
+					t.Fatalf("%s: element %d is %v, want %v", d, i, x, want.re)
+				}
+				var code [1]int64
+				number.codes.round(code[:], []float64{x})
+				if want.class != NaN && codes[i] != code[0] {
+					t.Fatalf("%s: %v has code %d, want %d", d, x, codes[i], code[0])
+				}
+			}
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	for count := 1; count < 40; count++ {
+		n, r := make([]int64, count), make([]int64, count)
+		var want digests
+		for i := range n {
+			n[i], r[i] = random.Int64N(1<<33)-1<<32, random.Int64N(1<<33)-1<<32
+			want.n += hash(n[i])
+			want.r += hash(r[i])
+			want.total += distance(n[i], r[i])
+			want.high = max(want.high, distance(n[i], r[i]))
+		}
+		if got := digest(n, r); got != want {
+			t.Errorf("%d: %+v, want %+v", count, got, want)
+		}
+		// The sums of hashes do not depend on the order, but on every element.
+		slices.Reverse(n)
+		reversed := digest(n, r)
+		n[count-1]++
+		if reversed.n != want.n || digest(n, r).n == want.n {
+			t.Errorf("%d: sum %x, reversed %x", count, want.n, reversed.n)
+		}
+	}
+}
+
+func TestCombineCRC(t *testing.T) {
+	data := make([]byte, 3000)
+	random := rand.New(rand.NewPCG(7, 7))
+	for i := range data {
+		data[i] = byte(random.Uint32())
+	}
+	table := crc32.MakeTable(crc32.Castagnoli)
+	want := crc32.Checksum(data, table)
+	for _, cut := range []int{0, 1, 7, 1000, 2999, 3000} {
+		a, b := crc32.Checksum(data[:cut], table), crc32.Checksum(data[cut:], table)
+		if got := combineCRC(a, b, int64(len(data)-cut)); got != want {
+			t.Errorf("cut at %d: %08x, want %08x", cut, got, want)
+		}
+	}
+}
+
+// FuzzCompare compares any bytes of any types with the slow look.
+func FuzzCompare(f *testing.F) {
+	f.Add(uint8(2), uint8(1), uint8(0), []byte("\x00\x3c\x00\x7c\xff\x7f"), []byte("\x00\x00\x80\x3f\x00\x00\x80\x7f\x01\x00\x00\x00"))
+	f.Add(uint8(12), uint8(12), uint8(1), make([]byte, 16), slices.Repeat([]byte{0x7f, 0xef}, 8))
+	f.Add(uint8(33), uint8(17), uint8(2), []byte{0x6f, 0x80, 1}, make([]byte, 48))
+	f.Fuzz(func(t *testing.T, npuType, refType, mode uint8, npuData, refData []byte) {
+		types := decodable()
+		req := Request{
+			RefDType: types[int(refType)%len(types)], NPUDType: types[int(npuType)%len(types)],
+			Limits: Limits{0.25, 0.5, Mode(mode % 3)}, Top: 3, List: 3, Points: 3,
+		}
+		ref, npu := memory{refData, req.RefDType.UnitSize()}, memory{npuData, req.NPUDType.UnitSize()}
+		count := min(len(ref.data)/ref.size, len(npu.data)/npu.size, 100)
+		req.Shape = tensor.Shape{int64(count)}
+		got, err := Compare(t.Context(), req, ref, npu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slowCompare(t, req, ref, npu, newSlowULP(t, req.NPUDType))
+		if diff := cmp.Diff(want, integralOf(got)); diff != "" {
+			t.Error(req, diff)
+		}
+	})
+}

@@ -1,0 +1,504 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// slowElement is one element, decoded for itself.
+type slowElement struct {
+	re, im float64
+	exact  *big.Int // integers
+	class  Class
+}
+
+func slowDecode(t *testing.T, d tensor.DType, src []byte) slowElement {
+	t.Helper()
+	decoder, err := tensor.NewDecoder(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := make([]byte, decoder.Host().Size())
+	decoder.Decode(host, src)
+	var e slowElement
+	if decoder.Host().Complex() {
+		var z [1]complex128
+		tensor.Complex128s(z[:], host, decoder.Host())
+		e.re, e.im = real(z[0]), imag(z[0])
+	} else {
+		var x [1]float64
+		tensor.Float64s(x[:], host, decoder.Host())
+		e.re = x[0]
+	}
+	switch decoder.Host() {
+	case tensor.HostInt64:
+		e.exact = big.NewInt(int64(binary.LittleEndian.Uint64(host)))
+	case tensor.HostUint64:
+		e.exact = new(big.Int).SetUint64(binary.LittleEndian.Uint64(host))
+	case tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
+	default:
+		e.exact = big.NewInt(int64(e.re))
+	}
+	e.class = slowClass(e.re, e.im)
+	return e
+}
+
+func slowClass(re, im float64) Class {
+	has := func(test func(x float64) bool) bool { return test(re) || test(im) }
+	switch {
+	case has(math.IsNaN):
+		return NaN
+	case has(func(x float64) bool { return math.IsInf(x, 1) }):
+		return PosInf
+	case has(func(x float64) bool { return math.IsInf(x, -1) }):
+		return NegInf
+	}
+	return Finite
+}
+
+// slowAbs returns |n-r| rounded once.
+func slowAbs(n, r slowElement) float64 {
+	if n.im == 0 && r.im == 0 {
+		a, b := new(big.Float).SetPrec(3000).SetFloat64(n.re), new(big.Float).SetPrec(3000).SetFloat64(r.re)
+		if n.exact != nil {
+			a.SetInt(n.exact)
+		}
+		if r.exact != nil {
+			b.SetInt(r.exact)
+		}
+		d, _ := a.Sub(a, b).Float64()
+		return math.Abs(d)
+	}
+	return math.Hypot(n.re-r.re, n.im-r.im)
+}
+
+// integral is what a slow look at every pair says without rounding.
+type integral struct {
+	Classes                          Classes
+	Differ, RelUndefined             int64
+	Beyond, Mismatch, Cells          int64
+	First, Last, CellFirst, CellLast int64
+	MaxAbs, MaxRel, ULPMax           Extreme
+	R1000, R5000                     Metric
+	AbsBins, RelBins                 map[int32]int64
+	AbsZeros, RelZeros, ZeroTail     int64
+	RefZeros, NPUZeros               int64
+	Joint                            map[[2]int32]JointBin
+	RefMin, RefMax, NPUMin, NPUMax   Metric
+	Bias                             Metric
+	Offsets                          []int64
+}
+
+func integralOf(r *Result) integral {
+	out := integral{
+		Classes: r.Classes, Differ: r.Differ, RelUndefined: r.RelUndefined,
+		Beyond: r.Beyond.Count, Mismatch: r.Mismatch.Count, Cells: r.HPAA.Count,
+		First: -1, Last: -1, CellFirst: -1, CellLast: -1,
+		MaxAbs: r.MaxAbs, MaxRel: r.MaxRel, ULPMax: r.ULPMax,
+		R1000: r.R1000, R5000: r.R5000, AbsBins: map[int32]int64{}, RelBins: map[int32]int64{},
+		AbsZeros: r.AbsHistogram.Zeros, RelZeros: r.RelHistogram.Zeros, ZeroTail: r.ZeroTail,
+		RefZeros: r.Ref.Zeros, NPUZeros: r.NPU.Zeros, Joint: map[[2]int32]JointBin{},
+		RefMin: r.Ref.Min, RefMax: r.Ref.Max, NPUMin: r.NPU.Min, NPUMax: r.NPU.Max,
+		Bias: r.Bias, Offsets: r.ErrorOffsets,
+	}
+	if r.Beyond.First != nil {
+		out.First, out.Last = r.Beyond.First.Offset, r.Beyond.Last.Offset
+	}
+	if r.HPAA.First != nil {
+		out.CellFirst, out.CellLast = r.HPAA.First.Offset, r.HPAA.Last.Offset
+	}
+	for _, b := range r.AbsHistogram.Bins {
+		out.AbsBins[b.Bin] = b.Count
+	}
+	for _, b := range r.RelHistogram.Bins {
+		out.RelBins[b.Bin] = b.Count
+	}
+	for _, b := range r.Joint {
+		out.Joint[[2]int32{b.Abs, b.Ref}] = b
+	}
+	return out
+}
+
+// slowBin returns the histogram bin by its definition.
+func slowBin(x float64) int32 {
+	if math.IsInf(x, 1) {
+		return 1024 * 8
+	}
+	fraction, exp := math.Frexp(x) // 0.5 to 1
+	return int32(exp-1)*8 + int32((2*fraction-1)*8)
+}
+
+func slowGroup(x float64) int32 {
+	switch {
+	case x == 0:
+		return ZeroBin
+	case math.IsInf(x, 1):
+		return 64
+	}
+	_, exp := math.Frexp(x)
+	return int32(math.Floor(float64(exp-1) / 16))
+}
+
+func slowPasses(l Limits, abs, ref float64) bool {
+	switch l.Mode {
+	case BothExceeded:
+		return abs <= l.Atol || abs <= l.Rtol*ref
+	case EitherExceeded:
+		return abs <= l.Atol && abs <= l.Rtol*ref
+	}
+	return abs <= l.Atol+l.Rtol*ref
+}
+
+// slowCompare looks at the pairs one by one.
+func slowCompare(t *testing.T, req Request, ref, npu memory, ulp *slowULP) integral {
+	t.Helper()
+	total, _ := req.Shape.Count()
+	out := integral{
+		First: -1, Last: -1, CellFirst: -1, CellLast: -1,
+		AbsBins: map[int32]int64{}, RelBins: map[int32]int64{}, Joint: map[[2]int32]JointBin{},
+	}
+	both, r1000, r5000, positive, negative := 0.0, 0.0, 0.0, 0.0, 0.0
+	complexPair := req.RefDType.Host().Complex() || req.NPUDType.Host().Complex()
+	highest := ulp.highest
+	for i := range total {
+		n := slowDecode(t, req.NPUDType, npu.data[i*int64(npu.size):][:npu.size])
+		r := slowDecode(t, req.RefDType, ref.data[i*int64(ref.size):][:ref.size])
+		out.Classes[n.class][r.class]++
+		if complexPair { // 64-bit integers are rounded beside complex numbers
+			n.exact, r.exact = nil, nil
+		}
+		size := func(e slowElement) float64 {
+			if complexPair {
+				return math.Hypot(e.re, e.im)
+			}
+			return e.re
+		}
+		if size(n) == 0 {
+			out.NPUZeros++
+			out.ZeroTail++
+		} else {
+			out.ZeroTail = 0
+		}
+		if size(r) == 0 {
+			out.RefZeros++
+		}
+		if n.class == Finite {
+			slowRange(&out.NPUMin, &out.NPUMax, size(n))
+		}
+		if r.class == Finite {
+			slowRange(&out.RefMin, &out.RefMax, size(r))
+		}
+		bad := n.class != r.class
+		if bad {
+			out.Mismatch++
+			out.Differ++
+		}
+		if n.class != Finite || r.class != Finite {
+			replace := func(e slowElement) float64 {
+				switch e.class {
+				case NaN:
+					return 0
+				case PosInf:
+					return highest
+				case NegInf:
+					return -highest
+				}
+				return e.re
+			}
+			if a, b := replace(n), replace(r); !complexPair && !slowPasses(req.Limits, math.Abs(a-b), math.Abs(b)) {
+				slowCell(&out, i)
+			}
+			slowOffset(&out, bad, i)
+			continue
+		}
+		both++
+		abs, magnitude := slowAbs(n, r), math.Abs(size(r))
+		if abs != 0 {
+			out.Differ++
+			out.AbsBins[slowBin(abs)]++
+		} else {
+			out.AbsZeros++
+		}
+		if !slowPasses(req.Limits, abs, magnitude) {
+			bad = true
+			out.Beyond++
+			if out.First < 0 {
+				out.First = i
+			}
+			out.Last = i
+			slowCell(&out, i)
+		}
+		slowOffset(&out, bad, i)
+		slowMax(&out.MaxAbs, abs, i)
+		if magnitude != 0 {
+			rel := abs / magnitude
+			slowMax(&out.MaxRel, rel, i)
+			if rel != 0 {
+				out.RelBins[slowBin(rel)]++
+			} else {
+				out.RelZeros++
+			}
+			if rel < 1e-3 {
+				r1000++
+			}
+			if rel < 5e-3 {
+				r5000++
+			}
+		} else if abs != 0 {
+			out.RelUndefined++
+		} else {
+			r1000++
+			r5000++
+		}
+		key := [2]int32{slowGroup(abs), slowGroup(magnitude)}
+		cell, ok := out.Joint[key]
+		if !ok {
+			cell = JointBin{Abs: key[0], Ref: key[1], MinAbs: abs, MaxAbs: abs, MinRef: magnitude, MaxRef: magnitude}
+		}
+		cell.Count++
+		cell.MinAbs, cell.MaxAbs = min(cell.MinAbs, abs), max(cell.MaxAbs, abs)
+		cell.MinRef, cell.MaxRef = min(cell.MinRef, magnitude), max(cell.MaxRef, magnitude)
+		out.Joint[key] = cell
+		slowMax(&out.ULPMax, max(ulp.distance(n, r, false), ulp.distance(n, r, true)), i)
+		re := n.re - r.re
+		if n.exact != nil && r.exact != nil {
+			re = float64(n.exact.Cmp(r.exact))
+		}
+		for _, d := range []float64{re, n.im - r.im} {
+			if d > 0 {
+				positive++
+			}
+			if d < 0 {
+				negative++
+			}
+		}
+	}
+	if both > 0 {
+		out.R1000, out.R5000 = defined(r1000/both), defined(r5000/both)
+	}
+	if positive+negative > 0 {
+		out.Bias = defined((positive - negative) / (positive + negative))
+	}
+	return out
+}
+
+func slowRange(low, high *Metric, x float64) {
+	if !low.Defined {
+		*low, *high = defined(x), defined(x)
+	}
+	*low, *high = defined(min(low.Value, x)), defined(max(high.Value, x))
+}
+
+func slowMax(e *Extreme, x float64, offset int64) {
+	if !e.Defined || x > e.Value {
+		*e = Extreme{defined(x), offset}
+	}
+}
+
+func slowCell(out *integral, i int64) {
+	out.Cells++
+	if out.CellFirst < 0 {
+		out.CellFirst = i
+	}
+	out.CellLast = i
+}
+
+func slowOffset(out *integral, bad bool, i int64) {
+	if bad && len(out.Offsets) < 64 {
+		out.Offsets = append(out.Offsets, i)
+	}
+}
+
+// slowULP measures distances by looking up values in a list of all of them.
+type slowULP struct {
+	dtype   tensor.DType
+	values  []float64 // of types up to 16 bits
+	highest float64
+	list    []float64 // the values with the places next to them
+	zero    int
+}
+
+func newSlowULP(t *testing.T, d tensor.DType) *slowULP {
+	t.Helper()
+	u := &slowULP{dtype: d}
+	size := d.UnitSize()
+	part := map[tensor.DType]tensor.DType{tensor.Complex32: tensor.Float16, tensor.Complex64: tensor.Float32, tensor.Complex128: tensor.Float64}
+	if p, ok := part[d]; ok {
+		u.dtype, size = p, p.UnitSize()
+	}
+	switch {
+	case size <= 2:
+		for code := range 1 << (8 * size) {
+			src := binary.LittleEndian.AppendUint16(nil, uint16(code))[:size]
+			if x := slowDecode(t, u.dtype, src); x.class == Finite {
+				u.values = append(u.values, x.re)
+			}
+		}
+		slices.Sort(u.values)
+		u.values = slices.Compact(u.values)
+		u.highest = u.values[len(u.values)-1]
+		u.zero, _ = slices.BinarySearch(u.values, 0)
+		if u.values[0] < 0 {
+			u.list = append(u.list, 2*u.values[0]-u.values[1])
+			u.zero++
+		}
+		u.list = append(append(u.list, u.values...), 2*u.highest-u.values[len(u.values)-2])
+	case u.dtype == tensor.Float32:
+		u.highest = math.MaxFloat32
+	case u.dtype == tensor.Float64:
+		u.highest = math.MaxFloat64
+	default: // integers, whose limits do not matter beside an infinity
+		_, u.highest = intLimits(u.dtype)
+	}
+	return u
+}
+
+func intLimits(d tensor.DType) (low, high float64) {
+	if h := d.Host(); h == tensor.HostUint32 || h == tensor.HostUint64 {
+		return 0, math.Ldexp(1, d.Bits()) - 1
+	}
+	return -math.Ldexp(1, d.Bits()-1), math.Ldexp(1, d.Bits()-1) - 1
+}
+
+func (u *slowULP) distance(n, r slowElement, imaginary bool) float64 {
+	a, b := n.re, r.re
+	if imaginary {
+		a, b = n.im, r.im
+	}
+	switch u.dtype.Host() {
+	case tensor.HostFloat64:
+		return slowOrdered(math.Float64bits(a), math.Float64bits(b), 63)
+	case tensor.HostFloat32, tensor.HostFloat16:
+		if u.values == nil {
+			return slowOrdered(uint64(math.Float32bits(float32(a))), uint64(math.Float32bits(float32(b))), 31)
+		}
+		return math.Abs(float64(u.rank(a) - u.rank(b)))
+	}
+	if imaginary {
+		return math.Abs(math.RoundToEven(b))
+	}
+	x := r
+	x.re = math.RoundToEven(b)
+	n.im, x.im = 0, 0
+	return slowAbs(n, x)
+}
+
+func slowOrdered(a, b uint64, sign int) float64 {
+	value := func(x uint64) *big.Int {
+		v := new(big.Int).SetUint64(x &^ (1 << sign))
+		if x>>sign != 0 {
+			v.Neg(v)
+		}
+		return v
+	}
+	d := new(big.Int).Sub(value(a), value(b))
+	f, _ := new(big.Float).SetInt(d.Abs(d)).Float64()
+	return f
+}
+
+// rank returns the place of x rounded to nearest among all values, ties to the
+// one an even number of places from zero; one more than the last place if the
+// format would round it to beyond its range.
+func (u *slowULP) rank(x float64) int {
+	list, zero, last := u.list, u.zero, len(u.list)-2
+	i, found := slices.BinarySearch(list, x)
+	switch {
+	case found:
+	case i > last+1:
+		i = last + 1
+	case i > 0:
+		below, above := new(big.Float).SetFloat64(x), new(big.Float).SetFloat64(list[i])
+		below.Sub(below, new(big.Float).SetFloat64(list[i-1]))
+		above.Sub(above, new(big.Float).SetFloat64(x))
+		if c := below.Cmp(above); c < 0 || c == 0 && (i-1-zero)%2 == 0 {
+			i--
+		}
+	}
+	return i - zero
+}
+
+// randomElement stores an element with any bits, or a small number.
+func randomElement(random *rand.Rand, dst []byte, d tensor.DType) []byte {
+	size := d.UnitSize()
+	if size == 1 || random.IntN(3) == 0 {
+		for range size {
+			dst = append(dst, byte(random.Uint32()))
+		}
+		return dst
+	}
+	x := float64(random.IntN(9)-4) * math.Ldexp(1, random.IntN(4))
+	switch d.Host() {
+	case tensor.HostFloat16:
+		return append(dst, byte(random.IntN(4)), byte(0x3c+random.IntN(4)|random.IntN(2)<<7))
+	case tensor.HostFloat32:
+		if size == 2 {
+			return binary.LittleEndian.AppendUint16(dst, uint16(math.Float32bits(float32(x))>>16))
+		}
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(x+random.NormFloat64()*1e-3)))
+	case tensor.HostFloat64:
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	case tensor.HostComplex64:
+		if size == 4 {
+			return append(dst, byte(random.IntN(4)), 0x3c, byte(random.IntN(4)), 0xbc)
+		}
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(x)))
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(random.IntN(5))))
+	case tensor.HostComplex128:
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(random.IntN(5))))
+	}
+	return append(dst, binary.LittleEndian.AppendUint64(nil, uint64(int64(x)))[:size]...)
+}
+
+func decodable() (types []tensor.DType) {
+	for _, d := range tensor.DTypes() {
+		if d.Host() != tensor.HostNone {
+			types = append(types, d)
+		}
+	}
+	return types
+}
+
+// TestNaive compares everything that needs no rounding with a slow look at every
+// pair, for all pairs of types.
+func TestNaive(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for _, npuType := range decodable() {
+		ulp := newSlowULP(t, npuType)
+		for _, refType := range decodable() {
+			t.Run(refType.String()+"-"+npuType.String(), func(t *testing.T) {
+				req := Request{
+					Shape: tensor.Shape{3, 29}, RefDType: refType, NPUDType: npuType,
+					Limits: Limits{Atol: 0.25, Rtol: 0.5, Mode: Mode(random.IntN(3))},
+				}
+				ref, npu := memory{nil, refType.UnitSize()}, memory{nil, npuType.UnitSize()}
+				for range 87 {
+					ref.data = randomElement(random, ref.data, refType)
+					if refType == npuType && random.IntN(2) == 0 {
+						npu.data = append(npu.data, ref.data[len(ref.data)-ref.size:]...)
+						npu.data[len(npu.data)-npu.size] ^= byte(random.IntN(3))
+						continue
+					}
+					npu.data = randomElement(random, npu.data, npuType)
+				}
+				got, err := Compare(t.Context(), req, ref, npu)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := slowCompare(t, req, ref, npu, ulp)
+				if diff := cmp.Diff(want, integralOf(got)); diff != "" {
+					t.Error(fmt.Sprint(req.Limits), diff)
+				}
+			})
+		}
+	}
+}

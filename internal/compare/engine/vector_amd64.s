@@ -1,0 +1,482 @@
+#include "textflag.h"
+
+// Every function works on groups of four float64 or int64; count is a multiple
+// of four. Lane k of a sum holds elements k, k+4, k+8 and so on.
+
+DATA magnitudes<>+0(SB)/8, $0x7fffffffffffffff
+GLOBL magnitudes<>(SB), RODATA|NOPTR, $8
+
+DATA largest<>+0(SB)/8, $0x7fefffffffffffff
+GLOBL largest<>(SB), RODATA|NOPTR, $8
+
+DATA thousandth<>+0(SB)/8, $0x3f50624dd2f1a9fc
+GLOBL thousandth<>(SB), RODATA|NOPTR, $8
+
+DATA fiveThousandths<>+0(SB)/8, $0x3f747ae147ae147b
+GLOBL fiveThousandths<>(SB), RODATA|NOPTR, $8
+
+DATA firstKeys<>+0(SB)/8, $0x7f4a7c159e3779b9
+GLOBL firstKeys<>(SB), RODATA|NOPTR, $8
+
+DATA lowKey<>+0(SB)/8, $0xb8659fd9
+GLOBL lowKey<>(SB), RODATA|NOPTR, $8
+
+DATA highKey<>+0(SB)/8, $0xd6e8feb9
+GLOBL highKey<>(SB), RODATA|NOPTR, $8
+
+DATA mixKey<>+0(SB)/8, $0x78bd642f
+GLOBL mixKey<>(SB), RODATA|NOPTR, $8
+
+// func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL sub+4(FP), CX
+	CPUID
+	MOVL AX, a+8(FP)
+	MOVL BX, b+12(FP)
+	MOVL CX, c+16(FP)
+	MOVL DX, d+20(FP)
+	RET
+
+// func xgetbv() uint32
+TEXT ·xgetbv(SB), NOSPLIT, $0-4
+	XORL CX, CX
+	XGETBV
+	MOVL AX, ret+0(FP)
+	RET
+
+// func sidesAVX2(n, r *float64, count int, n0, r0 float64, out *[20]float64)
+TEXT ·sidesAVX2(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), SI
+	MOVQ r+8(FP), DI
+	MOVQ count+16(FP), CX
+	VBROADCASTSD n0+24(FP), Y13
+	VBROADCASTSD r0+32(FP), Y14
+	MOVQ out+40(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	XORQ AX, AX
+	JMP sidesCheck
+sides:
+	VMOVUPD (SI)(AX*8), Y5
+	VMOVUPD (DI)(AX*8), Y6
+	VSUBPD Y13, Y5, Y5
+	VSUBPD Y14, Y6, Y6
+	VADDPD Y5, Y0, Y0
+	VADDPD Y6, Y1, Y1
+	VMULPD Y5, Y5, Y7
+	VMULPD Y6, Y6, Y8
+	VMULPD Y5, Y6, Y9
+	VADDPD Y7, Y2, Y2
+	VADDPD Y8, Y3, Y3
+	VADDPD Y9, Y4, Y4
+	ADDQ $4, AX
+sidesCheck:
+	CMPQ AX, CX
+	JLT sides
+	VMOVUPD Y0, (DX)
+	VMOVUPD Y1, 32(DX)
+	VMOVUPD Y2, 64(DX)
+	VMOVUPD Y3, 96(DX)
+	VMOVUPD Y4, 128(DX)
+	VZEROUPPER
+	RET
+
+// func differencesAVX2(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
+TEXT ·differencesAVX2(SB), NOSPLIT, $0-64
+	MOVQ n+0(FP), SI
+	MOVQ r+8(FP), DI
+	MOVQ d+16(FP), R8
+	MOVQ abs+24(FP), R9
+	MOVQ count+32(FP), CX
+	VBROADCASTSD d0+40(FP), Y13
+	MOVQ out+48(FP), DX
+	MOVQ negative+56(FP), R10
+	VBROADCASTSD magnitudes<>(SB), Y14
+	VXORPD Y12, Y12, Y12
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ AX, AX
+	JMP differencesCheck
+differences:
+	VMOVUPD (SI)(AX*8), Y5
+	VSUBPD (DI)(AX*8), Y5, Y5
+	VMOVUPD Y5, (R8)(AX*8)
+	VANDPD Y14, Y5, Y6
+	VMOVUPD Y6, (R9)(AX*8)
+	VCMPPD $1, Y12, Y5, Y7
+	VPSUBQ Y7, Y3, Y3
+	VSUBPD Y13, Y5, Y5
+	VADDPD Y6, Y2, Y2
+	VADDPD Y5, Y0, Y0
+	VMULPD Y5, Y5, Y5
+	VADDPD Y5, Y1, Y1
+	ADDQ $4, AX
+differencesCheck:
+	CMPQ AX, CX
+	JLT differences
+	VMOVUPD Y0, (DX)
+	VMOVUPD Y1, 32(DX)
+	VMOVUPD Y2, 64(DX)
+	VMOVDQU Y3, (R10)
+	VZEROUPPER
+	RET
+
+// func spanAVX2(values *float64, count int, out *[16]float64) (special uint32)
+TEXT ·spanAVX2(SB), NOSPLIT, $0-28
+	MOVQ values+0(FP), SI
+	MOVQ count+8(FP), CX
+	MOVQ out+16(FP), DX
+	VBROADCASTSD magnitudes<>(SB), Y14
+	VBROADCASTSD largest<>(SB), Y13
+	VMOVUPD (SI), Y0
+	VMOVUPD Y0, Y1
+	VANDPD Y14, Y0, Y2
+	VMOVUPD Y2, Y3
+	VXORPD Y4, Y4, Y4
+	XORQ AX, AX
+spanNext:
+	VMOVUPD (SI)(AX*8), Y5
+	VANDPD Y14, Y5, Y6
+	VMINPD Y5, Y0, Y0
+	VMAXPD Y5, Y1, Y1
+	VMINPD Y6, Y2, Y2
+	VMAXPD Y6, Y3, Y3
+	VCMPPD $6, Y13, Y6, Y7
+	VORPD Y7, Y4, Y4
+	ADDQ $4, AX
+	CMPQ AX, CX
+	JLT spanNext
+	VMOVUPD Y0, (DX)
+	VMOVUPD Y1, 32(DX)
+	VMOVUPD Y2, 64(DX)
+	VMOVUPD Y3, 96(DX)
+	VMOVMSKPD Y4, AX
+	MOVL AX, special+24(FP)
+	VZEROUPPER
+	RET
+
+// func relativesAVX2(rel, abs, r *float64, count int, out *[16]float64, counts *[12]int64)
+TEXT ·relativesAVX2(SB), NOSPLIT, $0-48
+	MOVQ rel+0(FP), R8
+	MOVQ abs+8(FP), SI
+	MOVQ r+16(FP), DI
+	MOVQ count+24(FP), CX
+	MOVQ out+32(FP), DX
+	MOVQ counts+40(FP), R10
+	VBROADCASTSD magnitudes<>(SB), Y14
+	VBROADCASTSD thousandth<>(SB), Y13
+	VBROADCASTSD fiveThousandths<>(SB), Y12
+	VXORPD Y11, Y11, Y11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y10, Y10, Y10
+	XORQ AX, AX
+	JMP relativesCheck
+relatives:
+	VANDPD (DI)(AX*8), Y14, Y6
+	VMOVUPD (SI)(AX*8), Y7
+	VDIVPD Y6, Y7, Y8
+	VCMPPD $0, Y11, Y6, Y9
+	VANDNPD Y8, Y9, Y8
+	VMOVUPD Y8, (R8)(AX*8)
+	VPSUBQ Y9, Y3, Y3
+	VADDPD Y8, Y0, Y0
+	VADDPD Y6, Y10, Y10
+	VMAXPD Y8, Y1, Y1
+	VMAXPD Y7, Y2, Y2
+	VCMPPD $1, Y13, Y8, Y9
+	VPSUBQ Y9, Y4, Y4
+	VCMPPD $1, Y12, Y8, Y9
+	VPSUBQ Y9, Y5, Y5
+	ADDQ $4, AX
+relativesCheck:
+	CMPQ AX, CX
+	JLT relatives
+	VMOVUPD Y0, (DX)
+	VMOVUPD Y10, 32(DX)
+	VMOVUPD Y1, 64(DX)
+	VMOVUPD Y2, 96(DX)
+	VMOVDQU Y3, (R10)
+	VMOVDQU Y4, 32(R10)
+	VMOVDQU Y5, 64(R10)
+	VZEROUPPER
+	RET
+
+// func roundAVX2(dst *int64, values *float64, count int, form *rounding)
+TEXT ·roundAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ count+16(FP), CX
+	MOVQ form+24(FP), DX
+	VBROADCASTSD magnitudes<>(SB), Y15
+	VMOVQ 0(DX), X14            // shift
+	VPBROADCASTQ 8(DX), Y13     // half
+	VPBROADCASTQ 16(DX), Y12    // base
+	VPBROADCASTQ 24(DX), Y11    // normal
+	VPBROADCASTQ 32(DX), Y10    // magic
+	VPBROADCASTQ 40(DX), Y9     // beyond
+	VPXOR Y8, Y8, Y8
+	VPCMPEQQ Y7, Y7, Y7
+	VPSRLQ $63, Y7, Y7          // 1
+	XORQ AX, AX
+	JMP roundCheck
+roundNext:
+	VMOVDQU (SI)(AX*8), Y0
+	VPAND Y15, Y0, Y1           // magnitude
+	VPCMPGTQ Y0, Y8, Y0         // sign
+	VPSRLQ X14, Y1, Y2
+	VPAND Y7, Y2, Y2
+	VPADDQ Y13, Y1, Y3
+	VPADDQ Y2, Y3, Y3
+	VPSRLQ X14, Y3, Y3
+	VPSUBQ Y12, Y3, Y3          // normal
+	VADDPD Y10, Y1, Y4
+	VPSUBQ Y10, Y4, Y4          // subnormal
+	VPCMPGTQ Y1, Y11, Y5
+	VPBLENDVB Y5, Y4, Y3, Y3
+	VPCMPGTQ Y9, Y3, Y5
+	VPBLENDVB Y5, Y9, Y3, Y3
+	VPXOR Y0, Y3, Y3
+	VPSUBQ Y0, Y3, Y3
+	VMOVDQU Y3, (DI)(AX*8)
+	ADDQ $4, AX
+roundCheck:
+	CMPQ AX, CX
+	JLT roundNext
+	VZEROUPPER
+	RET
+
+// func digestAVX2(n, r *int64, count int, out *[16]uint64)
+TEXT ·digestAVX2(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), SI
+	MOVQ r+8(FP), DI
+	MOVQ count+16(FP), CX
+	MOVQ out+24(FP), DX
+	VPBROADCASTQ firstKeys<>(SB), Y15
+	VPBROADCASTQ lowKey<>(SB), Y14
+	VPBROADCASTQ highKey<>(SB), Y13
+	VPBROADCASTQ mixKey<>(SB), Y12
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y11, Y11, Y11
+	XORQ AX, AX
+	JMP digestCheck
+digest:
+	VMOVDQU (SI)(AX*8), Y4
+	VMOVDQU (DI)(AX*8), Y5
+	VPSUBQ Y5, Y4, Y6           // distance
+	VPCMPGTQ Y6, Y11, Y7
+	VPXOR Y7, Y6, Y6
+	VPSUBQ Y7, Y6, Y6
+	VPADDQ Y6, Y3, Y3
+	VPCMPGTQ Y2, Y6, Y7
+	VPBLENDVB Y7, Y6, Y2, Y2
+	VPXOR Y15, Y4, Y4           // hash of n
+	VPSRLQ $32, Y4, Y6
+	VPMULUDQ Y14, Y4, Y4
+	VPMULUDQ Y13, Y6, Y6
+	VPSHUFD $0xb1, Y6, Y6
+	VPXOR Y6, Y4, Y4
+	VPSRLQ $32, Y4, Y6
+	VPXOR Y4, Y6, Y6
+	VPMULUDQ Y12, Y6, Y6
+	VPADDQ Y4, Y0, Y0
+	VPADDQ Y6, Y0, Y0
+	VPXOR Y15, Y5, Y5           // hash of r
+	VPSRLQ $32, Y5, Y6
+	VPMULUDQ Y14, Y5, Y5
+	VPMULUDQ Y13, Y6, Y6
+	VPSHUFD $0xb1, Y6, Y6
+	VPXOR Y6, Y5, Y5
+	VPSRLQ $32, Y5, Y6
+	VPXOR Y5, Y6, Y6
+	VPMULUDQ Y12, Y6, Y6
+	VPADDQ Y5, Y1, Y1
+	VPADDQ Y6, Y1, Y1
+	ADDQ $4, AX
+digestCheck:
+	CMPQ AX, CX
+	JLT digest
+	VMOVDQU Y0, (DX)
+	VMOVDQU Y1, 32(DX)
+	VMOVDQU Y2, 64(DX)
+	VMOVDQU Y3, 96(DX)
+	VZEROUPPER
+	RET
+
+// func addAVX2(dst, values *float64, count int)
+TEXT ·addAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ count+16(FP), CX
+	XORQ AX, AX
+	JMP addCheck
+addNext:
+	VMOVUPD (DI)(AX*8), Y0
+	VADDPD (SI)(AX*8), Y0, Y0
+	VMOVUPD Y0, (DI)(AX*8)
+	ADDQ $4, AX
+addCheck:
+	CMPQ AX, CX
+	JLT addNext
+	VZEROUPPER
+	RET
+
+// func sumAVX2(values *float64, count int, out *[4]float64)
+TEXT ·sumAVX2(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ count+8(FP), CX
+	MOVQ out+16(FP), DX
+	VXORPD Y0, Y0, Y0
+	XORQ AX, AX
+	JMP sumCheck
+sumNext:
+	VADDPD (SI)(AX*8), Y0, Y0
+	ADDQ $4, AX
+sumCheck:
+	CMPQ AX, CX
+	JLT sumNext
+	VMOVUPD Y0, (DX)
+	VZEROUPPER
+	RET
+
+// func float32sAVX2(dst *float64, src *byte, count int)
+TEXT ·float32sAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ count+16(FP), CX
+	XORQ AX, AX
+	JMP float32sCheck
+float32s:
+	VCVTPS2PD (SI)(AX*4), Y0
+	VMOVUPD Y0, (DI)(AX*8)
+	ADDQ $4, AX
+float32sCheck:
+	CMPQ AX, CX
+	JLT float32s
+	VZEROUPPER
+	RET
+
+// func float16sAVX2(dst *float64, src *byte, count int)
+TEXT ·float16sAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ count+16(FP), CX
+	XORQ AX, AX
+	JMP float16sCheck
+float16s:
+	VCVTPH2PS (SI)(AX*2), X0
+	VCVTPS2PD X0, Y0
+	VMOVUPD Y0, (DI)(AX*8)
+	ADDQ $4, AX
+float16sCheck:
+	CMPQ AX, CX
+	JLT float16s
+	VZEROUPPER
+	RET
+
+// func bfloat16sAVX2(dst *float64, src *byte, count int)
+TEXT ·bfloat16sAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ count+16(FP), CX
+	XORQ AX, AX
+	JMP bfloat16sCheck
+bfloat16s:
+	VPMOVZXWD (SI)(AX*2), X0
+	VPSLLD $16, X0, X0
+	VCVTPS2PD X0, Y0
+	VMOVUPD Y0, (DI)(AX*8)
+	ADDQ $4, AX
+bfloat16sCheck:
+	CMPQ AX, CX
+	JLT bfloat16s
+	VZEROUPPER
+	RET
+
+// func codes16AVX2(dst *int64, src *byte, count int)
+TEXT ·codes16AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ count+16(FP), CX
+	VPXOR Y8, Y8, Y8
+	VPCMPEQQ Y7, Y7, Y7
+	VPSRLQ $49, Y7, Y7
+	XORQ AX, AX
+	JMP codes16Check
+codes16:
+	VPMOVSXWQ (SI)(AX*2), Y0
+	VPCMPGTQ Y0, Y8, Y1
+	VPAND Y7, Y0, Y0
+	VPXOR Y1, Y0, Y0
+	VPSUBQ Y1, Y0, Y0
+	VMOVDQU Y0, (DI)(AX*8)
+	ADDQ $4, AX
+codes16Check:
+	CMPQ AX, CX
+	JLT codes16
+	VZEROUPPER
+	RET
+
+// func codes32AVX2(dst *int64, src *byte, count int)
+TEXT ·codes32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ count+16(FP), CX
+	VPXOR Y8, Y8, Y8
+	VPCMPEQQ Y7, Y7, Y7
+	VPSRLQ $33, Y7, Y7
+	XORQ AX, AX
+	JMP codes32Check
+codes32:
+	VPMOVSXDQ (SI)(AX*4), Y0
+	VPCMPGTQ Y0, Y8, Y1
+	VPAND Y7, Y0, Y0
+	VPXOR Y1, Y0, Y0
+	VPSUBQ Y1, Y0, Y0
+	VMOVDQU Y0, (DI)(AX*8)
+	ADDQ $4, AX
+codes32Check:
+	CMPQ AX, CX
+	JLT codes32
+	VZEROUPPER
+	RET
+
+// func exceedsAVX2(abs, r *float64, count int, atol, rtol float64) uint32
+TEXT ·exceedsAVX2(SB), NOSPLIT, $0-44
+	MOVQ abs+0(FP), SI
+	MOVQ r+8(FP), DI
+	MOVQ count+16(FP), CX
+	VBROADCASTSD atol+24(FP), Y13
+	VBROADCASTSD rtol+32(FP), Y12
+	VBROADCASTSD magnitudes<>(SB), Y14
+	VXORPD Y0, Y0, Y0
+	XORQ AX, AX
+	JMP exceedsCheck
+exceeds:
+	VANDPD (DI)(AX*8), Y14, Y1
+	VMULPD Y12, Y1, Y1
+	VADDPD Y13, Y1, Y1
+	VMOVUPD (SI)(AX*8), Y2
+	VCMPPD $6, Y1, Y2, Y2
+	VORPD Y2, Y0, Y0
+	ADDQ $4, AX
+exceedsCheck:
+	CMPQ AX, CX
+	JLT exceeds
+	VMOVMSKPD Y0, AX
+	MOVL AX, ret+40(FP)
+	VZEROUPPER
+	RET

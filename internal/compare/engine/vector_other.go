@@ -1,0 +1,35 @@
+//go:build !amd64
+
+package engine
+
+// The heads of the loops of kernels.go, which do nothing on this machine.
+
+func sidesHead([]float64, []float64, float64, float64, *[20]float64) int { return 0 }
+
+func differencesHead([]float64, []float64, []float64, []float64, float64, *[12]float64, *[4]int64) int {
+	return 0
+}
+
+func spanHead([]float64, *[16]float64) (k int, special bool) { return 0, false }
+
+func relativesHead([]float64, []float64, []float64, *[16]float64, *[12]int64) int { return 0 }
+
+func roundHead([]int64, []float64, *rounding) int { return 0 }
+
+func digestHead([]int64, []int64, *[16]uint64) int { return 0 }
+
+func addHead([]float64, []float64) int { return 0 }
+
+func sumHead([]float64, *[4]float64) int { return 0 }
+
+func float32sHead([]float64, []byte) int { return 0 }
+
+func float16sHead([]float64, []byte) int { return 0 }
+
+func bfloat16sHead([]float64, []byte) int { return 0 }
+
+func codes16Head([]int64, []byte) int { return 0 }
+
+func codes32Head([]int64, []byte) int { return 0 }
+
+func exceedsHead([]float64, []float64, float64, float64) (k int, exceeds bool) { return 0, false }
