@@ -1,0 +1,240 @@
+package diagnose
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// subjectTensor is a good pair that a fault is put into.
+type subjectTensor struct {
+	rng   *rand.Rand
+	shape tensor.Shape
+	kind  kind
+	ref   []float64
+	npu   []float64 // as it should be: the reference with rounding noise
+}
+
+// fault is a way in which a tensor goes bad.
+type fault struct {
+	name string
+	code string
+	// siblings may be found besides.
+	siblings []string
+	// values makes the bad NPU tensor, or stored its elements.
+	values func(*subjectTensor) []float64
+	stored func(*subjectTensor) []byte
+	// needs says which tensors a fault makes sense for; nil for all.
+	needs func(*subjectTensor) bool
+	// changesRef is set for faults that need another reference.
+	changesRef bool
+}
+
+func (f *fault) inject(s *subjectTensor) memory {
+	unit := s.kind.npu.UnitSize()
+	if f.stored != nil {
+		return memory{f.stored(s), unit}
+	}
+	return memory{store(s.kind.npu, f.values(s)), unit}
+}
+
+// elementwise changes every element by itself.
+func elementwise(change func(v float64) float64) func(*subjectTensor) []float64 {
+	return func(s *subjectTensor) []float64 {
+		out := slices.Clone(s.npu)
+		for i, v := range out {
+			out[i] = change(v)
+		}
+		return out
+	}
+}
+
+// moved takes the element at from(i) to i.
+func moved(from func(s *subjectTensor, i int) int) func(*subjectTensor) []float64 {
+	return func(s *subjectTensor) []float64 {
+		out := make([]float64, len(s.npu))
+		for i := range out {
+			out[i] = s.npu[((from(s, i)%len(out))+len(out))%len(out)]
+		}
+		return out
+	}
+}
+
+// ordered gives the data in another order of axes: the stored data are the good
+// ones transposed so that axes of them, taken in the order given, are good.
+func ordered(axes ...int) func(*subjectTensor) []float64 {
+	return func(s *subjectTensor) []float64 {
+		shape := make(tensor.Shape, len(axes))
+		for j, a := range axes {
+			shape[a] = s.shape[j]
+		}
+		out := make([]float64, len(s.npu))
+		for i := range out {
+			at, from := shape.Coordinates(int64(i)), int64(0)
+			for j, a := range axes {
+				from = from*s.shape[j] + at[a]
+			}
+			out[i] = s.npu[from]
+		}
+		return out
+	}
+}
+
+func rank(n int) func(*subjectTensor) bool {
+	return func(s *subjectTensor) bool { return len(s.shape) == n && distinct(s.shape) > 1 }
+}
+
+// distinct counts the axes longer than 1.
+func distinct(shape tensor.Shape) (n int) {
+	for _, length := range shape {
+		if length > 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// atLeast asks for so many elements that say something.
+func atLeast(n int) func(*subjectTensor) bool {
+	return func(s *subjectTensor) bool {
+		telling := 0
+		for _, v := range s.ref {
+			if v != 0 {
+				telling++
+			}
+		}
+		return telling >= n
+	}
+}
+
+func isHalf(s *subjectTensor) bool { return s.kind.npu == tensor.Float16 }
+
+// wideRef holds where the reference goes beyond the numbers of the NPU.
+func wideRef(s *subjectTensor) bool { return isHalf(s) && s.kind.ref == tensor.Float32 }
+
+// swapped reverses the bytes of good elements.
+func swapped(s *subjectTensor) []byte {
+	data := store(s.kind.npu, s.npu)
+	for element := range slices.Chunk(data, s.kind.npu.UnitSize()) {
+		slices.Reverse(element)
+	}
+	return data
+}
+
+// flipped turns one high bit of a few elements.
+func flipped(s *subjectTensor) []byte {
+	data := store(s.kind.npu, s.npu)
+	unit := s.kind.npu.UnitSize()
+	step := len(s.npu) / min(40, 1+len(s.npu)/2000)
+	for i := 7; i < len(s.npu); i += step {
+		for i < len(s.npu)-1 && (math.Abs(s.ref[i]) < 0.5 || math.Abs(s.ref[i]) > 1.9) {
+			i++
+		}
+		data[i*unit+unit-1] ^= 1 << (2 + s.rng.IntN(4)) // of the exponent
+	}
+	return data
+}
+
+func faults() []fault {
+	return []fault{
+		{name: "zero", code: ZeroOutput, siblings: []string{Underflow}, values: elementwise(func(float64) float64 { return 0 })},
+		{name: "constant", code: ConstOutput, values: elementwise(func(float64) float64 { return 17 })},
+		{name: "negated", code: Negated, values: elementwise(func(v float64) float64 { return -v })},
+		{name: "half", code: Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
+		{name: "double", code: Scale, values: elementwise(func(v float64) float64 { return v * 2 })},
+		{name: "1/256", code: Scale, values: elementwise(func(v float64) float64 { return v / 256 })},
+		{name: "attention", code: Scale, values: elementwise(func(v float64) float64 { return v / 8 })},
+		{name: "offset", code: Offset, siblings: []string{Scale}, values: elementwise(func(v float64) float64 { return v + 11 })},
+		{name: "zero tail", code: ZeroTail, needs: atLeast(64), values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			clear(out[len(out)-max(32, len(out)/8):])
+			return out
+		}},
+		{name: "half zero", code: ZeroTail, needs: atLeast(64), values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			clear(out[len(out)/2:])
+			return out
+		}},
+		{name: "garbage tail", code: Tail, needs: atLeast(100), values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			for i := len(out) * 3 / 4; i < len(out); i++ {
+				out[i] = 40 * s.rng.NormFloat64()
+			}
+			return out
+		}},
+		{name: "NaN tail", code: NPUNaN, siblings: []string{Tail}, needs: atLeast(100), values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			for i := len(out) * 3 / 4; i < len(out); i++ {
+				out[i] = math.NaN()
+			}
+			return out
+		}},
+		{name: "every 16th", code: Stride, siblings: []string{Bias}, needs: atLeast(512), values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			for i := 3; i < len(out); i += 16 {
+				out[i] += 30 + 10*s.rng.Float64()
+			}
+			return out
+		}},
+		{name: "shift 1", code: Shift, needs: atLeast(40), values: moved(func(_ *subjectTensor, i int) int { return i + 1 })},
+		{name: "shift -8", code: Shift, needs: atLeast(40), values: moved(func(_ *subjectTensor, i int) int { return i - 8 })},
+		{name: "shift a row", code: Shift,
+			needs:  func(s *subjectTensor) bool { return len(s.ref) > 4*int(s.shape[len(s.shape)-1]) },
+			values: moved(func(s *subjectTensor, i int) int { return i + int(s.shape[len(s.shape)-1]) })},
+		{name: "transposed", code: Layout, needs: rank(2), values: ordered(1, 0)},
+		{name: "NHWC as NCHW", code: Layout, needs: rank(4), values: ordered(0, 3, 1, 2)},
+		{name: "NCHW as NHWC", code: Layout, needs: rank(4), values: ordered(0, 2, 3, 1)},
+		{name: "HWCN as NCHW", code: Layout, needs: rank(4), values: ordered(3, 2, 0, 1)},
+		{name: "swapped last", code: Layout, needs: rank(3), values: ordered(0, 2, 1)},
+		{name: "NDHWC as NCDHW", code: Layout, needs: rank(5), values: ordered(0, 4, 1, 2, 3)},
+		{name: "bytes swapped", code: Endian, stored: swapped, needs: func(s *subjectTensor) bool { return s.kind.npu.UnitSize() > 1 }},
+		{name: "bfloat16 as float16", code: DTypeMisread, needs: isHalf, stored: func(s *subjectTensor) []byte { return store(tensor.BFloat16, s.npu) }},
+		{name: "int32 as float32", changesRef: true, code: DTypeMisread, needs: func(s *subjectTensor) bool { return s.kind.npu == tensor.Float32 },
+			stored: func(s *subjectTensor) []byte {
+				for i := range s.ref {
+					s.ref[i] = math.Round(100 * s.ref[i])
+				}
+				return store(tensor.Int32, s.ref)
+			}},
+		{name: "a bit", code: BitFlip, siblings: []string{NPUNaN, Stride}, needs: atLeast(100), stored: flipped},
+		{name: "overflow", changesRef: true, code: OverflowFP16, siblings: []string{Tail, Stride}, needs: wideRef, values: func(s *subjectTensor) []float64 {
+			for i := range s.ref { // the reference is large in places
+				if i%3 == 0 {
+					s.ref[i] *= 40000
+					s.npu[i] *= 40000
+				}
+			}
+			s.ref[0], s.npu[0] = 90000, 90000
+			return s.npu
+		}},
+		{name: "clipped", changesRef: true, code: Saturation, siblings: []string{OverflowFP16}, needs: wideRef, values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			for i := range s.ref {
+				if i%7 == 0 {
+					s.ref[i] *= 40000
+					out[i] = math.Max(-65504, math.Min(65504, s.ref[i]))
+				}
+			}
+			s.ref[0], out[0] = 1e5, 65504
+			return out
+		}},
+		{name: "NaN here and there", code: NPUNaN, siblings: []string{Tail, Stride}, values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			for k := range 1 + len(out)/50 {
+				out[(k*47+5)%len(out)] = math.NaN()
+			}
+			return out
+		}},
+		{name: "truncated", code: Bias, needs: atLeast(2000), values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			for i, v := range out { // a third of each sum is lost at random
+				if s.rng.IntN(3) == 0 {
+					out[i] = v - math.Abs(v)*s.rng.Float64()
+				}
+			}
+			return out
+		}},
+	}
+}

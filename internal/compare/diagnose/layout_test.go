@@ -1,0 +1,141 @@
+package diagnose
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// transposed returns the data of numpy.transpose(x, axes), a slow way to do it.
+func transposed(x []float64, shape tensor.Shape, axes []int) ([]float64, tensor.Shape) {
+	to := make(tensor.Shape, len(axes))
+	for j, a := range axes {
+		to[j] = shape[a]
+	}
+	out := make([]float64, len(x))
+	strides := shape.Strides()
+	for i := range out {
+		from := int64(0)
+		for j, at := range to.Coordinates(int64(i)) {
+			from += at * strides[axes[j]]
+		}
+		out[i] = x[from]
+	}
+	return out, to
+}
+
+// TestFindPermutation: the permutation that is told does what the doc comment
+// says, for tensors whose shapes differ and for such whose data only are in
+// another order.
+func TestFindPermutation(t *testing.T) {
+	tests := []struct {
+		npu  tensor.Shape
+		axes []int // that make the reference of the NPU tensor
+		text string
+	}{
+		{tensor.Shape{2, 5, 6, 3}, []int{0, 3, 1, 2}, "NHWC"},
+		{tensor.Shape{2, 3, 5, 6}, []int{0, 2, 3, 1}, "NCHW"},
+		{tensor.Shape{3, 4, 5, 6}, []int{3, 2, 0, 1}, "HWCN"},
+		{tensor.Shape{2, 4, 5, 6, 3}, []int{0, 4, 1, 2, 3}, "NDHWC"},
+		{tensor.Shape{2, 3, 4, 5, 6}, []int{0, 2, 3, 4, 1}, "NCDHW"},
+		{tensor.Shape{12, 13}, []int{1, 0}, "transpose (1,0)"},
+		{tensor.Shape{5, 6, 7}, []int{2, 0, 1}, "transpose (2,0,1)"},
+		{tensor.Shape{4, 4, 4, 4}, []int{1, 3, 0, 2}, "transpose (1,3,0,2)"},
+		{tensor.Shape{2, 3, 4, 5, 2, 3}, []int{0, 1, 2, 3, 5, 4}, "transpose (0,1,2,3,5,4)"},
+	}
+	k := kind{tensor.Float16, tensor.Float32}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(4, 5))
+			x := normal(rng, count(test.npu), 2, 0)
+			values, shape := transposed(x, test.npu, test.axes)
+			in := Input{
+				Request: request(shape, k),
+				Ref:     memory{store(k.ref, values), 4}, NPU: memory{store(k.npu, noisy(rng, x)), 2},
+				NPUShape: test.npu,
+			}
+			checkPermutation(t, in, test.npu, test.axes, test.text)
+			findings, err := Patterns(t.Context(), in)
+			if err != nil || len(findings) != 1 || findings[0].Code != Layout {
+				t.Errorf("patterns: %v, error %v", findings, err)
+			}
+
+			in.NPUShape = nil
+			in.Result, _ = diagnosed(t, in.Request, in.Ref.(memory), in.NPU.(memory))
+			checkPermutation(t, in, test.npu, test.axes, test.text)
+		})
+	}
+}
+
+func checkPermutation(t *testing.T, in Input, shape tensor.Shape, axes []int, text string) {
+	t.Helper()
+	p, err := FindPermutation(t.Context(), in)
+	if err != nil || p == nil {
+		t.Fatalf("permutation %v, error %v", p, err)
+	}
+	if !slices.Equal(p.Axes, axes) || !p.Shape.Equal(shape) || !strings.Contains(p.Evidence, text) {
+		t.Errorf("got %+v, want axes %v of shape %s", p, axes, shape)
+	}
+}
+
+// TestOnlyLabel: the data are good, their shape is not.
+func TestOnlyLabel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	values := normal(rng, 2*3*5*6, 2, 0)
+	k := kind{tensor.Float32, tensor.Float32}
+	m := memory{store(k.ref, values), 4}
+	findings, err := Patterns(t.Context(), Input{
+		Request: request(tensor.Shape{2, 3, 5, 6}, k), Ref: m, NPU: m, NPUShape: tensor.Shape{2, 5, 6, 3},
+	})
+	if err != nil || len(findings) != 1 || !strings.Contains(findings[0].Evidence, "only their shape (2, 5, 6, 3) is wrong") {
+		t.Errorf("got %v, error %v", findings, err)
+	}
+}
+
+// TestNoPermutation: unrelated tensors have none, nor have shapes that are no
+// permutation.
+func TestNoPermutation(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	k := kind{tensor.Float32, tensor.Float32}
+	shape := tensor.Shape{3, 4, 5, 6}
+	in := Input{
+		Request: request(shape, k),
+		Ref:     memory{store(k.ref, normal(rng, count(shape), 2, 0)), 4},
+		NPU:     memory{store(k.npu, normal(rng, count(shape), 2, 0)), 4},
+	}
+	for _, npu := range []tensor.Shape{{3, 5, 6, 4}, {12, 30}, {360}} {
+		in.NPUShape = npu
+		if p, err := FindPermutation(t.Context(), in); p != nil || err != nil {
+			t.Errorf("%s: %+v, error %v", npu, p, err)
+		}
+	}
+	in.NPUShape = tensor.Shape{3, 4, 5}
+	if _, err := FindPermutation(t.Context(), in); err == nil || !strings.Contains(err.Error(), "(3, 4, 5)") {
+		t.Errorf("error %v for another number of elements", err)
+	}
+}
+
+// TestAxisOrders: all permutations up to four axes, none twice, never the one
+// that does nothing.
+func TestAxisOrders(t *testing.T) {
+	want := map[int]int{0: 0, 1: 0, 2: 1, 3: 5, 4: 23}
+	for rank := range 9 {
+		all := axisOrders(rank)
+		if n, ok := want[rank]; ok && len(all) != n || rank > 4 && len(all) < 4 {
+			t.Errorf("rank %d: %d orders", rank, len(all))
+		}
+		seen := map[string]bool{}
+		for _, axes := range all {
+			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, numbers(rank)) {
+				t.Errorf("%v is no permutation", axes)
+			}
+			if seen[axesText(axes)] || slices.Equal(axes, numbers(rank)) {
+				t.Errorf("%v is there twice or does nothing", axes)
+			}
+			seen[axesText(axes)] = true
+		}
+	}
+}

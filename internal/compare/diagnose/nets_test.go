@@ -1,0 +1,318 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/tensor"
+)
+
+// layer is one operator of a small network: a function of earlier outputs.
+type layer struct {
+	name   string
+	inputs []int // layers; none for the first
+	apply  func(inputs [][]float64) []float64
+}
+
+// matmul multiplies rows of the last axis with a matrix, as a pointwise
+// convolution does.
+func matmul(rng *rand.Rand, width int) func([][]float64) []float64 {
+	weights := normal(rng, width*width, 1/math.Sqrt(float64(width)), 0)
+	return func(inputs [][]float64) []float64 {
+		x := inputs[0]
+		out := make([]float64, len(x))
+		for row := 0; row < len(x); row += width {
+			for j := range width {
+				for k := range width {
+					out[row+j] += x[row+k] * weights[k*width+j]
+				}
+			}
+		}
+		return out
+	}
+}
+
+// convolve mixes neighbours.
+func convolve(rng *rand.Rand) func([][]float64) []float64 {
+	taps := normal(rng, 5, 0.45, 0)
+	return func(inputs [][]float64) []float64 {
+		x := inputs[0]
+		out := make([]float64, len(x))
+		for i := range out {
+			for t, w := range taps {
+				if at := i + t - 2; at >= 0 && at < len(x) {
+					out[i] += w * x[at]
+				}
+			}
+		}
+		return out
+	}
+}
+
+func relu(inputs [][]float64) []float64 {
+	out := make([]float64, len(inputs[0]))
+	for i, v := range inputs[0] {
+		out[i] = v
+		if v < 0 {
+			out[i] = 0.1 * v // leaky, so that nothing dies out
+		}
+	}
+	return out
+}
+
+func add(inputs [][]float64) []float64 {
+	out := make([]float64, len(inputs[0]))
+	for i, v := range inputs[0] {
+		out[i] = 0.7 * (v + inputs[1][i])
+	}
+	return out
+}
+
+// randomNet returns a chain of layers with some residuals.
+func randomNet(rng *rand.Rand, shape tensor.Shape, length int) []layer {
+	width := int(shape[len(shape)-1])
+	net := []layer{{name: "input"}}
+	for i := 1; i < length; i++ {
+		l := layer{name: fmt.Sprintf("op%d", i), inputs: []int{i - 1}}
+		switch kind := rng.IntN(4); {
+		case kind == 0:
+			l.apply = convolve(rng)
+		case kind == 1:
+			l.apply = relu
+		case kind == 2 && i > 2:
+			l.inputs, l.apply = []int{i - 1, rng.IntN(i - 1)}, add
+		default:
+			l.apply = matmul(rng, width)
+		}
+		net = append(net, l)
+	}
+	return net
+}
+
+// run is a network with a reference run in float64 and an NPU run that rounds
+// to float16 after each layer.
+type run struct {
+	shape  tensor.Shape
+	layers []layer
+	data   []float64 // of the input
+	limits engine.Limits
+}
+
+// rows compares all layers; the fault is put into layer at, unless it is nil.
+func (r *run) rows(t *testing.T, engines comparer, rng *rand.Rand, f *fault, at int) []Op {
+	t.Helper()
+	k := kind{tensor.Float16, tensor.Float32}
+	refs, npus := make([][]float64, len(r.layers)), make([][]float64, len(r.layers))
+	ops := make([]Op, len(r.layers))
+	for i, l := range r.layers {
+		if l.apply == nil {
+			refs[i], npus[i] = r.data, r.data
+		} else {
+			refs[i], npus[i] = l.apply(pick(refs, l.inputs)), l.apply(pick(npus, l.inputs))
+		}
+		npu := memory{store(k.npu, npus[i]), 2}
+		if f != nil && i == at {
+			npu = f.inject(&subjectTensor{rng: rng, shape: r.shape, kind: k, ref: refs[i], npu: npus[i]})
+		}
+		npus[i] = halves(npu.data)
+		req := engine.Request{Shape: r.shape, NPUDType: k.npu, RefDType: k.ref, Limits: r.limits}
+		ref := memory{store(k.ref, refs[i]), 4}
+		result := engines.compare(t, req, ref, npu)
+		ops[i] = Op{Name: l.name, Order: i, Result: result, State: Passed}
+		if result.StrictErrors() > 0 {
+			ops[i].State = Failed
+			ops[i].Patterns = patternsOf(t, result, req, ref, npu)
+		}
+	}
+	return ops
+}
+
+func pick(all [][]float64, indexes []int) [][]float64 {
+	var some [][]float64
+	for _, i := range indexes {
+		some = append(some, all[i])
+	}
+	return some
+}
+
+func halves(data []byte) []float64 {
+	values := make([]float64, len(data)/2)
+	tensor.Float64s(values, data, tensor.HostFloat16)
+	return values
+}
+
+// graph of the layers, from a consumer map.
+func (r *run) graph() Graph {
+	consumers := make(map[string][]string)
+	for _, l := range r.layers {
+		for _, i := range l.inputs {
+			consumers[r.layers[i].name] = append(consumers[r.layers[i].name], l.name)
+		}
+	}
+	return FromConsumers(consumers)
+}
+
+// TestCleanNets judges networks without a fault. Half of them have the limits of
+// HPAA with large values, the others limits that float16 cannot keep, so that
+// rows fail: no failure may be called an error of calculation.
+func TestCleanNets(t *testing.T) {
+	const nets = 1000
+	failing, alarms, patterns := 0, 0, 0
+	codes := map[string]int{}
+	engines := comparer{}
+	for seed := range uint64(nets) {
+		rng := rand.New(rand.NewPCG(seed, 77))
+		shape := []tensor.Shape{{16, 24}, {1, 6, 7, 8}, {30, 10}}[seed%3]
+		r := run{shape: shape, limits: engine.Limits{Atol: 0.005, Rtol: 0.2}, data: normal(rng, count(shape), 60, 0)}
+		if seed%2 == 0 {
+			r.limits, r.data = engine.Limits{Atol: 1e-5, Rtol: 1e-3}, normal(rng, count(shape), 1, 0)
+		}
+		for i, v := range r.data {
+			r.data[i] = round16(v)
+		}
+		r.layers = randomNet(rng, shape, 6)
+		ops := r.rows(t, engines, rng, nil, 0)
+		for _, graph := range []Graph{nil, r.graph()} {
+			v := Network(ops, graph)
+			for i := range ops {
+				if ops[i].State == Failed && graph != nil {
+					failing++
+					codes[v.Ops[i].Findings[0].Code]++
+				}
+				for _, f := range v.Ops[i].Findings {
+					switch f.Code {
+					case CalcError:
+						alarms++
+						t.Errorf("net %d, %s: %s", seed, ops[i].Name, f.Evidence)
+					case Accumulated, LayerInputBad, Unknown, Bias:
+					default:
+						patterns++
+						t.Logf("net %d, %s: %s %s", seed, ops[i].Name, f.Code, f.Evidence)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d nets, %d failing rows: %d called CALC_ERROR, %d patterns found; first codes %v", nets, failing, alarms, patterns, codes)
+	if failing < nets {
+		t.Errorf("only %d rows fail: the test shows nothing", failing)
+	}
+}
+
+// TestFaultyNets puts every fault into an operator of a network and expects it
+// to be the first bad one, with and without a graph.
+func TestFaultyNets(t *testing.T) {
+	for _, f := range faults() {
+		if f.changesRef {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			runs, engines := 0, comparer{}
+			for seed := range uint64(6) {
+				rng := rand.New(rand.NewPCG(seed, 3))
+				shape := []tensor.Shape{{2, 6, 7, 8}, {40, 18}, {5, 9, 16}, {1, 4, 5, 6, 7}, {50, 50}, {3, 8, 8, 12}}[seed]
+				at := 1 + int(seed)%5
+				s := subjectTensor{shape: shape, kind: kind{tensor.Float16, tensor.Float32}, ref: normal(rng, count(shape), 1, 0)}
+				if f.needs != nil && !f.needs(&s) {
+					continue
+				}
+				runs++
+				r := run{shape: shape, limits: engine.Limits{Atol: 0.005, Rtol: 0.2}, layers: randomNet(rng, shape, 7)}
+				r.data = normal(rng, count(shape), 1.5, 0.3)
+				for i, v := range r.data {
+					r.data[i] = round16(v)
+				}
+				ops := r.rows(t, engines, rng, &f, at)
+				for _, graph := range []Graph{nil, r.graph()} {
+					checkFaulty(t, fmt.Sprintf("seed %d, fault in %s, graph %t", seed, ops[at].Name, graph != nil), &f, ops, graph, at)
+				}
+			}
+			if runs == 0 {
+				t.Error("no network for this fault")
+			}
+		})
+	}
+}
+
+func checkFaulty(t *testing.T, name string, f *fault, ops []Op, graph Graph, at int) {
+	t.Helper()
+	v := Network(ops, graph)
+	if v.FirstBad != at || v.NoOrigin {
+		t.Fatalf("%s: first bad is %d, want %d", name, v.FirstBad, at)
+	}
+	if v.LastGood != at-1 {
+		t.Errorf("%s: last good is %d, want %d", name, v.LastGood, at-1)
+	}
+	if got := v.Ops[at].Findings; !has(got, f.code) && !has(ops[at].Patterns, f.code) || has(got, LayerInputBad) || has(got, Unknown) ||
+		has(got, Accumulated) && f.code != Bias {
+		t.Errorf("%s: findings %v, want %s", name, got, f.code)
+	}
+	for i := range ops {
+		badInput := slices.ContainsFunc(v.Ops[i].Inputs, func(in int) bool { return ops[in].State == Failed })
+		if i > at && ops[i].State == Failed && has(v.Ops[i].Findings, LayerInputBad) != badInput {
+			t.Errorf("%s: %s, bad input %t: %v", name, ops[i].Name, badInput, v.Ops[i].Findings)
+		}
+		if i < at && len(v.Ops[i].Findings) > 0 {
+			t.Errorf("%s: %s is good: %v", name, ops[i].Name, v.Ops[i].Findings)
+		}
+	}
+	if len(v.Chain) == 0 || v.Chain[0] != at {
+		t.Errorf("%s: chain %v does not begin at %d", name, v.Chain, at)
+	}
+	last := len(ops) - 1
+	if bad := ops[last].State == Failed && v.Chain[len(v.Chain)-1] == last; bad && !v.OutputsBad {
+		t.Errorf("%s: the output %d is bad and not told", name, last)
+	}
+}
+
+// TestCalcErrors puts faults into a network that have no pattern of their own:
+// the documented rules find them.
+func TestCalcErrors(t *testing.T) {
+	tests := []struct {
+		fault fault
+		text  string
+	}{
+		{fault{name: "unrelated values", values: func(s *subjectTensor) []float64 {
+			return normal(s.rng, len(s.npu), 1, 0)
+		}}, "Pearson"},
+		{fault{name: "garbage", values: func(s *subjectTensor) []float64 {
+			return normal(s.rng, len(s.npu), 500, 100)
+		}}, "mean relative error"},
+		{fault{name: "a bad tile", values: func(s *subjectTensor) []float64 {
+			out := slices.Clone(s.npu)
+			spoiled(s.rng, s.shape, out, region{1, 16, 24})
+			return out
+		}}, "axis 1 of length 24: the errors are in [16, 24)"},
+	}
+	for _, test := range tests {
+		t.Run(test.fault.name, func(t *testing.T) {
+			engines := comparer{}
+			for seed := range uint64(10) {
+				rng := rand.New(rand.NewPCG(seed, 3))
+				r := run{shape: tensor.Shape{40, 24}, limits: engine.Limits{Atol: 0.005, Rtol: 0.2}}
+				r.layers, r.data = randomNet(rng, r.shape, 7), normal(rng, 40*24, 1.5, 0.3)
+				for i, v := range r.data {
+					r.data[i] = round16(v)
+				}
+				at := 1 + int(seed)%5
+				ops := r.rows(t, engines, rng, &test.fault, at)
+				for _, graph := range []Graph{nil, r.graph()} {
+					v := Network(ops, graph)
+					if v.FirstBad != at {
+						t.Fatalf("seed %d: first bad is %d, want %d", seed, v.FirstBad, at)
+					}
+					got := v.Ops[at].Findings
+					if got[0].Code != CalcError || !strings.Contains(got[0].Evidence, test.text) {
+						t.Errorf("seed %d: %v, want CALC_ERROR by %q", seed, got, test.text)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,295 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/tensor"
+)
+
+// diagnosed compares and diagnoses a pair.
+func diagnosed(t *testing.T, req engine.Request, ref, npu memory) (*engine.Result, []Finding) {
+	t.Helper()
+	result, err := engine.Compare(t.Context(), req, ref, npu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result, patternsOf(t, result, req, ref, npu)
+}
+
+func patternsOf(t *testing.T, result *engine.Result, req engine.Request, ref, npu memory) []Finding {
+	t.Helper()
+	findings, err := Patterns(t.Context(), Input{Result: result, Request: req, Ref: ref, NPU: npu})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return findings
+}
+
+// distribution is what good tensors hold.
+type distribution struct {
+	name   string
+	values func(*rand.Rand, int) []float64
+}
+
+func distributions() []distribution {
+	return []distribution{
+		{"normal", func(rng *rand.Rand, n int) []float64 { return normal(rng, n, 3, 0.5) }},
+		{"relu", func(rng *rand.Rand, n int) []float64 {
+			values := normal(rng, n, 3, 0)
+			for i, v := range values {
+				values[i] = math.Max(0, v)
+			}
+			return values
+		}},
+		{"smooth", func(rng *rand.Rand, n int) []float64 {
+			values := normal(rng, n, 0.01, 0)
+			for i := range values {
+				values[i] += 2*math.Sin(float64(i)/7.3) + 3*math.Sin(float64(i)/61) + math.Cos(float64(i)/1.9)
+			}
+			return values
+		}},
+		{"sparse", func(rng *rand.Rand, n int) []float64 {
+			values := normal(rng, n, 3, 0)
+			for i := range values {
+				if rng.IntN(10) > 0 {
+					values[i] = 0
+				}
+			}
+			return values
+		}},
+		{"positive", func(rng *rand.Rand, n int) []float64 {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = 0.5 + 3*rng.Float64()
+			}
+			return values
+		}},
+	}
+}
+
+// shapes are small, odd and large; the largest are not read as a whole.
+func shapes() []tensor.Shape {
+	return []tensor.Shape{
+		{200}, {17, 13}, {64, 128}, {5, 7, 11}, {1, 3, 9, 7}, {2, 8, 14, 15}, {1, 8, 16, 20}, {1, 4, 3, 6, 5}, {70001}, {96, 700},
+	}
+}
+
+// TestFaults expects every injected fault to be found first, with plausible
+// siblings only.
+func TestFaults(t *testing.T) {
+	kinds := []kind{{tensor.Float16, tensor.Float32}, {tensor.Float32, tensor.Float32}, {tensor.Float16, tensor.Float16}}
+	for _, f := range faults() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			runs, engines := 0, comparer{}
+			for seed := range 3 {
+				for i, shape := range shapes() {
+					// Each seed and shape gets two distributions, in turn; few are large.
+					wanted := 2
+					if count(shape) > 50000 {
+						wanted = max(0, 1-seed)
+					}
+					for _, d := range []int{(seed + i) % 5, (seed + i + 2) % 5}[:wanted] {
+						s := &subjectTensor{rng: rand.New(rand.NewPCG(uint64(seed), 1)), shape: shape, kind: kinds[seed]}
+						s.ref = distributions()[d].values(s.rng, count(shape))
+						s.npu = noisy(s.rng, s.ref)
+						if f.needs != nil && !f.needs(s) {
+							continue
+						}
+						runs++
+						npu := f.inject(s)
+						ref := memory{store(s.kind.ref, s.ref), s.kind.ref.UnitSize()}
+						req := request(shape, s.kind)
+						findings := patternsOf(t, engines.compare(t, req, ref, npu), req, ref, npu)
+						checkFindings(t, fmt.Sprintf("seed %d shape %s %s", seed, shape, distributions()[d].name), findings, f.code, f.siblings)
+					}
+				}
+			}
+			if runs == 0 {
+				t.Error("no tensor for this fault")
+			}
+		})
+	}
+}
+
+func checkFindings(t *testing.T, name string, findings []Finding, code string, siblings []string) {
+	t.Helper()
+	if len(findings) == 0 || findings[0].Code != code {
+		t.Errorf("%s: got %v, want %s first", name, findings, code)
+		return
+	}
+	for _, f := range findings {
+		if f.Evidence == "" || f.Confidence == "" {
+			t.Errorf("%s: %s without evidence or confidence", name, f.Code)
+		}
+		if f.Code != code && !slices.Contains(siblings, f.Code) {
+			t.Errorf("%s: %s beside %s: %s", name, f.Code, code, f.Evidence)
+		}
+	}
+}
+
+// TestMoreCodes are the codes that need other types than float.
+func TestMoreCodes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	shape := tensor.Shape{16, 32}
+	wide := make([]float64, count(shape))
+	for i := range wide {
+		wide[i] = math.Round(90 * rng.NormFloat64())
+	}
+	small := make([]float64, count(shape))
+	for i := range small {
+		small[i] = 0x1p-14 * (1 + float64(i%29))
+	}
+	half := slices.Clone(small)
+	for i := range half {
+		if rng.IntN(3) == 0 {
+			half[i] = 0
+		}
+	}
+	words := make([]float64, len(wide))
+	for i, v := range wide {
+		words[i] = 200 * v
+	}
+	tests := []struct {
+		name     string
+		kind     kind
+		limits   engine.Limits
+		ref, npu []float64
+		want     []string
+	}{
+		{"int8 saturates", kind{tensor.Int8, tensor.Int32}, engine.Limits{}, wide, clip(wide, -128, 127), []string{Saturation}},
+		{"int8 wraps", kind{tensor.Int8, tensor.Int32}, engine.Limits{}, wide, wide, []string{Wrap}},
+		{"int16 wraps", kind{tensor.Int16, tensor.Int32}, engine.Limits{}, words, words, []string{Wrap}},
+		{"float16 underflows", kind{tensor.Float16, tensor.Float32}, engine.Limits{Rtol: 1e-3, Atol: 1e-5}, small, half, []string{Underflow}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			req := engine.Request{Shape: shape, NPUDType: test.kind.npu, RefDType: test.kind.ref, Limits: test.limits}
+			ref := memory{store(test.kind.ref, test.ref), test.kind.ref.UnitSize()}
+			npu := memory{store(test.kind.npu, test.npu), test.kind.npu.UnitSize()}
+			_, findings := diagnosed(t, req, ref, npu)
+			checkFindings(t, test.name, findings, test.want[0], test.want[1:])
+		})
+	}
+}
+
+func clip(values []float64, low, high float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = math.Max(low, math.Min(high, v))
+	}
+	return out
+}
+
+// TestModelNaN: both sides agree that there is no number.
+func TestModelNaN(t *testing.T) {
+	values := normal(rand.New(rand.NewPCG(3, 4)), 100, 1, 0)
+	values[7], values[8] = math.NaN(), math.Inf(-1)
+	m := memory{store(tensor.Float32, values), 4}
+	k := kind{tensor.Float32, tensor.Float32}
+	_, findings := diagnosed(t, request(tensor.Shape{100}, k), m, m)
+	checkFindings(t, "equal", findings, ModelNaN, nil)
+	if findings[0].Confidence != High {
+		t.Errorf("confidence %s of a documented rule", findings[0].Confidence)
+	}
+}
+
+// TestDuplicate: the operators with the same NPU tensor are named.
+func TestDuplicate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	k := kind{tensor.Float32, tensor.Float32}
+	ref := memory{store(tensor.Float32, normal(rng, 100, 1, 0)), 4}
+	npu := memory{store(tensor.Float32, normal(rng, 100, 1, 0)), 4}
+	req := request(tensor.Shape{100}, k)
+	result, _ := diagnosed(t, req, ref, npu)
+	asked := 0
+	lookup := func(crc uint32, sum uint64, count int64) []string {
+		asked++
+		if crc != result.NPUCRC || sum != result.NPUSum || count != 100 {
+			t.Errorf("asked for %08x, %d, %d", crc, sum, count)
+		}
+		return []string{"conv1", "conv2", "conv3", "conv4"}
+	}
+	findings, err := Patterns(t.Context(), Input{Result: result, Request: req, Ref: ref, NPU: npu, OtherNPUDigests: lookup})
+	if err != nil || asked != 1 {
+		t.Fatalf("asked %d times, error %v", asked, err)
+	}
+	checkFindings(t, "stale", findings, Duplicate, nil)
+	if want := "conv1, conv2, conv3 and 1 more"; !strings.Contains(findings[0].Evidence, want) {
+		t.Errorf("evidence %q does not name %q", findings[0].Evidence, want)
+	}
+}
+
+// TestFaultless expects nothing specific of tensors that are merely wrong:
+// unrelated values, a loud noise, outliers on one side.
+func TestFaultless(t *testing.T) {
+	makers := map[string]func(*rand.Rand, []float64) []float64{
+		"unrelated": func(rng *rand.Rand, ref []float64) []float64 { return normal(rng, len(ref), 3, 0.5) },
+		"noise": func(rng *rand.Rand, ref []float64) []float64 {
+			out := slices.Clone(ref)
+			for i := range out {
+				out[i] += 0.5 * rng.NormFloat64()
+			}
+			return out
+		},
+		"reference outliers": func(rng *rand.Rand, ref []float64) []float64 {
+			out := noisy(rng, ref)
+			for i := 0; i < len(ref); i++ {
+				if rng.IntN(40) == 0 {
+					ref[i] = 300 + 100*rng.Float64()
+				}
+			}
+			return out
+		},
+		"NPU outliers": func(rng *rand.Rand, ref []float64) []float64 {
+			out := noisy(rng, ref)
+			for i := range out {
+				if rng.IntN(40) == 0 {
+					out[i] = 400 * rng.NormFloat64()
+				}
+			}
+			return out
+		},
+		"near 1": func(rng *rand.Rand, ref []float64) []float64 {
+			for i := range ref {
+				ref[i] = 1 + 0.05*rng.NormFloat64()
+			}
+			out := noisy(rng, ref)
+			for i := range out {
+				if rng.IntN(30) == 0 {
+					ref[i] = 50
+				}
+			}
+			return out
+		},
+	}
+	k := kind{tensor.Float16, tensor.Float32}
+	pairs, alarms := 0, 0
+	engines := comparer{}
+	for _, name := range slices.Sorted(maps.Keys(makers)) {
+		for seed := range uint64(25) {
+			for _, shape := range []tensor.Shape{{60}, {16, 16}, {4, 5, 6, 7}, {1, 3, 17, 19}} {
+				rng := rand.New(rand.NewPCG(seed, 9))
+				ref := normal(rng, count(shape), 3, 0.5)
+				npu := makers[name](rng, ref)
+				req, refMemory, npuMemory := request(shape, k), memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 2}
+				result := engines.compare(t, req, refMemory, npuMemory)
+				pairs++
+				for _, f := range patternsOf(t, result, req, refMemory, npuMemory) {
+					if f.Code != Bias {
+						alarms++
+						t.Errorf("%s, seed %d, shape %s: %s: %s", name, seed, shape, f.Code, f.Evidence)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d false alarms in %d pairs", alarms, pairs)
+}

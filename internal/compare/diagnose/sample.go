@@ -1,0 +1,144 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/engine"
+)
+
+const (
+	// sampleSize is the number of places that are sampled all over a tensor;
+	// the known errors are sampled besides.
+	sampleSize = 4096
+	// firstSample are samples that are enough to give up a hypothesis.
+	firstSample = 64
+)
+
+// sample is some pairs of elements, by rising offset.
+type sample struct {
+	offsets []int64
+	n, r    []complex128
+}
+
+// sample reads the sample of the pair once.
+func (p *pair) sample() (*sample, error) {
+	if p.sampled != nil {
+		return p.sampled, nil
+	}
+	offsets := append(spread(p.npu.count, sampleSize), p.knownErrors()...)
+	slices.Sort(offsets)
+	offsets = slices.Compact(offsets)
+	s := &sample{offsets: offsets, n: make([]complex128, len(offsets)), r: make([]complex128, len(offsets))}
+	if err := p.npu.at(s.n, offsets); err != nil {
+		return nil, err
+	}
+	if err := p.ref.at(s.r, offsets); err != nil {
+		return nil, err
+	}
+	p.sampled = s
+	return s, nil
+}
+
+// spread returns at most size offsets below count, one in each of equal parts,
+// at places in them that do not follow the axes of the tensor.
+func spread(count, size int64) []int64 {
+	if count <= size {
+		all := make([]int64, count)
+		for i := range all {
+			all[i] = int64(i)
+		}
+		return all
+	}
+	offsets := make([]int64, size)
+	part := count / size
+	for i := range offsets {
+		at := int64(float64(count) * float64(i) / float64(size))
+		offsets[i] = at + int64(mix(uint64(i))%uint64(part))
+	}
+	return offsets
+}
+
+// mix scrambles a number (the finalizer of splitmix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// knownErrors are the offsets of errors that the result lists, rising.
+func (p *pair) knownErrors() []int64 {
+	if p.result == nil {
+		return nil
+	}
+	offsets := slices.Clone(p.result.ErrorOffsets)
+	for _, last := range []*engine.Element{p.result.Beyond.Last, p.result.Mismatch.Last} {
+		if last != nil {
+			offsets = append(offsets, last.Offset)
+		}
+	}
+	slices.Sort(offsets)
+	return slices.Compact(offsets)
+}
+
+// fit tells how well a hypothesis explains a sample: that value is to be held
+// against want, instead of n against r.
+type fit struct {
+	tried, passed int
+	wrong, mended int     // samples whose n does not pass, and those that pass now
+	better, worse int     // samples that came closer, and that went away
+	before, after float64 // sums of |n - r| and |value - want|
+}
+
+func (f *fit) add(p *pair, n, r, value, want complex128) {
+	f.tried++
+	good := p.near(value, want)
+	if good {
+		f.passed++
+	}
+	if !p.near(n, r) {
+		f.wrong++
+		if good {
+			f.mended++
+		}
+	}
+	before, after := magnitude(n-r), magnitude(value-want)
+	switch {
+	case finite(before) && finite(after):
+		f.before += before
+		f.after += after
+		if after < before {
+			f.better++
+		} else if after > before {
+			f.worse++
+		}
+	case finite(after):
+		f.better++
+	case finite(before):
+		f.worse++
+	}
+}
+
+// hopeless reports whether so many samples failed that the hypothesis cannot
+// hold on a sample of that size.
+func (f *fit) hopeless(size int) bool { return (f.tried-f.passed)*100 > size }
+
+// holds reports whether the hypothesis explains the pair: 99 % of the samples
+// pass, 95 % of the wrong ones do, and it is not that anything would: the
+// samples come closer by a factor 10, and nine in ten of those that move do.
+func (f *fit) holds() bool {
+	return f.tried >= 4 && f.passed*100 >= f.tried*99 &&
+		f.wrong > 0 && f.mended*100 >= f.wrong*95 && f.closer()
+}
+
+// closer reports whether the samples come closer on the whole, not by a few
+// outliers alone.
+func (f *fit) closer() bool {
+	return f.better > 9*f.worse && f.after <= 0.1*f.before+math.SmallestNonzeroFloat64
+}
+
+// means returns the mean |d| without and with the hypothesis.
+func (f *fit) means() (before, after float64) {
+	return f.before / float64(f.tried), f.after / float64(f.tried)
+}
