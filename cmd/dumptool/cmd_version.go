@@ -51,6 +51,12 @@ func runVersion(_ context.Context, a *app, opts *versionOptions) error {
 	return err
 }
 
+// toolName names the program and its version, for files that it writes.
+func toolName() string {
+	info, _ := debug.ReadBuildInfo()
+	return "dumptool " + buildVersion(version, info)
+}
+
 // buildVersion returns the version the linker was told, else what the go
 // command knows about the source, else "devel".
 func buildVersion(linked string, info *debug.BuildInfo) string {

@@ -35,6 +35,7 @@ func allCommands(a *app) []*cobra.Command {
 		newConvertCommand(a),
 		newInspectCommand(a),
 		newOverflowCommand(a),
+		newCompareCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),
 	}

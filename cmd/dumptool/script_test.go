@@ -28,13 +28,15 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+		RequireUniqueNames:  true, ContinueOnError: true,
 		Setup: func(env *testscript.Env) error {
 			golden, err := filepath.Abs(filepath.Join("..", "..", "testdata", "golden", "convert"))
 			if err != nil {
 				return err
 			}
 			env.Setenv("GOLDEN", golden)
+			env.Setenv("GOLDEN_COMPARE", filepath.Join(filepath.Dir(golden), "compare"))
+			env.Setenv("SAMPLE", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample"))
 			testdata, err := filepath.Abs("testdata")
 			env.Setenv("TESTDATA", testdata)
 			// The settings of whoever runs the tests stay out of them.
@@ -44,6 +46,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"bigdump": makeBigDump,
 			"empty":   checkEmpty,
+			"npy":     makeNpy,
 			"status":  runForStatus,
 			"waitfor": waitForFile,
 		},

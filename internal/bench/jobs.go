@@ -14,6 +14,7 @@ import (
 
 	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/npy"
 	"dumptool/internal/tensor"
 )
 
@@ -93,8 +94,8 @@ func linkage(path string) string {
 // A job is a process that makes a folder out of a file or another folder.
 type job struct {
 	name   string
-	target float64  // times cp -r
-	args   []string // the program in front; the name of the folder comes behind
+	target float64  // times cp -r, or cat
+	args   []string // the program in front; the name of a folder comes behind
 }
 
 // conversions are the ways in which path is converted.
@@ -131,25 +132,42 @@ func (b *bench) convert(ctx context.Context) error {
 	return nil
 }
 
-// scan measures a scan of the dump tree beside reading it, by turns.
+// scan measures a scan of the dump tree beside reading it.
 func (b *bench) scan(ctx context.Context) error {
 	tree := dumpTree(b.dir, fit(b.size))
-	if err := warm(tree); err != nil {
-		return err
+	return b.besideCat(ctx, job{"overflow scan", scanTarget, []string{b.binary, "overflow", "scan", tree}}, tree)
+}
+
+// compare measures a comparison of the dump tree with the golden tree beside
+// reading both.
+func (b *bench) compare(ctx context.Context) error {
+	n := fit(b.size)
+	dumps, golden := dumpTree(b.dir, n), goldenTree(b.dir, n)
+	return b.besideCat(ctx, job{"compare", compareTarget, []string{b.binary, "compare", "--cpu", golden, "--npu", dumps}}, golden, dumps)
+}
+
+// besideCat measures a job that reads trees beside cat of all their files, by
+// turns.
+func (b *bench) besideCat(ctx context.Context, j job, trees ...string) error {
+	for _, tree := range trees {
+		if err := warm(tree); err != nil {
+			return err
+		}
 	}
-	var scans, cats []sample
+	cat := slices.Concat(trees, []string{"-type", "f", "-exec", "cat", "{}", "+"})
+	var jobs, cats []sample
 	for range b.runs {
-		s, err := measure(ctx, b.binary, "overflow", "scan", tree)
+		s, err := measure(ctx, j.args[0], j.args[1:]...)
 		if err != nil {
 			return err
 		}
-		c, err := measure(ctx, "find", tree, "-type", "f", "-exec", "cat", "{}", "+")
+		c, err := measure(ctx, "find", cat...)
 		if err != nil {
 			return err
 		}
-		scans, cats = append(scans, s), append(cats, c)
+		jobs, cats = append(jobs, s), append(cats, c)
 	}
-	b.report(speedResult("overflow scan", scans, "cat", cats, scanTarget), memoryResult("overflow scan", scans))
+	b.report(speedResult(j.name, jobs, "cat", cats, j.target), memoryResult(j.name, jobs))
 	return nil
 }
 
@@ -208,6 +226,36 @@ func (b *bench) big(ctx context.Context) error {
 		r.note = fmt.Sprintf("one run; %.1f s", s.wall.Seconds())
 		b.report(r)
 	}
+	return b.bigCompare(ctx)
+}
+
+// bigCompare measures the memory that comparing a pair of 10 GiB takes. The
+// files have holes instead of data.
+func (b *bench) bigCompare(ctx context.Context) error {
+	shape := tensor.Shape{10, 256, 1024, 1024}
+	var paths []string
+	for _, name := range []string{"golden.npy", "npu.npy"} {
+		path := filepath.Join(b.scratch, name)
+		head, err := npy.AppendHeader(nil, tensor.HostFloat32, shape)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, head, 0o666); err != nil {
+			return err
+		}
+		n, _ := shape.Count()
+		if err := os.Truncate(path, int64(len(head))+4*n); err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	s, err := measure(ctx, b.binary, "compare", "--cpu", paths[0], "--npu", paths[1])
+	if err != nil {
+		return err
+	}
+	r := memoryResult("compare of 10 GiB", []sample{s})
+	r.note = fmt.Sprintf("one run; %.1f s", s.wall.Seconds())
+	b.report(r)
 	return nil
 }
 

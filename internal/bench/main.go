@@ -41,6 +41,7 @@ const (
 	partVersion = "version"
 	partConvert = "convert"
 	partScan    = "scan"
+	partCompare = "compare"
 	partBig     = "big"
 )
 
@@ -54,8 +55,8 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	flags.IntVar(&b.runs, "runs", 5, "`N` rounds of all jobs")
 	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")
 	flags.BoolVar(&b.golden, "golden", false, "make the golden tree too; needs -dir")
-	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; takes 8 GiB of disk")
-	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan or big; trees needs -dir")
+	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; and compare 10 GiB of zeros; takes 8 GiB of disk")
+	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, compare or big; trees needs -dir")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -71,14 +72,15 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	switch *only {
 	case partTrees:
 		return b.makeTrees(ctx)
-	case "", partVersion, partConvert, partScan, partBig:
+	case "", partVersion, partConvert, partScan, partCompare, partBig:
 	default:
-		return fmt.Errorf("-only %s: want trees, version, convert, scan or big", *only)
+		return fmt.Errorf("-only %s: want trees, version, convert, scan, compare or big", *only)
 	}
-	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partBig: *big}
+	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partCompare: true, partBig: *big}
 	if *only != "" {
 		todo = map[string]bool{*only: true}
 	}
+	b.golden = b.golden || todo[partCompare]
 	return b.run(ctx, todo, out, msg)
 }
 
@@ -124,7 +126,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 	for _, part := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partBig, b.big}} {
+	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partCompare, b.compare}, {partBig, b.big}} {
 		if !todo[part.name] {
 			continue
 		}

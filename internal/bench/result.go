@@ -16,6 +16,7 @@ const (
 	plainTarget   = 1.3 // times cp -r
 	formatTarget  = 2.0 // times cp -r
 	scanTarget    = 2.0 // times cat
+	compareTarget = 4.0 // times cat
 	memoryTarget  = 160 << 20
 	versionTarget = 15 * time.Millisecond
 	binaryTarget  = 20 << 20

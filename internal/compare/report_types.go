@@ -1,5 +1,7 @@
 package compare
 
+import "dumptool/internal/compare/engine"
+
 // Report is the result of a comparison.
 type Report struct {
 	Profile   string
@@ -17,10 +19,16 @@ type Report struct {
 	Coverage    Coverage
 	Findings    Findings
 	Baseline    *BaselineResult // nil without a baseline
-	Warnings    []string
+	// KLD holds the Kullback-Leibler divergence of rows, by index, where it was
+	// computed.
+	KLD      map[int]engine.Metric
+	Warnings []string
 	// Interrupted is set when the run was stopped: rows that were not reached
 	// are missing.
 	Interrupted bool
+	// pairs are kept for WriteTensor.
+	pairs  []*settled
+	opener *opener
 	// FailedFast is set when --fail-fast stopped the run at the first failure.
 	FailedFast bool
 }

@@ -120,10 +120,12 @@ type Row struct {
 	// RefFile and NPUFile are empty on a side that is missing. A file of
 	// several tensors is followed by the tensor: FILE:output:1.
 	RefFile, NPUFile string
+	// RefPath and NPUPath are the files alone, as they are opened.
+	RefPath, NPUPath string
 	// Rule is the pairing rule that made the pair.
 	Rule string
 	// Shape is the shape that was compared. RefShape and NPUShape are those of
-	// the sides in host order, empty with Known false where unknown.
+	// the sides in host order, nil where they were not read.
 	Shape, RefShape, NPUShape tensor.Shape
 	RefDType, NPUDType        tensor.DType
 	// Order is the place of the row in the execution order, from 0; rows

@@ -1,0 +1,109 @@
+package compare
+
+import (
+	"context"
+	"math"
+
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/tensor"
+)
+
+// kldFloor is the smallest share of an element: the float32 epsilon, as in
+// msaccucmp.
+const kldFloor = 1.1920928955078125e-07
+
+// kldBlock is the number of elements that are read at a time.
+const kldBlock = 1 << 16
+
+// kld returns the Kullback-Leibler divergence of two tensors as msaccucmp
+// defines it: each side is scaled to 0..1 by its own minimum and maximum, raised
+// to a floor, and divided by its sum; the result is the sum of p ln(p/q), p of
+// the NPU. It takes the second pass for which the result of the first has the
+// ranges, and is undefined for elements that are not finite or not real, for
+// constant tensors and for empty ones.
+func kld(ctx context.Context, req engine.Request, res *engine.Result, ref, npu engine.Reader) (engine.Metric, error) {
+	n := res.Total
+	if n == 0 || res.Complex || res.BothFinite() != n {
+		return engine.Metric{}, nil
+	}
+	r, err := newKLDSide(req.RefDType, ref, &res.Ref)
+	if err != nil {
+		return engine.Metric{}, err
+	}
+	m, err := newKLDSide(req.NPUDType, npu, &res.NPU)
+	if err != nil {
+		return engine.Metric{}, err
+	}
+	if r.span == 0 || m.span == 0 {
+		return engine.Metric{}, nil
+	}
+	var sumP, sumQ, sum float64
+	for first := int64(0); first < n; first += kldBlock {
+		if err := ctx.Err(); err != nil {
+			return engine.Metric{}, err
+		}
+		k := min(kldBlock, n-first)
+		p, err := m.read(first, k)
+		if err != nil {
+			return engine.Metric{}, err
+		}
+		q, err := r.read(first, k)
+		if err != nil {
+			return engine.Metric{}, err
+		}
+		// Sums of a block first: their rounding errors stay small.
+		var blockP, blockQ, block float64
+		for i, v := range p {
+			w := q[i]
+			blockP += v
+			blockQ += w
+			block += v * math.Log(v/w)
+		}
+		sumP, sumQ, sum = sumP+blockP, sumQ+blockQ, sum+block
+	}
+	// sum (p/P) ln((p/P)/(q/Q)) in terms of the sums of the parts.
+	return engine.Metric{Value: sum/sumP + math.Log(sumQ/sumP), Defined: true}, nil
+}
+
+// kldSide reads the scaled elements of one side.
+type kldSide struct {
+	from    engine.Reader
+	decoder tensor.Decoder
+	low     float64
+	span    float64 // 0 for a constant tensor
+	stored  []byte
+	host    []byte
+	values  []float64
+}
+
+func newKLDSide(d tensor.DType, from engine.Reader, stats *engine.SideStats) (*kldSide, error) {
+	decoder, err := tensor.NewDecoder(d)
+	if err != nil {
+		return nil, err
+	}
+	s := &kldSide{
+		from: from, decoder: decoder, low: stats.Min.Value,
+		stored: make([]byte, kldBlock*decoder.UnitSize()), host: make([]byte, kldBlock*decoder.Host().Size()),
+		values: make([]float64, kldBlock),
+	}
+	if span := stats.Max.Value - stats.Min.Value; span > 0 && !math.IsInf(span, 0) {
+		s.span = span
+	}
+	return s, nil
+}
+
+// read returns n scaled elements from first on.
+func (s *kldSide) read(first, n int64) ([]float64, error) {
+	stored := s.stored[:n*int64(s.decoder.UnitSize())]
+	if err := s.from.ReadElements(stored, first); err != nil {
+		return nil, err
+	}
+	host := s.host[:n*int64(s.decoder.Host().Size())]
+	s.decoder.Decode(host, stored)
+	values := s.values[:n]
+	tensor.Float64s(values, host, s.decoder.Host())
+	for i, v := range values {
+		values[i] = max((v-s.low)/s.span, kldFloor)
+	}
+	return values, nil
+}

@@ -1,0 +1,170 @@
+package compare
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// place is where a tensor is.
+type place struct {
+	path  string
+	name  string // the name that the file goes by
+	kind  tensorfile.Kind
+	index int
+	// raw is set for files that hold elements and nothing else.
+	raw bool
+	// single is set when the file has no other tensor.
+	single bool
+}
+
+// String names the tensor in reports: the file, and the tensor where the file
+// has several.
+func (p *place) String() string {
+	if p == nil {
+		return ""
+	}
+	path := filepath.ToSlash(p.path)
+	if p.single {
+		return path
+	}
+	return fmt.Sprintf("%s:%s:%d", path, p.kind, p.index)
+}
+
+// opened is a tensor whose file is open.
+type opened struct {
+	file *tensorfile.File
+	t    *tensorfile.Tensor
+	// shape is that of the stored elements.
+	shape tensor.Shape
+}
+
+func (o *opened) Close() error { return o.file.Close() }
+
+// open opens the file of a tensor. hint says what a raw file holds where its
+// name does not.
+func (p *place) open(version int, hint tensorfile.RawHint) (*opened, error) {
+	var f *tensorfile.File
+	var err error
+	if p.raw {
+		f, err = tensorfile.OpenRaw(p.path, p.name, hint)
+	} else {
+		f, err = tensorfile.Open(p.path, dumpfmt.Options{Version: version})
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{file: f}
+	if o.t, err = p.find(f); err == nil {
+		o.shape, err = o.t.Stored()
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// find returns the tensor in its open file.
+func (p *place) find(f *tensorfile.File) (*tensorfile.Tensor, error) {
+	if p.single && len(f.Tensors) == 1 {
+		return &f.Tensors[0], nil
+	}
+	for i := range f.Tensors {
+		if t := &f.Tensors[i]; t.Kind == p.kind && t.Index == p.index {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("the file has no %s %d any more", p.kind, p.index)
+}
+
+// view is how the elements of a tensor are read: through a plan, or as they are
+// stored.
+type view struct {
+	place *place
+	hint  tensorfile.RawHint
+	dtype tensor.DType
+	shape tensor.Shape
+	plan  *layout.Plan // nil for the stored elements
+	// then changes the axes of the plan's result, nil for no change.
+	then *layout.Plan
+}
+
+// reader returns the elements of the view from an open file.
+func (v *view) reader(o *opened, buffers [2]*layout.Buffers) (engine.Reader, error) {
+	var src layout.Source = o.t.Elements()
+	for i, plan := range []*layout.Plan{v.plan, v.then} {
+		if plan == nil || plan.Copies() {
+			continue
+		}
+		r, err := plan.Reader(src, v.dtype.UnitSize(), buffers[i])
+		if err != nil {
+			return nil, err
+		}
+		src = r
+	}
+	return src, nil
+}
+
+// opener opens pairs, and keeps the memory of conversions for the next pair.
+type opener struct {
+	version int
+	buffers sync.Pool // of *[4]layout.Buffers: two for each side
+}
+
+// readers are both sides of a pair, open for one goroutine.
+type readers struct {
+	ref, npu engine.Reader
+	files    []*opened
+	opener   *opener
+	buffers  *[4]layout.Buffers
+}
+
+// expect says which elements will be read, in order.
+func (r *readers) expect(first, end int64) {
+	for _, side := range []engine.Reader{r.ref, r.npu} {
+		if converted, ok := side.(*layout.Reader); ok {
+			converted.Expect(first, end)
+		}
+	}
+}
+
+// Close closes the files; the readers must not be used any more.
+func (r *readers) Close() {
+	for _, f := range r.files {
+		_ = f.Close() // only read
+	}
+	r.opener.buffers.Put(r.buffers)
+}
+
+// open opens both sides of a pair.
+func (o *opener) open(s *settled) (*readers, error) {
+	r := &readers{opener: o}
+	if kept, ok := o.buffers.Get().(*[4]layout.Buffers); ok {
+		r.buffers = kept
+	} else {
+		r.buffers = new([4]layout.Buffers)
+	}
+	for i, side := range []struct {
+		name string
+		view *view
+		to   *engine.Reader
+	}{{"reference", &s.ref, &r.ref}, {"NPU", &s.npu, &r.npu}} {
+		file, err := side.view.place.open(o.version, side.view.hint)
+		if err == nil {
+			r.files = append(r.files, file)
+			*side.to, err = side.view.reader(file, [2]*layout.Buffers{&r.buffers[2*i], &r.buffers[2*i+1]})
+		}
+		if err != nil {
+			r.Close()
+			return nil, &sideError{side.name, side.view.place.path, err}
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/ui"
+)
+
+// File is an output file: its name, and what writes it.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// The logs of tensors that were not compared, with the names of HPAA.
+const (
+	checkSkip   = "check_skip.log"           // broken before their pieces were joined
+	concateSkip = "concate_skip.log"         // pieces that cannot be joined
+	compareSkip = "compare_skip.log"         // all others of the reference, and of both
+	invalidOut  = "invalid_out_nodename.log" // names that the reference does not have
+)
+
+// SkipLogs returns the four logs, empty ones too. Every row that was not
+// compared has a line in exactly one: name, reason code and text with tabs in
+// between.
+func SkipLogs(r *compare.Report) []File {
+	labels := CompareLabels(r)
+	var files []File
+	for _, name := range []string{checkSkip, concateSkip, compareSkip, invalidOut} {
+		files = append(files, File{name, func(w io.Writer) error { return writeSkipLog(w, r, labels, name) }})
+	}
+	return files
+}
+
+// writeSkipLog writes the log of one name.
+func writeSkipLog(w io.Writer, r *compare.Report, labels []string, name string) error {
+	out := bufio.NewWriter(w)
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Compared() {
+			continue
+		}
+		code, log := skipCode(row)
+		if log == name {
+			out.WriteString(ui.Escape(labels[i]) + "\t" + ui.Escape(code) + "\t" + ui.Escape(whyNot(row)) + "\n")
+		}
+	}
+	return out.Flush()
+}
+
+// logOf tells which log the rows with a reason go to.
+var logOf = map[compare.Code]string{
+	compare.BadHex:       checkSkip,
+	compare.SizeMismatch: checkSkip,
+	compare.MissingPiece: concateSkip,
+	compare.ConcatShape:  concateSkip,
+	compare.NotInModel:   invalidOut,
+}
+
+// skipCode is the code why a row was not compared, the status if there is none,
+// and the log it goes to.
+func skipCode(row *compare.Row) (code, log string) {
+	code, log = string(row.Status), compareSkip
+	if len(row.Reasons) > 0 {
+		code = string(row.Reasons[0].Code)
+	}
+	for _, reason := range row.Reasons {
+		if to, ok := logOf[reason.Code]; ok {
+			return string(reason.Code), to
+		}
+	}
+	if row.Status == compare.UnmatchedNPU {
+		log = invalidOut
+		if len(row.Reasons) == 0 {
+			code = string(compare.NotInModel)
+		}
+	}
+	return code, log
+}
+
+// compareStatusText explains statuses without a reason of their own.
+var compareStatusText = map[compare.Status]string{
+	compare.ShapeMismatch: "the shapes differ",
+	compare.DTypeMismatch: "the element types differ",
+	compare.Ambiguous:     "several tensors match",
+	compare.UnmatchedRef:  "the NPU run has no such tensor",
+	compare.UnmatchedNPU:  "the reference has no such tensor",
+	compare.Skip:          "skipped on request",
+}
+
+// whyNot says why a row was not compared.
+func whyNot(row *compare.Row) string {
+	var parts []string
+	for _, reason := range row.Reasons {
+		if reason.Evidence != "" {
+			parts = append(parts, reason.Evidence)
+		}
+	}
+	if row.Err != nil {
+		if text := row.Err.Error(); !strings.Contains(strings.Join(parts, "; "), text) {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, compareStatusText[row.Status])
+	}
+	return strings.Join(parts, "; ")
+}

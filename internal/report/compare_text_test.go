@@ -1,0 +1,351 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/tensor"
+
+	"pgregory.net/rapid"
+)
+
+func TestCompareText(t *testing.T) {
+	got := rendered(t, func(w io.Writer) error { return Text{}.WriteCompare(w, everything()) })
+	want := `FAIL: 3 of 6 tensors beyond the limits, 1 of them in the baseline; 5 tensors
+could not be compared (1 SHAPE_MISMATCH, 1 DTYPE_MISMATCH, 1 AMBIGUOUS, 2 ERROR)
+
+First bad       net/conv1 (Conv2D)
+                2 of 4 elements are errors (50 %), first at 0 (0, 0): reference
+                  1, NPU 1.3
+                CALC_ERROR (high confidence): mean_rel of the inputs 0.001 <
+                  0.1, of the output 4.2 > 1
+                LIMITS (high confidence): 2 of 4 elements
+                reference: cpu/net/conv1.npy
+                NPU: npu/net/conv1.npy
+Last good       net/relu1 (Relu)
+Suspects        2 tensors between the last good and the first bad one not
+                  compared, the fault may be there: net/pad1, net/skip
+First NaN/inf   net/log2 (Conv2D), 3 of 4 elements
+First overflow  net/log2 (Conv2D), 3 of 4 elements
+Largest jump    net/conv1 (Conv2D), mean_rel is 4200 times that of its inputs
+Spread          3 tensors bad from the first bad one on, outputs of the network
+                  among them
+Not compared    net/mat: SHAPE_MISMATCH, (2, 3) against (3, 2)
+                net/type: DTYPE_MISMATCH, the element types differ
+                net/twin: AMBIGUOUS, several tensors match
+                net/torn: ERROR, 32 bytes at 0x80, found 7
+                net/cat: ERROR, piece 2 of 4; 32 bytes at 0x80, found 7
+
+The worst rows (numbers over finite elements):
+OP           STATUS   ERRORS/TOTAL  MAX_ABS  MEAN_REL    COSINE  REASON
+net/log2     FAIL              3/4        0         0  0.993648  NPU_NAN
+net/conv1    FAIL              2/4      0.3      0.15  0.993648  CALC_ERROR
+net/conv1:1  FAIL              2/4      0.3      0.15  0.993648  CALC_ERROR
+net/relu1    WARN              0/4      0.5    0.0312  0.998295  MARGIN
+net/part     PARTIAL           0/4      0.5    0.0312  0.998295
+
+Coverage        6 of 14 tensors of the reference compared (42.9 %)
+                only in the reference (1): net/pad1:output:0
+                only in the NPU run (1): net/fused:output:0
+                skipped (2): net/skip:output:0, net/hex:output:0
+                unread (7): a:output:0, b:output:0, c:output:0, d:output:0,
+                  e:output:0 and 2 more
+Limits          profile hpaa, tolerance mode isclose, NaN policy strict
+Order           runtime file result/node_runtime.file
+Inputs          result/consumer_map_dict.file
+Baseline        baseline.json
+                new failures (2): net/conv1, net/conv1:1
+                known failures (1): net/log2
+                fixed, update the baseline (1): net/input
+                missing in this run (1): net/gone:output:0
+Warnings        op_config.csv line 3: no such operator
+`
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestCompareTextAllGood(t *testing.T) {
+	got := rendered(t, func(w io.Writer) error { return Text{Width: 100}.WriteCompare(w, reportOf(passing("a"), passing("b"))) })
+	want := `PASS: all 2 tensors within the limits
+
+Coverage        2 of 2 tensors of the reference compared (100 %)
+Limits          profile hpaa, tolerance mode isclose, NaN policy strict
+Order           names
+Inputs          unknown, the operator before counts as the input
+`
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestCompareTextLongLists(t *testing.T) {
+	var rows []compare.Row
+	for i := range 12 {
+		rows = append(rows, uncompared(fmt.Sprint("op", i), compare.Ambiguous))
+	}
+	r := reportOf(append(rows, failing("bad"))...)
+	r.Findings.FirstBad, r.Findings.Suspects = 12, []int{0, 1, 2, 3, 4, 5, 99}
+	r.Findings.Chain = []int{12, 3}
+	r.Baseline = &compare.BaselineResult{File: "b.json", Updated: true}
+	got := printed(t, func(w io.Writer) error { return Text{Width: 140}.WriteCompare(w, r) })
+	for _, want := range []string{
+		"                op9: AMBIGUOUS, several tensors match\n                and 2 more\n",
+		"Suspects        6 tensors before the first bad one not compared, the fault may be there: op0, op1, op2, op3, op4 and 1 more\n",
+		"Spread          2 tensors bad from the first bad one on, no output of the network among them\n",
+		"Baseline        b.json\n                updated\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestValueShort(t *testing.T) {
+	for _, c := range []struct {
+		value       engine.Value
+		short, full string
+	}{
+		{engine.Value{DType: tensor.Int64, Int: 1<<53 + 1}, "9007199254740993", "9007199254740993"},
+		{engine.Value{DType: tensor.Complex64, Real: 1.0 / 3, Imag: -1}, "0.3333333-1j", "0.3333333333333333-1j"},
+		{engine.Value{DType: tensor.Complex64, Real: math.NaN(), Imag: 2}, "nan+2j", "nan+2j"},
+		{engine.Value{DType: tensor.Float32, Real: math.Inf(-1)}, "-inf", "-inf"},
+	} {
+		if got := valueShort(c.value); got != c.short {
+			t.Errorf("%v is %q, want %q", c.value, got, c.short)
+		}
+		if got := fullText(c.value); got != c.full {
+			t.Errorf("%v is %q, want %q", c.value, got, c.full)
+		}
+	}
+}
+
+func TestCompareVerdict(t *testing.T) {
+	warned, partial := passing("a"), passing("a")
+	warned.Status, partial.Status = compare.Warn, compare.Partial
+	baseline := func(r *compare.Report, b compare.BaselineResult) *compare.Report { r.Baseline = &b; return r }
+	stopped, fast := reportOf(passing("a")), reportOf(failing("a"))
+	stopped.Interrupted, fast.FailedFast = true, true
+	for _, c := range []struct {
+		report *compare.Report
+		want   string
+	}{
+		{reportOf(), "NOTHING COMPARED: none of 0 tensors has a partner that could be compared"},
+		{reportOf(uncompared("a", compare.UnmatchedRef), uncompared("b", compare.Skip)), "NOTHING COMPARED: none of 2 tensors has a partner that could be compared"},
+		{reportOf(passing("a")), "PASS: the only tensor within the limits"},
+		{reportOf(passing("a"), uncompared("b", compare.UnmatchedNPU)), "PASS: the only tensor within the limits"},
+		{reportOf(passing("a"), warned), "PASS with warnings: all 2 tensors within the limits, 1 of them with a warning"},
+		{reportOf(passing("a"), partial), "PARTIAL: of 1 of 2 tensors only a part was compared"},
+		{reportOf(passing("a"), uncompared("b", compare.ShapeMismatch)), "FAIL: 1 tensor could not be compared (1 SHAPE_MISMATCH)"},
+		{reportOf(passing("a"), uncompared("b", compare.Error)), "ERROR: 1 tensor could not be compared (1 ERROR)"},
+		{reportOf(failing("a"), passing("b")), "FAIL: 1 of 2 tensors beyond the limits"},
+		{baseline(reportOf(failing("a")), compare.BaselineResult{Known: []int{0}}), "KNOWN FAILURES: 1 of 1 tensor beyond the limits, all of them in the baseline"},
+		{baseline(reportOf(failing("a")), compare.BaselineResult{New: []int{0}}), "FAIL: 1 of 1 tensor beyond the limits"},
+		{baseline(reportOf(failing("a")), compare.BaselineResult{Known: []int{0}, Worse: []int{0}}), "FAIL: 1 of 1 tensor beyond the limits, 1 of them in the baseline"},
+		{stopped, "INTERRUPTED, so far: PASS: the only tensor within the limits"},
+		{fast, "FAIL: 1 of 1 tensor beyond the limits (stopped at the first failure)"},
+	} {
+		if got := CompareVerdict(c.report); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// nasty are names that try to break lines and markup.
+var nasty = []string{strings.Repeat("很长的名字/", 60), strings.Repeat("x", 300), "a|b|c", "tab\there", "line\nbreak", "bell\x07\x00\x1b[31m", "\xff\xfe",
+	"<script>&", "`code` *bold* _x_", "@someone", "]]>", "", "=1+1", "e\u0301\u202e", "😀😀"}
+
+// nastyReport has a name in every place where a name can be.
+func nastyReport(name string) *compare.Report {
+	r := everything()
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		row.Op += name
+		row.OpType, row.Round, row.NPUOp, row.RefFile, row.NPUFile = name, name, name, name+".npy", name
+		for j := range row.Reasons {
+			row.Reasons[j].Evidence = name
+		}
+	}
+	r.Warnings, r.OrderSource, r.GraphSource, r.Profile = []string{name}, name, name, name
+	r.Coverage.RefOnly = []string{name, name, name, name, name, name}
+	r.Baseline.File = name
+	r.Findings.Jump = math.Inf(1)
+	return r
+}
+
+func TestCompareTextWidth(t *testing.T) {
+	for _, name := range nasty {
+		r := nastyReport(name)
+		r.Rows[4].Result.Total, r.Rows[4].Errors = math.MaxInt64, math.MaxInt64-1
+		r.Rows[4].Shape = tensor.Shape{1, 1, 1, 1, 1, 1, 1, 1 << 40}
+		for _, width := range []int{40, 41, 67, 200} {
+			text := Text{Width: width}
+			texts := map[string]string{"summary": printed(t, func(w io.Writer) error { return text.WriteCompare(w, r) })}
+			for _, i := range []int{4, 6, 10} {
+				texts[fmt.Sprint("detail ", i)] = printed(t, func(w io.Writer) error { return text.WriteCompareDetail(w, &r.Rows[i]) })
+			}
+			for what, text := range texts {
+				checkLines(t, fmt.Sprintf("%s of %.20q", what, name), text, width)
+			}
+		}
+	}
+}
+
+// printed returns what a printer writes.
+func printed(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// checkLines reports lines that are too long, or hold what a terminal obeys.
+func checkLines(t *testing.T, name, text string, width int) {
+	t.Helper()
+	if text == "" {
+		t.Errorf("%s at %d columns is empty", name, width)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if got := metric.StringWidth(line); got > width {
+			t.Errorf("%s: %d columns, want at most %d: %q", name, got, width, line)
+		}
+		if strings.ContainsAny(line, "\x00\x07\x1b\t\u202e") || strings.HasSuffix(line, " ") {
+			t.Errorf("%s: %q", name, line)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"abcdefghij", 10, "abcdefghij"}, {"abcdefghij", 7, "ab…ghij"}, {"abcdefghij", 6, "a…ghij"}, {"很长的名字", 7, "很…名字"}, {"很长的名字", 6, "…名字"},
+		{"abc", 1, "…"}, {"abc", 0, ""},
+	} {
+		if got := shorten(c.text, c.width); got != c.want {
+			t.Errorf("%q in %d columns is %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text, width := rapid.String().Draw(t, "text"), rapid.IntRange(0, 50).Draw(t, "width")
+		if got := shorten(text, width); metric.StringWidth(got) > max(width, 0) {
+			t.Fatalf("%q has %d columns, want at most %d", got, metric.StringWidth(got), width)
+		}
+	})
+}
+
+func TestFloatShort(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 1: "1", 0.99999997: "0.99999997", 4200: "4200", 1e6: "1e+06", 0.0001: "0.0001", 123456.7: "1.235e+05", math.Inf(-1): "-inf"} {
+		if got := floatShort(x); got != want {
+			t.Errorf("%v is %q, want %q", x, got, want)
+		}
+	}
+}
+
+func TestNarrowNumbers(t *testing.T) {
+	for _, c := range []struct {
+		metric                    engine.Metric
+		wantNarrow, wantAsACosine string
+	}{
+		{engine.Metric{}, "-", "-"}, {known(1), "1", "1"}, {known(-1), "-1", "-1"}, {known(0.9999999), "1", "0.999999"},
+		{known(0.123456789), "0.123", "0.123457"}, {known(0), "0", "0"},
+	} {
+		if got := threeDigits(c.metric); got != c.wantNarrow {
+			t.Errorf("%v is %q, want %q", c.metric, got, c.wantNarrow)
+		}
+		if got := cosineShort(c.metric); got != c.wantAsACosine {
+			t.Errorf("cosine %v is %q, want %q", c.metric, got, c.wantAsACosine)
+		}
+	}
+	if got := threeDigits(known(math.Inf(1))) + threeDigits(known(33554431)); got != "inf3.36e+07" {
+		t.Error(got)
+	}
+}
+
+// TestTableAt80 keeps all columns at 80 columns, with usual numbers.
+func TestTableAt80(t *testing.T) {
+	row := failing(strings.Repeat("Default/network/", 10) + "Conv2D-op12")
+	row.Result.Total, row.Errors, row.Result.MeanRel, row.Reasons[0].Code = 1275, 1267, known(33554431), compare.LayerInputBad
+	got := printed(t, func(w io.Writer) error { return Text{}.WriteCompare(w, reportOf(row)) })
+	want := "OP            STATUS  ERRORS/TOTAL  MAX_ABS  MEAN_REL    COSINE  REASON\n" +
+		"Def…v2D-op12  FAIL       1267/1275      0.3  3.36e+07  0.993648  LAYER_INPUT_BAD\n"
+	if !strings.Contains(got, want) {
+		t.Errorf("no table\n%s\nin\n%s", want, got)
+	}
+}
+
+func TestCompareMarkdown(t *testing.T) {
+	got := rendered(t, func(w io.Writer) error { return WriteCompareMarkdown(w, reportOf(failing("@a|b_c"), passing("d"))) })
+	want := `## FAIL: 1 of 2 tensors beyond the limits
+
+| op | status | errors/total | max_abs | mean_rel | cosine | reason |
+|---|---|--:|--:|--:|--:|---|
+| @<!-- -->a\|b_c | FAIL | 2/4 | 0.3 | 0.15 | 0.993648 | CALC_ERROR |
+
+- **Coverage**: 2 of 2 tensors of the reference compared (100 %)
+- **Limits**: profile hpaa, tolerance mode isclose, NaN policy strict
+- **Order**: names
+- **Inputs**: unknown, the operator before counts as the input
+`
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	bars := regexp.MustCompile(`(^|[^\\])\|`)
+	for _, name := range nasty {
+		text := rendered(t, func(w io.Writer) error { return WriteCompareMarkdown(w, nastyReport(name)) })
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "| ") && len(bars.FindAllString(line, -1)) != len(worstColumns)+1 {
+				t.Errorf("%.20q: a line of the table has other columns: %s", name, line)
+			}
+			if strings.ContainsAny(line, "<") && strings.Contains(line, "<script") || strings.Contains(line, "@someone") {
+				t.Errorf("%.20q: %s", name, line)
+			}
+		}
+	}
+}
+
+// TestManyRows: no printer takes time that grows with the square of the rows,
+// which would show here.
+func TestManyRows(t *testing.T) {
+	rows := make([]compare.Row, 20_000)
+	for i := range rows {
+		switch i % 4 {
+		case 0:
+			rows[i] = failing("same")
+		case 1:
+			rows[i] = uncompared("same", compare.UnmatchedRef)
+		default:
+			rows[i] = passing(fmt.Sprint("op", i))
+		}
+	}
+	r := reportOf(rows...)
+	few := reportOf(rows[:1_000]...)
+	for name, c := range map[string]struct {
+		write func(io.Writer) error
+		lines int
+	}{
+		"csv":       {func(w io.Writer) error { return WriteCompareCSV(w, r, CSVOptions{ExtraColumns: true}) }, 15_001},
+		"msaccucmp": {func(w io.Writer) error { return WriteCompareMsaccucmp(w, r) }, 20_001},
+		"text":      {func(w io.Writer) error { return Text{}.WriteCompare(w, r) }, 10},
+		"markdown":  {func(w io.Writer) error { return WriteCompareMarkdown(w, r) }, 10},
+		"skipped":   {SkipLogs(r)[2].Write, 5_000},
+		"json":      {func(w io.Writer) error { return WriteCompareReportJSON(w, few, compare.DocumentMeta{}) }, 1_000},
+		"junit":     {func(w io.Writer) error { return WriteCompareJUnit(w, few) }, 1_000},
+	} {
+		if text := printed(t, c.write); strings.Count(text, "\n") < c.lines {
+			t.Errorf("%s: %d lines, want at least %d", name, strings.Count(text, "\n"), c.lines)
+		}
+	}
+}
