@@ -20,19 +20,37 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = min(runtime.GOMAXPROCS(0), maxWorkers)
 	}
-	r := &run{opt: &opt, settler: settler{opt: opt.Shape, version: opt.Version}, opener: opener{version: opt.Version}, kld: map[int]engine.Metric{}}
+	return newRun(&opt).run(ctx)
+}
+
+func newRun(opt *Options) *run {
+	return &run{
+		opt: opt, settler: settler{opt: opt.Shape, version: opt.Version}, opener: opener{version: opt.Version},
+		pool: engine.NewPool(), kld: map[int]engine.Metric{}, early: map[int]outcome{}, large: largePair,
+	}
+}
+
+// run does the comparison, once.
+func (r *run) run(ctx context.Context) (*Report, error) {
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
 	err := r.compare(ctx)
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !ended(err) {
 		return nil, err
 	}
 	rep := r.report()
 	if rep.Interrupted {
 		return rep, err
 	}
-	return rep, r.diagnose(ctx, rep)
+	err = r.diagnose(ctx, rep)
+	rep.Interrupted = ended(err)
+	return rep, err
+}
+
+// ended reports whether an error is that of a context that is done.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // run is one comparison.
@@ -40,13 +58,18 @@ type run struct {
 	opt      *Options
 	settler  settler
 	opener   opener
+	pool     *engine.Pool
 	m        *matcher
 	source   string // of the order
 	settled  []*settled
 	engines  []*engine.Engine
 	requests []engine.Request
 	done     []bool // rows that are finished
-	kld      map[int]engine.Metric
+	// early are the outcomes of large pairs that were settled first and need no
+	// comparison by segments. They are told when it is their turn.
+	early map[int]outcome
+	large int64 // largePair
+	kld   map[int]engine.Metric
 	// stopped is set when FailFast ended the run.
 	stopped bool
 	stop    context.CancelFunc
@@ -111,12 +134,15 @@ func (r *run) compare(ctx context.Context) error {
 	}
 	cost := func(j job) int64 { return r.size(j.pair) }
 	return batch.Run(ctx, batch.Options{Workers: r.opt.Workers, Observe: r.opt.Observe}, jobs, cost, r.do,
-		func(i int, o outcome) { r.emit(jobs[i], o) })
+		func(i int, o outcome) { r.emit(ctx, jobs[i], o) })
 }
 
 // size is the number of bytes that a job reads, about.
 func (r *run) size(pair int) int64 {
 	x := &r.m.matches[pair]
+	if x.row.Status != "" {
+		return 0
+	}
 	size := x.ref.size + x.npu.size
 	if e := r.engines[pair]; e != nil {
 		size /= e.Segments()
@@ -133,7 +159,7 @@ func (r *run) jobs(ctx context.Context) ([]job, error) {
 		switch {
 		case x.row.Status != "":
 			r.done[i] = true
-		case max(x.ref.size, x.npu.size) >= largePair:
+		case max(x.ref.size, x.npu.size) >= r.large:
 			large = append(large, i)
 		}
 	}
@@ -142,12 +168,12 @@ func (r *run) jobs(ctx context.Context) ([]job, error) {
 		func(k int, o outcome) {
 			i := large[k]
 			if o.err != nil || o.settled.status != "" {
-				r.finish(i, o)
+				r.early[i] = o
 				return
 			}
-			e, err := engine.New(o.request)
+			e, err := r.pool.New(o.request)
 			if err != nil {
-				r.finish(i, outcome{err: err})
+				r.early[i] = outcome{err: err}
 				return
 			}
 			if e.Segments() > 1 {
@@ -161,7 +187,7 @@ func (r *run) jobs(ctx context.Context) ([]job, error) {
 	var jobs []job
 	for i := range r.m.matches {
 		switch e := r.engines[i]; {
-		case r.done[i]:
+		case r.done[i] && !r.failsFast(i):
 		case e == nil:
 			jobs = append(jobs, job{i, -1, true})
 		default:
@@ -206,6 +232,12 @@ func (r *run) do(ctx context.Context, j job) outcome {
 	if j.segment >= 0 {
 		return r.segment(ctx, j)
 	}
+	if r.m.matches[j.pair].row.Status != "" {
+		return outcome{}
+	}
+	if o, ok := r.early[j.pair]; ok {
+		return o
+	}
 	o := r.settle(j.pair)
 	if o.err != nil || o.settled.status != "" {
 		return o
@@ -216,7 +248,12 @@ func (r *run) do(ctx context.Context, j job) outcome {
 		return o
 	}
 	defer side.Close()
-	if o.result, o.err = engine.Compare(ctx, o.request, side.ref, side.npu); o.err != nil {
+	e, err := r.pool.New(o.request)
+	if err != nil {
+		o.err = err
+		return o
+	}
+	if o.result, o.err = e.Compare(ctx, side.ref, side.npu); o.err != nil {
 		return o
 	}
 	r.second(ctx, &o, side)
@@ -250,8 +287,15 @@ func (r *run) segment(ctx context.Context, j job) outcome {
 }
 
 // emit takes the outcomes of jobs in their order.
-func (r *run) emit(j job, o outcome) {
-	if r.stopped || errors.Is(o.err, context.Canceled) || r.done[j.pair] {
+func (r *run) emit(ctx context.Context, j job, o outcome) {
+	switch {
+	case r.stopped:
+		return
+	case r.done[j.pair]:
+		// It has no partner, or an earlier segment failed.
+		r.failFast(j.pair)
+		return
+	case ended(o.err):
 		return
 	}
 	if j.segment >= 0 && o.err == nil {
@@ -266,20 +310,32 @@ func (r *run) emit(j job, o outcome) {
 		o.settled, o.request, o.limits = r.settled[j.pair], r.requests[j.pair], r.m.matches[j.pair].row.Limits
 		if o.err == nil {
 			o.result = r.merger.Finish()
-			r.secondOfLarge(&o)
+			r.secondOfLarge(ctx, &o)
 		}
 		r.merger = nil
+		if ended(o.err) {
+			return
+		}
 	}
 	r.finish(j.pair, o)
-	row := &r.m.matches[j.pair].row
-	if r.opt.FailFast && slices.Contains(r.opt.FailOn, row.Status) {
+	r.failFast(j.pair)
+}
+
+// failsFast reports whether a row ends a run that stops at the first failure.
+func (r *run) failsFast(i int) bool {
+	return r.opt.FailFast && slices.Contains(r.opt.FailOn, r.m.matches[i].row.Status)
+}
+
+// failFast ends the run if it shall stop at this row.
+func (r *run) failFast(i int) {
+	if r.failsFast(i) {
 		r.stopped = true
 		r.stop()
 	}
 }
 
 // secondOfLarge does the second pass over a large pair.
-func (r *run) secondOfLarge(o *outcome) {
+func (r *run) secondOfLarge(ctx context.Context, o *outcome) {
 	if !o.settled.cropped && !r.opt.KLD {
 		return
 	}
@@ -289,7 +345,7 @@ func (r *run) secondOfLarge(o *outcome) {
 		return
 	}
 	defer side.Close()
-	r.second(context.Background(), o, side)
+	r.second(ctx, o, side)
 }
 
 // describe notes what is known of a pair before it is compared.

@@ -6,47 +6,52 @@ import "math"
 // costs nothing.
 func (l *leaf) census() {
 	e, counts := l.e, &l.part.counts
-	if l.nSpan.minAbs < max(e.npu.normal, math.SmallestNonzeroFloat64) {
-		l.countSmallNPU()
-	}
-	if l.rSpan.minAbs < max(e.ref.normal, math.SmallestNonzeroFloat64) {
-		zeros, small := countSmall(l.r, e.ref.normal)
-		counts[refZeros] += zeros
-		counts[refSubnormal] += small
+	if l.nSpan.minAbs < max(e.npu.normal, math.SmallestNonzeroFloat64) || l.rSpan.minAbs < max(e.ref.normal, math.SmallestNonzeroFloat64) {
+		c := countSmall(l.n, l.r, e.npu.normal, e.ref.normal)
+		counts[npuZeros] += c.nZeros
+		counts[npuSubnormal] += c.nSmall
+		counts[refZeros] += c.rZeros
+		counts[refSubnormal] += c.rSmall
+		counts[underflowed] += c.under
 	}
 	if !e.npu.bool && (l.nSpan.maxAbs >= e.npu.high || l.rSpan.maxAbs >= e.refSaturates) {
 		l.countSaturated()
 	}
 }
 
-// countSmall counts the zeros among magnitudes and the others below normal.
-func countSmall(values []float64, normal float64) (zeros, small int64) {
-	for _, x := range values {
-		switch x = math.Abs(x); {
-		case x == 0:
-			zeros++
-		case x < normal:
-			small++
-		}
-	}
-	return zeros, small
-}
+// smalls counts the zeros of both sides, the other elements below the smallest
+// normal numbers of their types, and the pairs whose NPU element is below that
+// while the reference is not below the NPU's.
+type smalls struct{ nZeros, nSmall, rZeros, rSmall, under int64 }
 
-func (l *leaf) countSmallNPU() {
-	normal, counts := l.e.npu.normal, &l.part.counts
-	zeros, small := countSmall(l.n, normal)
-	counts[npuZeros] += zeros
-	counts[npuSubnormal] += small
-	if normal == 0 || l.rSpan.maxAbs < normal {
-		return
+// countSmall counts small elements; types without subnormal numbers have the
+// smallest normal number 0.
+func countSmall(n, r []float64, nNormal, rNormal float64) smalls {
+	var out [20]int64
+	done := smallHead(n, r, nNormal, rNormal, &out)
+	var c [5]int64
+	for i, x := range out {
+		c[i/4] += x
 	}
-	var under int64
-	for i, x := range l.n {
-		if math.Abs(x) < normal && math.Abs(l.r[i]) >= normal {
-			under++
-		}
+	nBits, rBits := math.Float64bits(nNormal), math.Float64bits(rNormal)
+	r = r[:len(n)]
+	for i := done; i < len(n); i++ {
+		x, y := math.Float64bits(n[i])&^signBit, math.Float64bits(r[i])&^signBit
+		below := (x - nBits) >> 63
+		c[0] += int64((x - 1) >> 63)
+		c[1] += int64(below)
+		c[2] += int64((y - 1) >> 63)
+		c[3] += int64((y - rBits) >> 63)
+		c[4] += int64(below &^ ((y - nBits) >> 63))
 	}
-	counts[underflowed] += under
+	s := smalls{nZeros: c[0], rZeros: c[2], under: c[4]}
+	if nNormal > 0 {
+		s.nSmall = c[1] - c[0]
+	}
+	if rNormal > 0 {
+		s.rSmall = c[3] - c[2]
+	}
+	return s
 }
 
 // saturation returns the sign of the limit that an element of a side is at, 0

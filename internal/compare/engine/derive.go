@@ -41,7 +41,7 @@ func (e *Engine) result(p *Part, s *node) *Result {
 		ZeroTail: p.zeroTail,
 		RefCRC:   p.refCRC, NPUCRC: p.npuCRC, RefSum: p.refSum, NPUSum: p.npuSum,
 		Points: p.points,
-		Joint:  p.joint,
+		Joint:  narrowed(p.joint, p.maxAbs.value, p.minRef, p.maxRef),
 	}
 	r.AbsHistogram, r.RelHistogram = p.absHistogram, p.relHistogram
 	r.RelHistogram.Zeros -= p.counts[relativeZeros]

@@ -11,5 +11,13 @@
 // fixed borders and their sums merge in a fixed tree, so that it has the same
 // bits whatever is read at a time and whoever computes it.
 //
+// Of complex elements |d| and |r| are moduli, and so are the values that the
+// statistics of a side are over. Sums of products and of signed differences
+// (cosine, Pearson, scale, bias, mean and deviation of d) run over the parts as
+// values of their own. A real side has imaginary parts 0.
+//
+// Differences of integers are exact until they are rounded to float64, also
+// those of 64 bits. Beside complex elements such integers are rounded before.
+//
 // The package knows nothing of files, names and verdicts.
 package engine

@@ -143,6 +143,11 @@ func Compare(ctx context.Context, req Request, ref, npu Reader) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	return e.Compare(ctx, ref, npu)
+}
+
+// Compare computes all segments one after the other.
+func (e *Engine) Compare(ctx context.Context, ref, npu Reader) (*Result, error) {
 	m := e.NewMerger()
 	for segment := range e.Segments() {
 		part, err := e.Run(ctx, segment, ref, npu)

@@ -207,7 +207,7 @@ type ratios struct {
 // relatives sets rel to abs over the magnitude of r, to 0 where r is 0.
 func relatives(rel, abs, r []float64) (c ratios) {
 	var out [16]float64
-	var counts [12]int64
+	var counts [16]int64
 	relativesTail(relativesHead(rel, abs, r, &out, &counts), rel, abs, r, &out, &counts)
 	c.rel, c.ref = lanes(out[0:]), lanes(out[4:])
 	for k := range 4 {
@@ -215,23 +215,17 @@ func relatives(rel, abs, r []float64) (c ratios) {
 		c.zeros += counts[k]
 		c.below += counts[4+k]
 		c.below5 += counts[8+k]
-	}
-	if c.zeros > 0 {
-		for i, v := range r {
-			if v == 0 && abs[i] != 0 {
-				c.undefined++
-			}
-		}
+		c.undefined += counts[12+k]
 	}
 	return c
 }
 
-func relativesTail(done int, rel, abs, r []float64, out *[16]float64, counts *[12]int64) {
+func relativesTail(done int, rel, abs, r []float64, out *[16]float64, counts *[16]int64) {
 	rel, abs = rel[:len(r)], abs[:len(r)]
 	limit, limit5 := math.Float64bits(1e-3), math.Float64bits(5e-3)
 	for k := range min(4, len(r)-done) {
 		total, totalRef, maxRel, maxAbs := out[k], out[4+k], out[8+k], out[12+k]
-		zeros, below, below5 := counts[k], counts[4+k], counts[8+k]
+		zeros, below, below5, undefined := counts[k], counts[4+k], counts[8+k], counts[12+k]
 		for i := done + k; i < len(r); i += 4 {
 			magnitude := math.Float64bits(r[i]) &^ signBit
 			ref := math.Float64frombits(magnitude)
@@ -247,6 +241,7 @@ func relativesTail(done int, rel, abs, r []float64, out *[16]float64, counts *[1
 			total += x
 			totalRef += ref
 			zeros += isZero
+			undefined += isZero & int64(-math.Float64bits(a)>>63)
 			below += int64((q - limit) >> 63)
 			below5 += int64((q - limit5) >> 63)
 			if x > maxRel {
@@ -257,6 +252,6 @@ func relativesTail(done int, rel, abs, r []float64, out *[16]float64, counts *[1
 			}
 		}
 		out[k], out[4+k], out[8+k], out[12+k] = total, totalRef, maxRel, maxAbs
-		counts[k], counts[4+k], counts[8+k] = zeros, below, below5
+		counts[k], counts[4+k], counts[8+k], counts[12+k] = zeros, below, below5, undefined
 	}
 }

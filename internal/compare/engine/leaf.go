@@ -196,7 +196,7 @@ func (l *leaf) relate() {
 // bound finds the extremes of the differences, and the errors.
 func (l *leaf) bound() {
 	p, x := l.part, &l.extent
-	p.maxRef = max(p.maxRef, l.rSpan.maxAbs)
+	p.minRef, p.maxRef = min(p.minRef, l.rSpan.minAbs), max(p.maxRef, l.rSpan.maxAbs)
 	if !p.maxAbs.set || x.maxAbs > p.maxAbs.value {
 		p.maxAbs.add(x.maxAbs, l.offset(indexOf(l.abs, x.maxAbs)))
 	}

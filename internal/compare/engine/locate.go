@@ -74,7 +74,8 @@ func (l *leaf) findErrors(flags []uint8, abs, rel []float64) {
 // fail takes in the errors with a flag and returns the sum of their |d|.
 func (l *leaf) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) (total sum) {
 	first, last, count := -1, -1, int64(0)
-	var part float64
+	var part, high float64
+	abs, rel = abs[:len(flags)], rel[:len(flags)]
 	for i, have := range flags {
 		if have&flag == 0 {
 			continue
@@ -84,8 +85,11 @@ func (l *leaf) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) 
 		}
 		last = i
 		count++
-		part += abs[i]
-		f.maxAbs = max(f.maxAbs, abs[i])
+		a := abs[i]
+		part += a
+		if a > high {
+			high = a
+		}
 		if count%128 == 0 {
 			total = total.plus(part)
 			part = 0
@@ -95,6 +99,7 @@ func (l *leaf) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) 
 		return total
 	}
 	f.count += count
+	f.maxAbs = max(f.maxAbs, high)
 	if f.first == nil {
 		p := l.placeAt(first, abs[first], rel[first])
 		f.first = &p

@@ -126,7 +126,8 @@ type Histogram struct {
 type JointBin struct {
 	Abs, Ref int32
 	Count    int64
-	// MaxAbs, MinRef and so on bound what lies in the bin.
+	// What lies in the bin is not outside of these: |d| within an eighth of an
+	// octave, |r| within the bin's 16 octaves and the range of all.
 	MinAbs, MaxAbs, MinRef, MaxRef float64
 }
 

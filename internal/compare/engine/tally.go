@@ -97,7 +97,7 @@ type Part struct {
 	counts                             counts
 	maxAbs, maxRel, cellMaxRel, maxULP extreme
 	tightest                           tightest
-	maxRef                             float64 // |r| of pairs of finite elements
+	minRef, maxRef                     float64 // |r| of pairs of finite elements
 	npuBounds, refBounds               bounds
 	beyond, mismatch, cells            failures
 	errorOffsets                       []int64
@@ -128,7 +128,7 @@ func (p *Part) merge(q *Part, e *Engine) {
 	p.cellMaxRel.merge(q.cellMaxRel)
 	p.maxULP.merge(q.maxULP)
 	p.tightest.merge(&q.tightest)
-	p.maxRef = max(p.maxRef, q.maxRef)
+	p.minRef, p.maxRef = min(p.minRef, q.minRef), max(p.maxRef, q.maxRef)
 	p.npuBounds.merge(q.npuBounds)
 	p.refBounds.merge(q.refBounds)
 	p.beyond.merge(q.beyond)

@@ -1,3 +1,5 @@
+//go:build !purego
+
 package engine
 
 import "sync"
@@ -46,7 +48,10 @@ func differencesAVX2(n, r, d, abs *float64, count int, d0 float64, out *[12]floa
 func spanAVX2(values *float64, count int, out *[16]float64) (special uint32)
 
 //go:noescape
-func relativesAVX2(rel, abs, r *float64, count int, out *[16]float64, counts *[12]int64)
+func relativesAVX2(rel, abs, r *float64, count int, out *[16]float64, counts *[16]int64)
+
+//go:noescape
+func smallAVX2(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
 
 //go:noescape
 func roundAVX2(dst *int64, values *float64, count int, form *rounding)
@@ -101,10 +106,18 @@ func spanHead(values []float64, out *[16]float64) (k int, special bool) {
 	return k, special
 }
 
-func relativesHead(rel, abs, r []float64, out *[16]float64, counts *[12]int64) int {
+func relativesHead(rel, abs, r []float64, out *[16]float64, counts *[16]int64) int {
 	k := groups(len(r))
 	if k > 0 {
 		relativesAVX2(&rel[:k][0], &abs[:k][0], &r[0], k, out, counts)
+	}
+	return k
+}
+
+func smallHead(n, r []float64, nNormal, rNormal float64, out *[20]int64) int {
+	k := groups(len(n))
+	if k > 0 {
+		smallAVX2(&n[0], &r[:k][0], k, nNormal, rNormal, out)
 	}
 	return k
 }

@@ -1,3 +1,5 @@
+//go:build !purego
+
 #include "textflag.h"
 
 // Every function works on groups of four float64 or int64; count is a multiple
@@ -161,7 +163,7 @@ spanNext:
 	VZEROUPPER
 	RET
 
-// func relativesAVX2(rel, abs, r *float64, count int, out *[16]float64, counts *[12]int64)
+// func relativesAVX2(rel, abs, r *float64, count int, out *[16]float64, counts *[16]int64)
 TEXT ·relativesAVX2(SB), NOSPLIT, $0-48
 	MOVQ rel+0(FP), R8
 	MOVQ abs+8(FP), SI
@@ -180,6 +182,7 @@ TEXT ·relativesAVX2(SB), NOSPLIT, $0-48
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	VXORPD Y10, Y10, Y10
+	VXORPD Y15, Y15, Y15
 	XORQ AX, AX
 	JMP relativesCheck
 relatives:
@@ -190,6 +193,10 @@ relatives:
 	VANDNPD Y8, Y9, Y8
 	VMOVUPD Y8, (R8)(AX*8)
 	VPSUBQ Y9, Y3, Y3
+	VCMPPD $4, Y11, Y7, Y6
+	VANDPD Y6, Y9, Y9
+	VPSUBQ Y9, Y15, Y15         // a difference from zero
+	VANDPD (DI)(AX*8), Y14, Y6
 	VADDPD Y8, Y0, Y0
 	VADDPD Y6, Y10, Y10
 	VMAXPD Y8, Y1, Y1
@@ -209,6 +216,50 @@ relativesCheck:
 	VMOVDQU Y3, (R10)
 	VMOVDQU Y4, 32(R10)
 	VMOVDQU Y5, 64(R10)
+	VMOVDQU Y15, 96(R10)
+	VZEROUPPER
+	RET
+
+// func smallAVX2(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
+TEXT ·smallAVX2(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), SI
+	MOVQ r+8(FP), DI
+	MOVQ count+16(FP), CX
+	VBROADCASTSD nNormal+24(FP), Y13
+	VBROADCASTSD rNormal+32(FP), Y12
+	MOVQ out+40(FP), DX
+	VBROADCASTSD magnitudes<>(SB), Y14
+	VXORPD Y11, Y11, Y11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	XORQ AX, AX
+	JMP smallCheck
+small:
+	VANDPD (SI)(AX*8), Y14, Y5
+	VANDPD (DI)(AX*8), Y14, Y6
+	VCMPPD $0, Y11, Y5, Y7
+	VPSUBQ Y7, Y0, Y0
+	VCMPPD $1, Y13, Y5, Y7
+	VPSUBQ Y7, Y1, Y1
+	VCMPPD $13, Y13, Y6, Y8
+	VANDPD Y7, Y8, Y8
+	VPSUBQ Y8, Y4, Y4
+	VCMPPD $0, Y11, Y6, Y7
+	VPSUBQ Y7, Y2, Y2
+	VCMPPD $1, Y12, Y6, Y7
+	VPSUBQ Y7, Y3, Y3
+	ADDQ $4, AX
+smallCheck:
+	CMPQ AX, CX
+	JLT small
+	VMOVDQU Y0, (DX)
+	VMOVDQU Y1, 32(DX)
+	VMOVDQU Y2, 64(DX)
+	VMOVDQU Y3, 96(DX)
+	VMOVDQU Y4, 128(DX)
 	VZEROUPPER
 	RET
 

@@ -1,8 +1,8 @@
-//go:build !amd64
+//go:build !amd64 || purego
 
 package engine
 
-// The heads of the loops of kernels.go, which do nothing on this machine.
+// The heads of the loops of kernels.go, which do nothing here.
 
 func sidesHead([]float64, []float64, float64, float64, *[20]float64) int { return 0 }
 
@@ -12,7 +12,9 @@ func differencesHead([]float64, []float64, []float64, []float64, float64, *[12]f
 
 func spanHead([]float64, *[16]float64) (k int, special bool) { return 0, false }
 
-func relativesHead([]float64, []float64, []float64, *[16]float64, *[12]int64) int { return 0 }
+func relativesHead([]float64, []float64, []float64, *[16]float64, *[16]int64) int { return 0 }
+
+func smallHead([]float64, []float64, float64, float64, *[20]int64) int { return 0 }
 
 func roundHead([]int64, []float64, *rounding) int { return 0 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"hash/crc32"
+	"math"
 	"slices"
 	"sync"
 )
@@ -76,7 +77,6 @@ func newWorker() *worker {
 	for i := range w.scaled {
 		w.scaled[i] = room(parts)
 	}
-	w.joint.reset()
 	return w
 }
 
@@ -104,7 +104,7 @@ func (w *worker) run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 	e := w.e
 	first := segment * e.segmentElements
 	end := min(first+e.segmentElements, e.total)
-	p := &Part{segment: segment, elements: end - first, axes: newAxisSums(e.axes)}
+	p := &Part{segment: segment, elements: end - first, axes: newAxisSums(e.axes), minRef: math.Inf(1)}
 	p.worst.limit, p.worstRel.limit = e.request.Top, e.request.Top
 	w.part = p
 	var sums tree
@@ -143,9 +143,9 @@ func (w *worker) run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 func (w *worker) finish() {
 	p := w.part
 	w.part = nil
+	p.joint = w.joint.take(&w.absHistogram)
 	p.absHistogram.Zeros, p.absHistogram.Bins = w.absHistogram.take()
 	p.relHistogram.Zeros, p.relHistogram.Bins = w.relHistogram.take()
-	p.joint = w.joint.take()
 	p.worst.trim()
 	p.worstRel.trim()
 }
