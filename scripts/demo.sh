@@ -13,12 +13,13 @@ if [ ! -x "$bin" ]; then
 	exit 2
 fi
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-sample=$(cd "$(dirname "$0")/../testdata/sample" && pwd)
+testdata=$(cd "$(dirname "$0")/../testdata" && pwd)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-cp -R "$sample" "$work/dumps"
+cp -R "$testdata/sample" "$work/dumps"
+cp -R "$testdata/network" "$work/network"
 cd "$work"
 
 dumptool() { "$bin" "$@"; }
@@ -29,6 +30,17 @@ say() { printf '\n# %s\n' "$*"; }
 run() {
 	printf '$ %s\n' "$1"
 	eval "$1"
+}
+
+# finds shows a command that finds something, which its exit status 1 says.
+finds() {
+	printf '$ %s\n' "$1"
+	status=0
+	eval "$1" || status=$?
+	if [ "$status" != 1 ]; then
+		echo "demo.sh: exit status $status, want 1: something was found" >&2
+		exit 1
+	fi
 }
 
 say 'Three files that an NPU left behind: a convolution, a gradient, an overflow record.'
@@ -42,3 +54,13 @@ say 'Everything as numpy arrays, without the padding of the device; the record a
 run 'dumptool convert -d dumps -out out -f NCHW'
 run 'dumptool inspect --stats out/Conv2D.*.output.0.*.npy'
 run 'ls -l out'
+
+say 'The record tells which operator overflowed first; here is why.'
+finds 'dumptool overflow analyze -d dumps'
+
+say 'A small network ran on a host (arrays) and on an NPU (dumps): where does the NPU go wrong?'
+finds 'dumptool compare --cpu network/cpu --npu network/npu -out report'
+run 'ls report'
+
+say 'The operator that is to blame, element by element.'
+finds 'dumptool compare detail --op conv2 --topn 5 --cpu network/cpu --npu network/npu'

@@ -56,10 +56,11 @@ tensor, lists of what was skipped, and compare.json with everything.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.output.args = given(cmd.Flags())
-			return runCompare(cmd.Context(), a, opts, args)
+			return misspelled(cmd, args, runCompare(cmd.Context(), a, opts, args))
 		},
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
 	opts.addFlags(cmd)
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return groupedUsage(cmd, compareGroups()) })
 	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a))
@@ -71,8 +72,10 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	sideFlags(flags, &o.cpu, &o.npu)
 	o.judge.addFlags(cmd)
 	o.pair.addFlags(flags)
+	o.pair.addOps(flags)
 	o.shape.addFlags(cmd)
 	o.order.addFlags(cmd)
+	o.order.addConsumers(flags)
 	o.baseline.addFlags(flags)
 	o.output.addFlags(cmd)
 	workerFlags(flags, &o.workers, &o.version)
@@ -133,6 +136,18 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 	}
 	asked := slices.ContainsFunc(problems, func(p sideProblem) bool { return p.asked })
 	return opts.baseline.conclude(rep, opt.FailOn, asked)
+}
+
+// misspelled adds a hint to the error of a run whose first path is not there and
+// is almost the name of a command.
+func misspelled(cmd *cobra.Command, args []string, err error) error {
+	if len(args) == 0 || exitCode(err) != exitIncomplete || exists(args[0]) == nil {
+		return err
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return hintf(err, "did you mean '%s %s'?", cmd.CommandPath(), near[0])
+	}
+	return err
 }
 
 // compareError gives an error that ended a comparison its exit status.

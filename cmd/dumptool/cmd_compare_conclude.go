@@ -137,10 +137,19 @@ func (o *baselineFlags) conclude(rep *compare.Report, failOn []compare.Status, u
 		return coveragef("compared %d of %s of the reference, want %s", rep.Coverage.Compared,
 			counted(rep.Coverage.Reference, "tensor"), o.coverage)
 	case compared == 0:
-		return nothingf("nothing was compared: %s in the reference, %d in the NPU run only",
-			counted(rep.Coverage.Reference, "tensor"), len(rep.Coverage.NPUOnly))
+		return nothingCompared(&rep.Coverage)
 	}
 	return nil
+}
+
+// nothingCompared is the error of a run without a pair. Where both sides have
+// tensors their names differ.
+func nothingCompared(c *compare.Coverage) error {
+	err := nothingf("nothing was compared: %s in the reference, %d in the NPU run only", counted(c.Reference, "tensor"), len(c.NPUOnly))
+	if len(c.RefOnly) == 0 || len(c.NPUOnly) == 0 {
+		return err
+	}
+	return hintf(err, "--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], c.NPUOnly[0])
 }
 
 // failures counts the rows that fail: with a baseline those that are new or

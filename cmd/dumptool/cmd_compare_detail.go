@@ -81,8 +81,8 @@ func (o *compareDetailOptions) resolve(a *app, args []string) (*compare.Options,
 	if err := o.pair.resolve(&opt.Pair); err != nil {
 		return nil, err
 	}
-	var none string
-	if err := a.comparePaths(&o.cpu, &o.npu, &none, args); err != nil {
+	var results string // of HPAA, where the paths are its own
+	if err := a.comparePaths(&o.cpu, &o.npu, &results, args); err != nil {
 		return nil, err
 	}
 	if o.out != "" {
@@ -92,7 +92,7 @@ func (o *compareDetailOptions) resolve(a *app, args []string) (*compare.Options,
 	}
 	opt.Ref, opt.NPU, opt.Skip = o.cpu, o.npu, o.out
 	var err error
-	opt.Config, err = o.judge.load("")
+	opt.Config, err = o.judge.load(results)
 	return opt, err
 }
 

@@ -39,6 +39,7 @@ order of additions that changes).`,
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	flags := cmd.Flags()
 	opts.pair.addFlags(flags)
+	opts.pair.addOps(flags)
 	opts.order.addFlags(cmd)
 	flags.StringVar(&opts.format, "format", "text", "`FORMAT` of the report: text, json or csv")
 	flags.BoolVar(&opts.exitZero, "exit-zero", false, "differences do not change the exit status")

@@ -143,10 +143,14 @@ func (o *pairFlags) addFlags(flags *pflag.FlagSet) {
 	alias(flags, "fusion", "fusion-rule-file")
 	flags.StringArrayVar(&o.skipKeys, "skip-keys", nil, "skip operators whose name contains one of `KEYS`, with commas between them")
 	flags.StringArrayVar(&o.exclude, "exclude-node-list", nil, "skip operators of these `NAMES`, or re:PATTERN")
-	flags.StringArrayVar(&o.ops, "ops", nil, "compare operators of these `NAMES` only")
-	flags.StringVar(&o.opsFrom, "ops-from", "", "compare operators of the names in `FILE` only, one a line")
 	flags.StringVar(&o.round, "round", "all", "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0")
 	flags.BoolVar(&o.inputs, "inputs", false, "compare the inputs in dumps too; default: if the reference has inputs")
+}
+
+// addOps adds the flags that choose operators.
+func (o *pairFlags) addOps(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.ops, "ops", nil, "compare operators of these `NAMES` only")
+	flags.StringVar(&o.opsFrom, "ops-from", "", "compare operators of the names in `FILE` only, one a line")
 }
 
 // shapeFlags are the flags about shapes and axis orders.
@@ -187,12 +191,16 @@ var orders = []string{"auto", "runtime", "csv", "fusion", "timestamp", "name"}
 
 func (o *orderFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.order, "order", "auto", "execution order `SOURCE`: runtime, csv, fusion, timestamp, name, or auto: the first there is")
+	flags.StringVar(&o.order, "order", "auto", "`SOURCE` of the execution order: runtime, csv, fusion, timestamp, name, or auto: the first there is")
 	flags.StringVar(&o.runtimeFile, "node-runtime-filename", "", "times of operators in `FILE`, as HPAA's node_runtime.file")
-	flags.StringVar(&o.orderFile, "order-file", "", "execution order in `FILE`, as MindSpore's ms_execution_order_graph_0.csv")
+	flags.StringVar(&o.orderFile, "order-file", "", "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv")
+	completeValues(cmd, "order", orders)
+}
+
+// addConsumers adds the flag of the graph, which serves the diagnosis.
+func (o *orderFlags) addConsumers(flags *pflag.FlagSet) {
 	flags.StringVar(&o.consumers, "consumer-map", "", "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file")
 	alias(flags, "consumer-map", "consumer-map-filename")
-	completeValues(cmd, "order", orders)
 }
 
 // baselineFlags are the flags about an earlier run and about the exit status.
@@ -241,7 +249,6 @@ var failStatuses = map[string]compare.Status{
 type compareOutput struct {
 	out                string
 	formats            []string
-	successor          bool
 	extraColumns, bom  bool
 	diffCount, topN    int
 	diffOrder, version string

@@ -306,14 +306,21 @@ func (o *orderFlags) load(opt *compare.Options, fusionFile, out string) (problem
 			return nil, configError(err)
 		}
 	}
+	switch {
+	case by == "runtime" && src.Runtime == nil:
+		return nil, usagef("--order runtime needs --node-runtime-filename FILE")
+	case by == "csv" && src.Execution == nil:
+		return nil, usagef("--order csv needs --order-file FILE")
+	case by == "fusion" && src.Fusion == nil:
+		return nil, usagef("--order fusion needs --fusion FILE")
+	}
 	consumers, path, err := implied(o.consumers, out, consumersName, pairing.ReadConsumers)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, configError(err)
-	}
-	if err != nil {
-		return append(problems, sideProblem{err, o.consumers != ""}), nil
-	}
-	if path != "" {
+	case err != nil:
+		problems = append(problems, sideProblem{err, o.consumers != ""})
+	case path != "":
 		opt.Order.Consumers, opt.Order.ConsumersFile = consumers, filepath.ToSlash(path)
 	}
 	return problems, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,6 +86,9 @@ func (a *app) writeComparison(o *compareOutput, opt *compare.Options, rep *compa
 	}
 	if err := o.render("text", rep, a.streams.OutWidth)(a.out); err != nil {
 		return err
+	}
+	if err := a.out.Flush(); err != nil { // the summary stands before the messages
+		return fmt.Errorf("cannot write the results: %w", err)
 	}
 	if len(failed) == 0 {
 		a.msg.Infof("reports written to %s", o.out)

@@ -185,23 +185,24 @@ var peerFixtures = map[string]peerFixture{
 		"MeanRelativeError": "0.03125", "StandardDeviation": "(2.625;1.293),(2.500;1.118)"}, nil},
 	"zero_npu": {"0", "1 2 3 4", "float32", map[string]string{
 		"CosineSimilarity": "NaN", "MaxAbsoluteError": "4", "AccumulatedRelativeError": "4", "RelativeEuclideanDistance": "1",
-		"MeanAbsoluteError": "2.5", "RootMeanSquareError": "2.738613", "MaxRelativeError": "1",
+		"KullbackLeiblerDivergence": "3.668468", "MeanAbsoluteError": "2.5", "RootMeanSquareError": "2.738613", "MaxRelativeError": "1",
 		"MeanRelativeError": "1"}, nil},
 	"zero_ref": {"1 2 3 4", "0", "float32", map[string]string{
-		"CosineSimilarity": "NaN", "MaxAbsoluteError": "4", "MeanAbsoluteError": "2.5", "RootMeanSquareError": "2.738613"},
+		"CosineSimilarity": "NaN", "MaxAbsoluteError": "4", "MeanAbsoluteError": "2.5", "RootMeanSquareError": "2.738613",
+		"KullbackLeiblerDivergence": "0.374889"},
 		map[string]string{"AccumulatedRelativeError": "0", "RelativeEuclideanDistance": "0", "MaxRelativeError": "0", "MeanRelativeError": "0"}},
 	"negated": {"1 -2 3", "-1 2 -3", "float32", map[string]string{
 		"CosineSimilarity": "-1", "MaxAbsoluteError": "6", "AccumulatedRelativeError": "6", "RelativeEuclideanDistance": "2",
 		"KullbackLeiblerDivergence": "9.982507", "MeanAbsoluteError": "4", "RootMeanSquareError": "4.320494", "MaxRelativeError": "2", "MeanRelativeError": "2"}, nil},
 	"constant": {"5", "7", "float32", map[string]string{
 		"CosineSimilarity": "1", "MaxAbsoluteError": "2", "AccumulatedRelativeError": "1.142857", "RelativeEuclideanDistance": "0.285714",
-		"MeanAbsoluteError": "2", "RootMeanSquareError": "2", "MaxRelativeError": "0.285714", "MeanRelativeError": "0.285714"}, nil},
+		"KullbackLeiblerDivergence": "0", "MeanAbsoluteError": "2", "RootMeanSquareError": "2", "MaxRelativeError": "0.285714", "MeanRelativeError": "0.285714"}, nil},
 	"tiny_ref": {"1", "1e-17", "float64", map[string]string{
 		"MaxAbsoluteError": "1", "MeanAbsoluteError": "1", "RootMeanSquareError": "1"},
 		map[string]string{"AccumulatedRelativeError": "0", "RelativeEuclideanDistance": "0", "MaxRelativeError": "0", "MeanRelativeError": "0"}},
 	"huge": {"1e20", "1e20", "float32", map[string]string{
-		"MaxAbsoluteError": "0", "AccumulatedRelativeError": "0", "RelativeEuclideanDistance": "0", "MeanAbsoluteError": "0"},
-		map[string]string{"CosineSimilarity": "0"}},
+		"MaxAbsoluteError": "0", "AccumulatedRelativeError": "0", "RelativeEuclideanDistance": "0", "KullbackLeiblerDivergence": "0",
+		"MeanAbsoluteError": "0"}, map[string]string{"CosineSimilarity": "0"}},
 	"long": {"16777217", "16777216", "int64", map[string]string{"CosineSimilarity": "1"},
 		map[string]string{"MaxAbsoluteError": "0", "MeanAbsoluteError": "0"}},
 }

@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		RequireUniqueNames:  true, ContinueOnError: true,
+		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			golden, err := filepath.Abs(filepath.Join("..", "..", "testdata", "golden", "convert"))
 			if err != nil {

@@ -230,7 +230,7 @@ func TestRunErrors(t *testing.T) {
 		"-runs -1":                         "-mb and -runs",
 		"-only trees":                      "-dir only",
 		"-golden":                          "-dir only",
-		"-only x":                          "trees, version, convert, scan or big",
+		"-only x":                          "trees, version, convert, scan, compare or big",
 		"x":                                "unexpected argument x",
 		"-only version -bin /no/such/file": "no such file",
 	} {

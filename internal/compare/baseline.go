@@ -139,7 +139,7 @@ func (b *Baseline) apply(rows []Row, slack float64) *BaselineResult {
 	for i := range b.Rows {
 		old[b.Rows[i].key()] = &b.Rows[i]
 	}
-	result := &BaselineResult{}
+	result, slack := &BaselineResult{}, max(slack, 1)
 	for i := range rows {
 		row := &rows[i]
 		e := old[row.key()]
@@ -176,7 +176,7 @@ func (b *Baseline) apply(rows []Row, slack float64) *BaselineResult {
 // more errors or a larger one by more than the factor slack.
 func (e *BaselineEntry) worse(row *Row, slack float64) bool {
 	if row.Status != e.Status {
-		return row.Status != Fail || e.Status == Fail
+		return row.Status != Fail
 	}
 	res := row.Result
 	if res == nil {

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -59,11 +58,18 @@ func (rep *Report) count() {
 func (rep *Report) cover(m *matcher) {
 	c := &rep.Coverage
 	asked, compared := map[string]bool{}, map[string]bool{}
+	for _, file := range m.candidates {
+		asked[file] = true
+	}
+	for i := range m.matches {
+		// Rows that were not reached count too.
+		if row := &m.matches[i].row; row.Status != Skip && row.RefFile != "" {
+			asked[row.RefFile] = true
+		}
+	}
 	for i := range rep.Rows {
 		row := &rep.Rows[i]
 		switch row.Status {
-		case Skip:
-			continue
 		case UnmatchedRef:
 			c.RefOnly = append(c.RefOnly, row.Name())
 		case UnmatchedNPU:
@@ -71,11 +77,8 @@ func (rep *Report) cover(m *matcher) {
 		case Error:
 			c.Unread = append(c.Unread, row.Name())
 		}
-		if row.RefFile != "" {
-			asked[row.RefFile] = true
-			if row.Compared() {
-				compared[row.RefFile] = true
-			}
+		if row.RefFile != "" && row.Compared() {
+			compared[row.RefFile] = true
 		}
 	}
 	c.Reference, c.Compared = len(asked), len(compared)
@@ -118,6 +121,9 @@ func (r *run) diagnose(ctx context.Context, rep *Report) error {
 	if r.opt.Baseline != nil {
 		rep.Baseline = r.opt.Baseline.apply(rep.Rows, r.opt.Slack)
 		rep.Baseline.File = r.opt.BaselineFile
+		if rep.FailedFast {
+			rep.Baseline.Missing = nil // nobody knows: the rest was not reached
+		}
 	}
 	return nil
 }
@@ -194,7 +200,7 @@ func (r *run) patterns(ctx context.Context, rep *Report) ([][]diagnose.Finding, 
 		},
 		func(k int, o outcome) {
 			patterns[bad[k]] = o.found
-			if o.err != nil && !errors.Is(o.err, context.Canceled) {
+			if o.err != nil && !ended(o.err) {
 				rep.Warnings = append(rep.Warnings, rep.Rows[bad[k]].Name()+": not diagnosed: "+o.err.Error())
 			}
 		})

@@ -20,7 +20,8 @@ import (
 type Determinism struct {
 	Runs        []string
 	OrderSource string
-	// Rows are all tensors that more than one run has, in execution order.
+	// Rows are all tensors that the first run and another one have, in execution
+	// order.
 	Rows []DriftRow
 	// Missing names tensors that some run lacks, with the runs.
 	Missing  []string
@@ -156,13 +157,10 @@ func (d *Determinism) match(ctx context.Context, opt *DeterminismOptions) ([]dri
 	}
 	partners := make([][]*item, len(sides[0].items))
 	var rows []match
+	var last *matcher
 	for run, other := range sides[1:] {
 		m := &matcher{opt: &Options{Pair: opt.Pair, Order: opt.Order}, ref: other, npu: sides[0]}
 		if err := m.pair(); err != nil {
-			return nil, err
-		}
-		var err error
-		if d.OrderSource, err = m.order(); err != nil {
 			return nil, err
 		}
 		d.Warnings = append(d.Warnings, m.warnings...)
@@ -175,18 +173,23 @@ func (d *Determinism) match(ctx context.Context, opt *DeterminismOptions) ([]dri
 					partners[x.npu.id][0] = x.npu
 				}
 				partners[x.npu.id][run+1] = x.ref
+			case x.row.Status == Ambiguous:
+				d.Missing = append(d.Missing, fmt.Sprintf("%s: ambiguous in %s: %s", x.row.Name(), opt.Runs[run+1], x.row.Reasons[0].Evidence))
 			case x.npu != nil:
 				d.Missing = append(d.Missing, fmt.Sprintf("%s: not in %s", x.row.Name(), opt.Runs[run+1]))
 			default:
 				d.Missing = append(d.Missing, fmt.Sprintf("%s: not in %s", x.row.Name(), opt.Runs[0]))
 			}
 		}
-		if run == 0 {
-			rows = m.matches
-		} else {
-			rows = mergeRows(rows, m.matches)
-		}
+		rows = mergeRows(rows, m.matches)
+		last = m
 	}
+	last.matches = rows
+	var err error
+	if d.OrderSource, err = last.order(); err != nil {
+		return nil, err
+	}
+	rows = last.matches
 	var all []drifting
 	for _, x := range rows {
 		if x.npu != nil && partners[x.npu.id] != nil {
@@ -197,16 +200,18 @@ func (d *Determinism) match(ctx context.Context, opt *DeterminismOptions) ([]dri
 	return all, nil
 }
 
-// mergeRows adds the rows of tensors that the first list does not have.
+// mergeRows adds the pairs of tensors that the first list does not have. Their
+// partners are left out: they are of several runs.
 func mergeRows(rows, more []match) []match {
 	seen := map[int]bool{}
 	for _, x := range rows {
-		if x.npu != nil && x.ref != nil {
+		if x.npu != nil {
 			seen[x.npu.id] = true
 		}
 	}
 	for _, x := range more {
 		if x.npu != nil && x.ref != nil && !seen[x.npu.id] {
+			x.ref, seen[x.npu.id] = nil, true
 			rows = append(rows, x)
 		}
 	}
@@ -217,7 +222,7 @@ func mergeRows(rows, more []match) []match {
 func (t *drifting) check(ctx context.Context, version int) DriftRow {
 	r := DriftRow{Row: t.row, Drifts: make([]Drift, len(t.items))}
 	r.Status = Pass
-	contents := map[string]bool{}
+	contents, keys := map[string]bool{}, make([]string, len(t.items))
 	for i, it := range t.items {
 		if it == nil {
 			continue
@@ -228,11 +233,11 @@ func (t *drifting) check(ctx context.Context, version int) DriftRow {
 			r.fail(it, it.err)
 			return r
 		}
-		o, err := it.open(version, tensorfile.RawHint{DType: tensor.Uint8})
+		o, err := it.openBytes(version, tensorfile.RawHint{DType: tensor.Uint8})
 		if err == nil {
 			drift.CRC, err = crcOf(ctx, o.t)
 			key := fmt.Sprint(o.t.DType, o.shape, o.t.Format, drift.CRC)
-			contents[key] = true
+			contents[key], keys[i] = true, key
 			if i == 0 {
 				r.Shape, r.RefDType = o.shape, o.t.DType
 			}
@@ -250,14 +255,16 @@ func (t *drifting) check(ctx context.Context, version int) DriftRow {
 	var places []uint64
 	for i := 1; i < len(t.items); i++ {
 		drift := &r.Drifts[i]
-		if t.items[i] == nil || drift.CRC == r.Drifts[0].CRC {
+		if t.items[i] == nil || keys[i] == keys[0] {
 			continue
 		}
 		if err := drift.compare(ctx, t.items[0], t.items[i], version); err != nil {
 			r.fail(t.items[i], err)
 			return r
 		}
-		places = append(places, drift.places)
+		if drift.Why == "" {
+			places = append(places, drift.places)
+		}
 	}
 	if len(places) > 1 {
 		r.Places = SamePlaces
@@ -302,12 +309,12 @@ func crcOf(ctx context.Context, t *tensorfile.Tensor) (uint32, error) {
 
 // compare looks for the elements that differ between two runs.
 func (d *Drift) compare(ctx context.Context, first, other *item, version int) error {
-	a, err := first.open(version, tensorfile.RawHint{DType: tensor.Uint8})
+	a, err := first.openBytes(version, tensorfile.RawHint{DType: tensor.Uint8})
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	b, err := other.open(version, tensorfile.RawHint{DType: tensor.Uint8})
+	b, err := other.openBytes(version, tensorfile.RawHint{DType: tensor.Uint8})
 	if err != nil {
 		return err
 	}

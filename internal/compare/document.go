@@ -124,7 +124,7 @@ func NewDocument(r *Report, meta DocumentMeta) *Document {
 // DocumentRow makes the row of the report's document at an index.
 func (r *Report) DocumentRow(i int) DocumentRow {
 	d := NewDocumentRow(&r.Rows[i])
-	if kld, ok := r.KLD[i]; ok && d.Metrics != nil {
+	if kld, ok := r.KLD[i]; ok && d.Metrics != nil && !constant(r.Rows[i].Result) {
 		d.Metrics.KLD = Number(kld)
 	}
 	return d
@@ -154,6 +154,12 @@ func NewDocumentHead(r *Report, meta DocumentMeta) *Document {
 			Fixed: r.names(b.Fixed), Missing: list(b.Missing), Updated: b.Updated}
 	}
 	return d
+}
+
+// constant reports whether a side of a pair is constant, for which the
+// Kullback-Leibler divergence says nothing.
+func constant(res *engine.Result) bool {
+	return res.Ref.Min.Defined && (res.Ref.Min == res.Ref.Max || res.NPU.Min == res.NPU.Max)
 }
 
 // summary counts the rows and names those that were found.

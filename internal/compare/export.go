@@ -50,9 +50,12 @@ const (
 // which it was compared, so that both sides can be subtracted. The run must have
 // kept its details.
 func (rep *Report) WriteTensor(ctx context.Context, w io.Writer, row int, side Side) error {
-	s := rep.pairs[row]
+	var s *settled
+	if row >= 0 && row < len(rep.pairs) && rep.Rows[row].Compared() {
+		s = rep.pairs[row]
+	}
 	if s == nil {
-		return fmt.Errorf("%s was not compared", rep.Rows[row].Name())
+		return fmt.Errorf("row %d was not compared, or its tensors were not kept", row)
 	}
 	files, err := rep.opener.open(s)
 	if err != nil {

@@ -108,20 +108,43 @@ func judgeRow(r *JudgedRow, row *DocumentRow, was engine.Mode, opt *JudgeOptions
 	case NaNStrict, NaNEqual:
 		r.Least, r.Most, classes = r.Least+mismatch, r.Most+mismatch, mismatch > 0
 	case NaNHPAA:
-		r.Most += mismatch // what the replacement makes of them depends on the limits
+		if r.Least == r.Most && limits == limitsOf(row, was) && row.Errors != nil {
+			r.Least, r.Most = *row.Errors, *row.Errors
+		} else {
+			r.Most += mismatch // what the replacement makes of them depends on the limits
+		}
+	}
+	whole := r.Total
+	if opt.Verdict.NaN == NaNIgnore {
+		whole = counted(row.Classes.BothFinite)
 	}
 	r.Reasons = opt.Verdict.Gates.brokenBy(row.Metrics)
 	highest := opt.Verdict.MaxErrorRatio
 	switch {
-	case len(r.Reasons) > 0 || classes || ratio(r.Least, r.Total) > highest:
+	case len(r.Reasons) > 0 || classes || ratio(r.Least, whole) > highest:
 		r.Status = Fail
-	case ratio(r.Most, r.Total) > highest:
+	case ratio(r.Most, whole) > highest:
 		r.Status = Undecided
-	case row.Status == Partial:
+	case noted(row, notePartial):
 		r.Status = Partial
+	case noted(row, noteForced):
+		r.Status = Warn
 	default:
 		r.Status = Pass
 	}
+}
+
+// noted reports whether a row has a note that begins so.
+func noted(row *DocumentRow, prefix string) bool {
+	return slices.ContainsFunc(row.Notes, func(note string) bool { return strings.HasPrefix(note, prefix) })
+}
+
+// limitsOf returns the limits that a row was compared with.
+func limitsOf(row *DocumentRow, mode engine.Mode) engine.Limits {
+	l := engine.Limits{Mode: mode}
+	l.Atol, _ = row.Limits.Atol.Float()
+	l.Rtol, _ = row.Limits.Rtol.Float()
+	return l
 }
 
 func counted(n Number) int64 {
@@ -132,9 +155,7 @@ func counted(n Number) int64 {
 // finiteErrors bounds the pairs, finite on both sides, that are beyond the
 // limits.
 func finiteErrors(row *DocumentRow, was engine.Mode, l engine.Limits) (least, most int64) {
-	old := engine.Limits{Mode: was}
-	old.Atol, _ = row.Limits.Atol.Float()
-	old.Rtol, _ = row.Limits.Rtol.Float()
+	old := limitsOf(row, was)
 	mismatch := counted(row.Classes.ClassMismatch)
 	if l == old && row.ErrorsStrict != nil {
 		n := *row.ErrorsStrict - mismatch

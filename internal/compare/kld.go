@@ -12,15 +12,19 @@ import (
 // msaccucmp.
 const kldFloor = 1.1920928955078125e-07
 
+// kldEpsilon is what msaccucmp takes for no divergence, the float64 epsilon.
+const kldEpsilon = 2.220446049250313e-16
+
 // kldBlock is the number of elements that are read at a time.
 const kldBlock = 1 << 16
 
 // kld returns the Kullback-Leibler divergence of two tensors as msaccucmp
 // defines it: each side is scaled to 0..1 by its own minimum and maximum, raised
 // to a floor, and divided by its sum; the result is the sum of p ln(p/q), p of
-// the NPU. It takes the second pass for which the result of the first has the
-// ranges, and is undefined for elements that are not finite or not real, for
-// constant tensors and for empty ones.
+// the NPU. A constant side is not scaled, so all of its shares are equal; whether
+// that says anything is up to the reader. It takes the second pass for which the
+// result of the first has the ranges, and is undefined for elements that are not
+// finite or not real, for ranges beyond float64 and for empty tensors.
 func kld(ctx context.Context, req engine.Request, res *engine.Result, ref, npu engine.Reader) (engine.Metric, error) {
 	n := res.Total
 	if n == 0 || res.Complex || res.BothFinite() != n {
@@ -34,7 +38,7 @@ func kld(ctx context.Context, req engine.Request, res *engine.Result, ref, npu e
 	if err != nil {
 		return engine.Metric{}, err
 	}
-	if r.span == 0 || m.span == 0 {
+	if math.IsInf(r.span, 0) || math.IsInf(m.span, 0) {
 		return engine.Metric{}, nil
 	}
 	var sumP, sumQ, sum float64
@@ -62,7 +66,11 @@ func kld(ctx context.Context, req engine.Request, res *engine.Result, ref, npu e
 		sumP, sumQ, sum = sumP+blockP, sumQ+blockQ, sum+block
 	}
 	// sum (p/P) ln((p/P)/(q/Q)) in terms of the sums of the parts.
-	return engine.Metric{Value: sum/sumP + math.Log(sumQ/sumP), Defined: true}, nil
+	value := sum/sumP + math.Log(sumQ/sumP)
+	if math.Abs(value) < kldEpsilon {
+		value = 0
+	}
+	return engine.Metric{Value: value, Defined: true}, nil
 }
 
 // kldSide reads the scaled elements of one side.
@@ -86,9 +94,7 @@ func newKLDSide(d tensor.DType, from engine.Reader, stats *engine.SideStats) (*k
 		stored: make([]byte, kldBlock*decoder.UnitSize()), host: make([]byte, kldBlock*decoder.Host().Size()),
 		values: make([]float64, kldBlock),
 	}
-	if span := stats.Max.Value - stats.Min.Value; span > 0 && !math.IsInf(span, 0) {
-		s.span = span
-	}
+	s.span = stats.Max.Value - stats.Min.Value
 	return s, nil
 }
 
@@ -101,6 +107,12 @@ func (s *kldSide) read(first, n int64) ([]float64, error) {
 	host := s.host[:n*int64(s.decoder.Host().Size())]
 	s.decoder.Decode(host, stored)
 	values := s.values[:n]
+	if s.span == 0 {
+		for i := range values {
+			values[i] = 1
+		}
+		return values, nil
+	}
 	tensor.Float64s(values, host, s.decoder.Host())
 	for i, v := range values {
 		values[i] = max((v-s.low)/s.span, kldFloor)

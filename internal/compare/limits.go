@@ -41,6 +41,9 @@ type precision struct {
 	rtol, atol float64
 }
 
+// torchRank is the rank of the least precise type that torch has limits for.
+const torchRank = 3
+
 // precisions are the floating-point types. The limits of the wider types are
 // those of torch.testing.assert_close; those of the 8-bit types are a unit in the
 // last place and the smallest subnormal.
@@ -133,9 +136,11 @@ func (o *LimitOptions) profile(ref, npu tensor.DType) (rtol, atol float64) {
 		}
 	}
 	if o.Profile == ProfileTorch {
-		// torch takes the larger of each, and has no limits for 8-bit types.
+		// torch takes the larger of each, and is exact for all other types.
 		for _, p := range known {
-			rtol, atol = max(rtol, p.rtol), max(atol, p.atol)
+			if p.rank <= torchRank {
+				rtol, atol = max(rtol, p.rtol), max(atol, p.atol)
+			}
 		}
 		return rtol, atol
 	}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type matcher struct {
 	// refs and npus are what pairing knows of the items, under their indexes.
 	refs, npus []pairing.Tensor
 	matches    []match
+	// candidates are the files of the reference behind ambiguous tensors.
+	candidates []string
 	coverage   Coverage
 	warnings   []string
 }
@@ -51,7 +54,7 @@ func (m *matcher) pair() error {
 		Map: m.opt.Pair.Map, Fusion: m.opt.Pair.Fusion,
 		SkipKeys: m.opt.Pair.SkipKeys, Exclude: m.opt.Pair.Exclude, Ops: m.opt.Pair.Ops,
 	}
-	if !m.opt.Pair.Inputs && !slices.ContainsFunc(m.refs, func(t pairing.Tensor) bool { return t.Kind == pairing.Input }) {
+	if !m.wantsInputs() {
 		opt.Kind = pairing.Output
 	}
 	r := pairing.Match(m.refs, m.npus, opt)
@@ -151,23 +154,44 @@ func (m *matcher) files() bool {
 	if !m.ref.alone || !m.npu.alone || m.opt.Pair.Map != nil {
 		return false
 	}
-	ref, npu := outputs(m.ref.items), outputs(m.npu.items)
-	switch {
-	case len(ref) == 1 && len(npu) == 1:
-		m.add(ref[0], npu[0], "files", "")
-	case len(ref) == 0 || len(npu) == 0:
-		return false
-	default:
-		// Several outputs: the index in the name of an array, or of the tensor.
-		for _, r := range ref {
-			for _, n := range npu {
-				if m.refs[r].Index == m.npus[n].Index {
-					m.add(r, n, "files", "")
-				}
+	inputs := m.wantsInputs()
+	refs, npus := map[int]bool{}, map[int]bool{}
+	pair := func(ref, npu int) {
+		m.add(ref, npu, "files", "")
+		refs[ref], npus[npu] = true, true
+	}
+	// The kind and the index tell, of an array those in its name.
+	for r := range m.refs {
+		for n := range m.npus {
+			same := m.refs[r].Kind == m.npus[n].Kind && m.refs[r].Index == m.npus[n].Index
+			if same && !refs[r] && !npus[n] && (inputs || m.refs[r].Kind == pairing.Output) {
+				pair(r, n)
 			}
 		}
 	}
-	return len(m.matches) > 0
+	if ref, npu := outputs(m.ref.items), outputs(m.npu.items); len(m.matches) == 0 && len(ref) == 1 && len(npu) == 1 {
+		pair(ref[0], npu[0])
+	}
+	if len(m.matches) == 0 {
+		return false
+	}
+	for r := range m.refs {
+		if !refs[r] && (inputs || m.refs[r].Kind == pairing.Output) {
+			m.alone(pairing.Unmatched{ID: r}, false)
+		}
+	}
+	for n := range m.npus {
+		if !npus[n] && (inputs || m.npus[n].Kind == pairing.Output) {
+			m.alone(pairing.Unmatched{ID: n}, true)
+		}
+	}
+	m.shortenRounds()
+	return true
+}
+
+// wantsInputs reports whether inputs are compared.
+func (m *matcher) wantsInputs() bool {
+	return m.opt.Pair.Inputs || slices.ContainsFunc(m.refs, func(t pairing.Tensor) bool { return t.Kind == pairing.Input })
 }
 
 // outputs are the indexes of the outputs, or of all items if there are none.
@@ -233,6 +257,9 @@ func (m *matcher) ambiguous(a *pairing.Ambiguity) {
 		x.row.Reasons = []Reason{{UnknownCode, High, fmt.Sprintf("%d NPU tensors by rule %s: %s", len(a.NPUs), a.Rule, describe(a.NPUs, m.npu.items))}}
 		return
 	}
+	for _, ref := range a.Refs {
+		m.candidates = append(m.candidates, m.ref.items[ref].String())
+	}
 	for _, npu := range a.NPUs {
 		x := m.add(-1, npu, string(a.Rule), a.Round)
 		x.row.Status = Ambiguous
@@ -250,6 +277,12 @@ func (m *matcher) alone(u pairing.Unmatched, npu bool) {
 	} else {
 		x = m.add(u.ID, -1, "", m.refs[u.ID].Round)
 		x.row.Status = UnmatchedRef
+	}
+	for _, it := range []*item{x.ref, x.npu} {
+		if it != nil && it.err != nil {
+			x.row.Status, x.row.Err = Error, errors.New(withPath(it.path, it.err))
+			x.row.Reasons = []Reason{{errorCode(it.err), High, x.row.Err.Error()}}
+		}
 	}
 	if u.Why != "" {
 		x.row.Notes = append(x.row.Notes, u.Why)
@@ -288,7 +321,7 @@ func (r Rounds) choose(pairs []pairing.Pair, npus []pairing.Tensor) []pairing.Pa
 		case r.Number != nil:
 			want = *r.Number
 		}
-		if want < len(all) && p.Round == all[want] {
+		if want >= 0 && want < len(all) && p.Round == all[want] {
 			kept = append(kept, p)
 		}
 	}

@@ -20,40 +20,49 @@ func checkPadding(ctx context.Context, s *settled, res *engine.Result, version i
 	defer o.Close()
 	whole := s.npu
 	whole.then = nil
-	reader, err := whole.reader(o, [2]*layout.Buffers{new(layout.Buffers), new(layout.Buffers)})
+	used, err := whole.nonZero(ctx, o, count(whole.shape))
 	if err != nil {
 		return err
 	}
-	dec, err := tensor.NewDecoder(s.npu.dtype)
+	kept := res.Total - res.NPU.Zeros
+	if s.partial {
+		if kept, err = s.npu.nonZero(ctx, o, count(s.ref.shape)); err != nil {
+			return err
+		}
+	}
+	if used != kept {
+		return &paddingError{whole.shape, used - kept}
+	}
+	return nil
+}
+
+// nonZero counts the elements that are not zero among the n of a view.
+func (v *view) nonZero(ctx context.Context, o *opened, n int64) (used int64, err error) {
+	reader, err := v.reader(o, [2]*layout.Buffers{new(layout.Buffers), new(layout.Buffers)})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	shape := o.shape
-	if whole.plan != nil {
-		shape = whole.plan.Shape
+	dec, err := tensor.NewDecoder(v.dtype)
+	if err != nil {
+		return 0, err
 	}
-	n := count(shape)
 	stored := make([]byte, engine.BlockElements*dec.UnitSize())
 	host := make([]byte, engine.BlockElements*dec.Host().Size())
 	numbers := make([]float64, 2*engine.BlockElements)
-	var used int64
 	for first := int64(0); first < n; first += engine.BlockElements {
 		if err := ctx.Err(); err != nil {
-			return err
+			return 0, err
 		}
 		k := min(engine.BlockElements, n-first)
 		part := stored[:k*int64(dec.UnitSize())]
 		if err := reader.ReadElements(part, first); err != nil {
-			return err
+			return 0, err
 		}
 		decoded := host[:k*int64(dec.Host().Size())]
 		dec.Decode(decoded, part)
 		used += nonZero(decoded, dec.Host(), numbers)
 	}
-	if compared := res.Total - res.NPU.Zeros; used != compared {
-		return &paddingError{shape, used - compared}
-	}
-	return nil
+	return used, nil
 }
 
 // paddingError says that what was cut off an NPU tensor is not padding.

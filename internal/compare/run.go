@@ -68,12 +68,14 @@ type run struct {
 	// early are the outcomes of large pairs that were settled first and need no
 	// comparison by segments. They are told when it is their turn.
 	early map[int]outcome
-	large int64 // largePair
+	// large is largePair; tests have smaller pairs.
+	large int64
 	kld   map[int]engine.Metric
 	// stopped is set when FailFast ended the run.
 	stopped bool
 	stop    context.CancelFunc
 	merger  *engine.Merger // of the pair whose segments arrive
+	next    job            // the segment that the merger waits for
 }
 
 // prepare finds the tensors, pairs them and orders the pairs.
@@ -300,8 +302,12 @@ func (r *run) emit(ctx context.Context, j job, o outcome) {
 	}
 	if j.segment >= 0 && o.err == nil {
 		if j.segment == 0 {
-			r.merger = r.engines[j.pair].NewMerger()
+			r.merger, r.next = r.engines[j.pair].NewMerger(), job{pair: j.pair}
 		}
+		if r.merger == nil || r.next.pair != j.pair || r.next.segment != j.segment {
+			return // the run ended before a segment in between
+		}
+		r.next.segment++
 		if o.err = r.merger.Add(o.part); o.err == nil && !j.last {
 			return
 		}

@@ -48,6 +48,12 @@ type settled struct {
 	reasons []Reason
 }
 
+// The notes of rows that were not compared as they are begin so.
+const (
+	noteForced  = "forced: "
+	notePartial = "only the first "
+)
+
 // sideError says which side of a pair could not be read.
 type sideError struct {
 	side string
@@ -115,13 +121,13 @@ func (s *settler) openBoth(p *settled) (ref, npu *opened, err error) {
 	names := []string{"reference", "NPU"}
 	files := make([]*opened, 2)
 	order := []int{0, 1}
-	if p.ref.place.raw && !p.npu.place.raw {
+	if p.ref.place.raw && (!p.npu.place.raw || !p.ref.place.told() && p.npu.place.told()) {
 		order = []int{1, 0}
 	}
 	for n, i := range order {
 		v := sides[i]
 		if other := files[order[0]]; n == 1 && v.place.raw {
-			v.hint = tensorfile.RawHint{DType: other.t.DType, Shape: other.shape}
+			v.hint = hintOf(other)
 		}
 		if files[i], err = v.place.open(s.version, v.hint); err != nil {
 			if n == 1 {
@@ -131,6 +137,19 @@ func (s *settler) openBoth(p *settled) (ref, npu *opened, err error) {
 		}
 	}
 	return files[0], files[1], nil
+}
+
+// hintOf is what a tensor tells about the raw file that it is compared with: a
+// device layout tells its original shape only.
+func hintOf(o *opened) tensorfile.RawHint {
+	if layout.IsHost(o.t.Format) {
+		return tensorfile.RawHint{DType: o.t.DType, Shape: o.shape}
+	}
+	hint := tensorfile.RawHint{DType: o.t.DType}
+	if len(o.t.OriginalShape) > 0 {
+		hint.Shape, hint.Format = o.t.OriginalShape, o.t.OriginalFormat
+	}
+	return hint
 }
 
 // hostReference brings a reference that is a dump in a device layout into host
@@ -150,7 +169,7 @@ func (s *settler) hostReference(p *settled, ref, npu *opened, format *tensor.For
 			p.notes = append(p.notes, fmt.Sprintf("reference %s to %s", ref.t.Format, plan.Format))
 			return &f, nil
 		}
-		first = cmp(first, err)
+		first = keepFirst(first, err)
 	}
 	if npu.t.Format == ref.t.Format && npu.shape.Equal(ref.shape) {
 		p.notes = append(p.notes, fmt.Sprintf("compared in %s with its padding: %v", ref.t.Format, first))
@@ -159,8 +178,8 @@ func (s *settler) hostReference(p *settled, ref, npu *opened, format *tensor.For
 	return nil, first
 }
 
-// cmp keeps the first of several errors.
-func cmp(first, err error) error {
+// keepFirst keeps the first of several errors.
+func keepFirst(first, err error) error {
 	if first != nil {
 		return first
 	}
@@ -183,7 +202,10 @@ func hostOrders(t *tensorfile.Tensor, known *tensor.Format) []tensor.Format {
 		return []tensor.Format{*known}
 	}
 	var orders []tensor.Format
-	if f := t.OriginalFormat; f != nil && layout.IsHost(*f) {
+	if layout.IsHost(t.Format) && t.Format != tensor.ND {
+		orders = append(orders, t.Format)
+	}
+	if f := t.OriginalFormat; f != nil && layout.IsHost(*f) && !slices.Contains(orders, *f) {
 		orders = append(orders, *f)
 	}
 	for _, f := range []tensor.Format{tensor.NCHW, tensor.NHWC, tensor.HWCN, tensor.NCDHW, tensor.NDHWC, tensor.DHWCN, tensor.ND} {
@@ -220,12 +242,14 @@ func (s *settler) matchNPU(p *settled, npu *opened, format *tensor.Format) error
 		}
 		switch {
 		case err != nil:
-			first = cmp(first, err)
+			first = keepFirst(first, err)
 		case plan.Shape.Equal(want):
 			if len(fits) == 0 {
 				p.npu.plan, p.npu.shape = plan, plan.Shape
 			}
-			fits = append(fits, plan.Format)
+			if plan.Format != tensor.ND || len(fits) == 0 {
+				fits = append(fits, plan.Format)
+			}
 		case squeeze(plan.Shape).Equal(squeeze(want)):
 			loose = either(loose, plan)
 		default:
@@ -295,7 +319,7 @@ func (s *settler) shapes(p *settled) {
 	case s.autoLayout(p):
 	case n == m && s.opt.Force:
 		p.forced = true
-		p.notes = append(p.notes, fmt.Sprintf("forced: NPU is %v", got))
+		p.notes = append(p.notes, fmt.Sprintf(noteForced+"NPU is %v", got))
 	case s.crop(p):
 	default:
 		p.status = ShapeMismatch
@@ -310,7 +334,7 @@ func (s *settler) shapes(p *settled) {
 	if max := s.opt.MaxElements; max > 0 && max < n {
 		p.partial = true
 		p.shape = tensor.Shape{max}
-		p.notes = append(p.notes, fmt.Sprintf("only the first %d of %d elements", max, n))
+		p.notes = append(p.notes, fmt.Sprintf(notePartial+"%d of %d elements", max, n))
 	}
 }
 

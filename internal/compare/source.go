@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"dumptool/internal/compare/engine"
@@ -47,9 +49,46 @@ type opened struct {
 
 func (o *opened) Close() error { return o.file.Close() }
 
+// told reports whether the name of a raw file tells its element type.
+func (p *place) told() bool {
+	info, _ := tensorfile.ParseRawName(p.name)
+	return info.DType != tensor.Undefined || strings.EqualFold(filepath.Ext(p.name), ".txt")
+}
+
 // open opens the file of a tensor. hint says what a raw file holds where its
 // name does not.
 func (p *place) open(version int, hint tensorfile.RawHint) (*opened, error) {
+	o, err := p.openFile(version, hint)
+	if err != nil {
+		return nil, err
+	}
+	if o.shape, err = o.t.Stored(); err != nil {
+		_ = o.Close() // only read
+		return nil, err
+	}
+	return o, nil
+}
+
+// openBytes is open for a tensor of which only the bytes are of interest: its
+// elements may be of a type without elements of a fixed size.
+func (p *place) openBytes(version int, hint tensorfile.RawHint) (*opened, error) {
+	o, err := p.openFile(version, hint)
+	if err != nil {
+		return nil, err
+	}
+	var unsupported *tensor.UnsupportedType
+	if o.shape, err = o.t.Stored(); errors.As(err, &unsupported) {
+		o.shape, err = o.t.Shape, nil
+	}
+	if err != nil {
+		_ = o.Close() // only read
+		return nil, err
+	}
+	return o, nil
+}
+
+// openFile finds the tensor in its file; its shape is not known yet.
+func (p *place) openFile(version int, hint tensorfile.RawHint) (*opened, error) {
 	var f *tensorfile.File
 	var err error
 	if p.raw {
@@ -61,10 +100,7 @@ func (p *place) open(version int, hint tensorfile.RawHint) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{file: f}
-	if o.t, err = p.find(f); err == nil {
-		o.shape, err = o.t.Stored()
-	}
-	if err != nil {
+	if o.t, err = p.find(f); err != nil {
 		_ = f.Close()
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (o *VerdictOptions) judge(row *Row) {
 	row.Reasons = append(row.Reasons, broken...)
 	classes := o.NaN == NaNStrict || o.NaN == NaNEqual
 	switch {
-	case ratio(row.Errors, res.Total) > o.MaxErrorRatio, classes && res.Mismatch.Count > 0, len(broken) > 0:
+	case ratio(row.Errors, o.judged(res)) > o.MaxErrorRatio, classes && res.Mismatch.Count > 0, len(broken) > 0:
 		row.Status = Fail
 		return
 	}
@@ -75,6 +75,14 @@ func (o *VerdictOptions) judge(row *Row) {
 		row.Reasons = append(row.Reasons, w...)
 		row.Status = Warn
 	}
+}
+
+// judged is the number of elements of which errors are a share.
+func (o *VerdictOptions) judged(res *engine.Result) int64 {
+	if o.NaN == NaNIgnore {
+		return res.BothFinite()
+	}
+	return res.Total
 }
 
 func ratio(part, whole int64) float64 {

@@ -109,13 +109,18 @@ func all(n int) string {
 	return "all " + tensors(n)
 }
 
+// notableJump is the factor between the mean relative errors of an operator and
+// of its inputs from which it is worth a line: less is how errors grow by
+// themselves.
+const notableJump = 10
+
 // findingFacts say where the run went wrong.
 func findingFacts(r *compare.Report) []fact {
 	f := &r.Findings
 	var facts []fact
 	add := func(label string, lines ...string) { facts = append(facts, fact{label, lines}) }
-	if row := rowAt(r, f.FirstBad); row != nil {
-		add("First bad", firstBad(row)...)
+	if f.FirstBad >= 0 && f.FirstBad < len(r.Rows) {
+		add("First bad", firstBad(&r.Rows[f.FirstBad])...)
 		good := rowAt(r, f.LastGood)
 		if good != nil {
 			add("Last good", rowTitle(good))
@@ -135,7 +140,7 @@ func findingFacts(r *compare.Report) []fact {
 	if row := rowAt(r, f.FirstOverflow); row != nil {
 		add("First overflow", fmt.Sprintf("%s, %d of %d elements", rowTitle(row), row.Result.Overflowed, row.Result.Total))
 	}
-	if row := rowAt(r, f.LargestJump); row != nil {
+	if row := rowAt(r, f.LargestJump); row != nil && f.Jump >= notableJump {
 		add("Largest jump", fmt.Sprintf("%s, mean_rel is %s times that of its inputs", rowTitle(row), floatShort(f.Jump)))
 	}
 	if len(f.Chain) > 1 || f.OutputsBad {
@@ -172,7 +177,10 @@ func rowTitle(row *compare.Row) string {
 
 // firstBad tells all about the first bad row.
 func firstBad(row *compare.Row) []string {
-	lines := []string{rowTitle(row), errorsText(row)}
+	lines := []string{rowTitle(row)}
+	if row.Compared() {
+		lines = append(lines, errorsText(row))
+	}
 	lines = append(lines, reasonLines(row)...)
 	return append(lines, fileLines(row)...)
 }
@@ -341,13 +349,14 @@ func threeDigits(m engine.Metric) string {
 	return strconv.FormatFloat(m.Value, 'g', 3, 64)
 }
 
-// cosineShort prints a cosine with at most 6 decimals, as 1 only what is 1.
+// cosineShort prints a cosine with at most 6 decimals, as 1 only what is 1 but
+// for the rounding of its sums.
 func cosineShort(m engine.Metric) string {
 	if !m.Defined {
 		return metricShort(m)
 	}
 	x := m.Value
-	if text := strconv.FormatFloat(x, 'f', 6, 64); text == "1.000000" && x < 1 {
+	if text := strconv.FormatFloat(x, 'f', 6, 64); text == "1.000000" && x < 1-1e-12 {
 		return "0.999999"
 	}
 	return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/engine"
 	"dumptool/internal/ui"
 )
 
@@ -102,12 +103,23 @@ func WriteDeterminismCSV(w io.Writer, d *compare.Determinism) error {
 			if drift.First != nil {
 				first = strconv.FormatInt(drift.First.Offset, 10)
 			}
-			lines = append(lines, []string{guard(r.Name()), string(r.Status), strconv.Itoa(r.Distinct), string(r.Places), guard(d.Runs[k]),
-				fmt.Sprintf("%08x", drift.CRC), strconv.FormatInt(drift.Differ, 10), first,
-				compare.Number(drift.MaxAbs).String(), compare.Number(drift.MaxULP).String()})
+			crc := undefined
+			if r.Err == nil {
+				crc = fmt.Sprintf("%08x", drift.CRC)
+			}
+			lines = append(lines, []string{guard(driftLabel(r)), string(r.Status), strconv.Itoa(r.Distinct), string(r.Places), guard(d.Runs[k]),
+				crc, strconv.FormatInt(drift.Differ, 10), first, metricText(drift.MaxAbs), metricText(drift.MaxULP)})
 		}
 	}
 	return out.WriteAll(lines)
+}
+
+// driftLabel names a tensor as the tables of a comparison do, with its round.
+func driftLabel(r *compare.DriftRow) string {
+	if r.Round != "" {
+		return rowLabel(&r.Row) + "@" + r.Round
+	}
+	return rowLabel(&r.Row)
 }
 
 // shownDrifts is the most tensors that the text lists.
@@ -120,23 +132,23 @@ func (t Text) WriteDeterminism(w io.Writer, d *compare.Determinism) error {
 	differing, unread := d.Differing()
 	first := d.First()
 	if first < 0 {
-		p.text(fmt.Sprintf("SAME: all %d tensors are equal, bit for bit, in %d runs", len(d.Rows)-unread, len(d.Runs)))
+		p.text(sameText(len(d.Rows)-unread, unread, len(d.Runs)))
 		return p.err
 	}
 	r := &d.Rows[first]
 	p.text(fmt.Sprintf("DIFFERENT: %d of %d tensors differ between %d runs", differing, len(d.Rows), len(d.Runs)))
 	p.blank()
 	p.facts([]fact{
-		{"First", []string{r.Name(), fmt.Sprintf("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places))}},
+		{"First", []string{driftLabel(r), fmt.Sprintf("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places))}},
 		{"Order", []string{d.OrderSource}},
 	})
 	p.blank()
 	g := grid{columns: []ui.Column{{Title: "TENSOR"}, {Title: "CONTENTS", Align: ui.Right}, {Title: "DIFFER", Align: ui.Right},
-		{Title: "FIRST", Align: ui.Right}, {Title: "MAX_ABS", Align: ui.Right}, {Title: "PLACES"}}, keep: []int{2, 1, 4, 3, 5}}
+		{Title: "FIRST", Align: ui.Right}, {Title: "MAX_ABS", Align: ui.Right}, {Title: "NOTE"}}, keep: []int{2, 1, 4, 3, 5}}
 	for i := range d.Rows {
 		if r := &d.Rows[i]; r.Differs() && len(g.rows) < shownDrifts {
 			differ, at, maxAbs := worstDrift(r)
-			g.rows = append(g.rows, []string{r.Name(), strconv.Itoa(r.Distinct), differ, at, maxAbs, string(r.Places)})
+			g.rows = append(g.rows, []string{driftLabel(r), strconv.Itoa(r.Distinct), differ, at, maxAbs, driftNote(r)})
 		}
 	}
 	p.table(g)
@@ -146,24 +158,61 @@ func (t Text) WriteDeterminism(w io.Writer, d *compare.Determinism) error {
 	return p.err
 }
 
-// worstDrift describes the run that differs most from the first.
+// sameText says that runs agree.
+func sameText(read, unread, runs int) string {
+	switch {
+	case read == 0:
+		return fmt.Sprintf("NOTHING COMPARED: %s could not be read", tensors(unread))
+	case unread > 0:
+		verb := "are"
+		if read == 1 {
+			verb = "is"
+		}
+		return fmt.Sprintf("SAME: %s that could be read %s equal, bit for bit, in %d runs; %s could not be read",
+			tensors(read), verb, runs, tensors(unread))
+	case read == 1:
+		return fmt.Sprintf("SAME: the only tensor is equal, bit for bit, in %d runs", runs)
+	}
+	return fmt.Sprintf("SAME: all %s are equal, bit for bit, in %d runs", tensors(read), runs)
+}
+
+// worstDrift describes the runs that differ from the first: the most elements,
+// the first of them, and the largest distance.
 func worstDrift(r *compare.DriftRow) (differ, first, maxAbs string) {
-	worst := &r.Drifts[0]
+	var most int64
+	var at *int64
+	var distance engine.Metric
 	for k := range r.Drifts {
-		if d := &r.Drifts[k]; d.Why != "" {
+		d := &r.Drifts[k]
+		if d.Why != "" {
 			return "-", "-", "-"
-		} else if d.Differ > worst.Differ {
-			worst = d
+		}
+		most = max(most, d.Differ)
+		if d.First != nil && (at == nil || d.First.Offset < *at) {
+			at = &d.First.Offset
+		}
+		if d.MaxAbs.Defined && (!distance.Defined || d.MaxAbs.Value > distance.Value) {
+			distance = d.MaxAbs
 		}
 	}
 	first, maxAbs = "-", "-"
-	if worst.First != nil {
-		first = strconv.FormatInt(worst.First.Offset, 10)
+	if at != nil {
+		first = strconv.FormatInt(*at, 10)
 	}
-	if worst.MaxAbs.Defined {
-		maxAbs = floatShort(worst.MaxAbs.Value)
+	if distance.Defined {
+		maxAbs = floatShort(distance.Value)
 	}
-	return strconv.FormatInt(worst.Differ, 10), first, maxAbs
+	return strconv.FormatInt(most, 10), first, maxAbs
+}
+
+// driftNote tells why elements could not be compared, or where they differ.
+func driftNote(r *compare.DriftRow) string {
+	for k := range r.Drifts {
+		if why := r.Drifts[k].Why; why != "" {
+			return why
+		}
+	}
+	return string(r.Places)
 }
 
 func placesText(p compare.Places) string {

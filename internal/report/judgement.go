@@ -48,13 +48,18 @@ func WriteJudgementJSON(w io.Writer, j *compare.Judgement) error {
 	return err
 }
 
+// judgedLabel names a row as the tables of a comparison do, with its round.
+func judgedLabel(r *compare.JudgedRow) string {
+	return driftLabel(&compare.DriftRow{Row: compare.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}})
+}
+
 // WriteJudgementCSV writes a judgement as a table.
 func WriteJudgementCSV(w io.Writer, j *compare.Judgement) error {
 	out := csv.NewWriter(w)
 	lines := [][]string{{"op_name", "was", "status", "atol", "rtol", "errors_min", "errors_max", "total"}}
 	for i := range j.Rows {
 		r := &j.Rows[i]
-		lines = append(lines, []string{guard(r.Name()), string(r.Was), string(r.Status), compare.FormatFloat(r.Limits.Atol),
+		lines = append(lines, []string{guard(judgedLabel(r)), string(r.Was), string(r.Status), compare.FormatFloat(r.Limits.Atol),
 			compare.FormatFloat(r.Limits.Rtol), strconv.FormatInt(r.Least, 10), strconv.FormatInt(r.Most, 10), strconv.FormatInt(r.Total, 10)})
 	}
 	return out.WriteAll(lines)
@@ -77,7 +82,7 @@ func (t Text) WriteJudgement(w io.Writer, j *compare.Judgement) error {
 		if r.Most != r.Least {
 			errors += " to " + strconv.FormatInt(r.Most, 10)
 		}
-		g.rows = append(g.rows, []string{r.Name(), string(r.Was), string(r.Status), errors, strconv.FormatInt(r.Total, 10)})
+		g.rows = append(g.rows, []string{judgedLabel(r), string(r.Was), string(r.Status), errors, strconv.FormatInt(r.Total, 10)})
 	}
 	if len(g.rows) > 0 {
 		p.blank()

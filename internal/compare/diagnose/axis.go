@@ -77,13 +77,13 @@ func (u *Unevenness) strength() float64 {
 func (u *Unevenness) Evidence() string {
 	text := fmt.Sprintf("axis %d of length %d: the errors are in [%d, %d)", u.Axis, u.Size, u.From, u.To)
 	if u.HalfRatio >= minHalfRatio {
-		text += fmt.Sprintf(", one half is %.3g times as bad as the other >= %d (relative %.3g)", u.HalfRatio, minHalfRatio, u.RelHalfRatio)
+		text += fmt.Sprintf(", one half is %.3g times as bad as the other (limit %d; by relative errors %.3g)", u.HalfRatio, minHalfRatio, u.RelHalfRatio)
 	}
 	if u.PeakRatio >= minPeakRatio && u.RunShare <= maxRunShare {
-		text += fmt.Sprintf(", the worst position %.3g times as bad as the median >= %d (relative %.3g), 90 %% of the errors in %.2g of the axis <= %g",
+		text += fmt.Sprintf(", the worst position is %.3g times as bad as the median (limit %d; by relative errors %.3g), 90 %% of the errors are in %.2g of the axis (limit %g)",
 			u.PeakRatio, minPeakRatio, u.RelPeakRatio, u.RunShare, maxRunShare)
 	}
-	text += fmt.Sprintf(", chance %.1g < %.0g", u.Chance, maxChance)
+	text += fmt.Sprintf(", by chance less often than %.0g", maxChance)
 	return text + u.tileText()
 }
 
@@ -93,10 +93,10 @@ func (u *Unevenness) tileText() string {
 	}
 	for _, unit := range []int64{64, 32, 16} {
 		if u.Tile%unit == 0 {
-			return fmt.Sprintf(", its borders are multiples of %d (greatest common divisor %d): a tile?", unit, u.Tile)
+			return fmt.Sprintf("; the borders are multiples of %d (greatest common divisor %d): a tile?", unit, u.Tile)
 		}
 	}
-	return fmt.Sprintf(", its borders are multiples of %d: a tile?", u.Tile)
+	return fmt.Sprintf("; the borders are multiples of %d: a tile?", u.Tile)
 }
 
 // unevenAxis measures one axis.

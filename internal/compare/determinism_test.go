@@ -1,0 +1,196 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/pairing"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/npy"
+	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// twice is a tensor of 10 elements with some of them doubled.
+func twice(doubled ...int) []byte {
+	v := ramp(10)
+	for _, i := range doubled {
+		v[i] *= 2
+	}
+	return array(tensor.Float32, tensor.Shape{10}, v...)
+}
+
+func TestDeterminism(t *testing.T) {
+	text := func(s string) []byte {
+		return dumpOf(t, "x", nil, []dumpfmt.TensorContent{dumped(tensor.String, tensor.ND, tensor.Shape{4}, nil, []byte(s))})
+	}
+	const dump = "Op.x.1.2.1600000000000000"
+	flat := array(tensor.Float32, tensor.Shape{10}, ramp(10)...)
+	tests := []struct {
+		name     string
+		file     string
+		runs     [][]byte // nil where the run has no such tensor
+		distinct int
+		differ   []int64
+		first    int64
+		places   Places
+		why      string
+	}{
+		{"the same", "x.npy", [][]byte{twice(), twice(), twice()}, 1, []int64{0, 0, 0}, -1, UnknownPlaces, ""},
+		{"one element", "x.npy", [][]byte{twice(), twice(7)}, 2, []int64{0, 1}, 7, UnknownPlaces, ""},
+		{"one of three runs", "x.npy", [][]byte{twice(), twice(7), twice()}, 2, []int64{0, 1, 0}, 7, UnknownPlaces, ""},
+		{"same places", "x.npy", [][]byte{twice(3, 7), twice(), array(tensor.Float32, tensor.Shape{10}, 1, 2, 3, 9, 5, 6, 7, 9, 9, 10)}, 3, []int64{0, 2, 2}, 3, SamePlaces, ""},
+		{"scattered", "x.npy", [][]byte{twice(), twice(3), twice(4)}, 3, []int64{0, 1, 1}, 3, Scattered, ""},
+		{"another shape of the same bytes", "x.npy", [][]byte{flat, array(tensor.Float32, tensor.Shape{2, 5}, ramp(10)...)}, 2, []int64{0, 0}, -1, UnknownPlaces, "(2, 5)"},
+		{"another type", "x.npy", [][]byte{flat, array(tensor.Int32, tensor.Shape{10}, ramp(10)...)}, 2, []int64{0, 0}, -1, UnknownPlaces, "int32"},
+		{"two other shapes", "x.npy", [][]byte{flat, array(tensor.Float32, tensor.Shape{2, 5}, ramp(10)...), array(tensor.Float32, tensor.Shape{5, 2}, ramp(10)...)}, 3, []int64{0, 0, 0}, -1, UnknownPlaces, "(2, 5)"},
+		{"missing in a run", "x.npy", [][]byte{twice(), nil, twice(2)}, 2, []int64{0, 0, 1}, -1, UnknownPlaces, ""},
+		{"no numbers, the same", dump, [][]byte{text("abcd"), text("abcd")}, 1, []int64{0, 0}, -1, UnknownPlaces, ""},
+		{"no numbers", dump, [][]byte{text("abcd"), text("abce")}, 2, []int64{0, 0}, -1, UnknownPlaces, "string"},
+		{"raw bytes", "x.bin", [][]byte{{1, 2, 3}, {1, 2, 4}}, 2, []int64{0, 1}, 2, UnknownPlaces, ""},
+		{"empty", "x.npy", [][]byte{array(tensor.Float32, tensor.Shape{0}), array(tensor.Float32, tensor.Shape{0})}, 1, []int64{0, 0}, -1, UnknownPlaces, ""},
+		{"minus zero", "x.npy", [][]byte{array(tensor.Float32, tensor.Shape{1}, 0), append(array(tensor.Float32, tensor.Shape{1})[:128], 0, 0, 0, 0x80)}, 2, []int64{0, 0}, -1, UnknownPlaces, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			var opt DeterminismOptions
+			missing := 0
+			for i, data := range tt.runs {
+				run := filepath.Join(dir, string(rune('a'+i)))
+				opt.Runs = append(opt.Runs, run)
+				write(t, filepath.Join(run, "other.npy"), twice())
+				if data == nil {
+					missing++
+					continue
+				}
+				write(t, filepath.Join(run, tt.file), data)
+			}
+			d, err := CheckDeterminism(context.Background(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(d.Rows, func(r DriftRow) bool { return r.Op == "x" })
+			if len(d.Rows) != 2 || i < 0 {
+				t.Fatalf("%d rows, want x and another", len(d.Rows))
+			}
+			row := &d.Rows[i]
+			if row.Distinct != tt.distinct || row.Places != tt.places || row.Err != nil || len(d.Missing) != missing {
+				t.Errorf("%d contents, places %q, error %v, missing %v; want %d, %q and %d missing", row.Distinct, row.Places, row.Err, d.Missing, tt.distinct, tt.places, missing)
+			}
+			if differing, unread := d.Differing(); differing != min(tt.distinct-1, 1) || unread != 0 || (d.First() == i) != (tt.distinct > 1) {
+				t.Errorf("%d differ, %d unread, the first is %d", differing, unread, d.First())
+			}
+			var differ []int64
+			for _, drift := range row.Drifts {
+				differ = append(differ, drift.Differ)
+			}
+			if diff := cmp.Diff(tt.differ, differ); diff != "" {
+				t.Errorf("differing elements (-want +got):\n%s", diff)
+			}
+			second := &row.Drifts[1]
+			if got := int64(-1); second.First != nil || tt.first >= 0 {
+				if second.First != nil {
+					got = second.First.Offset
+				}
+				if got != tt.first {
+					t.Errorf("the first differing element is %d, want %d", got, tt.first)
+				}
+			}
+			if (second.Why == "") != (tt.why == "") || !strings.Contains(second.Why, tt.why) {
+				t.Errorf("not compared because %q, want %q", second.Why, tt.why)
+			}
+		})
+	}
+}
+
+// TestDeterminismOrder has tensors that some run lacks; the rest is in order.
+func TestDeterminismOrder(t *testing.T) {
+	dir := t.TempDir()
+	opt := DeterminismOptions{Order: OrderOptions{By: pairing.ByName}, Runs: []string{
+		tree(t, filepath.Join(dir, "1"), "a.npy", "b.npy", "c.npy", "e.npy"), tree(t, filepath.Join(dir, "2"), "b.npy", "c.npy", "d.npy"), tree(t, filepath.Join(dir, "3"), "a.npy", "c.npy"),
+	}}
+	write(t, filepath.Join(dir, "2", "c.npy"), []byte("broken"))
+	d, err := CheckDeterminism(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range d.Rows {
+		got = append(got, d.Rows[i].Op+" "+string(d.Rows[i].Status))
+	}
+	if diff := cmp.Diff([]string{"a PASS", "b PASS", "c ERROR"}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if _, unread := d.Differing(); unread != 1 || d.First() != -1 || len(d.Missing) != 5 {
+		t.Errorf("%d unread, first %d, missing %v; want 1, none, and 5 missing", unread, d.First(), d.Missing)
+	}
+	empty := t.TempDir()
+	for _, runs := range [][]string{{opt.Runs[0], empty}, {opt.Runs[0], tree(t, filepath.Join(dir, "4"), "z.npy")}} {
+		if d, err := CheckDeterminism(context.Background(), DeterminismOptions{Runs: runs}); !errors.Is(err, ErrNothing) || d != nil {
+			t.Errorf("%v: error %v, want nothing to compare", runs, err)
+		}
+	}
+	if d, err := CheckDeterminism(canceled(), opt); !errors.Is(err, context.Canceled) || d != nil {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+// TestWriteTensor writes both sides of pairs as they were compared.
+func TestWriteTensor(t *testing.T) {
+	a := axes{2, 19, 1, 3, 5}
+	device, data := deviceArray(tensor.NC1HWC0, a)
+	nhwc, values := hostArray("NHWC", a)
+	dir := t.TempDir()
+	ref := write(t, filepath.Join(dir, "x.npy"), array(tensor.Float32, nhwc, values...))
+	npu := write(t, filepath.Join(dir, dumpName), dumpOf(t, "x", nil,
+		[]dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, tensor.Shape{2, 19, 3, 5}, stored(tensor.Float16, data...))}))
+	opt := exactly(ref, npu)
+	opt.Keep = true
+	rep := runAll(t, opt)
+	for side, d := range map[Side]tensor.DType{RefSide: tensor.Float32, NPUSide: tensor.Float16} {
+		var b bytes.Buffer
+		if err := rep.WriteTensor(context.Background(), &b, 0, side); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b.Bytes(), array(d, nhwc, values...)) {
+			f, err := npy.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+			t.Errorf("side %d is another array: %+v, %v", side, f, err)
+		}
+		if err := rep.WriteTensor(canceled(), &b, 0, side); !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled: %v", err)
+		}
+	}
+	for _, row := range []int{-1, 1} {
+		if err := rep.WriteTensor(context.Background(), &bytes.Buffer{}, row, RefSide); err == nil {
+			t.Errorf("row %d was written", row)
+		}
+	}
+	opt.Keep = false
+	if err := runAll(t, opt).WriteTensor(context.Background(), &bytes.Buffer{}, 0, RefSide); err == nil {
+		t.Error("a tensor that was not kept was written")
+	}
+}
+
+func TestSelector(t *testing.T) {
+	for text, want := range map[string]Selector{
+		"a": {Op: "a"}, "a:output:3": {"a", "output", 3}, "scope/a:0:input:0": {"scope/a:0", "input", 0},
+		"a:output:-1": {Op: "a:output:-1"}, "a:output:x": {Op: "a:output:x"}, "output:1": {Op: "output:1"},
+	} {
+		if got := ParseSelector(text); got != want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+	row := &Row{Op: "a", Kind: "output", Output: 3}
+	for text, want := range map[string]bool{"a": true, "a:output:3": true, "a:output:2": false, "a:input:3": false} {
+		if got := ParseSelector(text).Has(row); got != want {
+			t.Errorf("%s has output 3: %v, want %v", text, got, want)
+		}
+	}
+}

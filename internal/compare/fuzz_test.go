@@ -1,0 +1,87 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// fuzzNames are the names of the files in the folders that are made of random
+// bytes.
+func fuzzNames() []string {
+	return []string{
+		"a.npy", "a.bin", "a.txt", "Add.a.1.2.1600000000000000", "Add.a.1.2.1600000000000001", "a.0.1600000000000000.npy",
+		"Add.a.1.2.1600000000000000.output.0.2_2.float16.NC1HWC0.bin", "a_output_0_shape_2_2_Float32_DefaultFormat.bin",
+		"sub/a.npy", "b_2_2.bin", "mapping.csv", "Opdebug.Node_OpDebug.1.2.1600000000000000",
+	}
+}
+
+// FuzzRun compares folders of files made of random bytes. A run ends without a
+// panic, and every tensor of every file is in a row or superseded.
+func FuzzRun(f *testing.F) {
+	const d = tensor.Float16
+	four := array(d, tensor.Shape{2, 2}, ramp(4)...)
+	dump := outputDump(f, "a", d, tensor.Shape{2, 2}, ramp(4)...)
+	device := dumpOf(f, "a", nil, []dumpfmt.TensorContent{dumped(d, tensor.NC1HWC0, tensor.Shape{1, 1, 2, 2, 16}, tensor.Shape{1, 3, 2, 2}, make([]byte, 128))})
+	f.Add(uint32(0x00010001), byte(0), four, four)
+	f.Add(uint32(0x00090001), byte(1), four, dump)
+	f.Add(uint32(0x00080001), byte(2), four, device)
+	f.Add(uint32(0x0fff0fff), byte(4), four, dump)
+	f.Add(uint32(0x00020001), byte(8), four, []byte{1, 2, 3, 4, 5, 6, 7, 8})
+	f.Add(uint32(0x00040001), byte(16), four, []byte("1 2\n3 nan\n"))
+	f.Add(uint32(0x00080008), byte(32), dump[:len(dump)-3], bytes.Repeat([]byte{0xff}, 40))
+	f.Fuzz(func(t *testing.T, which uint32, flags byte, ref, npu []byte) {
+		dir := t.TempDir()
+		sides := []string{filepath.Join(dir, "ref"), filepath.Join(dir, "npu")}
+		for i, data := range [][]byte{ref, npu} {
+			write(t, filepath.Join(sides[i], "notes.md"), nil)
+			for k, name := range fuzzNames() {
+				if which>>(16*i+k)&1 == 1 {
+					write(t, filepath.Join(sides[i], name), data)
+				}
+			}
+		}
+		opt := hpaa(sides[0], sides[1])
+		opt.Workers, opt.KLD, opt.Keep = 2, flags&1 != 0, flags&2 != 0
+		opt.Shape = ShapeOptions{Force: flags&4 != 0, CropPadding: flags&8 != 0, AutoLayout: flags&16 != 0}
+		if flags&32 != 0 {
+			opt.Shape.MaxElements = 2
+		}
+		opt.Pair.Inputs = true
+		rep, err := Run(context.Background(), opt)
+		if err != nil {
+			if !errors.Is(err, ErrNothing) || rep != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		told := fmt.Sprint(rep.Coverage.Superseded)
+		for i := range rep.Rows {
+			row := &rep.Rows[i]
+			told += " " + row.RefFile + " " + row.NPUFile
+			for _, r := range row.Reasons {
+				told += " " + r.Evidence
+			}
+			if row.Status == "" || (row.Status == Error) != (row.Err != nil) {
+				t.Errorf("%s has the status %q with error %v", row.Name(), row.Status, row.Err)
+			}
+		}
+		for _, side := range sides {
+			for _, e := range tensorfile.Find([]string{side}, tensorfile.FindOptions{}).Entries {
+				for _, it := range look(e, 0).items {
+					if !strings.Contains(told, it.String()) {
+						t.Errorf("nothing is told about %s", it.String())
+					}
+				}
+			}
+		}
+	})
+}

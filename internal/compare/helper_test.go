@@ -1,0 +1,237 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/npy"
+	"dumptool/internal/tensor"
+)
+
+// halfBits rounds to float16, to the nearest number and of two to the even one.
+func halfBits(v float64) uint16 {
+	sign := uint16(0)
+	if math.Signbit(v) {
+		sign, v = 1<<15, -v
+	}
+	if math.IsNaN(v) {
+		return 0x7e00
+	}
+	_, exp := math.Frexp(v)
+	step := math.Ldexp(1, max(exp-11, -24))
+	v = math.RoundToEven(v/step) * step
+	switch fraction, exp := math.Frexp(v); {
+	case v > 65504:
+		return sign | 0x7c00
+	case v < 0x1p-14:
+		return sign | uint16(v*0x1p24)
+	default:
+		return sign | uint16(exp+14)<<10 | uint16((2*fraction-1)*1024)
+	}
+}
+
+// stored are numbers as a dump stores them.
+func stored(d tensor.DType, values ...float64) []byte {
+	var out []byte
+	for _, v := range values {
+		switch d {
+		case tensor.Float64:
+			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
+		case tensor.Float32:
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(v)))
+		case tensor.Float16:
+			out = binary.LittleEndian.AppendUint16(out, halfBits(v))
+		case tensor.Int64:
+			out = binary.LittleEndian.AppendUint64(out, uint64(int64(v)))
+		case tensor.Int32:
+			out = binary.LittleEndian.AppendUint32(out, uint32(int32(v)))
+		case tensor.Int8, tensor.Uint8, tensor.Bool:
+			out = append(out, byte(int64(v)))
+		default:
+			panic(fmt.Sprintf("no test values of %s", d))
+		}
+	}
+	return out
+}
+
+// array is a .npy file.
+func array(d tensor.DType, shape tensor.Shape, values ...float64) []byte {
+	head, err := npy.AppendHeader(nil, d.Host(), shape)
+	if err != nil {
+		panic(err)
+	}
+	return append(head, stored(d, values...)...)
+}
+
+func write(t testing.TB, path string, data []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func unsigned(s tensor.Shape) []uint64 {
+	var u []uint64
+	for _, d := range s {
+		u = append(u, uint64(d))
+	}
+	return u
+}
+
+// dumped is a tensor of a dump.
+func dumped(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumpfmt.TensorContent {
+	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(f),
+		Shape: unsigned(shape), OriginalShape: unsigned(original)}
+}
+
+// dumpOf is a dump file.
+func dumpOf(t testing.TB, op string, inputs, outputs []dumpfmt.TensorContent) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	c := &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: op, Inputs: inputs, Outputs: outputs}
+	if err := dumpfmt.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// outputDump is a dump file of one output without original shape.
+func outputDump(t testing.TB, op string, d tensor.DType, shape tensor.Shape, values ...float64) []byte {
+	t.Helper()
+	return dumpOf(t, op, nil, []dumpfmt.TensorContent{dumped(d, tensor.ND, shape, nil, stored(d, values...))})
+}
+
+// exactly are options under which only equal tensors pass.
+func exactly(ref, npu string) Options {
+	return Options{Ref: ref, NPU: npu, Judge: JudgeOptions{
+		Limits: LimitOptions{Profile: ProfileExact}, Verdict: VerdictOptions{NaN: NaNStrict}}, Top: 4, List: 8, Points: 64,
+		FailOn: []Status{Fail, ShapeMismatch, DTypeMismatch, Ambiguous}}
+}
+
+func runAll(t testing.TB, opt Options) *Report {
+	t.Helper()
+	rep, err := Run(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+// lines tell the rows of a report: name and status, and the pairing rule.
+func lines(rep *Report) []string {
+	all := []string{}
+	for i := range rep.Rows {
+		r := &rep.Rows[i]
+		all = append(all, strings.TrimSpace(r.Name()+" "+string(r.Status)+" "+r.Rule))
+	}
+	return all
+}
+
+func hasCode(reasons []Reason, code Code) bool {
+	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Code == code })
+}
+
+// memory is a tensor in memory.
+type memory struct {
+	data []byte
+	unit int
+}
+
+func (m memory) ReadElements(dst []byte, first int64) error {
+	if n := copy(dst, m.data[int(first)*m.unit:]); n < len(dst) {
+		return fmt.Errorf("read %d bytes, want %d", n, len(dst))
+	}
+	return nil
+}
+
+// compared compares numbers.
+func compared(t testing.TB, d tensor.DType, l engine.Limits, ref, npu []float64) *engine.Result {
+	t.Helper()
+	req := engine.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: d, NPUDType: d, Limits: l}
+	res, err := engine.Compare(context.Background(), req, memory{stored(d, ref...), d.UnitSize()}, memory{stored(d, npu...), d.UnitSize()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// ramp returns 1, 2, ..., n.
+func ramp(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = float64(i + 1)
+	}
+	return v
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// canceled is a context that is done.
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// expired is a context whose end is an expired deadline once it is canceled.
+type expired struct{ context.Context }
+
+func (e expired) Err() error {
+	if e.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func expiring(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	return expired{ctx}, cancel
+}
+
+// observer ends a run after some jobs.
+func observer(after int, cancel context.CancelFunc) func(batch.Event) {
+	return func(e batch.Event) {
+		if e.Done >= after {
+			cancel()
+		}
+	}
+}
+
+// TestHalfBits holds the rounding of the tests against the decoder: every number
+// comes back, and what lies between two goes to the nearer one.
+func TestHalfBits(t *testing.T) {
+	for h := range uint16(0x7c00) {
+		v := tensor.Float16To64(h)
+		next := tensor.Float16To64(h + 1)
+		if h == 0x7bff {
+			next = 65536
+		}
+		middle := (v + next) / 2
+		for _, tt := range []struct {
+			v    float64
+			want uint16
+		}{{v, h}, {math.Nextafter(middle, 0), h}, {middle, h + h&1}, {math.Nextafter(middle, 1e9), h + 1}} {
+			if got := halfBits(tt.v); got != tt.want {
+				t.Fatalf("%v is %04x, want %04x", tt.v, got, tt.want)
+			}
+			if got := halfBits(-tt.v); got != tt.want|0x8000 {
+				t.Fatalf("%v is %04x, want %04x", -tt.v, got, tt.want|0x8000)
+			}
+		}
+	}
+}

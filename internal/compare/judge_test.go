@@ -1,0 +1,157 @@
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/tensor"
+
+	"pgregory.net/rapid"
+)
+
+// documentOf is the document of a run over one pair.
+func documentOf(res *engine.Result, l engine.Limits, verdict VerdictOptions, notes ...string) *Document {
+	row := Row{Op: "x", Kind: "output", Result: res, Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
+		Limits: Limits{Atol: l.Atol, Rtol: l.Rtol}, Notes: notes}
+	verdict.judge(&row)
+	return &Document{TolMode: TolModes()[l.Mode], Rows: []DocumentRow{NewDocumentRow(&row)}}
+}
+
+// again judges a document by other limits.
+func again(t rapid.TB, doc *Document, l engine.Limits, verdict VerdictOptions) *JudgedRow {
+	t.Helper()
+	opt := JudgeOptions{Mode: l.Mode, Limits: LimitOptions{Profile: ProfileExact, Atol: &l.Atol, Rtol: &l.Rtol}, Verdict: verdict}
+	j, err := Judge(doc, opt, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &j.Rows[0]
+}
+
+// TestJudgeBounds compares random tensors, judges the document by other limits,
+// and holds that against a comparison with these limits.
+func TestJudgeBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		n := rapid.IntRange(0, 60).Draw(t, "elements")
+		ref, npu := make([]float64, n), make([]float64, n)
+		for i := range ref {
+			ref[i] = rng.NormFloat64() * math.Exp2(float64(rng.IntN(40)-20))
+			npu[i] = ref[i]
+			if rng.IntN(2) == 0 {
+				npu[i] += rng.NormFloat64() * math.Exp2(float64(rng.IntN(40)-30))
+			}
+			switch rng.IntN(40) {
+			case 0:
+				ref[i] = 0
+			case 1:
+				npu[i] = math.NaN()
+			case 2:
+				ref[i] = math.Inf(1)
+			case 3:
+				npu[i], ref[i] = math.Inf(1), 65000
+			}
+		}
+		limits := func(label string) engine.Limits {
+			sizes := []float64{0, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 2, 1e6}
+			return engine.Limits{Atol: rapid.SampledFrom(sizes).Draw(t, label+" atol"), Rtol: rapid.SampledFrom(sizes).Draw(t, label+" rtol"),
+				Mode: engine.Mode(rapid.IntRange(0, 2).Draw(t, label+" mode"))}
+		}
+		was, now := limits("old"), limits("new")
+		verdict := VerdictOptions{NaN: rapid.SampledFrom(NaNPolicies()).Draw(t, "policy"),
+			MaxErrorRatio: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "ratio")}
+		result := compareValues(t, was, ref, npu)
+		got := again(t, documentOf(result, was, verdict), now, verdict)
+
+		truth := Row{Result: compareValues(t, now, ref, npu)}
+		verdict.judge(&truth)
+		if truth.Errors < got.Least || truth.Errors > got.Most {
+			t.Fatalf("%d errors, told between %d and %d", truth.Errors, got.Least, got.Most)
+		}
+		whole := verdict.judged(result)
+		bad := func(errors int64) bool { return ratio(errors, whole) > verdict.MaxErrorRatio }
+		classes := (verdict.NaN == NaNStrict || verdict.NaN == NaNEqual) && result.Mismatch.Count > 0
+		switch {
+		case got.Status == Undecided:
+			if classes || bad(got.Least) || !bad(got.Most) {
+				t.Fatalf("undecided with %d to %d errors", got.Least, got.Most)
+			}
+		case (got.Status == Fail) != (truth.Status == Fail):
+			t.Fatalf("judged %s, is %s with %d errors in %d..%d", got.Status, truth.Status, truth.Errors, got.Least, got.Most)
+		}
+		if now == was && got.Least != got.Most {
+			t.Fatalf("the limits of the run give %d to %d errors", got.Least, got.Most)
+		}
+	})
+}
+
+func compareValues(t *rapid.T, l engine.Limits, ref, npu []float64) *engine.Result {
+	req := engine.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: l}
+	res, err := engine.Compare(t.Context(), req, memory{stored(tensor.Float32, ref...), 4}, memory{stored(tensor.Float32, npu...), 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestJudgeExact has limits for which the smallest good ones decide.
+func TestJudgeExact(t *testing.T) {
+	// |d|/|r| is 1/4 at most, |d| is 2 at most; 1 + 1/8|r| leaves 8 exactly.
+	ref, npu := []float64{4, 8, 16, 32}, []float64{5, 10, 16, 32}
+	was := engine.Limits{}
+	doc := documentOf(compared(t, tensor.Float32, was, ref, npu), was, VerdictOptions{NaN: NaNStrict})
+	tests := []struct {
+		l    engine.Limits
+		want Status
+	}{
+		{engine.Limits{}, Fail}, {engine.Limits{Atol: 2}, Pass}, {engine.Limits{Atol: 1.999}, Fail},
+		{engine.Limits{Rtol: 0.25}, Pass}, {engine.Limits{Rtol: 0.2499}, Fail}, {engine.Limits{Rtol: 0.25, Atol: 7}, Pass},
+	}
+	for _, tt := range tests {
+		if got := again(t, doc, tt.l, VerdictOptions{NaN: NaNStrict}); got.Status != tt.want {
+			t.Errorf("atol %g rtol %g: %s with %d to %d errors, want %s", tt.l.Atol, tt.l.Rtol, got.Status, got.Least, got.Most, tt.want)
+		}
+	}
+	// Two of four are wrong, which a share of a quarter cannot tell without the
+	// tensors: one bin holds both.
+	l := engine.Limits{Atol: 1.5}
+	if got := again(t, doc, l, VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 0.25}); got.Status != Undecided || got.Least != 1 || got.Most != 2 {
+		t.Errorf("one of two: %s with %d to %d errors, want UNDECIDED with 1 to 2", got.Status, got.Least, got.Most)
+	}
+}
+
+func TestJudgeRows(t *testing.T) {
+	l := engine.Limits{}
+	bad := compared(t, tensor.Float32, l, []float64{1, 2}, []float64{1, 3})
+	strict := VerdictOptions{NaN: NaNStrict}
+	loose := engine.Limits{Atol: 10}
+	for _, tt := range []struct {
+		note string
+		want Status
+	}{{"squeezed: NPU is (2, 1)", Pass}, {noteForced + "NPU is (2, 1)", Warn}, {notePartial + "2 of 3 elements", Partial}} {
+		if got := again(t, documentOf(bad, l, strict, tt.note), loose, strict); got.Was != Fail || got.Status != tt.want {
+			t.Errorf("%s: %s after %s, want %s after FAIL", tt.note, got.Status, got.Was, tt.want)
+		}
+	}
+	gate := VerdictOptions{NaN: NaNStrict, Gates: Gates{MinCos: ptr(1.0)}}
+	if got := again(t, documentOf(bad, l, strict), loose, gate); got.Status != Fail || !hasCode(got.Reasons, GateBroken) {
+		t.Errorf("gate: %s %v, want FAIL", got.Status, got.Reasons)
+	}
+	doc := documentOf(bad, l, strict)
+	doc.Rows = append(doc.Rows, DocumentRow{Op: "y", Status: ShapeMismatch})
+	config := func(op string) (atol, rtol *float64) { return ptr(10.0), nil }
+	j, err := Judge(doc, JudgeOptions{Limits: LimitOptions{Profile: ProfileExact}, Verdict: strict}, config)
+	if err != nil || j.Compared != 1 || j.Counts[Pass] != 1 || j.Counts[ShapeMismatch] != 1 || j.Rows[0].Limits.AtolSource != "op_config" {
+		t.Errorf("judged %+v, error %v; want one PASS by op_config and one SHAPE_MISMATCH", j, err)
+	}
+	doc.TolMode = "no mode"
+	if _, err := Judge(doc, JudgeOptions{}, nil); err == nil {
+		t.Error("an unknown tolerance mode is no error")
+	}
+	doc.TolMode, doc.Rows[0].Metrics = "isclose", nil
+	if _, err := Judge(doc, JudgeOptions{}, nil); err == nil {
+		t.Error("a row without metrics is no error")
+	}
+}

@@ -1,0 +1,103 @@
+package compare
+
+import (
+	"math"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// TestProfiles has the tables of torch.testing.assert_close and of the 8-bit
+// types, and HPAA's defaults, for every pair of types.
+func TestProfiles(t *testing.T) {
+	// From the most precise to the least.
+	table := []struct {
+		dtype      tensor.DType
+		rtol, atol float64
+		torch      bool
+	}{
+		{tensor.Float64, 1e-7, 1e-7, true},
+		{tensor.Complex128, 1e-7, 1e-7, true},
+		{tensor.Float32, 1.3e-6, 1e-5, true},
+		{tensor.Complex64, 1.3e-6, 1e-5, true},
+		{tensor.Float16, 1e-3, 1e-5, true},
+		{tensor.Complex32, 1e-3, 1e-5, true},
+		{tensor.BFloat16, 1.6e-2, 1e-5, true},
+		{tensor.Float8E4M3FN, 0.125, 0.001953125, false},
+		{tensor.Float8E5M2, 0.25, 0.0000152587890625, false},
+	}
+	exact := []tensor.DType{tensor.Int8, tensor.Uint8, tensor.Int16, tensor.Uint16, tensor.Int32, tensor.Uint32, tensor.Int64,
+		tensor.Uint64, tensor.Bool, tensor.Int4, tensor.QInt8}
+	check := func(p Profile, a, b tensor.DType, rtol, atol float64) {
+		t.Helper()
+		for _, pair := range [][2]tensor.DType{{a, b}, {b, a}} {
+			l := (&LimitOptions{Profile: p}).limits(pair[0], pair[1], nil, nil)
+			source := "profile " + string(p)
+			if want := (Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}); l != want {
+				t.Errorf("%s %s/%s: %+v, want %+v", p, pair[0], pair[1], l, want)
+			}
+		}
+	}
+	torch := func(i int) (rtol, atol float64) {
+		if table[i].torch {
+			return table[i].rtol, table[i].atol
+		}
+		return 0, 0
+	}
+	for i, a := range table {
+		for k := range table[:i+1] {
+			b := table[k]
+			check(ProfileDType, a.dtype, b.dtype, a.rtol, a.atol)
+			ar, aa := torch(i)
+			br, ba := torch(k)
+			check(ProfileTorch, a.dtype, b.dtype, max(ar, br), max(aa, ba))
+			check(ProfileHPAA, a.dtype, b.dtype, 0.2, 0.005)
+			check(ProfileExact, a.dtype, b.dtype, 0, 0)
+		}
+		for _, d := range exact {
+			check(ProfileDType, a.dtype, d, a.rtol, a.atol)
+			check(ProfileHPAA, a.dtype, d, 0.2, 0.005)
+		}
+	}
+	for _, a := range exact {
+		for _, b := range exact {
+			check(ProfileDType, a, b, 0, 0)
+			check(ProfileTorch, a, b, 0, 0)
+			check(ProfileExact, a, b, 0, 0)
+			check(ProfileHPAA, a, b, 0.2, 0.005)
+		}
+	}
+}
+
+func TestLimitPrecedence(t *testing.T) {
+	const half, whole = tensor.Float16, tensor.Int8
+	tests := []struct {
+		name         string
+		opt          LimitOptions
+		ref, npu     tensor.DType
+		cAtol, cRtol *float64
+		want         Limits
+	}{
+		{"profile", LimitOptions{Profile: ProfileHPAA}, half, half, nil, nil, Limits{0.005, 0.2, "profile hpaa", "profile hpaa"}},
+		{"command line atol", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0)}, half, half, nil, nil, Limits{1, 0.2, "command line", "profile hpaa"}},
+		{"command line zero", LimitOptions{Profile: ProfileHPAA, Rtol: ptr(0.0)}, half, half, nil, nil, Limits{0.005, 0, "profile hpaa", "command line"}},
+		{"config rtol", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0), Rtol: ptr(2.0)}, half, half, nil, ptr(3.0), Limits{1, 3, "command line", "op_config"}},
+		{"config both", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0), Rtol: ptr(2.0)}, half, half, ptr(0.0), ptr(3.0), Limits{0, 3, "op_config", "op_config"}},
+		{"int-tol", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, tensor.Int32, nil, nil, Limits{1, 0, "int-tol", "int-tol"}},
+		{"int-tol, a float", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, half, nil, nil, Limits{0.005, 0.2, "profile hpaa", "profile hpaa"}},
+		{"int-tol, command line", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0), Atol: ptr(4.0)}, whole, whole, nil, nil, Limits{4, 0, "command line", "int-tol"}},
+		{"int-tol, config", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, whole, ptr(5.0), nil, Limits{5, 0, "op_config", "int-tol"}},
+		{"accum", LimitOptions{Profile: ProfileDType, Accum: 64}, half, half, nil, nil, Limits{1e-5, 1e-3 * math.Sqrt(64), "profile dtype", "profile dtype x sqrt(64)"}},
+		{"accum of one", LimitOptions{Profile: ProfileDType, Accum: 1}, half, half, nil, nil, Limits{1e-5, 1e-3, "profile dtype", "profile dtype"}},
+		{"accum, exact", LimitOptions{Profile: ProfileExact, Accum: 64}, half, half, nil, nil, Limits{0, 0, "profile exact", "profile exact"}},
+		{"accum, command line", LimitOptions{Profile: ProfileDType, Accum: 64, Rtol: ptr(0.5)}, half, half, nil, nil, Limits{1e-5, 0.5, "profile dtype", "command line"}},
+	}
+	for _, tt := range tests {
+		if got := tt.opt.limits(tt.ref, tt.npu, tt.cAtol, tt.cRtol); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+	if got, want := (Limits{Atol: 0.005, Rtol: 0.2}).String(), "atol=0.005,rtol=0.2"; got != want {
+		t.Errorf("String is %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,281 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/pairing"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree writes files below a folder; names end in .npy or are those of dumps. All
+// hold 1, 2, 3.
+func tree(t testing.TB, dir string, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		data := array(tensor.Float32, tensor.Shape{3}, ramp(3)...)
+		if n, ok := dumpfmt.ParseName(filepath.Base(name)); ok {
+			data = outputDump(t, n.OpName, tensor.Float32, tensor.Shape{3}, ramp(3)...)
+		}
+		write(t, filepath.Join(dir, name), data)
+	}
+	return dir
+}
+
+func names(t testing.TB, all ...string) *pairing.NameSet {
+	t.Helper()
+	s, err := pairing.NewNameSet(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestMatching(t *testing.T) {
+	onlyA, onlyB, renamed := names(t, "a"), names(t, "b"), nameMap(t, `{"a": "x"}`)
+	const stamp, later = ".1.2.1600000000000000", ".1.2.1600000000000001"
+	tests := []struct {
+		name     string
+		ref, npu []string
+		change   func(*Options)
+		want     []string
+		// reference, compared
+		coverage [2]int
+	}{
+		{"names", []string{"a.npy", "b.npy"}, []string{"Add.a" + stamp, "Mul.b" + stamp}, nil,
+			[]string{"a:output:0 PASS name", "b:output:0 PASS name"}, [2]int{2, 2}},
+		{"unmatched", []string{"a.npy", "b.npy"}, []string{"a.npy", "c.npy"}, nil,
+			[]string{"a:output:0 PASS stem", "b:output:0 UNMATCHED_REF", "c:output:0 UNMATCHED_NPU"}, [2]int{2, 1}},
+		{"natural order", []string{"op10.npy", "op9.npy", "op2.npy"}, []string{"op10.npy", "op9.npy", "op2.npy"}, nil,
+			[]string{"op2:output:0 PASS stem", "op9:output:0 PASS stem", "op10:output:0 PASS stem"}, [2]int{3, 3}},
+		{"skip key", []string{"aSpan.npy", "b.npy"}, []string{"aSpan.npy", "b.npy"},
+			func(o *Options) { o.Pair.SkipKeys = []string{"Span"} },
+			[]string{"aSpan:output:0 SKIP", "b:output:0 PASS stem"}, [2]int{1, 1}},
+		{"excluded", []string{"ab.npy", "a.npy"}, []string{"ab.npy", "a.npy"},
+			func(o *Options) { o.Pair.Exclude = onlyA },
+			[]string{"a:output:0 SKIP", "ab:output:0 PASS stem"}, [2]int{1, 1}},
+		{"ops", []string{"a.npy", "b.npy"}, []string{"a.npy", "b.npy", "c.npy"},
+			func(o *Options) { o.Pair.Ops = onlyB },
+			[]string{"b:output:0 PASS stem"}, [2]int{1, 1}},
+		{"superseded", []string{"a.0.1600000000000000.npy", "a.0.1600000000000009.npy"}, []string{"Add.a" + stamp, "Add.a" + later}, nil,
+			[]string{"a:output:0 PASS name"}, [2]int{1, 1}},
+		{"rounds", []string{"a.npy"}, []string{"0/a.npy", "1/a.npy", "10/a.npy", "9/a.npy"}, nil,
+			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem", "a:output:0@9 PASS stem", "a:output:0@10 PASS stem"}, [2]int{1, 1}},
+		{"first round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *Options) { o.Pair.Rounds.First = true },
+			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
+		{"last round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *Options) { o.Pair.Rounds.Last = true },
+			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
+		{"a round by number", []string{"a.npy", "b.npy"}, []string{"2/a.npy", "10/a.npy", "2/b.npy"}, func(o *Options) { o.Pair.Rounds.Number = ptr(1) },
+			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
+		{"cards", []string{"0/a.npy", "1/a.npy"}, []string{"run/0/a.npy", "run/1/a.npy"}, nil,
+			[]string{"a:output:0@0 AMBIGUOUS stem", "a:output:0@1 AMBIGUOUS stem"}, [2]int{2, 0}},
+		{"cards of one name", []string{"0/a.npy", "1/a.npy"}, []string{"0/a.npy", "1/a.npy"}, nil,
+			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem"}, [2]int{2, 2}},
+		{"inputs of the NPU alone", []string{"a.npy"}, []string{"a.npy", "Add.a.1.2.1600000000000000.input.0.npy"}, nil,
+			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
+		{"inputs asked for", []string{"a.npy"}, []string{"a.npy", "Add.a.1.2.1600000000000000.input.0.npy"}, func(o *Options) { o.Pair.Inputs = true },
+			[]string{"a:input:0 UNMATCHED_NPU", "a:output:0 PASS stem"}, [2]int{1, 1}},
+		{"a map", []string{"a.npy", "b.npy"}, []string{"x.npy", "b.npy"}, func(o *Options) { o.Pair.Map = renamed },
+			[]string{"a:output:0 PASS map", "b:output:0 PASS stem"}, [2]int{2, 2}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			opt := exactly(tree(t, filepath.Join(dir, "ref"), tt.ref...), tree(t, filepath.Join(dir, "npu"), tt.npu...))
+			opt.Order.By = pairing.ByName
+			if tt.change != nil {
+				tt.change(&opt)
+			}
+			rep := runAll(t, opt)
+			if diff := cmp.Diff(tt.want, lines(rep)); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+			c := &rep.Coverage
+			if got := [2]int{c.Reference, c.Compared}; got != tt.coverage {
+				t.Errorf("coverage %v, want %v", got, tt.coverage)
+			}
+			for status, list := range map[Status][]string{UnmatchedRef: c.RefOnly, UnmatchedNPU: c.NPUOnly, Skip: c.Skipped, Error: c.Unread} {
+				if len(list) != rep.Counts[status] {
+					t.Errorf("coverage lists %v for %d rows of %s", list, rep.Counts[status], status)
+				}
+			}
+			if tt.name == "superseded" && len(c.Superseded) != 2 {
+				t.Errorf("superseded %v, want one of each side", c.Superseded)
+			}
+		})
+	}
+}
+
+func nameMap(t testing.TB, text string) *pairing.NameMap {
+	t.Helper()
+	m, err := pairing.ParseNameMap(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestMissingNames(t *testing.T) {
+	dir := t.TempDir()
+	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy"), tree(t, filepath.Join(dir, "npu"), "a.npy"))
+	opt.Pair.Map = nameMap(t, `{"no": "a", "a": "none"}`)
+	rep, err := Run(context.Background(), opt)
+	var missing *NameError
+	if !errors.As(err, &missing) || len(missing.Missing) != 2 || rep != nil {
+		t.Errorf("error %v, want one of two names", err)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	dir := t.TempDir()
+	full := tree(t, filepath.Join(dir, "full"), "a.npy")
+	empty := filepath.Dir(write(t, filepath.Join(dir, "empty", "notes.md"), []byte("nothing\n")))
+	for _, opt := range []Options{exactly(full, empty), exactly(empty, full)} {
+		if rep, err := Run(context.Background(), opt); !errors.Is(err, ErrNothing) || rep != nil || !strings.Contains(err.Error(), empty) {
+			t.Errorf("error %v, want that %s holds nothing", err, empty)
+		}
+	}
+}
+
+// TestTwoFiles compares single files, which need no names in common.
+func TestTwoFiles(t *testing.T) {
+	const f = tensor.Float32
+	threes, fours := array(f, tensor.Shape{3}, ramp(3)...), array(f, tensor.Shape{4}, ramp(4)...)
+	// content is a dump of tensors of so many elements.
+	content := func(in, out []int64) []byte {
+		var all [2][]dumpfmt.TensorContent
+		for i, sizes := range [][]int64{in, out} {
+			for _, n := range sizes {
+				all[i] = append(all[i], dumped(f, tensor.ND, tensor.Shape{n}, nil, stored(f, ramp(int(n))...)))
+			}
+		}
+		return dumpOf(t, "conv", all[0], all[1])
+	}
+	type tensors = []int64
+	tests := []struct {
+		name             string
+		refName, npuName string
+		ref, npu         []byte
+		want             []string
+	}{
+		{"arrays", "x.npy", "y.npy", threes, threes, []string{"x:output:0 PASS files"}},
+		{"arrays of two indexes", "x.1.1600000000000000.npy", "x.2.1600000000000000.npy", threes, threes, []string{"x:output:1 PASS files"}},
+		{"a dump of one output", "x.npy", dumpName, threes, content(tensors{4}, tensors{3}), []string{"x:output:0 PASS files"}},
+		{"the index tells", "x.1.1600000000000000.npy", dumpName, fours, content(nil, tensors{3, 4}),
+			[]string{"conv:output:0 UNMATCHED_NPU", "x:output:1 PASS files"}},
+		{"an input", "Conv2D.conv.1.2.1600000000000000.input.0.npy", dumpName, fours, content(tensors{4}, tensors{3}),
+			[]string{"conv:input:0 PASS files", "conv:output:0 UNMATCHED_NPU"}},
+		{"two dumps", dumpName, dumpName, content(tensors{4}, tensors{3}), content(tensors{4}, tensors{3}),
+			[]string{"conv:input:0 PASS files", "conv:output:0 PASS files"}},
+		{"an output more", dumpName, dumpName, content(nil, tensors{3, 4}), content(nil, tensors{3}),
+			[]string{"conv:output:0 PASS files", "conv:output:1 UNMATCHED_REF"}},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		opt := exactly(write(t, filepath.Join(dir, "ref", tt.refName), tt.ref), write(t, filepath.Join(dir, "npu", tt.npuName), tt.npu))
+		opt.Order.By = pairing.ByName
+		if diff := cmp.Diff(tt.want, lines(runAll(t, opt))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestFusion pairs by the compiler's graph, which tells the axis order of the
+// reference: the same numbers in both orders of a cube tell nothing else.
+func TestFusion(t *testing.T) {
+	g, err := pairing.ReadFusion(strings.NewReader(`{"graph": [{"op": [{"name": "fused", "type": "Conv2D", "id": 1, "output_desc": [{"attr": [
+		{"key": "_datadump_origin_name", "value": {"s": "model/conv"}},
+		{"key": "_datadump_origin_output_index", "value": {"i": 0}},
+		{"key": "_datadump_origin_format", "value": {"s": "NHWC"}}]}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := axes{1, 3, 1, 3, 3}
+	nhwc, values := hostArray("NHWC", a)
+	device, data := deviceArray(tensor.NC1HWC0, a)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "ref", "model_conv.0.1600000000000000.npy"), array(tensor.Float16, nhwc, values...))
+	write(t, filepath.Join(dir, "npu", "Conv2D.fused.1.2.1600000000000000"), dumpOf(t, "fused", nil,
+		[]dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nil, stored(tensor.Float16, data...))}))
+	opt := exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+	opt.Pair.Fusion = g
+	rep := runAll(t, opt)
+	if diff := cmp.Diff([]string{"model_conv:output:0 PASS fusion"}, lines(rep)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s\n%v", diff, rep.Rows[0].Reasons)
+	}
+	if rep.Rows[0].NPUOp != "fused" {
+		t.Errorf("operator of the NPU is %q, want fused", rep.Rows[0].NPUOp)
+	}
+}
+
+func TestOrders(t *testing.T) {
+	runtime, err := pairing.ReadRuntime(strings.NewReader("c 1\na 2\nb 3\n"), "node_runtime.file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	execution, err := pairing.ReadExecutionOrder(strings.NewReader("b\nc\na\n"), "order.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fusion, err := pairing.ReadFusion(strings.NewReader(`{"graph": [{"op": [{"name": "c", "id": 7}, {"name": "b", "id": 8}, {"name": "a", "id": 9}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	// Two runs have two clocks: that of the NPU counts.
+	ref := tree(t, filepath.Join(dir, "ref"), "a.0.1600000000000001.npy", "b.0.1600000000000002.npy", "c.0.1600000000000003.npy")
+	npu := tree(t, filepath.Join(dir, "npu"), "Add.a.1.2.1700000000000002", "Add.b.1.2.1700000000000001", "Add.c.1.2.1700000000000003")
+	plain := tree(t, filepath.Join(dir, "plain"), "a.npy", "b.npy", "c.npy")
+	tests := []struct {
+		by       pairing.OrderBy
+		npu      string
+		want     string
+		inSource string
+	}{
+		{pairing.Auto, npu, "cab", "node_runtime.file"}, {pairing.ByRuntime, npu, "cab", "node_runtime.file"},
+		{pairing.ByExecution, npu, "bca", "order.csv"}, {pairing.ByFusion, npu, "cba", "graph.json"},
+		{pairing.ByTimestamp, npu, "bac", "timestamp"}, {pairing.ByTimestamp, plain, "abc", "timestamp"}, {pairing.ByName, npu, "abc", "name"},
+	}
+	for _, tt := range tests {
+		opt := exactly(ref, tt.npu)
+		opt.Order = OrderOptions{By: tt.by, Sources: pairing.OrderSources{Runtime: runtime, Execution: execution, Fusion: fusion, FusionFile: "graph.json"}}
+		rep := runAll(t, opt)
+		got := ""
+		for i := range rep.Rows {
+			got += rep.Rows[i].Op
+		}
+		if got != tt.want || !strings.Contains(rep.OrderSource, tt.inSource) {
+			t.Errorf("by %q: %s from %q, want %s from %s", tt.by, got, rep.OrderSource, tt.want, tt.inSource)
+		}
+	}
+	opt := exactly(ref, npu)
+	opt.Order.By = pairing.ByRuntime
+	var missing *OrderError
+	if _, err := Run(context.Background(), opt); !errors.As(err, &missing) {
+		t.Errorf("error %v, want one of a missing source", err)
+	}
+}
+
+// TestUnreadable has files that cannot be read, with and without a partner.
+func TestUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	ref, npu := tree(t, filepath.Join(dir, "ref"), "a.npy", "b.npy"), tree(t, filepath.Join(dir, "npu"), "b.npy")
+	write(t, filepath.Join(npu, "Add.a.1.2.1600000000000000"), []byte("broken"))
+	write(t, filepath.Join(npu, "Add.z.1.2.1600000000000000"), []byte("broken"))
+	opt := exactly(ref, npu)
+	opt.Order.By = pairing.ByName
+	rep := runAll(t, opt)
+	want := []string{"a:output:0 ERROR name", "b:output:0 PASS stem", "z:output:0 ERROR"}
+	if diff := cmp.Diff(want, lines(rep)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a:output:0", "z:output:0"}, rep.Coverage.Unread); diff != "" {
+		t.Errorf("unread (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,278 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/pairing"
+	"dumptool/internal/tensor"
+)
+
+// netLength is the number of operators of the test network, a chain, and
+// faultAt the one that a fault is put into.
+const (
+	netLength = 12
+	faultAt   = 6
+)
+
+func netShape() tensor.Shape { return tensor.Shape{2, 16, 12, 10} }
+
+// netNames are the names of the operators in execution order, which is not the
+// order of the names.
+func netNames() []string {
+	var names []string
+	for i := range netLength {
+		names = append(names, fmt.Sprintf("op%d", (i*5+3)%netLength))
+	}
+	return names
+}
+
+// netLayer computes an operator of the chain.
+func netLayer(i int, x []float64) []float64 {
+	out := make([]float64, len(x))
+	switch i % 3 {
+	case 0: // mixes neighbours
+		for k := range x {
+			out[k] = 0.8*x[k] + 0.4*x[(k+1)%len(x)] - 0.45*x[(k+37)%len(x)]
+		}
+	case 1: // a leaky rectifier
+		for k, v := range x {
+			out[k] = 1.2 * max(v, 0.3*v)
+		}
+	default: // adds channels with weights of their own
+		for k := range x {
+			out[k] = 0.7*x[k] + 0.7*x[(k+121*(1+k%5))%len(x)]*math.Cos(float64(k%11))
+		}
+	}
+	return out
+}
+
+// netFault changes the output of an operator, after rounding for a run that is
+// good so far.
+type netFault struct {
+	code  Code
+	apply func(good, before []float64) []float64
+	// large makes the outputs of the operator large, beyond float16 in places.
+	large bool
+	// both applies the fault to the reference too.
+	both bool
+}
+
+func each(f func(i int, v float64) float64) func(good, _ []float64) []float64 {
+	return func(good, _ []float64) []float64 {
+		out := make([]float64, len(good))
+		for i, v := range good {
+			out[i] = f(i, v)
+		}
+		return out
+	}
+}
+
+func netFaults() []netFault {
+	rng := rand.New(rand.NewPCG(5, 6))
+	n := 2 * 16 * 12 * 10
+	return []netFault{
+		{code: ZeroOutput, apply: each(func(int, float64) float64 { return 0 })},
+		{code: ConstOutput, apply: each(func(int, float64) float64 { return 3 })},
+		{code: ZeroTail, apply: each(func(i int, v float64) float64 {
+			if i >= n*3/4 {
+				return 0
+			}
+			return v
+		})},
+		{code: Tail, apply: each(func(i int, v float64) float64 {
+			if i >= n*3/4 {
+				return 20 * rng.NormFloat64()
+			}
+			return v
+		})},
+		{code: Scale, apply: each(func(_ int, v float64) float64 { return v / 2 })},
+		{code: Offset, apply: each(func(_ int, v float64) float64 { return v + 11 })},
+		{code: Negated, apply: each(func(_ int, v float64) float64 { return -v })},
+		{code: Shift, apply: func(good, _ []float64) []float64 { return slices.Concat(good[8:], good[:8]) }},
+		{code: LayoutCode, apply: func(good, _ []float64) []float64 { // NHWC under the shape of NCHW
+			out := make([]float64, 0, len(good))
+			s := netShape()
+			for n := range s[0] {
+				for hw := range s[2] * s[3] {
+					for c := range s[1] {
+						out = append(out, good[(n*s[1]+c)*s[2]*s[3]+hw])
+					}
+				}
+			}
+			return out
+		}},
+		{code: Duplicate, apply: func(_, before []float64) []float64 { return slices.Clone(before) }},
+		{code: BiasCode, apply: each(func(_ int, v float64) float64 {
+			if rng.IntN(3) == 0 {
+				return v - math.Abs(v)*rng.Float64()
+			}
+			return v
+		})},
+		{code: Saturation, large: true, apply: each(func(_ int, v float64) float64 { return max(-65504, min(65504, v)) })},
+		{code: OverflowFP16, large: true, apply: each(func(_ int, v float64) float64 { return v })},
+		{code: NPUNaN, apply: each(func(i int, v float64) float64 {
+			if i%97 == 5 {
+				return math.NaN()
+			}
+			return v
+		})},
+		{code: ModelNaN, both: true, apply: each(func(i int, v float64) float64 {
+			if i%97 == 5 {
+				return math.NaN()
+			}
+			return v
+		})},
+	}
+}
+
+// roundHalf rounds to float16.
+func roundHalf(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i := range v {
+		out[i] = tensor.Float16To64(halfBits(v[i]))
+	}
+	return out
+}
+
+// times multiplies some elements.
+func times(factor float64, which []bool, v []float64) []float64 {
+	out := slices.Clone(v)
+	for i := range out {
+		if which[i] {
+			out[i] *= factor
+		}
+	}
+	return out
+}
+
+// netRun returns the outputs of all operators in both runs.
+func netRun(f *netFault) (refs, npus [][]float64) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	ref := make([]float64, 2*16*12*10)
+	for i := range ref {
+		ref[i] = rng.NormFloat64()
+	}
+	npu := roundHalf(ref)
+	large := make([]bool, len(ref))
+	for i := range netLength {
+		if f != nil && f.large && i == faultAt+1 {
+			ref, npu = times(1/40000.0, large, ref), times(1/40000.0, large, npu)
+		}
+		ref, npu = netLayer(i, ref), netLayer(i, npu)
+		if f != nil && f.large && i == faultAt {
+			for k, v := range ref {
+				large[k] = k%7 == 0 && math.Abs(v) > 1
+			}
+			ref, npu = times(40000, large, ref), times(40000, large, npu)
+		}
+		if f != nil && i == faultAt {
+			var before []float64
+			if i >= 3 {
+				before = npus[i-3]
+			}
+			npu = f.apply(npu, before)
+			if f.both {
+				ref = f.apply(ref, nil)
+			}
+		}
+		npu = roundHalf(npu)
+		refs, npus = append(refs, ref), append(npus, npu)
+	}
+	return refs, npus
+}
+
+// writeNet writes a run to folders: the reference and, for the NPU, arrays or
+// dumps with timestamps.
+func writeNet(t *testing.T, dir string, f *netFault) (ref, arrays, dumps string) {
+	t.Helper()
+	ref, arrays, dumps = filepath.Join(dir, "ref"), filepath.Join(dir, "arrays"), filepath.Join(dir, "dumps")
+	refs, npus := netRun(f)
+	for i, name := range netNames() {
+		write(t, filepath.Join(ref, name+".npy"), array(tensor.Float32, netShape(), refs[i]...))
+		write(t, filepath.Join(arrays, name+".npy"), array(tensor.Float16, netShape(), npus[i]...))
+		write(t, filepath.Join(dumps, fmt.Sprintf("Op.%s.1.2.%d", name, 1600000000000000+i)), outputDump(t, name, tensor.Float16, netShape(), npus[i]...))
+	}
+	return ref, arrays, dumps
+}
+
+// netOptions are the ways to learn about the order or the graph.
+func netOptions(t *testing.T, ref, arrays, dumps string) map[string]Options {
+	t.Helper()
+	var runtime, consumers []string
+	all := netNames()
+	for i, name := range all {
+		runtime = append(runtime, fmt.Sprintf("%s,%d\n", name, i*10))
+		if i > 0 {
+			consumers = append(consumers, fmt.Sprintf("%q: [%q]", all[i-1], name))
+		}
+	}
+	order, err := pairing.ReadRuntime(strings.NewReader(strings.Join(runtime, "")), "node_runtime.file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := pairing.ReadConsumers(strings.NewReader("{" + strings.Join(consumers, ",") + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byRuntime, byTime, byGraph := hpaa(ref, arrays), hpaa(ref, dumps), hpaa(ref, arrays)
+	byRuntime.Order.Sources.Runtime = order
+	byGraph.Order = OrderOptions{By: pairing.ByName, Consumers: graph, ConsumersFile: "consumers.json"}
+	return map[string]Options{"runtime": byRuntime, "timestamps": byTime, "consumers": byGraph}
+}
+
+func TestFaultyNets(t *testing.T) {
+	bad := netNames()[faultAt]
+	for _, f := range netFaults() {
+		t.Run(string(f.code), func(t *testing.T) {
+			ref, arrays, dumps := writeNet(t, t.TempDir(), &f)
+			for how, opt := range netOptions(t, ref, arrays, dumps) {
+				rep := runAll(t, opt)
+				if f.both { // the model is to blame: nothing fails
+					i := slices.IndexFunc(rep.Rows, func(r Row) bool { return r.Op == bad })
+					if rep.Findings.FirstBad >= 0 || rep.Rows[i].Status != Warn || !hasCode(rep.Rows[i].Reasons, f.code) {
+						t.Errorf("%s: first bad %d, %s %v; want a warning of %s alone", how, rep.Findings.FirstBad, rep.Rows[i].Status, rep.Rows[i].Reasons, f.code)
+					}
+					continue
+				}
+				if rep.Findings.FirstBad < 0 {
+					t.Errorf("%s: nothing is bad", how)
+					continue
+				}
+				row := &rep.Rows[rep.Findings.FirstBad]
+				if row.Op != bad || row.Status != Fail {
+					t.Errorf("%s: the first bad operator is %s, want %s", how, row.Op, bad)
+				}
+				if !hasCode(row.Reasons, f.code) {
+					t.Errorf("%s: reasons %v, want %s", how, row.Reasons, f.code)
+				}
+				if f.code == NPUNaN && how != "consumers" && (rep.Findings.FirstNaN < 0 || rep.Rows[rep.Findings.FirstNaN].Op != bad) {
+					t.Errorf("%s: the first NaN is in row %d, want %s", how, rep.Findings.FirstNaN, bad)
+				}
+				if (rep.GraphSource != "") != (how == "consumers") {
+					t.Errorf("%s: the graph is from %q", how, rep.GraphSource)
+				}
+			}
+		})
+	}
+}
+
+func TestCleanNet(t *testing.T) {
+	ref, arrays, dumps := writeNet(t, t.TempDir(), nil)
+	for how, opt := range netOptions(t, ref, arrays, dumps) {
+		rep := runAll(t, opt)
+		if len(rep.Rows) != netLength || rep.Counts[Fail] > 0 || rep.Findings.FirstBad >= 0 {
+			t.Errorf("%s: %v, first bad %d; want nothing to fail", how, lines(rep), rep.Findings.FirstBad)
+		}
+		for i := range rep.Rows {
+			if hasCode(rep.Rows[i].Reasons, CalcError) {
+				t.Errorf("%s: CALC_ERROR in a good network: %v", how, rep.Rows[i].Reasons)
+			}
+		}
+	}
+}

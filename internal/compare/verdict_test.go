@@ -1,0 +1,189 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"dumptool/internal/compare/engine"
+	"dumptool/internal/tensor"
+)
+
+// classValues are elements of the four classes, in the order of engine.Class.
+var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
+
+func judged(o VerdictOptions, res *engine.Result) Row {
+	row := Row{Result: res}
+	o.judge(&row)
+	return row
+}
+
+// TestClassPairs judges an element of each class beside one of each class, with
+// 63 good elements around it, under every policy.
+func TestClassPairs(t *testing.T) {
+	const largest = 65504
+	limits := engine.Limits{Atol: 0.005, Rtol: 0.2}
+	// HPAA's replacement, then numpy's isclose.
+	replaced := func(v float64) float64 {
+		switch {
+		case math.IsNaN(v):
+			return 0
+		case math.IsInf(v, 0):
+			return math.Copysign(largest, v)
+		}
+		return v
+	}
+	for _, policy := range NaNPolicies() {
+		for i, n := range classValues {
+			for k, r := range classValues {
+				t.Run(fmt.Sprintf("%s/%v beside %v", policy, n, r), func(t *testing.T) {
+					ref, npu := make([]float64, 64), make([]float64, 64)
+					for i := range ref {
+						ref[i], npu[i] = 3, 3
+					}
+					ref[17], npu[17] = r, n
+					row := judged(VerdictOptions{NaN: policy}, compared(t, tensor.Float16, limits, ref, npu))
+					var want Status
+					errors := int64(0)
+					switch policy {
+					case NaNStrict, NaNEqual:
+						want = Pass
+						if i != k {
+							want, errors = Fail, 1
+						} else if math.IsNaN(n) && policy == NaNStrict {
+							want = Warn
+						}
+					case NaNHPAA:
+						a, b := replaced(n), replaced(r)
+						want = Pass
+						if !(math.Abs(a-b) <= 0.005+0.2*math.Abs(b)) {
+							want, errors = Fail, 1
+						}
+					case NaNIgnore:
+						want = Pass
+						if i != 0 || k != 0 {
+							want = Warn
+						}
+					}
+					if row.Status != want || row.Errors != errors {
+						t.Errorf("%s with %d errors (%v), want %s with %d", row.Status, row.Errors, row.Reasons, want, errors)
+					}
+					if errors == 1 && (row.First == nil || row.First.Offset != 17) {
+						t.Errorf("first error is %+v, want offset 17", row.First)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestErrorRatio(t *testing.T) {
+	ref, npu := ramp(100), ramp(100)
+	for i := range 10 {
+		npu[i*7] *= 2
+	}
+	res := compared(t, tensor.Float32, engine.Limits{Rtol: 0.2}, ref, npu)
+	for ratio, want := range map[float64]Status{0: Fail, 0.0999: Fail, 0.1: Warn, 0.5: Warn, 1: Warn} {
+		if row := judged(VerdictOptions{NaN: NaNStrict, MaxErrorRatio: ratio}, res); row.Status != want || row.Errors != 10 {
+			t.Errorf("ratio %g: %s with %d errors, want %s with 10", ratio, row.Status, row.Errors, want)
+		}
+	}
+	// A difference of class is no matter of the share.
+	npu[50] = math.NaN()
+	res = compared(t, tensor.Float32, engine.Limits{Rtol: 0.2}, ref, npu)
+	if row := judged(VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 1}, res); row.Status != Fail || row.Errors != 11 {
+		t.Errorf("class difference: %s with %d errors, want FAIL with 11", row.Status, row.Errors)
+	}
+	// What is left out is no part of the whole: 1 of 2 is wrong.
+	res = compared(t, tensor.Float32, engine.Limits{}, []float64{1, 2, 3, 4}, []float64{1, 9, math.NaN(), math.NaN()})
+	if row := judged(VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 0.4}, res); row.Status != Fail {
+		t.Errorf("half of the finite pairs are wrong: %s, want FAIL", row.Status)
+	}
+}
+
+func TestGates(t *testing.T) {
+	loose := engine.Limits{Atol: 100}
+	// d = 0, 0, 0, 0.5: the cosine is 0.998295, red sqrt(0.25/30), mean rel
+	// 0.125/4, and SQNR 10 log10(30/0.25); 0.5 is 128 of float16's steps of 4.
+	res := compared(t, tensor.Float16, loose, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.5})
+	red, sqnr := math.Sqrt(0.25/30), 10*math.Log10(120)
+	tests := []struct {
+		name  string
+		gates Gates
+		holds bool
+	}{
+		{"cos", Gates{MinCos: ptr(0.9982)}, true}, {"cos", Gates{MinCos: ptr(0.9984)}, false},
+		{"red", Gates{MaxRED: ptr(red + 1e-9)}, true}, {"red", Gates{MaxRED: ptr(red - 1e-9)}, false},
+		{"mean rel", Gates{MaxMeanRel: ptr(0.03125)}, true}, {"mean rel", Gates{MaxMeanRel: ptr(0.03124)}, false},
+		{"sqnr", Gates{MinSQNR: ptr(sqnr - 1e-9)}, true}, {"sqnr", Gates{MinSQNR: ptr(sqnr + 1e-9)}, false},
+		{"ulp", Gates{MaxULP: ptr(128.0)}, true}, {"ulp", Gates{MaxULP: ptr(127.0)}, false},
+		{"two", Gates{MinCos: ptr(0.9), MaxULP: ptr(1.0)}, false},
+	}
+	for _, tt := range tests {
+		row := judged(VerdictOptions{NaN: NaNStrict, Gates: tt.gates}, res)
+		if failed := row.Status == Fail; failed == tt.holds || hasCode(row.Reasons, GateBroken) == tt.holds {
+			t.Errorf("%s: %s %v, want the gate to hold: %v", tt.name, row.Status, row.Reasons, tt.holds)
+		}
+	}
+	// What is undefined breaks nothing: no element is finite, or there is none.
+	all := Gates{MinCos: ptr(1.0), MaxRED: ptr(0.0), MaxMeanRel: ptr(0.0), MinSQNR: ptr(1e9), MaxULP: ptr(0.0)}
+	nan := math.NaN()
+	for _, v := range [][]float64{{nan, nan}, {}} {
+		row := judged(VerdictOptions{NaN: NaNEqual, Gates: all}, compared(t, tensor.Float16, loose, v, v))
+		if row.Status != Pass {
+			t.Errorf("%v: %s %v, want PASS", v, row.Status, row.Reasons)
+		}
+	}
+	// An infinite metric is defined: all differs from a reference of zeros.
+	row := judged(VerdictOptions{NaN: NaNStrict, Gates: Gates{MaxRED: ptr(10.0)}}, compared(t, tensor.Float16, loose, []float64{0, 0}, []float64{1, 0}))
+	if row.Status != Fail {
+		t.Errorf("zero reference: %s, want FAIL", row.Status)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	shifted := func(n int, by float64) (ref, npu []float64) {
+		ref, npu = ramp(n), ramp(n)
+		for i := range npu {
+			npu[i] += by
+		}
+		return ref, npu
+	}
+	tests := []struct {
+		name string
+		make func() (ref, npu []float64)
+		d    tensor.DType
+		l    engine.Limits
+		code Code // empty for PASS
+	}{
+		{"equal", func() ([]float64, []float64) { return shifted(10, 0) }, tensor.Float32, engine.Limits{}, ""},
+		{"half of the limit", func() ([]float64, []float64) { return shifted(10, 0.5) }, tensor.Float32, engine.Limits{Atol: 1}, ""},
+		{"more than half", func() ([]float64, []float64) { return shifted(10, 0.625) }, tensor.Float32, engine.Limits{Atol: 1}, MarginCode},
+		{"999 to one side", func() ([]float64, []float64) { return shifted(999, 0.125) }, tensor.Float32, engine.Limits{Atol: 1}, ""},
+		{"1000 to one side", func() ([]float64, []float64) { return shifted(1000, 0.125) }, tensor.Float32, engine.Limits{Atol: 1}, BiasCode},
+		{"1000 to both sides", func() ([]float64, []float64) {
+			ref, npu := shifted(1000, 0.125)
+			for i := range 500 {
+				npu[i] -= 0.25
+			}
+			return ref, npu
+		}, tensor.Float32, engine.Limits{Atol: 1}, ""},
+		{"NaN on both sides", func() ([]float64, []float64) {
+			ref, npu := shifted(4, 0)
+			ref[1], npu[1] = math.NaN(), math.NaN()
+			return ref, npu
+		}, tensor.Float32, engine.Limits{}, ModelNaN},
+		{"saturated on both sides", func() ([]float64, []float64) { return []float64{65504, 1}, []float64{65504, 1} }, tensor.Float16, engine.Limits{}, Saturation},
+	}
+	for _, tt := range tests {
+		ref, npu := tt.make()
+		row := judged(VerdictOptions{NaN: NaNStrict}, compared(t, tt.d, tt.l, ref, npu))
+		want := Warn
+		if tt.code == "" {
+			want = Pass
+		}
+		if row.Status != want || tt.code != "" && !hasCode(row.Reasons, tt.code) || len(row.Reasons) > 1 {
+			t.Errorf("%s: %s %v, want %s %s alone", tt.name, row.Status, row.Reasons, want, tt.code)
+		}
+	}
+}

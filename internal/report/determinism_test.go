@@ -1,0 +1,152 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/engine"
+)
+
+// drifted are three runs: one tensor is equal, one differs at one place, one
+// has another shape, and one cannot be read.
+func drifted() *compare.Determinism {
+	row := func(op string, distinct int, drifts ...compare.Drift) compare.DriftRow {
+		return compare.DriftRow{Row: compare.Row{Op: op, Kind: "output", Status: compare.Pass}, Distinct: distinct, Drifts: drifts}
+	}
+	first := pair(3, 1, 2)
+	d := &compare.Determinism{Runs: []string{"r1", "=r2", "r3"}, OrderSource: "natural order of names", Missing: []string{"z: not in r3"},
+		Rows: []compare.DriftRow{
+			row("same", 1, compare.Drift{File: "a", CRC: 10}, compare.Drift{File: "b", CRC: 10}, compare.Drift{File: "c", CRC: 10}),
+			row("drift", 3, compare.Drift{File: "a", CRC: 1},
+				compare.Drift{File: "b", CRC: 2, Differ: 1, First: &first, MaxAbs: known(0.5), MaxULP: known(7)},
+				compare.Drift{File: "c", CRC: 3, Differ: 1, First: &first, MaxAbs: known(2.5), MaxULP: known(9)}),
+			row("shape", 2, compare.Drift{File: "a", CRC: 1}, compare.Drift{}, compare.Drift{File: "c", CRC: 4, Why: "shape (2,)"}),
+			row("torn", 0, compare.Drift{File: "a"}, compare.Drift{File: "b"}, compare.Drift{File: "c"}),
+		}}
+	d.Rows[1].Places, d.Rows[1].Status, d.Rows[1].Round = compare.SamePlaces, compare.Fail, "1"
+	d.Rows[2].Status = compare.Fail
+	d.Rows[3].Status, d.Rows[3].Err = compare.Error, errFull
+	return d
+}
+
+func TestWriteDeterminism(t *testing.T) {
+	t.Parallel()
+	text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, drifted()) })
+	const want = `DIFFERENT: 2 of 4 tensors differ between 3 runs
+
+First           drift@1
+                3 contents in 3 runs, always at the same elements: look for a
+                  race on a part of the tensor
+Order           natural order of names
+
+TENSOR   CONTENTS  DIFFER  FIRST  MAX_ABS  NOTE
+drift@1         3       1      3      2.5  same
+shape           2       -      -        -  shape (2,)
+`
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestWriteDeterminismSame(t *testing.T) {
+	t.Parallel()
+	same, torn := drifted().Rows[0], drifted().Rows[3]
+	for want, rows := range map[string][]compare.DriftRow{
+		"SAME: 1 tensor that could be read is equal, bit for bit, in 3 runs; 1 tensor\ncould not be read\n": {same, torn},
+		"SAME: the only tensor is equal, bit for bit, in 3 runs\n":                                          {same},
+		"SAME: all 2 tensors are equal, bit for bit, in 3 runs\n":                                           {same, same},
+		"NOTHING COMPARED: 1 tensor could not be read\n":                                                    {torn},
+	} {
+		d := drifted()
+		d.Rows = rows
+		if text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) }); text != want {
+			t.Errorf("got %q, want %q", text, want)
+		}
+	}
+}
+
+// TestWriteDeterminismMany checks that a long list is cut.
+func TestWriteDeterminismMany(t *testing.T) {
+	t.Parallel()
+	d := drifted()
+	one := d.Rows[1]
+	for i := range 30 {
+		one.Op = fmt.Sprintf("op%d", i)
+		d.Rows = append(d.Rows, one)
+	}
+	text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) })
+	if !strings.HasSuffix(text, "\nand 12 more\n") || !strings.Contains(text, "\nop17@1 ") || strings.Contains(text, "\nop18@1 ") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestWriteDeterminismCSV(t *testing.T) {
+	t.Parallel()
+	text := rendered(t, func(w io.Writer) error { return WriteDeterminismCSV(w, drifted()) })
+	const want = `tensor,status,distinct,places,run,crc32c,differ,first,max_abs,max_ulp
+same,PASS,1,,r1,0000000a,0,NA,NA,NA
+same,PASS,1,,'=r2,0000000a,0,NA,NA,NA
+same,PASS,1,,r3,0000000a,0,NA,NA,NA
+drift@1,FAIL,3,same,r1,00000001,0,NA,NA,NA
+drift@1,FAIL,3,same,'=r2,00000002,1,3,0.5,7
+drift@1,FAIL,3,same,r3,00000003,1,3,2.5,9
+shape,FAIL,2,,r1,00000001,0,NA,NA,NA
+shape,FAIL,2,,r3,00000004,0,NA,NA,NA
+torn,ERROR,0,,r1,NA,0,NA,NA,NA
+torn,ERROR,0,,'=r2,NA,0,NA,NA,NA
+torn,ERROR,0,,r3,NA,0,NA,NA,NA
+`
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestWriteDeterminismJSON(t *testing.T) {
+	t.Parallel()
+	text := rendered(t, func(w io.Writer) error { return WriteDeterminismJSON(w, drifted()) })
+	var doc struct {
+		Schema                     string
+		Tensors, Differing, Unread int
+		First                      *string
+		Missing, Warnings          []string
+		Rows                       []struct {
+			Op, Places, Error string
+			Runs              []struct {
+				Run, Why string
+				File     *string
+				CRC      *string `json:"crc32c"`
+				First    *int64
+				MaxAbs   *float64 `json:"max_abs"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Schema != "dumptool/determinism/1" || doc.Tensors != 4 || doc.Differing != 2 || doc.Unread != 1 || len(doc.Missing) != 1 ||
+		doc.Warnings == nil || doc.First == nil || !strings.HasPrefix(*doc.First, "drift") {
+		t.Errorf("got %+v", doc)
+	}
+	drift, shape, torn := doc.Rows[1], doc.Rows[2], doc.Rows[3]
+	if drift.Places != "same" || *drift.Runs[2].CRC != "00000003" || *drift.Runs[2].First != 3 || *drift.Runs[2].MaxAbs != 2.5 || drift.Runs[0].First != nil {
+		t.Errorf("got %+v", drift)
+	}
+	if shape.Runs[1].File != nil || shape.Runs[2].Why != "shape (2,)" || shape.Runs[2].MaxAbs != nil {
+		t.Errorf("got %+v", shape)
+	}
+	if torn.Error != errFull.Error() || torn.Runs[0].CRC != nil || torn.Runs[0].File == nil {
+		t.Errorf("got %+v", torn)
+	}
+}
+
+func TestWorstDriftWithoutElements(t *testing.T) {
+	t.Parallel()
+	r := compare.DriftRow{Drifts: []compare.Drift{{}, {Differ: 0, MaxAbs: engine.Metric{}}}}
+	if differ, first, maxAbs := worstDrift(&r); differ != "0" || first != "-" || maxAbs != "-" {
+		t.Errorf("got %s, %s, %s", differ, first, maxAbs)
+	}
+}

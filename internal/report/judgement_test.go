@@ -1,0 +1,99 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare"
+)
+
+// judged is a judgement with a row of every kind.
+func judged() *compare.Judgement {
+	limits := compare.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
+	row := func(op string, output int, was, is compare.Status, least, most int64) compare.JudgedRow {
+		return compare.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: limits, Total: 8, Least: least, Most: most}
+	}
+	rows := []compare.JudgedRow{
+		row("same", 0, compare.Pass, compare.Pass, 0, 0),
+		row("better", 1, compare.Fail, compare.Pass, 0, 0),
+		row("bad", 0, compare.Fail, compare.Fail, 3, 3),
+		row("=open", 0, compare.Fail, compare.Undecided, 2, 6),
+	}
+	rows[2].Round = "7"
+	rows[2].Reasons = []compare.Reason{{Code: compare.LimitsBroken, Confidence: compare.High, Evidence: "cosine 0.5"}}
+	return &compare.Judgement{Compared: 4, Rows: rows, Counts: map[compare.Status]int{compare.Pass: 2, compare.Fail: 1, compare.Undecided: 1}}
+}
+
+func TestWriteJudgement(t *testing.T) {
+	t.Parallel()
+	text := rendered(t, func(w io.Writer) error { return Text{}.WriteJudgement(w, judged()) })
+	const want = `2 of 4 compared tensors pass, 1 fail, 1 are undecided
+
+TENSOR    WAS   NOW        ERRORS  OF
+better:1  FAIL  PASS            0   8
+bad@7     FAIL  FAIL            3   8
+=open     FAIL  UNDECIDED  2 to 6   8
+`
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// TestWriteJudgementAlone checks that a judgement that changes nothing has no
+// table.
+func TestWriteJudgementAlone(t *testing.T) {
+	t.Parallel()
+	j := judged()
+	j.Rows = j.Rows[:1]
+	if text := rendered(t, func(w io.Writer) error { return Text{}.WriteJudgement(w, j) }); strings.Count(text, "\n") != 1 {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestWriteJudgementCSV(t *testing.T) {
+	t.Parallel()
+	text := rendered(t, func(w io.Writer) error { return WriteJudgementCSV(w, judged()) })
+	const want = `op_name,was,status,atol,rtol,errors_min,errors_max,total
+same,PASS,PASS,1,0,0,0,8
+better:1,FAIL,PASS,1,0,0,0,8
+bad@7,FAIL,FAIL,1,0,3,3,8
+'=open,FAIL,UNDECIDED,1,0,2,6,8
+`
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestWriteJudgementJSON(t *testing.T) {
+	t.Parallel()
+	text := rendered(t, func(w io.Writer) error { return WriteJudgementJSON(w, judged()) })
+	var doc struct {
+		Schema  string
+		Summary map[string]int
+		Rows    []struct {
+			Op, Round, Was, Status, Source string
+			Output                         int
+			Atol, Rtol                     float64
+			Total                          int64
+			Least                          int64 `json:"errors_min"`
+			Most                           int64 `json:"errors_max"`
+			Reasons                        []struct{ Code, Evidence string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Schema != "dumptool/judge/1" || doc.Summary["UNDECIDED"] != 1 || len(doc.Rows) != 4 {
+		t.Fatalf("got %+v", doc)
+	}
+	last, bad := doc.Rows[3], doc.Rows[2]
+	if last.Op != "=open" || last.Was != "FAIL" || last.Status != "UNDECIDED" || last.Least != 2 || last.Most != 6 || last.Total != 8 ||
+		last.Atol != 1 || last.Rtol != 0 || last.Reasons == nil {
+		t.Errorf("got %+v", last)
+	}
+	if bad.Round != "7" || len(bad.Reasons) != 1 || bad.Reasons[0].Evidence != "cosine 0.5" || doc.Rows[1].Output != 1 {
+		t.Errorf("got %+v", bad)
+	}
+}
