@@ -1,0 +1,145 @@
+package dumpconf
+
+import (
+	"cmp"
+	"slices"
+
+	"dumptool/internal/dumpconf/jsonpos"
+)
+
+// MaxSize is the size in bytes up to which the ACL runtime reads a file.
+const MaxSize = 10 << 20
+
+// check is one check of one text.
+type check struct {
+	name   string
+	opt    *Options
+	doc    *jsonpos.Document
+	schema Schema
+	root   *jsonpos.Value
+	read   decoder
+
+	acl    *ACL
+	ms     *MindSpore
+	engine *EngineOptions
+
+	findings []*Finding
+	more     bool
+}
+
+// Check reads a configuration and applies all rules of its schema. The name is
+// that of the file and is not opened; "" and "-" stand for a text without one.
+// Text that is not JSON is read as well as possible, so that the report holds
+// what else is wrong.
+func Check(name string, src []byte, opt Options) *Report {
+	if len(src) > MaxSize {
+		return tooLarge(name, opt.Schema)
+	}
+	text, isUTF16 := jsonpos.FromUTF16(src)
+	doc := jsonpos.Parse(src)
+	if isUTF16 {
+		inner := jsonpos.Parse(text)
+		inner.Problems = append(doc.Problems, inner.Problems...)
+		doc = inner
+	}
+	c := &check{name: name, opt: &opt, doc: doc, root: doc.Root, schema: opt.Schema, more: doc.More}
+	if c.schema == SchemaUnknown {
+		c.schema = Detect(c.root)
+	}
+	switch c.schema {
+	case SchemaACL:
+		c.acl = readACL(&c.read, c.root)
+	case SchemaMindSpore:
+		c.ms = readMindSpore(&c.read, c.root)
+	case SchemaGE, SchemaTF:
+		c.engine = readEngine(&c.read, c.root, c.schema == SchemaTF)
+	}
+	c.applyRules()
+	r := &Report{
+		Name: name, Schema: c.schema, Doc: doc, More: c.more,
+		ACL: c.acl, MindSpore: c.ms, Engine: c.engine,
+	}
+	r.Findings = c.place()
+	if isUTF16 {
+		newUTF16Map(doc.Source(), len(src)).apply(r.Findings)
+	}
+	return r
+}
+
+func (c *check) applyRules() {
+	order := 0
+	for _, g := range ruleGroups() {
+		for i := range g.rules {
+			order++
+			if slices.Contains(g.schemas, c.schema) {
+				g.rules[i].run(c, &reporter{c: c, rule: &g.rules[i], order: order})
+			}
+		}
+	}
+}
+
+// ignored says why the runtime does not get to a stage, or nothing when it
+// does.
+func (c *check) ignored(s stage) string {
+	switch {
+	case c.acl == nil || s <= stageScene:
+		return ""
+	case c.acl.Exception():
+		return "the runtime does not check this in an exception scene"
+	case c.acl.Overflow() && s > stageDebug:
+		return `the runtime does not check this when dump_debug is "on"`
+	default:
+		return ""
+	}
+}
+
+// place puts the findings into the order of the text and gives them lines and
+// columns.
+func (c *check) place() []Finding {
+	slices.SortStableFunc(c.findings, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Severity, a.Severity),
+			cmp.Compare(a.order, b.order))
+	})
+	cursor := c.doc.Cursor()
+	out := make([]Finding, len(c.findings))
+	for i, f := range c.findings {
+		out[i] = *f
+		out[i].Line, out[i].Column = cursor.Position(f.Offset)
+		if f.Ignored != "" {
+			out[i].Message += "; " + f.Ignored
+			out[i].Edits = nil
+		}
+	}
+	return out
+}
+
+// related is a second place for a finding.
+func (c *check) related(start, end int, message string) []Related {
+	line, column := c.doc.Position(start)
+	return []Related{{Place{line, column, start, end - start}, message}}
+}
+
+// top is the place that stands for the whole text.
+func (c *check) top() spot {
+	if c.root == nil {
+		return spot{}
+	}
+	return spot{"", c.root.Start, min(c.root.Start+1, c.root.End)}
+}
+
+func tooLarge(name string, s Schema) *Report {
+	if s == SchemaUnknown {
+		s = SchemaACL
+	}
+	c := &check{name: name, schema: s}
+	for _, g := range ruleGroups() {
+		for i := range g.rules {
+			if g.rules[i].id == sizeRule {
+				(&reporter{c: c, rule: &g.rules[i]}).at(spot{}, tooLargeMessage)
+			}
+		}
+	}
+	f := *c.findings[0]
+	f.Line, f.Column = 1, 1
+	return &Report{Name: name, Schema: s, Doc: jsonpos.Parse(nil), Findings: []Finding{f}}
+}

@@ -1,0 +1,346 @@
+package dumpconf
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// lines writes findings as "rule line:column".
+func lines(r *Report) []string {
+	var out []string
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		out = append(out, fmt.Sprintf("%s %d:%d", f.Rule, f.Line, f.Column))
+	}
+	return out
+}
+
+// TestSamples checks configurations as manuals print them.
+func TestSamples(t *testing.T) {
+	want := map[string][]string{
+		"pyacl_overflow.json":          {"ACL024 1:24"},
+		"aclmdlsetdump_model.json":     {"ACL022 1:196"},
+		"aclmdlsetdump_op.json":        {"ACL024 1:24", "ACL067 1:46"},
+		"aclmdlsetdump_exception.json": {"ACL053 1:25"},
+		"aclmdlsetdump_overflow.json":  {"ACL024 1:24"},
+		"aclmdlsetdump_watcher.json":   nil,
+		"mindspore_async.json":         {"MS040 8:9"},
+		"mindspore_sync.json":          {"MS040 8:9"},
+		// No commas between the members, and a comment.
+		"pytorch_acl.json": {"ACL067 4:25", "ACL001 4:27", "ACL024 5:25", "ACL001 5:42", "ACL001 5:42", "ACL001 6:30"},
+	}
+	for _, name := range sampleNames(t) {
+		base := filepath.Base(name)
+		report := Check(name, readSample(t, name), Options{})
+		if diff := cmp.Diff(want[base], lines(report)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", base, diff)
+		}
+		delete(want, base)
+	}
+	for name := range want {
+		t.Errorf("%s is missing", name)
+	}
+}
+
+func TestBrokenSampleIsRepaired(t *testing.T) {
+	src := readSample(t, "testdata/samples/pytorch_acl.json")
+	fixed, report := Repair("acl.json", src, Options{})
+	want := strings.NewReplacer(
+		"[]\n", "[],\n", "\"# 映射结果输出路径", "\",", "\"all\"\n", "\"all\",\n").Replace(string(src))
+	if diff := cmp.Diff(want, string(fixed)); diff != "" {
+		t.Errorf("repaired (-want +got):\n%s", diff)
+	}
+	if n := report.Count(Error); n != 0 {
+		t.Errorf("%d errors are left", n)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	for text, want := range map[string]Schema{
+		`{"dump":{}}`:                 SchemaACL,
+		`{}`:                          SchemaACL,
+		`{"profiler":{}}`:             SchemaACL,
+		`[]`:                          SchemaACL,
+		``:                            SchemaACL,
+		`{"Dump":{}}`:                 SchemaACL,
+		`{"dump_path":"/d"}`:          SchemaACL,
+		`{"common_dump_settings":{}}`: SchemaMindSpore,
+		`{"common_dump_setting":{}}`:  SchemaMindSpore,
+		`{"e2e_dump_settings":{}}`:    SchemaMindSpore,
+		`{'common_dump_settings':{}`:  SchemaMindSpore,
+		`{"ge.exec.dumpPath":"/d"}`:   SchemaGE,
+		`{"enable_dump":true}`:        SchemaTF,
+		`{"enable_dump_debug":true}`:  SchemaTF,
+		`{"task":"tensor","level":"mix","dump_path":"/d"}`:    SchemaMsprobe,
+		`{"task":"x","level":"y","dump_path":"/d","dump":{}}`: SchemaACL,
+	} {
+		r := Check("", []byte(text), Options{})
+		if r.Schema != want {
+			t.Errorf("%s is %v, want %v", text, r.Schema, want)
+		}
+		if name, ok := ParseSchema(want.String()); !ok || name != want {
+			t.Errorf("schema %v reads as %v, %v", want, name, ok)
+		}
+	}
+	if _, ok := ParseSchema("yaml"); ok {
+		t.Error("yaml is a schema")
+	}
+	if got := Check("", []byte(`{}`), Options{Schema: SchemaMindSpore}).Schema; got != SchemaMindSpore {
+		t.Errorf("forced schema is %v", got)
+	}
+}
+
+func TestMsprobeIsNotChecked(t *testing.T) {
+	r := Check("", []byte(`{"task":"x","level":"y","dump_path":"/d","dump_path":1,}`), Options{})
+	if diff := cmp.Diff([]string{"CFG001 1:1"}, lines(r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTypedACL(t *testing.T) {
+	src := `{"dump":{"dump_path":"/d","dump_step":"0|3-5","dump_list":[{"model_name":"m","layer":["a","b"]},
+ {"opname_blacklist":[{"name":"x","pos":["input1"]}],"opname_range":[{"begin":"p","end":"q"}]}]}}`
+	a := Check("", []byte(src), Options{}).ACL
+	if !a.DumpPath.OK || a.DumpPath.Value != "/d" || a.DumpPath.Path != "dump.dump_path" {
+		t.Errorf("dump_path %+v", a.DumpPath)
+	}
+	if a.DumpMode.Present() || a.Mode() != "output" {
+		t.Errorf("dump_mode %+v, mode %q", a.DumpMode, a.Mode())
+	}
+	if len(a.Steps) != 2 || a.Steps[1].From != 3 || a.Steps[1].To != 5 {
+		t.Errorf("steps %+v", a.Steps)
+	}
+	items := a.DumpList.Value
+	if len(items) != 2 || items[0].ModelName.Value != "m" || items[0].Layer.Value[1].Value != "b" {
+		t.Fatalf("items %+v", items)
+	}
+	layer := items[0].Layer.Value[1]
+	if got := src[layer.Node.Start:layer.Node.End]; got != `"b"` || layer.Path != "dump.dump_list[0].layer[1]" {
+		t.Errorf("second layer is %s at %s", got, layer.Path)
+	}
+	if e := items[1].OpnameBlacklist.Value[0]; e.Name.Value != "x" || e.Pos.Value[0].Value != "input1" {
+		t.Errorf("blacklist %+v", e)
+	}
+	if r := items[1].OpnameRange.Value[0]; r.Begin.Value != "p" || r.End.Value != "q" {
+		t.Errorf("range %+v", r)
+	}
+}
+
+func TestTypedMindSpore(t *testing.T) {
+	m := Check("", []byte(e2e(`"enable":true,"sample_num":7`, `"kernels":["Conv2D","name-regex(a.*)"]`, `"iteration":"0|5-8"`)), Options{}).MindSpore
+	if !m.Enable.Value || m.SampleNum.Value != 7 || m.NetName.Value != "Net" || len(m.Steps) != 2 {
+		t.Errorf("read %+v", m)
+	}
+	if len(m.Kernels) != 2 || m.Kernels[1].Kind != KernelRegex || m.Kernels[1].Pattern != "a.*" {
+		t.Errorf("kernels %+v", m.Kernels)
+	}
+	if d := m.SupportDevice.Value; len(d) != 1 || d[0].Value != 0 || !d[0].OK {
+		t.Errorf("devices %+v", d)
+	}
+}
+
+func TestTypedEngine(t *testing.T) {
+	e := Check("", []byte(`{"enable_dump":true,"dump_step":"1|2-3"}`), Options{}).Engine
+	if !e.TF || e.Enable.Value != "1" || len(e.Steps) != 2 {
+		t.Errorf("read %+v", e)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	r := Check("", []byte(`{"dump":{"dump_path":"/d","dump_list":[{"layer":["x",1]}],"a b":1},"dump_mode":1}`), Options{})
+	var got []string
+	for _, f := range r.Findings {
+		got = append(got, f.Rule+" "+f.Path)
+	}
+	want := []string{"ACL011 dump.dump_list[0].layer[1]", `ACL006 dump["a b"]`, "ACL007 dump_mode"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDuplicateNamesBothPlaces(t *testing.T) {
+	r := Check("", []byte("{\"dump\":{\"dump_path\":\"/a\",\n\"dump_path\":\"/b\",\"dump_debug\":\"on\"}}"), Options{})
+	if len(r.Findings) != 1 || len(r.Findings[0].Related) != 1 {
+		t.Fatalf("findings %+v", r.Findings)
+	}
+	f := r.Findings[0]
+	if f.Line != 2 || f.Column != 1 || f.Related[0].Line != 1 || f.Related[0].Column != 10 {
+		t.Errorf("places %+v, %+v", f.Place, f.Related[0].Place)
+	}
+	if got := r.ACL.DumpPath.Value; got != "/b" {
+		t.Errorf("dump_path is %q, want the last", got)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	src := append([]byte(`{}`), bytes.Repeat([]byte(" "), MaxSize-2)...)
+	if diff := cmp.Diff([]string{"ACL004 1:1"}, lines(Check("", src, Options{}))); diff != "" {
+		t.Errorf("10 MiB: %s", diff)
+	}
+	r := Check("", append(src, ' '), Options{})
+	if diff := cmp.Diff([]string{"ACL002 1:1"}, lines(r)); diff != "" {
+		t.Errorf("a byte more: %s", diff)
+	}
+	if f := r.RuntimeError(); f == nil || f.Code != "ACL_ERROR_PARSE_FILE" || r.Doc == nil {
+		t.Errorf("runtime error %+v", f)
+	}
+}
+
+// TestFindingsAreBounded feeds texts of 256 KiB with a fault in every few bytes.
+func TestFindingsAreBounded(t *testing.T) {
+	const size = 1 << 18
+	for name, text := range map[string]string{
+		"empty layers":   listed(`{"layer":[` + strings.Repeat(`"",`, size/3) + `"x"]}`),
+		"numbers":        listed(`{"layer":[` + strings.Repeat(`1,`, size/2) + `"x"]}`),
+		"unknown keys":   acl(strings.Repeat(`"dmp_mode":1,`, size/13) + `"x":1`),
+		"duplicates":     acl(strings.Repeat(`"dump_mode":"all",`, size/18) + `"x":1`),
+		"items":          listed(strings.Repeat(`{"model_name":""},`, size/18) + `{}`),
+		"ranges":         listed(`{"opname_range":[` + strings.Repeat(`{},`, size/3) + `{}]}`),
+		"steps":          acl(`"dump_step":"` + strings.Repeat("x|", size/2) + `"`),
+		"kernel data":    acl(`"dump_kernel_data":"` + strings.Repeat("x,", size/2) + `"`),
+		"kernels":        common(`"kernels":[` + strings.Repeat(`"a a",`, size/6) + `"x"]`),
+		"iteration":      common(`"iteration":"` + strings.Repeat("|", size) + `"`),
+		"one long regex": common(`"kernels":["name-regex(` + strings.Repeat("(", size) + `)"]`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Check("", []byte(text), Options{})
+			count := map[string]int{}
+			for _, f := range r.Findings {
+				if count[f.Rule]++; count[f.Rule] > maxPerRule {
+					t.Fatalf("more than %d findings of %s", maxPerRule, f.Rule)
+				}
+				if len(f.Message) > 2000 || len(f.Path) > 2000 {
+					t.Fatalf("%s: message of %d, path of %d bytes", f.Rule, len(f.Message), len(f.Path))
+				}
+			}
+			if len(r.Findings) == 0 {
+				t.Error("no finding")
+			}
+		})
+	}
+}
+
+func TestUTF16(t *testing.T) {
+	const text = "{\"dump\":{\"dump_path\":\"值😀\",\n\"dump_mode\":\"foo\"}}"
+	units := utf16.Encode([]rune("\ufeff" + text))
+	src := make([]byte, 0, 2*len(units))
+	for _, u := range units {
+		src = append(src, byte(u), byte(u>>8))
+	}
+	r := Check("", src, Options{})
+	plain := Check("", []byte(text), Options{})
+	if diff := cmp.Diff(append([]string{"ACL001 1:1"}, lines(plain)...), lines(r)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	for _, f := range r.Findings {
+		if f.Rule != "ACL013" {
+			continue
+		}
+		want := 2 * len(utf16.Encode([]rune("\ufeff"+text[:strings.Index(text, `"foo"`)])))
+		if f.Offset != want || f.Length != 10 {
+			t.Errorf("foo is at %d, %d bytes; want %d, 10", f.Offset, f.Length, want)
+		}
+	}
+	if fixed := Fix(src, r.Findings); string(fixed) != text {
+		t.Errorf("fixed to %q", fixed)
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for text, want := range map[string]string{
+		acl(`"dump_debug":"on"`):                   "none",
+		`{"dump":{"dump_scene":"lite_exception"}}`: "info",
+		`{}`: "warning",
+		`[]`: "error",
+	} {
+		got := "none"
+		if s, any := Check("", []byte(text), Options{}).Worst(); any {
+			got = s.String()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestWrongTypesEverywhere gives every key of every object a value of every
+// other type, and wants an error at the value.
+func TestWrongTypesEverywhere(t *testing.T) {
+	samples := map[string][]KeyType{
+		`"text"`:     {TypeString},
+		`-1`:         nil,
+		`1.5`:        nil,
+		`null`:       nil,
+		`7`:          {TypeUint},
+		`true`:       {TypeBool},
+		`{}`:         {TypeObject},
+		`[[]]`:       nil,
+		`["text"]`:   {TypeStrings},
+		`[7]`:        {TypeUints},
+		`[{}]`:       {TypeObjects},
+		`[null]`:     nil,
+		`["a",true]`: nil,
+	}
+	frames := map[*keyTable]string{
+		&aclRoot:         `{%s}`,
+		&aclDump:         `{"dump":{%s}}`,
+		&aclItem:         `{"dump":{"dump_list":[{%s}]}}`,
+		&aclBlacklist:    `{"dump":{"dump_list":[{"opname_blacklist":[{%s}]}]}}`,
+		&aclRange:        `{"dump":{"dump_list":[{"opname_range":[{%s}]}]}}`,
+		&mindSporeRoot:   `{%s}`,
+		&mindSporeCommon: `{"common_dump_settings":{%s}}`,
+		&mindSporeE2E:    `{"common_dump_settings":{},"e2e_dump_settings":{%s}}`,
+		&mindSporeAsync:  `{"common_dump_settings":{},"async_dump_settings":{%s}}`,
+		&geOptions:       `{%s}`,
+		&tfOptions:       `{%s}`,
+	}
+	for _, schema := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
+		for _, table := range tables(schema) {
+			for _, key := range table.keys {
+				for sample, good := range samples {
+					if slices.Contains(good, key.Type) || schema == SchemaTF && sample == "null" && key.Type == TypeString {
+						continue
+					}
+					member := fmt.Sprintf("%q:", key.Name)
+					text := fmt.Sprintf(frames[table], member+sample)
+					start := strings.Index(text, member) + len(member)
+					r := Check("", []byte(text), Options{Schema: schema})
+					if !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+						return f.Severity == Error && f.Offset >= start && f.Offset < start+len(sample)
+					}) {
+						t.Errorf("%s: no error at the value", text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestLongUTF16(t *testing.T) {
+	names := strings.Repeat(`"层😀", `, 3000)
+	text := "{\"dump\":{\"dump_path\":\"/d\",\"dump_list\":[{\"layer\":[" + names + "\"x\"]}],\n\"dump_path\":\"/d\"}}"
+	src := make([]byte, 0, 2*len(text))
+	for _, u := range utf16.Encode([]rune(text)) {
+		src = append(src, byte(u>>8), byte(u))
+	}
+	r := Check("", src, Options{})
+	last := r.Findings[len(r.Findings)-1]
+	if last.Rule != "ACL008" || len(last.Related) != 1 {
+		t.Fatalf("last finding %+v", last)
+	}
+	unit := func(at int) int { return 2 * len(utf16.Encode([]rune(text[:at]))) }
+	key := `"dump_path"`
+	if want := unit(strings.LastIndex(text, key)); last.Offset != want || last.Length != 2*len(key) {
+		t.Errorf("second key at %d, %d bytes; want %d, %d", last.Offset, last.Length, want, 2*len(key))
+	}
+	if want := unit(strings.Index(text, key)); last.Related[0].Offset != want {
+		t.Errorf("first key at %d, want %d", last.Related[0].Offset, want)
+	}
+}

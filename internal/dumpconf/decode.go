@@ -1,0 +1,211 @@
+package dumpconf
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpconf/jsonpos"
+)
+
+// decoder reads a document into settings and notes what does not fit.
+type decoder struct {
+	mistyped []mistyped
+	strays   []stray
+	enums    []enumerated
+	used     []used
+}
+
+// mistyped is a value of the wrong type.
+type mistyped struct {
+	key  *Key
+	at   spot
+	node *jsonpos.Value
+	want KeyType
+}
+
+// stray is a key that its object does not have.
+type stray struct {
+	in     Object
+	member *jsonpos.Member
+}
+
+// enumerated is a string of a key whose values are known.
+type enumerated struct {
+	key *Key
+	Setting[string]
+}
+
+// used is a known key that is there.
+type used struct {
+	key *Key
+	at  spot
+}
+
+// object reads the value of a key as an object.
+func (d *decoder) object(in Object, name string, table *keyTable) Object {
+	out := Object{Path: join(in.Path, name), table: table}
+	s := look[struct{}](in, name)
+	if !s.Present() {
+		return out
+	}
+	if s.Node.Kind != jsonpos.Object {
+		d.wrong(in.table.find(name), s.valueSpot(), s.Node, TypeObject)
+		return out
+	}
+	out.Key, out.Node = s.Key, s.Node
+	d.keys(out)
+	return out
+}
+
+// keys notes which keys of an object are known and which are not.
+func (d *decoder) keys(o Object) {
+	for i := range o.Node.Members {
+		m := &o.Node.Members[i]
+		if k := o.table.find(m.Key); k != nil {
+			d.used = append(d.used, used{k, spot{join(o.Path, m.Key), m.KeyStart, m.KeyEnd}})
+		} else {
+			d.strays = append(d.strays, stray{o, m})
+		}
+	}
+}
+
+// wrong notes a value of the wrong type and returns what is surely meant, if
+// anything is. A value that is missing altogether has been reported as such.
+func (d *decoder) wrong(k *Key, at spot, node *jsonpos.Value, want KeyType) (meant string, ok bool) {
+	if node.Kind == jsonpos.Invalid {
+		return "", false
+	}
+	m := mistyped{k, at, node, want}
+	d.mistyped = append(d.mistyped, m)
+	meant = strings.Trim(m.repaired(), `"`)
+	return meant, meant != ""
+}
+
+// look finds a key without reading its value.
+func look[T any](o Object, name string) Setting[T] {
+	s := Setting[T]{Path: join(o.Path, name)}
+	if m := o.Node.Get(name); m != nil {
+		s.Key, s.Node = m, m.Value
+	}
+	return s
+}
+
+func (d *decoder) str(o Object, name string) Setting[string] {
+	s := look[string](o, name)
+	k := o.table.find(name)
+	if !s.Present() {
+		return s
+	}
+	d.asString(&s, k)
+	return s
+}
+
+// asString reads a string. What is surely meant counts as the value, so that
+// other rules see the configuration as it will be.
+func (d *decoder) asString(s *Setting[string], k *Key) {
+	if s.Node.Kind != jsonpos.String {
+		s.Value, s.OK = d.wrong(k, s.valueSpot(), s.Node, TypeString)
+		return
+	}
+	s.Value, s.OK = s.Node.Text, true
+	if k.Values == nil {
+		return
+	}
+	d.enums = append(d.enums, enumerated{k, *s})
+	if best := nearest(s.Value, k.Values); best != "" && sameButForm(best, s.Value) {
+		s.Value = best
+	}
+}
+
+func (d *decoder) uint(o Object, name string) Setting[uint64] {
+	s := look[uint64](o, name)
+	if s.Present() {
+		d.asUint(&s, o.table.find(name))
+	}
+	return s
+}
+
+func (d *decoder) asUint(s *Setting[uint64], k *Key) {
+	var err error
+	if s.Node.Kind == jsonpos.Number {
+		s.Value, err = strconv.ParseUint(s.Node.Text, 10, 64)
+	}
+	if s.OK = s.Node.Kind == jsonpos.Number && err == nil; s.OK {
+		return
+	}
+	if meant, ok := d.wrong(k, s.valueSpot(), s.Node, TypeUint); ok {
+		s.Value, err = strconv.ParseUint(meant, 10, 64)
+		s.OK = err == nil
+	}
+}
+
+func (d *decoder) boolean(o Object, name string) Setting[bool] {
+	s := look[bool](o, name)
+	switch {
+	case !s.Present():
+	case s.Node.Kind != jsonpos.Bool:
+		meant, ok := d.wrong(o.table.find(name), s.valueSpot(), s.Node, TypeBool)
+		s.Value, s.OK = meant == "true", ok
+	default:
+		s.Value, s.OK = s.Node.IsTrue(), true
+	}
+	return s
+}
+
+// array reads the value of a key as an array. The function reads an element;
+// it is called for each.
+func array[T any](d *decoder, o Object, name string, read func(k *Key, path string, node *jsonpos.Value) T) Setting[[]T] {
+	s := look[[]T](o, name)
+	k := o.table.find(name)
+	if !s.Present() {
+		return s
+	}
+	if s.Node.Kind != jsonpos.Array {
+		d.wrong(k, s.valueSpot(), s.Node, k.Type)
+		return s
+	}
+	s.OK = true
+	s.Value = make([]T, 0, len(s.Node.Elems))
+	for i, node := range s.Node.Elems {
+		s.Value = append(s.Value, read(k, fmt.Sprintf("%s[%d]", s.Path, i), node))
+	}
+	return s
+}
+
+func (d *decoder) strings(o Object, name string) Setting[[]Setting[string]] {
+	return array(d, o, name, func(k *Key, path string, node *jsonpos.Value) Setting[string] {
+		s := Setting[string]{Path: path, Node: node}
+		d.asString(&s, k)
+		return s
+	})
+}
+
+func (d *decoder) uints(o Object, name string) Setting[[]Setting[uint64]] {
+	return array(d, o, name, func(k *Key, path string, node *jsonpos.Value) Setting[uint64] {
+		s := Setting[uint64]{Path: path, Node: node}
+		d.asUint(&s, k)
+		return s
+	})
+}
+
+// objects reads an array of objects; elements that are none are left out.
+func objects[T any](d *decoder, o Object, name string, table *keyTable, read func(Object) T) Setting[[]T] {
+	all := array(d, o, name, func(k *Key, path string, node *jsonpos.Value) *T {
+		if node.Kind != jsonpos.Object {
+			d.wrong(k, spot{path, node.Start, node.End}, node, TypeObject)
+			return nil
+		}
+		in := Object{Path: path, Node: node, table: table}
+		d.keys(in)
+		v := read(in)
+		return &v
+	})
+	s := Setting[[]T]{Path: all.Path, Key: all.Key, Node: all.Node, OK: all.OK}
+	for _, v := range all.Value {
+		if v != nil {
+			s.Value = append(s.Value, *v)
+		}
+	}
+	return s
+}

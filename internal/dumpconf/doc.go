@@ -1,0 +1,23 @@
+// Package dumpconf reads and checks the files that tell Ascend software what
+// to dump: acl.json of the ACL runtime, the dump settings of MindSpore, and
+// the dump options of the graph engine and the TensorFlow adapter written as
+// flat JSON.
+//
+// Check finds out which of them a text is, reads it into typed settings that
+// know their place in the text, and applies a table of rules. The runtimes
+// ignore unknown keys and report one mistake at a time; the rules tell all of
+// them, with line and column, the runtime's own error code and, where there
+// is one right answer, the edit that repairs it.
+//
+// New makes a configuration for a purpose, Explain says in plain words what one
+// does, and Translate writes it for another runtime. What New and Translate
+// write has no errors by these rules.
+//
+// The rules follow public sources: the documentation and sources of the CANN
+// runtime and graph engine (codes EP0001 to EP0005 and E10001 to E10058) and
+// of MindSpore (dump_json_parser). Versions are those whose documentation
+// first shows a key.
+//
+// The package touches neither files nor environment: what it needs to know
+// of them comes through Options. Printing is left to others.
+package dumpconf

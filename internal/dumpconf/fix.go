@@ -1,0 +1,96 @@
+package dumpconf
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"dumptool/internal/dumpconf/jsonpos"
+)
+
+// maxRounds bounds Repair. A round fixes what the list of problems has room
+// for; each but the last makes the text better.
+const maxRounds = 64
+
+// maxRepaired bounds the bytes that the rounds of Repair read together: what
+// takes more has faults in the hundred thousands, and another run goes on.
+const maxRepaired = 32 << 20
+
+// Fix applies the edits of findings to the text they were found in. Where
+// edits overlap the larger one counts, and the first of equals.
+func Fix(src []byte, findings []Finding) []byte {
+	var edits []jsonpos.Edit
+	for i := range findings {
+		for _, e := range findings[i].Edits {
+			if e.Offset >= 0 && e.Length >= 0 && e.Length <= len(src)-e.Offset {
+				edits = append(edits, e)
+			}
+		}
+	}
+	edits = disjoint(edits)
+	if len(edits) == 0 {
+		return src
+	}
+	var out bytes.Buffer
+	pos := 0
+	for _, e := range edits {
+		out.Write(src[pos:e.Offset])
+		out.WriteString(e.Text)
+		pos = e.End()
+	}
+	out.Write(src[pos:])
+	return out.Bytes()
+}
+
+// disjoint returns the edits that can be applied together, in file order.
+func disjoint(edits []jsonpos.Edit) []jsonpos.Edit {
+	slices.SortFunc(edits, func(a, b jsonpos.Edit) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Length, b.Length), cmp.Compare(a.Text, b.Text))
+	})
+	var out []jsonpos.Edit
+	for _, e := range edits {
+		n := len(out)
+		switch {
+		case n > 0 && e == out[n-1]:
+		case n == 0 || e.Offset >= out[n-1].End():
+			out = append(out, e)
+		case e.Length > out[n-1].Length && (n == 1 || e.Offset >= out[n-2].End()):
+			out[n-1] = e
+		}
+	}
+	return out
+}
+
+// Repair checks and fixes a text until nothing is left that can be fixed, and
+// returns the text and its last report. It never makes errors more.
+func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
+	report := Check(name, src, opt)
+	for done := 0; done < maxRounds && done*len(src) < maxRepaired; done++ {
+		// A misspelled key that gets its right name may reveal what is wrong
+		// with its value: then the warning stays, for the user to decide.
+		fixed, after := tryFix(src, report, opt, Info)
+		if after.Count(Error) > report.Count(Error) {
+			fixed, after = tryFix(src, report, opt, Error)
+		}
+		if bytes.Equal(fixed, src) || after.Count(Error) > report.Count(Error) {
+			break
+		}
+		src, report = fixed, after
+	}
+	return src, report
+}
+
+// tryFix applies the edits of findings that are at least so severe.
+func tryFix(src []byte, report *Report, opt Options, least Severity) ([]byte, *Report) {
+	var findings []Finding
+	for i := range report.Findings {
+		if report.Findings[i].Severity >= least {
+			findings = append(findings, report.Findings[i])
+		}
+	}
+	fixed := Fix(src, findings)
+	if bytes.Equal(fixed, src) {
+		return src, report
+	}
+	return fixed, Check(report.Name, fixed, opt)
+}

@@ -1,0 +1,54 @@
+package dumpconf
+
+import "strings"
+
+// KernelKind says how MindSpore understands an entry of "kernels".
+type KernelKind int
+
+// The kinds of entries.
+const (
+	KernelType  KernelKind = iota // operator type, a part of it, in any case
+	KernelName                    // full scope name, exactly
+	KernelRegex                   // regular expression for the full scope name
+)
+
+var kernelKindNames = [...]string{"operator type", "full name", "regular expression"}
+
+// String names the kind.
+func (k KernelKind) String() string {
+	if k < 0 || int(k) >= len(kernelKindNames) {
+		return "unknown"
+	}
+	return kernelKindNames[k]
+}
+
+const regexPrefix = "name-regex("
+
+// Kernel is an entry of "kernels" as MindSpore understands it.
+type Kernel struct {
+	Text string // as written
+	Kind KernelKind
+	// Pattern is what is compared: the entry without spaces and quotes, of a
+	// regular expression what stands in the brackets.
+	Pattern string
+	// Unclosed says that the entry starts like a regular expression but has
+	// no closing bracket, and so is none.
+	Unclosed bool
+}
+
+// ParseKernel classifies an entry. MindSpore removes quotes and spaces first.
+func ParseKernel(text string) Kernel {
+	k := Kernel{Text: text, Pattern: strings.NewReplacer(" ", "", `"`, "").Replace(text)}
+	inner, isRegex := strings.CutPrefix(k.Pattern, regexPrefix)
+	if isRegex {
+		if re, closed := strings.CutSuffix(inner, ")"); closed {
+			k.Kind, k.Pattern = KernelRegex, re
+			return k
+		}
+		k.Unclosed = true
+	}
+	if strings.Contains(k.Pattern, "/") || strings.Contains(k.Pattern, "-op") {
+		k.Kind = KernelName
+	}
+	return k
+}

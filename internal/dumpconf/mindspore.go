@@ -1,0 +1,90 @@
+package dumpconf
+
+import "dumptool/internal/dumpconf/jsonpos"
+
+// MindSpore is a dump configuration of MindSpore.
+type MindSpore struct {
+	Root               Object
+	Common, E2E, Async Object
+
+	// Of common_dump_settings.
+	DumpMode, InputOutput, OpDebugMode Setting[uint64]
+	OverflowNumber, InitialIteration   Setting[uint64]
+	Path, NetName, Iteration           Setting[string]
+	SavedData, FileFormat              Setting[string]
+	KernelNames, StatisticCategory     Setting[[]Setting[string]]
+	SupportDevice                      Setting[[]Setting[uint64]]
+	Kernels                            []Kernel // of KernelNames
+	Steps                              []Step   // of Iteration; nil for all
+	// Of e2e_dump_settings.
+	Enable, TransFlag, SaveKernelArgs     Setting[bool]
+	StatCalcMode, DeviceStatPrecisionMode Setting[string]
+	SampleMode, SampleNum                 Setting[uint64]
+	// Of async_dump_settings.
+	AsyncEnable      Setting[bool]
+	AsyncOpDebugMode Setting[uint64]
+}
+
+func readMindSpore(d *decoder, root *jsonpos.Value) *MindSpore {
+	m := &MindSpore{Root: Object{Node: root, table: &mindSporeRoot}}
+	if root == nil || root.Kind != jsonpos.Object {
+		m.Root.Node = nil
+		return m
+	}
+	d.keys(m.Root)
+	m.Common = d.object(m.Root, "common_dump_settings", &mindSporeCommon)
+	m.E2E = d.object(m.Root, "e2e_dump_settings", &mindSporeE2E)
+	m.Async = d.object(m.Root, "async_dump_settings", &mindSporeAsync)
+	m.readCommon(d)
+	if o := m.E2E; o.Present() {
+		m.Enable = d.boolean(o, "enable")
+		m.TransFlag = d.boolean(o, "trans_flag")
+		m.SaveKernelArgs = d.boolean(o, "save_kernel_args")
+		m.StatCalcMode = d.str(o, "stat_calc_mode")
+		m.DeviceStatPrecisionMode = d.str(o, "device_stat_precision_mode")
+		m.SampleMode = d.uint(o, "sample_mode")
+		m.SampleNum = d.uint(o, "sample_num")
+	}
+	if o := m.Async; o.Present() {
+		m.AsyncEnable = d.boolean(o, "enable")
+		m.AsyncOpDebugMode = d.uint(o, "op_debug_mode")
+	}
+	return m
+}
+
+func (m *MindSpore) readCommon(d *decoder) {
+	o := m.Common
+	if !o.Present() {
+		return
+	}
+	m.DumpMode = d.uint(o, "dump_mode")
+	m.InputOutput = d.uint(o, "input_output")
+	m.OpDebugMode = d.uint(o, "op_debug_mode")
+	m.OverflowNumber = d.uint(o, "overflow_number")
+	m.InitialIteration = d.uint(o, "initial_iteration")
+	m.Path = d.str(o, "path")
+	m.NetName = d.str(o, "net_name")
+	m.Iteration = d.str(o, "iteration")
+	m.SavedData = d.str(o, "saved_data")
+	m.FileFormat = d.str(o, "file_format")
+	m.KernelNames = d.strings(o, "kernels")
+	m.StatisticCategory = d.strings(o, "statistic_category")
+	m.SupportDevice = d.uints(o, "support_device")
+	for _, s := range m.KernelNames.Value {
+		m.Kernels = append(m.Kernels, ParseKernel(s.Value))
+	}
+	if m.Iteration.OK && m.Iteration.Value != "all" {
+		m.Steps = ParseSteps(m.Iteration.Value)
+	}
+}
+
+// DebugMode returns op_debug_mode, 0 when it is absent.
+func (m *MindSpore) DebugMode() uint64 { return m.OpDebugMode.Value }
+
+// savesStatistics reports whether saved_data asks for statistics.
+func (m *MindSpore) savesStatistics() bool {
+	return m.SavedData.Value == "statistic" || m.SavedData.Value == "full"
+}
+
+// savesTensors reports whether saved_data asks for tensors, also by default.
+func (m *MindSpore) savesTensors() bool { return m.SavedData.Value != "statistic" }

@@ -1,0 +1,115 @@
+package dumpconf
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParseVersion(t *testing.T) {
+	for text, want := range map[string]Version{
+		"8":         {Major: 8},
+		"8.0":       {Major: 8},
+		"8.0.RC3":   {Major: 8, Candidate: 3},
+		"8.0.rc1":   {Major: 8, Candidate: 1},
+		"8.0.0":     {Major: 8},
+		"8.2.RC1.2": {Major: 8, Minor: 2, Candidate: 1},
+		"2.3.1":     {Major: 2, Minor: 3},
+		"r2.4":      {Major: 2, Minor: 4},
+	} {
+		if got, err := ParseVersion(text); err != nil || got != want {
+			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "x", "0", "8.x", "8.RC1", "8.", "-1.0", "8.-1"} {
+		if got, err := ParseVersion(text); err == nil || got != (Version{}) {
+			t.Errorf("%q is %+v, want an error", text, got)
+		}
+	}
+}
+
+func TestVersionOrder(t *testing.T) {
+	order := []string{"1.9", "2.0.RC1", "2.0.RC2", "2.0", "2.3", "2.10", "8.0.RC3", "8.0", "8.2", ""}
+	for i, a := range order {
+		for j, b := range order {
+			if got := version(t, a).Before(version(t, b)); got != (i < j) {
+				t.Errorf("%q before %q is %v", a, b, got)
+			}
+		}
+	}
+	for text, want := range map[string]string{"8.0.rc3": "8.0.RC3", "2.3.1": "2.3", "": "newest"} {
+		if got := version(t, text).String(); got != want {
+			t.Errorf("%q prints as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	keys := aclDump.names()
+	for word, want := range map[string]string{
+		"dump_paht":      "dump_path",
+		"dumppath":       "dump_path",
+		"DumpPath":       "dump_path",
+		"dump-op-switch": "dump_op_switch",
+		"dump_lvel":      "dump_level",
+		"dump_stpe":      "dump_step",
+		"dumps_stats":    "dump_stats",
+		"layer":          "",
+		"x":              "",
+		"":               "",
+	} {
+		if got := nearest(word, keys); got != want {
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "ab", 1},
+		{"abc", "xbc", 1}, {"kitten", "sitting", 3}, {"ca", "abc", 3},
+	} {
+		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
+			t.Errorf("distance of %q and %q is %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestProducts(t *testing.T) {
+	for soc, want := range map[string][]bool{ // A2, A3, without NPU
+		"":              {false, false, false},
+		"A2":            {true, false, false},
+		"Atlas A2":      {true, false, false},
+		"Ascend910B3":   {true, false, false},
+		"Ascend910_93":  {false, true, false},
+		"Ascend910_939": {false, true, false},
+		"Ascend910C":    {false, true, false},
+		"atlas-a3":      {false, true, false},
+		"Ascend310P3":   {false, false, false},
+		"Ascend910A":    {false, false, false},
+		"CPU":           {false, false, true},
+		"gpu":           {false, false, true},
+	} {
+		o := Options{SoC: soc}
+		if got := []bool{o.isA2(), o.isA3(), o.noNPU()}; !slices.Equal(got, want) {
+			t.Errorf("%q is %v, want %v", soc, got, want)
+		}
+	}
+}
+
+func TestStringers(t *testing.T) {
+	for got, want := range map[string]string{
+		Error.String():         "error",
+		Severity(9).String():   "severity(9)",
+		SchemaGE.String():      "ge",
+		TypeUints.String():     "an array of non-negative integers",
+		KernelRegex.String():   "regular expression",
+		KernelKind(9).String(): "unknown",
+	} {
+		if got != want {
+			t.Errorf("name %q, want %q", got, want)
+		}
+	}
+}
