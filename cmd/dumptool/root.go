@@ -36,6 +36,7 @@ func allCommands(a *app) []*cobra.Command {
 		newInspectCommand(a),
 		newOverflowCommand(a),
 		newCompareCommand(a),
+		newConfigCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),
 	}

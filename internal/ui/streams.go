@@ -17,6 +17,8 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
+	// InTTY says that a person types what In reads.
+	InTTY bool
 	// OutTTY says that a person reads Out, so tables may be cut to its width.
 	OutTTY bool
 	// ErrTTY says that Err is a terminal on which progress can be drawn.
@@ -29,6 +31,7 @@ type Streams struct {
 func System(in, out, err *os.File) Streams {
 	s := Streams{
 		In: in, Out: out, Err: err,
+		InTTY:  term.IsTerminal(int(in.Fd())),
 		OutTTY: term.IsTerminal(int(out.Fd())),
 		ErrTTY: term.IsTerminal(int(err.Fd())) && os.Getenv("TERM") != "dumb",
 	}

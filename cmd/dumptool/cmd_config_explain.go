@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/dumpconf"
+	"dumptool/internal/report"
+)
+
+type configExplainOptions struct {
+	target   configTarget
+	checkEnv bool
+	lang     report.Lang
+	json     bool
+}
+
+func newConfigExplainCommand(a *app) *cobra.Command {
+	opts := new(configExplainOptions)
+	cmd := &cobra.Command{
+		Use:   "explain FILE",
+		Short: "say what a dump configuration does",
+		Long: `explain says in plain words what a configuration dumps, of which operators and
+steps, where the files will be and how to read them, what in it has no effect,
+and what must be done beside it. FILE may be - for stdin.
+
+A file with errors is explained as it is meant, with what the runtime refuses
+first; the exit status is 1 then. With --json the result is an object with the
+keys file, schema, active (whether something will be dumped), sections (name,
+title, lines), patterns (paths of the files), commands, and error.`,
+		Example: `  dumptool config explain acl.json
+  dumptool config explain --lang zh --target-version 2.3 data_dump.json
+  dumptool config explain --json acl.json | jq -r '.patterns[]'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runConfigExplain(cmd.Context(), a, opts, args) },
+	}
+	cmd.Long += exitStatus(exitFound, exitInterrupted)
+	opts.addFlags(cmd)
+	return cmd
+}
+
+func (o *configExplainOptions) addFlags(cmd *cobra.Command) {
+	o.target.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.checkEnv, "check-env", false, "take the environment into account")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	langFlag(cmd, &o.lang)
+	cmd.Flag("lang").Usage = "language of the explanation"
+}
+
+func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, args []string) error {
+	opt, err := opts.target.resolve()
+	if err != nil {
+		return err
+	}
+	if opts.checkEnv {
+		opt.Env, opt.Container = os.LookupEnv, inContainer()
+	}
+	name, src, err := a.oneConfig(ctx, args)
+	if err != nil {
+		return err
+	}
+	r := dumpconf.Check(name, src, opt)
+	e := dumpconf.Explain(r, opt)
+	printer := report.ConfigExplanation{Lang: opts.lang, Width: a.streams.OutWidth}
+	text := printer.Append(nil, configName(name), e)
+	if opts.json {
+		text = append(printer.AppendJSON(nil, name, e, refusedFirst(r)), '\n')
+	}
+	if err := a.show(text); err != nil {
+		return err
+	}
+	if first := refusedFirst(r); first != nil {
+		a.msg.Hintf("'dumptool config check' shows all errors")
+		return reported(foundf("errors found"))
+	}
+	return nil
+}
+
+// oneConfig reads the only file that the arguments may name.
+func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []byte, err error) {
+	switch len(args) {
+	case 0:
+		return "", nil, usagef("no file given; - stands for stdin")
+	case 1:
+	default:
+		return "", nil, usagef("unexpected argument %q", args[1])
+	}
+	src, err = a.readConfig(ctx, args[0])
+	if err != nil && ctx.Err() == nil {
+		err = errors.New(unreadable(args[0], err))
+	}
+	return args[0], src, err
+}
+
+// refusedFirst returns the error at which the runtime stops, or else the first
+// one, or nil.
+func refusedFirst(r *dumpconf.Report) *dumpconf.Finding {
+	if first := r.RuntimeError(); first != nil {
+		return first
+	}
+	for i := range r.Findings {
+		if r.Findings[i].Severity == dumpconf.Error {
+			return &r.Findings[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"dumptool/internal/dumpconf"
+	"dumptool/internal/safefile"
+)
+
+// readConfig reads a configuration, or stdin for "-". Of a file that is larger
+// than runtimes read it returns a little more than they would.
+func (a *app) readConfig(ctx context.Context, name string) ([]byte, error) {
+	type content struct {
+		text []byte
+		err  error
+	}
+	// Reading cannot be interrupted: it goes on alone when ctx is done.
+	done := make(chan content, 1)
+	go func() {
+		var c content
+		c.text, c.err = readLimited(name, a.streams.In)
+		done <- c
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case c := <-done:
+		return c.text, c.err
+	}
+}
+
+func readLimited(name string, stdin io.Reader) ([]byte, error) {
+	if name == stdinArg {
+		text, err := io.ReadAll(io.LimitReader(stdin, dumpconf.MaxSize+1))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read stdin: %w", err)
+		}
+		return text, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, dumpconf.MaxSize+1))
+}
+
+// configName names a file in messages.
+func configName(name string) string {
+	if name == stdinArg {
+		return "<stdin>"
+	}
+	return name
+}
+
+// unreadable says why a configuration could not be read.
+func unreadable(name string, err error) string {
+	if name == stdinArg {
+		return err.Error()
+	}
+	return withPath(name, err)
+}
+
+// rewriteConfig replaces the text of a file, which keeps its permissions.
+func rewriteConfig(name string, text []byte) error {
+	target, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return err
+	}
+	f, err := safefile.Create(target)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := f.OS().Chmod(info.Mode().Perm()); err != nil {
+		return err
+	}
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// statFolder says what a folder for dumps is like for this user.
+func statFolder(path string) dumpconf.PathState {
+	const readWrite = 4 | 2 // of access(2)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return dumpconf.PathNoAccess
+	case err != nil:
+		return dumpconf.PathMissing
+	case !info.IsDir():
+		return dumpconf.PathNotDir
+	case syscall.Access(path, readWrite) != nil:
+		return dumpconf.PathNoAccess
+	}
+	return dumpconf.PathUsable
+}
+
+// inContainer reports whether this process runs in a container of Docker or
+// Podman.
+func inContainer() bool {
+	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(mark); err == nil {
+			return true
+		}
+	}
+	return false
+}

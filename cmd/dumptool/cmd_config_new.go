@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"dumptool/internal/dumpconf"
+	"dumptool/internal/report"
+)
+
+type configNewOptions struct {
+	profiles []dumpconf.Profile
+	fields   []*profileFlag
+	target   configTarget
+	output   configOutput
+	lang     report.Lang
+}
+
+func newConfigNewCommand(a *app) *cobra.Command {
+	opts := &configNewOptions{profiles: dumpconf.Profiles()}
+	cmd := &cobra.Command{
+		Use:   "new PROFILE",
+		Short: "write a dump configuration for a purpose",
+		Long: `new prints a complete configuration for a purpose, or writes it to a file with
+-out, and says what to do with it. What is not given has a default, or a
+placeholder that is named. The result is checked: values that the runtime would
+refuse are an error.
+
+At a terminal and without flags it asks for the few things that matter.
+
+Profiles:
+` + opts.profileTable() + `
+The names of the flags are those of the keys in the file. A flag that takes
+several values takes them with commas between, or is given more than once.`,
+		Example: `  dumptool config new model --dump-path /data/dump --layer conv1 -out acl.json
+  dumptool config new op --target-version 7.0 --dump-path /data/dump
+  dumptool config new ms-stat --backend ms_backend --path /data/dump`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runConfigNew(cmd.Context(), a, opts, cmd.Flags(), args)
+		},
+		ValidArgsFunction: cobra.FixedCompletions(opts.profileNames(), cobra.ShellCompDirectiveNoFileComp),
+	}
+	cmd.Long += exitStatus(exitInterrupted)
+	opts.addFlags(cmd)
+	return cmd
+}
+
+func (o *configNewOptions) addFlags(cmd *cobra.Command) {
+	o.addFields(cmd)
+	o.target.addMakingFlags(cmd)
+	o.output.addFlags(cmd.Flags())
+	langFlag(cmd, &o.lang)
+	cmd.Flag("lang").Usage = "language of questions and next steps"
+}
+
+func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pflag.FlagSet, args []string) error {
+	profile, err := a.profileOf(opts, args)
+	if err != nil {
+		return err
+	}
+	values, err := opts.values(flags, profile)
+	if err != nil {
+		return err
+	}
+	opt, err := opts.target.resolve()
+	if err != nil {
+		return err
+	}
+	if err := opts.output.check(); err != nil {
+		return err
+	}
+	if len(values) == 0 && !tellsMore(flags) && a.streams.InTTY && a.streams.OutTTY {
+		if values, err = a.askFields(ctx, profile, opts.lang); err != nil {
+			return err
+		}
+	}
+	made, err := dumpconf.New(profile.Name, values, opt)
+	if err != nil {
+		return a.refused(err)
+	}
+	return a.deliver(opts, made, opt)
+}
+
+// tellsMore reports whether any flag tells what is wanted. That of the language is
+// also for the questions.
+func tellsMore(flags *pflag.FlagSet) bool {
+	found := false
+	flags.Visit(func(f *pflag.Flag) { found = found || f.Name != "lang" })
+	return found
+}
+
+// profileOf returns the profile that the arguments name.
+func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profile, error) {
+	all := opts.profiles
+	i := -1
+	if len(args) > 0 {
+		i = slices.IndexFunc(all, func(p dumpconf.Profile) bool { return p.Name == args[0] })
+	}
+	switch {
+	case len(args) > 1:
+		return nil, usagef("unexpected argument %q", args[1])
+	case i >= 0:
+		return &all[i], nil
+	case len(args) == 1:
+		a.msg.Errorf("no profile %q, there are:", args[0])
+	default:
+		a.msg.Errorf("no profile given, there are:")
+	}
+	for _, p := range all {
+		a.msg.Hintf("%-13s %s", p.Name, opts.lang.Text(p.About))
+	}
+	return nil, reported(usagef("no profile"))
+}
+
+// refused reports all that a check has against the values.
+func (a *app) refused(err error) error {
+	var refused *dumpconf.RefusedError
+	if errors.As(err, &refused) {
+		for i := range refused.Findings[1:] {
+			one := dumpconf.RefusedError{Findings: refused.Findings[i+1:]}
+			a.msg.Errorf("%s", one.Error())
+		}
+	}
+	return asUsage(err)
+}
+
+// deliver writes a configuration and says what comes next.
+func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made, opt dumpconf.Options) error {
+	opt.Schema = made.Report.Schema
+	r, err := a.writeConfig(&opts.output, made.Text, opt)
+	if err != nil {
+		return err
+	}
+	for i := range r.Findings {
+		switch f := &r.Findings[i]; f.Severity {
+		case dumpconf.Warning:
+			a.msg.Warnf("%s", f.Message)
+		case dumpconf.Info:
+			a.msg.Infof("%s", f.Message)
+		}
+	}
+	for _, step := range made.Next {
+		a.msg.Hintf("%s", opts.lang.Text(step))
+	}
+	return nil
+}

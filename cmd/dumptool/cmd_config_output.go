@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"dumptool/internal/dumpconf"
+	"dumptool/internal/safefile"
+)
+
+// configOutput are the flags about where a configuration goes.
+type configOutput struct {
+	out   string
+	force bool
+}
+
+func (o *configOutput) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.out, "out", "", "write to `FILE`, not to stdout")
+	alias(flags, "out", "output")
+	flags.BoolVar(&o.force, "force", false, "replace the file of -out")
+}
+
+// check refuses to replace a file, and in any case one of the inputs.
+func (o *configOutput) check(inputs ...string) error {
+	if o.out == "" {
+		if o.force {
+			return usagef("--force goes with -out only")
+		}
+		return nil
+	}
+	if err := safefile.CheckOutput(o.out, inputs...); err != nil {
+		return asUsage(err)
+	}
+	if _, err := os.Lstat(o.out); err == nil && !o.force {
+		return hintf(usagef("%s is there already", o.out), "--force replaces it")
+	}
+	return nil
+}
+
+// writeConfig writes a configuration that was made and returns the check of
+// it, under the name that it has there.
+func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*dumpconf.Report, error) {
+	r := dumpconf.Check(o.out, text, opt)
+	if first := refusedFirst(r); first != nil {
+		return nil, usagef("%s: %s", configName(o.out), first.Message)
+	}
+	if o.out == "" {
+		return r, a.show(text)
+	}
+	if err := safefile.WriteFile(o.out, text); err != nil {
+		return nil, errors.New(withPath(o.out, err))
+	}
+	a.msg.Infof("%s is written", o.out)
+	return r, nil
+}
+
+// show prints a result, before the messages about it that follow.
+func (a *app) show(text []byte) error {
+	a.out.Write(text)
+	if err := a.out.Flush(); err != nil {
+		return fmt.Errorf("cannot write the results: %w", err)
+	}
+	return nil
+}

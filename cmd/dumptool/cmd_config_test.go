@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/config"
+	"dumptool/internal/dumpconf"
+	"dumptool/internal/ui"
+)
+
+// typed runs a command line as if a person had typed text at a terminal.
+func typed(t *testing.T, text string, args ...string) result {
+	t.Helper()
+	streams, in, out, err := ui.Test()
+	streams.InTTY, streams.OutTTY = true, true
+	in.WriteString(text)
+	a := newApp(streams)
+	a.settings = config.Options{}
+	code := a.run(t.Context(), args)
+	return result{code, out.String(), err.String()}
+}
+
+func TestConfigNewAsks(t *testing.T) {
+	t.Parallel()
+	const want = `{
+  "dump": {
+    "dump_path": "/data/dump",
+    "dump_list": [
+      {
+        "layer": ["a", "b"]
+      }
+    ],
+    "dump_mode": "output",
+    "dump_data": "tensor"
+  }
+}
+`
+	got := typed(t, " /data/dump \n\na, b\n\n", "config", "new", "model")
+	if got.code != exitOK || got.out != want {
+		t.Errorf("exit status %d, stdout\n%s\nwant\n%s", got.code, got.out, want)
+	}
+	wantContains(t, got.err, "Folder for the dump files (must exist)? [/path/to/dump] Models to dump")
+	if strings.Contains(got.err, "placeholder") {
+		t.Errorf("stderr %q speaks of a placeholder", got.err)
+	}
+}
+
+func TestConfigNewAsksInChinese(t *testing.T) {
+	t.Parallel()
+	got := typed(t, "\n\n\n\n", "config", "new", "model")
+	zh := typed(t, "\n\n\n\n", "config", "new", "model", "--lang", "zh")
+	if got.code != exitOK || zh.code != exitOK || got.out != zh.out {
+		t.Errorf("got %+v and %+v", got, zh)
+	}
+	wantContains(t, zh.err, "dump 文件目录(需提前创建)？ [/path/to/dump] ")
+	if strings.Contains(zh.err, "Folder") {
+		t.Errorf("stderr %q", zh.err)
+	}
+}
+
+func TestConfigNewDoesNotAskWithFlags(t *testing.T) {
+	t.Parallel()
+	got := typed(t, "/data/other\n\n\n\n", "config", "new", "model", "--target-version", "8.0")
+	if got.code != exitOK || strings.Contains(got.err, "Folder for") || strings.Contains(got.out, "other") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestConfigNewWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	got := typed(t, "/data/dump\n", "config", "new", "model")
+	if got.code != exitIncomplete || got.out != "" {
+		t.Errorf("got %+v", got)
+	}
+	wantContains(t, got.err, "the answers ended before the questions")
+}
+
+func TestConfigNewDoesNotAskScripts(t *testing.T) {
+	t.Parallel()
+	got := runArgs(t, "config", "new", "model")
+	if got.code != exitOK || strings.Contains(got.err, "?") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestConfigNewInterrupted checks that a question can be interrupted.
+func TestConfigNewInterrupted(t *testing.T) {
+	t.Parallel()
+	streams, _, out, err := ui.Test()
+	streams.InTTY, streams.OutTTY = true, true
+	streams.In = blockedReader{}
+	a := newApp(streams)
+	a.settings = config.Options{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code := a.run(ctx, []string{"config", "new", "model"}); code != exitInterrupted || out.Len() > 0 {
+		t.Errorf("exit status %d, stdout %q, stderr %q", code, out, err)
+	}
+}
+
+// blockedReader never returns.
+type blockedReader struct{}
+
+func (blockedReader) Read([]byte) (int, error) { select {} }
+
+func TestConfigCheckInterrupted(t *testing.T) {
+	t.Parallel()
+	streams, _, _, _ := ui.Test()
+	streams.In = blockedReader{}
+	a := newApp(streams)
+	a.settings = config.Options{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{"check", "-"}, {"explain", "-"}, {"convert", "-", "--to", "ge"}} {
+		if code := a.run(ctx, append([]string{"config"}, args...)); code != exitInterrupted {
+			t.Errorf("%v: exit status %d", args, code)
+		}
+	}
+}
+
+// TestConfigNewPassesCheck checks that what every profile writes is accepted.
+func TestConfigNewPassesCheck(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, p := range dumpconf.Profiles() {
+		name := filepath.Join(dir, p.Name+".json")
+		if got := runArgs(t, "config", "new", p.Name, "--out", name); got.code != exitOK || got.out != "" {
+			t.Errorf("%s: %+v", p.Name, got)
+		}
+		if got := runArgs(t, "config", "check", "--json", name); got.code != exitOK ||
+			!strings.Contains(got.out, `"schema":"`+p.Schema.String()+`"`) || strings.Contains(got.out, `"severity":"warning"`) {
+			t.Errorf("%s: %+v", p.Name, got)
+		}
+	}
+}
+
+// TestConfigProfileFlags checks that every key of every profile has a flag
+// that works, and that profiles without the key refuse the flag.
+func TestConfigProfileFlags(t *testing.T) {
+	t.Parallel()
+	profiles := dumpconf.Profiles()
+	keys := map[string]dumpconf.Field{} // of flags
+	for _, p := range profiles {
+		for _, f := range p.Fields {
+			keys[f.Flag] = f
+		}
+	}
+	for _, p := range profiles {
+		fields := map[string]dumpconf.Field{}
+		for _, f := range p.Fields {
+			fields[f.Flag] = f
+		}
+		for flag, f := range keys {
+			mine, has := fields[flag]
+			if has {
+				f = mine
+			}
+			value := "7"
+			switch {
+			case len(f.Values) > 0:
+				value = f.Values[0]
+			case f.Type == dumpconf.TypeBool:
+				value = "true"
+			}
+			got := runArgs(t, "config", "new", p.Name, "--"+flag+"="+value)
+			switch refused := strings.Contains(got.err, "has no --"+flag); {
+			case refused == has:
+				t.Errorf("%s --%s: %+v", p.Name, flag, got)
+			case got.code == exitOK && !strings.Contains(got.out, `"`+f.Key+`": `):
+				t.Errorf("%s --%s: no such key in\n%s", p.Name, flag, got.out)
+			case got.code != exitOK && (got.out != "" || strings.Contains(got.err, "unknown flag")):
+				t.Errorf("%s --%s: %+v", p.Name, flag, got)
+			}
+		}
+	}
+}
+
+// TestConfigHelp checks that the texts of the help fit a terminal.
+func TestConfigHelp(t *testing.T) {
+	t.Parallel()
+	a, _ := testApp(t)
+	walk(newConfigCommand(a), func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Long + "\n" + cmd.Example) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+				t.Errorf("%s: %d columns: %s", cmd.Name(), n, line)
+			}
+		}
+	})
+}
+
+func TestConfigURI(t *testing.T) {
+	t.Parallel()
+	p := &configPrinter{folder: "/work/src"}
+	tests := map[string]string{
+		"acl.json":                "acl.json",
+		"./conf/../acl.json":      "acl.json",
+		"a b%#?.json":             "a%20b%25%23%3F.json",
+		"模型.json":                 "%E6%A8%A1%E5%9E%8B.json",
+		"a:b.json":                "./a:b.json",
+		"../acl.json":             "../acl.json",
+		"/work/src/conf/acl.json": "conf/acl.json",
+		"/work/source/acl.json":   "file:///work/source/acl.json",
+		"-":                       "stdin",
+	}
+	for name, want := range tests {
+		if got := p.uri(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestStatFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]dumpconf.PathState{
+		dir:                        dumpconf.PathUsable,
+		file:                       dumpconf.PathNotDir,
+		filepath.Join(dir, "none"): dumpconf.PathMissing,
+		filepath.Join(file, "sub"): dumpconf.PathMissing,
+	}
+	for path, want := range tests {
+		if got := statFolder(path); got != want {
+			t.Errorf("%s: state %v, want %v", path, got, want)
+		}
+	}
+}
+
+// TestConfigJSONKeys checks that findings have the promised keys and no
+// others.
+func TestConfigJSONKeys(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.json")
+	text := `{"dump": {"dump_path": "/d", "dump_path": "/e", "dump_scene": "lite_exception", "dump_step": "x", "dump_mode": "All"}}`
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := runArgs(t, "config", "check", "--json", name)
+	var form struct {
+		Findings []map[string]any `json:"findings"`
+	}
+	if err := json.Unmarshal([]byte(got.out), &form); err != nil {
+		t.Fatal(err)
+	}
+	optional := 0
+	for _, f := range form.Findings {
+		for _, key := range []string{"suggestion", "ignored", "related"} {
+			if _, ok := f[key]; ok {
+				optional++
+				delete(f, key)
+			}
+		}
+		keys := map[string]bool{}
+		for key := range f {
+			keys[key] = true
+		}
+		want := map[string]bool{"rule": true, "severity": true, "path": true, "line": true, "column": true, "message": true, "code": true}
+		if diff := cmp.Diff(want, keys); diff != "" {
+			t.Errorf("%v: -want +got\n%s", f, diff)
+		}
+	}
+	if optional < 3 {
+		t.Errorf("%d optional keys in %s", optional, got.out)
+	}
+}
