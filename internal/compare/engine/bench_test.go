@@ -44,6 +44,24 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
+// BenchmarkSmall compares a pair of 1000 elements in the room of a pool.
+func BenchmarkSmall(b *testing.B) {
+	ref, npu := benchPair(tensor.Float32, tensor.Float16, 1000)
+	pool := NewPool()
+	for b.Loop() {
+		e, err := pool.New(Request{
+			Shape: tensor.Shape{1000}, RefDType: tensor.Float32, NPUDType: tensor.Float16,
+			Limits: hpaaLimits, Top: 16, List: 128, Points: 2000,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := e.Compare(b.Context(), ref, npu); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // benchPair returns normal values and what is left of them with small errors in
 // both types.
 func benchPair(refType, npuType tensor.DType, count int) (ref, npu memory) {

@@ -14,7 +14,6 @@ type special struct {
 func (l *leaf) classify() {
 	p := l.part
 	l.specials = l.specials[:0]
-	l.nSpan, l.rSpan = spanOf(l.n), spanOf(l.r)
 	if !l.nSpan.special && !l.rSpan.special {
 		l.hash()
 		p.classes[Finite][Finite] += int64(l.count)

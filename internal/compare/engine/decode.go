@@ -8,6 +8,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
+// measured is values for real elements, which are not empty, with their span.
+func (n *number) measured(dst []float64, src, buffer []byte) span {
+	out := emptySpan()
+	done, special := 0, false
+	switch n.dtype {
+	case tensor.Float16:
+		done, special = float16sHead(dst, src, &out)
+	case tensor.BFloat16:
+		done, special = bfloat16sHead(dst, src, &out)
+	case tensor.Float32:
+		done, special = float32sHead(dst, src, &out)
+	}
+	n.values(dst[done:], src[done*n.size:], buffer)
+	if done == 0 {
+		return spanOf(dst)
+	}
+	return newSpan(&out, special, dst[done:])
+}
+
 // values sets dst to the values of the elements in src, to the parts of complex
 // ones. buffer is room for host elements.
 func (n *number) values(dst []float64, src, buffer []byte) {
@@ -60,8 +79,6 @@ var float16Values = sync.OnceValue(func() *[1 << 16]float32 {
 })
 
 func decodeFloat16(dst []float64, src []byte) {
-	done := float16sHead(dst, src)
-	dst, src = dst[done:], src[2*done:]
 	if len(dst) == 0 {
 		return
 	}
@@ -80,8 +97,6 @@ func decodeFloat16(dst []float64, src []byte) {
 }
 
 func decodeBFloat16(dst []float64, src []byte) {
-	done := bfloat16sHead(dst, src)
-	dst, src = dst[done:], src[2*done:]
 	for len(dst) >= 4 && len(src) >= 8 {
 		four := binary.LittleEndian.Uint64(src)
 		dst[0] = float64(math.Float32frombits(uint32(four) << 16))
@@ -96,8 +111,6 @@ func decodeBFloat16(dst []float64, src []byte) {
 }
 
 func decodeFloat32(dst []float64, src []byte) {
-	done := float32sHead(dst, src)
-	dst, src = dst[done:], src[4*done:]
 	for len(dst) >= 4 && len(src) >= 16 {
 		dst[0] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src)))
 		dst[1] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[4:])))

@@ -127,8 +127,9 @@ func (e *Engine) sides(r *Result, p *Part, s *node) {
 	if e.complex {
 		ref, npu = s.refModuli, s.npuModuli
 	}
-	r.Ref = ref.merged(s.refOnly).stats(p.refBounds)
-	r.NPU = npu.merged(s.npuOnly).stats(p.npuBounds)
+	ref.merge(&s.refOnly)
+	npu.merge(&s.npuOnly)
+	r.Ref, r.NPU = ref.stats(p.refBounds), npu.stats(p.npuBounds)
 	for class := range Class(4) {
 		for _, side := range []struct {
 			stats *SideStats
@@ -189,7 +190,8 @@ func (e *Engine) cells(r *Result, p *Part, s *node) {
 	maxRel := p.maxRel
 	maxRel.merge(p.cellMaxRel)
 	c.MaxRel = maxRel.extreme()
-	relative := s.relative.merged(s.replacedRelative)
+	relative := s.relative
+	relative.merge(s.replacedRelative)
 	if n := e.ratios(r, p) + p.counts[replacedRatios]; n > 0 {
 		c.MeanRel = defined(relative.total() / float64(n))
 	}
@@ -197,7 +199,8 @@ func (e *Engine) cells(r *Result, p *Part, s *node) {
 	if e.complex {
 		ref = s.refModuli
 	}
-	all := ref.merged(s.replaced).stats(bounds{min: math.Inf(-1), max: math.Inf(1)})
+	ref.merge(&s.replaced)
+	all := ref.stats(bounds{min: math.Inf(-1), max: math.Inf(1)})
 	c.Mean, c.Std, c.RMS = all.Mean, all.Std, all.RMS
 }
 

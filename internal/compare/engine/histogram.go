@@ -13,63 +13,75 @@ import (
 const slots = 2048 * 8
 
 // slot returns the slot of a magnitude.
-func slot(v float64) uint { return uint(math.Float64bits(v) >> 49 & (slots - 1)) }
+func slot(v float64) uint { return slotOf(math.Float64bits(v)) }
 
-// counter counts magnitudes by slots. Two tables are used in turn, so that an
-// increment need not wait for the one before.
+func slotOf(bits uint64) uint { return uint(bits >> 49 & (slots - 1)) }
+
+// subnormal reports whether bits are those of a magnitude below the normal ones.
+func subnormal(bits uint64) bool { return bits != 0 && slotOf(bits) < 8 }
+
+// counter counts magnitudes by slots. Every slot is counted in several ways in
+// turn, so that an increment need not wait for the one before.
 type counter struct {
-	even, odd [slots]uint32
-	tiny      map[int32]int64 // the bins of subnormal magnitudes
+	counts [slots << wayBits]uint32
+	tiny   map[int32]int64 // the bins of subnormal magnitudes
 }
 
-// add counts magnitudes, among them zero and infinity.
-func (c *counter) add(values []float64) {
-	for i := 1; i < len(values); i += 2 {
-		c.even[slot(values[i-1])]++
-		c.odd[slot(values[i])]++
-	}
-	if k := len(values) - 1; k&1 == 0 {
-		c.even[slot(values[k])]++
-	}
+// move moves a subnormal magnitude that was counted at an index to its bin.
+func (c *counter) move(index uint64, bits uint64) {
+	c.counts[index&(slots<<wayBits-1)]--
+	addTiny(&c.tiny, bits)
 }
 
-// splitTiny moves the subnormal ones of values that were added to their bins.
-func (c *counter) splitTiny(values []float64) {
-	for _, v := range values {
-		if v == 0 || v >= 0x1p-1022 {
-			continue
-		}
-		if c.tiny == nil {
-			c.tiny = map[int32]int64{}
-		}
-		c.even[slot(v)]--
-		c.tiny[bin(slot(v*0x1p100))-800]++
+func addTiny(tiny *map[int32]int64, bits uint64) {
+	if *tiny == nil {
+		*tiny = map[int32]int64{}
 	}
+	(*tiny)[bin(slot(math.Float64frombits(bits)*0x1p100))-800]++
+}
+
+// tinyBins returns the bins of subnormal magnitudes in their order.
+func tinyBins(tiny map[int32]int64) (bins []HistogramBin) {
+	for _, k := range slices.Sorted(maps.Keys(tiny)) {
+		bins = append(bins, HistogramBin{Bin: k, Count: tiny[k]})
+	}
+	return bins
 }
 
 // bin returns the number of the bin that a slot is.
 func bin(slot uint) int32 { return int32(slot) - 1023*8 }
 
-// take returns the counts and clears them.
-func (c *counter) take() (zeros int64, bins []HistogramBin) {
-	for _, k := range slices.Sorted(maps.Keys(c.tiny)) {
-		bins = append(bins, HistogramBin{Bin: k, Count: c.tiny[k]})
-	}
+// take returns the counts and clears them. All but zeros lie in a range.
+func (c *counter) take(within slotRange) (h Histogram) {
+	h.Bins = tinyBins(c.tiny)
 	c.tiny = nil
-	for i := range c.even {
-		n := int64(c.even[i] + c.odd[i])
-		if n == 0 {
-			continue
-		}
-		if i == 0 {
-			zeros = n
-		} else {
-			bins = append(bins, HistogramBin{Bin: bin(uint(i)), Count: n})
+	h.Zeros = takeSum(c.counts[:1<<wayBits])
+	for s := within.first; s <= within.last; s++ {
+		if n := takeSum(c.counts[s<<wayBits:][:1<<wayBits]); n > 0 {
+			h.Bins = append(h.Bins, HistogramBin{Bin: bin(s), Count: n})
 		}
 	}
-	clear(c.even[:])
-	clear(c.odd[:])
-	return zeros, bins
+	return h
+}
+
+// takeSum returns the sum of counts and clears them.
+func takeSum(counts []uint32) int64 {
+	var total uint32
+	for i, n := range counts {
+		total += n
+		counts[i] = 0
+	}
+	return int64(total)
+}
+
+// slotRange is a range of slots after the first one, both ends included. It is
+// empty at first.
+type slotRange struct{ first, last uint }
+
+func emptyRange() slotRange { return slotRange{first: slots} }
+
+func (s *slotRange) add(first, last uint) {
+	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
 // merged joins two histograms.

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// jointWidth is the number of groups of 16 octaves that float64 has, and one
-// for zero, the first. The subnormal numbers are left out of them.
-const jointWidth = 128
-
-// joint counts pairs by the groups of |d| and |r|. Two tables of counts are used
-// in turn, as in a counter.
+// joint counts pairs by the slot of |d| and the row of |r|: row 0 is that of
+// zero, the next ones are the groups from firstGroup on, and the last row takes
+// all others, whose cells are counted besides. Every place is counted in several
+// ways in turn, as in a counter.
 type joint struct {
-	even, odd [jointWidth * jointWidth]uint32
-	tiny      map[[2]int32]*tinyCell
+	counts  [slots << (rowBits + wayBits)]uint32
+	tinyAbs map[int32]int64 // the bins of subnormal |d|
+	cells   map[uint64]int64
+	tiny    map[[2]int32]*tinyCell
 }
 
 // tinyCell counts the pairs of magnitudes without a group, and bounds them by
@@ -24,39 +24,36 @@ type tinyCell struct {
 	count                          int64
 }
 
-// group returns the group of 16 octaves of the bits of a magnitude; 0 is that
-// of zero and of magnitudes below 2^-1008.
+// group returns the group of 16 octaves of the bits of a magnitude, from 0 to
+// 127; 0 is that of zero and of magnitudes below 2^-1008, which are left out of
+// the groups.
 func group(bits uint64) uint64 { return (bits + 1<<52) >> 56 }
 
-// cellIndex returns the index of the cell for the bits of |d| and |r|.
-func cellIndex(abs, ref uint64) uint64 {
-	return (group(abs)<<7 | group(ref)) & (jointWidth*jointWidth - 1)
-}
+// cell returns the key of the cell for the bits of |d| and |r|.
+func cell(abs, ref uint64) uint64 { return group(abs)<<7 | group(ref) }
 
-// add counts pairs of |d| and r, none of them below 2^-1008 but 0.
-func (j *joint) add(abs, r []float64) {
-	r = r[:len(abs)]
-	for i := 1; i < len(abs); i += 2 {
-		j.even[cellIndex(math.Float64bits(abs[i-1]), math.Float64bits(r[i-1])&^signBit)]++
-		j.odd[cellIndex(math.Float64bits(abs[i]), math.Float64bits(r[i])&^signBit)]++
+// move takes in the cell of a pair that was counted at an index, if its row does
+// not tell the group of |r| or a magnitude has no group.
+func (j *joint) move(index, abs, ref uint64) {
+	homeless := math.Float64frombits(abs) > math.MaxFloat64 || isTiny(abs) || isTiny(ref)
+	if !homeless && index>>wayBits&otherRow != otherRow {
+		return
 	}
-	if k := len(abs) - 1; k&1 == 0 {
-		j.addOne(math.Float64bits(abs[k]), math.Float64bits(r[k])&^signBit)
+	index &= slots<<(rowBits+wayBits) - 1
+	j.counts[index]--
+	if subnormal(abs) {
+		addTiny(&j.tinyAbs, abs)
+	} else {
+		j.counts[index|otherRow<<wayBits]++
 	}
-}
-
-func (j *joint) addOne(abs, ref uint64) { j.even[cellIndex(abs, ref)]++ }
-
-// addAny is add for all magnitudes, infinity among them.
-func (j *joint) addAny(abs, r []float64) {
-	for i, a := range abs {
-		bits, ref := math.Float64bits(a), math.Float64bits(r[i])&^signBit
-		if a > math.MaxFloat64 || isTiny(bits) || isTiny(ref) {
-			j.addTiny(bits, ref)
-			continue
-		}
-		j.addOne(bits, ref)
+	if homeless {
+		j.addTiny(abs, ref)
+		return
 	}
+	if j.cells == nil {
+		j.cells = map[uint64]int64{}
+	}
+	j.cells[cell(abs, ref)]++
 }
 
 // isTiny reports whether a magnitude shares the group of zero.
@@ -90,36 +87,85 @@ func jointBin(bits uint64) int32 {
 	return int32(exp-1) >> 4
 }
 
-// take returns the bins, in the order of Abs and Ref, and clears them. The bounds
-// of |d| are those of its histogram, those of |r| the ones of the group.
-func (j *joint) take(abs *counter) (bins []JointBin) {
-	for g := range jointWidth {
-		row := g * jointWidth
-		var low, high float64
-		bounded := false
-		for k := range jointWidth {
-			n := j.even[row+k] + j.odd[row+k]
-			if n == 0 {
-				continue
-			}
-			j.even[row+k], j.odd[row+k] = 0, 0
-			if !bounded {
-				low, high = abs.bounds(g)
-				bounded = true
-			}
-			b := JointBin{Abs: jointBin(math.Float64bits(low)), Count: int64(n), MinAbs: low, MaxAbs: high, Ref: ZeroBin}
-			if first, end := groupBounds(k); k > 0 {
-				b.Ref = jointBin(math.Float64bits(first))
-				b.MinRef, b.MaxRef = first, end
-			}
-			bins = append(bins, b)
-		}
-	}
+// take returns the histogram of |d| and the bins, in the order of Abs and Ref, and
+// clears them. All |d| but zeros lie in a range. The bounds of |d| are those of
+// its histogram, those of |r| the ones of the group.
+func (j *joint) take(within slotRange) (h Histogram, bins []JointBin) {
+	h.Bins = tinyBins(j.tinyAbs)
 	for _, c := range j.tiny {
 		bins = append(bins, c.bin())
 	}
-	j.tiny = nil
-	return mergedJoint(bins, nil)
+	var rows groupRows
+	h.Zeros = j.takeSlot(0, &rows)
+	bins = append(bins, rows.bins(0, j.cells)...)
+	for s := within.first; s <= within.last; {
+		g := group(uint64(s) << 49)
+		end := min(uint(16*g+15)*8, within.last+1)
+		rows = groupRows{}
+		for ; s < end; s++ {
+			if n := j.takeSlot(s, &rows); n > 0 {
+				h.Bins = append(h.Bins, HistogramBin{Bin: bin(s), Count: n})
+			}
+		}
+		bins = append(bins, rows.bins(g, j.cells)...)
+	}
+	j.tinyAbs, j.cells, j.tiny = nil, nil, nil
+	return h, mergedJoint(bins, nil)
+}
+
+// takeSlot returns how many pairs have |d| in a slot, adds them to the rows of
+// its group, and clears them.
+func (j *joint) takeSlot(s uint, rows *groupRows) (total int64) {
+	for row := range rows.counts {
+		n := takeSum(j.counts[s<<(rowBits+wayBits)|uint(row)<<wayBits:][:1<<wayBits])
+		rows.counts[row] += n
+		total += n
+	}
+	if total > 0 {
+		if rows.first == 0 {
+			rows.first = s
+		}
+		rows.last = s
+	}
+	return total
+}
+
+// groupRows holds the pairs of a group of |d| by rows, and the slots they are in.
+type groupRows struct {
+	counts      [1 << rowBits]int64
+	first, last uint
+}
+
+// bins returns the bins of group g of |d|.
+func (r *groupRows) bins(g uint64, cells map[uint64]int64) (bins []JointBin) {
+	var low, high float64
+	if g > 0 && r.first > 0 {
+		low, high = math.Float64frombits(uint64(r.first)<<49), math.Float64frombits(uint64(r.last+1)<<49-1)
+	}
+	add := func(ref int, count int64) {
+		b := JointBin{Abs: jointBin(math.Float64bits(low)), Count: count, MinAbs: low, MaxAbs: high, Ref: ZeroBin}
+		if ref > 0 {
+			b.MinRef, b.MaxRef = groupBounds(ref)
+			b.Ref = jointBin(math.Float64bits(b.MinRef))
+		}
+		bins = append(bins, b)
+	}
+	for row, n := range r.counts[:otherRow] {
+		if n > 0 && row == 0 {
+			add(0, n)
+		} else if n > 0 {
+			add(firstGroup+row-1, n)
+		}
+	}
+	if r.counts[otherRow] == 0 {
+		return bins
+	}
+	for key, n := range cells {
+		if key>>7 == g {
+			add(int(key&127), n)
+		}
+	}
+	return bins
 }
 
 // narrowed returns the bins with bounds no wider than the ranges of all pairs.
@@ -132,34 +178,11 @@ func narrowed(bins []JointBin, maxAbs, minRef, maxRef float64) []JointBin {
 	return bins
 }
 
-// groupBounds returns the smallest and the largest magnitude of a group.
+// groupBounds returns the smallest and the largest magnitude of a group but the
+// first.
 func groupBounds(g int) (first, last float64) {
-	if g == 0 {
-		return 0, 0
-	}
 	from := uint64(16*g-1) << 52
 	return math.Float64frombits(from), math.Float64frombits(from + 16<<52 - 1)
-}
-
-// bounds returns bounds of the magnitudes of a group that were counted.
-func (c *counter) bounds(g int) (low, high float64) {
-	if g == 0 {
-		return 0, 0
-	}
-	from := 8 * (16*g - 1)
-	first, last := -1, 0
-	for s := from; s < min(from+8*16, slots); s++ {
-		if c.even[s]|c.odd[s] != 0 {
-			if first < 0 {
-				first = s
-			}
-			last = s
-		}
-	}
-	if first < 0 {
-		return 0, 0
-	}
-	return math.Float64frombits(uint64(first) << 49), math.Float64frombits(uint64(last+1)<<49 - 1)
 }
 
 func (c *tinyCell) bin() JointBin {

@@ -52,7 +52,8 @@ type subtracted struct {
 	negative int64   // how many are below zero
 }
 
-// differences sets d and abs to n-r and its magnitude.
+// differences sets d and abs to n-r and its magnitude. If they are one, it holds
+// the magnitudes.
 func differences(d, abs, n, r []float64) subtracted {
 	var out [12]float64
 	var negative [4]int64
@@ -129,51 +130,6 @@ func addTo(dst, values []float64) {
 	}
 }
 
-// span is the range of values and of their magnitudes.
-type span struct {
-	min, max, minAbs, maxAbs float64
-	special                  bool // a value is not finite; the range is none
-}
-
-// spanOf returns the span of values, which are not empty.
-func spanOf(values []float64) span {
-	var out [16]float64
-	done, special := spanHead(values, &out)
-	if done == 0 {
-		v := values[0]
-		out = [16]float64{v, v, v, v, v, v, v, v}
-		for k := 8; k < 16; k++ {
-			out[k] = math.Abs(v)
-		}
-	}
-	s := span{out[0], out[4], out[8], out[12], special}
-	for k := 1; k < 4; k++ {
-		s.min, s.max = min(s.min, out[k]), max(s.max, out[4+k])
-		s.minAbs, s.maxAbs = min(s.minAbs, out[8+k]), max(s.maxAbs, out[12+k])
-	}
-	s.spanTail(values[done:])
-	return s
-}
-
-func (s *span) spanTail(values []float64) {
-	low, high := s.min, s.max
-	minAbs, maxAbs := math.Float64bits(s.minAbs), math.Float64bits(s.maxAbs)
-	for _, v := range values {
-		if v < low {
-			low = v
-		}
-		if v > high {
-			high = v
-		}
-		bits := math.Float64bits(v) &^ signBit
-		minAbs = min(minAbs, bits)
-		maxAbs = max(maxAbs, bits)
-	}
-	s.min, s.max = low, high
-	s.minAbs, s.maxAbs = math.Float64frombits(minAbs), math.Float64frombits(maxAbs)
-	s.special = s.special || !(s.maxAbs <= math.MaxFloat64)
-}
-
 // maxOf returns the largest of values that are not negative and not NaN.
 func maxOf(values []float64) float64 {
 	var high float64
@@ -185,6 +141,17 @@ func maxOf(values []float64) float64 {
 	return high
 }
 
+// indexFrom returns the index of the first of values that is limit or more, their
+// number if there is none.
+func indexFrom(values []float64, limit float64) int {
+	for i := fromHead(values, limit); i < len(values); i++ {
+		if values[i] >= limit {
+			return i
+		}
+	}
+	return len(values)
+}
+
 // indexOf returns where x first is among values, -1 if nowhere.
 func indexOf(values []float64, x float64) int {
 	for i, v := range values {
@@ -193,65 +160,4 @@ func indexOf(values []float64, x float64) int {
 		}
 	}
 	return -1
-}
-
-// ratios is what relatives finds.
-type ratios struct {
-	rel, ref       float64 // the sums of |d|/|r| and |r|
-	maxRel, maxAbs float64
-	zeros          int64 // references that are 0
-	undefined      int64 // of them those with a difference
-	below, below5  int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
-}
-
-// relatives sets rel to abs over the magnitude of r, to 0 where r is 0.
-func relatives(rel, abs, r []float64) (c ratios) {
-	var out [16]float64
-	var counts [16]int64
-	relativesTail(relativesHead(rel, abs, r, &out, &counts), rel, abs, r, &out, &counts)
-	c.rel, c.ref = lanes(out[0:]), lanes(out[4:])
-	for k := range 4 {
-		c.maxRel, c.maxAbs = max(c.maxRel, out[8+k]), max(c.maxAbs, out[12+k])
-		c.zeros += counts[k]
-		c.below += counts[4+k]
-		c.below5 += counts[8+k]
-		c.undefined += counts[12+k]
-	}
-	return c
-}
-
-func relativesTail(done int, rel, abs, r []float64, out *[16]float64, counts *[16]int64) {
-	rel, abs = rel[:len(r)], abs[:len(r)]
-	limit, limit5 := math.Float64bits(1e-3), math.Float64bits(5e-3)
-	for k := range min(4, len(r)-done) {
-		total, totalRef, maxRel, maxAbs := out[k], out[4+k], out[8+k], out[12+k]
-		zeros, below, below5, undefined := counts[k], counts[4+k], counts[8+k], counts[12+k]
-		for i := done + k; i < len(r); i += 4 {
-			magnitude := math.Float64bits(r[i]) &^ signBit
-			ref := math.Float64frombits(magnitude)
-			a := abs[i]
-			q := math.Float64bits(a / ref)
-			var isZero int64
-			if magnitude == 0 {
-				q = 0
-				isZero = 1
-			}
-			x := math.Float64frombits(q)
-			rel[i] = x
-			total += x
-			totalRef += ref
-			zeros += isZero
-			undefined += isZero & int64(-math.Float64bits(a)>>63)
-			below += int64((q - limit) >> 63)
-			below5 += int64((q - limit5) >> 63)
-			if x > maxRel {
-				maxRel = x
-			}
-			if a > maxAbs {
-				maxAbs = a
-			}
-		}
-		out[k], out[4+k], out[8+k], out[12+k] = total, totalRef, maxRel, maxAbs
-		counts[k], counts[4+k], counts[8+k], counts[12+k] = zeros, below, below5, undefined
-	}
 }

@@ -52,18 +52,8 @@ func TestHeads(t *testing.T) {
 			t.Errorf("%d: differences %v, %v, want %v, %v", count, sums, below, plainSums, plainBelow)
 		}
 
-		rel, plainRel := make([]float64, count), make([]float64, count)
-		var out, plainOut [16]float64
-		var counts, plainCounts [16]int64
-		relativesTail(relativesHead(rel, abs, r, &out, &counts), rel, abs, r, &out, &counts)
-		relativesTail(0, plainRel, abs, r, &plainOut, &plainCounts)
-		if out != plainOut || counts != plainCounts || !slices.Equal(rel, plainRel) {
-			t.Errorf("%d: relatives %v, %v, want %v, %v", count, out, counts, plainOut, plainCounts)
-		}
-
-		got, want := spanOf(n), span{n[0], n[0], math.Abs(n[0]), math.Abs(n[0]), false}
-		want.spanTail(n)
-		if got != want {
+		empty := emptySpan()
+		if got, want := spanOf(n), newSpan(&empty, false, n); got != want {
 			t.Errorf("%d: span %v, want %v", count, got, want)
 		}
 		total := [4]float64{}
@@ -78,6 +68,54 @@ func TestHeads(t *testing.T) {
 		for i, v := range added {
 			if v != n[i]+r[i] {
 				t.Errorf("%d: %v + %v = %v", count, n[i], r[i], v)
+			}
+		}
+	}
+}
+
+// TestRelativeHeads compares the vectors' quotients, marks and counts with the
+// plain ones, bit by bit.
+func TestRelativeHeads(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 8))
+	plain, vector := newWorker(), newWorker()
+	for count := 1; count < 3*countLag+40; count += 1 + count/40*7 {
+		n, r := kernelValues(random, count), kernelValues(random, count)
+		copy(n[:count/2], r)
+		for i := range r {
+			if random.IntN(10) == 0 {
+				r[i] = math.Ldexp(r[i], random.IntN(400)-200)
+			}
+		}
+		abs := make([]float64, count)
+		differences(make([]float64, count), abs, n, r)
+		run := func(tables *tables, head func(*tables, []float64, []float64, []float64, *ratioLanes) int) ([]float64, ratioLanes) {
+			rel := make([]float64, count)
+			out := newRatioLanes()
+			done := head(tables, rel, abs, r, &out)
+			tables.relativesTail(done, rel, abs, r, &out)
+			return rel, out
+		}
+		rel, out := run(&vector.tables, relativesHead)
+		plainRel, plainOut := run(&plain.tables, func(*tables, []float64, []float64, []float64, *ratioLanes) int { return 0 })
+		if out != plainOut || !slices.Equal(rel, plainRel) || !slices.Equal(vector.tables.marks[:count], plain.tables.marks[:count]) {
+			t.Errorf("%d: relatives %v, want %v", count, out, plainOut)
+		}
+	}
+	if vector.tables.joint.counts != plain.tables.joint.counts || vector.tables.rel.counts != plain.tables.rel.counts {
+		t.Error("the counts of pairs differ")
+	}
+}
+
+func TestIndexFrom(t *testing.T) {
+	for count := 1; count < 12; count++ {
+		values := make([]float64, count)
+		if got := indexFrom(values, 1); got != count {
+			t.Errorf("found at %d of %d values below the limit", got, count)
+		}
+		for at := count - 1; at >= 0; at-- {
+			values[at] = 1
+			if got := indexFrom(values, 1); got != at {
+				t.Errorf("found at %d of %d values, want %d", got, count, at)
 			}
 		}
 	}
@@ -167,7 +205,12 @@ func TestDecoding(t *testing.T) {
 		src = src[:number.size<<16]
 		for _, count := range []int{1 << 16, 7, 3} {
 			values, codes := make([]float64, count), make([]int64, count)
-			number.values(values, src[:count*number.size], nil)
+			got := number.measured(values, src[:count*number.size], nil)
+			empty := emptySpan()
+			want := newSpan(&empty, false, values)
+			if got.special != want.special || !got.special && got != want {
+				t.Errorf("%s: span %v of %d values, want %v", d, got, count, want)
+			}
 			number.storedCodes(codes, src[:count*number.size])
 			for i, x := range values {
 				want := slowDecode(t, d, src[i*number.size:][:number.size])

@@ -27,8 +27,8 @@ type leaf struct {
 	subtracted subtracted
 }
 
-// compute gathers all about the leaf and returns its sums.
-func (l *leaf) compute() *node {
+// compute gathers all about the leaf, its sums in its node.
+func (l *leaf) compute() {
 	l.all = l.count
 	l.decode()
 	l.sample()
@@ -43,8 +43,6 @@ func (l *leaf) compute() *node {
 		l.measureULP()
 	}
 	l.locate()
-	sums := l.node
-	return &sums
 }
 
 // position returns the place in the leaf of one of the pairs that are left.
@@ -55,7 +53,7 @@ func (l *leaf) position(i int) int {
 	return i
 }
 
-// decode sets the values of both sides.
+// decode sets the values of both sides and their spans.
 func (l *leaf) decode() {
 	e, k := l.e, l.count
 	l.n, l.r = l.worker.n[:k], l.worker.r[:k]
@@ -65,10 +63,11 @@ func (l *leaf) decode() {
 		e.ref.parts(l.rParts[:2*k], l.ref, l.host)
 		moduli(l.n, l.nParts)
 		moduli(l.r, l.rParts)
+		l.nSpan, l.rSpan = spanOf(l.n), spanOf(l.r)
 		return
 	}
-	e.npu.values(l.n, l.npu, l.host)
-	e.ref.values(l.r, l.ref, l.host)
+	l.nSpan = e.npu.measured(l.n, l.npu, l.host)
+	l.rSpan = e.ref.measured(l.r, l.ref, l.host)
 	if l.e.wide {
 		e.npu.integers(l.nExact[:k], l.npu, l.n)
 		e.ref.integers(l.rExact[:k], l.ref, l.r)
@@ -159,6 +158,9 @@ func (l *leaf) subtract() {
 	case e.ref.wide():
 		wideDifferences(d, l.abs, l.n, l.r, l.rExact[:k], l.r, -1)
 	default:
+		if !e.huge && !e.npu.integer {
+			d = l.abs // nobody asks for the differences themselves
+		}
 		l.subtracted = differences(d, l.abs, l.n, l.r)
 		return
 	}
@@ -170,7 +172,7 @@ func (l *leaf) subtract() {
 
 // relate takes in the relative differences and the histograms.
 func (l *leaf) relate() {
-	c := relatives(l.rel, l.abs, l.r)
+	c := l.tables.relatives(l.rel, l.abs, l.r)
 	counts := &l.part.counts
 	counts[relativeZeros] += c.zeros
 	counts[relativeUndefined] += c.undefined
@@ -182,15 +184,7 @@ func (l *leaf) relate() {
 	if !l.e.huge {
 		l.node.pair.absR = sum{value: c.ref}
 	}
-	l.absHistogram.add(l.abs)
-	l.relHistogram.add(l.rel)
-	if !l.e.huge {
-		l.joint.add(l.abs, l.r)
-		return
-	}
-	l.absHistogram.splitTiny(l.abs)
-	l.relHistogram.splitTiny(l.rel)
-	l.joint.addAny(l.abs, l.r)
+	l.tables.add(&c, l.rel, l.abs, l.r, l.e.huge)
 }
 
 // bound finds the extremes of the differences, and the errors.

@@ -18,7 +18,9 @@ func (l *leaf) locate() {
 	if !l.failed {
 		flags = nil
 	}
-	l.part.axes.add(l.e.axes, l.first, abs, rel, l.subtracted.abs, l.node.relative.value, flags)
+	if l.failed || l.extent.maxAbs > 0 {
+		l.part.axes.add(l.e.axes, l.first, abs, rel, l.subtracted.abs, l.node.relative.value, flags)
+	}
 	clear(l.flags[:l.all])
 }
 
@@ -56,7 +58,7 @@ func (l *leaf) findErrors(flags []uint8, abs, rel []float64) {
 		p.cells.merge(found)
 	} else {
 		l.fail(&p.mismatch, mismatchError, flags, abs, rel)
-		cellAbs, cellRel := l.other[:l.all], l.worker.rel[:l.all]
+		cellAbs, cellRel := l.other[:l.all], l.scaled[0][:l.all]
 		copy(cellAbs, abs)
 		copy(cellRel, rel)
 		for _, s := range l.specials {
@@ -185,9 +187,10 @@ func (l *leaf) rankBy(r *ranking, scores []float64, largest float64) {
 	if largest == 0 || largest < r.floor {
 		return
 	}
-	for i, s := range scores {
-		if s > 0 && s >= r.floor {
-			r.add(s, l.placeAt(l.position(i), l.abs[i], l.rel[i]))
+	for i := 0; i < len(scores); i++ {
+		i += indexFrom(scores[i:], max(r.floor, math.SmallestNonzeroFloat64))
+		if i < len(scores) {
+			r.add(scores[i], l.placeAt(l.position(i), l.abs[i], l.rel[i]))
 		}
 	}
 }

@@ -12,10 +12,9 @@ func (s sum) plus(x float64) sum {
 	return sum{total, s.rest + ((s.value - (total - part)) + (x - part))}
 }
 
-func (s sum) merged(t sum) sum {
-	s = s.plus(t.value)
+func (s *sum) merge(t sum) {
+	*s = s.plus(t.value)
 	s.rest += t.rest
-	return s
 }
 
 func (s sum) total() float64 {
@@ -53,7 +52,7 @@ func newMoment(count int, from, distances, squares float64) moment {
 }
 
 // apart returns the distance of the mean of b from that of a.
-func apart(a, b moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
+func apart(a, b *moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
 
 // zero reports whether all values are zero, which any exponent fits.
 func (m moment) zero() bool { return m.mean == 0 && m.m2 == 0 }
@@ -82,34 +81,43 @@ func (m moment) scaledTo(exp int) moment {
 	return m
 }
 
-// merged joins the moments of two sets of values (Chan, Golub and LeVeque,
+// merge joins the moments of two sets of values (Chan, Golub and LeVeque,
 // "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances").
-func (m moment) merged(b moment) moment {
+func (m *moment) merge(b *moment) {
 	switch {
 	case b.count == 0:
-		return m
 	case m.count == 0:
-		return b
+		*m = *b
+	default:
+		x, y := aligned(*m, *b)
+		m.join(&x, &y, newWeights(x.count, y.count))
 	}
-	a, b := aligned(m, b)
-	n, share, weight := weights(a.count, b.count)
+}
+
+// join sets m to the moment of two sets of values with equal exponents.
+func (m *moment) join(a, b *moment, w weights) {
 	delta := apart(a, b)
-	mean := sum{a.mean, a.rest}.plus(float64(delta * share))
+	mean := sum{a.mean, a.rest}.plus(float64(delta * w.share))
 	mean = sum{value: mean.value}.plus(mean.rest)
-	return moment{
-		count: n,
+	*m = moment{
+		count: w.count,
 		mean:  mean.value,
 		rest:  mean.rest,
-		m2:    a.m2 + b.m2 + float64(float64(delta*delta)*weight),
+		m2:    a.m2 + b.m2 + float64(float64(delta*delta)*w.between),
 		exp:   a.exp,
 	}
 }
 
-// weights returns a+b, b/(a+b) and ab/(a+b).
-func weights(a, b int64) (n int64, share, weight float64) {
-	n = a + b
-	share = float64(b) / float64(n)
-	return n, share, float64(a) * share
+// weights are the count of two sets together, the share of the second one in it,
+// and the weight of the square of the distance of their means.
+type weights struct {
+	count          int64
+	share, between float64
+}
+
+func newWeights(a, b int64) weights {
+	share := float64(b) / float64(a+b)
+	return weights{a + b, share, float64(a) * share}
 }
 
 // square returns the sum of the squares of the values stored.
@@ -134,32 +142,46 @@ type pair struct {
 	absD, absR sum
 }
 
-func (p pair) merged(q pair) pair {
+// merge joins the moments of two sets of pairs.
+func (p *pair) merge(q *pair) {
 	switch {
 	case q.n.count == 0:
-		return p
 	case p.n.count == 0:
-		return q
-	}
-	pn, qn := aligned(p.n, q.n)
-	pr, qr := aligned(p.r, q.r)
-	pd, qd := aligned(p.d, q.d)
-	_, _, weight := weights(pn.count, qn.count)
-	between := float64(float64(apart(pn, qn)*apart(pr, qr)) * weight)
-	return pair{
-		n: pn.merged(qn), r: pr.merged(qr), d: pd.merged(qd),
-		co: rescaled(p.co, p.n.exp-pn.exp+p.r.exp-pr.exp) +
-			rescaled(q.co, q.n.exp-qn.exp+q.r.exp-qr.exp) + between,
-		absD: p.absD.scaled(p.d.exp - pd.exp).merged(q.absD.scaled(q.d.exp - qd.exp)),
-		absR: p.absR.scaled(p.r.exp - pr.exp).merged(q.absR.scaled(q.r.exp - qr.exp)),
+		*p = *q
+	case p.n.exp == q.n.exp && p.r.exp == q.r.exp && p.d.exp == q.d.exp:
+		p.join(p, q)
+	default:
+		x, y := *p, *q
+		x.n, y.n = aligned(p.n, q.n)
+		x.r, y.r = aligned(p.r, q.r)
+		x.d, y.d = aligned(p.d, q.d)
+		x.rescale(p)
+		y.rescale(q)
+		p.join(&x, &y)
 	}
 }
 
-func rescaled(x float64, exp int) float64 {
-	if exp == 0 {
-		return x
+// rescale fits the sums to the exponents of the moments, which were those of
+// another pair.
+func (p *pair) rescale(from *pair) {
+	if exp := from.n.exp - p.n.exp + from.r.exp - p.r.exp; exp != 0 {
+		p.co = math.Ldexp(p.co, exp)
 	}
-	return math.Ldexp(x, exp)
+	p.absD = p.absD.scaled(from.d.exp - p.d.exp)
+	p.absR = p.absR.scaled(from.r.exp - p.r.exp)
+}
+
+// join sets p to the moments of two sets of pairs with equal exponents.
+func (p *pair) join(a, b *pair) {
+	w := newWeights(a.n.count, b.n.count)
+	between := float64(float64(apart(&a.n, &b.n)*apart(&a.r, &b.r)) * w.between)
+	p.co = a.co + b.co + between
+	p.n.join(&a.n, &b.n, w)
+	p.r.join(&a.r, &b.r, w)
+	p.d.join(&a.d, &b.d, w)
+	p.absD, p.absR = a.absD, a.absR
+	p.absD.merge(b.absD)
+	p.absR.merge(b.absR)
 }
 
 // product returns the sum of the products of n and r, times 2^(n.exp+r.exp).

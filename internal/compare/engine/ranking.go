@@ -26,34 +26,59 @@ type ranked struct {
 type ranking struct {
 	limit int
 	// floor is a score that places must exceed or reach to matter.
-	floor   float64
+	floor float64
+	// entries are a heap with the worst one first while places are added to as
+	// many as limit, else in any order.
 	entries []ranked
 }
 
-func compareRanked(a, b ranked) int {
+// compareRanked is negative when a is before b.
+func compareRanked(a, b *ranked) int {
 	return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.offset, b.offset))
 }
 
 // add takes in a place with a score above 0.
 func (r *ranking) add(score float64, p place) {
-	if len(r.entries) >= 2*r.limit+8 {
-		r.trim()
-		if score < r.floor {
+	entry := ranked{score, p}
+	if len(r.entries) < r.limit {
+		if r.entries == nil {
+			r.entries = make([]ranked, 0, min(r.limit, 32))
+		}
+		r.entries = append(r.entries, entry)
+		if len(r.entries) < r.limit {
 			return
 		}
+		slices.SortFunc(r.entries, func(a, b ranked) int { return compareRanked(&b, &a) })
+	} else if compareRanked(&entry, &r.entries[0]) < 0 {
+		r.replace(entry)
 	}
-	r.entries = append(r.entries, ranked{score, p})
+	r.floor = math.Nextafter(r.entries[0].score, math.Inf(1))
 }
 
-// trim leaves the best, in order.
+// replace puts an entry in the place of the worst one.
+func (r *ranking) replace(entry ranked) {
+	at := 0
+	for {
+		child := 2*at + 1
+		if child >= len(r.entries) {
+			break
+		}
+		if child+1 < len(r.entries) && compareRanked(&r.entries[child+1], &r.entries[child]) > 0 {
+			child++
+		}
+		if compareRanked(&entry, &r.entries[child]) > 0 {
+			break
+		}
+		r.entries[at] = r.entries[child]
+		at = child
+	}
+	r.entries[at] = entry
+}
+
+// trim leaves the best, in order. No place can be added afterwards.
 func (r *ranking) trim() {
-	slices.SortFunc(r.entries, compareRanked)
-	if len(r.entries) > r.limit {
-		r.entries = r.entries[:r.limit]
-	}
-	if r.limit > 0 && len(r.entries) == r.limit {
-		r.floor = math.Nextafter(r.entries[r.limit-1].score, math.Inf(1))
-	}
+	slices.SortFunc(r.entries, func(a, b ranked) int { return compareRanked(&a, &b) })
+	r.entries = r.entries[:min(len(r.entries), r.limit)]
 }
 
 func (r *ranking) merge(s *ranking) {

@@ -16,20 +16,19 @@ type node struct {
 	replacedRelative sum
 }
 
-func (a *node) merged(b *node) *node {
-	return &node{
-		pair:             a.pair.merged(b.pair),
-		relative:         a.relative.merged(b.relative),
-		ulps:             a.ulps.merged(b.ulps),
-		errors:           a.errors.merged(b.errors),
-		cellErrors:       a.cellErrors.merged(b.cellErrors),
-		npuModuli:        a.npuModuli.merged(b.npuModuli),
-		refModuli:        a.refModuli.merged(b.refModuli),
-		refOnly:          a.refOnly.merged(b.refOnly),
-		npuOnly:          a.npuOnly.merged(b.npuOnly),
-		replaced:         a.replaced.merged(b.replaced),
-		replacedRelative: a.replacedRelative.merged(b.replacedRelative),
-	}
+// merge takes in the node that follows.
+func (a *node) merge(b *node) {
+	a.pair.merge(&b.pair)
+	a.relative.merge(b.relative)
+	a.ulps.merge(b.ulps)
+	a.errors.merge(b.errors)
+	a.cellErrors.merge(b.cellErrors)
+	a.npuModuli.merge(&b.npuModuli)
+	a.refModuli.merge(&b.refModuli)
+	a.refOnly.merge(&b.refOnly)
+	a.npuOnly.merge(&b.npuOnly)
+	a.replaced.merge(&b.replaced)
+	a.replacedRelative.merge(b.replacedRelative)
 }
 
 // tree joins nodes in their order. Two nodes of 2^k leaves each make one of
@@ -40,27 +39,36 @@ type tree struct {
 }
 
 type subtree struct {
-	node   *node
+	node
 	leaves int64
+}
+
+// pairs reports whether a subtree and the next one of a number of leaves make one.
+func (s *subtree) pairs(leaves int64) bool {
+	return s.leaves == leaves && leaves&(leaves-1) == 0
 }
 
 // add appends a node that covers a number of leaves.
 func (t *tree) add(n *node, leaves int64) {
-	t.stack = append(t.stack, subtree{n, leaves})
-	for len(t.stack) >= 2 {
-		a, b := t.stack[len(t.stack)-2], t.stack[len(t.stack)-1]
-		if a.leaves != b.leaves || a.leaves&(a.leaves-1) != 0 {
-			return
-		}
+	last := len(t.stack) - 1
+	if last < 0 || !t.stack[last].pairs(leaves) {
+		t.stack = append(t.stack, subtree{*n, leaves})
+		return
+	}
+	t.stack[last].merge(n)
+	t.stack[last].leaves += leaves
+	for ; last > 0 && t.stack[last-1].pairs(t.stack[last].leaves); last-- {
 		t.join()
 	}
 }
 
 // join replaces the last two nodes by one.
 func (t *tree) join() {
-	k := len(t.stack)
-	a, b := t.stack[k-2], t.stack[k-1]
-	t.stack = append(t.stack[:k-2], subtree{a.node.merged(b.node), a.leaves + b.leaves})
+	k := len(t.stack) - 1
+	a, b := &t.stack[k-1], &t.stack[k]
+	a.merge(&b.node)
+	a.leaves += b.leaves
+	t.stack = t.stack[:k]
 }
 
 // root joins what is left, the last nodes first.
@@ -71,5 +79,5 @@ func (t *tree) root() *node {
 	for len(t.stack) > 1 {
 		t.join()
 	}
-	return t.stack[0].node
+	return &t.stack[0].node
 }

@@ -45,10 +45,10 @@ func sidesAVX2(n, r *float64, count int, n0, r0 float64, out *[20]float64)
 func differencesAVX2(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
 
 //go:noescape
-func spanAVX2(values *float64, count int, out *[16]float64) (special uint32)
+func spanAVX2(values *float64, count int, out *spanLanes) (special uint32)
 
 //go:noescape
-func relativesAVX2(rel, abs, r *float64, count int, out *[16]float64, counts *[16]int64)
+func relativesAVX2(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
 
 //go:noescape
 func smallAVX2(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
@@ -66,13 +66,16 @@ func addAVX2(dst, values *float64, count int)
 func sumAVX2(values *float64, count int, out *[4]float64)
 
 //go:noescape
-func float32sAVX2(dst *float64, src *byte, count int)
+func fromAVX2(values *float64, count int, limit float64) int
 
 //go:noescape
-func float16sAVX2(dst *float64, src *byte, count int)
+func float32sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
 
 //go:noescape
-func bfloat16sAVX2(dst *float64, src *byte, count int)
+func float16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+
+//go:noescape
+func bfloat16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
 
 //go:noescape
 func codes16AVX2(dst *int64, src *byte, count int)
@@ -99,17 +102,21 @@ func differencesHead(n, r, d, abs []float64, d0 float64, out *[12]float64, negat
 	return k
 }
 
-func spanHead(values []float64, out *[16]float64) (k int, special bool) {
+func spanHead(values []float64, out *spanLanes) (k int, special bool) {
 	if k = groups(len(values)); k > 0 {
 		special = spanAVX2(&values[0], k, out) != 0
 	}
 	return k, special
 }
 
-func relativesHead(rel, abs, r []float64, out *[16]float64, counts *[16]int64) int {
+// countLag is the number of pairs that relativesHead leaves for counting, or all
+// if they are less.
+const countLag = 64
+
+func relativesHead(t *tables, rel, abs, r []float64, out *ratioLanes) int {
 	k := groups(len(r))
 	if k > 0 {
-		relativesAVX2(&rel[:k][0], &abs[:k][0], &r[0], k, out, counts)
+		relativesAVX2(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:k][0], &t.joint.counts[0], &t.rel.counts[0], out)
 	}
 	return k
 }
@@ -154,28 +161,35 @@ func sumHead(values []float64, out *[4]float64) int {
 	return k
 }
 
-func float32sHead(dst []float64, src []byte) int {
-	k := groups(len(dst))
+// fromHead returns the number of elements before the first group that has one of
+// limit or more.
+func fromHead(values []float64, limit float64) int {
+	k := groups(len(values))
 	if k > 0 {
-		float32sAVX2(&dst[0], &src[:4*k][0], k)
+		k = fromAVX2(&values[0], k, limit)
 	}
 	return k
 }
 
-func float16sHead(dst []float64, src []byte) int {
-	k := groups(len(dst))
-	if k > 0 {
-		float16sAVX2(&dst[0], &src[:2*k][0], k)
+func float32sHead(dst []float64, src []byte, out *spanLanes) (k int, special bool) {
+	if k = groups(len(dst)); k > 0 {
+		special = float32sAVX2(&dst[0], &src[:4*k][0], k, out) != 0
 	}
-	return k
+	return k, special
 }
 
-func bfloat16sHead(dst []float64, src []byte) int {
-	k := groups(len(dst))
-	if k > 0 {
-		bfloat16sAVX2(&dst[0], &src[:2*k][0], k)
+func float16sHead(dst []float64, src []byte, out *spanLanes) (k int, special bool) {
+	if k = groups(len(dst)); k > 0 {
+		special = float16sAVX2(&dst[0], &src[:2*k][0], k, out) != 0
 	}
-	return k
+	return k, special
+}
+
+func bfloat16sHead(dst []float64, src []byte, out *spanLanes) (k int, special bool) {
+	if k = groups(len(dst)); k > 0 {
+		special = bfloat16sAVX2(&dst[0], &src[:2*k][0], k, out) != 0
+	}
+	return k, special
 }
 
 func codes16Head(dst []int64, src []byte) int {

@@ -11,11 +11,8 @@ GLOBL magnitudes<>(SB), RODATA|NOPTR, $8
 DATA largest<>+0(SB)/8, $0x7fefffffffffffff
 GLOBL largest<>(SB), RODATA|NOPTR, $8
 
-DATA thousandth<>+0(SB)/8, $0x3f50624dd2f1a9fc
-GLOBL thousandth<>(SB), RODATA|NOPTR, $8
-
-DATA fiveThousandths<>+0(SB)/8, $0x3f747ae147ae147b
-GLOBL fiveThousandths<>(SB), RODATA|NOPTR, $8
+DATA infinity<>+0(SB)/8, $0x7ff0000000000000
+GLOBL infinity<>(SB), RODATA|NOPTR, $8
 
 DATA firstKeys<>+0(SB)/8, $0x7f4a7c159e3779b9
 GLOBL firstKeys<>(SB), RODATA|NOPTR, $8
@@ -129,95 +126,48 @@ differencesCheck:
 	VZEROUPPER
 	RET
 
-// func spanAVX2(values *float64, count int, out *[16]float64) (special uint32)
+// The span of values: SPAN_START prepares the registers, SPAN_ADD takes in the
+// values in Y5 and leaves their magnitudes there, SPAN_END stores the lanes at DX
+// and leaves in AX whether a value is not finite. Of magnitudes the upper halves
+// alone tell that.
+#define SPAN_START \
+	VBROADCASTSD infinity<>(SB), Y0 \
+	VBROADCASTSD magnitudes<>(SB), Y14 \
+	VMOVAPD Y0, Y2 \
+	VXORPD Y3, Y3, Y3 \
+	VSUBPD Y0, Y3, Y1
+
+#define SPAN_ADD \
+	VMINPD Y5, Y0, Y0 \
+	VMAXPD Y5, Y1, Y1 \
+	VANDPD Y14, Y5, Y5 \
+	VMINPD Y5, Y2, Y2 \
+	VPMAXUD Y5, Y3, Y3
+
+#define SPAN_END \
+	VPBROADCASTQ largest<>(SB), Y13 \
+	VPCMPGTQ Y13, Y3, Y3 \
+	VMOVUPD Y0, (DX) \
+	VMOVUPD Y1, 32(DX) \
+	VMOVUPD Y2, 64(DX) \
+	VMOVMSKPD Y3, AX \
+	VZEROUPPER
+
+// func spanAVX2(values *float64, count int, out *spanLanes) (special uint32)
 TEXT ·spanAVX2(SB), NOSPLIT, $0-28
 	MOVQ values+0(FP), SI
 	MOVQ count+8(FP), CX
 	MOVQ out+16(FP), DX
-	VBROADCASTSD magnitudes<>(SB), Y14
-	VBROADCASTSD largest<>(SB), Y13
-	VMOVUPD (SI), Y0
-	VMOVUPD Y0, Y1
-	VANDPD Y14, Y0, Y2
-	VMOVUPD Y2, Y3
-	VXORPD Y4, Y4, Y4
+	SPAN_START
 	XORQ AX, AX
 spanNext:
 	VMOVUPD (SI)(AX*8), Y5
-	VANDPD Y14, Y5, Y6
-	VMINPD Y5, Y0, Y0
-	VMAXPD Y5, Y1, Y1
-	VMINPD Y6, Y2, Y2
-	VMAXPD Y6, Y3, Y3
-	VCMPPD $6, Y13, Y6, Y7
-	VORPD Y7, Y4, Y4
+	SPAN_ADD
 	ADDQ $4, AX
 	CMPQ AX, CX
 	JLT spanNext
-	VMOVUPD Y0, (DX)
-	VMOVUPD Y1, 32(DX)
-	VMOVUPD Y2, 64(DX)
-	VMOVUPD Y3, 96(DX)
-	VMOVMSKPD Y4, AX
+	SPAN_END
 	MOVL AX, special+24(FP)
-	VZEROUPPER
-	RET
-
-// func relativesAVX2(rel, abs, r *float64, count int, out *[16]float64, counts *[16]int64)
-TEXT ·relativesAVX2(SB), NOSPLIT, $0-48
-	MOVQ rel+0(FP), R8
-	MOVQ abs+8(FP), SI
-	MOVQ r+16(FP), DI
-	MOVQ count+24(FP), CX
-	MOVQ out+32(FP), DX
-	MOVQ counts+40(FP), R10
-	VBROADCASTSD magnitudes<>(SB), Y14
-	VBROADCASTSD thousandth<>(SB), Y13
-	VBROADCASTSD fiveThousandths<>(SB), Y12
-	VXORPD Y11, Y11, Y11
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y10, Y10, Y10
-	VXORPD Y15, Y15, Y15
-	XORQ AX, AX
-	JMP relativesCheck
-relatives:
-	VANDPD (DI)(AX*8), Y14, Y6
-	VMOVUPD (SI)(AX*8), Y7
-	VDIVPD Y6, Y7, Y8
-	VCMPPD $0, Y11, Y6, Y9
-	VANDNPD Y8, Y9, Y8
-	VMOVUPD Y8, (R8)(AX*8)
-	VPSUBQ Y9, Y3, Y3
-	VCMPPD $4, Y11, Y7, Y6
-	VANDPD Y6, Y9, Y9
-	VPSUBQ Y9, Y15, Y15         // a difference from zero
-	VANDPD (DI)(AX*8), Y14, Y6
-	VADDPD Y8, Y0, Y0
-	VADDPD Y6, Y10, Y10
-	VMAXPD Y8, Y1, Y1
-	VMAXPD Y7, Y2, Y2
-	VCMPPD $1, Y13, Y8, Y9
-	VPSUBQ Y9, Y4, Y4
-	VCMPPD $1, Y12, Y8, Y9
-	VPSUBQ Y9, Y5, Y5
-	ADDQ $4, AX
-relativesCheck:
-	CMPQ AX, CX
-	JLT relatives
-	VMOVUPD Y0, (DX)
-	VMOVUPD Y10, 32(DX)
-	VMOVUPD Y1, 64(DX)
-	VMOVUPD Y2, 96(DX)
-	VMOVDQU Y3, (R10)
-	VMOVDQU Y4, 32(R10)
-	VMOVDQU Y5, 64(R10)
-	VMOVDQU Y15, 96(R10)
-	VZEROUPPER
 	RET
 
 // func smallAVX2(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
@@ -403,58 +353,91 @@ sumCheck:
 	VZEROUPPER
 	RET
 
-// func float32sAVX2(dst *float64, src *byte, count int)
-TEXT ·float32sAVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ count+16(FP), CX
+// fromAVX2 returns the number of values before the first group that has one of
+// limit or more.
+//
+// func fromAVX2(values *float64, count int, limit float64) int
+TEXT ·fromAVX2(SB), NOSPLIT, $0-32
+	MOVQ values+0(FP), SI
+	MOVQ count+8(FP), CX
+	VBROADCASTSD limit+16(FP), Y1
 	XORQ AX, AX
-	JMP float32sCheck
-float32s:
-	VCVTPS2PD (SI)(AX*4), Y0
-	VMOVUPD Y0, (DI)(AX*8)
+	JMP fromCheck
+fromNext:
+	VCMPPD $2, (SI)(AX*8), Y1, Y0 // limit <= value
+	VMOVMSKPD Y0, DX
+	TESTL DX, DX
+	JNE fromFound
 	ADDQ $4, AX
-float32sCheck:
+fromCheck:
 	CMPQ AX, CX
-	JLT float32s
+	JLT fromNext
+fromFound:
+	MOVQ AX, ret+24(FP)
 	VZEROUPPER
 	RET
 
-// func float16sAVX2(dst *float64, src *byte, count int)
-TEXT ·float16sAVX2(SB), NOSPLIT, $0-24
+// The decoders set dst to the elements in src and out to their span. count is not
+// 0.
+
+// func float32sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+TEXT ·float32sAVX2(SB), NOSPLIT, $0-36
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
+	MOVQ out+24(FP), DX
+	SPAN_START
 	XORQ AX, AX
-	JMP float16sCheck
-float16s:
-	VCVTPH2PS (SI)(AX*2), X0
-	VCVTPS2PD X0, Y0
-	VMOVUPD Y0, (DI)(AX*8)
+float32sNext:
+	VCVTPS2PD (SI)(AX*4), Y5
+	VMOVUPD Y5, (DI)(AX*8)
+	SPAN_ADD
 	ADDQ $4, AX
-float16sCheck:
 	CMPQ AX, CX
-	JLT float16s
-	VZEROUPPER
+	JLT float32sNext
+	SPAN_END
+	MOVL AX, special+32(FP)
 	RET
 
-// func bfloat16sAVX2(dst *float64, src *byte, count int)
-TEXT ·bfloat16sAVX2(SB), NOSPLIT, $0-24
+// func float16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+TEXT ·float16sAVX2(SB), NOSPLIT, $0-36
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
+	MOVQ out+24(FP), DX
+	SPAN_START
 	XORQ AX, AX
-	JMP bfloat16sCheck
-bfloat16s:
-	VPMOVZXWD (SI)(AX*2), X0
-	VPSLLD $16, X0, X0
-	VCVTPS2PD X0, Y0
-	VMOVUPD Y0, (DI)(AX*8)
+float16sNext:
+	VCVTPH2PS (SI)(AX*2), X5
+	VCVTPS2PD X5, Y5
+	VMOVUPD Y5, (DI)(AX*8)
+	SPAN_ADD
 	ADDQ $4, AX
-bfloat16sCheck:
 	CMPQ AX, CX
-	JLT bfloat16s
-	VZEROUPPER
+	JLT float16sNext
+	SPAN_END
+	MOVL AX, special+32(FP)
+	RET
+
+// func bfloat16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+TEXT ·bfloat16sAVX2(SB), NOSPLIT, $0-36
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ count+16(FP), CX
+	MOVQ out+24(FP), DX
+	SPAN_START
+	XORQ AX, AX
+bfloat16sNext:
+	VPMOVZXWD (SI)(AX*2), X5
+	VPSLLD $16, X5, X5
+	VCVTPS2PD X5, Y5
+	VMOVUPD Y5, (DI)(AX*8)
+	SPAN_ADD
+	ADDQ $4, AX
+	CMPQ AX, CX
+	JLT bfloat16sNext
+	SPAN_END
+	MOVL AX, special+32(FP)
 	RET
 
 // func codes16AVX2(dst *int64, src *byte, count int)

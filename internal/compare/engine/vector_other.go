@@ -10,9 +10,11 @@ func differencesHead([]float64, []float64, []float64, []float64, float64, *[12]f
 	return 0
 }
 
-func spanHead([]float64, *[16]float64) (k int, special bool) { return 0, false }
+func spanHead([]float64, *spanLanes) (k int, special bool) { return 0, false }
 
-func relativesHead([]float64, []float64, []float64, *[16]float64, *[16]int64) int { return 0 }
+const countLag = 0
+
+func relativesHead(*tables, []float64, []float64, []float64, *ratioLanes) int { return 0 }
 
 func smallHead([]float64, []float64, float64, float64, *[20]int64) int { return 0 }
 
@@ -24,11 +26,13 @@ func addHead([]float64, []float64) int { return 0 }
 
 func sumHead([]float64, *[4]float64) int { return 0 }
 
-func float32sHead([]float64, []byte) int { return 0 }
+func fromHead([]float64, float64) int { return 0 }
 
-func float16sHead([]float64, []byte) int { return 0 }
+func float32sHead([]float64, []byte, *spanLanes) (k int, special bool) { return 0, false }
 
-func bfloat16sHead([]float64, []byte) int { return 0 }
+func float16sHead([]float64, []byte, *spanLanes) (k int, special bool) { return 0, false }
+
+func bfloat16sHead([]float64, []byte, *spanLanes) (k int, special bool) { return 0, false }
 
 func codes16Head([]int64, []byte) int { return 0 }
 

@@ -50,16 +50,19 @@ type worker struct {
 	positions []int32 // of the pairs of finite elements where there are others
 	specials  []special
 
-	absHistogram, relHistogram counter
-	joint                      joint
+	tables tables
 }
+
+// stagger is the distance of arrays of a leaf in elements, so that equal indexes
+// of them do not fall in one set of the cache.
+const stagger = 40
 
 func newWorker() *worker {
 	const parts = 2 * leafElements
-	floats := make([]float64, 8*leafElements+7*parts)
+	floats := make([]float64, 8*leafElements+7*parts+15*stagger)
 	room := func(count int) []float64 {
 		part := floats[:count:count]
-		floats = floats[count:]
+		floats = floats[count+stagger:]
 		return part
 	}
 	w := &worker{
@@ -72,6 +75,7 @@ func newWorker() *worker {
 		nExact: make([]uint64, leafElements), rExact: make([]uint64, leafElements),
 		ulps:      make([]uint64, leafElements),
 		flags:     make([]uint8, leafElements),
+		tables:    tables{marks: make([]uint64, leafElements+20*stagger)[20*stagger:][:leafElements]},
 		positions: make([]int32, leafElements),
 	}
 	for i := range w.scaled {
@@ -106,7 +110,11 @@ func (w *worker) run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 	end := min(first+e.segmentElements, e.total)
 	p := &Part{segment: segment, elements: end - first, axes: newAxisSums(e.axes), minRef: math.Inf(1)}
 	p.worst.limit, p.worstRel.limit = e.request.Top, e.request.Top
+	if e.every > 0 {
+		p.points = make([]Point, 0, p.elements/e.every+1)
+	}
 	w.part = p
+	w.tables.absRange, w.tables.relRange = emptyRange(), emptyRange()
 	var sums tree
 	for at := first; at < end; {
 		if err := ctx.Err(); err != nil {
@@ -129,7 +137,8 @@ func (w *worker) run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 				ref: refBytes[i*e.ref.size : (i+k)*e.ref.size],
 				npu: npuBytes[i*e.npu.size : (i+k)*e.npu.size],
 			}
-			sums.add(l.compute(), 1)
+			l.compute()
+			sums.add(&l.node, 1)
 			p.leaves++
 		}
 		at += int64(count)
@@ -143,9 +152,9 @@ func (w *worker) run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 func (w *worker) finish() {
 	p := w.part
 	w.part = nil
-	p.joint = w.joint.take(&w.absHistogram)
-	p.absHistogram.Zeros, p.absHistogram.Bins = w.absHistogram.take()
-	p.relHistogram.Zeros, p.relHistogram.Bins = w.relHistogram.take()
+	t := &w.tables
+	p.absHistogram, p.joint = t.joint.take(t.absRange)
+	p.relHistogram = t.rel.take(t.relRange)
 	p.worst.trim()
 	p.worstRel.trim()
 }
