@@ -271,6 +271,15 @@ func (e *Engine) relations(r *Result, p *Part, s *node) {
 	if !n.constant() && !ref.constant() {
 		r.Pearson = defined(min(max(s.co/(math.Sqrt(n.m2)*math.Sqrt(ref.m2)), -1), 1))
 	}
+	if dd == 0 {
+		// Equal tensors have no rounding errors to show.
+		if r.CosineZero == NoneZero {
+			r.Cosine = defined(1)
+		}
+		if r.Pearson.Defined {
+			r.Pearson = defined(1)
+		}
+	}
 	if rr == 0 {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -179,8 +181,8 @@ func TestConventions(t *testing.T) {
 		undefined                                                                  int64
 	}{
 		{"both zero", []float64{0, 0}, []float64{0, 0}, 0, 0, 0, 1, nan, inf, inf, inf, nan, nan, 0, 0, BothZero, 0},
-		{"zero reference", []float64{1, 2}, []float64{0, 0}, inf, inf, inf, 0, nan, -inf, -inf, -inf, nan, 1, 1.125, 16384, OneZero, 2},
-		{"zero npu", []float64{0, 0}, []float64{1, 2}, 1, 1, 1, 0, nan, 0, 0, 20 * math.Log10(2/math.Sqrt(2.5)), 0, -1, 1.125, 16384, OneZero, 0},
+		{"zero reference", []float64{1, 2}, []float64{0, 0}, inf, inf, inf, 0, nan, -inf, -inf, -inf, nan, 1, math.Sqrt(1.125), 16384, OneZero, 2},
+		{"zero npu", []float64{0, 0}, []float64{1, 2}, 1, 1, 1, 0, nan, 0, 0, 20 * math.Log10(2/math.Sqrt(2.5)), 0, -1, math.Sqrt(1.125), 16384, OneZero, 0},
 		{"equal", []float64{1, 2}, []float64{1, 2}, 0, 0, 0, 1, 1, inf, inf, inf, 1, nan, 0, 0, NoneZero, 0},
 		{"constant", []float64{3, 3}, []float64{2, 2}, .5, .5, .5, 1, nan, 20 * math.Log10(2), inf, 20 * math.Log10(2), 1.5, 1, 1, 512, NoneZero, 0},
 		{"negative zero", []float64{math.Copysign(0, -1), 1}, []float64{0, 1}, 0, 0, 0, 1, 1, inf, inf, inf, 1, nan, 0, 0, NoneZero, 0},
@@ -355,6 +357,41 @@ func TestReaderErrors(t *testing.T) {
 		side, ok := errors.AsType[*SideError](err)
 		if r != nil || !ok || side.Side != c.side {
 			t.Errorf("result %v, error %v, want one of the %s", r, err, c.side)
+		}
+	}
+}
+
+// TestQuantiles compares quantiles with those of the sorted values.
+func TestQuantiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20 {
+		r := make([]float64, 2000)
+		n := make([]float64, len(r))
+		for i := range n {
+			n[i] = math.Exp(3 * rng.NormFloat64())
+		}
+		res := compareValues(t, tensor.Float64, hpaaLimits, n, r)
+		slices.Sort(n)
+		for share, got := range map[float64]Metric{0.5: res.AbsQuantiles.P50, 0.9: res.AbsQuantiles.P90, 0.999: res.AbsQuantiles.P999} {
+			want := n[int(math.Ceil(share*float64(len(n))))-1]
+			if !near(got, want, 0.061) {
+				t.Errorf("quantile %g is %v, want %g within 6.1 %%", share, got, want)
+			}
+		}
+	}
+}
+
+// TestEqualTensors: nothing that rounds comes between two equal tensors.
+func TestEqualTensors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		values := make([]float64, 1+rng.IntN(300))
+		for i := range values {
+			values[i] = rng.NormFloat64()
+		}
+		res := compareValues(t, tensor.Float64, hpaaLimits, values, values)
+		if res.Cosine != defined(1) || len(values) > 2 && res.Pearson != defined(1) {
+			t.Fatalf("cosine %v, Pearson %v", res.Cosine, res.Pearson)
 		}
 	}
 }
