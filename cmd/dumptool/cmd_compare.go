@@ -124,7 +124,7 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 	for _, p := range problems {
 		rep.Warnings = append(rep.Warnings, p.err.Error())
 	}
-	unkept := opts.baseline.rewrite(a, rep)
+	unkept := opts.baseline.rewrite(a, opt.Baseline, rep)
 	if err := a.writeComparison(&opts.output, opt, rep); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 		return unkept
 	}
 	asked := slices.ContainsFunc(problems, func(p sideProblem) bool { return p.asked })
-	return opts.baseline.conclude(rep, opt.FailOn, asked)
+	return opts.baseline.conclude(rep, opt.FailOn, opts.pair.round, asked)
 }
 
 // misspelled adds a hint to the error of a run whose first path is not there and
@@ -168,7 +168,7 @@ func compareError(err error) error {
 // resolve turns the flags into options.
 func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, []sideProblem, error) {
 	opt := &compare.Options{
-		Version: o.version, Workers: o.workers, Top: max(o.output.topN, o.output.worst()), List: o.output.diffCount,
+		Version: o.version, Workers: o.workers,
 		KLD: slices.Contains(o.output.formats, "msaccucmp"), FailFast: o.baseline.failFast, Slack: o.baseline.slack,
 	}
 	if err := checkWorkers(o.workers, o.version); err != nil {
@@ -189,15 +189,22 @@ func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, []sid
 	if err := a.comparePaths(&o.cpu, &o.npu, &o.output.out, args); err != nil {
 		return nil, nil, err
 	}
+	if err := checkFolder(o.output.out, o.cpu, o.npu); err != nil {
+		return nil, nil, err
+	}
 	if err := o.checkOutputs(); err != nil {
 		return nil, nil, err
 	}
 	opt.Ref, opt.NPU, opt.Skip = o.cpu, o.npu, o.output.out
+	opt.Top, opt.List = o.output.worst(), o.output.listed()
 	var err error
 	if opt.Config, err = o.judge.load(o.output.out); err != nil {
 		return nil, nil, err
 	}
 	problems, err := o.order.load(opt, o.pair.fusion, o.output.out)
+	if safefile.SameFile(o.cpu, o.npu) {
+		problems = append(problems, sideProblem{fmt.Errorf("--cpu and --npu are the same: %s", o.cpu), false})
+	}
 	return opt, problems, err
 }
 

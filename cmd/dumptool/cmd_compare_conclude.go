@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,9 @@ import (
 // resolve checks the flags about baseline and exit status.
 func (o *baselineFlags) resolve(a *app, opt *compare.Options) error {
 	for _, name := range o.failOn {
+		if strings.TrimSpace(name) == "" {
+			continue
+		}
 		status, ok := failStatuses[strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-")]
 		if !ok {
 			return usagef("--fail-on %s: want fail, shape, dtype, ambiguous, warn, partial, skip, unmatched-ref or unmatched-npu", name)
@@ -23,6 +27,8 @@ func (o *baselineFlags) resolve(a *app, opt *compare.Options) error {
 		opt.FailOn = append(opt.FailOn, status)
 	}
 	switch {
+	case len(opt.FailOn) == 0:
+		return usagef("--fail-on: no status given; --exit-zero keeps failures from the exit status")
 	case o.update && o.file == "":
 		return usagef("--update-baseline needs --baseline FILE")
 	case o.failFast && o.file != "":
@@ -40,9 +46,6 @@ func (o *baselineFlags) resolve(a *app, opt *compare.Options) error {
 	if o.showGraph {
 		a.msg.Warnf("--show-graph: plots are not drawn")
 	}
-	if o.refDType != "" {
-		a.msg.Warnf("--ref-dtype is not needed: files tell their types")
-	}
 	return o.read(opt)
 }
 
@@ -59,15 +62,23 @@ func (o *baselineFlags) read(opt *compare.Options) error {
 		opt.Baseline, err = compare.ReadBaseline(data)
 		opt.BaselineFile = filepath.ToSlash(o.file)
 	}
-	if err != nil {
-		return configError(errors.New(withPath(o.file, err)))
-	}
-	return nil
+	return flagError("--baseline", o.file, err)
 }
 
-// rewrite writes the baseline that the run makes, if that is wanted. What it
-// lists is known from then on.
-func (o *baselineFlags) rewrite(a *app, rep *compare.Report) error {
+// namesShown is the most names in a message.
+const namesShown = 5
+
+// firstNames lists the first names.
+func firstNames(names []string) string {
+	if len(names) <= namesShown {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:namesShown], ", ") + ", ..."
+}
+
+// rewrite writes the baseline that the run makes of the old one, if that is
+// wanted. What it lists is known from then on.
+func (o *baselineFlags) rewrite(a *app, old *compare.Baseline, rep *compare.Report) error {
 	if !o.update {
 		return nil
 	}
@@ -75,13 +86,17 @@ func (o *baselineFlags) rewrite(a *app, rep *compare.Report) error {
 		a.msg.Warnf("%s is not updated: the run is not complete", o.file)
 		return nil
 	}
-	b := compare.NewBaseline(rep)
 	var text bytes.Buffer
-	if err := b.Write(&text); err != nil {
+	if err := old.Update(rep).Write(&text); err != nil {
 		return err
 	}
 	if err := safefile.WriteFile(o.file, text.Bytes()); err != nil {
 		return err
+	}
+	if rep.Baseline != nil {
+		if gone := rep.Baseline.Missing; len(gone) > 0 {
+			a.msg.Warnf("%s: %s dropped that this run lacks: %s", o.file, counted(len(gone), "tensor"), firstNames(gone))
+		}
 	}
 	rep.Adopt(filepath.ToSlash(o.file))
 	return nil
@@ -112,7 +127,7 @@ func parseCoverage(text string) (share float64, tensors int, err error) {
 
 // conclude returns the error of the run, which decides its exit status: what
 // could not be read, then failures, then coverage.
-func (o *baselineFlags) conclude(rep *compare.Report, failOn []compare.Status, unread bool) error {
+func (o *baselineFlags) conclude(rep *compare.Report, failOn []compare.Status, round string, unread bool) error {
 	failed := failures(rep, failOn)
 	compared := 0
 	for i := range rep.Rows {
@@ -137,19 +152,29 @@ func (o *baselineFlags) conclude(rep *compare.Report, failOn []compare.Status, u
 		return coveragef("compared %d of %s of the reference, want %s", rep.Coverage.Compared,
 			counted(rep.Coverage.Reference, "tensor"), o.coverage)
 	case compared == 0:
-		return nothingCompared(&rep.Coverage)
+		return nothingCompared(rep, round)
 	}
 	return nil
 }
 
-// nothingCompared is the error of a run without a pair. Where both sides have
-// tensors their names differ.
-func nothingCompared(c *compare.Coverage) error {
-	err := nothingf("nothing was compared: %s in the reference, %d in the NPU run only", counted(c.Reference, "tensor"), len(c.NPUOnly))
-	if len(c.RefOnly) == 0 || len(c.NPUOnly) == 0 {
-		return err
+// nothingCompared is the error of a run without a pair. round is what --round
+// says. Where both sides have tensors their names differ.
+func nothingCompared(rep *compare.Report, round string) error {
+	c := &rep.Coverage
+	skipped := rep.Counts[compare.Skip]
+	left := fmt.Sprintf("%s in the reference, %d in the NPU run only", counted(c.Reference, "tensor"), len(c.NPUOnly))
+	switch {
+	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
+		return hintf(nothingf("nothing was compared: %s", left),
+			"--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], c.NPUOnly[0])
+	case skipped > 0 && skipped == len(rep.Rows):
+		return nothingf("nothing was compared: all that was found was skipped (%s; --skip-keys, --exclude-node-list)", counted(skipped, "tensor"))
+	case skipped > 0:
+		return nothingf("nothing was compared: %s skipped, %s", counted(skipped, "tensor"), left)
+	case len(rep.Rows) == 0 && round != "" && !strings.EqualFold(round, "all"):
+		return nothingf("nothing was compared: --round %s leaves no tensor", round)
 	}
-	return hintf(err, "--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], c.NPUOnly[0])
+	return nothingf("nothing was compared: %s", left)
 }
 
 // failures counts the rows that fail: with a baseline those that are new or

@@ -85,6 +85,9 @@ func (o *compareDetailOptions) resolve(a *app, args []string) (*compare.Options,
 	if err := a.comparePaths(&o.cpu, &o.npu, &results, args); err != nil {
 		return nil, err
 	}
+	if err := checkFolder(o.out, o.cpu, o.npu); err != nil {
+		return nil, err
+	}
 	if o.out != "" {
 		if err := checkWritable(o.out, "detail"); err != nil {
 			return nil, err

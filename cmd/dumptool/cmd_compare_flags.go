@@ -60,14 +60,14 @@ func (o *judgeFlags) addFlags(cmd *cobra.Command) {
 	flags.Var(&o.atol, "atol", "absolute limit `A`; hpaa: 0.005")
 	flags.Var(&o.rtol, "rtol", "limit relative to the reference `R`; hpaa: 0.2")
 	flags.StringVar(&o.tolMode, "tol-mode", "isclose", "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded")
-	flags.StringVar(&o.nanPolicy, "nan-policy", string(compare.NaNStrict), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore")
+	flags.StringVar(&o.nanPolicy, "nan-policy", string(compare.NaNStrict), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)")
 	flags.StringVar(&o.opConfig, "op-config", "", "limits per operator in `FILE` (op_name,atol,rtol)")
 	alias(flags, "op-config", "op-config-name")
 	flags.Float64Var(&o.maxErrorRatio, "max-error-ratio", 0, "`SHARE` of error elements that still passes")
 	o.minCos.least, o.minSQNR.least = -1, math.Inf(-1)
 	flags.Var(&o.minCos, "min-cos", "fail below this cosine `C`")
 	flags.Var(&o.maxRED, "max-red", "fail above this relative Euclidean distance `D`")
-	flags.Var(&o.maxMeanRel, "max-mean-rel", "fail above this mean relative error `E`")
+	flags.Var(&o.maxMeanRel, "max-mean-rel", "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs")
 	flags.Var(&o.minSQNR, "min-sqnr", "fail below this signal to noise ratio in `DB`")
 	flags.Var(&o.maxULP, "max-ulp", "fail above this distance in `ULPS` of the NPU's type")
 	flags.Var(&o.intTol, "int-tol", "limit for pairs of integers `N`")
@@ -161,6 +161,8 @@ type shapeFlags struct {
 	originalFormat    string
 	maxElements       int64
 	strictDType       bool
+	refDType          string
+	binDType          string
 }
 
 func (o *shapeFlags) addFlags(cmd *cobra.Command) {
@@ -173,6 +175,11 @@ func (o *shapeFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.originalFormat, "original-format", "", "axis `ORDER` of the original shapes in dumps, where several would fit")
 	flags.Int64Var(&o.maxElements, "max-elems", 0, "compare the first `N` elements only; such tensors cannot pass")
 	flags.BoolVar(&o.strictDType, "strict-dtype", false, "different element types are a failure")
+	flags.StringVar(&o.refDType, "ref-dtype", "", "element `TYPE` of raw files of the reference whose names tell none; default: that of the NPU tensor")
+	flags.StringVar(&o.binDType, "bin-dtype", "", "element `TYPE` of raw files of the NPU whose names tell none; default: that of the reference")
+	types := []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"}
+	completeValues(cmd, "ref-dtype", types)
+	completeValues(cmd, "bin-dtype", types)
 	orders := []string{"NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN", "DHWNC"}
 	completeValues(cmd, "ref-format", orders)
 	completeValues(cmd, "original-format", orders)
@@ -215,7 +222,6 @@ type baselineFlags struct {
 	showGraph bool
 	maxBins   int
 	minBins   int
-	refDType  string
 }
 
 func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
@@ -230,8 +236,7 @@ func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.showGraph, "show-graph", false, "accepted for old scripts: plots are not drawn")
 	flags.IntVar(&o.maxBins, "max-bins", 128, "accepted for old scripts: bins of plots")
 	flags.IntVar(&o.minBins, "min-bins", 1, "accepted for old scripts: bins of plots")
-	flags.StringVar(&o.refDType, "ref-dtype", "", "accepted for old scripts: files tell their types")
-	for _, name := range []string{"show-graph", "max-bins", "min-bins", "ref-dtype"} {
+	for _, name := range []string{"show-graph", "max-bins", "min-bins"} {
 		if err := flags.MarkHidden(name); err != nil {
 			panic(err)
 		}

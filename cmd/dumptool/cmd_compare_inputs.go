@@ -9,11 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/pairing"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
 )
 
 // memoryPath is the environment variable with the folder of HPAA's data.
@@ -71,6 +74,19 @@ func (a *app) comparePaths(cpu, npu, out *string, args []string) error {
 	return nil
 }
 
+// checkFolder refuses a folder of results that is the one of a side.
+func checkFolder(out, cpu, npu string) error {
+	switch {
+	case out == "":
+		return nil
+	case safefile.SameFile(out, cpu):
+		return usagef("-out %s: that is the folder of --cpu, want one of its own", out)
+	case safefile.SameFile(out, npu):
+		return usagef("-out %s: that is the folder of --npu, want one of its own", out)
+	}
+	return nil
+}
+
 // exists checks that there is a file or folder.
 func exists(path string) error {
 	if _, err := os.Stat(path); err != nil {
@@ -111,14 +127,44 @@ func implied[T any](asked, dir, name string, read func(io.Reader) (T, error)) (v
 	return value, path, err
 }
 
+// flagError says which flag named the file that an error is about: exit status 2.
+func flagError(flag, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	var system *fs.PathError
+	if errors.As(err, &system) && system.Path == path {
+		text = path + ": " + system.Err.Error()
+	}
+	if !strings.HasPrefix(text, path+": ") {
+		text = path + ": " + text
+	}
+	return configError(&fileError{flag + ": " + text, err})
+}
+
+// fileError is an error with another text.
+type fileError struct {
+	text string
+	err  error
+}
+
+func (e *fileError) Error() string { return e.text }
+func (e *fileError) Unwrap() error { return e.err }
+
 // configError is an error of a file that the user gave: exit status 2.
 func configError(err error) error { return &codedError{exitUsage, err} }
 
 // load reads the files of limits.
 func (o *judgeFlags) load(out string) (*pairing.OpConfig, error) {
 	config, path, err := implied(o.opConfig, out, opConfigName, pairing.ReadOpConfig)
-	if err != nil || path == "" {
-		return nil, asConfig(err)
+	switch {
+	case err != nil && o.opConfig != "":
+		return nil, flagError("--op-config", path, err)
+	case err != nil:
+		return nil, configError(err)
+	case path == "":
+		return nil, nil
 	}
 	for _, e := range config.Entries {
 		if e.Mode != "" {
@@ -128,13 +174,6 @@ func (o *judgeFlags) load(out string) (*pairing.OpConfig, error) {
 	return config, nil
 }
 
-func asConfig(err error) error {
-	if err == nil {
-		return nil
-	}
-	return configError(err)
-}
-
 // resolve reads the names that the flags tell.
 func (o *pairFlags) resolve(opt *compare.PairOptions) error {
 	opt.Inputs = o.inputs
@@ -142,7 +181,7 @@ func (o *pairFlags) resolve(opt *compare.PairOptions) error {
 	if file, ok := strings.CutPrefix(text, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return configError(err)
+			return flagError("--map-node-dict", file, err)
 		}
 		text = string(data)
 	}
@@ -156,7 +195,7 @@ func (o *pairFlags) resolve(opt *compare.PairOptions) error {
 	if o.fusion != "" {
 		f, err := sideFile(o.fusion, pairing.ReadFusion)
 		if err != nil {
-			return configError(err)
+			return flagError("--fusion", o.fusion, err)
 		}
 		opt.Fusion = f
 	}
@@ -171,7 +210,7 @@ func (o *pairFlags) resolve(opt *compare.PairOptions) error {
 	if o.opsFrom != "" {
 		data, err := os.ReadFile(o.opsFrom)
 		if err != nil {
-			return configError(err)
+			return flagError("--ops-from", o.opsFrom, err)
 		}
 		for line := range bytes.Lines(data) {
 			if name := strings.TrimSpace(string(line)); name != "" && !strings.HasPrefix(name, "#") {
@@ -243,14 +282,46 @@ func (o *shapeFlags) resolve(opt *compare.ShapeOptions) error {
 			}
 			perm = append(perm, axis)
 		}
+		for axis := range perm {
+			if !slices.Contains(perm, axis) {
+				return usagef("--transpose %s: axis %d is missing, want each of 0 to %d once", t, axis, len(perm)-1)
+			}
+		}
 		opt.Transpose[t[:i]] = perm
 	}
 	var err error
+	if opt.RefDType, err = parseDType("--ref-dtype", o.refDType); err != nil {
+		return err
+	}
+	if opt.NPUDType, err = parseDType("--bin-dtype", o.binDType); err != nil {
+		return err
+	}
 	if opt.RefFormat, err = parseFormat("--ref-format", o.refFormat); err != nil {
 		return err
 	}
 	opt.OriginalFormat, err = parseFormat("--original-format", o.originalFormat)
 	return err
+}
+
+// shortTypes are other names of element types.
+var shortTypes = map[string]tensor.DType{
+	"fp16": tensor.Float16, "half": tensor.Float16, "bf16": tensor.BFloat16, "fp32": tensor.Float32, "float": tensor.Float32,
+	"fp64": tensor.Float64, "double": tensor.Float64,
+}
+
+// parseDType reads the name of an element type; Undefined for none.
+func parseDType(flag, name string) (tensor.DType, error) {
+	if name == "" {
+		return tensor.Undefined, nil
+	}
+	d, ok := shortTypes[strings.ToLower(name)]
+	if !ok {
+		d, ok = tensor.ParseDType(name)
+	}
+	if _, err := tensor.NewDecoder(d); !ok || err != nil {
+		return tensor.Undefined, usagef("%s %s: want an element type, such as float16, bfloat16, float32 or int8", flag, name)
+	}
+	return d, nil
 }
 
 // sideProblem is a file beside the tensors that could not be used. asked is set
@@ -292,7 +363,7 @@ func (o *orderFlags) load(opt *compare.Options, fusionFile, out string) (problem
 	})
 	switch {
 	case err != nil && o.runtimeFile != "":
-		return nil, configError(err)
+		return nil, flagError("--node-runtime-filename", o.runtimeFile, err)
 	case err != nil:
 		problems = append(problems, sideProblem{err, false})
 	case path != "":
@@ -303,7 +374,7 @@ func (o *orderFlags) load(opt *compare.Options, fusionFile, out string) (problem
 			return pairing.ReadExecutionOrder(r, filepath.ToSlash(o.orderFile))
 		})
 		if err != nil {
-			return nil, configError(err)
+			return nil, flagError("--order-file", o.orderFile, err)
 		}
 	}
 	switch {
@@ -317,9 +388,11 @@ func (o *orderFlags) load(opt *compare.Options, fusionFile, out string) (problem
 	consumers, path, err := implied(o.consumers, out, consumersName, pairing.ReadConsumers)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, configError(err)
+		return nil, flagError("--consumer-map", o.consumers, err)
+	case err != nil && o.consumers != "":
+		problems = append(problems, sideProblem{flagError("--consumer-map", o.consumers, err), true})
 	case err != nil:
-		problems = append(problems, sideProblem{err, o.consumers != ""})
+		problems = append(problems, sideProblem{err, false})
 	case path != "":
 		opt.Order.Consumers, opt.Order.ConsumersFile = consumers, filepath.ToSlash(path)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dumptool/internal/compare"
@@ -41,12 +42,32 @@ func (o *compareOutput) check() error {
 // maxWorst is the most worst elements of a tensor that are kept.
 const maxWorst = 10000
 
-// worst is the number of worst elements that the CSV files of operators need.
+// worst is the number of worst elements that the reports need.
 func (o *compareOutput) worst() int {
-	if o.diffOrder == "worst" {
+	n := 0
+	if o.writes("json") || o.writes("junit") {
+		n = o.topN
+	}
+	if o.diffOrder == "worst" && o.out != "" && o.writes("csv") {
+		n = max(n, o.diffCount)
+	}
+	return n
+}
+
+// listed is the number of first errors that the CSV files of operators need.
+func (o *compareOutput) listed() int {
+	if o.diffOrder == "index" && o.out != "" && o.writes("csv") {
 		return o.diffCount
 	}
 	return 0
+}
+
+// writes reports whether a format is wanted.
+func (o *compareOutput) writes(format string) bool {
+	if o.out == "" {
+		return slices.Contains(o.formats, format)
+	}
+	return slices.Contains(o.chosen(), format)
 }
 
 // csv are the options of cpu_vs_npu.csv.
@@ -144,6 +165,9 @@ func (o *compareOutput) writeHPAA(folder *reportFolder, opt *compare.Options, re
 			return err
 		}
 	}
+	if err := emptyStale(folder, names, rep, labels); err != nil {
+		return err
+	}
 	for _, log := range report.SkipLogs(rep) {
 		if err := folder.write(log.Name, log.Write); err != nil {
 			return err
@@ -155,6 +179,47 @@ func (o *compareOutput) writeHPAA(folder *reportFolder, opt *compare.Options, re
 		}
 	}
 	return writeOpConfig(folder, rep)
+}
+
+// emptyStale takes the errors out of the files of an earlier run whose operators
+// do not fail any more: nothing is deleted, and only files of ours are touched.
+func emptyStale(folder *reportFolder, names *report.FileNames, rep *compare.Report, labels []string) error {
+	entries, err := os.ReadDir(folder.dir)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		there[e.Name()] = e.Type().IsRegular()
+	}
+	for i := range rep.Rows {
+		if rep.Rows[i].Status == compare.Fail {
+			continue
+		}
+		for n := 1; ; n++ {
+			stem, free := names.Candidate(labels[i], n)
+			if free && !there[stem+".csv"] {
+				break
+			}
+			if !free || !hasOpErrors(filepath.Join(folder.dir, stem+".csv")) {
+				continue
+			}
+			if err := folder.write(stem+".csv", report.WriteNoOpErrors); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hasOpErrors reports whether a file lists errors of an operator.
+func hasOpErrors(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return report.HasOpErrors(f)
 }
 
 // writeOpConfig writes an op_config.csv without limits, for the user to fill

@@ -2,10 +2,14 @@ package compare
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/pairing"
+	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,6 +18,116 @@ import (
 func ruled(op string, s Status, errors int64, maxAbs float64) Row {
 	return Row{Op: op, Kind: "output", Status: s, Errors: errors,
 		Result: &engine.Result{Total: 100, MaxAbs: engine.Extreme{Metric: engine.Metric{Value: maxAbs, Defined: true}}, NPUCRC: 0xabc}}
+}
+
+// mixed is a failing row of which some pairs are of two classes.
+func mixed(errors, mismatch int64, maxAbs float64) Row {
+	row := ruled("x", Fail, errors, maxAbs)
+	row.Result.Mismatch.Count = mismatch
+	return row
+}
+
+// undefinedMax is a failing row without a finite pair.
+func undefinedMax() Row {
+	row := ruled("x", Fail, 10, 0)
+	row.Result.MaxAbs = engine.Extreme{}
+	return row
+}
+
+// TestBaselineTwins has rows of one name: two NPU operators with one origin, and
+// two outputs of one of them. Each keeps its own entry, also in a file.
+func TestBaselineTwins(t *testing.T) {
+	twins := func(errors ...int64) *Report {
+		rep := &Report{}
+		for i, n := range errors {
+			row := ruled("conv", Fail, n, 1)
+			row.NPUOp = []string{"conv_relu", "conv_trans", "conv_trans"}[i]
+			rep.Rows = append(rep.Rows, row)
+		}
+		return rep
+	}
+	var buf bytes.Buffer
+	if err := NewBaseline(twins(10, 20, 30)).Write(&buf); err != nil {
+		t.Fatal(err)
+	}
+	b, err := ReadBaseline(buf.Bytes())
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, buf.String())
+	}
+	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 1, 2}}, b.apply(twins(10, 20, 30), 1)); diff != "" {
+		t.Errorf("the same run (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 2}, Worse: []int{1}}, b.apply(twins(10, 21, 30), 1)); diff != "" {
+		t.Errorf("the second is worse (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 1}, Missing: []string{"conv:output:0"}}, b.apply(twins(10, 20), 1)); diff != "" {
+		t.Errorf("one is missing (-want +got):\n%s", diff)
+	}
+}
+
+// TestBaselineOfPart updates a baseline by runs of a part of the tensors.
+func TestBaselineOfPart(t *testing.T) {
+	dir := t.TempDir()
+	ref, npu := filepath.Join(dir, "ref"), filepath.Join(dir, "npu")
+	for _, op := range []string{"a", "b", "c", "d"} {
+		write(t, filepath.Join(ref, op+".npy"), array(tensor.Float32, tensor.Shape{2}, 1, 2))
+		for _, round := range []string{"0", "1"} {
+			write(t, filepath.Join(npu, round, op+".npy"), array(tensor.Float32, tensor.Shape{2}, 1, 9))
+		}
+	}
+	opt := exactly(ref, npu)
+	opt.Order.By = pairing.ByName
+	full := NewBaseline(runAll(t, opt))
+	if len(full.Rows) != 8 {
+		t.Fatalf("%d entries, want 8", len(full.Rows))
+	}
+	set := func(names ...string) *pairing.NameSet {
+		s, err := pairing.NewNameSet(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for name, change := range map[string]func(*PairOptions){
+		"ops":       func(o *PairOptions) { o.Ops = set("b") },
+		"skip keys": func(o *PairOptions) { o.SkipKeys = []string{"c"} },
+		"excluded":  func(o *PairOptions) { o.Exclude = set("a", "d") },
+		"round":     func(o *PairOptions) { o.Rounds.First = true },
+		"both":      func(o *PairOptions) { o.Rounds.Number, o.Ops = ptr(1), set("a") },
+		"no round":  func(o *PairOptions) { o.Rounds.Number = ptr(7) },
+	} {
+		part := opt
+		part.Baseline, part.Slack = full, 1
+		change(&part.Pair)
+		rep := runAll(t, part)
+		if b := rep.Baseline; len(b.Missing)+len(b.New)+len(b.Worse) > 0 {
+			t.Errorf("%s: missing %v, new %v, worse %v", name, b.Missing, b.New, b.Worse)
+		}
+		if diff := cmp.Diff(full, full.Update(rep)); diff != "" {
+			t.Errorf("%s: updated baseline (-want +got):\n%s", name, diff)
+		}
+	}
+	// What is gone is told and dropped, what is unreadable keeps its entry.
+	for _, round := range []string{"0", "1"} {
+		if err := os.Remove(filepath.Join(npu, round, "b.npy")); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(npu, round, "c.npy"), []byte("broken"))
+	}
+	opt.Baseline, opt.Slack = full, 1
+	rep := runAll(t, opt)
+	if diff := cmp.Diff([]string{"b:output:0@0", "b:output:0@1"}, rep.Baseline.Missing); diff != "" {
+		t.Errorf("missing (-want +got):\n%s", diff)
+	}
+	want := &Baseline{Schema: full.Schema}
+	for _, e := range full.Rows {
+		if e.Op != "b" {
+			want.Rows = append(want.Rows, e)
+		}
+	}
+	if diff := cmp.Diff(want, full.Update(rep)); diff != "" {
+		t.Errorf("updated baseline (-want +got):\n%s", diff)
+	}
 }
 
 func TestBaselineRules(t *testing.T) {
@@ -34,6 +148,12 @@ func TestBaselineRules(t *testing.T) {
 		{"more errors", known, ruled("x", Fail, 16, 1), BaselineResult{Worse: []int{0}}},
 		{"a larger error", known, ruled("x", Fail, 10, 1.51), BaselineResult{Worse: []int{0}}},
 		{"the largest error was not known", []BaselineEntry{{Op: "x", Status: Fail, ErrorRatio: 0.1}}, ruled("x", Fail, 10, 9), BaselineResult{Known: []int{0}}},
+		{"errors became NaN", known, mixed(10, 3, 0.1), BaselineResult{Worse: []int{0}}},
+		{"as many NaN", []BaselineEntry{{Op: "x", Status: Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 6, 0.1), BaselineResult{Known: []int{0}}},
+		{"more NaN", []BaselineEntry{{Op: "x", Status: Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 7, 0.1), BaselineResult{Worse: []int{0}}},
+		{"no largest error any more", known, undefinedMax(), BaselineResult{Worse: []int{0}}},
+		{"the NPU's name changed", []BaselineEntry{{Op: "x", NPUOp: "x_fused", Status: Fail, ErrorRatio: 0.1, MaxAbs: &one}}, ruled("x", Fail, 10, 1),
+			BaselineResult{Known: []int{0}}},
 		{"fixed", known, ruled("x", Pass, 0, 0), BaselineResult{Fixed: []int{0}}},
 		{"fixed with a warning", known, ruled("x", Warn, 0, 0), BaselineResult{Fixed: []int{0}}},
 		{"good then and now", []BaselineEntry{{Op: "x", Status: Pass}}, ruled("x", Pass, 0, 0), BaselineResult{}},
@@ -49,7 +169,7 @@ func TestBaselineRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		rows := []Row{tt.row}
-		got := (&Baseline{Rows: tt.old}).apply(rows, 1.5)
+		got := (&Baseline{Rows: tt.old}).apply(&Report{Rows: rows}, 1.5)
 		if diff := cmp.Diff(&tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -86,7 +206,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
 	// Held against itself, nothing is new.
-	r := got.apply(rep.Rows, 1)
+	r := got.apply(rep, 1)
 	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 2}}, r); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}

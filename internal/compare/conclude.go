@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -17,10 +18,11 @@ func (r *run) report() *Report {
 		Profile: string(r.opt.Judge.Limits.Profile), NaNPolicy: string(r.opt.Judge.Verdict.NaN), TolMode: TolModes()[r.opt.Judge.Mode],
 		OrderSource: r.source, Coverage: r.m.coverage, Warnings: r.m.warnings, FailedFast: r.stopped,
 		KLD:      map[int]engine.Metric{},
-		Findings: Findings{FirstBad: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1},
+		Findings: Findings{FirstBad: -1, FirstDamaged: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1},
 	}
-	var settled []*settled
-	var requests []engine.Request
+	n := len(r.m.matches)
+	rep.Rows, rep.rounds = make([]Row, 0, n), make([]string, 0, n)
+	settled := make([]*settled, 0, n)
 	for i := range r.m.matches {
 		if !r.done[i] {
 			rep.Interrupted = !r.stopped
@@ -29,18 +31,27 @@ func (r *run) report() *Report {
 		if m, ok := r.kld[i]; ok {
 			rep.KLD[len(rep.Rows)] = m
 		}
-		rep.Rows = append(rep.Rows, r.m.matches[i].row)
-		settled, requests = append(settled, r.settled[i]), append(requests, r.requests[i])
+		x := &r.m.matches[i]
+		round := x.row.Round
+		if x.npu != nil {
+			round = r.roundOf(x.npu)
+		}
+		rep.Rows, rep.rounds = append(rep.Rows, x.row), append(rep.rounds, round)
+		settled = append(settled, r.settled[i])
 	}
-	r.settled, r.requests = settled, requests
+	r.settled = settled
 	if r.opt.Keep {
 		rep.pairs, rep.opener = settled, &r.opener
 	}
+	rep.selection = r.selection
 	rep.cover(r.m)
-	if r.opt.Config != nil {
-		rep.Coverage.Unused = r.opt.Config.Unused(r.m.refs, r.m.npus)
+	for _, op := range slices.Sorted(maps.Keys(r.opt.Shape.Transpose)) {
+		if !slices.ContainsFunc(rep.Rows, func(row Row) bool { return row.Op == op }) && !rep.Interrupted && !r.stopped {
+			rep.Warnings = append(rep.Warnings, "--transpose: no operator of the reference is called "+op)
+		}
 	}
 	rep.count()
+	r.m = nil // the rows tell it all
 	return rep
 }
 
@@ -115,11 +126,15 @@ func (r *run) diagnose(ctx context.Context, rep *Report) error {
 		}
 	}
 	rep.Findings = Findings{
-		FirstBad: v.FirstBad, LastGood: v.LastGood, Suspects: v.Suspects, FirstNaN: v.FirstNaN, FirstOverflow: v.FirstOverflow,
+		FirstBad: v.FirstBad, FirstDamaged: v.FirstDamaged, LastGood: v.LastGood, Suspects: v.Suspects, FirstNaN: v.FirstNaN, FirstOverflow: v.FirstOverflow,
 		LargestJump: v.LargestJump, Jump: v.Jump, Chain: v.Chain, OutputsBad: v.OutputsBad,
 	}
+	r.settled = nil
+	if !r.opt.Keep {
+		trimDiagnosed(rep.Rows)
+	}
 	if r.opt.Baseline != nil {
-		rep.Baseline = r.opt.Baseline.apply(rep.Rows, r.opt.Slack)
+		rep.Baseline = r.opt.Baseline.apply(rep, r.opt.Slack)
 		rep.Baseline.File = r.opt.BaselineFile
 		if rep.FailedFast {
 			rep.Baseline.Missing = nil // nobody knows: the rest was not reached
@@ -191,7 +206,7 @@ func (r *run) patterns(ctx context.Context, rep *Report) ([][]diagnose.Finding, 
 			others := func(crc uint32, sum uint64, count int64) []string {
 				return rep.twins(i, same[digest{crc, sum, count}])
 			}
-			in := diagnose.Input{Result: row.Result, Request: r.requests[i], Ref: side.ref, NPU: side.npu, OtherNPUDigests: others}
+			in := diagnose.Input{Result: row.Result, Request: r.request(r.settled[i], row.Limits), Ref: side.ref, NPU: side.npu, OtherNPUDigests: others}
 			if row.Result == nil {
 				in.NPUShape = row.NPUShape
 			}

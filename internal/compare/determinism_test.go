@@ -3,7 +3,9 @@ package compare
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +33,21 @@ func TestDeterminism(t *testing.T) {
 		return dumpOf(t, "x", nil, []dumpfmt.TensorContent{dumped(tensor.String, tensor.ND, tensor.Shape{4}, nil, []byte(s))})
 	}
 	const dump = "Op.x.1.2.1600000000000000"
+	// raw is an array of one element with the given bytes.
+	raw := func(d tensor.DType, data ...byte) []byte {
+		head, err := npy.AppendHeader(nil, d.Host(), tensor.Shape{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(head, data...)
+	}
+	bfloat := func(bits ...uint16) []byte {
+		var data []byte
+		for _, b := range bits {
+			data = binary.LittleEndian.AppendUint16(data, b)
+		}
+		return dumpOf(t, "x", nil, []dumpfmt.TensorContent{dumped(tensor.BFloat16, tensor.ND, tensor.Shape{int64(len(bits))}, nil, data)})
+	}
 	flat := array(tensor.Float32, tensor.Shape{10}, ramp(10)...)
 	tests := []struct {
 		name     string
@@ -55,7 +72,11 @@ func TestDeterminism(t *testing.T) {
 		{"no numbers", dump, [][]byte{text("abcd"), text("abce")}, 2, []int64{0, 0}, -1, UnknownPlaces, "string"},
 		{"raw bytes", "x.bin", [][]byte{{1, 2, 3}, {1, 2, 4}}, 2, []int64{0, 1}, 2, UnknownPlaces, ""},
 		{"empty", "x.npy", [][]byte{array(tensor.Float32, tensor.Shape{0}), array(tensor.Float32, tensor.Shape{0})}, 1, []int64{0, 0}, -1, UnknownPlaces, ""},
-		{"minus zero", "x.npy", [][]byte{array(tensor.Float32, tensor.Shape{1}, 0), append(array(tensor.Float32, tensor.Shape{1})[:128], 0, 0, 0, 0x80)}, 2, []int64{0, 0}, -1, UnknownPlaces, ""},
+		{"minus zero", "x.npy", [][]byte{array(tensor.Float32, tensor.Shape{1}, 0), raw(tensor.Float32, 0, 0, 0, 0x80)}, 2, []int64{0, 0}, -1, UnknownPlaces, "equal in value, not in bits: 0 and -0 (1), first at 0"},
+		{"payload of NaN", "x.npy", [][]byte{raw(tensor.Float16, 0, 0x7e), raw(tensor.Float16, 1, 0xfe)}, 2, []int64{0, 0}, -1, UnknownPlaces, "NaN of another payload (1), first at 0"},
+		{"NaN and a number", "x.npy", [][]byte{raw(tensor.Float16, 0, 0x7e), raw(tensor.Float16, 0, 0)}, 2, []int64{0, 1}, 0, UnknownPlaces, ""},
+		{"codes of true", "x.npy", [][]byte{raw(tensor.Bool, 1), raw(tensor.Bool, 2)}, 2, []int64{0, 0}, -1, UnknownPlaces, "another code of the same value (1)"},
+		{"several kinds", dump, [][]byte{bfloat(0x3f80, 0x7fc0, 0, 0x8000), bfloat(0x3f80, 0xffc1, 0x8000, 0)}, 2, []int64{0, 0}, -1, UnknownPlaces, "0 and -0 (2), NaN of another payload (1), first at 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,6 +128,121 @@ func TestDeterminism(t *testing.T) {
 				t.Errorf("not compared because %q, want %q", second.Why, tt.why)
 			}
 		})
+	}
+}
+
+// TestDeterminismExecutions has operators that ran several times in one folder.
+func TestDeterminismExecutions(t *testing.T) {
+	const early, late = "Add.x.1.2.160000000000000", "Add.x.1.2.170000000000000"
+	// run writes files of one element each, named by what they are called.
+	type run map[string]float64
+	tests := []struct {
+		name    string
+		runs    []run
+		rows    []string
+		missing []string
+		leftOut []string
+	}{
+		{"as many", []run{{"x.0.100.npy": 1, "x.0.200.npy": 2}, {"x.0.101.npy": 1, "x.0.1000.npy": 2}},
+			[]string{"x:output:0 execution 1 PASS", "x:output:0 execution 2 PASS"}, nil, nil},
+		{"the first differs", []run{{early + "1": 1, early + "2": 2, "b.npy": 1}, {late + "3": 7, late + "4": 2, "b.npy": 1}, {late + "5": 1, late + "6": 2, "b.npy": 1}},
+			[]string{"b:output:0 PASS", "x:output:0 execution 1 FAIL", "x:output:0 execution 2 PASS"}, nil, nil},
+		{"one more in a run", []run{{early + "1": 1, early + "2": 2}, {late + "3": 7, late + "4": 1, late + "5": 2}},
+			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed 2 times in r0, 3 times in r1: only the last ones were compared"},
+			[]string{"r0/" + early + "1: an earlier execution", "r1/" + late + "3: an earlier execution", "r1/" + late + "4: an earlier execution"}},
+		{"once in a run", []run{{early + "1": 2}, {late + "3": 7, late + "4": 2}},
+			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed once in r0, 2 times in r1: only the last ones were compared"},
+			[]string{"r1/" + late + "3: an earlier execution"}},
+		{"no certain order", []run{{early + "1": 1, "Add.x.3.4.1600000000000001": 1, early + "2": 2}, {late + "3": 1, late + "4": 1, late + "5": 2}},
+			[]string{"x:output:0 PASS"}, []string{"x:output:0: executed 3 times in r0, 3 times in r1, in no certain order: only the last ones were compared"},
+			[]string{"r0/" + early + "1: an earlier execution", "r0/Add.x.3.4.1600000000000001: an earlier execution", "r1/" + late + "3: an earlier execution", "r1/" + late + "4: an earlier execution"}},
+		{"not in a run", []run{{early + "1": 1, early + "2": 2, "b.npy": 1}, {"b.npy": 1}},
+			[]string{"b:output:0 PASS"}, []string{"x:output:0: not in r1"}, []string{"r0/" + early + "1: an earlier execution, and not in r1"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			opt := DeterminismOptions{Order: OrderOptions{By: pairing.ByName}}
+			for i, files := range tt.runs {
+				path := filepath.Join(dir, fmt.Sprint("r", i))
+				opt.Runs = append(opt.Runs, path)
+				for name, v := range files {
+					data := array(tensor.Float32, tensor.Shape{1}, v)
+					if _, ok := dumpfmt.ParseName(name); ok {
+						data = outputDump(t, "x", tensor.Float32, tensor.Shape{1}, v)
+					}
+					write(t, filepath.Join(path, name), data)
+				}
+			}
+			d, err := CheckDeterminism(context.Background(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rows []string
+			for i := range d.Rows {
+				rows = append(rows, d.Rows[i].Name()+" "+string(d.Rows[i].Status))
+			}
+			short := func(lines []string) []string {
+				var all []string
+				for _, l := range lines {
+					all = append(all, strings.ReplaceAll(filepath.ToSlash(l), filepath.ToSlash(dir)+"/", ""))
+				}
+				slices.Sort(all)
+				return all
+			}
+			for what, lists := range map[string][2][]string{
+				"rows": {tt.rows, rows}, "missing": {tt.missing, short(d.Missing)}, "left out": {tt.leftOut, short(d.LeftOut)},
+			} {
+				if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", what, diff)
+				}
+			}
+			if d.Whole() != (tt.missing == nil) {
+				t.Errorf("whole: %v", d.Whole())
+			}
+		})
+	}
+}
+
+// TestDeterminismLeavesOut has tensors that the user does not want.
+func TestDeterminismLeavesOut(t *testing.T) {
+	dir := t.TempDir()
+	opt := DeterminismOptions{Order: OrderOptions{By: pairing.ByName}, Pair: PairOptions{SkipKeys: []string{"Span"}, Rounds: Rounds{Last: true}}}
+	for _, run := range []string{"1", "2", "3"} {
+		opt.Runs = append(opt.Runs, tree(t, filepath.Join(dir, run), "0/a.npy", "1/a.npy", "0/aSpan.npy"))
+	}
+	d, err := CheckDeterminism(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Rows) != 1 || d.Rows[0].Status != Pass || len(d.Missing) > 0 || d.Whole() {
+		t.Errorf("%d rows, missing %v, whole %v", len(d.Rows), d.Missing, d.Whole())
+	}
+	slices.Sort(d.LeftOut)
+	if diff := cmp.Diff([]string{"a:output:0@0: of another round", `aSpan:output:0@0: matches "Span"`}, d.LeftOut); diff != "" {
+		t.Errorf("left out (-want +got):\n%s", diff)
+	}
+	opt.Pair = PairOptions{Ops: names(t, "aSpan")}
+	if d, err = CheckDeterminism(context.Background(), opt); err != nil || len(d.Rows) != 1 || len(d.LeftOut) > 0 || d.Whole() {
+		t.Errorf("one of two operators: %+v, %v", d, err)
+	}
+}
+
+// TestDeterminismSameRun compares a folder with itself.
+func TestDeterminismSameRun(t *testing.T) {
+	dir := t.TempDir()
+	a, b := tree(t, filepath.Join(dir, "a"), "x.npy"), tree(t, filepath.Join(dir, "b"), "x.npy")
+	for _, tt := range []struct {
+		runs     []string
+		warnings int
+	}{{[]string{a, b}, 0}, {[]string{a, a}, 1}, {[]string{a, b, filepath.Join(dir, ".", "b") + string(filepath.Separator)}, 1}, {[]string{a, a, a}, 2}} {
+		d, err := CheckDeterminism(context.Background(), DeterminismOptions{Runs: tt.runs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.Warnings) != tt.warnings || tt.warnings > 0 && !strings.Contains(d.Warnings[0], "are the same folder") {
+			t.Errorf("%v: warnings %q, want %d", tt.runs, d.Warnings, tt.warnings)
+		}
 	}
 }
 

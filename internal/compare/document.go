@@ -64,6 +64,7 @@ type Summary struct {
 	Coverage  float64 `json:"coverage"`
 	// The findings, null where there is no such row.
 	FirstBad      *string  `json:"first_bad"`
+	FirstDamaged  *string  `json:"first_damaged"`
 	LastGood      *string  `json:"last_good"`
 	Suspects      []string `json:"suspects"`
 	FirstNaN      *string  `json:"first_nan"`
@@ -79,6 +80,7 @@ type Summary struct {
 // is no such row.
 type DocumentFindings struct {
 	FirstBad      *int  `json:"first_bad"`
+	FirstDamaged  *int  `json:"first_damaged"`
 	LastGood      *int  `json:"last_good"`
 	Suspects      []int `json:"suspects"`
 	FirstNaN      *int  `json:"first_nan"`
@@ -138,7 +140,7 @@ func NewDocumentHead(r *Report, meta DocumentMeta) *Document {
 		OrderSource: r.OrderSource, GraphSource: r.GraphSource,
 		Summary: r.summary(),
 		Findings: DocumentFindings{
-			FirstBad: r.rowIndex(r.Findings.FirstBad), LastGood: r.rowIndex(r.Findings.LastGood), Suspects: list(r.Findings.Suspects),
+			FirstBad: r.rowIndex(r.Findings.FirstBad), FirstDamaged: r.rowIndex(r.Findings.FirstDamaged), LastGood: r.rowIndex(r.Findings.LastGood), Suspects: list(r.Findings.Suspects),
 			FirstNaN: r.rowIndex(r.Findings.FirstNaN), FirstOverflow: r.rowIndex(r.Findings.FirstOverflow),
 			LargestJump: r.rowIndex(r.Findings.LargestJump), Chain: list(r.Findings.Chain),
 		},
@@ -167,7 +169,7 @@ func (r *Report) summary() Summary {
 	f := &r.Findings
 	s := Summary{Rows: len(r.Rows),
 		Reference: r.Coverage.Reference, Compared: r.Coverage.Compared, Coverage: r.Coverage.Ratio(),
-		FirstBad: r.found(f.FirstBad), LastGood: r.found(f.LastGood), Suspects: r.names(f.Suspects),
+		FirstBad: r.found(f.FirstBad), FirstDamaged: r.found(f.FirstDamaged), LastGood: r.found(f.LastGood), Suspects: r.names(f.Suspects),
 		FirstNaN: r.found(f.FirstNaN), FirstOverflow: r.found(f.FirstOverflow), LargestJump: r.found(f.LargestJump),
 		OutputsBad: f.OutputsBad, Worst: r.names(WorstRows(r, worstShown))}
 	if s.LargestJump != nil {

@@ -78,23 +78,13 @@ func unmarshalTuple(data []byte, into ...any) error {
 	return nil
 }
 
-// axisBins is the most bins of an axis in a document.
-const axisBins = 64
-
 // axisOf makes the document's form of an axis profile, with runs of bins added
 // up where there are many.
 func axisOf(a *engine.AxisProfile) DocumentAxis {
-	run := (len(a.Bins) + axisBins - 1) / axisBins
-	d := DocumentAxis{Axis: a.Axis, Size: a.Size, Fold: a.Fold * int64(max(run, 1)), Bins: []DocumentAxisBin{}}
-	for i, bin := range a.Bins {
-		if i%run == 0 {
-			d.Bins = append(d.Bins, DocumentAxisBin{})
-		}
-		sum := &d.Bins[len(d.Bins)-1]
-		sum.Count += bin.Count
-		sum.Errors += bin.Errors
-		sum.SumAbs += bin.SumAbs
-		sum.SumRel += bin.SumRel
+	f := foldAxis(a)
+	d := DocumentAxis{Axis: f.Axis, Size: f.Size, Fold: f.Fold, Bins: make([]DocumentAxisBin, len(f.Bins))}
+	for i, bin := range f.Bins {
+		d.Bins[i] = DocumentAxisBin(bin)
 	}
 	return d
 }

@@ -16,6 +16,10 @@ import (
 // cpu_vs_npu.csv, after HPAA's replacement of what is not finite; ErrorsStrict
 // and FirstErrorStrict count differences of class too, and ErrorsPolicy and
 // FirstErrorPolicy are those of the run's NaN policy, by which the status goes.
+//
+// Partial and Forced are set whatever the status is: a row of a part of the
+// elements cannot be better than PARTIAL by any limits, a forced one not better
+// than WARN.
 type DocumentRow struct {
 	Op      string           `json:"op"`
 	Output  int              `json:"output"`
@@ -50,6 +54,8 @@ type DocumentRow struct {
 	Round            string           `json:"round"`
 	Rule             string           `json:"rule"`
 	Notes            []string         `json:"notes"`
+	Partial          bool             `json:"partial"`
+	Forced           bool             `json:"forced"`
 	Known            bool             `json:"known"`
 	Error            *string          `json:"error"`
 	RefShape         tensor.Shape     `json:"ref_shape"`
@@ -69,7 +75,9 @@ type DocumentRow struct {
 	Axes  []DocumentAxis    `json:"axes"`
 }
 
-// DocumentReason is a Reason.
+// DocumentReason is a Reason. The codes of pairs that cannot be compared are
+// SHAPE (as many elements in another shape), SIZE_MISMATCH (another number of
+// elements, or padding that is not zero) and DTYPE (another element type).
 type DocumentReason struct {
 	Code       Code       `json:"code"`
 	Confidence Confidence `json:"confidence"`
@@ -143,7 +151,8 @@ func (d *DocumentRow) UnmarshalJSON(data []byte) error {
 func NewDocumentRow(r *Row) DocumentRow {
 	d := DocumentRow{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: make([]DocumentReason, len(r.Reasons)),
 		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
-		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, Rule: r.Rule, Notes: list(r.Notes), Known: r.Known,
+		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, Rule: r.Rule, Notes: list(r.Notes),
+		Partial: r.Partial, Forced: r.Forced, Known: r.Known,
 		RefShape: r.RefShape, NPUShape: r.NPUShape,
 		Joint: []DocumentJoint{}, Worst: []DocumentElement{}, Axes: []DocumentAxis{}}
 	for i, reason := range r.Reasons {

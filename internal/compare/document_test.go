@@ -59,7 +59,7 @@ func documentReport() *compare.Report {
 	r := &compare.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", OrderSource: "fusion ids", GraphSource: "graph.json",
 		Counts:   map[compare.Status]int{},
 		Coverage: compare.Coverage{Reference: 4, Compared: 3, RefOnly: []string{"pad:output:0"}},
-		Findings: compare.Findings{FirstBad: 2, LastGood: 0, Suspects: []int{5}, FirstNaN: 2, FirstOverflow: -1, LargestJump: 2, Jump: math.Inf(1), Chain: []int{2}, OutputsBad: true},
+		Findings: compare.Findings{FirstBad: 2, FirstDamaged: 2, LastGood: 0, Suspects: []int{5}, FirstNaN: 2, FirstOverflow: -1, LargestJump: 2, Jump: math.Inf(1), Chain: []int{2}, OutputsBad: true},
 		Baseline: &compare.BaselineResult{File: "base.json", New: []int{2}, Missing: []string{"gone:output:0"}},
 		Warnings: []string{"a|b\n"}, Interrupted: true}
 	for i, status := range compare.Statuses() {
@@ -310,7 +310,7 @@ func TestNumberRoundTrip(t *testing.T) {
 }
 
 func TestDocumentRoundTrip(t *testing.T) {
-	for name, r := range map[string]*compare.Report{"full": documentReport(), "empty": {Findings: compare.Findings{FirstBad: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}}} {
+	for name, r := range map[string]*compare.Report{"full": documentReport(), "empty": {Findings: compare.Findings{FirstBad: -1, FirstDamaged: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}}} {
 		want := compare.NewDocument(r, compare.DocumentMeta{Tool: "dumptool 1", Args: []string{"compare", "--cpu", "a"}})
 		text, err := json.Marshal(want)
 		if err != nil {

@@ -99,44 +99,53 @@ func tolMode(name string) (engine.Mode, bool) {
 
 // judgeRow judges a compared row.
 func judgeRow(r *JudgedRow, row *DocumentRow, was engine.Mode, opt *JudgeOptions) {
-	r.Total = *row.Total
+	f := row.facts()
+	r.Total = f.total
 	limits := engine.Limits{Atol: r.Limits.Atol, Rtol: r.Limits.Rtol, Mode: opt.Mode}
+	if limits != limitsOf(row, was) {
+		f.margin = engine.Metric{} // is that of the old limits
+	}
 	r.Least, r.Most = finiteErrors(row, was, limits)
-	mismatch := counted(row.Classes.ClassMismatch)
-	classes := false
-	switch opt.Verdict.NaN {
-	case NaNStrict, NaNEqual:
-		r.Least, r.Most, classes = r.Least+mismatch, r.Most+mismatch, mismatch > 0
-	case NaNHPAA:
+	switch {
+	case opt.Verdict.classes():
+		r.Least, r.Most = r.Least+f.mismatch, r.Most+f.mismatch
+	case opt.Verdict.NaN == NaNHPAA:
 		if r.Least == r.Most && limits == limitsOf(row, was) && row.Errors != nil {
 			r.Least, r.Most = *row.Errors, *row.Errors
 		} else {
-			r.Most += mismatch // what the replacement makes of them depends on the limits
+			r.Most += f.mismatch // what the replacement makes of them depends on the limits
 		}
 	}
-	whole := r.Total
-	if opt.Verdict.NaN == NaNIgnore {
-		whole = counted(row.Classes.BothFinite)
-	}
-	r.Reasons = opt.Verdict.Gates.brokenBy(row.Metrics)
-	highest := opt.Verdict.MaxErrorRatio
+	whole, highest := opt.Verdict.judged(f), opt.Verdict.MaxErrorRatio
+	r.Reasons = opt.Verdict.broken(f)
 	switch {
-	case len(r.Reasons) > 0 || classes || ratio(r.Least, whole) > highest:
+	case len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || ratio(r.Least, whole) > highest:
 		r.Status = Fail
+		return
 	case ratio(r.Most, whole) > highest:
 		r.Status = Undecided
-	case noted(row, notePartial):
-		r.Status = Partial
-	case noted(row, noteForced):
+		return
+	}
+	r.Status, r.Reasons = Pass, opt.Verdict.warnings(f)
+	if len(r.Reasons) > 0 || row.Forced {
 		r.Status = Warn
-	default:
-		r.Status = Pass
+	}
+	if row.Partial {
+		r.Status = Partial
 	}
 }
 
-// noted reports whether a row has a note that begins so.
-func noted(row *DocumentRow, prefix string) bool {
-	return slices.ContainsFunc(row.Notes, func(note string) bool { return strings.HasPrefix(note, prefix) })
+// facts are the numbers that the row is judged by.
+func (d *DocumentRow) facts() *facts {
+	m := d.Metrics
+	return &facts{
+		total: *d.Total, bothFinite: counted(d.Classes.BothFinite), mismatch: counted(d.Classes.ClassMismatch),
+		nanBoth: counted(d.Classes.NaNBoth), saturatedBoth: counted(m.SaturatedBoth),
+		relUndefined: counted(m.RelUndefined), biasCount: counted(m.BiasCount),
+		cos: engine.Metric(m.Cosine), red: engine.Metric(m.RED), meanRel: engine.Metric(m.MeanRelFinite),
+		sqnr: engine.Metric(m.SQNR), ulps: engine.Metric(m.ULPMax),
+		margin: engine.Metric(m.Margin), biasZ: engine.Metric(m.BiasZ),
+	}
 }
 
 // limitsOf returns the limits that a row was compared with.
@@ -192,12 +201,4 @@ func finiteErrors(row *DocumentRow, was engine.Mode, l engine.Limits) (least, mo
 		}
 	}
 	return least, most
-}
-
-// brokenBy is broken for the metrics of a document.
-func (g *Gates) brokenBy(m *Metrics) []Reason {
-	return g.check(gateMetrics{
-		cos: engine.Metric(m.Cosine), red: engine.Metric(m.RED), meanRel: engine.Metric(m.MeanRelFinite),
-		sqnr: engine.Metric(m.SQNR), ulp: engine.Metric(m.ULPMax),
-	})
 }

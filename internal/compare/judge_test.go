@@ -12,9 +12,9 @@ import (
 )
 
 // documentOf is the document of a run over one pair.
-func documentOf(res *engine.Result, l engine.Limits, verdict VerdictOptions, notes ...string) *Document {
+func documentOf(res *engine.Result, l engine.Limits, verdict VerdictOptions) *Document {
 	row := Row{Op: "x", Kind: "output", Result: res, Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
-		Limits: Limits{Atol: l.Atol, Rtol: l.Rtol}, Notes: notes}
+		Limits: Limits{Atol: l.Atol, Rtol: l.Rtol}}
 	verdict.judge(&row)
 	return &Document{TolMode: TolModes()[l.Mode], Rows: []DocumentRow{NewDocumentRow(&row)}}
 }
@@ -70,7 +70,7 @@ func TestJudgeBounds(t *testing.T) {
 		if truth.Errors < got.Least || truth.Errors > got.Most {
 			t.Fatalf("%d errors, told between %d and %d", truth.Errors, got.Least, got.Most)
 		}
-		whole := verdict.judged(result)
+		whole := verdict.judged(factsOf(result))
 		bad := func(errors int64) bool { return ratio(errors, whole) > verdict.MaxErrorRatio }
 		classes := (verdict.NaN == NaNStrict || verdict.NaN == NaNEqual) && result.Mismatch.Count > 0
 		switch {
@@ -80,6 +80,9 @@ func TestJudgeBounds(t *testing.T) {
 			}
 		case (got.Status == Fail) != (truth.Status == Fail):
 			t.Fatalf("judged %s, is %s with %d errors in %d..%d", got.Status, truth.Status, truth.Errors, got.Least, got.Most)
+		}
+		if now == was && got.Status != truth.Status {
+			t.Fatalf("judged %s by the limits of the run, is %s", got.Status, truth.Status)
 		}
 		if now == was && got.Least != got.Most {
 			t.Fatalf("the limits of the run give %d to %d errors", got.Least, got.Most)
@@ -128,11 +131,13 @@ func TestJudgeRows(t *testing.T) {
 	strict := VerdictOptions{NaN: NaNStrict}
 	loose := engine.Limits{Atol: 10}
 	for _, tt := range []struct {
-		note string
-		want Status
-	}{{"squeezed: NPU is (2, 1)", Pass}, {noteForced + "NPU is (2, 1)", Warn}, {notePartial + "2 of 3 elements", Partial}} {
-		if got := again(t, documentOf(bad, l, strict, tt.note), loose, strict); got.Was != Fail || got.Status != tt.want {
-			t.Errorf("%s: %s after %s, want %s after FAIL", tt.note, got.Status, got.Was, tt.want)
+		partial, forced bool
+		want            Status
+	}{{false, false, Pass}, {false, true, Warn}, {true, false, Partial}, {true, true, Partial}} {
+		doc := documentOf(bad, l, strict)
+		doc.Rows[0].Partial, doc.Rows[0].Forced = tt.partial, tt.forced
+		if got := again(t, doc, loose, strict); got.Was != Fail || got.Status != tt.want {
+			t.Errorf("partial %v, forced %v: %s after %s, want %s after FAIL", tt.partial, tt.forced, got.Status, got.Was, tt.want)
 		}
 	}
 	gate := VerdictOptions{NaN: NaNStrict, Gates: Gates{MinCos: ptr(1.0)}}

@@ -18,6 +18,9 @@ type match struct {
 	// format is the axis order of the reference where the compiler's graph
 	// tells it.
 	format *tensor.Format
+	// execution counts the executions of the operator in one folder from 1,
+	// where several are compared.
+	execution int
 }
 
 // matcher pairs the items of both sides.
@@ -29,8 +32,24 @@ type matcher struct {
 	matches    []match
 	// candidates are the files of the reference behind ambiguous tensors.
 	candidates []string
-	coverage   Coverage
-	warnings   []string
+	// olderBy are the earlier executions of tensors in one folder, by the last
+	// one, which is paired.
+	olderBy map[supersededBy][]int
+	// otherRounds names the pairs that Rounds leaves out.
+	otherRounds []string
+	coverage    Coverage
+	warnings    []string
+}
+
+// olderOf returns the tensors of a side that a later one supersedes.
+func (m *matcher) olderOf(id int, npu bool) []int {
+	return m.olderBy[supersededBy{id, npu}]
+}
+
+// supersededBy is a tensor that supersedes others of its side.
+type supersededBy struct {
+	id  int
+	npu bool
 }
 
 // NameError is a name map whose names do not exist.
@@ -52,14 +71,19 @@ func (m *matcher) pair() error {
 	}
 	opt := pairing.Options{
 		Map: m.opt.Pair.Map, Fusion: m.opt.Pair.Fusion,
-		SkipKeys: m.opt.Pair.SkipKeys, Exclude: m.opt.Pair.Exclude, Ops: m.opt.Pair.Ops,
+		SkipKeys: m.opt.Pair.SkipKeys, Exclude: m.opt.Pair.Exclude, Ops: m.opt.Pair.Ops, Shapes: m.shapes,
 	}
 	if !m.wantsInputs() {
 		opt.Kind = pairing.Output
 	}
 	r := pairing.Match(m.refs, m.npus, opt)
-	for _, p := range m.opt.Pair.Rounds.choose(r.Pairs, m.npus) {
+	chosen, others := m.opt.Pair.Rounds.choose(r.Pairs, m.npus)
+	for _, p := range chosen {
 		m.add(p.Ref, p.NPU, string(p.Rule), p.Round)
+	}
+	for _, p := range others {
+		row := m.row(p.Ref, p.NPU, string(p.Rule), p.Round)
+		m.otherRounds = append(m.otherRounds, row.Name())
 	}
 	for _, a := range r.Ambiguous {
 		m.ambiguous(&a)
@@ -75,7 +99,10 @@ func (m *matcher) pair() error {
 		x.row.Status = Skip
 		x.row.Reasons = []Reason{{Code(s.Code), High, fmt.Sprintf("matches %q", s.Key)}}
 	}
+	m.olderBy = map[supersededBy][]int{}
 	for _, s := range r.Superseded {
+		by := supersededBy{s.By, s.NPU}
+		m.olderBy[by] = append(m.olderBy[by], s.ID)
 		items := m.ref.items
 		if s.NPU {
 			items = m.npu.items
@@ -86,66 +113,13 @@ func (m *matcher) pair() error {
 		m.warnings = append(m.warnings, "no operator matches "+name)
 	}
 	m.shortenRounds()
+	m.distinguish()
 	for i := range m.matches {
 		if row := &m.matches[i].row; row.Status == Skip {
 			m.coverage.Skipped = append(m.coverage.Skipped, row.Name())
 		}
 	}
 	return nil
-}
-
-// shortenRounds leaves of the folders of rows only what tells them apart: the
-// folders that all rows share are dropped.
-func (m *matcher) shortenRounds() {
-	var common []string
-	for i := range m.matches {
-		row := &m.matches[i].row
-		if row.NPUFile == "" {
-			continue
-		}
-		parts := strings.Split(row.Round, "/")
-		if common == nil {
-			common = parts
-		}
-		n := 0
-		for n < min(len(common), len(parts)) && common[n] == parts[n] {
-			n++
-		}
-		common = common[:n:n]
-	}
-	prefix := strings.Join(common, "/")
-	for i := range m.matches {
-		row := &m.matches[i].row
-		if rest, ok := strings.CutPrefix(row.Round, prefix); ok && row.NPUFile != "" {
-			row.Round = strings.TrimPrefix(rest, "/")
-		}
-	}
-}
-
-// tensors tells pairing what the items are called.
-func tensors(items []item) []pairing.Tensor {
-	all := make([]pairing.Tensor, len(items))
-	for i := range items {
-		it := &items[i]
-		it.id = i
-		name, _ := pairing.ParseName(it.name)
-		t := name.Tensor()
-		if it.dump || t.Kind == "" {
-			t.Kind, t.Index = pairing.Kind(it.kind), it.index
-		}
-		if it.dump {
-			t.Op = it.header
-		}
-		if t.Timestamp == 0 {
-			t.Timestamp = it.timestamp
-		}
-		t.ID = i
-		if it.folder != "." {
-			t.Round = it.folder
-		}
-		all[i] = t
-	}
-	return all
 }
 
 // files pairs two single files, whatever their names are; false if the sides
@@ -186,6 +160,7 @@ func (m *matcher) files() bool {
 		}
 	}
 	m.shortenRounds()
+	m.distinguish()
 	return true
 }
 
@@ -211,24 +186,12 @@ func outputs(items []item) []int {
 
 // add adds a match; -1 stands for a side that is missing.
 func (m *matcher) add(ref, npu int, rule, round string) *match {
-	x := match{row: Row{Rule: rule, Round: round}}
+	x := match{row: m.row(ref, npu, rule, round)}
 	if npu >= 0 {
 		x.npu = &m.npu.items[npu]
-		t := &m.npus[npu]
-		x.row.Op, x.row.OpType, x.row.Kind, x.row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
-		x.row.NPUFile, x.row.NPUPath = x.npu.String(), x.npu.path
 	}
 	if ref >= 0 {
 		x.ref = &m.ref.items[ref]
-		t := &m.refs[ref]
-		if name := t.Name(); name != x.row.Op {
-			x.row.NPUOp, x.row.Op = x.row.Op, name
-		}
-		if x.row.OpType == "" {
-			x.row.OpType = t.OpType
-		}
-		x.row.Kind, x.row.Output = string(t.Kind), t.Index
-		x.row.RefFile, x.row.RefPath = x.ref.String(), x.ref.path
 	}
 	if ref >= 0 && npu >= 0 && m.opt.Pair.Fusion != nil && rule == string(pairing.RuleFusion) {
 		t := &m.npus[npu]
@@ -240,6 +203,37 @@ func (m *matcher) add(ref, npu int, rule, round string) *match {
 	}
 	m.matches = append(m.matches, x)
 	return &m.matches[len(m.matches)-1]
+}
+
+// row is the row of a match.
+func (m *matcher) row(ref, npu int, rule, round string) Row {
+	row := Row{Rule: rule, Round: round}
+	if npu >= 0 {
+		it, t := &m.npu.items[npu], &m.npus[npu]
+		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
+		row.NPUFile, row.NPUPath = it.String(), it.path
+		noteHeader(&row, t, "NPU")
+	}
+	if ref >= 0 {
+		it, t := &m.ref.items[ref], &m.refs[ref]
+		if name := t.Name(); name != row.Op {
+			row.NPUOp, row.Op = row.Op, name
+		}
+		if row.OpType == "" {
+			row.OpType = t.OpType
+		}
+		row.Kind, row.Output = string(t.Kind), t.Index
+		row.RefFile, row.RefPath = it.String(), it.path
+		noteHeader(&row, t, "reference")
+	}
+	return row
+}
+
+// noteHeader notes a header that names another operator than its file.
+func noteHeader(row *Row, t *pairing.Tensor, side string) {
+	if t.Op != "" && t.Op != t.Name() {
+		row.Notes = append(row.Notes, fmt.Sprintf("the header of the %s's file names %q", side, t.Op))
+	}
 }
 
 // ambiguous adds a row for each tensor that has several partners.
@@ -287,98 +281,4 @@ func (m *matcher) alone(u pairing.Unmatched, npu bool) {
 	if u.Why != "" {
 		x.row.Notes = append(x.row.Notes, u.Why)
 	}
-}
-
-// choose leaves the pairs of the wanted rounds.
-func (r Rounds) choose(pairs []pairing.Pair, npus []pairing.Tensor) []pairing.Pair {
-	if !r.First && !r.Last && r.Number == nil {
-		return pairs
-	}
-	type tensorKey struct {
-		op    string
-		kind  pairing.Kind
-		index int
-	}
-	keyOf := func(p pairing.Pair) tensorKey {
-		t := &npus[p.NPU]
-		return tensorKey{t.Name(), t.Kind, t.Index}
-	}
-	rounds := map[tensorKey][]string{}
-	for _, p := range pairs {
-		rounds[keyOf(p)] = append(rounds[keyOf(p)], p.Round)
-	}
-	for k := range rounds {
-		slices.SortFunc(rounds[k], pairing.CompareNatural)
-		rounds[k] = slices.Compact(rounds[k])
-	}
-	var kept []pairing.Pair
-	for _, p := range pairs {
-		all := rounds[keyOf(p)]
-		want := 0
-		switch {
-		case r.Last:
-			want = len(all) - 1
-		case r.Number != nil:
-			want = *r.Number
-		}
-		if want >= 0 && want < len(all) && p.Round == all[want] {
-			kept = append(kept, p)
-		}
-	}
-	return kept
-}
-
-// OrderError is an execution order that was asked for and does not exist.
-type OrderError struct{ Err error }
-
-// Error returns the text of the error behind it.
-func (e *OrderError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error behind it.
-func (e *OrderError) Unwrap() error { return e.Err }
-
-// order gives every match its place in the execution order, and sorts them.
-func (m *matcher) order() (source string, err error) {
-	// Two runs have two clocks: the NPU's counts if it has one.
-	clock := slices.ContainsFunc(m.npus, func(t pairing.Tensor) bool { return t.Timestamp > 0 })
-	items := make([]pairing.OrderItem, len(m.matches))
-	for i := range m.matches {
-		x := &m.matches[i]
-		it := pairing.OrderItem{Names: []string{x.row.Op}}
-		if x.row.NPUOp != "" {
-			it.Names = append(it.Names, x.row.NPUOp)
-		}
-		switch {
-		case clock && x.npu != nil:
-			it.Timestamp = m.npus[x.npu.id].Timestamp
-		case !clock && x.ref != nil:
-			it.Timestamp = m.refs[x.ref.id].Timestamp
-		}
-		items[i] = it
-	}
-	o, err := m.opt.Order.Sources.Find(m.opt.Order.By, items)
-	if err != nil {
-		return "", &OrderError{err}
-	}
-	for i := range m.matches {
-		m.matches[i].row.Order = o.Places[i]
-	}
-	slices.SortStableFunc(m.matches, func(a, b match) int { return compareRows(&a.row, &b.row) })
-	return o.Source, nil
-}
-
-// compareRows orders rows: by place, then by name, kind, output and round.
-func compareRows(a, b *Row) int {
-	if a.Order != b.Order {
-		return a.Order - b.Order
-	}
-	for _, c := range []int{
-		pairing.CompareNatural(a.Op, b.Op), strings.Compare(a.Kind, b.Kind), a.Output - b.Output,
-		pairing.CompareNatural(a.Round, b.Round), strings.Compare(a.NPUFile, b.NPUFile), strings.Compare(a.RefFile, b.RefFile),
-	} {
-		if c != 0 {
-			return c
-		}
-	}
-	return 0
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,6 +66,11 @@ func TestMatching(t *testing.T) {
 			[]string{"b:output:0 PASS stem"}, [2]int{1, 1}},
 		{"superseded", []string{"a.0.1600000000000000.npy", "a.0.1600000000000009.npy"}, []string{"Add.a" + stamp, "Add.a" + later}, nil,
 			[]string{"a:output:0 PASS name"}, [2]int{1, 1}},
+		{"a shape behind a name", []string{"a_3.npy", "b_3x1.npy", "c_1_3.npy", "d_1x3.npy"}, []string{"a.npy", "b.npy", "c.npy", "Add.d" + stamp}, nil,
+			[]string{"a_3:output:0 PASS suffix", "b:output:0 UNMATCHED_NPU", "b_3x1:output:0 UNMATCHED_REF", "c:output:0 UNMATCHED_NPU", "c_1_3:output:0 UNMATCHED_REF",
+				"d:output:0 UNMATCHED_NPU", "d_1x3:output:0 UNMATCHED_REF"}, [2]int{4, 1}},
+		{"a shape behind the NPU's name", []string{"a.npy", "b.npy"}, []string{"Add.a_3" + stamp, "b_4.npy"}, nil,
+			[]string{"a:output:0 PASS suffix", "b:output:0 UNMATCHED_REF", "b_4:output:0 UNMATCHED_NPU"}, [2]int{2, 1}},
 		{"rounds", []string{"a.npy"}, []string{"0/a.npy", "1/a.npy", "10/a.npy", "9/a.npy"}, nil,
 			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem", "a:output:0@9 PASS stem", "a:output:0@10 PASS stem"}, [2]int{1, 1}},
 		{"first round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *Options) { o.Pair.Rounds.First = true },
@@ -112,6 +118,91 @@ func TestMatching(t *testing.T) {
 	}
 }
 
+// TestHeaderOfAnotherName has dumps whose headers name another operator than the
+// files, and all the same one.
+func TestHeaderOfAnotherName(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		name := fmt.Sprintf("fracz_%d", i)
+		write(t, filepath.Join(dir, "ref", name+".npy"), array(tensor.Float32, tensor.Shape{3}, ramp(3)...))
+		write(t, filepath.Join(dir, "npu", fmt.Sprintf("Conv2D.%s.%d.16.162460515982902%d", name, i, i)), outputDump(t, "fz", tensor.Float32, tensor.Shape{3}, ramp(3)...))
+	}
+	opt := exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+	rep := runAll(t, opt)
+	want := []string{"fracz_0:output:0 PASS name", "fracz_1:output:0 PASS name", "fracz_2:output:0 PASS name"}
+	if diff := cmp.Diff(want, lines(rep)); diff != "" || len(rep.Coverage.Superseded) > 0 {
+		t.Errorf("superseded %v, rows (-want +got):\n%s", rep.Coverage.Superseded, diff)
+	}
+	if notes := strings.Join(rep.Rows[0].Notes, "\n"); !strings.Contains(notes, `the header of the NPU's file names "fz"`) {
+		t.Errorf("notes %q do not have the header's name", notes)
+	}
+	// The order may know the operators by the header's name.
+	order, err := pairing.ReadRuntime(strings.NewReader("fz 1\n"), "node_runtime.file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Order = OrderOptions{By: pairing.ByRuntime, Sources: pairing.OrderSources{Runtime: order}}
+	if rep := runAll(t, opt); !strings.Contains(rep.OrderSource, "3 of 3") {
+		t.Errorf("order from %q, want that all tensors are listed", rep.OrderSource)
+	}
+}
+
+// TestDistinctRows has rows of one result of the model: no two have the same
+// name and operator of the NPU.
+func TestDistinctRows(t *testing.T) {
+	g, err := pairing.ReadFusion(strings.NewReader(`{"graph": [{"op": [
+		{"name": "conv", "id": 1, "output_desc": [{"attr": [{"key": "_datadump_origin_name", "value": {"s": "conv"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]},
+			{"attr": [{"key": "_datadump_origin_name", "value": {"s": "pool"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]},
+			{"attr": [{"key": "_datadump_origin_name", "value": {"s": "pool"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]}]},
+		{"name": "trans", "id": 2, "output_desc": [{"attr": [{"key": "_datadump_origin_name", "value": {"s": "conv"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	out := func() dumpfmt.TensorContent {
+		return dumped(tensor.Float32, tensor.ND, tensor.Shape{3}, nil, stored(tensor.Float32, ramp(3)...))
+	}
+	npu := filepath.Join(dir, "npu")
+	write(t, filepath.Join(npu, "Conv2D.conv.1.2.1600000000000000"), dumpOf(t, "conv", nil, []dumpfmt.TensorContent{out(), out(), out()}))
+	tree(t, npu, "TransData.trans.2.2.1600000000000001", "Add.x.3.2.1600000000000002", "Cast.x.4.2.1600000000000003",
+		"Mul.y.5.2.1600000000000004.7.1.0", "Mul.y.5.2.1600000000000005.7.1.1", "alone.npy")
+	opt := exactly(tree(t, filepath.Join(dir, "ref"), "conv.npy", "pool.npy", "alone.npy"), npu)
+	opt.Pair.Fusion, opt.Order.By = g, pairing.ByName
+	got := map[string]int{}
+	rep := runAll(t, opt)
+	for i := range rep.Rows {
+		got[rep.Rows[i].Name()+" "+rep.Rows[i].NPUOp]++
+	}
+	want := map[string]int{
+		"alone:output:0 ": 1, "conv:output:0 conv": 1, "conv:output:0 trans": 1, "pool:output:0 conv:output:1": 1, "pool:output:0 conv:output:2": 1,
+		"x:output:0 Add.x:output:0": 1, "x:output:0 Cast.x:output:0": 1, "y:output:0 Mul.y:output:0:0": 1, "y:output:0 Mul.y:output:0:1": 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestOtherRounds counts what --round leaves out.
+func TestOtherRounds(t *testing.T) {
+	dir := t.TempDir()
+	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy", "b.npy"), tree(t, filepath.Join(dir, "npu"), "0/a.npy", "1/a.npy", "2/a.npy", "1/b.npy"))
+	opt.Pair.Rounds.Last = true
+	var sides [2]*side
+	for i, path := range []string{opt.Ref, opt.NPU} {
+		var err error
+		if sides[i], err = findSide(context.Background(), path, "", 0, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &matcher{opt: &opt, ref: sides[0], npu: sides[1]}
+	if err := m.pair(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a:output:0@0", "a:output:0@1"}, m.otherRounds); diff != "" || len(m.matches) != 2 {
+		t.Errorf("%d matches, left out (-want +got):\n%s", len(m.matches), diff)
+	}
+}
+
 func nameMap(t testing.TB, text string) *pairing.NameMap {
 	t.Helper()
 	m, err := pairing.ParseNameMap(text)
@@ -127,7 +218,7 @@ func TestMissingNames(t *testing.T) {
 	opt.Pair.Map = nameMap(t, `{"no": "a", "a": "none"}`)
 	rep, err := Run(context.Background(), opt)
 	var missing *NameError
-	if !errors.As(err, &missing) || len(missing.Missing) != 2 || rep != nil {
+	if !errors.As(err, &missing) || len(missing.Missing) != 2 || rep != nil || strings.Count(err.Error(), "name map") != 1 {
 		t.Errorf("error %v, want one of two names", err)
 	}
 }

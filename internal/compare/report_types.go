@@ -26,6 +26,10 @@ type Report struct {
 	// Interrupted is set when the run was stopped: rows that were not reached
 	// are missing.
 	Interrupted bool
+	// rounds are the rounds of the rows in a baseline, selection tells what the
+	// run was asked for.
+	rounds    []string
+	selection *selection
 	// pairs are kept for WriteTensor.
 	pairs  []*settled
 	opener *opener
@@ -58,6 +62,10 @@ func (c *Coverage) Ratio() float64 {
 type Findings struct {
 	// FirstBad is the first failing row whose known inputs all pass.
 	FirstBad int
+	// FirstDamaged is the first failing row with a cause of its own - a pattern, a
+	// calculation error, a wrong shape - rather than noise that adds up or bad
+	// inputs. It usually is FirstBad.
+	FirstDamaged int
 	// LastGood is the last good row before it, in execution order; Suspects are
 	// the rows in between that were not compared: the fault may be in one of them.
 	LastGood int

@@ -61,10 +61,12 @@ const (
 	GateBroken      Code = "GATE"   // an extra gate, such as --min-cos
 	LimitsBroken    Code = "LIMITS" // elements beyond atol and rtol
 	MarginCode      Code = "MARGIN" // passes, but within a factor 2 of the limit
+	ShapeCode       Code = "SHAPE"  // as many elements in another shape
+	DTypeCode       Code = "DTYPE"  // another element type (--strict-dtype)
 	SkipKey         Code = "SKIP_KEY"
 	Excluded        Code = "EXCLUDED"
 	BadHex          Code = "BAD_HEX"
-	SizeMismatch    Code = "SIZE_MISMATCH"
+	SizeMismatch    Code = "SIZE_MISMATCH" // another number of elements
 	MissingPiece    Code = "MISSING_PIECE"
 	ConcatShape     Code = "CONCAT_SHAPE"
 	NotInModel      Code = "NOT_IN_MODEL"
@@ -116,6 +118,10 @@ type Row struct {
 	// Notes say how the pair was made comparable or what to know about it:
 	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
 	Notes []string
+	// Partial is set when not all elements were compared, Forced when the shapes
+	// differ and the elements were compared in their order all the same. Neither
+	// can pass.
+	Partial, Forced bool
 
 	// RefFile and NPUFile are empty on a side that is missing. A file of
 	// several tensors is followed by the tensor: FILE:output:1.

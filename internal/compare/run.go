@@ -55,16 +55,18 @@ func ended(err error) bool {
 
 // run is one comparison.
 type run struct {
-	opt      *Options
-	settler  settler
-	opener   opener
-	pool     *engine.Pool
-	m        *matcher
-	source   string // of the order
-	settled  []*settled
-	engines  []*engine.Engine
-	requests []engine.Request
-	done     []bool // rows that are finished
+	opt     *Options
+	settler settler
+	opener  opener
+	pool    *engine.Pool
+	m       *matcher
+	source  string // of the order
+	shared  string // the folders that all files of the NPU share
+	// selection is what the run was asked for.
+	selection *selection
+	settled   []*settled
+	engines   []*engine.Engine
+	done      []bool // rows that are finished
 	// early are the outcomes of large pairs that were settled first and need no
 	// comparison by segments. They are told when it is their turn.
 	early map[int]outcome
@@ -97,10 +99,15 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.m.pair(); err != nil {
 		return err
 	}
+	r.shared = sharedFolder(r.m.npu.items)
+	r.selection = r.selected()
+	if r.opt.Config != nil {
+		r.m.coverage.Unused = r.opt.Config.Unused(r.m.refs, r.m.npus)
+	}
 	r.source, err = r.m.order()
+	r.m.refs, r.m.npus = nil, nil // a hundred thousand names
 	n := len(r.m.matches)
 	r.settled, r.engines, r.done = make([]*settled, n), make([]*engine.Engine, n), make([]bool, n)
-	r.requests = make([]engine.Request, n)
 	return err
 }
 
@@ -179,7 +186,7 @@ func (r *run) jobs(ctx context.Context) ([]job, error) {
 				return
 			}
 			if e.Segments() > 1 {
-				r.settled[i], r.engines[i], r.requests[i] = o.settled, e, o.request
+				r.settled[i], r.engines[i] = o.settled, e
 				r.describe(i, o)
 			}
 		})
@@ -215,9 +222,15 @@ func (r *run) settle(i int) outcome {
 	}
 	atol, rtol := r.config(&x.row)
 	o := outcome{settled: s, limits: r.opt.Judge.Limits.limits(s.ref.dtype, s.npu.dtype, atol, rtol)}
-	o.request = s.request(o.limits, r.opt.Judge.Mode)
-	o.request.Top, o.request.List, o.request.Points = r.opt.Top, r.opt.List, r.opt.Points
+	o.request = r.request(s, o.limits)
 	return o
+}
+
+// request is what the engine needs to know about a pair.
+func (r *run) request(s *settled, l Limits) engine.Request {
+	req := s.request(l, r.opt.Judge.Mode)
+	req.Top, req.List, req.Points = r.opt.Top, r.opt.List, r.opt.Points
+	return req
 }
 
 // config returns the limits of the operator of a row in op_config.csv.
@@ -313,7 +326,8 @@ func (r *run) emit(ctx context.Context, j job, o outcome) {
 		}
 	}
 	if j.segment >= 0 {
-		o.settled, o.request, o.limits = r.settled[j.pair], r.requests[j.pair], r.m.matches[j.pair].row.Limits
+		o.settled, o.limits = r.settled[j.pair], r.m.matches[j.pair].row.Limits
+		o.request = r.request(o.settled, o.limits)
 		if o.err == nil {
 			o.result = r.merger.Finish()
 			r.secondOfLarge(ctx, &o)
@@ -361,6 +375,7 @@ func (r *run) describe(i int, o outcome) {
 	row.Shape, row.RefShape, row.NPUShape = s.shape, s.ref.shape, s.npu.shape
 	row.RefDType, row.NPUDType = s.ref.dtype, s.npu.dtype
 	row.Notes = append(row.Notes, s.notes...)
+	row.Partial, row.Forced = s.partial, s.forced
 	row.Limits = o.limits
 }
 
@@ -385,7 +400,7 @@ func (r *run) finish(i int, o outcome) {
 		row.Status = o.settled.status
 		row.Reasons = append(row.Reasons, o.settled.reasons...)
 		row.Shape = nil
-		r.settled[i], r.requests[i] = o.settled, o.request
+		r.settled[i] = o.settled
 		return
 	}
 	row.Result = o.result
@@ -395,12 +410,14 @@ func (r *run) finish(i int, o outcome) {
 	if o.kld != nil {
 		r.kld[i] = *o.kld
 	}
-	r.settled[i], r.requests[i], r.engines[i] = o.settled, o.request, nil
+	r.settled[i], r.engines[i] = o.settled, nil
 	r.opt.Judge.Verdict.judge(row)
 	r.temper(row, o.settled)
-	if row.Status == Pass && !r.opt.Keep {
-		trim(row.Result)
-		r.settled[i] = nil
+	if !r.opt.Keep {
+		trim(row)
+		if row.Status != Fail {
+			r.settled[i] = nil // nobody looks into it again
+		}
 	}
 }
 
@@ -408,17 +425,10 @@ func (r *run) finish(i int, o outcome) {
 func (r *run) temper(row *Row, s *settled) {
 	if row.Status == Pass && s.forced {
 		row.Status = Warn
-		row.Reasons = append(row.Reasons, Reason{SizeMismatch, High,
+		row.Reasons = append(row.Reasons, Reason{ShapeCode, High,
 			fmt.Sprintf("compared flat: reference is %v, NPU is %v", s.ref.shape, s.npu.shape)})
 	}
 	if row.Status != Fail && s.partial {
 		row.Status = Partial
 	}
-}
-
-// trim drops the details of a row that nobody needs to look into, so that a
-// hundred thousand rows fit in memory.
-func trim(res *engine.Result) {
-	res.Worst, res.WorstRel, res.Listed, res.ErrorOffsets, res.Axes = nil, nil, nil, nil, nil
-	res.AbsHistogram.Bins, res.RelHistogram.Bins = nil, nil
 }

@@ -30,6 +30,9 @@ type ShapeOptions struct {
 	MaxElements int64
 	// StrictDType makes different element types a mismatch.
 	StrictDType bool
+	// RefDType and NPUDType are the types of raw files whose names tell none;
+	// Undefined for the type of the other side.
+	RefDType, NPUDType tensor.DType
 }
 
 // settled is a pair that is ready to be compared, or known not to be.
@@ -47,12 +50,6 @@ type settled struct {
 	status  Status
 	reasons []Reason
 }
-
-// The notes of rows that were not compared as they are begin so.
-const (
-	noteForced  = "forced: "
-	notePartial = "only the first "
-)
 
 // sideError says which side of a pair could not be read.
 type sideError struct {
@@ -108,7 +105,7 @@ func (s *settler) settle(op string, ref, npu *place, format *tensor.Format) (*se
 	s.shapes(p)
 	if p.status == "" && p.ref.dtype != p.npu.dtype && s.opt.StrictDType {
 		p.status = DTypeMismatch
-		p.reasons = append(p.reasons, Reason{SizeMismatch, High,
+		p.reasons = append(p.reasons, Reason{DTypeCode, High,
 			fmt.Sprintf("reference is %s, NPU is %s (--strict-dtype)", p.ref.dtype, p.npu.dtype)})
 	}
 	return p, nil
@@ -120,20 +117,27 @@ func (s *settler) openBoth(p *settled) (ref, npu *opened, err error) {
 	sides := []*view{&p.ref, &p.npu}
 	names := []string{"reference", "NPU"}
 	files := make([]*opened, 2)
+	types := []tensor.DType{s.opt.RefDType, s.opt.NPUDType}
+	told := func(i int) bool { return types[i] != tensor.Undefined || sides[i].place.told() }
 	order := []int{0, 1}
-	if p.ref.place.raw && (!p.npu.place.raw || !p.ref.place.told() && p.npu.place.told()) {
+	if p.ref.place.raw && (!p.npu.place.raw || !told(0) && told(1)) {
 		order = []int{1, 0}
 	}
 	for n, i := range order {
 		v := sides[i]
-		if other := files[order[0]]; n == 1 && v.place.raw {
-			v.hint = hintOf(other)
+		if v.place.raw {
+			if n == 1 {
+				v.hint = hintOf(files[order[0]])
+			}
+			if types[i] != tensor.Undefined {
+				v.hint.DType = types[i]
+			}
 		}
 		if files[i], err = v.place.open(s.version, v.hint); err != nil {
 			if n == 1 {
 				_ = files[order[0]].Close()
 			}
-			return nil, nil, &sideError{names[i], v.place.path, err}
+			return nil, nil, &sideError{names[i], v.place.path, withTypes(v, dtypeFlags[i], err)}
 		}
 	}
 	return files[0], files[1], nil
@@ -256,6 +260,10 @@ func (s *settler) matchNPU(p *settled, npu *opened, format *tensor.Format) error
 			fallback = either(fallback, plan)
 		}
 	}
+	if len(fits) == 0 && !host && npu.shape.Equal(want) {
+		p.notes = append(p.notes, fmt.Sprintf("compared as it lies in %s: the reference has the shape of the stored tensor", t.Format))
+		return nil
+	}
 	if plan := either(loose, fallback); len(fits) == 0 {
 		if plan == nil {
 			return first
@@ -319,12 +327,15 @@ func (s *settler) shapes(p *settled) {
 	case s.autoLayout(p):
 	case n == m && s.opt.Force:
 		p.forced = true
-		p.notes = append(p.notes, fmt.Sprintf(noteForced+"NPU is %v", got))
+		p.notes = append(p.notes, fmt.Sprintf("forced: NPU is %v", got))
 	case s.crop(p):
 	default:
 		p.status = ShapeMismatch
-		evidence := fmt.Sprintf("reference is %v, NPU is %v", want, got)
-		p.reasons = append(p.reasons, Reason{SizeMismatch, High, evidence})
+		code := SizeMismatch
+		if n == m {
+			code = ShapeCode
+		}
+		p.reasons = append(p.reasons, Reason{code, High, fmt.Sprintf("reference is %v, NPU is %v", want, got)})
 		if perms := permutations(want, got); len(perms) > 0 {
 			p.reasons = append(p.reasons, Reason{LayoutCode, Medium, fmt.Sprintf(
 				"the NPU's axes in the order %v have the reference's shape (--auto-layout, --transpose)", perms[0])})
@@ -334,7 +345,7 @@ func (s *settler) shapes(p *settled) {
 	if max := s.opt.MaxElements; max > 0 && max < n {
 		p.partial = true
 		p.shape = tensor.Shape{max}
-		p.notes = append(p.notes, fmt.Sprintf(notePartial+"%d of %d elements", max, n))
+		p.notes = append(p.notes, fmt.Sprintf("only the first %d of %d elements", max, n))
 	}
 }
 

@@ -255,8 +255,8 @@ func TestShapePolicy(t *testing.T) {
 		code   Code
 	}{
 		{"squeezed", array(f, shape(1, 6), ramp(6)...), npu(shape(6, 1, 1), ramp(6)...), nil, Pass, "squeezed", ""},
-		{"other shape", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), nil, ShapeMismatch, "", SizeMismatch},
-		{"forced", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), func(o *Options) { o.Shape.Force = true }, Warn, "forced", SizeMismatch},
+		{"other shape", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), nil, ShapeMismatch, "", ShapeCode},
+		{"forced", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), func(o *Options) { o.Shape.Force = true }, Warn, "forced", ShapeCode},
 		{"forced, wrong", array(f, shape(3, 2), ramp(6)...), npu(shape(6), 1, 2, 3, 4, 5, 7), func(o *Options) { o.Shape.Force = true }, Fail, "forced", ""},
 		{"other size", array(f, shape(6), ramp(6)...), npu(shape(5), ramp(5)...), func(o *Options) { o.Shape.Force = true }, ShapeMismatch, "", SizeMismatch},
 		{"padding", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), nil, ShapeMismatch, "", SizeMismatch},
@@ -278,7 +278,7 @@ func TestShapePolicy(t *testing.T) {
 		{"empty", array(f, shape(0, 3)), npu(shape(0, 3)), nil, Pass, "empty", ""},
 		{"empty and not", array(f, shape(0, 3)), npu(shape(1, 3), 1, 2, 3), nil, ShapeMismatch, "", SizeMismatch},
 		{"two types", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), nil, Pass, "", ""},
-		{"two types, strictly", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), func(o *Options) { o.Shape.StrictDType = true }, DTypeMismatch, "", SizeMismatch},
+		{"two types, strictly", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), func(o *Options) { o.Shape.StrictDType = true }, DTypeMismatch, "", DTypeCode},
 		{"cut off", array(f, shape(3), ramp(3)...), npu(shape(3), ramp(2)...), nil, Error, "", ReadError},
 		{"no header", array(f, shape(3), ramp(3)...), []byte("\x93NUMPY"), nil, Error, "", ReadError},
 	}
@@ -365,5 +365,58 @@ func TestBadDumps(t *testing.T) {
 	text := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.String, tensor.ND, tensor.Shape{4}, nil, []byte("abcd"))})
 	if row := pairOf(t, "conv.npy", ref, dumpName, text, nil); row.Status != Error || !hasCode(row.Reasons, UnsupportedCode) {
 		t.Errorf("string: %s %v, want ERROR and UNSUPPORTED_DTYPE", row.Status, row.Reasons)
+	}
+}
+
+// TestDeviceReference has a reference of the elements as the device stores them.
+func TestDeviceReference(t *testing.T) {
+	for _, f := range []tensor.Format{tensor.NC1HWC0, tensor.FractalZ, tensor.FractalNZ} {
+		a := axes{2, 20, 1, 3, 5}
+		stored0, values := deviceArray(f, a)
+		original, _ := hostArray("NCHW", a)
+		npu := dumpOf(t, "op", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, f, stored0, original, stored(tensor.Float16, values...))})
+		row := pairOf(t, "op.npy", array(tensor.Float16, stored0, values...), "Conv2D.op.1.2.1600000000000000", npu, nil)
+		if row.Status != Pass || !row.Shape.Equal(stored0) || !strings.Contains(strings.Join(row.Notes, "; "), "as it lies in "+f.String()) {
+			t.Errorf("%s: %s %v %v %v, want PASS as it lies", f, row.Status, row.Shape, row.Notes, row.Err)
+		}
+		values[1]++
+		row = pairOf(t, "op.npy", array(tensor.Float32, stored0, values...), "Conv2D.op.1.2.1600000000000000", npu, nil)
+		if row.Status != Fail || row.First.Offset != 1 {
+			t.Errorf("%s: %s %v, want FAIL at 1", f, row.Status, row.Err)
+		}
+	}
+}
+
+// TestRawTypes has raw files whose names tell no type, of another type than the
+// other side.
+func TestRawTypes(t *testing.T) {
+	ref, half := array(tensor.Float32, tensor.Shape{2, 3}, ramp(6)...), stored(tensor.Float16, ramp(6)...)
+	row := pairOf(t, "op.npy", ref, "op.bin", half, nil)
+	if row.Status != Error || !strings.Contains(row.Err.Error(), "float16 or bfloat16 or int16 (--bin-dtype)") {
+		t.Errorf("%s %v, want an error that names the types that fit", row.Status, row.Err)
+	}
+	npuType := func(o *Options) { o.Shape.NPUDType = tensor.Float16 }
+	if row = pairOf(t, "op.npy", ref, "op.bin", half, npuType); row.Status != Pass || row.NPUDType != tensor.Float16 {
+		t.Errorf("%s of %s: %v, want PASS", row.Status, row.NPUDType, row.Err)
+	}
+	// Both raw: the one whose type is known says what the other one holds.
+	bytes := stored(tensor.Float32, ramp(6)...)
+	if row = pairOf(t, "op.bin", bytes, "op.bin", half, func(o *Options) { o.Shape.NPUDType, o.Shape.RefDType = tensor.Float16, tensor.Float32 }); row.Status != Pass {
+		t.Errorf("both raw: %s %v, want PASS", row.Status, row.Err)
+	}
+	if row = pairOf(t, "op.bin", bytes, "op.npy", array(tensor.Float16, tensor.Shape{6}, ramp(6)...), func(o *Options) { o.Shape.RefDType = tensor.Float32 }); row.Status != Pass {
+		t.Errorf("raw reference: %s %v, want PASS", row.Status, row.Err)
+	}
+	if row = pairOf(t, "op.bin", bytes, "op.npy", array(tensor.Float16, tensor.Shape{6}, ramp(6)...), nil); row.Status != Error || !strings.Contains(row.Err.Error(), "--ref-dtype") {
+		t.Errorf("raw reference: %s %v, want a hint at --ref-dtype", row.Status, row.Err)
+	}
+}
+
+// TestMarks keeps the marks of rows that fail.
+func TestMarks(t *testing.T) {
+	ref, npu := array(tensor.Float32, tensor.Shape{2, 3}, ramp(6)...), array(tensor.Float32, tensor.Shape{6}, 1, 9, 3, 4, 5, 6)
+	row := pairOf(t, "op.npy", ref, "op.npy", npu, func(o *Options) { o.Shape.Force, o.Shape.MaxElements = true, 4 })
+	if d := NewDocumentRow(row); row.Status != Fail || !d.Partial || !d.Forced {
+		t.Errorf("%s, partial %v, forced %v; want a FAIL with both marks", row.Status, d.Partial, d.Forced)
 	}
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -118,6 +119,37 @@ func (p *place) find(f *tensorfile.File) (*tensorfile.Tensor, error) {
 		}
 	}
 	return nil, fmt.Errorf("the file has no %s %d any more", p.kind, p.index)
+}
+
+// dtypeFlags are the flags that tell the types of raw files, of the reference
+// and of the NPU.
+var dtypeFlags = [...]string{"--ref-dtype", "--bin-dtype"}
+
+// rawTypes are the types that raw files usually have.
+var rawTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64,
+	tensor.Int8, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Int64}
+
+// withTypes adds to the error of a raw file whose type was taken from the other
+// side the types by which it has the right size.
+func withTypes(v *view, flag string, err error) error {
+	n, ok := v.hint.Shape.Count()
+	if !v.place.raw || v.place.told() || v.hint.Shape == nil || !ok {
+		return err
+	}
+	info, statError := os.Stat(v.place.path)
+	if need, ok := v.hint.DType.Bytes(n); statError != nil || ok && need == info.Size() {
+		return err
+	}
+	var fit []string
+	for _, d := range rawTypes {
+		if need, ok := d.Bytes(n); ok && need == info.Size() {
+			fit = append(fit, d.String())
+		}
+	}
+	if len(fit) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w, the size of %s (%s)", err, strings.Join(fit, " or "), flag)
 }
 
 // view is how the elements of a tensor are read: through a plan, or as they are

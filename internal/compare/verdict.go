@@ -28,7 +28,9 @@ const (
 func NaNPolicies() []NaNPolicy { return []NaNPolicy{NaNStrict, NaNEqual, NaNHPAA, NaNIgnore} }
 
 // Gates are limits on metrics of a whole tensor, nil where there is none. A
-// metric that is undefined breaks no gate; the elements decide then.
+// metric that is undefined breaks no gate, the elements decide then, with one
+// exception: a mean relative error that is undefined because the reference is 0
+// wherever the tensors differ breaks MaxMeanRel.
 type Gates struct {
 	MinCos, MaxRED, MaxMeanRel, MinSQNR, MaxULP *float64
 }
@@ -57,32 +59,52 @@ const (
 	warnBiasCount = 1000
 )
 
+// facts are the numbers of a compared row that it is judged by.
+type facts struct {
+	total, bothFinite, mismatch, nanBoth, saturatedBoth int64
+	// relUndefined counts the pairs with a difference from 0.
+	relUndefined, biasCount       int64
+	cos, red, meanRel, sqnr, ulps engine.Metric
+	margin, biasZ                 engine.Metric
+}
+
+func factsOf(res *engine.Result) *facts {
+	return &facts{
+		total: res.Total, bothFinite: res.BothFinite(), mismatch: res.Mismatch.Count,
+		nanBoth: res.Classes[engine.NaN][engine.NaN], saturatedBoth: res.SaturatedBoth,
+		relUndefined: res.RelUndefined, biasCount: res.BiasCount,
+		cos: res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
+		margin: res.Margin, biasZ: res.BiasZ,
+	}
+}
+
 // judge sets the status of a compared row, its errors under the policy, and the
 // reasons that the numbers alone give.
 func (o *VerdictOptions) judge(row *Row) {
-	res := row.Result
-	row.Errors, row.First = o.errors(res)
-	broken := o.Gates.broken(res)
+	f := factsOf(row.Result)
+	row.Errors, row.First = o.errors(row.Result)
+	broken := o.broken(f)
 	row.Reasons = append(row.Reasons, broken...)
-	classes := o.NaN == NaNStrict || o.NaN == NaNEqual
-	switch {
-	case ratio(row.Errors, o.judged(res)) > o.MaxErrorRatio, classes && res.Mismatch.Count > 0, len(broken) > 0:
+	if len(broken) > 0 || o.classes() && f.mismatch > 0 || ratio(row.Errors, o.judged(f)) > o.MaxErrorRatio {
 		row.Status = Fail
 		return
 	}
 	row.Status = Pass
-	if w := o.warnings(res); len(w) > 0 {
+	if w := o.warnings(f); len(w) > 0 {
 		row.Reasons = append(row.Reasons, w...)
 		row.Status = Warn
 	}
 }
 
+// classes reports whether a pair of two classes fails whatever the limits are.
+func (o *VerdictOptions) classes() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
+
 // judged is the number of elements of which errors are a share.
-func (o *VerdictOptions) judged(res *engine.Result) int64 {
+func (o *VerdictOptions) judged(f *facts) int64 {
 	if o.NaN == NaNIgnore {
-		return res.BothFinite()
+		return f.bothFinite
 	}
-	return res.Total
+	return f.total
 }
 
 func ratio(part, whole int64) float64 {
@@ -107,63 +129,69 @@ func (o *VerdictOptions) errors(res *engine.Result) (int64, *engine.Element) {
 	return res.StrictErrors(), first
 }
 
-// gateMetrics are the metrics that gates are about.
-type gateMetrics struct{ cos, red, meanRel, sqnr, ulp engine.Metric }
-
-// broken returns a reason for every gate that does not hold.
-func (g *Gates) broken(res *engine.Result) []Reason {
-	return g.check(gateMetrics{res.Cosine, res.RED, res.MeanRel, res.SQNR, res.ULPMax.Metric})
+// broken returns a reason for every gate that does not hold, and one for a tensor
+// of which the policy leaves nothing to compare: its classes decide.
+func (o *VerdictOptions) broken(f *facts) []Reason {
+	reasons := o.Gates.broken(f)
+	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
+		reasons = append(reasons, Reason{NPUNaN, High,
+			fmt.Sprintf("nothing to compare: no pair is finite on both sides, %d of %d are of two classes", f.mismatch, f.total)})
+	}
+	return reasons
 }
 
-// check holds metrics against the gates.
-func (g *Gates) check(m gateMetrics) []Reason {
+// broken returns a reason for every gate that does not hold.
+func (g *Gates) broken(f *facts) []Reason {
 	var reasons []Reason
+	broken := func(format string, args ...any) {
+		reasons = append(reasons, Reason{GateBroken, High, fmt.Sprintf(format, args...)})
+	}
 	for _, gate := range []struct {
 		flag   string
 		limit  *float64
 		metric engine.Metric
 		least  bool // the limit is a minimum
 	}{
-		{"min-cos", g.MinCos, m.cos, true},
-		{"max-red", g.MaxRED, m.red, false},
-		{"max-mean-rel", g.MaxMeanRel, m.meanRel, false},
-		{"min-sqnr", g.MinSQNR, m.sqnr, true},
-		{"max-ulp", g.MaxULP, m.ulp, false},
+		{"min-cos", g.MinCos, f.cos, true},
+		{"max-red", g.MaxRED, f.red, false},
+		{"max-mean-rel", g.MaxMeanRel, f.meanRel, false},
+		{"min-sqnr", g.MinSQNR, f.sqnr, true},
+		{"max-ulp", g.MaxULP, f.ulps, false},
 	} {
-		if gate.limit == nil || !gate.metric.Defined {
-			continue
-		}
 		v := gate.metric.Value
-		relation, ok := "above", v <= *gate.limit
-		if gate.least {
-			relation, ok = "below", v >= *gate.limit
+		switch {
+		case gate.limit == nil || !gate.metric.Defined:
+		case gate.least && !(v >= *gate.limit):
+			broken("%.6g is below --%s %g", v, gate.flag, *gate.limit)
+		case !gate.least && !(v <= *gate.limit):
+			broken("%.6g is above --%s %g", v, gate.flag, *gate.limit)
 		}
-		if !ok {
-			reasons = append(reasons, Reason{GateBroken, High, fmt.Sprintf("%.6g is %s --%s %g", v, relation, gate.flag, *gate.limit)})
-		}
+	}
+	if g.MaxMeanRel != nil && !f.meanRel.Defined && f.relUndefined > 0 {
+		broken("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g", f.relUndefined, *g.MaxMeanRel)
 	}
 	return reasons
 }
 
 // warnings are the reasons not to be content with a tensor that passes.
-func (o *VerdictOptions) warnings(res *engine.Result) []Reason {
+func (o *VerdictOptions) warnings(f *facts) []Reason {
 	var reasons []Reason
 	warn := func(code Code, confidence Confidence, format string, args ...any) {
 		reasons = append(reasons, Reason{code, confidence, fmt.Sprintf(format, args...)})
 	}
-	if m := res.Margin; m.Defined && m.Value > warnMargin {
+	if m := f.margin; m.Defined && m.Value > warnMargin {
 		warn(MarginCode, High, "the worst element uses %.3g of its limit, more than %g", m.Value, warnMargin)
 	}
-	if z := res.BiasZ; z.Defined && math.Abs(z.Value) > warnBiasZ && res.BiasCount >= warnBiasCount {
-		warn(BiasCode, Medium, "%d differences lean to one side: z = %.3g, beyond %d", res.BiasCount, z.Value, warnBiasZ)
+	if z := f.biasZ; z.Defined && math.Abs(z.Value) > warnBiasZ && f.biasCount >= warnBiasCount {
+		warn(BiasCode, Medium, "%d differences lean to one side: z = %.3g, beyond %d", f.biasCount, z.Value, warnBiasZ)
 	}
-	if n := res.Classes[engine.NaN][engine.NaN]; n > 0 && o.NaN == NaNStrict {
-		warn(ModelNaN, High, "%d elements are NaN on both sides", n)
+	if f.nanBoth > 0 && o.NaN == NaNStrict {
+		warn(ModelNaN, High, "%d elements are NaN on both sides", f.nanBoth)
 	}
-	if res.SaturatedBoth > 0 {
-		warn(Saturation, Medium, "%d elements are at the limit of the type on both sides", res.SaturatedBoth)
+	if f.saturatedBoth > 0 {
+		warn(Saturation, Medium, "%d elements are at the limit of the type on both sides", f.saturatedBoth)
 	}
-	if left := res.Total - res.BothFinite(); left > 0 && o.NaN == NaNIgnore {
+	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
 		warn(NPUNaN, High, "%d pairs that are not finite were left out", left)
 	}
 	return reasons

@@ -9,6 +9,47 @@ import (
 	"dumptool/internal/tensor"
 )
 
+// TestNothingLeft leaves all pairs out: then the classes decide.
+func TestNothingLeft(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		ref, npu []float64
+		want     Status
+	}{
+		{[]float64{1, 2}, []float64{nan, nan}, Fail}, {[]float64{1, nan}, []float64{nan, nan}, Fail},
+		{[]float64{nan, nan}, []float64{nan, nan}, Warn}, {[]float64{1, 2}, []float64{1, nan}, Warn}, {nil, nil, Pass},
+	} {
+		limits, verdict := engine.Limits{Atol: 1}, VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 1}
+		res := compared(t, tensor.Float16, limits, tt.ref, tt.npu)
+		if row := judged(verdict, res); row.Status != tt.want {
+			t.Errorf("%v beside %v: %s %v, want %s", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
+		}
+		if row := again(t, documentOf(res, limits, verdict), limits, verdict); row.Status != tt.want {
+			t.Errorf("judged again: %v beside %v: %s %v, want %s", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
+		}
+	}
+}
+
+// TestZeroReferenceGate has a mean relative error that is undefined.
+func TestZeroReferenceGate(t *testing.T) {
+	verdict := VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 1, Gates: Gates{MaxMeanRel: ptr(0.5)}}
+	for _, tt := range []struct {
+		ref, npu []float64
+		want     bool
+	}{
+		{[]float64{0, 0}, []float64{0, 3}, true}, {[]float64{0, 0}, []float64{0, 0}, false}, {[]float64{0, 2}, []float64{3, 2}, false},
+	} {
+		res := compared(t, tensor.Float16, engine.Limits{}, tt.ref, tt.npu)
+		row := judged(verdict, res)
+		if broken := row.Status == Fail && hasCode(row.Reasons, GateBroken); broken != tt.want {
+			t.Errorf("%v beside %v: %s %v, want the gate broken: %v", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
+		}
+		if got := again(t, documentOf(res, engine.Limits{}, verdict), engine.Limits{}, verdict); got.Status != row.Status {
+			t.Errorf("%v beside %v: judged %s, is %s", tt.npu, tt.ref, got.Status, row.Status)
+		}
+	}
+}
+
 // classValues are elements of the four classes, in the order of engine.Class.
 var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
 

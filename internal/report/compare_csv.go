@@ -131,7 +131,7 @@ func ratioText(errors, total int64) string {
 func metricText(m engine.Metric) string { return compare.Number(m).String() }
 
 // valueText prints an element with 6 decimals as HPAA does, or with 9 digits
-// where those would make it 0. A complex element is printed as 1.000000+2.000000j.
+// where those would make it 0. From 1e15 on it has an exponent. A complex element is printed as 1.000000+2.000000j.
 func valueText(v engine.Value) string {
 	switch h := v.DType.Host(); {
 	case h.Complex():
@@ -155,10 +155,17 @@ func isInteger(h tensor.Host) bool {
 	return !h.Complex()
 }
 
+// manyDigits is the number from which tables print an exponent: float64 has no
+// more digits in front of the decimal point.
+const manyDigits = 1e15
+
 // decimals prints a number of HPAA's table.
 func decimals(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return compare.FormatFloat(x)
+	}
+	if math.Abs(x) >= manyDigits {
+		return strconv.FormatFloat(x, 'e', -1, 64)
 	}
 	text := strconv.FormatFloat(x, 'f', 6, 64)
 	if x != 0 && strings.Trim(text, "-0.") == "" {
@@ -178,11 +185,29 @@ type OpErrors struct {
 	Mode engine.Mode
 }
 
+// opErrorColumns are the columns of {op}.csv.
+var opErrorColumns = []string{"index", "std_value", "npu_value", "abs_diff", "relative_diff"}
+
+// WriteNoOpErrors writes {op}.csv of an operator without errors: the header.
+func WriteNoOpErrors(w io.Writer) error {
+	_, err := io.WriteString(w, strings.Join(opErrorColumns, ",")+"\n")
+	return err
+}
+
+// HasOpErrors reports whether r is an {op}.csv with errors: it begins with
+// exactly the header and holds more.
+func HasOpErrors(r io.Reader) bool {
+	header := strings.Join(opErrorColumns, ",") + "\n"
+	start := make([]byte, len(header)+1)
+	_, err := io.ReadFull(r, start)
+	return err == nil && string(start[:len(header)]) == header
+}
+
 // WriteOpErrors writes {op}.csv: erroneous elements of a row. std_value is the
 // value of the reference, as in HPAA; a difference that is undefined is NA.
 func WriteOpErrors(w io.Writer, row *compare.Row, opt OpErrors) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"index", "std_value", "npu_value", "abs_diff", "relative_diff"}}
+	lines := [][]string{opErrorColumns}
 	for _, e := range erroneous(row, opt) {
 		lines = append(lines, []string{strconv.FormatInt(e.Offset, 10), fullText(e.Ref), fullText(e.NPU), differenceText(e.Abs), differenceText(e.Rel)})
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/engine"
@@ -213,5 +214,60 @@ func TestOpErrors(t *testing.T) {
 	row = uncompared("gone", compare.UnmatchedRef)
 	if got := rendered(t, func(w io.Writer) error { return WriteOpErrors(w, &row, OpErrors{}) }); strings.Count(got, "\n") != 1 {
 		t.Errorf("a row without a result gives %s", got)
+	}
+}
+
+// TestManyDigits has numbers of more digits than anyone reads: from 1e15 on they
+// have an exponent, before that 6 decimals as HPAA and msaccucmp print them.
+func TestManyDigits(t *testing.T) {
+	for x, want := range map[float64][2]string{
+		1e300: {"1e+300", "1.000000e+300"}, -2.5e15: {"-2.5e+15", "-2.500000e+15"}, 1 << 53: {"9.007199254740992e+15", "9.007199e+15"},
+		999999999999999: {"999999999999999.000000", "999999999999999.000000"}, 0.5: {"0.500000", "0.500000"},
+	} {
+		if got := decimals(x); got != want[0] {
+			t.Errorf("cell of %g is %s, want %s", x, got, want[0])
+		}
+		if got := fixed(known(x)); got != want[1] {
+			t.Errorf("msaccucmp's cell of %g is %s, want %s", x, got, want[1])
+		}
+	}
+	if got := thousandths(known(1e300)); got != "1.000000e+300" {
+		t.Errorf("mean of 1e300 is %s", got)
+	}
+}
+
+// TestInvalidUTF8 has names and reasons that are no UTF-8.
+func TestInvalidUTF8(t *testing.T) {
+	bad, skipped := failing("a\xffb"), uncompared("c\xfe", compare.Skip, compare.Reason{Code: compare.SkipKey, Evidence: "matches \"\xfe\""})
+	bad.OpType, bad.NPUOp = "Conv\xff", "=n\xff"
+	r := reportOf(bad, skipped)
+	for name, write := range map[string]func(io.Writer) error{
+		"cpu_vs_npu": func(w io.Writer) error { return WriteCompareCSV(w, r, CSVOptions{ExtraColumns: true}) },
+		"msaccucmp":  func(w io.Writer) error { return WriteCompareMsaccucmp(w, r) },
+		"op_names": func(w io.Writer) error {
+			names := NewFileNames()
+			names.Stem("a\xffb")
+			return names.WriteTable(w)
+		},
+	} {
+		text := rendered(t, write)
+		if !utf8.ValidString(text) || !strings.Contains(text, "a\ufffdb") {
+			t.Errorf("%s: %q, want U+FFFD for what is no UTF-8", name, text)
+		}
+	}
+}
+
+// TestHasOpErrors tells files of errors from others.
+func TestHasOpErrors(t *testing.T) {
+	row := failing("a")
+	full := rendered(t, func(w io.Writer) error { return WriteOpErrors(w, &row, OpErrors{}) })
+	empty := rendered(t, WriteNoOpErrors)
+	if !strings.HasPrefix(full, empty) {
+		t.Errorf("%q does not begin with %q", full, empty)
+	}
+	for text, want := range map[string]bool{full: true, empty: false, "": false, "x" + full: false, strings.Replace(full, "\n", ",mine\n", 1): false} {
+		if got := HasOpErrors(strings.NewReader(text)); got != want {
+			t.Errorf("%q has errors of ours: %v, want %v", text, got, want)
+		}
 	}
 }

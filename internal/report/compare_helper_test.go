@@ -113,7 +113,7 @@ func uncompared(op string, status compare.Status, reasons ...compare.Reason) com
 // reportOf makes a report of rows, in their order, without findings.
 func reportOf(rows ...compare.Row) *compare.Report {
 	r := &compare.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", Rows: rows, OrderSource: "names", Counts: map[compare.Status]int{},
-		Findings: compare.Findings{FirstBad: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}}
+		Findings: compare.Findings{FirstBad: -1, FirstDamaged: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}}
 	for i := range rows {
 		rows[i].Order = i
 		r.Counts[rows[i].Status]++
@@ -148,7 +148,7 @@ func everything() *compare.Report {
 	r.OrderSource, r.GraphSource = "runtime file result/node_runtime.file", "result/consumer_map_dict.file"
 	r.Coverage.RefOnly, r.Coverage.NPUOnly, r.Coverage.Skipped = []string{"net/pad1:output:0"}, []string{"net/fused:output:0"}, []string{"net/skip:output:0", "net/hex:output:0"}
 	r.Coverage.Unread = []string{"a:output:0", "b:output:0", "c:output:0", "d:output:0", "e:output:0", "f:output:0", "g:output:0"}
-	r.Findings = compare.Findings{FirstBad: 4, LastGood: 1, Suspects: []int{2, 3}, FirstNaN: 6, FirstOverflow: 6, LargestJump: 4, Jump: 4200, Chain: []int{4, 5, 6}, OutputsBad: true}
+	r.Findings = compare.Findings{FirstBad: 4, FirstDamaged: 4, LastGood: 1, Suspects: []int{2, 3}, FirstNaN: 6, FirstOverflow: 6, LargestJump: 4, Jump: 4200, Chain: []int{4, 5, 6}, OutputsBad: true}
 	r.Baseline = &compare.BaselineResult{File: "baseline.json", New: []int{4, 5}, Known: []int{6}, Fixed: []int{0}, Missing: []string{"net/gone:output:0"}}
 	r.Warnings = []string{"op_config.csv line 3: no such operator"}
 	return r

@@ -17,7 +17,7 @@ func WriteCompareMarkdown(w io.Writer, r *compare.Report) error {
 	if worst := compare.WorstRows(r, compareWorst); len(worst) > 0 {
 		b.WriteString("\n| " + strings.Join(worstColumns, " | ") + " |\n|---|---|--:|--:|--:|--:|---|\n")
 		for _, i := range worst {
-			cells := worstCells(&r.Rows[i])
+			cells := worstCells(&r.Rows[i], 1)
 			for j := range cells {
 				cells[j] = quiet(cells[j])
 			}

@@ -120,7 +120,7 @@ func accuracyCells(row *compare.Row, kld engine.Metric) []string {
 			cells = append(cells, notANumber)
 		}
 		code, _ := skipCode(row)
-		return append(cells, code+": "+whyNot(row))
+		return append(cells, printable(code+": "+whyNot(row)))
 	}
 	r := row.Result
 	a := accuracyOf(r)
@@ -155,6 +155,8 @@ func fixed(m engine.Metric) string {
 		return notANumber
 	case math.IsInf(m.Value, 0):
 		return compare.FormatFloat(m.Value)
+	case math.Abs(m.Value) >= manyDigits:
+		return strconv.FormatFloat(m.Value, 'e', 6, 64)
 	}
 	return strconv.FormatFloat(m.Value, 'f', 6, 64)
 }
@@ -185,6 +187,8 @@ func thousandths(m engine.Metric) string {
 		return compare.FormatFloat(m.Value)
 	case math.Abs(m.Value) < 0.001:
 		return "0.000"
+	case math.Abs(m.Value) >= manyDigits:
+		return strconv.FormatFloat(m.Value, 'e', 6, 64)
 	}
 	return strconv.FormatFloat(m.Value, 'f', 3, 64)
 }

@@ -27,7 +27,8 @@ func rowLabel(r *compare.Row) string {
 
 // CompareLabels names every row of a report as cpu_vs_npu.csv does: NAME, NAME:k
 // for outputs but the first, NAME:input:k for inputs, and @ROUND behind it where
-// several rounds have the same name.
+// several rounds have the same name. Rows that are called alike even so, such as
+// two operators of the NPU with one origin, tell the NPU's name too.
 func CompareLabels(r *compare.Report) []string {
 	labels := make([]string, len(r.Rows))
 	uses := map[string]int{}
@@ -40,16 +41,28 @@ func CompareLabels(r *compare.Report) []string {
 			labels[i] += "@" + round
 		}
 	}
+	uses = map[string]int{}
+	for _, label := range labels {
+		uses[label]++
+	}
+	for i := range r.Rows {
+		if npu := r.Rows[i].NPUOp; npu != "" && uses[labels[i]] > 1 {
+			labels[i] += " (" + npu + ")"
+		}
+	}
 	return labels
 }
 
 // guard keeps a name in a CSV file from being taken for a formula.
 func guard(name string) string {
 	if name != "" && strings.ContainsRune("=+-@\t\r", rune(name[0])) {
-		return "'" + name
+		return "'" + printable(name)
 	}
-	return name
+	return printable(name)
 }
+
+// printable is a text in which U+FFFD stands for what is no UTF-8.
+func printable(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
 
 // maxStem is the most bytes of a file name without its extension.
 const maxStem = 200
@@ -95,6 +108,16 @@ func (f *FileNames) Stem(name string) string {
 	f.taken[fold(stem)] = 1
 	f.pairs = append(f.pairs, [2]string{stem, name})
 	return stem
+}
+
+// Candidate returns the n-th name, from 1, that Stem may give an operator, and
+// whether it has not given it to any.
+func (f *FileNames) Candidate(name string, n int) (stem string, free bool) {
+	stem = safeStem(name)
+	if n > 1 {
+		stem += "~" + strconv.Itoa(n)
+	}
+	return stem, f.taken[fold(stem)] == 0
 }
 
 // WriteTable writes op_names.csv: which file is whose.

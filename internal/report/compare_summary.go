@@ -133,9 +133,15 @@ func findingFacts(r *compare.Report) []fact {
 			add("Suspects", tensors(len(suspects))+" "+where+" not compared, the fault may be there: "+shortList(suspects))
 		}
 	}
+	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < len(r.Rows) {
+		add("First damaged", firstBad(&r.Rows[i])...)
+	}
 	if row := rowAt(r, f.FirstNaN); row != nil {
 		bad := row.Result.NPU.NaN + row.Result.NPU.PosInf + row.Result.NPU.NegInf
 		add("First NaN/inf", fmt.Sprintf("%s, %d of %d elements", rowTitle(row), bad, row.Result.Total))
+	}
+	if row, n := firstReferenceNaN(r); row != nil {
+		add("Reference NaN", fmt.Sprintf("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite", rowTitle(row), n, row.Result.Total))
 	}
 	if row := rowAt(r, f.FirstOverflow); row != nil {
 		add("First overflow", fmt.Sprintf("%s, %d of %d elements", rowTitle(row), row.Result.Overflowed, row.Result.Total))
@@ -143,7 +149,8 @@ func findingFacts(r *compare.Report) []fact {
 	if row := rowAt(r, f.LargestJump); row != nil && f.Jump >= notableJump {
 		add("Largest jump", fmt.Sprintf("%s, mean_rel is %s times that of its inputs", rowTitle(row), floatShort(f.Jump)))
 	}
-	if len(f.Chain) > 1 || f.OutputsBad {
+	// Without a graph nobody knows what depends on what.
+	if first := f.FirstBad >= 0 && r.GraphSource != ""; first && (len(f.Chain) > 1 || f.OutputsBad) {
 		text := tensors(max(len(f.Chain), 1)) + " bad from the first bad one on"
 		if f.OutputsBad {
 			text += ", outputs of the network among them"
@@ -153,6 +160,22 @@ func findingFacts(r *compare.Report) []fact {
 		add("Spread", text)
 	}
 	return facts
+}
+
+// firstReferenceNaN is the first row whose reference has no numbers where the NPU
+// has them, at how many elements, nil when there is none.
+func firstReferenceNaN(r *compare.Report) (*compare.Row, int64) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if !row.Compared() {
+			continue
+		}
+		of := &row.Result.Classes[engine.Finite]
+		if n := of[engine.NaN] + of[engine.PosInf] + of[engine.NegInf]; n > 0 {
+			return row, n
+		}
+	}
+	return nil, 0
 }
 
 // rowAt is the row of a finding if it exists and was compared.
@@ -180,6 +203,8 @@ func firstBad(row *compare.Row) []string {
 	lines := []string{rowTitle(row)}
 	if row.Compared() {
 		lines = append(lines, errorsText(row))
+	} else {
+		lines = append(lines, string(row.Status)+", "+compareStatusText[row.Status])
 	}
 	lines = append(lines, reasonLines(row)...)
 	return append(lines, fileLines(row)...)
@@ -325,14 +350,11 @@ func shortList(names []string) string {
 // worstColumns are the columns of the table of the worst rows.
 var worstColumns = []string{"op", "status", "errors/total", "max_abs", "mean_rel", "cosine", "reason"}
 
-// worstCells are the cells of a row in that table. The numbers are over pairs
-// that are finite on both sides.
-func worstCells(row *compare.Row) []string {
+// worstCells are the cells of a row in that table, with the first codes of its
+// reasons. The numbers are over pairs that are finite on both sides.
+func worstCells(row *compare.Row, codes int) []string {
 	r := row.Result
-	reason := ""
-	if len(row.Reasons) > 0 {
-		reason = string(row.Reasons[0].Code)
-	}
+	reason := strings.ReplaceAll(codesText(row.Reasons[:min(codes, len(row.Reasons))]), ";", ", ")
 	label := rowLabel(row)
 	if row.Round != "" {
 		label += "@" + row.Round

@@ -16,6 +16,10 @@ import (
 // defaultWidth is the width of a line where the terminal has none.
 const defaultWidth = 80
 
+// wideWidth is the width from which the table of the worst rows has room for a
+// second code.
+const wideWidth = 120
+
 // labelWidth is the width of the labels of facts, the gap behind them included.
 const labelWidth = 16
 
@@ -33,7 +37,11 @@ func (t Text) WriteCompare(w io.Writer, r *compare.Report) error {
 	if worst := compare.WorstRows(r, compareWorst); len(worst) > 0 {
 		p.blank()
 		p.text("The worst rows (numbers over finite elements):")
-		p.table(worstTable(r, worst))
+		codes := 1
+		if p.Width >= wideWidth {
+			codes = 2
+		}
+		p.table(worstTable(r, worst, codes))
 	}
 	p.blank()
 	p.facts(runFacts(r))
@@ -129,8 +137,8 @@ func (p *comparePrinter) table(g grid) {
 	p.err = table.Print(p.w, p.Width)
 }
 
-// worstTable is the table of the worst rows.
-func worstTable(r *compare.Report, worst []int) grid {
+// worstTable is the table of the worst rows, with so many codes of each.
+func worstTable(r *compare.Report, worst []int, codes int) grid {
 	g := grid{keep: []int{2, 6, 3, 1, 5, 4}}
 	for i, name := range worstColumns {
 		align := ui.Left
@@ -140,7 +148,7 @@ func worstTable(r *compare.Report, worst []int) grid {
 		g.columns = append(g.columns, ui.Column{Title: strings.ToUpper(name), Align: align})
 	}
 	for _, i := range worst {
-		g.rows = append(g.rows, worstCells(&r.Rows[i]))
+		g.rows = append(g.rows, worstCells(&r.Rows[i], codes))
 	}
 	return g
 }

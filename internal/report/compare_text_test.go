@@ -93,7 +93,7 @@ func TestCompareTextLongLists(t *testing.T) {
 	}
 	r := reportOf(append(rows, failing("bad"))...)
 	r.Findings.FirstBad, r.Findings.Suspects = 12, []int{0, 1, 2, 3, 4, 5, 99}
-	r.Findings.Chain = []int{12, 3}
+	r.Findings.Chain, r.GraphSource = []int{12, 3}, "graph.json"
 	r.Baseline = &compare.BaselineResult{File: "b.json", Updated: true}
 	got := printed(t, func(w io.Writer) error { return Text{Width: 140}.WriteCompare(w, r) })
 	for _, want := range []string{
@@ -106,6 +106,45 @@ func TestCompareTextLongLists(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+}
+
+// TestCompareTextFindings: what is told of the first bad row, and what is not
+// known and therefore not told.
+func TestCompareTextFindings(t *testing.T) {
+	text := func(r *compare.Report, width int) string {
+		return printed(t, func(w io.Writer) error { return Text{Width: width}.WriteCompare(w, r) })
+	}
+	check := func(name, got string, want, never []string) {
+		t.Helper()
+		for _, part := range want {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: no %q in\n%s", name, part, got)
+			}
+		}
+		for _, part := range never {
+			if strings.Contains(got, part) {
+				t.Errorf("%s: %q in\n%s", name, part, got)
+			}
+		}
+	}
+	guessed := reportOf(passing("a"), failing("b"), failing("c"))
+	guessed.Findings.FirstBad, guessed.Findings.Chain, guessed.Findings.OutputsBad = 1, []int{1, 2}, true
+	check("no graph", text(guessed, 140), []string{"First bad", "CALC_ERROR, LIMITS\n"}, []string{"Spread", "of the network"})
+	check("narrow", text(guessed, 80), []string{" CALC_ERROR\n"}, []string{"CALC_ERROR, LIMITS"})
+	guessed.GraphSource = "graph.json"
+	check("a graph", text(guessed, 140), []string{"Spread          2 tensors"}, nil)
+	guessed.Findings.FirstBad = -1
+	check("no first bad", text(guessed, 140), nil, []string{"Spread"})
+
+	shape := reportOf(passing("a"), uncompared("b", compare.ShapeMismatch, compare.Reason{Code: compare.SizeMismatch, Confidence: compare.High, Evidence: "(2, 3) against (3, 2)"}))
+	shape.Findings.FirstBad = 1
+	check("wrong shape", text(shape, 140), []string{"First bad       b\n                SHAPE_MISMATCH, ",
+		"SIZE_MISMATCH (high confidence): (2, 3) against (3, 2)", "                NPU: npu/b.npy"}, nil)
+
+	lost := failing("b")
+	lost.Result.Total, lost.Result.Classes[engine.Finite][engine.NaN], lost.Result.Classes[engine.Finite][engine.NegInf] = 9, 4, 1
+	check("reference", text(reportOf(passing("a"), lost), 140),
+		[]string{"Reference NaN   b (Conv2D), the reference is NaN or infinite at 5 of 9 elements where the NPU is finite\n"}, []string{"First NaN"})
 }
 
 func TestValueShort(t *testing.T) {

@@ -18,17 +18,18 @@ func drifted() *compare.Determinism {
 		return compare.DriftRow{Row: compare.Row{Op: op, Kind: "output", Status: compare.Pass}, Distinct: distinct, Drifts: drifts}
 	}
 	first := pair(3, 1, 2)
-	d := &compare.Determinism{Runs: []string{"r1", "=r2", "r3"}, OrderSource: "natural order of names", Missing: []string{"z: not in r3"},
+	d := &compare.Determinism{Runs: []string{"r1", "=r2", "r3"}, OrderSource: "natural order of names", Missing: []string{"z: not in r3"}, LeftOut: []string{"r1/old: an earlier execution"},
 		Rows: []compare.DriftRow{
 			row("same", 1, compare.Drift{File: "a", CRC: 10}, compare.Drift{File: "b", CRC: 10}, compare.Drift{File: "c", CRC: 10}),
 			row("drift", 3, compare.Drift{File: "a", CRC: 1},
-				compare.Drift{File: "b", CRC: 2, Differ: 1, First: &first, MaxAbs: known(0.5), MaxULP: known(7)},
-				compare.Drift{File: "c", CRC: 3, Differ: 1, First: &first, MaxAbs: known(2.5), MaxULP: known(9)}),
-			row("shape", 2, compare.Drift{File: "a", CRC: 1}, compare.Drift{}, compare.Drift{File: "c", CRC: 4, Why: "shape (2,)"}),
+				compare.Drift{File: "b", CRC: 2, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(0.5), MaxULP: known(7)},
+				compare.Drift{File: "c", CRC: 3, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(2.5), MaxULP: known(9)}),
+			row("shape", 3, compare.Drift{File: "a", CRC: 1}, compare.Drift{File: "b", CRC: 5, Compared: true, Bits: 2, MaxAbs: known(0), Why: "equal in value"},
+				compare.Drift{File: "c", CRC: 4, Why: "shape (2,)"}),
 			row("torn", 0, compare.Drift{File: "a"}, compare.Drift{File: "b"}, compare.Drift{File: "c"}),
 		}}
 	d.Rows[1].Places, d.Rows[1].Status, d.Rows[1].Round = compare.SamePlaces, compare.Fail, "1"
-	d.Rows[2].Status = compare.Fail
+	d.Rows[2].Status, d.Rows[2].Execution = compare.Fail, 2
 	d.Rows[3].Status, d.Rows[3].Err = compare.Error, errFull
 	return d
 }
@@ -36,16 +37,21 @@ func drifted() *compare.Determinism {
 func TestWriteDeterminism(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, drifted()) })
-	const want = `DIFFERENT: 2 of 4 tensors differ between 3 runs
+	const want = `DIFFERENT: 2 of 4 tensors differ between 3 runs; 1 not in all runs; 1 left out
 
 First           drift@1
                 3 contents in 3 runs, always at the same elements: look for a
                   race on a part of the tensor
 Order           natural order of names
 
-TENSOR   CONTENTS  DIFFER  FIRST  MAX_ABS  NOTE
-drift@1         3       1      3      2.5  same
-shape           2       -      -        -  shape (2,)
+TENSOR             CONTENTS  DIFFER  FIRST  MAX_ABS  NOTE
+drift@1                   3       1      3      2.5  same
+shape execution 2         3       0      -        0
+
+Why             shape execution 2 in =r2: equal in value
+                shape execution 2 in r3: shape (2,)
+
+Left out        r1/old: an earlier execution
 `
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
@@ -55,16 +61,30 @@ shape           2       -      -        -  shape (2,)
 func TestWriteDeterminismSame(t *testing.T) {
 	t.Parallel()
 	same, torn := drifted().Rows[0], drifted().Rows[3]
+	whole := drifted()
+	whole.Missing, whole.LeftOut = nil, nil
 	for want, rows := range map[string][]compare.DriftRow{
 		"SAME: 1 tensor that could be read is equal, bit for bit, in 3 runs; 1 tensor\ncould not be read\n": {same, torn},
 		"SAME: the only tensor is equal, bit for bit, in 3 runs\n":                                          {same},
 		"SAME: all 2 tensors are equal, bit for bit, in 3 runs\n":                                           {same, same},
 		"NOTHING COMPARED: 1 tensor could not be read\n":                                                    {torn},
 	} {
+		d := *whole
+		d.Rows = rows
+		if text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, &d) }); text != want {
+			t.Errorf("got %q, want %q", text, want)
+		}
+	}
+	const leftOut = "\nLeft out        r1/old: an earlier execution\n"
+	for want, rows := range map[string][]compare.DriftRow{
+		"SAME: 1 tensor that could be read is equal, bit for bit, in 3 runs; 1 tensor\ncould not be read; 1 not in all runs; 1 left out\n": {same, torn},
+		"SAME: the only tensor that was compared is equal, bit for bit, in 3 runs; 1 not\nin all runs; 1 left out\n":                       {same},
+		"SAME: the 2 tensors that were compared are equal, bit for bit, in 3 runs; 1 not\nin all runs; 1 left out\n":                       {same, same},
+	} {
 		d := drifted()
 		d.Rows = rows
-		if text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) }); text != want {
-			t.Errorf("got %q, want %q", text, want)
+		if text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) }); text != want+leftOut {
+			t.Errorf("got %q, want %q", text, want+leftOut)
 		}
 	}
 }
@@ -77,9 +97,10 @@ func TestWriteDeterminismMany(t *testing.T) {
 	for i := range 30 {
 		one.Op = fmt.Sprintf("op%d", i)
 		d.Rows = append(d.Rows, one)
+		d.LeftOut = append(d.LeftOut, fmt.Sprintf("old%d: an earlier execution", i))
 	}
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) })
-	if !strings.HasSuffix(text, "\nand 12 more\n") || !strings.Contains(text, "\nop17@1 ") || strings.Contains(text, "\nop18@1 ") {
+	if !strings.Contains(text, "\nand 12 more\n\nWhy ") || !strings.HasSuffix(text, " old8: an earlier execution\n                and 21 more\n") || !strings.Contains(text, "\nop17@1 ") || strings.Contains(text, "\nop18@1 ") {
 		t.Errorf("got\n%s", text)
 	}
 }
@@ -87,18 +108,19 @@ func TestWriteDeterminismMany(t *testing.T) {
 func TestWriteDeterminismCSV(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return WriteDeterminismCSV(w, drifted()) })
-	const want = `tensor,status,distinct,places,run,crc32c,differ,first,max_abs,max_ulp
-same,PASS,1,,r1,0000000a,0,NA,NA,NA
-same,PASS,1,,'=r2,0000000a,0,NA,NA,NA
-same,PASS,1,,r3,0000000a,0,NA,NA,NA
-drift@1,FAIL,3,same,r1,00000001,0,NA,NA,NA
-drift@1,FAIL,3,same,'=r2,00000002,1,3,0.5,7
-drift@1,FAIL,3,same,r3,00000003,1,3,2.5,9
-shape,FAIL,2,,r1,00000001,0,NA,NA,NA
-shape,FAIL,2,,r3,00000004,0,NA,NA,NA
-torn,ERROR,0,,r1,NA,0,NA,NA,NA
-torn,ERROR,0,,'=r2,NA,0,NA,NA,NA
-torn,ERROR,0,,r3,NA,0,NA,NA,NA
+	const want = `tensor,status,distinct,places,run,crc32c,differ,first,max_abs,max_ulp,why
+same,PASS,1,,r1,0000000a,0,NA,NA,NA,
+same,PASS,1,,'=r2,0000000a,0,NA,NA,NA,
+same,PASS,1,,r3,0000000a,0,NA,NA,NA,
+drift@1,FAIL,3,same,r1,00000001,0,NA,NA,NA,
+drift@1,FAIL,3,same,'=r2,00000002,1,3,0.5,7,
+drift@1,FAIL,3,same,r3,00000003,1,3,2.5,9,
+shape execution 2,FAIL,3,,r1,00000001,0,NA,NA,NA,
+shape execution 2,FAIL,3,,'=r2,00000005,0,NA,0,NA,equal in value
+shape execution 2,FAIL,3,,r3,00000004,0,NA,NA,NA,"shape (2,)"
+torn,ERROR,0,,r1,NA,0,NA,NA,NA,
+torn,ERROR,0,,'=r2,NA,0,NA,NA,NA,
+torn,ERROR,0,,r3,NA,0,NA,NA,NA,
 `
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
@@ -113,13 +135,16 @@ func TestWriteDeterminismJSON(t *testing.T) {
 		Tensors, Differing, Unread int
 		First                      *string
 		Missing, Warnings          []string
+		LeftOut                    []string `json:"left_out"`
 		Rows                       []struct {
 			Op, Places, Error string
+			Execution         int
 			Runs              []struct {
 				Run, Why string
 				File     *string
 				CRC      *string `json:"crc32c"`
 				First    *int64
+				Bits     int64    `json:"differ_bits"`
 				MaxAbs   *float64 `json:"max_abs"`
 			}
 		}
@@ -127,7 +152,7 @@ func TestWriteDeterminismJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Schema != "dumptool/determinism/1" || doc.Tensors != 4 || doc.Differing != 2 || doc.Unread != 1 || len(doc.Missing) != 1 ||
+	if doc.Schema != "dumptool/determinism/1" || doc.Tensors != 4 || doc.Differing != 2 || doc.Unread != 1 || len(doc.Missing) != 1 || len(doc.LeftOut) != 1 ||
 		doc.Warnings == nil || doc.First == nil || !strings.HasPrefix(*doc.First, "drift") {
 		t.Errorf("got %+v", doc)
 	}
@@ -135,7 +160,7 @@ func TestWriteDeterminismJSON(t *testing.T) {
 	if drift.Places != "same" || *drift.Runs[2].CRC != "00000003" || *drift.Runs[2].First != 3 || *drift.Runs[2].MaxAbs != 2.5 || drift.Runs[0].First != nil {
 		t.Errorf("got %+v", drift)
 	}
-	if shape.Runs[1].File != nil || shape.Runs[2].Why != "shape (2,)" || shape.Runs[2].MaxAbs != nil {
+	if shape.Execution != 2 || shape.Runs[1].Why != "equal in value" || shape.Runs[1].Bits != 2 || drift.Runs[1].Bits != 1 || shape.Runs[2].Why != "shape (2,)" || shape.Runs[2].MaxAbs != nil {
 		t.Errorf("got %+v", shape)
 	}
 	if torn.Error != errFull.Error() || torn.Runs[0].CRC != nil || torn.Runs[0].File == nil {
@@ -145,8 +170,12 @@ func TestWriteDeterminismJSON(t *testing.T) {
 
 func TestWorstDriftWithoutElements(t *testing.T) {
 	t.Parallel()
-	r := compare.DriftRow{Drifts: []compare.Drift{{}, {Differ: 0, MaxAbs: engine.Metric{}}}}
+	r := compare.DriftRow{Drifts: []compare.Drift{{}, {Compared: true, MaxAbs: engine.Metric{}}, {Why: "another shape"}}}
 	if differ, first, maxAbs := worstDrift(&r); differ != "0" || first != "-" || maxAbs != "-" {
 		t.Errorf("got %s, %s, %s", differ, first, maxAbs)
+	}
+	r.Drifts = []compare.Drift{{}, {Why: "another shape"}}
+	if differ, first, maxAbs := worstDrift(&r); differ != "-" || first != "-" || maxAbs != "-" {
+		t.Errorf("not compared: got %s, %s, %s", differ, first, maxAbs)
 	}
 }

@@ -72,7 +72,7 @@ func TestUneven(t *testing.T) {
 	}
 	k := kind{tensor.Float16, tensor.Float32}
 	for _, test := range tests {
-		engines := comparer{}
+		engines := newComparer()
 		for seed := range uint64(3) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			ref := normal(rng, count(test.shape), 3, 0.5)
@@ -162,7 +162,7 @@ func TestEven(t *testing.T) {
 		},
 	}
 	judged, alarms, largest := 0, 0, 0.0
-	engines := comparer{}
+	engines := newComparer()
 	for m, maker := range makers {
 		for seed := range uint64(150) {
 			rng := rand.New(rand.NewPCG(seed, uint64(m)))

@@ -4,6 +4,8 @@
 // a row, read as the wrong type? Uneven looks at how the errors spread along
 // the axes. Network looks at all operators of a run: an operator with bad
 // inputs is not the suspect, one that makes a big error of a small one is.
+// A bad input clears an operator only if it is comparably bad: a few elements
+// that fail by accumulated rounding explain no tensor of zeros.
 //
 // The rules that the HPAA manual documents (jumps of the mean relative error
 // and of the correlation, uneven axes, NaN on one or both sides) have a high

@@ -15,6 +15,8 @@ type subjectTensor struct {
 	kind  kind
 	ref   []float64
 	npu   []float64 // as it should be: the reference with rounding noise
+	// earlier are the NPU tensors of the operators before, in a network.
+	earlier [][]float64
 }
 
 // fault is a way in which a tensor goes bad.

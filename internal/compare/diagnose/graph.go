@@ -70,6 +70,7 @@ type network struct {
 	operators []*operator
 	byName    map[key]*operator
 	of        []*operator // of each row
+	subjects  []subject   // of each row
 }
 
 // newNetwork groups the rows into operators, in execution order.

@@ -152,19 +152,7 @@ func (p *pair) near(n, r complex128) bool {
 		return true
 	}
 	d, size := magnitude(n-r), magnitude(r)
-	return finite(d) && finite(size) && (d <= limit(p.request.Limits, size) || d <= 2*p.format.epsilon*size)
-}
-
-// limit is the largest good |d| for a reference of that magnitude.
-func limit(l engine.Limits, size float64) float64 {
-	switch l.Mode {
-	case engine.BothExceeded:
-		return math.Max(l.Atol, l.Rtol*size)
-	case engine.EitherExceeded:
-		return math.Min(l.Atol, l.Rtol*size)
-	default:
-		return l.Atol + l.Rtol*size
-	}
+	return finite(d) && finite(size) && (d <= p.request.Limits.Of(size) || d <= 2*p.format.epsilon*size)
 }
 
 // magnitude is |v|, quickly for real numbers.

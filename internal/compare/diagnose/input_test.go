@@ -158,15 +158,6 @@ func TestScaleNames(t *testing.T) {
 	}
 }
 
-// TestLimits: the three ways to make one limit of two.
-func TestLimits(t *testing.T) {
-	for mode, want := range map[engine.Mode]float64{engine.IsClose: 2.5, engine.BothExceeded: 2, engine.EitherExceeded: 0.5} {
-		if got := limit(engine.Limits{Atol: 0.5, Rtol: 0.2, Mode: mode}, 10); got != want {
-			t.Errorf("mode %d: %g, want %g", mode, got, want)
-		}
-	}
-}
-
 // TestDeterminism: what is found does not depend on the run.
 func TestDeterminism(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,11 +16,16 @@ const (
 	badPearson  = 0.1
 )
 
-// Rule (a) is held back where few elements make the mean: a sum that cancels to
-// nearly 0 has a large relative error by right.
+// The mean relative error of a few references near 0 is large by right, and a
+// norm that takes away a large mean amplifies rounding. Rule (a) needs one of
+// these besides: a mean relative error beyond 1 that most elements share makes a
+// RED of about 1. Rule (b) is held back where both are small: the correlation of
+// a nearly constant tensor is that of its rounding.
 const (
-	jumpRED = 0.05 // sqrt(sum d^2/sum r^2)
-	jumpP90 = 0.1  // of the relative error
+	jumpRED  = 1    // sqrt(sum d^2/sum r^2), and more than rounding grows to
+	jumpP50  = 2    // of the relative error
+	smallRED = 0.05 // for rule (b)
+	smallP90 = 0.1  // of the relative error, for rule (b)
 )
 
 // minJumpElements is the number of elements from which a correlation says
@@ -39,6 +43,7 @@ const (
 // inputNumbers are the worst numbers of the inputs of an operator.
 type inputNumbers struct {
 	meanRel, pearson engine.Metric
+	red              float64 // 0 where it is not known
 }
 
 // measure takes the worst of all inputs with a result.
@@ -51,6 +56,7 @@ func (n *network) measure(inputs []int) (in inputNumbers) {
 		if m := r.MeanRel; m.Defined && (!in.meanRel.Defined || m.Value > in.meanRel.Value) {
 			in.meanRel = m
 		}
+		in.red = max(in.red, r.RED.Value)
 		if m := r.Pearson; m.Defined && (!in.pearson.Defined || m.Value < in.pearson.Value) {
 			in.pearson = m
 		}
@@ -65,53 +71,58 @@ type subject struct {
 	result  *engine.Result
 	inputs  *resolved
 	numbers inputNumbers
+	noise   bool // fails by accumulated rounding only
 }
 
-// rules are the tests of a failing row with a result, in their order; the first
-// that finds something decides.
-func rules() []func(*subject) []Finding {
-	return []func(*subject) []Finding{
-		(*subject).modelNaN,
-		(*subject).nonFinite,
-		(*subject).jumped,
-		(*subject).inputBad,
-		(*subject).uneven,
-		(*subject).damaged,
-		(*subject).accumulated,
-		(*subject).unknown,
-	}
-}
-
-// judge says why a row is bad.
-func (n *network) judge(row int, inputs *resolved) []Finding {
-	op := &n.ops[row]
-	s := &subject{network: n, op: op, result: op.Result, inputs: inputs, numbers: n.measure(inputs.rows)}
+// judge says why a row is bad: the specific patterns that it did not get from
+// its inputs, jumps, bad inputs that clear it; where none of these is found,
+// what is left.
+func (s *subject) judge() []Finding {
 	switch {
-	case op.State == NotCompared || op.State == Passed:
+	case s.op.State == NotCompared || s.op.State == Passed:
 		return nil
-	case op.State == Warned && op.Result != nil:
+	case s.op.State == Warned && s.result != nil:
 		return s.modelNaN()
-	case op.State == Warned:
+	case s.op.State == Warned:
 		return nil
-	case op.Result == nil:
-		return s.withPatterns(s.inputBad())
+	case s.result == nil:
+		return s.withPatterns(s.shapeInputBad())
 	}
-	for _, rule := range rules() {
-		if findings := rule(s); len(findings) > 0 {
-			return s.withPatterns(findings)
-		}
+	own := s.own()
+	findings := slices.Concat(own, s.modelNaN(), s.nonFinite(), s.jumped())
+	cleared := s.inputBad()
+	if len(cleared) == 0 && !has(findings, CalcError) {
+		findings = append(findings, s.uneven()...)
 	}
-	return slices.Clone(op.Patterns)
+	findings = append(findings, cleared...)
+	if len(findings) == 0 {
+		findings = s.rest()
+	}
+	return s.withPatterns(findings)
+}
+
+// rest is for rows that nothing else explains.
+func (s *subject) rest() []Finding {
+	if f := s.accumulated(); len(f) > 0 {
+		return f
+	}
+	return s.unknown()
 }
 
 // withPatterns puts the patterns of the row after the findings.
 func (s *subject) withPatterns(findings []Finding) []Finding {
-	for _, f := range s.op.Patterns {
-		if !has(findings, f.Code) {
-			findings = append(findings, f)
+	return joined(findings, s.op.Patterns)
+}
+
+// joined adds the findings of codes that are not there yet.
+func joined(findings, more []Finding) []Finding {
+	var all []Finding
+	for _, f := range slices.Concat(findings, more) {
+		if !has(all, f.Code) {
+			all = append(all, f)
 		}
 	}
-	return findings
+	return all
 }
 
 // modelNaN is rule (d): NaN and infinities at the same places on both sides, and
@@ -134,9 +145,9 @@ func (s *subject) nonFinite() []Finding {
 		}
 	}
 	if f := overflowOf(s.result); f.evidence != "" {
-		return append(single(OverflowFP16, f), s.inputBad()...)
+		return single(OverflowFP16, f)
 	}
-	return append(single(NPUNaN, npuNaNOf(s.result)), s.inputBad()...)
+	return single(NPUNaN, npuNaNOf(s.result))
 }
 
 // explained reports whether a pattern explains the NaN by how the bits are read.
@@ -177,47 +188,36 @@ func (s *subject) jumped() []Finding {
 	if axes := Uneven(s.result); len(axes) > 0 {
 		evidence = append(evidence, axes[0].Evidence())
 	}
-	return append([]Finding{{CalcError, s.documented(), strings.Join(evidence, "; ")}}, s.inputBad()...)
+	return []Finding{{CalcError, s.documented(), strings.Join(evidence, "; ")}}
 }
 
 // jumps is the evidence of the rules (a) and (b).
 func (s *subject) jumps() (evidence []string) {
 	r, in := s.result, s.numbers
-	few := r.RED.Value < jumpRED && r.RelQuantiles.P90.Value < jumpP90
-	if in.meanRel.Defined && r.MeanRel.Defined && in.meanRel.Value < goodMeanRel && r.MeanRel.Value > badMeanRel && !few {
-		evidence = append(evidence, fmt.Sprintf("mean relative error %.3g > %g, of the inputs %.3g < %g (%s)",
-			r.MeanRel.Value, float64(badMeanRel), in.meanRel.Value, goodMeanRel, s.inputNames()))
+	red, p50, p90 := r.RED.Value, r.RelQuantiles.P50.Value, r.RelQuantiles.P90.Value
+	if in.meanRel.Defined && r.MeanRel.Defined && in.meanRel.Value < goodMeanRel && r.MeanRel.Value > badMeanRel {
+		text := fmt.Sprintf("mean relative error %.3g > %g, of the inputs %.3g < %g (%s)",
+			r.MeanRel.Value, float64(badMeanRel), in.meanRel.Value, goodMeanRel, s.inputNames())
+		switch {
+		case red >= jumpRED && red > s.grown():
+			evidence = append(evidence, fmt.Sprintf("%s, borne out by the RED %.3g >= %d", text, red, jumpRED))
+		case p50 >= jumpP50:
+			evidence = append(evidence, fmt.Sprintf("%s, borne out by the median relative error %.3g >= %d", text, p50, jumpP50))
+		}
 	}
 	if in.pearson.Defined && r.Pearson.Defined && in.pearson.Value > goodPearson && r.Pearson.Value < badPearson &&
-		r.BothFinite() >= minJumpElements {
+		r.BothFinite() >= minJumpElements && (red >= smallRED || p90 >= smallP90) {
 		evidence = append(evidence, fmt.Sprintf("Pearson correlation %.3g < %g, of the inputs %.4g > %g (%s)",
 			r.Pearson.Value, badPearson, in.pearson.Value, goodPearson, s.inputNames()))
 	}
 	return evidence
 }
 
-// inputBad clears an operator that got bad inputs.
-func (s *subject) inputBad() []Finding {
-	var bad []string
-	for _, row := range s.inputs.rows {
-		op := &s.network.ops[row]
-		if op.State != Failed {
-			continue
-		}
-		text := rowName(op)
-		if r := op.Result; r != nil {
-			text += fmt.Sprintf(" (%d of %d errors, mean relative error %s)", r.StrictErrors(), r.Total, metricText(r.MeanRel))
-		}
-		bad = append(bad, text)
-	}
-	if len(bad) == 0 {
+// uneven is rule (c). Rounding is uneven too, where a norm amplifies some columns.
+func (s *subject) uneven() []Finding {
+	if s.noise {
 		return nil
 	}
-	return []Finding{{LayerInputBad, s.ours(), "bad input " + someOf(bad) + s.guess()}}
-}
-
-// uneven is rule (c).
-func (s *subject) uneven() []Finding {
 	axes := Uneven(s.result)
 	if len(axes) == 0 {
 		return nil
@@ -225,27 +225,15 @@ func (s *subject) uneven() []Finding {
 	return []Finding{{CalcError, Medium, axes[0].Evidence()}}
 }
 
-// damaged lets the patterns speak that no rounding makes.
-func (s *subject) damaged() []Finding {
-	if len(s.op.Patterns) == 0 {
-		return nil
-	}
-	switch s.op.Patterns[0].Code {
-	case Bias, Underflow, ModelNaN:
-		return nil
-	}
-	return slices.Clone(s.op.Patterns)
-}
-
 // accumulated holds where the error grew no more than rounding makes it, and
-// all over.
+// all over. The RED has to agree: the mean relative error of the inputs may be
+// that of a few references near 0.
 func (s *subject) accumulated() []Finding {
 	r, in := s.result, s.numbers
-	if !in.meanRel.Defined || !r.MeanRel.Defined || r.Mismatch.Count > 0 || s.outliers() {
+	if !in.meanRel.Defined || !r.MeanRel.Defined || r.Mismatch.Count > 0 || s.outliers() || r.RED.Value > s.grown() {
 		return nil
 	}
-	format, _ := precisionOf(r.NPUDType)
-	rounding := format.epsilon * math.Sqrt(assumedSum)
+	rounding := s.rounding()
 	bound := growth*in.meanRel.Value + rounding
 	if r.MeanRel.Value > bound {
 		return nil
@@ -260,14 +248,19 @@ func (s *subject) outliers() bool {
 	return p99.Defined && s.result.MaxAbs.Value > outlier*p99.Value
 }
 
-// unknown leaves it to the patterns, and without any tells the numbers that no
+// unknown leaves it to the patterns, and where they say nothing tells the numbers that no
 // rule took.
 func (s *subject) unknown() []Finding {
-	if len(s.op.Patterns) > 0 {
+	if len(s.op.Patterns) > 0 && !s.noise {
 		return slices.Clone(s.op.Patterns)
 	}
 	r, in := s.result, s.numbers
 	text := fmt.Sprintf("mean relative error %s, Pearson correlation %s", metricText(r.MeanRel), metricText(r.Pearson))
+	if s.noise {
+		text += fmt.Sprintf("; the RED %.3g <= %.3g grew no more than rounding makes it", r.RED.Value, s.grown())
+	} else if r.RED.Value > s.grown() && len(s.inputs.rows) > 0 {
+		text += fmt.Sprintf("; the RED %.3g, of the inputs %.3g, grew by more than rounding, to which %.3g is put down", r.RED.Value, in.red, s.grown())
+	}
 	if s.outliers() {
 		text += fmt.Sprintf("; a few elements are off by far more than the others: |d| %.3g > %d x the 99 %% point %.3g",
 			r.MaxAbs.Value, outlier, r.AbsQuantiles.P99.Value)

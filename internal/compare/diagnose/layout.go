@@ -108,7 +108,7 @@ func (p *pair) permutation() (*Permutation, error) {
 // they pass.
 func (p *pair) fits(f *fit) bool {
 	if p.result == nil {
-		return f.tried > 0 && f.passed*100 >= f.tried*99
+		return f.tried > 0 && f.passed*100 >= f.tried*99 && f.good*100 >= f.count*95 && f.varied()
 	}
 	return f.holds()
 }

@@ -8,24 +8,26 @@ import (
 
 // locate finds the first bad row and what is before it.
 func (n *network) locate(v *Verdict) {
-	anyBad := false
+	bad := n.counted(v)
+	anyBad := func(rows []int) bool { return slices.ContainsFunc(rows, bad) }
+	found := false
 	for _, row := range n.order {
-		if n.ops[row].State != Failed {
+		if !bad(row) {
 			continue
 		}
 		inputs := v.Ops[row].Inputs
-		if len(inputs) == 0 && !anyBad || len(inputs) > 0 && !n.anyFailed(inputs) {
+		if len(inputs) == 0 && !found || len(inputs) > 0 && !anyBad(inputs) {
 			v.FirstBad = row
 			break
 		}
-		if !anyBad {
-			v.FirstBad, anyBad = row, true
+		if !found {
+			v.FirstBad, found = row, true
 		}
 	}
 	if v.FirstBad < 0 {
 		return
 	}
-	v.NoOrigin = n.anyFailed(v.Ops[v.FirstBad].Inputs)
+	v.NoOrigin = anyBad(v.Ops[v.FirstBad].Inputs)
 	for _, row := range n.order {
 		if row == v.FirstBad {
 			break
@@ -37,6 +39,26 @@ func (n *network) locate(v *Verdict) {
 			v.LastGood = row
 			v.Suspects = nil
 		}
+	}
+}
+
+// counted returns which rows count as bad: the failing ones, without those that
+// fail by rounding if any other fails and is not cleared by its inputs. It finds
+// the first damaged row as well.
+func (n *network) counted(v *Verdict) func(row int) bool {
+	origin := false
+	for _, row := range n.order {
+		s, findings := &n.subjects[row], v.Ops[row].Findings
+		if s.op.State != Failed || s.noise || has(findings, LayerInputBad) {
+			continue
+		}
+		origin = true
+		if v.FirstDamaged < 0 && (s.result == nil || has(findings, CalcError) || len(s.own()) > 0) {
+			v.FirstDamaged = row
+		}
+	}
+	return func(row int) bool {
+		return n.ops[row].State == Failed && !(origin && n.subjects[row].noise)
 	}
 }
 

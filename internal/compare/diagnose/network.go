@@ -50,11 +50,17 @@ type OpVerdict struct {
 type Verdict struct {
 	Ops []OpVerdict // of each row
 	// FirstBad is the first failing row whose known inputs all pass, or that
-	// has no known inputs while all rows before it pass. Where every failing row
-	// has a failing input, as in a cycle, it is the first failing row and
-	// NoOrigin is set.
+	// has no known inputs while all rows before it pass. Rows that fail by
+	// accumulated rounding only count as passing here, unless there is nothing
+	// else that fails. Where every failing row has a failing input, as in a
+	// cycle, it is the first failing row and NoOrigin is set.
 	FirstBad int
 	NoOrigin bool
+	// FirstDamaged is the first row that no rounding explains and that no bad
+	// input clears: one with a specific pattern, an error of calculation or a
+	// wrong shape. It is FirstBad, or comes after it where the cause of FirstBad
+	// is not known.
+	FirstDamaged int
 	// LastGood is the last good row before FirstBad, Suspects are the rows in
 	// between that were not compared: the fault may be in one of them.
 	LastGood int
@@ -81,14 +87,22 @@ type Verdict struct {
 // graph may be nil, may name operators that nobody knows, and may have cycles.
 func Network(ops []Op, graph Graph) *Verdict {
 	n := newNetwork(ops, graph)
-	v := &Verdict{Ops: make([]OpVerdict, len(ops)), FirstBad: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}
+	v := &Verdict{Ops: make([]OpVerdict, len(ops)), FirstBad: -1, FirstDamaged: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}
+	n.subjects = make([]subject, len(ops))
 	for row := range ops {
 		inputs := n.inputsOf(row)
+		n.subjects[row] = subject{network: n, op: &ops[row], result: ops[row].Result, inputs: &inputs, numbers: n.measure(inputs.rows)}
+	}
+	for _, row := range n.order {
+		n.subjects[row].noise = n.subjects[row].rounded()
+	}
+	for row := range ops {
+		inputs := n.subjects[row].inputs
 		v.Ops[row] = OpVerdict{
 			Inputs:   inputs.rows,
 			Inferred: inputs.inferred,
 			Through:  inputs.through,
-			Findings: n.judge(row, &inputs),
+			Findings: n.subjects[row].judge(),
 		}
 	}
 	n.locate(v)

@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"dumptool/internal/compare/engine"
 	"dumptool/internal/tensor"
@@ -18,13 +20,32 @@ func npuNonFinite(r *engine.Result) int64 {
 	return r.Classes[engine.NaN][engine.Finite] + r.Classes[engine.PosInf][engine.Finite] + r.Classes[engine.NegInf][engine.Finite]
 }
 
-// modelNaN is HPAA's rule (d).
+// refNonFinite counts the NaN and infinities of the reference whose NPU element
+// is finite, and those that are NaN.
+func refNonFinite(r *engine.Result) (all, nan int64) {
+	nan = r.Classes[engine.Finite][engine.NaN]
+	return nan + r.Classes[engine.Finite][engine.PosInf] + r.Classes[engine.Finite][engine.NegInf], nan
+}
+
+// modelNaN is HPAA's rule (d), and its counterpart: a reference without numbers
+// where the NPU has them.
 func modelNaN(r *engine.Result) found {
-	if bothNonFinite(r) == 0 {
+	var parts []string
+	all, nan := refNonFinite(r)
+	if nan > 0 {
+		parts = append(parts, fmt.Sprintf("the reference is NaN at %d elements where the NPU is finite", nan))
+	}
+	if all > nan {
+		parts = append(parts, fmt.Sprintf("the reference is infinite at %d elements where the NPU is finite", all-nan))
+	}
+	if both := bothNonFinite(r); both > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d elements are NaN or the same infinity on both sides: the model makes them "+
+			"(an infinite parameter, log or sqrt of a negative number, 0/0)", both, r.Total))
+	}
+	if len(parts) == 0 {
 		return found{}
 	}
-	return foundf(High, "%d of %d elements are NaN or the same infinity on both sides: the model makes them "+
-		"(an infinite parameter, log or sqrt of a negative number, 0/0)", bothNonFinite(r), r.Total)
+	return found{High, strings.Join(parts, "; ")}
 }
 
 // onlyModelNaN is for pairs that have nothing else.
@@ -35,8 +56,13 @@ func onlyModelNaN(p *pair) (found, error) {
 	return modelNaN(p.result), nil
 }
 
-// alsoModelNaN is for pairs that have errors besides.
-func alsoModelNaN(p *pair) (found, error) { return modelNaN(p.result), nil }
+// onlyReferenceNaN is for pairs whose errors are all in the reference.
+func onlyReferenceNaN(p *pair) (found, error) {
+	if all, _ := refNonFinite(p.result); all == 0 || all != p.errors {
+		return found{}, nil
+	}
+	return modelNaN(p.result), nil
+}
 
 // largestRef is the largest finite magnitude of the reference.
 func largestRef(r *engine.Result) float64 {

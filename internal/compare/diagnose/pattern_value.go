@@ -43,11 +43,16 @@ func saturated(p *pair) (found, error) {
 	return found{}, nil
 }
 
+// minStale is the RED from which a tensor may be another one.
+const minStale = 0.1
+
 func duplicate(p *pair) (found, error) {
-	if p.input.OtherNPUDigests == nil || p.errors == 0 {
+	r := p.result
+	// Equal tensors that hold one value, or none, tell nothing; and of a stale
+	// tensor and the one that it was, the second agrees with its reference.
+	if p.input.OtherNPUDigests == nil || p.errors == 0 || r.RED.Defined && r.RED.Value < minStale || !r.Complex && r.NPU.Min.Value == r.NPU.Max.Value {
 		return found{}, nil
 	}
-	r := p.result
 	others := p.input.OtherNPUDigests(r.NPUCRC, r.NPUSum, r.Total)
 	if len(others) == 0 {
 		return found{}, nil
@@ -81,7 +86,7 @@ func (p *pair) scaleFits() (s, residual float64, ok bool, err error) {
 	for i, n := range sample.n {
 		f.add(p, n, sample.r[i], n, complex(s, 0)*sample.r[i])
 	}
-	return s, residual, f.closerThanHalf(), nil
+	return s, residual, f.closerThanHalf() && f.varied(), nil
 }
 
 // closerThanHalf is closer for a hypothesis with numbers of its own that are

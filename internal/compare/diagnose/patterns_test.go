@@ -88,11 +88,11 @@ func TestFaults(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			runs, engines := 0, comparer{}
+			runs, engines := 0, newComparer()
 			for seed := range 3 {
 				for i, shape := range shapes() {
 					// Each seed and shape gets two distributions, in turn; few are large.
-					wanted := 2
+					wanted := 2 / min(calibration, 2)
 					if count(shape) > 50000 {
 						wanted = max(0, 1-seed)
 					}
@@ -271,10 +271,11 @@ func TestFaultless(t *testing.T) {
 		},
 	}
 	k := kind{tensor.Float16, tensor.Float32}
+	const seeds uint64 = 25 / min(calibration, 3)
 	pairs, alarms := 0, 0
-	engines := comparer{}
+	engines := newComparer()
 	for _, name := range slices.Sorted(maps.Keys(makers)) {
-		for seed := range uint64(25) {
+		for seed := range seeds {
 			for _, shape := range []tensor.Shape{{60}, {16, 16}, {4, 5, 6, 7}, {1, 3, 17, 19}} {
 				rng := rand.New(rand.NewPCG(seed, 9))
 				ref := normal(rng, count(shape), 3, 0.5)
@@ -292,4 +293,135 @@ func TestFaultless(t *testing.T) {
 		}
 	}
 	t.Logf("%d false alarms in %d pairs", alarms, pairs)
+}
+
+// codesAt diagnoses a pair of float16 against float32 whose NPU tensor another
+// operator has too.
+func codesAt(t *testing.T, ref, npu []float64) []string {
+	t.Helper()
+	k := kind{tensor.Float16, tensor.Float32}
+	req, r, n := request(tensor.Shape{int64(len(ref))}, k), memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 2}
+	result, _ := diagnosed(t, req, r, n)
+	in := Input{Result: result, Request: req, Ref: r, NPU: n}
+	in.OtherNPUDigests = func(uint32, uint64, int64) []string { return []string{"other"} }
+	findings, err := Patterns(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codesOf(findings)
+}
+
+// TestUninformative: what passes against small references says nothing, and a
+// tensor of one value is no duplicate.
+func TestUninformative(t *testing.T) {
+	const n = 4096
+	filled := func(value func(i int) float64) []float64 {
+		all := make([]float64, n)
+		for i := range all {
+			all[i] = value(i)
+		}
+		return all
+	}
+	constant := func(v float64) []float64 { return filled(func(int) float64 { return v }) }
+	zero, nan, inf := constant(0), math.NaN(), math.Inf(1)
+	mask := filled(func(i int) float64 { return float64(i % 7 / 3 % 2) })
+	masked := filled(func(i int) float64 {
+		if i%5 == 0 {
+			return nan
+		}
+		return 1
+	})
+	wide := filled(func(i int) float64 { return 1 + float64(i%100) })
+	beyond := filled(func(i int) float64 { return 1e5 + float64(i) })
+	tiny := filled(func(i int) float64 { return 1e-4 * math.Sin(float64(i)) })
+	tests := []struct {
+		name     string
+		ref, npu []float64
+		want     string // the first code
+		never    []string
+	}{
+		{"a mask against zeros", zero, mask, "", []string{Endian, DTypeMisread, Shift, Layout, Scale}},
+		{"ones and NaN against zeros", zero, masked, NPUNaN, []string{Endian, DTypeMisread}},
+		{"ones against tiny numbers", tiny, constant(1), ConstOutput, []string{Endian, DTypeMisread, Duplicate}},
+		{"one value against another", constant(3), constant(6), "", []string{Scale, Duplicate, Endian, DTypeMisread}},
+		{"all NaN", wide, constant(nan), NPUNaN, []string{Duplicate}},
+		{"all infinite", wide, constant(inf), NPUNaN, []string{Duplicate}},
+		{"one value", wide, constant(7), ConstOutput, []string{Duplicate}},
+		{"all at the limit", beyond, constant(65504), Saturation, []string{Duplicate, ConstOutput}},
+	}
+	for _, test := range tests {
+		got := codesAt(t, test.ref, test.npu)
+		if test.want != "" && (len(got) == 0 || got[0] != test.want) {
+			t.Errorf("%s: %v, want %s first", test.name, got, test.want)
+		}
+		for _, code := range test.never {
+			if slices.Contains(got, code) {
+				t.Errorf("%s: %v, never %s", test.name, got, code)
+			}
+		}
+	}
+}
+
+// TestZerosOfAnyShape: zeros agree in every order of axes, which says nothing.
+func TestZerosOfAnyShape(t *testing.T) {
+	m := memory{make([]byte, 4*600), 4}
+	req := request(tensor.Shape{20, 30}, kind{tensor.Float32, tensor.Float32})
+	findings, err := Patterns(t.Context(), Input{Request: req, Ref: m, NPU: m, NPUShape: tensor.Shape{30, 20}})
+	if err != nil || len(findings) > 0 {
+		t.Errorf("%v, error %v", findings, err)
+	}
+}
+
+// TestNearlyItsReference: of two equal tensors the one that agrees with its
+// reference is not the stale one.
+func TestNearlyItsReference(t *testing.T) {
+	ref := normal(rand.New(rand.NewPCG(1, 8)), 500, 1, 0)
+	npu := slices.Clone(ref)
+	npu[17] += 0.5
+	if got := codesAt(t, ref, npu); slices.Contains(got, Duplicate) {
+		t.Errorf("%v", got)
+	}
+	if got := codesAt(t, normal(rand.New(rand.NewPCG(2, 8)), 500, 1, 0), npu); len(got) == 0 || got[0] != Duplicate {
+		t.Errorf("%v, want %s first", got, Duplicate)
+	}
+}
+
+// TestPassedOn: the operator behind passes a scaled tensor on as it is.
+func TestPassedOn(t *testing.T) {
+	ref := normal(rand.New(rand.NewPCG(1, 8)), 500, 1, 0)
+	npu := slices.Clone(ref)
+	for i := range npu {
+		npu[i] /= 2
+	}
+	if got := codesAt(t, ref, npu); len(got) != 1 || got[0] != Scale {
+		t.Errorf("%v, want %s", got, Scale)
+	}
+}
+
+// TestReferenceNaN: the reference has no number where the NPU has one.
+func TestReferenceNaN(t *testing.T) {
+	ref := normal(rand.New(rand.NewPCG(1, 9)), 400, 1, 0)
+	npu := noisy(rand.New(rand.NewPCG(2, 9)), ref)
+	for i := 3; i < 400; i += 8 {
+		ref[i] = math.NaN()
+	}
+	ref[11] = math.Inf(-1)
+	k := kind{tensor.Float32, tensor.Float32}
+	req := request(tensor.Shape{400}, k)
+	_, findings := diagnosed(t, req, memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 4})
+	checkFindings(t, "reference", findings, ModelNaN, []string{Stride})
+	for _, want := range []string{"the reference is NaN at 49 elements where the NPU is finite", "infinite at 1 elements"} {
+		if len(findings) > 0 && !strings.Contains(findings[0].Evidence, want) {
+			t.Errorf("%q does not tell %q", findings[0].Evidence, want)
+		}
+	}
+	if findings[0].Confidence != High {
+		t.Errorf("confidence %s", findings[0].Confidence)
+	}
+	npu[9] = math.NaN() // beside an error of the NPU it comes after it
+	_, findings = diagnosed(t, req, memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 4})
+	checkFindings(t, "both", findings, NPUNaN, []string{ModelNaN, Stride, Tail})
+	if !has(findings, ModelNaN) {
+		t.Errorf("%v without %s", findings, ModelNaN)
+	}
 }

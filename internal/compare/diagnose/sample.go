@@ -89,19 +89,23 @@ type fit struct {
 	wrong, mended int     // samples whose n does not pass, and those that pass now
 	better, worse int     // samples that came closer, and that went away
 	before, after float64 // sums of |n - r| and |value - want|
+	informative
 }
 
 func (f *fit) add(p *pair, n, r, value, want complex128) {
 	f.tried++
-	good := p.near(value, want)
+	good, wrong := p.near(value, want), !p.near(n, r)
 	if good {
 		f.passed++
 	}
-	if !p.near(n, r) {
+	if wrong {
 		f.wrong++
 		if good {
 			f.mended++
 		}
+	}
+	if !p.near(0, want) {
+		f.informative.add(value, want, good, wrong)
 	}
 	before, after := magnitude(n-r), magnitude(value-want)
 	switch {
@@ -129,7 +133,7 @@ func (f *fit) hopeless(size int) bool { return (f.tried-f.passed)*100 > size }
 // samples come closer by a factor 10, and nine in ten of those that move do.
 func (f *fit) holds() bool {
 	return f.tried >= 4 && f.passed*100 >= f.tried*99 &&
-		f.wrong > 0 && f.mended*100 >= f.wrong*95 && f.closer()
+		f.wrong > 0 && f.mended*100 >= f.wrong*95 && f.closer() && f.tells()
 }
 
 // closer reports whether the samples come closer on the whole, not by a few

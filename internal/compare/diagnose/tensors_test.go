@@ -105,30 +105,21 @@ func count(shape tensor.Shape) int {
 	return int(n)
 }
 
-// comparer compares tensors in memory and keeps the engines, whose buffers are
-// far larger than the tensors of these tests.
-type comparer map[string]*engine.Engine
+// comparer compares tensors in memory. The engines share their room, which is far
+// larger than the tensors of these tests.
+type comparer struct{ pool *engine.Pool }
+
+func newComparer() comparer { return comparer{engine.NewPool()} }
 
 func (c comparer) compare(t *testing.T, req engine.Request, ref, npu memory) *engine.Result {
 	t.Helper()
-	key := fmt.Sprint(req)
-	e := c[key]
-	if e == nil {
-		var err error
-		if e, err = engine.New(req); err != nil {
-			t.Fatal(err)
-		}
-		c[key] = e
+	e, err := c.pool.New(req)
+	if err != nil {
+		t.Fatal(err)
 	}
-	merger := e.NewMerger()
-	for segment := range e.Segments() {
-		part, err := e.Run(t.Context(), segment, ref, npu)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := merger.Add(part); err != nil {
-			t.Fatal(err)
-		}
+	result, err := e.Compare(t.Context(), ref, npu)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return merger.Finish()
+	return result
 }

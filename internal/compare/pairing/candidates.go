@@ -13,8 +13,15 @@ type refIndex struct {
 
 // bucket holds the tensors with a key, and where they are many, by round too.
 type bucket struct {
-	whole, cut []int
-	rounds     map[string]*bucket
+	whole  []int
+	cut    []cutName
+	rounds map[string]*bucket
+}
+
+// cutName is a tensor with what was cut from its name for the bucket's key.
+type cutName struct {
+	at  int
+	cut cut
 }
 
 // manyTensors is the number of tensors from which a bucket knows its rounds.
@@ -22,16 +29,18 @@ const manyTensors = 32
 
 func newRefIndex(refs []*Tensor, keysOf func(*Tensor) keys, wanted []keys) *refIndex {
 	x := &refIndex{at: make(map[key]int, len(wanted))}
-	want := func(list []key) {
-		for _, k := range list {
-			if _, found := x.at[k]; !found {
-				x.at[k] = len(x.at)
-			}
+	want := func(k key) {
+		if _, found := x.at[k]; !found {
+			x.at[k] = len(x.at)
 		}
 	}
 	for _, ks := range wanted {
-		want(ks.whole)
-		want(ks.cut)
+		for _, k := range ks.whole {
+			want(k)
+		}
+		for _, c := range ks.cut {
+			want(c.key)
+		}
 	}
 	if len(x.at) == 0 {
 		return x
@@ -47,9 +56,9 @@ func newRefIndex(refs []*Tensor, keysOf func(*Tensor) keys, wanted []keys) *refI
 				b.whole = append(b.whole, i)
 			}
 		}
-		for _, k := range ks.cut {
-			if b := x.bucket(k); b != nil {
-				b.cut = append(b.cut, i)
+		for _, c := range ks.cut {
+			if b := x.bucket(c.key); b != nil {
+				b.cut = append(b.cut, cutName{i, c})
 			}
 		}
 	}
@@ -82,49 +91,84 @@ func (b *bucket) split(refs []*Tensor) {
 	for _, i := range b.whole {
 		in(i).whole = append(in(i).whole, i)
 	}
-	for _, i := range b.cut {
-		in(i).cut = append(in(i).cut, i)
+	for _, c := range b.cut {
+		in(c.at).cut = append(in(c.at).cut, c)
 	}
+}
+
+// search is what find looks for: partners of the NPU's tensor at a position.
+type search struct {
+	refs  []*Tensor
+	npu   int
+	round string
+	// free tells whether the reference's tensor at a position has no partner.
+	free func(int) bool
+	// hasShape tells whether what was cut from a name is the tensor's shape. It
+	// may have to read a file, and is asked last.
+	hasShape func(at int, npu bool, c *cut) bool
 }
 
 // find returns the tensors that share a key with ks, each once, and no more
 // than there may be candidates: those in the round if it has any, whether they
 // are free or not, else all. Of these it returns the free ones.
-func (x *refIndex) find(refs []*Tensor, ks keys, round string, free func(int) bool) []int {
-	var found []int
-	some := false
-	// collect takes the tensors of a list, of all rounds or of one.
-	collect := func(list []int, all bool) {
-		for _, r := range list {
-			if !all && refs[r].Round != round {
-				continue
+func (x *refIndex) find(ks keys, s *search) []int {
+	for _, all := range []bool{false, true} {
+		if found, some := x.findIn(ks, s, all); some || all {
+			return found
+		}
+	}
+	return nil
+}
+
+// findIn finds in the round, or in all. some tells whether there was any
+// partner, free or not; a shape that is not asked for counts as one.
+func (x *refIndex) findIn(ks keys, s *search, all bool) (found []int, some bool) {
+	// take takes one of the reference's tensors; c is what was cut from the
+	// name of one of the two, nil for nothing. It returns false when there are
+	// enough.
+	take := func(r int, c *cut, cutAt int, cutNPU bool) bool {
+		if !all && s.refs[r].Round != s.round {
+			return true
+		}
+		free := s.free(r)
+		if free && c != nil && !s.hasShape(cutAt, cutNPU, c) {
+			return true
+		}
+		some = true
+		if free && !slices.Contains(found, r) {
+			found = append(found, r)
+		}
+		return len(found) < maxCandidates
+	}
+	for _, k := range ks.whole {
+		b := x.bucket(k).in(s.round, all)
+		if b == nil {
+			continue
+		}
+		for _, r := range b.whole {
+			if !take(r, nil, 0, false) {
+				return found, some
 			}
-			some = true
-			if len(found) == maxCandidates {
-				return
-			}
-			if free(r) && !slices.Contains(found, r) {
-				found = append(found, r)
+		}
+		for i := range b.cut {
+			if c := &b.cut[i]; !take(c.at, &c.cut, c.at, false) {
+				return found, some
 			}
 		}
 	}
-	each := func(all bool) {
-		for _, k := range ks.whole {
-			if b := x.bucket(k).in(round, all); b != nil {
-				collect(b.whole, all)
-				collect(b.cut, all)
-			}
+	for i := range ks.cut {
+		c := &ks.cut[i]
+		b := x.bucket(c.key).in(s.round, all)
+		if b == nil {
+			continue
 		}
-		for _, k := range ks.cut {
-			if b := x.bucket(k).in(round, all); b != nil {
-				collect(b.whole, all)
+		for _, r := range b.whole {
+			if !take(r, c, s.npu, true) {
+				return found, some
 			}
 		}
 	}
-	if each(false); !some {
-		each(true)
-	}
-	return found
+	return found, some
 }
 
 // in returns the part of b to be searched for a round, or all of it.

@@ -17,14 +17,29 @@ type key struct {
 // was cut that may be a shape. A cut name is the partner of a whole one only:
 // two names that differ in what was cut are two names.
 type keys struct {
-	whole, cut []key
+	whole []key
+	cut   []cut
+}
+
+// cut is a key of what is left of a name, and what was cut off.
+type cut struct {
+	key
+	shape tensor.Shape
+	// marked is set for a text that is a shape in any case, such as 1x3x224.
+	marked bool
 }
 
 func wholeKey(t *Tensor, name string) keys {
-	if name == "" {
-		return keys{}
+	var k keys
+	k.addWhole(t, name)
+	return k
+}
+
+// addWhole adds the key of a name, unless it is empty.
+func (k *keys) addWhole(t *Tensor, name string) {
+	if name != "" {
+		k.whole = append(k.whole, key{name, t.Kind, t.Index})
 	}
-	return keys{whole: []key{{name, t.Kind, t.Index}}}
 }
 
 // stemKeys is rule stem. Stems that are a bare number are the names of files
@@ -36,8 +51,30 @@ func stemKeys(t *Tensor) keys {
 	return wholeKey(t, t.Stem)
 }
 
-func nameKeys(t *Tensor) keys       { return wholeKey(t, t.Name()) }
-func normalisedKeys(t *Tensor) keys { return wholeKey(t, Normalise(t.Name())) }
+// bothKeys are keys of operators with two names: partners that have both come
+// before those that have one of them.
+func bothKeys(t *Tensor) keys {
+	if !t.disagree() {
+		return keys{}
+	}
+	return wholeKey(t, t.FileOp+"\x00"+t.Op)
+}
+
+func nameKeys(t *Tensor) keys {
+	var k keys
+	for _, name := range t.distinctNames() {
+		k.addWhole(t, name)
+	}
+	return k
+}
+
+func normalisedKeys(t *Tensor) keys {
+	var k keys
+	for _, name := range t.distinctNames() {
+		k.addWhole(t, Normalise(name))
+	}
+	return k
+}
 
 // timestampDigits is how many digits a number has at least that is taken for a
 // timestamp.
@@ -45,18 +82,14 @@ const timestampDigits = 10
 
 // suffixKeys is rule suffix.
 func suffixKeys(t *Tensor) keys {
-	name := Normalise(t.Name())
-	if name == "" {
-		return keys{}
-	}
-	k := wholeKey(t, name)
-	if head, stamp, ok := cutLast(name, "_"); ok && head != "" && len(stamp) >= timestampDigits && isDigits(stamp) {
-		k.whole = append(k.whole, key{head, t.Kind, t.Index})
+	k := normalisedKeys(t)
+	for _, whole := range k.whole {
+		if head, stamp, ok := cutLast(whole.name, "_"); ok && head != "" && len(stamp) >= timestampDigits && isDigits(stamp) {
+			k.addWhole(t, head)
+		}
 	}
 	for _, whole := range k.whole {
-		for _, head := range withoutShape(whole.name, t) {
-			k.cut = append(k.cut, key{head, t.Kind, t.Index})
-		}
+		k.cut = append(k.cut, withoutShape(whole)...)
 	}
 	return k
 }
@@ -64,22 +97,21 @@ func suffixKeys(t *Tensor) keys {
 // maxRank is how many numbers at the end of a name may be a shape.
 const maxRank = 8
 
-// withoutShape returns what name may be without a shape at its end: _1_3_224 or
-// _1x3x224. The shape must be that of the tensor; where that is not known, two
-// numbers are the least that is taken for one, as relu_1 is a name.
-func withoutShape(name string, t *Tensor) []string {
-	var heads []string
-	try := func(head string, shape tensor.Shape) {
-		if head != "" && (t.HasShape && shape.Equal(t.Shape) || !t.HasShape && len(shape) > 1) {
-			heads = append(heads, head)
+// withoutShape returns what a name may be without a shape at its end: _1_3_224
+// or _1x3x224. Whether it is one, the tensor tells.
+func withoutShape(whole key) []cut {
+	var cuts []cut
+	add := func(head string, shape tensor.Shape, marked bool) {
+		if head != "" {
+			cuts = append(cuts, cut{key{head, whole.kind, whole.index}, shape, marked})
 		}
 	}
-	if head, last, ok := cutLast(name, "_"); ok && strings.Contains(last, "x") {
+	if head, last, ok := cutLast(whole.name, "_"); ok && strings.Contains(last, "x") {
 		if shape, ok := parseShape(last); ok {
-			try(head, shape)
+			add(head, shape, true)
 		}
 	}
-	head, shape := name, tensor.Shape{}
+	head, shape := whole.name, tensor.Shape{}
 	for range maxRank {
 		rest, last, ok := cutLast(head, "_")
 		dim, isDim := parseDim(last)
@@ -87,7 +119,7 @@ func withoutShape(name string, t *Tensor) []string {
 			break
 		}
 		head, shape = rest, append(tensor.Shape{dim}, shape...)
-		try(head, shape)
+		add(head, shape, false)
 	}
-	return heads
+	return cuts
 }

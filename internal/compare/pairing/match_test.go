@@ -124,12 +124,23 @@ func TestMatch(t *testing.T) {
 		"normalised: all marks":              {ref: lines("x.npy op=a/b.c:d"), npu: lines("a_b_c_d.bin"), want: lines("0-0 normalised")},
 		"normalised: exact comes first":      {ref: lines("a_b.npy"), npu: lines("x.npy op=a/b", "y.npy op=a_b"), want: lines("0-1 name", "npu 0")},
 		"normalised: ambiguous":              {ref: lines("a_b.npy"), npu: lines("x.npy op=a/b", "y.npy op=a.b"), want: lines("0?0,1 normalised")},
-		"suffix: shape":                      {ref: lines("conv_1_3_224_224.npy"), npu: lines("conv.bin"), want: lines("0-0 suffix")},
+		"suffix: shape":                      {ref: lines("conv_1_3_224_224.npy shape=1x3x224x224"), npu: lines("conv.bin"), want: lines("0-0 suffix")},
 		"suffix: shape on the other side":    {ref: lines("net_conv.npy"), npu: lines("net_conv_1x64x7x7.bin"), want: lines("0-0 suffix")},
 		"suffix: the whole name comes first": {ref: lines("conv_1_3.npy", "conv.npy"), npu: lines("conv_1_3.bin", "conv.bin"), want: lines("0-0 stem", "1-1 stem")},
 		"suffix: the known shape decides":    {ref: lines("a_1_2_3.npy shape=2x3"), npu: lines("a.bin", "a_1.bin"), want: lines("0-1 suffix", "npu 0")},
 		"suffix: one number needs the shape": {ref: lines("relu_1.npy", "fc_10.npy shape=10"), npu: lines("relu.bin", "fc.bin"), want: lines("1-1 suffix", "ref 0", "npu 0")},
-		"suffix: two cuts, two partners":     {ref: lines("a_1_2_3.npy"), npu: lines("a.bin", "a_1.bin"), want: lines("0?0,1 suffix")},
+		"suffix: numbers are no shape":       {ref: lines("conv_1_1.npy", "layer_1_2.npy shape=7"), npu: lines("conv.npy", "layer.npy"), want: lines("ref 0", "ref 1", "npu 0", "npu 1")},
+		"suffix: not a shape after all":      {ref: lines("a.npy"), npu: lines("a_1x3.npy shape=3x1"), want: lines("ref 0", "npu 0")},
+		"suffix: two of equal shape":         {ref: lines("a_1x2.npy", "a_1_2.npy shape=1x2"), npu: lines("a.bin"), want: lines("0,1?0 suffix")},
+		"two names: the file's":              {ref: lines("conv1.npy"), npu: lines(dump1 + " op=fz"), want: lines("0-0 name")},
+		"two names: the header's":            {ref: lines("fz.npy"), npu: lines(dump1 + " op=fz"), want: lines("0-0 name")},
+		"two names: normalised":              {ref: lines("net_fz.npy", "net_relu1.npy"), npu: lines(dump1+" op=net/fz", "Relu.net_relu1.4.16.1624605159829578 op=q"), want: lines("0-0 normalised", "1-1 name")},
+		"two names: with a shape":            {ref: lines("conv1_1x2.npy"), npu: lines(dump1 + " op=fz"), want: lines("0-0 suffix")},
+		"two names: two partners":            {ref: lines("conv1.npy", "fz.npy"), npu: lines(dump1 + " op=fz"), want: lines("0,1?0 name")},
+		"two names: an earlier rule":         {ref: lines("conv1.npy", "net_fz.npy"), npu: lines(dump1 + " op=net/fz"), want: lines("0-0 name", "ref 1")},
+		"two names: one name of many":        {ref: lines("fz.npy"), npu: lines(dump1+" op=fz", dump2+" op=fz"), want: lines("0?0,1 name")},
+		"two names: both on both sides":      {ref: lines(dump1+" op=fz", dump2+" op=fz"), npu: lines("Relu.net_relu1.5.16.1624605159829599 op=fz", late1+" op=fz"), want: lines("0-1 name", "1-0 name")},
+		"two names: a number is no name":     {ref: lines("fz.npy"), npu: lines("6271896340817235609.npy op=fz"), want: lines("0-0 name")},
 		"suffix: never cut on both sides":    {ref: lines("block_1_1.npy"), npu: lines("block_1_2.bin"), want: lines("ref 0", "npu 0")},
 		"suffix: timestamps":                 {ref: lines("conv_1624605159829577.npy"), npu: lines("conv_1624605159829999.npy"), want: lines("0-0 suffix")},
 		"no substring":                       {ref: lines("conv1.npy"), npu: lines("conv10.npy", "myconv1.npy"), want: lines("ref 0", "npu 0", "npu 1")},
@@ -139,6 +150,9 @@ func TestMatch(t *testing.T) {
 
 		"superseded: by number, not by text": {ref: lines("conv1.0.9.npy", "conv1.0.10.npy"), npu: lines(late1, dump1), want: lines("1-0 name", "ref 0 < 1", "npu 1 < 0")},
 		"superseded: not in other folders":   {ref: lines("conv1.npy"), npu: lines("0/"+dump1, "1/"+late1), want: lines("0-0 name [0]", "0-1 name [1]")},
+		"superseded: not other files":        {ref: lines("conv1.npy", "conv2.npy"), npu: lines(dump1+" op=fz", "Conv2D.conv2.4.16.1624605159829578 op=fz"), want: lines("0-0 name", "1-1 name")},
+		"superseded: not other headers":      {ref: lines("p.npy", "q.npy"), npu: lines(dump1+" op=p", late1+" op=q"), want: lines("0-0 name", "1-1 name")},
+		"superseded: of two names":           {ref: lines("conv1.npy"), npu: lines(dump1+" op=fz", late1+" op=fz"), want: lines("0-1 name", "npu 0 < 1")},
 		"superseded: not other outputs":      {ref: lines("conv1.0.9.npy", "conv1.1.10.npy"), want: lines("ref 0", "ref 1")},
 		"superseded: not without timestamp":  {ref: lines("conv1.npy", "conv1.0.10.npy"), want: lines("ref 0", "ref 1")},
 		"superseded: modules are no runs":    {ref: lines("layer.0.1.npy", "layer.0.2.npy"), npu: lines("layer.0.2.npy", "layer.0.1.npy"), want: lines("0-1 stem", "1-0 stem")},
@@ -199,7 +213,7 @@ func TestMatchFusion(t *testing.T) {
 	}{
 		"one origin, two results": {lines("net_relu1.1.5.npy", "net_conv1.0.5.npy"), lines(conv, trans), lines("0-0 fusion", "0-1 fusion", "ref 1")},
 		"the exact name":          {lines("x.npy op=net/relu1 k=1"), lines(conv), lines("0-0 fusion")},
-		"with a shape":            {lines("x.npy op=net/relu1_1_8_8_64 k=1"), lines(conv), lines("0-0 fusion")},
+		"with a shape":            {lines("x.npy op=net/relu1_1_8_8_64 k=1 shape=1x8x8x64"), lines(conv), lines("0-0 fusion")},
 		"the origin is missing":   {lines("net_conv1relu1.0.5.npy"), lines(conv), lines("ref 0", "npu 0 it stands for the model's net/relu1:output:1, which the reference lacks")},
 		"two runs of the NPU":     {lines("Conv2D.net_conv1relu1.9.9.1624605150000000"), lines(conv), lines("0-0 name")},
 		"without an origin":       {lines("net_conv1relu1.1.5.npy"), lines(conv + " k=1"), lines("0-0 normalised")},
@@ -333,7 +347,10 @@ func drawSide(t *rapid.T, label string) []Tensor {
 			Stem:      fmt.Sprint(label, i, name),
 		}
 		if rapid.Bool().Draw(t, "header") {
-			all[i].Op = name
+			all[i].Op = rapid.SampledFrom(append([]string{name, name, name}, ops...)).Draw(t, "op of the header")
+		}
+		if rapid.Bool().Draw(t, "with shape") {
+			all[i].HasShape, all[i].Shape = true, rapid.SampledFrom([]tensor.Shape{{1, 2}, {2}, {7}}).Draw(t, "shape")
 		}
 	}
 	return all
@@ -408,22 +425,66 @@ func TestMatchProperties(t *testing.T) {
 
 // checkPair wants a pair that its rule explains.
 func checkPair(t *rapid.T, ref, npu *Tensor, p Pair) {
-	a, b := Normalise(ref.Name()), Normalise(npu.Name())
 	if ref.Index != npu.Index || p.Round != npu.Round {
 		t.Fatalf("%+v with %+v as %+v", ref, npu, p)
 	}
 	ok := false
-	switch p.Rule {
-	case RuleName:
-		ok = ref.Name() == npu.Name()
-	case RuleNormalised:
-		ok = a == b
-	case RuleSuffix:
-		ok = a != b && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+	for _, one := range []string{ref.Op, ref.FileOp} {
+		for _, other := range []string{npu.Op, npu.FileOp} {
+			a, b := Normalise(one), Normalise(other)
+			switch p.Rule {
+			case RuleName:
+				ok = ok || one == other
+			case RuleNormalised:
+				ok = ok || a == b
+			case RuleSuffix:
+				ok = ok || a != b && (isSuffixed(a, b, ref) || isSuffixed(b, a, npu))
+			}
+		}
 	}
 	if !ok {
 		t.Fatalf("%q with %q by %s", ref.Name(), npu.Name(), p.Rule)
 	}
+}
+
+// Shapes are asked for once, and only of tensors that a shape at the end of their
+// name keeps from a partner.
+func TestMatchAsksForShapes(t *testing.T) {
+	ref := side(t, "conv_64.npy", "relu_1.npy", "fc_2_3.npy", "add_1x2.npy", "pool_5.npy", "pool_6.npy", "a_1.npy")
+	npu := side(t, "0/conv.bin", "1/conv.bin", "relu_1.bin", "fc.bin", "add.bin", "mul_7.bin", "a.bin", "a_1.bin", "pool.bin op=q")
+	shapes := map[int][]tensor.Shape{0: {{64}}, 2: {{3, 2}, {2, 3}}, 3: {{5}}, 4: {{5}}, 5: {{1}}}
+	var asked []string
+	r := Match(ref, npu, Options{Shapes: func(id int, npu bool) []tensor.Shape {
+		asked = append(asked, fmt.Sprint(id, npu))
+		return shapes[id]
+	}})
+	want := lines("0-0 suffix [0]", "0-1 suffix [1]", "1-2 stem", "2-3 suffix", "4-8 suffix", "6-7 stem", "ref 3", "ref 5", "npu 4", "npu 5", "npu 6")
+	if diff := gocmp.Diff(strings.Join(want, "\n"), text(r)); diff != "" {
+		t.Error(diff)
+	}
+	slices.Sort(asked)
+	if diff := gocmp.Diff([]string{"0 false", "2 false", "3 false", "4 false", "5 false"}, asked); diff != "" {
+		t.Errorf("asked for:\n%s", diff)
+	}
+	asked = nil
+	r = Match(side(t, "conv.npy", "relu.npy"), side(t, "conv_64.npy", "relu_1.npy"), Options{Shapes: func(id int, npu bool) []tensor.Shape {
+		asked = append(asked, fmt.Sprint(id, npu))
+		return []tensor.Shape{{64}}
+	}})
+	if diff := gocmp.Diff("0-0 suffix\nref 1\nnpu 1", text(r)); diff != "" || len(asked) != 2 {
+		t.Errorf("asked for %v:\n%s", asked, diff)
+	}
+}
+
+// isSuffixed reports whether name, of t, is short with the shape of t or with a
+// timestamp behind it.
+func isSuffixed(name, short string, t *Tensor) bool {
+	rest, ok := strings.CutPrefix(name, short+"_")
+	var dims []string
+	for _, d := range t.Shape {
+		dims = append(dims, fmt.Sprint(d))
+	}
+	return ok && (rest == "1624605159829577" || t.HasShape && rest == strings.Join(dims, "_"))
 }
 
 func pairsOf(r *Result) []Pair {
@@ -438,16 +499,29 @@ func TestShapesAtTheEndOfNames(t *testing.T) {
 		shape tensor.Shape
 		want  []string
 	}{
-		{"a_1_2_3", nil, []string{"a_1", "a"}},
+		{"a_1_2_3", nil, nil},
 		{"a_1_2_3", tensor.Shape{1, 2, 3}, []string{"a"}},
+		{"a_1_2_3", tensor.Shape{2, 3}, []string{"a_1"}},
+		{"a_1_2_3", tensor.Shape{6}, nil},
 		{"a_3", tensor.Shape{3}, []string{"a"}},
+		{"a_3", tensor.Shape{4}, nil},
 		{"a_3", nil, nil},
 		{"a_1x3", nil, []string{"a"}},
-		{"a_02_3", nil, nil},
-		{"1_2_3", nil, []string{"1"}},
-		{"a_1_1_1_1_1_1_1_1_1_1", nil, []string{"a_1_1_1_1_1_1_1_1", "a_1_1_1_1_1_1_1", "a_1_1_1_1_1_1", "a_1_1_1_1_1", "a_1_1_1_1", "a_1_1_1", "a_1_1"}},
+		{"a_1x3", tensor.Shape{1, 3}, []string{"a"}},
+		{"a_1x3", tensor.Shape{3}, nil},
+		{"a_02_3", tensor.Shape{2, 3}, nil},
+		{"1_2_3", tensor.Shape{2, 3}, []string{"1"}},
+		{"1_2", tensor.Shape{1, 2}, nil},
+		{"a_1_1_1_1_1_1_1_1_1_1", tensor.Shape{1, 1, 1, 1, 1, 1, 1, 1}, []string{"a_1_1"}},
+		{"a_1_1_1_1_1_1_1_1_1_1", tensor.Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}, nil},
 	} {
-		got := withoutShape(test.name, &Tensor{Shape: test.shape, HasShape: test.shape != nil})
+		var got []string
+		m := newMatcher(&Options{}, []*Tensor{{Shape: test.shape, HasShape: test.shape != nil}}, nil)
+		for _, c := range withoutShape(key{name: test.name}) {
+			if m.hasShape(0, false, &c) {
+				got = append(got, c.name)
+			}
+		}
 		if diff := gocmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s:\n%s", test.name, diff)
 		}

@@ -3,6 +3,8 @@ package pairing
 import (
 	"cmp"
 	"slices"
+
+	"dumptool/internal/tensor"
 )
 
 // link is a pair by the positions of its tensors.
@@ -32,13 +34,15 @@ type matcher struct {
 	done []bool
 	why  map[int]string
 	used map[use]bool
+	// known are the shapes that were asked for.
+	known map[shapeOf][]tensor.Shape
 
 	links []link
 	ties  []tie
 }
 
 func newMatcher(opt *Options, ref, npu []*Tensor) *matcher {
-	return &matcher{opt: opt, ref: ref, npu: npu, done: make([]bool, len(npu)), why: make(map[int]string), used: make(map[use]bool)}
+	return &matcher{opt: opt, ref: ref, npu: npu, done: make([]bool, len(npu)), why: make(map[int]string), used: make(map[use]bool), known: make(map[shapeOf][]tensor.Shape)}
 }
 
 // pass is the application of a rule.
@@ -60,7 +64,7 @@ func (m *matcher) run(activeRef, activeNPU func(*Tensor) bool) {
 	for _, rule := range []struct {
 		rule Rule
 		keys func(*Tensor) keys
-	}{{RuleStem, stemKeys}, {RuleName, nameKeys}, {RuleNormalised, normalisedKeys}, {RuleSuffix, suffixKeys}} {
+	}{{RuleStem, stemKeys}, {RuleName, bothKeys}, {RuleName, nameKeys}, {RuleNormalised, normalisedKeys}, {RuleSuffix, suffixKeys}} {
 		m.apply(pass{rule: rule.rule, keys: rule.keys, ref: ref, npu: npu})
 	}
 }
@@ -91,7 +95,7 @@ func (m *matcher) byMap(ref, npu []*Tensor) {
 			}
 			if k, ok := index.find(t.names()...); ok {
 				alias := *t
-				alias.Op = nameMap.Entries[k].Ref
+				alias.rename(nameMap.Entries[k].Ref)
 				view[i] = &alias
 			}
 		}
@@ -107,7 +111,7 @@ func (m *matcher) byMap(ref, npu []*Tensor) {
 	for i, t := range npuView {
 		if t != nil {
 			npu[i] = nil
-			m.close(i, "the name map gives it to "+t.Op+", which has no free tensor for it")
+			m.close(i, "the name map gives it to "+t.Name()+", which has no free tensor for it")
 		}
 	}
 }
@@ -140,7 +144,8 @@ func (m *matcher) byFusion(ref, npu []*Tensor) {
 		}
 		if origin, ok := find(t.Index, t.names()...); ok {
 			alias := *t
-			alias.Op, alias.Kind, alias.Index = origin.Op, Output, origin.Output
+			alias.rename(origin.Op)
+			alias.Kind, alias.Index = Output, origin.Output
 			view[i] = &alias
 		}
 	}
@@ -171,7 +176,11 @@ func typedKeys(t *Tensor) keys {
 	if t.OpType == "" {
 		return keys{}
 	}
-	return wholeKey(t, Normalise(t.Name())+"\x00"+t.OpType)
+	var k keys
+	for _, name := range t.distinctNames() {
+		k.addWhole(t, Normalise(name)+"\x00"+t.OpType)
+	}
+	return k
 }
 
 // apply pairs what a rule pairs.
@@ -193,7 +202,7 @@ func (m *matcher) apply(p pass) {
 			continue
 		}
 		free := func(r int) bool { return p.shared || !m.used[use{r, t.Round}] }
-		found[i] = sameSlice(p.ref, index.find(p.ref, wanted[i], t.Round, free), t.Slice)
+		found[i] = sameSlice(p.ref, index.find(wanted[i], &search{p.ref, i, t.Round, free, m.hasShape}), t.Slice)
 		for _, r := range found[i] {
 			c := m.claim(p, r, i)
 			rivals[c] = append(rivals[c], i)
@@ -243,6 +252,34 @@ func sameSlice(refs []*Tensor, found []int, slice string) []int {
 		return same
 	}
 	return found
+}
+
+// shapeOf is the position of a tensor whose shapes were asked for.
+type shapeOf struct {
+	at  int
+	npu bool
+}
+
+// hasShape reports whether c, which was cut from the name of a tensor, is its
+// shape. Where no shape is known, only a text that cannot be anything else is.
+func (m *matcher) hasShape(at int, npu bool, c *cut) bool {
+	side := m.ref
+	if npu {
+		side = m.npu
+	}
+	t := side[at]
+	if t.HasShape {
+		return c.shape.Equal(t.Shape)
+	}
+	shapes, asked := m.known[shapeOf{at, npu}]
+	if !asked && m.opt.Shapes != nil {
+		shapes = m.opt.Shapes(t.ID, npu)
+		m.known[shapeOf{at, npu}] = shapes
+	}
+	if len(shapes) == 0 {
+		return c.marked
+	}
+	return slices.ContainsFunc(shapes, c.shape.Equal)
 }
 
 func (m *matcher) addLink(l link) {

@@ -84,10 +84,10 @@ func (m *NameMap) Missing(ref, npu []Tensor) []string {
 	var missing []string
 	for i, e := range m.Entries {
 		if !inRef[i] {
-			missing = append(missing, fmt.Sprintf("name map, %s: the reference has no %q", e.Place, e.Ref))
+			missing = append(missing, fmt.Sprintf("%s: the reference has no %q", e.Place, e.Ref))
 		}
 		if !inNPU[i] {
-			missing = append(missing, fmt.Sprintf("name map, %s: the NPU has no %q", e.Place, e.NPU))
+			missing = append(missing, fmt.Sprintf("%s: the NPU has no %q", e.Place, e.NPU))
 		}
 	}
 	return missing

@@ -73,7 +73,7 @@ func TestNameMapMissing(t *testing.T) {
 	}
 	ref := []Tensor{{FileOp: "a_b"}, {Op: "d"}}
 	npu := []Tensor{{Op: "x", FileOp: "n1"}, {FileOp: "n2"}}
-	want := []string{`name map, line 1, column 13: the reference has no "c"`, `name map, line 1, column 22: the NPU has no "n3"`}
+	want := []string{`line 1, column 13: the reference has no "c"`, `line 1, column 22: the NPU has no "n3"`}
 	if diff := cmp.Diff(want, m.Missing(ref, npu)); diff != "" {
 		t.Error(diff)
 	}

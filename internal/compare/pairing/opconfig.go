@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // op_config.csv, the file of the HPAA tools with limits per operator: columns
 // op_name, atol, rtol and, as an extension, mode. NA or nothing in a cell means
-// that the limit of the run applies.
+// that the limit of the run applies. A line has the name and a cell for a limit
+// at least, as a file of anything else rarely has.
 
 // OpConfig is the content of an op_config.csv.
 type OpConfig struct {
@@ -41,16 +44,17 @@ const notSet = "NA"
 // opColumns are the columns in the order of a file without a title line.
 func opColumns() []string { return []string{"op_name", "atol", "rtol", "mode"} }
 
-// ReadOpConfig reads an op_config.csv. A first line that begins with op_name is
-// the title and gives the order of the columns.
+// ReadOpConfig reads an op_config.csv. A first line with the cell op_name is the
+// title and gives the order of the columns. An empty file sets no limits. Errors
+// do not name the file.
 func ReadOpConfig(r io.Reader) (*OpConfig, error) {
 	data, err := readSmall(r, maxOpConfig)
 	if err != nil {
-		return nil, fmt.Errorf("op_config: %w", err)
+		return nil, err
 	}
 	c := new(OpConfig)
 	if err := c.read(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
-		return nil, fmt.Errorf("op_config: %w", err)
+		return nil, err
 	}
 	return c, nil
 }
@@ -71,6 +75,9 @@ func (c *OpConfig) read(data []byte) error {
 			row[i] = strings.TrimSpace(row[i])
 		}
 		line, _ := rows.FieldPos(0)
+		if err := checkCells(row); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
 		switch {
 		case first && slices.ContainsFunc(row, func(s string) bool { return strings.EqualFold(s, columns[0]) }):
 			columns, err = titleColumns(row)
@@ -83,6 +90,19 @@ func (c *OpConfig) read(data []byte) error {
 		}
 	}
 }
+
+// checkCells wants text: names of operators and numbers.
+func checkCells(row []string) error {
+	for i, cell := range row {
+		if !isText(cell) {
+			return fmt.Errorf("cell %d is %q, want UTF-8 text without control characters", i+1, clip([]byte(cell)))
+		}
+	}
+	return nil
+}
+
+// isText reports whether s is UTF-8 without control characters.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
 // titleColumns returns the columns that a title line names.
 func titleColumns(row []string) ([]string, error) {
@@ -97,10 +117,16 @@ func titleColumns(row []string) ([]string, error) {
 			return nil, fmt.Errorf("column %q comes twice", s)
 		}
 	}
+	if !slices.Contains(columns, "atol") && !slices.Contains(columns, "rtol") {
+		return nil, fmt.Errorf("the columns are %s, want atol or rtol among them", strings.Join(row, ", "))
+	}
 	return columns, nil
 }
 
 func (c *OpConfig) add(columns, row []string, line int) error {
+	if len(row) < 2 {
+		return fmt.Errorf("%q is one column, want %s", row[0], strings.Join(columns, ", "))
+	}
 	e := OpLimits{Line: line}
 	var err error
 	for i, cell := range row {
@@ -177,13 +203,14 @@ func (c *OpConfig) Unused(sides ...[]Tensor) []string {
 }
 
 // WriteOpConfig writes an op_config.csv in which no limit of the operators is
-// set. Names that come again are left out.
+// set. Names that come again are left out, and so are those that ReadOpConfig
+// would refuse.
 func WriteOpConfig(w io.Writer, names []string) error {
 	rows := csv.NewWriter(w)
 	records := [][]string{opColumns()[:3]}
 	seen := make(map[string]bool)
 	for _, name := range names {
-		if !seen[name] {
+		if !seen[name] && strings.TrimSpace(name) != "" && isText(name) {
 			seen[name] = true
 			records = append(records, []string{name, notSet, notSet})
 		}

@@ -17,7 +17,7 @@ func TestReadOpConfig(t *testing.T) {
 		"a,1,2\n\n\nb,3,4,set":              {{"a", 1, v(1), v(2), ""}, {"b", 4, v(3), v(4), "set"}},
 		"rtol,op_name\n0.5,a\n,b":           {{"a", 2, nil, v(0.5), ""}, {"b", 3, nil, nil, ""}},
 		"op_name,atol\n\"a,\"\"b\"\"\",1\n": {{`a,"b"`, 2, v(1), nil, ""}},
-		"a\nb,,,,\n,,\n":                    {{"a", 1, nil, nil, ""}, {"b", 2, nil, nil, ""}},
+		"a,\nb,,,,\n,,\n \n":                {{"a", 1, nil, nil, ""}, {"b", 2, nil, nil, ""}},
 		"a,1,1,NA":                          {{"a", 1, v(1), v(1), ""}},
 	} {
 		c, err := ReadOpConfig(strings.NewReader(text))
@@ -32,7 +32,7 @@ func TestReadOpConfig(t *testing.T) {
 }
 
 var badConfigs = []struct{ text, want string }{
-	{"a,x,1", `op_config: line 1: atol is "x", want a finite number of 0 or more, or NA`},
+	{"a,x,1", `line 1: atol is "x", want a finite number of 0 or more, or NA`},
 	{"op_name,atol,rtol\na,1,-1", `line 2: rtol is "-1"`},
 	{"a,inf,1", `"inf"`},
 	{"a,nan,1", `"nan"`},
@@ -43,7 +43,17 @@ var badConfigs = []struct{ text, want string }{
 	{"a,1,1\nb,1,1\na,2,2", `line 3: "a" has limits in line 1 already`},
 	{"op_name,atol,tolerance\n", `line 1: column "tolerance", want op_name, atol, rtol, mode`},
 	{"op_name,atol,Atol\n", `column "Atol" comes twice`},
-	{"a,\"1", "op_config"},
+	{"a,\"1", "line 1"},
+	{"a,1,1\nhello\n", `line 2: "hello" is one column, want op_name, atol, rtol, mode`},
+	{"op_name,atol\nhello\n", `line 2: "hello" is one column, want op_name, atol`},
+	{"op_name\n", `line 1: the columns are op_name, want atol or rtol among them`},
+	{"op_name,mode\na,set", `line 1: the columns are op_name, mode, want atol or rtol among them`},
+	{"a,1,1\nb\x00c,1,1", `line 2: cell 1 is "b\x00c", want UTF-8 text without control characters`},
+	{"a\x1b[2J,1,1", `line 1: cell 1 is "a\x1b[2J"`},
+	{"\"a\nb\",1,1", `line 1: cell 1 is "a\nb"`},
+	{"a,1,\x00", `line 1: cell 3 is "\x00"`},
+	{"\xff\xfea\x00,\x001\x00", `line 1: cell 1 is "\xff\xfea\x00"`},
+	{"\u009bx,1", `line 1: cell 1 is`},
 }
 
 func TestReadOpConfigBad(t *testing.T) {
@@ -75,7 +85,7 @@ func TestOpConfigFind(t *testing.T) {
 }
 
 func TestWriteOpConfig(t *testing.T) {
-	names := []string{"conv1", "a,b", `q"`, "conv1", "卷积"}
+	names := []string{"conv1", "a,b", `q"`, "conv1", "卷积", "a\x00b", "", "\xff", "a\nb"}
 	var b strings.Builder
 	if err := WriteOpConfig(&b, names); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestReadRuntime(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a,1\nb\n":               `runtime file f: line 2 "b" has no number although lines before it have one`,
+		"a,1\nb\n":               `runtime file: line 2 "b" has no number although lines before it have one`,
 		"a\nb\nc,1\n":            `line 3 "c,1" has a number although lines before it have none`,
 		"a,1\nb,nan\n":           `line 2 "b,nan" has no number`,
 		"a,1\nb,inf\n":           "has no number",
@@ -52,7 +52,9 @@ func TestReadRuntime(t *testing.T) {
 		"\x80\x02](Ne.":          "want a name",
 		"\x80\x02cos\nsystem\n.": "refused",
 	} {
-		if o, err := ReadRuntime(strings.NewReader(text), "f"); o != nil || err == nil || !strings.Contains(err.Error(), want) {
+		// The caller puts the path in front, once.
+		o, err := ReadRuntime(strings.NewReader(text), "f.rt")
+		if o != nil || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "f.rt") {
 			t.Errorf("%q: %v, %v, want %s", text, o, err, want)
 		}
 	}
@@ -95,7 +97,8 @@ func TestReadExecutionOrder(t *testing.T) {
 			t.Errorf("%q:\n%s", text, diff)
 		}
 	}
-	if o, err := ReadExecutionOrder(strings.NewReader("\"a\nb"), "g.csv"); o != nil || err == nil || !strings.Contains(err.Error(), "execution order g.csv") {
+	o, err := ReadExecutionOrder(strings.NewReader("\"a\nb"), "g.csv")
+	if o != nil || err == nil || !strings.HasPrefix(err.Error(), "execution order: line 1 has a quote") {
 		t.Errorf("%v, %v", o, err)
 	}
 }

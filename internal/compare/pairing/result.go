@@ -1,5 +1,7 @@
 package pairing
 
+import "dumptool/internal/tensor"
+
 // Rule says why two tensors are a pair.
 type Rule string
 
@@ -11,12 +13,14 @@ const (
 	RuleFusion Rule = "fusion"
 	// RuleStem: the files have the same name but for the extension.
 	RuleStem Rule = "stem"
-	// RuleName: the operators have the same name.
+	// RuleName: the operators have the same name. One that has two, since a
+	// header and its file name disagree, is looked for by both at once, and if
+	// there is no such partner, by either.
 	RuleName Rule = "name"
 	// RuleNormalised: the names are equal as file names have them.
 	RuleNormalised Rule = "normalised"
-	// RuleSuffix: the names are equal but for a shape at the end of one, or
-	// for timestamps.
+	// RuleSuffix: the names are equal but for a shape at the end of one, which
+	// is that of its tensor, or for timestamps.
 	RuleSuffix Rule = "suffix"
 )
 
@@ -33,6 +37,11 @@ type Options struct {
 	Ops *NameSet
 	// Kind restricts the tensors to inputs or outputs; empty for both.
 	Kind Kind
+	// Shapes returns the shapes that a tensor of the reference or of the NPU is
+	// known to have, nil for none. It is asked for tensors that do not tell
+	// themselves, once each, and only for those that may be a pair but for a
+	// shape at the end of a name, since the answer may take reading a file.
+	Shapes func(id int, npu bool) []tensor.Shape
 }
 
 // Result tells what became of every tensor. Its numbers are the tensors' IDs;

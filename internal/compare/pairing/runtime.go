@@ -42,7 +42,8 @@ const maxOrderFile = 64 << 20
 // name and a number, with a comma, tab, blank or colon between them, sorted by
 // the number, equal ones in the order of the file. A file in which no line has
 // a number is a list in execution order. A first line without number, before
-// lines that have one, is a title. file is the name for messages.
+// lines that have one, is a title. file is the name for Source; errors do not
+// have it.
 //
 // A pickled dict of such numbers or list of such names is read too.
 func ReadRuntime(r io.Reader, file string) (*NodeOrder, error) {
@@ -56,7 +57,7 @@ func ReadRuntime(r io.Reader, file string) (*NodeOrder, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("runtime file %s: %w", file, err)
+		return nil, fmt.Errorf("runtime file: %w", err)
 	}
 	slices.SortStableFunc(nodes, func(a, b timedNode) int { return a.at.compare(b.at) })
 	names := make([]string, len(nodes))
@@ -187,12 +188,12 @@ const executionTitle = "NodeExecutionOrder"
 
 // ReadExecutionOrder reads MindSpore's ms_execution_order_graph_N.csv: the
 // operators in execution order, one a line, the full name in the first column.
-// file is the name for messages.
+// file is the name for Source; errors do not have it.
 func ReadExecutionOrder(r io.Reader, file string) (*NodeOrder, error) {
-	source := "execution order " + file
+	const what = "execution order"
 	data, err := readSmall(r, maxOrderFile)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	rows := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	rows.FieldsPerRecord = -1
@@ -202,15 +203,15 @@ func ReadExecutionOrder(r io.Reader, file string) (*NodeOrder, error) {
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
-			return newNodeOrder(source, names), nil
+			return newNodeOrder(what+" "+file, names), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", source, err)
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		name := strings.TrimSpace(row[0])
 		if strings.Contains(name, "\n") {
 			line, _ := rows.FieldPos(0)
-			return nil, fmt.Errorf("%s: line %d has a quote that is not closed, want one operator a line", source, line)
+			return nil, fmt.Errorf("%s: line %d has a quote that is not closed, want one operator a line", what, line)
 		}
 		if name != "" && (len(names) > 0 || !strings.HasPrefix(name, executionTitle)) {
 			names = append(names, name)

@@ -30,12 +30,13 @@ func (s *skips) reason(t *Tensor) *Skipped {
 	return nil
 }
 
-// occurrence is what a tensor has in common with its other runs in a folder.
+// occurrence is what a tensor has in common with its other runs in a folder:
+// all names of the operator, or it is another operator.
 type occurrence struct {
-	name, opType string
-	kind         Kind
-	index        int
-	slice, round string
+	names, opType string
+	kind          Kind
+	index         int
+	slice, round  string
 }
 
 // latest returns those of tensors that no later one supersedes, and the others.
@@ -50,7 +51,7 @@ func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Te
 		if t.Timestamp == 0 {
 			continue
 		}
-		at := occurrence{t.Name(), t.OpType, t.Kind, t.Index, t.Slice, t.Round}
+		at := occurrence{strings.Join(t.distinctNames(), "\x00"), t.OpType, t.Kind, t.Index, t.Slice, t.Round}
 		if one := first[at]; one == nil {
 			first[at] = t
 		} else {

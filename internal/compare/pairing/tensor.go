@@ -22,7 +22,8 @@ type Tensor struct {
 	// Op is the exact name of the operator, as a dump's header has it; empty
 	// where only the file name tells.
 	Op string
-	// FileOp is the name of the operator in the file name.
+	// FileOp is the name of the operator in the file name. It may be another
+	// one than the header's; the tensor then goes by both.
 	FileOp string
 	OpType string // empty when unknown
 	Kind   Kind
@@ -39,33 +40,76 @@ type Tensor struct {
 	// added to it.
 	Stem string
 	// Shape, where HasShape, is that of the tensor. It is only used to tell a
-	// shape at the end of a name from other numbers.
+	// shape at the end of a name from other numbers; see Options.Shapes for
+	// shapes that the name does not tell.
 	Shape    tensor.Shape
 	HasShape bool
 }
 
-// Name returns the best known name of the operator.
+// Name returns the name that the operator goes by: the exact one of the header
+// where it is that of the file, else the file's.
 func (t *Tensor) Name() string {
-	if t.Op != "" {
-		return t.Op
+	if t.Op == "" || t.disagree() {
+		return t.FileOp
 	}
-	return t.FileOp
+	return t.Op
+}
+
+// disagree reports whether the header and the file name two operators. A file
+// name that is a bare number stands for one that was too long, and names none.
+func (t *Tensor) disagree() bool {
+	return t.Op != "" && t.FileOp != "" && !sameNormalised(t.Op, t.FileOp) && !isDigits(t.Stem)
 }
 
 // names returns the known names of the operator, the best first.
 func (t *Tensor) names() []string {
-	if t.Op == "" || t.Op == t.FileOp {
+	switch {
+	case t.disagree():
+		return []string{t.FileOp, t.Op}
+	case t.Op == "" || t.Op == t.FileOp:
 		return []string{t.Name()}
-	}
-	if t.FileOp == "" {
+	case t.FileOp == "":
 		return []string{t.Op}
 	}
 	return []string{t.Op, t.FileOp}
 }
 
+// distinctNames returns the names of the operator that are not the same as
+// file names have them, the best first.
+func (t *Tensor) distinctNames() []string {
+	if t.disagree() {
+		return []string{t.FileOp, t.Op}
+	}
+	return []string{t.Name()}
+}
+
+// rename gives t another name, and no other one.
+func (t *Tensor) rename(op string) { t.Op, t.FileOp = op, "" }
+
+// special are the characters that file names have _ for.
+const special = `/.:\ `
+
+// sameNormalised reports whether two names are equal as file names have them.
+func sameNormalised(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	plain := func(c byte) byte {
+		if strings.IndexByte(special, c) >= 0 {
+			return '_'
+		}
+		return c
+	}
+	for i := range len(a) {
+		if a[i] != b[i] && plain(a[i]) != plain(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Normalise returns name as file names have it: _ for / . : \ and blanks.
 func Normalise(name string) string {
-	const special = `/.:\ `
 	if !strings.ContainsAny(name, special) {
 		return name
 	}
