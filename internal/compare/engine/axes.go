@@ -4,7 +4,7 @@ import "dumptool/internal/tensor"
 
 const (
 	// maxPlane is the largest number of columns that are kept apart.
-	maxPlane = 8192
+	maxPlane = 4096
 	// maxBins is the largest number of bins of an axis.
 	maxBins = 1024
 )

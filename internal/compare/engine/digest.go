@@ -1,14 +1,13 @@
 package engine
 
-import "math/bits"
-
 // hash spreads a code over 64 bits: both of its halves are multiplied, and the
-// product once more.
+// upper bits of the sum go into its lower ones, so that sums of hashes tell more
+// than sums of codes.
 func hash(code int64) uint64 {
-	const lowKey, highKey, mixKey = 0xb8659fd9, 0xd6e8feb9, 0x78bd642f
+	const lowKey, highKey = 0xb8659fd9, 0xd6e8feb9
 	x := uint64(code) ^ 0x7f4a7c159e3779b9
-	x = x&0xffffffff*lowKey ^ bits.RotateLeft64(x>>32*highKey, 32)
-	return x + (x^x>>32)&0xffffffff*mixKey
+	x = x&0xffffffff*lowKey + x>>32*highKey
+	return x ^ x>>29
 }
 
 // digests are the hash sums of the codes of both sides and the distances of
