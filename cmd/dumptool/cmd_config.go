@@ -31,7 +31,7 @@ JSON. Which of them a file is shows in its keys.`,
 // configTarget are the flags about what a configuration is for.
 type configTarget struct {
 	schema, version, soc, backend string
-	devices                       []int
+	devices                       deviceIDs
 }
 
 // configBackends are the backends of MindSpore.
@@ -61,7 +61,7 @@ func (o *configTarget) addMakingFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.version, "target-version", "", "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest")
 	flags.StringVar(&o.soc, "soc", "", "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU")
 	flags.StringVar(&o.backend, "backend", "", "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative")
-	flags.IntSliceVar(&o.devices, "device", nil, "`IDS` of the devices that will be used")
+	flags.Var(&o.devices, "device", "`IDS` of the devices that will be used")
 	completeValues(cmd, "backend", configBackends)
 	completeValues(cmd, "soc", []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"})
 }
@@ -90,11 +90,6 @@ func (o *configTarget) resolve() (dumpconf.Options, error) {
 		}
 		opt.Backend = configBackends[i]
 	}
-	for _, id := range o.devices {
-		if id < 0 {
-			return opt, usagef("--device %d: ids of devices have no sign", id)
-		}
-		opt.Devices = append(opt.Devices, uint64(id))
-	}
+	opt.Devices = o.devices.ids
 	return opt, nil
 }

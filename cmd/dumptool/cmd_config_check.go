@@ -44,7 +44,9 @@ at whether this is a container.
 
 --fix prints what can be repaired as a diff for 'patch -p1' and leaves the file
 alone; the exit status is that of the file as it is. With --write the file is
-changed, and what is left in it is printed.
+changed, and what is left in it is printed. Only what is sure is repaired, and
+nothing at all where quotes or brackets do not pair up. The diff names files
+outside the working folder by their last name only.
 
 The exit status is 1 when there are errors, with --strict also for warnings, and
 3 in any case when a file could not be read or written.`,

@@ -74,14 +74,12 @@ func (p *configPrinter) fix(name string, src []byte, opt dumpconf.Options) {
 	if changed {
 		if err := rewriteConfig(name, fixed); err != nil {
 			p.fail(withPath(name, err))
-			after = before // the file is as it was
-			changed = false
+			p.findings(name, before) // the file is as it was
+			return
 		}
 	}
 	p.findings(name, after)
-	if changed {
-		p.msg.Infof("%s is repaired: findings before %s, left %s", name, howMany(before), howMany(after))
-	}
+	p.aboutWrite(name, before, after, changed)
 }
 
 // change prints the difference that a repair makes.
@@ -93,8 +91,22 @@ func (p *configPrinter) change(name string, src, fixed []byte) {
 	case name == stdinArg:
 		p.print(report.ConfigDiff("stdin", src, fixed))
 	default:
-		p.print(report.ConfigDiff(filepath.ToSlash(filepath.Clean(name)), src, fixed))
+		p.print(report.ConfigDiff(p.diffName(name), src, fixed))
 	}
+}
+
+// diffName names a file so that 'patch -p1' finds it: from the working folder
+// where it is below that, else by its last part.
+func (p *configPrinter) diffName(name string) string {
+	if filepath.IsAbs(name) {
+		if inside, err := filepath.Rel(p.folder, name); err == nil {
+			name = inside
+		}
+	}
+	if name = filepath.Clean(name); !filepath.IsLocal(name) {
+		name = filepath.Base(name)
+	}
+	return filepath.ToSlash(name)
 }
 
 // aboutChange says what a repair would leave.
@@ -104,6 +116,20 @@ func (p *configPrinter) aboutChange(name string, before, after *dumpconf.Report,
 		p.msg.Infof("%s: findings now %s, after this change %s", configName(name), howMany(before), howMany(after))
 	case len(before.Findings) > 0:
 		p.msg.Infof("%s: nothing can be repaired without a decision of yours", configName(name))
+	}
+}
+
+// aboutWrite says what a repair left.
+func (p *configPrinter) aboutWrite(name string, before, after *dumpconf.Report, changed bool) {
+	left := after.Count(dumpconf.Error)
+	switch {
+	case changed && left == 0:
+		p.msg.Infof("%s is repaired: findings before %s, left %s", name, howMany(before), howMany(after))
+	case changed:
+		p.msg.Infof("%s is changed, but not repaired: findings before %s, left %s, of them %s",
+			name, howMany(before), howMany(after), counted(left, "error"))
+	case len(before.Findings) > 0:
+		p.msg.Infof("%s is not changed: nothing can be repaired without a decision of yours", name)
 	}
 }
 

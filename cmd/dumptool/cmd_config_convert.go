@@ -31,8 +31,8 @@ as it can, or writes it to a file with -out. FILE may be - for stdin. What has
 no counterpart, is not quite the same, or had to be made up is told on stderr.
 
 The version, the product, the backend and the devices are those of the result.
-A configuration with errors is not converted, nor one that dumps nothing; the
-exit status is 1 then.`,
+A configuration with errors is not converted, nor one that dumps nothing, or
+whose result the version or backend would not act on; the exit status is 1 then.`,
 		Example: `  dumptool config convert acl.json --to mindspore -out data_dump.json
   dumptool config convert data_dump.json --to acl --target-version 8.0
   dumptool config convert acl.json --to ge`,

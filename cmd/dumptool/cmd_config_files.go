@@ -68,7 +68,9 @@ func unreadable(name string, err error) string {
 	return withPath(name, err)
 }
 
-// rewriteConfig replaces the text of a file, which keeps its permissions.
+// rewriteConfig replaces the text of a file, which keeps its owner and its
+// permissions. It refuses what the user may not write to, and files with more
+// names than one, of which only this one would get the new text.
 func rewriteConfig(name string, text []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -78,18 +80,57 @@ func rewriteConfig(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
+	if info.Mode().IsRegular() {
+		if err := mayRewrite(target, info); err != nil {
+			return err
+		}
+	}
 	f, err := safefile.Create(target)
 	if err != nil {
 		return err
 	}
 	defer f.Abort()
-	if err := f.OS().Chmod(info.Mode().Perm()); err != nil {
+	if err := copyOwner(f.OS(), info); err != nil {
 		return err
 	}
 	if _, err := f.Write(text); err != nil {
 		return err
 	}
 	return f.Commit()
+}
+
+// mayRewrite returns an error when a regular file must not be replaced.
+func mayRewrite(name string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o222 == 0 {
+		return errors.New("the file is read-only; it is not changed")
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
+		return fmt.Errorf("the file has %d names (hard links), which a new file would part; it is not changed", s.Nlink)
+	}
+	return nil
+}
+
+// copyOwner gives a new file the owner and the permissions of another.
+func copyOwner(f *os.File, info fs.FileInfo) error {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		mine, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if m, ok := mine.Sys().(*syscall.Stat_t); ok && (m.Uid != s.Uid || m.Gid != s.Gid) {
+			if err := f.Chown(int(s.Uid), int(s.Gid)); err != nil {
+				return errors.New("the file belongs to another user or group, which a new file cannot keep; it is not changed")
+			}
+		}
+	}
+	return f.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky))
 }
 
 // statFolder says what a folder for dumps is like for this user.

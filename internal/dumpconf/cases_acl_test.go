@@ -62,6 +62,7 @@ func aclShapeCases() []ruleCase {
 		{rule: "ACL006", text: `{"profiler":{},"anything":1,"dump":{"dump_path":"/d"}}`},
 		{rule: "ACL007", text: `{§"dump_path":"/d","dump":{§"model_name":"m"}}`, message: `inside "dump"`},
 		{rule: "ACL007", text: listed(`{§"dump_mode":"all"},{"opname_range":[{"begin":"a","end":"b",§"layer":[]}]}`)},
+		{rule: "ACL007", text: `{"dump":{"dump_path":"/d",§"dump":{}}}`, message: "it must be at the top level"},
 		{rule: "ACL007", text: `{"name":"x","begin":1,"dump":{"dump_path":"/d"}}`},
 		{rule: "ACL010", text: acl(`"dump_step":§5,"dump_debug":§true,"dump_mode":§null,"dump_data":§[]`), message: "found 5"},
 		{rule: "ACL010", text: listed(`{"model_name":§1,"opname_blacklist":[{"name":§{}}]}`)},

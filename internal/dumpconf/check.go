@@ -1,6 +1,7 @@
 package dumpconf
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -39,8 +40,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	doc := jsonpos.Parse(src)
 	if isUTF16 {
 		inner := jsonpos.Parse(text)
-		inner.Problems = append(doc.Problems, inner.Problems...)
-		doc = inner
+		doc = withUTF16(doc, inner)
 	}
 	c := &check{name: name, opt: &opt, doc: doc, root: doc.Root, schema: opt.Schema, more: doc.More}
 	if c.schema == SchemaUnknown {
@@ -55,6 +55,7 @@ func Check(name string, src []byte, opt Options) *Report {
 		c.engine = readEngine(&c.read, c.root, c.schema == SchemaTF)
 	}
 	c.applyRules()
+	c.dropGuesses()
 	r := &Report{
 		Name: name, Schema: c.schema, Doc: doc, More: c.more,
 		ACL: c.acl, MindSpore: c.ms, Engine: c.engine,
@@ -93,6 +94,52 @@ func (c *check) ignored(s stage) string {
 	}
 }
 
+// withUTF16 returns the document that was read from UTF-16, with the problem
+// of its encoding first. The repair of that one does those of the others.
+func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
+	encoding := outer.Problems[0]
+	if !inner.Valid() {
+		var edits []jsonpos.Edit
+		for i := range inner.Problems {
+			edits = append(edits, inner.Problems[i].Edits...)
+		}
+		if len(edits) == 0 {
+			encoding.Edits = nil // the rest must be put right by hand
+		} else {
+			encoding.Edits[0].Text = string(jsonpos.Apply(inner.Source(), edits))
+		}
+	}
+	inner.Problems = append([]jsonpos.Problem{encoding}, inner.Problems...)
+	return inner
+}
+
+// dropGuesses removes what cannot be known about a text whose quotes or
+// brackets are damaged: what it lacks, and all that stands behind the damage.
+func (c *check) dropGuesses() {
+	at, damaged := c.doc.Damage()
+	if !damaged {
+		return
+	}
+	line := bytes.LastIndexByte(c.doc.Source()[:at], '\n') + 1
+	c.findings = slices.DeleteFunc(c.findings, func(f *Finding) bool {
+		if f.syntax || f.stage == stageLimits {
+			return false
+		}
+		return f.Offset >= line || slices.Contains(guesses(), f.Rule)
+	})
+}
+
+// guesses returns the rules about what is missing, ignored or unknown.
+func guesses() []string {
+	return []string{
+		"ACL003", "ACL004", "ACL006", "ACL007", "ACL020", "ACL041", "ACL044", "ACL047", "ACL051", "ACL052", "ACL060", "ACL061",
+		"ACL062", "ACL065", "ACL067", "ACL071", "ACL072", "ACL074", "ACL075", "ACL076", "ACL080", "ACL081", "ACL083",
+		"MS001", "MS003", "MS010", "MS011", "MS012", "MS022", "MS026", "MS027", "MS030", "MS033", "MS040", "MS041", "MS045",
+		"MS051", "MS054", "MS055", "MS057", "MS059", "GE003", "GE006", "GE008", "GE010", "TF002",
+		"MS061", "MS062", "GE011",
+	}
+}
+
 // place puts the findings into the order of the text and gives them lines and
 // columns.
 func (c *check) place() []Finding {
@@ -100,6 +147,7 @@ func (c *check) place() []Finding {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Severity, a.Severity),
 			cmp.Compare(a.order, b.order))
 	})
+	stuck := slices.ContainsFunc(c.doc.Problems, func(p jsonpos.Problem) bool { return len(p.Edits) == 0 })
 	cursor := c.doc.Cursor()
 	out := make([]Finding, len(c.findings))
 	for i, f := range c.findings {
@@ -107,6 +155,8 @@ func (c *check) place() []Finding {
 		out[i].Line, out[i].Column = cursor.Position(f.Offset)
 		if f.Ignored != "" {
 			out[i].Message += "; " + f.Ignored
+		}
+		if f.Ignored != "" || stuck {
 			out[i].Edits = nil
 		}
 	}

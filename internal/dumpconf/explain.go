@@ -37,17 +37,17 @@ var sectionTitles = []Section{
 }
 
 // Explain explains a configuration that was checked. The options are those of
-// the check: the target version chooses among layouts, and variables that are
+// the check: the target version chooses among layouts and ignores newer keys, and variables that are
 // set in the environment are taken into account. A file with errors is
 // explained as it is meant.
 func Explain(r *Report, opt Options) *Explanation {
-	e := &explaining{r: r, opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
+	e := &explaining{r: r.asRead(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
 	e.errors()
 	switch {
 	case r.ACL != nil:
-		e.acl(r.ACL)
+		e.acl(e.r.ACL)
 	case r.MindSpore != nil:
-		e.mindSpore(r.MindSpore)
+		e.mindSpore(e.r.MindSpore)
 	case r.Engine != nil:
 		e.engine(r.Engine)
 	case r.Schema == SchemaMsprobe:

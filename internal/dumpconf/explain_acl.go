@@ -33,7 +33,7 @@ func (e *explaining) acl(a *ACL) {
 	k := a.kinds()
 	switch {
 	case k.exception:
-		e.exception(a.DumpScene.Value, a.DumpPath.Value)
+		e.exception(e.scene(a.DumpScene.Value), a.DumpPath.Value)
 	case k.overflow:
 		e.aclOverflow(a)
 	case k.watcher:
@@ -43,6 +43,11 @@ func (e *explaining) acl(a *ACL) {
 	}
 	if k.kernel {
 		e.kernelData(a)
+	}
+	if scene, variable := e.sceneVariable(); variable != "" && !e.out.Active {
+		e.say("what", both("nothing by the file itself, but a variable of the environment switches a dump on", "文件本身不开启 dump，但环境变量开启了 dump"))
+		e.exception(e.scene(scene), a.DumpPath.Value)
+		k.exception = true
 	}
 	if !e.out.Active {
 		e.nothing(a)
@@ -54,7 +59,9 @@ func (e *explaining) acl(a *ACL) {
 
 // nothing says why there is no dump.
 func (e *explaining) nothing(a *ACL) {
-	switch {
+	switch newer := e.tooNew(a); {
+	case newer != "":
+		e.say("what", both("nothing: version %v does not know %s, which is newer", "不 dump：版本 %v 尚不支持 %s", e.opt.TargetVersion, newer))
 	case !a.Dump.Present():
 		e.say("what", both(`nothing: there is no "dump" object`, `不 dump：没有 "dump" 对象`))
 	case len(a.Dump.Node.Members) == 0:
@@ -66,6 +73,21 @@ func (e *explaining) nothing(a *ACL) {
 		e.say("what", both("nothing: no dump_list, dump_op_switch, dump_debug, dump_scene or dump_kernel_data switches a dump on",
 			"不 dump：没有 dump_list、dump_op_switch、dump_debug、dump_scene 或 dump_kernel_data 开启任何 dump"))
 	}
+}
+
+// tooNew names the keys that would switch a dump on if the target version knew
+// them.
+func (e *explaining) tooNew(a *ACL) string {
+	var keys []string
+	for _, f := range e.r.newer() {
+		switch key := lastOf(f.Path); key {
+		case "dump_debug", "dump_scene", "dump_kernel_data":
+			if look[struct{}](a.Dump, key).Node.Text != "off" {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return list(keys)
 }
 
 // aclOrdinary is about dumps of models and single operators.
@@ -193,14 +215,14 @@ func (e *explaining) ordinaryFormat(a *ACL) {
 			"CSV 文件可直接查看；找到有 NaN、inf 或数值异常的算子后，再 dump 这些算子的张量"))
 		return
 	}
-	e.tensorFormat()
+	e.tensorFormat(a.Mode())
 	e.readTensors(folder)
 }
 
-// tensorFormat is the format of dump files.
-func (e *explaining) tensorFormat() {
-	e.say("format", both("binary dump files, one an operator, with inputs and outputs in device layout: a header (protobuf) and the raw tensors; numpy does not read them",
-		"二进制 dump 文件，每个算子一个，张量为设备侧格式：protobuf 头加原始数据，numpy 不能直接读取"))
+// tensorFormat is the format of dump files with inputs, outputs or all.
+func (e *explaining) tensorFormat(mode string) {
+	e.say("format", both("binary dump files, one an operator, with %s in device layout: a header (protobuf) and the raw tensors; numpy does not read them",
+		"二进制 dump 文件，每个算子一个，含设备侧格式的%s：protobuf 头加原始数据，numpy 不能直接读取", sides(mode)))
 }
 
 // readTensors are the commands for dump files.
@@ -221,10 +243,12 @@ func (e *explaining) overflowFiles(root, folders string) {
 	e.say("which", both("every model, every step and every device, but only operators that overflow", "所有模型、迭代和 device，但只有溢出的算子"))
 	e.files(root, folders, opFile)
 	e.files(root, folders, opdebugFile)
-	e.tensorFormat()
+	e.tensorFormat("all")
 	e.say("format", both("Opdebug files hold the record; the task id in their name means nothing, the one inside does", "Opdebug 文件为溢出记录；文件名中的 task id 无意义，以文件内容为准"))
 	e.readOverflow(root)
-	e.say("care", both("offline models must be built with ATC --status_check=1", "离线模型需在 ATC 转换时加 --status_check=1"))
+	if e.r.Engine == nil {
+		e.say("care", both("offline models must be built with ATC --status_check=1", "离线模型需在 ATC 转换时加 --status_check=1"))
+	}
 }
 
 func (e *explaining) readOverflow(root string) {
@@ -263,6 +287,9 @@ func (e *explaining) aclSurroundings(k aclKinds) {
 		} else {
 			e.say("environment", both("NPU_COLLECT_PATH must not be set: it makes this dump fail or stay off", "不能设置 NPU_COLLECT_PATH，否则该 dump 失败或不生效"))
 		}
+		if scene, variable := e.sceneVariable(); variable == sceneVariable {
+			e.say("environment", both("%s=%s is set: operators that fail are dumped as well", "已设置 %s=%s，执行异常的算子也会 dump", variable, scene))
+		}
 		e.say("environment", both("only models that are loaded after aclInit or aclmdlSetDump are dumped; the two exclude each other", "只有在 aclInit 或 aclmdlSetDump 之后加载的模型才会 dump；两种方式不能同时使用"))
 		e.say("care", both("a dump makes the program much slower, do not profile at the same time; raise HCCL_EXEC_TIMEOUT when several devices work together",
 			"dump 会明显降低性能，不要同时进行 profiling；多卡时请增大 HCCL_EXEC_TIMEOUT"))
@@ -271,7 +298,7 @@ func (e *explaining) aclSurroundings(k aclKinds) {
 		e.say("care", both("operators that run on no core (Data, Const, control flow, Send and Recv) give no file; for Data dump its successors",
 			"不在核上执行的算子(Data、Const、控制流、Send/Recv)没有 dump 文件；Data 请 dump 其后继算子"))
 	}
-	if (k.models || k.ops) && e.r.ACL.DumpData.Value != "stats" {
+	if (k.models || k.ops) && !e.r.ACL.Stats() && !e.opt.TargetVersion.Before(sinceCANN70) {
 		e.say("care", both(`tensors of a whole model are large: dump_data "stats" first, then layer or dump_step`, `张量 dump 数据量大：建议先用 dump_data "stats"，再用 layer 或 dump_step 缩小范围`))
 	}
 }

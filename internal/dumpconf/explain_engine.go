@@ -86,7 +86,7 @@ func (e *explaining) engineDump(o *EngineOptions, folders string) {
 		e.say("read", both("the CSV files are read as they are", "CSV 文件可直接查看"))
 		return
 	}
-	e.tensorFormat()
+	e.tensorFormat(o.mode())
 	e.readTensors(root)
 	e.say("care", both("tensors of a whole graph are large: dump one step, or statistics first", "整图 dump 数据量大：建议只 dump 一个迭代，或先 dump 统计信息"))
 }

@@ -12,7 +12,7 @@ var ignoredBecause = map[string]Text{
 	"ACL066": {EN: "an empty name matches nothing", ZH: "空名称不匹配任何算子"},
 	"ACL072": {EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
 	"ACL073": {EN: "the graph engine does not understand this position and ignores it", ZH: "图引擎不识别该位置，忽略"},
-	"ACL091": {EN: "newer than the target version, which ignores it", ZH: "目标版本尚不支持，会忽略"},
+	"ACL091": {EN: "newer than the target version, which does not know it", ZH: "目标版本尚不支持"},
 	"GE006":  {EN: "no effect: enableDumpDebug and dumpDebugMode work together only", ZH: "不生效：enableDumpDebug 与 dumpDebugMode 需同时配置"},
 	"GE008":  {EN: "no dump option", ZH: "不是 dump 选项"},
 	"MS003":  {EN: "unknown here, MindSpore ignores it", ZH: "此处不支持的键，MindSpore 忽略"},
@@ -54,6 +54,35 @@ func (e *explaining) overruled() Text {
 	return ignoredBecause["ACL052"]
 }
 
+// moot reports whether a rule speaks of a key that the target version ignores.
+func (e *explaining) moot(rule string) bool {
+	a := e.r.ACL
+	switch {
+	case a == nil:
+		return false
+	case rule == "ACL026" || rule == "ACL041" || rule == "ACL053" || rule == "ACL049":
+		return !a.Exception()
+	case rule == "ACL052":
+		return !a.Overflow()
+	default:
+		return false
+	}
+}
+
+// unusedSettings lists what MindSpore does not look at and no rule reports.
+func (e *explaining) unusedSettings(m *MindSpore) {
+	say := func(path string, offset int, why Text) {
+		line, _ := e.r.Doc.Position(offset)
+		e.say("ignored", both("%s (line %d): %s", "%s (第 %d 行)：%s", path, line, why))
+	}
+	if s := m.KernelNames; m.DebugMode() != 0 && m.DumpMode.Value == 1 && len(m.Kernels) > 0 {
+		say(s.Path, s.keySpot().start, ignoredBecause["MS033"])
+	}
+	if s := m.SupportDevice; s.Present() && e.opt.isCPU() {
+		say(s.Path, s.keySpot().start, both("not used on CPU", "CPU 上不生效"))
+	}
+}
+
 // ignored lists what does not count, and what to mind.
 func (e *explaining) ignored() {
 	count := 0
@@ -62,7 +91,7 @@ func (e *explaining) ignored() {
 		f := &e.r.Findings[i]
 		section, reason := "ignored", Text{}
 		switch because, known := ignoredBecause[f.Rule]; {
-		case f.Severity == Error:
+		case f.Severity == Error, e.moot(f.Rule):
 			continue
 		case f.Ignored != "":
 			reason = e.overruled()

@@ -8,11 +8,6 @@ import (
 const diagnosticFolder = "$MS_DIAGNOSTIC_DATA_PATH/debug_dump"
 
 func (e *explaining) mindSpore(m *MindSpore) {
-	if e.opt.TargetVersion.Before(sinceMS12) && !m.OpDebugMode.Present() {
-		old := *m
-		old.OpDebugMode = m.AsyncOpDebugMode // where it was then
-		m = &old
-	}
 	why, off := e.switchedOff(m)
 	if off {
 		e.say("what", why)
@@ -23,6 +18,7 @@ func (e *explaining) mindSpore(m *MindSpore) {
 	e.mindSporeScope(m)
 	e.mindSporeFiles(m)
 	e.mindSporeSurroundings(m)
+	e.unusedSettings(m)
 }
 
 // switchedOff says why there is no dump.
@@ -34,6 +30,12 @@ func (e *explaining) switchedOff(m *MindSpore) (Text, bool) {
 		return both("nothing: there is no common_dump_settings", "不 dump：没有 common_dump_settings"), true
 	case m.SupportDevice.OK && len(m.SupportDevice.Value) == 0 && !e.opt.isCPU():
 		return both("nothing: support_device is empty, and so the dump is off on every device", "不 dump：support_device 为空，所有设备都不 dump"), true
+	case e.opt.backend() == "pynative":
+		return both("nothing: MindSpore itself does not dump in dynamic graph mode; use msprobe", "不 dump：动态图模式下 MindSpore 自身不 dump，请使用 msprobe"), true
+	case e.opt.leftToMsprobe():
+		return both("nothing: since version 2.6 MindSpore itself does not dump with jit_level O2 or the graph engine; use msprobe", "不 dump：2.6 起 jit_level O2 与图引擎不再由 MindSpore 自身 dump，请使用 msprobe"), true
+	case m.hasE2E() && e.opt.withoutE2EDump():
+		return both("nothing: jit_level O2 and the graph engine do not support the dump by the framework that e2e_dump_settings selects; remove that block", "不 dump：e2e_dump_settings 选择框架 dump，jit_level O2 与图引擎不支持；请删除该部分"), true
 	case target.Before(sinceMS12) && !m.Enable.Value && !m.AsyncEnable.Value:
 		return both("nothing: neither e2e_dump_settings nor async_dump_settings is enabled", "不 dump：e2e_dump_settings 和 async_dump_settings 都没有打开"), true
 	case byDevice && e.opt.kernelByKernel() && !target.Before(sinceMS24):
@@ -52,6 +54,22 @@ func (e *explaining) framework(m *MindSpore) bool {
 		return m.Enable.Value || e.opt.noNPU()
 	}
 	return m.hasE2E() || e.opt.noNPU()
+}
+
+// leftToMsprobe reports whether the release does not dump with the backend any
+// more.
+func (o *Options) leftToMsprobe() bool {
+	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS26)
+}
+
+// withoutE2EDump reports whether the backend has no dump by the framework.
+func (o *Options) withoutE2EDump() bool {
+	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS23)
+}
+
+// sinkSize is what the script must do when the graph engine runs the network.
+func sinkSize() Text {
+	return both("with jit_level O2 the sink size must be 1", "jit_level O2 时 sink size 需为 1")
 }
 
 func (e *explaining) mindSporeMode(m *MindSpore) {
@@ -121,7 +139,7 @@ func (e *explaining) mindSporeScope(m *MindSpore) {
 			ids = append(ids, d.Value)
 		}
 	}
-	if len(ids) > 0 {
+	if len(ids) > 0 && !e.opt.isCPU() {
 		e.say("which", both("devices %s; others do not dump", "设备 %s，其他设备不 dump", names(numbers(ids))))
 	}
 	if m.SampleMode.Value == 1 && m.DebugMode() == 0 {
@@ -161,12 +179,16 @@ func (e *explaining) mindSporeSurroundings(m *MindSpore) {
 	e.say("environment", both("MINDSPORE_DUMP_IGNORE_USELESS_OUTPUT=0 keeps outputs that nobody uses", "MINDSPORE_DUMP_IGNORE_USELESS_OUTPUT=0 保留无用的输出"))
 	if e.framework(m) {
 		e.say("environment", both("the script must set dataset_sink_mode=False, or steps are missing", "脚本需设置 dataset_sink_mode=False，否则迭代数据不全"))
-	} else {
-		e.say("environment", both("with jit_level O2 the sink size must be 1", "jit_level O2 时 sink size 需为 1"))
+	} else if !e.opt.TargetVersion.Before(sinceMS23) {
+		e.say("environment", sinkSize())
 	}
-	e.say("environment", both("dynamic graphs, and from 2.6 on the graph engine, are dumped by msprobe, not by this file", "动态图，以及 2.6 起的图引擎，请使用 msprobe，本文件不生效"))
+	if e.opt.TargetVersion.Before(sinceMS23) {
+		e.say("environment", both("dynamic graphs are not dumped", "动态图不会 dump"))
+	} else {
+		e.say("environment", both("dynamic graphs, and from 2.6 on the graph engine, are dumped by msprobe, not by this file", "动态图，以及 2.6 起的图引擎，请使用 msprobe，本文件不生效"))
+	}
 	e.say("care", both("operator numbers such as -op12 change between runs with other settings: take graphs and dump from the same run", "算子编号(如 -op12)随配置变化：图文件与 dump 请取自同一次运行"))
-	if m.DebugMode() == 0 && m.savesTensors() {
+	if m.DebugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.Before(sinceMS16) {
 		e.say("care", both(`tensors of a whole network are large: saved_data "statistic" first, then kernels or iteration`, `张量 dump 数据量大：建议先用 saved_data "statistic"，再用 kernels 或 iteration 缩小范围`))
 	}
 }

@@ -130,7 +130,7 @@ func (e *explaining) mindSporeFormat(m *MindSpore) {
 		case e.framework(m):
 			e.say("format", both("raw numbers without header, one file a tensor, as numpy.fromfile reads them", "无文件头的原始数据，每个张量一个文件，可用 numpy.fromfile 读取"))
 		default:
-			e.tensorFormat()
+			e.tensorFormat(m.mode())
 		}
 	}
 	if e.framework(m) && m.TransFlag.Present() && !m.TransFlag.Value {

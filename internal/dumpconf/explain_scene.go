@@ -1,6 +1,9 @@
 package dumpconf
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // exceptionFolder is where dumps of exceptions are, below the root.
 const exceptionFolder = "extra-info/data-dump/{device_id}"
@@ -29,16 +32,48 @@ func (e *explaining) exception(scene, path string) {
 		e.say("care", both("lite_exception is the older name of aic_err_brief_dump", "lite_exception 是 aic_err_brief_dump 的旧名称"))
 	}
 	if scene == "aic_err_norm_dump" {
-		e.tensorFormat()
+		e.tensorFormat("all")
 	} else {
 		e.say("format", both("binary; in names the stream id stands before the task id, other than in ordinary dumps", "二进制；文件名中 stream id 在 task id 之前，与普通 dump 相反"))
 	}
 	folder := strings.TrimSuffix(root, "/") + "/extra-info/data-dump"
 	e.run(folder, "dumptool inspect --stats %s", both("what is in the files", "查看文件内容"))
 	e.run(folder, "dumptool convert -d %s -out out", both("as .npy arrays", "转换为 .npy"))
-	if e.r.Engine == nil {
+	if _, variable := e.sceneVariable(); e.r.Engine == nil && variable == "" {
 		e.say("environment", both("ASCEND_DUMP_SCENE, then NPU_COLLECT_PATH, decide before dump_scene of the file when they are set", "若设置了 ASCEND_DUMP_SCENE 或 NPU_COLLECT_PATH，则依次优先于文件中的 dump_scene"))
 	}
+}
+
+// sceneVariable names the variable that comes before dump_scene.
+const sceneVariable = "ASCEND_DUMP_SCENE"
+
+// sceneVariable returns the scene that the environment asks for, and the
+// variable that does; both are empty when the file decides.
+func (e *explaining) sceneVariable() (scene, variable string) {
+	if v, set := e.variable(sceneVariable); set && !e.opt.TargetVersion.Before(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
+		return v, sceneVariable
+	}
+	if _, set := e.variable("NPU_COLLECT_PATH"); set {
+		return "aic_err_norm_dump", "NPU_COLLECT_PATH"
+	}
+	return "", ""
+}
+
+// scene returns the scene that counts: that of the environment, or that of the
+// file.
+func (e *explaining) scene(file string) string {
+	scene, variable := e.sceneVariable()
+	if variable == "" {
+		return file
+	}
+	e.say("environment", both("%s is set and decides how much is dumped: %s", "已设置 %s，由其决定异常 dump 的详细程度：%s", variable, scene))
+	return scene
+}
+
+// exceptionOrder is where the files of exceptions go.
+func exceptionOrder() Text {
+	return both("below the first that is set of ASCEND_DUMP_PATH, NPU_COLLECT_PATH, ASCEND_WORK_PATH and dump_path, else in the working folder; the documentation of 8.x names NPU_COLLECT_PATH first, that of 9.x not at all",
+		"根目录依次取 ASCEND_DUMP_PATH、NPU_COLLECT_PATH、ASCEND_WORK_PATH、dump_path 中第一个已设置的，否则为工作目录；8.x 文档中 NPU_COLLECT_PATH 最优先，9.x 文档未提及")
 }
 
 // exceptionRoot is where dumps of exceptions begin. The graph engine looks at
@@ -58,8 +93,7 @@ func (e *explaining) exceptionRoot(path string) string {
 		e.say("where", both("exceptions: below NPU_COLLECT_PATH, else ASCEND_WORK_PATH, else the working folder", "异常 dump：依次取 NPU_COLLECT_PATH、ASCEND_WORK_PATH，否则为工作目录"))
 		return "."
 	}
-	e.say("where", both("below the first that is set of ASCEND_DUMP_PATH, ASCEND_WORK_PATH and dump_path, else in the working folder; releases 8.x look at NPU_COLLECT_PATH first",
-		"根目录依次取 ASCEND_DUMP_PATH、ASCEND_WORK_PATH、dump_path 中第一个已设置的，否则为工作目录；8.x 版本最先看 NPU_COLLECT_PATH"))
+	e.say("where", exceptionOrder())
 	if path == "" {
 		return "."
 	}
@@ -96,7 +130,7 @@ func (e *explaining) watcher(a *ACL) {
 	if count > 2*shown {
 		e.say("where", both("and so on, a file for each pair", "等，每对算子一个文件"))
 	}
-	e.tensorFormat()
+	e.tensorFormat("output")
 	e.readTensors(root)
 	e.say("care", both("static graphs only, not operators that are called one by one; fused operators by their fused names", "仅支持静态图，不支持单算子调用；融合算子使用融合后的名称"))
 }

@@ -2,8 +2,6 @@ package dumpconf
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
 
 	"dumptool/internal/dumpconf/jsonpos"
 )
@@ -27,42 +25,12 @@ func Fix(src []byte, findings []Finding) []byte {
 			}
 		}
 	}
-	edits = disjoint(edits)
-	if len(edits) == 0 {
-		return src
-	}
-	var out bytes.Buffer
-	pos := 0
-	for _, e := range edits {
-		out.Write(src[pos:e.Offset])
-		out.WriteString(e.Text)
-		pos = e.End()
-	}
-	out.Write(src[pos:])
-	return out.Bytes()
-}
-
-// disjoint returns the edits that can be applied together, in file order.
-func disjoint(edits []jsonpos.Edit) []jsonpos.Edit {
-	slices.SortFunc(edits, func(a, b jsonpos.Edit) int {
-		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Length, b.Length), cmp.Compare(a.Text, b.Text))
-	})
-	var out []jsonpos.Edit
-	for _, e := range edits {
-		n := len(out)
-		switch {
-		case n > 0 && e == out[n-1]:
-		case n == 0 || e.Offset >= out[n-1].End():
-			out = append(out, e)
-		case e.Length > out[n-1].Length && (n == 1 || e.Offset >= out[n-2].End()):
-			out[n-1] = e
-		}
-	}
-	return out
+	return jsonpos.Apply(src, edits)
 }
 
 // Repair checks and fixes a text until nothing is left that can be fixed, and
-// returns the text and its last report. It never makes errors more.
+// returns the text and its last report. It never makes errors more, and text
+// that it changed is JSON.
 func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
 	report := Check(name, src, opt)
 	for done := 0; done < maxRounds && done*len(src) < maxRepaired; done++ {
@@ -72,7 +40,7 @@ func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
 		if after.Count(Error) > report.Count(Error) {
 			fixed, after = tryFix(src, report, opt, Error)
 		}
-		if bytes.Equal(fixed, src) || after.Count(Error) > report.Count(Error) {
+		if bytes.Equal(fixed, src) || after.Count(Error) > report.Count(Error) || !after.Doc.Valid() {
 			break
 		}
 		src, report = fixed, after

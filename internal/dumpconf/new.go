@@ -102,6 +102,9 @@ func (m *making) accept() error {
 		if len(values) > 1 && f.Type != TypeStrings && f.Type != TypeUints {
 			return fmt.Errorf("%s takes one value, found %d", key, len(values))
 		}
+		if err := m.acceptable(f, values); err != nil {
+			return err
+		}
 		for _, v := range values {
 			if !utf8.ValidString(v) {
 				return fmt.Errorf("%s: %s is not UTF-8", key, show(v))

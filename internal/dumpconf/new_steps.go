@@ -50,11 +50,12 @@ func collectStep() Text {
 }
 
 func modelSteps(m *making) []Text {
-	return []Text{
-		folderStep(m), orderStep(), collectStep(),
-		both("tensors of a whole model are large: name operators in layer or steps in dump_step, or begin with the profile stats",
-			"整网 dump 数据量大：请用 layer 或 dump_step 缩小范围，或先使用 stats 配置"),
+	large := both("tensors of a whole model are large: name operators in layer or steps in dump_step, or begin with the profile stats",
+		"整网 dump 数据量大：请用 layer 或 dump_step 缩小范围，或先使用 stats 配置")
+	if m.opt.TargetVersion.Before(sinceCANN70) {
+		large = both("tensors of a whole model are large: name operators in layer", "整网 dump 数据量大：请用 layer 缩小范围")
 	}
+	return []Text{folderStep(m), orderStep(), collectStep(), large}
 }
 
 func opSteps(m *making) []Text {
@@ -88,8 +89,7 @@ func overflowSteps(m *making) []Text {
 func exceptionSteps(m *making) []Text {
 	steps := []Text{
 		both("pass the file to aclInit before devices are set", "在设置 device 之前将文件传给 aclInit"),
-		both("the files go to extra-info/data-dump/{device_id} below the first that is set of ASCEND_DUMP_PATH, NPU_COLLECT_PATH (releases before 9), ASCEND_WORK_PATH, dump_path, the working folder",
-			"文件位于 extra-info/data-dump/{device_id}，根目录依次取 ASCEND_DUMP_PATH、NPU_COLLECT_PATH(9.0 之前的版本)、ASCEND_WORK_PATH、dump_path、当前工作目录中第一个已设置的"),
+		both("the files go to extra-info/data-dump/{device_id} %s", "文件位于 extra-info/data-dump/{device_id}，%s", exceptionOrder()),
 	}
 	if m.value("dump_path") != "" {
 		steps = append(steps, folderStep(m))
@@ -118,20 +118,56 @@ func mindSporeSteps(m *making) []Text {
 		both("the files appear below %s", "文件位于 %s", printable(m.value("path"))),
 		both("list every device that shall dump in support_device", "support_device 需包含所有要 dump 的设备号"),
 	}
-	if m.recipe.name == "ms-e2e" && m.opt.graphEngine() {
-		steps = append(steps, both("jit_level O2 and the graph engine do not support this profile; use ms-async", "jit_level O2 与图引擎不支持该配置，请使用 ms-async"))
-	}
-	if len(m.values("enable")) == 0 || m.recipe.name == "ms-async" {
-		steps = append(steps, both("without e2e_dump_settings data is written with jit_level O2 only, and from MindSpore 2.6 on not at all (use msprobe there)",
-			"没有 e2e_dump_settings 时仅 jit_level O2 会写数据；MindSpore 2.6 起不再支持(请使用 msprobe)"))
-	} else {
-		steps = append(steps, both("set dataset_sink_mode=False in the script, or steps are missing", "脚本中设置 dataset_sink_mode=False，否则迭代数据不全"))
-	}
-	if m.recipe.name != "ms-stat" && m.recipe.name != "ms-overflow" {
+	steps = append(steps, backendSteps(m)...)
+	switch {
+	case m.recipe.name == "ms-stat" || m.recipe.name == "ms-overflow":
+	case m.opt.TargetVersion.Before(sinceMS16):
+		steps = append(steps, both("tensors of a whole network are large: dump few steps and operators", "整网 dump 数据量大：请减少迭代和算子"))
+	default:
 		steps = append(steps, both("tensors of a whole network are large: dump few steps and operators, or begin with the profile ms-stat",
 			"整网 dump 数据量大：请减少迭代和算子，或先使用 ms-stat 配置"))
 	}
 	return steps
+}
+
+// backendSteps is what depends on who dumps.
+func backendSteps(m *making) []Text {
+	target := m.opt.TargetVersion
+	switch {
+	case m.opt.leftToMsprobe():
+		return []Text{both("since MindSpore 2.6 nothing is dumped with jit_level O2 or the graph engine: use msprobe there", "MindSpore 2.6 起 jit_level O2 与图引擎不再支持 dump，请使用 msprobe")}
+	case m.byFramework() && m.opt.withoutE2EDump():
+		return []Text{both("jit_level O2 and the graph engine do not support this profile; use ms-async", "jit_level O2 与图引擎不支持该配置，请使用 ms-async")}
+	case m.byFramework():
+		return []Text{both("set dataset_sink_mode=False in the script, or steps are missing", "脚本中设置 dataset_sink_mode=False，否则迭代数据不全")}
+	case target.Before(sinceMS23):
+		return nil // the device dumps by default
+	}
+	var out []Text
+	switch {
+	case target.Before(sinceMS24):
+	case target.IsNewest():
+		out = append(out, both("without e2e_dump_settings data is written from MindSpore 2.4 on with jit_level O2 only, and from 2.6 on not at all (use msprobe there)",
+			"没有 e2e_dump_settings 时，MindSpore 2.4 起仅 jit_level O2 会写数据，2.6 起不再支持(请使用 msprobe)"))
+	case target.Before(sinceMS26):
+		out = append(out, both("without e2e_dump_settings data is written with jit_level O2 only", "没有 e2e_dump_settings 时仅 jit_level O2 会写数据"))
+	default:
+		return []Text{both("without e2e_dump_settings this release writes no data: use ms-e2e, or msprobe", "该版本没有 e2e_dump_settings 时不写数据：请使用 ms-e2e 配置或 msprobe")}
+	}
+	if !m.opt.kernelByKernel() {
+		out = append(out, sinkSize())
+	}
+	return out
+}
+
+// byFramework reports whether e2e_dump_settings is written.
+func (m *making) byFramework() bool {
+	for i, v := range m.settled {
+		if v != nil && m.recipe.parts[i].block == inE2E {
+			return true
+		}
+	}
+	return false
 }
 
 // localPath is the folder of a path, also on another host.

@@ -236,10 +236,12 @@ func checkMade(t interface{ Errorf(string, ...any) }, p Profile, m *Made, opt Op
 			checkText(t, l)
 		}
 	}
-	// From 2.6 on MindSpore dumps with e2e_dump_settings only.
+	// From 2.6 on MindSpore dumps with e2e_dump_settings only, and not at all
+	// with O2, which has not known them since 2.3.
 	target := opt.TargetVersion
 	byDevice := p.Name == "ms-async" && opt.Backend != "O2" ||
-		p.Schema == SchemaMindSpore && opt.Backend == "O2" && !target.IsNewest() && !target.Before(sinceMS26)
+		p.Schema == SchemaMindSpore && opt.Backend == "O2" && !target.Before(sinceMS26) ||
+		p.Name == "ms-e2e" && opt.Backend == "O2" && !target.Before(sinceMS23)
 	if !byDevice && !e.Active {
 		t.Errorf("%s dumps nothing:\n%s", p.Name, m.Text)
 	}
@@ -270,6 +272,9 @@ func TestNewByVersion(t *testing.T) {
 		{"stats", "7.0", Options{SoC: "A2"}, []string{`"stats"`}, []string{"dump_level", "dump_stats"}},
 		{"stats", "8.2", Options{SoC: "Ascend910B"}, []string{`"dump_stats": ["Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"]`}, nil},
 		{"ms-async", "1.1", Options{}, []string{`"async_dump_settings"`, `"enable": true`, `"op_debug_mode": 0`}, []string{"file_format", "saved_data"}},
+		{"ms-overflow", "1.0", Options{Backend: "ms_backend"}, []string{`"async_dump_settings"`, `"op_debug_mode": 3`}, []string{"e2e"}},
+		{"ms-overflow", "1.1", Options{SoC: "cpu"}, []string{`"async_dump_settings"`}, []string{"e2e"}},
+		{"ms-overflow", "1.2", Options{Backend: "ms_backend"}, []string{`"e2e_dump_settings"`}, []string{"async"}},
 		{"ms-overflow", "1.1", Options{}, []string{`"async_dump_settings"`, `"op_debug_mode": 3`}, []string{"e2e"}},
 		{"ms-overflow", "2.3", Options{Backend: "O2"}, []string{`"op_debug_mode": 3`, `"file_format": "npy"`}, []string{"e2e"}},
 		{"ms-stat", "2.2", Options{}, []string{`"file_format": "npy"`}, []string{"e2e", "statistic_category"}},
@@ -350,9 +355,16 @@ func TestNewRefuses(t *testing.T) {
 		{profile: "kernel-debug", values: Values{"dump_kernel_data": {"print"}}, rule: "ACL014", want: "print"},
 		{profile: "ms-e2e", values: Values{"path": {"data"}}, rule: "MS013", want: "must start with"},
 		{profile: "ms-e2e", values: Values{"path": {"/a b"}}, rule: "MS014", want: "not allowed in path"},
-		{profile: "ms-e2e", values: Values{"support_device": {"x"}}, rule: "MS019", want: `the string "x"`},
-		{profile: "ms-e2e", values: Values{"support_device": {"007"}}, rule: "MS019", want: `the string "007"`},
-		{profile: "ms-e2e", values: Values{"enable": {"yes"}}, rule: "MS050", want: "true or false"},
+		{profile: "ms-e2e", values: Values{"support_device": {"x"}}, want: `must be a number such as 0 or 12, found "x"`},
+		{profile: "ms-e2e", values: Values{"support_device": {"007"}}, want: `found "007"`},
+		{profile: "ms-e2e", values: Values{"enable": {"yes"}}, want: `must be true or false, found "yes"`},
+		{profile: "ms-e2e", values: Values{"dump_mode": {"all"}}, want: `dump_mode must be one of 0, 1, 2, found "all"`},
+		{profile: "exception", values: Values{"dump_scene": {"watcher"}}, want: "use profile watcher"},
+		{profile: "exception", values: Values{"dump_scene": {"foo"}}, want: `takes dump_scene lite_exception, aic_err_brief_dump, aic_err_norm_dump, aic_err_detail_dump, found "foo"`},
+		{profile: "exception", values: Values{"dump_scene": {"aic_err_norm_dump"}}, opt: Options{TargetVersion: Version{Major: 8}}, want: "needs version 8.2"},
+		{profile: "model", values: Values{"dump_path": {"~/x"}}, want: "expands neither ~ nor variables"},
+		{profile: "overflow", values: Values{"dump_path": {"$HOME/x"}}, want: "expands neither"},
+		{profile: "op", values: Values{"dump_path": {"/d/${RUN}"}}, want: "expands neither"},
 		{profile: "ms-e2e", values: Values{"dump_mode": {"3"}}, rule: "MS016", want: "found 3"},
 		{profile: "ms-async", values: Values{"saved_data": {"full"}, "file_format": {"bin"}}, rule: "MS026", want: "npy"},
 		{profile: "ms-stat", opt: Options{SoC: "cpu"}, rule: "MS025", want: "CPU"},
@@ -391,16 +403,26 @@ func TestNextSteps(t *testing.T) {
 		values  Values
 		opt     Options
 		want    []string
+		not     []string
 	}{
-		{"model", Values{"dump_path": {"/data/my dump"}}, Options{}, []string{"mkdir -p '/data/my dump'", "aclmdlInitDump, aclmdlSetDump", "NPU_COLLECT_PATH"}},
-		{"model", Values{"dump_path": {"192.168.0.1:/d"}}, Options{}, []string{"on that host"}},
-		{"op", nil, Options{}, []string{"torch_npu.npu.set_dump"}},
-		{"overflow", Values{"dump_path": {"/d"}}, Options{}, []string{"--status_check=1", "dumptool overflow analyze -d /d"}},
-		{"exception", nil, Options{}, []string{"ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"}},
-		{"watcher", nil, Options{}, []string{"static graphs"}},
-		{"ms-e2e", nil, Options{}, []string{"export MINDSPORE_DUMP_CONFIG=", "dataset_sink_mode=False", "ms-stat"}},
-		{"ms-e2e", nil, Options{Backend: "O2"}, []string{"use ms-async"}},
-		{"ms-async", nil, Options{}, []string{"jit_level O2 only"}},
+		{"model", Values{"dump_path": {"/data/my dump"}}, Options{}, []string{"mkdir -p '/data/my dump'", "aclmdlInitDump, aclmdlSetDump", "NPU_COLLECT_PATH"}, nil},
+		{"model", nil, Options{TargetVersion: Version{Major: 6}}, []string{"name operators in layer"}, []string{"dump_step", "profile stats"}},
+		{"model", Values{"dump_path": {"192.168.0.1:/d"}}, Options{}, []string{"on that host"}, nil},
+		{"op", nil, Options{}, []string{"torch_npu.npu.set_dump"}, nil},
+		{"overflow", Values{"dump_path": {"/d"}}, Options{}, []string{"--status_check=1", "dumptool overflow analyze -d /d"}, nil},
+		{"exception", nil, Options{}, []string{"ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"}, nil},
+		{"watcher", nil, Options{}, []string{"static graphs"}, nil},
+		{"ms-e2e", nil, Options{}, []string{"export MINDSPORE_DUMP_CONFIG=", "dataset_sink_mode=False", "ms-stat"}, nil},
+		{"ms-e2e", nil, Options{Backend: "O2"}, []string{"use msprobe"}, []string{"ms-async"}},
+		{"ms-e2e", nil, Options{Backend: "O2", TargetVersion: Version{Major: 2, Minor: 4}}, []string{"use ms-async"}, nil},
+		{"ms-async", nil, Options{TargetVersion: Version{Major: 1, Minor: 1}}, nil, []string{"O2", "dataset_sink_mode", "ms-stat"}},
+		{"ms-overflow", nil, Options{TargetVersion: Version{Major: 1, Minor: 1}}, nil, []string{"O2", "dataset_sink_mode", "ms-stat"}},
+		{"ms-overflow", nil, Options{TargetVersion: Version{Major: 1, Minor: 3}}, nil, []string{"O2"}},
+		{"ms-stat", nil, Options{TargetVersion: Version{Major: 2}}, nil, []string{"O2"}},
+		{"ms-async", nil, Options{Backend: "O2", TargetVersion: Version{Major: 2, Minor: 4}}, []string{"jit_level O2 only", "sink size must be 1"}, []string{"dataset_sink_mode"}},
+		{"ms-async", nil, Options{TargetVersion: Version{Major: 2, Minor: 3}}, []string{"sink size must be 1"}, []string{"O2 only"}},
+		{"ms-async", nil, Options{TargetVersion: Version{Major: 2, Minor: 6}}, []string{"writes no data"}, []string{"sink size"}},
+		{"ms-async", nil, Options{}, []string{"jit_level O2 only"}, nil},
 	} {
 		all := ""
 		for _, s := range makeProfile(t, c.profile, c.values, c.opt).Next {
@@ -409,6 +431,11 @@ func TestNextSteps(t *testing.T) {
 		for _, w := range c.want {
 			if !strings.Contains(all, w) {
 				t.Errorf("%s: no %q in\n%s", c.profile, w, all)
+			}
+		}
+		for _, w := range c.not {
+			if strings.Contains(all, w) {
+				t.Errorf("%s: %q in\n%s", c.profile, w, all)
 			}
 		}
 	}

@@ -154,10 +154,11 @@ func beforeMS12(value string) func(m *making) []string {
 	}
 }
 
-// withE2E writes a value where the framework dumps itself.
+// withE2E writes a value where the framework dumps itself and finds what is
+// asked for in the common settings, as it does since 1.2.
 func withE2E(value string) func(m *making) []string {
 	return func(m *making) []string {
-		if m.opt.frameworkDumps() {
+		if m.opt.frameworkDumps() && !m.opt.TargetVersion.Before(sinceMS12) {
 			return []string{value}
 		}
 		return nil

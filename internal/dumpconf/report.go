@@ -52,6 +52,7 @@ type Finding struct {
 	Related    []Related
 	Edits      []jsonpos.Edit // the repair, when there is one right answer
 
+	syntax    bool // about the text, not what it says
 	stage     stage
 	order     int  // of the rule in the table
 	wholeFile bool // the place is the file as it is, not the text read from it

@@ -64,7 +64,7 @@ func aclFilterRules() []rule {
 			func(c *check, r *reporter) {
 				for _, it := range c.acl.DumpList.Value {
 					m := it.ModelName
-					if it.OpnameRange.Present() && (!m.Present() || m.OK && m.Value == "") && !r.full() {
+					if it.OpnameRange.OK && len(it.OpnameRange.Node.Elems) > 0 && (!m.Present() || m.OK && m.Value == "") && !r.full() {
 						r.at(it.OpnameRange.keySpot())
 					}
 				}

@@ -85,6 +85,19 @@ func aclListRules() []rule {
 					}
 				})
 			}},
+		{"ACL069", Warning, "", stageLint, "blanks around a model_name or a name of a blacklist",
+			"name %s has blanks around it and never matches",
+			func(c *check, r *reporter) {
+				blank := func(s Setting[string]) {
+					if trimmed := strings.TrimSpace(s.Value); s.OK && trimmed != s.Value && !r.full() {
+						r.at(s.valueSpot(), show(s.Value)).Suggestion = trimmed
+					}
+				}
+				for _, it := range c.acl.DumpList.Value {
+					blank(it.ModelName)
+				}
+				c.acl.eachBlacklistEntry(func(e ACLBlacklistEntry) { blank(e.Name) })
+			}},
 		{"ACL083", Warning, "", stageLint, "inputs and outputs of all operators of all models at all steps, as tensors",
 			`this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`,
 			func(c *check, r *reporter) {

@@ -42,6 +42,13 @@ func aclPathRules() []rule {
 					r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
 				}
 			}},
+		{"ACL027", Warning, "", stageLint, "dump_path has blanks at its ends",
+			"dump_path %s has blanks around it, which are taken as part of the name",
+			func(c *check, r *reporter) {
+				if p := c.acl.DumpPath; strings.TrimSpace(p.Value) != p.Value {
+					r.at(p.valueSpot(), show(p.Value)).Suggestion = strings.TrimSpace(p.Value)
+				}
+			}},
 		{"ACL023", Error, "EP0003", stagePath, "dump_path is not a folder that can be read and written",
 			"dump_path %s %s",
 			func(c *check, r *reporter) {

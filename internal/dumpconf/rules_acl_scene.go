@@ -84,7 +84,7 @@ func aclSceneRules() []rule {
 			"an empty dump_list dumps nothing; use [{}] for all models",
 			func(c *check, r *reporter) {
 				a := c.acl
-				if a.DumpList.OK && len(a.DumpList.Node.Elems) == 0 && !a.Dumps() {
+				if a.DumpList.OK && len(a.DumpList.Node.Elems) == 0 && !a.Dumps() && !a.DumpKernelData.Present() {
 					r.at(a.DumpList.valueSpot()).Suggestion = "[{}]"
 				}
 			}},

@@ -33,11 +33,15 @@ func aclShapeRules() []rule {
 				}
 			}},
 		{"ACL007", Warning, "", stageLint, "a key at the wrong level, where the runtime ignores it",
-			"%s is ignored here: it must be inside %s",
+			"%s is ignored here: it must be %s",
 			func(c *check, r *reporter) {
 				for _, s := range c.read.strays {
 					if home := c.home(s); home != nil && !r.full() {
-						r.at(s.spot(), show(s.member.Key), home.where)
+						in := "inside "
+						if home == &aclRoot {
+							in = "at "
+						}
+						r.at(s.spot(), show(s.member.Key), in+home.where)
 					}
 				}
 			}},

@@ -1,6 +1,10 @@
 package dumpconf
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
 
 // aclStepRules check dump_step.
 func aclStepRules() []rule {
@@ -8,9 +12,16 @@ func aclStepRules() []rule {
 		{"ACL030", Error, "EP0003", stageStep, "dump_step is malformed",
 			`%s in dump_step %s; use N or A-B joined by "|", without spaces`,
 			func(c *check, r *reporter) {
+				text := ""
+				if len(c.acl.Steps) <= MaxSteps {
+					text = repairedSteps(c.acl.DumpStep.Value)
+				}
 				for _, s := range c.acl.usableSteps() {
 					if !s.Valid() && s.Fault != StepReversed {
-						r.at(part(c.acl.DumpStep, s.Offset, len(s.Text)), show(s.Text), stepFaults[s.Fault])
+						f := r.at(part(c.acl.DumpStep, s.Offset, len(s.Text)), show(s.Text), stepFaults[s.Fault])
+						if text != "" {
+							f.Suggestion, f.Edits = text, quoteEdit(c.acl.DumpStep, text)
+						}
 					}
 				}
 			}},
@@ -69,4 +80,20 @@ var stepFaults = map[StepFault]string{
 	StepReversed: "starts after its end",
 	StepTooLarge: "is too large",
 	StepRest:     "is not read any more",
+}
+
+// joint is a bar or dash of a list of steps with the spaces around it.
+var joint = regexp.MustCompile(` *([|-]) *`)
+
+// repairedSteps returns a list of steps without the spaces beside its bars and
+// dashes and at its ends. It returns nothing when that leaves faults: a space
+// between two numbers may stand for anything.
+func repairedSteps(text string) string {
+	text = strings.Trim(joint.ReplaceAllString(text, "$1"), " ")
+	for _, s := range ParseSteps(text) {
+		if !s.Valid() {
+			return ""
+		}
+	}
+	return text
 }

@@ -36,12 +36,19 @@ func syntaxRules() []rule {
 // syntax reports what the parser found.
 func (r *reporter) syntax() {
 	for _, p := range r.c.doc.Problems {
-		f := r.at(spot{"", p.Offset, p.Offset + p.Length}, "not valid JSON: "+p.Message)
-		f.Edits = p.Edits
-		f.wholeFile = p.Cause == jsonpos.UTF16
-		if p.Cause == jsonpos.ByteOrderMark {
-			f.Code, f.stage = "", stageLint // the runtime's parser skips it, others do not
+		at := spot{"", p.Offset, p.Offset + p.Length}
+		if p.Cause == jsonpos.TooMany {
+			r.as(Warning, at, p.Message).syntax = true // the runtime may well read it
+			continue
 		}
+		if p.Cause == jsonpos.ByteOrderMark {
+			f := r.as(Warning, at, p.Message+"; the runtimes skip it, other programs may not")
+			f.Edits, f.syntax = p.Edits, true
+			continue
+		}
+		f := r.at(at, "not valid JSON: "+p.Message)
+		f.Edits, f.syntax = p.Edits, true
+		f.wholeFile = p.Cause == jsonpos.UTF16
 		if len(p.Edits) == 1 && p.Edits[0].Text != "" && !f.wholeFile {
 			f.Suggestion = shorten(p.Edits[0].Text)
 		}
@@ -73,19 +80,19 @@ func fileRules() []rule {
 			"the key %s is given twice; only this last one counts, that of line %d, column %d does not",
 			func(c *check, r *reporter) { r.duplicates(c.root, "") }},
 		{"ACL091", Warning, "", stageLint, "a key or value is newer than the target version",
-			"%s is known since version %v only; version %v ignores it",
+			"%s is known since version %v only; version %v %s it",
 			func(c *check, r *reporter) {
 				target := c.opt.TargetVersion
 				for _, u := range c.read.used {
-					if !u.key.Since.IsNewest() && target.Before(u.key.Since) && !r.full() {
-						r.at(u.at, u.key.Name, u.key.Since, target)
+					if !u.key.Since.IsNewest() && target.lacks(u.key.Since) && !r.full() {
+						r.at(u.at, u.key.Name, u.key.Since, target, "ignores")
 					}
 				}
 				if c.acl == nil || target.Before(sinceCANN81) {
 					return
 				}
-				if since, ok := sceneSince[c.acl.DumpScene.Value]; ok && target.Before(since) {
-					r.at(c.acl.DumpScene.valueSpot(), "dump_scene "+jsonpos.Quote(c.acl.DumpScene.Value), since, target)
+				if since, ok := sceneSince[c.acl.DumpScene.Value]; ok && target.lacks(since) {
+					r.at(c.acl.DumpScene.valueSpot(), "dump_scene "+jsonpos.Quote(c.acl.DumpScene.Value), since, target, "rejects")
 				}
 			}},
 	}

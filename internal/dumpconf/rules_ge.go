@@ -63,6 +63,28 @@ func engineRules() []rule {
 					f.Edits = quoteEdit(s, f.Suggestion)
 				}
 			}},
+		{"GE010", Error, "E10056", stageLint, "NPU_COLLECT_PATH is set beside a dump",
+			"the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it",
+			func(c *check, r *reporter) {
+				value, ok := c.opt.env("NPU_COLLECT_PATH")
+				if e := c.engine; ok && e.on() {
+					at := e.Enable
+					if at.Value != "1" {
+						at = e.EnableDebug
+					}
+					r.at(at.keySpot(), shorten(value))
+				}
+			}},
+		{"GE011", Warning, "", stageLint, "a file without any dump option",
+			"there is no dump option in this file",
+			func(c *check, r *reporter) {
+				if c.engine.Root.Present() && len(c.read.used) == 0 {
+					r.at(c.top())
+				}
+			}},
+		{"GE012", Warning, "", stageLint, "the path has a variable, blanks at its ends or a host",
+			"%s in the path of the dump %s",
+			func(c *check, r *reporter) { r.enginePathForm() }},
 		{"GE009", Error, "E10001", stageLint, "an option is no string, or its value is not known", "%s",
 			func(_ *check, r *reporter) { r.mistyped(); r.enums() }},
 	}
@@ -108,6 +130,21 @@ func (r *reporter) enginePath(required string) {
 	}
 }
 
+// enginePathForm reports what a path has that is taken as it stands.
+func (r *reporter) enginePathForm() {
+	p := r.c.engine.Path
+	host, _, colon := strings.Cut(p.Value, ":")
+	at := placeholder.FindStringIndex(p.Value)
+	switch {
+	case colon && isIPv4(host):
+		r.at(part(p, 0, len(host)+1), show(host+":"), "names another host, which this option does not know")
+	case at != nil:
+		r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), "is not expanded; write the full path")
+	case strings.TrimSpace(p.Value) != p.Value:
+		r.at(p.valueSpot(), show(p.Value), "has blanks around it, which are taken as part of the name")
+	}
+}
+
 // engineSteps checks a list of steps. The graph engine takes 32-bit numbers.
 func (r *reporter) engineSteps(int32Only bool) {
 	e := r.c.engine
@@ -134,6 +171,7 @@ func (r *reporter) debugMode() {
 	case m.Present() && m.OK && r.c.opt.isA2A3() && m.Value != "all" && slices.Contains(dumpDebugModes, m.Value):
 		f := r.at(m.valueSpot(), fmt.Sprintf("%s is %s; Atlas A2 and A3 accept only \"all\"", m.Key.Key, show(m.Value)))
 		f.Suggestion, f.Edits = "all", replace(m.valueSpot(), jsonpos.Quote("all"))
+	case m.Present() && !e.on() && m.OK && slices.Contains(dumpDebugModes, m.Value): // defaults written out
 	case m.Present() && e.EnableDebug.Value != "1" && (e.EnableDebug.OK || !e.EnableDebug.Present()):
 		r.as(Warning, m.keySpot(), m.Key.Key+" has no effect without overflow dump switched on")
 	case !m.Present() && e.EnableDebug.Value == "1" && !e.TF:

@@ -27,7 +27,9 @@ func mindSporeCommonRules() []rule {
 				}
 				if c.opt.TargetVersion.Before(sinceMS16) {
 					r.at(at, "it is required before version 1.6")
-				} else if _, ok := c.opt.env("MS_DIAGNOSTIC_DATA_PATH"); !ok {
+				} else if _, ok := c.opt.env("MS_DIAGNOSTIC_DATA_PATH"); !ok && c.opt.Env != nil {
+					r.at(at, "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then, and is not set")
+				} else if !ok {
 					r.as(Warning, at, "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then")
 				}
 			}},

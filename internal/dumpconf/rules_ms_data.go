@@ -27,6 +27,9 @@ func mindSporeDataRules() []rule {
 				if !m.savesStatistics() || m.hasE2E() || c.opt.noNPU() || m.FileFormat.Value == "npy" || m.FileFormat.Present() && !m.FileFormat.OK {
 					return
 				}
+				if c.lacksE2E() {
+					return // another rule wants the block
+				}
 				f := r.at(m.SavedData.valueSpot(), show(m.SavedData.Value))
 				f.Suggestion = `"file_format": "npy"`
 				f.Edits = m.Common.insertion(c.doc.Source(), "file_format", "npy")

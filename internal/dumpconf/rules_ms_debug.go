@@ -48,6 +48,13 @@ func mindSporeDebugRules() []rule {
 					r.at(m.OverflowNumber.keySpot(), m.DebugMode())
 				}
 			}},
+		{"MS060", Warning, "", stageLint, "op_debug_mode is on for CPU or GPU",
+			"op_debug_mode %d saves nothing on CPU and GPU; write 0",
+			func(c *check, r *reporter) {
+				if m := c.ms.OpDebugMode; m.Value != 0 && c.opt.noNPU() {
+					r.at(m.valueSpot(), m.Value).Suggestion = "0"
+				}
+			}},
 		{"MS036", Warning, "", stageLint, "op_debug_mode 4 with saved_data or sampling",
 			"%s while op_debug_mode is 4",
 			func(c *check, r *reporter) {

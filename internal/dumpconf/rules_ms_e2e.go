@@ -57,8 +57,15 @@ func mindSporeBackendRules() []rule {
 		{"MS051", Warning, "", stageLint, "no e2e_dump_settings for a backend that needs it",
 			"no data will be written: backend %s needs e2e_dump_settings since version 2.4",
 			func(c *check, r *reporter) {
-				if c.ms.Common.Present() && !c.ms.hasE2E() && c.opt.kernelByKernel() && !c.opt.noNPU() && !c.opt.TargetVersion.Before(sinceMS24) {
+				if c.lacksE2E() {
 					r.at(c.ms.Common.keySpot(), c.opt.Backend).Suggestion = `"e2e_dump_settings": {"enable": false}`
+				}
+			}},
+		{"MS061", Warning, "", stageLint, "e2e_dump_settings for the graph engine, from version 2.4 on",
+			"backend %s has no e2e_dump_settings since version 2.4; leave the block out",
+			func(c *check, r *reporter) {
+				if c.ms.E2E.Present() && c.opt.graphEngine() && !c.opt.noNPU() && !c.opt.TargetVersion.Before(sinceMS24) {
+					r.at(c.ms.E2E.keySpot(), c.opt.Backend)
 				}
 			}},
 		{"MS058", Info, "", stageLint, "dynamic graphs, or the graph engine from version 2.6 on",
@@ -72,4 +79,11 @@ func mindSporeBackendRules() []rule {
 				}
 			}},
 	}
+}
+
+// lacksE2E reports whether the backend writes nothing because
+// e2e_dump_settings is missing.
+func (c *check) lacksE2E() bool {
+	return c.ms.Common.Present() && !c.ms.hasE2E() && c.opt.kernelByKernel() && !c.opt.noNPU() &&
+		!c.opt.TargetVersion.Before(sinceMS24)
 }

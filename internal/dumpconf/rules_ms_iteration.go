@@ -3,6 +3,8 @@ package dumpconf
 import (
 	"regexp"
 	"strings"
+
+	"dumptool/internal/dumpconf/jsonpos"
 )
 
 var notInIteration = regexp.MustCompile(`[^0-9|-]`)
@@ -11,7 +13,13 @@ var notInIteration = regexp.MustCompile(`[^0-9|-]`)
 func mindSporeIterationRules() []rule {
 	return []rule{
 		{"MS020", Error, "", stageLint, "iteration is no string", "%s",
-			func(_ *check, r *reporter) { r.mistyped() }},
+			func(c *check, r *reporter) {
+				n := c.ms.Iteration.Node
+				if n != nil && n.Kind == jsonpos.Number && isDigits(n.Text) && c.opt.TargetVersion.Before(sinceMS12) {
+					return // documented for these versions
+				}
+				r.mistyped()
+			}},
 		{"MS021", Error, "", stageLint, "iteration has characters that are not allowed",
 			`iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`,
 			func(c *check, r *reporter) {
@@ -56,12 +64,10 @@ func mindSporeIterationRules() []rule {
 	}
 }
 
-// repairedIteration returns an iteration as it is surely meant: without
-// spaces, all in small letters. It returns nothing when that is not enough.
+// repairedIteration returns an iteration as it is surely meant, or nothing.
 func repairedIteration(text string) string {
-	text = strings.ToLower(strings.ReplaceAll(text, " ", ""))
-	if text == "all" || text != "" && !notInIteration.MatchString(text) {
-		return text
+	if strings.EqualFold(strings.Trim(text, " "), "all") {
+		return "all"
 	}
-	return ""
+	return repairedSteps(text)
 }

@@ -30,7 +30,8 @@ func (c ruleCase) informs() ruleCase { c.wants, c.checked = Info, true; return c
 func allCases() []ruleCase {
 	return slices.Concat(fileCases(), aclShapeCases(), aclPathCases(), aclStepCases(), aclSceneCases(),
 		aclListCases(), aclFilterCases(), mindSporeShapeCases(), mindSporeCommonCases(), mindSporeDataCases(),
-		mindSporeDebugCases(), mindSporeKernelCases(), mindSporeE2ECases(), engineCases())
+		mindSporeDebugCases(), mindSporeKernelCases(), mindSporeE2ECases(), engineCases(),
+		targetCases(), oldMindSporeCases(), enginePathCases())
 }
 
 func TestRules(t *testing.T) {
@@ -106,7 +107,7 @@ func TestEveryRuleHasCases(t *testing.T) {
 }
 
 func TestRuleTable(t *testing.T) {
-	id := regexp.MustCompile(`^(ACL0[0-9]{2}|MS0[0-9]{2}|GE00[0-9]|TF00[0-9]|CFG00[0-9])$`)
+	id := regexp.MustCompile(`^(ACL0[0-9]{2}|MS0[0-9]{2}|GE0[0-9]{2}|TF00[0-9]|CFG00[0-9])$`)
 	seen := map[string]bool{}
 	for _, r := range Rules() {
 		if !id.MatchString(r.ID) || seen[r.ID] {

@@ -16,9 +16,10 @@ const (
 	NoCounterpart NoteKind = iota // the key is lost
 	Approximated                  // the result is not quite the same
 	Defaulted                     // the result has a value that the source does not tell
+	Ignored                       // the target version ignores a key of the result
 )
 
-var noteKindNames = [...]string{"no counterpart", "approximated", "defaulted"}
+var noteKindNames = [...]string{"no counterpart", "approximated", "defaulted", "ignored"}
 
 // String names the kind.
 func (k NoteKind) String() string {
@@ -30,8 +31,8 @@ func (k NoteKind) String() string {
 
 // Note is something to know about a translation.
 type Note struct {
-	Path string // of the key in the source, or in the result for what is defaulted
-	Line int    // in the source, 0 for what is defaulted
+	Path string // of the key in the source, or in the result for what is defaulted or ignored
+	Line int    // in the source, 0 for what is defaulted or ignored
 	What NoteKind
 	Text Text
 
@@ -40,10 +41,11 @@ type Note struct {
 
 // Translate writes a configuration that was checked for another runtime. The
 // options are for the result: its target version, and of MindSpore the backend
-// and the devices. Every key of the source without counterpart has a note. It
-// fails where the source has errors or switches no dump on, where the dump has
-// no counterpart, and where the result would have errors. As the source is
-// often not for this host, it is better checked without Stat and Env.
+// and the devices. Every key of the source without counterpart that changes what
+// is dumped has a note. It fails where the source has errors or switches no dump
+// on, where the dump has no counterpart, and where the result would have errors
+// or dump something else. As the source is often not for this host, it is better
+// checked without Stat and Env.
 func Translate(r *Report, to Schema, opt Options) ([]byte, []Note, error) {
 	opt = Options{Schema: to, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
 	t := &translation{r: r, opt: &opt, done: make(map[string]bool)}
@@ -52,8 +54,8 @@ func Translate(r *Report, to Schema, opt Options) ([]byte, []Note, error) {
 		return nil, nil, err
 	}
 	text := document(out)
-	if err := errorsOf(Check("", text, opt)); err != nil {
-		return nil, nil, fmt.Errorf("the result would have errors: %w", err)
+	if err := t.verify(Check("", text, opt)); err != nil {
+		return nil, nil, err
 	}
 	return text, t.finish(), nil
 }
@@ -192,7 +194,7 @@ func (t *translation) rest(v *jsonpos.Value, path string) {
 		m := &v.Members[i]
 		p := join(path, m.Key)
 		switch {
-		case t.done[p]:
+		case t.done[p] || path == "" && t.foreign(m.Key):
 		case t.container(p):
 			t.rest(m.Value, p)
 		default:
@@ -200,6 +202,12 @@ func (t *translation) rest(v *jsonpos.Value, path string) {
 				Text: both("%s has no counterpart", "%s 没有对应项", lastOf(p))})
 		}
 	}
+}
+
+// foreign reports whether a key at the top level has nothing to do with dumps.
+func (t *translation) foreign(key string) bool {
+	tables := tables(t.r.Schema)
+	return len(tables) > 0 && tables[0].open && tables[0].find(key) == nil
 }
 
 // container reports whether the keys inside an object or array count, and not

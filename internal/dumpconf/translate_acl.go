@@ -16,9 +16,11 @@ func (t *translation) fromACL(a *ACL) error {
 	case k.exception:
 		w.kind, w.scene = dumpException, a.DumpScene.Value
 		keep(t, a.DumpScene)
+		t.unusedACL(a)
 	case k.overflow:
 		w.kind = dumpOverflow
 		keep(t, a.DumpDebug)
+		t.unusedACL(a)
 	case k.ops:
 		w.kind = dumpOps
 		keep(t, a.DumpOpSwitch)
@@ -42,11 +44,21 @@ func (t *translation) fromACL(a *ACL) error {
 	return nil
 }
 
+// unusedACL passes over what has no effect beside an overflow or exception dump.
+func (t *translation) unusedACL(a *ACL) {
+	keep(t, a.DumpMode, a.DumpStep, a.DumpData, a.DumpLevel)
+	keep(t, a.DumpStats)
+	keep(t, a.DumpList)
+}
+
 // ordinaryACL reads what a dump of models or single operators asks for.
 func (t *translation) ordinaryACL(a *ACL) {
 	w := &t.want
 	keep(t, a.DumpMode, a.DumpStep, a.DumpData)
 	keep(t, a.DumpStats)
+	if a.DumpLevel.Value == "all" {
+		keep(t, a.DumpLevel)
+	}
 	w.mode, w.stats, w.steps = a.Mode(), a.Stats(), validSteps(a.Steps)
 	if w.stats {
 		w.which = valuesOf(a.DumpStats.Value)
@@ -153,8 +165,11 @@ func (t *translation) pathOrPlaceholder(path string) string {
 
 // sceneForTarget is the scene in the words of the target version.
 func (t *translation) sceneForTarget() string {
-	if t.opt.TargetVersion.Before(sinceCANN82) {
-		return "lite_exception"
+	if !t.opt.TargetVersion.Before(sinceCANN82) {
+		return t.want.scene
 	}
-	return t.want.scene
+	if o := t.r.Engine; o != nil && t.want.scene != "aic_err_brief_dump" {
+		note(t, o.Exception, Approximated, both("without shapes, types and attributes, which the target version does not add", "不含 shape、类型和属性，目标版本不支持"))
+	}
+	return "lite_exception"
 }

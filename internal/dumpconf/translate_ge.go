@@ -24,7 +24,7 @@ func (t *translation) fromEngine(o *EngineOptions) error {
 	case o.overflows():
 		w.kind = dumpOverflow
 		keep(t, o.DebugMode)
-		if o.DebugMode.Value != "all" {
+		if o.DebugMode.Present() && o.DebugMode.Value != "all" {
 			note(t, o.DebugMode, Approximated, both("all overflows are looked for", "检测所有溢出"))
 		}
 	case o.EnableDebug.Value == "1":

@@ -16,14 +16,21 @@ func (t *translation) fromMindSpore(m *MindSpore) error {
 	}
 	w := &t.want
 	w.path, w.net = m.Path.Value, m.NetName.Value
-	keep(t, m.Path)
-	keep(t, m.OpDebugMode)
+	t.immaterial(m)
 	switch mode := m.DebugMode(); {
 	case mode == 4:
 		w.kind, w.scene = dumpException, "aic_err_brief_dump"
+		keep(t, m.DumpMode, m.InputOutput)
+		keep(t, m.Iteration, m.SavedData)
+		keep(t, m.KernelNames)
 		return nil
 	case mode > 0:
 		w.kind = dumpOverflow
+		keep(t, m.DumpMode, m.InputOutput)
+		keep(t, m.KernelNames)
+		if m.Iteration.Value == "all" {
+			keep(t, m.Iteration)
+		}
 		return nil
 	case m.DumpMode.Value == 2:
 		return errors.New("dump_mode 2 has no counterpart: only MindSpore knows which operators set_dump marked")
@@ -37,6 +44,29 @@ func (t *translation) fromMindSpore(m *MindSpore) error {
 	t.kernels(m)
 	t.savedData(m)
 	return nil
+}
+
+// immaterial passes over what does not change what is dumped: where the files
+// are, how they are written, and values that are the default.
+func (t *translation) immaterial(m *MindSpore) {
+	keep(t, m.Path, m.NetName, m.FileFormat, m.StatCalcMode, m.DeviceStatPrecisionMode)
+	keep(t, m.OpDebugMode, m.SampleNum, m.AsyncOpDebugMode)
+	keep(t, m.Enable, m.TransFlag, m.AsyncEnable)
+	for _, s := range []Setting[uint64]{m.OverflowNumber, m.InitialIteration, m.SampleMode} {
+		if s.Value == 0 {
+			keep(t, s)
+		}
+	}
+	if !m.SaveKernelArgs.Value {
+		keep(t, m.SaveKernelArgs)
+	}
+	if m.SavedData.Value == "tensor" {
+		keep(t, m.SavedData)
+	}
+	if !m.savesStatistics() {
+		keep(t, m.StatisticCategory)
+	}
+	note(t, m.SupportDevice, NoCounterpart, both("devices cannot be chosen: every device dumps", "无法按设备选择：所有设备都会 dump"))
 }
 
 // iteration takes the steps over. Pieces that match nothing are dropped.
@@ -57,10 +87,10 @@ func (t *translation) iteration(m *MindSpore) error {
 
 // kernels takes operators over that are given by name.
 func (t *translation) kernels(m *MindSpore) {
+	keep(t, m.KernelNames)
 	if m.DumpMode.Value != 1 {
 		return // kernels is not used
 	}
-	keep(t, m.KernelNames)
 	var lost []string
 	for _, k := range m.Kernels {
 		switch {
@@ -121,6 +151,9 @@ func (t *translation) toMindSpore() (*jsonObject, error) {
 		return nil, errors.New("an exception dump is not translated to MindSpore: its op_debug_mode 4 is a mode of its own, which ignores most settings")
 	}
 	t.modelsLost()
+	if a := t.r.ACL; a != nil && w.kind == dumpOps {
+		note(t, a.DumpOpSwitch, Approximated, both("operators of graphs are dumped; those that are called one by one in dynamic graph mode are not", "dump 图中的算子；动态图模式下的单算子调用不会 dump"))
+	}
 	root := &jsonObject{}
 	c := root.child("common_dump_settings")
 	kernels := t.kernelEntries()

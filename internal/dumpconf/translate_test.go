@@ -31,7 +31,7 @@ func translations() map[string]translated {
 			to: SchemaMindSpore,
 			want: `{"common_dump_settings":{"dump_mode":0,"path":"/data/d","net_name":"res_net","iteration":"0|3-5","input_output":1,` +
 				tail + `},` + e2eBlock + `}`,
-			notes: append([]string{"no counterpart dump.dump_list[0].model_name 2", "no counterpart dump.dump_level 3", "no counterpart profiler 3"}, madeUp...),
+			notes: append([]string{"no counterpart dump.dump_list[0].model_name 2", "no counterpart dump.dump_level 3"}, madeUp...),
 		},
 		"acl to mindspore, layers and statistics": {
 			text: `{"dump":{"dump_path":"/d","dump_data":"stats","dump_stats":["Nan","Max"],
@@ -54,12 +54,12 @@ func translations() map[string]translated {
 			text: `{"dump":{"dump_path":"/d","dump_debug":"on","dump_mode":"input"}}`, to: SchemaMindSpore,
 			want: `{"common_dump_settings":{"dump_mode":0,"path":"/d","net_name":"my_net","iteration":"all","input_output":0,
  "kernels":[],"support_device":[0,1,2,3,4,5,6,7],"op_debug_mode":3},` + e2eBlock + `}`,
-			notes: append([]string{"no counterpart dump.dump_mode 1"}, madeUp...),
+			notes: madeUp,
 		},
 		"a path that mindspore does not take": {
 			text: `{"dump":{"dump_path":"192.168.0.1:/d","dump_op_switch":"on","dump_list":[]}}`, to: SchemaMindSpore,
 			want:  `{"common_dump_settings":{"dump_mode":0,"path":"/path/to/dump","net_name":"my_net","iteration":"all","input_output":2,` + tail + `},` + e2eBlock + `}`,
-			notes: append([]string{"no counterpart dump.dump_path 1"}, madeUp...),
+			notes: append([]string{"no counterpart dump.dump_path 1", "approximated dump.dump_op_switch 1"}, madeUp...),
 		},
 		"all operators of one model": {
 			text: `{"dump":{"dump_path":"/d","dump_list":[{"layer":["x"],"opname_blacklist":[{"name":"q"}]},{"model_name":"m"}],"dump_level":"op"}}`, to: SchemaMindSpore,
@@ -72,42 +72,61 @@ func translations() map[string]translated {
  "kernels":["Default/Conv2D-op12","relu"],"support_device":[0],"op_debug_mode":0},
  "e2e_dump_settings":{"enable":true,
  "trans_flag":false}}`,
-			to:   SchemaACL,
-			want: `{"dump":{"dump_path":"/d","dump_list":[{"layer":["Default/Conv2D-op12"]}],"dump_mode":"all","dump_op_switch":"on","dump_step":"0|5-8"}}`,
-			notes: []string{"no counterpart " + common + "net_name 1", "approximated " + common + "iteration 1", "approximated " + common + "kernels 2",
-				"no counterpart " + common + "support_device 2", "no counterpart e2e_dump_settings.enable 3", "no counterpart e2e_dump_settings.trans_flag 4"},
+			to:    SchemaACL,
+			want:  `{"dump":{"dump_path":"/d","dump_list":[{"layer":["Default/Conv2D-op12"]}],"dump_mode":"all","dump_op_switch":"on","dump_step":"0|5-8"}}`,
+			notes: []string{"approximated " + common + "iteration 1", "approximated " + common + "kernels 2", "no counterpart " + common + "support_device 2"},
 		},
 		"mindspore statistics to acl": {
 			text: `{"common_dump_settings":{"dump_mode":0,"net_name":"N","iteration":"all","input_output":2,"saved_data":"statistic",
  "statistic_category":["max","md5","l2norm"],"kernels":[],"support_device":[0]},"e2e_dump_settings":{}}`,
 			to: SchemaACL, opt: Options{SoC: "A2"},
 			want: `{"dump":{"dump_path":"/path/to/dump","dump_list":[{}],"dump_mode":"output","dump_op_switch":"on","dump_data":"stats","dump_stats":["Max","L2norm"]}}`,
-			notes: []string{"no counterpart " + common + "net_name 1", "approximated " + common + "statistic_category 2", "no counterpart " + common + "kernels 2",
+			notes: []string{"approximated " + common + "statistic_category 2",
 				"no counterpart " + common + "support_device 2", "defaulted dump.dump_path 0"},
 		},
 		"mindspore to old acl": {
 			text: minimal(`"saved_data":"full"`, `"op_debug_mode":0`, `"file_format":"npy"`), to: SchemaACL, target: "8.0",
-			want: `{"dump":{"dump_path":"/d","dump_list":[],"dump_mode":"input","dump_op_switch":"on","dump_step":"7"}}`,
-			notes: []string{"no counterpart " + common + "net_name 1", "no counterpart " + common + "kernels 1", "no counterpart " + common + "support_device 1",
-				"approximated " + common + "saved_data 1", "no counterpart " + common + "file_format 1"},
+			want:  `{"dump":{"dump_path":"/d","dump_list":[],"dump_mode":"input","dump_op_switch":"on","dump_step":"7"}}`,
+			notes: []string{"no counterpart " + common + "support_device 1", "approximated " + common + "saved_data 1"},
 		},
 		"mindspore overflow to acl": {
 			text: minimal(`"op_debug_mode":3`, `"overflow_number":5`), to: SchemaACL,
-			want: `{"dump":{"dump_path":"/d","dump_debug":"on"}}`,
-			notes: []string{"no counterpart " + common + "dump_mode 1", "no counterpart " + common + "net_name 1", "no counterpart " + common + "iteration 1",
-				"no counterpart " + common + "input_output 1", "no counterpart " + common + "kernels 1", "no counterpart " + common + "support_device 1",
-				"no counterpart " + common + "overflow_number 1"},
+			want:  `{"dump":{"dump_path":"/d","dump_debug":"on"}}`,
+			notes: []string{"no counterpart " + common + "iteration 1", "no counterpart " + common + "support_device 1", "no counterpart " + common + "overflow_number 1"},
 		},
 		"mindspore exception to acl": {
 			text: minimal(`"op_debug_mode":4`), to: SchemaACL, target: "8.0",
-			want: `{"dump":{"dump_path":"/d","dump_scene":"lite_exception"}}`,
-			notes: []string{"no counterpart " + common + "dump_mode 1", "no counterpart " + common + "net_name 1", "no counterpart " + common + "iteration 1",
-				"no counterpart " + common + "input_output 1", "no counterpart " + common + "kernels 1", "no counterpart " + common + "support_device 1"},
+			want:  `{"dump":{"dump_path":"/d","dump_scene":"lite_exception"}}`,
+			notes: []string{"no counterpart " + common + "support_device 1"},
 		},
 		"mindspore to ge": {
 			text: minimal(`"op_debug_mode":0`), to: SchemaGE,
 			want:  `{"ge.exec.enableDump":"1","ge.exec.dumpPath":"/d","ge.exec.dumpStep":"7","ge.exec.dumpMode":"input"}`,
-			notes: []string{"no counterpart " + common + "net_name 1", "no counterpart " + common + "kernels 1", "no counterpart " + common + "support_device 1"},
+			notes: []string{"no counterpart " + common + "support_device 1"},
+		},
+		"keys that the target ignores": {
+			text: `{"dump":{"dump_path":"/d","dump_list":[{}],"dump_step":"3"}}`, to: SchemaMindSpore, target: "1.6",
+			want:  `{"common_dump_settings":{"dump_mode":0,"path":"/d","net_name":"my_net","iteration":"3","input_output":2,` + tail + `}}`,
+			notes: madeUp[:2],
+		},
+		"steps that the target ignores": {
+			text: minimal(`"op_debug_mode":0`), to: SchemaACL, target: "6.0",
+			want:  `{"dump":{"dump_path":"/d","dump_list":[],"dump_mode":"input","dump_op_switch":"on","dump_step":"7"}}`,
+			notes: []string{"no counterpart " + common + "support_device 1", "ignored dump.dump_step 0"},
+		},
+		"statistics that the target does not choose": {
+			text: minimal(`"op_debug_mode":0`, `"saved_data":"statistic"`, `"statistic_category":["max"]`, `"file_format":"npy"`), to: SchemaACL, target: "8.0",
+			want:  `{"dump":{"dump_path":"/d","dump_list":[],"dump_mode":"input","dump_op_switch":"on","dump_data":"stats","dump_stats":["Max"],"dump_step":"7"}}`,
+			notes: []string{"no counterpart " + common + "support_device 1", "ignored dump.dump_stats 0"},
+		},
+		"ge exception to old acl": {
+			text: `{"ge.exec.enable_exception_dump":"1"}`, to: SchemaACL, target: "8.0", want: `{"dump":{"dump_scene":"lite_exception"}}`,
+			notes: []string{`approximated ["ge.exec.enable_exception_dump"] 1`},
+		},
+		"sampling": {
+			text: `{` + strings.Trim(minimal(`"op_debug_mode":0`), "{}") + `},"e2e_dump_settings":{"enable":true,"sample_mode":1,"sample_num":5,"save_kernel_args":false}}`, to: SchemaGE,
+			want:  `{"ge.exec.enableDump":"1","ge.exec.dumpPath":"/d","ge.exec.dumpStep":"7","ge.exec.dumpMode":"input"}`,
+			notes: []string{"no counterpart " + common + "support_device 1", "no counterpart e2e_dump_settings.sample_mode 1"},
 		},
 		"ge to acl": {
 			text: `{"ge.exec.enableDump":"1","ge.exec.dumpPath":"/d","ge.exec.dumpStep":"0|3-5","ge.exec.dumpMode":"all","ge.exec.dumpData":"stats",
@@ -115,7 +134,7 @@ func translations() map[string]translated {
  "ge.socVersion":"x"}`,
 			to:    SchemaACL,
 			want:  `{"dump":{"dump_path":"/d","dump_list":[{"layer":["a","b"]}],"dump_mode":"all","dump_data":"stats","dump_step":"0|3-5"}}`,
-			notes: []string{`no counterpart ["ge.exec.enable_exception_dump"] 2`, `no counterpart ["ge.socVersion"] 3`},
+			notes: []string{`no counterpart ["ge.exec.enable_exception_dump"] 2`},
 		},
 		"ge overflow to acl": {
 			text: `{"ge.exec.enableDumpDebug":"1","ge.exec.dumpPath":"/d","ge.exec.dumpDebugMode":"aicore_overflow"}`, to: SchemaACL,
@@ -211,7 +230,7 @@ func TestTranslate(t *testing.T) {
 }
 
 func TestNoteKinds(t *testing.T) {
-	for k, want := range map[NoteKind]string{NoCounterpart: "no counterpart", Approximated: "approximated", Defaulted: "defaulted", 3: "unknown", -1: "unknown"} {
+	for k, want := range map[NoteKind]string{NoCounterpart: "no counterpart", Approximated: "approximated", Defaulted: "defaulted", Ignored: "ignored", 4: "unknown", -1: "unknown"} {
 		if got := k.String(); got != want {
 			t.Errorf("%d is %q, want %q", int(k), got, want)
 		}
@@ -245,6 +264,40 @@ func TestTranslateRefuses(t *testing.T) {
 		out, notes, err := Translate(Check("", []byte(text), Options{}), to, Options{})
 		if err == nil || out != nil || notes != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v, want %q", text, out, err, want)
+		}
+	}
+}
+
+// TestTranslateRefusesTargets wants an error where the target would dump nothing
+// or something else.
+func TestTranslateRefusesTargets(t *testing.T) {
+	stats := acl(`"dump_list":[{}],"dump_data":"stats"`)
+	overflow := acl(`"dump_debug":"on"`)
+	for _, c := range []struct {
+		text   string
+		to     Schema
+		target string
+		opt    Options
+		want   string // empty when it works
+	}{
+		{common(`"op_debug_mode":3`), SchemaACL, "6.0", Options{}, "dump_debug is known since version 6.2 only: version 6.0 ignores it and would dump nothing"},
+		{common(`"op_debug_mode":3`), SchemaACL, "6.2", Options{}, ""},
+		{common(`"op_debug_mode":4`), SchemaACL, "7.0", Options{}, "dump_scene is known since version 8.0.RC1 only"},
+		{common(`"op_debug_mode":4`), SchemaACL, "8.0.RC1", Options{}, ""},
+		{common(`"saved_data":"statistic"`, `"file_format":"npy"`), SchemaACL, "6.0", Options{}, "whole tensors in place of statistics"},
+		{stats, SchemaMindSpore, "1.3", Options{}, "saved_data is known since version 1.6 only"},
+		{stats, SchemaMindSpore, "1.6", Options{}, ""},
+		{stats, SchemaMindSpore, "", Options{Backend: "O2"}, "does not dump with backend O2: use msprobe"},
+		{stats, SchemaMindSpore, "2.6", Options{Backend: "ge"}, "use msprobe"},
+		{stats, SchemaMindSpore, "2.5", Options{Backend: "O2"}, ""},
+		{stats, SchemaMindSpore, "", Options{Backend: "pynative"}, "dynamic graph mode"},
+		{overflow, SchemaMindSpore, "1.1", Options{}, ""},
+		{overflow, SchemaMindSpore, "1.1", Options{SoC: "gpu"}, "which need an NPU"},
+	} {
+		c.opt.TargetVersion = version(t, c.target)
+		_, _, err := Translate(Check("", []byte(c.text), Options{}), c.to, c.opt)
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s to %v %s %+v: %v, want %q", c.text, c.to, c.target, c.opt, err, c.want)
 		}
 	}
 }

@@ -55,6 +55,15 @@ func (v Version) Before(w Version) bool {
 		cmp.Compare(v.candidate(), w.candidate())) < 0
 }
 
+// lacks reports whether v is too early for what came with w. Where only the
+// release is known, its candidates have it too.
+func (v Version) lacks(w Version) bool {
+	if w.Candidate == 0 && v.Major == w.Major && v.Minor == w.Minor {
+		return false
+	}
+	return v.Before(w)
+}
+
 // candidate orders release candidates before the release.
 func (v Version) candidate() int {
 	if v.Candidate == 0 {

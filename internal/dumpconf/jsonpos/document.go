@@ -9,7 +9,7 @@ import (
 // Limits of what is read; a text beyond them is reported and not read on.
 const (
 	MaxDepth    = 64      // levels of brackets
-	MaxValues   = 1 << 18 // values in the document
+	MaxValues   = 1 << 20 // values in the document
 	MaxProblems = 100     // problems that are listed
 )
 
@@ -20,24 +20,42 @@ type Document struct {
 	// More says that there are more problems than Problems lists.
 	More bool
 
-	src   []byte
-	lines []int // offset of the first byte of each line
+	src    []byte
+	lines  []int // offset of the first byte of each line
+	damage int   // offset behind which nothing is certain, -1 without
 }
 
 // Valid reports whether the text is JSON.
 func (d *Document) Valid() bool { return len(d.Problems) == 0 }
 
+// Damage returns the place of the first problem of quotes or brackets, behind
+// which the document may not be what was meant. It returns false when there is
+// none.
+func (d *Document) Damage() (offset int, damaged bool) { return d.damage, d.damage >= 0 }
+
 // Parse reads a text. It never fails: what is wrong is listed in Problems. A
 // text in UTF-16 or without any text is not read; see FromUTF16.
+//
+// Reading goes on behind a problem of quotes or brackets, but no problem
+// behind it is listed. Problems have edits only when those of all together
+// make the text JSON that reads the same.
 func Parse(src []byte) *Document {
-	p := &parser{src: src, textEnd: len(bytes.TrimRight(src, " \t\r\n"))}
-	var root *Value
+	d := &Document{src: src, lines: lineStarts(src), damage: -1}
 	if pr, bad := encodingProblem(src); bad {
-		p.problems = append(p.problems, pr)
-	} else {
-		root = p.document()
+		d.Problems = []Problem{pr}
+		return d
 	}
-	return &Document{Root: root, Problems: p.problems, More: p.more, src: src, lines: lineStarts(src)}
+	p := parse(src)
+	d.Root, d.Problems, d.More = p.root, p.problems, p.more
+	d.settle()
+	return d
+}
+
+// parse reads a text that is UTF-8.
+func parse(src []byte) *parser {
+	p := &parser{src: src, textEnd: len(bytes.TrimRight(src, " \t\r\n"))}
+	p.root = p.document()
+	return p
 }
 
 // Source returns the text the document was read from.
@@ -47,13 +65,16 @@ func (d *Document) Source() []byte { return d.src }
 // Columns are characters; a byte order mark is none.
 func (d *Document) Position(offset int) (line, column int) {
 	offset = min(max(offset, 0), len(d.src))
-	i := sort.SearchInts(d.lines, offset+1) - 1
+	i := d.lineOf(offset)
 	text := d.src[d.lines[i]:offset]
 	if i == 0 && len(text) >= len(bom) && string(text[:len(bom)]) == bom {
 		text = text[len(bom):]
 	}
 	return i + 1, utf8.RuneCount(text) + 1
 }
+
+// lineOf returns the index of the line that holds an offset.
+func (d *Document) lineOf(offset int) int { return sort.SearchInts(d.lines, offset+1) - 1 }
 
 func lineStarts(src []byte) []int {
 	lines := []int{0}

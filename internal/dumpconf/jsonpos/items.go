@@ -1,6 +1,9 @@
 package jsonpos
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // items reads the inside of an object or array, up to the closing bracket.
 type items struct {
@@ -47,9 +50,11 @@ func (s *items) read() {
 
 func (s *items) item() {
 	if s.count > 0 && !s.hasComma {
-		s.p.problem(Problem{Cause: MissingComma, Offset: s.lastEnd,
-			Message: "missing comma between this value and the next",
-			Edits:   []Edit{{Offset: s.lastEnd, Text: ","}}})
+		pr := Problem{Cause: MissingComma, Offset: s.lastEnd, Message: "missing comma between this value and the next"}
+		if s.onNewLine() {
+			pr.Edits = []Edit{{Offset: s.lastEnd, Text: ","}}
+		}
+		s.p.problem(pr)
 	}
 	before := len(s.v.Members) + len(s.v.Elems)
 	s.one(s.v)
@@ -63,6 +68,15 @@ func (s *items) item() {
 		s.lastEnd = max(last.KeyEnd, last.Value.End)
 	}
 	s.hasComma = false
+}
+
+// onNewLine reports whether here, on another line than the last item, a member
+// of an object or an object in an array starts. Two strings of an array may be
+// one that was broken.
+func (s *items) onNewLine() bool {
+	elems := s.v.Elems
+	whole := len(elems) == 0 || elems[len(elems)-1].Kind == Object && s.p.peek() == '{'
+	return whole && bytes.IndexByte(s.p.src[s.lastEnd:s.p.pos], '\n') >= 0
 }
 
 func (s *items) separator(c byte) {

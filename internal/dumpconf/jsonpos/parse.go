@@ -9,13 +9,13 @@ import (
 // parser reads one text. Every loop consumes at least a byte or ends.
 type parser struct {
 	src      []byte
+	root     *Value
 	pos      int
 	problems []Problem
 	more     bool
 	open     []byte // opening brackets around the current place
 	values   int
 	stopped  bool // a limit was reached; what was read so far counts
-	openEnd  int  // end of the last string that stays open, where nothing can be inserted
 	textEnd  int  // end of the text without the white space at its end
 }
 
@@ -53,9 +53,6 @@ func (p *parser) problem(pr Problem) {
 	if p.full() {
 		p.more = true
 		return
-	}
-	if len(pr.Edits) > 0 && pr.Edits[0].Length == 0 && pr.Edits[0].Offset == p.openEnd {
-		pr.Edits = nil
 	}
 	p.problems = append(p.problems, pr)
 }

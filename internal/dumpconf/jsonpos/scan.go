@@ -152,12 +152,14 @@ func (p *parser) atWord() bool {
 
 // wordEnd returns the end of the run of word characters that starts at pos.
 func (p *parser) wordEnd() int {
-	i := p.pos
+	i, inPath := p.pos, false
 	for i < len(p.src) {
 		r, size := utf8.DecodeRune(p.src[i:])
 		switch {
-		case r == '/' && i+1 < len(p.src) && (p.src[i+1] == '/' || p.src[i+1] == '*'):
+		case r == '/' && !inPath && i+1 < len(p.src) && (p.src[i+1] == '/' || p.src[i+1] == '*'):
 			return i
+		case r == '/':
+			inPath = true // /data//dump is one word
 		case r == utf8.RuneError && size <= 1:
 			return i
 		case unicode.IsLetter(r) || unicode.IsDigit(r):

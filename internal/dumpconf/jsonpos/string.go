@@ -84,16 +84,11 @@ func (l *literal) close(closed bool) {
 	}
 	switch {
 	case !closed && textEnd >= p.textEnd:
-		p.problem(Problem{Cause: Truncated, Offset: len(p.src), Message: "the file ends inside a string"})
+		p.problem(Problem{Cause: Truncated, Offset: l.start, Length: textEnd - l.start,
+			Message: "quote without partner: the file ends inside a string"})
 	case !closed:
-		pr := Problem{Cause: OpenString, Offset: l.start, Length: textEnd - l.start,
-			Message: "the string has no closing quote on its line", Edits: whole}
-		if l.hopeless || l.badUTF8 >= 0 {
-			p.openEnd = textEnd
-		} else if l.open == '"' && !l.foreign {
-			pr.Edits = []Edit{{Offset: textEnd, Text: `"`}}
-		}
-		p.problem(pr)
+		p.problem(Problem{Cause: OpenString, Offset: l.start, Length: textEnd - l.start,
+			Message: "quote without partner: the string has no closing quote on its line"})
 	case l.foreign || closing > 1:
 		at := l.start
 		if !l.foreign {
