@@ -294,3 +294,39 @@ func FuzzCompare(f *testing.F) {
 		}
 	})
 }
+
+// TestHalves: the vector unit rounds float32 to float16 as codes.round does, for
+// every float16, the middles between them, and their neighbours.
+func TestHalves(t *testing.T) {
+	half, err := newNumber(tensor.Float16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []float32
+	for bits := range uint32(0x7c00) {
+		a, b := tensor.Float16To32(uint16(bits)), tensor.Float16To32(uint16(bits+1))
+		if bits+1 == 0x7c00 {
+			b = 65536 // the value that float16 would have there
+		}
+		middle := a + (b-a)/2
+		for _, x := range []float32{a, middle, math.Nextafter32(middle, 0), math.Nextafter32(middle, 1e9)} {
+			values = append(values, x, -x)
+		}
+	}
+	values = append(values, 1e9, -1e9, math.MaxFloat32, float32(math.Inf(1)), float32(math.Inf(-1)), math.SmallestNonzeroFloat32, 1e-40, 0)
+	src := make([]byte, 0, 4*len(values))
+	wide := make([]float64, len(values))
+	for i, x := range values {
+		src = binary.LittleEndian.AppendUint32(src, math.Float32bits(x))
+		wide[i] = float64(x)
+	}
+	want, got := make([]int64, len(values)), make([]int64, len(values))
+	half.codes.round(want, wide)
+	done := halvesHead(got, src)
+	half.codes.round(got[done:], wide[done:])
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("%v has code %d, want %d", values[i], got[i], want[i])
+		}
+	}
+}

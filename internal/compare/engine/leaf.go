@@ -3,6 +3,8 @@ package engine
 import (
 	"math"
 	"slices"
+
+	"dumptool/internal/tensor"
 )
 
 // leaf is a short run of pairs at work. First all of its elements are decoded,
@@ -113,7 +115,11 @@ func (l *leaf) code() {
 	if l.e.complex || !npu.storedCodes(nCodes, l.npu) {
 		npu.codes.round(nCodes, n)
 	}
-	if l.e.complex || ref.dtype != npu.dtype || !ref.storedCodes(rCodes, l.ref) {
+	switch {
+	case !l.e.complex && ref.dtype == tensor.Float32 && npu.dtype == tensor.Float16:
+		done := halvesHead(rCodes, l.ref)
+		npu.codes.round(rCodes[done:], r[done:])
+	case l.e.complex || ref.dtype != npu.dtype || !ref.storedCodes(rCodes, l.ref):
 		npu.codes.round(rCodes, r)
 	}
 }

@@ -84,6 +84,9 @@ func codes16AVX2(dst *int64, src *byte, count int)
 func exceedsAVX2(abs, r *float64, count int, atol, rtol float64) uint32
 
 //go:noescape
+func halvesAVX2(dst *int64, src *byte, count int)
+
+//go:noescape
 func codes32AVX2(dst *int64, src *byte, count int)
 
 func sidesHead(n, r []float64, n0, r0 float64, out *[20]float64) int {
@@ -196,6 +199,15 @@ func codes16Head(dst []int64, src []byte) int {
 	k := groups(len(dst))
 	if k > 0 {
 		codes16AVX2(&dst[0], &src[:2*k][0], k)
+	}
+	return k
+}
+
+// halvesHead sets dst to the codes of float32 elements in float16.
+func halvesHead(dst []int64, src []byte) int {
+	k := groups(len(dst))
+	if k > 0 {
+		halvesAVX2(&dst[0], &src[:4*k][0], k)
 	}
 	return k
 }

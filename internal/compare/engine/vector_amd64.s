@@ -454,6 +454,32 @@ codes16Check:
 	VZEROUPPER
 	RET
 
+// func halvesAVX2(dst *int64, src *byte, count int)
+TEXT ·halvesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ count+16(FP), CX
+	VPXOR Y8, Y8, Y8
+	VPCMPEQQ Y7, Y7, Y7
+	VPSRLQ $49, Y7, Y7
+	XORQ AX, AX
+	JMP halvesCheck
+halves:
+	VMOVUPS (SI)(AX*4), X0
+	VCVTPS2PH $0, X0, X0        // to nearest, ties to even
+	VPMOVSXWQ X0, Y0
+	VPCMPGTQ Y0, Y8, Y1
+	VPAND Y7, Y0, Y0
+	VPXOR Y1, Y0, Y0
+	VPSUBQ Y1, Y0, Y0
+	VMOVDQU Y0, (DI)(AX*8)
+	ADDQ $4, AX
+halvesCheck:
+	CMPQ AX, CX
+	JLT halves
+	VZEROUPPER
+	RET
+
 // func codes32AVX2(dst *int64, src *byte, count int)
 TEXT ·codes32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI

@@ -36,6 +36,8 @@ func bfloat16sHead([]float64, []byte, *spanLanes) (k int, special bool) { return
 
 func codes16Head([]int64, []byte) int { return 0 }
 
+func halvesHead([]int64, []byte) int { return 0 }
+
 func codes32Head([]int64, []byte) int { return 0 }
 
 func exceedsHead([]float64, []float64, float64, float64) (k int, exceeds bool) { return 0, false }
