@@ -198,7 +198,7 @@ func TestConfigHelp(t *testing.T) {
 
 func TestConfigURI(t *testing.T) {
 	t.Parallel()
-	p := &configPrinter{folder: "/work/src"}
+	p := &configPrinter{folder: "/data/src"}
 	tests := map[string]string{
 		"acl.json":                "acl.json",
 		"./conf/../acl.json":      "acl.json",
@@ -206,8 +206,8 @@ func TestConfigURI(t *testing.T) {
 		"模型.json":                 "%E6%A8%A1%E5%9E%8B.json",
 		"a:b.json":                "./a:b.json",
 		"../acl.json":             "../acl.json",
-		"/work/src/conf/acl.json": "conf/acl.json",
-		"/work/source/acl.json":   "file:///work/source/acl.json",
+		"/data/src/conf/acl.json": "conf/acl.json",
+		"/data/source/acl.json":   "file:///data/source/acl.json",
 		"-":                       "stdin",
 	}
 	for name, want := range tests {
