@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/safefile"
@@ -111,21 +110,21 @@ func mayRewrite(name string, info fs.FileInfo) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
-		return fmt.Errorf("the file has %d names (hard links), which a new file would part; it is not changed", s.Nlink)
+	if n := links(info); n > 1 {
+		return fmt.Errorf("the file has %d names (hard links), which a new file would part; it is not changed", n)
 	}
 	return nil
 }
 
 // copyOwner gives a new file the owner and the permissions of another.
 func copyOwner(f *os.File, info fs.FileInfo) error {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+	if uid, gid, ok := ownerIDs(info); ok {
 		mine, err := f.Stat()
 		if err != nil {
 			return err
 		}
-		if m, ok := mine.Sys().(*syscall.Stat_t); ok && (m.Uid != s.Uid || m.Gid != s.Gid) {
-			if err := f.Chown(int(s.Uid), int(s.Gid)); err != nil {
+		if u, g, ok := ownerIDs(mine); ok && (u != uid || g != gid) {
+			if err := f.Chown(uid, gid); err != nil {
 				return errors.New("the file belongs to another user or group, which a new file cannot keep; it is not changed")
 			}
 		}
@@ -135,7 +134,6 @@ func copyOwner(f *os.File, info fs.FileInfo) error {
 
 // statFolder says what a folder for dumps is like for this user.
 func statFolder(path string) dumpconf.PathState {
-	const readWrite = 4 | 2 // of access(2)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -144,7 +142,7 @@ func statFolder(path string) dumpconf.PathState {
 		return dumpconf.PathMissing
 	case !info.IsDir():
 		return dumpconf.PathNotDir
-	case syscall.Access(path, readWrite) != nil:
+	case !mayUseFolder(path):
 		return dumpconf.PathNoAccess
 	}
 	return dumpconf.PathUsable
