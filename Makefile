@@ -23,7 +23,7 @@ PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test fmt-check race lint fmt lint-tool fuzz cover golden proto \
-	bench microbench dist dist-check setup clean
+	bench same arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,7 @@ build: ## build bin/dumptool, a static binary
 
 demo: build ## build, then show what dumptool does on the sample data
 	sh scripts/demo.sh bin/dumptool
+	@printf "\n%s\n" "Next: export PATH=\"\$$PWD/bin:\$$PATH\", then the examples of README.md"
 
 # The tests of users' own converters run real ones. They have the build tag
 # numpy, which is set where some python3 of PATH has that package.
@@ -112,6 +113,28 @@ proto: ## generate the Go code of the .proto file again
 
 bench: ## compare speed and memory with the targets (BENCHFLAGS)
 	$(GO) run ./internal/bench $(BENCHFLAGS)
+
+# For changes that shall not change results. SAMEFLAGS: -trees 20, -only compare,
+# -files (not what is printed), folders of dumps of your own.
+same: build ## compare what this build and OLD=path print and write (SAMEFLAGS)
+	$(GO) run ./internal/bench/same -old '$(OLD)' -new bin/dumptool $(SAMEFLAGS)
+
+# Reports are the same bytes on amd64 and arm64: nothing in the arithmetic may be
+# fused to a multiply-add, but by internal/exact on purpose, and both builds have
+# to write the same. QEMU runs programs for linux/arm64 on other hosts.
+QEMU ?= qemu-aarch64
+ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record ./internal/report
+ARM64_BINARY = bin/dumptool-linux-arm64
+arm64: build ## the same results on arm64: instructions, tests and reports (needs qemu-user)
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
+	@fused=$$($(GO) tool objdump -s '^dumptool/' $(ARM64_BINARY) | \
+		grep -E 'FN?M(ADD|SUB)[SD]' | grep -v '^ *exact\.go:' || :); \
+	if [ -n "$$fused" ]; then \
+		echo 'fused multiply-adds; write float64(a*b) + c:'; printf '%s\n' "$$fused"; exit 1; \
+	fi
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
+	$(GO) run ./internal/bench/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 2
 
 microbench: ## run the benchmarks of single functions (BENCH: a pattern)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...

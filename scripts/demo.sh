@@ -55,7 +55,7 @@ run 'dumptool convert -d dumps -out out -f NCHW'
 run 'dumptool inspect --stats out/Conv2D.*.output.0.*.npy'
 run 'ls -l out'
 
-say 'The record tells which operator overflowed first; here is why.'
+say 'The record says which operator overflowed first; here is why.'
 finds 'dumptool overflow analyze -d dumps'
 
 say 'A small network ran on a host (arrays) and on an NPU (dumps): where does the NPU go wrong?'

@@ -3,12 +3,19 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/config"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/report"
 	"dumptool/internal/ui"
 )
 
@@ -24,6 +31,8 @@ type app struct {
 	settings config.Options
 	// commands returns the commands below the root.
 	commands func(*app) []*cobra.Command
+	// shortHelp says that help was asked for by -h.
+	shortHelp bool
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
@@ -48,20 +57,126 @@ func run(ctx context.Context, args []string, streams ui.Streams) int {
 
 func (a *app) run(ctx context.Context, args []string) int {
 	err := a.execute(ctx, args)
-	if flushErr := a.out.Flush(); flushErr != nil && err == nil {
-		err = fmt.Errorf("cannot write the results: %w", flushErr)
+	if lost := a.out.Flush(); lost != nil {
+		err = a.resultsLost(err, lost)
 	}
 	a.report(err)
 	return exitCode(err)
+}
+
+// resultsLost returns the error of a command whose results could not be
+// written, whatever else it found. A reader that has seen enough, such as head, is
+// no trouble.
+func (a *app) resultsLost(err, lost error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(lost, syscall.EPIPE):
+		return unlessClosed(err)
+	case !errors.Is(err, lost):
+		a.report(err)
+	}
+	return incompletef("cannot write the results: %w", lost)
+}
+
+// unlessClosed is an error, nil where it is that nobody reads the results any more.
+func unlessClosed(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}
+
+// watched does the work of a batch, with a progress bar that title names by a verb,
+// such as "converting". observe is meant for batch.Options.
+func watched[R any](a *app, title string, work func(observe func(batch.Event)) (R, error)) (R, error) {
+	progress := a.msg.Progress(title)
+	defer progress.Close()
+	return work(func(e batch.Event) { progress.Observe(e.Done, e.Total, e.DoneCost, e.TotalCost) })
+}
+
+// openRun lists what is at the paths as a run, and warns of what is odd about its
+// mapping.csv files.
+func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options) (*dumpdir.Run, error) {
+	run, err := dumpdir.Open(ctx, paths, opt)
+	if run != nil {
+		warn(a, run.Warnings)
+	}
+	return run, err
+}
+
+// warn prints warnings.
+func warn[T string | lang.Sentence](a *app, warnings []T) {
+	for _, w := range warnings {
+		a.msg.Warnf("%s", w)
+	}
+}
+
+// say prints messages.
+func (a *app) say(messages []batch.Message) {
+	for _, m := range messages {
+		if m.Hint {
+			a.msg.Hintf("%s", m.Text)
+		} else {
+			a.msg.Log().Log(context.Background(), m.Level, m.Text, m.Attrs...)
+		}
+	}
+}
+
+// conclude says how a run ended and returns its error.
+func (a *app) conclude(o batch.Outcome) error {
+	a.say(o.Messages)
+	return outcomeError(o)
+}
+
+// printResult prints a result in a format.
+func printResult[R any](a *app, format string, result R, opt report.Options) error {
+	opt.Text = a.text()
+	return report.Write(a.out, format, result, opt)
+}
+
+// text says how text for people looks on stdout.
+func (a *app) text() report.Text {
+	return report.Text{Lang: a.lang(), Width: a.streams.OutWidth, Color: a.global.color.On(a.streams.OutTTY, a.getenv)}
+}
+
+// lang is the language of texts for people.
+func (a *app) lang() report.Lang {
+	switch {
+	case a.global.lang != "":
+		return a.global.lang
+	case lang.ChineseLocale(a.getenv):
+		return report.Chinese
+	}
+	return report.English
+}
+
+// resultPrinter prints results one after the other.
+type resultPrinter struct {
+	*app
+	format string
+	shown  int
+}
+
+// printNext prints a result at once, in text below an empty line behind the one before.
+func printNext[R any](p *resultPrinter, result R) error {
+	if p.shown++; p.shown > 1 && p.format == "text" {
+		fmt.Fprintln(p.out)
+	}
+	if err := printResult(p.app, p.format, result, report.Options{}); err != nil {
+		return err
+	}
+	return p.out.Flush()
 }
 
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
 	root := newRootCommand(a)
 	line := rewriteArgs(root, args)
-	if line.stray != "" {
-		return unknownCommand(line.cmd, line.stray)
+	if line.extra != "" {
+		return unknownCommand(line.cmd, line.extra)
 	}
+	a.shortHelp = slices.Contains(line.args, "-h") && !slices.Contains(line.args, "--help")
 	root.SetArgs(line.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -69,7 +184,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	}
 	if !a.running {
 		// The global flags may have been read before the mistake.
-		a.msg = ui.NewMessages(a.streams, a.global.messages())
+		a.msg = ui.NewMessages(a.streams, a.messages())
 		err = asUsage(err)
 	}
 	return helpHint(cmd, err)
@@ -83,7 +198,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	a.msg = ui.NewMessages(a.streams, a.global.messages())
+	a.msg = ui.NewMessages(a.streams, a.messages())
 	return nil
 }
 

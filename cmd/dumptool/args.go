@@ -28,8 +28,8 @@ type commandLine struct {
 	cmd *cobra.Command
 	// args are the arguments in the form that pflag understands.
 	args []string
-	// stray is the word that stands where a command of the group cmd should.
-	stray string
+	// extra is the word that stands where a command of the group cmd should.
+	extra string
 }
 
 // rewriteArgs gives long flags with one dash their second one. pflag would
@@ -71,7 +71,7 @@ func rewriteArgs(root *cobra.Command, args []string) commandLine {
 				// reports the flag.
 				return line
 			default:
-				line.stray = word
+				line.extra = word
 				return line
 			}
 			inGroup = sub != nil && line.cmd.HasSubCommands()

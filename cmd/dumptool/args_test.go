@@ -20,7 +20,7 @@ func sampleTree(t testing.TB) *cobra.Command {
 
 func TestRewriteArgs(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ in, want, cmd, stray string }{
+	tests := map[string]struct{ in, want, cmd, extra string }{
 		"single dash":               {"convert -out dir", "convert --out dir", "dumptool convert", ""},
 		"single dash, equals":       {"convert -out=dir", "convert --out=dir", "dumptool convert", ""},
 		"double dash stays":         {"convert --out dir", "convert --out dir", "dumptool convert", ""},
@@ -64,8 +64,8 @@ func TestRewriteArgs(t *testing.T) {
 			if diff := cmp.Diff(strings.Fields(tt.want), got.args); diff != "" {
 				t.Errorf("arguments (-want +got):\n%s", diff)
 			}
-			if got.cmd.CommandPath() != tt.cmd || got.stray != tt.stray {
-				t.Errorf("command %q, stray word %q, want %q, %q", got.cmd.CommandPath(), got.stray, tt.cmd, tt.stray)
+			if got.cmd.CommandPath() != tt.cmd || got.extra != tt.extra {
+				t.Errorf("command %q, extra word %q, want %q, %q", got.cmd.CommandPath(), got.extra, tt.cmd, tt.extra)
 			}
 			if !slices.Equal(in, strings.Fields(tt.in)) {
 				t.Errorf("the arguments of the caller became %q", in)
@@ -151,7 +151,7 @@ func FuzzRewriteArgs(f *testing.F) {
 			}
 		}
 		again := rewriteArgs(sampleTree(t), got.args)
-		if diff := cmp.Diff(got.args, again.args); diff != "" || again.stray != got.stray || again.cmd.Name() != got.cmd.Name() {
+		if diff := cmp.Diff(got.args, again.args); diff != "" || again.extra != got.extra || again.cmd.Name() != got.cmd.Name() {
 			t.Errorf("a second rewrite of %q changes it (-first +second):\n%s", in, diff)
 		}
 

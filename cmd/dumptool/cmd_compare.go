@@ -1,30 +1,27 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare"
-	"dumptool/internal/safefile"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/sidefile"
 )
 
 type compareOptions struct {
-	cpu, npu string
-	judge    judgeFlags
-	pair     pairFlags
-	shape    shapeFlags
+	tensors  comparison
 	order    orderFlags
 	output   compareOutput
 	baseline baselineFlags
-	workers  int
-	version  int
+	// args are the flags that the user set, for the report.
+	args []string
 }
 
 func newCompareCommand(a *app) *cobra.Command {
@@ -55,87 +52,82 @@ tensor, lists of what was skipped, and compare.json with everything.`,
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.output.args = given(cmd.Flags())
+			opts.args = given(cmd.Flags())
 			return misspelled(cmd, args, runCompare(cmd.Context(), a, opts, args))
 		},
 	}
-	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
 	opts.addFlags(cmd)
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return groupedUsage(cmd, compareGroups()) })
+	a.groupFlags(cmd, compareGroups())
 	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a))
 	return cmd
 }
 
 func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	sideFlags(flags, &o.cpu, &o.npu)
-	o.judge.addFlags(cmd)
-	o.pair.addFlags(flags)
-	o.pair.addOps(flags)
-	o.shape.addFlags(cmd)
+	o.tensors.addFlags(cmd)
+	o.tensors.dumps.add(cmd, opsFlag)
+	o.tensors.pair.addOps(flags)
 	o.order.addFlags(cmd)
 	o.order.addConsumers(flags)
 	o.baseline.addFlags(flags)
 	o.output.addFlags(cmd)
-	workerFlags(flags, &o.workers, &o.version)
-}
-
-// sideFlags adds the flags of the two sides.
-func sideFlags(flags *pflag.FlagSet, cpu, npu *string) {
-	flags.StringVarP(cpu, "cpu", "g", "", "`PATH` of the reference: a file or a folder")
-	alias(flags, "cpu", "cpu-dir", "golden")
-	flags.StringVarP(npu, "npu", "m", "", "`PATH` of the NPU data: a file or a folder")
-	alias(flags, "npu", "npu-dir")
-}
-
-// workerFlags adds the flags about how files are read.
-func workerFlags(flags *pflag.FlagSet, workers, version *int) {
-	flags.IntVarP(workers, "jobs", "j", 0, "`N` workers; default: one per CPU, at most 16")
-	alias(flags, "jobs", "max-cores")
-	flags.IntVarP(version, "version", "v", 0, "dump container `1|2`: protobuf or binary; default: as the file tells")
 }
 
 // runCompare compares two runs.
 func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string) error {
-	if err := opts.output.check(); err != nil {
-		return err
-	}
-	opt, problems, err := opts.resolve(a, args)
+	opt, err := opts.resolve(a, args)
 	if err != nil {
 		return err
 	}
-	for _, p := range problems {
-		a.msg.Warnf("%v", p.err)
-	}
-	progress := a.msg.Progress("comparing")
-	defer progress.Close()
-	opt.Observe = progress.Observe
-	rep, err := compare.Run(ctx, *opt)
-	progress.Close()
-	switch {
-	case rep == nil:
+	plan, err := compare.NewPlan(ctx, *opt)
+	if err != nil {
 		return compareError(err)
-	case errors.Is(err, context.Canceled):
-		rep.Interrupted = true // if only while it looked for causes
-	case err != nil:
+	}
+	parts, interrupted := a.comparePairs(ctx, plan)
+	rep := plan.Conclude(parts)
+	if err := cmp.Or(opts.write(a, plan, opt, rep), interrupted); err != nil {
 		return err
 	}
-	for _, p := range problems {
-		rep.Warnings = append(rep.Warnings, p.err.Error())
+	return a.conclude(opt.Outcome(rep))
+}
+
+// resolve turns the flags into options, and reads the files that they name.
+func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error) {
+	opt := &compare.Options{Tool: toolName(), Args: o.args}
+	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt)); err != nil {
+		return nil, err
 	}
-	unkept := opts.baseline.rewrite(a, opt.Baseline, rep)
-	if err := a.writeComparison(&opts.output, opt, rep); err != nil {
-		return err
+	if o.baseline.showGraph {
+		a.msg.Warnf("--show-graph: plots are not drawn")
 	}
-	switch {
-	case rep.Interrupted:
-		return err
-	case unkept != nil:
-		return unkept
+	if err := a.comparePaths(&o.tensors.cpu, &o.tensors.npu, &o.output.out, append(o.tensors.dumps.paths, args...)); err != nil {
+		return nil, err
 	}
-	asked := slices.ContainsFunc(problems, func(p sideProblem) bool { return p.asked })
-	return opts.baseline.conclude(rep, opt.FailOn, opts.pair.round, asked)
+	if err := o.tensors.setPaths(opt, o.output.out); err != nil {
+		return nil, err
+	}
+	if err := o.output.resolve(opt); err != nil {
+		return nil, err
+	}
+	if err := o.tensors.load(opt, o.output.out, o.order.addFiles); err != nil {
+		return nil, err
+	}
+	warn(a, opt.Warnings)
+	return opt, o.order.resolve(opt)
+}
+
+// comparePairs compares the pairs of a plan, with a progress bar.
+func (a *app) comparePairs(ctx context.Context, plan *compare.Plan) ([]compare.Part, error) {
+	return watched(a, "comparing", func(observe func(batch.Event)) ([]compare.Part, error) { return plan.Execute(ctx, observe) })
+}
+
+// write writes the baseline and the reports.
+func (o *compareOptions) write(a *app, plan *compare.Plan, opt *compare.Options, rep *record.Report) error {
+	messages, notKept := plan.SaveBaseline(rep)
+	a.say(messages)
+	return cmp.Or(o.output.write(a, opt, rep), notKept)
 }
 
 // misspelled adds a hint to the error of a run whose first path is not there and
@@ -152,9 +144,12 @@ func misspelled(cmd *cobra.Command, args []string, err error) error {
 
 // compareError gives an error that ended a comparison its exit status.
 func compareError(err error) error {
+	var file *sidefile.FileError
 	var names *compare.NameError
 	var order *compare.OrderError
 	switch {
+	case errors.As(err, &file):
+		return configError(err)
 	case errors.As(err, &names):
 		return configError(fmt.Errorf("--map-node-dict: %s", strings.Join(names.Missing, "; ")))
 	case errors.As(err, &order):
@@ -165,71 +160,5 @@ func compareError(err error) error {
 	return err
 }
 
-// resolve turns the flags into options.
-func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, []sideProblem, error) {
-	opt := &compare.Options{
-		Version: o.version, Workers: o.workers,
-		KLD: slices.Contains(o.output.formats, "msaccucmp"), FailFast: o.baseline.failFast, Slack: o.baseline.slack,
-	}
-	if err := checkWorkers(o.workers, o.version); err != nil {
-		return nil, nil, err
-	}
-	if err := o.judge.resolve(&opt.Judge); err != nil {
-		return nil, nil, err
-	}
-	if err := o.shape.resolve(&opt.Shape); err != nil {
-		return nil, nil, err
-	}
-	if err := o.baseline.resolve(a, opt); err != nil {
-		return nil, nil, err
-	}
-	if err := o.pair.resolve(&opt.Pair); err != nil {
-		return nil, nil, err
-	}
-	if err := a.comparePaths(&o.cpu, &o.npu, &o.output.out, args); err != nil {
-		return nil, nil, err
-	}
-	if err := checkFolder(o.output.out, o.cpu, o.npu); err != nil {
-		return nil, nil, err
-	}
-	if err := o.checkOutputs(); err != nil {
-		return nil, nil, err
-	}
-	opt.Ref, opt.NPU, opt.Skip = o.cpu, o.npu, o.output.out
-	opt.Top, opt.List = o.output.worst(), o.output.listed()
-	var err error
-	if opt.Config, err = o.judge.load(o.output.out); err != nil {
-		return nil, nil, err
-	}
-	problems, err := o.order.load(opt, o.pair.fusion, o.output.out)
-	if safefile.SameFile(o.cpu, o.npu) {
-		problems = append(problems, sideProblem{fmt.Errorf("--cpu and --npu are the same: %s", o.cpu), false})
-	}
-	return opt, problems, err
-}
-
-// checkOutputs finds out whether the reports can be written.
-func (o *compareOptions) checkOutputs() error {
-	if o.output.out == "" {
-		return nil
-	}
-	var names []string
-	for _, format := range o.output.chosen() {
-		names = append(names, reportFiles[format])
-		if o.baseline.file != "" && safefile.SameFile(o.baseline.file, filepath.Join(o.output.out, reportFiles[format])) {
-			return usagef("--baseline %s: that is the name of a report", o.baseline.file)
-		}
-	}
-	return checkWritable(o.output.out, names...)
-}
-
-// checkWorkers checks the flags of workerFlags.
-func checkWorkers(workers, version int) error {
-	switch {
-	case workers < 0:
-		return usagef("-j %d: want at least 1, or 0 for one per CPU", workers)
-	case version < 0 || version > 2:
-		return usagef("-v %d: want 1 or 2", version)
-	}
-	return nil
-}
+// configError is an error of a file that the user gave: exit status 2.
+func configError(err error) error { return &codedError{exitUsage, err} }

@@ -1,38 +1,67 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"dumptool/internal/compare"
-	"dumptool/internal/compare/pairing"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 )
 
+// compareOutput are the flags about the reports.
+type compareOutput struct {
+	reportOptions
+	extraColumns, bom  bool
+	diffCount, topN    int
+	diffOrder, version string
+}
+
+func (o *compareOutput) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out csv and json")
+	flags.StringVar(&o.version, "hpaa-version", "", "columns of cpu_vs_npu.csv: `successor` adds cos_sim")
+	flags.BoolVar(&o.extraColumns, "extra-columns", false, "add columns of our own to cpu_vs_npu.csv")
+	flags.BoolVar(&o.bom, "bom", false, "start CSV files with a byte order mark, for Excel")
+	flags.IntVar(&o.diffCount, "diff-cnt", 128, "at most `N` error elements in the CSV of an operator")
+	flags.StringVar(&o.diffOrder, "diff-order", "index", "`ORDER` of these elements: index or worst")
+	flags.IntVar(&o.topN, "topn", 20, "keep the worst `N` elements of bad tensors")
+	completeValues(cmd, "diff-order", []string{"index", "worst"})
+}
+
+// neutralFlags do not change what a report says.
+var neutralFlags = []string{"jobs", "out", "format", "json", "quiet", "verbose", "log-format", "lang", "color", configFlag}
+
+// given lists the flags that were set, in the order of their names, but for
+// those that do not change what a report says.
+func given(flags *pflag.FlagSet) []string {
+	var list []string
+	flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(neutralFlags, f.Name) {
+			list = append(list, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return list
+}
+
 // check checks the flags of the reports and sets the formats that nobody chose.
 func (o *compareOutput) check() error {
-	for i, f := range o.formats {
-		known, err := oneOf("--format", f, compareFormats)
-		if err != nil {
-			return err
-		}
-		o.formats[i] = known
-	}
 	switch {
-	case len(o.formats) > 1 && o.out == "":
-		return usagef("several formats need an output folder (-out)")
 	case o.version != "" && !strings.EqualFold(o.version, "successor"):
 		return usagef("--hpaa-version %s: want successor", o.version)
 	case o.diffCount < 1:
 		return usagef("--diff-cnt %d: want at least 1", o.diffCount)
 	case o.topN < 1 || o.topN > maxWorst:
 		return usagef("--topn %d: want 1 to %d", o.topN, maxWorst)
+	}
+	if err := checkReports[*record.Report](&o.reportOptions); err != nil {
+		return err
 	}
 	var err error
 	o.diffOrder, err = oneOf("--diff-order", o.diffOrder, []string{"index", "worst"})
@@ -42,197 +71,66 @@ func (o *compareOutput) check() error {
 // maxWorst is the most worst elements of a tensor that are kept.
 const maxWorst = 10000
 
-// worst is the number of worst elements that the reports need.
-func (o *compareOutput) worst() int {
-	n := 0
-	if o.writes("json") || o.writes("junit") {
-		n = o.topN
+// resolve chooses the formats that nobody chose, says what the reports need, and finds
+// out whether they can be written.
+func (o *compareOutput) resolve(opt *compare.Options) error {
+	switch {
+	case len(o.formats) > 0:
+	case o.out == "":
+		o.formats = []string{"text"}
+	default:
+		o.formats = []string{"csv", "json"}
 	}
-	if o.diffOrder == "worst" && o.out != "" && o.writes("csv") {
-		n = max(n, o.diffCount)
-	}
-	return n
-}
-
-// listed is the number of first errors that the CSV files of operators need.
-func (o *compareOutput) listed() int {
-	if o.diffOrder == "index" && o.out != "" && o.writes("csv") {
-		return o.diffCount
-	}
-	return 0
-}
-
-// writes reports whether a format is wanted.
-func (o *compareOutput) writes(format string) bool {
+	o.setKept(opt)
 	if o.out == "" {
-		return slices.Contains(o.formats, format)
+		return nil
 	}
-	return slices.Contains(o.chosen(), format)
+	files := report.FilesOf[*record.Report](o.formats...)
+	for _, name := range files {
+		if opt.BaselineFile != "" && safefile.SameFile(opt.BaselineFile, filepath.Join(o.out, name)) {
+			return usagef("--baseline %s: that is the name of a report", opt.BaselineFile)
+		}
+	}
+	return safefile.CheckWritable(o.out, files...)
 }
 
-// csv are the options of cpu_vs_npu.csv.
-func (o *compareOutput) csv() report.CSVOptions {
-	return report.CSVOptions{Successor: o.version != "", ExtraColumns: o.extraColumns, BOM: o.bom}
+// setKept sets what the comparison keeps for the reports.
+func (o *compareOutput) setKept(opt *compare.Options) {
+	keep := report.KeepOf[*record.Report](o.formats...)
+	opt.Bins, opt.KLD = keep.Bins, keep.Divergence
+	if keep.Worst {
+		opt.Top = o.topN
+	}
+	switch { // the errors in the files of operators
+	case o.out == "" || !keep.Errors:
+	case o.diffOrder == "worst":
+		opt.Top = max(opt.Top, o.diffCount)
+	default:
+		opt.List = o.diffCount
+	}
 }
 
-// reportFiles are the names of the reports by format.
-var reportFiles = map[string]string{
-	"text": "compare.txt", "csv": "cpu_vs_npu.csv", "json": "compare.json", "junit": "junit.xml", "md": "compare.md",
-	"msaccucmp": "result_msaccucmp.csv",
-}
-
-// writeComparison prints the report, or writes it to a folder and prints the
-// summary. A report that cannot be written does not stop the others.
-func (a *app) writeComparison(o *compareOutput, opt *compare.Options, rep *compare.Report) error {
+// write prints the report, or writes the reports to a folder and prints the
+// summary.
+func (o *compareOutput) write(a *app, opt *compare.Options, rep *record.Report) error {
+	ropt := report.Options{
+		Text:     report.Text{Lang: a.lang()},
+		HPAA:     report.CSVOptions{Successor: o.version != "", ExtraColumns: o.extraColumns, BOM: o.bom},
+		Elements: report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode},
+	}
 	if o.out == "" {
-		format := "text"
-		if len(o.formats) > 0 {
-			format = o.formats[0]
-		}
-		return o.render(format, rep, a.streams.OutWidth)(a.out)
+		return printResult(a, o.formats[0], rep, ropt)
 	}
-	if err := safefile.MkdirAll(o.out); err != nil {
-		return err
-	}
-	folder := newReportFolder(o.out, rep)
-	var failed []error
-	for _, format := range o.chosen() {
-		err := folder.write(reportFiles[format], o.render(format, rep, 0))
-		if err == nil && format == "csv" {
-			err = o.writeHPAA(folder, opt, rep)
-		}
-		if err != nil {
-			failed = append(failed, err)
-		}
-	}
-	if err := o.render("text", rep, a.streams.OutWidth)(a.out); err != nil {
+	inputs := append(report.CompareInputs(rep), opt.BaselineFile)
+	left, failed := report.WriteComparison(report.NewFolder(o.out, inputs...), o.formats, rep, ropt)
+	if err := a.text().WriteCompare(a.out, rep); err != nil {
 		return err
 	}
 	if err := a.out.Flush(); err != nil { // the summary stands before the messages
-		return fmt.Errorf("cannot write the results: %w", err)
-	}
-	if len(failed) == 0 {
-		a.msg.Infof("reports written to %s", o.out)
-		return nil
-	}
-	for _, err := range failed[1:] {
-		a.msg.Errorf("%v", err)
-	}
-	return failed[0]
-}
-
-// chosen are the formats of the reports in a folder.
-func (o *compareOutput) chosen() []string {
-	if len(o.formats) == 0 {
-		return []string{"csv", "json"}
-	}
-	return o.formats
-}
-
-// render returns what writes the report in a format.
-func (o *compareOutput) render(format string, rep *compare.Report, width int) func(io.Writer) error {
-	return func(w io.Writer) error {
-		switch format {
-		case "csv":
-			return report.WriteCompareCSV(w, rep, o.csv())
-		case "json":
-			return report.WriteCompareReportJSON(w, rep, compare.DocumentMeta{Tool: toolName(), Args: o.args})
-		case "junit":
-			return report.WriteCompareJUnit(w, rep)
-		case "md":
-			return report.WriteCompareMarkdown(w, rep)
-		case "msaccucmp":
-			return report.WriteCompareMsaccucmp(w, rep)
-		}
-		return report.Text{Width: width}.WriteCompare(w, rep)
-	}
-}
-
-// writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
-func (o *compareOutput) writeHPAA(folder *reportFolder, opt *compare.Options, rep *compare.Report) error {
-	names, renamed := report.NewFileNames(), false
-	labels := report.CompareLabels(rep)
-	errorOptions := report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode}
-	for i := range rep.Rows {
-		row := &rep.Rows[i]
-		if row.Status != compare.Fail || row.Result == nil {
-			continue
-		}
-		stem := names.Stem(labels[i])
-		renamed = renamed || stem != labels[i]
-		err := folder.write(stem+".csv", func(w io.Writer) error { return report.WriteOpErrors(w, row, errorOptions) })
-		if err != nil {
-			return err
-		}
-	}
-	if err := emptyStale(folder, names, rep, labels); err != nil {
 		return err
 	}
-	for _, log := range report.SkipLogs(rep) {
-		if err := folder.write(log.Name, log.Write); err != nil {
-			return err
-		}
+	if len(left) > 0 {
+		a.msg.Warnf("%s has files that look like reports of another run: %s", o.out, lang.FirstNames(left))
 	}
-	if renamed {
-		if err := folder.write("op_names.csv", names.WriteTable); err != nil {
-			return err
-		}
-	}
-	return writeOpConfig(folder, rep)
-}
-
-// emptyStale takes the errors out of the files of an earlier run whose operators
-// do not fail any more: nothing is deleted, and only files of ours are touched.
-func emptyStale(folder *reportFolder, names *report.FileNames, rep *compare.Report, labels []string) error {
-	entries, err := os.ReadDir(folder.dir)
-	if err != nil {
-		return err
-	}
-	there := map[string]bool{}
-	for _, e := range entries {
-		there[e.Name()] = e.Type().IsRegular()
-	}
-	for i := range rep.Rows {
-		if rep.Rows[i].Status == compare.Fail {
-			continue
-		}
-		for n := 1; ; n++ {
-			stem, free := names.Candidate(labels[i], n)
-			if free && !there[stem+".csv"] {
-				break
-			}
-			if !free || !hasOpErrors(filepath.Join(folder.dir, stem+".csv")) {
-				continue
-			}
-			if err := folder.write(stem+".csv", report.WriteNoOpErrors); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// hasOpErrors reports whether a file lists errors of an operator.
-func hasOpErrors(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return report.HasOpErrors(f)
-}
-
-// writeOpConfig writes an op_config.csv without limits, for the user to fill
-// in, unless there is one.
-func writeOpConfig(folder *reportFolder, rep *compare.Report) error {
-	if _, err := os.Lstat(filepath.Join(folder.dir, opConfigName)); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	var names []string
-	for i := range rep.Rows {
-		if rep.Rows[i].RefFile != "" {
-			names = append(names, rep.Rows[i].Op)
-		}
-	}
-	return folder.write(opConfigName, func(w io.Writer) error { return pairing.WriteOpConfig(w, names) })
+	return a.reportsWritten("reports", o.out, failed)
 }

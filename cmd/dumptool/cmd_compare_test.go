@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/bench/synth"
-	"dumptool/internal/npy"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
 
@@ -303,36 +303,6 @@ func TestCompareExamples(t *testing.T) {
 	})
 	if checked < 8 {
 		t.Errorf("%d examples", checked)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	names := []string{"Default/conv1/Conv2D-op1", "Default/conv2/Conv2D-op2", "relu", "relu_1", "softmax"}
-	for word, want := range map[string]string{
-		"conv2/": "Default/conv2/Conv2D-op2", "Default_conv1_Conv2D-op1": "Default/conv1/Conv2D-op1",
-		"RELU": "relu relu_1", "sofmax": "softmax", "sfotmax": "softmax", "batchnorm": "",
-	} {
-		if got := strings.Join(nearest(word, names), " "); got != want {
-			t.Errorf("%s: %q, want %q", word, got, want)
-		}
-	}
-}
-
-func TestParseCoverage(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"": "0 0", "all": "1 0", "ALL": "1 0", "90%": "0.9 0", "0.5": "0.5 0", "1": "1 0", "100%": "1 0", "0": "0 0", "12": "0 12",
-	} {
-		share, tensors, err := parseCoverage(text)
-		if got := fmt.Sprint(share, tensors); err != nil || got != want {
-			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"half", "-1", "1.5", "101%", "-5%", "%", "NaN", "Inf", "1e12"} {
-		if _, _, err := parseCoverage(text); exitCode(err) != exitUsage {
-			t.Errorf("%q: error %v, want one of usage", text, err)
-		}
 	}
 }
 

@@ -13,7 +13,7 @@ func newConfigCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "config",
 		Short: "write, check and explain dump configurations",
-		Long: `config has commands for the files that tell Ascend software what to dump:
+		Long: `config has commands for the files that say what Ascend software dumps:
 acl.json of the ACL runtime, the file that MINDSPORE_DUMP_CONFIG names, and the
 dump options of the graph engine and the TensorFlow adapter, written as flat
 JSON. Which of them a file is shows in its keys.`,
@@ -38,7 +38,7 @@ type configTarget struct {
 var configBackends = []string{"ge", "ms_backend", "O0", "O1", "O2", "pynative"}
 
 // checkedSchemas are the schemas that files can be checked as.
-var checkedSchemas = []dumpconf.Schema{dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF}
+var checkedSchemas = []dumpconf.Schema{dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe}
 
 // schemaNames returns the names of schemas.
 func schemaNames(all []dumpconf.Schema) []string {
@@ -50,7 +50,7 @@ func schemaNames(all []dumpconf.Schema) []string {
 }
 
 func (o *configTarget) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.schema, "schema", "", "the file is of this `SCHEMA`: acl, mindspore, ge or tf; default: as its keys tell")
+	cmd.Flags().StringVar(&o.schema, "schema", "", "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say")
 	completeValues(cmd, "schema", schemaNames(checkedSchemas))
 	o.addMakingFlags(cmd)
 }

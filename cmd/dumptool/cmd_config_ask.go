@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/report"
+	"dumptool/internal/ui"
 )
 
 // askFields asks for the fields of a profile that matter. Questions go to
@@ -16,9 +18,7 @@ import (
 func (a *app) askFields(ctx context.Context, p *dumpconf.Profile, lang report.Lang) (dumpconf.Values, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// A read cannot be interrupted: it goes on alone when ctx is done.
-	lines := make(chan logLine)
-	go readLines(ctx, a.streams.In, lines)
+	lines := ui.ReadLines(ctx, a.streams.In)
 	values := dumpconf.Values{}
 	for i := range p.Fields {
 		field := &p.Fields[i]
@@ -40,27 +40,22 @@ func (a *app) askFields(ctx context.Context, p *dumpconf.Profile, lang report.La
 var errNoAnswer = errors.New("the answers ended before the questions")
 
 // askField asks until an answer can be used. nil stands for the default.
-func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.Lang, lines <-chan logLine) ([]string, error) {
+func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.Lang, lines *ui.Lines) ([]string, error) {
 	question := lang.Text(field.Question)
 	if len(field.Default) > 0 {
 		question += " [" + strings.Join(field.Default, ",") + "]"
 	}
 	for {
 		fmt.Fprintf(a.streams.Err, "%s ", question)
-		var l logLine
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case l = <-lines:
-		}
-		if l.err != nil {
-			return nil, fmt.Errorf("cannot read stdin: %w", l.err)
-		}
-		if l.last && l.text == "" {
+		line, err := lines.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
 			fmt.Fprintln(a.streams.Err)
 			return nil, errNoAnswer
+		case err != nil:
+			return nil, err
 		}
-		answer := field.Split(l.text)
+		answer := field.Split(line.Text)
 		bad := slices.IndexFunc(answer, func(v string) bool { return field.Values != nil && !slices.Contains(field.Values, v) })
 		if bad < 0 {
 			return answer, nil

@@ -8,19 +8,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/dumpconf"
+	"dumptool/internal/report"
+	"dumptool/internal/safefile"
 )
 
 type configCheckOptions struct {
 	target            configTarget
 	format            string
-	json              bool
 	checkFS, checkEnv bool
 	strict            bool
+	worldSize         uint64
 	fix, write        bool
+	exitZero          exitZero
 }
-
-// configFormats are the forms of findings.
-var configFormats = []string{"text", "json", "sarif"}
 
 func newConfigCheckCommand(a *app) *cobra.Command {
 	opts := new(configCheckOptions)
@@ -66,15 +66,14 @@ The exit status is 1 when there are errors, with --strict also for warnings, and
 func (o *configCheckOptions) addFlags(cmd *cobra.Command) {
 	o.target.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.format, "format", "text", "`FORM` of the findings: text, json or sarif")
-	flags.BoolVar(&o.json, "json", false, "the same as --format json")
+	formatFlag[*report.ConfigChecks](cmd, &o.format)
 	flags.BoolVar(&o.checkFS, "check-fs", false, "look at the folders that the file names")
 	flags.BoolVar(&o.checkEnv, "check-env", false, "look at the environment that overrules the file")
+	flags.Uint64Var(&o.worldSize, "world-size", 0, "the job has `N` ranks, for files of msprobe; default: unknown")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 for warnings too")
 	flags.BoolVar(&o.fix, "fix", false, "print the change that repairs what can be repaired")
 	flags.BoolVar(&o.write, "write", false, "with --fix: make the change")
-	completeValues(cmd, "format", configFormats)
-	exclusive(cmd, "json", "format")
+	o.exitZero.add(flags, "errors")
 }
 
 // resolve checks the flags.
@@ -83,10 +82,7 @@ func (o *configCheckOptions) resolve(args []string) (dumpconf.Options, error) {
 	if err != nil {
 		return opt, err
 	}
-	if o.json {
-		o.format = "json"
-	}
-	if o.format, err = oneOf("--format", o.format, configFormats); err != nil {
+	if o.format, err = oneFormat[*report.ConfigChecks](o.format); err != nil {
 		return opt, err
 	}
 	stdin := 0
@@ -107,11 +103,12 @@ func (o *configCheckOptions) resolve(args []string) (dumpconf.Options, error) {
 	case o.fix && !o.write && o.format != "text":
 		return opt, usagef("--fix prints a diff, not %s; add --write to print what is left in the file", o.format)
 	}
+	opt.WorldSize = o.worldSize
 	if o.checkFS {
-		opt.Stat = statFolder
+		opt.Stat = dumpconf.StatFolder
 	}
 	if o.checkEnv {
-		opt.Env, opt.Container = os.LookupEnv, inContainer()
+		opt.Env, opt.Container = os.LookupEnv, dumpconf.InContainer()
 	}
 	return opt, nil
 }
@@ -121,25 +118,57 @@ func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args 
 	if err != nil {
 		return err
 	}
-	p := newConfigPrinter(a, opts)
+	checks := &report.ConfigChecks{Tool: toolName()}
+	checks.Folder, _ = os.Getwd() // without it absolute names stay as they are
+	stopped := a.checkConfigs(ctx, opts, opt, args, &checks.Checks)
+	if opts.fix && !opts.write {
+		err = report.WriteConfigDiffs(a.out, checks)
+	} else {
+		err = printResult(a, opts.format, checks, report.Options{})
+	}
+	if err == nil {
+		err = a.show(nil)
+	}
+	if err != nil {
+		return err
+	}
+	if stopped != nil {
+		return stopped
+	}
+	return a.conclude(opts.exitZero.of(checks.Outcome(opts.fix, opts.write, opts.strict)))
+}
+
+// checkConfigs checks files, and repairs them when that is asked for.
+func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt dumpconf.Options, args []string, checks *dumpconf.Checks) error {
 	for _, name := range args {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		src, err := a.readConfig(ctx, name)
+		src, err := dumpconf.ReadFile(ctx, name, a.streams.In)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			p.fail(unreadable(name, err))
-		case opts.fix:
-			p.fix(name, src, opt)
-		default:
-			p.findings(name, dumpconf.Check(name, src, opt))
+			a.failed(checks, err)
+			continue
 		}
-		if p.broken != nil {
-			return p.broken
+		f := dumpconf.FileCheck{Name: name}
+		if !opts.fix {
+			f.Before = dumpconf.Check(name, src, opt)
+		} else if f = dumpconf.RepairFile(name, src, opt); opts.write {
+			f.Written = true
+			if f.Changed() {
+				err = safefile.Replace(name, f.Fixed)
+			}
+			if err != nil {
+				f.Written = false
+				a.failed(checks, safefile.WithPath(name, err))
+			}
 		}
+		checks.Files = append(checks.Files, f)
 	}
-	return p.conclude()
+	return nil
+}
+
+// failed notes that a file could not be read or written.
+func (a *app) failed(checks *dumpconf.Checks, err error) {
+	checks.Failed = append(checks.Failed, err.Error())
+	a.msg.Errorf("%v", err)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ type configConvertOptions struct {
 	target configTarget
 	to     string
 	output configOutput
-	lang   report.Lang
 }
 
 // madeSchemas are the schemas that configurations can be converted to.
@@ -28,7 +26,7 @@ func newConfigConvertCommand(a *app) *cobra.Command {
 		Short: "write a dump configuration for another runtime",
 		Long: `convert prints a configuration that makes another runtime dump the same, as far
 as it can, or writes it to a file with -out. FILE may be - for stdin. What has
-no counterpart, is not quite the same, or had to be made up is told on stderr.
+no counterpart, is not quite the same, or had to be made up is said on stderr.
 
 The version, the product, the backend and the devices are those of the result.
 A configuration with errors is not converted, nor one that dumps nothing, or
@@ -50,8 +48,6 @@ func (o *configConvertOptions) addFlags(cmd *cobra.Command) {
 	o.target.addFlags(cmd)
 	cmd.Flag("target-version").Usage = "the result is for release `V` of its runtime; default: the newest"
 	o.output.addFlags(cmd.Flags())
-	langFlag(cmd, &o.lang)
-	cmd.Flag("lang").Usage = "language of what is told about the result"
 }
 
 // resolve checks the flags; the options are for the result.
@@ -82,30 +78,20 @@ func runConfigConvert(ctx context.Context, a *app, opts *configConvertOptions, a
 		return err
 	}
 	r := dumpconf.Check(name, src, dumpconf.Options{Schema: from})
-	if first := refusedFirst(r); first != nil {
-		err := foundf("%s:%d:%d: %s", configName(name), first.Line, first.Column, first.Message)
+	if first := r.Refused(); first != nil {
+		err := foundf("%s:%d:%d: %s", report.ConfigName(name), first.Line, first.Column, first.Message)
 		return hintf(err, "'dumptool config check' shows all errors")
 	}
 	if r.Schema == opt.Schema {
-		return usagef("%s is one of %s already", configName(name), opts.to)
+		return usagef("%s is one of %s already", report.ConfigName(name), opts.to)
 	}
 	text, notes, err := dumpconf.Translate(r, opt.Schema, opt)
 	if err != nil {
-		return foundf("%s: %w", configName(name), err)
+		return foundf("%s: %w", report.ConfigName(name), err)
 	}
 	if _, err := a.writeConfig(&opts.output, text, opt); err != nil {
 		return err
 	}
-	for _, n := range notes {
-		about := fmt.Sprintf("%s: %s", n.Path, opts.lang.Text(n.Text))
-		if n.Line > 0 {
-			about = fmt.Sprintf("%s:%d: %s", configName(name), n.Line, about)
-		}
-		if n.What == dumpconf.Defaulted {
-			a.msg.Infof("%s", about)
-		} else {
-			a.msg.Warnf("%s", about)
-		}
-	}
+	a.say(report.TranslationMessages(name, notes, a.lang()))
 	return nil
 }

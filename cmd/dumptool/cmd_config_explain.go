@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/report"
 )
@@ -14,8 +14,8 @@ import (
 type configExplainOptions struct {
 	target   configTarget
 	checkEnv bool
-	lang     report.Lang
-	json     bool
+	json     jsonFlag
+	exitZero exitZero
 }
 
 func newConfigExplainCommand(a *app) *cobra.Command {
@@ -45,9 +45,8 @@ title, lines), patterns (paths of the files), commands, and error.`,
 func (o *configExplainOptions) addFlags(cmd *cobra.Command) {
 	o.target.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.checkEnv, "check-env", false, "take the environment into account")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
-	langFlag(cmd, &o.lang)
-	cmd.Flag("lang").Usage = "language of the explanation"
+	o.exitZero.add(cmd.Flags(), "errors")
+	o.json.add(cmd.Flags(), "print a JSON object")
 }
 
 func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, args []string) error {
@@ -56,27 +55,27 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 		return err
 	}
 	if opts.checkEnv {
-		opt.Env, opt.Container = os.LookupEnv, inContainer()
+		opt.Env, opt.Container = os.LookupEnv, dumpconf.InContainer()
 	}
 	name, src, err := a.oneConfig(ctx, args)
 	if err != nil {
 		return err
 	}
 	r := dumpconf.Check(name, src, opt)
-	e := dumpconf.Explain(r, opt)
-	printer := report.ConfigExplanation{Lang: opts.lang, Width: a.streams.OutWidth}
-	text := printer.Append(nil, configName(name), e)
-	if opts.json {
-		text = append(printer.AppendJSON(nil, name, e, refusedFirst(r)), '\n')
-	}
-	if err := a.show(text); err != nil {
+	e := &report.ConfigExplanation{Name: name, Explanation: dumpconf.Explain(r, opt), Refused: r.Refused()}
+	if err := printResult(a, opts.json.format(), e, report.Options{}); err != nil {
 		return err
 	}
-	if first := refusedFirst(r); first != nil {
-		a.msg.Hintf("'dumptool config check' shows all errors")
-		return reported(foundf("errors found"))
+	if e.Refused == nil && r.Schema != dumpconf.SchemaMsprobe {
+		return nil
 	}
-	return nil
+	if err := a.show(nil); err != nil {
+		return err
+	}
+	if e.Refused != nil {
+		a.msg.Hintf("'dumptool config check' shows all errors")
+	}
+	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found").AsShown()))
 }
 
 // oneConfig reads the only file that the arguments may name.
@@ -88,23 +87,6 @@ func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []
 	default:
 		return "", nil, usagef("unexpected argument %q", args[1])
 	}
-	src, err = a.readConfig(ctx, args[0])
-	if err != nil && ctx.Err() == nil {
-		err = errors.New(unreadable(args[0], err))
-	}
+	src, err = dumpconf.ReadFile(ctx, args[0], a.streams.In)
 	return args[0], src, err
-}
-
-// refusedFirst returns the error at which the runtime stops, or else the first
-// one, or nil.
-func refusedFirst(r *dumpconf.Report) *dumpconf.Finding {
-	if first := r.RuntimeError(); first != nil {
-		return first
-	}
-	for i := range r.Findings {
-		if r.Findings[i].Severity == dumpconf.Error {
-			return &r.Findings[i]
-		}
-	}
-	return nil
 }

@@ -17,7 +17,6 @@ type configNewOptions struct {
 	fields   []*profileFlag
 	target   configTarget
 	output   configOutput
-	lang     report.Lang
 }
 
 func newConfigNewCommand(a *app) *cobra.Command {
@@ -54,8 +53,6 @@ func (o *configNewOptions) addFlags(cmd *cobra.Command) {
 	o.addFields(cmd)
 	o.target.addMakingFlags(cmd)
 	o.output.addFlags(cmd.Flags())
-	langFlag(cmd, &o.lang)
-	cmd.Flag("lang").Usage = "language of questions and next steps"
 }
 
 func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pflag.FlagSet, args []string) error {
@@ -74,8 +71,8 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 	if err := opts.output.check(); err != nil {
 		return err
 	}
-	if len(values) == 0 && !tellsMore(flags) && a.streams.InTTY && a.streams.OutTTY {
-		if values, err = a.askFields(ctx, profile, opts.lang); err != nil {
+	if len(values) == 0 && !saysMore(flags) && a.streams.InTTY && a.streams.OutTTY {
+		if values, err = a.askFields(ctx, profile, a.lang()); err != nil {
 			return err
 		}
 	}
@@ -86,9 +83,9 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 	return a.deliver(opts, made, opt)
 }
 
-// tellsMore reports whether any flag tells what is wanted. That of the language is
+// saysMore reports whether any flag says what is wanted. That of the language is
 // also for the questions.
-func tellsMore(flags *pflag.FlagSet) bool {
+func saysMore(flags *pflag.FlagSet) bool {
 	found := false
 	flags.Visit(func(f *pflag.Flag) { found = found || f.Name != "lang" })
 	return found
@@ -112,7 +109,7 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 		a.msg.Errorf("no profile given, there are:")
 	}
 	for _, p := range all {
-		a.msg.Hintf("%-13s %s", p.Name, opts.lang.Text(p.About))
+		a.msg.Hintf("%-13s %s", p.Name, a.lang().Text(p.About))
 	}
 	return nil, reported(usagef("no profile"))
 }
@@ -136,16 +133,6 @@ func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made, opt dumpconf.
 	if err != nil {
 		return err
 	}
-	for i := range r.Findings {
-		switch f := &r.Findings[i]; f.Severity {
-		case dumpconf.Warning:
-			a.msg.Warnf("%s", f.Message)
-		case dumpconf.Info:
-			a.msg.Infof("%s", f.Message)
-		}
-	}
-	for _, step := range made.Next {
-		a.msg.Hintf("%s", opts.lang.Text(step))
-	}
+	a.say(report.MadeMessages(made, r, a.lang()))
 	return nil
 }

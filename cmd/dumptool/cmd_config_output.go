@@ -1,13 +1,12 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/dumpconf"
+	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 )
 
@@ -18,8 +17,7 @@ type configOutput struct {
 }
 
 func (o *configOutput) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.out, "out", "", "write to `FILE`, not to stdout")
-	alias(flags, "out", "output")
+	outFlag(flags, &o.out, "", "write to `FILE`, not to stdout")
 	flags.BoolVar(&o.force, "force", false, "replace the file of -out")
 }
 
@@ -44,14 +42,14 @@ func (o *configOutput) check(inputs ...string) error {
 // it, under the name that it has there.
 func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*dumpconf.Report, error) {
 	r := dumpconf.Check(o.out, text, opt)
-	if first := refusedFirst(r); first != nil {
-		return nil, usagef("%s: %s", configName(o.out), first.Message)
+	if first := r.Refused(); first != nil {
+		return nil, usagef("%s: %s", report.ConfigName(o.out), first.Message)
 	}
 	if o.out == "" {
 		return r, a.show(text)
 	}
 	if err := safefile.WriteFile(o.out, text); err != nil {
-		return nil, errors.New(withPath(o.out, err))
+		return nil, safefile.WithPath(o.out, err)
 	}
 	a.msg.Infof("%s is written", o.out)
 	return r, nil
@@ -60,8 +58,5 @@ func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*
 // show prints a result, before the messages about it that follow.
 func (a *app) show(text []byte) error {
 	a.out.Write(text)
-	if err := a.out.Flush(); err != nil {
-		return fmt.Errorf("cannot write the results: %w", err)
-	}
-	return nil
+	return a.out.Flush()
 }

@@ -196,47 +196,6 @@ func TestConfigHelp(t *testing.T) {
 	})
 }
 
-func TestConfigURI(t *testing.T) {
-	t.Parallel()
-	p := &configPrinter{folder: "/data/src"}
-	tests := map[string]string{
-		"acl.json":                "acl.json",
-		"./conf/../acl.json":      "acl.json",
-		"a b%#?.json":             "a%20b%25%23%3F.json",
-		"模型.json":                 "%E6%A8%A1%E5%9E%8B.json",
-		"a:b.json":                "./a:b.json",
-		"../acl.json":             "../acl.json",
-		"/data/src/conf/acl.json": "conf/acl.json",
-		"/data/source/acl.json":   "file:///data/source/acl.json",
-		"-":                       "stdin",
-	}
-	for name, want := range tests {
-		if got := p.uri(name); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
-	}
-}
-
-func TestStatFolder(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	tests := map[string]dumpconf.PathState{
-		dir:                        dumpconf.PathUsable,
-		file:                       dumpconf.PathNotDir,
-		filepath.Join(dir, "none"): dumpconf.PathMissing,
-		filepath.Join(file, "sub"): dumpconf.PathMissing,
-	}
-	for path, want := range tests {
-		if got := statFolder(path); got != want {
-			t.Errorf("%s: state %v, want %v", path, got, want)
-		}
-	}
-}
-
 // TestConfigJSONKeys checks that findings have the promised keys and no
 // others.
 func TestConfigJSONKeys(t *testing.T) {

@@ -1,40 +1,34 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/convert"
+	"dumptool/internal/report"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 type convertOptions struct {
-	paths          []string
+	dumps          dumpFlags
 	out            string
 	format         string
 	shape          string
 	input, output  string
 	outType        string
-	version        int
 	custom         string
-	workers        int
 	noRecursive    bool
 	skipExisting   bool
 	originalFormat string
 	c0, groups     int64
 	hidden, inSize int64
-	json           bool
+	json           jsonFlag
 }
 
 func newConvertCommand(a *app) *cobra.Command {
@@ -60,118 +54,78 @@ the rest.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.addFlags(cmd.Flags())
+	opts.addFlags(cmd)
 	completeValues(cmd, "format", tensor.FormatNames())
-	completeValues(cmd, "original-format", []string{"NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN", "DHWNC"})
-	completeValues(cmd, "type", typeNames())
+	completeValues(cmd, "original-format", axisOrders)
+	completeValues(cmd, "type", names(convert.Types))
 	return cmd
 }
 
-func (o *convertOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&o.paths, "dump-file", "d", nil, "dump `PATH`: a file, a list of files, or a folder")
-	flags.StringVar(&o.out, "out", ".", "output folder `DIR`")
-	alias(flags, "out", "output")
+func (o *convertOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	o.dumps.add(cmd, pathFlag("dump `PATH`: a file, a list of files, or a folder"),
+		jobsFlag("files converted at a time; default: one per CPU"), containerFlag, roundsFlag, opsFlag)
+	alias(flags, "dump-path", "dump-file")
+	outFlag(flags, &o.out, ".", "output folder `DIR`")
 	flags.StringVarP(&o.format, "format", "f", "", "target `FORMAT`, such as NCHW or ND")
 	flags.StringVarP(&o.shape, "shape", "s", "", "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file")
 	flags.StringVarP(&o.output, "output-tensor", "o", "", "convert output `N` only; for a single file")
 	flags.StringVarP(&o.input, "input-tensor", "i", "", "convert input `N` only; for a single file")
-	flags.StringVarP(&o.outType, "type", "t", string(convert.Npy), "output `TYPE`: "+strings.Join(typeNames(), ", "))
-	flags.IntVarP(&o.version, "version", "v", 0, "dump container `1|2`: protobuf or binary; default: as the file tells")
+	flags.StringVarP(&o.outType, "type", "t", string(convert.Npy), "output `TYPE`: "+strings.Join(names(convert.Types), ", "))
 	flags.StringVarP(&o.custom, "custom-script-path", "c", "", "folder `DIR` with converters of your own in DIR/format_convert")
-	flags.IntVarP(&o.workers, "jobs", "j", 0, "files converted at a time; default: one per CPU")
 	flags.BoolVar(&o.noRecursive, "no-recursive", false, "do not look into the folders of a folder")
 	flags.BoolVar(&o.skipExisting, "skip-existing", false, "keep output files that are there already")
 	flags.StringVar(&o.originalFormat, "original-format", "", "axis `ORDER` of the original shapes, where several would fit")
 	flags.Int64Var(&o.c0, "c0", 0, "channel block of a device layout to make; default: by element type")
-	flags.Int64Var(&o.groups, "groups", 0, "groups of FRACTAL_Z tensors; default: as the file tells")
+	flags.Int64Var(&o.groups, "groups", 0, "groups of FRACTAL_Z tensors; default: as the file says")
 	flags.Int64Var(&o.hidden, "hidden-size", 0, "hidden size of RNN layouts")
 	flags.Int64Var(&o.inSize, "input-size", 0, "input size of RNN layouts")
-	flags.BoolVar(&o.json, "json", false, "print one JSON object a file with what was written")
-}
-
-func typeNames() []string {
-	var names []string
-	for _, t := range convert.Types {
-		names = append(names, string(t))
-	}
-	return names
-}
-
-// completeValues lets the shell complete a flag with one of values.
-func completeValues(cmd *cobra.Command, flag string, values []string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err)
-	}
+	o.json.add(flags, "print one JSON object a file with what was written")
 }
 
 func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string) error {
-	paths := splitPaths(append(opts.paths, args...))
-	if len(paths) == 0 {
-		return usagef("no dump given: -d PATH is needed")
-	}
-	copt, err := opts.resolve()
+	paths := convert.SplitPaths(append(opts.dumps.paths, args...))
+	opt, err := opts.resolve(paths)
 	if err != nil {
 		return err
 	}
-	in := tensorfile.Find(paths, tensorfile.FindOptions{NoRecursive: opts.noRecursive, Skip: copt.Out})
-	for _, w := range in.Warnings {
-		a.msg.Warnf("%s", w)
+	in, warnings, err := opt.Open(ctx, paths, opts.noRecursive)
+	if err != nil {
+		return err
 	}
-	if !in.Alone() && (opts.input != "" || opts.output != "" || opts.shape != "") {
-		a.msg.Warnf("-o, -i and -s are for a single file: not used")
-		copt.Input, copt.Output, copt.Shape = nil, nil, nil
-	}
-	if opts.custom != "" {
-		if copt.Custom, err = convert.NewCustom(opts.custom); err != nil {
-			return usagef("-c: %v", err)
-		}
-		defer copt.Custom.Close()
-		for _, w := range copt.Custom.Warnings() {
-			a.msg.Warnf("%s", w)
-		}
-	}
-	progress := a.msg.Progress("converting")
-	defer progress.Close()
-	var broken error
-	sum, err := convert.Run(ctx, copt, in, progress.Observe, func(r convert.Result) {
-		a.printConverted(&r)
-		if opts.json && !r.NotDump && broken == nil {
-			broken = json.NewEncoder(a.out).Encode(convertedJSON(&r))
-		}
+	warn(a, warnings)
+	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
+		return convert.Run(ctx, opt, in, observe, func(r *convert.Result) error { return a.converted(r, opts.json) })
 	})
-	progress.Close()
-	if broken != nil {
-		return broken
-	}
-	return a.concludeConvert(copt, sum, err)
+	return cmp.Or(err, a.conclude(sum.Outcome(in, opt.Out)))
 }
 
-// splitPaths takes lists of paths with commas apart; a path that exists as it
-// stands is one path.
-func splitPaths(values []string) []string {
-	var paths []string
-	for _, v := range values {
-		if _, err := os.Stat(v); err == nil || !strings.Contains(v, ",") {
-			paths = append(paths, v)
-			continue
-		}
-		for _, p := range strings.Split(v, ",") {
-			if p != "" {
-				paths = append(paths, p)
-			}
-		}
+// converted says what there is to say about a file, and prints its result as JSON.
+func (a *app) converted(r *convert.Result, json jsonFlag) error {
+	a.say(r.Messages())
+	if !bool(json) || r.NotDump {
+		return nil
 	}
-	return paths
+	return unlessClosed(printResult(a, json.format(), r, report.Options{}))
 }
 
-// resolve checks the options and turns them into those of a conversion.
-func (o *convertOptions) resolve() (convert.Options, error) {
+// resolve checks the flags and turns them into options.
+func (o *convertOptions) resolve(paths []string) (convert.Options, error) {
 	c := convert.Options{
-		Out: o.out, Version: o.version, C0: o.c0, Groups: o.groups, HiddenSize: o.hidden, InputSize: o.inSize,
-		SkipExisting: o.skipExisting, Workers: o.workers, Type: convert.Type(strings.ToLower(o.outType)),
+		Out: o.out, Version: o.dumps.version, C0: o.c0, Groups: o.groups, HiddenSize: o.hidden, InputSize: o.inSize,
+		SkipExisting: o.skipExisting, Workers: o.dumps.workers,
 	}
-	var err error
+	if len(paths) == 0 {
+		return c, usagef("no dump given: -d PATH is needed")
+	}
+	err := o.dumps.check()
+	if err != nil {
+		return c, err
+	}
+	c.Rounds = o.dumps.selection()
+	if c.Ops, err = o.dumps.opSet(); err != nil {
+		return c, err
+	}
 	if c.Target, err = parseFormat("-f", o.format); err != nil {
 		return c, err
 	}
@@ -192,31 +146,16 @@ func (o *convertOptions) resolve() (convert.Options, error) {
 		return c, usagef("-i and -o exclude each other")
 	case c.Target == nil && (c.Input != nil || c.Output != nil || c.Shape != nil || o.custom != ""):
 		return c, usagef("-o, -i, -s and -c need a target format (-f)")
-	case o.version < 0 || o.version > 2:
-		return c, usagef("-v %d: want 1 or 2", o.version)
-	case o.workers < 0:
-		return c, usagef("-j %d: want at least 1, or 0 for one per CPU", o.workers)
 	case o.c0 < 0 || o.groups < 0 || o.hidden < 0 || o.inSize < 0:
 		return c, usagef("--c0, --groups, --hidden-size and --input-size must not be negative")
 	}
-	for _, t := range convert.Types {
-		if c.Type == t {
-			return c, nil
-		}
+	if c.Type, err = oneOf("-t", o.outType, convert.Types); err != nil || o.custom == "" {
+		return c, err
 	}
-	return c, usagef("-t %s: want one of %s", o.outType, strings.Join(typeNames(), ", "))
-}
-
-// parseFormat reads a format name; an empty one is none.
-func parseFormat(flag, name string) (*tensor.Format, error) {
-	if name == "" {
-		return nil, nil
+	if c.Custom, err = convert.NewCustom(o.custom); err != nil {
+		return c, usagef("-c: %v", err)
 	}
-	f, ok := tensor.ParseFormat(name)
-	if !ok {
-		return nil, usagef("%s %s: no such format, want one such as NCHW, NHWC, HWCN, NCDHW, ND, NC1HWC0, FRACTAL_Z or FRACTAL_NZ", flag, name)
-	}
-	return &f, nil
+	return c, nil
 }
 
 var shapeForm = regexp.MustCompile(`^[0-9]+(,[0-9]+)*$`)
@@ -252,101 +191,4 @@ func parseIndex(flag, text string) (*int, error) {
 	}
 	i := int(n)
 	return &i, nil
-}
-
-// printConverted reports what is to be said about one file.
-func (a *app) printConverted(r *convert.Result) {
-	if r.NotDump {
-		a.msg.Log().Debug("not a dump", "file", r.Job.Path)
-		return
-	}
-	for _, w := range r.Warnings {
-		a.msg.Warnf("%s: %s", r.Job.Path, w)
-	}
-	if r.Err != nil && !errors.Is(r.Err, context.Canceled) {
-		a.msg.Errorf("%s", withPath(r.Job.Path, r.Err))
-	}
-	for _, row := range r.Rows {
-		for _, w := range row.Warnings {
-			a.msg.Warnf("%s: %s %d: %s", r.Job.Path, row.Kind, row.Index, w)
-		}
-		if row.Err != nil && !errors.Is(row.Err, context.Canceled) {
-			a.msg.Errorf("%s: %s %d: %v", r.Job.Path, row.Kind, row.Index, row.Err)
-		}
-	}
-}
-
-// withPath puts a path in front of an error that does not name it already, as
-// those of the system do.
-func withPath(path string, err error) string {
-	var system *fs.PathError
-	if errors.As(err, &system) && system.Path == path {
-		return err.Error()
-	}
-	return fmt.Sprintf("%s: %v", path, err)
-}
-
-// concludeConvert prints the summary and returns the error of the run.
-func (a *app) concludeConvert(opt convert.Options, sum convert.Summary, err error) error {
-	if sum.Written > 0 || sum.Skipped > 0 {
-		text := fmt.Sprintf("%s written to %s from %s", counted(sum.Written, "file"), opt.Out, counted(sum.Files+sum.Failed, "dump"))
-		if sum.Skipped > 0 {
-			text += fmt.Sprintf(", %d kept", sum.Skipped)
-		}
-		if sum.NotDumps > 0 {
-			text += fmt.Sprintf(", %s left alone", counted(sum.NotDumps, "other file"))
-		}
-		a.msg.Infof("%s", text)
-	}
-	switch {
-	case err != nil:
-		return err
-	case sum.Failed > 0 && sum.Failed+sum.Files == 1:
-		return reported(incompletef("the dump was not converted completely"))
-	case sum.Failed > 0:
-		return incompletef("%d of %d dumps were not converted completely", sum.Failed, sum.Failed+sum.Files)
-	case sum.Files == 0:
-		return nothingf("no dump found among %s", counted(sum.NotDumps, "file"))
-	}
-	return nil
-}
-
-// counted prints a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// convertedFile is the JSON form of a converted file.
-type convertedFile struct {
-	File     string            `json:"file"`
-	Outputs  []convertedOutput `json:"outputs"`
-	Warnings []string          `json:"warnings,omitempty"`
-	Error    string            `json:"error,omitempty"`
-}
-
-type convertedOutput struct {
-	Kind     string   `json:"kind"`
-	Index    int      `json:"index"`
-	Path     string   `json:"path,omitempty"`
-	Skipped  bool     `json:"skipped,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-	Error    string   `json:"error,omitempty"`
-}
-
-func convertedJSON(r *convert.Result) convertedFile {
-	f := convertedFile{File: r.Job.Path, Outputs: []convertedOutput{}, Warnings: r.Warnings}
-	if r.Err != nil {
-		f.Error = r.Err.Error()
-	}
-	for _, row := range r.Rows {
-		o := convertedOutput{Kind: row.Kind, Index: row.Index, Path: row.Path, Skipped: row.Skipped, Warnings: row.Warnings}
-		if row.Err != nil {
-			o.Path, o.Error = "", row.Err.Error()
-		}
-		f.Outputs = append(f.Outputs, o)
-	}
-	return f
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"dumptool/internal/report"
 )
 
 func newOverflowCommand(a *app) *cobra.Command {
@@ -22,11 +20,4 @@ the operators.`,
 		newOverflowScanCommand(a),
 	)
 	return cmd
-}
-
-// langFlag adds the flag for the language of causes and advice.
-func langFlag(cmd *cobra.Command, lang *report.Lang) {
-	*lang = report.English
-	cmd.Flags().Var(lang, "lang", "language of causes and advice")
-	completeValues(cmd, "lang", []string{string(report.English), string(report.Chinese)})
 }

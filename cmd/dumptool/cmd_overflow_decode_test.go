@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -353,7 +352,7 @@ func TestDecodeExtended(t *testing.T) {
                     "name": "fp16_conversion_overflow",
                     "en": "conversion from FP32 or INT32 to FP16 overflowed",
                     "zh": "FP32 转 FP16 或 32 位有符号整数转 FP16 溢出",
-                    "advice": "查找转 FP16 的 Cast(含融合到其他算子中的 Cast)，保持 FP32 或缩小其输入",
+                    "advice": "look for a Cast to FP16, also one fused into another operator, and keep its input in FP32 or scale it down",
                     "word": 0,
                     "numeric": true
                 },
@@ -362,10 +361,10 @@ func TestDecodeExtended(t *testing.T) {
                     "name": "float_overflow",
                     "en": "floating-point computation overflowed",
                     "zh": "浮点计算有溢出",
-                    "advice": "让该算子以 FP32 计算(混合精度黑名单、keep_dtype)，降低 loss scale，并检查常量和属性；若 FP32 下不应溢出，请反馈给算子开发者",
+                    "advice": "run the operator in FP32 (mixed precision black list, keep_dtype), lower the loss scale, and check constants and attributes; if FP32 would not overflow here, report it to the owner of the operator",
                     "word": 2,
                     "numeric": true,
-                    "note": "首个以外的状态字未公开，含义可能不适用"
+                    "note": "status words after the first are not documented: the meaning may not apply"
                 }
             ],
             "unknown": [
@@ -445,7 +444,7 @@ func TestDecodeFolder(t *testing.T) {
 		t.Errorf("exit status %d", got.code)
 	}
 	for _, part := range []string{
-		"5 of 6 records tell of an overflow", "4 of 9 files could not be decoded completely", "left out 8 files, no overflow record\n",
+		"5 of 6 records report an overflow", "4 of 9 files could not be decoded completely", "left out 8 files, no overflow record\n",
 		"dumptool: 3/jkl: output 1: opdebug: old layout: payload cut off at 0x3: found 3 bytes, wanted 2048 (at least 1048)\n",
 	} {
 		wantContains(t, got.err, part)
@@ -496,14 +495,14 @@ func TestDecodeOut(t *testing.T) {
 		if got.code != exitFound || got.out != "" {
 			t.Fatalf("got %+v", got)
 		}
-		wantContains(t, got.err, "5 of 5 records tell of an overflow\ndumptool: 5 files written to out\n")
+		wantContains(t, got.err, "5 of 5 records report an overflow\ndumptool: 5 files written to out\n")
 		if diff := cmp.Diff(want, read("out")); diff != "" {
 			t.Errorf("files (-want +got):\n%s", diff)
 		}
 	}
 	for range 2 { // into the folder of the dumps
 		got := runDecode(t, dir, "-out="+filepath.Join(dir, "d"), "d")
-		wantContains(t, got.err, "5 of 5 records tell of an overflow\ndumptool: 5 files written to")
+		wantContains(t, got.err, "5 of 5 records report an overflow\ndumptool: 5 files written to")
 		if diff := cmp.Diff(want, read("d")); diff != "" {
 			t.Errorf("files (-want +got):\n%s", diff)
 		}
@@ -717,12 +716,15 @@ func TestDecodeInterrupted(t *testing.T) {
 
 func TestDecodeBrokenPipe(t *testing.T) {
 	t.Parallel()
-	dir := decodeTree(t, map[string][]byte{decodeName: decodeDump(t, "Node_OpDebug", decodeOld(2048, 0, 0, 32))})
-	path := filepath.Join(dir, decodeName)
+	files := map[string][]byte{}
+	for i := range 5 {
+		files[fmt.Sprint("Opdebug.Node_OpDebug.57.563.173208270501677", i)] = decodeDump(t, "Node_OpDebug", decodeOld(2048, 0, 0, 32))
+	}
+	dir := decodeTree(t, files)
 	a, get := testApp(t)
 	pipe := new(brokenPipe)
 	a.out.Reset(pipe)
-	got := get(a.run(t.Context(), append([]string{"overflow", "decode", "-q"}, slices.Repeat([]string{path}, 5)...)))
+	got := get(a.run(t.Context(), []string{"overflow", "decode", "-q", dir}))
 	if want := (result{exitIncomplete, "", "dumptool: cannot write the results: broken pipe\n"}); got != want || pipe.writes != 2 {
 		t.Errorf("got %+v after %d writes\nwant %+v", got, pipe.writes, want)
 	}

@@ -2,20 +2,20 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report"
-	"dumptool/internal/tensorfile"
 )
 
 type overflowScanOptions struct {
-	output  reportOptions
-	all     bool
-	workers int
+	dumps    dumpFlags
+	output   reportOptions
+	all      bool
+	exitZero exitZero
 }
 
 func newOverflowScanCommand(a *app) *cobra.Command {
@@ -23,70 +23,64 @@ func newOverflowScanCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan PATH...",
 		Short: "find NaN, infinities and saturated values in ordinary dumps",
-		Long: `scan reads every tensor of dumps and .npy arrays once and shows those with NaN,
+		Long: `scan reads every tensor of dumps and arrays once and shows those with NaN,
 infinities or values at the limit of their floating-point type, in the order of
-device, step and time; the first of each device is marked. Integers at the
-limits of their type are counted, but are no finding by themselves.`,
+rank, step and execution; the first of each rank is marked, and devices are ranks.
+Integers at the limits of their type are counted, but are no finding by
+themselves. Of tensors whose statistics alone were dumped (statistic.csv and the
+tables of CANN) it shows what those say.
+
+More than 20 executions with bad tensors are grouped by operator, and the first of
+them is shown in full; --all shows all, good ones too.`,
 		Example: `  dumptool overflow scan dumps
   dumptool overflow scan dumps --all --format csv > all.csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowScan(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
 	return cmd
 }
 
 func (o *overflowScanOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.BoolVar(&o.all, "all", false, "show good tensors too")
-	flags.IntVarP(&o.workers, "jobs", "j", 0, "files read at a time; default: one per CPU")
-	o.output.addFlags(cmd)
+	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, jobsFlag(filesRead))
+	cmd.Flags().BoolVar(&o.all, "all", false, "show everything, good tensors too")
+	o.exitZero.add(cmd.Flags(), "bad tensors")
+	addReportFlags[*overflow.ScanReport](cmd, &o.output, "text", "; several with -out")
 }
 
 // runOverflowScan scans the trees that are given.
 func runOverflowScan(ctx context.Context, a *app, opts *overflowScanOptions, args []string) error {
+	args = append(opts.dumps.paths, args...)
 	if len(args) == 0 {
 		return usagef("no file or folder given")
 	}
-	if err := opts.output.check(); err != nil {
+	if err := opts.dumps.check(); err != nil {
 		return err
 	}
-	list := tensorfile.Find(args, tensorfile.FindOptions{Skip: opts.output.out})
-	for _, w := range list.Warnings {
-		a.msg.Warnf("%s", w)
+	if err := checkReports[*overflow.ScanReport](&opts.output); err != nil {
+		return err
 	}
-	progress := a.msg.Progress("scanning")
-	defer progress.Close()
-	r, err := overflow.Scan(ctx, list, overflow.Options{Workers: opts.workers, All: opts.all, Observe: progress.Observe})
-	progress.Close()
+	ops, err := opts.dumps.opSet()
 	if err != nil {
 		return err
 	}
-	if r.Files == 0 && len(r.Problems) == 0 {
-		return nothingf("neither dumps nor arrays among %s", counted(len(list.Entries), "file"))
+	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true})
+	if err != nil {
+		return err
 	}
-	err = a.writeReport(&opts.output, "overflow_scan", func(w io.Writer, format string, width int) error {
-		switch format {
-		case "json":
-			return report.WriteScanJSON(w, r)
-		case "csv":
-			return report.WriteScanCSV(w, r)
-		case "md":
-			return report.WriteScanMarkdown(w, r)
-		}
-		return report.Text{Lang: opts.output.lang, Width: width}.WriteScan(w, r)
+	r, err := watched(a, "scanning", func(observe func(batch.Event)) (*overflow.ScanReport, error) {
+		return overflow.Scan(ctx, run, overflow.Options{Select: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers, All: opts.all, Observe: observe})
 	})
 	if err != nil {
 		return err
 	}
-	found := fmt.Sprintf("bad tensors in %d of %s", r.BadFiles, counted(r.Files, "file"))
-	if len(r.Problems) > 0 {
-		return incompletef("%s, %s could not be read", found, counted(len(r.Problems), "file or tensor"))
+	outcome := r.Outcome(len(run.Files))
+	if outcome.Kind != batch.Nothing {
+		err = writeReports(a, &opts.output, r, report.Options{})
 	}
-	a.msg.Infof("%s, %s read", found, counted(r.Tensors, "tensor"))
-	if r.BadFiles > 0 {
-		return reported(foundf("bad tensors found"))
+	if err != nil {
+		return err
 	}
-	return nil
+	return a.conclude(opts.exitZero.of(outcome))
 }

@@ -1,26 +1,24 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"dumptool/internal/report"
 	"dumptool/internal/statusreg"
+	"dumptool/internal/ui"
 )
 
 type overflowStatusOptions struct {
 	register string
-	lang     report.Lang
-	json     bool
+	json     jsonFlag
+	exitZero exitZero
 }
 
 func newOverflowStatusCommand(a *app) *cobra.Command {
@@ -43,10 +41,9 @@ With --json the result is a list of objects with the keys value, register, bits
 and unknown; value, mask and unknown are strings in hex, and unknown holds the
 bits that no public source explains. Each of bits has the keys mask, name, en, zh
 and advice, and where it applies code (of a field of bits), number (in logs of
-Ascend 950), numeric, unofficial and note. Advice and notes are in the language
-of --lang.
+Ascend 950), numeric, unofficial and note.
 
-The exit status is 1 when a value tells of a numeric cause: for aicore, dha and
+The exit status is 1 when a value has a numeric cause: for aicore, dha and
 l2 that is any value but 0, for other registers a bit or code that is about the
 numbers that were computed. Other errors, such as those of transfers, exit
 with 0.`,
@@ -68,8 +65,8 @@ func (o *overflowStatusOptions) addFlags(cmd *cobra.Command) {
 		names = append(names, r.String())
 	}
 	cmd.Flags().StringVar(&o.register, "register", statusreg.AICore.String(), "register `NAME` that plain numbers are values of")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON list")
-	langFlag(cmd, &o.lang)
+	o.json.add(cmd.Flags(), "print a JSON list")
+	o.exitZero.add(cmd.Flags(), "numeric causes")
 	completeValues(cmd, "register", names)
 }
 
@@ -96,213 +93,62 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 	values := make([][]statusreg.Found, len(args))
 	for i, arg := range args {
 		var err error
-		if values[i], err = parseStatus(arg); err != nil {
-			return err
+		if arg == stdinArg {
+			continue
+		}
+		if values[i], err = statusreg.ParseText(arg); err != nil {
+			return usagef("%s", strings.TrimPrefix(err.Error(), "statusreg: "))
 		}
 	}
-	p := &statusPrinter{app: a, json: opts.json, register: register}
-	p.text = report.StatusText{Lang: opts.lang, Width: a.streams.OutWidth}
-	err := p.all(ctx, args, values)
-	p.close()
-	switch {
-	case err != nil:
+	list := &report.StatusList{Text: a.text(), JSON: bool(opts.json), W: a.out, Register: register}
+	err := a.explainAll(ctx, list, args, values)
+	if err := cmp.Or(err, list.Close()); err != nil {
 		return err
-	case p.values == 0:
-		return nothingf("no value found in %s", counted(p.lines, "line"))
-	case p.found:
-		return reported(foundf("a value tells of a numeric cause"))
 	}
-	return nil
+	return a.conclude(opts.exitZero.of(list.Outcome()))
 }
 
 // stdinArg stands for the standard input.
 const stdinArg = "-"
 
-// parseStatus reads an argument: a number, or a piece of a log with values.
-func parseStatus(arg string) ([]statusreg.Found, error) {
-	if arg == stdinArg {
-		return nil, nil
-	}
-	v, err := statusreg.ParseValue(arg)
-	if err == nil {
-		return []statusreg.Found{{Value: v}}, nil
-	}
-	if found := statusreg.FindInText(arg); len(found) > 0 {
-		return found, nil
-	}
-	if strings.Contains(strings.ToLower(arg), "errcode") {
-		_, err = statusreg.ParseErrcode(arg)
-	}
-	if strings.HasPrefix(arg, "-") {
-		err = fmt.Errorf("value %q: registers have no sign", arg)
-	}
-	return nil, usagef("%s", strings.TrimPrefix(err.Error(), "statusreg: "))
-}
-
-// statusPrinter prints values as they come.
-type statusPrinter struct {
-	*app
-	json     bool
-	register statusreg.Register // of values that do not tell
-	text     report.StatusText
-	lines    int // of stdin
-	values   int
-	found    bool // a numeric cause
-}
-
-// all prints the values of all arguments.
-func (p *statusPrinter) all(ctx context.Context, args []string, values [][]statusreg.Found) error {
+// explainAll explains the values of all arguments.
+func (a *app) explainAll(ctx context.Context, list *report.StatusList, args []string, values [][]statusreg.Found) error {
 	for i, arg := range args {
+		err := list.Explain(0, values[i])
 		if arg == stdinArg {
-			if err := p.stdin(ctx); err != nil {
-				return err
-			}
-			continue
+			err = a.explainLines(ctx, list)
 		}
-		if err := p.print("", values[i]); err != nil {
+		if err = cmp.Or(err, a.out.Flush()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// maxLogLine is how many bytes of a line are searched.
-const maxLogLine = 1 << 20
-
-// stdin prints the values in the lines of the standard input.
-func (p *statusPrinter) stdin(ctx context.Context) error {
-	if f, ok := p.streams.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.msg.Infof("reading values from the terminal, Ctrl-D ends them")
+// explainLines explains the values in the lines of the standard input.
+func (a *app) explainLines(ctx context.Context, list *report.StatusList) error {
+	if a.streams.InTTY {
+		a.msg.Infof("reading values from the terminal, Ctrl-D ends them")
 	}
-	// A read cannot be interrupted: it goes on alone when ctx is done.
-	lines := make(chan logLine)
-	go readLines(ctx, p.streams.In, lines)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := ui.ReadLines(ctx, a.streams.In)
 	var finder statusreg.Finder
 	for {
-		var l logLine
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case l = <-lines:
-		}
-		if l.err != nil {
-			return fmt.Errorf("cannot read stdin: %w", l.err)
-		}
-		if !l.last || l.text != "" {
-			p.lines++
-			if l.cut {
-				p.msg.Warnf("stdin: line %d is longer than %d bytes: the rest of it is left out", p.lines, maxLogLine)
-			}
-			if err := p.print(p.text.Line(p.lines), finder.Find(l.text)); err != nil {
-				return err
-			}
-		}
-		if l.last {
+		line, err := lines.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-	}
-}
-
-// logLine is a line without its newline.
-type logLine struct {
-	text string
-	cut  bool // there was more of it
-	last bool // nothing follows it
-	err  error
-}
-
-// readLines sends the lines of r. Text behind the last newline, often none, is
-// a line too.
-func readLines(ctx context.Context, r io.Reader, lines chan<- logLine) {
-	in := bufio.NewReader(r)
-	for {
-		l := readLine(in)
-		select {
-		case lines <- l:
-		case <-ctx.Done():
-			return
-		}
-		if l.last {
-			return
-		}
-	}
-}
-
-// readLine reads one line, of which it keeps at most maxLogLine bytes.
-func readLine(in *bufio.Reader) logLine {
-	var l logLine
-	var text []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if err == nil {
-			part = part[:len(part)-1]
-		}
-		room := min(len(part), maxLogLine-len(text))
-		text = append(text, part[:room]...)
-		l.cut = l.cut || room < len(part)
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
 		case err != nil:
-			l.last = true
-			if !errors.Is(err, io.EOF) {
-				l.err = err
-			}
+			return err
 		}
-		l.text = string(text)
-		return l
-	}
-}
-
-// print prints values that stand in one place.
-func (p *statusPrinter) print(where string, values []statusreg.Found) error {
-	for _, v := range values {
-		if v.Register == statusreg.None {
-			v.Register = p.register
+		list.Lines++
+		if line.Cut {
+			a.msg.Warnf("stdin: line %d is longer than %d bytes: the rest of it is left out", list.Lines, ui.MaxLine)
 		}
-		res := statusreg.Decode(v.Register, v.Value)
-		p.found = p.found || numericCause(&res)
-		var form []byte
-		switch {
-		case p.json && p.values == 0:
-			form = report.AppendStatusJSON([]byte("[\n"), &res, p.text.Lang)
-		case p.json:
-			form = report.AppendStatusJSON([]byte(",\n"), &res, p.text.Lang)
-		default:
-			form = p.text.Append(nil, where, &res)
-		}
-		p.values++
-		if _, err := p.out.Write(form); err != nil {
-			return fmt.Errorf("cannot write the results: %w", err)
+		err = list.Explain(list.Lines, finder.Find(line.Text))
+		if err = cmp.Or(err, a.out.Flush()); err != nil { // somebody may be watching a log
+			return err
 		}
 	}
-	if len(values) == 0 {
-		return nil
-	}
-	if err := p.out.Flush(); err != nil { // somebody may be watching a log
-		return fmt.Errorf("cannot write the results: %w", err)
-	}
-	return nil
-}
-
-// close ends the list.
-func (p *statusPrinter) close() {
-	switch {
-	case !p.json:
-	case p.values == 0:
-		fmt.Fprintln(p.out, "[]")
-	default:
-		fmt.Fprintln(p.out, "\n]")
-	}
-}
-
-// numericCause reports whether a value says that something is wrong with the
-// numbers that were computed. In an overflow record any value but 0 of these
-// units is an overflow, documented or not.
-func numericCause(r *statusreg.Result) bool {
-	switch r.Register {
-	case statusreg.AICore, statusreg.DHA, statusreg.L2:
-		return !r.Value.IsZero()
-	}
-	return slices.ContainsFunc(r.Entries, func(e statusreg.Entry) bool { return e.Numeric })
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"dumptool/internal/ui"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -135,7 +137,7 @@ func TestStatusJSON(t *testing.T) {
 	}
 
 	got = runStatus(t, nil, "--json", "--lang", "zh", "--register", "dha", "0x900")
-	wantContains(t, got.out, `"advice":"检查 FP16 的梯度累加或原子规约：改用 FP32 累加","code":9,"numeric":true,"unofficial":true}`)
+	wantContains(t, got.out, `"advice":"look at gradient accumulation or atomic reduction in FP16: accumulate in FP32","code":9,"numeric":true,"unofficial":true}`)
 	got = runStatus(t, nil, "--json", "--register", "david-cube", "0x1")
 	wantContains(t, got.out, `"advice":"","number":0,"note":"outside the valid mask of 950"}`)
 	got = runStatus(t, strings.NewReader("nothing\n"), "--json")
@@ -171,7 +173,7 @@ func TestStatusStdin(t *testing.T) {
 line 3: aicerror 604462909807314587353088 (0x80000000000000000000), AIC_ERROR, error register of AI Core
 line 6: aicore 272 (0x110), AI Core status
 line 9: sdma 2 (0x2), SDMA status`
-	long := strings.Repeat("x", maxLogLine) + " status: 32\r\n8"
+	long := strings.Repeat("x", ui.MaxLine) + " status: 32\r\n8"
 	tests := map[string]struct {
 		in   string
 		args []string

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"dumptool/internal/report"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +16,7 @@ import (
 var version string
 
 type versionOptions struct {
-	json bool
+	json jsonFlag
 }
 
 func newVersionCommand(a *app) *cobra.Command {
@@ -33,22 +33,29 @@ func newVersionCommand(a *app) *cobra.Command {
 }
 
 func (o *versionOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.json, "json", false, "print JSON")
+	o.json.add(flags, "print JSON")
+}
+
+// versionFlag lets the root command print the version too: dumptool --version.
+func versionFlag(a *app, root *cobra.Command) {
+	const name = "version"
+	wanted := root.Flags().Bool(name, false, "print the version of dumptool")
+	if err := root.Flags().SetAnnotation(name, noSettingsKey, []string{"true"}); err != nil {
+		panic(err)
+	}
+	withoutIt := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *wanted {
+			return runVersion(cmd.Context(), a, new(versionOptions))
+		}
+		return withoutIt(cmd, args)
+	}
 }
 
 func runVersion(_ context.Context, a *app, opts *versionOptions) error {
 	info, _ := debug.ReadBuildInfo()
-	v := struct {
-		Version string `json:"version"`
-		Go      string `json:"go"`
-		OS      string `json:"os"`
-		Arch    string `json:"arch"`
-	}{buildVersion(version, info), runtime.Version(), runtime.GOOS, runtime.GOARCH}
-	if opts.json {
-		return json.NewEncoder(a.out).Encode(v)
-	}
-	_, err := fmt.Fprintf(a.out, "dumptool %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
-	return err
+	v := report.Version{Version: buildVersion(version, info), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	return printResult(a, opts.json.format(), v, report.Options{})
 }
 
 // toolName names the program and its version, for files that it writes.
@@ -57,7 +64,7 @@ func toolName() string {
 	return "dumptool " + buildVersion(version, info)
 }
 
-// buildVersion returns the version the linker was told, else what the go
+// buildVersion returns the version that the linker set, else what the go
 // command knows about the source, else "devel".
 func buildVersion(linked string, info *debug.BuildInfo) string {
 	if linked != "" {

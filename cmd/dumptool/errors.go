@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"dumptool/internal/batch"
+
 	"github.com/spf13/cobra"
 )
 
@@ -39,9 +41,22 @@ func nothingf(format string, args ...any) error {
 	return &codedError{exitNothing, fmt.Errorf(format, args...)}
 }
 
-// coveragef says that coverage or baseline were not met: exit status 5.
-func coveragef(format string, args ...any) error {
-	return &codedError{exitCoverage, fmt.Errorf(format, args...)}
+// outcomeError is the error of an outcome.
+func outcomeError(o batch.Outcome) error {
+	if o.Kind == batch.Done {
+		return nil
+	}
+	code := map[batch.Kind]int{
+		batch.Found: exitFound, batch.NotCovered: exitCoverage, batch.Nothing: exitNothing, batch.Incomplete: exitIncomplete,
+	}[o.Kind]
+	err := error(&codedError{code, errors.New(o.Text)})
+	switch {
+	case o.Shown:
+		return reported(err)
+	case o.Hint != "":
+		return hintf(err, "%s", o.Hint)
+	}
+	return err
 }
 
 // usageError marks a mistake for which the help of the command is the cure.
@@ -84,7 +99,7 @@ func helpHint(cmd *cobra.Command, err error) error {
 	return hintf(err, "see '%s --help'", cmd.CommandPath())
 }
 
-// reportedError is an error that the user has been told about.
+// reportedError is an error that has been printed.
 type reportedError struct{ err error }
 
 func (e *reportedError) Error() string { return e.err.Error() }

@@ -19,25 +19,15 @@ const (
 	exitInterrupted = 130
 )
 
-// exitMeaning explains an exit status in the help.
-func exitMeaning(code int) string {
-	switch code {
-	case exitOK:
-		return "done, nothing wrong found"
-	case exitFound:
-		return "done, and the thing looked for was found"
-	case exitUsage:
-		return "wrong usage or configuration"
-	case exitIncomplete:
-		return "some input or output failed, the rest was done"
-	case exitNothing:
-		return "nothing to do, no input matched"
-	case exitCoverage:
-		return "coverage or baseline not met"
-	case exitInterrupted:
-		return "interrupted"
-	}
-	panic(fmt.Sprintf("exit status %d has no meaning", code))
+// exitMeanings explain the exit statuses in the help.
+var exitMeanings = map[int]string{
+	exitOK:          "done, nothing wrong found",
+	exitFound:       "done, and the thing looked for was found",
+	exitUsage:       "wrong usage or configuration",
+	exitIncomplete:  "some input or output failed, the rest was done",
+	exitNothing:     "nothing to do, no input matched",
+	exitCoverage:    "coverage or baseline not met",
+	exitInterrupted: "interrupted",
 }
 
 // exitStatusTitle starts the last section of every help text.
@@ -51,7 +41,7 @@ func exitStatus(codes ...int) string {
 	var b strings.Builder
 	b.WriteString("\n" + exitStatusTitle)
 	for _, code := range slices.Compact(codes) {
-		fmt.Fprintf(&b, "  %-4d %s\n", code, exitMeaning(code))
+		fmt.Fprintf(&b, "  %-4d %s\n", code, exitMeanings[code])
 	}
 	return b.String()
 }

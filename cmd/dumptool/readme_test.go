@@ -10,52 +10,64 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestReadme runs the commands of every console block of the README, in order
-// and in one folder, and compares what they print with what stands there.
+// TestReadme runs every console block of the READMEs as one shell session each,
+// in order and in one folder, and compares what they print with what stands
+// there.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, commands := readmeScript(string(text))
-	if commands < 3 {
-		t.Fatalf("the README has %d commands to run", commands)
-	}
-	path := filepath.Join(t.TempDir(), "readme.txtar")
-	if err := os.WriteFile(path, []byte(script), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, testscript.Params{
-		Files: []string{path},
-		Setup: func(env *testscript.Env) error {
-			data, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
+	for _, name := range []string{"README.md", "README.zh.md"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(filepath.Join("..", "..", name))
 			if err != nil {
-				return err
+				t.Fatal(err)
 			}
-			env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/.config")
-			return os.Symlink(data, filepath.Join(env.WorkDir, "testdata"))
-		},
-	})
+			script, commands := readmeScript(string(text))
+			if commands < 3 {
+				t.Fatalf("it has %d commands to run", commands)
+			}
+			path := filepath.Join(t.TempDir(), "readme.txtar")
+			if err := os.WriteFile(path, []byte(script), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			testscript.Run(t, testscript.Params{Files: []string{path}, Setup: readmeSetup})
+		})
+	}
+}
+
+func readmeSetup(env *testscript.Env) error {
+	data, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/.config")
+	env.Setenv("LC_ALL", "C")
+	return os.Symlink(data, filepath.Join(env.WorkDir, "testdata"))
 }
 
 // readmeScript makes a test script of the console blocks: a line that starts
 // with "$ " is a command, the lines below it are its output.
 func readmeScript(readme string) (script string, commands int) {
-	var steps, files strings.Builder
-	inBlock := false
+	var steps, files, session, want strings.Builder
+	inBlock, blocks := false, 0
 	for line := range strings.Lines(readme) {
 		command, isCommand := strings.CutPrefix(line, "$ ")
 		switch {
-		case strings.HasPrefix(line, "```"):
-			inBlock = strings.TrimSpace(line) == "```console"
+		case inBlock && strings.HasPrefix(line, "```"):
+			inBlock = false
+			fmt.Fprintf(&steps, "exec sh block%d\ncmp stdout want%d\n", blocks, blocks)
+			fmt.Fprintf(&files, "-- block%d --\nexec 2>&1\n%s:\n-- want%d --\n%s", blocks, session.String(), blocks, want.String())
 		case !inBlock:
+			if inBlock = strings.TrimSpace(line) == "```console"; inBlock {
+				blocks++
+				session.Reset()
+				want.Reset()
+			}
 		case isCommand:
 			commands++
-			fmt.Fprintf(&steps, "exec sh -c '%s 2>&1 || :'\ncmp stdout want%d\n", strings.TrimSpace(command), commands)
-			fmt.Fprintf(&files, "-- want%d --\n", commands)
+			session.WriteString(command)
 		default:
-			files.WriteString(line)
+			want.WriteString(line)
 		}
 	}
 	return steps.String() + files.String(), commands

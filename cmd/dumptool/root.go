@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"dumptool/internal/report"
 	"dumptool/internal/ui"
 )
 
@@ -13,6 +14,8 @@ import (
 type globalOptions struct {
 	quiet, verbose bool
 	logFormat      ui.LogFormat
+	lang           report.Lang // empty for that of the environment
+	color          ui.ColorMode
 	config         string
 }
 
@@ -21,12 +24,16 @@ func (o *globalOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only, no other messages and no progress")
 	flags.BoolVar(&o.verbose, "verbose", false, "print debug logs")
 	flags.Var(&o.logFormat, "log-format", "format of messages and logs")
+	o.color = ui.ColorAuto
+	flags.Var(&o.color, "color", "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set")
+	flags.Var(&o.lang, "lang", "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says")
 	flags.StringVar(&o.config, configFlag, "", "read settings from `FILE` instead of dumptool.yaml")
 }
 
 // messages returns the options as the message printer knows them.
-func (o *globalOptions) messages() ui.MessageOptions {
-	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat}
+func (a *app) messages() ui.MessageOptions {
+	o := &a.global
+	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.On(a.streams.ErrTTY, a.getenv)}
 }
 
 // allCommands returns the commands of dumptool. A new one is added here.
@@ -60,11 +67,15 @@ dumptool.yaml in the working folder or in the user's configuration folder.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
 	root.SetGlobalNormalizationFunc(normalizeFlag)
-	root.SetHelpFunc(printHelp)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
+	a.groupFlags(root, []flagGroup{{title: "Flags"}})
 	root.SetIn(a.streams.In)
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	a.global.addFlags(root.PersistentFlags())
+	completeValues(root, "color", names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
+	completeValues(root, "lang", names([]report.Lang{report.English, report.Chinese}))
+	versionFlag(a, root)
 	exclusive(root, "quiet", "verbose")
 
 	root.AddCommand(a.commands(a)...)

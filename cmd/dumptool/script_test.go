@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,14 +42,17 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TESTDATA", testdata)
 			// The settings of whoever runs the tests stay out of them.
 			env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/.config")
+			env.Setenv("LC_ALL", "C")
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"bigdump": makeBigDump,
-			"empty":   checkEmpty,
-			"npy":     makeNpy,
-			"status":  runForStatus,
-			"waitfor": waitForFile,
+			"bigdump":   makeBigDump,
+			"dump":      makeDump,
+			"empty":     checkEmpty,
+			"npy":       makeNpy,
+			"overflows": makeOverflows,
+			"status":    runForStatus,
+			"waitfor":   waitForFile,
 		},
 	})
 }
@@ -91,6 +95,39 @@ func makeBigDump(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = f.Write(header)
 	ts.Check(err)
 	ts.Check(f.Truncate(int64(len(header)) + size))
+}
+
+// makeDump makes "dump FILE OP TYPE FORMAT SHAPE VALUE...": a dump of the operator
+// OP with one output, whose elements are the values, over and over.
+func makeDump(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 6 {
+		ts.Fatalf("usage: dump file op type format shape value...")
+	}
+	dtype, ok := tensor.ParseDType(args[2])
+	format, ok2 := tensor.ParseFormat(args[3])
+	if !ok || !ok2 {
+		ts.Fatalf("no type %s or format %s", args[2], args[3])
+	}
+	out := dumpfmt.TensorContent{StoredDType: int32(dtype), StoredFormat: tensor.FormatWord(format)}
+	count := uint64(1)
+	for dim := range strings.SplitSeq(args[4], ",") {
+		d, err := strconv.ParseUint(dim, 10, 32)
+		ts.Check(err)
+		out.Shape, count = append(out.Shape, d), count*d
+	}
+	var data []byte
+	for k := range count {
+		var err error
+		data, err = appendElement(data, dtype.Host(), args[5:][k%uint64(len(args)-5)])
+		ts.Check(err)
+	}
+	out.Payload = dumpfmt.Bytes(data)
+	path := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o777))
+	f, err := os.Create(path)
+	ts.Check(err)
+	ts.Check(dumpfmt.Write(f, &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: args[1], Outputs: []dumpfmt.TensorContent{out}}))
+	ts.Check(f.Close())
 }
 
 // zeros reads as zeros without an end.

@@ -17,7 +17,7 @@ const (
 	helpFlag   = "help"
 
 	// noSettingsKey is the annotation of commands that must work whatever the
-	// configuration looks like.
+	// configuration looks like, and of flags that are for the command line only.
 	noSettingsKey = "dumptool_no_settings"
 	// exclusiveKey is the annotation of a flag with the names of those that
 	// cannot stand beside it.
@@ -69,7 +69,11 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		if err != nil || given[f.Name] || hidden || !isSetting(f) {
 			return
 		}
-		if v, ok := settings.Lookup(owner(cmd, f), f.Name); ok {
+		v, ok := settings.Lookup(commandPath(cmd), f.Name)
+		if !ok {
+			v, ok = settings.Lookup(owner(cmd, f), f.Name)
+		}
+		if ok {
 			err = setFlag(f, v)
 		}
 	})
@@ -107,7 +111,9 @@ func setFlag(f *pflag.Flag, v config.Value) error {
 
 // isSetting reports whether a flag can be set in environment and files. The
 // file cannot name itself.
-func isSetting(f *pflag.Flag) bool { return f.Name != helpFlag && f.Name != configFlag }
+func isSetting(f *pflag.Flag) bool {
+	return f.Name != helpFlag && f.Name != configFlag && f.Annotations[noSettingsKey] == nil
+}
 
 // owner returns the path of the command that f was defined for, which is cmd
 // or one above it.
@@ -125,14 +131,17 @@ func commandPath(cmd *cobra.Command) []string {
 	return strings.Fields(cmd.CommandPath())[1:]
 }
 
-// schema returns the names of all settings of cmd and the commands below it.
+// schema returns the names of all settings of cmd and the commands below it. Flags of
+// all commands can also be set for one.
 func schema(cmd *cobra.Command) config.Schema {
 	s := config.Schema{Commands: map[string]config.Schema{}}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+	add := func(f *pflag.Flag) {
 		if isSetting(f) {
 			s.Flags = append(s.Flags, f.Name)
 		}
-	})
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
 	for _, sub := range cmd.Commands() {
 		if takesSettings(sub) {
 			s.Commands[sub.Name()] = schema(sub)

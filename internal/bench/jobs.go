@@ -14,7 +14,8 @@ import (
 
 	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/npy"
+	"dumptool/internal/filename"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
 
@@ -75,8 +76,8 @@ const (
 	dynamic = "NOT static"
 )
 
-// linkage tells whether a program needs a dynamic linker, as far as it is of the
-// format that is understood here.
+// linkage reports whether a program needs a dynamic linker; it is empty for
+// formats other than ELF.
 func linkage(path string) string {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -106,8 +107,8 @@ func (b *bench) conversions(path string) []job {
 	}
 }
 
-// convert measures conversions of the dump tree beside a plain copy of it. All
-// take their turns, because the speed of a machine changes with time.
+// convert measures conversions of the dump tree beside a plain copy of it, by
+// turns, because the speed of a machine changes with time.
 func (b *bench) convert(ctx context.Context) error {
 	tree := dumpTree(b.dir, fit(b.size))
 	if err := warm(tree); err != nil {
@@ -138,12 +139,42 @@ func (b *bench) scan(ctx context.Context) error {
 	return b.besideCat(ctx, job{"overflow scan", scanTarget, []string{b.binary, "overflow", "scan", tree}}, tree)
 }
 
+// inspect measures statistics of the dump tree beside reading it.
+func (b *bench) inspect(ctx context.Context) error {
+	tree := dumpTree(b.dir, fit(b.size))
+	return b.besideCat(ctx, job{"inspect --stats", inspectTarget, []string{b.binary, "inspect", "--stats", tree}}, tree)
+}
+
 // compare measures a comparison of the dump tree with the golden tree beside
 // reading both.
 func (b *bench) compare(ctx context.Context) error {
 	n := fit(b.size)
 	dumps, golden := dumpTree(b.dir, n), goldenTree(b.dir, n)
 	return b.besideCat(ctx, job{"compare", compareTarget, []string{b.binary, "compare", "--cpu", golden, "--npu", dumps}}, golden, dumps)
+}
+
+// pairs measures the memory that each of many small pairs takes: that of a
+// comparison of all of them without that of a comparison of a few.
+func (b *bench) pairs(ctx context.Context) error {
+	const few, many = 100, 20000
+	var peaks []int64
+	for _, n := range []int{few, many} {
+		golden, npu := filepath.Join(b.scratch, fmt.Sprint("golden", n)), filepath.Join(b.scratch, fmt.Sprint("npu", n))
+		if err := makePairs(golden, npu, n); err != nil {
+			return err
+		}
+		s, err := measure(ctx, b.binary, "compare", "--cpu", golden, "--npu", npu, "--exit-zero")
+		if err != nil {
+			return err
+		}
+		peaks = append(peaks, s.peak)
+	}
+	each := (peaks[1] - peaks[0]) / (many - few)
+	b.report(result{
+		job: "compare of 20,000 pairs, memory of one", measured: fmt.Sprintf("%.1f KiB", float64(each)/1024),
+		target: fmt.Sprintf("<= %d KiB", pairTarget>>10), verdict: verdict(each <= pairTarget), note: "peak " + mib(peaks[1]),
+	})
+	return nil
 }
 
 // besideCat measures a job that reads trees beside cat of all their files, by
@@ -181,9 +212,9 @@ func (b *bench) once(ctx context.Context, j job) (sample, error) {
 	return s, err
 }
 
-// settle waits until what was written before is on the disk, so that writing it
+// flush waits until what was written before is on the disk, so that writing it
 // takes no time from what is measured next.
-func settle(ctx context.Context) error {
+func flush(ctx context.Context) error {
 	_, err := measure(ctx, "sync")
 	return err
 }
@@ -206,7 +237,7 @@ func warm(tree string) error {
 
 // big measures the memory that conversions of one file of 4 GiB take.
 func (b *bench) big(ctx context.Context) error {
-	name := dumpfmt.Name{
+	name := filename.Dump{
 		OpType: "Conv2D", OpName: "Default_network_up4_Conv2D-op9", TaskID: 9, StreamID: 16, HasStream: true, Timestamp: startTime,
 	}
 	path := filepath.Join(b.scratch, name.String())
@@ -214,7 +245,7 @@ func (b *bench) big(ctx context.Context) error {
 	if err := writeBig(ctx, path, feature); err != nil {
 		return err
 	}
-	if err := settle(ctx); err != nil {
+	if err := flush(ctx); err != nil {
 		return err
 	}
 	for _, j := range b.conversions(path) {

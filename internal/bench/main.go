@@ -41,7 +41,9 @@ const (
 	partVersion = "version"
 	partConvert = "convert"
 	partScan    = "scan"
+	partInspect = "inspect"
 	partCompare = "compare"
+	partPairs   = "pairs"
 	partBig     = "big"
 )
 
@@ -56,7 +58,7 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")
 	flags.BoolVar(&b.golden, "golden", false, "make the golden tree too; needs -dir")
 	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; and compare 10 GiB of zeros; takes 8 GiB of disk")
-	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, compare or big; trees needs -dir")
+	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, inspect, compare, pairs or big; trees needs -dir")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -72,11 +74,12 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	switch *only {
 	case partTrees:
 		return b.makeTrees(ctx)
-	case "", partVersion, partConvert, partScan, partCompare, partBig:
+	case "", partVersion, partConvert, partScan, partInspect, partCompare, partPairs, partBig:
 	default:
-		return fmt.Errorf("-only %s: want trees, version, convert, scan, compare or big", *only)
+		return fmt.Errorf("-only %s: want trees, version, convert, scan, inspect, compare, pairs or big", *only)
 	}
-	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partCompare: true, partBig: *big}
+	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partInspect: true,
+		partCompare: true, partPairs: true, partBig: *big}
 	if *only != "" {
 		todo = map[string]bool{*only: true}
 	}
@@ -117,7 +120,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 			return err
 		}
 	}
-	if todo[partConvert] || todo[partScan] || b.golden {
+	if todo[partConvert] || todo[partScan] || todo[partInspect] || b.golden {
 		if err := b.spawnTrees(ctx, msg); err != nil {
 			return err
 		}
@@ -126,7 +129,8 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 	for _, part := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partCompare, b.compare}, {partBig, b.big}} {
+	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partInspect, b.inspect},
+		{partCompare, b.compare}, {partPairs, b.pairs}, {partBig, b.big}} {
 		if !todo[part.name] {
 			continue
 		}
@@ -152,10 +156,10 @@ func (b *bench) spawnTrees(ctx context.Context, msg io.Writer) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("making the trees: %w", err)
 	}
-	return settle(ctx)
+	return flush(ctx)
 }
 
-// load tells how busy the machine is, where it says so.
+// load is how busy the machine is, where that is known.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 
 	"dumptool/internal/bench/synth"
 	"dumptool/internal/convert"
-	"dumptool/internal/dumpfmt"
-	"dumptool/internal/npy"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -90,17 +91,16 @@ func TestTrees(t *testing.T) {
 	}
 
 	out, target := t.TempDir(), tensor.NCHW
-	in := tensorfile.Find([]string{dumpTree(dir, tiny)}, tensorfile.FindOptions{})
 	opt := convert.Options{Out: out, Target: &target, Type: convert.Npy}
-	_, err := convert.Run(ctx, opt, in, nil, func(r convert.Result) {
-		d, err := dumpfmt.Open(r.Job.Path, dumpfmt.Options{})
-		if err != nil || len(d.Warnings) > 0 || d.Close() != nil {
-			t.Fatalf("%s: %v, %v", r.Job.Path, err, d)
-		}
+	in, _, err := opt.Open(ctx, []string{dumpTree(dir, tiny)}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = convert.Run(ctx, opt, in, nil, func(r *convert.Result) error {
 		if r.Failed() || len(r.Warnings) > 0 {
-			t.Fatalf("%s: %+v", r.Job.Path, r)
+			t.Fatalf("%s: %+v", r.Job.Path(), r)
 		}
-		name, _ := dumpfmt.ParseName(r.Job.Name)
+		name := filename.Parse(r.Job.Name)
 		want, shape := readGolden(t, golden[name.OpName])
 		delete(golden, name.OpName)
 		row := r.Rows[len(r.Rows)-1]
@@ -108,6 +108,7 @@ func TestTrees(t *testing.T) {
 			t.Errorf("last row of %s: %+v, want an output of %v", r.Job.Name, row, shape)
 		}
 		sameHalves(t, row.Path, want)
+		return nil
 	})
 	if err != nil {
 		t.Error(err)
@@ -167,8 +168,12 @@ func readArray(t *testing.T, path string) ([]byte, *npy.File) {
 
 func files(t *testing.T, dir string) (paths []string) {
 	t.Helper()
-	for _, e := range tensorfile.Find([]string{dir}, tensorfile.FindOptions{}).Entries {
-		paths = append(paths, e.Path)
+	in, err := dumpdir.Open(t.Context(), []string{dir}, dumpdir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range in.Files {
+		paths = append(paths, f.Path())
 	}
 	return paths
 }
@@ -230,7 +235,7 @@ func TestRunErrors(t *testing.T) {
 		"-runs -1":                         "-mb and -runs",
 		"-only trees":                      "-dir only",
 		"-golden":                          "-dir only",
-		"-only x":                          "trees, version, convert, scan, compare or big",
+		"-only x":                          "trees, version, convert, scan, inspect, compare, pairs or big",
 		"x":                                "unexpected argument x",
 		"-only version -bin /no/such/file": "no such file",
 	} {
@@ -319,12 +324,12 @@ func TestWriteBig(t *testing.T) {
 	if err := writeBig(context.Background(), path, feature); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dumpfmt.Open(path, dumpfmt.Options{})
+	f, err := tensorfile.Open(path, tensorfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
-	if in := d.Inputs[0]; in.Size != 2*32*10000 || !in.OriginalShape.Equal(tensor.Shape{1, 20, 100, 100}) {
+	defer f.Close()
+	if in := f.Tensors[0]; in.Size != 2*32*10000 || !in.OriginalShape.Equal(tensor.Shape{1, 20, 100, 100}) {
 		t.Errorf("%+v", in)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // sample is one run of a process.
 type sample struct {
 	wall time.Duration
-	peak int64 // most bytes in memory at a time, 0 where the system does not tell
+	peak int64 // most bytes in memory at a time, 0 where that is not known
 }
 
 // measure runs a process to its end. It has no terminal and its messages are

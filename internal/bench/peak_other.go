@@ -4,7 +4,7 @@ package main
 
 import "os"
 
-// peakMemory tells nothing: systems count in different units, or not at all.
+// peakMemory is 0, not known: systems count in different units, or not at all.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
 // leastPeak returns what peakMemory returns at least.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"dumptool/internal/ui"
+	"dumptool/internal/report"
 )
 
 // The targets.
@@ -16,8 +16,10 @@ const (
 	plainTarget   = 1.3 // times cp -r
 	formatTarget  = 2.0 // times cp -r
 	scanTarget    = 2.0 // times cat
+	inspectTarget = 4.0 // times cat
 	compareTarget = 4.0 // times cat
 	memoryTarget  = 160 << 20
+	pairTarget    = 4 << 10 // bytes for each of many small pairs
 	versionTarget = 15 * time.Millisecond
 	binaryTarget  = 20 << 20
 )
@@ -74,11 +76,11 @@ func mib(bytes int64) string {
 
 // printResults prints the table of all results.
 func printResults(w io.Writer, results []result) error {
-	t := ui.NewTable(
-		ui.Column{Title: "JOB"}, ui.Column{Title: "MEASURED", Align: ui.Right}, ui.Column{Title: "TARGET", Align: ui.Right},
-		ui.Column{Title: ""}, ui.Column{Title: "DETAILS"})
-	for _, r := range results {
-		t.Row(r.job, r.measured, r.target, r.verdict, r.note)
-	}
-	return t.Print(w, 0)
+	return report.Table[result]{Rows: results, Columns: []report.Column[result]{
+		{Name: "job", Cell: func(r result) any { return r.job }},
+		{Name: "measured", Right: true, Cell: func(r result) any { return r.measured }},
+		{Name: "target", Right: true, Cell: func(r result) any { return r.target }},
+		{Cell: func(r result) any { return r.verdict }},
+		{Name: "details", Cell: func(r result) any { return r.note }},
+	}}.Grid(report.English).Print(w, "", report.Text{})
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,8 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"dumptool/internal/bench/synth"
-	"dumptool/internal/dumpfmt"
-	"dumptool/internal/npy"
 	"dumptool/internal/tensor"
 )
 
@@ -78,42 +74,38 @@ func writeDump(dir string, o op, time uint64) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	c := &dumpfmt.Content{
-		Container: dumpfmt.BinaryV2, DumpTime: time, OpName: o.name,
-		Outputs: []dumpfmt.TensorContent{o.output.rounded().Output(o.name)},
-	}
+	dump := synth.Operator{Type: o.kind, Name: o.name, Task: time / 1000 % 1000, Time: time, Output: o.output.rounded()}
 	for _, in := range o.inputs {
-		c.Inputs = append(c.Inputs, in.rounded().Input())
+		dump.Inputs = append(dump.Inputs, in.rounded())
 	}
-	name := dumpfmt.Name{
-		OpType: o.kind, OpName: flat(o.name), TaskID: time / 1000 % 1000, StreamID: 16, HasStream: true, Timestamp: time,
-	}
-	return synth.WriteFile(filepath.Join(dir, name.String()), c)
+	return dump.Write(dir)
 }
 
 // writeGolden writes the output of an operator.
-func writeGolden(dir string, o op, time uint64) (err error) {
-	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s.0.%d.npy", flat(o.name), time)))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	var shape tensor.Shape
-	for _, d := range o.output.shape {
-		shape = append(shape, int64(d))
-	}
-	data, err := npy.AppendHeader(nil, tensor.HostFloat32, shape)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	w.Write(data)
-	for _, v := range o.output.exact() {
-		data = binary.LittleEndian.AppendUint32(data[:0], math.Float32bits(v))
-		w.Write(data)
-	}
-	return w.Flush()
+func writeGolden(dir string, o op, time uint64) error {
+	name := fmt.Sprintf("%s.0.%d.npy", strings.ReplaceAll(o.name, "/", "_"), time)
+	return synth.WriteArray(filepath.Join(dir, name), o.output.shape, o.output.exact())
 }
 
-// flat is the name of an operator in file names.
-func flat(name string) string { return strings.ReplaceAll(name, "/", "_") }
+// makePairs writes n small references and dumps; every tenth pair fails.
+func makePairs(golden, npu string, n int) error {
+	if err := errors.Join(os.MkdirAll(golden, 0o755), os.MkdirAll(npu, 0o755)); err != nil {
+		return err
+	}
+	random, shape := rand.New(rand.NewPCG(1, 1)), []int{4, 16}
+	for i := range n {
+		o := synth.Operator{Type: "MatMul", Name: fmt.Sprintf("net/layer%d/matmul", i), Task: uint64(i), Time: startTime + uint64(i)}
+		values := synth.Uniform[float32](random, 64, 1)
+		if err := synth.WriteArray(filepath.Join(golden, strings.ReplaceAll(o.Name, "/", "_")+".npy"), shape, values); err != nil {
+			return err
+		}
+		if i%10 == 0 {
+			values[5]++
+		}
+		o.Output = synth.Tensor{Format: tensor.FractalNZ, Shape: shape, Elements: synth.Halves(values)}
+		if err := o.Write(npu); err != nil {
+			return err
+		}
+	}
+	return nil
+}

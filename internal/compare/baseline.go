@@ -2,12 +2,15 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+
+	"dumptool/internal/compare/record"
 )
 
 // baselineSchema is the first thing in a baseline file.
@@ -27,11 +30,11 @@ type BaselineEntry struct {
 	Output int    `json:"output"`
 	Round  string `json:"round,omitempty"`
 	// NPUOp is the operator's name on the NPU side where it is another one. With
-	// Nth, which counts from 0, it tells apart rows that have all else in common.
-	NPUOp      string  `json:"npu_op,omitempty"`
-	Nth        int     `json:"nth,omitempty"`
-	Status     Status  `json:"status"`
-	ErrorRatio float64 `json:"error_ratio"`
+	// Nth, which counts from 0, it distinguishes rows that have all else in common.
+	NPUOp      string        `json:"npu_op,omitempty"`
+	Nth        int           `json:"nth,omitempty"`
+	Status     record.Status `json:"status"`
+	ErrorRatio float64       `json:"error_ratio"`
 	// MaxAbs is nil where it is not known.
 	MaxAbs *float64 `json:"max_abs"`
 	// ClassMismatch counts the pairs of two classes, such as NaN and a number.
@@ -41,11 +44,11 @@ type BaselineEntry struct {
 }
 
 // NewBaseline returns the baseline of a run: all rows with a partner.
-func NewBaseline(rep *Report) *Baseline {
+func NewBaseline(rep *record.Report) *Baseline {
 	b := &Baseline{Schema: baselineSchema, Rows: []BaselineEntry{}}
-	keys := rep.keys()
+	keys := keysOf(rep.Rows)
 	for i := range rep.Rows {
-		if rep.Rows[i].held() {
+		if held(&rep.Rows[i]) {
 			b.Rows = append(b.Rows, newEntry(&rep.Rows[i], keys[i]))
 		}
 	}
@@ -53,17 +56,17 @@ func NewBaseline(rep *Report) *Baseline {
 }
 
 // held reports whether a baseline holds the row.
-func (r *Row) held() bool {
-	return r.Status != Skip && r.Status != UnmatchedRef && r.Status != UnmatchedNPU
+func held(r *record.Row) bool {
+	return r.Status != record.Skip && r.Status != record.UnmatchedRef && r.Status != record.UnmatchedNPU
 }
 
-func newEntry(row *Row, k rowKey) BaselineEntry {
+func newEntry(row *record.Row, k rowKey) BaselineEntry {
 	e := BaselineEntry{Op: k.op, Output: k.output, Round: k.round, NPUOp: k.npuOp, Nth: k.nth, Status: row.Status}
 	if k.kind != "output" {
 		e.Kind = k.kind
 	}
-	if res := row.Result; res != nil {
-		e.ErrorRatio = ratio(row.Errors, res.Total)
+	if res := row.Result.Numbers(); res != nil {
+		e.ErrorRatio = record.Share(row.Errors, res.Total)
 		e.ClassMismatch = res.Mismatch.Count
 		e.Digest = fmt.Sprintf("%08x", res.NPUCRC)
 		if m := res.MaxAbs; m.Defined && !math.IsInf(m.Value, 0) {
@@ -109,7 +112,7 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	}
 	seen := map[rowKey]bool{}
 	for i, e := range b.Rows {
-		if !slices.Contains(Statuses(), e.Status) {
+		if !slices.Contains(record.Statuses(), e.Status) {
 			return nil, fmt.Errorf("row %d: unknown status %q", i, e.Status)
 		}
 		if seen[e.key()] {
@@ -129,10 +132,10 @@ type rowKey struct {
 }
 
 func (k rowKey) String() string {
-	return (&Row{Op: k.op, Kind: k.kind, Output: k.output, Round: k.round}).Name()
+	return (&record.Row{Op: k.op, Kind: k.kind, Output: k.output, Round: k.round}).Name()
 }
 
-// plain is the key without what only tells apart rows of one name.
+// plain is the key without what only distinguishes rows of one name.
 func (k rowKey) plain() rowKey {
 	k.npuOp, k.nth = "", 0
 	return k
@@ -146,16 +149,13 @@ func (e *BaselineEntry) key() rowKey {
 	return rowKey{e.Op, kind, e.Round, e.Output, e.NPUOp, e.Nth}
 }
 
-// keys are the keys of all rows.
-func (rep *Report) keys() []rowKey {
-	keys, seen := make([]rowKey, len(rep.Rows)), map[rowKey]int{}
-	for i := range rep.Rows {
-		r := &rep.Rows[i]
-		k := rowKey{r.Op, r.Kind, r.Round, r.Output, r.NPUOp, 0}
-		if i < len(rep.rounds) {
-			k.round = rep.rounds[i]
-		}
-		if r.held() {
+// keysOf are the keys of all rows.
+func keysOf(rows []record.Row) []rowKey {
+	keys, seen := make([]rowKey, len(rows)), map[rowKey]int{}
+	for i := range rows {
+		r := &rows[i]
+		k := rowKey{r.Op, r.Kind, cmp.Or(r.Key, r.Round), r.Output, r.NPUOp, 0}
+		if held(r) {
 			same := k
 			k.nth = seen[same]
 			seen[same]++
@@ -165,37 +165,31 @@ func (rep *Report) keys() []rowKey {
 	return keys
 }
 
-// bad reports whether a status is an accuracy failure, which a baseline may
-// know.
-func (s Status) bad() bool {
-	return s == Fail || s == ShapeMismatch || s == DTypeMismatch || s == Ambiguous
-}
-
 // apply compares the rows of a run with the baseline: which failures are new,
 // known, or worse than known by more than slack, and which are gone.
-func (b *Baseline) apply(rep *Report, slack float64) *BaselineResult {
-	held, found := b.hold(rep)
-	result, slack := &BaselineResult{}, max(slack, 1)
+func (b *Baseline) apply(rep *record.Report, wanted *selection, slack float64) *record.Baseline {
+	entries, found := b.hold(rep.Rows)
+	result, slack := &record.Baseline{}, max(slack, 1)
 	for i := range rep.Rows {
 		row := &rep.Rows[i]
-		if !row.held() || row.Status == Error { // one that is unreadable is neither: exit status 3
+		if !held(row) || row.Status == record.Error { // one that is unreadable is neither: exit status 3
 			continue
 		}
-		e := held[i]
-		wasBad := e != nil && e.Status.bad()
+		e := entries[i]
+		wasBad := e != nil && e.Status.Bad()
 		switch {
-		case row.Status.bad() && !wasBad:
+		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
-		case row.Status.bad() && e.worse(row, slack):
+		case row.Status.Bad() && e.worse(row, slack):
 			result.Worse = append(result.Worse, i)
-		case row.Status.bad():
+		case row.Status.Bad():
 			result.Known = append(result.Known, i)
 			row.Known = true
 		case wasBad:
 			result.Fixed = append(result.Fixed, i)
 		}
 	}
-	asked := rep.selection.asked(b.Rows)
+	asked := wanted.asked(b.Rows)
 	for k := range b.Rows { // in the order of the file
 		if !found[k] && asked[k] {
 			result.Missing = append(result.Missing, b.Rows[k].key().String())
@@ -204,25 +198,24 @@ func (b *Baseline) apply(rep *Report, slack float64) *BaselineResult {
 	return result
 }
 
-// hold finds the entry of every row, nil for none, and tells which entries have
-// a row. A row that is the only one of its name has the only entry of that name,
+// hold finds the entry of every row, nil for none, and which entries have a row. A row that is the only one of its name has the only entry of that name,
 // however the NPU calls it.
-func (b *Baseline) hold(rep *Report) (held []*BaselineEntry, found []bool) {
+func (b *Baseline) hold(all []record.Row) (entries []*BaselineEntry, found []bool) {
 	exact, named := make(map[rowKey]int, len(b.Rows)), map[rowKey][]int{}
 	for k := range b.Rows {
 		key := b.Rows[k].key()
 		exact[key] = k
 		named[key.plain()] = append(named[key.plain()], k)
 	}
-	keys, rows := rep.keys(), map[rowKey]int{}
-	for i := range rep.Rows {
-		if rep.Rows[i].held() {
+	keys, rows := keysOf(all), map[rowKey]int{}
+	for i := range all {
+		if held(&all[i]) {
 			rows[keys[i].plain()]++
 		}
 	}
-	held, found = make([]*BaselineEntry, len(rep.Rows)), make([]bool, len(b.Rows))
-	for i := range rep.Rows {
-		if !rep.Rows[i].held() {
+	entries, found = make([]*BaselineEntry, len(all)), make([]bool, len(b.Rows))
+	for i := range all {
+		if !held(&all[i]) {
 			continue
 		}
 		k, ok := exact[keys[i]]
@@ -230,25 +223,25 @@ func (b *Baseline) hold(rep *Report) (held []*BaselineEntry, found []bool) {
 			k, ok = same[0], true
 		}
 		if ok {
-			held[i], found[k] = &b.Rows[k], true
+			entries[i], found[k] = &b.Rows[k], true
 		}
 	}
-	return held, found
+	return entries, found
 }
 
 // worse reports whether a known failure has grown: another kind of failure, or
 // more errors, more pairs of two classes or a larger error by more than the
 // factor slack. A largest error that is undefined where there was one is worse
 // too.
-func (e *BaselineEntry) worse(row *Row, slack float64) bool {
+func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
 	if row.Status != e.Status {
-		return row.Status != Fail
+		return row.Status != record.Fail
 	}
-	res := row.Result
+	res := row.Result.Numbers()
 	if res == nil {
 		return false
 	}
-	if ratio(row.Errors, res.Total) > e.ErrorRatio*slack || float64(res.Mismatch.Count) > float64(e.ClassMismatch)*slack {
+	if record.Share(row.Errors, res.Total) > e.ErrorRatio*slack || float64(res.Mismatch.Count) > float64(e.ClassMismatch)*slack {
 		return true
 	}
 	if e.MaxAbs == nil {
@@ -259,13 +252,13 @@ func (e *BaselineEntry) worse(row *Row, slack float64) bool {
 
 // Adopt makes a baseline of this run the one that counts: all of its failures
 // are known then.
-func (rep *Report) Adopt(file string) {
+func Adopt(rep *record.Report, file string) {
 	if rep.Baseline == nil {
-		rep.Baseline = &BaselineResult{}
+		rep.Baseline = &record.Baseline{}
 	}
 	rep.Baseline.File, rep.Baseline.Updated, rep.Baseline.Missing = file, true, nil
 	for i := range rep.Rows {
-		if rep.Rows[i].Status.bad() {
+		if rep.Rows[i].Status.Bad() {
 			rep.Rows[i].Known = true
 		}
 	}

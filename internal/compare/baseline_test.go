@@ -7,40 +7,48 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare/engine"
-	"dumptool/internal/compare/pairing"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // ruled is a row with a share of errors and a largest error.
-func ruled(op string, s Status, errors int64, maxAbs float64) Row {
-	return Row{Op: op, Kind: "output", Status: s, Errors: errors,
-		Result: &engine.Result{Total: 100, MaxAbs: engine.Extreme{Metric: engine.Metric{Value: maxAbs, Defined: true}}, NPUCRC: 0xabc}}
+func ruled(op string, s record.Status, errors int64, maxAbs float64) record.Row {
+	return record.Row{Op: op, Kind: "output", Status: s, Errors: errors,
+		Result: (&metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.Metric{Value: maxAbs, Defined: true}}, NPUCRC: 0xabc}).Pack()}
+}
+
+// change changes the result of a row.
+func change(row *record.Row, by func(r *metrics.Result)) {
+	result := row.Result.Unpack()
+	by(result)
+	row.Result = result.Pack()
 }
 
 // mixed is a failing row of which some pairs are of two classes.
-func mixed(errors, mismatch int64, maxAbs float64) Row {
-	row := ruled("x", Fail, errors, maxAbs)
-	row.Result.Mismatch.Count = mismatch
+func mixed(errors, mismatch int64, maxAbs float64) record.Row {
+	row := ruled("x", record.Fail, errors, maxAbs)
+	change(&row, func(r *metrics.Result) { r.Mismatch.Count = mismatch })
 	return row
 }
 
 // undefinedMax is a failing row without a finite pair.
-func undefinedMax() Row {
-	row := ruled("x", Fail, 10, 0)
-	row.Result.MaxAbs = engine.Extreme{}
+func undefinedMax() record.Row {
+	row := ruled("x", record.Fail, 10, 0)
+	change(&row, func(r *metrics.Result) { r.MaxAbs = metrics.Extreme{} })
 	return row
 }
 
 // TestBaselineTwins has rows of one name: two NPU operators with one origin, and
 // two outputs of one of them. Each keeps its own entry, also in a file.
 func TestBaselineTwins(t *testing.T) {
-	twins := func(errors ...int64) *Report {
-		rep := &Report{}
+	twins := func(errors ...int64) *record.Report {
+		rep := &record.Report{}
 		for i, n := range errors {
-			row := ruled("conv", Fail, n, 1)
+			row := ruled("conv", record.Fail, n, 1)
 			row.NPUOp = []string{"conv_relu", "conv_trans", "conv_trans"}[i]
 			rep.Rows = append(rep.Rows, row)
 		}
@@ -54,13 +62,13 @@ func TestBaselineTwins(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, buf.String())
 	}
-	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 1, 2}}, b.apply(twins(10, 20, 30), 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1, 2}}, b.apply(twins(10, 20, 30), nil, 1)); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 2}, Worse: []int{1}}, b.apply(twins(10, 21, 30), 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}, Worse: []int{1}}, b.apply(twins(10, 21, 30), nil, 1)); diff != "" {
 		t.Errorf("the second is worse (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 1}, Missing: []string{"conv:output:0"}}, b.apply(twins(10, 20), 1)); diff != "" {
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 1}, Missing: []string{"conv:output:0"}}, b.apply(twins(10, 20), nil, 1)); diff != "" {
 		t.Errorf("one is missing (-want +got):\n%s", diff)
 	}
 }
@@ -76,13 +84,13 @@ func TestBaselineOfPart(t *testing.T) {
 		}
 	}
 	opt := exactly(ref, npu)
-	opt.Order.By = pairing.ByName
+	opt.OrderBy = dumpdir.ByName
 	full := NewBaseline(runAll(t, opt))
 	if len(full.Rows) != 8 {
 		t.Fatalf("%d entries, want 8", len(full.Rows))
 	}
-	set := func(names ...string) *pairing.NameSet {
-		s, err := pairing.NewNameSet(names)
+	set := func(names ...string) *dumpdir.NameSet {
+		s, err := dumpdir.NewNameSet(names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,15 +107,15 @@ func TestBaselineOfPart(t *testing.T) {
 		part := opt
 		part.Baseline, part.Slack = full, 1
 		change(&part.Pair)
-		rep := runAll(t, part)
+		plan, rep := planned(t, part)
 		if b := rep.Baseline; len(b.Missing)+len(b.New)+len(b.Worse) > 0 {
 			t.Errorf("%s: missing %v, new %v, worse %v", name, b.Missing, b.New, b.Worse)
 		}
-		if diff := cmp.Diff(full, full.Update(rep)); diff != "" {
+		if diff := cmp.Diff(full, full.Update(rep, plan)); diff != "" {
 			t.Errorf("%s: updated baseline (-want +got):\n%s", name, diff)
 		}
 	}
-	// What is gone is told and dropped, what is unreadable keeps its entry.
+	// What is gone is reported and dropped, what is unreadable keeps its entry.
 	for _, round := range []string{"0", "1"} {
 		if err := os.Remove(filepath.Join(npu, round, "b.npy")); err != nil {
 			t.Fatal(err)
@@ -115,7 +123,7 @@ func TestBaselineOfPart(t *testing.T) {
 		write(t, filepath.Join(npu, round, "c.npy"), []byte("broken"))
 	}
 	opt.Baseline, opt.Slack = full, 1
-	rep := runAll(t, opt)
+	plan, rep := planned(t, opt)
 	if diff := cmp.Diff([]string{"b:output:0@0", "b:output:0@1"}, rep.Baseline.Missing); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)
 	}
@@ -125,51 +133,51 @@ func TestBaselineOfPart(t *testing.T) {
 			want.Rows = append(want.Rows, e)
 		}
 	}
-	if diff := cmp.Diff(want, full.Update(rep)); diff != "" {
+	if diff := cmp.Diff(want, full.Update(rep, plan)); diff != "" {
 		t.Errorf("updated baseline (-want +got):\n%s", diff)
 	}
 }
 
 func TestBaselineRules(t *testing.T) {
 	one := 1.0
-	known := []BaselineEntry{{Op: "x", Status: Fail, ErrorRatio: 0.1, MaxAbs: &one}}
+	known := []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one}}
 	tests := []struct {
 		name string
 		old  []BaselineEntry
-		row  Row
-		want BaselineResult
+		row  record.Row
+		want record.Baseline
 	}{
-		{"new failure of a new row", nil, ruled("x", Fail, 1, 1), BaselineResult{New: []int{0}}},
-		{"new failure of a good row", []BaselineEntry{{Op: "x", Status: Pass}}, ruled("x", Fail, 1, 1), BaselineResult{New: []int{0}}},
-		{"new failure of a skipped row", []BaselineEntry{{Op: "x", Status: Skip}}, ruled("x", Fail, 1, 1), BaselineResult{New: []int{0}}},
-		{"known", known, ruled("x", Fail, 10, 1), BaselineResult{Known: []int{0}}},
-		{"smaller", known, ruled("x", Fail, 1, 0.1), BaselineResult{Known: []int{0}}},
-		{"within the slack", known, ruled("x", Fail, 15, 1.5), BaselineResult{Known: []int{0}}},
-		{"more errors", known, ruled("x", Fail, 16, 1), BaselineResult{Worse: []int{0}}},
-		{"a larger error", known, ruled("x", Fail, 10, 1.51), BaselineResult{Worse: []int{0}}},
-		{"the largest error was not known", []BaselineEntry{{Op: "x", Status: Fail, ErrorRatio: 0.1}}, ruled("x", Fail, 10, 9), BaselineResult{Known: []int{0}}},
-		{"errors became NaN", known, mixed(10, 3, 0.1), BaselineResult{Worse: []int{0}}},
-		{"as many NaN", []BaselineEntry{{Op: "x", Status: Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 6, 0.1), BaselineResult{Known: []int{0}}},
-		{"more NaN", []BaselineEntry{{Op: "x", Status: Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 7, 0.1), BaselineResult{Worse: []int{0}}},
-		{"no largest error any more", known, undefinedMax(), BaselineResult{Worse: []int{0}}},
-		{"the NPU's name changed", []BaselineEntry{{Op: "x", NPUOp: "x_fused", Status: Fail, ErrorRatio: 0.1, MaxAbs: &one}}, ruled("x", Fail, 10, 1),
-			BaselineResult{Known: []int{0}}},
-		{"fixed", known, ruled("x", Pass, 0, 0), BaselineResult{Fixed: []int{0}}},
-		{"fixed with a warning", known, ruled("x", Warn, 0, 0), BaselineResult{Fixed: []int{0}}},
-		{"good then and now", []BaselineEntry{{Op: "x", Status: Pass}}, ruled("x", Pass, 0, 0), BaselineResult{}},
-		{"another kind of failure", known, Row{Op: "x", Kind: "output", Status: ShapeMismatch}, BaselineResult{Worse: []int{0}}},
-		{"could not be compared before", []BaselineEntry{{Op: "x", Status: ShapeMismatch}}, ruled("x", Fail, 10, 1), BaselineResult{Known: []int{0}}},
-		{"still another shape", []BaselineEntry{{Op: "x", Status: ShapeMismatch}}, Row{Op: "x", Kind: "output", Status: ShapeMismatch}, BaselineResult{Known: []int{0}}},
-		{"missing", append(known, BaselineEntry{Op: "y", Output: 2, Round: "1", Status: Pass}), ruled("x", Fail, 10, 1),
-			BaselineResult{Known: []int{0}, Missing: []string{"y:output:2@1"}}},
-		{"unmatched is missing", known, Row{Op: "x", Kind: "output", Status: UnmatchedRef}, BaselineResult{Missing: []string{"x:output:0"}}},
-		{"unreadable is not missing", known, Row{Op: "x", Kind: "output", Status: Error}, BaselineResult{}},
-		{"an input is something else", known, Row{Op: "x", Kind: "input", Status: Fail, Result: &engine.Result{Total: 1}},
-			BaselineResult{New: []int{0}, Missing: []string{"x:output:0"}}},
+		{"new failure of a new row", nil, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
+		{"new failure of a good row", []BaselineEntry{{Op: "x", Status: record.Pass}}, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
+		{"new failure of a skipped row", []BaselineEntry{{Op: "x", Status: record.Skip}}, ruled("x", record.Fail, 1, 1), record.Baseline{New: []int{0}}},
+		{"known", known, ruled("x", record.Fail, 10, 1), record.Baseline{Known: []int{0}}},
+		{"smaller", known, ruled("x", record.Fail, 1, 0.1), record.Baseline{Known: []int{0}}},
+		{"within the slack", known, ruled("x", record.Fail, 15, 1.5), record.Baseline{Known: []int{0}}},
+		{"more errors", known, ruled("x", record.Fail, 16, 1), record.Baseline{Worse: []int{0}}},
+		{"a larger error", known, ruled("x", record.Fail, 10, 1.51), record.Baseline{Worse: []int{0}}},
+		{"the largest error was not known", []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1}}, ruled("x", record.Fail, 10, 9), record.Baseline{Known: []int{0}}},
+		{"errors became NaN", known, mixed(10, 3, 0.1), record.Baseline{Worse: []int{0}}},
+		{"as many NaN", []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 6, 0.1), record.Baseline{Known: []int{0}}},
+		{"more NaN", []BaselineEntry{{Op: "x", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one, ClassMismatch: 4}}, mixed(10, 7, 0.1), record.Baseline{Worse: []int{0}}},
+		{"no largest error any more", known, undefinedMax(), record.Baseline{Worse: []int{0}}},
+		{"the NPU's name changed", []BaselineEntry{{Op: "x", NPUOp: "x_fused", Status: record.Fail, ErrorRatio: 0.1, MaxAbs: &one}}, ruled("x", record.Fail, 10, 1),
+			record.Baseline{Known: []int{0}}},
+		{"fixed", known, ruled("x", record.Pass, 0, 0), record.Baseline{Fixed: []int{0}}},
+		{"fixed with a warning", known, ruled("x", record.Warn, 0, 0), record.Baseline{Fixed: []int{0}}},
+		{"good then and now", []BaselineEntry{{Op: "x", Status: record.Pass}}, ruled("x", record.Pass, 0, 0), record.Baseline{}},
+		{"another kind of failure", known, record.Row{Op: "x", Kind: "output", Status: record.ShapeMismatch}, record.Baseline{Worse: []int{0}}},
+		{"could not be compared before", []BaselineEntry{{Op: "x", Status: record.ShapeMismatch}}, ruled("x", record.Fail, 10, 1), record.Baseline{Known: []int{0}}},
+		{"still another shape", []BaselineEntry{{Op: "x", Status: record.ShapeMismatch}}, record.Row{Op: "x", Kind: "output", Status: record.ShapeMismatch}, record.Baseline{Known: []int{0}}},
+		{"missing", append(known, BaselineEntry{Op: "y", Output: 2, Round: "1", Status: record.Pass}), ruled("x", record.Fail, 10, 1),
+			record.Baseline{Known: []int{0}, Missing: []string{"y:output:2@1"}}},
+		{"unmatched is missing", known, record.Row{Op: "x", Kind: "output", Status: record.UnmatchedRef}, record.Baseline{Missing: []string{"x:output:0"}}},
+		{"unreadable is not missing", known, record.Row{Op: "x", Kind: "output", Status: record.Error}, record.Baseline{}},
+		{"an input is something else", known, record.Row{Op: "x", Kind: "input", Status: record.Fail, Result: (&metrics.Result{Total: 1}).Pack()},
+			record.Baseline{New: []int{0}, Missing: []string{"x:output:0"}}},
 	}
 	for _, tt := range tests {
-		rows := []Row{tt.row}
-		got := (&Baseline{Rows: tt.old}).apply(&Report{Rows: rows}, 1.5)
+		rows := []record.Row{tt.row}
+		got := (&Baseline{Rows: tt.old}).apply(&record.Report{Rows: rows}, nil, 1.5)
 		if diff := cmp.Diff(&tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -180,15 +188,15 @@ func TestBaselineRules(t *testing.T) {
 }
 
 func TestBaselineRoundTrip(t *testing.T) {
-	rep := &Report{Rows: []Row{
-		ruled("a/b", Fail, 25, 0.5), ruled("c", Pass, 0, 0), {Op: "d", Kind: "input", Output: 3, Round: "step/1", Status: ShapeMismatch},
-		{Op: "e", Kind: "output", Status: Skip}, {Op: "f", Kind: "output", Status: UnmatchedRef}, {Op: "\"<\n\u2028", Kind: "output", Status: Error},
+	rep := &record.Report{Rows: []record.Row{
+		ruled("a/b", record.Fail, 25, 0.5), ruled("c", record.Pass, 0, 0), {Op: "d", Kind: "input", Output: 3, Round: "step/1", Status: record.ShapeMismatch},
+		{Op: "e", Kind: "output", Status: record.Skip}, {Op: "f", Kind: "output", Status: record.UnmatchedRef}, {Op: "\"<\n\u2028", Kind: "output", Status: record.Error},
 	}}
 	want := &Baseline{Schema: "dumptool/baseline/1", Rows: []BaselineEntry{
-		{Op: "a/b", Status: Fail, ErrorRatio: 0.25, MaxAbs: ptr(0.5), Digest: "00000abc"},
-		{Op: "c", Status: Pass, MaxAbs: ptr(0.0), Digest: "00000abc"},
-		{Op: "d", Kind: "input", Output: 3, Round: "step/1", Status: ShapeMismatch},
-		{Op: "\"<\n\u2028", Status: Error},
+		{Op: "a/b", Status: record.Fail, ErrorRatio: 0.25, MaxAbs: ptr(0.5), Digest: "00000abc"},
+		{Op: "c", Status: record.Pass, MaxAbs: ptr(0.0), Digest: "00000abc"},
+		{Op: "d", Kind: "input", Output: 3, Round: "step/1", Status: record.ShapeMismatch},
+		{Op: "\"<\n\u2028", Status: record.Error},
 	}}
 	b := NewBaseline(rep)
 	if diff := cmp.Diff(want, b); diff != "" {
@@ -206,8 +214,8 @@ func TestBaselineRoundTrip(t *testing.T) {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
 	// Held against itself, nothing is new.
-	r := got.apply(rep, 1)
-	if diff := cmp.Diff(&BaselineResult{Known: []int{0, 2}}, r); diff != "" {
+	r := got.apply(rep, nil, 1)
+	if diff := cmp.Diff(&record.Baseline{Known: []int{0, 2}}, r); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}
 }
@@ -268,9 +276,9 @@ func FuzzReadBaseline(f *testing.F) {
 }
 
 func TestAdopt(t *testing.T) {
-	rep := &Report{Rows: []Row{ruled("a", Fail, 1, 1), ruled("b", Pass, 0, 0), {Op: "c", Status: Ambiguous}}}
-	rep.Baseline = &BaselineResult{File: "old.json", New: []int{0}, Missing: []string{"d:output:0"}}
-	rep.Adopt("new.json")
+	rep := &record.Report{Rows: []record.Row{ruled("a", record.Fail, 1, 1), ruled("b", record.Pass, 0, 0), {Op: "c", Status: record.Ambiguous}}}
+	rep.Baseline = &record.Baseline{File: "old.json", New: []int{0}, Missing: []string{"d:output:0"}}
+	Adopt(rep, "new.json")
 	if b := rep.Baseline; b.File != "new.json" || !b.Updated || len(b.Missing) != 0 {
 		t.Errorf("baseline %+v, want that of new.json without missing rows", b)
 	}
@@ -279,8 +287,8 @@ func TestAdopt(t *testing.T) {
 			t.Errorf("row %d is known: %v, want %v", i, rep.Rows[i].Known, want)
 		}
 	}
-	rep = &Report{}
-	if rep.Adopt("new.json"); rep.Baseline == nil || !rep.Baseline.Updated {
+	rep = &record.Report{}
+	if Adopt(rep, "new.json"); rep.Baseline == nil || !rep.Baseline.Updated {
 		t.Errorf("baseline %+v of a run that had none, want an updated one", rep.Baseline)
 	}
 }

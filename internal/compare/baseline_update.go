@@ -1,29 +1,62 @@
 package compare
 
 import (
-	"strings"
+	"bytes"
+	"path/filepath"
+	"slices"
 
-	"dumptool/internal/compare/pairing"
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
 )
+
+// SaveBaseline writes the baseline that a run makes of the old one, if that is
+// wanted. What it lists is known from then on.
+func (p *Plan) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
+	file := p.opt.BaselineFile
+	switch {
+	case !p.opt.UpdateBaseline:
+		return nil, nil
+	case rep.Interrupted:
+		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", file)}, nil
+	}
+	var text bytes.Buffer
+	if err := p.opt.Baseline.Update(rep, p).Write(&text); err != nil {
+		return nil, err
+	}
+	if err := safefile.WriteFile(file, text.Bytes()); err != nil {
+		return nil, err
+	}
+	var messages []batch.Message
+	if rep.Baseline != nil && len(rep.Baseline.Missing) > 0 {
+		gone := rep.Baseline.Missing
+		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", file, lang.Count(len(gone), "tensor"), lang.FirstNames(gone)))
+	}
+	Adopt(rep, filepath.ToSlash(file))
+	return messages, nil
+}
 
 // Update makes the baseline of a run that may have been one of a part of the
 // tensors: what the run was not asked for keeps its entry, and so does a tensor
 // that could not be read. Entries that the run lacks are dropped; they are the
 // Missing of its BaselineResult. A nil baseline has no entries.
-func (b *Baseline) Update(rep *Report) *Baseline {
+func (b *Baseline) Update(rep *record.Report, p *Plan) *Baseline {
 	fresh := NewBaseline(rep)
 	if b == nil {
 		return fresh
 	}
-	held, found := b.hold(rep)
-	asked := rep.selection.asked(b.Rows)
+	entries, found := b.hold(rep.Rows)
+	asked := p.selection.asked(b.Rows)
 	updated, places := 0, map[rowKey]int{}
 	for i := range rep.Rows {
-		if !rep.Rows[i].held() {
+		if !held(&rep.Rows[i]) {
 			continue
 		}
-		if e := held[i]; e != nil {
-			if rep.Rows[i].Status == Error {
+		if e := entries[i]; e != nil {
+			if rep.Rows[i].Status == record.Error {
 				fresh.Rows[updated] = *e
 			}
 			places[e.key()] = updated
@@ -52,14 +85,11 @@ type selection struct {
 	pair *PairOptions
 	// inputs is set when inputs are compared.
 	inputs bool
-	// npu holds the names and rounds of the NPU's tensors where only some rounds
-	// are compared.
-	npu map[nameRound]bool
+	// others are the rounds of the NPU that were not asked for.
+	others map[string]bool
 }
 
-type nameRound struct{ name, round string }
-
-// asked tells which entries of a baseline the run was to compare, if it has
+// asked says which entries of a baseline the run was to compare, if it has
 // them. A nil selection asks for all.
 func (s *selection) asked(entries []BaselineEntry) []bool {
 	asked := make([]bool, len(entries))
@@ -69,17 +99,17 @@ func (s *selection) asked(entries []BaselineEntry) []bool {
 		}
 		return asked
 	}
-	names, others := make([]pairing.Tensor, len(entries)), []pairing.Tensor{}
+	names, others := make([]pair.Tensor, len(entries)), []pair.Tensor{}
 	for k := range entries {
 		e := &entries[k]
 		// The number of the entry as that of the output: each is a tensor of its own.
-		names[k] = pairing.Tensor{ID: k, Op: e.Op, Kind: pairing.Output, Index: k}
+		names[k] = pair.Tensor{ID: k, Op: e.Op, Kind: tensor.Output, Index: k}
 		if e.NPUOp != "" {
-			others = append(others, pairing.Tensor{ID: k, Op: e.NPUOp, Kind: pairing.Output, Index: k})
+			others = append(others, pair.Tensor{ID: k, Op: e.NPUOp, Kind: tensor.Output, Index: k})
 		}
 	}
-	opt := pairing.Options{SkipKeys: s.pair.SkipKeys, Exclude: s.pair.Exclude, Ops: s.pair.Ops}
-	ref, npu := pairing.Match(names, nil, opt), pairing.Match(nil, others, opt)
+	opt := pair.Options{SkipKeys: s.pair.SkipKeys, Exclude: s.pair.Exclude, Ops: s.pair.Ops}
+	ref, npu := pair.Match(names, nil, opt), pair.Match(nil, others, opt)
 	for _, u := range ref.UnmatchedRef {
 		asked[u.ID] = true
 	}
@@ -94,59 +124,27 @@ func (s *selection) asked(entries []BaselineEntry) []bool {
 	}
 	for k := range entries {
 		e := &entries[k]
-		name := e.NPUOp
-		if name == "" {
-			name = e.Op
-		}
-		if e.Kind == string(pairing.Input) && !s.inputs || s.npu[nameRound{name, e.Round}] {
+		if e.Kind == string(tensor.Input) && !s.inputs || s.others[e.Round] {
 			asked[k] = false
 		}
 	}
 	return asked
 }
 
-// selected tells what the run was asked for.
-func (r *run) selected() *selection {
-	s := &selection{pair: &r.opt.Pair, inputs: r.m.wantsInputs(), npu: map[nameRound]bool{}}
-	rounds := &r.opt.Pair.Rounds
-	if !rounds.First && !rounds.Last && rounds.Number == nil {
-		return s
+// selected is what the run was asked for.
+func (p *Plan) selected() *selection {
+	s := &selection{pair: &p.opt.Pair, inputs: p.wantsInputs(), others: map[string]bool{}}
+	keys := p.npu.roundKeys()
+	for round, key := range keys {
+		if !slices.Contains(p.npu.rounds, round) {
+			s.others[key] = true
+		}
 	}
-	for i := range r.m.npu.items {
-		round := r.roundOf(&r.m.npu.items[i])
-		s.npu[nameRound{r.m.npus[i].Name(), round}] = true
-		s.npu[nameRound{r.m.npus[i].FileOp, round}] = true
+	for _, round := range p.otherRounds {
+		s.others[keys[round]] = true
+	}
+	for _, round := range p.rounds {
+		delete(s.others, round.key)
 	}
 	return s
-}
-
-// roundOf is the round of an item in a baseline: its folders below those that
-// all files of the NPU share, whichever of them are compared.
-func (r *run) roundOf(it *item) string {
-	return strings.TrimPrefix(strings.TrimPrefix(folderOf(it), r.shared), "/")
-}
-
-// folderOf is the folder of an item, empty for that of its side.
-func folderOf(it *item) string {
-	if it.folder == "." {
-		return ""
-	}
-	return it.folder
-}
-
-// sharedFolder is the part of the folders that all items have.
-func sharedFolder(items []item) string {
-	var shared []string
-	for i := range items {
-		parts := strings.Split(folderOf(&items[i]), "/")
-		if i == 0 {
-			shared = parts
-		}
-		n := 0
-		for n < min(len(shared), len(parts)) && shared[n] == parts[n] {
-			n++
-		}
-		shared = shared[:n]
-	}
-	return strings.Join(shared, "/")
 }

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/compare/engine"
-	"dumptool/internal/npy"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
 
@@ -31,60 +32,67 @@ func ParseSelector(text string) Selector {
 	return Selector{Op: text}
 }
 
+// String returns the selector as ParseSelector reads it.
+func (s Selector) String() string {
+	if s.Kind == "" {
+		return s.Op
+	}
+	return fmt.Sprintf("%s:%s:%d", s.Op, s.Kind, s.Index)
+}
+
 // Has reports whether a row is one of the tensors. The operator is not looked
 // at: the rows are those of the run for it.
-func (s Selector) Has(row *Row) bool {
+func (s Selector) Has(row *record.Row) bool {
 	return s.Kind == "" || s.Kind == row.Kind && s.Index == row.Output
 }
 
-// Side is one of the two sides of a comparison.
-type Side int
-
-// The sides.
-const (
-	RefSide Side = iota
-	NPUSide
-)
-
-// WriteTensor writes one side of a row as a .npy file: in the shape and order in
-// which it was compared, so that both sides can be subtracted. The run must have
-// kept its details.
-func (rep *Report) WriteTensor(ctx context.Context, w io.Writer, row int, side Side) error {
-	var s *settled
-	if row >= 0 && row < len(rep.pairs) && rep.Rows[row].Compared() {
-		s = rep.pairs[row]
+// WriteTensor writes one side of a part as a .npy file: in the shape and order in
+// which it was compared, so that both sides can be subtracted.
+func (p *Plan) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu bool) error {
+	if !part.Row.Compared() {
+		return fmt.Errorf("%s was not compared", part.Row.Name())
 	}
-	if s == nil {
-		return fmt.Errorf("row %d was not compared, or its tensors were not kept", row)
-	}
-	files, err := rep.opener.open(s)
+	e := newExecutor(p)
+	a, err := e.align(&p.Pairs[part.Pair])
 	if err != nil {
 		return err
 	}
-	defer files.Close()
-	from, dtype := files.ref, s.ref.dtype
-	if side == NPUSide {
-		from, dtype = files.npu, s.npu.dtype
+	defer a.Close()
+	if part.order > 0 {
+		a = a.Use(part.order)
 	}
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if npu {
+		return writeArray(ctx, w, r.NPU, a.NPU.DType, a.Shape)
+	}
+	return writeArray(ctx, w, r.Ref, a.Ref.DType, a.Shape)
+}
+
+// writeArray writes elements as a .npy file.
+func writeArray(ctx context.Context, w io.Writer, from metrics.Reader, dtype tensor.DType, shape tensor.Shape) error {
 	dec, err := tensor.NewDecoder(dtype)
 	if err != nil {
 		return err
 	}
-	head, err := npy.AppendHeader(nil, dec.Host(), s.shape)
+	head, err := npy.AppendHeader(nil, dec.Host(), shape)
 	if err != nil {
 		return err
 	}
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	n := count(s.shape)
-	stored := make([]byte, engine.BlockElements*dec.UnitSize())
-	host := make([]byte, engine.BlockElements*dec.Host().Size())
-	for first := int64(0); first < n; first += engine.BlockElements {
+	n, _ := shape.Count()
+	stored := make([]byte, metrics.ReadElements*dec.UnitSize())
+	host := make([]byte, metrics.ReadElements*dec.Host().Size())
+	for first := int64(0); first < n; first += metrics.ReadElements {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		k := min(engine.BlockElements, n-first)
+		k := min(metrics.ReadElements, n-first)
 		in, out := stored[:k*int64(dec.UnitSize())], host[:k*int64(dec.Host().Size())]
 		if err := from.ReadElements(in, first); err != nil {
 			return err

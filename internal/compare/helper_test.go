@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/npy"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
 
@@ -119,11 +120,25 @@ func outputDump(t testing.TB, op string, d tensor.DType, shape tensor.Shape, val
 // exactly are options under which only equal tensors pass.
 func exactly(ref, npu string) Options {
 	return Options{Ref: ref, NPU: npu, Judge: JudgeOptions{
-		Limits: LimitOptions{Profile: ProfileExact}, Verdict: VerdictOptions{NaN: NaNStrict}}, Top: 4, List: 8, Points: 64,
-		FailOn: []Status{Fail, ShapeMismatch, DTypeMismatch, Ambiguous}}
+		Limits: LimitOptions{Profile: ProfileExact}, Verdict: VerdictOptions{NaN: NaNStrict}}, Top: 4, List: 8, Points: 64, Bins: true,
+		FailOn: []record.Status{record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous}}
 }
 
-func runAll(t testing.TB, opt Options) *Report {
+// planned is a run with its plan.
+func planned(t testing.TB, opt Options) (*Plan, *record.Report) {
+	t.Helper()
+	p, err := NewPlan(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := p.Execute(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, p.Conclude(parts)
+}
+
+func runAll(t testing.TB, opt Options) *record.Report {
 	t.Helper()
 	rep, err := Run(context.Background(), opt)
 	if err != nil {
@@ -133,7 +148,7 @@ func runAll(t testing.TB, opt Options) *Report {
 }
 
 // lines tell the rows of a report: name and status, and the pairing rule.
-func lines(rep *Report) []string {
+func lines(rep *record.Report) []string {
 	all := []string{}
 	for i := range rep.Rows {
 		r := &rep.Rows[i]
@@ -142,8 +157,8 @@ func lines(rep *Report) []string {
 	return all
 }
 
-func hasCode(reasons []Reason, code Code) bool {
-	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Code == code })
+func hasCode(reasons []record.Finding, code record.Code) bool {
+	return slices.ContainsFunc(reasons, func(r record.Finding) bool { return r.Code == code })
 }
 
 // memory is a tensor in memory.
@@ -160,10 +175,10 @@ func (m memory) ReadElements(dst []byte, first int64) error {
 }
 
 // compared compares numbers.
-func compared(t testing.TB, d tensor.DType, l engine.Limits, ref, npu []float64) *engine.Result {
+func compared(t testing.TB, d tensor.DType, l metrics.Limits, ref, npu []float64) *metrics.Result {
 	t.Helper()
-	req := engine.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: d, NPUDType: d, Limits: l}
-	res, err := engine.Compare(context.Background(), req, memory{stored(d, ref...), d.UnitSize()}, memory{stored(d, npu...), d.UnitSize()})
+	req := metrics.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: d, NPUDType: d, Limits: l}
+	res, err := metrics.Compare(context.Background(), req, memory{stored(d, ref...), d.UnitSize()}, memory{stored(d, npu...), d.UnitSize()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,4 +249,19 @@ func TestHalfBits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Run compares two runs: plan, execute, conclude. When ctx ends first, the report
+// holds the rows that were finished, with Interrupted set, and comes with ctx's
+// error.
+func Run(ctx context.Context, opt Options) (*record.Report, error) {
+	p, err := NewPlan(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := p.Execute(ctx, nil)
+	if err != nil && !ended(err) {
+		return nil, err
+	}
+	return p.Conclude(parts), err
 }

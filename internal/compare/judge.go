@@ -6,13 +6,17 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare/engine"
-	"dumptool/internal/tensor"
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
 )
 
 // Undecided is the outcome of a row that was judged without its tensors when
 // the numbers that were kept allow either answer.
-const Undecided Status = "UNDECIDED"
+const Undecided record.Status = "UNDECIDED"
 
 // Judgement is a run that was judged again, by other limits and without its
 // tensors.
@@ -20,7 +24,7 @@ type Judgement struct {
 	// Compared counts the rows that have numbers to be judged by.
 	Compared int
 	Rows     []JudgedRow
-	Counts   map[Status]int
+	Counts   map[record.Status]int
 }
 
 // JudgedRow is a row of a Judgement.
@@ -30,26 +34,26 @@ type JudgedRow struct {
 	Output int
 	Round  string
 	// Was is the status in the document, Status the one by the new limits.
-	Was, Status Status
-	Limits      Limits
+	Was, Status record.Status
+	Limits      record.Limits
 	Total       int64
 	// Least and Most bound the number of error elements; they are equal where
 	// it is known exactly.
 	Least, Most int64
-	Reasons     []Reason
+	Reasons     []record.Finding
 }
 
 // Name names the row as Row.Name does.
 func (r *JudgedRow) Name() string {
-	return (&Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
+	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
 // Judge judges a document by other limits. Where every pair passes or the
-// smallest limits that pass all pairs tell, the answer is exact; elsewhere the
+// smallest limits that pass all pairs decide, the answer is exact; elsewhere the
 // joint histogram of |d| and |r| bounds the number of errors, and a row that it
 // leaves open is Undecided. config gives the limits of operators, nil for none.
-func Judge(doc *Document, opt JudgeOptions, config func(op string) (atol, rtol *float64)) (*Judgement, error) {
-	j := &Judgement{Counts: map[Status]int{}}
+func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Judgement, error) {
+	j := &Judgement{Counts: map[record.Status]int{}}
 	was, ok := tolMode(doc.TolMode)
 	if !ok {
 		return nil, fmt.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(TolModes(), ", "))
@@ -59,11 +63,11 @@ func Judge(doc *Document, opt JudgeOptions, config func(op string) (atol, rtol *
 		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
 		if row.Compared() {
 			j.Compared++
-			if row.Metrics == nil {
-				return nil, fmt.Errorf("row %s has elements but no metrics", r.Name())
+			var own sidefile.OpLimits
+			if config != nil {
+				own, _ = config.Find(row.Op)
 			}
-			atol, rtol := configOf(config, row.Op)
-			r.Limits = opt.Limits.limits(dtypeOf(row.DTypeRef), dtypeOf(row.DTypeNPU), atol, rtol)
+			r.Limits = opt.Limits.limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
 			judgeRow(&r, row, was, &opt)
 		}
 		j.Counts[r.Status]++
@@ -72,46 +76,59 @@ func Judge(doc *Document, opt JudgeOptions, config func(op string) (atol, rtol *
 	return j, nil
 }
 
-func configOf(config func(string) (atol, rtol *float64), op string) (atol, rtol *float64) {
-	if config == nil {
-		return nil, nil
+// ReadReport reads the compare.json of a run. Errors name it.
+func ReadReport(path string) (*record.Report, error) {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	return config(op)
+	defer f.Close()
+	rep, err := record.Read(f)
+	if err != nil {
+		return nil, safefile.WithPath(path, err)
+	}
+	return rep, nil
 }
 
-// dtypeOf reads the name of an element type; one that is missing or unknown
-// has the limits of integers, none.
-func dtypeOf(name *string) tensor.DType {
-	if name == nil {
-		return tensor.Undefined
+// Outcome is how the judgement of a file ended. Rows that could not be read when the
+// run was made come first; exitZero keeps failures from the outcome.
+func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
+	bad := j.Counts[record.Fail] + j.Counts[Undecided] + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
+	switch unread := j.Counts[record.Error]; {
+	case unread > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", lang.Count(unread, "tensor"))
+	case bad > 0 && !exitZero:
+		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", bad, len(j.Rows)).AsShown()
+	case j.Compared == 0:
+		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", file)
 	}
-	d, _ := tensor.ParseDType(*name)
-	return d
+	return batch.Outcome{}
 }
 
-// TolModes are the names of the tolerance modes, in the order of engine.Mode.
+// TolModes are the names of the tolerance modes, in the order of metrics.Mode.
 func TolModes() []string { return []string{"isclose", "both-exceeded", "either-exceeded"} }
 
-func tolMode(name string) (engine.Mode, bool) {
+func tolMode(name string) (metrics.Mode, bool) {
 	i := slices.Index(TolModes(), name)
-	return engine.Mode(max(i, 0)), i >= 0
+	return metrics.Mode(max(i, 0)), i >= 0
 }
 
 // judgeRow judges a compared row.
-func judgeRow(r *JudgedRow, row *DocumentRow, was engine.Mode, opt *JudgeOptions) {
-	f := row.facts()
+func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions) {
+	res := row.Result.Unpack()
+	f := factsOf(res)
 	r.Total = f.total
-	limits := engine.Limits{Atol: r.Limits.Atol, Rtol: r.Limits.Rtol, Mode: opt.Mode}
+	limits := metrics.Limits{Atol: r.Limits.Atol, Rtol: r.Limits.Rtol, Mode: opt.Mode}
 	if limits != limitsOf(row, was) {
-		f.margin = engine.Metric{} // is that of the old limits
+		f.margin = metrics.Metric{} // is that of the old limits
 	}
-	r.Least, r.Most = finiteErrors(row, was, limits)
+	r.Least, r.Most = finiteErrors(row, res, was, limits)
 	switch {
 	case opt.Verdict.classes():
 		r.Least, r.Most = r.Least+f.mismatch, r.Most+f.mismatch
 	case opt.Verdict.NaN == NaNHPAA:
-		if r.Least == r.Most && limits == limitsOf(row, was) && row.Errors != nil {
-			r.Least, r.Most = *row.Errors, *row.Errors
+		if r.Least == r.Most && limits == limitsOf(row, was) {
+			r.Least, r.Most = res.HPAA.Count, res.HPAA.Count
 		} else {
 			r.Most += f.mismatch // what the replacement makes of them depends on the limits
 		}
@@ -119,62 +136,39 @@ func judgeRow(r *JudgedRow, row *DocumentRow, was engine.Mode, opt *JudgeOptions
 	whole, highest := opt.Verdict.judged(f), opt.Verdict.MaxErrorRatio
 	r.Reasons = opt.Verdict.broken(f)
 	switch {
-	case len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || ratio(r.Least, whole) > highest:
-		r.Status = Fail
+	case len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || record.Share(r.Least, whole) > highest:
+		r.Status = record.Fail
 		return
-	case ratio(r.Most, whole) > highest:
+	case record.Share(r.Most, whole) > highest:
 		r.Status = Undecided
 		return
 	}
-	r.Status, r.Reasons = Pass, opt.Verdict.warnings(f)
+	r.Status, r.Reasons = record.Pass, opt.Verdict.warnings(f)
 	if len(r.Reasons) > 0 || row.Forced {
-		r.Status = Warn
+		r.Status = record.Warn
 	}
 	if row.Partial {
-		r.Status = Partial
-	}
-}
-
-// facts are the numbers that the row is judged by.
-func (d *DocumentRow) facts() *facts {
-	m := d.Metrics
-	return &facts{
-		total: *d.Total, bothFinite: counted(d.Classes.BothFinite), mismatch: counted(d.Classes.ClassMismatch),
-		nanBoth: counted(d.Classes.NaNBoth), saturatedBoth: counted(m.SaturatedBoth),
-		relUndefined: counted(m.RelUndefined), biasCount: counted(m.BiasCount),
-		cos: engine.Metric(m.Cosine), red: engine.Metric(m.RED), meanRel: engine.Metric(m.MeanRelFinite),
-		sqnr: engine.Metric(m.SQNR), ulps: engine.Metric(m.ULPMax),
-		margin: engine.Metric(m.Margin), biasZ: engine.Metric(m.BiasZ),
+		r.Status = record.Partial
 	}
 }
 
 // limitsOf returns the limits that a row was compared with.
-func limitsOf(row *DocumentRow, mode engine.Mode) engine.Limits {
-	l := engine.Limits{Mode: mode}
-	l.Atol, _ = row.Limits.Atol.Float()
-	l.Rtol, _ = row.Limits.Rtol.Float()
-	return l
-}
-
-func counted(n Number) int64 {
-	v, _ := n.Float()
-	return int64(v)
+func limitsOf(row *record.Row, mode metrics.Mode) metrics.Limits {
+	return metrics.Limits{Atol: row.Limits.Atol, Rtol: row.Limits.Rtol, Mode: mode}
 }
 
 // finiteErrors bounds the pairs, finite on both sides, that are beyond the
 // limits.
-func finiteErrors(row *DocumentRow, was engine.Mode, l engine.Limits) (least, most int64) {
+func finiteErrors(row *record.Row, res *metrics.Result, was metrics.Mode, l metrics.Limits) (least, most int64) {
 	old := limitsOf(row, was)
-	mismatch := counted(row.Classes.ClassMismatch)
-	if l == old && row.ErrorsStrict != nil {
-		n := *row.ErrorsStrict - mismatch
-		return n, n
+	if l == old {
+		return res.Beyond.Count, res.Beyond.Count
 	}
-	for _, bin := range row.Joint {
-		if !(bin.MaxAbs <= l.Of(bin.MinRef)) {
+	for _, bin := range res.Joint {
+		if !l.Passes(bin.MaxAbs, bin.MinRef) {
 			most += bin.Count
 		}
-		if !(bin.MinAbs <= l.Of(bin.MaxRef)) {
+		if !l.Passes(bin.MinAbs, bin.MaxRef) {
 			least += bin.Count
 		}
 	}
@@ -183,16 +177,16 @@ func finiteErrors(row *DocumentRow, was engine.Mode, l engine.Limits) (least, mo
 	}
 	// The smallest limits that pass all pairs are exact, one given the other.
 	for _, m := range []struct {
-		least     Number
+		least     metrics.Metric
 		is, given float64
 		fixed     float64
 	}{
-		{row.Metrics.MinRtol, l.Rtol, l.Atol, old.Atol},
-		{row.Metrics.MinAtol, l.Atol, l.Rtol, old.Rtol},
+		{res.MinRtol, l.Rtol, l.Atol, old.Atol},
+		{res.MinAtol, l.Atol, l.Rtol, old.Rtol},
 	} {
-		v, ok := m.least.Float()
+		v := m.least.Value
 		switch {
-		case !ok || math.IsNaN(v):
+		case !m.least.Defined || math.IsNaN(v):
 		case m.given >= m.fixed && m.is >= v:
 			return 0, 0
 		case m.given <= m.fixed && m.is < v:

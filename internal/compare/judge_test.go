@@ -1,26 +1,40 @@
 package compare
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 
 	"pgregory.net/rapid"
 )
 
-// documentOf is the document of a run over one pair.
-func documentOf(res *engine.Result, l engine.Limits, verdict VerdictOptions) *Document {
-	row := Row{Op: "x", Kind: "output", Result: res, Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
-		Limits: Limits{Atol: l.Atol, Rtol: l.Rtol}}
-	verdict.judge(&row)
-	return &Document{TolMode: TolModes()[l.Mode], Rows: []DocumentRow{NewDocumentRow(&row)}}
+// documentOf is the report of a run over one pair, as compare.json keeps it.
+func documentOf(t rapid.TB, res *metrics.Result, l metrics.Limits, verdict VerdictOptions) *record.Report {
+	t.Helper()
+	row := record.Row{Op: "x", Kind: "output", Result: res.Pack(), Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
+		Limits: record.Limits{Atol: l.Atol, Rtol: l.Rtol}}
+	verdict.judge(&row, res)
+	var text bytes.Buffer
+	rep := &record.Report{TolMode: TolModes()[l.Mode], Findings: record.NoFindings(), Rows: []record.Row{row}}
+	if err := rep.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	back, err := record.Read(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
 }
 
 // again judges a document by other limits.
-func again(t rapid.TB, doc *Document, l engine.Limits, verdict VerdictOptions) *JudgedRow {
+func again(t rapid.TB, doc *record.Report, l metrics.Limits, verdict VerdictOptions) *JudgedRow {
 	t.Helper()
 	opt := JudgeOptions{Mode: l.Mode, Limits: LimitOptions{Profile: ProfileExact, Atol: &l.Atol, Rtol: &l.Rtol}, Verdict: verdict}
 	j, err := Judge(doc, opt, nil)
@@ -54,31 +68,31 @@ func TestJudgeBounds(t *testing.T) {
 				npu[i], ref[i] = math.Inf(1), 65000
 			}
 		}
-		limits := func(label string) engine.Limits {
+		limits := func(label string) metrics.Limits {
 			sizes := []float64{0, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 2, 1e6}
-			return engine.Limits{Atol: rapid.SampledFrom(sizes).Draw(t, label+" atol"), Rtol: rapid.SampledFrom(sizes).Draw(t, label+" rtol"),
-				Mode: engine.Mode(rapid.IntRange(0, 2).Draw(t, label+" mode"))}
+			return metrics.Limits{Atol: rapid.SampledFrom(sizes).Draw(t, label+" atol"), Rtol: rapid.SampledFrom(sizes).Draw(t, label+" rtol"),
+				Mode: metrics.Mode(rapid.IntRange(0, 2).Draw(t, label+" mode"))}
 		}
 		was, now := limits("old"), limits("new")
 		verdict := VerdictOptions{NaN: rapid.SampledFrom(NaNPolicies()).Draw(t, "policy"),
 			MaxErrorRatio: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "ratio")}
 		result := compareValues(t, was, ref, npu)
-		got := again(t, documentOf(result, was, verdict), now, verdict)
+		got := again(t, documentOf(t, result, was, verdict), now, verdict)
 
-		truth := Row{Result: compareValues(t, now, ref, npu)}
-		verdict.judge(&truth)
+		var truth record.Row
+		verdict.judge(&truth, compareValues(t, now, ref, npu))
 		if truth.Errors < got.Least || truth.Errors > got.Most {
 			t.Fatalf("%d errors, told between %d and %d", truth.Errors, got.Least, got.Most)
 		}
 		whole := verdict.judged(factsOf(result))
-		bad := func(errors int64) bool { return ratio(errors, whole) > verdict.MaxErrorRatio }
+		bad := func(errors int64) bool { return record.Share(errors, whole) > verdict.MaxErrorRatio }
 		classes := (verdict.NaN == NaNStrict || verdict.NaN == NaNEqual) && result.Mismatch.Count > 0
 		switch {
 		case got.Status == Undecided:
 			if classes || bad(got.Least) || !bad(got.Most) {
 				t.Fatalf("undecided with %d to %d errors", got.Least, got.Most)
 			}
-		case (got.Status == Fail) != (truth.Status == Fail):
+		case (got.Status == record.Fail) != (truth.Status == record.Fail):
 			t.Fatalf("judged %s, is %s with %d errors in %d..%d", got.Status, truth.Status, truth.Errors, got.Least, got.Most)
 		}
 		if now == was && got.Status != truth.Status {
@@ -90,9 +104,9 @@ func TestJudgeBounds(t *testing.T) {
 	})
 }
 
-func compareValues(t *rapid.T, l engine.Limits, ref, npu []float64) *engine.Result {
-	req := engine.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: l}
-	res, err := engine.Compare(t.Context(), req, memory{stored(tensor.Float32, ref...), 4}, memory{stored(tensor.Float32, npu...), 4})
+func compareValues(t *rapid.T, l metrics.Limits, ref, npu []float64) *metrics.Result {
+	req := metrics.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: l}
+	res, err := metrics.Compare(t.Context(), req, memory{stored(tensor.Float32, ref...), 4}, memory{stored(tensor.Float32, npu...), 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +117,14 @@ func compareValues(t *rapid.T, l engine.Limits, ref, npu []float64) *engine.Resu
 func TestJudgeExact(t *testing.T) {
 	// |d|/|r| is 1/4 at most, |d| is 2 at most; 1 + 1/8|r| leaves 8 exactly.
 	ref, npu := []float64{4, 8, 16, 32}, []float64{5, 10, 16, 32}
-	was := engine.Limits{}
-	doc := documentOf(compared(t, tensor.Float32, was, ref, npu), was, VerdictOptions{NaN: NaNStrict})
+	was := metrics.Limits{}
+	doc := documentOf(t, compared(t, tensor.Float32, was, ref, npu), was, VerdictOptions{NaN: NaNStrict})
 	tests := []struct {
-		l    engine.Limits
-		want Status
+		l    metrics.Limits
+		want record.Status
 	}{
-		{engine.Limits{}, Fail}, {engine.Limits{Atol: 2}, Pass}, {engine.Limits{Atol: 1.999}, Fail},
-		{engine.Limits{Rtol: 0.25}, Pass}, {engine.Limits{Rtol: 0.2499}, Fail}, {engine.Limits{Rtol: 0.25, Atol: 7}, Pass},
+		{metrics.Limits{}, record.Fail}, {metrics.Limits{Atol: 2}, record.Pass}, {metrics.Limits{Atol: 1.999}, record.Fail},
+		{metrics.Limits{Rtol: 0.25}, record.Pass}, {metrics.Limits{Rtol: 0.2499}, record.Fail}, {metrics.Limits{Rtol: 0.25, Atol: 7}, record.Pass},
 	}
 	for _, tt := range tests {
 		if got := again(t, doc, tt.l, VerdictOptions{NaN: NaNStrict}); got.Status != tt.want {
@@ -119,44 +133,43 @@ func TestJudgeExact(t *testing.T) {
 	}
 	// Two of four are wrong, which a share of a quarter cannot tell without the
 	// tensors: one bin holds both.
-	l := engine.Limits{Atol: 1.5}
+	l := metrics.Limits{Atol: 1.5}
 	if got := again(t, doc, l, VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 0.25}); got.Status != Undecided || got.Least != 1 || got.Most != 2 {
 		t.Errorf("one of two: %s with %d to %d errors, want UNDECIDED with 1 to 2", got.Status, got.Least, got.Most)
 	}
 }
 
 func TestJudgeRows(t *testing.T) {
-	l := engine.Limits{}
+	l := metrics.Limits{}
 	bad := compared(t, tensor.Float32, l, []float64{1, 2}, []float64{1, 3})
 	strict := VerdictOptions{NaN: NaNStrict}
-	loose := engine.Limits{Atol: 10}
+	loose := metrics.Limits{Atol: 10}
 	for _, tt := range []struct {
 		partial, forced bool
-		want            Status
-	}{{false, false, Pass}, {false, true, Warn}, {true, false, Partial}, {true, true, Partial}} {
-		doc := documentOf(bad, l, strict)
+		want            record.Status
+	}{{false, false, record.Pass}, {false, true, record.Warn}, {true, false, record.Partial}, {true, true, record.Partial}} {
+		doc := documentOf(t, bad, l, strict)
 		doc.Rows[0].Partial, doc.Rows[0].Forced = tt.partial, tt.forced
-		if got := again(t, doc, loose, strict); got.Was != Fail || got.Status != tt.want {
+		if got := again(t, doc, loose, strict); got.Was != record.Fail || got.Status != tt.want {
 			t.Errorf("partial %v, forced %v: %s after %s, want %s after FAIL", tt.partial, tt.forced, got.Status, got.Was, tt.want)
 		}
 	}
 	gate := VerdictOptions{NaN: NaNStrict, Gates: Gates{MinCos: ptr(1.0)}}
-	if got := again(t, documentOf(bad, l, strict), loose, gate); got.Status != Fail || !hasCode(got.Reasons, GateBroken) {
+	if got := again(t, documentOf(t, bad, l, strict), loose, gate); got.Status != record.Fail || !hasCode(got.Reasons, record.Gate) {
 		t.Errorf("gate: %s %v, want FAIL", got.Status, got.Reasons)
 	}
-	doc := documentOf(bad, l, strict)
-	doc.Rows = append(doc.Rows, DocumentRow{Op: "y", Status: ShapeMismatch})
-	config := func(op string) (atol, rtol *float64) { return ptr(10.0), nil }
+	doc := documentOf(t, bad, l, strict)
+	doc.Rows = append(doc.Rows, record.Row{Op: "y", Status: record.ShapeMismatch})
+	config, err := sidefile.ReadOpConfig(strings.NewReader("op_name,atol,rtol\n" + doc.Rows[0].Op + ",10,\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	j, err := Judge(doc, JudgeOptions{Limits: LimitOptions{Profile: ProfileExact}, Verdict: strict}, config)
-	if err != nil || j.Compared != 1 || j.Counts[Pass] != 1 || j.Counts[ShapeMismatch] != 1 || j.Rows[0].Limits.AtolSource != "op_config" {
+	if err != nil || j.Compared != 1 || j.Counts[record.Pass] != 1 || j.Counts[record.ShapeMismatch] != 1 || j.Rows[0].Limits.AtolSource != "op_config" {
 		t.Errorf("judged %+v, error %v; want one PASS by op_config and one SHAPE_MISMATCH", j, err)
 	}
 	doc.TolMode = "no mode"
 	if _, err := Judge(doc, JudgeOptions{}, nil); err == nil {
 		t.Error("an unknown tolerance mode is no error")
-	}
-	doc.TolMode, doc.Rows[0].Metrics = "isclose", nil
-	if _, err := Judge(doc, JudgeOptions{}, nil); err == nil {
-		t.Error("a row without metrics is no error")
 	}
 }

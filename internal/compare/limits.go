@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
 
@@ -84,17 +85,17 @@ type LimitOptions struct {
 
 // limits returns the limits of a pair. config holds what op_config.csv says,
 // nil where it says nothing.
-func (o *LimitOptions) limits(ref, npu tensor.DType, configAtol, configRtol *float64) Limits {
+func (o *LimitOptions) limits(ref, npu tensor.DType, configAtol, configRtol *float64) record.Limits {
 	rtol, atol := o.profile(ref, npu)
 	source := "profile " + string(o.Profile)
-	l := Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}
+	l := record.Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}
 	if o.Accum > 1 && rtol > 0 {
 		l.Rtol *= math.Sqrt(o.Accum)
 		l.RtolSource = fmt.Sprintf("%s x sqrt(%g)", source, o.Accum)
 	}
 	if _, float := precisionOf(ref); o.IntTol != nil && !float {
 		if _, float := precisionOf(npu); !float {
-			l = Limits{Atol: *o.IntTol, AtolSource: "int-tol", RtolSource: "int-tol"}
+			l = record.Limits{Atol: *o.IntTol, AtolSource: "int-tol", RtolSource: "int-tol"}
 		}
 	}
 	if o.Atol != nil {
@@ -146,6 +147,3 @@ func (o *LimitOptions) profile(ref, npu tensor.DType) (rtol, atol float64) {
 	}
 	return low.rtol, low.atol
 }
-
-// String prints the limits the way the reports do.
-func (l Limits) String() string { return fmt.Sprintf("atol=%g,rtol=%g", l.Atol, l.Rtol) }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
 
@@ -33,7 +34,7 @@ func TestProfiles(t *testing.T) {
 		for _, pair := range [][2]tensor.DType{{a, b}, {b, a}} {
 			l := (&LimitOptions{Profile: p}).limits(pair[0], pair[1], nil, nil)
 			source := "profile " + string(p)
-			if want := (Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}); l != want {
+			if want := (record.Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}); l != want {
 				t.Errorf("%s %s/%s: %+v, want %+v", p, pair[0], pair[1], l, want)
 			}
 		}
@@ -76,28 +77,28 @@ func TestLimitPrecedence(t *testing.T) {
 		opt          LimitOptions
 		ref, npu     tensor.DType
 		cAtol, cRtol *float64
-		want         Limits
+		want         record.Limits
 	}{
-		{"profile", LimitOptions{Profile: ProfileHPAA}, half, half, nil, nil, Limits{0.005, 0.2, "profile hpaa", "profile hpaa"}},
-		{"command line atol", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0)}, half, half, nil, nil, Limits{1, 0.2, "command line", "profile hpaa"}},
-		{"command line zero", LimitOptions{Profile: ProfileHPAA, Rtol: ptr(0.0)}, half, half, nil, nil, Limits{0.005, 0, "profile hpaa", "command line"}},
-		{"config rtol", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0), Rtol: ptr(2.0)}, half, half, nil, ptr(3.0), Limits{1, 3, "command line", "op_config"}},
-		{"config both", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0), Rtol: ptr(2.0)}, half, half, ptr(0.0), ptr(3.0), Limits{0, 3, "op_config", "op_config"}},
-		{"int-tol", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, tensor.Int32, nil, nil, Limits{1, 0, "int-tol", "int-tol"}},
-		{"int-tol, a float", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, half, nil, nil, Limits{0.005, 0.2, "profile hpaa", "profile hpaa"}},
-		{"int-tol, command line", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0), Atol: ptr(4.0)}, whole, whole, nil, nil, Limits{4, 0, "command line", "int-tol"}},
-		{"int-tol, config", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, whole, ptr(5.0), nil, Limits{5, 0, "op_config", "int-tol"}},
-		{"accum", LimitOptions{Profile: ProfileDType, Accum: 64}, half, half, nil, nil, Limits{1e-5, 1e-3 * math.Sqrt(64), "profile dtype", "profile dtype x sqrt(64)"}},
-		{"accum of one", LimitOptions{Profile: ProfileDType, Accum: 1}, half, half, nil, nil, Limits{1e-5, 1e-3, "profile dtype", "profile dtype"}},
-		{"accum, exact", LimitOptions{Profile: ProfileExact, Accum: 64}, half, half, nil, nil, Limits{0, 0, "profile exact", "profile exact"}},
-		{"accum, command line", LimitOptions{Profile: ProfileDType, Accum: 64, Rtol: ptr(0.5)}, half, half, nil, nil, Limits{1e-5, 0.5, "profile dtype", "command line"}},
+		{"profile", LimitOptions{Profile: ProfileHPAA}, half, half, nil, nil, record.Limits{Atol: 0.005, Rtol: 0.2, AtolSource: "profile hpaa", RtolSource: "profile hpaa"}},
+		{"command line atol", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0)}, half, half, nil, nil, record.Limits{Atol: 1, Rtol: 0.2, AtolSource: "command line", RtolSource: "profile hpaa"}},
+		{"command line zero", LimitOptions{Profile: ProfileHPAA, Rtol: ptr(0.0)}, half, half, nil, nil, record.Limits{Atol: 0.005, Rtol: 0, AtolSource: "profile hpaa", RtolSource: "command line"}},
+		{"config rtol", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0), Rtol: ptr(2.0)}, half, half, nil, ptr(3.0), record.Limits{Atol: 1, Rtol: 3, AtolSource: "command line", RtolSource: "op_config"}},
+		{"config both", LimitOptions{Profile: ProfileHPAA, Atol: ptr(1.0), Rtol: ptr(2.0)}, half, half, ptr(0.0), ptr(3.0), record.Limits{Atol: 0, Rtol: 3, AtolSource: "op_config", RtolSource: "op_config"}},
+		{"int-tol", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, tensor.Int32, nil, nil, record.Limits{Atol: 1, Rtol: 0, AtolSource: "int-tol", RtolSource: "int-tol"}},
+		{"int-tol, a float", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, half, nil, nil, record.Limits{Atol: 0.005, Rtol: 0.2, AtolSource: "profile hpaa", RtolSource: "profile hpaa"}},
+		{"int-tol, command line", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0), Atol: ptr(4.0)}, whole, whole, nil, nil, record.Limits{Atol: 4, Rtol: 0, AtolSource: "command line", RtolSource: "int-tol"}},
+		{"int-tol, config", LimitOptions{Profile: ProfileHPAA, IntTol: ptr(1.0)}, whole, whole, ptr(5.0), nil, record.Limits{Atol: 5, Rtol: 0, AtolSource: "op_config", RtolSource: "int-tol"}},
+		{"accum", LimitOptions{Profile: ProfileDType, Accum: 64}, half, half, nil, nil, record.Limits{Atol: 1e-5, Rtol: 1e-3 * math.Sqrt(64), AtolSource: "profile dtype", RtolSource: "profile dtype x sqrt(64)"}},
+		{"accum of one", LimitOptions{Profile: ProfileDType, Accum: 1}, half, half, nil, nil, record.Limits{Atol: 1e-5, Rtol: 1e-3, AtolSource: "profile dtype", RtolSource: "profile dtype"}},
+		{"accum, exact", LimitOptions{Profile: ProfileExact, Accum: 64}, half, half, nil, nil, record.Limits{Atol: 0, Rtol: 0, AtolSource: "profile exact", RtolSource: "profile exact"}},
+		{"accum, command line", LimitOptions{Profile: ProfileDType, Accum: 64, Rtol: ptr(0.5)}, half, half, nil, nil, record.Limits{Atol: 1e-5, Rtol: 0.5, AtolSource: "profile dtype", RtolSource: "command line"}},
 	}
 	for _, tt := range tests {
 		if got := tt.opt.limits(tt.ref, tt.npu, tt.cAtol, tt.cRtol); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
-	if got, want := (Limits{Atol: 0.005, Rtol: 0.2}).String(), "atol=0.005,rtol=0.2"; got != want {
+	if got, want := (record.Limits{Atol: 0.005, Rtol: 0.2}).String(), "atol=0.005,rtol=0.2"; got != want {
 		t.Errorf("String is %q, want %q", got, want)
 	}
 }

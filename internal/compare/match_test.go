@@ -8,8 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare/pairing"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/filename"
+	"dumptool/internal/graph"
+	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +25,7 @@ func tree(t testing.TB, dir string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
 		data := array(tensor.Float32, tensor.Shape{3}, ramp(3)...)
-		if n, ok := dumpfmt.ParseName(filepath.Base(name)); ok {
+		if n := filename.Parse(filepath.Base(name)); n.IsDump() {
 			data = outputDump(t, n.OpName, tensor.Float32, tensor.Shape{3}, ramp(3)...)
 		}
 		write(t, filepath.Join(dir, name), data)
@@ -29,9 +33,9 @@ func tree(t testing.TB, dir string, names ...string) string {
 	return dir
 }
 
-func names(t testing.TB, all ...string) *pairing.NameSet {
+func names(t testing.TB, all ...string) *dumpdir.NameSet {
 	t.Helper()
-	s, err := pairing.NewNameSet(all)
+	s, err := dumpdir.NewNameSet(all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,23 +82,26 @@ func TestMatching(t *testing.T) {
 		{"last round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *Options) { o.Pair.Rounds.Last = true },
 			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
 		{"a round by number", []string{"a.npy", "b.npy"}, []string{"2/a.npy", "10/a.npy", "2/b.npy"}, func(o *Options) { o.Pair.Rounds.Number = ptr(1) },
-			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
-		{"cards", []string{"0/a.npy", "1/a.npy"}, []string{"run/0/a.npy", "run/1/a.npy"}, nil,
-			[]string{"a:output:0@0 AMBIGUOUS stem", "a:output:0@1 AMBIGUOUS stem"}, [2]int{2, 0}},
+			[]string{"a:output:0 PASS stem", "b:output:0 UNMATCHED_REF"}, [2]int{2, 1}},
+		{"cards below another folder", []string{"0/a.npy", "1/a.npy"}, []string{"run/0/a.npy", "run/1/a.npy"}, nil,
+			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem"}, [2]int{2, 2}},
+		{"cards of other names", []string{"x/a.npy", "y/a.npy"}, []string{"v/a.npy", "w/a.npy"}, nil, []string{}, [2]int{2, 0}},
+		{"the reference's round is gone", []string{"0/a.npy"}, []string{"0/a.npy", "1/a.npy"}, nil,
+			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem"}, [2]int{1, 1}},
 		{"cards of one name", []string{"0/a.npy", "1/a.npy"}, []string{"0/a.npy", "1/a.npy"}, nil,
 			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem"}, [2]int{2, 2}},
 		{"inputs of the NPU alone", []string{"a.npy"}, []string{"a.npy", "Add.a.1.2.1600000000000000.input.0.npy"}, nil,
 			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
 		{"inputs asked for", []string{"a.npy"}, []string{"a.npy", "Add.a.1.2.1600000000000000.input.0.npy"}, func(o *Options) { o.Pair.Inputs = true },
 			[]string{"a:input:0 UNMATCHED_NPU", "a:output:0 PASS stem"}, [2]int{1, 1}},
-		{"a map", []string{"a.npy", "b.npy"}, []string{"x.npy", "b.npy"}, func(o *Options) { o.Pair.Map = renamed },
+		{"a map", []string{"a.npy", "b.npy"}, []string{"x.npy", "b.npy"}, func(o *Options) { o.SideFiles.NameMap = renamed },
 			[]string{"a:output:0 PASS map", "b:output:0 PASS stem"}, [2]int{2, 2}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			opt := exactly(tree(t, filepath.Join(dir, "ref"), tt.ref...), tree(t, filepath.Join(dir, "npu"), tt.npu...))
-			opt.Order.By = pairing.ByName
+			opt.OrderBy = dumpdir.ByName
 			if tt.change != nil {
 				tt.change(&opt)
 			}
@@ -106,7 +113,7 @@ func TestMatching(t *testing.T) {
 			if got := [2]int{c.Reference, c.Compared}; got != tt.coverage {
 				t.Errorf("coverage %v, want %v", got, tt.coverage)
 			}
-			for status, list := range map[Status][]string{UnmatchedRef: c.RefOnly, UnmatchedNPU: c.NPUOnly, Skip: c.Skipped, Error: c.Unread} {
+			for status, list := range map[record.Status][]string{record.UnmatchedRef: c.RefOnly, record.UnmatchedNPU: c.NPUOnly, record.Skip: c.Skipped, record.Error: c.Unread} {
 				if len(list) != rep.Counts[status] {
 					t.Errorf("coverage lists %v for %d rows of %s", list, rep.Counts[status], status)
 				}
@@ -133,15 +140,15 @@ func TestHeaderOfAnotherName(t *testing.T) {
 	if diff := cmp.Diff(want, lines(rep)); diff != "" || len(rep.Coverage.Superseded) > 0 {
 		t.Errorf("superseded %v, rows (-want +got):\n%s", rep.Coverage.Superseded, diff)
 	}
-	if notes := strings.Join(rep.Rows[0].Notes, "\n"); !strings.Contains(notes, `the header of the NPU's file names "fz"`) {
+	if notes := fmt.Sprint(rep.Rows[0].Notes); !strings.Contains(notes, `the header of the NPU's file names "fz"`) {
 		t.Errorf("notes %q do not have the header's name", notes)
 	}
 	// The order may know the operators by the header's name.
-	order, err := pairing.ReadRuntime(strings.NewReader("fz 1\n"), "node_runtime.file")
+	order, err := sidefile.ReadRuntime(strings.NewReader("fz 1\n"), "node_runtime.file")
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Order = OrderOptions{By: pairing.ByRuntime, Sources: pairing.OrderSources{Runtime: order}}
+	opt.OrderBy, opt.SideFiles.Runtime = dumpdir.ByRuntime, order
 	if rep := runAll(t, opt); !strings.Contains(rep.OrderSource, "3 of 3") {
 		t.Errorf("order from %q, want that all tensors are listed", rep.OrderSource)
 	}
@@ -150,7 +157,7 @@ func TestHeaderOfAnotherName(t *testing.T) {
 // TestDistinctRows has rows of one result of the model: no two have the same
 // name and operator of the NPU.
 func TestDistinctRows(t *testing.T) {
-	g, err := pairing.ReadFusion(strings.NewReader(`{"graph": [{"op": [
+	g, err := graph.ReadFusion(strings.NewReader(`{"graph": [{"op": [
 		{"name": "conv", "id": 1, "output_desc": [{"attr": [{"key": "_datadump_origin_name", "value": {"s": "conv"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]},
 			{"attr": [{"key": "_datadump_origin_name", "value": {"s": "pool"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]},
 			{"attr": [{"key": "_datadump_origin_name", "value": {"s": "pool"}}, {"key": "_datadump_origin_output_index", "value": {"i": 0}}]}]},
@@ -167,7 +174,7 @@ func TestDistinctRows(t *testing.T) {
 	tree(t, npu, "TransData.trans.2.2.1600000000000001", "Add.x.3.2.1600000000000002", "Cast.x.4.2.1600000000000003",
 		"Mul.y.5.2.1600000000000004.7.1.0", "Mul.y.5.2.1600000000000005.7.1.1", "alone.npy")
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "conv.npy", "pool.npy", "alone.npy"), npu)
-	opt.Pair.Fusion, opt.Order.By = g, pairing.ByName
+	opt.SideFiles.Fusion, opt.OrderBy = g, dumpdir.ByName
 	got := map[string]int{}
 	rep := runAll(t, opt)
 	for i := range rep.Rows {
@@ -187,25 +194,18 @@ func TestOtherRounds(t *testing.T) {
 	dir := t.TempDir()
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy", "b.npy"), tree(t, filepath.Join(dir, "npu"), "0/a.npy", "1/a.npy", "2/a.npy", "1/b.npy"))
 	opt.Pair.Rounds.Last = true
-	var sides [2]*side
-	for i, path := range []string{opt.Ref, opt.NPU} {
-		var err error
-		if sides[i], err = findSide(context.Background(), path, "", 0, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m := &matcher{opt: &opt, ref: sides[0], npu: sides[1]}
-	if err := m.pair(); err != nil {
+	p, err := NewPlan(context.Background(), opt)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"a:output:0@0", "a:output:0@1"}, m.otherRounds); diff != "" || len(m.matches) != 2 {
-		t.Errorf("%d matches, left out (-want +got):\n%s", len(m.matches), diff)
+	if diff := cmp.Diff([]string{"0", "1"}, p.OtherRounds); diff != "" || len(p.Pairs) != 2 {
+		t.Errorf("%d pairs, left out (-want +got):\n%s", len(p.Pairs), diff)
 	}
 }
 
-func nameMap(t testing.TB, text string) *pairing.NameMap {
+func nameMap(t testing.TB, text string) *sidefile.NameMap {
 	t.Helper()
-	m, err := pairing.ParseNameMap(text)
+	m, err := sidefile.ParseNameMap(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func nameMap(t testing.TB, text string) *pairing.NameMap {
 func TestMissingNames(t *testing.T) {
 	dir := t.TempDir()
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy"), tree(t, filepath.Join(dir, "npu"), "a.npy"))
-	opt.Pair.Map = nameMap(t, `{"no": "a", "a": "none"}`)
+	opt.SideFiles.NameMap = nameMap(t, `{"no": "a", "a": "none"}`)
 	rep, err := Run(context.Background(), opt)
 	var missing *NameError
 	if !errors.As(err, &missing) || len(missing.Missing) != 2 || rep != nil || strings.Count(err.Error(), "name map") != 1 {
@@ -270,7 +270,7 @@ func TestTwoFiles(t *testing.T) {
 	for _, tt := range tests {
 		dir := t.TempDir()
 		opt := exactly(write(t, filepath.Join(dir, "ref", tt.refName), tt.ref), write(t, filepath.Join(dir, "npu", tt.npuName), tt.npu))
-		opt.Order.By = pairing.ByName
+		opt.OrderBy = dumpdir.ByName
 		if diff := cmp.Diff(tt.want, lines(runAll(t, opt))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -280,7 +280,7 @@ func TestTwoFiles(t *testing.T) {
 // TestFusion pairs by the compiler's graph, which tells the axis order of the
 // reference: the same numbers in both orders of a cube tell nothing else.
 func TestFusion(t *testing.T) {
-	g, err := pairing.ReadFusion(strings.NewReader(`{"graph": [{"op": [{"name": "fused", "type": "Conv2D", "id": 1, "output_desc": [{"attr": [
+	g, err := graph.ReadFusion(strings.NewReader(`{"graph": [{"op": [{"name": "fused", "type": "Conv2D", "id": 1, "output_desc": [{"attr": [
 		{"key": "_datadump_origin_name", "value": {"s": "model/conv"}},
 		{"key": "_datadump_origin_output_index", "value": {"i": 0}},
 		{"key": "_datadump_origin_format", "value": {"s": "NHWC"}}]}]}]}]}`))
@@ -295,7 +295,7 @@ func TestFusion(t *testing.T) {
 	write(t, filepath.Join(dir, "npu", "Conv2D.fused.1.2.1600000000000000"), dumpOf(t, "fused", nil,
 		[]dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nil, stored(tensor.Float16, data...))}))
 	opt := exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
-	opt.Pair.Fusion = g
+	opt.SideFiles.Fusion = g
 	rep := runAll(t, opt)
 	if diff := cmp.Diff([]string{"model_conv:output:0 PASS fusion"}, lines(rep)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s\n%v", diff, rep.Rows[0].Reasons)
@@ -306,15 +306,15 @@ func TestFusion(t *testing.T) {
 }
 
 func TestOrders(t *testing.T) {
-	runtime, err := pairing.ReadRuntime(strings.NewReader("c 1\na 2\nb 3\n"), "node_runtime.file")
+	runtime, err := sidefile.ReadRuntime(strings.NewReader("c 1\na 2\nb 3\n"), "node_runtime.file")
 	if err != nil {
 		t.Fatal(err)
 	}
-	execution, err := pairing.ReadExecutionOrder(strings.NewReader("b\nc\na\n"), "order.csv")
+	execution, err := sidefile.ReadExecutionOrder(strings.NewReader("b\nc\na\n"), "order.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	fusion, err := pairing.ReadFusion(strings.NewReader(`{"graph": [{"op": [{"name": "c", "id": 7}, {"name": "b", "id": 8}, {"name": "a", "id": 9}]}]}`))
+	fusion, err := graph.ReadFusion(strings.NewReader(`{"graph": [{"op": [{"name": "c", "id": 7}, {"name": "b", "id": 8}, {"name": "a", "id": 9}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,18 +324,19 @@ func TestOrders(t *testing.T) {
 	npu := tree(t, filepath.Join(dir, "npu"), "Add.a.1.2.1700000000000002", "Add.b.1.2.1700000000000001", "Add.c.1.2.1700000000000003")
 	plain := tree(t, filepath.Join(dir, "plain"), "a.npy", "b.npy", "c.npy")
 	tests := []struct {
-		by       pairing.OrderBy
+		by       dumpdir.OrderBy
 		npu      string
 		want     string
 		inSource string
 	}{
-		{pairing.Auto, npu, "cab", "node_runtime.file"}, {pairing.ByRuntime, npu, "cab", "node_runtime.file"},
-		{pairing.ByExecution, npu, "bca", "order.csv"}, {pairing.ByFusion, npu, "cba", "graph.json"},
-		{pairing.ByTimestamp, npu, "bac", "timestamp"}, {pairing.ByTimestamp, plain, "abc", "timestamp"}, {pairing.ByName, npu, "abc", "name"},
+		{dumpdir.Auto, npu, "cab", "node_runtime.file"}, {dumpdir.ByRuntime, npu, "cab", "node_runtime.file"},
+		{dumpdir.ByExecution, npu, "bca", "order.csv"}, {dumpdir.ByFusion, npu, "cba", "graph.json"},
+		{dumpdir.ByTimestamp, npu, "bac", "timestamp"}, {dumpdir.ByTimestamp, plain, "abc", "timestamp"}, {dumpdir.ByName, npu, "abc", "name"},
 	}
 	for _, tt := range tests {
 		opt := exactly(ref, tt.npu)
-		opt.Order = OrderOptions{By: tt.by, Sources: pairing.OrderSources{Runtime: runtime, Execution: execution, Fusion: fusion, FusionFile: "graph.json"}}
+		opt.OrderBy = tt.by
+		opt.SideFiles = sidefile.Inputs{Runtime: runtime, Execution: execution, Fusion: fusion, FusionFile: "graph.json"}
 		rep := runAll(t, opt)
 		got := ""
 		for i := range rep.Rows {
@@ -346,7 +347,7 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	opt := exactly(ref, npu)
-	opt.Order.By = pairing.ByRuntime
+	opt.OrderBy = dumpdir.ByRuntime
 	var missing *OrderError
 	if _, err := Run(context.Background(), opt); !errors.As(err, &missing) {
 		t.Errorf("error %v, want one of a missing source", err)
@@ -360,7 +361,7 @@ func TestUnreadable(t *testing.T) {
 	write(t, filepath.Join(npu, "Add.a.1.2.1600000000000000"), []byte("broken"))
 	write(t, filepath.Join(npu, "Add.z.1.2.1600000000000000"), []byte("broken"))
 	opt := exactly(ref, npu)
-	opt.Order.By = pairing.ByName
+	opt.OrderBy = dumpdir.ByName
 	rep := runAll(t, opt)
 	want := []string{"a:output:0 ERROR name", "b:output:0 PASS stem", "z:output:0 ERROR"}
 	if diff := cmp.Diff(want, lines(rep)); diff != "" {

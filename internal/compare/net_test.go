@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare/pairing"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
 
@@ -55,7 +58,7 @@ func netLayer(i int, x []float64) []float64 {
 // netFault changes the output of an operator, after rounding for a run that is
 // good so far.
 type netFault struct {
-	code  Code
+	code  record.Code
 	apply func(good, before []float64) []float64
 	// large makes the outputs of the operator large, beyond float16 in places.
 	large bool
@@ -77,25 +80,25 @@ func netFaults() []netFault {
 	rng := rand.New(rand.NewPCG(5, 6))
 	n := 2 * 16 * 12 * 10
 	return []netFault{
-		{code: ZeroOutput, apply: each(func(int, float64) float64 { return 0 })},
-		{code: ConstOutput, apply: each(func(int, float64) float64 { return 3 })},
-		{code: ZeroTail, apply: each(func(i int, v float64) float64 {
+		{code: record.ZeroOutput, apply: each(func(int, float64) float64 { return 0 })},
+		{code: record.ConstOutput, apply: each(func(int, float64) float64 { return 3 })},
+		{code: record.ZeroTail, apply: each(func(i int, v float64) float64 {
 			if i >= n*3/4 {
 				return 0
 			}
 			return v
 		})},
-		{code: Tail, apply: each(func(i int, v float64) float64 {
+		{code: record.Tail, apply: each(func(i int, v float64) float64 {
 			if i >= n*3/4 {
 				return 20 * rng.NormFloat64()
 			}
 			return v
 		})},
-		{code: Scale, apply: each(func(_ int, v float64) float64 { return v / 2 })},
-		{code: Offset, apply: each(func(_ int, v float64) float64 { return v + 11 })},
-		{code: Negated, apply: each(func(_ int, v float64) float64 { return -v })},
-		{code: Shift, apply: func(good, _ []float64) []float64 { return slices.Concat(good[8:], good[:8]) }},
-		{code: LayoutCode, apply: func(good, _ []float64) []float64 { // NHWC under the shape of NCHW
+		{code: record.Scale, apply: each(func(_ int, v float64) float64 { return v / 2 })},
+		{code: record.Offset, apply: each(func(_ int, v float64) float64 { return v + 11 })},
+		{code: record.Negated, apply: each(func(_ int, v float64) float64 { return -v })},
+		{code: record.Shift, apply: func(good, _ []float64) []float64 { return slices.Concat(good[8:], good[:8]) }},
+		{code: record.Layout, apply: func(good, _ []float64) []float64 { // NHWC under the shape of NCHW
 			out := make([]float64, 0, len(good))
 			s := netShape()
 			for n := range s[0] {
@@ -107,22 +110,22 @@ func netFaults() []netFault {
 			}
 			return out
 		}},
-		{code: Duplicate, apply: func(_, before []float64) []float64 { return slices.Clone(before) }},
-		{code: BiasCode, apply: each(func(_ int, v float64) float64 {
+		{code: record.Duplicate, apply: func(_, before []float64) []float64 { return slices.Clone(before) }},
+		{code: record.Bias, apply: each(func(_ int, v float64) float64 {
 			if rng.IntN(3) == 0 {
 				return v - math.Abs(v)*rng.Float64()
 			}
 			return v
 		})},
-		{code: Saturation, large: true, apply: each(func(_ int, v float64) float64 { return max(-65504, min(65504, v)) })},
-		{code: OverflowFP16, large: true, apply: each(func(_ int, v float64) float64 { return v })},
-		{code: NPUNaN, apply: each(func(i int, v float64) float64 {
+		{code: record.Saturation, large: true, apply: each(func(_ int, v float64) float64 { return max(-65504, min(65504, v)) })},
+		{code: record.OverflowFP16, large: true, apply: each(func(_ int, v float64) float64 { return v })},
+		{code: record.NPUNaN, apply: each(func(i int, v float64) float64 {
 			if i%97 == 5 {
 				return math.NaN()
 			}
 			return v
 		})},
-		{code: ModelNaN, both: true, apply: each(func(i int, v float64) float64 {
+		{code: record.ModelNaN, both: true, apply: each(func(i int, v float64) float64 {
 			if i%97 == 5 {
 				return math.NaN()
 			}
@@ -212,17 +215,18 @@ func netOptions(t *testing.T, ref, arrays, dumps string) map[string]Options {
 			consumers = append(consumers, fmt.Sprintf("%q: [%q]", all[i-1], name))
 		}
 	}
-	order, err := pairing.ReadRuntime(strings.NewReader(strings.Join(runtime, "")), "node_runtime.file")
+	order, err := sidefile.ReadRuntime(strings.NewReader(strings.Join(runtime, "")), "node_runtime.file")
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := pairing.ReadConsumers(strings.NewReader("{" + strings.Join(consumers, ",") + "}"))
+	graph, err := graph.ReadConsumers(strings.NewReader("{" + strings.Join(consumers, ",") + "}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	byRuntime, byTime, byGraph := hpaa(ref, arrays), hpaa(ref, dumps), hpaa(ref, arrays)
-	byRuntime.Order.Sources.Runtime = order
-	byGraph.Order = OrderOptions{By: pairing.ByName, Consumers: graph, ConsumersFile: "consumers.json"}
+	byRuntime.SideFiles.Runtime = order
+	byGraph.OrderBy = dumpdir.ByName
+	byGraph.SideFiles = sidefile.Inputs{Consumers: graph, ConsumersFile: "consumers.json"}
 	return map[string]Options{"runtime": byRuntime, "timestamps": byTime, "consumers": byGraph}
 }
 
@@ -234,8 +238,8 @@ func TestFaultyNets(t *testing.T) {
 			for how, opt := range netOptions(t, ref, arrays, dumps) {
 				rep := runAll(t, opt)
 				if f.both { // the model is to blame: nothing fails
-					i := slices.IndexFunc(rep.Rows, func(r Row) bool { return r.Op == bad })
-					if rep.Findings.FirstBad >= 0 || rep.Rows[i].Status != Warn || !hasCode(rep.Rows[i].Reasons, f.code) {
+					i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == bad })
+					if rep.Findings.FirstBad >= 0 || rep.Rows[i].Status != record.Warn || !hasCode(rep.Rows[i].Reasons, f.code) {
 						t.Errorf("%s: first bad %d, %s %v; want a warning of %s alone", how, rep.Findings.FirstBad, rep.Rows[i].Status, rep.Rows[i].Reasons, f.code)
 					}
 					continue
@@ -245,13 +249,13 @@ func TestFaultyNets(t *testing.T) {
 					continue
 				}
 				row := &rep.Rows[rep.Findings.FirstBad]
-				if row.Op != bad || row.Status != Fail {
+				if row.Op != bad || row.Status != record.Fail {
 					t.Errorf("%s: the first bad operator is %s, want %s", how, row.Op, bad)
 				}
 				if !hasCode(row.Reasons, f.code) {
 					t.Errorf("%s: reasons %v, want %s", how, row.Reasons, f.code)
 				}
-				if f.code == NPUNaN && how != "consumers" && (rep.Findings.FirstNaN < 0 || rep.Rows[rep.Findings.FirstNaN].Op != bad) {
+				if f.code == record.NPUNaN && how != "consumers" && (rep.Findings.FirstNaN < 0 || rep.Rows[rep.Findings.FirstNaN].Op != bad) {
 					t.Errorf("%s: the first NaN is in row %d, want %s", how, rep.Findings.FirstNaN, bad)
 				}
 				if (rep.GraphSource != "") != (how == "consumers") {
@@ -266,11 +270,11 @@ func TestCleanNet(t *testing.T) {
 	ref, arrays, dumps := writeNet(t, t.TempDir(), nil)
 	for how, opt := range netOptions(t, ref, arrays, dumps) {
 		rep := runAll(t, opt)
-		if len(rep.Rows) != netLength || rep.Counts[Fail] > 0 || rep.Findings.FirstBad >= 0 {
+		if len(rep.Rows) != netLength || rep.Counts[record.Fail] > 0 || rep.Findings.FirstBad >= 0 {
 			t.Errorf("%s: %v, first bad %d; want nothing to fail", how, lines(rep), rep.Findings.FirstBad)
 		}
 		for i := range rep.Rows {
-			if hasCode(rep.Rows[i].Reasons, CalcError) {
+			if hasCode(rep.Rows[i].Reasons, record.CalcError) {
 				t.Errorf("%s: CALC_ERROR in a good network: %v", how, rep.Rows[i].Reasons)
 			}
 		}

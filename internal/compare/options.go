@@ -1,49 +1,74 @@
 package compare
 
 import (
-	"dumptool/internal/batch"
-	"dumptool/internal/compare/pairing"
+	"errors"
+	"os"
+	"strconv"
+
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
 )
 
 // Options say what is compared, and how. Ref and NPU are needed, and so is a
 // profile and a NaN policy; the zero value of everything else is useful.
 type Options struct {
-	// Ref and NPU are a file or a folder each.
-	Ref, NPU string
+	// Ref and NPU are a file or a folder each, of which RefRounds and NPURounds
+	// choose rounds.
+	Ref, NPU             string
+	RefRounds, NPURounds dumpdir.Selection
 	// Skip is a folder whose files are no inputs, that of the results.
 	Skip string
-	// Version is the dump container, 0 for what the file tells.
+	// Version is the dump container, 0 for what the file says.
 	Version int
 
 	Judge JudgeOptions
-	// Config holds limits of single operators, nil for none.
-	Config *pairing.OpConfig
-	Pair   PairOptions
-	Shape  ShapeOptions
-	Order  OrderOptions
+	// SideFiles is what files say about the operators: their limits, names, order
+	// and graph. Without a map of consumers the graph of the compiler is used.
+	SideFiles sidefile.Inputs
+	Pair      PairOptions
+	Shape     align.Options
+	// OrderBy is the source of the execution order.
+	OrderBy dumpdir.OrderBy
 
 	// Top is the number of worst elements that are kept for bad rows, List that
 	// of the first error elements, Points about that of sampled points.
 	Top, List, Points int
-	// Keep keeps the details of good rows too, and what WriteTensor needs.
+	// Bins keeps the joint histograms, and of bad rows the profiles of axes.
+	Bins bool
+	// Keep keeps the details of good rows too, and lets tensors be written after the
+	// conclusion.
 	Keep bool
 	// KLD computes the Kullback-Leibler divergence, which needs a second pass.
 	KLD bool
 
 	// FailOn are the statuses that count as failures, for FailFast: to stop
 	// after the first one in execution order.
-	FailOn   []Status
+	FailOn   []record.Status
 	FailFast bool
-	// Baseline is an earlier run, nil for none; a known failure may grow by the
-	// factor Slack.
-	Baseline     *Baseline
-	BaselineFile string
-	Slack        float64
+	// Baseline is an earlier run, that of BaselineFile, nil for none; a known failure
+	// may grow by the factor Slack. UpdateBaseline writes it again.
+	Baseline       *Baseline
+	BaselineFile   string
+	UpdateBaseline bool
+	Slack          float64
+
+	// ExitZero keeps failures from the outcome, Coverage is what has to be compared
+	// of the reference.
+	ExitZero bool
+	Coverage Required
+
+	// Warnings are about the options. A report ends with them, and names Tool and
+	// Args, what made it.
+	Warnings []lang.Sentence
+	Tool     string
+	Args     []string
 
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int
-	// Observe hears of the progress, if it is not nil.
-	Observe func(batch.Event)
 }
 
 // maxWorkers is the most goroutines unless more are asked for.
@@ -51,32 +76,70 @@ const maxWorkers = 16
 
 // PairOptions say which tensors are compared.
 type PairOptions struct {
-	Map      *pairing.NameMap
-	Fusion   *pairing.Fusion
 	SkipKeys []string
-	Exclude  *pairing.NameSet
-	Ops      *pairing.NameSet
+	Exclude  *dumpdir.NameSet
+	Ops      *dumpdir.NameSet
 	// Inputs compares inputs even if the reference has none, where they are
 	// listed as unmatched.
 	Inputs bool
 	Rounds Rounds
+	// SameRounds pairs rounds of different ranks, steps, graphs or models only where
+	// neither has a partner with the same ones.
+	SameRounds bool
 }
 
-// Rounds says which of several rounds of one tensor are compared.
+// Rounds says which of several rounds are compared.
 type Rounds struct {
-	// First and Last choose the first or last one in natural order of their
-	// folders, Number, from 0, any of them; all if none is set.
+	// First and Last choose the first or last one of the NPU's in their order,
+	// Number, from 0, any of them; all if none is set.
 	First, Last bool
 	Number      *int
 }
 
-// OrderOptions hold the sources of the execution order and of the graph.
-type OrderOptions struct {
-	By      pairing.OrderBy
-	Sources pairing.OrderSources
-	// Consumers is a map of consumers, nil for none; the graph of the compiler
-	// in PairOptions is used then.
-	Consumers     *pairing.Graph
-	ConsumersFile string
-	FusionFile    string
+// String returns the rounds as a flag has them.
+func (r Rounds) String() string {
+	switch {
+	case r.First:
+		return "first"
+	case r.Last:
+		return "last"
+	case r.Number != nil:
+		return strconv.Itoa(*r.Number)
+	}
+	return "all"
+}
+
+// Load reads the files about operators and the baseline, which need not be there if
+// it is to be written. What a comparison can do without becomes a warning. The error
+// is a *sidefile.FileError.
+func (o *Options) Load(files sidefile.Files) error {
+	in, err := files.Load()
+	if err != nil {
+		return err
+	}
+	o.SideFiles = *in
+	for _, problem := range in.Problems {
+		o.Warnings = append(o.Warnings, lang.Plain(problem.Error()))
+	}
+	if o.Ref != "" && safefile.SameFile(o.Ref, o.NPU) {
+		o.Warnings = append(o.Warnings, lang.Sayf("--cpu and --npu are the same: %s", "--cpu 与 --npu 是同一路径：%s", o.Ref))
+	}
+	return o.loadBaseline()
+}
+
+func (o *Options) loadBaseline() error {
+	if o.BaselineFile == "" {
+		return nil
+	}
+	data, err := safefile.ReadFile(o.BaselineFile)
+	if err != nil && o.UpdateBaseline && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		o.Baseline, err = ReadBaseline(data)
+	}
+	if err != nil {
+		return &sidefile.FileError{Role: sidefile.BaselineFile, Path: o.BaselineFile, Given: true, Err: err}
+	}
+	return nil
 }

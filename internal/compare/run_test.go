@@ -8,26 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare/engine"
-	"dumptool/internal/compare/pairing"
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 )
-
-// runWith is Run with another size from which pairs are cut up.
-func runWith(ctx context.Context, opt Options, large int64) (*Report, error) {
-	if opt.Workers == 0 {
-		opt.Workers = 2
-	}
-	r := newRun(&opt)
-	r.large = large
-	return r.run(ctx)
-}
 
 // mixedNet is a network of pairs of all sizes and outcomes; one pair has more
 // than a segment.
@@ -36,7 +30,7 @@ func mixedNet(t testing.TB) (ref, npu string) {
 	dir := t.TempDir()
 	ref, npu = filepath.Join(dir, "ref"), filepath.Join(dir, "npu")
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i, n := range []int64{0, 1, 7, 1000, engine.BlockElements, engine.BlockElements + 1, 3*engine.BlockElements - 5, 300} {
+	for i, n := range []int64{0, 1, 7, 1000, metrics.ReadElements, metrics.ReadElements + 1, 3*metrics.ReadElements - 5, 300} {
 		a, b := make([]float64, n), make([]float64, n)
 		for k := range a {
 			a[k] = rng.NormFloat64()
@@ -48,13 +42,13 @@ func mixedNet(t testing.TB) (ref, npu string) {
 		write(t, filepath.Join(ref, fmt.Sprintf("op%d.npy", i)), array(tensor.Float32, tensor.Shape{n}, a...))
 		write(t, filepath.Join(npu, fmt.Sprintf("op%d.npy", i)), array(tensor.Float16, tensor.Shape{n}, b...))
 	}
-	large := make([]byte, engine.SegmentElements+777)
+	large := make([]byte, metrics.SegmentElements+777)
 	for i := range large {
 		large[i] = byte(i * i % 97)
 	}
 	shape := tensor.Shape{int64(len(large))}
 	write(t, filepath.Join(ref, "op8.npy"), append(array(tensor.Int8, shape), large...))
-	large[engine.SegmentElements+3] += 20
+	large[metrics.SegmentElements+3] += 20
 	large[17] += 20
 	write(t, filepath.Join(npu, "op8.npy"), append(array(tensor.Int8, shape), large...))
 	write(t, filepath.Join(ref, "op9.npy"), array(tensor.Int8, tensor.Shape{3}, 1, 2, 3))
@@ -72,42 +66,67 @@ func hpaa(ref, npu string) Options {
 }
 
 // sameReports compares everything that is told about a run.
-func sameReports(a, b *Report) string {
+func sameReports(a, b *record.Report) string {
 	text := cmp.Transformer("text", func(e error) string { return fmt.Sprint(e) })
-	return cmp.Diff(a, b, cmpopts.IgnoreUnexported(Report{}), cmpopts.EquateNaNs(), text)
+	return cmp.Diff(a, b, cmpopts.EquateNaNs(), text, cmp.Transformer("result", metrics.Packed.Unpack))
 }
 
-// TestSameResult runs with several numbers of workers, with and without cutting
-// pairs up: the report is the same.
+// TestSameResult runs with several numbers of workers, which cut up the large
+// pair: the report is the same.
 func TestSameResult(t *testing.T) {
 	ref, npu := mixedNet(t)
 	opt := hpaa(ref, npu)
 	opt.KLD = true
-	var first *Report
+	var first *record.Report
 	for _, workers := range []int{1, 2, 7} {
-		for _, large := range []int64{1, largePair} {
-			opt.Workers = workers
-			rep, err := runWith(context.Background(), opt, large)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if first == nil {
-				first = rep
-				want := map[Status]int{Pass: 7, Fail: 2, ShapeMismatch: 1, Error: 1, UnmatchedRef: 1}
-				if diff := cmp.Diff(want, rep.Counts); diff != "" {
-					t.Fatalf("outcomes (-want +got):\n%s\n%v", diff, lines(rep))
-				}
-				row := &rep.Rows[8]
-				if row.Errors != 2 || row.First.Offset != 17 || row.Result.Beyond.Last.Offset != engine.SegmentElements+3 {
-					t.Errorf("%s has %d errors from %+v", row.Name(), row.Errors, row.First)
-				}
-				continue
-			}
+		opt.Workers = workers
+		rep := runAll(t, opt)
+		if first != nil {
 			if diff := sameReports(first, rep); diff != "" {
-				t.Errorf("%d workers, large from %d:\n%s", workers, large, diff)
+				t.Errorf("%d workers:\n%s", workers, diff)
 			}
+			continue
+		}
+		first = rep
+		want := map[record.Status]int{record.Pass: 7, record.Fail: 2, record.ShapeMismatch: 1, record.Error: 1, record.UnmatchedRef: 1}
+		if diff := cmp.Diff(want, rep.Counts); diff != "" {
+			t.Fatalf("outcomes (-want +got):\n%s\n%v", diff, lines(rep))
+		}
+		row := &rep.Rows[8]
+		if row.Errors != 2 || row.First.Offset != 17 || row.Result.Unpack().Beyond.Last.Offset != metrics.SegmentElements+3 {
+			t.Errorf("%s has %d errors from %+v", row.Name(), row.Errors, row.First)
 		}
 	}
+}
+
+// TestAnySplit executes the pairs of a plan in any split, each share by a plan of
+// its own, and concludes over all of them: the report is that of one run.
+func TestAnySplit(t *testing.T) {
+	ref, npu := mixedNet(t)
+	opt := hpaa(ref, npu)
+	opt.Baseline, opt.Workers = &Baseline{Rows: []BaselineEntry{{Op: "op4", Status: record.Pass}, {Op: "gone", Status: record.Pass}}}, 2
+	want := runAll(t, opt)
+	plan := func(t *rapid.T) *Plan {
+		p, err := NewPlan(context.Background(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		shares := make([]*executor, rapid.IntRange(1, 4).Draw(t, "shares"))
+		for i := range shares {
+			shares[i] = newExecutor(plan(t))
+		}
+		var parts []Part
+		for i := range want.Rows {
+			share := shares[rapid.IntRange(0, len(shares)-1).Draw(t, "share")]
+			parts = append(parts, *share.part(context.Background(), i))
+		}
+		if diff := sameReports(want, plan(t).Conclude(parts)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestFailFast(t *testing.T) {
@@ -115,41 +134,72 @@ func TestFailFast(t *testing.T) {
 	opt := hpaa(ref, npu)
 	opt.FailFast = true
 	for _, tt := range []struct {
-		failOn []Status
+		failOn []record.Status
 		want   string // the last row that was compared
 	}{
-		{[]Status{Fail}, "op4:output:0 FAIL stem"},
-		{[]Status{ShapeMismatch}, "op9:output:0 SHAPE_MISMATCH stem"},
-		{[]Status{UnmatchedRef}, "op11:output:0 UNMATCHED_REF"},
+		{[]record.Status{record.Fail}, "op4:output:0 FAIL stem"},
+		{[]record.Status{record.ShapeMismatch}, "op9:output:0 SHAPE_MISMATCH stem"},
+		{[]record.Status{record.UnmatchedRef}, "op11:output:0 UNMATCHED_REF"},
 	} {
-		for _, large := range []int64{1, largePair} {
-			opt.FailOn = tt.failOn
-			rep, err := runWith(context.Background(), opt, large)
-			if err != nil || !rep.FailedFast || rep.Interrupted {
-				t.Fatalf("%v: error %v, failed fast %v, interrupted %v", tt.failOn, err, rep.FailedFast, rep.Interrupted)
+		for _, workers := range []int{1, 3} {
+			opt.FailOn, opt.Workers = tt.failOn, workers
+			rep := runAll(t, opt)
+			if !rep.FailedFast || rep.Interrupted {
+				t.Fatalf("%v: failed fast %v, interrupted %v", tt.failOn, rep.FailedFast, rep.Interrupted)
 			}
 			last := ""
 			for _, line := range lines(rep) {
-				if !strings.HasSuffix(line, "UNMATCHED_REF") || tt.failOn[0] == UnmatchedRef {
+				if !strings.HasSuffix(line, "UNMATCHED_REF") || tt.failOn[0] == record.UnmatchedRef {
 					last = line
 				}
 			}
 			if last != tt.want || rep.Coverage.Reference != 12 {
-				t.Errorf("%v, large from %d: the last row is %q of %d, want %q of 12", tt.failOn, large, last, rep.Coverage.Reference, tt.want)
+				t.Errorf("%v, %d workers: the last row is %q of %d, want %q of 12", tt.failOn, workers, last, rep.Coverage.Reference, tt.want)
 			}
 		}
 	}
 	// One that cannot be written in the baseline's rows is not missing.
-	opt.FailOn, opt.Baseline = []Status{Fail}, &Baseline{Rows: []BaselineEntry{{Op: "op7", Status: Pass}}}
+	opt.FailOn, opt.Baseline = []record.Status{record.Fail}, &Baseline{Rows: []BaselineEntry{{Op: "op7", Status: record.Pass}}}
 	rep := runAll(t, opt)
 	if len(rep.Baseline.Missing) != 0 || len(rep.Baseline.New) != 1 {
 		t.Errorf("baseline %+v, want one new failure and nothing missing", rep.Baseline)
 	}
 }
 
+// TestProgress compares one pair of three segments: the bar moves before it is done,
+// and never back.
+func TestProgress(t *testing.T) {
+	dir := t.TempDir()
+	ref, npu := filepath.Join(dir, "ref.npy"), filepath.Join(dir, "npu.npy")
+	large := make([]byte, 2*metrics.SegmentElements+777)
+	data := append(array(tensor.Int8, tensor.Shape{int64(len(large))}), large...)
+	write(t, ref, data)
+	write(t, npu, data)
+	plan, err := NewPlan(context.Background(), hpaa(ref, npu))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var costs []int64
+	var last batch.Event
+	if _, err := plan.Execute(context.Background(), func(e batch.Event) {
+		if e.DoneCost < last.DoneCost || e.DoneCost > e.TotalCost {
+			t.Errorf("%d of %d bytes after %d", e.DoneCost, e.TotalCost, last.DoneCost)
+		}
+		if last = e; e.Done == 0 {
+			costs = append(costs, e.DoneCost)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	costs = slices.Compact(costs)
+	if len(costs) != 4 || costs[1] != 2*metrics.SegmentElements || last.Done != 1 || last.DoneCost != int64(2*len(data)) {
+		t.Errorf("bytes before the pair is done are %v, the last event is %+v", costs, last)
+	}
+}
+
 func TestInterrupted(t *testing.T) {
 	ref, npu := mixedNet(t)
-	full := map[string]Status{}
+	full := map[string]record.Status{}
 	complete := runAll(t, hpaa(ref, npu))
 	for i := range complete.Rows {
 		full[complete.Rows[i].Name()] = complete.Rows[i].Status
@@ -158,18 +208,17 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("canceled before: %v, want no report", err)
 	}
 	for _, cause := range []func(context.Context) (context.Context, context.CancelFunc){context.WithCancel, expiring} {
-		for _, large := range []int64{1, largePair} {
+		for _, workers := range []int{1, 3} {
 			for after := range 8 {
 				ctx, cancel := cause(context.Background())
 				opt := hpaa(ref, npu)
-				r := newRun(&opt)
-				opt.Workers, r.large = 2, large
-				if err := r.prepare(ctx); err != nil {
+				opt.Workers = workers
+				plan, err := NewPlan(ctx, opt)
+				if err != nil {
 					t.Fatal(err)
 				}
-				opt.Observe = observer(after, cancel)
-				err := r.compare(ctx)
-				rep := r.report()
+				parts, err := plan.Execute(ctx, observer(after, cancel))
+				rep := plan.Conclude(parts)
 				if !ended(err) || !rep.Interrupted {
 					t.Fatalf("after %d: error %v, interrupted %v", after, err, rep.Interrupted)
 				}
@@ -188,24 +237,49 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestManyPairs has 2000 tiny pairs, and looks for what is left of them.
+// TestManyPairs has 2000 tiny pairs, of which a tenth fails, and looks for what is
+// left of them. The heap of a run grows to twice of what is used: a pair may take
+// half of its 4 KiB, and some more here for what is not of a pair.
 func TestManyPairs(t *testing.T) {
+	const pairs, limit = 2000, 5 << 9
 	dir := t.TempDir()
 	ref, npu := filepath.Join(dir, "ref"), filepath.Join(dir, "npu")
-	data := array(tensor.Float32, tensor.Shape{4}, ramp(4)...)
-	for i := range 2000 {
+	good, bad := ramp(64), ramp(64)
+	bad[5] += 100
+	data := array(tensor.Float32, tensor.Shape{4, 16}, good...)
+	for i := range pairs {
 		write(t, filepath.Join(ref, fmt.Sprintf("op%d.npy", i)), data)
-		write(t, filepath.Join(npu, fmt.Sprintf("op%d.npy", i)), data)
+		values := good
+		if i%10 == 0 {
+			values = bad
+		}
+		write(t, filepath.Join(npu, fmt.Sprintf("op%d.npy", i)), array(tensor.Float16, tensor.Shape{4, 16}, values...))
 	}
-	before := runtime.NumGoroutine()
-	opt := exactly(ref, npu)
-	opt.Order.By = pairing.ByName
-	rep := runAll(t, opt)
-	if len(rep.Rows) != 2000 || rep.Counts[Pass] != 2000 {
-		t.Errorf("counts %v, want 2000 PASS", rep.Counts)
+	before, used := runtime.NumGoroutine(), usedMemory()
+	check := func(when string) {
+		t.Helper()
+		if each := (usedMemory() - used) / pairs; each > limit {
+			t.Errorf("%s a pair takes %d bytes, want at most %d", when, each, limit)
+		}
 	}
-	if rep.Rows[1999].Op != "op1999" || rep.Rows[1999].Result.Worst != nil {
-		t.Errorf("the last row is %s with worst elements %v, want op1999 without", rep.Rows[1999].Op, rep.Rows[1999].Result.Worst)
+	opt := hpaa(ref, npu)
+	opt.OrderBy = dumpdir.ByName
+	plan, err := NewPlan(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := plan.Execute(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("before the conclusion")
+	rep := plan.Conclude(parts)
+	check("after the conclusion")
+	if rep.Counts[record.Pass] != pairs*9/10 || rep.Counts[record.Fail] != pairs/10 {
+		t.Errorf("counts %v, want a tenth FAIL and all others PASS", rep.Counts)
+	}
+	if worst := rep.Rows[pairs-1].Result.Unpack().Worst; rep.Rows[pairs-1].Op != "op1999" || worst != nil {
+		t.Errorf("the last row is %s with worst elements %v, want op1999 without", rep.Rows[pairs-1].Op, worst)
 	}
 	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("%d goroutines after the run, %d before", n, before)
@@ -213,6 +287,16 @@ func TestManyPairs(t *testing.T) {
 	if open := openBelow(t, dir); len(open) > 0 {
 		t.Errorf("files are left open: %v", open)
 	}
+	runtime.KeepAlive(plan)
+}
+
+// usedMemory is the memory in use.
+func usedMemory() int64 {
+	runtime.GC()
+	runtime.GC() // frees what pools hold
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // openBelow lists the files below a folder that this process has open.

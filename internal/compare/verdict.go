@@ -1,10 +1,11 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
 // NaNPolicy says what elements mean that are not finite.
@@ -37,7 +38,7 @@ type Gates struct {
 
 // JudgeOptions say what is good.
 type JudgeOptions struct {
-	Mode    engine.Mode
+	Mode    metrics.Mode
 	Limits  LimitOptions
 	Verdict VerdictOptions
 }
@@ -64,14 +65,14 @@ type facts struct {
 	total, bothFinite, mismatch, nanBoth, saturatedBoth int64
 	// relUndefined counts the pairs with a difference from 0.
 	relUndefined, biasCount       int64
-	cos, red, meanRel, sqnr, ulps engine.Metric
-	margin, biasZ                 engine.Metric
+	cos, red, meanRel, sqnr, ulps metrics.Metric
+	margin, biasZ                 metrics.Metric
 }
 
-func factsOf(res *engine.Result) *facts {
+func factsOf(res *metrics.Result) *facts {
 	return &facts{
 		total: res.Total, bothFinite: res.BothFinite(), mismatch: res.Mismatch.Count,
-		nanBoth: res.Classes[engine.NaN][engine.NaN], saturatedBoth: res.SaturatedBoth,
+		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
 		relUndefined: res.RelUndefined, biasCount: res.BiasCount,
 		cos: res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
 		margin: res.Margin, biasZ: res.BiasZ,
@@ -80,19 +81,19 @@ func factsOf(res *engine.Result) *facts {
 
 // judge sets the status of a compared row, its errors under the policy, and the
 // reasons that the numbers alone give.
-func (o *VerdictOptions) judge(row *Row) {
-	f := factsOf(row.Result)
-	row.Errors, row.First = o.errors(row.Result)
+func (o *VerdictOptions) judge(row *record.Row, res *metrics.Result) {
+	f := factsOf(res)
+	row.Errors, row.First = o.errors(res)
 	broken := o.broken(f)
 	row.Reasons = append(row.Reasons, broken...)
-	if len(broken) > 0 || o.classes() && f.mismatch > 0 || ratio(row.Errors, o.judged(f)) > o.MaxErrorRatio {
-		row.Status = Fail
+	if len(broken) > 0 || o.classes() && f.mismatch > 0 || record.Share(row.Errors, o.judged(f)) > o.MaxErrorRatio {
+		row.Status = record.Fail
 		return
 	}
-	row.Status = Pass
+	row.Status = record.Pass
 	if w := o.warnings(f); len(w) > 0 {
 		row.Reasons = append(row.Reasons, w...)
-		row.Status = Warn
+		row.Status = record.Warn
 	}
 }
 
@@ -107,15 +108,8 @@ func (o *VerdictOptions) judged(f *facts) int64 {
 	return f.total
 }
 
-func ratio(part, whole int64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return float64(part) / float64(whole)
-}
-
 // errors returns the errors under the policy, and the first of them.
-func (o *VerdictOptions) errors(res *engine.Result) (int64, *engine.Element) {
+func (o *VerdictOptions) errors(res *metrics.Result) (int64, *metrics.Element) {
 	switch o.NaN {
 	case NaNHPAA:
 		return res.HPAA.Count, res.HPAA.First
@@ -131,25 +125,26 @@ func (o *VerdictOptions) errors(res *engine.Result) (int64, *engine.Element) {
 
 // broken returns a reason for every gate that does not hold, and one for a tensor
 // of which the policy leaves nothing to compare: its classes decide.
-func (o *VerdictOptions) broken(f *facts) []Reason {
+func (o *VerdictOptions) broken(f *facts) []record.Finding {
 	reasons := o.Gates.broken(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
-		reasons = append(reasons, Reason{NPUNaN, High,
-			fmt.Sprintf("nothing to compare: no pair is finite on both sides, %d of %d are of two classes", f.mismatch, f.total)})
+		reasons = append(reasons, record.Finding{Code: record.NPUNaN, Confidence: record.High,
+			Evidence: lang.Sayf("nothing to compare: no pair is finite on both sides, %d of %d are of two classes",
+				"无可比对的元素：没有两侧均为有限值的元素对，%d/%d 对类别不同", f.mismatch, f.total)})
 	}
 	return reasons
 }
 
 // broken returns a reason for every gate that does not hold.
-func (g *Gates) broken(f *facts) []Reason {
-	var reasons []Reason
-	broken := func(format string, args ...any) {
-		reasons = append(reasons, Reason{GateBroken, High, fmt.Sprintf(format, args...)})
+func (g *Gates) broken(f *facts) []record.Finding {
+	var reasons []record.Finding
+	broken := func(evidence lang.Sentence) {
+		reasons = append(reasons, record.Finding{Code: record.Gate, Confidence: record.High, Evidence: evidence})
 	}
 	for _, gate := range []struct {
 		flag   string
 		limit  *float64
-		metric engine.Metric
+		metric metrics.Metric
 		least  bool // the limit is a minimum
 	}{
 		{"min-cos", g.MinCos, f.cos, true},
@@ -162,37 +157,38 @@ func (g *Gates) broken(f *facts) []Reason {
 		switch {
 		case gate.limit == nil || !gate.metric.Defined:
 		case gate.least && !(v >= *gate.limit):
-			broken("%.6g is below --%s %g", v, gate.flag, *gate.limit)
+			broken(lang.Sayf("%.6g is below --%s %g", "%.6g 低于 --%s %g", v, gate.flag, *gate.limit))
 		case !gate.least && !(v <= *gate.limit):
-			broken("%.6g is above --%s %g", v, gate.flag, *gate.limit)
+			broken(lang.Sayf("%.6g is above --%s %g", "%.6g 高于 --%s %g", v, gate.flag, *gate.limit))
 		}
 	}
 	if g.MaxMeanRel != nil && !f.meanRel.Defined && f.relUndefined > 0 {
-		broken("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g", f.relUndefined, *g.MaxMeanRel)
+		broken(lang.Sayf("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g",
+			"%d 个元素与为 0 的标杆不同：--max-mean-rel %g 没有平均相对误差可用", f.relUndefined, *g.MaxMeanRel))
 	}
 	return reasons
 }
 
 // warnings are the reasons not to be content with a tensor that passes.
-func (o *VerdictOptions) warnings(f *facts) []Reason {
-	var reasons []Reason
-	warn := func(code Code, confidence Confidence, format string, args ...any) {
-		reasons = append(reasons, Reason{code, confidence, fmt.Sprintf(format, args...)})
+func (o *VerdictOptions) warnings(f *facts) []record.Finding {
+	var reasons []record.Finding
+	warn := func(code record.Code, confidence record.Confidence, evidence lang.Sentence) {
+		reasons = append(reasons, record.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
 	if m := f.margin; m.Defined && m.Value > warnMargin {
-		warn(MarginCode, High, "the worst element uses %.3g of its limit, more than %g", m.Value, warnMargin)
+		warn(record.Margin, record.High, lang.Sayf("the worst element uses %.3g of its limit, more than %g", "最差的元素已用去门限的 %.3g，超过 %g", m.Value, warnMargin))
 	}
 	if z := f.biasZ; z.Defined && math.Abs(z.Value) > warnBiasZ && f.biasCount >= warnBiasCount {
-		warn(BiasCode, Medium, "%d differences lean to one side: z = %.3g, beyond %d", f.biasCount, z.Value, warnBiasZ)
+		warn(record.Bias, record.Medium, lang.Sayf("%d differences lean to one side: z = %.3g, beyond %d", "%d 个差异偏向一侧：z = %.3g，超过 %d", f.biasCount, z.Value, warnBiasZ))
 	}
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
-		warn(ModelNaN, High, "%d elements are NaN on both sides", f.nanBoth)
+		warn(record.ModelNaN, record.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
 	}
 	if f.saturatedBoth > 0 {
-		warn(Saturation, Medium, "%d elements are at the limit of the type on both sides", f.saturatedBoth)
+		warn(record.Saturation, record.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
-		warn(NPUNaN, High, "%d pairs that are not finite were left out", left)
+		warn(record.NPUNaN, record.High, lang.Sayf("%d pairs that are not finite were left out", "略去 %d 对非有限值元素", left))
 	}
 	return reasons
 }

@@ -5,7 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
 
@@ -14,17 +15,17 @@ func TestNothingLeft(t *testing.T) {
 	nan := math.NaN()
 	for _, tt := range []struct {
 		ref, npu []float64
-		want     Status
+		want     record.Status
 	}{
-		{[]float64{1, 2}, []float64{nan, nan}, Fail}, {[]float64{1, nan}, []float64{nan, nan}, Fail},
-		{[]float64{nan, nan}, []float64{nan, nan}, Warn}, {[]float64{1, 2}, []float64{1, nan}, Warn}, {nil, nil, Pass},
+		{[]float64{1, 2}, []float64{nan, nan}, record.Fail}, {[]float64{1, nan}, []float64{nan, nan}, record.Fail},
+		{[]float64{nan, nan}, []float64{nan, nan}, record.Warn}, {[]float64{1, 2}, []float64{1, nan}, record.Warn}, {nil, nil, record.Pass},
 	} {
-		limits, verdict := engine.Limits{Atol: 1}, VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 1}
+		limits, verdict := metrics.Limits{Atol: 1}, VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 1}
 		res := compared(t, tensor.Float16, limits, tt.ref, tt.npu)
 		if row := judged(verdict, res); row.Status != tt.want {
 			t.Errorf("%v beside %v: %s %v, want %s", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
 		}
-		if row := again(t, documentOf(res, limits, verdict), limits, verdict); row.Status != tt.want {
+		if row := again(t, documentOf(t, res, limits, verdict), limits, verdict); row.Status != tt.want {
 			t.Errorf("judged again: %v beside %v: %s %v, want %s", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
 		}
 	}
@@ -39,23 +40,23 @@ func TestZeroReferenceGate(t *testing.T) {
 	}{
 		{[]float64{0, 0}, []float64{0, 3}, true}, {[]float64{0, 0}, []float64{0, 0}, false}, {[]float64{0, 2}, []float64{3, 2}, false},
 	} {
-		res := compared(t, tensor.Float16, engine.Limits{}, tt.ref, tt.npu)
+		res := compared(t, tensor.Float16, metrics.Limits{}, tt.ref, tt.npu)
 		row := judged(verdict, res)
-		if broken := row.Status == Fail && hasCode(row.Reasons, GateBroken); broken != tt.want {
+		if broken := row.Status == record.Fail && hasCode(row.Reasons, record.Gate); broken != tt.want {
 			t.Errorf("%v beside %v: %s %v, want the gate broken: %v", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
 		}
-		if got := again(t, documentOf(res, engine.Limits{}, verdict), engine.Limits{}, verdict); got.Status != row.Status {
+		if got := again(t, documentOf(t, res, metrics.Limits{}, verdict), metrics.Limits{}, verdict); got.Status != row.Status {
 			t.Errorf("%v beside %v: judged %s, is %s", tt.npu, tt.ref, got.Status, row.Status)
 		}
 	}
 }
 
-// classValues are elements of the four classes, in the order of engine.Class.
+// classValues are elements of the four classes, in the order of metrics.Class.
 var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
 
-func judged(o VerdictOptions, res *engine.Result) Row {
-	row := Row{Result: res}
-	o.judge(&row)
+func judged(o VerdictOptions, res *metrics.Result) record.Row {
+	row := record.Row{Result: res.Pack()}
+	o.judge(&row, res)
 	return row
 }
 
@@ -63,7 +64,7 @@ func judged(o VerdictOptions, res *engine.Result) Row {
 // 63 good elements around it, under every policy.
 func TestClassPairs(t *testing.T) {
 	const largest = 65504
-	limits := engine.Limits{Atol: 0.005, Rtol: 0.2}
+	limits := metrics.Limits{Atol: 0.005, Rtol: 0.2}
 	// HPAA's replacement, then numpy's isclose.
 	replaced := func(v float64) float64 {
 		switch {
@@ -84,26 +85,26 @@ func TestClassPairs(t *testing.T) {
 					}
 					ref[17], npu[17] = r, n
 					row := judged(VerdictOptions{NaN: policy}, compared(t, tensor.Float16, limits, ref, npu))
-					var want Status
+					var want record.Status
 					errors := int64(0)
 					switch policy {
 					case NaNStrict, NaNEqual:
-						want = Pass
+						want = record.Pass
 						if i != k {
-							want, errors = Fail, 1
+							want, errors = record.Fail, 1
 						} else if math.IsNaN(n) && policy == NaNStrict {
-							want = Warn
+							want = record.Warn
 						}
 					case NaNHPAA:
 						a, b := replaced(n), replaced(r)
-						want = Pass
+						want = record.Pass
 						if !(math.Abs(a-b) <= 0.005+0.2*math.Abs(b)) {
-							want, errors = Fail, 1
+							want, errors = record.Fail, 1
 						}
 					case NaNIgnore:
-						want = Pass
+						want = record.Pass
 						if i != 0 || k != 0 {
-							want = Warn
+							want = record.Warn
 						}
 					}
 					if row.Status != want || row.Errors != errors {
@@ -123,27 +124,27 @@ func TestErrorRatio(t *testing.T) {
 	for i := range 10 {
 		npu[i*7] *= 2
 	}
-	res := compared(t, tensor.Float32, engine.Limits{Rtol: 0.2}, ref, npu)
-	for ratio, want := range map[float64]Status{0: Fail, 0.0999: Fail, 0.1: Warn, 0.5: Warn, 1: Warn} {
+	res := compared(t, tensor.Float32, metrics.Limits{Rtol: 0.2}, ref, npu)
+	for ratio, want := range map[float64]record.Status{0: record.Fail, 0.0999: record.Fail, 0.1: record.Warn, 0.5: record.Warn, 1: record.Warn} {
 		if row := judged(VerdictOptions{NaN: NaNStrict, MaxErrorRatio: ratio}, res); row.Status != want || row.Errors != 10 {
 			t.Errorf("ratio %g: %s with %d errors, want %s with 10", ratio, row.Status, row.Errors, want)
 		}
 	}
 	// A difference of class is no matter of the share.
 	npu[50] = math.NaN()
-	res = compared(t, tensor.Float32, engine.Limits{Rtol: 0.2}, ref, npu)
-	if row := judged(VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 1}, res); row.Status != Fail || row.Errors != 11 {
+	res = compared(t, tensor.Float32, metrics.Limits{Rtol: 0.2}, ref, npu)
+	if row := judged(VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 1}, res); row.Status != record.Fail || row.Errors != 11 {
 		t.Errorf("class difference: %s with %d errors, want FAIL with 11", row.Status, row.Errors)
 	}
 	// What is left out is no part of the whole: 1 of 2 is wrong.
-	res = compared(t, tensor.Float32, engine.Limits{}, []float64{1, 2, 3, 4}, []float64{1, 9, math.NaN(), math.NaN()})
-	if row := judged(VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 0.4}, res); row.Status != Fail {
+	res = compared(t, tensor.Float32, metrics.Limits{}, []float64{1, 2, 3, 4}, []float64{1, 9, math.NaN(), math.NaN()})
+	if row := judged(VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 0.4}, res); row.Status != record.Fail {
 		t.Errorf("half of the finite pairs are wrong: %s, want FAIL", row.Status)
 	}
 }
 
 func TestGates(t *testing.T) {
-	loose := engine.Limits{Atol: 100}
+	loose := metrics.Limits{Atol: 100}
 	// d = 0, 0, 0, 0.5: the cosine is 0.998295, red sqrt(0.25/30), mean rel
 	// 0.125/4, and SQNR 10 log10(30/0.25); 0.5 is 128 of float16's steps of 4.
 	res := compared(t, tensor.Float16, loose, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.5})
@@ -162,7 +163,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		row := judged(VerdictOptions{NaN: NaNStrict, Gates: tt.gates}, res)
-		if failed := row.Status == Fail; failed == tt.holds || hasCode(row.Reasons, GateBroken) == tt.holds {
+		if failed := row.Status == record.Fail; failed == tt.holds || hasCode(row.Reasons, record.Gate) == tt.holds {
 			t.Errorf("%s: %s %v, want the gate to hold: %v", tt.name, row.Status, row.Reasons, tt.holds)
 		}
 	}
@@ -171,13 +172,13 @@ func TestGates(t *testing.T) {
 	nan := math.NaN()
 	for _, v := range [][]float64{{nan, nan}, {}} {
 		row := judged(VerdictOptions{NaN: NaNEqual, Gates: all}, compared(t, tensor.Float16, loose, v, v))
-		if row.Status != Pass {
+		if row.Status != record.Pass {
 			t.Errorf("%v: %s %v, want PASS", v, row.Status, row.Reasons)
 		}
 	}
 	// An infinite metric is defined: all differs from a reference of zeros.
 	row := judged(VerdictOptions{NaN: NaNStrict, Gates: Gates{MaxRED: ptr(10.0)}}, compared(t, tensor.Float16, loose, []float64{0, 0}, []float64{1, 0}))
-	if row.Status != Fail {
+	if row.Status != record.Fail {
 		t.Errorf("zero reference: %s, want FAIL", row.Status)
 	}
 }
@@ -194,34 +195,34 @@ func TestWarnings(t *testing.T) {
 		name string
 		make func() (ref, npu []float64)
 		d    tensor.DType
-		l    engine.Limits
-		code Code // empty for PASS
+		l    metrics.Limits
+		code record.Code // empty for PASS
 	}{
-		{"equal", func() ([]float64, []float64) { return shifted(10, 0) }, tensor.Float32, engine.Limits{}, ""},
-		{"half of the limit", func() ([]float64, []float64) { return shifted(10, 0.5) }, tensor.Float32, engine.Limits{Atol: 1}, ""},
-		{"more than half", func() ([]float64, []float64) { return shifted(10, 0.625) }, tensor.Float32, engine.Limits{Atol: 1}, MarginCode},
-		{"999 to one side", func() ([]float64, []float64) { return shifted(999, 0.125) }, tensor.Float32, engine.Limits{Atol: 1}, ""},
-		{"1000 to one side", func() ([]float64, []float64) { return shifted(1000, 0.125) }, tensor.Float32, engine.Limits{Atol: 1}, BiasCode},
+		{"equal", func() ([]float64, []float64) { return shifted(10, 0) }, tensor.Float32, metrics.Limits{}, ""},
+		{"half of the limit", func() ([]float64, []float64) { return shifted(10, 0.5) }, tensor.Float32, metrics.Limits{Atol: 1}, ""},
+		{"more than half", func() ([]float64, []float64) { return shifted(10, 0.625) }, tensor.Float32, metrics.Limits{Atol: 1}, record.Margin},
+		{"999 to one side", func() ([]float64, []float64) { return shifted(999, 0.125) }, tensor.Float32, metrics.Limits{Atol: 1}, ""},
+		{"1000 to one side", func() ([]float64, []float64) { return shifted(1000, 0.125) }, tensor.Float32, metrics.Limits{Atol: 1}, record.Bias},
 		{"1000 to both sides", func() ([]float64, []float64) {
 			ref, npu := shifted(1000, 0.125)
 			for i := range 500 {
 				npu[i] -= 0.25
 			}
 			return ref, npu
-		}, tensor.Float32, engine.Limits{Atol: 1}, ""},
+		}, tensor.Float32, metrics.Limits{Atol: 1}, ""},
 		{"NaN on both sides", func() ([]float64, []float64) {
 			ref, npu := shifted(4, 0)
 			ref[1], npu[1] = math.NaN(), math.NaN()
 			return ref, npu
-		}, tensor.Float32, engine.Limits{}, ModelNaN},
-		{"saturated on both sides", func() ([]float64, []float64) { return []float64{65504, 1}, []float64{65504, 1} }, tensor.Float16, engine.Limits{}, Saturation},
+		}, tensor.Float32, metrics.Limits{}, record.ModelNaN},
+		{"saturated on both sides", func() ([]float64, []float64) { return []float64{65504, 1}, []float64{65504, 1} }, tensor.Float16, metrics.Limits{}, record.Saturation},
 	}
 	for _, tt := range tests {
 		ref, npu := tt.make()
 		row := judged(VerdictOptions{NaN: NaNStrict}, compared(t, tt.d, tt.l, ref, npu))
-		want := Warn
+		want := record.Warn
 		if tt.code == "" {
-			want = Pass
+			want = record.Pass
 		}
 		if row.Status != want || tt.code != "" && !hasCode(row.Reasons, tt.code) || len(row.Reasons) > 1 {
 			t.Errorf("%s: %s %v, want %s %s alone", tt.name, row.Status, row.Reasons, want, tt.code)

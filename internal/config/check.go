@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // Schema names the settings that a program or a command has.
@@ -76,7 +78,7 @@ func plain(value any) bool {
 
 // suggest returns the full name of the known setting that is nearest to key.
 func suggest(parents []string, key string, known []string) string {
-	near := nearest(key, known)
+	near := lang.Nearest(key, known)
 	if near == "" {
 		return ""
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func TestCheck(t *testing.T) {
@@ -56,31 +54,4 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"jobs", "jobs", 0},
-		{"jobs", "jbos", 1}, {"otu", "out", 1}, {"ab", "ba", 1}, {"abc", "ca", 3}, {"kitten", "sitting", 3}, {"out", "output", 3},
-	}
-	for _, tt := range tests {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-	word := rapid.StringMatching(`[ab]{0,6}`)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		got := distance(a, b)
-		if got != distance(b, a) {
-			t.Errorf("the distance of %q and %q depends on the direction", a, b)
-		}
-		if longer := max(len(a), len(b)); got > longer || got < longer-min(len(a), len(b)) || (got == 0) != (a == b) {
-			t.Errorf("distance(%q, %q) = %d is impossible", a, b, got)
-		}
-	})
 }

@@ -1,5 +1,5 @@
 // Package config reads settings from the environment and from configuration
-// files and tells where each came from. It is the only place that knows viper.
+// files and says where each came from. It is the only place that knows viper.
 // It knows neither flags nor what a setting means: the commands hand it their
 // names and apply the values.
 package config

@@ -3,9 +3,10 @@ package config
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
+
+	"dumptool/internal/safefile"
 
 	"github.com/spf13/viper"
 )
@@ -21,7 +22,7 @@ const keySeparator = "\x00"
 
 // readFile reads a configuration file.
 func readFile(path string) (*file, error) {
-	data, err := os.ReadFile(path)
+	data, err := safefile.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}

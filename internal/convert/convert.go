@@ -10,6 +10,7 @@ package convert
 import (
 	"runtime"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/tensor"
 )
 
@@ -40,7 +41,7 @@ type Options struct {
 	// Input and Output select one tensor of a single file; nil means all.
 	Input, Output *int
 	Type          Type
-	// Version forces the container: 1, 2, or 0 to tell from the content.
+	// Version forces the container: 1, 2, or 0 to find out from the content.
 	Version int
 	// Order is the axis order of the original shapes where they do not record it.
 	Order *tensor.Format
@@ -52,6 +53,9 @@ type Options struct {
 	HiddenSize, InputSize int64
 	// Custom runs the user's own converters, nil when there are none.
 	Custom *Custom
+	// Rounds and Ops choose what is converted of a run; their zero values want all.
+	Rounds dumpdir.Selection
+	Ops    *dumpdir.NameSet
 	// SkipExisting leaves tensors alone whose output file exists.
 	SkipExisting bool
 	// Workers is the number of files converted at a time; 0 means one per CPU.
@@ -65,18 +69,19 @@ func (o Options) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Result is what became of one file.
+// Result is the result of one file.
 type Result struct {
 	Job  Job
 	Rows []Row
-	// Err tells why the file could not be converted at all.
+	// Err says why the file could not be converted at all.
 	Err error
 	// NotDump is set for a file that is no dump and does not claim to be one.
 	NotDump  bool
+	why      error // then
 	Warnings []string
 }
 
-// Row is what became of one tensor, buffer or log space of a file.
+// Row is the result of one tensor, buffer or log space of a file.
 type Row struct {
 	Kind  string // input, output, l1buffer, space, ...
 	Index int

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -41,9 +40,6 @@ type Custom struct {
 	child *child
 	err   error // of starting the child
 }
-
-// moduleName is what the name of a converter looks like.
-var moduleName = regexp.MustCompile(`^convert_([A-Za-z0-9_]{1,128})_to_([A-Za-z0-9_]{1,128})\.pyc?$`)
 
 // NewCustom looks for converters below dir. The error says that dir is not
 // there; everything else is a warning.
@@ -81,12 +77,10 @@ func NewCustom(dir string) (*Custom, error) {
 // parseModule finds the formats in the name of a module. Format names may
 // contain _to_ themselves, so every cut is tried.
 func parseModule(name string) (pair, bool) {
-	if !moduleName.MatchString(name) {
-		return pair{}, false
-	}
-	stem := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(name, "c"), ".py"), "convert_")
+	stem, isPython := strings.CutSuffix(strings.TrimSuffix(name, "c"), ".py")
+	stem, ok := strings.CutPrefix(stem, "convert_")
 	for at := range len(stem) {
-		if !strings.HasPrefix(stem[at:], "_to_") {
+		if !isPython || !ok || !strings.HasPrefix(stem[at:], "_to_") {
 			continue
 		}
 		from, ok1 := tensor.ParseFormat(stem[:at])
@@ -98,7 +92,7 @@ func parseModule(name string) (pair, bool) {
 	return pair{}, false
 }
 
-// Warnings tells what is wrong with the converters' folder.
+// Warnings says what is wrong with the converters' folder.
 func (c *Custom) Warnings() []string { return c.warnings }
 
 // Has reports whether the user has a converter of his own from one format to
@@ -235,7 +229,7 @@ func findPython(ctx context.Context) (string, error) {
 // answer is what the process says about a call.
 type answer struct {
 	Error string `json:"error"`
-	// Unusable tells why the module is no converter.
+	// Unusable says why the module is no converter.
 	Unusable string `json:"unusable"`
 }
 

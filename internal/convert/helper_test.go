@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 // tensorOf is a tensor to be written to a dump.
@@ -62,12 +62,28 @@ func convertAll(t *testing.T, opt Options, paths ...string) (Summary, []Result) 
 		opt.Type = Npy
 	}
 	var results []Result
-	in := tensorfile.Find(paths, tensorfile.FindOptions{Skip: opt.Out})
-	sum, err := Run(context.Background(), opt, in, nil, func(r Result) { results = append(results, r) })
+	in, _, err := opt.Open(t.Context(), paths, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := Run(context.Background(), opt, in, nil, func(r *Result) error {
+		results = append(results, *r)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sum, results
+}
+
+// opened is the run at a path.
+func opened(t *testing.T, path string) *dumpdir.Run {
+	t.Helper()
+	in, err := dumpdir.Open(t.Context(), []string{path}, dumpdir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
 }
 
 // tree lists the files below a folder with their contents.

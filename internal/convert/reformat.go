@@ -1,33 +1,59 @@
 package convert
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"dumptool/internal/dumpfmt"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
 // plain writes a tensor in the order in which it is stored.
-func (c *conversion) plain(row *Row, t *tensorfile.Tensor, name func(product) string) {
+func (c *conversion) plain(row *Row, t *tensorfile.Tensor, name namer) error {
 	shape, err := t.Stored()
 	if err != nil {
-		row.Err = err
-		return
+		return err
 	}
-	p := product{kind: row.Kind, index: row.Index, shape: shape, format: t.Format, dtype: binDType(t.DType)}
-	ready, err := c.claim(row, name(p))
-	if err == nil && ready {
-		err = c.write(row.Path, t, p)
-	}
-	row.Err = err
+	return c.saveStored(row, t, product{kind: row.Kind, index: row.Index, shape: shape, format: t.Format, dtype: binDType(t.DType)}, name)
 }
 
-// binDType is the element type that the name of a .bin file tells: numpy's name
+// saveStored writes a product whose elements are the stored ones in their order.
+func (c *conversion) saveStored(row *Row, t *tensorfile.Tensor, p product, name namer) error {
+	n := p.shape.Elements()
+	if c.run.opt.Type == Bin {
+		size, _ := t.DType.Bytes(n)
+		return c.save(row, p, storedBytes(t.Data, size), name)
+	}
+	return c.save(row, p, storedElements(t, n), name)
+}
+
+// savePlanned writes a product that a plan makes.
+func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan *layout.Plan, name namer) error {
+	if plan.Copies() {
+		return c.saveStored(row, t, p, name)
+	}
+	r, err := plan.Reader(t.Elements(), t.DType.UnitSize(), &c.mem.layout)
+	if err != nil {
+		return err
+	}
+	return c.save(row, p, elements{r, t.DType, p.shape.Elements()}, name)
+}
+
+// save writes a product to the file that its name says, unless that is there
+// already and is to be kept.
+func (c *conversion) save(row *Row, p product, src elements, name namer) error {
+	ready, err := c.claim(row, name(p))
+	if err != nil || !ready {
+		return err
+	}
+	return c.write(row.Path, c.run.opt.Type, src, p.shape)
+}
+
+// binDType is the element type in the name of a .bin file: numpy's name
 // where the stored elements are those of a numpy type.
 func binDType(d tensor.DType) string {
 	if dec, err := tensor.NewDecoder(d); err == nil && (dec.Identity() || d == tensor.Bool) {
@@ -37,46 +63,32 @@ func binDType(d tensor.DType) string {
 }
 
 // reformat converts a tensor to the target format and writes it.
-func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name func(product) string) {
+func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error {
 	shape, err := c.stored(t)
 	if err != nil {
-		row.Err = err
-		return
+		return err
 	}
-	if c.opt.Custom.Has(t.Format, *c.opt.Target) {
+	opt := &c.run.opt
+	if opt.Custom.Has(t.Format, *opt.Target) {
 		var unusable *unusableError
 		err := c.custom(row, t, shape, name)
 		if !errors.As(err, &unusable) {
-			row.Err = err
-			return
+			return err
 		}
 		row.Warnings = append(row.Warnings, fmt.Sprintf("%v: the built-in converter is used", err))
 	}
-	groups := t.Groups
-	if c.opt.Groups > 0 {
-		groups = c.opt.Groups
-	}
 	plan, err := layout.NewPlan(layout.Request{
-		DType: t.DType, Source: t.Format, Shape: shape, C0: t.C0, Groups: groups,
+		DType: t.DType, Source: t.Format, Shape: shape, C0: t.C0, Groups: cmp.Or(opt.Groups, t.Groups),
 		Original: t.OriginalShape, OriginalFormat: t.OriginalFormat,
-		Target: *c.opt.Target, TargetShape: c.opt.Shape, Order: c.opt.Order, TargetC0: c.opt.C0,
-		HiddenSize: c.opt.HiddenSize, InputSize: c.opt.InputSize,
+		Target: *opt.Target, TargetShape: opt.Shape, Order: opt.Order, TargetC0: opt.C0,
+		HiddenSize: opt.HiddenSize, InputSize: opt.InputSize,
 	})
 	if err != nil {
-		row.Err = err
-		return
+		return err
 	}
 	row.Warnings = append(row.Warnings, plan.Warnings...)
 	p := product{kind: row.Kind, index: row.Index, shape: plan.Shape, format: plan.Format, converted: true, dtype: binDType(t.DType)}
-	ready, err := c.claim(row, name(p))
-	if err == nil && ready {
-		if plan.Copies() {
-			err = c.write(row.Path, t, p)
-		} else {
-			err = c.writePlan(row.Path, t, p, plan)
-		}
-	}
-	row.Err = err
+	return c.savePlanned(row, t, p, plan, name)
 }
 
 // stored is the shape of the stored elements for a conversion: bytes of
@@ -92,65 +104,53 @@ func (c *conversion) stored(t *tensorfile.Tensor) (tensor.Shape, error) {
 }
 
 // custom converts a tensor with the user's own converter.
-func (c *conversion) custom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, name func(product) string) error {
+func (c *conversion) custom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, name namer) error {
 	dir, err := os.MkdirTemp("", "dumptool-*")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	flat := *t
-	n, _ := shape.Count()
-	flat.Shape = tensor.Shape{n}
+	n := shape.Elements()
 	in := filepath.Join(dir, "in.npy")
-	if err := c.writeNpy(in, &flat, flat.Shape); err != nil {
+	if err := c.write(in, Npy, storedElements(t, n), tensor.Shape{n}); err != nil {
 		return err
 	}
-	to := c.opt.Shape
+	to := c.run.opt.Shape
 	if len(to) == 0 {
 		to = t.OriginalShape
 	}
 	out := filepath.Join(dir, "out.npy")
-	if err := c.opt.Custom.convert(c.ctx, call{
-		pair: pair{t.Format, *c.opt.Target}, In: in, Out: out, ShapeFrom: shape, ShapeTo: to, Group: t.Groups,
+	if err := c.run.opt.Custom.convert(c.ctx, call{
+		pair: pair{t.Format, *c.run.opt.Target}, In: in, Out: out, ShapeFrom: shape, ShapeTo: to, Group: t.Groups,
 	}); err != nil {
 		return err
 	}
-	f, err := tensorfile.Open(out, dumpfmt.Options{})
+	f, err := tensorfile.Open(out, tensorfile.Options{})
 	if err != nil {
 		return fmt.Errorf("the converter's result: %w", err)
 	}
 	defer f.Close()
 	result := &f.Tensors[0]
-	p := product{kind: row.Kind, index: row.Index, shape: result.Shape, format: *c.opt.Target, converted: true, dtype: binDType(result.DType)}
-	crop, warning := cropTo(result.Shape, to)
-	if warning != "" {
-		row.Warnings = append(row.Warnings, warning)
+	p := product{kind: row.Kind, index: row.Index, shape: result.Shape, format: *c.run.opt.Target, converted: true, dtype: binDType(result.DType)}
+	crop, err := cropTo(result.Shape, to)
+	if err != nil {
+		row.Warnings = append(row.Warnings, err.Error())
 	}
-	if crop != nil {
-		p.shape = to
-	}
-	ready, err := c.claim(row, name(p))
-	if err != nil || !ready {
-		return err
-	}
-	if crop != nil {
-		return c.writePlan(row.Path, result, p, crop)
-	}
-	return c.write(row.Path, result, p)
+	p.shape = crop.Shape
+	return c.savePlanned(row, result, p, crop, name)
 }
 
 // cropTo cuts the padding off the result of a user's converter, which may return
 // more than the host shape that it was asked for. A result that merely has its
-// axes in another order is left alone.
-func cropTo(got, want tensor.Shape) (crop *layout.Plan, warning string) {
-	n, _ := got.Count()
-	m, _ := want.Count()
-	if len(want) == 0 || n == m {
-		return nil, ""
+// axes in another order is left alone, and so, with the error, is one that
+// cannot be cut.
+func cropTo(got, want tensor.Shape) (*layout.Plan, error) {
+	if len(want) == 0 || got.Elements() == want.Elements() {
+		return &layout.Plan{Shape: got}, nil
 	}
 	plan, err := layout.Crop(got, want)
 	if err != nil {
-		return nil, fmt.Sprintf("the converter returned %v, which cannot be cut to %v: left as it is", got, want)
+		return &layout.Plan{Shape: got}, fmt.Errorf("the converter returned %v, which cannot be cut to %v: left as it is", got, want)
 	}
-	return plan, ""
+	return plan, nil
 }

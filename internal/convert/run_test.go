@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/npy"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 // counting is n little-endian uint16 values from 0 on.
@@ -235,25 +235,58 @@ func TestInterrupted(t *testing.T) {
 	writeDump(t, in, opName, plainDump())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := Run(ctx, Options{Out: out, Type: Npy}, tensorfile.Find([]string{in}, tensorfile.FindOptions{}), nil, func(Result) {})
+	_, err := Run(ctx, Options{Out: out, Type: Npy}, opened(t, in), nil, func(*Result) error { return nil })
 	if err == nil || len(tree(t, out)) != 0 {
 		t.Errorf("error %v, %d files", err, len(tree(t, out)))
 	}
 }
 
 // TestOutputFolderIsAFile stands for every folder that cannot be written.
+// TestOutputFolderIsAFile: an output folder that cannot be one is said once.
 func TestOutputFolderIsAFile(t *testing.T) {
 	in := t.TempDir()
-	path := writeDump(t, in, opName, plainDump())
-	out := writeFile(t, filepath.Join(t.TempDir(), "out"), []byte("mine"))
-	_, results := convertAll(t, Options{Out: out}, path)
-	for _, row := range results[0].Rows {
-		if row.Err == nil || !strings.Contains(row.Err.Error(), out) {
-			t.Errorf("error %v does not name %s", row.Err, out)
+	writeDump(t, in, opName, plainDump())
+	file := writeFile(t, filepath.Join(t.TempDir(), "out"), []byte("mine"))
+	for _, out := range []string{file, filepath.Join(file, "below")} {
+		sum, err := Run(t.Context(), Options{Out: out, Type: Npy}, opened(t, in), nil,
+			func(r *Result) error { return fmt.Errorf("a result of %s", r.Job.Path()) })
+		if err == nil || !strings.Contains(err.Error(), "cannot make folder "+out) || sum != (Summary{}) {
+			t.Errorf("%s: %+v, error %v", out, sum, err)
 		}
 	}
-	if data, _ := os.ReadFile(out); string(data) != "mine" {
+	if data, _ := os.ReadFile(file); string(data) != "mine" {
 		t.Error("the file was touched")
+	}
+}
+
+// TestResultsNumpyCannotLoad: shapes that no array has are errors, and nothing
+// is written; other output types have them.
+func TestResultsNumpyCannotLoad(t *testing.T) {
+	ones := make(tensor.Shape, 65)
+	for i := range ones {
+		ones[i] = 1
+	}
+	for _, tt := range []struct {
+		name  string
+		shape tensor.Shape
+		data  []byte
+		want  string
+	}{
+		{"rank", ones, []byte{1}, "npy: the shape has 65 dimensions, numpy loads at most 64"},
+		{"product", tensor.Shape{1 << 40, 0, 1 << 40}, nil, "is too large for numpy"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := writeDump(t, t.TempDir(), opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+				tensorOf(tensor.Int8, tensor.ND, tt.shape, nil, tt.data)}})
+			out := filepath.Join(t.TempDir(), "out")
+			sum, results := convertAll(t, Options{Out: out}, path)
+			if err := results[0].Rows[0].Err; err == nil || !strings.Contains(err.Error(), tt.want) || sum.Failed != 1 || len(names(t, out)) != 0 {
+				t.Errorf("%+v, error %v, files %q", sum, err, names(t, out))
+			}
+			if sum, _ := convertAll(t, Options{Out: out, Type: Txt}, path); sum.Written != 1 {
+				t.Errorf("as text: %+v", sum)
+			}
+		})
 	}
 }
 
@@ -292,6 +325,21 @@ func TestArrays(t *testing.T) {
 	}
 	if sum, results := convertAll(t, Options{Out: out, Target: format(tensor.NHWC)}, path); sum.Failed != 1 {
 		t.Errorf("a layout conversion of an array: %+v", results)
+	}
+}
+
+// TestProductsAreNoInput: what was converted from a dump beside it, under any of
+// the names that converters give, is not converted again.
+func TestProductsAreNoInput(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	writeDump(t, in, opName, plainDump())
+	tails := []string{"", ".3", ".1x2x1x2", ".NCHW", ".NC1HWC0.float16", ".0.NC1HWC0.float16", ".4.uint16.NCHW", ".my-copy"}
+	for _, tail := range tails {
+		writeFile(t, filepath.Join(in, opName+".output.0"+tail+".npy"), []byte(array(t, tensor.HostUint16, tensor.Shape{4}, counting(4))))
+	}
+	sum, _ := convertAll(t, Options{Out: out, Type: Txt}, in)
+	if want := (Summary{Files: 1, NotDumps: len(tails), Written: 2}); sum != want {
+		t.Errorf("summary %+v, want %+v", sum, want)
 	}
 }
 
@@ -423,7 +471,7 @@ func TestOverflowRecords(t *testing.T) {
 	}
 }
 
-// TestLayoutWarnings covers what the user is told about a doubtful conversion.
+// TestLayoutWarnings covers the warnings of a doubtful conversion.
 func TestLayoutWarnings(t *testing.T) {
 	dev := tensor.Shape{2, 1, 2, 2, 16}
 	data := counting(256)
@@ -487,7 +535,7 @@ func TestRunsAtOnce(t *testing.T) {
 		in := t.TempDir()
 		path := writeDump(t, in, fmt.Sprintf("Conv2D.%s.%d.2.1624605159829577", strings.Repeat("n", 220), i), plainDump())
 		wg.Go(func() {
-			_, err := Run(context.Background(), Options{Out: out, Type: Npy}, tensorfile.Find([]string{path}, tensorfile.FindOptions{}), nil, func(Result) {})
+			_, err := Run(context.Background(), Options{Out: out, Type: Npy}, opened(t, path), nil, func(*Result) error { return nil })
 			if err != nil {
 				t.Error(err)
 			}
@@ -501,7 +549,7 @@ func TestRunsAtOnce(t *testing.T) {
 
 // TestInterruptedIsNotFailed: a tensor that was cut short is not in the list.
 func TestInterruptedIsNotFailed(t *testing.T) {
-	r := Result{Job: Job{Entry: tensorfile.Entry{Path: "a\nb"}}, Rows: []Row{
+	r := Result{Job: Job{File: &dumpdir.File{Folder: &dumpdir.Folder{Path: "a\nb"}}}, Rows: []Row{
 		{Kind: "output", Index: 0, Err: fmt.Errorf("cut: %w", context.Canceled)}, {Kind: "output", Index: 1}}}
 	if line, failed := failedLine(&r); failed {
 		t.Errorf("listed as %q", line)

@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/layout"
+	"dumptool/internal/filename"
 	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
-// converter is what the files of one run share.
-type converter struct {
-	opt     Options
-	alone   bool      // a single file was asked for
-	workers sync.Pool // of *worker
+// run is what the files of one run share.
+type run struct {
+	opt    Options
+	alone  bool      // a single file was asked for
+	memory sync.Pool // of *memory
 	// claimed holds the output files of this run and the inputs they are made
 	// from, so that no output replaces another.
 	claimed sync.Map
@@ -27,102 +27,120 @@ type converter struct {
 	folders sync.Map
 }
 
-// worker is the memory that converting a file takes, kept for the next one.
-type worker struct {
-	*converter
-	layout layout.Buffers
-	in     []byte
-	out    []byte
-	text   []byte
-	whole  []byte // a small output file
-}
-
-// file converts one file.
-func (w *worker) file(ctx context.Context, job Job) Result {
-	r := Result{Job: job, Err: job.Err}
-	if r.Err != nil {
-		return r
-	}
-	if job.Product {
-		r.NotDump = true
-		return r
-	}
-	f, err := tensorfile.Open(job.Path, dumpfmt.Options{Version: w.opt.Version})
-	if err != nil {
-		_, claims := dumpfmt.ParseName(job.Name)
-		r.NotDump = errors.Is(err, dumpfmt.ErrNotDump) && !claims && !job.Alone
-		if !r.NotDump {
-			r.Err = err
-		}
-		return r
-	}
-	defer f.Close()
-	r.Warnings = f.Warnings
-	c := &conversion{worker: w, ctx: ctx, job: job, f: f, base: job.Base}
-	switch {
-	case f.Dump == nil:
-		c.array(&r)
-	case f.IsRecord(job.Name):
-		c.overflow(&r)
-	default:
-		c.dump(&r)
-	}
-	return r
-}
-
 // conversion is one file being converted.
 type conversion struct {
-	*worker
+	run  *run
+	mem  *memory
 	ctx  context.Context
 	job  Job
 	f    *tensorfile.File
 	base string // of output names
 }
 
-// array converts a .npy file, which has one tensor in host order.
-func (c *conversion) array(r *Result) {
-	if c.opt.Target != nil || c.opt.Type == Npy || c.opt.Type == MSNpy {
-		if !c.alone {
-			r.NotDump = true
-			return
+// namer returns the name of the output file of a product.
+type namer func(product) string
+
+// convert converts one file.
+func (r *run) convert(ctx context.Context, job Job) Result {
+	res := Result{Job: job, Err: job.Err}
+	if res.Err != nil {
+		return res
+	}
+	if res.why = r.leftAlone(job.File); res.why != nil {
+		res.NotDump = true
+		return res
+	}
+	f, err := tensorfile.Open(job.Path(), tensorfile.Options{Name: job.Name, Version: r.opt.Version})
+	if err != nil {
+		name := filename.Parse(job.Name)
+		if errors.Is(err, dumpfmt.ErrNotDump) && !name.IsDump() && !r.alone {
+			res.NotDump, res.why = true, err
+		} else {
+			res.Err = err
 		}
-		if c.opt.Target != nil {
-			r.Err = errors.New("an .npy array has no device layout to convert: -f is for dumps")
+		return res
+	}
+	defer f.Close()
+	res.Warnings = f.Warnings
+	mem := r.memory.Get().(*memory)
+	defer r.memory.Put(mem)
+	c := &conversion{run: r, mem: mem, ctx: ctx, job: job, f: f, base: job.Base}
+	switch {
+	case f.Op == nil:
+		c.array(&res)
+	case f.IsRecord(job.Name):
+		c.overflow(&res)
+	default:
+		c.dump(&res)
+	}
+	return res
+}
+
+// errArray says why an array is left alone.
+var errArray = errors.New("an array needs no conversion; -f converts one with a layout in its name")
+
+// array converts a file of one tensor that describes no operator: an array of the
+// host, of which only one with a layout of the device in its name needs -f, or
+// raw elements.
+func (c *conversion) array(r *Result) {
+	opt := &c.run.opt
+	t := &c.f.Tensors[0]
+	if c.f.IsArray {
+		switch {
+		case opt.Target != nil && t.Format != tensor.ND: // as the name says
+		case !c.run.alone && (opt.Target != nil || opt.Type == Npy || opt.Type == MSNpy):
+			r.NotDump, r.why = true, errArray
+			return
+		case opt.Target != nil:
+			r.Err = errors.New("an .npy array without a layout in its name has none to convert: -f is for dumps")
 			return
 		}
 	}
-	c.base = strings.TrimSuffix(c.base, ".npy")
-	t := &c.f.Tensors[0]
-	row := Row{Kind: string(t.Kind), Index: t.Index}
-	c.plain(&row, t, func(p product) string {
-		if c.opt.Type == Bin {
-			parts := []string{c.base, p.shape.Join("_"), p.dtype, "bin"}
-			if len(p.shape) == 0 {
-				parts = slices.Delete(parts, 1, 2)
-			}
-			return strings.Join(parts, ".")
+	if errors.Is(t.Err, tensorfile.ErrNoData) && !c.run.alone {
+		r.NotDump, r.why = true, t.Err
+		return
+	}
+	if c.selected(t) {
+		r.Rows = append(r.Rows, c.tensor(t, c.arrayNamer()))
+	}
+	r.Err = c.missing()
+}
+
+// arrayNamer names the output of a file of one tensor.
+func (c *conversion) arrayNamer() namer {
+	name, to := filename.Parse(c.job.Name), c.run.opt.Type
+	base := strings.TrimSuffix(c.base, filepath.Ext(c.base))
+	bySource := func(source string) namer {
+		return func(p product) string { return outputName(to, safeName(source), "", p) }
+	}
+	switch {
+	case !c.f.IsArray && (to == Npy || to == Txt):
+		return func(p product) string { return rawName(to, base, p) }
+	case name.Grammar == filename.Sync:
+		return bySource(name.FileOp())
+	case c.run.opt.Target != nil && name.Source == "":
+		base = safeName(name.OpName)
+		if to == Npy || to == Txt {
+			return func(p product) string { return rawName(to, base, p) }
 		}
-		if c.opt.Type == Txt {
-			return c.base + ".txt"
-		}
-		return c.base + ".npy"
-	})
-	r.Rows = append(r.Rows, row)
+	case c.run.opt.Target != nil:
+		return bySource(name.Source)
+	}
+	return func(p product) string { return arrayName(to, base, p) }
 }
 
 // overflow decodes the records of an OpDebug file; -f and -t do not apply.
 func (c *conversion) overflow(r *Result) {
-	if len(c.f.Dump.Outputs) == 0 {
-		r.Err = errors.New("the overflow record has no output")
-		return
-	}
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]
-		if t.Kind == tensorfile.Output {
+		if t.Kind == tensor.Output {
 			row := Row{Kind: string(t.Kind), Index: t.Index}
 			row.Err = c.record(&row, t)
 			r.Rows = append(r.Rows, row)
 		}
+	}
+	if len(r.Rows) == 0 {
+		r.Err = errors.New("the overflow record has no output")
 	}
 }
 
@@ -143,7 +161,7 @@ func (c *conversion) record(row *Row, t *tensorfile.Tensor) error {
 // buffers and log spaces.
 func (c *conversion) dump(r *Result) {
 	if err := c.slice(); err != nil {
-		if c.opt.Target == nil {
+		if c.run.opt.Target == nil {
 			r.Err = err
 			return
 		}
@@ -157,54 +175,53 @@ func (c *conversion) dump(r *Result) {
 		if c.ctx.Err() != nil {
 			return
 		}
-		row := Row{Kind: string(t.Kind), Index: t.Index}
-		name := func(p product) string { return outputName(c.opt.Type, c.base, c.f.Dump.OpName, p) }
-		if c.opt.Target == nil {
-			c.plain(&row, t, name)
-		} else {
-			c.reformat(&row, t, name)
-		}
-		r.Rows = append(r.Rows, row)
+		name := func(p product) string { return outputName(c.run.opt.Type, c.base, c.f.Op.Name, p) }
+		r.Rows = append(r.Rows, c.tensor(t, name))
 	}
 	if err := c.missing(); err != nil {
 		r.Err = err
 		return
 	}
-	if c.opt.Target == nil {
-		r.Rows = append(r.Rows, c.blobs(c.f.Dump.Buffers, bufferKind)...)
-		r.Rows = append(r.Rows, c.blobs(c.f.Dump.Spaces, func(int32) string { return "space" })...)
+	if c.run.opt.Target == nil {
+		r.Rows = append(r.Rows, c.blobs(c.f.Op.Buffers, bufferKind)...)
+		r.Rows = append(r.Rows, c.blobs(c.f.Op.Spaces, func(int32) string { return "space" })...)
 	}
-	if len(c.f.Tensors)+len(c.f.Dump.Buffers)+len(c.f.Dump.Spaces) == 0 {
+	if len(c.f.Tensors)+len(c.f.Op.Buffers)+len(c.f.Op.Spaces) == 0 {
 		r.Warnings = append(r.Warnings, "the dump holds no tensors")
 	}
+}
+
+// tensor converts a tensor as the run has it.
+func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
+	row := Row{Kind: string(t.Kind), Index: t.Index}
+	if c.run.opt.Target == nil {
+		row.Err = c.plain(&row, t, name)
+	} else {
+		row.Err = c.reformat(&row, t, name)
+	}
+	return row
 }
 
 // slice gives the tensors of an operator that was cut by threads (FFTS+) the
 // shapes of this thread's part. A layout conversion needs it only where the
 // bytes are that part rather than the whole.
 func (c *conversion) slice() error {
-	name, ok := dumpfmt.ParseName(c.job.Name)
-	if !ok {
+	name := filename.Parse(c.job.Name)
+	if !name.IsDump() {
 		return nil
 	}
-	inputs, outputs, ok, err := dumpfmt.ThreadSlices(c.f.Dump, name)
-	if err != nil || !ok {
+	shapes, err := c.f.ThreadShapes(name.Dump)
+	if err != nil {
 		return err
 	}
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]
-		part := inputs
-		if t.Kind == tensorfile.Output {
-			part = outputs
-		}
+		part := shapes[t.Kind]
 		if t.Index >= len(part) {
 			continue
 		}
-		if c.opt.Target != nil {
-			n, _ := t.Shape.Count()
-			if whole, ok := t.DType.Bytes(n); ok && whole <= t.Size {
-				continue
-			}
+		if c.run.opt.Target != nil && t.Holds(t.Shape) {
+			continue
 		}
 		t.Shape = part[t.Index]
 	}
@@ -213,22 +230,28 @@ func (c *conversion) slice() error {
 
 // selected reports whether the user asked for the tensor.
 func (c *conversion) selected(t *tensorfile.Tensor) bool {
-	if c.opt.Input == nil && c.opt.Output == nil {
+	if c.run.opt.Input == nil && c.run.opt.Output == nil {
 		return true
 	}
-	if t.Kind == tensorfile.Input {
-		return c.opt.Input != nil && *c.opt.Input == t.Index
+	if t.Kind == tensor.Input {
+		return c.run.opt.Input != nil && *c.run.opt.Input == t.Index
 	}
-	return c.opt.Output != nil && *c.opt.Output == t.Index
+	return c.run.opt.Output != nil && *c.run.opt.Output == t.Index
 }
 
-// missing is the error for a selected tensor that the dump does not have.
+// missing is the error for a selected tensor that the file does not have.
 func (c *conversion) missing() error {
-	if i := c.opt.Input; i != nil && *i >= len(c.f.Dump.Inputs) {
-		return fmt.Errorf("there is no input %d: the dump has %d inputs", *i, len(c.f.Dump.Inputs))
-	}
-	if o := c.opt.Output; o != nil && *o >= len(c.f.Dump.Outputs) {
-		return fmt.Errorf("there is no output %d: the dump has %d outputs", *o, len(c.f.Dump.Outputs))
+	for kind, i := range map[tensor.Kind]*int{tensor.Input: c.run.opt.Input, tensor.Output: c.run.opt.Output} {
+		n, found := 0, false
+		for _, t := range c.f.Tensors {
+			if t.Kind == kind {
+				n++
+				found = found || i != nil && t.Index == *i
+			}
+		}
+		if i != nil && !found {
+			return fmt.Errorf("there is no %s %d: the dump has %d %ss", kind, *i, n, kind)
+		}
 	}
 	return nil
 }
@@ -240,19 +263,19 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 		row.Original = name
 		name = shortName(name)
 	}
-	dir := filepath.Join(c.opt.Out, c.job.Dir)
+	dir := filepath.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir))
 	row.Path = filepath.Join(dir, name)
-	if first, taken := c.claimed.LoadOrStore(row.Path, c.job.Path); taken {
+	if first, taken := c.run.claimed.LoadOrStore(row.Path, c.job.Path()); taken {
 		return false, fmt.Errorf("%s has just been written from %s", row.Path, first)
 	}
-	if c.opt.SkipExisting && exists(row.Path) {
+	if c.run.opt.SkipExisting && exists(row.Path) {
 		row.Skipped = true
 		return false, nil
 	}
 	// Outputs are renamed into place, so only the very name of the input can
 	// replace it.
-	if name == filepath.Base(c.job.Path) {
-		if err := safefile.CheckOutput(row.Path, c.job.Path); err != nil {
+	if name == filepath.Base(c.job.Path()) {
+		if err := safefile.CheckOutput(row.Path, c.job.Path()); err != nil {
 			return false, err
 		}
 	}
@@ -261,13 +284,13 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 
 // makeDir makes an output folder, once a run.
 func (c *conversion) makeDir(dir string) error {
-	if _, made := c.folders.Load(dir); made {
+	if _, made := c.run.folders.Load(dir); made {
 		return nil
 	}
 	if err := safefile.MkdirAll(dir); err != nil {
 		return err
 	}
-	c.folders.Store(dir, true)
+	c.run.folders.Store(dir, true)
 	return nil
 }
 
@@ -281,15 +304,19 @@ func bufferKind(t int32) string {
 
 // blobs writes buffers or log spaces as they are.
 func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row {
-	if c.opt.Input != nil || c.opt.Output != nil {
+	if c.run.opt.Input != nil || c.run.opt.Output != nil {
 		return nil
 	}
 	var rows []Row
 	for i, b := range blobs {
 		row := Row{Kind: kind(b.Type), Index: i}
 		var ready bool
+		if row.Err = b.Err; row.Err != nil {
+			rows = append(rows, row)
+			continue
+		}
 		if ready, row.Err = c.claim(&row, fmt.Sprintf("%s.%s.%d.bin", c.base, row.Kind, i)); ready && row.Err == nil {
-			row.Err = c.copyOut(row.Path, nil, b.Data, b.Size)
+			row.Err = c.write(row.Path, Bin, storedBytes(b.Data, b.Size), nil)
 		}
 		rows = append(rows, row)
 	}

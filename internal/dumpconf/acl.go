@@ -3,7 +3,8 @@ package dumpconf
 import (
 	"slices"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // ACL is an acl.json as far as it speaks of dumps.
@@ -16,7 +17,7 @@ type ACL struct {
 
 	DumpStats Setting[[]Setting[string]]
 	DumpList  Setting[[]ACLItem]
-	Steps     []Step // of DumpStep; nil means all
+	Steps     []lang.Step // of DumpStep; nil means all
 }
 
 // ACLItem is an item of dump_list.
@@ -43,17 +44,9 @@ type ACLRange struct {
 }
 
 func readACL(d *decoder, root *jsonpos.Value) *ACL {
-	a := &ACL{Root: Object{Node: root, table: &aclRoot}}
-	if root == nil || root.Kind != jsonpos.Object {
-		a.Root.Node = nil
-		return a
-	}
-	d.keys(a.Root)
+	a := &ACL{Root: d.top(root, &aclRoot)}
 	a.Dump = d.object(a.Root, "dump", &aclDump)
 	o := a.Dump
-	if !o.Present() {
-		return a
-	}
 	a.DumpPath = d.str(o, "dump_path")
 	a.DumpMode = d.str(o, "dump_mode")
 	a.DumpOpSwitch = d.str(o, "dump_op_switch")
@@ -68,7 +61,7 @@ func readACL(d *decoder, root *jsonpos.Value) *ACL {
 		return readACLItem(d, in)
 	})
 	if a.DumpStep.Value != "" {
-		a.Steps = ParseSteps(a.DumpStep.Value)
+		a.Steps = lang.ParseSteps(a.DumpStep.Value)
 	}
 	return a
 }

@@ -6,8 +6,6 @@ import "strings"
 func fileCases() []ruleCase {
 	deep := strings.Repeat("[", 11) + strings.Repeat("]", 11)
 	return []ruleCase{
-		{rule: "CFG001", text: `§{"task":"statistics","dump_path":"/d","level":"L1"}`, message: "msprobe"},
-		{rule: "CFG001", text: acl(`"dump_debug":"on"`)},
 		{rule: "ACL001", text: "{\"dump\":{\"dump_path\":\"/d\"§,}}", message: "trailing comma"},
 		{rule: "ACL001", text: "{\"dump\":{\"dump_path\":\"/d\"§\n\"dump_debug\":\"on\"}}", message: "missing comma"},
 		{rule: "ACL001", text: `{"dump":{"dump_path":"/d" §/* here */}}`, message: "comment (/*)"},

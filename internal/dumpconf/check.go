@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"slices"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
 // MaxSize is the size in bytes up to which the ACL runtime reads a file.
@@ -20,9 +20,10 @@ type check struct {
 	root   *jsonpos.Value
 	read   decoder
 
-	acl    *ACL
-	ms     *MindSpore
-	engine *EngineOptions
+	acl     *ACL
+	ms      *MindSpore
+	engine  *EngineOptions
+	msprobe *Msprobe
 
 	findings []*Finding
 	more     bool
@@ -53,6 +54,8 @@ func Check(name string, src []byte, opt Options) *Report {
 		c.ms = readMindSpore(&c.read, c.root)
 	case SchemaGE, SchemaTF:
 		c.engine = readEngine(&c.read, c.root, c.schema == SchemaTF)
+	case SchemaMsprobe:
+		c.msprobe = readMsprobe(&c.read, c.root)
 	}
 	c.applyRules()
 	c.dropGuesses()
@@ -62,18 +65,18 @@ func Check(name string, src []byte, opt Options) *Report {
 	}
 	r.Findings = c.place()
 	if isUTF16 {
-		newUTF16Map(doc.Source(), len(src)).apply(r.Findings)
+		toUTF16(r.Findings, doc.Source(), len(src))
 	}
 	return r
 }
 
 func (c *check) applyRules() {
 	order := 0
-	for _, g := range ruleGroups() {
+	for _, g := range ruleGroups {
 		for i := range g.rules {
 			order++
 			if slices.Contains(g.schemas, c.schema) {
-				g.rules[i].run(c, &reporter{c: c, rule: &g.rules[i], order: order})
+				(&reporter{check: c, rule: &g.rules[i], order: order}).apply()
 			}
 		}
 	}
@@ -125,19 +128,8 @@ func (c *check) dropGuesses() {
 		if f.syntax || f.stage == stageLimits {
 			return false
 		}
-		return f.Offset >= line || slices.Contains(guesses(), f.Rule)
+		return f.Offset >= line || f.rule.guess
 	})
-}
-
-// guesses returns the rules about what is missing, ignored or unknown.
-func guesses() []string {
-	return []string{
-		"ACL003", "ACL004", "ACL006", "ACL007", "ACL020", "ACL041", "ACL044", "ACL047", "ACL051", "ACL052", "ACL060", "ACL061",
-		"ACL062", "ACL065", "ACL067", "ACL071", "ACL072", "ACL074", "ACL075", "ACL076", "ACL080", "ACL081", "ACL083",
-		"MS001", "MS003", "MS010", "MS011", "MS012", "MS022", "MS026", "MS027", "MS030", "MS033", "MS040", "MS041", "MS045",
-		"MS051", "MS054", "MS055", "MS057", "MS059", "GE003", "GE006", "GE008", "GE010", "TF002",
-		"MS061", "MS062", "GE011",
-	}
 }
 
 // place puts the findings into the order of the text and gives them lines and
@@ -170,11 +162,11 @@ func (c *check) related(start, end int, message string) []Related {
 }
 
 // top is the place that stands for the whole text.
-func (c *check) top() spot {
+func (c *check) top() span {
 	if c.root == nil {
-		return spot{}
+		return span{}
 	}
-	return spot{"", c.root.Start, min(c.root.Start+1, c.root.End)}
+	return span{"", c.root.Start, min(c.root.Start+1, c.root.End)}
 }
 
 func tooLarge(name string, s Schema) *Report {
@@ -182,13 +174,7 @@ func tooLarge(name string, s Schema) *Report {
 		s = SchemaACL
 	}
 	c := &check{name: name, schema: s}
-	for _, g := range ruleGroups() {
-		for i := range g.rules {
-			if g.rules[i].id == sizeRule {
-				(&reporter{c: c, rule: &g.rules[i]}).at(spot{}, tooLargeMessage)
-			}
-		}
-	}
+	(&reporter{check: c, rule: ruleOf(sizeRule)}).at(span{}, tooLargeMessage)
 	f := *c.findings[0]
 	f.Line, f.Column = 1, 1
 	return &Report{Name: name, Schema: s, Doc: jsonpos.Parse(nil), Findings: []Finding{f}}

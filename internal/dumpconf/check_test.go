@@ -97,10 +97,14 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestMsprobeIsNotChecked(t *testing.T) {
-	r := Check("", []byte(`{"task":"x","level":"y","dump_path":"/d","dump_path":1,}`), Options{})
-	if diff := cmp.Diff([]string{"CFG001 1:1"}, lines(r)); diff != "" {
-		t.Error(diff)
+func TestMsprobe(t *testing.T) {
+	r := Check("", []byte(`{"task":"tensor","level":"mix","dump_path":"/d","rank":[],"step":["0-3"],"tensor":{"scope":[],"list":["conv"]}}`), Options{})
+	if len(r.Findings) > 0 {
+		t.Error(lines(r))
+	}
+	// The tensors of a run of msprobe are described by a file with the same keys.
+	if got := Check("", []byte(`{"task":"tensor","level":"mix","dump_data_dir":"/d","data":{}}`), Options{}).Schema; got == SchemaMsprobe {
+		t.Error("a dump.json is taken for a configuration")
 	}
 }
 

@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // decoder reads a document into settings and notes what does not fit.
 type decoder struct {
+	target   Version // keys that are newer are passed over; zero for none
 	mistyped []mistyped
-	strays   []stray
+	unknown  []unknownKey
 	enums    []enumerated
 	used     []used
 }
@@ -19,13 +21,13 @@ type decoder struct {
 // mistyped is a value of the wrong type.
 type mistyped struct {
 	key  *Key
-	at   spot
+	at   span
 	node *jsonpos.Value
 	want KeyType
 }
 
-// stray is a key that its object does not have.
-type stray struct {
+// unknownKey is a key that its object does not have.
+type unknownKey struct {
 	in     Object
 	member *jsonpos.Member
 }
@@ -39,22 +41,30 @@ type enumerated struct {
 // used is a known key that is there.
 type used struct {
 	key *Key
-	at  spot
+	at  span
+}
+
+// top is the top level of a document. Of what is no object nothing is read.
+func (d *decoder) top(root *jsonpos.Value, table *keyTable) Object {
+	if root == nil || root.Kind != jsonpos.Object {
+		return Object{table: table}
+	}
+	o := Object{Node: root, table: table}
+	d.keys(o)
+	return o
 }
 
 // object reads the value of a key as an object.
 func (d *decoder) object(in Object, name string, table *keyTable) Object {
-	out := Object{Path: join(in.Path, name), table: table}
-	s := look[struct{}](in, name)
-	if !s.Present() {
-		return out
+	out := Object{Path: jsonpos.JoinPath(in.Path, name), table: table}
+	switch s, k := known[struct{}](d, in, name); {
+	case !s.Present():
+	case s.Node.Kind != jsonpos.Object:
+		d.wrong(k, s.valueSpan(), s.Node, TypeObject)
+	default:
+		out.Key, out.Node = s.Key, s.Node
+		d.keys(out)
 	}
-	if s.Node.Kind != jsonpos.Object {
-		d.wrong(in.table.find(name), s.valueSpot(), s.Node, TypeObject)
-		return out
-	}
-	out.Key, out.Node = s.Key, s.Node
-	d.keys(out)
 	return out
 }
 
@@ -63,16 +73,16 @@ func (d *decoder) keys(o Object) {
 	for i := range o.Node.Members {
 		m := &o.Node.Members[i]
 		if k := o.table.find(m.Key); k != nil {
-			d.used = append(d.used, used{k, spot{join(o.Path, m.Key), m.KeyStart, m.KeyEnd}})
+			d.used = append(d.used, used{k, span{jsonpos.JoinPath(o.Path, m.Key), m.KeyStart, m.KeyEnd}})
 		} else {
-			d.strays = append(d.strays, stray{o, m})
+			d.unknown = append(d.unknown, unknownKey{o, m})
 		}
 	}
 }
 
 // wrong notes a value of the wrong type and returns what is surely meant, if
 // anything is. A value that is missing altogether has been reported as such.
-func (d *decoder) wrong(k *Key, at spot, node *jsonpos.Value, want KeyType) (meant string, ok bool) {
+func (d *decoder) wrong(k *Key, at span, node *jsonpos.Value, want KeyType) (meant string, ok bool) {
 	if node.Kind == jsonpos.Invalid {
 		return "", false
 	}
@@ -82,22 +92,29 @@ func (d *decoder) wrong(k *Key, at spot, node *jsonpos.Value, want KeyType) (mea
 	return meant, meant != ""
 }
 
-// look finds a key without reading its value.
-func look[T any](o Object, name string) Setting[T] {
-	s := Setting[T]{Path: join(o.Path, name)}
+// lookup finds a key without reading its value.
+func lookup[T any](o Object, name string) Setting[T] {
+	s := Setting[T]{Path: jsonpos.JoinPath(o.Path, name)}
 	if m := o.Node.Get(name); m != nil {
 		s.Key, s.Node = m, m.Value
 	}
 	return s
 }
 
-func (d *decoder) str(o Object, name string) Setting[string] {
-	s := look[string](o, name)
-	k := o.table.find(name)
-	if !s.Present() {
-		return s
+// known finds a key that the target version knows.
+func known[T any](d *decoder, o Object, name string) (Setting[T], *Key) {
+	s, k := lookup[T](o, name), o.table.find(name)
+	if k.newerThan(d.target) {
+		return Setting[T]{Path: s.Path}, k
 	}
-	d.asString(&s, k)
+	return s, k
+}
+
+func (d *decoder) str(o Object, name string) Setting[string] {
+	s, k := known[string](d, o, name)
+	if s.Present() {
+		d.asString(&s, k)
+	}
 	return s
 }
 
@@ -105,7 +122,7 @@ func (d *decoder) str(o Object, name string) Setting[string] {
 // other rules see the configuration as it will be.
 func (d *decoder) asString(s *Setting[string], k *Key) {
 	if s.Node.Kind != jsonpos.String {
-		s.Value, s.OK = d.wrong(k, s.valueSpot(), s.Node, TypeString)
+		s.Value, s.OK = d.wrong(k, s.valueSpan(), s.Node, TypeString)
 		return
 	}
 	s.Value, s.OK = s.Node.Text, true
@@ -113,15 +130,15 @@ func (d *decoder) asString(s *Setting[string], k *Key) {
 		return
 	}
 	d.enums = append(d.enums, enumerated{k, *s})
-	if best := nearest(s.Value, k.Values); best != "" && sameButForm(best, s.Value) {
+	if best := lang.Nearest(s.Value, k.Values); best != "" && lang.SameButForm(best, s.Value) {
 		s.Value = best
 	}
 }
 
 func (d *decoder) uint(o Object, name string) Setting[uint64] {
-	s := look[uint64](o, name)
+	s, k := known[uint64](d, o, name)
 	if s.Present() {
-		d.asUint(&s, o.table.find(name))
+		d.asUint(&s, k)
 	}
 	return s
 }
@@ -134,18 +151,18 @@ func (d *decoder) asUint(s *Setting[uint64], k *Key) {
 	if s.OK = s.Node.Kind == jsonpos.Number && err == nil; s.OK {
 		return
 	}
-	if meant, ok := d.wrong(k, s.valueSpot(), s.Node, TypeUint); ok {
+	if meant, ok := d.wrong(k, s.valueSpan(), s.Node, TypeUint); ok {
 		s.Value, err = strconv.ParseUint(meant, 10, 64)
 		s.OK = err == nil
 	}
 }
 
 func (d *decoder) boolean(o Object, name string) Setting[bool] {
-	s := look[bool](o, name)
+	s, k := known[bool](d, o, name)
 	switch {
 	case !s.Present():
 	case s.Node.Kind != jsonpos.Bool:
-		meant, ok := d.wrong(o.table.find(name), s.valueSpot(), s.Node, TypeBool)
+		meant, ok := d.wrong(k, s.valueSpan(), s.Node, TypeBool)
 		s.Value, s.OK = meant == "true", ok
 	default:
 		s.Value, s.OK = s.Node.IsTrue(), true
@@ -156,19 +173,17 @@ func (d *decoder) boolean(o Object, name string) Setting[bool] {
 // array reads the value of a key as an array. The function reads an element;
 // it is called for each.
 func array[T any](d *decoder, o Object, name string, read func(k *Key, path string, node *jsonpos.Value) T) Setting[[]T] {
-	s := look[[]T](o, name)
-	k := o.table.find(name)
-	if !s.Present() {
-		return s
-	}
-	if s.Node.Kind != jsonpos.Array {
-		d.wrong(k, s.valueSpot(), s.Node, k.Type)
-		return s
-	}
-	s.OK = true
-	s.Value = make([]T, 0, len(s.Node.Elems))
-	for i, node := range s.Node.Elems {
-		s.Value = append(s.Value, read(k, fmt.Sprintf("%s[%d]", s.Path, i), node))
+	s, k := known[[]T](d, o, name)
+	switch {
+	case !s.Present():
+	case s.Node.Kind != jsonpos.Array:
+		d.wrong(k, s.valueSpan(), s.Node, k.Type)
+	default:
+		s.OK = true
+		s.Value = make([]T, 0, len(s.Node.Elems))
+		for i, node := range s.Node.Elems {
+			s.Value = append(s.Value, read(k, fmt.Sprintf("%s[%d]", s.Path, i), node))
+		}
 	}
 	return s
 }
@@ -193,7 +208,7 @@ func (d *decoder) uints(o Object, name string) Setting[[]Setting[uint64]] {
 func objects[T any](d *decoder, o Object, name string, table *keyTable, read func(Object) T) Setting[[]T] {
 	all := array(d, o, name, func(k *Key, path string, node *jsonpos.Value) *T {
 		if node.Kind != jsonpos.Object {
-			d.wrong(k, spot{path, node.Start, node.End}, node, TypeObject)
+			d.wrong(k, span{path, node.Start, node.End}, node, TypeObject)
 			return nil
 		}
 		in := Object{Path: path, Node: node, table: table}

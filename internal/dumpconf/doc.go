@@ -1,11 +1,11 @@
-// Package dumpconf reads and checks the files that tell Ascend software what
-// to dump: acl.json of the ACL runtime, the dump settings of MindSpore, and
+// Package dumpconf reads and checks the files that say what Ascend software
+// dumps: acl.json of the ACL runtime, the dump settings of MindSpore, and
 // the dump options of the graph engine and the TensorFlow adapter written as
 // flat JSON.
 //
 // Check finds out which of them a text is, reads it into typed settings that
 // know their place in the text, and applies a table of rules. The runtimes
-// ignore unknown keys and report one mistake at a time; the rules tell all of
+// ignore unknown keys and report one mistake at a time; the rules find all of
 // them, with line and column, the runtime's own error code and, where there
 // is one right answer, the edit that repairs it.
 //
@@ -18,6 +18,6 @@
 // of MindSpore (dump_json_parser). Versions are those whose documentation
 // first shows a key.
 //
-// The package touches neither files nor environment: what it needs to know
-// of them comes through Options. Printing is left to others.
+// Checks touch neither files nor environment: what they need to know of them
+// comes through Options. Printing is left to others.
 package dumpconf

@@ -3,7 +3,8 @@ package dumpconf
 import (
 	"strings"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // EngineOptions are the dump options of the graph engine or the TensorFlow
@@ -15,19 +16,15 @@ type EngineOptions struct {
 	Enable, EnableDebug                      Setting[string] // "0" or "1"
 	Path, Step, Mode, Data, Layer, DebugMode Setting[string]
 	Exception                                Setting[string] // graph engine only
-	Steps                                    []Step          // of Step; nil means all
+	Steps                                    []lang.Step     // of Step; nil means all
 }
 
 func readEngine(d *decoder, root *jsonpos.Value, tf bool) *EngineOptions {
-	e := &EngineOptions{TF: tf, Root: Object{Node: root, table: &geOptions}}
+	table := &geOptions
 	if tf {
-		e.Root.table = &tfOptions
+		table = &tfOptions
 	}
-	if root == nil || root.Kind != jsonpos.Object {
-		e.Root.Node = nil
-		return e
-	}
-	d.keys(e.Root)
+	e := &EngineOptions{TF: tf, Root: d.top(root, table)}
 	name := func(ge, tf string) string {
 		if e.TF {
 			return tf
@@ -46,7 +43,7 @@ func readEngine(d *decoder, root *jsonpos.Value, tf bool) *EngineOptions {
 		e.Exception = d.str(e.Root, "ge.exec.enable_exception_dump")
 	}
 	if v := e.Step.Value; v != "" && !strings.EqualFold(v, "none") {
-		e.Steps = ParseSteps(v)
+		e.Steps = lang.ParseSteps(v)
 	}
 	return e
 }
@@ -54,7 +51,7 @@ func readEngine(d *decoder, root *jsonpos.Value, tf bool) *EngineOptions {
 // str reads a string. The adapter's None, null in JSON, is the same as no key.
 func (e *EngineOptions) str(d *decoder, name string) Setting[string] {
 	if m := e.Root.Node.Get(name); e.TF && m != nil && m.Value.Kind == jsonpos.Null {
-		return Setting[string]{Path: join(e.Root.Path, name)}
+		return Setting[string]{Path: jsonpos.JoinPath(e.Root.Path, name)}
 	}
 	return d.str(e.Root, name)
 }
@@ -78,3 +75,11 @@ func (e *EngineOptions) onOff(d *decoder, name string) Setting[string] {
 
 // on reports whether either dump is on.
 func (e *EngineOptions) on() bool { return e.Enable.Value == "1" || e.EnableDebug.Value == "1" }
+
+// switchOn is the switch of the dump that is on, the ordinary one first.
+func (e *EngineOptions) switchOn() Setting[string] {
+	if e.Enable.Value == "1" {
+		return e.Enable
+	}
+	return e.EnableDebug
+}

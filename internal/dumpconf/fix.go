@@ -3,7 +3,7 @@ package dumpconf
 import (
 	"bytes"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
 // maxRounds bounds Repair. A round fixes what the list of problems has room
@@ -50,13 +50,7 @@ func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
 
 // tryFix applies the edits of findings that are at least so severe.
 func tryFix(src []byte, report *Report, opt Options, least Severity) ([]byte, *Report) {
-	var findings []Finding
-	for i := range report.Findings {
-		if report.Findings[i].Severity >= least {
-			findings = append(findings, report.Findings[i])
-		}
-	}
-	fixed := Fix(src, findings)
+	fixed := Fix(src, report.findings(func(f *Finding) bool { return f.Severity >= least }))
 	if bytes.Equal(fixed, src) {
 		return src, report
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
 func TestFix(t *testing.T) {

@@ -12,15 +12,10 @@ const (
 	KernelRegex                   // regular expression for the full scope name
 )
 
-var kernelKindNames = [...]string{"operator type", "full name", "regular expression"}
+var kernelKindNames = [...]string{"an operator type", "a full name", "a regular expression"}
 
-// String names the kind.
-func (k KernelKind) String() string {
-	if k < 0 || int(k) >= len(kernelKindNames) {
-		return "unknown"
-	}
-	return kernelKindNames[k]
-}
+// String names the kind with its article.
+func (k KernelKind) String() string { return kernelKindNames[k] }
 
 const regexPrefix = "name-regex("
 

@@ -20,23 +20,21 @@ var keyTypeNames = [...]string{
 }
 
 // String describes the type with its article.
-func (t KeyType) String() string {
-	if t < 0 || int(t) >= len(keyTypeNames) {
-		return "unknown"
-	}
-	return keyTypeNames[t]
-}
+func (t KeyType) String() string { return keyTypeNames[t] }
 
 // Key describes a key that a configuration may have.
 type Key struct {
-	Name    string
-	Type    KeyType
-	Values  []string // what an enumerated string may be; nil for any
-	Default string   // what counts when the key is absent, in words or as written
-	Since   Version  // the release whose documentation first shows it; zero when unknown
-	About   string   // what it does, one line
+	Name   string
+	Type   KeyType
+	Values []string // what an enumerated string may be; nil for any
+	Since  Version  // the release whose documentation first shows it; zero when unknown
 
 	rule string // reports a value of the wrong type or out of Values
+}
+
+// newerThan reports whether a release does not know the key.
+func (k *Key) newerThan(target Version) bool {
+	return !k.Since.IsNewest() && target.lacks(k.Since)
 }
 
 // keyTable is the keys of one sort of object.
@@ -63,22 +61,8 @@ func (t *keyTable) names() []string {
 	return names
 }
 
-// KeyTable is the keys one sort of object may have.
-type KeyTable struct {
-	Where string // the object in words
-	Keys  []Key
-}
-
-// Keys returns all keys of a schema, a table for each sort of object, from
-// the outside in. It returns nil for schemas that are not checked.
-func Keys(s Schema) []KeyTable {
-	var out []KeyTable
-	for _, t := range tables(s) {
-		out = append(out, KeyTable{Where: t.where, Keys: append([]Key(nil), t.keys...)})
-	}
-	return out
-}
-
+// tables returns the keys of a schema, a table for each sort of object, from the
+// outside in; nothing for schemas that are not checked.
 func tables(s Schema) []*keyTable {
 	switch s {
 	case SchemaACL:

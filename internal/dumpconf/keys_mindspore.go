@@ -15,33 +15,25 @@ var (
 )
 
 var mindSporeRoot = keyTable{where: "the top level", keys: []Key{
-	{Name: "common_dump_settings", Type: TypeObject, Since: sinceMS10, About: "what to dump, for all modes", rule: "MS001"},
-	{Name: "e2e_dump_settings", Type: TypeObject, Since: sinceMS10, About: "dump by the framework itself", rule: "MS001"},
-	{Name: "async_dump_settings", Type: TypeObject, Since: sinceMS10, About: "dump by the device, MindSpore 1.0 and 1.1", rule: "MS001"},
+	{Name: "common_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001"},
+	{Name: "e2e_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001"},
+	{Name: "async_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001"},
 }}
 
 var mindSporeCommon = keyTable{where: `"common_dump_settings"`, keys: []Key{
-	{Name: "dump_mode", Type: TypeUint, Since: sinceMS10, rule: "MS018",
-		About: "0 all operators, 1 those in kernels, 2 those marked by set_dump"},
-	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014", Default: "$MS_DIAGNOSTIC_DATA_PATH/debug_dump",
-		About: "absolute path of the folder for the dump files"},
-	{Name: "net_name", Type: TypeString, Since: sinceMS10, rule: "MS015", About: "name of the network, part of the path"},
-	{Name: "iteration", Type: TypeString, Since: sinceMS10, rule: "MS020", About: "steps to dump, such as 0|5-8, or all"},
-	{Name: "saved_data", Type: TypeString, Values: []string{"tensor", "statistic", "full"}, Default: "tensor", Since: sinceMS16, rule: "MS024",
-		About: "tensors, their statistics or both"},
-	{Name: "input_output", Type: TypeUint, Since: sinceMS10, rule: "MS018", About: "0 both, 1 inputs, 2 outputs"},
-	{Name: "kernels", Type: TypeStrings, Since: sinceMS10, rule: "MS019", About: "operators to dump when dump_mode is 1"},
-	{Name: "support_device", Type: TypeUints, Since: sinceMS10, rule: "MS019", About: "ids of the devices that dump"},
-	{Name: "op_debug_mode", Type: TypeUint, Default: "0", Since: sinceMS12, rule: "MS018",
-		About: "0 off, 3 operators that overflow, 4 operators that fail"},
-	{Name: "file_format", Type: TypeString, Values: []string{"bin", "npy"}, Default: "bin", Since: sinceMS15, rule: "MS029",
-		About: "format of the files without e2e_dump_settings"},
-	{Name: "overflow_number", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018",
-		About: "how many overflows to dump, 0 for all"},
-	{Name: "initial_iteration", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018",
-		About: "first value of the step counter"},
-	{Name: "statistic_category", Type: TypeStrings, Default: "max, min, l2norm", Since: sinceMS23, rule: "MS019",
-		About: "which statistics to compute"},
+	{Name: "dump_mode", Type: TypeUint, Since: sinceMS10, rule: "MS018"},
+	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014"},
+	{Name: "net_name", Type: TypeString, Since: sinceMS10, rule: "MS015"},
+	{Name: "iteration", Type: TypeString, Since: sinceMS10, rule: "MS020"},
+	{Name: "saved_data", Type: TypeString, Values: []string{"tensor", "statistic", "full"}, Since: sinceMS16, rule: "MS024"},
+	{Name: "input_output", Type: TypeUint, Since: sinceMS10, rule: "MS018"},
+	{Name: "kernels", Type: TypeStrings, Since: sinceMS10, rule: "MS019"},
+	{Name: "support_device", Type: TypeUints, Since: sinceMS10, rule: "MS019"},
+	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS12, rule: "MS018"},
+	{Name: "file_format", Type: TypeString, Values: []string{"bin", "npy"}, Since: sinceMS15, rule: "MS029"},
+	{Name: "overflow_number", Type: TypeUint, Since: sinceMS23, rule: "MS018"},
+	{Name: "initial_iteration", Type: TypeUint, Since: sinceMS23, rule: "MS018"},
+	{Name: "statistic_category", Type: TypeStrings, Since: sinceMS23, rule: "MS019"},
 }}
 
 // hostStatistics are the values of statistic_category; those of
@@ -54,18 +46,16 @@ var (
 )
 
 var mindSporeE2E = keyTable{where: `"e2e_dump_settings"`, keys: []Key{
-	{Name: "enable", Type: TypeBool, Default: "false", Since: sinceMS10, rule: "MS050", About: "synchronous dump"},
-	{Name: "trans_flag", Type: TypeBool, Default: "true", Since: sinceMS10, rule: "MS050", About: "convert to the host's NCHW layout"},
-	{Name: "stat_calc_mode", Type: TypeString, Values: []string{"host", "device"}, Default: "host", Since: sinceMS23, rule: "MS052",
-		About: "where statistics are computed"},
-	{Name: "device_stat_precision_mode", Type: TypeString, Values: []string{"high", "low"}, Default: "high", Since: sinceMS24, rule: "MS052",
-		About: "precision of statistics on the device"},
-	{Name: "sample_mode", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018", About: "1 saves head and tail only"},
-	{Name: "sample_num", Type: TypeUint, Default: "100", Since: sinceMS23, rule: "MS018", About: "how many elements to save"},
-	{Name: "save_kernel_args", Type: TypeBool, Default: "false", Since: sinceMS23, rule: "MS050", About: "save the attributes of operators"},
+	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050"},
+	{Name: "trans_flag", Type: TypeBool, Since: sinceMS10, rule: "MS050"},
+	{Name: "stat_calc_mode", Type: TypeString, Values: []string{"host", "device"}, Since: sinceMS23, rule: "MS052"},
+	{Name: "device_stat_precision_mode", Type: TypeString, Values: []string{"high", "low"}, Since: sinceMS24, rule: "MS052"},
+	{Name: "sample_mode", Type: TypeUint, Since: sinceMS23, rule: "MS018"},
+	{Name: "sample_num", Type: TypeUint, Since: sinceMS23, rule: "MS018"},
+	{Name: "save_kernel_args", Type: TypeBool, Since: sinceMS23, rule: "MS050"},
 }}
 
 var mindSporeAsync = keyTable{where: `"async_dump_settings"`, keys: []Key{
-	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050", About: "asynchronous dump"},
-	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS10, rule: "MS018", About: "0 off, 1 to 3 operators that overflow"},
+	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050"},
+	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS10, rule: "MS018"},
 }}

@@ -1,6 +1,9 @@
 package dumpconf
 
-import "dumptool/internal/dumpconf/jsonpos"
+import (
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+)
 
 // MindSpore is a dump configuration of MindSpore.
 type MindSpore struct {
@@ -14,8 +17,8 @@ type MindSpore struct {
 	SavedData, FileFormat              Setting[string]
 	KernelNames, StatisticCategory     Setting[[]Setting[string]]
 	SupportDevice                      Setting[[]Setting[uint64]]
-	Kernels                            []Kernel // of KernelNames
-	Steps                              []Step   // of Iteration; nil for all
+	Kernels                            []Kernel    // of KernelNames
+	Steps                              []lang.Step // of Iteration; nil for all
 	// Of e2e_dump_settings.
 	Enable, TransFlag, SaveKernelArgs     Setting[bool]
 	StatCalcMode, DeviceStatPrecisionMode Setting[string]
@@ -26,37 +29,25 @@ type MindSpore struct {
 }
 
 func readMindSpore(d *decoder, root *jsonpos.Value) *MindSpore {
-	m := &MindSpore{Root: Object{Node: root, table: &mindSporeRoot}}
-	if root == nil || root.Kind != jsonpos.Object {
-		m.Root.Node = nil
-		return m
-	}
-	d.keys(m.Root)
+	m := &MindSpore{Root: d.top(root, &mindSporeRoot)}
 	m.Common = d.object(m.Root, "common_dump_settings", &mindSporeCommon)
 	m.E2E = d.object(m.Root, "e2e_dump_settings", &mindSporeE2E)
 	m.Async = d.object(m.Root, "async_dump_settings", &mindSporeAsync)
 	m.readCommon(d)
-	if o := m.E2E; o.Present() {
-		m.Enable = d.boolean(o, "enable")
-		m.TransFlag = d.boolean(o, "trans_flag")
-		m.SaveKernelArgs = d.boolean(o, "save_kernel_args")
-		m.StatCalcMode = d.str(o, "stat_calc_mode")
-		m.DeviceStatPrecisionMode = d.str(o, "device_stat_precision_mode")
-		m.SampleMode = d.uint(o, "sample_mode")
-		m.SampleNum = d.uint(o, "sample_num")
-	}
-	if o := m.Async; o.Present() {
-		m.AsyncEnable = d.boolean(o, "enable")
-		m.AsyncOpDebugMode = d.uint(o, "op_debug_mode")
-	}
+	m.Enable = d.boolean(m.E2E, "enable")
+	m.TransFlag = d.boolean(m.E2E, "trans_flag")
+	m.SaveKernelArgs = d.boolean(m.E2E, "save_kernel_args")
+	m.StatCalcMode = d.str(m.E2E, "stat_calc_mode")
+	m.DeviceStatPrecisionMode = d.str(m.E2E, "device_stat_precision_mode")
+	m.SampleMode = d.uint(m.E2E, "sample_mode")
+	m.SampleNum = d.uint(m.E2E, "sample_num")
+	m.AsyncEnable = d.boolean(m.Async, "enable")
+	m.AsyncOpDebugMode = d.uint(m.Async, "op_debug_mode")
 	return m
 }
 
 func (m *MindSpore) readCommon(d *decoder) {
 	o := m.Common
-	if !o.Present() {
-		return
-	}
 	m.DumpMode = d.uint(o, "dump_mode")
 	m.InputOutput = d.uint(o, "input_output")
 	m.OpDebugMode = d.uint(o, "op_debug_mode")
@@ -74,7 +65,7 @@ func (m *MindSpore) readCommon(d *decoder) {
 		m.Kernels = append(m.Kernels, ParseKernel(s.Value))
 	}
 	if m.Iteration.OK && m.Iteration.Value != "all" {
-		m.Steps = ParseSteps(m.Iteration.Value)
+		m.Steps = lang.ParseSteps(m.Iteration.Value)
 	}
 }
 

@@ -2,11 +2,12 @@ package dumpconf
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
 // Values are what somebody wants the keys of a profile to be. Keys that are
@@ -41,103 +42,88 @@ func (e *RefusedError) Error() string {
 // that the target version cannot do, and, with a RefusedError, where the check
 // of the result has errors.
 func New(profile string, values Values, opt Options) (*Made, error) {
-	all := recipes()
-	i := slices.IndexFunc(all, func(r recipe) bool { return r.name == profile })
+	all := templates()
+	i := slices.IndexFunc(all, func(t template) bool { return t.name == profile })
 	if i < 0 {
 		names := make([]string, len(all))
-		for i, r := range all {
-			names[i] = r.name
+		for i, t := range all {
+			names[i] = t.name
 		}
 		return nil, fmt.Errorf("profile %s is not known, want one of %s", show(profile), list(names))
 	}
-	r := &all[i]
-	if target := opt.TargetVersion; !r.since.IsNewest() && target.Before(r.since) {
-		return nil, fmt.Errorf("profile %s needs version %v or later, the target is %v", profile, r.since, target)
+	t := &all[i]
+	if target := opt.TargetVersion; !t.since.IsNewest() && target.Before(t.since) {
+		return nil, fmt.Errorf("profile %s needs version %v or later, the target is %v", profile, t.since, target)
 	}
-	opt = Options{Schema: r.schema, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
-	m := &making{recipe: r, opt: opt, given: values, settled: make([][]string, len(r.parts))}
-	if err := m.accept(); err != nil {
+	opt = Options{Schema: t.schema, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
+	b := &builder{template: t, opt: opt, given: values, chosen: make([][]string, len(t.keys))}
+	if err := b.accept(); err != nil {
 		return nil, err
 	}
-	made := &Made{Text: document(m.build())}
+	made := &Made{Text: document(b.build())}
 	made.Report = Check("", made.Text, opt)
 	if refused := errorsOf(made.Report); refused != nil {
 		return nil, refused
 	}
-	made.Next = append(m.replacements(), r.steps(m)...)
+	b.placeholders()
+	for _, key := range t.next {
+		b.next(key)
+	}
+	made.Next = b.steps
 	return made, nil
 }
 
 // errorsOf returns the errors of a report, or nil.
 func errorsOf(r *Report) error {
-	var bad []Finding
-	for i := range r.Findings {
-		if r.Findings[i].Severity == Error {
-			bad = append(bad, r.Findings[i])
-		}
+	if bad := r.errors(); bad != nil {
+		return &RefusedError{bad}
 	}
-	if bad == nil {
-		return nil
-	}
-	return &RefusedError{bad}
+	return nil
 }
 
-// making is the making of one configuration.
-type making struct {
-	recipe  *recipe
-	opt     Options
-	given   Values
-	settled [][]string // what is written of each part of the recipe, nil for nothing
+// builder builds one configuration.
+type builder struct {
+	template *template
+	opt      Options
+	given    Values
+	chosen   [][]string // values of each key of the template, nil for none
+	steps    []Text
 }
 
 // accept checks the values that were given, as far as the check of the result
 // does not.
-func (m *making) accept() error {
-	for _, key := range sortedKeys(m.given) {
-		i := slices.IndexFunc(m.recipe.parts, func(g ingredient) bool { return g.Key == key && !g.fixed })
+func (b *builder) accept() error {
+	for _, key := range slices.Sorted(maps.Keys(b.given)) {
+		i := slices.IndexFunc(b.template.keys, func(k templateKey) bool { return k.Key == key && !k.fixed })
 		if i < 0 {
-			return fmt.Errorf("profile %s has no key %s, want one of %s", m.recipe.name, show(key), list(m.offered()))
+			return fmt.Errorf("profile %s has no key %s, want one of %s", b.template.name, show(key), list(b.offered()))
 		}
-		f, values := &m.recipe.parts[i], m.given[key]
-		if len(values) > 1 && f.Type != TypeStrings && f.Type != TypeUints {
+		k, values := &b.template.keys[i], b.given[key]
+		if len(values) > 1 && !k.many() {
 			return fmt.Errorf("%s takes one value, found %d", key, len(values))
 		}
-		if err := m.acceptable(f, values); err != nil {
+		if err := b.acceptable(k, values); err != nil {
 			return err
-		}
-		for _, v := range values {
-			if !utf8.ValidString(v) {
-				return fmt.Errorf("%s: %s is not UTF-8", key, show(v))
-			}
 		}
 	}
 	return nil
 }
 
-func sortedKeys(v Values) []string {
-	keys := make([]string, 0, len(v))
-	for k := range v {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // offered returns the keys of the profile that can be given.
-func (m *making) offered() []string {
+func (b *builder) offered() []string {
 	var keys []string
-	for _, g := range m.recipe.parts {
-		if !g.fixed {
-			keys = append(keys, g.Key)
+	for _, k := range b.template.keys {
+		if !k.fixed {
+			keys = append(keys, k.Key)
 		}
 	}
 	return keys
 }
 
 // values returns what is written for a key.
-func (m *making) values(key string) []string {
-	for i, v := range m.settled {
-		if v != nil && m.recipe.parts[i].Key == key {
+func (b *builder) values(key string) []string {
+	for i, v := range b.chosen {
+		if v != nil && b.template.keys[i].Key == key {
 			return v
 		}
 	}
@@ -145,151 +131,92 @@ func (m *making) values(key string) []string {
 }
 
 // value returns the only value that is written for a key, or nothing.
-func (m *making) value(key string) string {
-	if v := m.values(key); len(v) > 0 {
+func (b *builder) value(key string) string {
+	if v := b.values(key); len(v) > 0 {
 		return v[0]
 	}
 	return ""
 }
 
 // wants reports whether a key was given.
-func (m *making) wants(key string) bool { return len(m.given[key]) > 0 }
+func (b *builder) wants(key string) bool { return len(b.given[key]) > 0 }
 
-// settle finds out what is written for a key; nil leaves it out. Defaults that
+// choose finds out what is written for a key; nil leaves it out. Defaults that
 // the target version does not know are left out.
-func (m *making) settle(g *ingredient) []string {
-	if m.wants(g.Key) && !g.fixed {
-		return m.given[g.Key]
+func (b *builder) choose(k *templateKey) []string {
+	if b.wants(k.Key) && !k.fixed {
+		return b.given[k.Key]
 	}
-	values := g.Default
-	if g.preset != nil {
-		values = g.preset(m)
-	}
-	if since := m.since(g); !since.IsNewest() && m.opt.TargetVersion.Before(since) {
+	switch {
+	case !k.since.IsNewest() && b.opt.TargetVersion.Before(k.since):
 		return nil
-	}
-	return values
-}
-
-// since returns the release that first knew a key.
-func (m *making) since(g *ingredient) Version {
-	for _, t := range tables(m.recipe.schema) {
-		if t != blockTable(g.block) {
-			continue
-		}
-		if k := t.find(g.Key); k != nil {
-			return k.Since
-		}
-	}
-	return Version{}
-}
-
-func blockTable(block string) *keyTable {
-	switch block {
-	case inDump:
-		return &aclDump
-	case inItem:
-		return &aclItem
-	case inCommon:
-		return &mindSporeCommon
-	case inE2E:
-		return &mindSporeE2E
+	case k.preset != nil:
+		return k.preset(b)
 	default:
-		return &mindSporeAsync
+		return k.Default
 	}
-}
-
-// replacements tells which placeholders are left.
-func (m *making) replacements() []Text {
-	var out []Text
-	for i := range m.recipe.parts {
-		g := &m.recipe.parts[i]
-		if g.Placeholder && !m.wants(g.Key) && m.settled[i] != nil {
-			v := list(m.settled[i])
-			out = append(out, Text{
-				EN: fmt.Sprintf("replace the placeholder %s of %s", v, g.Key),
-				ZH: fmt.Sprintf("请替换 %s 的占位值 %s", g.Key, v),
-			})
-		}
-	}
-	return out
 }
 
 // node is the JSON of a key's values.
-func (g *ingredient) node(values []string) jsonNode {
+func (k *templateKey) node(values []string) any {
 	switch {
-	case g.joined:
-		return jsonText(strings.Join(values, ","))
-	case g.named:
-		a := make(jsonArray, len(values))
-		for i, v := range values {
-			a[i] = &jsonObject{members: []jsonMember{{"name", jsonText(v)}}}
-		}
-		return a
-	case g.Type == TypeStrings:
-		return texts(values)
-	case g.Type == TypeUints:
-		a := make(jsonArray, len(values))
-		for i, v := range values {
-			a[i] = literal(v, isNumber(v))
-		}
-		return a
-	case g.Type == TypeUint:
-		return literal(values[0], isNumber(values[0]))
-	case g.Type == TypeBool:
-		return literal(values[0], values[0] == "true" || values[0] == "false")
+	case k.joined:
+		return strings.Join(values, ",")
+	case k.named:
+		return arrayOf(values, func(v string) *jsonObject { return &jsonObject{[]jsonMember{{"name", v}}} })
+	case k.many():
+		return arrayOf(values, k.element)
 	default:
-		return jsonText(values[0])
+		return k.element(values[0])
 	}
 }
 
-// literal is a value that JSON writes without quotes. Anything else becomes a
-// string, which the check refuses in its own words.
-func literal(v string, ok bool) jsonNode {
-	if ok {
+// element is the JSON of one value. What is no number or boolean where the key wants
+// one becomes a string, which the check refuses in its own words.
+func (k *templateKey) element(v string) any {
+	if k.wantsNumbers() && isNumber(v) || k.Type == TypeBool && (v == "true" || v == "false") {
 		return jsonRaw(v)
 	}
-	return jsonText(v)
+	return v
 }
 
 // isNumber reports whether v is a number as MindSpore wants it.
 func isNumber(v string) bool { return isDigits(v) && (v == "0" || v[0] != '0') }
 
 // build makes the configuration.
-func (m *making) build() *jsonObject {
+func (b *builder) build() *jsonObject {
 	root := &jsonObject{}
-	blocks := map[string]string{inDump: "dump", inCommon: "common_dump_settings", inE2E: "e2e_dump_settings", inAsync: "async_dump_settings"}
-	for i := range m.recipe.parts {
-		m.settled[i] = m.settle(&m.recipe.parts[i])
+	for i := range b.template.keys {
+		b.chosen[i] = b.choose(&b.template.keys[i])
 	}
-	for i := range m.recipe.parts {
-		g := &m.recipe.parts[i]
-		if m.settled[i] != nil && g.block != inItem {
-			root.child(blocks[g.block]).set(g.Key, g.node(m.settled[i]))
+	for i := range b.template.keys {
+		k := &b.template.keys[i]
+		if b.chosen[i] != nil && k.block != inItem {
+			root.child(k.block.name).set(k.Key, k.node(b.chosen[i]))
 		}
-		if m.recipe.listed && g.Key == "dump_path" {
-			root.child("dump").set("dump_list", m.items())
+		if b.template.listed && k.Key == "dump_path" {
+			root.child("dump").set("dump_list", b.items())
 		}
 	}
 	return root
 }
 
 // items is dump_list: an item for each model, or one for all.
-func (m *making) items() jsonArray {
-	models := m.values("model_name")
-	if m.value("dump_op_switch") == "on" && m.opt.TargetVersion.Before(sinceCANN82) {
+func (b *builder) items() jsonArray {
+	models := b.values("model_name")
+	if b.value("dump_op_switch") == "on" && b.opt.TargetVersion.Before(sinceCANN82) {
 		return jsonArray{}
 	}
 	var out jsonArray
 	for i := range max(1, len(models)) {
 		o := &jsonObject{}
 		if len(models) > 0 {
-			o.set("model_name", jsonText(models[i]))
+			o.set("model_name", models[i])
 		}
-		for k := range m.recipe.parts {
-			g := &m.recipe.parts[k]
-			if v := m.settled[k]; g.block == inItem && v != nil && g.Key != "model_name" {
-				o.set(g.Key, g.node(v))
+		for j := range b.template.keys {
+			k := &b.template.keys[j]
+			if v := b.chosen[j]; k.block == inItem && v != nil && k.Key != "model_name" {
+				o.set(k.Key, k.node(v))
 			}
 		}
 		out = append(out, o)

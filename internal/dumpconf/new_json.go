@@ -1,32 +1,21 @@
 package dumpconf
 
-import (
-	"bytes"
-	"strings"
+import "dumptool/internal/jsonpos"
 
-	"dumptool/internal/dumpconf/jsonpos"
-)
-
-// jsonNode is a value of a configuration that is written.
-type jsonNode interface {
-	write(b *bytes.Buffer, indent int)
-}
-
-// jsonText is a string, jsonRaw is written as it is: a number or a boolean.
+// What a configuration is written from: objects, arrays, strings, and raw for numbers
+// and booleans. An object keeps its members in the order in which they were set.
 type (
-	jsonText   string
-	jsonRaw    string
-	jsonArray  []jsonNode
+	jsonObject struct{ members []jsonMember }
 	jsonMember struct {
 		key   string
-		value jsonNode
+		value any
 	}
-	// jsonObject keeps its members in the order in which they were set.
-	jsonObject struct{ members []jsonMember }
+	jsonArray []any
+	jsonRaw   string
 )
 
 // set adds a member.
-func (o *jsonObject) set(key string, value jsonNode) {
+func (o *jsonObject) set(key string, value any) {
 	o.members = append(o.members, jsonMember{key, value})
 }
 
@@ -43,69 +32,58 @@ func (o *jsonObject) child(key string) *jsonObject {
 	return c
 }
 
-// texts is an array of strings.
-func texts(values []string) jsonArray {
+// arrayOf is an array with an element for each value.
+func arrayOf[T any](values []string, element func(string) T) jsonArray {
 	a := make(jsonArray, len(values))
 	for i, v := range values {
-		a[i] = jsonText(v)
+		a[i] = element(v)
 	}
 	return a
 }
 
+// texts is an array of strings.
+func texts(values []string) jsonArray {
+	return arrayOf(values, func(v string) string { return v })
+}
+
 // document writes an object as a file: indented, with a newline at the end.
-func document(o *jsonObject) []byte {
-	var b bytes.Buffer
-	o.write(&b, 0)
-	b.WriteByte('\n')
-	return b.Bytes()
-}
+func document(o *jsonObject) []byte { return append(appendJSON(nil, o, "\n"), '\n') }
 
-func (s jsonText) write(b *bytes.Buffer, _ int) { b.WriteString(jsonpos.Quote(string(s))) }
-func (s jsonRaw) write(b *bytes.Buffer, _ int)  { b.WriteString(string(s)) }
-
-func newline(b *bytes.Buffer, indent int) {
-	b.WriteByte('\n')
-	b.WriteString(strings.Repeat("  ", indent))
-}
-
-// write puts arrays of objects on lines of their own, other arrays on one.
-func (a jsonArray) write(b *bytes.Buffer, indent int) {
-	b.WriteByte('[')
-	lines := false
-	for i, v := range a {
-		o, isObject := v.(*jsonObject)
-		if i == 0 {
-			lines = isObject && len(o.members) > 0
+// appendJSON writes a value whose last line starts with line. Arrays of objects have
+// lines of their own, other arrays one.
+func appendJSON(b []byte, value any, line string) []byte {
+	inner := line + "  "
+	switch v := value.(type) {
+	case string:
+		b = append(b, jsonpos.Quote(v)...)
+	case jsonRaw:
+		b = append(b, v...)
+	case jsonArray:
+		before, between, after := "", ", ", ""
+		if len(v) > 0 {
+			if o, ok := v[0].(*jsonObject); ok && len(o.members) > 0 {
+				before, between, after = inner, ","+inner, line
+			}
 		}
-		switch {
-		case i > 0 && lines:
-			b.WriteByte(',')
-		case i > 0:
-			b.WriteString(", ")
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				before = between
+			}
+			b = appendJSON(append(b, before...), e, inner)
 		}
-		if lines {
-			newline(b, indent+1)
+		b = append(append(b, after...), ']')
+	case *jsonObject:
+		if len(v.members) == 0 {
+			return append(b, "{}"...)
 		}
-		v.write(b, indent+1)
-	}
-	if lines {
-		newline(b, indent)
-	}
-	b.WriteByte(']')
-}
-
-func (o *jsonObject) write(b *bytes.Buffer, indent int) {
-	b.WriteByte('{')
-	for i, m := range o.members {
-		if i > 0 {
-			b.WriteByte(',')
+		before := "{" + inner
+		for _, m := range v.members {
+			b = append(b, before+jsonpos.Quote(m.key)+": "...)
+			b = appendJSON(b, m.value, inner)
+			before = "," + inner
 		}
-		newline(b, indent+1)
-		b.WriteString(jsonpos.Quote(m.key) + ": ")
-		m.value.write(b, indent+1)
+		b = append(append(b, line...), '}')
 	}
-	if len(o.members) > 0 {
-		newline(b, indent)
-	}
-	b.WriteByte('}')
+	return b
 }

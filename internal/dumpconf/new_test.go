@@ -533,7 +533,7 @@ func TestNewAlwaysPasses(t *testing.T) {
 	})
 }
 
-// fieldValues draws values for a field, and tells whether they are surely
+// fieldValues draws values for a field, and reports whether they are surely
 // legal.
 func fieldValues(t *rapid.T, f *Field) ([]string, bool) {
 	if rapid.IntRange(0, 9).Draw(t, "wild") == 0 {

@@ -19,6 +19,8 @@ type Options struct {
 	Backend string
 	// Devices are the device ids that will be used. Empty when unknown.
 	Devices []uint64
+	// WorldSize is the number of ranks of the job. 0 when unknown.
+	WorldSize uint64
 	// Stat looks at a folder of the host the dump will run on. It is nil when
 	// the file system must not be asked.
 	Stat func(path string) PathState

@@ -3,12 +3,7 @@ package dumpconf
 import (
 	"slices"
 	"strings"
-
-	"dumptool/internal/statusreg"
 )
-
-// Text is a text in English and Chinese.
-type Text = statusreg.Text
 
 // Profile is a purpose for which a configuration can be made.
 type Profile struct {
@@ -35,6 +30,9 @@ type Field struct {
 	Question Text
 }
 
+// many reports whether the field takes a list of values.
+func (f *Field) many() bool { return f.Type == TypeStrings || f.Type == TypeUints }
+
 // Split turns what was answered into values: of lists, the pieces between
 // commas that are not in brackets. It returns nil for an empty answer.
 func (f *Field) Split(answer string) []string {
@@ -42,7 +40,7 @@ func (f *Field) Split(answer string) []string {
 	switch {
 	case answer == "":
 		return nil
-	case f.Type != TypeStrings && f.Type != TypeUints:
+	case !f.many():
 		return []string{answer}
 	}
 	var out []string
@@ -75,94 +73,22 @@ func (f *Field) Split(answer string) []string {
 // release is less.
 func Profiles() []Profile {
 	var out []Profile
-	for _, p := range recipes() {
-		out = append(out, p.profile())
+	for _, t := range templates() {
+		out = append(out, t.profile())
 	}
 	return out
 }
 
-// recipe is how the file of a profile is made.
-type recipe struct {
-	name   string
-	about  Text
-	schema Schema
-	since  Version
-	listed bool         // has a dump_list
-	parts  []ingredient // in the order of the file
-	steps  func(m *making) []Text
-}
-
-// ingredient is a key that a recipe writes.
-type ingredient struct {
-	Field
-	block  string // the object it belongs to: dump, item, common, e2e or async
-	fixed  bool   // not offered: it makes the profile what it is
-	joined bool   // written as one string with commas
-	named  bool   // written as objects with a name
-	// preset replaces Default when that depends on other things.
-	preset func(m *making) []string
-}
-
-func (r *recipe) profile() Profile {
-	p := Profile{Name: r.name, About: r.about, Schema: r.schema, Since: r.since}
-	for i := range r.parts {
-		if part := &r.parts[i]; !part.fixed {
-			f := part.Field
+// profile describes the template. The questions are those that the texts have.
+func (t *template) profile() Profile {
+	p := Profile{Name: t.name, About: text("profile." + t.name), Schema: t.schema, Since: t.since}
+	for i := range t.keys {
+		if k := &t.keys[i]; !k.fixed {
+			f := k.Field
 			f.Values, f.Default = slices.Clone(f.Values), slices.Clone(f.Default)
+			f.About, f.Question = text("field."+k.topic), textTable()["ask."+k.topic]
 			p.Fields = append(p.Fields, f)
 		}
 	}
 	return p
-}
-
-// The objects that keys belong to.
-const (
-	inDump   = "dump"
-	inItem   = "item"
-	inCommon = "common"
-	inE2E    = "e2e"
-	inAsync  = "async"
-)
-
-// key is an ingredient without value.
-func key(block, name string, t KeyType, en, zh string, values ...string) ingredient {
-	return ingredient{block: block, Field: Field{
-		Key: name, Flag: strings.ReplaceAll(name, "_", "-"), Type: t, Values: values,
-		About: Text{EN: en, ZH: zh},
-	}}
-}
-
-// with returns an ingredient that has these values when nothing is given, which
-// may be an empty list.
-func (g ingredient) with(values ...string) ingredient {
-	g.Default = append([]string{}, values...)
-	return g
-}
-
-// always returns an ingredient that is not offered.
-func (g ingredient) always(values ...string) ingredient {
-	g.fixed = true
-	return g.with(values...)
-}
-
-// by returns an ingredient whose value depends on other things.
-func (g ingredient) by(preset func(m *making) []string) ingredient {
-	g.preset = preset
-	return g
-}
-
-// asking returns an ingredient that is asked for.
-func (g ingredient) asking(en, zh string) ingredient {
-	g.Question = Text{EN: en, ZH: zh}
-	return g
-}
-
-// holding returns an ingredient with a placeholder.
-func (g ingredient) holding(values ...string) ingredient {
-	g.Default, g.Placeholder = values, true
-	return g
-}
-
-func recipes() []recipe {
-	return slices.Concat(aclRecipes(), mindSporeRecipes())
 }

@@ -1,10 +1,6 @@
 package dumpconf
 
-import (
-	"fmt"
-
-	"dumptool/internal/dumpconf/jsonpos"
-)
+import "dumptool/internal/jsonpos"
 
 // Severity says how bad a finding is.
 type Severity int
@@ -19,39 +15,40 @@ const (
 var severityNames = [...]string{"info", "warning", "error"}
 
 // String returns info, warning or error.
-func (s Severity) String() string {
-	if s < 0 || int(s) >= len(severityNames) {
-		return fmt.Sprintf("severity(%d)", int(s))
-	}
-	return severityNames[s]
-}
+func (s Severity) String() string { return severityNames[s] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Place is a stretch of the text. Line and column count from 1, columns are
 // characters, offset and length are bytes.
 type Place struct {
-	Line, Column   int
-	Offset, Length int
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Offset int `json:"-"`
+	Length int `json:"-"`
 }
 
 // Related is a second place a finding speaks of.
 type Related struct {
 	Place
-	Message string
+	Message string `json:"message"`
 }
 
 // Finding is one thing to say about a configuration.
 type Finding struct {
-	Rule     string
-	Severity Severity
-	Code     string // the runtime's own error code, or empty
-	Path     string // like dump.dump_list[0].layer; empty for the whole file
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"severity"`
+	Path     string   `json:"path"` // like dump.dump_list[0].layer; empty for the whole file
 	Place
-	Message    string
-	Suggestion string // what to write instead, or empty
-	Ignored    string // why the runtime does not look at this, or empty
-	Related    []Related
-	Edits      []jsonpos.Edit // the repair, when there is one right answer
+	Message    string         `json:"message"`
+	Code       string         `json:"code"`                 // the runtime's own error code, or empty
+	Suggestion string         `json:"suggestion,omitempty"` // what to write instead, or empty
+	Ignored    string         `json:"ignored,omitempty"`    // why the runtime does not look at this, or empty
+	Related    []Related      `json:"related,omitempty"`
+	Edits      []jsonpos.Edit `json:"-"` // the repair, when there is one right answer
 
+	rule      *rule
 	syntax    bool // about the text, not what it says
 	stage     stage
 	order     int  // of the rule in the table
@@ -83,13 +80,23 @@ func (r *Report) Worst() (Severity, bool) {
 
 // Count returns the number of findings of a severity.
 func (r *Report) Count(s Severity) int {
-	n := 0
+	return len(r.findings(func(f *Finding) bool { return f.Severity == s }))
+}
+
+// findings returns the findings that are wanted.
+func (r *Report) findings(wanted func(f *Finding) bool) []Finding {
+	var out []Finding
 	for i := range r.Findings {
-		if r.Findings[i].Severity == s {
-			n++
+		if wanted(&r.Findings[i]) {
+			out = append(out, r.Findings[i])
 		}
 	}
-	return n
+	return out
+}
+
+// errors returns the errors of a report.
+func (r *Report) errors() []Finding {
+	return r.findings(func(f *Finding) bool { return f.Severity == Error })
 }
 
 // RuntimeError returns the error at which the ACL runtime itself stops: the
@@ -97,14 +104,20 @@ func (r *Report) Count(s Severity) int {
 // accepts the file.
 func (r *Report) RuntimeError() *Finding {
 	var first *Finding
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.stage == stageLint || f.Severity != Error {
-			continue
+	for _, f := range r.errors() {
+		if f.stage != stageLint && (first == nil || f.stage < first.stage) {
+			first = &f
 		}
-		if first == nil || f.stage < first.stage {
-			first = f
-		}
+	}
+	return first
+}
+
+// Refused returns the error at which the runtime stops, or else the first one, or nil
+// when there are none.
+func (r *Report) Refused() *Finding {
+	first := r.RuntimeError()
+	if errors := r.errors(); first == nil && len(errors) > 0 {
+		first = &errors[0]
 	}
 	return first
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // stage is when the ACL runtime looks at something. It stops at the first
@@ -28,16 +29,28 @@ const (
 	stageStats
 )
 
-// rule is one thing to check. The message is a format whose arguments run
-// passes to the reporter.
+// rule is one thing to check, with all that is known about it. The message is a
+// format whose arguments run passes to the reporter.
 type rule struct {
 	id       string
 	severity Severity // the worst, when findings differ
-	code     string   // of the runtime
+	code     string   // of the runtime, for findings of this severity
 	stage    stage
 	checks   string // what is wrong, for the documentation
 	message  string
-	run      func(c *check, r *reporter)
+	// guess says that the rule is about what is missing, ignored or unknown, which
+	// cannot be known of a text whose quotes or brackets are damaged.
+	guess bool
+	// An explanation of the file says why the setting of a warning has no effect, or
+	// what else to mind, where needs holds for the settings as the target reads them.
+	ignored, mind Text
+	needs         func(a *ACL) bool // nil for always
+
+	// What finds it, with what its schema is read into or without.
+	run    func(r *reporter)
+	acl    func(a *ACL, r *reporter)
+	ms     func(m *MindSpore, r *reporter)
+	engine func(e *EngineOptions, r *reporter)
 }
 
 // ruleGroup is rules for some schemas.
@@ -46,56 +59,60 @@ type ruleGroup struct {
 	rules   []rule
 }
 
-func ruleGroups() []ruleGroup {
-	acl := []Schema{SchemaACL}
-	mindSpore := []Schema{SchemaMindSpore}
-	engine := []Schema{SchemaGE, SchemaTF}
-	return []ruleGroup{
-		{[]Schema{SchemaMsprobe}, msprobeRules()},
-		{[]Schema{SchemaACL, SchemaGE, SchemaTF}, syntaxRules()},
-		{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF}, fileRules()},
-		{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF}, targetRules()},
-		{acl, aclShapeRules()},
-		{acl, aclValueRules()},
-		{acl, aclPathRules()},
-		{acl, aclStepRules()},
-		{acl, aclSceneRules()},
-		{acl, aclWatcherRules()},
-		{acl, aclListRules()},
-		{acl, aclFilterRules()},
-		{acl, aclStatsRules()},
-		{acl, aclSurroundingsRules()},
-		{mindSpore, mindSporeShapeRules()},
-		{mindSpore, mindSporeCommonRules()},
-		{mindSpore, mindSporeIterationRules()},
-		{mindSpore, mindSporeDataRules()},
-		{mindSpore, mindSporeDebugRules()},
-		{mindSpore, mindSporeKernelRules()},
-		{mindSpore, mindSporeE2ERules()},
-		{mindSpore, mindSporeBackendRules()},
-		{mindSpore, mindSporeOldRules()},
-		{[]Schema{SchemaGE}, geRules()},
-		{engine, engineRules()},
-		{[]Schema{SchemaTF}, tfRules()},
+// ruleGroups are all rules, in the order in which they are applied.
+var ruleGroups = []ruleGroup{
+	{[]Schema{SchemaMsprobe}, msprobeRules},
+	{[]Schema{SchemaACL, SchemaGE, SchemaTF, SchemaMsprobe}, syntaxRules},
+	{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF, SchemaMsprobe}, fileRules},
+	{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF}, targetRules},
+	{[]Schema{SchemaACL}, aclShapeRules},
+	{[]Schema{SchemaACL}, aclValueRules},
+	{[]Schema{SchemaACL}, aclPathRules},
+	{[]Schema{SchemaACL}, aclStepRules},
+	{[]Schema{SchemaACL}, aclSceneRules},
+	{[]Schema{SchemaACL}, aclWatcherRules},
+	{[]Schema{SchemaACL}, aclListRules},
+	{[]Schema{SchemaACL}, aclFilterRules},
+	{[]Schema{SchemaACL}, aclStatsRules},
+	{[]Schema{SchemaACL}, aclSurroundingsRules},
+	{[]Schema{SchemaMindSpore}, mindSporeShapeRules},
+	{[]Schema{SchemaMindSpore}, mindSporeCommonRules},
+	{[]Schema{SchemaMindSpore}, mindSporeIterationRules},
+	{[]Schema{SchemaMindSpore}, mindSporeDataRules},
+	{[]Schema{SchemaMindSpore}, mindSporeDebugRules},
+	{[]Schema{SchemaMindSpore}, mindSporeKernelRules},
+	{[]Schema{SchemaMindSpore}, mindSporeE2ERules},
+	{[]Schema{SchemaMindSpore}, mindSporeBackendRules},
+	{[]Schema{SchemaMindSpore}, mindSporeOldRules},
+	{[]Schema{SchemaGE}, geRules},
+	{[]Schema{SchemaGE, SchemaTF}, engineRules},
+	{[]Schema{SchemaTF}, tfRules},
+}
+
+// ruleOf returns the rule of an id.
+func ruleOf(id string) *rule {
+	for _, g := range ruleGroups {
+		if i := slices.IndexFunc(g.rules, func(r rule) bool { return r.id == id }); i >= 0 {
+			return &g.rules[i]
+		}
 	}
+	panic("no rule " + id)
 }
 
 // RuleInfo documents a rule.
 type RuleInfo struct {
 	ID       string
 	Severity Severity // the worst, when findings of the rule differ
-	Code     string   // the runtime's own error code, or empty
 	Checks   string   // what is wrong when the rule has a finding
-	Schemas  []Schema
 }
 
 // Rules returns all rules, ordered by id.
 func Rules() []RuleInfo {
 	var out []RuleInfo
-	for _, g := range ruleGroups() {
+	for _, g := range ruleGroups {
 		for i := range g.rules {
 			r := &g.rules[i]
-			out = append(out, RuleInfo{r.id, r.severity, r.code, r.checks, slices.Clone(g.schemas)})
+			out = append(out, RuleInfo{r.id, r.severity, r.checks})
 		}
 	}
 	slices.SortFunc(out, func(a, b RuleInfo) int { return strings.Compare(a.ID, b.ID) })
@@ -105,30 +122,63 @@ func Rules() []RuleInfo {
 // maxPerRule bounds the findings of a rule: who has more has seen enough.
 const maxPerRule = 100
 
-// reporter adds the findings of one rule.
+// reporter adds the findings of one rule, up to maxPerRule.
 type reporter struct {
-	c     *check
+	*check
 	rule  *rule
 	order int // of the rule
 	count int
+
+	dropped Finding // takes what is not listed
 }
 
-// full reports whether further findings would be dropped.
-func (r *reporter) full() bool {
-	if r.count >= maxPerRule {
-		r.c.more = true
-		return true
+// apply looks for what the rule is about.
+func (r *reporter) apply() {
+	switch {
+	case r.rule.acl != nil:
+		r.rule.acl(r.check.acl, r)
+	case r.rule.ms != nil:
+		r.rule.ms(r.check.ms, r)
+	case r.rule.engine != nil:
+		r.rule.engine(r.check.engine, r)
+	default:
+		r.rule.run(r)
 	}
-	return false
+}
+
+// full reports whether further findings are dropped.
+func (r *reporter) full() bool {
+	r.more = r.more || r.count >= maxPerRule
+	return r.count >= maxPerRule
+}
+
+// nearest is lang.Nearest; it does not search for findings that are dropped.
+func (r *reporter) nearest(word string, words []string) string {
+	if r.full() {
+		return ""
+	}
+	return lang.Nearest(word, words)
 }
 
 // at reports something with the severity of the rule.
-func (r *reporter) at(s spot, args ...any) *Finding { return r.as(r.rule.severity, s, args...) }
+func (r *reporter) at(s span, args ...any) *Finding { return r.as(r.rule.severity, s, args...) }
+
+// when is at, if something is so.
+func (r *reporter) when(is bool, s span, args ...any) *Finding {
+	if !is {
+		return &r.dropped
+	}
+	return r.at(s, args...)
+}
 
 // as reports something with another severity.
-func (r *reporter) as(severity Severity, s spot, args ...any) *Finding {
+func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
+	if r.full() {
+		return &r.dropped
+	}
+	r.count++
 	f := &Finding{
-		Rule: r.rule.id, Severity: severity, Code: r.rule.code, Path: s.path,
+		rule: r.rule, Rule: r.rule.id, Severity: severity, Code: r.rule.code, Path: s.path,
 		Place:   Place{Offset: s.start, Length: s.end - s.start},
 		Message: fmt.Sprintf(r.rule.message, args...),
 		stage:   r.rule.stage, order: r.order,
@@ -136,40 +186,42 @@ func (r *reporter) as(severity Severity, s spot, args ...any) *Finding {
 	if severity != r.rule.severity {
 		f.Code, f.stage = "", stageLint // not what the runtime rejects
 	}
-	if reason := r.c.ignored(f.stage); reason != "" {
+	if reason := r.check.ignored(f.stage); reason != "" {
 		f.Severity = min(f.Severity, Warning)
 		f.Code, f.Ignored, f.stage = "", reason, stageLint
 	}
-	if !r.full() {
-		r.count++
-		r.c.findings = append(r.c.findings, f)
-	}
+	r.findings = append(r.findings, f)
 	return f
 }
 
 // mistyped reports the values of the wrong type that are this rule's.
 func (r *reporter) mistyped() {
-	for _, m := range r.c.read.mistyped {
-		if m.key.rule != r.rule.id || r.full() {
+	for _, m := range r.read.mistyped {
+		if m.key.rule != r.rule.id {
 			continue
 		}
 		text, hint := m.repaired(), ""
 		if text != "" {
 			hint = "; write " + text
 		}
-		f := r.at(m.at, fmt.Sprintf("%s must be %s, found %s%s", jsonpos.Quote(lastOf(m.at.path)), m.want, m.found(), hint))
-		f.Suggestion = text
+		f := r.at(m.at, fmt.Sprintf("%s must be %s, found %s%s", jsonpos.Quote(lastOf(m.at.path)), m.want, m.found(), hint)).suggest(text)
 		if text != "" {
 			f.Edits = replace(m.at, text)
 		}
 	}
 }
 
+// values reports the values of this rule's keys that are none.
+func (r *reporter) values() {
+	r.mistyped()
+	r.enums()
+}
+
 // enums reports strings that are not among the values of their key, when the
 // key is this rule's.
 func (r *reporter) enums() {
-	for _, e := range r.c.read.enums {
-		if e.key.rule == r.rule.id && !slices.Contains(e.key.Values, e.Value) && !r.full() {
+	for _, e := range r.read.enums {
+		if e.key.rule == r.rule.id {
 			r.enum(e)
 		}
 	}
@@ -177,23 +229,41 @@ func (r *reporter) enums() {
 
 // enum reports a string that is not among the values of its key.
 func (r *reporter) enum(e enumerated) {
-	best := nearest(e.Value, e.key.Values)
-	hint := ""
+	if slices.Contains(e.key.Values, e.Value) {
+		return
+	}
+	best, hint := r.nearest(e.Value, e.key.Values), ""
+	exact := best != "" && lang.SameButForm(best, e.Value)
 	switch {
-	case best != "" && sameButForm(best, e.Value):
+	case exact:
 		hint = "; write " + jsonpos.Quote(best) + " exactly so"
 	case best != "":
 		hint = "; did you mean " + jsonpos.Quote(best) + "?"
 	}
-	f := r.at(e.valueSpot(), fmt.Sprintf("%s is no value of %s; allowed are %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint))
-	f.Suggestion = best
-	if best != "" && sameButForm(best, e.Value) {
-		f.Edits = replace(e.valueSpot(), jsonpos.Quote(best))
+	f := r.at(e.valueSpan(), fmt.Sprintf("%s is no value of %s; allowed are %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
+	if exact {
+		f.repair(e.Setting, best)
 	}
 }
 
+// suggest says what to write instead.
+func (f *Finding) suggest(text string) *Finding {
+	f.Suggestion = text
+	return f
+}
+
+// repair suggests a string in place of a value, and does it.
+func (f *Finding) repair(s Setting[string], text string) {
+	f.suggest(text).Edits = replace(s.valueSpan(), jsonpos.Quote(text))
+}
+
+// insert suggests a member of an object, and adds it.
+func (r *reporter) insert(f *Finding, o Object, key, value string) {
+	f.suggest(jsonpos.Quote(key) + ": " + jsonpos.Quote(value)).Edits = o.insertion(r.doc.Source(), key, value)
+}
+
 // replace is the edit that puts a text in a place.
-func replace(s spot, text string) []jsonpos.Edit {
+func replace(s span, text string) []jsonpos.Edit {
 	return []jsonpos.Edit{{Offset: s.start, Length: s.end - s.start, Text: text}}
 }
 

@@ -1,6 +1,7 @@
 package dumpconf
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 )
@@ -8,91 +9,86 @@ import (
 const maxBlacklist = 100 // entries
 
 // aclFilterRules check blacklists and ranges.
-func aclFilterRules() []rule {
-	return []rule{
-		{"ACL070", Error, "EP0003", stageList, "a blacklist with more than 100 entries",
-			"%s has %d entries; at most %d are allowed",
-			func(c *check, r *reporter) {
-				c.acl.eachBlacklist(func(_ ACLItem, b Setting[[]ACLBlacklistEntry]) {
-					if n := len(b.Node.Elems); n > maxBlacklist && !r.full() {
-						r.at(b.keySpot(), lastOf(b.Path), n, maxBlacklist)
+var aclFilterRules = []rule{
+	{id: "ACL070", severity: Error, code: "EP0003", stage: stageList, checks: "a blacklist with more than 100 entries",
+		message: "%s has %d entries; at most %d are allowed",
+		acl: func(a *ACL, r *reporter) {
+			for _, b := range a.blacklists() {
+				n := len(b.Node.Elems)
+				r.when(n > maxBlacklist, b.keySpan(), lastOf(b.Path), n, maxBlacklist)
+			}
+		}},
+	{id: "ACL071", severity: Error, code: "EP0005", stage: stageList, checks: `a blacklist without dump_level "op"`,
+		guess: true, message: `%s needs "dump_level": "op"%s`,
+		acl: func(a *ACL, r *reporter) {
+			for _, b := range a.blacklists() {
+				r.needsLevelOp(b.keySpan())
+			}
+		}},
+	{id: "ACL072", severity: Warning, checks: "a blacklist entry without name",
+		guess: true, message: "a blacklist entry without name has no effect",
+		ignored: Text{EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
+		acl: func(a *ACL, r *reporter) {
+			for e := range a.blacklisted() {
+				r.when(e.Name.lacks(), e.Name.spanIn(e.Object))
+			}
+		}},
+	{id: "ACL073", severity: Warning, checks: "a position of a blacklist that is not inputN or outputN",
+		message: `position %s is ignored; write "input" or "output" and a number, such as "input0"`,
+		ignored: Text{EN: "the graph engine does not understand this position and ignores it", ZH: "图引擎不识别该位置，忽略"},
+		acl: func(a *ACL, r *reporter) {
+			for e := range a.blacklisted() {
+				for _, p := range e.Pos.Value {
+					if p.OK && !position.MatchString(p.Value) {
+						r.position(p)
 					}
-				})
-			}},
-		{"ACL071", Error, "EP0005", stageList, `a blacklist without dump_level "op"`,
-			`%s needs "dump_level": "op"%s`,
-			func(c *check, r *reporter) {
-				c.acl.eachBlacklist(func(_ ACLItem, b Setting[[]ACLBlacklistEntry]) {
-					r.needsLevelOp(b.keySpot())
-				})
-			}},
-		{"ACL072", Warning, "", stageLint, "a blacklist entry without name",
-			"a blacklist entry without name has no effect",
-			func(c *check, r *reporter) {
-				c.acl.eachBlacklistEntry(func(e ACLBlacklistEntry) {
-					switch n := e.Name; {
-					case r.full():
-					case !n.Present():
-						r.at(e.keySpot())
-					case n.OK && n.Value == "":
-						r.at(n.valueSpot())
-					}
-				})
-			}},
-		{"ACL073", Warning, "", stageLint, "a position of a blacklist that is not inputN or outputN",
-			`position %s is ignored; write "input" or "output" and a number, such as "input0"`,
-			func(c *check, r *reporter) {
-				c.acl.eachBlacklistEntry(func(e ACLBlacklistEntry) {
-					for _, p := range e.Pos.Value {
-						if p.OK && !position.MatchString(p.Value) && !r.full() {
-							r.position(p)
+				}
+			}
+		}},
+	{id: "ACL074", severity: Error, code: "EP0005", stage: stageList, checks: `opname_range without dump_level "op"`,
+		guess: true, message: `%s needs "dump_level": "op"%s`,
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				if it.OpnameRange.isFilled() {
+					r.needsLevelOp(it.OpnameRange.keySpan())
+				}
+			}
+		}},
+	{id: "ACL075", severity: Error, code: "EP0001", stage: stageList, checks: "opname_range without model_name",
+		guess: true, message: "opname_range needs a model_name: a range belongs to a model",
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				r.when(it.OpnameRange.isFilled() && it.ModelName.lacks(), it.OpnameRange.keySpan())
+			}
+		}},
+	{id: "ACL076", severity: Error, code: "EP0003", stage: stageList, checks: "a range without begin or end",
+		guess: true, message: "%s of the range is %s; both ends are needed",
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				for _, rg := range it.OpnameRange.Value {
+					for _, end := range []Setting[string]{rg.Begin, rg.End} {
+						fault := "missing"
+						if end.Present() {
+							fault = "empty"
 						}
-					}
-				})
-			}},
-		{"ACL074", Error, "EP0005", stageList, `opname_range without dump_level "op"`,
-			`%s needs "dump_level": "op"%s`,
-			func(c *check, r *reporter) {
-				for _, it := range c.acl.DumpList.Value {
-					if it.OpnameRange.OK && len(it.OpnameRange.Node.Elems) > 0 {
-						r.needsLevelOp(it.OpnameRange.keySpot())
+						r.when(end.lacks(), end.spanIn(rg.Object), lastOf(end.Path), fault)
 					}
 				}
-			}},
-		{"ACL075", Error, "EP0001", stageList, "opname_range without model_name",
-			"opname_range needs a model_name: a range belongs to a model",
-			func(c *check, r *reporter) {
-				for _, it := range c.acl.DumpList.Value {
-					m := it.ModelName
-					if it.OpnameRange.OK && len(it.OpnameRange.Node.Elems) > 0 && (!m.Present() || m.OK && m.Value == "") && !r.full() {
-						r.at(it.OpnameRange.keySpot())
-					}
+			}
+		}},
+	{id: "ACL077", severity: Info, checks: "a blacklist beside layer or opname_range in one item",
+		message: "%s acts together with %s in this item; check that this is meant",
+		mind:    Text{EN: "acts together with the other filters of the item", ZH: "与该项的其他过滤条件共同生效"},
+		acl: func(a *ACL, r *reporter) {
+			for it, b := range a.blacklists() {
+				switch {
+				case it.OpnameRange.Present():
+					r.at(b.keySpan(), lastOf(b.Path), "opname_range")
+				case it.Layer.Present():
+					r.at(b.keySpan(), lastOf(b.Path), "layer")
 				}
-			}},
-		{"ACL076", Error, "EP0003", stageList, "a range without begin or end",
-			"%s of the range is %s; both ends are needed",
-			func(c *check, r *reporter) {
-				for _, it := range c.acl.DumpList.Value {
-					for _, rg := range it.OpnameRange.Value {
-						r.rangeEnd(rg, rg.Begin, "begin")
-						r.rangeEnd(rg, rg.End, "end")
-					}
-				}
-			}},
-		{"ACL077", Info, "", stageLint, "a blacklist beside layer or opname_range in one item",
-			"%s acts together with %s in this item; check that this is meant",
-			func(c *check, r *reporter) {
-				c.acl.eachBlacklist(func(it ACLItem, b Setting[[]ACLBlacklistEntry]) {
-					switch {
-					case r.full():
-					case it.OpnameRange.Present():
-						r.at(b.keySpot(), lastOf(b.Path), "opname_range")
-					case it.Layer.Present():
-						r.at(b.keySpot(), lastOf(b.Path), "layer")
-					}
-				})
-			}},
-	}
+			}
+		}},
 }
 
 var (
@@ -100,55 +96,51 @@ var (
 	loosePosition = regexp.MustCompile(`^(input|output)[ _-]*([0-9]+)$`)
 )
 
-// eachBlacklist calls do with the blacklists that have entries.
-func (a *ACL) eachBlacklist(do func(ACLItem, Setting[[]ACLBlacklistEntry])) {
-	for _, it := range a.DumpList.Value {
-		for _, b := range []Setting[[]ACLBlacklistEntry]{it.OptypeBlacklist, it.OpnameBlacklist} {
-			if b.OK && len(b.Node.Elems) > 0 {
-				do(it, b)
+// blacklists are the blacklists that have entries, with their items.
+func (a *ACL) blacklists() iter.Seq2[ACLItem, Setting[[]ACLBlacklistEntry]] {
+	return func(yield func(ACLItem, Setting[[]ACLBlacklistEntry]) bool) {
+		for _, it := range a.DumpList.Value {
+			for _, b := range []Setting[[]ACLBlacklistEntry]{it.OptypeBlacklist, it.OpnameBlacklist} {
+				if b.isFilled() && !yield(it, b) {
+					return
+				}
 			}
 		}
 	}
 }
 
-func (a *ACL) eachBlacklistEntry(do func(ACLBlacklistEntry)) {
-	a.eachBlacklist(func(_ ACLItem, b Setting[[]ACLBlacklistEntry]) {
-		for _, e := range b.Value {
-			do(e)
+// blacklisted are the entries of all blacklists.
+func (a *ACL) blacklisted() iter.Seq[ACLBlacklistEntry] {
+	return func(yield func(ACLBlacklistEntry) bool) {
+		for _, b := range a.blacklists() {
+			for _, e := range b.Value {
+				if !yield(e) {
+					return
+				}
+			}
 		}
-	})
+	}
 }
 
 // needsLevelOp reports a filter when dump_level is not "op".
-func (r *reporter) needsLevelOp(filter spot) {
-	level := r.c.acl.DumpLevel
-	if level.Value == "op" || level.Present() && !level.OK || r.full() {
-		return
+func (r *reporter) needsLevelOp(filter span) {
+	if level := r.check.acl.DumpLevel; level.Value != "op" && !level.misread() {
+		r.insert(r.at(filter, lastOf(filter.path), foundOr(level)), r.check.acl.Dump, "dump_level", "op")
 	}
-	found := ", which is missing"
-	if level.Present() {
-		found = ", found " + show(level.Value)
+}
+
+// foundOr says what was found in place of a needed value.
+func foundOr(s Setting[string]) string {
+	if !s.Present() {
+		return ", which is missing"
 	}
-	f := r.at(filter, lastOf(filter.path), found)
-	f.Suggestion = `"dump_level": "op"`
-	f.Edits = r.c.acl.Dump.insertion(r.c.doc.Source(), "dump_level", "op")
+	return ", found " + show(s.Value)
 }
 
 // position reports a position that the graph engine does not understand.
 func (r *reporter) position(p Setting[string]) {
-	f := r.at(p.valueSpot(), show(p.Value))
+	f := r.at(p.valueSpan(), show(p.Value))
 	if m := loosePosition.FindStringSubmatch(strings.ToLower(p.Value)); m != nil {
-		f.Suggestion = m[1] + m[2]
-		f.Edits = quoteEdit(p, f.Suggestion)
-	}
-}
-
-func (r *reporter) rangeEnd(rg ACLRange, end Setting[string], name string) {
-	switch {
-	case r.full():
-	case !end.Present():
-		r.at(rg.keySpot(), name, "missing")
-	case end.OK && end.Value == "":
-		r.at(end.valueSpot(), name, "empty")
+		f.repair(p, m[1]+m[2])
 	}
 }

@@ -1,132 +1,124 @@
 package dumpconf
 
-import "strings"
+import (
+	"iter"
+	"slices"
+	"strings"
+)
 
 // aclListRules check the items of dump_list.
-func aclListRules() []rule {
-	return []rule{
-		{"ACL062", Error, "EP0001", stageList, "an empty model_name or layer with dump_op_switch off",
-			"%s is empty; fill it, or remove the key to mean all",
-			func(c *check, r *reporter) {
-				if c.acl.OpSwitch() {
-					return
+var aclListRules = []rule{
+	{id: "ACL062", severity: Error, code: "EP0001", stage: stageList, checks: "an empty model_name or layer with dump_op_switch off",
+		guess: true, message: "%s is empty; fill it, or remove the key to mean all",
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				r.when(!a.OpSwitch() && it.ModelName.isEmpty(), it.ModelName.valueSpan(), "model_name")
+				r.when(!a.OpSwitch() && it.Layer.isEmpty(), it.Layer.valueSpan(), "layer")
+			}
+		}},
+	{id: "ACL063", severity: Warning, checks: "a model_name with folder or suffix",
+		message: "model_name %s matches no model: give the name without folder and suffix",
+		mind:    Text{EN: "matches no model: the name has a folder or suffix", ZH: "名称含目录或后缀，不匹配任何模型"},
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				m := it.ModelName
+				if strings.HasSuffix(m.Value, ".om") || strings.Contains(m.Value, "/") {
+					f := r.at(m.valueSpan(), show(m.Value))
+					f.Suggestion = strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
 				}
-				for _, it := range c.acl.DumpList.Value {
-					if m := it.ModelName; m.OK && m.Value == "" && !r.full() {
-						r.at(m.valueSpot(), "model_name")
-					}
-					if l := it.Layer; l.OK && len(l.Value) == 0 && !r.full() {
-						r.at(l.valueSpot(), "layer")
-					}
+			}
+		}},
+	{id: "ACL064", severity: Warning, checks: "a model_name that occurs twice",
+		message: "model_name %s must be unique; it is already that of line %d",
+		acl: func(a *ACL, r *reporter) {
+			seen := make(map[string]Setting[string])
+			for _, it := range a.DumpList.Value {
+				m := it.ModelName
+				first, again := seen[m.Value]
+				switch {
+				case m.Value == "" || again && r.full():
+				case !again:
+					seen[m.Value] = m
+				default:
+					line, _ := r.doc.Position(first.Node.Start)
+					r.at(m.valueSpan(), show(m.Value), line).Related = r.related(first.Node.Start, first.Node.End, "the first")
 				}
-			}},
-		{"ACL063", Warning, "", stageLint, "a model_name with folder or suffix",
-			"model_name %s matches no model: give the name without folder and suffix",
-			func(c *check, r *reporter) {
-				for _, it := range c.acl.DumpList.Value {
-					m := it.ModelName
-					if (strings.HasSuffix(m.Value, ".om") || strings.Contains(m.Value, "/")) && !r.full() {
-						f := r.at(m.valueSpot(), show(m.Value))
-						f.Suggestion = strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
-					}
+			}
+		}},
+	{id: "ACL065", severity: Warning, checks: "items with and without model_name",
+		guess: true, message: "an item without model_name applies to all models, also to those that are named in other items",
+		mind: Text{EN: "the item has no model_name and so applies to all models, also to those of other items", ZH: "该项没有 model_name，会作用于所有模型，包括其他项中的模型"},
+		acl: func(a *ACL, r *reporter) {
+			named := slices.ContainsFunc(a.DumpList.Value, func(it ACLItem) bool { return it.ModelName.Present() })
+			for _, it := range a.DumpList.Value {
+				r.when(named && !it.ModelName.Present(), it.keySpan())
+			}
+		}},
+	{id: "ACL066", severity: Warning, checks: "an empty name in layer or watcher_nodes",
+		message: "an empty name matches nothing; remove it",
+		ignored: Text{EN: "an empty name matches nothing", ZH: "空名称不匹配任何算子"},
+		acl: func(a *ACL, r *reporter) {
+			for s := range a.names() {
+				r.when(s.Value == "", s.valueSpan())
+			}
+		}},
+	{id: "ACL068", severity: Warning, checks: "a name with blanks around it, or given twice, in layer or watcher_nodes",
+		message: "name %s %s",
+		mind:    Text{EN: "the name has blanks around it, or is there twice", ZH: "名称首尾有空格或重复"},
+		acl: func(a *ACL, r *reporter) {
+			for s, again := range a.names() {
+				switch trimmed := strings.TrimSpace(s.Value); {
+				case s.Value == "":
+				case trimmed != s.Value:
+					r.at(s.valueSpan(), show(s.Value), "has blanks around it and never matches").suggest(trimmed)
+				case again:
+					r.at(s.valueSpan(), show(s.Value), "is listed twice")
 				}
-			}},
-		{"ACL064", Warning, "", stageLint, "a model_name that occurs twice",
-			"model_name %s must be unique; it is already that of line %d",
-			func(c *check, r *reporter) {
-				seen := make(map[string]Setting[string])
-				for _, it := range c.acl.DumpList.Value {
-					m := it.ModelName
-					if m.Value == "" || r.full() {
-						continue
-					}
-					first, again := seen[m.Value]
-					if !again {
-						seen[m.Value] = m
-						continue
-					}
-					line, _ := c.doc.Position(first.Node.Start)
-					f := r.at(m.valueSpot(), show(m.Value), line)
-					f.Related = c.related(first.Node.Start, first.Node.End, "the first")
-				}
-			}},
-		{"ACL065", Warning, "", stageLint, "items with and without model_name",
-			"an item without model_name applies to all models, also to those that are named in other items",
-			func(c *check, r *reporter) {
-				named := false
-				for _, it := range c.acl.DumpList.Value {
-					named = named || it.ModelName.Present()
-				}
-				for _, it := range c.acl.DumpList.Value {
-					if named && !it.ModelName.Present() && !r.full() {
-						r.at(it.keySpot())
-					}
-				}
-			}},
-		{"ACL066", Warning, "", stageLint, "an empty name in layer or watcher_nodes",
-			"an empty name matches nothing; remove it",
-			func(c *check, r *reporter) {
-				c.acl.eachName(func(s Setting[string], _ map[string]bool) {
-					if s.Value == "" && !r.full() {
-						r.at(s.valueSpot())
-					}
-				})
-			}},
-		{"ACL068", Warning, "", stageLint, "a name with blanks around it, or given twice, in layer or watcher_nodes",
-			"name %s %s",
-			func(c *check, r *reporter) {
-				c.acl.eachName(func(s Setting[string], before map[string]bool) {
-					switch trimmed := strings.TrimSpace(s.Value); {
-					case s.Value == "" || r.full():
-					case trimmed != s.Value:
-						r.at(s.valueSpot(), show(s.Value), "has blanks around it and never matches").Suggestion = trimmed
-					case before[s.Value]:
-						r.at(s.valueSpot(), show(s.Value), "is listed twice")
-					}
-				})
-			}},
-		{"ACL069", Warning, "", stageLint, "blanks around a model_name or a name of a blacklist",
-			"name %s has blanks around it and never matches",
-			func(c *check, r *reporter) {
-				blank := func(s Setting[string]) {
-					if trimmed := strings.TrimSpace(s.Value); s.OK && trimmed != s.Value && !r.full() {
-						r.at(s.valueSpot(), show(s.Value)).Suggestion = trimmed
-					}
-				}
-				for _, it := range c.acl.DumpList.Value {
-					blank(it.ModelName)
-				}
-				c.acl.eachBlacklistEntry(func(e ACLBlacklistEntry) { blank(e.Name) })
-			}},
-		{"ACL083", Warning, "", stageLint, "inputs and outputs of all operators of all models at all steps, as tensors",
-			`this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`,
-			func(c *check, r *reporter) {
-				a := c.acl
-				if a.Mode() != "all" || a.Stats() || a.DumpStep.Value != "" || a.OpSwitch() || a.Overflow() || a.DumpScene.Value != "" {
-					return
-				}
-				for _, it := range a.DumpList.Value {
-					if !it.ModelName.Present() && !it.Layer.Present() && !it.OpnameRange.Present() {
-						r.at(it.keySpot())
-						return
-					}
-				}
-			}},
-	}
+			}
+		}},
+	{id: "ACL069", severity: Warning, checks: "blanks around a model_name or a name of a blacklist",
+		message: "name %s has blanks around it and never matches",
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				r.blanks(it.ModelName)
+			}
+			for e := range a.blacklisted() {
+				r.blanks(e.Name)
+			}
+		}},
+	{id: "ACL083", severity: Warning, checks: "inputs and outputs of all operators of all models at all steps, as tensors",
+		guess: true, message: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`,
+		acl: func(a *ACL, r *reporter) {
+			i := slices.IndexFunc(a.DumpList.Value, func(it ACLItem) bool {
+				return !it.ModelName.Present() && !it.Layer.Present() && !it.OpnameRange.Present()
+			})
+			if i >= 0 && a.Mode() == "all" && !a.Stats() && a.DumpStep.Value == "" && !a.OpSwitch() && !a.Overflow() && a.DumpScene.Value == "" {
+				r.at(a.DumpList.Value[i].keySpan())
+			}
+		}},
 }
 
-// eachName calls do with every name of layer and watcher_nodes, and with the
-// names before it in the same array.
-func (a *ACL) eachName(do func(s Setting[string], before map[string]bool)) {
-	for _, it := range a.DumpList.Value {
-		for _, names := range [][]Setting[string]{it.Layer.Value, it.WatcherNodes.Value} {
-			before := make(map[string]bool)
-			for _, s := range names {
-				if s.OK {
-					do(s, before)
-					before[s.Value] = true
+// names are the names of layer and watcher_nodes, and whether they are in the same
+// array before.
+func (a *ACL) names() iter.Seq2[Setting[string], bool] {
+	return func(yield func(Setting[string], bool) bool) {
+		for _, it := range a.DumpList.Value {
+			for _, names := range [][]Setting[string]{it.Layer.Value, it.WatcherNodes.Value} {
+				seen := make(map[string]bool)
+				for _, s := range names {
+					if s.OK && !yield(s, seen[s.Value]) {
+						return
+					}
+					seen[s.Value] = seen[s.Value] || s.OK
 				}
 			}
 		}
+	}
+}
+
+// blanks reports a string with blanks around it.
+func (r *reporter) blanks(s Setting[string]) {
+	if trimmed := strings.TrimSpace(s.Value); trimmed != s.Value {
+		r.at(s.valueSpan(), show(s.Value)).suggest(trimmed)
 	}
 }

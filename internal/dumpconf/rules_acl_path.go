@@ -10,102 +10,73 @@ import (
 const maxPath = 512 // bytes
 
 // aclPathRules check dump_path.
-func aclPathRules() []rule {
-	return []rule{
-		{"ACL020", Error, "EP0001", stagePath, "dump_path is missing or empty outside exception scenes",
-			"dump_path is required%s",
-			func(c *check, r *reporter) {
-				a := c.acl
-				switch p := a.DumpPath; {
-				case a.Exception() || !a.Dump.Present() || len(a.Dump.Node.Members) == 0:
-				case !p.Present():
-					r.at(a.Dump.keySpot(), ": name an existing folder")
-				case p.OK && p.Value == "":
-					r.at(p.valueSpot(), " and must not be empty: name an existing folder")
-				}
-			}},
-		{"ACL021", Error, "EP0003", stagePath, "dump_path is too long",
-			"dump_path has %d bytes; at most %d are allowed",
-			func(c *check, r *reporter) {
-				if n := len(c.acl.DumpPath.Value); n > maxPath {
-					r.at(c.acl.DumpPath.valueSpot(), n, maxPath)
-				}
-			}},
-		{"ACL022", Warning, "EP0003", stageLint, "dump_path contains a variable, which is not expanded",
-			"%s in dump_path is not expanded; write the full path",
-			func(c *check, r *reporter) {
-				p := c.acl.DumpPath
-				if isRemote(p.Value) {
-					return
-				}
-				if at := placeholder.FindStringIndex(p.Value); at != nil {
-					r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
-				}
-			}},
-		{"ACL027", Warning, "", stageLint, "dump_path has blanks at its ends",
-			"dump_path %s has blanks around it, which are taken as part of the name",
-			func(c *check, r *reporter) {
-				if p := c.acl.DumpPath; strings.TrimSpace(p.Value) != p.Value {
-					r.at(p.valueSpot(), show(p.Value)).Suggestion = strings.TrimSpace(p.Value)
-				}
-			}},
-		{"ACL023", Error, "EP0003", stagePath, "dump_path is not a folder that can be read and written",
-			"dump_path %s %s",
-			func(c *check, r *reporter) {
-				if p := c.acl.DumpPath; isLocal(p.Value) && remoteFault(p.Value) == "" && len(p.Value) <= maxPath {
-					r.folder(p, c.opt)
-				}
-			}},
-		{"ACL024", Warning, "", stageLint, "dump_path is relative",
-			"dump_path %s is taken from the working directory of the program; prefer an absolute path",
-			func(c *check, r *reporter) {
-				p := c.acl.DumpPath
-				if isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value) == "" && !placeholder.MatchString(p.Value) {
-					r.at(p.valueSpot(), show(p.Value))
-				}
-			}},
-		{"ACL025", Error, "EP0003", stagePath, "dump_path has a colon but is no proper IPv4:path",
-			"dump_path %s: the remote form is IPv4:path, but %s",
-			func(c *check, r *reporter) {
-				if p := c.acl.DumpPath; remoteFault(p.Value) != "" {
-					r.at(p.valueSpot(), show(p.Value), remoteFault(p.Value))
-				}
-			}},
-		{"ACL026", Warning, "", stageLint, "an environment variable overrides dump_path",
-			"the environment variable %s overrides dump_path for exception dumps",
-			func(c *check, r *reporter) {
-				if !c.acl.Exception() || !c.acl.DumpPath.Present() {
-					return
-				}
-				for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
-					if value, ok := c.opt.env(name); ok {
-						r.at(c.acl.DumpPath.keySpot(), name+"="+shorten(value))
-					}
-				}
-			}},
-	}
+var aclPathRules = []rule{
+	{id: "ACL020", severity: Error, code: "EP0001", stage: stagePath, checks: "dump_path is missing or empty outside exception scenes",
+		guess: true, message: "dump_path is required%s",
+		acl: func(a *ACL, r *reporter) {
+			need := ": name an existing folder"
+			if a.DumpPath.Present() {
+				need = " and must not be empty: name an existing folder"
+			}
+			r.when(!a.Exception() && a.Dump.isFilled() && a.DumpPath.lacks(), a.DumpPath.spanIn(a.Dump), need)
+		}},
+	{id: "ACL021", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is too long",
+		message: "dump_path has %d bytes; at most %d are allowed",
+		acl: func(a *ACL, r *reporter) {
+			n := len(a.DumpPath.Value)
+			r.when(n > maxPath, a.DumpPath.valueSpan(), n, maxPath)
+		}},
+	{id: "ACL022", severity: Warning, code: "EP0003", checks: "dump_path contains a variable, which is not expanded",
+		message: "%s in dump_path is not expanded; write the full path",
+		acl: func(a *ACL, r *reporter) {
+			p := a.DumpPath
+			if at := placeholder.FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
+				r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
+			}
+		}},
+	{id: "ACL027", severity: Warning, checks: "dump_path has blanks at its ends",
+		message: "dump_path %s has blanks around it, which are taken as part of the name",
+		acl:     func(a *ACL, r *reporter) { r.blanks(a.DumpPath) }},
+	{id: "ACL023", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is not a folder that can be read and written",
+		message: "dump_path %s %s",
+		acl: func(a *ACL, r *reporter) {
+			if p := a.DumpPath; isLocal(p.Value) && remoteFault(p.Value) == "" && len(p.Value) <= maxPath && r.opt.Stat != nil {
+				fault := folderFaults[r.opt.Stat(p.Value)]
+				r.when(fault != "", p.valueSpan(), show(p.Value), fault)
+			}
+		}},
+	{id: "ACL024", severity: Warning, checks: "dump_path is relative",
+		message: "dump_path %s is taken from the working directory of the program; prefer an absolute path",
+		acl: func(a *ACL, r *reporter) {
+			p := a.DumpPath
+			r.when(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value) == "" && !placeholder.MatchString(p.Value),
+				p.valueSpan(), show(p.Value))
+		}},
+	{id: "ACL025", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path has a colon but is no proper IPv4:path",
+		message: "dump_path %s: the remote form is IPv4:path, but %s",
+		acl: func(a *ACL, r *reporter) {
+			p, fault := a.DumpPath, remoteFault(a.DumpPath.Value)
+			r.when(fault != "", p.valueSpan(), show(p.Value), fault)
+		}},
+	{id: "ACL026", severity: Warning, checks: "an environment variable overrides dump_path",
+		message: "the environment variable %s overrides dump_path for exception dumps",
+		needs:   (*ACL).Exception, ignored: Text{EN: "a variable of the environment comes before it", ZH: "被环境变量覆盖"},
+		acl: func(a *ACL, r *reporter) {
+			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
+				value, ok := r.opt.env(name)
+				r.when(ok && a.Exception() && a.DumpPath.Present(), a.DumpPath.keySpan(), name+"="+shorten(value))
+			}
+		}},
 }
 
 // placeholder matches what people expect to be expanded.
 var placeholder = regexp.MustCompile(`\$\{[^}]*\}?|\$[A-Za-z_0-9]*|~|%[A-Za-z_][A-Za-z_0-9]*%|\{[^}]*\}`)
 
-// folder reports a path that is no usable folder.
-func (r *reporter) folder(p Setting[string], opt *Options) {
-	if opt.Stat == nil {
-		return
-	}
-	reason := ""
-	switch opt.Stat(p.Value) {
-	case PathMissing:
-		reason = "does not exist; create it first, it is not created for you"
-	case PathNotDir:
-		reason = "is not a folder"
-	case PathNoAccess:
-		reason = "may not be read and written by this user"
-	default:
-		return
-	}
-	r.at(p.valueSpot(), show(p.Value), reason)
+// folderFaults says what is wrong with a path that is no usable folder.
+var folderFaults = map[PathState]string{
+	PathMissing:  "does not exist; create it first, it is not created for you",
+	PathNotDir:   "is not a folder",
+	PathNoAccess: "may not be read and written by this user",
 }
 
 // remoteText is what the part behind the colon may consist of.

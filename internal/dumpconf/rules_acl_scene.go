@@ -1,102 +1,64 @@
 package dumpconf
 
-import (
-	"fmt"
-
-	"dumptool/internal/dumpconf/jsonpos"
-)
+import "strings"
 
 // aclSceneRules check which sorts of dump can go together.
-func aclSceneRules() []rule {
-	return []rule{
-		{"ACL040", Error, "EP0005", stageScene, "an exception scene with dump_op_switch or dump_debug on",
-			`%s "on" and the exception scene %s exclude each other; remove one of them`,
-			func(c *check, r *reporter) {
-				if c.acl.Exception() {
-					for _, s := range c.acl.switchedOn() {
-						r.at(s.keySpot(), lastOf(s.Path), show(c.acl.DumpScene.Value))
-					}
-				}
-			}},
-		{"ACL041", Warning, "", stageLint, "an exception scene with keys that it ignores",
-			"%s is ignored in the exception scene %s",
-			func(c *check, r *reporter) {
-				if !c.acl.Exception() {
-					return
-				}
-				for _, name := range []string{"dump_list", "dump_step", "dump_mode", "dump_level", "dump_data", "dump_stats"} {
-					if s := look[struct{}](c.acl.Dump, name); s.Present() {
-						r.at(s.keySpot(), name, show(c.acl.DumpScene.Value))
-					}
-				}
-			}},
-		{"ACL049", Info, "", stageLint, "dump_scene aic_err_detail_dump has conditions",
-			"aic_err_detail_dump needs Atlas A2 or A3 and driver 25.0.RC1 or later, must be set before aclrtSetDevice, and ends the process after an error",
-			func(c *check, r *reporter) {
-				if s := c.acl.DumpScene; s.Value == "aic_err_detail_dump" {
-					r.at(s.valueSpot())
-				}
-			}},
-		{"ACL053", Info, "", stageLint, "dump_scene lite_exception has a newer name",
-			"lite_exception is an alias; prefer aic_err_brief_dump from version 8.2 on",
-			func(c *check, r *reporter) {
-				if s := c.acl.DumpScene; s.Value == "lite_exception" && !c.opt.TargetVersion.Before(sinceCANN82) {
-					f := r.at(s.valueSpot())
-					f.Suggestion = "aic_err_brief_dump"
-				}
-			}},
-		{"ACL050", Error, "EP0005", stageDebug, "dump_debug and dump_op_switch both on",
-			`dump_debug and dump_op_switch cannot both be "on"; remove one of them`,
-			func(c *check, r *reporter) {
-				if c.acl.Overflow() && c.acl.OpSwitch() {
-					r.at(c.acl.DumpDebug.keySpot())
-				}
-			}},
-		{"ACL051", Error, "", stageLint, "dump_debug on with a model dump",
-			`dump_debug "on" excludes a model dump: remove dump_list`,
-			func(c *check, r *reporter) {
-				if l := c.acl.DumpList; c.acl.Overflow() && l.OK && len(l.Node.Elems) > 0 {
-					r.at(l.keySpot())
-				}
-			}},
-		{"ACL052", Warning, "", stageLint, "dump_debug on with keys that have no effect then",
-			`%s has no effect when dump_debug is "on", and is not checked`,
-			func(c *check, r *reporter) {
-				if !c.acl.Overflow() || c.acl.Exception() {
-					return
-				}
-				for _, name := range []string{"dump_mode", "dump_level", "dump_step", "dump_data", "dump_stats"} {
-					if s := look[struct{}](c.acl.Dump, name); s.Present() {
-						r.at(s.keySpot(), name)
-					}
-				}
-			}},
-		{"ACL060", Warning, "", stageLint, "no key switches any dump on",
-			`this dumps nothing: add dump_list, dump_op_switch "on", dump_debug "on", dump_scene or dump_kernel_data`,
-			func(c *check, r *reporter) {
-				a := c.acl
-				if a.Dump.Present() && len(a.Dump.Node.Members) > 0 && !a.DumpList.Present() && !a.Dumps() &&
-					!a.DumpKernelData.Present() && !a.DumpScene.Present() {
-					r.at(a.Dump.keySpot())
-				}
-			}},
-		{"ACL061", Warning, "", stageLint, "an empty dump_list with dump_op_switch off",
-			"an empty dump_list dumps nothing; use [{}] for all models",
-			func(c *check, r *reporter) {
-				a := c.acl
-				if a.DumpList.OK && len(a.DumpList.Node.Elems) == 0 && !a.Dumps() && !a.DumpKernelData.Present() {
-					r.at(a.DumpList.valueSpot()).Suggestion = "[{}]"
-				}
-			}},
-		{"ACL067", Info, "", stageLint, "dump_op_switch on with an empty dump_list, the old form",
-			"an empty dump_list is the old form for single operators; use [{}] on current releases",
-			func(c *check, r *reporter) {
-				a := c.acl
-				if a.DumpList.OK && len(a.DumpList.Node.Elems) == 0 && a.OpSwitch() && !c.opt.TargetVersion.Before(sinceCANN82) {
-					r.at(a.DumpList.valueSpot()).Suggestion = "[{}]"
-				}
-			}},
-	}
+var aclSceneRules = []rule{
+	{id: "ACL040", severity: Error, code: "EP0005", stage: stageScene, checks: "an exception scene with dump_op_switch or dump_debug on",
+		message: `%s "on" and the exception scene %s exclude each other; remove one of them`,
+		acl: func(a *ACL, r *reporter) {
+			for _, s := range a.switchedOn() {
+				r.when(a.Exception(), s.keySpan(), lastOf(s.Path), show(a.DumpScene.Value))
+			}
+		}},
+	{id: "ACL041", severity: Warning, checks: "an exception scene with keys that it ignores",
+		guess: true, message: "%s is ignored in the exception scene %s",
+		needs: (*ACL).Exception, ignored: Text{EN: "not used in an exception scene", ZH: "异常 dump 场景下不生效"},
+		acl: func(a *ACL, r *reporter) {
+			for _, s := range a.Dump.having("dump_list", "dump_step", "dump_mode", "dump_level", "dump_data", "dump_stats") {
+				r.when(a.Exception(), s.keySpan(), lastOf(s.Path), show(a.DumpScene.Value))
+			}
+		}},
+	{id: "ACL049", severity: Info, checks: "dump_scene aic_err_detail_dump has conditions",
+		message: "aic_err_detail_dump needs Atlas A2 or A3 and driver 25.0.RC1 or later, must be set before aclrtSetDevice, and ends the process after an error",
+		acl: func(a *ACL, r *reporter) {
+			r.when(a.DumpScene.Value == "aic_err_detail_dump", a.DumpScene.valueSpan())
+		}},
+	{id: "ACL053", severity: Info, checks: "dump_scene lite_exception has a newer name",
+		message: "lite_exception is an alias; prefer aic_err_brief_dump from version 8.2 on",
+		acl: func(a *ACL, r *reporter) {
+			r.when(a.DumpScene.Value == "lite_exception" && !r.opt.TargetVersion.Before(sinceCANN82), a.DumpScene.valueSpan()).suggest("aic_err_brief_dump")
+		}},
+	{id: "ACL050", severity: Error, code: "EP0005", stage: stageDebug, checks: "dump_debug and dump_op_switch both on",
+		message: `dump_debug and dump_op_switch cannot both be "on"; remove one of them`,
+		acl:     func(a *ACL, r *reporter) { r.when(a.Overflow() && a.OpSwitch(), a.DumpDebug.keySpan()) }},
+	{id: "ACL051", severity: Error, checks: "dump_debug on with a model dump",
+		guess: true, message: `dump_debug "on" excludes a model dump: remove dump_list`,
+		acl: func(a *ACL, r *reporter) { r.when(a.Overflow() && a.DumpList.isFilled(), a.DumpList.keySpan()) }},
+	{id: "ACL052", severity: Warning, checks: "dump_debug on with keys that have no effect then",
+		guess: true, message: `%s has no effect when dump_debug is "on", and is not checked`,
+		needs: (*ACL).Overflow, ignored: Text{EN: `no effect while dump_debug is "on"`, ZH: `dump_debug 为 "on" 时不生效`},
+		acl: func(a *ACL, r *reporter) {
+			for _, s := range a.Dump.having("dump_mode", "dump_level", "dump_step", "dump_data", "dump_stats") {
+				r.when(a.Overflow() && !a.Exception(), s.keySpan(), lastOf(s.Path))
+			}
+		}},
+	{id: "ACL060", severity: Warning, checks: "no key switches any dump on",
+		guess: true, message: `this dumps nothing: add dump_list, dump_op_switch "on", dump_debug "on", dump_scene or dump_kernel_data`,
+		acl: func(a *ACL, r *reporter) {
+			r.when(a.Dump.isFilled() && !a.DumpList.Present() && !a.Dumps() && !a.DumpKernelData.Present() && !a.DumpScene.Present(),
+				a.Dump.keySpan())
+		}},
+	{id: "ACL061", severity: Warning, checks: "an empty dump_list with dump_op_switch off",
+		guess: true, message: "an empty dump_list dumps nothing; use [{}] for all models",
+		acl: func(a *ACL, r *reporter) {
+			r.when(a.DumpList.isEmpty() && !a.Dumps() && !a.DumpKernelData.Present(), a.DumpList.valueSpan()).suggest("[{}]")
+		}},
+	{id: "ACL067", severity: Info, checks: "dump_op_switch on with an empty dump_list, the old form",
+		guess: true, message: "an empty dump_list is the old form for single operators; use [{}] on current releases",
+		acl: func(a *ACL, r *reporter) {
+			r.when(a.DumpList.isEmpty() && a.OpSwitch() && !r.opt.TargetVersion.Before(sinceCANN82), a.DumpList.valueSpan()).suggest("[{}]")
+		}},
 }
 
 // switchedOn returns dump_op_switch and dump_debug, those that are on.
@@ -111,98 +73,73 @@ func (a *ACL) switchedOn() []Setting[string] {
 }
 
 // aclWatcherRules check the watcher scene.
-func aclWatcherRules() []rule {
-	return []rule{
-		{"ACL042", Error, "EP0005", stageScene, "the watcher scene with dump_op_switch or dump_debug on",
-			`%s "on" and dump_scene "watcher" exclude each other; remove one of them`,
-			func(c *check, r *reporter) {
-				if c.acl.Watcher() {
-					for _, s := range c.acl.switchedOn() {
-						r.at(s.keySpot(), lastOf(s.Path))
+var aclWatcherRules = []rule{
+	{id: "ACL042", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with dump_op_switch or dump_debug on",
+		message: `%s "on" and dump_scene "watcher" exclude each other; remove one of them`,
+		acl: func(a *ACL, r *reporter) {
+			for _, s := range a.switchedOn() {
+				r.when(a.Watcher(), s.keySpan(), lastOf(s.Path))
+			}
+		}},
+	{id: "ACL043", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with another dump_mode than output",
+		message: `dump_mode %s does not go with dump_scene "watcher"; only "output" does`,
+		acl: func(a *ACL, r *reporter) {
+			if m := a.DumpMode; a.Watcher() && m.Value != "" && m.Value != "output" {
+				r.at(m.valueSpan(), show(m.Value)).repair(m, "output")
+			}
+		}},
+	{id: "ACL044", severity: Error, code: "EP0001", stage: stageList, checks: "an item without watcher_nodes in the watcher scene",
+		guess: true, message: `watcher_nodes is required in every item with dump_scene "watcher"%s`,
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				need := ""
+				if it.WatcherNodes.Present() {
+					need = " and must not be empty"
+				}
+				r.when(a.Watcher() && it.WatcherNodes.lacks(), it.WatcherNodes.spanIn(it.Object), need)
+			}
+		}},
+	{id: "ACL045", severity: Error, code: "EP0005", stage: stageList, checks: "an item with model_name in the watcher scene",
+		message: `model_name is not allowed with dump_scene "watcher"; remove it`,
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				r.when(a.Watcher() && it.ModelName.Present(), it.ModelName.keySpan())
+			}
+		}},
+	{id: "ACL046", severity: Error, code: "EP0005", stage: stageList, checks: "watcher_nodes outside the watcher scene",
+		guess: true, message: `watcher_nodes needs dump_scene "watcher"%s`,
+		acl: func(a *ACL, r *reporter) {
+			hint := ""
+			if a.DumpScene.Value != "" {
+				hint = foundOr(a.DumpScene)
+			}
+			for _, it := range a.DumpList.Value {
+				r.when(!a.Watcher() && it.WatcherNodes.Present(), it.WatcherNodes.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
+			}
+		}},
+	{id: "ACL047", severity: Warning, checks: "the watcher scene with an empty or missing dump_list",
+		guess: true, message: "there is nothing to watch: list operators in watcher_nodes of an item of dump_list",
+		acl: func(a *ACL, r *reporter) {
+			r.when(a.Watcher() && !a.DumpList.Present(), a.DumpScene.valueSpan())
+			r.when(a.Watcher() && a.DumpList.isEmpty(), a.DumpList.valueSpan())
+		}},
+	{id: "ACL048", severity: Warning, checks: "a layer the watcher scene makes no file for",
+		message: "no file is made for the layer %s: %s",
+		ignored: Text{EN: "no file is made for this layer", ZH: "该 layer 不会产生文件"},
+		acl: func(a *ACL, r *reporter) {
+			for _, it := range a.DumpList.Value {
+				watched := setOf(it.WatcherNodes.Value)
+				for _, l := range it.Layer.Value {
+					switch {
+					case !l.OK || !a.Watcher():
+					case strings.HasPrefix(l.Value, "Hcom"):
+						r.at(l.valueSpan(), show(l.Value), "it is a communication operator")
+					case watched[l.Value]:
+						r.at(l.valueSpan(), show(l.Value), "it is also in watcher_nodes")
 					}
 				}
-			}},
-		{"ACL043", Error, "EP0005", stageScene, "the watcher scene with another dump_mode than output",
-			`dump_mode %s does not go with dump_scene "watcher"; only "output" does`,
-			func(c *check, r *reporter) {
-				if m := c.acl.DumpMode; c.acl.Watcher() && m.Value != "" && m.Value != "output" {
-					f := r.at(m.valueSpot(), show(m.Value))
-					f.Suggestion, f.Edits = "output", quoteEdit(m, "output")
-				}
-			}},
-		{"ACL044", Error, "EP0001", stageList, "an item without watcher_nodes in the watcher scene",
-			`watcher_nodes is required in every item with dump_scene "watcher"%s`,
-			func(c *check, r *reporter) {
-				for _, it := range c.acl.DumpList.Value {
-					switch w := it.WatcherNodes; {
-					case !c.acl.Watcher() || r.full():
-						return
-					case !w.Present():
-						r.at(it.keySpot(), "")
-					case w.OK && len(w.Value) == 0:
-						r.at(w.valueSpot(), " and must not be empty")
-					}
-				}
-			}},
-		{"ACL045", Error, "EP0005", stageList, "an item with model_name in the watcher scene",
-			`model_name is not allowed with dump_scene "watcher"; remove it`,
-			func(c *check, r *reporter) {
-				for _, it := range c.acl.DumpList.Value {
-					if c.acl.Watcher() && it.ModelName.Present() && !r.full() {
-						r.at(it.ModelName.keySpot())
-					}
-				}
-			}},
-		{"ACL046", Error, "EP0005", stageList, "watcher_nodes outside the watcher scene",
-			`watcher_nodes needs dump_scene "watcher"%s`,
-			func(c *check, r *reporter) {
-				a := c.acl
-				if a.Watcher() {
-					return
-				}
-				hint := ""
-				if a.DumpScene.Value != "" {
-					hint = ", found " + show(a.DumpScene.Value)
-				}
-				for _, it := range a.DumpList.Value {
-					if it.WatcherNodes.Present() && !r.full() {
-						f := r.at(it.WatcherNodes.keySpot(), hint)
-						f.Suggestion = fmt.Sprintf("%q: %q", "dump_scene", watcherScene)
-					}
-				}
-			}},
-		{"ACL047", Warning, "", stageLint, "the watcher scene with an empty or missing dump_list",
-			"there is nothing to watch: list operators in watcher_nodes of an item of dump_list",
-			func(c *check, r *reporter) {
-				switch l := c.acl.DumpList; {
-				case !c.acl.Watcher():
-				case !l.Present():
-					r.at(c.acl.DumpScene.valueSpot())
-				case l.OK && len(l.Node.Elems) == 0:
-					r.at(l.valueSpot())
-				}
-			}},
-		{"ACL048", Warning, "", stageLint, "a layer the watcher scene makes no file for",
-			"no file is made for the layer %s: %s",
-			func(c *check, r *reporter) {
-				if !c.acl.Watcher() {
-					return
-				}
-				for _, it := range c.acl.DumpList.Value {
-					watched := setOf(it.WatcherNodes.Value)
-					for _, l := range it.Layer.Value {
-						switch {
-						case r.full():
-							return
-						case l.OK && len(l.Value) > 3 && l.Value[:4] == "Hcom":
-							r.at(l.valueSpot(), show(l.Value), "it is a communication operator")
-						case l.OK && watched[l.Value]:
-							r.at(l.valueSpot(), show(l.Value), "it is also in watcher_nodes")
-						}
-					}
-				}
-			}},
-	}
+			}
+		}},
 }
 
 // setOf returns the values of the settings that have one.
@@ -214,9 +151,4 @@ func setOf(settings []Setting[string]) map[string]bool {
 		}
 	}
 	return set
-}
-
-// quoteEdit replaces a value by a string.
-func quoteEdit[T any](s Setting[T], text string) []jsonpos.Edit {
-	return replace(s.valueSpot(), jsonpos.Quote(text))
 }

@@ -3,62 +3,58 @@ package dumpconf
 import (
 	"fmt"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // aclShapeRules check which keys there are, where they are and of what type.
-func aclShapeRules() []rule {
-	return []rule{
-		{"ACL004", Warning, "", stageLint, `there is no "dump", or it is empty`,
-			"nothing will be dumped: %s",
-			func(c *check, r *reporter) {
-				switch dump := c.acl.Root.Node.Get("dump"); {
-				case c.root == nil && len(c.doc.Source()) == 0:
-					r.at(c.top(), "the file is empty")
-				case dump == nil && c.acl.Root.Present():
-					r.at(c.top(), `there is no "dump" object`)
-				case c.acl.Dump.Present() && len(c.acl.Dump.Node.Members) == 0:
-					r.at(c.acl.Dump.keySpot(), `"dump" is empty`)
+var aclShapeRules = []rule{
+	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
+		guess: true, message: "nothing will be dumped: %s",
+		acl: func(a *ACL, r *reporter) {
+			r.when(r.root == nil && len(r.doc.Source()) == 0, r.top(), "the file is empty")
+			r.when(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), `there is no "dump" object`)
+			r.when(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), `"dump" is empty`)
+		}},
+	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: "%s",
+		run: (*reporter).mistyped},
+	{id: "ACL006", severity: Warning, checks: "an unknown key, which the runtime ignores",
+		guess: true, message: "unknown key %s is ignored%s",
+		ignored: Text{EN: "unknown key, which the runtime ignores", ZH: "未知的键，运行时忽略"},
+		run: func(r *reporter) {
+			for _, s := range r.read.unknown {
+				if r.home(s) == nil && (!s.in.table.open || r.nearest(s.member.Key, s.in.table.names()) != "") {
+					r.unknownKey(s, s.in.table.names())
 				}
-			}},
-		{"ACL005", Error, "EP0001", stageDump, `"dump" is not an object`, "%s",
-			func(_ *check, r *reporter) { r.mistyped() }},
-		{"ACL006", Warning, "", stageLint, "an unknown key, which the runtime ignores",
-			"unknown key %s is ignored%s",
-			func(c *check, r *reporter) {
-				for _, s := range c.read.strays {
-					if c.home(s) == nil && !r.full() && (!s.in.table.open || nearest(s.member.Key, s.in.table.names()) != "") {
-						r.unknownKey(s, s.in.table.names())
+			}
+		}},
+	{id: "ACL007", severity: Warning, checks: "a key at the wrong level, where the runtime ignores it",
+		guess: true, message: "%s is ignored here: it must be %s",
+		ignored: Text{EN: "the key is at the wrong level and ignored there", ZH: "键的层级错误，被忽略"},
+		run: func(r *reporter) {
+			for _, s := range r.read.unknown {
+				if home := r.home(s); home != nil {
+					in := "inside "
+					if home == &aclRoot {
+						in = "at "
 					}
+					r.at(s.span(), show(s.member.Key), in+home.where)
 				}
-			}},
-		{"ACL007", Warning, "", stageLint, "a key at the wrong level, where the runtime ignores it",
-			"%s is ignored here: it must be %s",
-			func(c *check, r *reporter) {
-				for _, s := range c.read.strays {
-					if home := c.home(s); home != nil && !r.full() {
-						in := "inside "
-						if home == &aclRoot {
-							in = "at "
-						}
-						r.at(s.spot(), show(s.member.Key), in+home.where)
-					}
-				}
-			}},
-		{"ACL010", Error, "EP0001", stageTypes, "a value must be a string", "%s",
-			func(_ *check, r *reporter) { r.mistyped() }},
-		{"ACL011", Error, "EP0001", stageListTypes, "a value or member of an array has the wrong type", "%s",
-			func(_ *check, r *reporter) { r.mistyped() }},
-	}
+			}
+		}},
+	{id: "ACL010", severity: Error, code: "EP0001", stage: stageTypes, checks: "a value must be a string", message: "%s",
+		run: (*reporter).mistyped},
+	{id: "ACL011", severity: Error, code: "EP0001", stage: stageListTypes, checks: "a value or member of an array has the wrong type", message: "%s",
+		run: (*reporter).mistyped},
 }
 
-// spot is the place of the key.
-func (s stray) spot() spot {
-	return spot{join(s.in.Path, s.member.Key), s.member.KeyStart, s.member.KeyEnd}
+// span is the place of the key.
+func (s unknownKey) span() span {
+	return span{jsonpos.JoinPath(s.in.Path, s.member.Key), s.member.KeyStart, s.member.KeyEnd}
 }
 
-// home returns the objects where a stray key belongs, nil when nowhere.
-func (c *check) home(s stray) *keyTable {
+// home returns the objects where an unknown key belongs, nil when nowhere.
+func (c *check) home(s unknownKey) *keyTable {
 	for _, t := range tables(c.schema) {
 		if t == &aclBlacklist || t == &aclRange {
 			if s.in.table == &aclRoot {
@@ -73,14 +69,13 @@ func (c *check) home(s stray) *keyTable {
 }
 
 // unknownKey reports a key that is none, and which one it may be.
-func (r *reporter) unknownKey(s stray, names []string) {
-	best, hint := nearest(s.member.Key, names), ""
+func (r *reporter) unknownKey(s unknownKey, names []string) {
+	best, hint := r.nearest(s.member.Key, names), ""
 	if best != "" {
 		hint = fmt.Sprintf("; did you mean %s?", jsonpos.Quote(best))
 	}
-	f := r.at(s.spot(), show(s.member.Key), hint)
-	f.Suggestion = best
-	if best != "" && sameButForm(best, s.member.Key) && s.in.Node.Get(best) == nil {
-		f.Edits = replace(s.spot(), jsonpos.Quote(best))
+	f := r.at(s.span(), show(s.member.Key), hint).suggest(best)
+	if best != "" && lang.SameButForm(best, s.member.Key) && s.in.Node.Get(best) == nil {
+		f.Edits = replace(s.span(), jsonpos.Quote(best))
 	}
 }

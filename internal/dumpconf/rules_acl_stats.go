@@ -1,71 +1,45 @@
 package dumpconf
 
-import "dumptool/internal/dumpconf/jsonpos"
+import "dumptool/internal/jsonpos"
 
 // aclStatsRules check dump_stats.
-func aclStatsRules() []rule {
-	return []rule{
-		{"ACL080", Error, "EP0005", stageStats, `dump_stats without dump_data "stats"`,
-			`dump_stats needs "dump_data": "stats"%s`,
-			func(c *check, r *reporter) {
-				a := c.acl
-				if !a.DumpStats.OK || len(a.DumpStats.Value) == 0 || a.Stats() || a.DumpData.Present() && !a.DumpData.OK {
-					return
-				}
-				found := ", which is missing"
-				if a.DumpData.Present() {
-					found = ", found " + show(a.DumpData.Value)
-				}
-				f := r.at(a.DumpStats.keySpot(), found)
-				f.Suggestion = `"dump_data": "stats"`
-				f.Edits = a.Dump.insertion(c.doc.Source(), "dump_data", "stats")
-			}},
-		{"ACL081", Error, "EP0001", stageStats, "an empty dump_stats",
-			"dump_stats is empty; fill it, or remove the key to get all but L2norm",
-			func(c *check, r *reporter) {
-				if s := c.acl.DumpStats; s.OK && len(s.Value) == 0 {
-					r.at(s.valueSpot())
-				}
-			}},
-		{"ACL082", Info, "", stageLint, "dump_stats on another product than Atlas A2",
-			"dump_stats works on Atlas A2 products only, as the documentation says",
-			func(c *check, r *reporter) {
-				if c.acl.DumpStats.Present() && !c.opt.isA2() {
-					r.at(c.acl.DumpStats.keySpot())
-				}
-			}},
-	}
+var aclStatsRules = []rule{
+	{id: "ACL080", severity: Error, code: "EP0005", stage: stageStats, checks: `dump_stats without dump_data "stats"`,
+		guess: true, message: `dump_stats needs "dump_data": "stats"%s`,
+		acl: func(a *ACL, r *reporter) {
+			if a.DumpStats.isFilled() && !a.Stats() && !a.DumpData.misread() {
+				r.insert(r.at(a.DumpStats.keySpan(), foundOr(a.DumpData)), a.Dump, "dump_data", "stats")
+			}
+		}},
+	{id: "ACL081", severity: Error, code: "EP0001", stage: stageStats, checks: "an empty dump_stats",
+		guess: true, message: "dump_stats is empty; fill it, or remove the key to get all but L2norm",
+		acl: func(a *ACL, r *reporter) { r.when(a.DumpStats.isEmpty(), a.DumpStats.valueSpan()) }},
+	{id: "ACL082", severity: Info, checks: "dump_stats on another product than Atlas A2",
+		message: "dump_stats works on Atlas A2 products only, as the documentation says",
+		mind:    Text{EN: "works on Atlas A2 only", ZH: "仅 Atlas A2 支持"},
+		acl:     func(a *ACL, r *reporter) { r.when(a.DumpStats.Present() && !r.opt.isA2(), a.DumpStats.keySpan()) }},
 }
 
 // aclSurroundingsRules check what the file meets: other keys of the file, the
 // environment, the host.
-func aclSurroundingsRules() []rule {
-	return []rule{
-		{"ACL090", Warning, "", stageLint, "profiler and dump in one file",
-			"the profiler is switched on beside a dump, which distorts its times; use one of them at a time",
-			func(c *check, r *reporter) {
-				m := c.root.Get("profiler")
-				if m == nil || !c.acl.Dump.Present() || len(c.acl.Dump.Node.Members) == 0 {
-					return
-				}
-				if sw := m.Value.Get("switch"); sw != nil && sw.Value.Kind == jsonpos.String && sw.Value.Text == "on" {
-					r.at(spot{"profiler", m.KeyStart, m.KeyEnd})
-				}
-			}},
-		{"ACL092", Error, "E10056", stageLint, "NPU_COLLECT_PATH is set beside a model or operator dump",
-			"the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it",
-			func(c *check, r *reporter) {
-				value, ok := c.opt.env("NPU_COLLECT_PATH")
-				if ok && c.acl.Dumps() && !c.acl.Exception() {
-					r.at(c.acl.Dump.keySpot(), shorten(value))
-				}
-			}},
-		{"ACL093", Info, "", stageLint, "a dump in a container",
-			"dumps inside Docker are not supported, as the documentation says",
-			func(c *check, r *reporter) {
-				if c.opt.Container && c.acl.Dump.Present() && len(c.acl.Dump.Node.Members) > 0 {
-					r.at(c.acl.Dump.keySpot())
-				}
-			}},
-	}
+var aclSurroundingsRules = []rule{
+	{id: "ACL090", severity: Warning, checks: "profiler and dump in one file",
+		message: "the profiler is switched on beside a dump, which distorts its times; use one of them at a time",
+		mind:    Text{EN: "the profiler is on too, the dump distorts its times", ZH: "同时开启了 profiler，dump 会影响其时间数据"},
+		acl: func(a *ACL, r *reporter) {
+			if m := r.root.Get("profiler"); m != nil && a.Dump.isFilled() {
+				sw := m.Value.Get("switch")
+				r.when(sw != nil && sw.Value.Kind == jsonpos.String && sw.Value.Text == "on", span{"profiler", m.KeyStart, m.KeyEnd})
+			}
+		}},
+	{id: "ACL092", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a model or operator dump",
+		message: "the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it",
+		acl: func(a *ACL, r *reporter) {
+			value, ok := r.opt.env("NPU_COLLECT_PATH")
+			r.when(ok && a.Dumps() && !a.Exception(), a.Dump.keySpan(), shorten(value))
+		}},
+	{id: "ACL093", severity: Info, checks: "a dump in a container",
+		message: "dumps inside Docker are not supported, as the documentation says",
+		mind:    Text{EN: "dumps in containers are not supported, as the documentation says", ZH: "文档说明容器内不支持 dump"},
+		acl:     func(a *ACL, r *reporter) { r.when(r.opt.Container && a.Dump.isFilled(), a.Dump.keySpan()) }},
 }

@@ -3,40 +3,28 @@ package dumpconf
 import (
 	"fmt"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
-func msprobeRules() []rule {
-	return []rule{
-		{"CFG001", Error, "", stageLint, "the configuration of another tool",
-			"this is a config.json of msprobe (task, level, dump_path), not a dump configuration: msprobe reads it itself, and writes the acl.json it needs; nothing else was checked",
-			func(c *check, r *reporter) { r.at(c.top()) }},
-	}
+var syntaxRules = []rule{
+	{id: "ACL001", severity: Error, code: "EP0004", stage: stageParse, checks: "the file is not strict JSON", message: "%s",
+		run: (*reporter).syntax},
+	{id: "ACL003", severity: Error, code: "EP0004", stage: stageParse, checks: "the top level is not an object",
+		guess: true, message: "the top level must be an object {...}, found %s",
+		run: func(r *reporter) {
+			if r.root != nil && r.root.Kind != jsonpos.Object && r.root.Kind != jsonpos.Invalid {
+				r.at(r.top(), r.root.Kind)
+			}
+		}},
 }
 
-func syntaxRules() []rule {
-	return []rule{
-		{"ACL001", Error, "EP0004", stageParse, "the file is not strict JSON", "%s",
-			func(c *check, r *reporter) {
-				if len(c.doc.Source()) == 0 && c.schema == SchemaACL {
-					return // an empty file is an acl.json without dump
-				}
-				r.syntax()
-			}},
-		{"ACL003", Error, "EP0004", stageParse, "the top level is not an object",
-			"the top level must be an object {...}, found %s",
-			func(c *check, r *reporter) {
-				if c.root != nil && c.root.Kind != jsonpos.Object && c.root.Kind != jsonpos.Invalid {
-					r.at(c.top(), c.root.Kind)
-				}
-			}},
-	}
-}
-
-// syntax reports what the parser found.
+// syntax reports what the parser found. An empty file is an acl.json without dump.
 func (r *reporter) syntax() {
-	for _, p := range r.c.doc.Problems {
-		at := spot{"", p.Offset, p.Offset + p.Length}
+	if len(r.doc.Source()) == 0 && r.schema == SchemaACL {
+		return
+	}
+	for _, p := range r.doc.Problems {
+		at := span{"", p.Offset, p.Offset + p.Length}
 		if p.Cause == jsonpos.TooMany {
 			r.as(Warning, at, p.Message).syntax = true // the runtime may well read it
 			continue
@@ -63,39 +51,34 @@ const tooLargeMessage = "the file is larger than 10 MiB, which the runtime does 
 // maxBrackets is how many levels of either bracket the ACL runtime accepts.
 const maxBrackets = 10
 
-func fileRules() []rule {
-	return []rule{
-		{sizeRule, Error, "ACL_ERROR_PARSE_FILE", stageLimits, "the file is larger or nested more deeply than the runtime accepts", "%s",
-			func(c *check, r *reporter) {
-				if c.schema != SchemaACL {
-					return
+var fileRules = []rule{
+	{id: sizeRule, severity: Error, code: "ACL_ERROR_PARSE_FILE", stage: stageLimits, checks: "the file is larger or nested more deeply than the runtime accepts", message: "%s",
+		run: func(r *reporter) {
+			for _, b := range []string{"{}", "[]"} {
+				if at := tooDeep(r.doc.Source(), b[0], b[1]); at >= 0 && r.schema == SchemaACL {
+					r.at(span{"", at, at + 1}, fmt.Sprintf("more than %d levels of \"%c\"; the runtime counts them in the text, also inside strings", maxBrackets, b[0]))
 				}
-				for _, b := range []string{"{}", "[]"} {
-					if at := tooDeep(c.doc.Source(), b[0], b[1]); at >= 0 {
-						r.at(spot{"", at, at + 1}, fmt.Sprintf("more than %d levels of \"%c\"; the runtime counts them in the text, also inside strings", maxBrackets, b[0]))
-					}
-				}
-			}},
-		{"ACL008", Warning, "", stageLint, "a key occurs twice in one object",
-			"the key %s is given twice; only this last one counts, that of line %d, column %d does not",
-			func(c *check, r *reporter) { r.duplicates(c.root, "") }},
-		{"ACL091", Warning, "", stageLint, "a key or value is newer than the target version",
-			"%s is known since version %v only; version %v %s it",
-			func(c *check, r *reporter) {
-				target := c.opt.TargetVersion
-				for _, u := range c.read.used {
-					if !u.key.Since.IsNewest() && target.lacks(u.key.Since) && !r.full() {
-						r.at(u.at, u.key.Name, u.key.Since, target, "ignores")
-					}
-				}
-				if c.acl == nil || target.Before(sinceCANN81) {
-					return
-				}
-				if since, ok := sceneSince[c.acl.DumpScene.Value]; ok && target.lacks(since) {
-					r.at(c.acl.DumpScene.valueSpot(), "dump_scene "+jsonpos.Quote(c.acl.DumpScene.Value), since, target, "rejects")
-				}
-			}},
-	}
+			}
+		}},
+	{id: "ACL008", severity: Warning, checks: "a key occurs twice in one object",
+		message: "the key %s is given twice; only this last one counts, that of line %d, column %d does not",
+		ignored: Text{EN: "given twice; only the last one counts", ZH: "重复的键，只有最后一个生效"},
+		run:     func(r *reporter) { r.duplicates(r.root, "") }},
+	{id: "ACL091", severity: Warning, checks: "a key or value is newer than the target version",
+		message: "%s is known since version %v only; version %v %s it",
+		ignored: Text{EN: "newer than the target version, which does not know it", ZH: "目标版本尚不支持"},
+		run: func(r *reporter) {
+			target := r.opt.TargetVersion
+			for _, u := range r.read.used {
+				r.when(u.key.newerThan(target), u.at, u.key.Name, u.key.Since, target, "ignores")
+			}
+			if r.check.acl == nil || target.Before(sinceCANN81) {
+				return
+			}
+			if since, ok := sceneSince[r.acl.DumpScene.Value]; ok && target.lacks(since) {
+				r.at(r.acl.DumpScene.valueSpan(), "dump_scene "+jsonpos.Quote(r.acl.DumpScene.Value), since, target, "rejects")
+			}
+		}},
 }
 
 // sceneSince says when the later values of dump_scene came.
@@ -125,7 +108,7 @@ func tooDeep(src []byte, opening, closing byte) int {
 
 // duplicates reports repeated keys in a value and all that is in it.
 func (r *reporter) duplicates(v *jsonpos.Value, path string) {
-	if v == nil || r.full() {
+	if v == nil {
 		return
 	}
 	for i, e := range v.Elems {
@@ -133,15 +116,15 @@ func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 			r.duplicates(e, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
-	seen := make(map[string]*jsonpos.Member, min(len(v.Members), 16))
-	for i := range v.Members {
-		m := &v.Members[i]
-		if first := seen[m.Key]; first != nil && !r.full() {
-			line, column := r.c.doc.Position(first.KeyStart)
-			f := r.at(spot{join(path, m.Key), m.KeyStart, m.KeyEnd}, show(m.Key), line, column)
-			f.Related = r.c.related(first.KeyStart, first.KeyEnd, "this one does not count")
+	for first, again := range v.Repeated() {
+		if r.full() {
+			return
 		}
-		seen[m.Key] = m
-		r.duplicates(m.Value, join(path, m.Key))
+		line, column := r.doc.Position(first.KeyStart)
+		f := r.at(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, show(again.Key), line, column)
+		f.Related = r.related(first.KeyStart, first.KeyEnd, "this one does not count")
+	}
+	for i := range v.Members {
+		r.duplicates(v.Members[i].Value, jsonpos.JoinPath(path, v.Members[i].Key))
 	}
 }

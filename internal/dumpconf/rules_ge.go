@@ -5,134 +5,112 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"dumptool/internal/dumpconf/jsonpos"
 )
 
 // geRules check what the graph engine alone has.
-func geRules() []rule {
-	return []rule{
-		{"GE002", Error, "E10001", stageLint, "enableDump and enableDumpDebug both on",
-			"enableDump and enableDumpDebug exclude each other; switch one of them off",
-			func(c *check, r *reporter) { r.bothOn() }},
-		{"GE003", Error, "E10058", stageLint, "a dump is on without usable dumpPath",
-			"dumpPath %s",
-			func(c *check, r *reporter) { r.enginePath("is required when a dump is on") }},
-		{"GE004", Error, "E10001", stageLint, "dumpStep is malformed, or has ranges whose start is not before their end",
-			"dumpStep: %s %s", func(c *check, r *reporter) { r.engineSteps(true) }},
-		{"GE008", Warning, "", stageLint, "an option that looks like a misspelled dump option",
-			"%s is no dump option%s",
-			func(c *check, r *reporter) {
-				for _, s := range c.read.strays {
-					if best := nearest(s.member.Key, geOptions.names()); best != "" && !r.full() {
-						r.unknownKey(s, geOptions.names())
-					}
+var geRules = []rule{
+	{id: "GE002", severity: Error, code: "E10001", checks: "enableDump and enableDumpDebug both on",
+		message: "enableDump and enableDumpDebug exclude each other; switch one of them off",
+		engine:  bothOn},
+	{id: "GE003", severity: Error, code: "E10058", checks: "a dump is on without usable dumpPath",
+		guess: true, message: "dumpPath %s",
+		engine: func(e *EngineOptions, r *reporter) { r.enginePath(e, "is required when a dump is on") }},
+	{id: "GE004", severity: Error, code: "E10001", checks: "dumpStep is malformed, or has ranges whose start is not before their end",
+		message: "dumpStep: %s %s", engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, true) }},
+	{id: "GE008", severity: Warning, checks: "an option that looks like a misspelled dump option",
+		guess: true, message: "%s is no dump option%s",
+		ignored: Text{EN: "no dump option", ZH: "不是 dump 选项"},
+		run: func(r *reporter) {
+			for _, s := range r.read.unknown {
+				if r.nearest(s.member.Key, geOptions.names()) != "" {
+					r.unknownKey(s, geOptions.names())
 				}
-			}},
-	}
+			}
+		}},
 }
 
 // engineRules check what graph engine and TensorFlow adapter share.
-func engineRules() []rule {
-	return []rule{
-		{"GE001", Error, "E10001", stageLint, "a switch has another value than on and off",
-			"%s",
-			func(c *check, r *reporter) {
-				r.mistyped()
-				for _, s := range []Setting[string]{c.engine.Enable, c.engine.EnableDebug} {
-					if s.OK && s.Value != "0" && s.Value != "1" {
-						r.at(s.valueSpot(), fmt.Sprintf("%s must be \"0\" or \"1\", found %s", s.Key.Key, show(s.Value)))
-					}
+var engineRules = []rule{
+	{id: "GE001", severity: Error, code: "E10001", checks: "a switch has another value than on and off",
+		message: "%s",
+		engine: func(e *EngineOptions, r *reporter) {
+			r.mistyped()
+			for _, s := range []Setting[string]{e.Enable, e.EnableDebug} {
+				if s.OK && s.Value != "0" && s.Value != "1" {
+					r.at(s.valueSpan(), fmt.Sprintf("%s must be \"0\" or \"1\", found %s", s.Key.Key, show(s.Value)))
 				}
-			}},
-		{"GE005", Error, "E10001", stageLint, "the mode or data of the dump is not known", "%s",
-			func(_ *check, r *reporter) { r.mistyped(); r.enums() }},
-		{"GE006", Error, "E10001", stageLint, "the debug mode is not known, not for the product or has no effect", "%s",
-			func(c *check, r *reporter) {
-				r.mistyped()
-				r.enums()
-				r.debugMode()
-			}},
-		{"GE007", Warning, "", stageLint, "operator names of dumpLayer are not separated by spaces",
-			"separate operator names by spaces: %s is taken as part of a name",
-			func(c *check, r *reporter) {
-				s := c.engine.Layer
-				if i := strings.IndexAny(s.Value, ",|;"); i >= 0 {
-					f := r.at(part(s, i, 1), show(s.Value[i:i+1]))
-					f.Suggestion = strings.Join(strings.FieldsFunc(s.Value, func(c rune) bool { return strings.ContainsRune(",|; ", c) }), " ")
-					f.Edits = quoteEdit(s, f.Suggestion)
-				}
-			}},
-		{"GE010", Error, "E10056", stageLint, "NPU_COLLECT_PATH is set beside a dump",
-			"the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it",
-			func(c *check, r *reporter) {
-				value, ok := c.opt.env("NPU_COLLECT_PATH")
-				if e := c.engine; ok && e.on() {
-					at := e.Enable
-					if at.Value != "1" {
-						at = e.EnableDebug
-					}
-					r.at(at.keySpot(), shorten(value))
-				}
-			}},
-		{"GE011", Warning, "", stageLint, "a file without any dump option",
-			"there is no dump option in this file",
-			func(c *check, r *reporter) {
-				if c.engine.Root.Present() && len(c.read.used) == 0 {
-					r.at(c.top())
-				}
-			}},
-		{"GE012", Warning, "", stageLint, "the path has a variable, blanks at its ends or a host",
-			"%s in the path of the dump %s",
-			func(c *check, r *reporter) { r.enginePathForm() }},
-		{"GE009", Error, "E10001", stageLint, "an option is no string, or its value is not known", "%s",
-			func(_ *check, r *reporter) { r.mistyped(); r.enums() }},
-	}
+			}
+		}},
+	{id: "GE005", severity: Error, code: "E10001", checks: "the mode or data of the dump is not known", message: "%s",
+		run: (*reporter).values},
+	{id: "GE006", severity: Error, code: "E10001", checks: "the debug mode is not known, not for the product or has no effect", guess: true, message: "%s",
+		ignored: Text{EN: "no effect: enableDumpDebug and dumpDebugMode work together only", ZH: "不生效：enableDumpDebug 与 dumpDebugMode 需同时配置"},
+		engine: func(e *EngineOptions, r *reporter) {
+			r.values()
+			r.debugMode(e)
+		}},
+	{id: "GE007", severity: Warning, checks: "operator names of dumpLayer are not separated by spaces",
+		message: "separate operator names by spaces: %s is taken as part of a name",
+		mind:    Text{EN: "separate operator names by spaces", ZH: "算子名需用空格分隔"},
+		engine: func(e *EngineOptions, r *reporter) {
+			s := e.Layer
+			if i := strings.IndexAny(s.Value, ",|;"); i >= 0 {
+				words := strings.FieldsFunc(s.Value, func(c rune) bool { return strings.ContainsRune(",|; ", c) })
+				r.at(part(s, i, 1), show(s.Value[i:i+1])).repair(s, strings.Join(words, " "))
+			}
+		}},
+	{id: "GE010", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a dump",
+		guess: true, message: "the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it",
+		engine: func(e *EngineOptions, r *reporter) {
+			value, ok := r.opt.env("NPU_COLLECT_PATH")
+			r.when(ok && e.on(), e.switchOn().keySpan(), shorten(value))
+		}},
+	{id: "GE011", severity: Warning, checks: "a file without any dump option",
+		guess: true, message: "there is no dump option in this file",
+		engine: func(e *EngineOptions, r *reporter) {
+			r.when(e.Root.Present() && len(r.read.used) == 0, r.top())
+		}},
+	{id: "GE012", severity: Warning, checks: "the path has a variable, blanks at its ends or a host",
+		message: "%s in the path of the dump %s",
+		engine:  enginePathForm},
+	{id: "GE009", severity: Error, code: "E10001", checks: "an option is no string, or its value is not known", message: "%s",
+		run: (*reporter).values},
 }
 
 // tfRules check what the TensorFlow adapter alone has.
-func tfRules() []rule {
-	return []rule{
-		{"TF001", Error, "", stageLint, "enable_dump and enable_dump_debug both true",
-			"enable_dump and enable_dump_debug exclude each other; switch one of them off",
-			func(c *check, r *reporter) { r.bothOn() }},
-		{"TF002", Error, "", stageLint, "a dump is on without usable dump_path",
-			"dump_path %s",
-			func(c *check, r *reporter) {
-				r.enginePath("is required when a dump is on, and the folder must exist")
-			}},
-		{"TF003", Error, "", stageLint, "dump_step is malformed, or has ranges whose start is not before their end",
-			"dump_step: %s %s", func(c *check, r *reporter) { r.engineSteps(false) }},
-	}
+var tfRules = []rule{
+	{id: "TF001", severity: Error, checks: "enable_dump and enable_dump_debug both true",
+		message: "enable_dump and enable_dump_debug exclude each other; switch one of them off",
+		engine:  bothOn},
+	{id: "TF002", severity: Error, checks: "a dump is on without usable dump_path",
+		guess: true, message: "dump_path %s",
+		engine: func(e *EngineOptions, r *reporter) {
+			r.enginePath(e, "is required when a dump is on, and the folder must exist")
+		}},
+	{id: "TF003", severity: Error, checks: "dump_step is malformed, or has ranges whose start is not before their end",
+		message: "dump_step: %s %s", engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, false) }},
 }
 
-func (r *reporter) bothOn() {
-	if e := r.c.engine; e.Enable.Value == "1" && e.EnableDebug.Value == "1" {
-		r.at(e.EnableDebug.keySpot())
-	}
+func bothOn(e *EngineOptions, r *reporter) {
+	r.when(e.Enable.Value == "1" && e.EnableDebug.Value == "1", e.EnableDebug.keySpan())
 }
 
 // enginePath checks the folder of a dump that is on.
-func (r *reporter) enginePath(required string) {
-	e := r.c.engine
+func (r *reporter) enginePath(e *EngineOptions, required string) {
 	switch p := e.Path; {
-	case !e.on() || p.Present() && !p.OK:
+	case !e.on() || p.misread():
 	case !p.Present():
-		at := e.Enable
-		if at.Value != "1" {
-			at = e.EnableDebug
-		}
-		r.at(at.keySpot(), required)
+		r.at(e.switchOn().keySpan(), required)
 	case p.Value == "":
-		r.at(p.valueSpot(), required)
-	case r.c.opt.Stat != nil && r.c.opt.Stat(p.Value) != PathUsable:
-		r.at(p.valueSpot(), show(p.Value)+" is not an existing folder that can be read and written; create it first")
+		r.at(p.valueSpan(), required)
+	case r.opt.Stat != nil && r.opt.Stat(p.Value) != PathUsable:
+		r.at(p.valueSpan(), show(p.Value)+" is not an existing folder that can be read and written; create it first")
 	}
 }
 
 // enginePathForm reports what a path has that is taken as it stands.
-func (r *reporter) enginePathForm() {
-	p := r.c.engine.Path
+func enginePathForm(e *EngineOptions, r *reporter) {
+	p := e.Path
 	host, _, colon := strings.Cut(p.Value, ":")
 	at := placeholder.FindStringIndex(p.Value)
 	switch {
@@ -141,14 +119,13 @@ func (r *reporter) enginePathForm() {
 	case at != nil:
 		r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), "is not expanded; write the full path")
 	case strings.TrimSpace(p.Value) != p.Value:
-		r.at(p.valueSpot(), show(p.Value), "has blanks around it, which are taken as part of the name")
+		r.at(p.valueSpan(), show(p.Value), "has blanks around it, which are taken as part of the name")
 	}
 }
 
 // engineSteps checks a list of steps. The graph engine takes 32-bit numbers.
-func (r *reporter) engineSteps(int32Only bool) {
-	e := r.c.engine
-	for _, s := range e.Steps[:min(len(e.Steps), MaxSteps)] {
+func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
+	for _, s := range e.Steps[:min(len(e.Steps), maxSteps)] {
 		fault := stepFaults[s.Fault]
 		switch {
 		case s.Valid() && s.Range && s.From == s.To:
@@ -156,25 +133,20 @@ func (r *reporter) engineSteps(int32Only bool) {
 		case s.Valid() && int32Only && s.To > math.MaxInt32:
 			fault = "is beyond 32 bits"
 		}
-		if fault != "" {
-			r.at(part(e.Step, s.Offset, len(s.Text)), show(s.Text), fault)
-		}
+		r.when(fault != "", stepSpan(s, e.Step), show(s.Text), fault)
 	}
-	if len(e.Steps) > MaxSteps {
-		r.at(e.Step.valueSpot(), fmt.Sprint(MaxSteps), "pieces are allowed at most")
-	}
+	r.when(len(e.Steps) > maxSteps, e.Step.valueSpan(), fmt.Sprint(maxSteps), "pieces are allowed at most")
 }
 
-func (r *reporter) debugMode() {
-	e := r.c.engine
+func (r *reporter) debugMode(e *EngineOptions) {
+	known := slices.Contains(dumpDebugModes, e.DebugMode.Value)
 	switch m := e.DebugMode; {
-	case m.Present() && m.OK && r.c.opt.isA2A3() && m.Value != "all" && slices.Contains(dumpDebugModes, m.Value):
-		f := r.at(m.valueSpot(), fmt.Sprintf("%s is %s; Atlas A2 and A3 accept only \"all\"", m.Key.Key, show(m.Value)))
-		f.Suggestion, f.Edits = "all", replace(m.valueSpot(), jsonpos.Quote("all"))
-	case m.Present() && !e.on() && m.OK && slices.Contains(dumpDebugModes, m.Value): // defaults written out
-	case m.Present() && e.EnableDebug.Value != "1" && (e.EnableDebug.OK || !e.EnableDebug.Present()):
-		r.as(Warning, m.keySpot(), m.Key.Key+" has no effect without overflow dump switched on")
+	case m.OK && known && r.opt.isA2A3() && m.Value != "all":
+		r.at(m.valueSpan(), fmt.Sprintf("%s is %s; Atlas A2 and A3 accept only \"all\"", m.Key.Key, show(m.Value))).repair(m, "all")
+	case m.OK && known && !e.on(): // defaults written out
+	case m.Present() && e.EnableDebug.Value != "1" && !e.EnableDebug.misread():
+		r.as(Warning, m.keySpan(), m.Key.Key+" has no effect without overflow dump switched on")
 	case !m.Present() && e.EnableDebug.Value == "1" && !e.TF:
-		r.as(Warning, e.EnableDebug.keySpot(), "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode")
+		r.as(Warning, e.EnableDebug.keySpan(), "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode")
 	}
 }

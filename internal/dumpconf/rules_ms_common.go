@@ -2,6 +2,7 @@ package dumpconf
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,90 +13,76 @@ var (
 )
 
 // mindSporeCommonRules check path, names, modes and devices.
-func mindSporeCommonRules() []rule {
-	return []rule{
-		{"MS012", Error, "", stageLint, "path is missing or empty",
-			"path is missing or empty; %s",
-			func(c *check, r *reporter) {
-				m := c.ms
-				if !m.Common.Present() || m.Path.Value != "" || m.Path.Present() && !m.Path.OK {
-					return
-				}
-				at := m.Common.keySpot()
-				if m.Path.Present() {
-					at = m.Path.valueSpot()
-				}
-				if c.opt.TargetVersion.Before(sinceMS16) {
-					r.at(at, "it is required before version 1.6")
-				} else if _, ok := c.opt.env("MS_DIAGNOSTIC_DATA_PATH"); !ok && c.opt.Env != nil {
-					r.at(at, "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then, and is not set")
-				} else if !ok {
-					r.as(Warning, at, "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then")
-				}
-			}},
-		{"MS013", Error, "", stageLint, "path is relative",
-			`path must start with "/", found %s`,
-			func(c *check, r *reporter) {
-				if p := c.ms.Path; p.Value != "" && !strings.HasPrefix(p.Value, "/") {
-					r.at(p.valueSpot(), show(p.Value))
-				}
-			}},
-		{"MS014", Error, "", stageLint, "path is no string or has characters that are not allowed", "%s",
-			func(c *check, r *reporter) {
-				r.mistyped()
-				r.badChar(c.ms.Path, notInPath, `letters, digits, "/", "-" and "_"`)
-			}},
-		{"MS015", Error, "", stageLint, "net_name is no string, empty or has characters that are not allowed", "%s",
-			func(c *check, r *reporter) {
-				r.mistyped()
-				n := c.ms.NetName
-				if n.OK && n.Value == "" {
-					r.at(n.valueSpot(), "net_name must not be empty")
-				}
-				r.badChar(n, notInName, `letters, digits, "-" and "_"`)
-			}},
-		{"MS016", Error, "", stageLint, "dump_mode is not 0, 1 or 2, or not for the target",
-			"dump_mode must be 0 (all operators), 1 (those in kernels) or 2 (those marked by set_dump)%s",
-			func(c *check, r *reporter) {
-				m := c.ms.DumpMode
-				switch {
-				case m.OK && m.Value > 2:
-					r.at(m.valueSpot(), ", found "+m.Node.Text)
-				case m.Value == 2 && c.opt.TargetVersion.Before(sinceMS15):
-					r.at(m.valueSpot(), "; 2 is known since version 1.5 only")
-				case m.Value == 2 && c.opt.noNPU():
-					r.as(Warning, m.valueSpot(), "; 2 is rejected on CPU and GPU")
-				}
-			}},
-		{"MS017", Error, "", stageLint, "input_output is not 0, 1 or 2",
-			"input_output must be 0 (both), 1 (inputs) or 2 (outputs), found %s",
-			func(c *check, r *reporter) {
-				if m := c.ms.InputOutput; m.OK && m.Value > 2 {
-					r.at(m.valueSpot(), m.Node.Text)
-				}
-			}},
-		{"MS045", Warning, "", stageLint, "support_device is empty or lacks a device that is used",
-			"the dump is off for %s: support_device does not list it",
-			func(c *check, r *reporter) {
-				s := c.ms.SupportDevice
-				if !s.OK || c.opt.isCPU() {
-					return
-				}
-				if len(s.Node.Elems) == 0 {
-					r.at(s.valueSpot(), "every device")
-					return
-				}
-				listed := make(map[uint64]bool)
-				for _, d := range s.Value {
-					listed[d.Value] = listed[d.Value] || d.OK
-				}
-				for _, d := range c.opt.Devices {
-					if !listed[d] && !r.full() {
-						r.at(s.valueSpot(), deviceName(d))
-					}
-				}
-			}},
-	}
+var mindSporeCommonRules = []rule{
+	{id: "MS012", severity: Error, checks: "path is missing or empty",
+		guess: true, message: "path is missing or empty; %s",
+		ms: func(m *MindSpore, r *reporter) {
+			if !m.Common.Present() || !m.Path.lacks() {
+				return
+			}
+			at := m.Path.spanIn(m.Common)
+			switch _, known := r.opt.env("MS_DIAGNOSTIC_DATA_PATH"); {
+			case r.opt.TargetVersion.Before(sinceMS16):
+				r.at(at, "it is required before version 1.6")
+			case known:
+			case r.opt.Env != nil:
+				r.at(at, "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then, and is not set")
+			default:
+				r.as(Warning, at, "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then")
+			}
+		}},
+	{id: "MS013", severity: Error, checks: "path is relative",
+		message: `path must start with "/", found %s`,
+		ms: func(m *MindSpore, r *reporter) {
+			p := m.Path
+			r.when(p.Value != "" && !strings.HasPrefix(p.Value, "/"), p.valueSpan(), show(p.Value))
+		}},
+	{id: "MS014", severity: Error, checks: "path is no string or has characters that are not allowed", message: "%s",
+		ms: func(m *MindSpore, r *reporter) {
+			r.mistyped()
+			r.badChar(m.Path, notInPath, `letters, digits, "/", "-" and "_"`)
+		}},
+	{id: "MS015", severity: Error, checks: "net_name is no string, empty or has characters that are not allowed", message: "%s",
+		ms: func(m *MindSpore, r *reporter) {
+			r.mistyped()
+			r.when(m.NetName.isEmpty(), m.NetName.valueSpan(), "net_name must not be empty")
+			r.badChar(m.NetName, notInName, `letters, digits, "-" and "_"`)
+		}},
+	{id: "MS016", severity: Error, checks: "dump_mode is not 0, 1 or 2, or not for the target",
+		message: "dump_mode must be 0 (all operators), 1 (those in kernels) or 2 (those marked by set_dump)%s",
+		ms: func(m *MindSpore, r *reporter) {
+			switch s := m.DumpMode; {
+			case s.OK && s.Value > 2:
+				r.at(s.valueSpan(), ", found "+s.Node.Text)
+			case s.Value == 2 && r.opt.TargetVersion.Before(sinceMS15):
+				r.at(s.valueSpan(), "; 2 is known since version 1.5 only")
+			case s.Value == 2 && r.opt.noNPU():
+				r.as(Warning, s.valueSpan(), "; 2 is rejected on CPU and GPU")
+			}
+		}},
+	{id: "MS017", severity: Error, checks: "input_output is not 0, 1 or 2",
+		message: "input_output must be 0 (both), 1 (inputs) or 2 (outputs), found %s",
+		ms: func(m *MindSpore, r *reporter) {
+			if s := m.InputOutput; s.OK && s.Value > 2 {
+				r.at(s.valueSpan(), s.Node.Text)
+			}
+		}},
+	{id: "MS045", severity: Warning, checks: "support_device is empty or lacks a device that is used",
+		guess: true, message: "the dump is off for %s: support_device does not list it",
+		mind: Text{EN: "a device in use is not in the list and does not dump", ZH: "使用中的设备不在列表中，不会 dump"},
+		ms: func(m *MindSpore, r *reporter) {
+			s := m.SupportDevice
+			if !s.OK || r.opt.isCPU() {
+				return
+			}
+			r.when(s.isEmpty(), s.valueSpan(), "every device")
+			listed := func(id uint64) bool {
+				return slices.ContainsFunc(s.Value, func(d Setting[uint64]) bool { return d.OK && d.Value == id })
+			}
+			for _, d := range r.opt.Devices {
+				r.when(s.isFilled() && !listed(d), s.valueSpan(), deviceName(d))
+			}
+		}},
 }
 
 // badChar reports the first character of a string that a pattern matches.

@@ -4,71 +4,57 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"dumptool/internal/dumpconf/jsonpos"
 )
 
 // mindSporeDataRules check what is saved, and as what.
-func mindSporeDataRules() []rule {
-	return []rule{
-		{"MS024", Error, "", stageLint, "saved_data is not tensor, statistic or full", "%s",
-			func(_ *check, r *reporter) { r.mistyped(); r.enums() }},
-		{"MS025", Error, "", stageLint, "statistics on CPU",
-			"saved_data %s: statistics are not available on CPU; use tensor",
-			func(c *check, r *reporter) {
-				if s := c.ms.SavedData; c.ms.savesStatistics() && c.opt.isCPU() {
-					r.at(s.valueSpot(), show(s.Value)).Suggestion = "tensor"
+var mindSporeDataRules = []rule{
+	{id: "MS024", severity: Error, checks: "saved_data is not tensor, statistic or full", message: "%s",
+		run: (*reporter).values},
+	{id: "MS025", severity: Error, checks: "statistics on CPU",
+		message: "saved_data %s: statistics are not available on CPU; use tensor",
+		ms: func(m *MindSpore, r *reporter) {
+			r.when(m.savesStatistics() && r.opt.isCPU(), m.SavedData.valueSpan(), show(m.SavedData.Value)).suggest("tensor")
+		}},
+	{id: "MS026", severity: Error, checks: "statistics without e2e_dump_settings need file_format npy",
+		guess: true, message: `saved_data %s needs "file_format": "npy" where e2e_dump_settings is missing`,
+		ms: func(m *MindSpore, r *reporter) {
+			if !m.savesStatistics() || m.hasE2E() || r.opt.noNPU() || m.FileFormat.Value == "npy" || m.FileFormat.misread() {
+				return
+			}
+			if r.lacksE2E() {
+				return // another rule wants the block
+			}
+			r.insert(r.at(m.SavedData.valueSpan(), show(m.SavedData.Value)), m.Common, "file_format", "npy")
+		}},
+	{id: "MS027", severity: Warning, checks: "statistic_category without statistics",
+		guess: true, message: `statistic_category is ignored while saved_data is "tensor"; write "statistic" or "full"`,
+		ignored: Text{EN: `not used while saved_data is "tensor"`, ZH: `saved_data 为 "tensor" 时不生效`},
+		ms: func(m *MindSpore, r *reporter) {
+			r.when(m.StatisticCategory.Present() && (!m.SavedData.Present() || m.SavedData.Value == "tensor"), m.StatisticCategory.keySpan())
+		}},
+	{id: "MS028", severity: Error, checks: "statistic_category is empty, or has an item that is unknown, not for the device or listed twice", message: "%s",
+		ignored: Text{EN: "not computed on the device", ZH: "设备侧不支持该统计项"},
+		ms: func(m *MindSpore, r *reporter) {
+			s, seen := m.StatisticCategory, make(map[string]bool)
+			if s.isEmpty() {
+				r.as(Info, s.valueSpan(), "statistic_category is empty; the default is max, min, l2norm")
+			}
+			for _, item := range s.Value {
+				if item.OK {
+					r.statistic(item, seen)
 				}
-			}},
-		{"MS026", Error, "", stageLint, "statistics without e2e_dump_settings need file_format npy",
-			`saved_data %s needs "file_format": "npy" where e2e_dump_settings is missing`,
-			func(c *check, r *reporter) {
-				m := c.ms
-				if !m.savesStatistics() || m.hasE2E() || c.opt.noNPU() || m.FileFormat.Value == "npy" || m.FileFormat.Present() && !m.FileFormat.OK {
-					return
-				}
-				if c.lacksE2E() {
-					return // another rule wants the block
-				}
-				f := r.at(m.SavedData.valueSpot(), show(m.SavedData.Value))
-				f.Suggestion = `"file_format": "npy"`
-				f.Edits = m.Common.insertion(c.doc.Source(), "file_format", "npy")
-			}},
-		{"MS027", Warning, "", stageLint, "statistic_category without statistics",
-			`statistic_category is ignored while saved_data is "tensor"; write "statistic" or "full"`,
-			func(c *check, r *reporter) {
-				m := c.ms
-				if m.StatisticCategory.Present() && (!m.SavedData.Present() || m.SavedData.Value == "tensor") {
-					r.at(m.StatisticCategory.keySpot())
-				}
-			}},
-		{"MS028", Error, "", stageLint, "statistic_category is empty, or has an item that is unknown, not for the device or listed twice", "%s",
-			func(c *check, r *reporter) {
-				s := c.ms.StatisticCategory
-				if s.OK && len(s.Node.Elems) == 0 {
-					r.as(Info, s.valueSpot(), "statistic_category is empty; the default is max, min, l2norm")
-				}
-				seen := make(map[string]bool)
-				for _, item := range s.Value {
-					if item.OK && !r.full() {
-						r.statistic(item, seen)
-					}
-				}
-			}},
-		{"MS029", Error, "", stageLint, "file_format is not bin or npy", "%s",
-			func(_ *check, r *reporter) { r.mistyped(); r.enums() }},
-		{"MS030", Warning, "", stageLint, "file_format beside e2e_dump_settings",
-			"file_format is not used beside e2e_dump_settings; the files are npy",
-			func(c *check, r *reporter) {
-				if c.ms.FileFormat.Present() && c.ms.hasE2E() {
-					r.at(c.ms.FileFormat.keySpot())
-				}
-			}},
-	}
+			}
+		}},
+	{id: "MS029", severity: Error, checks: "file_format is not bin or npy", message: "%s",
+		run: (*reporter).values},
+	{id: "MS030", severity: Warning, checks: "file_format beside e2e_dump_settings",
+		guess: true, message: "file_format is not used beside e2e_dump_settings; the files are npy",
+		ignored: Text{EN: "not used beside e2e_dump_settings: the files are npy", ZH: "有 e2e_dump_settings 时不生效，文件为 npy"},
+		ms:      func(m *MindSpore, r *reporter) { r.when(m.FileFormat.Present() && m.hasE2E(), m.FileFormat.keySpan()) }},
 }
 
 // statistic reports an item of statistic_category. What was seen is kept under
-// the name that tells synonyms.
+// the first of the names that mean the same.
 func (r *reporter) statistic(item Setting[string], seen map[string]bool) {
 	name := item.Value
 	switch name {
@@ -79,18 +65,18 @@ func (r *reporter) statistic(item Setting[string], seen map[string]bool) {
 	}
 	again := seen[name]
 	seen[name] = true
-	onDevice := r.c.ms.StatCalcMode.Value == "device" && !r.c.opt.noNPU() && !r.c.ms.savesTensors()
+	m := r.check.ms
+	onDevice := m.StatCalcMode.Value == "device" && !r.opt.noNPU() && !m.savesTensors()
 	switch {
 	case !slices.Contains(hostStatistics, item.Value):
-		best := nearest(item.Value, hostStatistics)
-		f := r.at(item.valueSpot(), fmt.Sprintf("%s is not a statistic; allowed are %s", show(item.Value), list(hostStatistics)))
-		f.Suggestion = best
+		best := r.nearest(item.Value, hostStatistics)
+		f := r.at(item.valueSpan(), fmt.Sprintf("%s is not a statistic; allowed are %s", show(item.Value), list(hostStatistics))).suggest(best)
 		if best != "" && strings.EqualFold(best, item.Value) {
-			f.Edits = replace(item.valueSpot(), jsonpos.Quote(best))
+			f.repair(item, best)
 		}
 	case again:
-		r.as(Info, item.valueSpot(), fmt.Sprintf("%s is listed twice", show(item.Value)))
+		r.as(Info, item.valueSpan(), fmt.Sprintf("%s is listed twice", show(item.Value)))
 	case onDevice && !slices.Contains(deviceStatistics, item.Value):
-		r.as(Warning, item.valueSpot(), fmt.Sprintf("%s is computed on the host only; stat_calc_mode \"device\" leaves it out", show(item.Value)))
+		r.as(Warning, item.valueSpan(), fmt.Sprintf("%s is computed on the host only; stat_calc_mode \"device\" leaves it out", show(item.Value)))
 	}
 }

@@ -2,66 +2,54 @@ package dumpconf
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 var notInIteration = regexp.MustCompile(`[^0-9|-]`)
 
 // mindSporeIterationRules check the steps.
-func mindSporeIterationRules() []rule {
-	return []rule{
-		{"MS020", Error, "", stageLint, "iteration is no string", "%s",
-			func(c *check, r *reporter) {
-				n := c.ms.Iteration.Node
-				if n != nil && n.Kind == jsonpos.Number && isDigits(n.Text) && c.opt.TargetVersion.Before(sinceMS12) {
-					return // documented for these versions
-				}
-				r.mistyped()
-			}},
-		{"MS021", Error, "", stageLint, "iteration has characters that are not allowed",
-			`iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`,
-			func(c *check, r *reporter) {
-				s := c.ms.Iteration
-				at := notInIteration.FindStringIndex(s.Value)
-				if s.Value == "all" || at == nil {
-					return
-				}
-				f := r.at(part(s, at[0], at[1]-at[0]), show(s.Value), show(s.Value[at[0]:at[1]]))
-				f.Suggestion = repairedIteration(s.Value)
-				if f.Suggestion != "" {
-					f.Edits = quoteEdit(s, f.Suggestion)
-				}
-			}},
-		{"MS022", Warning, "", stageLint, "a piece of iteration that matches nothing",
-			"%s in iteration matches no step: it %s",
-			func(c *check, r *reporter) {
-				s := c.ms.Iteration
-				if notInIteration.MatchString(s.Value) {
-					return
-				}
-				for _, p := range c.ms.Steps {
-					if !p.Valid() && p.Fault != StepRest && !r.full() {
-						r.at(part(s, p.Offset, len(p.Text)), show(p.Text), stepFaults[p.Fault])
-					}
-				}
-			}},
-		{"MS023", Warning, "", stageLint, "initial_iteration is behind all steps",
-			"initial_iteration %d is behind all steps of iteration; nothing will match",
-			func(c *check, r *reporter) {
-				start := c.ms.InitialIteration
-				if !start.OK || len(c.ms.Steps) == 0 {
-					return
-				}
-				for _, p := range c.ms.Steps {
-					if p.Fault == StepRest || p.Valid() && p.To >= start.Value {
-						return
-					}
-				}
-				r.at(start.valueSpot(), start.Value)
-			}},
-	}
+var mindSporeIterationRules = []rule{
+	{id: "MS020", severity: Error, checks: "iteration is no string", message: "%s",
+		ms: func(m *MindSpore, r *reporter) {
+			n := m.Iteration.Node
+			if n != nil && n.Kind == jsonpos.Number && isDigits(n.Text) && r.opt.TargetVersion.Before(sinceMS12) {
+				return // documented for these versions
+			}
+			r.mistyped()
+		}},
+	{id: "MS021", severity: Error, checks: "iteration has characters that are not allowed",
+		message: `iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`,
+		ms: func(m *MindSpore, r *reporter) {
+			s := m.Iteration
+			at := notInIteration.FindStringIndex(s.Value)
+			if s.Value == "all" || at == nil {
+				return
+			}
+			f := r.at(part(s, at[0], at[1]-at[0]), show(s.Value), show(s.Value[at[0]:at[1]]))
+			if meant := repairedIteration(s.Value); meant != "" {
+				f.repair(s, meant)
+			}
+		}},
+	{id: "MS022", severity: Warning, checks: "a piece of iteration that matches nothing",
+		guess: true, message: "%s in iteration matches no step: it %s",
+		ignored: Text{EN: "a piece matches no step", ZH: "其中一段不匹配任何迭代"},
+		ms: func(m *MindSpore, r *reporter) {
+			legal := !notInIteration.MatchString(m.Iteration.Value)
+			for _, p := range m.Steps {
+				r.when(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.Iteration), show(p.Text), stepFaults[p.Fault])
+			}
+		}},
+	{id: "MS023", severity: Warning, checks: "initial_iteration is behind all steps",
+		message: "initial_iteration %d is behind all steps of iteration; nothing will match",
+		ms: func(m *MindSpore, r *reporter) {
+			start := m.InitialIteration
+			later := func(p lang.Step) bool { return p.Fault == lang.StepRest || p.Valid() && p.To >= start.Value }
+			r.when(start.OK && len(m.Steps) > 0 && !slices.ContainsFunc(m.Steps, later), start.valueSpan(), start.Value)
+		}},
 }
 
 // repairedIteration returns an iteration as it is surely meant, or nothing.

@@ -5,74 +5,61 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
 var opSuffix = regexp.MustCompile(`-op[0-9]+$`)
 
 // mindSporeKernelRules check kernels and device ids.
-func mindSporeKernelRules() []rule {
-	return []rule{
-		{"MS040", Warning, "", stageLint, "kernels without dump_mode 1",
-			"kernels is used with dump_mode 1 only, found %d; it is ignored",
-			func(c *check, r *reporter) {
-				m := c.ms
-				if m.DumpMode.OK && m.DumpMode.Value != 1 && len(m.KernelNames.Value) > 0 {
-					r.at(m.KernelNames.keySpot(), m.DumpMode.Value)
+var mindSporeKernelRules = []rule{
+	{id: "MS040", severity: Warning, checks: "kernels without dump_mode 1",
+		guess: true, message: "kernels is used with dump_mode 1 only, found %d; it is ignored",
+		ignored: Text{EN: "used with dump_mode 1 only", ZH: "仅 dump_mode 为 1 时生效"},
+		ms: func(m *MindSpore, r *reporter) {
+			r.when(m.DumpMode.OK && m.DumpMode.Value != 1 && len(m.KernelNames.Value) > 0, m.KernelNames.keySpan(), m.DumpMode.Value)
+		}},
+	{id: "MS041", severity: Warning, checks: "dump_mode 1 with empty kernels",
+		guess: true, message: "kernels is empty and so matches all operators, although dump_mode is 1",
+		ms: func(m *MindSpore, r *reporter) {
+			matches := slices.ContainsFunc(m.Kernels, func(k Kernel) bool { return k.Pattern != "" || k.Kind == KernelRegex })
+			r.when(m.DumpMode.Value == 1 && m.KernelNames.OK && !matches, m.KernelNames.valueSpan())
+		}},
+	{id: "MS042", severity: Warning, checks: "an entry of kernels that may not match as meant",
+		message: "kernels entry %s %s",
+		ms: func(m *MindSpore, r *reporter) {
+			for i, s := range m.KernelNames.Value {
+				if s.OK {
+					r.kernel(s, m.Kernels[i])
 				}
-			}},
-		{"MS041", Warning, "", stageLint, "dump_mode 1 with empty kernels",
-			"kernels is empty and so matches all operators, although dump_mode is 1",
-			func(c *check, r *reporter) {
-				m := c.ms
-				if m.DumpMode.Value != 1 || !m.KernelNames.OK {
-					return
+			}
+		}},
+	{id: "MS043", severity: Warning, checks: "a regular expression of kernels that is malformed",
+		message: "kernels entry %s: %s; use name-regex(<pattern for the whole name>) without backslashes",
+		mind:    Text{EN: "the regular expression does not work as meant", ZH: "正则表达式不会按预期匹配"},
+		ms: func(m *MindSpore, r *reporter) {
+			for i, s := range m.KernelNames.Value {
+				if !s.OK || r.full() {
+					continue
 				}
-				for _, k := range m.Kernels {
-					if k.Pattern != "" || k.Kind == KernelRegex {
-						return
-					}
-				}
-				r.at(m.KernelNames.valueSpot())
-			}},
-		{"MS042", Warning, "", stageLint, "an entry of kernels that may not match as meant",
-			"kernels entry %s %s",
-			func(c *check, r *reporter) {
-				for i, s := range c.ms.KernelNames.Value {
-					if s.OK && !r.full() {
-						r.kernel(s, c.ms.Kernels[i])
-					}
-				}
-			}},
-		{"MS043", Warning, "", stageLint, "a regular expression of kernels that is malformed",
-			"kernels entry %s: %s; use name-regex(<pattern for the whole name>) without backslashes",
-			func(c *check, r *reporter) {
-				for i, s := range c.ms.KernelNames.Value {
-					if fault := regexFault(c.ms.Kernels[i], c.opt.TargetVersion); s.OK && fault != "" && !r.full() {
-						r.at(s.valueSpot(), show(s.Value), fault)
-					}
-				}
-			}},
-		{"MS044", Warning, "", stageLint, "a kernel or device that is listed twice",
-			"%s is listed twice",
-			func(c *check, r *reporter) {
-				names := make(map[string]bool)
-				for i, s := range c.ms.KernelNames.Value {
-					pattern := fmt.Sprint(c.ms.Kernels[i].Kind, c.ms.Kernels[i].Pattern)
-					if s.OK && names[pattern] && !r.full() {
-						r.at(s.valueSpot(), show(s.Value))
-					}
-					names[pattern] = names[pattern] || s.OK
-				}
-				ids := make(map[uint64]bool)
-				for _, s := range c.ms.SupportDevice.Value {
-					if s.OK && ids[s.Value] && !r.full() {
-						r.at(s.valueSpot(), deviceName(s.Value))
-					}
-					ids[s.Value] = ids[s.Value] || s.OK
-				}
-			}},
-	}
+				fault := regexFault(m.Kernels[i], r.opt.TargetVersion)
+				r.when(fault != "", s.valueSpan(), show(s.Value), fault)
+			}
+		}},
+	{id: "MS044", severity: Warning, checks: "a kernel or device that is listed twice",
+		message: "%s is listed twice",
+		ms: func(m *MindSpore, r *reporter) {
+			names, ids := make(map[string]bool), make(map[uint64]bool)
+			for i, s := range m.KernelNames.Value {
+				pattern := fmt.Sprint(m.Kernels[i].Kind, m.Kernels[i].Pattern)
+				r.when(s.OK && names[pattern], s.valueSpan(), show(s.Value))
+				names[pattern] = names[pattern] || s.OK
+			}
+			for _, s := range m.SupportDevice.Value {
+				r.when(s.OK && ids[s.Value], s.valueSpan(), deviceName(s.Value))
+				ids[s.Value] = ids[s.Value] || s.OK
+			}
+		}},
 }
 
 func deviceName(id uint64) string { return fmt.Sprintf("device %d", id) }
@@ -81,11 +68,11 @@ func deviceName(id uint64) string { return fmt.Sprintf("device %d", id) }
 func (r *reporter) kernel(s Setting[string], k Kernel) {
 	switch {
 	case strings.Contains(s.Value, " "):
-		r.at(s.valueSpot(), show(s.Value), "contains spaces, which are removed: it means "+show(k.Pattern))
+		r.at(s.valueSpan(), show(s.Value), "contains spaces, which are removed: it means "+show(k.Pattern))
 	case k.Kind == KernelName && !k.Unclosed && !opSuffix.MatchString(k.Pattern):
-		r.as(Info, s.valueSpot(), show(s.Value), "is taken as the exact full name of an operator, but lacks the suffix such as -op12")
+		r.as(Info, s.valueSpan(), show(s.Value), "is taken as the exact full name of an operator, but lacks the suffix such as -op12")
 	case k.Kind == KernelType && !k.Unclosed && k.Pattern != "" && len(k.Pattern) <= 2:
-		r.as(Info, s.valueSpot(), show(s.Value), "is taken as a part of an operator type and may match more than is meant")
+		r.as(Info, s.valueSpan(), show(s.Value), "is taken as a part of an operator type and may match more than is meant")
 	}
 }
 
@@ -97,7 +84,7 @@ const longestRegex = 4096 // bytes
 func regexFault(k Kernel, target Version) string {
 	switch {
 	case k.Unclosed:
-		return "the closing bracket is missing, so it is taken as " + indefinite(k.Kind)
+		return "the closing bracket is missing, so it is taken as " + k.Kind.String()
 	case k.Kind != KernelRegex:
 		return ""
 	case target.Before(sinceMS23):
@@ -119,11 +106,4 @@ func regexFault(k Kernel, target Version) string {
 	default:
 		return ""
 	}
-}
-
-func indefinite(k KernelKind) string {
-	if k == KernelType {
-		return "an " + k.String()
-	}
-	return "a " + k.String()
 }

@@ -12,34 +12,24 @@ var knownProducts = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B"
 var productName = regexp.MustCompile(`^(a[235]|cpu|gpu|[2-9][0-9]{2}.*)$`)
 
 // targetRules check what was said about the target of the file.
-func targetRules() []rule {
-	return []rule{
-		{"CFG002", Warning, "", stageLint, "a product that is not known",
-			"%s is no known product, so nothing is checked for it; known are " + strings.Join(knownProducts, ", "),
-			func(c *check, r *reporter) {
-				if soc := c.opt.soc(); c.opt.SoC != "" && !productName.MatchString(soc) {
-					r.at(c.top(), show(c.opt.SoC))
-				}
-			}},
-		{"CFG003", Info, "", stageLint, "a backend or product that means nothing for the schema",
-			"%s means something for MindSpore only, and this is a file for %s",
-			func(c *check, r *reporter) {
-				if c.schema == SchemaMindSpore {
-					return
-				}
-				if c.opt.Backend != "" {
-					r.at(c.top(), "the backend "+show(c.opt.Backend), c.schema)
-				}
-				if c.opt.noNPU() {
-					r.at(c.top(), "the product "+show(c.opt.SoC), c.schema)
-				}
-			}},
-		{"CFG004", Warning, "", stageLint, "an acl.json with settings of MindSpore",
-			"the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files",
-			func(c *check, r *reporter) {
-				if m := c.root.Get("common_dump_settings"); m != nil && c.schema == SchemaACL {
-					r.at(spot{m.Key, m.KeyStart, m.KeyEnd})
-				}
-			}},
-	}
+var targetRules = []rule{
+	{id: "CFG002", severity: Warning, checks: "a product that is not known",
+		message: "%s is no known product, so nothing is checked for it; known are " + strings.Join(knownProducts, ", "),
+		run: func(r *reporter) {
+			r.when(r.opt.SoC != "" && !productName.MatchString(r.opt.soc()), r.top(), show(r.opt.SoC))
+		}},
+	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
+		message: "%s means something for MindSpore only, and this is a file for %s",
+		run: func(r *reporter) {
+			other := r.schema != SchemaMindSpore
+			r.when(other && r.opt.Backend != "", r.top(), "the backend "+show(r.opt.Backend), r.schema)
+			r.when(other && r.opt.noNPU(), r.top(), "the product "+show(r.opt.SoC), r.schema)
+		}},
+	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
+		message: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files",
+		run: func(r *reporter) {
+			if m := r.root.Get("common_dump_settings"); m != nil && r.schema == SchemaACL {
+				r.at(span{m.Key, m.KeyStart, m.KeyEnd})
+			}
+		}},
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/jsonpos"
 )
 
 // ruleCase is a text with a mark at each place where a rule has something to
@@ -31,7 +33,7 @@ func allCases() []ruleCase {
 	return slices.Concat(fileCases(), aclShapeCases(), aclPathCases(), aclStepCases(), aclSceneCases(),
 		aclListCases(), aclFilterCases(), mindSporeShapeCases(), mindSporeCommonCases(), mindSporeDataCases(),
 		mindSporeDebugCases(), mindSporeKernelCases(), mindSporeE2ECases(), engineCases(),
-		targetCases(), oldMindSporeCases(), enginePathCases())
+		targetCases(), msprobeCases(), oldMindSporeCases(), enginePathCases())
 }
 
 func TestRules(t *testing.T) {
@@ -107,14 +109,14 @@ func TestEveryRuleHasCases(t *testing.T) {
 }
 
 func TestRuleTable(t *testing.T) {
-	id := regexp.MustCompile(`^(ACL0[0-9]{2}|MS0[0-9]{2}|GE0[0-9]{2}|TF00[0-9]|CFG00[0-9])$`)
+	id := regexp.MustCompile(`^(ACL0[0-9]{2}|MS0[0-9]{2}|GE0[0-9]{2}|TF00[0-9]|CFG00[0-9]|MP00[0-9])$`)
 	seen := map[string]bool{}
 	for _, r := range Rules() {
 		if !id.MatchString(r.ID) || seen[r.ID] {
 			t.Errorf("rule id %q is malformed or given twice", r.ID)
 		}
 		seen[r.ID] = true
-		if r.Checks == "" || len(r.Schemas) == 0 || r.Severity < Info || r.Severity > Error {
+		if r.Checks == "" || r.Severity < Info || r.Severity > Error {
 			t.Errorf("rule %s lacks something: %+v", r.ID, r)
 		}
 	}
@@ -131,15 +133,82 @@ func TestKeysHaveRules(t *testing.T) {
 		known[r.ID] = true
 	}
 	for _, s := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
-		for _, table := range Keys(s) {
-			for _, k := range table.Keys {
-				if !known[k.rule] || k.About == "" || table.Where == "" {
-					t.Errorf("key %s of %s: rule %q, about %q", k.Name, table.Where, k.rule, k.About)
+		for _, table := range tables(s) {
+			for _, k := range table.keys {
+				if !known[k.rule] || table.where == "" {
+					t.Errorf("key %s of %s: rule %q", k.Name, table.where, k.rule)
 				}
 			}
 		}
 	}
-	if Keys(SchemaMsprobe) != nil {
+	if tables(SchemaMsprobe) != nil {
 		t.Error("keys of a schema that is not checked")
 	}
+}
+
+// TestRuleFacts wants of every rule what checks, explanations and documentation use.
+func TestRuleFacts(t *testing.T) {
+	for _, g := range ruleGroups {
+		for _, r := range g.rules {
+			if r.checks == "" || r.message == "" || r.run == nil && r.acl == nil && r.ms == nil && r.engine == nil {
+				t.Errorf("%s lacks a part", r.id)
+			}
+			for _, text := range []Text{r.ignored, r.mind} {
+				if (text.EN == "") != (text.ZH == "") {
+					t.Errorf("%s: %+v is not in both languages", r.id, text)
+				}
+			}
+			if r.ignored != (Text{}) && r.mind != (Text{}) {
+				t.Errorf("%s has a setting that has no effect, and more to mind about it", r.id)
+			}
+		}
+	}
+}
+
+// TestGuesses takes members out of the texts of all cases. A rule that has something
+// to say only then is about what is missing.
+func TestGuesses(t *testing.T) {
+	guesses := map[string]bool{}
+	for _, g := range ruleGroups {
+		for _, r := range g.rules {
+			guesses[r.id] = r.guess
+		}
+	}
+	for _, c := range allCases() {
+		text, _ := unmark(c.text)
+		opt := c.opt
+		opt.TargetVersion = version(t, c.target)
+		whole := Check(c.name, []byte(text), opt)
+		if !whole.Doc.Valid() || len(text) > 2000 {
+			continue
+		}
+		opt.Schema = whole.Schema
+		for _, without := range withoutMembers(whole.Doc.Root, text) {
+			for _, f := range Check(c.name, []byte(without), opt).Findings {
+				if !slices.ContainsFunc(whole.Findings, func(g Finding) bool { return g.Rule == f.Rule }) && !guesses[f.Rule] {
+					t.Errorf("%s has a finding in %s but not in %s: it must be a guess", f.Rule, without, text)
+					guesses[f.Rule] = true
+				}
+			}
+		}
+	}
+}
+
+// withoutMembers returns the text once without each member of its objects.
+func withoutMembers(v *jsonpos.Value, text string) []string {
+	var out []string
+	for _, e := range v.Elems {
+		out = append(out, withoutMembers(e, text)...)
+	}
+	for i, m := range v.Members {
+		start, end := m.KeyStart, m.Value.End
+		if i+1 < len(v.Members) {
+			end = v.Members[i+1].KeyStart
+		} else if i > 0 {
+			start = v.Members[i-1].Value.End
+		}
+		out = append(out, text[:start]+text[end:])
+		out = append(out, withoutMembers(m.Value, text)...)
+	}
+	return out
 }

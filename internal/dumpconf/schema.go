@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // Schema is a sort of configuration file.
@@ -17,18 +18,13 @@ const (
 	SchemaMindSpore        // the file MINDSPORE_DUMP_CONFIG names
 	SchemaGE               // ge.exec.* options as flat JSON
 	SchemaTF               // TensorFlow adapter options as flat JSON
-	SchemaMsprobe          // config.json of msprobe; recognised, not checked
+	SchemaMsprobe          // config.json of msprobe; checked, and nothing else
 )
 
 var schemaNames = [...]string{"unknown", "acl", "mindspore", "ge", "tf", "msprobe"}
 
 // String returns the short name of the schema.
-func (s Schema) String() string {
-	if s < 0 || int(s) >= len(schemaNames) {
-		return schemaNames[SchemaUnknown]
-	}
-	return schemaNames[s]
-}
+func (s Schema) String() string { return schemaNames[s] }
 
 // ParseSchema is the inverse of String.
 func ParseSchema(name string) (Schema, bool) {
@@ -36,7 +32,7 @@ func ParseSchema(name string) (Schema, bool) {
 	return Schema(max(i, 0)), i >= 0
 }
 
-// Detect finds out what a document is by its keys. What cannot be told is
+// Detect finds out what a document is by its keys. What has no known key is
 // ACL: any object is an acl.json, possibly one without dump.
 func Detect(root *jsonpos.Value) Schema {
 	if root == nil || root.Kind != jsonpos.Object {
@@ -48,7 +44,7 @@ func Detect(root *jsonpos.Value) Schema {
 		return SchemaACL
 	case has("common_dump_settings"):
 		return SchemaMindSpore
-	case has("task") && has("level") && has("dump_path"):
+	case has("task") && (has("level") || has("dump_path")) && !has("data"): // which a dump.json has
 		return SchemaMsprobe
 	}
 	blocks := mindSporeRoot.names()
@@ -56,9 +52,9 @@ func Detect(root *jsonpos.Value) Schema {
 		switch {
 		case strings.HasPrefix(m.Key, "ge.exec."):
 			return SchemaGE
-		case slices.Contains(blocks, nearest(m.Key, blocks)):
+		case slices.Contains(blocks, lang.Nearest(m.Key, blocks)):
 			return SchemaMindSpore
-		case nearest(m.Key, []string{"dump"}) != "":
+		case lang.Nearest(m.Key, []string{"dump"}) != "":
 			return SchemaACL
 		}
 	}

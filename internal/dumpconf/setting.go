@@ -4,11 +4,11 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
-// spot is a place in the text with its JSON path.
-type spot struct {
+// span is a place in the text with its JSON path.
+type span struct {
 	path       string
 	start, end int
 }
@@ -22,23 +22,52 @@ type Setting[T any] struct {
 	OK    bool            // the value has the right type
 }
 
+// anySetting is a setting of any type.
+type anySetting interface {
+	Present() bool
+	where() string
+	keySpan() span
+}
+
+func (s Setting[T]) where() string { return s.Path }
+
 // Present reports whether the key is there, with whatever value.
 func (s Setting[T]) Present() bool { return s.Node != nil }
 
-// keySpot is the place of the key, or of the element.
-func (s Setting[T]) keySpot() spot {
+// isEmpty reports whether the value is an empty string or array.
+func (s Setting[T]) isEmpty() bool { return s.OK && s.Node.Text == "" && len(s.Node.Elems) == 0 }
+
+// isFilled reports whether the value is an array with elements.
+func (s Setting[T]) isFilled() bool { return s.OK && len(s.Node.Elems) > 0 }
+
+// lacks reports whether the key is not there or empty.
+func (s Setting[T]) lacks() bool { return !s.Present() || s.isEmpty() }
+
+// misread reports whether the value is of the wrong type.
+func (s Setting[T]) misread() bool { return s.Present() && !s.OK }
+
+// keySpan is the place of the key, or of the element.
+func (s Setting[T]) keySpan() span {
 	if s.Key == nil {
-		return s.valueSpot()
+		return s.valueSpan()
 	}
-	return spot{s.Path, s.Key.KeyStart, s.Key.KeyEnd}
+	return span{s.Path, s.Key.KeyStart, s.Key.KeyEnd}
 }
 
-// valueSpot is the place of the value.
-func (s Setting[T]) valueSpot() spot {
+// valueSpan is the place of the value.
+func (s Setting[T]) valueSpan() span {
 	if s.Node == nil {
-		return spot{path: s.Path}
+		return span{path: s.Path}
 	}
-	return spot{s.Path, s.Node.Start, s.Node.End}
+	return span{s.Path, s.Node.Start, s.Node.End}
+}
+
+// spanIn is the place of the value, or where it is missing that of its object.
+func (s Setting[T]) spanIn(o Object) span {
+	if s.Present() {
+		return s.valueSpan()
+	}
+	return o.keySpan()
 }
 
 // Object is an object of a configuration.
@@ -52,16 +81,30 @@ type Object struct {
 // Present reports whether the object is there.
 func (o Object) Present() bool { return o.Node != nil }
 
-// keySpot is the place that stands for what an object lacks: its key, or its
+// isFilled reports whether the object is there and has members.
+func (o Object) isFilled() bool { return o.Present() && len(o.Node.Members) > 0 }
+
+// having returns those of the keys that are there.
+func (o Object) having(names ...string) []Setting[struct{}] {
+	var out []Setting[struct{}]
+	for _, name := range names {
+		if s := lookup[struct{}](o, name); s.Present() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// keySpan is the place that stands for what an object lacks: its key, or its
 // opening bracket.
-func (o Object) keySpot() spot {
+func (o Object) keySpan() span {
 	switch {
 	case o.Key != nil:
-		return spot{o.Path, o.Key.KeyStart, o.Key.KeyEnd}
+		return span{o.Path, o.Key.KeyStart, o.Key.KeyEnd}
 	case o.Node != nil:
-		return spot{o.Path, o.Node.Start, min(o.Node.Start+1, o.Node.End)}
+		return span{o.Path, o.Node.Start, min(o.Node.Start+1, o.Node.End)}
 	default:
-		return spot{path: o.Path}
+		return span{path: o.Path}
 	}
 }
 
@@ -85,8 +128,8 @@ func (o Object) insertion(src []byte, name, value string) []jsonpos.Edit {
 
 // part is the place of n bytes at an offset of a string's value. When the
 // string is not written as it reads, it is the whole string.
-func part(s Setting[string], offset, n int) spot {
-	p := s.valueSpot()
+func part(s Setting[string], offset, n int) span {
+	p := s.valueSpan()
 	if p.end-p.start == len(s.Value)+2 {
 		p.start += 1 + offset
 		p.end = p.start + n
@@ -94,40 +137,10 @@ func part(s Setting[string], offset, n int) spot {
 	return p
 }
 
-// join appends a key to a path.
-func join(path, key string) string {
-	if !isSimple(key) {
-		return path + "[" + jsonpos.Quote(shorten(key)) + "]"
-	}
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
-
-func isSimple(key string) bool {
-	for i := range len(key) {
-		c := key[i]
-		if c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return key != "" && len(key) <= longestShown
-}
-
 // longestShown is how much of a value a message shows, in characters.
 const longestShown = 60
 
-func shorten(s string) string {
-	n := 0
-	for i := range s {
-		if n == longestShown {
-			return s[:i] + "..."
-		}
-		n++
-	}
-	return s
-}
+func shorten(s string) string { return jsonpos.Shorten(s, longestShown) }
 
 // show quotes a value for a message.
 func show(s string) string { return strconv.Quote(shorten(s)) }

@@ -1,33 +1,24 @@
 package dumpconf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
-// NoteKind says what became of a key in a translation.
+// NoteKind says how a translation treats a key.
 type NoteKind int
 
 // The kinds of notes.
 const (
 	NoCounterpart NoteKind = iota // the key is lost
 	Approximated                  // the result is not quite the same
-	Defaulted                     // the result has a value that the source does not tell
+	Defaulted                     // the result has a value that the source does not have
 	Ignored                       // the target version ignores a key of the result
 )
-
-var noteKindNames = [...]string{"no counterpart", "approximated", "defaulted", "ignored"}
-
-// String names the kind.
-func (k NoteKind) String() string {
-	if k < 0 || int(k) >= len(noteKindNames) {
-		return "unknown"
-	}
-	return noteKindNames[k]
-}
 
 // Note is something to know about a translation.
 type Note struct {
@@ -53,11 +44,11 @@ func Translate(r *Report, to Schema, opt Options) ([]byte, []Note, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	text := document(out)
-	if err := t.verify(Check("", text, opt)); err != nil {
+	src := document(out)
+	if err := t.verify(Check("", src, opt)); err != nil {
 		return nil, nil, err
 	}
-	return text, t.finish(), nil
+	return src, t.finish(), nil
 }
 
 // translation is the translating of one configuration.
@@ -142,23 +133,30 @@ func (t *translation) possible(to Schema) error {
 }
 
 // keep notes that keys have counterparts.
-func keep[T any](t *translation, settings ...Setting[T]) {
+func (t *translation) keep(settings ...anySetting) {
 	for _, s := range settings {
-		t.done[s.Path] = true
+		t.done[s.where()] = true
+	}
+}
+
+// keepIf is keep, if something is so.
+func (t *translation) keepIf(is bool, settings ...anySetting) {
+	if is {
+		t.keep(settings...)
 	}
 }
 
 // note adds a note on a key of the source that is there.
-func note[T any](t *translation, s Setting[T], what NoteKind, text Text) {
+func (t *translation) note(s anySetting, what NoteKind, key string, args ...any) {
 	if s.Present() {
-		t.done[s.Path] = true
-		t.notes = append(t.notes, Note{Path: s.Path, What: what, Text: text, offset: s.keySpot().start})
+		t.done[s.where()] = true
+		t.notes = append(t.notes, Note{Path: s.where(), What: what, Text: text(key, args...), offset: s.keySpan().start})
 	}
 }
 
-// set tells that the result has a value that the source does not tell.
-func (t *translation) set(path string, text Text) {
-	t.notes = append(t.notes, Note{Path: path, What: Defaulted, Text: text, offset: -1})
+// set notes that the result has a value that the source does not have.
+func (t *translation) set(path, key string, args ...any) {
+	t.notes = append(t.notes, Note{Path: path, What: Defaulted, Text: text(key, args...), offset: -1})
 }
 
 // finish adds notes on all keys that nothing was done about, and orders the
@@ -166,12 +164,7 @@ func (t *translation) set(path string, text Text) {
 func (t *translation) finish() []Note {
 	t.rest(t.r.Doc.Root, "")
 	slices.SortStableFunc(t.notes, func(a, b Note) int {
-		switch {
-		case (a.offset < 0) != (b.offset < 0):
-			return b.offset - a.offset
-		default:
-			return a.offset - b.offset
-		}
+		return cmp.Compare(uint(a.offset), uint(b.offset)) // -1 is the last
 	})
 	cursor := t.r.Doc.Cursor()
 	for i := range t.notes {
@@ -192,14 +185,14 @@ func (t *translation) rest(v *jsonpos.Value, path string) {
 	}
 	for i := range v.Members {
 		m := &v.Members[i]
-		p := join(path, m.Key)
+		p := jsonpos.JoinPath(path, m.Key)
 		switch {
 		case t.done[p] || path == "" && t.foreign(m.Key):
 		case t.container(p):
 			t.rest(m.Value, p)
 		default:
 			t.notes = append(t.notes, Note{Path: p, What: NoCounterpart, offset: m.KeyStart,
-				Text: both("%s has no counterpart", "%s 没有对应项", lastOf(p))})
+				Text: text("note.no-counterpart", lastOf(p))})
 		}
 	}
 }
@@ -213,19 +206,17 @@ func (t *translation) foreign(key string) bool {
 // container reports whether the keys inside an object or array count, and not
 // itself.
 func (t *translation) container(path string) bool {
-	switch path {
-	case "dump", "dump.dump_list":
-		return t.r.ACL != nil
-	case "common_dump_settings", "e2e_dump_settings", "async_dump_settings":
-		return t.r.MindSpore != nil
-	default:
-		return false
+	if t.r.ACL != nil {
+		return path == "dump" || path == "dump.dump_list"
 	}
+	return t.r.MindSpore != nil && mindSporeRoot.find(path) != nil
 }
+
+type statistic struct{ acl, mindSpore string }
 
 // aclStatistics are the statistics of the ACL runtime, and what MindSpore calls
 // them.
-var aclStatistics = []struct{ acl, mindSpore string }{
+var aclStatistics = []statistic{
 	{"Max", "max"}, {"Min", "min"}, {"Avg", "avg"}, {"Nan", "nan count"},
 	{"Negative Inf", "negative inf count"}, {"Positive Inf", "positive inf count"}, {"L2norm", "l2norm"},
 }

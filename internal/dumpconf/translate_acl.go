@@ -15,15 +15,15 @@ func (t *translation) fromACL(a *ACL) error {
 		return errors.New(`dump_scene "watcher" has no counterpart: only the ACL runtime watches memory`)
 	case k.exception:
 		w.kind, w.scene = dumpException, a.DumpScene.Value
-		keep(t, a.DumpScene)
+		t.keep(a.DumpScene)
 		t.unusedACL(a)
 	case k.overflow:
 		w.kind = dumpOverflow
-		keep(t, a.DumpDebug)
+		t.keep(a.DumpDebug)
 		t.unusedACL(a)
 	case k.ops:
 		w.kind = dumpOps
-		keep(t, a.DumpOpSwitch)
+		t.keep(a.DumpOpSwitch)
 	case k.models:
 		w.kind = dumpModels
 	case k.kernel:
@@ -31,13 +31,10 @@ func (t *translation) fromACL(a *ACL) error {
 	default:
 		return nil
 	}
-	keep(t, a.DumpPath)
+	t.keep(a.DumpPath)
 	w.path = a.DumpPath.Value
-	for _, s := range []Setting[string]{a.DumpOpSwitch, a.DumpDebug} {
-		if s.Value == "off" {
-			keep(t, s)
-		}
-	}
+	t.keepIf(a.DumpOpSwitch.Value == "off", a.DumpOpSwitch)
+	t.keepIf(a.DumpDebug.Value == "off", a.DumpDebug)
 	if w.kind == dumpModels || w.kind == dumpOps {
 		t.ordinaryACL(a)
 	}
@@ -46,19 +43,14 @@ func (t *translation) fromACL(a *ACL) error {
 
 // unusedACL passes over what has no effect beside an overflow or exception dump.
 func (t *translation) unusedACL(a *ACL) {
-	keep(t, a.DumpMode, a.DumpStep, a.DumpData, a.DumpLevel)
-	keep(t, a.DumpStats)
-	keep(t, a.DumpList)
+	t.keep(a.DumpMode, a.DumpStep, a.DumpData, a.DumpLevel, a.DumpStats, a.DumpList)
 }
 
 // ordinaryACL reads what a dump of models or single operators asks for.
 func (t *translation) ordinaryACL(a *ACL) {
 	w := &t.want
-	keep(t, a.DumpMode, a.DumpStep, a.DumpData)
-	keep(t, a.DumpStats)
-	if a.DumpLevel.Value == "all" {
-		keep(t, a.DumpLevel)
-	}
+	t.keep(a.DumpMode, a.DumpStep, a.DumpData, a.DumpStats)
+	t.keepIf(a.DumpLevel.Value == "all", a.DumpLevel)
 	w.mode, w.stats, w.steps = a.Mode(), a.Stats(), validSteps(a.Steps)
 	if w.stats {
 		w.which = valuesOf(a.DumpStats.Value)
@@ -71,24 +63,17 @@ func (t *translation) ordinaryACL(a *ACL) {
 		layers := slices.DeleteFunc(valuesOf(it.Layer.Value), func(s string) bool { return s == "" })
 		everything = everything || len(layers) == 0
 		w.ops = append(w.ops, layers...)
-		if len(layers) > 0 || !it.Layer.Present() {
-			keep(t, it.Layer)
-		}
+		t.keepIf(len(layers) > 0, it.Layer)
 		if it.ModelName.Value != "" {
 			w.models = append(w.models, it.ModelName.Value)
-			keep(t, it.ModelName)
+			t.keep(it.ModelName)
 		}
 	}
 	if everything && len(w.ops) > 0 {
-		for _, it := range a.DumpList.Value {
-			note(t, it.Layer, Approximated, both("another item dumps all operators, and so does the result", "其他项 dump 所有算子，结果也 dump 所有算子"))
-		}
-	}
-	if everything {
+		t.opsNote("note.all-operators")
 		w.ops = nil
 	}
-	w.ops = unique(w.ops)
-	w.models = unique(w.models)
+	w.ops, w.models = unique(w.ops), unique(w.models)
 }
 
 // unique drops what occurs again.
@@ -104,13 +89,13 @@ func unique(values []string) []string {
 	return out
 }
 
-// modelsLost notes that models cannot be told apart.
+// modelsLost notes that the result does not choose models.
 func (t *translation) modelsLost() {
 	if t.r.ACL == nil {
 		return
 	}
 	for _, it := range t.r.ACL.DumpList.Value {
-		note(t, it.ModelName, NoCounterpart, both("models cannot be chosen: what is dumped is dumped of every model", "无法按模型选择：对所有模型生效"))
+		t.note(it.ModelName, NoCounterpart, "note.models")
 	}
 }
 
@@ -120,14 +105,14 @@ func (t *translation) toACL() *jsonObject {
 	root := &jsonObject{}
 	d := root.child("dump")
 	if w.path != "" || w.kind != dumpException {
-		d.set("dump_path", jsonText(t.pathOrPlaceholder("dump.dump_path")))
+		d.set("dump_path", t.pathOrPlaceholder("dump.dump_path"))
 	}
 	switch w.kind {
 	case dumpException:
-		d.set("dump_scene", jsonText(t.sceneForTarget()))
+		d.set("dump_scene", t.sceneForTarget())
 		return root
 	case dumpOverflow:
-		d.set("dump_debug", jsonText("on"))
+		d.set("dump_debug", "on")
 		return root
 	}
 	item := &jsonObject{}
@@ -139,18 +124,18 @@ func (t *translation) toACL() *jsonObject {
 		items = jsonArray{} // all operators, in the form of those releases
 	}
 	d.set("dump_list", items)
-	d.set("dump_mode", jsonText(w.mode))
+	d.set("dump_mode", w.mode)
 	if w.kind == dumpOps {
-		d.set("dump_op_switch", jsonText("on"))
+		d.set("dump_op_switch", "on")
 	}
 	if w.stats {
-		d.set("dump_data", jsonText("stats"))
-		if len(w.which) > 0 {
-			d.set("dump_stats", texts(w.which))
-		}
+		d.set("dump_data", "stats")
+	}
+	if len(w.which) > 0 {
+		d.set("dump_stats", texts(w.which))
 	}
 	if len(w.steps) > 0 {
-		d.set("dump_step", jsonText(strings.Join(w.steps, "|")))
+		d.set("dump_step", strings.Join(w.steps, "|"))
 	}
 	return root
 }
@@ -159,7 +144,7 @@ func (t *translation) pathOrPlaceholder(path string) string {
 	if t.want.path != "" {
 		return t.want.path
 	}
-	t.set(path, both("the source names no folder; replace the placeholder %s", "源文件没有目录，请替换占位值 %s", folderPlaceholder))
+	t.set(path, "note.no-folder", folderPlaceholder)
 	return folderPlaceholder
 }
 
@@ -169,7 +154,7 @@ func (t *translation) sceneForTarget() string {
 		return t.want.scene
 	}
 	if o := t.r.Engine; o != nil && t.want.scene != "aic_err_brief_dump" {
-		note(t, o.Exception, Approximated, both("without shapes, types and attributes, which the target version does not add", "不含 shape、类型和属性，目标版本不支持"))
+		t.note(o.Exception, Approximated, "note.brief-scene")
 	}
 	return "lite_exception"
 }

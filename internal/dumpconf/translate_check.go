@@ -24,7 +24,7 @@ func (t *translation) verify(result *Report) error {
 	}
 	for _, f := range result.newer() {
 		t.notes = append(t.notes, Note{Path: f.Path, What: Ignored, offset: -1,
-			Text: both("version %v ignores this key, which is newer", "版本 %v 尚不支持该键，会忽略", t.opt.TargetVersion)})
+			Text: text("note.newer-key", t.opt.TargetVersion)})
 	}
 	return nil
 }

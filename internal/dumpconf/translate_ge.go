@@ -5,41 +5,41 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"dumptool/internal/lang"
 )
 
 // fromEngine reads what options of the graph engine or the TensorFlow adapter
 // ask for.
 func (t *translation) fromEngine(o *EngineOptions) error {
 	w := &t.want
-	keep(t, o.Enable, o.EnableDebug)
+	t.keep(o.Enable, o.EnableDebug)
 	scene := o.scene()
-	if o.Exception.Value == "0" {
-		keep(t, o.Exception)
-	}
+	t.keepIf(o.Exception.Value == "0", o.Exception)
 	switch {
 	case o.Enable.Value == "1":
 		w.kind, w.mode, w.stats = dumpModels, o.mode(), o.Data.Value == "stats"
-		keep(t, o.Mode, o.Data, o.Step, o.Layer)
+		t.keep(o.Mode, o.Data, o.Step, o.Layer)
 		w.steps, w.ops = validSteps(o.Steps), unique(strings.Fields(o.Layer.Value))
 	case o.overflows():
 		w.kind = dumpOverflow
-		keep(t, o.DebugMode)
-		if o.DebugMode.Present() && o.DebugMode.Value != "all" {
-			note(t, o.DebugMode, Approximated, both("all overflows are looked for", "检测所有溢出"))
+		t.keep(o.DebugMode)
+		if o.DebugMode.Value != "all" {
+			t.note(o.DebugMode, Approximated, "note.all-overflows")
 		}
 	case o.EnableDebug.Value == "1":
 		return errors.New("ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode, there is nothing to translate")
 	case scene != "":
 		w.kind, w.scene = dumpException, scene
-		keep(t, o.Exception)
+		t.keep(o.Exception)
 		return nil // the engine does not use dumpPath for it
 	default:
 		return nil
 	}
 	w.path = o.Path.Value
-	keep(t, o.Path)
+	t.keep(o.Path)
 	if scene != "" {
-		note(t, o.Exception, NoCounterpart, both("an exception dump cannot be added to another dump", "异常 dump 不能与其他 dump 同时配置"))
+		t.note(o.Exception, NoCounterpart, "note.exception-beside")
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (t *translation) fromEngine(o *EngineOptions) error {
 func (t *translation) toEngine() (*jsonObject, error) {
 	w := &t.want
 	out := &jsonObject{}
-	set := func(name, value string) { out.set("ge.exec."+name, jsonText(value)) }
+	set := func(name, value string) { out.set("ge.exec."+name, value) }
 	if isRemote(w.path) {
 		return nil, fmt.Errorf("dump_path %s is on another host, which the graph engine cannot write to", show(w.path))
 	}
@@ -56,21 +56,21 @@ func (t *translation) toEngine() (*jsonObject, error) {
 	case dumpException:
 		set("enable_exception_dump", t.exceptionLevel())
 		if a := t.r.ACL; a != nil {
-			note(t, a.DumpPath, NoCounterpart, both("NPU_COLLECT_PATH, then ASCEND_WORK_PATH, decide, else ./extra-info", "由 NPU_COLLECT_PATH、ASCEND_WORK_PATH 依次决定，否则为 ./extra-info"))
+			t.note(a.DumpPath, NoCounterpart, "note.exception-folder")
 		}
 		return out, nil
 	case dumpOverflow:
 		set("enableDumpDebug", "1")
 		set("dumpPath", t.pathOrPlaceholder("ge.exec.dumpPath"))
 		set("dumpDebugMode", "all")
-		t.set("ge.exec.dumpDebugMode", both("all, the only mode that every product knows", "all，所有产品都支持的模式"))
+		t.set("ge.exec.dumpDebugMode", "note.debug-mode-all")
 		return out, nil
 	}
 	if a := t.r.ACL; a != nil && w.kind == dumpOps {
 		if len(a.DumpList.Value) == 0 {
 			return nil, errors.New("a dump of single operators has no counterpart: the options of the graph engine act on graphs only")
 		}
-		note(t, a.DumpOpSwitch, NoCounterpart, both("operators that are called one by one are not dumped: the options act on graphs only", "单算子调用不会 dump：选项仅对图生效"))
+		t.note(a.DumpOpSwitch, NoCounterpart, "note.op-switch")
 	}
 	t.modelsLost()
 	set("enableDump", "1")
@@ -96,7 +96,7 @@ func (t *translation) exceptionLevel() string {
 		return "1"
 	case "aic_err_detail_dump":
 		if a := t.r.ACL; a != nil {
-			note(t, a.DumpScene, Approximated, both("without memory, registers and call stack: 1 is the most that the graph engine does", "不含核内内存、寄存器和调用栈：图引擎最多支持 1"))
+			t.note(a.DumpScene, Approximated, "note.brief-exception")
 		}
 		return "1"
 	default:
@@ -110,7 +110,7 @@ func engineStepList(steps []string) string {
 	out := make([]string, len(steps))
 	for i, text := range steps {
 		out[i] = text
-		if s := parseStep(text, 0); s.Range && s.From == s.To {
+		if s := lang.ParseSteps(text)[0]; s.Range && s.From == s.To {
 			out[i] = fmt.Sprint(s.From)
 		}
 	}
@@ -119,12 +119,11 @@ func engineStepList(steps []string) string {
 
 // statsLost notes that statistics cannot be chosen.
 func (t *translation) statsLost() {
-	text := both("statistics cannot be chosen", "无法选择统计项")
 	switch {
 	case t.r.ACL != nil:
-		note(t, t.r.ACL.DumpStats, NoCounterpart, text)
+		t.note(t.r.ACL.DumpStats, NoCounterpart, "note.statistics")
 	case t.r.MindSpore != nil:
-		note(t, t.r.MindSpore.StatisticCategory, NoCounterpart, text)
+		t.note(t.r.MindSpore.StatisticCategory, NoCounterpart, "note.statistics")
 	}
 }
 
@@ -139,7 +138,7 @@ func (t *translation) engineLayers() []string {
 		}
 	}
 	if lost != nil {
-		t.opsNote(both("names with blanks, commas or bars cannot be given: %s", "名称中不能含空格、逗号或竖线：%s", names(lost)))
+		t.opsNote("note.layer-names", names(lost))
 	}
 	return out
 }

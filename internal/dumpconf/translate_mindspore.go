@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,24 +21,19 @@ func (t *translation) fromMindSpore(m *MindSpore) error {
 	switch mode := m.DebugMode(); {
 	case mode == 4:
 		w.kind, w.scene = dumpException, "aic_err_brief_dump"
-		keep(t, m.DumpMode, m.InputOutput)
-		keep(t, m.Iteration, m.SavedData)
-		keep(t, m.KernelNames)
+		t.keep(m.DumpMode, m.InputOutput, m.Iteration, m.SavedData, m.KernelNames)
 		return nil
 	case mode > 0:
 		w.kind = dumpOverflow
-		keep(t, m.DumpMode, m.InputOutput)
-		keep(t, m.KernelNames)
-		if m.Iteration.Value == "all" {
-			keep(t, m.Iteration)
-		}
+		t.keep(m.DumpMode, m.InputOutput, m.KernelNames)
+		t.keepIf(m.Iteration.Value == "all", m.Iteration)
 		return nil
 	case m.DumpMode.Value == 2:
 		return errors.New("dump_mode 2 has no counterpart: only MindSpore knows which operators set_dump marked")
 	}
 	w.kind = dumpOps
 	w.mode = m.mode()
-	keep(t, m.DumpMode, m.InputOutput)
+	t.keep(m.DumpMode, m.InputOutput)
 	if err := t.iteration(m); err != nil {
 		return err
 	}
@@ -49,29 +45,20 @@ func (t *translation) fromMindSpore(m *MindSpore) error {
 // immaterial passes over what does not change what is dumped: where the files
 // are, how they are written, and values that are the default.
 func (t *translation) immaterial(m *MindSpore) {
-	keep(t, m.Path, m.NetName, m.FileFormat, m.StatCalcMode, m.DeviceStatPrecisionMode)
-	keep(t, m.OpDebugMode, m.SampleNum, m.AsyncOpDebugMode)
-	keep(t, m.Enable, m.TransFlag, m.AsyncEnable)
+	t.keep(m.Path, m.NetName, m.FileFormat, m.StatCalcMode, m.DeviceStatPrecisionMode,
+		m.OpDebugMode, m.SampleNum, m.AsyncOpDebugMode, m.Enable, m.TransFlag, m.AsyncEnable)
 	for _, s := range []Setting[uint64]{m.OverflowNumber, m.InitialIteration, m.SampleMode} {
-		if s.Value == 0 {
-			keep(t, s)
-		}
+		t.keepIf(s.Value == 0, s)
 	}
-	if !m.SaveKernelArgs.Value {
-		keep(t, m.SaveKernelArgs)
-	}
-	if m.SavedData.Value == "tensor" {
-		keep(t, m.SavedData)
-	}
-	if !m.savesStatistics() {
-		keep(t, m.StatisticCategory)
-	}
-	note(t, m.SupportDevice, NoCounterpart, both("devices cannot be chosen: every device dumps", "无法按设备选择：所有设备都会 dump"))
+	t.keepIf(!m.SaveKernelArgs.Value, m.SaveKernelArgs)
+	t.keepIf(m.SavedData.Value == "tensor", m.SavedData)
+	t.keepIf(!m.savesStatistics(), m.StatisticCategory)
+	t.note(m.SupportDevice, NoCounterpart, "note.devices")
 }
 
 // iteration takes the steps over. Pieces that match nothing are dropped.
 func (t *translation) iteration(m *MindSpore) error {
-	keep(t, m.Iteration)
+	t.keep(m.Iteration)
 	if m.Iteration.Value == "all" || !m.Iteration.OK {
 		return nil
 	}
@@ -80,14 +67,14 @@ func (t *translation) iteration(m *MindSpore) error {
 	case len(t.want.steps) == 0:
 		return fmt.Errorf("iteration %s matches no step, there is nothing to translate", show(m.Iteration.Value))
 	case len(t.want.steps) < len(m.Steps):
-		note(t, m.Iteration, Approximated, both("pieces that match no step are left out", "去掉了不匹配任何迭代的部分"))
+		t.note(m.Iteration, Approximated, "note.empty-steps")
 	}
 	return nil
 }
 
 // kernels takes operators over that are given by name.
 func (t *translation) kernels(m *MindSpore) {
-	keep(t, m.KernelNames)
+	t.keep(m.KernelNames)
 	if m.DumpMode.Value != 1 {
 		return // kernels is not used
 	}
@@ -104,43 +91,36 @@ func (t *translation) kernels(m *MindSpore) {
 	switch {
 	case len(lost) == 0:
 	case len(t.want.ops) == 0:
-		note(t, m.KernelNames, Approximated, both("operators can be given by full name only; without %s all operators are dumped", "只能按全名指定算子；去掉 %s 后 dump 所有算子", names(lost)))
+		t.note(m.KernelNames, Approximated, "note.names-only-all", names(lost))
 	default:
-		note(t, m.KernelNames, Approximated, both("operators can be given by full name only; %s is left out", "只能按全名指定算子；去掉了 %s", names(lost)))
+		t.note(m.KernelNames, Approximated, "note.names-only", names(lost))
 	}
 }
 
 // savedData takes over what is saved.
 func (t *translation) savedData(m *MindSpore) {
-	keep(t, m.SavedData)
-	switch m.SavedData.Value {
-	case "full":
-		note(t, m.SavedData, Approximated, both("tensors only: statistics and tensors exclude each other", "只 dump 张量：统计信息与张量不能同时 dump"))
-		return
-	case "statistic":
-		t.want.stats = true
-	default:
+	t.keep(m.SavedData)
+	if m.SavedData.Value == "full" {
+		t.note(m.SavedData, Approximated, "note.tensors-only")
+	}
+	if t.want.stats = m.SavedData.Value == "statistic"; !t.want.stats {
 		return
 	}
-	keep(t, m.StatisticCategory)
+	t.keep(m.StatisticCategory)
 	var lost []string
 	for _, item := range valuesOf(m.StatisticCategory.Value) {
-		found := false
-		for _, s := range aclStatistics {
-			if s.mindSpore == item {
-				t.want.which, found = append(t.want.which, s.acl), true
-			}
-		}
-		if !found {
+		if i := slices.IndexFunc(aclStatistics, func(s statistic) bool { return s.mindSpore == item }); i >= 0 {
+			t.want.which = append(t.want.which, aclStatistics[i].acl)
+		} else {
 			lost = append(lost, item)
 		}
 	}
 	t.want.which = unique(t.want.which)
 	if lost != nil {
-		note(t, m.StatisticCategory, Approximated, both("left out: %s", "去掉了 %s", names(lost)))
+		t.note(m.StatisticCategory, Approximated, "note.left-out", names(lost))
 	}
 	if !m.StatisticCategory.Present() {
-		note(t, m.SavedData, Approximated, both("the statistics are those that the runtime computes by default", "统计项为运行时的缺省项"))
+		t.note(m.SavedData, Approximated, "note.default-statistics")
 	}
 }
 
@@ -152,7 +132,7 @@ func (t *translation) toMindSpore() (*jsonObject, error) {
 	}
 	t.modelsLost()
 	if a := t.r.ACL; a != nil && w.kind == dumpOps {
-		note(t, a.DumpOpSwitch, Approximated, both("operators of graphs are dumped; those that are called one by one in dynamic graph mode are not", "dump 图中的算子；动态图模式下的单算子调用不会 dump"))
+		t.note(a.DumpOpSwitch, Approximated, "note.graphs-only")
 	}
 	root := &jsonObject{}
 	c := root.child("common_dump_settings")
@@ -163,18 +143,18 @@ func (t *translation) toMindSpore() (*jsonObject, error) {
 	}
 	c.set("dump_mode", jsonRaw(mode))
 	if p := t.mindSporePath(); p != "" {
-		c.set("path", jsonText(p))
+		c.set("path", p)
 	}
-	c.set("net_name", jsonText(t.netName()))
+	c.set("net_name", t.netName())
 	iteration := "all"
 	if len(w.steps) > 0 {
 		iteration = strings.Join(w.steps, "|")
 	}
-	c.set("iteration", jsonText(iteration))
+	c.set("iteration", iteration)
 	if w.stats {
-		c.set("saved_data", jsonText("statistic"))
+		c.set("saved_data", "statistic")
 	}
-	c.set("input_output", jsonRaw(inputOutputOf(w)))
+	c.set("input_output", jsonRaw(strconv.Itoa(max(0, slices.Index(inputOutput, w.mode)))))
 	c.set("kernels", texts(kernels))
 	c.set("support_device", t.devices())
 	debug := "0"
@@ -198,25 +178,14 @@ func (t *translation) blocks(root, common *jsonObject, debug string) {
 		e := root.child("e2e_dump_settings")
 		e.set("enable", jsonRaw("true"))
 		e.set("trans_flag", jsonRaw("true"))
-		t.set("e2e_dump_settings", both("written by the framework, converted to host layout", "由框架写出，并转换为主机侧格式"))
+		t.set("e2e_dump_settings", "note.e2e-block")
 	case t.opt.TargetVersion.Before(sinceMS12):
 		a := root.child("async_dump_settings")
 		a.set("enable", jsonRaw("true"))
 		a.set("op_debug_mode", jsonRaw(debug))
 	case t.want.stats:
-		common.set("file_format", jsonText("npy"))
-		t.set("common_dump_settings.file_format", both("npy, which statistics need", "npy，统计信息需要该格式"))
-	}
-}
-
-func inputOutputOf(w *wanted) string {
-	switch {
-	case w.kind == dumpOverflow || w.mode == "all":
-		return "0"
-	case w.mode == "input":
-		return "1"
-	default:
-		return "2"
+		common.set("file_format", "npy")
+		t.set("common_dump_settings.file_format", "note.npy")
 	}
 }
 
@@ -241,12 +210,10 @@ func (t *translation) mindSporePath() string {
 	if p == "" {
 		return t.pathOrPlaceholder("common_dump_settings.path")
 	}
-	text := both(`MindSpore takes absolute paths of letters, digits, "/", "-" and "_" only; the placeholder %s stands for it`,
-		`MindSpore 只接受由字母、数字、"/"、"-"、"_" 组成的绝对路径，以占位值 %s 代替`, folderPlaceholder)
 	if a := t.r.ACL; a != nil {
-		note(t, a.DumpPath, NoCounterpart, text)
+		t.note(a.DumpPath, NoCounterpart, "note.ms-path", folderPlaceholder)
 	} else {
-		note(t, t.r.Engine.Path, NoCounterpart, text)
+		t.note(t.r.Engine.Path, NoCounterpart, "note.ms-path", folderPlaceholder)
 	}
 	return folderPlaceholder
 }
@@ -255,11 +222,11 @@ func (t *translation) mindSporePath() string {
 func (t *translation) netName() string {
 	if len(t.want.models) == 1 {
 		if n := notInName.ReplaceAllString(t.want.models[0], "_"); n != "" {
-			t.set("common_dump_settings.net_name", both("named after the model", "取自模型名"))
+			t.set("common_dump_settings.net_name", "note.net-name")
 			return n
 		}
 	}
-	t.set("common_dump_settings.net_name", both("replace the placeholder %s", "请替换占位值 %s", "my_net"))
+	t.set("common_dump_settings.net_name", "note.placeholder", "my_net")
 	return "my_net"
 }
 
@@ -267,13 +234,9 @@ func (t *translation) devices() jsonArray {
 	ids := numbers(t.opt.Devices)
 	if len(ids) == 0 {
 		ids = []string{"0", "1", "2", "3", "4", "5", "6", "7"}
-		t.set("common_dump_settings.support_device", both("devices 0 to 7: the source dumps on every device", "设备 0 到 7：源配置不限制设备"))
+		t.set("common_dump_settings.support_device", "note.all-devices")
 	}
-	a := make(jsonArray, len(ids))
-	for i, id := range ids {
-		a[i] = jsonRaw(id)
-	}
-	return a
+	return arrayOf(ids, func(id string) jsonRaw { return jsonRaw(id) })
 }
 
 // inPattern is what stands for itself in a regular expression of MindSpore.
@@ -299,25 +262,24 @@ func (t *translation) kernelEntries() []string {
 		})
 		out = append(out, "name-regex("+pattern+")")
 	}
-	if len(out) > 0 {
-		text := both("names of operators in MindSpore are full scope names; check them against its graph files", "MindSpore 的算子名为完整 scope 名，请与其图文件核对")
-		if loose {
-			text = both("%s; unusual characters became . in a regular expression", "%s；特殊字符在正则表达式中以 . 代替", text)
-		}
-		t.opsNote(text)
+	switch {
+	case loose:
+		t.opsNote("note.scope-names-loose")
+	case len(out) > 0:
+		t.opsNote("note.scope-names")
 	}
 	return unique(out)
 }
 
 // opsNote notes something on the keys that name operators.
-func (t *translation) opsNote(text Text) {
+func (t *translation) opsNote(key string, args ...any) {
 	if a := t.r.ACL; a != nil {
 		for _, it := range a.DumpList.Value {
-			note(t, it.Layer, Approximated, text)
+			t.note(it.Layer, Approximated, key, args...)
 		}
 		return
 	}
 	if t.r.Engine != nil {
-		note(t, t.r.Engine.Layer, Approximated, text)
+		t.note(t.r.Engine.Layer, Approximated, key, args...)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"dumptool/internal/filename"
 	"dumptool/internal/tensor"
 )
 
@@ -40,7 +41,7 @@ type Dump struct {
 	Container Container
 	// Version is the header's own version, such as 2.0.
 	Version string
-	// DumpTime is in microseconds, 0 where the file does not tell.
+	// DumpTime is in microseconds, 0 where the file has none.
 	DumpTime uint64
 	// OpName is the full name of the operator; a TLV file has none, its name
 	// is in the file name.
@@ -62,28 +63,17 @@ type Dump struct {
 	HeaderSize int64
 	// FileSize is the number of bytes of the file.
 	FileSize int64
-
-	closer io.Closer
-}
-
-// Close closes the file that Open opened. A Dump from Read needs no Close.
-func (d *Dump) Close() error {
-	if d.closer == nil {
-		return nil
-	}
-	err := d.closer.Close()
-	d.closer = nil
-	return err
 }
 
 // IsOpDebug reports whether the header says that output 0 is an overflow
-// record, not a tensor. The file name may say so too: Name.IsOpDebug.
-func (d *Dump) IsOpDebug() bool { return strings.EqualFold(d.OpName, opDebugName) }
+// record, not a tensor. The file name may say so too, see package filename.
+func (d *Dump) IsOpDebug() bool { return strings.EqualFold(d.OpName, filename.OpDebugName) }
 
 // Detail is what a descriptor says beyond the tensor itself.
 type Detail struct {
-	// Err tells why the tensor cannot be used although its file can, such as
-	// a dimension beyond 63 bits. The tensor then lacks what Err is about.
+	// Err says why the tensor cannot be used although its file can: the file
+	// is cut off before the end of its bytes, or a dimension is beyond 63 bits.
+	// The tensor then lacks what Err is about; its Size is what there is.
 	Err error
 	// StoredDType is the element type's number in the file. It differs from
 	// the tensor's DType in TLV files, which have numbers of their own.
@@ -95,7 +85,7 @@ type Detail struct {
 	// OriginalOp is the operator of the user's model that an output stands
 	// for, nil for inputs and where the file names none.
 	OriginalOp *OriginalOp
-	// Address and Offset tell where the bytes were in device memory,
+	// Address and Offset say where the bytes were in device memory,
 	// AddressType (TLV files) in which one.
 	Address     uint64
 	Offset      uint64
@@ -128,6 +118,8 @@ type Blob struct {
 	Type int32
 	Size int64
 	Data *io.SectionReader
+	// Err says why the bytes cannot be read.
+	Err error
 }
 
 // Attr is one note of the writer.

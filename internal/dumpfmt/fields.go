@@ -4,7 +4,7 @@ import "google.golang.org/protobuf/encoding/protowire"
 
 // The messages of package toolkit.dumpdata as they stand on the wire, after
 // the public dump_data.proto of the Ascend toolkit. The generated code decodes
-// them; these tables tell the walker what it may keep, what it must check and
+// them; these tables say what the walker may keep, what it must check and
 // which fields hold tensor bytes.
 
 // kind is how the value of a field is stored and treated.
@@ -56,6 +56,9 @@ const (
 	spaceField  = 8
 )
 
+// attrField is the number of the one other field of DumpData that is a message.
+const attrField = 7
+
 // Field numbers of the tensor bytes in these messages.
 const (
 	outputDataField = 5
@@ -70,7 +73,7 @@ var dumpDataMessage = message{
 	inputField:  {name: "input", kind: nested, sub: &opInputMessage},
 	bufferField: {name: "buffer", kind: nested, sub: &blobMessage},
 	6:           {name: "op_name", kind: text},
-	7:           {name: "attr", kind: nested, sub: &opAttrMessage},
+	attrField:   {name: "attr", kind: nested, sub: &opAttrMessage},
 	spaceField:  {name: "space", kind: nested, sub: &blobMessage},
 	9:           {name: "dfx_message", kind: text},
 }

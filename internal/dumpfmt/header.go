@@ -1,6 +1,7 @@
 package dumpfmt
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -43,11 +44,11 @@ func newDump(r io.ReaderAt, msg *dumppb.DumpData, parts []part) *Dump {
 	}
 	for _, b := range msg.GetBuffer() {
 		p := next()
-		d.Buffers = append(d.Buffers, Blob{b.GetBufferType(), p.n, p.section(r)})
+		d.Buffers = append(d.Buffers, Blob{b.GetBufferType(), p.n, p.section(r), p.err})
 	}
 	for _, w := range msg.GetSpace() {
 		p := next()
-		d.Spaces = append(d.Spaces, Blob{w.GetType(), p.n, p.section(r)})
+		d.Spaces = append(d.Spaces, Blob{w.GetType(), p.n, p.section(r), p.err})
 	}
 	for _, a := range msg.GetAttr() {
 		d.Attrs = append(d.Attrs, Attr{a.GetName(), a.GetValue()})
@@ -100,15 +101,12 @@ func newTensor(r io.ReaderAt, desc descriptor, p *part) (tensor.Tensor, Detail) 
 }
 
 // setShapes sets both shapes of a tensor. A dimension that no tensor can have
-// is an error of this tensor alone.
+// is an error of this tensor alone, and so are bytes that the file lacks.
 func setShapes(t *tensor.Tensor, detail *Detail, p *part, dims, original []uint64) {
-	var err error
-	if t.Shape, err = newShape(dims, p.at, p.String()+" shape"); err != nil {
-		detail.Err = err
-	}
-	if t.OriginalShape, err = newShape(original, p.at, p.String()+" original shape"); err != nil && detail.Err == nil {
-		detail.Err = err
-	}
+	var stored, host error
+	t.Shape, stored = newShape(dims, p.at, p.String()+" shape")
+	t.OriginalShape, host = newShape(original, p.at, p.String()+" original shape")
+	detail.Err = cmp.Or(p.err, stored, host)
 }
 
 func newShape(dims []uint64, at int64, what string) (tensor.Shape, error) {

@@ -3,13 +3,16 @@ package dumpfmt
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
 // mapping.csv, which writers of dumps put beside files whose names would be
 // too long: lines of "stored,original" without a header line, after the public
 // documentation of MindSpore and the Ascend toolkit. Stored names have no
-// comma, original ones may; nothing is quoted.
+// comma, original ones may, and these writers quote nothing; editors of tables
+// quote cells as RFC 4180 has it, and people put blanks around them.
 
 const (
 	maxMapping      = 16 << 20 // bytes of a file
@@ -44,8 +47,8 @@ func (m *Mapping) Original(stored string) (string, bool) {
 	return name, ok
 }
 
-// Len returns the number of stored names.
-func (m *Mapping) Len() int { return len(m.original) }
+// Stored returns the stored names in their order.
+func (m *Mapping) Stored() []string { return slices.Sorted(maps.Keys(m.original)) }
 
 // ReadMapping reads a mapping.csv file. Bad lines are data of the Mapping; the
 // error is for a file that cannot be read or is too large to be one.
@@ -67,11 +70,28 @@ func ReadMapping(r io.Reader) (*Mapping, error) {
 	return m, nil
 }
 
+// MappingLine returns the line of a mapping.csv file for a file. The original
+// name is quoted only where it would be read as another one otherwise.
+func MappingLine(stored, original string) string {
+	if strings.TrimSpace(original) != original || strings.HasPrefix(original, `"`) {
+		original = `"` + strings.ReplaceAll(original, `"`, `""`) + `"`
+	}
+	return stored + "," + original + "\n"
+}
+
 func (m *Mapping) add(line int, text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	stored, original, ok := strings.Cut(text, ",")
+	stored, rest, ok := cutCell(text)
+	original, after, more := cutCell(rest)
+	quoted := strings.HasPrefix(strings.TrimSpace(rest), `"`) && !strings.HasPrefix(original, `"`)
+	if quoted && strings.Trim(after, ", \t") == "" {
+		more, after = false, "" // empty cells of a table with more columns
+	}
+	if more || after != "" {
+		original = strings.TrimSpace(rest) // a name with commas
+	}
 	switch {
 	case !ok:
 		m.bad(line, text, "has no comma")
@@ -85,6 +105,26 @@ func (m *Mapping) add(line int, text string) {
 		}
 		m.original[stored] = original
 	}
+}
+
+// cutCell splits the first cell off a line, without its quotes and the blanks
+// around it. more is set where a comma follows; text that follows a quoted cell
+// is part of rest.
+func cutCell(line string) (cell, rest string, more bool) {
+	line = strings.TrimSpace(line)
+	for end := 1; strings.HasPrefix(line, `"`) && end < len(line); end++ {
+		if line[end] != '"' {
+			continue
+		}
+		if strings.HasPrefix(line[end:], `""`) {
+			end++
+			continue
+		}
+		rest, more = strings.CutPrefix(strings.TrimSpace(line[end+1:]), ",")
+		return strings.ReplaceAll(line[1:end], `""`, `"`), rest, more
+	}
+	cell, rest, more = strings.Cut(line, ",")
+	return strings.TrimSpace(cell), rest, more
 }
 
 func (m *Mapping) bad(line int, text, problem string) {

@@ -33,8 +33,8 @@ func TestMapping(t *testing.T) {
 			t.Errorf("%s is %q, %v; want %q", stored, got, ok, want)
 		}
 	}
-	if got, ok := m.Original("Add"); ok || got != "" || m.Len() != 3 {
-		t.Errorf("unknown name: %q, %v; %d names", got, ok, m.Len())
+	if got, ok := m.Original("Add"); ok || got != "" || len(m.Stored()) != 3 {
+		t.Errorf("unknown name: %q, %v; %d names", got, ok, len(m.Stored()))
 	}
 	var bad []string
 	for _, e := range m.Bad {
@@ -50,6 +50,48 @@ func TestMapping(t *testing.T) {
 	}
 	if len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], `line 8 gives "123"`) {
 		t.Errorf("warnings %q", m.Warnings)
+	}
+}
+
+// TestMappingCells: cells may be quoted, and have blanks around them.
+func TestMappingCells(t *testing.T) {
+	for line, want := range map[string]string{
+		`"1","a"`:          "a",
+		`"1","a,b", ,`:     "a,b",
+		`"1",a`:            "a",
+		`1,"a"`:            "a",
+		` 1 , a `:          "a",
+		"\t\"1\" ,\t\"a\"": "a",
+		`1,"a,b"`:          "a,b",
+		`1, a,b `:          "a,b",
+		`1,a, b`:           "a, b",
+		`1,"a""b"`:         `a"b`,
+		`1," a "`:          " a ",
+		`1,a"b`:            `a"b`,
+		`1,"a`:             `"a`,
+		`1,"a"b`:           `"a"b`,
+		`1,"a","b"`:        `"a","b"`,
+	} {
+		m, err := ReadMapping(strings.NewReader(line + "\r\n"))
+		if got, _ := m.Original("1"); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", line, got, err, want)
+		}
+	}
+	for _, line := range []string{`"1"`, `"1,a"`, `"",a`, `1,""`, `1, `, `"1`} {
+		m, err := ReadMapping(strings.NewReader(line))
+		if err != nil || len(m.Bad) != 1 || len(m.Stored()) != 0 {
+			t.Errorf("%s: %q, bad %v, %v", line, m.Stored(), m.Bad, err)
+		}
+	}
+}
+
+// TestMappingLine reads back what is written.
+func TestMappingLine(t *testing.T) {
+	for _, original := range []string{"a", "a,b", ` a`, `a `, `"a"`, `"a`, `a"b`, `"a","b"`, "a\t"} {
+		m, err := ReadMapping(strings.NewReader(MappingLine("1", original)))
+		if got, _ := m.Original("1"); got != original || err != nil {
+			t.Errorf("%q comes back as %q, %v", original, got, err)
+		}
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 )
 
 // Options says how a file is read.
@@ -15,34 +13,7 @@ type Options struct {
 	Version int
 }
 
-// Open opens and reads the dump file at path. The caller closes the Dump.
-func Open(path string, opt Options) (*Dump, error) {
-	// Asked before opening, which would wait for the writer of a named pipe.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if info, err = f.Stat(); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	d, err := Read(f, info.Size(), opt)
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	d.closer = f
-	return d, nil
-}
-
-// reader reads a file as one container. sure tells, when err is not nil, that
+// reader reads a file as one container. sure says, when err is not nil, that
 // the file is one of these all the same.
 type reader struct {
 	as   Container
@@ -66,6 +37,7 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 		return nil, broken(0, "file size", fmt.Sprint(size), "is negative")
 	}
 	s := newScanner(r, size)
+	defer s.release()
 	readers, err := candidates(s, opt)
 	if err != nil {
 		return nil, err

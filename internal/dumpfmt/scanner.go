@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -30,9 +31,16 @@ type scanner struct {
 	spent  int64  // of memoryBudget
 }
 
+// newScanner returns a scanner at the beginning of a file.
 func newScanner(r io.ReaderAt, size int64) *scanner {
-	return &scanner{r: r, size: size, buf: make([]byte, min(windowSize, max(size, 0)))}
+	return &scanner{r: r, size: size, buf: windows.Get().(*[windowSize]byte)[:]}
 }
+
+// windows holds the buffers of scanners that have ended.
+var windows = sync.Pool{New: func() any { return new([windowSize]byte) }}
+
+// release gives the buffer back.
+func (s *scanner) release() { windows.Put((*[windowSize]byte)(s.buf)) }
 
 // seek continues at off, with a fresh memory account.
 func (s *scanner) seek(off int64) { s.off, s.spent = off, 0 }

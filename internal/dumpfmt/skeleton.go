@@ -25,12 +25,14 @@ type span struct {
 	at     int64 // the descriptor
 	off, n int64 // the bytes
 	inline bool  // there are bytes inside, maybe none of them
+	err    error // the file is cut off inside the descriptor
 }
 
 // skeleton is a DumpData message on the wire without its tensor bytes.
 type skeleton struct {
-	wire  []byte
-	spans [spaceField + 1][]span // by field number of DumpData, in file order
+	wire     []byte
+	spans    [spaceField + 1][]span // by field number of DumpData, in file order
+	warnings []string
 }
 
 // decode parses the message. at is where it stands in the file.
@@ -45,18 +47,26 @@ func (sk *skeleton) decode(at int64) (*dumppb.DumpData, error) {
 // walker copies a message to a skeleton.
 type walker struct {
 	*scanner
+	walkOptions
+	skeleton
+}
+
+// walkOptions say what a walker makes of a message that is not whole or not one
+// of a dump.
+type walkOptions struct {
 	strict bool // fields without a name are an error; they are left out otherwise
-	spans  [spaceField + 1][]span
+	cut    bool // a field of DumpData that goes beyond the end ends the walk and is no error
 }
 
 // walk makes the skeleton of the DumpData message between s.off and end.
-func walk(s *scanner, end int64, strict bool) (*skeleton, error) {
-	w := &walker{scanner: s, strict: strict}
+func walk(s *scanner, end int64, opt walkOptions) (*skeleton, error) {
+	w := &walker{scanner: s, walkOptions: opt}
 	wire, err := w.message(dumpDataMessage, end, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &skeleton{wire, w.spans}, nil
+	w.wire = wire
+	return &w.skeleton, nil
 }
 
 // message appends the fields up to end to out. The bytes of a payload field go
@@ -74,6 +84,8 @@ func (w *walker) message(m message, end int64, out []byte, sp *span) ([]byte, er
 		num, typ := protowire.DecodeTag(tag)
 		f := m.find(num)
 		switch {
+		case sp == nil && w.cut && w.cutOff(f, num, typ, end):
+			return protowire.AppendBytes(protowire.AppendTag(out, num, typ), nil), nil
 		case f == nil:
 			err = w.skipUnknown(at, num, typ, end)
 		case !f.fits(typ):
@@ -96,6 +108,28 @@ func (w *walker) message(m message, end int64, out []byte, sp *span) ([]byte, er
 		}
 	}
 	return out, nil
+}
+
+// cutOff reports whether a field of DumpData goes beyond the end. What it takes
+// from the file is an error of its tensor, or a warning where it is of none.
+func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end int64) bool {
+	if f == nil || typ != protowire.BytesType {
+		return false
+	}
+	at := w.off
+	_, err := w.length(f.name, end)
+	w.off = at
+	broken, ok := errors.AsType[*FormatError](err)
+	switch {
+	case !ok:
+		return false
+	case f.kind == nested && num != attrField:
+		broken.What = fmt.Sprintf("%s %d length", f.name, len(w.spans[num]))
+		w.spans[num] = append(w.spans[num], span{at: at, off: end, err: broken})
+	default:
+		w.warnings = append(w.warnings, "the file is cut off: "+broken.text())
+	}
+	return true
 }
 
 // descriptor appends a message field of DumpData. An error in it names it with

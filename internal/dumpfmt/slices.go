@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/filename"
 	"dumptool/internal/tensor"
 )
 
@@ -28,10 +29,10 @@ type dimension struct {
 }
 
 // ThreadSlices returns the shapes that the inputs and outputs of a dump have
-// in the thread that its file name tells; they take the place of the stored
+// in the thread in its file name; they take the place of the stored
 // ones. ok is false for the dump of an operator that was not sliced by
 // thread, which is every ordinary one.
-func ThreadSlices(d *Dump, name Name) (inputs, outputs []tensor.Shape, ok bool, err error) {
+func ThreadSlices(d *Dump, name filename.Dump) (inputs, outputs []tensor.Shape, ok bool, err error) {
 	note, ok, err := findSliceNote(d.Attrs)
 	if !ok || err != nil {
 		return nil, nil, false, err

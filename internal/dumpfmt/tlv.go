@@ -99,17 +99,12 @@ func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 }
 
 // place puts the tensors one after another behind the head. Their bytes must
-// end where the file does.
+// not end before the file does; those beyond its end have an error each.
 func (h *tlvHead) place() error {
 	off := h.end
 	for _, list := range [][]tlvTensor{h.inputs, h.outputs} {
 		for i := range list {
-			t := &list[i]
-			if rest := h.scanner.size - off; t.size > uint64(rest) {
-				return broken(off, t.String()+" data length", count(t.size), exceeds(rest))
-			}
-			t.off, t.n = off, int64(t.size)
-			off += t.n
+			off = list[i].place(off, h.scanner.size)
 		}
 	}
 	if spare := h.scanner.size - off; spare > 0 {

@@ -8,7 +8,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The head of a TLV dump (tlv.go tells its origin), read in file order.
+// The head of a TLV dump (tlv.go has its origin), read in file order.
 
 // tlvHead is the head of a TLV file while it is read.
 type tlvHead struct {

@@ -98,7 +98,6 @@ func TestTLVMalformed(t *testing.T) {
 		{"head length beyond the file", "header length 0x1000000000000000 at 0x0 exceeds", append(words(long(1<<60)), sample[8:]...)},
 		{"head of four bytes", "version at 0xc is cut off", v2File(words(tlvMagic), nil)},
 		{"head of three bytes", "magic number at 0x8 is cut off", append(words(long(3)), words(tlvMagic)...)},
-		{"cut off", "output 0 data length 3 at 0xe9 exceeds the 2 bytes", sample[:len(sample)-1]},
 		{"spare byte", "goes on for 1 bytes after the last tensor", append(sample[:len(sample):len(sample)], 0)},
 		{"record tag cut off", "record tag at 0x10 is cut off", tlvFile([]byte{4, 0}, nil)},
 		{"record length cut off", "record length at 0x14 is cut off", tlvFile(words(4, "ab"), nil)},
@@ -112,8 +111,6 @@ func TestTLVMalformed(t *testing.T) {
 		{"lying list length", "input 0 list length 9 at 0x40 exceeds the 8 bytes", inputs(1, words(0, 2, 0, long(0), long(0), long(0), 9), tlvRecord(9))},
 		{"dims of seven bytes", "input 0 shape of 7 bytes at 0x4c is not", withRecords(tlvRecord(tlvShape, "1234567"))},
 		{"dims beyond the list", "input 0 record length 16 at 0x48 exceeds the 8 bytes", withRecords(words(tlvShape, 16, long(1)))},
-		{"sizes that overflow", "input 0 data length 0xffffffffffffffff at 0x6c exceeds the 0 bytes", inputs(2, tlvInput(1<<64-1), tlvInput(1))},
-		{"sum that overflows", "input 1 data length 0xffffffffffffffff at 0x6d exceeds the 0 bytes", tlvFile(tlvRecord(tlvInputs, 2, tlvInput(1), tlvInput(1<<64-1)), []byte{1})},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { checkMalformed(t, test.file, Options{}, []string{test.want}) })

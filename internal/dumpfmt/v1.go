@@ -4,6 +4,8 @@ package dumpfmt
 // wrote: the whole file is one DumpData message with the tensor bytes in the
 // data fields of its outputs, inputs and buffers. No writer of it is alive, so
 // unlike in version 2 an unknown field means that the file is something else.
+// Where the file is cut off, the tensors before are kept; a file that ends
+// exactly behind one looks whole.
 
 func readV1(s *scanner) (d *Dump, sure bool, err error) {
 	sure, err = s.versionAt(0)
@@ -11,7 +13,7 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, false, err
 	}
 	s.seek(0)
-	sk, err := walk(s, s.size, true)
+	sk, err := walk(s, s.size, walkOptions{strict: true, cut: sure})
 	if err != nil {
 		return nil, sure, err
 	}
@@ -23,7 +25,7 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 	if !holdsData(parts, sure) {
 		return nil, sure, broken(0, "message", "", "holds no tensor bytes")
 	}
-	var warnings []string
+	warnings := sk.warnings
 	for i := range parts {
 		warnings = append(warnings, parts[i].useInline()...)
 	}

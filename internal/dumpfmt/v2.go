@@ -38,7 +38,7 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, sure, err
 	}
 	s.seek(lengthSize)
-	sk, err := walk(s, lengthSize+n, false)
+	sk, err := walk(s, lengthSize+n, walkOptions{})
 	if err != nil {
 		return nil, sure, err
 	}
@@ -50,10 +50,7 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 	if len(parts) == 0 && msg.GetVersion() == "" && msg.GetOpName() == "" {
 		return nil, false, broken(lengthSize, "header", fmt.Sprintf("of %d bytes", n), "names neither operator nor tensor")
 	}
-	warnings, err := locate(parts, lengthSize+n, s.size)
-	if err != nil {
-		return nil, true, err
-	}
+	warnings := locate(parts, lengthSize+n, s.size)
 	d = newDump(s.r, msg, parts)
 	d.HeaderSize = n
 	d.Warnings = append(d.Warnings, warnings...)
@@ -62,14 +59,13 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 
 // locate places the parts one after another from off to end, the file size.
 // Bytes inside a descriptor are used where the descriptor claims no others,
-// or where the claims of all could not be met without them.
-func locate(parts []part, off, end int64) (warnings []string, err error) {
+// or where that makes the file whole: it is cut off otherwise, and the parts
+// beyond its end have an error each.
+func locate(parts []part, off, end int64) (warnings []string) {
 	inline := func(p *part) bool { return p.inline && p.size == 0 }
-	if err := fit(parts, off, end, inline); err != nil {
-		inline = func(p *part) bool { return p.inline }
-		if fit(parts, off, end, inline) != nil {
-			return nil, err
-		}
+	anyInline := func(p *part) bool { return p.inline }
+	if !fit(parts, off, end, inline) && fit(parts, off, end, anyInline) {
+		inline = anyInline
 	}
 	for i := range parts {
 		p := &parts[i]
@@ -77,26 +73,25 @@ func locate(parts []part, off, end int64) (warnings []string, err error) {
 			warnings = append(warnings, p.useInline()...)
 			continue
 		}
-		p.off, p.n, p.inline = off, int64(p.size), false
-		off += p.n
+		off = p.place(off, end)
 	}
 	if spare := end - off; spare > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d spare bytes after the last tensor, at 0x%x", spare, off))
 	}
-	return warnings, nil
+	return warnings
 }
 
-// fit checks that the parts that are not inline have room from off to end.
-func fit(parts []part, off, end int64, inline func(*part) bool) error {
+// fit reports whether the parts that are not inline have room from off to end.
+func fit(parts []part, off, end int64, inline func(*part) bool) bool {
 	for i := range parts {
 		p := &parts[i]
 		if inline(p) {
 			continue
 		}
-		if rest := end - off; p.size > uint64(rest) {
-			return broken(off, p.String()+" data length", count(p.size), exceeds(rest))
+		if p.size > uint64(end-off) {
+			return false
 		}
 		off += int64(p.size)
 	}
-	return nil
+	return true
 }

@@ -1,17 +1,18 @@
-// Package inspect tells what is in dump files and .npy arrays: the operator,
+// Package inspect describes what is in dump files and .npy arrays: the operator,
 // every tensor's description and, if asked for, statistics of its elements. It
-// reads files and prints nothing but their JSON form; text for people is made
-// from its results.
+// reads files and prints nothing.
 package inspect
 
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 	"sync"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/filename"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -21,23 +22,30 @@ import (
 type Options struct {
 	// Stats asks for statistics, for which every tensor is read once.
 	Stats bool
-	// Version forces the container: 1, 2, or 0 to tell from the content.
+	// Version forces the container: 1, 2, or 0 to find out from the content.
 	Version int
+	// Rounds and Ops choose what is shown of a run; their zero values want all.
+	Rounds dumpdir.Selection
+	Ops    *dumpdir.NameSet
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
 }
 
 // File is what was found in one file.
 type File struct {
-	Entry tensorfile.Entry
+	Entry *dumpdir.File
+	// At says which round the file is of; Order is the place of its operator in the
+	// execution order, nil if that is not known.
+	At    dumpdir.Coordinates
+	Order *int
 	// Container is the way the file is built, empty when that is unknown.
 	Container string
-	// Name is what the file's name says; HasName is false when it is not that
-	// of a dump.
-	Name    dumpfmt.Name
+	// Name is what the file's name says; HasName is false when it is neither that
+	// of a dump nor that of a tensor of one.
+	Name    filename.Dump
 	HasName bool
 	// OpType, OpName and DumpTime (microseconds) are empty and 0 where neither
-	// the file nor, in its stead, its name tells.
+	// the file nor its name says.
 	OpType   string
 	OpName   string
 	DumpTime uint64
@@ -45,6 +53,8 @@ type File struct {
 	Outputs  []Tensor
 	Buffers  []Blob
 	Spaces   []Blob
+	// Statistics are what a table says in place of tensors.
+	Statistics []Statistics
 	// OpDebug is set when the outputs are overflow records.
 	OpDebug bool
 	// Sliced is set for a thread's part of an operator (FFTS+).
@@ -52,45 +62,66 @@ type File struct {
 	Warnings []string
 	// NotDump is set for a file that is no dump and does not claim to be one.
 	NotDump bool
-	// Err tells why the file could not be read.
+	why     error // then
+	// Err says why the file could not be read.
 	Err error
 }
 
 // Tensor is one tensor of a file. Its Data is nil: the file has been closed.
 type Tensor struct {
 	tensor.Tensor
-	Kind  tensorfile.Kind
+	Kind  tensor.Kind
 	Index int
+	// Origin is the element type before the tensor was stored in DType; Undefined
+	// if it is not known or the same.
+	Origin tensor.DType
 	// Slice is the shape of the thread's part in a Sliced file.
 	Slice tensor.Shape
 	// Record is the overflow record that an output of an OpDebug file holds.
 	Record *opdebug.Record
 	// Stats are those of all stored elements, the padding of device layouts
 	// included; nil when they were not asked for.
-	Stats *tensor.Summary
-	// Err tells why the tensor cannot be used.
+	Stats *tensor.Stats
+	// Err says why the tensor cannot be used.
 	Err error
 }
 
-// Blob is an on-chip buffer (type 0: L1) or a workspace (type 0: a log).
-type Blob struct {
-	Type int32
-	Size int64
+// TypeName names the element type, and what it is stored as.
+func (t *Tensor) TypeName() string { return tensorfile.TypeName(t.DType, t.Origin) }
+
+// Blob is an on-chip buffer (type 0: L1) or a workspace (type 0: a log). The file
+// of its Data has been closed.
+type Blob = dumpfmt.Blob
+
+// Failed reports whether the file or anything in it cannot be used.
+func (f *File) Failed() bool { return f.Err != nil || len(f.Failures()) > 0 }
+
+// Failure is what is wrong with one part of a file, such as output 0.
+type Failure struct {
+	Part string
+	Err  error
 }
 
-// Failed reports whether the file or any of its tensors cannot be used.
-func (f *File) Failed() bool {
-	if f.Err != nil {
-		return true
+// Failures lists the tensors, buffers and spaces that cannot be used.
+func (f *File) Failures() []Failure {
+	var all []Failure
+	add := func(kind string, index int, err error) {
+		if err != nil {
+			all = append(all, Failure{fmt.Sprintf("%s %d", kind, index), err})
+		}
 	}
 	for _, list := range [][]Tensor{f.Inputs, f.Outputs} {
 		for i := range list {
-			if list[i].Err != nil {
-				return true
-			}
+			add(string(list[i].Kind), list[i].Index, list[i].Err)
 		}
 	}
-	return false
+	for i, b := range f.Buffers {
+		add("buffer", i, b.Err)
+	}
+	for i, b := range f.Spaces {
+		add("space", i, b.Err)
+	}
+	return all
 }
 
 // Summary counts what a run found.
@@ -100,34 +131,26 @@ type Summary struct {
 	NotDumps int // files that are neither dumps nor arrays
 }
 
-// Run inspects the files and hands the results to emit in their order. An
-// error of emit ends the run and is returned.
-func Run(ctx context.Context, opt Options, entries []tensorfile.Entry, observe func(batch.Event), emit func(*File) error) (Summary, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// Run inspects the files of a run and hands the results to emit in their order. An
+// error of emit ends it and is returned.
+func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.Event), emit func(*File) error) (Summary, error) {
 	var sum Summary
-	var broken error
-	workers := sync.Pool{New: func() any { return &worker{opt: opt} }}
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Budget: memoryBudget, Observe: observe}, entries,
+	at := places(run)
+	workers := sync.Pool{New: func() any { return &worker{opt: opt, run: run, places: at} }}
+	err := batch.RunUntil(ctx, batch.Options{Workers: opt.Workers, Budget: memoryBudget, Observe: observe}, run.Files,
 		opt.cost,
-		func(ctx context.Context, e tensorfile.Entry) *File {
+		func(ctx context.Context, e *dumpdir.File) *File {
 			w := workers.Get().(*worker)
 			defer workers.Put(w)
 			return w.file(ctx, e)
 		},
-		func(_ int, f *File) {
-			// A file that was interrupted half-way is no result.
-			if broken != nil || errors.Is(f.Err, context.Canceled) {
-				return
+		func(f *File) error {
+			if errors.Is(f.Err, context.Canceled) { // interrupted half-way it is no result
+				return nil
 			}
 			sum.add(f)
-			if broken = emit(f); broken != nil {
-				cancel()
-			}
+			return emit(f)
 		})
-	if broken != nil {
-		return sum, broken
-	}
 	return sum, err
 }
 
@@ -146,7 +169,7 @@ func (s *Summary) add(f *File) {
 const memoryBudget = 96 << 20
 
 // cost estimates the memory that a file takes.
-func (o Options) cost(e tensorfile.Entry) int64 {
+func (o Options) cost(e *dumpdir.File) int64 {
 	const (
 		header = 512 << 10
 		panels = 8 << 20 // to read an array in Fortran order
@@ -154,11 +177,8 @@ func (o Options) cost(e tensorfile.Entry) int64 {
 	switch {
 	case !o.Stats:
 		return header
-	case isArrayName(e.Name):
-		return header + 2*maxBlock + panels
+	case tensorfile.Claims(e.Name):
+		return header + maxBlock + panels
 	}
-	return header + 2*maxBlock
+	return header + maxBlock
 }
-
-// isArrayName reports whether a file's name claims that it is a .npy array.
-func isArrayName(name string) bool { return strings.HasSuffix(name, ".npy") }

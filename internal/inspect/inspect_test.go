@@ -1,4 +1,4 @@
-package inspect
+package inspect_test
 
 import (
 	"bytes"
@@ -13,16 +13,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/inspect"
+	"dumptool/internal/layout"
+	"dumptool/internal/report"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 const stamp = ".58.16.1624605159829577"
 
 // writeDump writes a dump file and returns its job.
-func writeDump(t *testing.T, name string, c *dumpfmt.Content) tensorfile.Entry {
+func writeDump(t *testing.T, name string, c *dumpfmt.Content) *dumpdir.File {
 	t.Helper()
 	if c.Container == 0 {
 		c.Container = dumpfmt.BinaryV2
@@ -34,20 +38,25 @@ func writeDump(t *testing.T, name string, c *dumpfmt.Content) tensorfile.Entry {
 	return writeFile(t, name, b.Bytes())
 }
 
-func writeFile(t *testing.T, name string, data []byte) tensorfile.Entry {
+func writeFile(t *testing.T, name string, data []byte) *dumpdir.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return tensorfile.Entry{Path: path, Name: name}
+	return fileAt(path, nil)
+}
+
+// fileAt is the file at a path, which nothing can be done with if err is not nil.
+func fileAt(path string, err error) *dumpdir.File {
+	return &dumpdir.File{Folder: &dumpdir.Folder{Path: path, Dir: "."}, Name: filepath.Base(path), Err: err}
 }
 
 // run inspects files and returns what was found.
-func run(t *testing.T, opt Options, jobs ...tensorfile.Entry) (Summary, []*File) {
+func run(t *testing.T, opt inspect.Options, jobs ...*dumpdir.File) (inspect.Summary, []*inspect.File) {
 	t.Helper()
-	var files []*File
-	sum, err := Run(t.Context(), opt, jobs, nil, func(f *File) error {
+	var files []*inspect.File
+	sum, err := inspect.Run(t.Context(), opt, &dumpdir.Run{Files: jobs, Single: len(jobs) == 1 && jobs[0].Name == "alone.txt"}, nil, func(f *inspect.File) error {
 		files = append(files, f)
 		return nil
 	})
@@ -58,11 +67,11 @@ func run(t *testing.T, opt Options, jobs ...tensorfile.Entry) (Summary, []*File)
 }
 
 // asJSON returns the JSON form of a file, its path cut down to the base name.
-func asJSON(t *testing.T, f *File) string {
+func asJSON(t *testing.T, f *inspect.File) string {
 	t.Helper()
-	f.Entry.Path = filepath.Base(f.Entry.Path)
+	f.Entry = fileAt(f.Entry.Name, nil)
 	var b strings.Builder
-	if err := f.WriteJSON(&b); err != nil {
+	if err := report.WriteInspectedJSON(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -109,48 +118,48 @@ func TestJSON(t *testing.T) {
 	tests := map[string]struct {
 		name string
 		dump dumpfmt.Content
-		opt  Options
+		opt  inspect.Options
 		want string
 	}{
 		"all keys": {"Conv2D.a_b" + stamp, dumpfmt.Content{
 			DumpTime: math.MaxUint64, OpName: "a/<b>&",
 			Outputs: []dumpfmt.TensorContent{big},
 			Buffers: []dumpfmt.BlobContent{{Payload: dumpfmt.Bytes([]byte("12")), Type: 3}},
-		}, Options{}, `{"file":"Conv2D.a_b.58.16.1624605159829577","container":"binary version 2","op_type":"Conv2D","op_name":"a/<b>&","dump_time":18446744073709551615,` +
+		}, inspect.Options{}, `{"file":"Conv2D.a_b.58.16.1624605159829577","container":"binary version 2","op_type":"Conv2D","op_name":"a/<b>&","dump_time":18446744073709551615,` +
 			`"inputs":[],"outputs":[{"index":0,"dtype":"float32","format":"FRACTAL_Z","shape":[1],"original_shape":[16,2,2,1],"groups":4,"size":4,"original_format":"HWCN","c0":16}],` +
 			`"buffers":[{"index":0,"type":3,"size":2}]}`},
-		"nothing known": {"renamed", dumpfmt.Content{Spaces: []dumpfmt.BlobContent{{Payload: dumpfmt.Bytes([]byte("log"))}}}, Options{},
+		"nothing known": {"renamed", dumpfmt.Content{Spaces: []dumpfmt.BlobContent{{Payload: dumpfmt.Bytes([]byte("log"))}}}, inspect.Options{},
 			`{"file":"renamed","container":"binary version 2","op_type":null,"op_name":null,"dump_time":null,` + nothing + `,"spaces":[{"index":0,"type":0,"size":3}]}`},
-		"name in place of the header": {"Add.x" + stamp, dumpfmt.Content{Container: dumpfmt.TLV, Inputs: []dumpfmt.TensorContent{{Payload: dumpfmt.Bytes([]byte{7}), StoredDType: 4, Shape: []uint64{1}}}}, Options{},
+		"name in place of the header": {"Add.x" + stamp, dumpfmt.Content{Container: dumpfmt.TLV, Inputs: []dumpfmt.TensorContent{{Payload: dumpfmt.Bytes([]byte{7}), StoredDType: 4, Shape: []uint64{1}}}}, inspect.Options{},
 			`{"file":"Add.x.58.16.1624605159829577","container":"TLV","op_type":"Add","op_name":"x","dump_time":1624605159829577,` +
 				`"inputs":[{"index":0,"dtype":"uint8","format":"NCHW","shape":[1],"original_shape":[],"groups":0,"size":1}],"outputs":[]}`},
-		"exception dump has a date": {"exception_info.16.58.20240102030405678", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(nil, 0)}}, Options{Stats: true},
+		"exception dump has a date": {"exception_info.16.58.20240102030405678", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(nil, 0)}}, inspect.Options{Stats: true},
 			`{"file":"exception_info.16.58.20240102030405678","container":"binary version 2","op_type":"exception_info","op_name":"x","dump_time":null,` +
 				`"inputs":[],"outputs":[{"index":0,"dtype":"float32","format":"ND","shape":[0],"original_shape":[],"groups":0,"size":0,"stats":{"min":null,"max":null,"mean":null,"nan":0,"inf":0,"pos_inf":0,"neg_inf":0}}]}`},
-		"stats": {"x", dumpfmt.Content{OpName: "x", Inputs: []dumpfmt.TensorContent{floats(float32s(1, -2, nan, inf, inf, -inf), 6)}}, Options{Stats: true},
+		"stats": {"x", dumpfmt.Content{OpName: "x", Inputs: []dumpfmt.TensorContent{floats(float32s(1, -2, nan, inf, inf, -inf), 6)}}, inspect.Options{Stats: true},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,` +
 				`"inputs":[{"index":0,"dtype":"float32","format":"ND","shape":[6],"original_shape":[],"groups":0,"size":24,"stats":{"min":-2,"max":1,"mean":-0.5,"nan":1,"inf":3,"pos_inf":2,"neg_inf":1}}],"outputs":[]}`},
-		"types without elements": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{unknown, text()}}, Options{},
+		"types without elements": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{unknown, text()}}, inspect.Options{},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,"inputs":[],"outputs":[` +
 				`{"index":0,"dtype":"dtype(77)","format":"ND","shape":[3],"original_shape":[],"groups":0,"size":3},` +
 				`{"index":1,"dtype":"string","format":"ND","shape":[4],"original_shape":[],"groups":0,"size":4}]}`},
-		"no stats of types without elements": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{text()}}, Options{Stats: true},
+		"no stats of types without elements": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{text()}}, inspect.Options{Stats: true},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,"inputs":[],"outputs":[` +
 				`{"index":0,"dtype":"string","format":"ND","shape":[4],"original_shape":[],"groups":0,"size":4,"error":"tensor: unsupported element type string"}]}`},
-		"impossible shapes": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{huge, floats(float32s(1), 2)}}, Options{},
+		"impossible shapes": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{huge, floats(float32s(1), 2)}}, inspect.Options{},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,"inputs":[],"outputs":[` +
 				`{"index":0,"dtype":"float32","format":"ND","shape":[],"original_shape":[],"groups":0,"size":4,"error":"dumpfmt: output 0 shape dimension 0 9223372036854775808 at 0xe exceeds 63 bits"},` +
 				`{"index":1,"dtype":"float32","format":"ND","shape":[2],"original_shape":[],"groups":0,"size":4,"error":"(2,) elements of float32 need 8 bytes, found 4"}]}`},
-		"slices": {"Add.x" + stamp + ".6.1.1", dumpfmt.Content{OpName: "x", DumpTime: 5, Outputs: []dumpfmt.TensorContent{floats(float32s(3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, Options{Stats: true},
+		"slices": {"Add.x" + stamp + ".6.1.1", dumpfmt.Content{OpName: "x", DumpTime: 5, Outputs: []dumpfmt.TensorContent{floats(float32s(3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{Stats: true},
 			`{"file":"Add.x.58.16.1624605159829577.6.1.1","container":"binary version 2","op_type":"Add","op_name":"x","dump_time":5,"inputs":[],` +
 				`"outputs":[{"index":0,"dtype":"float32","format":"ND","shape":[2,2],"original_shape":[],"groups":0,"size":8,"slice":[1,2],"stats":{"min":3,"max":4,"mean":3.5,"nan":0,"inf":0,"pos_inf":0,"neg_inf":0}}]}`},
-		"slices of all threads": {"Add.x" + stamp + ".6.1.1", dumpfmt.Content{OpName: "x", DumpTime: 5, Outputs: []dumpfmt.TensorContent{floats(float32s(1, 2, 3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, Options{Stats: true},
+		"slices of all threads": {"Add.x" + stamp + ".6.1.1", dumpfmt.Content{OpName: "x", DumpTime: 5, Outputs: []dumpfmt.TensorContent{floats(float32s(1, 2, 3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{Stats: true},
 			`{"file":"Add.x.58.16.1624605159829577.6.1.1","container":"binary version 2","op_type":"Add","op_name":"x","dump_time":5,"inputs":[],` +
 				`"outputs":[{"index":0,"dtype":"float32","format":"ND","shape":[2,2],"original_shape":[],"groups":0,"size":16,"slice":[1,2],"stats":{"min":1,"max":4,"mean":2.5,"nan":0,"inf":0,"pos_inf":0,"neg_inf":0}}]}`},
-		"slices without a thread": {"Add.x" + stamp, dumpfmt.Content{OpName: "x", DumpTime: 5, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, Options{},
+		"slices without a thread": {"Add.x" + stamp, dumpfmt.Content{OpName: "x", DumpTime: 5, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{},
 			`{"file":"Add.x.58.16.1624605159829577","container":"binary version 2","op_type":"Add","op_name":"x","dump_time":5,` + nothing + `,` +
 				`"warnings":["the dump of a thread, but the name \"Add.x.58.16.1624605159829577\" has no thread id","the dump holds no tensors"]}`},
-		"broken record": {"x", dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{opdebug}}, Options{Stats: true},
+		"broken record": {"x", dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{opdebug}}, inspect.Options{Stats: true},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"Node_OpDebug","dump_time":null,"inputs":[],` +
 				`"outputs":[{"index":0,"dtype":"uint8","format":"ND","shape":[3],"original_shape":[],"groups":0,"size":3,"error":"opdebug: old layout: payload cut off at 0x3: found 3 bytes, wanted 2048 (at least 1048)"}]}`},
 	}
@@ -172,7 +181,7 @@ func TestJSON(t *testing.T) {
 // that is stored as it is, a decoded and a packed one.
 func TestStats(t *testing.T) {
 	t.Parallel()
-	const n = 3*blockElements + 5
+	const n = 3*layout.BlockElements + 5
 	for _, d := range []tensor.DType{tensor.Float32, tensor.Float16, tensor.BFloat16, tensor.Int4, tensor.Uint1} {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
@@ -186,21 +195,18 @@ func TestStats(t *testing.T) {
 				units = make([]byte, n)
 				tensor.Unpack(units, data, d, 0)
 			}
-			dec, err := tensor.NewDecoder(d)
+			stats, err := tensor.NewAccumulator(d)
 			if err != nil {
 				t.Fatal(err)
 			}
-			host := make([]byte, n*dec.Host().Size())
-			dec.Decode(host, units)
-			stats := tensor.NewStats(dec.Host())
-			stats.Add(host)
-			want := stats.Summary()
+			stats.Add(units)
+			want := stats.Stats()
 
 			content := dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{{
 				Payload: dumpfmt.Bytes(data), StoredDType: int32(d), Shape: []uint64{n},
 			}}}
-			_, files := run(t, Options{Stats: true}, writeDump(t, "x", &content))
-			if diff := cmp.Diff(&want, files[0].Outputs[0].Stats); diff != "" {
+			_, files := run(t, inspect.Options{Stats: true}, writeDump(t, "x", &content))
+			if diff := cmp.Diff(&want, files[0].Outputs[0].Stats, cmpopts.EquateNaNs()); diff != "" {
 				t.Errorf("stats (-want +got):\n%s", diff)
 			}
 		})
@@ -210,32 +216,30 @@ func TestStats(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	missing := errors.New("missing")
-	strict := writeFile(t, "notes.txt", []byte("no dump"))
-	strict.Alone = true
 	tests := map[string]struct {
-		job  tensorfile.Entry
+		job  *dumpdir.File
 		want string // empty: no dump and nothing to complain about
 	}{
-		"found by nobody":    {tensorfile.Entry{Path: "gone", Name: "gone", Err: missing}, "missing"},
+		"found by nobody":    {fileAt("gone", missing), "missing"},
 		"other file":         {writeFile(t, "notes.txt", []byte("no dump")), ""},
-		"the only file":      {strict, "not a dump file"},
+		"the only file":      {writeFile(t, "alone.txt", []byte("no dump")), "not a dump file"},
 		"named like a dump":  {writeFile(t, "Add.x"+stamp, []byte("no dump")), "not a dump file"},
-		"named like a npy":   {writeFile(t, "x.npy", nil), `does not begin with "\x93NUMPY"`},
+		"named like a npy":   {writeFile(t, "x.npy", nil), "npy: file is truncated"},
 		"broken npy":         {writeFile(t, "x", []byte("\x93NUMPY\x01\x00")), "npy: "},
-		"ended while it ran": {tensorfile.Entry{Path: "no/such/file", Name: "file"}, "no/such/file"},
+		"ended while it ran": {fileAt("no/such/file", nil), "no/such/file"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sum, files := run(t, Options{Stats: true}, tt.job)
+			sum, files := run(t, inspect.Options{Stats: true}, tt.job)
 			f := files[0]
 			if tt.want == "" {
-				if !f.NotDump || f.Err != nil || sum != (Summary{NotDumps: 1}) {
+				if !f.NotDump || f.Err != nil || sum != (inspect.Summary{NotDumps: 1}) {
 					t.Errorf("got %+v, %+v; want no dump", sum, f)
 				}
 				return
 			}
-			if f.NotDump || f.Err == nil || !strings.Contains(f.Err.Error(), tt.want) || sum != (Summary{Failed: 1}) {
+			if f.NotDump || f.Err == nil || !strings.Contains(f.Err.Error(), tt.want) || sum != (inspect.Summary{Failed: 1}) {
 				t.Errorf("got %+v, error %v; want one with %q", sum, f.Err, tt.want)
 			}
 			if f.Container != "" || len(f.Outputs) > 0 {
@@ -248,7 +252,7 @@ func TestFailures(t *testing.T) {
 // TestOrder checks that results do not depend on the number of workers.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	var jobs []tensorfile.Entry
+	var jobs []*dumpdir.File
 	var want []float64
 	for i := range 20 {
 		v := float32(i)
@@ -257,30 +261,24 @@ func TestOrder(t *testing.T) {
 		want = append(want, float64(v))
 	}
 	for _, workers := range []int{0, 1, 8} {
-		sum, files := run(t, Options{Stats: true, Workers: workers}, jobs...)
+		sum, files := run(t, inspect.Options{Stats: true, Workers: workers}, jobs...)
 		var got []float64
 		for _, f := range files {
 			got = append(got, *f.Outputs[0].Stats.Mean)
 		}
-		if diff := cmp.Diff(want, got); diff != "" || sum != (Summary{Files: len(jobs)}) {
+		if diff := cmp.Diff(want, got); diff != "" || sum != (inspect.Summary{Files: len(jobs)}) {
 			t.Errorf("%d workers: %+v, means (-want +got):\n%s", workers, sum, diff)
 		}
 	}
 }
 
-// TestInterrupted checks that a tensor is left in the middle, and that half of
-// a file is no result.
+// TestInterrupted checks that half of a file is no result.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	job := writeDump(t, "x", &dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(float32s(1), 1)}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := &worker{opt: Options{Stats: true}}
-	f := w.file(ctx, job)
-	if !errors.Is(f.Err, context.Canceled) || f.Outputs != nil {
-		t.Errorf("got %+v, want context.Canceled alone", f)
-	}
-	_, err := Run(ctx, w.opt, []tensorfile.Entry{job}, nil, func(f *File) error {
+	_, err := inspect.Run(ctx, inspect.Options{Stats: true}, &dumpdir.Run{Files: []*dumpdir.File{job}}, nil, func(f *inspect.File) error {
 		t.Errorf("got %+v", f)
 		return nil
 	})
@@ -294,7 +292,7 @@ func TestBrokenOutput(t *testing.T) {
 	t.Parallel()
 	job := writeDump(t, "x", &dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(float32s(1), 1)}})
 	full, calls := errors.New("full"), 0
-	_, err := Run(t.Context(), Options{}, slices.Repeat([]tensorfile.Entry{job}, 100), nil, func(*File) error {
+	_, err := inspect.Run(t.Context(), inspect.Options{}, &dumpdir.Run{Files: slices.Repeat([]*dumpdir.File{job}, 100)}, nil, func(*inspect.File) error {
 		calls++
 		return full
 	})
@@ -306,9 +304,9 @@ func TestBrokenOutput(t *testing.T) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	content := dumpfmt.Content{OpName: "x", Inputs: []dumpfmt.TensorContent{floats(float32s(1), 1), floats(float32s(1), 1)}, Outputs: []dumpfmt.TensorContent{floats(float32s(1), 1)}}
-	_, files := run(t, Options{}, writeDump(t, "x", &content))
+	_, files := run(t, inspect.Options{}, writeDump(t, "x", &content))
 	f := files[0]
-	if len(f.Inputs) != 2 || len(f.Outputs) != 1 || f.Inputs[1].Kind != tensorfile.Input || f.Inputs[1].Index != 1 || f.Outputs[0].Kind != tensorfile.Output {
+	if len(f.Inputs) != 2 || len(f.Outputs) != 1 || f.Inputs[1].Kind != tensor.Input || f.Inputs[1].Index != 1 || f.Outputs[0].Kind != tensor.Output {
 		t.Errorf("got %+v", f)
 	}
 	if f.Inputs[0].Data != nil {

@@ -1,46 +1,63 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/filename"
+	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
 // worker is the memory that statistics take, kept for the next file.
 type worker struct {
-	opt     Options
-	in, out []byte
+	opt    Options
+	run    *dumpdir.Run
+	places map[*dumpdir.File]*place
+	block  []byte
 }
 
 // file inspects one file.
-func (w *worker) file(ctx context.Context, e tensorfile.Entry) *File {
-	f := &File{Entry: e, Err: e.Err}
-	f.Name, f.HasName = dumpfmt.ParseName(e.Name)
-	if f.HasName {
-		f.OpType, f.OpName = f.Name.OpType, f.Name.OpName
+func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
+	f := &File{Entry: e, At: e.Folder.At, Err: e.Err}
+	name := filename.Parse(e.Name)
+	if f.Name, f.HasName = name.Dump, name.HasDump; f.HasName || name.Grammar == filename.Sync {
+		f.OpType, f.OpName = name.OpType, name.OpName
 	}
-	if f.Err != nil {
+	if p := w.places[e]; p != nil {
+		f.belong(p)
+	}
+	switch {
+	case f.Err != nil:
+		return f
+	case e.Role == dumpdir.Table:
+		w.table(f)
+		return f
+	case e.Role == dumpdir.Side && !w.run.Single:
+		f.NotDump, f.why = true, errSide
 		return f
 	}
-	src, err := tensorfile.Open(e.Path, dumpfmt.Options{Version: w.opt.Version})
+	src, err := tensorfile.Open(e.Path(), tensorfile.Options{Name: e.Name, Version: w.opt.Version})
 	if err != nil {
-		f.fail(err)
+		f.fail(err, w.run.Single)
 		return f
 	}
 	defer src.Close()
 	f.Warnings = src.Warnings
 	f.describe(src)
-	slices := f.slices(src.Dump)
+	slices := f.slices(src)
 	for i := range src.Tensors {
 		t := w.tensor(ctx, f, &src.Tensors[i], slices)
 		if errors.Is(t.Err, context.Canceled) {
 			return &File{Entry: e, Err: t.Err}
 		}
-		if t.Kind == tensorfile.Input {
+		if t.Kind == tensor.Input {
 			f.Inputs = append(f.Inputs, t)
 		} else {
 			f.Outputs = append(f.Outputs, t)
@@ -52,74 +69,83 @@ func (w *worker) file(ctx context.Context, e tensorfile.Entry) *File {
 	return f
 }
 
+// belong notes where in the run the file belongs.
+func (f *File) belong(p *place) {
+	f.At, f.Statistics = p.at, p.rows
+	if p.order >= 0 {
+		f.Order = &p.order
+	}
+	if p.op != nil && f.OpName == "" && f.OpType == "" {
+		f.OpName, f.OpType = p.op.Name, p.op.Type
+	}
+}
+
+// errSide says why a file is not opened.
+var errSide = errors.New("it lies beside dumps and holds no tensors")
+
+// table notes what is wrong with a table.
+func (w *worker) table(f *File) {
+	f.Container = "statistics"
+	for i := range w.run.Problems {
+		if p := &w.run.Problems[i]; p.Kind == dumpdir.BadSide && p.Path == f.Entry.Path() {
+			f.Err = p.Err
+		}
+	}
+}
+
 // fail notes the error of opening the file.
-func (f *File) fail(err error) {
-	notDump := errors.Is(err, dumpfmt.ErrNotDump)
-	switch {
-	case notDump && !f.HasName && !f.Entry.Alone && !isArrayName(f.Entry.Name):
-		f.NotDump = true
-	case notDump && isArrayName(f.Entry.Name):
-		f.Err = errors.New(`not a .npy array: it does not begin with "\x93NUMPY" at 0x0`)
-	default:
+func (f *File) fail(err error, single bool) {
+	name := filename.Parse(f.Entry.Name)
+	claims := name.IsDump() || single || tensorfile.Claims(f.Entry.Name)
+	if f.NotDump = errors.Is(err, dumpfmt.ErrNotDump) && !claims; !f.NotDump {
 		f.Err = err
+	} else {
+		f.why = err
 	}
 }
 
 // describe notes what the file says as a whole.
 func (f *File) describe(src *tensorfile.File) {
-	d := src.Dump
-	if d == nil {
-		f.Container = "npy"
-		return
-	}
-	f.Container = d.Container.String()
-	f.OpDebug = src.IsRecord(f.Entry.Name)
-	if d.OpName != "" {
-		f.OpName = d.OpName
-	}
-	f.DumpTime = d.DumpTime
+	f.Container = src.Container
 	// The name of an exception dump, which names no operator, has a date instead.
-	if f.DumpTime == 0 && f.Name.OpName != "" {
+	if f.Name.OpName != "" {
 		f.DumpTime = f.Name.Timestamp
 	}
-	f.Buffers, f.Spaces = blobs(d.Buffers), blobs(d.Spaces)
-}
-
-func blobs(list []dumpfmt.Blob) []Blob {
-	var all []Blob
-	for _, b := range list {
-		all = append(all, Blob{b.Type, b.Size})
+	op := src.Op
+	if op == nil {
+		return
 	}
-	return all
+	f.OpDebug = src.IsRecord(f.Entry.Name)
+	if op.Name != "" {
+		f.OpName = op.Name
+	}
+	f.DumpTime = cmp.Or(op.Time, f.DumpTime)
+	f.Buffers, f.Spaces = op.Buffers, op.Spaces
 }
 
 // slices returns the shapes of the thread's part by kind of tensor, nil for an
 // operator that was not sliced by threads.
-func (f *File) slices(d *dumpfmt.Dump) map[tensorfile.Kind][]tensor.Shape {
-	if d == nil {
-		return nil
-	}
-	inputs, outputs, ok, err := dumpfmt.ThreadSlices(d, f.Name)
+func (f *File) slices(src *tensorfile.File) map[tensor.Kind][]tensor.Shape {
+	shapes, err := src.ThreadShapes(f.Name)
 	if err != nil {
 		f.Warnings = append(f.Warnings, strings.TrimPrefix(err.Error(), "dumpfmt: "))
 	}
-	if !ok {
-		return nil
-	}
-	f.Sliced = true
-	return map[tensorfile.Kind][]tensor.Shape{tensorfile.Input: inputs, tensorfile.Output: outputs}
+	f.Sliced = shapes != nil
+	return shapes
 }
 
 // tensor inspects one tensor.
-func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, slices map[tensorfile.Kind][]tensor.Shape) Tensor {
-	t := Tensor{Tensor: src.Tensor, Kind: src.Kind, Index: src.Index, Err: src.Err}
+func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, slices map[tensor.Kind][]tensor.Shape) Tensor {
+	t := Tensor{Tensor: src.Tensor, Kind: src.Kind, Index: src.Index, Origin: src.Origin, Err: src.Err}
 	t.Data = nil
 	if list := slices[t.Kind]; t.Index < len(list) {
 		t.Slice = list[t.Index]
 	}
 	switch {
+	case errors.Is(t.Err, tensorfile.ErrNoData):
+		f.Warnings, t.Err = append(f.Warnings, fmt.Sprintf("%s: %v", src, t.Err)), nil
 	case t.Err != nil:
-	case f.OpDebug && t.Kind == tensorfile.Output:
+	case f.OpDebug && t.Kind == tensor.Output:
 		if t.Record, t.Err = src.Record(); t.Err == nil {
 			f.Warnings = append(f.Warnings, t.Record.Warnings...)
 		}
@@ -131,7 +157,7 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 
 // elements checks that the bytes hold the elements and gathers statistics.
 func (w *worker) elements(ctx context.Context, src *tensorfile.Tensor, t *Tensor) {
-	if t.Slice != nil && !holds(src, src.Shape) {
+	if t.Slice != nil && !src.Holds(src.Shape) {
 		src.Shape = t.Slice
 	}
 	shape, err := src.Stored()
@@ -141,58 +167,9 @@ func (w *worker) elements(ctx context.Context, src *tensorfile.Tensor, t *Tensor
 	case err != nil:
 		t.Err = err
 	case w.opt.Stats:
-		t.Stats, t.Err = w.stats(ctx, src, shape)
+		t.Stats, t.Err = src.Stats(ctx, shape, &w.block)
 	}
 }
 
-// holds reports whether the bytes of a tensor suffice for a shape.
-func holds(t *tensorfile.Tensor, shape tensor.Shape) bool {
-	n, ok := shape.Count()
-	if !ok {
-		return false
-	}
-	need, ok := t.DType.Bytes(n)
-	return ok && need <= t.Size
-}
-
-// Statistics are gathered over blocks of elements, of 16 bytes at most.
-const (
-	blockElements = 64 << 10
-	maxBlock      = 16 * blockElements
-)
-
-// stats reads a tensor of the given shape once.
-func (w *worker) stats(ctx context.Context, t *tensorfile.Tensor, shape tensor.Shape) (*tensor.Summary, error) {
-	dec, err := tensor.NewDecoder(t.DType)
-	if err != nil {
-		return nil, err
-	}
-	n, _ := shape.Count() // Stored has checked it
-	src, stats := t.Elements(), tensor.NewStats(dec.Host())
-	for first := int64(0); first < n; first += blockElements {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		count := int(min(blockElements, n-first))
-		block := grown(&w.in, count*dec.UnitSize())
-		if err := src.ReadElements(block, first); err != nil {
-			return nil, err
-		}
-		if !dec.Identity() {
-			host := grown(&w.out, count*dec.Host().Size())
-			dec.Decode(host, block)
-			block = host
-		}
-		stats.Add(block)
-	}
-	sum := stats.Summary()
-	return &sum, nil
-}
-
-// grown returns a slice of n bytes, in the memory of b when it suffices.
-func grown(b *[]byte, n int) []byte {
-	if cap(*b) < n {
-		*b = make([]byte, n)
-	}
-	return (*b)[:n]
-}
+// maxBlock is the size of a block of statistics: elements have 16 bytes at most.
+const maxBlock = 16 * layout.BlockElements

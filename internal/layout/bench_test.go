@@ -33,27 +33,28 @@ func BenchmarkToHost(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			src, dst := newMemory(count(tt.device), unit), &discard{}
+			src := newMemory(tt.device.Elements(), unit)
 			var buf Buffers
-			b.SetBytes(count(p.Shape) * int64(unit))
+			var block []byte
+			b.SetBytes(p.Shape.Elements() * int64(unit))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := p.Run(b.Context(), dst, src, unit, &buf, nil); err != nil {
+				r, err := p.Reader(src, unit, &buf)
+				if err != nil {
 					b.Fatal(err)
+				}
+				for _, err := range Blocks(b.Context(), r, p.Shape.Elements(), unit, 0, &block) {
+					if err != nil {
+						b.Fatal(err)
+					}
 				}
 			}
 		})
 	}
 }
 
-// discard is a Sink that keeps nothing.
-type discard struct{}
-
-func (discard) WriteElements([]byte, int64) error { return nil }
-
 // BenchmarkReader measures reading a whole result in order, in blocks of
-// several sizes, beside running the plan. It reports how often every byte of
-// the source is read.
+// several sizes. It reports how often every byte of the source is read.
 func BenchmarkReader(b *testing.B) {
 	tests := []struct {
 		name             string
@@ -67,6 +68,8 @@ func BenchmarkReader(b *testing.B) {
 		{"NC1HWC0-large-image", tensor.NC1HWC0, tensor.NCHW, s(1, 1, 1080, 1920, 16), s(1, 3, 1080, 1920), tensor.Float16},
 		{"NC1HWC0-512x512", tensor.NC1HWC0, tensor.NCHW, s(1, 2, 512, 512, 16), s(1, 32, 512, 512), tensor.Float16},
 		{"NC1HWC0-NHWC", tensor.NC1HWC0, tensor.NHWC, s(32, 4, 112, 112, 16), s(32, 112, 112, 64), tensor.Float16},
+		{"NC1HWC0-HWCN", tensor.NC1HWC0, tensor.HWCN, s(6, 16, 56, 56, 16), s(56, 56, 256, 6), tensor.Float16},
+		{"NC1HWC0-HWCN-batch", tensor.NC1HWC0, tensor.HWCN, s(64, 16, 28, 28, 16), s(28, 28, 256, 64), tensor.Float16},
 		{"NDC1HWC0", tensor.NDC1HWC0, tensor.NCDHW, s(4, 8, 4, 56, 56, 16), s(4, 64, 8, 56, 56), tensor.Float16},
 		{"FRACTAL_Z-3x3", tensor.FractalZ, tensor.NCHW, s(288, 32, 16, 16), s(512, 512, 3, 3), tensor.Float16},
 		{"FRACTAL_Z-1x1", tensor.FractalZ, tensor.NCHW, s(128, 128, 16, 16), s(2048, 2048, 1, 1), tensor.Float16},
@@ -81,8 +84,8 @@ func BenchmarkReader(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		n := count(p.Shape)
-		src := &counting{data: make([]byte, count(tt.device)*int64(unit)), unit: int64(unit)}
+		n := p.Shape.Elements()
+		src := &counting{data: make([]byte, tt.device.Elements()*int64(unit)), unit: int64(unit)}
 		for i := range src.data {
 			src.data[i] = byte(i)
 		}
@@ -92,16 +95,6 @@ func BenchmarkReader(b *testing.B) {
 			b.ReportMetric(float64(src.calls)/float64(b.N), "calls")
 			src.read, src.calls = 0, 0
 		}
-		b.Run(tt.name+"/run", func(b *testing.B) {
-			var buf Buffers
-			b.SetBytes(n * int64(unit))
-			for b.Loop() {
-				if err := p.Run(b.Context(), discard{}, src, unit, &buf, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-			report(b)
-		})
 		for _, block := range []int64{64 << 10, 1 << 20} {
 			b.Run(fmt.Sprintf("%s/%d", tt.name, block), func(b *testing.B) {
 				b.SetBytes(n * int64(unit))

@@ -27,9 +27,9 @@ type block struct {
 type blockList struct {
 	n  int64
 	at func(i int64) block
-	// inHost and inDevice give a range of blocks that holds all that touch a
-	// tile of the host array, or the device offsets [lo, hi). nil means all.
-	inHost   func(ranges []tileRange) (from, to int64)
+	// inHost and inDevice give a range of blocks that holds all that touch
+	// ranges of the host axes, or the device offsets [lo, hi). nil means all.
+	inHost   func(ranges []axisRange) (from, to int64)
 	inDevice func(lo, hi int64) (from, to int64)
 }
 
@@ -43,8 +43,8 @@ func listOf(blocks ...block) blockList {
 	return blockList{n: int64(len(blocks)), at: func(i int64) block { return blocks[i] }}
 }
 
-// eachInHost calls f with the blocks that may touch a tile of the host array.
-func (l blockList) eachInHost(ranges []tileRange, f func(block) error) error {
+// eachInHost calls f with the blocks that may touch ranges of the host axes.
+func (l blockList) eachInHost(ranges []axisRange, f func(block) error) error {
 	from, to := int64(0), l.n
 	if l.inHost != nil {
 		from, to = l.inHost(ranges)

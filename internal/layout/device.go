@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ func (pl *planner) fromDevice() error {
 	// A host shape of two dimensions, or a batch of matrices, is the weight of
 	// a MatMul unless its axes are known to be others.
 	isMatrix := pl.Groups <= 1 && len(host) >= 2 && (len(host) == 2 || len(pl.Shape) > matrix.tail) &&
-		matrix.fit(pl.Source, host, pl.Shape, pl.matrixParams(matrix)) == nil
+		matrix.fit(pl.Source, host, pl.Shape, pl.matrixParams(matrix, host)) == nil
 	if !isMatrix {
 		return pl.fromNamed(rule)
 	}
@@ -39,7 +40,7 @@ func (pl *planner) fromDevice() error {
 	return pl.fromMatrix(matrix, host)
 }
 
-// orderKnown reports whether the file or the user tells which axes the host
+// orderKnown reports whether the file or the user says which axes the host
 // shape has. A shape that the user gives is in the target's order.
 func (pl *planner) orderKnown(rule *rule) bool {
 	if len(pl.TargetShape) > 0 {
@@ -229,71 +230,91 @@ func (pl *planner) choose(fitting []reading) reading {
 }
 
 // matrixParams are the block sizes of a matrix layout, read off the device shape.
-func (pl *planner) matrixParams(rule *ndRule) params {
-	p := params{c0: pl.C0, n0: 16, cout: 16, groups: 1, hidden: pl.HiddenSize, input: pl.InputSize}
-	if p.c0 == 0 {
-		p.c0 = defaultC0(pl.DType)
-	}
+func (pl *planner) matrixParams(rule *ndRule, host tensor.Shape) params {
+	p := params{c0: cmp.Or(pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: 1, hidden: pl.HiddenSize, input: pl.InputSize}
 	if len(pl.Shape) >= rule.tail {
-		rule.blocks(pl.Shape[len(pl.Shape)-rule.tail:], &p)
+		rule.blocks(pl.Shape[len(pl.Shape)-rule.tail:], columnsOf(host), &p)
 	}
 	return p
 }
 
+// columnsOf is the last dimension of a host shape, 0 where it is not known.
+func columnsOf(host tensor.Shape) int64 {
+	if len(host) == 0 {
+		return 0
+	}
+	return host[len(host)-1]
+}
+
 // fromMatrix plans a source whose layout is one of matrices.
 func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
-	if rule == &fractalNZ && len(pl.Shape) == 1 {
-		// One-dimensional tensors are tagged FRACTAL_NZ without being blocked.
-		if IsHost(pl.Target) && (len(host) == 0 || count(host) == count(pl.Shape)) {
-			pl.TargetShape = host // groups the elements, which stay in their order
-			return pl.keep(pl.Target)
-		}
+	if rule == &fractalNZ && pl.isUnblocked(host) {
+		pl.TargetShape = host // groups the elements, which stay in their order
+		return pl.keep(pl.Target)
 	}
-	p := pl.matrixParams(rule)
+	p := pl.matrixParams(rule, host)
 	if p.c0 <= 0 || p.n0 <= 0 {
 		return &ShapeError{Format: pl.Source, Stored: pl.Shape, Relation: "a block size is 0"}
 	}
 	dev := pl.Shape
 	if rule == &fractalNZ && isNibbleFloat(pl.DType) && len(dev) >= rule.tail {
-		columns := int64(0) // not known, so not odd
-		if len(host) > 0 {
-			columns = host[len(host)-1]
-		}
-		paired, err := pairNibbles(pl.Source, dev, columns)
-		if err != nil {
+		var err error
+		if dev, err = pairNibbles(pl.Source, dev, columnsOf(host)); err != nil {
 			return err
 		}
-		dev = paired
 		p.c0 *= 2
 	}
 	if len(host) == 0 {
-		if rule.padded == nil {
-			return &MissingError{pl.Source, "the host shape: the dump records no original shape; give it with -s"}
+		var err error
+		if host, err = pl.paddedMatrix(rule, dev); err != nil {
+			return err
 		}
-		if len(dev) < rule.tail {
-			return &ShapeError{Format: pl.Source, Stored: dev, Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), rule.tail)}
-		}
-		m, n := rule.padded(dev[len(dev)-rule.tail:])
-		host = append(append(tensor.Shape{}, dev[:len(dev)-rule.tail]...), m, n)
-		pl.warn("the dump records no original shape: padding is kept")
 	}
-	err := rule.fit(pl.Source, host, dev, p)
-	column := rule == &fractalNZ && len(host) == 1 && host[0] > 1 &&
-		rule.fit(pl.Source, tensor.Shape{host[0], 1}, dev, p) == nil
-	if err != nil && !column {
+	s, err := pl.unpack(rule, host, dev, p)
+	if err != nil {
 		return err
 	}
-	s := step{}
+	return pl.afterMatrix(s, host)
+}
+
+// isUnblocked reports whether the source is one-dimensional: such tensors are
+// tagged FRACTAL_NZ without being blocked.
+func (pl *planner) isUnblocked(host tensor.Shape) bool {
+	return len(pl.Shape) == 1 && IsHost(pl.Target) && (len(host) == 0 || host.Elements() == pl.Shape.Elements())
+}
+
+// paddedMatrix is the host shape of a whole device buffer, its padding included.
+func (pl *planner) paddedMatrix(rule *ndRule, dev tensor.Shape) (tensor.Shape, error) {
+	if rule.padded == nil {
+		return nil, &MissingError{pl.Source, "the host shape: the dump records no original shape; give it with -s"}
+	}
+	cut := len(dev) - rule.tail
+	if cut < 0 {
+		return nil, &ShapeError{Format: pl.Source, Stored: dev, Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), rule.tail)}
+	}
+	pl.warn("the dump records no original shape: padding is kept")
+	m, n := rule.padded(dev[cut:])
+	return append(append(tensor.Shape{}, dev[:cut]...), m, n), nil
+}
+
+// unpack is the step from a matrix layout to the host shape. A one-dimensional
+// host shape in FRACTAL_NZ is a row, or a column, or the data decides.
+func (pl *planner) unpack(rule *ndRule, host, dev tensor.Shape, p params) (step, error) {
+	var s step
+	err := rule.fit(pl.Source, host, dev, p)
 	if err == nil {
 		s.m = rule.mapTo(host, dev, p, denseAxes(host))
 	}
-	if column {
-		s.column = rule.mapTo(tensor.Shape{host[0], 1}, dev, p, denseAxes(tensor.Shape{host[0], 1}))
+	if rule == &fractalNZ && len(host) == 1 && host[0] > 1 {
+		column := tensor.Shape{host[0], 1}
+		if rule.fit(pl.Source, column, dev, p) == nil {
+			s.column = rule.mapTo(column, dev, p, denseAxes(column))
+		}
 	}
-	if s.m == nil {
-		s.m, s.column = s.column, nil
+	if s.m == nil && s.column != nil {
+		return step{m: s.column}, nil
 	}
-	return pl.afterMatrix(s, host)
+	return s, err
 }
 
 // afterMatrix finishes a plan whose first step unpacks a matrix layout to the

@@ -16,7 +16,7 @@
 // code of the graph engine (hicann/ge), its shape inference, and the TransData
 // operator (hicann/ops-math).
 //
-// The package knows nothing of files: it reads and writes elements by offset
-// through two small interfaces, a block at a time. A Plan makes its whole
-// result, a Reader gives any part of it.
+// The package knows nothing of files: it reads elements by offset
+// through one small interface, a block at a time. A Plan says how a result comes
+// about, a Reader gives any part of it: every move of elements is a read.
 package layout

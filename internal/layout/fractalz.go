@@ -116,7 +116,7 @@ func placeFractalZ(d dims5, _ tensor.Shape, p params) blockList {
 			return block{base: gi / g.enlarge * pack, spans: []span{
 				n, c.normal(), linear(d[axD], depth), linear(d[axH], h), linear(d[axW], w)}}
 		},
-		inHost: func(ranges []tileRange) (from, to int64) {
+		inHost: func(ranges []axisRange) (from, to int64) {
 			cout := max(1, g.cout)
 			return ranges[axN].lo / cout, ceilDiv(ranges[axN].hi, cout)
 		},

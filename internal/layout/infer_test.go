@@ -2,6 +2,7 @@ package layout
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -47,17 +48,14 @@ func TestOriginalOrderIsFound(t *testing.T) {
 			if len(full) < len(order) {
 				full = named(expansion[tt.original][len(full)], full).shape(order)
 			}
-			host := numbers(count(full), 4)
+			host := numbers(full.Elements(), 4)
 			p := params{c0: tt.c0, n0: 16, cout: 16, groups: 1}
 			want, err := rule.relations(named(order, full), p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			dev := shapeOf(want)
-			device := newMemory(count(dev), 4)
-			if err := rule.mapTo(named(order, full), dev, p, order).ToDevice(t.Context(), device, host, 4, &Buffers{}); err != nil {
-				t.Fatal(err)
-			}
+			device := collect(t, newStepReader(rule.mapTo(named(order, full), dev, p, order), true, host, 4, &Buffers{}), 4)
 			pl := plan(t, Request{DType: tensor.Float32, Source: tt.source, Shape: dev, Original: tt.host, Target: tt.target})
 			if !pl.Shape.Equal(tt.want) {
 				t.Errorf("shape %v, want %v", pl.Shape, tt.want)
@@ -67,7 +65,7 @@ func TestOriginalOrderIsFound(t *testing.T) {
 			if letters, ok := Order(tt.target); ok {
 				to = letters
 			}
-			if len(order) == len(to) && !bytes.Equal(got.data, slowPermute(host, full, order, to)) {
+			if len(order) == len(to) && !bytes.Equal(got.data, slowPermute(host, full, order, to).data) {
 				t.Error("the data differs")
 			}
 			if text := strings.Join(pl.Warnings, "\n"); !strings.Contains(text, tt.warning) {
@@ -95,7 +93,7 @@ func TestRecordedOrderWins(t *testing.T) {
 }
 
 // TestVectorInFractalNZ reads a one-dimensional host shape as a row or as a
-// column, as the device shape or else the data tells.
+// column, as the device shape or else the data shows.
 func TestVectorInFractalNZ(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -114,7 +112,7 @@ func TestVectorInFractalNZ(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := plan(t, Request{DType: tensor.Float16, Source: tensor.FractalNZ, Shape: tt.dev, Original: s(tt.host), Target: tensor.ND})
-			dev := newMemory(count(tt.dev), 2)
+			dev := newMemory(tt.dev.Elements(), 2)
 			for i := range tt.host {
 				put(dev.data[tt.at(i)*2:], 2, uint64(i+1))
 			}
@@ -290,13 +288,39 @@ func TestFullyConnectedOutput(t *testing.T) {
 
 // TestManyGroups makes the blocks of a depthwise filter when they are needed.
 func TestManyGroups(t *testing.T) {
-	const groups = 60000
+	const groups = 6000
 	host := s(groups, 1, 3, 3)
 	there := plan(t, Request{DType: tensor.Int8, Source: tensor.NCHW, Shape: host, Groups: groups, Target: tensor.FractalZ, TargetC0: 32})
-	src := numbers(count(host), 1)
+	src := numbers(host.Elements(), 1)
 	dev := execute(t, there, src, &Buffers{})
 	home := plan(t, Request{DType: tensor.Int8, Source: tensor.FractalZ, Shape: there.Shape, Original: host, Groups: groups, Target: tensor.NCHW})
 	if got := execute(t, home, dev, &Buffers{}); !bytes.Equal(got.data, src.data) {
 		t.Error("does not come back")
+	}
+}
+
+// TestBiasBlocks: the C0 of ND_RNN_BIAS comes from the device shape: blocks of
+// 20 in 2 parts are padded to any multiple of a C0.
+func TestBiasBlocks(t *testing.T) {
+	for width, c0 := range map[int64]int64{20: 4, 24: 8, 32: 16, 64: 64} {
+		p := plan(t, Request{DType: tensor.Float16, Source: tensor.NDRNNBias, Shape: s(3, 2*width), Original: s(3, 40), Target: tensor.ND, HiddenSize: 20})
+		if !p.Shape.Equal(s(3, 40)) {
+			t.Errorf("C0 %d: shape %v", c0, p.Shape)
+		}
+		got := execute(t, p, numbers(3*2*width, 2), &Buffers{})
+		for i := range int64(120) {
+			if want := i/20*width + i%20 + 1; get(got.data[i*2:], 2) != uint64(want) {
+				t.Fatalf("C0 %d: element %d is %d, want %d", c0, i, get(got.data[i*2:], 2), want)
+			}
+		}
+	}
+	_, err := NewPlan(Request{DType: tensor.Float16, Source: tensor.NDRNNBias, Shape: s(80), Original: s(40), Target: tensor.ND, HiddenSize: 19})
+	var shape *ShapeError
+	if !errors.As(err, &shape) {
+		t.Errorf("error %v", err)
+	}
+	_, err = NewPlan(Request{DType: tensor.Float16, Source: tensor.NDRNNBias, Shape: s(50), Original: s(40), Target: tensor.ND, HiddenSize: 20})
+	if !errors.As(err, &shape) {
+		t.Errorf("error %v", err)
 	}
 }

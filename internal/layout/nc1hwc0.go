@@ -19,6 +19,7 @@ var nc1hwc0 = rule{
 var nc1hwc0C04 = rule{
 	format:    tensor.NC1HWC0C04,
 	rank:      5,
+	c0:        4,
 	blocks:    lastIsC0,
 	relations: nc1hwc0Relations,
 	place:     placeNC1HWC0,
@@ -76,7 +77,7 @@ var c1hwc0 = rule{
 // C1HWNCoC0 [C1, H, W, N, C0, C0]: element (c, n) sits on the diagonal
 // co = c0 of the last two dimensions; everything off it is zero.
 // off = (((((c/C0)*H + h)*W + w)*N + n)*C0 + c%C0)*C0 + c%C0
-// Shape inference writes N rounded up to 16; the device shape tells.
+// Shape inference writes N rounded up to 16; the device shape decides.
 var c1hwncoc0 = rule{
 	format: tensor.C1HWNCoC0,
 	rank:   6,

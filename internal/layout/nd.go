@@ -12,11 +12,16 @@ type ndRule struct {
 	format tensor.Format
 	// tail is how many device dimensions the matrix takes.
 	tail int
-	// rows tells whether the layout blocks the last two host axes or only the
+	// matrix says whether the layout blocks the last two host axes or only the
 	// last one.
 	matrix bool
-	// blocks reads the block sizes off the matrix part of a device shape.
-	blocks func(dev tensor.Shape, p *params)
+	// c0 is the channel block that the layout fixes, 0 for none; variants are
+	// its other names with the blocks that they fix.
+	c0       int64
+	variants map[tensor.Format]int64
+	// blocks reads the block sizes off the matrix part of a device shape;
+	// columns is the last host dimension, 0 where it is not known.
+	blocks func(dev tensor.Shape, columns int64, p *params)
 	// relations gives the matrix part of the device shape for m rows and n columns.
 	relations func(m, n int64, p params) ([]relation, error)
 	// place gives the offsets of rows and columns inside one matrix of shape dev.
@@ -27,15 +32,11 @@ type ndRule struct {
 
 var ndRules = []*ndRule{&fractalNZ, &fractalZZ, &fractalZND, &fractalZNRNN, &ndRNNBias}
 
-// ndRuleOf returns the layout f of matrices; the C0 variants of FRACTAL_NZ are
-// one layout. FRACTAL_Z of a two-dimensional weight is a layout of matrices too.
+// ndRuleOf returns the layout f of matrices. FRACTAL_Z of a two-dimensional
+// weight is one too.
 func ndRuleOf(f tensor.Format) *ndRule {
-	switch f {
-	case tensor.FractalNZC016, tensor.FractalNZC032, tensor.FractalNZC02, tensor.FractalNZC04, tensor.FractalNZC08:
-		return &fractalNZ
-	}
 	for _, r := range ndRules {
-		if r.format == f {
+		if r.format == f || r.variants[f] != 0 {
 			return r
 		}
 	}
@@ -48,7 +49,10 @@ var fractalNZ = ndRule{
 	format: tensor.FractalNZ,
 	tail:   4,
 	matrix: true,
-	blocks: fractalBlocks,
+	variants: map[tensor.Format]int64{
+		tensor.FractalNZC02: 2, tensor.FractalNZC04: 4, tensor.FractalNZC08: 8, tensor.FractalNZC016: 16, tensor.FractalNZC032: 32,
+	},
+	blocks: matrixBlocks,
 	relations: func(m, n int64, p params) ([]relation, error) {
 		return []relation{
 			{name: "N1", formula: "ceil(N/C0)", want: ceilDiv(n, p.c0)}, {name: "M1", formula: "ceil(M/M0)", want: ceilDiv(m, p.n0)},
@@ -67,7 +71,7 @@ var fractalZZ = ndRule{
 	format: tensor.FractalZZ,
 	tail:   4,
 	matrix: true,
-	blocks: fractalBlocks,
+	blocks: matrixBlocks,
 	relations: func(m, n int64, p params) ([]relation, error) {
 		return []relation{
 			{name: "M1", formula: "ceil(M/h0)", want: ceilDiv(m, p.n0)}, {name: "N1", formula: "ceil(N/w0)", want: ceilDiv(n, p.c0)},
@@ -88,7 +92,7 @@ var fractalZND = ndRule{
 	format: tensor.FractalZ,
 	tail:   4,
 	matrix: true,
-	blocks: fractalBlocks,
+	blocks: matrixBlocks,
 	relations: func(k, n int64, p params) ([]relation, error) {
 		return []relation{
 			{name: "K1", formula: "ceil(K/C0)", want: ceilDiv(k, p.c0)}, {name: "N1", formula: "ceil(N/16)", want: ceilDiv(n, p.n0)},
@@ -109,7 +113,8 @@ var fractalZNRNN = ndRule{
 	format: tensor.FractalZNRNN,
 	tail:   4,
 	matrix: true,
-	blocks: fractalBlocks,
+	c0:     16,
+	blocks: matrixBlocks,
 	relations: func(k, n int64, p params) ([]relation, error) {
 		parts, err := rnnRows(k, p)
 		if err != nil {
@@ -169,7 +174,7 @@ func rnnRows(k int64, p params) ([]int64, error) {
 var ndRNNBias = ndRule{
 	format: tensor.NDRNNBias,
 	tail:   1,
-	blocks: func(_ tensor.Shape, p *params) { p.n0 = 1 },
+	blocks: biasBlocks,
 	relations: func(_, n int64, p params) ([]relation, error) {
 		if p.hidden <= 0 {
 			return nil, &MissingError{tensor.NDRNNBias, "the hidden size (--hidden-size)"}
@@ -185,6 +190,22 @@ var ndRNNBias = ndRule{
 	},
 }
 
+// biasBlocks finds the C0 up to which the blocks of hid are padded: the one that
+// is expected, else one that makes the device dimension of the host one.
+func biasBlocks(dev tensor.Shape, columns int64, p *params) {
+	p.n0 = 1
+	if p.hidden <= 0 || columns < p.hidden {
+		return
+	}
+	count := columns / p.hidden
+	for _, c0 := range []int64{p.c0, 4, 8, 16, 32, 64} {
+		if c0 > 0 && count*ceilDiv(p.hidden, c0)*c0 == dev[0] {
+			p.c0 = c0
+			return
+		}
+	}
+}
+
 // FRACTAL_ZN_LSTM [(I1+H1)*H*W, 4*H1, 16, 16] holds an LSTM weight of C = I+Hd
 // rows and N = 4*Hd columns.
 // off = ((kk/16*H + h)*W + w)*(4*H1*256) + nn*16 + kk%16, with
@@ -192,6 +213,7 @@ var ndRNNBias = ndRule{
 var fractalZNLSTM = rule{
 	format: tensor.FractalZNLSTM,
 	rank:   4,
+	c0:     16,
 	blocks: fractalBlocks,
 	relations: func(d dims5, p params) ([]relation, error) {
 		hidden := d[axN] / 4
@@ -222,6 +244,9 @@ var fractalZNLSTM = rule{
 	},
 }
 
+// matrixBlocks is fractalBlocks for matrices.
+func matrixBlocks(dev tensor.Shape, _ int64, p *params) { fractalBlocks(dev, p) }
+
 // matrixOf returns rows and columns of a host shape, and its batch dimensions.
 // A one-dimensional host shape is one row.
 func (r *ndRule) matrixOf(host tensor.Shape) (batch tensor.Shape, m, n int64) {
@@ -246,9 +271,9 @@ func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
 			Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), r.tail)}
 	}
 	cut := len(dev) - r.tail
-	if b := count(dev[:cut]); b != count(batch) {
+	if b := dev[:cut].Elements(); b != batch.Elements() {
 		return &ShapeError{Format: f, Stored: dev, Host: host,
-			Relation: fmt.Sprintf("%d matrices, want %d", b, count(batch))}
+			Relation: fmt.Sprintf("%d matrices, want %d", b, batch.Elements())}
 	}
 	want, err := r.relations(m, n, p)
 	if err != nil {
@@ -262,7 +287,7 @@ func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
 func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
 	batch, m, n := r.matrixOf(host)
 	tail := dev[len(dev)-r.tail:]
-	matrix := count(tail)
+	matrix := tail.Elements()
 	strides := batch.Strides()
 	var blocks []block
 	keepRow := r.matrix && len(host) > 1

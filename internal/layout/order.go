@@ -123,13 +123,3 @@ func readings(f tensor.Format, s tensor.Shape) []reading {
 	}
 	return []reading{expanded}
 }
-
-// permutation is the map of a host array stored in the order from.
-func permutation(stored, wanted dims5, from, to string) *Map {
-	strides := stored.axes(from)
-	b := block{spans: make([]span, len(wanted))}
-	for i, n := range wanted {
-		b.spans[i] = linear(n, strides[i].Stride)
-	}
-	return &Map{Device: stored.shape(from), Axes: wanted.axes(to), blocks: listOf(b)}
-}

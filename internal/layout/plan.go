@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 
 	"dumptool/internal/tensor"
@@ -125,7 +126,7 @@ func (pl *planner) keep(format tensor.Format) error {
 	if len(pl.TargetShape) == 0 {
 		return nil
 	}
-	if count(pl.TargetShape) == count(pl.Shape) {
+	if pl.TargetShape.Elements() == pl.Shape.Elements() {
 		pl.plan.Shape = pl.TargetShape
 		return nil
 	}
@@ -133,7 +134,7 @@ func (pl *planner) keep(format tensor.Format) error {
 		return pl.permute(order, order) // crops
 	}
 	return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
-		Relation: fmt.Sprintf("%d elements, want %d", count(pl.Shape), count(pl.TargetShape))}
+		Relation: fmt.Sprintf("%d elements, want %d", pl.Shape.Elements(), pl.TargetShape.Elements())}
 }
 
 func (pl *planner) fromHost() error {
@@ -196,25 +197,11 @@ func (pl *planner) permute(from, to string) error {
 	return nil
 }
 
-// targetParams are the block sizes of a device layout that is to be made.
-func (pl *planner) targetParams() params {
-	p := params{c0: defaultC0(pl.DType), n0: 16, cout: 16, groups: max(pl.Groups, 1),
+// targetParams are the block sizes of a device layout that is to be made; fixed
+// is the channel block that the layout fixes, 0 for none.
+func (pl *planner) targetParams(fixed int64) params {
+	return params{c0: cmp.Or(fixed, pl.TargetC0, pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: max(pl.Groups, 1),
 		hidden: pl.HiddenSize, input: pl.InputSize}
-	if c0 := namedC0[pl.Target]; c0 != 0 {
-		p.c0 = c0
-	} else if pl.TargetC0 != 0 {
-		p.c0 = pl.TargetC0
-	} else if pl.C0 != 0 {
-		p.c0 = pl.C0
-	}
-	return p
-}
-
-// namedC0 holds the layouts that carry C0 in their name, or fix it.
-var namedC0 = map[tensor.Format]int64{
-	tensor.NC1HWC0C04: 4, tensor.FractalNZC02: 2, tensor.FractalNZC04: 4, tensor.FractalNZC08: 8,
-	tensor.FractalNZC016: 16, tensor.FractalNZC032: 32,
-	tensor.FractalZNRNN: 16, tensor.FractalZNLSTM: 16,
 }
 
 // defaultC0 is the channel block that 310 and 910 chips use for an element
@@ -232,7 +219,7 @@ func defaultC0(d tensor.DType) int64 {
 
 // toDevice lays host sizes d, stored in the given order, out by a rule.
 func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
-	p := pl.targetParams()
+	p := pl.targetParams(rule.c0)
 	want, err := rule.relations(d, p)
 	if err != nil {
 		return err
@@ -251,7 +238,7 @@ func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
 	if len(host) == 0 {
 		return pl.unsupported("the tensor has no dimensions")
 	}
-	p := pl.targetParams()
+	p := pl.targetParams(cmp.Or(rule.c0, rule.variants[pl.Target]))
 	batch, m, n := rule.matrixOf(host)
 	want, err := rule.relations(m, n, p)
 	if err != nil {

@@ -4,19 +4,21 @@ import "fmt"
 
 // Reader gives the elements of a plan's result by position, in the C order of
 // its shape, without making the rest. It is a Source and serves one goroutine;
-// its Buffers grow to 5/4 of BufferBytes at most.
+// its Buffers grow to about BufferBytes for each step of the plan.
 //
-// Neighbours in the result lie scattered in a device layout, and a few channels
-// of a block cost as much reading as all of them. Reads that follow one another
-// are therefore served from a window: a larger range that ends where blocks do.
-// Any other read gathers just what it asks for.
+// Neighbours in the result lie scattered in the source, and a few channels of a
+// block cost as much reading as all of them. Reads that follow one another are
+// therefore served from a window: a larger range that ends where blocks do. Any
+// other read gathers just what it asks for.
 type Reader struct {
-	transfer
-	m       *Map  // nil when the elements are the stored ones
-	order   []int // the axes of m, innermost first
-	strides []int64
-	count   int64
-	windows windows
+	loader
+	m        *Map  // nil when the elements are the stored ones
+	toDevice bool  // the result is the device buffer of m, not its host array
+	order    []int // the axes of m, innermost first
+	strides  []int64
+	count    int64 // elements of the result
+	stored   int64 // elements of the source
+	windows  windows
 
 	next, end int64  // where the next read is expected, and where reads will end
 	window    []byte // the elements from start on, in the buffer for output
@@ -24,38 +26,51 @@ type Reader struct {
 }
 
 // Reader returns a reader of the plan's result, from stored elements of unit
-// bytes in src. It reads src where only the data tells how a tensor is laid
-// out. A plan that makes a device layout cannot be read, only run.
+// bytes in src. It reads src where only the data shows how a tensor is laid
+// out.
 //
-// buf is the reader's until another one, or a run, gets it.
+// buf is the reader's until another one gets it.
 func (p *Plan) Reader(src Source, unit int, buf *Buffers) (*Reader, error) {
 	if unit < 1 {
 		return nil, fmt.Errorf("elements have %d bytes, want at least 1", unit)
 	}
-	limits := buf.sizes
-	if limits == (sizes{}) {
-		limits = readerSizes
-	}
-	r := &Reader{count: count(p.Shape)}
-	r.transfer = transfer{src: src, unit: int64(unit), buf: buf, sizes: limits}
-	r.Expect(0, r.count)
 	if p.Copies() {
-		return r, nil
+		return newReader(src, unit, buf, p.Shape.Elements()), nil
 	}
-	if len(p.steps) > 1 || p.steps[0].toDevice {
-		return nil, fmt.Errorf("a result in %s cannot be read in parts: it is no host order", p.Format)
+	var r *Reader
+	for _, s := range p.steps {
+		if r != nil {
+			src, buf = r, buf.forNext()
+		}
+		m, err := s.reading(src, unit)
+		if err != nil {
+			return nil, err
+		}
+		r = newStepReader(m, s.toDevice, src, unit, buf)
 	}
-	m, err := p.steps[0].reading(src, unit)
-	if err != nil {
-		return nil, err
-	}
-	r.m, r.order = m, m.order()
-	r.strides = make([]int64, len(m.Axes))
-	for i, a := range m.Axes {
-		r.strides[i] = a.Stride
-	}
-	r.windows = m.windows(r.order, r.unit, limits)
 	return r, nil
+}
+
+func newReader(src Source, unit int, buf *Buffers, count int64) *Reader {
+	r := &Reader{loader: loader{src: src, unit: int64(unit), buf: buf, sizes: buf.limits()}, count: count}
+	r.Expect(0, r.count)
+	return r
+}
+
+func newStepReader(m *Map, toDevice bool, src Source, unit int, buf *Buffers) *Reader {
+	host, device := m.elements(), m.Device.Elements()
+	if toDevice {
+		host, device = device, host
+	}
+	r := newReader(src, unit, buf, host)
+	r.m, r.toDevice, r.stored = m, toDevice, device
+	r.order, r.strides = m.order(), m.strides()
+	if toDevice {
+		r.windows = windows{size: r.count, stride: 1, step: max(1, r.sizes.maxTile/r.unit)}
+	} else {
+		r.windows = m.windows(r.order, r.unit, r.sizes)
+	}
+	return r
 }
 
 // Expect says that the elements [first, end) will be read next, in order, so
@@ -114,11 +129,10 @@ func (r *Reader) read(dst []byte, first int64, ahead bool) (int64, error) {
 
 // loadSmall reads the whole source when it is small, the first time.
 func (r *Reader) loadSmall() error {
-	n := count(r.m.Device)
-	if r.loaded != nil || n*r.unit > r.sizes.maxTile {
+	if r.loaded != nil || r.stored*r.unit > r.sizes.maxTile {
 		return nil
 	}
-	all := buffer(&r.buf.in, n*r.unit)
+	all := buffer(&r.buf.in, r.stored*r.unit)
 	if err := r.src.ReadElements(all, 0); err != nil {
 		return err
 	}
@@ -149,8 +163,11 @@ func (r *Reader) fill(first, end int64) error {
 
 // gather fills dst with the elements from first on.
 func (r *Reader) gather(dst []byte, first int64) error {
+	if r.toDevice {
+		return r.gatherDevice(dst, first)
+	}
 	n := int64(len(dst)) / r.unit
-	return r.m.eachBox(r.order, first, first+n, func(ranges []tileRange) error {
+	return r.m.eachBox(r.order, first, first+n, func(ranges []axisRange) error {
 		at := -first
 		for i, stride := range r.strides {
 			at += ranges[i].lo * stride
@@ -168,47 +185,17 @@ func (r *Reader) gather(dst []byte, first int64) error {
 	})
 }
 
-// eachBox cuts the elements [lo, hi) of the host array in boxes, at most two an
-// axis, and calls f with each. The ranges are only valid during the call.
-func (m *Map) eachBox(hostOrder []int, lo, hi int64, f func([]tileRange) error) error {
-	ranges := make([]tileRange, len(m.Axes))
-	for i, a := range m.Axes {
-		ranges[i] = tileRange{0, a.Size}
-	}
-	return m.boxesWithin(hostOrder, ranges, lo, hi, f)
-}
-
-// boxesWithin is eachBox for one position of the axes that are not in
-// hostOrder; lo and hi count from there.
-func (m *Map) boxesWithin(hostOrder []int, ranges []tileRange, lo, hi int64, f func([]tileRange) error) error {
-	if lo >= hi {
-		return nil
-	}
-	if len(hostOrder) == 0 {
-		return f(ranges)
-	}
-	inner, a := hostOrder[:len(hostOrder)-1], hostOrder[len(hostOrder)-1]
-	stride := m.Axes[a].Stride
-	defer func() { ranges[a] = tileRange{0, m.Axes[a].Size} }()
-	// part is the piece [from, to) of one position of the axis.
-	part := func(at, from, to int64) error {
-		ranges[a] = tileRange{at, at + 1}
-		return m.boxesWithin(inner, ranges, from, to, f)
-	}
-	first, end := ceilDiv(lo, stride), hi/stride
-	if first > end {
-		return part(end, lo-end*stride, hi-end*stride)
-	}
-	if lo < first*stride {
-		if err := part(first-1, lo-(first-1)*stride, stride); err != nil {
-			return err
-		}
-	}
-	if first < end {
-		ranges[a] = tileRange{first, end}
-		if err := f(ranges); err != nil {
-			return err
-		}
-	}
-	return part(end, 0, hi-end*stride)
+// gatherDevice is gather where the result is a device buffer: everything that
+// no host element covers is zero.
+func (r *Reader) gatherDevice(dst []byte, first int64) error {
+	clear(dst)
+	end := first + int64(len(dst))/r.unit
+	return r.m.blocks.eachInDevice(first, end, func(b block) error {
+		return b.boxes(r.strides, func(b box) error {
+			return b.swapped().within(first, end, func(part box) error {
+				part.host -= first
+				return r.load(dst, part)
+			})
+		})
+	})
 }

@@ -29,7 +29,8 @@ type relation struct {
 // rule is a device layout whose host axes are the named ones.
 type rule struct {
 	format tensor.Format
-	rank   int // of the device shape
+	rank   int   // of the device shape
+	c0     int64 // the channel block that the layout fixes, 0 for none
 	axes3D bool
 	// grouped is set where the groups of a convolution change the layout.
 	grouped bool
@@ -41,7 +42,7 @@ type rule struct {
 	// place gives the offsets in a device buffer of shape dev.
 	place func(d dims5, dev tensor.Shape, p params) blockList
 	// padded gives the host sizes of the whole device buffer with its padding;
-	// nil when the device shape does not tell them.
+	// nil when the device shape does not give them.
 	padded func(dev tensor.Shape) dims5
 }
 

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,16 +11,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// memory is a Store over a byte slice that refuses to write an element twice.
+// memory is a Source over a byte slice.
 type memory struct {
-	data    []byte
-	unit    int
-	written []bool
+	data []byte
+	unit int
 }
 
-func newMemory(n int64, unit int) *memory {
-	return &memory{data: make([]byte, n*int64(unit)), unit: unit, written: make([]bool, n)}
-}
+func newMemory(n int64, unit int) *memory { return &memory{make([]byte, n*int64(unit)), unit} }
 
 func (m *memory) ReadElements(dst []byte, first int64) error {
 	at := first * int64(m.unit)
@@ -30,26 +26,6 @@ func (m *memory) ReadElements(dst []byte, first int64) error {
 	}
 	copy(dst, m.data[at:])
 	return nil
-}
-
-func (m *memory) WriteElements(src []byte, first int64) error {
-	for i := range len(src) / m.unit {
-		if m.written[first+int64(i)] {
-			return fmt.Errorf("element %d is written twice", first+int64(i))
-		}
-		m.written[first+int64(i)] = true
-	}
-	copy(m.data[first*int64(m.unit):], src)
-	return nil
-}
-
-func (m *memory) complete(t *testing.T) {
-	t.Helper()
-	for i, w := range m.written {
-		if !w {
-			t.Fatalf("element %d was not written", i)
-		}
-	}
 }
 
 // numbers is a host array of 1, 2, 3, ... in elements of unit bytes.
@@ -73,22 +49,43 @@ func get(b []byte, unit int) uint64 {
 	return binary.LittleEndian.Uint64(word[:])
 }
 
-// execute carries a plan out in memory.
-func execute(t *testing.T, p *Plan, src *memory, buf *Buffers) *memory {
+// execute makes the whole result of a plan in memory.
+func execute(t fataler, p *Plan, src *memory, buf *Buffers) *memory {
 	t.Helper()
 	if p.Copies() {
 		return src
 	}
-	dst := newMemory(count(p.Shape), src.unit)
-	scratch := func(n int64) (Store, error) { return newMemory(n, src.unit), nil }
-	if err := p.Run(context.Background(), dst, src, src.unit, buf, scratch); err != nil {
-		t.Fatalf("run: %v", err)
+	r, err := p.Reader(src, src.unit, buf)
+	if err != nil {
+		t.Fatalf("reader: %v", err)
 	}
-	dst.complete(t)
+	return collect(t, r, src.unit)
+}
+
+// fataler is a *testing.T or a *rapid.T.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// collect reads all of r from front to back.
+func collect(t fataler, r *Reader, unit int) *memory {
+	t.Helper()
+	dst := newMemory(r.count, unit)
+	const block = 1000
+	for first := int64(0); first < r.count; first += block {
+		part := dst.data[first*int64(unit) : min(first+block, r.count)*int64(unit)]
+		for i := range part {
+			part[i] = 0xa5
+		}
+		if err := r.ReadElements(part, first); err != nil {
+			t.Fatalf("elements from %d on: %v", first, err)
+		}
+	}
 	return dst
 }
 
-func plan(t *testing.T, r Request) *Plan {
+func plan(t fataler, r Request) *Plan {
 	t.Helper()
 	p, err := NewPlan(r)
 	if err != nil {
@@ -161,14 +158,8 @@ func (v vector) String() string {
 // device shape, as the file would give them, so the map is made directly.
 func (v vector) toDevice(t *testing.T, unit int, buf *Buffers) *memory {
 	t.Helper()
-	host := numbers(count(v.shape), unit)
-	dst := newMemory(count(v.device), unit)
-	m := v.mapping(t)
-	if err := m.ToDevice(context.Background(), dst, host, unit, buf); err != nil {
-		t.Fatal(err)
-	}
-	dst.complete(t)
-	return dst
+	host := numbers(v.shape.Elements(), unit)
+	return collect(t, newStepReader(v.mapping(t), true, host, unit, buf), unit)
 }
 
 func (v vector) mapping(t *testing.T) *Map {
@@ -177,7 +168,7 @@ func (v vector) mapping(t *testing.T) *Map {
 	if r == nil || v.host == tensor.ND {
 		nd := ndRuleOf(v.layout)
 		p := params{c0: 16, n0: 16, cout: 16, hidden: v.hidden, input: v.input}
-		nd.blocks(v.device[len(v.device)-nd.tail:], &p)
+		nd.blocks(v.device[len(v.device)-nd.tail:], v.shape[len(v.shape)-1], &p)
 		if err := nd.fit(v.layout, v.shape, v.device, p); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +191,7 @@ func TestVectorsToDevice(t *testing.T) {
 			dev := v.toDevice(t, 4, &Buffers{})
 			const mod = 1<<31 - 1
 			sum := int64(0)
-			for p := range count(v.device) {
+			for p := range v.device.Elements() {
 				sum = (sum + (p+1)%mod*int64(get(dev.data[p*4:], 4))) % mod
 			}
 			if sum != v.fingerprint {
@@ -226,7 +217,7 @@ func TestVectorsToHost(t *testing.T) {
 	for _, v := range vectors {
 		t.Run(v.String(), func(t *testing.T) {
 			dev := v.toDevice(t, 4, &Buffers{})
-			for i := range count(v.device) {
+			for i := range v.device.Elements() {
 				if get(dev.data[i*4:], 4) == 0 {
 					put(dev.data[i*4:], 4, 0xdeadbeef)
 				}
@@ -238,7 +229,7 @@ func TestVectorsToHost(t *testing.T) {
 				t.Fatalf("shape %v, want %v", p.Shape, v.shape)
 			}
 			got := execute(t, p, dev, &Buffers{})
-			for i := range count(v.shape) {
+			for i := range v.shape.Elements() {
 				if x := get(got.data[i*4:], 4); x != uint64(i+1) {
 					t.Fatalf("element %d is %d, want %d", i, x, i+1)
 				}

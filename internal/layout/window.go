@@ -11,12 +11,6 @@ func (w windows) end(first int64) int64 {
 	return first/w.stride*w.stride + (next-at)*w.stride
 }
 
-// readerSizes are the bounds of a Reader: a window has from minTile to
-// windowTiles times maxTile bytes, and at most maxTile are read for it at once.
-var readerSizes = sizes{minTile: 512 << 10, maxTile: 1 << 20, goodRun: 32 << 10, gap: 8 << 10}
-
-const windowTiles = 4
-
 // windows chooses the ranges for reading: at least minTile bytes, and more
 // where that would take parts of blocks, or short runs, from the device buffer.
 func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {

@@ -1,5 +1,5 @@
 // Package opdebug reads and writes overflow records: the payload of output 0
-// of an OpDebug dump file, its JSON form, and the names of such files.
+// of an OpDebug dump file, and its JSON form.
 //
 // Two layouts exist, both little-endian, both described in the CANN overflow
 // data documentation ("overflow/underflow operator data collection and
@@ -13,5 +13,5 @@
 //
 // The package knows nothing of dump containers and touches no files. What the
 // bits of a status word mean is left to package statusreg, and which operator
-// a record speaks of to package overflow.
+// a record belongs to, to package overflow.
 package opdebug

@@ -22,7 +22,7 @@ func (e *ShortError) Error() string {
 }
 
 // AccTypeError reports a new layout header with an unknown accelerator type.
-// The entry's fields cannot be told then, but the header is known.
+// The entry's fields are unknown then, but the header is known.
 type AccTypeError struct {
 	Header Header
 }
@@ -59,7 +59,7 @@ func (e *JSONError) Error() string {
 func (e *JSONError) Unwrap() error { return e.Err }
 
 // MisreadError reports a JSON file that was made from a new layout record by
-// a reader that knows only the old layout. Rescued is what it still tells.
+// a reader that knows only the old layout. Rescued is what is left of it.
 type MisreadError struct {
 	Rescued Rescued
 }

@@ -1,11 +1,15 @@
 package opdebug
 
-import "testing"
+import (
+	"testing"
+
+	"dumptool/internal/filename"
+)
 
 func TestGolden(t *testing.T) {
 	for _, name := range dumpNames(t) {
 		t.Run(name, func(t *testing.T) {
-			if !IsOpDebugName(name) {
+			if n := filename.Parse(name); !n.IsOpDebug() {
 				t.Error("name is not recognised")
 			}
 			payload, want := readPayload(t, name), readExpected(t, name)

@@ -22,21 +22,6 @@ type Header struct {
 	DataLen uint32 // bytes after the header
 }
 
-// NewHeader returns the header of a valid entry. The unit is one of AIC, AIV,
-// AICPU and SDMA; NewHeader panics for others.
-func NewHeader(unit Unit, version uint32) Header {
-	if unit < AIC || unit > SDMA {
-		panic("opdebug: no acc_type for " + unit.String())
-	}
-	return Header{
-		Magic:   Magic,
-		Version: version,
-		Valid:   1,
-		AccType: uint32(unit - AIC),
-		DataLen: uint32(versionLayout(unit, version).dataLen()),
-	}
-}
-
 // headerField is one word of the header.
 type headerField struct {
 	name string
@@ -108,7 +93,7 @@ func (h *Header) end() int {
 	return int(min(headerSize+int64(h.DataLen), math.MaxInt))
 }
 
-// warnings tells what is unusual in a header whose entry was read with l.
+// warnings lists what is unusual in a header whose entry was read with l.
 func (h *Header) warnings(l *layout) []string {
 	var out []string
 	if h.Valid != 1 {

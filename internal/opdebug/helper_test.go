@@ -119,7 +119,7 @@ func mindSporeJSON(tb testing.TB, payload []byte) []byte {
 	return data
 }
 
-// same compares records as far as a JSON file can tell them.
+// same compares what a JSON file holds of records.
 func same(tb testing.TB, got, want *Record) {
 	tb.Helper()
 	g, w := *got, *want
@@ -136,4 +136,9 @@ func sameBytes(tb testing.TB, got, want []byte) {
 	if !bytes.Equal(got, want) {
 		tb.Errorf("bytes (-want +got):\n%s", cmp.Diff(string(want), string(got)))
 	}
+}
+
+// validHeader is the header of a valid entry of AIC, AIV, AICPU or SDMA.
+func validHeader(unit Unit, version uint32) Header {
+	return Header{Magic: Magic, Version: version, Valid: 1, AccType: uint32(unit - AIC), DataLen: uint32(versionLayout(unit, version).dataLen())}
 }

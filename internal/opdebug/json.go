@@ -1,124 +1,137 @@
 package opdebug
 
-import "strconv"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
 
 // AppendJSON appends the record in the JSON form of the CANN converter:
 // fields in file order, four blanks of indentation, addresses as strings in
 // hex, no newline at the end.
 func (r *Record) AppendJSON(dst []byte) []byte {
-	w := jsonWriter{buf: dst}
-	w.open('{')
+	var root members
 	if r.Generation == OldLayout {
-		w.areas(r.Areas)
+		for i := range r.Areas {
+			root.add(r.Areas[i].Unit.String(), r.Areas[i].members())
+		}
 	} else {
-		w.entry(r)
+		var data []members
+		for i := range r.Areas {
+			data = append(data, r.Areas[i].members())
+		}
+		root = r.Header.record(data...)
 	}
-	w.close('}')
-	return w.buf
+	return root.appendIndented(dst)
 }
 
-// areas writes the areas of the old layout.
-func (w *jsonWriter) areas(areas []Area) {
-	for i := range areas {
-		w.key(areas[i].Unit.String())
-		w.area(&areas[i])
+// AppendJSON appends what is left in the form of a record of the new layout; null
+// stands for lost status words.
+func (r *Rescued) AppendJSON(dst []byte) []byte {
+	var data members
+	data.add("model_id", r.ModelID)
+	data.add("stream_id", r.StreamID)
+	data.add("task_id", r.TaskID)
+	if r.HasStatus {
+		data.add("status", []*uint64{nil, nil, nil, &r.LastStatus})
 	}
+	return r.Header.record(data).appendIndented(dst)
 }
 
-// entry writes the header and the entry of the new layout.
-func (w *jsonWriter) entry(r *Record) {
-	w.key("magic")
-	w.hex(uint64(r.Header.Magic))
-	w.key("version")
-	w.number(uint64(r.Header.Version))
-	w.key("acc_list")
-	w.open('{')
+// record returns the members of a record of the new layout.
+func (h *Header) record(data ...members) members {
+	var root, entry members
 	for _, f := range entryFields {
-		w.key(f.name)
 		if f.name == accType {
-			w.text((AIC + Unit(r.Header.AccType)).String())
+			entry.add(f.name, (AIC + Unit(h.AccType)).String())
 			continue
 		}
-		w.number(uint64(*f.ref(&r.Header)))
+		entry.add(f.name, *f.ref(h))
 	}
-	for i := range r.Areas {
-		w.key("data")
-		w.area(&r.Areas[i])
+	for _, d := range data {
+		entry.add("data", d)
 	}
-	w.close('}')
+	root.add("magic", hexText(uint64(h.Magic)))
+	root.add("version", h.Version)
+	root.add("acc_list", entry)
+	return root
 }
 
-// area writes an area's fields.
-func (w *jsonWriter) area(a *Area) {
-	w.open('{')
+// MarshalJSON writes a header whose entry cannot be read: acc_type is a number.
+func (h Header) MarshalJSON() ([]byte, error) {
+	var m members
+	m.add("magic", hexText(uint64(h.Magic)))
+	for _, f := range headerFields[1:] {
+		m.add(f.name, *f.ref(&h))
+	}
+	return m.MarshalJSON()
+}
+
+// HexIDs returns the fields of an area that its JSON form has in decimal, without
+// the status, as a JSON object of numbers in hex.
+func (a *Area) HexIDs() json.RawMessage {
+	var m members
 	for _, f := range a.Fields() {
-		w.key(f.Name)
-		switch {
-		case len(f.Values) > 1:
-			w.open('[')
-			for _, v := range f.Values {
-				w.next()
-				w.number(v)
-			}
-			w.close(']')
-		case f.Hex:
-			w.hex(f.Values[0])
-		default:
-			w.number(f.Values[0])
+		if !f.Hex && f.Name != "status" {
+			m.add(f.Name, hexText(f.Values[0]))
 		}
 	}
-	w.close('}')
+	object, _ := m.MarshalJSON() // of strings
+	return object
 }
 
-// jsonWriter appends indented JSON to a buffer.
-type jsonWriter struct {
-	buf   []byte
-	depth int
-	comma bool // the current object or array has a member already
-}
-
-func (w *jsonWriter) open(c byte) {
-	w.buf = append(w.buf, c)
-	w.depth++
-	w.comma = false
-}
-
-func (w *jsonWriter) close(c byte) {
-	w.depth--
-	w.newline()
-	w.buf = append(w.buf, c)
-	w.comma = true
-}
-
-// next goes to the place of the next member.
-func (w *jsonWriter) next() {
-	if w.comma {
-		w.buf = append(w.buf, ',')
+// members returns those of an area's JSON form.
+func (a *Area) members() members {
+	var m members
+	for _, f := range a.Fields() {
+		switch {
+		case len(f.Values) > 1:
+			m.add(f.Name, f.Values)
+		case f.Hex:
+			m.add(f.Name, hexText(f.Values[0]))
+		default:
+			m.add(f.Name, f.Values[0])
+		}
 	}
-	w.newline()
-	w.comma = true
+	return m
 }
 
-func (w *jsonWriter) newline() {
-	w.buf = append(w.buf, '\n')
-	for range w.depth {
-		w.buf = append(w.buf, "    "...)
+func hexText(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }
+
+// members are those of a JSON object, in order.
+type members []struct {
+	key   string
+	value any
+}
+
+func (m *members) add(key string, value any) {
+	*m = append(*m, struct {
+		key   string
+		value any
+	}{key, value})
+}
+
+// appendIndented appends the object in lines, without a newline at the end.
+func (m members) appendIndented(dst []byte) []byte {
+	out := bytes.NewBuffer(dst)
+	compact, _ := json.Marshal(m) // of numbers and strings
+	_ = json.Indent(out, compact, "", "    ")
+	return out.Bytes()
+}
+
+// MarshalJSON writes the object.
+func (m members) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, member := range m {
+		value, err := json.Marshal(member.value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = fmt.Appendf(out, "%q:%s", member.key, value)
 	}
+	return append(out, '}'), nil
 }
-
-func (w *jsonWriter) key(name string) {
-	w.next()
-	w.text(name)
-	w.buf = append(w.buf, ": "...)
-}
-
-// text writes a string; it holds nothing that needs escapes.
-func (w *jsonWriter) text(s string) {
-	w.buf = append(w.buf, '"')
-	w.buf = append(w.buf, s...)
-	w.buf = append(w.buf, '"')
-}
-
-func (w *jsonWriter) number(v uint64) { w.buf = strconv.AppendUint(w.buf, v, 10) }
-
-func (w *jsonWriter) hex(v uint64) { w.text("0x" + strconv.FormatUint(v, 16)) }

@@ -1,88 +1,71 @@
 package opdebug
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"dumptool/internal/jsonpos"
 )
 
-// object is a JSON object whose members keep their order and their place.
-type object struct {
-	path    string
-	offset  int64
-	members []*member
-	index   map[string]*member
-}
-
-// member is one member of an object.
+// member is a value of a JSON text with the keys that lead to it.
 type member struct {
-	key    string
-	path   string
-	offset int64 // of the value, in the file
-	raw    []byte
-	read   bool
+	*jsonpos.Value
+	src  []byte
+	path string
 }
 
-// parseRoot reads the object that a file consists of.
+// object is a member that is an object, and which of its keys were read.
+type object struct {
+	member
+	read map[string]bool
+}
+
+// parseRoot reads the object that a file consists of, or its member "record" of
+// the extended form.
 func parseRoot(data []byte) (*object, error) {
-	var raw json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
+	doc := jsonpos.Parse(data)
+	if !doc.Valid() { // by stricter rules: what encoding/json accepts is read
+		var raw json.RawMessage
 		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if err := json.Unmarshal(data, &raw); errors.As(err, &syntax) {
 			return nil, &JSONError{Offset: syntax.Offset, Err: err}
 		}
-		return nil, &JSONError{Err: err}
 	}
-	return (&member{raw: data}).object()
+	root := cmp.Or(doc.Root, &jsonpos.Value{End: len(data)})
+	if record := root.Get("record"); record != nil && record.Value.Kind == jsonpos.Object {
+		root = record.Value
+	}
+	return member{Value: root, src: data}.object()
 }
 
-// object reads the member as an object. The value is valid JSON.
-func (m *member) object() (*object, error) {
-	d := json.NewDecoder(bytes.NewReader(m.raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+// object returns the member as an object, whose keys must be different.
+func (m member) object() (*object, error) {
+	if m.Kind != jsonpos.Object {
 		return nil, m.mismatch("an object")
 	}
-	o := &object{path: m.path, offset: m.offset, index: map[string]*member{}}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, &JSONError{Path: m.path, Offset: m.offset, Err: err}
-		}
-		rest := m.raw[d.InputOffset():]
-		skip := len(rest) - len(bytes.TrimLeft(rest, " \t\r\n:"))
-		c := &member{key: fmt.Sprint(t), offset: m.offset + d.InputOffset() + int64(skip)}
-		c.path = strings.TrimPrefix(m.path+"."+c.key, ".")
-		if err := d.Decode((*json.RawMessage)(&c.raw)); err != nil {
-			return nil, &JSONError{Path: c.path, Offset: c.offset, Err: err}
-		}
-		if o.has(c.key) {
-			return nil, &JSONError{Path: c.path, Offset: c.offset, Found: "a second value", Wanted: "one"}
-		}
-		o.members = append(o.members, c)
-		o.index[c.key] = c
+	o := &object{member: m, read: map[string]bool{}}
+	for _, again := range m.Repeated() {
+		return nil, &JSONError{Path: o.pathOf(again.Key), Offset: int64(again.Value.Start), Found: "a second value", Wanted: "one"}
 	}
 	return o, nil
 }
 
-func (o *object) has(key string) bool { return o.index[key] != nil }
+func (o *object) pathOf(key string) string { return strings.TrimPrefix(o.path+"."+key, ".") }
 
-// isArray reports whether the member of this key is an array.
-func (o *object) isArray(key string) bool {
-	m := o.index[key]
-	return m != nil && bytes.HasPrefix(m.raw, []byte("["))
-}
+func (o *object) has(key string) bool { return o.Get(key) != nil }
 
 // take returns the member of this key and marks it as read.
-func (o *object) take(key string) (*member, error) {
-	m := o.index[key]
+func (o *object) take(key string) (member, error) {
+	m := o.Get(key)
 	if m == nil {
-		return nil, &JSONError{Path: o.path, Offset: o.offset, Found: "no such key", Wanted: strconv.Quote(key)}
+		return member{}, &JSONError{Path: o.path, Offset: int64(o.Start), Found: "no such key", Wanted: strconv.Quote(key)}
 	}
-	m.read = true
-	return m, nil
+	o.read[key] = true
+	return member{m.Value, o.src, o.pathOf(key)}, nil
 }
 
 // object returns the member of this key as an object.
@@ -97,27 +80,26 @@ func (o *object) object(key string) (*object, error) {
 // unread returns the paths of the members that were not taken.
 func (o *object) unread() []string {
 	var out []string
-	for _, m := range o.members {
-		if !m.read {
-			out = append(out, strconv.Quote(m.path))
+	for i := range o.Members {
+		if key := o.Members[i].Key; !o.read[key] {
+			out = append(out, strconv.Quote(o.pathOf(key)))
 		}
 	}
 	return out
 }
 
 // numbers reads the member as one number, or as an array of n if n is not 1.
-func (m *member) numbers(n int) ([]uint64, error) {
+func (m member) numbers(n int) ([]uint64, error) {
 	if n == 1 {
 		v, err := m.number(64)
 		return []uint64{v}, err
 	}
-	var raws []json.RawMessage
-	if err := json.Unmarshal(m.raw, &raws); err != nil || len(raws) != n {
+	if m.Kind != jsonpos.Array || len(m.Elems) != n {
 		return nil, m.mismatch(fmt.Sprintf("an array of %d numbers", n))
 	}
 	out := make([]uint64, n)
-	for i, raw := range raws {
-		v, err := (&member{path: m.path, offset: m.offset, raw: raw}).number(64)
+	for i, e := range m.Elems {
+		v, err := member{e, m.src, m.path}.number(64)
 		if err != nil {
 			return nil, err
 		}
@@ -128,10 +110,14 @@ func (m *member) numbers(n int) ([]uint64, error) {
 
 // number reads the member as an unsigned number of so many bits: a decimal
 // number, or a string in hex.
-func (m *member) number(bits int) (uint64, error) {
-	text, base := string(m.raw), 10
-	if hex, ok := strings.CutPrefix(text, `"0x`); ok {
-		text, base = strings.TrimSuffix(hex, `"`), 16
+func (m member) number(bits int) (uint64, error) {
+	text, base := m.Text, 10
+	if m.Kind == jsonpos.String {
+		var hex bool
+		if text, hex = strings.CutPrefix(text, "0x"); !hex {
+			text = ""
+		}
+		base = 16
 	}
 	v, err := strconv.ParseUint(text, base, bits)
 	if err != nil {
@@ -141,11 +127,12 @@ func (m *member) number(bits int) (uint64, error) {
 }
 
 // mismatch is the error for a member that is not what it should be.
-func (m *member) mismatch(wanted string) error {
+func (m member) mismatch(wanted string) error {
 	const most = 40
-	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(m.raw[:min(len(m.raw), most)]), "")), " ")
-	if len(m.raw) > most {
+	raw := m.src[m.Start:m.End]
+	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(raw[:min(len(raw), most)]), "")), " ")
+	if len(raw) > most {
 		found += "..."
 	}
-	return &JSONError{Path: m.path, Offset: m.offset, Found: found, Wanted: wanted}
+	return &JSONError{Path: m.path, Offset: int64(m.Start), Found: found, Wanted: wanted}
 }

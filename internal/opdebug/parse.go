@@ -10,7 +10,7 @@ import (
 // when a new layout header names an unknown accelerator type.
 //
 // A payload that starts with Magic is taken as new layout whatever follows:
-// an old one would need a DHA model id of 1515870810 to look so.
+// an old one would need a DHA model id of 1515870810 to begin like that.
 func Parse(payload []byte) (*Record, error) {
 	if len(payload) >= 4 && binary.LittleEndian.Uint32(payload) == Magic {
 		return parseNew(payload)

@@ -49,8 +49,8 @@ func TestParseFieldOrder(t *testing.T) {
 			if len(r.Warnings) > 0 {
 				t.Errorf("warnings: %q", r.Warnings)
 			}
-			if got := NewHeader(tt.want.Unit, tt.version); got != r.Header {
-				t.Errorf("NewHeader = %+v, want %+v", got, r.Header)
+			if got := validHeader(tt.want.Unit, tt.version); got != r.Header {
+				t.Errorf("header = %+v, want %+v", got, r.Header)
 			}
 			context, thread, ok := r.Areas[0].Context()
 			if !ok || context != 5 || thread != tt.want.ThreadID {

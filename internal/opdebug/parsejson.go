@@ -3,11 +3,13 @@ package opdebug
 import (
 	"fmt"
 	"strings"
+
+	"dumptool/internal/jsonpos"
 )
 
-// ParseJSON reads a record from its JSON form: the one AppendJSON writes, or
-// the one MindSpore writes, which is a single line with sorted keys. The
-// order of keys and white space do not matter.
+// ParseJSON reads a record from its JSON form: the one AppendJSON writes, the one
+// MindSpore writes, which is a single line with sorted keys, or an object with
+// either as its member "record". The order of keys and white space do not matter.
 //
 // It returns a *JSONError for what is no such form, an *AccTypeError for an
 // unknown accelerator type, and a *MisreadError for the file of a new layout
@@ -66,7 +68,7 @@ func parseJSONEntry(root *object) (*Record, error) {
 		return nil, err
 	}
 	words := 1
-	if data.isArray("status") {
+	if status := data.Get("status"); status != nil && status.Value.Kind == jsonpos.Array {
 		words = 4
 	}
 	l := findLayout(unit, words)
@@ -114,7 +116,7 @@ func (o *object) headerValue(name string) (uint32, error) {
 	}
 	if name == accType {
 		for u := AIC; u <= SDMA; u++ {
-			if string(m.raw) == `"`+u.String()+`"` {
+			if m.Kind == jsonpos.String && m.Text == u.String() {
 				return uint32(u - AIC), nil
 			}
 		}

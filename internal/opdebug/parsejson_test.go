@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +79,26 @@ func TestParseJSONLenient(t *testing.T) {
 	}
 }
 
+// TestParseJSONExtended: the record is a member of the extended form; the places
+// of errors are those in the file.
+func TestParseJSONExtended(t *testing.T) {
+	const head = `{"file": "a", "record": `
+	for _, name := range []string{goldenOld, goldenAIC, goldenSDMA} {
+		r, err := ParseJSON(slices.Concat([]byte(head), readExpected(t, name), []byte("}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, r, mustParse(t, readPayload(t, name)))
+	}
+	_, err := ParseJSON([]byte(head + `{"magic": 1}}`))
+	if want := fmt.Sprintf("at 0x%x: found no such key", len(head)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	if _, err := ParseJSON([]byte(`{"record": null}`)); err == nil || !strings.Contains(err.Error(), "DHA Atomic Add") {
+		t.Errorf("no record: %v", err)
+	}
+}
+
 func TestParseJSONInvalidRecord(t *testing.T) {
 	r, err := ParseJSON(edit(t, goldenAIC, `"valid": 1`, `"valid": 0`))
 	if err != nil {
@@ -97,7 +118,7 @@ func TestParseJSONErrors(t *testing.T) {
 	}{
 		{"empty", nil, "opdebug: json at 0x0: unexpected end of JSON input"},
 		{"not json", text("ZZZZ"), "opdebug: json at 0x1: invalid character 'Z'"},
-		{"array", text(" [1, 2]"), "opdebug: json: top level at 0x0: found [1, 2], wanted an object"},
+		{"array", text(" [1, 2]"), "opdebug: json: top level at 0x1: found [1, 2], wanted an object"},
 		{"null", text("null"), "found null, wanted an object"},
 		{"empty object", text("{}"), `top level at 0x0: found no such key, wanted "DHA Atomic Add"`},
 		{"cut off", readExpected(t, goldenOld)[:100], "unexpected end of JSON input"},

@@ -10,7 +10,7 @@ const BufferSize = 2048
 // context id of a task that is not an FFTS+ task.
 const NoID = 65535
 
-// Generation tells the two record layouts apart.
+// Generation is one of the two record layouts.
 type Generation uint8
 
 // The generations of records.
@@ -44,7 +44,7 @@ type Record struct {
 	// Undecoded lists the payload bytes that are not zero although no field
 	// covers them.
 	Undecoded []Span
-	// Warnings tells what was unusual, without stopping the record from being
+	// Warnings lists what was unusual without stopping the record from being
 	// read.
 	Warnings []string
 }
@@ -55,11 +55,11 @@ func (r *Record) Valid() bool {
 	return r.Generation == OldLayout || r.Header.Valid == 1
 }
 
-// Overflowed reports whether the record tells of an overflow: it is valid and
+// Overflowed reports whether the record shows an overflow: it is valid and
 // some status word is not zero.
 func (r *Record) Overflowed() bool { return len(r.Overflows()) > 0 }
 
-// Overflows returns the areas that tell of an overflow, in file order. A
+// Overflows returns the areas that show an overflow, in file order. A
 // record that is not valid has none.
 func (r *Record) Overflows() []Area {
 	if !r.Valid() {

@@ -45,13 +45,13 @@ func TestRescueNumbers(t *testing.T) {
 		want      Rescued
 	}{
 		{"v0 AIC", `"model_id":1515870810,` + ids + `"stream_id":1,"task_id":377957122048,"task_type":365`,
-			Rescued{Header: NewHeader(AIC, 0), Unit: AIC}},
+			Rescued{Header: validHeader(AIC, 0), Unit: AIC}},
 		{"v1 AIV", `"model_id":5810838106,` + ids + `"stream_id":4294967297,"task_id":481036337152,"task_type":365`,
-			Rescued{Header: NewHeader(AIV, 1), Unit: AIV, LastStatus: 77, HasStatus: true}},
+			Rescued{Header: validHeader(AIV, 1), Unit: AIV, LastStatus: 77, HasStatus: true}},
 		{"v0 AICPU", `"model_id":1515870810,` + ids + `"stream_id":8589934593,"task_id":274877906944,"task_type":365`,
-			Rescued{Header: NewHeader(AICPU, 0), Unit: AICPU}},
+			Rescued{Header: validHeader(AICPU, 0), Unit: AICPU}},
 		{"v1 SDMA", `"model_id":5810838106,` + ids + `"stream_id":12884901889,"task_id":343597383680,"task_type":365`,
-			Rescued{Header: NewHeader(SDMA, 1), Unit: SDMA}},
+			Rescued{Header: validHeader(SDMA, 1), Unit: SDMA}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

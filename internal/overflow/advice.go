@@ -3,12 +3,12 @@ package overflow
 import (
 	"slices"
 
-	"dumptool/internal/statusreg"
+	"dumptool/internal/lang"
 )
 
 // verdictAdvice is what to do by verdict, in the words of the public
 // documentation on overflow data and of the MindSpore guides.
-var verdictAdvice = map[Verdict]statusreg.Text{
+var verdictAdvice = map[Verdict]lang.Text{
 	ProducedHere: {
 		EN: "this operator overflowed: run it in FP32 (keep it out of mixed precision), lower the loss scale, or check its constants and attributes; if FP32 would not overflow, report it to the owner of the operator",
 		ZH: "该算子发生溢出：改用 FP32 计算(加入混合精度黑名单)、降低 loss scale，或检查常量与属性；若 FP32 不会溢出，请联系算子负责人",
@@ -29,11 +29,11 @@ var verdictAdvice = map[Verdict]statusreg.Text{
 
 // advice collects what to do about a record: by its verdict, then by the causes
 // that its status names.
-func advice(r *Record) []statusreg.Text {
-	all := []statusreg.Text{verdictAdvice[r.Verdict]}
+func advice(r *Record) []lang.Text {
+	all := []lang.Text{verdictAdvice[r.Verdict]}
 	for _, s := range r.Status {
 		for _, e := range s.Entries {
-			if e.Advice != (statusreg.Text{}) && !slices.Contains(all, e.Advice) {
+			if e.Advice != (lang.Text{}) && !slices.Contains(all, e.Advice) {
 				all = append(all, e.Advice)
 			}
 		}
@@ -42,7 +42,7 @@ func advice(r *Record) []statusreg.Text {
 }
 
 // NothingFound is what usually explains a tree without overflow records.
-var NothingFound = []statusreg.Text{
+var NothingFound = []lang.Text{
 	{EN: "offline models need status checking when they are built (ATC --status_check=1, or ge.status_check) on 910 and 310P",
 		ZH: "在 910/310P 上，离线模型转换时需开启状态检查(ATC --status_check=1 或 ge.status_check)"},
 	{EN: "overflow dump excludes model dump and single-operator dump: only one of them can be on (dump_debug)",

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/opdebug"
-	"dumptool/internal/tensorfile"
+	"dumptool/internal/tensor"
 )
 
 // none is the id of what does not apply.
@@ -68,15 +68,15 @@ func TestTree(t *testing.T) {
 		got = append(got, summary(&r.Records[i]))
 	}
 	want := []string{
-		"device 0 step 0: net/a0, payload ids, produced here",
-		"device 0 step 0: net/a1, payload ids, came in",
-		"device 0 step 0: net/late, payload ids, produced here",
-		"device 0 step 0: net/conv, payload ids, produced here",
-		"device 0 step 1: net/late step 1, payload ids, came in",
-		"device 0 step 1: net/cast, payload ids mod 2^16, produced here",
-		"device 1 step 0: net/mm, payload ids mod 2^16, process overflow",
-		"device 2 step 0: -, -, cannot tell",
-		"device 3 step 0: net/sub, nearest timestamp, produced here",
+		"rank 0 step 0: net/a0, payload ids, produced here",
+		"rank 0 step 0: net/a1, payload ids, came in",
+		"rank 0 step 0: net/late, payload ids, produced here",
+		"rank 0 step 0: net/conv, payload ids, produced here",
+		"rank 0 step 1: net/late step 1, payload ids, came in",
+		"rank 0 step 1: net/cast, payload ids mod 2^16, produced here",
+		"rank 1 step 0: net/mm, payload ids mod 2^16, process overflow",
+		"rank 2 step 0: -, -, cannot tell",
+		"rank 3 step 0: net/sub, nearest timestamp, produced here",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -86,13 +86,13 @@ func TestTree(t *testing.T) {
 	}
 	problems := map[string]bool{}
 	for _, p := range r.Problems {
-		problems[p.File] = p.Empty
+		problems[p.File] = p.Empty // no file: other ranks have step 1
 	}
-	if diff := cmp.Diff(map[string]bool{zero: true, zeros: true, cut: false}, problems); diff != "" {
+	if diff := cmp.Diff(map[string]bool{zero: true, zeros: true, cut: false, "": false}, problems); diff != "" {
 		t.Errorf("problems: %s", diff)
 	}
-	if r.Unreadable() != 1 || r.Total != len(want) {
-		t.Errorf("%d unreadable, %d in total", r.Unreadable(), r.Total)
+	if r.Unread() != 1 || r.Total != len(want) {
+		t.Errorf("%d unreadable, %d in total", r.Unread(), r.Total)
 	}
 
 	// The first records only, and any number of workers.
@@ -113,7 +113,7 @@ func TestSplitFolders(t *testing.T) {
 	tr.op("rank_3/net/0/6/Add.b.7.3.1700000000000010", "net/b", one, inf)
 	tr.record("rank_3/debug_files/5/Opdebug.Node_OpDebug.7.3.1700000000000012", oldRecord(7, 3, 0x20))
 	r := tr.analyze(Options{})
-	if len(r.Records) != 1 || summary(&r.Records[0]) != "device 3 step 5: net/a, payload ids, other folder, produced here" {
+	if len(r.Records) != 1 || summary(&r.Records[0]) != "rank 3 step 5: net/a, payload ids, other folder, produced here" {
 		t.Errorf("%+v", r.Records)
 	}
 }
@@ -159,11 +159,11 @@ func TestArraysAndJSON(t *testing.T) {
 	for i := range r.Records {
 		got = append(got, summary(&r.Records[i]))
 	}
-	want := []string{"device 0 step 1: a, payload ids, produced here", "device 0 step 1: net/m, payload ids, process overflow"}
+	want := []string{"rank 0 step 1: a, payload ids, produced here", "rank 0 step 1: net/m, payload ids, process overflow"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if tensors := r.Records[0].Tensors; len(tensors) != 2 || tensors[1].Kind != tensorfile.Output || !tensors[1].Bad() {
+	if tensors := r.Records[0].Tensors; len(tensors) != 2 || tensors[1].Kind != tensor.Output || !tensors[1].Bad() {
 		t.Errorf("tensors %+v", tensors)
 	}
 }
@@ -185,7 +185,7 @@ func TestUnits(t *testing.T) {
 	if len(r.Records) != 2 || r.Records[0].Area.Unit != opdebug.AICore || r.Records[1].Area.Unit != opdebug.L2 {
 		t.Fatalf("%+v", r.Records)
 	}
-	if len(r.Problems) != 2 || r.Unreadable() != 1 {
+	if len(r.Problems) != 2 || r.Unread() != 1 {
 		t.Errorf("problems %+v", r.Problems)
 	}
 	if text := r.Records[1].Status[0].Entries; len(text) != 1 || !text[0].Numeric {
@@ -198,11 +198,11 @@ func TestCancelled(t *testing.T) {
 	tr.op("0/Add.a.7.3.1700000000000010", "net/a", one, inf)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	list := tensorfile.Find([]string{tr.root}, tensorfile.FindOptions{})
-	if r, err := Analyze(ctx, list, Options{}); !errors.Is(err, context.Canceled) || r != nil {
+	run := tr.run()
+	if r, err := Analyze(ctx, run, Options{}); !errors.Is(err, context.Canceled) || r != nil {
 		t.Errorf("%v, error %v", r, err)
 	}
-	if r, err := Scan(ctx, list, Options{}); !errors.Is(err, context.Canceled) || r != nil {
+	if r, err := Scan(ctx, run, Options{}); !errors.Is(err, context.Canceled) || r != nil {
 		t.Errorf("%v, error %v", r, err)
 	}
 }
@@ -220,7 +220,7 @@ func TestBrokenOperator(t *testing.T) {
 	tr.file("0/Add.a.7.3.1700000000000010", data[:len(data)-1])
 	tr.record("0/Opdebug.Node_OpDebug.7.3.1700000000000012", oldRecord(7, 3, 0x20))
 	r := tr.analyze(Options{})
-	if len(r.Records) != 1 || summary(&r.Records[0]) != "device  step : a, payload ids, cannot tell" || r.Unreadable() != 1 {
+	if len(r.Records) != 1 || summary(&r.Records[0]) != "rank  step : net/a, payload ids, cannot tell" || r.Unread() != 1 {
 		t.Errorf("%+v, problems %v", r.Records, r.Problems)
 	}
 }
@@ -231,7 +231,7 @@ func TestGuess(t *testing.T) {
 	tr.op("0/Add.a.1.1.1700000000000010", "net/a", one, one)
 	tr.record("0/Opdebug.Node_OpDebug.7.3.1700000000000012", oldRecord(7, 3, 0x20))
 	r := tr.analyze(Options{})
-	if len(r.Records) != 1 || summary(&r.Records[0]) != "device  step : net/a, nearest timestamp, cannot tell" {
+	if len(r.Records) != 1 || summary(&r.Records[0]) != "rank  step : net/a, nearest timestamp, cannot tell" {
 		t.Errorf("%+v", r.Records)
 	}
 }
@@ -241,7 +241,7 @@ func TestGuess(t *testing.T) {
 func TestTransferFault(t *testing.T) {
 	for status, records := range map[uint64]int{8: 0, 11: 1, 12: 1, 13: 0, 15: 0, 99: 1} {
 		tr := newTree(t)
-		record := &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.NewHeader(opdebug.SDMA, 0), Areas: []opdebug.Area{
+		record := &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.Header{Magic: opdebug.Magic, Valid: 1, AccType: 3, DataLen: 80}, Areas: []opdebug.Area{
 			{Unit: opdebug.SDMA, ContextID: none, ThreadID: none, Status: []uint64{status}}}}
 		tr.record("0/Opdebug.Node_OpDebug.7.3.1700000000000012", record)
 		if r := tr.analyze(Options{}); len(r.Records) != records || len(r.Problems) != 1-records {
@@ -261,9 +261,8 @@ func TestDerivedElsewhere(t *testing.T) {
 	if r := tr.analyze(Options{}); len(r.Records) != 1 || len(r.Problems) != 0 {
 		t.Errorf("%d records, problems %v", len(r.Records), r.Problems)
 	}
-	r, err := Scan(t.Context(), tensorfile.Find([]string{tr.root}, tensorfile.FindOptions{}), Options{})
-	if err != nil || len(r.Rows) != 1 || len(r.Problems) != 0 {
-		t.Errorf("%d rows, error %v", len(r.Rows), err)
+	if r := tr.scan(Options{}); len(r.Rows) != 1 || len(r.Problems) != 0 {
+		t.Errorf("%d rows, problems %v", len(r.Rows), r.Problems)
 	}
 }
 

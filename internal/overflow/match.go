@@ -2,7 +2,9 @@ package overflow
 
 import (
 	"path/filepath"
+	"strings"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/opdebug"
 )
 
@@ -34,108 +36,116 @@ type ids struct {
 // OtherFolder ends the rule of a match outside the folder of the record.
 const OtherFolder = ", other folder"
 
-// dumps are the dumps of a tree, by what they are looked for.
+// dumps are the dumps of a run, by where they may be looked for.
 type dumps struct {
-	byTask map[uint64][]*source
-	byDir  map[string][]*source
-	inDir  map[dirTask][]*source
-	inStep map[stepTask][]*source
+	at map[place][]*dump
 	// parents holds every folder above one with a dump.
 	parents map[string]bool
 }
 
-// The keys hold the lower 16 bits of a task id.
-type (
-	dirTask struct {
-		dir  string
-		task uint64
-	}
-	stepTask struct {
-		device, step string
-		task         uint64
-	}
+// place is a folder, or a step of a rank; a task in one of them, or anywhere.
+type place struct {
+	dir, rank, step string
+	task            int64 // its lower 16 bits, or anyTask
+}
+
+const (
+	anyTask = -1
+	// taskMask keeps what 16-bit chips keep of a task id.
+	taskMask = 1<<16 - 1
 )
 
-// taskMask keeps what 16-bit chips keep of a task id.
-const taskMask = 1<<16 - 1
-
-func newDumps(ops []*source) *dumps {
-	d := &dumps{byTask: map[uint64][]*source{}, byDir: map[string][]*source{}, inDir: map[dirTask][]*source{},
-		inStep: map[stepTask][]*source{}, parents: map[string]bool{}}
+func newDumps(ops []*dump) *dumps {
+	d := &dumps{map[place][]*dump{}, map[string]bool{}}
 	for _, op := range ops {
-		task := op.name.TaskID & taskMask
-		at, step := dirTask{op.dir, task}, stepTask{op.Device, op.Step, task}
-		if _, seen := d.byDir[op.dir]; !seen {
+		task, folder := int64(op.name.TaskID&taskMask), place{dir: op.dir, task: anyTask}
+		if d.at[folder] == nil {
 			for dir := filepath.Dir(op.dir); !d.parents[dir]; dir = filepath.Dir(dir) {
 				d.parents[dir] = true
 			}
 		}
-		d.byTask[task] = append(d.byTask[task], op)
-		d.byDir[op.dir] = append(d.byDir[op.dir], op)
-		d.inDir[at] = append(d.inDir[at], op)
-		d.inStep[step] = append(d.inStep[step], op)
+		places := []place{folder, {dir: op.dir, task: task}, {task: task}}
+		if op.at.Rank != "" && op.at.Step != "" {
+			places = append(places, place{rank: op.at.Rank, step: op.at.Step, task: task})
+		}
+		for _, p := range places {
+			d.at[p] = append(d.at[p], op)
+		}
 	}
 	return d
 }
 
-// match finds the dump of the operator that a record speaks of. Rules go from
-// strong to weak, and each looks near the record first: in its folder, then
+// match finds the dump of the operator whose overflow a record reports. Rules go from
+// strong to weak, and each searches near the record first: in its folder, then
 // below it. Only then dumps elsewhere count, and those of the same step only,
 // where MindSpore keeps records apart from dumps. A guess stays in the record's
 // folder.
-func match(record *source, area *opdebug.Area, all *dumps) (*source, Rule) {
+func match(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) {
 	payload := ids{task: area.TaskID, stream: area.StreamID, hasStream: true}
 	payload.context, payload.thread, payload.hasThread = area.Context()
 	type rule struct {
 		name Rule
-		task uint64
-		fits func(*source) bool
+		task int64
+		fits func(*dump) bool
 	}
-	rules := []rule{{ByPayload, payload.task & taskMask, payload.equal}, {ByModulo, payload.task & taskMask, payload.similar}}
-	if record.ok {
+	rules := []rule{{ByPayload, int64(payload.task & taskMask), payload.equal}, {ByModulo, int64(payload.task & taskMask), payload.similar}}
+	if record.hasName {
 		name := ids{task: record.name.TaskID, stream: record.name.StreamID, hasStream: record.name.HasStream,
 			context: record.name.ContextID, thread: record.name.ThreadID, hasThread: record.name.HasThread}
-		rules = append(rules, rule{ByFileName, name.task & taskMask, name.equal})
+		rules = append(rules, rule{ByFileName, int64(name.task & taskMask), name.equal})
 	}
 	for _, r := range rules {
-		if d := latest(record, all.inDir[dirTask{record.dir, r.task}], payload, r.fits); d != nil {
+		if d := latest(record, all.at[place{dir: record.dir, task: r.task}], payload, r.fits); d != nil {
 			return d, r.name
 		}
 		if !all.parents[record.dir] {
 			continue
 		}
-		inside := func(d *source) bool { return r.fits(d) && d.dir != record.dir && below(d.dir, record.dir) }
-		if d := latest(record, all.byTask[r.task], payload, inside); d != nil {
+		inside := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && below(d.dir, record.dir) }
+		if d := latest(record, all.at[place{task: r.task}], payload, inside); d != nil {
 			return d, r.name + OtherFolder
 		}
 	}
 	for _, r := range rules {
-		apart := func(d *source) bool { return r.fits(d) && d.dir != record.dir && sameStep(d.Place, record.Place) }
-		if d := latest(record, all.inStep[stepTask{record.Device, record.Step, r.task}], payload, apart); d != nil {
+		apart := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && sameStep(d.at, record.at) }
+		if d := latest(record, all.at[place{rank: record.at.Rank, step: record.at.Step, task: r.task}], payload, apart); d != nil {
 			return d, r.name + OtherFolder
 		}
 	}
-	guess := latest(record, all.byDir[record.dir], payload, func(d *source) bool {
-		return d.timestamp() <= record.timestamp()
+	guess := latest(record, all.at[place{dir: record.dir, task: anyTask}], payload, func(d *dump) bool {
+		return d.timestamp <= record.timestamp
 	})
 	return guess, ByTimestamp
 }
 
+// sameStep reports whether a record lies apart from a dump of the same step, as
+// MindSpore keeps them: rank and step are the same, and one of the folders names
+// no network. Ids repeat in every run, model and device, so nothing less will do.
+func sameStep(a, b dumpdir.Coordinates) bool {
+	return a.Rank != "" && a.Step != "" && a.Rank == b.Rank && a.Step == b.Step && (a.Model == "" || b.Model == "")
+}
+
+// below reports whether dir is inside root, or root itself.
+func below(dir, root string) bool {
+	rel, err := filepath.Rel(root, dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
 // equal compares with the ids of a dump's name.
-func (i ids) equal(d *source) bool {
+func (i ids) equal(d *dump) bool {
 	return i.task == d.name.TaskID && i.hasStream == d.name.HasStream && i.stream == d.name.StreamID && i.threadFits(d)
 }
 
 // similar compares task ids as 16-bit chips keep them, and takes a stream that
 // one side does not know for any.
-func (i ids) similar(d *source) bool {
+func (i ids) similar(d *dump) bool {
 	anyStream := !i.hasStream || !d.name.HasStream || i.stream == noID || d.name.StreamID == noID
 	return i.task&taskMask == d.name.TaskID&taskMask && (anyStream || i.stream == d.name.StreamID) && i.threadFits(d)
 }
 
 // threadFits compares context and thread (FFTS+) where both sides have them;
 // 0 is an id like any other.
-func (i ids) threadFits(d *source) bool {
+func (i ids) threadFits(d *dump) bool {
 	return !i.hasThread || !d.name.HasThread || i.context == d.name.ContextID && i.thread == d.name.ThreadID
 }
 
@@ -143,14 +153,14 @@ func (i ids) threadFits(d *source) bool {
 // one that has none, then the latest that is not after the record, since the
 // device writes the dump first and the record right after; only then the
 // earliest after it.
-func latest(record *source, candidates []*source, payload ids, fits func(*source) bool) *source {
-	var best *source
-	at := record.timestamp()
-	better := func(a, b *source) bool {
+func latest(record *recordSource, candidates []*dump, payload ids, fits func(*dump) bool) *dump {
+	var best *dump
+	at := record.timestamp
+	better := func(a, b *dump) bool {
 		if x, y := a.name.HasThread == payload.hasThread, b.name.HasThread == payload.hasThread; x != y {
 			return x
 		}
-		ta, tb := a.timestamp(), b.timestamp()
+		ta, tb := a.timestamp, b.timestamp
 		if (ta <= at) != (tb <= at) {
 			return ta <= at
 		}

@@ -2,16 +2,16 @@ package overflow
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/filename"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -39,7 +39,7 @@ type DecodedRecord struct {
 	Err      error
 }
 
-// Overflowed reports whether the record tells of an overflow. known is false
+// Overflowed reports whether the record shows an overflow. known is false
 // for a rescued record, the status of which is lost; the device marked it as
 // valid then.
 func (r *DecodedRecord) Overflowed() (yes, known bool) {
@@ -54,7 +54,7 @@ func (r *DecodedRecord) Overflowed() (yes, known bool) {
 
 // RecordFile is what was found in one file that may hold overflow records.
 type RecordFile struct {
-	Entry   tensorfile.Entry
+	File    *dumpdir.File
 	Records []DecodedRecord
 	// NotRecord is set for a file that holds no record, and Why says what it is.
 	NotRecord bool
@@ -63,66 +63,76 @@ type RecordFile struct {
 	IsCopy bool
 
 	// name is the name of the dump and output the number of the record in it
-	// that the file was made from, as the file's name tells.
+	// that the file was made from, according to the file's name.
 	name   string
 	output int
 	asked  bool // named as a file, not found in a folder
+	alone  bool // and no other one was
 }
 
 // BaseName begins the names of the files that are made of this one. What a
 // mapping.csv says is used only if it is the name of a record, so that no file
 // gets out of its folder.
 func (f *RecordFile) BaseName() string {
-	if opdebug.IsOpDebugName(f.name) {
+	if isOpDebug(f.name) {
 		return f.name
 	}
-	base := filepath.Base(f.Entry.Path)
-	if m := derivedName.FindStringSubmatch(base); m != nil {
-		return m[1]
-	}
+	base, _ := recordOf(filepath.Base(f.File.Path()))
 	return base
 }
 
-// derivedName is the name of a file that was made from an output of a dump, by
-// dumptool, MindSpore or the older converter.
-var derivedName = regexp.MustCompile(`(?i)^(.+)\.output\.([0-9]{1,9})(?:\..*)?\.(?:json|npy|bin)$`)
+func isOpDebug(name string) bool {
+	n := filename.Parse(name)
+	return n.IsOpDebug()
+}
 
-// RecordReader reads the overflow records of files one by one. It knows all of
-// them, so that it can tell the JSON of a record from the record. Its methods
+// recordOf returns the name of the dump that a file of this name was converted
+// from, by dumptool, MindSpore or the older converter, and the output; other
+// names are returned as they are.
+func recordOf(name string) (source string, output int) {
+	n := filename.Parse(name)
+	if n.Source == "" || n.Kind != tensor.Output || n.Ext == ".txt" {
+		return name, 0
+	}
+	return n.Source, n.Index
+}
+
+// recordReader reads the overflow records of files one by one. It knows all of
+// them, so that it knows which JSON is a copy of which record. Its methods
 // may be called from several goroutines.
-type RecordReader struct {
+type recordReader struct {
 	asked map[string]bool // paths that were named one by one
 	names map[string]bool // of all files
 	paths map[string]bool // of all files, under their own and their original name
+	// single is set where the only path that was asked for is a file.
+	single bool
 }
 
-// NewRecordReader returns a reader for the files of a listing. args are the
-// paths that were asked for: of a file that was named itself more is tried than
-// of one that was found in a folder.
-func NewRecordReader(args []string, entries []tensorfile.Entry) *RecordReader {
-	d := &RecordReader{asked: map[string]bool{}, names: map[string]bool{}, paths: map[string]bool{}}
-	for _, path := range args {
+// newRecordReader returns a reader for the files of a run. Of a file that was named
+// itself more is tried than of one that was found in a folder.
+func newRecordReader(run *dumpdir.Run) *recordReader {
+	d := &recordReader{asked: map[string]bool{}, names: map[string]bool{}, paths: map[string]bool{}, single: run.Single}
+	for _, path := range run.Paths {
 		d.asked[path] = true
 	}
-	for _, e := range entries {
-		for _, name := range []string{filepath.Base(e.Path), e.Name} {
+	for _, f := range run.Files {
+		path := f.Path()
+		for _, name := range []string{filepath.Base(path), f.Name} {
 			d.names[name] = true
-			d.paths[filepath.Join(filepath.Dir(e.Path), name)] = true
+			d.paths[filepath.Join(filepath.Dir(path), name)] = true
 		}
 	}
 	return d
 }
 
-// Read reads one file. What is wrong with it is told by the result.
-func (d *RecordReader) Read(e tensorfile.Entry) *RecordFile {
-	f := &RecordFile{Entry: e, name: e.Name, asked: d.asked[e.Path]}
-	if m := derivedName.FindStringSubmatch(e.Name); m != nil {
-		f.name = m[1]
-		f.output, _ = strconv.Atoi(m[2]) // of few digits
-	}
-	switch ext := strings.ToLower(filepath.Ext(e.Path)); {
-	case e.Err != nil:
-		f.fail(e.Err)
+// read reads one file. What is wrong with it is part of the result.
+func (d *recordReader) read(file *dumpdir.File) *RecordFile {
+	path := file.Path()
+	f := &RecordFile{File: file, asked: d.asked[path], alone: d.single}
+	f.name, f.output = recordOf(file.Name)
+	switch ext := strings.ToLower(filepath.Ext(path)); {
+	case file.Err != nil:
+		f.fail(file.Err)
 	case ext == ".json" && d.isCopy(f):
 		f.IsCopy = true
 	case ext == ".json":
@@ -138,11 +148,11 @@ func (d *RecordReader) Read(e tensorfile.Entry) *RecordFile {
 // isCopy reports whether a JSON file was made from a dump that is read too. It
 // lies beside the dump, or in a folder of its own below the one that was
 // searched.
-func (d *RecordReader) isCopy(f *RecordFile) bool {
-	if f.name == f.Entry.Name {
+func (d *recordReader) isCopy(f *RecordFile) bool {
+	if f.name == f.File.Name {
 		return false
 	}
-	return d.paths[filepath.Join(filepath.Dir(f.Entry.Path), f.name)] || !f.asked && d.names[f.name]
+	return d.paths[filepath.Join(filepath.Dir(f.File.Path()), f.name)] || !f.asked && d.names[f.name]
 }
 
 func (f *RecordFile) leave(why string) { f.NotRecord, f.Why = true, why }
@@ -154,13 +164,13 @@ func (f *RecordFile) fail(err error) {
 	f.Records = append(f.Records, r)
 }
 
-// record returns a record with what the file's name tells.
+// record returns a record with what the file's name says.
 func (f *RecordFile) record(output int) DecodedRecord {
-	r := DecodedRecord{File: f.Entry.Path, Output: output}
-	if f.Entry.Name != filepath.Base(f.Entry.Path) {
-		r.OriginalName = f.Entry.Name
+	r := DecodedRecord{File: f.File.Path(), Output: output}
+	if f.File.Name != filepath.Base(f.File.Path()) {
+		r.OriginalName = f.File.Name
 	}
-	if n, ok := dumpfmt.ParseName(f.name); ok {
+	if n := filename.Parse(f.name); n.IsDump() {
 		r.Timestamp = n.Timestamp
 	}
 	return r
@@ -181,15 +191,15 @@ func (f *RecordFile) add(r DecodedRecord) {
 }
 
 // claims reports whether the file has to hold a record.
-func (f *RecordFile) claims() bool { return f.Entry.Alone || opdebug.IsOpDebugName(f.name) }
+func (f *RecordFile) claims() bool { return f.alone || isOpDebug(f.name) }
 
 // json reads the JSON form of a record.
 func (f *RecordFile) json() {
-	data, err := readSmall(f.Entry.Path)
+	data, err := readSmall(f.File.Path())
 	switch {
 	case err == nil:
 		f.parseJSON(data)
-	case f.Entry.Size > maxRecord && !f.claims() && !f.asked:
+	case f.File.Size > maxRecord && !f.claims() && !f.asked:
 		f.leave(err.Error())
 	default:
 		f.fail(err)
@@ -198,42 +208,34 @@ func (f *RecordFile) json() {
 
 func (f *RecordFile) parseJSON(data []byte) {
 	var other *opdebug.JSONError
+	var misread *opdebug.MisreadError
 	r := f.record(f.output)
-	rec, misread, err := parseRecordJSON(data)
+	r.Record, r.Err = opdebug.ParseJSON(data)
 	switch {
-	case errors.As(err, &other) && other.Path == "" && !f.claims() && (!f.asked || other.Err == nil):
-		f.leave(err.Error())
+	case errors.As(r.Err, &other) && other.Path == "" && !f.claims() && (!f.asked || other.Err == nil):
+		f.leave(r.Err.Error())
 		return
-	case misread != nil:
-		r.Rescued = &misread.Rescued
+	case errors.As(r.Err, &misread):
+		r.Err, r.Rescued = nil, &misread.Rescued
 		r.Warnings = append(r.Warnings, misread.Rescued.Warnings...)
 		r.Warnings = append(r.Warnings, "the file was made with the layout of older devices: of the record only unit, model, stream and task are left")
 	}
-	r.Record, r.Err = rec, err
 	f.add(r)
 }
 
 // dump reads the records of a dump, or of what may be the payload of one.
 func (f *RecordFile) dump() {
-	src, err := tensorfile.Open(f.Entry.Path, dumpfmt.Options{})
+	src, err := tensorfile.Open(f.File.Path(), tensorfile.Options{Name: f.File.Name})
 	if err != nil {
 		f.notDump(err)
 		return
 	}
 	defer src.Close()
-	if !src.IsRecord(f.Entry.Name) {
+	if !src.IsRecord(f.File.Name) {
 		f.other(src)
 		return
 	}
-	if len(src.Dump.Outputs) == 0 {
-		f.fail(errors.New("the overflow record has no output"))
-		return
-	}
-	for i := range src.Tensors {
-		t := &src.Tensors[i]
-		if t.Kind != tensorfile.Output {
-			continue
-		}
+	for t := range outputs(src) {
 		r := f.record(t.Index)
 		if len(f.Records) == 0 {
 			r.Warnings = append(r.Warnings, src.Warnings...)
@@ -241,13 +243,29 @@ func (f *RecordFile) dump() {
 		r.Record, r.Err = t.Record()
 		f.add(r)
 	}
+	if len(f.Records) == 0 {
+		f.fail(errNoOutput)
+	}
+}
+
+var errNoOutput = errors.New("the overflow record has no output")
+
+// outputs yields the outputs of a file: of an OpDebug file each is a record.
+func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
+	return func(yield func(*tensorfile.Tensor) bool) {
+		for i := range src.Tensors {
+			if t := &src.Tensors[i]; t.Kind == tensor.Output && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // notDump sorts out a file that cannot be read as a dump.
 func (f *RecordFile) notDump(err error) {
 	unknown := errors.Is(err, dumpfmt.ErrNotDump)
 	if unknown && f.asked {
-		if data, err := readSmall(f.Entry.Path); err == nil {
+		if data, err := readSmall(f.File.Path()); err == nil {
 			if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 				f.parseJSON(data)
 				return
@@ -257,8 +275,8 @@ func (f *RecordFile) notDump(err error) {
 			}
 		}
 	}
-	_, isDump := dumpfmt.ParseName(f.Entry.Name)
-	if f.claims() || !unknown && !isDump {
+	name := filename.Parse(f.File.Name)
+	if f.claims() || !unknown && !name.IsDump() {
 		f.fail(err)
 		return
 	}
@@ -270,11 +288,11 @@ func (f *RecordFile) notDump(err error) {
 // asked for and has all that the old layout has.
 func (f *RecordFile) other(src *tensorfile.File) {
 	why := "an array, no overflow record"
-	if src.Dump != nil {
-		why = fmt.Sprintf("the dump of operator %q, no overflow record", src.Dump.OpName)
+	if src.Op != nil {
+		why = fmt.Sprintf("the dump of operator %q, no overflow record", src.Op.Name)
 	}
-	if t := &src.Tensors; len(*t) == 1 && (*t)[0].Kind == tensorfile.Output && (*t)[0].DType == tensor.Uint8 {
-		payload, err := (*t)[0].Payload()
+	if t := src.Lone(); t != nil {
+		payload, err := t.Payload()
 		if err == nil && f.payload(payload, "neither the name nor the header says that this is an overflow record") {
 			return
 		}
@@ -283,7 +301,7 @@ func (f *RecordFile) other(src *tensorfile.File) {
 }
 
 // payload adds the record of a payload without the usual signs; false means
-// that it does not look like one.
+// that it is none.
 func (f *RecordFile) payload(data []byte, warning string) bool {
 	rec, err := opdebug.Parse(data)
 	switch {
@@ -296,34 +314,6 @@ func (f *RecordFile) payload(data []byte, warning string) bool {
 	r.Record, r.Warnings = rec, []string{warning}
 	f.add(r)
 	return true
-}
-
-// readRecordJSON reads the JSON of a record from a file; the results are those
-// of parseRecordJSON.
-func readRecordJSON(path string) (*opdebug.Record, *opdebug.MisreadError, error) {
-	data, err := readSmall(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return parseRecordJSON(data)
-}
-
-// parseRecordJSON reads the JSON of a record, also in the extended form. For one
-// that was decoded with the wrong layout it returns what is left instead; one of
-// the three results is set.
-func parseRecordJSON(data []byte) (*opdebug.Record, *opdebug.MisreadError, error) {
-	var extended struct {
-		Record json.RawMessage `json:"record"`
-	}
-	if json.Unmarshal(data, &extended) == nil && bytes.HasPrefix(extended.Record, []byte("{")) {
-		data = extended.Record
-	}
-	rec, err := opdebug.ParseJSON(data)
-	var misread *opdebug.MisreadError
-	if errors.As(err, &misread) {
-		return nil, misread, nil
-	}
-	return rec, nil, err
 }
 
 // maxRecord is how many bytes of a file that is no dump are read: the JSON of a

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/statusreg"
-	"dumptool/internal/tensorfile"
 )
 
 // aboutFile says on a line what was found in a file.
@@ -71,15 +71,18 @@ func TestRecordReader(t *testing.T) {
 	tr.dump("2/hash", recordDump("Node_OpDebug", opdebug.Encode(newLayoutRecord(1, 5, 3, 0, 0, 0, 0, 0, 4))))
 	tr.file("2/mapping.csv", []byte("hash,../../evil\n"))
 	read := func(args ...string) map[string]string {
-		list := tensorfile.Find(args, tensorfile.FindOptions{})
-		reader := NewRecordReader(args, list.Entries)
+		run, err := dumpdir.Open(t.Context(), args, dumpdir.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader := newRecordReader(run)
 		got := map[string]string{}
-		for _, e := range list.Entries {
-			name, err := filepath.Rel(tr.root, e.Path)
+		for _, f := range run.Files {
+			name, err := filepath.Rel(tr.root, f.Path())
 			if err != nil {
 				t.Fatal(err)
 			}
-			got[filepath.ToSlash(name)] = aboutFile(reader.Read(e))
+			got[filepath.ToSlash(name)] = aboutFile(reader.read(f))
 		}
 		return got
 	}
@@ -111,7 +114,7 @@ func TestRecordReader(t *testing.T) {
 	}
 }
 
-// TestAnalyzeJSON: Analyze takes the JSON of records as RecordReader does.
+// TestAnalyzeJSON: Analyze takes the JSON of records as recordReader does.
 func TestAnalyzeJSON(t *testing.T) {
 	tr := newTree(t)
 	tr.file("Opdebug.Node_OpDebug.9.3.1700000000000003.output.0.json", extendedJSON(t, newLayoutRecord(0, 9, 3, 0, 0, 0x20)))

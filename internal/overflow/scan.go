@@ -8,123 +8,247 @@ import (
 	"strings"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/tensorfile"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 )
 
-// Scanned is what Scan found in one dump file, or in the arrays of one operator.
+// Scanned is what Scan found in the tensors of one execution of an operator.
 type Scanned struct {
-	File      string // of arrays a pattern
-	Place     Place
+	// File is the path, of several files a pattern; Files are those of each folder.
+	File      string
+	Files     []string
+	At        dumpdir.Coordinates
 	Timestamp uint64
 	OpType    string
 	OpName    string
 	Tensors   []Tensor
-	Verdict   Verdict // of a file with a bad tensor, else empty
-	// First marks the first file of its device, in time, with a bad tensor.
+	Verdict   Verdict // of a row with a bad tensor, else empty
+	// First marks the first row of its rank with a bad tensor, unless the
+	// execution order is not known.
 	First bool
 }
 
-// Bad reports whether any tensor of the file is bad.
+// Bad reports whether any tensor of the row is bad.
 func (s *Scanned) Bad() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad() })
 }
 
-// ScanReport is the result of Scan.
-type ScanReport struct {
-	// Rows are ordered by device, step and time.
-	Rows     []Scanned
-	Problems []Problem
-	// Files counts the dumps and arrays that were read, Tensors their tensors,
-	// BadFiles those with a bad tensor.
-	Files, Tensors, BadFiles int
+// FromStatistics reports whether the row rests on a table of statistics.
+func (s *Scanned) FromStatistics() bool {
+	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Statistics != nil })
 }
 
-// Scan reads every tensor of a tree once and looks for NaN, infinities and
-// values at the limits of their types. Overflow records are left out.
-func Scan(ctx context.Context, list *tensorfile.Listing, opt Options) (*ScanReport, error) {
-	report := &ScanReport{}
-	type operator struct{ dir, base string }
-	arrays := map[operator]int{} // rows of operators that are arrays
-	type result struct {
-		row Scanned
-		src *source
-		err error
+// ScanReport is the result of Scan.
+type ScanReport struct {
+	// Rows are ordered by rank and step, then in execution order.
+	Rows     []Scanned
+	Problems []Problem
+	// Orders are the sources of the execution order.
+	Orders []OrderSource
+	// Files counts the files that were read, Tensors their tensors, of which Tables
+	// come from tables of statistics, BadFiles the files with a bad tensor.
+	Files, Tensors, Tables, BadFiles int
+	// All is that of the options.
+	All bool
+}
+
+// OrderSource is a source of the execution order of some rounds.
+type OrderSource struct {
+	By     dumpdir.OrderBy
+	Source string
+	// Known is how many of Of operators the source knows.
+	Known, Of, Rounds int
+}
+
+// Scan reads every tensor of the chosen rounds of a run once and looks for NaN,
+// infinities and values at the limits of their types. Overflow records are left
+// out.
+func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, error) {
+	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
+		return nil, err
 	}
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, originals(list.Entries),
-		func(e tensorfile.Entry) int64 { return 1 + e.Size },
-		func(ctx context.Context, e tensorfile.Entry) result {
-			s := look(e)
-			if s.err != nil || s.notDump || s.opDebug {
-				return result{src: s, err: s.err}
-			}
-			tensors, err := readTensors(ctx, e.Path)
-			if s.array && s.base != "" && len(tensors) == 1 {
-				tensors[0].Kind, tensors[0].Index = tensorfile.Kind(s.kind), s.index
-			}
-			row := Scanned{File: e.Path, Place: s.Place, Timestamp: s.timestamp(), OpType: s.name.OpType, OpName: s.opName, Tensors: tensors}
-			if row.OpName == "" {
-				row.OpName = s.name.OpName
-			}
-			return result{row, s, err}
-		},
-		func(_ int, r result) {
-			if r.err != nil {
-				report.Problems = append(report.Problems, Problem{File: r.src.Path, Err: r.err})
-				return
-			}
-			if r.src.notDump || r.src.opDebug {
-				return
-			}
-			report.Files++
-			report.Tensors += len(r.row.Tensors)
-			for _, t := range r.row.Tensors {
-				if t.Err != nil && !t.NotNumeric() {
-					report.Problems = append(report.Problems, Problem{File: r.row.File, Err: tensorError(t)})
-				}
-			}
-			if r.src.base == "" {
-				report.Rows = append(report.Rows, r.row)
-				return
-			}
-			// The arrays of one operator are one row.
-			at := operator{r.src.dir, r.src.base}
-			if i, ok := arrays[at]; ok {
-				report.Rows[i].Tensors = append(report.Rows[i].Tensors, r.row.Tensors...)
-				return
-			}
-			arrays[at] = len(report.Rows)
-			r.row.File = filepath.Join(filepath.Dir(r.row.File), r.src.base) + ".*.npy"
-			report.Rows = append(report.Rows, r.row)
-		})
+	s := scanner{ScanReport: ScanReport{All: opt.All, Problems: problemsOf(run, &opt.Select)}}
+	s.plan(run.Select(opt.Select), &opt)
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, s.jobs,
+		scanJob.cost,
+		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, j.tensors) },
+		func(i int, tensors []Tensor) { s.add(s.jobs[i], tensors) })
 	if err != nil {
 		return nil, err
 	}
-	report.finish(opt.All)
-	return report, nil
+	s.finish()
+	return &s.ScanReport, nil
 }
 
-// finish orders the rows, marks the first bad one of each device, and drops the
-// good ones unless all are wanted.
-func (r *ScanReport) finish(all bool) {
-	slices.SortStableFunc(r.Rows, func(a, b Scanned) int {
-		// An unknown time, 0, wraps around and comes last.
-		return cmp.Or(comparePlaces(a.Place, b.Place), cmp.Compare(a.Timestamp-1, b.Timestamp-1), strings.Compare(a.File, b.File))
-	})
-	seen := map[string]bool{}
-	kept := r.Rows[:0]
-	for _, row := range r.Rows {
-		slices.SortStableFunc(row.Tensors, func(a, b Tensor) int {
-			return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), cmp.Compare(a.Index, b.Index)) // input before output
-		})
-		if row.Bad() {
-			r.BadFiles++
-			row.Verdict, _ = judge(row.Tensors)
-			row.First = !seen[row.Place.Device]
-			seen[row.Place.Device] = true
-		} else if !all {
+// scanner makes the rows of a report.
+type scanner struct {
+	ScanReport
+	rows  []scanRow
+	jobs  []scanJob
+	files map[*dumpdir.File]bool // that were read: are they bad?
+}
+
+// scanRow is a row, and the round that it is of.
+type scanRow struct {
+	Scanned
+	round *dumpdir.Round
+}
+
+// scanJob is the tensors of a file that belong to a row.
+type scanJob struct {
+	row     int
+	tensors []dumpdir.Tensor
+}
+
+// cost is what reading the tensors takes.
+func (j scanJob) cost() int64 {
+	if j.tensors[0].Table { // it has been read
+		return 1
+	}
+	return 1 + j.tensors[0].File.Size
+}
+
+// plan lists the rows, and the files to read for them.
+func (s *scanner) plan(rounds []*dumpdir.Round, opt *Options) {
+	s.files = make(map[*dumpdir.File]bool)
+	for _, round := range rounds {
+		s.addOrder(round.Order)
+		for _, op := range round.Ops {
+			if !opt.Ops.Wants(op) {
+				continue
+			}
+			for _, tensors := range byFile(op.Tensors) {
+				if tensors[0].File.Err == nil {
+					s.jobs = append(s.jobs, scanJob{len(s.rows), tensors})
+				}
+			}
+			row := Scanned{Files: filesOf(op), At: round.At, Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0]}
+			row.File = row.Files[0]
+			for _, name := range row.Files[1:] {
+				row.File = pattern(row.File, name)
+			}
+			s.rows = append(s.rows, scanRow{row, round})
+		}
+	}
+}
+
+// compareSteps orders coordinates by rank and step.
+func compareSteps(a, b dumpdir.Coordinates) int {
+	return cmp.Or(lang.CompareNatural(a.Rank, b.Rank), lang.CompareNatural(a.Step, b.Step))
+}
+
+// addOrder adds the source of a round's order.
+func (s *scanner) addOrder(o dumpdir.Order) {
+	i := slices.IndexFunc(s.Orders, func(p OrderSource) bool { return p.By == o.By && p.Source == o.Name })
+	if i < 0 {
+		i = len(s.Orders)
+		s.Orders = append(s.Orders, OrderSource{By: o.By, Source: o.Name})
+	}
+	p := &s.Orders[i]
+	p.Known, p.Of, p.Rounds = p.Known+o.Known, p.Of+o.Of, p.Rounds+1
+}
+
+// filesOf names the files of an operator in each folder: the path of the only one,
+// else what the paths have in common.
+func filesOf(op *dumpdir.Op) []string {
+	var names, dirs []string
+	seen := make(map[*dumpdir.File]bool)
+	for _, t := range op.Tensors {
+		if seen[t.File] {
 			continue
 		}
-		kept = append(kept, row)
+		seen[t.File] = true
+		name := t.File.Path()
+		dir := filepath.Dir(name)
+		if i := slices.Index(dirs, dir); i >= 0 {
+			names[i] = pattern(names[i], name)
+			continue
+		}
+		names, dirs = append(names, name), append(dirs, dir)
 	}
-	r.Rows = kept
+	return names
+}
+
+// pattern is what two paths, or a pattern and a path, have in common.
+func pattern(a, b string) string {
+	a, _, _ = strings.Cut(a, "*")
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return strings.ToValidUTF8(a[:n], "") + "*" + filename.Parse(filepath.Base(b)).Ext
+}
+
+// add adds the tensors of a file to their row.
+func (s *scanner) add(j scanJob, tensors []Tensor) {
+	s.Problems = append(s.Problems, tensorProblems(tensors)...)
+	row := &s.rows[j.row]
+	row.Tensors = append(row.Tensors, tensors...)
+	for i := range tensors {
+		t := &tensors[i]
+		if t.unopened {
+			continue
+		}
+		s.Tensors++
+		if t.Statistics != nil {
+			s.Tables++
+		}
+		s.files[t.file] = s.files[t.file] || t.Bad()
+	}
+}
+
+// finish orders the rows, marks the first bad one of each rank, and drops the good
+// ones unless all are wanted.
+func (s *scanner) finish() {
+	s.Files = len(s.files)
+	for _, bad := range s.files {
+		if bad {
+			s.BadFiles++
+		}
+	}
+	s.rows = slices.DeleteFunc(s.rows, func(r scanRow) bool {
+		return !slices.ContainsFunc(r.Tensors, func(t Tensor) bool { return !t.unopened })
+	})
+	s.mergeRounds()
+	seen := map[string]bool{}
+	for i := range s.rows {
+		row := &s.rows[i]
+		sortTensors(row.Tensors)
+		if row.Bad() {
+			row.Verdict, _ = judge(row.Tensors)
+			row.First = !seen[row.At.Rank] && s.isFirst(i)
+			seen[row.At.Rank] = true
+		} else if !s.All {
+			continue
+		}
+		s.Rows = append(s.Rows, row.Scanned)
+	}
+}
+
+// mergeRounds puts the operators of several rounds of a step in the order of time,
+// where that is the order of each of them.
+func (s *scanner) mergeRounds() {
+	for rest := s.rows; len(rest) > 0; {
+		n := 1
+		byTime := rest[0].round.Order.By == dumpdir.ByTimestamp
+		for n < len(rest) && compareSteps(rest[n].At, rest[0].At) == 0 {
+			byTime = byTime && rest[n].round.Order.By == dumpdir.ByTimestamp
+			n++
+		}
+		if byTime {
+			slices.SortStableFunc(rest[:n], func(a, b scanRow) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+		}
+		rest = rest[n:]
+	}
+}
+
+// isFirst reports whether the i-th row, the first bad one of its rank, is known to
+// be so: the order of its round is known, or no other operator of it is bad.
+func (s *scanner) isFirst(i int) bool {
+	round := s.rows[i].round
+	if round.Order.IsKnown() {
+		return true
+	}
+	return !slices.ContainsFunc(s.rows[i+1:], func(r scanRow) bool { return r.round == round && r.Bad() })
 }

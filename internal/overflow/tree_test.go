@@ -2,16 +2,17 @@ package overflow
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 // tree makes a dump tree file by file.
@@ -93,14 +94,33 @@ func oldRecord(task, stream, status uint64) *opdebug.Record {
 
 // newLayoutRecord is a record of the new layout.
 func newLayoutRecord(version uint32, task, stream, context, thread uint64, status ...uint64) *opdebug.Record {
-	return &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.NewHeader(opdebug.AIV, version), Areas: []opdebug.Area{
+	return &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.Header{Magic: opdebug.Magic, Version: version, Valid: 1, AccType: 1, DataLen: 88 + 24*version}, Areas: []opdebug.Area{
 		{Unit: opdebug.AIV, TaskID: task, StreamID: stream, ContextID: context, ThreadID: thread, Status: status},
 	}}
 }
 
+// run opens the tree.
+func (tr *tree) run() *dumpdir.Run {
+	tr.t.Helper()
+	run, err := dumpdir.Open(context.Background(), []string{tr.root}, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	return run
+}
+
+func (tr *tree) scan(opt Options) *ScanReport {
+	tr.t.Helper()
+	r, err := Scan(tr.t.Context(), tr.run(), opt)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	return r
+}
+
 func (tr *tree) analyze(opt Options) *Report {
 	tr.t.Helper()
-	r, err := Analyze(tr.t.Context(), tensorfile.Find([]string{tr.root}, tensorfile.FindOptions{}), opt)
+	r, err := Analyze(tr.t.Context(), tr.run(), opt)
 	if err != nil {
 		tr.t.Fatal(err)
 	}
@@ -113,5 +133,5 @@ func summary(r *Record) string {
 	if r.Op != nil {
 		op, rule = r.Op.Name, r.Op.MatchedBy
 	}
-	return fmt.Sprintf("device %s step %s: %s, %s, %s", r.Place.Device, r.Place.Step, op, rule, r.Verdict)
+	return fmt.Sprintf("rank %s step %s: %s, %s, %s", r.At.Rank, r.At.Step, op, rule, r.Verdict)
 }

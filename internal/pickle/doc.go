@@ -1,10 +1,13 @@
-// Package pickle reads the plain data in Python pickles, protocols 0 to 5:
-// None, bool, int, float, str, bytes, list, tuple, set, frozenset and dict, and
+// Package pickle reads the plain data in Python pickles, protocols 0 to 5: None,
+// bool, int, float, str, bytes, list, tuple, set, frozenset and dict, and
 // OrderedDict and defaultdict as dicts.
 //
-// A pickle is a program that may call anything. This reader calls nothing: the
-// few names that plain data needs (set, bytes and the like) are recognised by
-// their text, every other name, class or call is refused.
+// A pickle is a program that may call anything. This reader executes nothing: the
+// few names that plain data needs are in the table globals, with what a call of
+// them makes; every other name, class or call is refused. What it allocates is
+// bounded by a multiple of the file's size.
 //
-// The opcodes are those of the pickletools module of Python.
+// A file that makes it here: machine.go runs the opcodes of opcodes.go, which are
+// those of Python's module pickletools, scalars.go decodes numbers and texts,
+// value.go has the containers, and global.go the calls.
 package pickle

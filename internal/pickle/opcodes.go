@@ -2,38 +2,36 @@ package pickle
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 )
 
 // opcode is an instruction of a pickle.
 type opcode struct {
 	name string
-	run  func(*machine) error
+	run  func(*machine)
 }
 
 // opcodes are the instructions by their byte.
-var opcodes = map[byte]opcode{
-	'(': {"MARK", func(m *machine) error { m.marks = append(m.marks, len(m.stack)); return nil }},
-	'.': {"STOP", func(*machine) error { return errStop }},
+var opcodes = [256]opcode{
+	'(': {"MARK", func(m *machine) { m.charge(valueMemory); m.marks = append(m.marks, len(m.stack)) }},
+	'.': {"STOP", func(m *machine) { m.stopped = true }},
 	'0': {"POP", popOne},
-	'1': {"POP_MARK", func(m *machine) error { _, err := m.popMark(); return err }},
-	'2': {"DUP", func(m *machine) error { return m.pushed(m.top()) }},
+	'1': {"POP_MARK", func(m *machine) { m.popMark() }},
+	'2': {"DUP", func(m *machine) { m.push(m.top()) }},
 
-	'N':  {"NONE", constant(nil)},
-	0x88: {"NEWTRUE", constant(true)},
-	0x89: {"NEWFALSE", constant(false)},
+	'N':  {"NONE", func(m *machine) { m.push(nil) }},
+	0x88: {"NEWTRUE", func(m *machine) { m.push(true) }},
+	0x89: {"NEWFALSE", func(m *machine) { m.push(false) }},
 	'I':  {"INT", text(parseInt)},
 	'L':  {"LONG", text(parseLong)},
-	'J':  {"BININT", func(m *machine) error { v, err := m.uint(4); return m.pushed(int64(int32(v)), err) }},
-	'K':  {"BININT1", func(m *machine) error { v, err := m.uint(1); return m.pushed(int64(v), err) }},
-	'M':  {"BININT2", func(m *machine) error { v, err := m.uint(2); return m.pushed(int64(v), err) }},
+	'J':  {"BININT", func(m *machine) { m.push(int64(int32(m.uint(4)))) }},
+	'K':  {"BININT1", func(m *machine) { m.push(int64(m.uint(1))) }},
+	'M':  {"BININT2", func(m *machine) { m.push(int64(m.uint(2))) }},
 	0x8a: {"LONG1", sized(1, decodeLong)},
 	0x8b: {"LONG4", sized(4, decodeLong)},
 	'F':  {"FLOAT", text(parseFloat)},
-	'G':  {"BINFLOAT", binFloat},
+	'G':  {"BINFLOAT", func(m *machine) { m.push(decodeFloat(m.bytes(8))) }},
 
 	'S':  {"STRING", text(parseString)},
 	'T':  {"BINSTRING", sized(4, asText)},
@@ -47,36 +45,36 @@ var opcodes = map[byte]opcode{
 	0x8e: {"BINBYTES8", sized(8, asBytes)},
 	0x96: {"BYTEARRAY8", sized(8, asBytes)},
 
-	']':  {"EMPTY_LIST", func(m *machine) error { m.push(&Sequence{Kind: List}); return nil }},
-	'l':  {"LIST", fromMark(List)},
-	'a':  {"APPEND", appendOne},
-	'e':  {"APPENDS", appendMany},
-	')':  {"EMPTY_TUPLE", func(m *machine) error { m.push(&Sequence{Kind: Tuple}); return nil }},
-	't':  {"TUPLE", fromMark(Tuple)},
+	']':  {"EMPTY_LIST", func(m *machine) { m.pushSequence(List, nil) }},
+	'l':  {"LIST", func(m *machine) { m.pushSequence(List, m.popMark()) }},
+	'a':  {"APPEND", func(m *machine) { v := m.pop(); m.target(List, v) }},
+	'e':  {"APPENDS", func(m *machine) { values := m.popMark(); m.target(List, values...) }},
+	')':  {"EMPTY_TUPLE", func(m *machine) { m.pushSequence(Tuple, nil) }},
+	't':  {"TUPLE", func(m *machine) { m.pushSequence(Tuple, m.popMark()) }},
 	0x85: {"TUPLE1", tuple(1)},
 	0x86: {"TUPLE2", tuple(2)},
 	0x87: {"TUPLE3", tuple(3)},
-	'}':  {"EMPTY_DICT", func(m *machine) error { m.push(new(Dict)); return nil }},
-	'd':  {"DICT", dictFromMark},
-	's':  {"SETITEM", setOne},
-	'u':  {"SETITEMS", setMany},
-	0x8f: {"EMPTY_SET", func(m *machine) error { m.push(&Sequence{Kind: Set}); return nil }},
-	0x90: {"ADDITEMS", addMany},
-	0x91: {"FROZENSET", fromMark(FrozenSet)},
+	'}':  {"EMPTY_DICT", func(m *machine) { m.pushDict(nil) }},
+	'd':  {"DICT", func(m *machine) { m.pushDict(m.popMark()) }},
+	's':  {"SETITEM", func(m *machine) { value, key := m.pop(), m.pop(); m.fill(m.targetDict(), []any{key, value}) }},
+	'u':  {"SETITEMS", func(m *machine) { values := m.popMark(); m.fill(m.targetDict(), values) }},
+	0x8f: {"EMPTY_SET", func(m *machine) { m.pushSequence(Set, nil) }},
+	0x90: {"ADDITEMS", func(m *machine) { values := m.popMark(); m.target(Set, values...) }},
+	0x91: {"FROZENSET", func(m *machine) { m.pushSequence(FrozenSet, m.popMark()) }},
 
-	'p':  {"PUT", putText},
-	'q':  {"BINPUT", put(1)},
-	'r':  {"LONG_BINPUT", put(4)},
-	0x94: {"MEMOIZE", func(m *machine) error { return m.memoize(uint64(len(m.memo))) }},
-	'g':  {"GET", getText},
-	'h':  {"BINGET", get(1)},
-	'j':  {"LONG_BINGET", get(4)},
+	'p':  {"PUT", func(m *machine) { m.memoize(m.memoText()) }},
+	'q':  {"BINPUT", func(m *machine) { m.memoize(m.uint(1)) }},
+	'r':  {"LONG_BINPUT", func(m *machine) { m.memoize(m.uint(4)) }},
+	0x94: {"MEMOIZE", func(m *machine) { m.memoize(uint64(len(m.memo))) }},
+	'g':  {"GET", func(m *machine) { m.recall(m.memoText()) }},
+	'h':  {"BINGET", func(m *machine) { m.recall(m.uint(1)) }},
+	'j':  {"LONG_BINGET", func(m *machine) { m.recall(m.uint(4)) }},
 
 	0x80: {"PROTO", protocol},
 	0x95: {"FRAME", frame},
 
-	'c':  {"GLOBAL", globalText},
-	0x93: {"STACK_GLOBAL", globalStack},
+	'c':  {"GLOBAL", func(m *machine) { module, attr := m.line(), m.line(); m.pushGlobal("GLOBAL", module, attr) }},
+	0x93: {"STACK_GLOBAL", globalOnStack},
 	'R':  {"REDUCE", reduce},
 	'i':  {"INST", refuseInst},
 	'b':  {"BUILD", refuse},
@@ -92,343 +90,199 @@ var opcodes = map[byte]opcode{
 	0x98: {"READONLY_BUFFER", refuse},
 }
 
-// pushed pushes v unless there is an error.
-func (m *machine) pushed(v any, err error) error {
-	if err == nil {
-		m.push(v)
-	}
-	return err
-}
-
-func constant(v any) func(*machine) error {
-	return func(m *machine) error { m.push(v); return nil }
-}
-
 // text pushes what parse makes of the rest of the line.
-func text(parse func(string) (any, error)) func(*machine) error {
-	return func(m *machine) error {
-		s, err := m.line()
-		if err != nil {
-			return err
+func text(parse func(string) (any, error)) func(*machine) {
+	return func(m *machine) {
+		s := m.line()
+		if m.err == nil {
+			m.decoded(parse(s))
 		}
-		return m.pushed(parse(s))
 	}
 }
 
 // sized pushes what decode makes of the bytes after their count of n bytes.
-func sized(n int, decode func([]byte) (any, error)) func(*machine) error {
-	return func(m *machine) error {
-		b, err := m.counted(n)
-		if err != nil {
-			return err
+func sized(n int, decode func([]byte) (any, error)) func(*machine) {
+	return func(m *machine) {
+		b := m.bytes(m.uint(n))
+		if m.err == nil {
+			m.decoded(decode(b))
 		}
-		return m.pushed(decode(b))
 	}
+}
+
+func (m *machine) decoded(v any, err error) {
+	if err != nil {
+		m.failWith(err)
+		return
+	}
+	m.push(v)
 }
 
 // popOne removes the top value, or a mark that is on top.
-func popOne(m *machine) error {
+func popOne(m *machine) {
 	if n := len(m.marks); n > 0 && m.marks[n-1] == len(m.stack) {
 		m.marks = m.marks[:n-1]
-		return nil
+		return
 	}
-	_, err := m.pop()
-	return err
+	m.pop()
 }
 
-func fromMark(k Kind) func(*machine) error {
-	return func(m *machine) error {
-		values, err := m.popMark()
-		if err != nil {
-			return err
+func tuple(n int) func(*machine) {
+	return func(m *machine) {
+		values := m.above()
+		if len(values) < n {
+			m.fail("found %d values on the stack, wanted %d", len(values), n)
+			return
 		}
+		m.stack = m.stack[:len(m.stack)-n]
+		m.pushSequence(Tuple, values[len(values)-n:])
+	}
+}
+
+// pushSequence pushes a sequence of values, which it copies.
+func (m *machine) pushSequence(k Kind, values []any) {
+	if m.err == nil {
+		m.charge(seqMemory)
 		s := &Sequence{Kind: k}
-		if k == FrozenSet {
-			for _, v := range values {
-				if err := s.add(v); err != nil {
-					return err
-				}
-			}
-		} else {
-			s.Items = slices.Clone(values)
-		}
+		m.add(s, values)
 		m.push(s)
-		return nil
 	}
 }
 
-func tuple(n int) func(*machine) error {
-	return func(m *machine) error {
-		if len(m.stack)-m.floor() < n {
-			return fmt.Errorf("wants %d values, the stack has %d", n, len(m.stack)-m.floor())
-		}
-		first := len(m.stack) - n
-		s := &Sequence{Kind: Tuple, Items: slices.Clone(m.stack[first:])}
-		m.stack = append(m.stack[:first], s)
-		return nil
-	}
-}
-
-// target returns the sequence of kind k on top of the stack.
-func (m *machine) target(k Kind) (*Sequence, error) {
-	v, err := m.top()
-	if err != nil {
-		return nil, err
-	}
-	if s, ok := v.(*Sequence); ok && s.Kind == k {
-		return s, nil
-	}
-	return nil, fmt.Errorf("fills a %s, want a %s", typeName(v), k)
-}
-
-func appendOne(m *machine) error {
-	v, err := m.pop()
-	if err != nil {
-		return err
-	}
-	s, err := m.target(List)
-	if err == nil {
-		s.Items = append(s.Items, v)
-	}
-	return err
-}
-
-func appendMany(m *machine) error {
-	values, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	s, err := m.target(List)
-	if err == nil {
+// add adds values to a sequence, to a set each once.
+func (m *machine) add(s *Sequence, values []any) {
+	m.charge(valueMemory * len(values))
+	if s.Kind == List || s.Kind == Tuple {
 		s.Items = append(s.Items, values...)
+		return
 	}
-	return err
+	for _, v := range values {
+		if _, found := s.positions.put(m, v, len(s.Items)); !found && m.err == nil {
+			s.Items = append(s.Items, v)
+		}
+	}
 }
 
-func addMany(m *machine) error {
-	values, err := m.popMark()
-	if err != nil {
-		return err
+// target adds values to the sequence of kind k on top of the stack.
+func (m *machine) target(k Kind, values ...any) {
+	v := m.top()
+	if s, ok := v.(*Sequence); ok && s.Kind == k {
+		m.add(s, values)
+		return
 	}
-	s, err := m.target(Set)
-	for i := 0; err == nil && i < len(values); i++ {
-		err = s.add(values[i])
-	}
-	return err
+	m.fail("found a %s to be filled, wanted a %s", TypeName(v), k)
 }
 
-func dictFromMark(m *machine) error {
-	values, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	d := new(Dict)
-	if err = d.fill(values); err == nil {
+func (m *machine) pushDict(values []any) {
+	if m.err == nil {
+		m.charge(dictMemory)
+		d := new(Dict)
+		m.fill(d, values)
 		m.push(d)
 	}
-	return err
 }
 
-// fill sets the keys and values that take turns in list.
-func (d *Dict) fill(list []any) error {
+// fill sets keys and values, which alternate in list. A key that comes again
+// replaces the value, as in Python.
+func (m *machine) fill(d *Dict, list []any) {
 	if len(list)%2 != 0 {
-		return errors.New("a key without a value")
+		m.fail("found a key without a value")
 	}
-	for i := 0; i < len(list); i += 2 {
-		if err := d.set(list[i], list[i+1]); err != nil {
-			return err
+	for i := 0; i+1 < len(list) && m.err == nil; i += 2 {
+		at, found := d.positions.put(m, list[i], len(d.Items))
+		switch {
+		case m.err != nil:
+		case found:
+			d.Items[at].Value = list[i+1]
+		default:
+			d.Items = append(d.Items, Item{list[i], list[i+1]})
 		}
 	}
-	return nil
 }
 
-func (m *machine) targetDict() (*Dict, error) {
-	v, err := m.top()
-	if err != nil {
-		return nil, err
+func (m *machine) targetDict() *Dict {
+	v := m.top()
+	d, ok := v.(*Dict)
+	if !ok {
+		m.fail("found a %s to be filled, wanted a dict", TypeName(v))
+		return new(Dict)
 	}
-	if d, ok := v.(*Dict); ok {
-		return d, nil
-	}
-	return nil, fmt.Errorf("fills a %s, want a dict", typeName(v))
+	return d
 }
 
-func setOne(m *machine) error {
-	value, err := m.pop()
-	if err != nil {
-		return err
-	}
-	key, err := m.pop()
-	if err != nil {
-		return err
-	}
-	d, err := m.targetDict()
-	if err != nil {
-		return err
-	}
-	return d.set(key, value)
-}
-
-func setMany(m *machine) error {
-	values, err := m.popMark()
-	if err != nil {
-		return err
-	}
-	d, err := m.targetDict()
-	if err != nil {
-		return err
-	}
-	return d.fill(values)
-}
-
-func (m *machine) memoize(i uint64) error {
-	v, err := m.top()
-	if err == nil {
+func (m *machine) memoize(i uint64) {
+	v := m.top()
+	m.charge(keyMemory)
+	if m.err == nil {
 		m.memo[i] = v
 	}
-	return err
 }
 
-func (m *machine) recall(i uint64) error {
+func (m *machine) recall(i uint64) {
 	v, ok := m.memo[i]
 	if !ok {
-		return fmt.Errorf("memo entry %d was never written", i)
+		m.fail("found no memo entry %d", i)
 	}
 	m.push(v)
-	return nil
 }
 
-func put(n int) func(*machine) error {
-	return func(m *machine) error {
-		i, err := m.uint(n)
-		if err != nil {
-			return err
-		}
-		return m.memoize(i)
-	}
-}
-
-func get(n int) func(*machine) error {
-	return func(m *machine) error {
-		i, err := m.uint(n)
-		if err != nil {
-			return err
-		}
-		return m.recall(i)
-	}
-}
-
-func putText(m *machine) error {
-	i, err := m.memoText()
-	if err != nil {
-		return err
-	}
-	return m.memoize(i)
-}
-
-func getText(m *machine) error {
-	i, err := m.memoText()
-	if err != nil {
-		return err
-	}
-	return m.recall(i)
-}
-
-func (m *machine) memoText() (uint64, error) {
-	s, err := m.line()
-	if err != nil {
-		return 0, err
-	}
+func (m *machine) memoText() uint64 {
+	s := m.line()
 	i, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
-		return 0, fmt.Errorf("memo entry %q, want a number", shorten(s))
+		m.fail("found memo entry %q, wanted a number", shorten(s))
 	}
-	return i, nil
+	return i
 }
 
 // newest is the newest protocol.
 const newest = 5
 
-func protocol(m *machine) error {
-	v, err := m.uint(1)
-	if err == nil && v > newest {
-		err = fmt.Errorf("protocol %d, want %d at most", v, newest)
+func protocol(m *machine) {
+	if v := m.uint(1); v > newest {
+		m.fail("found protocol %d, wanted %d at most", v, newest)
 	}
-	return err
 }
 
 // frame checks the length of a frame; its border has no further meaning.
-func frame(m *machine) error {
-	n, err := m.uint(8)
-	if left := len(m.data) - m.pos; err == nil && n > uint64(left) {
-		err = fmt.Errorf("a frame of %d bytes, the file has %d more", n, left)
+func frame(m *machine) {
+	n := m.uint(8)
+	if left := len(m.data) - m.pos; n > uint64(left) {
+		m.fail("found %d bytes more in the file, wanted a frame of %d", left, n)
 	}
-	return err
 }
 
-func globalText(m *machine) error {
-	module, err := m.line()
-	if err != nil {
-		return err
-	}
-	attr, err := m.line()
-	if err != nil {
-		return err
-	}
-	return m.name("GLOBAL", module, attr)
-}
-
-func globalStack(m *machine) error {
-	attr, err := m.pop()
-	if err != nil {
-		return err
-	}
-	module, err := m.pop()
-	if err != nil {
-		return err
-	}
+func globalOnStack(m *machine) {
+	attr, module := m.pop(), m.pop()
 	a, ok := attr.(string)
 	mod, ok2 := module.(string)
 	if !ok || !ok2 {
-		return &RefusedError{}
+		refuse(m)
+		return
 	}
-	return m.name("STACK_GLOBAL", mod, a)
+	m.pushGlobal("STACK_GLOBAL", mod, a)
 }
 
-// name pushes a name that this package knows and refuses others.
-func (m *machine) name(opcode, module, attr string) error {
-	g := &global{module: module, attr: attr, off: int64(m.start), opcode: opcode}
-	if g.known() == unknown {
-		return &RefusedError{Name: shorten(g.name())}
-	}
-	m.push(g)
-	return nil
-}
-
-func reduce(m *machine) error {
-	args, err := m.pop()
-	if err != nil {
-		return err
-	}
-	callable, err := m.pop()
-	if err != nil {
-		return err
-	}
+// reduce calls a name, as the table of names says.
+func reduce(m *machine) {
+	args, callable := m.pop(), m.pop()
 	g, ok := callable.(*global)
 	list, ok2 := args.(*Sequence)
 	if !ok || !ok2 || list.Kind != Tuple {
-		return fmt.Errorf("calls a %s with a %s, want a name and a tuple", typeName(callable), typeName(args))
+		m.fail("found a call of a %s with a %s, wanted a name and a tuple", TypeName(callable), TypeName(args))
+		return
 	}
-	return m.pushed(g.make(list.Items))
+	m.call(g, list.Items)
 }
 
-func refuse(*machine) error { return &RefusedError{} }
+func refuse(m *machine) { m.failWith(&RefusedError{}) }
 
-func refuseInst(m *machine) error {
+func refuseInst(m *machine) {
 	b := m.data[m.pos:]
 	lines := bytes.SplitN(b[:min(len(b), 2*maxShown)], []byte("\n"), 3)
 	if len(lines) < 3 {
-		return &RefusedError{}
+		refuse(m)
+		return
 	}
-	return &RefusedError{Name: shorten(string(lines[0]) + "." + string(lines[1]))}
+	m.failWith(&RefusedError{Name: shorten(fmt.Sprintf("%s.%s", lines[0], lines[1]))})
 }

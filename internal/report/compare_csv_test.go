@@ -13,8 +13,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,8 +42,8 @@ func table(t *testing.T, text string) []map[string]string {
 func TestCompareCSV(t *testing.T) {
 	second := failing("conv")
 	second.Output = 1
-	r := reportOf(passing("relu"), uncompared("gone", compare.UnmatchedRef), failing("conv"), second, broken("log"))
-	got := rendered(t, func(w io.Writer) error { return WriteCompareCSV(w, r, CSVOptions{}) })
+	r := reportOf(passing("relu"), uncompared("gone", record.UnmatchedRef), failing("conv"), second, broken("log"))
+	got := rendered(t, func(w io.Writer) error { return WriteCompareCSV(w, r, Options{HPAA: CSVOptions{}}) })
 	want := `op_name,nan/inf,errors/total,1st_diff_offset/offset_dim/data_shape,ref_value,npu_value,max_abs_err,mean_abs_err,max_abs_total,mean_abs_total,mean,std,rms
 "relu(atol=0.005,rtol=0.2)",False,0/4,"NA/NA/(4,)",1.000000,1.000000,0,0,0.125,0.03125,2.5,1.118033988749895,2.7386127875258306
 "conv(atol=0.005,rtol=0.2)",False,2/4,"0/(0, 0)/(2, 2)",1.000000,1.300000,0.3,0.153,0.3,0.15,0.75,0.82915619758885,1.118033988749895
@@ -55,19 +56,22 @@ func TestCompareCSV(t *testing.T) {
 }
 
 func TestCompareCSVOptions(t *testing.T) {
-	r := reportOf(failing("conv"))
+	row := failing("conv")
+	row.At = record.At{Rank: "3", Step: "12", Graph: "1", Model: "=net"}
+	r := reportOf(row)
 	got := rendered(t, func(w io.Writer) error {
-		return WriteCompareCSV(w, r, CSVOptions{Successor: true, ExtraColumns: true, BOM: true})
+		return WriteCompareCSV(w, r, Options{HPAA: CSVOptions{Successor: true, ExtraColumns: true, BOM: true}})
 	})
 	if !strings.HasPrefix(got, "\ufeffop_name,nan/inf,errors/total,cos_sim,1st_diff_offset/offset_dim/data_shape,") ||
-		!strings.Contains(got, ",rms,status,reason,max_abs_all,mean_abs_all,pearson,red,cos,rel_undefined,order,dtype_ref,dtype_npu\n") {
+		!strings.Contains(got, ",rms,status,reason,max_abs_all,mean_abs_all,pearson,red,cos,rel_undefined,order,dtype_ref,dtype_npu,rank,step,graph,model\n") {
 		t.Errorf("header of %s", got)
 	}
-	row := table(t, got)[0]
+	cells := table(t, got)[0]
 	for name, want := range map[string]string{"cos_sim": "0.993648", "status": "FAIL", "reason": "CALC_ERROR;LIMITS", "max_abs_all": "0.3",
-		"mean_abs_all": "0.0775", "pearson": "0.988877", "cos": "0.993648", "rel_undefined": "2", "order": "0", "dtype_ref": "float32", "dtype_npu": "float16"} {
-		if row[name] != want {
-			t.Errorf("%s is %q, want %q", name, row[name], want)
+		"mean_abs_all": "0.0775", "pearson": "0.988877", "cos": "0.993648", "rel_undefined": "2", "order": "0", "dtype_ref": "float32", "dtype_npu": "float16",
+		"rank": "3", "step": "12", "graph": "1", "model": "'=net"} {
+		if cells[name] != want {
+			t.Errorf("%s is %q, want %q", name, cells[name], want)
 		}
 	}
 }
@@ -78,7 +82,7 @@ func TestCompareCSVNames(t *testing.T) {
 	lone := passing("-x")
 	lone.Round = "0"
 	rows := table(t, rendered(t, func(w io.Writer) error {
-		return WriteCompareCSV(w, reportOf(first, again, input, lone), CSVOptions{})
+		return WriteCompareCSV(w, reportOf(first, again, input, lone), Options{HPAA: CSVOptions{}})
 	}))
 	var names []string
 	for _, row := range rows {
@@ -92,19 +96,19 @@ func TestCompareCSVNames(t *testing.T) {
 }
 
 func TestValueText(t *testing.T) {
-	half := func(x float64) engine.Value { return float(tensor.Float16, x) }
+	half := func(x float64) metrics.Value { return float(tensor.Float16, x) }
 	for _, c := range []struct {
-		value engine.Value
+		value metrics.Value
 		want  string
 	}{
 		{half(0), "0.000000"}, {half(1e-7), "1e-07"}, {half(-1.23456789012e-8), "-1.23456789e-08"}, {half(-0.5), "-0.500000"},
 		{half(math.NaN()), "nan"}, {half(math.Inf(1)), "inf"}, {half(math.Inf(-1)), "-inf"}, {half(6e-7), "0.000001"},
-		{engine.Value{DType: tensor.Int64, Int: 1<<53 + 1, Real: 1 << 53}, "9007199254740993.000000"},
-		{engine.Value{DType: tensor.Bool, Int: 1, Real: 1}, "1.000000"},
-		{engine.Value{DType: tensor.Complex64, Real: 1, Imag: -2}, "1.000000-2.000000j"},
-		{engine.Value{DType: tensor.Complex64, Real: 1, Imag: 2}, "1.000000+2.000000j"},
+		{metrics.Value{DType: tensor.Int64, Int: 1<<53 + 1, Real: 1 << 53}, "9007199254740993.000000"},
+		{metrics.Value{DType: tensor.Bool, Int: 1, Real: 1}, "1.000000"},
+		{metrics.Value{DType: tensor.Complex64, Real: 1, Imag: -2}, "1.000000-2.000000j"},
+		{metrics.Value{DType: tensor.Complex64, Real: 1, Imag: 2}, "1.000000+2.000000j"},
 	} {
-		if got := valueText(c.value); got != c.want {
+		if got := hpaaElement(c.value); got != c.want {
 			t.Errorf("%v is %q, want %q", c.value, got, c.want)
 		}
 	}
@@ -116,15 +120,15 @@ type goldenCase struct {
 	First                      *int64
 	Coord                      []int64
 	Shape                      tensor.Shape
-	NaNInf                     bool           `json:"nan_inf"`
-	Ref                        compare.Number `json:"ref_value"`
-	NPU                        compare.Number `json:"npu_value"`
-	MaxErr                     float64        `json:"max_abs_err"`
-	MeanErr                    float64        `json:"mean_abs_err"`
-	MaxRel                     compare.Number `json:"max_abs_total"`
-	MeanRel                    compare.Number `json:"mean_abs_total"`
-	Mean, Std, RMS, Cosine     compare.Number
-	RED, Pearson, MaxAbs, RMSE compare.Number
+	NaNInf                     bool          `json:"nan_inf"`
+	Ref                        record.Number `json:"ref_value"`
+	NPU                        record.Number `json:"npu_value"`
+	MaxErr                     float64       `json:"max_abs_err"`
+	MeanErr                    float64       `json:"mean_abs_err"`
+	MaxRel                     record.Number `json:"max_abs_total"`
+	MeanRel                    record.Number `json:"mean_abs_total"`
+	Mean, Std, RMS, Cosine     record.Number
+	RED, Pearson, MaxAbs, RMSE record.Number
 }
 
 // TestGoldenCells prints what numpy says of the golden pairs, and wants to read
@@ -145,10 +149,10 @@ func TestGoldenCells(t *testing.T) {
 		if c.Total == 0 {
 			continue
 		}
-		shown := &engine.Element{Ref: float(tensor.Float64, c.Ref.Value), NPU: float(tensor.Float64, c.NPU.Value)}
-		result := &engine.Result{Total: c.Total, Start: shown, Cosine: engine.Metric(c.Cosine), HPAA: engine.Cells{NonFinite: c.NaNInf,
-			Errors: engine.Errors{Count: c.Errors, MaxAbs: c.MaxErr, SumAbs: c.MeanErr * float64(c.Errors)}, MaxRel: engine.Extreme{Metric: engine.Metric(c.MaxRel)},
-			MeanRel: engine.Metric(c.MeanRel), Mean: engine.Metric(c.Mean), Std: engine.Metric(c.Std), RMS: engine.Metric(c.RMS)}}
+		shown := &metrics.Element{Ref: float(tensor.Float64, c.Ref.Value), NPU: float(tensor.Float64, c.NPU.Value)}
+		result := &metrics.Result{Total: c.Total, Start: shown, Cosine: metrics.Metric(c.Cosine), HPAA: metrics.HPAA{NonFinite: c.NaNInf,
+			Errors: metrics.Errors{Count: c.Errors, MaxAbs: c.MaxErr, MeanAbs: c.MeanErr}, MaxRel: metrics.Extreme{Metric: metrics.Metric(c.MaxRel)},
+			MeanRel: metrics.Metric(c.MeanRel), Mean: metrics.Metric(c.Mean), Std: metrics.Metric(c.Std), RMS: metrics.Metric(c.RMS)}}
 		place := "NA/NA"
 		if c.First != nil {
 			shown.Offset = *c.First
@@ -156,7 +160,7 @@ func TestGoldenCells(t *testing.T) {
 			place = fmt.Sprintf("%d/%s", *c.First, tensor.Shape(c.Coord))
 		}
 		row := table(t, rendered(t, func(w io.Writer) error {
-			return WriteCompareCSV(w, reportOf(compare.Row{Op: name, Shape: c.Shape, Result: result, Limits: hpaaLimits}), CSVOptions{Successor: true})
+			return WriteCompareCSV(w, reportOf(record.Row{Op: name, Shape: c.Shape, Result: result.Pack(), Limits: hpaaLimits}), Options{HPAA: CSVOptions{Successor: true}})
 		}))[0]
 		for column, want := range map[string]string{"op_name": name + "(atol=0.005,rtol=0.2)", "errors/total": fmt.Sprintf("%d/%d", c.Errors, c.Total),
 			"1st_diff_offset/offset_dim/data_shape": place + "/" + c.Shape.String(), "nan/inf": strings.ToUpper(fmt.Sprint(c.NaNInf)[:1]) + fmt.Sprint(c.NaNInf)[1:]} {
@@ -164,7 +168,7 @@ func TestGoldenCells(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", name, column, row[column], want)
 			}
 		}
-		for column, want := range map[string]compare.Number{"max_abs_err": compare.NumberOf(c.MaxErr), "mean_abs_err": compare.NumberOf(c.MeanErr),
+		for column, want := range map[string]record.Number{"max_abs_err": record.NumberOf(c.MaxErr), "mean_abs_err": record.NumberOf(c.MeanErr),
 			"max_abs_total": c.MaxRel, "mean_abs_total": c.MeanRel, "mean": c.Mean, "std": c.Std, "rms": c.RMS, "cos_sim": c.Cosine} {
 			sameNumber(t, name+": "+column, row[column], want, 1e-9*math.Abs(want.Value))
 		}
@@ -174,7 +178,7 @@ func TestGoldenCells(t *testing.T) {
 }
 
 // sameNumber reports a cell that is not a number to within a gap.
-func sameNumber(t *testing.T, name, cell string, want compare.Number, gap float64) {
+func sameNumber(t *testing.T, name, cell string, want record.Number, gap float64) {
 	t.Helper()
 	if !want.Defined {
 		if cell != "NA" {
@@ -198,8 +202,8 @@ func TestOpErrors(t *testing.T) {
 		{OpErrors{Count: 128}, "0,1,1.3,0.30000000000000004,0.30000000000000004\n3,0,-0.006,0.006,NA\n"},
 		{OpErrors{Count: 1}, "0,1,1.3,0.30000000000000004,0.30000000000000004\n"},
 		{OpErrors{Worst: true}, "0,1,1.3,0.30000000000000004,0.30000000000000004\n3,0,-0.006,0.006,NA\n"},
-		{OpErrors{Worst: true, Mode: engine.EitherExceeded}, "0,1,1.3,0.30000000000000004,0.30000000000000004\n3,0,-0.006,0.006,NA\n2,0,0.004,0.004,NA\n"},
-		{OpErrors{Worst: true, Mode: engine.BothExceeded}, "0,1,1.3,0.30000000000000004,0.30000000000000004\n3,0,-0.006,0.006,NA\n"},
+		{OpErrors{Worst: true, Mode: metrics.EitherExceeded}, "0,1,1.3,0.30000000000000004,0.30000000000000004\n3,0,-0.006,0.006,NA\n2,0,0.004,0.004,NA\n"},
+		{OpErrors{Worst: true, Mode: metrics.BothExceeded}, "0,1,1.3,0.30000000000000004,0.30000000000000004\n3,0,-0.006,0.006,NA\n"},
 	} {
 		got := rendered(t, func(w io.Writer) error { return WriteOpErrors(w, &row, c.opt) })
 		if diff := cmp.Diff("index,std_value,npu_value,abs_diff,relative_diff\n"+c.want, got); diff != "" {
@@ -211,7 +215,7 @@ func TestOpErrors(t *testing.T) {
 	if want := "index,std_value,npu_value,abs_diff,relative_diff\n0,1,nan,NA,NA\n1,2,inf,NA,NA\n3,4,-inf,NA,NA\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	row = uncompared("gone", compare.UnmatchedRef)
+	row = uncompared("gone", record.UnmatchedRef)
 	if got := rendered(t, func(w io.Writer) error { return WriteOpErrors(w, &row, OpErrors{}) }); strings.Count(got, "\n") != 1 {
 		t.Errorf("a row without a result gives %s", got)
 	}
@@ -224,25 +228,25 @@ func TestManyDigits(t *testing.T) {
 		1e300: {"1e+300", "1.000000e+300"}, -2.5e15: {"-2.5e+15", "-2.500000e+15"}, 1 << 53: {"9.007199254740992e+15", "9.007199e+15"},
 		999999999999999: {"999999999999999.000000", "999999999999999.000000"}, 0.5: {"0.500000", "0.500000"},
 	} {
-		if got := decimals(x); got != want[0] {
+		if got := hpaaNumber(x); got != want[0] {
 			t.Errorf("cell of %g is %s, want %s", x, got, want[0])
 		}
-		if got := fixed(known(x)); got != want[1] {
+		if got := sixDecimals(x); got != want[1] {
 			t.Errorf("msaccucmp's cell of %g is %s, want %s", x, got, want[1])
 		}
 	}
-	if got := thousandths(known(1e300)); got != "1.000000e+300" {
+	if got := thousandths(1e300); got != "1.000000e+300" {
 		t.Errorf("mean of 1e300 is %s", got)
 	}
 }
 
 // TestInvalidUTF8 has names and reasons that are no UTF-8.
 func TestInvalidUTF8(t *testing.T) {
-	bad, skipped := failing("a\xffb"), uncompared("c\xfe", compare.Skip, compare.Reason{Code: compare.SkipKey, Evidence: "matches \"\xfe\""})
+	bad, skipped := failing("a\xffb"), uncompared("c\xfe", record.Skip, record.Finding{Code: record.SkipKey, Evidence: lang.Plain("matches \"\xfe\"")})
 	bad.OpType, bad.NPUOp = "Conv\xff", "=n\xff"
 	r := reportOf(bad, skipped)
 	for name, write := range map[string]func(io.Writer) error{
-		"cpu_vs_npu": func(w io.Writer) error { return WriteCompareCSV(w, r, CSVOptions{ExtraColumns: true}) },
+		"cpu_vs_npu": func(w io.Writer) error { return WriteCompareCSV(w, r, Options{HPAA: CSVOptions{ExtraColumns: true}}) },
 		"msaccucmp":  func(w io.Writer) error { return WriteCompareMsaccucmp(w, r) },
 		"op_names": func(w io.Writer) error {
 			names := NewFileNames()
@@ -257,17 +261,14 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 }
 
-// TestHasOpErrors tells files of errors from others.
-func TestHasOpErrors(t *testing.T) {
+// TestIsOpErrors distinguishes files of errors from others.
+func TestIsOpErrors(t *testing.T) {
 	row := failing("a")
 	full := rendered(t, func(w io.Writer) error { return WriteOpErrors(w, &row, OpErrors{}) })
-	empty := rendered(t, WriteNoOpErrors)
-	if !strings.HasPrefix(full, empty) {
-		t.Errorf("%q does not begin with %q", full, empty)
-	}
-	for text, want := range map[string]bool{full: true, empty: false, "": false, "x" + full: false, strings.Replace(full, "\n", ",mine\n", 1): false} {
-		if got := HasOpErrors(strings.NewReader(text)); got != want {
-			t.Errorf("%q has errors of ours: %v, want %v", text, got, want)
+	header, _, _ := strings.Cut(full, "\n")
+	for text, want := range map[string]bool{full: true, header + "\n": true, header: false, "": false, "x" + full: false, header + ",mine\n": false} {
+		if got := isOpErrors(strings.NewReader(text)); got != want {
+			t.Errorf("%q lists errors: %v, want %v", text, got, want)
 		}
 	}
 }

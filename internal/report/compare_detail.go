@@ -1,165 +1,150 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
-	"dumptool/internal/ui"
 )
 
 // WriteCompareDetail prints all about one row: the verdict and its reasons, the
 // statistics of both sides, the metrics, and the worst elements with their
-// coordinates. No line is longer than the terminal is wide, 80 columns with
-// width 0.
-func (t Text) WriteCompareDetail(w io.Writer, row *compare.Row) error {
-	p := newComparePrinter(t, w)
-	p.text(string(row.Status) + ": " + rowTitle(row))
+// coordinates.
+func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
+	p := t.to(w)
+	p.text(string(row.Status) + p.say(": ", "：") + rowTitle(row))
 	p.blank()
-	p.facts(detailFacts(row))
+	p.facts(p.detailFacts(row))
 	if !row.Compared() {
 		return p.err
 	}
+	result := row.Result.Unpack()
 	p.blank()
-	p.table(statisticsTable(row.Result))
+	p.table("", statisticsTable(result).Grid(p.Lang).Fit(p.Width))
 	p.blank()
-	p.table(metricsTable(row.Result))
-	if len(row.Result.Worst) > 0 {
+	p.table("", metricsTable(result).Grid(p.Lang).Fit(p.Width))
+	if len(result.Worst) > 0 {
 		p.blank()
-		p.text("The elements that differ most:")
-		p.table(elementsTable(row))
+		p.text(p.say("The elements that differ most:", "差异最大的元素："))
+		p.table("", elementsTable(row.Shape, result.Worst).Grid(p.Lang).Fit(p.Width))
 	}
 	return p.err
 }
 
-// detailFacts tell about a row what is not in tables.
-func detailFacts(row *compare.Row) []fact {
-	var facts []fact
+// detailFacts are what is known of a row beside the tables.
+func (t Text) detailFacts(row *record.Row) []fact {
+	facts := []fact{{label: t.say("Files", "文件"), files: t.filesOf(row)}}
 	add := func(label string, lines ...string) {
 		if len(lines) > 0 {
-			facts = append(facts, fact{label, lines})
+			facts = append(facts, fact{label: label, lines: lines})
 		}
 	}
-	add("Files", fileLines(row)...)
 	if row.Rule != "" {
-		add("Paired by", row.Rule)
+		add(t.say("Paired by", "配对规则"), row.Rule)
 	}
-	add("Notes", row.Notes...)
-	reasons := reasonLines(row)
+	add(t.say("Notes", "说明"), t.all(row.Notes)...)
+	reasons := t.reasonLines(row)
 	if !row.Compared() && len(reasons) == 0 {
-		reasons = []string{whyNot(row)}
+		reasons = []string{t.whyNot(row)}
 	}
-	add("Reasons", reasons...)
+	add(t.say("Reasons", "原因"), reasons...)
 	if row.Err != nil {
-		add("Error", row.Err.Error())
+		add(t.say("Error", "读取错误"), row.Err.Error())
 	}
 	if !row.Compared() {
 		return facts
 	}
-	r, l := row.Result, &row.Limits
-	add("Shape", fmt.Sprintf("%s, reference %s, NPU %s", row.Shape, r.RefDType, r.NPUDType))
-	add("Limits", fmt.Sprintf("atol %s, rtol %s (%s)", compare.FormatFloat(l.Atol), compare.FormatFloat(l.Rtol), l.LimitSource()))
-	add("Errors", errorsText(row))
+	l := &row.Limits
+	add("Shape", t.say("%s, reference %s, NPU %s", "%s，标杆 %s，NPU %s", row.Shape, row.RefDType, row.NPUDType))
+	add(t.say("Limits", "门限"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
+	add(t.say("Errors", "错误"), t.errorsText(row))
 	return facts
 }
 
+// statistic is a metric of both sides, as text.
+type statistic struct{ name, ref, npu string }
+
 // statisticsTable compares the two sides.
-func statisticsTable(r *engine.Result) grid {
-	g := grid{columns: []ui.Column{{Title: "STATISTIC"}, {Title: "REFERENCE", Align: ui.Right}, {Title: "NPU", Align: ui.Right}}, keep: []int{1, 2}}
-	ref, npu := &r.Ref, &r.NPU
-	for _, m := range []struct {
-		name     string
-		ref, npu engine.Metric
-	}{{"min", ref.Min, npu.Min}, {"max", ref.Max, npu.Max}, {"mean", ref.Mean, npu.Mean}, {"std", ref.Std, npu.Std}, {"rms", ref.RMS, npu.RMS}} {
-		g.rows = append(g.rows, []string{m.name, metricShort(m.ref), metricShort(m.npu)})
+func statisticsTable(r *metrics.Result) Table[*statistic] {
+	t := Table[*statistic]{Columns: []Column[*statistic]{
+		words("statistic", func(s *statistic) string { return s.name }).titled("STATISTIC", "统计量"),
+		numbers("reference", func(s *statistic) string { return s.ref }).titled("REFERENCE", "标杆").ranked(1),
+		numbers("npu", func(s *statistic) string { return s.npu }).ranked(2),
+	}}
+	rows := map[string]*statistic{} // by title: the reference comes first
+	for _, m := range metrics.ShownIn(metrics.Sides) {
+		text := shortMetric(m.Of(r))
+		if m.Unit == metrics.UnitCount {
+			text = exactMetric(m.Of(r))
+		}
+		if s := rows[m.Title]; s != nil {
+			s.npu = text
+			continue
+		}
+		rows[m.Title] = &statistic{name: m.Title, ref: text}
+		t.Rows = append(t.Rows, rows[m.Title])
 	}
-	for _, c := range []struct {
-		name     string
-		ref, npu int64
-	}{{"zeros", ref.Zeros, npu.Zeros}, {"NaN", ref.NaN, npu.NaN}, {"+inf", ref.PosInf, npu.PosInf}, {"-inf", ref.NegInf, npu.NegInf},
-		{"saturated", ref.Saturated, npu.Saturated}, {"subnormal", ref.Subnormal, npu.Subnormal}} {
-		g.rows = append(g.rows, []string{c.name, strconv.FormatInt(c.ref, 10), strconv.FormatInt(c.npu, 10)})
-	}
-	return g
+	return t
 }
 
 // metricsTable lists the metrics.
-func metricsTable(r *engine.Result) grid {
-	g := grid{columns: []ui.Column{{Title: "METRIC"}, {Title: "VALUE", Align: ui.Right}, {Title: "AT", Align: ui.Right}}, keep: []int{1, 2}}
-	add := func(name string, m engine.Metric) { g.rows = append(g.rows, []string{name, metricShort(m), ""}) }
-	extreme := func(name string, e engine.Extreme) {
-		at := ""
-		if e.Defined {
-			at = strconv.FormatInt(e.Offset, 10)
-		}
-		g.rows = append(g.rows, []string{name, metricShort(e.Metric), at})
-	}
-	extreme("max_abs", r.MaxAbs)
-	add("mean_abs", r.MeanAbs)
-	add("rmse", r.RMSE)
-	extreme("max_rel", r.MaxRel)
-	add("mean_rel", r.MeanRel)
-	add("cosine", r.Cosine)
-	add("pearson", r.Pearson)
-	add("red", r.RED)
-	add("sqnr_db", r.SQNR)
-	extreme("ulp_max", r.ULPMax)
-	add("abs_p50", r.AbsQuantiles.P50)
-	add("abs_p99", r.AbsQuantiles.P99)
-	add("rel_p50", r.RelQuantiles.P50)
-	add("rel_p99", r.RelQuantiles.P99)
-	add("min_atol", r.MinAtol)
-	add("min_rtol", r.MinRtol)
-	return g
+func metricsTable(r *metrics.Result) Table[metrics.Shown] {
+	return Table[metrics.Shown]{Rows: metrics.ShownIn(metrics.Detail), Columns: []Column[metrics.Shown]{
+		words("metric", func(m metrics.Shown) string { return m.Title }).titled("METRIC", "指标"),
+		numbers("value", func(m metrics.Shown) metrics.Metric { return m.Of(r) }).titled("VALUE", "值").ranked(1),
+		numbers("at", func(m metrics.Shown) string {
+			i := metrics.Index(m.Name + "_offset")
+			if i < 0 {
+				return ""
+			}
+			return orElse(metrics.Table[i].Of(r), "", allDigits)
+		}).titled("AT", "偏移").ranked(2),
+	}}
 }
 
 // elementsTable lists the elements that differ most.
-func elementsTable(row *compare.Row) grid {
-	g := grid{columns: []ui.Column{{Title: "COORDINATES"}, {Title: "OFFSET", Align: ui.Right}, {Title: "REFERENCE", Align: ui.Right},
-		{Title: "NPU", Align: ui.Right}, {Title: "ABS", Align: ui.Right}, {Title: "REL", Align: ui.Right}}, keep: []int{2, 3, 4, 5, 1}}
-	for i := range row.Result.Worst {
-		e := &row.Result.Worst[i]
-		g.rows = append(g.rows, []string{"(" + joinInts(compare.Coordinates(row.Shape, e.Offset), ", ") + ")", strconv.FormatInt(e.Offset, 10),
-			valueShort(e.Ref), valueShort(e.NPU), differenceShort(e.Abs), differenceShort(e.Rel)})
-	}
-	return g
-}
-
-// differenceShort prints a difference for people.
-func differenceShort(x float64) string {
-	return metricShort(engine.Metric{Value: x, Defined: x == x})
+func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.Element] {
+	return Table[metrics.Element]{Rows: worst, Columns: []Column[metrics.Element]{
+		words("coordinates", func(e metrics.Element) string {
+			return "(" + tensor.Shape(record.Coordinates(shape, e.Offset)).Join(", ") + ")"
+		}).titled("COORDINATES", "坐标"),
+		numbers("offset", func(e metrics.Element) int64 { return e.Offset }).titled("OFFSET", "偏移").ranked(5),
+		numbers("reference", func(e metrics.Element) string { return element(e.Ref, digits(shownDigits)) }).titled("REFERENCE", "标杆").ranked(1),
+		numbers("npu", func(e metrics.Element) string { return element(e.NPU, digits(shownDigits)) }).ranked(2),
+		numbers("abs", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }).titled("ABS", "绝对误差").ranked(3),
+		numbers("rel", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }).titled("REL", "相对误差").ranked(4),
+	}}
 }
 
 // WriteCompareDetailCSV writes the worst elements of a row: the offset, the
 // coordinates along axis0, axis1 and so on, both values and the differences, of
 // which an undefined one is NA.
-func WriteCompareDetailCSV(w io.Writer, row *compare.Row) error {
-	columns := []string{"index"}
+func WriteCompareDetailCSV(w io.Writer, row *record.Row) error {
+	all := opErrors(nil).Columns
+	index, ref, npu, differences := all[:1], all[1], all[2], all[3:]
+	ref.Name = "ref_value"
+	var axes []Column[metrics.Element]
 	for i := range row.Shape {
-		columns = append(columns, "axis"+strconv.Itoa(i))
+		axes = append(axes, numbers("axis"+strconv.Itoa(i), func(e metrics.Element) int64 {
+			return axisCoordinates(row.Shape, e.Offset)[i]
+		}))
 	}
-	lines := [][]string{append(columns, "npu_value", "ref_value", "abs_diff", "relative_diff")}
+	t := Table[metrics.Element]{Columns: slices.Concat(index, axes, []Column[metrics.Element]{npu, ref}, differences)}
 	if row.Compared() {
-		for i := range row.Result.Worst {
-			e := &row.Result.Worst[i]
-			cells := []string{strconv.FormatInt(e.Offset, 10)}
-			for _, c := range axisCoordinates(row.Shape, e.Offset) {
-				cells = append(cells, strconv.FormatInt(c, 10))
-			}
-			lines = append(lines, slices.Concat(cells, []string{fullText(e.NPU), fullText(e.Ref), differenceText(e.Abs), differenceText(e.Rel)}))
-		}
+		t.Rows = row.Result.Unpack().Worst
 	}
-	return csv.NewWriter(w).WriteAll(lines)
+	return t.CSV(w)
 }
 
 // axisCoordinates are the coordinates of an element, one for each axis.
 func axisCoordinates(s tensor.Shape, offset int64) []int64 {
-	if at := compare.Coordinates(s, offset); len(at) == len(s) {
+	if at := record.Coordinates(s, offset); len(at) == len(s) {
 		return at
 	}
 	return make([]int64, len(s))
@@ -167,8 +152,30 @@ func axisCoordinates(s tensor.Shape, offset int64) []int64 {
 
 // WriteCompareDetailJSON writes a row in the form of compare.json, with the worst
 // elements and the profiles of the axes.
-func WriteCompareDetailJSON(w io.Writer, row *compare.Row) error {
-	d := compare.NewDocumentRow(row)
-	d.AddDetail(row)
-	return writeJSON(w, d)
+func WriteCompareDetailJSON(w io.Writer, row *record.Row) error {
+	return writeJSON(w, record.Detail{Row: row})
+}
+
+// WriteDetail writes the tensors of a row, in the shape in which they were compared, and
+// its worst elements. It returns the paths of the files that it has written.
+func WriteDetail(folder *Folder, names *FileNames, row *record.Row, tensor func(w io.Writer, npu bool) error) (written []string, err error) {
+	parts := []string{row.Op, row.Kind, strconv.Itoa(row.Output)}
+	if row.Round != "" {
+		parts = append(parts, row.Round)
+	}
+	stem := names.Stem(strings.Join(parts, "_"))
+	for _, file := range []struct {
+		suffix string
+		write  func(io.Writer) error
+	}{
+		{"_cpu.npy", func(w io.Writer) error { return tensor(w, false) }},
+		{"_npu.npy", func(w io.Writer) error { return tensor(w, true) }},
+		{"_worst.csv", func(w io.Writer) error { return WriteCompareDetailCSV(w, row) }},
+	} {
+		if err := folder.Write(stem+file.suffix, file.write); err != nil {
+			return written, err
+		}
+		written = append(written, filepath.Join(folder.Dir, stem+file.suffix))
+	}
+	return written, nil
 }

@@ -7,29 +7,31 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/tensor"
 )
 
 // junitSuites is the root of a JUnit report.
 type junitSuites struct {
-	XMLName  xml.Name   `xml:"testsuites"`
-	Name     string     `xml:"name,attr"`
-	Tests    int        `xml:"tests,attr"`
-	Failures int        `xml:"failures,attr"`
-	Errors   int        `xml:"errors,attr"`
-	Skipped  int        `xml:"skipped,attr"`
-	Time     string     `xml:"time,attr"`
-	Suite    junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	junitCounts
+	Suite junitSuite `xml:"testsuite"`
+}
+
+// junitCounts are the attributes of a suite. Times are 0.
+type junitCounts struct {
+	Name     string `xml:"name,attr"`
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     int    `xml:"time,attr"`
 }
 
 // junitSuite is the run.
 type junitSuite struct {
-	Name       string           `xml:"name,attr"`
-	Tests      int              `xml:"tests,attr"`
-	Failures   int              `xml:"failures,attr"`
-	Errors     int              `xml:"errors,attr"`
-	Skipped    int              `xml:"skipped,attr"`
-	Time       string           `xml:"time,attr"`
+	junitCounts
 	Properties *junitProperties `xml:"properties"`
 	Cases      []junitCase      `xml:"testcase"`
 }
@@ -38,7 +40,7 @@ type junitSuite struct {
 type junitCase struct {
 	Class      string           `xml:"classname,attr"`
 	Name       string           `xml:"name,attr"`
-	Time       string           `xml:"time,attr"`
+	Time       int              `xml:"time,attr"`
 	Properties *junitProperties `xml:"properties"`
 	Failure    *junitOutcome    `xml:"failure"`
 	Error      *junitOutcome    `xml:"error"`
@@ -66,11 +68,10 @@ type junitOutcome struct {
 // WriteCompareJUnit writes the rows as test cases. FAIL is a failure; errors and
 // shapes, types and names that do not fit are errors; rows that were not to be
 // compared, or only in part, and failures that the baseline knows are skipped.
-// Times are 0. Characters that XML cannot hold become U+FFFD.
-func WriteCompareJUnit(w io.Writer, r *compare.Report) error {
-	suite := junitSuite{Name: "dumptool compare", Tests: len(r.Rows), Time: "0", Cases: make([]junitCase, len(r.Rows)),
-		Properties: &junitProperties{[]junitProperty{{"profile", r.Profile}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
-			{"order_source", r.OrderSource}, {"verdict", CompareVerdict(r)}}}}
+func WriteCompareJUnit(w io.Writer, r *record.Report) error {
+	suite := junitSuite{junitCounts: junitCounts{Name: "dumptool compare", Tests: len(r.Rows)}, Cases: make([]junitCase, len(r.Rows)),
+		Properties: &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
+			{"order_source", escapeLines(r.OrderSource)}, {"verdict", english.CompareVerdict(r)}}}}
 	worse := map[int]bool{}
 	if r.Baseline != nil {
 		for _, i := range r.Baseline.Worse {
@@ -94,30 +95,32 @@ func WriteCompareJUnit(w io.Writer, r *compare.Report) error {
 	}
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
-	root := junitSuites{Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Skipped: suite.Skipped, Time: "0", Suite: suite}
-	if err := enc.Encode(root); err != nil {
+	if err := enc.Encode(junitSuites{junitCounts: suite.junitCounts, Suite: suite}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
 }
 
+// english is the language of reports that are for programs.
+var english = Text{Lang: English}
+
 // junitCaseOf makes the case of a row.
-func junitCaseOf(row *compare.Row, worse bool) junitCase {
-	c := junitCase{Class: className(row), Name: row.Name(), Time: "0", Properties: junitMetrics(row)}
-	outcome := &junitOutcome{Message: firstReason(row), Type: string(row.Status), Body: junitBody(row)}
+func junitCaseOf(row *record.Row, worse bool) junitCase {
+	c := junitCase{Class: escapeLines(className(row)), Name: escapeLines(row.Name()), Properties: junitRow(row)}
+	outcome := &junitOutcome{Message: escapeLines(firstReason(row)), Type: string(row.Status), Body: escapeLines(junitBody(row))}
 	switch row.Status {
-	case compare.Pass:
-	case compare.Warn:
+	case record.Pass:
+	case record.Warn:
 		c.Output = outcome.Body
-	case compare.Fail:
+	case record.Fail:
 		if row.Known && !worse {
 			outcome.Message = "known to the baseline: " + outcome.Message
 			c.Skipped = outcome
 		} else {
 			c.Failure = outcome
 		}
-	case compare.Skip, compare.UnmatchedRef, compare.UnmatchedNPU, compare.Partial:
+	case record.Skip, record.UnmatchedRef, record.UnmatchedNPU, record.Partial:
 		c.Skipped = outcome
 	default:
 		c.Error = outcome
@@ -127,7 +130,7 @@ func junitCaseOf(row *compare.Row, worse bool) junitCase {
 
 // className groups rows: by the operator's type, else the outermost scope of its
 // name.
-func className(row *compare.Row) string {
+func className(row *record.Row) string {
 	if row.OpType != "" {
 		return row.OpType
 	}
@@ -138,55 +141,65 @@ func className(row *compare.Row) string {
 }
 
 // firstReason is the message of a case: the first reason, else the status.
-func firstReason(row *compare.Row) string {
-	if lines := reasonLines(row); len(lines) > 0 {
+func firstReason(row *record.Row) string {
+	if lines := english.reasonLines(row); len(lines) > 0 {
 		return lines[0]
 	}
 	if !row.Compared() {
-		return string(row.Status) + ": " + whyNot(row)
+		return string(row.Status) + ": " + english.whyNot(row)
 	}
-	return string(row.Status) + ": " + errorsText(row)
+	return string(row.Status) + ": " + english.errorsText(row)
 }
 
-// junitBody is the census of a row.
-func junitBody(row *compare.Row) string {
-	lines := slices.Concat([]string{string(row.Status) + " " + rowTitle(row)}, reasonLines(row), fileLines(row))
+// junitBody is what is known of a row.
+func junitBody(row *record.Row) string {
+	lines := slices.Concat([]string{string(row.Status) + " " + rowTitle(row)}, english.reasonLines(row))
+	for _, file := range english.filesOf(row) {
+		lines = append(lines, file.side+": "+file.path)
+	}
 	if row.Err != nil {
 		lines = append(lines, "error: "+row.Err.Error())
 	}
 	if !row.Compared() {
 		return strings.Join(lines, "\n")
 	}
-	lines = append(lines, "shape: "+row.Shape.String(), errorsText(row))
-	for i := range row.Result.Worst {
-		e := &row.Result.Worst[i]
-		lines = append(lines, "at "+strconv.FormatInt(e.Offset, 10)+" ("+joinInts(compare.Coordinates(row.Shape, e.Offset), ", ")+"): reference "+
-			fullText(e.Ref)+", NPU "+fullText(e.NPU)+", abs "+differenceText(e.Abs)+", rel "+differenceText(e.Rel))
+	lines = append(lines, "shape: "+row.Shape.String(), english.errorsText(row))
+	for _, e := range row.Result.Unpack().Worst {
+		lines = append(lines, "at "+strconv.FormatInt(e.Offset, 10)+" ("+tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", ")+"): reference "+
+			element(e.Ref, allDigits)+", NPU "+element(e.NPU, allDigits)+", abs "+exactMetric(difference(e.Abs))+", rel "+exactMetric(difference(e.Rel)))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// junitMetrics are the metrics of a row as properties, nil if it has none.
-func junitMetrics(row *compare.Row) *junitProperties {
-	if !row.Compared() {
+// junitRow are the round and the metrics of a row as properties, nil if it has none.
+func junitRow(row *record.Row) *junitProperties {
+	var all []junitProperty
+	for _, p := range []junitProperty{{"rank", row.At.Rank}, {"step", row.At.Step}, {"graph", row.At.Graph}, {"model", row.At.Model}} {
+		if p.Value != "" {
+			all = append(all, junitProperty{p.Name, escapeLines(p.Value)})
+		}
+	}
+	if row.Compared() {
+		all = append(all, junitMetrics(row)...)
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	r := row.Result
-	return &junitProperties{[]junitProperty{
+	return &junitProperties{all}
+}
+
+// junitMetrics are the metrics of a row that was compared.
+func junitMetrics(row *record.Row) []junitProperty {
+	r := row.Result.Numbers()
+	all := []junitProperty{
 		{"status", string(row.Status)},
 		{"total", strconv.FormatInt(r.Total, 10)},
 		{"errors", strconv.FormatInt(row.Errors, 10)},
-		{"atol", compare.FormatFloat(row.Limits.Atol)},
-		{"rtol", compare.FormatFloat(row.Limits.Rtol)},
-		{"max_abs", metricText(r.MaxAbs.Metric)},
-		{"mean_abs", metricText(r.MeanAbs)},
-		{"rmse", metricText(r.RMSE)},
-		{"max_rel", metricText(r.MaxRel.Metric)},
-		{"mean_rel", metricText(r.MeanRel)},
-		{"cosine", metricText(r.Cosine)},
-		{"pearson", metricText(r.Pearson)},
-		{"red", metricText(r.RED)},
-		{"sqnr_db", metricText(r.SQNR)},
-		{"class_mismatch", strconv.FormatInt(r.Mismatch.Count, 10)},
-	}}
+		{"atol", allDigits(row.Limits.Atol)},
+		{"rtol", allDigits(row.Limits.Rtol)},
+	}
+	for _, m := range metrics.ShownIn(metrics.JUnit) {
+		all = append(all, junitProperty{m.Title, exactMetric(m.Of(r))})
+	}
+	return append(all, junitProperty{"class_mismatch", strconv.FormatInt(r.Mismatch.Count, 10)})
 }

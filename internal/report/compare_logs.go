@@ -5,7 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/ui"
 )
 
@@ -26,7 +27,7 @@ const (
 // SkipLogs returns the four logs, empty ones too. Every row that was not
 // compared has a line in exactly one: name, reason code and text with tabs in
 // between.
-func SkipLogs(r *compare.Report) []File {
+func SkipLogs(r *record.Report) []File {
 	labels := CompareLabels(r)
 	var files []File
 	for _, name := range []string{checkSkip, concateSkip, compareSkip, invalidOut} {
@@ -36,7 +37,7 @@ func SkipLogs(r *compare.Report) []File {
 }
 
 // writeSkipLog writes the log of one name.
-func writeSkipLog(w io.Writer, r *compare.Report, labels []string, name string) error {
+func writeSkipLog(w io.Writer, r *record.Report, labels []string, name string) error {
 	out := bufio.NewWriter(w)
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -45,24 +46,24 @@ func writeSkipLog(w io.Writer, r *compare.Report, labels []string, name string) 
 		}
 		code, log := skipCode(row)
 		if log == name {
-			out.WriteString(ui.Escape(labels[i]) + "\t" + ui.Escape(code) + "\t" + ui.Escape(whyNot(row)) + "\n")
+			out.WriteString(ui.Escape(labels[i]) + "\t" + ui.Escape(code) + "\t" + ui.Escape(english.whyNot(row)) + "\n")
 		}
 	}
 	return out.Flush()
 }
 
-// logOf tells which log the rows with a reason go to.
-var logOf = map[compare.Code]string{
-	compare.BadHex:       checkSkip,
-	compare.SizeMismatch: checkSkip,
-	compare.MissingPiece: concateSkip,
-	compare.ConcatShape:  concateSkip,
-	compare.NotInModel:   invalidOut,
+// logOf says which log the rows with a reason go to.
+var logOf = map[record.Code]string{
+	record.BadHex:       checkSkip,
+	record.SizeMismatch: checkSkip,
+	record.MissingPiece: concateSkip,
+	record.ConcatShape:  concateSkip,
+	record.NotInModel:   invalidOut,
 }
 
 // skipCode is the code why a row was not compared, the status if there is none,
 // and the log it goes to.
-func skipCode(row *compare.Row) (code, log string) {
+func skipCode(row *record.Row) (code, log string) {
 	code, log = string(row.Status), compareSkip
 	if len(row.Reasons) > 0 {
 		code = string(row.Reasons[0].Code)
@@ -72,31 +73,31 @@ func skipCode(row *compare.Row) (code, log string) {
 			return string(reason.Code), to
 		}
 	}
-	if row.Status == compare.UnmatchedNPU {
+	if row.Status == record.UnmatchedNPU {
 		log = invalidOut
 		if len(row.Reasons) == 0 {
-			code = string(compare.NotInModel)
+			code = string(record.NotInModel)
 		}
 	}
 	return code, log
 }
 
 // compareStatusText explains statuses without a reason of their own.
-var compareStatusText = map[compare.Status]string{
-	compare.ShapeMismatch: "the shapes differ",
-	compare.DTypeMismatch: "the element types differ",
-	compare.Ambiguous:     "several tensors match",
-	compare.UnmatchedRef:  "the NPU run has no such tensor",
-	compare.UnmatchedNPU:  "the reference has no such tensor",
-	compare.Skip:          "skipped on request",
+var compareStatusText = map[record.Status]lang.Text{
+	record.ShapeMismatch: {EN: "the shapes differ", ZH: "shape 不同"},
+	record.DTypeMismatch: {EN: "the element types differ", ZH: "数据类型不同"},
+	record.Ambiguous:     {EN: "several tensors match", ZH: "有多个匹配的张量"},
+	record.UnmatchedRef:  {EN: "the NPU run has no such tensor", ZH: "NPU 侧没有该张量"},
+	record.UnmatchedNPU:  {EN: "the reference has no such tensor", ZH: "标杆中没有该张量"},
+	record.Skip:          {EN: "skipped on request", ZH: "按要求跳过"},
 }
 
 // whyNot says why a row was not compared.
-func whyNot(row *compare.Row) string {
+func (t Text) whyNot(row *record.Row) string {
 	var parts []string
 	for _, reason := range row.Reasons {
-		if reason.Evidence != "" {
-			parts = append(parts, reason.Evidence)
+		if !reason.Evidence.IsZero() {
+			parts = append(parts, t.of(reason.Evidence))
 		}
 	}
 	if row.Err != nil {
@@ -105,7 +106,7 @@ func whyNot(row *compare.Row) string {
 		}
 	}
 	if len(parts) == 0 {
-		parts = append(parts, compareStatusText[row.Status])
+		parts = append(parts, t.Lang.Text(compareStatusText[row.Status]))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, t.say("; ", "；"))
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"math"
 	"path/filepath"
@@ -9,14 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
-
-// algorithms are the metrics of msaccucmp, in the order of its indexes.
-var algorithms = []string{"CosineSimilarity", "MaxAbsoluteError", "AccumulatedRelativeError", "RelativeEuclideanDistance",
-	"KullbackLeiblerDivergence", "StandardDeviation", "MeanAbsoluteError", "RootMeanSquareError", "MaxRelativeError", "MeanRelativeError"}
 
 // notANumber is msaccucmp's cell for what does not exist.
 const notANumber = "NaN"
@@ -30,48 +25,110 @@ const notANumber = "NaN"
 // whose golden value is 0, or overflows, they are the true ones: NaN for what is
 // undefined, inf for the distance from a golden tensor of zeros. The divergence is
 // NaN where the report does not have it.
-func WriteCompareMsaccucmp(w io.Writer, r *compare.Report) error {
-	npuAddress := slices.ContainsFunc(r.Rows, func(row compare.Row) bool { return isDump(row.NPUFile) })
-	refAddress := slices.ContainsFunc(r.Rows, func(row compare.Row) bool { return isDump(row.RefFile) })
-	side := func(name, dtype, address string, has bool) []string {
-		if has {
-			return []string{name, dtype, address}
+func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
+	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
+		index := 0
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			if i == 0 || row.Op != r.Rows[i-1].Op || row.Round != r.Rows[i-1].Round {
+				index++
+			}
+			if !yield(newMsaccucmpRow(row, index)) {
+				return
+			}
 		}
-		return []string{name, dtype}
+	})
+}
+
+// msaccucmpRow is a row of the table.
+type msaccucmpRow struct {
+	*record.Row
+	index  int
+	result *metrics.Result // nil in a row that was not compared
+	accuracy
+}
+
+func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
+	if !row.Compared() {
+		return &msaccucmpRow{Row: row, index: index}
 	}
-	out := csv.NewWriter(w)
-	columns := slices.Concat([]string{"Index", "OpType"}, side("NPUDump", "DataType", "Address", npuAddress),
-		side("GroundTruth", "DataType", "Address", refAddress), []string{"TensorIndex", "Shape", "OverFlow"}, algorithms, []string{"CompareFailReason"})
-	if err := out.Write(columns); err != nil {
-		return err
+	r := row.Result.Numbers()
+	return &msaccucmpRow{row, index, r, accuracyOf(r)}
+}
+
+// msaccucmpColumns are the columns of the table of a report.
+func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
+	type row = *msaccucmpRow
+	address := func(file func(*record.Row) string) (columns []Column[row]) {
+		if slices.ContainsFunc(r.Rows, func(row record.Row) bool { return isDump(file(&row)) }) {
+			columns = append(columns, words("Address", func(row) string { return notANumber }))
+		}
+		return columns
 	}
-	index := 0
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if i == 0 || row.Op != r.Rows[i-1].Op || row.Round != r.Rows[i-1].Round {
-			index++
-		}
-		npu, ref := "*", "*"
-		if row.Status != compare.UnmatchedRef {
-			npu = guard(npuName(row))
-		}
-		if row.Status != compare.UnmatchedNPU {
-			ref = guard(row.Op)
-		}
-		kind := row.Kind
-		if kind == "" {
-			kind = "output"
-		}
-		cells := slices.Concat([]string{strconv.Itoa(index), orNaN(guard(row.OpType))},
-			side(npu, dtypeText(row.NPUDType), notANumber, npuAddress), side(ref, dtypeText(row.RefDType), notANumber, refAddress),
-			[]string{guard(npuName(row) + ":" + kind + ":" + strconv.Itoa(row.Output)), "[" + shownShape(row).Join(",") + "]"},
-			accuracyCells(row, r.KLD[i]))
-		if err := out.Write(cells); err != nil {
-			return err
-		}
+	columns := slices.Concat(
+		[]Column[row]{
+			numbers("Index", func(r row) int { return r.index }),
+			words("OpType", func(r row) string { return orNaN(r.OpType) }),
+			words("NPUDump", func(r row) string { return orStar(npuName(r.Row), r.Status == record.UnmatchedRef) }),
+			words("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
+		},
+		address(func(r *record.Row) string { return r.NPUFile }),
+		[]Column[row]{
+			words("GroundTruth", func(r row) string { return orStar(r.Op, r.Status == record.UnmatchedNPU) }),
+			words("DataType", func(r row) string { return dtypeText(r.RefDType) }),
+		},
+		address(func(r *record.Row) string { return r.RefFile }),
+		[]Column[row]{
+			words("TensorIndex", tensorIndex),
+			words("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
+			words("OverFlow", func(r row) string { return overflowCell(r.result) }),
+		})
+	metric := func(name string, of func(*accuracy) metrics.Metric) Column[row] {
+		return numbers(name, func(r row) numeral { return numeral(orElse(of(&r.accuracy), notANumber, sixDecimals)) })
 	}
-	out.Flush()
-	return out.Error()
+	return append(columns,
+		metric("CosineSimilarity", func(a *accuracy) metrics.Metric { return a.cosine }),
+		metric("MaxAbsoluteError", func(a *accuracy) metrics.Metric { return a.maxAbs }),
+		metric("AccumulatedRelativeError", func(a *accuracy) metrics.Metric { return a.accRel }),
+		metric("RelativeEuclideanDistance", func(a *accuracy) metrics.Metric { return a.red }),
+		metric("KullbackLeiblerDivergence", func(a *accuracy) metrics.Metric { return a.kld }),
+		words("StandardDeviation", func(r row) string { return spreads(r.result) }),
+		metric("MeanAbsoluteError", func(a *accuracy) metrics.Metric { return a.meanAbs }),
+		metric("RootMeanSquareError", func(a *accuracy) metrics.Metric { return a.rmse }),
+		metric("MaxRelativeError", func(a *accuracy) metrics.Metric { return a.maxRel }),
+		metric("MeanRelativeError", func(a *accuracy) metrics.Metric { return a.meanRel }),
+		words("CompareFailReason", failReason))
+}
+
+// failReason says why a row was not compared, or has no cosine.
+func failReason(r *msaccucmpRow) string {
+	switch {
+	case !r.Compared():
+		code, _ := skipCode(r.Row)
+		return code + ": " + english.whyNot(r.Row)
+	case r.cosine.Defined || r.result.Total == 0:
+		return ""
+	case !r.finite:
+		return "[CosineSimilarity] a side has a NaN or an infinity"
+	}
+	return "[CosineSimilarity] one side is all zero"
+}
+
+// orStar is a name, or * for a side that is missing.
+func orStar(name string, missing bool) string {
+	if missing {
+		return "*"
+	}
+	return name
+}
+
+// tensorIndex names a tensor by operator, kind and number.
+func tensorIndex(r *msaccucmpRow) string {
+	kind := r.Kind
+	if kind == "" {
+		kind = "output"
+	}
+	return npuName(r.Row) + ":" + kind + ":" + strconv.Itoa(r.Output)
 }
 
 // isDump reports whether a file is none of .npy; a tensor may follow its name.
@@ -80,7 +137,7 @@ func isDump(file string) bool {
 }
 
 // npuName is the operator's name on the NPU side.
-func npuName(row *compare.Row) string {
+func npuName(row *record.Row) string {
 	if row.NPUOp != "" {
 		return row.NPUOp
 	}
@@ -102,7 +159,7 @@ func dtypeText(d tensor.DType) string {
 }
 
 // shownShape is the shape that was compared, else that of a side.
-func shownShape(row *compare.Row) tensor.Shape {
+func shownShape(row *record.Row) tensor.Shape {
 	switch {
 	case row.Shape != nil:
 		return row.Shape
@@ -112,35 +169,11 @@ func shownShape(row *compare.Row) tensor.Shape {
 	return row.RefShape
 }
 
-// accuracyCells are the cells of a row from OverFlow to CompareFailReason.
-func accuracyCells(row *compare.Row, kld engine.Metric) []string {
-	cells := make([]string, 0, len(algorithms)+2)
-	if !row.Compared() {
-		for range len(algorithms) + 1 {
-			cells = append(cells, notANumber)
-		}
-		code, _ := skipCode(row)
-		return append(cells, printable(code+": "+whyNot(row)))
-	}
-	r := row.Result
-	a := accuracyOf(r)
-	reason := ""
-	if !a.cosine.Defined && r.Total > 0 {
-		reason = "[CosineSimilarity] one side is all zero"
-		if r.BothFinite() < r.Total {
-			reason = "[CosineSimilarity] a side has a NaN or an infinity"
-		}
-	}
-	cells = append(cells, overflowCell(r), fixed(a.cosine), fixed(a.maxAbs), fixed(a.accRel), fixed(a.red), fixed(a.kld(kld)),
-		spread(&r.NPU)+","+spread(&r.Ref), fixed(a.meanAbs), fixed(a.rmse), fixed(a.maxRel), fixed(a.meanRel))
-	return append(cells, reason)
-}
-
-// overflowCell tells whether a float16 tensor of the NPU reaches the end of its
+// overflowCell says whether a float16 tensor of the NPU reaches the end of its
 // range.
-func overflowCell(r *engine.Result) string {
+func overflowCell(r *metrics.Result) string {
 	switch {
-	case r.NPUDType != tensor.Float16:
+	case r == nil || r.NPUDType != tensor.Float16:
 		return notANumber
 	case r.NPU.Saturated+r.NPU.PosInf+r.NPU.NegInf > 0:
 		return "YES"
@@ -148,47 +181,43 @@ func overflowCell(r *engine.Result) string {
 	return "NO"
 }
 
-// fixed prints a metric with 6 decimals.
-func fixed(m engine.Metric) string {
-	switch {
-	case !m.Defined || math.IsNaN(m.Value):
+// sixDecimals prints a number of the table.
+func sixDecimals(x float64) string {
+	if math.IsNaN(x) {
 		return notANumber
-	case math.IsInf(m.Value, 0):
-		return compare.FormatFloat(m.Value)
-	case math.Abs(m.Value) >= manyDigits:
-		return strconv.FormatFloat(m.Value, 'e', 6, 64)
 	}
-	return strconv.FormatFloat(m.Value, 'f', 6, 64)
+	return decimals(6)(x)
+}
+
+// spreads prints those of both sides.
+func spreads(r *metrics.Result) string {
+	if r == nil {
+		return notANumber
+	}
+	return spread(&r.NPU) + "," + spread(&r.Ref)
 }
 
 // spread prints mean and standard deviation of one side, with what is below
 // 0.001 as 0.
-func spread(s *engine.SideStats) string {
+func spread(s *metrics.SideStats) string {
 	mean, std := s.Mean, s.Std
 	switch {
 	case s.NaN > 0 || s.PosInf > 0 && s.NegInf > 0:
-		mean, std = engine.Metric{}, engine.Metric{}
+		mean, std = metrics.Metric{}, metrics.Metric{}
 	case s.PosInf+s.NegInf > 0:
 		sign := 1
 		if s.NegInf > 0 {
 			sign = -1
 		}
-		mean, std = engine.Metric{Value: math.Inf(sign), Defined: true}, engine.Metric{}
+		mean, std = metrics.Metric{Value: math.Inf(sign), Defined: true}, metrics.Metric{}
 	}
-	return "(" + thousandths(mean) + ";" + thousandths(std) + ")"
+	return "(" + orElse(mean, notANumber, thousandths) + ";" + orElse(std, notANumber, thousandths) + ")"
 }
 
-// thousandths prints a number with 3 decimals.
-func thousandths(m engine.Metric) string {
-	switch {
-	case !m.Defined:
-		return notANumber
-	case math.IsInf(m.Value, 0):
-		return compare.FormatFloat(m.Value)
-	case math.Abs(m.Value) < 0.001:
-		return "0.000"
-	case math.Abs(m.Value) >= manyDigits:
-		return strconv.FormatFloat(m.Value, 'e', 6, 64)
+// thousandths prints 3 decimals, and 0 for what is below 0.001.
+func thousandths(x float64) string {
+	if math.Abs(x) < 0.001 {
+		x = 0
 	}
-	return strconv.FormatFloat(m.Value, 'f', 3, 64)
+	return decimals(3)(x)
 }

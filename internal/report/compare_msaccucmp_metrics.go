@@ -3,22 +3,22 @@ package report
 import (
 	"math"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
 )
 
 // accuracy are the metrics of msaccucmp over whole tensors: unlike those of a
 // Result they cover what is not finite, with the arithmetic of IEEE 754.
 type accuracy struct {
-	cosine, maxAbs, accRel, red, meanAbs, rmse, maxRel, meanRel engine.Metric
-	finite                                                      bool
+	cosine, maxAbs, accRel, red, kld, meanAbs, rmse, maxRel, meanRel metrics.Metric
+	finite                                                           bool
 }
 
 // accuracyOf makes the metrics of msaccucmp of a result.
-func accuracyOf(r *engine.Result) accuracy {
-	a := accuracy{cosine: r.Cosine, maxAbs: r.MaxAbs.Metric, accRel: r.AccRel, red: r.RED, meanAbs: r.MeanAbs, rmse: r.RMSE, maxRel: r.MaxRel.Metric,
+func accuracyOf(r *metrics.Result) accuracy {
+	a := accuracy{cosine: r.Cosine, maxAbs: r.MaxAbs.Metric, accRel: r.AccRel, red: r.RED, kld: r.KLD, meanAbs: r.MeanAbs, rmse: r.RMSE, maxRel: r.MaxRel.Metric,
 		finite: r.BothFinite() == r.Total}
-	if r.CosineZero == engine.OneZero {
-		a.cosine = engine.Metric{}
+	if r.CosineZero == metrics.OneZero {
+		a.cosine = metrics.Metric{}
 	}
 	if !a.accRel.Defined && r.RelUndefined == 0 {
 		a.accRel = defined(0) // all zero on both sides, or empty
@@ -39,13 +39,13 @@ func accuracyOf(r *engine.Result) accuracy {
 }
 
 // cover extends the metrics, so far those of finite pairs, to all pairs.
-func (a *accuracy) cover(r *engine.Result) {
-	const f, p, n, x = engine.Finite, engine.PosInf, engine.NegInf, engine.NaN
+func (a *accuracy) cover(r *metrics.Result) {
+	const f, p, n, x = metrics.Finite, metrics.PosInf, metrics.NegInf, metrics.NaN
 	c := &r.Classes
 	opposite := c[p][n] + c[n][p]
 	fromNPU, fromRef := c[p][f]+c[n][f], c[f][p]+c[f][n]
-	nan, infinite := engine.Metric{}, defined(math.Inf(1))
-	a.cosine = nan
+	nan, infinite := metrics.Metric{}, defined(math.Inf(1))
+	a.cosine, a.kld = nan, nan                      // only finite tensors have a divergence
 	if opposite+fromNPU+fromRef+c[f][f] < r.Total { // NaN, or inf - inf
 		a.maxAbs, a.meanAbs, a.rmse, a.accRel, a.maxRel, a.red = nan, nan, nan, nan, nan, nan
 		return
@@ -69,13 +69,5 @@ func (a *accuracy) cover(r *engine.Result) {
 	}
 }
 
-// kld is the divergence, which only finite tensors have.
-func (a *accuracy) kld(m engine.Metric) engine.Metric {
-	if !a.finite {
-		return engine.Metric{}
-	}
-	return m
-}
-
 // defined is a defined metric.
-func defined(x float64) engine.Metric { return engine.Metric{Value: x, Defined: true} }
+func defined(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }

@@ -7,22 +7,22 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // slowResult computes the metrics that msaccucmp has, in the plainest way.
-func slowResult(npu, ref []float64) *engine.Result {
-	r := &engine.Result{Total: int64(len(npu)), RefDType: tensor.Float32, NPUDType: tensor.Float32}
+func slowResult(npu, ref []float64) *metrics.Result {
+	r := &metrics.Result{Total: int64(len(npu)), RefDType: tensor.Float32, NPUDType: tensor.Float32}
 	var sumAbs, sumSquare, nn, rr, nr, sumRel, maxAbs, maxRel float64
 	finite, relative := 0.0, 0
 	for i, n := range npu {
 		y := ref[i]
 		r.Classes[classOf(n)][classOf(y)]++
-		if classOf(n) != engine.Finite || classOf(y) != engine.Finite {
+		if classOf(n) != metrics.Finite || classOf(y) != metrics.Finite {
 			continue
 		}
 		d := math.Abs(n - y)
@@ -41,9 +41,9 @@ func slowResult(npu, ref []float64) *engine.Result {
 		r.RED, r.Cosine = known(math.Sqrt(sumSquare/rr)), known(nr/math.Sqrt(nn*rr))
 		switch {
 		case rr == 0 && nn == 0:
-			r.RED, r.Cosine, r.CosineZero = known(0), known(1), engine.BothZero
+			r.RED, r.Cosine, r.CosineZero = known(0), known(1), metrics.BothZero
 		case rr == 0 || nn == 0:
-			r.Cosine, r.CosineZero = known(0), engine.OneZero
+			r.Cosine, r.CosineZero = known(0), metrics.OneZero
 		}
 	}
 	if relative > 0 {
@@ -53,28 +53,28 @@ func slowResult(npu, ref []float64) *engine.Result {
 	return r
 }
 
-func classOf(x float64) engine.Class {
+func classOf(x float64) metrics.Class {
 	switch {
 	case math.IsNaN(x):
-		return engine.NaN
+		return metrics.NaN
 	case math.IsInf(x, 1):
-		return engine.PosInf
+		return metrics.PosInf
 	case math.IsInf(x, -1):
-		return engine.NegInf
+		return metrics.NegInf
 	}
-	return engine.Finite
+	return metrics.Finite
 }
 
 // slowSide computes mean and standard deviation of the finite elements.
-func slowSide(values []float64) (s engine.SideStats) {
+func slowSide(values []float64) (s metrics.SideStats) {
 	var sum, square, n float64
 	for _, x := range values {
 		switch classOf(x) {
-		case engine.NaN:
+		case metrics.NaN:
 			s.NaN++
-		case engine.PosInf:
+		case metrics.PosInf:
 			s.PosInf++
-		case engine.NegInf:
+		case metrics.NegInf:
 			s.NegInf++
 		default:
 			n, sum = n+1, sum+x
@@ -84,13 +84,17 @@ func slowSide(values []float64) (s engine.SideStats) {
 		return s
 	}
 	for _, x := range values {
-		if classOf(x) == engine.Finite {
+		if classOf(x) == metrics.Finite {
 			square += (x - sum/n) * (x - sum/n)
 		}
 	}
 	s.Mean, s.Std = known(sum/n), known(math.Sqrt(square/n))
 	return s
 }
+
+// algorithms are the metrics of msaccucmp, in the order of its indexes.
+var algorithms = []string{"CosineSimilarity", "MaxAbsoluteError", "AccumulatedRelativeError", "RelativeEuclideanDistance",
+	"KullbackLeiblerDivergence", "StandardDeviation", "MeanAbsoluteError", "RootMeanSquareError", "MaxRelativeError", "MeanRelativeError"}
 
 // TestMsaccucmpFixtures wants what msaccucmp prints, but where it is wrong.
 func TestMsaccucmpFixtures(t *testing.T) {
@@ -119,11 +123,11 @@ func TestMsaccucmpFixtures(t *testing.T) {
 		"empty":         {nil, nil, nan, "1.000000 NaN 0.000000 0.000000 NaN NaN NaN NaN NaN"},
 		"huge":          {repeat(1e20), repeat(1e20), 0, "1.000000 0.000000 0.000000 0.000000 0.000000 0.000000 0.000000 0.000000 0.000000"},
 	} {
-		row := compare.Row{Op: name, Shape: tensor.Shape{int64(len(c.npu))}, Result: slowResult(c.npu, c.ref)}
+		result := slowResult(c.npu, c.ref)
+		result.KLD = known(c.kld)
+		row := record.Row{Op: name, Shape: tensor.Shape{int64(len(c.npu))}, Result: result.Pack()}
 		cells := table(t, rendered(t, func(w io.Writer) error {
-			r := reportOf(row)
-			r.KLD = map[int]engine.Metric{0: known(c.kld)}
-			return WriteCompareMsaccucmp(w, r)
+			return WriteCompareMsaccucmp(w, reportOf(row))
 		}))[0]
 		var got []string
 		for _, algorithm := range algorithms {
@@ -142,7 +146,7 @@ func TestMsaccucmpTable(t *testing.T) {
 	relu.NPUOp, second.NPUOp, second.Output, second.OpType = "npu_relu", "npu_relu", 1, ""
 	dump := passing("-odd")
 	dump.NPUFile, dump.Shape = "npu/Relu.odd.1.2.3:output:0", tensor.Shape{2, 2}
-	r := reportOf(relu, second, dump, uncompared("alone", compare.UnmatchedNPU), uncompared("lost", compare.UnmatchedRef))
+	r := reportOf(relu, second, dump, uncompared("alone", record.UnmatchedNPU), uncompared("lost", record.UnmatchedRef))
 	got := rendered(t, func(w io.Writer) error { return WriteCompareMsaccucmp(w, r) })
 	const numbers = `NO,0.998295,0.500000,0.125000,0.091287,NaN,"(2.625;1.293),(2.500;1.118)",0.125000,0.250000,0.125000,0.031250,`
 	const none = "NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,"
@@ -188,7 +192,7 @@ func TestMsaccucmpOverflow(t *testing.T) {
 		{tensor.Float16, 0, 0, 0, "NO"}, {tensor.Float16, 1, 0, 0, "YES"}, {tensor.Float16, 0, 1, 1, "YES"}, {tensor.Float16, 0, 0, 1, "NO"},
 		{tensor.Float32, 1, 1, 0, "NaN"},
 	} {
-		r := &engine.Result{NPUDType: c.dtype, NPU: engine.SideStats{Saturated: c.saturated, NegInf: c.inf, NaN: c.nan}}
+		r := &metrics.Result{NPUDType: c.dtype, NPU: metrics.SideStats{Saturated: c.saturated, NegInf: c.inf, NaN: c.nan}}
 		if got := overflowCell(r); got != c.want {
 			t.Errorf("%s: %q, want %q", fmt.Sprint(c), got, c.want)
 		}

@@ -2,20 +2,20 @@ package report
 
 import (
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/record"
 )
 
 // rowLabel names a row as tables do: the operator alone for its output 0, with
 // the number of the output behind it for others.
-func rowLabel(r *compare.Row) string {
+func rowLabel(r *record.Row) string {
 	switch {
 	case r.Kind == "input":
 		return r.Op + ":input:" + strconv.Itoa(r.Output)
@@ -28,8 +28,8 @@ func rowLabel(r *compare.Row) string {
 // CompareLabels names every row of a report as cpu_vs_npu.csv does: NAME, NAME:k
 // for outputs but the first, NAME:input:k for inputs, and @ROUND behind it where
 // several rounds have the same name. Rows that are called alike even so, such as
-// two operators of the NPU with one origin, tell the NPU's name too.
-func CompareLabels(r *compare.Report) []string {
+// two operators of the NPU with one origin, have the NPU's name too.
+func CompareLabels(r *record.Report) []string {
 	labels := make([]string, len(r.Rows))
 	uses := map[string]int{}
 	for i := range r.Rows {
@@ -53,23 +53,12 @@ func CompareLabels(r *compare.Report) []string {
 	return labels
 }
 
-// guard keeps a name in a CSV file from being taken for a formula.
-func guard(name string) string {
-	if name != "" && strings.ContainsRune("=+-@\t\r", rune(name[0])) {
-		return "'" + printable(name)
-	}
-	return printable(name)
-}
-
-// printable is a text in which U+FFFD stands for what is no UTF-8.
-func printable(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
-
 // maxStem is the most bytes of a file name without its extension.
 const maxStem = 200
 
-// reservedStems are the names of the files that stand beside those of operators.
-var reservedStems = []string{"cpu_vs_npu", "op_config", "op_names", "op_perf", "compare", "md5", "perf", "msaccucmp", "result", "baseline",
-	"junit", "summary", "check_skip", "concate_skip", "compare_skip", "invalid_out_nodename", "dump_memory_nodename",
+// reservedStems are the names of files that stand or may stand beside those of
+// operators, but for the reports.
+var reservedStems = []string{"op_config", "op_names", "op_perf", "md5", "perf", "msaccucmp", "result", "baseline", "summary", "check_skip", "concate_skip", "compare_skip", "invalid_out_nodename", "dump_memory_nodename",
 	"node_runtime", "consumer_map_dict", "skip_file_dict", "skip_perf_dict"}
 
 // FileNames gives operators names of files that every file system takes, each
@@ -85,11 +74,14 @@ func NewFileNames() *FileNames {
 	for _, stem := range reservedStems {
 		f.taken[fold(stem)] = 1
 	}
+	for _, file := range FilesOf[*record.Report]() {
+		f.taken[fold(strings.TrimSuffix(file, filepath.Ext(file)))] = 1
+	}
 	return f
 }
 
 // Stem returns the name of the files of an operator, without an extension: the
-// operator's name with / \ : * ? " < > | and control characters replaced by _.
+// operator's name with / \ : * ? " < > |, control and invisible characters replaced by _.
 // Names of more than 200 bytes are cut and end in a hash; a name that is taken,
 // in any letter case, gets ~2, ~3 and so on.
 func (f *FileNames) Stem(name string) string {
@@ -110,24 +102,15 @@ func (f *FileNames) Stem(name string) string {
 	return stem
 }
 
-// Candidate returns the n-th name, from 1, that Stem may give an operator, and
-// whether it has not given it to any.
-func (f *FileNames) Candidate(name string, n int) (stem string, free bool) {
-	stem = safeStem(name)
-	if n > 1 {
-		stem += "~" + strconv.Itoa(n)
-	}
-	return stem, f.taken[fold(stem)] == 0
-}
+// opNamesFile is the name of the table of FileNames.
+const opNamesFile = "op_names.csv"
 
 // WriteTable writes op_names.csv: which file is whose.
 func (f *FileNames) WriteTable(w io.Writer) error {
-	out := csv.NewWriter(w)
-	lines := [][]string{{"file", "op_name"}}
-	for _, p := range f.pairs {
-		lines = append(lines, []string{guard(p[0] + ".csv"), guard(p[1])})
-	}
-	return out.WriteAll(lines)
+	return Table[[2]string]{Rows: f.pairs, Columns: []Column[[2]string]{
+		words("file", func(p [2]string) string { return p[0] + ".csv" }),
+		words("op_name", func(p [2]string) string { return p[1] }),
+	}}.CSV(w)
 }
 
 // fold makes equal what a file system that ignores letter case takes for equal.
@@ -136,7 +119,7 @@ func fold(stem string) string { return strings.ToLower(strings.ToUpper(stem)) }
 // safeStem replaces what file names cannot hold and cuts what is too long.
 func safeStem(name string) string {
 	stem := strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || c == utf8.RuneError || strings.ContainsRune(`/\:*?"<>|`, c) {
+		if !unicode.IsPrint(c) && !unicode.Is(unicode.Zs, c) || c == utf8.RuneError || strings.ContainsRune(`/\:*?"<>|`, c) {
 			return '_'
 		}
 		return c

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -30,13 +31,14 @@ func TestFileNames(t *testing.T) {
 		{"..", ".._"},
 		{"卷积", "卷积"},
 		{"a\xffb", "a_b"},
+		{"b\u202ec", "b_c"},
 	} {
 		if got := f.Stem(c.name); got != c.want {
 			t.Errorf("%q is in %q, want %q", c.name, got, c.want)
 		}
 	}
 	lines := table(t, rendered(t, f.WriteTable))
-	if len(lines) != 14 || lines[2]["file"] != "net_a_0~2.csv" || lines[2]["op_name"] != "net_a_0" {
+	if len(lines) != 15 || lines[2]["file"] != "net_a_0~2.csv" || lines[2]["op_name"] != "net_a_0" {
 		t.Errorf("op_names.csv is %v", lines)
 	}
 }
@@ -88,10 +90,10 @@ func TestManyEqualFileNames(t *testing.T) {
 
 func TestSkipLogs(t *testing.T) {
 	r := everything()
-	r.Rows = append(r.Rows, uncompared("tab\there\n", compare.Skip, compare.Reason{Code: compare.Excluded, Evidence: "two\nlines"}),
-		uncompared("short", compare.Error, compare.Reason{Code: compare.ConcatShape, Evidence: "(2, 3) beside (2, 4)"}),
-		uncompared("size", compare.Skip, compare.Reason{Code: compare.SizeMismatch, Evidence: "7 bytes, want 8"}),
-		uncompared("extra", compare.UnmatchedNPU, compare.Reason{Code: compare.NotInModel, Evidence: "no such node"}))
+	r.Rows = append(r.Rows, uncompared("tab\there\n", record.Skip, record.Finding{Code: record.Excluded, Evidence: lang.Plain("two\nlines")}),
+		uncompared("short", record.Error, record.Finding{Code: record.ConcatShape, Evidence: lang.Plain("(2, 3) beside (2, 4)")}),
+		uncompared("size", record.Skip, record.Finding{Code: record.SizeMismatch, Evidence: lang.Plain("7 bytes, want 8")}),
+		uncompared("extra", record.UnmatchedNPU, record.Finding{Code: record.NotInModel, Evidence: lang.Plain("no such node")}))
 	want := map[string]string{
 		"check_skip.log":   "net/hex\tBAD_HEX\tline 3: \"zz\"\nsize\tSIZE_MISMATCH\t7 bytes, want 8\n",
 		"concate_skip.log": "net/cat\tMISSING_PIECE\tpiece 2 of 4; 32 bytes at 0x80, found 7\nshort\tCONCAT_SHAPE\t(2, 3) beside (2, 4); 32 bytes at 0x80, found 7\n",
@@ -128,7 +130,7 @@ func TestCompareLabels(t *testing.T) {
 	if diff := cmp.Diff([]string{"x", "x:12"}, CompareLabels(reportOf(a, b))); diff != "" {
 		t.Error(diff)
 	}
-	rows := make([]compare.Row, 3)
+	rows := make([]record.Row, 3)
 	for i := range rows {
 		rows[i] = passing("y")
 		rows[i].Round = fmt.Sprint(i % 2)

@@ -1,21 +1,15 @@
 package report
 
 import (
-	"fmt"
-	"math"
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
-
-// fact is an item of a summary: a label and lines of text.
-type fact struct {
-	label string
-	lines []string
-}
 
 // compareWorst is the number of rows in tables of the worst.
 const compareWorst = 10
@@ -23,67 +17,109 @@ const compareWorst = 10
 // listed is the number of names that a list of a summary shows.
 const listed = 5
 
+// comma stands between the parts of an enumeration.
+var comma = lang.Text{EN: ", ", ZH: "，"}
+
 // CompareVerdict says in one line how a comparison ended.
-func CompareVerdict(r *compare.Report) string {
+func (t Text) CompareVerdict(r *record.Report) string {
 	verdict := compareVerdict(r)
 	switch {
 	case r.Interrupted:
-		return "INTERRUPTED, so far: " + verdict
+		verdict = lang.Sayf("INTERRUPTED, so far: %s", "INTERRUPTED，到目前为止：%s", verdict)
 	case r.FailedFast:
-		return verdict + " (stopped at the first failure)"
+		verdict = lang.Sayf("%s (stopped at the first failure)", "%s(在首个失败处停止)", verdict)
 	}
-	return verdict
+	if n := len(r.Coverage.Rounds); n > 0 && len(r.Rows) > 0 {
+		verdict = lang.Sayf("%s; %s of one side only", "%s；%s仅一侧有", verdict, rounds(n))
+	}
+	return t.of(verdict)
 }
 
-func compareVerdict(r *compare.Report) string {
+func compareVerdict(r *record.Report) lang.Sentence {
 	n, compared := r.Counts, comparedRows(r)
-	var missed []string
+	var missed []lang.Sentence
 	misses := 0
-	for _, status := range []compare.Status{compare.ShapeMismatch, compare.DTypeMismatch, compare.Ambiguous, compare.Error} {
+	for _, status := range []record.Status{record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error} {
 		if n[status] > 0 {
 			misses += n[status]
-			missed = append(missed, fmt.Sprintf("%d %s", n[status], status))
+			missed = append(missed, lang.Sayf("%d %s", "%d 个 %s", n[status], status))
 		}
 	}
-	notCompared := fmt.Sprintf("%s could not be compared (%s)", tensors(misses), strings.Join(missed, ", "))
-	tail := ""
+	notCompared := lang.Sayf("%s could not be compared (%s)", "%s无法比对(%s)", tensors(misses), lang.Join(missed, comma))
+	var tail lang.Sentence
 	if misses > 0 {
-		tail = "; " + notCompared
+		tail = lang.Sayf("; %s", "；%s", notCompared)
 	}
 	switch {
-	case n[compare.Fail] > 0:
-		return failures(r, compared) + tail
-	case misses > 0 && misses == n[compare.Error]:
-		return "ERROR: " + notCompared
+	case n[record.Fail] > 0:
+		return lang.Sayf("%s%s%s", "%s%s%s", failures(r, compared), firstRound(r), tail)
+	case misses > 0 && misses == n[record.Error]:
+		return lang.Sayf("ERROR: %s", "ERROR：%s", notCompared)
+	case misses > 0 && misses == n[record.Ambiguous] && compared == 0:
+		return lang.Sayf("NOTHING COMPARED: %s", "NOTHING COMPARED：%s", notCompared)
 	case misses > 0:
-		return "FAIL: " + notCompared
+		return lang.Sayf("FAIL: %s", "FAIL：%s", notCompared)
 	case len(r.Rows) == 0:
-		return "NOTHING COMPARED: no tensor was chosen"
+		return lang.Sayf("NOTHING COMPARED: no tensor was chosen", "NOTHING COMPARED：没有选中任何张量")
 	case compared == 0:
-		return fmt.Sprintf("NOTHING COMPARED: none of %s has a partner that could be compared", tensors(len(r.Rows)))
-	case n[compare.Partial] > 0:
-		return fmt.Sprintf("PARTIAL: of %d of %s only a part was compared", n[compare.Partial], tensors(compared))
-	case n[compare.Warn] > 0:
-		return fmt.Sprintf("PASS with warnings: %s within the limits, %d of them with a warning", all(compared), n[compare.Warn])
+		return lang.Sayf("NOTHING COMPARED: none of %s has a partner that could be compared", "NOTHING COMPARED：%s均没有可比对的对应张量", tensors(len(r.Rows)))
+	case n[record.Partial] > 0:
+		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
+	case n[record.Warn] > 0:
+		return lang.Sayf("PASS with warnings: %s within the limits, %d of them with a warning", "PASS(有警告)：%s在门限内，其中 %d 个有警告", all(compared), n[record.Warn])
 	}
-	return fmt.Sprintf("PASS: %s within the limits", all(compared))
+	return lang.Sayf("PASS: %s within the limits", "PASS：%s在门限内", all(compared))
 }
 
+// rounds counts rounds.
+func rounds(n int) lang.Text { return count(n, "round", "轮次") }
+
 // failures is the verdict on rows that failed.
-func failures(r *compare.Report, compared int) string {
-	n := r.Counts[compare.Fail]
-	text := fmt.Sprintf("%d of %s beyond the limits", n, tensors(compared))
+func failures(r *record.Report, compared int) lang.Sentence {
+	text := lang.Sayf("%d of %s beyond the limits", "%d/%s超出门限", r.Counts[record.Fail], tensors(compared))
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {
-			return "KNOWN FAILURES: " + text + ", all of them in the baseline"
+			return lang.Sayf("KNOWN FAILURES: %s, all of them in the baseline", "KNOWN FAILURES：%s，均在基线中", text)
 		}
-		text += fmt.Sprintf(", %d of them in the baseline", len(b.Known))
+		text = lang.Sayf("%s, %d of them in the baseline", "%s，其中 %d 个在基线中", text, len(b.Known))
 	}
-	return "FAIL: " + text
+	return lang.Sayf("FAIL: %s", "FAIL：%s", text)
+}
+
+// firstRound says which of several rounds is the first with a first bad row, which
+// operator it is, and on how many ranks the same one is.
+func firstRound(r *record.Report) lang.Sentence {
+	at := r.FirstBadRound()
+	if at < 0 || len(r.Rounds) < 2 {
+		return lang.Sentence{}
+	}
+	ranks, steps := coordinatesOf(r.Rounds)
+	var same []record.Round
+	for _, i := range r.SameOperator(at) {
+		same = append(same, r.Rounds[i])
+	}
+	sameRanks, sameSteps := coordinatesOf(same)
+	where := lang.Sentence{}
+	switch {
+	case ranks > 1:
+		where = lang.Sayf(", on %d of %d ranks", "，出现于 %d/%d 个 rank", sameRanks, ranks)
+	case steps > 1:
+		where = lang.Sayf(", in %d of %d steps", "，出现于 %d/%d 个 step", sameSteps, steps)
+	}
+	return lang.Sayf("; first bad: %s%s", "；首个出错：%s%s", rowTitle(&r.Rows[r.Rounds[at].Findings.FirstBad]), where)
+}
+
+// coordinatesOf counts the ranks and the steps of rounds.
+func coordinatesOf(rounds []record.Round) (ranks, steps int) {
+	byRank, byStep := map[string]bool{}, map[string]bool{}
+	for i := range rounds {
+		byRank[rounds[i].At.Rank], byStep[rounds[i].At.Step] = true, true
+	}
+	return len(byRank), len(byStep)
 }
 
 // comparedRows counts the rows that were compared.
-func comparedRows(r *compare.Report) int {
+func comparedRows(r *record.Report) int {
 	n := 0
 	for i := range r.Rows {
 		if r.Rows[i].Compared() {
@@ -93,20 +129,12 @@ func comparedRows(r *compare.Report) int {
 	return n
 }
 
-// tensors counts tensors in words.
-func tensors(n int) string {
-	if n == 1 {
-		return "1 tensor"
-	}
-	return strconv.Itoa(n) + " tensors"
-}
-
 // all counts all tensors in words.
-func all(n int) string {
+func all(n int) lang.Text {
 	if n == 1 {
-		return "the only tensor"
+		return lang.Text{EN: "the only tensor", ZH: "唯一的张量"}
 	}
-	return "all " + tensors(n)
+	return lang.Sayf("all %s", "全部 %s", tensors(n)).Text()
 }
 
 // notableJump is the factor between the mean relative errors of an operator and
@@ -114,222 +142,301 @@ func all(n int) string {
 // themselves.
 const notableJump = 10
 
-// findingFacts say where the run went wrong.
-func findingFacts(r *compare.Report) []fact {
+// findingFacts say where the run went wrong: where it has several rounds, the one of
+// the headline.
+func (t Text) findingFacts(r *record.Report) []fact {
 	f := &r.Findings
 	var facts []fact
-	add := func(label string, lines ...string) { facts = append(facts, fact{label, lines}) }
+	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
+	round, title := "", rowTitle
 	if f.FirstBad >= 0 && f.FirstBad < len(r.Rows) {
-		add("First bad", firstBad(&r.Rows[f.FirstBad])...)
+		row := &r.Rows[f.FirstBad]
+		round = row.Round
+		title = func(row *record.Row) string {
+			if row.Round == round {
+				return titleOf(row)
+			}
+			return rowTitle(row)
+		}
+		facts = append(facts, fact{t.say("First bad", "首个出错"), t.firstBad(row), t.filesOf(row)})
 		good := rowAt(r, f.LastGood)
 		if good != nil {
-			add("Last good", rowTitle(good))
+			add(t.say("Last good", "最后正常"), title(good))
 		}
 		if suspects := rowLabels(r, f.Suspects); len(suspects) > 0 {
-			where := "before the first bad one"
+			where := lang.Text{EN: "before the first bad one", ZH: "首个出错之前"}
 			if good != nil {
-				where = "between the last good and the first bad one"
+				where = lang.Text{EN: "between the last good and the first bad one", ZH: "最后正常与首个出错之间"}
 			}
-			add("Suspects", tensors(len(suspects))+" "+where+" not compared, the fault may be there: "+shortList(suspects))
+			add(t.say("Suspects", "可疑张量"), t.say("%s %s not compared, the fault may be there: %s", "%[2]s有 %[1]s未比对，问题可能在其中：%[3]s",
+				tensors(len(suspects)), where, t.shortList(suspects)))
 		}
 	}
+	if failing := t.withoutOrder(r); failing != nil {
+		facts = append(facts, *failing)
+	}
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < len(r.Rows) {
-		add("First damaged", firstBad(&r.Rows[i])...)
+		facts = append(facts, fact{t.say("First damaged", "首个损坏"), t.firstBad(&r.Rows[i]), t.filesOf(&r.Rows[i])})
 	}
 	if row := rowAt(r, f.FirstNaN); row != nil {
-		bad := row.Result.NPU.NaN + row.Result.NPU.PosInf + row.Result.NPU.NegInf
-		add("First NaN/inf", fmt.Sprintf("%s, %d of %d elements", rowTitle(row), bad, row.Result.Total))
+		result := row.Result.Numbers()
+		bad := result.NPU.NaN + result.NPU.PosInf + result.NPU.NegInf
+		add(t.say("First NaN/inf", "首个 NaN/inf"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), bad, result.Total))
 	}
-	if row, n := firstReferenceNaN(r); row != nil {
-		add("Reference NaN", fmt.Sprintf("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite", rowTitle(row), n, row.Result.Total))
+	if row, n, total := firstReferenceNaN(r, round); row != nil {
+		add(t.say("Reference NaN", "标杆 NaN"), t.say("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite",
+			"%s，%d/%d 个元素标杆为 NaN 或 inf，NPU 为有限值", title(row), n, total))
 	}
 	if row := rowAt(r, f.FirstOverflow); row != nil {
-		add("First overflow", fmt.Sprintf("%s, %d of %d elements", rowTitle(row), row.Result.Overflowed, row.Result.Total))
+		result := row.Result.Numbers()
+		add(t.say("First overflow", "首个溢出"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), result.Overflowed, result.Total))
 	}
 	if row := rowAt(r, f.LargestJump); row != nil && f.Jump >= notableJump {
-		add("Largest jump", fmt.Sprintf("%s, mean_rel is %s times that of its inputs", rowTitle(row), floatShort(f.Jump)))
+		add(t.say("Largest jump", "最大突变"), t.say("%s, mean_rel is %s times that of its inputs", "%s，mean_rel 为其输入的 %s 倍", title(row), short(f.Jump)))
 	}
 	// Without a graph nobody knows what depends on what.
 	if first := f.FirstBad >= 0 && r.GraphSource != ""; first && (len(f.Chain) > 1 || f.OutputsBad) {
-		text := tensors(max(len(f.Chain), 1)) + " bad from the first bad one on"
+		among := lang.Text{EN: "no output of the network among them", ZH: "不含网络输出"}
 		if f.OutputsBad {
-			text += ", outputs of the network among them"
-		} else {
-			text += ", no output of the network among them"
+			among = lang.Text{EN: "outputs of the network among them", ZH: "包含网络输出"}
 		}
-		add("Spread", text)
+		add(t.say("Spread", "影响范围"), t.say("%s bad from the first bad one on, %s", "自首个出错起 %s异常，%s", tensors(max(len(f.Chain), 1)), among))
 	}
 	return facts
 }
 
-// firstReferenceNaN is the first row whose reference has no numbers where the NPU
-// has them, at how many elements, nil when there is none.
-func firstReferenceNaN(r *compare.Report) (*compare.Row, int64) {
+// firstReferenceNaN is the first row of a round, or of all where none is given, whose
+// reference has no numbers where the NPU has them, at how many elements and of how
+// many; nil when there is none.
+func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, total int64) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if !row.Compared() {
+		if !row.Compared() || round != "" && row.Round != round {
 			continue
 		}
-		of := &row.Result.Classes[engine.Finite]
-		if n := of[engine.NaN] + of[engine.PosInf] + of[engine.NegInf]; n > 0 {
-			return row, n
+		result := row.Result.Numbers()
+		of := &result.Classes[metrics.Finite]
+		if n := of[metrics.NaN] + of[metrics.PosInf] + of[metrics.NegInf]; n > 0 {
+			return row, n, result.Total
 		}
 	}
-	return nil, 0
+	return nil, 0, 0
 }
 
 // rowAt is the row of a finding if it exists and was compared.
-func rowAt(r *compare.Report, i int) *compare.Row {
+func rowAt(r *record.Report, i int) *record.Row {
 	if i < 0 || i >= len(r.Rows) || !r.Rows[i].Compared() {
 		return nil
 	}
 	return &r.Rows[i]
 }
 
-// rowTitle names a row with its type.
-func rowTitle(row *compare.Row) string {
+// rowInRound names a row with its round.
+func rowInRound(row *record.Row) string { return shortNames{}.inRound(row) }
+
+// titleOf names a row with its type.
+func titleOf(row *record.Row) string {
 	title := rowLabel(row)
-	if row.Round != "" {
-		title += "@" + row.Round
-	}
 	if row.OpType != "" {
 		title += " (" + row.OpType + ")"
 	}
 	return title
 }
 
-// firstBad tells all about the first bad row.
-func firstBad(row *compare.Row) []string {
-	lines := []string{rowTitle(row)}
-	if row.Compared() {
-		lines = append(lines, errorsText(row))
-	} else {
-		lines = append(lines, string(row.Status)+", "+compareStatusText[row.Status])
+// rowTitle names a row with its type and its round.
+func rowTitle(row *record.Row) string {
+	switch {
+	case row.Round == "":
+		return titleOf(row)
+	case row.At == record.At{}: // a folder
+		return titleOf(row) + ", round " + row.Round
 	}
-	lines = append(lines, reasonLines(row)...)
-	return append(lines, fileLines(row)...)
+	return titleOf(row) + ", " + row.Round
 }
 
-// errorsText tells how many elements are errors, and the first of them.
-func errorsText(row *compare.Row) string {
-	total := row.Result.Total
-	text := fmt.Sprintf("%d of %d elements are errors", row.Errors, total)
+// orderKnown reports whether the execution order of all rounds is known.
+func orderKnown(r *record.Report) bool {
+	return !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return !x.OrderKnown })
+}
+
+// withoutOrder lists what fails in a run whose execution order is not known, where
+// nothing is the first bad row: the operators whose inputs pass if it is known who
+// feeds whom. It is nil where there is an order.
+func (t Text) withoutOrder(r *record.Report) *fact {
+	if r.Findings.FirstBad >= 0 || orderKnown(r) {
+		return nil
+	}
+	if origins := r.Findings.Origins; len(origins) > 0 {
+		lines := []string{t.say("failing operators whose inputs pass; the execution order is not known (--order-file gives it)",
+			"自身失败而输入通过的算子；执行顺序未知(可用 --order-file 指定)")}
+		return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(&r.Rows[i]) })...)}
+	}
+	failing, places := byOperator(r, record.Fail), t.placer(r)
+	if len(failing) == 0 {
+		return nil
+	}
+	lines := []string{t.say("by name, the execution order is not known (--order-file gives it)", "按名称排列，执行顺序未知(可用 --order-file 指定)")}
+	return &fact{label: t.say("Failing", "失败算子"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.rows[0]), places.of(o)) })...)}
+}
+
+// firstBad describes the first bad row, but for its files.
+func (t Text) firstBad(row *record.Row) []string {
+	lines := []string{rowTitle(row)}
+	if row.Compared() {
+		lines = append(lines, t.errorsText(row))
+	} else {
+		lines = append(lines, t.join(string(row.Status), t.Lang.Text(compareStatusText[row.Status])))
+	}
+	return append(lines, t.reasonLines(row)...)
+}
+
+// errorsText says how many elements are errors, and the first of them.
+func (t Text) errorsText(row *record.Row) string {
+	total := row.Result.Numbers().Total
+	text := t.say("%d of %d elements are errors", "%d/%d 个元素错误", row.Errors, total)
 	if row.Errors > 0 && total > 0 {
-		text += fmt.Sprintf(" (%.3g %%)", 100*float64(row.Errors)/float64(total))
+		text += t.say(" (%.3g %%)", "(%.3g %%)", 100*float64(row.Errors)/float64(total))
 	}
 	if e := row.First; e != nil {
-		text += fmt.Sprintf(", first at %d (%s): reference %s, NPU %s", e.Offset, joinInts(compare.Coordinates(row.Shape, e.Offset), ", "),
-			valueShort(e.Ref), valueShort(e.NPU))
+		text += t.say(", first at %d (%s): reference %s, NPU %s", "，首个位于 %d(%s)：标杆 %s，NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
+			element(e.Ref, digits(shownDigits)), element(e.NPU, digits(shownDigits)))
 	}
 	return text
 }
 
-// reasonLines tell the reasons of a row.
-func reasonLines(row *compare.Row) []string {
+// reasonLines are the reasons of a row.
+func (t Text) reasonLines(row *record.Row) []string {
 	var lines []string
 	for _, reason := range row.Reasons {
 		line := string(reason.Code)
 		if reason.Confidence != "" {
-			line += " (" + string(reason.Confidence) + " confidence)"
+			line += t.say(" (%s confidence)", "(置信度%s)", confidenceText(reason.Confidence))
 		}
-		if reason.Evidence != "" {
-			line += ": " + reason.Evidence
+		if !reason.Evidence.IsZero() {
+			line += t.say(": ", "：") + t.of(reason.Evidence)
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// fileLines tell the files of a row.
-func fileLines(row *compare.Row) []string {
-	var lines []string
+// confidenceText is a confidence in both languages; documents may have others.
+func confidenceText(c record.Confidence) lang.Text {
+	zh := map[record.Confidence]string{record.High: "高", record.Medium: "中", record.Low: "低"}
+	return lang.Text{EN: string(c), ZH: cmp.Or(zh[c], string(c))}
+}
+
+// filesOf are the files of a row.
+func (t Text) filesOf(row *record.Row) []sideFile {
+	var files []sideFile
 	if row.RefFile != "" {
-		lines = append(lines, "reference: "+row.RefFile)
+		files = append(files, sideFile{t.say("reference", "标杆"), row.RefFile})
 	}
 	if row.NPUFile != "" {
-		lines = append(lines, "NPU: "+row.NPUFile)
+		files = append(files, sideFile{"NPU", row.NPUFile})
+	}
+	return files
+}
+
+// firstOf are lines about the first rows, and how many more there are.
+func firstOf[R any](t Text, rows []R, most int, line func(R) string) []string {
+	var lines []string
+	for _, r := range rows[:min(most, len(rows))] {
+		lines = append(lines, line(r))
+	}
+	if more := len(rows) - most; more > 0 {
+		lines = append(lines, t.say("and %d more", "另有 %d 个", more))
 	}
 	return lines
 }
 
-// problemFacts list the rows that should have been compared and were not.
-func problemFacts(r *compare.Report) []fact {
-	lines, more := []string{}, 0
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		switch row.Status {
-		case compare.ShapeMismatch, compare.DTypeMismatch, compare.Ambiguous, compare.Error:
-		default:
-			continue
-		}
-		if len(lines) == compareWorst {
-			more++
-			continue
-		}
-		lines = append(lines, rowTitle(row)+": "+string(row.Status)+", "+whyNot(row))
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return []fact{{"Not compared", lines}}
-}
-
-// runFacts tell what was compared, and how.
-func runFacts(r *compare.Report) []fact {
+// runFacts say what was compared, and how.
+func (t Text) runFacts(r *record.Report) []fact {
 	c := &r.Coverage
-	lines := []string{fmt.Sprintf("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
-	for _, l := range []struct {
-		what  string
-		names []string
-	}{{"only in the reference", c.RefOnly}, {"only in the NPU run", c.NPUOnly}, {"skipped", c.Skipped}, {"unread", c.Unread},
-		{"older files of the same name", c.Superseded}, {"in op_config.csv only", c.Unused}} {
-		if len(l.names) > 0 {
-			lines = append(lines, fmt.Sprintf("%s (%d): %s", l.what, len(l.names), shortList(l.names)))
-		}
-	}
-	facts := []fact{{"Coverage", lines}}
-	facts = append(facts, fact{"Limits", []string{fmt.Sprintf("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}})
+	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", "标杆中 %d/%s已比对(%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
+	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference", "仅标杆有"), c.RefOnly}, {t.say("only in the NPU run", "仅 NPU 有"), c.NPUOnly},
+		{t.say("skipped", "已跳过"), c.Skipped}, {t.say("unread", "未能读取"), c.Unread}, {t.say("rounds of one side only", "仅一侧有的轮次"), c.Rounds},
+		{t.say("older files of the same name", "同名的较早文件"), c.Superseded}, {t.say("in op_config.csv only", "仅在 op_config.csv 中"), c.Unused}})...)
+	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
+		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
 	if r.OrderSource != "" {
-		facts = append(facts, fact{"Order", []string{r.OrderSource}})
+		facts = append(facts, fact{label: t.say("Order", "执行顺序"), lines: []string{r.OrderSource}})
+	}
+	if guessed := t.guessedAxes(r); len(guessed) > 0 {
+		facts = append(facts, fact{label: t.say("Axis order", "轴顺序"), lines: guessed})
 	}
 	graph := r.GraphSource
-	if graph == "" {
-		graph = "unknown, the operator before counts as the input"
+	switch {
+	case graph == "" && unordered(r):
+		graph = t.say("unknown", "未知")
+	case graph == "":
+		graph = t.say("unknown, the operator before counts as the input", "未知，以前一个算子作为输入")
+		if !orderKnown(r) {
+			graph = t.say("unknown", "未知")
+		}
 	}
-	facts = append(facts, fact{"Inputs", []string{graph}})
+	facts = append(facts, fact{label: t.say("Inputs", "输入来源"), lines: []string{graph}})
 	if r.Baseline != nil {
-		facts = append(facts, baselineFact(r))
+		facts = append(facts, t.baselineFact(r))
 	}
 	if len(r.Warnings) > 0 {
-		facts = append(facts, fact{"Warnings", slices.Clone(r.Warnings)})
+		facts = append(facts, fact{label: t.say("Warnings", "警告"), lines: t.all(r.Warnings)})
 	}
 	return facts
 }
 
-// baselineFact compares with the baseline.
-func baselineFact(r *compare.Report) fact {
-	b := r.Baseline
-	lines := []string{b.File}
-	for _, l := range []struct {
-		what  string
-		names []string
-	}{{"new failures", rowLabels(r, b.New)}, {"known and worse", rowLabels(r, b.Worse)}, {"known failures", rowLabels(r, b.Known)},
-		{"fixed, update the baseline", rowLabels(r, b.Fixed)}, {"missing in this run", b.Missing}} {
-		if len(l.names) > 0 {
-			lines = append(lines, fmt.Sprintf("%s (%d): %s", l.what, len(l.names), shortList(l.names)))
+// guessedAxes lists the tensors that fit several orders of axes, where another
+// than the most likely one counts or the tensor fails, and the flag that decides.
+func (t Text) guessedAxes(r *record.Report) []string {
+	var lines []string
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		for _, n := range row.Notes {
+			note := n.String()
+			if strings.Contains(note, "--ref-format") && (row.Status == record.Fail || strings.HasSuffix(note, "decides)")) {
+				lines = append(lines, rowInRound(row)+t.say(": ", "：")+t.of(n))
+			}
 		}
 	}
+	return firstOf(t, lines, listed, func(line string) string { return line })
+}
+
+// unordered reports whether no round has a known execution order.
+func unordered(r *record.Report) bool {
+	return len(r.Rounds) > 0 && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.OrderKnown })
+}
+
+// baselineFact compares with the baseline.
+func (t Text) baselineFact(r *record.Report) fact {
+	b := r.Baseline
+	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.say("new failures", "新增失败"), rowLabels(r, b.New)}, {t.say("known and worse", "已知且变差"), rowLabels(r, b.Worse)},
+		{t.say("known failures", "已知失败"), rowLabels(r, b.Known)}, {t.say("fixed, update the baseline", "已修复，请更新基线"), rowLabels(r, b.Fixed)},
+		{t.say("missing in this run", "本次运行缺失"), b.Missing}}))
 	if b.Updated {
-		lines = append(lines, "updated")
+		lines = append(lines, t.say("updated", "已更新"))
 	}
-	return fact{"Baseline", lines}
+	return fact{label: t.say("Baseline", "基线"), lines: lines}
+}
+
+// nameList is names of what a label says.
+type nameList struct {
+	label string
+	names []string
+}
+
+// nameLists are lines about names, for each label that has some.
+func (t Text) nameLists(lists []nameList) []string {
+	var lines []string
+	for _, l := range lists {
+		if len(l.names) > 0 {
+			lines = append(lines, t.say("%s (%d): %s", "%s(%d)：%s", l.label, len(l.names), t.shortList(l.names)))
+		}
+	}
+	return lines
 }
 
 // rowLabels names rows.
-func rowLabels(r *compare.Report, rows []int) []string {
+func rowLabels(r *record.Report, rows []int) []string {
 	var labels []string
 	for _, i := range rows {
 		if i >= 0 && i < len(r.Rows) {
@@ -340,54 +447,36 @@ func rowLabels(r *compare.Report, rows []int) []string {
 }
 
 // shortList joins names, of which it shows the first ones.
-func shortList(names []string) string {
+func (t Text) shortList(names []string) string {
 	if more := len(names) - listed; more > 0 {
-		return strings.Join(names[:listed], ", ") + fmt.Sprintf(" and %d more", more)
+		return strings.Join(names[:listed], ", ") + t.say(" and %d more", "，另有 %d 个", more)
 	}
 	return strings.Join(names, ", ")
 }
 
-// worstColumns are the columns of the table of the worst rows.
-var worstColumns = []string{"op", "status", "errors/total", "max_abs", "mean_rel", "cosine", "reason"}
+// fewDigits are those of numbers in tables of rows.
+const fewDigits = 3
 
-// worstCells are the cells of a row in that table, with the first codes of its
+// firstCodes are the first codes of the reasons of a row.
+func firstCodes(row *record.Row, most int) string {
+	return strings.ReplaceAll(codesText(row.Reasons[:min(most, len(row.Reasons))]), ";", ", ")
+}
+
+// worstTable is the table of the worst rows, with the first codes of their
 // reasons. The numbers are over pairs that are finite on both sides.
-func worstCells(row *compare.Row, codes int) []string {
-	r := row.Result
-	reason := strings.ReplaceAll(codesText(row.Reasons[:min(codes, len(row.Reasons))]), ";", ", ")
-	label := rowLabel(row)
-	if row.Round != "" {
-		label += "@" + row.Round
+func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelled] {
+	t := Table[labelled]{Columns: []Column[labelled]{
+		words("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP", "算子"),
+		words("status", func(row labelled) record.Status { return row.Status }).titled("STATUS", "状态").ranked(4),
+		numbers("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).titled("ERRORS/TOTAL", "错误/总数").ranked(1),
+		numbers("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).ranked(3),
+		numbers("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).ranked(6),
+		numbers("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, cosine) }).ranked(5),
+		words("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON", "原因").ranked(2),
+	}}
+	for _, i := range worst {
+		row := &r.Rows[i]
+		t.Rows = append(t.Rows, labelled{Row: row, result: row.Result.Numbers()})
 	}
-	return []string{label, string(row.Status), ratioText(row.Errors, r.Total), threeDigits(r.MaxAbs.Metric), threeDigits(r.MeanRel),
-		cosineShort(r.Cosine), reason}
-}
-
-// threeDigits prints a metric in a narrow column.
-func threeDigits(m engine.Metric) string {
-	if !m.Defined || math.IsInf(m.Value, 0) {
-		return metricShort(m)
-	}
-	return strconv.FormatFloat(m.Value, 'g', 3, 64)
-}
-
-// cosineShort prints a cosine with at most 6 decimals, as 1 only what is 1 but
-// for the rounding of its sums.
-func cosineShort(m engine.Metric) string {
-	if !m.Defined {
-		return metricShort(m)
-	}
-	x := m.Value
-	if text := strconv.FormatFloat(x, 'f', 6, 64); text == "1.000000" && x < 1-1e-12 {
-		return "0.999999"
-	}
-	return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64)
-}
-
-// metricShort prints a metric for people.
-func metricShort(m engine.Metric) string {
-	if !m.Defined {
-		return "-"
-	}
-	return floatShort(m.Value)
+	return t
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,68 +25,70 @@ const (
 // place. It looks at no more of the text than it needs.
 func newExcerpt(text []byte, start, end, room int) excerpt {
 	room = max(room, 8)
-	before, beforeWidth, atStart := leftOf(text[:start], room)
-	place, placeWidth, placeWhole := rightOf(text[start:end], room)
-	after, afterWidth, atEnd := []string(nil), 0, placeWhole
-	if placeWhole {
-		after, afterWidth, atEnd = rightOf(text[end:], room)
+	before, atStart := cellsBefore(text[:start], room)
+	line, atEnd := cellsAfter(text[start:end], room)
+	place := len(line) // the cells of the place
+	if atEnd && bytes.IndexByte(text[start:end], '\n') < 0 {
+		var after []string
+		after, atEnd = cellsAfter(text[end:], room)
+		line = append(line, after...)
 	}
-	if placeWhole && bytes.IndexByte(text[start:end], '\n') >= 0 {
-		after, afterWidth, atEnd = nil, 0, true // the place goes on in the next line
-	}
-	right := placeWidth + afterWidth
-	if !atStart || beforeWidth+right > room || !atEnd {
+	lead, rest := columnsOf(before), columnsOf(line)
+	if !atStart || lead+rest > room || !atEnd {
 		keep := room - 2 // an ellipsis on either side
-		lead := beforeWidth
-		if !atStart || beforeWidth > keep/2 {
-			lead = max(keep/3, keep-right)
+		if !atStart || lead > keep/2 {
+			lead = max(keep/3, keep-rest)
 		}
-		before, beforeWidth = lastColumns(before, lead, !atStart)
-		place, placeWidth, after = firstColumns(place, after, room-beforeWidth-1, !atEnd)
+		before = lastColumns(before, lead, !atStart)
+		all := len(line)
+		line = firstColumns(line, room-columnsOf(before)-1, !atEnd)
+		atEnd = atEnd && len(line) == all
 	}
+	tail := ""
+	if !atEnd {
+		tail = ellipsis
+	}
+	place = min(place, len(line))
 	return excerpt{
-		line: strings.TrimRight(strings.Join(before, "")+strings.Join(place, "")+strings.Join(after, ""), " "),
-		mark: strings.Repeat(" ", beforeWidth) + "^" + strings.Repeat("~", max(0, placeWidth-1)),
+		line: strings.TrimRight(strings.Join(before, "")+strings.Join(line, "")+tail, " "),
+		mark: strings.Repeat(" ", columnsOf(before)) + "^" + strings.Repeat("~", max(0, columnsOf(line[:place])-1)),
 	}
 }
 
-// leftOf returns what stands before the end of text on its line, a cell for
-// each character, and its width; not more than a little over room columns.
-// whole is false when there is more of the line.
-func leftOf(text []byte, room int) (cells []string, width int, whole bool) {
-	for len(text) > 0 && text[len(text)-1] != '\n' {
-		if width > room {
-			return reversed(cells), width, false
-		}
-		r, n := utf8.DecodeLastRune(text)
-		cell := cellOf(r, text[len(text)-n:])
-		cells = append(cells, cell)
+// columnsOf is the width of cells.
+func columnsOf(cells []string) int {
+	width := 0
+	for _, cell := range cells {
 		width += metric.StringWidth(cell)
+	}
+	return width
+}
+
+// cellsBefore returns what stands before the end of text on its line, a cell for
+// each character; not more than a little over room columns. whole is false when
+// there is more of the line.
+func cellsBefore(text []byte, room int) (cells []string, whole bool) {
+	width := 0
+	for len(text) > 0 && text[len(text)-1] != '\n' && width <= room {
+		r, n := utf8.DecodeLastRune(text)
+		cells = append(cells, cellOf(r, text[len(text)-n:]))
+		width += metric.StringWidth(cells[len(cells)-1])
 		text = text[:len(text)-n]
 	}
-	return reversed(cells), width, true
+	slices.Reverse(cells)
+	return cells, len(text) == 0 || text[len(text)-1] == '\n'
 }
 
-func reversed(cells []string) []string {
-	for i, j := 0, len(cells)-1; i < j; i, j = i+1, j-1 {
-		cells[i], cells[j] = cells[j], cells[i]
-	}
-	return cells
-}
-
-// rightOf is like leftOf for what stands at the start of text.
-func rightOf(text []byte, room int) (cells []string, width int, whole bool) {
-	for len(text) > 0 && text[0] != '\n' && !bytes.HasPrefix(text, []byte("\r\n")) {
-		if width > room {
-			return cells, width, false
-		}
+// cellsAfter is like cellsBefore for what stands at the start of text.
+func cellsAfter(text []byte, room int) (cells []string, whole bool) {
+	ends := func() bool { return len(text) == 0 || text[0] == '\n' || bytes.HasPrefix(text, []byte("\r\n")) }
+	for width := 0; !ends() && width <= room; {
 		r, n := utf8.DecodeRune(text)
-		cell := cellOf(r, text[:n])
-		cells = append(cells, cell)
-		width += metric.StringWidth(cell)
+		cells = append(cells, cellOf(r, text[:n]))
+		width += metric.StringWidth(cells[len(cells)-1])
 		text = text[n:]
 	}
-	return cells, width, true
+	return cells, ends()
 }
 
 // cellOf returns what is shown for a character.
@@ -98,48 +101,28 @@ func cellOf(r rune, bytes []byte) string {
 
 // lastColumns keeps the last columns of cells, behind an ellipsis when
 // something was or is cut away.
-func lastColumns(cells []string, columns int, cut bool) ([]string, int) {
-	width, i := 0, len(cells)
-	for i > 0 && width+metric.StringWidth(cells[i-1]) <= columns {
-		i--
-		width += metric.StringWidth(cells[i])
-	}
-	if i > 0 || cut {
-		return append([]string{ellipsis}, cells[i:]...), width + 1
-	}
-	return cells, width
-}
-
-// firstColumns keeps the first columns of a place and of what follows it, with
-// an ellipsis when something was or is cut away. One more column than that may
-// be used.
-func firstColumns(place, after []string, columns int, cut bool) (kept []string, placeWidth int, rest []string) {
-	width := 0
-	all := len(place) + len(after)
-	i := 0
-	for ; i < all; i++ {
-		cell := cellAt(place, after, i)
-		size := metric.StringWidth(cell)
-		if width+size > columns && (i+1 < all || cut || width+size > columns+1) {
+func lastColumns(cells []string, columns int, cut bool) []string {
+	i := len(cells)
+	for width := 0; i > 0; i-- {
+		if width += metric.StringWidth(cells[i-1]); width > columns {
 			break
 		}
-		width += size
-		if i < len(place) {
-			placeWidth = width
-		}
 	}
-	if i < all || cut {
-		rest = []string{ellipsis}
+	if i > 0 || cut {
+		return append([]string{ellipsis}, cells[i:]...)
 	}
-	if i <= len(place) {
-		return place[:i], placeWidth, rest
-	}
-	return place, placeWidth, append(after[:i-len(place):i-len(place)], rest...)
+	return cells
 }
 
-func cellAt(place, after []string, i int) string {
-	if i < len(place) {
-		return place[i]
+// firstColumns keeps the first columns of cells. The last cell of a line may take
+// the column of an ellipsis, unless something was cut away already.
+func firstColumns(cells []string, columns int, cut bool) []string {
+	width := 0
+	for i, cell := range cells {
+		width += metric.StringWidth(cell)
+		if width > columns && (i+1 < len(cells) || cut || width > columns+1) {
+			return cells[:i]
+		}
 	}
-	return after[i-len(place)]
+	return cells
 }

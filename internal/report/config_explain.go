@@ -1,65 +1,54 @@
 package report
 
 import (
+	"io"
+
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/ui"
 )
 
-// ConfigExplanation says how an explanation is printed.
+// ConfigExplanation is the explanation of a file.
 type ConfigExplanation struct {
-	Lang Lang
-	// Width is the number of columns of the terminal; 0 breaks no lines.
-	Width int
+	Name string
+	*dumpconf.Explanation
+	Refused *dumpconf.Finding // what the runtime refuses first, or nil
 }
 
-// Append appends an explanation as text: the name of the file and its schema,
+// WriteConfigExplanation writes an explanation: the name of the file and its schema,
 // then the sections with their lines below.
-func (c ConfigExplanation) Append(dst []byte, name string, e *dumpconf.Explanation) []byte {
-	dst = append(dst, ui.Escape(name)+" ("+e.Schema.String()+")\n"...)
-	text := ConfigText{Width: c.Width}
+func (t Text) WriteConfigExplanation(w io.Writer, e *ConfigExplanation) error {
+	p := t.to(w)
+	p.print(ui.Escape(ConfigName(e.Name)) + " (" + e.Schema.String() + ")\n")
 	for _, s := range e.Sections {
-		dst = append(dst, "\n"+c.Lang.Text(s.Title)+"\n"...)
+		p.print("\n" + t.Lang.Text(s.Title) + "\n")
 		for _, line := range s.Lines {
-			dst = text.wrapped(dst, "  - ", ui.Escape(c.Lang.Text(line)))
+			p.wrapped("  - ", "    ", t.Lang.Text(line))
 		}
 	}
-	return dst
+	return p.err
 }
 
-// explanationJSON is the JSON form of an explanation.
-type explanationJSON struct {
-	File     string         `json:"file"`
-	Schema   string         `json:"schema"`
-	Active   bool           `json:"active"`
-	Error    *configFinding `json:"error,omitempty"`
-	Sections []sectionJSON  `json:"sections"`
-	Patterns []string       `json:"patterns"`
-	Commands []string       `json:"commands"`
-}
-
-type sectionJSON struct {
-	Name  string   `json:"name"`
-	Title string   `json:"title"`
-	Lines []string `json:"lines"`
-}
-
-// AppendJSON appends an explanation as a JSON object on one line, without a
-// newline. refused is what the runtime refuses first, or nil.
-func (c ConfigExplanation) AppendJSON(dst []byte, name string, e *dumpconf.Explanation, refused *dumpconf.Finding) []byte {
-	form := explanationJSON{
-		File: name, Schema: e.Schema.String(), Active: e.Active, Sections: []sectionJSON{},
-		Patterns: append([]string{}, e.Patterns...), Commands: append([]string{}, e.Commands...),
-	}
-	if refused != nil {
-		f := configFindingJSON(refused)
-		form.Error = &f
-	}
-	for _, s := range e.Sections {
-		section := sectionJSON{Name: s.Name, Title: c.Lang.Text(s.Title), Lines: []string{}}
-		for _, line := range s.Lines {
-			section.Lines = append(section.Lines, c.Lang.Text(line))
-		}
-		form.Sections = append(form.Sections, section)
-	}
-	return append(dst, marshal(form, "")...)
+// WriteConfigExplanationJSON writes an explanation as an object on one line.
+func WriteConfigExplanationJSON(w io.Writer, e *ConfigExplanation) error {
+	type section = dumpconf.Section
+	sections := Table[section]{Rows: e.Sections, Columns: []Column[section]{
+		words("name", func(s section) string { return s.Name }),
+		words("title", func(s section) string { return s.Title.EN }),
+		words("lines", func(s section) any {
+			lines := []string{}
+			for _, line := range s.Lines {
+				lines = append(lines, line.EN)
+			}
+			return lines
+		}),
+	}}
+	return writeLine(w, struct {
+		File     string            `json:"file"`
+		Schema   string            `json:"schema"`
+		Active   bool              `json:"active"`
+		Error    *dumpconf.Finding `json:"error,omitempty"`
+		Sections Table[section]    `json:"sections"`
+		Patterns []string          `json:"patterns"`
+		Commands []string          `json:"commands"`
+	}{e.Name, e.Schema.String(), e.Active, e.Refused, sections, list(e.Patterns), list(e.Commands)})
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -27,10 +28,10 @@ func sampleExplanation() *dumpconf.Explanation {
 func TestConfigExplanation(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		printer ConfigExplanation
+		printer Text
 		want    string
 	}{
-		"wide": {ConfigExplanation{}, `a\n.json (acl)
+		"wide": {Text{}, `a\n.json (acl)
 
 What is dumped
   - outputs of all operators of the models that run
@@ -39,7 +40,7 @@ What is dumped
 How to read it
   - a - b
 `},
-		"narrow": {ConfigExplanation{Width: 24}, `a\n.json (acl)
+		"narrow": {Text{Width: 24}, `a\n.json (acl)
 
 What is dumped
   - outputs of all
@@ -50,7 +51,7 @@ What is dumped
 How to read it
   - a - b
 `},
-		"chinese": {ConfigExplanation{Lang: Chinese, Width: 24}, `a\n.json (acl)
+		"chinese": {Text{Lang: Chinese, Width: 24}, `a\n.json (acl)
 
 dump 什么
   - 所有模型中所有算子的
@@ -64,7 +65,9 @@ dump 什么
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := string(tt.printer.Append(nil, "a\n.json", sampleExplanation()))
+			got := rendered(t, func(w io.Writer) error {
+				return tt.printer.WriteConfigExplanation(w, &ConfigExplanation{Name: "a\n.json", Explanation: sampleExplanation()})
+			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
@@ -80,7 +83,9 @@ func TestConfigExplanationWidths(t *testing.T) {
 	e := dumpconf.Explain(dumpconf.Check("a.json", []byte(src), opt), opt)
 	for width := 40; width <= 160; width++ {
 		for _, lang := range []Lang{English, Chinese} {
-			got := string(ConfigExplanation{Lang: lang, Width: width}.Append(nil, "a.json", e))
+			got := rendered(t, func(w io.Writer) error {
+				return Text{Lang: lang, Width: width}.WriteConfigExplanation(w, &ConfigExplanation{Name: "a.json", Explanation: e})
+			})
 			for line := range strings.Lines(got) {
 				if n := metric.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
 					t.Fatalf("%d columns on a terminal of %d: %q", n, width, line)
@@ -95,13 +100,16 @@ func TestConfigExplanationJSON(t *testing.T) {
 	const want = `{"file":"a.json","schema":"acl","active":true,` +
 		`"error":{"rule":"ACL010","severity":"error","path":"dump.dump_step","line":2,"column":15,"message":"must be a string","code":"EP0001","suggestion":"\"5\""},` +
 		`"sections":[{"name":"what","title":"What is dumped","lines":["outputs of all operators of the models that run","name \u001b[2J"]},` +
-		`{"name":"read","title":"How to read it","lines":["a - b"]}],"patterns":["/d/{time}/x"],"commands":[]}`
+		`{"name":"read","title":"How to read it","lines":["a - b"]}],"patterns":["/d/{time}/x"],"commands":[]}` + "\n"
+	text := func(e *ConfigExplanation) string {
+		return rendered(t, func(w io.Writer) error { return WriteConfigExplanationJSON(w, e) })
+	}
 	refused := &sampleReport(t).Findings[0]
-	if diff := cmp.Diff(want, string(ConfigExplanation{}.AppendJSON(nil, "a.json", sampleExplanation(), refused))); diff != "" {
+	if diff := cmp.Diff(want, text(&ConfigExplanation{"a.json", sampleExplanation(), refused})); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	const empty = `{"file":"-","schema":"unknown","active":false,"sections":[],"patterns":[],"commands":[]}`
-	if got := string(ConfigExplanation{}.AppendJSON(nil, "-", new(dumpconf.Explanation), nil)); got != empty {
+	const empty = `{"file":"-","schema":"unknown","active":false,"sections":[],"patterns":[],"commands":[]}` + "\n"
+	if got := text(&ConfigExplanation{Name: "-", Explanation: new(dumpconf.Explanation)}); got != empty {
 		t.Errorf("got %s, want %s", got, empty)
 	}
 }

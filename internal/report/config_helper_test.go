@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"dumptool/internal/dumpconf"
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
 // configPlace returns the n-th place of part in text, counted from 1.

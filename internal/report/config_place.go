@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"dumptool/internal/dumpconf"
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
 
 // configPlaces finds places of a report in the text that was read. Asked in

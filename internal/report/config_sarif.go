@@ -2,20 +2,11 @@ package report
 
 import (
 	"cmp"
-	"slices"
+	"io"
+	"strings"
 
 	"dumptool/internal/dumpconf"
 )
-
-// ConfigSARIF collects reports for a file in SARIF 2.1.0 (OASIS), which
-// services that show findings beside the source can read.
-type ConfigSARIF struct {
-	// Version is that of the program.
-	Version string
-
-	results []sarifResult
-	failed  []sarifNotification
-}
 
 const (
 	sarifVersion = "2.1.0"
@@ -29,30 +20,24 @@ type sarifLog struct {
 }
 
 type sarifRun struct {
-	Tool        sarifTool         `json:"tool"`
+	Tool struct {
+		Driver struct {
+			Name    string      `json:"name"`
+			Version string      `json:"version"`
+			Rules   []sarifRule `json:"rules"`
+		} `json:"driver"`
+	} `json:"tool"`
 	ColumnKind  string            `json:"columnKind"`
 	Invocations []sarifInvocation `json:"invocations"`
 	Results     []sarifResult     `json:"results"`
 }
 
-type sarifTool struct {
-	Driver sarifDriver `json:"driver"`
-}
-
-type sarifDriver struct {
-	Name    string      `json:"name"`
-	Version string      `json:"version"`
-	Rules   []sarifRule `json:"rules"`
-}
-
 type sarifRule struct {
 	ID      string       `json:"id"`
 	Short   sarifMessage `json:"shortDescription"`
-	Default sarifLevel   `json:"defaultConfiguration"`
-}
-
-type sarifLevel struct {
-	Level string `json:"level"`
+	Default struct {
+		Level string `json:"level"`
+	} `json:"defaultConfiguration"`
 }
 
 type sarifMessage struct {
@@ -86,18 +71,14 @@ type sarifProperties struct {
 }
 
 type sarifLocation struct {
-	ID       *int          `json:"id,omitempty"`
-	Physical sarifPhysical `json:"physicalLocation"`
-	Message  *sarifMessage `json:"message,omitempty"`
-}
-
-type sarifPhysical struct {
-	Artifact sarifArtifact `json:"artifactLocation"`
-	Region   sarifRegion   `json:"region"`
-}
-
-type sarifArtifact struct {
-	URI string `json:"uri"`
+	ID       *int `json:"id,omitempty"`
+	Physical struct {
+		Artifact struct {
+			URI string `json:"uri"`
+		} `json:"artifactLocation"`
+		Region sarifRegion `json:"region"`
+	} `json:"physicalLocation"`
+	Message *sarifMessage `json:"message,omitempty"`
 }
 
 // sarifRegion is a place; the end column is that behind it.
@@ -108,14 +89,33 @@ type sarifRegion struct {
 	EndColumn   int `json:"endColumn"`
 }
 
-// Add adds the findings in the file that uri, relative to the folder of the
-// sources, names.
-func (s *ConfigSARIF) Add(uri string, r *dumpconf.Report) {
+// WriteConfigChecksSARIF writes all findings as one log in SARIF 2.1.0 (OASIS),
+// which services that show findings beside the source can read. It lists the rules
+// that have findings.
+func WriteConfigChecksSARIF(w io.Writer, c *ConfigChecks) error {
+	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
+		Invocations: []sarifInvocation{{Successful: len(c.Failed) == 0}}}
+	for i := range c.Files {
+		run.Results = append(run.Results, sarifResults(c.uri(c.Files[i].Name), c.Files[i].Report())...)
+	}
+	for _, message := range c.Failed {
+		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotification{"error", sarifMessage{message}})
+	}
+	_, version, _ := strings.Cut(c.Tool, " ")
+	run.Tool.Driver.Name, run.Tool.Driver.Version = "dumptool", cmp.Or(version, "devel")
+	run.Tool.Driver.Rules = sarifRules(run.Results)
+	return writeJSON(w, sarifLog{sarifSchema, sarifVersion, []sarifRun{run}})
+}
+
+// sarifResults are the findings in the file that uri, relative to the folder of
+// the sources, names.
+func sarifResults(uri string, r *dumpconf.Report) []sarifResult {
+	var results []sarifResult
 	places := newConfigPlaces(r)
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		result := sarifResult{
-			RuleID: f.Rule, Level: sarifLevelOf(f.Severity), Message: sarifMessage{f.Message},
+			RuleID: f.Rule, Level: sarifLevel(f.Severity), Message: sarifMessage{f.Message},
 			Locations: []sarifLocation{sarifLocationOf(uri, places, f.Place)},
 		}
 		if p := (sarifProperties{f.Path, f.Code, f.Suggestion}); p != (sarifProperties{}) {
@@ -126,58 +126,46 @@ func (s *ConfigSARIF) Add(uri string, r *dumpconf.Report) {
 			location.ID, location.Message = &id, &sarifMessage{other.Message}
 			result.Related = append(result.Related, location)
 		}
-		s.results = append(s.results, result)
+		results = append(results, result)
 	}
+	return results
 }
 
-// Fail adds that an input could not be read.
-func (s *ConfigSARIF) Fail(message string) {
-	s.failed = append(s.failed, sarifNotification{"error", sarifMessage{message}})
+// sarifRules lists the rules of results, which get their indexes.
+func sarifRules(results []sarifResult) []sarifRule {
+	index := map[string]int{}
+	for i := range results {
+		index[results[i].RuleID] = -1
+	}
+	rules := []sarifRule{}
+	for _, r := range dumpconf.Rules() {
+		if at, used := index[r.ID]; used && at < 0 {
+			index[r.ID] = len(rules)
+			rule := sarifRule{ID: r.ID, Short: sarifMessage{r.Checks}}
+			rule.Default.Level = sarifLevel(r.Severity)
+			rules = append(rules, rule)
+		}
+	}
+	for i := range results {
+		results[i].RuleIndex = max(index[results[i].RuleID], 0)
+	}
+	return rules
 }
 
-func sarifLocationOf(uri string, places *configPlaces, at dumpconf.Place) sarifLocation {
-	region := sarifRegion{StartLine: at.Line, StartColumn: at.Column}
+func sarifLocationOf(uri string, places *configPlaces, at dumpconf.Place) (l sarifLocation) {
+	l.Physical.Artifact.URI = uri
 	line, column := places.end(at)
+	l.Physical.Region = sarifRegion{StartLine: at.Line, StartColumn: at.Column, EndColumn: column}
 	if line != at.Line {
-		region.EndLine = line
+		l.Physical.Region.EndLine = line
 	}
-	region.EndColumn = column
-	return sarifLocation{Physical: sarifPhysical{sarifArtifact{uri}, region}}
+	return l
 }
 
-// sarifLevelOf translates a severity; SARIF calls a hint a note.
-func sarifLevelOf(s dumpconf.Severity) string {
+// sarifLevel translates a severity; SARIF calls a hint a note.
+func sarifLevel(s dumpconf.Severity) string {
 	if s == dumpconf.Info {
 		return "note"
 	}
 	return s.String()
-}
-
-// JSON returns the file, without a newline at its end. It lists the rules that
-// have findings.
-func (s *ConfigSARIF) JSON() []byte {
-	used := map[string]bool{}
-	for i := range s.results {
-		used[s.results[i].RuleID] = true
-	}
-	rules, index := []sarifRule{}, map[string]int{}
-	for _, r := range dumpconf.Rules() {
-		if _, known := index[r.ID]; used[r.ID] && !known {
-			index[r.ID] = len(rules)
-			rules = append(rules, sarifRule{r.ID, sarifMessage{r.Checks}, sarifLevel{sarifLevelOf(r.Severity)}})
-		}
-	}
-	results := slices.Clone(s.results)
-	for i := range results {
-		results[i].RuleIndex = index[results[i].RuleID]
-	}
-	if results == nil {
-		results = []sarifResult{}
-	}
-	return marshal(sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{{
-		Tool:        sarifTool{sarifDriver{"dumptool", cmp.Or(s.Version, "devel"), rules}},
-		ColumnKind:  "unicodeCodePoints",
-		Invocations: []sarifInvocation{{Successful: len(s.failed) == 0, Notifications: s.failed}},
-		Results:     results,
-	}}}, "  ")
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -110,13 +111,16 @@ func checkRegion(t *testing.T, location any) {
 	}
 }
 
+func sarif(t *testing.T, c *ConfigChecks) []byte {
+	t.Helper()
+	return []byte(rendered(t, func(w io.Writer) error { return WriteConfigChecksSARIF(w, c) }))
+}
+
 func TestConfigSARIF(t *testing.T) {
 	t.Parallel()
-	s := ConfigSARIF{Version: "v1.2.3"}
-	s.Add("conf/a%20b.json", sampleReport(t))
-	s.Add("b.json", sampleReport(t))
-	s.Fail("c.json: no such file")
-	text := s.JSON()
+	text := sarif(t, &ConfigChecks{Tool: "dumptool v1.2.3", Checks: dumpconf.Checks{Failed: []string{"c.json: no such file"}, Files: []dumpconf.FileCheck{
+		{Name: "conf/a b.json", Before: sampleReport(t)}, {Name: "b.json", Before: sampleReport(t)},
+	}}})
 	results, rules := checkSARIF(t, text)
 	if len(results) != 6 || len(rules) != 3 {
 		t.Fatalf("%d results, %d rules", len(results), len(rules))
@@ -149,8 +153,7 @@ func TestConfigSARIF(t *testing.T) {
 
 func TestConfigSARIFEmpty(t *testing.T) {
 	t.Parallel()
-	var s ConfigSARIF
-	results, rules := checkSARIF(t, s.JSON())
+	results, rules := checkSARIF(t, sarif(t, &ConfigChecks{}))
 	if len(results) != 0 || len(rules) != 0 {
 		t.Errorf("results %v, rules %v", results, rules)
 	}
@@ -164,14 +167,13 @@ func TestConfigSARIFOfRules(t *testing.T) {
 		`{"dump": {"dump_path": "a b", "dump_mode": "All", "dump_list": [{"layer": ["x", "x"]}], "dump_path": 1}}`,
 		"{\"common_dump_settings\": {\n\"dump_mode\": \"0\"}}", `{"ge.exec.enableDump": "2"}`,
 	}
-	var s ConfigSARIF
-	want := 0
+	checks, want := &ConfigChecks{}, 0
 	for _, text := range files {
 		r := dumpconf.Check("x.json", []byte(text), dumpconf.Options{})
 		want += len(r.Findings)
-		s.Add("x.json", r)
+		checks.Files = append(checks.Files, dumpconf.FileCheck{Name: "x.json", Before: r})
 	}
-	if results, _ := checkSARIF(t, s.JSON()); len(results) != want || want < 10 {
+	if results, _ := checkSARIF(t, sarif(t, checks)); len(results) != want || want < 10 {
 		t.Errorf("%d results of %d findings", len(results), want)
 	}
 }

@@ -8,33 +8,26 @@ import (
 	"dumptool/internal/ui"
 )
 
-// ConfigText says how findings are printed for people: in the manner of
-// compilers, which editors know how to read.
-type ConfigText struct {
-	// Width is the number of columns of the terminal. With 0 messages are one
-	// line each; lines of the file are cut in any case.
-	Width int
-}
-
 // excerptWidth is how wide lines of a file may become without a terminal.
 const excerptWidth = 120
 
-// Append appends all findings of a report. The name stands before each.
-func (c ConfigText) Append(dst []byte, name string, r *dumpconf.Report) []byte {
+// findings prints the findings of a report in the manner of compilers, which
+// editors know how to read. The name stands before each. Without a terminal
+// messages are one line each; lines of the file are cut in any case.
+func (p *printer) findings(name string, r *dumpconf.Report) {
 	places := newConfigPlaces(r)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		dst = c.heading(dst, name, f.Place, f.Severity.String(), f.Message+configCodes(f))
-		dst = c.excerpt(dst, places, f.Place)
+		p.finding(name, f.Place, f.Severity.String(), f.Message+configCodes(f))
+		p.excerpt(places, f.Place)
 		if f.Suggestion != "" {
-			dst = c.wrapped(dst, "      = ", "suggestion: "+ui.Escape(f.Suggestion))
+			p.wrapped("      = ", "        ", "suggestion: "+f.Suggestion)
 		}
 		for _, other := range f.Related {
-			dst = c.heading(dst, name, other.Place, "note", other.Message)
-			dst = c.excerpt(dst, places, other.Place)
+			p.finding(name, other.Place, "note", other.Message)
+			p.excerpt(places, other.Place)
 		}
 	}
-	return dst
 }
 
 // configCodes names the rule of a finding and the runtime's own code.
@@ -45,47 +38,24 @@ func configCodes(f *dumpconf.Finding) string {
 	return " [" + f.Rule + ", " + f.Code + "]"
 }
 
-// heading appends where something is, how bad it is and what.
-func (c ConfigText) heading(dst []byte, name string, at dumpconf.Place, kind, message string) []byte {
-	line := fmt.Sprintf("%s:%d:%d: %s: %s", ui.Escape(name), at.Line, at.Column, kind, ui.Escape(message))
-	for i, part := range wrap(line, c.Width, c.Width-len(tabText)) {
-		if i > 0 {
-			dst = append(dst, tabText...)
-		}
-		dst = append(dst, part+"\n"...)
-	}
-	return dst
+// finding prints where something is, how bad it is and what.
+func (p *printer) finding(name string, at dumpconf.Place, kind, message string) {
+	p.wrappedWith(kind, "", tabText, fmt.Sprintf("%s:%d:%d: %s: %s", name, at.Line, at.Column, kind, message))
 }
 
-// excerpt appends the line of a place, and a mark below it.
-func (c ConfigText) excerpt(dst []byte, places *configPlaces, at dumpconf.Place) []byte {
+// excerpt prints the line of a place, and a mark below it.
+func (p *printer) excerpt(places *configPlaces, at dumpconf.Place) {
 	if !places.shown() {
-		return dst
+		return
 	}
 	gutter := fmt.Sprintf("%5d |", at.Line)
-	width := c.Width
+	width := p.Width
 	if width <= 0 {
 		width = excerptWidth
 	}
 	start, end := places.span(at)
 	e := newExcerpt(places.text, start, end, width-len(gutter)-1)
-	for _, line := range []string{gutter + " " + e.line, strings.Repeat(" ", len(gutter)-1) + "| " + e.mark} {
-		dst = append(dst, strings.TrimRight(line, " ")+"\n"...)
-	}
-	return dst
-}
-
-// wrapped appends a text behind a mark.
-func (c ConfigText) wrapped(dst []byte, mark, text string) []byte {
-	room := c.Width - len(mark)
-	if c.Width > 0 {
-		room = max(room, 1)
-	}
-	for i, part := range wrap(text, room, room) {
-		if i > 0 {
-			mark = strings.Repeat(" ", len(mark))
-		}
-		dst = append(dst, mark+part+"\n"...)
-	}
-	return dst
+	caret := strings.TrimLeft(e.mark, " ")
+	p.print(strings.TrimRight(gutter+" "+e.line, " ") + "\n")
+	p.print(strings.Repeat(" ", len(gutter)-1) + "| " + strings.TrimSuffix(e.mark, caret) + p.paint(ui.Mark, caret) + "\n")
 }

@@ -9,8 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/dumpconf"
-	"dumptool/internal/dumpconf/jsonpos"
+	"dumptool/internal/jsonpos"
 )
+
+// findingsText returns findings as a terminal of some width shows them.
+func findingsText(width int, name string, r *dumpconf.Report) string {
+	var b strings.Builder
+	Text{Width: width}.to(&b).findings(name, r)
+	return b.String()
+}
 
 func TestConfigText(t *testing.T) {
 	t.Parallel()
@@ -28,8 +35,8 @@ a\nb.json:2:2: note: first here
     2 |     "dump_step": 5,
       |     ^~~~~~~~~~~
 `
-	got := ConfigText{}.Append(nil, "a\nb.json", sampleReport(t))
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	got := findingsText(0, "a\nb.json", sampleReport(t))
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -46,7 +53,7 @@ func TestConfigTextNarrow(t *testing.T) {
       |                  ^
       = suggestion: "5"
 `
-	if diff := cmp.Diff(want, string(ConfigText{Width: 40}.Append(nil, "a.json", r))); diff != "" {
+	if diff := cmp.Diff(want, findingsText(40, "a.json", r)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -61,7 +68,7 @@ func TestConfigTextWidths(t *testing.T) {
 		t.Fatalf("%d findings", len(r.Findings))
 	}
 	for width := 40; width <= 160; width++ {
-		got := string(ConfigText{Width: width}.Append(nil, strings.Repeat("文件夹/", 30)+"x.json", r))
+		got := findingsText(width, strings.Repeat("文件夹/", 30)+"x.json", r)
 		for line := range strings.Lines(got) {
 			if n := metric.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
 				t.Fatalf("%d columns on a terminal of %d: %q", n, width, line)
@@ -80,7 +87,7 @@ func TestConfigTextUTF16(t *testing.T) {
 		src = binary.LittleEndian.AppendUint16(src, unit)
 	}
 	r := dumpconf.Check("x.json", src, dumpconf.Options{})
-	got := string(ConfigText{}.Append(nil, "x.json", r))
+	got := findingsText(0, "x.json", r)
 	const want = `    2 |  "dump_path": "/d", "dump_debug": "😀on"}}
       |                                   ^~~~~~
 `
@@ -101,7 +108,7 @@ func TestConfigTextWithoutText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := dumpconf.Check("x.json", src, dumpconf.Options{})
-			got := string(ConfigText{}.Append(nil, "x.json", r))
+			got := findingsText(0, "x.json", r)
 			if !strings.HasPrefix(got, "x.json:1:") || strings.Contains(got, "\n ") || strings.Contains(got, "\x00") {
 				t.Errorf("got %q", got)
 			}

@@ -1,133 +1,122 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/engine"
-	"dumptool/internal/ui"
+	"dumptool/internal/compare/determinism"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
-// driftJSON is the JSON form of a tensor in one run.
-type driftJSON struct {
-	Run    string         `json:"run"`
-	File   *string        `json:"file"`
-	CRC    *string        `json:"crc32c"`
-	Differ int64          `json:"differ"`
-	Bits   int64          `json:"differ_bits"`
-	First  *int64         `json:"first"`
-	MaxAbs compare.Number `json:"max_abs"`
-	MaxULP compare.Number `json:"max_ulp"`
-	Why    string         `json:"why,omitempty"`
+// driftRows are the columns of a tensor in all runs.
+func driftRows(runs []string) []Column[*determinism.Row] {
+	type row = *determinism.Row
+	return []Column[row]{
+		words("op", func(r row) string { return r.Op }),
+		words("kind", func(r row) string { return r.Kind }),
+		words("output", func(r row) int { return r.Output }),
+		words("round", func(r row) string { return r.Round }),
+		words("execution", func(r row) int { return r.Execution }).given(), // of operators with several in one folder
+		words("order", func(r row) int { return r.Order }),
+		words("status", func(r row) record.Status { return r.Status }),
+		words("distinct", func(r row) int { return r.Distinct }),
+		words("places", func(r row) determinism.Places { return r.Places }),
+		words("error", func(r row) any { return r.Err }),
+		words("runs", func(r row) any { return Table[runDrift]{driftColumns, driftsOf(r, runs)} }),
+	}
 }
 
-// driftRowJSON is the JSON form of a tensor in all runs.
-type driftRowJSON struct {
-	Op     string `json:"op"`
-	Kind   string `json:"kind"`
-	Output int    `json:"output"`
-	Round  string `json:"round"`
-	// Execution is there for operators with several in one folder.
-	Execution int            `json:"execution,omitempty"`
-	Order     int            `json:"order"`
-	Status    compare.Status `json:"status"`
-	Distinct  int            `json:"distinct"`
-	Places    compare.Places `json:"places"`
-	Error     string         `json:"error,omitempty"`
-	Runs      []driftJSON    `json:"runs"`
+// runDrift is a tensor in one run.
+type runDrift struct {
+	row *determinism.Row
+	*determinism.Drift
+	run string
+}
+
+// driftsOf lists a tensor in all runs.
+func driftsOf(r *determinism.Row, runs []string) []runDrift {
+	all := make([]runDrift, len(r.Drifts))
+	for i := range r.Drifts {
+		all[i] = runDrift{r, &r.Drifts[i], runs[i]}
+	}
+	return all
+}
+
+// driftColumns are the columns of a tensor in one run.
+var driftColumns = []Column[runDrift]{
+	words("tensor", func(d runDrift) string { return driftLabel(d.row) }).in(InCSV),
+	words("status", func(d runDrift) record.Status { return d.row.Status }).in(InCSV),
+	words("distinct", func(d runDrift) int { return d.row.Distinct }).in(InCSV),
+	words("places", func(d runDrift) determinism.Places { return d.row.Places }).in(InCSV),
+	words("run", func(d runDrift) string { return d.run }),
+	words("file", func(d runDrift) *string { return pointer(d.File, d.File != "") }).in(InJSON),
+	words("crc32c", func(d runDrift) string {
+		if d.row.Err != nil {
+			return undefined
+		}
+		return fmt.Sprintf("%08x", d.CRC)
+	}).in(InCSV),
+	words("crc32c", func(d runDrift) *string {
+		return pointer(fmt.Sprintf("%08x", d.CRC), d.File != "" && d.row.Err == nil)
+	}).in(InJSON),
+	words("differ", func(d runDrift) int64 { return d.Differ }),
+	words("differ_bits", func(d runDrift) int64 { return d.Bits }).in(InJSON),
+	words("first", func(d runDrift) (first metrics.Metric) {
+		if d.First != nil {
+			first = defined(float64(d.First.Offset))
+		}
+		return first
+	}),
+	words("max_abs", func(d runDrift) metrics.Metric { return d.MaxAbs }),
+	words("max_ulp", func(d runDrift) metrics.Metric { return d.MaxULP }),
+	words("why", func(d runDrift) string { return d.Why.String() }).given(),
 }
 
 // WriteDeterminismJSON writes the result as one JSON object.
-func WriteDeterminismJSON(w io.Writer, d *compare.Determinism) error {
+func WriteDeterminismJSON(w io.Writer, d *determinism.Report) error {
 	differing, unread := d.Differing()
-	doc := struct {
-		Schema      string         `json:"schema"`
-		Runs        []string       `json:"runs"`
-		OrderSource string         `json:"order_source"`
-		Tensors     int            `json:"tensors"`
-		Differing   int            `json:"differing"`
-		Unread      int            `json:"unread"`
-		First       *string        `json:"first"`
-		Missing     []string       `json:"missing"`
-		LeftOut     []string       `json:"left_out"`
-		Warnings    []string       `json:"warnings"`
-		Rows        []driftRowJSON `json:"rows"`
-	}{"dumptool/determinism/1", d.Runs, d.OrderSource, len(d.Rows), differing, unread, nil,
-		append([]string{}, d.Missing...), append([]string{}, d.LeftOut...), append([]string{}, d.Warnings...), []driftRowJSON{}}
+	var first *string
 	if i := d.First(); i >= 0 {
-		name := d.Rows[i].Name()
-		doc.First = &name
+		first = pointer(d.Rows[i].Name(), true)
 	}
-	for i := range d.Rows {
-		r := &d.Rows[i]
-		row := driftRowJSON{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Execution: r.Execution, Order: r.Order,
-			Status: r.Status, Distinct: r.Distinct, Places: r.Places}
-		if r.Err != nil {
-			row.Error = r.Err.Error()
-		}
-		for k := range r.Drifts {
-			row.Runs = append(row.Runs, driftOf(d.Runs[k], &r.Drifts[k], r.Err == nil))
-		}
-		doc.Rows = append(doc.Rows, row)
-	}
-	_, err := w.Write(append(marshal(doc, "  "), '\n'))
-	return err
-}
-
-func driftOf(run string, d *compare.Drift, read bool) driftJSON {
-	j := driftJSON{Run: run, Differ: d.Differ, Bits: d.Bits, MaxAbs: compare.Number(d.MaxAbs), MaxULP: compare.Number(d.MaxULP), Why: d.Why}
-	if d.File != "" {
-		crc := fmt.Sprintf("%08x", d.CRC)
-		j.File = &d.File
-		if read {
-			j.CRC = &crc
-		}
-	}
-	if d.First != nil {
-		j.First = &d.First.Offset
-	}
-	return j
+	return writeJSON(w, struct {
+		Schema      string                  `json:"schema"`
+		Runs        []string                `json:"runs"`
+		OrderSource string                  `json:"order_source"`
+		Tensors     int                     `json:"tensors"`
+		Differing   int                     `json:"differing"`
+		Unread      int                     `json:"unread"`
+		First       *string                 `json:"first"`
+		Missing     []string                `json:"missing"`
+		LeftOut     []lang.Sentence         `json:"left_out"`
+		Warnings    []lang.Sentence         `json:"warnings"`
+		Rows        Table[*determinism.Row] `json:"rows"`
+	}{"dumptool/determinism/1", d.Runs, d.OrderSource, len(d.Rows), differing, unread, first,
+		slices.Concat([]string{}, d.MissingRounds, d.Missing), list(d.LeftOut), list(d.Warnings), Table[*determinism.Row]{driftRows(d.Runs), pointers(d.Rows)}})
 }
 
 // WriteDeterminismCSV writes a line for each tensor and run.
-func WriteDeterminismCSV(w io.Writer, d *compare.Determinism) error {
-	out := csv.NewWriter(w)
-	lines := [][]string{{"tensor", "status", "distinct", "places", "run", "crc32c", "differ", "first", "max_abs", "max_ulp", "why"}}
+func WriteDeterminismCSV(w io.Writer, d *determinism.Report) error {
+	t := Table[runDrift]{Columns: driftColumns}
 	for i := range d.Rows {
-		r := &d.Rows[i]
-		for k := range r.Drifts {
-			drift := &r.Drifts[k]
-			if drift.File == "" {
-				continue
-			}
-			first := undefined
-			if drift.First != nil {
-				first = strconv.FormatInt(drift.First.Offset, 10)
-			}
-			crc := undefined
-			if r.Err == nil {
-				crc = fmt.Sprintf("%08x", drift.CRC)
-			}
-			lines = append(lines, []string{guard(driftLabel(r)), string(r.Status), strconv.Itoa(r.Distinct), string(r.Places), guard(d.Runs[k]),
-				crc, strconv.FormatInt(drift.Differ, 10), first, metricText(drift.MaxAbs), metricText(drift.MaxULP), guard(drift.Why)})
-		}
+		t.Rows = append(t.Rows, slices.DeleteFunc(driftsOf(&d.Rows[i], d.Runs), func(r runDrift) bool { return r.File == "" })...)
 	}
-	return out.WriteAll(lines)
+	return t.CSV(w)
 }
 
 // driftLabel names a tensor as the tables of a comparison do, with its round and
 // its execution.
-func driftLabel(r *compare.DriftRow) string {
-	label := rowLabel(&r.Row)
-	if r.Round != "" {
-		label += "@" + r.Round
-	}
+func driftLabel(r *determinism.Row) string { return english.driftName(r) }
+
+// driftName is driftLabel in a language.
+func (t Text) driftName(r *determinism.Row) string {
+	label := rowInRound(&r.Row)
 	if r.Execution > 0 {
-		label += " execution " + strconv.Itoa(r.Execution)
+		label += t.say(" execution %d", " 第 %d 次执行", r.Execution)
 	}
 	return label
 }
@@ -141,101 +130,114 @@ const (
 
 // WriteDeterminism prints whether the runs agree, and the first tensors that do
 // not, in execution order.
-func (t Text) WriteDeterminism(w io.Writer, d *compare.Determinism) error {
-	p := newComparePrinter(t, w)
+func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
+	p := t.to(w)
 	differing, unread := d.Differing()
 	first := d.First()
 	if first < 0 {
-		p.text(sameText(len(d.Rows)-unread, unread, d))
+		p.text(p.sameText(len(d.Rows)-unread, unread, d))
 		p.leftOut(d)
 		return p.err
 	}
 	r := &d.Rows[first]
-	p.text(fmt.Sprintf("DIFFERENT: %d of %s differ between %d runs%s", differing, tensors(len(d.Rows)), len(d.Runs), restText(d)))
+	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s", "DIFFERENT：%[1]d/%[2]s在 %[3]d 次运行之间不同%[4]s", differing, tensors(len(d.Rows)), len(d.Runs), restText(d)))
 	p.blank()
 	p.facts([]fact{
-		{"First", []string{driftLabel(r), fmt.Sprintf("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places))}},
-		{"Order", []string{d.OrderSource}},
+		{label: p.say("First", "首个不同"), lines: []string{p.driftName(r),
+			p.say("%d contents in %d runs%s", "%[2]d 次运行有 %[1]d 种内容%[3]s", r.Distinct, len(d.Runs), placesText(r.Places))}},
+		{label: p.say("Order", "执行顺序"), lines: []string{d.OrderSource}},
 	})
 	p.blank()
-	g := grid{columns: []ui.Column{{Title: "TENSOR"}, {Title: "CONTENTS", Align: ui.Right}, {Title: "DIFFER", Align: ui.Right},
-		{Title: "FIRST", Align: ui.Right}, {Title: "MAX_ABS", Align: ui.Right}, {Title: "NOTE"}}, keep: []int{2, 1, 4, 3, 5}}
+	var shown []driftedRow
 	var why []string
 	for i := range d.Rows {
-		if r := &d.Rows[i]; r.Differs() && len(g.rows) < shownDrifts {
-			differ, at, maxAbs := worstDrift(r)
-			g.rows = append(g.rows, []string{driftLabel(r), strconv.Itoa(r.Distinct), differ, at, maxAbs, string(r.Places)})
-			why = append(why, driftWhy(d, r)...)
+		if r := &d.Rows[i]; r.Differs() && len(shown) < shownDrifts {
+			most, at, maxAbs := worstDrift(r)
+			shown = append(shown, driftedRow{r, most, at, maxAbs})
+			why = append(why, p.driftWhy(d, r)...)
 		}
 	}
-	p.table(g)
+	p.table("", p.differingTable(shown).Grid(p.Lang).Fit(p.Width))
 	if differing > shownDrifts {
-		p.text(fmt.Sprintf("and %d more", differing-shownDrifts))
+		p.text(p.say("and %d more", "另有 %d 个", differing-shownDrifts))
 	}
 	if len(why) > 0 {
 		p.blank()
-		p.facts([]fact{{"Why", why}})
+		p.facts([]fact{{label: p.say("Why", "原因"), lines: why}})
 	}
 	p.leftOut(d)
 	return p.err
 }
 
 // leftOut lists what was not compared although it is there.
-func (p *comparePrinter) leftOut(d *compare.Determinism) {
-	lines := d.LeftOut
-	if len(lines) == 0 {
-		return
+func (p *printer) leftOut(d *determinism.Report) {
+	if len(d.LeftOut) > 0 {
+		p.blank()
+		p.facts([]fact{{label: p.say("Left out", "未比对"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.of)}})
 	}
-	if more := len(lines) - shownLeftOut; more > 0 {
-		lines = append(slices.Clone(lines[:shownLeftOut]), fmt.Sprintf("and %d more", more))
-	}
-	p.blank()
-	p.facts([]fact{{"Left out", lines}})
 }
 
 // sameText says that runs agree.
-func sameText(read, unread int, d *compare.Determinism) string {
+func (t Text) sameText(read, unread int, d *determinism.Report) string {
 	runs := len(d.Runs)
 	switch {
 	case read == 0:
-		return fmt.Sprintf("NOTHING COMPARED: %s could not be read", tensors(unread))
+		return t.say("NOTHING COMPARED: %s could not be read", "NOTHING COMPARED：%s无法读取", tensors(unread))
 	case unread > 0:
-		verb := "are"
+		verb := lang.Text{EN: "are"}
 		if read == 1 {
-			verb = "is"
+			verb.EN = "is"
 		}
-		return fmt.Sprintf("SAME: %s that could be read %s equal, bit for bit, in %d runs; %s could not be read%s",
-			tensors(read), verb, runs, tensors(unread), restText(d))
+		return t.say("SAME: %s that could be read %s equal, bit for bit, in %d runs; %s could not be read%s",
+			"SAME：可读取的 %[1]s%[2]s在 %[3]d 次运行中逐位相同；%[4]s无法读取%[5]s", tensors(read), verb, runs, tensors(unread), restText(d))
 	case !d.Whole() && read == 1:
-		return fmt.Sprintf("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", runs, restText(d))
+		return t.say("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", "SAME：唯一比对的张量在 %d 次运行中逐位相同%s", runs, restText(d))
 	case !d.Whole():
-		return fmt.Sprintf("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", tensors(read), runs, restText(d))
+		return t.say("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", "SAME：已比对的 %s在 %d 次运行中逐位相同%s", tensors(read), runs, restText(d))
 	case read == 1:
-		return fmt.Sprintf("SAME: the only tensor is equal, bit for bit, in %d runs", runs)
+		return t.say("SAME: the only tensor is equal, bit for bit, in %d runs", "SAME：唯一的张量在 %d 次运行中逐位相同", runs)
 	}
-	return fmt.Sprintf("SAME: all %s are equal, bit for bit, in %d runs", tensors(read), runs)
+	return t.say("SAME: all %s are equal, bit for bit, in %d runs", "SAME：全部 %s在 %d 次运行中逐位相同", tensors(read), runs)
 }
 
 // restText counts what was not compared.
-func restText(d *compare.Determinism) string {
-	text := ""
-	if n := len(d.Missing); n > 0 {
-		text += fmt.Sprintf("; %d not in all runs", n)
+func restText(d *determinism.Report) lang.Sentence {
+	var missing, leftOut lang.Sentence
+	if n := len(d.MissingRounds) + len(d.Missing); n > 0 {
+		missing = lang.Sayf("; %d not in all runs", "；%d 个并非各次运行都有", n)
 	}
 	if n := len(d.LeftOut); n > 0 {
-		text += fmt.Sprintf("; %d left out", n)
+		leftOut = lang.Sayf("; %d left out", "；%d 个未比对", n)
 	}
-	return text
+	return lang.Sayf("%s%s", "%s%s", missing, leftOut)
+}
+
+// driftedRow is a tensor that differs, with what worstDrift says of it.
+type driftedRow struct {
+	*determinism.Row
+	differ, first, maxAbs string
+}
+
+// differingTable lists tensors that differ.
+func (t Text) differingTable(rows []driftedRow) Table[driftedRow] {
+	return Table[driftedRow]{Rows: rows, Columns: []Column[driftedRow]{
+		words("tensor", func(d driftedRow) string { return t.driftName(d.Row) }).titled("TENSOR", "张量"),
+		numbers("contents", func(d driftedRow) int { return d.Distinct }).titled("CONTENTS", "内容数").ranked(2),
+		numbers("differ", func(d driftedRow) string { return d.differ }).titled("DIFFER", "不同元素").ranked(1),
+		numbers("first", func(d driftedRow) string { return d.first }).titled("FIRST", "首个偏移").ranked(4),
+		numbers("max_abs", func(d driftedRow) string { return d.maxAbs }).ranked(3),
+		words("note", func(d driftedRow) lang.Text { return placesWord[d.Places] }).titled("NOTE", "说明").ranked(5),
+	}}
 }
 
 // worstDrift describes the runs that differ from the first: the most elements,
 // the first of them, and the largest distance; of no values, if there is none
 // with the first run's shape and type.
-func worstDrift(r *compare.DriftRow) (differ, first, maxAbs string) {
+func worstDrift(r *determinism.Row) (differ, first, maxAbs string) {
 	var most int64
 	compared := false
 	var at *int64
-	var distance engine.Metric
+	var distance metrics.Metric
 	for k := range r.Drifts {
 		d := &r.Drifts[k]
 		compared = compared || d.Compared
@@ -248,36 +250,42 @@ func worstDrift(r *compare.DriftRow) (differ, first, maxAbs string) {
 		}
 	}
 	if !compared {
-		return "-", "-", "-"
+		return noValue, noValue, noValue
 	}
-	first, maxAbs = "-", "-"
+	first = noValue
 	if at != nil {
 		first = strconv.FormatInt(*at, 10)
 	}
-	if distance.Defined {
-		maxAbs = floatShort(distance.Value)
-	}
-	return strconv.FormatInt(most, 10), first, maxAbs
+	return strconv.FormatInt(most, 10), first, shortMetric(distance)
 }
 
-// driftWhy tells of runs that differ from the first, but in no value, what
+// driftWhy says of runs that differ from the first, but in no value, what
 // differs.
-func driftWhy(d *compare.Determinism, r *compare.DriftRow) []string {
+func (t Text) driftWhy(d *determinism.Report, r *determinism.Row) []string {
 	var lines []string
 	for k := range r.Drifts {
-		if why := r.Drifts[k].Why; why != "" {
-			lines = append(lines, fmt.Sprintf("%s in %s: %s", driftLabel(r), d.Runs[k], why))
+		if why := r.Drifts[k].Why; !why.IsZero() {
+			lines = append(lines, t.say("%s in %s: %s", "%s(%s)：%s", t.driftName(r), d.Runs[k], why))
 		}
 	}
 	return lines
 }
 
-func placesText(p compare.Places) string {
+// placesWord is a word for where runs differ.
+var placesWord = map[determinism.Places]lang.Text{
+	determinism.SamePlaces: {EN: string(determinism.SamePlaces), ZH: "位置相同"},
+	determinism.Scattered:  {EN: string(determinism.Scattered), ZH: "位置分散"},
+}
+
+// placesText says what it means where runs differ.
+func placesText(p determinism.Places) lang.Text {
 	switch p {
-	case compare.SamePlaces:
-		return ", always at the same elements: look for a race on a part of the tensor"
-	case compare.Scattered:
-		return ", at changing elements: look for an order of additions that changes"
+	case determinism.SamePlaces:
+		return lang.Text{EN: ", always at the same elements: look for a race on a part of the tensor",
+			ZH: "，不同处总在相同元素：请排查张量局部的竞争(如踩踏)"}
+	case determinism.Scattered:
+		return lang.Text{EN: ", at changing elements: look for an order of additions that changes",
+			ZH: "，不同处的元素变化：请排查变化的累加顺序"}
 	}
-	return ""
+	return lang.Text{}
 }

@@ -7,30 +7,32 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare"
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/determinism"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
 // drifted are three runs: one tensor is equal, one differs at one place, one
 // has another shape, and one cannot be read.
-func drifted() *compare.Determinism {
-	row := func(op string, distinct int, drifts ...compare.Drift) compare.DriftRow {
-		return compare.DriftRow{Row: compare.Row{Op: op, Kind: "output", Status: compare.Pass}, Distinct: distinct, Drifts: drifts}
+func drifted() *determinism.Report {
+	row := func(op string, distinct int, drifts ...determinism.Drift) determinism.Row {
+		return determinism.Row{Row: record.Row{Op: op, Kind: "output", Status: record.Pass}, Distinct: distinct, Drifts: drifts}
 	}
 	first := pair(3, 1, 2)
-	d := &compare.Determinism{Runs: []string{"r1", "=r2", "r3"}, OrderSource: "natural order of names", Missing: []string{"z: not in r3"}, LeftOut: []string{"r1/old: an earlier execution"},
-		Rows: []compare.DriftRow{
-			row("same", 1, compare.Drift{File: "a", CRC: 10}, compare.Drift{File: "b", CRC: 10}, compare.Drift{File: "c", CRC: 10}),
-			row("drift", 3, compare.Drift{File: "a", CRC: 1},
-				compare.Drift{File: "b", CRC: 2, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(0.5), MaxULP: known(7)},
-				compare.Drift{File: "c", CRC: 3, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(2.5), MaxULP: known(9)}),
-			row("shape", 3, compare.Drift{File: "a", CRC: 1}, compare.Drift{File: "b", CRC: 5, Compared: true, Bits: 2, MaxAbs: known(0), Why: "equal in value"},
-				compare.Drift{File: "c", CRC: 4, Why: "shape (2,)"}),
-			row("torn", 0, compare.Drift{File: "a"}, compare.Drift{File: "b"}, compare.Drift{File: "c"}),
+	d := &determinism.Report{Runs: []string{"r1", "=r2", "r3"}, OrderSource: "natural order of names", Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
+		Rows: []determinism.Row{
+			row("same", 1, determinism.Drift{File: "a", CRC: 10}, determinism.Drift{File: "b", CRC: 10}, determinism.Drift{File: "c", CRC: 10}),
+			row("drift", 3, determinism.Drift{File: "a", CRC: 1},
+				determinism.Drift{File: "b", CRC: 2, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(0.5), MaxULP: known(7)},
+				determinism.Drift{File: "c", CRC: 3, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(2.5), MaxULP: known(9)}),
+			row("shape", 3, determinism.Drift{File: "a", CRC: 1}, determinism.Drift{File: "b", CRC: 5, Compared: true, Bits: 2, MaxAbs: known(0), Why: lang.Plain("equal in value")},
+				determinism.Drift{File: "c", CRC: 4, Why: lang.Plain("shape (2,)")}),
+			row("torn", 0, determinism.Drift{File: "a"}, determinism.Drift{File: "b"}, determinism.Drift{File: "c"}),
 		}}
-	d.Rows[1].Places, d.Rows[1].Status, d.Rows[1].Round = compare.SamePlaces, compare.Fail, "1"
-	d.Rows[2].Status, d.Rows[2].Execution = compare.Fail, 2
-	d.Rows[3].Status, d.Rows[3].Err = compare.Error, errFull
+	d.Rows[1].Places, d.Rows[1].Status, d.Rows[1].Round = determinism.SamePlaces, record.Fail, "1"
+	d.Rows[2].Status, d.Rows[2].Execution = record.Fail, 2
+	d.Rows[3].Status, d.Rows[3].Err = record.Error, errFull
 	return d
 }
 
@@ -40,8 +42,7 @@ func TestWriteDeterminism(t *testing.T) {
 	const want = `DIFFERENT: 2 of 4 tensors differ between 3 runs; 1 not in all runs; 1 left out
 
 First           drift@1
-                3 contents in 3 runs, always at the same elements: look for a
-                  race on a part of the tensor
+                3 contents in 3 runs, always at the same elements: look for a race on a part of the tensor
 Order           natural order of names
 
 TENSOR             CONTENTS  DIFFER  FIRST  MAX_ABS  NOTE
@@ -63,11 +64,11 @@ func TestWriteDeterminismSame(t *testing.T) {
 	same, torn := drifted().Rows[0], drifted().Rows[3]
 	whole := drifted()
 	whole.Missing, whole.LeftOut = nil, nil
-	for want, rows := range map[string][]compare.DriftRow{
-		"SAME: 1 tensor that could be read is equal, bit for bit, in 3 runs; 1 tensor\ncould not be read\n": {same, torn},
-		"SAME: the only tensor is equal, bit for bit, in 3 runs\n":                                          {same},
-		"SAME: all 2 tensors are equal, bit for bit, in 3 runs\n":                                           {same, same},
-		"NOTHING COMPARED: 1 tensor could not be read\n":                                                    {torn},
+	for want, rows := range map[string][]determinism.Row{
+		"SAME: 1 tensor that could be read is equal, bit for bit, in 3 runs; 1 tensor could not be read\n": {same, torn},
+		"SAME: the only tensor is equal, bit for bit, in 3 runs\n":                                         {same},
+		"SAME: all 2 tensors are equal, bit for bit, in 3 runs\n":                                          {same, same},
+		"NOTHING COMPARED: 1 tensor could not be read\n":                                                   {torn},
 	} {
 		d := *whole
 		d.Rows = rows
@@ -76,10 +77,10 @@ func TestWriteDeterminismSame(t *testing.T) {
 		}
 	}
 	const leftOut = "\nLeft out        r1/old: an earlier execution\n"
-	for want, rows := range map[string][]compare.DriftRow{
-		"SAME: 1 tensor that could be read is equal, bit for bit, in 3 runs; 1 tensor\ncould not be read; 1 not in all runs; 1 left out\n": {same, torn},
-		"SAME: the only tensor that was compared is equal, bit for bit, in 3 runs; 1 not\nin all runs; 1 left out\n":                       {same},
-		"SAME: the 2 tensors that were compared are equal, bit for bit, in 3 runs; 1 not\nin all runs; 1 left out\n":                       {same, same},
+	for want, rows := range map[string][]determinism.Row{
+		"SAME: 1 tensor that could be read is equal, bit for bit, in 3 runs; 1 tensor could not be read; 1 not in all runs; 1 left out\n": {same, torn},
+		"SAME: the only tensor that was compared is equal, bit for bit, in 3 runs; 1 not in all runs; 1 left out\n":                       {same},
+		"SAME: the 2 tensors that were compared are equal, bit for bit, in 3 runs; 1 not in all runs; 1 left out\n":                       {same, same},
 	} {
 		d := drifted()
 		d.Rows = rows
@@ -97,7 +98,7 @@ func TestWriteDeterminismMany(t *testing.T) {
 	for i := range 30 {
 		one.Op = fmt.Sprintf("op%d", i)
 		d.Rows = append(d.Rows, one)
-		d.LeftOut = append(d.LeftOut, fmt.Sprintf("old%d: an earlier execution", i))
+		d.LeftOut = append(d.LeftOut, lang.Plain(fmt.Sprintf("old%d: an earlier execution", i)))
 	}
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) })
 	if !strings.Contains(text, "\nand 12 more\n\nWhy ") || !strings.HasSuffix(text, " old8: an earlier execution\n                and 21 more\n") || !strings.Contains(text, "\nop17@1 ") || strings.Contains(text, "\nop18@1 ") {
@@ -170,11 +171,11 @@ func TestWriteDeterminismJSON(t *testing.T) {
 
 func TestWorstDriftWithoutElements(t *testing.T) {
 	t.Parallel()
-	r := compare.DriftRow{Drifts: []compare.Drift{{}, {Compared: true, MaxAbs: engine.Metric{}}, {Why: "another shape"}}}
+	r := determinism.Row{Drifts: []determinism.Drift{{}, {Compared: true, MaxAbs: metrics.Metric{}}, {Why: lang.Plain("another shape")}}}
 	if differ, first, maxAbs := worstDrift(&r); differ != "0" || first != "-" || maxAbs != "-" {
 		t.Errorf("got %s, %s, %s", differ, first, maxAbs)
 	}
-	r.Drifts = []compare.Drift{{}, {Why: "another shape"}}
+	r.Drifts = []determinism.Drift{{}, {Why: lang.Plain("another shape")}}
 	if differ, first, maxAbs := worstDrift(&r); differ != "-" || first != "-" || maxAbs != "-" {
 		t.Errorf("not compared: got %s, %s, %s", differ, first, maxAbs)
 	}

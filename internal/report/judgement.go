@@ -1,92 +1,77 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
+	"slices"
 
 	"dumptool/internal/compare"
-	"dumptool/internal/ui"
+	"dumptool/internal/compare/determinism"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
-// judgedJSON is the JSON form of a judged row.
-type judgedJSON struct {
-	Op      string                   `json:"op"`
-	Kind    string                   `json:"kind"`
-	Output  int                      `json:"output"`
-	Round   string                   `json:"round"`
-	Was     compare.Status           `json:"was"`
-	Status  compare.Status           `json:"status"`
-	Atol    compare.Number           `json:"atol"`
-	Rtol    compare.Number           `json:"rtol"`
-	Source  string                   `json:"source"`
-	Total   int64                    `json:"total"`
-	Least   int64                    `json:"errors_min"`
-	Most    int64                    `json:"errors_max"`
-	Reasons []compare.DocumentReason `json:"reasons"`
-}
-
-// WriteJudgementJSON writes a judgement as one JSON object.
-func WriteJudgementJSON(w io.Writer, j *compare.Judgement) error {
-	doc := struct {
-		Schema  string                 `json:"schema"`
-		Summary map[compare.Status]int `json:"summary"`
-		Rows    []judgedJSON           `json:"rows"`
-	}{"dumptool/judge/1", j.Counts, []judgedJSON{}}
-	for i := range j.Rows {
-		r := &j.Rows[i]
-		row := judgedJSON{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Was: r.Was, Status: r.Status,
-			Atol: compare.NumberOf(r.Limits.Atol), Rtol: compare.NumberOf(r.Limits.Rtol), Source: r.Limits.LimitSource(),
-			Total: r.Total, Least: r.Least, Most: r.Most, Reasons: []compare.DocumentReason{}}
-		for _, reason := range r.Reasons {
-			row.Reasons = append(row.Reasons, compare.DocumentReason(reason))
-		}
-		doc.Rows = append(doc.Rows, row)
-	}
-	_, err := w.Write(append(marshal(doc, "  "), '\n'))
-	return err
+// judgedTable lists judged rows.
+func judgedTable(rows []*compare.JudgedRow) Table[*compare.JudgedRow] {
+	type row = *compare.JudgedRow
+	return Table[row]{Rows: rows, Columns: []Column[row]{
+		words("op_name", judgedLabel).titled("TENSOR", "张量").in(InText | InCSV),
+		words("op", func(r row) string { return r.Op }).in(InJSON),
+		words("kind", func(r row) string { return r.Kind }).in(InJSON),
+		words("output", func(r row) int { return r.Output }).in(InJSON),
+		words("round", func(r row) string { return r.Round }).in(InJSON),
+		words("was", func(r row) record.Status { return r.Was }).titled("WAS", "原状态").ranked(3),
+		words("status", func(r row) record.Status { return r.Status }).titled("NOW", "现状态").ranked(1),
+		numbers("atol", func(r row) float64 { return r.Limits.Atol }).in(InCSV | InJSON),
+		numbers("rtol", func(r row) float64 { return r.Limits.Rtol }).in(InCSV | InJSON),
+		words("source", func(r row) string { return r.Limits.Source() }).in(InJSON),
+		numbers("total", func(r row) int64 { return r.Total }).in(InJSON),
+		numbers("errors", errorRange).titled("ERRORS", "错误").in(InText).ranked(2),
+		numbers("errors_min", func(r row) int64 { return r.Least }).in(InCSV | InJSON),
+		numbers("errors_max", func(r row) int64 { return r.Most }).in(InCSV | InJSON),
+		numbers("total", func(r row) int64 { return r.Total }).titled("OF", "总数").in(InText | InCSV).ranked(4),
+		words("reasons", func(r row) []record.Finding { return list(r.Reasons) }).in(InJSON),
+	}}
 }
 
 // judgedLabel names a row as the tables of a comparison do, with its round.
 func judgedLabel(r *compare.JudgedRow) string {
-	return driftLabel(&compare.DriftRow{Row: compare.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}})
+	return driftLabel(&determinism.Row{Row: record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}})
+}
+
+// errorRange is how many elements are errors, as far as it is known.
+func errorRange(r *compare.JudgedRow) lang.Text {
+	n := fmt.Sprint(r.Least)
+	if r.Most == r.Least {
+		return lang.Text{EN: n, ZH: n}
+	}
+	return lang.Sayf("%d to %d", "%d 至 %d", r.Least, r.Most).Text()
+}
+
+// WriteJudgementJSON writes a judgement as one JSON object.
+func WriteJudgementJSON(w io.Writer, j *compare.Judgement) error {
+	return writeJSON(w, struct {
+		Schema  string                    `json:"schema"`
+		Summary map[record.Status]int     `json:"summary"`
+		Rows    Table[*compare.JudgedRow] `json:"rows"`
+	}{"dumptool/judge/1", j.Counts, judgedTable(pointers(j.Rows))})
 }
 
 // WriteJudgementCSV writes a judgement as a table.
 func WriteJudgementCSV(w io.Writer, j *compare.Judgement) error {
-	out := csv.NewWriter(w)
-	lines := [][]string{{"op_name", "was", "status", "atol", "rtol", "errors_min", "errors_max", "total"}}
-	for i := range j.Rows {
-		r := &j.Rows[i]
-		lines = append(lines, []string{guard(judgedLabel(r)), string(r.Was), string(r.Status), compare.FormatFloat(r.Limits.Atol),
-			compare.FormatFloat(r.Limits.Rtol), strconv.FormatInt(r.Least, 10), strconv.FormatInt(r.Most, 10), strconv.FormatInt(r.Total, 10)})
-	}
-	return out.WriteAll(lines)
+	return judgedTable(pointers(j.Rows)).CSV(w)
 }
 
 // WriteJudgement prints the rows of a judgement that fail, are undecided or
 // changed.
 func (t Text) WriteJudgement(w io.Writer, j *compare.Judgement) error {
-	p := newComparePrinter(t, w)
-	p.text(fmt.Sprintf("%d of %d compared tensors pass, %d fail, %d are undecided", j.Counts[compare.Pass], j.Compared,
-		j.Counts[compare.Fail], j.Counts[compare.Undecided]))
-	g := grid{columns: []ui.Column{{Title: "TENSOR"}, {Title: "WAS"}, {Title: "NOW"}, {Title: "ERRORS", Align: ui.Right}, {Title: "OF", Align: ui.Right}},
-		keep: []int{2, 3, 1, 4}}
-	for i := range j.Rows {
-		r := &j.Rows[i]
-		if r.Was == r.Status && r.Status != compare.Fail {
-			continue
-		}
-		errors := strconv.FormatInt(r.Least, 10)
-		if r.Most != r.Least {
-			errors += " to " + strconv.FormatInt(r.Most, 10)
-		}
-		g.rows = append(g.rows, []string{judgedLabel(r), string(r.Was), string(r.Status), errors, strconv.FormatInt(r.Total, 10)})
-	}
-	if len(g.rows) > 0 {
+	p := t.to(w)
+	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", "已比对张量中 %d/%d 个通过，%d 个失败，%d 个无法判定", j.Counts[record.Pass], j.Compared,
+		j.Counts[record.Fail], j.Counts[compare.Undecided]))
+	changed := slices.DeleteFunc(pointers(j.Rows), func(r *compare.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
+	if len(changed) > 0 {
 		p.blank()
-		p.table(g)
+		p.table("", judgedTable(changed).Grid(p.Lang).Fit(p.Width))
 	}
 	return p.err
 }

@@ -7,23 +7,25 @@ import (
 	"testing"
 
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
 // judged is a judgement with a row of every kind.
 func judged() *compare.Judgement {
-	limits := compare.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
-	row := func(op string, output int, was, is compare.Status, least, most int64) compare.JudgedRow {
+	limits := record.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
+	row := func(op string, output int, was, is record.Status, least, most int64) compare.JudgedRow {
 		return compare.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: limits, Total: 8, Least: least, Most: most}
 	}
 	rows := []compare.JudgedRow{
-		row("same", 0, compare.Pass, compare.Pass, 0, 0),
-		row("better", 1, compare.Fail, compare.Pass, 0, 0),
-		row("bad", 0, compare.Fail, compare.Fail, 3, 3),
-		row("=open", 0, compare.Fail, compare.Undecided, 2, 6),
+		row("same", 0, record.Pass, record.Pass, 0, 0),
+		row("better", 1, record.Fail, record.Pass, 0, 0),
+		row("bad", 0, record.Fail, record.Fail, 3, 3),
+		row("=open", 0, record.Fail, compare.Undecided, 2, 6),
 	}
 	rows[2].Round = "7"
-	rows[2].Reasons = []compare.Reason{{Code: compare.LimitsBroken, Confidence: compare.High, Evidence: "cosine 0.5"}}
-	return &compare.Judgement{Compared: 4, Rows: rows, Counts: map[compare.Status]int{compare.Pass: 2, compare.Fail: 1, compare.Undecided: 1}}
+	rows[2].Reasons = []record.Finding{{Code: record.BeyondLimits, Confidence: record.High, Evidence: lang.Plain("cosine 0.5")}}
+	return &compare.Judgement{Compared: 4, Rows: rows, Counts: map[record.Status]int{record.Pass: 2, record.Fail: 1, compare.Undecided: 1}}
 }
 
 func TestWriteJudgement(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
 )
 
 // WriteAnalysisCompat writes the records in the form of the overflow summary of
@@ -30,7 +31,7 @@ func WriteAnalysisCompat(w io.Writer, r *overflow.Report) error {
 func compatRecord(r *overflow.Record, rank int) string {
 	lines := []string{strings.Repeat("=", 49) + fmt.Sprintf("[%d]", rank) + strings.Repeat("=", 50)}
 	if r.Op != nil {
-		lines = append(lines, fmt.Sprintf("[%s] %s", r.Op.Type, r.Op.Name))
+		lines = append(lines, fmt.Sprintf("[%s] %s", ui.Escape(r.Op.Type), ui.Escape(r.Op.Name)))
 	}
 	areas := r.Record.Overflows()
 	if len(areas) == 0 { // a rescued record whose status is lost
@@ -46,11 +47,11 @@ func compatRecord(r *overflow.Record, rank int) string {
 	})
 	for i := range tensors {
 		t := &tensors[i]
-		if t.Census == nil {
+		if t.Stats == nil {
 			continue
 		}
 		lines = append(lines,
-			fmt.Sprintf(" %s.%s.%d.npy", r.Op.FileName, t.Kind, t.Index),
+			fmt.Sprintf(" %s.%s.%d.npy", ui.Escape(r.Op.FileName), t.Kind, t.Index),
 			fmt.Sprintf(" -[Format: %s] [Shape: %s] [Dtype: %s] [Max: %s] [Min: %s] [Mean: %s]",
 				t.Format, storedShape(t), t.DType.Host(), compatExtreme(t, 1), compatExtreme(t, -1), compatMean(t)))
 	}
@@ -71,7 +72,7 @@ func compatStatus(a *opdebug.Area) string {
 
 // compatExtreme is numpy's max (sign 1) or min (sign -1): NaN if any element is.
 func compatExtreme(t *overflow.Tensor, sign int) string {
-	c, host := t.Census, t.DType.Host()
+	c, host := t.Stats, t.DType.Host()
 	inf, finite := c.PosInf, c.Max
 	if sign < 0 {
 		inf, finite = c.NegInf, c.Min
@@ -99,7 +100,7 @@ func infinity(sign int) string {
 
 // compatMean is numpy's mean.
 func compatMean(t *overflow.Tensor) string {
-	c, host := t.Census, t.DType.Host()
+	c, host := t.Stats, t.DType.Host()
 	switch {
 	case c.NaN > 0 || c.PosInf > 0 && c.NegInf > 0 || c.Mean == nil && c.PosInf+c.NegInf == 0:
 		return "nan"

@@ -15,7 +15,6 @@ import (
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 var inf = math.Inf(1)
@@ -81,13 +80,13 @@ func TestCompatTensors(t *testing.T) {
 	r.Op.FileName = "x"
 	r.Tensors = nil
 	for _, i := range []int{10, 2} {
-		for _, kind := range []tensorfile.Kind{tensorfile.Output, tensorfile.Input} {
+		for _, kind := range []tensor.Kind{tensor.Output, tensor.Input} {
 			x := infinite(kind)
 			x.Index = i
 			r.Tensors = append(r.Tensors, x)
 		}
 	}
-	r.Tensors = append(r.Tensors, overflow.Tensor{Kind: tensorfile.Output, Index: 3, Err: errors.New("cut off")})
+	r.Tensors = append(r.Tensors, overflow.Tensor{Kind: tensor.Output, Index: 3, Err: errors.New("cut off")})
 	var names []string
 	for line := range strings.Lines(compat(t, r)) {
 		if strings.HasPrefix(line, " x.") {
@@ -97,7 +96,7 @@ func TestCompatTensors(t *testing.T) {
 	if diff := cmp.Diff([]string{"x.input.2.npy", "x.input.10.npy", "x.output.2.npy", "x.output.10.npy"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if r.Tensors[0].Kind != tensorfile.Output {
+	if r.Tensors[0].Kind != tensor.Output {
 		t.Error("the report's own tensors were sorted")
 	}
 }
@@ -107,42 +106,42 @@ func TestCompatNumbers(t *testing.T) {
 	t.Parallel()
 	n := number
 	cases := []struct {
-		name   string
-		dtype  tensor.DType
-		shape  tensor.Shape
-		census overflow.Census
-		want   string
+		name  string
+		dtype tensor.DType
+		shape tensor.Shape
+		stats tensor.Stats
+		want  string
 	}{
-		{"finite", tensor.Float16, tensor.Shape{2, 2}, overflow.Census{Count: 4, Min: n(-65504), Max: n(0.0999755859375), Mean: n(40.2212)},
+		{"finite", tensor.Float16, tensor.Shape{2, 2}, tensor.Stats{Count: 4, Min: n(-65504), Max: n(0.0999755859375), Mean: n(40.2212)},
 			"[Shape: (2, 2)] [Dtype: float16] [Max: 0.1] [Min: -65500.0] [Mean: 40.22]"},
-		{"bfloat16", tensor.BFloat16, tensor.Shape{1}, overflow.Census{Count: 1, Min: n(1), Max: n(1), Mean: n(1)},
+		{"bfloat16", tensor.BFloat16, tensor.Shape{1}, tensor.Stats{Count: 1, Min: n(1), Max: n(1), Mean: n(1)},
 			"[Shape: (1,)] [Dtype: float32] [Max: 1.0] [Min: 1.0] [Mean: 1.0]"},
-		{"scalar", tensor.Float32, tensor.Shape{}, overflow.Census{Count: 1, Min: n(1e-5), Max: n(1e-5), Mean: n(1e-5)},
+		{"scalar", tensor.Float32, tensor.Shape{}, tensor.Stats{Count: 1, Min: n(1e-5), Max: n(1e-5), Mean: n(1e-5)},
 			"[Shape: ()] [Dtype: float32] [Max: 1e-05] [Min: 1e-05] [Mean: 1e-05]"},
-		{"no shape recorded", tensor.Float64, nil, overflow.Census{Count: 2, Min: n(1), Max: n(1e16), Mean: n(5e15)},
+		{"no shape recorded", tensor.Float64, nil, tensor.Stats{Count: 2, Min: n(1), Max: n(1e16), Mean: n(5e15)},
 			"[Shape: (2,)] [Dtype: float64] [Max: 1e+16] [Min: 1.0] [Mean: 5000000000000000.0]"},
-		{"NaN", tensor.Float32, tensor.Shape{3}, overflow.Census{Count: 3, NaN: 1, PosInf: 1, Min: n(1), Max: n(1), Mean: n(1)},
+		{"NaN", tensor.Float32, tensor.Shape{3}, tensor.Stats{Count: 3, NaN: 1, PosInf: 1, Min: n(1), Max: n(1), Mean: n(1)},
 			"[Max: nan] [Min: nan] [Mean: nan]"},
-		{"both infinities", tensor.Float32, tensor.Shape{3}, overflow.Census{Count: 3, NegInf: 1, PosInf: 1, Min: n(1), Max: n(1), Mean: n(1)},
+		{"both infinities", tensor.Float32, tensor.Shape{3}, tensor.Stats{Count: 3, NegInf: 1, PosInf: 1, Min: n(1), Max: n(1), Mean: n(1)},
 			"[Max: inf] [Min: -inf] [Mean: nan]"},
-		{"negative infinity", tensor.Float32, tensor.Shape{2}, overflow.Census{Count: 2, NegInf: 1, Min: n(1), Max: n(1), Mean: n(1)},
+		{"negative infinity", tensor.Float32, tensor.Shape{2}, tensor.Stats{Count: 2, NegInf: 1, Min: n(1), Max: n(1), Mean: n(1)},
 			"[Max: 1.0] [Min: -inf] [Mean: -inf]"},
-		{"all infinite", tensor.Float32, tensor.Shape{2}, overflow.Census{Count: 2, NegInf: 2}, "[Max: -inf] [Min: -inf] [Mean: -inf]"},
-		{"empty", tensor.Float32, tensor.Shape{0}, overflow.Census{}, "[Shape: (0,)] [Dtype: float32] [Max: nan] [Min: nan] [Mean: nan]"},
-		{"int8", tensor.Int8, tensor.Shape{2}, overflow.Census{Count: 2, Min: n(-128), Max: n(127), Mean: n(-0.5)},
+		{"all infinite", tensor.Float32, tensor.Shape{2}, tensor.Stats{Count: 2, NegInf: 2}, "[Max: -inf] [Min: -inf] [Mean: -inf]"},
+		{"empty", tensor.Float32, tensor.Shape{0}, tensor.Stats{}, "[Shape: (0,)] [Dtype: float32] [Max: nan] [Min: nan] [Mean: nan]"},
+		{"int8", tensor.Int8, tensor.Shape{2}, tensor.Stats{Count: 2, Min: n(-128), Max: n(127), Mean: n(-0.5)},
 			"[Dtype: int8] [Max: 127] [Min: -128] [Mean: -0.5]"},
-		{"int64", tensor.Int64, tensor.Shape{2}, overflow.Census{Count: 2, Min: n(math.MinInt64), Max: n(math.MaxInt64), Mean: n(0)},
+		{"int64", tensor.Int64, tensor.Shape{2}, tensor.Stats{Count: 2, Min: n(math.MinInt64), Max: n(math.MaxInt64), Mean: n(0)},
 			"[Max: 9223372036854775807] [Min: -9223372036854775808] [Mean: 0.0]"},
-		{"uint64", tensor.Uint64, tensor.Shape{2}, overflow.Census{Count: 2, Min: n(0), Max: n(math.MaxUint64), Mean: n(9.223372036854775807e18)},
+		{"uint64", tensor.Uint64, tensor.Shape{2}, tensor.Stats{Count: 2, Min: n(0), Max: n(math.MaxUint64), Mean: n(9.223372036854775807e18)},
 			"[Max: 18446744073709551615] [Min: 0] [Mean: 9.223372036854776e+18]"},
-		{"bool", tensor.Bool, tensor.Shape{2}, overflow.Census{Count: 2, Min: n(0), Max: n(1), Mean: n(0.5)},
+		{"bool", tensor.Bool, tensor.Shape{2}, tensor.Stats{Count: 2, Min: n(0), Max: n(1), Mean: n(0.5)},
 			"[Dtype: bool] [Max: True] [Min: False] [Mean: 0.5]"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := addRecord()
-			r.Tensors = []overflow.Tensor{{Kind: tensorfile.Output, DType: c.dtype, Format: tensor.ND, Shape: c.shape, Census: &c.census}}
+			r.Tensors = []overflow.Tensor{{Kind: tensor.Output, DType: c.dtype, Format: tensor.ND, Shape: c.shape, Stats: &c.stats}}
 			if text := compat(t, r); !strings.Contains(text, c.want) {
 				t.Errorf("no %s in\n%s", c.want, text)
 			}

@@ -2,10 +2,9 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
+	"errors"
 	"strconv"
-	"time"
+	"strings"
 
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
@@ -20,87 +19,58 @@ func AppendRecordJSON(dst []byte, r *overflow.DecodedRecord) []byte {
 	case r.Record != nil:
 		return r.Record.AppendJSON(dst)
 	case r.Rescued != nil:
-		return append(dst, marshal(rescuedForm(r.Rescued), recordIndent)...)
+		return r.Rescued.AppendJSON(dst)
 	}
 	return dst
 }
 
-const recordIndent = "    "
-
-// decodedJSON is the extended form. null means that nothing tells.
+// decodedJSON is the extended form. null means unknown.
 type decodedJSON struct {
-	File         string          `json:"file"`
-	OriginalName string          `json:"original_name,omitempty"`
-	Output       *int            `json:"output"`
-	Timestamp    *uint64         `json:"timestamp"`
-	Time         *string         `json:"time"`
-	Generation   *string         `json:"generation"`
-	Valid        *bool           `json:"valid"`
-	Overflowed   *bool           `json:"overflowed"`
-	Record       json.RawMessage `json:"record"`
-	Rescued      *rescuedJSON    `json:"rescued,omitempty"`
-	Areas        []areaJSON      `json:"areas"`
-	Warnings     []string        `json:"warnings"`
-	Header       *headerJSON     `json:"header,omitempty"`
-	Error        string          `json:"error,omitempty"`
+	File         string               `json:"file"`
+	OriginalName string               `json:"original_name,omitempty"`
+	Output       *int                 `json:"output"`
+	Timestamp    *uint64              `json:"timestamp"`
+	Time         *string              `json:"time"`
+	Generation   *string              `json:"generation"`
+	Valid        *bool                `json:"valid"`
+	Overflowed   *bool                `json:"overflowed"`
+	Record       json.RawMessage      `json:"record"`
+	Rescued      json.RawMessage      `json:"rescued,omitempty"`
+	Areas        Table[*opdebug.Area] `json:"areas"`
+	Warnings     []string             `json:"warnings"`
+	Header       *opdebug.Header      `json:"header,omitempty"`
+	Error        string               `json:"error,omitempty"`
 }
 
-// areaJSON is what a unit says. status, status_hex and unknown have an element
-// for every status word.
-type areaJSON struct {
-	Unit      string      `json:"unit"`
-	Register  string      `json:"register"`
-	IDs       hexFields   `json:"ids_hex"`
-	Status    []uint64    `json:"status"`
-	StatusHex []string    `json:"status_hex"`
-	Causes    []causeJSON `json:"causes"`
-	Unknown   []string    `json:"unknown"`
-}
-
-// AppendRecordExtended appends a record with everything that can be told about
-// it, without a newline. Advice and notes are in the given language.
-func AppendRecordExtended(dst []byte, r *overflow.DecodedRecord, lang Lang) []byte {
+// AppendRecordExtended appends a record with everything that is known of
+// it, without a newline.
+func AppendRecordExtended(dst []byte, r *overflow.DecodedRecord) []byte {
 	form := decodedJSON{
 		File: r.File, OriginalName: r.OriginalName,
-		Areas: []areaJSON{}, Warnings: append([]string{}, r.Warnings...),
+		Output: pointer(r.Output, r.Output >= 0), Timestamp: pointer(r.Timestamp, r.Timestamp != 0),
+		Areas: Table[*opdebug.Area]{Columns: areaColumns()}, Warnings: list(r.Warnings),
 	}
-	if r.Output >= 0 {
-		form.Output = &r.Output
+	if text := dateTime(r.Timestamp); r.Timestamp != 0 && text != "" {
+		form.Time = pointer(strings.Replace(text, " ", "T", 1)+"Z", true)
 	}
-	form.setTime(r.Timestamp)
+	var unknown *opdebug.AccTypeError
 	switch {
 	case r.Err != nil:
 		form.Error = r.Err.Error()
-		form.Header = headerOf(r.Err)
+		if errors.As(r.Err, &unknown) {
+			form.Header = &unknown.Header
+		}
 	case r.Rescued != nil:
 		form.setLayout(opdebug.NewLayout, r.Rescued.Header.Valid == 1)
-		form.Rescued = rescuedForm(r.Rescued)
+		form.Rescued = r.Rescued.AppendJSON(nil)
 	default:
 		form.setLayout(r.Record.Generation, r.Record.Valid())
-		form.Record = r.Record.AppendJSON(nil)
-		for i := range r.Record.Areas {
-			form.Areas = append(form.Areas, areaForm(&r.Record.Areas[i], lang))
-		}
+		form.Record, form.Areas.Rows = r.Record.AppendJSON(nil), pointers(r.Record.Areas)
 	}
 	if yes, known := r.Overflowed(); known && r.Err == nil {
 		form.Overflowed = &yes
 	}
-	return append(dst, marshal(form, recordIndent)...)
-}
-
-func (d *decodedJSON) setTime(micros uint64) {
-	const lastYear = 9999
-	if micros == 0 {
-		return
-	}
-	d.Timestamp = &micros
-	if micros > math.MaxInt64 {
-		return
-	}
-	if t := time.UnixMicro(int64(micros)).UTC(); t.Year() <= lastYear {
-		text := t.Format("2006-01-02T15:04:05.000000Z")
-		d.Time = &text
-	}
+	return append(dst, marshal(form, "    ")...)
 }
 
 func (d *decodedJSON) setLayout(g opdebug.Generation, valid bool) {
@@ -111,64 +81,37 @@ func (d *decodedJSON) setLayout(g opdebug.Generation, valid bool) {
 	d.Generation, d.Valid = &name, &valid
 }
 
-// areaForm decodes the status words of an area.
-func areaForm(a *opdebug.Area, lang Lang) areaJSON {
-	register := overflow.UnitRegister(a.Unit)
-	form := areaJSON{
-		Unit: a.Unit.String(), Register: register.String(), IDs: ids(a), Status: a.Status, Causes: []causeJSON{},
-	}
-	for i, word := range a.Status {
-		res := statusreg.Decode(register, statusreg.Value{word})
-		form.StatusHex = append(form.StatusHex, res.Value.String())
-		form.Unknown = append(form.Unknown, res.Unknown.String())
-		if word == 0 {
-			continue // the cause of nothing
+// areaColumns are what a unit says. status, status_hex and unknown have an element
+// for every status word.
+func areaColumns() []Column[*opdebug.Area] {
+	type row = *opdebug.Area
+	texts := func(a row, text func(statusreg.Result) string) (all []string) {
+		for _, r := range overflow.DecodeStatus(a) {
+			all = append(all, text(r))
 		}
-		for _, c := range causesJSON(&res, lang) {
-			if len(a.Status) > 1 {
-				c.Word = &i
-			}
-			if i > 0 {
-				c.Note = lang.Text(furtherWord)
-			}
-			form.Causes = append(form.Causes, c)
-		}
+		return all
 	}
-	return form
-}
-
-// furtherWord is what to think of causes in the words of version 1 that no
-// public source describes.
-var furtherWord = statusreg.Text{
-	EN: "status words after the first are not documented: the meaning may not apply",
-	ZH: "首个以外的状态字未公开，含义可能不适用",
-}
-
-// hexFields is a JSON object of numbers in hex, in their order.
-type hexFields []opdebug.Field
-
-// ids lists the fields of an area that the JSON form of the record has in
-// decimal, without the status.
-func ids(a *opdebug.Area) hexFields {
-	var all hexFields
-	for _, f := range a.Fields() {
-		if !f.Hex && f.Name != "status" {
-			all = append(all, f)
-		}
+	return []Column[row]{
+		words("unit", func(a row) string { return a.Unit.String() }),
+		words("register", func(a row) string { return overflow.UnitRegister(a.Unit).String() }),
+		words("ids_hex", row.HexIDs),
+		words("status", func(a row) []uint64 { return a.Status }),
+		words("status_hex", func(a row) []string {
+			return texts(a, func(r statusreg.Result) string { return r.Value.String() })
+		}),
+		words("causes", func(a row) any {
+			rows := wordEntries(overflow.DecodeStatus(a), func(r *statusreg.Result) []statusreg.Entry {
+				if r.Value.IsZero() {
+					return nil // the cause of nothing
+				}
+				return r.Entries
+			})
+			return Table[wordEntry]{entryColumns(), rows}
+		}),
+		words("unknown", func(a row) []string {
+			return texts(a, func(r statusreg.Result) string { return r.Unknown.String() })
+		}),
 	}
-	return all
-}
-
-// MarshalJSON implements json.Marshaler.
-func (h hexFields) MarshalJSON() ([]byte, error) {
-	b := []byte("{")
-	for i, f := range h {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, "%q:%q", f.Name, hexText(f.Values[0]))
-	}
-	return append(b, '}'), nil
 }
 
 func hexText(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }

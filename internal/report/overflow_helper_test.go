@@ -5,11 +5,11 @@ import (
 	"io"
 	"testing"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/statusreg"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 // number returns a number that may be missing.
@@ -55,12 +55,12 @@ func addRecord() overflow.Record {
 	area := opdebug.Area{Unit: opdebug.AICore, ModelID: 514, StreamID: 563, TaskID: 57, PCStart: 0x1008005b0000, BlockIdx: 1, Status: []uint64{32}}
 	r := recordWith(opdebug.OldLayout, area)
 	r.File, r.Timestamp = "d/Opdebug.Node_OpDebug.57.563.1732082705016774", 1732082705016774
-	r.Place.Device, r.Place.Step, r.Place.Model = "0", "3", "net"
+	r.At.Rank, r.At.Step, r.At.Model = "0", "3", "net"
 	r.Op = &overflow.Operator{Type: "Add", Name: "Default/Add-op0", FileName: "Add.Default_Add-op0.57.563.1732082705016000",
 		File: "d/Add.Default_Add-op0.57.563.1732082705016000", MatchedBy: overflow.ByPayload}
-	r.Tensors = []overflow.Tensor{infinite(tensorfile.Input), infinite(tensorfile.Output)}
-	r.Verdict, r.Why = overflow.CameIn, statusreg.Text{EN: "an input is bad already", ZH: "有输入已异常"}
-	r.Advice = []statusreg.Text{{EN: "go upstream", ZH: "向上游查找"}}
+	r.Tensors = []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)}
+	r.Verdict, r.Why = overflow.CameIn, lang.Text{EN: "an input is bad already", ZH: "有输入已异常"}
+	r.Advice = []lang.Text{{EN: "go upstream", ZH: "向上游查找"}}
 	return r
 }
 
@@ -70,8 +70,8 @@ func lostRecord() overflow.Record {
 		Status: []uint64{0, 32, 0, 256}}
 	r := recordWith(opdebug.NewLayout, area)
 	r.File, r.Timestamp = "d/Opdebug.Node_OpDebug.7.1732082705016999", 1732082705016999
-	r.Place.Device = "1"
-	r.Verdict, r.Why = overflow.CannotTell, statusreg.Text{EN: "no dump of the operator was found", ZH: "未找到该算子的 dump"}
+	r.At.Rank = "1"
+	r.Verdict, r.Why = overflow.CannotTell, lang.Text{EN: "no dump of the operator was found", ZH: "未找到该算子的 dump"}
 	r.Warnings = []string{"data_len is odd"}
 	return r
 }
@@ -90,10 +90,10 @@ func recordWith(generation opdebug.Generation, area opdebug.Area) overflow.Recor
 }
 
 // infinite is a tensor of three float16 elements: 1, 2 and +Inf.
-func infinite(kind tensorfile.Kind) overflow.Tensor {
+func infinite(kind tensor.Kind) overflow.Tensor {
 	return overflow.Tensor{Kind: kind, DType: tensor.Float16, Format: tensor.ND, Shape: tensor.Shape{3}, Original: tensor.Shape{3},
-		Census: &overflow.Census{Count: 3, PosInf: 1, Min: number(1), Max: number(2), Mean: number(1.5),
-			FirstHard: &overflow.Spot{Index: 2, Value: inf}}}
+		Stats: &tensor.Stats{Count: 3, PosInf: 1, Min: number(1), Max: number(2), Mean: number(1.5),
+			FirstNonFinite: &tensor.Element{Index: 2, Value: inf}}}
 }
 
 // twoRecords is a report of two devices, with problems.
@@ -108,12 +108,13 @@ func twoRecords() *overflow.Report {
 // scanned is a report with a bad file and a good one.
 func scanned() *overflow.ScanReport {
 	bad := overflow.Scanned{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, OpType: "Add", OpName: "a",
-		Tensors: []overflow.Tensor{infinite(tensorfile.Output), {Kind: tensorfile.Output, Index: 1, Format: tensor.ND, Err: errors.New("too short")}},
+		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, Format: tensor.ND, Err: errors.New("too short")}},
 		Verdict: overflow.CannotTell, First: true}
-	bad.Place.Device, bad.Place.Step = "0", "3"
-	good := overflow.Scanned{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensorfile.Output, DType: tensor.Int32, Format: tensor.ND,
-		Shape: tensor.Shape{}, Census: &overflow.Census{Count: 1, Saturated: 1, WeakLimits: true, Min: number(7), Max: number(7), Mean: number(7),
-			FirstSuspect: &overflow.Spot{}}}}}
+	bad.At.Rank, bad.At.Step = "0", "3"
+	bad.Files = []string{bad.File}
+	good := overflow.Scanned{File: "x.npy", Files: []string{"x.npy"}, Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: tensor.Int32, Format: tensor.ND,
+		Shape: tensor.Shape{}, Stats: &tensor.Stats{Count: 1, Saturated: 1, Min: number(7), Max: number(7), Mean: number(7),
+			FirstAtLimit: &tensor.Element{}}}}}
 	return &overflow.ScanReport{Rows: []overflow.Scanned{bad, good}, Files: 2, Tensors: 3, BadFiles: 1,
 		Problems: []overflow.Problem{{File: bad.File, Err: errors.New("output 1: too short")}}}
 }

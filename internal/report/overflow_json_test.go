@@ -12,7 +12,6 @@ import (
 
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 // object is a JSON object with its keys in order.
@@ -123,10 +122,10 @@ func TestAnalysisJSON(t *testing.T) {
 // numbers.
 func TestTensorJSON(t *testing.T) {
 	t.Parallel()
-	flat := infinite(tensorfile.Input)
+	flat := infinite(tensor.Input)
 	flat.Shape = nil
 	r := addRecord()
-	r.Tensors = []overflow.Tensor{infinite(tensorfile.Output), flat, {Kind: tensorfile.Output, Index: 1, Shape: tensor.Shape{2}, Err: errors.New("cut off")}}
+	r.Tensors = []overflow.Tensor{infinite(tensor.Output), flat, {Kind: tensor.Output, Index: 1, Shape: tensor.Shape{2}, Err: errors.New("cut off")}}
 	tensors := analysisJSON(t, &overflow.Report{Records: []overflow.Record{r}}).elements(t, "records")[0].elements(t, "tensors")
 	wantKeys(t, tensors[0], "kind", "index", "dtype", "format", "shape", "original_shape", "count", "nan", "pos_inf", "neg_inf", "saturated",
 		"min", "max", "mean", "first_bad", "bad")
@@ -134,11 +133,6 @@ func TestTensorJSON(t *testing.T) {
 	wantValue(t, tensors[1], "shape", "[3]")
 	wantValue(t, tensors[1], "first_bad", `{"index": 2,"coord": [2],"value": "inf"}`)
 	wantKeys(t, tensors[2], "kind", "index", "dtype", "format", "shape", "original_shape", "bad", "error")
-	for x, want := range map[float64]any{inf: "inf", -inf: "-inf", 65504: 65504.0} {
-		if got := jsonNumber(x); got != want {
-			t.Errorf("%v is %v", x, got)
-		}
-	}
 }
 
 // TestEmptyJSON: lists and maps are there even without elements.
@@ -155,7 +149,7 @@ func TestScanJSON(t *testing.T) {
 	t.Parallel()
 	got := rendered(t, func(w io.Writer) error { return WriteScanJSON(w, scanned()) })
 	o := parseObject(t, []byte(got))
-	wantKeys(t, o, "files", "tensors", "bad_files", "rows", "problems")
+	wantKeys(t, o, "files", "tensors", "bad_files", "rows", "problems", "orders")
 	rows := o.elements(t, "rows")
 	for _, row := range rows {
 		wantKeys(t, row, "file", "device", "step", "timestamp", "op_type", "op_name", "first")

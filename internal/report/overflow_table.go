@@ -1,155 +1,95 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
-	"dumptool/internal/ui"
 )
 
-// Columns of a tensor, in tables of every kind.
-var tensorColumns = []string{"tensor", "dtype", "format", "shape", "count", "nan", "+inf", "-inf", "saturated", "min", "max", "mean", "first_bad", "coordinates", "error"}
-
-// tensorCells are the cells of a tensor, with numbers in full.
-func tensorCells(t *overflow.Tensor) []string {
-	cells := make([]string, len(tensorColumns))
-	cells[0] = fmt.Sprintf("%s %d", t.Kind, t.Index)
-	cells[1], cells[2], cells[3] = t.DType.String(), t.Format.String(), storedShape(t).Join("x")
-	if t.Err != nil {
-		cells[14] = t.Err.Error()
-	}
-	c := t.Census
-	if c == nil {
-		return cells
-	}
-	for i, n := range []int64{c.Count, c.NaN, c.PosInf, c.NegInf, c.Saturated + c.HalfTraces} {
-		cells[4+i] = strconv.FormatInt(n, 10)
-	}
-	for i, x := range []*float64{c.Min, c.Max, c.Mean} {
-		if x != nil {
-			cells[9+i] = strconv.FormatFloat(*x, 'g', -1, 64)
-		}
-	}
-	if s := c.First(); s != nil && t.Bad() {
-		cells[12] = strconv.FormatInt(s.Index, 10)
-		cells[13] = joinInts(coordinates(t, s.Index), " ")
-	}
-	return cells
+// withTensor is something with one of its tensors, nil where it has none.
+type withTensor[R any] struct {
+	of     R
+	tensor *overflow.Tensor
 }
 
-// joinInts prints numbers with sep between them.
-func joinInts(values []int64, sep string) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = strconv.FormatInt(v, 10)
-	}
-	return strings.Join(parts, sep)
-}
-
-// recordColumns are the columns of a record in front of those of its tensors.
-var recordColumns = []string{"record", "device", "step", "model", "timestamp", "time", "acc_type", "task_id", "stream_id", "context_id", "thread_id",
-	"core_id", "block", "pc_start", "status", "causes", "verdict", "op_type", "op_name", "op_file", "matched_by"}
-
-// recordCells are the cells of a record; those of what it does not tell are empty.
-func recordCells(r *overflow.Record) []string {
-	a := r.Area
-	context, thread := "", ""
-	if c, t, ok := a.Context(); ok {
-		context, thread = strconv.FormatUint(c, 10), strconv.FormatUint(t, 10)
-	}
-	cells := []string{r.File, r.Place.Device, r.Place.Step, r.Place.Model, strconv.FormatUint(r.Timestamp, 10), timeText(r.Timestamp),
-		a.Unit.String(), strconv.FormatUint(a.TaskID, 10), strconv.FormatUint(a.StreamID, 10), context, thread,
-		fieldText(r, coreFields, "%d"), fieldText(r, blockFields, "%d"), fieldText(r, pcFields, "0x%x"),
-		statusText(r), causesText(r), string(r.Verdict)}
-	if r.Op == nil {
-		return append(cells, "", "", "", "")
-	}
-	return append(cells, r.Op.Type, r.Op.Name, r.Op.File, string(r.Op.MatchedBy))
-}
-
-// fieldText prints the first of some fields that an area has.
-func fieldText(r *overflow.Record, names []string, format string) string {
-	if x := areaField(r, names); x != nil {
-		return fmt.Sprintf(format, *x)
-	}
-	return ""
-}
-
-// timeText prints microseconds since 1970 as UTC.
-func timeText(micros uint64) string {
-	if micros == 0 || micros > 1<<53 {
-		return ""
-	}
-	return time.UnixMicro(int64(micros)).UTC().Format("2006-01-02 15:04:05.000000")
-}
-
-// statusText prints the status words in hex.
-func statusText(r *overflow.Record) string {
-	var words []string
-	for _, s := range r.Area.Status {
-		words = append(words, fmt.Sprintf("0x%x", s))
-	}
-	return strings.Join(words, " ")
-}
-
-// causesText joins what the status words mean.
-func causesText(r *overflow.Record) string {
-	var causes []string
-	for i := range r.Status {
-		for _, e := range entriesOf(&r.Status[i]) {
-			causes = append(causes, e.Meaning.EN)
-		}
-	}
-	return strings.Join(causes, "; ")
+// besides returns columns of things, then those of their tensors, then those of the
+// rounds that they are of.
+func besides[R any](columns, rounds []Column[R]) []Column[withTensor[R]] {
+	alone := func(r withTensor[R]) (R, bool) { return r.of, true }
+	tensor := func(r withTensor[R]) (*overflow.Tensor, bool) { return r.tensor, r.tensor != nil }
+	return slices.Concat(of(alone, columns...), of(tensor, tensorColumns...), of(alone, rounds...), of(tensor, fromStatistics))
 }
 
 // WriteAnalysisCSV writes a line for every tensor of every record; a record
 // without tensors has one line.
 func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
-	out := csv.NewWriter(w)
-	lines := [][]string{slices.Concat(recordColumns, tensorColumns)}
-	for i := range r.Records {
-		record := &r.Records[i]
-		head := recordCells(record)
-		for j := range record.Tensors {
-			lines = append(lines, slices.Concat(head, tensorCells(&record.Tensors[j])))
+	t := Table[withTensor[*overflow.Record]]{Columns: besides(recordColumns, recordRoundColumns)}
+	for _, record := range pointers(r.Records) {
+		for _, one := range pointers(record.Tensors) {
+			t.Rows = append(t.Rows, withTensor[*overflow.Record]{record, one})
 		}
 		if len(record.Tensors) == 0 {
-			lines = append(lines, append(head, make([]string, len(tensorColumns))...))
+			t.Rows = append(t.Rows, withTensor[*overflow.Record]{of: record})
 		}
 	}
-	return out.WriteAll(lines)
+	return t.CSV(w)
 }
-
-// scanColumns are the columns of a scanned file in front of those of its tensors.
-var scanColumns = []string{"file", "device", "step", "timestamp", "time", "op_type", "op_name", "first", "verdict", "bad"}
 
 // WriteScanCSV writes a line for every tensor.
 func WriteScanCSV(w io.Writer, r *overflow.ScanReport) error {
-	out := csv.NewWriter(w)
-	lines := [][]string{slices.Concat(scanColumns, tensorColumns)}
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		for j := range row.Tensors {
-			t := &row.Tensors[j]
-			head := []string{row.File, row.Place.Device, row.Place.Step, strconv.FormatUint(row.Timestamp, 10), timeText(row.Timestamp),
-				row.OpType, row.OpName, strconv.FormatBool(row.First), string(row.Verdict), strconv.FormatBool(t.Bad())}
-			lines = append(lines, append(head, tensorCells(t)...))
+	columns := besides(scanColumns, scanRoundColumns)
+	bad := words("bad", func(r withTensor[*overflow.Scanned]) bool { return r.tensor.Bad() })
+	t := Table[withTensor[*overflow.Scanned]]{Columns: slices.Insert(columns, len(scanColumns), bad)}
+	for _, row := range pointers(r.Rows) {
+		for _, one := range pointers(row.Tensors) {
+			t.Rows = append(t.Rows, withTensor[*overflow.Scanned]{row, one})
 		}
 	}
-	return out.WriteAll(lines)
+	return t.CSV(w)
 }
 
-// isFirst reports whether a record is the first of its device.
+// WriteAnalysisJSON writes a report of overflow analyze as one JSON object.
+func WriteAnalysisJSON(w io.Writer, r *overflow.Report) error {
+	first := r.First
+	if first == nil {
+		first = map[string]int{}
+	}
+	return writeJSON(w, struct {
+		Records  Table[*overflow.Record] `json:"records"`
+		Problems Table[overflow.Problem] `json:"problems"`
+		First    map[string]int          `json:"first"`
+	}{Table[*overflow.Record]{slices.Concat(recordColumns, recordRoundColumns), pointers(r.Records)}, problemTable(r.Problems), first})
+}
+
+// WriteScanJSON writes a report of overflow scan as one JSON object.
+func WriteScanJSON(w io.Writer, r *overflow.ScanReport) error {
+	return writeJSON(w, struct {
+		Files    int                         `json:"files"`
+		Tensors  int                         `json:"tensors"`
+		BadFiles int                         `json:"bad_files"`
+		Rows     Table[*overflow.Scanned]    `json:"rows"`
+		Problems Table[overflow.Problem]     `json:"problems"`
+		Orders   Table[overflow.OrderSource] `json:"orders"`
+	}{r.Files, r.Tensors, r.BadFiles, Table[*overflow.Scanned]{slices.Concat(scanColumns, scanRoundColumns), pointers(r.Rows)}, problemTable(r.Problems), Table[overflow.OrderSource]{orderColumns, r.Orders}})
+}
+
+// orderColumns are the columns of sources of the execution order.
+var orderColumns = []Column[overflow.OrderSource]{
+	words("by", func(o overflow.OrderSource) dumpdir.OrderBy { return o.By }),
+	words("source", func(o overflow.OrderSource) string { return o.Source }),
+	words("known", func(o overflow.OrderSource) int { return o.Known }),
+	words("of", func(o overflow.OrderSource) int { return o.Of }),
+	words("rounds", func(o overflow.OrderSource) int { return o.Rounds }),
+}
+
+// isFirst reports whether a record is the first of its rank.
 func isFirst(r *overflow.Report, i int) bool {
-	first, ok := r.First[r.Records[i].Place.Device]
+	first, ok := r.First[r.Records[i].At.Rank]
 	return ok && first == i
 }
 
@@ -165,6 +105,7 @@ func opText(opType, name string) string {
 func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Overflow records\n\nrecords: %d, problems: %d\n", len(r.Records), len(r.Problems))
+	columns := slices.Concat(withRank(recordColumns), recordRoundColumns[1:])
 	for i := range r.Records {
 		record := &r.Records[i]
 		op := "operator not found"
@@ -174,15 +115,8 @@ func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 				op += " (a guess)"
 			}
 		}
-		first := ""
-		if isFirst(r, i) {
-			first = " (first of its device)"
-		}
-		fmt.Fprintf(&b, "\n## %d. %s%s\n\n", i+1, markdown(op), first)
-		cells := recordCells(record)
-		for j, name := range recordColumns {
-			markdownItem(&b, name, cells[j])
-		}
+		markdownHeading(&b, i, op, isFirst(r, i))
+		markdownItems(&b, columns, record)
 		for _, t := range record.Advice {
 			markdownItem(&b, "advice", t.EN)
 		}
@@ -202,22 +136,18 @@ func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 func WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Overflow scan\n\nfiles: %d, tensors: %d, files with bad tensors: %d\n", r.Files, r.Tensors, r.BadFiles)
+	columns := slices.Concat(withRank(named(scanColumns, "file", "device", "step", "time", "verdict")), scanRoundColumns[1:])
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		first := ""
-		if row.First {
-			first = " (first of its device)"
-		}
 		name := opText(row.OpType, row.OpName)
 		if name == "" {
 			name = filepath.Base(row.File)
 		}
-		fmt.Fprintf(&b, "\n## %d. %s%s\n\n", i+1, markdown(name), first)
-		markdownItem(&b, "file", row.File)
-		markdownItem(&b, "device", row.Place.Device)
-		markdownItem(&b, "step", row.Place.Step)
-		markdownItem(&b, "time", timeText(row.Timestamp))
-		markdownItem(&b, "verdict", string(row.Verdict))
+		markdownHeading(&b, i, name, row.First)
+		markdownItems(&b, columns, row)
+		if row.FromStatistics() {
+			markdownItem(&b, "source", "statistics")
+		}
 		markdownTensors(&b, row.Tensors)
 	}
 	markdownProblems(&b, r.Problems)
@@ -225,23 +155,48 @@ func WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
 	return err
 }
 
-// markdownItem writes an item of a list, unless its text is empty.
-func markdownItem(b *strings.Builder, name, text string) {
-	if text != "" {
-		fmt.Fprintf(b, "- %s: %s\n", name, markdown(text))
+// withRank returns columns in which the device is called the rank.
+func withRank[R any](columns []Column[R]) []Column[R] {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		if columns[i].Name == "device" {
+			columns[i].Name = "rank"
+		}
 	}
+	return columns
+}
+
+// markdownHeading writes the heading of a record or a file.
+func markdownHeading(b *strings.Builder, i int, name string, first bool) {
+	fmt.Fprintf(b, "\n## %d. %s", i+1, markdown(name))
+	if first {
+		b.WriteString(" (first of its rank)")
+	}
+	b.WriteString("\n\n")
+}
+
+// markdownItems writes the cells of a row that are not empty as a list.
+func markdownItems[R any](b *strings.Builder, columns []Column[R], r R) {
+	for _, c := range (Table[R]{Columns: columns}).columns(InCSV) {
+		if text := exact(c.Cell(r)); text != "" {
+			markdownItem(b, c.Name, text)
+		}
+	}
+}
+
+func markdownItem(b *strings.Builder, name, text string) {
+	fmt.Fprintf(b, "- %s: %s\n", name, markdown(text))
 }
 
 // markdownTensors writes a table of tensors.
 func markdownTensors(b *strings.Builder, tensors []overflow.Tensor) {
-	b.WriteString("\n| " + strings.Join(tensorColumns, " | ") + " |\n|" + strings.Repeat("---|", len(tensorColumns)) + "\n")
-	for i := range tensors {
-		cells := tensorCells(&tensors[i])
-		for j := range cells {
-			cells[j] = markdown(cells[j])
-		}
-		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	b.WriteString("\n")
+	t := tensorTable(tensors)
+	t.Columns = slices.Clone(t.Columns)
+	for i := range t.Columns {
+		t.Columns[i].Right = false
 	}
+	t.Markdown(b)
 }
 
 // markdownProblems lists the problems, unless there are none.
@@ -251,38 +206,6 @@ func markdownProblems(b *strings.Builder, problems []overflow.Problem) {
 	}
 	b.WriteString("\n## Problems\n\n")
 	for _, p := range problems {
-		fmt.Fprintf(b, "- %s: %s\n", markdown(p.File), markdown(p.Err.Error()))
+		fmt.Fprintf(b, "- %s\n", markdown(problemText(&p)))
 	}
-}
-
-// markdown keeps text of files from being taken for markup. Underscores within a
-// word are none.
-func markdown(text string) string {
-	text = ui.Escape(text)
-	var b strings.Builder
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '&':
-			b.WriteString("&amp;")
-		case c == '<':
-			b.WriteString("&lt;")
-		case c == '_' && inWord(text, i), !strings.ContainsRune("\\|`*_[]~$", rune(c)):
-			b.WriteByte(c)
-		default:
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-// inWord reports whether an ASCII letter or digit is on both sides of the
-// underscores around text[i].
-func inWord(text string, i int) bool {
-	before, after := strings.TrimRight(text[:i], "_"), strings.TrimLeft(text[i:], "_")
-	return before != "" && after != "" && alphanumeric(before[len(before)-1]) && alphanumeric(after[0])
-}
-
-func alphanumeric(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }

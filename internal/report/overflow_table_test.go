@@ -38,7 +38,7 @@ func TestAnalysisCSV(t *testing.T) {
 	r := twoRecords()
 	r.Records[1].Op = &overflow.Operator{Type: "A,B", Name: "\"x\"\ny", File: "f", MatchedBy: overflow.ByTimestamp}
 	text := rendered(t, func(w io.Writer) error { return WriteAnalysisCSV(w, r) })
-	add := map[string]string{"record": "d/Opdebug.Node_OpDebug.57.563.1732082705016774", "device": "0", "step": "3", "model": "net",
+	add := map[string]string{"record": "d/Opdebug.Node_OpDebug.57.563.1732082705016774", "device": "0", "rank": "0", "step": "3", "model": "net",
 		"timestamp": "1732082705016774", "time": "2024-11-20 06:05:05.016774", "acc_type": "AI Core", "task_id": "57", "stream_id": "563",
 		"block": "1", "pc_start": "0x1008005b0000", "status": "0x20", "causes": "floating-point computation overflowed", "verdict": "came in",
 		"op_type": "Add", "op_name": "Default/Add-op0", "op_file": "d/Add.Default_Add-op0.57.563.1732082705016000", "matched_by": "payload ids",
@@ -48,7 +48,7 @@ func TestAnalysisCSV(t *testing.T) {
 	for k, v := range add {
 		input[k], output[k] = v, v
 	}
-	lost := map[string]string{"record": "d/Opdebug.Node_OpDebug.7.1732082705016999", "device": "1", "timestamp": "1732082705016999",
+	lost := map[string]string{"record": "d/Opdebug.Node_OpDebug.7.1732082705016999", "device": "1", "rank": "1", "timestamp": "1732082705016999",
 		"time": "2024-11-20 06:05:05.016999", "acc_type": "AIC", "task_id": "7", "stream_id": "3", "context_id": "0", "thread_id": "1",
 		"core_id": "2", "block": "15", "pc_start": "0x0", "status": "0x0 0x20 0x0 0x100",
 		"causes":  "floating-point computation overflowed; conversion from FP32 or INT32 to FP16 overflowed",
@@ -109,10 +109,10 @@ func TestAnalysisMarkdown(t *testing.T) {
 
 records: 2, problems: 2
 
-## 1. \[Add\] a\|b\\n# c (first of its device)
+## 1. \[Add\] a\|b\\n# c (first of its rank)
 
 - record: d/Opdebug.Node_OpDebug.57.563.1732082705016774
-- device: 0
+- rank: 0
 - step: 3
 - model: net
 - timestamp: 1732082705016774
@@ -136,10 +136,10 @@ records: 2, problems: 2
 | input 0 | float16 | ND | 3 | 3 | 0 | 1 | 0 | 0 | 1 | 2 | 1.5 | 2 | 2 |  |
 | output 0 | float16 | ND | 3 | 3 | 0 | 1 | 0 | 0 | 1 | 2 | 1.5 | 2 | 2 |  |
 
-## 2. operator not found (first of its device)
+## 2. operator not found (first of its rank)
 
 - record: d/Opdebug.Node_OpDebug.7.1732082705016999
-- device: 1
+- rank: 1
 - timestamp: 1732082705016999
 - time: 2024-11-20 06:05:05.016999
 - acc_type: AIC
@@ -171,10 +171,10 @@ func TestScanMarkdown(t *testing.T) {
 
 files: 2, tensors: 3, files with bad tensors: 1
 
-## 1. \[Add\] a (first of its device)
+## 1. \[Add\] a (first of its rank)
 
 - file: d/Add.a.57.563.1732082705016000
-- device: 0
+- rank: 0
 - step: 3
 - time: 2024-11-20 06:05:05.016000
 - verdict: cannot tell

@@ -1,31 +1,42 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
-	"dumptool/internal/statusreg"
-	"dumptool/internal/ui"
 )
 
-// Text says how reports are printed for people.
-type Text struct {
-	Lang Lang
-	// Width is the number of columns of the terminal, 0 to break nothing.
-	Width int
+// A report of more than maxShown records or rows groups them by operator: a line for
+// each of the first maxGroups, and the first record or row in full.
+const (
+	maxShown  = 20
+	maxGroups = 20
+)
+
+// WriteAnalysis prints the records by rank; the first of each rank leads and is
+// marked. Without a record it prints what usually explains that.
+func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
+	p := t.to(w)
+	if shown := p.analysisGroups(r); shown >= 0 {
+		p.blank()
+		p.record(&r.Records[shown], shown, isFirst(r, shown))
+		p.left(len(r.Records)-1, lang.Text{EN: "%d more are not shown in full (--all shows all)", ZH: "另有 %d 条未完整显示(--all 显示全部)"})
+	} else {
+		p.records(r)
+	}
+	p.left(r.Total-len(r.Records), lang.Text{EN: "%d more not shown (-n all shows all)", ZH: "另有 %d 条记录未显示(-n all 显示全部)"})
+	p.problems(r.Problems, r.All)
+	return p.err
 }
 
-// say returns one of two texts that are no data.
-func (t Text) say(en, zh string) string { return t.Lang.Text(statusreg.Text{EN: en, ZH: zh}) }
-
-// WriteAnalysis prints the records by device; the first of each device leads
-// and is marked. Without a record it prints what usually explains that.
-func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
-	p := &printer{w: w, Text: t}
+// records prints all records in full.
+func (p *printer) records(r *overflow.Report) {
 	p.summary(r)
 	for i := range r.Records {
 		if len(r.Records) > 1 {
@@ -33,119 +44,100 @@ func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
 		}
 		p.record(&r.Records[i], i, isFirst(r, i))
 	}
-	if n := r.Total - len(r.Records); n > 0 {
+}
+
+// left says how many are left out, if any.
+func (p *printer) left(n int, text lang.Text) {
+	if n > 0 {
 		p.blank()
-		p.line("", t.say(fmt.Sprintf("%d more not shown (-n all shows all)", n), fmt.Sprintf("另有 %d 条记录未显示(-n all 显示全部)", n)))
+		p.line("", fmt.Sprintf(p.Lang.Text(text), n))
 	}
-	p.problems(r.Problems)
-	return p.err
 }
 
-// WriteScan prints the rows by device and time, the first bad one of each device
-// marked.
+// WriteScan prints the rows by rank, step and execution order, the first bad one of
+// each rank marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
-	p := &printer{w: w, Text: t}
-	for i := range r.Rows {
-		if i > 0 {
-			p.blank()
-		}
-		p.row(&r.Rows[i])
+	p := t.to(w)
+	if len(r.Rows) > 0 {
+		p.orders(r.Orders)
 	}
-	p.problems(r.Problems)
+	graphs := severalGraphs(r.Rows)
+	if shown := p.scanGroups(r); shown >= 0 {
+		p.blank()
+		p.row(&r.Rows[shown], graphs)
+		p.left(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)", ZH: "另有 %d 项未完整显示(--all 显示全部，包括正常的)"})
+	} else {
+		for i := range r.Rows {
+			p.blank()
+			p.row(&r.Rows[i], graphs)
+		}
+	}
+	p.problems(r.Problems, r.All)
 	return p.err
 }
 
-// printer writes lines and keeps the first error.
-type printer struct {
-	Text
-	w       io.Writer
-	started bool
-	err     error
-}
-
-// line writes text with indent in front, broken at the width of the terminal.
-func (p *printer) line(indent, text string) {
-	width := 0
-	if p.Width > 0 {
-		width = max(2*len(textIndent)+1, p.Width-len(indent))
+// orders says where the execution order comes from, unless there is nothing to
+// order.
+func (p *printer) orders(orders []overflow.OrderSource) {
+	all := 0
+	for _, o := range orders {
+		all += o.Of
 	}
-	for i, part := range wrap(ui.Escape(text), width, width-len(textIndent)) {
-		if i > 0 {
-			part = textIndent + part
-		}
-		p.print(strings.TrimRight(indent+part, " ") + "\n")
-	}
-}
-
-// textIndent is in front of what belongs to the line above.
-const textIndent = "  "
-
-// labeled writes a line with a label in front.
-func (p *printer) labeled(en, zh, text string) {
-	p.line(textIndent, p.say(en+": ", zh+"：")+text)
-}
-
-// path writes a line with a label and a path, which is broken behind a
-// separator where the terminal is too narrow.
-func (p *printer) path(en, zh, path string) {
-	label := p.say(en+": ", zh+"：")
-	path = ui.Escape(path)
-	if p.fits(textIndent + label + path) {
-		p.print(textIndent + label + path + "\n")
+	if all < 2 {
 		return
 	}
-	p.print(textIndent + strings.TrimRight(label, " ") + "\n")
-	indent := textIndent + textIndent
-	for _, part := range breakPath(path, max(1, p.Width-len(indent))) {
-		p.print(indent + part + "\n")
-	}
-}
-
-// breakPath breaks a path into parts of at most width columns: behind a folder,
-// else a part of a name, else anywhere.
-func breakPath(path string, width int) []string {
-	var parts []string
-	for metric.StringWidth(path) > width {
-		used, end := 0, 0
-		for i, c := range path {
-			size := metric.RuneWidth(c)
-			if used+size > width && i > 0 {
-				break
-			}
-			used, end = used+size, i+utf8.RuneLen(c)
+	for _, o := range byKind(orders) {
+		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known", "，已知 %d/%d 个算子"), o.Known, o.Of)
+		if o.By == dumpdir.ByName {
+			text = p.say("not known, by name", "未知，按名称排列")
 		}
-		for _, separators := range []string{"/", "._-"} {
-			if cut := strings.LastIndexAny(path[:end], separators) + 1; cut > end/2 {
-				end = cut
-				break
-			}
+		if o.Rounds > 1 {
+			text += fmt.Sprintf(p.say(", in %d rounds", "，共 %d 轮"), o.Rounds)
 		}
-		parts, path = append(parts, path[:end]), path[end:]
-	}
-	if path != "" {
-		parts = append(parts, path)
-	}
-	return parts
-}
-
-// blank writes an empty line between two parts.
-func (p *printer) blank() {
-	if p.started {
-		p.print("\n")
+		p.line("", p.say("Execution order: ", "执行顺序：")+text)
 	}
 }
 
-func (p *printer) print(text string) {
-	p.started = true
-	if p.err == nil {
-		_, p.err = io.WriteString(p.w, text)
+// byKind puts sources of one kind together, such as a file of each rank, under the
+// name of the first.
+func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
+	var kinds []overflow.OrderSource
+	files := make(map[dumpdir.OrderBy]int)
+	for _, o := range orders {
+		files[o.By]++
+		i := slices.IndexFunc(kinds, func(k overflow.OrderSource) bool { return k.By == o.By })
+		if i < 0 {
+			kinds = append(kinds, o)
+			continue
+		}
+		k := &kinds[i]
+		k.Known, k.Of, k.Rounds = k.Known+o.Known, k.Of+o.Of, k.Rounds+o.Rounds
 	}
+	for i := range kinds {
+		if n := files[kinds[i].By]; n > 1 {
+			kinds[i].Source += fmt.Sprintf(", ... (%d)", n)
+		}
+	}
+	return kinds
 }
 
-// join joins the parts of an enumeration that are not empty.
-func (p *printer) join(parts ...string) string {
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	return strings.Join(parts, p.say(", ", "，"))
+// orderText is the sources that are no files, in Chinese.
+var orderText = map[dumpdir.OrderBy]string{dumpdir.ByTimestamp: "dump 的时间戳", dumpdir.ByID: "算子或任务 id", dumpdir.ByNumber: "名称中的编号"}
+
+func (p *printer) orderSource(o *overflow.OrderSource) string {
+	return p.say(o.Source, cmp.Or(orderText[o.By], o.Source))
+}
+
+// severalGraphs reports whether rows are of several graphs or models, which tell
+// them apart then.
+func severalGraphs(rows []overflow.Scanned) bool {
+	for i := range rows {
+		a, b := &rows[0].At, &rows[i].At
+		if a.Graph != b.Graph || a.Model != b.Model || a.Folder != b.Folder {
+			return true
+		}
+	}
+	return false
 }
 
 // verdictText is a verdict in Chinese.
@@ -161,7 +153,7 @@ func (p *printer) verdict(v overflow.Verdict) string { return p.say(string(v), v
 // summary names the first record of each device, or says that there is none.
 func (p *printer) summary(r *overflow.Report) {
 	switch {
-	case r.Total == 0 && r.Dumps == 0 && r.Unreadable() == len(r.Problems):
+	case r.Total == 0 && r.Dumps == 0 && r.Unread() > 0:
 		// nothing could be looked at: the problems say it all
 	case r.Total == 0:
 		p.line("", p.say(fmt.Sprintf("No overflow recorded; operator dumps found: %d. What usually explains that:", r.Dumps),
@@ -170,11 +162,11 @@ func (p *printer) summary(r *overflow.Report) {
 			p.line(textIndent, "- "+p.Lang.Text(t))
 		}
 	case len(r.Records) > 1:
-		p.line("", p.say(fmt.Sprintf("%d overflow records; the first of each device:", r.Total),
-			fmt.Sprintf("共 %d 条溢出记录；各设备的首个：", r.Total)))
+		p.line("", p.say(fmt.Sprintf("%d overflow records; the first of each rank:", r.Total),
+			fmt.Sprintf("共 %d 条溢出记录；各 rank 的首个：", r.Total)))
 		for i := range r.Records {
 			if record := &r.Records[i]; isFirst(r, i) {
-				p.line(textIndent, p.head(i, p.where(record.Place, false), p.op(record))+p.say(" - ", "，")+p.verdict(record.Verdict))
+				p.line(textIndent, p.head(i, p.where(record.At, false), p.op(record))+p.say(" - ", "，")+p.verdict(record.Verdict))
 			}
 		}
 	}
@@ -189,22 +181,37 @@ func (p *printer) head(i int, where, what string) string {
 	return text + what
 }
 
-// where says which device and step a file belongs to, and whether it is the
-// first of the device.
-func (p *printer) where(at overflow.Place, first bool) string {
-	device, step := "", ""
+// where says which rank and step something belongs to, and whether it is the first
+// of the rank.
+func (p *printer) where(at dumpdir.Coordinates, first bool) string {
+	rank, step := "", ""
 	switch {
-	case at.Device == "" && first:
-		device = p.say("FIRST", "首个")
-	case at.Device != "" && first:
-		device = fmt.Sprintf(p.say("FIRST of device %s", "设备 %s 首个"), at.Device)
-	case at.Device != "":
-		device = p.say("device ", "设备 ") + at.Device
+	case at.Rank == "" && first:
+		rank = p.say("FIRST", "首个")
+	case at.Rank != "" && first:
+		rank = fmt.Sprintf(p.say("FIRST of rank %s", "rank %s 首个"), at.Rank)
+	case at.Rank != "":
+		rank = "rank " + at.Rank
 	}
 	if at.Step != "" {
 		step = p.say("step ", "步骤 ") + at.Step
 	}
-	return p.join(device, step)
+	return p.join(rank, step)
+}
+
+// graph names the graph and the model of a round.
+func (p *printer) graph(at dumpdir.Coordinates) string {
+	graph, model, folder := "", "", ""
+	if at.Graph != "" {
+		graph = p.say("graph ", "图 ") + at.Graph
+	}
+	if at.Model != "" {
+		model = p.say("model ", "模型 ") + at.Model
+	}
+	if at.Folder != "" {
+		folder = p.say("folder ", "目录 ") + at.Folder
+	}
+	return p.join(graph, model, folder)
 }
 
 // op names the operator of a record.
@@ -221,7 +228,7 @@ func (p *printer) op(r *overflow.Record) string {
 
 // time prints microseconds since 1970.
 func (p *printer) time(micros uint64) string {
-	if text := timeText(micros); text != "" {
+	if text := dateTime(micros); text != "" {
 		return text + " UTC"
 	}
 	return ""
@@ -229,16 +236,16 @@ func (p *printer) time(micros uint64) string {
 
 // record prints one record and what was found out about it.
 func (p *printer) record(r *overflow.Record, i int, first bool) {
-	p.line("", p.head(i, p.where(r.Place, first), p.op(r)))
+	p.line("", p.head(i, p.where(r.At, first), p.op(r)))
 	p.labeled("verdict", "结论", p.conclusion(r))
 	p.line(textIndent, p.ids(r))
 	p.causes(r)
 	if at := p.origin(r); at != "" {
 		p.line(textIndent, at)
 	}
-	p.path("record", "记录", r.File)
+	p.path(textIndent, p.say("record: ", "记录："), r.File)
 	if r.Op != nil {
-		p.path("dump", "dump", r.Op.File)
+		p.path(textIndent, p.say("dump: ", "dump："), r.Op.File)
 		p.labeled("matched by", "匹配依据", p.rule(r.Op.MatchedBy))
 	}
 	p.tensors(r.Tensors)
@@ -252,7 +259,6 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 
 // causes prints what the status words mean.
 func (p *printer) causes(r *overflow.Record) {
-	status := StatusText{Lang: p.Lang}
 	var keys, meanings []string
 	width, later := 0, false
 	for i := range r.Status {
@@ -261,12 +267,12 @@ func (p *printer) causes(r *overflow.Record) {
 		for j := range entries {
 			key := shortMask(&entries[j])
 			if entries[j].IsCode {
-				key = status.bit(&entries[j])
+				key = p.bit(&entries[j])
 			}
 			if len(r.Status) > 1 {
 				key = fmt.Sprintf(p.say("word %d  ", "字 %d  "), i) + key
 			}
-			keys, meanings = append(keys, key), append(meanings, status.meaning(word.Register, &entries[j]))
+			keys, meanings = append(keys, key), append(meanings, p.meaning(word.Register, &entries[j]))
 			width = max(width, metric.StringWidth(key))
 			later = later || i > 0
 		}
@@ -305,20 +311,18 @@ func (p *printer) ids(r *overflow.Record) string {
 }
 
 // origin prints when and where the overflow happened: the model, core, block
-// and program counter, as far as the record tells.
+// and program counter, as far as the record has them.
 func (p *printer) origin(r *overflow.Record) string {
-	named := func(en, zh, value string) string {
-		if value == "" {
-			return ""
-		}
-		return p.say(en, zh) + " " + value
+	parts := []string{p.time(r.Timestamp)}
+	if r.At.Model != "" {
+		parts = append(parts, p.say("model ", "模型 ")+r.At.Model)
 	}
-	return p.join(
-		p.time(r.Timestamp),
-		named("model", "模型", r.Place.Model),
-		named("core", "核", fieldText(r, coreFields, "%d")),
-		named("block", "块", fieldText(r, blockFields, "%d")),
-		named("pc", "pc", fieldText(r, pcFields, "0x%x")))
+	for _, c := range placeColumns(InText) {
+		if value := exact(c.Cell(r)); value != "" {
+			parts = append(parts, p.Lang.Text(c.Title)+" "+value)
+		}
+	}
+	return p.join(parts...)
 }
 
 // ruleText is a rule in Chinese.
@@ -339,9 +343,13 @@ func (p *printer) rule(r overflow.Rule) string {
 	return p.say(string(r), zh)
 }
 
-// row prints one scanned file.
-func (p *printer) row(r *overflow.Scanned) {
-	where := p.join(p.where(r.Place, r.First), p.time(r.Timestamp))
+// row prints one row of a scan, with its graph if there are several.
+func (p *printer) row(r *overflow.Scanned, graphs bool) {
+	where := p.where(r.At, r.First)
+	if graphs {
+		where = p.join(where, p.graph(r.At))
+	}
+	where = p.join(where, p.time(r.Timestamp))
 	what := opText(r.OpType, r.OpName)
 	if where != "" && what != "" {
 		where += p.say(": ", "：")
@@ -349,31 +357,68 @@ func (p *printer) row(r *overflow.Scanned) {
 	if head := where + what; head != "" {
 		p.line("", head)
 	}
-	p.path("file", "文件", r.File)
+	for _, name := range r.Files {
+		p.path(textIndent, p.say("file: ", "文件："), name)
+	}
 	if r.Verdict != "" {
-		p.labeled("verdict", "结论", p.verdict(r.Verdict))
+		verdict := p.verdict(r.Verdict)
+		if r.FromStatistics() {
+			verdict += p.say(", from statistics", "，来自统计值")
+		}
+		p.labeled("verdict", "结论", verdict)
 	}
 	p.tensors(r.Tensors)
 }
 
-// problems lists the records that tell of nothing, then the files that could
-// not be read.
-func (p *printer) problems(problems []overflow.Problem) {
-	p.problemList(p.say("Records without an overflow:", "无溢出的记录："), problems, true)
-	p.problemList(p.say("Could not be read:", "无法读取："), problems, false)
+// problems lists the records without an overflow, then the files that could not
+// be read, and what else is odd about the folders.
+func (p *printer) problems(problems []overflow.Problem, all bool) {
+	p.problemList(p.say("Records without an overflow:", "无溢出的记录："), problems, all, func(q *overflow.Problem) bool { return q.Empty })
+	p.problemList(p.say("Could not be read:", "无法读取："), problems, all, (*overflow.Problem).Unread)
+	p.problemList(p.say("In the folders:", "目录中："), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.Unread() })
 }
 
-// problemList lists the problems of one kind.
-func (p *printer) problemList(title string, problems []overflow.Problem, empty bool) {
-	for _, problem := range problems {
-		if problem.Empty != empty {
+// problemList lists the problems of one sort, the first maxShown unless all are
+// wanted.
+func (p *printer) problemList(title string, problems []overflow.Problem, all bool, is func(*overflow.Problem) bool) {
+	n := 0
+	for i := range problems {
+		if !is(&problems[i]) {
 			continue
 		}
-		if title != "" {
+		if n == 0 {
 			p.blank()
 			p.line("", title)
-			title = ""
 		}
-		p.line(textIndent, problem.File+": "+problem.Err.Error())
+		if n++; all || n <= maxShown {
+			p.line(textIndent, p.problem(&problems[i]))
+		}
 	}
+	if n > maxShown && !all {
+		p.line(textIndent, fmt.Sprintf(p.say("%d more (--all shows all)", "另有 %d 项(--all 显示全部)"), n-maxShown))
+	}
+}
+
+// problem is a problem in the language of the reader, as far as there is a text.
+func (p *printer) problem(q *overflow.Problem) string {
+	if p.Lang != Chinese {
+		return problemText(q)
+	}
+	switch q.Kind {
+	case dumpdir.MissingRank:
+		return fmt.Sprintf("缺少 rank %s，其前后的 rank 均存在", q.At.Rank)
+	case dumpdir.MissingStep:
+		return fmt.Sprintf("rank %s 缺少步骤 %s，其他 rank 有", q.At.Rank, q.At.Step)
+	case dumpdir.Empty:
+		return q.File + "：" + p.join(p.where(q.At, false), p.graph(q.At)) + " 没有张量"
+	}
+	return problemText(q)
+}
+
+// problemText is a problem with its file, if it has one.
+func problemText(q *overflow.Problem) string {
+	if q.File == "" {
+		return q.Err.Error()
+	}
+	return q.File + ": " + q.Err.Error()
 }

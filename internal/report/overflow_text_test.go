@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
-	"dumptool/internal/tensorfile"
 )
 
 var update = flag.Bool("update", false, "rewrite the texts in testdata")
@@ -24,10 +24,10 @@ func wideReport() *overflow.Report {
 	add := &r.Records[0]
 	add.Op.Name = "Gradients/Default/network/" + strings.Repeat("layer/", 20) + "算子"
 	add.Op.File = "/" + strings.Repeat("long_folder/", 15) + strings.Repeat("x", 200) + "/目录/Add.a.1.2"
-	wide := infinite(tensorfile.Output)
+	wide := infinite(tensor.Output)
 	wide.Shape = tensor.Shape{1, 1, 1, 1, 1, 1, 1, 3}
-	wide.Census.NaN, wide.Census.Saturated = 123456789012, 123456789012
-	wide.Census.Min = number(-3.40282e38)
+	wide.Stats.NaN, wide.Stats.Saturated = 123456789012, 123456789012
+	wide.Stats.Min = number(-3.40282e38)
 	add.Tensors = append(add.Tensors, wide)
 	return r
 }
@@ -41,7 +41,7 @@ func TestAnalysisText(t *testing.T) {
 			name := fmt.Sprintf("analysis_%s_%d.txt", lang, width)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				compareText(t, name, func(w io.Writer) error { return Text{lang, width}.WriteAnalysis(w, twoRecords()) })
+				compareText(t, name, func(w io.Writer) error { return Text{Lang: lang, Width: width}.WriteAnalysis(w, twoRecords()) })
 			})
 		}
 	}
@@ -51,7 +51,7 @@ func TestScanText(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []Lang{English, Chinese} {
 		name := fmt.Sprintf("scan_%s_80.txt", lang)
-		compareText(t, name, func(w io.Writer) error { return Text{lang, 80}.WriteScan(w, scanned()) })
+		compareText(t, name, func(w io.Writer) error { return Text{Lang: lang, Width: 80}.WriteScan(w, scanned()) })
 	}
 }
 
@@ -72,17 +72,102 @@ func compareText(t *testing.T, name string, render func(io.Writer) error) {
 	}
 }
 
-// TestTextWidth: no line is wider than the terminal, and nothing is lost.
+// manyRecords is 22 records of an operator and one of another, on ranks 2 to 4 and in
+// steps 0 to 7, but for one of them.
+func manyRecords() *overflow.Report {
+	r := &overflow.Report{Total: 24}
+	for step := range 8 {
+		for rank := 2; rank < 5; rank++ {
+			if rank == 2 && step == 0 {
+				continue
+			}
+			one := addRecord()
+			one.At.Rank, one.At.Step = fmt.Sprint(rank), fmt.Sprint(step)
+			r.Records = append(r.Records, one)
+		}
+	}
+	last := &r.Records[len(r.Records)-1]
+	last.Op = &overflow.Operator{Type: "Mul", Name: "m", MatchedBy: overflow.ByTimestamp}
+	last.Verdict, r.Records[3].Verdict = overflow.CannotTell, overflow.ProducedHere
+	return r
+}
+
+// TestGroups: many records are a line for each operator, and the first in full.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	text := rendered(t, func(w io.Writer) error { return Text{}.WriteAnalysis(w, manyRecords()) })
+	head, _, _ := strings.Cut(text, "\n\n")
+	want := `24 overflow records of 2 operators, in the order of step and rank:
+  [Add] Default/Add-op0  22 x: ranks 2-4, steps 0-7, first rank 3 step 0, status 0x20, produced here 1 x, came in 21 x
+  [Mul] m (a guess)  1 x: rank 4, step 7, status 0x20, cannot tell`
+	if diff := cmp.Diff(want, head); diff != "" {
+		t.Error(diff)
+	}
+	for _, part := range []string{"\n#1 rank 3, step 0: [Add] Default/Add-op0\n", "\n22 more are not shown in full (--all shows all)\n", "\n1 more not shown (-n all shows all)\n"} {
+		if strings.Count(text, part) != 1 {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+	all := manyRecords()
+	all.All = true
+	if text := rendered(t, func(w io.Writer) error { return Text{}.WriteAnalysis(w, all) }); strings.Count(text, "\n#") != 23 {
+		t.Errorf("not all records in\n%s", text)
+	}
+	few := manyRecords()
+	few.Records = few.Records[:maxShown]
+	if text := rendered(t, func(w io.Writer) error { return Text{}.WriteAnalysis(w, few) }); strings.Count(text, "\n#") != maxShown {
+		t.Errorf("not all records in\n%s", text)
+	}
+}
+
+// TestManyProblems: of many problems of one sort texts show the first.
+func TestManyProblems(t *testing.T) {
+	t.Parallel()
+	r := &overflow.ScanReport{}
+	for i := range 30 {
+		r.Problems = append(r.Problems, overflow.Problem{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: fmt.Sprint(i)}, Err: fmt.Errorf("no step %d", i)})
+	}
+	text := rendered(t, func(w io.Writer) error { return Text{}.WriteScan(w, r) })
+	if !strings.HasPrefix(text, "In the folders:\n  no step 0\n") || !strings.HasSuffix(text, "\n  no step 19\n  10 more (--all shows all)\n") {
+		t.Error(text)
+	}
+	r.All = true
+	if text := rendered(t, func(w io.Writer) error { return Text{}.WriteScan(w, r) }); !strings.HasSuffix(text, "\n  no step 29\n") {
+		t.Error(text)
+	}
+}
+
+// TestOrders: sources of one kind are a line.
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	r := scanned()
+	r.Orders = []overflow.OrderSource{
+		{By: dumpdir.ByExecution, Source: "execution order a.csv", Known: 3, Of: 4, Rounds: 2},
+		{By: dumpdir.ByExecution, Source: "execution order b.csv", Known: 4, Of: 4, Rounds: 1},
+		{By: dumpdir.ByName, Source: "natural order of names", Of: 5, Rounds: 1},
+	}
+	text := rendered(t, func(w io.Writer) error { return Text{}.WriteScan(w, r) })
+	want := "Execution order: execution order a.csv, ... (2), 7 of 8 operators known, in 3 rounds\nExecution order: not known, by name\n\n"
+	if !strings.HasPrefix(text, want) {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+}
+
+// TestTextWidth: no line is wider than the terminal, but for long names of files, and
+// nothing is lost.
 func TestTextWidth(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []Lang{English, Chinese} {
 		for width := 24; width <= 240; width++ {
-			text := rendered(t, func(w io.Writer) error { return Text{lang, width}.WriteAnalysis(w, wideReport()) }) +
-				rendered(t, func(w io.Writer) error { return Text{lang, width}.WriteScan(w, scanned()) }) +
-				rendered(t, func(w io.Writer) error { return Text{lang, width}.WriteAnalysis(w, &overflow.Report{Dumps: 1}) })
+			text := rendered(t, func(w io.Writer) error { return Text{Lang: lang, Width: width}.WriteAnalysis(w, wideReport()) }) +
+				rendered(t, func(w io.Writer) error { return Text{Lang: lang, Width: width}.WriteScan(w, scanned()) }) +
+				rendered(t, func(w io.Writer) error { return Text{Lang: lang, Width: width}.WriteAnalysis(w, manyRecords()) }) +
+				rendered(t, func(w io.Writer) error {
+					return Text{Lang: lang, Width: width}.WriteAnalysis(w, &overflow.Report{Dumps: 1})
+				})
 			for line := range strings.Lines(text) {
-				if n := metric.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
-					t.Fatalf("%s: %d columns of %d: %s", lang, n, width, line)
+				if line = strings.TrimSuffix(line, "\n"); metric.StringWidth(line) > width && !oneName(line) {
+					t.Fatalf("%s: %d columns of %d: %s", lang, metric.StringWidth(line), width, line)
 				}
 			}
 			joined := strings.Join(strings.Fields(text), "")
@@ -99,7 +184,7 @@ func TestTextWidth(t *testing.T) {
 // of Chinese; names, paths and messages are as they are.
 func TestChinesePunctuation(t *testing.T) {
 	t.Parallel()
-	text := rendered(t, func(w io.Writer) error { return Text{Chinese, 0}.WriteAnalysis(w, twoRecords()) })
+	text := rendered(t, func(w io.Writer) error { return Text{Lang: Chinese}.WriteAnalysis(w, twoRecords()) })
 	for line := range strings.Lines(text) {
 		for i, c := range line {
 			before := []rune(line[:i])
@@ -135,7 +220,7 @@ func TestGuess(t *testing.T) {
 		t.Errorf("no mark in\n%s", zh)
 	}
 	md := rendered(t, func(w io.Writer) error { return WriteAnalysisMarkdown(w, r) })
-	if !strings.Contains(md, "Default/Add-op0 (a guess) (first of its device)\n") {
+	if !strings.Contains(md, "Default/Add-op0 (a guess) (first of its rank)\n") {
 		t.Errorf("no mark in\n%s", md)
 	}
 }
@@ -145,7 +230,7 @@ func TestNoRecords(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []Lang{English, Chinese} {
 		text := rendered(t, func(w io.Writer) error {
-			return Text{lang, 0}.WriteAnalysis(w, &overflow.Report{Dumps: 3, Problems: twoRecords().Problems})
+			return Text{Lang: lang, Width: 0}.WriteAnalysis(w, &overflow.Report{Dumps: 3, Problems: twoRecords().Problems})
 		})
 		for _, hint := range overflow.NothingFound {
 			if !strings.Contains(text, "  - "+lang.Text(hint)+"\n") {
@@ -187,10 +272,11 @@ func TestBreakPath(t *testing.T) {
 	}{
 		{"a/b", 10, []string{"a/b"}},
 		{"folder/other/name", 14, []string{"folder/other/", "name"}},
-		{"long_name.with.dots", 12, []string{"long_name.", "with.dots"}},
-		{"abcdefgh", 3, []string{"abc", "def", "gh"}},
-		{"目录目录", 5, []string{"目录", "目录"}},
-		{"目录", 1, []string{"目", "录"}},
+		{"long_name.with.dots", 12, []string{"long_name.with.dots"}},
+		{"a/b/long_name.with.dots/c", 6, []string{"a/b/", "long_name.with.dots/", "c"}},
+		{"/目录/目录", 6, []string{"/目录/", "目录"}},
+		{"//a//", 1, []string{"/", "/", "a/", "/"}},
+		{"", 1, []string{""}},
 	}
 	for _, c := range cases {
 		if diff := cmp.Diff(c.want, breakPath(c.path, c.width)); diff != "" {

@@ -55,10 +55,6 @@ func Create(path string) (*File, error) {
 // Path returns the final name of the file.
 func (f *File) Path() string { return f.path }
 
-// OS returns the temporary file itself, for system calls that need it. Errors
-// of calls made on it are unknown to Commit.
-func (f *File) OS() *os.File { return f.file }
-
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.file.Write(p)
@@ -160,6 +156,16 @@ func named(op, path string, err error) error {
 		err = linkErr.Err
 	}
 	return &os.PathError{Op: op, Path: path, Err: err}
+}
+
+// WithPath puts a path in front of an error that does not name it already, as
+// those of the system do.
+func WithPath(path string, err error) error {
+	var system *os.PathError
+	if errors.As(err, &system) && system.Path == path {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // WriteFile writes data to path as one safe file.

@@ -144,7 +144,7 @@ func TestCommitAfterError(t *testing.T) {
 		}, nil},
 		"bad size": {func(f *File) error { return f.Truncate(-1) }, nil},
 		"closed under our feet": {func(f *File) error {
-			f.OS().Close()
+			f.file.Close()
 			_, err := f.Write([]byte("x"))
 			return err
 		}, os.ErrClosed},

@@ -31,7 +31,7 @@ func openTemp(path string) (*os.File, error) {
 	}
 }
 
-// tempName returns a hidden name that tells which file it belongs to.
+// tempName returns a hidden name that says which file it belongs to.
 func tempName(base string) string {
 	return "." + prefix(base, maxPrefix) + "." + rand.Text() + ".tmp"
 }

@@ -3,6 +3,9 @@ package statusreg
 import (
 	"fmt"
 	"math/bits"
+	"slices"
+
+	"dumptool/internal/lang"
 )
 
 // Entry is one part of a decoded value: a bit, or a code in a field of bits.
@@ -13,11 +16,11 @@ type Entry struct {
 	Code       uint64 // the code that the field holds, 1 for a bit
 	Global     int    // Ascend 950: the number of the bit in logs; -1 for others
 	Name       string // short name, empty for what is not documented
-	Meaning    Text
-	Advice     Text // what to do about it, often empty
-	Note       Text // a remark about the bit, often empty
-	Numeric    bool // the cause lies in the numbers that were computed
-	Unofficial bool // not stated by the maker of the device for this register
+	Meaning    lang.Text
+	Advice     lang.Text // what to do about it, often empty
+	Note       lang.Text // a remark about the bit, often empty
+	Numeric    bool      // the cause lies in the numbers that were computed
+	Unofficial bool      // not stated by the maker of the device for this register
 }
 
 // Known reports whether a source documents the entry.
@@ -33,7 +36,18 @@ type Result struct {
 	Unknown Value
 }
 
-// Decode tells what the bits of a value mean. It never fails: what is not
+// Numeric reports whether the value says that something is wrong with the
+// numbers that were computed. In an overflow record any value but 0 of the units
+// AI Core, DHA and L2 is an overflow, documented or not.
+func (r *Result) Numeric() bool {
+	switch r.Register {
+	case AICore, DHA, L2:
+		return !r.Value.IsZero()
+	}
+	return slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Numeric })
+}
+
+// Decode returns what the bits of a value mean. It never fails: what is not
 // documented is in Unknown.
 func Decode(r Register, v Value) Result {
 	t := r.table()
@@ -44,14 +58,11 @@ func Decode(r Register, v Value) Result {
 		}
 		return res
 	}
-	for i := range t.bits {
-		if row := &t.bits[i]; v.Has(row.bit) {
-			res.Entries = append(res.Entries, t.bitEntry(r, row, row.bit))
-		}
-	}
-	for i := range t.upper {
-		if row := &t.upper[i]; v.Has(32 + row.bit) {
-			res.Entries = append(res.Entries, t.bitEntry(r, row, 32+row.bit))
+	for k, rows := range [][]bitRow{t.bits, t.upper} {
+		for i := range rows {
+			if bit := 32*k + rows[i].bit; v.Has(bit) {
+				res.Entries = append(res.Entries, t.bitEntry(r, &rows[i], bit))
+			}
 		}
 	}
 	if code := t.field.of(v); code != 0 {
@@ -77,29 +88,24 @@ func (r *Result) Undocumented() []Entry {
 		rest = rest.AndNot(mask)
 		entries = append(entries, Entry{
 			Mask: mask, Bit: t.field.low, IsCode: true, Code: code, Global: -1,
-			Meaning: Text{
-				fmt.Sprintf("code %d (%#x): not documented", code, code),
-				fmt.Sprintf("错误码 %d(%#x)：未公开", code, code),
+			Meaning: lang.Text{
+				EN: fmt.Sprintf("code %d (%#x): not documented", code, code),
+				ZH: fmt.Sprintf("错误码 %d(%#x)：未公开", code, code),
 			},
 		})
 	}
-	var below, above []Entry
 	for n := range rest.ones {
-		e := Entry{
+		entries = append(entries, Entry{
 			Mask: Bit(n), Bit: n, Code: 1, Global: t.global(n),
-			Meaning: Text{
-				fmt.Sprintf("bit %d (%v): not documented", n, Bit(n)),
-				fmt.Sprintf("第 %d 位(%v)：未公开", n, Bit(n)),
+			Meaning: lang.Text{
+				EN: fmt.Sprintf("bit %d (%v): not documented", n, Bit(n)),
+				ZH: fmt.Sprintf("第 %d 位(%v)：未公开", n, Bit(n)),
 			},
 			Note: t.note(n),
-		}
-		if len(entries) > 0 && n < t.field.low {
-			below = append(below, e)
-		} else {
-			above = append(above, e)
-		}
+		})
 	}
-	return append(append(below, entries...), above...)
+	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Bit - b.Bit })
+	return entries
 }
 
 // DecodeGlobal decodes an error number as logs of the Ascend 950 generation
@@ -131,7 +137,7 @@ func (v Value) ones(yield func(int) bool) {
 
 // of returns the code in the field, which is below bit 64.
 func (f field) of(v Value) uint64 {
-	return v.And(f.mask())[0] >> f.low
+	return v[0] & f.mask()[0] >> f.low
 }
 
 // mask returns the bits of the field; the zero field has none.
@@ -153,32 +159,23 @@ func (t *table) findCode(code uint64) *codeRow {
 }
 
 func (t *table) bitEntry(r Register, row *bitRow, n int) Entry {
-	return Entry{
-		Mask:       Bit(n),
-		Bit:        n,
-		Code:       1,
-		Global:     t.global(n),
-		Name:       row.name,
-		Meaning:    Text{row.en, row.zh},
-		Advice:     adviceOn(r, uint64(n)),
-		Note:       t.note(n),
-		Numeric:    row.flags&numeric != 0,
-		Unofficial: row.flags&unofficial != 0,
-	}
+	e := documented(r, uint64(n), row.flags, row.name, lang.Text{EN: row.en, ZH: row.zh})
+	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.global(n), t.note(n)
+	return e
 }
 
 func (t *table) codeEntry(r Register, row *codeRow, code uint64, mask Value) Entry {
+	e := documented(r, code, row.flags, row.name, lang.Text{EN: row.en, ZH: row.zh})
+	e.Mask, e.Bit, e.IsCode, e.Code, e.Global = mask, t.field.low, true, code, -1
+	return e
+}
+
+// documented is an entry with what the table and the advice say about a bit or
+// a code.
+func documented(r Register, number uint64, f flags, name string, meaning lang.Text) Entry {
 	return Entry{
-		Mask:       mask,
-		Bit:        t.field.low,
-		IsCode:     true,
-		Code:       code,
-		Global:     -1,
-		Name:       row.name,
-		Meaning:    Text{row.en, row.zh},
-		Advice:     adviceOn(r, code),
-		Numeric:    row.flags&numeric != 0,
-		Unofficial: row.flags&unofficial != 0,
+		Name: name, Meaning: meaning, Advice: adviceOn(r, number),
+		Numeric: f&numeric != 0, Unofficial: f&unofficial != 0,
 	}
 }
 
@@ -192,9 +189,9 @@ func (t *table) global(n int) int {
 }
 
 // note returns the remark on a bit that the device does not use.
-func (t *table) note(n int) Text {
+func (t *table) note(n int) lang.Text {
 	if t.width == 0 || t.valid.Has(n) {
-		return Text{}
+		return lang.Text{}
 	}
-	return Text{"outside the valid mask of 950", "不在 950 的有效掩码内"}
+	return lang.Text{EN: "outside the valid mask of 950", ZH: "不在 950 的有效掩码内"}
 }

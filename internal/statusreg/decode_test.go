@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"dumptool/internal/lang"
 )
 
 // summary writes a result on one line: known entries as mask=name or
@@ -107,7 +109,7 @@ func TestEntry(t *testing.T) {
 	e := Decode(DavidSU, Bit(6)).Entries[0]
 	want := Entry{
 		Mask: Value{0x40}, Bit: 6, Code: 1, Global: 262, Name: "su_inf_nan",
-		Meaning: Text{"input is Inf or NaN", "输入为 Inf/NaN"}, Advice: upstreamAdvice, Numeric: true,
+		Meaning: lang.Text{EN: "input is Inf or NaN", ZH: "输入为 Inf/NaN"}, Advice: upstreamAdvice, Numeric: true,
 	}
 	if e != want {
 		t.Errorf("bit 6 of david-su is %+v, want %+v", e, want)
@@ -115,7 +117,7 @@ func TestEntry(t *testing.T) {
 	e = Decode(L2, Value{0x20000}).Entries[0]
 	want = Entry{
 		Mask: Value{0x70000}, Bit: 16, IsCode: true, Code: 2, Global: -1, Name: "underflow",
-		Meaning: Text{"atomic add underflowed", "原子累加向下溢出"}, Advice: atomicAdvice, Numeric: true, Unofficial: true,
+		Meaning: lang.Text{EN: "atomic add underflowed", ZH: "原子累加向下溢出"}, Advice: atomicAdvice, Numeric: true, Unofficial: true,
 	}
 	if e != want || !e.Known() {
 		t.Errorf("code 2 of l2 is %+v, want %+v", e, want)

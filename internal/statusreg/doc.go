@@ -1,4 +1,4 @@
-// Package statusreg tells what the bits of status and error registers of
+// Package statusreg knows what the bits of status and error registers of
 // Ascend devices mean, in English and Chinese: the status words of overflow
 // records, the AIC_ERROR register that logs show after an exception, and the
 // error registers of the Ascend 950 generation. It also finds such values in

@@ -1,9 +1,11 @@
 package statusreg
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Found is a value in a text.
@@ -30,6 +32,24 @@ type Found struct {
 // the same for several lines that belong together.
 func FindInText(line string) []Found { return new(Finder).Find(line) }
 
+// ParseText reads one number, or a piece of a log with values.
+func ParseText(text string) ([]Found, error) {
+	v, err := ParseValue(text)
+	if err == nil {
+		return []Found{{Value: v}}, nil
+	}
+	if found := FindInText(text); len(found) > 0 {
+		return found, nil
+	}
+	if strings.Contains(strings.ToLower(text), "errcode") {
+		_, err = ParseErrcode(text)
+	}
+	if strings.HasPrefix(text, "-") {
+		err = fmt.Errorf("value %q: registers have no sign", text)
+	}
+	return nil, err
+}
+
 // Finder finds values line by line. It remembers the unit that indented JSON
 // named in an earlier line. The zero Finder is ready for use.
 type Finder struct {
@@ -51,8 +71,12 @@ func (f *Finder) Find(line string) []Found {
 	lower := strings.ToLower(line)
 	var found []Found
 	for i := range logForms {
-		if form := &logForms[i]; strings.Contains(lower, form.hint) {
-			found = append(found, form.find(form, line)...)
+		form := &logForms[i]
+		if !strings.Contains(lower, form.hint) {
+			continue
+		}
+		for _, m := range form.pattern().FindAllStringSubmatchIndex(line, -1) {
+			found = append(found, form.values(form.register, line, m)...)
 		}
 	}
 	if strings.Contains(lower, "status") {
@@ -69,10 +93,10 @@ func (f *Finder) follow(line string) {
 		f.unit = None
 	}
 	whole := strings.HasPrefix(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}")
-	if unit := lastUnit(quotedUnit, line); unit != None && !whole {
+	if unit := lastUnit(quotedUnit(), line); unit != None && !whole {
 		f.unit = unit
 	}
-	f.inList = listStart.MatchString(line)
+	f.inList = listStart().MatchString(line)
 }
 
 // The pieces of the patterns. A number ends at a word boundary.
@@ -86,35 +110,43 @@ const (
 // logForm is a way in which logs write a value.
 type logForm struct {
 	hint     string // is in every line that has the form, in lower case
-	pattern  *regexp.Regexp
+	pattern  func() *regexp.Regexp
 	register Register
-	find     func(*logForm, string) []Found
+	// values returns those of a match: m has the places of the pattern and of its
+	// group.
+	values func(r Register, line string, m []int) []Found
+}
+
+// lazily returns a pattern that is compiled when it is needed first: together
+// they would take a tenth of the program's start.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 var logForms = []logForm{
-	{"errcode", regexp.MustCompile(`(?i)\berrcode\s*[:=]?\s*(\([^()]*\))`), AICError, (*logForm).errcodes},
-	{"aic", regexp.MustCompile(`(?i)\baic[ _]error\s*[:=]\s*(` + hexNumber + `)`), AICError, (*logForm).numbers},
-	{"dha status", regexp.MustCompile(`(?i)\bdha status [0-9]+ info\s*[:=]\s*(` + hexNumber + `)`), DHA, (*logForm).numbers},
-	{"error code", regexp.MustCompile(`(?i)\berror code\s*=\s*[\[(]?\s*(0x[0-9a-f]+\b|[0-9]+\b(?:\s*,\s*[0-9]+\b)*)`), AICError, (*logForm).errorCodes},
+	{"errcode", lazily(`(?i)\berrcode\s*[:=]?\s*(\([^()]*\))`), AICError, errcode},
+	{"aic", lazily(`(?i)\baic[ _]error\s*[:=]\s*(` + hexNumber + `)`), AICError, wholeNumbers},
+	{"dha status", lazily(`(?i)\bdha status [0-9]+ info\s*[:=]\s*(` + hexNumber + `)`), DHA, wholeNumbers},
+	{"error code", lazily(`(?i)\berror code\s*=\s*[\[(]?\s*(0x[0-9a-f]+\b|[0-9]+\b(?:\s*,\s*[0-9]+\b)*)`), AICError, errorCodes},
 }
 
 var (
-	numberToken = regexp.MustCompile(`(?i)\b` + number)
-	jsonStatus  = regexp.MustCompile(`(?i)"status"\s*:\s*("?` + number + `"?|` + numberList + `)`)
-	textStatus  = regexp.MustCompile(`(?i)\bstatus\s*[:=]\s*(` + number + `|` + numberList + `)`)
-	listStart   = regexp.MustCompile(`(?i)"status"\s*:\s*\[[^\]]*$`)
+	numberToken = lazily(`(?i)\b` + number)
+	jsonStatus  = lazily(`(?i)"status"\s*:\s*("?` + number + `"?|` + numberList + `)`)
+	textStatus  = lazily(`(?i)\bstatus\s*[:=]\s*(` + number + `|` + numberList + `)`)
+	listStart   = lazily(`(?i)"status"\s*:\s*\[[^\]]*$`)
 
 	// A unit named anywhere, as a string of JSON, and right before a status.
-	anyUnit    = regexp.MustCompile(`(?i)\b(` + units + `)\b`)
-	quotedUnit = regexp.MustCompile(`(?i)"(` + units + `)(?: atomic add)?"`)
-	unitBefore = regexp.MustCompile(`(?i)\b(?:` + units + `)\b(?: atomic add)?$`)
+	anyUnit    = lazily(`(?i)\b(` + units + `)\b`)
+	quotedUnit = lazily(`(?i)"(` + units + `)(?: atomic add)?"`)
+	unitBefore = lazily(`(?i)\b(?:` + units + `)\b(?: atomic add)?$`)
 
 	// A line about an exception of a core; one that says which core; one about
 	// a core of Ascend 950; one about an overflow record.
-	coreLine   = regexp.MustCompile(`(?i)\b(?:ai_?core|aivec|aic|aiv|core id)\b`)
-	coreID     = regexp.MustCompile(`(?i)\bcore id\b`)
-	davidLine  = regexp.MustCompile(`(?i)\b(?:chip|die) ?id\b`)
-	recordLine = regexp.MustCompile(`(?i)overflow|op_?debug|kernel_code|pc_start|para_base|task_?id|溢出`)
+	coreLine   = lazily(`(?i)\b(?:ai_?core|aivec|aic|aiv|core id)\b`)
+	coreID     = lazily(`(?i)\bcore id\b`)
+	davidLine  = lazily(`(?i)\b(?:chip|die) ?id\b`)
+	recordLine = lazily(`(?i)overflow|op_?debug|kernel_code|pc_start|para_base|task_?id|溢出`)
 )
 
 // plainNumbers returns the values of a line that holds nothing but numbers,
@@ -135,23 +167,25 @@ func plainNumbers(line string) []Found {
 	return found
 }
 
-// errcodes finds words in parentheses.
-func (form *logForm) errcodes(line string) []Found {
-	var found []Found
-	for _, m := range form.pattern.FindAllStringSubmatchIndex(line, -1) {
-		if v, err := ParseErrcode(line[m[2]:m[3]]); err == nil {
-			found = append(found, Found{form.register, v, line[m[0]:m[1]], m[0]})
-		}
+// errcode finds the words in parentheses.
+func errcode(r Register, line string, m []int) []Found {
+	v, err := ParseErrcode(line[m[2]:m[3]])
+	if err != nil {
+		return nil
 	}
-	return found
+	return []Found{{r, v, line[m[0]:m[1]], m[0]}}
 }
 
-// numbers finds single numbers.
-func (form *logForm) numbers(line string) []Found {
+// wholeNumbers finds the numbers of a match that are no part of something else.
+func wholeNumbers(r Register, line string, m []int) []Found {
+	if !endsNumber(line[m[3]:]) {
+		return nil
+	}
 	var found []Found
-	for _, m := range form.pattern.FindAllStringSubmatchIndex(line, -1) {
-		if endsNumber(line[m[3]:]) {
-			found = appendValues(found, form.register, line, m[2], m[3])
+	for _, at := range numberToken().FindAllStringIndex(line[m[2]:m[3]], -1) {
+		text := line[m[2]+at[0] : m[2]+at[1]]
+		if v, err := ParseValue(text); err == nil {
+			found = append(found, Found{r, v, text, m[2] + at[0]})
 		}
 	}
 	return found
@@ -159,26 +193,21 @@ func (form *logForm) numbers(line string) []Found {
 
 // errorCodes finds the error code of a core: a number, or the list of error
 // numbers of an Ascend 950.
-func (form *logForm) errorCodes(line string) []Found {
-	var found []Found
-	for _, m := range form.pattern.FindAllStringSubmatchIndex(line, -1) {
-		values := appendValues(nil, form.register, line, m[2], m[3])
-		david := davidLine.MatchString(line)
-		switch {
-		case !endsNumber(line[m[3]:]):
-		case strings.ContainsAny(line[m[2]:m[3]], "xX"):
-			if david || coreLine.MatchString(line) || strings.TrimSpace(line[:m[0]]) == "" {
-				found = append(found, values...)
-			}
-		case !david && line[m[2]:m[3]] == "0": // of AIC_ERROR, see hexNumber
-			if coreLine.MatchString(line) {
-				found = append(found, values...)
-			}
-		case david || coreID.MatchString(line):
-			found = append(found, errorNumbers(values)...)
+func errorCodes(r Register, line string, m []int) []Found {
+	values, david := wholeNumbers(r, line, m), davidLine().MatchString(line)
+	switch text := line[m[2]:m[3]]; {
+	case strings.ContainsAny(text, "xX"):
+		if david || coreLine().MatchString(line) || strings.TrimSpace(line[:m[0]]) == "" {
+			return values
 		}
+	case !david && text == "0": // of AIC_ERROR, see hexNumber
+		if coreLine().MatchString(line) {
+			return values
+		}
+	case david || coreID().MatchString(line):
+		return errorNumbers(values)
 	}
-	return found
+	return nil
 }
 
 // errorNumbers replaces error numbers by the bits that they stand for, nil
@@ -199,25 +228,23 @@ func errorNumbers(values []Found) []Found {
 // statuses finds the status of overflow records, in JSON and in text.
 func (f *Finder) statuses(line string) []Found {
 	var found []Found
-	for _, m := range jsonStatus.FindAllStringSubmatchIndex(line, -1) {
-		unit := lastUnit(anyUnit, line[:m[0]])
+	for _, m := range jsonStatus().FindAllStringSubmatchIndex(line, -1) {
+		unit := lastUnit(anyUnit(), line[:m[0]])
 		if unit == None {
 			unit = f.unit
 		}
-		if endsNumber(line[m[3]:]) {
-			found = appendValues(found, unit, line, m[2], m[3])
-		}
+		found = append(found, wholeNumbers(unit, line, m)...)
 	}
-	for _, m := range textStatus.FindAllStringSubmatchIndex(line, -1) {
-		if endsNumber(line[m[3]:]) && isRecordStatus(line, m[0], m[3]) {
-			found = appendValues(found, lastUnit(anyUnit, line[:m[0]]), line, m[2], m[3])
+	for _, m := range textStatus().FindAllStringSubmatchIndex(line, -1) {
+		if isRecordStatus(line, m[0], m[3]) {
+			found = append(found, wholeNumbers(lastUnit(anyUnit(), line[:m[0]]), line, m)...)
 		}
 	}
 	return found
 }
 
-// isRecordStatus tells the status of an overflow record from other statuses,
-// such as that of a process or of a request. The word and its number stand at
+// isRecordStatus reports whether a status is that of an overflow record, not that
+// of a process or of a request. The word and its number stand at
 // start and end.
 func isRecordStatus(line string, start, end int) bool {
 	head := strings.TrimSpace(line[:start])
@@ -225,10 +252,10 @@ func isRecordStatus(line string, start, end int) bool {
 	switch {
 	case strings.Trim(head, "-*{[") == "": // it begins the line
 		return tail == "" || strings.ContainsAny(tail[:1], ",;(){}]#")
-	case unitBefore.MatchString(head):
+	case unitBefore().MatchString(head):
 		return true
 	}
-	return strings.ContainsAny(head[len(head)-1:], ",;([{|") && (recordLine.MatchString(line) || anyUnit.MatchString(head))
+	return strings.ContainsAny(head[len(head)-1:], ",;([{|") && (recordLine().MatchString(line) || anyUnit().MatchString(head))
 }
 
 // endsNumber reports whether the text after a number leaves it whole: it is
@@ -243,17 +270,6 @@ func endsNumber(rest string) bool {
 		return true
 	}
 	return len(rest) == 1 || digit(rune(rest[1])) > 9
-}
-
-// appendValues appends all numbers of line[start:end].
-func appendValues(found []Found, r Register, line string, start, end int) []Found {
-	for _, m := range numberToken.FindAllStringIndex(line[start:end], -1) {
-		text := line[start+m[0] : start+m[1]]
-		if v, err := ParseValue(text); err == nil {
-			found = append(found, Found{r, v, text, start + m[0]})
-		}
-	}
-	return found
 }
 
 // unitRegisters lists the units of overflow records by the start of their

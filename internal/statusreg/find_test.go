@@ -204,3 +204,21 @@ func checkFound(t *testing.T, line string, found []Found) {
 		}
 	}
 }
+
+func TestParseText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Value{"272": {272}, "0x110": {272}, "aicore errcode:(0, 0x8000, 0)": {0, 0x8000}} {
+		found, err := ParseText(text)
+		if err != nil || len(found) != 1 {
+			t.Errorf("%q: %v, %v, want one value", text, found, err)
+		}
+		if n, err := ParseValue(text); err == nil && (n != want || found[0].Value != n) {
+			t.Errorf("%q: %v, want %v", text, found[0].Value, want)
+		}
+	}
+	for text, want := range map[string]string{"-1": "registers have no sign", "word": `"word"`, "errcode:(1": "errcode"} {
+		if found, err := ParseText(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, error %v, want one with %s", text, found, err, want)
+		}
+	}
+}

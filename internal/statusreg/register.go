@@ -3,6 +3,8 @@ package statusreg
 import (
 	"strconv"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // Register is a kind of status or error register. The zero value None stands
@@ -27,11 +29,6 @@ const (
 	DavidVec // has DavidVecHigh as its upper half
 	DavidVecHigh
 )
-
-// Text is a text in two languages.
-type Text struct {
-	EN, ZH string
-}
 
 // flags say more about a table row.
 type flags uint8
@@ -65,7 +62,7 @@ type field struct {
 // table is everything about a register.
 type table struct {
 	name  string
-	title Text
+	title lang.Text
 	bits  []bitRow // the low bits
 	upper []bitRow // the bits from 32 on, where those are a register of their own
 	field field
@@ -79,107 +76,60 @@ type table struct {
 var tables = [...]table{
 	None: {name: "none"},
 	AICore: {
-		name:  "aicore",
-		title: Text{"AI Core status", "AI Core 状态"},
-		bits:  aicoreBits,
+		name: "aicore", title: lang.Text{EN: "AI Core status", ZH: "AI Core 状态"},
+		bits: aicoreBits,
 	},
 	DHA: {
-		name:  "dha",
-		title: Text{"DHA atomic add status (memory controller); any value above 0 is an overflow", "DHA Atomic Add 状态(内存控制器)，大于 0 即为溢出"},
-		field: field{8, 15},
-		codes: dhaCodes,
+		name: "dha", title: lang.Text{EN: "DHA atomic add status (memory controller); any value above 0 is an overflow", ZH: "DHA Atomic Add 状态(内存控制器)，大于 0 即为溢出"},
+		field: field{8, 15}, codes: dhaCodes,
 	},
 	L2: {
-		name:  "l2",
-		title: Text{"L2 atomic add status (L2 cache); any value above 0 is an overflow", "L2 Atomic Add 状态(L2 缓存)，大于 0 即为溢出"},
-		field: field{16, 18},
-		codes: l2Codes,
-		zero:  &l2Codes[0],
+		name: "l2", title: lang.Text{EN: "L2 atomic add status (L2 cache); any value above 0 is an overflow", ZH: "L2 Atomic Add 状态(L2 缓存)，大于 0 即为溢出"},
+		field: field{16, 18}, codes: l2Codes, zero: &l2Codes[0],
 	},
 	SDMA: {
-		name:  "sdma",
-		title: Text{"SDMA status", "SDMA 状态"},
-		field: field{0, 63},
-		codes: sdmaCodes,
-		zero:  &sdmaCodes[0],
+		name: "sdma", title: lang.Text{EN: "SDMA status", ZH: "SDMA 状态"},
+		field: field{0, 63}, codes: sdmaCodes, zero: &sdmaCodes[0],
 	},
 	AICPU: {
-		name:  "aicpu",
-		title: Text{"AI CPU error code", "AI CPU 错误码"},
-		field: field{0, 63},
-		codes: aicpuCodes,
+		name: "aicpu", title: lang.Text{EN: "AI CPU error code", ZH: "AI CPU 错误码"},
+		field: field{0, 63}, codes: aicpuCodes,
 	},
 	AICError: {
-		name:  "aicerror",
-		title: Text{"AIC_ERROR, error register of AI Core", "AIC_ERROR，AI Core 错误寄存器"},
-		bits:  aicerrorBits,
-		zero:  &aicerrorZero,
+		name: "aicerror", title: lang.Text{EN: "AIC_ERROR, error register of AI Core", ZH: "AIC_ERROR，AI Core 错误寄存器"},
+		bits: aicerrorBits, zero: &aicerrorZero,
 	},
 	DavidCube: {
-		name:  "david-cube",
-		title: Text{"CUBE errors of Ascend 950", "Ascend 950 CUBE 错误"},
-		bits:  davidCubeBits,
-		width: 64,
-		base:  0,
-		valid: Value{0x1FFF0},
+		name: "david-cube", title: lang.Text{EN: "CUBE errors of Ascend 950", ZH: "Ascend 950 CUBE 错误"},
+		bits: davidCubeBits, width: 64, base: 0, valid: Value{0x1FFF0},
 	},
 	DavidMTE: {
-		name:  "david-mte",
-		title: Text{"MTE errors of Ascend 950", "Ascend 950 MTE 错误"},
-		bits:  davidMTEBits,
-		width: 64,
-		base:  64,
-		valid: Value{0xF407C60F},
+		name: "david-mte", title: lang.Text{EN: "MTE errors of Ascend 950", ZH: "Ascend 950 MTE 错误"},
+		bits: davidMTEBits, width: 64, base: 64, valid: Value{0xF407C60F},
 	},
 	DavidL1: {
-		name:  "david-l1",
-		title: Text{"L1 errors of Ascend 950", "Ascend 950 L1 错误"},
-		bits:  davidL1Bits,
-		upper: davidL1HighBits,
-		width: 64,
-		base:  128,
-		valid: Value{0x1FFFFE79E9C00F},
+		name: "david-l1", title: lang.Text{EN: "L1 errors of Ascend 950", ZH: "Ascend 950 L1 错误"},
+		bits: davidL1Bits, upper: davidL1HighBits, width: 64, base: 128, valid: Value{0x1FFFFE79E9C00F},
 	},
 	DavidL1High: {
-		name:  "david-l1-high",
-		title: Text{"L1 errors of Ascend 950, upper half", "Ascend 950 L1 错误(高 32 位)"},
-		bits:  davidL1HighBits,
-		width: 32,
-		base:  160,
-		valid: Value{0x1FFFFE},
+		name: "david-l1-high", title: lang.Text{EN: "L1 errors of Ascend 950, upper half", ZH: "Ascend 950 L1 错误(高 32 位)"},
+		bits: davidL1HighBits, width: 32, base: 160, valid: Value{0x1FFFFE},
 	},
 	DavidSC: {
-		name:  "david-sc",
-		title: Text{"SC errors of Ascend 950", "Ascend 950 SC 错误"},
-		bits:  davidSCBits,
-		width: 64,
-		base:  192,
-		valid: Value{0x8},
+		name: "david-sc", title: lang.Text{EN: "SC errors of Ascend 950", ZH: "Ascend 950 SC 错误"},
+		bits: davidSCBits, width: 64, base: 192, valid: Value{0x8},
 	},
 	DavidSU: {
-		name:  "david-su",
-		title: Text{"SU (scalar unit) errors of Ascend 950", "Ascend 950 SU(标量单元)错误"},
-		bits:  davidSUBits,
-		width: 64,
-		base:  256,
-		valid: Value{0xC07FFFFF},
+		name: "david-su", title: lang.Text{EN: "SU (scalar unit) errors of Ascend 950", ZH: "Ascend 950 SU(标量单元)错误"},
+		bits: davidSUBits, width: 64, base: 256, valid: Value{0xC07FFFFF},
 	},
 	DavidVec: {
-		name:  "david-vec",
-		title: Text{"VEC errors of Ascend 950", "Ascend 950 VEC 错误"},
-		bits:  davidVecBits,
-		upper: davidVecHighBits,
-		width: 64,
-		base:  320,
-		valid: Value{0x1FFF01FFFFC7},
+		name: "david-vec", title: lang.Text{EN: "VEC errors of Ascend 950", ZH: "Ascend 950 VEC 错误"},
+		bits: davidVecBits, upper: davidVecHighBits, width: 64, base: 320, valid: Value{0x1FFF01FFFFC7},
 	},
 	DavidVecHigh: {
-		name:  "david-vec-high",
-		title: Text{"VEC errors of Ascend 950, upper half", "Ascend 950 VEC 错误(高 32 位)"},
-		bits:  davidVecHighBits,
-		width: 32,
-		base:  352,
-		valid: Value{0x1FFF},
+		name: "david-vec-high", title: lang.Text{EN: "VEC errors of Ascend 950, upper half", ZH: "Ascend 950 VEC 错误(高 32 位)"},
+		bits: davidVecHighBits, width: 32, base: 352, valid: Value{0x1FFF},
 	},
 }
 
@@ -200,14 +150,7 @@ func (r Register) String() string {
 }
 
 // Title says in a few words what the register is.
-func (r Register) Title() Text { return r.table().title }
-
-// ValidMask returns the bits that an Ascend 950 uses in the register. The
-// device ignores other bits. ok is false for registers of other devices.
-func (r Register) ValidMask() (mask Value, ok bool) {
-	t := r.table()
-	return t.valid, t.width > 0
-}
+func (r Register) Title() lang.Text { return r.table().title }
 
 // Registers lists all registers, without None.
 func Registers() []Register {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"dumptool/internal/lang"
 )
 
 // rowCounts is how many rows the sources have for each register.
@@ -86,7 +88,7 @@ func TestCodeTables(t *testing.T) {
 			checkRow(t, r, names, row.name, row.en, row.zh)
 		}
 		if tab.zero != nil {
-			checkText(t, tab.zero.name, Text{tab.zero.en, tab.zero.zh})
+			checkText(t, tab.zero.name, lang.Text{EN: tab.zero.en, ZH: tab.zero.zh})
 		}
 	}
 }
@@ -143,23 +145,19 @@ func TestNumeric(t *testing.T) {
 // an Ascend 950 uses is documented.
 func TestValidMasks(t *testing.T) {
 	for _, r := range Registers() {
-		mask, ok := r.ValidMask()
-		if want := strings.HasPrefix(r.String(), "david-"); ok != want {
-			t.Errorf("%v: ValidMask() = %v, %v", r, mask, ok)
+		mask := r.table().valid
+		if want := strings.HasPrefix(r.String(), "david-"); mask.IsZero() == want {
+			t.Errorf("%v: valid mask %v", r, mask)
 		}
 		if res := Decode(r, mask); !res.Unknown.IsZero() {
 			t.Errorf("%v: valid but not documented: %v", r, res.Unknown)
 		}
 	}
 	for _, c := range []struct{ full, high Register }{{DavidL1, DavidL1High}, {DavidVec, DavidVecHigh}} {
-		full, _ := c.full.ValidMask()
-		high, _ := c.high.ValidMask()
+		full, high := c.full.table().valid, c.high.table().valid
 		if full[0]>>32 != high[0] {
 			t.Errorf("%v is not the upper half of %v", high, full)
 		}
-	}
-	if _, ok := Register(99).ValidMask(); ok {
-		t.Error("an unknown register has a mask")
 	}
 }
 
@@ -204,11 +202,11 @@ func checkRow(t *testing.T, r Register, names map[string]bool, name, en, zh stri
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		t.Errorf("%v: %q is no name", r, name)
 	}
-	checkText(t, r.String()+" "+name, Text{en, zh})
+	checkText(t, r.String()+" "+name, lang.Text{EN: en, ZH: zh})
 }
 
 // checkText: both texts are there, in their language, and are no sentences.
-func checkText(t *testing.T, what string, text Text) {
+func checkText(t *testing.T, what string, text lang.Text) {
 	t.Helper()
 	han := func(c rune) bool { return unicode.Is(unicode.Han, c) }
 	if text.EN == "" || strings.ContainsFunc(text.EN, func(c rune) bool { return c > unicode.MaxASCII }) {

@@ -2,7 +2,8 @@ package statusreg
 
 import (
 	"fmt"
-	"math/bits"
+	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,22 +33,6 @@ func (v Value) Has(n int) bool {
 // IsZero reports whether no bit is set.
 func (v Value) IsZero() bool { return v == Value{} }
 
-// And returns the bits that are in both values.
-func (v Value) And(w Value) Value {
-	for i := range v {
-		v[i] &= w[i]
-	}
-	return v
-}
-
-// Or returns the bits that are in one of the values.
-func (v Value) Or(w Value) Value {
-	for i := range v {
-		v[i] |= w[i]
-	}
-	return v
-}
-
 // AndNot returns the bits of v that are not in w.
 func (v Value) AndNot(w Value) Value {
 	for i := range v {
@@ -68,17 +53,6 @@ func (v Value) String() string {
 		fmt.Fprintf(&b, "%016x", v[i])
 	}
 	return b.String()
-}
-
-// mulAdd returns v*factor + digit; ok is false when that has too many bits.
-func (v Value) mulAdd(factor, digit uint64) (product Value, ok bool) {
-	carry := digit
-	for i, word := range v {
-		hi, lo := bits.Mul64(word, factor)
-		sum, c := bits.Add64(lo, carry, 0)
-		product[i], carry = sum, hi+c
-	}
-	return product, carry == 0
 }
 
 // ParseError reports a text that is no value.
@@ -105,7 +79,7 @@ func ParseValue(text string) (Value, error) {
 
 // parseValue reads a value without white space and returns what is wrong.
 func parseValue(text string) (v Value, msg string) {
-	digits, base, kind := text, uint64(10), "decimal"
+	digits, base, kind := text, 10, "decimal"
 	if len(text) >= 2 && strings.EqualFold(text[:2], "0x") {
 		digits, base, kind = text[2:], 16, "hexadecimal"
 	}
@@ -117,35 +91,38 @@ func parseValue(text string) (v Value, msg string) {
 	case strings.HasSuffix(digits, "_"), base == 10 && digits[0] == '_', strings.Contains(digits, "__"):
 		return Value{}, "_ may only stand between digits"
 	}
+	digits = strings.ReplaceAll(digits, "_", "")
 	for _, c := range digits {
-		if c == '_' {
+		d := digit(c)
+		if d < base {
 			continue
 		}
-		d := digit(c)
-		if d >= base {
-			msg := fmt.Sprintf("%q is no %s digit", c, kind)
-			if d < 16 {
-				msg += ", hexadecimal numbers start with 0x"
-			}
-			return Value{}, msg
+		msg := fmt.Sprintf("%q is no %s digit", c, kind)
+		if d < 16 {
+			msg += ", hexadecimal numbers start with 0x"
 		}
-		var ok bool
-		if v, ok = v.mulAdd(base, d); !ok {
-			return Value{}, fmt.Sprintf("has more than %d bits", ValueBits)
-		}
+		return Value{}, msg
+	}
+	number, _ := new(big.Int).SetString(digits, base)
+	if number.BitLen() > ValueBits {
+		return Value{}, fmt.Sprintf("has more than %d bits", ValueBits)
+	}
+	for i, b := range slices.Backward(number.FillBytes(make([]byte, ValueBits/8))) {
+		low := ValueBits/8 - 1 - i
+		v[low/8] |= uint64(b) << (low % 8 * 8)
 	}
 	return v, ""
 }
 
 // digit returns the value of a hexadecimal digit, 16 for other characters.
-func digit(c rune) uint64 {
+func digit(c rune) int {
 	switch {
 	case '0' <= c && c <= '9':
-		return uint64(c - '0')
+		return int(c - '0')
 	case 'a' <= c && c <= 'f':
-		return uint64(c-'a') + 10
+		return int(c-'a') + 10
 	case 'A' <= c && c <= 'F':
-		return uint64(c-'A') + 10
+		return int(c-'A') + 10
 	}
 	return 16
 }

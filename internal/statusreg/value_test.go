@@ -136,3 +136,14 @@ func randomValue(random *rand.Rand) Value {
 	}
 	return v
 }
+
+// And returns the bits that are in both values.
+func (v Value) And(w Value) Value { return v.AndNot(v.AndNot(w)) }
+
+// Or returns the bits that are in one of the values.
+func (v Value) Or(w Value) Value {
+	for i := range v {
+		v[i] |= w[i]
+	}
+	return v
+}

@@ -1,7 +1,11 @@
 package tensor
 
 import (
+	"encoding/binary"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -78,19 +82,39 @@ func BenchmarkFloat64s(b *testing.B) {
 	}
 }
 
-// BenchmarkStats reports the speed in bytes of host elements.
+// BenchmarkStats reports the speed on random numbers, in blocks of 256 KiB.
 func BenchmarkStats(b *testing.B) {
-	for _, h := range []Host{HostInt8, HostFloat16, HostFloat32, HostFloat64, HostComplex64} {
-		b.Run(h.String(), func(b *testing.B) {
-			src := randomBytes(benchElements * h.Size())
-			b.SetBytes(int64(len(src)))
-			b.ReportAllocs()
-			s := NewStats(h)
-			for b.Loop() {
-				s.Add(src)
-			}
-		})
+	for _, d := range []DType{Float16, BFloat16, Float32, Float64, Float8E4M3FN, Int8, Int16, Int32, Uint64, Complex32, Complex64} {
+		for _, size := range []int{64 * d.UnitSize(), 16 << 18} {
+			b.Run(fmt.Sprintf("%s/%d", d, size), func(b *testing.B) {
+				data := benchData(d, size)
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				for b.Loop() {
+					statsOf(b, d, slices.Collect(slices.Chunk(data, 1<<18))...)
+				}
+			})
+		}
 	}
+}
+
+// benchData returns normally distributed numbers, and any integers.
+func benchData(d DType, size int) []byte {
+	random := rand.New(rand.NewPCG(3, 1))
+	var block []byte
+	for len(block) < size {
+		switch x := random.NormFloat64(); d {
+		case BFloat16, Float16, Complex32:
+			block = binary.LittleEndian.AppendUint16(block, uint16(math.Float32bits(float32(x))>>16))
+		case Float32, Complex64:
+			block = binary.LittleEndian.AppendUint32(block, math.Float32bits(float32(x)))
+		case Float64:
+			block = binary.LittleEndian.AppendUint64(block, math.Float64bits(x))
+		default:
+			block = binary.LittleEndian.AppendUint64(block, random.Uint64())
+		}
+	}
+	return block[:size]
 }
 
 // BenchmarkText reports the speed in bytes of text.

@@ -104,6 +104,7 @@ var formatAliases = map[string]Format{
 	"LOOKUP_HITS":             HashtableLookupHits,
 	"YUV":                     NYUV,
 	"YUV_A":                   NYUVA,
+	"FRACZ":                   FractalZ,
 }
 
 // String returns the name of the format, or format(N) for a number without one.

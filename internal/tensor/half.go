@@ -35,35 +35,20 @@ const (
 // is exact; a NaN becomes quiet and keeps its sign and payload.
 func Float16To64(h uint16) float64 {
 	if h&halfExp == halfExp {
-		return halfSpecial64(h)
+		return halfSpecial(h)
 	}
 	row := &halfRows[h>>10]
 	return float64(int32(h&halfFrac|row.hidden)) * row.scale
 }
 
 // Float16To32 is Float16To64 for float32, which holds every float16 too.
-func Float16To32(h uint16) float32 {
-	if h&halfExp == halfExp {
-		return halfSpecial32(h)
-	}
-	row := &halfRows[h>>10]
-	return float32(float64(int32(h&halfFrac|row.hidden)) * row.scale)
-}
+func Float16To32(h uint16) float32 { return float32(Float16To64(h)) }
 
-// halfSpecial64 converts an infinity or a NaN.
-func halfSpecial64(h uint16) float64 {
+// halfSpecial converts an infinity or a NaN.
+func halfSpecial(h uint16) float64 {
 	bits := uint64(h&0x8000)<<48 | 0x7ff<<52 | uint64(h&halfFrac)<<42
 	if h&halfFrac != 0 {
 		bits |= 1 << 51
 	}
 	return math.Float64frombits(bits)
-}
-
-// halfSpecial32 converts an infinity or a NaN.
-func halfSpecial32(h uint16) float32 {
-	bits := uint32(h&0x8000)<<16 | 0xff<<23 | uint32(h&halfFrac)<<13
-	if h&halfFrac != 0 {
-		bits |= 1 << 22
-	}
-	return math.Float32frombits(bits)
 }

@@ -35,6 +35,12 @@ func (s Shape) Count() (n int64, ok bool) {
 	return n, true
 }
 
+// Elements returns Count of a shape that was found to have one.
+func (s Shape) Elements() int64 {
+	n, _ := s.Count()
+	return n
+}
+
 // String prints the shape as (2, 3, 4), the way numpy does.
 func (s Shape) String() string {
 	if len(s) == 1 {

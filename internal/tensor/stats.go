@@ -1,40 +1,76 @@
 package tensor
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
-// Stats gathers statistics over host elements that arrive block by block. The
-// same elements give the same result however they are cut into blocks; merged
-// parts give a result that depends on the parts and their order only.
+// Stats describes the elements of a tensor. An element that is not finite is
+// counted in one of NaN, PosInf and NegInf; a complex element counts once: as
+// NaN if a part is, otherwise as +Inf if a part is, otherwise as -Inf if a part
+// is.
 type Stats struct {
-	host                       Host
-	count, nan, posInf, negInf int64
-	low, high                  float64 // of the finite values, if any
-	sum, huge                  total
-}
-
-// Summary is the result of Stats. Every element of Count is either counted in
-// one of NaN, PosInf and NegInf or finite. Min, Max and Mean are those of the
-// finite values in float64, nil when there are none and for complex elements.
-//
-// An int64 or uint64 beyond 2^53 enters as the nearest float64, so Min and Max
-// are good to 16 digits and Mean to an error of 2^-53 of the mean magnitude.
-//
-// A complex element is NaN if a part is, otherwise +Inf if a part is,
-// otherwise -Inf if a part is.
-type Summary struct {
 	Count, NaN, PosInf, NegInf int64
-	Min, Max, Mean             *float64
+	// Saturated counts finite elements at the limits of the type: the largest
+	// magnitude of a floating-point type, both bounds of a signed integer, the
+	// upper bound of an unsigned one (zero is where most of its elements are).
+	// Types whose elements are no numbers have no limits: bool, uint1,
+	// undefined bytes and resource handles.
+	Saturated int64
+	// HalfTraces counts float32 values of magnitude 65504, 65536 or 98304: what
+	// conversions on the device make of the largest, of an infinite and of a NaN
+	// float16. Common clip values such as 65500 are not counted.
+	HalfTraces int64
+	// Min, Max and Mean are those of the finite elements in float64, nil when
+	// there are none and for complex types. A zero is never negative. Min and
+	// Max of 64-bit integers are rounded to float64.
+	Min, Max, Mean *float64
+	// FirstNonFinite is the first element that is not finite, FirstAtLimit the
+	// first one counted in Saturated or HalfTraces; nil when there is none.
+	FirstNonFinite, FirstAtLimit *Element
 }
 
-// total is a sum with its rounding error kept beside it (Ogita, Rump and
-// Oishi, "Accurate Sum and Dot Product", Sum2): as accurate as a sum in twice
-// the precision.
-type total struct{ value, rest float64 }
+// Element is an element of a tensor.
+type Element struct {
+	Index int64   // in the order of storage
+	Value float64 // of a complex element that of the part that it is counted by
+}
 
-func (t total) plus(x float64) total {
-	sum := t.value + x
-	part := sum - t.value
-	return total{sum, t.rest + ((t.value - (sum - part)) + (x - part))}
+// NonFinite is the number of elements that are not finite.
+func (s *Stats) NonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
+
+// Accumulator gathers the Stats of elements that arrive block by block. The
+// same blocks give the same bits on every machine.
+type Accumulator struct {
+	dec    Decoder
+	limits limits
+
+	count                        int64
+	counts                       [numClasses]int64
+	firstNonFinite, firstAtLimit *Element
+	finite                       partial
+	huge                         Sum // of values from hugeLimit on, times hugeScale
+	// codes counts the codes of types of 16 bits and fewer, nil for other types.
+	// What it has counted is not in the counts and sums above yet.
+	codes *codeCounter
+	// scratch is what examine decodes elements to, nil before it has to.
+	scratch *scratch
+}
+
+type scratch struct {
+	decoded [128 * 8]byte
+	values  [128]float64
+}
+
+// partial is what the finite elements of a part of a tensor add up to.
+type partial struct {
+	low, high float64 // low > high without elements
+	sum       Sum
+}
+
+func (p *partial) merge(q partial) {
+	p.low, p.high = min(p.low, q.low), max(p.high, q.high)
+	p.sum = p.sum.Merge(q.sum)
 }
 
 // Values from hugeLimit on would overflow an ordinary sum: they are added
@@ -44,126 +80,165 @@ const (
 	hugeScale = 0x1p-200
 )
 
-// NewStats returns empty statistics over elements of h.
-func NewStats(h Host) *Stats {
-	return &Stats{host: h, low: math.Inf(1), high: math.Inf(-1)}
+// NewAccumulator returns an empty accumulator for elements of the type, or an
+// *UnsupportedType error if the type has none.
+func NewAccumulator(d DType) (*Accumulator, error) {
+	dec, err := NewDecoder(d)
+	if err != nil {
+		return nil, err
+	}
+	a := &Accumulator{dec: dec, finite: partial{low: math.Inf(1), high: math.Inf(-1)}}
+	if d.Bits() <= 16 {
+		narrow := narrowTypeOf(dec)
+		a.limits, a.codes = narrow.limits, &codeCounter{narrowType: narrow}
+	} else {
+		a.limits = wideLimits(d)
+	}
+	return a, nil
 }
 
-// Add takes in a block of little-endian host elements. It panics if the block
-// does not hold whole elements.
-func (s *Stats) Add(block []byte) {
-	n := mustCount(len(block), s.host)
-	s.count += int64(n)
-	if s.host.Complex() {
-		s.addComplex(block, n)
+// Add adds a block of elements: bytes as they are stored, but packed elements
+// unpacked to a byte each (see Unpack). It panics if the block does not hold
+// whole elements.
+func (a *Accumulator) Add(block []byte) {
+	const chunkBytes = 8 << 10 // stays in the nearest cache for a second pass
+	unit := a.dec.UnitSize()
+	if len(block)%unit != 0 {
+		panic(fmt.Sprintf("tensor: %d bytes are not whole elements of %s", len(block), a.dec.DType()))
+	}
+	if a.codes != nil && len(block) >= a.codes.enough {
+		a.addCodes(block)
 		return
 	}
-	var values [512]float64
-	size := s.host.Size()
-	for n > 0 {
-		k := min(n, len(values))
-		Float64s(values[:k], block[:k*size], s.host)
-		s.addValues(values[:k])
-		block, n = block[k*size:], n-k
+	for len(block) > 0 {
+		chunk := block[:min(chunkBytes, len(block))]
+		a.addChunk(chunk)
+		a.count += int64(len(chunk) / unit)
+		block = block[len(chunk):]
 	}
 }
 
-func (s *Stats) addValues(values []float64) {
-	low, high, sum := s.low, s.high, s.sum
-	for _, x := range values {
-		if !(math.Abs(x) < hugeLimit) {
-			if !s.addSpecial(x) {
-				continue
-			}
-		} else {
-			sum = sum.plus(x)
-		}
-		if x < low {
-			low = x
-		}
-		if x > high {
-			high = x
-		}
-	}
-	s.low, s.high, s.sum = low, high, sum
-}
-
-// addSpecial takes in a value that is huge or not finite and reports whether
-// it is finite.
-func (s *Stats) addSpecial(x float64) bool {
-	switch {
-	case math.IsNaN(x):
-		s.nan++
-	case x > math.MaxFloat64:
-		s.posInf++
-	case x < -math.MaxFloat64:
-		s.negInf++
+// addChunk adds up a chunk of a type of 32 bits and more at once, unless its
+// bounds show that it holds values that are not ordinary.
+func (a *Accumulator) addChunk(chunk []byte) {
+	var p partial
+	switch host := a.dec.Host(); {
+	case host == HostInt64 || host == HostUint64:
+		a.addWords(chunk)
+		return
+	case host == HostInt32:
+		p = scanInts(chunk, 0)
+	case host == HostUint32:
+		p = scanInts(chunk, 1<<31)
+	case a.dec.DType() == Float32:
+		p = scanFloats(chunk)
 	default:
-		s.huge = s.huge.plus(x * hugeScale)
-		return true
+		a.examine(chunk)
+		return
 	}
-	return false
+	if p.low > -a.limits.quiet && p.high < a.limits.quiet {
+		a.finite.merge(p)
+		return
+	}
+	a.examine(chunk)
 }
 
-func (s *Stats) addComplex(block []byte, n int) {
-	var values [256]complex128
-	size := s.host.Size()
-	for n > 0 {
-		k := min(n, len(values))
-		Complex128s(values[:k], block[:k*size], s.host)
-		for _, z := range values[:k] {
-			re, im := real(z), imag(z)
-			switch {
-			case math.IsNaN(re) || math.IsNaN(im):
-				s.nan++
-			case math.IsInf(re, 1) || math.IsInf(im, 1):
-				s.posInf++
-			case math.IsInf(re, -1) || math.IsInf(im, -1):
-				s.negInf++
+// examine adds elements one by one.
+func (a *Accumulator) examine(chunk []byte) {
+	if a.scratch == nil {
+		a.scratch = new(scratch)
+	}
+	host := a.dec.Host()
+	part, parts := host.parts()
+	index := a.count
+	for len(chunk) > 0 {
+		n := min(len(chunk)/a.dec.UnitSize(), len(a.scratch.decoded)/host.Size(), len(a.scratch.values)/parts)
+		decoded, values := a.scratch.decoded[:n*host.Size()], a.scratch.values[:n*parts]
+		a.dec.Decode(decoded, chunk[:n*a.dec.UnitSize()])
+		Float64s(values, decoded, part)
+		if parts == 2 {
+			a.addComplex(values, index)
+		} else {
+			a.addValues(values, index)
+		}
+		chunk, index = chunk[n*a.dec.UnitSize():], index+int64(n)
+	}
+}
+
+// addValues adds real elements.
+func (a *Accumulator) addValues(values []float64, index int64) {
+	p := a.finite
+	for i, x := range values {
+		if !(math.Abs(x) < a.limits.quiet) {
+			if c := a.limits.classOf(x); c != ordinary {
+				a.note(c, Element{index + int64(i), x})
+				if c < atLimit {
+					continue
+				}
 			}
 		}
-		block, n = block[k*size:], n-k
+		if x < p.low {
+			p.low = x
+		}
+		if x > p.high {
+			p.high = x
+		}
+		if math.Abs(x) < hugeLimit {
+			p.sum = p.sum.Plus(x)
+		} else {
+			a.huge = a.huge.Plus(float64(x * hugeScale))
+		}
+	}
+	a.finite = p
+}
+
+// addComplex adds complex elements, given as real and imaginary parts.
+func (a *Accumulator) addComplex(parts []float64, index int64) {
+	for ; len(parts) >= 2; parts, index = parts[2:], index+1 {
+		x, y := parts[0], parts[1]
+		if math.Abs(x) < a.limits.quiet && math.Abs(y) < a.limits.quiet {
+			continue
+		}
+		c, other := a.limits.classOf(x), a.limits.classOf(y)
+		if other < c {
+			c, x = other, y
+		}
+		if c != ordinary {
+			a.note(c, Element{index, x})
+		}
 	}
 }
 
-// Merge takes in the elements that t has seen, as if they came after those of
-// s. Both must be over the same host type.
-func (s *Stats) Merge(t *Stats) {
-	if s.host != t.host {
-		panic("tensor: merging statistics of " + s.host.String() + " and " + t.host.String())
+// note counts an element that is not ordinary.
+func (a *Accumulator) note(c class, e Element) {
+	a.counts[c]++
+	first := &a.firstAtLimit
+	if c < atLimit {
+		first = &a.firstNonFinite
 	}
-	s.count += t.count
-	s.nan += t.nan
-	s.posInf += t.posInf
-	s.negInf += t.negInf
-	s.low = min(s.low, t.low)
-	s.high = max(s.high, t.high)
-	s.sum = s.sum.merged(t.sum)
-	s.huge = s.huge.merged(t.huge)
-}
-
-func (t total) merged(u total) total {
-	t = t.plus(u.value)
-	t.rest += u.rest
-	return t
-}
-
-// Summary returns the statistics of what was added so far.
-func (s *Stats) Summary() Summary {
-	sum := Summary{Count: s.count, NaN: s.nan, PosInf: s.posInf, NegInf: s.negInf}
-	finite := s.count - s.nan - s.posInf - s.negInf
-	if finite == 0 || s.host.Complex() {
-		return sum
+	if *first == nil {
+		*first = &e
 	}
-	low, high, mean := s.low, s.high, s.mean(float64(finite))
-	sum.Min, sum.Max, sum.Mean = &low, &high, &mean
-	return sum
 }
 
-// mean returns the mean of the finite values, which rounding must not carry
-// beyond the smallest and the largest of them.
-func (s *Stats) mean(finite float64) float64 {
-	huge := (s.huge.value + s.huge.rest) / finite / hugeScale
-	mean := huge + (s.sum.value+s.sum.rest)/finite
-	return min(max(mean, s.low), s.high)
+// Stats returns the statistics of what was added so far.
+func (a *Accumulator) Stats() Stats {
+	if a.codes != nil {
+		a.foldCodes()
+	}
+	s := Stats{
+		Count: a.count, NaN: a.counts[nan], PosInf: a.counts[posInf], NegInf: a.counts[negInf],
+		Saturated: a.counts[atLimit], HalfTraces: a.counts[halfTrace],
+		FirstNonFinite: a.firstNonFinite, FirstAtLimit: a.firstAtLimit,
+	}
+	finite := s.Count - s.NonFinite()
+	if finite == 0 || a.dec.Host().Complex() {
+		return s
+	}
+	low, high := a.finite.low+0, a.finite.high+0 // -0 + 0 is 0
+	// Rounding must not carry the mean beyond the bounds.
+	mean := float64(a.huge.Over(finite)/hugeScale) + a.finite.sum.Over(finite)
+	mean = min(max(mean, low), high)
+	s.Min, s.Max, s.Mean = &low, &high, &mean
+	return s
 }

@@ -1,217 +1,388 @@
 package tensor
 
 import (
+	"encoding/binary"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
-// slowSummary is Summary by definition, the mean by exact arithmetic.
-func slowSummary(values []float64) Summary {
-	sum := Summary{Count: int64(len(values))}
-	exact, finite := new(big.Rat), int64(0)
-	low, high := 0.0, 0.0
-	for _, x := range values {
-		switch {
-		case math.IsNaN(x):
-			sum.NaN++
-			continue
-		case math.IsInf(x, 1):
-			sum.PosInf++
-			continue
-		case math.IsInf(x, -1):
-			sum.NegInf++
-			continue
-		}
-		if finite == 0 || x < low {
-			low = x
-		}
-		if finite == 0 || x > high {
-			high = x
-		}
-		finite++
-		exact.Add(exact, new(big.Rat).SetFloat64(x))
-	}
-	if finite == 0 {
-		return sum
-	}
-	mean, _ := exact.Quo(exact, new(big.Rat).SetInt64(finite)).Float64()
-	sum.Min, sum.Max, sum.Mean = &low, &high, &mean
-	return sum
+// partBytes is the size in bytes of an element, or of a part of a complex one.
+func partBytes(d DType) int {
+	_, parts := d.Host().parts()
+	return d.UnitSize() / parts
 }
 
-// checkSummary compares everything exactly but the mean, which may be off by
-// tolerance.
-func checkSummary(t interface{ Fatalf(string, ...any) }, got, want Summary, tolerance float64) {
-	if (got.Mean == nil) != (want.Mean == nil) {
-		t.Fatalf("mean %v, want %v", got.Mean, want.Mean)
+func appendElement(dst []byte, code uint64, size int) []byte {
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], code)
+	return append(dst, word[:size]...)
+}
+
+// statsOf returns the statistics of elements that come in blocks.
+func statsOf(t testing.TB, d DType, blocks ...[]byte) Stats {
+	t.Helper()
+	a, err := NewAccumulator(d)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got.Mean != nil {
-		if !(math.Abs(*got.Mean-*want.Mean) <= tolerance) {
-			t.Fatalf("mean %v, want %v within %v", *got.Mean, *want.Mean, tolerance)
+	for _, block := range blocks {
+		a.Add(block)
+	}
+	return a.Stats()
+}
+
+// slowStats is Stats by definition, one element after the other, the mean by
+// exact arithmetic.
+func slowStats(t testing.TB, d DType, block []byte) (s Stats) {
+	t.Helper()
+	dec, err := NewDecoder(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, unit, part := exactFloat(), dec.UnitSize(), partBytes(d)
+	all, limits := slowValues(dec, block), specialCodes[d].limits
+	for i := 0; i*unit < len(block); i++ {
+		s.Count++
+		values := all[i*unit/part : (i+1)*unit/part]
+		var limit, trace bool
+		for k, value := range values {
+			limit = limit || slices.Contains(limits, slowCode(d, block[i*unit+k*part:][:part]))
+			x := math.Abs(value)
+			trace = trace || (d == Float32 || d == Complex64) && (x == 65504 || x == 65536 || x == 98304)
 		}
-		if *got.Mean < *got.Min || *got.Mean > *got.Max {
-			t.Fatalf("mean %v is not within %v and %v", *got.Mean, *got.Min, *got.Max)
+		count, first := &s.NaN, &s.FirstNonFinite
+		switch {
+		case slices.ContainsFunc(values, math.IsNaN):
+		case slices.Contains(values, math.Inf(1)):
+			count = &s.PosInf
+		case slices.Contains(values, math.Inf(-1)):
+			count = &s.NegInf
+		default:
+			if len(values) == 1 {
+				sum.Add(sum, slowExact(d, block[i*unit:(i+1)*unit], values[0]))
+				s.Min, s.Max = slowBounds(s.Min, s.Max, values[0])
+			}
+			switch {
+			case limit:
+				count, first = &s.Saturated, &s.FirstAtLimit
+			case trace:
+				count, first = &s.HalfTraces, &s.FirstAtLimit
+			default:
+				continue
+			}
+		}
+		if *count++; *first == nil {
+			*first = &Element{Index: int64(i), Value: values[0]}
+		}
+	}
+	if s.Min != nil {
+		mean, _ := sum.Quo(sum, exactFloat().SetInt64(s.Count-s.NonFinite())).Float64()
+		s.Mean = &mean
+	}
+	return s
+}
+
+func slowBounds(low, high *float64, x float64) (*float64, *float64) {
+	if x == 0 {
+		x = 0 // not -0
+	}
+	if low == nil {
+		return &x, &x
+	}
+	l, h := math.Min(*low, x), math.Max(*high, x)
+	return &l, &h
+}
+
+// slowCode returns the code of an element or part without the bits that its type
+// does not have.
+func slowCode(d DType, part []byte) uint64 {
+	var word [8]byte
+	copy(word[:], part)
+	code := binary.LittleEndian.Uint64(word[:])
+	switch {
+	case d == Float6E2M3 || d == Float6E3M2:
+		code &= 0x3f
+	case d.Bits() < 8:
+		code &= 1<<d.Bits() - 1
+	}
+	return code
+}
+
+// slowValues decodes elements, complex ones to two parts each.
+func slowValues(dec Decoder, block []byte) []float64 {
+	part, parts := dec.Host().parts()
+	count := len(block) / dec.UnitSize()
+	decoded, values := make([]byte, count*dec.Host().Size()), make([]float64, count*parts)
+	dec.Decode(decoded, block)
+	Float64s(values, decoded, part)
+	return values
+}
+
+// slowExact returns the exact value of an element whose nearest float64 is x.
+func slowExact(d DType, element []byte, x float64) *big.Float {
+	switch d {
+	case Int64, Resource:
+		return exactFloat().SetInt64(int64(binary.LittleEndian.Uint64(element)))
+	case Uint64:
+		return exactFloat().SetUint64(binary.LittleEndian.Uint64(element))
+	}
+	return exactFloat().SetFloat64(x)
+}
+
+// exactFloat returns a number that holds every sum of float64.
+func exactFloat() *big.Float { return new(big.Float).SetPrec(2200) }
+
+// checkStats compares everything exactly but the mean, which may be off by the
+// roundings of one division and of a sum in twice the precision. Which part
+// of a complex element is shown, TestStatsComplex checks.
+func checkStats(t interface{ Fatalf(string, ...any) }, d DType, want, got Stats) {
+	if want.Mean != nil && got.Mean != nil {
+		magnitude := max(math.Abs(*want.Min), math.Abs(*want.Max))
+		tolerance := max(math.Abs(*want.Mean)*0x1p-51, magnitude*0x1p-90)
+		if !(math.Abs(*want.Mean-*got.Mean) <= tolerance) || *got.Mean < *got.Min || *got.Mean > *got.Max {
+			t.Fatalf("%s: mean %v, want %v", d, *got.Mean, *want.Mean)
 		}
 		got.Mean = want.Mean
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("summary differs (-want +got):\n%s", diff)
+	if d.Host().Complex() {
+		for _, first := range []**Element{&got.FirstNonFinite, &got.FirstAtLimit, &want.FirstNonFinite, &want.FirstAtLimit} {
+			if *first != nil {
+				*first = &Element{Index: (*first).Index}
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(sameFloat)); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", d, diff)
 	}
 }
 
-func summarize(h Host, blocks ...[]byte) Summary {
-	s := NewStats(h)
-	for _, block := range blocks {
-		s.Add(block)
-	}
-	return s.Summary()
-}
-
-func TestStats(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
-	const largest, smallest = math.MaxFloat64, math.SmallestNonzeroFloat64
-	for name, values := range map[string][]float64{
-		"empty":        {},
-		"one":          {0.1},
-		"negative":     {-3, -1, -2},
-		"not finite":   {nan, inf, -inf, nan, inf, nan},
-		"some finite":  {nan, 5, inf, -7, -inf, 1.5},
-		"zeros":        {0, 0, 0},
-		"equal":        {0x1.d2b8981093982p+0, 0x1.d2b8981093982p+0, 0x1.d2b8981093982p+0}, // sum / 3 is not
-		"cancelling":   {1e16, 1, -1e16, 1e-8},
-		"far apart":    {1e300, 1, -1e300},
-		"largest":      {largest, largest, largest},
-		"both largest": {largest, -largest, largest, 3, -largest},
-		"lowest":       {-largest, -largest, -largest / 2},
-		"huge and not": {0x1p900, 0x1p899, -0x1p900, 1},
-		"smallest":     {smallest, smallest, smallest},
-		"subnormal":    {0x1p-1060, -0x1p-1070, 0x1p-1074},
-	} {
-		t.Run(name, func(t *testing.T) {
-			want := slowSummary(values)
-			tolerance := 0.0
-			if want.Mean != nil {
-				tolerance = 2 * (math.Nextafter(math.Abs(*want.Mean), inf) - math.Abs(*want.Mean))
-				if math.IsInf(tolerance, 1) {
-					tolerance = math.Abs(*want.Mean) * 0x1p-52
+// TestStatsClasses has tensors of one element: every code of the table, of
+// complex types as either part.
+func TestStatsClasses(t *testing.T) {
+	for _, d := range DTypes() {
+		row, listed := specialCodes[d]
+		if _, err := NewAccumulator(d); listed != (err == nil) {
+			t.Errorf("%s: listed is %t, NewAccumulator returns %v", d, listed, err)
+		}
+		for _, kind := range []struct {
+			codes []uint64
+			want  Stats
+		}{
+			{row.nan, Stats{Count: 1, NaN: 1}},
+			{row.posInf, Stats{Count: 1, PosInf: 1}},
+			{row.negInf, Stats{Count: 1, NegInf: 1}},
+			{row.limits, Stats{Count: 1, Saturated: 1}},
+			{row.halfTraces, Stats{Count: 1, HalfTraces: 1}},
+			{row.ordinary, Stats{Count: 1}},
+		} {
+			for _, code := range kind.codes {
+				element := appendElement(nil, code, partBytes(d))
+				blocks := [][]byte{element}
+				if zero := make([]byte, partBytes(d)); d.Host().Complex() {
+					blocks = [][]byte{append(element, zero...), append(zero, element...)}
+				}
+				for _, block := range blocks {
+					got := statsOf(t, d, block)
+					if diff := cmp.Diff(kind.want, got, cmpopts.IgnoreFields(Stats{}, "Min", "Max", "Mean", "FirstNonFinite", "FirstAtLimit")); diff != "" {
+						t.Errorf("%s %x (-want +got):\n%s", d, block, diff)
+					}
 				}
 			}
-			checkSummary(t, summarize(HostFloat64, hostBytes(t, values)), want, tolerance)
+		}
+	}
+}
+
+func TestStatsUnsupported(t *testing.T) {
+	for _, d := range []DType{String, Variant, 99, -1} {
+		a, err := NewAccumulator(d)
+		var unsupported *UnsupportedType
+		if !errors.As(err, &unsupported) || unsupported.DType != d || a != nil {
+			t.Errorf("%s: %v, error %v", d, a, err)
+		}
+	}
+}
+
+// elementCodes draws codes of elements or parts: special ones, any ones, and
+// ones that are close to each other.
+func elementCodes(d DType) *rapid.Generator[uint64] {
+	row := specialCodes[d]
+	kinds := []*rapid.Generator[uint64]{rapid.Uint64(), rapid.Uint64Range(0x3c00, 0x3c40), rapid.Uint64Range(0xbc00, 0xbc40)}
+	for _, codes := range [][]uint64{row.nan, row.posInf, row.negInf, row.limits, row.halfTraces, row.ordinary} {
+		if len(codes) > 0 {
+			kinds = append(kinds, rapid.SampledFrom(codes))
+		}
+	}
+	return rapid.OneOf(kinds...)
+}
+
+// TestStats compares with the slow statistics, of elements cut into any blocks.
+func TestStats(t *testing.T) {
+	for d := range specialCodes {
+		t.Run(d.String(), func(t *testing.T) {
+			codes := rapid.OneOf(rapid.SliceOf(elementCodes(d)), rapid.SliceOf(rapid.SampledFrom(specialCodes[d].ordinary)))
+			rapid.Check(t, func(rt *rapid.T) {
+				var block []byte
+				for _, code := range codes.Draw(rt, "codes") {
+					block = appendElement(block, code, partBytes(d))
+				}
+				unit := d.UnitSize()
+				block = block[:len(block)/unit*unit]
+				want := slowStats(t, d, block)
+				checkStats(rt, d, want, statsOf(t, d, block))
+				cut := unit * rapid.IntRange(0, len(block)/unit).Draw(rt, "cut")
+				checkStats(rt, d, want, statsOf(t, d, block[:cut], nil, block[cut:]))
+			})
 		})
 	}
 }
 
-// TestStatsHosts checks each real host type on random bit patterns.
-func TestStatsHosts(t *testing.T) {
-	for _, h := range Hosts() {
-		if h.Complex() {
-			continue
-		}
-		t.Run(h.String(), func(t *testing.T) {
-			src := randomBytes(5000 * h.Size())
-			values := make([]float64, 5000)
-			Float64s(values, src, h)
-			want := slowSummary(values)
-			magnitude := max(math.Abs(*want.Min), math.Abs(*want.Max))
-			checkSummary(t, summarize(h, src), want, max(math.Abs(*want.Mean)*0x1p-51, magnitude*0x1p-80))
+// TestStatsLong has tensors that are longer than any chunk, and long enough for
+// tables of codes, with few and with many special elements, in blocks of many
+// sizes.
+func TestStatsLong(t *testing.T) {
+	for d := range specialCodes {
+		t.Run(d.String(), func(t *testing.T) {
+			for _, every := range []int{3, 4999} {
+				for _, negative := range []uint64{0, 1} {
+					block := longBlock(d, every, negative)
+					want := slowStats(t, d, block)
+					whole := statsOf(t, d, block)
+					checkStats(t, d, want, whole)
+					if diff := cmp.Diff(whole, statsOf(t, d, block), cmp.Comparer(sameFloat)); diff != "" {
+						t.Fatalf("the same again (-first +second):\n%s", diff)
+					}
+					for _, cut := range []int{7, 2001, 17000} {
+						checkStats(t, d, want, statsOf(t, d, slices.Collect(slices.Chunk(block, cut*d.UnitSize()))...))
+					}
+				}
+			}
 		})
 	}
 }
 
-// TestStatsInt64 keeps the promise about integers that float64 cannot hold.
-func TestStatsInt64(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	values := make([]int64, 4000)
-	exact, magnitude := new(big.Float).SetPrec(200), 0.0
-	for i := range values {
-		values[i] = int64(random.Uint64())
-		exact.Add(exact, new(big.Float).SetInt64(values[i]))
-		magnitude += math.Abs(float64(values[i])) / float64(len(values))
+// longBlock returns small numbers with a special one at regular distances. With
+// negative, which is 0 or 1, half of the numbers are.
+func longBlock(d DType, every int, negative uint64) (block []byte) {
+	row, size := specialCodes[d], partBytes(d)
+	special := slices.Concat(row.nan, row.posInf, row.negInf, row.limits, row.halfTraces)
+	random := rand.New(rand.NewPCG(uint64(d), uint64(every)))
+	count := 2 * 4500
+	if d.Bits() <= 16 {
+		count = 20000 // the codes are counted
 	}
-	want, _ := exact.Quo(exact, big.NewFloat(float64(len(values)))).Float64()
-	got := *summarize(HostInt64, hostBytes(t, values)).Mean
-	if math.Abs(got-want) > magnitude*0x1p-53+math.Abs(want)*0x1p-52 {
-		t.Errorf("mean %v, want %v", got, want)
-	}
-}
-
-// TestStatsAccuracy has a mean that a plain float64 sum misses altogether: it
-// would be 0.
-func TestStatsAccuracy(t *testing.T) {
-	values := make([]float64, 10000)
-	for i := range values {
-		values[i] = 0.1
-	}
-	values[0], values[len(values)-1] = 1e17, -1e17
-	data, want := hostBytes(t, values), slowSummary(values)
-	checkSummary(t, summarize(HostFloat64, data), want, 1e-12)
-
-	left, right := NewStats(HostFloat64), NewStats(HostFloat64)
-	left.Add(data[:len(data)/2])
-	right.Add(data[len(data)/2:])
-	left.Merge(right)
-	checkSummary(t, left.Summary(), want, 1e-12)
-}
-
-// TestStatsCuts checks that cutting the same elements into other blocks
-// changes nothing, and that merged parts agree with the whole.
-func TestStatsCuts(t *testing.T) {
-	special := []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 1e300, 5e-324}
-	rapid.Check(t, func(t *rapid.T) {
-		number := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-1, 1), rapid.SampledFrom(special))
-		values := rapid.SliceOf(number).Draw(t, "values")
-		var data []byte
-		for _, x := range values {
-			data = appendFloat64(data, x)
+	for i := range count {
+		code := random.Uint64() >> 3 & (1<<(8*size-3) - 1) // no large exponents, no limits
+		code |= random.Uint64() & negative << (8*size - 1)
+		if i%every == every-1 && len(special) > 0 {
+			code = special[random.IntN(len(special))]
 		}
-		cut := 8 * rapid.IntRange(0, len(values)).Draw(t, "cut")
-		whole := summarize(HostFloat64, data)
-		if diff := cmp.Diff(whole, summarize(HostFloat64, data[:cut], nil, data[cut:])); diff != "" {
-			t.Fatalf("cut at byte %d changes (-whole +cut):\n%s", cut, diff)
-		}
-		left, right := NewStats(HostFloat64), NewStats(HostFloat64)
-		left.Add(data[:cut])
-		right.Add(data[cut:])
-		left.Merge(right)
-		tolerance := 0.0
-		if whole.Mean != nil {
-			tolerance = max(math.Abs(*whole.Min), math.Abs(*whole.Max)) * 0x1p-52
-		}
-		checkSummary(t, left.Summary(), whole, tolerance)
-	})
-}
-
-func appendFloat64(dst []byte, x float64) []byte {
-	bits := math.Float64bits(x)
-	for shift := 0; shift < 64; shift += 8 {
-		dst = append(dst, byte(bits>>shift))
+		block = appendElement(block, code, size)
 	}
-	return dst
+	return block
 }
 
+// TestStatsFolds fills the tables of codes more often than they can count.
+func TestStatsFolds(t *testing.T) {
+	for _, d := range []DType{Float16, BFloat16, Int8, Float8E5M2, HiFloat8} {
+		block := longBlock(d, 100, 1)
+		a, err := NewAccumulator(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Add(block)
+		a.codes.counted = math.MaxUint32 - 100
+		a.Add(block)
+		checkStats(t, d, slowStats(t, d, slices.Concat(block, block)), a.Stats())
+	}
+}
+
+// TestStatsFloat32Bounds hides the next smaller and the next larger number in
+// many equal ones, of either sign.
+func TestStatsFloat32Bounds(t *testing.T) {
+	const n = 5003
+	for _, x := range []float32{1, -1} {
+		for _, toward := range []float32{-2, 2} {
+			for _, at := range []int{0, 1, 2, 3, n - 1} {
+				values := slices.Repeat([]float32{x}, n)
+				next := math.Nextafter32(x, toward)
+				values[at] = next
+				got := statsOf(t, Float32, hostBytes(t, values))
+				if *got.Min != float64(min(x, next)) || *got.Max != float64(max(x, next)) {
+					t.Errorf("%v and %v: minimum %v, maximum %v", x, next, *got.Min, *got.Max)
+				}
+			}
+		}
+	}
+}
+
+// TestStatsMean has means that plain sums in float64 miss.
+func TestStatsMean(t *testing.T) {
+	const largest, smallest = math.MaxFloat64, math.SmallestNonzeroFloat64
+	third := 0x1.d2b8981093982p+0 // three times that, divided by three, is another number
+	for name, test := range map[string]struct {
+		d      DType
+		values any
+		want   float64
+	}{
+		"cancelling float32":    {Float32, []float32{0x1p100, 1, -0x1p100, 0x1p-149}, 0.25},
+		"just above half":       {Float32, []float32{0x1p100, 0x1p47, 0x1p-100, 0}, 0x1p98 + 0x1p45},
+		"smallest float32":      {Float32, []float32{0x1p-149, 0, 0, 0}, 0x1p-151},
+		"opposite":              {Float32, []float32{0x1p127, -0x1p127}, 0},
+		"thirds":                {Float32, []float32{1, 0, 0}, 1. / 3},
+		"large integers":        {Int64, []int64{1 << 62, 1 << 62, -1 << 63, 3}, 0.75},
+		"lowest integers":       {Int64, []int64{math.MinInt64, math.MinInt64}, math.MinInt64},
+		"odd integers":          {Int64, []int64{1<<60 + 1, -1 << 60, 0, 1}, 0.5},
+		"unsigned integers":     {Uint64, []uint64{math.MaxUint64, 1}, 1 << 63},
+		"equal":                 {Float64, []float64{third, third, third}, third},
+		"cancelling float64":    {Float64, []float64{1e16, 1, -1e16, 7}, 2},
+		"far apart":             {Float64, []float64{1e300, 1, -1e300, 2}, 0.75},
+		"largest":               {Float64, []float64{largest, largest, largest}, largest},
+		"largest of both signs": {Float64, []float64{largest, -largest, largest, 4, -largest}, 0.8},
+		"lowest":                {Float64, []float64{-largest, -largest, -largest / 2, -largest / 2}, -largest * 0.75},
+		"huge and not":          {Float64, []float64{0x1p900, 0x1p899, -0x1p900, 1}, 0x1p897},
+		"smallest":              {Float64, []float64{smallest, smallest, smallest}, smallest},
+		"subnormal":             {Float64, []float64{0x1p-1060, -0x1p-1070, 0x1p-1073, 0x1p-1073}, 0x1p-1062 - 0x1p-1072 + 0x1p-1074},
+	} {
+		if got := statsOf(t, test.d, hostBytes(t, test.values)); *got.Mean != test.want {
+			t.Errorf("%s: mean %v, want %v", name, *got.Mean, test.want)
+		}
+	}
+}
+
+// TestStatsComplex checks which class elements belong to whose parts stand out
+// in two ways, and which part is shown.
 func TestStatsComplex(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
-	values := []complex128{
-		complex(1, 2), complex(nan, 0), complex(0, nan), complex(nan, inf), complex(inf, nan),
-		complex(inf, 0), complex(1, inf), complex(-inf, inf), complex(-inf, 0), complex(0, -inf),
+	inf, nan, largest := float32(math.Inf(1)), float32(math.NaN()), float32(math.MaxFloat32)
+	block := hostBytes(t, []complex64{
+		complex(1, 2), complex(inf, nan), complex(nan, nan), complex(-inf, inf), complex(largest, -inf),
+		complex(65536, -largest), complex(largest, largest), complex(3, -98304), complex(65504, 65536),
+	})
+	want := Stats{
+		Count: 9, NaN: 2, PosInf: 1, NegInf: 1, Saturated: 2, HalfTraces: 2,
+		FirstNonFinite: &Element{Index: 1, Value: math.NaN()}, FirstAtLimit: &Element{Index: 5, Value: -math.MaxFloat32},
 	}
-	want := Summary{Count: 10, NaN: 4, PosInf: 3, NegInf: 2}
-	if diff := cmp.Diff(want, summarize(HostComplex128, hostBytes(t, values))); diff != "" {
-		t.Errorf("complex128 (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, statsOf(t, Complex64, block), cmp.Comparer(sameFloat)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	var narrow []complex64
-	for range 100 {
-		for _, z := range values {
-			narrow = append(narrow, complex64(z))
+	traces := statsOf(t, Complex64, block[7*8:])
+	if *traces.FirstAtLimit != (Element{Index: 0, Value: -98304}) {
+		t.Errorf("first trace is %v", *traces.FirstAtLimit)
+	}
+}
+
+func TestStatsWholeElements(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a block that ends within an element is accepted")
 		}
-	}
-	want = Summary{Count: 1000, NaN: 400, PosInf: 300, NegInf: 200}
-	if diff := cmp.Diff(want, summarize(HostComplex64, hostBytes(t, narrow))); diff != "" {
-		t.Errorf("complex64 (-want +got):\n%s", diff)
-	}
+	}()
+	statsOf(t, Float32, make([]byte, 6))
 }

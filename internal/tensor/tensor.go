@@ -22,3 +22,13 @@ type Tensor struct {
 	// file and the offset in it.
 	Data *io.SectionReader
 }
+
+// Holds reports whether the stored bytes suffice for the elements of a shape.
+func (t *Tensor) Holds(shape Shape) bool {
+	n, ok := shape.Count()
+	if !ok {
+		return false
+	}
+	need, ok := t.DType.Bytes(n)
+	return ok && need <= t.Size
+}

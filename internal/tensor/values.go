@@ -9,6 +9,18 @@ import (
 // Complex reports whether elements of h have a real and an imaginary part.
 func (h Host) Complex() bool { return h == HostComplex64 || h == HostComplex128 }
 
+// parts returns the type of the parts of an element, and how many it has: two
+// of a complex type, otherwise one, the element itself.
+func (h Host) parts() (part Host, n int) {
+	switch h {
+	case HostComplex64:
+		return HostFloat32, 2
+	case HostComplex128:
+		return HostFloat64, 2
+	}
+	return h, 1
+}
+
 // mustCount returns how many elements of h size bytes hold, which must be a
 // whole number.
 func mustCount(size int, h Host) int {
@@ -123,14 +135,11 @@ func Complex128s(dst []complex128, src []byte, h Host) {
 	if n := mustCount(len(src), h); n != len(dst) {
 		panic(fmt.Sprintf("tensor: %d elements into %d values", n, len(dst)))
 	}
-	part, size := HostFloat64, 8
-	switch h {
-	case HostComplex64:
-		part, size = HostFloat32, 4
-	case HostComplex128:
-	default:
+	part, parts := h.parts()
+	if parts != 2 {
 		panic("tensor: complex values of " + h.String())
 	}
+	size := part.Size()
 	var values [64]float64
 	for len(dst) > 0 {
 		n := min(len(dst), len(values)/2)

@@ -123,17 +123,16 @@ func TestComplex128s(t *testing.T) {
 
 func TestValuesMisuse(t *testing.T) {
 	for name, misuse := range map[string]func(){
-		"partial element":    func() { Float64s(make([]float64, 1), make([]byte, 9), HostFloat64) },
-		"too few elements":   func() { Float64s(make([]float64, 2), make([]byte, 8), HostFloat64) },
-		"too many elements":  func() { Float64s(make([]float64, 1), make([]byte, 2), HostInt8) },
-		"complex as real":    func() { Float64s(make([]float64, 1), make([]byte, 8), HostComplex64) },
-		"nothing as real":    func() { Float64s(nil, nil, HostNone) },
-		"real as complex":    func() { Complex128s(make([]complex128, 1), make([]byte, 8), HostFloat64) },
-		"complex, too few":   func() { Complex128s(make([]complex128, 2), make([]byte, 8), HostComplex64) },
-		"text of a part":     func() { AppendText(nil, make([]byte, 3), HostInt16) },
-		"statistics of part": func() { NewStats(HostInt16).Add(make([]byte, 3)) },
-		"statistics of none": func() { NewStats(HostNone).Add(nil) },
-		"merge of two types": func() { NewStats(HostInt8).Merge(NewStats(HostInt16)) },
+		"partial element":   func() { Float64s(make([]float64, 1), make([]byte, 9), HostFloat64) },
+		"too few elements":  func() { Float64s(make([]float64, 2), make([]byte, 8), HostFloat64) },
+		"too many elements": func() { Float64s(make([]float64, 1), make([]byte, 2), HostInt8) },
+		"complex as real":   func() { Float64s(make([]float64, 1), make([]byte, 8), HostComplex64) },
+		"nothing as real":   func() { Float64s(nil, nil, HostNone) },
+		"real as complex":   func() { Complex128s(make([]complex128, 1), make([]byte, 8), HostFloat64) },
+		"complex, too few":  func() { Complex128s(make([]complex128, 2), make([]byte, 8), HostComplex64) },
+		"codes of 32 bits":  func() { CodeValues(Float32) },
+		"codes of nothing":  func() { CodeValues(String) },
+		"text of a part":    func() { AppendText(nil, make([]byte, 3), HostInt16) },
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, misuse) })
 	}

@@ -1,10 +1,13 @@
 package tensorfile
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
+	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 )
 
@@ -19,6 +22,29 @@ type Elements struct {
 // Elements returns a reader of the stored elements.
 func (t *Tensor) Elements() *Elements {
 	return &Elements{t: t, unit: int64(t.DType.UnitSize())}
+}
+
+// Blocks reads the first n stored elements of the tensor; see layout.Blocks.
+func (t *Tensor) Blocks(ctx context.Context, n int64, buf *[]byte) iter.Seq2[[]byte, error] {
+	return layout.Blocks(ctx, t.Elements(), n, t.DType.UnitSize(), 0, buf)
+}
+
+// Stats returns the statistics of the stored elements of a shape, of which Stored
+// has checked that the file holds them. The elements are read in blocks into buf,
+// which grows. The error may be a *tensor.UnsupportedType.
+func (t *Tensor) Stats(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
+	elements, err := tensor.NewAccumulator(t.DType)
+	if err != nil {
+		return nil, err
+	}
+	for block, err := range t.Blocks(ctx, shape.Elements(), buf) {
+		if err != nil {
+			return nil, err
+		}
+		elements.Add(block)
+	}
+	stats := elements.Stats()
+	return &stats, nil
 }
 
 // ReadElements fills dst with the elements from first on.

@@ -1,12 +1,22 @@
 package tensorfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
+	"dumptool/internal/filename"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
+)
+
+// The endings of raw files, in any letter case.
+const (
+	binExt = ".bin"
+	txtExt = ".txt"
 )
 
 // RawHint is what is known about the tensor of a raw file besides its name,
@@ -17,56 +27,65 @@ type RawHint struct {
 	Shape tensor.Shape
 	// Format is the order of Shape.
 	Format *tensor.Format
+	// Layout is the order of the elements, nil for that of Shape.
+	Layout *tensor.Format
 }
 
-// OpenRaw opens a file of elements without a header as one tensor. name is the
-// one that the file goes by; what it does not tell comes from the hint. A name
-// that ends in .txt is that of a text of numbers, read as float64.
+// rawContainer is a file of elements without a header as one tensor. What its
+// name does not say comes from the hint. A name that ends in .txt is that of a
+// text of numbers, read as float64.
 //
-// The file must hold just the elements of the shape. Without any shape it is
-// all that the file holds, in one dimension. A device layout that the name
-// tells keeps the name's shape, and the hint's becomes the original shape.
-func OpenRaw(path, name string, hint RawHint) (*File, error) {
-	info, _ := ParseRawName(name)
-	if info.Err != nil {
-		return nil, info.Err
-	}
-	file, err := openRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	f := &File{Path: path, file: file}
-	if err := f.readRaw(name, rawTensor{info, hint}); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return f, nil
+// The file must hold just the elements of the shape; only one of MindSpore's
+// synchronous dumps may hold more. Without any shape it is all that the file
+// holds, in one dimension. A device layout that the name
+// has keeps the name's shape, and the hint's becomes the original shape.
+var rawContainer = Container{
+	Name:       "raw",
+	Extensions: []string{binExt, txtExt},
+	Lone:       true,
+	Headless:   true,
+	is: func(_ []byte, name string, opt Options) bool {
+		ext := strings.ToLower(filepath.Ext(name))
+		return opt.Raw != nil && (ext == binExt || ext == txtExt)
+	},
+	read: readRaw,
 }
 
-func (f *File) readRaw(name string, r rawTensor) error {
-	stat, err := f.file.Stat()
-	if err != nil {
-		return err
+func readRaw(f *File, src source) error {
+	info := filename.Parse(src.name)
+	if info.Err != nil {
+		return info.Err
 	}
-	t, data := tensor.Tensor{Size: stat.Size()}, io.ReaderAt(f.file)
-	if _, ext := splitExt(name); ext == txtExt {
-		r.info.DType = tensor.Float64
-		data, t.Size, err = readText(f.file, stat.Size(), maxNumbers)
-		if err != nil {
+	t, data := tensor.Tensor{Size: src.size}, io.ReaderAt(src.file)
+	if strings.EqualFold(filepath.Ext(src.name), txtExt) {
+		info.DType = tensor.Float64
+		var err error
+		if data, t.Size, err = readText(src.file, src.size, maxNumbers); err != nil {
 			return err
 		}
 	}
-	if err := r.describe(&t); err != nil {
+	raw := rawTensor{info: info}
+	if src.opt.Raw != nil {
+		raw.hint = *src.opt.Raw
+	}
+	if isSync(&info) {
+		resolveScalar(&raw.info, t.Size)
+	}
+	f.warnFormat(&info)
+	if err := raw.describe(&t); err != nil {
 		return err
 	}
+	if need, _ := t.DType.Bytes(t.Shape.Elements()); need < t.Size {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
+	}
 	t.Data = io.NewSectionReader(data, 0, t.Size)
-	f.Tensors = []Tensor{{Kind: r.info.Kind, Index: r.info.Index, Tensor: t}}
+	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t}}
 	return nil
 }
 
 // rawTensor is what is known about a raw file.
 type rawTensor struct {
-	info RawInfo
+	info filename.Info
 	hint RawHint
 }
 
@@ -77,7 +96,7 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 		t.DType = r.hint.DType
 	}
 	if t.DType == tensor.Undefined {
-		return errors.New("the element type of the raw file is not known: its name does not tell it")
+		return errors.New("the element type of the raw file is not known: its name does not say it")
 	}
 	all, ok := t.DType.Elements(t.Size)
 	if !ok {
@@ -93,7 +112,7 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 	if !ok || !fits {
 		return fmt.Errorf("shape %v has too many elements", t.Shape)
 	}
-	if need != t.Size {
+	if need > t.Size || need < t.Size && (n == 0 || !isSync(&r.info)) {
 		return fmt.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
 	}
 	return nil
@@ -103,6 +122,8 @@ func (r rawTensor) format() tensor.Format {
 	switch {
 	case r.info.Format != nil:
 		return *r.info.Format
+	case r.hint.Layout != nil:
+		return *r.hint.Layout
 	case r.hint.Format != nil:
 		return *r.hint.Format
 	}

@@ -3,7 +3,9 @@ package tensorfile
 import (
 	"fmt"
 
+	"dumptool/internal/filename"
 	"dumptool/internal/opdebug"
+	"dumptool/internal/tensor"
 )
 
 // maxRecord is how many bytes of an overflow record are read; the device's
@@ -13,7 +15,28 @@ const maxRecord = 1 << 20
 // IsRecord reports whether the outputs of the file are overflow records: its
 // header says so, or name, the one that the file goes by.
 func (f *File) IsRecord(name string) bool {
-	return f.Dump != nil && (f.Dump.IsOpDebug() || opdebug.IsOpDebugName(name))
+	n := filename.Parse(name)
+	return f.Op != nil && (f.Op.dump.IsOpDebug() || n.IsOpDebug())
+}
+
+// Lone returns the only tensor of a file that may be a record, whatever its names
+// say; nil if there are others, or if it cannot be one.
+func (f *File) Lone() *Tensor {
+	if t := f.Tensors; len(t) == 1 && t[0].Kind == tensor.Output && t[0].DType == tensor.Uint8 {
+		return &t[0]
+	}
+	return nil
+}
+
+// HoldsRecord reports whether the only tensor of a file is a record of the new
+// layout by its content.
+func (f *File) HoldsRecord() bool {
+	t := f.Lone()
+	if t == nil {
+		return false
+	}
+	r, err := t.Record()
+	return err == nil && r.Generation == opdebug.NewLayout && len(r.Undecoded) == 0
 }
 
 // Record reads the overflow record that an output of an OpDebug file holds. The

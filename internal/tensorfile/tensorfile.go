@@ -1,37 +1,33 @@
 // Package tensorfile opens any supported file - a dump in one of its
-// containers, a .npy array, or a raw file whose name or user tells what is in
+// containers, a .npy array, or a raw file whose name or user says what is in
 // it - as a list of tensors, and reads their elements in blocks. What is done
 // with them is up to the caller.
 package tensorfile
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/npy"
+	"dumptool/internal/filename"
+	"dumptool/internal/foreign"
 	"dumptool/internal/tensor"
-)
-
-// Kind says on which side of an operator a tensor is.
-type Kind string
-
-// The kinds, as they appear in file names. The array of a .npy file is an
-// output, and so is that of a raw file whose name does not tell.
-const (
-	Input  Kind = "input"
-	Output Kind = "output"
 )
 
 // Tensor is one tensor of a file.
 type Tensor struct {
 	tensor.Tensor
-	Kind  Kind
+	// Kind is output for the array of a .npy or raw file whose name does not say.
+	Kind  tensor.Kind
 	Index int
-	// Err tells why the tensor cannot be used although its file can.
+	// Origin is the element type that the tensor had before it was stored in a
+	// type of the host, as bfloat16 is in float32; Undefined if that is not known
+	// or the same.
+	Origin tensor.DType
+	// Err says why the tensor cannot be used although its file can.
 	Err error
 }
 
@@ -41,96 +37,134 @@ func (t *Tensor) String() string { return fmt.Sprintf("%s %d", t.Kind, t.Index) 
 // File is an open file. Its tensors read from it, so it is closed last.
 type File struct {
 	Path string
-	// Dump is the dump file, nil for a .npy array and for a raw file.
-	Dump *dumpfmt.Dump
+	// Container names the kind of the file, such as npy or binary version 2.
+	Container string
+	// IsArray is set for an array of the host, which needs a conversion only if
+	// its name says that it has a layout of the device.
+	IsArray bool
+	// Op is the operator that a dump describes, nil for other files.
+	Op *Operator
 	// Tensors are all inputs, then all outputs.
 	Tensors  []Tensor
 	Warnings []string
 
 	file *os.File
+	// linked is another file that has the elements, nil for none.
+	linked *os.File
 }
 
-// Open opens the file at path. The error is one of os, of package dumpfmt or of
-// package npy; a file that is neither a dump nor an array wraps
-// dumpfmt.ErrNotDump.
-func Open(path string, opt dumpfmt.Options) (*File, error) {
-	file, err := openRegular(path)
-	if errors.Is(err, errIrregular) {
-		return nil, fmt.Errorf("%w: %w", dumpfmt.ErrNotDump, err)
-	}
+// Options says how a file is opened. The zero value is for a dump or another
+// file with a header.
+type Options struct {
+	// Name is the one that the file goes by; empty for the base name of its path.
+	Name string
+	// Version forces the container of a dump: 1, 2, or 0 to find out from the content.
+	Version int
+	// Raw, when not nil, asks for raw files too: files that end as they do and
+	// have no header of another kind. It says what their names do not.
+	Raw *RawHint
+}
+
+// Open opens the file at path. The error is one of os or of the package that
+// reads the format; a file of no known kind wraps dumpfmt.ErrNotDump.
+func Open(path string, opt Options) (*File, error) {
+	file, info, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
+	src := source{file, info.Size(), cmp.Or(opt.Name, filepath.Base(path)), opt}
 	f := &File{Path: path, file: file}
-	if err := f.read(opt); err != nil {
-		_ = file.Close()
+	if err := f.read(src); err != nil {
+		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-var errIrregular = errors.New("not a regular file")
-
 // openRegular opens a file that is no pipe, which would block, and no folder.
-func openRegular(path string) (*os.File, error) {
+func openRegular(path string) (*os.File, os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errIrregular
+		return nil, nil, fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
 	}
-	return os.Open(path)
+	file, err := os.Open(path)
+	return file, info, err
+}
+
+func (f *File) read(src source) error {
+	head := make([]byte, min(headBytes, src.size))
+	if n, err := f.file.ReadAt(head, 0); n < len(head) {
+		return fmt.Errorf("read %d bytes, want %d: %w", n, len(head), err)
+	}
+	for _, c := range containers {
+		if !c.is(head, src.name, src.opt) {
+			continue
+		}
+		f.Container = c.Name
+		err := c.read(f, src)
+		info := filename.Parse(src.name)
+		switch {
+		case !errors.Is(err, dumpfmt.ErrNotDump) || info.IsDump():
+			return err
+		case Claims(src.name):
+			return &claimError{ContainerOf(src.name).read(f, src), err}
+		}
+		return &ForeignError{foreign.Of(head), err}
+	}
+	return dumpfmt.ErrNotDump
+}
+
+// claimError is that of a file that is neither a dump nor what its name claims:
+// the latter is what it says.
+type claimError struct{ claimed, dump error }
+
+func (e *claimError) Error() string   { return e.claimed.Error() }
+func (e *claimError) Unwrap() []error { return []error{e.claimed, e.dump} }
+
+// ForeignError is that of a file that is no tensor file, and has no name of one.
+type ForeignError struct {
+	Kind *foreign.Kind // nil for an unknown one
+	// Err says why no reader takes the file.
+	Err error
+}
+
+// Error says what the file is.
+func (e *ForeignError) Error() string {
+	if e.Kind == nil {
+		return dumpfmt.ErrNotDump.Error() + ", and none of the other files that dumptool knows"
+	}
+	return fmt.Sprintf("%v, but %v", dumpfmt.ErrNotDump, e.Kind)
+}
+
+// Unwrap returns the errors of the readers.
+func (e *ForeignError) Unwrap() error { return e.Err }
+
+// Details returns the errors of the readers behind a ForeignError, nil for another
+// error.
+func Details(err error) error {
+	if f, ok := errors.AsType[*ForeignError](err); ok {
+		return f.Err
+	}
+	return nil
+}
+
+// TypeName names the element type and, if it is another one, that of its origin.
+func TypeName(stored, origin tensor.DType) string {
+	if origin == tensor.Undefined || origin == stored {
+		return stored.String()
+	}
+	return fmt.Sprintf("%s (stored as %s)", origin, stored)
 }
 
 // Close closes the file.
-func (f *File) Close() error { return f.file.Close() }
-
-var npyMagic = []byte("\x93NUMPY")
-
-func (f *File) read(opt dumpfmt.Options) error {
-	info, err := f.file.Stat()
-	if err != nil {
-		return err
+func (f *File) Close() error {
+	if f.linked != nil {
+		return errors.Join(f.file.Close(), f.linked.Close())
 	}
-	magic := make([]byte, len(npyMagic))
-	if _, err := f.file.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if bytes.Equal(magic, npyMagic) {
-		return f.readArray(info.Size())
-	}
-	d, err := dumpfmt.Read(f.file, info.Size(), opt)
-	if err != nil {
-		return err
-	}
-	f.Dump, f.Warnings = d, d.Warnings
-	f.add(Input, d.Inputs, d.InputDetails)
-	f.add(Output, d.Outputs, d.OutputDetails)
-	return nil
-}
-
-func (f *File) add(kind Kind, tensors []tensor.Tensor, details []dumpfmt.Detail) {
-	for i, t := range tensors {
-		f.Tensors = append(f.Tensors, Tensor{Tensor: t, Kind: kind, Index: i, Err: details[i].Err})
-	}
-}
-
-func (f *File) readArray(size int64) error {
-	array, err := npy.Open(f.file, size)
-	if err != nil {
-		return err
-	}
-	if array.Spare > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d bytes after the data at 0x%x", array.Spare, array.Offset+array.Size))
-	}
-	f.Tensors = []Tensor{{Kind: Output, Tensor: tensor.Tensor{
-		DType: array.Host.DType(), Format: tensor.ND, Shape: array.Shape, Size: array.Size, Data: array.Data(),
-	}}}
-	if len(array.Shape) == 0 {
-		f.Tensors[0].Shape = tensor.Shape{}
-	}
-	return nil
+	return f.file.Close()
 }
 
 // Stored returns the shape of the elements that the tensor's bytes hold.

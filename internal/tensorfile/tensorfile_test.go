@@ -10,11 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/npy"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
-
-var openOptions = dumpfmt.Options{}
 
 func open(t *testing.T, data []byte) *File {
 	t.Helper()
@@ -22,7 +20,7 @@ func open(t *testing.T, data []byte) *File {
 	if err := os.WriteFile(path, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(path, openOptions)
+	f, err := Open(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +79,7 @@ func TestElements(t *testing.T) {
 			Payload: dumpfmt.Bytes(data), StoredDType: int32(d), StoredFormat: 2, Shape: []uint64{uint64(n)}}}}); err != nil {
 			t.Fatal(err)
 		}
-		dump, err := dumpfmt.Read(bytes.NewReader(b.Bytes()), int64(b.Len()), openOptions)
+		dump, err := dumpfmt.Read(bytes.NewReader(b.Bytes()), int64(b.Len()), dumpfmt.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +118,7 @@ func TestArray(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := open(t, append(header, 1, 0, 2, 0, 9))
-	if f.Dump != nil || len(f.Tensors) != 1 || len(f.Warnings) != 1 {
+	if f.Op != nil || f.Container != "npy" || len(f.Tensors) != 1 || len(f.Warnings) != 1 {
 		t.Fatalf("%+v", f)
 	}
 	a := f.Tensors[0]

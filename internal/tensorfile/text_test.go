@@ -17,7 +17,7 @@ import (
 // openText returns the float64 elements of a text.
 func openText(t *testing.T, text string, hint RawHint) (*Tensor, []float64, error) {
 	t.Helper()
-	f, err := OpenRaw(writeFile(t, []byte(text)), "node.txt", hint)
+	f, err := openRaw(writeFile(t, []byte(text)), "node.txt", hint)
 	if err != nil {
 		if f != nil {
 			t.Fatal("a file comes with an error")

@@ -40,6 +40,8 @@ type MessageOptions struct {
 	// Verbose adds the debug log.
 	Verbose bool
 	Format  LogFormat
+	// Color lets warnings stand out.
+	Color bool
 }
 
 // level returns the lowest level that is shown.
@@ -81,7 +83,7 @@ func newHandler(w io.Writer, opt MessageOptions) slog.Handler {
 	if opt.Format == LogJSON {
 		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: opt.level()})
 	}
-	return newTextHandler(w, opt.level())
+	return newTextHandler(w, opt.level(), opt.Color)
 }
 
 // Errorf reports why the command, or a part of it, failed.

@@ -6,8 +6,6 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-
-	"dumptool/internal/batch"
 )
 
 // Progress draws the progress of one run on a terminal and does nothing
@@ -31,30 +29,30 @@ func (m *Messages) Progress(title string) *Progress {
 	return p
 }
 
-// Observe shows the state of a run. It is meant for batch.Options.
-func (p *Progress) Observe(e batch.Event) {
-	if p.sink == nil || e.Total == 0 {
+// Observe shows that done of total jobs are done, and doneCost of totalCost. The
+// bar is that of the costs, unless jobs cost nothing.
+func (p *Progress) Observe(done, total int, doneCost, totalCost int64) {
+	if p.sink == nil || total == 0 {
 		return
 	}
-	current, total := int64(e.Done), int64(e.Total)
-	if e.TotalCost > 0 {
-		// Jobs differ much in size: what they cost tells more of the time.
-		current, total = e.DoneCost, e.TotalCost
+	current, end := int64(done), int64(total)
+	if totalCost > 0 {
+		current, end = doneCost, totalCost
 	}
-	p.done.Store(int64(e.Done))
+	p.done.Store(int64(done))
 	if p.bar == nil {
-		p.start(e.Total, total)
+		p.start(total, end)
 	}
 	p.bar.SetCurrent(current)
 }
 
 // start draws the empty bar.
-func (p *Progress) start(jobs int, total int64) {
+func (p *Progress) start(jobs int, end int64) {
 	p.drawer = mpb.New(mpb.WithOutput(p.sink.out), mpb.WithAutoRefresh())
-	p.bar = p.drawer.AddBar(total,
+	p.bar = p.drawer.AddBar(end,
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
-			return fmt.Sprintf("%s %d/%d ", p.title, p.done.Load(), jobs)
+			return fmt.Sprintf("%s%s %d/%d ", lineStart, p.title, p.done.Load(), jobs)
 		})),
 		mpb.AppendDecorators(decor.Percentage(), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)),
 	)

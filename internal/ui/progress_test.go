@@ -3,8 +3,6 @@ package ui
 import (
 	"strings"
 	"testing"
-
-	"dumptool/internal/batch"
 )
 
 // run plays a run of ten jobs and says something in its middle.
@@ -12,7 +10,7 @@ func run(m *Messages, costs int64) {
 	p := m.Progress("converting")
 	defer p.Close()
 	for i := range 11 {
-		p.Observe(batch.Event{Done: i, Total: 10, DoneCost: int64(i) * costs, TotalCost: 10 * costs})
+		p.Observe(i, 10, int64(i)*costs, 10*costs)
 		if i == 5 {
 			m.Warnf("half way")
 		}
@@ -48,12 +46,12 @@ func TestProgressDraws(t *testing.T) {
 	screen := make(pictures, 100)
 	m := NewMessages(Streams{Err: screen, ErrTTY: true}, MessageOptions{})
 	p := m.Progress("converting")
-	p.Observe(batch.Event{Done: 3, Total: 10})
+	p.Observe(3, 10, 0, 0)
 	var seen strings.Builder
 	for !strings.Contains(seen.String(), "converting 3/10") {
 		seen.WriteString(<-screen)
 	}
-	p.Observe(batch.Event{Done: 4, Total: 10})
+	p.Observe(4, 10, 0, 0)
 	p.Close()
 }
 
@@ -107,7 +105,7 @@ func TestProgressOfNothing(t *testing.T) {
 	s, _, _, err := Test()
 	s.ErrTTY = true
 	p := NewMessages(s, MessageOptions{}).Progress("converting")
-	p.Observe(batch.Event{})
+	p.Observe(0, 0, 0, 0)
 	p.Close()
 	p.Close()
 	if err.Len() > 0 {

@@ -5,6 +5,14 @@ import (
 	"sync"
 )
 
+// The terminal shows a key such as Ctrl-C as ^C where the cursor is, and the
+// drawer, which moves the cursor up and down only, goes on in that column. So
+// lines begin with lineStart while progress is drawn, and clearLine follows it.
+const (
+	lineStart = "\r"
+	clearLine = "\r\x1b[K"
+)
+
 // sink is the one way of messages to a stream. While progress is drawn, lines
 // go through the drawer, which puts them above the bar.
 type sink struct {
@@ -18,8 +26,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.above != nil {
-		if n, err := s.above.Write(p); err == nil {
-			return n, nil
+		if _, err := s.above.Write(append([]byte(clearLine), p...)); err == nil {
+			return len(p), nil
 		}
 		// The drawer gave up; the message must not be lost with it.
 	}
@@ -40,4 +48,5 @@ func (s *sink) restore(stop func()) {
 	defer s.mu.Unlock()
 	stop()
 	s.above = nil
+	_, _ = io.WriteString(s.out, clearLine) // whoever cannot show it has no bar either
 }

@@ -17,6 +17,7 @@ type textHandler struct {
 	level slog.Leveler
 	attrs slog.Handler // prints attributes to page.buf
 	page  *page
+	color bool
 }
 
 // page is where the handlers of one logger compose their lines.
@@ -26,10 +27,10 @@ type page struct {
 	out io.Writer
 }
 
-func newTextHandler(w io.Writer, level slog.Leveler) slog.Handler {
+func newTextHandler(w io.Writer, level slog.Leveler, color bool) slog.Handler {
 	p := &page{out: w}
 	attrs := slog.NewTextHandler(&p.buf, &slog.HandlerOptions{Level: level, ReplaceAttr: dropBuiltin})
-	return &textHandler{level: level, attrs: attrs, page: p}
+	return &textHandler{level: level, attrs: attrs, page: p, color: color}
 }
 
 // dropBuiltin drops what Handle prints itself. An attribute that happens to
@@ -69,7 +70,7 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 	defer h.page.mu.Unlock()
 	buf := &h.page.buf
 	buf.Reset()
-	buf.WriteString(prefix(r.Level, hint))
+	buf.WriteString(h.prefix(r.Level, hint))
 	buf.WriteString(Escape(r.Message))
 	end := buf.Len()
 	buf.WriteByte(' ')
@@ -85,14 +86,18 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // prefix returns what a line starts with.
-func prefix(level slog.Level, hint bool) string {
+func (h *textHandler) prefix(level slog.Level, hint bool) string {
 	switch {
 	case hint:
 		return "hint: "
 	case level < slog.LevelInfo:
 		return "dumptool: debug: "
 	case level == slog.LevelWarn:
-		return "dumptool: warning: "
+		const word = "warning"
+		if h.color {
+			return "dumptool: " + StyleOf(word).Paint(word) + ": "
+		}
+		return "dumptool: " + word + ": "
 	default:
 		return "dumptool: "
 	}
@@ -100,10 +105,10 @@ func prefix(level slog.Level, hint bool) string {
 
 // WithAttrs implements slog.Handler.
 func (h *textHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page}
+	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page, color: h.color}
 }
 
 // WithGroup implements slog.Handler.
 func (h *textHandler) WithGroup(name string) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page}
+	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, color: h.color}
 }

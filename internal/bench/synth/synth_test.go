@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 func TestHalfOfEveryFloat16(t *testing.T) {
@@ -97,15 +98,15 @@ func TestWriteFile(t *testing.T) {
 	if err := WriteFile(path, content); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dumpfmt.Open(path, dumpfmt.Options{})
+	f, err := tensorfile.Open(path, tensorfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
-	if len(d.Warnings) > 0 || d.OpName != "net/fc" || len(d.Inputs) != 1 || len(d.Outputs) != 1 {
-		t.Errorf("read back as %+v", d)
+	defer f.Close()
+	if len(f.Warnings) > 0 || f.Op.Name != "net/fc" || len(f.Tensors) != 2 {
+		t.Fatalf("read back as %+v", f)
 	}
-	out := d.Outputs[0]
+	out := f.Tensors[1]
 	if out.Format != tensor.FractalNZ || !out.OriginalShape.Equal(tensor.Shape{2, 3}) || out.OriginalFormat == nil || *out.OriginalFormat != tensor.ND {
 		t.Errorf("output read back as %+v", out)
 	}

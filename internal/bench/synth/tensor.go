@@ -7,10 +7,8 @@
 package synth
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
-	"os"
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/tensor"
@@ -97,22 +95,6 @@ func (t Tensor) Output(op string) dumpfmt.TensorContent {
 		StoredFormat: tensor.FormatWord(host),
 	}
 	return c
-}
-
-// WriteFile writes a dump file.
-func WriteFile(path string, c *dumpfmt.Content) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	if err = dumpfmt.Write(w, c); err == nil {
-		err = w.Flush()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }
 
 func unsigned(dims []int) []uint64 {

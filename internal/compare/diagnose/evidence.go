@@ -1,53 +1,64 @@
 package diagnose
 
 import (
-	"fmt"
-	"strings"
+	"context"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
-// inputNames names the inputs of the evidence.
-func (s *subject) inputNames() string {
-	names := make([]string, 0, len(s.inputs.rows))
-	for _, row := range s.inputs.rows {
-		names = append(names, rowName(&s.network.ops[row]))
-	}
-	return someOf(names) + s.guess()
+// Evidence is what the tensors of a failing pair show: all that Conclude needs
+// beside the metrics. It takes less than 1 KiB, as it names no operators.
+type Evidence struct {
+	// Patterns are the known ways in which the tensor is bad, the most specific one
+	// first.
+	Patterns []record.Finding
+	// Uneven is the most uneven axis, nil where the errors are even.
+	Uneven *Unevenness
 }
 
-// guess says how the inputs are known when a graph does not name them.
-func (s *subject) guess() string {
-	switch {
-	case s.inputs.inferred:
-		return ", inferred: the operator before"
-	case len(s.inputs.through) > 0:
-		return ", through " + someOf(s.inputs.through) + " without a dump"
-	default:
-		return ""
-	}
+// Tensors is a failing pair of tensors, open for reading.
+type Tensors struct {
+	// Result and Request are the metrics of the pair and how they were computed. A
+	// nil Result means that the shapes differ: only the axis order is inspected
+	// then.
+	Result  *metrics.Result
+	Request metrics.Request
+	// Ref and NPU give single elements and short runs of them; some thousand
+	// elements are read of each.
+	Ref, NPU metrics.Reader
+	// NPUShape is the shape of the NPU tensor where it is not the request's,
+	// which is that of the reference then; empty where it is.
+	NPUShape tensor.Shape
 }
 
-func rowName(op *Op) string {
-	kind := ""
-	if op.Input {
-		kind = "input:"
+// Examine inspects the tensors of a failing pair. The error is one of reading.
+func Examine(ctx context.Context, in Tensors) (Evidence, error) {
+	p, err := newPair(ctx, &in)
+	if err != nil {
+		return Evidence{}, err
 	}
-	return fmt.Sprintf("%s:%s%d", op.Name, kind, op.Output)
+	var e Evidence
+	for _, pattern := range patterns() {
+		if p.result == nil && pattern.code != record.Layout || pattern.test == nil || !pattern.applies(e.Patterns) {
+			continue
+		}
+		text := pattern.test(p)
+		if err := p.err(); err != nil {
+			return Evidence{}, err
+		}
+		e.Patterns = append(e.Patterns, single(pattern.code, pattern.confidence(p), text)...)
+	}
+	e.Uneven = mostUneven(p.result)
+	return e, nil
 }
 
-// someOf joins the first few names.
-func someOf(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
+// single is a finding, or none without evidence.
+func single(code record.Code, confidence record.Confidence, evidence lang.Sentence) []record.Finding {
+	if evidence.IsZero() {
+		return nil
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
-
-func metricText(m engine.Metric) string {
-	if !m.Defined {
-		return "undefined"
-	}
-	return fmt.Sprintf("%.3g", m.Value)
+	return []record.Finding{{Code: code, Confidence: confidence, Evidence: evidence}}
 }

@@ -5,11 +5,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
 
-// subjectTensor is a good pair that a fault is put into.
-type subjectTensor struct {
+// goodPair is a pair without a fault, into which one is put.
+type goodPair struct {
 	rng   *rand.Rand
 	shape tensor.Shape
 	kind  kind
@@ -22,19 +23,19 @@ type subjectTensor struct {
 // fault is a way in which a tensor goes bad.
 type fault struct {
 	name string
-	code string
+	code record.Code
 	// siblings may be found besides.
-	siblings []string
+	siblings []record.Code
 	// values makes the bad NPU tensor, or stored its elements.
-	values func(*subjectTensor) []float64
-	stored func(*subjectTensor) []byte
-	// needs says which tensors a fault makes sense for; nil for all.
-	needs func(*subjectTensor) bool
+	values func(*goodPair) []float64
+	stored func(*goodPair) []byte
+	// needs reports whether a fault makes sense for a tensor; nil for all.
+	needs func(*goodPair) bool
 	// changesRef is set for faults that need another reference.
 	changesRef bool
 }
 
-func (f *fault) inject(s *subjectTensor) memory {
+func (f *fault) inject(s *goodPair) memory {
 	unit := s.kind.npu.UnitSize()
 	if f.stored != nil {
 		return memory{f.stored(s), unit}
@@ -43,8 +44,8 @@ func (f *fault) inject(s *subjectTensor) memory {
 }
 
 // elementwise changes every element by itself.
-func elementwise(change func(v float64) float64) func(*subjectTensor) []float64 {
-	return func(s *subjectTensor) []float64 {
+func elementwise(change func(v float64) float64) func(*goodPair) []float64 {
+	return func(s *goodPair) []float64 {
 		out := slices.Clone(s.npu)
 		for i, v := range out {
 			out[i] = change(v)
@@ -54,8 +55,8 @@ func elementwise(change func(v float64) float64) func(*subjectTensor) []float64 
 }
 
 // moved takes the element at from(i) to i.
-func moved(from func(s *subjectTensor, i int) int) func(*subjectTensor) []float64 {
-	return func(s *subjectTensor) []float64 {
+func moved(from func(s *goodPair, i int) int) func(*goodPair) []float64 {
+	return func(s *goodPair) []float64 {
 		out := make([]float64, len(s.npu))
 		for i := range out {
 			out[i] = s.npu[((from(s, i)%len(out))+len(out))%len(out)]
@@ -66,8 +67,8 @@ func moved(from func(s *subjectTensor, i int) int) func(*subjectTensor) []float6
 
 // ordered gives the data in another order of axes: the stored data are the good
 // ones transposed so that axes of them, taken in the order given, are good.
-func ordered(axes ...int) func(*subjectTensor) []float64 {
-	return func(s *subjectTensor) []float64 {
+func ordered(axes ...int) func(*goodPair) []float64 {
+	return func(s *goodPair) []float64 {
 		shape := make(tensor.Shape, len(axes))
 		for j, a := range axes {
 			shape[a] = s.shape[j]
@@ -84,8 +85,8 @@ func ordered(axes ...int) func(*subjectTensor) []float64 {
 	}
 }
 
-func rank(n int) func(*subjectTensor) bool {
-	return func(s *subjectTensor) bool { return len(s.shape) == n && distinct(s.shape) > 1 }
+func rank(n int) func(*goodPair) bool {
+	return func(s *goodPair) bool { return len(s.shape) == n && distinct(s.shape) > 1 }
 }
 
 // distinct counts the axes longer than 1.
@@ -98,26 +99,26 @@ func distinct(shape tensor.Shape) (n int) {
 	return n
 }
 
-// atLeast asks for so many elements that say something.
-func atLeast(n int) func(*subjectTensor) bool {
-	return func(s *subjectTensor) bool {
-		telling := 0
+// atLeast needs so many elements that are not 0.
+func atLeast(n int) func(*goodPair) bool {
+	return func(s *goodPair) bool {
+		informative := 0
 		for _, v := range s.ref {
 			if v != 0 {
-				telling++
+				informative++
 			}
 		}
-		return telling >= n
+		return informative >= n
 	}
 }
 
-func isHalf(s *subjectTensor) bool { return s.kind.npu == tensor.Float16 }
+func isHalf(s *goodPair) bool { return s.kind.npu == tensor.Float16 }
 
 // wideRef holds where the reference goes beyond the numbers of the NPU.
-func wideRef(s *subjectTensor) bool { return isHalf(s) && s.kind.ref == tensor.Float32 }
+func wideRef(s *goodPair) bool { return isHalf(s) && s.kind.ref == tensor.Float32 }
 
 // swapped reverses the bytes of good elements.
-func swapped(s *subjectTensor) []byte {
+func swapped(s *goodPair) []byte {
 	data := store(s.kind.npu, s.npu)
 	for element := range slices.Chunk(data, s.kind.npu.UnitSize()) {
 		slices.Reverse(element)
@@ -126,7 +127,7 @@ func swapped(s *subjectTensor) []byte {
 }
 
 // flipped turns one high bit of a few elements.
-func flipped(s *subjectTensor) []byte {
+func flipped(s *goodPair) []byte {
 	data := store(s.kind.npu, s.npu)
 	unit := s.kind.npu.UnitSize()
 	step := len(s.npu) / min(40, 1+len(s.npu)/2000)
@@ -141,67 +142,67 @@ func flipped(s *subjectTensor) []byte {
 
 func faults() []fault {
 	return []fault{
-		{name: "zero", code: ZeroOutput, siblings: []string{Underflow}, values: elementwise(func(float64) float64 { return 0 })},
-		{name: "constant", code: ConstOutput, values: elementwise(func(float64) float64 { return 17 })},
-		{name: "negated", code: Negated, values: elementwise(func(v float64) float64 { return -v })},
-		{name: "half", code: Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
-		{name: "double", code: Scale, values: elementwise(func(v float64) float64 { return v * 2 })},
-		{name: "1/256", code: Scale, values: elementwise(func(v float64) float64 { return v / 256 })},
-		{name: "attention", code: Scale, values: elementwise(func(v float64) float64 { return v / 8 })},
-		{name: "offset", code: Offset, siblings: []string{Scale}, values: elementwise(func(v float64) float64 { return v + 11 })},
-		{name: "zero tail", code: ZeroTail, needs: atLeast(64), values: func(s *subjectTensor) []float64 {
+		{name: "zero", code: record.ZeroOutput, siblings: []record.Code{record.Underflow}, values: elementwise(func(float64) float64 { return 0 })},
+		{name: "constant", code: record.ConstOutput, values: elementwise(func(float64) float64 { return 17 })},
+		{name: "negated", code: record.Negated, values: elementwise(func(v float64) float64 { return -v })},
+		{name: "half", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
+		{name: "double", code: record.Scale, values: elementwise(func(v float64) float64 { return v * 2 })},
+		{name: "1/256", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 256 })},
+		{name: "attention", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 8 })},
+		{name: "offset", code: record.Offset, siblings: []record.Code{record.Scale}, values: elementwise(func(v float64) float64 { return v + 11 })},
+		{name: "zero tail", code: record.ZeroTail, needs: atLeast(64), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			clear(out[len(out)-max(32, len(out)/8):])
 			return out
 		}},
-		{name: "half zero", code: ZeroTail, needs: atLeast(64), values: func(s *subjectTensor) []float64 {
+		{name: "half zero", code: record.ZeroTail, needs: atLeast(64), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			clear(out[len(out)/2:])
 			return out
 		}},
-		{name: "garbage tail", code: Tail, needs: atLeast(100), values: func(s *subjectTensor) []float64 {
+		{name: "garbage tail", code: record.Tail, needs: atLeast(100), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := len(out) * 3 / 4; i < len(out); i++ {
 				out[i] = 40 * s.rng.NormFloat64()
 			}
 			return out
 		}},
-		{name: "NaN tail", code: NPUNaN, siblings: []string{Tail}, needs: atLeast(100), values: func(s *subjectTensor) []float64 {
+		{name: "NaN tail", code: record.NPUNaN, siblings: []record.Code{record.Tail}, needs: atLeast(100), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := len(out) * 3 / 4; i < len(out); i++ {
 				out[i] = math.NaN()
 			}
 			return out
 		}},
-		{name: "every 16th", code: Stride, siblings: []string{Bias}, needs: atLeast(512), values: func(s *subjectTensor) []float64 {
+		{name: "every 16th", code: record.Stride, siblings: []record.Code{record.Bias}, needs: atLeast(512), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := 3; i < len(out); i += 16 {
 				out[i] += 30 + 10*s.rng.Float64()
 			}
 			return out
 		}},
-		{name: "shift 1", code: Shift, needs: atLeast(40), values: moved(func(_ *subjectTensor, i int) int { return i + 1 })},
-		{name: "shift -8", code: Shift, needs: atLeast(40), values: moved(func(_ *subjectTensor, i int) int { return i - 8 })},
-		{name: "shift a row", code: Shift,
-			needs:  func(s *subjectTensor) bool { return len(s.ref) > 4*int(s.shape[len(s.shape)-1]) },
-			values: moved(func(s *subjectTensor, i int) int { return i + int(s.shape[len(s.shape)-1]) })},
-		{name: "transposed", code: Layout, needs: rank(2), values: ordered(1, 0)},
-		{name: "NHWC as NCHW", code: Layout, needs: rank(4), values: ordered(0, 3, 1, 2)},
-		{name: "NCHW as NHWC", code: Layout, needs: rank(4), values: ordered(0, 2, 3, 1)},
-		{name: "HWCN as NCHW", code: Layout, needs: rank(4), values: ordered(3, 2, 0, 1)},
-		{name: "swapped last", code: Layout, needs: rank(3), values: ordered(0, 2, 1)},
-		{name: "NDHWC as NCDHW", code: Layout, needs: rank(5), values: ordered(0, 4, 1, 2, 3)},
-		{name: "bytes swapped", code: Endian, stored: swapped, needs: func(s *subjectTensor) bool { return s.kind.npu.UnitSize() > 1 }},
-		{name: "bfloat16 as float16", code: DTypeMisread, needs: isHalf, stored: func(s *subjectTensor) []byte { return store(tensor.BFloat16, s.npu) }},
-		{name: "int32 as float32", changesRef: true, code: DTypeMisread, needs: func(s *subjectTensor) bool { return s.kind.npu == tensor.Float32 },
-			stored: func(s *subjectTensor) []byte {
+		{name: "shift 1", code: record.Shift, needs: atLeast(40), values: moved(func(_ *goodPair, i int) int { return i + 1 })},
+		{name: "shift -8", code: record.Shift, needs: atLeast(40), values: moved(func(_ *goodPair, i int) int { return i - 8 })},
+		{name: "shift a row", code: record.Shift,
+			needs:  func(s *goodPair) bool { return len(s.ref) > 4*int(s.shape[len(s.shape)-1]) },
+			values: moved(func(s *goodPair, i int) int { return i + int(s.shape[len(s.shape)-1]) })},
+		{name: "transposed", code: record.Layout, needs: rank(2), values: ordered(1, 0)},
+		{name: "NHWC as NCHW", code: record.Layout, needs: rank(4), values: ordered(0, 3, 1, 2)},
+		{name: "NCHW as NHWC", code: record.Layout, needs: rank(4), values: ordered(0, 2, 3, 1)},
+		{name: "HWCN as NCHW", code: record.Layout, needs: rank(4), values: ordered(3, 2, 0, 1)},
+		{name: "swapped last", code: record.Layout, needs: rank(3), values: ordered(0, 2, 1)},
+		{name: "NDHWC as NCDHW", code: record.Layout, needs: rank(5), values: ordered(0, 4, 1, 2, 3)},
+		{name: "bytes swapped", code: record.Endian, stored: swapped, needs: func(s *goodPair) bool { return s.kind.npu.UnitSize() > 1 }},
+		{name: "bfloat16 as float16", code: record.DTypeMisread, needs: isHalf, stored: func(s *goodPair) []byte { return store(tensor.BFloat16, s.npu) }},
+		{name: "int32 as float32", changesRef: true, code: record.DTypeMisread, needs: func(s *goodPair) bool { return s.kind.npu == tensor.Float32 },
+			stored: func(s *goodPair) []byte {
 				for i := range s.ref {
 					s.ref[i] = math.Round(100 * s.ref[i])
 				}
 				return store(tensor.Int32, s.ref)
 			}},
-		{name: "a bit", code: BitFlip, siblings: []string{NPUNaN, Stride}, needs: atLeast(100), stored: flipped},
-		{name: "overflow", changesRef: true, code: OverflowFP16, siblings: []string{Tail, Stride}, needs: wideRef, values: func(s *subjectTensor) []float64 {
+		{name: "a bit", code: record.BitFlip, siblings: []record.Code{record.NPUNaN, record.Stride}, needs: atLeast(100), stored: flipped},
+		{name: "overflow", changesRef: true, code: record.OverflowFP16, siblings: []record.Code{record.Tail, record.Stride}, needs: wideRef, values: func(s *goodPair) []float64 {
 			for i := range s.ref { // the reference is large in places
 				if i%3 == 0 {
 					s.ref[i] *= 40000
@@ -211,7 +212,7 @@ func faults() []fault {
 			s.ref[0], s.npu[0] = 90000, 90000
 			return s.npu
 		}},
-		{name: "clipped", changesRef: true, code: Saturation, siblings: []string{OverflowFP16}, needs: wideRef, values: func(s *subjectTensor) []float64 {
+		{name: "clipped", changesRef: true, code: record.Saturation, siblings: []record.Code{record.OverflowFP16}, needs: wideRef, values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := range s.ref {
 				if i%7 == 0 {
@@ -222,14 +223,14 @@ func faults() []fault {
 			s.ref[0], out[0] = 1e5, 65504
 			return out
 		}},
-		{name: "NaN here and there", code: NPUNaN, siblings: []string{Tail, Stride}, values: func(s *subjectTensor) []float64 {
+		{name: "NaN here and there", code: record.NPUNaN, siblings: []record.Code{record.Tail, record.Stride}, values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for k := range 1 + len(out)/50 {
 				out[(k*47+5)%len(out)] = math.NaN()
 			}
 			return out
 		}},
-		{name: "truncated", code: Bias, needs: atLeast(2000), values: func(s *subjectTensor) []float64 {
+		{name: "truncated", code: record.Bias, needs: atLeast(2000), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i, v := range out { // a third of each sum is lost at random
 				if s.rng.IntN(3) == 0 {

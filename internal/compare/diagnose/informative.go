@@ -6,12 +6,11 @@ import "slices"
 // coincidence, repeated.
 const minDistinct = 3
 
-// informative counts the samples that say something: a 0 would not pass in the
-// place of the value that is wanted. Nearly every small number passes against a
-// reference of zeros, however it is read.
+// informative counts the samples where a 0 would not pass. Beside a reference of
+// zeros nearly every small number passes, however it is read.
 type informative struct {
-	count, good, mended int
-	values, wants       []complex128 // distinct ones of the good samples, the first few
+	count, good, fixed int
+	values, wants      []complex128 // distinct ones of the good samples, the first few
 }
 
 func (i *informative) add(value, want complex128, good, wrong bool) {
@@ -21,7 +20,7 @@ func (i *informative) add(value, want complex128, good, wrong bool) {
 	}
 	i.good++
 	if wrong {
-		i.mended++
+		i.fixed++
 	}
 	i.values, i.wants = distinctWith(i.values, value), distinctWith(i.wants, want)
 }
@@ -34,10 +33,10 @@ func distinctWith(values []complex128, v complex128) []complex128 {
 	return append(values, v)
 }
 
-// tells reports whether the samples that say something agree with the
-// hypothesis, and are not one value over and over.
-func (i *informative) tells() bool {
-	return i.good*100 >= i.count*95 && i.mended >= minDistinct && i.varied()
+// agrees reports whether the informative samples agree with the hypothesis, and
+// are not one value over and over.
+func (i *informative) agrees() bool {
+	return i.good*100 >= i.count*95 && i.fixed >= minDistinct && i.varied()
 }
 
 // varied reports whether there are several values on both sides.

@@ -1,14 +1,14 @@
 package diagnose
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
-// The numbers of the jump rules of the HPAA manual, (a) and (b).
+// The limits of the jump rules of the HPAA manual: the mean relative error rises
+// from below 0.1 to above 1, or the correlation falls from above 0.9 to below 0.1.
 const (
 	goodMeanRel = 0.1
 	badMeanRel  = 1
@@ -16,258 +16,219 @@ const (
 	badPearson  = 0.1
 )
 
-// The mean relative error of a few references near 0 is large by right, and a
-// norm that takes away a large mean amplifies rounding. Rule (a) needs one of
-// these besides: a mean relative error beyond 1 that most elements share makes a
-// RED of about 1. Rule (b) is held back where both are small: the correlation of
-// a nearly constant tensor is that of its rounding.
+// A few references near 0 make a large mean relative error without any fault, and
+// a norm that takes away a large mean amplifies rounding. A jump of the mean
+// relative error therefore needs one of the first two besides: if most elements
+// share it the RED is about 1. A fall of the correlation does not count where the
+// last two are small: a nearly constant tensor has the correlation of its
+// rounding.
 const (
-	jumpRED  = 1    // sqrt(sum d^2/sum r^2), and more than rounding grows to
-	jumpP50  = 2    // of the relative error
-	smallRED = 0.05 // for rule (b)
-	smallP90 = 0.1  // of the relative error, for rule (b)
+	jumpRED  = 1 // sqrt(sum d^2/sum r^2), and more than rounding makes it
+	jumpP50  = 2 // of the relative error
+	smallRED = 0.05
+	smallP90 = 0.1 // of the relative error
 )
 
-// minJumpElements is the number of elements from which a correlation says
+// minCorrelated is the number of elements from which a correlation means
 // something.
-const minJumpElements = 16
+const minCorrelated = 16
 
 const (
-	growth = 10 // of the mean relative error, that an operator may add
-	// outlier is how far beyond the 99 % point of |d| an error is no rounding.
+	// growth is the factor by which rounding may grow in an operator.
+	growth = 10
+	// outlier is the multiple of the 99 % quantile of |d| that no rounding reaches.
 	outlier = 100
-	// assumedSum is the length of the sums of an operator, which nobody tells.
+	// assumedSum is the length of the sums of an operator, which is not known.
 	assumedSum = 4096
 )
 
-// inputNumbers are the worst numbers of the inputs of an operator.
-type inputNumbers struct {
-	meanRel, pearson engine.Metric
-	red              float64 // 0 where it is not known
-}
-
-// measure takes the worst of all inputs with a result.
-func (n *network) measure(inputs []int) (in inputNumbers) {
-	for _, row := range inputs {
-		r := n.ops[row].Result
-		if r == nil {
-			continue
-		}
-		if m := r.MeanRel; m.Defined && (!in.meanRel.Defined || m.Value > in.meanRel.Value) {
-			in.meanRel = m
-		}
-		in.red = max(in.red, r.RED.Value)
-		if m := r.Pearson; m.Defined && (!in.pearson.Defined || m.Value < in.pearson.Value) {
-			in.pearson = m
-		}
-	}
-	return in
-}
-
-// subject is one row under judgement.
-type subject struct {
-	network *network
-	op      *Op
-	result  *engine.Result
-	inputs  *resolved
-	numbers inputNumbers
-	noise   bool // fails by accumulated rounding only
-}
-
-// judge says why a row is bad: the specific patterns that it did not get from
-// its inputs, jumps, bad inputs that clear it; where none of these is found,
-// what is left.
-func (s *subject) judge() []Finding {
+// judge says why a row is bad: the specific patterns that it did not get from its
+// inputs, jumps, bad inputs that explain it; where there are none of these, what
+// is left.
+func (r *row) judge() []record.Finding {
 	switch {
-	case s.op.State == NotCompared || s.op.State == Passed:
+	case r.good() && r.Status != record.Pass && r.Compared():
+		return r.modelNaN()
+	case !r.failed():
 		return nil
-	case s.op.State == Warned && s.result != nil:
-		return s.modelNaN()
-	case s.op.State == Warned:
-		return nil
-	case s.result == nil:
-		return s.withPatterns(s.shapeInputBad())
+	case !r.Compared():
+		return record.Merge(r.shapeInputBad(), r.Patterns)
 	}
-	own := s.own()
-	findings := slices.Concat(own, s.modelNaN(), s.nonFinite(), s.jumped())
-	cleared := s.inputBad()
-	if len(cleared) == 0 && !has(findings, CalcError) {
-		findings = append(findings, s.uneven()...)
+	findings := slices.Concat(r.own(), r.modelNaN(), r.nonFinite(), r.jumped())
+	inputs := r.inputBad()
+	if len(inputs) == 0 && !record.Has(findings, record.CalcError) {
+		findings = append(findings, r.concentrated()...)
 	}
-	findings = append(findings, cleared...)
+	findings = append(findings, inputs...)
 	if len(findings) == 0 {
-		findings = s.rest()
+		findings = r.rest()
 	}
-	return s.withPatterns(findings)
+	return record.Merge(findings, r.Patterns)
 }
 
 // rest is for rows that nothing else explains.
-func (s *subject) rest() []Finding {
-	if f := s.accumulated(); len(f) > 0 {
+func (r *row) rest() []record.Finding {
+	if f := r.accumulated(); len(f) > 0 {
 		return f
 	}
-	return s.unknown()
+	return r.unknown()
 }
 
-// withPatterns puts the patterns of the row after the findings.
-func (s *subject) withPatterns(findings []Finding) []Finding {
-	return joined(findings, s.op.Patterns)
-}
-
-// joined adds the findings of codes that are not there yet.
-func joined(findings, more []Finding) []Finding {
-	var all []Finding
-	for _, f := range slices.Concat(findings, more) {
-		if !has(all, f.Code) {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-// modelNaN is rule (d): NaN and infinities at the same places on both sides, and
-// nowhere else.
-func (s *subject) modelNaN() []Finding {
-	if s.result.Mismatch.Count > 0 {
+// modelNaN finds NaN and infinities at the same places on both sides, and nowhere
+// else: a documented rule.
+func (r *row) modelNaN() []record.Finding {
+	if r.result().Mismatch.Count > 0 {
 		return nil
 	}
-	return single(ModelNaN, modelNaN(s.result))
+	return single(record.ModelNaN, record.High, modelNaN(r.result()))
 }
 
-// nonFinite is rule (e).
-func (s *subject) nonFinite() []Finding {
-	if npuNonFinite(s.result) == 0 || s.explained() {
+// nonFinite finds NaN and infinities of the NPU that come from no input: a
+// documented rule.
+func (r *row) nonFinite() []record.Finding {
+	if npuNonFinite(r.result()) == 0 || r.explained() {
 		return nil
 	}
-	for _, row := range s.inputs.rows {
-		if r := s.network.ops[row].Result; r != nil && newNonFinite(r) > 0 {
+	for _, in := range r.inputs.rows {
+		if res := in.result(); res != nil && newNonFinite(res) > 0 {
 			return nil // NaN travels; the origin is further up
 		}
 	}
-	if f := overflowOf(s.result); f.evidence != "" {
-		return single(OverflowFP16, f)
+	if evidence := halfOverflow(r.result()); !evidence.IsZero() {
+		return single(record.OverflowFP16, overflowConfidence(r.result()), evidence)
 	}
-	return single(NPUNaN, npuNaNOf(s.result))
+	return single(record.NPUNaN, record.High, npuNaN(r.result()))
 }
 
 // explained reports whether a pattern explains the NaN by how the bits are read.
-func (s *subject) explained() bool {
-	return has(s.op.Patterns, Endian) || has(s.op.Patterns, DTypeMisread) || has(s.op.Patterns, BitFlip)
-}
-
-func single(code string, f found) []Finding {
-	if f.evidence == "" {
-		return nil
-	}
-	return []Finding{{code, f.confidence, f.evidence}}
+func (r *row) explained() bool {
+	return record.Has(r.Patterns, record.Endian) || record.Has(r.Patterns, record.DTypeMisread) || record.Has(r.Patterns, record.BitFlip)
 }
 
 // documented is the confidence of a documented rule, less where the inputs are
 // a guess.
-func (s *subject) documented() string {
-	if s.inputs.inferred {
-		return Medium
+func (r *row) documented() record.Confidence {
+	if r.inputs.inferred {
+		return record.Medium
 	}
-	return High
+	return record.High
 }
 
-func (s *subject) ours() string {
-	if s.inputs.inferred {
-		return Low
+func (r *row) ours() record.Confidence {
+	if r.inputs.inferred {
+		return record.Low
 	}
-	return Medium
+	return record.Medium
 }
 
-// jumped are the rules (a) and (b). They hold against bad inputs too. What
-// rule (c) has to say is told with them.
-func (s *subject) jumped() []Finding {
-	evidence := s.jumps()
+// jumped finds jumps of the error. They count beside bad inputs too. An uneven
+// axis is added to their evidence.
+func (r *row) jumped() []record.Finding {
+	evidence := r.jumps()
 	if len(evidence) == 0 {
 		return nil
 	}
-	if axes := Uneven(s.result); len(axes) > 0 {
-		evidence = append(evidence, axes[0].Evidence())
+	if r.Uneven != nil {
+		evidence = append(evidence, r.Uneven.text())
 	}
-	return []Finding{{CalcError, s.documented(), strings.Join(evidence, "; ")}}
+	return single(record.CalcError, r.documented(), lang.Join(evidence, semicolon))
 }
 
-// jumps is the evidence of the rules (a) and (b).
-func (s *subject) jumps() (evidence []string) {
-	r, in := s.result, s.numbers
-	red, p50, p90 := r.RED.Value, r.RelQuantiles.P50.Value, r.RelQuantiles.P90.Value
-	if in.meanRel.Defined && r.MeanRel.Defined && in.meanRel.Value < goodMeanRel && r.MeanRel.Value > badMeanRel {
-		text := fmt.Sprintf("mean relative error %.3g > %g, of the inputs %.3g < %g (%s)",
-			r.MeanRel.Value, float64(badMeanRel), in.meanRel.Value, goodMeanRel, s.inputNames())
-		switch {
-		case red >= jumpRED && red > s.grown():
-			evidence = append(evidence, fmt.Sprintf("%s, borne out by the RED %.3g >= %d", text, red, jumpRED))
-		case p50 >= jumpP50:
-			evidence = append(evidence, fmt.Sprintf("%s, borne out by the median relative error %.3g >= %d", text, p50, jumpP50))
-		}
-	}
-	if in.pearson.Defined && r.Pearson.Defined && in.pearson.Value > goodPearson && r.Pearson.Value < badPearson &&
-		r.BothFinite() >= minJumpElements && (red >= smallRED || p90 >= smallP90) {
-		evidence = append(evidence, fmt.Sprintf("Pearson correlation %.3g < %g, of the inputs %.4g > %g (%s)",
-			r.Pearson.Value, badPearson, in.pearson.Value, goodPearson, s.inputNames()))
-	}
-	return evidence
-}
+// jumps is the evidence of the jump rules.
+func (r *row) jumps() []lang.Sentence { return slices.Concat(r.meanRelJump(), r.pearsonFall()) }
 
-// uneven is rule (c). Rounding is uneven too, where a norm amplifies some columns.
-func (s *subject) uneven() []Finding {
-	if s.noise {
+// meanRelJump is the evidence of a jump of the mean relative error.
+func (r *row) meanRelJump() []lang.Sentence {
+	res, in := r.result(), r.numbers
+	if !in.meanRel.Defined || !res.MeanRel.Defined || in.meanRel.Value >= goodMeanRel || res.MeanRel.Value <= badMeanRel {
 		return nil
 	}
-	axes := Uneven(s.result)
-	if len(axes) == 0 {
+	red, p50 := res.RED.Value, res.RelQuantiles.P50.Value
+	var besides lang.Sentence
+	switch {
+	case red >= jumpRED && red > r.grown():
+		besides = lang.Sayf("RED %s >= %d", "RED %s >= %d", number(red), jumpRED)
+	case p50 >= jumpP50:
+		besides = lang.Sayf("median relative error %s >= %d", "相对误差中位数 %s >= %d", number(p50), jumpP50)
+	default:
 		return nil
 	}
-	return []Finding{{CalcError, Medium, axes[0].Evidence()}}
+	return []lang.Sentence{lang.Sayf("mean relative error %s > %d, that of the inputs %s < %g (%s); %s",
+		"平均相对误差 %s > %d，输入的为 %s < %g(%s)；%s",
+		number(res.MeanRel.Value), badMeanRel, number(in.meanRel.Value), goodMeanRel, r.inputNames(), besides)}
 }
 
-// accumulated holds where the error grew no more than rounding makes it, and
-// all over. The RED has to agree: the mean relative error of the inputs may be
+// pearsonFall is the evidence of a fall of the correlation.
+func (r *row) pearsonFall() []lang.Sentence {
+	res, in := r.result(), r.numbers
+	if !in.pearson.Defined || !res.Pearson.Defined || in.pearson.Value <= goodPearson || res.Pearson.Value >= badPearson ||
+		res.BothFinite() < minCorrelated || res.RED.Value < smallRED && res.RelQuantiles.P90.Value < smallP90 {
+		return nil
+	}
+	return []lang.Sentence{lang.Sayf("Pearson correlation %s < %g, that of the inputs %s > %g (%s)",
+		"Pearson 相关系数 %s < %g，输入的为 %s > %g(%s)",
+		number(res.Pearson.Value), badPearson, number(in.pearson.Value), goodPearson, r.inputNames())}
+}
+
+// concentrated finds errors that concentrate in a part of an axis. Rounding does
+// so too, where a norm amplifies some columns.
+func (r *row) concentrated() []record.Finding {
+	if r.rounding || r.Uneven == nil {
+		return nil
+	}
+	return single(record.CalcError, record.Medium, r.Uneven.text())
+}
+
+// accumulated holds where the error grows no more than by rounding, and all over
+// the tensor. The RED has to agree: the mean relative error of the inputs may be
 // that of a few references near 0.
-func (s *subject) accumulated() []Finding {
-	r, in := s.result, s.numbers
-	if !in.meanRel.Defined || !r.MeanRel.Defined || r.Mismatch.Count > 0 || s.outliers() || r.RED.Value > s.grown() {
+func (r *row) accumulated() []record.Finding {
+	res, in := r.result(), r.numbers
+	if !in.meanRel.Defined || !res.MeanRel.Defined || res.Mismatch.Count > 0 || r.outliers() || res.RED.Value > r.grown() {
 		return nil
 	}
-	rounding := s.rounding()
-	bound := growth*in.meanRel.Value + rounding
-	if r.MeanRel.Value > bound {
+	rounding := r.roundingError()
+	bound := float64(growth*in.meanRel.Value) + rounding
+	if res.MeanRel.Value > bound {
 		return nil
 	}
-	return single(Accumulated, foundf(s.ours(), "mean relative error %.3g <= %.3g = %d x %.3g of the inputs (%s) + %.3g, the rounding of %s in sums of %d (assumed)",
-		r.MeanRel.Value, bound, growth, in.meanRel.Value, s.inputNames(), rounding, r.NPUDType, assumedSum))
+	return single(record.Accumulated, r.ours(), lang.Sayf(
+		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
+		"平均相对误差 %s <= %s = %d x 输入的 %s(%s) + 舍入误差 %s(%s，假定求和项数为 %d)",
+		number(res.MeanRel.Value), number(bound), growth, number(in.meanRel.Value), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
 
 // outliers reports whether a few elements are off by far more than the others.
-func (s *subject) outliers() bool {
-	p99 := s.result.AbsQuantiles.P99
-	return p99.Defined && s.result.MaxAbs.Value > outlier*p99.Value
+func (r *row) outliers() bool {
+	p99 := r.result().AbsQuantiles.P99
+	return p99.Defined && r.result().MaxAbs.Value > outlier*p99.Value
 }
 
-// unknown leaves it to the patterns, and where they say nothing tells the numbers that no
-// rule took.
-func (s *subject) unknown() []Finding {
-	if len(s.op.Patterns) > 0 && !s.noise {
-		return slices.Clone(s.op.Patterns)
+// unknown leaves it to the patterns, and where there are none gives the numbers
+// that no rule explains.
+func (r *row) unknown() []record.Finding {
+	if len(r.Patterns) > 0 && !r.rounding {
+		return slices.Clone(r.Patterns)
 	}
-	r, in := s.result, s.numbers
-	text := fmt.Sprintf("mean relative error %s, Pearson correlation %s", metricText(r.MeanRel), metricText(r.Pearson))
-	if s.noise {
-		text += fmt.Sprintf("; the RED %.3g <= %.3g grew no more than rounding makes it", r.RED.Value, s.grown())
-	} else if r.RED.Value > s.grown() && len(s.inputs.rows) > 0 {
-		text += fmt.Sprintf("; the RED %.3g, of the inputs %.3g, grew by more than rounding, to which %.3g is put down", r.RED.Value, in.red, s.grown())
+	res, in := r.result(), r.numbers
+	text := lang.Sayf("mean relative error %s, Pearson correlation %s", "平均相对误差 %s，Pearson 相关系数 %s", metricText(res.MeanRel), metricText(res.Pearson))
+	if len(r.inputs.rows) > 0 {
+		text = lang.Sayf("%s, of the inputs %s and %s (%s)", "%s，输入的为 %s 和 %s(%s)", text, metricText(in.meanRel), metricText(in.pearson), r.inputNames())
 	}
-	if s.outliers() {
-		text += fmt.Sprintf("; a few elements are off by far more than the others: |d| %.3g > %d x the 99 %% point %.3g",
-			r.MaxAbs.Value, outlier, r.AbsQuantiles.P99.Value)
+	parts := []lang.Sentence{text}
+	add := func(more lang.Sentence) { parts = append(parts, more) }
+	if r.rounding {
+		add(lang.Sayf("RED %s <= %s, the limit for rounding", "RED %s <= %s(舍入误差的上限)", number(res.RED.Value), number(r.grown())))
+	} else if res.RED.Value > r.grown() && len(r.inputs.rows) > 0 {
+		add(lang.Sayf("RED %s > %s, the limit for rounding (of the inputs %s)", "RED %s > %s(舍入误差的上限，输入的 RED 为 %s)",
+			number(res.RED.Value), number(r.grown()), number(in.red)))
 	}
-	if len(s.inputs.rows) == 0 {
-		return []Finding{{Unknown, Low, text + "; no inputs are known: if this is the first operator, its input data may differ"}}
+	if r.outliers() {
+		add(lang.Sayf("max |d| %s > %d x its 99 %% quantile %s", "最大 |d| %s > %d x 其 99 %% 分位数 %s",
+			number(res.MaxAbs.Value), outlier, number(res.AbsQuantiles.P99.Value)))
 	}
-	text += fmt.Sprintf(", of the inputs %s and %s (%s)", metricText(in.meanRel), metricText(in.pearson), s.inputNames())
-	return []Finding{{Unknown, Low, text}}
+	if len(r.inputs.rows) == 0 {
+		add(lang.Sayf("no inputs are known (first operator, with other input data?)", "输入未知(首个算子，输入数据不同？)"))
+	}
+	return single(record.Unknown, record.Low, lang.Join(parts, semicolon))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -27,8 +29,7 @@ func transposed(x []float64, shape tensor.Shape, axes []int) ([]float64, tensor.
 	return out, to
 }
 
-// TestFindPermutation: the permutation that is told does what the doc comment
-// says, for tensors whose shapes differ and for such whose data only are in
+// TestFindPermutation: the permutation does what its doc comment says, for tensors whose shapes differ and for such whose data only are in
 // another order.
 func TestFindPermutation(t *testing.T) {
 	tests := []struct {
@@ -52,15 +53,15 @@ func TestFindPermutation(t *testing.T) {
 			rng := rand.New(rand.NewPCG(4, 5))
 			x := normal(rng, count(test.npu), 2, 0)
 			values, shape := transposed(x, test.npu, test.axes)
-			in := Input{
+			in := Tensors{
 				Request: request(shape, k),
 				Ref:     memory{store(k.ref, values), 4}, NPU: memory{store(k.npu, noisy(rng, x)), 2},
 				NPUShape: test.npu,
 			}
 			checkPermutation(t, in, test.npu, test.axes, test.text)
-			findings, err := Patterns(t.Context(), in)
-			if err != nil || len(findings) != 1 || findings[0].Code != Layout {
-				t.Errorf("patterns: %v, error %v", findings, err)
+			evidence, err := Examine(t.Context(), in)
+			if findings := evidence.Patterns; err != nil || len(findings) != 1 || findings[0].Code != record.Layout {
+				t.Errorf("patterns: %v, error %v", evidence.Patterns, err)
 			}
 
 			in.NPUShape = nil
@@ -70,15 +71,25 @@ func TestFindPermutation(t *testing.T) {
 	}
 }
 
-func checkPermutation(t *testing.T, in Input, shape tensor.Shape, axes []int, text string) {
+func checkPermutation(t *testing.T, in Tensors, shape tensor.Shape, axes []int, text string) {
 	t.Helper()
-	p, err := FindPermutation(t.Context(), in)
-	if err != nil || p == nil {
-		t.Fatalf("permutation %v, error %v", p, err)
+	o, evidence, err := findPermutation(t, in)
+	if err != nil || o == nil {
+		t.Fatalf("permutation %v, error %v", o, err)
 	}
-	if !slices.Equal(p.Axes, axes) || !p.Shape.Equal(shape) || !strings.Contains(p.Evidence, text) {
-		t.Errorf("got %+v, want axes %v of shape %s", p, axes, shape)
+	if !slices.Equal(o.axes, axes) || !o.shape.Equal(shape) || !strings.Contains(evidence.String(), text) {
+		t.Errorf("got %+v, %q, want axes %v of shape %s", o, evidence, axes, shape)
 	}
+}
+
+func findPermutation(t *testing.T, in Tensors) (*order, lang.Sentence, error) {
+	t.Helper()
+	p, err := newPair(t.Context(), &in)
+	if err != nil {
+		return nil, lang.Sentence{}, err
+	}
+	o, evidence := p.permutation()
+	return o, evidence, p.err()
 }
 
 // TestOnlyLabel: the data are good, their shape is not.
@@ -87,11 +98,11 @@ func TestOnlyLabel(t *testing.T) {
 	values := normal(rng, 2*3*5*6, 2, 0)
 	k := kind{tensor.Float32, tensor.Float32}
 	m := memory{store(k.ref, values), 4}
-	findings, err := Patterns(t.Context(), Input{
+	evidence, err := Examine(t.Context(), Tensors{
 		Request: request(tensor.Shape{2, 3, 5, 6}, k), Ref: m, NPU: m, NPUShape: tensor.Shape{2, 5, 6, 3},
 	})
-	if err != nil || len(findings) != 1 || !strings.Contains(findings[0].Evidence, "only their shape (2, 5, 6, 3) is wrong") {
-		t.Errorf("got %v, error %v", findings, err)
+	if findings := evidence.Patterns; err != nil || len(findings) != 1 || !strings.Contains(findings[0].Evidence.String(), "only their shape (2, 5, 6, 3) is wrong") {
+		t.Errorf("got %v, error %v", evidence.Patterns, err)
 	}
 }
 
@@ -101,19 +112,19 @@ func TestNoPermutation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
 	k := kind{tensor.Float32, tensor.Float32}
 	shape := tensor.Shape{3, 4, 5, 6}
-	in := Input{
+	in := Tensors{
 		Request: request(shape, k),
 		Ref:     memory{store(k.ref, normal(rng, count(shape), 2, 0)), 4},
 		NPU:     memory{store(k.npu, normal(rng, count(shape), 2, 0)), 4},
 	}
 	for _, npu := range []tensor.Shape{{3, 5, 6, 4}, {12, 30}, {360}} {
 		in.NPUShape = npu
-		if p, err := FindPermutation(t.Context(), in); p != nil || err != nil {
+		if p, _, err := findPermutation(t, in); p != nil || err != nil {
 			t.Errorf("%s: %+v, error %v", npu, p, err)
 		}
 	}
 	in.NPUShape = tensor.Shape{3, 4, 5}
-	if _, err := FindPermutation(t.Context(), in); err == nil || !strings.Contains(err.Error(), "(3, 4, 5)") {
+	if _, _, err := findPermutation(t, in); err == nil || !strings.Contains(err.Error(), "(3, 4, 5)") {
 		t.Errorf("error %v for another number of elements", err)
 	}
 }
@@ -128,7 +139,8 @@ func TestAxisOrders(t *testing.T) {
 			t.Errorf("rank %d: %d orders", rank, len(all))
 		}
 		seen := map[string]bool{}
-		for _, axes := range all {
+		for _, known := range all {
+			axes := known.axes
 			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, numbers(rank)) {
 				t.Errorf("%v is no permutation", axes)
 			}

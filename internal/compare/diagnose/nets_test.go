@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
 
@@ -101,7 +102,7 @@ type run struct {
 	shape  tensor.Shape
 	layers []layer
 	data   []float64 // of the input
-	limits engine.Limits
+	limits metrics.Limits
 	npu    tensor.DType
 	// sloppy is how far sums are off on the NPU besides, relative to the rms of
 	// their tensor: partial sums are rounded too.
@@ -109,7 +110,7 @@ type run struct {
 }
 
 // rows compares all layers; the fault is put into layer at, unless it is nil.
-func (r *run) rows(t *testing.T, engines comparer, rng *rand.Rand, f *fault, at int) []Op {
+func (r *run) rows(t *testing.T, engines comparer, rng *rand.Rand, f *fault, at int) []testRow {
 	t.Helper()
 	k := kind{tensor.Float16, tensor.Float32}
 	if r.npu != tensor.Undefined {
@@ -117,8 +118,8 @@ func (r *run) rows(t *testing.T, engines comparer, rng *rand.Rand, f *fault, at 
 	}
 	refs, npus := make([][]float64, len(r.layers)), make([][]float64, len(r.layers))
 	stored := make([][2]memory, len(r.layers))
-	ops := make([]Op, len(r.layers))
-	req := engine.Request{Shape: r.shape, NPUDType: k.npu, RefDType: k.ref, Limits: r.limits}
+	ops := make([]testRow, len(r.layers))
+	req := metrics.Request{Shape: r.shape, NPUDType: k.npu, RefDType: k.ref, Limits: r.limits}
 	for i, l := range r.layers {
 		if l.apply == nil {
 			refs[i], npus[i] = r.data, r.data
@@ -133,38 +134,27 @@ func (r *run) rows(t *testing.T, engines comparer, rng *rand.Rand, f *fault, at 
 		}
 		npu := memory{store(k.npu, npus[i]), 2}
 		if f != nil && i == at {
-			npu = f.inject(&subjectTensor{rng: rng, shape: r.shape, kind: k, ref: refs[i], npu: npus[i], earlier: npus[:i]})
+			npu = f.inject(&goodPair{rng: rng, shape: r.shape, kind: k, ref: refs[i], npu: npus[i], earlier: npus[:i]})
 		}
 		npus[i] = decoded(t, k.npu, npu.data)
 		stored[i] = [2]memory{{store(k.ref, refs[i]), 4}, npu}
 		result := engines.compare(t, req, stored[i][0], npu)
-		ops[i] = Op{Name: l.name, Order: i, Result: result, State: Passed}
+		ops[i] = rowOf(l.name, record.Pass, result)
+		ops[i].Order = i
 		if result.StrictErrors() > 0 {
-			ops[i].State = Failed
+			ops[i].Status = record.Fail
 		}
 	}
 	for i := range ops {
-		if ops[i].State == Failed {
-			in := Input{Result: ops[i].Result, Request: req, Ref: stored[i][0], NPU: stored[i][1], OtherNPUDigests: twins(ops, i)}
+		if ops[i].Status == record.Fail {
+			in := Tensors{Result: ops[i].Result, Request: req, Ref: stored[i][0], NPU: stored[i][1]}
 			var err error
-			if ops[i].Patterns, err = Patterns(t.Context(), in); err != nil {
+			if ops[i].Evidence, err = Examine(t.Context(), in); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	return ops
-}
-
-// twins looks for the other tensors with a digest.
-func twins(ops []Op, self int) func(crc uint32, sum uint64, count int64) []string {
-	return func(crc uint32, sum uint64, _ int64) (names []string) {
-		for i, op := range ops {
-			if r := op.Result; i != self && r.NPUCRC == crc && r.NPUSum == sum && r.RefCRC != ops[self].Result.RefCRC {
-				names = append(names, op.Name)
-			}
-		}
-		return names
-	}
 }
 
 func rms(values []float64) float64 {
@@ -204,7 +194,7 @@ func (r *run) graph() Graph {
 			consumers[r.layers[i].name] = append(consumers[r.layers[i].name], l.name)
 		}
 	}
-	return FromConsumers(consumers)
+	return fromConsumers(consumers)
 }
 
 // TestCleanNets judges networks without a fault. Half of them have the limits of
@@ -213,14 +203,14 @@ func (r *run) graph() Graph {
 func TestCleanNets(t *testing.T) {
 	const nets = 1000 / calibration
 	failing, alarms, patterns := 0, 0, 0
-	codes := map[string]int{}
+	codes := map[record.Code]int{}
 	engines := newComparer()
 	for seed := range uint64(nets) {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		shape := []tensor.Shape{{16, 24}, {1, 6, 7, 8}, {30, 10}}[seed%3]
-		r := run{shape: shape, limits: engine.Limits{Atol: 0.005, Rtol: 0.2}, data: normal(rng, count(shape), 60, 0)}
+		r := run{shape: shape, limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}, data: normal(rng, count(shape), 60, 0)}
 		if seed%2 == 0 {
-			r.limits, r.data = engine.Limits{Atol: 1e-5, Rtol: 1e-3}, normal(rng, count(shape), 1, 0)
+			r.limits, r.data = metrics.Limits{Atol: 1e-5, Rtol: 1e-3}, normal(rng, count(shape), 1, 0)
 		}
 		for i, v := range r.data {
 			r.data[i] = round16(v)
@@ -228,21 +218,21 @@ func TestCleanNets(t *testing.T) {
 		r.layers = randomNet(rng, shape, 6)
 		ops := r.rows(t, engines, rng, nil, 0)
 		for _, graph := range []Graph{nil, r.graph()} {
-			v := Network(ops, graph)
+			v := conclude(ops, graph)
 			for i := range ops {
-				if ops[i].State == Failed && graph != nil {
+				if ops[i].Status == record.Fail && graph != nil {
 					failing++
-					codes[v.Ops[i].Findings[0].Code]++
+					codes[v.rows[i].findings[0].Code]++
 				}
-				for _, f := range v.Ops[i].Findings {
+				for _, f := range v.rows[i].findings {
 					switch f.Code {
-					case CalcError:
+					case record.CalcError:
 						alarms++
-						t.Errorf("net %d, %s: %s", seed, ops[i].Name, f.Evidence)
-					case Accumulated, LayerInputBad, Unknown, Bias:
+						t.Errorf("net %d, %s: %s", seed, ops[i].Op, f.Evidence)
+					case record.Accumulated, record.LayerInputBad, record.Unknown, record.Bias:
 					default:
 						patterns++
-						t.Logf("net %d, %s: %s %s", seed, ops[i].Name, f.Code, f.Evidence)
+						t.Logf("net %d, %s: %s %s", seed, ops[i].Op, f.Code, f.Evidence)
 					}
 				}
 			}
@@ -268,19 +258,19 @@ func TestFaultyNets(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 3))
 				shape := []tensor.Shape{{2, 6, 7, 8}, {40, 18}, {5, 9, 16}, {1, 4, 5, 6, 7}, {50, 50}, {3, 8, 8, 12}}[seed]
 				at := 1 + int(seed)%5
-				s := subjectTensor{shape: shape, kind: kind{tensor.Float16, tensor.Float32}, ref: normal(rng, count(shape), 1, 0)}
+				s := goodPair{shape: shape, kind: kind{tensor.Float16, tensor.Float32}, ref: normal(rng, count(shape), 1, 0)}
 				if f.needs != nil && !f.needs(&s) {
 					continue
 				}
 				runs++
-				r := run{shape: shape, limits: engine.Limits{Atol: 0.005, Rtol: 0.2}, layers: randomNet(rng, shape, 7)}
+				r := run{shape: shape, limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}, layers: randomNet(rng, shape, 7)}
 				r.data = normal(rng, count(shape), 1.5, 0.3)
 				for i, v := range r.data {
 					r.data[i] = round16(v)
 				}
 				ops := r.rows(t, engines, rng, &f, at)
 				for _, graph := range []Graph{nil, r.graph()} {
-					checkFaulty(t, fmt.Sprintf("seed %d, fault in %s, graph %t", seed, ops[at].Name, graph != nil), &f, ops, graph, at)
+					checkFaulty(t, fmt.Sprintf("seed %d, fault in %s, graph %t", seed, ops[at].Op, graph != nil), &f, ops, graph, at)
 				}
 			}
 			if runs == 0 {
@@ -290,34 +280,34 @@ func TestFaultyNets(t *testing.T) {
 	}
 }
 
-func checkFaulty(t *testing.T, name string, f *fault, ops []Op, graph Graph, at int) {
+func checkFaulty(t *testing.T, name string, f *fault, ops []testRow, graph Graph, at int) {
 	t.Helper()
-	v := Network(ops, graph)
-	if v.FirstBad != at || v.NoOrigin {
+	v := conclude(ops, graph)
+	if v.FirstBad != at {
 		t.Fatalf("%s: first bad is %d, want %d", name, v.FirstBad, at)
 	}
 	if v.LastGood != at-1 {
 		t.Errorf("%s: last good is %d, want %d", name, v.LastGood, at-1)
 	}
-	if got := v.Ops[at].Findings; !has(got, f.code) && !has(ops[at].Patterns, f.code) || has(got, LayerInputBad) || has(got, Unknown) ||
-		has(got, Accumulated) && f.code != Bias {
+	if got := v.rows[at].findings; !record.Has(got, f.code) && !record.Has(ops[at].Patterns, f.code) || record.Has(got, record.LayerInputBad) || record.Has(got, record.Unknown) ||
+		record.Has(got, record.Accumulated) && f.code != record.Bias {
 		t.Errorf("%s: findings %v, want %s", name, got, f.code)
 	}
 	for i := range ops {
-		badInput := slices.ContainsFunc(v.Ops[i].Inputs, func(in int) bool { return ops[in].State == Failed })
-		if i > at && ops[i].State == Failed && has(v.Ops[i].Findings, LayerInputBad) != badInput {
-			t.Errorf("%s: %s, bad input %t: %v", name, ops[i].Name, badInput, v.Ops[i].Findings)
+		badInput := slices.ContainsFunc(v.rows[i].reads(), func(in int) bool { return ops[in].Status == record.Fail })
+		if i > at && ops[i].Status == record.Fail && record.Has(v.rows[i].findings, record.LayerInputBad) != badInput {
+			t.Errorf("%s: %s, bad input %t: %v", name, ops[i].Op, badInput, v.rows[i].findings)
 		}
-		if i < at && len(v.Ops[i].Findings) > 0 {
-			t.Errorf("%s: %s is good: %v", name, ops[i].Name, v.Ops[i].Findings)
+		if i < at && len(v.rows[i].findings) > 0 {
+			t.Errorf("%s: %s is good: %v", name, ops[i].Op, v.rows[i].findings)
 		}
 	}
 	if len(v.Chain) == 0 || v.Chain[0] != at {
 		t.Errorf("%s: chain %v does not begin at %d", name, v.Chain, at)
 	}
 	last := len(ops) - 1
-	if bad := ops[last].State == Failed && v.Chain[len(v.Chain)-1] == last; bad && !v.OutputsBad {
-		t.Errorf("%s: the output %d is bad and not told", name, last)
+	if bad := ops[last].Status == record.Fail && v.Chain[len(v.Chain)-1] == last; bad && !v.OutputsBad {
+		t.Errorf("%s: the output %d is bad but not among the bad outputs", name, last)
 	}
 }
 
@@ -328,24 +318,24 @@ func TestCalcErrors(t *testing.T) {
 		fault fault
 		text  string
 	}{
-		{fault{name: "unrelated values", values: func(s *subjectTensor) []float64 {
+		{fault{name: "unrelated values", values: func(s *goodPair) []float64 {
 			return normal(s.rng, len(s.npu), 1, 0)
 		}}, "Pearson"},
-		{fault{name: "garbage", values: func(s *subjectTensor) []float64 {
+		{fault{name: "garbage", values: func(s *goodPair) []float64 {
 			return normal(s.rng, len(s.npu), 500, 100)
 		}}, "mean relative error"},
-		{fault{name: "a bad tile", values: func(s *subjectTensor) []float64 {
+		{fault{name: "a bad tile", values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			spoiled(s.rng, s.shape, out, region{1, 16, 24})
 			return out
-		}}, "axis 1 of length 24: the errors are in [16, 24)"},
+		}}, "errors concentrate in [16, 24) of axis 1 (length 24): mean |d| is "},
 	}
 	for _, test := range tests {
 		t.Run(test.fault.name, func(t *testing.T) {
 			engines := newComparer()
 			for seed := range uint64(10) {
 				rng := rand.New(rand.NewPCG(seed, 3))
-				r := run{shape: tensor.Shape{40, 24}, limits: engine.Limits{Atol: 0.005, Rtol: 0.2}}
+				r := run{shape: tensor.Shape{40, 24}, limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}}
 				r.layers, r.data = randomNet(rng, r.shape, 7), normal(rng, 40*24, 1.5, 0.3)
 				for i, v := range r.data {
 					r.data[i] = round16(v)
@@ -353,12 +343,12 @@ func TestCalcErrors(t *testing.T) {
 				at := 1 + int(seed)%5
 				ops := r.rows(t, engines, rng, &test.fault, at)
 				for _, graph := range []Graph{nil, r.graph()} {
-					v := Network(ops, graph)
+					v := conclude(ops, graph)
 					if v.FirstBad != at {
 						t.Fatalf("seed %d: first bad is %d, want %d", seed, v.FirstBad, at)
 					}
-					got := v.Ops[at].Findings
-					if got[0].Code != CalcError || !strings.Contains(got[0].Evidence, test.text) {
+					got := v.rows[at].findings
+					if got[0].Code != record.CalcError || !strings.Contains(got[0].Evidence.String(), test.text) {
 						t.Errorf("seed %d: %v, want CALC_ERROR by %q", seed, got, test.text)
 					}
 				}

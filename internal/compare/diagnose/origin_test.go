@@ -7,7 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
 
@@ -107,7 +108,7 @@ func deepNet(rng *rand.Rand, shape tensor.Shape, length int, bias float64) []lay
 // injected are faults that hardware and compilers make of a good tensor.
 func injected() []fault {
 	return []fault{
-		{name: "a zeroed tile", values: func(s *subjectTensor) []float64 {
+		{name: "a zeroed tile", values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			width := int(s.shape[1])
 			for row := len(out) / width / 4; row < len(out)/width/2; row++ {
@@ -115,37 +116,37 @@ func injected() []fault {
 			}
 			return out
 		}},
-		{name: "zero output", code: ZeroOutput, values: elementwise(func(float64) float64 { return 0 })},
-		{name: "half scale", code: Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
-		{name: "NaN", code: NPUNaN, values: func(s *subjectTensor) []float64 {
+		{name: "zero output", code: record.ZeroOutput, values: elementwise(func(float64) float64 { return 0 })},
+		{name: "half scale", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
+		{name: "NaN", code: record.NPUNaN, values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for range 5 {
 				out[s.rng.IntN(len(out))] = math.NaN()
 			}
 			return out
 		}},
-		{name: "saturation", values: func(s *subjectTensor) []float64 {
+		{name: "saturation", values: func(s *goodPair) []float64 {
 			most := 0.6 * rms(s.ref)
 			return clip(s.npu, -most, most)
 		}},
 		{name: "wrong layout", values: ordered(1, 0)},
-		{name: "stale buffer", code: Duplicate, values: func(s *subjectTensor) []float64 {
+		{name: "stale buffer", code: record.Duplicate, values: func(s *goodPair) []float64 {
 			return s.earlier[max(0, len(s.earlier)-2)]
 		}},
-		{name: "bias", code: Offset, values: func(s *subjectTensor) []float64 {
+		{name: "bias", code: record.Offset, values: func(s *goodPair) []float64 {
 			out, bias := slices.Clone(s.npu), 0.5*rms(s.ref)
 			for i := range out {
 				out[i] += bias
 			}
 			return out
 		}},
-		{name: "shifted", code: Shift, values: moved(func(_ *subjectTensor, i int) int { return i + 1 })},
+		{name: "shifted", code: record.Shift, values: moved(func(_ *goodPair, i int) int { return i + 1 })},
 	}
 }
 
 // TestOrigin injects one fault into deep networks whose good operators fail here
 // and there by accumulated rounding: the injected operator is the first bad one,
-// and not cleared by its inputs.
+// and its inputs do not explain it.
 func TestOrigin(t *testing.T) {
 	const nets = 63 / min(calibration, 3) // of each fault the same number
 	engines := newComparer()
@@ -155,22 +156,22 @@ func TestOrigin(t *testing.T) {
 		r := deepRun(rng, seed, tensor.Float16)
 		f, at := injected()[seed%9], 2+rng.IntN(len(r.layers)-2)
 		ops := r.rows(t, engines, rng, &f, at)
-		if ops[at].State != Failed {
+		if ops[at].Status != record.Fail {
 			continue // the fault is within the limits
 		}
 		judged++
-		if slices.ContainsFunc(ops[:at], func(op Op) bool { return op.State == Failed }) {
+		if slices.ContainsFunc(ops[:at], func(op testRow) bool { return op.Status == record.Fail }) {
 			noisy++
 		}
 		for _, graph := range []Graph{nil, r.graph()} {
-			v := Network(ops, graph)
+			v := conclude(ops, graph)
 			name := fmt.Sprintf("net %d, %s in op%d, graph %t", seed, f.name, at, graph != nil)
 			if v.FirstBad != at {
 				missed++
-				t.Logf("%s: first bad is %d: %v", name, v.FirstBad, v.Ops[v.FirstBad].Findings)
+				t.Logf("%s: first bad is %d: %v", name, v.FirstBad, v.rows[v.FirstBad].findings)
 			}
-			got := v.Ops[at].Findings
-			if has(got, LayerInputBad) || has(got, Accumulated) || f.code != "" && got[0].Code != f.code && got[0].Code != CalcError {
+			got := v.rows[at].findings
+			if record.Has(got, record.LayerInputBad) || record.Has(got, record.Accumulated) || f.code != "" && got[0].Code != f.code && got[0].Code != record.CalcError {
 				t.Errorf("%s: %v, want %s", name, got, f.code)
 			}
 		}
@@ -188,7 +189,7 @@ func TestOrigin(t *testing.T) {
 func deepRun(rng *rand.Rand, seed uint64, d tensor.DType) run {
 	shape := tensor.Shape{48, 32}
 	r := run{
-		shape: shape, npu: d, limits: engine.Limits{Atol: 0.005, Rtol: 0.2}, sloppy: []float64{0.001, 0.003, 0.004}[seed/9%3],
+		shape: shape, npu: d, limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}, sloppy: []float64{0.001, 0.003, 0.004}[seed/9%3],
 		data: normal(rng, count(shape), []float64{1, 3}[seed%2], 0.2),
 	}
 	for i, v := range r.data {
@@ -202,21 +203,21 @@ func deepRun(rng *rand.Rand, seed uint64, d tensor.DType) run {
 // to a few hundred times the deviations.
 func TestCleanDeepNets(t *testing.T) {
 	engines := newComparer()
-	failing, large, codes := 0, 0, map[string]int{}
+	failing, large, codes := 0, 0, map[record.Code]int{}
 	judge := func(name string, r run, rng *rand.Rand) {
 		ops := r.rows(t, engines, rng, nil, 0)
 		for _, graph := range []Graph{nil, r.graph()} {
-			for i, op := range Network(ops, graph).Ops {
-				if ops[i].State != Failed {
+			for i, op := range conclude(ops, graph).rows {
+				if ops[i].Status != record.Fail {
 					continue
 				}
 				failing++
 				if m := ops[i].Result.MeanRel; m.Defined && m.Value > badMeanRel {
 					large++
 				}
-				codes[op.Findings[0].Code]++
-				if has(op.Findings, CalcError) {
-					t.Errorf("%s, %s: %v", name, ops[i].Name, op.Findings)
+				codes[op.findings[0].Code]++
+				if record.Has(op.findings, record.CalcError) {
+					t.Errorf("%s, %s: %v", name, ops[i].Op, op.findings)
 				}
 			}
 		}

@@ -1,27 +1,19 @@
 package diagnose
 
 import (
-	"fmt"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
 // reread reads the NPU elements of the sample in another way.
-func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (fit, error) {
-	var f fit
-	s, err := p.sample()
-	if err != nil {
-		return f, err
-	}
+func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f fit) {
 	var value [1]complex128
+	s := p.sample()
 	element := make([]byte, p.npu.decoder.UnitSize())
 	for i, offset := range s.offsets {
-		raw, err := p.npu.bytes(offset, 1)
-		if err != nil {
-			return f, err
-		}
-		copy(element, raw)
+		copy(element, p.npu.bytes(offset, 1))
 		change(element)
 		p.npu.decode(value[:], element, decoder)
 		f.add(p, s.n[i], s.r[i], value[0], s.r[i])
@@ -29,27 +21,27 @@ func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (fit,
 			break
 		}
 	}
-	return f, nil
+	return f
 }
 
-// byteSwapped holds if the elements are right with their bytes reversed.
-func byteSwapped(p *pair) (found, error) {
+// byteSwapped holds if the elements match with their bytes reversed.
+func byteSwapped(p *pair) lang.Sentence {
 	size := p.npu.decoder.UnitSize()
 	if p.npu.decoder.Host().Complex() {
 		size /= 2
 	}
 	if p.errors < 4 || size < 2 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	f, err := p.reread(p.npu.decoder, func(element []byte) {
+	f := p.reread(p.npu.decoder, func(element []byte) {
 		for part := range slices.Chunk(element, size) {
 			slices.Reverse(part)
 		}
 	})
-	if err != nil || !f.holds() {
-		return found{}, err
+	if !f.holds() {
+		return lang.Sentence{}
 	}
-	return foundf(Medium, "with the bytes of each element reversed %d of %d samples pass, >= 99 %%", f.passed, f.tried), nil
+	return lang.Sayf("with the bytes of each element reversed, %s", "每个元素的字节反序后，%s", f.passText())
 }
 
 // siblings are the types that an element of a type may be mistaken for.
@@ -68,77 +60,60 @@ func siblings(d tensor.DType) []tensor.DType {
 	return nil
 }
 
-// misread holds if the elements are right when they are read as another type of
-// the same size.
-func misread(p *pair) (found, error) {
+// misread holds if the elements match when they are read as another type of the
+// same size.
+func misread(p *pair) lang.Sentence {
 	if p.errors < 4 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
 	for _, sibling := range siblings(p.request.NPUDType) {
 		if sibling == p.request.NPUDType {
 			continue
 		}
-		decoder, err := tensor.NewDecoder(sibling)
-		if err != nil {
-			return found{}, err
-		}
-		f, err := p.reread(decoder, func([]byte) {})
-		if err != nil {
-			return found{}, err
-		}
-		if f.holds() {
-			return foundf(Medium, "read as %s instead of %s %d of %d samples pass, >= 99 %%",
-				sibling, p.request.NPUDType, f.passed, f.tried), nil
+		decoder, _ := tensor.NewDecoder(sibling) // all of them have one
+		if f := p.reread(decoder, func([]byte) {}); f.holds() {
+			return lang.Sayf("read as %s instead of %s, %s", "按 %s 而非 %s 读取时，%s", sibling, p.request.NPUDType, f.passText())
 		}
 	}
-	return found{}, nil
+	return lang.Sentence{}
 }
 
-// bitFlips holds if there are few errors and each is right with one bit of it
-// turned. Only a match much closer than the limits counts: one of 16 or 32
-// turned bits comes within 20 % of anything.
-func bitFlips(p *pair) (found, error) {
+// bitFlips holds if there are few errors and each matches with one bit of it
+// flipped. Only a match much closer than the limits counts: one of 16 or 32
+// flipped bits comes within 20 % of anything.
+func bitFlips(p *pair) lang.Sentence {
 	offsets := p.result.ErrorOffsets
 	if p.errors == 0 || p.errors != int64(len(offsets)) || p.errors > max(2, p.result.Total/100) {
-		return found{}, nil
+		return lang.Sentence{}
 	}
 	tolerance := p.noise()
 	counts := make([]int, 8*p.npu.decoder.UnitSize())
-	var value, want [1]complex128
-	for _, offset := range offsets {
-		raw, err := p.npu.bytes(offset, 1)
-		if err != nil {
-			return found{}, err
+	n, r := p.npu.at(offsets), p.ref.at(offsets)
+	var value [1]complex128
+	for i, offset := range offsets {
+		want := r[i]
+		if !p.farOff(n[i], want) {
+			return lang.Sentence{}
 		}
-		if err := p.ref.values(want[:], offset); err != nil {
-			return found{}, err
-		}
-		element := slices.Clone(raw)
-		p.npu.decode(value[:], element, p.npu.decoder)
-		if !p.farOff(value[0], want[0]) {
-			return found{}, nil
-		}
+		element := slices.Clone(p.npu.bytes(offset, 1))
 		bit := slices.IndexFunc(numbers(p.bits()), func(bit int) bool {
 			element[bit/8] ^= 1 << (bit % 8)
 			p.npu.decode(value[:], element, p.npu.decoder)
 			element[bit/8] ^= 1 << (bit % 8)
-			return magnitude(value[0]-want[0]) <= tolerance*magnitude(want[0])
+			return magnitude(value[0]-want) <= tolerance*magnitude(want)
 		})
 		if bit < 0 {
-			return found{}, nil
+			return lang.Sentence{}
 		}
 		counts[bit]++
 	}
-	confidence := Low
-	if len(offsets) > 1 {
-		confidence = Medium
-	}
-	return foundf(confidence, "each of the %d errors of %d elements is right to %.2g with one bit turned:%s",
-		len(offsets), p.result.Total, tolerance, bitNames(counts)), nil
+	return lang.Sayf("each of the %d errors among %d elements matches the reference to a relative error of %s with one bit flipped: %s",
+		"%d 个错误(共 %d 个元素)均在翻转一个比特后与标杆一致，相对误差不超过 %s：%s",
+		len(offsets), p.result.Total, number(tolerance), bitNames(counts))
 }
 
 // farOff reports whether an element is off by far more than the good ones: a
-// low bit may turn by rounding.
+// low bit may flip by rounding.
 func (p *pair) farOff(n, r complex128) bool {
 	d := magnitude(n - r)
 	return !(d < 16*p.noise()*magnitude(r)) && !(d < 8*p.result.AbsQuantiles.P90.Value)
@@ -169,13 +144,12 @@ func numbers(n int) []int {
 	return all
 }
 
-func bitNames(counts []int) string {
-	text, sep := "", " "
+func bitNames(counts []int) lang.Sentence {
+	var names []lang.Sentence
 	for bit, n := range counts {
 		if n > 0 {
-			text += fmt.Sprintf("%sbit %d in %d", sep, bit, n)
-			sep = ", "
+			names = append(names, lang.Sayf("bit %d in %d", "比特 %d 有 %d 个", bit, n))
 		}
 	}
-	return text
+	return lang.Join(names, lang.Text{EN: ", ", ZH: "，"})
 }

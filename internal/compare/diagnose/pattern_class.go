@@ -1,161 +1,160 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
 // bothNonFinite counts the pairs that are NaN or the same infinity.
-func bothNonFinite(r *engine.Result) int64 {
-	return r.Classes[engine.NaN][engine.NaN] + r.Classes[engine.PosInf][engine.PosInf] + r.Classes[engine.NegInf][engine.NegInf]
+func bothNonFinite(r *metrics.Result) int64 {
+	return r.Classes[metrics.NaN][metrics.NaN] + r.Classes[metrics.PosInf][metrics.PosInf] + r.Classes[metrics.NegInf][metrics.NegInf]
 }
 
 // npuNonFinite counts the NaN and infinities of the NPU whose reference is
 // finite.
-func npuNonFinite(r *engine.Result) int64 {
-	return r.Classes[engine.NaN][engine.Finite] + r.Classes[engine.PosInf][engine.Finite] + r.Classes[engine.NegInf][engine.Finite]
+func npuNonFinite(r *metrics.Result) int64 {
+	return r.Classes[metrics.NaN][metrics.Finite] + r.Classes[metrics.PosInf][metrics.Finite] + r.Classes[metrics.NegInf][metrics.Finite]
 }
 
 // refNonFinite counts the NaN and infinities of the reference whose NPU element
 // is finite, and those that are NaN.
-func refNonFinite(r *engine.Result) (all, nan int64) {
-	nan = r.Classes[engine.Finite][engine.NaN]
-	return nan + r.Classes[engine.Finite][engine.PosInf] + r.Classes[engine.Finite][engine.NegInf], nan
+func refNonFinite(r *metrics.Result) (all, nan int64) {
+	nan = r.Classes[metrics.Finite][metrics.NaN]
+	return nan + r.Classes[metrics.Finite][metrics.PosInf] + r.Classes[metrics.Finite][metrics.NegInf], nan
 }
 
-// modelNaN is HPAA's rule (d), and its counterpart: a reference without numbers
-// where the NPU has them.
-func modelNaN(r *engine.Result) found {
-	var parts []string
+// modelNaN is the evidence for NaN and infinities that the model itself makes,
+// on both sides or in the reference.
+func modelNaN(r *metrics.Result) lang.Sentence {
+	var parts []lang.Sentence
 	all, nan := refNonFinite(r)
 	if nan > 0 {
-		parts = append(parts, fmt.Sprintf("the reference is NaN at %d elements where the NPU is finite", nan))
+		parts = append(parts, lang.Sayf("%d of %d elements are NaN in the reference and finite on the NPU",
+			"%d/%d 个元素标杆为 NaN，NPU 为有限值", nan, r.Total))
 	}
 	if all > nan {
-		parts = append(parts, fmt.Sprintf("the reference is infinite at %d elements where the NPU is finite", all-nan))
+		parts = append(parts, lang.Sayf("%d of %d elements are infinite in the reference and finite on the NPU",
+			"%d/%d 个元素标杆为 inf，NPU 为有限值", all-nan, r.Total))
 	}
 	if both := bothNonFinite(r); both > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d elements are NaN or the same infinity on both sides: the model makes them "+
-			"(an infinite parameter, log or sqrt of a negative number, 0/0)", both, r.Total))
+		parts = append(parts, lang.Sayf("%d of %d elements are NaN or the same infinity on both sides "+
+			"(infinite parameter, log or sqrt of a negative number, 0/0?)",
+			"%d/%d 个元素两侧同为 NaN 或相同的 inf(参数为 inf、对负数取 log 或 sqrt、0/0？)", both, r.Total))
 	}
-	if len(parts) == 0 {
-		return found{}
-	}
-	return found{High, strings.Join(parts, "; ")}
+	return lang.Join(parts, semicolon)
 }
 
-// onlyModelNaN is for pairs that have nothing else.
-func onlyModelNaN(p *pair) (found, error) {
+// onlyModelNaN is for pairs without errors.
+func onlyModelNaN(p *pair) lang.Sentence {
 	if p.errors > 0 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return modelNaN(p.result), nil
+	return modelNaN(p.result)
 }
 
 // onlyReferenceNaN is for pairs whose errors are all in the reference.
-func onlyReferenceNaN(p *pair) (found, error) {
+func onlyReferenceNaN(p *pair) lang.Sentence {
 	if all, _ := refNonFinite(p.result); all == 0 || all != p.errors {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return modelNaN(p.result), nil
+	return modelNaN(p.result)
 }
 
 // largestRef is the largest finite magnitude of the reference.
-func largestRef(r *engine.Result) float64 {
+func largestRef(r *metrics.Result) float64 {
 	return math.Max(math.Abs(r.Ref.Min.Value), math.Abs(r.Ref.Max.Value))
 }
 
 // fp16Max is the largest finite float16.
 const fp16Max = 65504
 
-// overflowOf tells an overflow of float16 from other causes of NaN and infinity.
-func overflowOf(r *engine.Result) found {
+// halfOverflow is the evidence for NaN and infinities that come from numbers
+// beyond float16.
+func halfOverflow(r *metrics.Result) lang.Sentence {
 	bad := npuNonFinite(r)
 	if bad == 0 {
-		return found{}
-	}
-	confidence := High
-	if r.NPUDType != tensor.Float16 {
-		confidence = Low // an intermediate may have been float16
+		return lang.Sentence{}
 	}
 	if largest := largestRef(r); largest > fp16Max {
-		return foundf(confidence, "%d of %d NPU elements are NaN or infinite where the reference is finite, "+
-			"and the reference reaches %.6g > %d", bad, r.Total, largest, fp16Max)
+		return lang.Sayf("%s; max |reference| is %s > %d, the float16 maximum", "%s；标杆最大绝对值 %s > %d(float16 最大值)",
+			nonFiniteText(r), element(largest), fp16Max)
 	}
 	if r.NPU.Saturated > 0 && r.NPUDType == tensor.Float16 {
-		return foundf(confidence, "%d of %d NPU elements are NaN or infinite where the reference is finite, "+
-			"and %d are at the limit %d of float16", bad, r.Total, r.NPU.Saturated, fp16Max)
+		return lang.Sayf("%s; %d NPU elements are at the float16 maximum %d", "%s；%d 个 NPU 元素达到 float16 最大值 %d",
+			nonFiniteText(r), r.NPU.Saturated, fp16Max)
 	}
-	return found{}
+	return lang.Sentence{}
 }
 
-// overflowed is HPAA's rule (e) where the numbers are beyond float16.
-func overflowed(p *pair) (found, error) {
+func nonFiniteText(r *metrics.Result) lang.Sentence {
+	return lang.Sayf("%d of %d NPU elements are NaN or infinite where the reference is finite",
+		"%d/%d 个 NPU 元素为 NaN 或 inf，而标杆为有限值", npuNonFinite(r), r.Total)
+}
+
+// overflowConfidence is low for other types than float16: only an intermediate
+// may have been float16.
+func overflowConfidence(r *metrics.Result) record.Confidence {
+	switch {
+	case r.NPUDType != tensor.Float16:
+		return record.Low
+	case npuNonFinite(r) == 0:
+		return record.Medium
+	default:
+		return record.High
+	}
+}
+
+func overflowed(p *pair) lang.Sentence {
 	r := p.result
-	if f := overflowOf(r); f.evidence != "" {
-		return f, nil
+	if text := halfOverflow(r); !text.IsZero() {
+		return text
 	}
 	if largest := largestRef(r); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > fp16Max {
-		return foundf(Medium, "%d errors are at the limit %d of float16, the reference reaches %.6g", r.SaturatedErrors, fp16Max, largest), nil
+		return lang.Sayf("%d errors are at the float16 maximum %d; max |reference| is %s",
+			"%d 个错误元素达到 float16 最大值 %d；标杆最大绝对值 %s", r.SaturatedErrors, fp16Max, element(largest))
 	}
-	return found{}, nil
+	return lang.Sentence{}
 }
 
-// npuNaNOf is HPAA's rule (e).
-func npuNaNOf(r *engine.Result) found {
-	bad := npuNonFinite(r)
-	if bad == 0 {
-		return found{}
+// npuNaN is the evidence for NaN and infinities of the NPU alone.
+func npuNaN(r *metrics.Result) lang.Sentence {
+	if npuNonFinite(r) == 0 {
+		return lang.Sentence{}
 	}
-	return foundf(High, "%d of %d NPU elements are NaN or infinite where the reference is finite, "+
-		"the reference stays below %.6g: look for large products and tiny divisors in the inputs", bad, r.Total, largestRef(r))
+	return lang.Sayf("%s, with max |reference| %s (large products or tiny divisors in the inputs?)",
+		"%s，标杆最大绝对值 %s(输入中有过大的乘积或过小的除数？)", nonFiniteText(r), element(largestRef(r)))
 }
 
-func npuNaN(p *pair) (found, error) { return npuNaNOf(p.result), nil }
+func onlyNPUNaN(p *pair) lang.Sentence { return npuNaN(p.result) }
 
-// minFlushed is the number of errors from which it is no chance that a sum
+// minFlushed is the number of errors from which it is no coincidence that a sum
 // cancels to nothing.
 const minFlushed = 4
 
 // underflow holds if the errors are zeros and subnormal numbers where the
-// reference is small but not that small.
-func underflow(p *pair) (found, error) {
+// reference is small, but larger.
+func underflow(p *pair) lang.Sentence {
 	format, ok := precisionOf(p.request.NPUDType)
 	if !ok || p.errors == 0 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
 	// A sum of products that each underflow may be larger than each.
 	small := format.minNormal * 1024
 	flushed, errors := 0, p.knownErrors()
-	for _, offset := range errors {
-		n, r, err := p.at(offset)
-		if err != nil {
-			return found{}, err
-		}
-		if n < format.minNormal && r > n && r < small {
+	n, r := p.npu.at(errors), p.ref.at(errors)
+	for i := range errors {
+		if n, r := magnitude(n[i]), magnitude(r[i]); n < format.minNormal && r > n && r < small {
 			flushed++
 		}
 	}
 	if flushed < minFlushed || flushed*10 < len(errors)*9 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return foundf(Medium, "%d of %d errors looked at are 0 or subnormal in %s where the reference is below %.3g; "+
-		"%d elements are where the reference is normal", flushed, len(errors), p.request.NPUDType, small, p.result.Underflowed), nil
-}
-
-// at returns the magnitudes of the elements at an offset.
-func (p *pair) at(offset int64) (n, r float64, err error) {
-	var value [1]complex128
-	if err := p.npu.values(value[:], offset); err != nil {
-		return 0, 0, err
-	}
-	n = magnitude(value[0])
-	if err := p.ref.values(value[:], offset); err != nil {
-		return 0, 0, err
-	}
-	return n, magnitude(value[0]), nil
+	return lang.Sayf("%d of %d inspected errors are 0 or subnormal in %s, with |reference| < %s; the reference is a normal number at %d such elements",
+		"检查的错误元素中 %d/%d 个为 0 或 %s 的非规格化数，|标杆| < %s；其中 %d 个元素的标杆是规格化数",
+		flushed, len(errors), p.request.NPUDType, number(small), p.result.Underflowed)
 }

@@ -1,91 +1,87 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
 	"slices"
+
+	"dumptool/internal/exact"
+	"dumptool/internal/lang"
 )
 
-// minTail is the length from which a run at the end is told.
+// minTail is the shortest run at the end that counts.
 func (p *pair) minTail() int64 {
 	return max(16, int64(math.Ceil(0.005*float64(p.result.Total))))
 }
 
-func zeroTail(p *pair) (found, error) {
+func zeroTail(p *pair) lang.Sentence {
 	r, first := p.result, p.firstError()
 	start := r.Total - r.ZeroTail
 	// Zeros may end the reference as well: some of them have to be wrong.
 	if p.errors < 4 || r.ZeroTail < p.minTail() || first < start || p.errors*50 < r.ZeroTail {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return foundf(Medium, "the last %d of %d NPU elements are 0, %d of them are wrong, and everything before offset %d passes",
-		r.ZeroTail, r.Total, p.errors, first), nil
+	return lang.Sayf("the last %d of %d NPU elements are 0, %d of them are errors; every element before offset %d passes",
+		"末尾 %d 个 NPU 元素(共 %d 个)为 0，其中 %d 个错误；偏移 %d 之前的元素全部通过",
+		r.ZeroTail, r.Total, p.errors, first)
 }
 
-func tail(p *pair) (found, error) {
+func tail(p *pair) lang.Sentence {
 	r, first := p.result, p.firstError()
 	if p.errors == 0 || first < p.minTail() || r.Total-first < 16 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
 	ratio := float64(p.errors) / float64(r.Total-first)
 	if ratio < 0.5 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	telling, err := p.telling(first)
-	if err != nil || telling < 4 || math.Pow(1-ratio, float64(telling)) > maxChance {
-		return found{}, err
-	}
-	return foundf(Medium, "everything before offset %d of %d passes, after it %.1f %% >= 50 %% are wrong",
-		first, r.Total, 100*ratio), nil
-}
-
-// telling counts the samples before an offset that would have failed as a 0: a
-// start of zeros says nothing, and a few others may pass by chance.
-func (p *pair) telling(before int64) (n int, err error) {
-	s, err := p.sample()
-	if err != nil {
-		return 0, err
-	}
+	// Zeros at the start prove nothing: a 0 would pass there.
+	n, s := 0, p.sample()
 	for i, offset := range s.offsets {
-		if offset < before && !p.near(0, s.r[i]) {
+		if offset < first && !p.near(0, s.r[i]) {
 			n++
 		}
 	}
-	return n, nil
+	if n < 4 || float64(n)*exact.Log(1-ratio) > exact.Log(maxChance) {
+		return lang.Sentence{}
+	}
+	return lang.Sayf("every element before offset %d of %d passes, %s %% of those from there on are errors (>= 50 %%), p < 1e-6",
+		"偏移 %d(共 %d 个元素)之前全部通过，之后 %s %% 的元素错误(>= 50 %%)，p < 1e-6", first, r.Total, number(100*ratio))
 }
 
-// strided holds if all known errors are at places with a common step.
-func strided(p *pair) (found, error) {
+// strided holds if all known errors are at offsets with a common step.
+func strided(p *pair) lang.Sentence {
 	errors := p.knownErrors()
 	if len(errors) < 16 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
 	var step int64
 	for i, offset := range errors[1:] {
 		step = gcd(step, offset-errors[i])
 	}
 	if step <= 1 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return foundf(Medium, "the errors are %d elements apart or multiples of it, %d of %d looked at, from offset %d on%s",
-		step, len(errors), p.errors, errors[0], p.stepName(step)), nil
+	return lang.Sayf("%d inspected of %d errors are all at offset %d + multiples of %d elements%s",
+		"检查的 %d 个错误元素(共 %d 个)均位于偏移 %d + %d 个元素的整数倍处%s",
+		len(errors), p.errors, errors[0], step, p.stepName(step, errors[0]))
 }
 
-// stepName says what a step may be.
-func (p *pair) stepName(step int64) string {
-	name := ""
+// stepName adds the bytes of a step, and the last axis where the step is one of
+// its rows.
+func (p *pair) stepName(step, first int64) lang.Sentence {
+	var bytes, axis lang.Sentence
 	size := step * int64(p.request.NPUDType.UnitSize())
 	for _, unit := range []int64{32, 16} {
 		if size%unit == 0 {
-			name = fmt.Sprintf(" (%d bytes, a multiple of %d)", size, unit)
+			bytes = lang.Sayf(" (%d bytes, a multiple of %d)", "(%d 字节，%d 的倍数)", size, unit)
 			break
 		}
 	}
 	shape := p.request.Shape
-	if len(shape) > 0 && shape[len(shape)-1] > 1 && step%shape[len(shape)-1] == 0 {
-		name += fmt.Sprintf(", all at one index of the last axis (%d)", shape[len(shape)-1])
+	if last := len(shape) - 1; last >= 0 && shape[last] > 1 && step%shape[last] == 0 {
+		axis = lang.Sayf(", index %d of axis %d (length %d)", "，即下标 %d，轴 %d(长度 %d)", first%shape[last], last, shape[last])
 	}
-	return name
+	return lang.Sayf("%s%s", "%s%s", bytes, axis)
 }
 
 func gcd(a, b int64) int64 {
@@ -110,40 +106,32 @@ type window struct {
 	refFirst int64
 }
 
-// shifted looks for a k with n[i] = r[i+k].
-func shifted(p *pair) (found, error) {
+// shifted looks for a k with NPU[i] = reference[i+k].
+func shifted(p *pair) lang.Sentence {
 	if p.errors < 4 || p.result.Total < 8 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
 	var row int64
 	if shape := p.request.Shape; len(shape) > 1 {
 		row = shape[len(shape)-1]
 	}
-	near, err := p.windows(-maxShift, maxShift)
-	if err != nil {
-		return found{}, err
-	}
-	best, shift := p.bestShift(near, slices.Collect(nearShifts))
+	best, shift := p.bestShift(p.windows(-maxShift, maxShift), slices.Collect(nearShifts))
 	for _, k := range []int64{row, -row} {
-		if row <= maxShift || shift != 0 {
-			break
+		if row > maxShift && shift == 0 {
+			best, shift = p.bestShift(p.windows(k, k), []int64{k})
 		}
-		far, err := p.windows(k, k)
-		if err != nil {
-			return found{}, err
-		}
-		best, shift = p.bestShift(far, []int64{k})
 	}
 	if shift == 0 {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	name := ""
+	var name lang.Sentence
 	if shift == row || shift == -row {
-		name = fmt.Sprintf(" (one row, the length %d of the last axis)", row)
+		name = lang.Sayf(" (one row: axis %d has length %d)", "(一行：轴 %d 长度为 %d)", len(p.request.Shape)-1, row)
 	}
 	before, after := best.means()
-	return foundf(Medium, "n[i] = r[i%+d]%s on %d of %d samples >= 99 %%, mean |d| %.3g instead of %.3g",
-		shift, name, best.passed, best.tried, after, before), nil
+	return lang.Sayf("NPU[i] = reference[i%+d]%s: %s, mean |d| %s instead of %s",
+		"NPU[i] = 标杆[i%+d]%s：%s，平均 |d| 为 %s，原为 %s",
+		shift, name, best.passText(), number(after), number(before))
 }
 
 // nearShifts yields 1, -1, 2, -2, ...
@@ -190,33 +178,20 @@ func (p *pair) tryShift(windows []window, k int64, size int) (f fit) {
 
 // windows reads runs all over the tensor and at the first errors, and what
 // shifts from low to high reach from there.
-func (p *pair) windows(low, high int64) ([]window, error) {
+func (p *pair) windows(low, high int64) (all []window) {
 	total := p.npu.count
 	length := int64(windowLength)
 	if total <= windowCount*windowLength {
 		length = total
 	}
-	var all []window
 	for _, first := range p.windowStarts() {
 		from, to := max(0, first+low), min(total, first+length+high)
-		w := window{
-			first: first, n: make([]complex128, length), same: make([]complex128, length),
-			refFirst: from, reached: make([]complex128, max(0, to-from)),
-		}
-		if err := p.npu.values(w.n, first); err != nil {
-			return nil, err
-		}
-		if err := p.ref.values(w.same, first); err != nil {
-			return nil, err
-		}
-		if len(w.reached) > 0 {
-			if err := p.ref.values(w.reached, from); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, w)
+		all = append(all, window{
+			first: first, n: p.npu.run(first, length), same: p.ref.run(first, length),
+			refFirst: from, reached: p.ref.run(from, to-from),
+		})
 	}
-	return all, nil
+	return all
 }
 
 // windowStarts are the first offsets of the windows; one window holds all of a

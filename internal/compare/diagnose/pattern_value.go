@@ -1,68 +1,47 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
-func zeroOutput(p *pair) (found, error) {
+func zeroOutput(p *pair) lang.Sentence {
 	r := p.result
 	if p.errors == 0 || r.NPU.Zeros != r.Total || r.Ref.Zeros == r.Total {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return foundf(High, "all %d NPU elements are 0, of the reference %d are", r.Total, r.Ref.Zeros), nil
+	return lang.Sayf("all %d NPU elements are 0, the reference has %d zeros", "%d 个 NPU 元素全部为 0，标杆有 %d 个 0", r.Total, r.Ref.Zeros)
 }
 
-func constOutput(p *pair) (found, error) {
+func constOutput(p *pair) lang.Sentence {
 	r := p.result
 	low, high := r.NPU.Min, r.NPU.Max
 	constant := low.Defined && low.Value == high.Value && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
 	if p.errors == 0 || !constant || r.Total < 2 || r.Complex || r.Ref.Min.Value == r.Ref.Max.Value {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return foundf(High, "all %d NPU elements are %.6g, the reference goes from %.6g to %.6g",
-		r.Total, low.Value, r.Ref.Min.Value, r.Ref.Max.Value), nil
+	return lang.Sayf("all %d NPU elements are %s, the reference ranges from %s to %s", "%d 个 NPU 元素全部为 %s，标杆范围为 %s 到 %s",
+		r.Total, element(low.Value), element(r.Ref.Min.Value), element(r.Ref.Max.Value))
 }
 
-func wrapped(p *pair) (found, error) {
+func wrapped(p *pair) lang.Sentence {
 	if n := p.result.WrappedErrors; n > 0 && n*100 >= p.errors*99 {
-		return foundf(Medium, "%d of %d errors are the reference modulo 2^%d: the NPU wraps around where the reference exceeds %s",
-			n, p.errors, p.request.NPUDType.Bits(), p.request.NPUDType), nil
+		return lang.Sayf("%d of %d errors are the reference modulo 2^%d, where it is beyond the range of %s",
+			"%d/%d 个错误元素等于标杆对 2^%d 取模，标杆超出 %s 的范围",
+			n, p.errors, p.request.NPUDType.Bits(), p.request.NPUDType)
 	}
-	return found{}, nil
+	return lang.Sentence{}
 }
 
-func saturated(p *pair) (found, error) {
+func saturated(p *pair) lang.Sentence {
 	if n := p.result.SaturatedErrors; n > 0 && n*100 >= p.errors*99 {
-		return foundf(Medium, "%d of %d errors are at the limit of %s where the reference is beyond it",
-			n, p.errors, p.request.NPUDType), nil
+		return lang.Sayf("%d of %d errors are at the limit of %s, where the reference is beyond it",
+			"%d/%d 个错误元素达到 %s 的极限，标杆超出该极限",
+			n, p.errors, p.request.NPUDType)
 	}
-	return found{}, nil
-}
-
-// minStale is the RED from which a tensor may be another one.
-const minStale = 0.1
-
-func duplicate(p *pair) (found, error) {
-	r := p.result
-	// Equal tensors that hold one value, or none, tell nothing; and of a stale
-	// tensor and the one that it was, the second agrees with its reference.
-	if p.input.OtherNPUDigests == nil || p.errors == 0 || r.RED.Defined && r.RED.Value < minStale || !r.Complex && r.NPU.Min.Value == r.NPU.Max.Value {
-		return found{}, nil
-	}
-	others := p.input.OtherNPUDigests(r.NPUCRC, r.NPUSum, r.Total)
-	if len(others) == 0 {
-		return found{}, nil
-	}
-	more := ""
-	if len(others) > 3 {
-		others, more = others[:3], fmt.Sprintf(" and %d more", len(others)-3)
-	}
-	return foundf(Medium, "the NPU tensor is that of %s%s (CRC-32C %08x) although the references differ: a buffer that was not written",
-		strings.Join(others, ", "), more, r.NPUCRC), nil
+	return lang.Sentence{}
 }
 
 // The limits of a factor: the residual is relative to the reference.
@@ -72,21 +51,23 @@ const (
 )
 
 // scaleFits reports whether n is about s*r, not by a few large elements alone.
-func (p *pair) scaleFits() (s, residual float64, ok bool, err error) {
+func (p *pair) scaleFits() (s, residual float64, ok bool) {
 	r := p.result
 	s, residual = r.Scale.Value, r.ScaleResidual.Value
 	if p.errors == 0 || !r.Scale.Defined || residual >= maxResidual || math.Abs(s-1) <= minChange || s == 0 {
-		return s, residual, false, nil
+		return s, residual, false
 	}
-	sample, err := p.sample()
-	if err != nil {
-		return s, residual, false, err
+	f := p.fitOf(func(r complex128) complex128 { return complex(float64(s*real(r)), float64(s*imag(r))) })
+	return s, residual, f.closerThanHalf() && f.varied()
+}
+
+// fitOf compares the NPU elements of the sample with a function of the reference.
+func (p *pair) fitOf(want func(r complex128) complex128) (f fit) {
+	s := p.sample()
+	for i, n := range s.n {
+		f.add(p, n, s.r[i], n, want(s.r[i]))
 	}
-	var f fit
-	for i, n := range sample.n {
-		f.add(p, n, sample.r[i], n, complex(s, 0)*sample.r[i])
-	}
-	return s, residual, f.closerThanHalf() && f.varied(), nil
+	return f
 }
 
 // closerThanHalf is closer for a hypothesis with numbers of its own that are
@@ -95,21 +76,20 @@ func (f *fit) closerThanHalf() bool {
 	return f.tried >= 4 && f.wrong > 0 && f.better > 9*f.worse && f.after <= 0.5*f.before
 }
 
-func negated(p *pair) (found, error) {
-	s, residual, ok, err := p.scaleFits()
-	if err != nil || !ok || math.Abs(s+1) > minChange {
-		return found{}, err
+func negated(p *pair) lang.Sentence {
+	s, residual, ok := p.scaleFits()
+	if !ok || math.Abs(s+1) > minChange {
+		return lang.Sentence{}
 	}
-	return foundf(Medium, "n = %.4f r, residual %.2g < %g", s, residual, maxResidual), nil
+	return lang.Sayf("NPU = %s x reference, residual %s < %g", "NPU = %s x 标杆，残差 %s < %g", element(s), number(residual), maxResidual)
 }
 
-func scaled(p *pair) (found, error) {
-	s, residual, ok, err := p.scaleFits()
-	if err != nil || !ok || p.displacement().residual*4 < residual*p.rms() {
-		return found{}, err
+func scaled(p *pair) lang.Sentence {
+	s, residual, ok := p.scaleFits()
+	if !ok || p.displacement().residual*4 < residual*p.rms() {
+		return lang.Sentence{}
 	}
-	name := scaleName(s, p.request.Shape)
-	return foundf(Medium, "n = s r with s = %.6g%s, residual %.2g < %g", s, name, residual, maxResidual), nil
+	return lang.Sayf("NPU = %s x reference, residual %s < %g%s", "NPU = %s x 标杆，残差 %s < %g%s", element(s), number(residual), maxResidual, scaleName(s, p.request.Shape))
 }
 
 // rms of the reference, 0 when it is undefined.
@@ -135,76 +115,77 @@ func (p *pair) displacement() displacement {
 	return displacement{mean, std}
 }
 
-func displaced(p *pair) (found, error) {
+func displaced(p *pair) lang.Sentence {
 	dev := p.displacement()
 	if p.errors == 0 || math.IsInf(dev.residual, 1) {
-		return found{}, nil
+		return lang.Sentence{}
 	}
 	if residual := p.result.ScaleResidual; residual.Defined && residual.Value*p.rms()*4 < dev.residual {
-		return found{}, nil // a factor explains it much better
+		return lang.Sentence{} // a factor explains it much better
 	}
-	sample, err := p.sample()
-	if err != nil {
-		return found{}, err
-	}
-	var f fit
-	for i, n := range sample.n {
-		f.add(p, n, sample.r[i], n, sample.r[i]+complex(dev.mean, 0))
-	}
+	f := p.fitOf(func(r complex128) complex128 { return r + complex(dev.mean, 0) })
 	if !f.closerThanHalf() {
-		return found{}, nil
+		return lang.Sentence{}
 	}
-	return foundf(Medium, "n = r %+.6g: |mean d| > 5 x the deviation %.2g of d, which is small against the rms %.4g of the reference",
-		dev.mean, dev.residual, p.rms()), nil
+	return lang.Sayf("NPU = reference %+.6g, |mean d| > 5 x std of d (%s), rms of the reference %s",
+		"NPU = 标杆 %+.6g，|d 的均值| > 5 x d 的标准差(%s)，标杆的均方根 %s",
+		dev.mean, number(dev.residual), number(p.rms()))
 }
+
+// The limits of a bias: of its z score, and of the elements that differ.
+const (
+	minBiasZ  = 6
+	minBiased = 1000
+)
 
 // biased holds if the signs of the differences are not balanced.
-func biased(p *pair) (found, error) {
+func biased(p *pair) lang.Sentence {
 	r := p.result
-	if p.errors == 0 || !r.BiasZ.Defined || math.Abs(r.BiasZ.Value) <= 6 || r.BiasCount < 1000 {
-		return found{}, nil
+	if p.errors == 0 || !r.BiasZ.Defined || math.Abs(r.BiasZ.Value) <= minBiasZ || r.BiasCount < minBiased {
+		return lang.Sentence{}
 	}
-	return foundf(Low, "%.1f %% of the %d differing elements are too %s, z = %.1f beyond 6: one-sided rounding or a lost term",
-		50*(1+math.Abs(r.Bias.Value)), r.BiasCount, direction(r.Bias.Value), r.BiasZ.Value), nil
+	return lang.Sayf("%s %% of the %d differing elements are too %s, |z| = %s > %d (one-sided rounding or a lost term?)",
+		"%s %% 的差异元素(共 %d 个)偏%s，|z| = %s > %d(单向舍入或缺少一项？)",
+		number(100*(1+math.Abs(r.Bias.Value))/2), r.BiasCount, direction(r.Bias.Value), number(math.Abs(r.BiasZ.Value)), minBiasZ)
 }
 
-func direction(bias float64) string {
+func direction(bias float64) lang.Text {
 	if bias > 0 {
-		return "large"
+		return lang.Text{EN: "large", ZH: "大"}
 	}
-	return "small"
+	return lang.Text{EN: "small", ZH: "小"}
 }
 
-// scaleName names a factor near a number that faults are made of, as " (about
-// 1/2: a hint)"; empty when it is near none.
-func scaleName(s float64, shape tensor.Shape) string {
-	near := func(x float64) bool { return math.Abs(s/x-1) < 0.01 }
+// scaleName names a factor near a number that faults are made of, as
+// "; 1/2 (halved?)"; it says nothing where the factor is near none.
+func scaleName(s float64, shape tensor.Shape) lang.Sentence {
+	near := func(x float64) bool { return math.Abs(float64(s/x)-1) < 0.01 }
 	switch {
 	case near(0.5):
-		return " (about 1/2: a half-valued result)"
+		return lang.Sayf("; about 1/2 (halved?)", "；约 1/2(被减半？)")
 	case near(2):
-		return " (about 2: added twice)"
+		return lang.Sayf("; about 2 (added twice?)", "；约 2(重复相加？)")
 	case near(1. / 255), near(1. / 256), near(255), near(256):
-		return " (about 256 or 1/256: a normalization of 8-bit data)"
+		return lang.Sayf("; about 256 or 1/256 (normalization of 8-bit data?)", "；约 256 或 1/256(8 位数据的归一化？)")
 	}
 	for e := 2; e <= 16; e++ {
 		if near(math.Ldexp(1, e)) {
-			return fmt.Sprintf(" (about 2^%d: a quantization scale)", e)
+			return lang.Sayf("; about 2^%d (quantization scale?)", "；约 2^%d(量化 scale？)", e)
 		}
 		if near(math.Ldexp(1, -e)) {
-			return fmt.Sprintf(" (about 1/2^%d: a quantization scale, or 1 over the square root of %d as in an attention)", e, int64(1)<<(2*e))
+			return lang.Sayf("; about 2^-%d (quantization scale, or 1/sqrt(%d) of an attention?)", "；约 2^-%d(量化 scale，或 attention 的 1/sqrt(%d)？)", e, int64(1)<<(2*e))
 		}
 	}
 	for _, k := range append(lengths(shape), 64, 128, 256, 32, 16) {
 		root := math.Sqrt(float64(k))
 		switch {
 		case near(1 / root), near(root):
-			return fmt.Sprintf(" (about the square root of %d, or 1 over it, as in an attention)", k)
+			return lang.Sayf("; about sqrt(%d) or 1/sqrt(%d) (attention?)", "；约 sqrt(%d) 或 1/sqrt(%d)(attention？)", k, k)
 		case near(1 / float64(k)), near(float64(k)):
-			return fmt.Sprintf(" (about %d, or 1 over it: a mean for a sum)", k)
+			return lang.Sayf("; about %d or 1/%d (mean for sum?)", "；约 %d 或 1/%d(求和与求均值混淆？)", k, k)
 		}
 	}
-	return ""
+	return lang.Sentence{}
 }
 
 // lengths are the lengths of the axes beyond 1.

@@ -1,110 +1,88 @@
 package diagnose
 
 import (
-	"context"
-	"fmt"
 	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
-// found is what a test says; without evidence it found nothing.
-type found struct{ confidence, evidence string }
+// reads is what a pattern reads of the tensors of a pair; the rest is in the
+// metrics.
+type reads uint8
 
-// foundf is a finding whose evidence is formatted.
-func foundf(confidence, format string, args ...any) found {
-	return found{confidence, fmt.Sprintf(format, args...)}
-}
+// What is read. Errors are read by readsSample too.
+const (
+	readsNothing reads = iota
+	readsErrors        // the first errors that the metrics list
+	readsSample        // elements all over the tensor, and runs of them
+	readsRows          // the metrics of other rows: Conclude looks for it
+)
 
-// pattern is one test.
+// pattern is one known way in which a tensor is bad.
 type pattern struct {
-	code string
-	test func(*pair) (found, error)
-	// beside names the earlier findings beside which this one is worth telling;
-	// any other finding explains it away.
-	beside []string
+	code record.Code
+	// looks says what the pattern looks for.
+	looks      string
+	reads      reads
+	confidence func(*pair) record.Confidence
+	// test returns the evidence, none where the pattern is not there. It is nil for
+	// readsRows.
+	test func(*pair) lang.Sentence
+	// beside are the codes of earlier findings beside which this one counts; any
+	// other finding explains it.
+	beside []record.Code
 }
 
 // patterns are the tests in their order: what explains the whole tensor and
-// leaves least to chance comes first.
+// leaves least to chance comes first. A cause is added here and in the test of
+// the table.
 func patterns() []pattern {
 	return []pattern{
-		{ModelNaN, onlyModelNaN, nil},
-		{ZeroOutput, zeroOutput, nil},
-		{Wrap, wrapped, nil},
-		{Saturation, saturated, nil},
-		{ConstOutput, constOutput, nil},
-		{ModelNaN, onlyReferenceNaN, []string{Saturation}},
-		{Endian, byteSwapped, nil},
-		{DTypeMisread, misread, nil},
-		{BitFlip, bitFlips, nil},
-		{OverflowFP16, overflowed, []string{Saturation}},
-		{NPUNaN, npuNaN, []string{BitFlip}},
-		{Negated, negated, nil},
-		{Scale, scaled, nil},
-		{Offset, displaced, []string{Scale}},
-		{Shift, shifted, nil},
-		{Layout, permuted, nil},
+		{record.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, always(record.High), onlyModelNaN, nil},
+		{record.ZeroOutput, "zeros only", readsNothing, always(record.High), zeroOutput, nil},
+		{record.Wrap, "integers modulo 2^bits", readsNothing, always(record.Medium), wrapped, nil},
+		{record.Saturation, "numbers at the limit of their type", readsNothing, always(record.Medium), saturated, nil},
+		{record.ConstOutput, "one value only", readsNothing, always(record.High), constOutput, nil},
+		{record.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, always(record.High), onlyReferenceNaN, []record.Code{record.Saturation}},
+		{record.Endian, "elements with their bytes reversed", readsSample, always(record.Medium), byteSwapped, nil},
+		{record.DTypeMisread, "elements of another type of the same size", readsSample, always(record.Medium), misread, nil},
+		{record.BitFlip, "few errors, each one bit away from the reference", readsErrors, bitFlipConfidence, bitFlips, nil},
+		{record.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, halfConfidence, overflowed, []record.Code{record.Saturation}},
+		{record.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, always(record.High), onlyNPUNaN, []record.Code{record.BitFlip}},
+		{record.Negated, "the reference times -1", readsSample, always(record.Medium), negated, nil},
+		{record.Scale, "the reference times a factor", readsSample, always(record.Medium), scaled, nil},
+		{record.Offset, "the reference plus a number", readsSample, always(record.Medium), displaced, []record.Code{record.Scale}},
+		{record.Shift, "the reference moved by some elements or a row", readsSample, always(record.Medium), shifted, nil},
+		{record.Layout, "the reference in another order of axes", readsSample, always(record.Medium), permuted, nil},
 		// A tensor that is made of its own reference is not another one: the operator
 		// behind it may pass it on as it is.
-		{Duplicate, duplicate, []string{OverflowFP16, NPUNaN}},
-		{ZeroTail, zeroTail, nil},
-		{Tail, tail, []string{ModelNaN, OverflowFP16, NPUNaN}},
-		{Stride, strided, []string{ModelNaN, OverflowFP16, NPUNaN, BitFlip}},
-		{Underflow, underflow, []string{ZeroOutput}},
-		{Bias, biased, nil},
+		{record.Duplicate, "the tensor of another operator", readsRows, always(record.Medium), nil, []record.Code{record.OverflowFP16, record.NPUNaN}},
+		{record.ZeroTail, "zeros at the end", readsNothing, always(record.Medium), zeroTail, nil},
+		{record.Tail, "errors from one offset to the end", readsSample, always(record.Medium), tail, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN}},
+		{record.Stride, "errors at offsets with a common step", readsErrors, always(record.Medium), strided, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN, record.BitFlip}},
+		{record.Underflow, "zeros and subnormal numbers for small numbers", readsErrors, always(record.Medium), underflow, []record.Code{record.ZeroOutput}},
+		{record.Bias, "differences of one sign", readsNothing, always(record.Low), biased, nil},
 	}
 }
 
-// Patterns says how a tensor is bad: the most specific finding first, after it
-// those that may be true as well. It finds nothing in a pair without errors but
-// NaN and infinities on both sides. The error is one of reading.
-func Patterns(ctx context.Context, in Input) ([]Finding, error) {
-	p, err := newPair(ctx, &in)
-	if err != nil {
-		return nil, err
-	}
-	if p.result == nil {
-		return p.onlyLayout()
-	}
-	var findings []Finding
-	for _, pattern := range patterns() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if !pattern.applies(findings) {
-			continue
-		}
-		f, err := pattern.test(p)
-		if err != nil {
-			return nil, err
-		}
-		if f.evidence != "" {
-			findings = append(findings, Finding{pattern.code, f.confidence, f.evidence})
-		}
-	}
-	// What the model makes is told beside everything else.
-	if f := modelNaN(p.result); f.evidence != "" && !has(findings, ModelNaN) {
-		findings = append(findings, Finding{ModelNaN, f.confidence, f.evidence})
-	}
-	return findings, nil
+func always(confidence record.Confidence) func(*pair) record.Confidence {
+	return func(*pair) record.Confidence { return confidence }
 }
 
-// applies reports whether the test has something to add to the findings.
-func (t *pattern) applies(findings []Finding) bool {
-	for _, f := range findings {
-		if !slices.Contains(t.beside, f.Code) {
-			return false
-		}
+func halfConfidence(p *pair) record.Confidence { return overflowConfidence(p.result) }
+
+// bitFlipConfidence is low for a single error, which may be anything.
+func bitFlipConfidence(p *pair) record.Confidence {
+	if p.errors > 1 {
+		return record.Medium
 	}
-	return true
+	return record.Low
 }
 
-// onlyLayout is the diagnosis of a pair whose shapes differ.
-func (p *pair) onlyLayout() ([]Finding, error) {
-	f, err := permuted(p)
-	if err != nil || f.evidence == "" {
-		return nil, err
-	}
-	return []Finding{{Layout, f.confidence, f.evidence}}, nil
+// applies reports whether the pattern has something to add to the findings.
+func (t *pattern) applies(findings []record.Finding) bool {
+	return !slices.ContainsFunc(findings, func(f record.Finding) bool { return !slices.Contains(t.beside, f.Code) })
 }
 
 // firstError is the lowest offset of an error, -1 without errors.

@@ -9,27 +9,44 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
 
 // diagnosed compares and diagnoses a pair.
-func diagnosed(t *testing.T, req engine.Request, ref, npu memory) (*engine.Result, []Finding) {
+func diagnosed(t *testing.T, req metrics.Request, ref, npu memory) (*metrics.Result, []record.Finding) {
 	t.Helper()
-	result, err := engine.Compare(t.Context(), req, ref, npu)
+	result, err := metrics.Compare(t.Context(), req, ref, npu)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return result, patternsOf(t, result, req, ref, npu)
 }
 
-func patternsOf(t *testing.T, result *engine.Result, req engine.Request, ref, npu memory) []Finding {
+// patternsOf examines a pair, as the only one of a run.
+func patternsOf(t *testing.T, result *metrics.Result, req metrics.Request, ref, npu memory) []record.Finding {
 	t.Helper()
-	findings, err := Patterns(t.Context(), Input{Result: result, Request: req, Ref: ref, NPU: npu})
+	return patternsBeside(t, Tensors{Result: result, Request: req, Ref: ref, NPU: npu})
+}
+
+// patternsBeside examines a pair, in a run where the NPU tensors of other operators
+// are the same and their references differ.
+func patternsBeside(t *testing.T, in Tensors, others ...string) []record.Finding {
+	t.Helper()
+	evidence, err := Examine(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return findings
+	rows := []testRow{rowOf("op", record.Fail, in.Result)}
+	rows[0].Evidence = evidence
+	for _, name := range others {
+		other := *in.Result
+		other.RefCRC++
+		rows = append(rows, rowOf(name, record.Pass, &other))
+	}
+	all, evidences := split(rows)
+	return newNetwork(all, evidences, Network{Ordered: true}).rows[0].Patterns
 }
 
 // distribution is what good tensors hold.
@@ -97,7 +114,7 @@ func TestFaults(t *testing.T) {
 						wanted = max(0, 1-seed)
 					}
 					for _, d := range []int{(seed + i) % 5, (seed + i + 2) % 5}[:wanted] {
-						s := &subjectTensor{rng: rand.New(rand.NewPCG(uint64(seed), 1)), shape: shape, kind: kinds[seed]}
+						s := &goodPair{rng: rand.New(rand.NewPCG(uint64(seed), 1)), shape: shape, kind: kinds[seed]}
 						s.ref = distributions()[d].values(s.rng, count(shape))
 						s.npu = noisy(s.rng, s.ref)
 						if f.needs != nil && !f.needs(s) {
@@ -119,14 +136,18 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func checkFindings(t *testing.T, name string, findings []Finding, code string, siblings []string) {
+func checkFindings(t *testing.T, name string, findings []record.Finding, code record.Code, siblings []record.Code) {
 	t.Helper()
 	if len(findings) == 0 || findings[0].Code != code {
 		t.Errorf("%s: got %v, want %s first", name, findings, code)
 		return
 	}
+	size := 0
 	for _, f := range findings {
-		if f.Evidence == "" || f.Confidence == "" {
+		if size += len(f.Evidence.String()); size > 1<<10 {
+			t.Errorf("%s: evidence of %d bytes, want at most 1 KiB", name, size)
+		}
+		if f.Evidence.IsZero() || f.Confidence == "" {
 			t.Errorf("%s: %s without evidence or confidence", name, f.Code)
 		}
 		if f.Code != code && !slices.Contains(siblings, f.Code) {
@@ -160,18 +181,18 @@ func TestMoreCodes(t *testing.T) {
 	tests := []struct {
 		name     string
 		kind     kind
-		limits   engine.Limits
+		limits   metrics.Limits
 		ref, npu []float64
-		want     []string
+		want     []record.Code
 	}{
-		{"int8 saturates", kind{tensor.Int8, tensor.Int32}, engine.Limits{}, wide, clip(wide, -128, 127), []string{Saturation}},
-		{"int8 wraps", kind{tensor.Int8, tensor.Int32}, engine.Limits{}, wide, wide, []string{Wrap}},
-		{"int16 wraps", kind{tensor.Int16, tensor.Int32}, engine.Limits{}, words, words, []string{Wrap}},
-		{"float16 underflows", kind{tensor.Float16, tensor.Float32}, engine.Limits{Rtol: 1e-3, Atol: 1e-5}, small, half, []string{Underflow}},
+		{"int8 saturates", kind{tensor.Int8, tensor.Int32}, metrics.Limits{}, wide, clip(wide, -128, 127), []record.Code{record.Saturation}},
+		{"int8 wraps", kind{tensor.Int8, tensor.Int32}, metrics.Limits{}, wide, wide, []record.Code{record.Wrap}},
+		{"int16 wraps", kind{tensor.Int16, tensor.Int32}, metrics.Limits{}, words, words, []record.Code{record.Wrap}},
+		{"float16 underflows", kind{tensor.Float16, tensor.Float32}, metrics.Limits{Rtol: 1e-3, Atol: 1e-5}, small, half, []record.Code{record.Underflow}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			req := engine.Request{Shape: shape, NPUDType: test.kind.npu, RefDType: test.kind.ref, Limits: test.limits}
+			req := metrics.Request{Shape: shape, NPUDType: test.kind.npu, RefDType: test.kind.ref, Limits: test.limits}
 			ref := memory{store(test.kind.ref, test.ref), test.kind.ref.UnitSize()}
 			npu := memory{store(test.kind.npu, test.npu), test.kind.npu.UnitSize()}
 			_, findings := diagnosed(t, req, ref, npu)
@@ -195,8 +216,8 @@ func TestModelNaN(t *testing.T) {
 	m := memory{store(tensor.Float32, values), 4}
 	k := kind{tensor.Float32, tensor.Float32}
 	_, findings := diagnosed(t, request(tensor.Shape{100}, k), m, m)
-	checkFindings(t, "equal", findings, ModelNaN, nil)
-	if findings[0].Confidence != High {
+	checkFindings(t, "equal", findings, record.ModelNaN, nil)
+	if findings[0].Confidence != record.High {
 		t.Errorf("confidence %s of a documented rule", findings[0].Confidence)
 	}
 }
@@ -209,20 +230,10 @@ func TestDuplicate(t *testing.T) {
 	npu := memory{store(tensor.Float32, normal(rng, 100, 1, 0)), 4}
 	req := request(tensor.Shape{100}, k)
 	result, _ := diagnosed(t, req, ref, npu)
-	asked := 0
-	lookup := func(crc uint32, sum uint64, count int64) []string {
-		asked++
-		if crc != result.NPUCRC || sum != result.NPUSum || count != 100 {
-			t.Errorf("asked for %08x, %d, %d", crc, sum, count)
-		}
-		return []string{"conv1", "conv2", "conv3", "conv4"}
-	}
-	findings, err := Patterns(t.Context(), Input{Result: result, Request: req, Ref: ref, NPU: npu, OtherNPUDigests: lookup})
-	if err != nil || asked != 1 {
-		t.Fatalf("asked %d times, error %v", asked, err)
-	}
-	checkFindings(t, "stale", findings, Duplicate, nil)
-	if want := "conv1, conv2, conv3 and 1 more"; !strings.Contains(findings[0].Evidence, want) {
+	in := Tensors{Result: result, Request: req, Ref: ref, NPU: npu}
+	findings := patternsBeside(t, in, "conv1", "conv2", "conv3", "conv4")
+	checkFindings(t, "stale", findings, record.Duplicate, nil)
+	if want := "conv1:output:0, conv2:output:0, conv3:output:0 and 1 more"; !strings.Contains(findings[0].Evidence.String(), want) {
 		t.Errorf("evidence %q does not name %q", findings[0].Evidence, want)
 	}
 }
@@ -284,7 +295,7 @@ func TestFaultless(t *testing.T) {
 				result := engines.compare(t, req, refMemory, npuMemory)
 				pairs++
 				for _, f := range patternsOf(t, result, req, refMemory, npuMemory) {
-					if f.Code != Bias {
+					if f.Code != record.Bias {
 						alarms++
 						t.Errorf("%s, seed %d, shape %s: %s: %s", name, seed, shape, f.Code, f.Evidence)
 					}
@@ -297,17 +308,13 @@ func TestFaultless(t *testing.T) {
 
 // codesAt diagnoses a pair of float16 against float32 whose NPU tensor another
 // operator has too.
-func codesAt(t *testing.T, ref, npu []float64) []string {
+func codesAt(t *testing.T, ref, npu []float64) []record.Code {
 	t.Helper()
 	k := kind{tensor.Float16, tensor.Float32}
 	req, r, n := request(tensor.Shape{int64(len(ref))}, k), memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 2}
 	result, _ := diagnosed(t, req, r, n)
-	in := Input{Result: result, Request: req, Ref: r, NPU: n}
-	in.OtherNPUDigests = func(uint32, uint64, int64) []string { return []string{"other"} }
-	findings, err := Patterns(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := Tensors{Result: result, Request: req, Ref: r, NPU: n}
+	findings := patternsBeside(t, in, "other")
 	return codesOf(findings)
 }
 
@@ -337,17 +344,17 @@ func TestUninformative(t *testing.T) {
 	tests := []struct {
 		name     string
 		ref, npu []float64
-		want     string // the first code
-		never    []string
+		want     record.Code // the first code
+		never    []record.Code
 	}{
-		{"a mask against zeros", zero, mask, "", []string{Endian, DTypeMisread, Shift, Layout, Scale}},
-		{"ones and NaN against zeros", zero, masked, NPUNaN, []string{Endian, DTypeMisread}},
-		{"ones against tiny numbers", tiny, constant(1), ConstOutput, []string{Endian, DTypeMisread, Duplicate}},
-		{"one value against another", constant(3), constant(6), "", []string{Scale, Duplicate, Endian, DTypeMisread}},
-		{"all NaN", wide, constant(nan), NPUNaN, []string{Duplicate}},
-		{"all infinite", wide, constant(inf), NPUNaN, []string{Duplicate}},
-		{"one value", wide, constant(7), ConstOutput, []string{Duplicate}},
-		{"all at the limit", beyond, constant(65504), Saturation, []string{Duplicate, ConstOutput}},
+		{"a mask against zeros", zero, mask, "", []record.Code{record.Endian, record.DTypeMisread, record.Shift, record.Layout, record.Scale}},
+		{"ones and NaN against zeros", zero, masked, record.NPUNaN, []record.Code{record.Endian, record.DTypeMisread}},
+		{"ones against tiny numbers", tiny, constant(1), record.ConstOutput, []record.Code{record.Endian, record.DTypeMisread, record.Duplicate}},
+		{"one value against another", constant(3), constant(6), "", []record.Code{record.Scale, record.Duplicate, record.Endian, record.DTypeMisread}},
+		{"all NaN", wide, constant(nan), record.NPUNaN, []record.Code{record.Duplicate}},
+		{"all infinite", wide, constant(inf), record.NPUNaN, []record.Code{record.Duplicate}},
+		{"one value", wide, constant(7), record.ConstOutput, []record.Code{record.Duplicate}},
+		{"all at the limit", beyond, constant(65504), record.Saturation, []record.Code{record.Duplicate, record.ConstOutput}},
 	}
 	for _, test := range tests {
 		got := codesAt(t, test.ref, test.npu)
@@ -366,9 +373,9 @@ func TestUninformative(t *testing.T) {
 func TestZerosOfAnyShape(t *testing.T) {
 	m := memory{make([]byte, 4*600), 4}
 	req := request(tensor.Shape{20, 30}, kind{tensor.Float32, tensor.Float32})
-	findings, err := Patterns(t.Context(), Input{Request: req, Ref: m, NPU: m, NPUShape: tensor.Shape{30, 20}})
-	if err != nil || len(findings) > 0 {
-		t.Errorf("%v, error %v", findings, err)
+	evidence, err := Examine(t.Context(), Tensors{Request: req, Ref: m, NPU: m, NPUShape: tensor.Shape{30, 20}})
+	if err != nil || len(evidence.Patterns) > 0 {
+		t.Errorf("%v, error %v", evidence, err)
 	}
 }
 
@@ -378,11 +385,11 @@ func TestNearlyItsReference(t *testing.T) {
 	ref := normal(rand.New(rand.NewPCG(1, 8)), 500, 1, 0)
 	npu := slices.Clone(ref)
 	npu[17] += 0.5
-	if got := codesAt(t, ref, npu); slices.Contains(got, Duplicate) {
+	if got := codesAt(t, ref, npu); slices.Contains(got, record.Duplicate) {
 		t.Errorf("%v", got)
 	}
-	if got := codesAt(t, normal(rand.New(rand.NewPCG(2, 8)), 500, 1, 0), npu); len(got) == 0 || got[0] != Duplicate {
-		t.Errorf("%v, want %s first", got, Duplicate)
+	if got := codesAt(t, normal(rand.New(rand.NewPCG(2, 8)), 500, 1, 0), npu); len(got) == 0 || got[0] != record.Duplicate {
+		t.Errorf("%v, want %s first", got, record.Duplicate)
 	}
 }
 
@@ -393,8 +400,8 @@ func TestPassedOn(t *testing.T) {
 	for i := range npu {
 		npu[i] /= 2
 	}
-	if got := codesAt(t, ref, npu); len(got) != 1 || got[0] != Scale {
-		t.Errorf("%v, want %s", got, Scale)
+	if got := codesAt(t, ref, npu); len(got) != 1 || got[0] != record.Scale {
+		t.Errorf("%v, want %s", got, record.Scale)
 	}
 }
 
@@ -409,19 +416,19 @@ func TestReferenceNaN(t *testing.T) {
 	k := kind{tensor.Float32, tensor.Float32}
 	req := request(tensor.Shape{400}, k)
 	_, findings := diagnosed(t, req, memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 4})
-	checkFindings(t, "reference", findings, ModelNaN, []string{Stride})
-	for _, want := range []string{"the reference is NaN at 49 elements where the NPU is finite", "infinite at 1 elements"} {
-		if len(findings) > 0 && !strings.Contains(findings[0].Evidence, want) {
-			t.Errorf("%q does not tell %q", findings[0].Evidence, want)
+	checkFindings(t, "reference", findings, record.ModelNaN, []record.Code{record.Stride})
+	for _, want := range []string{"49 of 400 elements are NaN in the reference", "1 of 400 elements are infinite in the reference"} {
+		if len(findings) > 0 && !strings.Contains(findings[0].Evidence.String(), want) {
+			t.Errorf("%q lacks %q", findings[0].Evidence, want)
 		}
 	}
-	if findings[0].Confidence != High {
+	if findings[0].Confidence != record.High {
 		t.Errorf("confidence %s", findings[0].Confidence)
 	}
 	npu[9] = math.NaN() // beside an error of the NPU it comes after it
 	_, findings = diagnosed(t, req, memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 4})
-	checkFindings(t, "both", findings, NPUNaN, []string{ModelNaN, Stride, Tail})
-	if !has(findings, ModelNaN) {
-		t.Errorf("%v without %s", findings, ModelNaN)
+	checkFindings(t, "both", findings, record.NPUNaN, []record.Code{record.ModelNaN, record.Stride, record.Tail})
+	if !record.Has(findings, record.ModelNaN) {
+		t.Errorf("%v without %s", findings, record.ModelNaN)
 	}
 }

@@ -1,15 +1,15 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
 )
 
 const (
-	// sampleSize is the number of places that are sampled all over a tensor;
-	// the known errors are sampled besides.
+	// sampleSize is the number of elements that are sampled all over a tensor;
+	// the known errors are added.
 	sampleSize = 4096
 	// firstSample are samples that are enough to give up a hypothesis.
 	firstSample = 64
@@ -22,22 +22,14 @@ type sample struct {
 }
 
 // sample reads the sample of the pair once.
-func (p *pair) sample() (*sample, error) {
-	if p.sampled != nil {
-		return p.sampled, nil
+func (p *pair) sample() *sample {
+	if p.sampled == nil {
+		offsets := append(spread(p.npu.count, sampleSize), p.knownErrors()...)
+		slices.Sort(offsets)
+		offsets = slices.Compact(offsets)
+		p.sampled = &sample{offsets, p.npu.at(offsets), p.ref.at(offsets)}
 	}
-	offsets := append(spread(p.npu.count, sampleSize), p.knownErrors()...)
-	slices.Sort(offsets)
-	offsets = slices.Compact(offsets)
-	s := &sample{offsets: offsets, n: make([]complex128, len(offsets)), r: make([]complex128, len(offsets))}
-	if err := p.npu.at(s.n, offsets); err != nil {
-		return nil, err
-	}
-	if err := p.ref.at(s.r, offsets); err != nil {
-		return nil, err
-	}
-	p.sampled = s
-	return s, nil
+	return p.sampled
 }
 
 // spread returns at most size offsets below count, one in each of equal parts,
@@ -73,7 +65,7 @@ func (p *pair) knownErrors() []int64 {
 		return nil
 	}
 	offsets := slices.Clone(p.result.ErrorOffsets)
-	for _, last := range []*engine.Element{p.result.Beyond.Last, p.result.Mismatch.Last} {
+	for _, last := range []*metrics.Element{p.result.Beyond.Last, p.result.Mismatch.Last} {
 		if last != nil {
 			offsets = append(offsets, last.Offset)
 		}
@@ -82,12 +74,12 @@ func (p *pair) knownErrors() []int64 {
 	return slices.Compact(offsets)
 }
 
-// fit tells how well a hypothesis explains a sample: that value is to be held
-// against want, instead of n against r.
+// fit says how well a hypothesis explains a sample: that value is to be compared
+// with want, instead of n with r.
 type fit struct {
 	tried, passed int
-	wrong, mended int     // samples whose n does not pass, and those that pass now
-	better, worse int     // samples that came closer, and that went away
+	wrong, fixed  int     // samples whose n does not pass, and those of them that pass now
+	better, worse int     // samples that come closer, and that go away
 	before, after float64 // sums of |n - r| and |value - want|
 	informative
 }
@@ -101,7 +93,7 @@ func (f *fit) add(p *pair, n, r, value, want complex128) {
 	if wrong {
 		f.wrong++
 		if good {
-			f.mended++
+			f.fixed++
 		}
 	}
 	if !p.near(0, want) {
@@ -124,22 +116,27 @@ func (f *fit) add(p *pair, n, r, value, want complex128) {
 	}
 }
 
-// hopeless reports whether so many samples failed that the hypothesis cannot
-// hold on a sample of that size.
+// hopeless reports whether so many samples fail that the hypothesis cannot hold
+// on a sample of that size.
 func (f *fit) hopeless(size int) bool { return (f.tried-f.passed)*100 > size }
 
 // holds reports whether the hypothesis explains the pair: 99 % of the samples
 // pass, 95 % of the wrong ones do, and it is not that anything would: the
-// samples come closer by a factor 10, and nine in ten of those that move do.
+// samples come closer by a factor of 10, and nine in ten of those that change do.
 func (f *fit) holds() bool {
 	return f.tried >= 4 && f.passed*100 >= f.tried*99 &&
-		f.wrong > 0 && f.mended*100 >= f.wrong*95 && f.closer() && f.tells()
+		f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.closer() && f.agrees()
 }
 
 // closer reports whether the samples come closer on the whole, not by a few
 // outliers alone.
 func (f *fit) closer() bool {
-	return f.better > 9*f.worse && f.after <= 0.1*f.before+math.SmallestNonzeroFloat64
+	return f.better > 9*f.worse && f.after <= 0.1*f.before
+}
+
+// passText is the share of samples that pass.
+func (f *fit) passText() lang.Sentence {
+	return lang.Sayf("%d of %d samples pass (>= 99 %%)", "%d/%d 个抽样点通过(>= 99 %%)", f.passed, f.tried)
 }
 
 // means returns the mean |d| without and with the hypothesis.

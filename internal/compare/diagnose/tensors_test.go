@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"dumptool/internal/compare/engine"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/tensor"
 )
 
@@ -77,8 +77,8 @@ func round16(v float64) float64 { return tensor.Float16To64(half(v)) }
 type kind struct{ npu, ref tensor.DType }
 
 // request is the one of HPAA's default limits.
-func request(shape tensor.Shape, k kind) engine.Request {
-	return engine.Request{Shape: shape, NPUDType: k.npu, RefDType: k.ref, Limits: engine.Limits{Atol: 0.005, Rtol: 0.2}}
+func request(shape tensor.Shape, k kind) metrics.Request {
+	return metrics.Request{Shape: shape, NPUDType: k.npu, RefDType: k.ref, Limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}}
 }
 
 // normal returns n numbers of a normal distribution with some spread and mean.
@@ -107,11 +107,11 @@ func count(shape tensor.Shape) int {
 
 // comparer compares tensors in memory. The engines share their room, which is far
 // larger than the tensors of these tests.
-type comparer struct{ pool *engine.Pool }
+type comparer struct{ pool *metrics.Pool }
 
-func newComparer() comparer { return comparer{engine.NewPool()} }
+func newComparer() comparer { return comparer{metrics.NewPool()} }
 
-func (c comparer) compare(t *testing.T, req engine.Request, ref, npu memory) *engine.Result {
+func (c comparer) compare(t *testing.T, req metrics.Request, ref, npu memory) *metrics.Result {
 	t.Helper()
 	e, err := c.pool.New(req)
 	if err != nil {

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/report"
+)
+
+// formatHelp is the section of a help text about the formats of results of type
+// R.
+func formatHelp[R any]() string {
+	return "\n\nFormats:\n" + strings.TrimSuffix(report.FormatHelp[R](), "\n")
+}
+
+// formatFlag adds the flag for the format of what is printed about results of
+// type R.
+func formatFlag[R any](cmd *cobra.Command, format *string) {
+	names := report.FormatNames[R]()
+	last := len(names) - 1
+	cmd.Flags().StringVar(format, "format", names[0], "`FORMAT` of the report: "+strings.Join(names[:last], ", ")+" or "+names[last])
+	completeValues(cmd, "format", names)
+	sameAsJSON(cmd, func() { *format = "json" })
+}
+
+// sameAsJSON adds --json, another spelling of --format json, which choose chooses.
+func sameAsJSON(cmd *cobra.Command, choose func()) {
+	cmd.Flags().BoolFunc("json", "the same as --format json", func(text string) error {
+		yes, err := strconv.ParseBool(text)
+		if yes {
+			choose()
+		}
+		return err
+	})
+	exclusive(cmd, "json", "format")
+}
+
+// oneFormat reads the flag of formatFlag.
+func oneFormat[R any](name string) (string, error) {
+	return oneOf("--format", name, report.FormatNames[R]())
+}
+
+// reportOptions are the flags of commands that print a report or write reports
+// to a folder.
+type reportOptions struct {
+	out     string
+	formats []string
+	// chosen says that formats must not be empty.
+	chosen bool
+}
+
+// addReportFlags adds the flags for reports of results of type R. Without a
+// default format the command chooses, as note says.
+func addReportFlags[R any](cmd *cobra.Command, o *reportOptions, byDefault, note string) {
+	names := report.FormatNames[R]()
+	flags := cmd.Flags()
+	outFlag(flags, &o.out, "", "write the reports to folder `DIR`")
+	if o.chosen = byDefault != ""; o.chosen {
+		o.formats = []string{byDefault}
+	}
+	flags.StringSliceVar(&o.formats, "format", o.formats, "`FORMATS` of the reports: "+strings.Join(names, ", ")+note)
+	completeValues(cmd, "format", names)
+	sameAsJSON(cmd, func() { o.formats = []string{"json"} })
+}
+
+// checkReports checks the flags for reports of results of type R.
+func checkReports[R any](o *reportOptions) error {
+	for i, f := range o.formats {
+		known, err := oneFormat[R](f)
+		if err != nil {
+			return err
+		}
+		o.formats[i] = known
+	}
+	switch {
+	case o.chosen && len(o.formats) == 0:
+		return usagef("--format is empty: want one of %s", strings.Join(report.FormatNames[R](), ", "))
+	case len(o.formats) > 1 && o.out == "":
+		return usagef("several formats need an output folder (-out)")
+	}
+	return nil
+}
+
+// writeReports prints a result, or writes its reports to a folder.
+func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options) error {
+	if o.out == "" {
+		return printResult(a, o.formats[0], result, opt)
+	}
+	opt.Lang = a.lang()
+	failed := report.WriteFiles(report.NewFolder(o.out), o.formats, result, opt)
+	return a.reportsWritten("report", o.out, failed)
+}
+
+// reportsWritten says that what was written is in a folder, or what could not be
+// written. It returns the first error, which the command reports.
+func (a *app) reportsWritten(what, dir string, failed []error) error {
+	if len(failed) == 0 {
+		a.msg.Infof("%s written to %s", what, dir)
+		return nil
+	}
+	for _, err := range failed[1:] {
+		a.msg.Errorf("%v", err)
+	}
+	return failed[0]
+}

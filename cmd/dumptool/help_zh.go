@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// chineseSummaries are the summaries of the commands in Chinese, by their words.
+var chineseSummaries = map[string]string{
+	"":                    "调试 NPU 上的数值精度",
+	"convert":             "把设备 dump 转换为主机文件",
+	"inspect":             "查看 dump 文件和 .npy 数组的内容",
+	"overflow":            "找出哪里溢出，以及原因",
+	"overflow decode":     "把溢出记录转换为 JSON",
+	"overflow status":     "解释状态字和错误寄存器",
+	"overflow analyze":    "找出首个溢出的算子，以及原因",
+	"overflow scan":       "在普通 dump 中查找 NaN、无穷和饱和值",
+	"compare":             "把 NPU 张量与标杆数据比对",
+	"compare detail":      "查看一个算子的张量",
+	"compare determinism": "检查同一网络的多次运行是否逐位一致",
+	"compare judge":       "用其他阈值重新判定已完成的比对",
+	"config":              "编写、检查和解释 dump 配置",
+	"config new":          "按用途生成 dump 配置",
+	"config check":        "找出 dump 配置中的错误",
+	"config explain":      "说明 dump 配置的作用",
+	"config convert":      "为另一运行时改写 dump 配置",
+	"version":             "打印 dumptool 的版本",
+	"completion":          "打印 shell 的补全脚本",
+	"help":                "打印命令的帮助",
+}
+
+// summariseInChinese gives a command and those below it their summaries in Chinese.
+func summariseInChinese(cmd *cobra.Command) {
+	if short := chineseSummaries[strings.Join(commandPath(cmd), " ")]; short != "" {
+		cmd.Short = short
+	}
+	for _, sub := range cmd.Commands() {
+		summariseInChinese(sub)
+	}
+}

@@ -1,0 +1,29 @@
+// Command samples writes the sample data: testdata/sample, a few small dump files
+// such as a training of ResNet-50 on images of CIFAR-10 leaves behind, and
+// testdata/network, what every operator of a tiny network gave on an NPU, one of
+// them with a fault, and what it gives on a host. Every run writes the same
+// bytes, on any machine.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+//go:generate go run . ../../../testdata
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "samples:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("want one argument, the folder to write to")
+	}
+	return errors.Join(writeSample(filepath.Join(args[0], "sample")), writeNetwork(filepath.Join(args[0], "network")))
+}

@@ -1,0 +1,248 @@
+package align
+
+import (
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// order is an order of axes of the NPU tensor that has the reference's shape.
+type order struct {
+	format tensor.Format
+	plan   *layout.Plan // nil for the stored elements
+}
+
+// hostReference brings a reference that is a dump in a device layout into host
+// order, and returns the axis order of the reference where it is known.
+func (g *Aligner) hostReference(a *Alignment, format *tensor.Format) (*tensor.Format, error) {
+	ref, npu := a.Ref.tensor, a.NPU.tensor
+	if layout.IsHost(ref.Format) {
+		if format == nil && ref.Format != tensor.ND && ref.fromDump() {
+			format = &ref.Format
+		}
+		return format, nil
+	}
+	var first error
+	for _, f := range hostOrders(ref.Tensor, format) {
+		plan, err := g.plan(ref, f, nil)
+		if err == nil {
+			a.Ref.plan, a.Ref.Shape = plan, plan.Shape
+			a.note(lang.Sayf("reference %s to %s", "标杆由 %s 转为 %s", ref.Format, plan.Format))
+			return &f, nil
+		}
+		first = keepFirst(first, err)
+	}
+	if npu.Format == ref.Format && npu.Stored.Equal(ref.Stored) {
+		a.note(lang.Sayf("compared in %s with its padding: %v", "按 %s 连同填充一起比对：%v", ref.Format, first))
+		return &ref.Format, nil
+	}
+	return nil, first
+}
+
+func (a *Alignment) note(s lang.Sentence) { a.Notes = append(a.Notes, s) }
+
+// keepFirst keeps the first of several errors.
+func keepFirst(first, err error) error {
+	if first != nil {
+		return first
+	}
+	return err
+}
+
+// plan plans the conversion of a tensor to a host order.
+func (g *Aligner) plan(t *Tensor, target tensor.Format, shape tensor.Shape) (*layout.Plan, error) {
+	return layout.NewPlan(layout.Request{
+		DType: t.DType, Source: t.Format, Shape: t.Stored, C0: t.C0, Groups: t.Groups,
+		Original: t.OriginalShape, OriginalFormat: t.OriginalFormat,
+		Target: target, TargetShape: shape, Order: g.OriginalFormat,
+	})
+}
+
+// hostOrders are the axis orders in which a tensor may be wanted, the most
+// likely one first.
+func hostOrders(t *tensorfile.Tensor, known *tensor.Format) []tensor.Format {
+	if known != nil {
+		return []tensor.Format{*known}
+	}
+	var orders []tensor.Format
+	if layout.IsHost(t.Format) && t.Format != tensor.ND {
+		orders = append(orders, t.Format)
+	}
+	if f := t.OriginalFormat; f != nil && layout.IsHost(*f) && !slices.Contains(orders, *f) {
+		orders = append(orders, *f)
+	}
+	for _, f := range []tensor.Format{tensor.NCHW, tensor.NHWC, tensor.HWCN, tensor.NCDHW, tensor.NDHWC, tensor.DHWCN, tensor.ND} {
+		if !slices.Contains(orders, f) {
+			orders = append(orders, f)
+		}
+	}
+	return orders
+}
+
+// matchNPU finds the view of the NPU tensor that has the reference's shape. As
+// it is stored it needs no plan; of the plans the first counts that has the
+// shape, then one that has it but for axes of length 1, then any.
+func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
+	t, want := a.NPU.tensor, a.Ref.Shape
+	if asStored(a, format) {
+		g.otherOrders(a, format)
+		return nil
+	}
+	c := g.candidates(t, want, format)
+	// A dump says its original shape; of other files a reference of the stored
+	// shape shows that nobody has converted either.
+	asItLies := !layout.IsHost(t.Format) && t.Stored.Equal(want)
+	switch {
+	case len(c.fits) > 0 && (t.fromDump() || !asItLies):
+		a.NPU.plan = c.fits[0].plan
+	case asItLies:
+		a.note(lang.Sayf("compared as it lies in %s: the reference has the shape of the stored tensor", "按 %s 原样比对：标杆的 shape 与存储的张量相同", t.Format))
+		return nil
+	case c.squeezed != nil:
+		a.NPU.plan = c.squeezed
+	case c.other != nil:
+		a.NPU.plan = c.other
+	default:
+		return c.failed
+	}
+	a.NPU.Shape = a.NPU.plan.Shape
+	a.setOrders(c.fits)
+	a.noteOrder()
+	return nil
+}
+
+// asStored reports whether the stored elements of the NPU tensor are compared:
+// both sides are in one device layout, or the tensor is in host order and says
+// no other order than the reference's.
+func asStored(a *Alignment, format *tensor.Format) bool {
+	t := a.NPU.tensor
+	if !layout.IsHost(t.Format) {
+		return format != nil && *format == t.Format
+	}
+	if t.Format == tensor.ND || !t.sureOrder() {
+		return true
+	}
+	return t.Stored.Equal(a.Ref.Shape) && (format == nil || *format == t.Format)
+}
+
+// candidates are the views of an NPU tensor in one order of axes each.
+type candidates struct {
+	// fits have the reference's shape.
+	fits []order
+	// squeezed has it without the axes of length 1, other has another shape;
+	// each is the first of its kind, nil if there is none.
+	squeezed, other *layout.Plan
+	// failed is the error of the first order that is impossible.
+	failed error
+}
+
+// candidates lists the views of the NPU tensor, in the order of hostOrders.
+func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format) (c candidates) {
+	first := func(to **layout.Plan, plan *layout.Plan) {
+		if *to == nil {
+			*to = plan
+		}
+	}
+	for _, f := range hostOrders(t.Tensor, format) {
+		plan, err := g.plan(t, f, nil)
+		if (err != nil || !plan.Shape.Equal(want)) && len(t.OriginalShape) == 0 && !layout.IsHost(t.Format) {
+			// Without an original shape the reference says what is padding.
+			if q, e := g.plan(t, f, want); e == nil && q.Shape.Equal(want) {
+				plan, err = q, nil
+			}
+		}
+		switch {
+		case err != nil:
+			c.failed = keepFirst(c.failed, err)
+		case plan.Shape.Equal(want):
+			if plan.Format != tensor.ND || len(c.fits) == 0 {
+				c.fits = append(c.fits, order{plan.Format, plan})
+			}
+		case squeeze(plan.Shape).Equal(squeeze(want)):
+			first(&c.squeezed, plan)
+		default:
+			first(&c.other, plan)
+		}
+	}
+	return c
+}
+
+// otherOrders finds out whether a tensor that is compared as it is stored, and
+// whose order of axes is known while the reference's is not, has the reference's
+// shape in other orders too.
+func (g *Aligner) otherOrders(a *Alignment, format *tensor.Format) {
+	t := a.NPU.tensor
+	if format != nil || !layout.IsHost(t.Format) || t.Format == tensor.ND || !t.sureOrder() {
+		return
+	}
+	a.setOrders(slices.Concat([]order{{format: t.Format}}, slices.DeleteFunc(g.candidates(t, a.Ref.Shape, nil).fits, func(o order) bool {
+		return o.format == t.Format || o.format == tensor.ND
+	})))
+}
+
+// setOrders keeps the orders of axes that fit, where they are different views.
+func (a *Alignment) setOrders(fits []order) {
+	fits = slices.CompactFunc(fits, func(a, b order) bool { return a.format == b.format })
+	if len(fits) > 1 && !symmetric(a.Ref.Shape) {
+		a.orders = fits
+	}
+}
+
+// noteOrder notes the order of axes that the NPU tensor is brought into, and
+// that it is a guess where the shape fits another order.
+func (a *Alignment) noteOrder() {
+	a.orderNote = len(a.Notes)
+	if t := a.NPU.tensor; !a.NPU.plan.Copies() || !layout.IsHost(t.Format) {
+		a.note(noteConversion(t.Format, a.NPU.plan.Format))
+	}
+	if len(a.orders) > 1 {
+		a.note(lang.Sayf("the shape fits %s too (--ref-format)", "该 shape 也符合 %s(--ref-format)", a.orders[1].format))
+	}
+	a.orderNotes = len(a.Notes) - a.orderNote
+}
+
+// noteConversion notes that the NPU tensor is brought into another order of axes.
+func noteConversion(from, to tensor.Format) lang.Sentence {
+	return lang.Sayf("NPU %s to %s", "NPU 由 %s 转为 %s", from, to)
+}
+
+// Orders is the number of orders of axes of the NPU tensor that fit: more than
+// one if the order is a guess.
+func (a *Alignment) Orders() int {
+	if a.Status != "" {
+		return 1
+	}
+	return max(1, len(a.orders))
+}
+
+// Use returns the alignment by another of its orders of axes, of which 0 is the
+// one that it has, and notes which flag would make it certain. It shares the open
+// files.
+func (a *Alignment) Use(i int) *Alignment {
+	o := a.orders[i]
+	var names []string
+	for _, other := range a.orders {
+		names = append(names, other.format.String())
+	}
+	used := *a
+	used.NPU.plan = o.plan
+	used.Notes = slices.Concat(a.Notes[:a.orderNote], []lang.Sentence{
+		noteConversion(a.NPU.tensor.Format, o.format),
+		lang.Sayf("the shape fits %s: the tensors agree best as %s (--ref-format %s decides)",
+			"该 shape 符合 %s：按 %s 时两个张量最一致(由 --ref-format %s 决定)", strings.Join(names, ", "), o.format, o.format),
+	}, a.Notes[a.orderNote+a.orderNotes:])
+	return &used
+}
+
+// symmetric reports whether at most one axis has more than one position, so
+// that every order of axes is the same.
+func symmetric(s tensor.Shape) bool { return len(squeeze(s)) <= 1 }
+
+// squeeze drops the axes of length 1.
+func squeeze(s tensor.Shape) tensor.Shape {
+	return slices.DeleteFunc(slices.Clone(s), func(d int64) bool { return d == 1 })
+}

@@ -1,0 +1,135 @@
+package align
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// Ref says where a tensor is.
+type Ref struct {
+	Path  string
+	Name  string // the name that the file goes by
+	Kind  tensor.Kind
+	Index int
+	// Raw is set for files that hold elements and nothing else.
+	Raw bool
+	// Single is set when the file has no other tensor.
+	Single bool
+}
+
+// String names the tensor in reports: the file, and the tensor where the file
+// has several.
+func (r *Ref) String() string {
+	if r == nil {
+		return ""
+	}
+	path := filepath.ToSlash(r.Path)
+	if r.Single {
+		return path
+	}
+	return fmt.Sprintf("%s:%s:%d", path, r.Kind, r.Index)
+}
+
+// hasType reports whether the name of a raw file has its element type.
+func (r *Ref) hasType() bool {
+	info := filename.Parse(r.Name)
+	return info.DType != tensor.Undefined || strings.EqualFold(filepath.Ext(r.Name), ".txt")
+}
+
+// Tensor is a tensor whose file is open.
+type Tensor struct {
+	*tensorfile.Tensor
+	// Stored is the shape of the stored elements.
+	Stored tensor.Shape
+	file   *tensorfile.File
+	// hasFormat is set when the user says what the format is.
+	hasFormat bool
+}
+
+// Close closes the file.
+func (t *Tensor) Close() { _ = t.file.Close() } // only read
+
+// fromDump reports whether the file says which order of axes the tensor has.
+func (t *Tensor) fromDump() bool { return t.file.Op != nil }
+
+// sureOrder reports whether the order of the axes is known: a dump or the user
+// says it. The name of an array in host order says it, too, but not always right.
+func (t *Tensor) sureOrder() bool { return t.fromDump() || t.hasFormat }
+
+// Open opens the file of a tensor and finds the tensor in it. hint says what a
+// raw file holds where its name does not. The shape of the stored elements is
+// not set.
+func (r *Ref) Open(version int, hint tensorfile.RawHint) (*Tensor, error) {
+	f, err := tensorfile.Open(r.Path, tensorfile.Options{Name: r.Name, Version: version, Raw: &hint})
+	if err != nil {
+		return nil, err
+	}
+	t := &Tensor{file: f}
+	if t.Tensor, err = r.find(f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// OpenBytes is Open for a tensor of which only the bytes are of interest: its
+// elements may be of a type without elements of a fixed size.
+func (r *Ref) OpenBytes(version int) (*Tensor, error) {
+	t, err := r.Open(version, tensorfile.RawHint{DType: tensor.Uint8})
+	if err != nil {
+		return nil, err
+	}
+	var unsupported *tensor.UnsupportedType
+	if t.Stored, err = t.Tensor.Stored(); errors.As(err, &unsupported) {
+		t.Stored, err = t.Shape, nil
+	}
+	if err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// openElements is Open for a tensor whose elements are wanted.
+func (r *Ref) openElements(version int, hint tensorfile.RawHint) (*Tensor, error) {
+	t, err := r.Open(version, hint)
+	if err != nil {
+		return nil, err
+	}
+	if t.Stored, err = t.Tensor.Stored(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// find returns the tensor in its open file.
+func (r *Ref) find(f *tensorfile.File) (*tensorfile.Tensor, error) {
+	if r.Single && len(f.Tensors) == 1 {
+		return &f.Tensors[0], nil
+	}
+	for i := range f.Tensors {
+		if t := &f.Tensors[i]; t.Kind == r.Kind && t.Index == r.Index {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("the file has no %s %d any more", r.Kind, r.Index)
+}
+
+// SideError is an error of one side of a pair.
+type SideError struct {
+	Side string // "reference" or "NPU"
+	Err  error
+}
+
+// Error names the side.
+func (e *SideError) Error() string { return e.Side + ": " + e.Err.Error() }
+
+// Unwrap returns the error of the side.
+func (e *SideError) Unwrap() error { return e.Err }

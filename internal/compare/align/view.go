@@ -1,0 +1,82 @@
+package align
+
+import (
+	"sync"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/layout"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+)
+
+// View is how the elements of one side are read: through a plan, or as they are
+// stored.
+type View struct {
+	DType tensor.DType
+	Shape tensor.Shape
+
+	tensor *Tensor
+	plan   *layout.Plan // nil for the stored elements
+	// then changes the axes of the plan's result, nil for no change.
+	then *layout.Plan
+}
+
+// reader returns the elements of the view.
+func (v *View) reader(buffers []layout.Buffers) (layout.Source, error) {
+	var src layout.Source = v.tensor.Elements()
+	for i, plan := range []*layout.Plan{v.plan, v.then} {
+		if plan == nil || plan.Copies() {
+			continue
+		}
+		r, err := plan.Reader(src, v.DType.UnitSize(), &buffers[i])
+		if err != nil {
+			return nil, err
+		}
+		src = r
+	}
+	return src, nil
+}
+
+// Buffers keep the memory of conversions for the next pair. The zero value is
+// ready.
+type Buffers struct{ pool sync.Pool } // of *[4]layout.Buffers: two for each side
+
+// Readers read both sides of a pair, for one goroutine.
+type Readers struct {
+	Ref, NPU metrics.Reader
+	from     *Buffers
+	buffers  *[4]layout.Buffers
+}
+
+// Readers returns readers of an alignment that is open. Several goroutines may
+// each have their own.
+func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
+	r := &Readers{from: from}
+	if kept, ok := from.pool.Get().(*[4]layout.Buffers); ok {
+		r.buffers = kept
+	} else {
+		r.buffers = new([4]layout.Buffers)
+	}
+	var err error
+	if r.Ref, err = a.Ref.reader(r.buffers[:2]); err != nil {
+		return nil, &SideError{reference, safefile.WithPath(a.Ref.path(), err)}
+	}
+	if r.NPU, err = a.NPU.reader(r.buffers[2:]); err != nil {
+		return nil, &SideError{npu, safefile.WithPath(a.NPU.path(), err)}
+	}
+	return r, nil
+}
+
+func (v *View) path() string { return v.tensor.file.Path }
+
+// Expect says which elements will be read, in order.
+func (r *Readers) Expect(first, end int64) {
+	for _, side := range []metrics.Reader{r.Ref, r.NPU} {
+		if converted, ok := side.(*layout.Reader); ok {
+			converted.Expect(first, end)
+		}
+	}
+}
+
+// Close gives the memory back; the readers must not be used any more.
+func (r *Readers) Close() { r.from.pool.Put(r.buffers) }

@@ -1,0 +1,444 @@
+package compare
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
+)
+
+// axes are the lengths of the axes of a tensor.
+type axes struct{ n, c, d, h, w int }
+
+func (a axes) count() int { return a.n * a.c * a.d * a.h * a.w }
+
+// each calls f for all coordinates.
+func (a axes) each(f func(n, c, d, h, w int)) {
+	for n := range a.n {
+		for c := range a.c {
+			for d := range a.d {
+				for h := range a.h {
+					for w := range a.w {
+						f(n, c, d, h, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// hostArray is the logical tensor in an order of axes, element by element.
+func hostArray(order string, a axes) (shape tensor.Shape, values []float64) {
+	sizes := map[rune]int{'N': a.n, 'C': a.c, 'D': a.d, 'H': a.h, 'W': a.w}
+	for _, axis := range order {
+		shape = append(shape, int64(sizes[axis]))
+	}
+	values = make([]float64, a.count())
+	a.each(func(n, c, d, h, w int) {
+		at := map[rune]int{'N': n, 'C': c, 'D': d, 'H': h, 'W': w}
+		offset := 0
+		for _, axis := range order {
+			offset = offset*sizes[axis] + at[axis]
+		}
+		values[offset] = a.value(n, c, d, h, w)
+	})
+	return shape, values
+}
+
+// value is the element at coordinates: a number of its own.
+func (a axes) value(n, c, d, h, w int) float64 {
+	return float64((((n*a.c+c)*a.d+d)*a.h+h)*a.w + w + 1)
+}
+
+func up(n, to int) int { return (n + to - 1) / to }
+
+// deviceArray is the tensor in a device layout by the formula of the layout,
+// with -7 in its padding.
+func deviceArray(f tensor.Format, a axes) (shape tensor.Shape, values []float64) {
+	const c0 = 16
+	c1 := up(a.c, c0)
+	dims := []int{}
+	var at func(n, c, d, h, w int) []int
+	switch f {
+	case tensor.NC1HWC0:
+		dims = []int{a.n, c1, a.h, a.w, c0}
+		at = func(n, c, _, h, w int) []int { return []int{n, c / c0, h, w, c % c0} }
+	case tensor.NDC1HWC0:
+		dims = []int{a.n, a.d, c1, a.h, a.w, c0}
+		at = func(n, c, d, h, w int) []int { return []int{n, d, c / c0, h, w, c % c0} }
+	case tensor.FractalZ:
+		dims = []int{c1 * a.h * a.w, up(a.n, 16), 16, c0}
+		at = func(n, c, _, h, w int) []int { return []int{(c/c0*a.h+h)*a.w + w, n / 16, n % 16, c % c0} }
+	case tensor.FractalNZ: // of the matrices H x W
+		dims = []int{a.n, a.c, up(a.w, 16), up(a.h, 16), 16, 16}
+		at = func(n, c, _, h, w int) []int { return []int{n, c, w / 16, h / 16, h % 16, w % 16} }
+	}
+	total := 1
+	for _, d := range dims {
+		shape = append(shape, int64(d))
+		total *= d
+	}
+	values = slices.Repeat([]float64{-7}, total)
+	a.each(func(n, c, d, h, w int) {
+		offset := 0
+		for i, x := range at(n, c, d, h, w) {
+			offset = offset*dims[i] + x
+		}
+		values[offset] = a.value(n, c, d, h, w)
+	})
+	return shape, values
+}
+
+// pairOf runs a comparison of two files, or of one file in each of two folders.
+func pairOf(t *testing.T, refName string, ref []byte, npuName string, npu []byte, change func(*Options)) *record.Row {
+	t.Helper()
+	dir := t.TempDir()
+	opt := exactly(write(t, filepath.Join(dir, "ref", refName), ref), write(t, filepath.Join(dir, "npu", npuName), npu))
+	opt.Keep = true
+	if change != nil {
+		change(&opt)
+	}
+	rep := runAll(t, opt)
+	if len(rep.Rows) != 1 {
+		t.Fatalf("rows %v, want one", lines(rep))
+	}
+	return &rep.Rows[0]
+}
+
+const dumpName = "Conv2D.conv.1.2.1600000000000000"
+
+// TestDeviceLayouts compares device layouts with arrays in every host order.
+func TestDeviceLayouts(t *testing.T) {
+	flat, deep := axes{2, 19, 1, 3, 5}, axes{2, 19, 2, 3, 5}
+	tests := []struct {
+		format tensor.Format
+		axes   axes
+		orders []string
+	}{
+		{tensor.NC1HWC0, flat, []string{"NCHW", "NHWC"}},
+		{tensor.FractalZ, flat, []string{"NCHW", "NHWC", "HWCN"}},
+		{tensor.FractalNZ, flat, []string{"NCHW"}},
+		{tensor.NDC1HWC0, deep, []string{"NCDHW", "NDHWC"}},
+	}
+	for _, tt := range tests {
+		device, data := deviceArray(tt.format, tt.axes)
+		for _, recorded := range append([]string{""}, tt.orders...) {
+			var original tensor.Shape
+			order := recorded
+			if recorded != "" {
+				original, _ = hostArray(recorded, tt.axes)
+			} else {
+				order = tt.orders[0]
+			}
+			npu := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tt.format, device, original, stored(tensor.Float16, data...))})
+			for _, golden := range tt.orders {
+				t.Run(strings.Join([]string{tt.format.String(), "recorded " + recorded, golden}, "/"), func(t *testing.T) {
+					shape, values := hostArray(golden, tt.axes)
+					ref := array(tensor.Float16, shape, values...)
+					f, _ := tensor.ParseFormat(order)
+					row := pairOf(t, "conv.npy", ref, dumpName, npu, func(o *Options) {
+						if recorded != "" {
+							o.Shape.OriginalFormat = &f
+						}
+						if golden, ok := tensor.ParseFormat(golden); ok && tt.format != tensor.FractalNZ {
+							o.Shape.RefFormat = &golden
+						}
+					})
+					if row.Status != record.Pass || !row.Shape.Equal(shape) {
+						t.Fatalf("%s %v of shape %v, want PASS of %v: %v", row.Status, row.Reasons, row.Shape, shape, row.Notes)
+					}
+					// The same with a wrong element in the middle.
+					values[len(values)/2]++
+					row = pairOf(t, "conv.npy", array(tensor.Float16, shape, values...), dumpName, npu, func(o *Options) {
+						if recorded != "" {
+							o.Shape.OriginalFormat = &f
+						}
+						if golden, ok := tensor.ParseFormat(golden); ok && tt.format != tensor.FractalNZ {
+							o.Shape.RefFormat = &golden
+						}
+					})
+					if row.Status != record.Fail || row.Errors != 1 || row.First.Offset != int64(len(values)/2) {
+						t.Fatalf("%s with %d errors at %+v, want one at %d", row.Status, row.Errors, row.First, len(values)/2)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestOrderIsFound compares without telling any order: the shapes tell.
+func TestOrderIsFound(t *testing.T) {
+	a := axes{2, 19, 1, 3, 5}
+	device, data := deviceArray(tensor.NC1HWC0, a)
+	for _, golden := range []string{"NCHW", "NHWC"} {
+		for _, original := range []tensor.Shape{nil, {2, 19, 3, 5}} {
+			shape, values := hostArray(golden, a)
+			npu := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, original, stored(tensor.Float16, data...))})
+			row := pairOf(t, "conv.npy", array(tensor.Float16, shape, values...), dumpName, npu, nil)
+			if row.Status != record.Pass {
+				t.Errorf("%s, original %v: %s %v %v, want PASS", golden, original, row.Status, row.Reasons, row.Notes)
+			}
+		}
+	}
+}
+
+// TestTwoDumps compares dumps with each other.
+func TestTwoDumps(t *testing.T) {
+	a := axes{2, 19, 1, 3, 5}
+	device, data := deviceArray(tensor.NC1HWC0, a)
+	other, otherData := deviceArray(tensor.FractalZ, a)
+	nchw, host := hostArray("NCHW", a)
+	nhwc, last := hostArray("NHWC", a)
+	in := func(f tensor.Format, shape, original tensor.Shape, values []float64) []byte {
+		return dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, f, shape, original, stored(tensor.Float16, values...))})
+	}
+	garbage := slices.Clone(data)
+	for i, v := range garbage {
+		if v == -7 {
+			garbage[i] = -8
+		}
+	}
+	tests := []struct {
+		name     string
+		ref, npu []byte
+		want     record.Status
+	}{
+		{"same layout", in(tensor.NC1HWC0, device, nchw, data), in(tensor.NC1HWC0, device, nchw, data), record.Pass},
+		{"other padding", in(tensor.NC1HWC0, device, nchw, data), in(tensor.NC1HWC0, device, nchw, garbage), record.Pass},
+		{"other padding that nobody knows of", in(tensor.NC1HWC0, device, nil, data), in(tensor.NC1HWC0, device, nil, garbage), record.Fail},
+		{"same layout, no shapes", in(tensor.NC1HWC0, device, nil, data), in(tensor.NC1HWC0, device, nil, data), record.Pass},
+		{"shape of the reference", in(tensor.NC1HWC0, device, nchw, data), in(tensor.NC1HWC0, device, nil, data), record.Pass},
+		{"two layouts", in(tensor.FractalZ, other, nchw, otherData), in(tensor.NC1HWC0, device, nchw, data), record.Pass},
+		{"NCHW and NC1HWC0", in(tensor.NCHW, nchw, nil, host), in(tensor.NC1HWC0, device, nchw, data), record.Pass},
+		{"NHWC and NC1HWC0", in(tensor.NHWC, nhwc, nil, last), in(tensor.NC1HWC0, device, nil, data), record.Pass},
+		{"NCHW and NHWC", in(tensor.NCHW, nchw, nil, host), in(tensor.NHWC, nhwc, nil, last), record.Pass},
+		{"NC1HWC0 and NHWC", in(tensor.NC1HWC0, device, nchw, data), in(tensor.NHWC, nhwc, nil, last), record.Pass},
+	}
+	for _, tt := range tests {
+		row := pairOf(t, dumpName, tt.ref, dumpName, tt.npu, nil)
+		if row.Status != tt.want {
+			t.Errorf("%s: %s %v %v %v, want %s", tt.name, row.Status, row.Reasons, row.Notes, row.Err, tt.want)
+		}
+	}
+}
+
+// TestHostOrderStays has axes of one length: nothing tells an order but the
+// dump, whose elements are compared as they are.
+func TestHostOrderStays(t *testing.T) {
+	npu := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float32, tensor.NHWC, tensor.Shape{1, 3, 3, 3}, nil, stored(tensor.Float32, ramp(27)...))})
+	for _, shape := range []tensor.Shape{{1, 3, 3, 3}, {3, 3, 3}} {
+		if row := pairOf(t, "conv.npy", array(tensor.Float32, shape, ramp(27)...), dumpName, npu, nil); row.Status != record.Pass {
+			t.Errorf("%v: %s %v %v, want PASS", shape, row.Status, row.Reasons, row.Notes)
+		}
+	}
+	force := func(o *Options) { o.Shape.Force = true }
+	if row := pairOf(t, "conv.npy", array(tensor.Float32, tensor.Shape{3, 9}, ramp(27)...), dumpName, npu, force); row.Status != record.Warn {
+		t.Errorf("forced: %s %v %v, want WARN", row.Status, row.Reasons, row.Notes)
+	}
+}
+
+func TestShapePolicy(t *testing.T) {
+	const f = tensor.Float32
+	shape := func(d ...int64) tensor.Shape { return d }
+	npu := func(s tensor.Shape, values ...float64) []byte { return array(f, s, values...) }
+	padded := []float64{1, 2, 0, 3, 4, 0} // (2, 2) in (2, 3)
+	tests := []struct {
+		name   string
+		ref    []byte
+		npu    []byte
+		change func(*Options)
+		want   record.Status
+		note   string
+		code   record.Code
+	}{
+		{"squeezed", array(f, shape(1, 6), ramp(6)...), npu(shape(6, 1, 1), ramp(6)...), nil, record.Pass, "squeezed", ""},
+		{"other shape", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), nil, record.ShapeMismatch, "", record.ShapeDiffers},
+		{"forced", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), func(o *Options) { o.Shape.Force = true }, record.Warn, "forced", record.ShapeDiffers},
+		{"forced, wrong", array(f, shape(3, 2), ramp(6)...), npu(shape(6), 1, 2, 3, 4, 5, 7), func(o *Options) { o.Shape.Force = true }, record.Fail, "forced", ""},
+		{"other size", array(f, shape(6), ramp(6)...), npu(shape(5), ramp(5)...), func(o *Options) { o.Shape.Force = true }, record.ShapeMismatch, "", record.SizeMismatch},
+		{"padding", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), nil, record.ShapeMismatch, "", record.SizeMismatch},
+		{"crop", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
+		{"crop, not zero", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), 1, 2, 9, 3, 4, 0), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "cropped", record.SizeMismatch},
+		{"crop of the first axis", array(f, shape(1, 3), ramp(3)...), npu(shape(2, 3), 1, 2, 3, 0, 0, 0), func(o *Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
+		{"crop of two axes", array(f, shape(1, 2), ramp(2)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "", record.SizeMismatch},
+		{"crop and a part", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding, o.Shape.MaxElements = true, 3 }, record.Partial, "only the first 3", ""},
+		{"transposed", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), nil, record.ShapeMismatch, "", record.Layout},
+		{"auto layout", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), func(o *Options) { o.Shape.AutoLayout = true }, record.Pass, "transposed", ""},
+		{"transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {1, 0}} }, record.Pass, "transposed", ""},
+		{"transpose of another", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"y": {1, 0}} }, record.Fail, "", ""},
+		{"bad transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {0, 0}} }, record.Error, "", record.ReadError},
+		{"a part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 2, 3, 9), func(o *Options) { o.Shape.MaxElements = 3 }, record.Partial, "only the first 3 of 4", ""},
+		{"a bad part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 9, 3, 4), func(o *Options) { o.Shape.MaxElements = 3 }, record.Fail, "only the first 3 of 4", ""},
+		{"a part that is all", array(f, shape(4), ramp(4)...), npu(shape(4), ramp(4)...), func(o *Options) { o.Shape.MaxElements = 4 }, record.Pass, "", ""},
+		{"scalars", array(f, nil, 3), npu(nil, 3), nil, record.Pass, "", ""},
+		{"a scalar and one element", array(f, nil, 3), npu(shape(1), 3), nil, record.Pass, "squeezed", ""},
+		{"empty", array(f, shape(0, 3)), npu(shape(0, 3)), nil, record.Pass, "empty", ""},
+		{"empty and not", array(f, shape(0, 3)), npu(shape(1, 3), 1, 2, 3), nil, record.ShapeMismatch, "", record.SizeMismatch},
+		{"two types", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), nil, record.Pass, "", ""},
+		{"two types, strictly", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), func(o *Options) { o.Shape.StrictDType = true }, record.DTypeMismatch, "", record.DTypeDiffers},
+		{"cut off", array(f, shape(3), ramp(3)...), npu(shape(3), ramp(2)...), nil, record.Error, "", record.ReadError},
+		{"no header", array(f, shape(3), ramp(3)...), []byte("\x93NUMPY"), nil, record.Error, "", record.ReadError},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			row := pairOf(t, "x.npy", tt.ref, "x.npy", tt.npu, tt.change)
+			if row.Status != tt.want {
+				t.Fatalf("%s %v %v %v, want %s", row.Status, row.Reasons, row.Notes, row.Err, tt.want)
+			}
+			if tt.note != "" && !strings.Contains(fmt.Sprint(row.Notes), tt.note) {
+				t.Errorf("notes %v, want %q", row.Notes, tt.note)
+			}
+			if tt.code != "" && !hasCode(row.Reasons, tt.code) {
+				t.Errorf("reasons %v, want %s", row.Reasons, tt.code)
+			}
+			if (row.Status == record.Error) != (row.Err != nil) {
+				t.Errorf("error %v in a row of status %s", row.Err, row.Status)
+			}
+		})
+	}
+}
+
+// TestPermutedShapes has shapes that are one another's permutations, with data
+// that agrees: the rows say which.
+func TestPermutedShapes(t *testing.T) {
+	a := axes{2, 7, 1, 3, 5}
+	ref, values := hostArray("NCHW", a)
+	for _, order := range []string{"NHWC", "HWCN"} {
+		shape, permuted := hostArray(order, a)
+		row := pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), nil)
+		if row.Status != record.ShapeMismatch || !hasCode(row.Reasons, record.Layout) {
+			t.Errorf("%s: %s %v, want SHAPE_MISMATCH and LAYOUT", order, row.Status, row.Reasons)
+		}
+		row = pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), func(o *Options) { o.Shape.AutoLayout = true })
+		if row.Status != record.Pass {
+			t.Errorf("%s with --auto-layout: %s %v, want PASS", order, row.Status, row.Reasons)
+		}
+	}
+}
+
+func TestRawFiles(t *testing.T) {
+	const f = tensor.Float32
+	six := stored(f, ramp(6)...)
+	a := axes{2, 19, 1, 3, 5}
+	device, data := deviceArray(tensor.NC1HWC0, a)
+	nchw, host := hostArray("NCHW", a)
+	layered := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nchw, stored(tensor.Float16, data...))})
+	tests := []struct {
+		name     string
+		refName  string
+		ref      []byte
+		npuName  string
+		npu      []byte
+		want     record.Status
+		elements int64
+	}{
+		{"raw NPU", "x.npy", array(f, tensor.Shape{2, 3}, ramp(6)...), "x.bin", six, record.Pass, 6},
+		{"raw reference", "x.bin", six, "x.npy", array(f, tensor.Shape{2, 3}, ramp(6)...), record.Pass, 6},
+		{"raw reference of a dump", "x.bin", six, dumpName, outputDump(t, "x", f, tensor.Shape{2, 3}, ramp(6)...), record.Pass, 6},
+		{"raw reference of a device layout", "x.bin", stored(tensor.Float16, host...), dumpName, layered, record.Pass, 570},
+		{"text", "x.txt", []byte("1\n2\n3\n4\n5\n6\n"), "x.npy", array(f, tensor.Shape{2, 3}, ramp(6)...), record.Pass, 6},
+		{"wrong size", "x.npy", array(f, tensor.Shape{2, 3}, ramp(6)...), "x.bin", six[:20], record.Error, 0},
+		{"nobody tells the type", "x.bin", six, "x.bin", six, record.Error, 0},
+		{"one of two tells the type", "x.bin", six, "x_output_0_shape_2_3_Float32_DefaultFormat.bin", six, record.Pass, 6},
+		{"wrong text", "x.txt", []byte("1\ntwo\n"), "x.npy", array(f, tensor.Shape{2}, 1, 2), record.Error, 0},
+	}
+	for _, tt := range tests {
+		row := pairOf(t, tt.refName, tt.ref, tt.npuName, tt.npu, nil)
+		if row.Status != tt.want || row.Compared() && row.Result.Unpack().Total != tt.elements {
+			t.Errorf("%s: %s %v %v, want %s", tt.name, row.Status, row.Reasons, row.Err, tt.want)
+		}
+	}
+}
+
+// TestBadDumps has dumps that cannot be read: they are rows.
+func TestBadDumps(t *testing.T) {
+	good := outputDump(t, "conv", tensor.Float32, tensor.Shape{4}, ramp(4)...)
+	ref := array(tensor.Float32, tensor.Shape{4}, ramp(4)...)
+	for _, npu := range [][]byte{good[:len(good)-1], good[:20], good[:1], {}} {
+		if row := pairOf(t, "conv.npy", ref, dumpName, npu, nil); row.Status != record.Error || row.Err == nil || !strings.Contains(row.Err.Error(), dumpName) {
+			t.Errorf("%d of %d bytes: %s %v, want ERROR that names the file", len(npu), len(good), row.Status, row.Err)
+		}
+	}
+	text := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.String, tensor.ND, tensor.Shape{4}, nil, []byte("abcd"))})
+	if row := pairOf(t, "conv.npy", ref, dumpName, text, nil); row.Status != record.Error || !hasCode(row.Reasons, record.UnsupportedDType) {
+		t.Errorf("string: %s %v, want ERROR and UNSUPPORTED_DTYPE", row.Status, row.Reasons)
+	}
+}
+
+// TestDeviceReference has a reference of the elements as the device stores them.
+func TestDeviceReference(t *testing.T) {
+	for _, f := range []tensor.Format{tensor.NC1HWC0, tensor.FractalZ, tensor.FractalNZ} {
+		a := axes{2, 20, 1, 3, 5}
+		stored0, values := deviceArray(f, a)
+		original, _ := hostArray("NCHW", a)
+		npu := dumpOf(t, "op", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, f, stored0, original, stored(tensor.Float16, values...))})
+		row := pairOf(t, "op.npy", array(tensor.Float16, stored0, values...), "Conv2D.op.1.2.1600000000000000", npu, nil)
+		if row.Status != record.Pass || !row.Shape.Equal(stored0) || !strings.Contains(fmt.Sprint(row.Notes), "as it lies in "+f.String()) {
+			t.Errorf("%s: %s %v %v %v, want PASS as it lies", f, row.Status, row.Shape, row.Notes, row.Err)
+		}
+		values[1]++
+		row = pairOf(t, "op.npy", array(tensor.Float32, stored0, values...), "Conv2D.op.1.2.1600000000000000", npu, nil)
+		if row.Status != record.Fail || row.First.Offset != 1 {
+			t.Errorf("%s: %s %v, want FAIL at 1", f, row.Status, row.Err)
+		}
+	}
+}
+
+// TestRawTypes has raw files whose names tell no type, of another type than the
+// other side.
+func TestRawTypes(t *testing.T) {
+	ref, half := array(tensor.Float32, tensor.Shape{2, 3}, ramp(6)...), stored(tensor.Float16, ramp(6)...)
+	row := pairOf(t, "op.npy", ref, "op.bin", half, nil)
+	if row.Status != record.Error || !strings.Contains(row.Err.Error(), "float16 or bfloat16 or int16 (--bin-dtype)") {
+		t.Errorf("%s %v, want an error that names the types that fit", row.Status, row.Err)
+	}
+	npuType := func(o *Options) { o.Shape.NPUDType = tensor.Float16 }
+	if row = pairOf(t, "op.npy", ref, "op.bin", half, npuType); row.Status != record.Pass || row.NPUDType != tensor.Float16 {
+		t.Errorf("%s of %s: %v, want PASS", row.Status, row.NPUDType, row.Err)
+	}
+	// Both raw: the one whose type is known says what the other one holds.
+	bytes := stored(tensor.Float32, ramp(6)...)
+	if row = pairOf(t, "op.bin", bytes, "op.bin", half, func(o *Options) { o.Shape.NPUDType, o.Shape.RefDType = tensor.Float16, tensor.Float32 }); row.Status != record.Pass {
+		t.Errorf("both raw: %s %v, want PASS", row.Status, row.Err)
+	}
+	if row = pairOf(t, "op.bin", bytes, "op.npy", array(tensor.Float16, tensor.Shape{6}, ramp(6)...), func(o *Options) { o.Shape.RefDType = tensor.Float32 }); row.Status != record.Pass {
+		t.Errorf("raw reference: %s %v, want PASS", row.Status, row.Err)
+	}
+	if row = pairOf(t, "op.bin", bytes, "op.npy", array(tensor.Float16, tensor.Shape{6}, ramp(6)...), nil); row.Status != record.Error || !strings.Contains(row.Err.Error(), "--ref-dtype") {
+		t.Errorf("raw reference: %s %v, want a hint at --ref-dtype", row.Status, row.Err)
+	}
+}
+
+// TestMarks keeps the marks of rows that fail.
+func TestMarks(t *testing.T) {
+	ref, npu := array(tensor.Float32, tensor.Shape{2, 3}, ramp(6)...), array(tensor.Float32, tensor.Shape{6}, 1, 9, 3, 4, 5, 6)
+	row := pairOf(t, "op.npy", ref, "op.npy", npu, func(o *Options) { o.Shape.Force, o.Shape.MaxElements = true, 4 })
+	if row.Status != record.Fail || !row.Partial || !row.Forced {
+		t.Errorf("%s, partial %v, forced %v; want a FAIL with both marks", row.Status, row.Partial, row.Forced)
+	}
+}
+
+// TestGuessedOrder has a shape that fits every order of axes: the one by which the
+// tensors agree counts, and a note says which flag decides.
+func TestGuessedOrder(t *testing.T) {
+	a := axes{1, 16, 1, 16, 16}
+	device, data := deviceArray(tensor.NC1HWC0, a)
+	shape, values := hostArray("NHWC", a)
+	npu := dumpOf(t, "x", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nil, stored(tensor.Float16, data...))})
+	row := pairOf(t, "x.npy", array(tensor.Float16, shape, values...), dumpName, npu, nil)
+	if notes := fmt.Sprint(row.Notes); row.Status != record.Pass || !strings.Contains(notes, "--ref-format NHWC decides") {
+		t.Errorf("%s %v, want PASS with a note about NHWC", row.Status, row.Notes)
+	}
+
+	// A few errors of its own do not make it another order's.
+	values[3]++
+	row = pairOf(t, "x.npy", array(tensor.Float16, shape, values...), dumpName, npu, nil)
+	if notes := fmt.Sprint(row.Notes); row.Status != record.Fail || row.Errors != 1 || !strings.Contains(notes, "--ref-format NHWC decides") {
+		t.Errorf("%s, %d errors, %v; want FAIL, 1 error and a note about NHWC", row.Status, row.Errors, row.Notes)
+	}
+}

@@ -1,0 +1,142 @@
+package determinism
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// check compares one tensor in all runs.
+func (t *tensors) check(ctx context.Context, version int) Row {
+	r := Row{Row: t.row, Execution: t.execution, Drifts: make([]Drift, len(t.items))}
+	r.Status = record.Pass
+	contents, keys := map[string]bool{}, make([]string, len(t.items))
+	for i, it := range t.items {
+		if it == nil {
+			continue
+		}
+		drift := &r.Drifts[i]
+		drift.File = it.String()
+		if it.Err != nil {
+			r.fail(it, it.Err)
+			return r
+		}
+		o, err := it.OpenBytes(version)
+		if err == nil {
+			drift.CRC, err = crcOf(ctx, o.Tensor)
+			key := fmt.Sprint(o.DType, o.Stored, o.Format, drift.CRC)
+			contents[key], keys[i] = true, key
+			if i == 0 {
+				r.Shape, r.RefDType = o.Stored, o.DType
+			}
+			o.Close()
+		}
+		if err != nil {
+			r.fail(it, err)
+			return r
+		}
+	}
+	if r.Distinct = len(contents); r.Distinct == 1 {
+		return r
+	}
+	r.Status = record.Fail
+	var places []uint64
+	for i := 1; i < len(t.items); i++ {
+		drift := &r.Drifts[i]
+		if t.items[i] == nil || keys[i] == keys[0] {
+			continue
+		}
+		if err := drift.compare(ctx, t.items[0], t.items[i], version); err != nil {
+			r.fail(t.items[i], err)
+			return r
+		}
+		if drift.Compared {
+			places = append(places, drift.places)
+		}
+	}
+	if len(places) > 1 {
+		r.Places = SamePlaces
+		if slices.ContainsFunc(places, func(p uint64) bool { return p != places[0] }) {
+			r.Places = Scattered
+		}
+	}
+	return r
+}
+
+func (r *Row) fail(it *compare.Tensor, err error) {
+	r.Status, r.Err, r.Distinct = record.Error, safefile.WithPath(it.Path, err), 0
+}
+
+// crcOf sums up the stored bytes of a tensor.
+func crcOf(ctx context.Context, t *tensorfile.Tensor) (uint32, error) {
+	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	buf := make([]byte, min(t.Size, 1<<20))
+	for at := int64(0); at < t.Size; at += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		buf = buf[:min(int64(len(buf)), t.Size-at)]
+		switch n, err := t.Data.ReadAt(buf, at); {
+		case n == len(buf):
+			h.Write(buf)
+		case err == io.EOF:
+			return 0, fmt.Errorf("read %d bytes, want %d: %w", at+int64(n), t.Size, io.ErrUnexpectedEOF)
+		default:
+			return 0, err
+		}
+	}
+	return h.Sum32(), nil
+}
+
+// compare looks for the elements that differ between two runs.
+func (d *Drift) compare(ctx context.Context, first, other *compare.Tensor, version int) error {
+	a, err := first.OpenBytes(version)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := other.OpenBytes(version)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	switch {
+	case a.DType != b.DType:
+		d.Why = lang.Sayf("%s in the first run, %s here", "首次运行为 %s，此处为 %s", a.DType, b.DType)
+		return nil
+	case !a.Stored.Equal(b.Stored) || a.Format != b.Format:
+		d.Why = lang.Sayf("%v %s in the first run, %v %s here", "首次运行为 %v %s，此处为 %v %s", a.Stored, a.Format, b.Stored, b.Format)
+		return nil
+	}
+	if _, err := tensor.NewDecoder(a.DType); err != nil {
+		d.Why = lang.Plain(err.Error())
+		return nil
+	}
+	res, err := metrics.Compare(ctx, metrics.Request{Shape: a.Stored, RefDType: a.DType, NPUDType: b.DType}, a.Elements(), b.Elements())
+	if err != nil {
+		return err
+	}
+	d.Differ, d.MaxAbs, d.MaxULP = res.Differ, res.MaxAbs.Metric, res.ULPMax.Metric
+	if d.First = res.Beyond.First; d.First == nil || res.Mismatch.First != nil && res.Mismatch.First.Offset < d.First.Offset {
+		d.First = res.Mismatch.First
+	}
+	bits, err := bitsOf(ctx, a, b, d.Differ == 0)
+	if err != nil {
+		return err
+	}
+	d.Compared, d.Bits, d.places = true, bits.count, bits.places()
+	if d.Differ == 0 {
+		d.Why = bits.text()
+	}
+	return nil
+}

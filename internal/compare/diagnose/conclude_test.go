@@ -1,0 +1,522 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// numbersOf is a result with the numbers that the jump rules look at.
+func numbersOf(meanRel, pearson, red float64, errors int64) *metrics.Result {
+	metric := func(v float64) metrics.Metric { return metrics.Metric{Value: v, Defined: true} }
+	r := &metrics.Result{
+		Total: 1000, NPUDType: tensor.Float16, RefDType: tensor.Float32,
+		MeanRel: metric(meanRel), Pearson: metric(pearson), RED: metric(red),
+		Beyond: metrics.Errors{Count: errors},
+	}
+	r.Classes[metrics.Finite][metrics.Finite] = 1000
+	return r
+}
+
+// testRow is a row with its evidence and its result, unpacked.
+type testRow struct {
+	record.Row
+	Evidence
+	Result *metrics.Result
+}
+
+func rowOf(name string, status record.Status, result *metrics.Result) testRow {
+	return testRow{Row: record.Row{Op: name, Status: status}, Result: result}
+}
+
+// after gives a row the place behind the first one.
+func after(row testRow) testRow {
+	row.Order = 1
+	return row
+}
+
+// verdict is the judgement of rows, with what they read.
+type verdict struct {
+	record.Findings
+	rows []row
+}
+
+func conclude(rows []testRow, graph Graph) *verdict {
+	all, evidence := split(rows)
+	v := &verdict{rows: newNetwork(all, evidence, Network{graph, true}).rows}
+	findings, reasons := Conclude(all, evidence, Network{graph, true})
+	for i := range reasons {
+		v.rows[i].findings = reasons[i]
+	}
+	v.Findings = findings
+	return v
+}
+
+func (v *verdict) text() string {
+	text := fmt.Sprint(v.Findings)
+	for i := range v.rows {
+		text += fmt.Sprint(v.rows[i].findings, v.rows[i].reads())
+	}
+	return text
+}
+
+// reads returns the indexes of the inputs of a row.
+func (r *row) reads() (inputs []int) {
+	for _, in := range r.inputs.rows {
+		inputs = append(inputs, in.index)
+	}
+	return inputs
+}
+
+func split(rows []testRow) (all []record.Row, evidence []Evidence) {
+	for _, r := range rows {
+		r.Row.Result = r.Result.Pack()
+		all, evidence = append(all, r.Row), append(evidence, r.Evidence)
+	}
+	return all, evidence
+}
+
+// good and bad are rows of that name.
+func good(name string) testRow {
+	return rowOf(name, record.Pass, numbersOf(0.001, 0.9999, 0.001, 0))
+}
+
+func bad(name string) testRow {
+	return rowOf(name, record.Fail, numbersOf(0.3, 0.9, 0.3, 100))
+}
+
+// fromConsumers turns a consumer map, from operators to those that read their
+// outputs, into a graph.
+func fromConsumers(consumers map[string][]string) Graph {
+	g := make(Graph, len(consumers))
+	for producer, readers := range consumers {
+		if g[producer] == nil {
+			g[producer] = nil
+		}
+		for _, reader := range readers {
+			g[reader] = append(g[reader], Source{Op: producer, Output: -1})
+		}
+	}
+	for op, sources := range g {
+		slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Op, b.Op) })
+		g[op] = slices.Compact(sources)
+	}
+	return g
+}
+
+func missing(name string) testRow { return rowOf(name, record.Skip, nil) }
+
+// inOrder gives the rows the places of the list.
+func inOrder(ops ...testRow) []testRow {
+	for i := range ops {
+		ops[i].Order = i
+	}
+	return ops
+}
+
+// TestRules takes each rule with numbers just beyond and just within its limits.
+func TestRules(t *testing.T) {
+	input := func(meanRel, pearson float64) testRow {
+		return rowOf("in", record.Pass, numbersOf(meanRel, pearson, 0.01, 0))
+	}
+	output := func(meanRel, pearson, red float64) testRow {
+		return after(rowOf("out", record.Fail, numbersOf(meanRel, pearson, red, 100)))
+	}
+	undefined := output(0.5, 0, 0.5)
+	undefined.Result.Pearson = metrics.Metric{}
+	class := func(npu, ref metrics.Class, largest float64, saturated int64) testRow {
+		op := output(0.001, 0.999, 0.001)
+		op.Result.Classes[npu][ref] = 10
+		if npu != ref {
+			op.Result.Mismatch.Count = 10
+		}
+		op.Result.Ref.Max = metrics.Extreme{}.Metric
+		op.Result.Ref.Max.Value = largest
+		op.Result.NPU.Saturated = saturated
+		return op
+	}
+	pattern := output(0.2, 0.5, 0.5)
+	pattern.Patterns = []record.Finding{{Code: record.ZeroTail, Confidence: record.Medium, Evidence: lang.Plain("zeros")}}
+	badIn := rowOf("in", record.Fail, numbersOf(0.3, 0.95, 0.3, 100))
+	slight := rowOf("in", record.Fail, numbersOf(0.05, 0.95, 0.01, 100))
+	few := rowOf("in", record.Fail, numbersOf(0.05, 0.95, 0.01, 9))
+	zero, calc, offset := output(1, 0.5, 1), output(0.9, 0.02, 0.8), output(0.4, 0.5, 0.3)
+	zero.Patterns = []record.Finding{{Code: record.ZeroOutput, Confidence: record.High, Evidence: lang.Plain("zeros")}}
+	offset.Patterns = []record.Finding{{Code: record.Offset, Confidence: record.Medium, Evidence: lang.Plain("offset")}}
+	offsetIn, farIn := badIn, rowOf("in", record.Fail, numbersOf(0.001, 0.99, 0.02, 2))
+	offsetIn.Patterns = []record.Finding{{Code: record.Offset, Confidence: record.Medium, Evidence: lang.Plain("offset")}}
+	farIn.Patterns = []record.Finding{{Code: record.BitFlip, Confidence: record.Medium, Evidence: lang.Plain("bits")}}
+	median := output(1.1, 0.5, 0.01)
+	median.Result.RelQuantiles.P50 = metrics.Metric{Value: 2, Defined: true}
+	constant := output(0.001, 0.05, 0.001)
+	tests := []struct {
+		name    string
+		in, out testRow
+		want    []record.Code
+		high    bool
+	}{
+		{"jump of the mean relative error", input(0.09, 0.5), output(1.1, 0.5, 1.1), []record.Code{record.CalcError}, true},
+		{"jump, but output not beyond 1", input(0.09, 0.5), output(0.97, 0.5, 1.1), []record.Code{record.Unknown}, false},
+		{"jump, but inputs not below 0.1", input(0.1, 0.5), output(1.07, 0.5, 1.1), []record.Code{record.Unknown}, false},
+		{"jump of a few sums that cancel", input(0.09, 0.5), output(1.1, 0.5, 0.01), []record.Code{record.Unknown}, false},
+		{"jump of amplified rounding", input(0.09, 0.5), output(20, 0.5, 0.9), []record.Code{record.Unknown}, false},
+		{"jump by the median", input(0.09, 0.5), median, []record.Code{record.CalcError}, true},
+		{"jump behind bad inputs", slight, output(2, 0.5, 1.1), []record.Code{record.CalcError, record.LayerInputBad}, true},
+		{"fall of the correlation of a nearly constant tensor", input(0.01, 0.91), constant, []record.Code{record.Accumulated}, false},
+		{"fall of the correlation", input(0.01, 0.91), output(0.5, 0.09, 0.5), []record.Code{record.CalcError}, true},
+		{"fall, but output not below 0.1", input(0.01, 0.91), output(0.5, 0.1, 0.5), []record.Code{record.Unknown}, false},
+		{"fall, but inputs not above 0.9", input(0.01, 0.9), output(0.5, 0.05, 0.5), []record.Code{record.Unknown}, false},
+		{"fall to an undefined correlation", input(0.01, 0.99), undefined, []record.Code{record.Unknown}, false},
+		{"NaN on both sides", input(0.01, 0.99), class(metrics.NaN, metrics.NaN, 5, 0), []record.Code{record.ModelNaN}, true},
+		{"NaN of the NPU", input(0.01, 0.99), class(metrics.NaN, metrics.Finite, 5, 0), []record.Code{record.NPUNaN}, true},
+		{"infinity beyond float16", input(0.01, 0.99), class(metrics.PosInf, metrics.Finite, 65505, 0), []record.Code{record.OverflowFP16}, true},
+		{"NaN beside numbers at the limit", input(0.01, 0.99), class(metrics.NaN, metrics.Finite, 65504, 3), []record.Code{record.OverflowFP16}, true},
+		{"a pattern behind a few errors", few, zero, []record.Code{record.ZeroOutput}, true},
+		{"a jump behind a few errors", few, calc, []record.Code{record.CalcError}, true},
+		{"rounding behind a few errors", few, output(0.05, 0.95, 0.02), []record.Code{record.LayerInputBad}, false},
+		{"an error far larger than that of the input", farIn, offset, []record.Code{record.Offset}, false},
+		{"the pattern of the input", offsetIn, offset, []record.Code{record.LayerInputBad, record.Offset}, false},
+		{"another pattern than the input", offsetIn, zero, []record.Code{record.ZeroOutput, record.LayerInputBad}, true},
+		{"bad input", badIn, output(0.4, 0.5, 0.5), []record.Code{record.LayerInputBad}, false},
+		{"accumulated", input(0.02, 0.99), output(0.26, 0.95, 0.1), []record.Code{record.Accumulated}, false},
+		{"accumulated by the mean relative error only", input(0.02, 0.99), output(0.2, 0.95, 0.2), []record.Code{record.Unknown}, false},
+		{"more than accumulated", input(0.02, 0.99), output(0.27, 0.95, 0.1), []record.Code{record.Unknown}, false},
+		{"a pattern", input(0.02, 0.99), pattern, []record.Code{record.ZeroTail}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			graph := fromConsumers(map[string][]string{"in": {"out"}})
+			got := conclude([]testRow{test.in, test.out}, graph).rows[1]
+			if codes := codesOf(got.findings); !slices.Equal(codes, test.want) {
+				t.Fatalf("got %v, want %v", got.findings, test.want)
+			}
+			if (got.findings[0].Confidence == record.High) != test.high {
+				t.Errorf("confidence %s", got.findings[0].Confidence)
+			}
+			if got.inputs.inferred || !slices.Equal(got.reads(), []int{0}) {
+				t.Errorf("inputs %v, inferred %t", got.reads(), got.inputs.inferred)
+			}
+			guessed := conclude([]testRow{test.in, test.out}, nil).rows[1]
+			if !guessed.inputs.inferred || !slices.Equal(codesOf(guessed.findings), test.want) {
+				t.Errorf("without a graph: %+v", guessed)
+			}
+		})
+	}
+}
+
+func codesOf(findings []record.Finding) (codes []record.Code) {
+	for _, f := range findings {
+		codes = append(codes, f.Code)
+	}
+	return codes
+}
+
+// TestEvidence: the evidence names the inputs, the numbers and the limits.
+func TestEvidence(t *testing.T) {
+	ops := inOrder(good("a"), good("b"), rowOf("c", record.Fail, numbersOf(3, 0.95, 1.5, 9)))
+	graph := Graph{"a": nil, "b": nil, "copy": {{"a", -1}}, "c": {{"copy", 0}, {"b", 0}}}
+	v := conclude(ops, graph)
+	evidence := v.rows[2].findings[0].Evidence.String()
+	for _, part := range []string{"3 > 1", "0.001 < 0.1", "a:0, b:0", "through copy (no dump)"} {
+		if !strings.Contains(evidence, part) {
+			t.Errorf("%q lacks %q", evidence, part)
+		}
+	}
+	first := conclude(inOrder(bad("a")), nil).rows[0].findings
+	if len(first) != 1 || first[0].Code != record.Unknown || !strings.Contains(first[0].Evidence.String(), "no inputs are known") {
+		t.Errorf("first operator: %v", first)
+	}
+	guessed := conclude(inOrder(good("a"), bad("b")), nil).rows[1].findings[0].Evidence.String()
+	if !strings.Contains(guessed, "a:0, inferred") {
+		t.Errorf("%q does not say that the input is inferred", guessed)
+	}
+}
+
+// location is what TestLocate expects.
+type location struct {
+	firstBad, lastGood int
+	suspects           []int
+	chain              []int
+	outputsBad         bool
+}
+
+func TestLocate(t *testing.T) {
+	consumers := func(edges ...string) Graph { // "a>b"
+		m := make(map[string][]string)
+		for _, e := range edges {
+			from, to, _ := strings.Cut(e, ">")
+			m[from] = append(m[from], to)
+		}
+		return fromConsumers(m)
+	}
+	shapeBad := rowOf("b", record.Fail, nil)
+	twoOutputs := []testRow{good("a"), good("split"), bad("split"), bad("c"), good("d")}
+	twoOutputs[2].Output = 1
+	ownInputs := []testRow{good("a"), bad("b"), bad("b")}
+	ownInputs[1].Kind = inputKind
+	tests := []struct {
+		name  string
+		ops   []testRow
+		graph Graph
+		want  location
+	}{
+		{"nothing", nil, nil, location{firstBad: -1, lastGood: -1}},
+		{"all good", inOrder(good("a"), good("b")), nil, location{firstBad: -1, lastGood: -1}},
+		{"chain", inOrder(good("a"), bad("b"), bad("c")), nil,
+			location{firstBad: 1, chain: []int{1, 2}, outputsBad: true}},
+		{"deviation", inOrder(good("a"), bad("b"), good("c")), nil,
+			location{firstBad: 1, chain: []int{1}}},
+		{"first is bad", inOrder(bad("a"), bad("b")), nil,
+			location{firstBad: 0, lastGood: -1, chain: []int{0, 1}, outputsBad: true}},
+		{"suspects", inOrder(missing("x"), good("a"), missing("y"), missing("z"), bad("b")), nil,
+			location{firstBad: 4, lastGood: 1, suspects: []int{2, 3}, chain: []int{4}, outputsBad: true}},
+		{"branches", inOrder(good("a"), bad("b"), good("c"), bad("d")), consumers("a>b", "a>c", "b>d", "c>d"),
+			location{firstBad: 1, chain: []int{1, 3}, outputsBad: true}},
+		{"the other branch", inOrder(good("a"), bad("b"), good("c"), bad("d")), consumers("a>b", "a>c", "c>d"),
+			location{firstBad: 1, chain: []int{1}, outputsBad: true}},
+		{"dead end", inOrder(good("a"), bad("b"), good("c")), consumers("a>b", "a>c", "b>c"),
+			location{firstBad: 1, chain: []int{1}}},
+		{"order against the graph", inOrder(bad("d"), good("a"), bad("c")), consumers("a>c", "c>d"),
+			location{firstBad: 2, lastGood: 1, chain: []int{0, 2}, outputsBad: true}},
+		{"cycle", inOrder(good("a"), bad("b"), bad("c")), consumers("b>c", "c>b"),
+			location{firstBad: 1, chain: []int{1, 2}}},
+		{"itself", inOrder(good("a"), bad("b")), consumers("a>b", "b>b"),
+			location{firstBad: 1, chain: []int{1}, outputsBad: true}},
+		{"unknown names", inOrder(good("a"), bad("b")), consumers("p>b", "q>p", "q>r"),
+			location{firstBad: 1, chain: []int{1}, outputsBad: true}},
+		{"through copies", inOrder(good("a"), bad("b"), missing("copy"), bad("c")), consumers("a>b", "b>copy", "copy>copy2", "copy2>c"),
+			location{firstBad: 1, chain: []int{1, 3}, outputsBad: true}},
+		{"shapes differ", inOrder(good("a"), shapeBad, bad("c")), nil,
+			location{firstBad: 1, chain: []int{1, 2}, outputsBad: true}},
+		{"two outputs", inOrder(twoOutputs...), Graph{"a": nil, "split": {{"a", 0}}, "c": {{"split", 1}}, "d": {{"split", 0}}},
+			location{firstBad: 2, lastGood: 1, chain: []int{2, 3}, outputsBad: true}},
+		{"own inputs", inOrder(ownInputs...), nil,
+			location{firstBad: 1, chain: []int{1, 2}, outputsBad: true}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			v := conclude(test.ops, test.graph)
+			got := location{v.FirstBad, v.LastGood, v.Suspects, v.Chain, v.OutputsBad}
+			if fmt.Sprint(got) != fmt.Sprint(test.want) {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestRoundingBefore: a row that fails by rounding is not where a later error
+// began; it is where nothing else is wrong.
+func TestRoundingBefore(t *testing.T) {
+	rounding, zero, unknown := bad("r"), bad("z"), bad("u")
+	rounding.Result = numbersOf(0.01, 0.9999, 0.002, 3)
+	zero.Patterns = []record.Finding{{Code: record.ZeroOutput, Confidence: record.High, Evidence: lang.Plain("zeros")}}
+	unknown.Result = numbersOf(0.3, 0.9, 0.3, 100)
+	shape := rowOf("s", record.Fail, nil)
+	wrong := good("w")
+	wrong.Status, wrong.Result.Mismatch.Count, wrong.Result.Classes[metrics.Finite][metrics.NaN] = record.Fail, 3, 3
+	wrong.Patterns = []record.Finding{{Code: record.ModelNaN, Confidence: record.High, Evidence: lang.Plain("the reference")}}
+	for _, test := range []struct {
+		name               string
+		ops                []testRow
+		firstBad, lastGood int
+		damaged            int
+	}{
+		{"before a pattern", inOrder(good("a"), rounding, zero, bad("c")), 2, 0, 2},
+		{"alone", inOrder(good("a"), rounding, good("c")), 1, 0, -1},
+		{"before an unknown cause", inOrder(good("a"), rounding, unknown), 2, 0, -1},
+		{"an unknown cause before a pattern", inOrder(good("a"), unknown, good("b"), zero), 1, 0, 3},
+		{"before a wrong shape", inOrder(good("a"), rounding, shape), 2, 0, 2},
+		{"a wrong reference", inOrder(good("a"), wrong, bad("c")), 1, 0, 1},
+		{"none", inOrder(good("a")), -1, -1, -1},
+	} {
+		v := conclude(test.ops, nil)
+		if v.FirstBad != test.firstBad || v.FirstDamaged != test.damaged || v.LastGood != test.lastGood {
+			t.Errorf("%s: first bad %d, last good %d, damaged %d, want %+v", test.name, v.FirstBad, v.LastGood, v.FirstDamaged, test)
+		}
+	}
+}
+
+// TestUnevenRounding: a norm amplifies the rounding of some columns, of which the
+// smallest elements fail; of a broken column most do.
+func TestUnevenRounding(t *testing.T) {
+	for errors, want := range map[int64]record.Code{40: record.Accumulated, 160: record.CalcError} {
+		op := rowOf("b", record.Fail, numbersOf(0.03, 0.99, 0.05, errors))
+		op.Result.Total = 2000
+		axis := metrics.AxisProfile{Size: 10, Fold: 1}
+		for i := range 10 {
+			bin := metrics.AxisBin{Count: 200, SumAbs: 0.1, SumRel: 0.1}
+			if i == 3 {
+				bin = metrics.AxisBin{Count: 200, Errors: errors, SumAbs: 50, SumRel: 50}
+			}
+			axis.Bins = append(axis.Bins, bin)
+		}
+		op.Result.Axes = []metrics.AxisProfile{axis}
+		if op.Uneven = mostUneven(op.Result); op.Uneven == nil {
+			t.Fatalf("%d errors are even", errors)
+		}
+		op.Patterns = []record.Finding{{Code: record.Stride, Confidence: record.Medium, Evidence: lang.Plain("one column")}}
+		if want == record.CalcError {
+			op.Patterns = nil
+		}
+		if got := conclude(inOrder(good("a"), op), nil).rows[1].findings; got[0].Code != want {
+			t.Errorf("%d errors: %v, want %s", errors, got, want)
+		}
+	}
+}
+
+// TestWrongShape: the operator before is no reason for a wrong shape.
+func TestWrongShape(t *testing.T) {
+	ops := inOrder(bad("a"), rowOf("b", record.Fail, nil))
+	if got := conclude(ops, nil).rows[1].findings; len(got) > 0 {
+		t.Errorf("inferred: %v", got)
+	}
+	if got := conclude(ops, Graph{"a": nil, "b": {{"a", 0}}}).rows[1].findings; !record.Has(got, record.LayerInputBad) {
+		t.Errorf("known to be read: %v", got)
+	}
+}
+
+// TestFirsts: the first NaN, the first overflow and the largest jump.
+func TestFirsts(t *testing.T) {
+	nan, both, over, integer := good("nan"), good("both"), good("over"), good("int")
+	nan.Result.Classes[metrics.NaN][metrics.PosInf] = 1
+	both.Result.Classes[metrics.NaN][metrics.NaN] = 1
+	over.Result.Overflowed = 1
+	integer.Result.NPUDType, integer.Result.Overflowed = tensor.Int8, 1 // 127 for 126 is no overflow
+	v := conclude(inOrder(good("a"), both, integer, bad("b"), nan, over), nil)
+	if v.FirstNaN != 4 || v.FirstOverflow != 5 {
+		t.Errorf("first NaN %d, first overflow %d, want 4 and 5", v.FirstNaN, v.FirstOverflow)
+	}
+	// From 0.001 to 0.3.
+	if v.LargestJump != 3 || v.Jump < 299.9 || v.Jump > 300.1 {
+		t.Errorf("largest jump %g at %d, want 300 at 3", v.Jump, v.LargestJump)
+	}
+	// An exact input counts as rounded: half of 2^-10.
+	exact := good("exact")
+	exact.Result.MeanRel.Value = 0
+	if v := conclude(inOrder(exact, bad("b")), nil); v.Jump < 614.3 || v.Jump > 614.5 {
+		t.Errorf("jump from an exact input %g, want 0.3 * 2^11 = 614.4", v.Jump)
+	}
+}
+
+// TestLargeNetwork: the time for a chain, a star and a tangle of many operators is
+// linear in their number, or this test would not end.
+func TestLargeNetwork(t *testing.T) {
+	const n = 40_000 / min(calibration, 4)
+	ops := make([]testRow, n)
+	chain, star, tangle := make(Graph, n), make(Graph, n), make(Graph, n)
+	passing, failing := good("").Result, bad("").Result
+	for i := range ops {
+		ops[i] = rowOf(fmt.Sprint(i), record.Pass, passing)
+		switch {
+		case i == n/2:
+			ops[i].Status, ops[i].Result = record.Fail, failing
+		case i > n/2 && i%2 == 0:
+			ops[i].Status, ops[i].Result = record.Skip, nil
+		case i > n/2:
+			ops[i].Status = record.Fail
+		}
+		ops[i].Order = i
+		chain[fmt.Sprint(i)] = []Source{{fmt.Sprint(i - 1), 0}}
+		star[fmt.Sprint(i)] = []Source{{"0", 0}}
+		tangle[fmt.Sprint(i)] = []Source{{fmt.Sprint((i + 1) % n), 0}, {fmt.Sprint((i * 7) % n), 0}, {"nobody", 3}}
+	}
+	for _, graph := range []Graph{nil, chain} {
+		v := conclude(ops, graph)
+		if v.FirstBad != n/2 || len(v.Chain) != n/4+1 {
+			t.Errorf("first bad %d, chain of %d, want %d and %d", v.FirstBad, len(v.Chain), n/2, n/4+1)
+		}
+	}
+	for _, graph := range []Graph{star, tangle} {
+		if v := conclude(ops, graph); v.FirstBad < n/2 {
+			t.Errorf("first bad %d, want one from %d on", v.FirstBad, n/2)
+		}
+	}
+}
+
+// TestCopiesOnly: operators that are never dumped are passed up to a limit.
+func TestCopiesOnly(t *testing.T) {
+	graph := Graph{"last": {{"c0", 0}}}
+	for i := range 100_000 {
+		graph[fmt.Sprintf("c%d", i)] = []Source{{fmt.Sprintf("c%d", i+1), 0}}
+	}
+	v := conclude(inOrder(good("a"), bad("last")), graph)
+	if got := v.rows[1]; len(got.reads()) != 0 || len(got.inputs.through) > searchLimit {
+		t.Errorf("inputs %v through %d operators", got.reads(), len(got.inputs.through))
+	}
+}
+
+// TestNoOrder: of operators at one place none is the input of another.
+func TestNoOrder(t *testing.T) {
+	ops := inOrder(good("a"), bad("b"), bad("c"))
+	ops[2].Order = ops[1].Order
+	v := conclude(ops, nil)
+	if got := v.rows[2]; len(got.reads()) != 0 || got.inputs.inferred {
+		t.Errorf("inputs %v of an operator at the place of another", got.reads())
+	}
+	if v.FirstBad != 1 || !slices.Equal(v.rows[1].reads(), []int{0}) {
+		t.Errorf("first bad %d with inputs %v", v.FirstBad, v.rows[1].reads())
+	}
+}
+
+// TestAnyNetwork judges random rows under random graphs: the verdict names rows of
+// the states that it should, and is the same each time.
+func TestAnyNetwork(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"})
+		ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) testRow {
+			op := bad(name.Draw(t, "name"))
+			op.Status = rapid.SampledFrom([]record.Status{record.Skip, record.Pass, record.Warn, record.Fail}).Draw(t, "status")
+			op.Order, op.Output = rapid.IntRange(0, 9).Draw(t, "order"), rapid.IntRange(0, 2).Draw(t, "output")
+			if rapid.IntRange(0, 5).Draw(t, "input") == 0 {
+				op.Kind = inputKind
+			}
+			if op.Status == record.Skip || rapid.IntRange(0, 5).Draw(t, "no result") == 0 {
+				op.Result = nil
+			}
+			return op
+		}), 0, 20).Draw(t, "ops")
+		consumers := rapid.MapOf(name, rapid.SliceOfN(name, 0, 4)).Draw(t, "consumers")
+		v := conclude(ops, fromConsumers(consumers))
+		if v.text() != conclude(ops, fromConsumers(consumers)).text() {
+			t.Error("another verdict the second time")
+		}
+		if v.FirstDamaged >= 0 && ops[v.FirstDamaged].Status != record.Fail {
+			t.Errorf("first damaged %d", v.FirstDamaged)
+		}
+		failed := slices.ContainsFunc(ops, func(op testRow) bool { return op.Status == record.Fail })
+		if (v.FirstBad >= 0) != failed || failed && ops[v.FirstBad].Status != record.Fail {
+			t.Errorf("first bad %d", v.FirstBad)
+		}
+		if failed && !slices.Contains(v.Chain, v.FirstBad) {
+			t.Errorf("chain %v without the first bad row %d", v.Chain, v.FirstBad)
+		}
+		for _, row := range v.Chain {
+			if ops[row].Status != record.Fail {
+				t.Errorf("row %d of the chain is not bad", row)
+			}
+		}
+		for _, row := range v.Suspects {
+			if ops[row].Status != record.Skip {
+				t.Errorf("suspect %d was compared", row)
+			}
+		}
+		for i, op := range v.rows {
+			for _, row := range op.reads() {
+				if ops[row].Status == record.Skip {
+					t.Errorf("input %d of row %d was not compared", row, i)
+				}
+			}
+			if ops[i].Status == record.Skip && len(op.findings) > 0 {
+				t.Errorf("findings of row %d, which was not compared", i)
+			}
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package diagnose
+
+import (
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// minStale is the RED from which a tensor may be another one.
+const minStale = 0.1
+
+// digest identifies the elements of an NPU tensor.
+type digest struct {
+	crc   uint32
+	sum   uint64
+	count int64
+}
+
+func (r *row) digest() digest {
+	res := r.result()
+	return digest{res.NPUCRC, res.NPUSum, res.Total}
+}
+
+// findDuplicates adds NPU tensors that are those of other operators to the
+// patterns of failing rows, and NaN that the model makes.
+func (n *network) findDuplicates() {
+	same := make(map[digest][]*row)
+	for i := range n.rows {
+		if r := &n.rows[i]; r.Compared() && r.result().Total > 0 {
+			same[r.digest()] = append(same[r.digest()], r)
+		}
+	}
+	for i := range n.rows {
+		if r := &n.rows[i]; r.failed() && r.Compared() {
+			r.Patterns = inserted(r.Patterns, single(record.Duplicate, record.Medium, r.duplicate(same[r.digest()])))
+			r.Patterns = record.Merge(r.Patterns, single(record.ModelNaN, record.High, modelNaN(r.result())))
+		}
+	}
+}
+
+// duplicate is the evidence that the NPU tensor is one of those with its digest.
+// Equal tensors of a single value prove nothing; and of a stale tensor and the one
+// that it was, the second agrees with its reference.
+func (r *row) duplicate(same []*row) lang.Sentence {
+	res := r.result()
+	if res.StrictErrors() == 0 || res.RED.Defined && res.RED.Value < minStale || !res.Complex && res.NPU.Min.Value == res.NPU.Max.Value {
+		return lang.Sentence{}
+	}
+	var others []string
+	for _, other := range same {
+		if other.Op != r.Op && (other.result().RefCRC != res.RefCRC || other.RefDType != r.RefDType) {
+			others = append(others, other.Name())
+		}
+	}
+	if len(others) == 0 {
+		return lang.Sentence{}
+	}
+	return lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
+		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", someOf(others), res.NPUCRC)
+}
+
+// inserted adds findings of one pattern to those of a pair at the place that the
+// table of patterns gives it, unless an earlier one explains it. It explains the
+// later ones.
+func inserted(findings, more []record.Finding) []record.Finding {
+	if len(more) == 0 {
+		return findings
+	}
+	table := patterns()
+	place := func(code record.Code) int {
+		return slices.IndexFunc(table, func(p pattern) bool { return p.code == code })
+	}
+	at := place(more[0].Code)
+	later := slices.IndexFunc(findings, func(f record.Finding) bool { return place(f.Code) > at })
+	if later < 0 {
+		later = len(findings)
+	}
+	if !table[at].applies(findings[:later]) {
+		return findings
+	}
+	return slices.Concat(findings[:later], more)
+}

@@ -1,0 +1,173 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// The limits between rounding and damage. They are ours.
+const (
+	// fewErrors is the share of errors up to which rounding may be uneven.
+	fewErrors = 0.01
+	// sparse is the share of errors in a bad part of an axis below which only the
+	// smallest elements of that part are bad.
+	sparse = 0.25
+	// maxRounding is the largest error that sums of coarse types are assumed to
+	// have.
+	maxRounding = 0.1
+	// inputShare is the factor by which the error of an input may be smaller than
+	// that of the operator which it explains.
+	inputShare = 10
+)
+
+// roundingError is the relative error that sums have in the type of the row.
+func (r *row) roundingError() float64 {
+	format, _ := precisionOf(r.result().NPUDType)
+	return float64(format.epsilon * math.Sqrt(assumedSum))
+}
+
+// grown is the largest RED that rounding makes of that of the inputs.
+func (r *row) grown() float64 {
+	return float64(growth*r.numbers.red) + math.Min(r.roundingError(), maxRounding)
+}
+
+// isRounding reports whether a row fails by accumulated rounding only: its RED grows
+// no more than by rounding, all over the tensor, and the same is true of its
+// failing inputs.
+func (r *row) isRounding() bool {
+	res := r.result()
+	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined || res.RED.Value > r.grown() {
+		return false
+	}
+	if _, float := precisionOf(res.NPUDType); !float || r.outliers() || len(r.jumps()) > 0 {
+		return false
+	}
+	few := errorRatio(res) < fewErrors
+	if len(r.inputs.rows) == 0 && !few {
+		return false
+	}
+	if slices.ContainsFunc(r.inputs.rows, func(in *row) bool { return in.failed() && !in.rounding }) {
+		return false
+	}
+	for _, f := range r.Patterns {
+		if specific(f.Code) && f.Code != record.Stride {
+			return false
+		}
+	}
+	return few || !r.broken()
+}
+
+// broken reports whether a part of an axis is bad, not just its smallest elements.
+func (r *row) broken() bool {
+	u := r.Uneven
+	if u == nil {
+		return false
+	}
+	part := float64(u.To-u.From) / float64(u.Size)
+	return errorRatio(r.result()) >= sparse*part
+}
+
+func errorRatio(res *metrics.Result) float64 {
+	if res.Total == 0 {
+		return 0
+	}
+	return float64(res.StrictErrors()) / float64(res.Total)
+}
+
+// damage is the relative error of a tensor: the RED, to which an element that is
+// NaN or infinite on one side adds its whole size.
+func damage(res *metrics.Result) float64 {
+	if res.Total == 0 {
+		return 0
+	}
+	return math.Sqrt(float64(res.RED.Value*res.RED.Value) + float64(res.Mismatch.Count)/float64(res.Total))
+}
+
+// specific reports whether a pattern is none of those that rounding makes.
+func specific(code record.Code) bool {
+	return code != record.Bias && code != record.Underflow && code != record.ModelNaN
+}
+
+// own are the specific patterns that no bad input shows.
+func (r *row) own() (own []record.Finding) {
+	for _, f := range r.Patterns {
+		reference, _ := refNonFinite(r.result())
+		if !specific(f.Code) && (f.Code != record.ModelNaN || reference == 0) || r.rounding {
+			continue
+		}
+		if !r.inherited(f.Code) {
+			own = append(own, f)
+		}
+	}
+	return own
+}
+
+// inherited reports whether a bad input shows the pattern too.
+func (r *row) inherited(code record.Code) bool {
+	same := func(f record.Finding) bool { return family(f.Code) == family(code) }
+	return slices.ContainsFunc(r.inputs.rows, func(in *row) bool {
+		return in.failed() && slices.ContainsFunc(in.Patterns, same)
+	})
+}
+
+// family is the code that a pattern shares with what the next operator makes of
+// it.
+func family(code record.Code) record.Code {
+	switch code {
+	case record.ConstOutput:
+		return record.ZeroOutput
+	case record.OverflowFP16:
+		return record.NPUNaN
+	default:
+		return code
+	}
+}
+
+// explainedBy reports whether a bad input explains that the row is bad: its error
+// is comparable, and more than rounding unless that of the row is rounding too.
+func (r *row) explainedBy(in *row) bool {
+	switch {
+	case !in.failed():
+		return false
+	case !in.Compared():
+		return true
+	case in.rounding:
+		return r.rounding
+	case newNonFinite(in.result()) > 0:
+		return true
+	}
+	return damage(in.result())*inputShare >= damage(r.result()) ||
+		errorRatio(in.result())*inputShare >= errorRatio(r.result())
+}
+
+// inputBad finds the bad inputs that explain the row.
+func (r *row) inputBad() []record.Finding {
+	var bad badInputs
+	for _, in := range r.inputs.rows {
+		if r.Compared() && !r.explainedBy(in) || !in.failed() {
+			continue
+		}
+		input := badInput{op: in.Op, output: int32(in.Output), input: in.isInput()}
+		if res := in.result(); res != nil {
+			input.compared, input.errors, input.total, input.meanRel = true, res.StrictErrors(), res.Total, res.MeanRel
+		}
+		bad.add(input)
+	}
+	if len(bad.first) == 0 {
+		return nil
+	}
+	return single(record.LayerInputBad, r.ours(), lang.Sayf("bad input %s%s", "输入异常：%s%s", bad, r.guess()))
+}
+
+// shapeInputBad is inputBad for a row whose shapes differ: the operator before
+// is no reason for that unless it is known to be read.
+func (r *row) shapeInputBad() []record.Finding {
+	if r.inputs.inferred {
+		return nil
+	}
+	return r.inputBad()
+}

@@ -1,0 +1,135 @@
+package diagnose
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// Evidence has one form: what is seen, the numbers, where, and a hypothesis in
+// brackets with a question mark. Measures have 3 significant digits, elements 6.
+// A probability is given by its limit.
+
+// number is one that was measured, element one of a tensor, or a number to hold
+// against one.
+type (
+	number  float64
+	element float64
+)
+
+func (n number) String() string {
+	text := strconv.FormatFloat(float64(n), 'g', 3, 64)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return element(rounded).String()
+}
+
+func (e element) String() string { return strconv.FormatFloat(float64(e), 'g', 6, 64) }
+
+// semicolon stands between the parts of evidence.
+var semicolon = lang.Text{EN: "; ", ZH: "；"}
+
+// inputNames names the inputs of the evidence.
+func (r *row) inputNames() lang.Sentence {
+	names := make([]string, 0, len(r.inputs.rows))
+	for _, in := range r.inputs.rows {
+		names = append(names, rowName(in.Row))
+	}
+	if guess := r.guess(); !guess.IsZero() {
+		return lang.Sayf("%s%s", "%s%s", someOf(names), guess)
+	}
+	return someOf(names)
+}
+
+// guess says how the inputs are known where no graph names them.
+func (r *row) guess() lang.Sentence {
+	switch {
+	case r.inputs.inferred:
+		return lang.Sayf(", inferred from the execution order", "，由执行顺序推断")
+	case len(r.inputs.through) > 0:
+		return lang.Sayf(", through %s (no dump)", "，经由 %s(无 dump)", someOf(r.inputs.through))
+	default:
+		return lang.Sentence{}
+	}
+}
+
+func rowName(r *record.Row) string { return tensorName(r.Op, r.Kind == inputKind, r.Output) }
+
+func tensorName(op string, input bool, index int) string {
+	kind := ""
+	if input {
+		kind = "input:"
+	}
+	return fmt.Sprintf("%s:%s%d", op, kind, index)
+}
+
+// mostNames is the number of names that evidence lists.
+const mostNames = 3
+
+// someOf joins the first few names.
+func someOf(names []string) lang.Sentence {
+	shown := min(len(names), mostNames)
+	return andMore(lang.Plain(strings.Join(names[:shown], ", ")), len(names)-shown)
+}
+
+// andMore says how many more there are than a list shows.
+func andMore(list lang.Sentence, more int) lang.Sentence {
+	if more <= 0 {
+		return list
+	}
+	return lang.Sayf("%s and %d more", "%s，另有 %d 个", list, more)
+}
+
+// badInputs are bad inputs as evidence names them: the first few, and how many more
+// there are. Most failing rows of a run have such evidence, so that it is put together
+// when it is read.
+type badInputs struct {
+	first []badInput
+	more  int
+}
+
+func (b *badInputs) add(in badInput) {
+	if len(b.first) == mostNames {
+		b.more++
+		return
+	}
+	b.first = append(b.first, in)
+}
+
+type badInput struct {
+	op            string
+	output        int32
+	input         bool // of its operator
+	compared      bool
+	errors, total int64
+	meanRel       metrics.Metric
+}
+
+// Text lists the inputs.
+func (b badInputs) Text() lang.Text {
+	var names []lang.Sentence
+	for _, in := range b.first {
+		name := tensorName(in.op, in.input, int(in.output))
+		if !in.compared {
+			names = append(names, lang.Plain(name))
+			continue
+		}
+		names = append(names, lang.Sayf("%s (%d of %d elements are errors, mean relative error %s)", "%s(%d/%d 个元素错误，平均相对误差 %s)",
+			name, in.errors, in.total, metricText(in.meanRel)))
+	}
+	return andMore(lang.Join(names, lang.Text{EN: ", ", ZH: "，"}), b.more).Text()
+}
+
+// metricText is a metric that may be undefined.
+func metricText(m metrics.Metric) any {
+	if !m.Defined {
+		return lang.Text{EN: "undefined", ZH: "未定义"}
+	}
+	return number(m.Value)
+}

@@ -1,0 +1,230 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
+)
+
+// The limits of an uneven axis. They are ours: the HPAA manual says "clearly
+// uneven" only.
+const (
+	minAxisErrors = 32
+	minAxisTotal  = 256
+	minHalfRatio  = 8
+	minPeakRatio  = 16
+	maxRunShare   = 0.5
+)
+
+// Unevenness is an axis along which the errors are clearly uneven.
+type Unevenness struct {
+	Axis int
+	Size int64
+	// From and To bound the bad run of positions: [From, To).
+	From, To int64
+
+	// half is the mean |d| of the worse half over that of the better one, peak that
+	// of the worst position over the median one. Where most errors are NaN and
+	// infinities, which have no magnitude, they are those of the error rates, and
+	// counted is set.
+	half, peak float64
+	counted    bool
+}
+
+// mostUneven returns the most uneven axis, nil where the errors are even.
+func mostUneven(r *metrics.Result) *Unevenness {
+	if axes := unevenAxes(r); len(axes) > 0 {
+		return &axes[0]
+	}
+	return nil
+}
+
+// unevenAxes returns the axes along which the errors are clearly uneven, the most
+// uneven one first. An axis counts only if the relative errors agree with the
+// absolute ones: a channel of large values has large errors without a fault.
+func unevenAxes(r *metrics.Result) []Unevenness {
+	if r == nil || r.Total < minAxisTotal || r.StrictErrors() < minAxisErrors {
+		return nil
+	}
+	var all []Unevenness
+	for i := range r.Axes {
+		if u, ok := unevenAxis(&r.Axes[i], classErrors(r)); ok {
+			all = append(all, u)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Unevenness) int { return cmp.Compare(b.strength(), a.strength()) })
+	return all
+}
+
+// classErrors reports whether most errors are NaN and infinities.
+func classErrors(r *metrics.Result) bool { return 2*r.Mismatch.Count > r.StrictErrors() }
+
+// strength is the ratio of the two that exceeds its limit more.
+func (u *Unevenness) strength() float64 { return math.Max(u.half/minHalfRatio, u.peak/minPeakRatio) }
+
+// text says where the errors are and by how much they are worse there.
+func (u *Unevenness) text() lang.Sentence {
+	what, ratio := lang.Text{EN: "mean |d|", ZH: "平均 |d| "}, timesText(u.half, lang.Text{EN: "that of the other half", ZH: "另一半"})
+	if u.counted {
+		what = lang.Text{EN: "the error rate", ZH: "错误率"}
+	}
+	if u.half < minHalfRatio {
+		ratio = timesText(u.peak, lang.Text{EN: "the median of all positions", ZH: "所有位置的中位数"})
+	}
+	return lang.Sayf("errors concentrate in [%d, %d) of axis %d (length %d): %s is %s, p < 1e-6%s",
+		"错误集中在轴 %[3]d(长度 %[4]d)的 [%[1]d, %[2]d)：%[5]s%[6]s，p < 1e-6%[7]s",
+		u.From, u.To, u.Axis, u.Size, what, ratio, u.tileText())
+}
+
+// timesText is a ratio in words; it is infinite where the other side is 0.
+func timesText(ratio float64, of lang.Text) lang.Sentence {
+	if math.IsInf(ratio, 1) {
+		return lang.Sayf("positive, %s 0", "大于 0，%s为 0", of)
+	}
+	return lang.Sayf("%s x %s", "为%[2]s的 %[1]s 倍", number(ratio), of)
+}
+
+// tileText names the greatest common divisor of the borders inside the axis, and
+// the length of a tile of the hardware that divides it.
+func (u *Unevenness) tileText() lang.Sentence {
+	var tile int64
+	for _, border := range []int64{u.From, u.To} {
+		if border > 0 && border < u.Size {
+			tile = gcd(tile, border)
+		}
+	}
+	if tile < 2 {
+		return lang.Sentence{}
+	}
+	factors := ""
+	for _, unit := range []int64{64, 32, 16} {
+		if tile > unit && tile%unit == 0 {
+			factors = fmt.Sprintf(" = %d x %d", tile/unit, unit)
+			break
+		}
+	}
+	return lang.Sayf("; the borders are multiples of %d%s (tile size?)", "；边界是 %d%s 的倍数(分块大小？)", tile, factors)
+}
+
+// unevenAxis measures one axis.
+func unevenAxis(axis *metrics.AxisProfile, count bool) (u Unevenness, ok bool) {
+	bins := axis.Bins
+	if len(bins) < 2 {
+		return u, false
+	}
+	abs := binMeans(bins, func(b *metrics.AxisBin) float64 { return b.SumAbs })
+	rel := binMeans(bins, func(b *metrics.AxisBin) float64 { return b.SumRel })
+	if count {
+		abs = binMeans(bins, func(b *metrics.AxisBin) float64 { return float64(b.Errors) })
+		rel = abs
+	}
+	u = Unevenness{Axis: axis.Axis, Size: axis.Size, counted: count}
+	var worse, worst int
+	u.half, worse = halfRatio(abs)
+	u.peak, worst = peakRatio(abs)
+	relHalf, relWorse := halfRatio(rel)
+	relPeak, relWorst := peakRatio(rel)
+	from, to := smallestRun(bins)
+	inRun := func(i int) bool { return from <= i && i < to }
+	byHalf := u.half >= minHalfRatio && relHalf >= minHalfRatio && worse == relWorse
+	byPeak := u.peak >= minPeakRatio && relPeak >= minPeakRatio && inRun(worst) && inRun(relWorst) &&
+		float64(to-from) <= maxRunShare*float64(len(bins))
+	from, to = widen(bins, from, to)
+	u.From, u.To = int64(from)*axis.Fold, min(int64(to)*axis.Fold, axis.Size)
+	return u, (byHalf || byPeak) && unlikely(bins)
+}
+
+func binMeans(bins []metrics.AxisBin, sum func(*metrics.AxisBin) float64) []float64 {
+	means := make([]float64, len(bins))
+	for i := range bins {
+		if bins[i].Count > 0 {
+			means[i] = sum(&bins[i]) / float64(bins[i].Count)
+		}
+	}
+	return means
+}
+
+// halfRatio compares the first half with the second, without the middle bin of
+// an odd number; worse is the index of the worse one.
+func halfRatio(b []float64) (ratio float64, worse int) {
+	n := len(b) / 2
+	first, second := 0.0, 0.0
+	for i := range n {
+		first += b[i]
+		second += b[len(b)-n+i]
+	}
+	if second > first {
+		return ratioOf(second, first), 1
+	}
+	return ratioOf(first, second), 0
+}
+
+// ratioOf is a/b, infinite where b is 0 and a is not, 1 where both are.
+func ratioOf(a, b float64) float64 {
+	switch {
+	case a == b:
+		return 1
+	case b == 0:
+		return math.Inf(1)
+	default:
+		return a / b
+	}
+}
+
+// peakRatio compares the largest mean, at index peak, with the median.
+func peakRatio(b []float64) (ratio float64, peak int) {
+	for i, v := range b {
+		if v > b[peak] {
+			peak = i
+		}
+	}
+	sorted := slices.Sorted(slices.Values(b))
+	return ratioOf(b[peak], sorted[len(sorted)/2]), peak
+}
+
+// smallestRun is the shortest run of bins with 90 % of the errors, the first of
+// equal ones.
+func smallestRun(bins []metrics.AxisBin) (from, to int) {
+	var total int64
+	for i := range bins {
+		total += bins[i].Errors
+	}
+	from, to = 0, len(bins)
+	var inside int64
+	for start, end := 0, 0; end < len(bins); {
+		inside += bins[end].Errors
+		end++
+		for inside*10 >= total*9 && start < end {
+			if end-start < to-from {
+				from, to = start, end
+			}
+			inside -= bins[start].Errors
+			start++
+		}
+	}
+	return from, to
+}
+
+// widen adds the neighbours of a run that are about as bad, so that its ends
+// are where the errors end.
+func widen(bins []metrics.AxisBin, from, to int) (int, int) {
+	var errors, count int64
+	for _, b := range bins[from:to] {
+		errors += b.Errors
+		count += b.Count
+	}
+	bad := func(b metrics.AxisBin) bool {
+		return 4*float64(b.Errors)*float64(count) >= float64(errors)*float64(b.Count)
+	}
+	for from > 0 && bad(bins[from-1]) {
+		from--
+	}
+	for to < len(bins) && bad(bins[to]) {
+		to++
+	}
+	return from, to
+}

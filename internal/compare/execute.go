@@ -1,0 +1,384 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+)
+
+// Part is a row of a plan whose tensors were compared.
+type Part struct {
+	// Pair is the index of the pair in the plan, Row its row.
+	Pair int
+	Row  *record.Row
+	// Evidence is what the tensors of a failing row show.
+	Evidence diagnose.Evidence
+	// order is the order of axes of the alignment that counts.
+	order int
+	// Warning is set where the tensors could not be inspected for it.
+	Warning lang.Sentence
+}
+
+// Execute compares the pairs of the plan, each in a job of its own that opens
+// its files once. It returns the rows that were finished, in the plan's order;
+// with an error if ctx ended before the last. A run that fails fast ends with its
+// first failure. observe hears of the progress, if it is not nil: of every pair,
+// and of the segments of large ones. Its calls come one at a time.
+func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	e := newExecutor(p)
+	e.progress.observe = observe
+	var jobs []int
+	parts, done := make([]Part, len(p.Pairs)), make([]bool, len(p.Pairs))
+	for i := range p.Pairs {
+		if p.Pairs[i].Row.Status != "" {
+			parts[i], done[i] = Part{Pair: i, Row: p.Pairs[i].Row}, true
+		}
+		if !done[i] || p.failsFast(parts[i].Row) {
+			jobs = append(jobs, i)
+		}
+	}
+	stopped := false
+	err := batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: e.progress.pairDone}, jobs, p.size,
+		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
+		func(_ int, part *Part) {
+			if part == nil || stopped {
+				return
+			}
+			parts[part.Pair], done[part.Pair] = *part, true
+			if p.failsFast(part.Row) {
+				stopped = true
+				stop()
+			}
+		})
+	finished := parts[:0]
+	for i := range parts {
+		if done[i] {
+			finished = append(finished, parts[i])
+		}
+	}
+	if stopped {
+		err = nil
+	}
+	return finished, err
+}
+
+// size is the number of bytes that a job reads, about.
+func (p *Plan) size(i int) int64 {
+	x := &p.Pairs[i]
+	if x.Row.Status != "" {
+		return 0
+	}
+	return x.Ref.Size + x.NPU.Size
+}
+
+// failsFast reports whether a row ends a run that stops at the first failure.
+func (p *Plan) failsFast(row *record.Row) bool {
+	return p.opt.FailFast && slices.Contains(p.opt.FailOn, row.Status)
+}
+
+// executor compares pairs.
+type executor struct {
+	plan    *Plan
+	opt     *Options
+	aligner align.Aligner
+	buffers align.Buffers
+	pool    *metrics.Pool
+	// slots has an element for each goroutine that works on a pair or a segment.
+	slots    chan struct{}
+	progress progress
+}
+
+func newExecutor(p *Plan) *executor {
+	return &executor{
+		plan: p, opt: p.opt, aligner: align.Aligner{Options: p.opt.Shape, Version: p.opt.Version},
+		pool: metrics.NewPool(), slots: make(chan struct{}, p.opt.Workers),
+	}
+}
+
+// part compares a pair; nil if ctx ended before it was finished.
+func (e *executor) part(ctx context.Context, i int) *Part {
+	e.slots <- struct{}{}
+	defer func() { <-e.slots }()
+	x := &e.plan.Pairs[i]
+	part := &Part{Pair: i, Row: x.Row}
+	if x.Row.Status != "" {
+		return part
+	}
+	err := e.compare(ctx, x, part)
+	row := part.Row
+	var padding *align.PaddingError
+	switch {
+	case ended(err):
+		return nil
+	case errors.As(err, &padding):
+		row.Status = record.ShapeMismatch
+		row.Reasons = append(row.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Plain(err.Error())})
+	case err != nil:
+		row.Status, row.Err = record.Error, err
+		row.Reasons = append(row.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Plain(err.Error())})
+	}
+	return part
+}
+
+// ended reports whether an error is that of a context that is done.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// errorCode names the reason of a pair that could not be read.
+func errorCode(err error) record.Code {
+	var unsupported *tensor.UnsupportedType
+	if errors.As(err, &unsupported) {
+		return record.UnsupportedDType
+	}
+	return record.ReadError
+}
+
+// compare opens a pair, aligns it and compares it: every step that reads the
+// tensors works on the files that were opened here.
+func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
+	for _, t := range []*Tensor{x.Ref, x.NPU} {
+		if t.Err != nil {
+			return safefile.WithPath(t.Path, t.Err)
+		}
+	}
+	a, err := e.align(x)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	atol, rtol := e.config(part.Row)
+	limits := e.opt.Judge.Limits.limits(a.Ref.DType, a.NPU.DType, atol, rtol)
+	describe(part.Row, a, limits)
+	if a.Status != "" {
+		part.Row.Status, part.Row.Shape = a.Status, nil
+		part.Row.Reasons = append(part.Row.Reasons, a.Reasons...)
+		return e.examine(ctx, a, part, nil)
+	}
+	a, res, err := e.byOrder(ctx, a, part)
+	if err == nil {
+		err = e.examine(ctx, a, part, res)
+	}
+	if res != nil && !e.opt.Keep {
+		trim(res, part.Row.Status, e.opt.Bins)
+	}
+	part.Row.Result = res.Pack()
+	return err
+}
+
+// align opens a pair and aligns it.
+func (e *executor) align(x *Pair) (*align.Alignment, error) {
+	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.format})
+}
+
+// config returns the limits of the operator of a row in op_config.csv.
+func (e *executor) config(row *record.Row) (atol, rtol *float64) {
+	if e.opt.SideFiles.OpConfig == nil {
+		return nil, nil
+	}
+	l, _ := e.opt.SideFiles.OpConfig.Find(row.Op, row.NPUOp)
+	return l.Atol, l.Rtol
+}
+
+// describe sets what is known of a pair before it is compared.
+func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
+	row.Shape, row.RefShape, row.NPUShape = a.Shape, a.Ref.Shape, a.NPU.Shape
+	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
+	row.Notes = append(row.Notes, a.Notes...)
+	row.Partial, row.Forced = a.Partial, a.Forced
+	row.Limits = limits
+}
+
+// byOrder compares a pair by the order of axes that is most likely, and where
+// that is a guess and fails by the others: the first by which the tensors agree
+// counts, else one with less than half of the errors. It returns the alignment
+// that counts and its result.
+func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
+	before := *part.Row
+	if res, err = e.judged(ctx, a, part.Row); err != nil {
+		return nil, nil, err
+	}
+	used = a
+	for i := 1; i < a.Orders() && part.Row.Status == record.Fail; i++ {
+		other, row := a.Use(i), before
+		found, err := e.judged(ctx, other, &row)
+		if err != nil {
+			return nil, res, err
+		}
+		if row.Status != record.Fail || 2*row.Errors < part.Row.Errors {
+			row.Notes = slices.Concat(before.Notes[:len(before.Notes)-len(a.Notes)], other.Notes)
+			*part.Row, part.order, used, res = row, i, other, found
+		}
+	}
+	return used, res, nil
+}
+
+// judged compares an alignment and judges the numbers.
+func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
+	req := e.request(a, row.Limits)
+	res, err := e.measure(ctx, a, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.CheckPadding(ctx, res); err != nil {
+		return nil, err
+	}
+	if e.opt.KLD {
+		if res.KLD, err = e.kld(ctx, a, req, res); err != nil {
+			return nil, err
+		}
+	}
+	if res.Total == 0 {
+		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("empty", "空张量"))
+	}
+	e.opt.Judge.Verdict.judge(row, res)
+	downgrade(row)
+	return res, nil
+}
+
+// request is what the metrics need to know about a pair.
+func (e *executor) request(a *align.Alignment, l record.Limits) metrics.Request {
+	req := a.Request(metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: e.opt.Judge.Mode})
+	req.Top, req.List, req.Points = e.opt.Top, e.opt.List, e.opt.Points
+	return req
+}
+
+// measure computes the metrics of an alignment. The segments of a large pair are
+// worked on side by side and merged in their order.
+func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
+	engine, err := e.pool.New(req)
+	if err != nil {
+		return nil, err
+	}
+	if engine.Segments() > 1 {
+		return e.segments(ctx, a, engine)
+	}
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return engine.Compare(ctx, r.Ref, r.NPU)
+}
+
+// segments computes the segments of a pair on all workers that are free. The
+// caller's place among them is one of those.
+func (e *executor) segments(ctx context.Context, a *align.Alignment, engine *metrics.Engine) (*metrics.Result, error) {
+	<-e.slots
+	defer func() { e.slots <- struct{}{} }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	numbers := make([]int64, engine.Segments())
+	for i := range numbers {
+		numbers[i] = int64(i)
+	}
+	type outcome struct {
+		part *metrics.Partial
+		err  error
+	}
+	merger := engine.NewMerger()
+	var failed error
+	read, each := int64(0), metrics.SegmentElements*int64(a.Ref.DType.UnitSize()+a.NPU.DType.UnitSize())
+	defer func() { e.progress.add(-read) }()
+	err := batch.Run(ctx, batch.Options{Workers: e.opt.Workers}, numbers, nil,
+		func(ctx context.Context, segment int64) outcome {
+			e.slots <- struct{}{}
+			defer func() { <-e.slots }()
+			part, err := e.segment(ctx, a, engine, segment)
+			return outcome{part, err}
+		},
+		func(_ int, o outcome) {
+			if failed == nil && o.err == nil {
+				o.err = merger.Add(o.part)
+				read += each
+				e.progress.add(each)
+			}
+			if failed == nil && o.err != nil {
+				failed = o.err
+				stop()
+			}
+		})
+	if failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return merger.Finish(), nil
+}
+
+// segment computes one segment of a pair.
+func (e *executor) segment(ctx context.Context, a *align.Alignment, engine *metrics.Engine, segment int64) (*metrics.Partial, error) {
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	first := segment * metrics.SegmentElements
+	r.Expect(first, first+metrics.SegmentElements)
+	return engine.Run(ctx, segment, r.Ref, r.NPU)
+}
+
+// kld computes the Kullback-Leibler divergence in a second pass.
+func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) (metrics.Metric, error) {
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return metrics.Metric{}, err
+	}
+	defer r.Close()
+	return metrics.KLD(ctx, req, res, r.Ref, r.NPU)
+}
+
+// downgrade lowers a verdict on tensors that were not compared as they are.
+func downgrade(row *record.Row) {
+	if row.Status == record.Pass && row.Forced {
+		row.Status = record.Warn
+		row.Reasons = append(row.Reasons, record.Finding{Code: record.ShapeDiffers, Confidence: record.High,
+			Evidence: lang.Sayf("compared flat: reference is %v, NPU is %v", "展平后比对：标杆为 %v，NPU 为 %v", row.RefShape, row.NPUShape)})
+	}
+	if row.Status != record.Fail && row.Partial {
+		row.Status = record.Partial
+	}
+}
+
+// examine inspects the tensors of a failing row for its cause. A row whose shapes
+// differ has no result.
+func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, res *metrics.Result) error {
+	row := part.Row
+	if row.Status == record.Fail || row.Status == record.ShapeMismatch && sameCount(row.RefShape, row.NPUShape) {
+		r, err := a.Readers(&e.buffers)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		in := diagnose.Tensors{Result: res, Request: e.request(a, row.Limits), Ref: r.Ref, NPU: r.NPU}
+		if res == nil {
+			in.NPUShape = row.NPUShape
+		}
+		part.Evidence, err = diagnose.Examine(ctx, in)
+		switch {
+		case ended(err):
+			return err
+		case err != nil:
+			part.Warning = lang.Sayf("%s: not diagnosed: %v", "%s：未能诊断：%v", row.Name(), err)
+		}
+	}
+	return nil
+}
+
+func sameCount(a, b tensor.Shape) bool {
+	n, _ := a.Count()
+	m, _ := b.Count()
+	return n == m
+}

@@ -1,0 +1,226 @@
+package metrics
+
+import (
+	"slices"
+
+	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/tensor"
+)
+
+const (
+	// maxPlane is the largest number of columns that are kept apart.
+	maxPlane = 4096
+	// maxBins is the largest number of bins of an axis.
+	maxBins = 1024
+)
+
+// axisPlan says how the axes of a shape are gathered. The last axes, as many as
+// have a product of at most maxPlane, make a plane: its positions are columns,
+// of which the profiles of these axes are derived in the end. Along the axes
+// before them the bins have long runs of elements, which are added up first.
+type axisPlan struct {
+	shape         tensor.Shape
+	plane, period int64 // period: the columns, several planes if they are small
+	inner, outer  []axis
+	bins          int // of all outer axes
+}
+
+// axis is an axis of at least two positions.
+type axis struct {
+	index              int
+	size, stride, fold int64
+	first, bins        int // of an outer axis: its bins among those of all
+}
+
+// newAxisPlan plans for a shape of total elements.
+func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
+	p := &axisPlan{shape: shape, plane: 1}
+	stride := int64(1)
+	for i := len(shape) - 1; i >= 0 && total > 0; i-- {
+		if shape[i] < 2 {
+			continue
+		}
+		a := axis{index: i, size: shape[i], stride: stride, fold: (shape[i] + maxBins - 1) / maxBins}
+		a.bins = int((a.size + a.fold - 1) / a.fold)
+		stride *= a.size
+		if len(p.outer) == 0 && stride <= maxPlane {
+			p.inner = append(p.inner, a)
+			p.plane = stride
+			continue
+		}
+		a.first = p.bins
+		p.bins += a.bins
+		p.outer = append(p.outer, a)
+	}
+	if len(p.inner) > 0 {
+		p.period = min(maxPlane/p.plane*p.plane, total)
+	}
+	return p
+}
+
+// axisSums holds the sums over columns and outer bins.
+type axisSums struct {
+	columns, outer binSums
+}
+
+// binSums holds sums of |d| and |d|/|r| and numbers of errors, by bins.
+type binSums struct {
+	abs, rel []float64
+	errors   []int64
+}
+
+// empty returns sums of nothing for n bins, in the memory of b.
+func (b binSums) empty(n int) binSums {
+	return binSums{cleared(b.abs, n), cleared(b.rel, n), cleared(b.errors, n)}
+}
+
+// cleared returns n zeros, in the memory of a slice if it is large enough.
+func cleared[T any](of []T, n int) []T {
+	of = slices.Grow(of[:0], n)[:n]
+	clear(of)
+	return of
+}
+
+// empty returns sums of nothing for a plan, in the memory of s.
+func (s axisSums) empty(p *axisPlan) axisSums {
+	return axisSums{s.columns.empty(int(p.period)), s.outer.empty(p.bins)}
+}
+
+func (b *binSums) merge(c *binSums) {
+	for i := range b.abs {
+		b.abs[i] += c.abs[i]
+		b.rel[i] += c.rel[i]
+		b.errors[i] += c.errors[i]
+	}
+}
+
+func (s *axisSums) merge(t *axisSums) {
+	s.columns.merge(&t.columns)
+	s.outer.merge(&t.outer)
+}
+
+// add adds elements from an offset on with the sums of all of them, and their
+// error flags, nil when there are no errors.
+func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, totalRel float64, flags []uint8) {
+	if len(p.inner) == 0 && len(p.outer) == 0 {
+		return
+	}
+	all := int64(len(abs))
+	for len(abs) > 0 {
+		n := min(int64(len(abs)), p.run(first))
+		s.addColumns(p, first, abs[:n], rel[:n])
+		sumAbs, sumRel := totalAbs, totalRel
+		if n < all && len(p.outer) > 0 {
+			sumAbs, sumRel = kernel.Sum(abs[:n]), kernel.Sum(rel[:n])
+		}
+		var errors int64
+		if flags != nil {
+			errors = s.addErrors(p, first, flags[:n])
+			flags = flags[n:]
+		}
+		for i := range p.outer {
+			k := p.outer[i].bin(first)
+			s.outer.abs[k] += sumAbs
+			s.outer.rel[k] += sumRel
+			s.outer.errors[k] += errors
+		}
+		abs, rel, first = abs[n:], rel[n:], first+n
+	}
+}
+
+// sumAxes adds the block to the profiles of the axes.
+func (b *block) sumAxes() {
+	var flags []uint8
+	if b.failed {
+		flags = b.flags[:b.all]
+	} else if b.extent.maxAbs == 0 {
+		return
+	}
+	abs, rel := b.spreadOut()
+	b.part.axes.add(b.e.axes, b.first, abs, rel, b.differences.abs, b.sums.relative.over(1), flags)
+}
+
+// run returns how many elements from an offset on lie in the same bins of all
+// outer axes, which are those of the innermost, and in one row of columns.
+func (p *axisPlan) run(offset int64) int64 {
+	n := int64(1) << 62
+	if p.period > 0 {
+		n = p.period - offset%p.period
+	}
+	if len(p.outer) > 0 {
+		a := &p.outer[0]
+		row := a.size * a.stride
+		inRow := offset % row
+		position := inRow / a.stride
+		n = min(n, min((position/a.fold+1)*a.fold, a.size)*a.stride-inRow)
+	}
+	return n
+}
+
+// bin returns the bin of an offset among those of all outer axes.
+func (a *axis) bin(offset int64) int {
+	return a.first + int(offset/a.stride%a.size/a.fold)
+}
+
+func (s *axisSums) addColumns(p *axisPlan, first int64, abs, rel []float64) {
+	if p.period > 0 {
+		column := first % p.period
+		kernel.Add(s.columns.abs[column:], abs)
+		kernel.Add(s.columns.rel[column:], rel)
+	}
+}
+
+func (s *axisSums) addErrors(p *axisPlan, first int64, flags []uint8) (count int64) {
+	var columns []int64
+	if p.period > 0 {
+		columns = s.columns.errors[first%p.period:]
+	}
+	for i, f := range flags {
+		if f&strictError == 0 {
+			continue
+		}
+		count++
+		if columns != nil {
+			columns[i]++
+		}
+	}
+	return count
+}
+
+// profiles derives the profiles of all axes, in their order.
+func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
+	var profiles []AxisProfile
+	for i := len(p.outer) - 1; i >= 0; i-- {
+		a := &p.outer[i]
+		profile := a.profile(total)
+		for k := range profile.Bins {
+			b := &profile.Bins[k]
+			b.SumAbs, b.SumRel = s.outer.abs[a.first+k], s.outer.rel[a.first+k]
+			b.Errors = s.outer.errors[a.first+k]
+		}
+		profiles = append(profiles, profile)
+	}
+	for i := len(p.inner) - 1; i >= 0; i-- {
+		a := &p.inner[i]
+		profile := a.profile(total)
+		for column := range p.period {
+			b := &profile.Bins[column/a.stride%a.size/a.fold]
+			b.SumAbs += s.columns.abs[column]
+			b.SumRel += s.columns.rel[column]
+			b.Errors += s.columns.errors[column]
+		}
+		profiles = append(profiles, profile)
+	}
+	return profiles
+}
+
+// profile returns the profile of an axis with nothing but the counts.
+func (a *axis) profile(total int64) AxisProfile {
+	profile := AxisProfile{Axis: a.index, Size: a.size, Fold: a.fold, Bins: make([]AxisBin, a.bins)}
+	each := total / a.size
+	for k := range profile.Bins {
+		first := int64(k) * a.fold
+		profile.Bins[k].Count = each * (min(first+a.fold, a.size) - first)
+	}
+	return profile
+}

@@ -1,0 +1,77 @@
+package metrics
+
+import "dumptool/internal/compare/metrics/kernel"
+
+// block is a short run of pairs, which fits in the fastest cache. First all of its
+// elements are decoded, then the pairs where a side is not finite are taken out;
+// the others move together, and count becomes their number.
+type block struct {
+	*buffers
+	e     *Engine
+	part  *Partial // what the block is added to
+	sums  node
+	first int64 // the offset of the first element
+	count int   // of the pairs that are left
+	all   int   // of all pairs
+	n, r  side
+
+	d           []float64 // differences, of complex elements by parts
+	abs, rel    []float64 // |d| and |d|/|r| of the pairs that are left
+	differences differences
+	extent      extent
+	digests     kernel.Digests // of all elements
+	gathered    bool           // pairs were taken out: the places of the others are in positions
+	failed      bool           // there are errors, in flags
+}
+
+// newBlock returns the block of count pairs from an offset on.
+func newBlock(e *Engine, b *buffers, p *Partial, first int64, count int, ref, npu []byte) block {
+	l := block{buffers: b, e: e, part: p, first: first, count: count, all: count, n: b.n, r: b.r, d: b.d, abs: b.abs[:count], rel: b.rel[:count]}
+	l.n.stored, l.r.stored = npu[:count*e.npu.size], ref[:count*e.ref.size]
+	return l
+}
+
+// compute adds the block to its partial result, but for its sums.
+func (b *block) compute() {
+	b.decode()
+	b.sample()
+	b.encode()
+	b.classify()
+	if b.count > 0 {
+		b.subtract()
+		b.sum()
+		b.relate()
+		b.bound()
+		b.countSmall()
+		b.countSaturated()
+		b.measureULP()
+	}
+	b.findErrors()
+	b.rank()
+	b.sumAxes()
+	clear(b.flags[:b.all])
+}
+
+// position returns the place in the block of one of the pairs that are left.
+func (b *block) position(i int) int {
+	if b.gathered {
+		return int(b.positions[i])
+	}
+	return i
+}
+
+// offset returns the offset of one of the pairs that are left.
+func (b *block) offset(i int) int64 { return b.first + int64(b.position(i)) }
+
+// locate returns the pair at a position.
+func (b *block) locate(position int, abs, rel float64) location {
+	l := location{offset: b.first + int64(position), abs: abs, rel: rel}
+	copy(l.ref[:], b.r.storedAt(position))
+	copy(l.npu[:], b.n.storedAt(position))
+	return l
+}
+
+// storedAt returns the bytes of an element.
+func (s *side) storedAt(position int) []byte {
+	return s.stored[position*s.number.size:][:s.number.size]
+}

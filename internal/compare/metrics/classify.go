@@ -1,0 +1,232 @@
+package metrics
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// nonFinite is a pair with a side that is not finite. abs and rel are those after
+// HPAA's replacement, rel NaN where it has none.
+type nonFinite struct {
+	position int
+	abs, rel float64
+}
+
+// classify counts the pairs by classes and leaves those that are finite on both
+// sides.
+func (b *block) classify() {
+	p := b.part
+	b.nonFinite = b.nonFinite[:0]
+	if !b.n.span.Special && !b.r.span.Special {
+		b.hash()
+		p.classes[Finite][Finite] += int64(b.count)
+	} else {
+		b.separate()
+	}
+	if b.count > 0 {
+		p.npuBounds.add(b.n.span.Min, b.n.span.Max)
+		p.refBounds.add(b.r.span.Min, b.r.span.Max)
+	}
+}
+
+// classes returns the classes of a pair.
+func (b *block) classes(i int) (n, r Class) {
+	if !b.e.complex {
+		return classOf(b.n.values[i]), classOf(b.r.values[i])
+	}
+	return complexClass(b.n.parts[2*i], b.n.parts[2*i+1]), complexClass(b.r.parts[2*i], b.r.parts[2*i+1])
+}
+
+// separate takes out the pairs that are not finite.
+func (b *block) separate() {
+	b.nameNaN()
+	b.hash()
+	b.gathered = true
+	var refOnly, npuOnly, replaced []float64
+	kept := 0
+	for i := range b.count {
+		cn, cr := b.classes(i)
+		b.part.classes[cn][cr]++
+		if cn == Finite && cr == Finite {
+			b.move(kept, i)
+			kept++
+			continue
+		}
+		switch {
+		case cr == Finite:
+			refOnly = append(refOnly, b.r.values[i])
+			b.addRefOnly(i)
+		case cn == Finite:
+			npuOnly = append(npuOnly, b.n.values[i])
+			b.addNPUOnly(i)
+		}
+		if cn != cr {
+			b.flags[i] |= mismatchError
+			b.failed = true
+		}
+		s := nonFinite{position: i, abs: math.NaN(), rel: math.NaN()}
+		if !b.e.complex {
+			replaced = append(replaced, b.replace(&s, b.n.values[i], b.r.values[i]))
+		}
+		b.nonFinite = append(b.nonFinite, s)
+	}
+	b.sums.refOnly = b.e.moment(refOnly)
+	b.sums.npuOnly = b.e.moment(npuOnly)
+	b.sums.replaced = b.e.moment(replaced)
+	b.count = kept
+	b.n.keep(kept)
+	b.r.keep(kept)
+	b.abs, b.rel = b.abs[:kept], b.rel[:kept]
+}
+
+// keep shortens a side to its first elements.
+func (s *side) keep(count int) {
+	s.values = s.values[:count]
+	s.parts, s.exact = s.parts[:min(len(s.parts), 2*count)], s.exact[:min(len(s.exact), count)]
+	if count > 0 {
+		s.span = kernel.SpanOf(s.values)
+	}
+}
+
+// nameNaN gives all NaN the same code.
+func (b *block) nameNaN() {
+	for i := range b.count {
+		cn, cr := b.classes(i)
+		if cn == NaN {
+			b.setCode(b.n.codes, i)
+		}
+		if cr == NaN {
+			b.setCode(b.r.codes, i)
+		}
+	}
+}
+
+func (b *block) setCode(codes []int64, i int) {
+	if b.e.complex {
+		codes[2*i], codes[2*i+1] = nanCode, nanCode
+		return
+	}
+	codes[i] = nanCode
+}
+
+// move puts pair i at place k, which is not behind it.
+func (b *block) move(k, i int) {
+	b.positions[k] = int32(i)
+	b.n.values[k], b.r.values[k] = b.n.values[i], b.r.values[i]
+	if b.e.wide {
+		b.n.exact[k], b.r.exact[k] = b.n.exact[i], b.r.exact[i]
+	}
+	if !b.e.complex {
+		b.n.codes[k], b.r.codes[k] = b.n.codes[i], b.r.codes[i]
+		return
+	}
+	for part := range 2 {
+		b.n.codes[2*k+part], b.r.codes[2*k+part] = b.n.codes[2*i+part], b.r.codes[2*i+part]
+		b.n.parts[2*k+part], b.r.parts[2*k+part] = b.n.parts[2*i+part], b.r.parts[2*i+part]
+	}
+}
+
+// addRefOnly adds a finite reference whose partner is not finite.
+func (b *block) addRefOnly(i int) {
+	p, x := b.part, b.r.values[i]
+	p.refBounds.add(x, x)
+	if x == 0 {
+		p.counts[refZeros]++
+	} else if math.Abs(x) < b.e.ref.normal {
+		p.counts[refSubnormal]++
+	}
+	if b.saturation(b.r.codes, i) != 0 {
+		p.counts[refSaturated]++
+	} else {
+		p.counts[overflowed]++
+	}
+}
+
+// addNPUOnly adds a finite NPU element whose partner is not finite.
+func (b *block) addNPUOnly(i int) {
+	p, x := b.part, b.n.values[i]
+	p.npuBounds.add(x, x)
+	if x == 0 {
+		p.counts[npuZeros]++
+	} else if math.Abs(x) < b.e.npu.normal {
+		p.counts[npuSubnormal]++
+	}
+	if b.saturation(b.n.codes, i) != 0 {
+		p.counts[npuSaturated]++
+	}
+	if !b.e.complex && (x >= b.e.npu.high && b.r.values[i] > x || x <= b.e.npu.low && b.r.values[i] < x) {
+		p.counts[saturatedErrors]++
+	}
+}
+
+// replace adds a pair as HPAA counts it: NaN as 0, an infinity as the limit
+// of the NPU's type. It returns the reference.
+func (b *block) replace(s *nonFinite, n, r float64) float64 {
+	n, r = b.e.replacement(n), b.e.replacement(r)
+	s.abs = math.Abs(n - r)
+	if r != 0 {
+		s.rel = b.relativeAt(s.position, s.abs, math.Abs(r))
+		b.part.counts[replacedRatios]++
+		b.sums.replacedRelative.merge(b.relativeSum(s.position, s.rel, math.Abs(r)))
+		b.part.hpaaMaxRel.add(s.rel, b.first+int64(s.position))
+	}
+	if !b.passesAt(s.position, s.abs, math.Abs(r)) {
+		b.flags[s.position] |= hpaaError
+		b.failed = true
+	}
+	return r
+}
+
+// replacement returns what HPAA puts in the place of a value.
+func (e *Engine) replacement(x float64) float64 {
+	switch classOf(x) {
+	case NaN:
+		return 0
+	case PosInf:
+		return e.hpaaHigh
+	case NegInf:
+		return e.hpaaLow
+	}
+	return x
+}
+
+// hash adds the codes of all elements to the digests.
+func (b *block) hash() {
+	p := b.part
+	if b.e.complex {
+		p.npuSum += kernel.HashPairs(b.n.codes[:2*b.all])
+		p.refSum += kernel.HashPairs(b.r.codes[:2*b.all])
+		return
+	}
+	b.digests = kernel.Digest(b.n.codes[:b.all], b.r.codes[:b.all])
+	p.npuSum += b.digests.N
+	p.refSum += b.digests.R
+}
+
+// complexClass returns the class of a complex element.
+func complexClass(re, im float64) Class {
+	a, b := classOf(re), classOf(im)
+	switch {
+	case a == NaN || b == NaN:
+		return NaN
+	case a == PosInf || b == PosInf:
+		return PosInf
+	case a == NegInf || b == NegInf:
+		return NegInf
+	}
+	return Finite
+}
+
+// classOf returns the class of a real value.
+func classOf(x float64) Class {
+	switch {
+	case x > math.MaxFloat64:
+		return PosInf
+	case x < -math.MaxFloat64:
+		return NegInf
+	case x != x:
+		return NaN
+	}
+	return Finite
+}

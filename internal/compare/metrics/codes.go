@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// codes numbers the values of a floating-point type in rising order: 0 is zero,
+// neighbours differ by 1, and the codes of x and -x are k and -k. What rounds
+// to beyond the largest finite value has the code after it.
+type codes struct {
+	// The form of a binary format: the bits of its fraction, the smallest
+	// exponent of a normal number, and the code of the largest finite value.
+	fraction, minExp int
+	top              int64
+	// listed replaces the form where the values are known one by one.
+	listed *listed
+}
+
+// nanCode stands for NaN where elements are hashed.
+const nanCode = math.MaxInt64
+
+// highest returns the largest finite value of a binary form.
+func (c *codes) highest() float64 {
+	exponent := c.top>>c.fraction - 1 + int64(c.minExp)
+	fraction := c.top&(1<<c.fraction-1) | 1<<c.fraction
+	return math.Ldexp(float64(fraction), int(exponent)-c.fraction)
+}
+
+// last returns the code of the largest finite value.
+func (c *codes) last() int64 {
+	if c.listed != nil {
+		return int64(len(c.listed.values) - 1 - c.listed.zero)
+	}
+	return c.top
+}
+
+// round sets dst to the codes of values rounded to nearest, ties to even.
+// Infinities have the codes beyond the limits; NaN has any.
+func (c *codes) round(dst []int64, values []float64) {
+	dst = dst[:len(values)]
+	if c.listed != nil {
+		for i, x := range values {
+			dst[i] = c.listed.code(x)
+		}
+		return
+	}
+	if c.fraction == 52 {
+		for i, x := range values {
+			dst[i] = order(math.Float64bits(x))
+		}
+		return
+	}
+	form := kernel.NewForm(c.fraction, c.minExp, c.top)
+	form.Round(dst, values)
+}
+
+// order turns a sign and magnitude into an ordered number.
+func order(bits uint64) int64 {
+	sign := int64(bits) >> 63
+	return (int64(bits&^kernel.SignBit) ^ sign) - sign
+}
+
+// listed holds the finite values of a small format in rising order.
+type listed struct {
+	values []float64
+	// steps[i] is the smallest float64 that rounds to a code after that of
+	// values[i].
+	steps []float64
+	zero  int  // the index that has code 0
+	below bool // whether there is a code before that of values[0]
+	// near holds the codes of magnitudes by their exponent, the first five bits
+	// of their fraction and whether there are more bits, from first on. No
+	// middle between two values has more than four bits.
+	near  []int16
+	first int64
+}
+
+// nearShift leaves the exponent and five bits of the fraction.
+const nearShift = 47
+
+// newListed numbers the values of a one-byte format.
+func newListed(table *[256]float64) *listed {
+	l := &listed{}
+	for _, x := range table {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			l.values = append(l.values, x+0)
+		}
+	}
+	slices.Sort(l.values)
+	l.values = slices.Compact(l.values)
+	l.zero, _ = slices.BinarySearch(l.values, 0)
+	l.below = l.values[0] < 0
+	n := len(l.values)
+	for i, x := range l.values {
+		// After the last value comes what the format would hold there.
+		next := 2*x - l.values[max(i-1, 0)]
+		if i+1 < n {
+			next = l.values[i+1]
+		}
+		l.steps = append(l.steps, l.step(i-l.zero, (x+next)/2))
+	}
+	if l.below {
+		first := l.values[0] - float64((l.values[1]-l.values[0])/2)
+		l.steps = append([]float64{l.step(-l.zero-1, first)}, l.steps...)
+	}
+	l.first = int64(math.Float64bits(l.smallest()/4) >> nearShift)
+	last := int64(math.Float64bits(4*l.values[n-1]) >> nearShift)
+	for k := l.first; k <= last; k++ {
+		for more := range uint64(2) {
+			l.near = append(l.near, int16(l.search(math.Float64frombits(uint64(k)<<nearShift|more))))
+		}
+	}
+	return l
+}
+
+// smallest returns the smallest positive value.
+func (l *listed) smallest() float64 {
+	for _, x := range l.values {
+		if x > 0 {
+			return x
+		}
+	}
+	return 1
+}
+
+// step returns the smallest value that rounds up at a midpoint, where ties go
+// to the even one of codes k and k+1.
+func (l *listed) step(k int, middle float64) float64 {
+	if k&1 != 0 {
+		return middle
+	}
+	return math.Nextafter(middle, math.Inf(1))
+}
+
+// code returns the code of the value nearest to x.
+func (l *listed) code(x float64) int64 {
+	bits := math.Float64bits(x)
+	magnitude := bits &^ kernel.SignBit
+	k := min(max(int64(magnitude>>nearShift)-l.first, 0), int64(len(l.near)/2-1))
+	more := 0
+	if magnitude&(1<<nearShift-1) != 0 {
+		more = 1
+	}
+	code := int64(l.near[2*int(k)+more])
+	if bits < kernel.SignBit {
+		return code
+	}
+	if l.below {
+		return -code
+	}
+	return l.search(x)
+}
+
+// search is code for any value, step by step.
+func (l *listed) search(x float64) int64 {
+	low, high := 0, len(l.steps)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if l.steps[middle] <= x {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	code := int64(low - l.zero)
+	if l.below {
+		code--
+	}
+	return code
+}

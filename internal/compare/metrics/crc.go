@@ -1,0 +1,41 @@
+package metrics
+
+import (
+	"hash/crc32"
+	"sync"
+)
+
+// castagnoli is the table of CRC-32C.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+
+// combineCRC returns the CRC-32C of two runs of bytes, one after the other, from
+// the CRC of each and the length of the second: the first is carried over that
+// many zero bytes.
+func combineCRC(a, b uint32, length int64) uint32 {
+	// power is x^(8*2^k) modulo the polynomial, for the bits k of length.
+	power := uint32(1) << (31 - 8)
+	shifted := a
+	for ; length > 0; length >>= 1 {
+		if length&1 != 0 {
+			shifted = multiplyCRC(shifted, power)
+		}
+		power = multiplyCRC(power, power)
+	}
+	return shifted ^ b
+}
+
+// multiplyCRC multiplies two polynomials modulo that of CRC-32C. The highest bit
+// is the coefficient of x^0.
+func multiplyCRC(a, b uint32) (product uint32) {
+	for ; a != 0; a <<= 1 {
+		if a&(1<<31) != 0 {
+			product ^= b
+		}
+		carry := b & 1
+		b >>= 1
+		if carry != 0 {
+			b ^= crc32.Castagnoli
+		}
+	}
+	return product
+}

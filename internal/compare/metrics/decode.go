@@ -1,0 +1,105 @@
+package metrics
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/exact"
+	"dumptool/internal/tensor"
+)
+
+// decode sets the values of both sides and their spans.
+func (b *block) decode() {
+	b.n.decode(b)
+	b.r.decode(b)
+}
+
+func (s *side) decode(b *block) {
+	s.values = s.values[:b.count]
+	if b.e.complex {
+		s.parts = s.parts[:2*b.count]
+		s.number.parts(s.parts, s.stored, b.host)
+		moduli(s.values, s.parts)
+		s.span = kernel.SpanOf(s.values)
+		return
+	}
+	s.span = s.number.values(s.values, s.stored, b.host)
+	if b.e.wide {
+		s.exact = s.exact[:b.count]
+		s.number.integers(s.exact, s.stored, s.values)
+	}
+}
+
+// codedValues are the values that have codes: those of the parts of complex
+// elements.
+func (s *side) codedValues(b *block) []float64 {
+	if b.e.complex {
+		return s.parts
+	}
+	return s.values
+}
+
+// encode sets the codes of both sides in the NPU's type.
+func (b *block) encode() {
+	n, r := b.n.codedValues(b), b.r.codedValues(b)
+	b.n.codes, b.r.codes = b.n.codes[:len(n)], b.r.codes[:len(r)]
+	npu, ref := b.e.npu, b.e.ref
+	if npu.integer {
+		npu.integerCodes(b.n.codes, npu, n, b.n.integers(b))
+		npu.integerCodes(b.r.codes, ref, r, b.r.integers(b))
+		return
+	}
+	if b.e.complex || !npu.storedCodes(b.n.codes, b.n.stored) {
+		npu.codes.round(b.n.codes, n)
+	}
+	switch {
+	case !b.e.complex && ref.dtype == tensor.Float32 && npu.dtype == tensor.Float16:
+		done := kernel.Float16Codes(b.r.codes, b.r.stored)
+		npu.codes.round(b.r.codes[done:], r[done:])
+	case b.e.complex || ref.dtype != npu.dtype || !ref.storedCodes(b.r.codes, b.r.stored):
+		npu.codes.round(b.r.codes, r)
+	}
+}
+
+// integers are the 64-bit integers of a side that has them.
+func (s *side) integers(b *block) []uint64 {
+	if b.e.complex || !b.e.wide || !s.number.integer {
+		return nil
+	}
+	return s.exact
+}
+
+// sample adds what depends on the places of elements alone.
+func (b *block) sample() {
+	p := b.part
+	zeros := 0
+	for zeros < b.count && b.n.values[b.count-1-zeros] == 0 {
+		zeros++
+	}
+	if zeros < b.count {
+		p.zeroTail = 0
+	}
+	p.zeroTail += int64(zeros)
+	every := b.e.every
+	if every == 0 {
+		return
+	}
+	for at := (b.first + every - 1) / every * every; at < b.first+int64(b.count); at += every {
+		i := at - b.first
+		p.points = append(p.points, Point{Offset: at, Ref: b.r.values[i], NPU: b.n.values[i]})
+	}
+}
+
+func moduli(dst, parts []float64) {
+	for i := range dst {
+		dst[i] = modulus(parts[2*i], parts[2*i+1])
+	}
+}
+
+// modulus returns the modulus of a complex element.
+func modulus(re, im float64) float64 {
+	if square := float64(re*re) + float64(im*im); square > 0x1p-900 && square < 0x1p900 {
+		return math.Sqrt(square)
+	}
+	return exact.Hypot(re, im)
+}

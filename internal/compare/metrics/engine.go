@@ -1,0 +1,185 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+const (
+	// ReadElements is the number of elements that are read at a time.
+	ReadElements = 64 * blockElements
+	// SegmentElements is the number of elements of a segment: the unit of work
+	// of Run. The last segment of a tensor may be shorter.
+	SegmentElements = 64 * ReadElements
+	// blockElements is the number of elements of a block, which is worked on at a
+	// time and fits in the fastest cache.
+	blockElements = 1024
+)
+
+// SideError is an error of one side of a pair.
+type SideError struct {
+	Side string // "reference" or "npu"
+	Err  error
+}
+
+// Error names the side.
+func (e *SideError) Error() string { return e.Side + " tensor: " + e.Err.Error() }
+
+// Unwrap returns the error of the side.
+func (e *SideError) Unwrap() error { return e.Err }
+
+// The sides of a pair, as errors name them.
+const (
+	RefSide = "reference"
+	NPUSide = "npu"
+)
+
+// Engine compares one pair of tensors.
+type Engine struct {
+	request  Request
+	total    int64
+	ref, npu *number
+	complex  bool // a side is complex
+	huge     bool // squares may leave the range of float64
+	wide     bool // a side has 64-bit integers
+	exact    bool // both sides are integers, one of them of 64 bits
+	// shortCodes is set when the distances of codes are distances in units of the
+	// last place and codes have less than 40 bits.
+	shortCodes bool
+	axes       *axisPlan
+	every      int64 // the distance of sampled points, 0 for none
+	// hpaaLow and hpaaHigh replace infinities as HPAA does.
+	hpaaLow, hpaaHigh float64
+	// refSaturates is the smallest reference that may round to the largest
+	// finite magnitude of the NPU's type.
+	refSaturates    float64
+	segmentElements int64
+	readElements    int
+	pool            *Pool
+}
+
+// New prepares the comparison of a pair. It fails if a type cannot be decoded (a
+// SideError), the shape has no number of elements or the limits are none.
+func New(req Request) (*Engine, error) { return NewPool().New(req) }
+
+// New is the function New for an engine that works in the buffers of the pool.
+func (p *Pool) New(req Request) (*Engine, error) {
+	total, ok := req.Shape.Count()
+	if !ok {
+		return nil, fmt.Errorf("shape %s has no number of elements", req.Shape)
+	}
+	if err := req.Limits.check(); err != nil {
+		return nil, err
+	}
+	if req.Top < 0 || req.List < 0 || req.Points < 0 {
+		return nil, fmt.Errorf("top %d, list %d, points %d, want numbers from 0 on", req.Top, req.List, req.Points)
+	}
+	ref, err := newNumber(req.RefDType)
+	if err != nil {
+		return nil, &SideError{RefSide, err}
+	}
+	npu, err := newNumber(req.NPUDType)
+	if err != nil {
+		return nil, &SideError{NPUSide, err}
+	}
+	e := &Engine{
+		request: req, total: total, ref: ref, npu: npu,
+		complex:         ref.complex || npu.complex,
+		huge:            ref.huge() || npu.huge(),
+		wide:            ref.wide() || npu.wide(),
+		exact:           ref.integer && npu.integer && (ref.wide() || npu.wide()),
+		axes:            newAxisPlan(req.Shape, total),
+		hpaaLow:         -npu.high,
+		hpaaHigh:        npu.high,
+		refSaturates:    npu.saturates(),
+		segmentElements: SegmentElements,
+		readElements:    ReadElements,
+		pool:            p,
+	}
+	e.shortCodes = !e.complex && !npu.huge() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
+	if req.Points > 0 {
+		e.every = max(1, total/int64(req.Points))
+	}
+	return e, nil
+}
+
+// saturates returns a magnitude below which nothing rounds to the limits.
+func (n *number) saturates() float64 {
+	if n.integer {
+		return n.high - 1
+	}
+	if n.codes.listed == nil {
+		return n.high * (1 - math.Ldexp(1, -n.codes.fraction))
+	}
+	values := n.codes.listed.values
+	return values[len(values)-2]
+}
+
+// Segments returns the number of segments, 0 for an empty tensor.
+func (e *Engine) Segments() int64 {
+	return (e.total + e.segmentElements - 1) / e.segmentElements
+}
+
+// Compare computes all segments of a pair one after the other.
+func Compare(ctx context.Context, req Request, ref, npu Reader) (*Result, error) {
+	e, err := New(req)
+	if err != nil {
+		return nil, err
+	}
+	return e.Compare(ctx, ref, npu)
+}
+
+// Compare computes all segments one after the other.
+func (e *Engine) Compare(ctx context.Context, ref, npu Reader) (*Result, error) {
+	m := e.NewMerger()
+	for segment := range e.Segments() {
+		part, err := e.Run(ctx, segment, ref, npu)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.Add(part); err != nil {
+			return nil, err
+		}
+	}
+	return m.Finish(), nil
+}
+
+// Merger joins the partial results of a pair.
+type Merger struct {
+	engine *Engine
+	sums   tree
+	next   int64
+	part   *Partial
+}
+
+// NewMerger returns a merger of no partial results.
+func (e *Engine) NewMerger() *Merger { return &Merger{engine: e} }
+
+// Add adds a partial result. They must come in the order of their segments, and
+// must not be used afterwards.
+func (m *Merger) Add(p *Partial) error {
+	if p.segment != m.next {
+		return fmt.Errorf("segment %d, want segment %d", p.segment, m.next)
+	}
+	m.next++
+	m.sums.add(p.sums, p.blocks)
+	if m.part == nil {
+		m.part = p
+		return nil
+	}
+	m.part.merge(p, m.engine)
+	m.engine.pool.partials.Put(p)
+	return nil
+}
+
+// Finish returns the result over what was added, which should be all segments. It
+// is called once.
+func (m *Merger) Finish() *Result {
+	if m.part == nil {
+		m.part = &Partial{axes: axisSums{}.empty(m.engine.axes)}
+	}
+	r := m.engine.result(m.part, m.sums.root())
+	m.engine.pool.partials.Put(m.part)
+	return r
+}

@@ -1,0 +1,177 @@
+package metrics
+
+import "math"
+
+// The flags of an element that is an error.
+const (
+	beyondError   = 1 << iota // beyond the limits
+	mismatchError             // of different classes
+	hpaaError                 // beyond the limits after HPAA's replacement
+
+	strictError = beyondError | mismatchError
+)
+
+// maxErrorOffsets is the most that Result.ErrorOffsets holds.
+const maxErrorOffsets = 64
+
+// findErrors adds the errors of the block, and the start of the tensor.
+func (b *block) findErrors() {
+	abs, rel := b.spreadOut()
+	if b.failed {
+		b.addErrors(b.flags[:b.all], abs, rel)
+	}
+	if b.first == 0 {
+		start := b.locate(0, abs[0], rel[0])
+		b.part.start = &start
+	}
+}
+
+// spreadOut returns |d| and |d|/|r| at their places, 0 where a side is not
+// finite.
+func (b *block) spreadOut() (abs, rel []float64) {
+	if !b.gathered {
+		return b.abs, b.rel
+	}
+	abs, rel = b.spread[0][:b.all], b.spread[1][:b.all]
+	clear(abs)
+	clear(rel)
+	for i, a := range b.abs {
+		abs[b.positions[i]], rel[b.positions[i]] = a, b.rel[i]
+	}
+	return abs, rel
+}
+
+// addErrors adds the elements with flags.
+func (b *block) addErrors(flags []uint8, abs, rel []float64) {
+	p, request := b.part, &b.e.request
+	var found failures
+	b.sums.errors = b.fail(&found, beyondError, flags, abs, rel)
+	p.beyond.merge(found)
+	if len(b.nonFinite) == 0 {
+		b.sums.hpaaErrors = b.sums.errors
+		p.hpaa.merge(found)
+	} else {
+		b.fail(&p.mismatch, mismatchError, flags, abs, rel)
+		hpaaAbs, hpaaRel := b.scratch[0][:b.all], b.scratch[1][:b.all]
+		copy(hpaaAbs, abs)
+		copy(hpaaRel, rel)
+		for _, s := range b.nonFinite {
+			hpaaAbs[s.position], hpaaRel[s.position] = s.abs, s.rel
+		}
+		b.sums.hpaaErrors = b.fail(&p.hpaa, hpaaError, flags, hpaaAbs, hpaaRel)
+		b.markReplaced(&p.hpaa)
+	}
+	b.explain(flags)
+	if len(p.errorOffsets) < maxErrorOffsets || len(p.listed) < request.List || len(p.mismatched) < request.Top {
+		b.list(flags, abs, rel)
+	}
+}
+
+// fail adds the errors with a flag to f and returns the sum of their |d|.
+func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) (total sum) {
+	first, last, count := -1, -1, int64(0)
+	var part, high, scaled float64
+	abs, rel = abs[:len(flags)], rel[:len(flags)]
+	for i, have := range flags {
+		if have&flag == 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		last = i
+		count++
+		a := abs[i]
+		if a > high {
+			high = a
+		}
+		if a > sumLimit {
+			scaled += b.scaledAbs(i, 0x1p-64)
+			continue
+		}
+		part += a
+		if count%128 == 0 {
+			total.add(part)
+			part = 0
+		}
+	}
+	if count == 0 {
+		return total
+	}
+	f.count += count
+	f.maxAbs = max(f.maxAbs, high)
+	if f.first == nil {
+		p := b.locate(first, abs[first], rel[first])
+		f.first = &p
+	}
+	p := b.locate(last, abs[last], rel[last])
+	f.last = &p
+	total.add(part)
+	if scaled > 0 {
+		total.merge(sumOf(scaled, errorExp))
+	}
+	return total
+}
+
+// markReplaced marks the errors that are pairs with a replacement.
+func (b *block) markReplaced(f *failures) {
+	for _, s := range b.nonFinite {
+		for _, p := range []*location{f.first, f.last} {
+			if p != nil && p.offset == b.first+int64(s.position) {
+				p.replaced = true
+			}
+		}
+	}
+}
+
+// list adds the first errors.
+func (b *block) list(flags []uint8, abs, rel []float64) {
+	p, request := b.part, &b.e.request
+	for i, f := range flags {
+		if f == 0 {
+			continue
+		}
+		if f&strictError != 0 && len(p.errorOffsets) < maxErrorOffsets {
+			p.errorOffsets = append(p.errorOffsets, b.first+int64(i))
+		}
+		if f&mismatchError != 0 && len(p.mismatched) < request.Top {
+			p.mismatched = append(p.mismatched, b.locate(i, abs[i], rel[i]))
+		}
+		if len(p.listed) < request.List {
+			p.listed = append(p.listed, b.locate(i, abs[i], rel[i]))
+		}
+	}
+}
+
+// explain counts the errors that saturation or wrapping around accounts for.
+func (b *block) explain(flags []uint8) {
+	npu, ref := b.e.npu, b.e.ref
+	limited := b.count > 0 && (b.n.span.Max >= npu.high || b.n.span.Min <= npu.low)
+	wraps := npu.integer && !npu.bool
+	if b.e.complex || !limited && !wraps {
+		return
+	}
+	counts := &b.part.counts
+	for i, n := range b.n.values {
+		if flags[b.position(i)]&beyondError == 0 {
+			continue
+		}
+		r := b.r.values[i]
+		if n >= npu.high && r >= n || n <= npu.low && r <= n {
+			counts[saturatedErrors]++
+		}
+		if !wraps || !ref.integer && (!(math.Abs(r) < 1<<63) || r != math.Trunc(r)) {
+			continue
+		}
+		x, y := uint64(int64(n)), uint64(int64(r))
+		if b.e.wide && npu.integer {
+			x = b.n.exact[i]
+		}
+		if b.e.wide && ref.integer {
+			y = b.r.exact[i]
+		}
+		if (x^y)<<(64-npu.bits) == 0 {
+			counts[wrappedErrors]++
+		}
+	}
+}

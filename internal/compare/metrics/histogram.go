@@ -1,0 +1,159 @@
+package metrics
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// histograms count the pairs of a segment by |d|, by |d|/|r| and by both |d| and
+// |r|: in tables, and what those have no cells for in maps.
+type histograms struct {
+	tables       *kernel.Tables
+	abs, rel     binRange
+	absSubnormal map[int32]int64 // by bins
+	relSubnormal map[int32]int64
+	outside      map[[2]int32]*outsideBin
+	bins         []HistogramBin // memory for those that are taken
+}
+
+// binRange is a range of bins of a table after that of zero, both ends included.
+// It is empty at first.
+type binRange struct{ first, last uint }
+
+func emptyRange() binRange { return binRange{first: kernel.Bins} }
+
+func (b *binRange) add(first, last uint) { b.first, b.last = min(b.first, first), max(b.last, last) }
+
+// add adds the ranges of pairs that the tables have counted.
+func (h *histograms) add(c *kernel.Ratios) {
+	h.abs.add(c.FirstAbs, kernel.Bin(c.MaxAbs))
+	h.rel.add(c.FirstRel, kernel.Bin(c.MaxRel))
+}
+
+// moveOutside moves the pairs, which the tables have just counted, that belong
+// into maps; maxAbs is the largest |d|. Only float64 and its complex type have any.
+func (h *histograms) moveOutside(rel, abs, r []float64, maxAbs float64) {
+	const grouped, normal = 0x1p-1008, 0x1p-1022
+	if maxAbs <= math.MaxFloat64 && !kernel.HasBelow(abs, grouped) && !kernel.HasBelow(r, grouped) && !kernel.HasBelow(rel, normal) {
+		return
+	}
+	t := h.tables
+	for i, a := range abs {
+		ref := math.Abs(r[i])
+		if isSubnormal(a) {
+			addSubnormal(&h.absSubnormal, a)
+		}
+		if q := rel[i]; isSubnormal(q) {
+			kernel.Move(t.Rel[:], i, kernel.Bin(q), -1)
+			addSubnormal(&h.relSubnormal, q)
+		}
+		if hasNoGroup(a) || hasNoGroup(ref) {
+			t.DropGroups(i, a, ref, !isSubnormal(a))
+			h.addOutside(a, ref)
+		}
+	}
+}
+
+// isSubnormal reports whether a magnitude is below the normal ones.
+func isSubnormal(x float64) bool { return x != 0 && kernel.Bin(x) < 8 }
+
+func addSubnormal(bins *map[int32]int64, x float64) {
+	if *bins == nil {
+		*bins = map[int32]int64{}
+	}
+	(*bins)[binNumber(kernel.Bin(x*0x1p100))-800]++
+}
+
+// firstBin is the bin of 1 in a table.
+const firstBin = 1023 * 8
+
+// binNumber returns the number of a bin of a table.
+func binNumber(bin uint) int32 { return int32(bin) - firstBin }
+
+// taken returns the counts of a table in a range, with those of subnormal
+// magnitudes. take returns the count of a bin and clears it.
+func (h *histograms) taken(take func(bin uint) int64, within binRange, subnormal map[int32]int64) Histogram {
+	bins := h.bins[:0]
+	if len(subnormal) > 0 {
+		for _, k := range slices.Sorted(maps.Keys(subnormal)) {
+			bins = append(bins, HistogramBin{Bin: k, Count: subnormal[k]})
+		}
+	}
+	zeros := take(0)
+	for bin := within.first; bin <= within.last; bin++ {
+		if n := take(bin); n > 0 {
+			bins = append(bins, HistogramBin{Bin: binNumber(bin), Count: n})
+		}
+	}
+	h.bins = bins
+	return Histogram{Zeros: zeros, Bins: append([]HistogramBin(nil), bins...)}
+}
+
+// take moves the histograms to a partial result.
+func (h *histograms) take(p *Partial) {
+	takeRel := func(bin uint) int64 { return kernel.Take(h.tables.Rel[:], bin) }
+	p.absHistogram = h.taken(h.tables.TakeAbs, h.abs, h.absSubnormal)
+	p.relHistogram = h.taken(takeRel, h.rel, h.relSubnormal)
+	p.joint = h.takeJoint(p.absHistogram.Bins, p.minRef, p.maxRef)
+	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
+}
+
+// merged joins two histograms.
+func (h Histogram) merged(g Histogram) Histogram {
+	all := slices.Concat(h.Bins, g.Bins)
+	slices.SortStableFunc(all, func(x, y HistogramBin) int { return cmp.Compare(x.Bin, y.Bin) })
+	bins := all[:0]
+	for _, b := range all {
+		if k := len(bins); k > 0 && bins[k-1].Bin == b.Bin {
+			bins[k-1].Count += b.Count
+			continue
+		}
+		bins = append(bins, b)
+	}
+	return Histogram{Zeros: h.Zeros + g.Zeros, Bins: bins}
+}
+
+// quantile returns the middle of the bin where a share of the values is reached,
+// or the largest value if that is lower. The widest bins, those at powers of two,
+// are an eighth of their lower edge wide: their middle, the geometric mean of the
+// edges, is at most 6.1 % off.
+func (h *Histogram) quantile(share, largest float64) Metric {
+	total := h.Zeros
+	for _, b := range h.Bins {
+		total += b.Count
+	}
+	if total == 0 {
+		return Metric{}
+	}
+	rank := int64(math.Ceil(share * float64(total)))
+	seen := h.Zeros
+	if seen >= rank {
+		return defined(0)
+	}
+	for _, b := range h.Bins {
+		if seen += b.Count; seen >= rank {
+			return defined(min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest))
+		}
+	}
+	return defined(largest)
+}
+
+// rootOfEdge returns the root of the lower edge of a bin.
+func rootOfEdge(k int32) float64 {
+	octave := int(k >> 3)
+	return math.Ldexp(math.Sqrt(math.Ldexp(1+float64(float64(k&7)/8), octave&1)), octave>>1)
+}
+
+func (h *Histogram) quantiles(largest float64) Quantiles {
+	return Quantiles{
+		P50:  h.quantile(0.5, largest),
+		P90:  h.quantile(0.9, largest),
+		P95:  h.quantile(0.95, largest),
+		P99:  h.quantile(0.99, largest),
+		P999: h.quantile(0.999, largest),
+	}
+}

@@ -1,0 +1,77 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// Float16s sets dst to the values of float16 elements and returns their span.
+func Float16s(dst []float64, src []byte) Span {
+	out := emptySpan()
+	done, special := float16sHead(dst, src, &out)
+	float16s(dst[done:], src[2*done:])
+	return newSpan(&out, special, dst[done:])
+}
+
+// BFloat16s sets dst to the values of bfloat16 elements and returns their span.
+func BFloat16s(dst []float64, src []byte) Span {
+	out := emptySpan()
+	done, special := bfloat16sHead(dst, src, &out)
+	bfloat16s(dst[done:], src[2*done:])
+	return newSpan(&out, special, dst[done:])
+}
+
+// Float32s sets dst to the values of float32 elements and returns their span.
+func Float32s(dst []float64, src []byte) Span {
+	out := emptySpan()
+	done, special := float32sHead(dst, src, &out)
+	float32s(dst[done:], src[4*done:])
+	return newSpan(&out, special, dst[done:])
+}
+
+func float16s(dst []float64, src []byte) {
+	if len(dst) == 0 {
+		return
+	}
+	table := (*[1 << 16]float32)(tensor.CodeValues(tensor.Float16))
+	for len(dst) >= 4 && len(src) >= 8 {
+		four := binary.LittleEndian.Uint64(src)
+		dst[0] = float64(table[uint16(four)])
+		dst[1] = float64(table[uint16(four>>16)])
+		dst[2] = float64(table[uint16(four>>32)])
+		dst[3] = float64(table[uint16(four>>48)])
+		dst, src = dst[4:], src[8:]
+	}
+	for i := range dst {
+		dst[i] = float64(table[binary.LittleEndian.Uint16(src[2*i:])])
+	}
+}
+
+func bfloat16s(dst []float64, src []byte) {
+	for len(dst) >= 4 && len(src) >= 8 {
+		four := binary.LittleEndian.Uint64(src)
+		dst[0] = float64(math.Float32frombits(uint32(four) << 16))
+		dst[1] = float64(math.Float32frombits(uint32(four) & 0xffff0000))
+		dst[2] = float64(math.Float32frombits(uint32(four>>32) << 16))
+		dst[3] = float64(math.Float32frombits(uint32(four>>32) & 0xffff0000))
+		dst, src = dst[4:], src[8:]
+	}
+	for i := range dst {
+		dst[i] = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16))
+	}
+}
+
+func float32s(dst []float64, src []byte) {
+	for len(dst) >= 4 && len(src) >= 16 {
+		dst[0] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src)))
+		dst[1] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[4:])))
+		dst[2] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[8:])))
+		dst[3] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[12:])))
+		dst, src = dst[4:], src[16:]
+	}
+	for i := range dst {
+		dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+	}
+}

@@ -1,0 +1,47 @@
+package kernel
+
+// Hash spreads a code over 64 bits: both of its halves are multiplied, and the
+// upper bits of the sum go into its lower ones, so that sums of hashes say more
+// than sums of codes.
+func Hash(code int64) uint64 {
+	const lowKey, highKey = 0xb8659fd9, 0xd6e8feb9
+	x := uint64(code) ^ 0x7f4a7c159e3779b9
+	x = x&0xffffffff*lowKey + x>>32*highKey
+	return x ^ x>>29
+}
+
+// Digests are the sums of hashes of the codes of both sides, and the largest and
+// the sum of the distances of these, which are units in the last place.
+type Digests struct {
+	N, R, MaxDistance, SumDistance uint64
+}
+
+// Digest returns the digests of codes of less than 40 bits.
+func Digest(n, r []int64) (d Digests) {
+	var out [16]uint64
+	done := digestHead(n, r, &out)
+	for k := range 4 {
+		d.N += out[k]
+		d.R += out[4+k]
+		d.MaxDistance = max(d.MaxDistance, out[8+k])
+		d.SumDistance += out[12+k]
+	}
+	r = r[:len(n)]
+	for i := done; i < len(n); i++ {
+		a, b := n[i], r[i]
+		d.N += Hash(a)
+		d.R += Hash(b)
+		apart := uint64(max(a, b) - min(a, b))
+		d.SumDistance += apart
+		d.MaxDistance = max(d.MaxDistance, apart)
+	}
+	return d
+}
+
+// HashPairs returns the sum of the hashes of elements of two codes each.
+func HashPairs(codes []int64) (total uint64) {
+	for ; len(codes) >= 2; codes = codes[2:] {
+		total += Hash(int64(Hash(codes[0])) + codes[1])
+	}
+	return total
+}

@@ -1,0 +1,183 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+var (
+	nan = math.NaN()
+	inf = math.Inf(1)
+)
+
+// kernelValues returns finite values of many magnitudes, zeros among them.
+func kernelValues(random *rand.Rand, count int) []float64 {
+	values := make([]float64, count)
+	for i := range values {
+		values[i] = math.Ldexp(random.NormFloat64(), random.IntN(60)-40)
+		switch random.IntN(8) {
+		case 0:
+			values[i] = 0
+		case 1:
+			values[i] = math.Copysign(0, -1)
+		}
+	}
+	return values
+}
+
+// TestHeads compares the loops of the processor's vectors with the plain ones,
+// bit by bit, for all lengths that matter.
+func TestHeads(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for count := 1; count < 40; count++ {
+		n, r := kernelValues(random, count), kernelValues(random, count)
+		copy(n[:count/2], r)
+
+		var a, b [20]float64
+		sidesTail(sidesHead(n, r, n[0], r[0], &a), n, r, n[0], r[0], &a)
+		sidesTail(0, n, r, n[0], r[0], &b)
+		if a != b {
+			t.Errorf("%d: sides %v, want %v", count, a, b)
+		}
+
+		d, abs, plainD, plainAbs := make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, count)
+		var sums, plainSums [12]float64
+		var below, plainBelow [4]int64
+		differencesTail(differencesHead(n, r, d, abs, 1, &sums, &below), n, r, d, abs, 1, &sums, &below)
+		differencesTail(0, n, r, plainD, plainAbs, 1, &plainSums, &plainBelow)
+		if sums != plainSums || below != plainBelow || !slices.Equal(d, plainD) || !slices.Equal(abs, plainAbs) {
+			t.Errorf("%d: differences %v, %v, want %v, %v", count, sums, below, plainSums, plainBelow)
+		}
+
+		empty := emptySpan()
+		if got, want := SpanOf(n), newSpan(&empty, false, n); got != want {
+			t.Errorf("%d: span %v, want %v", count, got, want)
+		}
+		total := [4]float64{}
+		for i, v := range n {
+			total[i&3] += v
+		}
+		if got := Sum(n); got != lanes(total[:]) {
+			t.Errorf("%d: sum %v, want %v", count, got, lanes(total[:]))
+		}
+		added := slices.Clone(n)
+		Add(added, r)
+		for i, v := range added {
+			if v != n[i]+r[i] {
+				t.Errorf("%d: %v + %v = %v", count, n[i], r[i], v)
+			}
+		}
+	}
+}
+
+// TestRelativeHeads compares the vectors' quotients, marks and counts with the
+// plain ones, bit by bit.
+func TestRelativeHeads(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 8))
+	plain, vector := NewTables(1024), NewTables(1024)
+	for count := 1; count < 3*countLag+40; count += 1 + count/40*7 {
+		n, r := kernelValues(random, count), kernelValues(random, count)
+		copy(n[:count/2], r)
+		for i := range r {
+			if random.IntN(10) == 0 {
+				r[i] = math.Ldexp(r[i], random.IntN(400)-200)
+			}
+		}
+		abs := make([]float64, count)
+		Subtract(make([]float64, count), abs, n, r)
+		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, *ratioLanes) int) ([]float64, ratioLanes) {
+			rel := make([]float64, count)
+			out := newRatioLanes()
+			done := head(tables, rel, abs, r, &out)
+			tables.relativesTail(done, rel, abs, r, &out)
+			return rel, out
+		}
+		rel, out := run(vector, relativesHead)
+		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, *ratioLanes) int { return 0 })
+		if out != plainOut || !slices.Equal(rel, plainRel) || !slices.Equal(vector.marks[:count], plain.marks[:count]) {
+			t.Errorf("%d: relatives %v, want %v", count, out, plainOut)
+		}
+	}
+	if vector.abs != plain.abs || vector.Rel != plain.Rel {
+		t.Error("the counts of pairs differ")
+	}
+}
+
+// TestJoint counts pairs by 16 octaves of |d| and |r|, which are of many magnitudes,
+// and wants the numbers that Frexp makes.
+func TestJoint(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	const count = 1000
+	group := func(x float64) uint {
+		_, exp := math.Frexp(x)
+		if x == 0 {
+			return 0
+		}
+		return uint(exp-1+1024) / 16
+	}
+	abs, r, want := kernelValues(random, count), kernelValues(random, count), map[[2]uint]int64{}
+	for i := range abs {
+		abs[i] = math.Abs(abs[i])
+		r[i] = math.Ldexp(r[i], random.IntN(3)*(random.IntN(400)-200))
+		want[[2]uint{group(abs[i]), group(r[i])}]++
+	}
+	tables := NewTables(count)
+	tables.Relatives(make([]float64, count), abs, r)
+	total := int64(0)
+	for bin := range uint(Bins) {
+		total += tables.TakeAbs(bin)
+	}
+	if total != count {
+		t.Errorf("%d pairs by |d|, want %d", total, count)
+	}
+	for d := range uint(Groups) {
+		for ref := range uint(Groups) {
+			if got := tables.TakeJoint(d, ref); got != want[[2]uint{d, ref}] {
+				t.Errorf("%d pairs in groups %d and %d, want %d", got, d, ref, want[[2]uint{d, ref}])
+			}
+		}
+	}
+}
+
+func TestHasBelow(t *testing.T) {
+	const limit = 0x1p-1008
+	for x, want := range map[float64]bool{
+		0: false, math.Copysign(0, -1): false, limit: false, -limit: false, 1: false, inf: false,
+		math.SmallestNonzeroFloat64: true, -math.SmallestNonzeroFloat64: true, math.Nextafter(limit, 0): true,
+	} {
+		if got := HasBelow([]float64{3, x, 0}, limit); got != want {
+			t.Errorf("a magnitude of %v that is below %v: %v, want %v", x, limit, got, want)
+		}
+	}
+}
+
+func TestIndexFrom(t *testing.T) {
+	for count := 1; count < 12; count++ {
+		values := make([]float64, count)
+		if got := IndexFrom(values, 1); got != count {
+			t.Errorf("found at %d of %d values below the limit", got, count)
+		}
+		for at := count - 1; at >= 0; at-- {
+			values[at] = 1
+			if got := IndexFrom(values, 1); got != at {
+				t.Errorf("found at %d of %d values, want %d", got, count, at)
+			}
+		}
+	}
+}
+
+func TestSpecialSpans(t *testing.T) {
+	for count := 1; count < 12; count++ {
+		for at := range count {
+			for _, x := range []float64{nan, inf, -inf} {
+				values := make([]float64, count)
+				values[at] = x
+				if !SpanOf(values).Special {
+					t.Errorf("%v at %d of %d values is not seen", x, at, count)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+//go:build !purego
+
+#include "go_asm.h"
+#include "textflag.h"
+
+// The constants, four of each; those of marks are the ones of marks.go.
+DATA magnitude4<>+0(SB)/8, $0x7fffffffffffffff
+DATA magnitude4<>+8(SB)/8, $0x7fffffffffffffff
+DATA magnitude4<>+16(SB)/8, $0x7fffffffffffffff
+DATA magnitude4<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL magnitude4<>(SB), RODATA|NOPTR, $32
+
+DATA thousandth4<>+0(SB)/8, $0x3f50624dd2f1a9fc
+DATA thousandth4<>+8(SB)/8, $0x3f50624dd2f1a9fc
+DATA thousandth4<>+16(SB)/8, $0x3f50624dd2f1a9fc
+DATA thousandth4<>+24(SB)/8, $0x3f50624dd2f1a9fc
+GLOBL thousandth4<>(SB), RODATA|NOPTR, $32
+
+DATA fiveThousandths4<>+0(SB)/8, $0x3f747ae147ae147b
+DATA fiveThousandths4<>+8(SB)/8, $0x3f747ae147ae147b
+DATA fiveThousandths4<>+16(SB)/8, $0x3f747ae147ae147b
+DATA fiveThousandths4<>+24(SB)/8, $0x3f747ae147ae147b
+GLOBL fiveThousandths4<>(SB), RODATA|NOPTR, $32
+
+// What makes groups start at 0 from firstGroup on: an octave less firstGroup.
+DATA beforeGroups4<>+0(SB)/8, $0xc410000000000000
+DATA beforeGroups4<>+8(SB)/8, $0xc410000000000000
+DATA beforeGroups4<>+16(SB)/8, $0xc410000000000000
+DATA beforeGroups4<>+24(SB)/8, $0xc410000000000000
+GLOBL beforeGroups4<>(SB), RODATA|NOPTR, $32
+
+// The row of others, with what is below it.
+DATA others4<>+0(SB)/8, $0x000000000006ffff
+DATA others4<>+8(SB)/8, $0x000000000006ffff
+DATA others4<>+16(SB)/8, $0x000000000006ffff
+DATA others4<>+24(SB)/8, $0x000000000006ffff
+GLOBL others4<>(SB), RODATA|NOPTR, $32
+
+// The bits of a mark that are not those of its lane.
+DATA indexes4<>+0(SB)/8, $0x0000fffcfffffffc
+DATA indexes4<>+8(SB)/8, $0x0000fffcfffffffc
+DATA indexes4<>+16(SB)/8, $0x0000fffcfffffffc
+DATA indexes4<>+24(SB)/8, $0x0000fffcfffffffc
+GLOBL indexes4<>(SB), RODATA|NOPTR, $32
+
+// What numbers of ratioLanes.lowest start from.
+DATA lowest4<>+0(SB)/8, $0x0000000400060004
+DATA lowest4<>+8(SB)/8, $0x0000000400060004
+DATA lowest4<>+16(SB)/8, $0x0000000400060004
+DATA lowest4<>+24(SB)/8, $0x0000000400060004
+GLOBL lowest4<>(SB), RODATA|NOPTR, $32
+
+// The lane of a pair, in both halves of its mark.
+DATA lanes4<>+0(SB)/8, $0
+DATA lanes4<>+8(SB)/8, $0x100000001
+DATA lanes4<>+16(SB)/8, $0x200000002
+DATA lanes4<>+24(SB)/8, $0x300000003
+GLOBL lanes4<>(SB), RODATA|NOPTR, $32
+
+// COUNT counts a pair whose mark was made countLag pairs before, so that it need
+// not wait for the vector units. What is at an offset of 8 is the next pair.
+#define COUNT(offset) \
+	MOVL (offset-8*const_countLag)(R8)(AX*8), R10 \
+	INCL (R12)(R10*4) \
+	MOVL (offset+4-8*const_countLag)(R8)(AX*8), R11 \
+	INCL (R13)(R11*4)
+
+// relativesAVX2 divides, adds up and bounds, and makes the marks of pairs, all in
+// the vector units, while the others count the pairs, all but the last countLag.
+//
+// func relativesAVX2(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
+TEXT ·relativesAVX2(SB), NOSPLIT, $0-64
+	MOVQ rel+0(FP), R9
+	MOVQ abs+8(FP), SI
+	MOVQ r+16(FP), DI
+	MOVQ count+24(FP), CX
+	MOVQ marks+32(FP), R8
+	MOVQ absCounts+40(FP), R12
+	MOVQ relCounts+48(FP), R13
+	MOVQ out+56(FP), DX
+	VXORPD Y15, Y15, Y15
+	VXORPD Y0, Y0, Y0           // sum of |d|/|r|
+	VXORPD Y1, Y1, Y1           // sum of |r|
+	VXORPD Y2, Y2, Y2           // largest |d|/|r|
+	VXORPD Y3, Y3, Y3           // largest |d|
+	VXORPD Y4, Y4, Y4           // zeros
+	VXORPD Y5, Y5, Y5           // undefined
+	VXORPD Y6, Y6, Y6           // below 1/1000
+	VXORPD Y7, Y7, Y7           // below 5/1000
+	VPCMPEQQ Y8, Y8, Y8         // lowest indexes
+	XORQ AX, AX
+	JMP relativesCheck
+	PCALIGN $64
+relatives:
+	VMOVUPD (DI)(AX*8), Y10
+	VANDPD magnitude4<>(SB), Y10, Y10
+	VMOVUPD (SI)(AX*8), Y11
+	VDIVPD Y10, Y11, Y12
+	VPCMPEQQ Y15, Y10, Y13      // |r| is zero
+	VPANDN Y12, Y13, Y12
+	VMOVUPD Y12, (R9)(AX*8)
+	VADDPD Y12, Y0, Y0
+	VADDPD Y10, Y1, Y1
+	VMAXPD Y12, Y2, Y2
+	VMAXPD Y11, Y3, Y3
+	VPSUBQ Y13, Y4, Y4
+	VPCMPGTQ Y15, Y11, Y14
+	VPAND Y13, Y14, Y14
+	VPSUBQ Y14, Y5, Y5
+	VPADDQ beforeGroups4<>(SB), Y10, Y10
+	VPSRLQ $40, Y10, Y10        // row of |r| from bit 16 on
+	VPMINUD others4<>(SB), Y10, Y10
+	VPSUBW Y13, Y10, Y10        // zeros are in the row after others
+	VPSRLQ $47, Y11, Y14        // bin of |d| from bit 2 on
+	VPBLENDW $0x11, Y14, Y10, Y10
+	VPSRLQ $15, Y12, Y14        // bin of |d|/|r| from bit 34 on
+	VPBLENDD $0xaa, Y14, Y10, Y10
+	VPAND indexes4<>(SB), Y10, Y10
+	VPOR lanes4<>(SB), Y10, Y10
+	VMOVDQU Y10, (R8)(AX*8)
+	VPSUBW lowest4<>(SB), Y10, Y10
+	VPMINUW Y10, Y8, Y8
+	VCMPPD $1, thousandth4<>(SB), Y12, Y13
+	VPSUBQ Y13, Y6, Y6
+	VCMPPD $1, fiveThousandths4<>(SB), Y12, Y13
+	VPSUBQ Y13, Y7, Y7
+	CMPQ AX, $const_countLag
+	JLT relativesNext
+	COUNT(0)
+	COUNT(8)
+	COUNT(16)
+	COUNT(24)
+relativesNext:
+	ADDQ $4, AX
+relativesCheck:
+	CMPQ AX, CX
+	JLT relatives
+	VMOVUPD Y0, (DX)
+	VMOVUPD Y1, 32(DX)
+	VMOVUPD Y2, 64(DX)
+	VMOVUPD Y3, 96(DX)
+	VMOVDQU Y4, 128(DX)
+	VMOVDQU Y5, 160(DX)
+	VMOVDQU Y6, 192(DX)
+	VMOVDQU Y7, 224(DX)
+	VMOVDQU Y8, 256(DX)
+	VZEROUPPER
+	RET

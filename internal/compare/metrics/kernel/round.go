@@ -1,0 +1,78 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// SignBit is the sign of a float64.
+const SignBit = 1 << 63
+
+// Form holds the numbers that rounding to a binary floating-point format narrower
+// than float64 needs.
+type Form struct {
+	shift, half, base, normal, magic, beyond uint64
+}
+
+// NewForm returns the form of a format with a fraction of so many bits, the
+// smallest exponent of a normal number and the code of the largest finite value.
+func NewForm(fraction, minExp int, top int64) Form {
+	return Form{
+		shift:  uint64(52 - fraction),
+		half:   1<<(51-fraction) - 1,
+		base:   uint64(minExp+1023-1) << fraction,
+		normal: uint64(minExp+1023) << 52,
+		magic:  math.Float64bits(math.Ldexp(1, minExp-fraction+52)),
+		beyond: uint64(top + 1),
+	}
+}
+
+// Round sets dst to the codes of values: signed numbers of the values of the
+// format in rising order, 0 for zero. A magnitude that is normal in the format
+// loses its low bits with a carry; adding a power of two whose last place is the
+// smallest subnormal does the same for the others. What rounds to beyond the
+// largest finite value has the next code.
+func (f *Form) Round(dst []int64, values []float64) {
+	done := roundHead(dst, values, f)
+	f.round(dst[done:], values[done:])
+}
+
+func (f *Form) round(dst []int64, values []float64) {
+	dst = dst[:len(values)]
+	shift := f.shift & 63
+	magic := math.Float64frombits(f.magic)
+	for i, x := range values {
+		bits := math.Float64bits(x)
+		magnitude := bits &^ SignBit
+		code := (magnitude+f.half+magnitude>>shift&1)>>shift - f.base
+		small := math.Float64bits(math.Float64frombits(magnitude)+magic) - f.magic
+		if magnitude < f.normal {
+			code = small
+		}
+		code = min(code, f.beyond)
+		sign := int64(bits) >> 63
+		dst[i] = (int64(code) ^ sign) - sign
+	}
+}
+
+// Codes16 sets dst to the codes of 16-bit floating-point elements from their bits.
+func Codes16(dst []int64, src []byte) {
+	for i := codes16Head(dst, src); i < len(dst); i++ {
+		code := int64(int16(binary.LittleEndian.Uint16(src[2*i:])))
+		sign := code >> 63
+		dst[i] = (code&0x7fff ^ sign) - sign
+	}
+}
+
+// Codes32 sets dst to the codes of float32 elements from their bits.
+func Codes32(dst []int64, src []byte) {
+	for i := codes32Head(dst, src); i < len(dst); i++ {
+		code := int64(int32(binary.LittleEndian.Uint32(src[4*i:])))
+		sign := code >> 63
+		dst[i] = (code&0x7fffffff ^ sign) - sign
+	}
+}
+
+// Float16Codes sets dst to the codes that float32 elements have in float16, as far
+// as the processor converts them itself, and returns how many these are.
+func Float16Codes(dst []int64, src []byte) int { return halvesHead(dst, src) }

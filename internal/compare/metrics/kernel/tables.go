@@ -1,0 +1,158 @@
+package kernel
+
+import "math"
+
+const (
+	// Bins is the number of bins of a histogram. The bin of a magnitude is made by
+	// its exponent and the upper three bits of its fraction; the first eight hold
+	// zero and the subnormal numbers of float64.
+	Bins = 2048 * 8
+	// Groups is the number of groups of 16 octaves, the first of which holds zero
+	// and the magnitudes below 2^-1008. An infinity has none.
+	Groups = 128
+	// Lanes is the number of counters of a cell: one for each lane, so that an
+	// increment need not wait for the one before.
+	Lanes = 1 << laneBits
+
+	laneBits   = 2
+	groupShift = 7 // of the group of |d| in a cell of both
+
+	// A row of Tables.Abs is that of a group of |r| from firstGroup on, of 2^-64
+	// to 2^32, of all other magnitudes, or of zero.
+	rows       = otherRow + 2
+	rowShift   = 16
+	otherRow   = 6
+	zeroRow    = otherRow + 1
+	firstGroup = 60
+)
+
+// Bin returns the bin of a magnitude.
+func Bin(x float64) uint { return uint(math.Float64bits(x) >> 49 & (Bins - 1)) }
+
+// Group returns the group of a magnitude.
+func Group(x float64) uint { return uint((math.Float64bits(x) + 1<<52) >> 56) }
+
+// cell returns the cell of the groups of |d| and |r| in Tables.joint. Those of
+// magnitudes without a group are some cell, of which pairs have to be taken out.
+func cell(abs, ref uint) uint { return (abs<<groupShift | ref) % (Groups * Groups) }
+
+// Tables count pairs by |d|, by |d|/|r|, and by the groups of |d| and |r|. So that
+// a pair needs no third count for its groups, one of |d| is made in the row of |r|;
+// those of the row of other magnitudes are counted by groups besides.
+type Tables struct {
+	abs   [rows * Bins * Lanes]uint32
+	Rel   [Bins * Lanes]uint32
+	joint [Groups * Groups]uint32
+
+	// marks are those of pairs that are worked on: the indexes where a pair is
+	// counted, in the lower half that in abs, in the upper half that in Rel.
+	marks []uint64
+}
+
+// NewTables returns tables for at most so many pairs at a time.
+func NewTables(pairs int) *Tables {
+	// Away from other arrays, so that equal indexes do not fall in one set of the
+	// cache.
+	const apart = 800
+	return &Tables{marks: make([]uint64, pairs+apart)[apart:]}
+}
+
+// Take returns the count of a cell of a table and clears it.
+func Take(table []uint32, cell uint) int64 {
+	counters := table[cell*Lanes:][:Lanes]
+	total := int64(counters[0]) + int64(counters[1]) + int64(counters[2]) + int64(counters[3])
+	clear(counters)
+	return total
+}
+
+// TakeAbs returns how many pairs have |d| in a bin and clears the count; TakeJoint
+// has them from then on.
+func (t *Tables) TakeAbs(bin uint) (total int64) {
+	for row := range uint(rows) {
+		n := Take(t.abs[row<<rowShift:], bin)
+		if n == 0 {
+			continue
+		}
+		total += n
+		group := (bin + 8) >> groupShift
+		switch row {
+		case otherRow:
+		case zeroRow:
+			t.joint[cell(group, 0)] += uint32(n)
+		default:
+			t.joint[cell(group, firstGroup+row)] += uint32(n)
+		}
+	}
+	return total
+}
+
+// TakeJoint returns how many pairs are in the groups of |d| and |r| and clears the
+// count. TakeAbs must come before for all bins of pairs.
+func (t *Tables) TakeJoint(abs, ref uint) int64 {
+	at := &t.joint[cell(abs, ref)]
+	total := int64(*at)
+	*at = 0
+	return total
+}
+
+// Move counts pair i of those last counted in another cell of a table, or in none
+// if that is negative.
+func Move(table []uint32, i int, from uint, to int) {
+	lane := uint(i & (Lanes - 1))
+	table[from*Lanes+lane]--
+	if to >= 0 {
+		table[uint(to)*Lanes+lane]++
+	}
+}
+
+// DropGroups takes pair i of those last counted out of the counts by groups. If
+// that of |d| is not kept, it is taken out of this count too.
+func (t *Tables) DropGroups(i int, abs, ref float64, keep bool) {
+	at := uint32(t.marks[i])
+	if at>>rowShift == otherRow {
+		t.joint[cell(Group(abs), Group(ref))]--
+	}
+	t.abs[at]--
+	if keep {
+		t.abs[at&(1<<rowShift-1)|otherRow<<rowShift]++
+	}
+}
+
+// markTail sets marks to those of pairs.
+func markTail(done int, marks []uint64, rel, abs, r []float64, out *ratioLanes) {
+	rel, abs, marks = rel[:len(r)], abs[:len(r)], marks[:len(r)]
+	for i := done; i < len(r); i++ {
+		lane := uint64(i & (Lanes - 1))
+		ref := math.Float64bits(r[i]) &^ SignBit
+		row := min((ref+1<<52-firstGroup<<56)>>56, otherRow)
+		if ref == 0 {
+			row = zeroRow
+		}
+		mark := row<<rowShift | math.Float64bits(abs[i])>>49<<laneBits | math.Float64bits(rel[i])>>49<<(32+laneBits)
+		mark |= lane * (1<<32 | 1)
+		marks[i] = mark
+		lowest := out.lowest[4*lane:][:4]
+		lowest[0] = min(lowest[0], uint16(mark)-Lanes)
+		lowest[1] = min(lowest[1], uint16(mark>>16)-otherRow)
+		lowest[2] = min(lowest[2], uint16(mark>>32)-Lanes)
+		lowest[3] = 0
+	}
+}
+
+// count counts marked pairs.
+func (t *Tables) count(marks []uint64) {
+	abs, rel := &t.abs, &t.Rel
+	for _, m := range marks {
+		abs[m%uint64(len(abs))]++
+		rel[uint16(m>>32)]++
+	}
+}
+
+// countOthers counts the pairs of otherRow by their groups.
+func (t *Tables) countOthers(abs, r []float64) {
+	for i, m := range t.marks[:len(r)] {
+		if uint32(m)>>rowShift == otherRow {
+			t.joint[cell(Group(abs[i]), Group(math.Abs(r[i])))]++
+		}
+	}
+}

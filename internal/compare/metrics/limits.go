@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// Mode says how atol and rtol make a limit for one element.
+type Mode uint8
+
+// The modes. An element is an error unless the condition holds, so that no NaN
+// passes.
+const (
+	// IsClose: |d| <= atol + rtol*|r|, as numpy.isclose.
+	IsClose Mode = iota
+	// BothExceeded: |d| <= max(atol, rtol*|r|), an error exceeds both limits.
+	BothExceeded
+	// EitherExceeded: |d| <= min(atol, rtol*|r|), an error exceeds one of them.
+	EitherExceeded
+)
+
+// Limits are the limits of the elements of a pair.
+type Limits struct {
+	Atol, Rtol float64
+	Mode       Mode
+}
+
+// check reports limits that are no limits.
+func (l Limits) check() error {
+	if !(l.Atol >= 0 && l.Rtol >= 0 && max(l.Atol, l.Rtol) <= math.MaxFloat64) {
+		return fmt.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", l.Atol, l.Rtol)
+	}
+	if l.Mode > EitherExceeded {
+		return fmt.Errorf("tolerance mode %d, want %d to %d", l.Mode, IsClose, EitherExceeded)
+	}
+	return nil
+}
+
+// PassesElement reports whether a pair of elements passes; one that is not finite
+// on both sides does not.
+func (l Limits) PassesElement(e *Element) bool {
+	return l.Passes(e.Abs, modulus(e.Ref.Real, e.Ref.Imag))
+}
+
+// limit returns the largest |d| that passes beside a reference of magnitude ref.
+// The product is rounded before it is added, so that no machine fuses the two.
+func (l Limits) limit(ref float64) float64 {
+	relative := float64(l.Rtol * ref)
+	switch l.Mode {
+	case BothExceeded:
+		return max(l.Atol, relative)
+	case EitherExceeded:
+		return min(l.Atol, relative)
+	}
+	return l.Atol + relative
+}
+
+// Passes reports whether an element with the difference |d| passes beside a
+// reference of magnitude |r|. It is the one tolerance rule of the program. A NaN
+// does not pass.
+func (l Limits) Passes(abs, ref float64) bool { return abs <= l.limit(ref) }
+
+// quarter returns the limits of quarters.
+func (l Limits) quarter() Limits { return Limits{float64(l.Atol / 4), l.Rtol, l.Mode} }
+
+// exceeded reports whether some elements do not pass.
+func (l Limits) exceeded(abs, r []float64) bool {
+	if l.Mode != IsClose {
+		for i, a := range abs {
+			if !l.Passes(a, math.Abs(r[i])) {
+				return true
+			}
+		}
+		return false
+	}
+	return kernel.Exceeds(abs, r, l.Atol, l.Rtol)
+}

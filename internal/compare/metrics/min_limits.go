@@ -1,0 +1,148 @@
+package metrics
+
+import "math"
+
+// extent bounds the differences of a block.
+type extent struct {
+	maxAbs, maxRel float64 // maxRel is over the references that are not 0
+	undefined      bool    // there is a difference from a reference of 0
+}
+
+// slack is more than the rounding of a quotient and of a limit together.
+const slack = 1 + 0x1p-48
+
+// quiet reports whether all elements of an extent pass for sure.
+func (l Limits) quiet(x extent) bool {
+	absolute := x.maxAbs <= l.Atol
+	relative := !x.undefined && x.maxRel*slack <= l.Rtol
+	if l.Mode == EitherExceeded {
+		return absolute && relative
+	}
+	return absolute || relative
+}
+
+// marginBound returns what no |d|/limit of an extent exceeds.
+func (l Limits) marginBound(x extent) float64 {
+	absolute, relative := math.Inf(1), math.Inf(1)
+	if l.Atol > 0 {
+		absolute = x.maxAbs / l.Atol * slack
+	}
+	if l.Rtol > 0 && !x.undefined {
+		relative = x.maxRel / l.Rtol * slack
+	}
+	if l.Mode == EitherExceeded {
+		return max(absolute, relative)
+	}
+	return min(absolute, relative)
+}
+
+// minLimits are the smallest limits that all elements pass.
+type minLimits struct {
+	// margin is the largest |d|/limit. rtol and atol are the smallest that pass
+	// all elements, the other one being that of the request.
+	margin, rtol, atol float64
+}
+
+func (t *minLimits) merge(u *minLimits) {
+	t.margin = max(t.margin, u.margin)
+	t.rtol = max(t.rtol, u.rtol)
+	t.atol = max(t.atol, u.atol)
+}
+
+// covers reports whether elements of an extent change nothing.
+func (t *minLimits) covers(l Limits, x extent) bool {
+	return x.maxAbs == 0 || l.marginBound(x) <= t.margin &&
+		Limits{l.Atol, t.rtol, l.Mode}.quiet(x) && Limits{t.atol, l.Rtol, l.Mode}.quiet(x)
+}
+
+// add adds the elements of a block.
+func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
+	if l.marginBound(x) > t.margin {
+		t.addMargin(l, abs, r)
+	}
+	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.quiet(x) && with.exceeded(abs, r) {
+		t.rtol = raise(abs, r, t.rtol, func(rtol, abs, ref float64) bool {
+			return Limits{l.Atol, rtol, l.Mode}.Passes(abs, ref)
+		}, func(abs, ref float64) float64 { return (abs - l.Atol) / ref })
+	}
+	if with := (Limits{t.atol, l.Rtol, l.Mode}); !with.quiet(x) && with.exceeded(abs, r) {
+		t.atol = raise(abs, r, t.atol, func(atol, abs, ref float64) bool {
+			return Limits{atol, l.Rtol, l.Mode}.Passes(abs, ref)
+		}, func(abs, ref float64) float64 { return abs - float64(l.Rtol*ref) })
+	}
+}
+
+func (t *minLimits) addMargin(l Limits, abs, r []float64) {
+	within := l.shrunk(t.margin / slack)
+	if math.IsInf(t.margin, 1) || !within.exceeded(abs, r) {
+		return
+	}
+	for i, a := range abs {
+		if ref := math.Abs(r[i]); !within.Passes(a, ref) {
+			if t.margin = max(t.margin, l.share(a, ref)); math.IsInf(t.margin, 1) {
+				return
+			}
+			within = l.shrunk(t.margin / slack)
+		}
+	}
+}
+
+// shrunk returns a share of the limits.
+func (l Limits) shrunk(share float64) Limits {
+	return Limits{float64(l.Atol * share), float64(l.Rtol * share), l.Mode}
+}
+
+// share returns |d| over its limit, which may exceed the range of float64.
+func (l Limits) share(abs, ref float64) float64 {
+	limit := l.limit(ref)
+	if math.IsInf(limit, 1) {
+		const small = 0x1p-512
+		abs, limit = abs*small, Limits{float64(l.Atol * small), l.Rtol, l.Mode}.limit(ref*small)
+	}
+	return abs / limit
+}
+
+// raise returns the smallest limit, from a given one on, with which all elements
+// pass; +inf if none does. What passes goes on passing under a higher limit, so
+// the elements may come in any order; the one that needs the highest by estimate
+// comes first, to spare searches.
+func raise(abs, r []float64, limit float64, passes func(limit, abs, ref float64) bool, estimate func(abs, ref float64) float64) float64 {
+	worst, high := -1, math.Inf(-1)
+	for i, a := range abs {
+		ref := math.Abs(r[i])
+		if passes(limit, a, ref) {
+			continue
+		}
+		if x := estimate(a, ref); worst < 0 || x > high {
+			worst, high = i, x
+		}
+	}
+	if worst < 0 {
+		return limit
+	}
+	limit = threshold(limit, abs[worst], math.Abs(r[worst]), passes)
+	for i, a := range abs {
+		if ref := math.Abs(r[i]); !passes(limit, a, ref) {
+			limit = threshold(limit, a, ref, passes)
+		}
+	}
+	return limit
+}
+
+// threshold returns the smallest limit above one that an element fails with
+// which the element passes.
+func threshold(fails, abs, ref float64, passes func(limit, abs, ref float64) bool) float64 {
+	if math.IsInf(fails, 1) || !passes(math.MaxFloat64, abs, ref) {
+		return math.Inf(1)
+	}
+	low, high := math.Float64bits(fails), math.Float64bits(math.MaxFloat64)
+	for low+1 < high {
+		middle := (low + high) / 2
+		if passes(math.Float64frombits(middle), abs, ref) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return math.Float64frombits(high)
+}

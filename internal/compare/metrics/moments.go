@@ -1,0 +1,211 @@
+package metrics
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/tensor"
+)
+
+// sum is a sum times 2^exp.
+type sum struct {
+	tensor.Sum
+	exp int
+}
+
+// sumOf returns the sum of one value times 2^exp.
+func sumOf(value float64, exp int) sum { return sum{tensor.Sum{Value: value}, exp} }
+
+func (s *sum) add(x float64) { s.Sum = s.Plus(x) }
+
+func (s *sum) merge(t sum) {
+	if s.exp != t.exp {
+		exp := max(s.exp, t.exp)
+		*s, t = s.scaledTo(exp), t.scaledTo(exp)
+	}
+	s.Sum = s.Merge(t.Sum)
+}
+
+func (s sum) scaledTo(exp int) sum {
+	return sum{tensor.Sum{Value: math.Ldexp(s.Value, s.exp-exp), Rest: math.Ldexp(s.Rest, s.exp-exp)}, exp}
+}
+
+// over returns the sum divided by a number.
+func (s sum) over(n float64) float64 {
+	if math.IsInf(s.Value, 0) {
+		return s.Value
+	}
+	return math.Ldexp(s.Total()/n, s.exp)
+}
+
+// moment holds the mean of values and the sum of the squares of their distances
+// from it. The values are those stored times 2^exp. What rounding takes from the
+// mean is kept in rest, since the distances of means may be small against them.
+type moment struct {
+	count          int64
+	mean, rest, m2 float64
+	exp            int
+}
+
+// newMoment returns the moment of count values from the sums of their distances
+// from one of them and of the squares of these.
+func newMoment(count int, from, distances, squares float64) moment {
+	mean := distances / float64(count)
+	m := tensor.Sum{Value: from}.Plus(mean)
+	return moment{
+		count: int64(count), mean: m.Value, rest: m.Rest,
+		m2: max(squares-float64(mean*distances), 0),
+	}
+}
+
+// pairMoments returns the moments of both sides and their co-moment.
+func pairMoments(n, r []float64) (a, b moment, co float64) {
+	if len(n) == 0 {
+		return moment{}, moment{}, 0
+	}
+	s := kernel.SumPairs(n, r)
+	a, b = newMoment(len(n), s.N0, s.N, s.NN), newMoment(len(n), s.R0, s.R, s.RR)
+	return a, b, s.NR - float64(s.N/float64(len(n))*s.R)
+}
+
+// momentOf returns the moment of values, as pairMoments does.
+func momentOf(values []float64) moment {
+	m, _, _ := pairMoments(values, values)
+	return m
+}
+
+// between returns the distance of the mean of b from that of a.
+func between(a, b *moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
+
+// zero reports whether all values are zero, which any exponent fits.
+func (m moment) zero() bool { return m.mean == 0 && m.m2 == 0 }
+
+// aligned returns both moments with the larger exponent of the two.
+func aligned(a, b moment) (moment, moment) {
+	switch {
+	case a.exp == b.exp:
+	case a.zero():
+		a.exp = b.exp
+	case b.zero():
+		b.exp = a.exp
+	default:
+		exp := max(a.exp, b.exp)
+		a, b = a.scaledTo(exp), b.scaledTo(exp)
+	}
+	return a, b
+}
+
+func (m moment) scaledTo(exp int) moment {
+	if shift := m.exp - exp; shift != 0 {
+		m.mean, m.rest = math.Ldexp(m.mean, shift), math.Ldexp(m.rest, shift)
+		m.m2 = math.Ldexp(m.m2, 2*shift)
+		m.exp = exp
+	}
+	return m
+}
+
+// merge joins the moments of two sets of values (Chan, Golub and LeVeque,
+// "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances").
+func (m *moment) merge(b *moment) {
+	switch {
+	case b.count == 0:
+	case m.count == 0:
+		*m = *b
+	default:
+		x, y := aligned(*m, *b)
+		m.join(&x, &y, newWeights(x.count, y.count))
+	}
+}
+
+// join sets m to the moment of two sets of values with equal exponents.
+func (m *moment) join(a, b *moment, w weights) {
+	delta := between(a, b)
+	mean := tensor.Sum{Value: a.mean, Rest: a.rest}.Plus(float64(delta * w.share))
+	mean = tensor.Sum{Value: mean.Value}.Plus(mean.Rest)
+	*m = moment{
+		count: w.count,
+		mean:  mean.Value,
+		rest:  mean.Rest,
+		m2:    a.m2 + b.m2 + float64(float64(delta*delta)*w.between),
+		exp:   a.exp,
+	}
+}
+
+// weights are the count of two sets together, the share of the second one in it,
+// and the weight of the square of the distance of their means.
+type weights struct {
+	count          int64
+	share, between float64
+}
+
+func newWeights(a, b int64) weights {
+	share := float64(b) / float64(a+b)
+	return weights{a + b, share, float64(a) * share}
+}
+
+// square returns the sum of the squares of the values stored.
+func (m moment) square() float64 {
+	return m.m2 + float64(float64(float64(m.count)*m.mean)*m.mean)
+}
+
+// constant reports whether the values are equal but for rounding.
+func (m moment) constant() bool {
+	limit := 4 * 0x1p-52 * m.mean
+	return m.m2 <= float64(float64(limit*limit)*float64(m.count))
+}
+
+// pair holds the moments of the elements of both sides and of their
+// differences, with the co-moment of the sides. Of complex elements the parts
+// count as values of their own.
+type pair struct {
+	n, r, d moment
+	co      float64 // times 2^(n.exp + r.exp)
+	// absD and absR are the sums of |d| and |r|, of complex elements those of the
+	// moduli.
+	absD, absR sum
+}
+
+// merge joins the moments of two sets of pairs.
+func (p *pair) merge(q *pair) {
+	switch {
+	case q.n.count == 0:
+	case p.n.count == 0:
+		*p = *q
+	case p.n.exp == q.n.exp && p.r.exp == q.r.exp && p.d.exp == q.d.exp:
+		p.join(p, q)
+	default:
+		x, y := *p, *q
+		x.n, y.n = aligned(p.n, q.n)
+		x.r, y.r = aligned(p.r, q.r)
+		x.d, y.d = aligned(p.d, q.d)
+		x.rescale(p)
+		y.rescale(q)
+		p.join(&x, &y)
+	}
+}
+
+// rescale fits the co-moment to the exponents of the moments, which were those
+// of another pair.
+func (p *pair) rescale(from *pair) {
+	if exp := from.n.exp - p.n.exp + from.r.exp - p.r.exp; exp != 0 {
+		p.co = math.Ldexp(p.co, exp)
+	}
+}
+
+// join sets p to the moments of two sets of pairs with equal exponents.
+func (p *pair) join(a, b *pair) {
+	w := newWeights(a.n.count, b.n.count)
+	between := float64(float64(between(&a.n, &b.n)*between(&a.r, &b.r)) * w.between)
+	p.co = a.co + b.co + between
+	p.n.join(&a.n, &b.n, w)
+	p.r.join(&a.r, &b.r, w)
+	p.d.join(&a.d, &b.d, w)
+	p.absD, p.absR = a.absD, a.absR
+	p.absD.merge(b.absD)
+	p.absR.merge(b.absR)
+}
+
+// product returns the sum of the products of n and r, times 2^(n.exp+r.exp).
+func (p *pair) product() float64 {
+	return p.co + float64(float64(float64(p.n.count)*p.n.mean)*p.r.mean)
+}

@@ -1,0 +1,127 @@
+package metrics
+
+import (
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// number describes what the elements of a type are as numbers. A complex type
+// is described by its parts.
+type number struct {
+	dtype   tensor.DType
+	decoder tensor.Decoder
+	size    int // of an element, in bytes
+	complex bool
+	// integer types, bool among them
+	integer, signed, bool bool
+	bits                  int
+	// low and high are the limits of the finite values; those of 64-bit integers
+	// rounded to float64. normal is the smallest normal magnitude, 0 for integers.
+	low, high, normal float64
+	codes             codes
+	// highCode and lowCode are the codes of what counts as saturated, which are
+	// equal where the lower limit does not count.
+	highCode, lowCode int64
+	// table has the values of all codes of a one-byte type, codeOf the codes of
+	// these values if they are no integers.
+	table  *[256]float64
+	codeOf *[256]int64
+}
+
+// newNumber describes a type, or reports that it cannot be decoded.
+func newNumber(d tensor.DType) (*number, error) {
+	decoder, err := tensor.NewDecoder(d)
+	if err != nil {
+		return nil, err
+	}
+	n := &number{dtype: d, decoder: decoder, size: d.UnitSize(), bits: d.Bits(), complex: d.Host().Complex()}
+	if n.size == 1 {
+		n.table = new([256]float64)
+		for code, x := range tensor.CodeValues(d) {
+			n.table[code] = float64(x)
+		}
+	}
+	if n.setInteger(); n.integer {
+		return n, nil
+	}
+	defer n.setLimits()
+	if form, ok := binaryForms[d]; ok {
+		n.codes = form
+		n.high, n.normal = form.highest(), math.Ldexp(1, form.minExp)
+		n.low = -n.high
+		return n, nil
+	}
+	n.codes.listed = newListed(n.table)
+	values := n.codes.listed.values
+	n.low, n.high = values[0], values[len(values)-1]
+	n.normal = n.high * 0x1p-254 // E8M0 has no subnormal values
+	if d == tensor.HiFloat8 {
+		n.normal = 0x1p-15 // the longest exponent, below it are denormals
+	}
+	return n, nil
+}
+
+// setLimits sets the codes of the limits of a floating-point type.
+func (n *number) setLimits() {
+	if n.table != nil {
+		n.codeOf = new([256]int64)
+		n.codes.round(n.codeOf[:], n.table[:])
+	}
+	n.highCode = n.codes.last()
+	n.lowCode = n.highCode
+	if n.low < 0 {
+		n.lowCode = -n.highCode
+	}
+}
+
+// setInteger fills in the limits of an integer type.
+func (n *number) setInteger() {
+	switch n.decoder.Host() {
+	case tensor.HostBool:
+		n.bool, n.bits = true, 1
+	case tensor.HostInt8, tensor.HostInt16, tensor.HostInt32, tensor.HostInt64:
+		n.signed = true
+	case tensor.HostUint8, tensor.HostUint16, tensor.HostUint32, tensor.HostUint64:
+	default:
+		return
+	}
+	n.integer = true
+	if n.signed {
+		n.high = math.Ldexp(1, n.bits-1) - 1
+		n.low = -math.Ldexp(1, n.bits-1)
+		n.lowCode = math.MinInt64 >> (64 - n.bits)
+		n.highCode = -n.lowCode - 1
+		return
+	}
+	n.highCode = int64(uint64(math.MaxUint64) >> (64 - n.bits))
+	n.lowCode = n.highCode
+	n.high = math.Ldexp(1, n.bits) - 1
+}
+
+// wide reports whether elements have 64-bit integers, which float64 rounds.
+func (n *number) wide() bool { return n.integer && n.bits == 64 }
+
+// huge reports whether sums of squares of such elements may leave the range of
+// float64.
+func (n *number) huge() bool {
+	return n.dtype == tensor.Float64 || n.dtype == tensor.Complex128
+}
+
+// binaryForms are the floating-point types with an exponent and a fraction of
+// fixed lengths, complex ones by the form of their parts.
+var binaryForms = map[tensor.DType]codes{
+	tensor.Float16:      {fraction: 10, minExp: -14, top: 0x7bff},
+	tensor.BFloat16:     {fraction: 7, minExp: -126, top: 0x7f7f},
+	tensor.Float32:      {fraction: 23, minExp: -126, top: 0x7f7fffff},
+	tensor.Float64:      {fraction: 52, minExp: -1022, top: 0x7fefffffffffffff},
+	tensor.Float8E5M2:   {fraction: 2, minExp: -14, top: 0x7b},
+	tensor.Float8E4M3FN: {fraction: 3, minExp: -6, top: 0x7e},
+	tensor.Float6E3M2:   {fraction: 2, minExp: -2, top: 0x1f},
+	tensor.Float6E2M3:   {fraction: 3, minExp: 0, top: 0x1f},
+	tensor.Float4E2M1:   {fraction: 1, minExp: 0, top: 7},
+	tensor.Float4E1M2:   {fraction: 2, minExp: 0, top: 7},
+	tensor.Complex32:    {fraction: 10, minExp: -14, top: 0x7bff},
+	tensor.Complex64:    {fraction: 23, minExp: -126, top: 0x7f7fffff},
+	tensor.Complex128:   {fraction: 52, minExp: -1022, top: 0x7fefffffffffffff},
+}

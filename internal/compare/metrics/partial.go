@@ -1,0 +1,164 @@
+package metrics
+
+// The counts that are mere sums.
+const (
+	refZeros = iota
+	refSubnormal
+	refSaturated
+	npuZeros
+	npuSubnormal
+	npuSaturated
+	overflowed
+	underflowed
+	saturatedBoth
+	saturatedErrors
+	wrappedErrors
+	relativeZeros     // pairs of finite elements with r = 0
+	relativeUndefined // of them those with d != 0
+	below1000
+	below5000
+	negative       // parts with d < 0
+	differing      // parts with d != 0
+	replacedRatios // pairs behind replacedRelative
+	numCounts
+)
+
+type counts [numCounts]int64
+
+// extreme is the largest of values and the lowest offset where it is.
+type extreme struct {
+	value  float64
+	offset int64
+	set    bool
+}
+
+func (e *extreme) add(value float64, offset int64) {
+	if !e.set || value > e.value {
+		*e = extreme{value, offset, true}
+	}
+}
+
+func (e *extreme) merge(f extreme) {
+	if f.set && (!e.set || f.value > e.value || f.value == e.value && f.offset < e.offset) {
+		*e = f
+	}
+}
+
+// bounds are the smallest and the largest of values.
+type bounds struct {
+	min, max float64
+	set      bool
+}
+
+func (b *bounds) add(low, high float64) {
+	if !b.set {
+		*b = bounds{low, high, true}
+		return
+	}
+	b.min, b.max = min(b.min, low), max(b.max, high)
+}
+
+func (b *bounds) merge(c bounds) {
+	if c.set {
+		b.add(c.min, c.max)
+	}
+}
+
+// failures are the errors of one test; their sum is in the tree of sums.
+type failures struct {
+	count       int64
+	first, last *location
+	maxAbs      float64
+}
+
+// merge adds failures at higher offsets.
+func (f *failures) merge(g failures) {
+	if f.first == nil {
+		f.first = g.first
+	}
+	if g.last != nil {
+		f.last = g.last
+	}
+	f.count += g.count
+	f.maxAbs = max(f.maxAbs, g.maxAbs)
+}
+
+// Partial is the result over one segment of a pair.
+type Partial struct {
+	segment int64
+	blocks  int64
+	sums    *node
+
+	elements                           int64
+	classes                            Classes
+	counts                             counts
+	maxAbs, maxRel, hpaaMaxRel, maxULP extreme
+	maxQuarter                         float64 // the largest |d|/4 of those beyond float64
+	minLimits                          minLimits
+	minRef, maxRef                     float64 // |r| of pairs of finite elements
+	npuBounds, refBounds               bounds
+	beyond, mismatch, hpaa             failures
+	errorOffsets                       []int64
+	listed, mismatched                 []location
+	start                              *location
+	worst, worstRel                    ranking
+	absHistogram, relHistogram         Histogram
+	joint                              []JointBin
+	axes                               axisSums
+	refCRC, npuCRC                     uint32
+	refSum, npuSum                     uint64
+	zeroTail                           int64
+	points                             []Point
+}
+
+// merge adds the segment that follows.
+func (p *Partial) merge(q *Partial, e *Engine) {
+	for i, row := range q.classes {
+		for j, n := range row {
+			p.classes[i][j] += n
+		}
+	}
+	for i, n := range q.counts {
+		p.counts[i] += n
+	}
+	p.maxAbs.merge(q.maxAbs)
+	p.maxRel.merge(q.maxRel)
+	p.hpaaMaxRel.merge(q.hpaaMaxRel)
+	p.maxULP.merge(q.maxULP)
+	p.maxQuarter = max(p.maxQuarter, q.maxQuarter)
+	p.minLimits.merge(&q.minLimits)
+	p.minRef, p.maxRef = min(p.minRef, q.minRef), max(p.maxRef, q.maxRef)
+	p.npuBounds.merge(q.npuBounds)
+	p.refBounds.merge(q.refBounds)
+	p.beyond.merge(q.beyond)
+	p.mismatch.merge(q.mismatch)
+	p.hpaa.merge(q.hpaa)
+	p.errorOffsets = appendUpTo(p.errorOffsets, q.errorOffsets, maxErrorOffsets)
+	p.listed = appendUpTo(p.listed, q.listed, e.request.List)
+	p.mismatched = appendUpTo(p.mismatched, q.mismatched, e.request.Top)
+	if p.start == nil {
+		p.start = q.start
+	}
+	p.worst.merge(&q.worst)
+	p.worstRel.merge(&q.worstRel)
+	p.absHistogram = p.absHistogram.merged(q.absHistogram)
+	p.relHistogram = p.relHistogram.merged(q.relHistogram)
+	p.joint = mergedJoint(p.joint, q.joint)
+	p.axes.merge(&q.axes)
+	p.refCRC = combineCRC(p.refCRC, q.refCRC, q.elements*int64(e.ref.size))
+	p.npuCRC = combineCRC(p.npuCRC, q.npuCRC, q.elements*int64(e.npu.size))
+	p.refSum += q.refSum
+	p.npuSum += q.npuSum
+	if q.zeroTail == q.elements {
+		p.zeroTail += q.zeroTail
+	} else {
+		p.zeroTail = q.zeroTail
+	}
+	p.elements += q.elements
+	p.points = append(p.points, q.points...)
+}
+
+// appendUpTo appends values as long as the result is not longer than limit.
+func appendUpTo[T any](dst, values []T, limit int) []T {
+	return append(dst, values[:min(len(values), max(limit-len(dst), 0))]...)
+}

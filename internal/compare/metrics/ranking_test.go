@@ -1,0 +1,62 @@
+package metrics
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// TestRanking compares rankings of scores with many ties with sorted ones.
+func TestRanking(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 9))
+	for limit := 1; limit < 40; limit++ {
+		r := ranking{limit: limit}
+		var all []ranked
+		for offset := range int64(200) {
+			score := float64(1 + random.IntN(60))
+			all = append(all, ranked{score, location{offset: offset}})
+			if score >= r.floor {
+				r.add(score, all[offset].location)
+			}
+		}
+		r.trim()
+		slices.SortFunc(all, func(a, b ranked) int { return compareRanked(&a, &b) })
+		for i, want := range all[:limit] {
+			if got := r.entries[i]; got.offset != want.offset || got.score != want.score {
+				t.Fatalf("limit %d: place %d is %d with %v, want %d with %v", limit, i, got.offset, got.score, want.offset, want.score)
+			}
+		}
+	}
+}
+
+// TestWorstBesideSpecials checks that the worst elements have their own
+// differences where others of their block are not finite.
+func TestWorstBesideSpecials(t *testing.T) {
+	const count = 5 * blockElements
+	req := sampleRequest(tensor.Shape{count})
+	req.Top = 100
+	ref, npu := sample(count, 3, req.RefDType, req.NPUDType)
+	r, err := Compare(t.Context(), req, ref, npu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range [][]Element{r.Worst, r.WorstRel} {
+		finite := 0
+		for _, e := range list {
+			if classOf(e.NPU.Real) != Finite || classOf(e.Ref.Real) != Finite {
+				continue
+			}
+			finite++
+			abs := math.Abs(e.NPU.Real - e.Ref.Real)
+			if e.Abs != abs || e.Ref.Real != 0 && e.Rel != abs/math.Abs(e.Ref.Real) {
+				t.Errorf("element %d of %v and %v has |d| %v and |d|/|r| %v", e.Offset, e.NPU.Real, e.Ref.Real, e.Abs, e.Rel)
+			}
+		}
+		if finite < 50 {
+			t.Errorf("%d worst elements are finite, want most of %d", finite, req.Top)
+		}
+	}
+}

@@ -1,0 +1,562 @@
+package metrics
+
+import (
+	"math"
+	"math/big"
+
+	"dumptool/internal/tensor"
+)
+
+// references are the slow references of all metrics: each computes one from the
+// elements by its formula. Metrics over pairs are undefined where no pair is
+// finite on both sides.
+var references = map[string]func(p *slowPair) answer{
+	"max_abs":      overPairs(func(p *slowPair) answer { return exactly(largest(p.finite, absolute64).value) }),
+	"mean_abs":     overPairs(func(p *slowPair) answer { return about(over(p.sumAbs(), p.pairs())) }),
+	"rmse":         overPairs(func(p *slowPair) answer { return rooted(over(p.dd(), p.pairs())) }),
+	"max_rel":      func(p *slowPair) answer { return maxRelative(p.hpaa) },
+	"mean_rel":     func(p *slowPair) answer { return meanRelative(p.hpaa) },
+	"err_max_abs":  func(p *slowPair) answer { return exactly(largest(errorsOf(p.hpaa), absolute64).value) },
+	"err_mean_abs": func(p *slowPair) answer { return meanAbsolute(errorsOf(p.hpaa)) },
+	"cosine":       overPairs(slowCosine),
+	"pearson":      overPairs(slowPearson),
+	"red":          overPairs(func(p *slowPair) answer { return quotient(root(p.dd()), root(p.rr())) }),
+	"sqnr_db":      overPairs(func(p *slowPair) answer { return decibelsOf(p.rr(), p.dd()) }),
+	"ulp_max":      overPairs(func(p *slowPair) answer { return exactly(largest(p.finite, ulps).value) }),
+	"ref_mean":     func(p *slowPair) answer { return meanOf(p.replacedReferences()) },
+	"ref_std":      func(p *slowPair) answer { return stdOf(p.replacedReferences()) },
+	"ref_rms":      func(p *slowPair) answer { return rmsOf(p.replacedReferences()) },
+
+	"max_rel_finite":      func(p *slowPair) answer { return maxRelative(p.finite) },
+	"mean_rel_finite":     func(p *slowPair) answer { return meanRelative(p.finite) },
+	"err_max_abs_finite":  func(p *slowPair) answer { return exactly(largest(errorsOf(p.finite), absolute64).value) },
+	"err_mean_abs_finite": func(p *slowPair) answer { return meanAbsolute(errorsOf(p.finite)) },
+	"ref_mean_finite":     func(p *slowPair) answer { return meanOf(p.ref().spread()) },
+	"ref_std_finite":      func(p *slowPair) answer { return stdOf(p.ref().spread()) },
+	"ref_rms_finite":      func(p *slowPair) answer { return rmsOf(p.ref().spread()) },
+
+	"max_abs_offset":        overPairs(func(p *slowPair) answer { return counted(int(largest(p.finite, absolute64).offset)) }),
+	"max_rel_offset":        func(p *slowPair) answer { return placeOfRelative(p.hpaa) },
+	"max_rel_finite_offset": func(p *slowPair) answer { return placeOfRelative(p.finite) },
+	"ulp_max_offset":        overPairs(slowULPOffset),
+
+	"mse":     overPairs(func(p *slowPair) answer { return about(over(p.dd(), p.pairs())) }),
+	"acc_rel": func(p *slowPair) answer { return sumRelative(p.finite) },
+	"rel_undefined": func(p *slowPair) answer {
+		return counted(p.count(func(f *slowFinite) bool { return f.rel == nil && f.abs64 > 0 }))
+	},
+	"diff1": overPairs(func(p *slowPair) answer { return quotient(p.sumAbs(), p.sumRef()) }),
+	"linf_rel": overPairs(func(p *slowPair) answer {
+		return quotient(largestBig(p.finite, slowFinite.absolute), largestBig(p.finite, slowFinite.reference))
+	}),
+	"cosine_raw": overPairs(slowCosine),
+	"snr_db": overPairs(func(p *slowPair) answer {
+		return decibelsOf(p.spreadOfParts(partR).deviations, p.spreadOfParts(partD).deviations)
+	}),
+	"psnr_db": overPairs(func(p *slowPair) answer {
+		peak := largestBig(p.finite, slowFinite.reference)
+		return decibelsOf(times(peak, peak), over(p.dd(), p.pairs()))
+	}),
+	"r1000":      overPairs(func(p *slowPair) answer { return p.shareBelow(1e-3) }),
+	"r5000":      overPairs(func(p *slowPair) answer { return p.shareBelow(5e-3) }),
+	"ulp_mean":   overPairs(func(p *slowPair) answer { return about(over(sumOver(p.finite, ulpsOf), p.pairs())) }),
+	"bias":       func(p *slowPair) answer { return p.bias(func(bias, _ float64) float64 { return bias }) },
+	"bias_z":     func(p *slowPair) answer { return p.bias(func(bias, n float64) float64 { return bias * math.Sqrt(n) }) },
+	"bias_count": func(p *slowPair) answer { up, down := p.signs(); return counted(up + down) },
+	"mean_d": overPairs(func(p *slowPair) answer {
+		return meanOf(p.spreadOfParts(partD))
+	}),
+	"std_d": overPairs(func(p *slowPair) answer { return stdOf(p.spreadOfParts(partD)) }),
+	"scale": overPairs(func(p *slowPair) answer {
+		rr := p.rr()
+		if rr.Sign() == 0 {
+			return none()
+		}
+		return within(over(p.nr(), rr), over(root(p.nn()), root(rr)), 1e-12)
+	}),
+	"scale_residual": overPairs(slowResidual),
+	"margin":         overPairs(slowMargin),
+	"min_rtol":       overPairs(func(p *slowPair) answer { return p.minLimit(slowMinRtol, ofRef) }),
+	"min_atol":       overPairs(func(p *slowPair) answer { return p.minLimit(slowMinAtol, ofOne) }),
+	"kld":            func(p *slowPair) answer { return none() },
+
+	"abs_p50":  overPairs(func(p *slowPair) answer { return p.absQuantile(0.5) }),
+	"abs_p90":  overPairs(func(p *slowPair) answer { return p.absQuantile(0.9) }),
+	"abs_p95":  overPairs(func(p *slowPair) answer { return p.absQuantile(0.95) }),
+	"abs_p99":  overPairs(func(p *slowPair) answer { return p.absQuantile(0.99) }),
+	"abs_p999": overPairs(func(p *slowPair) answer { return p.absQuantile(0.999) }),
+	"rel_p50":  func(p *slowPair) answer { return p.relQuantile(0.5) },
+	"rel_p90":  func(p *slowPair) answer { return p.relQuantile(0.9) },
+	"rel_p95":  func(p *slowPair) answer { return p.relQuantile(0.95) },
+	"rel_p99":  func(p *slowPair) answer { return p.relQuantile(0.99) },
+	"rel_p999": func(p *slowPair) answer { return p.relQuantile(0.999) },
+
+	"differ":           func(p *slowPair) answer { return counted(slowDiffer(p)) },
+	"overflowed":       func(p *slowPair) answer { return counted(slowOverflowed(p)) },
+	"underflowed":      func(p *slowPair) answer { return counted(slowUnderflowed(p)) },
+	"saturated_both":   func(p *slowPair) answer { return counted(slowSaturatedBoth(p)) },
+	"saturated_errors": func(p *slowPair) answer { return counted(slowSaturatedErrors(p)) },
+	"wrapped_errors":   func(p *slowPair) answer { return counted(slowWrappedErrors(p)) },
+	"zero_tail":        func(p *slowPair) answer { return counted(slowZeroTail(p)) },
+
+	"ref_min":        func(p *slowPair) answer { return lowest(p.ref()) },
+	"ref_max":        func(p *slowPair) answer { return highest(p.ref()) },
+	"ref_var_finite": func(p *slowPair) answer { return varOf(p.ref().spread()) },
+	"ref_l2":         func(p *slowPair) answer { return lengthOf(p.ref().spread()) },
+	"ref_zeros":      func(p *slowPair) answer { return zeros(p.ref()) },
+	"ref_nan":        func(p *slowPair) answer { return ofClass(p.ref(), NaN) },
+	"ref_pos_inf":    func(p *slowPair) answer { return ofClass(p.ref(), PosInf) },
+	"ref_neg_inf":    func(p *slowPair) answer { return ofClass(p.ref(), NegInf) },
+	"ref_saturated":  func(p *slowPair) answer { return saturated(p.ref()) },
+	"ref_subnormal":  func(p *slowPair) answer { return subnormals(p.ref()) },
+	"npu_min":        func(p *slowPair) answer { return lowest(p.npu()) },
+	"npu_max":        func(p *slowPair) answer { return highest(p.npu()) },
+	"npu_mean":       func(p *slowPair) answer { return meanOf(p.npu().spread()) },
+	"npu_std":        func(p *slowPair) answer { return stdOf(p.npu().spread()) },
+	"npu_var":        func(p *slowPair) answer { return varOf(p.npu().spread()) },
+	"npu_rms":        func(p *slowPair) answer { return rmsOf(p.npu().spread()) },
+	"npu_l2":         func(p *slowPair) answer { return lengthOf(p.npu().spread()) },
+	"npu_zeros":      func(p *slowPair) answer { return zeros(p.npu()) },
+	"npu_nan":        func(p *slowPair) answer { return ofClass(p.npu(), NaN) },
+	"npu_pos_inf":    func(p *slowPair) answer { return ofClass(p.npu(), PosInf) },
+	"npu_neg_inf":    func(p *slowPair) answer { return ofClass(p.npu(), NegInf) },
+	"npu_saturated":  func(p *slowPair) answer { return saturated(p.npu()) },
+	"npu_subnormal":  func(p *slowPair) answer { return subnormals(p.npu()) },
+}
+
+func overPairs(of func(p *slowPair) answer) func(p *slowPair) answer {
+	return func(p *slowPair) answer {
+		if len(p.finite) == 0 {
+			return none()
+		}
+		return of(p)
+	}
+}
+
+func partR(x slowPart) *big.Float { return x.r }
+func partD(x slowPart) *big.Float { return x.d }
+func partN(x slowPart) *big.Float { return x.n }
+
+func absolute64(f *slowFinite) float64 { return f.abs64 }
+func ulps(f *slowFinite) float64       { return f.ulps }
+func ulpsOf(f slowFinite) *big.Float   { return big64(f.ulps) }
+
+// pairs is the number of pairs that are finite on both sides.
+func (p *slowPair) pairs() *big.Float { return big64(float64(len(p.finite))) }
+
+// slowExtreme is the first of the largest values.
+type slowExtreme struct {
+	value  float64
+	offset int64
+}
+
+func largest(pairs []slowFinite, of func(f *slowFinite) float64) (e slowExtreme) {
+	for i := range pairs {
+		if x := of(&pairs[i]); i == 0 || x > e.value {
+			e = slowExtreme{x, pairs[i].offset}
+		}
+	}
+	return e
+}
+
+func largestBig(pairs []slowFinite, of func(f slowFinite) *big.Float) *big.Float {
+	high := big64(0)
+	for _, f := range pairs {
+		if x := of(f); x.Cmp(high) > 0 {
+			high = x
+		}
+	}
+	return high
+}
+
+// slowULPOffset is where the distance is largest. Distances beyond 2^53 that differ
+// may be one float64: any of them may be the largest.
+func slowULPOffset(p *slowPair) answer {
+	high := largest(p.finite, ulps)
+	offset := counted(int(high.offset))
+	if high.value > 1<<53 {
+		offset.slack = big64(float64(len(p.all)))
+	}
+	return offset
+}
+
+func errorsOf(pairs []slowFinite) (bad []slowFinite) {
+	for _, f := range pairs {
+		if f.isError {
+			bad = append(bad, f)
+		}
+	}
+	return bad
+}
+
+func meanAbsolute(pairs []slowFinite) answer {
+	if len(pairs) == 0 {
+		return exactly(0)
+	}
+	return about(over(sumOver(pairs, slowFinite.absolute), big64(float64(len(pairs)))))
+}
+
+// relatives are the pairs with r != 0.
+func relatives(pairs []slowFinite) (with []slowFinite) {
+	for _, f := range pairs {
+		if f.rel != nil {
+			with = append(with, f)
+		}
+	}
+	return with
+}
+
+func maxRelative(pairs []slowFinite) answer {
+	if pairs = relatives(pairs); len(pairs) == 0 {
+		return none()
+	}
+	return about(largestBig(pairs, slowFinite.relative))
+}
+
+// placeOfRelative is where |d|/|r|, as float64 has it, is largest.
+func placeOfRelative(pairs []slowFinite) answer {
+	if pairs = relatives(pairs); len(pairs) == 0 {
+		return none()
+	}
+	return counted(int(largest(pairs, relative64).offset))
+}
+
+func relative64(f *slowFinite) float64 {
+	x, _ := f.rel.Float64()
+	return x
+}
+
+func sumRelative(pairs []slowFinite) answer {
+	sum, count := sumAndCount(pairs, slowFinite.relative)
+	if count == 0 {
+		return none()
+	}
+	return about(sum)
+}
+
+func meanRelative(pairs []slowFinite) answer {
+	sum, count := sumAndCount(pairs, slowFinite.relative)
+	if count == 0 {
+		return none()
+	}
+	return about(over(sum, big64(float64(count))))
+}
+
+// replacedReferences are the references as HPAA has them; those of complex pairs
+// are moduli.
+func (p *slowPair) replacedReferences() slowSpread {
+	var values []*big.Float
+	for _, f := range p.hpaa {
+		if p.complex {
+			values = append(values, f.ref)
+		} else {
+			values = append(values, f.parts[0].r)
+		}
+	}
+	return spreadOf(values)
+}
+
+func slowCosine(p *slowPair) answer {
+	nn, rr := p.nn(), p.rr()
+	switch {
+	case nn.Sign() == 0 && rr.Sign() == 0:
+		return exactly(1)
+	case nn.Sign() == 0 || rr.Sign() == 0:
+		return exactly(0)
+	}
+	return within(over(over(p.nr(), root(nn)), root(rr)), big64(1), 1e-12)
+}
+
+// slowPearson takes for constant what varies by rounding alone.
+func slowPearson(p *slowPair) answer {
+	n, r := p.spreadOfParts(partN), p.spreadOfParts(partR)
+	for _, s := range []slowSpread{n, r} {
+		if limit := times(s.mean, big64(4*0x1p-52)); s.deviations.Cmp(times(limit, limit)) <= 0 {
+			return none()
+		}
+	}
+	co := total(p.finite, func(x slowPart) *big.Float { return times(minus(x.n, n.mean), minus(x.r, r.mean)) })
+	co = over(co, big64(float64(n.count)))
+	return within(over(co, times(root(n.deviations), root(r.deviations))), big64(1), 1e-9)
+}
+
+func slowResidual(p *slowPair) answer {
+	nn, rr := p.nn(), p.rr()
+	if rr.Sign() == 0 {
+		return none()
+	}
+	s := over(p.nr(), rr)
+	rest := total(p.finite, func(x slowPart) *big.Float {
+		d := minus(x.n, times(s, x.r))
+		return times(d, d)
+	})
+	return within(root(over(rest, rr)), root(over(nn, rr)), 1e-6)
+}
+
+func slowMargin(p *slowPair) answer {
+	high := big64(0)
+	for i := range p.finite {
+		f := &p.finite[i]
+		if f.abs.Sign() == 0 {
+			continue
+		}
+		limit := p.limit(f)
+		if limit.Sign() == 0 {
+			return always(1)
+		}
+		if x := over(f.abs, limit); x.Cmp(high) > 0 {
+			high = x
+		}
+	}
+	return about(high)
+}
+
+// minLimit is the largest of the least limits of all pairs; nil is none. As a
+// product is rounded, then added and rounded, before |d| is compared with it, less
+// may do by what these take.
+func (p *slowPair) minLimit(of func(l Limits, f *slowFinite) *big.Float, unit func(f *slowFinite) *big.Float) answer {
+	high, rounded := big64(0), big64(0)
+	for i := range p.finite {
+		f := &p.finite[i]
+		x := of(p.req.Limits, f)
+		if x == nil {
+			return always(1)
+		}
+		if x.Cmp(high) > 0 {
+			high = x
+		}
+		if x.Sign() > 0 {
+			slack := over(plus(times(big64(0x1p-50), f.abs), big64(0x1p-1070)), unit(f))
+			if x = plus(x, slack); x.Cmp(rounded) > 0 {
+				rounded = x
+			}
+		}
+	}
+	return answer{value: high, slack: plus(minus(rounded, high), times(high, big64(1e-12)))}
+}
+
+func ofRef(f *slowFinite) *big.Float { return f.ref }
+func ofOne(*slowFinite) *big.Float   { return big64(1) }
+
+// slowMinRtol is the least rtol that passes a pair, nil for none.
+func slowMinRtol(l Limits, f *slowFinite) *big.Float {
+	atol := big64(l.Atol)
+	rest := f.abs
+	switch {
+	case l.Mode == IsClose:
+		rest = minus(f.abs, atol)
+	case l.Mode == BothExceeded && f.abs.Cmp(atol) <= 0:
+		return big64(0)
+	case l.Mode == EitherExceeded && f.abs.Cmp(atol) > 0:
+		return nil
+	}
+	if rest.Sign() <= 0 {
+		return big64(0)
+	}
+	if f.ref.Sign() == 0 {
+		return nil
+	}
+	return over(rest, f.ref)
+}
+
+// slowMinAtol is the least atol that passes a pair, nil for none.
+func slowMinAtol(l Limits, f *slowFinite) *big.Float {
+	relative := times(big64(l.Rtol), f.ref)
+	rest := f.abs
+	switch {
+	case l.Mode == IsClose:
+		rest = minus(f.abs, relative)
+	case l.Mode == BothExceeded && f.abs.Cmp(relative) <= 0:
+		return big64(0)
+	case l.Mode == EitherExceeded && f.abs.Cmp(relative) > 0:
+		return nil
+	}
+	if rest.Sign() <= 0 {
+		return big64(0)
+	}
+	return rest
+}
+
+// shareBelow is the share of pairs with |d|/|r| below a limit, or without a
+// difference from 0.
+func (p *slowPair) shareBelow(limit float64) answer {
+	n := p.count(func(f *slowFinite) bool {
+		if f.rel == nil {
+			return f.abs64 == 0
+		}
+		return relative64(f) < limit
+	})
+	return exactly(float64(n) / float64(len(p.finite)))
+}
+
+// signs counts the differences above and below 0.
+func (p *slowPair) signs() (up, down int) {
+	for _, f := range p.finite {
+		for _, x := range f.parts {
+			switch x.d.Sign() {
+			case 1:
+				up++
+			case -1:
+				down++
+			}
+		}
+	}
+	return up, down
+}
+
+func (p *slowPair) bias(of func(bias, n float64) float64) answer {
+	up, down := p.signs()
+	if up+down == 0 {
+		return none()
+	}
+	n := float64(up + down)
+	return about(big64(of(float64(up-down)/n, n)))
+}
+
+// absQuantile and relQuantile are within the bins of the histogram.
+func (p *slowPair) absQuantile(share float64) answer {
+	var values []float64
+	for i := range p.finite {
+		values = append(values, p.finite[i].abs64)
+	}
+	return binned(quantile(values, share))
+}
+
+func (p *slowPair) relQuantile(share float64) answer {
+	var values []float64
+	for _, f := range relatives(p.finite) {
+		values = append(values, relative64(&f))
+	}
+	if len(values) == 0 {
+		return none()
+	}
+	return binned(quantile(values, share))
+}
+
+func binned(x float64) answer {
+	if math.IsInf(x, 1) {
+		return always(1)
+	}
+	return within(big64(x), big64(x), 0.0625)
+}
+
+func slowDiffer(p *slowPair) (n int) {
+	for _, x := range p.all {
+		if x.n.class != x.r.class {
+			n++
+		}
+	}
+	return n + p.count(func(f *slowFinite) bool { return f.abs.Sign() != 0 })
+}
+
+func slowOverflowed(p *slowPair) (n int) {
+	for _, x := range p.all {
+		lost := x.n.class != Finite || p.limitOf(x.n) != 0
+		if lost && x.r.class == Finite && p.limitOf(x.r) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func slowUnderflowed(p *slowPair) int {
+	normal := smallestNormal(p.req.NPUDType)
+	return p.count(func(f *slowFinite) bool { return math.Abs(p.magnitude(f.n)) < normal && f.magnitude >= normal })
+}
+
+func slowSaturatedBoth(p *slowPair) int {
+	return p.count(func(f *slowFinite) bool { s := p.limitOf(f.n); return s != 0 && s == p.limitOf(f.r) })
+}
+
+// typeLimits are the least and the largest finite value of the NPU's type.
+func (p *slowPair) typeLimits() (low, high float64) {
+	switch u := p.ulp; {
+	case u.values != nil:
+		return u.values[0], u.highest
+	case smallestNormal(u.dtype) == 0:
+		return intLimits(u.dtype)
+	default:
+		return -u.highest, u.highest
+	}
+}
+
+func slowSaturatedErrors(p *slowPair) (n int) {
+	if p.complex {
+		return 0
+	}
+	low, high := p.typeLimits()
+	for _, f := range p.finite {
+		if a, b := f.n.re, f.r.re; f.isError && (a >= high && b >= a || a <= low && b <= a) {
+			n++
+		}
+	}
+	for _, x := range p.all {
+		if x.n.class == Finite && (x.r.class == PosInf && x.n.re >= high || x.r.class == NegInf && x.n.re <= low) {
+			n++
+		}
+	}
+	return n
+}
+
+func slowWrappedErrors(p *slowPair) int {
+	d := p.req.NPUDType
+	if p.complex || smallestNormal(d) != 0 || d.Host() == tensor.HostBool {
+		return 0
+	}
+	modulus := new(big.Int).Lsh(big.NewInt(1), uint(d.Bits()))
+	return p.count(func(f *slowFinite) bool {
+		r := f.r.exact
+		if r == nil {
+			if f.r.re != math.Trunc(f.r.re) || math.Abs(f.r.re) >= 1<<63 {
+				return false
+			}
+			r = big.NewInt(int64(f.r.re))
+		}
+		rest := new(big.Int).Sub(f.n.exact, r)
+		return f.isError && rest.Mod(rest, modulus).Sign() == 0
+	})
+}
+
+func slowZeroTail(p *slowPair) (n int) {
+	for _, x := range p.all {
+		n++
+		if p.magnitude(x.n) != 0 {
+			n = 0
+		}
+	}
+	return n
+}
+
+func lowest(s *slowSide) answer  { return extremeOf(s, -1) }
+func highest(s *slowSide) answer { return extremeOf(s, 1) }
+
+func extremeOf(s *slowSide, sign float64) answer {
+	values := s.values()
+	if len(values) == 0 {
+		return none()
+	}
+	high := math.Inf(-1)
+	for _, x := range values {
+		high = max(high, sign*x)
+	}
+	return exactly(sign * high)
+}
+
+func zeros(s *slowSide) answer {
+	return counted(s.count(func(e slowElement) bool { return e.class == Finite && s.pair.magnitude(e) == 0 }))
+}
+
+func ofClass(s *slowSide, class Class) answer {
+	return counted(s.count(func(e slowElement) bool { return e.class == class }))
+}
+
+func saturated(s *slowSide) answer {
+	return counted(s.count(func(e slowElement) bool { return e.class == Finite && s.pair.limitOf(e) != 0 }))
+}
+
+func subnormals(s *slowSide) answer {
+	return counted(s.count(func(e slowElement) bool {
+		x := math.Abs(s.pair.magnitude(e))
+		return e.class == Finite && x > 0 && x < smallestNormal(s.dtype)
+	}))
+}

@@ -1,0 +1,23 @@
+package metrics
+
+import "dumptool/internal/tensor"
+
+// Request says what to compute for a pair of tensors.
+type Request struct {
+	// Shape is the shape of both tensors, in C order.
+	Shape tensor.Shape
+	// RefDType and NPUDType are the types of the stored elements; packed ones
+	// are read unpacked, a byte each.
+	RefDType, NPUDType tensor.DType
+	Limits             Limits
+	// Top is the length of Worst and WorstRel, List that of Listed, Points about
+	// the number of sampled points; 0 for none.
+	Top, List, Points int
+}
+
+// Reader gives the elements of one side by position, tensor.DType.UnitSize
+// bytes each, in C order of the request's shape. It reports an error unless dst
+// is full.
+type Reader interface {
+	ReadElements(dst []byte, first int64) error
+}

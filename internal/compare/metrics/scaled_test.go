@@ -1,0 +1,50 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// TestEndsOfRange compares float64 tensors of the largest and smallest numbers
+// with the slow references: what float64 holds is not infinite.
+func TestEndsOfRange(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 11))
+	sign := func() float64 { return float64(2*random.IntN(2) - 1) }
+	near := func(exp int) float64 { return sign() * math.Ldexp(1+random.Float64(), exp) }
+	for name, value := range map[string]func() float64{
+		"largest":      func() float64 { return math.MaxFloat64 },
+		"both ends":    func() float64 { return sign() * math.MaxFloat64 },
+		"1.8e308":      func() float64 { return near(1023) },
+		"tiny":         func() float64 { return near(-1030) },
+		"all sizes":    func() float64 { return near(random.IntN(2046) - 1022) },
+		"huge or tiny": func() float64 { return near([]int{1023, -1022}[random.IntN(2)]) },
+		"with zeros":   func() float64 { return []float64{0, near(1023), near(1000), 1}[random.IntN(4)] },
+		"with infinities": func() float64 {
+			return []float64{near(1023), near(1022), math.Inf(int(sign())), math.NaN()}[min(random.IntN(9)/2, 3)]
+		},
+		"from 1e120": func() float64 { return near(398 + random.IntN(4)) },
+	} {
+		for _, count := range []int{1, 2, 150, blockElements + 100} {
+			for mode := range EitherExceeded + 1 {
+				if count > blockElements && mode != IsClose {
+					continue
+				}
+				n, r := make([]float64, count), make([]float64, count)
+				for i := range n {
+					n[i], r[i] = value(), value()
+					if random.IntN(3) == 0 {
+						n[i] = r[i] * (1 - random.Float64()/100)
+					}
+				}
+				limits := Limits{[]float64{0.25, 1e300, 0}[random.IntN(3)], []float64{0.5, 1.5, 3}[random.IntN(3)], mode}
+				t.Run(fmt.Sprintf("%s %d %v", name, count, limits), func(t *testing.T) {
+					checkValues(t, tensor.Float64, limits, n, r)
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"sync"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// Pool keeps the memory that segments are worked on in, for engines that come one
+// after the other. It is safe for use by several goroutines.
+type Pool struct {
+	buffers  sync.Pool // of *buffers
+	partials sync.Pool // of *Partial
+}
+
+// NewPool returns an empty pool.
+func NewPool() *Pool { return &Pool{} }
+
+// buffers are what a segment is worked on in: arrays for a block, and the tables
+// that count its pairs.
+type buffers struct {
+	refRead, npuRead []byte // as read
+	host             []byte // for decoding
+	n, r             side
+	d                []float64    // differences, of complex elements by parts
+	abs, rel         []float64    // |d| and |d|/|r|
+	spread           [2][]float64 // abs and rel at the places of their pairs
+	scratch          [4][]float64 // of parts
+	ulps             []uint64
+	flags            []uint8
+	positions        []int32
+	nonFinite        []nonFinite
+	histograms       histograms
+}
+
+// side is one side of a block.
+type side struct {
+	number *number
+	stored []byte
+	values []float64 // moduli of complex elements
+	parts  []float64 // of complex elements, real and imaginary in turn
+	codes  []int64   // in the NPU's type; of complex elements those of the parts
+	exact  []uint64  // 64-bit integers
+	span   kernel.Span
+}
+
+// apart is the distance of the arrays of a block in elements, so that equal
+// indexes of them do not fall in one set of the cache.
+const apart = 40
+
+func newBuffers() *buffers {
+	const parts = 2 * blockElements
+	floats := make([]float64, 6*blockElements+7*parts+15*apart)
+	array := func(count int) []float64 {
+		part := floats[:count:count]
+		floats = floats[count+apart:]
+		return part
+	}
+	newSide := func() side {
+		return side{
+			values: array(blockElements), parts: array(parts),
+			codes: make([]int64, parts), exact: make([]uint64, blockElements),
+		}
+	}
+	b := &buffers{
+		host: make([]byte, 16*blockElements),
+		n:    newSide(), r: newSide(),
+		d: array(parts), abs: array(blockElements), rel: array(blockElements),
+		spread:     [2][]float64{array(blockElements), array(blockElements)},
+		ulps:       make([]uint64, blockElements),
+		flags:      make([]uint8, blockElements),
+		positions:  make([]int32, blockElements),
+		histograms: histograms{tables: kernel.NewTables(blockElements), abs: emptyRange(), rel: emptyRange()},
+	}
+	for i := range b.scratch {
+		b.scratch[i] = array(parts)
+	}
+	return b
+}
+
+// get returns buffers for an engine.
+func (p *Pool) get(e *Engine) *buffers {
+	b, ok := p.buffers.Get().(*buffers)
+	if !ok {
+		b = newBuffers()
+	}
+	count := int(min(int64(e.readElements), e.total))
+	b.refRead = slices.Grow(b.refRead[:0], count*e.ref.size)
+	b.npuRead = slices.Grow(b.npuRead[:0], count*e.npu.size)
+	b.n.number, b.r.number = e.npu, e.ref
+	return b
+}
+
+// Run computes the partial result of a segment. It may be called by several
+// goroutines at once, each with readers of its own. Errors of readers are
+// SideErrors.
+func (e *Engine) Run(ctx context.Context, segment int64, ref, npu Reader) (*Partial, error) {
+	if segment < 0 || segment >= e.Segments() {
+		return nil, fmt.Errorf("segment %d of %d", segment, e.Segments())
+	}
+	b := e.pool.get(e)
+	p := e.newPartial(segment)
+	if err := b.run(ctx, e, p, ref, npu); err != nil {
+		return nil, err // the tables hold half a segment
+	}
+	e.pool.buffers.Put(b)
+	return p, nil
+}
+
+// newPartial returns the result of no pairs of a segment, in the memory of one that
+// is not used any more: of what results do not take over.
+func (e *Engine) newPartial(segment int64) *Partial {
+	first := segment * e.segmentElements
+	p, ok := e.pool.partials.Get().(*Partial)
+	if !ok {
+		p = new(Partial)
+	}
+	*p = Partial{
+		segment: segment, elements: min(first+e.segmentElements, e.total) - first,
+		axes: p.axes.empty(e.axes), minRef: math.Inf(1),
+		listed: p.listed[:0], mismatched: p.mismatched[:0],
+		worst:    ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
+		worstRel: ranking{limit: e.request.Top, entries: p.worstRel.entries[:0]},
+	}
+	if e.every > 0 {
+		p.points = make([]Point, 0, p.elements/e.every+1)
+	}
+	return p
+}
+
+// run reads a segment and adds it to its partial result, block by block.
+func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reader) error {
+	var sums tree
+	first := p.segment * e.segmentElements
+	for at, end := first, first+p.elements; at < end; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		count := int(min(int64(e.readElements), end-at))
+		refRead, npuRead := b.refRead[:count*e.ref.size], b.npuRead[:count*e.npu.size]
+		if err := ref.ReadElements(refRead, at); err != nil {
+			return &SideError{RefSide, err}
+		}
+		if err := npu.ReadElements(npuRead, at); err != nil {
+			return &SideError{NPUSide, err}
+		}
+		p.refCRC = crc32.Update(p.refCRC, castagnoli(), refRead)
+		p.npuCRC = crc32.Update(p.npuCRC, castagnoli(), npuRead)
+		for i := 0; i < count; i += blockElements {
+			k := min(blockElements, count-i)
+			l := newBlock(e, b, p, at+int64(i), k, refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
+			l.compute()
+			sums.add(&l.sums, 1)
+			p.blocks++
+		}
+		at += int64(count)
+	}
+	p.sums = sums.root()
+	b.histograms.take(p)
+	p.worst.trim()
+	p.worstRel.trim()
+	return nil
+}

@@ -1,0 +1,422 @@
+package metrics
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// slowPair is a pair of tensors, decoded element by element, with which the slow
+// references compute by the formulas alone, in numbers that neither overflow nor
+// lose digits.
+type slowPair struct {
+	req     Request
+	complex bool // a side is
+	ulp     *slowULP
+	// all are the pairs, finite those that are finite on both sides, hpaa those
+	// of HPAA, with its replacements.
+	all          []slowElements
+	finite, hpaa []slowFinite
+	sums         map[string]*big.Float // that were asked for
+	spreads      map[string]slowSpread
+}
+
+type slowElements struct{ n, r slowElement }
+
+// slowFinite is a pair of finite elements.
+type slowFinite struct {
+	slowElements
+	offset    int64
+	parts     []slowPart
+	abs, ref  *big.Float // |d| and |r|
+	abs64     float64    // |d|, rounded once; +inf beyond the range of float64
+	rel       *big.Float // nil where r is 0
+	isError   bool
+	ulps      float64
+	magnitude float64 // |r|
+}
+
+// slowPart is a real pair, or a part of a complex one.
+type slowPart struct{ n, r, d *big.Float }
+
+// big64 returns x with more digits than any formula loses.
+func big64(x float64) *big.Float { return new(big.Float).SetPrec(320).SetFloat64(x) }
+
+func plus(a, b *big.Float) *big.Float  { return big64(0).Add(a, b) }
+func minus(a, b *big.Float) *big.Float { return big64(0).Sub(a, b) }
+func times(a, b *big.Float) *big.Float { return big64(0).Mul(a, b) }
+func over(a, b *big.Float) *big.Float  { return big64(0).Quo(a, b) }
+func root(a *big.Float) *big.Float     { return big64(0).Sqrt(a) }
+func size(a *big.Float) *big.Float     { return big64(0).Abs(a) }
+
+// parts are the parts of an element.
+func (e slowElement) parts(count int) []*big.Float {
+	if e.exact != nil {
+		re := big64(0).SetInt(e.exact)
+		return []*big.Float{re, big64(0)}[:count]
+	}
+	return []*big.Float{big64(e.re), big64(e.im)}[:count]
+}
+
+// magnitude is the size of an element of a pair, with its sign if it is real.
+func (p *slowPair) magnitude(e slowElement) float64 {
+	if p.complex {
+		return modulus(e.re, e.im)
+	}
+	return e.re
+}
+
+func newSlowPair(t *testing.T, req Request, ref, npu memory) *slowPair {
+	t.Helper()
+	p := &slowPair{req: req, complex: req.RefDType.Host().Complex() || req.NPUDType.Host().Complex(), ulp: newSlowULP(t, req.NPUDType), sums: map[string]*big.Float{}, spreads: map[string]slowSpread{}}
+	total, _ := req.Shape.Count()
+	for i := range total {
+		pair := slowElements{
+			n: slowDecode(t, req.NPUDType, npu.data[i*int64(npu.size):][:npu.size]),
+			r: slowDecode(t, req.RefDType, ref.data[i*int64(ref.size):][:ref.size]),
+		}
+		if p.complex { // 64-bit integers are rounded beside complex numbers
+			pair.n.exact, pair.r.exact = nil, nil
+		}
+		p.all = append(p.all, pair)
+		finite := pair.n.class == Finite && pair.r.class == Finite
+		if finite {
+			p.finite = append(p.finite, p.compare(pair, i))
+			p.hpaa = append(p.hpaa, p.finite[len(p.finite)-1])
+		} else if !p.complex {
+			pair.n, pair.r = p.replaced(pair.n), p.replaced(pair.r)
+			p.hpaa = append(p.hpaa, p.compare(pair, i))
+		}
+	}
+	return p
+}
+
+// replaced is what HPAA puts in the place of an element.
+func (p *slowPair) replaced(e slowElement) slowElement {
+	switch e.class {
+	case NaN:
+		return slowElement{}
+	case PosInf:
+		return slowElement{re: p.ulp.highest}
+	case NegInf:
+		return slowElement{re: -p.ulp.highest}
+	}
+	return e
+}
+
+func (p *slowPair) compare(pair slowElements, offset int64) slowFinite {
+	f := slowFinite{slowElements: pair, offset: offset, abs64: slowAbs(pair.n, pair.r), magnitude: math.Abs(p.magnitude(pair.r))}
+	count := 1
+	if p.complex {
+		count = 2
+	}
+	n, r := pair.n.parts(count), pair.r.parts(count)
+	dd, rr := big64(0), big64(0)
+	for i := range n {
+		d := minus(n[i], r[i])
+		f.parts = append(f.parts, slowPart{n[i], r[i], d})
+		dd, rr = plus(dd, times(d, d)), plus(rr, times(r[i], r[i]))
+	}
+	f.abs, f.ref = root(dd), root(rr)
+	if f.ref.Sign() != 0 {
+		f.rel = over(f.abs, f.ref)
+		if !math.IsInf(f.abs64, 1) { // as rounded
+			f.rel = big64(f.abs64 / f.magnitude)
+			if math.IsInf(f.abs64/f.magnitude, 1) {
+				f.rel = over(big64(f.abs64), big64(f.magnitude))
+			}
+		}
+	}
+	f.isError = !slowPasses(p.req.Limits, f.abs64, f.magnitude)
+	if math.IsInf(f.abs64, 1) {
+		f.isError = f.abs.Cmp(p.limit(&f)) > 0
+	}
+	f.ulps = max(p.ulp.distance(pair.n, pair.r, false), p.ulp.distance(pair.n, pair.r, true))
+	return f
+}
+
+// limit is the largest |d| that passes.
+func (p *slowPair) limit(f *slowFinite) *big.Float {
+	atol, relative := big64(p.req.Limits.Atol), times(big64(p.req.Limits.Rtol), f.ref)
+	switch {
+	case p.req.Limits.Mode == IsClose:
+		return plus(atol, relative)
+	case (p.req.Limits.Mode == BothExceeded) == (atol.Cmp(relative) > 0):
+		return atol
+	}
+	return relative
+}
+
+// total adds up what a function gives of the parts of pairs.
+func total(pairs []slowFinite, of func(p slowPart) *big.Float) *big.Float {
+	sum := big64(0)
+	for _, f := range pairs {
+		for _, p := range f.parts {
+			sum = plus(sum, of(p))
+		}
+	}
+	return sum
+}
+
+// The sums that most metrics are made of.
+func (p *slowPair) nn() *big.Float {
+	return p.sum("nn", func(x slowPart) *big.Float { return times(x.n, x.n) })
+}
+
+func (p *slowPair) rr() *big.Float {
+	return p.sum("rr", func(x slowPart) *big.Float { return times(x.r, x.r) })
+}
+
+func (p *slowPair) dd() *big.Float {
+	return p.sum("dd", func(x slowPart) *big.Float { return times(x.d, x.d) })
+}
+
+func (p *slowPair) nr() *big.Float {
+	return p.sum("nr", func(x slowPart) *big.Float { return times(x.n, x.r) })
+}
+
+func (p *slowPair) sum(name string, of func(x slowPart) *big.Float) *big.Float {
+	if p.sums[name] == nil {
+		p.sums[name] = total(p.finite, of)
+	}
+	return p.sums[name]
+}
+
+func (p *slowPair) sumAbs() *big.Float { return sumOver(p.finite, slowFinite.absolute) }
+func (p *slowPair) sumRef() *big.Float { return sumOver(p.finite, slowFinite.reference) }
+
+func (f slowFinite) absolute() *big.Float  { return f.abs }
+func (f slowFinite) reference() *big.Float { return f.ref }
+func (f slowFinite) relative() *big.Float  { return f.rel }
+
+// sumOver adds up what a function gives of pairs, where it gives anything.
+func sumOver(pairs []slowFinite, of func(f slowFinite) *big.Float) *big.Float {
+	sum, _ := sumAndCount(pairs, of)
+	return sum
+}
+
+func sumAndCount(pairs []slowFinite, of func(f slowFinite) *big.Float) (sum *big.Float, count int) {
+	sum = big64(0)
+	for _, f := range pairs {
+		if x := of(f); x != nil {
+			sum = plus(sum, x)
+			count++
+		}
+	}
+	return sum, count
+}
+
+// count counts pairs.
+func (p *slowPair) count(of func(f *slowFinite) bool) (n int) {
+	for i := range p.finite {
+		if of(&p.finite[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// slowSpread is the mean of values, their mean square and the mean square of
+// their distances from the mean.
+type slowSpread struct {
+	count                             int
+	mean, meanAbs, square, deviations *big.Float
+}
+
+func spreadOf(values []*big.Float) slowSpread {
+	s := slowSpread{count: len(values), mean: big64(0), meanAbs: big64(0), square: big64(0), deviations: big64(0)}
+	if s.count == 0 {
+		return s
+	}
+	n := big64(float64(len(values)))
+	for _, x := range values {
+		s.mean, s.meanAbs, s.square = plus(s.mean, x), plus(s.meanAbs, size(x)), plus(s.square, times(x, x))
+	}
+	s.mean, s.meanAbs, s.square = over(s.mean, n), over(s.meanAbs, n), over(s.square, n)
+	for _, x := range values {
+		d := minus(x, s.mean)
+		s.deviations = plus(s.deviations, times(d, d))
+	}
+	s.deviations = over(s.deviations, n)
+	return s
+}
+
+// spreadOfParts is that of one of n, r and d.
+func (p *slowPair) spreadOfParts(of func(x slowPart) *big.Float) slowSpread {
+	var values []*big.Float
+	for _, f := range p.finite {
+		for _, x := range f.parts {
+			values = append(values, of(x))
+		}
+	}
+	return spreadOf(values)
+}
+
+// slowSide is one side of a pair.
+type slowSide struct {
+	name     string
+	pair     *slowPair
+	dtype    tensor.DType
+	elements []slowElement
+}
+
+func (p *slowPair) ref() *slowSide {
+	s := &slowSide{name: RefSide, pair: p, dtype: p.req.RefDType}
+	for _, x := range p.all {
+		s.elements = append(s.elements, x.r)
+	}
+	return s
+}
+
+func (p *slowPair) npu() *slowSide {
+	s := &slowSide{name: NPUSide, pair: p, dtype: p.req.NPUDType}
+	for _, x := range p.all {
+		s.elements = append(s.elements, x.n)
+	}
+	return s
+}
+
+// values are the finite elements, or their moduli.
+func (s *slowSide) values() (values []float64) {
+	for _, e := range s.elements {
+		if e.class == Finite {
+			values = append(values, s.pair.magnitude(e))
+		}
+	}
+	return values
+}
+
+// spread is that of the finite elements without rounding.
+func (s *slowSide) spread() slowSpread {
+	if known, ok := s.pair.spreads[s.name]; ok {
+		return known
+	}
+	s.pair.spreads[s.name] = s.newSpread()
+	return s.pair.spreads[s.name]
+}
+
+func (s *slowSide) newSpread() slowSpread {
+	var values []*big.Float
+	for _, e := range s.elements {
+		switch {
+		case e.class != Finite:
+		case s.pair.complex:
+			re, im := big64(e.re), big64(e.im)
+			values = append(values, root(plus(times(re, re), times(im, im))))
+		default:
+			values = append(values, e.parts(1)[0])
+		}
+	}
+	return spreadOf(values)
+}
+
+func (s *slowSide) count(of func(e slowElement) bool) (n int) {
+	for _, e := range s.elements {
+		if of(e) {
+			n++
+		}
+	}
+	return n
+}
+
+// smallestNormal is the smallest normal number of a type, 0 for integers.
+func smallestNormal(d tensor.DType) float64 {
+	switch d {
+	case tensor.Float16, tensor.Complex32, tensor.Float8E5M2:
+		return 0x1p-14
+	case tensor.BFloat16, tensor.Float32, tensor.Complex64:
+		return 0x1p-126
+	case tensor.Float64, tensor.Complex128:
+		return 0x1p-1022
+	case tensor.Float8E4M3FN:
+		return 0x1p-6
+	case tensor.HiFloat8:
+		return 0x1p-15
+	case tensor.Float8E8M0:
+		return 0x1p-127
+	case tensor.Float6E3M2:
+		return 0.25
+	case tensor.Float6E2M3, tensor.Float4E2M1, tensor.Float4E1M2:
+		return 1
+	}
+	return 0
+}
+
+// limitOf returns which limit of the NPU's type an element has when it is rounded
+// to that type: 1 and -1, for the imaginary part 2 and -2, 0 for none.
+func (p *slowPair) limitOf(e slowElement) int {
+	if s := p.ulp.limitOf(e.re, e.exact); s != 0 || !p.complex {
+		return s
+	}
+	return 2 * p.ulp.limitOf(e.im, nil)
+}
+
+func (u *slowULP) limitOf(x float64, exact *big.Int) int {
+	var low, high float64
+	switch {
+	case u.dtype == tensor.Bool:
+		return 0
+	case u.values != nil:
+		switch u.rank(x) {
+		case len(u.values) - 1 - u.zero + u.added():
+			return 1
+		case -u.zero + u.added():
+			if u.values[0] < 0 {
+				return -1
+			}
+		}
+		return 0
+	case u.dtype == tensor.Float32:
+		low, high = -math.MaxFloat32, math.MaxFloat32
+		x = float64(float32(x))
+	case u.dtype == tensor.Float64:
+		low, high = -math.MaxFloat64, math.MaxFloat64
+	default:
+		return u.integerLimit(x, exact)
+	}
+	switch x {
+	case low:
+		return -1
+	case high:
+		return 1
+	}
+	return 0
+}
+
+// added is 1 if the list begins with a value below the smallest.
+func (u *slowULP) added() int {
+	if u.values[0] < 0 {
+		return 1
+	}
+	return 0
+}
+
+func (u *slowULP) integerLimit(x float64, exact *big.Int) int {
+	if exact == nil {
+		exact, _ = big64(math.RoundToEven(x)).Int(nil)
+	}
+	bits := uint(u.dtype.Bits())
+	low, high := big.NewInt(0), new(big.Int).Lsh(big.NewInt(1), bits)
+	if l, _ := intLimits(u.dtype); l < 0 {
+		low.Neg(low.Rsh(high, 1))
+		high.Rsh(high, 1)
+	}
+	high.Sub(high, big.NewInt(1))
+	switch {
+	case exact.Cmp(high) == 0:
+		return 1
+	case low.Sign() < 0 && exact.Cmp(low) == 0:
+		return -1
+	}
+	return 0
+}
+
+// quantile is the value at which a share of values is reached.
+func quantile(values []float64, share float64) float64 {
+	slices.SortFunc(values, cmp.Compare[float64])
+	return values[int(math.Ceil(share*float64(len(values))))-1]
+}

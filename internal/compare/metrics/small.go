@@ -1,0 +1,72 @@
+package metrics
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// countSmall counts zeros and subnormal elements. A block without any costs
+// nothing.
+func (b *block) countSmall() {
+	npu, ref, counts := b.e.npu.normal, b.e.ref.normal, &b.part.counts
+	if b.n.span.MinAbs >= max(npu, math.SmallestNonzeroFloat64) && b.r.span.MinAbs >= max(ref, math.SmallestNonzeroFloat64) {
+		return
+	}
+	c := kernel.CountSmall(b.n.values, b.r.values, npu, ref)
+	counts[npuZeros] += c.NZeros
+	counts[npuSubnormal] += c.NSmall
+	counts[refZeros] += c.RZeros
+	counts[refSubnormal] += c.RSmall
+	counts[underflowed] += c.Under
+}
+
+// saturation returns the sign of the limit that an element of a side is at, 0
+// if it is at none; of a complex element that of its first such part.
+func (b *block) saturation(codes []int64, i int) int {
+	npu := b.e.npu
+	if !b.e.complex {
+		return npu.limitOf(codes[i])
+	}
+	if s := npu.limitOf(codes[2*i]); s != 0 {
+		return s
+	}
+	return 2 * npu.limitOf(codes[2*i+1])
+}
+
+// limitOf returns the sign of the limit that a code is, 0 if it is none.
+func (n *number) limitOf(code int64) int {
+	switch {
+	case n.bool:
+		return 0
+	case code == n.highCode:
+		return 1
+	case code == n.lowCode:
+		return -1
+	}
+	return 0
+}
+
+// countSaturated counts saturated elements; a block without any costs nothing.
+func (b *block) countSaturated() {
+	if b.e.npu.bool || b.n.span.MaxAbs < b.e.npu.high && b.r.span.MaxAbs < b.e.refSaturates {
+		return
+	}
+	counts := &b.part.counts
+	for i := range b.count {
+		n, r := b.saturation(b.n.codes, i), b.saturation(b.r.codes, i)
+		if r != 0 {
+			counts[refSaturated]++
+		}
+		if n == 0 {
+			continue
+		}
+		counts[npuSaturated]++
+		switch r {
+		case 0:
+			counts[overflowed]++
+		case n:
+			counts[saturatedBoth]++
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package metrics
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+// answer is what a slow reference says of a metric.
+type answer struct {
+	undefined bool
+	infinite  float64 // +inf or -inf, else 0
+	value     *big.Float
+	slack     *big.Float // how far off the metric may be
+}
+
+func none() answer                 { return answer{undefined: true} }
+func always(sign float64) answer   { return answer{infinite: math.Inf(int(sign))} }
+func counted(n int) answer         { return exactly(float64(n)) }
+func about(x *big.Float) answer    { return within(x, x, 1e-12) }
+func rooted(x *big.Float) answer   { return about(root(x)) }
+func meanOf(s slowSpread) answer   { return s.where(within(s.mean, s.meanAbs, 1e-12)) }
+func stdOf(s slowSpread) answer    { return s.where(within(root(s.deviations), root(s.square), 1e-7)) }
+func varOf(s slowSpread) answer    { return s.where(within(s.deviations, s.square, 1e-13)) }
+func rmsOf(s slowSpread) answer    { return s.where(rooted(s.square)) }
+func lengthOf(s slowSpread) answer { return s.where(rooted(times(s.square, big64(float64(s.count))))) }
+
+// where is the answer unless there are no values.
+func (s slowSpread) where(a answer) answer {
+	if s.count == 0 {
+		return none()
+	}
+	return a
+}
+
+func exactly(x float64) answer {
+	if math.IsInf(x, 0) {
+		return answer{infinite: x}
+	}
+	return answer{value: big64(x), slack: big64(0)}
+}
+
+// within allows a share of a scale.
+func within(x, scale *big.Float, share float64) answer {
+	return answer{value: x, slack: times(size(scale), big64(share))}
+}
+
+// decibelsOf is 20 log10 of a ratio of two sums of squares.
+func decibelsOf(signal, noise *big.Float) answer {
+	if noise.Sign() == 0 {
+		return always(1)
+	}
+	if signal.Sign() == 0 {
+		return always(-1)
+	}
+	var m big.Float
+	exp := over(signal, noise).MantExp(&m)
+	f, _ := m.Float64()
+	return within(big64(10*(math.Log10(f)+float64(exp)*math.Log10(2))), big64(1), 1e-9)
+}
+
+// quotient is a ratio by the conventions for a denominator of 0.
+func quotient(a, b *big.Float) answer {
+	switch {
+	case b.Sign() != 0:
+		return about(over(a, b))
+	case a.Sign() == 0:
+		return exactly(0)
+	}
+	return always(1)
+}
+
+// check reports whether a metric is what the reference says. What lies beyond the
+// range of float64 is infinite.
+func (a answer) check(t *testing.T, name string, got Metric) {
+	t.Helper()
+	if a.undefined || !got.Defined {
+		if a.undefined == got.Defined {
+			t.Errorf("%s is %v, want it undefined: %v", name, got, a.undefined)
+		}
+		return
+	}
+	if a.infinite != 0 || math.IsNaN(got.Value) {
+		if got.Value != a.infinite {
+			t.Errorf("%s is %v, want %v", name, got.Value, a.infinite)
+		}
+		return
+	}
+	slack := plus(a.slack, big64(0x1p-1070)) // subnormal numbers have few digits
+	off := minus(big64(math.MaxFloat64), size(a.value))
+	if !math.IsInf(got.Value, 0) {
+		off = size(minus(big64(got.Value), a.value))
+	}
+	if rounded, _ := a.value.Float64(); rounded != got.Value && off.Cmp(slack) > 0 {
+		t.Errorf("%s is %v, want %v within %.3g", name, got.Value, rounded, slack)
+	}
+}
+
+// checkTable compares all metrics of the table with their slow references.
+func checkTable(t *testing.T, p *slowPair, r *Result) {
+	t.Helper()
+	for i := range Table {
+		d := &Table[i]
+		reference, ok := references[d.Name]
+		if !ok {
+			t.Errorf("metric %s has no slow reference", d.Name)
+			continue
+		}
+		reference(p).check(t, d.Name, d.Of(r))
+	}
+}
+
+// TestTable checks that the table and the references are of the same metrics.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range Table {
+		if seen[d.Name] || d.Unit == "" || d.Formula == "" {
+			t.Errorf("metric %+v stands twice, or has no unit or formula", d)
+		}
+		seen[d.Name] = true
+		if references[d.Name] == nil {
+			t.Errorf("metric %s has no slow reference", d.Name)
+		}
+	}
+	for name := range references {
+		if !seen[name] {
+			t.Errorf("the slow reference of %s has no metric", name)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// measureULP adds the distances in units of the last place of the NPU's
+// type; of a complex element that of the part which is farther off.
+func (b *block) measureULP() {
+	if b.e.shortCodes && !b.gathered {
+		b.addULP(b.digests.MaxDistance, float64(b.digests.SumDistance), func() int {
+			for i, c := range b.n.codes {
+				if distance(c, b.r.codes[i]) == b.digests.MaxDistance {
+					return i
+				}
+			}
+			return -1
+		})
+		return
+	}
+	if b.e.npu.integer {
+		b.measureIntegers()
+		return
+	}
+	ulps := b.ulps[:b.count]
+	if b.e.complex {
+		for i := range ulps {
+			var pair [2]uint64
+			distances(pair[:], b.n.codes[2*i:], b.r.codes[2*i:])
+			ulps[i] = max(pair[0], pair[1])
+		}
+	} else {
+		distances(ulps, b.n.codes, b.r.codes)
+	}
+	high, total := maxAndSum(ulps)
+	b.addULP(high, total, func() int { return slices.Index(ulps, high) })
+}
+
+// addULP adds the largest distance, the sum of all, and where the largest
+// one first is.
+func (b *block) addULP(high uint64, total float64, index func() int) {
+	b.sums.ulps.Value = total
+	if e := &b.part.maxULP; !e.set || float64(high) > e.value {
+		e.add(float64(high), b.offset(index()))
+	}
+}
+
+// measureIntegers is measureULP for integer types: the distances from the
+// references rounded to integers.
+func (b *block) measureIntegers() {
+	ulps := b.scratch[0][:b.count]
+	copy(ulps, b.abs)
+	if b.e.complex {
+		for i := range ulps {
+			ulps[i] = max(math.Abs(b.n.parts[2*i]-math.RoundToEven(b.r.parts[2*i])), math.Abs(math.RoundToEven(b.r.parts[2*i+1])))
+		}
+	} else if !b.e.ref.integer {
+		for i, r := range b.r.values {
+			// What rounding takes from the reference is exact and small.
+			ulps[i] = math.RoundToEven(math.Abs(b.d[i] + (r - math.RoundToEven(r))))
+		}
+	}
+	b.sums.ulps.Value = kernel.Sum(ulps)
+	high := kernel.Max(ulps)
+	if e := &b.part.maxULP; !e.set || high > e.value {
+		e.add(high, b.offset(kernel.Index(ulps, high)))
+	}
+}
+
+// distance returns how far two codes are apart.
+func distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
+
+// distances sets dst to the distances of codes.
+func distances(dst []uint64, a, b []int64) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		dst[i] = distance(a[i], b[i])
+	}
+}
+
+// maxAndSum returns the largest of values and their sum in float64.
+func maxAndSum(values []uint64) (high uint64, total float64) {
+	var low, upper uint64
+	for _, v := range values {
+		low += v & 0xffffffff
+		upper += v >> 32
+		high = max(high, v)
+	}
+	return high, float64(low) + float64(float64(upper)*(1<<32))
+}

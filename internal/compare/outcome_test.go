@@ -1,0 +1,48 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/record"
+)
+
+// TestAmbiguousOutcome: where all tensors are ambiguous the last line says so.
+func TestAmbiguousOutcome(t *testing.T) {
+	rep := &record.Report{Rows: []record.Row{{Op: "a", Status: record.Ambiguous}, {Op: "b", Status: record.Ambiguous}}}
+	rep.Count()
+	o := (&Options{}).Outcome(rep)
+	if o.Kind != batch.Nothing || !strings.Contains(o.Text, "all 2 tensors are AMBIGUOUS") {
+		t.Errorf("outcome %+v", o)
+	}
+	some := &record.Report{Rows: append([]record.Row{{Op: "c", Status: record.UnmatchedNPU}}, rep.Rows...)}
+	some.Count()
+	if o := (&Options{}).Outcome(some); o.Kind != batch.Nothing || !strings.HasSuffix(o.Text, ", 2 AMBIGUOUS") {
+		t.Errorf("outcome %+v", o)
+	}
+	if o := (&Options{FailOn: []record.Status{record.Ambiguous}}).Outcome(rep); o.Kind != batch.Nothing {
+		t.Errorf("outcome %+v, want that nothing was compared", o)
+	}
+	paired := &record.Report{Rows: append([]record.Row{{Op: "c", Status: record.ShapeMismatch, RefFile: "r", NPUFile: "n"}}, rep.Rows...)}
+	paired.Count()
+	if o := (&Options{FailOn: []record.Status{record.Ambiguous}}).Outcome(paired); o.Kind != batch.Found {
+		t.Errorf("outcome %+v, want a failure", o)
+	}
+}
+
+func TestParseRequired(t *testing.T) {
+	for text, want := range map[string]Required{
+		"": {}, "all": {Share: 1}, "ALL": {Share: 1}, "90%": {Share: 0.9}, "0.5": {Share: 0.5}, "1": {Share: 1}, "100%": {Share: 1}, "0": {}, "12": {Tensors: 12},
+	} {
+		want.Text = text
+		if got, ok := ParseRequired(text); !ok || got != want {
+			t.Errorf("%q: %+v, %v, want %+v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"half", "-1", "1.5", "101%", "-5%", "%", "NaN", "Inf", "1e12"} {
+		if _, ok := ParseRequired(text); ok {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}

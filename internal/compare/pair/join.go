@@ -1,0 +1,233 @@
+package pair
+
+import (
+	"cmp"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// join applies the rules to the tensors of two sides, which it names by their
+// positions: its pairs and ambiguities have positions where those of a Result
+// have IDs.
+type join struct {
+	opt      *Options
+	ref, npu []*Tensor
+	// decided are the NPU's tensors that no further rule looks at: they have a
+	// pair or an ambiguity, or a rule has reserved them, which why then explains.
+	decided []bool
+	why     map[int]string
+	taken   map[target]bool
+	shapes  map[shapesOf][]tensor.Shape
+
+	pairs     []Pair
+	ambiguous []Ambiguity
+}
+
+// target is what only one tensor of the NPU may be paired with: a tensor of the
+// reference; where a rule allows several operators the same partner, the tensor
+// for one of them.
+type target struct {
+	ref int
+	by  key
+}
+
+func newJoin(opt *Options, ref, npu []*Tensor) *join {
+	return &join{
+		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]string),
+		taken: make(map[target]bool), shapes: make(map[shapesOf][]tensor.Shape),
+	}
+}
+
+// run applies all rules to the tensors that skipped does not have. Pairs and
+// ambiguities end in an order that does not depend on the rules.
+func (j *join) run(skipped map[*Tensor]*Skipped) {
+	active := func(t *Tensor) *Tensor {
+		if skipped[t] != nil {
+			return nil
+		}
+		return t
+	}
+	ref, npu := mapped(j.ref, active), mapped(j.npu, active)
+	for i := range rules {
+		if r := &rules[i]; r.given == nil || r.given(j.opt) {
+			j.apply(r, ref, npu)
+		}
+	}
+	slices.SortFunc(j.pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.NPU, b.NPU)) })
+	slices.SortFunc(j.ambiguous, func(a, b Ambiguity) int {
+		return cmp.Or(cmp.Compare(a.Refs[0], b.Refs[0]), cmp.Compare(a.NPUs[0], b.NPUs[0]))
+	})
+}
+
+// mapped returns tensors as a function has them, which is nil for those that are
+// left out.
+func mapped(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
+	all := make([]*Tensor, len(tensors))
+	for i, t := range tensors {
+		if t != nil {
+			all[i] = as(t)
+		}
+	}
+	return all
+}
+
+// seen returns tensors as a rule sees them.
+func (j *join) seen(tensors []*Tensor, as view) []*Tensor {
+	if as == nil {
+		return tensors
+	}
+	return mapped(tensors, func(t *Tensor) *Tensor { return as(j.opt, t) })
+}
+
+// apply pairs what a rule pairs, and takes what it reserves from ref and npu.
+func (j *join) apply(r *rule, ref, npu []*Tensor) {
+	if r.counted != nil {
+		j.count(r, ref, npu)
+		return
+	}
+	seenRef, seenNPU := j.seen(ref, r.ref), j.seen(npu, r.npu)
+	j.match(r, seenRef, seenNPU)
+	if r.reserve == nil {
+		return
+	}
+	for i, t := range seenNPU {
+		if t != nil && !j.decided[i] {
+			j.decided[i] = true
+			j.why[i] = r.reserve(j.opt, npu[i])
+		}
+	}
+	for i, t := range seenRef {
+		if t != nil && r.reserveRef {
+			ref[i] = nil
+		}
+	}
+}
+
+// match finds the partners of the NPU's tensors by a rule. One with a single
+// partner that no other one has is a pair; all else is ambiguous.
+func (j *join) match(r *rule, ref, npu []*Tensor) {
+	wanted := make([]keys, len(npu))
+	for i, t := range npu {
+		if t != nil && !j.decided[i] {
+			wanted[i] = r.keys(t)
+		}
+	}
+	index := newRefIndex(ref, r.keys, wanted)
+	partners := make([][]int, len(npu))
+	byTarget := make(map[target][]int)
+	for i, t := range npu {
+		if t == nil || j.decided[i] {
+			continue
+		}
+		partners[i] = sameSlice(ref, j.partners(index, wanted[i], i, r.shared), t.Slice)
+		for _, p := range partners[i] {
+			to := j.target(r, p, i)
+			byTarget[to] = append(byTarget[to], i)
+		}
+	}
+	for i, refs := range partners {
+		if len(refs) == 0 || j.decided[i] {
+			continue
+		}
+		same := byTarget[j.target(r, refs[0], i)]
+		switch {
+		case len(refs) > 1:
+			j.addAmbiguity(r, refs, []int{i})
+			j.decided[i] = true
+		case len(same) == 1:
+			j.addPair(r, refs[0], i)
+		default:
+			j.addAmbiguity(r, refs, same)
+			for _, n := range same {
+				// One with other candidates too has an ambiguity of its own.
+				j.decided[n] = j.decided[n] || len(partners[n]) == 1
+			}
+		}
+	}
+}
+
+func (j *join) target(r *rule, ref, npu int) target {
+	t := j.npu[npu]
+	to := target{ref: ref}
+	if r.shared {
+		to.by = key{t.Name(), t.Kind, t.Index}
+	}
+	return to
+}
+
+// maxCandidates is how many candidates of an ambiguity are named.
+const maxCandidates = 16
+
+// partners returns the free tensors of the reference that share a key with ks, those
+// of the NPU's tensor at position i, each once.
+func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
+	var found []int
+	for c := range index.find(ks) {
+		if !shared && j.taken[target{ref: c.ref}] || slices.Contains(found, c.ref) {
+			continue
+		}
+		// The shape may have to be read from a file and is asked for last.
+		if c.cut != nil && !j.isShape(c, i) {
+			continue
+		}
+		if found = append(found, c.ref); len(found) == maxCandidates {
+			break
+		}
+	}
+	return found
+}
+
+// sameSlice chooses, where there are several candidates, those of the same
+// slice if there are any.
+func sameSlice(refs []*Tensor, found []int, slice string) []int {
+	if len(found) < 2 {
+		return found
+	}
+	same := slices.DeleteFunc(slices.Clone(found), func(r int) bool { return refs[r].Slice != slice })
+	if len(same) > 0 {
+		return same
+	}
+	return found
+}
+
+// shapesOf is the position of a tensor whose shapes were asked for.
+type shapesOf struct {
+	at  int
+	npu bool
+}
+
+// isShape reports whether what was cut from one of the names of a candidate and
+// the NPU's tensor at position npu is the shape of that tensor. Where no shape is
+// known, only a text that cannot be anything else is.
+func (j *join) isShape(c candidate, npu int) bool {
+	at, t := shapesOf{c.ref, false}, j.ref[c.ref]
+	if c.cutNPU {
+		at, t = shapesOf{npu, true}, j.npu[npu]
+	}
+	if t.HasShape {
+		return c.cut.shape.Equal(t.Shape)
+	}
+	shapes, asked := j.shapes[at]
+	if !asked && j.opt.Shapes != nil {
+		shapes = j.opt.Shapes(t.ID, at.npu)
+		j.shapes[at] = shapes
+	}
+	if len(shapes) == 0 {
+		return c.cut.certain
+	}
+	return slices.ContainsFunc(shapes, c.cut.shape.Equal)
+}
+
+func (j *join) addPair(r *rule, ref, npu int) {
+	j.pairs = append(j.pairs, Pair{ref, npu, r.name})
+	j.decided[npu] = true
+	j.taken[target{ref: ref}] = true
+}
+
+func (j *join) addAmbiguity(r *rule, refs, npus []int) {
+	j.ambiguous = append(j.ambiguous, Ambiguity{refs, npus, r.name})
+	for _, ref := range refs {
+		j.taken[target{ref: ref}] = true
+	}
+}

@@ -1,0 +1,142 @@
+package pair
+
+import (
+	"fmt"
+
+	"dumptool/internal/tensor"
+)
+
+// Rule says why two tensors are a pair.
+type Rule string
+
+// The rules; see the table for what they equate.
+const (
+	RuleMap        Rule = "map"
+	RuleFusion     Rule = "fusion"
+	RuleStem       Rule = "stem"
+	RuleName       Rule = "name"
+	RuleNormalised Rule = "normalised"
+	RuleOriginal   Rule = "original_op"
+	RuleSuffix     Rule = "suffix"
+	RuleNumber     Rule = "op number"
+)
+
+// rule is a way to find partners: tensors of the two sides that have a key in
+// common.
+type rule struct {
+	name Rule
+	// equates says what is equal in partners.
+	equates string
+	keys    func(*Tensor) keys
+	// given reports whether the options have what the rule needs; nil if it needs
+	// nothing.
+	given func(*Options) bool
+	// ref and npu return a tensor as the rule sees it, nil if the rule does not
+	// apply to it. A rule without them sees every tensor as it is.
+	ref, npu view
+	// counted, in place of all below, makes a rule for operators that have a name in
+	// common without its number: the k-th of a name is the partner of the k-th,
+	// where both sides have equally many.
+	counted func(*Tensor) string
+	// shared allows several operators of the NPU the same partner.
+	shared bool
+	// reserve, if not nil, keeps what the rule applies to from the later rules,
+	// and returns why a tensor of the NPU without partner has none.
+	reserve func(*Options, *Tensor) string
+	// reserveRef does the same with the tensors of the reference.
+	reserveRef bool
+}
+
+// view returns a tensor as a rule sees it.
+type view func(*Options, *Tensor) *Tensor
+
+// rules are tried in this order; what one has decided is no matter for the next.
+var rules = [...]rule{
+	{
+		name: RuleMap, equates: "names that the name map gives to each other; no other rule pairs an operator of the map",
+		keys: nameKeys, given: hasMap, ref: mappedRef, npu: mappedNPU, reserve: whyMapped, reserveRef: true,
+	},
+	{
+		name: RuleFusion, equates: "the result of the model that the NPU's stands for, by the graph of the compiler, and the reference's name",
+		keys: nameKeys, given: hasFusion, npu: origin, shared: true,
+	},
+	{name: RuleFusion, equates: "the same, as file names have them", keys: normalisedKeys, given: hasFusion, npu: origin, shared: true},
+	{name: RuleFusion, equates: "the same but for suffixes", keys: suffixKeys, given: hasFusion, npu: origin, shared: true},
+	{
+		// The reference has an earlier result under the NPU's own name, unless it
+		// is a run of the NPU too, with the same operator.
+		name: RuleName, equates: "name and type of an operator whose origin the reference lacks; it is not paired by its name alone",
+		keys: typedKeys, given: hasFusion, npu: outputWithOrigin, reserve: whyFused,
+	},
+	{name: RuleStem, equates: "names of files but for the extension", keys: stemKeys},
+	{name: RuleName, equates: "both names of operators whose header and file name disagree", keys: bothKeys},
+	{name: RuleName, equates: "names of operators", keys: nameKeys},
+	{name: RuleNormalised, equates: "names of operators as file names have them", keys: normalisedKeys},
+	{name: RuleOriginal, equates: "the result of the model that the header of a dump names, and the reference's name", keys: normalisedKeys, npu: original},
+	{name: RuleSuffix, equates: "names but for a shape at the end of one, which is that of its tensor, or for timestamps", keys: suffixKeys},
+	{name: RuleNumber, equates: "names but for the number that MindSpore puts behind them, as -op515, in their order", counted: withoutNumber},
+}
+
+func hasMap(opt *Options) bool { return opt.Map != nil }
+
+// mappedRef is a tensor of an operator in the name map.
+func mappedRef(opt *Options, t *Tensor) *Tensor {
+	if entry, ok := opt.Map.FindRef(t.Names()...); ok {
+		return t.renamed(entry.Ref)
+	}
+	return nil
+}
+
+// mappedNPU is a tensor of an operator in the name map, under the reference's
+// name.
+func mappedNPU(opt *Options, t *Tensor) *Tensor {
+	if entry, ok := opt.Map.FindNPU(t.Names()...); ok {
+		return t.renamed(entry.Ref)
+	}
+	return nil
+}
+
+func whyMapped(opt *Options, t *Tensor) string {
+	return "the name map gives it to " + mappedNPU(opt, t).Name() + ", which has no free tensor for it"
+}
+
+func hasFusion(opt *Options) bool { return opt.Fusion != nil }
+
+// origin is the result of the model that a tensor of the NPU stands for.
+func origin(opt *Options, t *Tensor) *Tensor {
+	find := opt.Fusion.Origin
+	if t.Kind == tensor.Input {
+		find = opt.Fusion.InputOrigin
+	}
+	from, ok := find(t.Index, t.Names()...)
+	if !ok {
+		return nil
+	}
+	alias := t.renamed(from.Op)
+	alias.Kind, alias.Index = tensor.Output, from.Output
+	return alias
+}
+
+func outputWithOrigin(opt *Options, t *Tensor) *Tensor {
+	if t.Kind != tensor.Output || origin(opt, t) == nil {
+		return nil
+	}
+	return t
+}
+
+func whyFused(opt *Options, t *Tensor) string {
+	return "it stands for the model's " + tensorName(origin(opt, t)) + ", which the reference lacks"
+}
+
+// tensorName names a tensor as reports do: op:output:k.
+func tensorName(t *Tensor) string { return fmt.Sprintf("%s:%s:%d", t.Name(), t.Kind, t.Index) }
+
+// original is the result of the model that the header of a dump names.
+func original(_ *Options, t *Tensor) *Tensor {
+	if t.Origin == nil || t.Kind != tensor.Output {
+		return nil
+	}
+	alias := t.renamed(t.Origin.Op)
+	alias.Index = t.Origin.Output
+	return alias
+}

@@ -1,0 +1,44 @@
+package pair
+
+import "testing"
+
+// ruleExamples are, for each rule, two tensors that are partners by it and by no
+// earlier one.
+var ruleExamples = [len(rules)]struct{ ref, npu string }{
+	{"b.npy op=net/b", "y.bin op=other"},
+	{"x.npy op=net/relu1 k=1", "Conv2D.net_conv1relu1.3.16.1624605159829577 op=net/conv1relu1"},
+	{"net_relu1.1.5.npy", "Conv2D.net_conv1relu1.3.16.1624605159829577 op=net/conv1relu1"},
+	{"x.npy op=net/relu1_1_8_8_64 k=1 shape=1x8x8x64", "Conv2D.net_conv1relu1.3.16.1624605159829577 op=net/conv1relu1"},
+	{"Conv2D.net_conv1relu1.9.9.1624605150000000", "Conv2D.net_conv1relu1.3.16.1624605159829577 op=net/conv1relu1"},
+	{"a_b.npy op=p", "a_b.bin op=q"},
+	{"f.0.5.npy op=header", "g.f.1.1624605159829577 op=header"},
+	{"x.0.5.npy op=net/a", "T.net_a.1.1624605159829577 op=net/a"},
+	{"net_a.0.5.npy", "T.net.a.1.1624605159829577"},
+	{"net_relu1.0.5.npy", "T.x.1.1624605159829577 from=net/relu1"},
+	{"a_1x3.npy", "a.bin"},
+	{"a_Add-op515.npy", "a_Add-op516_1.npy"},
+}
+
+// TestRules: every rule says what it equates and pairs its example, which no
+// earlier rule does. A new rule needs one.
+func TestRules(t *testing.T) {
+	opt := Options{Map: nameMap(t, `{"net/b":"other"}`), Fusion: fusedGraph(t)}
+	for i := range rules {
+		r := &rules[i]
+		if r.name == "" || r.equates == "" || (r.keys == nil) == (r.counted == nil) || r.reserveRef && r.reserve == nil {
+			t.Errorf("rule %d, %q, is not complete", i, r.name)
+		}
+		ref, npu := side(t, ruleExamples[i].ref), side(t, ruleExamples[i].npu)
+		j := newJoin(&opt, []*Tensor{&ref[0]}, []*Tensor{&npu[0]})
+		for earlier := range i {
+			j.apply(&rules[earlier], j.ref, j.npu)
+		}
+		if len(j.pairs)+len(j.why) > 0 {
+			t.Errorf("rule %d: %s and %s are decided by an earlier rule: %+v", i, ruleExamples[i].ref, ruleExamples[i].npu, j)
+		}
+		j.apply(r, j.ref, j.npu)
+		if len(j.pairs) != 1 || j.pairs[0].Rule != r.name {
+			t.Errorf("rule %d, %q, does not pair %s and %s", i, r.name, ruleExamples[i].ref, ruleExamples[i].npu)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package pair
+
+import (
+	"iter"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/graph"
+	"dumptool/internal/tensor"
+)
+
+// Tensor is what pairing knows of a tensor.
+type Tensor struct {
+	// ID is the caller's, from 0; results name tensors by it.
+	ID int
+	// Op is the exact name of the operator, as a dump's header has it; empty
+	// where only the file name has one.
+	Op string
+	// FileOp is the name of the operator in the file name. It may be another
+	// one than the header's; the tensor then goes by both.
+	FileOp string
+	OpType string // empty when unknown
+	Kind   tensor.Kind
+	Index  int
+	// Timestamp is 0 when unknown.
+	Timestamp uint64
+	// Slice is the thread of a sliced operator that wrote this piece of a tensor;
+	// empty for whole ones.
+	Slice string
+	// Origin is the result of the user's model that the header of a dump names, nil
+	// where it names none.
+	Origin *graph.Origin
+	// Stem is the name of the file without its extension and what a converter
+	// added to it.
+	Stem string
+	// Shape, where HasShape, is that of the tensor by its name. It only serves to
+	// recognise a shape at the end of an operator's name; see Options.Shapes for
+	// shapes that names do not have.
+	Shape    tensor.Shape
+	HasShape bool
+}
+
+// NewTensor returns the tensor that a file's name describes; the caller adds ID
+// and what the file says, such as Op, and for a dump Kind and Index.
+func NewTensor(base string) Tensor {
+	n := filename.Parse(base)
+	t := Tensor{FileOp: n.OpName, OpType: n.OpType, Kind: n.Kind, Index: n.Index, Timestamp: n.Timestamp, Slice: n.Slice, Stem: n.Stem}
+	if n.Grammar != filename.Plain { // where it belongs to the name, until rule suffix finds that it is the tensor's
+		t.Shape, t.HasShape = n.Shape, n.Shape != nil
+	}
+	return t
+}
+
+// Name returns the name that the operator goes by: the exact one of the header
+// where it is that of the file, else the file's.
+func (t *Tensor) Name() string {
+	if t.Op == "" || t.disagree() {
+		return t.FileOp
+	}
+	return t.Op
+}
+
+// disagree reports whether the header and the file name two operators. A file
+// name that is a bare number stands for one that was too long, and names none.
+func (t *Tensor) disagree() bool {
+	return t.Op != "" && t.FileOp != "" && !filename.SameNormalised(t.Op, t.FileOp) && !filename.IsShortened(t.Stem)
+}
+
+// Names returns the known names of the operator, the best first.
+func (t *Tensor) Names() []string {
+	switch {
+	case t.disagree():
+		return []string{t.FileOp, t.Op}
+	case t.Op == "" || t.Op == t.FileOp:
+		return []string{t.Name()}
+	case t.FileOp == "":
+		return []string{t.Op}
+	}
+	return []string{t.Op, t.FileOp}
+}
+
+// distinctNames returns the names of the operator that are not the same as
+// file names have them, the best first.
+func (t *Tensor) distinctNames() []string {
+	if t.disagree() {
+		return []string{t.FileOp, t.Op}
+	}
+	return []string{t.Name()}
+}
+
+// renamed returns t with another name, and no other one.
+func (t *Tensor) renamed(op string) *Tensor {
+	alias := *t
+	alias.Op, alias.FileOp = op, ""
+	return &alias
+}
+
+// Names are those of the tensors' operators.
+func Names(sides ...[]Tensor) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for _, tensors := range sides {
+			for i := range tensors {
+				if !yield(tensors[i].Names()) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// ErrNothing is the error of a run that had nothing to compare.
+var ErrNothing = errors.New("nothing to compare")
+
+// Pair is a row before its tensors are read: who is compared with whom.
+type Pair struct {
+	// Row has the names, files and order of the row; its status is set where
+	// there is nothing to compare. Comparing the pair fills in the rest.
+	Row      *record.Row
+	Ref, NPU *Tensor // nil on a side that is missing
+	// Execution counts the executions of the operator in one folder from 1,
+	// where several are compared.
+	Execution int
+
+	// format is the axis order of the reference where the compiler's graph has
+	// it.
+	format *tensor.Format
+	round  *plannedRound
+}
+
+// Plan says what a run compares: the tensors of both sides, paired and in
+// execution order. It is data; nothing but headers was read for it.
+type Plan struct {
+	Pairs []Pair
+	// OrderSource says where the execution order comes from.
+	OrderSource string
+	// Coverage is what is known before anything is compared.
+	Coverage record.Coverage
+	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
+	OtherRounds []string
+	// RefRounds and NPURounds are the rounds without a partner.
+	RefRounds, NPURounds []*dumpdir.Round
+	Warnings             []lang.Sentence
+
+	opt      *Options
+	ref, npu *Side
+	rounds   []*plannedRound
+	// otherRounds are those of the NPU behind OtherRounds.
+	otherRounds []*dumpdir.Round
+	// rows are those of the pairs, one behind the other as a report has them:
+	// every pair has one row from here to the report.
+	rows []record.Row
+	// candidates are the files of the reference behind ambiguous tensors.
+	candidates []string
+	// olderBy are the earlier executions of tensors of one round, by the last
+	// one, which is paired.
+	olderBy map[supersededBy][]int
+	// selection is what the run was asked for.
+	selection *selection
+}
+
+// planGCPercent is how much garbage, in percent of what is in use, may stand while a
+// run is planned.
+const planGCPercent = 25
+
+// NewPlan opens the runs of both sides, pairs their rounds and tensors and orders
+// the pairs.
+func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
+	if opt.Workers <= 0 {
+		opt.Workers = DefaultWorkers()
+	}
+	// All names are in memory at once here, and with as much garbage beside them
+	// they would be the peak of the whole run.
+	defer debug.SetGCPercent(debug.SetGCPercent(planGCPercent))
+	ref, err := OpenSide(ctx, &opt, opt.Ref, opt.RefRounds)
+	if err != nil {
+		return nil, err
+	}
+	npu, err := OpenSide(ctx, &opt, opt.NPU, opt.NPURounds)
+	if err != nil {
+		return nil, err
+	}
+	p, err := PlanSides(&opt, ref, npu)
+	if err != nil {
+		return nil, err
+	}
+	p.leaveOut(p.RefRounds, ref, lang.Text{EN: "reference", ZH: "标杆"}, "the NPU")
+	p.leaveOut(p.NPURounds, npu, lang.Text{EN: "NPU", ZH: "NPU "}, "the reference")
+	p.Warnings = slices.Concat(ref.Warnings, npu.Warnings, p.Warnings)
+	p.selection = p.selected()
+	if config := opt.SideFiles.OpConfig; config != nil {
+		p.Coverage.Unused = config.Unused(pair.Names(ref.named, npu.named))
+	}
+	if err := p.Sort(); err != nil {
+		return nil, err
+	}
+	p.explainNothing()
+	p.Coverage.Reference += p.reference()
+	p.forget()
+	return p, nil
+}
+
+// forget drops what only the planning needs: the pairs have the tensors that are
+// compared.
+func (p *Plan) forget() {
+	p.ref, p.npu, p.olderBy, p.otherRounds = nil, nil, nil, nil
+	p.RefRounds, p.NPURounds = nil, nil
+	for _, r := range p.rounds {
+		r.pair = dumpdir.RoundPair{}
+	}
+	p.rows = make([]record.Row, len(p.Pairs))
+	for i := range p.Pairs {
+		p.rows[i] = *p.Pairs[i].Row
+		p.Pairs[i].Row = &p.rows[i]
+	}
+}
+
+// reference counts the tensors of the reference that are to be compared: each
+// once, in however many rounds it is. One that is skipped does not count.
+func (p *Plan) reference() int {
+	asked := map[string]bool{}
+	for _, file := range p.candidates {
+		asked[file] = true
+	}
+	for i := range p.Pairs {
+		if row := p.Pairs[i].Row; row.Status != record.Skip && row.RefFile != "" {
+			asked[row.RefFile] = true
+		}
+	}
+	return len(asked)
+}
+
+// DefaultWorkers is the number of goroutines unless another one is asked for.
+func DefaultWorkers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
+
+// PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
+func PlanSides(opt *Options, ref, npu *Side) (*Plan, error) {
+	p := &Plan{opt: opt, ref: ref, npu: npu, olderBy: map[supersededBy][]int{}}
+	if m := opt.SideFiles.NameMap; m != nil {
+		if missing := m.Missing(pair.Names(ref.named), pair.Names(npu.named)); len(missing) > 0 {
+			return nil, &NameError{missing}
+		}
+	}
+	p.pairRounds()
+	p.pairTensors()
+	return p, nil
+}

@@ -1,0 +1,299 @@
+package compare
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+)
+
+// NameError is a name map whose names do not exist.
+type NameError struct{ Missing []string }
+
+// Error lists the names.
+func (e *NameError) Error() string { return "name map: " + strings.Join(e.Missing, "; ") }
+
+// pairTensors makes a pair of every two tensors that belong together, and of every
+// tensor without a partner.
+func (p *Plan) pairTensors() {
+	p.addUnread()
+	if !p.files() {
+		p.matchRounds()
+	}
+	p.distinguish()
+	for i := range p.Pairs {
+		if row := p.Pairs[i].Row; row.Status == record.Skip {
+			p.Coverage.Skipped = append(p.Coverage.Skipped, row.Name())
+		}
+	}
+}
+
+// matchRounds pairs the tensors inside each pair of rounds.
+func (p *Plan) matchRounds() {
+	opt := p.matchOptions()
+	refs, npus := p.ref.byRound(), p.npu.byRound()
+	unused := map[string]int{}
+	for _, round := range p.rounds {
+		r := pair.Match(refs[round.pair.Ref], npus[round.pair.NPU], opt)
+		p.matched(round, r)
+		for _, name := range r.Unused {
+			unused[name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(unused)) {
+		if unused[name] == len(p.rounds) {
+			p.Warnings = append(p.Warnings, lang.Sayf("no operator matches %s", "没有算子匹配 %s", name))
+		}
+	}
+}
+
+// matchOptions say how tensors are paired.
+func (p *Plan) matchOptions() pair.Options {
+	opt := pair.Options{
+		Map: p.opt.SideFiles.NameMap, Fusion: p.opt.SideFiles.Fusion,
+		SkipKeys: p.opt.Pair.SkipKeys, Exclude: p.opt.Pair.Exclude, Ops: p.opt.Pair.Ops, Shapes: p.shapes,
+	}
+	if !p.wantsInputs() {
+		opt.Kind = tensor.Output
+	}
+	return opt
+}
+
+// matched adds what the pairing of two rounds gave.
+func (p *Plan) matched(round *plannedRound, r *pair.Result) {
+	for _, c := range r.Pairs {
+		p.add(round, c.Ref, c.NPU, string(c.Rule))
+	}
+	for _, a := range r.Ambiguous {
+		p.ambiguous(round, &a)
+	}
+	for _, u := range r.UnmatchedRef {
+		p.alone(round, u, false)
+	}
+	for _, u := range r.UnmatchedNPU {
+		p.alone(round, u, true)
+	}
+	for _, s := range r.Skipped {
+		x := p.add(round, s.Ref, s.NPU, "")
+		x.Row.Status = record.Skip
+		x.Row.Reasons = []record.Finding{{Code: record.Code(s.Code), Confidence: record.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
+	}
+	for _, s := range r.Superseded {
+		by := supersededBy{s.By, s.NPU}
+		if slices.Contains(p.olderBy[by], s.ID) {
+			continue // known from another pair of rounds
+		}
+		p.olderBy[by] = append(p.olderBy[by], s.ID)
+		items := p.ref.Tensors
+		if s.NPU {
+			items = p.npu.Tensors
+		}
+		p.Coverage.Superseded = append(p.Coverage.Superseded, items[s.ID].String())
+	}
+}
+
+// byRound are the tensors of each round as pairing knows them.
+func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
+	rounds := make(map[*dumpdir.Round][]pair.Tensor, len(s.rounds))
+	first := 0
+	for i := range s.named {
+		if i+1 == len(s.named) || s.of[i+1] != s.of[i] {
+			rounds[s.of[i]] = s.named[first : i+1]
+			first = i + 1
+		}
+	}
+	return rounds
+}
+
+// files pairs two single files, whatever their names are; false if the sides
+// are something else.
+func (p *Plan) files() bool {
+	if !p.ref.Alone || !p.npu.Alone || p.opt.SideFiles.NameMap != nil || len(p.rounds) != 1 {
+		return false
+	}
+	inputs, round, rnamed, nnamed := p.wantsInputs(), p.rounds[0], p.ref.named, p.npu.named
+	refs, npus := map[int]bool{}, map[int]bool{}
+	match := func(ref, npu int) {
+		p.add(round, ref, npu, "files")
+		refs[ref], npus[npu] = true, true
+	}
+	// The kind and the index decide, of an array those in its name.
+	for r := range rnamed {
+		for n := range nnamed {
+			same := rnamed[r].Kind == nnamed[n].Kind && rnamed[r].Index == nnamed[n].Index
+			if same && !refs[r] && !npus[n] && (inputs || rnamed[r].Kind == tensor.Output) {
+				match(r, n)
+			}
+		}
+	}
+	if ref, npu := outputs(p.ref.Tensors), outputs(p.npu.Tensors); len(refs) == 0 && len(ref) == 1 && len(npu) == 1 {
+		match(ref[0], npu[0])
+	}
+	if len(refs) == 0 {
+		return false
+	}
+	for r := range rnamed {
+		if !refs[r] && (inputs || rnamed[r].Kind == tensor.Output) {
+			p.alone(round, pair.Unmatched{ID: r}, false)
+		}
+	}
+	for n := range nnamed {
+		if !npus[n] && (inputs || nnamed[n].Kind == tensor.Output) {
+			p.alone(round, pair.Unmatched{ID: n}, true)
+		}
+	}
+	return true
+}
+
+// wantsInputs reports whether inputs are compared.
+func (p *Plan) wantsInputs() bool {
+	return p.opt.Pair.Inputs || slices.ContainsFunc(p.ref.named, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
+}
+
+// outputs are the indexes of the outputs, or of all items if there are none.
+func outputs(items []Tensor) []int {
+	var all, out []int
+	for i := range items {
+		all = append(all, i)
+		if items[i].Kind == tensor.Output {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+// add adds a match; -1 stands for a side that is missing.
+func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
+	x := Pair{Row: p.row(ref, npu, rule), round: round}
+	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.key
+	if npu >= 0 {
+		x.NPU = &p.npu.Tensors[npu]
+	}
+	if ref >= 0 {
+		x.Ref = &p.ref.Tensors[ref]
+	}
+	if ref >= 0 && npu >= 0 && p.opt.SideFiles.Fusion != nil && rule == string(pair.RuleFusion) {
+		t := &p.npu.named[npu]
+		if o, ok := p.opt.SideFiles.Fusion.Origin(t.Index, t.Op, t.FileOp); ok && t.Kind == tensor.Output {
+			if f, ok := tensor.ParseFormat(o.Format); ok {
+				x.format = &f
+			}
+		}
+	}
+	p.Pairs = append(p.Pairs, x)
+	return &p.Pairs[len(p.Pairs)-1]
+}
+
+// row is the row of a match.
+func (p *Plan) row(ref, npu int, rule string) *record.Row {
+	row := &record.Row{Rule: rule}
+	if npu >= 0 {
+		it, t := &p.npu.Tensors[npu], &p.npu.named[npu]
+		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
+		row.NPUFile, row.NPUPath = it.String(), it.Path
+		noteHeader(row, t, lang.Text{EN: "NPU", ZH: "NPU "})
+	}
+	if ref >= 0 {
+		it, t := &p.ref.Tensors[ref], &p.ref.named[ref]
+		if name := t.Name(); name != row.Op {
+			row.NPUOp, row.Op = row.Op, name
+		}
+		if row.OpType == "" {
+			row.OpType = t.OpType
+		}
+		row.Kind, row.Output = string(t.Kind), t.Index
+		row.RefFile, row.RefPath = it.String(), it.Path
+		noteHeader(row, t, lang.Text{EN: "reference", ZH: "标杆"})
+	}
+	return row
+}
+
+// addUnread adds rows of what cannot be read and belongs to no operator.
+func (p *Plan) addUnread() {
+	for _, side := range []*Side{p.ref, p.npu} {
+		for _, problem := range side.unread {
+			round := p.firstRound()
+			row := &record.Row{Op: filepath.Base(problem.Path), Kind: string(tensor.Output), Status: record.Error,
+				Round: round.Name, At: round.At, Key: round.key, Err: safefile.WithPath(problem.Path, problem.Err)}
+			row.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Plain(row.Err.Error())}}
+			if side == p.ref {
+				row.RefFile, row.RefPath = filepath.ToSlash(problem.Path), problem.Path
+			} else {
+				row.NPUFile, row.NPUPath = filepath.ToSlash(problem.Path), problem.Path
+			}
+			p.Pairs = append(p.Pairs, Pair{Row: row, round: round})
+		}
+	}
+}
+
+// firstRound is the round of what belongs to none.
+func (p *Plan) firstRound() *plannedRound {
+	if len(p.rounds) == 0 {
+		p.rounds = append(p.rounds, &plannedRound{Round: record.Round{Findings: record.NoFindings()}})
+	}
+	return p.rounds[0]
+}
+
+// noteHeader notes a header that names another operator than its file.
+func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
+	if t.Op != "" && t.Op != t.Name() {
+		row.Notes = append(row.Notes, lang.Sayf("the header of the %s's file names %q", "%s文件头中的算子名为 %q", side, t.Op))
+	}
+}
+
+// ambiguous adds a row for each tensor that has several partners.
+func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
+	describe := func(ids []int, items []Tensor) string {
+		var names []string
+		for _, id := range ids {
+			names = append(names, items[id].String())
+		}
+		return strings.Join(names, ", ")
+	}
+	if len(a.Refs) == 1 {
+		x := p.add(round, a.Refs[0], -1, string(a.Rule))
+		x.Row.Status = record.Ambiguous
+		x.Row.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d NPU tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个 NPU 张量：%[3]s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
+		return
+	}
+	for _, ref := range a.Refs {
+		p.candidates = append(p.candidates, p.ref.Tensors[ref].String())
+	}
+	for _, npu := range a.NPUs {
+		x := p.add(round, -1, npu, string(a.Rule))
+		x.Row.Status = record.Ambiguous
+		x.Row.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d reference tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个标杆张量：%[3]s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
+	}
+}
+
+// alone adds a row for a tensor without a partner.
+func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
+	var x *Pair
+	if npu {
+		x = p.add(round, -1, u.ID, "")
+		x.Row.Status = record.UnmatchedNPU
+		x.Row.Reasons = []record.Finding{{Code: record.NotInModel, Confidence: record.High, Evidence: lang.Sayf("the reference has no such tensor", "标杆中没有该张量")}}
+	} else {
+		x = p.add(round, u.ID, -1, "")
+		x.Row.Status = record.UnmatchedRef
+	}
+	for _, it := range []*Tensor{x.Ref, x.NPU} {
+		if it != nil && it.Err != nil {
+			x.Row.Status, x.Row.Err = record.Error, safefile.WithPath(it.Path, it.Err)
+			x.Row.Reasons = []record.Finding{{Code: errorCode(it.Err), Confidence: record.High, Evidence: lang.Plain(x.Row.Err.Error())}}
+		}
+	}
+	if u.Why != "" {
+		x.Row.Notes = append(x.Row.Notes, lang.Plain(u.Why))
+	}
+}

@@ -1,0 +1,207 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+)
+
+// OrderError is an execution order that was asked for and does not exist.
+type OrderError struct{ Err error }
+
+// Error returns the text of the error behind it.
+func (e *OrderError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error behind it.
+func (e *OrderError) Unwrap() error { return e.Err }
+
+// operator is the pairs of one operator of a round, as it is ordered.
+type operator struct {
+	dumpdir.Item
+	pairs []*Pair
+}
+
+// compared reports whether any tensor of the operator has a partner.
+func (o operator) compared() bool {
+	return slices.ContainsFunc(o.pairs, func(x *Pair) bool { return x.Ref != nil && x.NPU != nil })
+}
+
+// Sort gives every pair its place in the execution order of its round, and sorts the
+// pairs by rounds and places.
+func (p *Plan) Sort() error {
+	rounds := map[*plannedRound][]*Pair{}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		x.round = p.ownRound(x.round)
+		rounds[x.round] = append(rounds[x.round], x)
+	}
+	place, rejected := map[*plannedRound]int{}, map[string]int{}
+	for i, round := range p.rounds {
+		place[round] = i
+		reasons, err := p.order(round, p.operators(rounds[round]))
+		if err != nil {
+			return &OrderError{err}
+		}
+		for _, reason := range reasons {
+			rejected[reason]++
+		}
+	}
+	p.OrderSource = p.orderSource()
+	p.warnOfRejected(rejected)
+	slices.SortStableFunc(p.Pairs, func(a, b Pair) int {
+		return cmp.Or(place[a.round]-place[b.round], compareRows(a.Row, b.Row))
+	})
+	return nil
+}
+
+// ownRound is the round of the plan that a pair belongs to, which may be one of
+// another plan with the same side of the NPU.
+func (p *Plan) ownRound(r *plannedRound) *plannedRound {
+	if slices.Contains(p.rounds, r) {
+		return r
+	}
+	same := func(own *plannedRound) bool { return own.pair.NPU == r.pair.NPU && own.Name == r.Name }
+	if i := slices.IndexFunc(p.rounds, same); i >= 0 {
+		return p.rounds[i]
+	}
+	p.rounds = append(p.rounds, r)
+	return r
+}
+
+// operators joins the pairs of a round to operators: by those of the NPU, and of the
+// reference where it has none. Two runs have two clocks: the NPU's counts if it has
+// one, and says nothing about what only the reference has. Where any operator is
+// compared the sources of the order need to know no others.
+func (p *Plan) operators(pairs []*Pair) []operator {
+	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].Timestamp > 0 })
+	all, at := []operator{}, map[*dumpdir.Op]int{}
+	for _, x := range pairs {
+		op, item := p.item(x, clock)
+		i, ok := at[op]
+		if !ok || op == nil {
+			i = len(all)
+			at[op] = i
+			all = append(all, operator{Item: item})
+			all[i].Names = appendNames([]string{x.Row.Op}, item.Names...)
+		} else {
+			all[i].Names = appendNames(appendNames(all[i].Names, x.Row.Op), item.Names...)
+		}
+		all[i].pairs = append(all[i].pairs, x)
+	}
+	if slices.ContainsFunc(all, operator.compared) {
+		for i := range all {
+			all[i].Passive = all[i].Passive || !all[i].compared()
+		}
+	}
+	return all
+}
+
+// item is the operator of a pair as it is ordered; clock is set where the times are
+// those of the NPU.
+func (p *Plan) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
+	if x.Ref != nil {
+		op = p.ref.op[x.Ref.ID]
+		item = op.Item()
+		if clock {
+			item.Timestamp = 0
+		}
+	}
+	if x.NPU != nil {
+		names, timestamp := item.Names, item.Timestamp
+		op = p.npu.op[x.NPU.ID]
+		item = op.Item()
+		item.Names = appendNames(slices.Clip(item.Names), names...)
+		if !clock {
+			item.Timestamp = timestamp
+		}
+	}
+	return op, item
+}
+
+// appendNames adds names that are not there yet.
+func appendNames(names []string, more ...string) []string {
+	for _, name := range more {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// order places the operators of a round, and finds out who feeds whom. It returns
+// why sources that are there are not used.
+func (p *Plan) order(round *plannedRound, operators []operator) (rejected []string, err error) {
+	items := make([]dumpdir.Item, len(operators))
+	for i := range operators {
+		items[i] = operators[i].Item
+	}
+	sources := p.opt.sources()
+	if round.pair.NPU != nil {
+		sources = round.pair.Sources()
+	}
+	sources.By = p.opt.OrderBy
+	order, places, err := sources.Rank(items)
+	if err != nil {
+		return nil, err
+	}
+	for i := range operators {
+		for _, x := range operators[i].pairs {
+			x.Row.Order = places[i]
+		}
+	}
+	flow := sources.Flow(items)
+	round.OrderSource, round.GraphSource, round.graph = order.Source, flow.Source, flow.Graph
+	// The order of one operator is known, and so is one that the user asks for.
+	round.OrderKnown = order.IsKnown() || p.opt.OrderBy == dumpdir.ByName || len(items) < 2
+	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
+		order.Rejected = nil // another source is good, or there is nothing to order
+	}
+	return slices.Concat(order.Rejected, flow.Rejected), nil
+}
+
+// orderSource is the source of the order of all rounds in a line.
+func (p *Plan) orderSource() string {
+	return inAll(p.rounds, func(r *plannedRound) string { return r.OrderSource })
+}
+
+// inAll is what a text of all rounds says: it, or that of the first round and how
+// many have another one.
+func inAll(rounds []*plannedRound, text func(*plannedRound) string) string {
+	if len(rounds) == 0 {
+		return ""
+	}
+	first, others := text(rounds[0]), 0
+	for _, r := range rounds {
+		if text(r) != first {
+			others++
+		}
+	}
+	if others == 0 {
+		return first
+	}
+	return fmt.Sprintf("%s; another one in %d of %d rounds", cmp.Or(first, "none"), others, len(rounds))
+}
+
+// warnOfRejected warns of orders and graphs that are there and are not used.
+func (p *Plan) warnOfRejected(rejected map[string]int) {
+	var texts []string
+	for reason, n := range rejected {
+		if n < len(p.rounds) {
+			reason += fmt.Sprintf(" (%d of %d rounds)", n, len(p.rounds))
+		}
+		texts = append(texts, reason)
+	}
+	slices.SortFunc(texts, lang.CompareNatural)
+	p.Warnings = append(p.Warnings, lang.Plains(texts)...)
+}
+
+// compareRows orders rows of a round: by place, then by name, kind and output.
+func compareRows(a, b *record.Row) int {
+	return cmp.Or(a.Order-b.Order, lang.CompareNatural(a.Op, b.Op), strings.Compare(a.Kind, b.Kind), a.Output-b.Output,
+		strings.Compare(a.NPUFile, b.NPUFile), strings.Compare(a.RefFile, b.RefFile))
+}

@@ -1,0 +1,42 @@
+package record
+
+import (
+	"slices"
+
+	"dumptool/internal/lang"
+)
+
+// Finding is a reason of a status or a cause that the diagnosis found: what was
+// measured, and against what.
+type Finding struct {
+	Code       Code          `json:"code"`
+	Confidence Confidence    `json:"confidence"`
+	Evidence   lang.Sentence `json:"evidence"`
+}
+
+// Confidence is High for a fact or a documented rule, Medium or Low for a rule
+// of dumptool's own.
+type Confidence string
+
+// The confidences.
+const (
+	High   Confidence = "high"
+	Medium Confidence = "medium"
+	Low    Confidence = "low"
+)
+
+// Has reports whether one of the findings has the code.
+func Has(findings []Finding, code Code) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == code })
+}
+
+// Merge joins two lists and keeps the first finding of each code.
+func Merge(findings, more []Finding) []Finding {
+	var merged []Finding
+	for _, f := range slices.Concat(findings, more) {
+		if !Has(merged, f.Code) {
+			merged = append(merged, f)
+		}
+	}
+	return merged
+}

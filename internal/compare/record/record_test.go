@@ -1,0 +1,485 @@
+package record_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// defined is a metric with a value.
+func defined(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }
+
+// int64Value is an element of type int64.
+func int64Value(x int64) metrics.Value {
+	return metrics.Value{DType: tensor.Int64, Real: float64(x), Int: uint64(x)}
+}
+
+// halfValue is an element of type float16.
+func halfValue(x float64) metrics.Value { return metrics.Value{DType: tensor.Float16, Real: x} }
+
+// documentResult is a result of float16 tensors of shape (2, 3): one error after
+// HPAA's replacement, two under the strict policy.
+func documentResult() *metrics.Result {
+	start := metrics.Element{Ref: halfValue(1), NPU: halfValue(1)}
+	beyond := metrics.Element{Offset: 4, Ref: halfValue(2), NPU: halfValue(3), Abs: 1, Rel: 0.5}
+	mismatch := metrics.Element{Offset: 1, Ref: halfValue(0), NPU: halfValue(math.NaN()), Abs: math.NaN(), Rel: math.NaN()}
+	r := &metrics.Result{Total: 6, Differ: 2, RefDType: tensor.Float16, NPUDType: tensor.Float16, Start: &start,
+		Beyond:   metrics.Errors{Count: 1, First: &beyond, Last: &beyond, MaxAbs: 1, MeanAbs: 1},
+		Mismatch: metrics.Errors{Count: 1, First: &mismatch, Last: &mismatch},
+		HPAA: metrics.HPAA{NonFinite: true, Errors: metrics.Errors{Count: 1, First: &beyond, Last: &beyond, MaxAbs: 1, MeanAbs: 1},
+			MaxRel: metrics.Extreme{Metric: defined(0.5), Offset: 4}, MeanRel: defined(0.125), Mean: defined(0.75), Std: defined(0.5), RMS: defined(0.9013878188659973)},
+		Worst: []metrics.Element{mismatch, beyond}, MaxAbs: metrics.Extreme{Metric: defined(1), Offset: 4}, MaxRel: metrics.Extreme{Metric: defined(0.25), Offset: 4},
+		MeanRel: defined(0.0625), RED: defined(math.Inf(1)), Cosine: defined(0.96), SQNR: defined(math.Inf(-1)),
+		Ref:    metrics.SideStats{Mean: defined(0.8), Std: defined(0.4)},
+		RefCRC: 0xabc, NPUCRC: 0xffffffff, RefSum: 1, NPUSum: math.MaxUint64,
+		Joint: []metrics.JointBin{{Abs: metrics.ZeroBin, Ref: 0, Count: 3, MinRef: 1, MaxRef: 1}, {Abs: 0, Ref: 0, Count: 1, MinAbs: 1, MaxAbs: 1, MinRef: 2, MaxRef: 2}},
+		Axes:  []metrics.AxisProfile{{Axis: 1, Size: 130, Fold: 1, Bins: make([]metrics.AxisBin, 130)}}}
+	for i := range r.Axes[0].Bins {
+		r.Axes[0].Bins[i] = metrics.AxisBin{Count: 1, SumAbs: 0.5}
+	}
+	r.Classes[metrics.Finite][metrics.Finite], r.Classes[metrics.NaN][metrics.Finite] = 5, 1
+	return r
+}
+
+// documentReport has rows of every status.
+func documentReport() *record.Report {
+	result := documentResult()
+	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", OrderSource: "fusion ids", GraphSource: "graph.json",
+		Counts:   map[record.Status]int{},
+		Coverage: record.Coverage{Reference: 4, Compared: 3, RefOnly: []string{"pad:output:0"}},
+		Findings: record.Findings{FirstBad: 2, FirstDamaged: 2, LastGood: 0, Suspects: []int{5}, FirstNaN: 2, FirstOverflow: -1, LargestJump: 2, Jump: math.Inf(1), Chain: []int{2}, OutputsBad: true},
+		Baseline: &record.Baseline{File: "base.json", New: []int{2}, Missing: []string{"gone:output:0"}},
+		Warnings: []lang.Sentence{lang.Plain("a|b\n")}, Interrupted: true}
+	for i, status := range record.Statuses() {
+		row := record.Row{Op: fmt.Sprintf("op/%d", i), Kind: "output", Output: i % 2, Status: status, Order: i, Notes: []lang.Sentence{lang.Plain("squeezed")},
+			RefFile: "r.npy", RefDType: tensor.Float16, RefShape: tensor.Shape{2, 3}}
+		switch status {
+		case record.Pass, record.Warn, record.Fail, record.Partial:
+			row.NPUFile, row.NPUDType, row.Shape, row.Result = "n.npy", tensor.Float16, tensor.Shape{2, 3}, result.Pack()
+			row.Limits = record.Limits{Atol: 0.005, Rtol: 0.2, AtolSource: "op_config", RtolSource: "command line"}
+			row.Errors, row.First = 2, result.Mismatch.First
+		case record.Error:
+			row.Err = errors.New("torn")
+		}
+		if status == record.Fail {
+			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6")}}
+		}
+		r.Rows = append(r.Rows, row)
+		r.Counts[status]++
+	}
+	r.Rows[2].Round, r.Rows[2].At = "rank 1 step 2", record.At{Rank: "1", Step: "2", Graph: "0", Model: "net"}
+	r.Rounds = []record.Round{{Name: "rank 1 step 2", At: r.Rows[2].At, RefAt: record.At{Rank: "0", Model: "net"}, Notes: []string{"rank 1 is compared with rank 0"},
+		OrderSource: "timestamps", OrderKnown: true, Counts: map[record.Status]int{record.Fail: 1, record.Pass: 2}, Findings: r.Findings}}
+	return r
+}
+
+// decode parses JSON into plain maps.
+func decode(t *testing.T, v any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&plain); err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func TestDocumentRowKeys(t *testing.T) {
+	report := documentReport()
+	result := report.Rows[2].Result.Unpack()
+	result.KLD = defined(0.25)
+	report.Rows[2].Result = result.Pack()
+	row := decode(t, &report.Rows[2])
+	n := func(s string) json.Number { return json.Number(s) }
+	want := map[string]any{
+		"op": "op/2", "output": n("0"), "status": "FAIL",
+		"reasons":  []any{map[string]any{"code": "NPU_NAN", "confidence": "high", "evidence": "1 of 6"}},
+		"ref_file": "r.npy", "npu_file": "n.npy", "shape": []any{n("2"), n("3")}, "dtype_ref": "float16", "dtype_npu": "float16",
+		"limits": map[string]any{"atol": n("0.005"), "rtol": n("0.2"), "source": "atol op_config, rtol command line"},
+		"total":  n("6"), "errors": n("1"), "errors_strict": n("2"), "error_ratio": n("0.16666666666666666"),
+		"first_error": map[string]any{"offset": n("4"), "coord": []any{n("1"), n("1")}},
+		"ref_value":   n("2"), "npu_value": n("3"), "order": n("2"), "nan_inf": true, "errors_policy": n("2"),
+		"first_error_policy": map[string]any{"offset": n("1"), "coord": []any{n("0"), n("1")}, "ref": n("0"), "npu": "nan", "abs": nil, "rel": nil},
+		"first_error_strict": map[string]any{"offset": n("1"), "coord": []any{n("0"), n("1")}, "ref": n("0"), "npu": "nan", "abs": nil, "rel": nil},
+		"last_error_strict":  map[string]any{"offset": n("4"), "coord": []any{n("1"), n("1")}, "ref": n("2"), "npu": n("3"), "abs": n("1"), "rel": n("0.5")},
+		"digests":            map[string]any{"ref_crc32c": "00000abc", "npu_crc32c": "ffffffff", "ref_sum": "0000000000000001", "npu_sum": "ffffffffffffffff"},
+		"joint": []any{[]any{n("-1048576"), n("0"), n("3"), n("0"), n("0"), n("1"), n("1")},
+			[]any{n("0"), n("0"), n("1"), n("1"), n("1"), n("2"), n("2")}},
+	}
+	for key, value := range want {
+		if diff := cmp.Diff(value, row[key]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+	}
+	metrics := row["metrics"].(map[string]any)
+	for key, value := range map[string]any{
+		"max_abs": n("1"), "mean_abs": nil, "max_rel": n("0.5"), "mean_rel": n("0.125"), "err_max_abs": n("1"), "err_mean_abs": n("1"),
+		"max_rel_finite": n("0.25"), "mean_rel_finite": n("0.0625"), "cosine": n("0.96"), "pearson": nil, "red": "inf", "sqnr_db": "-inf",
+		"ref_mean": n("0.75"), "ref_std": n("0.5"), "ref_rms": n("0.9013878188659973"), "ref_mean_finite": n("0.8"), "ref_std_finite": n("0.4"),
+		"max_abs_offset": n("4"), "differ": n("2"), "kld": n("0.25"), "rmse": nil, "ulp_max": nil,
+	} {
+		if got, ok := metrics[key]; !ok || got != value {
+			t.Errorf("metrics.%s is %v (there: %t), want %v", key, got, ok, value)
+		}
+	}
+	classes := row["classes"].(map[string]any)
+	if classes["both_finite"] != n("5") || classes["nan_vs_finite"] != n("1") || classes["class_mismatch"] != n("1") || classes["nan_both"] != n("0") {
+		t.Errorf("classes are %v", classes)
+	}
+	axis := row["axes"].([]any)[0].(map[string]any)
+	if bins := axis["bins"].([]any); len(bins) != 44 || axis["fold"] != n("3") || bins[43].([]any)[2] != n("0.5") || bins[0].([]any)[2] != n("1.5") {
+		t.Errorf("130 positions became %d bins of %v: %v", len(bins), axis["fold"], bins)
+	}
+}
+
+func TestDocumentRound(t *testing.T) {
+	report := documentReport()
+	doc := decode(t, json.RawMessage(written(t, report)))
+	round := doc["rounds"].([]any)[0].(map[string]any)
+	for key, want := range map[string]any{
+		"round": "rank 1 step 2", "rank": "1", "step": "2", "graph": "0", "model": "net", "status": "FAIL",
+		"ref": map[string]any{"rank": "0", "model": "net"}, "notes": []any{"rank 1 is compared with rank 0"},
+		"order_source": "timestamps", "order_known": true, "graph_source": "",
+		"first_bad": "op/2:output:0@rank 1 step 2", "last_good": "op/0:output:0", "largest_jump": "op/2:output:0@rank 1 step 2", "jump": "inf",
+	} {
+		if diff := cmp.Diff(want, round[key]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+	}
+	row := decode(t, &report.Rows[0])
+	for _, key := range []string{"rank", "step", "graph", "model"} {
+		if value, ok := row[key]; ok {
+			t.Errorf("a row without a round has %s %v", key, value)
+		}
+	}
+}
+
+func TestRoundStatus(t *testing.T) {
+	for want, counts := range map[record.Status]map[record.Status]int{
+		record.Fail: {record.Pass: 5, record.Warn: 1, record.Fail: 1, record.UnmatchedRef: 3},
+		record.Pass: {record.Pass: 5, record.UnmatchedRef: 3, record.Skip: 1},
+		record.Skip: {record.Skip: 2}, record.UnmatchedNPU: {record.UnmatchedNPU: 2},
+	} {
+		if got := (&record.Round{Counts: counts}).Status(); got != want {
+			t.Errorf("%v: %s, want %s", counts, got, want)
+		}
+	}
+}
+
+func TestDocumentUncomparedRow(t *testing.T) {
+	report := documentReport()
+	for i := range report.Rows {
+		row := &report.Rows[i]
+		plain := decode(t, row)
+		if row.Compared() {
+			if plain["total"] == nil {
+				t.Errorf("%s: compared, without a total", row.Status)
+			}
+			continue
+		}
+		for _, key := range []string{"total", "errors", "errors_strict", "error_ratio", "first_error", "ref_value", "npu_value", "npu_file", "shape", "dtype_npu"} {
+			if value, ok := plain[key]; !ok || value != nil {
+				t.Errorf("%s: %s is %v (there: %t), want null", row.Status, key, value, ok)
+			}
+		}
+		for _, object := range []string{"metrics", "classes"} {
+			values := plain[object].(map[string]any)
+			if len(values) < 10 {
+				t.Errorf("%s: %s has %d keys", row.Status, object, len(values))
+			}
+			for key, value := range values {
+				if value != nil {
+					t.Errorf("%s: %s.%s is %v, want null", row.Status, object, key, value)
+				}
+			}
+		}
+	}
+}
+
+func TestDocumentSummary(t *testing.T) {
+	d := decode(t, json.RawMessage(written(t, documentReport())))
+	summary := d["summary"].(map[string]any)
+	for key, want := range map[string]any{
+		"pass": json.Number("1"), "unmatched_npu": json.Number("1"), "shape_mismatch": json.Number("1"), "rows": json.Number("11"),
+		"coverage": json.Number("0.75"), "first_bad": "op/2:output:0@rank 1 step 2", "last_good": "op/0:output:0", "first_nan": "op/2:output:0@rank 1 step 2",
+		"first_overflow": nil, "largest_jump": "op/2:output:0@rank 1 step 2", "jump": "inf", "outputs_bad": true,
+	} {
+		if summary[key] != want {
+			t.Errorf("summary.%s is %v, want %v", key, summary[key], want)
+		}
+	}
+	if diff := cmp.Diff([]any{"op/2:output:0@rank 1 step 2", "op/1:output:1", "op/7:output:1"}, summary["worst"]); diff != "" {
+		t.Errorf("worst (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]any{"op/5:output:1"}, summary["suspects"]); diff != "" {
+		t.Errorf("suspects (-want +got):\n%s", diff)
+	}
+	if d["schema"] != "dumptool/compare/1" || d["interrupted"] != true || d["baseline"].(map[string]any)["missing"].([]any)[0] != "gone:output:0" {
+		t.Errorf("head is %v", d)
+	}
+}
+
+func TestNoErrorShowsTheFirstElement(t *testing.T) {
+	row := record.Row{Op: "a", Shape: tensor.Shape{2}, Result: (&metrics.Result{Total: 2, Start: &metrics.Element{Ref: int64Value(1<<53 + 1), NPU: int64Value(-1 << 63)}}).Pack()}
+	plain := decode(t, &row)
+	if plain["first_error"] != nil || plain["ref_value"] != json.Number("9007199254740993") || plain["npu_value"] != json.Number("-9223372036854775808") {
+		t.Errorf("%v, %v, %v", plain["first_error"], plain["ref_value"], plain["npu_value"])
+	}
+	row = record.Row{Op: "a", Shape: tensor.Shape{0, 2}, Result: (&metrics.Result{}).Pack()}
+	plain = decode(t, &row)
+	if plain["ref_value"] != nil || plain["total"] != json.Number("0") || plain["error_ratio"] != json.Number("0") {
+		t.Errorf("empty: %v, %v, %v", plain["ref_value"], plain["total"], plain["error_ratio"])
+	}
+}
+
+func TestElementValue(t *testing.T) {
+	for _, c := range []struct {
+		value metrics.Value
+		want  record.ElementValue
+	}{
+		{metrics.Value{DType: tensor.Uint64, Int: math.MaxUint64}, "18446744073709551615"},
+		{metrics.Value{DType: tensor.Int8, Int: math.MaxUint64}, "-1"},
+		{metrics.Value{DType: tensor.Bool, Int: 1}, "1"},
+		{metrics.Value{DType: tensor.Float64, Real: 1e300}, "1e+300"},
+		{metrics.Value{DType: tensor.Float32, Real: math.Inf(-1)}, `"-inf"`},
+		{metrics.Value{DType: tensor.Complex64, Real: 1.5, Imag: math.NaN()}, `[1.5,"nan"]`},
+	} {
+		got := record.ElementValueOf(c.value)
+		if got != c.want {
+			t.Errorf("%v prints %s, want %s", c.value, got, c.want)
+		}
+		var back record.ElementValue
+		if err := json.Unmarshal([]byte(got), &back); err != nil || back != got {
+			t.Errorf("%s reads as %s, %v", got, back, err)
+		}
+	}
+	for _, bad := range []string{`"no"`, `true`, `{}`, `[1]`, `[1,2,3]`, `[1,[2]]`, `1e999`, `[null,1]`} {
+		var v record.ElementValue
+		if err := json.Unmarshal([]byte(bad), &v); err == nil {
+			t.Errorf("%s was read as %s", bad, v)
+		}
+	}
+}
+
+func TestFloat(t *testing.T) {
+	for text, want := range map[string]float64{"0.25": 0.25, `"-inf"`: math.Inf(-1), "9007199254740993": 1 << 53} {
+		var n record.Number
+		if err := json.Unmarshal([]byte(text), &n); err != nil {
+			t.Fatal(err)
+		}
+		if x, ok := n.Float(); x != want || !ok {
+			t.Errorf("number %s is %v, %t", text, x, ok)
+		}
+		if x, ok := record.ElementValue(text).Float(); x != want || !ok {
+			t.Errorf("element %s is %v, %t", text, x, ok)
+		}
+	}
+	for _, v := range []record.ElementValue{"", "[1,2]"} {
+		if x, ok := v.Float(); ok {
+			t.Errorf("element %q is %v", v, x)
+		}
+	}
+	if _, ok := (record.Number{}).Float(); ok || (record.Number{}).String() != "NA" {
+		t.Error("an undefined number has a value")
+	}
+}
+
+func TestRowName(t *testing.T) {
+	row := record.Row{Op: "a", Kind: "input", Output: 2, Round: "0/1"}
+	if got := row.Name(); got != "a:input:2@0/1" {
+		t.Error(got)
+	}
+	if got := (&record.Row{Op: "a"}).Name(); got != "a:output:0" {
+		t.Error(got)
+	}
+}
+
+// TestOddPlaces: elements outside of the shape do not break anything, and strict
+// errors are found on either side.
+func TestOddPlaces(t *testing.T) {
+	if got := record.Coordinates(tensor.Shape{2, 3}, 6); len(got) != 1 || got[0] != 6 {
+		t.Errorf("element 6 of 2x3 is at %v", got)
+	}
+	if got := record.Coordinates(tensor.Shape{0, 3}, 0); len(got) != 1 {
+		t.Errorf("element 0 of 0x3 is at %v", got)
+	}
+	near, far := &metrics.Element{Offset: 1}, &metrics.Element{Offset: 9}
+	for _, c := range []struct{ beyond, mismatch, want *metrics.Element }{{near, far, near}, {far, near, near}, {nil, near, near}, {near, nil, near}, {nil, nil, nil}} {
+		r := &metrics.Result{Beyond: metrics.Errors{First: c.beyond}, Mismatch: metrics.Errors{First: c.mismatch}}
+		if got := record.FirstStrict(r); got != c.want {
+			t.Errorf("first of %v and %v is %v", c.beyond, c.mismatch, got)
+		}
+	}
+}
+
+func TestNumberRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := record.NumberOf(rapid.Float64().Draw(t, "x"))
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got record.Number
+		if err := json.Unmarshal(text, &got); err != nil || got != want {
+			t.Fatalf("%v became %s and %v, %v", want, text, got, err)
+		}
+		if text[0] != '"' && string(text) != want.String() {
+			t.Fatalf("JSON says %s, text %s", text, want)
+		}
+	})
+	if s := record.FormatFloat(1e6) + record.FormatFloat(1e-7) + record.FormatFloat(0.25); s != "10000001e-070.25" {
+		t.Error(s)
+	}
+}
+
+// TestRoundTrip reads what was written: what compare.json keeps is the same, and
+// so is what is written of it.
+func TestRoundTrip(t *testing.T) {
+	empty := &record.Report{Findings: record.NoFindings()}
+	full := documentReport()
+	full.Tool, full.Args, full.Files = "dumptool 1", []string{"compare", "--cpu", "a"}, []record.File{{Name: "junit.xml", Size: 12}}
+	for name, want := range map[string]*record.Report{"full": full, "empty": empty} {
+		text := written(t, want)
+		got, err := record.Read(bytes.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(string(text), string(written(t, got))); diff != "" {
+			t.Errorf("%s is written as (-first +again):\n%s", name, diff)
+		}
+		kept := []cmp.Option{cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(record.Row{}, "Err", "Result", "Limits", "Shape", "RefShape", "NPUShape")}
+		if diff := cmp.Diff(want, got, kept...); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestReadResult reads a result back: the numbers that judgements and tables use
+// are those that were written.
+func TestReadResult(t *testing.T) {
+	want := documentReport()
+	got, err := record.Read(bytes.NewReader(written(t, want)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := []cmp.Option{cmpopts.IgnoreFields(metrics.Result{}, "Start", "Beyond", "Mismatch", "Axes"), cmpopts.IgnoreFields(metrics.Errors{}, "First", "Last")}
+	for i := range want.Rows {
+		a, b := want.Rows[i].Result.Unpack(), got.Rows[i].Result.Unpack()
+		if a == nil || want.Rows[i].Status == record.Pass {
+			continue
+		}
+		if diff := cmp.Diff(a, b, append(lost, cmpopts.EquateNaNs())...); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", want.Rows[i].Status, diff)
+		}
+		if a.StrictErrors() != b.StrictErrors() || a.Mismatch.Count != b.Mismatch.Count || record.FirstStrict(a).Offset != record.FirstStrict(b).Offset {
+			t.Errorf("%d errors, %d of two classes; want %d and %d", b.StrictErrors(), b.Mismatch.Count, a.StrictErrors(), a.Mismatch.Count)
+		}
+	}
+}
+
+// written is the compare.json of a report.
+func written(t rapid.TB, r *record.Report) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// minimal is a document around rows.
+func minimal(rows string) string { return `{"schema":"dumptool/compare/1","rows":[` + rows + `]}` }
+
+// goodRow is a row that is accepted.
+const goodRow = `{"op":"a","output":0,"status":"FAIL","shape":[2],"total":2,"errors":1,"errors_strict":1,"limits":{"atol":0,"rtol":0.2},"first_error":{"offset":1,"coord":[1]},"metrics":{"max_abs":"inf"}}`
+
+func TestReadRefuses(t *testing.T) {
+	if d, err := record.Read(strings.NewReader(minimal(goodRow))); err != nil || len(d.Rows) != 1 || d.Rows[0].Result.Unpack().MaxAbs.Value != math.Inf(1) {
+		t.Fatalf("the good row gives %v, %v", d, err)
+	}
+	replace := func(old, new string) string {
+		if !strings.Contains(goodRow, old) {
+			t.Fatalf("no %s in the row", old)
+		}
+		return minimal(strings.Replace(goodRow, old, new, 1))
+	}
+	for _, c := range []struct{ text, want string }{
+		{``, "found the end of the file"},
+		{`[]`, "wanted an object"},
+		{`{}`, `"schema" is missing`},
+		{`{"schema":"dumptool/compare/1"}`, `"rows" is missing`},
+		{`{"schema":"dumptool/compare/2","rows":[]}`, `schema is "dumptool/compare/2", want "dumptool/compare/1"`},
+		{`{"schema":"dumptool/compare/1","rows":{}}`, "wanted an array"},
+		{`{"schema":"dumptool/compare/1","rows":[],"ROWS":[]}`, `"rows" stands twice`},
+		{minimal(goodRow) + "x", "wanted the end of the file"},
+		{minimal(goodRow)[:60], "found the end of the file"},
+		{minimal(`{}`), "row 0 (): no op"},
+		{minimal(goodRow + `,{"op":"b","status":"GOOD"}`), `row 1 (b): status "GOOD" is unknown`},
+		{minimal(`{"op":"b","status":"SKIP","errors":3}`), "errors without a total"},
+		{minimal(`{"op":"b","status":"SKIP","output":-1}`), "output -1 is negative"},
+		{replace(`"total":2`, `"total":-2`), "total -2 is negative"},
+		{replace(`"errors":1`, `"errors":3`), "errors is 3, of 2 elements"},
+		{replace(`"errors_strict":1,`, ``), "errors_strict is missing"},
+		{replace(`"offset":1`, `"offset":2`), "element 2, of 2 elements"},
+		{replace(`"atol":0`, `"atol":-1`), "atol is -1"},
+		{replace(`"rtol":0.2`, `"rtol":"nan"`), "rtol is nan"},
+		{replace(`[2]`, `[-2]`), "shape (-2,)"},
+		{replace(`"max_abs":"inf"`, `"max_abs":"much"`), `"much" is no number`},
+		{replace(`"max_abs":"inf"`, `"max_abs":1e400`), "number 1e400 is out of range"},
+		{replace(`,"metrics":{"max_abs":"inf"}`, ``), "total without metrics"},
+		{replace(`"total":2`, `"joint":[[0,0,3,0,1,0,1]],"total":2`), "3 pairs in a bin, of 2 elements"},
+		{replace(`"total":2`, `"joint":[[0,0,1,2,1,0,1]],"total":2`), "bounds 2 to 1"},
+		{replace(`"total":2`, `"joint":[[0,0,1]],"total":2`), "list of 3 numbers, want 7"},
+		{replace(`"total":2`, `"axes":[{"bins":[[1,2,null,4]]}],"total":2`), "bin without its sums"},
+		{`{"schema":"dumptool/compare/1","findings":{"first_bad":1},"rows":[` + goodRow + `]}`, "finding in row 1 of 1 rows"},
+	} {
+		if d, err := record.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || d != nil {
+			t.Errorf("%s: error %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	var seed bytes.Buffer
+	if err := documentReport().Write(&seed); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed.Bytes())
+	f.Add([]byte(minimal(goodRow)))
+	f.Add([]byte(`{"schema":"dumptool/compare/1","rows":[],"warnings":null,"future":{"a":[1]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := record.Read(bytes.NewReader(data))
+		if err != nil {
+			if d != nil {
+				t.Fatal("a document beside an error")
+			}
+			return
+		}
+		once := written(t, d)
+		again, err := record.Read(bytes.NewReader(once))
+		if err != nil {
+			t.Fatalf("cannot read what was written: %v\n%s", err, once)
+		}
+		if twice := written(t, again); !bytes.Equal(once, twice) {
+			t.Fatalf("written twice:\n%s\n%s", once, twice)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+
+	"dumptool/internal/lang"
+)
+
+// At says to which round of a run something belongs. Each value is empty where
+// nothing says it.
+type At struct {
+	Rank  string `json:"rank,omitempty"`
+	Step  string `json:"step,omitempty"`
+	Graph string `json:"graph,omitempty"`
+	Model string `json:"model,omitempty"`
+}
+
+// Round is a round of the NPU's run that was compared with one of the reference:
+// one pass of one network on one device.
+type Round struct {
+	// Name is the short name that the rows of the round have as Row.Round: rank 1
+	// step 2, or a folder. It is empty where there is only one round.
+	Name string
+	// At are the coordinates of the NPU's round, and those of the reference where
+	// the NPU has none; RefAt are those of the reference.
+	At, RefAt At
+	// Notes say which coordinates differ, and what else to know about the round.
+	Notes []string
+	// OrderSource says where the execution order comes from; OrderKnown is false
+	// where it is that of the names, which says nothing about the execution.
+	OrderSource string
+	OrderKnown  bool
+	// GraphSource says where the inputs of operators come from; empty when nothing
+	// says it.
+	GraphSource string
+	// Counts are the rows of the round by status.
+	Counts map[Status]int
+	// Findings say where this round went wrong.
+	Findings Findings
+}
+
+// verdicts are the statuses that decide about a round, the worst first.
+var verdicts = []Status{Error, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Partial, Warn, Pass}
+
+// Status is the worst of the round's rows: that of a tensor that was to be compared
+// where there is one.
+func (r *Round) Status() Status {
+	for _, s := range slices.Concat(verdicts, []Status{UnmatchedRef, UnmatchedNPU}) {
+		if r.Counts[s] > 0 {
+			return s
+		}
+	}
+	return Skip
+}
+
+// Headline is the index of the round that the findings of the report are those of:
+// of the rounds that have a first bad row, else a bad one at all, that of the
+// earliest step, then that of the lowest rank; else the first with any finding, -1
+// without rounds.
+func (r *Report) Headline() int {
+	best := -1
+	for i := range r.Rounds {
+		if best < 0 || r.Rounds[i].before(&r.Rounds[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// FirstBadRound is the index of the round that the headline names the first bad row
+// of, -1 if there is none.
+func (r *Report) FirstBadRound() int {
+	if i := r.Headline(); i >= 0 && r.Rounds[i].Findings.FirstBad >= 0 {
+		return i
+	}
+	return -1
+}
+
+// before reports whether what a round found comes before what another one did.
+func (r *Round) before(other *Round) bool {
+	if a, b := r.weight(), other.weight(); a != b {
+		return a > b
+	}
+	return cmp.Or(lang.CompareNatural(r.At.Step, other.At.Step), lang.CompareNatural(r.At.Rank, other.At.Rank)) < 0
+}
+
+// weight is how much a round has to say about where it went wrong.
+func (r *Round) weight() int {
+	f := &r.Findings
+	switch {
+	case f.FirstBad >= 0:
+		return 3
+	case len(f.Origins) > 0:
+		return 2
+	case r.Status().Bad():
+		return 1
+	}
+	return 0
+}
+
+// SameOperator returns the rounds whose first bad row is of the same operator as that
+// of a round.
+func (r *Report) SameOperator(round int) []int {
+	bad := r.Rounds[round].Findings.FirstBad
+	if bad < 0 {
+		return nil
+	}
+	var same []int
+	for i := range r.Rounds {
+		if other := r.Rounds[i].Findings.FirstBad; other >= 0 && r.Rows[other].Op == r.Rows[bad].Op {
+			same = append(same, i)
+		}
+	}
+	return same
+}
+
+// Shift moves findings in some of the rows of a report to their places there.
+func (f *Findings) Shift(first int) {
+	for _, i := range []*int{&f.FirstBad, &f.FirstDamaged, &f.LastGood, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump} {
+		if *i >= 0 {
+			*i += first
+		}
+	}
+	for _, list := range [][]int{f.Origins, f.Suspects, f.Chain} {
+		for k := range list {
+			list[k] += first
+		}
+	}
+}

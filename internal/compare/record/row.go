@@ -1,0 +1,142 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// Limits are the limits of a row: an element is good if |d| <= Atol + Rtol*|r|,
+// or as the tolerance mode of the run says.
+type Limits struct {
+	Atol, Rtol             float64
+	AtolSource, RtolSource string // op_config, command line, profile dtype, ...
+}
+
+// Source says where the limits come from, in one text: one source, or those of
+// atol and of rtol.
+func (l *Limits) Source() string {
+	if l.AtolSource == l.RtolSource {
+		return l.AtolSource
+	}
+	return "atol " + l.AtolSource + ", rtol " + l.RtolSource
+}
+
+// String prints the limits the way the reports do.
+func (l Limits) String() string { return fmt.Sprintf("atol=%g,rtol=%g", l.Atol, l.Rtol) }
+
+// setSource takes the text of Source apart.
+func (l *Limits) setSource(text string) {
+	l.AtolSource, l.RtolSource = text, text
+	if atol, rtol, ok := strings.Cut(text, ", rtol "); ok && strings.HasPrefix(atol, "atol ") {
+		l.AtolSource, l.RtolSource = strings.TrimPrefix(atol, "atol "), rtol
+	}
+}
+
+// Row is one output of an operator: the pair, its numbers and the verdict.
+type Row struct {
+	// Op is the name of the operator as the reference has it, as the NPU has it
+	// when the reference has none.
+	Op string
+	// NPUOp is the operator's name on the NPU side where it is another one.
+	NPUOp  string
+	OpType string // empty when unknown
+	Kind   string // "output", or "input" where inputs are compared
+	Output int    // the index
+	// Round distinguishes rows of one output from several rounds: the name of the
+	// round in Report.Rounds, empty where there is only one.
+	Round string
+	// At are the coordinates of the round.
+	At At
+
+	Status  Status
+	Reasons []Finding
+	// Notes say how the pair was made comparable or what to know about it:
+	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
+	Notes []lang.Sentence
+	// Partial is set when not all elements were compared, Forced when the shapes
+	// differ and the elements were compared in their order all the same. By no
+	// limits is a partial row better than PARTIAL, a forced one than WARN.
+	Partial, Forced bool
+
+	// RefFile and NPUFile are empty on a side that is missing. A file of
+	// several tensors is followed by the tensor: FILE:output:1.
+	RefFile, NPUFile string
+	// RefPath and NPUPath are the files alone, as they are opened. They are not
+	// in compare.json.
+	RefPath, NPUPath string
+	// Key is the round of the row in a baseline: its name among all rounds of the
+	// NPU's run, whichever of them are compared. It is not in compare.json.
+	Key string
+	// Rule is the pairing rule that made the pair.
+	Rule string
+	// Shape is the shape that was compared. RefShape and NPUShape are those of
+	// the sides in host order, nil where they were not read.
+	Shape, RefShape, NPUShape tensor.Shape
+	RefDType, NPUDType        tensor.DType
+	// Order is the place of the row in the execution order, from 0; rows
+	// without a place have the largest.
+	Order int
+
+	Limits Limits
+	// Result is empty for a pair that was not compared. Of a result that was read
+	// from compare.json the histograms and what no report needs are missing.
+	Result metrics.Packed
+	// Errors is the number of errors under the NaN policy of the run, by which
+	// the verdict goes.
+	Errors int64
+	// First is the first element of Errors, nil when there is none.
+	First *metrics.Element
+	// Err says why a row has the status Error.
+	Err error
+	// Known is set when the baseline lists the failure.
+	Known bool
+}
+
+// Compared reports whether the tensors of the row were compared.
+func (r *Row) Compared() bool { return r.Result != "" }
+
+// Name names the row as op:output:k, with the round behind it where there is one.
+func (r *Row) Name() string {
+	kind := r.Kind
+	if kind == "" {
+		kind = "output"
+	}
+	name := r.Op + ":" + kind + ":" + strconv.Itoa(r.Output)
+	if r.Round != "" {
+		name += "@" + r.Round
+	}
+	return name
+}
+
+// FirstStrict is the first element that is an error under the strict policy, nil
+// if there is none.
+func FirstStrict(r *metrics.Result) *metrics.Element {
+	a, b := r.Beyond.First, r.Mismatch.First
+	if a == nil || b != nil && b.Offset < a.Offset {
+		return b
+	}
+	return a
+}
+
+// lastStrict is the last such element.
+func lastStrict(r *metrics.Result) *metrics.Element {
+	a, b := r.Beyond.Last, r.Mismatch.Last
+	if a == nil || b != nil && b.Offset > a.Offset {
+		return b
+	}
+	return a
+}
+
+// Coordinates are those of an element in a shape; one that the shape does not
+// have is at its offset in a flat run.
+func Coordinates(s tensor.Shape, offset int64) []int64 {
+	if n, ok := s.Count(); !ok || offset < 0 || offset >= n {
+		return []int64{offset}
+	}
+	return s.Coordinates(offset)
+}

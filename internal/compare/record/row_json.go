@@ -1,0 +1,342 @@
+package record
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// rowJSON is a row of compare.json. A row that was not compared has null for
+// every number.
+//
+// Errors, FirstError, RefValue, NPUValue and ErrorRatio are the cells of
+// cpu_vs_npu.csv, after HPAA's replacement of what is not finite; ErrorsStrict
+// and FirstErrorStrict count differences of class too, and ErrorsPolicy and
+// FirstErrorPolicy are those of the run's NaN policy, by which the status goes.
+type rowJSON struct {
+	Op      string    `json:"op"`
+	Output  int       `json:"output"`
+	Status  Status    `json:"status"`
+	Reasons []Finding `json:"reasons"`
+	// The files, null on a side that is missing.
+	RefFile *string `json:"ref_file"`
+	NPUFile *string `json:"npu_file"`
+	// Shape is the shape that was compared, null when unknown.
+	Shape    tensor.Shape `json:"shape"`
+	DTypeRef *string      `json:"dtype_ref"`
+	DTypeNPU *string      `json:"dtype_npu"`
+	Limits   limitsJSON   `json:"limits"`
+	// Total is nil in a row that was not compared.
+	Total        *int64 `json:"total"`
+	Errors       *int64 `json:"errors"`
+	ErrorsStrict *int64 `json:"errors_strict"`
+	ErrorRatio   Number `json:"error_ratio"`
+	// FirstError is null when there is no error; the values are then those of
+	// the first element.
+	FirstError *location       `json:"first_error"`
+	RefValue   ElementValue    `json:"ref_value"`
+	NPUValue   ElementValue    `json:"npu_value"`
+	Metrics    json.RawMessage `json:"metrics"`
+	Classes    classes         `json:"classes"`
+	// Order is the place in the execution order.
+	Order int `json:"order"`
+
+	OpType string `json:"op_type"`
+	NPUOp  string `json:"npu_op"`
+	Kind   string `json:"kind"`
+	Round  string `json:"round"`
+	At
+	Rule             string          `json:"rule"`
+	Notes            []lang.Sentence `json:"notes"`
+	Partial          bool            `json:"partial"`
+	Forced           bool            `json:"forced"`
+	Known            bool            `json:"known"`
+	Error            *string         `json:"error"`
+	RefShape         tensor.Shape    `json:"ref_shape"`
+	NPUShape         tensor.Shape    `json:"npu_shape"`
+	NaNInf           *bool           `json:"nan_inf"`
+	ErrorsPolicy     *int64          `json:"errors_policy"`
+	FirstErrorPolicy *elementJSON    `json:"first_error_policy"`
+	FirstErrorStrict *elementJSON    `json:"first_error_strict"`
+	LastErrorStrict  *elementJSON    `json:"last_error_strict"`
+	// CosineZero is one or both where the cosine is a convention, none where it
+	// is not.
+	CosineZero *string    `json:"cosine_zero"`
+	Digests    *digests   `json:"digests"`
+	Joint      []jointBin `json:"joint"`
+	// Worst and Axes are given for rows that did not pass.
+	Worst []elementJSON `json:"worst"`
+	Axes  []axis        `json:"axes"`
+}
+
+// limitsJSON are Limits with their source in one text.
+type limitsJSON struct {
+	Atol   Number `json:"atol"`
+	Rtol   Number `json:"rtol"`
+	Source string `json:"source"`
+}
+
+// location is where an element is, in C order.
+type location struct {
+	Offset int64   `json:"offset"`
+	Coord  []int64 `json:"coord"`
+}
+
+// elementJSON is a pair of elements.
+type elementJSON struct {
+	Offset int64        `json:"offset"`
+	Coord  []int64      `json:"coord"`
+	Ref    ElementValue `json:"ref"`
+	NPU    ElementValue `json:"npu"`
+	Abs    Number       `json:"abs"`
+	Rel    Number       `json:"rel"`
+}
+
+// digests are check sums in hex: the CRC-32C of the elements as they are
+// stored, and sums that do not depend on their order.
+type digests struct {
+	RefCRC string `json:"ref_crc32c"`
+	NPUCRC string `json:"npu_crc32c"`
+	RefSum string `json:"ref_sum"`
+	NPUSum string `json:"npu_sum"`
+}
+
+// cosineZeros are the words for metrics.Zero.
+var cosineZeros = []string{metrics.NoneZero: "none", metrics.OneZero: "one", metrics.BothZero: "both"}
+
+// MarshalJSON implements json.Marshaler. A row that passed is without its worst
+// elements and the profiles of its axes.
+func (r *Row) MarshalJSON() ([]byte, error) { return r.marshal(r.Status != Pass) }
+
+// Detail is a row whose JSON has the worst elements and the profiles of the
+// axes, whatever its status is.
+type Detail struct{ *Row }
+
+// MarshalJSON implements json.Marshaler.
+func (d Detail) MarshalJSON() ([]byte, error) { return d.marshal(true) }
+
+func (r *Row) marshal(detail bool) ([]byte, error) {
+	result := r.Result.Unpack()
+	j := rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: list(r.Reasons),
+		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
+		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
+		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Rule: r.Rule, Notes: list(r.Notes),
+		Partial: r.Partial, Forced: r.Forced, Known: r.Known,
+		RefShape: r.RefShape, NPUShape: r.NPUShape, Metrics: appendMetrics(nil, result),
+		Joint: []jointBin{}, Worst: []elementJSON{}, Axes: []axis{}}
+	if r.Err != nil {
+		j.Error = optional(r.Err.Error())
+	}
+	if result != nil {
+		j.putResult(r, result)
+		if detail {
+			j.putDetail(result)
+		}
+	}
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false) // the encoder around this one may want it
+	err := out.Encode(j)
+	return b.Bytes(), err
+}
+
+// putResult fills in what a comparison found.
+func (j *rowJSON) putResult(r *Row, result *metrics.Result) {
+	cells, strict, policy := &result.HPAA, result.StrictErrors(), r.Errors
+	if j.Shape == nil {
+		j.Shape = tensor.Shape{}
+	}
+	j.Limits = limitsJSON{NumberOf(r.Limits.Atol), NumberOf(r.Limits.Rtol), r.Limits.Source()}
+	j.Total, j.Errors, j.ErrorsStrict, j.ErrorsPolicy = &result.Total, &cells.Count, &strict, &policy
+	j.ErrorRatio = NumberOf(Share(cells.Count, result.Total))
+	j.NaNInf = &cells.NonFinite
+	shown := result.Start
+	if cells.First != nil {
+		shown = cells.First
+		j.FirstError = &location{shown.Offset, Coordinates(r.Shape, shown.Offset)}
+	}
+	if shown != nil {
+		j.RefValue, j.NPUValue = ElementValueOf(shown.Ref), ElementValueOf(shown.NPU)
+	}
+	j.FirstErrorPolicy = j.element(r.First)
+	j.FirstErrorStrict = j.element(FirstStrict(result))
+	j.LastErrorStrict = j.element(lastStrict(result))
+	j.Classes.put(result)
+	j.CosineZero = &cosineZeros[min(result.CosineZero, metrics.BothZero)]
+	j.Digests = &digests{fmt.Sprintf("%08x", result.RefCRC), fmt.Sprintf("%08x", result.NPUCRC),
+		fmt.Sprintf("%016x", result.RefSum), fmt.Sprintf("%016x", result.NPUSum)}
+	for _, bin := range result.Joint {
+		j.Joint = append(j.Joint, jointBin(bin))
+	}
+}
+
+// putDetail fills in the worst elements and the profiles of the axes.
+func (j *rowJSON) putDetail(result *metrics.Result) {
+	for i := range result.Worst {
+		j.Worst = append(j.Worst, *j.element(&result.Worst[i]))
+	}
+	for _, a := range FoldAxes(result.Axes) {
+		j.Axes = append(j.Axes, axisOf(&a))
+	}
+}
+
+// element is a pair of elements in JSON, nil if there is none.
+func (j *rowJSON) element(e *metrics.Element) *elementJSON {
+	if e == nil {
+		return nil
+	}
+	return &elementJSON{e.Offset, Coordinates(j.Shape, e.Offset), ElementValueOf(e.Ref), ElementValueOf(e.NPU),
+		definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
+}
+
+// row makes the row that was written. It refuses what no comparison can find;
+// coordinates and what can be computed from the rest are not looked at.
+func (j *rowJSON) row() (Row, error) {
+	if err := j.check(); err != nil {
+		return Row{}, err
+	}
+	r := Row{Op: j.Op, Output: j.Output, Status: j.Status, Reasons: j.Reasons, Shape: j.Shape, Order: j.Order,
+		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Rule: j.Rule, Notes: j.Notes,
+		Partial: j.Partial, Forced: j.Forced, Known: j.Known,
+		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),
+		RefShape: j.RefShape, NPUShape: j.NPUShape}
+	if j.Error != nil {
+		r.Err = errors.New(*j.Error)
+	}
+	if j.Total == nil {
+		return r, nil
+	}
+	result, err := j.takeResult(&r)
+	if err != nil {
+		return Row{}, err
+	}
+	r.Result = result.Pack()
+	return r, nil
+}
+
+// takeResult makes the result of a row that was compared.
+func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
+	r.Limits = Limits{Atol: j.Limits.Atol.Value, Rtol: j.Limits.Rtol.Value}
+	r.Limits.setSource(j.Limits.Source)
+	result := &metrics.Result{Total: *j.Total, RefDType: r.RefDType, NPUDType: r.NPUDType}
+	result.Complex = r.RefDType.Host().Complex() || r.NPUDType.Host().Complex()
+	if j.ErrorsPolicy != nil {
+		r.Errors = *j.ErrorsPolicy
+	}
+	if err := j.Classes.take(result); err != nil {
+		return nil, err
+	}
+	result.Beyond.Count = *j.ErrorsStrict - result.Mismatch.Count
+	if result.Beyond.Count < 0 {
+		return nil, fmt.Errorf("class_mismatch is %d, of %d strict errors", result.Mismatch.Count, *j.ErrorsStrict)
+	}
+	result.HPAA.Count = *j.Errors
+	if err := setMetrics(result, j.Metrics); err != nil {
+		return nil, err
+	}
+	result.HPAA.NonFinite = j.NaNInf != nil && *j.NaNInf
+	result.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, textOf(j.CosineZero))))
+	for _, bin := range j.Joint {
+		result.Joint = append(result.Joint, metrics.JointBin(bin))
+	}
+	for i := range j.Axes {
+		result.Axes = append(result.Axes, j.Axes[i].profile())
+	}
+	if err := j.takeDigests(result); err != nil {
+		return nil, err
+	}
+	return result, j.takeElements(r, result)
+}
+
+// takeElements sets the elements of a result.
+func (j *rowJSON) takeElements(r *Row, result *metrics.Result) error {
+	var failed error
+	pair := func(ref, npu ElementValue) *metrics.Element {
+		e := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
+		var err error
+		if e.Ref, err = ref.value(r.RefDType); err == nil {
+			e.NPU, err = npu.value(r.NPUDType)
+		}
+		failed = cmp.Or(failed, err)
+		return e
+	}
+	element := func(x *elementJSON) *metrics.Element {
+		if x == nil {
+			return nil
+		}
+		e := pair(x.Ref, x.NPU)
+		e.Offset, e.Abs, e.Rel = x.Offset, x.Abs.orNaN(), x.Rel.orNaN()
+		return e
+	}
+	if j.RefValue != "" || j.NPUValue != "" {
+		result.Start = pair(j.RefValue, j.NPUValue)
+	}
+	if j.FirstError != nil {
+		result.HPAA.First, result.Start = pair(j.RefValue, j.NPUValue), nil
+		result.HPAA.First.Offset = j.FirstError.Offset
+	}
+	r.First = element(j.FirstErrorPolicy)
+	result.Beyond.First, result.Beyond.Last = element(j.FirstErrorStrict), element(j.LastErrorStrict)
+	for i := range j.Worst {
+		result.Worst = append(result.Worst, *element(&j.Worst[i]))
+	}
+	return failed
+}
+
+// takeDigests sets the check sums of a result.
+func (j *rowJSON) takeDigests(result *metrics.Result) error {
+	if j.Digests == nil {
+		return nil
+	}
+	var failed error
+	number := func(text string, bits int) uint64 {
+		n, err := strconv.ParseUint(text, 16, bits)
+		if err != nil {
+			failed = fmt.Errorf("digest %q is no number of %d bits in hex", excerpt([]byte(text)), bits)
+		}
+		return n
+	}
+	result.RefCRC, result.NPUCRC = uint32(number(j.Digests.RefCRC, 32)), uint32(number(j.Digests.NPUCRC, 32))
+	result.RefSum, result.NPUSum = number(j.Digests.RefSum, 64), number(j.Digests.NPUSum, 64)
+	return failed
+}
+
+// optional is nil for an empty text.
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// textOf is an optional text, empty where there is none.
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// dtypeName is the name of an element type, nil where there is none.
+func dtypeName(d tensor.DType) *string {
+	if d == tensor.Undefined {
+		return nil
+	}
+	return optional(d.String())
+}
+
+// dtypeOf is the element type of a name, Undefined where it is missing or
+// unknown.
+func dtypeOf(name *string) tensor.DType {
+	d, _ := tensor.ParseDType(textOf(name))
+	return d
+}

@@ -1,0 +1,153 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// Tensor is one tensor of a side.
+type Tensor struct {
+	align.Ref
+	ID int // its index among those of the side
+	// Dump is set for tensors of dumps.
+	Dump bool
+	Size int64 // of the file
+	// Err says why the file cannot be read; the tensor stands for its output 0.
+	Err error
+}
+
+// Side is what was found at the path of one side: the rounds of a run that were
+// chosen, with their tensors.
+type Side struct {
+	Path    string
+	Tensors []Tensor
+	// Alone is set when the path is a single file.
+	Alone    bool
+	Warnings []lang.Sentence
+
+	run    *dumpdir.Run
+	rounds []*dumpdir.Round // those that were chosen
+	// of is the round of a tensor, op its operator and named what pairing knows of
+	// it, under its index.
+	of    []*dumpdir.Round
+	op    []*dumpdir.Op
+	named []pair.Tensor
+	// unread are what cannot be read and belongs to no operator.
+	unread []dumpdir.Problem
+}
+
+// OpenSide opens the run at a path, and chooses rounds of it.
+func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
+	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Sources: opt.sources()})
+	if err == nil {
+		err = run.ReadHeaders(ctx, dumpdir.HeaderOptions{Version: opt.Version, Workers: opt.Workers})
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, rounds: run.Select(chosen)}
+	tables := 0
+	for _, round := range s.rounds {
+		for _, op := range round.Ops {
+			if s.add(round, op) == 0 && slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table }) {
+				tables++
+			}
+		}
+	}
+	s.addProblems()
+	run.Forget()
+	switch {
+	case len(s.Tensors)+len(s.unread) > 0 && tables > 0:
+		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", path,
+			lang.Text{EN: lang.Count(tables, "operator") + " have", ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
+	case len(s.Tensors)+len(s.unread) > 0:
+	case tables > 0:
+		return nil, fmt.Errorf("%w: %s holds statistics of %s, no tensors", ErrNothing, path, lang.Count(tables, "operator"))
+	case len(run.Rounds) > 0:
+		return nil, fmt.Errorf("%w: of the %s in %s none was chosen, the first is %s", ErrNothing, lang.Count(len(run.Rounds), "round"), path, run.Rounds[0].At)
+	default:
+		return nil, NothingIn(path)
+	}
+	return s, nil
+}
+
+// sources are the side files that order operators and say who feeds whom.
+func (o *Options) sources() dumpdir.Sources {
+	f := &o.SideFiles
+	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution,
+		Fusion: f.Fusion, FusionFile: f.FusionFile, Consumers: f.Consumers, ConsumersFile: f.ConsumersFile}
+}
+
+// NothingIn is the error of a path without tensors.
+func NothingIn(path string) error {
+	return fmt.Errorf("%w: neither dumps nor arrays in %s", ErrNothing, path)
+}
+
+// add adds the tensors of an operator, and returns how many there are.
+func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
+	added := 0
+	for i := range op.Tensors {
+		t := &op.Tensors[i]
+		if t.Table || t.Whole() && t.File.Err == nil {
+			continue
+		}
+		named, isDump := namedTensor(op, t)
+		one := Tensor{
+			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Single: t.File.Err == nil && isAlone(op, t)},
+			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err,
+		}
+		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone {
+			one.Single, one.Raw = true, c.Headless
+		}
+		named.ID = one.ID
+		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
+		s.of, s.op = append(s.of, round), append(s.op, op)
+		added++
+	}
+	return added
+}
+
+// isAlone reports whether the file of a tensor has no other one.
+func isAlone(op *dumpdir.Op, t *dumpdir.Tensor) bool {
+	n := 0
+	for i := range op.Tensors {
+		if op.Tensors[i].File == t.File {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// addProblems makes what is wrong with the run warnings, but what cannot be read:
+// that of an operator has a row already.
+func (s *Side) addProblems() {
+	rows := make(map[string]bool)
+	for i := range s.Tensors {
+		if s.Tensors[i].Err != nil {
+			rows[s.Tensors[i].Path] = true
+		}
+	}
+	for _, p := range s.run.Problems {
+		switch p.Kind {
+		case dumpdir.Cut:
+		case dumpdir.Unreadable:
+			if !rows[p.Path] {
+				s.unread = append(s.unread, p)
+			}
+		default:
+			if p.Path == "" {
+				p.Path = s.Path
+			}
+			s.Warnings = append(s.Warnings, lang.Plain(p.Error()))
+		}
+	}
+}

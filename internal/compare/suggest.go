@@ -1,0 +1,166 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
+)
+
+// NewDetailPlan plans the comparison of the operator that a selector names, which is
+// the only one of opt.Pair.Ops. Where no operator has the name, the end of one will
+// do, if it is that of only one.
+func NewDetailPlan(ctx context.Context, opt Options, s Selector) (*Plan, error) {
+	plan, err := NewPlan(ctx, opt)
+	if err != nil || len(plan.Pairs) > 0 {
+		return plan, err
+	}
+	opt.Pair.Ops = nil
+	all, err := NewPlan(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	name, ok := all.onlyWithSuffix(s.Op)
+	if !ok {
+		return plan, nil
+	}
+	if opt.Pair.Ops, err = dumpdir.NewNameSet([]string{name}); err != nil {
+		return nil, err
+	}
+	return NewPlan(ctx, opt)
+}
+
+// onlyWithSuffix returns the name of the only operator that ends with some parts of
+// a name.
+func (p *Plan) onlyWithSuffix(suffix string) (string, bool) {
+	found := map[string]bool{}
+	for i := range p.Pairs {
+		row := p.Pairs[i].Row
+		if endsWith(row.Op, suffix) || endsWith(row.NPUOp, suffix) {
+			found[cmp.Or(row.Op, row.NPUOp)] = true
+		}
+	}
+	for name := range found {
+		return name, len(found) == 1
+	}
+	return "", false
+}
+
+// endsWith reports whether the last parts of a name are those of the suffix.
+func endsWith(name, suffix string) bool {
+	name, suffix = filename.Normalise(name), filename.Normalise(suffix)
+	before, found := strings.CutSuffix(name, suffix)
+	return found && suffix != "" && strings.ContainsAny(before[max(0, len(before)-1):], "_-")
+}
+
+// DetailOutcome is how the comparison of the tensors that a selector names ended,
+// the rows of which are those of rep.
+func (p *Plan) DetailOutcome(ctx context.Context, s Selector, rep *record.Report) batch.Outcome {
+	found, failed, unread := 0, 0, 0
+	for i := range rep.Rows {
+		row := &rep.Rows[i]
+		if !s.Has(row) {
+			continue
+		}
+		found++
+		switch row.Status {
+		case record.Error:
+			unread++
+		case record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous:
+			failed++
+		}
+	}
+	switch {
+	case found == 0:
+		o := batch.Outcomef(batch.Nothing, "no tensor is called %s", s)
+		o.Hint = p.suggest(ctx, s, rep)
+		return o
+	case unread > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read", lang.Count(unread, "tensor"))
+	case failed > 0 && !p.opt.ExitZero:
+		return batch.Outcomef(batch.Found, "%s failed", lang.Count(failed, "tensor")).AsShown()
+	}
+	return batch.Outcome{}
+}
+
+// nearNames are at most as many names as a hint shows.
+const nearNames = 3
+
+// suggest is a hint at what there is where a selector names nothing: the other
+// tensors of the operator, or operators of such a name.
+func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) string {
+	var near []string
+	for i := range rep.Rows {
+		near = append(near, rep.Rows[i].Name())
+	}
+	if len(near) > 0 {
+		return "the operator has " + strings.Join(near[:min(len(near), nearNames)], ", ")
+	}
+	names, err := operatorNames(ctx, *p.opt)
+	if err != nil {
+		return ""
+	}
+	if near = nearest(s.String(), names); len(near) == 0 {
+		return "operators are called like " + names[0]
+	}
+	return "did you mean " + strings.Join(near, ", ") + "?"
+}
+
+// operatorNames lists the names of all operators on both sides, without
+// comparing anything.
+func operatorNames(ctx context.Context, opt Options) ([]string, error) {
+	opt.Pair.Ops = nil
+	plan, err := NewPlan(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range plan.Pairs {
+		for _, name := range []string{plan.Pairs[i].Row.Op, plan.Pairs[i].Row.NPUOp} {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// nearest returns the names that a user may have meant by word, the nearest
+// first: those that hold it, and those with a few other letters.
+func nearest(word string, names []string) []string {
+	type candidate struct {
+		name string
+		far  int
+	}
+	var found []candidate
+	plain := strings.ToLower(filename.Normalise(word))
+	for _, name := range names {
+		other := strings.ToLower(filename.Normalise(name))
+		far := lang.Distance(plain, other)
+		if strings.Contains(other, plain) {
+			far = 0
+		}
+		if far <= max(2, len(plain)/4) {
+			found = append(found, candidate{name, far})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		if a.far != b.far {
+			return a.far - b.far
+		}
+		return lang.CompareNatural(a.name, b.name)
+	})
+	var near []string
+	for _, c := range found[:min(len(found), nearNames)] {
+		if c.far == 0 || found[0].far > 0 {
+			near = append(near, c.name)
+		}
+	}
+	return near
+}

@@ -1,0 +1,157 @@
+package dumpdir
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
+)
+
+// Folders of ATB (MindIE), after the source of msprobe:
+//
+//	atb_dump_data/data/{device}_{pid}/{count}/{id}_{op}/[{id}_{op}/...]{before|after}/intensor{k}[_{name}].bin
+//	atb_dump_data/data/{device}_{pid}/{count}/statistic.csv
+//
+// The folders from the count on name the operator, the outermost first.
+var atbProducer = producer{name: ATB, locate: locateATB, identify: identifyATB, finish: finishATB}
+
+var (
+	atbProcess = regexp.MustCompile(`^([0-9]+)_([0-9]+)$`)
+	atbOp      = regexp.MustCompile(`^([0-9]+)_.`)
+)
+
+// The folders of the tensors before and after the execution.
+const (
+	atbBefore = "before"
+	atbAfter  = "after"
+)
+
+func locateATB(p folderPath, f *Folder) (place, bool) {
+	if !writtenByATB(f) {
+		return place{}, false
+	}
+	for i := range p {
+		m := atbProcess.FindStringSubmatch(p[i].Name)
+		if m == nil || !p.at(i+1).IsNumber() {
+			continue
+		}
+		return place{
+			at: Coordinates{Rank: number(m[1]), Step: number(p[i+1].Value), Folder: number(m[2])},
+			op: atbName(p[i+2:]),
+		}, true
+	}
+	return place{op: atbName(p)}, true
+}
+
+// writtenByATB reports whether a folder holds ATB's tensors or statistics.
+func writtenByATB(f *Folder) bool {
+	base := path.Base(f.Dir)
+	for _, file := range f.files {
+		if _, ok := atbTensor(file.Name); ok && (base == atbBefore || base == atbAfter) {
+			return true
+		}
+	}
+	return hasATBStatistics(f)
+}
+
+// atbTensor reads names such as intensor0.bin.
+func atbTensor(name string) (filename.Info, bool) {
+	n := filename.Parse(name)
+	return n, n.Grammar == filename.ATB && n.Ext == ".bin"
+}
+
+// hasATBStatistics reports whether a folder of a process and a count has a table of
+// statistics.
+func hasATBStatistics(f *Folder) bool {
+	i := slices.IndexFunc(f.files, func(file *File) bool { return strings.EqualFold(file.Name, statisticName) })
+	if i < 0 {
+		return false
+	}
+	abs, err := filepath.Abs(f.Path)
+	return err == nil && atbProcess.MatchString(filepath.Base(filepath.Dir(abs)))
+}
+
+// atbName is the operator that folders name: those that begin with an id, without
+// the last one of before or after.
+func atbName(p folderPath) string {
+	if n := len(p); n > 0 && (p[n-1].Name == atbBefore || p[n-1].Name == atbAfter) {
+		p = p[:n-1]
+	}
+	first := len(p)
+	for first > 0 && atbOp.MatchString(p[first-1].Name) {
+		first--
+	}
+	return p[first:].join()
+}
+
+// identifyATB says which tensor a file in a folder of an operator holds.
+func identifyATB(f *File) identity {
+	n, ok := atbTensor(f.Name)
+	if !ok {
+		return identifyByName(f)
+	}
+	id := atbIdentity(f.Folder.op)
+	id.role, id.kind, id.index = Tensors, n.Kind, n.Index
+	if n.Kind == tensor.Input && path.Base(f.Folder.Dir) == atbAfter {
+		id.slice = atbAfter
+	}
+	return id
+}
+
+// atbIdentity is the operator 0_WordEmbedding/0_GatherOperation.
+func atbIdentity(op string) identity {
+	id := identity{op: op, opType: op[strings.LastIndexByte(op, '/')+1:]}
+	for part := range strings.SplitSeq(op, "/") {
+		digits, name, ok := strings.Cut(part, "_")
+		n, err := strconv.ParseUint(digits, 10, 64)
+		if !ok || err != nil {
+			id.ids = nil
+			break
+		}
+		id.ids, id.opType = append(id.ids, n), name
+	}
+	return id
+}
+
+func finishATB(r *reader, folders []*Folder) {
+	for _, f := range folders {
+		for _, file := range f.files {
+			if !strings.EqualFold(file.Name, statisticName) {
+				continue
+			}
+			var names []string
+			r.readTable(file, func(s *statisticRow) identity {
+				op := atbRowName(s)
+				names = append(names, op)
+				return atbIdentity(op)
+			})
+			r.addOrder(ByStatistics, sidefile.NewOrder("statistics "+r.relative(file), names), func(of *Folder) bool {
+				return of.At == f.At
+			})
+		}
+	}
+}
+
+// atbRowName is the operator of a row as the folders have it: A/B with the ids 0_1
+// is 0_A/1_B.
+func atbRowName(s *statisticRow) string {
+	names, ids := strings.Split(s.opName, "/"), strings.Split(s.opID, "_")
+	if len(names) != len(ids) {
+		return s.opName
+	}
+	for i, name := range names {
+		if _, err := strconv.ParseUint(ids[i], 10, 64); err != nil {
+			return s.opName
+		}
+		if !atbOp.MatchString(name) {
+			names[i] = ids[i] + "_" + name
+		}
+	}
+	return strings.Join(names, "/")
+}

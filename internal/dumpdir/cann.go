@@ -1,0 +1,75 @@
+package dumpdir
+
+import (
+	"slices"
+	"strings"
+
+	"dumptool/internal/filename"
+)
+
+// Folders of CANN, after the public documentation of the Ascend toolkit and of
+// msprobe:
+//
+//	[{step}/]{time}/{device}[/{model name}][/{model id}/{step}]
+//	rank_{rank}/{time}/step_{step}/{time}/{device}/{model name}/{model id}/{iteration}
+//
+// Several processes write several start times side by side. A folder of dumps
+// without a start time above it is CANN's too.
+var cannProducer = producer{name: CANN, locate: locateCANN}
+
+func locateCANN(p folderPath, f *Folder) (place, bool) {
+	if at, ok := locateTime(p); ok {
+		return at, true
+	}
+	isDump := func(file *File) bool { n := filename.Parse(file.Name); return n.HasDump }
+	if !slices.ContainsFunc(f.files, isDump) {
+		return place{}, false
+	}
+	return locateAny(p), true
+}
+
+// locateTime reads the folders around a start time, false if there is none above a
+// device.
+func locateTime(p folderPath) (place, bool) {
+	time := -1
+	for i := range p {
+		if p[i].Kind == filename.TimeFolder && p.at(i+1).IsNumber() {
+			time = i
+		}
+	}
+	if time < 0 {
+		return place{}, false
+	}
+	at := place{start: p[time].Value, at: Coordinates{Rank: number(p[time+1].Value)}}
+	rest := p[time+2:]
+	if n := len(rest); n >= 2 && rest[n-1].IsNumber() && rest[n-2].IsNumber() {
+		at.at.Graph, at.at.Step = number(rest[n-2].Value), number(rest[n-1].Value)
+		rest = rest[:n-2]
+	}
+	if len(rest) > 0 && !rest[0].IsNumber() {
+		at.at.Model = withoutTime(rest[0].Name)
+		rest = rest[1:]
+	}
+	above := p.at(time - 1)
+	if above.Kind == filename.StepFolder || above.Kind == filename.NumberFolder {
+		// The iteration counts inside the step.
+		rest = append(slices.Clone(rest), filename.Folder{Name: at.at.Step})
+		at.at.Step = number(above.Value)
+	}
+	if rank := p[:time].last(filename.RankFolder); rank >= 0 {
+		at.at.Rank = number(p[rank].Value)
+	}
+	at.at.Folder = rest.join()
+	return at, true
+}
+
+// withoutTime returns the name of a model without the start time in it: the graphs
+// of GE have one, as in ge_default_20210818163201_21.
+func withoutTime(model string) string {
+	parts := strings.Split(model, "_")
+	kept := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return filename.ParseFolder(s).Kind == filename.TimeFolder })
+	if len(kept) == 0 {
+		return model
+	}
+	return strings.Join(kept, "_")
+}

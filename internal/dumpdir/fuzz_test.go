@@ -1,0 +1,124 @@
+package dumpdir
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dumptool/internal/sidefile"
+)
+
+// FuzzCoordinates: a path has coordinates whatever it is; start times are in none
+// of them, numbers have no leading zeros, and what no coordinate stands for is a
+// part of the path.
+func FuzzCoordinates(f *testing.F) {
+	for _, test := range trees {
+		for name := range test.files {
+			f.Add(name)
+		}
+	}
+	for _, odd := range []string{"", "/", "//a", "rank_/x", "rank_00/0/0", "device_9/iteration_", "_graph_1/0", "a_graph_/b", "20200808163566/20200808163566/1", "1_2/3/before/intensor0.bin", "99999999999999999999/A.b.1.2"} {
+		f.Add(odd)
+	}
+	leading := regexp.MustCompile(`^0[0-9]`)
+	time := regexp.MustCompile(`^[0-9]{14}$`)
+	f.Fuzz(func(t *testing.T, name string) {
+		dir, base := path.Split(name)
+		folder := &Folder{Path: dir, Dir: path.Clean("./" + dir)}
+		folder.files = []*File{{Folder: folder, Name: base, base: base}}
+		r := &reader{run: &Run{folders: []*Folder{folder}, Files: folder.files}, at: map[folderDevice]*Coordinates{}}
+		r.locateFolder(folder, parsePath(folder.Dir))
+		r.identify(false)
+		at := folder.At
+		for _, c := range coordinates[:3] {
+			value := *c.of(&at)
+			if leading.MatchString(value) || time.MatchString(value) && !strings.Contains(folder.Dir, value+"/"+value) && c.name == "rank" {
+				t.Errorf("%q: %s %q", name, c.name, value)
+			}
+		}
+		if at.Compare(at) != 0 || folder.Producer == "" {
+			t.Errorf("%q: %s by %q", name, at, folder.Producer)
+		}
+		r.group()
+		if len(r.run.Rounds) > 1 {
+			t.Errorf("%q: %d rounds", name, len(r.run.Rounds))
+		}
+	})
+}
+
+func FuzzStatistics(f *testing.F) {
+	for _, test := range trees {
+		for name, text := range test.files {
+			if strings.HasSuffix(name, statisticName) {
+				f.Add(text)
+			}
+		}
+	}
+	f.Add("Input/Output,Index,Shape,Max Value\nInput,0,2x3,1e400\n\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := strings.Count(text, "\n") + strings.Count(text, "\r") + 1
+		rows := 0
+		_ = readStatistics(strings.NewReader(text), func(s *statisticRow) {
+			rows++
+			if s.kind == "" || s.index < 0 {
+				t.Errorf("%q: row %d is %+v", text, rows, s)
+			}
+			atbIdentity(atbRowName(s))
+		})
+		if rows > lines {
+			t.Errorf("%q: %d rows of %d lines", text, rows, lines)
+		}
+	})
+}
+
+func FuzzDumpJSON(f *testing.F) {
+	for _, test := range trees {
+		for name, text := range test.files {
+			if path.Base(name) == dumpJSONs[0] {
+				f.Add(text)
+			}
+		}
+	}
+	f.Add(`{"data": {"a": [-Infinity, NaN, {"}": "\""}], "a": 1`)
+	f.Fuzz(func(t *testing.T, text string) {
+		names, err := readDumpJSON(strings.NewReader(text))
+		if err == nil && !strings.Contains(text, `"data"`) && !strings.Contains(text, `\u`) {
+			t.Errorf("%q: no error, names %q", text, names)
+		}
+		if len(names) > len(text) {
+			t.Errorf("%q: %d names", text, len(names))
+		}
+	})
+}
+
+func FuzzMSProbeName(f *testing.F) {
+	for _, name := range []string{"Functional.relu.0.forward.input.0", "a.parameters_grad.1.weight", "x.output", ".input.3", "a.input.b.output.0.1", "a.parameters.b"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, stem string) {
+		id := cutMSProbe(stem)
+		if id.kind == "" || id.index < 0 || !strings.HasPrefix(stem, id.op) || !strings.HasSuffix(stem, id.slice) {
+			t.Errorf("%q: %+v", stem, id)
+		}
+	})
+}
+
+func FuzzExecutionOrder(f *testing.F) {
+	f.Add("NodeExecutionOrder-FullNameWithScope\nDefault/a/Add-op1\n\"Default/b\nc\"")
+	f.Add("\ufeffa,b\r\na\r\n\r\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		order, err := sidefile.ReadExecutionOrder(strings.NewReader(text), "f")
+		if err != nil {
+			return
+		}
+		for i, name := range order.Names {
+			if at, ok := order.Find(name); !ok || at != i {
+				t.Errorf("%q: %q is at %d, found at %d", text, name, i, at)
+			}
+		}
+		if n := len(byExecution(order, []Item{{Names: order.Names}}).places); n != 1 {
+			t.Errorf("%q: %d places", text, n)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package dumpdir
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/filename"
+	"dumptool/internal/graph"
+	"dumptool/internal/tensorfile"
+)
+
+// HeaderOptions says how ReadHeaders reads.
+type HeaderOptions struct {
+	// Version forces the container of dumps: 1, 2, or 0 to find out from the content.
+	Version int
+	// Workers is the number of files read at a time; 0 means one per CPU.
+	Workers int
+	Observe func(batch.Event)
+}
+
+// ReadHeaders opens the files whose tensors only they themselves list, and the
+// unknown ones, and reads their headers: it puts the tensors in place of those that
+// stand for whole files, and notes what headers say about operators. Files that
+// turn out to be overflow records become Records, those that are no dumps Side
+// files. Then it orders the operators again.
+func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
+	var jobs []headerJob
+	rounds := make(map[*Folder]*Round) // of the folders
+	for _, round := range r.Rounds {
+		for _, f := range round.folders {
+			rounds[f] = round
+		}
+		for _, op := range round.Ops {
+			for i := range op.Tensors {
+				if t := &op.Tensors[i]; t.Whole() && t.File.Name != dumpJSONs[0] && t.File.Name != dumpJSONs[1] {
+					jobs = append(jobs, headerJob{t.File, round, op})
+				}
+			}
+		}
+	}
+	for _, f := range r.Files {
+		if f.Role == Unknown && f.Err == nil {
+			jobs = append(jobs, headerJob{file: f})
+		}
+	}
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, nil,
+		func(_ context.Context, j headerJob) header { return readHeader(j.file, opt.Version) },
+		func(i int, h header) { r.addHeader(jobs[i], &h, rounds) })
+	if err != nil {
+		return err
+	}
+	for _, round := range r.Rounds {
+		round.Ops = slices.DeleteFunc(round.Ops, func(o *Op) bool { return len(o.Tensors) == 0 })
+	}
+	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return len(round.Ops) == 0 })
+	slices.SortFunc(r.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
+	return r.Arrange(r.sources)
+}
+
+// headerJob is a file to open, and the operator that its name says, nil for none.
+type headerJob struct {
+	file  *File
+	round *Round
+	op    *Op
+}
+
+// header is what a file says about itself.
+type header struct {
+	op        string
+	timestamp uint64
+	origins   map[int]graph.Origin
+	tensors   []Tensor
+	isRecord  bool
+	cut       []error // of tensors that the file is too short for
+	err       error
+}
+
+func readHeader(f *File, version int) (h header) {
+	if f.Err != nil {
+		return header{err: f.Err}
+	}
+	if f.Role == Table {
+		h.err = readSide(f.Path(), func(in io.Reader) error {
+			return readStatistics(in, func(s *statisticRow) {
+				statistics := s.Statistics
+				h.tensors = append(h.tensors, Tensor{Kind: s.kind, Index: s.index, File: f, Statistics: &statistics, Table: true})
+			})
+		})
+		return h
+	}
+	src, err := tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name, Version: version})
+	if err != nil {
+		return header{err: err}
+	}
+	defer src.Close()
+	h.isRecord = src.IsRecord(f.Name) || src.HoldsRecord()
+	for i := range src.Tensors {
+		t := &src.Tensors[i]
+		h.tensors = append(h.tensors, Tensor{Kind: t.Kind, Index: t.Index, File: f})
+		var format *dumpfmt.FormatError
+		if errors.As(t.Err, &format) {
+			h.cut = append(h.cut, fmt.Errorf("%s: %w", t, t.Err))
+		}
+		if src.Op == nil {
+			continue
+		}
+		if o := src.Op.Origin(t.Index); o != nil && t.Kind == "output" {
+			if h.origins == nil {
+				h.origins = make(map[int]graph.Origin)
+			}
+			h.origins[t.Index] = graph.Origin{Op: o.Name, Output: int(o.Index)}
+		}
+	}
+	if src.Op != nil {
+		h.op, h.timestamp = src.Op.Name, src.Op.Time
+	}
+	return h
+}
+
+// addHeader notes what a file says about itself.
+func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) {
+	if j.round == nil {
+		j.round = rounds[j.file.Folder]
+	}
+	at := j.file.Folder.At
+	if j.round != nil {
+		at = j.round.At
+	}
+	switch {
+	case h.err != nil:
+		r.addUnread(j, at, h.err)
+		return
+	case h.isRecord:
+		j.file.Role = Overflow
+		r.Records = append(r.Records, Record{j.file, at})
+		j.drop()
+		return
+	}
+	for _, err := range h.cut {
+		r.problem(Cut, j.file.Path(), at, err)
+	}
+	if j.op == nil {
+		if len(h.tensors) == 0 {
+			return
+		}
+		j.file.Role = Tensors
+		if j.round == nil {
+			j.round = r.roundAt(at)
+			rounds[j.file.Folder] = j.round
+		}
+		name := filename.Parse(j.file.Name)
+		op := &Op{Name: cmp.Or(name.OpName, h.op), Type: name.OpType, Tensors: []Tensor{{File: j.file}}}
+		if filename.IsShortened(name.Stem) {
+			op.Name = cmp.Or(h.op, name.OpName)
+		}
+		j.op = op
+		j.round.Ops = append(j.round.Ops, op)
+	}
+	j.op.Header, j.op.Origins = h.op, h.origins
+	j.op.Timestamp = cmp.Or(j.op.Timestamp, h.timestamp)
+	i := slices.IndexFunc(j.op.Tensors, j.isWhole)
+	slice := j.op.Tensors[i].Slice
+	for k := range h.tensors {
+		h.tensors[k].Slice = slice
+	}
+	j.op.Tensors = slices.Replace(j.op.Tensors, i, i+1, h.tensors...)
+}
+
+// isWhole reports whether a tensor stands for the file of the job.
+func (j *headerJob) isWhole(t Tensor) bool { return t.Whole() && t.File == j.file }
+
+// drop takes the file from its operator.
+func (j *headerJob) drop() {
+	if j.op != nil {
+		j.op.Tensors = slices.DeleteFunc(j.op.Tensors, j.isWhole)
+	}
+}
+
+// addUnread notes that a file cannot be read. One that is no dump and does not
+// claim to be one is none of the run's.
+func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
+	if j.op == nil && !r.Single && errors.Is(err, dumpfmt.ErrNotDump) {
+		j.file.Role = Side
+		return
+	}
+	empty := j.file.Role == Tensors && j.file.Size == 0 // a problem already
+	if j.file.Err == nil && !empty {
+		r.problem(Unreadable, j.file.Path(), at, err)
+	}
+	j.file.Err = err
+}
+
+// roundAt returns the round with these coordinates.
+func (r *Run) roundAt(at Coordinates) *Round {
+	for _, round := range r.Rounds {
+		if round.At == at {
+			return round
+		}
+	}
+	round := &Round{At: at}
+	r.Rounds = append(r.Rounds, round)
+	return round
+}

@@ -1,0 +1,150 @@
+package dumpdir
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/sidefile"
+)
+
+// Folders of MindSpore, by version, after its public documentation:
+//
+//	{net}[/{device}|/device_{device}]/iteration_{step}               1.0 to 1.2, synchronous
+//	{device}|device_{device}/{net}_graph_{graph}/{graph}/{step}      1.0 to 1.2, asynchronous
+//	rank_{rank}/{net}/{graph}/{step}                                 later
+//	rank_{rank}/{net}/{graph}/constants
+//	rank_{rank}/debug_files/{step}                                   overflow records
+//
+// beside graphs, execution_order, .metadata and .dump_metadata, which hold no
+// tensors. Dumps through ACL lie in the folders of CANN.
+var mindsporeProducer = producer{name: MindSpore, locate: locateMindSpore, finish: finishMindSpore}
+
+// The folders of MindSpore that hold no tensors.
+const executionFolder = "execution_order"
+
+var mindsporeSides = []string{executionFolder, "graphs", ".metadata", ".dump_metadata"}
+
+// The folders beside those of the steps.
+const (
+	debugFolder     = "debug_files"
+	constantsFolder = "constants"
+)
+
+func locateMindSpore(p folderPath, _ *Folder) (place, bool) {
+	if _, ok := locateTime(p); ok {
+		return place{}, false
+	}
+	if n := len(p); n > 0 && slices.Contains(mindsporeSides, p[n-1].Name) {
+		at, ok := locateMindSpore(p[:n-1], nil)
+		if device, isDevice := deviceFolder(p.at(n - 2)); !ok && isDevice {
+			at.at.Rank = device
+		}
+		at.side = true
+		return at, true
+	}
+	if rank := p.last(filename.RankFolder); rank >= 0 {
+		return locateRank(number(p[rank].Value), p[rank+1:])
+	}
+	if graph := p.last(filename.GraphFolder); graph >= 0 {
+		if device, ok := deviceFolder(p.at(graph - 1)); ok {
+			return locateGraph(device, p[graph:])
+		}
+	}
+	if step := p.last(filename.IterationFolder); step >= 0 {
+		at := place{at: Coordinates{Step: number(p[step].Value), Folder: p[step+1:].join()}}
+		net := step - 1
+		if device, ok := deviceFolder(p.at(net)); ok {
+			at.at.Rank = device
+			net--
+		}
+		at.at.Model = p.at(net).Name
+		return at, at.at.Model != ""
+	}
+	return place{}, false
+}
+
+// deviceFolder returns the device that a folder is named by.
+func deviceFolder(f filename.Folder) (string, bool) {
+	if f.Kind == filename.NumberFolder || f.Kind == filename.DeviceFolder {
+		return number(f.Value), true
+	}
+	return "", false
+}
+
+// locateRank reads the folders below that of a rank.
+func locateRank(rank string, p folderPath) (place, bool) {
+	at := place{at: Coordinates{Rank: rank}}
+	switch {
+	case p.at(0).Name == debugFolder:
+		if p.at(1).IsNumber() {
+			at.at.Step = number(p[1].Value)
+		}
+		return at, true
+	case len(p) < 2 || !p[1].IsNumber():
+		return at, false // not MindSpore's, or of no round
+	}
+	at.at.Model, at.at.Graph = p[0].Name, number(p[1].Value)
+	rest := p[2:]
+	if len(rest) > 0 && rest[0].IsNumber() {
+		at.at.Step = number(rest[0].Value)
+		rest = rest[1:]
+	}
+	at.at.Folder = rest.join()
+	return at, true
+}
+
+// locateGraph reads the folders from that of a net and graph on.
+func locateGraph(device string, p folderPath) (place, bool) {
+	at := place{at: Coordinates{Rank: device, Model: p[0].Value, Graph: number(p[0].Name[strings.LastIndexByte(p[0].Name, '_')+1:])}}
+	rest := p[1:]
+	if len(rest) > 0 && rest[0].IsNumber() {
+		at.at.Graph = number(rest[0].Value)
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && rest[0].IsNumber() {
+		at.at.Step = number(rest[0].Value)
+		rest = rest[1:]
+	}
+	at.at.Folder = rest.join()
+	return at, true
+}
+
+// finishMindSpore reads the execution orders and the tables of statistics.
+func finishMindSpore(r *reader, folders []*Folder) {
+	for _, f := range folders {
+		for _, file := range f.files {
+			if strings.EqualFold(file.Name, statisticName) {
+				r.readTable(file, func(s *statisticRow) identity {
+					return identity{op: s.opName, opType: s.opType, timestamp: s.timestamp, task: s.task, hasTask: s.hasTask}
+				})
+			} else if graph, ok := executionGraph(file.Name); ok && path.Base(f.Dir) == executionFolder {
+				r.readExecution(file, graph)
+			}
+		}
+	}
+}
+
+// statisticName is the table of statistics of a folder.
+const statisticName = "statistic.csv"
+
+// executionGraph returns the graph whose execution order a file holds.
+func executionGraph(name string) (string, bool) {
+	graph, ok := strings.CutPrefix(name, "ms_execution_order_graph_")
+	graph, ok2 := strings.CutSuffix(graph, ".csv")
+	if _, err := strconv.ParseUint(graph, 10, 64); !ok || !ok2 || err != nil {
+		return "", false
+	}
+	return number(graph), true
+}
+
+// readExecution gives the rounds of a graph their execution order. The oldest
+// layout does not say the graph of a round.
+func (r *reader) readExecution(file *File, graph string) {
+	r.readOrder(file, ByExecution, sidefile.ReadExecutionOrder, func(f *Folder) bool {
+		own := file.Folder.At
+		return (own.Rank == "" || own.Rank == f.At.Rank) && (f.At.Graph == graph || f.At.Graph == "")
+	})
+}

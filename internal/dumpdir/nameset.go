@@ -1,0 +1,84 @@
+package dumpdir
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"dumptool/internal/filename"
+)
+
+// NameSet is a set of operators: exact names, and patterns with the prefix re:
+// that match a whole name.
+type NameSet struct {
+	texts    []string
+	index    filename.Index
+	patterns []pattern
+}
+
+type pattern struct {
+	text string
+	re   *regexp.Regexp
+}
+
+const patternPrefix = "re:"
+
+// NewNameSet makes a set of names; the error is for a bad pattern.
+func NewNameSet(names []string) (*NameSet, error) {
+	s := new(NameSet)
+	for _, text := range names {
+		expr, isPattern := strings.CutPrefix(text, patternPrefix)
+		if !isPattern {
+			s.index.Add(text, len(s.texts))
+			s.texts = append(s.texts, text)
+			continue
+		}
+		// The first compilation is for an error that quotes what was written.
+		if _, err := regexp.Compile(expr); err != nil {
+			return nil, fmt.Errorf("pattern %q, want a regular expression: %w", text, err)
+		}
+		re, err := regexp.Compile(`^(?:` + expr + `)$`)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %q, want a regular expression: %w", text, err)
+		}
+		s.texts = append(s.texts, text)
+		s.patterns = append(s.patterns, pattern{text, re})
+	}
+	return s, nil
+}
+
+// Texts are the names and patterns as they were given.
+func (s *NameSet) Texts() []string {
+	if s == nil {
+		return nil
+	}
+	return s.texts
+}
+
+// Match returns the first name or pattern of the set that is one of the names of
+// an operator, the best of which stands first.
+func (s *NameSet) Match(names ...string) (string, bool) {
+	if s == nil {
+		return "", false
+	}
+	if i, ok := s.index.Find(names...); ok {
+		return s.texts[i], true
+	}
+	for _, p := range s.patterns {
+		for _, name := range names {
+			if p.re.MatchString(name) {
+				return p.text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Wants reports whether the set has the operator; no set wants all.
+func (s *NameSet) Wants(op *Op) bool {
+	if s == nil {
+		return true
+	}
+	_, ok := s.Match(op.Names()...)
+	return ok
+}

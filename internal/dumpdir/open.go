@@ -1,0 +1,242 @@
+package dumpdir
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/sidefile"
+)
+
+// Open lists what is at the paths, usually one, as a run. What cannot be read is a
+// problem of the run or the error of a file; the error is that of ctx, or of a
+// source that was asked for and is missing.
+func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
+	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates)}
+	if err := r.run.walk(ctx, opt); err != nil {
+		return nil, err
+	}
+	r.locate()
+	r.identify(opt.NoRaw)
+	r.finish()
+	r.group()
+	r.run.findProblems()
+	return r.run, r.run.Arrange(opt.Sources)
+}
+
+// reader makes a run of listed files.
+type reader struct {
+	run     *Run
+	entries []entry
+	orders  []sideOrder
+	at      map[folderDevice]*Coordinates
+}
+
+type folderDevice struct {
+	folder *Folder
+	device string
+}
+
+// entry is a tensor, or a file of several, before it belongs to a round.
+type entry struct {
+	identity
+	file       *File
+	at         *Coordinates // of its folder, shared
+	statistics *Statistics
+	execution  int
+}
+
+// sideOrder is an order that lies in the run, and the folders that it is for.
+type sideOrder struct {
+	by    OrderBy
+	order *sidefile.Order
+	fits  func(*Folder) bool
+}
+
+// rootFolders is how many of the last folders of a given path may say which round
+// it is, where no folder below it does.
+const rootFolders = 8
+
+// locate finds out who wrote each folder and what its path stands for: the path
+// below the one that was given, and only where none of the folders says any
+// coordinate, the last folders of that one too.
+func (r *reader) locate() {
+	known := false
+	for _, f := range r.run.folders {
+		r.locateFolder(f, parsePath(f.Dir))
+		known = known || f.At.Known()
+	}
+	if known {
+		return
+	}
+	for _, f := range r.run.folders {
+		if p, ok := absolutePath(f); ok {
+			r.locateFolder(f, p)
+		}
+	}
+}
+
+// absolutePath is the end of the whole path of a folder. A plain number above a
+// start time is a step only below the path that was given.
+func absolutePath(f *Folder) (folderPath, bool) {
+	abs, err := filepath.Abs(f.Path)
+	if err != nil {
+		return nil, false
+	}
+	if f.given() {
+		abs = filepath.Dir(abs)
+	}
+	p := parsePath(filepath.ToSlash(abs))
+	below := len(parsePath(f.Dir))
+	p = p[max(0, len(p)-below-rootFolders):]
+	for i := range p[:len(p)-below] {
+		if p[i].Kind == filename.NumberFolder && p.at(i+1).Kind == filename.TimeFolder {
+			p[i].Kind = filename.OtherFolder
+		}
+	}
+	return p, true
+}
+
+func (r *reader) locateFolder(f *Folder, p folderPath) {
+	for i := range producers {
+		if at, ok := producers[i].locate(p, f); ok {
+			f.producer, f.Producer, f.At, f.start, f.op, f.side = &producers[i], producers[i].name, at.at, at.start, at.op, at.side
+			return
+		}
+	}
+}
+
+// identify finds out what every file is for. Raw files may hold no tensors.
+func (r *reader) identify(noRaw bool) {
+	originals := make(map[string][]*Folder) // of which others may be converted
+	converted := false
+	for _, f := range r.run.Files {
+		id := f.Folder.identify(f)
+		if id.raw && noRaw {
+			id = identity{}
+		}
+		f.Role = id.role
+		if (id.role == Tensors || id.role == Overflow) && id.source == "" {
+			originals[f.Name] = append(originals[f.Name], f.Folder)
+		}
+		converted = converted || id.source != ""
+		at := r.coordinatesOf(f.Folder, id.device)
+		switch id.role {
+		case Overflow:
+			r.run.Records = append(r.run.Records, Record{f, *at})
+		case Tensors, Table:
+			r.entries = append(r.entries, entry{identity: id, file: f, at: at})
+		}
+	}
+	if !converted || len(originals) == 0 {
+		return
+	}
+	isMade := func(f *File, source string) bool {
+		if source != "" && isProduct(f.Folder, originals[source]) {
+			f.Role = Product
+		}
+		return f.Role == Product
+	}
+	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return isMade(e.file, e.source) })
+	r.run.Records = slices.DeleteFunc(r.run.Records, func(o Record) bool { return isMade(o.File, filename.Parse(o.File.Name).Source) })
+}
+
+// identify says what a file of the folder holds.
+func (f *Folder) identify(file *File) identity {
+	switch {
+	case f.side:
+		return identity{role: Side}
+	case f.producer.identify != nil:
+		return f.producer.identify(file)
+	}
+	return identifyByName(file)
+}
+
+// coordinatesOf returns the coordinates of the tensors in a folder of which the
+// names have a device, or not.
+func (r *reader) coordinatesOf(f *Folder, device string) *Coordinates {
+	if f.At.Rank != "" {
+		device = ""
+	}
+	k := folderDevice{f, device}
+	if at := r.at[k]; at != nil {
+		return at
+	}
+	at := f.At
+	at.Rank = cmp.Or(at.Rank, device)
+	r.at[k] = &at
+	return &at
+}
+
+// isProduct reports whether a file in a folder was made from a file of the same
+// name in one of others: it lies beside it, in a folder of the same round, or in
+// one of outputs, which says no round.
+func isProduct(f *Folder, others []*Folder) bool {
+	return slices.ContainsFunc(others, func(o *Folder) bool {
+		a, b := f.At.withoutFolder(), o.At.withoutFolder()
+		return f == o || a == Coordinates{} || a == b
+	})
+}
+
+// finish lets every producer read its side files.
+func (r *reader) finish() {
+	for _, p := range producers {
+		var folders []*Folder
+		for _, f := range r.run.folders {
+			if f.Producer == p.name {
+				folders = append(folders, f)
+			}
+		}
+		if len(folders) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(folders, func(f *Folder) bool { return len(f.files) > 0 }) {
+			r.run.Producers = append(r.run.Producers, p.name)
+		}
+		if p.finish != nil {
+			p.finish(r, folders)
+		}
+	}
+}
+
+// relative names a file in messages.
+func (r *reader) relative(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
+
+// readOrder reads an order in the run. Of one that is cut, what there is counts.
+func (r *reader) readOrder(file *File, by OrderBy, read func(io.Reader, string) (*sidefile.Order, error), fits func(*Folder) bool) {
+	var order *sidefile.Order
+	err := readSide(file.Path(), func(in io.Reader) (err error) {
+		order, err = read(in, r.relative(file))
+		return err
+	})
+	if err != nil {
+		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
+	}
+	if order != nil {
+		r.addOrder(by, order, fits)
+	}
+}
+
+func (r *reader) addOrder(by OrderBy, order *sidefile.Order, fits func(*Folder) bool) {
+	r.orders = append(r.orders, sideOrder{by, order, fits})
+}
+
+// readTable reads a table of statistics; identify says which operator a row is of.
+func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
+	file.Role = Table
+	err := readSide(file.Path(), func(in io.Reader) error {
+		return readStatistics(in, func(s *statisticRow) {
+			id := identify(s)
+			id.role, id.kind, id.index = Table, s.kind, s.index
+			statistics := s.Statistics
+			r.entries = append(r.entries, entry{identity: id, file: file, at: r.coordinatesOf(file.Folder, ""), statistics: &statistics})
+		})
+	})
+	if err != nil {
+		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
+	}
+}

@@ -1,0 +1,441 @@
+package dumpdir
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+)
+
+// OrderBy names a source of the execution order, as --order does.
+type OrderBy string
+
+// The sources.
+const (
+	// Auto is the first of the others that is there and knows at least half of the
+	// operators.
+	Auto         OrderBy = ""
+	ByFile       OrderBy = "order-file"
+	ByDumpJSON   OrderBy = "dump.json"
+	ByRuntime    OrderBy = "runtime"
+	ByExecution  OrderBy = "execution"
+	ByFusion     OrderBy = "fusion"
+	ByConsumers  OrderBy = "consumers"
+	ByStatistics OrderBy = "statistics"
+	ByTimestamp  OrderBy = "timestamp"
+	ByID         OrderBy = "id"
+	ByNumber     OrderBy = "number"
+	ByName       OrderBy = "name"
+)
+
+// Sources are what orders operators, and what says who feeds whom, besides the
+// files of the run; nil ones are missing.
+type Sources struct {
+	// By is the source to use, Auto for the best one.
+	By OrderBy
+	// File is the order file of the user, Runtime and Execution are files of which
+	// the user says what they are. They come before those in the run.
+	File, Runtime, Execution *sidefile.Order
+	// Fusion is the graph of the compiler, Consumers a map of consumers; their
+	// files are named in messages.
+	Fusion, Consumers         *graph.Graph
+	FusionFile, ConsumersFile string
+
+	// dumpJSON and statistics are the orders of files in the run.
+	dumpJSON, statistics *sidefile.Order
+}
+
+// or returns s with what it lacks from t, but not By.
+func (s Sources) or(t *Sources) Sources {
+	s.File, s.Runtime, s.Execution = cmp.Or(s.File, t.File), cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
+	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
+	if s.Fusion == nil {
+		s.Fusion, s.FusionFile = t.Fusion, t.FusionFile
+	}
+	if s.Consumers == nil {
+		s.Consumers, s.ConsumersFile = t.Consumers, t.ConsumersFile
+	}
+	return s
+}
+
+// Order says where an execution order comes from.
+type Order struct {
+	// By is the source, never Auto: ByName where the order is not known.
+	By OrderBy
+	// Name is what the source is, Source that and how many operators it knows.
+	Name, Source string
+	// Known is how many of Of operators the source knows.
+	Known, Of int
+	// Rejected are the sources that are there and were not used, each with the
+	// reason; graphs are among those of Flow.
+	Rejected []string
+}
+
+// IsKnown reports whether the order is that of the execution.
+func (o *Order) IsKnown() bool { return o.By != ByName }
+
+// Item is what is to be ordered: an operator, or several with all their names.
+type Item struct {
+	// Names are those of the operator, the best first.
+	Names     []string
+	Timestamp uint64 // 0 when unknown
+	Task      uint64
+	HasTask   bool
+	// IDs are those of ATB's operator and of the ones around it, outermost first.
+	IDs []uint64
+	// Passive is set for what is no operator, such as a parameter: sources need not
+	// know it.
+	Passive bool
+}
+
+// ranking gives items their places.
+type ranking struct {
+	source string // in a line
+	places []int
+	known  int
+	// weak says why the source is not used unless it is asked for; empty for one
+	// that is good.
+	weak string
+}
+
+// orderSource is a source of the execution order.
+type orderSource struct {
+	by OrderBy
+	// rank orders items. It returns nil where the source is missing.
+	rank func(s *Sources, items []Item) *ranking
+	// absent is the error of a source that was asked for and is missing.
+	absent string
+}
+
+// orderSources are tried in this order. Those whose file lies in the run are set
+// in Sources for each round.
+var orderSources = [...]orderSource{
+	{ByFile, func(s *Sources, items []Item) *ranking { return byList(s.File, items) }, "no order file was given"},
+	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return byList(s.dumpJSON, items) }, "the run has no dump.json"},
+	{ByRuntime, func(s *Sources, items []Item) *ranking { return byList(s.Runtime, items) }, "there is no file with it"},
+	{ByExecution, func(s *Sources, items []Item) *ranking { return byExecution(s.Execution, items) }, "there is no file with it"},
+	{ByFusion, func(s *Sources, items []Item) *ranking {
+		return byGraph(s.Fusion, "fusion graph "+s.FusionFile, items)
+	}, "there is no file with it"},
+	{ByConsumers, func(s *Sources, items []Item) *ranking {
+		return byGraph(s.Consumers, "consumer map "+s.ConsumersFile, items)
+	}, "there is no file with it"},
+	{ByStatistics, func(s *Sources, items []Item) *ranking { return byList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
+	{ByTimestamp, byTimestamp, "no operator has a timestamp"},
+	{ByID, byID, "no operator has an id"},
+	{ByNumber, byNumber, "no name begins with a number"},
+}
+
+const byNames = "natural order of names"
+
+// Rank gives every item its place in the execution order, from 0; items that run
+// at the same time share one, and those that the source does not know come last,
+// in natural order of their names. The error is for a source that was asked for
+// and is missing, not known, or knows none of the items.
+func (s *Sources) Rank(items []Item) (Order, []int, error) {
+	if s.By != Auto && s.By != ByName {
+		return s.rankBy(items)
+	}
+	o := Order{By: ByName, Name: byNames, Source: byNames, Of: operators(items)}
+	if s.By == Auto {
+		for _, source := range orderSources {
+			r := source.rank(s, items)
+			switch {
+			case r == nil:
+				continue
+			case r.weak != "":
+				o.Rejected = append(o.Rejected, r.weak)
+			case r.known == 0 && o.Of == 0:
+			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers): // Flow says it
+			case 2*r.known < o.Of:
+				o.Rejected = append(o.Rejected, fmt.Sprintf("%s knows %d of %d operators and is not used", r.source, r.known, o.Of))
+			default:
+				o.use(source.by, r)
+				return o, r.places, nil
+			}
+		}
+		o.Source = byNames + ", the execution order is not known"
+	}
+	return o, places(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
+}
+
+// rankBy orders items by the source that was asked for, however few it knows.
+func (s *Sources) rankBy(items []Item) (Order, []int, error) {
+	var names []string
+	for _, source := range orderSources {
+		names = append(names, string(source.by))
+		if source.by != s.By {
+			continue
+		}
+		r := source.rank(s, items)
+		if r == nil {
+			return Order{}, nil, fmt.Errorf("the order %q was asked for, but %s", s.By, source.absent)
+		}
+		o := Order{Of: operators(items)}
+		if r.known == 0 && o.Of > 0 {
+			return Order{}, nil, fmt.Errorf("%s knows none of the %d operators", r.source, o.Of)
+		}
+		o.use(s.By, r)
+		return o, r.places, nil
+	}
+	return Order{}, nil, fmt.Errorf("order %q, want %s or %s", s.By, strings.Join(names, ", "), ByName)
+}
+
+func (o *Order) use(by OrderBy, r *ranking) {
+	o.By, o.Name, o.Known = by, r.source, r.known
+	o.Source = fmt.Sprintf("%s, %d of %d operators known", r.source, r.known, o.Of)
+}
+
+// operators counts the items that are operators.
+func operators(items []Item) int {
+	n := 0
+	for i := range items {
+		if !items[i].Passive {
+			n++
+		}
+	}
+	return n
+}
+
+// byKey ranks items by a key that some of them have.
+func byKey[K any](source string, items []Item, key func(*Item) (K, bool), compare func(K, K) int) *ranking {
+	r := &ranking{source: source}
+	r.places = places(items, func(item *Item) (K, bool) {
+		k, ok := key(item)
+		if ok && !item.Passive {
+			r.known++
+		}
+		return k, ok
+	}, compare)
+	return r
+}
+
+// byList ranks items by a list of names.
+func byList(list *sidefile.Order, items []Item) *ranking {
+	if list == nil {
+		return nil
+	}
+	return byKey(list.Source, items, func(item *Item) (int, bool) { return list.Find(item.Names...) }, cmp.Compare)
+}
+
+// byExecution ranks items by MindSpore's execution order. Synchronous dumps of
+// some versions are named by the last segment of an operator's name only.
+func byExecution(list *sidefile.Order, items []Item) *ranking {
+	if list == nil {
+		return nil
+	}
+	last := lastSegments(list.Names)
+	return byKey(list.Source, items, func(item *Item) (int, bool) {
+		if i, ok := list.Find(item.Names...); ok {
+			return i, true
+		}
+		for _, name := range item.Names {
+			if i, ok := last[name]; ok && i >= 0 {
+				return i, true
+			}
+		}
+		return 0, false
+	}, cmp.Compare)
+}
+
+// lastSegments finds names by what follows their last slash; -1 stands for one
+// that several share.
+func lastSegments(names []string) map[string]int {
+	last := make(map[string]int, len(names))
+	for i, name := range names {
+		segment := name[strings.LastIndexByte(name, '/')+1:]
+		if _, seen := last[segment]; seen {
+			i = -1
+		}
+		last[segment] = i
+	}
+	return last
+}
+
+// byGraph ranks items topologically.
+func byGraph(g *graph.Graph, source string, items []Item) *ranking {
+	if g == nil {
+		return nil
+	}
+	return byList(sidefile.NewOrder(source+", topological", g.Topological()), items)
+}
+
+// byTimestamp ranks items by the time of their dumps.
+func byTimestamp(_ *Sources, items []Item) *ranking {
+	var first uint64
+	differ := false
+	for i := range items {
+		if at := items[i].Timestamp; at > 0 {
+			differ = differ || first > 0 && at != first
+			first = at
+		}
+	}
+	if first == 0 {
+		return nil
+	}
+	r := byKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
+	switch all := operators(items); {
+	case r.known < all:
+		r.weak = fmt.Sprintf("only %d of %d operators have a timestamp", r.known, all)
+	case !differ && all > 1:
+		r.weak = "all timestamps are equal"
+	}
+	return r
+}
+
+// noTask is the task id that MindSpore writes for one that it does not know.
+const noTask = 65535
+
+// byID ranks items by the ids of ATB's operators, or by task ids.
+func byID(_ *Sources, items []Item) *ranking {
+	withIDs, tasks := false, make(map[uint64]bool)
+	for i := range items {
+		withIDs = withIDs || items[i].IDs != nil
+		if items[i].HasTask && items[i].Task != noTask {
+			tasks[items[i].Task] = true
+		}
+	}
+	if withIDs {
+		return byKey("ids of the operators", items, func(item *Item) ([]uint64, bool) { return item.IDs, item.IDs != nil }, slices.Compare)
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	r := byKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
+	if len(tasks) == 1 && operators(items) > 1 {
+		r.weak = "all task ids are equal"
+	}
+	return r
+}
+
+// byNumber ranks items by the numbers that their names begin with, such as
+// 000_conv1, if all names have one and all differ.
+func byNumber(_ *Sources, items []Item) *ranking {
+	numbers := make(map[uint64]bool, len(items))
+	for i := range items {
+		n, ok := leadingNumber(&items[i])
+		if !ok || numbers[n] {
+			return nil
+		}
+		numbers[n] = true
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return byKey("numbers in the names", items, leadingNumber, cmp.Compare)
+}
+
+// leadingNumber returns the number before the first _ - or . of an operator's
+// name.
+func leadingNumber(item *Item) (uint64, bool) {
+	if len(item.Names) == 0 {
+		return 0, false
+	}
+	name := item.Names[0]
+	end := strings.IndexAny(name, "_-.")
+	if end <= 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(name[:end], 10, 64)
+	return n, err == nil && name[0] != '+'
+}
+
+// places returns the places of items by key; those without one come last, by
+// name. It calls key once for every item.
+func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, K) int) []int {
+	type keyed struct {
+		index int
+		key   K
+		known bool
+		name  string
+	}
+	all := make([]keyed, len(items))
+	for i := range items {
+		k, ok := key(&items[i])
+		all[i] = keyed{index: i, key: k, known: ok}
+		if !ok && len(items[i].Names) > 0 {
+			all[i].name = items[i].Names[0]
+		}
+	}
+	compare := func(a, b keyed) int {
+		switch {
+		case a.known && b.known:
+			return compareKeys(a.key, b.key)
+		case a.known:
+			return -1
+		case b.known:
+			return 1
+		}
+		return lang.CompareNatural(a.name, b.name)
+	}
+	slices.SortFunc(all, compare) // equal ones share a place
+	places := make([]int, len(items))
+	place := 0
+	for i, k := range all {
+		if i > 0 && compare(all[i-1], k) != 0 {
+			place++
+		}
+		places[k.index] = place
+	}
+	return places
+}
+
+// FlowBy names a source of who feeds whom.
+type FlowBy string
+
+// The sources of the data flow.
+const (
+	NoFlow        FlowBy = ""
+	FlowConsumers FlowBy = "consumers"
+	FlowFusion    FlowBy = "fusion"
+)
+
+// Flow says who feeds whom in a round.
+type Flow struct {
+	By FlowBy
+	// Graph is nil where nobody knows.
+	Graph *graph.Graph
+	// Source describes it in a line.
+	Source string
+	// Known is how many of Of operators the graph has.
+	Known, Of int
+	// Rejected are the graphs that were given and are not used, each with the
+	// reason.
+	Rejected []string
+}
+
+// Flow returns the best of the graphs that has at least half of the operators.
+func (s *Sources) Flow(items []Item) Flow {
+	f := Flow{Of: operators(items)}
+	for _, source := range []struct {
+		by    FlowBy
+		graph *graph.Graph
+		name  string
+	}{{FlowConsumers, s.Consumers, "consumer map " + s.ConsumersFile}, {FlowFusion, s.Fusion, "fusion graph " + s.FusionFile}} {
+		if source.graph == nil {
+			continue
+		}
+		known, ops := 0, len(source.graph.Ops)
+		for i := range items {
+			if !items[i].Passive && source.graph.Find(items[i].Names...) != nil {
+				known++
+			}
+		}
+		switch {
+		case known == 0:
+			f.Rejected = append(f.Rejected, fmt.Sprintf("%s: 0 of its %d operators occur in this run: it is not used", source.name, ops))
+		case 2*known < f.Of:
+			f.Rejected = append(f.Rejected, fmt.Sprintf("%s has %d of %d operators of this run: it is not used for the data flow", source.name, known, f.Of))
+		default:
+			f.By, f.Graph, f.Known = source.by, source.graph, known
+			f.Source = fmt.Sprintf("%s, %d of %d operators known", source.name, known, f.Of)
+			return f
+		}
+	}
+	return f
+}

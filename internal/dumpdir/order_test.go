@@ -1,0 +1,198 @@
+package dumpdir
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"dumptool/internal/graph"
+	"dumptool/internal/sidefile"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func list(t *testing.T, text string) *sidefile.Order {
+	t.Helper()
+	o, err := sidefile.ReadRuntime(strings.NewReader(text), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func readGraph(t *testing.T, text string) *graph.Graph {
+	t.Helper()
+	read := graph.ReadFusion
+	if !strings.Contains(text, `"graph"`) {
+		read = graph.ReadConsumers
+	}
+	g, err := read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestRank(t *testing.T) {
+	items := []Item{
+		{Names: []string{"op10"}, Timestamp: 30, Task: 3, HasTask: true},
+		{Names: []string{"op2"}, Timestamp: 40, Task: 9, HasTask: true},
+		{Names: []string{"net/a", "net_a"}, Timestamp: 10, Task: 2, HasTask: true},
+		{Names: []string{"b"}, Timestamp: 20, Task: 1, HasTask: true},
+		{Names: []string{"b"}, Timestamp: 20, Task: 1, HasTask: true},
+	}
+	all := Sources{
+		File: list(t, "op2\nb\nop10"), Runtime: list(t, "b\nnet_a\nop10"), Execution: list(t, "net/a\nb\nx/op2\nop10"),
+		Fusion:     readGraph(t, `{"graph":[{"op":[{"name":"b","id":9,"input":["op10:0"]},{"name":"op10","id":10}]}]}`),
+		FusionFile: "g.json",
+		Consumers:  readGraph(t, `{"op2":["b"],"b":["net/a"]}`), ConsumersFile: "c",
+	}
+	one := func(by OrderBy) Sources {
+		s := all
+		s.By = by
+		return s
+	}
+	for _, test := range []struct {
+		sources Sources
+		source  string
+		places  []int
+	}{
+		{one(Auto), "runtime file r, 4 of 5 operators known", []int{2, 0, 3, 1, 1}},
+		{one(ByFile), "runtime file r, 4 of 5 operators known", []int{2, 0, 3, 1, 1}},
+		{one(ByRuntime), "runtime file r, 4 of 5 operators known", []int{2, 3, 1, 0, 0}},
+		{one(ByExecution), "runtime file r, 5 of 5 operators known", []int{3, 2, 0, 1, 1}},
+		{one(ByFusion), "fusion graph g.json, topological, 3 of 5 operators known", []int{0, 3, 2, 1, 1}},
+		{one(ByConsumers), "consumer map c, topological, 4 of 5 operators known", []int{3, 0, 2, 1, 1}},
+		{one(ByTimestamp), "timestamps of the dumps, 5 of 5 operators known", []int{2, 3, 0, 1, 1}},
+		{one(ByID), "task ids, 5 of 5 operators known", []int{2, 3, 1, 0, 0}},
+		{one(ByName), "natural order of names", []int{3, 2, 1, 0, 0}},
+		{Sources{File: list(t, "x\nop2"), Runtime: list(t, "y")}, "timestamps of the dumps, 5 of 5 operators known", []int{2, 3, 0, 1, 1}},
+	} {
+		o, places, err := test.sources.Rank(items)
+		if err != nil || o.Source != test.source {
+			t.Errorf("%q: %+v, %v", test.sources.By, o, err)
+			continue
+		}
+		if diff := cmp.Diff(test.places, places); diff != "" {
+			t.Errorf("%q:\n%s", test.sources.By, diff)
+		}
+	}
+	o, _, err := (&Sources{File: list(t, "x\nop2"), Runtime: list(t, "y")}).Rank(items)
+	want := []string{"runtime file r knows 1 of 5 operators and is not used", "runtime file r knows 0 of 5 operators and is not used"}
+	if diff := cmp.Diff(want, o.Rejected); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestWeakOrders: timestamps and ids count only where they can order operators, and
+// numbers in names only where all names have one.
+func TestWeakOrders(t *testing.T) {
+	for name, test := range map[string]struct {
+		items []Item
+		by    OrderBy
+	}{
+		"one has no timestamp":      {[]Item{{Names: []string{"a"}, Timestamp: 2}, {Names: []string{"b"}}}, ByName},
+		"a parameter has none":      {[]Item{{Names: []string{"a"}, Timestamp: 2}, {Names: []string{"c"}, Timestamp: 1}, {Names: []string{"b"}, Passive: true}}, ByTimestamp},
+		"equal timestamps":          {[]Item{{Names: []string{"a"}, Timestamp: 2}, {Names: []string{"b"}, Timestamp: 2}}, ByName},
+		"equal timestamps, tasks":   {[]Item{{Names: []string{"a"}, Timestamp: 2, Task: 4, HasTask: true}, {Names: []string{"b"}, Timestamp: 2, Task: 3, HasTask: true}}, ByID},
+		"task ids of nobody":        {[]Item{{Names: []string{"a"}, Task: 65535, HasTask: true}, {Names: []string{"b"}, Task: 65535, HasTask: true}}, ByName},
+		"equal task ids":            {[]Item{{Names: []string{"a"}, HasTask: true}, {Names: []string{"b"}, HasTask: true}}, ByName},
+		"numbers":                   {[]Item{{Names: []string{"2_a"}}, {Names: []string{"10.b"}}}, ByNumber},
+		"one name has no number":    {[]Item{{Names: []string{"2_a"}}, {Names: []string{"b"}}}, ByName},
+		"equal numbers":             {[]Item{{Names: []string{"2_a"}}, {Names: []string{"02_b"}}}, ByName},
+		"a number and a letter":     {[]Item{{Names: []string{"2_a"}}, {Names: []string{"3x_b"}}}, ByName},
+		"a number that is the name": {[]Item{{Names: []string{"2"}}, {Names: []string{"3"}}}, ByName},
+		"nothing":                   {nil, ByName},
+	} {
+		o, places, err := new(Sources).Rank(test.items)
+		if err != nil || o.By != test.by || len(places) != len(test.items) {
+			t.Errorf("%s: %+v, %v; want %s", name, o, err, test.by)
+		}
+	}
+}
+
+func TestRankMissing(t *testing.T) {
+	plain := []Item{{Names: []string{"a"}}}
+	for _, test := range []struct {
+		sources Sources
+		want    string
+	}{
+		{Sources{By: ByRuntime}, `the order "runtime" was asked for, but there is no file with it`},
+		{Sources{By: ByDumpJSON}, `the order "dump.json" was asked for, but the run has no dump.json`},
+		{Sources{By: ByTimestamp}, "no operator has a timestamp"},
+		{Sources{By: ByRuntime, Runtime: list(t, "x")}, "runtime file r knows none of the 1 operators"},
+		{Sources{By: "random"}, `order "random", want order-file, dump.json, runtime, execution, fusion, consumers, statistics, timestamp, id, number or name`},
+	} {
+		if o, _, err := test.sources.Rank(plain); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, %v", test.sources.By, o, err)
+		}
+	}
+	root := t.TempDir()
+	write(t, root, named("rank_0/a.npy"))
+	if _, err := Open(context.Background(), []string{root}, Options{Sources: Sources{By: ByFusion}}); err == nil || !strings.HasPrefix(err.Error(), "rank 0: the order") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOrderOfUser: what the user gives comes before what the run has, and orders
+// every round.
+func TestOrderOfUser(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, named("20200808163566/0/m/1/0/A.x.1."+stamp1, "20200808163566/0/m/1/0/A.y.1."+stamp2,
+		"20200808163566/0/m/1/1/A.x.1."+stamp1, "20200808163566/0/m/1/1/A.y.1."+stamp2))
+	r := openAt(t, root, Options{Sources: Sources{File: sidefile.NewOrder("order file o", []string{"y", "x"})}})
+	want := []string{"rank 0 step 0 graph 1 model m: y(*) x(*)", "rank 0 step 1 graph 1 model m: y(*) x(*)"}
+	if diff := cmp.Diff(want, rounds(r)); diff != "" {
+		t.Error(diff)
+	}
+	if o := r.Rounds[0].Order; o.By != ByFile || !o.IsKnown() || o.Source != "order file o, 2 of 2 operators known" {
+		t.Errorf("%+v", o)
+	}
+	if err := r.Arrange(Sources{By: ByTimestamp}); err != nil || r.Rounds[0].Ops[0].Name != "x" || r.Rounds[0].Ops[0].Place != 0 || r.Rounds[0].Ops[1].Place != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestGraphOrders: a consumer map orders arrays, from the inputs to the outputs, and
+// says who feeds whom; a graph of other operators is not used, and said.
+func TestGraphOrders(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, named("a.npy", "b.npy", "c.npy", "d.npy"))
+	sources := Sources{Consumers: readGraph(t, `{"d":["b"],"b":["c","a"],"c":["a"]}`), ConsumersFile: "map"}
+	r := openAt(t, root, Options{Sources: sources})
+	if diff := cmp.Diff([]string{": d(o0) b(o0) c(o0) a(o0)"}, rounds(r)); diff != "" {
+		t.Error(diff)
+	}
+	if f := r.Rounds[0].Flow; f.By != FlowConsumers || f.Graph != sources.Consumers || f.Source != "consumer map map, 4 of 4 operators known" {
+		t.Errorf("%+v", f)
+	}
+	other := readGraph(t, `{"graph":[{"op":[{"name":"p"},{"name":"q"}]}]}`)
+	r = openAt(t, root, Options{Sources: Sources{Fusion: other, FusionFile: "f.json", Consumers: readGraph(t, `{"a":["y"]}`), ConsumersFile: "map"}})
+	round := r.Rounds[0]
+	if round.Order.IsKnown() || round.Flow.By != NoFlow || round.Flow.Graph != nil {
+		t.Errorf("order %+v, flow %+v", round.Order, round.Flow)
+	}
+	want := []string{"consumer map map has 1 of 4 operators of this run: it is not used for the data flow", "fusion graph f.json: 0 of its 2 operators occur in this run: it is not used"}
+	if diff := cmp.Diff(want, round.Flow.Rejected); diff != "" {
+		t.Error(diff)
+	}
+	if len(round.Order.Rejected) != 0 { // they are graphs, of which Flow says it
+		t.Errorf("rejected %q", round.Order.Rejected)
+	}
+}
+
+// TestOrderOfPairs: what two rounds hold is ordered by what the NPU's has, and by
+// what the reference has else.
+func TestOrderOfPairs(t *testing.T) {
+	ref := open(t, map[string]string{"a.npy": "x", "b.npy": "x", sidefile.RuntimeName: "b\na\n"})
+	npu := open(t, named("a.npy", "b.npy"))
+	pair := PairRounds(ref.Rounds, npu.Rounds).Pairs[0]
+	sources := pair.Sources()
+	o, places, err := sources.Rank([]Item{{Names: []string{"a"}}, {Names: []string{"b"}}})
+	if err != nil || o.Source != "runtime file node_runtime.file, 2 of 2 operators known" || places[0] != 1 || places[1] != 0 {
+		t.Errorf("%+v, %v, %v", o, places, err)
+	}
+	if root := ref.Rounds[0].Ops[0].Tensors[0].File.Root(); root != ref.Paths[0] {
+		t.Errorf("root %s, want %s", root, ref.Paths[0])
+	}
+}

@@ -1,0 +1,252 @@
+package dumpdir
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+)
+
+// Choice is the values of a coordinate that are wanted; the zero value wants all.
+type Choice struct {
+	steps []lang.Step
+	names []string
+}
+
+// ParseNumbers parses a list of numbers and ranges such as 0|3-5|10; an empty text
+// wants all.
+func ParseNumbers(text string) (Choice, error) {
+	if text == "" {
+		return Choice{}, nil
+	}
+	c := Choice{steps: lang.ParseSteps(text)}
+	for _, s := range c.steps {
+		if !s.Valid() {
+			return Choice{}, fmt.Errorf("%.40q in %.80q is neither a number nor a range of numbers, want a list such as 0|3-5|10", s.Text, text)
+		}
+	}
+	return c, nil
+}
+
+// ParseNames parses a list of names with | between them; an empty text wants all.
+func ParseNames(text string) (Choice, error) {
+	if text == "" {
+		return Choice{}, nil
+	}
+	c := Choice{names: strings.Split(text, "|")}
+	if slices.Contains(c.names, "") {
+		return Choice{}, fmt.Errorf("%.80q has an empty name, want names with | between them", text)
+	}
+	return c, nil
+}
+
+// wants reports whether the value of a coordinate is wanted. One that is not known
+// is: it may be any.
+func (c *Choice) wants(value string) bool {
+	if value == "" || c.steps == nil && c.names == nil || slices.Contains(c.names, value) {
+		return true
+	}
+	n, ok := parseNumber(value)
+	return ok && slices.ContainsFunc(c.steps, func(s lang.Step) bool { return s.From <= n && n <= s.To })
+}
+
+// Selection chooses rounds; the zero value chooses all.
+type Selection struct {
+	Rank, Step, Graph, Model Choice
+}
+
+// Wants reports whether a selection chooses a round.
+func (s *Selection) Wants(at Coordinates) bool {
+	return s.Rank.wants(at.Rank) && s.Step.wants(at.Step) && s.Graph.wants(at.Graph) && s.Model.wants(at.Model)
+}
+
+// Select returns the rounds of a run that a selection chooses.
+func (r *Run) Select(s Selection) []*Round {
+	return slices.DeleteFunc(slices.Clone(r.Rounds), func(round *Round) bool { return !s.Wants(round.At) })
+}
+
+// Choose leaves of a run only the rounds and operators that are chosen, their files,
+// and what is wrong with them. A file of no operator, such as an overflow record, is
+// chosen by its folder, and only if all operators are. Names of operators stand in
+// headers too: Choose reads them if ops is not nil, as opt says.
+func (r *Run) Choose(ctx context.Context, s Selection, ops *NameSet, opt HeaderOptions) error {
+	if ops != nil {
+		if err := r.ReadHeaders(ctx, opt); err != nil {
+			return err
+		}
+	}
+	chosen := make(map[*File]bool)
+	for _, round := range r.Rounds {
+		for _, op := range round.Ops {
+			wanted := s.Wants(round.At) && ops.Wants(op)
+			for i := range op.Tensors {
+				f := op.Tensors[i].File
+				chosen[f] = chosen[f] || wanted
+			}
+		}
+		round.Ops = slices.DeleteFunc(round.Ops, func(op *Op) bool { return !ops.Wants(op) })
+	}
+	total := len(r.Files)
+	r.Files = slices.DeleteFunc(r.Files, func(f *File) bool {
+		wanted, ofOp := chosen[f]
+		if !ofOp {
+			wanted = ops == nil && s.Wants(f.Folder.At)
+		}
+		return !wanted
+	})
+	r.NotChosen += total - len(r.Files)
+	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return !s.Wants(round.At) || len(round.Ops) == 0 })
+	r.Records = slices.DeleteFunc(r.Records, func(x Record) bool { return ops != nil || !s.Wants(x.At) })
+	r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return !s.Wants(p.At) })
+	return nil
+}
+
+// RoundPairs says which rounds of two runs belong together.
+type RoundPairs struct {
+	// Pairs are sorted by the coordinates of the NPU's round, then of the
+	// reference's.
+	Pairs []RoundPair
+	// Ref and NPU are the rounds without a partner.
+	Ref, NPU []*Round
+	// Notes say which coordinates only one side knows, where it has several.
+	Notes []string
+}
+
+// RoundPair is two rounds that are compared.
+type RoundPair struct {
+	Ref, NPU *Round
+	// At is the NPU's coordinates, and the reference's where the NPU has none.
+	At Coordinates
+	// Notes say which coordinates differ.
+	Notes []string
+}
+
+// PairRounds pairs the rounds of two runs that have equal coordinates. A coordinate
+// that one side does not know at all is no obstacle: every round of the other side
+// has the same partner. Nor is one of which the reference has a single value, or
+// of which the NPU has a single value that the reference has not; such pairs have
+// a note where the values differ. All other rounds have no partner.
+func PairRounds(ref, npu []*Round) *RoundPairs {
+	p := &RoundPairs{}
+	var matchers [len(coordinates)]matcher
+	for i, c := range coordinates {
+		matchers[i] = newMatcher(ref, npu, c.of)
+		if note := matchers[i].note(c.name); note != "" {
+			p.Notes = append(p.Notes, note)
+		}
+	}
+	paired := make(map[*Round]bool)
+	for _, n := range npu {
+		for _, r := range ref {
+			if pair, ok := pairRounds(r, n, matchers[:]); ok {
+				p.Pairs = append(p.Pairs, pair)
+				paired[r], paired[n] = true, true
+			}
+		}
+	}
+	slices.SortStableFunc(p.Pairs, func(a, b RoundPair) int {
+		return cmp.Or(a.NPU.At.Compare(b.NPU.At), a.Ref.At.Compare(b.Ref.At))
+	})
+	isPaired := func(r *Round) bool { return paired[r] }
+	p.Ref, p.NPU = slices.DeleteFunc(slices.Clone(ref), isPaired), slices.DeleteFunc(slices.Clone(npu), isPaired)
+	return p
+}
+
+// DropDiffering drops the pairs of rounds with coordinates that differ where either
+// round has a partner with the same ones.
+func (p *RoundPairs) DropDiffering() {
+	same := make(map[*Round]bool)
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; len(x.Notes) == 0 {
+			same[x.Ref], same[x.NPU] = true, true
+		}
+	}
+	var dropped []RoundPair
+	paired := make(map[*Round]bool)
+	p.Pairs = slices.DeleteFunc(p.Pairs, func(x RoundPair) bool {
+		if len(x.Notes) > 0 && (same[x.Ref] || same[x.NPU]) {
+			dropped = append(dropped, x)
+			return true
+		}
+		paired[x.Ref], paired[x.NPU] = true, true
+		return false
+	})
+	alone := func(rounds []*Round, r *Round) []*Round {
+		if paired[r] {
+			return rounds
+		}
+		paired[r] = true
+		return append(rounds, r)
+	}
+	for _, x := range dropped {
+		p.Ref, p.NPU = alone(p.Ref, x.Ref), alone(p.NPU, x.NPU)
+	}
+	byCoordinates := func(a, b *Round) int { return a.At.Compare(b.At) }
+	slices.SortStableFunc(p.Ref, byCoordinates)
+	slices.SortStableFunc(p.NPU, byCoordinates)
+}
+
+// pairRounds pairs two rounds, false where a coordinate keeps them apart.
+func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
+	pair := RoundPair{Ref: ref, NPU: npu, At: npu.At}
+	for i, c := range coordinates {
+		r, n := *c.of(&ref.At), *c.of(&npu.At)
+		if !matchers[i].match(r, n) {
+			return RoundPair{}, false
+		}
+		if n == "" {
+			*c.of(&pair.At) = r
+		}
+		if r != n && r != "" && n != "" {
+			pair.Notes = append(pair.Notes, fmt.Sprintf("%s %s is compared with %s %s of the reference", c.name, n, c.name, r))
+		}
+	}
+	return pair, true
+}
+
+// matcher says which values of a coordinate may be compared.
+type matcher struct {
+	ref, npu []string // the known values
+	shared   bool     // is any of them on both sides?
+}
+
+func newMatcher(ref, npu []*Round, of func(*Coordinates) *string) matcher {
+	m := matcher{ref: valuesOf(ref, of), npu: valuesOf(npu, of)}
+	m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
+	return m
+}
+
+// valuesOf returns the known values of a coordinate, each once.
+func valuesOf(rounds []*Round, of func(*Coordinates) *string) []string {
+	seen := make(map[string]bool)
+	for _, r := range rounds {
+		if value := *of(&r.At); value != "" {
+			seen[value] = true
+		}
+	}
+	return sortedKeys(seen)
+}
+
+func (m *matcher) match(ref, npu string) bool {
+	switch {
+	case ref == npu || len(m.ref) == 0 || len(m.npu) == 0:
+		return true
+	case ref == "" || npu == "":
+		return false
+	}
+	return len(m.ref) == 1 || len(m.npu) == 1 && !m.shared
+}
+
+// note says that only one side knows a coordinate of which it has several values.
+func (m *matcher) note(name string) string {
+	switch {
+	case len(m.ref) == 0 && len(m.npu) > 1:
+		return fmt.Sprintf("the reference has no %s: it is compared with each of the NPU's %d", name, len(m.npu))
+	case len(m.npu) == 0 && len(m.ref) > 1:
+		return fmt.Sprintf("the NPU has no %s: it is compared with each of the reference's %d", name, len(m.ref))
+	}
+	return ""
+}

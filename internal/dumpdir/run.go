@@ -1,0 +1,229 @@
+package dumpdir
+
+import (
+	"path/filepath"
+
+	"dumptool/internal/graph"
+	"dumptool/internal/tensor"
+)
+
+// Run is what one path, or several, holds.
+type Run struct {
+	// Paths are those that were given.
+	Paths []string
+	// Single is set when the only path is a file, which then has to hold tensors.
+	Single bool
+	// Producers are those that wrote folders of the run, in the order of the table.
+	Producers []Producer
+	// Rounds are sorted by their coordinates. A round has operators.
+	Rounds []*Round
+	// Files are all files, in the order of their paths.
+	Files []*File
+	// Records are the files of overflow records, with the round that their folders
+	// name.
+	Records []Record
+	// Problems are what is wrong with the tree; they stop nothing.
+	Problems []Problem
+	// Warnings are oddities of mapping.csv files.
+	Warnings []string
+	// NotChosen counts the files that Choose dropped.
+	NotChosen int
+
+	folders []*Folder
+	sources Sources
+}
+
+// Forget drops the files and operators of a run, which take nearly all of its memory,
+// for those who have taken what they need of them. Rounds keep their coordinates,
+// orders and flows.
+func (r *Run) Forget() {
+	for _, f := range r.folders {
+		f.files = nil
+	}
+	for _, round := range r.Rounds {
+		for _, op := range round.Ops {
+			op.Tensors = nil
+		}
+		round.Ops = nil
+	}
+	r.Files, r.Records = nil, nil
+}
+
+// Round is one pass of one network on one device.
+type Round struct {
+	At Coordinates
+	// Ops are the operators in execution order, in natural order of their names
+	// where that is not known.
+	Ops []*Op
+	// Order says where the order comes from.
+	Order Order
+	// Flow says who feeds whom.
+	Flow Flow
+
+	folders []*Folder // that hold the tensors
+	side    Sources   // those in the run
+	sources Sources   // side and those that were given
+}
+
+// Op is one execution of an operator.
+type Op struct {
+	// Name is the operator as the names of its files have it; see Header.
+	Name string
+	Type string // empty when unknown
+	// Header is the name in the header of the dump, empty until ReadHeaders.
+	Header string
+	// Origins are the results of the user's model that the outputs stand for, by
+	// their index; nil until ReadHeaders, and where the dump names none.
+	Origins map[int]graph.Origin
+	// Timestamp is when the first of its tensors was dumped, in microseconds; 0
+	// when unknown.
+	Timestamp uint64
+	// Task is the task id; HasTask is set where names have it.
+	Task    uint64
+	HasTask bool
+	// Execution counts the executions of an operator of a round from 1, by their
+	// timestamps; 0 for one that ran once.
+	Execution int
+	// Place is the place in the execution order, from 0; operators that run at the
+	// same time share one. Those that the source of the order does not know come
+	// last.
+	Place   int
+	Tensors []Tensor
+
+	ids []uint64 // of ATB's operators and those around them
+}
+
+// Tensor is one tensor of an operator, or a file that holds several.
+type Tensor struct {
+	// Kind is empty for all tensors of a file that has to be opened to list them,
+	// until ReadHeaders does.
+	Kind  tensor.Kind
+	Index int
+	// Slice is the thread that wrote this piece; ATB's inputs after the execution
+	// have the slice after.
+	Slice string
+	// File holds the tensor, or the table with its statistics.
+	File *File
+	// Member is the path inside a file that holds tensors by name.
+	Member string
+	// Statistics are those of a table, nil for none.
+	Statistics *Statistics
+	// Table is set where File is a table of statistics: the elements are not there.
+	Table bool
+}
+
+// Whole reports whether the tensor stands for all tensors of its file.
+func (t *Tensor) Whole() bool { return t.Kind == "" }
+
+// File is a file of a run.
+type File struct {
+	Folder *Folder
+	// Name is the name of the file that every decision goes by: the original one
+	// where mapping.csv has it. It comes from a file and may hold anything.
+	Name string
+	Size int64 // in bytes
+	Role Role
+	// Err says why the file cannot be looked at.
+	Err error
+
+	base string // its name in the folder
+}
+
+// Path is where the file is.
+func (f *File) Path() string {
+	if f.base == "" {
+		return f.Folder.Path
+	}
+	return filepath.Join(f.Folder.Path, f.base)
+}
+
+// Root is the path that was given and below which the file lies: what a file names
+// another one by must not lead out of it.
+func (f *File) Root() string {
+	top := f.Folder
+	for top.parent != nil {
+		top = top.parent
+	}
+	return top.Path
+}
+
+// Role says what a file is for.
+type Role uint8
+
+// The roles.
+const (
+	// Unknown files show only by their content whether they hold tensors.
+	Unknown Role = iota
+	// Tensors are dumps, arrays and other files that hold tensors.
+	Tensors
+	// Product files were converted from a file of the run: they hold nothing new.
+	Product
+	// Overflow files are overflow records.
+	Overflow
+	// Table files hold statistics in place of tensors.
+	Table
+	// Side files are orders, graphs, settings and logs.
+	Side
+)
+
+// Folder is a folder of a run.
+type Folder struct {
+	Path string
+	// Dir is the folder below the path that was given, with slashes; . for that
+	// path itself.
+	Dir      string
+	Producer Producer
+	// At is what the path says, At.Folder what no other coordinate stands for.
+	At Coordinates
+
+	producer *producer
+	parent   *Folder
+	files    []*File
+	start    string // the time at which the dump began
+	op       string // that the folders below the round name, with slashes
+	side     bool   // holds no tensors
+}
+
+// given reports whether the folder stands for a file that was given.
+func (f *Folder) given() bool { return len(f.files) == 1 && f.files[0].base == "" }
+
+// Record is a file of overflow records.
+type Record struct {
+	File *File
+	At   Coordinates
+}
+
+// ProblemKind says what is wrong.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	Unreadable  ProblemKind = "unreadable"   // a file or folder
+	Cut         ProblemKind = "cut"          // a file is shorter than it says, or empty
+	MissingRank ProblemKind = "missing rank" // between the ranks that are there
+	MissingStep ProblemKind = "missing step" // that other ranks have
+	Empty       ProblemKind = "empty"        // a rank or step without tensors
+	Repeated    ProblemKind = "repeated"     // a round that several start times hold
+	BadSide     ProblemKind = "side file"    // that cannot be used
+	LinkedDir   ProblemKind = "linked folder"
+)
+
+// Problem is something wrong with a run.
+type Problem struct {
+	Kind ProblemKind
+	// Path is the file or folder, empty for what is missing.
+	Path string
+	At   Coordinates
+	Err  error
+}
+
+// Error returns the path and what is wrong.
+func (p *Problem) Error() string {
+	if p.Path == "" {
+		return p.Err.Error()
+	}
+	return p.Path + ": " + p.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (p *Problem) Unwrap() error { return p.Err }

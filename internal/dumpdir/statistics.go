@@ -1,0 +1,286 @@
+package dumpdir
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/tensor"
+)
+
+// Statistics are what a table says about one tensor, whoever wrote it.
+type Statistics struct {
+	// DType and Shape are those of the tensor, undefined and nil where the table
+	// does not say; Format is its word, such as NC1HWC0.
+	DType  tensor.DType
+	Shape  tensor.Shape
+	Format string
+	Size   int64 // in bytes, 0 when unknown
+	// Values are the numbers that the table has, by what they are.
+	Values map[Statistic]float64
+	// Digest is the MD5 or SHA1 of the elements, empty for none.
+	Digest string
+}
+
+// Statistic is a number about the elements of a tensor.
+type Statistic string
+
+// The statistics. Counts are of elements.
+const (
+	Max          Statistic = "max"
+	Min          Statistic = "min"
+	Mean         Statistic = "mean"
+	Norm         Statistic = "norm" // the square root of the sum of squares
+	Count        Statistic = "count"
+	NaNs         Statistic = "NaN"
+	NegativeInfs Statistic = "-Inf"
+	PositiveInfs Statistic = "+Inf"
+	Zeros        Statistic = "zero"
+	NegativeZero Statistic = "negative zero"
+	PositiveZero Statistic = "positive zero"
+)
+
+// statisticTitles are the titles of columns, in lower case.
+var statisticTitles = map[string]Statistic{
+	"max value": Max, "min value": Min, "avg value": Mean, "mean value": Mean, "max": Max, "min": Min, "mean": Mean,
+	"norm": Norm, "l2norm": Norm, "l2norm value": Norm, "count": Count, "nan count": NaNs,
+	"negative inf count": NegativeInfs, "positive inf count": PositiveInfs, "zero count": Zeros,
+	"negative zero count": NegativeZero, "positive zero count": PositiveZero,
+}
+
+// statisticRow is a row of a table of statistics. What it does not say is empty.
+type statisticRow struct {
+	opType, opName string
+	opID           string // of ATB: 0_1
+	device, count  string // of ATB: device_pid and the execution count
+	task           uint64
+	hasTask        bool
+	timestamp      uint64
+	kind           tensor.Kind
+	index          int
+	Statistics
+}
+
+// maxTable is how large a table of statistics may be, in bytes.
+const maxTable = 1 << 30
+
+// readStatistics reads a table of statistics of MindSpore, CANN or ATB: a title
+// line, and a row for every input and output. Columns go by their titles in any
+// letter case. A row that cannot be used ends the reading with an error that says
+// where; those before it are kept.
+func readStatistics(in io.Reader, row func(*statisticRow)) error {
+	r := csv.NewReader(&withoutBOM{in: io.LimitReader(in, maxTable)})
+	r.FieldsPerRecord = -1
+	r.LazyQuotes = true
+	r.ReuseRecord = true
+	head, err := r.Read()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the table is empty")
+		}
+		return fmt.Errorf("statistics: %w", err)
+	}
+	head = slices.Clone(head) // the reader uses the record again
+	columns, err := statisticColumns(head)
+	if err != nil {
+		return err
+	}
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("statistics: %w", err)
+		}
+		line, _ := r.FieldPos(0)
+		var s statisticRow
+		for i, set := range columns {
+			if set == nil || i >= len(cells) {
+				continue
+			}
+			if err := set(&s, strings.TrimSpace(cells[i])); err != nil {
+				return fmt.Errorf("statistics: line %d: column %q has %.40q, %w", line, strings.TrimSpace(head[i]), cells[i], err)
+			}
+		}
+		if s.kind == "" {
+			return fmt.Errorf("statistics: line %d: neither input nor output", line)
+		}
+		row(&s)
+	}
+}
+
+// statisticColumns returns how to read each column, nil for one that is not known.
+func statisticColumns(head []string) ([]statisticSetter, error) {
+	columns := make([]statisticSetter, len(head))
+	sides := 0
+	for i, title := range head {
+		title = strings.ToLower(strings.TrimSpace(title))
+		if what, ok := statisticTitles[title]; ok {
+			columns[i] = numberSetter(what)
+			continue
+		}
+		columns[i] = statisticSetters[title]
+		if title == "io" || title == "input/output" {
+			sides++
+		}
+	}
+	if sides != 1 {
+		return nil, fmt.Errorf(`statistics: %d columns "IO" or "Input/Output" in the first line, want one`, sides)
+	}
+	return columns, nil
+}
+
+// statisticSetter sets what a cell of a column says.
+type statisticSetter func(s *statisticRow, cell string) error
+
+// statisticSetters are the columns that hold no statistics, by their titles in
+// lower case.
+var statisticSetters = map[string]statisticSetter{
+	"op type":         func(s *statisticRow, c string) error { s.opType = strings.Clone(c); return nil },
+	"op name":         func(s *statisticRow, c string) error { s.opName = strings.Clone(c); return nil },
+	"op id":           func(s *statisticRow, c string) error { s.opID = strings.Clone(c); return nil },
+	"device and pid":  func(s *statisticRow, c string) error { s.device = strings.Clone(c); return nil },
+	"execution count": func(s *statisticRow, c string) error { s.count = strings.Clone(c); return nil },
+	"task id": func(s *statisticRow, c string) (err error) {
+		s.task, s.hasTask, err = setNumber(c)
+		return err
+	},
+	"timestamp": func(s *statisticRow, c string) (err error) {
+		s.timestamp, _, err = setNumber(c)
+		return err
+	},
+	"io": setSide, "input/output": setSide, "slot": setIndex, "index": setIndex,
+	"data size": func(s *statisticRow, c string) error {
+		n, _, err := setNumber(c)
+		s.Size = int64(min(n, 1<<62))
+		return err
+	},
+	"data type": setType, "dtype": setType,
+	"format": func(s *statisticRow, c string) error { s.Format = strings.Clone(c); return nil },
+	"shape":  setShape,
+	"md5":    setDigest, "sha1": setDigest,
+}
+
+func setDigest(s *statisticRow, cell string) error {
+	if !isAbsent(cell) {
+		s.Digest = strings.Clone(cell)
+	}
+	return nil
+}
+
+func setSide(s *statisticRow, cell string) error {
+	switch strings.ToLower(cell) {
+	case "input", "intensor":
+		s.kind = tensor.Input
+	case "output", "outtensor":
+		s.kind = tensor.Output
+	default:
+		return errors.New("want input or output")
+	}
+	return nil
+}
+
+func setIndex(s *statisticRow, cell string) error {
+	n, err := strconv.ParseUint(cell, 10, 31)
+	if err != nil {
+		return errors.New("want the number of an input or output")
+	}
+	s.index = int(n)
+	return nil
+}
+
+// setNumber reads a number; an empty cell, NA, N/A and null are none.
+func setNumber(cell string) (n uint64, known bool, err error) {
+	if isAbsent(cell) {
+		return 0, false, nil
+	}
+	n, err = strconv.ParseUint(cell, 10, 64)
+	if err != nil {
+		return 0, false, errors.New("want a whole number")
+	}
+	return n, true, nil
+}
+
+func isAbsent(cell string) bool {
+	switch strings.ToLower(cell) {
+	case "", "na", "n/a", "null", "none", "-":
+		return true
+	}
+	return false
+}
+
+// setType reads a type such as float32, DT_FLOAT16 or torch.float16; one that is
+// not known stays undefined.
+func setType(s *statisticRow, cell string) error {
+	word := strings.TrimPrefix(strings.TrimPrefix(cell, "DT_"), "torch.")
+	if name, ok := compilerTypes[strings.ToLower(word)]; ok {
+		word = name
+	}
+	s.DType, _ = tensor.ParseDType(word)
+	return nil
+}
+
+// compilerTypes are the types that the compiler names in another way.
+var compilerTypes = map[string]string{"float": "float32", "double": "float64", "bf16": "bfloat16"}
+
+// dims are the numbers of a shape: "(2, 3)", 2x3x4, 2,3.
+var dims = regexp.MustCompile(`[0-9]+`)
+
+func setShape(s *statisticRow, cell string) error {
+	if cell == "" || strings.EqualFold(cell, "NA") || strings.EqualFold(cell, "N/A") {
+		return nil
+	}
+	s.Shape = tensor.Shape{}
+	for _, d := range dims.FindAllString(cell, -1) {
+		n, err := strconv.ParseInt(d, 10, 64)
+		if err != nil {
+			return errors.New("want dimensions of 63 bits")
+		}
+		s.Shape = append(s.Shape, n)
+	}
+	return nil
+}
+
+// numberSetter sets a statistic; one that is not there, or is no number, such as
+// the text of a bool, is left out.
+func numberSetter(what Statistic) statisticSetter {
+	return func(s *statisticRow, cell string) error {
+		v, err := strconv.ParseFloat(cell, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return nil
+		}
+		if s.Values == nil {
+			s.Values = make(map[Statistic]float64, 4)
+		}
+		s.Values[what] = v
+		return nil
+	}
+}
+
+// withoutBOM leaves a byte order mark at the start of a stream out.
+type withoutBOM struct {
+	in    io.Reader
+	begun bool
+}
+
+// Read implements io.Reader.
+func (w *withoutBOM) Read(p []byte) (int, error) {
+	if w.begun || len(p) < 3 {
+		return w.in.Read(p)
+	}
+	w.begun = true
+	var head [3]byte
+	n, err := io.ReadFull(w.in, head[:])
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	rest := bytes.TrimPrefix(head[:n], []byte("\ufeff"))
+	return copy(p, rest), err
+}

@@ -1,0 +1,253 @@
+package dumpdir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/safefile"
+)
+
+// MappingName is the file that gives files with too long names their original
+// ones, in the folders of dumps and of outputs alike.
+const MappingName = "mapping.csv"
+
+// Options says what Open lists. The zero value leaves nothing out.
+type Options struct {
+	// NoRecursive leaves the folders of a folder out.
+	NoRecursive bool
+	// Skip is a folder that is left out where it lies inside another one: that of
+	// the results.
+	Skip string
+	// NoRaw leaves out files of elements without a header of which no name says
+	// what they are, but at best the user.
+	NoRaw bool
+	// Sources order the operators besides what the run has.
+	Sources Sources
+}
+
+// walker lists the files of a run in a fixed order: files as they are given,
+// folders in the order of names, with all their folders.
+type walker struct {
+	run  *Run
+	opt  Options
+	skip os.FileInfo // nil for none
+	seen map[string]bool
+}
+
+// walk lists what is at the paths. Links to folders are not followed; the
+// mapping.csv of every folder is honoured.
+func (r *Run) walk(ctx context.Context, opt Options) error {
+	w := &walker{run: r, opt: opt, seen: map[string]bool{}}
+	if opt.Skip != "" {
+		if info, err := os.Stat(opt.Skip); err == nil {
+			w.skip = info
+		}
+	}
+	for _, given := range r.Paths {
+		info, err := os.Stat(given)
+		switch {
+		case err != nil:
+			w.given(given, nil, err)
+		case info.IsDir():
+			if err := w.folder(ctx, given, ".", nil); err != nil {
+				return err
+			}
+			continue
+		default:
+			w.given(given, info, nil)
+		}
+		r.Single = len(r.Paths) == 1
+	}
+	return nil
+}
+
+// given adds a file that was given, unless it is there already.
+func (w *walker) given(name string, info fs.FileInfo, err error) {
+	if abs, err := filepath.Abs(name); err == nil {
+		if w.seen[abs] || w.seen[filepath.Dir(abs)] {
+			return
+		}
+		w.seen[abs] = true
+	}
+	f := &Folder{Path: name, Dir: "."}
+	w.run.folders = append(w.run.folders, f)
+	file := w.add(f, filepath.Base(name), info, w.mapping(filepath.Dir(name)))
+	file.base, file.Err = "", err
+}
+
+// folder lists a folder and those in it.
+func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		if w.seen[abs] { // the paths that were given overlap
+			return nil
+		}
+		w.seen[abs] = true
+	}
+	f := &Folder{Path: dir, Dir: rel, parent: parent}
+	w.run.folders = append(w.run.folders, f)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		// It is a file as far as anybody can know.
+		w.run.Files = append(w.run.Files, &File{Folder: f, Name: filepath.Base(dir), Err: err})
+	}
+	names := w.mappingOf(f, entries)
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case e.IsDir():
+			if w.opt.NoRecursive || w.skips(e) {
+				continue
+			}
+			below := filepath.Join(dir, name)
+			length := len(name)
+			if rel != "." {
+				length += len(rel) + 1
+			}
+			// The end of the same text: there may be a folder a file.
+			if err := w.folder(ctx, below, filepath.ToSlash(below[len(below)-length:]), f); err != nil {
+				return err
+			}
+		case name == MappingName || isLeftover(name):
+		default:
+			w.file(f, e, names)
+		}
+	}
+	return nil
+}
+
+// skips reports whether a folder is the one to leave out.
+func (w *walker) skips(e fs.DirEntry) bool {
+	if w.skip == nil {
+		return false
+	}
+	info, err := e.Info()
+	return err == nil && os.SameFile(info, w.skip)
+}
+
+// file adds a file of a folder. A link to a file is followed, wherever it leads;
+// one to a folder is not.
+func (w *walker) file(f *Folder, e fs.DirEntry, names *dumpfmt.Mapping) {
+	name := filepath.Join(f.Path, e.Name())
+	if w.seen[name] { // it was given itself
+		return
+	}
+	info, err := e.Info()
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		info, err = os.Stat(name)
+	}
+	if err == nil && info.IsDir() {
+		w.run.problem(LinkedDir, name, Coordinates{}, errors.New("the link to a folder is not followed"))
+		return
+	}
+	if err != nil {
+		info = nil
+	}
+	w.add(f, e.Name(), info, names).Err = err
+}
+
+func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Mapping) *File {
+	file := &File{Folder: f, Name: name, base: name}
+	if info != nil {
+		file.Size = info.Size()
+	}
+	if original, ok := names.Original(name); ok {
+		file.Name = original
+	}
+	f.files = append(f.files, file)
+	w.run.Files = append(w.run.Files, file)
+	return file
+}
+
+// isLeftover reports whether a name is one under which an output file grows: a
+// process that was killed left it.
+func isLeftover(name string) bool {
+	stem, ok := strings.CutSuffix(name, ".tmp")
+	dot := strings.LastIndexByte(stem, '.')
+	if !ok || dot < 1 || name[0] != '.' {
+		return false
+	}
+	random := stem[dot+1:]
+	letter := func(r rune) bool {
+		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	return random != "" && strings.IndexFunc(random, func(r rune) bool { return !letter(r) }) < 0
+}
+
+// mappingOf returns the mapping.csv of a folder with these entries, and warns of
+// lines that name no file of it.
+func (w *walker) mappingOf(f *Folder, entries []fs.DirEntry) *dumpfmt.Mapping {
+	has := make(map[string]bool)
+	for _, e := range entries {
+		if e.Name() == MappingName {
+			has[MappingName] = true
+		}
+	}
+	if !has[MappingName] {
+		return &dumpfmt.Mapping{}
+	}
+	m := w.mapping(f.Path)
+	for _, e := range entries {
+		has[e.Name()] = true
+	}
+	var absent []string
+	stored := m.Stored()
+	for _, name := range stored {
+		if !has[name] {
+			absent = append(absent, name)
+		}
+	}
+	if len(absent) > 0 {
+		w.run.Warnings = append(w.run.Warnings, fmt.Sprintf("%s: %d of %d entries name no file of the folder, the first is %q",
+			filepath.Join(f.Path, MappingName), len(absent), len(stored), absent[0]))
+	}
+	return m
+}
+
+// mapping reads the mapping.csv of a folder, an empty one where there is none.
+func (w *walker) mapping(dir string) *dumpfmt.Mapping {
+	name := filepath.Join(dir, MappingName)
+	warn := func(text string) { w.run.Warnings = append(w.run.Warnings, text) }
+	var m *dumpfmt.Mapping
+	err := readSide(name, func(in io.Reader) (err error) {
+		m, err = dumpfmt.ReadMapping(in)
+		return err
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil && strings.Contains(err.Error(), name):
+		warn(err.Error())
+	case err != nil:
+		warn(fmt.Sprintf("%s: %v", name, err))
+	}
+	if m == nil {
+		return &dumpfmt.Mapping{}
+	}
+	for _, bad := range m.Bad {
+		warn(fmt.Sprintf("%s: %v", name, bad))
+	}
+	for _, odd := range m.Warnings {
+		warn(fmt.Sprintf("%s: %s", name, odd))
+	}
+	return m
+}
+
+// readSide reads a file that lies beside the dumps. One that is no regular file is
+// not opened: a pipe would block.
+func readSide(name string, read func(io.Reader) error) error {
+	file, err := safefile.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return read(file)
+}

@@ -1,0 +1,192 @@
+// Package exact has the logarithms, exponentials and lengths whose bits are the
+// same on every processor. Those of package math are assembly on some processors
+// and compiled with fused multiply-adds on others, so that their last bits differ
+// between amd64 and arm64; reports have to be equal byte for byte.
+//
+// Every product is rounded by an explicit float64 conversion, which forbids the
+// compiler to fuse it with a sum - it does so across statements and inlined
+// calls - or fused on purpose by math.FMA, which has one right answer. Results
+// are within 0.6 units in the last place; those of Hypot, and subnormal ones,
+// within 1.5. The functions are for derived numbers, except Hypot, which is fast
+// enough for a call per element.
+package exact
+
+import "math"
+
+// pair is the sum of two numbers that is not rounded: about 106 significant bits
+// (T. J. Dekker, A floating-point technique for extending the available
+// precision, 1971).
+type pair struct{ hi, lo float64 }
+
+// sum returns a+b without any error.
+func sum(a, b float64) pair {
+	hi := a + b
+	back := hi - a
+	return pair{hi, (a - (hi - back)) + (b - back)}
+}
+
+// product returns a*b without any error.
+func product(a, b float64) pair {
+	hi := float64(a * b)
+	return pair{hi, math.FMA(a, b, -hi)}
+}
+
+func (p pair) value() float64 { return p.hi + p.lo }
+
+func (p pair) plus(q pair) pair {
+	s := sum(p.hi, q.hi)
+	return sum(s.hi, s.lo+(p.lo+q.lo))
+}
+
+func (p pair) times(q pair) pair {
+	s := product(p.hi, q.hi)
+	return sum(s.hi, s.lo+(float64(p.hi*q.lo)+float64(p.lo*q.hi)))
+}
+
+func (p pair) over(q pair) pair {
+	ratio := p.hi / q.hi
+	back := product(ratio, q.hi)
+	rest := (p.hi - back.hi) - back.lo + p.lo - float64(ratio*q.lo)
+	return sum(ratio, rest/q.hi)
+}
+
+// The first part of the constants that are multiplied by an exponent has 32
+// significant bits: that product has no error.
+var (
+	ln2High, ln2Rest     = 0x1.62e42feep-1, pair{0x1.a39ef35793c76p-33, 0x1.cc01f97b57a08p-87}
+	log2High, log2Rest   = 0x1.34413508p-2, pair{0x1.f79fef311f12bp-34, 0x1.ac0b7c917826bp-89} // of 2, to base 10
+	oneOverLn2           = pair{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56}
+	oneOverLn10          = pair{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57}
+	atanhTerms, expTerms = 13, 17
+)
+
+// multiple returns n times the constant high+rest.
+func multiple(n, high float64, rest pair) pair {
+	return pair{float64(n * high), 0}.plus(pair{n, 0}.times(rest))
+}
+
+// Log returns the natural logarithm of x, NaN for negative x and -Inf for 0.
+func Log(x float64) float64 {
+	if special(x) {
+		return specialLog(x)
+	}
+	m, e := logOfFraction(x)
+	return multiple(e, ln2High, ln2Rest).plus(m).value()
+}
+
+// Log2 returns the binary logarithm of x; that of a power of two has no error.
+func Log2(x float64) float64 {
+	if special(x) {
+		return specialLog(x)
+	}
+	m, e := logOfFraction(x)
+	return pair{e, 0}.plus(m.times(oneOverLn2)).value()
+}
+
+// Log10 returns the decimal logarithm of x; that of a power of ten has no error.
+func Log10(x float64) float64 {
+	if special(x) {
+		return specialLog(x)
+	}
+	m, e := logOfFraction(x)
+	return multiple(e, log2High, log2Rest).plus(m.times(oneOverLn10)).value()
+}
+
+// Remainder returns x - a*b, rounded once.
+func Remainder(x, a, b float64) float64 { return math.FMA(-a, b, x) }
+
+// special reports whether x has no logarithm that is a finite number.
+func special(x float64) bool { return !(x > 0) || math.IsInf(x, 1) }
+
+func specialLog(x float64) float64 {
+	switch {
+	case x == 0:
+		return math.Inf(-1)
+	case x < 0:
+		return math.NaN()
+	}
+	return x
+}
+
+// logOfFraction splits x into m times 2^e, with m between the roots of 1/2 and
+// of 2, and returns the natural logarithm of m: with s = (m-1)/(m+1) it is
+// 2 atanh(s) = 2s + 2s(s^2/3 + s^4/5 + ...).
+func logOfFraction(x float64) (log pair, e float64) {
+	m, exp := math.Frexp(x)
+	if m < math.Sqrt2/2 {
+		m, exp = float64(2*m), exp-1
+	}
+	s := pair{m - 1, 0}.over(sum(m, 1))
+	square, tail := float64(s.hi*s.hi), 0.0
+	for n := atanhTerms; n > 0; n-- {
+		tail = float64(square * (1/float64(2*n+1) + tail))
+	}
+	twice := pair{float64(2 * s.hi), float64(2 * s.lo)}
+	return twice.plus(pair{float64(twice.hi * tail), 0}), float64(exp)
+}
+
+// Beyond these exp is +Inf, or 0.
+const maxExp, minExp = 710, -746
+
+// Exp returns e^x.
+func Exp(x float64) float64 {
+	switch {
+	case math.IsNaN(x):
+		return x
+	case x > maxExp:
+		return math.Inf(1)
+	case x < minExp:
+		return 0
+	}
+	m, e := expOfRest(x)
+	return math.Ldexp(pair{1, 0}.plus(m).value(), e)
+}
+
+// Expm1 returns e^x - 1, also where x is so small that e^x is almost 1.
+func Expm1(x float64) float64 {
+	const tiny, beyondOne = 0x1p-60, 110
+	if math.Abs(x) < tiny || math.IsNaN(x) {
+		return x
+	}
+	if x > maxExp || x < minExp {
+		return Exp(x) - 1
+	}
+	m, e := expOfRest(x)
+	if e > beyondOne {
+		return Exp(x) // 1 is nothing beside it
+	}
+	scale := math.Ldexp(1, e)
+	return pair{scale, 0}.plus(pair{-1, 0}).plus(pair{float64(scale * m.hi), float64(scale * m.lo)}).value()
+}
+
+// expOfRest splits x into r plus a multiple e of the logarithm of 2, with r as
+// near to 0 as can be, and returns e^r - 1 = r + r^2/2 + r^3(1/3! + r/4! + ...).
+func expOfRest(x float64) (m pair, e int) {
+	n := math.Round(x / math.Ln2)
+	r := pair{x, 0}.plus(multiple(-n, ln2High, ln2Rest))
+	tail := 0.0
+	for k := expTerms; k > 3; k-- {
+		tail = float64((1 + tail) * r.hi / float64(k))
+	}
+	square := r.times(r)
+	cube := float64(square.hi*r.hi) * (1 + tail) / 6
+	return r.plus(pair{float64(square.hi / 2), float64(square.lo / 2)}).plus(pair{cube, 0}), int(n)
+}
+
+// Hypot returns the length of (a, b), the root of a*a + b*b, without overflow or
+// underflow on the way. It is +Inf if either is infinite, even beside a NaN.
+func Hypot(a, b float64) float64 {
+	const large, small = 0x1p+500, 0x1p-500
+	a, b = math.Abs(a), math.Abs(b)
+	scale := 1.0
+	switch longest := max(a, b); {
+	case math.IsInf(a, 0) || math.IsInf(b, 0):
+		return math.Inf(1)
+	case longest > large:
+		scale = 0x1p-600
+	case longest < small:
+		scale = 0x1p+600
+	}
+	a, b = float64(a*scale), float64(b*scale)
+	return math.Sqrt(float64(a*a)+float64(b*b)) / scale
+}

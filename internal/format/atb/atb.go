@@ -1,0 +1,214 @@
+// Package atb reads the tensors that the Ascend Transformer Boost library saves: a
+// header of text lines KEY=VALUE up to $End=1, then little-endian elements. A
+// tensor that equals an earlier one has the path of its file instead of elements,
+// and where only statistics were asked for there are none.
+package atb
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/tensor"
+)
+
+// Magic begins every file.
+const Magic = "$Version="
+
+// maxHeader is how long a header may be; those of the library have some 150 bytes.
+const maxHeader = 64 << 10
+
+// The keys of the header.
+const (
+	keyEnd    = "$End"
+	keyLength = "$Object.Length" // how many bytes follow the header
+	keyObject = "$Object.data"   // offset after the header, and length
+	keyFormat = "format"
+	keyDType  = "dtype"
+	keyDims   = "dims"
+	keyLink   = "data"
+)
+
+// dtypes are the element types by the library's numbers.
+var dtypes = map[int64]tensor.DType{
+	0: tensor.Float32, 1: tensor.Float16, 2: tensor.Int8, 3: tensor.Int32, 9: tensor.Int64, 12: tensor.Bool, 27: tensor.BFloat16,
+}
+
+// ErrNoData is the error of a tensor without elements in its file or in another
+// one: only its statistics were saved.
+var ErrNoData = errors.New("the tensor was saved without data, statistics only")
+
+// FormatError says what is wrong with a file.
+type FormatError struct {
+	Off     int64 // byte offset of the place at fault
+	Problem string
+}
+
+// Error returns the text of the error.
+func (e *FormatError) Error() string { return fmt.Sprintf("at 0x%x: %s", e.Off, e.Problem) }
+
+func broken(off int64, format string, args ...any) error {
+	return &FormatError{off, fmt.Sprintf(format, args...)}
+}
+
+// Header is what the header of a file says.
+type Header struct {
+	// DType, Format and Shape describe the tensor; HasType is false for a header
+	// without an element type.
+	DType   tensor.DType
+	HasType bool
+	Format  tensor.Format
+	Shape   tensor.Shape
+	// Link is the path of the file with the elements, empty for this one.
+	Link string
+	// Data are the elements, nil where the file has none.
+	Data *io.SectionReader
+	// Spare is how many bytes follow them.
+	Spare int64
+}
+
+// Read reads the header of a file of the given size. Whatever could be read is
+// returned with the error too.
+func Read(file io.ReaderAt, size int64) (*Header, error) {
+	text := make([]byte, min(size, maxHeader))
+	if n, err := file.ReadAt(text, 0); n < len(text) {
+		return &Header{}, fmt.Errorf("read %d bytes of the header, want %d: %w", n, len(text), err)
+	}
+	p := &parser{Header: Header{Format: tensor.ND, Shape: tensor.Shape{}}, seen: map[string]bool{}}
+	begin, err := p.lines(text)
+	if err == nil {
+		err = p.data(file, begin, size)
+	}
+	return &p.Header, err
+}
+
+type parser struct {
+	Header
+	seen           map[string]bool
+	length         int64 // of all objects, -1 for an unknown one
+	offset, object int64
+}
+
+// lines reads the lines of the header and returns where the elements begin.
+func (p *parser) lines(text []byte) (begin int64, err error) {
+	p.length = -1
+	for off := 0; ; {
+		n := bytes.IndexByte(text[off:], '\n')
+		if n < 0 {
+			return 0, broken(int64(len(text)), "the header is cut off: no %s=1 in %d bytes", keyEnd, len(text))
+		}
+		line := strings.TrimSuffix(string(text[off:off+n]), "\r")
+		key, value, ok := strings.Cut(line, "=")
+		switch {
+		case !ok:
+			return 0, broken(int64(off), "found %.40q in the header, want KEY=VALUE", line)
+		case p.seen[key]:
+			return 0, broken(int64(off), "%.40s comes twice in the header", key)
+		case key == keyEnd:
+			return int64(off + n + 1), nil
+		}
+		p.seen[key] = true
+		// A format of -1 is an unknown one.
+		if key == keyFormat && value == "-1" {
+			value = strconv.Itoa(int(tensor.ND))
+		}
+		if err := p.set(key, value); err != nil {
+			return 0, broken(int64(off), "%s: %v", key, err)
+		}
+		off += n + 1
+	}
+}
+
+// set takes over a line of the header; those of other keys mean nothing here.
+func (p *parser) set(key, value string) error {
+	if key == keyLink {
+		p.Link = value
+		return nil
+	}
+	count, ok := map[string]int{keyLength: 1, keyObject: 2, keyFormat: 1, keyDType: 1, keyDims: anyCount}[key]
+	if !ok {
+		return nil
+	}
+	v, err := integers(value, count)
+	if err != nil {
+		return err
+	}
+	switch key {
+	case keyLength:
+		p.length = v[0]
+	case keyObject:
+		p.offset, p.object = v[0], v[1]
+	case keyFormat:
+		p.Format = tensor.FormatWord(v[0]).Format()
+	case keyDType:
+		if p.DType, p.HasType = dtypes[v[0]]; !p.HasType {
+			return fmt.Errorf("the element type %d is not known", v[0])
+		}
+	case keyDims:
+		p.Shape = v // none for a scalar
+	}
+	return nil
+}
+
+// anyCount is the number of numbers where there may be any, or none at all.
+const anyCount = -1
+
+// integers reads numbers from 0 with commas between them.
+func integers(text string, count int) ([]int64, error) {
+	all := []int64{}
+	if count == anyCount && strings.TrimSpace(text) == "" {
+		return all, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
+		if err != nil || v < 0 {
+			return nil, fmt.Errorf("found %.40q, want integers from 0", text)
+		}
+		all = append(all, v)
+	}
+	if count != anyCount && len(all) != count {
+		return nil, fmt.Errorf("found %.40q, want %d of them", text, count)
+	}
+	return all, nil
+}
+
+// data finds the elements, which begin at begin.
+func (p *parser) data(file io.ReaderAt, begin, size int64) error {
+	rest := size - begin
+	switch {
+	case p.length > rest:
+		return broken(begin, "%s is %d, but %d bytes follow the header", keyLength, p.length, rest)
+	case !p.seen[keyObject] && p.Link != "":
+		return nil
+	case !p.seen[keyObject]:
+		return ErrNoData
+	case p.offset > rest || p.object > rest-p.offset:
+		return broken(begin, "%s has %d bytes from %d on, but %d bytes follow the header", keyObject, p.object, p.offset, rest)
+	}
+	p.Link = ""
+	if err := p.Check(p.object); err != nil {
+		return err
+	}
+	p.Data = io.NewSectionReader(file, begin+p.offset, p.object)
+	p.Spare = rest - p.offset - p.object
+	return nil
+}
+
+// Check reports whether the elements take so many bytes.
+func (h *Header) Check(size int64) error {
+	if !h.HasType {
+		return errors.New("the header does not say the element type")
+	}
+	n, ok := h.Shape.Count()
+	need, fits := h.DType.Bytes(n)
+	if !ok || !fits {
+		return fmt.Errorf("shape %v has too many elements", h.Shape)
+	}
+	if need != size {
+		return fmt.Errorf("%v elements of %s need %d bytes, found %d", h.Shape, h.DType, need, size)
+	}
+	return nil
+}

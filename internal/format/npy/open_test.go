@@ -1,0 +1,232 @@
+package npy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const goodText = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n"
+
+// text returns a header text with the values for its three keys.
+func text(descr, order, shape string) string {
+	return "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + shape + "}\n"
+}
+
+func shaped(shape string) string { return text("'<f4'", "False", shape) }
+
+func typed(descr string) string { return text(descr, "False", "(2,)") }
+
+func TestAcceptedShapes(t *testing.T) {
+	tests := map[string]tensor.Shape{
+		"()": nil, "( )": nil, "(2,)": {2}, "( 2 , )": {2}, "(2,3)": {2, 3}, "(2,3,)": {2, 3}, "(2L, 3L)": {2, 3},
+		"(\t2\f,\r\n3)": {2, 3}, "(007,)": {7},
+		"(4611686018427387904, 4611686018427387904, 0)": {1 << 62, 1 << 62, 0},
+	}
+	data := make([]byte, 4000)
+	for text, want := range tests {
+		f, err := openBytes(t, withHeader(1, shaped(text), data))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if diff := cmp.Diff(want, f.Shape); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestAcceptedTypes(t *testing.T) {
+	tests := map[string]Header{
+		"'<f4'": {Host: tensor.HostFloat32}, "'=f4'": {Host: tensor.HostFloat32}, "'|f4'": {Host: tensor.HostFloat32},
+		"'f4'": {Host: tensor.HostFloat32}, "\"<f4\"": {Host: tensor.HostFloat32},
+		"'>f4'": {Host: tensor.HostFloat32, BigEndian: true}, "'>f2'": {Host: tensor.HostFloat16, BigEndian: true},
+		"'|b1'": {Host: tensor.HostBool}, "'>i1'": {Host: tensor.HostInt8}, "'|u1'": {Host: tensor.HostUint8},
+		"'>c16'": {Host: tensor.HostComplex128, BigEndian: true},
+	}
+	for text, want := range tests {
+		want.Shape = tensor.Shape{2}
+		f, err := openBytes(t, withHeader(1, typed(text), make([]byte, 32)))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if diff := cmp.Diff(want, f.Header); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestAcceptedDicts(t *testing.T) {
+	for _, text := range []string{
+		goodText, strings.TrimSpace(goodText), "  \n\n" + goodText + "\n ",
+		`{"shape": (2,), "fortran_order": False, "descr": "<f4",}`,
+		`{'shape':(2,),'fortran_order':False,'descr':'<f4'}`,
+		"{\n'shape':\r\n(2,)\t,\f'fortran_order' : False,'descr':'<f4' }\r\n",
+	} {
+		for version := byte(1); version <= 3; version++ {
+			f, err := openBytes(t, withHeader(version, text, make([]byte, 10)))
+			if err != nil {
+				t.Errorf("%q: %v", text, err)
+				continue
+			}
+			if diff := cmp.Diff(Header{Host: tensor.HostFloat32, Shape: tensor.Shape{2}}, f.Header); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", text, diff)
+			}
+			if f.Size != 8 || f.Spare != 2 {
+				t.Errorf("%q: size %d, spare %d", text, f.Size, f.Spare)
+			}
+		}
+	}
+}
+
+// readerErrors are broken files and a part of the message for each.
+var readerErrors = []struct {
+	name string
+	file string
+	want string
+}{
+	{"empty", "", "npy: file is truncated, want 8 bytes, found 0 at 0x0"},
+	{"no magic", "PK\x03\x04 and more", `magic is wrong, want "\x93NUMPY", found "PK\x03\x04 a" at 0x0`},
+	{"short no magic", "P", `magic is wrong, want "\x93NUMPY", found "P" at 0x0`},
+	{"magic only", "\x93NUMPY", "file is truncated, want 8 bytes, found 6 at 0x6"},
+	{"no length", "\x93NUMPY\x01\x00\x01", "header length is truncated, want 2 bytes, found 1 at 0x8"},
+	{"no length 2", "\x93NUMPY\x02\x00\x01\x00\x00", "header length is truncated, want 4 bytes, found 3 at 0x8"},
+	{"header length", "\x93NUMPY\x01\x00\x40\x00{}", "header is truncated, want 64 bytes, found 2 at 0xa"},
+	{"huge header length", "\x93NUMPY\x03\x00\xff\xff\xff\xff{}", "header is truncated, want 4294967295 bytes, found 2 at 0xc"},
+	{"no header", string(withHeader(1, "", nil)), "header ends, want { at 0xa"},
+	{"blank header", string(withHeader(1, " \n", nil)), "header ends, want { at 0xc"},
+	{"not utf-8", string(withHeader(3, goodText+"#\xff", nil)), "header is not utf-8 at 0xc"},
+	{"nul", string(withHeader(1, goodText+"\x00", nil)), "header has a zero byte at 0x42"},
+	{"second dict", string(withHeader(1, goodText+"{}", nil)), `want the end of the header, found "{}"`},
+	{"comment", string(withHeader(1, goodText+"# c", nil)), `want the end of the header, found "# c"`},
+	{"in brackets", string(withHeader(1, "("+goodText+")", nil)), `header is not a dict of numpy, want {, found "({'descr'`},
+	{"not a dict", string(withHeader(1, "[1, 2]", nil)), `header is not a dict of numpy, want {, found "[1, 2]" at 0xa`},
+	{"set", string(withHeader(1, "{1, 2}", nil)), `want a key in quotes, found "1, 2}" at 0xb`},
+	{"set of keys", string(withHeader(1, "{'descr', 'shape'}", nil)), `want a colon, found ", 'shape'}"`},
+	{"open dict", string(withHeader(1, "{'descr': '<f4', ", nil)), "header ends, want a key in quotes at 0x1b"},
+	{"dict without comma", string(withHeader(1, "{'descr': '<f4' 'shape': ()}", nil)), `want a comma or }, found "'shape': ()}"`},
+	{"two commas", string(withHeader(1, "{'descr': '<f4',,}", nil)), `want a key in quotes, found ",}"`},
+	{"comma only", string(withHeader(1, "{,}", nil)), `want a key in quotes, found ",}"`},
+	{"no keys", string(withHeader(1, "{}", nil)), "header has no key descr at 0xa"},
+	{"missing key", string(withHeader(1, "{'descr': '<f4', 'shape': ()}", nil)), "header has no key fortran_order"},
+	{"other key", string(withHeader(1, "{'descr': '<f4', 'x': 1}", nil)), `want one of the keys descr, fortran_order and shape, found "'x': 1}" at 0x1b`},
+	{"key twice", string(withHeader(1, "{'descr': '<f4', 'descr': '<f4'}", nil)), `want every key once, found "'descr': '<f4'}" at 0x1b`},
+	{"escaped key", string(withHeader(1, `{'\x64escr': '<f4'}`, nil)), "want a key in quotes"},
+	{"bytes key", string(withHeader(1, "{b'descr': '<f4'}", nil)), `want a key in quotes, found "b'descr'`},
+	{"shape is an integer", string(withHeader(1, shaped("(2)"), nil)), `want a tuple of integers, found "(2)}\n" at 0x3c`},
+	{"shape is a list", string(withHeader(1, shaped("[2]"), nil)), "want a tuple of integers"},
+	{"shape is a string", string(withHeader(1, shaped("'2'"), nil)), "want a tuple of integers"},
+	{"shape of bools", string(withHeader(1, shaped("(True, 2)"), nil)), "want a tuple of integers"},
+	{"shape of tuples", string(withHeader(1, shaped("((2,),)"), nil)), "want a tuple of integers"},
+	{"negative dimension", string(withHeader(1, shaped("(0, -1)"), nil)), `shape has a negative dimension, found "(0, -1)" at 0x3c`},
+	{"two signs", string(withHeader(1, shaped("(--1,)"), nil)), "want a tuple of integers"},
+	{"float", string(withHeader(1, shaped("(2.0,)"), nil)), "want a tuple of integers"},
+	{"hexadecimal", string(withHeader(1, shaped("(0x2,)"), nil)), "want a tuple of integers"},
+	{"huge dimension", string(withHeader(1, shaped("(9223372036854775808,)"), nil)), `dimension is over 63 bits, found "9223372036854775808" at 0x3c`},
+	{"huge shape", string(withHeader(1, shaped("(4294967296, 4294967296)"), nil)), `shape has more than 63 bits of data, found "(4294967296, 4294967296)" at 0xa`},
+	{"huge data", string(withHeader(1, shaped("(4611686018427387904,)"), nil)), "shape has more than 63 bits of data"},
+	{"shape without comma", string(withHeader(1, shaped("(2 3)"), nil)), "want a tuple of integers"},
+	{"wrong bracket", string(withHeader(1, shaped("(2]"), nil)), "want a tuple of integers"},
+	{"open shape", string(withHeader(1, "{'shape': (2, ", nil)), `want a tuple of integers, found "(2, "`},
+	{"order is an integer", string(withHeader(1, text("'<f4'", "0", "()"), nil)), `want True or False, found "0, 'shape': ()}\n" at 0x2c`},
+	{"order is a name", string(withHeader(1, text("'<f4'", "false", "()"), nil)), "want True or False"},
+	{"order goes on", string(withHeader(1, text("'<f4'", "Falsehood", "()"), nil)), "want True or False"},
+	{"descr is an integer", string(withHeader(1, typed("4"), nil)), `want a type string, found "4, 'fortran_order'`},
+	{"descr is bytes", string(withHeader(1, typed("b'<f4'"), nil)), "want a type string"},
+	{"descr is a dict", string(withHeader(1, typed("{'a': 1}"), nil)), "want a type string"},
+	{"descr of no type", string(withHeader(1, typed("'<f3'"), nil)), `descr is not a type string of numpy, found "'<f3'" at 0x14`},
+	{"descr is empty", string(withHeader(1, typed("''"), nil)), "descr is not a type string of numpy"},
+	{"descr is an order", string(withHeader(1, typed("'>'"), nil)), "descr is not a type string of numpy"},
+	{"descr is a name", string(withHeader(1, typed("'>float32'"), nil)), "descr is not a type string of numpy"},
+	{"open string", string(withHeader(1, "{'descr", nil)), `want a key in quotes, found "'descr" at 0xb`},
+	{"string over lines", string(withHeader(1, "{'de\nscr'}", nil)), "want a key in quotes"},
+	{"truncated data", string(withHeader(1, goodText, make([]byte, 7))), "data is truncated, want 8 bytes, found 7 at 0x49"},
+	{"no data", string(withHeader(1, goodText, nil)), "data is truncated, want 8 bytes, found 0 at 0x42"},
+}
+
+func TestReaderErrors(t *testing.T) {
+	for _, tt := range readerErrors {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := openBytes(t, []byte(tt.file))
+			var broken *FormatError
+			if !errors.As(err, &broken) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if f != nil {
+				t.Errorf("a file comes with the error: %+v", f)
+			}
+		})
+	}
+}
+
+func TestUnsupported(t *testing.T) {
+	long := withHeader(2, strings.Repeat(" ", maxHeader)+goodText, nil)
+	tests := map[string]string{
+		"\x93NUMPY\x04\x00 and more": `format version is not supported, want 1.0, 2.0 or 3.0, found "4.0" at 0x6`,
+		"\x93NUMPY\x01\x01":          `format version is not supported, want 1.0, 2.0 or 3.0, found "1.1" at 0x6`,
+		string(long):                 "header length over 1048576 bytes is not supported, found 1048632 at 0x8",
+	}
+	for _, descr := range []string{
+		"'|O'", "'|S5'", "'<U3'", "'|V2'", "'>M8[25s]'", "'<m8'", "'<f16'", "'<f12'", "'>c32'",
+	} {
+		tests[string(withHeader(1, typed(descr), nil))] = "element type is not supported, found \"" + descr + "\" at 0x14"
+	}
+	for _, descr := range []string{"[('a', '<f4')]", "[]", "('<f4', (2,))", "[('', '|V4'), ('b', [('c', '<i2', (3,))])]"} {
+		tests[string(withHeader(1, typed(descr), nil))] = "structured element type is not supported"
+	}
+	for file, want := range tests {
+		f, err := openBytes(t, []byte(file))
+		var unsupported *UnsupportedError
+		if f != nil || !errors.As(err, &unsupported) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80q: %v, %v, want %q", file, f, err, want)
+		}
+	}
+}
+
+// TestOpenSize gives sizes that the file does not have.
+func TestOpenSize(t *testing.T) {
+	data := withHeader(1, goodText, make([]byte, 8))
+	for _, size := range []int64{int64(len(data)) - 1, 0, -1, -1 << 63} {
+		f, err := Open(bytes.NewReader(data), size)
+		var broken *FormatError
+		if f != nil || !errors.As(err, &broken) {
+			t.Errorf("size %d: %v, %v", size, f, err)
+		}
+	}
+	for _, n := range []int{5, 20} {
+		f, err := Open(bytes.NewReader(data[:n]), int64(len(data)))
+		if f != nil || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%d bytes of %d: %v, %v", n, len(data), f, err)
+		}
+	}
+}
+
+// TestOpenMemory bounds what a hostile header can make Open allocate.
+func TestOpenMemory(t *testing.T) {
+	fill := func(s string) string { return strings.Repeat(s, maxHeader/len(s)-100) }
+	for name, text := range map[string]string{
+		"integers": shaped("(" + fill("1,") + ")"),
+		"dicts":    shaped("[" + fill("{},") + "]"),
+		"keys":     "{" + fill("1:1,") + "}",
+		"strings":  typed(fill("'' ")),
+		"escapes":  typed("'" + fill(`\777`) + "'"),
+	} {
+		file := withHeader(2, text, nil)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = openBytes(t, file)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 24*uint64(len(file)) {
+			t.Errorf("%s: %d bytes for a file of %d", name, used, len(file))
+		}
+	}
+	claim := append([]byte("\x93NUMPY\x02\x00"), binary.LittleEndian.AppendUint32(nil, 1<<31)...)
+	if n := testing.AllocsPerRun(10, func() { _, _ = Open(bytes.NewReader(claim), int64(len(claim))) }); n > 20 {
+		t.Errorf("%v allocations for a false header length", n)
+	}
+}

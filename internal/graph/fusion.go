@@ -1,0 +1,328 @@
+package graph
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/jsonpos"
+)
+
+// The graph of the compiler as JSON, as the atc tool writes it (--mode=1) and
+// msaccucmp reads it, or as protobuf text, as GE writes it (ge_proto_*.txt):
+// graph[].op[]. The file is walked, and only operators' names, inputs and origins
+// are kept, so that memory does not grow with the weights in it. Keys that are not
+// needed are passed over.
+
+// maxFusion is how large the file may be, in bytes.
+const maxFusion = 1 << 30
+
+// maxWarnings is how many warnings are kept.
+const maxWarnings = 100
+
+// ReadFusion reads the graph of the compiler. Errors name the place in the
+// document.
+func ReadFusion(in io.Reader) (*Graph, error) {
+	buffered := bufio.NewReaderSize(in, 64<<10)
+	head, _ := buffered.Peek(buffered.Size())
+	g, err := new(Graph), error(nil)
+	if isText(head) {
+		err = readText(g, io.LimitReader(buffered, maxFusion))
+	} else {
+		r := &fusionReader{Reader: jsonpos.NewReader(buffered, maxFusion), graph: g}
+		err = r.document()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fusion graph: %w", err)
+	}
+	return g, nil
+}
+
+type fusionReader struct {
+	*jsonpos.Reader
+	graph *Graph
+	// sections counts the graphs, over all keys of that name.
+	sections int
+}
+
+// member reads an object of which one member is wanted.
+func (r *fusionReader) member(wanted string, read func() error) error {
+	return r.Object(func(key string) error {
+		if key == wanted {
+			return read()
+		}
+		return r.Skip()
+	})
+}
+
+func (r *fusionReader) document() error {
+	found := false
+	err := r.member("graph", func() error {
+		found = true
+		return r.Array(func(int) error { return r.section() })
+	})
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return errors.New(`found no "graph" in the document, wanted an array of graphs`)
+	}
+	return r.End()
+}
+
+func (r *fusionReader) section() error {
+	section := r.sections
+	r.sections++
+	return r.member("op", func() error {
+		return r.Array(func(i int) error { return r.op(section, i) })
+	})
+}
+
+func (r *fusionReader) op(section, index int) error {
+	op := Op{Section: section}
+	err := r.Object(func(key string) error {
+		switch key {
+		case "name":
+			return r.text(&op.Name)
+		case "type":
+			return r.text(&op.Type)
+		case "id":
+			return r.id(&op)
+		case "input":
+			op.Inputs = nil
+			return r.list(func() error { return r.input(&op) })
+		case "output_desc":
+			op.Outputs = nil
+			return r.list(func() error { return r.output(&op) })
+		}
+		return r.Skip()
+	})
+	if err != nil {
+		return err
+	}
+	return r.graph.addFused(op, index)
+}
+
+// addFused adds the operator of an index in its section; a second one of its name
+// is a warning.
+func (g *Graph) addFused(op Op, index int) error {
+	if op.Name == "" {
+		return fmt.Errorf("graph[%d].op[%d]: found no name, wanted a text", op.Section, index)
+	}
+	if old, added := g.add(op); !added && len(g.Warnings) < maxWarnings {
+		g.Warnings = append(g.Warnings,
+			fmt.Sprintf("graph[%d].op[%d]: the operator %q comes again, the first counts (graph %d)", op.Section, index, op.Name, old.Section))
+	}
+	return nil
+}
+
+// list reads an array, or null for an empty one.
+func (r *fusionReader) list(element func() error) error {
+	if r.Kind() == jsonpos.Null {
+		return r.Skip()
+	}
+	return r.Array(func(int) error { return element() })
+}
+
+// text reads a string, or null for an empty one.
+func (r *fusionReader) text(s *string) error {
+	v, err := r.Value()
+	if err != nil {
+		return err
+	}
+	if v.Kind != jsonpos.String && v.Kind != jsonpos.Null {
+		return r.Mismatch(v, "a string")
+	}
+	*s = v.Text
+	return nil
+}
+
+// id reads the place in the execution order: a number, or a text with one.
+func (r *fusionReader) id(op *Op) error {
+	v, err := r.Value()
+	if err != nil || v.Kind == jsonpos.Null {
+		return err
+	}
+	op.ID, err = strconv.ParseInt(v.Text, 10, 64)
+	op.HasID = err == nil
+	if err != nil || v.Kind != jsonpos.Number && v.Kind != jsonpos.String {
+		return r.Mismatch(v, "an integer")
+	}
+	return nil
+}
+
+// input reads an entry of the inputs.
+func (r *fusionReader) input(op *Op) error {
+	v, err := r.Value()
+	if err != nil {
+		return err
+	}
+	if v.Kind != jsonpos.String && v.Kind != jsonpos.Null || !op.addInput(v.Text) {
+		return r.Mismatch(v, wantedInput)
+	}
+	return nil
+}
+
+// wantedInput is what addInput takes.
+const wantedInput = "operator:output"
+
+// addInput adds an entry operator:output; output -1 is a control edge, which is
+// left out, and an empty entry an input that is not connected.
+func (op *Op) addInput(text string) bool {
+	if text == "" {
+		op.Inputs = append(op.Inputs, Producer{Output: -1})
+		return true
+	}
+	colon := strings.LastIndexByte(text, ':')
+	output, err := strconv.ParseInt(text[colon+1:], 10, 32)
+	if colon <= 0 || err != nil || output < -1 {
+		return false
+	}
+	if output >= 0 {
+		op.Inputs = append(op.Inputs, Producer{text[:colon], int(output)})
+	}
+	return true
+}
+
+// output reads the description of an output, of which the attributes say the
+// origin.
+func (r *fusionReader) output(op *Op) error {
+	op.Outputs = append(op.Outputs, Origin{})
+	if r.Kind() == jsonpos.Null {
+		return r.Skip()
+	}
+	return r.member("attr", func() error { return r.attributes(&op.Outputs[len(op.Outputs)-1]) })
+}
+
+// attributes reads an array of {key, value} or an object.
+func (r *fusionReader) attributes(o *Origin) error {
+	switch r.Kind() {
+	case jsonpos.Null:
+		return r.Skip()
+	case jsonpos.Object:
+		return r.Object(func(key string) error {
+			v, err := r.Value()
+			if err != nil {
+				return err
+			}
+			return r.attribute(o, key, v)
+		})
+	}
+	return r.Array(func(int) error {
+		v, err := r.Value()
+		if err != nil {
+			return err
+		}
+		key, value := v.Get("key"), v.Get("value")
+		if key == nil || value == nil {
+			return nil
+		}
+		return r.attribute(o, key.Value.Text, value.Value)
+	})
+}
+
+// attribute sets what an attribute says about an origin.
+func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error {
+	if !isOrigin(key) {
+		return nil
+	}
+	all, err := r.scalars(v)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(all))
+	for i, item := range all {
+		texts[i] = item.Text
+	}
+	if bad, wanted := o.set(key, texts); wanted != "" {
+		return r.Mismatch(all[bad], wanted)
+	}
+	return nil
+}
+
+// The attributes of an output that say what result of the model it stands for.
+const (
+	originName   = "_datadump_origin_name"
+	originFormat = "_datadump_origin_format"
+	originOutput = "_datadump_origin_output_index"
+	originShape  = "origin_shape"
+)
+
+func isOrigin(key string) bool {
+	return key == originName || key == originFormat || key == originOutput || key == originShape
+}
+
+// set takes over the values of an attribute. Where one is wrong it returns its
+// index and what is wanted in its place.
+func (o *Origin) set(key string, values []string) (bad int, wanted string) {
+	if key == originShape {
+		o.Shape = nil
+		for i, text := range values {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return i, "an integer"
+			}
+			o.Shape = append(o.Shape, n)
+		}
+		return 0, ""
+	}
+	switch {
+	case len(values) == 0 || values[0] == "":
+		return 0, ""
+	case len(values) > 1:
+		return 1, "one value"
+	case key == originName:
+		o.Op = values[0]
+	case key == originFormat:
+		o.Format = values[0]
+	default:
+		index, err := strconv.ParseUint(values[0], 10, 31)
+		if err != nil {
+			return 0, "the number of an output"
+		}
+		o.Output = int(index)
+	}
+	return 0, ""
+}
+
+// scalars returns the texts or numbers that are the value of an attribute: plain,
+// in an array, or in GE's form {"s": ...}, {"i": ...}, {"list": {"s": [...]}}.
+func (r *fusionReader) scalars(v *jsonpos.Value) ([]*jsonpos.Value, error) {
+	plain := v
+	if v.Kind == jsonpos.Object {
+		plain = firstOf(v, "s", "i", "f", "b")
+		if list := firstOf(v, "list"); plain == nil && list != nil {
+			if list.Kind != jsonpos.Object {
+				return nil, r.Mismatch(list, "an object")
+			}
+			plain = firstOf(list, "s", "i", "b")
+		}
+	}
+	if plain == nil || plain.Kind == jsonpos.Null {
+		return nil, nil
+	}
+	all := []*jsonpos.Value{plain}
+	if plain.Kind == jsonpos.Array {
+		all = plain.Elems
+	}
+	for _, item := range all {
+		if !slices.Contains([]jsonpos.Kind{jsonpos.String, jsonpos.Number, jsonpos.Bool}, item.Kind) {
+			return nil, r.Mismatch(item, "a string or a number")
+		}
+	}
+	return all, nil
+}
+
+// firstOf returns the first of the members that is there and not null.
+func firstOf(v *jsonpos.Value, keys ...string) *jsonpos.Value {
+	for _, key := range keys {
+		if m := v.Get(key); m != nil && m.Value.Kind != jsonpos.Null {
+			return m.Value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,496 @@
+package graph
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// isText reports whether a document begins as protobuf text does: with the name of
+// a field, or with a comment.
+func isText(head []byte) bool {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	return len(head) > 0 && (isLetter(head[0]) || head[0] == '#')
+}
+
+// readText reads the graph of the compiler from protobuf text: the same fields as
+// from JSON.
+func readText(g *Graph, in io.Reader) error {
+	limited := &io.LimitedReader{R: in, N: maxFusion + 1}
+	r := &textReader{in: limited, buf: make([]byte, 64<<10), line: 1, graph: g}
+	found, sections := false, 0
+	err := r.fields(0, func(field []byte) error {
+		if string(field) != "graph" {
+			return r.skip()
+		}
+		found = true
+		sections++
+		return r.section(sections - 1)
+	})
+	switch {
+	case limited.N == 0:
+		return fmt.Errorf("found more than %d bytes, wanted fewer", maxFusion)
+	case err == nil && !found:
+		return errors.New(`found no "graph" in the document, wanted graphs of operators`)
+	}
+	return err
+}
+
+func (r *textReader) section(section int) error {
+	index := -1
+	return r.message(func(field []byte) error {
+		if string(field) != "op" {
+			return r.skip()
+		}
+		index++
+		return r.op(Op{Section: section}, index)
+	})
+}
+
+func (r *textReader) op(op Op, index int) error {
+	err := r.message(func(field []byte) error {
+		switch string(field) {
+		case "name":
+			return r.text(&op.Name)
+		case "type":
+			return r.text(&op.Type)
+		case "id":
+			return r.scalars(func(text string) (wanted string) {
+				var err error
+				if op.ID, err = strconv.ParseInt(text, 10, 64); err != nil {
+					return "an integer"
+				}
+				op.HasID = true
+				return ""
+			})
+		case "input":
+			return r.scalars(func(text string) (wanted string) {
+				if !op.addInput(text) {
+					return wantedInput
+				}
+				return ""
+			})
+		case "output_desc":
+			op.Outputs = append(op.Outputs, Origin{})
+			return r.output(&op.Outputs[len(op.Outputs)-1])
+		}
+		return r.skip()
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.graph.addFused(op, index); err != nil {
+		return fmt.Errorf("line %d: %w", r.line, err)
+	}
+	return nil
+}
+
+// output reads the description of an output, of which the attributes say the
+// origin.
+func (r *textReader) output(o *Origin) error {
+	return r.message(func(field []byte) error {
+		if string(field) != "attr" {
+			return r.skip()
+		}
+		return r.attribute(o)
+	})
+}
+
+// maxAttribute is how many values of an attribute are kept: more dimensions than
+// any tensor has.
+const maxAttribute = 64
+
+// attribute reads a key and a value.
+func (r *textReader) attribute(o *Origin) error {
+	var key string
+	var values []string
+	keep := func(text string) (wanted string) {
+		if len(values) < maxAttribute {
+			values = append(values, text)
+		}
+		return ""
+	}
+	value := func(field []byte) error {
+		switch string(field) {
+		case "s", "i", "f", "b":
+			return r.scalars(keep)
+		}
+		return r.skip()
+	}
+	err := r.message(func(field []byte) error {
+		switch {
+		case string(field) == "key":
+			return r.text(&key)
+		case string(field) == "value" && (key == "" || isOrigin(key)):
+			return r.message(func(field []byte) error {
+				if string(field) == "list" {
+					return r.message(value)
+				}
+				return value(field)
+			})
+		}
+		return r.skip()
+	})
+	if err != nil || !isOrigin(key) {
+		return err
+	}
+	if bad, wanted := o.set(key, values); wanted != "" {
+		return r.wrong(fmt.Sprintf("%s %q", key, values[bad]), wanted)
+	}
+	return nil
+}
+
+// textReader reads protobuf text.
+type textReader struct {
+	in       io.Reader
+	buf      []byte
+	pos, end int // of what of buf is still to be read
+	line     int
+	token    []byte // the last word or string
+	graph    *Graph
+}
+
+// maxText is how long a word or a string that is kept may be.
+const maxText = 64 << 10
+
+// fill makes sure that there is a byte to read; the error may be io.EOF.
+func (r *textReader) fill() error {
+	for r.pos == r.end {
+		n, err := r.in.Read(r.buf)
+		r.pos, r.end = 0, n
+		if n == 0 && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrong is the error of what was found in the line of the reader.
+func (r *textReader) wrong(found, wanted string) error {
+	return fmt.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
+}
+
+// wrongByte is the error of what peek has returned.
+func (r *textReader) wrongByte(c byte, wanted string) error {
+	if c == 0 {
+		return r.wrong("the end of the file", wanted)
+	}
+	return r.wrong(strconv.QuoteToASCII(string([]byte{c})), wanted)
+}
+
+// peek returns the next byte that is no blank and in no comment, 0 at the end.
+func (r *textReader) peek() (byte, error) {
+	for comment := false; ; r.pos++ {
+		if r.pos == r.end {
+			if err := r.fill(); errors.Is(err, io.EOF) {
+				return 0, nil
+			} else if err != nil {
+				return 0, err
+			}
+		}
+		switch c := r.buf[r.pos]; {
+		case c == '\n':
+			r.line++
+			comment = false
+		case comment || c == ' ' || c == '\t' || c == '\r':
+		case c == '#':
+			comment = true
+		case c == 0:
+			return 0, r.wrong("a zero byte", "text")
+		default:
+			return c, nil
+		}
+	}
+}
+
+// accept drops the next byte if it is one of some, and returns it then.
+func (r *textReader) accept(some string) (byte, error) {
+	c, err := r.peek()
+	if err != nil || c == 0 || strings.IndexByte(some, c) < 0 {
+		return 0, err
+	}
+	r.pos++
+	return c, nil
+}
+
+// fields calls read for every field up to the byte end, 0 for the end of the file;
+// read reads the value. Extensions, whose names are in brackets, are passed over.
+func (r *textReader) fields(end byte, read func(field []byte) error) error {
+	for {
+		c, err := r.accept(",;")
+		if err == nil && c == 0 {
+			c, err = r.peek()
+		}
+		switch {
+		case err != nil:
+			return err
+		case c == ',' || c == ';':
+		case c == end:
+			r.pos++
+			return nil
+		case c == '[':
+			if err := r.skip(); err != nil { // the name
+				return err
+			}
+			if err := r.skip(); err != nil {
+				return err
+			}
+		case isLetter(c):
+			field, err := r.word()
+			if err == nil {
+				err = read(field)
+			}
+			if err != nil {
+				return err
+			}
+		default:
+			return r.wrongByte(c, "the name of a field")
+		}
+	}
+}
+
+// message reads a message, of which read reads the values of the fields.
+func (r *textReader) message(read func(field []byte) error) error {
+	if _, err := r.accept(":"); err != nil {
+		return err
+	}
+	open, err := r.accept("{<")
+	if err != nil {
+		return err
+	}
+	switch open {
+	case '{':
+		return r.fields('}', read)
+	case '<':
+		return r.fields('>', read)
+	}
+	c, err := r.peek()
+	if err != nil {
+		return err
+	}
+	return r.wrongByte(c, `"{"`)
+}
+
+// text reads the string that is the value of a field.
+func (r *textReader) text(s *string) error {
+	if _, err := r.accept(":"); err != nil {
+		return err
+	}
+	c, err := r.peek()
+	switch {
+	case err != nil:
+		return err
+	case c != '"' && c != '\'':
+		return r.wrongByte(c, "a string")
+	}
+	b, err := r.scalar()
+	*s = string(b)
+	return err
+}
+
+// scalars reads the value of a field that is a string, a number or a word, or a
+// list of these. take says what is wanted instead of one that is wrong.
+func (r *textReader) scalars(take func(text string) (wanted string)) error {
+	if _, err := r.accept(":"); err != nil {
+		return err
+	}
+	list, err := r.accept("[")
+	if err != nil {
+		return err
+	}
+	for {
+		if list != 0 {
+			if c, err := r.accept("],"); err != nil || c == ']' {
+				return err
+			} else if c == ',' {
+				continue
+			}
+		}
+		text, err := r.scalar()
+		if err != nil {
+			return err
+		}
+		if wanted := take(string(text)); wanted != "" {
+			return r.wrong(strconv.Quote(string(text)), wanted)
+		}
+		if list == 0 {
+			return nil
+		}
+	}
+}
+
+// scalar reads a string, a number or a word, valid until the next one.
+func (r *textReader) scalar() ([]byte, error) {
+	c, err := r.peek()
+	switch {
+	case err != nil:
+		return nil, err
+	case c == '"' || c == '\'':
+		r.token = r.token[:0]
+		err := r.quoted(true)
+		return r.token, err
+	case !wordBytes[c]:
+		return nil, r.wrongByte(c, "a value")
+	}
+	return r.word()
+}
+
+// skip passes over the value of a field, or over an extension's name in brackets.
+func (r *textReader) skip() error {
+	if _, err := r.accept(":"); err != nil {
+		return err
+	}
+	for depth := 0; ; {
+		c, err := r.peek()
+		switch {
+		case err != nil:
+			return err
+		case c == '{' || c == '<' || c == '[':
+			depth++
+			r.pos++
+		case (c == '}' || c == '>' || c == ']') && depth > 0:
+			depth--
+			r.pos++
+		case depth > 0 && (c == ',' || c == ';' || c == ':' || c == '/'):
+			r.pos++
+		case c == '"' || c == '\'':
+			err = r.quoted(false)
+		case wordBytes[c]:
+			_, err = r.word()
+		default:
+			return r.wrongByte(c, "a value")
+		}
+		if err != nil || depth == 0 {
+			return err
+		}
+	}
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
+
+// wordBytes are the bytes of names, numbers and words.
+var wordBytes = func() (set [256]bool) {
+	for c := range set {
+		set[c] = isLetter(byte(c)) || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '+'
+	}
+	return set
+}()
+
+// word reads a name, a number or a word, valid until the next one.
+func (r *textReader) word() ([]byte, error) {
+	r.token = r.token[:0]
+	for {
+		if err := r.fill(); errors.Is(err, io.EOF) {
+			return r.token, nil
+		} else if err != nil {
+			return nil, err
+		}
+		n := r.pos
+		for n < r.end && wordBytes[r.buf[n]] {
+			n++
+		}
+		r.token = append(r.token, r.buf[r.pos:n]...)
+		r.pos = n
+		if len(r.token) > maxText {
+			return nil, r.wrong(fmt.Sprintf("a word of more than %d bytes", maxText), "a shorter one")
+		}
+		if n < r.end {
+			return r.token, nil
+		}
+	}
+}
+
+// quoted reads a string: literals in quotes, one after the other. It is added to
+// the token if it is to be kept.
+func (r *textReader) quoted(keep bool) error {
+	for {
+		quote, err := r.accept(`"'`)
+		if err != nil || quote == 0 {
+			return err
+		}
+		if err := r.literal(quote, keep); err != nil {
+			return err
+		}
+	}
+}
+
+// literal reads the rest of a literal.
+func (r *textReader) literal(quote byte, keep bool) error {
+	for {
+		c, err := r.nextByte()
+		switch {
+		case err != nil:
+			return err
+		case c == '\n':
+			return r.wrong("the end of the line", "the end of a string")
+		case c == quote:
+			return nil
+		case c == '\\' && keep:
+			c, err = r.escaped()
+		case c == '\\':
+			_, err = r.nextByte() // which may be a quote
+		}
+		switch {
+		case err != nil:
+			return err
+		case keep && len(r.token) == maxText:
+			return r.wrong(fmt.Sprintf("a string of more than %d bytes", maxText), "a shorter one")
+		case keep:
+			r.token = append(r.token, c)
+		}
+	}
+}
+
+// nextByte reads a byte of a literal.
+func (r *textReader) nextByte() (byte, error) {
+	if r.pos == r.end {
+		if err := r.fill(); errors.Is(err, io.EOF) {
+			return 0, r.wrong("the end of the file", "the end of a string")
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	r.pos++
+	return r.buf[r.pos-1], nil
+}
+
+// escapes are the characters after a backslash, and plain what they stand for.
+const escapes, plain = `abfnrtv\'"?`, "\a\b\f\n\r\t\v\\'\"?"
+
+// escaped reads what follows a backslash. Protobuf writes what is not ASCII byte by
+// byte.
+func (r *textReader) escaped() (byte, error) {
+	c, err := r.nextByte()
+	if err != nil {
+		return 0, err
+	}
+	if i := strings.IndexByte(escapes, c); i >= 0 {
+		return plain[i], nil
+	}
+	digits, base := 3, 8
+	if c == 'x' || c == 'X' {
+		digits, base = 2, 16
+	} else {
+		r.pos-- // it is the first digit
+	}
+	var text []byte
+	for len(text) < digits {
+		c, err := r.nextByte()
+		if err != nil {
+			return 0, err
+		}
+		if _, err := strconv.ParseUint(string(c), base, 8); err != nil {
+			r.pos--
+			break
+		}
+		text = append(text, c)
+	}
+	v, err := strconv.ParseUint(string(text), base, 8)
+	if err != nil {
+		return 0, r.wrong(fmt.Sprintf("the escape %q", `\`+string(text)), `one such as \n or \101`)
+	}
+	return byte(v), nil
+}

@@ -1,0 +1,97 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+)
+
+// Open lists what is chosen of the run at paths. It opens files only where their
+// names do not say enough.
+func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error) {
+	run, err := dumpdir.Open(ctx, paths, dumpdir.Options{})
+	if err != nil {
+		return nil, err
+	}
+	headers := dumpdir.HeaderOptions{Version: opt.Version, Workers: opt.Workers}
+	if opt.Ops == nil && needsHeaders(run) {
+		if err := run.ReadHeaders(ctx, headers); err != nil {
+			return nil, err
+		}
+	}
+	return run, run.Choose(ctx, opt.Rounds, opt.Ops, headers)
+}
+
+// needsHeaders reports whether a line an operator would lack dumps that only their
+// content shows, or whether there are tables of which the name says only the operator.
+func needsHeaders(run *dumpdir.Run) bool {
+	return IsLarge(run) && slices.ContainsFunc(run.Files, func(f *dumpdir.File) bool {
+		return f.Role == dumpdir.Unknown && f.Err == nil
+	}) || slices.ContainsFunc(run.Rounds, func(round *dumpdir.Round) bool {
+		return slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool {
+			return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table && t.Whole() })
+		})
+	})
+}
+
+// shownFiles is the most files that are shown one by one unless that is asked for.
+const shownFiles = 20
+
+// IsLarge reports whether a run has so many files that a line an operator says more
+// than all that is in them.
+func IsLarge(run *dumpdir.Run) bool {
+	n := 0
+	for _, f := range run.Files {
+		if f.Role != dumpdir.Side && f.Role != dumpdir.Product {
+			n++
+		}
+	}
+	return n > shownFiles
+}
+
+// HasHead reports whether there is something to say about a run as a whole, beside
+// what is in its files: it is large, or ranks, steps, graphs or models are known.
+func HasHead(run *dumpdir.Run) bool {
+	return IsLarge(run) || !run.Single && slices.ContainsFunc(run.Rounds, func(r *dumpdir.Round) bool { return r.At.Known() })
+}
+
+// place is where in a run a file belongs.
+type place struct {
+	at dumpdir.Coordinates
+	// op is the operator of the file by the folders that it lies in, nil for a table
+	// and where the folders say nothing.
+	op *dumpdir.Op
+	// order is the place of its operator in the execution order, -1 if that is not
+	// known.
+	order int
+	// rows are what a table says.
+	rows []Statistics
+}
+
+// places finds out where the files of a run belong.
+func places(run *dumpdir.Run) map[*dumpdir.File]*place {
+	all, hasHead := make(map[*dumpdir.File]*place), HasHead(run)
+	for _, round := range run.Rounds {
+		for _, op := range round.Ops {
+			for i := range op.Tensors {
+				t := &op.Tensors[i]
+				p := all[t.File]
+				if p == nil {
+					p = &place{at: round.At, order: -1}
+					all[t.File] = p
+				}
+				switch {
+				case t.Table:
+					p.rows = append(p.rows, newStatistics(op, t))
+				case hasHead:
+					p.op = op
+					if round.Order.IsKnown() {
+						p.order = op.Place
+					}
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,129 @@
+package inspect
+
+import (
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/tensor"
+)
+
+// Operators are the operators of a run, each with all of its executions.
+type Operators struct {
+	// Rows are in execution order: that of the first round, then of those that later
+	// ones have besides.
+	Rows []*Operator
+
+	byFile map[*dumpdir.File]fileOf
+}
+
+// Operator is what there is of an operator in all rounds of a run.
+type Operator struct {
+	Name, Type string
+	// Times counts the executions, Files the files, those with a failure as Failed.
+	Times, Files, Failed int
+	Bytes                int64 // of the files
+	// Inputs and Outputs count the tensors of one execution.
+	Inputs, Outputs int
+	// First is the first output of one execution, the first input where it has none;
+	// nil where neither could be read.
+	First *Tensor
+	// Stats are the range of the tensors of all executions, and their NaN and Inf;
+	// nil without statistics.
+	Stats *tensor.Stats
+}
+
+// fileOf is the operator of a file.
+type fileOf struct {
+	op *Operator
+	// counted is set for the files of one execution, which say what tensors there are.
+	counted bool
+}
+
+// NewOperators lists the operators of a run. What their files hold is not known yet.
+func NewOperators(run *dumpdir.Run) *Operators {
+	all := &Operators{byFile: make(map[*dumpdir.File]fileOf)}
+	byName := make(map[[2]string]*Operator)
+	for _, round := range run.Rounds {
+		for _, o := range round.Ops {
+			name := [2]string{o.Names()[0], o.Type}
+			op := byName[name]
+			if op == nil {
+				op = &Operator{Name: name[0], Type: o.Type}
+				byName[name] = op
+				all.Rows = append(all.Rows, op)
+			}
+			op.Times++
+			all.addTensors(op, o)
+		}
+	}
+	return all
+}
+
+// addTensors notes the files of an execution, and what tables say about it.
+func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
+	first := op.Times == 1
+	for i := range o.Tensors {
+		t := &o.Tensors[i]
+		if _, known := all.byFile[t.File]; !known && !t.Table {
+			all.byFile[t.File] = fileOf{op, first}
+			op.Files++
+			op.Bytes += t.File.Size
+		}
+		if t.Table && !t.Whole() {
+			row := newStatistics(o, t)
+			op.addTensor(&row.Tensor, first)
+		}
+	}
+}
+
+// Add notes what is in a file.
+func (all *Operators) Add(f *File) {
+	of, ok := all.byFile[f.Entry]
+	if !ok || f.NotDump {
+		return
+	}
+	if f.Failed() {
+		of.op.Failed++
+	}
+	if filename.SameNormalised(f.OpName, of.op.Name) { // the header has the slashes
+		of.op.Name = f.OpName
+	}
+	for _, list := range [][]Tensor{f.Inputs, f.Outputs} {
+		for i := range list {
+			of.op.addTensor(&list[i], of.counted)
+		}
+	}
+}
+
+// addTensor notes a tensor, which counts if it is of the first execution.
+func (o *Operator) addTensor(t *Tensor, counted bool) {
+	if counted {
+		isOutput := t.Kind == tensor.Output
+		if isOutput {
+			o.Outputs++
+		} else {
+			o.Inputs++
+		}
+		if o.First == nil || isOutput && (o.First.Kind != t.Kind || t.Index < o.First.Index) {
+			o.First = t
+		}
+	}
+	if t.Stats == nil {
+		return
+	}
+	if o.Stats == nil {
+		o.Stats = &tensor.Stats{}
+	}
+	o.Stats.NaN += t.Stats.NaN
+	o.Stats.PosInf += t.Stats.PosInf
+	o.Stats.NegInf += t.Stats.NegInf
+	o.Stats.Min = extreme(o.Stats.Min, t.Stats.Min, func(a, b float64) bool { return a < b })
+	o.Stats.Max = extreme(o.Stats.Max, t.Stats.Max, func(a, b float64) bool { return a > b })
+}
+
+// extreme returns the one of two values that is beyond the other; nil is none.
+func extreme(a, b *float64, beyond func(a, b float64) bool) *float64 {
+	if a == nil || b != nil && beyond(*b, *a) {
+		return b
+	}
+	return a
+}

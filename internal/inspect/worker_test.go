@@ -1,0 +1,38 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/tensor"
+)
+
+// TestInterruptedFile checks that a tensor is left in the middle.
+func TestInterruptedFile(t *testing.T) {
+	t.Parallel()
+	out := dumpfmt.TensorContent{
+		Payload: dumpfmt.Bytes(make([]byte, 4)), StoredDType: int32(tensor.Float32), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{1},
+	}
+	var b bytes.Buffer
+	err := dumpfmt.Write(&b, &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: "x", Outputs: []dumpfmt.TensorContent{out}})
+	path := filepath.Join(t.TempDir(), "x")
+	if err == nil {
+		err = os.WriteFile(path, b.Bytes(), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := &worker{opt: Options{Stats: true}, run: &dumpdir.Run{}}
+	f := w.file(ctx, &dumpdir.File{Folder: &dumpdir.Folder{Path: path}, Name: "x"})
+	if !errors.Is(f.Err, context.Canceled) || f.Outputs != nil {
+		t.Errorf("got %+v, want context.Canceled alone", f)
+	}
+}

@@ -1,0 +1,296 @@
+package jsonpos
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// literal is a string that is being read.
+type literal struct {
+	p       *parser
+	start   int
+	open    byte // the quote in ASCII
+	foreign bool // the opening quote is not ASCII
+	out     strings.Builder
+
+	asIs     bool    // backslashes are meant as they stand
+	hopeless bool    // an escape that cannot be repaired
+	escapes  Problem // the first bad escape, with edits for all
+	control  []Edit  // for raw control characters
+	badUTF8  int     // offset of the first, -1 without
+}
+
+// stringLiteral reads a string with whatever quotes it has.
+func (p *parser) stringLiteral() string {
+	l := &literal{p: p, start: p.pos, open: p.peek(), badUTF8: -1}
+	p.pos = p.next()
+	l.foreign = p.pos > l.start+1
+	end, closed := l.find()
+	l.asIs = windowsPath(p.src[p.pos:end])
+	l.decode(p.src[p.pos:end])
+	p.pos = end
+	l.close(closed)
+	return l.out.String()
+}
+
+// find returns where the text of the string ends. An open string ends with
+// its line, without the separators behind it.
+func (l *literal) find() (end int, closed bool) {
+	src := l.p.src
+	i := l.p.pos
+	for i < len(src) && src[i] != '\n' && src[i] != '\r' {
+		if src[i] == '\\' && i+1 < len(src) && src[i+1] != '\n' && src[i+1] != '\r' {
+			i += 2
+			continue
+		}
+		if l.isClosing(i) {
+			return i, true
+		}
+		i++
+	}
+	line := src[l.p.pos:i]
+	if cut := bytes.IndexAny(line, "“”"); cut >= 0 {
+		return l.p.pos + cut, true
+	}
+	return l.p.pos + len(bytes.TrimRight(line, ",}] \t")), false
+}
+
+// isClosing reports whether the string ends before offset i.
+func (l *literal) isClosing(i int) bool {
+	c := l.p.src[i]
+	if c < utf8.RuneSelf {
+		return c == l.open
+	}
+	return l.foreign && l.p.peekAt(i) == l.open
+}
+
+// close consumes the closing quote and reports what is wrong with the string.
+func (l *literal) close(closed bool) {
+	p, textEnd := l.p, l.p.pos
+	if closed {
+		p.pos = p.next()
+	}
+	var quotes *Problem
+	switch {
+	case !closed && len(bytes.TrimLeft(p.src[textEnd:], " \t\r\n")) == 0:
+		p.problem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string")
+	case !closed:
+		p.problem(OpenString, l.start, textEnd, "quote without partner: the string has no closing quote on its line")
+	case l.foreign || p.pos > textEnd+1:
+		at := l.start
+		if !l.foreign {
+			at = textEnd
+		}
+		r, size := utf8.DecodeRune(p.src[at:])
+		quotes = p.problem(FullWidth, at, at+size, "typographic quote %c; use '\"'", r)
+	case l.open == '\'':
+		quotes = p.problem(SingleQuotes, l.start, p.pos, "single quotes; use double quotes")
+	}
+	var whole []Edit
+	if !l.hopeless && l.badUTF8 < 0 {
+		whole = []Edit{{l.start, p.pos - l.start, Quote(l.out.String())}}
+	}
+	if quotes != nil {
+		quotes.Edits = whole
+	}
+	l.report(whole)
+}
+
+// report lists what is wrong between the quotes.
+func (l *literal) report(whole []Edit) {
+	if e := l.escapes; e.Message != "" {
+		bad := l.p.problem(BadEscape, e.Offset, e.Offset+e.Length, "%s", e.Message)
+		switch {
+		case l.hopeless:
+		case l.asIs:
+			bad.Edits = whole
+		default:
+			bad.Edits = e.Edits
+		}
+	}
+	if len(l.control) > 0 {
+		at := l.control[0].Offset
+		l.p.problem(ControlChar, at, at+1, "raw tab or control character in a string; write it as an escape sequence").Edits = l.control
+	}
+	if l.badUTF8 >= 0 {
+		l.p.problem(BadUTF8, l.badUTF8, l.badUTF8+1, "the text is no UTF-8; save the file as UTF-8")
+	}
+}
+
+// windowsPath reports whether a string starts like C:\ and has a backslash
+// that cannot be an escape: then none of them is.
+func windowsPath(body []byte) bool {
+	if len(body) < 4 || body[1] != ':' || body[2] != '\\' || body[3] == '\\' {
+		return false
+	}
+	for i := 0; i+1 < len(body); i++ {
+		if body[i] == '\\' {
+			if strings.IndexByte(escapes, body[i+1]) < 0 {
+				return true
+			}
+			i++
+		}
+	}
+	return false
+}
+
+func (l *literal) decode(body []byte) {
+	base := l.p.pos
+	for i := 0; i < len(body); {
+		c := body[i]
+		switch {
+		case c == '\\':
+			i += l.escape(body[i:], base+i)
+		case c < ' ':
+			l.control = append(l.control, Edit{base + i, 1, escaped(rune(c))})
+			l.out.WriteByte(c)
+			i++
+		case c < utf8.RuneSelf:
+			l.out.WriteByte(c)
+			i++
+		default:
+			r, size := utf8.DecodeRune(body[i:])
+			if r == utf8.RuneError && size == 1 && l.badUTF8 < 0 {
+				l.badUTF8 = base + i
+			}
+			l.out.WriteRune(r)
+			i += size
+		}
+	}
+}
+
+const escapes = `"\/bfnrtu`
+
+var simpleEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// escape decodes the sequence at the start of s, which stands at offset at of
+// the file, and returns its length.
+func (l *literal) escape(s []byte, at int) int {
+	if len(s) < 2 {
+		l.hopeless = true
+		return l.bad(at, 1, '\\')
+	}
+	plain, simple := simpleEscapes[s[1]]
+	switch {
+	case l.asIs && s[1] != '\\' && s[1] != '"':
+		return l.bad(at, 2, '\\')
+	case simple:
+		l.out.WriteByte(plain)
+		return 2
+	case s[1] == '\'' && l.open == '\'':
+		l.out.WriteByte('\'')
+		return 2
+	case s[1] == 'u':
+		return l.unicodeEscape(s, at)
+	default:
+		return l.bad(at, 2, '\\')
+	}
+}
+
+func (l *literal) unicodeEscape(s []byte, at int) int {
+	r, ok := hex4(s)
+	if !ok {
+		return l.bad(at, 2, '\\')
+	}
+	if !utf16.IsSurrogate(r) {
+		l.out.WriteRune(r)
+		return 6
+	}
+	if low, ok := hex4(s[6:]); ok {
+		if full := utf16.DecodeRune(r, low); full != utf8.RuneError {
+			l.out.WriteRune(full)
+			return 12
+		}
+	}
+	l.hopeless = true
+	l.bad(at, 6, utf8.RuneError)
+	return 6
+}
+
+func hex4(s []byte) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	return rune(v), err == nil
+}
+
+// unquote decodes a string of strict JSON.
+func unquote(text []byte) string {
+	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner)
+	}
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		panic(err) // the text was found to be a string
+	}
+	return s
+}
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+// bad notes a bad escape of so many bytes, which reads as r, and returns how many
+// of them r stands for: the backslash.
+func (l *literal) bad(at, length int, r rune) int {
+	src := l.p.src
+	end := min(at+length, len(src))
+	for end < len(src) && length > 1 && !utf8.RuneStart(src[end]) {
+		end++
+	}
+	if l.escapes.Message == "" {
+		l.escapes = Problem{Offset: at, Length: end - at,
+			Message: printable(src[at:end]) + ` is no escape sequence; write a backslash as \\`}
+	}
+	l.escapes.edit(at, 1, `\\`)
+	l.out.WriteRune(r)
+	return 1
+}
+
+// printable replaces what cannot be shown.
+func printable(text []byte) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, string(text))
+}
+
+// Quote writes s as a JSON string.
+func Quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ':
+			b.WriteString(escaped(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// escaped writes a control character as an escape sequence.
+func escaped(r rune) string {
+	switch r {
+	case '\n':
+		return `\n`
+	case '\r':
+		return `\r`
+	case '\t':
+		return `\t`
+	default:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+}

@@ -1,0 +1,44 @@
+package jsonpos
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1}`:                  "{\"a\": 1}",
+		"{\n  \"算子\": \"é\u00a0\"}": "{\n  \"算子\": \"é\u00a0\"}",
+		"\"\x7f\u009b31m\"":         `"\u007f\u009b31m"`,
+		"\"a\u202eb\"":              `"a\u202eb"`,
+		"\"\U000e0001\"":            `"\udb40\udc01"`,
+	} {
+		if got := string(Visible([]byte(text))); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestVisibleMeaning: every character means the same as before.
+func TestVisibleMeaning(t *testing.T) {
+	var all strings.Builder
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if r < 0xd800 || r > 0xdfff {
+			all.WriteRune(r)
+		}
+	}
+	text, err := json.Marshal(all.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = Visible(text)
+	if i := strings.IndexFunc(string(text), func(r rune) bool { return hidden(r) || r < ' ' }); i >= 0 {
+		t.Errorf("%q is not visible", text[i:i+8])
+	}
+	var back string
+	if err := json.Unmarshal(text, &back); err != nil || back != all.String() {
+		t.Errorf("read back as another text, error %v", err)
+	}
+}

@@ -1,0 +1,14 @@
+package lang
+
+import "strings"
+
+// ChineseLocale reports whether the variables of the environment ask for Chinese:
+// the first of LC_ALL, LC_MESSAGES and LANG that is set decides.
+func ChineseLocale(getenv func(name string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if locale := getenv(name); locale != "" {
+			return strings.HasPrefix(strings.ToLower(locale), "zh")
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+)
+
+// Nearest returns the candidate that word is a misspelling of, the first by name
+// among equals, or nothing when all are too far away. Case and the sort of
+// separator make no difference.
+func Nearest(word string, candidates []string) string {
+	const longest = 64 // nobody misspells a key into that
+	if len(word) > longest {
+		return ""
+	}
+	best, bestDistance := "", max(1, len(word)/4)+1
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if d := Distance(plain(word), plain(c)); d < bestDistance && d < len(word) {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// SameButForm reports whether a and b differ in case and separators only.
+func SameButForm(a, b string) bool { return plain(a) == plain(b) }
+
+func plain(s string) string {
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
+}
+
+// Distance counts the typing errors between a and b: letters that are missing,
+// superfluous, wrong, or swapped with their neighbour.
+func Distance(a, b string) int {
+	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			wrong := d[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				wrong++
+			}
+			d[i][j] = min(wrong, d[i-1][j]+1, d[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}

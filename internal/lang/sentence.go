@@ -1,0 +1,105 @@
+package lang
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Sentence is a text that is put together from a template and its arguments when
+// somebody reads it, in the language that is wanted: it takes about as much memory as
+// a text in one language. The zero value says nothing. JSON has it in English.
+type Sentence struct{ s *sentence }
+
+type sentence struct {
+	template Text
+	args     []any
+}
+
+// Sayf returns a sentence of a template in English and one in Chinese, with the verbs
+// of fmt for the same arguments; without arguments they are no templates but the
+// texts. Of arguments that are texts or sentences themselves, or have a text, each
+// language takes its own. Arguments must not change any more.
+func Sayf(en, zh string, args ...any) Sentence {
+	return Sentence{&sentence{Text{EN: en, ZH: zh}, args}}
+}
+
+// Plain returns a text that is the same in both languages, such as that of an error.
+func Plain(text string) Sentence {
+	if text == "" {
+		return Sentence{}
+	}
+	return Sayf(text, text)
+}
+
+// Plains are texts that are the same in both languages.
+func Plains(texts []string) []Sentence {
+	var all []Sentence
+	for _, t := range texts {
+		all = append(all, Plain(t))
+	}
+	return all
+}
+
+// Join joins sentences, with a separator in between.
+func Join(sentences []Sentence, separator Text) Sentence {
+	if len(sentences) == 0 {
+		return Sentence{}
+	}
+	args := make([]any, 0, 2*len(sentences)-1)
+	for i, s := range sentences {
+		if i > 0 {
+			args = append(args, separator)
+		}
+		args = append(args, s)
+	}
+	verbs := strings.Repeat("%s", len(args))
+	return Sayf(verbs, verbs, args...)
+}
+
+// IsZero reports whether the sentence says nothing.
+func (s Sentence) IsZero() bool { return s.s == nil }
+
+// Text puts the sentence together in both languages.
+func (s Sentence) Text() Text {
+	return Text{EN: s.String(), ZH: s.in(func(t Text) string { return t.ZH })}
+}
+
+// String is the sentence in English.
+func (s Sentence) String() string { return s.in(func(t Text) string { return t.EN }) }
+
+// in puts the sentence together in one language.
+func (s Sentence) in(choose func(Text) string) string {
+	switch {
+	case s.s == nil:
+		return ""
+	case len(s.s.args) == 0:
+		return choose(s.s.template)
+	}
+	own := make([]any, len(s.s.args))
+	for i, a := range s.s.args {
+		switch a := a.(type) {
+		case Text:
+			own[i] = choose(a)
+		case Sentence:
+			own[i] = a.in(choose)
+		case interface{ Text() Text }:
+			own[i] = choose(a.Text())
+		default:
+			own[i] = a
+		}
+	}
+	return fmt.Sprintf(choose(s.s.template), own...)
+}
+
+// Equal reports whether two sentences are the same in English.
+func (s Sentence) Equal(other Sentence) bool { return s.String() == other.String() }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Sentence) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. The sentence is then the same in
+// both languages: no other was written.
+func (s *Sentence) UnmarshalText(text []byte) error {
+	*s = Plain(string(text))
+	return nil
+}

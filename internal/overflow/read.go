@@ -1,0 +1,108 @@
+package overflow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/tensorfile"
+)
+
+// blocks holds the memory that reading tensors takes, kept for the next one.
+var blocks = sync.Pool{New: func() any { return new([]byte) }}
+
+// readTensors gathers the statistics of the tensors of an operator. It reports
+// true where none of the files could be opened.
+func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, unread bool) {
+	unread = true
+	for _, of := range byFile(tensors) {
+		read := readFile(ctx, of)
+		for i := range read {
+			unread = unread && read[i].unopened
+		}
+		all = append(all, read...)
+	}
+	sortTensors(all)
+	return all, unread && len(all) > 0
+}
+
+// sortTensors puts inputs before outputs.
+func sortTensors(all []Tensor) {
+	slices.SortStableFunc(all, func(a, b Tensor) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), cmp.Compare(a.Index, b.Index))
+	})
+}
+
+// byFile groups tensors by the files that hold them.
+func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
+	var groups [][]dumpdir.Tensor
+	at := make(map[*dumpdir.File]int)
+	for _, t := range tensors {
+		i, ok := at[t.File]
+		if !ok {
+			i = len(groups)
+			at[t.File] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], t)
+	}
+	return groups
+}
+
+// readFile gathers the statistics of the tensors of a file.
+func readFile(ctx context.Context, tensors []dumpdir.Tensor) []Tensor {
+	file := tensors[0].File
+	if tensors[0].Table {
+		return fromTable(tensors)
+	}
+	src, err := openFile(file)
+	if err != nil {
+		all := make([]Tensor, len(tensors))
+		for i, t := range tensors {
+			all[i] = Tensor{Kind: t.Kind, Index: t.Index, Err: err, file: file, unopened: true}
+		}
+		return all
+	}
+	defer src.Close()
+	all := statsOf(ctx, src)
+	if len(all) == 1 && len(tensors) == 1 {
+		all[0].Kind, all[0].Index = tensors[0].Kind, tensors[0].Index
+		if tensors[0].Statistics != nil && errors.Is(all[0].Err, tensorfile.ErrNoData) {
+			all = fromTable(tensors)
+		}
+	}
+	for i := range all {
+		all[i].file = file
+	}
+	return all
+}
+
+func openFile(f *dumpdir.File) (*tensorfile.File, error) {
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	return tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name})
+}
+
+// statsOf gathers the statistics of every tensor of an open file.
+func statsOf(ctx context.Context, f *tensorfile.File) []Tensor {
+	block := blocks.Get().(*[]byte)
+	defer blocks.Put(block)
+	all := make([]Tensor, len(f.Tensors))
+	for i := range f.Tensors {
+		src := &f.Tensors[i]
+		t := Tensor{Kind: src.Kind, Index: src.Index, DType: src.DType, Format: src.Format, Shape: src.Shape,
+			Original: src.OriginalShape, Size: src.Size}
+		if shape, err := src.Stored(); err != nil {
+			t.Err = err
+		} else {
+			t.Stats, t.Err = src.Stats(ctx, shape, block)
+		}
+		all[i] = t
+	}
+	return all
+}

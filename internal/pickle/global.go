@@ -1,0 +1,155 @@
+package pickle
+
+import "unicode/utf8"
+
+// global is a name that a pickle has put on the stack. It stands for no code.
+type global struct {
+	module, attr string
+	off          int64
+	opcode       string
+}
+
+func (g *global) name() string { return g.module + "." + g.attr }
+
+func (g *global) refusal() error { return &RefusedError{Off: g.off, Opcode: g.opcode, Name: g.name()} }
+
+// maker pushes what calling a name with args makes, and reports whether those are
+// arguments that plain data has.
+type maker func(m *machine, args []any) bool
+
+// globals are the names that plain data needs and what calls of them make; nil
+// for names that are no more than the argument of another one. Python 2 calls the
+// module builtins __builtin__.
+var globals = map[string]maker{
+	"builtins.bool": nil, "builtins.dict": nil, "builtins.float": nil, "builtins.int": nil,
+	"builtins.list": nil, "builtins.str": nil, "builtins.tuple": nil,
+
+	"builtins.set":            makeSet(Set),
+	"builtins.frozenset":      makeSet(FrozenSet),
+	"builtins.bytes":          makeBytes,
+	"builtins.bytearray":      makeBytes,
+	"_codecs.encode":          encode,
+	"collections.OrderedDict": makeOrderedDict,
+	"collections.defaultdict": makeDefaultDict,
+}
+
+// maker returns how a known name is called.
+func (g *global) maker() (call maker, known bool) {
+	module := g.module
+	if module == "__builtin__" {
+		module = "builtins"
+	}
+	call, known = globals[module+"."+g.attr]
+	return call, known
+}
+
+// pushGlobal pushes a name of the table and refuses others.
+func (m *machine) pushGlobal(opcode, module, attr string) {
+	g := &global{module: module, attr: attr, off: int64(m.start), opcode: opcode}
+	if _, known := g.maker(); !known {
+		m.failWith(&RefusedError{Name: shorten(g.name())})
+		return
+	}
+	m.charge(dictMemory)
+	m.push(g)
+}
+
+// call pushes what calling g makes; what is not in the table is refused.
+func (m *machine) call(g *global, args []any) {
+	call, _ := g.maker()
+	if call == nil {
+		m.failWith(g.refusal())
+		return
+	}
+	if !call(m, args) {
+		m.fail("found %s with other arguments than plain data has", g.name())
+	}
+}
+
+func makeSet(k Kind) maker {
+	return func(m *machine, args []any) bool {
+		if len(args) == 0 {
+			m.pushSequence(k, nil)
+			return true
+		}
+		items, ok := args[0].(*Sequence)
+		if len(args) != 1 || !ok {
+			return false
+		}
+		m.pushSequence(k, items.Items)
+		return true
+	}
+}
+
+// makeBytes makes bytes or a bytearray: of nothing, of bytes, or of a latin-1
+// text, as the protocols differ.
+func makeBytes(m *machine, args []any) bool {
+	switch len(args) {
+	case 0:
+		m.push([]byte{})
+		return true
+	case 1:
+		b, ok := args[0].([]byte)
+		m.push(b)
+		return ok
+	}
+	return encode(m, args)
+}
+
+// encode makes bytes of a latin-1 text.
+func encode(m *machine, args []any) bool {
+	if len(args) != 2 || args[1] != "latin1" && args[1] != "latin-1" {
+		return false
+	}
+	text, ok := args[0].(string)
+	n := utf8.RuneCountInString(text)
+	if m.charge(n); !ok || m.err != nil {
+		return ok
+	}
+	b := make([]byte, 0, n)
+	for _, r := range text {
+		if r > 0xff {
+			m.fail("found bytes with a character beyond latin-1")
+		}
+		b = append(b, byte(r))
+	}
+	m.push(b)
+	return true
+}
+
+// makeOrderedDict makes a dict: Python 3 fills it later, Python 2 gives a list
+// of pairs.
+func makeOrderedDict(m *machine, args []any) bool {
+	var flat []any
+	if len(args) > 0 {
+		pairs, ok := args[0].(*Sequence)
+		if len(args) != 1 || !ok {
+			return false
+		}
+		m.charge(2 * valueMemory * len(pairs.Items))
+		for _, p := range pairs.Items {
+			pair, ok := p.(*Sequence)
+			if !ok || len(pair.Items) != 2 || m.err != nil {
+				return false
+			}
+			flat = append(flat, pair.Items...)
+		}
+	}
+	m.pushDict(flat)
+	return true
+}
+
+// makeDefaultDict makes an empty dict. Its argument makes missing values, of
+// which there are none.
+func makeDefaultDict(m *machine, args []any) bool {
+	if len(args) > 1 {
+		return false
+	}
+	if len(args) == 1 && args[0] != nil {
+		if _, ok := args[0].(*global); !ok {
+			return false
+		}
+	}
+	m.pushDict(nil)
+	return true
+}

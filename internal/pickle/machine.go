@@ -1,0 +1,211 @@
+package pickle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Read reads the pickle that in holds, of maxSize bytes at most, and returns how
+// many bytes it has. The value is nil, bool, int64, *big.Int for larger integers,
+// float64, string, []byte (also for a bytearray), *Sequence or *Dict. Parts of it
+// may be shared; it never contains itself.
+//
+// The error is a *RefusedError for a pickle that wants to do more than build
+// such a value, and a *FormatError for a broken one.
+func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
+	if err != nil {
+		return nil, 0, fmt.Errorf("pickle: %w", err)
+	}
+	if int64(len(data)) > maxSize {
+		return nil, 0, &FormatError{Off: maxSize, Problem: fmt.Sprintf("the file is larger than %d MiB", maxSize>>20)}
+	}
+	m := &machine{data: data, memo: make(map[uint64]any), memory: min(memoryFactor*int64(len(data))+freeMemory, maxMemory)}
+	if v, err = m.run(); err != nil {
+		return nil, 0, err
+	}
+	return v, len(data), nil
+}
+
+// A pickle may take this many bytes of memory for each of its own, besides those
+// that are free for all, and no more than maxMemory.
+const (
+	memoryFactor = 64
+	freeMemory   = 1 << 20
+	maxMemory    = 1 << 30
+)
+
+// What values are taken to need, in bytes, with what leads to them.
+const (
+	valueMemory = 16
+	seqMemory   = 48
+	dictMemory  = 64
+	keyMemory   = 64
+)
+
+// machine is the stack machine of pickles. The first error ends the program;
+// until then the methods go on with zero values.
+type machine struct {
+	data []byte
+	// start is where the opcode begins, pos where the next byte is read.
+	start, pos int
+	stack      []any
+	// marks are the heights of the stack at the open marks.
+	marks []int
+	memo  map[uint64]any
+	// memory is how many bytes may still be allocated.
+	memory  int64
+	stopped bool
+	err     error
+}
+
+// run executes the program.
+func (m *machine) run() (any, error) {
+	for !m.stopped {
+		m.start = m.pos
+		if m.start == len(m.data) {
+			return nil, &FormatError{Off: int64(m.start), Problem: "found no STOP opcode"}
+		}
+		code := m.data[m.start]
+		m.pos++
+		op := &opcodes[code]
+		if op.run == nil {
+			return nil, &FormatError{Off: int64(m.start), Opcode: fmt.Sprintf("0x%02x", code), Problem: "no such opcode"}
+		}
+		op.run(m)
+		if m.err != nil {
+			return nil, m.located(op.name)
+		}
+	}
+	v := m.result()
+	if m.err != nil {
+		return nil, m.located("STOP")
+	}
+	return v, nil
+}
+
+// located is the error of the opcode that was run last, with its place.
+func (m *machine) located(opcode string) error {
+	var refused *RefusedError
+	if !errors.As(m.err, &refused) {
+		return &FormatError{Off: int64(m.start), Opcode: opcode, Problem: m.err.Error()}
+	}
+	if refused.Opcode == "" {
+		refused.Off, refused.Opcode = int64(m.start), opcode
+	}
+	return refused
+}
+
+// result returns the value on the stack when the program ends.
+func (m *machine) result() any {
+	v := m.pop()
+	switch {
+	case m.err != nil:
+	case len(m.stack)+len(m.marks) > 0:
+		m.fail("found %d values more, wanted none left over", len(m.stack)+len(m.marks))
+	case m.pos < len(m.data):
+		m.fail("found %d bytes behind the end, wanted none", len(m.data)-m.pos)
+	default:
+		c := checker{make(map[any]int)}
+		_, m.err = c.walk(v, 0)
+	}
+	return v
+}
+
+// fail notes an error, unless there is one.
+func (m *machine) fail(format string, args ...any) { m.failWith(fmt.Errorf(format, args...)) }
+
+func (m *machine) failWith(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+// charge accounts for n bytes of memory.
+func (m *machine) charge(n int) {
+	if m.memory -= int64(n); m.memory < 0 {
+		m.fail("found values that take more memory than %d bytes of a file may, wanted fewer", len(m.data))
+	}
+}
+
+// bytes returns the next n bytes of the program.
+func (m *machine) bytes(n uint64) []byte {
+	if left := len(m.data) - m.pos; n > uint64(left) {
+		m.fail("found %d bytes more in the file, wanted %d", left, n)
+	}
+	if m.err != nil {
+		return nil
+	}
+	b := m.data[m.pos : m.pos+int(n)]
+	m.pos += int(n)
+	return b
+}
+
+// uint returns the next n bytes as a little-endian number.
+func (m *machine) uint(n int) (v uint64) {
+	b := m.bytes(uint64(n))
+	for i := len(b) - 1; i >= 0; i-- {
+		v = v<<8 | uint64(b[i])
+	}
+	return v
+}
+
+// line returns the text up to the next line end.
+func (m *machine) line() string {
+	i := bytes.IndexByte(m.data[m.pos:], '\n')
+	if i < 0 {
+		m.fail("found no end of its line")
+	}
+	if m.err != nil {
+		return ""
+	}
+	s := string(m.data[m.pos : m.pos+i])
+	m.pos += i + 1
+	return s
+}
+
+func (m *machine) push(v any) {
+	m.charge(valueMemory)
+	m.stack = append(m.stack, v)
+}
+
+// above returns the values above the last mark.
+func (m *machine) above() []any {
+	floor := 0
+	if n := len(m.marks); n > 0 {
+		floor = m.marks[n-1]
+	}
+	return m.stack[floor:]
+}
+
+func (m *machine) top() any {
+	values := m.above()
+	if len(values) == 0 {
+		m.fail("found an empty stack, wanted a value")
+		return nil
+	}
+	return values[len(values)-1]
+}
+
+func (m *machine) pop() any {
+	v := m.top()
+	if m.err == nil {
+		m.stack = m.stack[:len(m.stack)-1]
+	}
+	return v
+}
+
+// popMark removes the last mark and what was pushed after it. What it returns
+// is overwritten by the next push.
+func (m *machine) popMark() []any {
+	n := len(m.marks)
+	if n == 0 {
+		m.fail("found no mark on the stack, wanted one")
+		return nil
+	}
+	values := m.above()
+	m.stack, m.marks = m.stack[:m.marks[n-1]], m.marks[:n-1]
+	return values
+}

@@ -1,0 +1,222 @@
+package pickle
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+)
+
+// Kind is the Python type of a Sequence.
+type Kind uint8
+
+// The kinds.
+const (
+	List Kind = iota + 1
+	Tuple
+	Set
+	FrozenSet
+)
+
+// String returns the name of the type.
+func (k Kind) String() string {
+	names := [...]string{List: "list", Tuple: "tuple", Set: "set", FrozenSet: "frozenset"}
+	if int(k) < len(names) && k > 0 {
+		return names[k]
+	}
+	return fmt.Sprintf("kind %d", k)
+}
+
+// Sequence is a list, tuple or set; the items of a set stand in the order of
+// the file, each once.
+type Sequence struct {
+	Kind  Kind
+	Items []any
+
+	positions positions // of a set
+}
+
+// Dict is a dict in the order of the file.
+type Dict struct {
+	Items []Item
+
+	positions positions
+}
+
+// Item is an entry of a Dict.
+type Item struct {
+	Key, Value any
+}
+
+// positions are the places of keys among the items of a dict or set.
+type positions map[any]int
+
+// put returns the position of a key, which is next if it is new.
+func (p *positions) put(m *machine, key any, next int) (at int, found bool) {
+	id, err := identity(key)
+	if err != nil {
+		m.failWith(err)
+		return 0, false
+	}
+	if at, found = (*p)[id]; !found {
+		m.charge(keyMemory)
+		if *p == nil {
+			m.charge(2 * keyMemory)
+			*p = make(positions)
+		}
+		(*p)[id] = next
+		at = next
+	}
+	return at, found
+}
+
+// maxKey is how many bytes a key may have.
+const maxKey = 1 << 16
+
+// The identities of keys that Go cannot compare as Python does.
+type (
+	bytesKey string
+	longKey  string
+	tupleKey string
+	nanKey   struct{}
+)
+
+// identity returns a value that two keys share if they are the same key in
+// Python: 1, 1.0 and True are.
+func identity(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, int64:
+		return v, nil
+	case string:
+		return v, keyLimit(len(v))
+	case []byte:
+		return bytesKey(v), keyLimit(len(v))
+	case bool:
+		if v {
+			return int64(1), nil
+		}
+		return int64(0), nil
+	case *big.Int:
+		return longKey(v.String()), nil
+	case float64:
+		switch n := int64(v); {
+		case v != v:
+			return nanKey{}, nil
+		case v >= -1<<63 && v < 1<<63 && float64(n) == v:
+			return n, nil
+		}
+		return v, nil
+	case *Sequence:
+		if v.Kind == Tuple {
+			return tupleIdentity(v)
+		}
+	}
+	return nil, fmt.Errorf("found a %s as a key, wanted str, int or another plain value", TypeName(v))
+}
+
+// tupleIdentity is a text of the identities of the items with their types.
+func tupleIdentity(s *Sequence) (any, error) {
+	var b []byte
+	for _, item := range s.Items {
+		id, err := identity(item)
+		if err != nil {
+			return nil, err
+		}
+		if b = fmt.Appendf(b, "%T%#v,", id, id); len(b) > maxKey {
+			return nil, keyLimit(len(b))
+		}
+	}
+	return tupleKey(b), nil
+}
+
+func keyLimit(size int) error {
+	if size > maxKey {
+		return fmt.Errorf("found a key of more than %d bytes, wanted a shorter one", maxKey)
+	}
+	return nil
+}
+
+// maxDepth is how deep values may be nested.
+const maxDepth = 100
+
+// checker walks what a pickle made: it may share values, but not contain
+// itself or leave a callable behind.
+type checker struct {
+	height map[any]int // of what has been walked; 0 while it is
+}
+
+// walk returns how deep v is nested. above is how many values it is in.
+func (c *checker) walk(v any, above int) (int, error) {
+	switch v := v.(type) {
+	case *global:
+		return 0, v.refusal()
+	case *Sequence, *Dict:
+	default:
+		return 0, nil
+	}
+	h, seen := c.height[v]
+	switch {
+	case seen && h == 0:
+		return 0, errors.New("found a value that contains itself")
+	case above+max(h, 1) > maxDepth:
+		return 0, fmt.Errorf("found values nested deeper than %d", maxDepth)
+	case seen:
+		return h, nil
+	}
+	c.height[v] = 0
+	h, err := c.children(v, above+1)
+	if err != nil {
+		return 0, err
+	}
+	c.height[v] = h + 1
+	return h + 1, nil
+}
+
+// children returns the largest depth of what is in v.
+func (c *checker) children(v any, above int) (deepest int, err error) {
+	visit := func(x any) bool {
+		var h int
+		h, err = c.walk(x, above)
+		deepest = max(deepest, h)
+		return err == nil
+	}
+	switch v := v.(type) {
+	case *Sequence:
+		for _, x := range v.Items {
+			if !visit(x) {
+				break
+			}
+		}
+	case *Dict:
+		for _, item := range v.Items {
+			if !visit(item.Key) || !visit(item.Value) {
+				break
+			}
+		}
+	}
+	return deepest, err
+}
+
+// TypeName is the Python name of the type of v.
+func TypeName(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "None"
+	case bool:
+		return "bool"
+	case int64, *big.Int:
+		return "int"
+	case float64:
+		return "float"
+	case string:
+		return "str"
+	case []byte:
+		return "bytes"
+	case *Sequence:
+		return v.Kind.String()
+	case *Dict:
+		return "dict"
+	case *global:
+		return "name " + v.name()
+	}
+	return "value"
+}

@@ -1,0 +1,223 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+)
+
+// The rows that the table around the first bad one has before and after it.
+const (
+	rowsBefore = 3
+	rowsAfter  = 6
+)
+
+// aroundRow is a row of the table around the first bad one; its Row is nil where
+// rows are left out.
+type aroundRow struct {
+	labelled
+	// culprit is set for the first bad row.
+	culprit bool
+	trend   string
+}
+
+// aroundFirstBad are the rows around the first bad one in the execution order of
+// its round, and the first damaged one; nil where there is no first bad row.
+func aroundFirstBad(r *record.Report) []aroundRow {
+	if r.Findings.FirstBad < 0 || r.Findings.FirstBad >= len(r.Rows) {
+		return nil
+	}
+	order, at := executionOrder(r, r.Findings.FirstBad)
+	from, to := max(0, at-rowsBefore), min(len(order), at+rowsAfter+1)
+	shown := order[from:to]
+	trends := trendsOf(r, order)
+	var rows []aroundRow
+	add := func(i int) {
+		row := aroundRow{labelled: labelled{Row: &r.Rows[i]}, culprit: i == r.Findings.FirstBad, trend: trends[i]}
+		if row.Compared() {
+			row.result = row.Result.Numbers()
+		}
+		rows = append(rows, row)
+	}
+	for _, i := range shown {
+		add(i)
+	}
+	if i := slices.Index(order, r.Findings.FirstDamaged); i >= to {
+		if i > to {
+			rows = append(rows, aroundRow{})
+		}
+		add(order[i])
+	}
+	return rows
+}
+
+// executionOrder lists the rows of the round of a row in execution order, and the
+// place of the row in it.
+func executionOrder(r *record.Report, row int) (order []int, at int) {
+	for i := range r.Rows {
+		if r.Rows[i].Round == r.Rows[row].Round {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(r.Rows[i].Order, r.Rows[j].Order) })
+	return order, slices.Index(order, row)
+}
+
+// trendsOf says of rows in execution order how the error of an output compares with
+// that of the inputs of its operator where they were compared, else with that of
+// the operator before.
+func trendsOf(r *record.Report, order []int) map[int]string {
+	trends := map[int]string{}
+	var op string
+	var before, inputs, outputs metrics.Metric // the largest errors
+	for _, i := range order {
+		row := &r.Rows[i]
+		if !row.Compared() {
+			continue
+		}
+		if row.Op != op {
+			if outputs.Defined {
+				before = outputs
+			}
+			op, inputs, outputs = row.Op, metrics.Metric{}, metrics.Metric{}
+		}
+		red := row.Result.Numbers().RED
+		if row.Kind == "input" {
+			inputs = larger(inputs, red)
+			continue
+		}
+		base := before
+		if inputs.Defined {
+			base = inputs
+		}
+		trends[i] = trend(base, red)
+		outputs = larger(outputs, red)
+	}
+	return trends
+}
+
+// larger is the larger of two metrics, of which one may be undefined.
+func larger(a, b metrics.Metric) metrics.Metric {
+	if !a.Defined || b.Defined && b.Value > a.Value {
+		return b
+	}
+	return a
+}
+
+// trend is by which factor an error grew, empty where nothing is known.
+func trend(before, after metrics.Metric) string {
+	switch {
+	case !before.Defined || !after.Defined || before.Value == 0 && after.Value == 0:
+		return ""
+	case before.Value == 0:
+		return "from 0"
+	}
+	const whole, many = 100, 1e6 // from here on without decimals, and with an exponent
+	ratio := after.Value / before.Value
+	if ratio >= whole && ratio < many {
+		return "x " + decimals(0)(ratio)
+	}
+	return "x " + digits(fewDigits)(ratio)
+}
+
+// The marks in front of the names of rows: of the first bad one, and of others.
+const (
+	culpritMark = "> "
+	otherMark   = "  "
+)
+
+// aroundTable is the table of rows around the first bad one, with the first codes of
+// their reasons. The numbers are over pairs that are finite on both sides.
+func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[aroundRow] {
+	type row = aroundRow
+	number := func(rank int, name string, cell func(row) string) Column[row] {
+		return numbers(name, func(r row) string {
+			if r.result == nil {
+				return ""
+			}
+			return cell(r)
+		}).ranked(rank)
+	}
+	return Table[row]{Rows: rows, Columns: []Column[row]{
+		words("op", func(r row) string {
+			switch {
+			case r.Row == nil:
+				return otherMark + ellipsis
+			case r.culprit:
+				return culpritMark + names.of(r.Row)
+			}
+			return otherMark + names.of(r.Row)
+		}).titled(otherMark+"OP", otherMark+"算子").in(InText),
+		words("op", func(r row) string {
+			switch {
+			case r.Row == nil:
+				return ellipsis
+			case r.culprit:
+				return names.of(r.Row) + t.say(" (first bad)", "(首个出错)")
+			}
+			return names.of(r.Row)
+		}).in(InCSV),
+		words("status", func(r row) record.Status {
+			if r.Row == nil {
+				return ""
+			}
+			return r.Status
+		}).titled("STATUS", "状态").ranked(3),
+		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).titled("ERRORS/TOTAL", "错误/总数"),
+		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
+		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
+		number(2, "trend", func(r row) string { return r.trend }),
+		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, cosine) }),
+		words("reason", func(r row) string {
+			if r.Row == nil {
+				return ""
+			}
+			return firstCodes(r.Row, codes)
+		}).titled("REASON", "原因").ranked(1),
+	}}
+}
+
+// shortNames are the names of operators in tables. On a terminal what all of them
+// begin with is left out.
+type shortNames struct{ prefix string }
+
+// shortPrefix is the shortest beginning that is worth to be left out.
+const shortPrefix = 8
+
+// shortNamesOf finds what the names of rows begin with: whole parts of names.
+func shortNamesOf(rows []*record.Row) shortNames {
+	if len(rows) < 2 {
+		return shortNames{}
+	}
+	prefix := rows[0].Op
+	for _, row := range rows {
+		n := 0
+		for n < min(len(prefix), len(row.Op)) && prefix[n] == row.Op[n] {
+			n++
+		}
+		prefix = prefix[:n]
+	}
+	separators := "/"
+	if !strings.Contains(prefix, separators) {
+		separators = "._"
+	}
+	prefix = prefix[:strings.LastIndexAny(prefix, separators)+1]
+	if len(prefix) < shortPrefix || slices.ContainsFunc(rows, func(row *record.Row) bool { return row.Op == prefix }) {
+		return shortNames{}
+	}
+	return shortNames{prefix}
+}
+
+// of names a row.
+func (n shortNames) of(row *record.Row) string { return strings.TrimPrefix(rowLabel(row), n.prefix) }
+
+// inRound names a row with its round.
+func (n shortNames) inRound(row *record.Row) string {
+	if row.Round == "" {
+		return n.of(row)
+	}
+	return n.of(row) + "@" + row.Round
+}

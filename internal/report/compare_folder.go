@@ -1,0 +1,96 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/sidefile"
+)
+
+// CompareInputs lists the files that were compared.
+func CompareInputs(r *record.Report) []string {
+	var files []string
+	for i := range r.Rows {
+		for _, path := range []string{r.Rows[i].RefPath, r.Rows[i].NPUPath} {
+			if path != "" {
+				files = append(files, path)
+			}
+		}
+	}
+	return files
+}
+
+// OpConfigName is the name of the file with limits of operators, which is the
+// user's to fill in.
+const OpConfigName = "op_config.csv"
+
+// WriteComparison writes the reports of a comparison in some formats. Of the
+// reports of an earlier run that this one does not write again it removes those
+// that dumptool wrote, and returns the names of others. compare.json comes last:
+// until it is there the old one says what may be removed.
+func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options) (left []string, failed []error) {
+	before := f.earlier()
+	failed = WriteFiles(f, slices.DeleteFunc(slices.Clone(formats), func(name string) bool { return name == documentFormat }), r, opt)
+	if len(failed) == 0 {
+		before = f.removeStale(before)
+	}
+	if slices.Contains(formats, documentFormat) {
+		// What could not be removed is still ours.
+		r.Files = slices.Concat(f.Written, slices.DeleteFunc(before, f.wrote))
+		slices.SortFunc(r.Files, func(a, b record.File) int { return strings.Compare(a.Name, b.Name) })
+		failed = append(failed, WriteFiles(f, []string{documentFormat}, r, opt)...)
+	}
+	return f.foreign(before), failed
+}
+
+// writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
+func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
+	names, renamed := NewFileNames(), false
+	labels := CompareLabels(r)
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Status != record.Fail || !row.Compared() {
+			continue
+		}
+		stem := names.Stem(labels[i])
+		renamed = renamed || stem != labels[i]
+		err := folder.Write(stem+".csv", func(w io.Writer) error { return WriteOpErrors(w, row, opt.Elements) })
+		if err != nil {
+			return err
+		}
+	}
+	for _, log := range SkipLogs(r) {
+		if err := folder.Write(log.Name, log.Write); err != nil {
+			return err
+		}
+	}
+	if renamed {
+		if err := folder.Write(opNamesFile, names.WriteTable); err != nil {
+			return err
+		}
+	}
+	return writeOpConfig(folder, r)
+}
+
+// writeOpConfig writes an op_config.csv without limits, for the user to fill
+// in, unless there is one. It is the user's from then on. Names that a terminal or
+// a spreadsheet would obey are left out.
+func writeOpConfig(folder *Folder, r *record.Report) error {
+	if _, err := os.Lstat(filepath.Join(folder.Dir, OpConfigName)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	var names []string
+	for i := range r.Rows {
+		if op := r.Rows[i].Op; r.Rows[i].RefFile != "" && csvText(op) == op {
+			names = append(names, op)
+		}
+	}
+	err := folder.Write(OpConfigName, func(w io.Writer) error { return sidefile.WriteOpConfig(w, names) })
+	folder.Written = slices.DeleteFunc(folder.Written, func(w record.File) bool { return w.Name == OpConfigName })
+	return err
+}

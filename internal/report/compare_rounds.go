@@ -1,0 +1,370 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// network is the rounds of one graph and model, by rank and step.
+type network struct {
+	name         string // graph 1 model net; empty where all rounds are of one
+	ranks, steps []string
+	rounds       map[[2]string]*record.Round
+}
+
+// networksOf sorts rounds by rank and step; nil where that does not distinguish them.
+func networksOf(rounds []record.Round) (all []network) {
+	index := map[[2]string]int{}
+	for i := range rounds {
+		r := &rounds[i]
+		id := [2]string{r.At.Graph, r.At.Model}
+		at, seen := index[id]
+		if !seen {
+			at = len(all)
+			index[id] = at
+			all = append(all, network{name: roundName(record.At{Graph: r.At.Graph, Model: r.At.Model}), rounds: map[[2]string]*record.Round{}})
+		}
+		n := &all[at]
+		place := [2]string{r.At.Rank, r.At.Step}
+		if n.rounds[place] != nil {
+			return nil
+		}
+		n.rounds[place] = r
+		n.ranks, n.steps = append(n.ranks, r.At.Rank), append(n.steps, r.At.Step)
+	}
+	for i := range all {
+		all[i].ranks, all[i].steps = axisOf(all[i].ranks), axisOf(all[i].steps)
+	}
+	if len(all) == 1 {
+		all[0].name = ""
+	}
+	return all
+}
+
+// axisOf sorts the values of a coordinate and leaves out repeated ones.
+func axisOf(values []string) []string {
+	slices.SortFunc(values, lang.CompareNatural)
+	return slices.Compact(values)
+}
+
+// roundName names what is known of coordinates.
+func roundName(at record.At) string {
+	var words []string
+	for _, c := range []struct{ name, value string }{{"rank", at.Rank}, {"step", at.Step}, {"graph", at.Graph}, {"model", at.Model}} {
+		if c.value != "" {
+			words = append(words, c.name+" "+c.value)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// span is neighbours on an axis, from the first to the last.
+type span struct{ from, to int }
+
+// single are spans of one value each.
+func single(n int) []span {
+	spans := make([]span, n)
+	for i := range spans {
+		spans[i] = span{i, i}
+	}
+	return spans
+}
+
+// merged are spans of neighbours that are the same.
+func merged(n int, same func(i, j int) bool) []span {
+	var spans []span
+	for i := range n {
+		if last := len(spans) - 1; last >= 0 && same(spans[last].from, i) {
+			spans[last].to = i
+			continue
+		}
+		spans = append(spans, span{i, i})
+	}
+	return spans
+}
+
+// label names a span of an axis: 3 or 0-2.
+func (s span) label(axis []string) string {
+	if s.from == s.to {
+		return axis[s.from]
+	}
+	return axis[s.from] + "-" + axis[s.to]
+}
+
+// roundStatus is the short form of statuses that are long.
+var roundStatus = map[record.Status]string{record.ShapeMismatch: "MISMATCH", record.DTypeMismatch: "MISMATCH",
+	record.UnmatchedRef: "UNMATCHED", record.UnmatchedNPU: "UNMATCHED"}
+
+// status is that of a rank and a step, as a cell.
+func (n *network) status(rank, step int) string {
+	r := n.rounds[[2]string{n.ranks[rank], n.steps[step]}]
+	if r == nil {
+		return noValue
+	}
+	return cmp.Or(roundStatus[r.Status()], string(r.Status()))
+}
+
+// merge puts neighbours of equal statuses together.
+func (n *network) merge() (ranks, steps []span) {
+	ranks = merged(len(n.ranks), func(a, b int) bool {
+		return !slices.ContainsFunc(single(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
+	})
+	steps = merged(len(n.steps), func(a, b int) bool {
+		return !slices.ContainsFunc(single(len(n.ranks)), func(r span) bool { return n.status(r.from, a) != n.status(r.from, b) })
+	})
+	return ranks, steps
+}
+
+// matrix is the table of statuses, ranks below each other and steps beside each
+// other.
+func (n *network) matrix(ranks, steps []span) Table[span] {
+	corner, noSteps := "rank/step", len(n.steps) == 1 && n.steps[0] == ""
+	switch noRanks := len(n.ranks) == 1 && n.ranks[0] == ""; {
+	case noRanks:
+		corner = "step"
+	case noSteps:
+		corner = "rank"
+	}
+	t := Table[span]{Rows: ranks, Columns: []Column[span]{words(corner, func(rank span) string { return rank.label(n.ranks) })}}
+	for _, step := range steps {
+		name := step.label(n.steps)
+		if noSteps {
+			name = "status"
+		}
+		t.Columns = append(t.Columns, words(name, func(rank span) string { return n.status(rank.from, step.from) }))
+	}
+	return t
+}
+
+// maxRanks is the most ranks that a matrix lists one by one.
+const maxRanks = 16
+
+// matrices are the tables of statuses for a terminal: one with all ranks and steps if
+// it fits, else of merged ones, in as many parts as it takes.
+func (n *network) matrices(width int) []Grid {
+	ranks, steps := single(len(n.ranks)), single(len(n.steps))
+	if g := n.matrix(ranks, steps).Grid(English); len(ranks) <= maxRanks && g.Width() <= width {
+		return []Grid{g}
+	}
+	ranks, steps = n.merge()
+	var parts []Grid
+	for len(steps) > 0 {
+		count, part := 1, n.matrix(ranks, steps[:1]).Grid(English)
+		for count < len(steps) {
+			g := n.matrix(ranks, steps[:count+1]).Grid(English)
+			if g.Width() > width {
+				break
+			}
+			count, part = count+1, g
+		}
+		parts, steps = append(parts, part), steps[count:]
+	}
+	return parts
+}
+
+// places says where rounds are, ranks 0-2,4 steps 3-7; nothing where none of them is of
+// the network.
+func (n *network) places(rounds []*record.Round) string {
+	in := map[*record.Round]bool{}
+	for _, r := range rounds {
+		in[r] = true
+	}
+	var texts []string // of the steps of a rank
+	ranksOf := map[string][]int{}
+	for i, rank := range n.ranks {
+		var steps []int
+		for j, step := range n.steps {
+			if in[n.rounds[[2]string{rank, step}]] {
+				steps = append(steps, j)
+			}
+		}
+		if len(steps) == 0 {
+			continue
+		}
+		text := rangesText("step", n.steps, steps)
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+		ranksOf[text] = append(ranksOf[text], i)
+	}
+	for i, text := range texts {
+		texts[i] = strings.TrimSpace(rangesText("rank", n.ranks, ranksOf[text]) + " " + text)
+	}
+	if len(texts) == 0 || n.name == "" {
+		return strings.Join(texts, "; ")
+	}
+	return strings.TrimSpace(n.name + " " + strings.Join(texts, "; "))
+}
+
+// rangesText names values of an axis: step 3, steps 0-2,5; nothing where the
+// coordinate is not known.
+func rangesText(noun string, axis []string, values []int) string {
+	if axis[values[0]] == "" {
+		return ""
+	}
+	var spans []span
+	for _, v := range values {
+		if last := len(spans) - 1; last >= 0 && spans[last].to == v-1 {
+			spans[last].to = v
+			continue
+		}
+		spans = append(spans, span{v, v})
+	}
+	var labels []string
+	for _, s := range spans {
+		labels = append(labels, s.label(axis))
+	}
+	if len(values) > 1 {
+		noun += "s"
+	}
+	return noun + " " + strings.Join(labels, ",")
+}
+
+// placesOf says where rounds are, by rank and step where networks have them.
+func (t Text) placesOf(networks []network, rounds []*record.Round) string {
+	var texts []string
+	for i := range networks {
+		if text := networks[i].places(rounds); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(networks) > 0 {
+		return strings.Join(texts, "; ")
+	}
+	for _, round := range rounds {
+		texts = append(texts, round.Name)
+	}
+	return t.shortList(texts)
+}
+
+// badOperator is an operator that is the first bad one of rounds.
+type badOperator struct {
+	row    *record.Row // in the first round
+	rounds []*record.Round
+}
+
+// badOperators lists the first bad operators, that of the earliest step and the lowest rank
+// first.
+func badOperators(r *record.Report) []badOperator {
+	rounds := pointers(r.Rounds)
+	slices.SortStableFunc(rounds, func(a, b *record.Round) int {
+		return cmp.Or(lang.CompareNatural(a.At.Step, b.At.Step), lang.CompareNatural(a.At.Rank, b.At.Rank))
+	})
+	var all []badOperator
+	index := map[string]int{}
+	for _, round := range rounds {
+		i := round.Findings.FirstBad
+		if i < 0 || i >= len(r.Rows) {
+			continue
+		}
+		row := &r.Rows[i]
+		at, seen := index[row.Op]
+		if !seen {
+			at = len(all)
+			index[row.Op] = at
+			all = append(all, badOperator{row: row})
+		}
+		all[at].rounds = append(all[at].rounds, round)
+	}
+	return all
+}
+
+// firstBadTable lists first bad operators with their rounds.
+func (t Text) firstBadTable(networks []network, all []badOperator, names shortNames) Table[badOperator] {
+	return Table[badOperator]{Rows: all, Columns: []Column[badOperator]{
+		words("first_bad", func(b badOperator) string { return names.of(b.row) }).titled("FIRST BAD", "首个出错"),
+		words("type", func(b badOperator) string { return b.row.OpType }).titled("TYPE", "类型").optional(),
+		numbers("rounds", func(b badOperator) int { return len(b.rounds) }).titled("ROUNDS", "轮次数"),
+		words("where", func(b badOperator) string { return t.placesOf(networks, b.rounds) }).titled("WHERE", "位置"),
+	}}
+}
+
+// roundTable lists rounds, one a row.
+func roundTable(r *record.Report) Table[*record.Round] {
+	type round = *record.Round
+	row := func(i int) string {
+		if i < 0 || i >= len(r.Rows) {
+			return ""
+		}
+		return titleOf(&r.Rows[i])
+	}
+	return Table[round]{Rows: pointers(r.Rounds), Columns: []Column[round]{
+		words("round", func(x round) string {
+			if x.At != (record.At{}) {
+				return ""
+			}
+			return x.Name
+		}).optional(),
+		words("rank", func(x round) string { return x.At.Rank }).optional(),
+		words("step", func(x round) string { return x.At.Step }).optional(),
+		words("graph", func(x round) string { return x.At.Graph }).optional(),
+		words("model", func(x round) string { return x.At.Model }).optional(),
+		words("status", func(x round) record.Status { return x.Status() }).titled("STATUS", "状态"),
+		numbers("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED", "失败/已比对"),
+		words("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD", "首个出错").optional(),
+		words("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD", "最后正常").optional(),
+		words("largest jump", func(x round) string {
+			if x.Findings.Jump < notableJump {
+				return ""
+			}
+			return row(x.Findings.LargestJump)
+		}).titled("LARGEST JUMP", "最大突变").optional(),
+	}}
+}
+
+// comparedOf counts the rows of a round that were compared.
+func comparedOf(x *record.Round) int {
+	return x.Counts[record.Pass] + x.Counts[record.Warn] + x.Counts[record.Fail] + x.Counts[record.Partial]
+}
+
+// roundsText counts the rounds by status.
+func (t Text) roundsText(r *record.Report) string {
+	counts := map[record.Status]int{}
+	for i := range r.Rounds {
+		counts[r.Rounds[i].Status()]++
+	}
+	var parts []string
+	for _, status := range record.Statuses() {
+		if n := counts[status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	return t.say("%d rounds: %s", "%d 轮：%s", len(r.Rounds), t.join(parts...))
+}
+
+// rounds prints which rounds of a run are bad, where it has several: off a terminal
+// a line each, else a matrix and the first bad operators.
+func (p *printer) rounds(r *record.Report, names shortNames) {
+	if len(r.Rounds) < 2 {
+		return
+	}
+	p.blank()
+	p.text(p.roundsText(r))
+	networks := networksOf(r.Rounds)
+	if p.Width <= 0 || networks == nil {
+		p.table("", roundTable(r).Grid(p.Lang).Fit(p.Width))
+		return
+	}
+	for i := range networks {
+		if networks[i].name != "" {
+			p.text(networks[i].name + p.say(":", "："))
+		}
+		for _, part := range networks[i].matrices(p.Width) {
+			p.table("", part)
+		}
+	}
+	bad := badOperators(r)
+	if len(bad) == 0 {
+		return
+	}
+	p.blank()
+	p.table("", p.firstBadTable(networks, bad[:min(compareWorst, len(bad))], names).Grid(p.Lang))
+	if more := len(bad) - compareWorst; more > 0 {
+		p.text(p.say("and %d more", "另有 %d 个", more))
+	}
+}

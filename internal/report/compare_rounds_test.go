@@ -1,0 +1,444 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// netOps are the operators of the rounds of these tests, in execution order.
+var netOps = []string{"net/conv1", "net/relu1", "net/fc1", "net/add1", "net/fc2", "net/prob"}
+
+// roundsOf makes a report of rounds, in which some are bad from an operator on.
+func roundsOf(rounds []record.At, firstBad func(at record.At) string) *record.Report {
+	var rows []record.Row
+	var all []record.Round
+	for _, at := range rounds {
+		round := record.Round{Name: roundName(record.At{Rank: at.Rank, Step: at.Step}), At: at, RefAt: at, OrderKnown: true, Counts: map[record.Status]int{}, Findings: record.NoFindings()}
+		bad := firstBad(at)
+		for k, op := range netOps {
+			row := passing(op)
+			if op == bad {
+				round.Findings.FirstBad, round.Findings.LastGood = len(rows), len(rows)-1
+			}
+			if round.Findings.FirstBad >= 0 {
+				row = failing(op)
+			}
+			row.Round, row.At, row.Order = round.Name, at, k
+			round.Counts[row.Status]++
+			rows = append(rows, row)
+		}
+		all = append(all, round)
+	}
+	r := reportOf(rows...)
+	for i := range rows {
+		r.Rows[i].Order = i % len(netOps)
+	}
+	r.Rounds = all
+	return r
+}
+
+// devices are rounds of some ranks and steps.
+func devices(ranks, steps int) (all []record.At) {
+	for rank := range ranks {
+		for step := range steps {
+			all = append(all, record.At{Rank: fmt.Sprint(rank), Step: fmt.Sprint(step), Graph: "1", Model: "net"})
+		}
+	}
+	return all
+}
+
+// headed makes a round that of the headline.
+func headed(r *record.Report, at record.At) *record.Report {
+	for i := range r.Rounds {
+		if r.Rounds[i].At == at {
+			r.Findings = r.Rounds[i].Findings
+		}
+	}
+	return r
+}
+
+func summaryAt(t *testing.T, r *record.Report, width int) string {
+	t.Helper()
+	return printed(t, func(w io.Writer) error { return Text{Width: width}.WriteCompare(w, r) })
+}
+
+// TestRounds: two ranks with three steps each, of which one is bad.
+func TestRounds(t *testing.T) {
+	at := record.At{Rank: "1", Step: "2", Graph: "1", Model: "net"}
+	r := headed(roundsOf(devices(2, 3), func(x record.At) string {
+		if x == at {
+			return "net/fc1"
+		}
+		return ""
+	}), at)
+	change(&r.Rows[32], func(r *metrics.Result) { r.RED = known(0.25) })
+	change(&r.Rows[31], func(r *metrics.Result) { r.RED = known(0.001) })
+	change(&r.Rows[33], func(r *metrics.Result) { r.RED = known(0) })
+	got := summaryAt(t, r, 80)
+	want := `FAIL: 4 of 36 tensors beyond the limits; first bad: net/fc1 (Conv2D), rank 1
+step 2, on 1 of 2 ranks
+
+6 rounds: 5 PASS, 1 FAIL
+RANK/STEP  0     1     2
+0          PASS  PASS  PASS
+1          PASS  PASS  FAIL
+
+FIRST BAD  TYPE    ROUNDS  WHERE
+net/fc1    Conv2D       1  rank 1 step 2
+
+First bad       net/fc1 (Conv2D), rank 1 step 2
+                2 of 4 elements are errors (50 %), first at 0 (0, 0): reference
+                  1, NPU 1.3
+                CALC_ERROR (high confidence): mean_rel of the inputs 0.001 <
+                  0.1, of the output 4.2 > 1
+                LIMITS (high confidence): 2 of 4 elements
+                reference: cpu/net/fc1.npy
+                NPU: npu/net/fc1.npy
+Last good       net/relu1 (Relu)
+
+The rows around the first bad one in execution order (RED: rms error / rms of
+the reference, TREND: RED / that of the inputs or the operator before):
+  OP         STATUS  ERRORS/TOTAL     RED    TREND    COSINE  REASON
+  net/conv1  PASS             0/4  0.0913           0.998295
+  net/relu1  PASS             0/4   0.001  x 0.011  0.998295
+> net/fc1    FAIL             2/4    0.25    x 250  0.993648  CALC_ERROR
+  net/add1   FAIL             2/4       0      x 0  0.993648  CALC_ERROR
+  net/fc2    FAIL             2/4  0.0913   from 0  0.993648  CALC_ERROR
+  net/prob   FAIL             2/4  0.0913      x 1  0.993648  CALC_ERROR
+
+Coverage `
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// TestRoundColors: statuses stand out in the verdict, the matrix and the rows.
+func TestRoundColors(t *testing.T) {
+	rounds := devices(1, 2)
+	r := headed(roundsOf(rounds, func(x record.At) string { return map[string]string{"1": "net/fc1"}[x.Step] }), rounds[1])
+	got := printed(t, func(w io.Writer) error { return Text{Width: 80, Color: true}.WriteCompare(w, r) })
+	for _, want := range []string{"\x1b[1;31mFAIL\x1b[0m: 4 of 12 tensors", "\n0          \x1b[32mPASS\x1b[0m  \x1b[1;31mFAIL\x1b[0m\n", "\n> net/fc1    \x1b[1;31mFAIL\x1b[0m "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	plain := strings.NewReplacer("\x1b[1;31m", "", "\x1b[32m", "", "\x1b[0m", "")
+	if plain.Replace(got) != summaryAt(t, r, 80) {
+		t.Errorf("colours change the text:\n%q", got)
+	}
+}
+
+// TestRoundsInPipe: off a terminal there is a line for each round.
+func TestRoundsInPipe(t *testing.T) {
+	rounds := devices(2, 2)
+	r := headed(roundsOf(rounds, func(x record.At) string {
+		if x.Step == "1" {
+			return map[string]string{"0": "net/add1", "1": "net/relu1"}[x.Rank]
+		}
+		return ""
+	}), rounds[1])
+	r.Rounds[1].Findings.Jump, r.Rounds[1].Findings.LargestJump = 99, r.Rounds[1].Findings.FirstBad
+	want := `FAIL: 8 of 24 tensors beyond the limits; first bad: net/add1 (Conv2D), rank 0 step 1, on 1 of 2 ranks
+
+4 rounds: 2 PASS, 2 FAIL
+RANK  STEP  GRAPH  MODEL  STATUS  FAILED/COMPARED  FIRST BAD           LAST GOOD         LARGEST JUMP
+0     0     1      net    PASS                0/6
+0     1     1      net    FAIL                3/6  net/add1 (Conv2D)   net/fc1 (Relu)    net/add1 (Conv2D)
+1     0     1      net    PASS                0/6
+1     1     1      net    FAIL                5/6  net/relu1 (Conv2D)  net/conv1 (Relu)
+
+First bad       net/add1 (Conv2D), rank 0 step 1
+`
+	if got := summaryAt(t, r, 0); !strings.HasPrefix(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// TestManyRounds: eight ranks with twenty steps fit a terminal: neighbours with the
+// same statuses are merged, and every first bad operator is listed once.
+func TestManyRounds(t *testing.T) {
+	from := map[string]int{"0": 12, "1": 12, "2": 12, "5": 17}
+	r := roundsOf(devices(8, 20), func(x record.At) string {
+		var step int
+		fmt.Sscan(x.Step, &step)
+		if first, bad := from[x.Rank]; !bad || step < first {
+			return ""
+		}
+		if x.Rank == "5" || step == 15 {
+			return "net/fc2"
+		}
+		return "net/conv1"
+	})
+	r = headed(r, record.At{Rank: "0", Step: "12", Graph: "1", Model: "net"})
+	want := `
+160 rounds: 133 PASS, 27 FAIL
+RANK/STEP  0-11  12-16  17-19
+0-2        PASS  FAIL   FAIL
+3-4        PASS  PASS   PASS
+5          PASS  PASS   FAIL
+6-7        PASS  PASS   PASS
+
+FIRST BAD  TYPE    ROUNDS  WHERE
+net/conv1  Conv2D      21  ranks 0-2 steps 12-14,16-19
+net/fc2    Conv2D       6  ranks 0-2 step 15; rank 5 steps 17-19
+
+`
+	if got := summaryAt(t, r, 80); !strings.Contains(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+	if verdict := (Text{}).CompareVerdict(r); !strings.HasSuffix(verdict, ", on 3 of 8 ranks") {
+		t.Error(verdict)
+	}
+	// Every second step of rank 3 fails: no neighbours are the same.
+	r = roundsOf(devices(4, 20), func(x record.At) string {
+		if x.Rank == "3" && strings.ContainsAny(x.Step[len(x.Step)-1:], "13579") {
+			return "net/fc2"
+		}
+		return ""
+	})
+	got := summaryAt(t, r, 80)
+	want = `
+RANK/STEP  0     1     2     3     4     5     6     7     8     9     10
+0-2        PASS  PASS  PASS  PASS  PASS  PASS  PASS  PASS  PASS  PASS  PASS
+3          PASS  FAIL  PASS  FAIL  PASS  FAIL  PASS  FAIL  PASS  FAIL  PASS
+RANK/STEP  11    12    13    14    15    16    17    18    19
+0-2        PASS  PASS  PASS  PASS  PASS  PASS  PASS  PASS  PASS
+3          FAIL  PASS  FAIL  PASS  FAIL  PASS  FAIL  PASS  FAIL
+`
+	if !strings.Contains(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+	if !strings.Contains(got, "net/fc2    Conv2D      10  rank 3 steps 1,3,5,7,9,11,13,15,17,19\n") {
+		t.Error(got)
+	}
+}
+
+// TestRoundAxes: runs that only have ranks, only steps, several graphs, or folders.
+func TestRoundAxes(t *testing.T) {
+	bad := func(at record.At) func(record.At) string {
+		return func(x record.At) string {
+			if x == at {
+				return "net/fc1"
+			}
+			return ""
+		}
+	}
+	for name, c := range map[string]struct {
+		rounds []record.At
+		bad    int
+		want   string
+	}{
+		"ranks": {[]record.At{{Rank: "0"}, {Rank: "1"}, {Rank: "10"}}, 2,
+			"RANK  STATUS\n0     PASS\n1     PASS\n10    FAIL\n\nFIRST BAD  TYPE    ROUNDS  WHERE\nnet/fc1    Conv2D       1  rank 10\n"},
+		"steps": {[]record.At{{Step: "0"}, {Step: "5"}}, 1,
+			"STEP  0     5\n      PASS  FAIL\n\nFIRST BAD  TYPE    ROUNDS  WHERE\nnet/fc1    Conv2D       1  step 5\n"},
+		"graphs": {[]record.At{{Rank: "0", Graph: "1"}, {Rank: "1", Graph: "1"}, {Rank: "0", Graph: "2"}}, 2,
+			"graph 1:\nRANK  STATUS\n0     PASS\n1     PASS\ngraph 2:\nRANK  STATUS\n0     FAIL\n\n" +
+				"FIRST BAD  TYPE    ROUNDS  WHERE\nnet/fc1    Conv2D       1  graph 2 rank 0\n"},
+		"a missing one": {[]record.At{{Rank: "0", Step: "0"}, {Rank: "0", Step: "1"}, {Rank: "1", Step: "0"}}, 2,
+			"RANK/STEP  0     1\n0          PASS  PASS\n1          FAIL  -\n"},
+	} {
+		r := headed(roundsOf(c.rounds, bad(c.rounds[c.bad])), c.rounds[c.bad])
+		if got := summaryAt(t, r, 80); !strings.Contains(got, "\n"+c.want) {
+			t.Errorf("%s: no\n%s\nin\n%s", name, c.want, got)
+		}
+	}
+	r := roundsOf([]record.At{{}, {}}, bad(record.At{Rank: "none"}))
+	r.Rounds[0].Name, r.Rounds[1].Name = "before", "after/x"
+	if got, want := summaryAt(t, r, 80), "2 rounds: 2 PASS\nROUND    STATUS  FAILED/COMPARED\nbefore   PASS                0/6\nafter/x  PASS                0/6\n"; !strings.Contains(got, want) {
+		t.Errorf("folders: no\n%s\nin\n%s", want, got)
+	}
+}
+
+// TestRoundsMarkdown has the matrix and the first bad operators.
+func TestRoundsMarkdown(t *testing.T) {
+	rounds := devices(2, 2)
+	r := headed(roundsOf(rounds, func(x record.At) string {
+		if x == rounds[3] {
+			return "net/fc1"
+		}
+		return ""
+	}), rounds[3])
+	got := printed(t, func(w io.Writer) error { return Text{}.WriteCompareMarkdown(w, r) })
+	want := `
+4 rounds: 3 PASS, 1 FAIL
+
+| rank/step | 0 | 1 |
+|---|---|---|
+| 0 | PASS | PASS |
+| 1 | PASS | FAIL |
+
+| first_bad | type | rounds | where |
+|---|---|--:|---|
+| net/fc1 | Conv2D | 1 | rank 1 step 1 |
+
+- **First bad**: net/fc1 (Conv2D), rank 1 step 1
+`
+	if !strings.Contains(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// TestWithoutOrder: no operator is the first bad one where the order is not known.
+func TestWithoutOrder(t *testing.T) {
+	r := roundsOf([]record.At{{}}, func(record.At) string { return "net/add1" })
+	r.Rounds[0].OrderKnown, r.Rounds[0].Findings = false, record.NoFindings()
+	got := summaryAt(t, r, 160)
+	want := "Failing         by name, the execution order is not known (--order-file gives it)\n" +
+		"                net/add1 (Conv2D)\n                net/fc2 (Conv2D)\n                net/prob (Conv2D)\n"
+	if !strings.Contains(got, want) || strings.Contains(got, "First bad") || !strings.Contains(got, "The worst rows") {
+		t.Errorf("no\n%s\nin\n%s", want, got)
+	}
+	many := roundsOf(devices(2, 2), func(x record.At) string { return map[string]string{"0": "net/fc2", "1": "net/prob"}[x.Rank] })
+	for i := range many.Rounds {
+		many.Rounds[i].OrderKnown, many.Rounds[i].Findings = false, record.NoFindings()
+	}
+	if got, want := summaryAt(t, many, 160), "net/fc2 (Conv2D), 2 tensors, rank 0 steps 0-1\n                net/prob (Conv2D), 4 tensors, ranks 0-1 steps 0-1\n"; !strings.Contains(got, want) {
+		t.Errorf("no\n%s\nin\n%s", want, got)
+	}
+	r.Findings.Origins = []int{3}
+	want = "Origins         failing operators whose inputs pass; the execution order is not known (--order-file gives it)\n                net/add1 (Conv2D)\n"
+	if got := summaryAt(t, r, 160); !strings.Contains(got, want) || strings.Contains(got, "First bad") {
+		t.Errorf("no\n%s\nin\n%s", want, got)
+	}
+	r.Rounds[0].OrderKnown = true
+	if got := summaryAt(t, r, 160); strings.Contains(got, "Failing") {
+		t.Errorf("an order is known:\n%s", got)
+	}
+}
+
+// TestAmbiguousRounds: an operator that is ambiguous in many rounds has one line.
+func TestAmbiguousRounds(t *testing.T) {
+	r := roundsOf(devices(2, 3), func(record.At) string { return "" })
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		*row = record.Row{Op: row.Op, Kind: "output", Round: row.Round, At: row.At, Order: row.Order, Status: record.Ambiguous,
+			Reasons: []record.Finding{{Code: record.Unknown, Evidence: lang.Plain("2 NPU tensors by rule name: a/" + row.Op + ", b/" + row.Op)}}}
+		if i >= 30 && row.Op == "net/prob" {
+			row.Status, row.Reasons = record.ShapeMismatch, []record.Finding{{Evidence: lang.Plain("(2, 3) against (3, 2)")}}
+		}
+	}
+	r.Count()
+	got := summaryAt(t, r, 0)
+	want := `Not compared    net/conv1: AMBIGUOUS, 6 tensors, ranks 0-1 steps 0-2, 2 NPU tensors by rule name: a/net/conv1, b/net/conv1
+                net/relu1: AMBIGUOUS, 6 tensors, ranks 0-1 steps 0-2, 2 NPU tensors by rule name
+                net/fc1: AMBIGUOUS, 6 tensors, ranks 0-1 steps 0-2, 2 NPU tensors by rule name
+                net/add1: AMBIGUOUS, 6 tensors, ranks 0-1 steps 0-2, 2 NPU tensors by rule name
+                net/fc2: AMBIGUOUS, 6 tensors, ranks 0-1 steps 0-2, 2 NPU tensors by rule name
+                net/prob: AMBIGUOUS, 5 tensors, rank 0 steps 0-2; rank 1 steps 0-1, 2 NPU tensors by rule name
+                net/prob: SHAPE_MISMATCH, rank 1 step 2, (2, 3) against (3, 2)
+                --map-node-dict decides which tensors belong together: --map-node-dict '{"net/conv1":"NPU_NAME"}'
+`
+	if !strings.Contains(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// TestShortNames: on a terminal tables leave out what all names begin with, and say so
+// once; in a pipe names are whole.
+func TestShortNames(t *testing.T) {
+	prefix := "Default/network/_backbone/"
+	rounds := devices(1, 1)
+	r := headed(roundsOf(rounds, func(record.At) string { return "net/fc1" }), rounds[0])
+	for i := range r.Rows {
+		r.Rows[i].Op = prefix + r.Rows[i].Op
+	}
+	got := summaryAt(t, r, 80)
+	if strings.Count(got, "\nNames in tables are without their common beginning\n"+prefix+"net/\n") != 1 ||
+		!strings.Contains(got, "\n> fc1    FAIL ") || !strings.Contains(got, "First bad       "+prefix+"net/fc1 (Conv2D)") {
+		t.Errorf("on a terminal:\n%s", got)
+	}
+	if got := summaryAt(t, r, 0); strings.Contains(got, "without") || !strings.Contains(got, "\n> "+prefix+"net/fc1 ") {
+		t.Errorf("in a pipe:\n%s", got)
+	}
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"Default/net/a", "Default/net/b"}, "Default/net/"},
+		{[]string{"Default/network", "Default/net"}, "Default/"},
+		{[]string{"Default_net_conv1", "Default_net_conv2"}, "Default_net_"},
+		{[]string{"Default/net/conv1", "Default/net/conv1"}, "Default/net/"},
+		{[]string{"net/a", "net/b"}, ""},
+		{[]string{"Default/net/", "Default/net/b"}, ""},
+		{[]string{"很长的名字/a", "很长的名字/b"}, "很长的名字/"},
+		{[]string{"Default/net/a"}, ""},
+		{[]string{"abcdefghijk1", "abcdefghijk2"}, ""},
+	} {
+		var rows []*record.Row
+		for _, name := range c.names {
+			rows = append(rows, &record.Row{Op: name})
+		}
+		if got := shortNamesOf(rows).prefix; got != c.want {
+			t.Errorf("%q begin with %q, want %q", c.names, got, c.want)
+		}
+	}
+}
+
+// TestAroundFirstBad: three rows before the first bad one and six after it, in the
+// order of execution whatever that of the report is, and the first damaged row.
+func TestAroundFirstBad(t *testing.T) {
+	var rows []record.Row
+	for i := range 40 {
+		row := passing(fmt.Sprint("op", i))
+		if i >= 20 {
+			row = failing(row.Op)
+		}
+		rows = append(rows, row)
+	}
+	rows[0], rows[20] = rows[20], rows[0]
+	r := reportOf(rows...)
+	r.Rows[0].Order, r.Rows[20].Order = 20, 0
+	r.Findings.FirstBad, r.Findings.FirstDamaged = 0, 35
+	var got []string
+	for _, row := range aroundFirstBad(r) {
+		switch {
+		case row.Row == nil:
+			got = append(got, "gap")
+		case row.culprit:
+			got = append(got, "> "+row.Op)
+		default:
+			got = append(got, row.Op)
+		}
+	}
+	want := []string{"op17", "op18", "op19", "> op20", "op21", "op22", "op23", "op24", "op25", "op26", "gap", "op35"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.Findings.FirstDamaged = 27
+	if n := len(aroundFirstBad(r)); n != 11 {
+		t.Errorf("%d rows, want the first damaged one right behind the others", n)
+	}
+	r.Findings.FirstBad = -1
+	if around := aroundFirstBad(r); around != nil {
+		t.Errorf("%d rows around no row", len(around))
+	}
+}
+
+// TestTrend compares errors with those of the inputs of an operator that were
+// compared, else with those of the operator before.
+func TestTrend(t *testing.T) {
+	row := func(op, kind string, output int, red float64) record.Row {
+		row := passing(op)
+		row.Kind, row.Output = kind, output
+		change(&row, func(r *metrics.Result) { r.RED = metrics.Metric{Value: red, Defined: red >= 0} })
+		return row
+	}
+	r := reportOf(row("a", "output", 0, 0.001), row("a", "output", 1, 0.002), row("b", "output", 0, 0.004), row("b", "output", 1, 0.008),
+		uncompared("gone", record.UnmatchedRef), row("c", "input", 0, 0.0005), row("c", "input", 1, 0.00025), row("c", "output", 0, 0.25),
+		row("d", "output", 0, 0), row("e", "output", 0, 0), row("f", "output", 0, 0.5), row("g", "output", 0, -1), row("h", "output", 0, 1), row("i", "output", 0, 1234.75), row("j", "output", 0, 1.23475e9))
+	order, _ := executionOrder(r, 0)
+	got := trendsOf(r, order)
+	want := map[int]string{0: "", 1: "", 2: "x 2", 3: "x 4", 7: "x 500", 8: "x 0", 9: "", 10: "from 0", 11: "", 12: "x 2", 13: "x 1235", 14: "x 1e+06"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

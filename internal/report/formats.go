@@ -1,0 +1,236 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"dumptool/internal/compare/record"
+)
+
+// Formats returns the forms that reports have, text first.
+func Formats() []Format {
+	formats.once.Do(func() { formats.all = listFormats() })
+	return formats.all
+}
+
+// formats keeps what Formats returns, which inspect asks for with every file.
+var formats struct {
+	once sync.Once
+	all  []Format
+}
+
+// listFormats lists what each format shows. A new one is an entry here, and a
+// golden sample of each of its results (TestFormats).
+func listFormats() []Format {
+	return []Format{
+		{"text", "for people", []Writer{
+			textual("compare.txt", Text.WriteCompare),
+			textual("", Text.WriteCompareDetail),
+			textual("", Text.WriteDeterminism),
+			textual("", Text.WriteJudgement),
+			textual("", Text.WriteVersion),
+			textual("", Text.WriteInspected),
+			textual("", Text.WriteRun),
+			textual("", Text.WriteOperators),
+			textual("overflow.txt", Text.WriteAnalysis),
+			textual("overflow_scan.txt", Text.WriteScan),
+			textual("", Text.WriteConfigChecks),
+			textual("", Text.WriteConfigExplanation),
+		}},
+		{"csv", "a table; that of compare has HPAA's columns", []Writer{
+			with(writes("cpu_vs_npu.csv", WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
+			plainly("", WriteCompareDetailCSV),
+			plainly("", WriteDeterminismCSV),
+			plainly("", WriteJudgementCSV),
+			plainly("overflow.csv", WriteAnalysisCSV),
+			plainly("overflow_scan.csv", WriteScanCSV),
+		}},
+		{documentFormat, "everything, for programs", []Writer{
+			plainly(documentName, func(w io.Writer, r *record.Report) error { return r.Write(w) }).keeping(Keep{Worst: true, Bins: true}),
+			plainly("", WriteCompareDetailJSON),
+			plainly("", WriteDeterminismJSON),
+			plainly("", WriteJudgementJSON),
+			plainly("", writeLine[Version]),
+			plainly("", WriteInspectedJSON),
+			plainly("", WriteRunJSON),
+			plainly("", WriteConvertedJSON),
+			plainly("overflow.json", WriteAnalysisJSON),
+			plainly("overflow_scan.json", WriteScanJSON),
+			plainly("", WriteConfigChecksJSON),
+			plainly("", WriteConfigExplanationJSON),
+		}},
+		{"junit", "a test case for each tensor, for CI services", []Writer{
+			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}),
+		}},
+		{"md", "Markdown, for a comment on a code host", []Writer{
+			textual("compare.md", Text.WriteCompareMarkdown),
+			plainly("overflow.md", WriteAnalysisMarkdown),
+			plainly("overflow_scan.md", WriteScanMarkdown),
+		}},
+		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
+			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
+		}},
+		{"sarif", "for services that show findings beside the source", []Writer{
+			plainly("", WriteConfigChecksSARIF),
+		}},
+	}
+}
+
+// documentFormat is the format of compare.json, which lists the reports of a run.
+const (
+	documentFormat = "json"
+	documentName   = "compare.json"
+)
+
+// Format is a form of reports.
+type Format struct {
+	// Name is what --format says.
+	Name string
+	// For says in the help what the format is good for.
+	For string
+	// Writers write the results that the format can show, one for each type.
+	Writers []Writer
+}
+
+// Writer writes the results of one type in one format.
+type Writer struct {
+	// File is the name of the report in an output folder.
+	File string
+	// Keep is what a comparison must keep for the report.
+	Keep Keep
+
+	result reflect.Type
+	write  func(w io.Writer, result any, opt Options) error
+	// beside writes further files next to the report; it may be nil.
+	beside func(f *Folder, result any, opt Options) error
+}
+
+// Keep says what of a comparison a report shows beside the rows.
+type Keep struct {
+	// Worst are the elements of a tensor that differ most, Errors the elements
+	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
+	// joint histograms and profiles of axes.
+	Worst, Errors, Divergence, Bins bool
+}
+
+// keeping returns a writer whose reports show more than the rows.
+func (w Writer) keeping(k Keep) Writer {
+	w.Keep = k
+	return w
+}
+
+// with returns a writer that writes further files next to its reports.
+func with[R any](w Writer, beside func(f *Folder, result R, opt Options) error) Writer {
+	w.beside = func(f *Folder, result any, opt Options) error { return beside(f, result.(R), opt) }
+	return w
+}
+
+// Options say how a result is written. A format takes from them what it needs.
+type Options struct {
+	// Text says how text for people looks.
+	Text
+	// HPAA says which columns HPAA's table of a comparison has, Elements which
+	// elements the files of its operators.
+	HPAA     CSVOptions
+	Elements OpErrors
+}
+
+// writes returns a writer of results of type R.
+func writes[R any](file string, write func(w io.Writer, result R, opt Options) error) Writer {
+	return Writer{File: file, result: reflect.TypeFor[R](),
+		write: func(w io.Writer, result any, opt Options) error { return write(w, result.(R), opt) }}
+}
+
+// plainly returns a writer that no option concerns.
+func plainly[R any](file string, write func(w io.Writer, result R) error) Writer {
+	return writes(file, func(w io.Writer, result R, _ Options) error { return write(w, result) })
+}
+
+// textual returns a writer of text.
+func textual[R any](file string, write func(t Text, w io.Writer, result R) error) Writer {
+	return writes(file, func(w io.Writer, result R, opt Options) error { return write(opt.Text, w, result) })
+}
+
+// FormatsOf returns the formats that can show results of type R, each with no
+// other writer than that.
+func FormatsOf[R any]() []Format {
+	var all []Format
+	for _, f := range Formats() {
+		for _, w := range f.Writers {
+			if w.result == reflect.TypeFor[R]() {
+				f.Writers = []Writer{w}
+				all = append(all, f)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// FormatNames lists the names of the formats for results of type R.
+func FormatNames[R any]() []string {
+	var names []string
+	for _, f := range FormatsOf[R]() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// WriterOf returns the writer of results of type R in a format. The format must
+// be one of FormatNames.
+func WriterOf[R any](format string) Writer {
+	for _, f := range FormatsOf[R]() {
+		if f.Name == format {
+			return f.Writers[0]
+		}
+	}
+	panic(fmt.Sprintf("no %s of %v", format, reflect.TypeFor[R]()))
+}
+
+// Write writes a result in a format, which must be one of FormatNames.
+func Write[R any](w io.Writer, format string, result R, opt Options) error {
+	return WriterOf[R](format).write(w, result, opt)
+}
+
+// FilesOf lists the files of results of type R in some formats, or in all.
+func FilesOf[R any](formats ...string) []string {
+	var files []string
+	for _, f := range FormatsOf[R]() {
+		if len(formats) == 0 || slices.Contains(formats, f.Name) {
+			files = append(files, f.Writers[0].File)
+		}
+	}
+	return files
+}
+
+// KeepOf is what a comparison must keep for reports of results of type R in some formats.
+func KeepOf[R any](formats ...string) Keep {
+	var all Keep
+	for _, f := range formats {
+		k := WriterOf[R](f).Keep
+		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins}
+	}
+	return all
+}
+
+// FormatHelp lists the formats for results of type R, a line each: its name, its
+// file unless a result has none, and what it is good for.
+func FormatHelp[R any]() string {
+	var b strings.Builder
+	formats, width := FormatsOf[R](), 0
+	for _, f := range formats {
+		width = max(width, len(f.Writers[0].File))
+	}
+	for _, f := range formats {
+		line := fmt.Sprintf("  %-10s %-*s  ", f.Name, width, f.Writers[0].File)
+		if width == 0 {
+			line = fmt.Sprintf("  %-10s ", f.Name)
+		}
+		b.WriteString(line + f.For + "\n")
+	}
+	return b.String()
+}

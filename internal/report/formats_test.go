@@ -1,0 +1,199 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/determinism"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/convert"
+	"dumptool/internal/dumpconf"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/inspect"
+	"dumptool/internal/overflow"
+	"dumptool/internal/tensor"
+)
+
+// samples are a result of every type that reports show, with the name of its
+// golden files.
+var samples = map[reflect.Type]struct {
+	name   string
+	result any
+}{
+	reflect.TypeFor[*record.Report]():       {"compare", made(everything())},
+	reflect.TypeFor[*record.Row]():          {"detail", rowOf(failing("net/conv1"))},
+	reflect.TypeFor[*determinism.Report]():  {"determinism", drifted()},
+	reflect.TypeFor[*compare.Judgement]():   {"judge", judged()},
+	reflect.TypeFor[Version]():              {"version", Version{"v1", "go1.26", "linux", "arm64"}},
+	reflect.TypeFor[*inspect.File]():        {"inspect", inspectedFile()},
+	reflect.TypeFor[*dumpdir.Run]():         {"run", twoRounds()},
+	reflect.TypeFor[*inspect.Operators]():   {"operators", threeOperators()},
+	reflect.TypeFor[*convert.Result]():      {"convert", converted()},
+	reflect.TypeFor[*overflow.Report]():     {"analyze", twoRecords()},
+	reflect.TypeFor[*overflow.ScanReport](): {"scan", scanned()},
+	reflect.TypeFor[*ConfigChecks]():        {"check", checked()},
+	reflect.TypeFor[*ConfigExplanation]():   {"explain", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
+}
+
+// made names the program that made a report.
+func made(r *record.Report) *record.Report {
+	r.Tool, r.Args = "dumptool v1", []string{"--atol=1"}
+	return r
+}
+
+func rowOf(row record.Row) *record.Row { return &row }
+
+// inspectedFile has a tensor with statistics, one that cannot be read, and a
+// buffer.
+func inspectedFile() *inspect.File {
+	f := &inspect.File{Entry: &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}, Name: "Add.a.1.2.3"}, Container: "binary v2", OpType: "Add", OpName: "a",
+		Buffers: []inspect.Blob{{Size: 32}}, Warnings: []string{"data_len is odd"}}
+	good := inspect.Tensor{Kind: tensor.Input, Stats: &tensor.Stats{Count: 3, PosInf: 1, Min: number(1), Max: number(2), Mean: number(1.5)}}
+	good.Tensor = tensor.Tensor{DType: tensor.Float16, Format: tensor.ND, Shape: tensor.Shape{3}, Size: 6}
+	bad := inspect.Tensor{Kind: tensor.Output, Err: errors.New("too short")}
+	bad.Tensor = tensor.Tensor{DType: tensor.Float32, Format: tensor.NC1HWC0, Shape: tensor.Shape{1, 1, 2, 2, 16}, OriginalShape: tensor.Shape{1, 3, 2, 2}}
+	f.Inputs, f.Outputs = []inspect.Tensor{good}, []inspect.Tensor{bad}
+	return f
+}
+
+// twoRounds is a run of two rounds with different orders, one of which lacks a step.
+func twoRounds() *dumpdir.Run {
+	at := func(rank, step string) dumpdir.Coordinates {
+		return dumpdir.Coordinates{Rank: rank, Step: step, Graph: "0", Model: "net"}
+	}
+	file := func(role dumpdir.Role, size int64) *dumpdir.File { return &dumpdir.File{Role: role, Size: size} }
+	return &dumpdir.Run{
+		Paths: []string{"d\x1b"}, Producers: []dumpdir.Producer{dumpdir.MindSpore, dumpdir.Arrays},
+		Rounds: []*dumpdir.Round{
+			{At: at("0", "3"), Ops: make([]*dumpdir.Op, 2), Order: dumpdir.Order{Source: "timestamps of the dumps", Known: 2, Of: 2}},
+			{At: at("1", "10"), Ops: make([]*dumpdir.Op, 3), Order: dumpdir.Order{Source: "natural order of names", Of: 3, Rejected: []string{"x.csv: knows 1 of 3 operators"}},
+				Flow: dumpdir.Flow{Source: "graph f.json", Known: 3, Of: 3}},
+		},
+		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
+		Problems: []dumpdir.Problem{{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: "3"}, Err: errors.New("rank 1 has no step 3, other ranks have")},
+			{Kind: dumpdir.Cut, Path: "d/a", Err: errors.New("the file is empty")}},
+		Warnings: []string{"d/mapping.csv: line 2: no comma"},
+	}
+}
+
+// threeOperators are one with statistics, one that cannot be read, and one of a table
+// that names only operators.
+func threeOperators() *inspect.Operators {
+	first := inspectedFile().Inputs[0]
+	return &inspect.Operators{Rows: []*inspect.Operator{
+		{Name: "net/conv1", Type: "Conv2D", Times: 4, Files: 4, Bytes: 400, Inputs: 2, Outputs: 1, First: &first, Stats: &tensor.Stats{NaN: 2, Min: number(-1), Max: number(0.5)}},
+		{Name: "net/relu\n1", Type: "ReLU", Times: 4, Files: 4, Failed: 1, Bytes: 300, Inputs: 1, Outputs: 1},
+		{Name: "Functional.relu.0.forward", Times: 1},
+	}}
+}
+
+// converted has a tensor that was written and one that was not.
+func converted() *convert.Result {
+	r := &convert.Result{Rows: []convert.Row{{Kind: "input", Path: "out/<a>.npy"}, {Kind: "output", Index: 1, Path: "out/b.npy", Err: errors.New("too short")}}}
+	r.Job.File = &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}}
+	return r
+}
+
+// readers read what a format writes, as other programs do.
+var readers = map[string]func(text []byte) error{
+	"text": func(text []byte) error { return nil },
+	"md":   func(text []byte) error { return nil },
+	"csv":  parseCSV, "msaccucmp": parseCSV,
+	"json":  func(text []byte) error { return json.Unmarshal(text, new(map[string]any)) },
+	"junit": func(text []byte) error { return xml.Unmarshal(text, new(junitSuites)) },
+	"sarif": func(text []byte) error { return json.Unmarshal(text, new(sarifLog)) },
+}
+
+// checked is a file with errors and one that could not be read.
+func checked() *ConfigChecks {
+	src := []byte("{\"dump\": {\"dump_path\": \"/d\", \"dump_mode\": \"All\",\n\"dump_debug\": \"on\", \"dump_lits\": [{}]}}")
+	return &ConfigChecks{Tool: "dumptool v1", Checks: dumpconf.Checks{
+		Files:  []dumpconf.FileCheck{{Name: "a b.json", Before: dumpconf.Check("a b.json", src, dumpconf.Options{})}},
+		Failed: []string{"open c.json: no such file or directory"},
+	}}
+}
+
+// parseCSV reads a table, of which all lines have the same number of cells.
+func parseCSV(text []byte) error {
+	_, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	return err
+}
+
+// TestFormats writes a result of every type in every format that can show it,
+// reads it as other programs do, and compares it with a golden sample.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	var opt Options
+	for _, f := range Formats() {
+		if f.Name == "" || f.For == "" || len(f.Writers) == 0 || readers[f.Name] == nil {
+			t.Errorf("format %q lacks a name, what it is for, a writer, or a reader here", f.Name)
+			continue
+		}
+		for _, w := range f.Writers {
+			sample := samples[w.result]
+			t.Run(f.Name+"/"+sample.name, func(t *testing.T) {
+				t.Parallel()
+				if sample.result == nil {
+					t.Fatalf("no sample of %v", w.result)
+				}
+				text := []byte(rendered(t, func(out io.Writer) error { return w.write(out, sample.result, opt) }))
+				if err := readers[f.Name](text); err != nil {
+					t.Errorf("cannot be read: %v", err)
+				}
+				golden := filepath.Join("testdata", "formats", sample.name+"."+f.Name)
+				if *update {
+					if err := os.WriteFile(golden, text, 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), string(text)); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestFormatNames checks what the help and the flags are made of.
+func TestFormatNames(t *testing.T) {
+	t.Parallel()
+	if got, want := FormatNames[*compare.Judgement](), []string{"text", "csv", "json"}; !slices.Equal(got, want) {
+		t.Errorf("formats %q, want %q", got, want)
+	}
+	names, files := map[string]bool{}, map[string]bool{}
+	for _, f := range Formats() {
+		if names[f.Name] {
+			t.Errorf("two formats are called %s", f.Name)
+		}
+		names[f.Name] = true
+		for _, w := range f.Writers {
+			if w.File != "" && files[w.File] {
+				t.Errorf("two reports are called %s", w.File)
+			}
+			files[w.File] = true
+		}
+	}
+	help := FormatHelp[*record.Report]()
+	for _, f := range FormatsOf[*record.Report]() {
+		if !strings.Contains(help, "  "+f.Name+" ") || !strings.Contains(help, f.Writers[0].File) || !strings.Contains(help, f.For+"\n") {
+			t.Errorf("the help lacks %s:\n%s", f.Name, help)
+		}
+	}
+}

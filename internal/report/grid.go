@@ -1,0 +1,147 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"dumptool/internal/ui"
+)
+
+// Grid is a table of cells as a terminal shows them.
+type Grid []gridColumn
+
+// gridColumn is a column of a grid.
+type gridColumn struct {
+	cells []string // the heading first
+	right bool
+	rank  int
+	width int // of the widest cell
+}
+
+// Width is the number of columns of the terminal that the grid takes.
+func (g Grid) Width() int {
+	total := columnGap * (len(g) - 1)
+	for i := range g {
+		total += g[i].width
+	}
+	return total
+}
+
+// minName is what shortening leaves of a name, minText what it leaves of other text.
+const (
+	minName = 12
+	minText = 8
+)
+
+// Fit returns the grid for a terminal of so many columns, as it is with width 0. The
+// first column holds names: they are shortened in the middle, and columns that have
+// a rank are left out where that does not help.
+func (g Grid) Fit(width int) Grid { return g.fit(width, minName) }
+
+// fit is Fit in which names keep at least so many columns.
+func (g Grid) fit(width, least int) Grid {
+	if width <= 0 {
+		return g
+	}
+	byRank := slices.DeleteFunc(slices.Clone(g), func(c gridColumn) bool { return c.rank == 0 })
+	slices.SortFunc(byRank, func(a, b gridColumn) int { return a.rank - b.rank })
+	used, shown := min(g[0].width, least), map[int]bool{0: true} // by rank
+	for i := range byRank {
+		if more := columnGap + byRank[i].width; used+more <= width {
+			shown[byRank[i].rank], used = true, used+more
+		}
+	}
+	fitted := slices.DeleteFunc(slices.Clone(g), func(c gridColumn) bool { return !shown[c.rank] })
+	names, room := slices.Clone(g[0].cells), min(g[0].width, least)+width-used
+	for i := range names {
+		names[i] = shorten(names[i], room)
+	}
+	fitted[0].cells, fitted[0].width = names, widest(names)
+	return fitted
+}
+
+// Print writes the grid. A positive width is that of a terminal: the widest text
+// columns are cut, with an ellipsis, until the rows fit or the columns would say
+// nothing any more. Cells with a status stand out.
+func (g Grid) Print(w io.Writer, indent string, t Text) error {
+	if t.Width > 0 {
+		g = g.cut(max(1, t.Width-len(indent)))
+	}
+	var text strings.Builder
+	for row := range g[0].cells {
+		line := indent
+		for i := range g {
+			c := &g[i]
+			cell := metric.Truncate(c.cells[row], c.width, ellipsis)
+			blanks := pad("", c.width-metric.StringWidth(cell))
+			cell = t.paint(ui.StyleOf(cell), cell)
+			if i > 0 {
+				line += pad("", columnGap)
+			}
+			if c.right {
+				line += blanks + cell
+			} else {
+				line += cell + blanks
+			}
+		}
+		text.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// widest returns the columns of the terminal that the widest of some cells takes.
+func widest(cells []string) int {
+	width := 0
+	for _, cell := range cells {
+		width = max(width, metric.StringWidth(cell))
+	}
+	return width
+}
+
+// cut narrows the widest columns of text until a row has at most width columns.
+func (g Grid) cut(width int) Grid {
+	g = slices.Clone(g)
+	for total := g.Width(); total > width; total-- {
+		widest := -1
+		for i := range g {
+			if c := &g[i]; !c.right && c.width > minText && (widest < 0 || c.width > g[widest].width) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		g[widest].width--
+	}
+	return g
+}
+
+// shorten cuts text to a width: the middle makes way for an ellipsis, for
+// names of operators differ at their ends.
+func shorten(text string, width int) string {
+	if metric.StringWidth(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	head, tail, left := "", "", width-1
+	runes := []rune(text)
+	for _, c := range runes {
+		size := metric.RuneWidth(c)
+		if metric.StringWidth(head)+size > left/3 {
+			break
+		}
+		head += string(c)
+	}
+	for _, c := range slices.Backward(runes) {
+		size := metric.RuneWidth(c)
+		if metric.StringWidth(head)+metric.StringWidth(tail)+size > left {
+			break
+		}
+		tail = string(c) + tail
+	}
+	return head + ellipsis + tail
+}

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/inspect"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
+)
+
+// shownProblems is the most problems of a run that the text lists, shownSources the
+// most sources of orders.
+const (
+	shownProblems = 10
+	shownSources  = 4
+)
+
+// WriteRun prints what a run is: its paths, then who wrote it, its rounds, where the
+// order of its operators comes from, and what is wrong with it.
+func (t Text) WriteRun(w io.Writer, run *dumpdir.Run) error {
+	p := t.to(w)
+	for _, path := range run.Paths {
+		p.print(ui.Escape(path) + "\n")
+	}
+	facts := []fact{{label: "Written by", lines: []string{producersText(run)}}}
+	add := func(label string, lines ...string) {
+		if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
+			facts = append(facts, fact{label: label, lines: lines})
+		}
+	}
+	add("Ranks", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
+	add("Steps", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
+	add("Graphs", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
+	add("Models", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
+	add("Operators", operatorsText(run))
+	add("Order", p.sourcesText(run, func(r *dumpdir.Round) string { return r.Order.Source })...)
+	add("Data flow", p.sourcesText(run, func(r *dumpdir.Round) string { return cmp.Or(r.Flow.Source, "not known") })...)
+	add("Files", filesText(run))
+	add("Problems", p.problemsText(run)...)
+	p.facts(facts)
+	return p.err
+}
+
+// producersText names the producers.
+func producersText(run *dumpdir.Run) string {
+	var names []string
+	for _, one := range run.Producers {
+		names = append(names, producerNames[one])
+	}
+	return cmp.Or(strings.Join(names, ", "), "nobody known")
+}
+
+// producerNames are the names of the producers as people write them.
+var producerNames = map[dumpdir.Producer]string{
+	dumpdir.MSProbe: "msprobe", dumpdir.ATB: "ATB", dumpdir.MindSpore: "MindSpore", dumpdir.HPAA: "HPAA", dumpdir.CANN: "CANN", dumpdir.Arrays: "no known producer",
+}
+
+// valuesText lists the values of a coordinate, empty if it is not known.
+func valuesText(run *dumpdir.Run, of func(*dumpdir.Coordinates) string) string {
+	var values []string
+	for _, r := range run.Rounds {
+		if v := of(&r.At); v != "" {
+			values = append(values, v)
+		}
+	}
+	slices.SortFunc(values, lang.CompareNatural)
+	return lang.Ranges(slices.Compact(values))
+}
+
+// operatorsText counts the operators of the rounds.
+func operatorsText(run *dumpdir.Run) string {
+	if len(run.Rounds) == 0 {
+		return "none"
+	}
+	count := func(r *dumpdir.Round) int { return len(r.Ops) }
+	least, most := count(run.Rounds[0]), 0
+	for _, r := range run.Rounds {
+		least, most = min(least, count(r)), max(most, count(r))
+	}
+	switch {
+	case len(run.Rounds) == 1:
+		return strconv.Itoa(most)
+	case least == most:
+		return fmt.Sprintf("%d in each of %d rounds", most, len(run.Rounds))
+	}
+	return fmt.Sprintf("%d to %d in %d rounds", least, most, len(run.Rounds))
+}
+
+// sourcesText lists what rounds have, with how many of them where that differs.
+func (p *printer) sourcesText(run *dumpdir.Run, of func(*dumpdir.Round) string) []string {
+	counts := make(map[string]int)
+	var all []string
+	for _, r := range run.Rounds {
+		source := of(r)
+		if counts[source]++; counts[source] == 1 {
+			all = append(all, source)
+		}
+	}
+	if len(all) > 1 {
+		for i, source := range all {
+			all[i] = fmt.Sprintf("%s (%s)", source, lang.Count(counts[source], "round"))
+		}
+	}
+	return firstOf(p.Text, all, shownSources, func(source string) string { return source })
+}
+
+// fileKinds are what files of a run are counted as.
+var fileKinds = []struct {
+	role dumpdir.Role
+	name string
+}{
+	{dumpdir.Tensors, "with tensors"}, {dumpdir.Table, "with statistics"}, {dumpdir.Overflow, "with overflow records"},
+	{dumpdir.Product, "converted from others"}, {dumpdir.Unknown, "of unknown content"}, {dumpdir.Side, "other"},
+}
+
+// filesText counts the files and bytes of a run.
+func filesText(run *dumpdir.Run) string {
+	counts, size := make(map[dumpdir.Role]int), int64(0)
+	for _, f := range run.Files {
+		counts[f.Role]++
+		size += f.Size
+	}
+	var parts []string
+	for _, k := range fileKinds {
+		if n := counts[k.role]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, k.name))
+		}
+	}
+	return fmt.Sprintf("%s; %d bytes", strings.Join(parts, ", "), size)
+}
+
+// problemsText lists the first problems of a run.
+func (p *printer) problemsText(run *dumpdir.Run) []string {
+	lines := firstOf(p.Text, pointers(run.Problems), shownProblems, (*dumpdir.Problem).Error)
+	return append(lines, run.Warnings...)
+}
+
+// WriteOperators prints the operators of a run, a line each, in execution order.
+func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
+	p := t.to(w)
+	if len(ops.Rows) == 0 {
+		return p.err
+	}
+	g := Table[*inspect.Operator]{operatorColumns, ops.Rows}.Grid(p.Lang)
+	if p.Width > 0 {
+		g = g.Fit(p.Width)
+	}
+	p.grid("", g, 0)
+	return p.err
+}
+
+// operatorColumns are those of an operator in all of its executions.
+var operatorColumns = slices.Concat(
+	[]Column[*inspect.Operator]{
+		words("operator", func(o *inspect.Operator) string { return o.Name }),
+		words("type", func(o *inspect.Operator) string { return o.Type }).optional().ranked(2),
+		numbers("times", func(o *inspect.Operator) int { return o.Times }).ranked(3),
+		numbers("failed", func(o *inspect.Operator) int { return o.Failed }).given().optional().ranked(1),
+		numbers("in", func(o *inspect.Operator) int { return o.Inputs }).ranked(10),
+		numbers("out", func(o *inspect.Operator) int { return o.Outputs }).ranked(9),
+	},
+	of(func(o *inspect.Operator) (*inspect.Tensor, bool) { return o.First, o.First != nil },
+		words("dtype", (*inspect.Tensor).TypeName).optional().ranked(5),
+		words("format", func(t *inspect.Tensor) string { return t.Format.String() }).optional().ranked(14),
+		words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).optional().ranked(4),
+	),
+	of(func(o *inspect.Operator) (*tensor.Stats, bool) { return o.Stats, o.Stats != nil },
+		numbers("min", func(s *tensor.Stats) string { return wholeOrSix(s.Min) }).optional().ranked(8),
+		numbers("max", func(s *tensor.Stats) string { return wholeOrSix(s.Max) }).optional().ranked(7),
+		numbers("nan", func(s *tensor.Stats) int64 { return s.NaN }).optional().ranked(6),
+		numbers("+inf", func(s *tensor.Stats) int64 { return s.PosInf }).optional().ranked(11),
+		numbers("-inf", func(s *tensor.Stats) int64 { return s.NegInf }).optional().ranked(12),
+	),
+	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).ranked(13)},
+)
+
+// inspectedRound is the JSON form of coordinates: those that are known.
+type inspectedRound struct {
+	Rank   string `json:"rank,omitempty"`
+	Step   string `json:"step,omitempty"`
+	Graph  string `json:"graph,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Folder string `json:"folder,omitempty"`
+}
+
+// roundForm is the JSON form of coordinates, nil where none is known.
+func roundForm(at dumpdir.Coordinates) *inspectedRound {
+	if !at.Known() {
+		return nil
+	}
+	form := inspectedRound(at)
+	return &form
+}
+
+// inspectedRow is the JSON form of what a table says about a tensor.
+type inspectedRow struct {
+	OpName string `json:"op_name"`
+	Kind   string `json:"kind,omitempty"`
+	inspectedTensor
+	Norm   any    `json:"norm,omitempty"`
+	Digest string `json:"digest,omitempty"`
+}
+
+func rowForm(s *inspect.Statistics) inspectedRow {
+	return inspectedRow{s.Op, string(s.Kind), tensorForm(&s.Tensor), tableNumber(s.Norm), s.Digest}
+}
+
+// WriteRunJSON writes what a run is as a JSON object on a line of its own.
+func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
+	type source struct {
+		Source   string   `json:"source"`
+		Known    int      `json:"known"`
+		Of       int      `json:"of"`
+		Rejected []string `json:"rejected,omitempty"`
+	}
+	type round struct {
+		inspectedRound
+		Operators int    `json:"operators"`
+		Order     source `json:"order"`
+		Flow      source `json:"data_flow"`
+	}
+	type problem struct {
+		Kind  dumpdir.ProblemKind `json:"kind"`
+		Path  string              `json:"path,omitempty"`
+		Round *inspectedRound     `json:"round,omitempty"`
+		Text  string              `json:"message"`
+	}
+	type header struct {
+		Paths     []string           `json:"paths"`
+		Producers []dumpdir.Producer `json:"producers"`
+		Files     int                `json:"files"`
+		Problems  []problem          `json:"problems"`
+		Warnings  []string           `json:"warnings"`
+	}
+	form := struct {
+		Run    header  `json:"run"`
+		Rounds []round `json:"rounds"`
+	}{header{list(run.Paths), list(run.Producers), len(run.Files), []problem{}, list(run.Warnings)}, []round{}}
+	for i := range run.Problems {
+		p := &run.Problems[i]
+		form.Run.Problems = append(form.Run.Problems, problem{p.Kind, p.Path, roundForm(p.At), p.Err.Error()})
+	}
+	for _, r := range run.Rounds {
+		form.Rounds = append(form.Rounds, round{inspectedRound(r.At), len(r.Ops),
+			source{r.Order.Source, r.Order.Known, r.Order.Of, r.Order.Rejected}, source{r.Flow.Source, r.Flow.Known, r.Flow.Of, r.Flow.Rejected}})
+	}
+	return writeLine(w, form)
+}

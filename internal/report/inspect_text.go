@@ -1,0 +1,244 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/inspect"
+	"dumptool/internal/opdebug"
+	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
+)
+
+// WriteInspected prints what is in a file: its path, then what it holds,
+// indented. The tensors are one table, or a second one with the statistics where
+// one alone is too wide for the terminal.
+func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
+	p := t.to(w)
+	p.print(ui.Escape(f.Entry.Path()) + "\n")
+	for _, line := range aboutFile(f) {
+		p.print(textIndent + ui.Escape(line) + "\n")
+	}
+	p.inspected(inspectedRows(f))
+	return p.err
+}
+
+// inspected prints what is in a file.
+func (p *printer) inspected(rows []inspected) {
+	if len(rows) == 0 {
+		return
+	}
+	whole := Table[inspected]{slices.Concat(inspectedColumns, statsColumns), rows}.Grid(p.Lang)
+	if p.fits(whole) {
+		p.grid(textIndent, whole, 0)
+		return
+	}
+	p.table(textIndent, Table[inspected]{inspectedColumns, rows}.Grid(p.Lang))
+	if rows = slices.DeleteFunc(rows, func(r inspected) bool { return r.tensor == nil || r.tensor.Stats == nil }); len(rows) > 0 {
+		p.table(textIndent, Table[inspected]{slices.Concat(inspectedColumns[:2], statsColumns), rows}.Grid(p.Lang))
+	}
+}
+
+// aboutFile returns the lines about a file as a whole.
+func aboutFile(f *inspect.File) []string {
+	var lines []string
+	if f.Entry.Name != filepath.Base(f.Entry.Path()) {
+		lines = append(lines, "originally "+f.Entry.Name)
+	}
+	switch {
+	case f.OpType != "" && f.OpName != "":
+		lines = append(lines, f.OpType+" "+f.OpName)
+	case f.OpType != "" || f.OpName != "":
+		lines = append(lines, f.OpType+f.OpName)
+	}
+	container := f.Container
+	if f.DumpTime != 0 {
+		container += ", dumped " + dumpTime(f.DumpTime)
+	}
+	lines = append(lines, container)
+	if f.HasName {
+		lines = append(lines, aboutName(f))
+	}
+	if f.Sliced {
+		lines = append(lines, fmt.Sprintf("slices of thread %d (FFTS+)", f.Name.ThreadID))
+	}
+	for i := range f.Outputs {
+		if r := f.Outputs[i].Record; r != nil {
+			lines = append(lines, aboutRecord(r)...)
+		}
+	}
+	return lines
+}
+
+// aboutName says what the ids in the name of a file are.
+func aboutName(f *inspect.File) string {
+	n := f.Name
+	text := fmt.Sprintf("task %d", n.TaskID)
+	if n.HasStream {
+		text += fmt.Sprintf(", stream %d", n.StreamID)
+	}
+	if n.HasCore {
+		text += fmt.Sprintf(", core type %d, core %d", n.CoreType, n.CoreID)
+	}
+	if n.HasThread {
+		text += fmt.Sprintf(", task type %d, context %d, thread %d", n.TaskType, n.ContextID, n.ThreadID)
+	}
+	if n.HasDevice {
+		text += fmt.Sprintf(", device %d", n.DeviceID)
+	}
+	if n.Timestamp != f.DumpTime {
+		text += fmt.Sprintf(", timestamp %d", n.Timestamp)
+	}
+	return text
+}
+
+// dumpTime prints a time in microseconds, and in UTC where that makes sense.
+func dumpTime(micros uint64) string {
+	if text := dateTime(micros); text != "" {
+		return fmt.Sprintf("%s UTC (%d)", text, micros)
+	}
+	return strconv.FormatUint(micros, 10)
+}
+
+// aboutRecord sums up an overflow record, in a line for every unit.
+func aboutRecord(r *opdebug.Record) []string {
+	const title = "overflow record: "
+	switch {
+	case !r.Valid():
+		return []string{title + "not valid"}
+	case r.Empty():
+		return []string{title + "empty"}
+	case !r.Overflowed():
+		return []string{title + "no overflow"}
+	}
+	var lines []string
+	for _, area := range r.Overflows() {
+		line := fmt.Sprintf("%s%s stream %d task %d status", title, area.Unit, area.StreamID, area.TaskID)
+		for _, status := range area.Status {
+			line += fmt.Sprintf(" %#x", status)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// inspected is a tensor, a buffer or space without one, or a row of a table.
+type inspected struct {
+	op     string // of a row of a table
+	name   string
+	size   int64
+	tensor *inspect.Tensor
+	row    *inspect.Statistics // nil for tensors that are there
+}
+
+// inspectedRows lists what a file holds, in the order of the file.
+func inspectedRows(f *inspect.File) []inspected {
+	var rows []inspected
+	for _, t := range slices.Concat(pointers(f.Inputs), pointers(f.Outputs)) {
+		rows = append(rows, inspected{name: tensorLabel(t), size: t.Size, tensor: t})
+	}
+	for i, b := range f.Buffers {
+		rows = append(rows, inspected{name: fmt.Sprintf("%s %d", blobName("L1 buffer", "buffer", b.Type), i), size: b.Size})
+	}
+	for i, b := range f.Spaces {
+		rows = append(rows, inspected{name: fmt.Sprintf("%s %d", blobName("log space", "space", b.Type), i), size: b.Size})
+	}
+	for _, s := range pointers(f.Statistics) {
+		rows = append(rows, inspected{s.Op, tensorLabel(&s.Tensor), s.Size, &s.Tensor, s})
+	}
+	return rows
+}
+
+// tensorLabel names a tensor; that of a table that names only operators has no name.
+func tensorLabel(t *inspect.Tensor) string {
+	if t.Kind == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %d", t.Kind, t.Index)
+}
+
+// inspectedColumns are the columns of what a tensor is, statsColumns of what it
+// holds.
+var (
+	inspectedColumns = slices.Concat(
+		[]Column[inspected]{
+			words("operator", func(r inspected) string { return r.op }).optional(),
+			words("tensor", func(r inspected) string { return r.name }),
+		},
+		of(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
+			words("dtype", (*inspect.Tensor).TypeName),
+			words("format", func(t *inspect.Tensor) string { return t.Format.String() }),
+			words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }),
+			words("slice", sliceText).optional(),
+			words("original", originalText).optional(),
+			numbers("groups", func(t *inspect.Tensor) int64 { return t.Groups }).given().optional(),
+			numbers("c0", func(t *inspect.Tensor) int64 { return t.C0 }).given().optional(),
+		),
+		[]Column[inspected]{numbers("bytes", func(r inspected) int64 { return r.size })},
+	)
+	statsColumns = slices.Concat(of(func(r inspected) (s *tensor.Stats, ok bool) {
+		if r.tensor != nil {
+			s = r.tensor.Stats
+		}
+		return s, s != nil
+	},
+		numbers("min", func(s *tensor.Stats) string { return wholeOrSix(s.Min) }).optional(),
+		numbers("max", func(s *tensor.Stats) string { return wholeOrSix(s.Max) }).optional(),
+		numbers("mean", func(s *tensor.Stats) string { return wholeOrSix(s.Mean) }).optional(),
+		numbers("nan", func(s *tensor.Stats) int64 { return s.NaN }).optional(),
+		numbers("+inf", func(s *tensor.Stats) int64 { return s.PosInf }).optional(),
+		numbers("-inf", func(s *tensor.Stats) int64 { return s.NegInf }).optional(),
+	), of(func(r inspected) (*inspect.Statistics, bool) { return r.row, r.row != nil },
+		numbers("norm", func(s *inspect.Statistics) any {
+			if s.Norm == nil {
+				return nil
+			}
+			return numeral(wholeOrSix(s.Norm))
+		}).optional(),
+		words("digest", func(s *inspect.Statistics) string { return s.Digest }).optional(),
+	))
+)
+
+// blobName names a buffer or a space, whose type 0 has a name of its own.
+func blobName(zero, other string, blobType int32) string {
+	if blobType == 0 {
+		return zero
+	}
+	return fmt.Sprintf("type %d %s", blobType, other)
+}
+
+// shapeText prints a shape as -s of convert takes it; - is no shape, and () one
+// without dimensions.
+func shapeText(s tensor.Shape) string {
+	switch {
+	case s == nil:
+		return "-"
+	case len(s) == 0:
+		return "()"
+	}
+	return s.Join(",")
+}
+
+// sliceText prints the shape of a thread's part, if there is one.
+func sliceText(t *inspect.Tensor) string {
+	if t.Slice == nil {
+		return ""
+	}
+	return shapeText(t.Slice)
+}
+
+// originalText prints the original shape and format as far as they are known.
+func originalText(t *inspect.Tensor) string {
+	var parts []string
+	if len(t.OriginalShape) > 0 {
+		parts = append(parts, shapeText(t.OriginalShape))
+	}
+	if t.OriginalFormat != nil {
+		parts = append(parts, t.OriginalFormat.String())
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,338 @@
+package report
+
+import (
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
+)
+
+// Column is a column of a table whose rows are made of R.
+type Column[R any] struct {
+	// Name is the heading, and the key of JSON.
+	Name string
+	// Key is the key of JSON where it is another, Title the heading of text, which
+	// else has the name in capitals.
+	Key   string
+	Title lang.Text
+	// Right puts the cells on the right side, as numbers are in text and Markdown.
+	Right bool
+	// Optional columns are left out of text when all of their cells are empty.
+	Optional bool
+	// Rank orders the columns that a narrow terminal can do without, from the one
+	// that stays longest, 1. Columns of rank 0 always stay.
+	Rank int
+	// In are the forms that have the column, 0 for all.
+	In Forms
+	// Cell returns the value of a row. Text need not be escaped. A cell of nil is
+	// empty, and JSON has no key for it; a nil pointer is null there.
+	Cell func(R) any
+}
+
+// Forms are forms of a table.
+type Forms uint8
+
+// The forms. Markdown has the columns of CSV.
+const (
+	InText Forms = 1 << iota
+	InCSV
+	InJSON
+)
+
+// words returns a column of text, numbers one of numbers.
+func words[R, V any](name string, cell func(R) V) Column[R] {
+	return Column[R]{Name: name, Cell: func(r R) any { return cell(r) }}
+}
+
+func numbers[R, V any](name string, cell func(R) V) Column[R] {
+	c := words(name, cell)
+	c.Right = true
+	return c
+}
+
+// given empties cells that are zero or an empty list.
+func (c Column[R]) given() Column[R] {
+	cell := c.Cell
+	c.Cell = func(r R) any {
+		v := reflect.ValueOf(cell(r))
+		if !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+			return nil
+		}
+		return v.Interface()
+	}
+	return c
+}
+
+// in limits a column to some forms.
+func (c Column[R]) in(f Forms) Column[R] {
+	c.In = f
+	return c
+}
+
+// titled gives a column a heading of its own in text.
+func (c Column[R]) titled(en, zh string) Column[R] {
+	c.Title = lang.Text{EN: en, ZH: zh}
+	return c
+}
+
+// optional leaves a column out of text when all of its cells are empty.
+func (c Column[R]) optional() Column[R] {
+	c.Optional = true
+	return c
+}
+
+// ranked gives a column its rank.
+func (c Column[R]) ranked(rank int) Column[R] {
+	c.Rank = rank
+	return c
+}
+
+// of makes columns of a part of the rows, with empty cells where a row has no
+// such part.
+func of[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) []Column[R] {
+	all := make([]Column[R], len(columns))
+	for i, c := range columns {
+		all[i] = Column[R]{c.Name, c.Key, c.Title, c.Right, c.Optional, c.Rank, c.In, func(r R) any {
+			if p, ok := part(r); ok {
+				return c.Cell(p)
+			}
+			return nil
+		}}
+	}
+	return all
+}
+
+// named returns the columns of some names, in their order.
+func named[R any](columns []Column[R], names ...string) []Column[R] {
+	return slices.DeleteFunc(slices.Clone(columns), func(c Column[R]) bool { return !slices.Contains(names, c.Name) })
+}
+
+// pointers returns the addresses of rows, which are cheaper to hand on.
+func pointers[R any](rows []R) []*R {
+	all := make([]*R, len(rows))
+	for i := range rows {
+		all[i] = &rows[i]
+	}
+	return all
+}
+
+// Table is rows below the names of their columns. All formats show it.
+type Table[R any] struct {
+	Columns []Column[R]
+	Rows    []R
+}
+
+// columns are those of a form.
+func (t Table[R]) columns(f Forms) []Column[R] {
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column[R]) bool { return c.In != 0 && c.In&f == 0 })
+}
+
+// numeral is a number as text.
+type numeral string
+
+// exact prints a cell in full, as CSV and Markdown have it.
+func exact(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int:
+		return strconv.Itoa(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	case float64:
+		return allDigits(v)
+	case *float64:
+		if v == nil {
+			return ""
+		}
+		return digits(-1)(*v)
+	case metrics.Metric:
+		return exactMetric(v)
+	case *uint64:
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatUint(*v, 10)
+	case tensor.Shape:
+		return v.Join("x")
+	}
+	return fmt.Sprint(v)
+}
+
+// shown prints a cell for people.
+func shown(v any, l Lang) string {
+	switch v := v.(type) {
+	case lang.Text:
+		return l.Text(v)
+	case *float64:
+		return sixDigits(v)
+	case metrics.Metric:
+		return shortMetric(v)
+	case tensor.Shape:
+		return v.Join(",")
+	}
+	return exact(v)
+}
+
+// isNumber reports whether a minus sign in front of a cell makes no formula.
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int, int64, uint64, float64, *float64, metrics.Metric, numeral:
+		return true
+	}
+	return false
+}
+
+// CSV writes the table with commas. Cells are escaped by csvText.
+func (t Table[R]) CSV(w io.Writer) error { return writeCSV(w, t.columns(InCSV), slices.Values(t.Rows)) }
+
+// writeCSV writes a table of which there is one row at a time.
+func writeCSV[R any](w io.Writer, columns []Column[R], rows iter.Seq[R]) error {
+	out := csv.NewWriter(w)
+	cells := make([]string, len(columns))
+	for i := range columns {
+		cells[i] = columns[i].Name
+	}
+	if err := out.Write(cells); err != nil {
+		return err
+	}
+	for r := range rows {
+		for i := range columns {
+			v := columns[i].Cell(r)
+			if cells[i] = exact(v); !isNumber(v) {
+				cells[i] = csvText(cells[i])
+			}
+		}
+		if err := out.Write(cells); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// MarshalJSON implements json.Marshaler: a list of objects.
+func (t Table[R]) MarshalJSON() ([]byte, error) {
+	b := []byte("[")
+	columns := t.columns(InJSON)
+	for i, r := range t.Rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendObject(b, columns, r)
+	}
+	return append(b, ']'), nil
+}
+
+// appendObject appends the cells of a row as a JSON object. Names of columns are
+// keys as they are.
+func appendObject[R any](b []byte, columns []Column[R], r R) []byte {
+	before := byte('{')
+	for i := range columns {
+		c := &columns[i]
+		v := c.Cell(r)
+		if v == nil {
+			continue
+		}
+		b = append(append(append(b, before, '"'), cmp.Or(c.Key, c.Name)...), '"', ':')
+		b = appendJSON(b, v)
+		before = ','
+	}
+	if before == '{' {
+		b = append(b, '{')
+	}
+	return append(b, '}')
+}
+
+// appendJSON appends a cell. The most frequent types need no encoder.
+func appendJSON(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case uint64:
+		return strconv.AppendUint(b, v, 10)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case string:
+		if !strings.ContainsFunc(v, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
+			return append(append(append(b, '"'), v...), '"')
+		}
+	case *float64:
+		if number, err := json.Marshal(v); err == nil {
+			return append(b, number...)
+		}
+	case json.Marshaler:
+		if object, err := v.MarshalJSON(); err == nil {
+			return append(b, object...)
+		}
+	case metrics.Metric:
+		return append(b, marshal(record.Number(v), "")...)
+	case float64:
+		return append(b, marshal(record.NumberOf(v), "")...)
+	case tensor.Shape:
+		return append(append(append(b, '['), v.Join(",")...), ']')
+	case error:
+		return append(b, marshal(v.Error(), "")...)
+	}
+	return append(b, marshal(v, "")...)
+}
+
+// objectOf is a row as a JSON object.
+func objectOf[R any](columns []Column[R], r R) json.RawMessage { return appendObject(nil, columns, r) }
+
+// list is a list of JSON, which is never null.
+func list[V any](all []V) []V { return append([]V{}, all...) }
+
+// Markdown appends the table as a table of Markdown.
+func (t Table[R]) Markdown(b *strings.Builder) {
+	columns, sides := t.columns(InCSV), "|"
+	for i := range columns {
+		b.WriteString("| " + columns[i].Name + " ")
+		if columns[i].Right {
+			sides += "--:|"
+		} else {
+			sides += "---|"
+		}
+	}
+	b.WriteString("|\n" + sides + "\n")
+	for _, r := range t.Rows {
+		for i := range columns {
+			b.WriteString("| " + markdown(exact(columns[i].Cell(r))) + " ")
+		}
+		b.WriteString("|\n")
+	}
+}
+
+// Grid returns the table as text, which remains to be laid out.
+func (t Table[R]) Grid(l Lang) Grid {
+	var g Grid
+	for _, c := range t.columns(InText) {
+		cells, empty := []string{ui.Escape(cmp.Or(l.Text(c.Title), strings.ToUpper(c.Name)))}, true
+		for _, r := range t.Rows {
+			cell := ui.Escape(shown(c.Cell(r), l))
+			cells, empty = append(cells, cell), empty && cell == ""
+		}
+		if !c.Optional || !empty {
+			g = append(g, gridColumn{cells: cells, right: c.Right, rank: c.Rank, width: widest(cells)})
+		}
+	}
+	return g
+}

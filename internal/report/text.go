@@ -1,0 +1,236 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/ui"
+)
+
+// Lang is the language of texts for people. It has the methods of a flag
+// value; the zero value is English.
+type Lang string
+
+// The languages.
+const (
+	English Lang = "en"
+	Chinese Lang = "zh"
+)
+
+// Set implements the value of a flag.
+func (l *Lang) Set(s string) error {
+	switch v := Lang(strings.ToLower(s)); v {
+	case English, Chinese:
+		*l = v
+		return nil
+	}
+	return fmt.Errorf("must be %s or %s", English, Chinese)
+}
+
+// String implements the value of a flag.
+func (l *Lang) String() string { return string(*l) }
+
+// Type implements the value of a flag.
+func (l *Lang) Type() string { return "en|zh" }
+
+// Text returns t in the language.
+func (l Lang) Text(t lang.Text) string {
+	if l == Chinese {
+		return t.ZH
+	}
+	return t.EN
+}
+
+// Text says how reports are printed for people.
+type Text struct {
+	Lang Lang
+	// Width is the number of columns of the terminal, 0 to break nothing.
+	Width int
+	// Color lets statuses, severities and carets stand out.
+	Color bool
+}
+
+// paint returns text in a style, as it is without colours.
+func (t Text) paint(s ui.Style, text string) string {
+	if !t.Color {
+		return text
+	}
+	return s.Paint(text)
+}
+
+// say returns one of two texts that are no data, with the verbs of fmt for the same
+// arguments: texts and sentences among them are in the language too.
+func (t Text) say(en, zh string, args ...any) string {
+	return t.of(lang.Sayf(en, zh, args...))
+}
+
+// of is a sentence in the language.
+func (t Text) of(s lang.Sentence) string { return t.Lang.Text(s.Text()) }
+
+// all are sentences in the language.
+func (t Text) all(sentences []lang.Sentence) []string {
+	var texts []string
+	for _, s := range sentences {
+		texts = append(texts, t.of(s))
+	}
+	return texts
+}
+
+// count prints a number of things, such as 2 files.
+func count(n int, noun, zh string) lang.Text {
+	return lang.Text{EN: lang.Count(n, noun), ZH: fmt.Sprintf("%d 个%s", n, zh)}
+}
+
+// tensors counts tensors.
+func tensors(n int) lang.Text { return count(n, "tensor", "张量") }
+
+// to returns a printer to w.
+func (t Text) to(w io.Writer) *printer { return &printer{Text: t, w: w} }
+
+// printer writes lines and keeps the first error.
+type printer struct {
+	Text
+	w       io.Writer
+	started bool
+	err     error
+}
+
+func (p *printer) print(text string) {
+	p.started = true
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, text)
+	}
+}
+
+// blank writes an empty line between two parts.
+func (p *printer) blank() {
+	if p.started {
+		p.print("\n")
+	}
+}
+
+// wrapped writes text, escaped and broken at the width of the terminal, with first
+// in front of its first line and rest in front of the others.
+func (p *printer) wrapped(first, rest, text string) { p.wrappedWith("", first, rest, text) }
+
+// wrappedWith writes text like wrapped, in which a word with a colon behind it, a
+// status or a severity, stands out where it comes first.
+func (p *printer) wrappedWith(word, first, rest, text string) {
+	room := func(prefix string) int {
+		if p.Width <= 0 {
+			return 0
+		}
+		return max(1, p.Width-metric.StringWidth(prefix))
+	}
+	for i, part := range wrap(ui.Escape(text), room(first), room(rest)) {
+		if i > 0 {
+			first = rest
+		}
+		line := strings.TrimRight(first+part, " ")
+		if before, after, found := strings.Cut(" "+line, " "+word+":"); found && word != "" {
+			line, word = strings.TrimPrefix(before+" ", " ")+p.paint(ui.StyleOf(word), word+":")+after, ""
+		}
+		p.print(line + "\n")
+	}
+}
+
+// textIndent is in front of what belongs to the line above.
+const textIndent = "  "
+
+// text writes a paragraph.
+func (p *printer) text(text string) { p.wrapped("", "", text) }
+
+// line writes text with indent in front.
+func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textIndent, text) }
+
+// labeled writes a line with a label in front.
+func (p *printer) labeled(en, zh, text string) {
+	p.line(textIndent, p.say(en+": ", zh+"：")+text)
+}
+
+// fact is an item of a summary: a label, lines of text, and files.
+type fact struct {
+	label string
+	lines []string
+	files []sideFile
+}
+
+// sideFile is a file, and which side of a comparison it is.
+type sideFile struct{ side, path string }
+
+// labelWidth is the width of the labels of facts, the gap behind them included.
+const labelWidth = 16
+
+// facts writes labels with their texts beside them.
+func (p *printer) facts(facts []fact) {
+	for _, f := range facts {
+		label := f.label
+		for _, line := range f.lines {
+			p.wrapped(pad(label, labelWidth), pad("", labelWidth)+textIndent, line)
+			label = ""
+		}
+		for _, file := range f.files {
+			p.path(pad(label, labelWidth), file.side+p.say(": ", "："), file.path)
+			label = ""
+		}
+	}
+}
+
+// table writes a grid, cut to the width of the terminal.
+func (p *printer) table(indent string, g Grid) { p.grid(indent, g, p.Width) }
+
+// grid writes a grid, cut to a width other than 0.
+func (p *printer) grid(indent string, g Grid, width int) {
+	p.started = true
+	if p.err == nil {
+		t := p.Text
+		t.Width = width
+		p.err = g.Print(p.w, indent, t)
+	}
+}
+
+// fits reports whether the terminal is wide enough for a table.
+func (p *printer) fits(g Grid) bool { return p.Width <= 0 || len(textIndent)+g.Width() <= p.Width }
+
+// path writes a line with a label and a path. Where the terminal is too narrow the
+// path stands alone below the label, and further to the left if that keeps it whole.
+func (p *printer) path(indent, label, path string) {
+	path = ui.Escape(path)
+	fits := func(prefix string) bool { return p.Width <= 0 || metric.StringWidth(prefix+path) <= p.Width }
+	if fits(indent + label) {
+		p.print(indent + label + path + "\n")
+		return
+	}
+	p.print(indent + strings.TrimRight(label, " ") + "\n")
+	deeper := pad("", metric.StringWidth(indent)) + textIndent
+	if !fits(deeper) {
+		deeper = textIndent + textIndent
+	}
+	for _, part := range breakPath(path, p.Width-len(deeper)) {
+		p.print(deeper + part + "\n")
+	}
+}
+
+// breakPath breaks a path behind folders into parts of at most width columns. A
+// name is never broken, however long it is.
+func breakPath(path string, width int) []string {
+	parts := []string{""}
+	for name := range strings.SplitAfterSeq(path, "/") {
+		last := &parts[len(parts)-1]
+		if *last != "" && metric.StringWidth(*last+name) > width {
+			parts = append(parts, name)
+			continue
+		}
+		*last += name
+	}
+	return parts
+}
+
+// join joins the parts of an enumeration that are not empty.
+func (t Text) join(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.Join(parts, t.Lang.Text(comma))
+}

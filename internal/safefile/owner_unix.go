@@ -1,0 +1,25 @@
+//go:build unix
+
+package safefile
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// links returns how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink) //nolint:unconvert // other systems have other types
+	}
+	return 1
+}
+
+// ownerIDs returns the user and the group that a file belongs to.
+func ownerIDs(info fs.FileInfo) (uid, gid int, ok bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(s.Uid), int(s.Gid), true
+}

@@ -1,0 +1,75 @@
+package safefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Replace gives an existing file, or the one that a link names, new data. It keeps the
+// owner and the permissions. It refuses files that the user may not write to, and files
+// with more names than one, of which only this one would get the new data.
+func Replace(path string, data []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "replace", Path: path, Err: errors.New("not a regular file")}
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if err := mayReplace(target, info); err != nil {
+		return err
+	}
+	f, err := Create(target)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := f.copyOwner(info); err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// mayReplace returns an error when a file must not be replaced.
+func mayReplace(path string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o222 == 0 {
+		return errors.New("the file is read-only; it is not changed")
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if n := links(info); n > 1 {
+		return fmt.Errorf("the file has %d names (hard links), which a new file would part; it is not changed", n)
+	}
+	return nil
+}
+
+// copyOwner gives the file the owner and the permissions of another.
+func (f *File) copyOwner(info fs.FileInfo) error {
+	if uid, gid, ok := ownerIDs(info); ok {
+		mine, err := f.file.Stat()
+		if err != nil {
+			return err
+		}
+		if u, g, ok := ownerIDs(mine); ok && (u != uid || g != gid) {
+			if err := f.file.Chown(uid, gid); err != nil {
+				return errors.New("the file belongs to another user or group, which a new file cannot keep; it is not changed")
+			}
+		}
+	}
+	return f.file.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky))
+}

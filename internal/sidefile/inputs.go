@@ -1,0 +1,239 @@
+package sidefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"dumptool/internal/foreign"
+	"dumptool/internal/graph"
+	"dumptool/internal/safefile"
+)
+
+// The files that the HPAA tools leave beside the results of a run.
+const (
+	OpConfigName  = "op_config.csv"
+	RuntimeName   = "node_runtime.file"
+	ConsumersName = "consumer_map_dict.file"
+)
+
+// Role says what a file is for.
+type Role int
+
+// The roles.
+const (
+	OpConfigFile  Role = iota + 1 // limits of operators
+	NameMapFile                   // which operator of the NPU is which of the reference
+	FusionFile                    // the graph of the NPU's compiler
+	OpsFile                       // which operators are compared
+	RuntimeFile                   // when operators ran
+	ExecutionFile                 // the order of operators
+	ConsumersFile                 // who reads what operators make
+	BaselineFile                  // what an earlier run found
+)
+
+// flags are those that name the files.
+var flags = [...]string{
+	OpConfigFile: "--op-config", NameMapFile: "--map-node-dict", FusionFile: "--fusion", OpsFile: "--ops-from",
+	RuntimeFile: "--node-runtime-filename", ExecutionFile: "--order-file", ConsumersFile: "--consumer-map", BaselineFile: "--baseline",
+}
+
+// Files are the paths of the side files of a comparison; empty ones were not
+// given.
+type Files struct {
+	OpConfig, Fusion, Ops, Runtime, Execution, Consumers string
+	// NameMap is a map itself, or @ and its path.
+	NameMap string
+	// Folder, unless empty, is searched for files under HPAA's names that were
+	// not given.
+	Folder string
+}
+
+// Inputs is what side files say, nil or empty for those that are not there.
+type Inputs struct {
+	OpConfig           *OpConfig
+	NameMap            *NameMap
+	Fusion             *graph.Graph
+	FusionFile         string // its path
+	Ops                []string
+	Runtime, Execution *Order
+	Consumers          *graph.Graph
+	ConsumersFile      string // its path
+	// Problems are files that could not be used and that a comparison can do
+	// without: those that nobody gave, and those that only serve the diagnosis.
+	Problems []*FileError
+}
+
+// FileError is the error of a side file.
+type FileError struct {
+	Role Role
+	// Path is empty for a name map that is no file.
+	Path string
+	// Given is set if the user named the file.
+	Given bool
+	Err   error
+}
+
+// Error returns the flag that named the file, its path and what is wrong.
+func (e *FileError) Error() string {
+	text := e.Err.Error()
+	var system *fs.PathError
+	if errors.As(e.Err, &system) && system.Path == e.Path {
+		text = system.Err.Error()
+	}
+	if e.Path != "" {
+		text = e.Path + ": " + text
+	}
+	if e.Given {
+		text = flags[e.Role] + ": " + text
+	}
+	return text
+}
+
+// Unwrap returns the error of the system or of the reader.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Load reads the files. The error is a *FileError.
+func (f *Files) Load() (*Inputs, error) {
+	in := &Inputs{}
+	for _, file := range []struct {
+		role     Role
+		path     string
+		standard string // HPAA's name, empty for files that are not searched for
+		read     func(r io.Reader, path string) error
+	}{
+		{NameMapFile, mapPath(f.NameMap), "", in.readNameMap},
+		{FusionFile, f.Fusion, "", in.readFusion},
+		{OpsFile, f.Ops, "", in.readOps},
+		{OpConfigFile, f.OpConfig, OpConfigName, in.readOpConfig},
+		{RuntimeFile, f.Runtime, RuntimeName, in.readRuntime},
+		{ExecutionFile, f.Execution, "", in.readExecution},
+		{ConsumersFile, f.Consumers, ConsumersName, in.readConsumers},
+	} {
+		path, given := file.path, file.path != ""
+		if !given && file.standard != "" && f.Folder != "" {
+			path = filepath.Join(f.Folder, file.standard)
+		}
+		if path == "" {
+			continue
+		}
+		err := load(path, file.read)
+		if err == nil || !given && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		problem := &FileError{file.role, path, given, err}
+		if !problem.dispensable() {
+			return nil, problem
+		}
+		in.Problems = append(in.Problems, problem)
+	}
+	if f.NameMap != "" && mapPath(f.NameMap) == "" {
+		if err := in.readNameMap(strings.NewReader(f.NameMap), ""); err != nil {
+			return nil, &FileError{NameMapFile, "", true, err}
+		}
+	}
+	return in, nil
+}
+
+// mapPath returns the path of a name map, empty for one that is no file.
+func mapPath(text string) string {
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		return path
+	}
+	return ""
+}
+
+// dispensable reports whether a comparison can do without the file.
+func (e *FileError) dispensable() bool {
+	switch e.Role {
+	case RuntimeFile:
+		return !e.Given
+	case ConsumersFile:
+		return !e.Given || !errors.Is(e.Err, fs.ErrNotExist)
+	}
+	return false
+}
+
+func load(path string, read func(r io.Reader, path string) error) error {
+	file, err := safefile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := read(file, filepath.ToSlash(path)); err != nil {
+		return explain(file, err)
+	}
+	return nil
+}
+
+// explain says what a file is that cannot be read, where its reader cannot say so:
+// it is neither text nor a pickle.
+func explain(file io.ReaderAt, err error) error {
+	head := make([]byte, foreign.HeadBytes)
+	n, _ := file.ReadAt(head, 0)
+	const pickled = "\x80"
+	kind := foreign.Of(head[:n])
+	if n == 0 || kind == nil || foreign.IsText(head[:n]) || strings.HasPrefix(string(head[:n]), pickled) {
+		return err
+	}
+	return fmt.Errorf("the file is %v", kind)
+}
+
+func (in *Inputs) readNameMap(r io.Reader, _ string) error {
+	text, err := readAll(r)
+	if err == nil && len(text) > 0 {
+		in.NameMap, err = ParseNameMap(string(text))
+	}
+	return err
+}
+
+func (in *Inputs) readFusion(r io.Reader, path string) (err error) {
+	in.Fusion, err = graph.ReadFusion(r)
+	in.FusionFile = path
+	return err
+}
+
+// readOps reads names, one a line; lines that begin with # are comments.
+func (in *Inputs) readOps(r io.Reader, _ string) error {
+	text, err := readAll(r)
+	for line := range bytes.Lines(text) {
+		if name := strings.TrimSpace(string(line)); name != "" && !strings.HasPrefix(name, "#") {
+			in.Ops = append(in.Ops, name)
+		}
+	}
+	return err
+}
+
+func (in *Inputs) readOpConfig(r io.Reader, _ string) error {
+	config, err := ReadOpConfig(r)
+	if err != nil {
+		return err
+	}
+	for _, e := range config.Entries {
+		if e.Mode != "" {
+			return fmt.Errorf("line %d: mode %q of %s is not known, want an empty one", e.Line, e.Mode, e.Name)
+		}
+	}
+	in.OpConfig = config
+	return nil
+}
+
+func (in *Inputs) readRuntime(r io.Reader, path string) (err error) {
+	in.Runtime, err = ReadRuntime(r, path)
+	return err
+}
+
+func (in *Inputs) readExecution(r io.Reader, path string) (err error) {
+	in.Execution, err = ReadExecutionOrder(r, path)
+	return err
+}
+
+func (in *Inputs) readConsumers(r io.Reader, path string) (err error) {
+	in.Consumers, err = graph.ReadConsumers(r)
+	in.ConsumersFile = path
+	return err
+}

@@ -1,0 +1,137 @@
+package sidefile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseNameMap(t *testing.T) {
+	for text, want := range map[string][]MapEntry{
+		"":                                 nil,
+		" \n":                              nil,
+		"{}":                               nil,
+		`{"cpu_name":"npu_name","b":"2"}`:  {{"cpu_name", "npu_name", "line 1, column 2"}, {"b", "2", "line 1, column 24"}},
+		"{'a/b': u'c' ,\n 'd' : \"e\" , }": {{"a/b", "c", "line 1, column 2"}, {"d", "e", "line 2, column 2"}},
+		`{'it\'s': "\u5377\x41\/\\", r"a\b": "\ud83d\ude00"}`: {{"it's", "卷A/\\", "line 1, column 2"}, {`a\b`, "😀", "line 1, column 29"}},
+		"\ufeff{\"a\":\"\\U0001F600\"}":                       {{"a", "😀", "line 1, column 2"}},
+	} {
+		m, err := ParseNameMap(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, m.Entries); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+}
+
+var badMaps = []struct{ text, want string }{
+	{"a", `line 1, column 1: found 'a', want {`},
+	{"[]", "want {"},
+	{"{", "the text ends, want a text in quotes"},
+	{"{a:b}", "line 1, column 2: found 'a', want a text in quotes"},
+	{"{1:2}", "found '1'"},
+	{"{'a'}", "found '}', want a colon"},
+	{"{'a':1}", "line 1, column 6: found '1', want a text in quotes"},
+	{"{'a':['b']}", "found '[', want a text in quotes"},
+	{"{'a':'b' 'c':'d'}", "found '\\'', want a comma or '}'"},
+	{"{'a':'b'} x", "found 'x', want nothing more"},
+	{"{'a':'b'", "the text ends, want a comma"},
+	{"{,}", "found ',', want a text"},
+	{"{'a", "line 1, column 2: the text has no closing quote"},
+	{"{'a\n':'b'}", "no closing quote in its line"},
+	{"{'a\\", "ends in an escape"},
+	{`{'\q':'b'}`, `escape "\\q"`},
+	{`{'\u12':'b'}`, "escape"},
+	{`{'\ud800':'b'}`, "want one of Python or JSON that is a character"},
+	{`{'\ud800\u0041':'b'}`, "want one of Python or JSON that is a character"},
+	{`{'\U7fffffff':'b'}`, "want one of Python or JSON that is a character"},
+	{"{u", "found 'u'"},
+	{"{b'a':'b'}", "found 'b'"},
+	{"{'':'b'}", "empty name of the reference"},
+	{"{'a':''}", "empty name of the NPU"},
+	{"{'a':'b',\n'a':'c'}", `line 2, column 1: the reference's "a" was mapped before, at line 1, column 2`},
+	{"{'a':'b','c':'b'}", `line 1, column 14: the NPU's "b" was mapped before, from "a" at line 1, column 2`},
+}
+
+func TestParseNameMapBad(t *testing.T) {
+	for _, test := range badMaps {
+		m, err := ParseNameMap(test.text)
+		if m != nil || err == nil || !strings.HasPrefix(err.Error(), "name map: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, %v, want %s", test.text, m, err, test.want)
+		}
+	}
+}
+
+func TestNameMapMissing(t *testing.T) {
+	m, err := ParseNameMap("{'a/b':'n1','c':'n2','d':'n3'}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := slices.Values([][]string{{"a_b"}, {"d"}})
+	npu := slices.Values([][]string{{"x", "n1"}, {"n2"}})
+	want := []string{`line 1, column 13: the reference has no "c"`, `line 1, column 22: the NPU has no "n3"`}
+	if diff := cmp.Diff(want, m.Missing(ref, npu)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseList(t *testing.T) {
+	for _, test := range []struct {
+		values []string
+		want   []string
+	}{
+		{nil, nil},
+		{[]string{""}, nil},
+		{[]string{"a, b,,a", "c"}, []string{"a", "b", "c"}},
+		{[]string{`["a,b", 'c',]`, "('d', u'e')", "[]"}, []string{"a,b", "c", "d", "e"}},
+	} {
+		got, err := ParseList(test.values...)
+		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v\n%s", test.values, err, diff)
+		}
+	}
+	for value, want := range map[string]string{
+		"[a]":     "line 1, column 2: found 'a', want a text in quotes",
+		"['a'":    "want a comma",
+		"['a')":   "want a comma or ']'",
+		"['a'] b": "want nothing more",
+		"['']":    "an empty name",
+		"[1]":     "found '1'",
+	} {
+		if got, err := ParseList(value); got != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v, want %s", value, got, err, want)
+		}
+	}
+}
+
+func FuzzNameMap(f *testing.F) {
+	for _, test := range badMaps {
+		f.Add(test.text)
+	}
+	f.Add(`{"cpu_name":"npu_name","b":"\u0032"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		ParseList(text)
+		m, err := ParseNameMap(text)
+		if err != nil {
+			if m != nil {
+				t.Error("a map along with an error")
+			}
+			return
+		}
+		ref, npu := make(map[string]bool), make(map[string]bool)
+		for _, e := range m.Entries {
+			if e.Ref == "" || e.NPU == "" || ref[e.Ref] || npu[e.NPU] {
+				t.Errorf("%q gives %+v", text, m.Entries)
+			}
+			ref[e.Ref], npu[e.NPU] = true, true
+		}
+		if n := strings.Count(text, ":"); len(m.Entries) > n {
+			t.Errorf("%d entries of %d colons", len(m.Entries), n)
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package sidefile
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"dumptool/internal/filename"
+)
+
+// op_config.csv, the file of the HPAA tools with limits per operator: columns
+// op_name, atol, rtol and, as an extension, mode. NA or nothing in a cell means
+// that the limit of the run applies. A line has the name and a cell for a limit
+// at least, as a file of anything else rarely has.
+
+// OpConfig is the content of an op_config.csv.
+type OpConfig struct {
+	Entries []OpLimits
+
+	index filename.Index
+}
+
+// OpLimits are the limits of an operator; nil ones are not set.
+type OpLimits struct {
+	Name       string
+	Line       int // from 1
+	Atol, Rtol *float64
+	// Mode is how the operator is compared, empty when not set. It is not
+	// checked here.
+	Mode string
+}
+
+const notSet = "NA"
+
+// opColumns are the columns in the order of a file without a title line.
+func opColumns() []string { return []string{"op_name", "atol", "rtol", "mode"} }
+
+// ReadOpConfig reads an op_config.csv. A first line with the cell op_name is the
+// title and gives the order of the columns. An empty file sets no limits. Errors
+// do not name the file.
+func ReadOpConfig(r io.Reader) (*OpConfig, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return nil, err
+	}
+	c := new(OpConfig)
+	if err := c.read(data); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *OpConfig) read(data []byte) error {
+	rows := csv.NewReader(bytes.NewReader(data))
+	rows.FieldsPerRecord = -1
+	columns := opColumns()
+	for first := true; ; first = false {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
+		}
+		line, _ := rows.FieldPos(0)
+		if err := checkCells(row); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+		switch {
+		case first && slices.ContainsFunc(row, func(s string) bool { return strings.EqualFold(s, columns[0]) }):
+			columns, err = titleColumns(row)
+		case !slices.ContainsFunc(row, func(s string) bool { return s != "" }):
+		default:
+			err = c.add(columns, row, line)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
+
+// checkCells wants text: names of operators and numbers.
+func checkCells(row []string) error {
+	for i, cell := range row {
+		if !isText(cell) {
+			return fmt.Errorf("cell %d is %q, want UTF-8 text without control characters", i+1, clip(cell))
+		}
+	}
+	return nil
+}
+
+// isText reports whether s is UTF-8 without control characters.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
+
+// titleColumns returns the columns that a title line names.
+func titleColumns(row []string) ([]string, error) {
+	known := opColumns()
+	columns := make([]string, len(row))
+	for i, s := range row {
+		columns[i] = strings.ToLower(s)
+		switch {
+		case s != "" && !slices.Contains(known, columns[i]):
+			return nil, fmt.Errorf("column %q, want %s", s, strings.Join(known, ", "))
+		case s != "" && slices.Contains(columns[:i], columns[i]):
+			return nil, fmt.Errorf("column %q comes twice", s)
+		}
+	}
+	if !slices.Contains(columns, "atol") && !slices.Contains(columns, "rtol") {
+		return nil, fmt.Errorf("the columns are %s, want atol or rtol among them", strings.Join(row, ", "))
+	}
+	return columns, nil
+}
+
+func (c *OpConfig) add(columns, row []string, line int) error {
+	if len(row) < 2 {
+		return fmt.Errorf("%q is one column, want %s", row[0], strings.Join(columns, ", "))
+	}
+	e := OpLimits{Line: line}
+	var err error
+	for i, cell := range row {
+		column := ""
+		if i < len(columns) {
+			column = columns[i]
+		}
+		switch column {
+		case "op_name":
+			e.Name = cell
+		case "atol":
+			e.Atol, err = parseLimit(column, cell)
+		case "rtol":
+			e.Rtol, err = parseLimit(column, cell)
+		case "mode":
+			if !strings.EqualFold(cell, notSet) {
+				e.Mode = cell
+			}
+		default:
+			if cell != "" {
+				err = fmt.Errorf("cell %d is %q, want %d columns", i+1, cell, len(columns))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if e.Name == "" {
+		return errors.New("the name is empty, want that of an operator")
+	}
+	if old, added := c.index.Add(e.Name, len(c.Entries)); !added {
+		return fmt.Errorf("%q has limits in line %d already, want one line for an operator", e.Name, c.Entries[old].Line)
+	}
+	c.Entries = append(c.Entries, e)
+	return nil
+}
+
+// parseLimit reads a limit; nil for one that is not set.
+func parseLimit(column, cell string) (*float64, error) {
+	if cell == "" || strings.EqualFold(cell, notSet) {
+		return nil, nil
+	}
+	v, err := strconv.ParseFloat(cell, 64)
+	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil, fmt.Errorf("%s is %q, want a finite number of 0 or more, or NA", column, cell)
+	}
+	return &v, nil
+}
+
+// Find returns the limits of the operator with the first of names, of either
+// side, that the file has: as written, else as in file names.
+func (c *OpConfig) Find(names ...string) (OpLimits, bool) {
+	if i, ok := c.index.Find(names...); ok {
+		return c.Entries[i], true
+	}
+	return OpLimits{}, false
+}
+
+// Unused returns the operators of the file that are none of those whose names,
+// the best first, are given.
+func (c *OpConfig) Unused(ops iter.Seq[[]string]) []string {
+	used := found(&c.index, ops)
+	var unused []string
+	for i, e := range c.Entries {
+		if !used[i] {
+			unused = append(unused, e.Name)
+		}
+	}
+	return unused
+}
+
+// WriteOpConfig writes an op_config.csv in which no limit of the operators is
+// set. Names that come again are left out, and so are those that ReadOpConfig
+// would refuse.
+func WriteOpConfig(w io.Writer, names []string) error {
+	rows := csv.NewWriter(w)
+	records := [][]string{opColumns()[:3]}
+	seen := make(map[string]bool)
+	for _, name := range names {
+		if !seen[name] && strings.TrimSpace(name) != "" && isText(name) {
+			seen[name] = true
+			records = append(records, []string{name, notSet, notSet})
+		}
+	}
+	return rows.WriteAll(records) // which flushes
+}

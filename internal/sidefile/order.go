@@ -1,0 +1,226 @@
+package sidefile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/pickle"
+)
+
+// Order is a list of operators in execution order, from a file.
+type Order struct {
+	// Source names the file and what it is.
+	Source string
+	// Names are the operators; one that runs again has its first place.
+	Names []string
+
+	index filename.Index
+}
+
+// NewOrder makes an order of names.
+func NewOrder(source string, names []string) *Order {
+	o := &Order{Source: source}
+	for _, name := range names {
+		if _, added := o.index.Add(name, len(o.Names)); added {
+			o.Names = append(o.Names, name)
+		}
+	}
+	return o
+}
+
+// Find returns the place, from 0, of the operator with the first of names that
+// the order has, exact or as in file names.
+func (o *Order) Find(names ...string) (int, bool) { return o.index.Find(names...) }
+
+// ReadRuntime reads a file like the HPAA tools' node_runtime.file: lines of a
+// name and a number, with a comma, tab, blank or colon between them, sorted by
+// the number, equal ones in the order of the file. A file in which no line has
+// a number is a list in execution order. A first line without number, before
+// lines that have one, is a title. file is the name for Source; errors do not
+// have it.
+//
+// A pickled dict of such numbers or list of such names is read too.
+func ReadRuntime(r io.Reader, file string) (*Order, error) {
+	data, err := readAll(r)
+	var nodes []timedNode
+	switch {
+	case err != nil:
+	case len(data) > 0 && data[0] == pickleStart:
+		nodes, err = pickledNodes(data)
+	default:
+		nodes, err = parseNodes(string(data))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("runtime file: %w", err)
+	}
+	slices.SortStableFunc(nodes, func(a, b timedNode) int { return a.at.compare(b.at) })
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.name
+	}
+	return NewOrder("runtime file "+file, names), nil
+}
+
+// pickleStart is the first byte of a pickle of protocol 2 or later.
+const pickleStart = 0x80
+
+// timedNode is an operator and when it ran.
+type timedNode struct {
+	name string
+	at   instant
+}
+
+// instant is a finite number: whole, if that is how it was written, since
+// nanoseconds do not fit a float.
+type instant struct {
+	whole bool
+	n     int64
+	f     float64
+}
+
+func (a instant) compare(b instant) int {
+	switch {
+	case a.whole && b.whole:
+		return cmp.Compare(a.n, b.n)
+	case a.whole || b.whole:
+		// Exactly, or the order would depend on what it is compared with.
+		return a.exact().Cmp(b.exact())
+	}
+	return cmp.Compare(a.f, b.f)
+}
+
+func (a instant) exact() *big.Float {
+	if a.whole {
+		return new(big.Float).SetInt64(a.n)
+	}
+	return big.NewFloat(a.f)
+}
+
+func parseInstant(s string) (instant, bool) {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return instant{whole: true, n: n}, true
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	finite := err == nil && f-f == 0
+	return instant{f: f}, finite && strings.ContainsAny(s[:1], "+-.0123456789")
+}
+
+// parseNodes parses the lines of a runtime file.
+func parseNodes(text string) ([]timedNode, error) {
+	var nodes, list []timedNode
+	title := "" // a first line without number
+	line := 0
+	for l := range strings.Lines(text) {
+		line++
+		if l = strings.TrimSpace(l); l == "" {
+			continue
+		}
+		name, at, ok := cutNumber(l)
+		switch {
+		case ok && len(list) > 0:
+			return nil, fmt.Errorf("line %d %q has a number although lines before it have none, want one in all lines or in none", line, clip(l))
+		case ok:
+			nodes = append(nodes, timedNode{name, at})
+		case len(nodes) > 0:
+			return nil, fmt.Errorf("line %d %q has no number although lines before it have one, want a name and a number", line, clip(l))
+		case title == "":
+			title = l
+		default:
+			list = append(list, timedNode{name: l})
+		}
+	}
+	if len(nodes) == 0 && title != "" {
+		return append([]timedNode{{name: title}}, list...), nil
+	}
+	return nodes, nil
+}
+
+// cutNumber splits a line at the separators before its number.
+func cutNumber(line string) (name string, at instant, ok bool) {
+	const separators = ",\t :"
+	i := strings.LastIndexAny(line, separators)
+	if i < 0 {
+		return "", instant{}, false
+	}
+	name = strings.TrimRight(line[:i], separators)
+	if line[i+1:] != "" {
+		at, ok = parseInstant(line[i+1:])
+	}
+	return name, at, ok && name != ""
+}
+
+// pickledNodes reads a pickled dict of numbers or list of names.
+func pickledNodes(data []byte) ([]timedNode, error) {
+	v, _, err := pickle.Read(bytes.NewReader(data), maxSize)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []timedNode
+	switch v := v.(type) {
+	case *pickle.Dict:
+		for _, item := range v.Items {
+			name, ok := item.Key.(string)
+			at, ok2 := parseInstant(fmt.Sprint(item.Value))
+			if !ok || !ok2 {
+				return nil, fmt.Errorf("the pickle has %v with %v, want a name with a number", item.Key, item.Value)
+			}
+			nodes = append(nodes, timedNode{name, at})
+		}
+	case *pickle.Sequence:
+		for _, item := range v.Items {
+			name, ok := item.(string)
+			if !ok {
+				return nil, fmt.Errorf("the pickle has %v, want a name", item)
+			}
+			nodes = append(nodes, timedNode{name: name})
+		}
+	default:
+		return nil, errors.New("the pickle is neither a dict nor a list")
+	}
+	return nodes, nil
+}
+
+// executionTitle begins the first line of some execution orders.
+const executionTitle = "NodeExecutionOrder"
+
+// ReadExecutionOrder reads MindSpore's ms_execution_order_graph_N.csv: the
+// operators in execution order, one a line, the full name in the first column.
+// file is the name for Source; errors do not have it.
+func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
+	const what = "execution order"
+	data, err := readAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	rows := csv.NewReader(bytes.NewReader(data))
+	rows.FieldsPerRecord = -1
+	rows.LazyQuotes = true
+	rows.ReuseRecord = true
+	var names []string
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return NewOrder(what+" "+file, names), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		name := strings.TrimSpace(row[0])
+		if strings.Contains(name, "\n") {
+			line, _ := rows.FieldPos(0)
+			return nil, fmt.Errorf("%s: line %d has a quote that is not closed, want one operator a line", what, line)
+		}
+		if name != "" && (len(names) > 0 || !strings.HasPrefix(name, executionTitle)) {
+			names = append(names, name)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"math"
+	"sync"
+)
+
+// narrowType is what there is to know about the codes of a type of 16 bits and
+// fewer, from the values that its decoder gives them.
+type narrowType struct {
+	values []float32 // of the codes, exact
+	limits limits
+	// nonFinite and atLimit are the ranges of codes that are not ordinary.
+	nonFinite, atLimit []codeRange
+	// enough is from how many bytes on counting codes costs less than adding
+	// elements one by one.
+	enough int
+}
+
+type codeRange struct{ first, last uint16 }
+
+// narrowTypes is indexed by DType.
+var narrowTypes [len(dtypes)]struct {
+	once sync.Once
+	narrowType
+}
+
+func narrowTypeOf(dec Decoder) *narrowType {
+	n := &narrowTypes[dec.DType()]
+	n.once.Do(func() { n.fill(dec) })
+	return &n.narrowType
+}
+
+// CodeValues returns the values of all codes of a type of 16 bits and fewer, which
+// float32 holds exactly: 256 for types of a byte and less, otherwise 65536. They
+// are shared and must not be changed. It panics for types without elements and
+// for wider ones.
+func CodeValues(d DType) []float32 {
+	dec, err := NewDecoder(d)
+	if err != nil || d.Bits() > 16 {
+		panic("tensor: values of the codes of " + d.String())
+	}
+	return narrowTypeOf(dec).values
+}
+
+func (n *narrowType) fill(dec Decoder) {
+	unit := dec.UnitSize()
+	n.values = make([]float32, 1<<(8*unit))
+	n.enough = len(n.values) / 4 * unit
+	var codes [2 * rowSize]byte
+	var values [rowSize]float64
+	decoded := make([]byte, rowSize*dec.Host().Size())
+	for row := 0; row < len(n.values); row += rowSize {
+		for i := range values {
+			binary.LittleEndian.PutUint16(codes[i*unit:], uint16(row+i))
+		}
+		dec.Decode(decoded, codes[:rowSize*unit])
+		Float64s(values[:], decoded, dec.Host())
+		for i, x := range values {
+			n.values[row+i] = float32(x)
+		}
+	}
+	n.limits = narrowLimits(dec.DType(), n.values)
+	for code, x := range n.values {
+		switch c := n.limits.classOf(float64(x)); {
+		case c < atLimit:
+			n.nonFinite = appendCode(n.nonFinite, uint16(code))
+		case c == atLimit:
+			n.atLimit = appendCode(n.atLimit, uint16(code))
+		}
+	}
+}
+
+// narrowLimits returns the limits of a type with these values.
+func narrowLimits(d DType, values []float32) limits {
+	l := limits{low: math.Inf(1), high: math.Inf(-1)}
+	for _, value := range values {
+		if x := float64(value); x-x == 0 {
+			l.low, l.high = min(l.low, x), max(l.high, x)
+		}
+	}
+	switch {
+	case d == Undefined || d == Bool || d == Uint1: // no numbers
+		l.low, l.high = math.NaN(), math.NaN()
+	case l.low >= 0:
+		l.low = l.high
+	}
+	l.quiet = min(math.Abs(l.low), l.high)
+	return l
+}
+
+// appendCode adds a code to ranges of lower codes.
+func appendCode(ranges []codeRange, code uint16) []codeRange {
+	if n := len(ranges); n > 0 && ranges[n-1].last == code-1 {
+		ranges[n-1].last = code
+		return ranges
+	}
+	return append(ranges, codeRange{code, code})
+}
+
+// codeCounter counts how often each code occurs.
+type codeCounter struct {
+	*narrowType
+	tables  *codeTables
+	counted int64 // elements in the tables
+}
+
+// codeTables holds two counters of each code, used by turns, because an increment
+// has to wait for the one before it if both are of the same counter.
+type codeTables [2][1 << 16]uint32
+
+// rowSize is how many codes are folded at a time.
+const rowSize = 128
+
+// tablePool holds tables of zeros: they are too large to be made for every
+// tensor.
+var tablePool = sync.Pool{New: func() any { return new(codeTables) }}
+
+// addCodes counts the codes of a block.
+func (a *Accumulator) addCodes(block []byte) {
+	c, unit := a.codes, a.dec.UnitSize()
+	n := int64(len(block) / unit)
+	if c.counted+n > math.MaxUint32 {
+		a.foldCodes()
+	}
+	if c.tables == nil {
+		c.tables = tablePool.Get().(*codeTables)
+	}
+	if unit == 1 {
+		c.tables.countBytes(block)
+	} else {
+		c.tables.countPairs(block)
+	}
+	c.counted += n
+	if a.firstNonFinite == nil && c.tables.countedAny(c.nonFinite) {
+		a.firstNonFinite = a.find(c.nonFinite, block)
+	}
+	if a.firstAtLimit == nil && c.tables.countedAny(c.atLimit) {
+		a.firstAtLimit = a.find(c.atLimit, block)
+	}
+	a.count += n
+}
+
+// countPairs counts codes of two bytes.
+func (t *codeTables) countPairs(block []byte) {
+	even, odd := &t[0], &t[1]
+	for ; len(block) >= 8; block = block[8:] {
+		four := binary.LittleEndian.Uint64(block)
+		even[uint16(four)]++
+		odd[uint16(four>>16)]++
+		even[uint16(four>>32)]++
+		odd[four>>48]++
+	}
+	for ; len(block) >= 2; block = block[2:] {
+		even[binary.LittleEndian.Uint16(block)]++
+	}
+}
+
+// countBytes counts codes of one byte, which are equal more often: two more
+// counters of each take turns.
+func (t *codeTables) countBytes(block []byte) {
+	t0, t1 := (*[256]uint32)(t[0][:]), (*[256]uint32)(t[1][:])
+	var t2, t3 [256]uint32
+	for ; len(block) >= 4; block = block[4:] {
+		four := binary.LittleEndian.Uint32(block)
+		t0[byte(four)]++
+		t1[byte(four>>8)]++
+		t2[byte(four>>16)]++
+		t3[four>>24]++
+	}
+	for _, code := range block {
+		t0[code]++
+	}
+	for code := range t2 {
+		t0[code] += t2[code]
+		t1[code] += t3[code]
+	}
+}
+
+// counted reports whether any of the codes from one to another was counted.
+func (t *codeTables) counted(from, to int) bool {
+	found, odd := uint32(0), t[1][from:to]
+	for i, n := range t[0][from:to] {
+		found |= n | odd[i]
+	}
+	return found != 0
+}
+
+// countedAny reports whether codes of the ranges were counted.
+func (t *codeTables) countedAny(ranges []codeRange) bool {
+	for _, r := range ranges {
+		if t.counted(int(r.first), int(r.last)+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the first element of a block whose code is in one of the ranges.
+func (a *Accumulator) find(ranges []codeRange, block []byte) *Element {
+	unit := a.dec.UnitSize()
+	for i := 0; i < len(block); i += unit {
+		code := uint16(block[i])
+		if unit == 2 {
+			code = binary.LittleEndian.Uint16(block[i:])
+		}
+		for _, r := range ranges {
+			if r.first <= code && code <= r.last {
+				return &Element{a.count + int64(i/unit), float64(a.codes.values[code])}
+			}
+		}
+	}
+	return nil
+}
+
+// foldCodes moves what the tables hold to the counts and sums.
+func (a *Accumulator) foldCodes() {
+	c := a.codes
+	if c.tables == nil {
+		return
+	}
+	for row := 0; row < len(c.values); row += rowSize {
+		if c.tables.counted(row, row+rowSize) {
+			a.addRow(row)
+		}
+	}
+	tablePool.Put(c.tables)
+	c.tables, c.counted = nil, 0
+}
+
+// addRow adds a row of codes as often as they were counted, and sets their
+// counters to zero. All products are exact.
+func (a *Accumulator) addRow(row int) {
+	values := (*[rowSize]float32)(a.codes.values[row:])
+	even, odd := (*[rowSize]uint32)(a.codes.tables[0][row:]), (*[rowSize]uint32)(a.codes.tables[1][row:])
+	times := func(i int) float64 { return float64(int64(even[i]) + int64(odd[i])) }
+	if len(a.codes.values) > 256 && a.limits.isQuiet(values[0]) && a.limits.isQuiet(values[rowSize-1]) {
+		// The values of 16-bit codes in a row rise or fall, and are multiples of one
+		// power of two: their sum is exact.
+		sum := 0.0
+		for i := range values {
+			sum += float64(float64(values[i]) * times(i))
+		}
+		first, last := 0, rowSize-1
+		for times(first) == 0 {
+			first++
+		}
+		for times(last) == 0 {
+			last--
+		}
+		x, y := float64(values[first]), float64(values[last])
+		a.finite.merge(partial{min(x, y), max(x, y), Sum{Value: sum}})
+	} else {
+		for i := range values {
+			if n := times(i); n > 0 {
+				a.addTimes(float64(values[i]), n)
+			}
+		}
+	}
+	*even, *odd = [rowSize]uint32{}, [rowSize]uint32{}
+}
+
+// addTimes adds a value n times.
+func (a *Accumulator) addTimes(x, n float64) {
+	class := a.limits.classOf(x)
+	a.counts[class] += int64(n)
+	if class >= atLimit {
+		a.finite.merge(partial{x, x, Sum{Value: float64(x * n)}})
+	}
+}

@@ -1,0 +1,111 @@
+package tensorfile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/format/atb"
+	"dumptool/internal/tensor"
+)
+
+// ErrNoData is the error of a tensor of which only statistics were saved.
+var ErrNoData = atb.ErrNoData
+
+// atbContainer is a tensor of the Ascend Transformer Boost library. Whatever is
+// wrong with it is an error of the tensor.
+var atbContainer = Container{
+	Name: "atb",
+	Lone: true,
+	is:   func(head []byte, _ string, _ Options) bool { return bytes.HasPrefix(head, []byte(atb.Magic)) },
+	read: readATB,
+}
+
+func readATB(f *File, src source) error {
+	info := filename.Parse(src.name)
+	head, err := atb.Read(src.file, src.size)
+	if err == nil && head.Link != "" {
+		err = f.follow(head)
+	}
+	if head.Spare > 0 {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d bytes after the data", head.Spare))
+	}
+	t := tensor.Tensor{DType: head.DType, Format: head.Format, Shape: head.Shape, Data: head.Data}
+	if t.Data != nil {
+		t.Size = t.Data.Size()
+	}
+	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t, Err: err}}
+	return nil
+}
+
+// follow takes the elements from the file that a header names. That one has to
+// lie in the same run, and to have them itself.
+func (f *File) follow(head *atb.Header) error {
+	path, err := inRun(f.Path, head.Link)
+	if err != nil {
+		return fmt.Errorf("the data are those of another file: %w", err)
+	}
+	file, info, err := openRegular(path)
+	if err != nil {
+		return fmt.Errorf("the data are those of another file: %w", err)
+	}
+	f.linked = file
+	other, err := atb.Read(file, info.Size())
+	switch {
+	case err != nil:
+		return fmt.Errorf("the data are those of %s: %w", path, err)
+	case other.Data == nil:
+		return fmt.Errorf("the data are those of %s, which has those of another file itself", path)
+	}
+	if !head.HasType {
+		head.DType, head.HasType, head.Shape, head.Format = other.DType, true, other.Shape, other.Format
+	}
+	head.Data = other.Data
+	return head.Check(other.Data.Size())
+}
+
+// inRun returns the path of a file of the run that the file at path belongs to,
+// from a path that a file says. Links that lead out of the run are refused.
+func inRun(path, link string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.EvalSymlinks(runRoot(filepath.Dir(path)))
+	if err != nil {
+		return "", err
+	}
+	var first error
+	tries := []string{link}
+	if !filepath.IsAbs(link) {
+		tries = []string{filepath.Join(filepath.Dir(path), link), filepath.Join(root, link)}
+	}
+	for _, try := range tries {
+		real, err := filepath.EvalSymlinks(try)
+		if err == nil {
+			below, relError := filepath.Rel(root, real)
+			if relError == nil && filepath.IsLocal(below) {
+				return real, nil
+			}
+			err = fmt.Errorf("%s is outside of %s", link, root)
+		}
+		first = cmp.Or(first, err)
+	}
+	return "", first
+}
+
+// atbFolder is the form of the folders of the library's runs, from the tensors up:
+// before, 0_MatMulOperation, the number of an execution, 0_PID, data.
+var atbFolder = regexp.MustCompile(`^(?:before|after|[0-9]+(?:_.+)?|data|atb_dump_data)$`)
+
+// runRoot is the topmost folder of the run that a folder belongs to.
+func runRoot(dir string) string {
+	isPart := func(dir string) bool { return atbFolder.MatchString(filepath.Base(dir)) }
+	for isPart(dir) && filepath.Base(dir) != "atb_dump_data" && isPart(filepath.Dir(dir)) {
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}

@@ -1,0 +1,129 @@
+package tensorfile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/format/npy"
+	"dumptool/internal/tensor"
+)
+
+// sample is a file of a container with one tensor, output 0: 1000 elements of
+// uint16, or another type of two bytes, of which the bits of element i are i.
+type sample struct {
+	name  string
+	dtype tensor.DType // 0 for uint16
+	data  []byte
+	// broken is a file of the same name that is none, error a part of what is
+	// said about it.
+	broken []byte
+	error  string
+	raw    *RawHint
+}
+
+// samples holds a sample of every container.
+var samples = map[string]func(t *testing.T, elements []byte) sample{
+	"npy": func(t *testing.T, elements []byte) sample {
+		t.Helper()
+		header, err := npy.AppendHeader(nil, tensor.HostUint16, tensor.Shape{10, 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sample{name: "x.npy", data: append(header, elements...), broken: header, error: "data is truncated"}
+	},
+	"raw": func(_ *testing.T, elements []byte) sample {
+		return sample{name: "x.bin", data: elements, broken: elements[1:], error: "need 1998 bytes, found 1999",
+			raw: &RawHint{DType: tensor.Uint16}}
+	},
+	"atb": func(_ *testing.T, elements []byte) sample {
+		head := "$Version=1.0\n$Object.Count=1\n$Object.Length=2000\nformat=2\ndtype=1\ndims=10,100\n$Object.data=0,2000\n$End=1\n"
+		return sample{name: "outtensor0.bin", data: append([]byte(head), elements...), dtype: tensor.Float16,
+			broken: append([]byte(head), elements[1:]...), error: "$Object.Length is 2000, but 1999 bytes follow the header"}
+	},
+	"bin": func(_ *testing.T, elements []byte) sample {
+		return sample{name: "S--Add-op1_output_0_shape_10_100_UInt16_DefaultFormat.bin", data: elements, broken: elements[1:], error: "need 2000 bytes, found 1999"}
+	},
+	"dump": func(t *testing.T, elements []byte) sample {
+		t.Helper()
+		var b bytes.Buffer
+		if err := dumpfmt.Write(&b, &dumpfmt.Content{Container: dumpfmt.BinaryV2, Version: "2.0", OpName: "x", Outputs: []dumpfmt.TensorContent{{
+			Payload: dumpfmt.Bytes(elements), StoredDType: int32(tensor.Uint16), StoredFormat: 2, Shape: []uint64{10, 100}}}}); err != nil {
+			t.Fatal(err)
+		}
+		return sample{name: "Add.x.1.2.3", data: b.Bytes(), broken: b.Bytes()[:20], error: "header length"}
+	},
+}
+
+// TestContainers opens a sample of every container: what is read in blocks is
+// what is read at once, and a broken file is an error that says why.
+func TestContainers(t *testing.T) {
+	var elements []byte
+	for i := range 1000 {
+		elements = append(elements, byte(i), byte(i>>8))
+	}
+	for _, c := range containers {
+		t.Run(c.Name, func(t *testing.T) {
+			build, ok := samples[c.Name]
+			if !ok {
+				t.Fatal("samples has no file of this container")
+			}
+			s := build(t, elements)
+			opt := Options{Name: s.name, Raw: s.raw}
+			f, err := Open(writeFile(t, s.data), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if c.Name != "dump" && f.Container != c.Name || len(f.Tensors) != 1 || c.Lone != (ContainerOf(s.name) != nil && f.Op == nil) {
+				t.Fatalf("opened as %s: %+v", f.Container, f.Tensors)
+			}
+			x := &f.Tensors[0]
+			if x.String() != "output 0" || x.DType != cmp.Or(s.dtype, tensor.Uint16) || x.Err != nil {
+				t.Errorf("%s, %s, error %v", x, x.DType, x.Err)
+			}
+			var read, buf []byte
+			for block, err := range x.Blocks(t.Context(), 1000, &buf) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				read = append(read, block...)
+			}
+			whole := make([]byte, len(elements))
+			if err := x.Elements().ReadElements(whole, 0); err != nil || !bytes.Equal(whole, elements) || !bytes.Equal(read, elements) {
+				t.Errorf("the elements differ, error %v", err)
+			}
+			broken, err := Open(writeFile(t, s.broken), opt)
+			if err == nil { // which then is that of the tensor
+				defer broken.Close()
+				err = broken.Tensors[0].Err
+			}
+			if !strings.Contains(fmt.Sprint(err), s.error) {
+				t.Errorf("broken: %v, error %v, want %q", f, err, s.error)
+			}
+		})
+	}
+	if len(samples) != len(containers) {
+		t.Errorf("%d samples of %d containers", len(samples), len(containers))
+	}
+}
+
+// TestExtensions: an ending belongs to one container.
+func TestExtensions(t *testing.T) {
+	var all []string
+	for _, c := range containers {
+		for _, ext := range c.Extensions {
+			if slices.Contains(all, ext) || ext != strings.ToLower(ext) || ContainerOf("X"+strings.ToUpper(ext)) != c {
+				t.Errorf("%s: ending %s", c.Name, ext)
+			}
+			all = append(all, ext)
+		}
+	}
+	if ContainerOf("Add.x.1.2.3") != nil || Claims("x.bin") || !Claims("x.npy") {
+		t.Error("names claim other containers")
+	}
+}
