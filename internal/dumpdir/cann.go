@@ -33,7 +33,7 @@ func locateCANN(p folderPath, f *Folder) (place, bool) {
 func locateTime(p folderPath) (place, bool) {
 	time := -1
 	for i := range p {
-		if p[i].Kind == filename.TimeFolder && p.at(i+1).IsNumber() {
+		if p[i].Kind == filename.TimeFolder && p.at(i+1).Kind == filename.NumberFolder {
 			time = i
 		}
 	}
