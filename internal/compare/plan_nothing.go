@@ -15,7 +15,8 @@ import (
 const comparedNames = 300
 
 // explainNothing says, where no tensor has a partner, which names there are on both
-// sides and how many pairs each rule would make, in the first pair of rounds.
+// sides and how many pairs each rule would make, in the first pair of rounds that has
+// tensors on both.
 func (p *Plan) explainNothing() {
 	has := func(is func(x *Pair) bool) bool {
 		return slices.ContainsFunc(p.Pairs, func(x Pair) bool { return is(&x) })
@@ -26,8 +27,12 @@ func (p *Plan) explainNothing() {
 		!has(func(x *Pair) bool { return x.Row.Status == record.UnmatchedNPU }):
 		return
 	}
-	round := p.rounds[0].pair
-	refs, npus := p.ref.byRound()[round.Ref], p.npu.byRound()[round.NPU]
+	here, there := p.ref.byRound(), p.npu.byRound()
+	i := slices.IndexFunc(p.rounds, func(r *plannedRound) bool { return len(here[r.pair.Ref]) > 0 && len(there[r.pair.NPU]) > 0 })
+	if i < 0 {
+		return
+	}
+	refs, npus := here[p.rounds[i].pair.Ref], there[p.rounds[i].pair.NPU]
 	p.Warnings = append(p.Warnings, lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")))
 	var counts []string
 	for _, c := range pair.Count(refs, npus, p.matchOptions()) {

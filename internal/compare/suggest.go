@@ -106,6 +106,9 @@ func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) stri
 	if err != nil {
 		return ""
 	}
+	if len(names) == 0 {
+		return nothingCompared(rep, p.opt.Pair.Rounds).Hint
+	}
 	if near = nearest(s.String(), names); len(near) == 0 {
 		return "operators are called like " + names[0]
 	}
@@ -121,9 +124,11 @@ func operatorNames(ctx context.Context, opt Options) ([]string, error) {
 		return nil, err
 	}
 	var names []string
+	seen := map[string]bool{"": true}
 	for i := range plan.Pairs {
 		for _, name := range []string{plan.Pairs[i].Row.Op, plan.Pairs[i].Row.NPUOp} {
-			if name != "" && !slices.Contains(names, name) {
+			if !seen[name] {
+				seen[name] = true
 				names = append(names, name)
 			}
 		}
