@@ -38,13 +38,16 @@ type walker struct {
 	run  *Run
 	opt  Options
 	skip os.FileInfo // nil for none
-	seen map[string]bool
+	// seen are the files that were given and the folders that were listed, and
+	// mappings the mapping.csv of folders, by their absolute paths.
+	seen     map[string]bool
+	mappings map[string]*dumpfmt.Mapping
 }
 
 // walk lists what is at the paths. Links to folders are not followed; the
 // mapping.csv of every folder is honoured.
 func (r *Run) walk(ctx context.Context, opt Options) error {
-	w := &walker{run: r, opt: opt, seen: map[string]bool{}}
+	w := &walker{run: r, opt: opt, seen: map[string]bool{}, mappings: map[string]*dumpfmt.Mapping{}}
 	if opt.Skip != "" {
 		if info, err := os.Stat(opt.Skip); err == nil {
 			w.skip = info
@@ -70,16 +73,23 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 
 // given adds a file that was given, unless it is there already.
 func (w *walker) given(name string, info fs.FileInfo, err error) {
-	if abs, err := filepath.Abs(name); err == nil {
-		if w.seen[abs] || w.seen[filepath.Dir(abs)] {
-			return
-		}
-		w.seen[abs] = true
+	abs := absolute(name)
+	if w.seen[abs] || w.seen[filepath.Dir(abs)] {
+		return
 	}
+	w.seen[abs] = true
 	f := &Folder{Path: name, Dir: "."}
 	w.run.folders = append(w.run.folders, f)
-	file := w.add(f, filepath.Base(name), info, w.mapping(filepath.Dir(name)))
+	file := w.add(f, filepath.Base(name), info, w.mapping(filepath.Dir(name), filepath.Dir(abs)))
 	file.base, file.Err = "", err
+}
+
+// absolute is the absolute path of a file or folder, itself where nobody knows.
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
 }
 
 // folder lists a folder and those in it.
@@ -87,12 +97,11 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		if w.seen[abs] { // the paths that were given overlap
-			return nil
-		}
-		w.seen[abs] = true
+	abs := absolute(dir)
+	if w.seen[abs] { // the paths that were given overlap
+		return nil
 	}
+	w.seen[abs] = true
 	f := &Folder{Path: dir, Dir: rel, parent: parent}
 	w.run.folders = append(w.run.folders, f)
 	entries, err := os.ReadDir(dir)
@@ -100,7 +109,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 		// It is a file as far as anybody can know.
 		w.run.Files = append(w.run.Files, &File{Folder: f, Name: filepath.Base(dir), Err: err})
 	}
-	names := w.mappingOf(f, entries)
+	names := w.mappingOf(f, abs, entries)
 	for _, e := range entries {
 		name := e.Name()
 		switch {
@@ -119,7 +128,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 			}
 		case name == MappingName || isLeftover(name):
 		default:
-			w.file(f, e, names)
+			w.file(f, filepath.Join(abs, name), e, names)
 		}
 	}
 	return nil
@@ -134,19 +143,18 @@ func (w *walker) skips(e fs.DirEntry) bool {
 	return err == nil && os.SameFile(info, w.skip)
 }
 
-// file adds a file of a folder. A link to a file is followed, wherever it leads;
-// one to a folder is not.
-func (w *walker) file(f *Folder, e fs.DirEntry, names *dumpfmt.Mapping) {
-	name := filepath.Join(f.Path, e.Name())
-	if w.seen[name] { // it was given itself
+// file adds a file of a folder, of which abs is the absolute path. A link to a file
+// is followed, wherever it leads; one to a folder is not.
+func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mapping) {
+	if w.seen[abs] { // it was given itself
 		return
 	}
 	info, err := e.Info()
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		info, err = os.Stat(name)
+		info, err = os.Stat(filepath.Join(f.Path, e.Name()))
 	}
 	if err == nil && info.IsDir() {
-		w.run.problem(LinkedDir, name, Coordinates{}, errors.New("the link to a folder is not followed"))
+		w.run.problem(LinkedDir, filepath.Join(f.Path, e.Name()), Coordinates{}, errors.New("the link to a folder is not followed"))
 		return
 	}
 	if err != nil {
@@ -185,7 +193,7 @@ func isLeftover(name string) bool {
 
 // mappingOf returns the mapping.csv of a folder with these entries, and warns of
 // lines that name no file of it.
-func (w *walker) mappingOf(f *Folder, entries []fs.DirEntry) *dumpfmt.Mapping {
+func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfmt.Mapping {
 	has := make(map[string]bool)
 	for _, e := range entries {
 		if e.Name() == MappingName {
@@ -195,7 +203,7 @@ func (w *walker) mappingOf(f *Folder, entries []fs.DirEntry) *dumpfmt.Mapping {
 	if !has[MappingName] {
 		return &dumpfmt.Mapping{}
 	}
-	m := w.mapping(f.Path)
+	m := w.mapping(f.Path, abs)
 	for _, e := range entries {
 		has[e.Name()] = true
 	}
@@ -213,8 +221,18 @@ func (w *walker) mappingOf(f *Folder, entries []fs.DirEntry) *dumpfmt.Mapping {
 	return m
 }
 
-// mapping reads the mapping.csv of a folder, an empty one where there is none.
-func (w *walker) mapping(dir string) *dumpfmt.Mapping {
+// mapping is the mapping.csv of a folder, of which abs is the absolute path, an empty
+// one where there is none.
+func (w *walker) mapping(dir, abs string) *dumpfmt.Mapping {
+	m, known := w.mappings[abs]
+	if !known {
+		m = w.readMapping(dir)
+		w.mappings[abs] = m
+	}
+	return m
+}
+
+func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 	name := filepath.Join(dir, MappingName)
 	warn := func(text string) { w.run.Warnings = append(w.run.Warnings, text) }
 	var m *dumpfmt.Mapping

@@ -146,6 +146,31 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// TestRelativePaths: whatever way paths are written, a file that several of them have is
+// listed once, and the mapping.csv of a folder is read once.
+func TestRelativePaths(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, map[string]string{"run/a": "1", "run/b": "2", "run/c": "3", "run/mapping.csv": "a,A\nno comma\n"})
+	t.Chdir(root)
+	for _, test := range []struct{ paths, files []string }{
+		{[]string{"run/a", "run"}, []string{"A", "b", "c"}},
+		{[]string{"run", "run/a", "./run/../run/b"}, []string{"A", "b", "c"}},
+		{[]string{"run/b", "./run/a", filepath.Join(root, "run", "b"), "run"}, []string{"b", "A", "c"}},
+	} {
+		r, err := Open(t.Context(), test.paths, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var files []string
+		for _, f := range r.Files {
+			files = append(files, f.Name)
+		}
+		if diff := cmp.Diff(test.files, files); diff != "" || len(r.Warnings) != 1 {
+			t.Errorf("%s: warnings %q, want one\n%s", test.paths, r.Warnings, diff)
+		}
+	}
+}
+
 // TestMappingOfAbsentFiles: all entries that name no file are one warning.
 func TestMappingOfAbsentFiles(t *testing.T) {
 	r := open(t, map[string]string{"7": "x", MappingName: "\"7\", \"Add.x.1.2.3\"\n8,b\n9,c\n"})
