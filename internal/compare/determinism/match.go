@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
@@ -40,7 +41,7 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Warnings = append(d.Warnings, plan.Warnings...)
+		d.warn(plan.Warnings)
 		rows = mergeRows(rows, p.add(plan, run+1))
 		last = plan
 	}
@@ -48,6 +49,7 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 	if err := last.Sort(); err != nil {
 		return nil, err
 	}
+	d.warn(last.Warnings) // those of the order too
 	d.OrderSource = last.OrderSource
 	var all []tensors
 	for _, x := range last.Pairs {
@@ -57,6 +59,16 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 		}
 	}
 	return all, nil
+}
+
+// warn adds the warnings that are not there yet: what is said of one run is often said
+// of all.
+func (d *Report) warn(more []lang.Sentence) {
+	for _, w := range more {
+		if !slices.ContainsFunc(d.Warnings, w.Equal) {
+			d.Warnings = append(d.Warnings, w)
+		}
+	}
 }
 
 // mergeRows adds the pairs of tensors that the first list does not have. Their
