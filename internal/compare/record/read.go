@@ -140,17 +140,23 @@ func (j *rowJSON) check() error {
 			return fmt.Errorf("shape %s has no number of elements", excerpt([]byte(s.String())))
 		}
 	}
-	for name, n := range map[string]*int64{"errors": j.Errors, "errors_strict": j.ErrorsStrict} {
-		if n == nil {
-			return fmt.Errorf("%s is missing", name)
+	for _, count := range []struct {
+		name string
+		n    *int64
+	}{{"errors", j.Errors}, {"errors_strict", j.ErrorsStrict}} {
+		if count.n == nil {
+			return fmt.Errorf("%s is missing", count.name)
 		}
-		if *n < 0 || *n > *j.Total {
-			return fmt.Errorf("%s is %d, of %d elements", name, *n, *j.Total)
+		if *count.n < 0 || *count.n > *j.Total {
+			return fmt.Errorf("%s is %d, of %d elements", count.name, *count.n, *j.Total)
 		}
 	}
-	for name, limit := range map[string]Number{"atol": j.Limits.Atol, "rtol": j.Limits.Rtol} {
+	for _, limit := range []struct {
+		name string
+		Number
+	}{{"atol", j.Limits.Atol}, {"rtol", j.Limits.Rtol}} {
 		if !limit.Defined || !(limit.Value >= 0) {
-			return fmt.Errorf("%s is %s, want a number that is not negative", name, limit)
+			return fmt.Errorf("%s is %s, want a number that is not negative", limit.name, limit.Number)
 		}
 	}
 	return j.checkElements()

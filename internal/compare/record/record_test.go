@@ -438,6 +438,8 @@ func TestReadRefuses(t *testing.T) {
 		{replace(`"total":2`, `"total":-2`), "total -2 is negative"},
 		{replace(`"errors":1`, `"errors":3`), "errors is 3, of 2 elements"},
 		{replace(`"errors_strict":1,`, ``), "errors_strict is missing"},
+		{replace(`"errors":1,"errors_strict":1`, `"errors":3,"errors_strict":3`), "errors is 3, of 2 elements"},
+		{replace(`{"atol":0,"rtol":0.2}`, `{"atol":-1,"rtol":-1}`), "atol is -1"},
 		{replace(`"offset":1`, `"offset":2`), "element 2, of 2 elements"},
 		{replace(`"atol":0`, `"atol":-1`), "atol is -1"},
 		{replace(`"rtol":0.2`, `"rtol":"nan"`), "rtol is nan"},
