@@ -3,7 +3,6 @@ package convert
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -83,27 +82,20 @@ type Job struct {
 	*dumpdir.File
 	// Base begins the names of the file's outputs.
 	Base string
-	// Err says why the file cannot be converted.
-	Err error
+	// twins are the earlier files whose outputs would have the same names.
+	twins []*dumpdir.File
 }
 
-// jobs makes a job of every file. A file whose outputs would have the names of
-// an earlier one's fails.
+// jobs makes a job of every file.
 func jobs(files []*dumpdir.File) []Job {
 	type place struct{ dir, base string }
-	seen := map[place]string{}
+	seen := make(map[place][]*dumpdir.File, len(files))
 	all := make([]Job, len(files))
 	for i, f := range files {
-		job := Job{File: f, Base: safeName(f.Name), Err: f.Err}
-		at := place{f.Folder.Dir, job.Base}
-		switch first, taken := seen[at]; {
-		case job.Err != nil || f.Role == dumpdir.Product:
-		case taken:
-			job.Err = fmt.Errorf("its outputs would have the same names as those of %s", first)
-		default:
-			seen[at] = f.Path()
-		}
-		all[i] = job
+		base := safeName(f.Name)
+		at := place{f.Folder.Dir, base}
+		all[i] = Job{File: f, Base: base, twins: seen[at]}
+		seen[at] = append(seen[at], f)
 	}
 	return all
 }

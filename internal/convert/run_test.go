@@ -118,6 +118,39 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestTwinsLeftAlone: files of one name clash only where two of them are converted, in
+// whatever order they are given.
+func TestTwinsLeftAlone(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	data := array(t, tensor.HostUint16, tensor.Shape{2}, counting(2))
+	for name, text := range map[string]string{"notes.csv": "1,2\n", "x.npy": data, "unknown": "no dump", opName: "cut"} {
+		writeFile(t, filepath.Join(a, name), []byte(text))
+	}
+	for name, text := range map[string]string{"notes.csv": "3,4\n", "x.npy": data, "unknown": "no dump either"} {
+		writeFile(t, filepath.Join(b, name), []byte(text))
+	}
+	good := writeDump(t, b, opName, plainDump())
+	for _, paths := range [][]string{{a, b}, {b, a}} {
+		for _, workers := range []int{1, 8} {
+			out := t.TempDir()
+			sum, results := convertAll(t, Options{Out: out, Workers: workers}, paths...)
+			if want := (Summary{Files: 1, Failed: 1, NotDumps: 6, Arrays: 2, Written: 2}); sum != want {
+				t.Errorf("%d workers: summary %+v, want %+v", workers, sum, want)
+			}
+			for i := range results {
+				if r := &results[i]; r.Failed() != (filepath.Base(r.Job.Path()) == opName && r.Job.Path() != good) || strings.Contains(fmt.Sprint(r.Err), "same names") {
+					t.Errorf("%s: error %v", r.Job.Path(), r.Err)
+				}
+			}
+		}
+	}
+	// With a type that arrays are converted to, they clash.
+	sum, _ := convertAll(t, Options{Out: t.TempDir(), Type: Txt}, a, b)
+	if want := (Summary{Files: 2, Failed: 2, NotDumps: 4, Written: 3}); sum != want {
+		t.Errorf("summary %+v, want %+v", sum, want)
+	}
+}
+
 // TestOneBadTensor has a bad type, a bad shape and a bad layout among good
 // tensors: they are rows and lines of the list, the others are converted.
 func TestOneBadTensor(t *testing.T) {

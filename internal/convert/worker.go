@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/safefile"
@@ -42,26 +43,19 @@ type namer func(product) string
 
 // convert converts one file.
 func (r *run) convert(ctx context.Context, job Job) Result {
-	res := Result{Job: job, Err: job.Err}
-	if res.Err != nil {
+	res := Result{Job: job}
+	f, why, err := r.open(job.File)
+	if f != nil {
+		defer f.Close()
+		res.Warnings = f.Warnings
+	}
+	if why == nil && err == nil {
+		err = r.checkTwins(&job)
+	}
+	if why != nil || err != nil {
+		res.NotDump, res.why, res.Err = why != nil, why, err
 		return res
 	}
-	if res.why = r.leftAlone(job.File); res.why != nil {
-		res.NotDump = true
-		return res
-	}
-	f, err := tensorfile.Open(job.Path(), tensorfile.Options{Name: job.Name, Version: r.opt.Version})
-	if err != nil {
-		name := filename.Parse(job.Name)
-		if errors.Is(err, dumpfmt.ErrNotDump) && !name.IsDump() && !r.alone {
-			res.NotDump, res.why = true, err
-		} else {
-			res.Err = err
-		}
-		return res
-	}
-	defer f.Close()
-	res.Warnings = f.Warnings
 	mem := r.memory.Get().(*memory)
 	defer r.memory.Put(mem)
 	c := &conversion{run: r, mem: mem, ctx: ctx, job: job, f: f, base: job.Base}
@@ -76,30 +70,72 @@ func (r *run) convert(ctx context.Context, job Job) Result {
 	return res
 }
 
+// open opens a file to convert it. why says why one is left alone, which may be found
+// out before it is opened or after.
+func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
+	if file.Err != nil {
+		return nil, nil, file.Err
+	}
+	if why := r.leftAlone(file); why != nil {
+		return nil, why, nil
+	}
+	f, err = tensorfile.Open(file.Path(), tensorfile.Options{Name: file.Name, Version: r.opt.Version})
+	if err != nil {
+		name := filename.Parse(file.Name)
+		if errors.Is(err, dumpfmt.ErrNotDump) && !name.IsDump() && !r.alone {
+			return nil, err, nil
+		}
+		return nil, nil, err
+	}
+	if f.Op == nil {
+		why, err = r.leftArray(f)
+	}
+	return f, why, err
+}
+
+// checkTwins is the error of a file whose outputs would have the names of those of an
+// earlier one that is converted. Which of them that is does not depend on who comes
+// first.
+func (r *run) checkTwins(job *Job) error {
+	for _, twin := range job.twins {
+		f, why, err := r.open(twin)
+		if f != nil {
+			f.Close()
+		}
+		if why == nil && err == nil {
+			return fmt.Errorf("its outputs would have the same names as those of %s", twin.Path())
+		}
+	}
+	return nil
+}
+
 // errArray says why an array is left alone.
 var errArray = errors.New("an array needs no conversion; -f converts one with a layout in its name")
 
-// array converts a file of one tensor that describes no operator: an array of the
-// host, of which only one with a layout of the device in its name needs -f, or
-// raw elements.
-func (c *conversion) array(r *Result) {
-	opt := &c.run.opt
-	t := &c.f.Tensors[0]
-	if c.f.IsArray {
+// leftArray says why a file of one tensor that describes no operator is left alone,
+// or cannot be converted: of arrays of the host only those with a layout of the
+// device in their names need -f.
+func (r *run) leftArray(f *tensorfile.File) (why, err error) {
+	t := &f.Tensors[0]
+	if f.IsArray {
 		switch {
-		case opt.Target != nil && t.Format != tensor.ND: // as the name says
-		case !c.run.alone && (opt.Target != nil || opt.Type == Npy || opt.Type == MSNpy):
-			r.NotDump, r.why = true, errArray
-			return
-		case opt.Target != nil:
-			r.Err = errors.New("an .npy array without a layout in its name has none to convert: -f is for dumps")
-			return
+		case r.opt.Target != nil && t.Format != tensor.ND: // as the name says
+		case !r.alone && (r.opt.Target != nil || r.opt.Type == Npy || r.opt.Type == MSNpy):
+			return errArray, nil
+		case r.opt.Target != nil:
+			return nil, errors.New("an .npy array without a layout in its name has none to convert: -f is for dumps")
 		}
 	}
-	if errors.Is(t.Err, tensorfile.ErrNoData) && !c.run.alone {
-		r.NotDump, r.why = true, t.Err
-		return
+	if errors.Is(t.Err, tensorfile.ErrNoData) && !r.alone {
+		return t.Err, nil
 	}
+	return nil, nil
+}
+
+// array converts a file of one tensor that describes no operator: an array of the
+// host, or raw elements.
+func (c *conversion) array(r *Result) {
+	t := &c.f.Tensors[0]
 	if c.selected(t) {
 		r.Rows = append(r.Rows, c.tensor(t, c.arrayNamer()))
 	}
