@@ -20,7 +20,9 @@ func (s *side) decode(b *block) {
 		s.parts = s.parts[:2*b.count]
 		s.number.parts(s.parts, s.stored, b.host)
 		moduli(s.values, s.parts)
-		s.span = kernel.SpanOf(s.values)
+		if s.span = kernel.SpanOf(s.values); s.span.Special {
+			s.boundModuli()
+		}
 		return
 	}
 	s.span = s.number.values(s.values, s.stored, b.host)
@@ -89,6 +91,20 @@ func (b *block) sample() {
 		p.points = append(p.points, Point{Offset: at, Ref: b.r.values[i], NPU: b.n.values[i]})
 	}
 }
+
+// boundModuli makes the moduli of finite elements finite, which are not all of
+// those of complex128.
+func (s *side) boundModuli() {
+	for i, x := range s.values {
+		if re, im := s.parts[2*i], s.parts[2*i+1]; math.IsInf(x, 1) && complexClass(re, im) == Finite {
+			s.values[i] = magnitude(re, im)
+		}
+	}
+	s.span = kernel.SpanOf(s.values)
+}
+
+// magnitude returns the modulus of a finite element, at most what float64 holds.
+func magnitude(re, im float64) float64 { return min(modulus(re, im), math.MaxFloat64) }
 
 func moduli(dst, parts []float64) {
 	for i := range dst {

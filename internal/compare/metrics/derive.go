@@ -274,7 +274,7 @@ func (e *Engine) differences(r *Result, p *Partial, s *node) {
 	r.R1000 = defined(float64(p.counts[below1000]) / count)
 	r.R5000 = defined(float64(p.counts[below5000]) / count)
 	r.ULPMax = p.maxULP.extreme()
-	r.ULPMean = defined(s.ulps.over(1) / count)
+	r.ULPMean = capped(s.ulps.over(count), p.maxULP.value)
 	r.MeanD = capped(math.Ldexp(d.mean, d.exp), p.maxAbs.value)
 	r.StdD = capped(math.Ldexp(math.Sqrt(d.m2/float64(d.count)), d.exp), p.maxAbs.value)
 	r.BiasCount = p.counts[differing]

@@ -12,7 +12,8 @@
 // bits whatever is read at a time and whoever computes it.
 //
 // Of complex elements |d| and |r| are moduli, and so are the values that the
-// statistics of a side are over. Sums of products and of signed differences
+// statistics of a side are over. The modulus of an element is at most the largest
+// float64. Sums of products and of signed differences
 // (cosine, Pearson, scale, bias, mean and deviation of d) run over the parts as
 // values of their own. A real side has imaginary parts 0.
 //

@@ -41,7 +41,7 @@ func (l Limits) check() error {
 // PassesElement reports whether a pair of elements passes; one that is not finite
 // on both sides does not.
 func (l Limits) PassesElement(e *Element) bool {
-	return l.Passes(e.Abs, modulus(e.Ref.Real, e.Ref.Imag))
+	return l.Passes(e.Abs, magnitude(e.Ref.Real, e.Ref.Imag))
 }
 
 // limit returns the largest |d| that passes beside a reference of magnitude ref.

@@ -11,10 +11,16 @@ type extent struct {
 // slack is more than the rounding of a quotient and of a limit together.
 const slack = 1 + 0x1p-48
 
+// relates reports whether maxRel bounds all ratios: there are no others, and it is
+// not rounded to a subnormal number, or to 0.
+func (x extent) relates() bool {
+	return !x.undefined && (x.maxRel >= 0x1p-1022 || x.maxAbs == 0)
+}
+
 // quiet reports whether all elements of an extent pass for sure.
 func (l Limits) quiet(x extent) bool {
 	absolute := x.maxAbs <= l.Atol
-	relative := !x.undefined && x.maxRel*slack <= l.Rtol
+	relative := x.relates() && x.maxRel*slack <= l.Rtol
 	if l.Mode == EitherExceeded {
 		return absolute && relative
 	}
@@ -27,7 +33,7 @@ func (l Limits) marginBound(x extent) float64 {
 	if l.Atol > 0 {
 		absolute = x.maxAbs / l.Atol * slack
 	}
-	if l.Rtol > 0 && !x.undefined {
+	if l.Rtol > 0 && x.relates() {
 		relative = x.maxRel / l.Rtol * slack
 	}
 	if l.Mode == EitherExceeded {
@@ -87,17 +93,24 @@ func (t *minLimits) addMargin(l Limits, abs, r []float64) {
 	}
 }
 
-// shrunk returns a share of the limits.
+// shrunk returns a share of the limits, or less where float64 does not hold it.
 func (l Limits) shrunk(share float64) Limits {
-	return Limits{float64(l.Atol * share), float64(l.Rtol * share), l.Mode}
+	part := func(limit float64) float64 {
+		if limit *= share; limit < 0x1p-1022 {
+			return 0
+		}
+		return min(limit, math.MaxFloat64)
+	}
+	return Limits{part(l.Atol), part(l.Rtol), l.Mode}
 }
 
 // share returns |d| over its limit, which may exceed the range of float64.
 func (l Limits) share(abs, ref float64) float64 {
 	limit := l.limit(ref)
 	if math.IsInf(limit, 1) {
-		const small = 0x1p-512
-		abs, limit = abs*small, Limits{float64(l.Atol * small), l.Rtol, l.Mode}.limit(ref*small)
+		const small = 0x1p-515
+		limit = Limits{float64(l.Atol * small * small), float64(l.Rtol * small), l.Mode}.limit(ref * small)
+		return math.Ldexp(abs*0x1p-64/limit, 64-2*515)
 	}
 	return abs / limit
 }

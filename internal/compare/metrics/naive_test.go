@@ -22,7 +22,7 @@ type slowElement struct {
 	class  Class
 }
 
-func slowDecode(t *testing.T, d tensor.DType, src []byte) slowElement {
+func slowDecode(t testing.TB, d tensor.DType, src []byte) slowElement {
 	t.Helper()
 	decoder, err := tensor.NewDecoder(d)
 	if err != nil {
@@ -259,7 +259,7 @@ type slowULP struct {
 // slowULPs keeps the lists of types, which take long to make.
 var slowULPs sync.Map
 
-func newSlowULP(t *testing.T, d tensor.DType) *slowULP {
+func newSlowULP(t testing.TB, d tensor.DType) *slowULP {
 	t.Helper()
 	if u, ok := slowULPs.Load(d); ok {
 		return u.(*slowULP)
@@ -269,7 +269,7 @@ func newSlowULP(t *testing.T, d tensor.DType) *slowULP {
 	return u
 }
 
-func makeSlowULP(t *testing.T, d tensor.DType) *slowULP {
+func makeSlowULP(t testing.TB, d tensor.DType) *slowULP {
 	t.Helper()
 	u := &slowULP{dtype: d}
 	size := d.UnitSize()
@@ -411,7 +411,7 @@ func decodable() (types []tensor.DType) {
 }
 
 // checkSlowly compares a result with a slow look at every pair.
-func checkSlowly(t *testing.T, req Request, ref, npu memory, got *Result) {
+func checkSlowly(t testing.TB, req Request, ref, npu memory, got *Result) {
 	t.Helper()
 	p := newSlowPair(t, req, ref, npu)
 	checkTable(t, p, got)

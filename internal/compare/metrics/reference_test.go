@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"math/big"
+	"sort"
 
 	"dumptool/internal/tensor"
 )
@@ -51,7 +52,7 @@ var references = map[string]func(p *slowPair) answer{
 	}),
 	"cosine_raw": overPairs(slowCosine),
 	"snr_db": overPairs(func(p *slowPair) answer {
-		return decibelsOf(p.spreadOfParts(inFloat64(partR)).deviations, p.spreadOfParts(inFloat64(partD)).deviations)
+		return decibelsOf(p.spreadOfParts(partR).deviations, p.spreadOfParts(partD).deviations)
 	}),
 	"psnr_db": overPairs(func(p *slowPair) answer {
 		peak := largestBig(p.finite, slowFinite.reference)
@@ -76,9 +77,13 @@ var references = map[string]func(p *slowPair) answer{
 	}),
 	"scale_residual": overPairs(slowResidual),
 	"margin":         overPairs(slowMargin),
-	"min_rtol":       overPairs(func(p *slowPair) answer { return p.minLimit(slowMinRtol, ofRef) }),
-	"min_atol":       overPairs(func(p *slowPair) answer { return p.minLimit(slowMinAtol, ofOne) }),
-	"kld":            func(p *slowPair) answer { return none() },
+	"min_rtol": overPairs(func(p *slowPair) answer {
+		return p.leastLimit(func(rtol float64) Limits { return Limits{p.req.Limits.Atol, rtol, p.req.Limits.Mode} })
+	}),
+	"min_atol": overPairs(func(p *slowPair) answer {
+		return p.leastLimit(func(atol float64) Limits { return Limits{atol, p.req.Limits.Rtol, p.req.Limits.Mode} })
+	}),
+	"kld": func(p *slowPair) answer { return none() },
 
 	"abs_p50":  overPairs(func(p *slowPair) answer { return p.absQuantile(0.5) }),
 	"abs_p90":  overPairs(func(p *slowPair) answer { return p.absQuantile(0.9) }),
@@ -137,18 +142,6 @@ func partR(x slowPart) *big.Float { return x.r }
 func partD(x slowPart) *big.Float { return x.d }
 func partN(x slowPart) *big.Float { return x.n }
 
-// inFloat64 rounds a part to float64, as elements and differences are by
-// definition: a ratio of spreads has no bound on what the rounding of values that
-// are nearly the same makes of it.
-func inFloat64(part func(x slowPart) *big.Float) func(x slowPart) *big.Float {
-	return func(x slowPart) *big.Float {
-		if rounded, _ := part(x).Float64(); !math.IsInf(rounded, 0) {
-			return big64(rounded)
-		}
-		return part(x)
-	}
-}
-
 func absolute64(f *slowFinite) float64 { return f.abs64 }
 func ulps(f *slowFinite) float64       { return f.ulps }
 func ulpsOf(f slowFinite) *big.Float   { return big64(f.ulps) }
@@ -174,9 +167,7 @@ func largest(pairs []slowFinite, of func(f *slowFinite) float64) (e slowExtreme)
 func largestBig(pairs []slowFinite, of func(f slowFinite) *big.Float) *big.Float {
 	high := big64(0)
 	for _, f := range pairs {
-		if x := of(f); x.Cmp(high) > 0 {
-			high = x
-		}
+		high = larger(high, of(f))
 	}
 	return high
 }
@@ -254,16 +245,11 @@ func meanRelative(pairs []slowFinite) answer {
 	return about(over(sum, big64(float64(count))))
 }
 
-// replacedReferences are the references as HPAA has them; those of complex pairs
-// are moduli.
+// replacedReferences are the references as HPAA has them.
 func (p *slowPair) replacedReferences() slowSpread {
 	var values []*big.Float
 	for _, f := range p.hpaa {
-		if p.complex {
-			values = append(values, f.ref)
-		} else {
-			values = append(values, f.parts[0].r)
-		}
+		values = append(values, big64(p.magnitude(f.r)))
 	}
 	return spreadOf(values)
 }
@@ -305,89 +291,46 @@ func slowResidual(p *slowPair) answer {
 	return within(root(over(rest, rr)), root(over(nn, rr)), 1e-6)
 }
 
+// slowMargin allows a limit to be one unit in the last place of subnormal numbers
+// off: a limit of a few such units has no digits to speak of, of less than one it
+// may be 0.
 func slowMargin(p *slowPair) answer {
-	high := big64(0)
+	unit := big64(math.SmallestNonzeroFloat64)
+	low, high, unbounded := big64(0), big64(0), false
 	for i := range p.finite {
 		f := &p.finite[i]
 		if f.abs.Sign() == 0 {
 			continue
 		}
-		limit := p.limit(f)
+		limit := f.limit(p.req.Limits)
 		if limit.Sign() == 0 {
 			return always(1)
 		}
-		if x := over(f.abs, limit); x.Cmp(high) > 0 {
-			high = x
+		low = larger(low, over(f.abs, plus(limit, unit)))
+		if limit.Cmp(unit) <= 0 {
+			unbounded = true
+			continue
 		}
+		high = larger(high, over(f.abs, minus(limit, unit)))
 	}
-	return about(high)
+	if unbounded {
+		return answer{value: low, slack: times(low, big64(1e-12)), orMore: true}
+	}
+	return answer{value: low, slack: plus(minus(high, low), times(high, big64(1e-12)))}
 }
 
-// minLimit is the largest of the least limits of all pairs; nil is none. As a
-// product is rounded, then added and rounded, before |d| is compared with it, less
-// may do by what these take.
-func (p *slowPair) minLimit(of func(l Limits, f *slowFinite) *big.Float, unit func(f *slowFinite) *big.Float) answer {
-	high, rounded := big64(0), big64(0)
-	for i := range p.finite {
-		f := &p.finite[i]
-		x := of(p.req.Limits, f)
-		if x == nil {
-			return always(1)
-		}
-		if x.Cmp(high) > 0 {
-			high = x
-		}
-		if x.Sign() > 0 {
-			slack := over(plus(times(big64(0x1p-50), f.abs), big64(0x1p-1070)), unit(f))
-			if x = plus(x, slack); x.Cmp(rounded) > 0 {
-				rounded = x
-			}
-		}
+// leastLimit is the smallest limit with which all pairs pass.
+func (p *slowPair) leastLimit(with func(limit float64) Limits) answer {
+	pass := func(limit float64) bool {
+		return p.count(func(f *slowFinite) bool { return !f.passes(with(limit)) }) == 0
 	}
-	return answer{value: high, slack: plus(minus(rounded, high), times(high, big64(1e-12)))}
-}
-
-func ofRef(f *slowFinite) *big.Float { return f.ref }
-func ofOne(*slowFinite) *big.Float   { return big64(1) }
-
-// slowMinRtol is the least rtol that passes a pair, nil for none. A difference
-// exceeds a limit when its float64 does.
-func slowMinRtol(l Limits, f *slowFinite) *big.Float {
-	atol := big64(l.Atol)
-	rest := f.abs
-	switch {
-	case l.Mode == IsClose:
-		rest = minus(f.abs, atol)
-	case l.Mode == BothExceeded && f.abs64 <= l.Atol:
-		return big64(0)
-	case l.Mode == EitherExceeded && f.abs64 > l.Atol:
-		return nil
+	if !pass(math.MaxFloat64) {
+		return always(1)
 	}
-	if rest.Sign() <= 0 {
-		return big64(0)
-	}
-	if f.ref.Sign() == 0 {
-		return nil
-	}
-	return over(rest, f.ref)
-}
-
-// slowMinAtol is the least atol that passes a pair, nil for none.
-func slowMinAtol(l Limits, f *slowFinite) *big.Float {
-	relative := times(big64(l.Rtol), f.ref)
-	rest := f.abs
-	switch {
-	case l.Mode == IsClose:
-		rest = minus(f.abs, relative)
-	case l.Mode == BothExceeded && f.abs.Cmp(relative) <= 0:
-		return big64(0)
-	case l.Mode == EitherExceeded && f.abs.Cmp(relative) > 0:
-		return nil
-	}
-	if rest.Sign() <= 0 {
-		return big64(0)
-	}
-	return rest
+	// The bits of numbers from 0 on are in the order of the numbers.
+	last := int(math.Float64bits(math.MaxFloat64))
+	bits := sort.Search(last, func(bits int) bool { return pass(math.Float64frombits(uint64(bits))) })
+	return exactly(math.Float64frombits(uint64(bits)))
 }
 
 // shareBelow is the share of pairs with |d|/|r| below a limit, or without a

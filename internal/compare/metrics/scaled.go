@@ -136,13 +136,14 @@ func (b *block) relateScaled(c *kernel.Ratios) {
 	c.MaxRel = 0
 	var total sum
 	for i, q := range b.rel {
-		ref := math.Abs(b.r.values[i])
+		ref, position := math.Abs(b.r.values[i]), b.position(i)
+		if math.IsInf(b.abs[i], 1) {
+			b.part.maxQuarter = max(b.part.maxQuarter, b.scaledAbs(position, 0.25))
+		}
 		if ref == 0 {
 			continue
 		}
-		position := b.position(i)
 		if math.IsInf(b.abs[i], 1) {
-			b.part.maxQuarter = max(b.part.maxQuarter, b.scaledAbs(position, 0.25))
 			q = b.relativeAt(position, b.abs[i], ref)
 			b.rel[i] = q
 			kernel.Move(b.histograms.tables.Rel[:], i, kernel.Bin(math.Inf(1)), int(kernel.Bin(q)))

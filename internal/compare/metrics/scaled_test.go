@@ -9,8 +9,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestEndsOfRange compares float64 tensors of the largest and smallest numbers
-// with the slow references: what float64 holds is not infinite.
+// TestEndsOfRange compares tensors of the largest and smallest float64, also as
+// parts of complex numbers and as references of integers, with the slow references:
+// what float64 holds is not infinite.
 func TestEndsOfRange(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 11))
 	sign := func() float64 { return float64(2*random.IntN(2) - 1) }
@@ -43,6 +44,10 @@ func TestEndsOfRange(t *testing.T) {
 				limits := Limits{[]float64{0.25, 1e300, 0}[random.IntN(3)], []float64{0.5, 1.5, 3}[random.IntN(3)], mode}
 				t.Run(fmt.Sprintf("%s %d %v", name, count, limits), func(t *testing.T) {
 					checkValues(t, tensor.Float64, limits, n, r)
+					npu, ref := store(tensor.Float64, n...), store(tensor.Float64, r...)
+					checkStored(t, tensor.Float64, tensor.Int8, limits, store(tensor.Int8, n...), ref)
+					npu.size, ref.size = 16, 16
+					checkStored(t, tensor.Complex128, tensor.Complex128, limits, npu, ref)
 				})
 			}
 		}

@@ -12,7 +12,9 @@ import (
 
 // slowPair is a pair of tensors, decoded element by element, with which the slow
 // references compute by the formulas alone, in numbers that neither overflow nor
-// lose digits.
+// lose digits. Elements, their moduli and |d| are float64 by definition, and so
+// are the limits that these are compared with: what rounding makes of values that
+// are nearly the same, or subnormal, no metric takes back.
 type slowPair struct {
 	req     Request
 	complex bool // a side is
@@ -32,15 +34,17 @@ type slowFinite struct {
 	slowElements
 	offset    int64
 	parts     []slowPart
-	abs, ref  *big.Float // |d| and |r|
-	abs64     float64    // |d|, rounded once; +inf beyond the range of float64
+	abs, ref  *big.Float // |d| and |r|, as float64 or beyond its range
+	abs64     float64    // |d|; +inf beyond the range of float64
+	quarter   float64    // |d|/4, of floating-point elements
 	rel       *big.Float // nil where r is 0
 	isError   bool
 	ulps      float64
 	magnitude float64 // |r|
 }
 
-// slowPart is a real pair, or a part of a complex one.
+// slowPart is a real pair, or a part of a complex one, as float64; d may be beyond
+// its range.
 type slowPart struct{ n, r, d *big.Float }
 
 // big64 returns x with more digits than any formula loses.
@@ -53,24 +57,56 @@ func over(a, b *big.Float) *big.Float  { return big64(0).Quo(a, b) }
 func root(a *big.Float) *big.Float     { return big64(0).Sqrt(a) }
 func size(a *big.Float) *big.Float     { return big64(0).Abs(a) }
 
-// parts are the parts of an element.
-func (e slowElement) parts(count int) []*big.Float {
-	if e.exact != nil {
-		re := big64(0).SetInt(e.exact)
-		return []*big.Float{re, big64(0)}[:count]
+func larger(a, b *big.Float) *big.Float {
+	if a.Cmp(b) < 0 {
+		return b
 	}
-	return []*big.Float{big64(e.re), big64(e.im)}[:count]
+	return a
 }
 
-// magnitude is the size of an element of a pair, with its sign if it is real.
+// in64 returns x as float64, which may be beyond its range.
+func in64(x *big.Float) *big.Float {
+	if rounded, _ := x.Float64(); !math.IsInf(rounded, 0) {
+		return big64(rounded)
+	}
+	return x
+}
+
+// part returns the real or the imaginary part of a pair; differences of integers
+// are exact until they are rounded.
+func (e slowElements) part(imaginary bool) slowPart {
+	n, r := e.n.re, e.r.re
+	if imaginary {
+		n, r = e.n.im, e.r.im
+	}
+	part := slowPart{n: big64(n), r: big64(r)}
+	exactN, exactR := part.n, part.r
+	if e.n.exact != nil && !imaginary {
+		exactN = big64(0).SetInt(e.n.exact)
+	}
+	if e.r.exact != nil && !imaginary {
+		exactR = big64(0).SetInt(e.r.exact)
+	}
+	part.d = in64(minus(exactN, exactR))
+	return part
+}
+
+// quarter is a quarter of an element that is no integer.
+func (e slowElement) quarter() slowElement { return slowElement{re: e.re / 4, im: e.im / 4} }
+
+// magnitude is the size of an element of a pair, with its sign if it is real; of
+// finite ones it is finite.
 func (p *slowPair) magnitude(e slowElement) float64 {
-	if p.complex {
-		return modulus(e.re, e.im)
+	switch {
+	case !p.complex:
+		return e.re
+	case e.class == Finite:
+		return min(modulus(e.re, e.im), math.MaxFloat64)
 	}
-	return e.re
+	return modulus(e.re, e.im)
 }
 
-func newSlowPair(t *testing.T, req Request, ref, npu memory) *slowPair {
+func newSlowPair(t testing.TB, req Request, ref, npu memory) *slowPair {
 	t.Helper()
 	p := &slowPair{req: req, complex: req.RefDType.Host().Complex() || req.NPUDType.Host().Complex(), ulp: newSlowULP(t, req.NPUDType), sums: map[string]*big.Float{}, spreads: map[string]slowSpread{}}
 	total, _ := req.Shape.Count()
@@ -110,42 +146,41 @@ func (p *slowPair) replaced(e slowElement) slowElement {
 
 func (p *slowPair) compare(pair slowElements, offset int64) slowFinite {
 	f := slowFinite{slowElements: pair, offset: offset, abs64: slowAbs(pair.n, pair.r), magnitude: math.Abs(p.magnitude(pair.r))}
-	count := 1
+	f.parts = []slowPart{pair.part(false)}
 	if p.complex {
-		count = 2
+		f.parts = append(f.parts, pair.part(true))
 	}
-	n, r := pair.n.parts(count), pair.r.parts(count)
-	dd, rr := big64(0), big64(0)
-	for i := range n {
-		d := minus(n[i], r[i])
-		f.parts = append(f.parts, slowPart{n[i], r[i], d})
-		dd, rr = plus(dd, times(d, d)), plus(rr, times(r[i], r[i]))
+	f.quarter, f.ref = slowAbs(pair.n.quarter(), pair.r.quarter()), big64(f.magnitude)
+	if f.abs = big64(f.abs64); f.abs.IsInf() {
+		f.abs = times(big64(4), big64(f.quarter))
 	}
-	f.abs, f.ref = root(dd), root(rr)
-	if f.ref.Sign() != 0 {
+	if f.magnitude != 0 {
 		f.rel = over(f.abs, f.ref)
-		if !math.IsInf(f.abs64, 1) { // as rounded
-			f.rel = big64(f.abs64 / f.magnitude)
-			if math.IsInf(f.abs64/f.magnitude, 1) {
-				f.rel = over(big64(f.abs64), big64(f.magnitude))
-			}
+		if rel := f.abs64 / f.magnitude; !math.IsInf(rel, 1) { // as rounded
+			f.rel = big64(rel)
 		}
 	}
-	f.isError = !slowPasses(p.req.Limits, f.abs64, f.magnitude)
-	if math.IsInf(f.abs64, 1) {
-		f.isError = f.abs.Cmp(p.limit(&f)) > 0
-	}
+	f.isError = !f.passes(p.req.Limits)
 	f.ulps = max(p.ulp.distance(pair.n, pair.r, false), p.ulp.distance(pair.n, pair.r, true))
 	return f
 }
 
-// limit is the largest |d| that passes.
-func (p *slowPair) limit(f *slowFinite) *big.Float {
-	atol, relative := big64(p.req.Limits.Atol), times(big64(p.req.Limits.Rtol), f.ref)
+// passes reports whether a pair passes. Differences beyond the range of float64 are
+// compared in quarters.
+func (f *slowFinite) passes(l Limits) bool {
+	if !math.IsInf(f.abs64, 1) {
+		return slowPasses(l, f.abs64, f.magnitude)
+	}
+	return slowPasses(Limits{l.Atol / 4, l.Rtol, l.Mode}, f.quarter, f.magnitude/4)
+}
+
+// limit is the largest |d| that passes, but for the rounding of float64.
+func (f *slowFinite) limit(l Limits) *big.Float {
+	atol, relative := big64(l.Atol), times(big64(l.Rtol), f.ref)
 	switch {
-	case p.req.Limits.Mode == IsClose:
+	case l.Mode == IsClose:
 		return plus(atol, relative)
-	case (p.req.Limits.Mode == BothExceeded) == (atol.Cmp(relative) > 0):
+	case (l.Mode == BothExceeded) == (atol.Cmp(relative) > 0):
 		return atol
 	}
 	return relative
@@ -290,7 +325,7 @@ func (s *slowSide) values() (values []float64) {
 	return values
 }
 
-// spread is that of the finite elements without rounding.
+// spread is that of the finite elements.
 func (s *slowSide) spread() slowSpread {
 	if known, ok := s.pair.spreads[s.name]; ok {
 		return known
@@ -302,13 +337,8 @@ func (s *slowSide) spread() slowSpread {
 func (s *slowSide) newSpread() slowSpread {
 	var values []*big.Float
 	for _, e := range s.elements {
-		switch {
-		case e.class != Finite:
-		case s.pair.complex:
-			re, im := big64(e.re), big64(e.im)
-			values = append(values, root(plus(times(re, re), times(im, im))))
-		default:
-			values = append(values, e.parts(1)[0])
+		if e.class == Finite {
+			values = append(values, big64(s.pair.magnitude(e)))
 		}
 	}
 	return spreadOf(values)

@@ -63,8 +63,12 @@ func (b *block) measureIntegers() {
 			ulps[i] = math.RoundToEven(math.Abs(b.d[i] + (r - math.RoundToEven(r))))
 		}
 	}
-	b.sums.ulps.Value = kernel.Sum(ulps)
 	high := kernel.Max(ulps)
+	exp := 0
+	if high > sumLimit {
+		exp = exponentOf(high)
+	}
+	b.sums.ulps = sumOf(kernel.Sum(scale(b.scratch[1], ulps, exp)), exp)
 	if e := &b.part.maxULP; !e.set || high > e.value {
 		e.add(high, b.offset(kernel.Index(ulps, high)))
 	}
