@@ -157,19 +157,7 @@ func FuzzCompare(f *testing.F) {
 			RefDType: types[int(refType)%len(types)], NPUDType: types[int(npuType)%len(types)],
 			Limits: Limits{0.25, 0.5, Mode(mode % 3)}, Top: 3, List: 3, Points: 3,
 		}
-		// A 64-bit integer beside what is no integer may be a unit in the last
-		// place off: TestNaive has such pairs, with values that do not tie.
-		n, errN := newNumber(req.NPUDType)
-		r, errR := newNumber(req.RefDType)
-		if errN != nil || errR != nil {
-			t.Fatal(errN, errR)
-		}
-		if n.wide() && !r.integer {
-			req.NPUDType = tensor.Int32
-		}
-		if r.wide() && !n.integer {
-			req.RefDType = tensor.Int32
-		}
+		req = narrowed(t, req)
 		ref, npu := memory{refData, req.RefDType.UnitSize()}, memory{npuData, req.NPUDType.UnitSize()}
 		count := min(len(ref.data)/ref.size, len(npu.data)/npu.size, 100)
 		req.Shape = tensor.Shape{int64(count)}

@@ -445,6 +445,7 @@ func checkValues(t *testing.T, d tensor.DType, limits Limits, n, r []float64) {
 	checkStored(t, d, d, limits, store(d, n...), store(d, r...))
 }
 
+// checkStored compares a result with a slow look at every pair.
 func checkStored(t *testing.T, refType, npuType tensor.DType, limits Limits, npu, ref memory) {
 	t.Helper()
 	count := min(len(npu.data)/npu.size, len(ref.data)/ref.size)
@@ -453,7 +454,7 @@ func checkStored(t *testing.T, refType, npuType tensor.DType, limits Limits, npu
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkTable(t, newSlowPair(t, req, ref, npu), got)
+	checkSlowly(t, req, ref, npu, got)
 }
 
 // TestPartialIsBounded fills a partial result as much as shapes and values allow.

@@ -53,3 +53,25 @@ func TestEndsOfRange(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsOfLimits has limits, shares of them and ratios that exceed the range of
+// float64 or are below it.
+func TestEndsOfLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		dtype  tensor.DType
+		limits Limits
+		n, r   []float64
+	}{
+		"limit times margin":      {tensor.Float64, Limits{0, 1e154, BothExceeded}, []float64{-4.7e31, 3.5e207}, []float64{2e-323, 5e-324}},
+		"limit by a small margin": {tensor.Float64, Limits{0, 1e-200, IsClose}, []float64{1 + 0x1p-52, 2e200, 1e-150}, []float64{1, 1e200, 1e150}},
+		"large limits":            {tensor.Float64, Limits{1e-300, 4.5e307, IsClose}, []float64{2e300, 1.5e300}, []float64{1e300, 1e300}},
+		"ratio 0, rtol 0":         {tensor.Complex128, Limits{1e-17, 0, EitherExceeded}, []float64{0, 1e15}, []float64{1e-323, 1e15}},
+		"|d| beside 0":            {tensor.Complex128, Limits{0.25, 0.5, IsClose}, []float64{1.7e308, 1.7e308, 1, 1}, []float64{0, 0, 1e10, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			npu, ref := store(tensor.Float64, c.n...), store(tensor.Float64, c.r...)
+			npu.size, ref.size = c.dtype.UnitSize(), c.dtype.UnitSize()
+			checkStored(t, c.dtype, c.dtype, c.limits, npu, ref)
+		})
+	}
+}
