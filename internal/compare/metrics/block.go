@@ -34,6 +34,9 @@ func newBlock(e *Engine, b *buffers, p *Partial, first int64, count int, ref, np
 // compute adds the block to its partial result, but for its sums.
 func (b *block) compute() {
 	b.decode()
+	if noise := b.part.noise; noise != nil {
+		noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span)
+	}
 	b.sample()
 	b.encode()
 	b.classify()

@@ -73,6 +73,9 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 	r.RelHistogram.Zeros -= p.counts[relativeZeros]
 	r.Differ = r.BothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
 	r.Axes = e.axes.profiles(&p.axes, p.elements)
+	if p.noise != nil {
+		r.Noise = p.noise.Finish()
+	}
 	e.elements(r, p, s)
 	e.sides(r, p, s)
 	e.hpaa(r, p, s)

@@ -2,8 +2,12 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
 )
 
 const (
@@ -97,11 +101,28 @@ func (p *Pool) New(req Request) (*Engine, error) {
 		readElements:    ReadElements,
 		pool:            p,
 	}
+	if err := e.checkNoise(); err != nil {
+		return nil, err
+	}
 	e.shortCodes = !e.complex && !npu.huge() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
 	if req.Points > 0 {
 		e.every = max(1, total/int64(req.Points))
 	}
 	return e, nil
+}
+
+// checkNoise reports why what is asked for the noise is impossible.
+func (e *Engine) checkNoise() error {
+	req := e.request.Noise
+	switch {
+	case req == nil:
+		return nil
+	case e.complex:
+		return errors.New("complex elements have no noise")
+	case !slices.Equal(req.Shape, e.request.Shape):
+		return fmt.Errorf("noise of the shape %s, want %s", req.Shape, e.request.Shape)
+	}
+	return req.Check()
 }
 
 // saturates returns a magnitude below which nothing rounds to the limits.
@@ -177,9 +198,22 @@ func (m *Merger) Add(p *Partial) error {
 // is called once.
 func (m *Merger) Finish() *Result {
 	if m.part == nil {
-		m.part = &Partial{axes: axisSums{}.empty(m.engine.axes)}
+		m.part = &Partial{axes: axisSums{}.empty(m.engine.axes), noise: m.engine.newNoise(nil)}
 	}
 	r := m.engine.result(m.part, m.sums.root())
 	m.engine.pool.partials.Put(m.part)
 	return r
+}
+
+// newNoise returns a collector for a segment, in the memory of one that is not used
+// any more, nil if there is nothing to collect.
+func (e *Engine) newNoise(used *noise.Collector) *noise.Collector {
+	if e.request.Noise == nil {
+		return nil
+	}
+	if used == nil {
+		return noise.NewCollector(e.request.Noise)
+	}
+	used.Reset(e.request.Noise)
+	return used
 }

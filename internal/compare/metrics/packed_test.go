@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/tensor"
 )
 
@@ -28,7 +29,7 @@ func fill(random *rand.Rand, v reflect.Value) {
 			fill(random, v.Index(i))
 		}
 	case reflect.Pointer:
-		if random.IntN(3) > 0 {
+		if v.Type() != reflect.TypeFor[*noise.Noise]() && random.IntN(3) > 0 {
 			v.Set(reflect.New(v.Type().Elem()))
 			fill(random, v.Elem())
 		}
@@ -107,5 +108,13 @@ func TestPackedSize(t *testing.T) {
 	result.Joint, result.Axes, result.AbsHistogram.Bins, result.RelHistogram.Bins = nil, nil, nil, nil
 	if p := result.Pack(); len(p) > 300 {
 		t.Errorf("packed in %d bytes, want at most 300", len(p))
+	}
+}
+
+// TestPackedNoise checks that results are packed without noise.
+func TestPackedNoise(t *testing.T) {
+	r := Result{Total: 5, Noise: &noise.Noise{Count: 5}}
+	if got := r.Pack().Unpack(); got.Noise != nil || got.Total != 5 || r.Noise == nil {
+		t.Errorf("unpacked %+v", got.Noise)
 	}
 }

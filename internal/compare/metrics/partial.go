@@ -1,5 +1,7 @@
 package metrics
 
+import "dumptool/internal/compare/metrics/noise"
+
 // The counts that are mere sums.
 const (
 	refZeros = iota
@@ -109,6 +111,7 @@ type Partial struct {
 	refSum, npuSum                     uint64
 	zeroTail                           int64
 	points                             []Point
+	noise                              *noise.Collector // nil for none
 }
 
 // merge adds the segment that follows.
@@ -156,6 +159,9 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 	}
 	p.elements += q.elements
 	p.points = append(p.points, q.points...)
+	if p.noise != nil {
+		p.noise.Merge(q.noise)
+	}
 }
 
 // appendUpTo appends values as long as the result is not longer than limit.

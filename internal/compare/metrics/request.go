@@ -1,6 +1,9 @@
 package metrics
 
-import "dumptool/internal/tensor"
+import (
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/tensor"
+)
 
 // Request says what to compute for a pair of tensors.
 type Request struct {
@@ -13,6 +16,8 @@ type Request struct {
 	// Top is the length of Worst and WorstRel, List that of Listed, Points about
 	// the number of sampled points; 0 for none.
 	Top, List, Points int
+	// Noise asks for Result.Noise, nil for none; complex types have none.
+	Noise *noise.Request
 }
 
 // Reader gives the elements of one side by position, tensor.DType.UnitSize

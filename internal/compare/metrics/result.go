@@ -1,6 +1,9 @@
 package metrics
 
-import "dumptool/internal/tensor"
+import (
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/tensor"
+)
 
 // Class is what kind of number an element is. A complex element is NaN if a
 // part is, otherwise infinite if a part is: +inf if one of its infinite parts
@@ -237,6 +240,10 @@ type Result struct {
 
 	// Points are sampled pairs, when they were asked for.
 	Points []Point
+
+	// Noise is what was asked for in Request.Noise, nil where squares leave the
+	// range of float64. Packed results are without.
+	Noise *noise.Noise
 }
 
 // BothFinite is the number of pairs that are finite on both sides.

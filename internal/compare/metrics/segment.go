@@ -126,6 +126,7 @@ func (e *Engine) newPartial(segment int64) *Partial {
 		listed: p.listed[:0], mismatched: p.mismatched[:0],
 		worst:    ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
 		worstRel: ranking{limit: e.request.Top, entries: p.worstRel.entries[:0]},
+		noise:    e.newNoise(p.noise),
 	}
 	if e.every > 0 {
 		p.points = make([]Point, 0, p.elements/e.every+1)

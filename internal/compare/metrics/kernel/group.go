@@ -1,0 +1,118 @@
+package kernel
+
+import "math"
+
+// exponentBits are the bits of the exponent of a float64.
+const exponentBits = 0x7ff << 52
+
+// Quad holds sums over pairs with d = n-r by four lanes: those of one group, or one
+// of each of four groups.
+type Quad struct {
+	Shift  [4]float64 // a value of r
+	R, RR  [4]float64 // the sums of r-Shift and of its square
+	D, DD  [4]float64 // of d and its square
+	DR     [4]float64 // of d*r
+	UU     [4]float64 // of the squares of 2^e, the exponents of r, or of what is more
+	MaxD   [4]float64 // the largest |d|
+	MaxR   [4]float64 // the largest |r|
+	Counts [4]float64 // of pairs; not set here
+}
+
+// GroupSums are what a Quad holds of one group.
+type GroupSums struct {
+	Shift, R, RR, D, DD, DR, UU, MaxD, MaxR, Count float64
+}
+
+// SumGroup adds up pairs, of which there is at least one. No power of two is counted
+// as less than floor.
+func SumGroup(n, r []float64, floor float64) GroupSums {
+	var q Quad
+	shift := r[0]
+	q.Shift = [4]float64{shift, shift, shift, shift}
+	for k := range min(4, len(n)) {
+		q.addEvery(k, 4, n[k:], r[k:], floor)
+	}
+	return GroupSums{
+		Shift: shift, R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
+		DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), Count: float64(len(n)),
+		MaxD: max(q.MaxD[0], q.MaxD[1], q.MaxD[2], q.MaxD[3]),
+		MaxR: max(q.MaxR[0], q.MaxR[1], q.MaxR[2], q.MaxR[3]),
+	}
+}
+
+// addEvery adds the first of each stride pairs to a lane.
+func (q *Quad) addEvery(k, stride int, n, r []float64, floor float64) {
+	k &= 3
+	shift, sumR, sumRR, sumD, sumDD := q.Shift[k], q.R[k], q.RR[k], q.D[k], q.DD[k]
+	sumDR, sumUU, maxD, maxR := q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k]
+	r = r[:len(n)]
+	for i := 0; i < len(n); i += stride {
+		x := r[i]
+		d := n[i] - x
+		sumD += d
+		sumDD += float64(d * d)
+		sumDR += float64(d * x)
+		u := math.Float64frombits(math.Float64bits(x) & exponentBits)
+		if u < floor {
+			u = floor
+		}
+		sumUU += float64(u * u)
+		if a := math.Abs(d); a > maxD {
+			maxD = a
+		}
+		if a := math.Abs(x); a > maxR {
+			maxR = a
+		}
+		x -= shift
+		sumR += x
+		sumRR += float64(x * x)
+	}
+	q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
+	q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k] = sumDR, sumUU, maxD, maxR
+}
+
+// AddColumns adds pairs to the groups from first on, the pair at i to that after i
+// others. Those at an index of width or more start with the first group again.
+func AddColumns(groups []Quad, first, width int, n, r []float64, floor float64) {
+	for i := range min(width, len(n)) {
+		k := (first + i) % width
+		groups[k>>2].addEvery(k, width, n[i:], r[i:], floor)
+	}
+}
+
+// At returns the sums of a lane.
+func (q *Quad) At(k int) GroupSums {
+	k &= 3
+	return GroupSums{
+		Shift: q.Shift[k], R: q.R[k], RR: q.RR[k], D: q.D[k], DD: q.DD[k],
+		DR: q.DR[k], UU: q.UU[k], MaxD: q.MaxD[k], MaxR: q.MaxR[k], Count: q.Counts[k],
+	}
+}
+
+// Set sets the sums of a lane.
+func (q *Quad) Set(k int, s *GroupSums) {
+	k &= 3
+	q.Shift[k], q.R[k], q.RR[k], q.D[k], q.DD[k] = s.Shift, s.R, s.RR, s.D, s.DD
+	q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k], q.Counts[k] = s.DR, s.UU, s.MaxD, s.MaxR, s.Count
+}
+
+// Merge adds the sums of other pairs of the group. Their distances from another
+// value of r become those from the first one.
+func (s *GroupSums) Merge(t *GroupSums) {
+	switch {
+	case t.Count == 0:
+		return
+	case s.Count == 0:
+		*s = *t
+		return
+	}
+	shift := t.Shift - s.Shift
+	s.R += t.R + float64(t.Count*shift)
+	s.RR += t.RR + float64(shift*(2*t.R+float64(t.Count*shift)))
+	s.D += t.D
+	s.DD += t.DD
+	s.DR += t.DR
+	s.UU += t.UU
+	s.MaxD, s.MaxR = max(s.MaxD, t.MaxD), max(s.MaxR, t.MaxR)
+	s.Count += t.Count
+}

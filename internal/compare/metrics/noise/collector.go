@@ -1,0 +1,273 @@
+package noise
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// blockElements is the largest number of elements that are worked on at a time.
+const blockElements = 1024
+
+// Collector gathers what is known of the pairs of one segment, or of segments that
+// were merged.
+type Collector struct {
+	request    Request
+	total      int64   // elements of the tensor
+	row        int64   // elements of a row
+	floor      float64 // the smallest normal number of the type
+	start, end int64   // the elements that were added
+	excluded   int64   // of them those that do not count
+	nonFinite  int64
+	overflows  int64
+
+	rows, channels   bins
+	octaves          [2][]octave // of positive references, or 0, and of negative ones
+	tiny             [2]kernel.Octave
+	positiveDR       float64
+	bits             uint64 // of all NPU elements
+	stepDD, stepRR   float64
+	firstN, firstR   float64 // the elements at start
+	lastN, lastR     float64 // those before end
+	minNPU, maxNPU   float64
+	minRef, maxRef   float64
+	maxD, maxDRef    float64
+	distinct         distinct
+	quantiles        *histogram
+	table            *kernel.Octaves
+	n, r             [blockElements]float64 // a block without what does not count
+	keep             [blockElements]uint64  // for kernel.SumSteps
+	excludedPosition []int32
+}
+
+// octave holds the sums over the pairs with one exponent and sign of r.
+type octave struct {
+	exponent int
+	kernel.Octave
+}
+
+// NewCollector returns a collector of nothing. The request has passed Check.
+func NewCollector(req *Request) *Collector {
+	c := new(Collector)
+	c.Reset(req)
+	return c
+}
+
+// Reset makes it a collector of nothing again, for any request.
+func (c *Collector) Reset(req *Request) {
+	if c.table == nil {
+		c.quantiles, c.table = new(histogram), kernel.NewOctaves()
+	}
+	c.quantiles.clear()
+	c.table.Take(func(int, kernel.Octave, kernel.Octave) {})
+	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
+	*c = Collector{
+		request: *req, total: req.Shape.Elements(), row: rows.stride, floor: math.Ldexp(1, req.Type.MinExp),
+		rows: c.rows.reset(rows), channels: c.channels.reset(channels).all(),
+		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]},
+		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
+		quantiles: c.quantiles, table: c.table, excludedPosition: c.excludedPosition[:0],
+	}
+	for i := range c.keep {
+		c.keep[i] = math.MaxUint64
+	}
+}
+
+// Add adds decoded elements, also those that are not finite, that follow those
+// added before; the first ones are at any offset.
+func (c *Collector) Add(first int64, n, r []float64) {
+	for len(n) > 0 {
+		k := min(len(n), blockElements)
+		c.AddBlock(first, n[:k], r[:k], kernel.SpanOf(n[:k]), kernel.SpanOf(r[:k]))
+		first, n, r = first+int64(k), n[k:], r[k:]
+	}
+}
+
+// AddBlock is Add for 1 to 1024 elements whose spans are known.
+func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Span) {
+	if c.end == c.start {
+		c.start, c.end = first, first
+	}
+	c.excludedPosition = c.excludedPosition[:0]
+	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.masked(rSpan.Min) {
+		n, r = c.exclude(n, r)
+		rSpan.MinAbs = 0
+	} else {
+		c.minNPU, c.maxNPU = min(c.minNPU, nSpan.Min), max(c.maxNPU, nSpan.Max)
+		c.minRef, c.maxRef = min(c.minRef, rSpan.Min), max(c.maxRef, rSpan.Max)
+	}
+	if c.distinct.count < manyValues {
+		c.distinct.add(n)
+	}
+	c.addGroups(first, n, r)
+	c.addSteps(first, n, r)
+	c.addDifferences(n, r)
+	c.addOctaves(n, r, rSpan.MinAbs)
+	c.end += int64(len(n))
+}
+
+// exclude returns the elements with zeros in place of those that do not count.
+func (c *Collector) exclude(n, r []float64) ([]float64, []float64) {
+	c.minRef, c.maxRef = min(c.minRef, 0), max(c.maxRef, 0)
+	for i, x := range r {
+		y := n[i]
+		if !c.counts(y, x) {
+			c.n[i], c.r[i] = 0, 0
+			c.excludedPosition = append(c.excludedPosition, int32(i))
+			continue
+		}
+		c.n[i], c.r[i] = y, x
+		c.minNPU, c.maxNPU = min(c.minNPU, y), max(c.maxNPU, y)
+		c.minRef, c.maxRef = min(c.minRef, x), max(c.maxRef, x)
+	}
+	c.excluded += int64(len(c.excludedPosition))
+	return c.n[:len(n)], c.r[:len(n)]
+}
+
+// counts reports whether a pair counts. Pairs that do not are counted by what they
+// are.
+func (c *Collector) counts(n, r float64) bool {
+	high := c.request.Type.Max
+	nFinite, rFinite := math.Abs(n) <= math.MaxFloat64, math.Abs(r) <= math.MaxFloat64
+	saturated := false
+	if math.Signbit(n) == math.Signbit(r) {
+		near := float64(high * 0.999)
+		saturated = nFinite && math.IsInf(r, 0) && math.Abs(n) >= near || rFinite && math.IsInf(n, 0) && math.Abs(r) >= near
+	}
+	saturated = saturated || nFinite && rFinite && math.Abs(r) > high
+	masked := c.request.masked(r)
+	switch {
+	case saturated:
+		if !masked {
+			c.overflows++
+		}
+		return false
+	case !nFinite:
+		if n != r && (n == n || r == r) {
+			c.nonFinite++
+		}
+		return false
+	}
+	return rFinite && !masked
+}
+
+// addGroups adds a block to its rows and channels.
+func (c *Collector) addGroups(first int64, n, r []float64) {
+	before := first - c.start
+	rows, channels := c.rows.columns(), c.channels.columns()
+	if rows {
+		c.rows.addColumns(first, before, n, r, c.floor)
+	}
+	if channels {
+		c.channels.addColumns(first, before, n, r, c.floor)
+	}
+	for at := int64(0); at < int64(len(n)) && !(rows && channels); {
+		var row, channel int
+		run, inRow, inChannel := int64(len(n))-at, int64(len(n)), int64(len(n))
+		if !rows {
+			row, inRow = c.rows.bin(first + at)
+		}
+		if !channels {
+			channel, inChannel = c.channels.bin(first + at)
+		}
+		run = min(run, inRow, inChannel)
+		sums := kernel.SumGroup(n[at:at+run], r[at:at+run], c.floor)
+		if !rows {
+			c.rows.add(row, &sums)
+		}
+		if !channels {
+			c.channels.add(channel, &sums)
+		}
+		at += run
+	}
+	for _, i := range c.excludedPosition {
+		c.rows.exclude(first+int64(i), c.floor)
+		c.channels.exclude(first+int64(i), c.floor)
+	}
+}
+
+// addSteps adds the differences of neighbours in a row.
+func (c *Collector) addSteps(first int64, n, r []float64) {
+	if c.row < 2 {
+		return
+	}
+	if first == c.start {
+		c.firstN, c.firstR = n[0], r[0]
+	} else {
+		c.addStep(first, n[0], r[0])
+	}
+	c.lastN, c.lastR = n[len(n)-1], r[len(r)-1]
+	inRow := c.row - 1 - first%c.row // the last one of a row
+	for i := inRow; i < int64(len(n)); i += c.row {
+		c.keep[i] = 0
+	}
+	dd, rr := kernel.SumSteps(n, r, c.keep[:len(n)])
+	for i := inRow; i < int64(len(n)); i += c.row {
+		c.keep[i] = math.MaxUint64
+	}
+	c.stepDD += dd
+	c.stepRR += rr
+}
+
+// addStep adds the difference of the last elements from those at an offset, which
+// follow them, if they are in one row.
+func (c *Collector) addStep(offset int64, n, r float64) {
+	if c.row < 2 || offset%c.row == 0 {
+		return
+	}
+	d, y := (n-r)-(c.lastN-c.lastR), r-c.lastR
+	c.stepDD += float64(d * d)
+	c.stepRR += float64(y * y)
+}
+
+// addDifferences adds what depends on |d| alone.
+func (c *Collector) addDifferences(n, r []float64) {
+	for i, x := range r {
+		d := math.Abs(n[i] - x)
+		if d > c.maxD || c.end == c.start && i == 0 {
+			c.maxD, c.maxDRef = d, math.Abs(x)
+		}
+		c.quantiles.add(d)
+	}
+	c.quantiles.counts[0] -= int64(len(c.excludedPosition))
+}
+
+// addOctaves adds a block to the octaves of r. minRef is not more than the smallest
+// |r|.
+func (c *Collector) addOctaves(n, r []float64, minRef float64) {
+	const normal = 0x1p-1022
+	if minRef < normal && kernel.HasBelow(r, normal) {
+		n, r = c.takeTiny(n, r)
+	}
+	signs := c.table.Add(n, r)
+	c.positiveDR += signs.DR
+	c.bits |= signs.Bits
+}
+
+// takeTiny adds the pairs whose reference is subnormal in float64, which has no
+// octaves there, and returns the others with zeros in place of them.
+func (c *Collector) takeTiny(n, r []float64) ([]float64, []float64) {
+	copy(c.n[:], n)
+	copy(c.r[:], r)
+	n, r = c.n[:len(n)], c.r[:len(r)]
+	for i, x := range r {
+		if x == 0 || math.Abs(x) >= 0x1p-1022 {
+			continue
+		}
+		c.bits |= math.Float64bits(n[i])
+		d := n[i] - x
+		sign := 0
+		if x < 0 {
+			sign = 1
+		} else {
+			c.positiveDR += float64(d * x)
+		}
+		t := &c.tiny[sign]
+		t.Count++
+		t.DD += float64(d * d)
+		t.RR += float64(x * x)
+		t.D += d
+		n[i], r[i] = 0, 0
+	}
+	return n, r
+}

@@ -1,0 +1,233 @@
+package noise
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+const (
+	// largest is the largest magnitude whose squares are surely in range.
+	largest = 1e150
+	// beyondAll stands for the relative error of a reference of 0 with a difference.
+	beyondAll = 1e9
+)
+
+// Finish returns what is known of all elements, which were added and merged before:
+// nil where squares leave the range of float64 or elements are missing. It is called
+// once.
+func (c *Collector) Finish() *Noise {
+	c.close()
+	if c.end-c.start != c.total {
+		return nil
+	}
+	req := &c.request
+	n := &Noise{
+		Type: req.Type, Shape: slices.Clone(req.Shape), Elements: c.total, Count: c.total - c.excluded,
+		NonFinite: c.nonFinite, Overflows: c.overflows,
+		Max: c.maxD, RefAtMax: c.maxDRef,
+		Constant: c.minNPU == c.maxNPU, Bits: c.usedBits(),
+	}
+	if c.total == 0 {
+		return n
+	}
+	rows, channels := c.groups(&c.rows), c.groups(&c.channels)
+	c.totals(n, rows)
+	n.P90 = c.quantiles.edge((9*n.Count + 9) / 10)
+	n.Softmax = c.softmax(n.Count, rows)
+	n.View = c.view(n, rows, channels)
+	if n.RMS > 0 {
+		rowScale, rowMean := energies(rows)
+		channelScale, channelMean := energies(channels)
+		n.GroupScale, n.GroupMean = max(rowScale, channelScale), max(rowMean, channelMean)
+	}
+	if !(n.RefMax <= largest && n.Max <= largest && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
+		return nil
+	}
+	n.Rows = folded(&c.rows.grouping, rows, req.Groups)
+	n.Channels = folded(&c.channels.grouping, channels, c.channelLimit())
+	return n
+}
+
+// channelLimit returns how many bins of channels are kept: norms need those of axis
+// 1 one by one.
+func (c *Collector) channelLimit() int {
+	const unfolded, plenty = 1024, 256
+	if len(c.request.Shape) >= 4 && c.request.Groups >= plenty {
+		return max(c.request.Groups, unfolded)
+	}
+	return c.request.Groups
+}
+
+// usedBits returns the bits of the fraction that the NPU's elements have.
+func (c *Collector) usedBits() int {
+	const fraction = 52
+	if c.request.Type.Integer || c.distinct.count < manyValues || c.bits&^kernel.SignBit == 0 {
+		return c.request.Type.Mantissa
+	}
+	return fraction - min(bits.TrailingZeros64(c.bits), fraction)
+}
+
+// totals fills in what is over all pairs.
+func (c *Collector) totals(n *Noise, rows []group) {
+	weight := float64(max(n.Count, 1))
+	s := c.sumOctaves()
+	var sumR, sumD, dr, spread float64
+	for i := range rows {
+		g := &rows[i]
+		sumR += float64(g.count * g.refMean)
+		sumD += g.d
+		dr += g.dr
+		n.RefMax = max(n.RefMax, g.refMax)
+	}
+	n.RefMean, n.Mean = sumR/weight, sumD/weight
+	for i := range rows {
+		g := &rows[i]
+		from := g.refMean - n.RefMean
+		spread += float64(g.count*float64(g.refStd*g.refStd)) + float64(g.count*float64(from*from))
+	}
+	spread -= float64(float64(c.excluded) * float64(n.RefMean*n.RefMean))
+	dd, rr := s.both.DD, s.both.RR
+	n.RefRMS, n.RMS = math.Sqrt(rr/weight), math.Sqrt(dd/weight)
+	n.RefStd = math.Sqrt(max(spread, 0) / weight)
+	n.Rounding = math.Sqrt(s.rounding / 12 / weight)
+	n.Subnormal = s.subnormal / weight
+	if rr > 0 {
+		n.Scale = dr / rr
+	}
+	n.Residual = math.Sqrt(max(dd-float64(float64(n.Scale*n.Scale)*rr), 0) / weight)
+	n.MaxRelative, n.MaxAbsolute = s.maxRelative, s.maxAbsolute
+	if dd > 0 {
+		n.ScaleBySign = (explained(c.positiveDR, s.sign[0].RR) + explained(dr-c.positiveDR, s.sign[1].RR)) / dd
+	}
+	if n.RMS > 0 {
+		n.TowardZero = math.Abs(s.sign[0].D-s.sign[1].D) / weight / n.RMS
+	}
+}
+
+// explained returns how much of sum dd a scale explains.
+func explained(dr, rr float64) float64 {
+	if rr == 0 {
+		return 0
+	}
+	return dr * dr / rr
+}
+
+// octaveSums are sums over all octaves.
+type octaveSums struct {
+	both                     kernel.Octave
+	sign                     [2]kernel.Octave // of references that are not 0
+	maxRelative, maxAbsolute float64
+	subnormal                float64 // pairs
+	rounding                 float64 // the sum of the squares of u(r)
+}
+
+func (c *Collector) sumOctaves() (s octaveSums) {
+	t := c.request.Type
+	add := func(o *kernel.Octave, exponent int) {
+		if o.Count == 0 {
+			return
+		}
+		s.both.Merge(o)
+		if o.RR > 0 {
+			s.maxRelative = max(s.maxRelative, math.Sqrt(o.DD/o.RR))
+		}
+		s.maxAbsolute = max(s.maxAbsolute, math.Sqrt(o.DD/o.Count))
+		if !t.Integer {
+			s.rounding += math.Ldexp(o.Count, 2*(max(exponent, t.MinExp)-t.Mantissa))
+		}
+	}
+	tiny := c.tiny[0]
+	tiny.Merge(&c.tiny[1])
+	positive, negative := c.octaves[0], c.octaves[1]
+	for _, o := range mergedOctaves(positive, negative) {
+		if o.exponent > 0 {
+			if o.exponent-1023 < t.MinExp {
+				s.subnormal += o.Count
+			}
+			add(&o.Octave, o.exponent-1023)
+			continue
+		}
+		o.Count -= float64(c.excluded) + tiny.Count
+		add(&o.Octave, t.MinExp)
+	}
+	s.subnormal += tiny.Count
+	add(&tiny, t.MinExp)
+	for sign := range s.sign {
+		for _, o := range c.octaves[sign] {
+			if o.exponent > 0 {
+				s.sign[sign].Merge(&o.Octave)
+			}
+		}
+		s.sign[sign].Merge(&c.tiny[sign])
+	}
+	return s
+}
+
+// softmax reports whether the reference looks like the result of a softmax.
+func (c *Collector) softmax(count int64, rows []group) bool {
+	if count == 0 || c.row < 2 || c.minRef < -1e-6 || c.maxRef > 1.001 {
+		return false
+	}
+	for i := range rows {
+		g := &rows[i]
+		if !(math.Abs(float64(g.count*g.refMean)/float64(g.groups)-1) < 0.01) {
+			return false
+		}
+	}
+	return true
+}
+
+// view returns the relative error as the least favourable linear map sees it.
+func (c *Collector) view(n *Noise, rows, channels []group) float64 {
+	const most = 1e3
+	if n.RefRMS == 0 {
+		if n.RMS == 0 {
+			return 0
+		}
+		return beyondAll
+	}
+	view := max(n.RMS/spreadOf(n.RefStd, n.RefRMS), middle(rows), middle(channels))
+	if c.stepRR > 0 {
+		view = max(view, math.Sqrt(c.stepDD/c.stepRR))
+	}
+	return min(view, most)
+}
+
+// middle returns the median of rd/spread of groups, 0 for those whose reference is 0
+// and where there is one group only.
+func middle(groups []group) float64 {
+	if len(groups) < 2 {
+		return 0
+	}
+	values := make([]float64, len(groups))
+	for i := range groups {
+		if g := &groups[i]; g.refRMS > 0 {
+			values[i] = g.rms / g.spread()
+		}
+	}
+	slices.Sort(values)
+	k := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[k]
+	}
+	return (values[k-1] + values[k]) / 2
+}
+
+// energies returns the shares of sum dd that a scale and a mean of each group
+// explain; there must be two groups of 8 elements.
+func energies(groups []group) (scale, mean float64) {
+	if len(groups) < 2 || groups[0].count < 8 {
+		return 0, 0
+	}
+	var total float64
+	for i := range groups {
+		g := &groups[i]
+		total += g.dd
+		scale += explained(g.dr, float64(g.count*float64(g.refRMS*g.refRMS)))
+		mean += float64(g.d * g.mean)
+	}
+	return scale / total, mean / total
+}

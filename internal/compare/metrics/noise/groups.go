@@ -1,0 +1,78 @@
+package noise
+
+import "dumptool/internal/tensor"
+
+// maxKept is the largest number of groups of a kind that are kept while a pair is
+// computed.
+const maxKept = 1 << 16
+
+// grouping says which group an element is in: that of number offset/stride%count.
+// Runs of fold groups share a bin.
+type grouping struct {
+	total  int64 // elements of the tensor
+	stride int64 // elements that follow each other in a group
+	count  int64 // groups
+	fold   int64
+	bins   int
+}
+
+// newGrouping returns the grouping of at most maxKept bins.
+func newGrouping(total, stride, count int64) grouping {
+	g := grouping{total: total, stride: stride, count: count, fold: 1}
+	if total == 0 {
+		return grouping{}
+	}
+	for (count+g.fold-1)/g.fold > maxKept {
+		g.fold *= 2
+	}
+	g.bins = int((count + g.fold - 1) / g.fold)
+	return g
+}
+
+// rowsOf returns the grouping of the positions of all axes but the last.
+func rowsOf(shape tensor.Shape) grouping {
+	total, length := shape.Elements(), int64(1)
+	if len(shape) > 0 {
+		length = shape[len(shape)-1]
+	}
+	return newGrouping(total, length, total/max(length, 1))
+}
+
+// channelsOf returns the grouping by axis 1, or by the last axis where there are
+// less than four.
+func channelsOf(shape tensor.Shape) grouping {
+	total := shape.Elements()
+	switch {
+	case len(shape) == 0:
+		return newGrouping(total, 1, 1)
+	case len(shape) < 4:
+		return newGrouping(total, 1, shape[len(shape)-1])
+	case total == 0:
+		return grouping{}
+	}
+	stride := int64(1)
+	for _, d := range shape[2:] {
+		stride *= d
+	}
+	return newGrouping(total, stride, shape[1])
+}
+
+// size returns the number of elements of a group.
+func (g *grouping) size() int64 { return g.total / max(g.count, 1) }
+
+// groups returns the number of groups in a bin.
+func (g *grouping) groups(bin int) int64 {
+	return min(g.fold, g.count-int64(bin)*g.fold)
+}
+
+// bin returns the bin of the element at an offset, and how many elements from it on
+// are in this bin without a break.
+func (g *grouping) bin(offset int64) (bin int, run int64) {
+	group := offset / g.stride % g.count
+	first := group / g.fold * g.fold
+	end := min(first+g.fold, g.count)
+	return int(group / g.fold), (end-group)*g.stride - offset%g.stride
+}
+
+// elements returns the number of elements of a bin.
+func (g *grouping) elements(bin int) int64 { return g.groups(bin) * g.size() }

@@ -1,0 +1,74 @@
+package noise
+
+import "dumptool/internal/compare/metrics/kernel"
+
+// Merge adds the elements that follow, which next has collected. It must not be used
+// afterwards, and nothing but Merge and Finish follows.
+func (c *Collector) Merge(next *Collector) {
+	c.close()
+	next.close()
+	if next.end == next.start {
+		return
+	}
+	if c.end > c.start {
+		c.addStep(next.start, next.firstN, next.firstR)
+	} else {
+		c.start, c.firstN, c.firstR, c.maxDRef = next.start, next.firstN, next.firstR, next.maxDRef
+	}
+	c.end, c.lastN, c.lastR = next.end, next.lastN, next.lastR
+	c.stepDD += next.stepDD
+	c.stepRR += next.stepRR
+	c.excluded += next.excluded
+	c.nonFinite += next.nonFinite
+	c.overflows += next.overflows
+	c.rows.merge(&next.rows)
+	c.channels.merge(&next.channels)
+	for sign := range c.octaves {
+		c.octaves[sign] = mergedOctaves(c.octaves[sign], next.octaves[sign])
+		c.tiny[sign].Merge(&next.tiny[sign])
+	}
+	c.positiveDR += next.positiveDR
+	c.bits |= next.bits
+	c.minNPU, c.maxNPU = min(c.minNPU, next.minNPU), max(c.maxNPU, next.maxNPU)
+	c.minRef, c.maxRef = min(c.minRef, next.minRef), max(c.maxRef, next.maxRef)
+	if next.maxD > c.maxD {
+		c.maxD, c.maxDRef = next.maxD, next.maxDRef
+	}
+	c.distinct.merge(&next.distinct)
+	c.quantiles.merge(next.quantiles)
+}
+
+// mergedOctaves returns the octaves of two lists, both by rising exponents.
+func mergedOctaves(a, b []octave) []octave {
+	merged := make([]octave, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].exponent < b[0].exponent:
+			merged, a = append(merged, a[0]), a[1:]
+		case b[0].exponent < a[0].exponent:
+			merged, b = append(merged, b[0]), b[1:]
+		default:
+			o := a[0]
+			o.Merge(&b[0].Octave)
+			merged, a, b = append(merged, o), a[1:], b[1:]
+		}
+	}
+	return append(append(merged, a...), b...)
+}
+
+// close moves what the tables have to the sums of the segment.
+func (c *Collector) close() {
+	if c.rows.columns() {
+		c.rows.countColumns(c.start, c.end)
+	}
+	if c.channels.columns() {
+		c.channels.countColumns(c.start, c.end)
+	}
+	c.table.Take(func(exponent int, positive, negative kernel.Octave) {
+		for sign, o := range [2]kernel.Octave{positive, negative} {
+			if o.Count > 0 {
+				c.octaves[sign] = append(c.octaves[sign], octave{exponent, o})
+			}
+		}
+	})
+}

@@ -1,0 +1,37 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// Request says how to look at a pair.
+type Request struct {
+	// Shape is that of both tensors, in C order.
+	Shape tensor.Shape
+	Type  Type
+	// Mask is the largest element of the reference that counts as a mask, -inf for
+	// none.
+	Mask float64
+	// Groups is how many bins of rows and channels are kept, at least 1.
+	Groups int
+}
+
+// Check reports what makes a request impossible.
+func (r *Request) Check() error {
+	if _, ok := r.Shape.Count(); !ok {
+		return fmt.Errorf("shape %s has no number of elements", r.Shape)
+	}
+	if r.Groups < 1 {
+		return fmt.Errorf("%d groups, want at least 1", r.Groups)
+	}
+	if math.IsNaN(r.Mask) || r.Mask > 0 {
+		return fmt.Errorf("masks up to %v, want a number that is not above 0", r.Mask)
+	}
+	return r.Type.check()
+}
+
+// masked reports whether a reference is a mask.
+func (r *Request) masked(x float64) bool { return x <= r.Mask && r.Mask >= -math.MaxFloat64 }

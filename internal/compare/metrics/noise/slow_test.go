@@ -1,0 +1,286 @@
+package noise
+
+import (
+	"math"
+	"slices"
+)
+
+// slowly is the formulas of Noise over whole tensors, with groups that are not
+// folded. It is no part of the collector: every number has its own loop.
+func slowly(req *Request, n, r []float64) *Noise {
+	t := req.Type
+	total := len(n)
+	want := &Noise{Type: t, Shape: req.Shape, Elements: int64(total)}
+	ok := make([]bool, total)
+	r0, d, n0 := make([]float64, total), make([]float64, total), make([]float64, total)
+	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+	var count float64
+	for i := range n {
+		x, y := r[i], n[i]
+		fr, fn := finite(x), finite(y)
+		sign := math.Signbit(x) == math.Signbit(y)
+		saturated := math.IsInf(x, 0) && fn && math.Abs(y) >= .999*t.Max && sign ||
+			math.IsInf(y, 0) && fr && math.Abs(x) >= .999*t.Max && sign ||
+			fr && fn && math.Abs(x) > t.Max
+		mask := !math.IsInf(req.Mask, -1) && x <= req.Mask
+		same := x == y || math.IsNaN(x) && math.IsNaN(y)
+		if saturated && !mask {
+			want.Overflows++
+		}
+		if !fn && !same && !saturated {
+			want.NonFinite++
+		}
+		if ok[i] = fr && fn && !saturated && !mask; ok[i] {
+			r0[i], n0[i], d[i] = x, y, y-x
+			count++
+		}
+	}
+	want.Count = int64(count)
+	weight := max(count, 1)
+	over := func(f func(i int) float64) (sum float64) {
+		for i := range n {
+			if ok[i] {
+				sum += f(i)
+			}
+		}
+		return sum
+	}
+	square := func(x float64) float64 { return x * x }
+	ulp2 := func(i int) float64 {
+		if t.Integer || !ok[i] {
+			return 0
+		}
+		_, e := math.Frexp(r0[i])
+		if r0[i] == 0 {
+			e = -5000
+		}
+		return square(math.Ldexp(1, max(e-1, t.MinExp)-t.Mantissa))
+	}
+	rr, dd := over(func(i int) float64 { return square(r0[i]) }), over(func(i int) float64 { return square(d[i]) })
+	dr := over(func(i int) float64 { return d[i] * r0[i] })
+	want.RefRMS, want.RMS = math.Sqrt(rr/weight), math.Sqrt(dd/weight)
+	want.RefMean, want.Mean = over(func(i int) float64 { return r0[i] })/weight, over(func(i int) float64 { return d[i] })/weight
+	want.RefStd = math.Sqrt(over(func(i int) float64 { return square(r0[i] - want.RefMean) }) / weight)
+	want.Rounding = math.Sqrt(over(ulp2) / weight / 12)
+	for i := range d {
+		want.RefMax = max(want.RefMax, math.Abs(r0[i]))
+		if a := math.Abs(d[i]); a > want.Max || i == 0 {
+			want.Max, want.RefAtMax = a, math.Abs(r0[i])
+		}
+	}
+	if rr > 0 {
+		want.Scale = dr / rr
+	}
+	want.Residual = math.Sqrt(over(func(i int) float64 { return square(d[i] - want.Scale*r0[i]) }) / weight)
+	if dd > 0 {
+		for _, sign := range []float64{1, -1} {
+			mine := func(f func(i int) float64) float64 {
+				return over(func(i int) float64 {
+					if r0[i]*sign > 0 {
+						return f(i)
+					}
+					return 0
+				})
+			}
+			if q := mine(func(i int) float64 { return square(r0[i]) }); q > 0 {
+				want.ScaleBySign += square(mine(func(i int) float64 { return d[i] * r0[i] })) / q / dd
+			}
+		}
+		want.TowardZero = math.Abs(over(func(i int) float64 {
+			if r0[i] == 0 {
+				return 0
+			}
+			return math.Copysign(1, r0[i]) * d[i]
+		})) / weight / want.RMS
+	}
+	type octave struct{ count, dd, rr float64 }
+	octaves := map[int]*octave{}
+	var magnitudes []float64
+	minN, maxN := math.Inf(1), math.Inf(-1)
+	values, bits := map[float64]bool{}, uint64(0)
+	for i := range d {
+		values[n0[i]+0] = true
+		if !ok[i] {
+			continue
+		}
+		magnitudes = append(magnitudes, math.Abs(d[i]))
+		minN, maxN = min(minN, n0[i]), max(maxN, n0[i])
+		if n0[i] != 0 {
+			fraction, _ := math.Frexp(math.Abs(n0[i]))
+			bits |= uint64(math.Ldexp(fraction, 53))
+		}
+		_, e := math.Frexp(r0[i])
+		if r0[i] == 0 {
+			e = -9999
+		}
+		o := octaves[max(e, -2000)]
+		if a := math.Abs(r0[i]); a > 0 && a < 0x1p-1022 {
+			o = octaves[-1500]
+			e = -1500
+		}
+		if o == nil {
+			o = new(octave)
+			octaves[max(e, -2000)] = o
+		}
+		o.count++
+		o.dd += square(d[i])
+		o.rr += square(r0[i])
+		if a := math.Abs(r0[i]); a > 0 && a < math.Ldexp(1, t.MinExp) {
+			want.Subnormal += 1 / weight
+		}
+	}
+	for _, o := range octaves {
+		if o.rr > 0 {
+			want.MaxRelative = max(want.MaxRelative, math.Sqrt(o.dd/o.rr))
+		}
+		want.MaxAbsolute = max(want.MaxAbsolute, math.Sqrt(o.dd/o.count))
+	}
+	want.Constant = minN == maxN
+	want.Bits = t.Mantissa
+	if !t.Integer && len(values) >= 64 && bits != 0 {
+		for want.Bits = 52; bits&1 == 0; bits >>= 1 {
+			want.Bits--
+		}
+	}
+	if len(magnitudes) > 0 {
+		slices.Sort(magnitudes)
+		x := magnitudes[(9*len(magnitudes)+9)/10-1]
+		if fraction, e := math.Frexp(x); x > 0 {
+			want.P90 = math.Ldexp(math.Floor(fraction*16)/16, e)
+		}
+	}
+	length := 1
+	if k := len(req.Shape); k > 0 {
+		length = int(req.Shape[k-1])
+	}
+	want.Rows = slowGroups(total, total/max(length, 1), func(i int) int { return i / length }, d, r0, ulp2)
+	axis := len(req.Shape) - 1
+	if axis >= 3 {
+		axis = 1
+	}
+	channels, inner := 1, 1
+	if axis >= 0 {
+		channels = int(req.Shape[axis])
+		for _, size := range req.Shape[axis+1:] {
+			inner *= int(size)
+		}
+	}
+	want.Channels = slowGroups(total, channels, func(i int) int { return i / inner % channels }, d, r0, ulp2)
+	rowSums := make([]float64, want.Rows.Count)
+	want.Softmax = count > 0 && length > 1
+	var stepD, stepR float64
+	for i := range d {
+		rowSums[i/length] += r0[i]
+		want.Softmax = want.Softmax && r0[i] >= -1e-6 && r0[i] <= 1.001
+		if i%length > 0 {
+			stepD += square(d[i] - d[i-1])
+			stepR += square(r0[i] - r0[i-1])
+		}
+	}
+	for _, s := range rowSums {
+		want.Softmax = want.Softmax && math.Abs(s-1) < .01
+	}
+	switch {
+	case want.RefRMS > 0:
+		spread := want.RefStd
+		if spread < want.RefRMS/1000 {
+			spread = want.RefRMS
+		}
+		want.View = max(want.RMS/spread, slowMedian(&want.Rows), slowMedian(&want.Channels))
+		if stepR > 0 {
+			want.View = max(want.View, math.Sqrt(stepD/stepR))
+		}
+		want.View = min(want.View, 1000)
+	case want.RMS > 0:
+		want.View = 1e9
+	}
+	if dd > 0 {
+		for _, of := range []struct {
+			groups *Groups
+			group  func(i int) int
+		}{{&want.Rows, func(i int) int { return i / length }}, {&want.Channels, func(i int) int { return i / inner % channels }}} {
+			if of.groups.Size < 8 || of.groups.Count < 2 {
+				continue
+			}
+			dr, rr, sum := make([]float64, of.groups.Count), make([]float64, of.groups.Count), make([]float64, of.groups.Count)
+			for i := range d {
+				k := of.group(i)
+				dr[k] += d[i] * r0[i]
+				rr[k] += r0[i] * r0[i]
+				sum[k] += d[i]
+			}
+			var scale, mean float64
+			for k := range dr {
+				if rr[k] > 0 {
+					scale += dr[k] * dr[k] / rr[k]
+				}
+				mean += sum[k] * sum[k] / float64(of.groups.Size)
+			}
+			want.GroupScale, want.GroupMean = max(want.GroupScale, scale/dd), max(want.GroupMean, mean/dd)
+		}
+	}
+	return want
+}
+
+// slowGroups returns the numbers of count groups.
+func slowGroups(total, count int, group func(i int) int, d, r []float64, ulp2 func(i int) float64) Groups {
+	if total == 0 {
+		return Groups{}
+	}
+	of := make([][]int, count)
+	for i := range total {
+		of[group(i)] = append(of[group(i)], i)
+	}
+	g := Groups{Count: int64(count), Size: int64(total / max(count, 1)), Fold: 1}
+	for _, members := range of {
+		size := float64(len(members))
+		var rr, sum, dd, mean, uu, maxR, maxD, spread float64
+		for _, i := range members {
+			rr += r[i] * r[i]
+			sum += r[i] / size
+			dd += d[i] * d[i]
+			mean += d[i] / size
+			uu += ulp2(i)
+			maxR, maxD = max(maxR, math.Abs(r[i])), max(maxD, math.Abs(d[i]))
+		}
+		for _, i := range members {
+			spread += (r[i] - sum) * (r[i] - sum)
+		}
+		rms, std, rd := math.Sqrt(rr/size), math.Sqrt(spread/size), math.Sqrt(dd/size)
+		spread = std
+		if std < rms/1000 {
+			spread = rms
+		}
+		relative, inverse := 0., 0.
+		if rms > 0 {
+			relative, inverse = rd/spread, rms/spread
+		} else if rd > 0 {
+			relative = 1e9
+		}
+		for _, c := range []struct {
+			column *[]float32
+			x      float64
+		}{
+			{&g.RefRMS, rms}, {&g.RefStd, std}, {&g.RefMax, maxR}, {&g.RMS, rd}, {&g.Mean, mean},
+			{&g.Max, maxD}, {&g.Rounding, math.Sqrt(uu / size / 12)}, {&g.Relative, relative}, {&g.Inverse, inverse},
+		} {
+			*c.column = append(*c.column, float32(c.x))
+		}
+	}
+	return g
+}
+
+// slowMedian returns the median of the relative errors of groups.
+func slowMedian(g *Groups) float64 {
+	if len(g.RMS) < 2 {
+		return 0
+	}
+	values := make([]float64, len(g.RMS))
+	for i, x := range g.Relative {
+		if g.RefRMS[i] > 0 {
+			values[i] = float64(x)
+		}
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}

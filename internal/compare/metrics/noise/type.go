@@ -1,0 +1,76 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// Type is the floating-point type that the elements of an NPU tensor have in
+// effect: an array of float32 may hold bfloat16 numbers.
+type Type struct {
+	Name string
+	// Mantissa is the number of bits of the fraction, MinExp the exponent of the
+	// smallest normal number, Max the largest finite one.
+	Mantissa, MinExp int
+	Max              float64
+	// Integer types have no rounding error of their own.
+	Integer bool
+}
+
+// Epsilon is the distance from 1 to the next larger number.
+func (t Type) Epsilon() float64 {
+	if t.Integer {
+		return 1
+	}
+	return math.Ldexp(1, -t.Mantissa)
+}
+
+// TypeOf returns the type of elements that hold what their type says. ok is false
+// for those that have no such numbers: complex types, elements of less than a byte,
+// and types whose values are a list.
+func TypeOf(d tensor.DType) (t Type, ok bool) {
+	t = Type{Name: d.String()}
+	switch d {
+	case tensor.Float16:
+		t.Mantissa, t.MinExp, t.Max = 10, -14, 65504
+	case tensor.BFloat16:
+		t.Mantissa, t.MinExp, t.Max = 7, -126, 0x1.fep127
+	case tensor.Float32:
+		t.Mantissa, t.MinExp, t.Max = 23, -126, math.MaxFloat32
+	case tensor.Float64:
+		t.Mantissa, t.MinExp, t.Max = 52, -1022, math.MaxFloat64
+	case tensor.Float8E5M2:
+		t.Mantissa, t.MinExp, t.Max = 2, -14, 57344
+	case tensor.Float8E4M3FN:
+		t.Mantissa, t.MinExp, t.Max = 3, -6, 448
+	default:
+		return integerType(d)
+	}
+	return t, true
+}
+
+// integerType returns the type of integers and bool, of which no element is beyond
+// the range.
+func integerType(d tensor.DType) (Type, bool) {
+	t := Type{Name: d.String(), Mantissa: d.Bits(), Max: math.MaxFloat64, Integer: true}
+	switch d.Host() {
+	case tensor.HostBool:
+		t.Mantissa = 1
+	case tensor.HostUint8, tensor.HostUint16, tensor.HostUint32, tensor.HostUint64:
+	case tensor.HostInt8, tensor.HostInt16, tensor.HostInt32, tensor.HostInt64:
+		t.Mantissa--
+	default:
+		return Type{}, false
+	}
+	return t, d.Bits() >= 8
+}
+
+// check reports what makes the numbers of a type impossible.
+func (t Type) check() error {
+	if t.Mantissa < 0 || t.Mantissa > 64 || t.MinExp < -1022 || t.MinExp > 1023 || !(t.Max > 0 && t.Max <= math.MaxFloat64) {
+		return fmt.Errorf("type %s of %d mantissa bits, exponents from %d on and numbers up to %v, want 0 to 64, -1022 to 1023, a positive number", t.Name, t.Mantissa, t.MinExp, t.Max)
+	}
+	return nil
+}
