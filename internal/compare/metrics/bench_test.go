@@ -2,10 +2,12 @@ package metrics
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/tensor"
 )
 
@@ -41,6 +43,35 @@ func BenchmarkRun(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/SegmentElements, "ns/pair")
 		})
+	}
+}
+
+// BenchmarkNoise computes one segment with and without its noise.
+func BenchmarkNoise(b *testing.B) {
+	for _, shape := range []tensor.Shape{{64, 64, 32, 32}, {64, 256, 16, 16}, {4096, 1024}, {1024, 4096}, {32, 131072}, {65536, 64}} {
+		for _, pair := range [][2]tensor.DType{{tensor.Float32, tensor.Float16}, {tensor.Float16, tensor.Float16}} {
+			ref, npu := benchPair(pair[0], pair[1], SegmentElements)
+			typ, _ := noise.TypeOf(pair[1])
+			for _, req := range []*noise.Request{nil, {Shape: shape, Type: typ, Mask: math.Inf(-1), Groups: 256}} {
+				b.Run(fmt.Sprintf("%s-%s%v/%v", pair[0], pair[1], shape, req != nil), func(b *testing.B) {
+					e, err := New(Request{
+						Shape: shape, RefDType: pair[0], NPUDType: pair[1],
+						Limits: hpaaLimits, Top: 16, List: 128, Points: 2000, Noise: req,
+					})
+					if err != nil {
+						b.Fatal(err)
+					}
+					for b.Loop() {
+						p, err := e.Run(b.Context(), 0, ref, npu)
+						if err != nil {
+							b.Fatal(err)
+						}
+						e.pool.partials.Put(p)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/SegmentElements, "ns/pair")
+				})
+			}
+		}
 	}
 }
 

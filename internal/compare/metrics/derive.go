@@ -74,7 +74,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 	r.Differ = r.BothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
 	r.Axes = e.axes.profiles(&p.axes, p.elements)
 	if p.noise != nil {
-		r.Noise = p.noise.Finish()
+		r.Noise = p.noise.Finish(p.absHistogram.lowerEdges())
 	}
 	e.elements(r, p, s)
 	e.sides(r, p, s)

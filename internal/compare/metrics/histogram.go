@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -140,6 +141,20 @@ func (h *Histogram) quantile(share, largest float64) Metric {
 		}
 	}
 	return defined(largest)
+}
+
+// lowerEdges returns the counts of the bins, that of zero first, by their lower edges.
+func (h *Histogram) lowerEdges() iter.Seq2[float64, int64] {
+	return func(yield func(float64, int64) bool) {
+		if !yield(0, h.Zeros) {
+			return
+		}
+		for _, b := range h.Bins {
+			if !yield(math.Ldexp(1+float64(b.Bin&7)/8, int(b.Bin>>3)), b.Count) {
+				return
+			}
+		}
+	}
 }
 
 // rootOfEdge returns the root of the lower edge of a bin.

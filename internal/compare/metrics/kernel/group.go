@@ -25,7 +25,14 @@ type GroupSums struct {
 
 // SumGroup adds up pairs, of which there is at least one. No power of two is counted
 // as less than floor.
-func SumGroup(n, r []float64, floor float64) GroupSums {
+func SumGroup(n, r []float64, floor float64) (s GroupSums) {
+	if !groupHead(n, r, floor, &s) {
+		s = sumGroup(n, r, floor)
+	}
+	return s
+}
+
+func sumGroup(n, r []float64, floor float64) GroupSums {
 	var q Quad
 	shift := r[0]
 	q.Shift = [4]float64{shift, shift, shift, shift}
@@ -71,12 +78,34 @@ func (q *Quad) addEvery(k, stride int, n, r []float64, floor float64) {
 	q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k] = sumDR, sumUU, maxD, maxR
 }
 
-// AddColumns adds pairs to the groups from first on, the pair at i to that after i
-// others. Those at an index of width or more start with the first group again.
-func AddColumns(groups []Quad, first, width int, n, r []float64, floor float64) {
-	for i := range min(width, len(n)) {
-		k := (first + i) % width
-		groups[k>>2].addEvery(k, width, n[i:], r[i:], floor)
+// AddColumns adds pairs to the columns of rows of a width: the first pair to the one
+// at first, each other one to the next, after the last column to the first.
+func AddColumns(columns []Quad, first, width int, n, r []float64, floor float64) {
+	head := min(width-first, len(n))
+	addColumns(columns, first, head, width, n, r, floor)
+	if head < len(n) && first > 0 {
+		addColumns(columns, 0, min(first, len(n)-head), width, n[head:], r[head:], floor)
+	}
+}
+
+// addColumns adds the pairs of count columns from first on, and those a width after
+// each.
+func addColumns(columns []Quad, first, count, width int, n, r []float64, floor float64) {
+	i := 0
+	for i < count {
+		k := first + i
+		rows := (len(n) - i - 3 + width - 1) / width // in which all of a quad are
+		quads := min(count-i, len(n)-i-(rows-1)*width) / 4
+		if k&3 != 0 || rows < 1 || quads < 1 || !columnsHead(columns[k/4:k/4+quads], rows, width, n[i:], r[i:], floor) {
+			columns[k/4].addEvery(k, width, n[i:], r[i:], floor)
+			i++
+			continue
+		}
+		for end := i + 4*quads; i < end; i++ {
+			if at := i + rows*width; at < len(n) {
+				columns[(first+i)/4].addEvery(first+i, width, n[at:], r[at:], floor)
+			}
+		}
 	}
 }
 

@@ -89,6 +89,18 @@ func halvesAVX2(dst *int64, src *byte, count int)
 //go:noescape
 func codes32AVX2(dst *int64, src *byte, count int)
 
+//go:noescape
+func groupAVX2(n, r *float64, count int, floor float64, out *GroupSums)
+
+//go:noescape
+func columnsAVX2(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
+
+//go:noescape
+func octavesAVX2(octaves *Octave, n, r *float64, count int, out *octaveLanes)
+
+//go:noescape
+func stepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
+
 func sidesHead(n, r []float64, n0, r0 float64, out *[20]float64) int {
 	k := groups(len(n))
 	if k > 0 {
@@ -225,4 +237,41 @@ func exceedsHead(abs, r []float64, atol, rtol float64) (k int, exceeds bool) {
 		exceeds = exceedsAVX2(&abs[0], &r[:k][0], k, atol, rtol) != 0
 	}
 	return k, exceeds
+}
+
+// groupHead adds up all pairs, or none.
+func groupHead(n, r []float64, floor float64, out *GroupSums) bool {
+	if !vectors() {
+		return false
+	}
+	groupAVX2(&n[0], &r[:len(n)][0], len(n), floor, out)
+	return true
+}
+
+// columnsHead adds the pairs of as many quads as there are and as many rows, from
+// the first of n and r on.
+func columnsHead(quads []Quad, rows, width int, n, r []float64, floor float64) bool {
+	if !vectors() {
+		return false
+	}
+	last := (rows-1)*width + 4*len(quads) - 1
+	_, _ = n[last], r[last]
+	columnsAVX2(&quads[0], &n[0], &r[0], len(quads), rows, 8*width, floor)
+	return true
+}
+
+func octavesHead(octaves []Octave, n, r []float64, out *octaveLanes) int {
+	k := groups(len(n))
+	if k > 0 {
+		octavesAVX2(&octaves[0], &n[0], &r[:k][0], k, out)
+	}
+	return k
+}
+
+func stepsHead(n, r []float64, keep []uint64, out *[8]float64) int {
+	k := groups(len(n) - 1)
+	if k > 0 {
+		stepsAVX2(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
+	}
+	return k
 }

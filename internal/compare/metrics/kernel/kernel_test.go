@@ -72,6 +72,80 @@ func TestHeads(t *testing.T) {
 	}
 }
 
+// TestNoiseHeads compares the sums of groups, columns, octaves and steps in vectors
+// with the plain ones, bit by bit.
+func TestNoiseHeads(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 3))
+	vector, plain := NewOctaves(), NewOctaves()
+	for count := 1; count < 70; count++ {
+		n, r := kernelValues(random, count), kernelValues(random, count)
+		if got, want := SumGroup(n, r, 0x1p-14), sumGroup(n, r, 0x1p-14); got != want {
+			t.Errorf("%d: group %v, want %v", count, got, want)
+		}
+		for width := 1; width < 20; width++ {
+			first := random.IntN(width)
+			got, want := make([]Quad, (width+3)/4), make([]Quad, (width+3)/4)
+			for i, x := range kernelValues(random, width) {
+				got[i/4].Shift[i%4], want[i/4].Shift[i%4] = x, x
+			}
+			AddColumns(got, first, width, n, r, 0x1p-14)
+			for i := range n {
+				k := (first + i) % width
+				want[k/4].addEvery(k, 1, n[i:i+1], r[i:i+1], 0x1p-14)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%d from %d on: columns of %d: %v, want %v", count, first, width, got, want)
+			}
+		}
+		keep := make([]uint64, count)
+		for i := range keep {
+			keep[i] = -uint64(random.IntN(2))
+		}
+		var sums [8]float64
+		for i := range count - 1 {
+			if keep[i] != 0 {
+				x, y := (n[i+1]-r[i+1])-(n[i]-r[i]), r[i+1]-r[i]
+				sums[i&3] += float64(x * x)
+				sums[4+i&3] += float64(y * y)
+			}
+		}
+		dd, rr := SumSteps(n, r, keep)
+		if dd != lanes(sums[:]) || rr != lanes(sums[4:]) {
+			t.Errorf("%d: steps %v and %v, want %v and %v", count, dd, rr, lanes(sums[:]), lanes(sums[4:]))
+		}
+
+		var out octaveLanes
+		for k := range out.low {
+			out.low[k] = math.MaxUint32
+		}
+		plain.addTail(0, n, r, &out)
+		got := vector.Add(n, r)
+		if want := (PairSigns{lanes(out.dr[:]), out.bits[0] | out.bits[1] | out.bits[2] | out.bits[3]}); got != want {
+			t.Errorf("%d: signs %v, want %v", count, got, want)
+		}
+		if vector.octaves != plain.octaves {
+			t.Fatalf("%d: octaves differ", count)
+		}
+		low, high := uint(octaveCount), uint(0)
+		for _, x := range r {
+			if exponent := uint(math.Float64bits(x) >> 52 & 0x7ff); exponent > 0 {
+				low, high = min(low, exponent), max(high, exponent)
+			}
+		}
+		if vector.low > low || vector.high < high {
+			t.Errorf("%d: exponents from %d to %d, want %d to %d", count, vector.low, vector.high, low, high)
+		}
+	}
+	total := 0.
+	vector.Take(func(_ int, positive, negative Octave) { total += positive.Count + negative.Count })
+	if want := 70. * 69 / 2; total != want {
+		t.Errorf("%v pairs in octaves, want %v", total, want)
+	}
+	if *vector != *NewOctaves() {
+		t.Error("octaves that were taken are still there")
+	}
+}
+
 // TestRelativeHeads compares the vectors' quotients, marks and counts with the
 // plain ones, bit by bit.
 func TestRelativeHeads(t *testing.T) {

@@ -37,30 +37,48 @@ type PairSigns struct {
 	Bits uint64  // the bits that are set in any n
 }
 
+// octaveLanes are what a block has besides, by lanes. low and high have two numbers
+// for each lane, of which the second means nothing: the lowest exponent less 1, and
+// the highest one.
+type octaveLanes struct {
+	dr        [4]float64
+	bits      [4]uint64
+	low, high [8]uint32
+	places    [4]uint64
+}
+
 // Add adds pairs with finite sides.
 func (o *Octaves) Add(n, r []float64) PairSigns {
-	var dr [4]float64
-	var bits uint64
-	low, high := o.low, o.high
-	r = r[:len(n)]
-	for i, x := range r {
+	var out octaveLanes
+	for k := range out.low {
+		out.low[k] = math.MaxUint32
+	}
+	o.addTail(octavesHead(o.octaves[:], n, r, &out), n, r, &out)
+	for k := range 4 {
+		o.low, o.high = min(o.low, uint(out.low[2*k])+1), max(o.high, uint(out.high[2*k]))
+	}
+	return PairSigns{DR: lanes(out.dr[:]), Bits: out.bits[0] | out.bits[1] | out.bits[2] | out.bits[3]}
+}
+
+func (o *Octaves) addTail(done int, n, r []float64, out *octaveLanes) {
+	n = n[:len(r)]
+	for i := done; i < len(r); i++ {
+		x := r[i]
 		d := n[i] - x
-		bits |= math.Float64bits(n[i])
-		index := uint(math.Float64bits(x) >> 52)
-		octave := &o.octaves[index*4+uint(i&3)]
+		k := i & 3
+		out.bits[k] |= math.Float64bits(n[i])
+		index := math.Float64bits(x) >> 52
+		octave := &o.octaves[index*4+uint64(k)]
 		octave.Count++
 		octave.DD += float64(d * d)
 		octave.RR += float64(x * x)
 		octave.D += d
 		if x > 0 {
-			dr[i&3] += float64(d * x)
+			out.dr[k] += float64(d * x)
 		}
-		if exponent := index % (octaveCount / 2); exponent > 0 {
-			low, high = min(low, exponent), max(high, exponent)
-		}
+		exponent := uint32(index % (octaveCount / 2))
+		out.low[2*k], out.high[2*k] = min(out.low[2*k], exponent-1), max(out.high[2*k], exponent)
 	}
-	o.low, o.high = low, high
-	return PairSigns{DR: lanes(dr[:]), Bits: bits}
 }
 
 // Take calls f with the octaves of both signs of every exponent that has pairs, in
@@ -94,7 +112,7 @@ func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Oc
 func SumSteps(n, r []float64, keep []uint64) (dd, rr float64) {
 	var sums [8]float64
 	n, keep = n[:len(r)], keep[:len(r)]
-	for i := 0; i+1 < len(r); i++ {
+	for i := stepsHead(n, r, keep, &sums); i+1 < len(r); i++ {
 		y := r[i+1] - r[i]
 		x := (n[i+1] - r[i+1]) - (n[i] - r[i])
 		x = math.Float64frombits(math.Float64bits(x) & keep[i])

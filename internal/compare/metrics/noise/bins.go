@@ -6,55 +6,78 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// bins are the sums of the bins of a grouping, four in a quad.
+// bins are the sums of the bins of a grouping.
 type bins struct {
 	grouping
-	first int // the quad that quads begins with
-	quads []kernel.Quad
+	quads []kernel.Quad      // of columns, four in each
+	list  []kernel.GroupSums // of others, from first on
+	first int
+	// bin is that of the next element, left the number of elements from there on that
+	// are in it without a break.
+	bin  int
+	left int64
 }
 
 // reset returns bins of nothing in the memory of b.
 func (b bins) reset(g grouping) bins {
-	b = bins{grouping: g, first: -1, quads: b.quads[:0]}
+	b = bins{grouping: g, quads: b.quads[:0], list: b.list[:0]}
 	if b.columns() {
-		return b.all()
+		b.quads = zeros(b.quads, (g.bins+3)/4)
 	}
 	return b
 }
 
-// all returns bins where each one exists, for elements that come back to the first.
-func (b bins) all() bins {
-	b.reach(0, b.bins)
-	return b
+// zeros returns a slice with count zeros after what it has.
+func zeros[T any](s []T, count int) []T {
+	have := len(s)
+	s = slices.Grow(s, count)[:have+count]
+	clear(s[have:])
+	return s
 }
 
 // columns reports whether neighbours are in different bins, as those of a last axis
 // are.
 func (b *bins) columns() bool { return b.stride == 1 && b.fold == 1 }
 
-// reach makes the bins from first up to end exist.
-func (b *bins) reach(first, end int) {
-	if b.first < 0 {
-		b.first = first / 4
+// seek makes the element at an offset the next one. The first of all is that of a
+// segment, whose bins come in their order, and from the first one on if they come
+// again.
+func (b *bins) seek(offset int64) {
+	group := offset / b.stride % b.count
+	b.bin = int(group / b.fold)
+	b.left = (min(int64(b.bin)*b.fold+b.fold, b.count)-group)*b.stride - offset%b.stride
+	if len(b.list) > 0 {
+		return
 	}
-	have := len(b.quads)
-	if more := (end+3)/4 - b.first - have; more > 0 {
-		b.quads = slices.Grow(b.quads, more)[:have+more]
-		clear(b.quads[have:])
+	if b.count*b.stride < b.total {
+		b.list = zeros(b.list, b.bins)
+	} else {
+		b.first = b.bin
+		b.list = zeros(b.list, 1)
 	}
 }
 
-// add adds the sums of pairs to a bin that is not before the first one.
-func (b *bins) add(bin int, s *kernel.GroupSums) {
-	b.reach(bin, bin+1)
-	q := &b.quads[bin/4-b.first]
-	sums := q.At(bin)
-	sums.Merge(s)
-	q.Set(bin, &sums)
+// add adds the sums of the next elements, all of them in one bin.
+func (b *bins) add(s *kernel.GroupSums, count int64) {
+	b.list[b.bin-b.first].Merge(s)
+	if b.left -= count; b.left > 0 {
+		return
+	}
+	if b.bin++; b.bin == b.bins {
+		b.bin = 0
+	} else if b.bin-b.first == len(b.list) {
+		b.list = zeros(b.list, 1)
+	}
+	b.left = b.groups(b.bin) * b.stride
 }
 
 // at returns the sums of a bin.
-func (b *bins) at(bin int) kernel.GroupSums { return b.quads[bin/4-b.first].At(bin) }
+func (b *bins) at(bin int) kernel.GroupSums {
+	if b.columns() {
+		return b.quads[bin/4].At(bin)
+	}
+	return b.list[bin-b.first]
+}
 
 // addColumns adds elements from an offset on, each to its own bin. before is how
 // many elements are there already.
@@ -80,22 +103,31 @@ func columnsBefore(end, width, column int64) int64 { return (end - column + widt
 
 // exclude takes out the rounding error of an element of r = 0 that does not count.
 func (b *bins) exclude(offset int64, floor float64) {
-	bin, _ := b.bin(offset)
-	b.quads[bin/4-b.first].UU[bin%4] -= float64(floor * floor)
+	bin := int(offset / b.stride % b.count / b.fold)
+	if square := float64(floor * floor); b.columns() {
+		b.quads[bin/4].UU[bin%4] -= square
+	} else {
+		b.list[bin-b.first].UU -= square
+	}
 }
 
 // merge adds the bins of the elements that follow.
 func (b *bins) merge(next *bins) {
-	if len(next.quads) == 0 {
-		return
-	}
-	b.reach(4*next.first, 4*(next.first+len(next.quads)))
 	for i := range next.quads {
-		q, p := &b.quads[next.first-b.first+i], &next.quads[i]
+		q, p := &b.quads[i], &next.quads[i]
 		for k := range 4 {
 			sums, more := q.At(k), p.At(k)
 			sums.Merge(&more)
 			q.Set(k, &sums)
 		}
+	}
+	if len(b.list) == 0 {
+		b.first = next.first
+	}
+	if missing := next.first + len(next.list) - b.first - len(b.list); missing > 0 {
+		b.list = zeros(b.list, missing)
+	}
+	for i := range next.list {
+		b.list[next.first-b.first+i].Merge(&next.list[i])
 	}
 }

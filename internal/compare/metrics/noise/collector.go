@@ -33,7 +33,7 @@ type Collector struct {
 	minRef, maxRef   float64
 	maxD, maxDRef    float64
 	distinct         distinct
-	quantiles        *histogram
+	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
 	table            *kernel.Octaves
 	n, r             [blockElements]float64 // a block without what does not count
 	keep             [blockElements]uint64  // for kernel.SumSteps
@@ -56,17 +56,19 @@ func NewCollector(req *Request) *Collector {
 // Reset makes it a collector of nothing again, for any request.
 func (c *Collector) Reset(req *Request) {
 	if c.table == nil {
-		c.quantiles, c.table = new(histogram), kernel.NewOctaves()
+		c.table = kernel.NewOctaves()
 	}
-	c.quantiles.clear()
+	if c.excludedD != nil {
+		c.excludedD.clear()
+	}
 	c.table.Take(func(int, kernel.Octave, kernel.Octave) {})
 	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
 	*c = Collector{
 		request: *req, total: req.Shape.Elements(), row: rows.stride, floor: math.Ldexp(1, req.Type.MinExp),
-		rows: c.rows.reset(rows), channels: c.channels.reset(channels).all(),
+		rows: c.rows.reset(rows), channels: c.channels.reset(channels),
 		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]},
 		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
-		quantiles: c.quantiles, table: c.table, excludedPosition: c.excludedPosition[:0],
+		excludedD: c.excludedD, table: c.table, excludedPosition: c.excludedPosition[:0],
 	}
 	for i := range c.keep {
 		c.keep[i] = math.MaxUint64
@@ -99,9 +101,11 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	if c.distinct.count < manyValues {
 		c.distinct.add(n)
 	}
+	if c.end == c.start {
+		c.maxDRef = math.Abs(r[0])
+	}
 	c.addGroups(first, n, r)
 	c.addSteps(first, n, r)
-	c.addDifferences(n, r)
 	c.addOctaves(n, r, rSpan.MinAbs)
 	c.end += int64(len(n))
 }
@@ -109,9 +113,11 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 // exclude returns the elements with zeros in place of those that do not count.
 func (c *Collector) exclude(n, r []float64) ([]float64, []float64) {
 	c.minRef, c.maxRef = min(c.minRef, 0), max(c.maxRef, 0)
+	mask, high := c.request.Mask, c.request.Type.Max
 	for i, x := range r {
 		y := n[i]
-		if !c.counts(y, x) {
+		if !(x > mask && math.Abs(x) <= high && math.Abs(y) <= math.MaxFloat64) {
+			c.leaveOut(y, x)
 			c.n[i], c.r[i] = 0, 0
 			c.excludedPosition = append(c.excludedPosition, int32(i))
 			continue
@@ -124,31 +130,27 @@ func (c *Collector) exclude(n, r []float64) ([]float64, []float64) {
 	return c.n[:len(n)], c.r[:len(n)]
 }
 
-// counts reports whether a pair counts. Pairs that do not are counted by what they
-// are.
-func (c *Collector) counts(n, r float64) bool {
+// leaveOut counts a pair that does not count, by what it is.
+func (c *Collector) leaveOut(n, r float64) {
 	high := c.request.Type.Max
 	nFinite, rFinite := math.Abs(n) <= math.MaxFloat64, math.Abs(r) <= math.MaxFloat64
-	saturated := false
+	saturated := nFinite && rFinite && math.Abs(r) > high
 	if math.Signbit(n) == math.Signbit(r) {
 		near := float64(high * 0.999)
-		saturated = nFinite && math.IsInf(r, 0) && math.Abs(n) >= near || rFinite && math.IsInf(n, 0) && math.Abs(r) >= near
+		saturated = saturated || nFinite && math.IsInf(r, 0) && math.Abs(n) >= near || rFinite && math.IsInf(n, 0) && math.Abs(r) >= near
 	}
-	saturated = saturated || nFinite && rFinite && math.Abs(r) > high
-	masked := c.request.masked(r)
 	switch {
-	case saturated:
-		if !masked {
-			c.overflows++
-		}
-		return false
-	case !nFinite:
-		if n != r && (n == n || r == r) {
-			c.nonFinite++
-		}
-		return false
+	case saturated && !c.request.masked(r):
+		c.overflows++
+	case !saturated && !nFinite && n != r && (n == n || r == r):
+		c.nonFinite++
 	}
-	return rFinite && !masked
+	if nFinite && rFinite {
+		if c.excludedD == nil {
+			c.excludedD = new(histogram)
+		}
+		c.excludedD.add(math.Abs(n - r))
+	}
 }
 
 // addGroups adds a block to its rows and channels.
@@ -161,28 +163,58 @@ func (c *Collector) addGroups(first int64, n, r []float64) {
 	if channels {
 		c.channels.addColumns(first, before, n, r, c.floor)
 	}
-	for at := int64(0); at < int64(len(n)) && !(rows && channels); {
-		var row, channel int
-		run, inRow, inChannel := int64(len(n))-at, int64(len(n)), int64(len(n))
-		if !rows {
-			row, inRow = c.rows.bin(first + at)
-		}
-		if !channels {
-			channel, inChannel = c.channels.bin(first + at)
-		}
-		run = min(run, inRow, inChannel)
-		sums := kernel.SumGroup(n[at:at+run], r[at:at+run], c.floor)
-		if !rows {
-			c.rows.add(row, &sums)
-		}
-		if !channels {
-			c.channels.add(channel, &sums)
-		}
-		at += run
+	if rows && channels {
+		sums := kernel.SumGroup(n, r, c.floor)
+		c.addMax(&sums, n, r)
+	} else {
+		c.addRuns(first, n, r, !rows, !channels)
 	}
 	for _, i := range c.excludedPosition {
 		c.rows.exclude(first+int64(i), c.floor)
 		c.channels.exclude(first+int64(i), c.floor)
+	}
+}
+
+// addRuns adds runs of elements in one bin to the rows, the channels, or both.
+func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
+	if rows {
+		c.rows.seek(first)
+	}
+	if channels {
+		c.channels.seek(first)
+	}
+	for len(n) > 0 {
+		run := int64(len(n))
+		if rows {
+			run = min(run, c.rows.left)
+		}
+		if channels {
+			run = min(run, c.channels.left)
+		}
+		sums := kernel.SumGroup(n[:run], r[:run], c.floor)
+		if rows {
+			c.rows.add(&sums, run)
+		}
+		if channels {
+			c.channels.add(&sums, run)
+		}
+		if sums.MaxD > c.maxD {
+			c.addMax(&sums, n, r)
+		}
+		n, r = n[run:], r[run:]
+	}
+}
+
+// addMax adds the largest |d| of sums over the first of some pairs.
+func (c *Collector) addMax(sums *kernel.GroupSums, n, r []float64) {
+	if sums.MaxD <= c.maxD {
+		return
+	}
+	for i, x := range r {
+		if math.Abs(n[i]-x) == sums.MaxD {
+			c.maxD, c.maxDRef = sums.MaxD, math.Abs(x)
+			return
+		}
 	}
 }
 
@@ -218,18 +250,6 @@ func (c *Collector) addStep(offset int64, n, r float64) {
 	d, y := (n-r)-(c.lastN-c.lastR), r-c.lastR
 	c.stepDD += float64(d * d)
 	c.stepRR += float64(y * y)
-}
-
-// addDifferences adds what depends on |d| alone.
-func (c *Collector) addDifferences(n, r []float64) {
-	for i, x := range r {
-		d := math.Abs(n[i] - x)
-		if d > c.maxD || c.end == c.start && i == 0 {
-			c.maxD, c.maxDRef = d, math.Abs(x)
-		}
-		c.quantiles.add(d)
-	}
-	c.quantiles.counts[0] -= int64(len(c.excludedPosition))
 }
 
 // addOctaves adds a block to the octaves of r. minRef is not more than the smallest

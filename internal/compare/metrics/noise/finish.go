@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -17,8 +18,9 @@ const (
 
 // Finish returns what is known of all elements, which were added and merged before:
 // nil where squares leave the range of float64 or elements are missing. It is called
-// once.
-func (c *Collector) Finish() *Noise {
+// once. differences are the numbers of |d| of all pairs that are finite on both sides,
+// by bins of an eighth of an octave with their lower edges, in rising order.
+func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	c.close()
 	if c.end-c.start != c.total {
 		return nil
@@ -35,7 +37,7 @@ func (c *Collector) Finish() *Noise {
 	}
 	rows, channels := c.groups(&c.rows), c.groups(&c.channels)
 	c.totals(n, rows)
-	n.P90 = c.quantiles.edge((9*n.Count + 9) / 10)
+	n.P90 = c.excludedD.quantile(differences, n.Count)
 	n.Softmax = c.softmax(n.Count, rows)
 	n.View = c.view(n, rows, channels)
 	if n.RMS > 0 {

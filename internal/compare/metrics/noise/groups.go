@@ -65,14 +65,5 @@ func (g *grouping) groups(bin int) int64 {
 	return min(g.fold, g.count-int64(bin)*g.fold)
 }
 
-// bin returns the bin of the element at an offset, and how many elements from it on
-// are in this bin without a break.
-func (g *grouping) bin(offset int64) (bin int, run int64) {
-	group := offset / g.stride % g.count
-	first := group / g.fold * g.fold
-	end := min(first+g.fold, g.count)
-	return int(group / g.fold), (end-group)*g.stride - offset%g.stride
-}
-
 // elements returns the number of elements of a bin.
 func (g *grouping) elements(bin int) int64 { return g.groups(bin) * g.size() }

@@ -1,7 +1,7 @@
 package noise
 
 import (
-	"math"
+	"iter"
 
 	"dumptool/internal/compare/metrics/kernel"
 )
@@ -31,12 +31,19 @@ func (h *histogram) clear() {
 	h.end = 0
 }
 
-// edge returns the lower edge of the bin of the magnitude with a rank, which is
-// from 1 on.
-func (h *histogram) edge(rank int64) float64 {
-	for bin, n := range h.counts[:h.end] {
-		if rank -= n; rank <= 0 {
-			return math.Float64frombits(uint64(bin) << 49)
+// quantile returns the magnitude that nine of ten do not exceed of those of counts,
+// by their lower edges in rising order, without those of the histogram. There are
+// total ones then.
+func (h *histogram) quantile(counts iter.Seq2[float64, int64], total int64) float64 {
+	rank := (9*total + 9) / 10
+	for edge, n := range counts {
+		if h != nil {
+			bin := kernel.Bin(edge)
+			n -= h.counts[bin]
+			h.counts[bin] = 0
+		}
+		if rank -= n; n > 0 && rank <= 0 {
+			return edge
 		}
 	}
 	return 0

@@ -35,7 +35,11 @@ func (c *Collector) Merge(next *Collector) {
 		c.maxD, c.maxDRef = next.maxD, next.maxDRef
 	}
 	c.distinct.merge(&next.distinct)
-	c.quantiles.merge(next.quantiles)
+	if c.excludedD == nil {
+		c.excludedD, next.excludedD = next.excludedD, nil
+	} else if next.excludedD != nil {
+		c.excludedD.merge(next.excludedD)
+	}
 }
 
 // mergedOctaves returns the octaves of two lists, both by rising exponents.

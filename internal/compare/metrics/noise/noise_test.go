@@ -2,6 +2,8 @@ package noise
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/metrics/kernel"
 	"dumptool/internal/tensor"
 )
 
@@ -122,7 +125,24 @@ func collect(req *Request, n, r []float64, each, block int) *Noise {
 			total.Merge(c)
 		}
 	}
-	return total.Finish()
+	return total.Finish(differences(n, r))
+}
+
+// differences returns the histogram of |d|.
+func differences(n, r []float64) iter.Seq2[float64, int64] {
+	counts := map[uint]int64{}
+	for i, x := range r {
+		if d := math.Abs(n[i] - x); math.Abs(x) <= math.MaxFloat64 && math.Abs(n[i]) <= math.MaxFloat64 {
+			counts[kernel.Bin(d)]++
+		}
+	}
+	return func(yield func(float64, int64) bool) {
+		for _, bin := range slices.Sorted(maps.Keys(counts)) {
+			if !yield(math.Float64frombits(uint64(bin)<<49), counts[bin]) {
+				return
+			}
+		}
+	}
 }
 
 func TestSlowReference(t *testing.T) {
@@ -285,7 +305,7 @@ func TestReset(t *testing.T) {
 			used.Reset(req)
 			c.Add(0, n, r)
 			used.Add(0, n, r)
-			if got, want := used.Finish(), c.Finish(); !reflect.DeepEqual(got, want) {
+			if got, want := used.Finish(differences(n, r)), c.Finish(differences(n, r)); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s%v: %+v, want %+v", name, shape, got, want)
 			}
 		}
@@ -414,7 +434,7 @@ func TestIncomplete(t *testing.T) {
 	for _, first := range []int64{0, 4} {
 		c := NewCollector(req)
 		c.Add(first, make([]float64, 8), make([]float64, 8))
-		if got := c.Finish(); got != nil {
+		if got := c.Finish(differences(nil, nil)); got != nil {
 			t.Errorf("8 of 12 elements from %d on: found %+v", first, got)
 		}
 	}
