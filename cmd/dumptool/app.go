@@ -108,7 +108,11 @@ func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options) 
 // warn prints warnings.
 func warn[T string | lang.Sentence](a *app, warnings []T) {
 	for _, w := range warnings {
-		a.msg.Warnf("%s", w)
+		if s, ok := any(w).(lang.Sentence); ok {
+			a.msg.Warnf("%s", a.inLang(s))
+		} else {
+			a.msg.Warnf("%s", w)
+		}
 	}
 }
 
@@ -116,17 +120,25 @@ func warn[T string | lang.Sentence](a *app, warnings []T) {
 func (a *app) say(messages []batch.Message) {
 	for _, m := range messages {
 		if m.Hint {
-			a.msg.Hintf("%s", m.Text)
+			a.msg.Hintf("%s", a.inLang(m.Text))
 		} else {
-			a.msg.Log().Log(context.Background(), m.Level, m.Text, m.Attrs...)
+			a.msg.Log().Log(context.Background(), m.Level, a.inLang(m.Text), m.Attrs...)
 		}
 	}
+}
+
+// inLang is a message in the language of the user; logs for programs are English.
+func (a *app) inLang(s lang.Sentence) string {
+	if a.global.logFormat == ui.LogJSON {
+		return s.String()
+	}
+	return a.lang().Text(s.Text())
 }
 
 // conclude says how a run ended and returns its error.
 func (a *app) conclude(o batch.Outcome) error {
 	a.say(o.Messages)
-	return outcomeError(o)
+	return outcomeError(o, a.inLang)
 }
 
 // printResult prints a result in a format.

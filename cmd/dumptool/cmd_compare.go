@@ -83,7 +83,7 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 	}
 	plan, err := compare.NewPlan(ctx, *opt)
 	if err != nil {
-		return compareError(err)
+		return a.notCompared(err)
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
@@ -142,6 +142,14 @@ func misspelled(cmd *cobra.Command, args []string, err error) error {
 	return err
 }
 
+// notCompared concludes a comparison that an error ended.
+func (a *app) notCompared(err error) error {
+	if nothing, ok := errors.AsType[*compare.NothingError](err); ok {
+		return a.conclude(nothing.Outcome())
+	}
+	return compareError(err)
+}
+
 // compareError gives an error that ended a comparison its exit status.
 func compareError(err error) error {
 	var file *sidefile.FileError
@@ -154,8 +162,6 @@ func compareError(err error) error {
 		return configError(fmt.Errorf("--map-node-dict: %s", strings.Join(names.Missing, "; ")))
 	case errors.As(err, &order):
 		return configError(fmt.Errorf("--order: %w", err))
-	case errors.Is(err, compare.ErrNothing):
-		return nothingf("%w", err)
 	}
 	return err
 }

@@ -94,7 +94,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 	}
 	plan, err := compare.NewDetailPlan(ctx, *opt, selector)
 	if err != nil {
-		return compareError(err)
+		return a.notCompared(err)
 	}
 	parts, err := a.comparePairs(ctx, plan)
 	if err != nil {

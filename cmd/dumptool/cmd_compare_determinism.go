@@ -86,7 +86,7 @@ func runCompareDeterminism(ctx context.Context, a *app, opts *compareDeterminism
 		})
 	})
 	if err != nil {
-		return compareError(err)
+		return a.notCompared(err)
 	}
 	warn(a, d.Warnings)
 	if err := printResult(a, format, d, report.Options{}); err != nil {

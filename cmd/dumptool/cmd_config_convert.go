@@ -92,6 +92,6 @@ func runConfigConvert(ctx context.Context, a *app, opts *configConvertOptions, a
 	if _, err := a.writeConfig(&opts.output, text, opt); err != nil {
 		return err
 	}
-	a.say(report.TranslationMessages(name, notes, a.lang()))
+	a.say(report.TranslationMessages(name, notes))
 	return nil
 }

@@ -75,7 +75,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 	if e.Refused != nil {
 		a.msg.Hintf("'dumptool config check' shows all errors")
 	}
-	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found").AsShown()))
+	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found", "发现错误").AsShown()))
 }
 
 // oneConfig reads the only file that the arguments may name.

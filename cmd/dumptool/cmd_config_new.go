@@ -133,6 +133,6 @@ func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made, opt dumpconf.
 	if err != nil {
 		return err
 	}
-	a.say(report.MadeMessages(made, r, a.lang()))
+	a.say(report.MadeMessages(made, r))
 	return nil
 }

@@ -99,11 +99,7 @@ func runOverflowAnalyze(ctx context.Context, a *app, opts *overflowAnalyzeOption
 	if err != nil {
 		return err
 	}
-	say := a.lang().Text
-	if opts.output.out == "" && opts.output.formats[0] == "text" {
-		say = nil
-	}
-	outcome := r.Outcome(say)
+	outcome := r.Outcome(run, opts.output.out == "" && opts.output.formats[0] == "text")
 	if outcome.Kind != batch.Nothing {
 		err = opts.write(a, r)
 	}

@@ -73,7 +73,7 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 	if err := run.Choose(ctx, opts.dumps.selection(), nil, dumpdir.HeaderOptions{}); err != nil {
 		return err
 	}
-	output := report.NewRecordOutput(opts.out, a.out, opts.extended, a.lang())
+	output := report.NewRecordOutput(opts.out, a.out, opts.extended)
 	sum, err := watched(a, "decoding", func(observe func(batch.Event)) (overflow.DecodeSummary, error) {
 		if opts.out == "" && a.streams.OutTTY { // a bar would be in the way of the results
 			observe = nil
@@ -90,5 +90,5 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 	if err != nil {
 		return err
 	}
-	return a.conclude(opts.exitZero.of(output.Outcome(&sum)))
+	return a.conclude(opts.exitZero.of(output.Outcome(run, &sum)))
 }

@@ -380,7 +380,7 @@ func TestDecodeExtended(t *testing.T) {
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("extended form (-want +got):\n%s", diff)
 	}
-	wantContains(t, got.err, "status 0x100: FP32 转 FP16")
+	wantContains(t, got.err, "状态 0x100：FP32 转 FP16")
 
 	// An unknown unit leaves the header.
 	dir = decodeTree(t, map[string][]byte{decodeName: decodeDump(t, "Node_OpDebug", decodeNew(0, 1, 7, 88))})

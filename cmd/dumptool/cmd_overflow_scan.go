@@ -75,7 +75,7 @@ func runOverflowScan(ctx context.Context, a *app, opts *overflowScanOptions, arg
 	if err != nil {
 		return err
 	}
-	outcome := r.Outcome(len(run.Files))
+	outcome := r.Outcome(run)
 	if outcome.Kind != batch.Nothing {
 		err = writeReports(a, &opts.output, r, report.Options{})
 	}

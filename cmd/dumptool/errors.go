@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"dumptool/internal/batch"
-
 	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/lang"
 )
 
 // codedError is an error with an exit status.
@@ -41,20 +42,20 @@ func nothingf(format string, args ...any) error {
 	return &codedError{exitNothing, fmt.Errorf(format, args...)}
 }
 
-// outcomeError is the error of an outcome.
-func outcomeError(o batch.Outcome) error {
+// outcomeError is the error of an outcome, with its sentences as say has them.
+func outcomeError(o batch.Outcome, say func(lang.Sentence) string) error {
 	if o.Kind == batch.Done {
 		return nil
 	}
 	code := map[batch.Kind]int{
 		batch.Found: exitFound, batch.NotCovered: exitCoverage, batch.Nothing: exitNothing, batch.Incomplete: exitIncomplete,
 	}[o.Kind]
-	err := error(&codedError{code, errors.New(o.Text)})
+	err := error(&codedError{code, errors.New(say(o.Text))})
 	switch {
 	case o.Shown:
 		return reported(err)
-	case o.Hint != "":
-		return hintf(err, "%s", o.Hint)
+	case !o.Hint.IsZero():
+		return hintf(err, "%s", say(o.Hint))
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 		return o
 	}
 	if !o.Shown {
-		o.Messages = append(o.Messages, batch.Infof("%s", o.Text))
+		o.Messages = append(o.Messages, batch.Infof("%s", "%s", o.Text))
 	}
 	return batch.Outcome{Messages: o.Messages}
 }

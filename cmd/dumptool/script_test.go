@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"bigdump":   makeBigDump,
+			"bytes":     makeBytes,
 			"dump":      makeDump,
 			"empty":     checkEmpty,
 			"npy":       makeNpy,
@@ -95,6 +96,16 @@ func makeBigDump(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = f.Write(header)
 	ts.Check(err)
 	ts.Check(f.Truncate(int64(len(header)) + size))
+}
+
+// makeBytes makes "bytes FILE TEXT": a file of a text with the escapes of Go.
+func makeBytes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: bytes file text")
+	}
+	data, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(data), 0o666))
 }
 
 // makeDump makes "dump FILE OP TYPE FORMAT SHAPE VALUE...": a dump of the operator

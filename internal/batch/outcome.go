@@ -1,8 +1,9 @@
 package batch
 
 import (
-	"fmt"
 	"log/slog"
+
+	"dumptool/internal/lang"
 )
 
 // Kind says how a run ended.
@@ -21,17 +22,24 @@ const (
 type Outcome struct {
 	Kind Kind
 	// Text is empty if Done. Shown says that the results say it already.
-	Text  string
+	Text  lang.Sentence
 	Shown bool
 	// Hint says what can be done about it, empty for nothing.
-	Hint string
+	Hint lang.Sentence
 	// Messages sum the run up; they come first.
 	Messages []Message
 }
 
-// Outcomef returns an outcome with a text.
-func Outcomef(kind Kind, format string, args ...any) Outcome {
-	return Outcome{Kind: kind, Text: fmt.Sprintf(format, args...)}
+// Outcomef returns an outcome with a text, from what lang.Sayf takes.
+func Outcomef(kind Kind, en, zh string, args ...any) Outcome {
+	return Outcome{Kind: kind, Text: lang.Sayf(en, zh, args...)}
+}
+
+// WithHint returns the outcome with what can be done about it, from what lang.Sayf
+// takes.
+func (o Outcome) WithHint(en, zh string, args ...any) Outcome {
+	o.Hint = lang.Sayf(en, zh, args...)
+	return o
 }
 
 // AsShown marks the text as said by the results.
@@ -45,30 +53,32 @@ func (o Outcome) AsShown() Outcome {
 type Message struct {
 	Level slog.Level
 	Hint  bool
-	Text  string
+	Text  lang.Sentence
 	// Attrs are names and values of a record of the debug log.
 	Attrs []any
 }
 
-// Errorf says why a part of a run failed.
-func Errorf(format string, args ...any) Message {
-	return Message{Level: slog.LevelError, Text: fmt.Sprintf(format, args...)}
+// Errorf says why a part of a run failed, from what lang.Sayf takes.
+func Errorf(en, zh string, args ...any) Message {
+	return Message{Level: slog.LevelError, Text: lang.Sayf(en, zh, args...)}
 }
 
 // Warnf says what is doubtful and did not stop the work.
-func Warnf(format string, args ...any) Message {
-	return Message{Level: slog.LevelWarn, Text: fmt.Sprintf(format, args...)}
+func Warnf(en, zh string, args ...any) Message {
+	return Message{Level: slog.LevelWarn, Text: lang.Sayf(en, zh, args...)}
 }
 
 // Infof says what is good to know.
-func Infof(format string, args ...any) Message {
-	return Message{Level: slog.LevelInfo, Text: fmt.Sprintf(format, args...)}
+func Infof(en, zh string, args ...any) Message {
+	return Message{Level: slog.LevelInfo, Text: lang.Sayf(en, zh, args...)}
 }
 
-// Hint says what to do about the message before.
-func Hint(text string) Message { return Message{Level: slog.LevelInfo, Hint: true, Text: text} }
+// Hintf says what to do about the message before.
+func Hintf(en, zh string, args ...any) Message {
+	return Message{Level: slog.LevelInfo, Hint: true, Text: lang.Sayf(en, zh, args...)}
+}
 
 // Debug is a record of the debug log.
 func Debug(text string, attrs ...any) Message {
-	return Message{Level: slog.LevelDebug, Text: text, Attrs: attrs}
+	return Message{Level: slog.LevelDebug, Text: lang.Plain(text), Attrs: attrs}
 }

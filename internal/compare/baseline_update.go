@@ -21,7 +21,7 @@ func (p *Plan) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	case !p.opt.UpdateBaseline:
 		return nil, nil
 	case rep.Interrupted:
-		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", file)}, nil
+		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", "未更新 %s：本次比对不完整", file)}, nil
 	}
 	var text bytes.Buffer
 	if err := p.opt.Baseline.Update(rep, p).Write(&text); err != nil {
@@ -33,7 +33,7 @@ func (p *Plan) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	var messages []batch.Message
 	if rep.Baseline != nil && len(rep.Baseline.Missing) > 0 {
 		gone := rep.Baseline.Missing
-		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", file, lang.Count(len(gone), "tensor"), lang.FirstNames(gone)))
+		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", "%s：去掉本次比对没有的 %s：%s", file, lang.CountText(len(gone), "tensor", "个张量"), lang.FirstNames(gone)))
 	}
 	Adopt(rep, filepath.ToSlash(file))
 	return messages, nil

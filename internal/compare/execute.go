@@ -123,10 +123,10 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 		return nil
 	case errors.As(err, &padding):
 		row.Status = record.ShapeMismatch
-		row.Reasons = append(row.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Plain(err.Error())})
+		row.Reasons = append(row.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Error(err)})
 	case err != nil:
 		row.Status, row.Err = record.Error, err
-		row.Reasons = append(row.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Plain(err.Error())})
+		row.Reasons = append(row.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Error(err)})
 	}
 	return part
 }

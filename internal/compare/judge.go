@@ -96,11 +96,11 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	bad := j.Counts[record.Fail] + j.Counts[Undecided] + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
 	switch unread := j.Counts[record.Error]; {
 	case unread > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", lang.Count(unread, "tensor"))
+		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", "比对时 %s无法读取", lang.CountText(unread, "tensor", "个张量"))
 	case bad > 0 && !exitZero:
-		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", bad, len(j.Rows)).AsShown()
+		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", "%[2]d 行中 %[1]d 行失败或无法判定", bad, len(j.Rows)).AsShown()
 	case j.Compared == 0:
-		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", file)
+		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", "%s 中没有比对过的行", file)
 	}
 	return batch.Outcome{}
 }

@@ -61,15 +61,15 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	c, want := &rep.Coverage, &o.Coverage
 	switch n := rep.Counts[record.Error]; {
 	case n > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", lang.Count(n, "tensor"), failed, len(rep.Rows)-n)
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", "%[1]s无法读取，其余 %[3]d 个中 %[2]d 个不合格", lang.CountText(n, "tensor", "个张量"), failed, len(rep.Rows)-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
-		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", failed, lang.Count(len(rep.Rows), "tensor"))
+		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", "一个算子信息文件无法读取，%[2]s中 %[1]d 个不合格", failed, lang.CountText(len(rep.Rows), "tensor", "个张量"))
 	case failed > 0 && !o.ExitZero:
-		return batch.Outcomef(batch.Found, "%d of %d tensors failed", failed, len(rep.Rows)).AsShown()
+		return batch.Outcomef(batch.Found, "%d of %d tensors failed", "%[2]d 个张量中 %[1]d 个不合格", failed, len(rep.Rows)).AsShown()
 	case rep.Baseline != nil && len(rep.Baseline.Missing) > 0:
-		return batch.Outcomef(batch.NotCovered, "%s of the baseline missing, such as %s", lang.Count(len(rep.Baseline.Missing), "tensor"), rep.Baseline.Missing[0])
+		return batch.Outcomef(batch.NotCovered, "%s of the baseline missing, such as %s", "缺少基线中的 %s，例如 %s", lang.CountText(len(rep.Baseline.Missing), "tensor", "个张量"), rep.Baseline.Missing[0])
 	case c.Reference > 0 && c.Ratio() < want.Share, want.Share > 0 && compared == 0, c.Compared < want.Tensors:
-		return batch.Outcomef(batch.NotCovered, "compared %d of %s of the reference, want %s", c.Compared, lang.Count(c.Reference, "tensor"), want.Text)
+		return batch.Outcomef(batch.NotCovered, "compared %d of %s of the reference, want %s", "标杆 %[2]s中比对了 %[1]d 个，要求 %[3]s", c.Compared, lang.CountText(c.Reference, "tensor", "个张量"), want.Text)
 	case compared == 0:
 		return nothingCompared(rep, o.Pair.Rounds)
 	}
@@ -81,34 +81,31 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 func nothingCompared(rep *record.Report, rounds Rounds) batch.Outcome {
 	c := &rep.Coverage
 	skipped, ambiguous := rep.Counts[record.Skip], rep.Counts[record.Ambiguous]
-	left := fmt.Sprintf("%s in the reference, %d in the NPU run only", lang.Count(c.Reference, "tensor"), len(c.NPUOnly))
+	left := lang.Sayf("%s in the reference, %d in the NPU run only", "标杆有 %s，仅 NPU 侧有 %d 个", lang.CountText(c.Reference, "tensor", "个张量"), len(c.NPUOnly))
 	if ambiguous > 0 {
-		left += fmt.Sprintf(", %d AMBIGUOUS", ambiguous)
+		left = lang.Sayf("%s, %d AMBIGUOUS", "%s，%d 个 AMBIGUOUS", left, ambiguous)
 	}
-	nothing := func(format string, args ...any) batch.Outcome {
-		return batch.Outcomef(batch.Nothing, "nothing was compared: "+format, args...)
+	nothing := func(why lang.Sentence) batch.Outcome {
+		return batch.Outcomef(batch.Nothing, "nothing was compared: %s", "没有比对任何张量：%s", why)
 	}
+	nothingf := func(en, zh string, args ...any) batch.Outcome { return nothing(lang.Sayf(en, zh, args...)) }
 	switch {
 	case ambiguous > 0 && ambiguous+skipped == len(rep.Rows):
-		o := nothing("%s AMBIGUOUS: each has several partners", tensorsAre(ambiguous))
-		o.Hint = "--map-node-dict says which operators belong together"
-		return o
+		return nothingf("%s AMBIGUOUS: each has several partners", "%s AMBIGUOUS：各有多个候选", tensorsAre(ambiguous)).
+			WithHint("--map-node-dict says which operators belong together", "用 --map-node-dict 指定对应的算子")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
-		o := nothing("%s", left)
-		o.Hint = fmt.Sprintf("--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], c.NPUOnly[0])
-		return o
+		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", "名称不同时用 --map-node-dict 配对，例如 %s 和 %s", c.RefOnly[0], c.NPUOnly[0])
 	case skipped > 0 && skipped == len(rep.Rows):
-		return nothing("all that was found was skipped (%s; --skip-keys, --exclude-node-list)", lang.Count(skipped, "tensor"))
+		return nothingf("all that was found was skipped (%s; --skip-keys, --exclude-node-list)", "全部张量都被跳过(%s；--skip-keys、--exclude-node-list)", lang.CountText(skipped, "tensor", "个张量"))
 	case skipped > 0:
-		return nothing("%s skipped, %s", lang.Count(skipped, "tensor"), left)
+		return nothingf("%s skipped, %s", "跳过 %s，%s", lang.CountText(skipped, "tensor", "个张量"), left)
 	case len(rep.Rows) == 0 && rounds != (Rounds{}):
-		return nothing("--round %s leaves no tensor", rounds)
+		return nothingf("--round %s leaves no tensor", "--round %s 没有选中任何张量", rounds)
 	case len(rep.Rows) == 0 && len(c.Rounds) > 0:
-		o := nothing("no round of one side is one of the other: %s", c.Rounds[0])
-		o.Hint = "--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called"
-		return o
+		return nothingf("no round of one side is one of the other: %s", "两侧没有相同的轮次：%s", c.Rounds[0]).
+			WithHint("--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called", "用 --ref-rank、--npu-rank 等在两侧各选一个轮次，编号可以不同")
 	}
-	return nothing("%s", left)
+	return nothing(left)
 }
 
 // failures counts the rows that fail: with a baseline those that are new or
@@ -123,9 +120,9 @@ func failures(rep *record.Report, failOn []record.Status) int {
 	return n
 }
 
-func tensorsAre(n int) string {
+func tensorsAre(n int) lang.Text {
 	if n == 1 {
-		return "the only tensor is"
+		return lang.Text{EN: "the only tensor is", ZH: "唯一的张量"}
 	}
-	return fmt.Sprintf("all %d tensors are", n)
+	return lang.Text{EN: fmt.Sprintf("all %d tensors are", n), ZH: fmt.Sprintf("全部 %d 个张量", n)}
 }

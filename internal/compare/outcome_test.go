@@ -13,12 +13,12 @@ func TestAmbiguousOutcome(t *testing.T) {
 	rep := &record.Report{Rows: []record.Row{{Op: "a", Status: record.Ambiguous}, {Op: "b", Status: record.Ambiguous}}}
 	rep.Count()
 	o := (&Options{}).Outcome(rep)
-	if o.Kind != batch.Nothing || !strings.Contains(o.Text, "all 2 tensors are AMBIGUOUS") {
+	if o.Kind != batch.Nothing || !strings.Contains(o.Text.String(), "all 2 tensors are AMBIGUOUS") {
 		t.Errorf("outcome %+v", o)
 	}
 	some := &record.Report{Rows: append([]record.Row{{Op: "c", Status: record.UnmatchedNPU}}, rep.Rows...)}
 	some.Count()
-	if o := (&Options{}).Outcome(some); o.Kind != batch.Nothing || !strings.HasSuffix(o.Text, ", 2 AMBIGUOUS") {
+	if o := (&Options{}).Outcome(some); o.Kind != batch.Nothing || !strings.HasSuffix(o.Text.String(), ", 2 AMBIGUOUS") {
 		t.Errorf("outcome %+v", o)
 	}
 	if o := (&Options{FailOn: []record.Status{record.Ambiguous}}).Outcome(rep); o.Kind != batch.Nothing {

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -14,8 +15,33 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// ErrNothing is the error of a run that had nothing to compare.
+// ErrNothing is wrapped by the error of a run that had nothing to compare.
 var ErrNothing = errors.New("nothing to compare")
+
+// NothingError says why there is nothing to compare.
+type NothingError struct {
+	Why lang.Sentence
+	// Others say what the files of the run are instead.
+	Others []batch.Message
+}
+
+// Nothingf returns a NothingError, from what lang.Sayf takes.
+func Nothingf(en, zh string, args ...any) *NothingError {
+	return &NothingError{Why: lang.Sayf(en, zh, args...)}
+}
+
+// Error says why there is nothing to compare.
+func (e *NothingError) Error() string { return e.Outcome().Text.String() }
+
+// Unwrap returns ErrNothing.
+func (e *NothingError) Unwrap() error { return ErrNothing }
+
+// Outcome is how the comparison ended.
+func (e *NothingError) Outcome() batch.Outcome {
+	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", "没有可比对的内容：%s", e.Why)
+	o.Messages = e.Others
+	return o
+}
 
 // Pair is a row before its tensors are read: who is compared with whom.
 type Pair struct {

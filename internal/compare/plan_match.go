@@ -225,7 +225,7 @@ func (p *Plan) addUnread() {
 			round := p.firstRound()
 			row := &record.Row{Op: filepath.Base(problem.Path), Kind: string(tensor.Output), Status: record.Error,
 				Round: round.Name, At: round.At, Key: round.key, Err: safefile.WithPath(problem.Path, problem.Err)}
-			row.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Plain(row.Err.Error())}}
+			row.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Error(row.Err)}}
 			if side == p.ref {
 				row.RefFile, row.RefPath = filepath.ToSlash(problem.Path), problem.Path
 			} else {
@@ -290,7 +290,7 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
 		if it != nil && it.Err != nil {
 			x.Row.Status, x.Row.Err = record.Error, safefile.WithPath(it.Path, it.Err)
-			x.Row.Reasons = []record.Finding{{Code: errorCode(it.Err), Confidence: record.High, Evidence: lang.Plain(x.Row.Err.Error())}}
+			x.Row.Reasons = []record.Finding{{Code: errorCode(it.Err), Confidence: record.High, Evidence: lang.Error(x.Row.Err)}}
 		}
 	}
 	if u.Why != "" {

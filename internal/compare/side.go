@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/dumpdir"
@@ -64,18 +65,25 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		}
 	}
 	s.addProblems()
+	found := len(s.Tensors) + len(s.unread)
+	var others []batch.Message
+	if found+tables+len(run.Rounds) == 0 {
+		others = run.OtherFiles()
+	}
 	run.Forget()
 	switch {
-	case len(s.Tensors)+len(s.unread) > 0 && tables > 0:
+	case found > 0 && tables > 0:
 		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", path,
 			lang.Text{EN: lang.Count(tables, "operator") + " have", ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
-	case len(s.Tensors)+len(s.unread) > 0:
+	case found > 0:
 	case tables > 0:
-		return nil, fmt.Errorf("%w: %s holds statistics of %s, no tensors", ErrNothing, path, lang.Count(tables, "operator"))
+		return nil, Nothingf("%s holds statistics of %s, no tensors", "%s 只有 %s的统计量，没有张量", path, lang.CountText(tables, "operator", "个算子"))
 	case len(run.Rounds) > 0:
-		return nil, fmt.Errorf("%w: of the %s in %s none was chosen, the first is %s", ErrNothing, lang.Count(len(run.Rounds), "round"), path, run.Rounds[0].At)
+		return nil, Nothingf("of the %s in %s none was chosen, the first is %s", "%[2]s 中的 %[1]s都未选中，第一个是 %[3]s", lang.CountText(len(run.Rounds), "round", "个轮次"), path, run.Rounds[0].At)
 	default:
-		return nil, NothingIn(path)
+		none := Nothingf("neither dumps nor arrays in %s", "%s 中没有 dump 和数组", path)
+		none.Others = others
+		return nil, none
 	}
 	return s, nil
 }
@@ -85,11 +93,6 @@ func (o *Options) sources() dumpdir.Sources {
 	f := &o.SideFiles
 	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution,
 		Fusion: f.Fusion, FusionFile: f.FusionFile, Consumers: f.Consumers, ConsumersFile: f.ConsumersFile}
-}
-
-// NothingIn is the error of a path without tensors.
-func NothingIn(path string) error {
-	return fmt.Errorf("%w: neither dumps nor arrays in %s", ErrNothing, path)
 }
 
 // add adds the tensors of an operator, and returns how many there are.
@@ -147,7 +150,7 @@ func (s *Side) addProblems() {
 			if p.Path == "" {
 				p.Path = s.Path
 			}
-			s.Warnings = append(s.Warnings, lang.Plain(p.Error()))
+			s.Warnings = append(s.Warnings, lang.Error(&p))
 		}
 	}
 }

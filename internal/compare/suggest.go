@@ -78,13 +78,13 @@ func (p *Plan) DetailOutcome(ctx context.Context, s Selector, rep *record.Report
 	}
 	switch {
 	case found == 0:
-		o := batch.Outcomef(batch.Nothing, "no tensor is called %s", s)
+		o := batch.Outcomef(batch.Nothing, "no tensor is called %s", "没有名为 %s 的张量", s)
 		o.Hint = p.suggest(ctx, s, rep)
 		return o
 	case unread > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read", lang.Count(unread, "tensor"))
+		return batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "tensor", "个张量"))
 	case failed > 0 && !p.opt.ExitZero:
-		return batch.Outcomef(batch.Found, "%s failed", lang.Count(failed, "tensor")).AsShown()
+		return batch.Outcomef(batch.Found, "%s failed", "%s不合格", lang.CountText(failed, "tensor", "个张量")).AsShown()
 	}
 	return batch.Outcome{}
 }
@@ -94,25 +94,25 @@ const nearNames = 3
 
 // suggest is a hint at what there is where a selector names nothing: the other
 // tensors of the operator, or operators of such a name.
-func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) string {
+func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
 	var near []string
 	for i := range rep.Rows {
 		near = append(near, rep.Rows[i].Name())
 	}
 	if len(near) > 0 {
-		return "the operator has " + strings.Join(near[:min(len(near), nearNames)], ", ")
+		return lang.Sayf("the operator has %s", "该算子有 %s", strings.Join(near[:min(len(near), nearNames)], ", "))
 	}
 	names, err := operatorNames(ctx, *p.opt)
 	if err != nil {
-		return ""
+		return lang.Sentence{}
 	}
 	if len(names) == 0 {
 		return nothingCompared(rep, p.opt.Pair.Rounds).Hint
 	}
 	if near = nearest(s.String(), names); len(near) == 0 {
-		return "operators are called like " + names[0]
+		return lang.Sayf("operators are called like %s", "算子名称形如 %s", names[0])
 	}
-	return "did you mean " + strings.Join(near, ", ") + "?"
+	return lang.Sayf("did you mean %s?", "是否指 %s？", strings.Join(near, ", "))
 }
 
 // operatorNames lists the names of all operators on both sides, without

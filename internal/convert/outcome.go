@@ -3,7 +3,6 @@ package convert
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -35,7 +34,7 @@ func SplitPaths(values []string) []string {
 // Open lists what is chosen of the run at paths, without what lies in the output
 // folder, and what there is to warn of. The options for a single file are dropped
 // where it is not one.
-func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*dumpdir.Run, []string, error) {
+func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*dumpdir.Run, []lang.Sentence, error) {
 	in, err := dumpdir.Open(ctx, paths, dumpdir.Options{NoRecursive: noRecursive, Skip: o.Out})
 	if err != nil {
 		return nil, nil, err
@@ -45,11 +44,11 @@ func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*
 	}
 	warnings := in.TreeWarnings()
 	if !in.Single && (o.Input != nil || o.Output != nil || o.Shape != nil) {
-		warnings = append(warnings, "-o, -i and -s are for a single file: not used")
+		warnings = append(warnings, lang.Sayf("-o, -i and -s are for a single file: not used", "-o、-i 和 -s 仅用于单个文件：未使用"))
 		o.Input, o.Output, o.Shape = nil, nil, nil
 	}
 	if o.Custom != nil {
-		warnings = append(warnings, o.Custom.Warnings()...)
+		warnings = append(warnings, lang.Plains(o.Custom.Warnings())...)
 	}
 	return in, warnings, nil
 }
@@ -62,20 +61,20 @@ func (r *Result) Messages() []batch.Message {
 	}
 	var all []batch.Message
 	for _, w := range r.Warnings {
-		all = append(all, batch.Warnf("%s: %s", path, w))
+		all = append(all, batch.Warnf("%s: %s", "%s: %s", path, w))
 	}
 	if failure(r.Err) {
-		all = append(all, batch.Errorf("%v", safefile.WithPath(path, r.Err)))
+		all = append(all, batch.Errorf("%v", "%v", safefile.WithPath(path, r.Err)))
 		if why := tensorfile.Details(r.Err); why != nil {
 			all = append(all, batch.Debug("no reader takes it", "file", path, "why", why))
 		}
 	}
 	for _, row := range r.Rows {
 		for _, w := range row.Warnings {
-			all = append(all, batch.Warnf("%s: %s %d: %s", path, row.Kind, row.Index, w))
+			all = append(all, batch.Warnf("%s: %s %d: %s", "%s: %s %d: %s", path, row.Kind, row.Index, w))
 		}
 		if failure(row.Err) {
-			all = append(all, batch.Errorf("%s: %s %d: %v", path, row.Kind, row.Index, row.Err))
+			all = append(all, batch.Errorf("%s: %s %d: %v", "%s: %s %d: %v", path, row.Kind, row.Index, row.Err))
 		}
 	}
 	return all
@@ -89,14 +88,15 @@ func failure(err error) bool { return err != nil && !errors.Is(err, context.Canc
 func (s *Summary) Outcome(in *dumpdir.Run, out string) batch.Outcome {
 	o, dumps := s.ended(in), s.Files+s.Failed
 	if s.Written > 0 || s.Skipped > 0 {
-		text := fmt.Sprintf("%s written to %s from %s", lang.Count(s.Written, "file"), out, lang.Count(dumps, "dump"))
+		text := lang.Sayf("%s written to %s from %s", "已将 %[3]s转换为 %[1]s，写入 %[2]s",
+			lang.CountText(s.Written, "file", "个文件"), out, lang.CountText(dumps, "dump", "个 dump"))
 		if s.Skipped > 0 {
-			text += fmt.Sprintf(", %d kept", s.Skipped)
+			text = lang.Sayf("%s, %d kept", "%s，保留已有的 %d 个", text, s.Skipped)
 		}
 		if s.NotDumps > 0 {
-			text += fmt.Sprintf(", %s left alone", lang.Count(s.NotDumps, "other file"))
+			text = lang.Sayf("%s, %s left alone", "%s，未处理其他 %s", text, lang.CountText(s.NotDumps, "other file", "个文件"))
 		}
-		o.Messages = append(o.Messages, batch.Infof("%s", text))
+		o.Messages = append(o.Messages, batch.Infof("%s", "%s", text))
 	}
 	return o
 }
@@ -104,17 +104,19 @@ func (s *Summary) Outcome(in *dumpdir.Run, out string) batch.Outcome {
 func (s *Summary) ended(in *dumpdir.Run) batch.Outcome {
 	switch dumps := s.Files + s.Failed; {
 	case s.Failed == 1 && dumps == 1:
-		return batch.Outcomef(batch.Incomplete, "the dump was not converted completely").AsShown()
+		return batch.Outcomef(batch.Incomplete, "the dump was not converted completely", "dump 未能完整转换").AsShown()
 	case s.Failed > 0:
-		return batch.Outcomef(batch.Incomplete, "%d of %d dumps were not converted completely", s.Failed, dumps)
+		return batch.Outcomef(batch.Incomplete, "%d of %d dumps were not converted completely", "%[2]d 个 dump 中 %[1]d 个未能完整转换", s.Failed, dumps)
 	case s.Files == 0 && s.Arrays > 0:
-		return batch.Outcomef(batch.Nothing, "nothing to convert: %s found, and %v", lang.Count(s.Arrays, "array"), errArray)
+		return batch.Outcomef(batch.Nothing, "nothing to convert: %s found, and %v", "没有需要转换的内容：发现 %s，%v", lang.CountText(s.Arrays, "array", "个数组"), errArray)
 	case s.Files == 0 && s.Statistics > 0:
-		return batch.Outcomef(batch.Nothing, "nothing to convert: %s holds statistics, no tensors", strings.Join(in.Paths, ", "))
+		return batch.Outcomef(batch.Nothing, "nothing to convert: %s holds statistics, no tensors", "没有需要转换的内容：%s 只有统计量，没有张量", strings.Join(in.Paths, ", "))
 	case s.Files == 0 && in.NotChosen > 0:
-		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; there are %d others", lang.Count(s.NotDumps, "file"), in.NotChosen)
+		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; there are %d others", "所选轮次和算子的 %s中没有 dump；另有 %d 个文件未选中", lang.CountText(s.NotDumps, "file", "个文件"), in.NotChosen)
 	case s.Files == 0:
-		return batch.Outcomef(batch.Nothing, "no dump found among %s", lang.Count(s.NotDumps, "file"))
+		o := batch.Outcomef(batch.Nothing, "no dump found among %s", "%s中没有 dump", lang.CountText(s.NotDumps, "file", "个文件"))
+		o.Messages = in.OtherFiles()
+		return o
 	}
 	return batch.Outcome{}
 }

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -110,7 +111,7 @@ func (r *run) checkTwins(job *Job) error {
 }
 
 // errArray says why an array is left alone.
-var errArray = errors.New("an array needs no conversion; -f converts one with a layout in its name")
+var errArray = lang.Errorf("an array needs no conversion; -f converts one with a layout in its name", "数组无需转换；文件名含格式的数组可用 -f 转换")
 
 // leftArray says why a file of one tensor that describes no operator is left alone,
 // or cannot be converted: of arrays of the host only those with a layout of the

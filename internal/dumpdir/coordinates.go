@@ -29,14 +29,14 @@ type Coordinates struct {
 // coordinates are the fields of Coordinates, in the order in which rounds are
 // sorted.
 var coordinates = [...]struct {
-	name string
-	of   func(*Coordinates) *string
+	name, zh string
+	of       func(*Coordinates) *string
 }{
-	{"rank", func(c *Coordinates) *string { return &c.Rank }},
-	{"step", func(c *Coordinates) *string { return &c.Step }},
-	{"graph", func(c *Coordinates) *string { return &c.Graph }},
-	{"model", func(c *Coordinates) *string { return &c.Model }},
-	{"folder", func(c *Coordinates) *string { return &c.Folder }},
+	{"rank", "rank", func(c *Coordinates) *string { return &c.Rank }},
+	{"step", "step", func(c *Coordinates) *string { return &c.Step }},
+	{"graph", "图", func(c *Coordinates) *string { return &c.Graph }},
+	{"model", "模型", func(c *Coordinates) *string { return &c.Model }},
+	{"folder", "目录", func(c *Coordinates) *string { return &c.Folder }},
 }
 
 // Known reports whether any coordinate but the folder is known.
@@ -51,14 +51,17 @@ func (c Coordinates) withoutFolder() Coordinates {
 
 // String returns the coordinates that are known, such as rank 0 step 3; empty for
 // none.
-func (c Coordinates) String() string {
-	var words []string
+func (c Coordinates) String() string { return c.Text().EN }
+
+// Text returns the coordinates that are known in both languages.
+func (c Coordinates) Text() lang.Text {
+	var en, zh []string
 	for _, one := range coordinates {
 		if value := *one.of(&c); value != "" {
-			words = append(words, one.name+" "+value)
+			en, zh = append(en, one.name+" "+value), append(zh, one.zh+" "+value)
 		}
 	}
-	return strings.Join(words, " ")
+	return lang.Text{EN: strings.Join(en, " "), ZH: strings.Join(zh, " ")}
 }
 
 // ShortNames names rounds by the coordinates in which they differ, such as rank 1

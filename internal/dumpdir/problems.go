@@ -1,9 +1,6 @@
 package dumpdir
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,14 +16,22 @@ func (r *Run) problem(kind ProblemKind, name string, at Coordinates, err error) 
 
 // TreeWarnings are the oddities of mapping.csv files, and what is wrong with the tree
 // that no file of tensors shows when it is read.
-func (r *Run) TreeWarnings() []string {
-	all := slices.Clone(r.Warnings)
+func (r *Run) TreeWarnings() []lang.Sentence {
+	all := lang.Plains(r.Warnings)
 	for i := range r.Problems {
 		if p := &r.Problems[i]; p.Kind != Unreadable && p.Kind != Cut {
-			all = append(all, p.Error())
+			all = append(all, lang.Error(p))
 		}
 	}
 	return all
+}
+
+// roundText names a round in the text of a problem.
+func roundText(at Coordinates) lang.Text {
+	if name := at.Text(); name.EN != "" {
+		return name
+	}
+	return lang.Text{EN: "one round", ZH: "一个轮次"}
 }
 
 // findProblems looks for files that cannot be read, and for ranks and steps that
@@ -37,7 +42,7 @@ func (r *Run) findProblems() {
 		case f.Err != nil:
 			r.problem(Unreadable, f.Path(), f.Folder.At, f.Err)
 		case f.Size == 0 && f.Role == Tensors && !isEmpty(f):
-			r.problem(Cut, f.Path(), f.Folder.At, errors.New("the file is empty"))
+			r.problem(Cut, f.Path(), f.Folder.At, lang.Errorf("the file is empty", "文件为空"))
 		}
 	}
 	r.findEmpty()
@@ -69,7 +74,7 @@ func (r *Run) findEmpty() {
 		}
 		at := f.At
 		at.Folder = ""
-		r.problem(Empty, f.Path, at, fmt.Errorf("%s has no tensors", at))
+		r.problem(Empty, f.Path, at, lang.Errorf("%s has no tensors", "%s 没有张量", at))
 	}
 }
 
@@ -105,7 +110,7 @@ func (r *Run) findMissing() {
 	}
 	for _, rank := range missingNumbers(steps) {
 		if at := (Coordinates{Rank: rank}); !empty[[2]string{rank, ""}] {
-			r.problem(MissingRank, "", at, fmt.Errorf("rank %s is missing, although there are ranks below and above it", rank))
+			r.problem(MissingRank, "", at, lang.Errorf("rank %s is missing, although there are ranks below and above it", "缺少 rank %s，其前后的 rank 均存在", rank))
 		}
 	}
 	for _, rank := range sortedKeys(steps) {
@@ -113,7 +118,7 @@ func (r *Run) findMissing() {
 			if has := steps[rank]; len(has) == 0 || has[step] || empty[[2]string{rank, step}] {
 				continue
 			}
-			r.problem(MissingStep, "", Coordinates{Rank: rank, Step: step}, fmt.Errorf("rank %s has no step %s, other ranks have", rank, step))
+			r.problem(MissingStep, "", Coordinates{Rank: rank, Step: step}, lang.Errorf("rank %s has no step %s, other ranks have", "rank %s 缺少 step %s，其他 rank 有", rank, step))
 		}
 	}
 }
@@ -163,8 +168,8 @@ func (r *Run) findRepeated() {
 		}
 		repeats := slices.ContainsFunc(round.Ops, func(o *Op) bool { return o.Execution > 0 })
 		if len(starts) > 1 && repeats {
-			r.problem(Repeated, "", round.At, fmt.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times",
-				cmp.Or(round.At.String(), "one round"), len(starts), strings.Join(sortedKeys(starts), ", ")))
+			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times", "%s 有 %d 个起始时间的 dump (%s)：算子按多次执行处理",
+				roundText(round.At), len(starts), strings.Join(sortedKeys(starts), ", ")))
 		}
 	}
 }

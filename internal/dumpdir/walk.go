@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 )
 
@@ -154,7 +155,7 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 		info, err = os.Stat(filepath.Join(f.Path, e.Name()))
 	}
 	if err == nil && info.IsDir() {
-		w.run.problem(LinkedDir, filepath.Join(f.Path, e.Name()), Coordinates{}, errors.New("the link to a folder is not followed"))
+		w.run.problem(LinkedDir, filepath.Join(f.Path, e.Name()), Coordinates{}, lang.Errorf("the link to a folder is not followed", "不跟随指向目录的链接"))
 		return
 	}
 	if err != nil {

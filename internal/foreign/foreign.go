@@ -4,10 +4,14 @@ package foreign
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // HeadBytes is how many bytes of a file are enough for Of.
@@ -15,54 +19,57 @@ const HeadBytes = 512
 
 // Kind is a kind of file.
 type Kind struct {
-	// Name is what such a file is, with its article.
-	Name string
+	// Name is what such a file is, in English with its article.
+	Name lang.Text
 	// Use says what dumptool does with it, or what the user can do.
-	Use string
+	Use lang.Text
 	// is reports whether a file begins as one of this kind does.
 	is func(head []byte) bool
 }
 
-// String is a sentence about a file of the kind, without the file.
-func (k *Kind) String() string { return k.Name + ": " + k.Use }
+// Text is a sentence about a file of the kind, without the file.
+func (k *Kind) Text() lang.Text { return lang.Sayf("%s: %s", "%s，%s", k.Name, k.Use).Text() }
+
+// String is the sentence in English.
+func (k *Kind) String() string { return k.Text().EN }
 
 // What is said about several kinds.
-const (
-	unread  = "this version of dumptool does not read it"
-	packed  = "unpack it first"
-	useless = "dumptool has no use for it"
+var (
+	unread  = lang.Text{EN: "this version of dumptool does not read it", ZH: "当前版本的 dumptool 不读取"}
+	packed  = lang.Text{EN: "unpack it first", ZH: "请先解压"}
+	useless = lang.Text{EN: "dumptool has no use for it", ZH: "dumptool 用不到"}
 )
 
 // kinds is in the order in which a file is tried for them: a magic number comes
 // before the look of a text.
 var kinds = []Kind{
-	{"an empty file", "there is nothing to read", func(head []byte) bool { return len(head) == 0 }},
-	{"an HDF5 file", unread, magic("\x89HDF\r\n\x1a\n")},
-	{"a PyTorch file", unread, zipWith("data.pkl")},
-	{"an archive of numpy arrays (.npz)", unread + "; unpacked, it is .npy files", zipWith(".npy")},
-	{"a ZIP archive", packed, magic("PK\x03\x04", "PK\x05\x06")},
-	{"a PyTorch file of the form before 1.6", unread, magic("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.")},
-	{"a Python pickle", "of these dumptool reads consumer maps (--consumer-map)", magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05")},
-	{"a safetensors file", unread, isSafetensors},
-	{"a gzip archive", packed, magic("\x1f\x8b")},
-	{"a bzip2 archive", packed, magic("BZh")},
-	{"an xz archive", packed, magic("\xfd7zXZ\x00")},
-	{"a zstd archive", packed, magic("\x28\xb5\x2f\xfd")},
-	{"a 7z archive", packed, magic("7z\xbc\xaf\x27\x1c")},
-	{"a tar archive", packed, func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
-	{"an SQLite database", useless, magic("SQLite format 3\x00")},
-	{"an ELF program or library", useless, magic("\x7fELF")},
-	{"an offline model (.om)", "atc --mode=1 makes JSON of it, which -f of compare takes", magic("IMOD")},
-	{"a picture", useless, magic("\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8")},
-	{"a PDF document", useless, magic("%PDF-")},
-	{"a graph of MindSpore (IR)", unread, text(`^\s*(# ?IR entry|subgraph @|#attrs)`)},
-	{"a graph as text (protobuf)", "use it with -f of compare", text(`(?:^|\n|\{)\s*graph\s*:?\s*[{<]`)},
-	{"a model as text (protobuf)", useless, text(`(?:^|\n|\{)\s*(node|layer|op)\s*:?\s*[{<]`)},
-	{"a dump configuration (JSON)", "config check reads it", text(`^\s*\{\s*"(dump|common_dump_settings|dump_path|task)"`)},
-	{"a graph as JSON", "use it with -f of compare", text(`^\s*\{[^{}]*"graph"\s*:\s*\[`)},
-	{"JSON", "no tensors are in it", text(`^\s*[{\[]`)},
-	{"markup (XML or HTML)", useless, text(`^\s*<[!?A-Za-z]`)},
-	{"a text", "no tensors are in it", text(``)},
+	{lang.Text{EN: "an empty file", ZH: "空文件"}, lang.Text{EN: "there is nothing to read", ZH: "没有可读取的内容"}, func(head []byte) bool { return len(head) == 0 }},
+	{lang.Text{EN: "an HDF5 file", ZH: "HDF5 文件"}, unread, magic("\x89HDF\r\n\x1a\n")},
+	{lang.Text{EN: "a PyTorch file", ZH: "PyTorch 文件"}, unread, zipWith("data.pkl")},
+	{lang.Text{EN: "an archive of numpy arrays (.npz)", ZH: "numpy 数组归档(.npz)"}, lang.Text{EN: unread.EN + "; unpacked, it is .npy files", ZH: unread.ZH + "，解压后为 .npy 文件"}, zipWith(".npy")},
+	{lang.Text{EN: "a ZIP archive", ZH: "ZIP 归档"}, packed, magic("PK\x03\x04", "PK\x05\x06")},
+	{lang.Text{EN: "a PyTorch file of the form before 1.6", ZH: "PyTorch 1.6 之前格式的文件"}, unread, magic("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.")},
+	{lang.Text{EN: "a Python pickle", ZH: "Python pickle 文件"}, lang.Text{EN: "of these dumptool reads consumer maps (--consumer-map)", ZH: "dumptool 只读取其中的 consumer map(--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05")},
+	{lang.Text{EN: "a safetensors file", ZH: "safetensors 文件"}, unread, isSafetensors},
+	{lang.Text{EN: "a gzip archive", ZH: "gzip 压缩文件"}, packed, magic("\x1f\x8b")},
+	{lang.Text{EN: "a bzip2 archive", ZH: "bzip2 压缩文件"}, packed, magic("BZh")},
+	{lang.Text{EN: "an xz archive", ZH: "xz 压缩文件"}, packed, magic("\xfd7zXZ\x00")},
+	{lang.Text{EN: "a zstd archive", ZH: "zstd 压缩文件"}, packed, magic("\x28\xb5\x2f\xfd")},
+	{lang.Text{EN: "a 7z archive", ZH: "7z 归档"}, packed, magic("7z\xbc\xaf\x27\x1c")},
+	{lang.Text{EN: "a tar archive", ZH: "tar 归档"}, packed, func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
+	{lang.Text{EN: "an SQLite database", ZH: "SQLite 数据库"}, useless, magic("SQLite format 3\x00")},
+	{lang.Text{EN: "an ELF program or library", ZH: "ELF 程序或库"}, useless, magic("\x7fELF")},
+	{lang.Text{EN: "an offline model (.om)", ZH: "离线模型(.om)"}, lang.Text{EN: "atc --mode=1 makes JSON of it, which -f of compare takes", ZH: "用 atc --mode=1 转换为 JSON 后可用于 compare 的 -f"}, magic("IMOD")},
+	{lang.Text{EN: "a picture", ZH: "图片"}, useless, magic("\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8")},
+	{lang.Text{EN: "a PDF document", ZH: "PDF 文档"}, useless, magic("%PDF-")},
+	{lang.Text{EN: "a graph of MindSpore (IR)", ZH: "MindSpore 图(IR)"}, unread, text(`^\s*(# ?IR entry|subgraph @|#attrs)`)},
+	{lang.Text{EN: "a graph as text (protobuf)", ZH: "文本格式的图(protobuf)"}, lang.Text{EN: "use it with -f of compare", ZH: "可用于 compare 的 -f"}, text(`(?:^|\n|\{)\s*graph\s*:?\s*[{<]`)},
+	{lang.Text{EN: "a model as text (protobuf)", ZH: "文本格式的模型(protobuf)"}, useless, text(`(?:^|\n|\{)\s*(node|layer|op)\s*:?\s*[{<]`)},
+	{lang.Text{EN: "a dump configuration (JSON)", ZH: "dump 配置(JSON)"}, lang.Text{EN: "config check reads it", ZH: "用 config check 检查"}, text(`^\s*\{\s*"(dump|common_dump_settings|dump_path|task)"`)},
+	{lang.Text{EN: "a graph as JSON", ZH: "JSON 格式的图"}, lang.Text{EN: "use it with -f of compare", ZH: "可用于 compare 的 -f"}, text(`^\s*\{[^{}]*"graph"\s*:\s*\[`)},
+	{lang.Text{EN: "JSON", ZH: "JSON 文件"}, lang.Text{EN: "no tensors are in it", ZH: "不含张量"}, text(`^\s*[{\[]`)},
+	{lang.Text{EN: "markup (XML or HTML)", ZH: "标记文本(XML 或 HTML)"}, useless, text(`^\s*<[!?A-Za-z]`)},
+	{lang.Text{EN: "a text", ZH: "文本文件"}, lang.Text{EN: "no tensors are in it", ZH: "不含张量"}, text(``)},
 }
 
 // Of returns the kind of a file that is none of dumptool's tensor files, from its
@@ -74,6 +81,61 @@ func Of(head []byte) *Kind {
 		}
 	}
 	return nil
+}
+
+// Files counts files by their kind.
+type Files struct {
+	counts  map[*Kind]int // nil for those of no kind
+	example map[*Kind]string
+}
+
+// maxLines is how many kinds are listed.
+const maxLines = 5
+
+// Add counts a file with its first HeadBytes bytes.
+func (f *Files) Add(path string, head []byte) {
+	if f.counts == nil {
+		f.counts, f.example = make(map[*Kind]int), make(map[*Kind]string)
+	}
+	k := Of(head)
+	f.counts[k]++
+	f.example[k] = cmp.Or(f.example[k], path)
+}
+
+// Sentences are one about each kind, the most frequent first, with the first of its
+// files; those of many kinds share the last.
+func (f *Files) Sentences() []lang.Sentence {
+	var found []*Kind
+	for i := range kinds {
+		found = append(found, &kinds[i])
+	}
+	found = slices.DeleteFunc(append(found, nil), func(k *Kind) bool { return f.counts[k] == 0 })
+	slices.SortStableFunc(found, func(a, b *Kind) int { return f.counts[b] - f.counts[a] })
+	var all []lang.Sentence
+	for i, k := range found {
+		if rest := found[i:]; i == maxLines-1 && len(rest) > 1 {
+			return append(all, f.others(rest))
+		}
+		about := lang.Sayf("none of the files that dumptool knows", "不是 dumptool 认识的文件")
+		if k != nil {
+			about = lang.Sayf("%s", "%s", k)
+		}
+		if n := f.counts[k]; n > 1 {
+			all = append(all, lang.Sayf("%s (1 of %d such files): %s", "%s (共 %d 个同类文件): %s", f.example[k], n, about))
+		} else {
+			all = append(all, lang.Sayf("%s: %s", "%s: %s", f.example[k], about))
+		}
+	}
+	return all
+}
+
+// others is a sentence about several kinds.
+func (f *Files) others(kinds []*Kind) lang.Sentence {
+	n := 0
+	for _, k := range kinds {
+		n += f.counts[k]
+	}
+	return lang.Sayf("%s (1 of %d files of %d other kinds)", "%s (其他 %[3]d 类共 %[2]d 个文件之一)", f.example[kinds[0]], n, len(kinds))
 }
 
 // magic is the test for files that begin with one of some texts.

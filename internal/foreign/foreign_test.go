@@ -83,14 +83,14 @@ func TestOf(t *testing.T) {
 		{strings.Repeat("x", HeadBytes-1) + "\xe8", "a text"},
 	} {
 		k := Of([]byte(test.head))
-		if k == nil || k.Name != test.want {
+		if k == nil || k.Name.EN != test.want {
 			t.Errorf("%.40q: %v, want %s", test.head, k, test.want)
 			continue
 		}
-		seen[k.Name] = true
+		seen[k.Name.EN] = true
 	}
 	for _, k := range kinds {
-		if !seen[k.Name] || k.Use == "" || strings.HasSuffix(k.Use, ".") {
+		if !seen[k.Name.EN] || k.Use.EN == "" || strings.HasSuffix(k.Use.EN, ".") || k.Name.ZH == "" || k.Use.ZH == "" {
 			t.Errorf("%s has no test or no use", k.Name)
 		}
 	}

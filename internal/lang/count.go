@@ -13,6 +13,11 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// CountText is Count in both languages; zh has the measure word, such as 个文件.
+func CountText(n int, noun, zh string) Text {
+	return Text{EN: Count(n, noun), ZH: fmt.Sprintf("%d %s", n, zh)}
+}
+
 // FirstNames lists at most five names.
 func FirstNames(names []string) string {
 	const shown = 5

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -18,7 +19,8 @@ type sentence struct {
 // Sayf returns a sentence of a template in English and one in Chinese, with the verbs
 // of fmt for the same arguments; without arguments they are no templates but the
 // texts. Of arguments that are texts or sentences themselves, or have a text, each
-// language takes its own. Arguments must not change any more.
+// language takes its own, also of errors that wrap one that has a text. Arguments
+// must not change any more.
 func Sayf(en, zh string, args ...any) Sentence {
 	return Sentence{&sentence{Text{EN: en, ZH: zh}, args}}
 }
@@ -84,11 +86,39 @@ func (s Sentence) in(choose func(Text) string) string {
 			own[i] = a.in(choose)
 		case interface{ Text() Text }:
 			own[i] = choose(a.Text())
+		case error:
+			own[i] = choose(errorText(a))
 		default:
 			own[i] = a
 		}
 	}
 	return fmt.Sprintf(choose(s.s.template), own...)
+}
+
+// Error returns the sentence of an error.
+func Error(err error) Sentence { return Sayf("%v", "%v", err) }
+
+// Errorf returns an error with a text, from what Sayf takes.
+func Errorf(en, zh string, args ...any) error { return sentenceError{Sayf(en, zh, args...)} }
+
+// sentenceError is an error with a text.
+type sentenceError struct{ Sentence }
+
+// Error is the text in English.
+func (e sentenceError) Error() string { return e.String() }
+
+// errorText is an error whose part with a text, which is its message in English, is
+// in the language.
+func errorText(err error) Text {
+	t := Text{EN: err.Error(), ZH: err.Error()}
+	var part interface {
+		error
+		Text() Text
+	}
+	if errors.As(err, &part) {
+		t.ZH = strings.Replace(t.ZH, part.Error(), part.Text().ZH, 1)
+	}
+	return t
 }
 
 // Equal reports whether two sentences are the same in English.

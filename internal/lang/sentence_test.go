@@ -30,6 +30,7 @@ func TestSentence(t *testing.T) {
 		"nested":    {Sayf("a%s", "甲%s", Sayf(" (%s)", "（%s）", things)), Text{EN: "a (2 tensors)", ZH: "甲（2 个张量）"}},
 		"nothing":   {Sayf("a%s", "甲%s", Sentence{}), Text{EN: "a", ZH: "甲"}},
 		"text of":   {Sayf("%s!", "%s！", teller{}), Text{EN: "a!", ZH: "甲！"}},
+		"error":     {Sayf("a: %v", "甲：%v", fmt.Errorf("file: %w", tellerError{})), Text{EN: "a: file: a", ZH: "甲：file: 甲"}},
 		"joined":    {Join([]Sentence{Sayf("a", "甲"), Plain("b"), Sayf("c", "丙")}, Text{EN: "; ", ZH: "；"}), Text{EN: "a; b; c", ZH: "甲；b；丙"}},
 		"none":      {Join(nil, Text{EN: "; ", ZH: "；"}), Text{}},
 	} {
@@ -46,6 +47,11 @@ func TestSentence(t *testing.T) {
 type teller struct{}
 
 func (teller) Text() Text { return Text{EN: "a", ZH: "甲"} }
+
+// tellerError is an error with a text.
+type tellerError struct{ teller }
+
+func (tellerError) Error() string { return "a" }
 
 func TestSentenceJSON(t *testing.T) {
 	type list struct {
@@ -131,17 +137,14 @@ func template(n ast.Node) (en, zh *string, args int) {
 		}
 		args = -1
 	case *ast.CallExpr:
-		name := ""
-		switch f := n.Fun.(type) {
-		case *ast.Ident:
-			name = f.Name
-		case *ast.SelectorExpr:
-			name = f.Sel.Name
-		}
-		if name != "Sayf" && name != "say" || len(n.Args) < 2 {
+		first, ok := templates[called(n.Fun)]
+		if !ok || len(n.Args) < first+2 {
 			return nil, nil, 0
 		}
-		en, zh, args = literal(n.Args[0]), literal(n.Args[1]), len(n.Args)-2
+		en, zh, args = literal(n.Args[first]), literal(n.Args[first+1]), len(n.Args)-first-2
+		if en != nil && zh == nil && strings.HasPrefix(called(n.Fun), "batch.") {
+			zh = new(string) // a missing text
+		}
 		if n.Ellipsis.IsValid() || args == 0 {
 			args = -1 // what has none is not formatted
 		}
@@ -150,6 +153,31 @@ func template(n ast.Node) (en, zh *string, args int) {
 		return nil, nil, 0
 	}
 	return en, zh, args
+}
+
+// templates are the functions that take a text in both languages, and which of
+// their arguments is the first of these.
+var templates = map[string]int{
+	"Sayf": 0, "say": 0, "Nothingf": 0, "nothingf": 0, "lang.Errorf": 0,
+	"batch.Outcomef": 1, "batch.Errorf": 0, "batch.Warnf": 0, "batch.Infof": 0, "batch.Hintf": 0,
+}
+
+// called is the name of a function as it is called, if templates has that, else
+// without its package or receiver.
+func called(f ast.Expr) string {
+	switch f := f.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if x, ok := f.X.(*ast.Ident); ok {
+			full := x.Name + "." + f.Sel.Name
+			if _, ok := templates[full]; ok {
+				return full
+			}
+		}
+		return f.Sel.Name
+	}
+	return ""
 }
 
 // literal is the value of a string that is written out, nil for anything else.

@@ -18,7 +18,7 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 	}
 	groups := r.Groups()
 	p.line("", p.say(fmt.Sprintf("%s of %s, in the order of step and rank:", lang.Count(r.Total, "overflow record"), lang.Count(len(groups), "operator")),
-		fmt.Sprintf("共 %d 条溢出记录，%d 个算子，按步骤和 rank 排列：", r.Total, len(groups))))
+		fmt.Sprintf("共 %d 条溢出记录，%d 个算子，按 step 和 rank 排列：", r.Total, len(groups))))
 	p.groups(groups, func(g *overflow.Group) string {
 		var statuses []string
 		verdicts := make(map[overflow.Verdict]int)
@@ -42,7 +42,7 @@ func (p *printer) scanGroups(r *overflow.ScanReport) int {
 	}
 	groups := r.Groups()
 	p.line("", p.say(fmt.Sprintf("%s with bad tensors, in the order of step and rank:", lang.Count(len(groups), "operator")),
-		fmt.Sprintf("%d 个算子有异常张量，按步骤和 rank 排列：", len(groups))))
+		fmt.Sprintf("%d 个算子有异常张量，按 step 和 rank 排列：", len(groups))))
 	p.groups(groups, func(g *overflow.Group) string {
 		verdicts := make(map[overflow.Verdict]int)
 		for _, i := range g.Members {
@@ -70,7 +70,7 @@ func (p *printer) groupLine(name string, g *overflow.Group, first dumpdir.Coordi
 	if len(g.Ranks) > 1 || len(g.Steps) > 1 {
 		from = p.say("first ", "最早 ") + p.at(first)
 	}
-	places := p.join(p.listed(g.Ranks, lang.Text{EN: "rank", ZH: "rank"}), p.listed(g.Steps, lang.Text{EN: "step", ZH: "步骤"}), from, status, verdict)
+	places := p.join(p.listed(g.Ranks, lang.Text{EN: "rank", ZH: "rank"}), p.listed(g.Steps, lang.Text{EN: "step", ZH: "step"}), from, status, verdict)
 	return name + fmt.Sprintf(p.say("  %d x: ", "  %d 次："), len(g.Members)) + places
 }
 
@@ -81,7 +81,7 @@ func (p *printer) at(c dumpdir.Coordinates) string {
 		rank = "rank " + c.Rank
 	}
 	if c.Step != "" {
-		step = p.say("step ", "步骤 ") + c.Step
+		step = "step " + c.Step
 	}
 	if rank != "" && step != "" {
 		rank += " "

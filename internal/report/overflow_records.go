@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
@@ -22,14 +23,13 @@ type RecordOutput struct {
 	dir      string
 	out      *bufio.Writer
 	extended bool
-	lang     Lang
 	printed  bool
 }
 
 // NewRecordOutput returns the output to a folder or to a stream, in the plain or
-// the extended form. Messages about records are in a language.
-func NewRecordOutput(dir string, out *bufio.Writer, extended bool, lang Lang) *RecordOutput {
-	return &RecordOutput{Files: map[string]string{}, dir: dir, out: out, extended: extended, lang: lang}
+// the extended form.
+func NewRecordOutput(dir string, out *bufio.Writer, extended bool) *RecordOutput {
+	return &RecordOutput{Files: map[string]string{}, dir: dir, out: out, extended: extended}
 }
 
 // form returns the record as it is to be written.
@@ -106,25 +106,28 @@ func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedReco
 }
 
 // Outcome is how the run ended, with what was found in words if it is little.
-func (o *RecordOutput) Outcome(s *overflow.DecodeSummary) batch.Outcome {
+func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batch.Outcome {
 	out := ended(s)
-	say := func(format string, args ...any) { out.Messages = append(out.Messages, batch.Infof(format, args...)) }
+	if s.Records+s.Failed+s.Copies == 0 && s.NotRecords > 1 {
+		out.Messages = run.OtherFiles()
+	}
+	say := func(en, zh string, args ...any) { out.Messages = append(out.Messages, batch.Infof(en, zh, args...)) }
 	switch {
 	case s.Records == 1 && s.Last.Record != nil:
 		for _, area := range s.Last.Record.Overflows() {
-			say("%s", AreaSummary(&area, o.lang))
+			say("%s", "%s", AreaSummary(&area))
 		}
 	case s.Records > 1:
-		say("%d of %s report an overflow", s.Overflows, lang.Count(s.Records, "record"))
+		say("%d of %s report an overflow", "%[2]s中 %[1]d 条报告溢出", s.Overflows, lang.CountText(s.Records, "record", "条记录"))
 	}
 	if o.dir != "" && s.Records > 0 {
-		say("%s written to %s", lang.Count(len(o.Files), "file"), o.dir)
+		say("%s written to %s", "已将 %s写入 %s", lang.CountText(len(o.Files), "file", "个文件"), o.dir)
 	}
 	if s.Records > 0 && s.NotRecords > 0 {
-		say("left out %s, no overflow record", lang.Count(s.NotRecords, "file"))
+		say("left out %s, no overflow record", "已略过 %s，不是溢出记录", lang.CountText(s.NotRecords, "file", "个文件"))
 	}
 	if s.Copies > 0 {
-		say("left out %s of records that are there too", lang.Count(s.Copies, "JSON file"))
+		say("left out %s of records that are there too", "已略过 %s，其记录已在列", lang.CountText(s.Copies, "JSON file", "个 JSON 文件"))
 	}
 	return out
 }
@@ -132,37 +135,36 @@ func (o *RecordOutput) Outcome(s *overflow.DecodeSummary) batch.Outcome {
 func ended(s *overflow.DecodeSummary) batch.Outcome {
 	switch {
 	case s.Failed == 1 && s.Files == 1:
-		return batch.Outcomef(batch.Incomplete, "the file could not be decoded completely").AsShown()
+		return batch.Outcomef(batch.Incomplete, "the file could not be decoded completely", "文件未能完整解析").AsShown()
 	case s.Failed > 0:
-		return batch.Outcomef(batch.Incomplete, "%d of %d files could not be decoded completely", s.Failed, s.Files)
+		return batch.Outcomef(batch.Incomplete, "%d of %d files could not be decoded completely", "%[2]d 个文件中 %[1]d 个未能完整解析", s.Failed, s.Files)
 	case s.Overflows > 0:
-		return batch.Outcomef(batch.Found, "a record reports an overflow").AsShown()
+		return batch.Outcomef(batch.Found, "a record reports an overflow", "有记录报告溢出").AsShown()
 	case s.Records > 0:
 		return batch.Outcome{}
 	case s.NotRecords == 1 && s.Copies == 0:
-		return batch.Outcomef(batch.Nothing, "%s", s.Why)
+		return batch.Outcomef(batch.Nothing, "%s", "%s", s.Why)
 	case s.NotRecords == 0:
-		return batch.Outcomef(batch.Nothing, "no file found")
+		return batch.Outcomef(batch.Nothing, "no file found", "没有文件")
 	}
-	return batch.Outcomef(batch.Nothing, "no overflow record found among %s", lang.Count(s.NotRecords, "file"))
+	return batch.Outcomef(batch.Nothing, "no overflow record found among %s", "%s中没有溢出记录", lang.CountText(s.NotRecords, "file", "个文件"))
 }
 
 // AreaSummary says in one line what overflowed.
-func AreaSummary(a *opdebug.Area, lang Lang) string {
-	line := fmt.Sprintf("%s overflow: stream %d, task %d", a.Unit, a.StreamID, a.TaskID)
+func AreaSummary(a *opdebug.Area) lang.Sentence {
+	line := lang.Sayf("%s overflow: stream %d, task %d", "%s 溢出：stream %d，task %d", a.Unit, a.StreamID, a.TaskID)
 	for _, res := range overflow.DecodeStatus(a) {
 		if res.Value.IsZero() {
 			continue
 		}
-		line += fmt.Sprintf(", status %v", res.Value)
-		sep := ": "
+		var causes []lang.Sentence
 		for i := range res.Entries {
-			line += sep + lang.Text(res.Entries[i].Meaning)
-			sep = "; "
+			causes = append(causes, lang.Sayf("%s", "%s", res.Entries[i].Meaning))
 		}
 		if !res.Unknown.IsZero() {
-			line += fmt.Sprintf("%s%v is not documented", sep, res.Unknown)
+			causes = append(causes, lang.Sayf("%v is not documented", "%v 未公开", res.Unknown))
 		}
+		line = lang.Sayf("%s, status %v: %s", "%s，状态 %v：%s", line, res.Value, lang.Join(causes, lang.Text{EN: "; ", ZH: "；"}))
 	}
 	return line
 }

@@ -206,6 +206,6 @@ func markdownProblems(b *strings.Builder, problems []overflow.Problem) {
 	}
 	b.WriteString("\n## Problems\n\n")
 	for _, p := range problems {
-		fmt.Fprintf(b, "- %s\n", markdown(problemText(&p)))
+		fmt.Fprintf(b, "- %s\n", markdown(problemText(&p).String()))
 	}
 }

@@ -194,7 +194,7 @@ func (p *printer) where(at dumpdir.Coordinates, first bool) string {
 		rank = "rank " + at.Rank
 	}
 	if at.Step != "" {
-		step = p.say("step ", "步骤 ") + at.Step
+		step = "step " + at.Step
 	}
 	return p.join(rank, step)
 }
@@ -391,7 +391,7 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 			p.line("", title)
 		}
 		if n++; all || n <= maxShown {
-			p.line(textIndent, p.problem(&problems[i]))
+			p.line(textIndent, p.of(problemText(&problems[i])))
 		}
 	}
 	if n > maxShown && !all {
@@ -399,26 +399,10 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 	}
 }
 
-// problem is a problem in the language of the reader, as far as there is a text.
-func (p *printer) problem(q *overflow.Problem) string {
-	if p.Lang != Chinese {
-		return problemText(q)
-	}
-	switch q.Kind {
-	case dumpdir.MissingRank:
-		return fmt.Sprintf("缺少 rank %s，其前后的 rank 均存在", q.At.Rank)
-	case dumpdir.MissingStep:
-		return fmt.Sprintf("rank %s 缺少步骤 %s，其他 rank 有", q.At.Rank, q.At.Step)
-	case dumpdir.Empty:
-		return q.File + "：" + p.join(p.where(q.At, false), p.graph(q.At)) + " 没有张量"
-	}
-	return problemText(q)
-}
-
 // problemText is a problem with its file, if it has one.
-func problemText(q *overflow.Problem) string {
+func problemText(q *overflow.Problem) lang.Sentence {
 	if q.File == "" {
-		return q.Err.Error()
+		return lang.Error(q.Err)
 	}
-	return q.File + ": " + q.Err.Error()
+	return lang.Sayf("%s: %v", "%s: %v", q.File, q.Err)
 }

@@ -58,9 +58,9 @@ func (l *StatusList) Explain(line int, values []statusreg.Found) error {
 func (l *StatusList) Outcome() batch.Outcome {
 	switch {
 	case l.Values == 0:
-		return batch.Outcomef(batch.Nothing, "no value found in %s", lang.Count(l.Lines, "line"))
+		return batch.Outcomef(batch.Nothing, "no value found in %s", "%s中没有数值", lang.CountText(l.Lines, "line", "行"))
 	case l.Numeric:
-		return batch.Outcomef(batch.Found, "a value has a numeric cause").AsShown()
+		return batch.Outcomef(batch.Found, "a value has a numeric cause", "有数值类原因").AsShown()
 	}
 	return batch.Outcome{}
 }

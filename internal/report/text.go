@@ -81,7 +81,7 @@ func (t Text) all(sentences []lang.Sentence) []string {
 
 // count prints a number of things, such as 2 files.
 func count(n int, noun, zh string) lang.Text {
-	return lang.Text{EN: lang.Count(n, noun), ZH: fmt.Sprintf("%d 个%s", n, zh)}
+	return lang.CountText(n, noun, "个"+zh)
 }
 
 // tensors counts tensors.

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/foreign"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -132,11 +133,15 @@ type ForeignError struct {
 }
 
 // Error says what the file is.
-func (e *ForeignError) Error() string {
+func (e *ForeignError) Error() string { return e.Text().EN }
+
+// Text says what the file is.
+func (e *ForeignError) Text() lang.Text {
 	if e.Kind == nil {
-		return dumpfmt.ErrNotDump.Error() + ", and none of the other files that dumptool knows"
+		return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", and none of the other files that dumptool knows", ZH: "不是 dump 文件，也不是 dumptool 认识的其他文件"}
 	}
-	return fmt.Sprintf("%v, but %v", dumpfmt.ErrNotDump, e.Kind)
+	kind := e.Kind.Text()
+	return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", but " + kind.EN, ZH: "不是 dump 文件，而是 " + kind.ZH}
 }
 
 // Unwrap returns the errors of the readers.

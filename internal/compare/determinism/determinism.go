@@ -5,7 +5,6 @@ package determinism
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -163,7 +162,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	if len(d.Rows) == 0 {
-		return nil, fmt.Errorf("%w: no tensor is in two runs", compare.ErrNothing)
+		return nil, compare.Nothingf("no tensor is in two runs", "没有张量出现在两次运行中")
 	}
 	return d, nil
 }

@@ -13,16 +13,16 @@ func (d *Report) Outcome(exitZero bool) batch.Outcome {
 	o := d.ended(exitZero)
 	for i := range d.Rows {
 		if err := d.Rows[i].Err; err != nil {
-			o.Messages = append(o.Messages, batch.Errorf("%v", err))
+			o.Messages = append(o.Messages, batch.Errorf("%v", "%v", err))
 		}
 	}
 	const shown = 10
 	missing := slices.Concat(d.MissingRounds, d.Missing)
 	for _, m := range missing[:min(len(missing), shown)] {
-		o.Messages = append(o.Messages, batch.Warnf("%s", m))
+		o.Messages = append(o.Messages, batch.Warnf("%s", "%s", m))
 	}
 	if more := len(missing) - shown; more > 0 {
-		o.Messages = append(o.Messages, batch.Warnf("and %d more", more))
+		o.Messages = append(o.Messages, batch.Warnf("and %d more", "还有 %d 项", more))
 	}
 	return o
 }
@@ -31,13 +31,13 @@ func (d *Report) ended(exitZero bool) batch.Outcome {
 	differing, unread := d.Differing()
 	switch {
 	case unread > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", lang.Count(unread, "tensor"), differing)
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", "%s无法读取，%d 个不一致", lang.CountText(unread, "tensor", "个张量"), differing)
 	case differing > 0 && !exitZero:
-		return batch.Outcomef(batch.Found, "%d of %d tensors differ", differing, len(d.Rows)).AsShown()
+		return batch.Outcomef(batch.Found, "%d of %d tensors differ", "%[2]d 个张量中 %[1]d 个不一致", differing, len(d.Rows)).AsShown()
 	case len(d.MissingRounds) > 0:
-		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", lang.Count(len(d.MissingRounds), "round"), lang.Count(len(d.Missing), "tensor"))
+		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", "%s和 %s并非各次运行都有", lang.CountText(len(d.MissingRounds), "round", "个轮次"), lang.CountText(len(d.Missing), "tensor", "个张量"))
 	case len(d.Missing) > 0:
-		return batch.Outcomef(batch.NotCovered, "%s not in all runs", lang.Count(len(d.Missing), "tensor"))
+		return batch.Outcomef(batch.NotCovered, "%s not in all runs", "%s并非各次运行都有", lang.CountText(len(d.Missing), "tensor", "个张量"))
 	}
 	return batch.Outcome{}
 }

@@ -1,0 +1,41 @@
+package dumpdir
+
+import (
+	"io"
+	"os"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/foreign"
+)
+
+// OtherFiles say what the files of a run are that holds no tensors; nothing about a
+// single file, whose error says it.
+func (r *Run) OtherFiles() []batch.Message {
+	var found foreign.Files
+	for _, f := range r.Files {
+		if r.Single || f.Err != nil || f.Role == Table {
+			continue
+		}
+		if head, err := readHead(f.Path()); err == nil {
+			found.Add(f.Path(), head)
+		}
+	}
+	var all []batch.Message
+	for _, s := range found.Sentences() {
+		all = append(all, batch.Infof("%s", "%s", s))
+	}
+	return all
+}
+
+// readHead reads the beginning of a file.
+func readHead(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would block
+		return nil, os.ErrInvalid
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, foreign.HeadBytes))
+}
