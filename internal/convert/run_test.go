@@ -473,6 +473,33 @@ func TestThreadSlices(t *testing.T) {
 	}
 }
 
+// TestThreadSliceOfHugeShape: a recorded shape of more elements than 63 bits count is
+// that of no tensor; the thread's part has its own.
+func TestThreadSliceOfHugeShape(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	const name = "Add.add.1.2.1624605159829577.4.7.1.0"
+	huge := func() []dumpfmt.TensorContent {
+		return []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{1 << 31, 1 << 31, 1 << 31}, nil, counting(6))}
+	}
+	path := writeDump(t, in, name, &dumpfmt.Content{
+		Outputs: huge(),
+		Attrs: []dumpfmt.Attr{{Name: "slice", Value: `{"threadMode":1,"slice_instance_num":2,"input_tensor_slice":[[],[]],
+			"output_tensor_slice":[[[{"lower":0,"higher":1},{"lower":0,"higher":2}]],[[{"lower":1,"higher":4},{"lower":0,"higher":2}]]]}`}},
+	})
+	convertAll(t, Options{Out: out}, path)
+	convertAll(t, Options{Out: out, Target: format(tensor.NCHW)}, path)
+	part := array(t, tensor.HostUint16, tensor.Shape{3, 2}, counting(6))
+	want := map[string]string{name + ".output.0.npy": part, name + ".output.0.3x2.npy": part}
+	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
+		t.Error(diff)
+	}
+	// Without the thread's part the shape is an error.
+	whole := writeDump(t, t.TempDir(), "Add.add.1.2.1624605159829577", &dumpfmt.Content{Outputs: huge()})
+	if _, results := convertAll(t, Options{Out: t.TempDir(), Target: format(tensor.NCHW)}, whole); results[0].Err == nil && results[0].Rows[0].Err == nil {
+		t.Error("the huge shape is no error")
+	}
+}
+
 // TestOverflowRecords finds records by any spelling of the name and by the
 // header, whatever the file is called.
 func TestOverflowRecords(t *testing.T) {
