@@ -265,17 +265,26 @@ func slowCosine(p *slowPair) answer {
 	return within(over(over(p.nr(), root(nn)), root(rr)), big64(1), 1e-12)
 }
 
-// slowPearson takes for constant what varies by rounding alone.
+// slowPearson takes for constant what varies by rounding alone. Where a side varies
+// by just as much, rounding says which it is.
 func slowPearson(p *slowPair) answer {
 	n, r := p.spreadOfParts(partN), p.spreadOfParts(partR)
+	tie := false
 	for _, s := range []slowSpread{n, r} {
-		if limit := times(s.mean, big64(4*0x1p-52)); s.deviations.Cmp(times(limit, limit)) <= 0 {
+		limit := times(s.mean, big64(4*0x1p-52))
+		limit = times(limit, limit)
+		switch {
+		case s.deviations.Cmp(times(limit, big64(1-1e-12))) <= 0:
 			return none()
+		case s.deviations.Cmp(times(limit, big64(1+1e-12))) <= 0:
+			tie = true
 		}
 	}
 	co := total(p.finite, func(x slowPart) *big.Float { return times(minus(x.n, n.mean), minus(x.r, r.mean)) })
 	co = over(co, big64(float64(n.count)))
-	return within(over(co, times(root(n.deviations), root(r.deviations))), big64(1), 1e-9)
+	a := within(over(co, times(root(n.deviations), root(r.deviations))), big64(1), 1e-9)
+	a.orUndefined = tie
+	return a
 }
 
 func slowResidual(p *slowPair) answer {
