@@ -23,15 +23,8 @@ type GroupSums struct {
 	Shift, R, RR, D, DD, DR, UU, MaxD, MaxR, Count float64
 }
 
-// SumGroup adds up pairs, of which there is at least one. No power of two is counted
+// sumGroup adds up pairs, of which there is at least one. No power of two is counted
 // as less than floor.
-func SumGroup(n, r []float64, floor float64) (s GroupSums) {
-	if !groupHead(n, r, floor, &s) {
-		s = sumGroup(n, r, floor)
-	}
-	return s
-}
-
 func sumGroup(n, r []float64, floor float64) GroupSums {
 	var q Quad
 	shift := r[0]

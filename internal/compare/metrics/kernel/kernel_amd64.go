@@ -90,13 +90,13 @@ func halvesAVX2(dst *int64, src *byte, count int)
 func codes32AVX2(dst *int64, src *byte, count int)
 
 //go:noescape
-func groupAVX2(n, r *float64, count int, floor float64, out *GroupSums)
+func runsAVX2(octaves *Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
+
+//go:noescape
+func smallestAVX2(values *float64, count int, out *[4]float64)
 
 //go:noescape
 func columnsAVX2(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
-
-//go:noescape
-func octavesAVX2(octaves *Octave, n, r *float64, count int, out *octaveLanes)
 
 //go:noescape
 func stepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
@@ -239,13 +239,26 @@ func exceedsHead(abs, r []float64, atol, rtol float64) (k int, exceeds bool) {
 	return k, exceeds
 }
 
-// groupHead adds up all pairs, or none.
-func groupHead(n, r []float64, floor float64, out *GroupSums) bool {
+// runsHead adds all pairs, which the runs are made of, or none.
+func runsHead(octaves []Octave, out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) bool {
 	if !vectors() {
 		return false
 	}
-	groupAVX2(&n[0], &r[:len(n)][0], len(n), floor, out)
+	total := 0
+	for _, run := range runs {
+		total += run
+	}
+	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
+	runsAVX2(&octaves[0], &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
 	return true
+}
+
+func smallestHead(values []float64, out *[4]float64) int {
+	k := groups(len(values))
+	if k > 0 {
+		smallestAVX2(&values[0], k, out)
+	}
+	return k
 }
 
 // columnsHead adds the pairs of as many quads as there are and as many rows, from
@@ -258,14 +271,6 @@ func columnsHead(quads []Quad, rows, width int, n, r []float64, floor float64) b
 	_, _ = n[last], r[last]
 	columnsAVX2(&quads[0], &n[0], &r[0], len(quads), rows, 8*width, floor)
 	return true
-}
-
-func octavesHead(octaves []Octave, n, r []float64, out *octaveLanes) int {
-	k := groups(len(n))
-	if k > 0 {
-		octavesAVX2(&octaves[0], &n[0], &r[:k][0], k, out)
-	}
-	return k
 }
 
 func stepsHead(n, r []float64, keep []uint64, out *[8]float64) int {

@@ -42,10 +42,12 @@ func codes32Head([]int64, []byte) int { return 0 }
 
 func exceedsHead([]float64, []float64, float64, float64) (k int, exceeds bool) { return 0, false }
 
-func groupHead([]float64, []float64, float64, *GroupSums) bool { return false }
+func runsHead([]Octave, []GroupSums, []int, []float64, []float64, float64, *signLanes) bool {
+	return false
+}
+
+func smallestHead([]float64, *[4]float64) int { return 0 }
 
 func columnsHead([]Quad, int, int, []float64, []float64, float64) bool { return false }
-
-func octavesHead([]Octave, []float64, []float64, *octaveLanes) int { return 0 }
 
 func stepsHead([]float64, []float64, []uint64, *[8]float64) int { return 0 }

@@ -79,9 +79,6 @@ func TestNoiseHeads(t *testing.T) {
 	vector, plain := NewOctaves(), NewOctaves()
 	for count := 1; count < 70; count++ {
 		n, r := kernelValues(random, count), kernelValues(random, count)
-		if got, want := SumGroup(n, r, 0x1p-14), sumGroup(n, r, 0x1p-14); got != want {
-			t.Errorf("%d: group %v, want %v", count, got, want)
-		}
 		for width := 1; width < 20; width++ {
 			first := random.IntN(width)
 			got, want := make([]Quad, (width+3)/4), make([]Quad, (width+3)/4)
@@ -114,26 +111,33 @@ func TestNoiseHeads(t *testing.T) {
 			t.Errorf("%d: steps %v and %v, want %v and %v", count, dd, rr, lanes(sums[:]), lanes(sums[4:]))
 		}
 
-		var out octaveLanes
-		for k := range out.low {
-			out.low[k] = math.MaxUint32
+		var runs []int
+		for left := count; left > 0; left -= runs[len(runs)-1] {
+			runs = append(runs, 1+random.IntN(left))
 		}
-		plain.addTail(0, n, r, &out)
-		got := vector.Add(n, r)
-		if want := (PairSigns{lanes(out.dr[:]), out.bits[0] | out.bits[1] | out.bits[2] | out.bits[3]}); got != want {
-			t.Errorf("%d: signs %v, want %v", count, got, want)
+		var signs signLanes
+		got, want := make([]GroupSums, len(runs)), make([]GroupSums, len(runs))
+		plain.Cover(Smallest(r), 0x1p100)
+		plain.sumRuns(want, runs, n, r, 0x1p-14, &signs)
+		vector.Cover(Smallest(r), 0x1p100)
+		found := vector.SumRuns(got, runs, n, r, 0x1p-14)
+		if want := (PairSigns{lanes(signs.dr[:]), signs.bits[0] | signs.bits[1] | signs.bits[2] | signs.bits[3]}); found != want {
+			t.Errorf("%d: signs %v, want %v", count, found, want)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d in runs of %d: %v, want %v", count, runs, got, want)
 		}
 		if vector.octaves != plain.octaves {
 			t.Fatalf("%d: octaves differ", count)
 		}
-		low, high := uint(octaveCount), uint(0)
+		smallest := inf
 		for _, x := range r {
-			if exponent := uint(math.Float64bits(x) >> 52 & 0x7ff); exponent > 0 {
-				low, high = min(low, exponent), max(high, exponent)
+			if a := math.Abs(x); a > 0 {
+				smallest = min(smallest, a)
 			}
 		}
-		if vector.low > low || vector.high < high {
-			t.Errorf("%d: exponents from %d to %d, want %d to %d", count, vector.low, vector.high, low, high)
+		if got := Smallest(r); got != smallest {
+			t.Errorf("%d: smallest %v, want %v", count, got, smallest)
 		}
 	}
 	total := 0.

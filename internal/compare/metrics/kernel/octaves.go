@@ -23,62 +23,83 @@ const octaveCount = 1 << 12
 // Octaves are tables by the sign and exponent of r. An octave has four lanes.
 type Octaves struct {
 	octaves [octaveCount * 4]Octave
-	// low and high are the lowest and the highest exponent above 0 that was added,
-	// where there is one.
+	// low and high are the lowest and the highest exponent above 0 that may have
+	// been added.
 	low, high uint
 }
 
 // NewOctaves returns empty tables.
 func NewOctaves() *Octaves { return &Octaves{low: octaveCount} }
 
-// PairSigns is what Add finds besides.
+// PairSigns is what SumRuns finds besides.
 type PairSigns struct {
 	DR   float64 // the sum of d*r of the pairs with r > 0
 	Bits uint64  // the bits that are set in any n
 }
 
-// octaveLanes are what a block has besides, by lanes. low and high have two numbers
-// for each lane, of which the second means nothing: the lowest exponent less 1, and
-// the highest one.
-type octaveLanes struct {
-	dr        [4]float64
-	bits      [4]uint64
-	low, high [8]uint32
-	places    [4]uint64
+// signLanes holds PairSigns by lanes.
+type signLanes struct {
+	dr   [4]float64
+	bits [4]uint64
 }
 
-// Add adds pairs with finite sides.
-func (o *Octaves) Add(n, r []float64) PairSigns {
-	var out octaveLanes
-	for k := range out.low {
-		out.low[k] = math.MaxUint32
+// Cover makes place for references of a range of magnitudes above 0.
+func (o *Octaves) Cover(smallest, largest float64) {
+	if smallest <= largest {
+		o.low, o.high = min(o.low, exponentOf(smallest)), max(o.high, exponentOf(largest))
 	}
-	o.addTail(octavesHead(o.octaves[:], n, r, &out), n, r, &out)
-	for k := range 4 {
-		o.low, o.high = min(o.low, uint(out.low[2*k])+1), max(o.high, uint(out.high[2*k]))
-	}
-	return PairSigns{DR: lanes(out.dr[:]), Bits: out.bits[0] | out.bits[1] | out.bits[2] | out.bits[3]}
 }
 
-func (o *Octaves) addTail(done int, n, r []float64, out *octaveLanes) {
+// exponentOf returns the bits of the exponent of a magnitude.
+func exponentOf(x float64) uint { return uint(math.Float64bits(x) >> 52) }
+
+// SumRuns sets out to the sums of runs of pairs that follow each other and have finite
+// sides, and adds these to their octaves, which Cover has made. There is at least one
+// run, and none is empty. No power of two is counted as less than floor.
+func (o *Octaves) SumRuns(out []GroupSums, runs []int, n, r []float64, floor float64) PairSigns {
+	var signs signLanes
+	if !runsHead(o.octaves[:], out, runs, n, r, floor, &signs) {
+		o.sumRuns(out, runs, n, r, floor, &signs)
+	}
+	return PairSigns{DR: lanes(signs.dr[:]), Bits: signs.bits[0] | signs.bits[1] | signs.bits[2] | signs.bits[3]}
+}
+
+func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
+	for i, run := range runs {
+		out[i] = sumGroup(n[:run], r[:run], floor)
+		o.add(n[:run], r[:run], signs)
+		n, r = n[run:], r[run:]
+	}
+}
+
+// add adds a run of pairs.
+func (o *Octaves) add(n, r []float64, signs *signLanes) {
 	n = n[:len(r)]
-	for i := done; i < len(r); i++ {
-		x := r[i]
+	for i, x := range r {
 		d := n[i] - x
 		k := i & 3
-		out.bits[k] |= math.Float64bits(n[i])
-		index := math.Float64bits(x) >> 52
-		octave := &o.octaves[index*4+uint64(k)]
+		signs.bits[k] |= math.Float64bits(n[i])
+		octave := &o.octaves[math.Float64bits(x)>>52*4+uint64(k)]
 		octave.Count++
 		octave.DD += float64(d * d)
 		octave.RR += float64(x * x)
 		octave.D += d
 		if x > 0 {
-			out.dr[k] += float64(d * x)
+			signs.dr[k] += float64(d * x)
 		}
-		exponent := uint32(index % (octaveCount / 2))
-		out.low[2*k], out.high[2*k] = min(out.low[2*k], exponent-1), max(out.high[2*k], exponent)
 	}
+}
+
+// Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
+// none.
+func Smallest(values []float64) float64 {
+	out := [4]float64{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
+	for _, x := range values[smallestHead(values, &out):] {
+		if a := math.Abs(x); a > 0 && a < out[0] {
+			out[0] = a
+		}
+	}
+	return min(out[0], out[1], out[2], out[3])
 }
 
 // Take calls f with the octaves of both signs of every exponent that has pairs, in

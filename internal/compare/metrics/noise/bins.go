@@ -12,8 +12,12 @@ type bins struct {
 	quads []kernel.Quad      // of columns, four in each
 	list  []kernel.GroupSums // of others, from first on
 	first int
-	// bin is that of the next element, left the number of elements from there on that
-	// are in it without a break.
+	cursor
+}
+
+// cursor is at the next element: in which bin that is, and how many elements from
+// there on are in it without a break.
+type cursor struct {
 	bin  int
 	left int64
 }
@@ -49,26 +53,31 @@ func (b *bins) seek(offset int64) {
 	if len(b.list) > 0 {
 		return
 	}
-	if b.count*b.stride < b.total {
+	if b.first = b.bin; b.count*b.stride < b.total {
+		b.first = 0
 		b.list = zeros(b.list, b.bins)
-	} else {
-		b.first = b.bin
-		b.list = zeros(b.list, 1)
 	}
 }
 
-// add adds the sums of the next elements, all of them in one bin.
-func (b *bins) add(s *kernel.GroupSums, count int64) {
-	b.list[b.bin-b.first].Merge(s)
-	if b.left -= count; b.left > 0 {
+// advance moves a cursor by no more elements than are left.
+func (g *grouping) advance(c *cursor, count int) {
+	if c.left -= int64(count); c.left > 0 {
 		return
 	}
-	if b.bin++; b.bin == b.bins {
-		b.bin = 0
-	} else if b.bin-b.first == len(b.list) {
-		b.list = zeros(b.list, 1)
+	if c.bin++; c.bin == g.bins {
+		c.bin = 0
 	}
-	b.left = b.groups(b.bin) * b.stride
+	c.left = g.groups(c.bin) * g.stride
+}
+
+// add adds the sums of the next elements, all of them in one bin.
+func (b *bins) add(s *kernel.GroupSums) {
+	if b.bin-b.first == len(b.list) {
+		b.list = append(b.list, *s)
+	} else {
+		b.list[b.bin-b.first].Merge(s)
+	}
+	b.advance(&b.cursor, int(s.Count))
 }
 
 // at returns the sums of a bin.

@@ -6,8 +6,14 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// blockElements is the largest number of elements that are worked on at a time.
-const blockElements = 1024
+const (
+	// blockElements is the largest number of elements that are worked on at a time.
+	blockElements = 1024
+	// runCount is that of runs.
+	runCount = 64
+	// smallestNormal is the smallest normal number of float64.
+	smallestNormal = 0x1p-1022
+)
 
 // Collector gathers what is known of the pairs of one segment, or of segments that
 // were merged.
@@ -23,7 +29,7 @@ type Collector struct {
 
 	rows, channels   bins
 	octaves          [2][]octave // of positive references, or 0, and of negative ones
-	tiny             [2]kernel.Octave
+	tiny             int64       // references below smallestNormal, which are in the octave of 0
 	positiveDR       float64
 	bits             uint64 // of all NPU elements
 	stepDD, stepRR   float64
@@ -104,9 +110,15 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	if c.end == c.start {
 		c.maxDRef = math.Abs(r[0])
 	}
+	if rSpan.MinAbs == 0 {
+		rSpan.MinAbs = kernel.Smallest(r)
+	}
+	if rSpan.MinAbs < smallestNormal {
+		c.countTiny(r)
+	}
+	c.table.Cover(rSpan.MinAbs, max(-c.minRef, c.maxRef))
 	c.addGroups(first, n, r)
 	c.addSteps(first, n, r)
-	c.addOctaves(n, r, rSpan.MinAbs)
 	c.end += int64(len(n))
 }
 
@@ -163,20 +175,18 @@ func (c *Collector) addGroups(first int64, n, r []float64) {
 	if channels {
 		c.channels.addColumns(first, before, n, r, c.floor)
 	}
-	if rows && channels {
-		sums := kernel.SumGroup(n, r, c.floor)
-		c.addMax(&sums, n, r)
-	} else {
-		c.addRuns(first, n, r, !rows, !channels)
-	}
+	c.addRuns(first, n, r, !rows, !channels)
 	for _, i := range c.excludedPosition {
 		c.rows.exclude(first+int64(i), c.floor)
 		c.channels.exclude(first+int64(i), c.floor)
 	}
 }
 
-// addRuns adds runs of elements in one bin to the rows, the channels, or both.
+// addRuns adds elements in runs that are in one bin: to the rows, the channels, or
+// both, and to the octaves.
 func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
+	var runs [runCount]int
+	var sums [runCount]kernel.GroupSums
 	if rows {
 		c.rows.seek(first)
 	}
@@ -184,35 +194,49 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
 		c.channels.seek(first)
 	}
 	for len(n) > 0 {
-		run := int64(len(n))
-		if rows {
-			run = min(run, c.rows.left)
+		count, total := 0, 0
+		row, channel := c.rows.cursor, c.channels.cursor
+		for ; count < runCount && total < len(n); count++ {
+			run := len(n) - total
+			if rows {
+				run = int(min(int64(run), row.left))
+			}
+			if channels {
+				run = int(min(int64(run), channel.left))
+			}
+			if rows {
+				c.rows.advance(&row, run)
+			}
+			if channels {
+				c.channels.advance(&channel, run)
+			}
+			runs[count] = run
+			total += run
 		}
-		if channels {
-			run = min(run, c.channels.left)
+		signs := c.table.SumRuns(sums[:count], runs[:count], n, r, c.floor)
+		c.positiveDR += signs.DR
+		c.bits |= signs.Bits
+		for i, run := range runs[:count] {
+			s := &sums[i]
+			if rows {
+				c.rows.add(s)
+			}
+			if channels {
+				c.channels.add(s)
+			}
+			if s.MaxD > c.maxD {
+				c.setMax(s.MaxD, n, r)
+			}
+			n, r = n[run:], r[run:]
 		}
-		sums := kernel.SumGroup(n[:run], r[:run], c.floor)
-		if rows {
-			c.rows.add(&sums, run)
-		}
-		if channels {
-			c.channels.add(&sums, run)
-		}
-		if sums.MaxD > c.maxD {
-			c.addMax(&sums, n, r)
-		}
-		n, r = n[run:], r[run:]
 	}
 }
 
-// addMax adds the largest |d| of sums over the first of some pairs.
-func (c *Collector) addMax(sums *kernel.GroupSums, n, r []float64) {
-	if sums.MaxD <= c.maxD {
-		return
-	}
+// setMax sets the largest |d|, which is among some pairs.
+func (c *Collector) setMax(largest float64, n, r []float64) {
 	for i, x := range r {
-		if math.Abs(n[i]-x) == sums.MaxD {
-			c.maxD, c.maxDRef = sums.MaxD, math.Abs(x)
+		if math.Abs(n[i]-x) == largest {
+			c.maxD, c.maxDRef = largest, math.Abs(x)
 			return
 		}
 	}
@@ -252,42 +276,11 @@ func (c *Collector) addStep(offset int64, n, r float64) {
 	c.stepRR += float64(y * y)
 }
 
-// addOctaves adds a block to the octaves of r. minRef is not more than the smallest
-// |r|.
-func (c *Collector) addOctaves(n, r []float64, minRef float64) {
-	const normal = 0x1p-1022
-	if minRef < normal && kernel.HasBelow(r, normal) {
-		n, r = c.takeTiny(n, r)
-	}
-	signs := c.table.Add(n, r)
-	c.positiveDR += signs.DR
-	c.bits |= signs.Bits
-}
-
-// takeTiny adds the pairs whose reference is subnormal in float64, which has no
-// octaves there, and returns the others with zeros in place of them.
-func (c *Collector) takeTiny(n, r []float64) ([]float64, []float64) {
-	copy(c.n[:], n)
-	copy(c.r[:], r)
-	n, r = c.n[:len(n)], c.r[:len(r)]
-	for i, x := range r {
-		if x == 0 || math.Abs(x) >= 0x1p-1022 {
-			continue
+// countTiny counts references below the normal numbers of float64.
+func (c *Collector) countTiny(r []float64) {
+	for _, x := range r {
+		if x != 0 && math.Abs(x) < smallestNormal {
+			c.tiny++
 		}
-		c.bits |= math.Float64bits(n[i])
-		d := n[i] - x
-		sign := 0
-		if x < 0 {
-			sign = 1
-		} else {
-			c.positiveDR += float64(d * x)
-		}
-		t := &c.tiny[sign]
-		t.Count++
-		t.DD += float64(d * d)
-		t.RR += float64(x * x)
-		t.D += d
-		n[i], r[i] = 0, 0
 	}
-	return n, r
 }

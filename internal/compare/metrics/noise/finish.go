@@ -141,8 +141,6 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 			s.rounding += math.Ldexp(o.Count, 2*(max(exponent, t.MinExp)-t.Mantissa))
 		}
 	}
-	tiny := c.tiny[0]
-	tiny.Merge(&c.tiny[1])
 	positive, negative := c.octaves[0], c.octaves[1]
 	for _, o := range mergedOctaves(positive, negative) {
 		if o.exponent > 0 {
@@ -152,18 +150,16 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 			add(&o.Octave, o.exponent-1023)
 			continue
 		}
-		o.Count -= float64(c.excluded) + tiny.Count
+		o.Count -= float64(c.excluded)
 		add(&o.Octave, t.MinExp)
 	}
-	s.subnormal += tiny.Count
-	add(&tiny, t.MinExp)
+	s.subnormal += float64(c.tiny)
 	for sign := range s.sign {
 		for _, o := range c.octaves[sign] {
 			if o.exponent > 0 {
 				s.sign[sign].Merge(&o.Octave)
 			}
 		}
-		s.sign[sign].Merge(&c.tiny[sign])
 	}
 	return s
 }

@@ -19,13 +19,13 @@ func (c *Collector) Merge(next *Collector) {
 	c.stepDD += next.stepDD
 	c.stepRR += next.stepRR
 	c.excluded += next.excluded
+	c.tiny += next.tiny
 	c.nonFinite += next.nonFinite
 	c.overflows += next.overflows
 	c.rows.merge(&next.rows)
 	c.channels.merge(&next.channels)
 	for sign := range c.octaves {
 		c.octaves[sign] = mergedOctaves(c.octaves[sign], next.octaves[sign])
-		c.tiny[sign].Merge(&next.tiny[sign])
 	}
 	c.positiveDR += next.positiveDR
 	c.bits |= next.bits

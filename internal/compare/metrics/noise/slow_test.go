@@ -87,7 +87,7 @@ func slowly(req *Request, n, r []float64) *Noise {
 			}
 		}
 		want.TowardZero = math.Abs(over(func(i int) float64 {
-			if r0[i] == 0 {
+			if math.Abs(r0[i]) < 0x1p-1022 {
 				return 0
 			}
 			return math.Copysign(1, r0[i]) * d[i]
@@ -110,17 +110,13 @@ func slowly(req *Request, n, r []float64) *Noise {
 			bits |= uint64(math.Ldexp(fraction, 53))
 		}
 		_, e := math.Frexp(r0[i])
-		if r0[i] == 0 {
+		if math.Abs(r0[i]) < 0x1p-1022 {
 			e = -9999
 		}
-		o := octaves[max(e, -2000)]
-		if a := math.Abs(r0[i]); a > 0 && a < 0x1p-1022 {
-			o = octaves[-1500]
-			e = -1500
-		}
+		o := octaves[e]
 		if o == nil {
 			o = new(octave)
-			octaves[max(e, -2000)] = o
+			octaves[e] = o
 		}
 		o.count++
 		o.dd += square(d[i])
