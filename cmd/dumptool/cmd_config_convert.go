@@ -79,7 +79,7 @@ func runConfigConvert(ctx context.Context, a *app, opts *configConvertOptions, a
 	}
 	r := dumpconf.Check(name, src, dumpconf.Options{Schema: from})
 	if first := r.Refused(); first != nil {
-		err := foundf("%s:%d:%d: %s", report.ConfigName(name), first.Line, first.Column, first.Message)
+		err := foundf("%s:%d:%d: %s", report.ConfigName(name), first.Line, first.Column, a.inLang(first.Message))
 		return hintf(err, "'dumptool config check' shows all errors")
 	}
 	if r.Schema == opt.Schema {

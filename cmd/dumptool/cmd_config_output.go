@@ -43,7 +43,7 @@ func (o *configOutput) check(inputs ...string) error {
 func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*dumpconf.Report, error) {
 	r := dumpconf.Check(o.out, text, opt)
 	if first := r.Refused(); first != nil {
-		return nil, usagef("%s: %s", report.ConfigName(o.out), first.Message)
+		return nil, usagef("%s: %s", report.ConfigName(o.out), a.inLang(first.Message))
 	}
 	if o.out == "" {
 		return r, a.show(text)

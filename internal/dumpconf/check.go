@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // MaxSize is the size in bytes up to which the ACL runtime reads a file.
@@ -84,16 +85,16 @@ func (c *check) applyRules() {
 
 // ignored says why the runtime does not get to a stage, or nothing when it
 // does.
-func (c *check) ignored(s stage) string {
+func (c *check) ignored(s stage) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
-		return ""
+		return lang.Sentence{}
 	case c.acl.Exception():
-		return "the runtime does not check this in an exception scene"
+		return lang.Sayf("the runtime does not check this in an exception scene", "异常场景下运行时不检查此项")
 	case c.acl.Overflow() && s > stageDebug:
-		return `the runtime does not check this when dump_debug is "on"`
+		return lang.Sayf(`the runtime does not check this when dump_debug is "on"`, `dump_debug 为 "on" 时运行时不检查此项`)
 	default:
-		return ""
+		return lang.Sentence{}
 	}
 }
 
@@ -145,10 +146,10 @@ func (c *check) place() []Finding {
 	for i, f := range c.findings {
 		out[i] = *f
 		out[i].Line, out[i].Column = cursor.Position(f.Offset)
-		if f.Ignored != "" {
-			out[i].Message += "; " + f.Ignored
+		if !f.Ignored.IsZero() {
+			out[i].Message = lang.Sayf("%s; %s", "%s；%s", f.Message, f.Ignored)
 		}
-		if f.Ignored != "" || stuck {
+		if !f.Ignored.IsZero() || stuck {
 			out[i].Edits = nil
 		}
 	}
@@ -156,9 +157,9 @@ func (c *check) place() []Finding {
 }
 
 // related is a second place for a finding.
-func (c *check) related(start, end int, message string) []Related {
+func (c *check) related(start, end int, message Text) []Related {
 	line, column := c.doc.Position(start)
-	return []Related{{Place{line, column, start, end - start}, message}}
+	return []Related{{Place{line, column, start, end - start}, lang.Sayf("%s", "%s", message)}}
 }
 
 // top is the place that stands for the whole text.

@@ -220,8 +220,8 @@ func TestFindingsAreBounded(t *testing.T) {
 				if count[f.Rule]++; count[f.Rule] > maxPerRule {
 					t.Fatalf("more than %d findings of %s", maxPerRule, f.Rule)
 				}
-				if len(f.Message) > 2000 || len(f.Path) > 2000 {
-					t.Fatalf("%s: message of %d, path of %d bytes", f.Rule, len(f.Message), len(f.Path))
+				if len(f.Message.String()) > 2000 || len(f.Path) > 2000 {
+					t.Fatalf("%s: message of %d, path of %d bytes", f.Rule, len(f.Message.String()), len(f.Path))
 				}
 			}
 			if len(r.Findings) == 0 {

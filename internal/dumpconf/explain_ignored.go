@@ -32,7 +32,7 @@ func (e *explainer) ignored() {
 		switch {
 		case f.Severity == Error, f.rule.needs != nil && !f.rule.needs(e.r.ACL):
 			continue
-		case f.Ignored != "":
+		case !f.Ignored.IsZero():
 			reason = e.overruled()
 		case f.Severity != Warning || reason == Text{}:
 			section, reason = "care", f.rule.mind

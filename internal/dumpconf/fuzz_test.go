@@ -58,8 +58,8 @@ func checkFinding(t *testing.T, f *Finding, size, lineCount int) {
 	if f.Line < 1 || f.Line > lineCount || f.Column < 1 || f.Column > size+1 {
 		t.Fatalf("%s is at %d:%d of %d lines", f.Rule, f.Line, f.Column, lineCount)
 	}
-	if f.Message == "" || !utf8.ValidString(f.Message) {
-		t.Fatalf("%s: message %q", f.Rule, f.Message)
+	if s := f.Message.String(); s == "" || !utf8.ValidString(s) {
+		t.Fatalf("%s: message %q", f.Rule, s)
 	}
 	for _, e := range f.Edits {
 		if e.Offset < 0 || e.Length < 0 || e.End() > size {

@@ -12,10 +12,13 @@ const (
 	KernelRegex                   // regular expression for the full scope name
 )
 
-var kernelKindNames = [...]string{"an operator type", "a full name", "a regular expression"}
+var kernelKindNames = [...]Text{{EN: "an operator type", ZH: "算子类型"}, {EN: "a full name", ZH: "算子全名"}, {EN: "a regular expression", ZH: "正则表达式"}}
 
 // String names the kind with its article.
-func (k KernelKind) String() string { return kernelKindNames[k] }
+func (k KernelKind) String() string { return kernelKindNames[k].EN }
+
+// Text names the kind in both languages.
+func (k KernelKind) Text() Text { return kernelKindNames[k] }
 
 const regexPrefix = "name-regex("
 

@@ -14,13 +14,17 @@ const (
 	TypeObjects         // an array of objects
 )
 
-var keyTypeNames = [...]string{
-	"a string", "a non-negative integer without quotes", "true or false without quotes", "an object",
-	"an array of strings", "an array of non-negative integers", "an array of objects",
+var keyTypeNames = [...]Text{
+	{EN: "a string", ZH: "字符串"}, {EN: "a non-negative integer without quotes", ZH: "不带引号的非负整数"},
+	{EN: "true or false without quotes", ZH: "不带引号的 true 或 false"}, {EN: "an object", ZH: "对象"},
+	{EN: "an array of strings", ZH: "字符串数组"}, {EN: "an array of non-negative integers", ZH: "非负整数数组"}, {EN: "an array of objects", ZH: "对象数组"},
 }
 
 // String describes the type with its article.
-func (t KeyType) String() string { return keyTypeNames[t] }
+func (t KeyType) String() string { return keyTypeNames[t].EN }
+
+// Text describes the type in both languages.
+func (t KeyType) Text() Text { return keyTypeNames[t] }
 
 // Key describes a key that a configuration may have.
 type Key struct {
@@ -39,7 +43,7 @@ func (k *Key) newerThan(target Version) bool {
 
 // keyTable is the keys of one sort of object.
 type keyTable struct {
-	where string // the object in words
+	where Text // the object in words
 	keys  []Key
 	open  bool // other keys are legal
 }

@@ -20,11 +20,11 @@ var (
 	firstVersion = Version{Major: 1}
 )
 
-var aclRoot = keyTable{where: "the top level", open: true, keys: []Key{
+var aclRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, open: true, keys: []Key{
 	{Name: "dump", Type: TypeObject, Since: firstVersion, rule: "ACL005"},
 }}
 
-var aclDump = keyTable{where: `"dump"`, keys: []Key{
+var aclDump = keyTable{where: Text{EN: `"dump"`, ZH: ` "dump" `}, keys: []Key{
 	{Name: "dump_path", Type: TypeString, Since: firstVersion, rule: "ACL010"},
 	{Name: "dump_list", Type: TypeObjects, Since: firstVersion, rule: "ACL011"},
 	{Name: "dump_mode", Type: TypeString, Values: []string{"input", "output", "all"}, Since: firstVersion, rule: "ACL010"},
@@ -42,7 +42,7 @@ var aclDump = keyTable{where: `"dump"`, keys: []Key{
 // kernelData are the parts of dump_kernel_data.
 var kernelData = []string{"all", "printf", "tensor", "assert", "timestamp"}
 
-var aclItem = keyTable{where: `an item of "dump_list"`, keys: []Key{
+var aclItem = keyTable{where: Text{EN: `an item of "dump_list"`, ZH: ` "dump_list" 的项`}, keys: []Key{
 	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010"},
 	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011"},
 	{Name: "watcher_nodes", Type: TypeStrings, Since: Version{Major: 8, Candidate: 3}, rule: "ACL011"},
@@ -51,12 +51,12 @@ var aclItem = keyTable{where: `an item of "dump_list"`, keys: []Key{
 	{Name: "opname_range", Type: TypeObjects, Since: sinceCANN82, rule: "ACL011"},
 }}
 
-var aclBlacklist = keyTable{where: "an entry of a blacklist", keys: []Key{
+var aclBlacklist = keyTable{where: Text{EN: "an entry of a blacklist", ZH: "黑名单项"}, keys: []Key{
 	{Name: "name", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 	{Name: "pos", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011"},
 }}
 
-var aclRange = keyTable{where: `an entry of "opname_range"`, keys: []Key{
+var aclRange = keyTable{where: Text{EN: `an entry of "opname_range"`, ZH: ` "opname_range" 的项`}, keys: []Key{
 	{Name: "begin", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 	{Name: "end", Type: TypeString, Since: sinceCANN82, rule: "ACL010"},
 }}

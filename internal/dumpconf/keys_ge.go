@@ -9,7 +9,7 @@ var (
 	dumpDebugModes = []string{"aicore_overflow", "atomic_overflow", "all"}
 )
 
-var geOptions = keyTable{where: "the options", open: true, keys: []Key{
+var geOptions = keyTable{where: Text{EN: "the options", ZH: "选项"}, open: true, keys: []Key{
 	{Name: "ge.exec.enableDump", Type: TypeString, rule: "GE001"},
 	{Name: "ge.exec.enableDumpDebug", Type: TypeString, rule: "GE001"},
 	{Name: "ge.exec.dumpPath", Type: TypeString, rule: "GE009"},
@@ -21,7 +21,7 @@ var geOptions = keyTable{where: "the options", open: true, keys: []Key{
 	{Name: "ge.exec.enable_exception_dump", Type: TypeString, Values: []string{"0", "1", "2"}, rule: "GE009"},
 }}
 
-var tfOptions = keyTable{where: "the options", open: true, keys: []Key{
+var tfOptions = keyTable{where: Text{EN: "the options", ZH: "选项"}, open: true, keys: []Key{
 	{Name: "enable_dump", Type: TypeBool, rule: "GE001"},
 	{Name: "enable_dump_debug", Type: TypeBool, rule: "GE001"},
 	{Name: "dump_path", Type: TypeString, rule: "GE009"},

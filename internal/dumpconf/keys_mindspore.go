@@ -14,13 +14,13 @@ var (
 	sinceMS26 = Version{Major: 2, Minor: 6}
 )
 
-var mindSporeRoot = keyTable{where: "the top level", keys: []Key{
+var mindSporeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: []Key{
 	{Name: "common_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001"},
 	{Name: "e2e_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001"},
 	{Name: "async_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001"},
 }}
 
-var mindSporeCommon = keyTable{where: `"common_dump_settings"`, keys: []Key{
+var mindSporeCommon = keyTable{where: Text{EN: `"common_dump_settings"`, ZH: ` "common_dump_settings" `}, keys: []Key{
 	{Name: "dump_mode", Type: TypeUint, Since: sinceMS10, rule: "MS018"},
 	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014"},
 	{Name: "net_name", Type: TypeString, Since: sinceMS10, rule: "MS015"},
@@ -45,7 +45,7 @@ var (
 	deviceStatistics = []string{"max", "min", "avg", "l2norm"}
 )
 
-var mindSporeE2E = keyTable{where: `"e2e_dump_settings"`, keys: []Key{
+var mindSporeE2E = keyTable{where: Text{EN: `"e2e_dump_settings"`, ZH: ` "e2e_dump_settings" `}, keys: []Key{
 	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050"},
 	{Name: "trans_flag", Type: TypeBool, Since: sinceMS10, rule: "MS050"},
 	{Name: "stat_calc_mode", Type: TypeString, Values: []string{"host", "device"}, Since: sinceMS23, rule: "MS052"},
@@ -55,7 +55,7 @@ var mindSporeE2E = keyTable{where: `"e2e_dump_settings"`, keys: []Key{
 	{Name: "save_kernel_args", Type: TypeBool, Since: sinceMS23, rule: "MS050"},
 }}
 
-var mindSporeAsync = keyTable{where: `"async_dump_settings"`, keys: []Key{
+var mindSporeAsync = keyTable{where: Text{EN: `"async_dump_settings"`, ZH: ` "async_dump_settings" `}, keys: []Key{
 	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050"},
 	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS10, rule: "MS018"},
 }}

@@ -24,14 +24,14 @@ var (
 // The keys of the file, after the documentation of msprobe. The settings of every
 // task have one table, because releases moved keys from one to another.
 var (
-	msprobeRoot = keyTable{where: "the top level", keys: append([]Key{
+	msprobeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: append([]Key{
 		{Name: "task", Type: TypeString, Values: msprobeTasks, rule: "MP001"},
 		{Name: "level", Type: TypeString, Values: msprobeLevels, rule: "MP002"},
 		{Name: "dump_path", Type: TypeString, rule: "MP006"},
 	}, named("rank", "step", "enable_dataloader", "async_dump", "precision", "acl_config", "extra_info", "seed", "is_deterministic",
 		"bench_path", "dump_enable", "consistent_check", "risk_level",
 		"statistics", "tensor", "acc_check", "run_ut", "overflow_check", "free_benchmark", "grad_probe", "structure", "exception_dump")...)}
-	msprobeTask = keyTable{where: "the settings of a task", keys: named("scope", "list", "tensor_list", "data_mode", "backward_input", "file_format",
+	msprobeTask = keyTable{where: Text{EN: "the settings of a task", ZH: "任务配置"}, keys: named("scope", "list", "tensor_list", "data_mode", "backward_input", "file_format",
 		"summary_mode", "device", "overflow_nums", "check_mode", "white_list", "black_list", "error_data_path", "is_online", "online_run_ut",
 		"online_run_ut_recompute", "nfs_path", "host", "port", "rank_list", "tls_path", "is_benchmark_log", "grad_level", "param_list", "bounds",
 		"fuzz_device", "pert_mode", "handler_type", "fuzz_level", "fuzz_stage", "if_preheat", "preheat_step", "max_sample")}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // Values are what somebody wants the keys of a profile to be. Keys that are
@@ -28,12 +29,15 @@ type RefusedError struct {
 }
 
 // Error returns the first of the errors, in the words of the rule.
-func (e *RefusedError) Error() string {
+func (e *RefusedError) Error() string { return e.Text().EN }
+
+// Text is the first of the errors in both languages.
+func (e *RefusedError) Text() Text {
 	f := &e.Findings[0]
-	if f.Path == "" || strings.Contains(f.Message, lastOf(f.Path)) {
-		return f.Message
+	if f.Path == "" || strings.Contains(f.Message.String(), lastOf(f.Path)) {
+		return f.Message.Text()
 	}
-	return f.Path + ": " + f.Message
+	return lang.Sayf("%s: %s", "%s: %s", f.Path, f.Message).Text()
 }
 
 // New makes the configuration of a profile. What is not given has its default

@@ -1,6 +1,10 @@
 package dumpconf
 
-import "dumptool/internal/jsonpos"
+import (
+	"dumptool/internal/jsonpos"
+
+	"dumptool/internal/lang"
+)
 
 // Severity says how bad a finding is.
 type Severity int
@@ -32,7 +36,7 @@ type Place struct {
 // Related is a second place a finding speaks of.
 type Related struct {
 	Place
-	Message string `json:"message"`
+	Message lang.Sentence `json:"message"`
 }
 
 // Finding is one thing to say about a configuration.
@@ -41,10 +45,10 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Path     string   `json:"path"` // like dump.dump_list[0].layer; empty for the whole file
 	Place
-	Message    string         `json:"message"`
+	Message    lang.Sentence  `json:"message"`
 	Code       string         `json:"code"`                 // the runtime's own error code, or empty
 	Suggestion string         `json:"suggestion,omitempty"` // what to write instead, or empty
-	Ignored    string         `json:"ignored,omitempty"`    // why the runtime does not look at this, or empty
+	Ignored    lang.Sentence  `json:"ignored,omitzero"`     // why the runtime does not look at this, or empty
 	Related    []Related      `json:"related,omitempty"`
 	Edits      []jsonpos.Edit `json:"-"` // the repair, when there is one right answer
 

@@ -1,7 +1,6 @@
 package dumpconf
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ type rule struct {
 	code     string   // of the runtime, for findings of this severity
 	stage    stage
 	checks   string // what is wrong, for the documentation
-	message  string
+	message  Text
 	// guess says that the rule is about what is missing, ignored or unknown, which
 	// cannot be known of a text whose quotes or brackets are damaged.
 	guess bool
@@ -52,6 +51,9 @@ type rule struct {
 	ms     func(m *MindSpore, r *reporter)
 	engine func(e *EngineOptions, r *reporter)
 }
+
+// asSaid is the message of rules whose findings are said where they are found.
+var asSaid = Text{EN: "%s", ZH: "%s"}
 
 // ruleGroup is rules for some schemas.
 type ruleGroup struct {
@@ -180,13 +182,13 @@ func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
 	f := &Finding{
 		rule: r.rule, Rule: r.rule.id, Severity: severity, Code: r.rule.code, Path: s.path,
 		Place:   Place{Offset: s.start, Length: s.end - s.start},
-		Message: fmt.Sprintf(r.rule.message, args...),
+		Message: lang.Sayf(r.rule.message.EN, r.rule.message.ZH, args...),
 		stage:   r.rule.stage, order: r.order,
 	}
 	if severity != r.rule.severity {
 		f.Code, f.stage = "", stageLint // not what the runtime rejects
 	}
-	if reason := r.check.ignored(f.stage); reason != "" {
+	if reason := r.check.ignored(f.stage); !reason.IsZero() {
 		f.Severity = min(f.Severity, Warning)
 		f.Code, f.Ignored, f.stage = "", reason, stageLint
 	}
@@ -200,11 +202,11 @@ func (r *reporter) mistyped() {
 		if m.key.rule != r.rule.id {
 			continue
 		}
-		text, hint := m.repaired(), ""
+		text, hint := m.repaired(), lang.Sentence{}
 		if text != "" {
-			hint = "; write " + text
+			hint = lang.Sayf("; write %s", "；请写 %s", text)
 		}
-		f := r.at(m.at, fmt.Sprintf("%s must be %s, found %s%s", jsonpos.Quote(lastOf(m.at.path)), m.want, m.found(), hint)).suggest(text)
+		f := r.at(m.at, lang.Sayf("%s must be %s, found %s%s", "%s 必须为%s，实际为%s%s", jsonpos.Quote(lastOf(m.at.path)), m.want, m.found(), hint)).suggest(text)
 		if text != "" {
 			f.Edits = replace(m.at, text)
 		}
@@ -232,18 +234,23 @@ func (r *reporter) enum(e enumerated) {
 	if slices.Contains(e.key.Values, e.Value) {
 		return
 	}
-	best, hint := r.nearest(e.Value, e.key.Values), ""
+	best, hint := r.nearest(e.Value, e.key.Values), lang.Sentence{}
 	exact := best != "" && lang.SameButForm(best, e.Value)
 	switch {
 	case exact:
-		hint = "; write " + jsonpos.Quote(best) + " exactly so"
+		hint = lang.Sayf("; write %s exactly so", "；请严格写为 %s", jsonpos.Quote(best))
 	case best != "":
-		hint = "; did you mean " + jsonpos.Quote(best) + "?"
+		hint = didYouMean(best)
 	}
-	f := r.at(e.valueSpan(), fmt.Sprintf("%s is no value of %s; allowed are %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
+	f := r.at(e.valueSpan(), lang.Sayf("%s is no value of %s; allowed are %s%s", "%s 不是 %s 的取值，可选值为 %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
 	if exact {
 		f.repair(e.Setting, best)
 	}
+}
+
+// didYouMean is a hint at another word.
+func didYouMean(word string) lang.Sentence {
+	return lang.Sayf("; did you mean %s?", "；是否指 %s？", jsonpos.Quote(word))
 }
 
 // suggest says what to write instead.
@@ -276,14 +283,14 @@ func lastOf(path string) string {
 }
 
 // found describes the value that has the wrong type.
-func (m *mistyped) found() string {
+func (m *mistyped) found() any {
 	switch m.node.Kind {
 	case jsonpos.String:
-		return "the string " + show(m.node.Text)
+		return lang.Sayf("the string %s", "字符串 %s", show(m.node.Text))
 	case jsonpos.Number, jsonpos.Bool:
-		return shorten(m.node.Text)
+		return Text{EN: shorten(m.node.Text), ZH: " " + shorten(m.node.Text)}
 	default:
-		return m.node.Kind.String()
+		return m.node.Kind
 	}
 }
 

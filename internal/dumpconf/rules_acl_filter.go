@@ -4,6 +4,8 @@ import (
 	"iter"
 	"regexp"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 const maxBlacklist = 100 // entries
@@ -11,7 +13,7 @@ const maxBlacklist = 100 // entries
 // aclFilterRules check blacklists and ranges.
 var aclFilterRules = []rule{
 	{id: "ACL070", severity: Error, code: "EP0003", stage: stageList, checks: "a blacklist with more than 100 entries",
-		message: "%s has %d entries; at most %d are allowed",
+		message: Text{EN: "%s has %d entries; at most %d are allowed", ZH: "%s 有 %d 项，最多允许 %d 项"},
 		acl: func(a *ACL, r *reporter) {
 			for _, b := range a.blacklists() {
 				n := len(b.Node.Elems)
@@ -19,14 +21,14 @@ var aclFilterRules = []rule{
 			}
 		}},
 	{id: "ACL071", severity: Error, code: "EP0005", stage: stageList, checks: `a blacklist without dump_level "op"`,
-		guess: true, message: `%s needs "dump_level": "op"%s`,
+		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`, ZH: `%s 需要 "dump_level": "op"%s`},
 		acl: func(a *ACL, r *reporter) {
 			for _, b := range a.blacklists() {
 				r.needsLevelOp(b.keySpan())
 			}
 		}},
 	{id: "ACL072", severity: Warning, checks: "a blacklist entry without name",
-		guess: true, message: "a blacklist entry without name has no effect",
+		guess: true, message: Text{EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
 		ignored: Text{EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
 		acl: func(a *ACL, r *reporter) {
 			for e := range a.blacklisted() {
@@ -34,7 +36,7 @@ var aclFilterRules = []rule{
 			}
 		}},
 	{id: "ACL073", severity: Warning, checks: "a position of a blacklist that is not inputN or outputN",
-		message: `position %s is ignored; write "input" or "output" and a number, such as "input0"`,
+		message: Text{EN: `position %s is ignored; write "input" or "output" and a number, such as "input0"`, ZH: `位置 %s 会被忽略；应写 "input" 或 "output" 加编号，如 "input0"`},
 		ignored: Text{EN: "the graph engine does not understand this position and ignores it", ZH: "图引擎不识别该位置，忽略"},
 		acl: func(a *ACL, r *reporter) {
 			for e := range a.blacklisted() {
@@ -46,7 +48,7 @@ var aclFilterRules = []rule{
 			}
 		}},
 	{id: "ACL074", severity: Error, code: "EP0005", stage: stageList, checks: `opname_range without dump_level "op"`,
-		guess: true, message: `%s needs "dump_level": "op"%s`,
+		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`, ZH: `%s 需要 "dump_level": "op"%s`},
 		acl: func(a *ACL, r *reporter) {
 			for _, it := range a.DumpList.Value {
 				if it.OpnameRange.isFilled() {
@@ -55,21 +57,21 @@ var aclFilterRules = []rule{
 			}
 		}},
 	{id: "ACL075", severity: Error, code: "EP0001", stage: stageList, checks: "opname_range without model_name",
-		guess: true, message: "opname_range needs a model_name: a range belongs to a model",
+		guess: true, message: Text{EN: "opname_range needs a model_name: a range belongs to a model", ZH: "opname_range 需要 model_name：范围属于某个模型"},
 		acl: func(a *ACL, r *reporter) {
 			for _, it := range a.DumpList.Value {
 				r.when(it.OpnameRange.isFilled() && it.ModelName.lacks(), it.OpnameRange.keySpan())
 			}
 		}},
 	{id: "ACL076", severity: Error, code: "EP0003", stage: stageList, checks: "a range without begin or end",
-		guess: true, message: "%s of the range is %s; both ends are needed",
+		guess: true, message: Text{EN: "%s of the range is %s; both ends are needed", ZH: "范围的 %s %s，两端都必须填写"},
 		acl: func(a *ACL, r *reporter) {
 			for _, it := range a.DumpList.Value {
 				for _, rg := range it.OpnameRange.Value {
 					for _, end := range []Setting[string]{rg.Begin, rg.End} {
-						fault := "missing"
+						fault := Text{EN: "missing", ZH: "缺失"}
 						if end.Present() {
-							fault = "empty"
+							fault = Text{EN: "empty", ZH: "为空"}
 						}
 						r.when(end.lacks(), end.spanIn(rg.Object), lastOf(end.Path), fault)
 					}
@@ -77,7 +79,7 @@ var aclFilterRules = []rule{
 			}
 		}},
 	{id: "ACL077", severity: Info, checks: "a blacklist beside layer or opname_range in one item",
-		message: "%s acts together with %s in this item; check that this is meant",
+		message: Text{EN: "%s acts together with %s in this item; check that this is meant", ZH: "%s 与该项的 %s 共同生效，请确认符合预期"},
 		mind:    Text{EN: "acts together with the other filters of the item", ZH: "与该项的其他过滤条件共同生效"},
 		acl: func(a *ACL, r *reporter) {
 			for it, b := range a.blacklists() {
@@ -130,11 +132,11 @@ func (r *reporter) needsLevelOp(filter span) {
 }
 
 // foundOr says what was found in place of a needed value.
-func foundOr(s Setting[string]) string {
+func foundOr(s Setting[string]) lang.Sentence {
 	if !s.Present() {
-		return ", which is missing"
+		return lang.Sayf(", which is missing", "，而该键缺失")
 	}
-	return ", found " + show(s.Value)
+	return lang.Sayf(", found %s", "，实际为 %s", show(s.Value))
 }
 
 // position reports a position that the graph engine does not understand.

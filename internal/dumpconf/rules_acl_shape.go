@@ -1,8 +1,6 @@
 package dumpconf
 
 import (
-	"fmt"
-
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
@@ -10,16 +8,16 @@ import (
 // aclShapeRules check which keys there are, where they are and of what type.
 var aclShapeRules = []rule{
 	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
-		guess: true, message: "nothing will be dumped: %s",
+		guess: true, message: Text{EN: "nothing will be dumped: %s", ZH: "不会 dump 任何数据：%s"},
 		acl: func(a *ACL, r *reporter) {
-			r.when(r.root == nil && len(r.doc.Source()) == 0, r.top(), "the file is empty")
-			r.when(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), `there is no "dump" object`)
-			r.when(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), `"dump" is empty`)
+			r.when(r.root == nil && len(r.doc.Source()) == 0, r.top(), Text{EN: "the file is empty", ZH: "文件为空"})
+			r.when(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), Text{EN: `there is no "dump" object`, ZH: `没有 "dump" 对象`})
+			r.when(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`, ZH: `"dump" 为空`})
 		}},
-	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: "%s",
+	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: asSaid,
 		run: (*reporter).mistyped},
 	{id: "ACL006", severity: Warning, checks: "an unknown key, which the runtime ignores",
-		guess: true, message: "unknown key %s is ignored%s",
+		guess: true, message: Text{EN: "unknown key %s is ignored%s", ZH: "未知的键 %s 会被忽略%s"},
 		ignored: Text{EN: "unknown key, which the runtime ignores", ZH: "未知的键，运行时忽略"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
@@ -29,22 +27,22 @@ var aclShapeRules = []rule{
 			}
 		}},
 	{id: "ACL007", severity: Warning, checks: "a key at the wrong level, where the runtime ignores it",
-		guess: true, message: "%s is ignored here: it must be %s",
+		guess: true, message: Text{EN: "%s is ignored here: it must be %s", ZH: "%s 在此处会被忽略：必须%s"},
 		ignored: Text{EN: "the key is at the wrong level and ignored there", ZH: "键的层级错误，被忽略"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				if home := r.home(s); home != nil {
-					in := "inside "
+					place := lang.Sayf("inside %s", "位于%s中", home.where)
 					if home == &aclRoot {
-						in = "at "
+						place = lang.Sayf("at %s", "位于%s", home.where)
 					}
-					r.at(s.span(), show(s.member.Key), in+home.where)
+					r.at(s.span(), show(s.member.Key), place)
 				}
 			}
 		}},
-	{id: "ACL010", severity: Error, code: "EP0001", stage: stageTypes, checks: "a value must be a string", message: "%s",
+	{id: "ACL010", severity: Error, code: "EP0001", stage: stageTypes, checks: "a value must be a string", message: asSaid,
 		run: (*reporter).mistyped},
-	{id: "ACL011", severity: Error, code: "EP0001", stage: stageListTypes, checks: "a value or member of an array has the wrong type", message: "%s",
+	{id: "ACL011", severity: Error, code: "EP0001", stage: stageListTypes, checks: "a value or member of an array has the wrong type", message: asSaid,
 		run: (*reporter).mistyped},
 }
 
@@ -70,9 +68,9 @@ func (c *check) home(s unknownKey) *keyTable {
 
 // unknownKey reports a key that is none, and which one it may be.
 func (r *reporter) unknownKey(s unknownKey, names []string) {
-	best, hint := r.nearest(s.member.Key, names), ""
+	best, hint := r.nearest(s.member.Key, names), lang.Sentence{}
 	if best != "" {
-		hint = fmt.Sprintf("; did you mean %s?", jsonpos.Quote(best))
+		hint = didYouMean(best)
 	}
 	f := r.at(s.span(), show(s.member.Key), hint).suggest(best)
 	if best != "" && lang.SameButForm(best, s.member.Key) && s.in.Node.Get(best) == nil {

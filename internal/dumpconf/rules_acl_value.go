@@ -10,7 +10,7 @@ import (
 // aclValueRules check strings whose values are known.
 var aclValueRules = []rule{
 	{id: "ACL012", severity: Error, code: "EP0001", stage: stageValues, checks: "a value is empty that must be one of a list",
-		message: "%s is empty; allowed are %s",
+		message: Text{EN: "%s is empty; allowed are %s", ZH: "%s 为空，可选值为 %s"},
 		acl: func(a *ACL, r *reporter) {
 			for _, e := range r.read.enums {
 				if e.Value == "" {
@@ -19,10 +19,10 @@ var aclValueRules = []rule{
 			}
 			r.when(a.DumpKernelData.isEmpty(), a.DumpKernelData.valueSpan(), "dump_kernel_data", list(kernelData))
 		}},
-	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: "%s",
+	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: asSaid,
 		run: func(r *reporter) { r.enumsOf(TypeString) }},
 	{id: "ACL014", severity: Error, code: "EP0002", stage: stageValues, checks: "a part of dump_kernel_data is not known",
-		message: "%s is no part of dump_kernel_data; give a comma list without spaces of %s",
+		message: Text{EN: "%s is no part of dump_kernel_data; give a comma list without spaces of %s", ZH: "%s 不是 dump_kernel_data 的取值；应为以逗号分隔、不含空格的列表，可选值为 %s"},
 		acl: func(a *ACL, r *reporter) {
 			offset := 0
 			for piece := range strings.SplitSeq(a.DumpKernelData.Value, ",") {
@@ -32,7 +32,7 @@ var aclValueRules = []rule{
 				offset += len(piece) + 1
 			}
 		}},
-	{id: "ACL015", severity: Error, code: "EP0002", stage: stageValues, checks: "a member of dump_stats is not known", message: "%s",
+	{id: "ACL015", severity: Error, code: "EP0002", stage: stageValues, checks: "a member of dump_stats is not known", message: asSaid,
 		run: func(r *reporter) { r.enumsOf(TypeStrings) }},
 }
 

@@ -36,6 +36,26 @@ func allCases() []ruleCase {
 		targetCases(), msprobeCases(), oldMindSporeCases(), enginePathCases())
 }
 
+// quotedText are values and names in a message; english are words that are not
+// those of a key.
+var (
+	quotedText = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]`)
+	english    = regexp.MustCompile(`[a-z]{2,} [a-z]+ [a-z]{2,}|\b(is|are|must|the|found|missing)\b`)
+)
+
+// checkMessage wants a message of a finding in both languages.
+func checkMessage(t *testing.T, m Text) {
+	t.Helper()
+	checkText(t, m)
+	plain := quotedText.ReplaceAllString(m.ZH, "")
+	for _, name := range hostStatistics { // some are words
+		plain = strings.ReplaceAll(plain, name, "")
+	}
+	if strings.Contains(m.EN+m.ZH, "%!") || english.MatchString(plain) {
+		t.Errorf("message %q", m)
+	}
+}
+
 func TestRules(t *testing.T) {
 	severity := map[string]Severity{}
 	for _, r := range Rules() {
@@ -64,11 +84,13 @@ func TestRules(t *testing.T) {
 			if first == nil {
 				return
 			}
-			if !strings.Contains(first.Message, c.message) || first.Message == "" {
-				t.Errorf("message %q, want %q in it", first.Message, c.message)
+			message := first.Message.Text()
+			if !strings.Contains(message.EN, c.message) || message.EN == "" {
+				t.Errorf("message %q, want %q in it", message.EN, c.message)
 			}
-			if strings.Contains(first.Message, "%!") {
-				t.Errorf("message %q", first.Message)
+			checkMessage(t, message)
+			for _, other := range first.Related {
+				checkMessage(t, other.Message.Text())
 			}
 			if !c.checked {
 				c.wants = severity[c.rule]
@@ -135,7 +157,7 @@ func TestKeysHaveRules(t *testing.T) {
 	for _, s := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
 		for _, table := range tables(s) {
 			for _, k := range table.keys {
-				if !known[k.rule] || table.where == "" {
+				if !known[k.rule] || table.where.EN == "" {
 					t.Errorf("key %s of %s: rule %q", k.Name, table.where, k.rule)
 				}
 			}
@@ -150,7 +172,7 @@ func TestKeysHaveRules(t *testing.T) {
 func TestRuleFacts(t *testing.T) {
 	for _, g := range ruleGroups {
 		for _, r := range g.rules {
-			if r.checks == "" || r.message == "" || r.run == nil && r.acl == nil && r.ms == nil && r.engine == nil {
+			if r.checks == "" || r.message.EN == "" || r.message.ZH == "" || r.run == nil && r.acl == nil && r.ms == nil && r.engine == nil {
 				t.Errorf("%s lacks a part", r.id)
 			}
 			for _, text := range []Text{r.ignored, r.mind} {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // bom is the byte order mark in UTF-8.
@@ -13,12 +15,12 @@ const bom = "\xef\xbb\xbf"
 // encodingProblem recognises what is not worth reading as UTF-8.
 func encodingProblem(src []byte) *Problem {
 	if text, ok := FromUTF16(src); ok {
-		p := &Problem{Cause: UTF16, Length: len(src), Message: "the file is UTF-16; save it as UTF-8 without a byte order mark"}
+		p := &Problem{Cause: UTF16, Length: len(src), Message: lang.Sayf("the file is UTF-16; save it as UTF-8 without a byte order mark", "文件是 UTF-16，请保存为不带 BOM 的 UTF-8")}
 		p.replace(string(text))
 		return p
 	}
 	if i := bytes.IndexByte(src, 0); i >= 0 {
-		return &Problem{Cause: Binary, Offset: i, Length: 1, Message: "the file holds zero bytes and is no text"}
+		return &Problem{Cause: Binary, Offset: i, Length: 1, Message: lang.Sayf("the file holds zero bytes and is no text", "文件含有零字节，不是文本")}
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		d := Parse(src)
 		for _, p := range d.Problems {
-			if p.Offset < 0 || p.Length < 0 || p.Offset+p.Length > len(src) || p.Message == "" {
+			if p.Offset < 0 || p.Length < 0 || p.Offset+p.Length > len(src) || p.Message.String() == "" {
 				t.Fatalf("problem out of the text: %+v", p)
 			}
 			for _, e := range p.Edits {

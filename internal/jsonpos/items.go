@@ -27,7 +27,7 @@ func (s *items) read() {
 			return
 		case c == s.closing:
 			if s.commaEnd > 0 {
-				p.problem(TrailingComma, s.comma, s.commaEnd, "trailing comma before \"%c\"; remove it", c).replace("")
+				p.problem(TrailingComma, s.comma, s.commaEnd, "trailing comma before \"%c\"; remove it", "\"%c\" 前有多余的逗号，请删除", c).replace("")
 			}
 			p.take()
 			return
@@ -38,7 +38,7 @@ func (s *items) read() {
 		case c == ',' || c == ';':
 			s.separator(c)
 		case c == ':':
-			p.problem(Unexpected, p.pos, p.next(), "found a colon that follows no key")
+			p.problem(Unexpected, p.pos, p.next(), "found a colon that follows no key", "冒号前没有键")
 			p.pos = p.next()
 		default:
 			s.item()
@@ -48,7 +48,7 @@ func (s *items) read() {
 
 func (s *items) item() {
 	if s.count > 0 && s.commaEnd == 0 {
-		missing := s.p.problem(MissingComma, s.lastEnd, s.lastEnd, "missing comma between this value and the next")
+		missing := s.p.problem(MissingComma, s.lastEnd, s.lastEnd, "missing comma between this value and the next", "该值与下一个值之间缺少逗号")
 		if s.onNewLine() {
 			missing.replace(",")
 		}
@@ -80,11 +80,11 @@ func (s *items) separator(c byte) {
 	start, end := p.pos, p.next()
 	switch {
 	case s.count == 0 || s.commaEnd > 0:
-		p.problem(ExtraComma, start, end, "\"%c\" with nothing before it; remove it", c).replace("")
+		p.problem(ExtraComma, start, end, "\"%c\" with nothing before it; remove it", "\"%c\" 前没有内容，请删除", c).replace("")
 		p.pos = end
 		return
 	case c == ';':
-		p.problem(MissingComma, start, end, "found a semicolon where a comma is expected").replace(",")
+		p.problem(MissingComma, start, end, "found a semicolon where a comma is expected", "此处应为逗号，实际为分号").replace(",")
 		p.pos = end
 	default:
 		p.take()
@@ -100,10 +100,10 @@ func (s *items) wrongBracket(c byte) bool {
 	if outer := p.open[:len(p.open)-1]; bytes.IndexByte(outer, opening) >= 0 {
 		line, column := s.opened()
 		p.problem(WrongBracket, p.pos, p.next(),
-			"found \"%c\", but \"%c\" must come first: it closes the bracket of line %d, column %d", c, s.closing, line, column)
+			"found \"%c\", but \"%c\" must come first: it closes the bracket of line %d, column %d", "实际为 \"%c\"，但应先有 \"%c\" 闭合第 %d 行第 %d 列的括号", c, s.closing, line, column)
 		return true
 	}
-	p.problem(WrongBracket, p.pos, p.next(), "found \"%c\" where \"%c\" is expected", c, s.closing)
+	p.problem(WrongBracket, p.pos, p.next(), "found \"%c\" where \"%c\" is expected", "实际为 \"%c\"，此处应为 \"%c\"", c, s.closing)
 	p.pos = p.next()
 	return false
 }
@@ -115,7 +115,7 @@ func (s *items) truncated() {
 	}
 	line, column := s.opened()
 	p.problem(Truncated, len(p.src), len(p.src),
-		"the file ends too early: \"%c\" is missing for the bracket of line %d, column %d", s.closing, line, column)
+		"the file ends too early: \"%c\" is missing for the bracket of line %d, column %d", "文件过早结束：缺少 \"%c\" 闭合第 %d 行第 %d 列的括号", s.closing, line, column)
 }
 
 // opened returns where the bracket stands that is being read. It looks at the

@@ -1,5 +1,7 @@
 package jsonpos
 
+import "dumptool/internal/lang"
+
 // Cause is the usual reason why a text is no JSON.
 type Cause int
 
@@ -38,7 +40,7 @@ const (
 type Problem struct {
 	Cause          Cause
 	Offset, Length int // bytes of the text; a length of 0 is a place between two
-	Message        string
+	Message        lang.Sentence
 	Edits          []Edit // what repairs it; none when there is more than one answer
 }
 

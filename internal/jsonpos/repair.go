@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"dumptool/internal/lang"
 )
 
 // conclude keeps the problems up to the first that makes the rest guesswork, and
@@ -43,7 +45,7 @@ func (d *Document) cutCascade() {
 	d.More = d.More || len(before) < len(d.Problems)
 	d.Problems = append(before[:min(len(before), MaxProblems-1)], Problem{
 		Cause: OpenString, Offset: fault, Length: 1,
-		Message: "quote without partner: the quotes of this line do not pair up, or text touches one from outside",
+		Message: lang.Sayf("quote without partner: the quotes of this line do not pair up, or text touches one from outside", "引号不成对：该行引号数目不匹配，或引号外侧紧挨文本"),
 	})
 	d.damage = fault
 }

@@ -2,9 +2,10 @@ package jsonpos
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // fullWidth maps punctuation that input methods and word processors put in
@@ -17,10 +18,15 @@ var fullWidth = map[rune]byte{
 }
 
 // invisible are characters that look like space, or like nothing.
-var invisible = map[rune]string{
-	'\u00a0': "no-break space", '\u3000': "full-width space", '\u200b': "zero-width space",
-	'\ufeff': "byte order mark", '\u2028': "line separator", '\u2029': "paragraph separator",
-	'\v': "vertical tab", '\f': "form feed",
+var invisible = map[rune]lang.Text{
+	'\u00a0': {EN: "no-break space", ZH: "不换行空格"},
+	'\u3000': {EN: "full-width space", ZH: "全角空格"},
+	'\u200b': {EN: "zero-width space", ZH: "零宽空格"},
+	'\ufeff': {EN: "byte order mark", ZH: "字节序标记"},
+	'\u2028': {EN: "line separator", ZH: "行分隔符"},
+	'\u2029': {EN: "paragraph separator", ZH: "段落分隔符"},
+	'\v':     {EN: "vertical tab", ZH: "垂直制表符"},
+	'\f':     {EN: "form feed", ZH: "换页符"},
 }
 
 func (p *parser) atEnd() bool { return p.pos >= len(p.src) }
@@ -50,7 +56,7 @@ func (p *parser) peekAt(pos int) byte {
 func (p *parser) take() {
 	if end := p.next(); end > p.pos+1 {
 		c := p.peek()
-		p.problem(FullWidth, p.pos, end, "full-width %s; use \"%c\"", p.src[p.pos:end], c).replace(string(c))
+		p.problem(FullWidth, p.pos, end, "full-width %s; use \"%c\"", "全角字符 %s，请用 \"%c\"", p.src[p.pos:end], c).replace(string(c))
 	}
 	p.pos = p.next()
 }
@@ -75,9 +81,9 @@ func (p *parser) space() {
 				cause = ControlChar
 			}
 			if !ok {
-				name = fmt.Sprintf("control character U+%04X", r)
+				name = lang.Sayf("control character U+%04X", "控制字符 U+%04X", r).Text()
 			}
-			p.problem(cause, p.pos, p.pos+size, "%s between values; use an ordinary space", name).replace(" ")
+			p.problem(cause, p.pos, p.pos+size, "%s between values; use an ordinary space", "值之间有%s，请用普通空格", name).replace(" ")
 			p.pos += size
 		}
 	}
@@ -115,7 +121,7 @@ func (p *parser) comment() {
 	start, mark := p.pos, commentMark(p.src[p.pos:])
 	end, closed := commentEnd(p.src, start)
 	p.pos = end
-	found := p.problem(Comment, start, end, "comment (%s); JSON has no comments, remove it", mark)
+	found := p.problem(Comment, start, end, "comment (%s); JSON has no comments, remove it", "注释(%s)：JSON 不支持注释，请删除", mark)
 	blanks := start - len(bytes.TrimRight(p.src[:start], " \t"))
 	switch {
 	case !closed:

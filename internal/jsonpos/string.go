@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // literal is a string that is being read.
@@ -79,18 +81,18 @@ func (l *literal) close(closed bool) {
 	var quotes *Problem
 	switch {
 	case !closed && len(bytes.TrimLeft(p.src[textEnd:], " \t\r\n")) == 0:
-		p.problem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string")
+		p.problem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string", "引号不成对：文件在字符串中结束")
 	case !closed:
-		p.problem(OpenString, l.start, textEnd, "quote without partner: the string has no closing quote on its line")
+		p.problem(OpenString, l.start, textEnd, "quote without partner: the string has no closing quote on its line", "引号不成对：该行的字符串缺少右引号")
 	case l.foreign || p.pos > textEnd+1:
 		at := l.start
 		if !l.foreign {
 			at = textEnd
 		}
 		r, size := utf8.DecodeRune(p.src[at:])
-		quotes = p.problem(FullWidth, at, at+size, "typographic quote %c; use '\"'", r)
+		quotes = p.problem(FullWidth, at, at+size, "typographic quote %c; use '\"'", "排版引号 %c，请用 '\"'", r)
 	case l.open == '\'':
-		quotes = p.problem(SingleQuotes, l.start, p.pos, "single quotes; use double quotes")
+		quotes = p.problem(SingleQuotes, l.start, p.pos, "single quotes; use double quotes", "单引号，请用双引号")
 	}
 	var whole []Edit
 	if !l.hopeless && l.badUTF8 < 0 {
@@ -104,8 +106,8 @@ func (l *literal) close(closed bool) {
 
 // report lists what is wrong between the quotes.
 func (l *literal) report(whole []Edit) {
-	if e := l.escapes; e.Message != "" {
-		bad := l.p.problem(BadEscape, e.Offset, e.Offset+e.Length, "%s", e.Message)
+	if e := l.escapes; !e.Message.IsZero() {
+		bad := l.p.problem(BadEscape, e.Offset, e.Offset+e.Length, "%s", "%s", e.Message)
 		switch {
 		case l.hopeless:
 		case l.asIs:
@@ -116,10 +118,10 @@ func (l *literal) report(whole []Edit) {
 	}
 	if len(l.control) > 0 {
 		at := l.control[0].Offset
-		l.p.problem(ControlChar, at, at+1, "raw tab or control character in a string; write it as an escape sequence").Edits = l.control
+		l.p.problem(ControlChar, at, at+1, "raw tab or control character in a string; write it as an escape sequence", "字符串中有未转义的制表符或控制字符，请写成转义序列").Edits = l.control
 	}
 	if l.badUTF8 >= 0 {
-		l.p.problem(BadUTF8, l.badUTF8, l.badUTF8+1, "the text is no UTF-8; save the file as UTF-8")
+		l.p.problem(BadUTF8, l.badUTF8, l.badUTF8+1, "the text is no UTF-8; save the file as UTF-8", "内容不是 UTF-8，请将文件保存为 UTF-8")
 	}
 }
 
@@ -243,9 +245,9 @@ func (l *literal) bad(at, length int, r rune) int {
 	for end < len(src) && length > 1 && !utf8.RuneStart(src[end]) {
 		end++
 	}
-	if l.escapes.Message == "" {
+	if l.escapes.Message.IsZero() {
 		l.escapes = Problem{Offset: at, Length: end - at,
-			Message: printable(src[at:end]) + ` is no escape sequence; write a backslash as \\`}
+			Message: lang.Sayf(`%s is no escape sequence; write a backslash as \\`, `%s 不是转义序列；反斜杠请写 \\`, printable(src[at:end]))}
 	}
 	l.escapes.edit(at, 1, `\\`)
 	l.out.WriteRune(r)

@@ -1,6 +1,10 @@
 package jsonpos
 
-import "iter"
+import (
+	"iter"
+
+	"dumptool/internal/lang"
+)
 
 // Kind says what a value is.
 type Kind int
@@ -17,10 +21,16 @@ const (
 	Object
 )
 
-var kindNames = [...]string{"nothing", "null", "a boolean", "a number", "a string", "an array", "an object"}
+var kindNames = [...]lang.Text{
+	{EN: "nothing", ZH: "空"}, {EN: "null", ZH: " null"}, {EN: "a boolean", ZH: "布尔值"}, {EN: "a number", ZH: "数字"},
+	{EN: "a string", ZH: "字符串"}, {EN: "an array", ZH: "数组"}, {EN: "an object", ZH: "对象"},
+}
 
 // String names the kind with its article, for messages.
-func (k Kind) String() string { return kindNames[k] }
+func (k Kind) String() string { return kindNames[k].EN }
+
+// Text names the kind in both languages.
+func (k Kind) Text() lang.Text { return kindNames[k] }
 
 // Value is a JSON value and the bytes of the text it was read from.
 type Value struct {

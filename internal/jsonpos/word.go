@@ -90,17 +90,17 @@ func (p *parser) word(v *Value) {
 	case meant == "null":
 		v.Kind = Null
 	case slices.Contains([]string{"nan", "inf", "infinity"}, strings.TrimLeft(meant, "+-")):
-		p.problem(NotANumber, start, p.pos, "%s is no JSON value", text)
+		p.problem(NotANumber, start, p.pos, "%s is no JSON value", "%s 不是 JSON 的值", text)
 		return
 	case number:
-		p.problem(BadNumber, start, p.pos, "%s is no JSON number; put it in double quotes if it is text", quoteShort(text))
+		p.problem(BadNumber, start, p.pos, "%s is no JSON number; put it in double quotes if it is text", "%s 不是 JSON 的数字；若为文本请加双引号", quoteShort(text))
 		return
 	default:
 		v.Kind, v.Text = String, text
-		p.problem(UnquotedValue, start, p.pos, "%s must be in double quotes", quoteShort(text)).replace(Quote(text))
+		p.problem(UnquotedValue, start, p.pos, "%s must be in double quotes", "%s 必须用双引号", quoteShort(text)).replace(Quote(text))
 		return
 	}
 	if text != meant {
-		p.problem(PythonConstant, start, p.pos, "%s is no JSON; write %s", text, meant).replace(meant)
+		p.problem(PythonConstant, start, p.pos, "%s is no JSON; write %s", "%s 不符合 JSON，请写 %s", text, meant).replace(meant)
 	}
 }

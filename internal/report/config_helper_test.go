@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // configPlace returns the n-th place of part in text, counted from 1.
@@ -38,16 +39,16 @@ func sampleReport(t *testing.T) *dumpconf.Report {
 		Findings: []dumpconf.Finding{
 			{
 				Rule: "ACL010", Severity: dumpconf.Error, Code: "EP0001", Path: "dump.dump_step",
-				Place: configPlace(t, sampleConfig, "5", 1), Message: "must be a string", Suggestion: `"5"`,
+				Place: configPlace(t, sampleConfig, "5", 1), Message: lang.Plain("must be a string"), Suggestion: `"5"`,
 			},
 			{
 				Rule: "ACL006", Severity: dumpconf.Warning, Path: "dump.路径",
-				Place: configPlace(t, sampleConfig, `"路径"`, 1), Message: "unknown key \x1b[2J",
+				Place: configPlace(t, sampleConfig, `"路径"`, 1), Message: lang.Plain("unknown key \x1b[2J"),
 			},
 			{
-				Rule: "ACL008", Severity: dumpconf.Info, Path: "dump.dump_step", Ignored: "no step <counts>",
-				Place: configPlace(t, sampleConfig, `"dump_step"`, 2), Message: "given twice",
-				Related: []dumpconf.Related{{Place: configPlace(t, sampleConfig, `"dump_step"`, 1), Message: "first here"}},
+				Rule: "ACL008", Severity: dumpconf.Info, Path: "dump.dump_step", Ignored: lang.Plain("no step <counts>"),
+				Place: configPlace(t, sampleConfig, `"dump_step"`, 2), Message: lang.Plain("given twice"),
+				Related: []dumpconf.Related{{Place: configPlace(t, sampleConfig, `"dump_step"`, 1), Message: lang.Plain("first here")}},
 			},
 		},
 	}

@@ -115,7 +115,7 @@ func sarifResults(uri string, r *dumpconf.Report) []sarifResult {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		result := sarifResult{
-			RuleID: f.Rule, Level: sarifLevel(f.Severity), Message: sarifMessage{f.Message},
+			RuleID: f.Rule, Level: sarifLevel(f.Severity), Message: sarifMessage{f.Message.String()},
 			Locations: []sarifLocation{sarifLocationOf(uri, places, f.Place)},
 		}
 		if p := (sarifProperties{f.Path, f.Code, f.Suggestion}); p != (sarifProperties{}) {
@@ -123,7 +123,7 @@ func sarifResults(uri string, r *dumpconf.Report) []sarifResult {
 		}
 		for id, other := range f.Related {
 			location := sarifLocationOf(uri, places, other.Place)
-			location.ID, location.Message = &id, &sarifMessage{other.Message}
+			location.ID, location.Message = &id, &sarifMessage{other.Message.String()}
 			result.Related = append(result.Related, location)
 		}
 		results = append(results, result)

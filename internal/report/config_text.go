@@ -18,13 +18,13 @@ func (p *printer) findings(name string, r *dumpconf.Report) {
 	places := newConfigPlaces(r)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		p.finding(name, f.Place, f.Severity.String(), f.Message+configCodes(f))
+		p.finding(name, f.Place, f.Severity.String(), p.of(f.Message)+configCodes(f))
 		p.excerpt(places, f.Place)
 		if f.Suggestion != "" {
-			p.wrapped("      = ", "        ", "suggestion: "+f.Suggestion)
+			p.wrapped("      = ", "        ", p.say("suggestion: ", "建议：")+f.Suggestion)
 		}
 		for _, other := range f.Related {
-			p.finding(name, other.Place, "note", other.Message)
+			p.finding(name, other.Place, "note", p.of(other.Message))
 			p.excerpt(places, other.Place)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // findingsText returns findings as a terminal of some width shows them.
@@ -45,7 +46,7 @@ func TestConfigTextNarrow(t *testing.T) {
 	t.Parallel()
 	r := sampleReport(t)
 	r.Findings = r.Findings[:1]
-	r.Findings[0].Message = "a message that needs 模型模型 more than one line of the terminal"
+	r.Findings[0].Message = lang.Plain("a message that needs 模型模型 more than one line of the terminal")
 	const want = `a.json:2:15: error: a message that needs
     模型模型 more than one line of the
     terminal [ACL010, EP0001]
