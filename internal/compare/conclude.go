@@ -109,7 +109,7 @@ func (p *Plan) checkTranspose(rep *record.Report) {
 // The findings of the report are those of the round that went wrong first: that of
 // the earliest step, then of the lowest rank.
 func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
-	rep.GraphSource = inAll(p.rounds, func(r *plannedRound) string { return r.GraphSource })
+	rep.GraphSource = inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.GraphSource })
 	for i := range rep.Rounds {
 		round := p.rounds[i]
 		first, end := rowsOf(rep, i)

@@ -149,7 +149,7 @@ func TestHeaderOfAnotherName(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt.OrderBy, opt.SideFiles.Runtime = dumpdir.ByRuntime, order
-	if rep := runAll(t, opt); !strings.Contains(rep.OrderSource, "3 of 3") {
+	if rep := runAll(t, opt); !strings.Contains(rep.OrderSource.String(), "3 of 3") {
 		t.Errorf("order from %q, want that all tensors are listed", rep.OrderSource)
 	}
 }
@@ -342,7 +342,7 @@ func TestOrders(t *testing.T) {
 		for i := range rep.Rows {
 			got += rep.Rows[i].Op
 		}
-		if got != tt.want || !strings.Contains(rep.OrderSource, tt.inSource) {
+		if got != tt.want || !strings.Contains(rep.OrderSource.String(), tt.inSource) {
 			t.Errorf("by %q: %s from %q, want %s from %s", tt.by, got, rep.OrderSource, tt.want, tt.inSource)
 		}
 	}

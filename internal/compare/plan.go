@@ -64,7 +64,7 @@ type Pair struct {
 type Plan struct {
 	Pairs []Pair
 	// OrderSource says where the execution order comes from.
-	OrderSource string
+	OrderSource lang.Sentence
 	// Coverage is what is known before anything is compared.
 	Coverage record.Coverage
 	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func (p *Plan) Sort() error {
 		x.round = p.ownRound(x.round)
 		rounds[x.round] = append(rounds[x.round], x)
 	}
-	place, rejected := map[*plannedRound]int{}, map[string]int{}
+	place, rejected := map[*plannedRound]int{}, rejections{}
 	for i, round := range p.rounds {
 		place[round] = i
 		reasons, err := p.order(round, p.operators(rounds[round]))
@@ -48,7 +47,7 @@ func (p *Plan) Sort() error {
 			return &OrderError{err}
 		}
 		for _, reason := range reasons {
-			rejected[reason]++
+			rejected.add(reason)
 		}
 	}
 	p.OrderSource = p.orderSource()
@@ -135,7 +134,7 @@ func appendNames(names []string, more ...string) []string {
 
 // order places the operators of a round, and finds out who feeds whom. It returns
 // why sources that are there are not used.
-func (p *Plan) order(round *plannedRound, operators []operator) (rejected []string, err error) {
+func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang.Sentence, err error) {
 	items := make([]dumpdir.Item, len(operators))
 	for i := range operators {
 		items[i] = operators[i].Item
@@ -165,39 +164,59 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []stri
 }
 
 // orderSource is the source of the order of all rounds in a line.
-func (p *Plan) orderSource() string {
-	return inAll(p.rounds, func(r *plannedRound) string { return r.OrderSource })
+func (p *Plan) orderSource() lang.Sentence {
+	return inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.OrderSource })
 }
 
 // inAll is what a text of all rounds says: it, or that of the first round and how
 // many have another one.
-func inAll(rounds []*plannedRound, text func(*plannedRound) string) string {
+func inAll(rounds []*plannedRound, text func(*plannedRound) lang.Sentence) lang.Sentence {
 	if len(rounds) == 0 {
-		return ""
+		return lang.Sentence{}
 	}
 	first, others := text(rounds[0]), 0
 	for _, r := range rounds {
-		if text(r) != first {
+		if !text(r).Equal(first) {
 			others++
 		}
 	}
 	if others == 0 {
 		return first
 	}
-	return fmt.Sprintf("%s; another one in %d of %d rounds", cmp.Or(first, "none"), others, len(rounds))
+	if first.IsZero() {
+		first = lang.Sayf("none", "无")
+	}
+	return lang.Sayf("%s; another one in %d of %d rounds", "%[1]s；%[3]d 个轮次中 %[2]d 个不同", first, others, len(rounds))
 }
 
 // warnOfRejected warns of orders and graphs that are there and are not used.
-func (p *Plan) warnOfRejected(rejected map[string]int) {
-	var texts []string
-	for reason, n := range rejected {
-		if n < len(p.rounds) {
-			reason += fmt.Sprintf(" (%d of %d rounds)", n, len(p.rounds))
+func (p *Plan) warnOfRejected(rejected rejections) {
+	var warnings []lang.Sentence
+	for _, r := range rejected {
+		reason := r.reason
+		if r.rounds < len(p.rounds) {
+			reason = lang.Sayf("%s (%d of %d rounds)", "%s (%[3]d 个轮次中的 %[2]d 个)", reason, r.rounds, len(p.rounds))
 		}
-		texts = append(texts, reason)
+		warnings = append(warnings, reason)
 	}
-	slices.SortFunc(texts, lang.CompareNatural)
-	p.Warnings = append(p.Warnings, lang.Plains(texts)...)
+	slices.SortFunc(warnings, func(a, b lang.Sentence) int { return lang.CompareNatural(a.String(), b.String()) })
+	p.Warnings = append(p.Warnings, warnings...)
+}
+
+// rejections say why sources are not used and in how many rounds, by the text.
+type rejections map[string]*rejection
+
+type rejection struct {
+	reason lang.Sentence
+	rounds int
+}
+
+func (r rejections) add(reason lang.Sentence) {
+	text := reason.String()
+	if r[text] == nil {
+		r[text] = &rejection{reason: reason}
+	}
+	r[text].rounds++
 }
 
 // compareRows orders rows of a round: by place, then by name, kind and output.

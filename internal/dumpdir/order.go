@@ -68,12 +68,13 @@ type Order struct {
 	// By is the source, never Auto: ByName where the order is not known.
 	By OrderBy
 	// Name is what the source is, Source that and how many operators it knows.
-	Name, Source string
+	Name   string
+	Source lang.Sentence
 	// Known is how many of Of operators the source knows.
 	Known, Of int
 	// Rejected are the sources that are there and were not used, each with the
 	// reason; graphs are among those of Flow.
-	Rejected []string
+	Rejected []lang.Sentence
 }
 
 // IsKnown reports whether the order is that of the execution.
@@ -100,7 +101,7 @@ type ranking struct {
 	known  int
 	// weak says why the source is not used unless it is asked for; empty for one
 	// that is good.
-	weak string
+	weak lang.Sentence
 }
 
 // orderSource is a source of the execution order.
@@ -131,6 +132,9 @@ var orderSources = [...]orderSource{
 	{ByNumber, byNumber, "no name begins with a number"},
 }
 
+// sourceNames are the sources that are no files, in Chinese.
+var sourceNames = map[OrderBy]string{ByTimestamp: "dump 的时间戳", ByID: "算子或任务 id", ByNumber: "名称中的编号"}
+
 const byNames = "natural order of names"
 
 // Rank gives every item its place in the execution order, from 0; items that run
@@ -141,25 +145,25 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
 	}
-	o := Order{By: ByName, Name: byNames, Source: byNames, Of: operators(items)}
+	o := Order{By: ByName, Name: byNames, Source: lang.Sayf(byNames, "名称的自然顺序"), Of: operators(items)}
 	if s.By == Auto {
 		for _, source := range orderSources {
 			r := source.rank(s, items)
 			switch {
 			case r == nil:
 				continue
-			case r.weak != "":
+			case !r.weak.IsZero():
 				o.Rejected = append(o.Rejected, r.weak)
 			case r.known == 0 && o.Of == 0:
 			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers): // Flow says it
 			case 2*r.known < o.Of:
-				o.Rejected = append(o.Rejected, fmt.Sprintf("%s knows %d of %d operators and is not used", r.source, r.known, o.Of))
+				o.Rejected = append(o.Rejected, lang.Sayf("%s knows %d of %d operators and is not used", "%s 只知道 %[3]d 个算子中的 %[2]d 个，不使用", r.source, r.known, o.Of))
 			default:
 				o.use(source.by, r)
 				return o, r.places, nil
 			}
 		}
-		o.Source = byNames + ", the execution order is not known"
+		o.Source = lang.Sayf(byNames+", the execution order is not known", "名称的自然顺序，执行顺序未知")
 	}
 	return o, places(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
 }
@@ -188,7 +192,8 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 
 func (o *Order) use(by OrderBy, r *ranking) {
 	o.By, o.Name, o.Known = by, r.source, r.known
-	o.Source = fmt.Sprintf("%s, %d of %d operators known", r.source, r.known, o.Of)
+	name := lang.Text{EN: r.source, ZH: cmp.Or(sourceNames[by], r.source)}
+	o.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", name, r.known, o.Of)
 }
 
 // operators counts the items that are operators.
@@ -281,9 +286,9 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 	r := byKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
 	switch all := operators(items); {
 	case r.known < all:
-		r.weak = fmt.Sprintf("only %d of %d operators have a timestamp", r.known, all)
+		r.weak = lang.Sayf("only %d of %d operators have a timestamp", "%[2]d 个算子中只有 %[1]d 个有时间戳", r.known, all)
 	case !differ && all > 1:
-		r.weak = "all timestamps are equal"
+		r.weak = lang.Sayf("all timestamps are equal", "所有时间戳都相同")
 	}
 	return r
 }
@@ -308,7 +313,7 @@ func byID(_ *Sources, items []Item) *ranking {
 	}
 	r := byKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
 	if len(tasks) == 1 && operators(items) > 1 {
-		r.weak = "all task ids are equal"
+		r.weak = lang.Sayf("all task ids are equal", "所有任务 id 都相同")
 	}
 	return r
 }
@@ -401,12 +406,12 @@ type Flow struct {
 	// Graph is nil where nobody knows.
 	Graph *graph.Graph
 	// Source describes it in a line.
-	Source string
+	Source lang.Sentence
 	// Known is how many of Of operators the graph has.
 	Known, Of int
 	// Rejected are the graphs that were given and are not used, each with the
 	// reason.
-	Rejected []string
+	Rejected []lang.Sentence
 }
 
 // Flow returns the best of the graphs that has at least half of the operators.
@@ -428,12 +433,12 @@ func (s *Sources) Flow(items []Item) Flow {
 		}
 		switch {
 		case known == 0:
-			f.Rejected = append(f.Rejected, fmt.Sprintf("%s: 0 of its %d operators occur in this run: it is not used", source.name, ops))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", source.name, ops))
 		case 2*known < f.Of:
-			f.Rejected = append(f.Rejected, fmt.Sprintf("%s has %d of %d operators of this run: it is not used for the data flow", source.name, known, f.Of))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", source.name, known, f.Of))
 		default:
 			f.By, f.Graph, f.Known = source.by, source.graph, known
-			f.Source = fmt.Sprintf("%s, %d of %d operators known", source.name, known, f.Of)
+			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", source.name, known, f.Of)
 			return f
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // inChinese is everything, with reasons in Chinese.
 func inChinese() *record.Report {
 	r := everything()
-	r.Warnings, r.OrderSource, r.GraphSource, r.FailedFast = nil, "x", "y", true
+	r.Warnings, r.OrderSource, r.GraphSource, r.FailedFast = nil, lang.Plain("x"), lang.Plain("y"), true
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		for k := range row.Reasons {

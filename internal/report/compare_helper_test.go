@@ -122,7 +122,7 @@ func uncompared(op string, status record.Status, reasons ...record.Finding) reco
 
 // reportOf makes a report of rows, in their order, without findings.
 func reportOf(rows ...record.Row) *record.Report {
-	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", Rows: rows, OrderSource: "names", Counts: map[record.Status]int{},
+	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", Rows: rows, OrderSource: lang.Plain("names"), Counts: map[record.Status]int{},
 		Findings: record.Findings{FirstBad: -1, FirstDamaged: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}}
 	for i := range rows {
 		rows[i].Order = i
@@ -155,7 +155,7 @@ func everything() *record.Report {
 		uncompared("net/fused", record.UnmatchedNPU),
 		uncompared("net/hex", record.Skip, record.Finding{Code: record.BadHex, Evidence: lang.Plain("line 3: \"zz\"")}),
 		uncompared("net/cat", record.Error, record.Finding{Code: record.MissingPiece, Evidence: lang.Plain("piece 2 of 4")}))
-	r.OrderSource, r.GraphSource = "runtime file result/node_runtime.file", "result/consumer_map_dict.file"
+	r.OrderSource, r.GraphSource = lang.Plain("runtime file result/node_runtime.file"), lang.Plain("result/consumer_map_dict.file")
 	r.Coverage.RefOnly, r.Coverage.NPUOnly, r.Coverage.Skipped = []string{"net/pad1:output:0"}, []string{"net/fused:output:0"}, []string{"net/skip:output:0", "net/hex:output:0"}
 	r.Coverage.Unread = []string{"a:output:0", "b:output:0", "c:output:0", "d:output:0", "e:output:0", "f:output:0", "g:output:0"}
 	r.Findings = record.Findings{FirstBad: 4, FirstDamaged: 4, LastGood: 1, Suspects: []int{2, 3}, FirstNaN: 6, FirstOverflow: 6, LargestJump: 4, Jump: 4200, Chain: []int{4, 5, 6}, OutputsBad: true}

@@ -71,7 +71,7 @@ type junitOutcome struct {
 func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	suite := junitSuite{junitCounts: junitCounts{Name: "dumptool compare", Tests: len(r.Rows)}, Cases: make([]junitCase, len(r.Rows)),
 		Properties: &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
-			{"order_source", escapeLines(r.OrderSource)}, {"verdict", english.CompareVerdict(r)}}}}
+			{"order_source", escapeLines(r.OrderSource.String())}, {"verdict", english.CompareVerdict(r)}}}}
 	worse := map[int]bool{}
 	if r.Baseline != nil {
 		for _, i := range r.Baseline.Worse {

@@ -195,7 +195,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		add(t.say("Largest jump", "最大突变"), t.say("%s, mean_rel is %s times that of its inputs", "%s，mean_rel 为其输入的 %s 倍", title(row), short(f.Jump)))
 	}
 	// Without a graph nobody knows what depends on what.
-	if first := f.FirstBad >= 0 && r.GraphSource != ""; first && (len(f.Chain) > 1 || f.OutputsBad) {
+	if first := f.FirstBad >= 0 && !r.GraphSource.IsZero(); first && (len(f.Chain) > 1 || f.OutputsBad) {
 		among := lang.Text{EN: "no output of the network among them", ZH: "不含网络输出"}
 		if f.OutputsBad {
 			among = lang.Text{EN: "outputs of the network among them", ZH: "包含网络输出"}
@@ -359,13 +359,13 @@ func (t Text) runFacts(r *record.Report) []fact {
 		{t.say("older files of the same name", "同名的较早文件"), c.Superseded}, {t.say("in op_config.csv only", "仅在 op_config.csv 中"), c.Unused}})...)
 	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
 		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
-	if r.OrderSource != "" {
-		facts = append(facts, fact{label: t.say("Order", "执行顺序"), lines: []string{r.OrderSource}})
+	if !r.OrderSource.IsZero() {
+		facts = append(facts, fact{label: t.say("Order", "执行顺序"), lines: []string{t.of(r.OrderSource)}})
 	}
 	if guessed := t.guessedAxes(r); len(guessed) > 0 {
 		facts = append(facts, fact{label: t.say("Axis order", "轴顺序"), lines: guessed})
 	}
-	graph := r.GraphSource
+	graph := t.of(r.GraphSource)
 	switch {
 	case graph == "" && unordered(r):
 		graph = t.say("unknown", "未知")

@@ -117,7 +117,7 @@ func TestCompareTextLongLists(t *testing.T) {
 	}
 	r := reportOf(append(rows, failing("bad"))...)
 	r.Findings.FirstBad, r.Findings.Suspects = 12, []int{0, 1, 2, 3, 4, 5, 99}
-	r.Findings.Chain, r.GraphSource = []int{12, 3}, "graph.json"
+	r.Findings.Chain, r.GraphSource = []int{12, 3}, lang.Plain("graph.json")
 	r.Baseline = &record.Baseline{File: "b.json", Updated: true}
 	got := printed(t, func(w io.Writer) error { return Text{Width: 140}.WriteCompare(w, r) })
 	for _, want := range []string{
@@ -155,7 +155,7 @@ func TestCompareTextFindings(t *testing.T) {
 	guessed.Findings.FirstBad, guessed.Findings.Chain, guessed.Findings.OutputsBad = 1, []int{1, 2}, true
 	check("no graph", text(guessed, 140), []string{"First bad", "CALC_ERROR, LIMITS\n"}, []string{"Spread", "of the network"})
 	check("narrow", text(guessed, 80), []string{" CALC_ERROR\n"}, []string{"CALC_ERROR, LIMITS"})
-	guessed.GraphSource = "graph.json"
+	guessed.GraphSource = lang.Plain("graph.json")
 	check("a graph", text(guessed, 140), []string{"Spread          2 tensors"}, nil)
 	guessed.Findings.FirstBad = -1
 	check("no first bad", text(guessed, 140), nil, []string{"Spread"})
@@ -238,7 +238,7 @@ func nastyReport(name string) *record.Report {
 			row.Reasons[j].Evidence = lang.Plain(name)
 		}
 	}
-	r.Warnings, r.OrderSource, r.GraphSource, r.Profile = []lang.Sentence{lang.Plain(name)}, name, name, name
+	r.Warnings, r.OrderSource, r.GraphSource, r.Profile = []lang.Sentence{lang.Plain(name)}, lang.Plain(name), lang.Plain(name), name
 	r.Coverage.RefOnly = []string{name, name, name, name, name, name}
 	r.Baseline.File = name
 	r.Findings.Jump = math.Inf(1)

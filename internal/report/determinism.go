@@ -86,7 +86,7 @@ func WriteDeterminismJSON(w io.Writer, d *determinism.Report) error {
 	return writeJSON(w, struct {
 		Schema      string                  `json:"schema"`
 		Runs        []string                `json:"runs"`
-		OrderSource string                  `json:"order_source"`
+		OrderSource lang.Sentence           `json:"order_source"`
 		Tensors     int                     `json:"tensors"`
 		Differing   int                     `json:"differing"`
 		Unread      int                     `json:"unread"`
@@ -145,7 +145,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	p.facts([]fact{
 		{label: p.say("First", "首个不同"), lines: []string{p.driftName(r),
 			p.say("%d contents in %d runs%s", "%[2]d 次运行有 %[1]d 种内容%[3]s", r.Distinct, len(d.Runs), placesText(r.Places))}},
-		{label: p.say("Order", "执行顺序"), lines: []string{d.OrderSource}},
+		{label: p.say("Order", "执行顺序"), lines: []string{p.of(d.OrderSource)}},
 	})
 	p.blank()
 	var shown []driftedRow

@@ -20,7 +20,7 @@ func drifted() *determinism.Report {
 		return determinism.Row{Row: record.Row{Op: op, Kind: "output", Status: record.Pass}, Distinct: distinct, Drifts: drifts}
 	}
 	first := pair(3, 1, 2)
-	d := &determinism.Report{Runs: []string{"r1", "=r2", "r3"}, OrderSource: "natural order of names", Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
+	d := &determinism.Report{Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
 		Rows: []determinism.Row{
 			row("same", 1, determinism.Drift{File: "a", CRC: 10}, determinism.Drift{File: "b", CRC: 10}, determinism.Drift{File: "c", CRC: 10}),
 			row("drift", 3, determinism.Drift{File: "a", CRC: 1},

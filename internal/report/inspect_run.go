@@ -29,37 +29,46 @@ func (t Text) WriteRun(w io.Writer, run *dumpdir.Run) error {
 	for _, path := range run.Paths {
 		p.print(ui.Escape(path) + "\n")
 	}
-	facts := []fact{{label: "Written by", lines: []string{producersText(run)}}}
+	facts := []fact{{label: p.say("Written by", "写出方"), lines: []string{p.producersText(run)}}}
 	add := func(label string, lines ...string) {
 		if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
 			facts = append(facts, fact{label: label, lines: lines})
 		}
 	}
-	add("Ranks", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
-	add("Steps", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
-	add("Graphs", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
-	add("Models", valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
-	add("Operators", operatorsText(run))
-	add("Order", p.sourcesText(run, func(r *dumpdir.Round) string { return r.Order.Source })...)
-	add("Data flow", p.sourcesText(run, func(r *dumpdir.Round) string { return cmp.Or(r.Flow.Source, "not known") })...)
-	add("Files", filesText(run))
-	add("Problems", p.problemsText(run)...)
+	add(p.say("Ranks", "rank"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
+	add(p.say("Steps", "step"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
+	add(p.say("Graphs", "图"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
+	add(p.say("Models", "模型"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
+	add(p.say("Operators", "算子"), p.operatorsText(run))
+	add(p.say("Order", "执行顺序"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
+	add(p.say("Data flow", "数据流"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence {
+		if r.Flow.Source.IsZero() {
+			return lang.Sayf("not known", "未知")
+		}
+		return r.Flow.Source
+	})...)
+	add(p.say("Files", "文件"), p.filesText(run))
+	add(p.say("Problems", "问题"), p.problemsText(run)...)
 	p.facts(facts)
 	return p.err
 }
 
 // producersText names the producers.
-func producersText(run *dumpdir.Run) string {
+func (p *printer) producersText(run *dumpdir.Run) string {
 	var names []string
 	for _, one := range run.Producers {
+		if one == dumpdir.Arrays {
+			names = append(names, p.say("no known producer", "未知来源"))
+			continue
+		}
 		names = append(names, producerNames[one])
 	}
-	return cmp.Or(strings.Join(names, ", "), "nobody known")
+	return cmp.Or(strings.Join(names, ", "), p.say("nobody known", "未知"))
 }
 
 // producerNames are the names of the producers as people write them.
 var producerNames = map[dumpdir.Producer]string{
-	dumpdir.MSProbe: "msprobe", dumpdir.ATB: "ATB", dumpdir.MindSpore: "MindSpore", dumpdir.HPAA: "HPAA", dumpdir.CANN: "CANN", dumpdir.Arrays: "no known producer",
+	dumpdir.MSProbe: "msprobe", dumpdir.ATB: "ATB", dumpdir.MindSpore: "MindSpore", dumpdir.HPAA: "HPAA", dumpdir.CANN: "CANN",
 }
 
 // valuesText lists the values of a coordinate, empty if it is not known.
@@ -75,9 +84,9 @@ func valuesText(run *dumpdir.Run, of func(*dumpdir.Coordinates) string) string {
 }
 
 // operatorsText counts the operators of the rounds.
-func operatorsText(run *dumpdir.Run) string {
+func (p *printer) operatorsText(run *dumpdir.Run) string {
 	if len(run.Rounds) == 0 {
-		return "none"
+		return p.say("none", "无")
 	}
 	count := func(r *dumpdir.Round) int { return len(r.Ops) }
 	least, most := count(run.Rounds[0]), 0
@@ -88,24 +97,24 @@ func operatorsText(run *dumpdir.Run) string {
 	case len(run.Rounds) == 1:
 		return strconv.Itoa(most)
 	case least == most:
-		return fmt.Sprintf("%d in each of %d rounds", most, len(run.Rounds))
+		return p.say("%d in each of %d rounds", "每个轮次 %d 个，共 %d 个轮次", most, len(run.Rounds))
 	}
-	return fmt.Sprintf("%d to %d in %d rounds", least, most, len(run.Rounds))
+	return p.say("%d to %d in %d rounds", "%d 到 %d 个，共 %d 个轮次", least, most, len(run.Rounds))
 }
 
 // sourcesText lists what rounds have, with how many of them where that differs.
-func (p *printer) sourcesText(run *dumpdir.Run, of func(*dumpdir.Round) string) []string {
+func (p *printer) sourcesText(run *dumpdir.Run, of func(*dumpdir.Round) lang.Sentence) []string {
 	counts := make(map[string]int)
 	var all []string
 	for _, r := range run.Rounds {
-		source := of(r)
+		source := p.of(of(r))
 		if counts[source]++; counts[source] == 1 {
 			all = append(all, source)
 		}
 	}
 	if len(all) > 1 {
 		for i, source := range all {
-			all[i] = fmt.Sprintf("%s (%s)", source, lang.Count(counts[source], "round"))
+			all[i] = fmt.Sprintf("%s (%s)", source, p.Lang.Text(rounds(counts[source])))
 		}
 	}
 	return firstOf(p.Text, all, shownSources, func(source string) string { return source })
@@ -114,14 +123,15 @@ func (p *printer) sourcesText(run *dumpdir.Run, of func(*dumpdir.Round) string) 
 // fileKinds are what files of a run are counted as.
 var fileKinds = []struct {
 	role dumpdir.Role
-	name string
+	name lang.Text
 }{
-	{dumpdir.Tensors, "with tensors"}, {dumpdir.Table, "with statistics"}, {dumpdir.Overflow, "with overflow records"},
-	{dumpdir.Product, "converted from others"}, {dumpdir.Unknown, "of unknown content"}, {dumpdir.Side, "other"},
+	{dumpdir.Tensors, lang.Text{EN: "with tensors", ZH: "个张量文件"}}, {dumpdir.Table, lang.Text{EN: "with statistics", ZH: "个统计量文件"}},
+	{dumpdir.Overflow, lang.Text{EN: "with overflow records", ZH: "个溢出记录文件"}}, {dumpdir.Product, lang.Text{EN: "converted from others", ZH: "个由其他文件转换"}},
+	{dumpdir.Unknown, lang.Text{EN: "of unknown content", ZH: "个内容未知"}}, {dumpdir.Side, lang.Text{EN: "other", ZH: "个其他"}},
 }
 
 // filesText counts the files and bytes of a run.
-func filesText(run *dumpdir.Run) string {
+func (p *printer) filesText(run *dumpdir.Run) string {
 	counts, size := make(map[dumpdir.Role]int), int64(0)
 	for _, f := range run.Files {
 		counts[f.Role]++
@@ -130,15 +140,15 @@ func filesText(run *dumpdir.Run) string {
 	var parts []string
 	for _, k := range fileKinds {
 		if n := counts[k.role]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, k.name))
+			parts = append(parts, p.say("%d %s", "%d %s", n, k.name))
 		}
 	}
-	return fmt.Sprintf("%s; %d bytes", strings.Join(parts, ", "), size)
+	return p.say("%s; %d bytes", "%s；%d 字节", strings.Join(parts, ", "), size)
 }
 
 // problemsText lists the first problems of a run.
 func (p *printer) problemsText(run *dumpdir.Run) []string {
-	lines := firstOf(p.Text, pointers(run.Problems), shownProblems, (*dumpdir.Problem).Error)
+	lines := firstOf(p.Text, pointers(run.Problems), shownProblems, func(q *dumpdir.Problem) string { return p.of(lang.Error(q)) })
 	return append(lines, run.Warnings...)
 }
 
@@ -215,10 +225,10 @@ func rowForm(s *inspect.Statistics) inspectedRow {
 // WriteRunJSON writes what a run is as a JSON object on a line of its own.
 func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
 	type source struct {
-		Source   string   `json:"source"`
-		Known    int      `json:"known"`
-		Of       int      `json:"of"`
-		Rejected []string `json:"rejected,omitempty"`
+		Source   lang.Sentence   `json:"source"`
+		Known    int             `json:"known"`
+		Of       int             `json:"of"`
+		Rejected []lang.Sentence `json:"rejected,omitempty"`
 	}
 	type round struct {
 		inspectedRound

@@ -21,7 +21,7 @@ import (
 // Report is what several runs of one network have in common, bit for bit.
 type Report struct {
 	Runs        []string
-	OrderSource string
+	OrderSource lang.Sentence
 	// Rows are all tensors that the first run and another one have, in execution
 	// order.
 	Rows []Row

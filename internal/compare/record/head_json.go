@@ -17,8 +17,8 @@ type head struct {
 	Profile     string          `json:"profile"`
 	NaNPolicy   string          `json:"nan_policy"`
 	TolMode     string          `json:"tol_mode"`
-	OrderSource string          `json:"order_source"`
-	GraphSource string          `json:"graph_source"`
+	OrderSource lang.Sentence   `json:"order_source"`
+	GraphSource lang.Sentence   `json:"graph_source"`
 	Summary     summary         `json:"summary"`
 	Findings    findingRows     `json:"findings"`
 	Rounds      []roundJSON     `json:"rounds,omitempty"`

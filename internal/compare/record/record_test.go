@@ -57,7 +57,7 @@ func documentResult() *metrics.Result {
 // documentReport has rows of every status.
 func documentReport() *record.Report {
 	result := documentResult()
-	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", OrderSource: "fusion ids", GraphSource: "graph.json",
+	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", OrderSource: lang.Plain("fusion ids"), GraphSource: lang.Plain("graph.json"),
 		Counts:   map[record.Status]int{},
 		Coverage: record.Coverage{Reference: 4, Compared: 3, RefOnly: []string{"pad:output:0"}},
 		Findings: record.Findings{FirstBad: 2, FirstDamaged: 2, LastGood: 0, Suspects: []int{5}, FirstNaN: 2, FirstOverflow: -1, LargestJump: 2, Jump: math.Inf(1), Chain: []int{2}, OutputsBad: true},
@@ -82,7 +82,7 @@ func documentReport() *record.Report {
 	}
 	r.Rows[2].Round, r.Rows[2].At = "rank 1 step 2", record.At{Rank: "1", Step: "2", Graph: "0", Model: "net"}
 	r.Rounds = []record.Round{{Name: "rank 1 step 2", At: r.Rows[2].At, RefAt: record.At{Rank: "0", Model: "net"}, Notes: []string{"rank 1 is compared with rank 0"},
-		OrderSource: "timestamps", OrderKnown: true, Counts: map[record.Status]int{record.Fail: 1, record.Pass: 2}, Findings: r.Findings}}
+		OrderSource: lang.Plain("timestamps"), OrderKnown: true, Counts: map[record.Status]int{record.Fail: 1, record.Pass: 2}, Findings: r.Findings}}
 	return r
 }
 

@@ -18,10 +18,10 @@ type Report struct {
 	NaNPolicy string
 	TolMode   string
 	// OrderSource says where the execution order comes from, with the file.
-	OrderSource string
+	OrderSource lang.Sentence
 	// GraphSource says where the inputs of operators come from; empty when
 	// there is no graph and the operator before counts as the input.
-	GraphSource string
+	GraphSource lang.Sentence
 	Counts      map[Status]int
 	Findings    Findings
 	// Rounds are the rounds that were compared, by their coordinates; nil in a

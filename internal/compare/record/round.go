@@ -29,11 +29,11 @@ type Round struct {
 	Notes []string
 	// OrderSource says where the execution order comes from; OrderKnown is false
 	// where it is that of the names, which says nothing about the execution.
-	OrderSource string
+	OrderSource lang.Sentence
 	OrderKnown  bool
 	// GraphSource says where the inputs of operators come from; empty when nothing
 	// says it.
-	GraphSource string
+	GraphSource lang.Sentence
 	// Counts are the rows of the round by status.
 	Counts map[Status]int
 	// Findings say where this round went wrong.

@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"slices"
+
+	"dumptool/internal/lang"
 )
 
 // counts are rows by status.
@@ -53,19 +55,19 @@ type roundJSON struct {
 	Round string `json:"round"`
 	At
 	// Ref is nil where the reference has the same coordinates.
-	Ref         *At         `json:"ref,omitempty"`
-	Notes       []string    `json:"notes"`
-	OrderSource string      `json:"order_source"`
-	OrderKnown  bool        `json:"order_known"`
-	GraphSource string      `json:"graph_source"`
-	Status      Status      `json:"status"`
-	Counts      counts      `json:"counts"`
-	FirstBad    *string     `json:"first_bad"`
-	LastGood    *string     `json:"last_good"`
-	LargestJump *string     `json:"largest_jump"`
-	Jump        Number      `json:"jump"`
-	OutputsBad  bool        `json:"outputs_bad"`
-	Findings    findingRows `json:"findings"`
+	Ref         *At           `json:"ref,omitempty"`
+	Notes       []string      `json:"notes"`
+	OrderSource lang.Sentence `json:"order_source"`
+	OrderKnown  bool          `json:"order_known"`
+	GraphSource lang.Sentence `json:"graph_source"`
+	Status      Status        `json:"status"`
+	Counts      counts        `json:"counts"`
+	FirstBad    *string       `json:"first_bad"`
+	LastGood    *string       `json:"last_good"`
+	LargestJump *string       `json:"largest_jump"`
+	Jump        Number        `json:"jump"`
+	OutputsBad  bool          `json:"outputs_bad"`
+	Findings    findingRows   `json:"findings"`
 }
 
 func (r *Report) roundsJSON() []roundJSON {
