@@ -102,7 +102,8 @@ func (c *Collector) totals(n *Noise, rows []group) {
 	n.Residual = math.Sqrt(max(dd-float64(float64(n.Scale*n.Scale)*rr), 0) / weight)
 	n.MaxRelative, n.MaxAbsolute = s.maxRelative, s.maxAbsolute
 	if dd > 0 {
-		n.ScaleBySign = (explained(c.positiveDR, s.sign[0].RR) + explained(dr-c.positiveDR, s.sign[1].RR)) / dd
+		// What rounding leaves of the difference may explain more than there is.
+		n.ScaleBySign = (explained(c.positiveDR, s.sign[0].RR) + min(explained(dr-c.positiveDR, s.sign[1].RR), s.sign[1].DD)) / dd
 	}
 	if n.RMS > 0 {
 		n.TowardZero = math.Abs(s.sign[0].D-s.sign[1].D) / weight / n.RMS

@@ -533,6 +533,23 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestSmallSign: pairs of one sign that are small beside those of the other explain
+// no more than their own differences.
+func TestSmallSign(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for _, shape := range []tensor.Shape{{50, 100}, {5000, 1}, {2, 5, 500}} {
+		n, r := normal(random, 5000)
+		for i := range r {
+			n[i], r[i] = math.Abs(n[i]), math.Abs(r[i])
+		}
+		n[700], r[700] = -1.1e-30, -1e-30
+		req := &Request{Shape: shape, Type: typeOf(t, tensor.Float32), Mask: -inf, Groups: 1 << 20}
+		if got, want := collect(req, n, r, 1<<30, 1024).ScaleBySign, slowly(req, n, r).ScaleBySign; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v: ScaleBySign is %v, want %v", shape, got, want)
+		}
+	}
+}
+
 // FuzzCollector compares any pairs of any shape with the slow formulas.
 func FuzzCollector(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9}, uint8(2), uint8(3), uint8(1), uint8(1), uint16(4))
