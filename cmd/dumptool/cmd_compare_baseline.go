@@ -29,7 +29,7 @@ func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
 	flags.Float64Var(&o.slack, "baseline-slack", 1.5, "a known failure may grow by this `FACTOR`")
 	flags.StringVar(&o.coverage, "require-coverage", "", "fail unless this `SHARE` of the reference is compared: all, 90%, 0.9, or a number of tensors")
 	flags.StringSliceVar(&o.failOn, "fail-on", []string{"fail", "shape", "dtype", "ambiguous"},
-		"`STATUSES` that fail: fail, shape, dtype, ambiguous, warn, partial, skip, unmatched-ref, unmatched-npu")
+		"`STATUSES` that fail: fail, shape, dtype, ambiguous, rounding, warn, partial, skip, unmatched-ref, unmatched-npu")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop after the first failure in execution order")
 	o.exitZero.add(flags, "accuracy failures")
 	flags.BoolVar(&o.showGraph, "show-graph", false, "accepted for old scripts: plots are not drawn")
@@ -45,7 +45,7 @@ func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
 // failStatuses are the names of --fail-on.
 var failStatuses = map[string]record.Status{
 	"fail": record.Fail, "shape": record.ShapeMismatch, "dtype": record.DTypeMismatch, "ambiguous": record.Ambiguous,
-	"warn": record.Warn, "partial": record.Partial, "skip": record.Skip,
+	"rounding": record.Rounding, "warn": record.Warn, "partial": record.Partial, "skip": record.Skip,
 	"unmatched-ref": record.UnmatchedRef, "unmatched-npu": record.UnmatchedNPU,
 }
 
@@ -57,7 +57,7 @@ func (o *baselineFlags) resolve(opt *compare.Options) error {
 		}
 		status, ok := failStatuses[strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-")]
 		if !ok {
-			return usagef("--fail-on %s: want fail, shape, dtype, ambiguous, warn, partial, skip, unmatched-ref or unmatched-npu", name)
+			return usagef("--fail-on %s: want fail, shape, dtype, ambiguous, rounding, warn, partial, skip, unmatched-ref or unmatched-npu", name)
 		}
 		opt.FailOn = append(opt.FailOn, status)
 	}

@@ -8,7 +8,7 @@ func compareGroups() []flagGroup {
 			"inputs", "round", "max-elems", "version"}},
 		{"Rounds of runs", []string{"rank", "step", "graph", "model",
 			"ref-rank", "ref-step", "ref-graph", "ref-model", "npu-rank", "npu-step", "npu-graph", "npu-model"}},
-		{"Limits", []string{"profile", "atol", "rtol", "op-config", "tol-mode", "nan-policy", "max-error-ratio", "int-tol", "accum",
+		{"Limits", []string{"verdict", "profile", "atol", "rtol", "op-config", "tol-mode", "nan-policy", "max-error-ratio", "int-tol", "accum",
 			"min-cos", "min-sqnr", "max-red", "max-mean-rel", "max-ulp"}},
 		{"Shapes and axis orders", []string{"auto-layout", "transpose", "ref-format", "npu-format", "original-format", "crop-padding", "force-compare", "strict-dtype",
 			"ref-dtype", "bin-dtype"}},

@@ -44,6 +44,7 @@ func (n *number) Type() string { return "float" }
 
 // judgeFlags are the flags that decide what is good.
 type judgeFlags struct {
+	verdict                     string
 	profile, tolMode, nanPolicy string
 	atol, rtol, intTol          number
 	accum                       float64
@@ -55,6 +56,7 @@ type judgeFlags struct {
 
 func (o *judgeFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.StringVar(&o.verdict, "verdict", "", "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given")
 	flags.StringVar(&o.profile, "profile", string(compare.ProfileHPAA), "`NAME` of a set of limits: hpaa, dtype (by element type), torch, exact")
 	flags.Var(&o.atol, "atol", "absolute limit `A`; hpaa: 0.005")
 	flags.Var(&o.rtol, "rtol", "limit relative to the reference `R`; hpaa: 0.2")
@@ -71,6 +73,7 @@ func (o *judgeFlags) addFlags(cmd *cobra.Command) {
 	flags.Var(&o.maxULP, "max-ulp", "fail above this distance in `ULPS` of the NPU's type")
 	flags.Var(&o.intTol, "int-tol", "limit for pairs of integers `N`")
 	flags.Float64Var(&o.accum, "accum", 0, "widen the profile's rtol by sqrt(`K`), K products added up per element")
+	completeValues(cmd, "verdict", names(compare.VerdictModes()))
 	completeValues(cmd, "profile", names(compare.Profiles()))
 	completeValues(cmd, "nan-policy", names(compare.NaNPolicies()))
 	completeValues(cmd, "tol-mode", compare.TolModes())
@@ -99,7 +102,12 @@ func (o *judgeFlags) resolve(options *compare.Options) error {
 		return usagef("--accum %g: want a number from 0", o.accum)
 	}
 	opt.Limits = compare.LimitOptions{Profile: profile, Atol: o.atol.value, Rtol: o.rtol.value, IntTol: o.intTol.value, Accum: o.accum}
-	opt.Verdict = compare.VerdictOptions{NaN: policy, MaxErrorRatio: o.maxErrorRatio, Gates: compare.Gates{
+	modes := append([]compare.VerdictMode{""}, compare.VerdictModes()...)
+	verdict, err := oneOf("--verdict", o.verdict, modes)
+	if err != nil {
+		return err
+	}
+	opt.Verdict = compare.VerdictOptions{Mode: verdict, NaN: policy, MaxErrorRatio: o.maxErrorRatio, Gates: compare.Gates{
 		MinCos: o.minCos.value, MaxRED: o.maxRED.value, MaxMeanRel: o.maxMeanRel.value, MinSQNR: o.minSQNR.value, MaxULP: o.maxULP.value,
 	}}
 	return nil

@@ -178,6 +178,7 @@ func (b *Baseline) apply(rep *record.Report, wanted *selection, slack float64) *
 		e := entries[i]
 		wasBad := e != nil && e.Status.Bad()
 		switch {
+		case row.Downstream && !wasBad: // its origin is the failure
 		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
 		case row.Status.Bad() && e.worse(row, slack):

@@ -3,13 +3,13 @@ package compare
 import (
 	"maps"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // Conclude makes the report of the rows that were finished: where what is bad
@@ -19,10 +19,10 @@ import (
 // diagnosed, unless a failure ended it. The report takes the rows of the plan over,
 // so a plan is concluded once.
 func (p *Plan) Conclude(parts []Part) *record.Report {
-	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	rep := &record.Report{
 		Tool: p.opt.Tool, Args: p.opt.Args,
 		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
+		Verdict: string(p.opt.Judge.Verdict.Mode), VerdictWhy: p.opt.Judge.Verdict.Why,
 		OrderSource: p.OrderSource, Coverage: p.Coverage, Warnings: slices.Clone(p.Warnings),
 		Findings: record.NoFindings(), Rows: p.rows[:len(parts)],
 	}
@@ -31,28 +31,37 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		rep.Rows[i], evidence[i] = *parts[i].Row, parts[i].Evidence
 		parts[i].Row = &rep.Rows[i]
 		rep.Rows[i].Reasons = slices.Clip(rep.Rows[i].Reasons)
-		rep.FailedFast = rep.FailedFast || p.failsFast(&rep.Rows[i])
+	}
+	rep.FailedFast = p.firstFailure(parts) >= 0
+	if p.Effective != tensor.Undefined {
+		rep.Effective = p.Effective.String()
 	}
 	rep.Interrupted = len(parts) < len(p.Pairs) && !rep.FailedFast
 	if !p.opt.Keep {
-		for i := range p.Pairs {
-			p.Pairs[i].dropTensors()
-		}
+		p.dropTensors()
 	}
 	p.cover(rep)
 	p.checkTranspose(rep)
-	rep.Count()
-	p.countRounds(rep)
-	if !rep.Interrupted {
+	for _, round := range p.rounds {
+		rep.Rounds = append(rep.Rounds, round.Round)
+	}
+	if rep.Interrupted {
+		p.countRounds(rep)
+	} else {
 		p.explain(rep, parts, evidence)
 	}
+	rep.Count()
 	rep.Warnings = append(rep.Warnings, p.opt.Warnings...)
 	return rep
 }
 
-// dropTensors forgets the tensors of a pair, which are much memory where there are many
-// pairs: nothing reads them again.
-func (x *Pair) dropTensors() { x.Ref, x.NPU = nil, nil }
+// dropTensors forgets the tensors of all pairs, which is much memory: nothing reads
+// them again.
+func (p *Plan) dropTensors() {
+	for i := range p.Pairs {
+		p.Pairs[i].Ref, p.Pairs[i].NPU = nil, nil
+	}
+}
 
 // explain says where what is bad began and why, and what the baseline says of it.
 func (p *Plan) explain(rep *record.Report, parts []Part, evidence []diagnose.Evidence) {
@@ -105,25 +114,57 @@ func (p *Plan) checkTranspose(rep *record.Report) {
 	}
 }
 
-// diagnose looks for the cause of what is bad, and for where it began, in each round.
-// The findings of the report are those of the round that went wrong first: that of
-// the earliest step, then of the lowest rank.
+// diagnose looks for the cause of what is bad, and for where it began, in each round:
+// by the evidence of the errors that operators add, or of the rows that fail by
+// limits, where the evidence stands beside. The findings of the report are those of
+// the round that went wrong first: that of the earliest step, then of the lowest rank.
 func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 	rep.GraphSource = inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.GraphSource })
+	origins := make([][]int, len(rep.Rounds))
 	for i := range rep.Rounds {
-		round := p.rounds[i]
 		first, end := rowsOf(rep, i)
-		rows := rep.Rows[first:end]
-		findings, reasons := diagnose.Conclude(rows, evidence[first:end], diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown})
-		findings.Shift(first)
-		rep.Rounds[i].Findings = findings
+		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], rep.Rows[first:end], evidence[first:end])
+		rep.Rounds[i].Findings.Shift(first)
+		for k := range origins[i] {
+			origins[i][k] += first
+		}
+		for k := first; k < end; k++ {
+			if e := rep.Rows[k].Evidence; e != nil {
+				e.Shift(first)
+			}
+		}
+	}
+	p.countRounds(rep)
+	if i := rep.HeadlineRound(); i >= 0 {
+		rep.Findings, rep.Origins = rep.Rounds[i].Findings, origins[i]
+	}
+}
+
+// diagnoseRound diagnoses the rows of a round.
+func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row, evidence []diagnose.Evidence) (record.Findings, []int) {
+	known := diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
+	byLimits := p.opt.Judge.Verdict.Mode != ByEvidence
+	var findings record.Findings
+	if byLimits {
+		var reasons [][]record.Finding
+		findings, reasons = diagnose.Conclude(rows, evidence, known)
 		for k := range rows {
 			explainRow(&rows[k], reasons[k])
 		}
 	}
-	if i := rep.Headline(); i >= 0 {
-		rep.Findings = rep.Rounds[i].Findings
+	j := diagnose.Judge(rows, evidence, known)
+	if j.Unfit {
+		rep.Warnings = append(rep.Warnings, lang.Sayf("by the graph (%s) too many operators would be origins: it does not fit the data and is not used for the verdict",
+			"按该图(%s)会有过多算子成为起源：图与数据不符，不用于判定", round.GraphSource))
 	}
+	if byLimits {
+		return findings, j.Origins()
+	}
+	findings, reasons := j.Apply()
+	for k := range rows {
+		rows[k].Reasons = record.Merge(reasons[k], rows[k].Reasons)
+	}
+	return findings, slices.Clone(findings.Origins)
 }
 
 // explainRow gives a row the reasons that the diagnosis found.
@@ -147,10 +188,9 @@ func rowsOf(rep *record.Report, round int) (first, end int) {
 	return first, end
 }
 
-// countRounds says what is known of the rounds that were compared.
+// countRounds counts the rows of the rounds by status.
 func (p *Plan) countRounds(rep *record.Report) {
-	for i, round := range p.rounds {
-		rep.Rounds = append(rep.Rounds, round.Round)
+	for i := range rep.Rounds {
 		counts := map[record.Status]int{}
 		first, end := rowsOf(rep, i)
 		for k := first; k < end; k++ {

@@ -3,7 +3,6 @@ package compare
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -37,7 +36,6 @@ type Part struct {
 func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	e := newExecutor(p)
 	e.progress.observe = observe
 	var jobs []int
@@ -50,7 +48,7 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 			jobs = append(jobs, i)
 		}
 	}
-	stopped := false
+	stopped, fast := false, newFailFast(p)
 	err := batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: e.progress.pairDone}, jobs, p.size,
 		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
 		func(_ int, part *Part) {
@@ -58,10 +56,7 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 				return
 			}
 			parts[part.Pair], done[part.Pair] = *part, true
-			if !p.opt.Keep {
-				p.Pairs[part.Pair].dropTensors()
-			}
-			if p.failsFast(part.Row) {
+			if fast.stops(*part) {
 				stopped = true
 				stop()
 			}
@@ -73,7 +68,7 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 		}
 	}
 	if stopped {
-		err = nil
+		return fast.cut(finished), nil
 	}
 	return finished, err
 }
@@ -85,11 +80,6 @@ func (p *Plan) size(i int) int64 {
 		return 0
 	}
 	return x.Ref.Size + x.NPU.Size
-}
-
-// failsFast reports whether a row ends a run that stops at the first failure.
-func (p *Plan) failsFast(row *record.Row) bool {
-	return p.opt.FailFast && slices.Contains(p.opt.FailOn, row.Status)
 }
 
 // executor compares pairs.
@@ -175,6 +165,9 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if err == nil {
 		err = e.examine(ctx, a, part, res)
 	}
+	if res != nil {
+		part.Evidence.Noise, res.Noise = res.Noise, nil
+	}
 	if res != nil && !e.opt.Keep {
 		trim(res, part.Row.Status, e.opt.Bins)
 	}
@@ -232,9 +225,12 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 // judged compares an alignment and judges the numbers.
 func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
 	req := e.request(a, row.Limits)
-	res, err := e.measure(ctx, a, req)
+	res, note, err := e.measureNoise(ctx, a, req)
 	if err != nil {
 		return nil, err
+	}
+	if !note.IsZero() {
+		row.Notes = append(slices.Clip(row.Notes), note)
 	}
 	if err := a.CheckPadding(ctx, res); err != nil {
 		return nil, err
@@ -249,6 +245,7 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 	}
 	e.opt.Judge.Verdict.judge(row, res)
 	downgrade(row)
+	row.ByLimits = row.Status
 	return res, nil
 }
 

@@ -48,7 +48,7 @@ func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
-// Judge judges a document by other limits. Where every pair passes or the
+// Judge judges a document by its evidence, or by other limits. Where every pair passes or the
 // smallest limits that pass all pairs decide, the answer is exact; elsewhere the
 // joint histogram of |d| and |r| bounds the number of errors, and a row that it
 // leaves open is Undecided. config gives the limits of operators, nil for none.
@@ -58,6 +58,8 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 	if !ok {
 		return nil, fmt.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(TolModes(), ", "))
 	}
+	// A document that was written before there was evidence goes by limits.
+	evidence := opt.Verdict.Mode == ByEvidence && doc.Verdict != ""
 	for i := range doc.Rows {
 		row := &doc.Rows[i]
 		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
@@ -69,6 +71,9 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 			}
 			r.Limits = opt.Limits.limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
 			judgeRow(&r, row, was, &opt)
+			if evidence {
+				r.byEvidence(row)
+			}
 		}
 		j.Counts[r.Status]++
 		j.Rows = append(j.Rows, r)
@@ -119,9 +124,6 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	f := factsOf(res)
 	r.Total = f.total
 	limits := metrics.Limits{Atol: r.Limits.Atol, Rtol: r.Limits.Rtol, Mode: opt.Mode}
-	if limits != limitsOf(row, was) {
-		f.margin = metrics.Metric{} // is that of the old limits
-	}
 	r.Least, r.Most = finiteErrors(row, res, was, limits)
 	switch {
 	case opt.Verdict.classes():
@@ -149,6 +151,23 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	}
 	if row.Partial {
 		r.Status = record.Partial
+	}
+}
+
+// byEvidence sets the status of a row by its evidence, beside that by the new limits.
+// Where those leave it open the row is beyond them, perhaps, by rounding.
+func (r *JudgedRow) byEvidence(row *record.Row) {
+	if row.Evidence == nil {
+		return
+	}
+	limits := r.Status
+	if limits == Undecided {
+		limits = record.Fail
+	}
+	gate := record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN)
+	r.Status = row.Evidence.Status(&record.Row{Status: limits, Partial: row.Partial, Forced: row.Forced}, gate)
+	if r.Status == record.Fail || r.Status != limits {
+		r.Reasons = record.Merge(r.Reasons, row.Reasons)
 	}
 }
 

@@ -39,8 +39,8 @@ type Options struct {
 	Top, List, Points int
 	// Bins keeps the joint histograms, and of bad rows the profiles of axes.
 	Bins bool
-	// Keep keeps the details of good rows too, and lets tensors be written after they
-	// were compared.
+	// Keep keeps the details of good rows too, and lets tensors be written after the
+	// conclusion.
 	Keep bool
 	// KLD computes the Kullback-Leibler divergence, which needs a second pass.
 	KLD bool
@@ -124,6 +124,7 @@ func (o *Options) Load(files sidefile.Files) error {
 	if o.Ref != "" && safefile.SameFile(o.Ref, o.NPU) {
 		o.Warnings = append(o.Warnings, lang.Sayf("--cpu and --npu are the same: %s", "--cpu 与 --npu 是同一路径：%s", o.Ref))
 	}
+	o.Judge.chooseMode(o.SideFiles.OpConfig)
 	return o.loadBaseline()
 }
 

@@ -108,12 +108,12 @@ func nothingCompared(rep *record.Report, rounds Rounds) batch.Outcome {
 	return nothing(left)
 }
 
-// failures counts the rows that fail: with a baseline those that are new or
-// worse.
+// failures counts the rows that fail, without those that other failures damage: with
+// a baseline those that are new or worse.
 func failures(rep *record.Report, failOn []record.Status) int {
 	n := 0
 	for i := range rep.Rows {
-		if slices.Contains(failOn, rep.Rows[i].Status) && !rep.Rows[i].Known {
+		if row := &rep.Rows[i]; slices.Contains(failOn, row.Status) && !row.Known && !row.Downstream {
 			n++
 		}
 	}

@@ -60,11 +60,15 @@ type Pair struct {
 }
 
 // Plan says what a run compares: the tensors of both sides, paired and in
-// execution order. It is data; nothing but headers was read for it.
+// execution order. It is data; of the tensors
+// nothing but headers and some samples was read for it.
 type Plan struct {
 	Pairs []Pair
 	// OrderSource says where the execution order comes from.
 	OrderSource lang.Sentence
+	// Effective is the type whose numbers the arrays of float32 of the NPU hold,
+	// Undefined where it is float32.
+	Effective tensor.DType
 	// Coverage is what is known before anything is compared.
 	Coverage record.Coverage
 	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
@@ -90,13 +94,9 @@ type Plan struct {
 	selection *selection
 }
 
-// How much garbage, in percent of what is in use, may stand while a run is planned, and
-// while its pairs are compared and concluded from. What is in use grows with the number
-// of pairs, and where that is large it is most of what a run takes.
-const (
-	planGCPercent = 25
-	runGCPercent  = 75
-)
+// planGCPercent is how much garbage, in percent of what is in use, may stand while a
+// run is planned.
+const planGCPercent = 25
 
 // NewPlan opens the runs of both sides, pairs their rounds and tensors and orders
 // the pairs.
@@ -132,6 +132,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	p.explainNothing()
 	p.Coverage.Reference += p.reference()
 	p.forget()
+	p.findEffective(ctx)
 	return p, nil
 }
 

@@ -2,10 +2,13 @@ package compare
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
 )
 
 // NaNPolicy says what elements mean that are not finite.
@@ -43,39 +46,84 @@ type JudgeOptions struct {
 	Verdict VerdictOptions
 }
 
+// VerdictMode says what a tensor fails by.
+type VerdictMode string
+
+// The modes.
+const (
+	// ByEvidence fails a tensor whose operator adds an error that neither its inputs
+	// nor rounding explain, and those that such an error damages.
+	ByEvidence VerdictMode = "evidence"
+	// ByLimits fails a tensor with elements beyond atol and rtol.
+	ByLimits VerdictMode = "limits"
+)
+
+// VerdictModes lists the modes.
+func VerdictModes() []VerdictMode { return []VerdictMode{ByEvidence, ByLimits} }
+
 // VerdictOptions say when a tensor is bad.
 type VerdictOptions struct {
+	Mode VerdictMode
+	// Why says why the mode is not evidence where nobody asked for limits as such.
+	Why lang.Sentence
 	NaN NaNPolicy
 	// MaxErrorRatio is the share of error elements that still passes.
 	MaxErrorRatio float64
 	Gates         Gates
 }
 
-// The bounds of warnings: a tensor that passes is close to failing when its
-// worst element uses more than half of its limit, and its differences have a
-// direction when the sign test says so by 6 standard deviations.
+// chooseMode chooses what a tensor fails by where the user did not: evidence, but
+// limits where the user has any, which are meant as a gate. config are the limits of
+// operators, nil for none; one without a number sets none.
+func (o *JudgeOptions) chooseMode(config *sidefile.OpConfig) {
+	v := &o.Verdict
+	if v.Mode != "" {
+		return
+	}
+	isSet := func(l sidefile.OpLimits) bool { return l.Atol != nil || l.Rtol != nil }
+	var given []string
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{
+		{"--atol", o.Limits.Atol != nil}, {"--rtol", o.Limits.Rtol != nil}, {"--int-tol", o.Limits.IntTol != nil},
+		{"--max-error-ratio", v.MaxErrorRatio > 0}, {"--profile " + string(o.Limits.Profile), o.Limits.Profile != ProfileHPAA},
+		{"op_config", config != nil && slices.ContainsFunc(config.Entries, isSet)},
+	} {
+		if x.set {
+			given = append(given, x.name)
+		}
+	}
+	v.Mode = ByEvidence
+	if len(given) > 0 {
+		v.Mode = ByLimits
+		v.Why = lang.Sayf("limits decide, since they are given: %s (--verdict evidence for the other way)", "给定了门限，故按门限判定：%s(--verdict evidence 则按证据判定)", strings.Join(given, ", "))
+	}
+}
+
+// The bounds of the warning of a direction: differences of many elements, whose mean
+// is a good part of what they are.
 const (
-	warnMargin    = 0.5
-	warnBiasZ     = 6
 	warnBiasCount = 1000
+	warnBias      = 0.25
 )
 
 // facts are the numbers of a compared row that it is judged by.
 type facts struct {
 	total, bothFinite, mismatch, nanBoth, saturatedBoth int64
 	// relUndefined counts the pairs with a difference from 0.
-	relUndefined, biasCount       int64
+	relUndefined                  int64
 	cos, red, meanRel, sqnr, ulps metrics.Metric
-	margin, biasZ                 metrics.Metric
+	meanD, rmse                   metrics.Metric
 }
 
 func factsOf(res *metrics.Result) *facts {
 	return &facts{
 		total: res.Total, bothFinite: res.BothFinite(), mismatch: res.Mismatch.Count,
 		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
-		relUndefined: res.RelUndefined, biasCount: res.BiasCount,
-		cos: res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
-		margin: res.Margin, biasZ: res.BiasZ,
+		relUndefined: res.RelUndefined,
+		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
+		meanD: res.MeanD, rmse: res.RMSE,
 	}
 }
 
@@ -88,11 +136,8 @@ func (o *VerdictOptions) judge(row *record.Row, res *metrics.Result) {
 	row.Reasons = append(row.Reasons, broken...)
 	if len(broken) > 0 || o.classes() && f.mismatch > 0 || record.Share(row.Errors, o.judged(f)) > o.MaxErrorRatio {
 		row.Status = record.Fail
-		return
-	}
-	row.Status = record.Pass
-	if w := o.warnings(f); len(w) > 0 {
-		row.Reasons = append(row.Reasons, w...)
+	} else if row.Status = record.Pass; len(o.warnings(f)) > 0 {
+		row.Reasons = append(row.Reasons, o.warnings(f)...)
 		row.Status = record.Warn
 	}
 }
@@ -175,11 +220,9 @@ func (o *VerdictOptions) warnings(f *facts) []record.Finding {
 	warn := func(code record.Code, confidence record.Confidence, evidence lang.Sentence) {
 		reasons = append(reasons, record.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
-	if m := f.margin; m.Defined && m.Value > warnMargin {
-		warn(record.Margin, record.High, lang.Sayf("the worst element uses %.3g of its limit, more than %g", "最差的元素已用去门限的 %.3g，超过 %g", m.Value, warnMargin))
-	}
-	if z := f.biasZ; z.Defined && math.Abs(z.Value) > warnBiasZ && f.biasCount >= warnBiasCount {
-		warn(record.Bias, record.Medium, lang.Sayf("%d differences lean to one side: z = %.3g, beyond %d", "%d 个差异偏向一侧：z = %.3g，超过 %d", f.biasCount, z.Value, warnBiasZ))
+	if f.total >= warnBiasCount && f.ulps.Value > 1 && f.meanD.Defined && math.Abs(f.meanD.Value) >= warnBias*f.rmse.Value && f.rmse.Value > 0 {
+		warn(record.Bias, record.Medium, lang.Sayf("the differences lean to one side: their mean is %.3g, %.3g of their root mean square", "差异偏向一侧：均值为 %.3g，为其均方根的 %.3g 倍",
+			f.meanD.Value, math.Abs(f.meanD.Value)/f.rmse.Value))
 	}
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
 		warn(record.ModelNaN, record.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))

@@ -33,7 +33,10 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 	order, at := executionOrder(r, r.Findings.FirstBad)
 	from, to := max(0, at-rowsBefore), min(len(order), at+rowsAfter+1)
 	shown := order[from:to]
-	trends := trendsOf(r, order)
+	trends := map[int]string{}
+	if r.Verdict != byEvidence {
+		trends = trendsOf(r, order)
+	}
 	var rows []aroundRow
 	add := func(i int) {
 		row := aroundRow{labelled: labelled{Row: &r.Rows[i]}, culprit: i == r.Findings.FirstBad, trend: trends[i]}
@@ -141,7 +144,7 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			return cell(r)
 		}).ranked(rank)
 	}
-	return Table[row]{Rows: rows, Columns: []Column[row]{
+	all := []Column[row]{
 		words("op", func(r row) string {
 			switch {
 			case r.Row == nil:
@@ -170,6 +173,8 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
 		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
+		evidenced(number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) })).titled("EXPECTED", "预期"),
+		evidenced(number(2, "score", func(r row) string { return digits(fewDigits)(r.Evidence.Score) })).titled("SCORE", "倍数"),
 		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, cosine) }),
 		words("reason", func(r row) string {
 			if r.Row == nil {
@@ -177,7 +182,22 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			}
 			return firstCodes(r.Row, codes)
 		}).titled("REASON", "原因").ranked(1),
-	}}
+	}
+	// Evidence has its own numbers in place of the trend.
+	return Table[row]{Rows: rows, Columns: slices.DeleteFunc(all, func(c Column[row]) bool {
+		switch c.Name {
+		case "trend":
+			return !slices.ContainsFunc(rows, func(r row) bool { return r.trend != "" })
+		case "expected", "score":
+			return !slices.ContainsFunc(rows, aroundRow.hasEvidence)
+		}
+		return false
+	})}
+}
+
+// hasEvidence reports whether anything is known of what rounding explains.
+func (r aroundRow) hasEvidence() bool {
+	return r.Row != nil && r.Evidence != nil && r.Evidence.Class != ""
 }
 
 // shortNames are the names of operators in tables. On a terminal what all of them
@@ -220,4 +240,16 @@ func (n shortNames) inRound(row *record.Row) string {
 		return n.of(row)
 	}
 	return n.of(row) + "@" + row.Round
+}
+
+// evidenced empties the cells of rows without evidence.
+func evidenced(c Column[aroundRow]) Column[aroundRow] {
+	cell := c.Cell
+	c.Cell = func(r aroundRow) any {
+		if !r.hasEvidence() {
+			return ""
+		}
+		return cell(r)
+	}
+	return c
 }

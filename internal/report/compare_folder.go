@@ -54,7 +54,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	labels := CompareLabels(r)
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Status != record.Fail || !row.Compared() {
+		if !row.HasErrors() || !row.Compared() {
 			continue
 		}
 		stem := names.Stem(labels[i])

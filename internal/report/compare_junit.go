@@ -71,7 +71,7 @@ type junitOutcome struct {
 func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	suite := junitSuite{junitCounts: junitCounts{Name: "dumptool compare", Tests: len(r.Rows)}, Cases: make([]junitCase, len(r.Rows)),
 		Properties: &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
-			{"order_source", escapeLines(r.OrderSource.String())}, {"verdict", english.CompareVerdict(r)}}}}
+			{"order_source", escapeLines(r.OrderSource.String())}, {"verdict", escapeLines(english.CompareVerdict(r))}}}}
 	worse := map[int]bool{}
 	if r.Baseline != nil {
 		for _, i := range r.Baseline.Worse {
@@ -111,7 +111,7 @@ func junitCaseOf(row *record.Row, worse bool) junitCase {
 	outcome := &junitOutcome{Message: escapeLines(firstReason(row)), Type: string(row.Status), Body: escapeLines(junitBody(row))}
 	switch row.Status {
 	case record.Pass:
-	case record.Warn:
+	case record.Warn, record.Rounding:
 		c.Output = outcome.Body
 	case record.Fail:
 		if row.Known && !worse {
@@ -174,7 +174,11 @@ func junitBody(row *record.Row) string {
 // junitRow are the round and the metrics of a row as properties, nil if it has none.
 func junitRow(row *record.Row) *junitProperties {
 	var all []junitProperty
-	for _, p := range []junitProperty{{"rank", row.At.Rank}, {"step", row.At.Step}, {"graph", row.At.Graph}, {"model", row.At.Model}} {
+	rounding := ""
+	if row.Status == record.Rounding {
+		rounding = "true"
+	}
+	for _, p := range []junitProperty{{"rounding", rounding}, {"rank", row.At.Rank}, {"step", row.At.Step}, {"graph", row.At.Graph}, {"model", row.At.Model}} {
 		if p.Value != "" {
 			all = append(all, junitProperty{p.Name, escapeLines(p.Value)})
 		}

@@ -319,7 +319,7 @@ func roundTable(r *record.Report) Table[*record.Round] {
 
 // comparedOf counts the rows of a round that were compared.
 func comparedOf(x *record.Round) int {
-	return x.Counts[record.Pass] + x.Counts[record.Warn] + x.Counts[record.Fail] + x.Counts[record.Partial]
+	return x.Counts[record.Pass] + x.Counts[record.Rounding] + x.Counts[record.Warn] + x.Counts[record.Fail] + x.Counts[record.Partial]
 }
 
 // roundsText counts the rounds by status.

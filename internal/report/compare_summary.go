@@ -22,7 +22,7 @@ var comma = lang.Text{EN: ", ", ZH: "，"}
 
 // CompareVerdict says in one line how a comparison ended.
 func (t Text) CompareVerdict(r *record.Report) string {
-	verdict := compareVerdict(r)
+	verdict := verdictOf(r)
 	switch {
 	case r.Interrupted:
 		verdict = lang.Sayf("INTERRUPTED, so far: %s", "INTERRUPTED，到目前为止：%s", verdict)
@@ -33,42 +33,6 @@ func (t Text) CompareVerdict(r *record.Report) string {
 		verdict = lang.Sayf("%s; %s of one side only", "%s；%s仅一侧有", verdict, rounds(n))
 	}
 	return t.of(verdict)
-}
-
-func compareVerdict(r *record.Report) lang.Sentence {
-	n, compared := r.Counts, comparedRows(r)
-	var missed []lang.Sentence
-	misses := 0
-	for _, status := range []record.Status{record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error} {
-		if n[status] > 0 {
-			misses += n[status]
-			missed = append(missed, lang.Sayf("%d %s", "%d 个 %s", n[status], status))
-		}
-	}
-	notCompared := lang.Sayf("%s could not be compared (%s)", "%s无法比对(%s)", tensors(misses), lang.Join(missed, comma))
-	var tail lang.Sentence
-	if misses > 0 {
-		tail = lang.Sayf("; %s", "；%s", notCompared)
-	}
-	switch {
-	case n[record.Fail] > 0:
-		return lang.Sayf("%s%s%s", "%s%s%s", failures(r, compared), firstRound(r), tail)
-	case misses > 0 && misses == n[record.Error]:
-		return lang.Sayf("ERROR: %s", "ERROR：%s", notCompared)
-	case misses > 0 && misses == n[record.Ambiguous] && compared == 0:
-		return lang.Sayf("NOTHING COMPARED: %s", "NOTHING COMPARED：%s", notCompared)
-	case misses > 0:
-		return lang.Sayf("FAIL: %s", "FAIL：%s", notCompared)
-	case len(r.Rows) == 0:
-		return lang.Sayf("NOTHING COMPARED: no tensor was chosen", "NOTHING COMPARED：没有选中任何张量")
-	case compared == 0:
-		return lang.Sayf("NOTHING COMPARED: none of %s has a partner that could be compared", "NOTHING COMPARED：%s均没有可比对的对应张量", tensors(len(r.Rows)))
-	case n[record.Partial] > 0:
-		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
-	case n[record.Warn] > 0:
-		return lang.Sayf("PASS with warnings: %s within the limits, %d of them with a warning", "PASS(有警告)：%s在门限内，其中 %d 个有警告", all(compared), n[record.Warn])
-	}
-	return lang.Sayf("PASS: %s within the limits", "PASS：%s在门限内", all(compared))
 }
 
 // rounds counts rounds.
@@ -172,6 +136,9 @@ func (t Text) findingFacts(r *record.Report) []fact {
 				tensors(len(suspects)), where, t.shortList(suspects)))
 		}
 	}
+	if origins := t.allOrigins(r); origins != nil {
+		facts = append(facts, *origins)
+	}
 	if failing := t.withoutOrder(r); failing != nil {
 		facts = append(facts, *failing)
 	}
@@ -259,11 +226,34 @@ func orderKnown(r *record.Report) bool {
 	return !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return !x.OrderKnown })
 }
 
+// allOrigins lists the origins by evidence where there are several, or where no order
+// makes one of them the first; nil where there is nothing to list.
+func (t Text) allOrigins(r *record.Report) *fact {
+	origins := originsOf(r)
+	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
+		return nil
+	}
+	var lines []string
+	if r.Findings.FirstBad < 0 {
+		lines = []string{t.say("neither the data flow nor the execution order is known (--consumer-map or --order-file gives it)", "数据流与执行顺序均未知(可用 --consumer-map 或 --order-file 指定)")}
+	}
+	return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(row *record.Row) string {
+		line := rowTitle(row)
+		if reasons := t.reasonLines(row); len(reasons) > 0 {
+			line += t.say(": ", "：") + reasons[0]
+		}
+		if e := row.Evidence; e != nil && len(e.FedBy) > 0 {
+			line += t.say(" (also fed by %s)", "(亦受 %s 影响)", t.shortList(rowLabels(r, e.FedBy)))
+		}
+		return line
+	})...)}
+}
+
 // withoutOrder lists what fails in a run whose execution order is not known, where
 // nothing is the first bad row: the operators whose inputs pass if it is known who
 // feeds whom. It is nil where there is an order.
 func (t Text) withoutOrder(r *record.Report) *fact {
-	if r.Findings.FirstBad >= 0 || orderKnown(r) {
+	if r.Findings.FirstBad >= 0 || orderKnown(r) || r.Verdict == byEvidence {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
@@ -359,6 +349,9 @@ func (t Text) runFacts(r *record.Report) []fact {
 		{t.say("older files of the same name", "同名的较早文件"), c.Superseded}, {t.say("in op_config.csv only", "仅在 op_config.csv 中"), c.Unused}})...)
 	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
 		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
+	if r.Verdict != "" {
+		facts = append(facts, fact{label: t.say("Verdict", "判定"), lines: t.verdictLines(r)})
+	}
 	if !r.OrderSource.IsZero() {
 		facts = append(facts, fact{label: t.say("Order", "执行顺序"), lines: []string{t.of(r.OrderSource)}})
 	}
@@ -371,6 +364,9 @@ func (t Text) runFacts(r *record.Report) []fact {
 		graph = t.say("unknown", "未知")
 	case graph == "":
 		graph = t.say("unknown, the operator before counts as the input", "未知，以前一个算子作为输入")
+		if r.Verdict == byEvidence {
+			graph = t.say("unknown, the tensors before count as inputs (--consumer-map tells faults apart better)", "未知，以此前的张量作为输入(--consumer-map 可更好地区分故障)")
+		}
 		if !orderKnown(r) {
 			graph = t.say("unknown", "未知")
 		}
@@ -383,6 +379,21 @@ func (t Text) runFacts(r *record.Report) []fact {
 		facts = append(facts, fact{label: t.say("Warnings", "警告"), lines: t.all(r.Warnings)})
 	}
 	return facts
+}
+
+// verdictLines say what tensors fail by.
+func (t Text) verdictLines(r *record.Report) []string {
+	lines := []string{t.say("by evidence: the errors that operators add beyond what rounding explains", "按证据：算子自身引入的、超出舍入可解释范围的误差")}
+	if r.Verdict == byLimits {
+		lines = []string{t.say("by limits", "按门限")}
+	}
+	if !r.VerdictWhy.IsZero() {
+		lines = append(lines, t.of(r.VerdictWhy))
+	}
+	if r.Effective != "" {
+		lines = append(lines, t.say("the float32 tensors of the NPU hold %s numbers", "NPU 的 float32 张量存放的是 %s 数值", r.Effective))
+	}
+	return lines
 }
 
 // guessedAxes lists the tensors that fit several orders of axes, where another

@@ -44,7 +44,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	switch {
 	case len(around) > 0:
 		p.blank()
-		p.text(p.aroundText())
+		p.text(p.aroundText(r))
 		p.table("", p.aroundTable(around, names, p.codes()).Grid(p.Lang).fit(p.Width, minAround))
 	case len(worst) > 0:
 		p.blank()
@@ -80,7 +80,11 @@ func (t Text) codes() int {
 }
 
 // aroundText explains the table of the rows around the first bad one.
-func (t Text) aroundText() string {
+func (t Text) aroundText(r *record.Report) string {
+	if r.Verdict == byEvidence {
+		return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, EXPECTED: what the inputs and rounding explain of it, SCORE: RED / EXPECTED):",
+			"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，EXPECTED：其中输入与舍入可解释的部分，SCORE：RED / EXPECTED)：")
+	}
 	return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, TREND: RED / that of the inputs or the operator before):",
 		"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，TREND：与输入或前一算子的 RED 之比)：")
 }

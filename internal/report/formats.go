@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"dumptool/internal/compare/record"
 )
 
 // Formats returns the forms that reports have, text first.
@@ -50,7 +48,7 @@ func listFormats() []Format {
 			plainly("overflow_scan.csv", WriteScanCSV),
 		}},
 		{documentFormat, "everything, for programs", []Writer{
-			plainly(documentName, func(w io.Writer, r *record.Report) error { return r.Write(w) }).keeping(Keep{Worst: true, Bins: true}),
+			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true}),
 			plainly("", WriteCompareDetailJSON),
 			plainly("", WriteDeterminismJSON),
 			plainly("", WriteJudgementJSON),

@@ -53,7 +53,7 @@ func (f *Folder) opFiles(r *record.Report) []record.File {
 	var files []record.File
 	names, labels := NewFileNames(), CompareLabels(r)
 	for i := range r.Rows {
-		if r.Rows[i].Status != record.Fail {
+		if !r.Rows[i].HasErrors() {
 			continue
 		}
 		name := names.Stem(labels[i]) + ".csv"

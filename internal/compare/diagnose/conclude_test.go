@@ -43,16 +43,16 @@ func after(row testRow) testRow {
 	return row
 }
 
-// verdict is the judgement of rows, with what they read.
-type verdict struct {
+// judgedRows is the judgement of rows, with what they read.
+type judgedRows struct {
 	record.Findings
 	rows []row
 }
 
-func conclude(rows []testRow, graph Graph) *verdict {
+func conclude(rows []testRow, graph Graph) *judgedRows {
 	all, evidence := split(rows)
-	v := &verdict{rows: newNetwork(all, evidence, Network{graph, true}).rows}
-	findings, reasons := Conclude(all, evidence, Network{graph, true})
+	v := &judgedRows{rows: newNetwork(all, evidence, Network{Graph: graph, Ordered: true}).rows}
+	findings, reasons := Conclude(all, evidence, Network{Graph: graph, Ordered: true})
 	for i := range reasons {
 		v.rows[i].findings = reasons[i]
 	}
@@ -60,7 +60,7 @@ func conclude(rows []testRow, graph Graph) *verdict {
 	return v
 }
 
-func (v *verdict) text() string {
+func (v *judgedRows) text() string {
 	text := fmt.Sprint(v.Findings)
 	for i := range v.rows {
 		text += fmt.Sprint(v.rows[i].findings, v.rows[i].reads())

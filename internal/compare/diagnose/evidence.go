@@ -4,19 +4,23 @@ import (
 	"context"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
-// Evidence is what the tensors of a failing pair show: all that Conclude needs
-// beside the metrics. It takes less than 1 KiB, as it names no operators.
+// Evidence is what the tensors of a failing pair show: all that the conclusion
+// needs beside the metrics. It names no operators.
 type Evidence struct {
 	// Patterns are the known ways in which the tensor is bad, the most specific one
 	// first.
 	Patterns []record.Finding
 	// Uneven is the most uneven axis, nil where the errors are even.
 	Uneven *Unevenness
+	// Noise is how large the differences are beside rounding, nil where it is not
+	// known; for a pair that does not fail too.
+	Noise *noise.Noise
 }
 
 // Tensors is a failing pair of tensors, open for reading.

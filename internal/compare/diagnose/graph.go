@@ -23,6 +23,8 @@ type Network struct {
 	Graph Graph
 	// Ordered is set where the order of the rows is that of the execution.
 	Ordered bool
+	// AnyClass is set where NaN and infinities on one side are no errors.
+	AnyClass bool
 }
 
 // operator is the rows of one operator.

@@ -2,10 +2,25 @@ package metrics
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"dumptool/internal/compare/metrics/kernel"
 	"dumptool/internal/tensor"
 )
+
+// Decode returns the values of stored elements; those of complex types have none.
+func Decode(d tensor.DType, src []byte) ([]float64, error) {
+	n, err := newNumber(d)
+	if err != nil {
+		return nil, err
+	}
+	if n.complex {
+		return nil, fmt.Errorf("%s has no real values", d)
+	}
+	dst := make([]float64, len(src)/n.size)
+	n.values(dst, src, nil)
+	return dst, nil
+}
 
 // values sets dst to the values of the elements in src, to the parts of complex
 // ones, and returns their span. buffer holds host elements meanwhile.

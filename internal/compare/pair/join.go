@@ -205,7 +205,7 @@ func (j *join) isShape(c candidate, npu int) bool {
 	if c.cutNPU {
 		at, t = shapesOf{npu, true}, j.npu[npu]
 	}
-	if t.Shape != nil {
+	if t.HasShape {
 		return c.cut.shape.Equal(t.Shape)
 	}
 	shapes, asked := j.shapes[at]

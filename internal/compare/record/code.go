@@ -29,6 +29,8 @@ const (
 	DTypeMisread  Code = "DTYPE_MISREAD"
 	Bias          Code = "BIAS"
 	LayerInputBad Code = "LAYER_INPUT_BAD"
+	PrecisionLoss Code = "PRECISION_LOSS"
+	Amplified     Code = "AMPLIFIED"
 	Unknown       Code = "UNKNOWN"
 
 	Gate             Code = "GATE"
@@ -93,6 +95,8 @@ func Causes() []Cause {
 		{DTypeMisread, "the elements were read as another type", []Stage{Diagnosis}},
 		{Bias, "differences lean to one side", []Stage{Verdict, Diagnosis}},
 		{LayerInputBad, "the inputs of the operator are bad", []Stage{Diagnosis}},
+		{PrecisionLoss, "the operator computes with fewer bits than its type has", []Stage{Diagnosis}},
+		{Amplified, "the error of the inputs grew by more than rounding explains; the operator may amplify it", []Stage{Diagnosis}},
 		{Unknown, "no rule explains the row, or its partner is not known", []Stage{Pairing, Diagnosis}},
 		{Gate, "an extra gate, such as --min-cos, does not hold", []Stage{Verdict}},
 		{BeyondLimits, "elements beyond atol and rtol", []Stage{Verdict}},

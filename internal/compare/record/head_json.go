@@ -35,6 +35,15 @@ type head struct {
 // summary is the result at a glance. Rows are named as op:output:k.
 type summary struct {
 	counts
+	// VerdictMode is what rows fail by: evidence or limits; Why says why it is limits
+	// where nobody asked for them. Headline is the verdict in a line.
+	VerdictMode string        `json:"verdict_mode"`
+	VerdictWhy  lang.Sentence `json:"verdict_why"`
+	Headline    string        `json:"headline"`
+	// Effective is the type that the arrays of float32 of the NPU hold, null where it
+	// is float32.
+	Effective *string      `json:"effective_type"`
+	Origins   []originJSON `json:"origins"`
 	// Reference and Compared count tensors of the reference, Coverage is the
 	// share compared/reference.
 	Reference int     `json:"reference"`
@@ -109,6 +118,7 @@ func (r *Report) head() *head {
 func (r *Report) summary() summary {
 	f := &r.Findings
 	s := summary{counts: countsOf(r.Counts),
+		VerdictMode: r.Verdict, VerdictWhy: r.VerdictWhy, Headline: r.Headline, Effective: optional(r.Effective), Origins: r.originsJSON(),
 		Reference: r.Coverage.Reference, Compared: r.Coverage.Compared, Coverage: r.Coverage.Ratio(),
 		FirstBad: r.found(f.FirstBad), FirstDamaged: r.found(f.FirstDamaged), LastGood: r.found(f.LastGood), Suspects: r.names(f.Suspects),
 		FirstNaN: r.found(f.FirstNaN), FirstOverflow: r.found(f.FirstOverflow), LargestJump: r.found(f.LargestJump),
@@ -126,6 +136,12 @@ func (h *head) report(rows []Row) (*Report, error) {
 		OrderSource: h.OrderSource, GraphSource: h.GraphSource, Coverage: h.Coverage,
 		Warnings: h.Warnings, Interrupted: h.Interrupted, FailedFast: h.FailedFast, Files: h.Files, Rows: rows,
 	}
+	r.Verdict, r.VerdictWhy, r.Headline, r.Effective = h.Summary.VerdictMode, h.Summary.VerdictWhy, h.Summary.Headline, textOf(h.Summary.Effective)
+	names := make([]string, 0, len(h.Summary.Origins))
+	for _, o := range h.Summary.Origins {
+		names = append(names, o.Row)
+	}
+	r.Origins = r.rowsOf(names)
 	r.Coverage.Reference, r.Coverage.Compared = h.Summary.Reference, h.Summary.Compared
 	r.Count()
 	r.Findings = h.Findings.findings(h.Summary.Jump, h.Summary.OutputsBad)

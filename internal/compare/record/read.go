@@ -128,6 +128,8 @@ func (j *rowJSON) check() error {
 		return fmt.Errorf("output %d is negative", j.Output)
 	case !slices.Contains(Statuses(), j.Status):
 		return fmt.Errorf("status %q is unknown", excerpt([]byte(j.Status)))
+	case j.StatusLimits != nil && !slices.Contains(Statuses(), *j.StatusLimits):
+		return fmt.Errorf("status_limits %q is unknown", excerpt([]byte(*j.StatusLimits)))
 	case j.Total == nil:
 		return j.checkEmpty()
 	case *j.Total < 0:

@@ -57,7 +57,7 @@ func documentResult() *metrics.Result {
 // documentReport has rows of every status.
 func documentReport() *record.Report {
 	result := documentResult()
-	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", OrderSource: lang.Plain("fusion ids"), GraphSource: lang.Plain("graph.json"),
+	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", Verdict: "evidence", Effective: "bfloat16", Headline: "FAIL: 1 origin", Origins: []int{2}, OrderSource: lang.Plain("fusion ids"), GraphSource: lang.Plain("graph.json"),
 		Counts:   map[record.Status]int{},
 		Coverage: record.Coverage{Reference: 4, Compared: 3, RefOnly: []string{"pad:output:0"}},
 		Findings: record.Findings{FirstBad: 2, FirstDamaged: 2, LastGood: 0, Suspects: []int{5}, FirstNaN: 2, FirstOverflow: -1, LargestJump: 2, Jump: math.Inf(1), Chain: []int{2}, OutputsBad: true},
@@ -67,7 +67,7 @@ func documentReport() *record.Report {
 		row := record.Row{Op: fmt.Sprintf("op/%d", i), Kind: "output", Output: i % 2, Status: status, Order: i, Notes: []lang.Sentence{lang.Plain("squeezed")},
 			RefFile: "r.npy", RefDType: tensor.Float16, RefShape: tensor.Shape{2, 3}}
 		switch status {
-		case record.Pass, record.Warn, record.Fail, record.Partial:
+		case record.Pass, record.Warn, record.Fail, record.Partial, record.Rounding:
 			row.NPUFile, row.NPUDType, row.Shape, row.Result = "n.npy", tensor.Float16, tensor.Shape{2, 3}, result.Pack()
 			row.Limits = record.Limits{Atol: 0.005, Rtol: 0.2, AtolSource: "op_config", RtolSource: "command line"}
 			row.Errors, row.First = 2, result.Mismatch.First
@@ -75,6 +75,9 @@ func documentReport() *record.Report {
 			row.Err = errors.New("torn")
 		}
 		if status == record.Fail {
+			row.ByLimits = record.Pass
+			row.Evidence = &record.Evidence{Class: "linear", Kind: "SCALE", Level: record.IsOrigin, RMS: 0.5, RefRMS: 2, Rounding: 1e-3, Expected: 0.25, Propagated: 0.2, Own: 0.1,
+				Score: 2, Rows: 3, Channels: 4, Peak: 5, ScaleZ: 60, Damaged: true, FedBy: []int{0}}
 			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6")}}
 		}
 		r.Rows = append(r.Rows, row)
@@ -218,7 +221,7 @@ func TestDocumentSummary(t *testing.T) {
 	d := decode(t, json.RawMessage(written(t, documentReport())))
 	summary := d["summary"].(map[string]any)
 	for key, want := range map[string]any{
-		"pass": json.Number("1"), "unmatched_npu": json.Number("1"), "shape_mismatch": json.Number("1"), "rows": json.Number("11"),
+		"pass": json.Number("1"), "unmatched_npu": json.Number("1"), "shape_mismatch": json.Number("1"), "rows": json.Number("12"), "rounding": json.Number("1"), "verdict_mode": "evidence", "effective_type": "bfloat16", "headline": "FAIL: 1 origin",
 		"coverage": json.Number("0.75"), "first_bad": "op/2:output:0@rank 1 step 2", "last_good": "op/0:output:0", "first_nan": "op/2:output:0@rank 1 step 2",
 		"first_overflow": nil, "largest_jump": "op/2:output:0@rank 1 step 2", "jump": "inf", "outputs_bad": true,
 	} {
@@ -226,7 +229,7 @@ func TestDocumentSummary(t *testing.T) {
 			t.Errorf("summary.%s is %v, want %v", key, summary[key], want)
 		}
 	}
-	if diff := cmp.Diff([]any{"op/2:output:0@rank 1 step 2", "op/1:output:1", "op/7:output:1"}, summary["worst"]); diff != "" {
+	if diff := cmp.Diff([]any{"op/2:output:0@rank 1 step 2", "op/1:output:1", "op/7:output:1", "op/11:output:1"}, summary["worst"]); diff != "" {
 		t.Errorf("worst (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]any{"op/5:output:1"}, summary["suspects"]); diff != "" {

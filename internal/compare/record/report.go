@@ -17,6 +17,19 @@ type Report struct {
 	Profile   string
 	NaNPolicy string
 	TolMode   string
+	// Verdict is what rows fail by, VerdictWhy why it is not evidence where nobody
+	// asked for something else. Both are empty in a report that was written before
+	// there was evidence: that goes by limits.
+	Verdict    string
+	VerdictWhy lang.Sentence
+	// Headline is the verdict in one line, in English; set when the report is written.
+	Headline string
+	// Effective is the type that the arrays of float32 of the NPU hold, empty where
+	// it is float32.
+	Effective string
+	// Origins are the rows where an independent error begins, by evidence, as indexes
+	// into Rows: those of the round that the findings are of.
+	Origins []int
 	// OrderSource says where the execution order comes from, with the file.
 	OrderSource lang.Sentence
 	// GraphSource says where the inputs of operators come from; empty when
@@ -75,8 +88,10 @@ type Findings struct {
 	// FirstBad is the first failing row whose known inputs all pass; -1 also where
 	// the execution order is not known.
 	FirstBad int
-	// Origins stand in place of FirstBad where the order is not known, but who feeds
-	// whom is: the failing rows whose inputs all pass.
+	// Origins are, by evidence, all rows where an independent error begins, in the
+	// order of the data flow. By limits they stand in place of FirstBad where the
+	// order is not known, but who feeds whom is: the failing rows whose inputs all
+	// pass.
 	Origins []int
 	// FirstDamaged is the first failing row with a cause of its own - a pattern, a
 	// calculation error, a wrong shape - rather than noise that adds up or bad

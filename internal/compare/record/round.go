@@ -41,7 +41,7 @@ type Round struct {
 }
 
 // verdicts are the statuses that decide about a round, the worst first.
-var verdicts = []Status{Error, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Partial, Warn, Pass}
+var verdicts = []Status{Error, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Partial, Warn, Rounding, Pass}
 
 // Status is the worst of the round's rows: that of a tensor that was to be compared
 // where there is one.
@@ -54,11 +54,11 @@ func (r *Round) Status() Status {
 	return Skip
 }
 
-// Headline is the index of the round that the findings of the report are those of:
+// HeadlineRound is the index of the round that the findings of the report are those of:
 // of the rounds that have a first bad row, else a bad one at all, that of the
 // earliest step, then that of the lowest rank; else the first with any finding, -1
 // without rounds.
-func (r *Report) Headline() int {
+func (r *Report) HeadlineRound() int {
 	best := -1
 	for i := range r.Rounds {
 		if best < 0 || r.Rounds[i].before(&r.Rounds[best]) {
@@ -71,7 +71,7 @@ func (r *Report) Headline() int {
 // FirstBadRound is the index of the round that the headline names the first bad row
 // of, -1 if there is none.
 func (r *Report) FirstBadRound() int {
-	if i := r.Headline(); i >= 0 && r.Rounds[i].Findings.FirstBad >= 0 {
+	if i := r.HeadlineRound(); i >= 0 && r.Rounds[i].Findings.FirstBad >= 0 {
 		return i
 	}
 	return -1

@@ -11,6 +11,7 @@ import (
 type counts struct {
 	Rows          int `json:"rows"`
 	Pass          int `json:"pass"`
+	Rounding      int `json:"rounding"`
 	Warn          int `json:"warn"`
 	Fail          int `json:"fail"`
 	ShapeMismatch int `json:"shape_mismatch"`
@@ -25,7 +26,7 @@ type counts struct {
 
 // of is the count of each status.
 func (c *counts) of() map[Status]*int {
-	return map[Status]*int{Pass: &c.Pass, Warn: &c.Warn, Fail: &c.Fail, ShapeMismatch: &c.ShapeMismatch,
+	return map[Status]*int{Pass: &c.Pass, Rounding: &c.Rounding, Warn: &c.Warn, Fail: &c.Fail, ShapeMismatch: &c.ShapeMismatch,
 		DTypeMismatch: &c.DTypeMismatch, Ambiguous: &c.Ambiguous, Error: &c.Error, Partial: &c.Partial,
 		Skip: &c.Skip, UnmatchedRef: &c.UnmatchedRef, UnmatchedNPU: &c.UnmatchedNPU}
 }

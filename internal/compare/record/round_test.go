@@ -20,14 +20,14 @@ func TestHeadline(t *testing.T) {
 		Rows:   []record.Row{{Op: "a"}, {Op: "b"}, {Op: "a"}},
 		Rounds: []record.Round{bad("0", "10", 0), bad("10", "9", 1), bad("2", "9", 2), bad("0", "1", -1)},
 	}
-	if at := r.Headline(); at != 2 || r.FirstBadRound() != 2 {
+	if at := r.HeadlineRound(); at != 2 || r.FirstBadRound() != 2 {
 		t.Errorf("headline %d, first bad in %d, want 2", at, r.FirstBadRound())
 	}
 	if diff := cmp.Diff([]int{0, 2}, r.SameOperator(2)); diff != "" {
 		t.Errorf("the same operator (-want +got):\n%s", diff)
 	}
 	r.Rounds = r.Rounds[3:]
-	if r.Headline() != 0 || r.FirstBadRound() != -1 || r.SameOperator(0) != nil {
-		t.Errorf("headline %d, first bad in %d", r.Headline(), r.FirstBadRound())
+	if r.HeadlineRound() != 0 || r.FirstBadRound() != -1 || r.SameOperator(0) != nil {
+		t.Errorf("headline %d, first bad in %d", r.HeadlineRound(), r.FirstBadRound())
 	}
 }

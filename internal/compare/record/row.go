@@ -55,6 +55,11 @@ type Row struct {
 
 	Status  Status
 	Reasons []Finding
+	// ByLimits is the status of a compared row by its limits alone.
+	ByLimits Status
+	// Downstream is set where a row fails since an origin damaged its inputs: the
+	// origin is the failure.
+	Downstream bool
 	// Notes say how the pair was made comparable or what to know about it:
 	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
 	Notes []lang.Sentence
@@ -91,6 +96,8 @@ type Row struct {
 	Errors int64
 	// First is the first element of Errors, nil when there is none.
 	First *metrics.Element
+	// Evidence is that of a compared row, nil where nothing is known of its rounding.
+	Evidence *Evidence
 	// Err says why a row has the status Error.
 	Err error
 	// Known is set when the baseline lists the failure.
@@ -139,4 +146,16 @@ func Coordinates(s tensor.Shape, offset int64) []int64 {
 		return []int64{offset}
 	}
 	return s.Coordinates(offset)
+}
+
+// IsOrigin reports whether an independent error begins in the row, by evidence.
+func (r *Row) IsOrigin() bool { return r.Evidence != nil && r.Evidence.Level == IsOrigin }
+
+// HasErrors reports whether the row has a file of its errors: it is beyond the limits,
+// whatever else is known of it.
+func (r *Row) HasErrors() bool {
+	if r.ByLimits != "" {
+		return r.ByLimits == Fail
+	}
+	return r.Status == Fail
 }

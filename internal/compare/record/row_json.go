@@ -73,6 +73,12 @@ type rowJSON struct {
 	CosineZero *string    `json:"cosine_zero"`
 	Digests    *digests   `json:"digests"`
 	Joint      []jointBin `json:"joint"`
+	// StatusLimits is the status by limits alone; Origin is set where an independent
+	// error begins, Evidence says by what.
+	StatusLimits *Status       `json:"status_limits"`
+	Origin       bool          `json:"origin"`
+	Downstream   bool          `json:"downstream"`
+	Evidence     *evidenceJSON `json:"evidence"`
 	// Worst and Axes are given for rows that did not pass.
 	Worst []elementJSON `json:"worst"`
 	Axes  []axis        `json:"axes"`
@@ -135,6 +141,11 @@ func (r *Row) marshal(detail bool) ([]byte, error) {
 		Joint: []jointBin{}, Worst: []elementJSON{}, Axes: []axis{}}
 	if r.Err != nil {
 		j.Error = optional(r.Err.Error())
+	}
+	j.Evidence = evidenceOf(r.Evidence)
+	j.Origin, j.Downstream = r.IsOrigin(), r.Downstream
+	if r.ByLimits != "" {
+		j.StatusLimits = &r.ByLimits
 	}
 	if result != nil {
 		j.putResult(r, result)
@@ -214,6 +225,14 @@ func (j *rowJSON) row() (Row, error) {
 	}
 	if j.Total == nil {
 		return r, nil
+	}
+	if j.StatusLimits != nil {
+		r.ByLimits = *j.StatusLimits
+	}
+	r.Downstream = j.Downstream
+	var err error
+	if r.Evidence, err = j.Evidence.evidence(); err != nil {
+		return Row{}, err
 	}
 	result, err := j.takeResult(&r)
 	if err != nil {

@@ -152,7 +152,7 @@ func (c *Collector) leaveOut(n, r float64) {
 		saturated = saturated || nFinite && math.IsInf(r, 0) && math.Abs(n) >= near || rFinite && math.IsInf(n, 0) && math.Abs(r) >= near
 	}
 	switch {
-	case saturated && !c.request.masked(r):
+	case saturated && rFinite && !c.request.masked(r): // an infinite reference overflowed itself
 		c.overflows++
 	case !saturated && !nFinite && n != r && (n == n || r == r):
 		c.nonFinite++

@@ -54,7 +54,7 @@ type Noise struct {
 	Softmax bool
 
 	// NonFinite counts NPU elements that are not finite while the reference is not
-	// the same, without saturation; Overflows pairs where a side is beyond the range
+	// the same, without saturation; Overflows pairs whose reference is beyond the range
 	// of the type and saturated, without masks.
 	NonFinite, Overflows int64
 

@@ -24,7 +24,7 @@ func slowly(req *Request, n, r []float64) *Noise {
 			fr && fn && math.Abs(x) > t.Max
 		mask := !math.IsInf(req.Mask, -1) && x <= req.Mask
 		same := x == y || math.IsNaN(x) && math.IsNaN(y)
-		if saturated && !mask {
+		if saturated && fr && !mask {
 			want.Overflows++
 		}
 		if !fn && !same && !saturated {

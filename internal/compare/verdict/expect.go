@@ -1,0 +1,393 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/exact"
+)
+
+// Operator is a tensor under judgement with what made it.
+type Operator struct {
+	// Out is the tensor, Inputs are the known tensors that it was made of.
+	Out    *noise.Noise
+	Inputs []*noise.Noise
+	Type   OpType
+	// Guessed is set where the inputs are those before it in the execution order.
+	Guessed bool
+	// AnyClass is set where NaN and infinities do not count.
+	AnyClass bool
+	// Tainted is set where an input is an origin or depends on one.
+	Tainted bool
+}
+
+// Expectation is the error that rounding and the errors of the inputs explain.
+type Expectation struct {
+	// Propagated comes from the inputs, Own from the rounding of the operator; both
+	// are root mean squares, and so is their sum.
+	Propagated, Own, Sum float64
+	// Class is the one that the operator was judged by.
+	Class          Class
+	rows, channels []float64 // of each group, nil where nothing bounds it
+	peaks          []float64 // the largest error of a row, nil where nothing bounds it
+}
+
+const (
+	// roundingSteps is the number of terms after which sums in the NPU's type have
+	// doubled the error of storing the result.
+	roundingSteps = 16
+	// unknownTerms is the length of sums where no input is known.
+	unknownTerms = 64
+	// kernelSize is that of a convolution where no weights are known: 3 x 3.
+	kernelSize = 9
+	// mostRelative bounds relative errors.
+	mostRelative = 1000
+	// steps is the own error of a quantised tensor.
+	quantisationError = 0.1
+	tiny              = 1e-300
+)
+
+// classOf is the class by which the operator is judged: integers that come out of
+// anything but a copy are steps.
+func (o *Operator) classOf() Class {
+	c := o.Type.Class
+	if !o.Out.Type.Integer || c == Quantise {
+		return c
+	}
+	fromIntegers := !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return !in.Type.Integer })
+	switch o.Out.Type.Name {
+	case "int8", "uint8", "int16", "uint16", "int4":
+		if fromIntegers && (c == Move || o.Type.Selects) && len(o.Inputs) > 0 {
+			return c
+		}
+		return Quantise
+	}
+	if c == Move && !fromIntegers {
+		return Quantise
+	}
+	return c
+}
+
+// expect returns what rounding explains.
+func (o *Operator) expect() Expectation {
+	e := Expectation{Class: o.classOf()}
+	e.Propagated, e.Own = o.bounds(e.Class)
+	e.Sum = max(exact.Hypot(e.Propagated, e.Own), tiny)
+	o.groups(&e)
+	return e
+}
+
+// bounds are the propagated and the own error.
+func (o *Operator) bounds(class Class) (propagated, own float64) {
+	s, eps, f := o.Out, epsilon(o.Out.Type), o.Out.Rounding
+	if len(o.Inputs) == 0 {
+		if class == Quantise {
+			return 0, quantisationError
+		}
+		return 1.5 * s.RefRMS * eps, f
+	}
+	first := o.Inputs[0]
+	switch class {
+	case Lipschitz:
+		own = exact.Hypot(3*f, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Rounding }))
+		if o.Type.Selects {
+			own = f
+		}
+		if o.Type.Transcendental {
+			own += 0.3 * eps * s.RefMax
+		}
+		return o.Type.Factor * total(o.Inputs, rms), own
+	case Move:
+		worst := largest(o.Inputs, rms)
+		grown := worst * math.Sqrt(max(1, largest(o.Inputs, elements)/max(elements(s), 1)))
+		return max(worst, min(largest(o.Inputs, worstRow), grown)), f
+	case Dequantise:
+		return largest(o.Inputs, func(in *noise.Noise) float64 { return s.RefRMS / max(in.RefRMS, tiny) }) * first.RMS, f
+	case Multiply:
+		return o.product(), 2 * f
+	case Divide:
+		relative := total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) })
+		if o.Type.form == logarithm {
+			return min(first.MaxRelative, mostRelative), 2 * f
+		}
+		return s.RefRMS * relative, 2 * f
+	case Exponential:
+		return s.RefRMS * o.exponential(), 2*f + float64(s.RefRMS*eps)
+	case Normalise:
+		return o.normalised()
+	case BatchNormalise:
+		return o.batchNormalised()
+	case Linear:
+		terms := o.terms()
+		if o.Type.form == convolution {
+			terms *= kernelSize
+		}
+		if s.Type.Integer {
+			f = 0
+		}
+		return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + 0.5*float64(s.RefRMS*eps)
+	case Reduce:
+		return o.reduced()
+	case Quantise:
+		q := first.RMS * s.RefRMS / max(first.RefRMS, tiny)
+		return math.Sqrt(q) + q, quantisationError
+	}
+	return o.unknown(), float64(f*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*eps)
+}
+
+// Rounded is the error that is expected where the inputs are off by their own
+// rounding only.
+func (o *Operator) Rounded() float64 {
+	clean := *o
+	clean.Inputs = make([]*noise.Noise, len(o.Inputs))
+	for i, in := range o.Inputs {
+		clean.Inputs[i] = rounded(in)
+	}
+	propagated, own := clean.bounds(clean.classOf())
+	return exact.Hypot(propagated, own)
+}
+
+// rounded is a tensor as it would be with no error but that of storing it.
+func rounded(n *noise.Noise) *noise.Noise {
+	r, eps := *n, epsilon(n.Type)
+	r.RMS, r.Mean, r.Scale, r.Max = n.Rounding, 0, 0, eps*n.RefMax
+	r.MaxRelative, r.MaxAbsolute = eps, eps*n.RefMax
+	r.View = relativeSpread(&r)
+	r.Rows, r.Channels = roundedGroups(n.Rows), roundedGroups(n.Channels)
+	return &r
+}
+
+func roundedGroups(g noise.Groups) noise.Groups {
+	g.RMS, g.Fold = g.Rounding, 1
+	return g
+}
+
+// The numbers of tensors that are added up or compared.
+func rms(n *noise.Noise) float64      { return n.RMS }
+func view(n *noise.Noise) float64     { return n.View }
+func elements(n *noise.Noise) float64 { return float64(n.Elements) }
+func worstRow(n *noise.Noise) float64 { return largestOf(n.Rows.RMS) }
+
+func largest(of []*noise.Noise, number func(*noise.Noise) float64) (most float64) {
+	for _, n := range of {
+		most = max(most, number(n))
+	}
+	return most
+}
+
+func total(of []*noise.Noise, number func(*noise.Noise) float64) (sum float64) {
+	for _, n := range of {
+		sum += number(n)
+	}
+	return sum
+}
+
+func largestOf(values []float32) (most float64) {
+	for _, v := range values {
+		most = max(most, float64(v))
+	}
+	return most
+}
+
+// terms is the length of the sums of the operator, about: the longest last axis of
+// its inputs.
+func (o *Operator) terms() float64 {
+	if len(o.Inputs) == 0 {
+		return unknownTerms
+	}
+	return largest(o.Inputs, func(in *noise.Noise) float64 { return float64(lastAxis(in)) })
+}
+
+func lastAxis(n *noise.Noise) int64 {
+	if len(n.Shape) == 0 {
+		return 1
+	}
+	return n.Shape[len(n.Shape)-1]
+}
+
+// product is the propagated error of a product.
+func (o *Operator) product() float64 {
+	s, a := o.Out, o.Inputs[0]
+	relative := a.RMS / max(a.RefRMS, tiny)
+	switch {
+	case o.Type.form == square:
+		return 3 * s.RefRMS * relative
+	case len(o.Inputs) == 1:
+		return s.RefRMS * relative
+	}
+	b := o.Inputs[1]
+	return exact.Hypot(a.RefRMS*b.RMS, b.RefRMS*a.RMS) + float64(s.RefRMS*exact.Hypot(relative, b.RMS/max(b.RefRMS, tiny)))
+}
+
+// exponential is the largest relative error that exp makes of the absolute errors
+// of the inputs.
+func (o *Operator) exponential() float64 {
+	absolute := largest(o.Inputs, func(in *noise.Noise) float64 { return in.MaxAbsolute })
+	return exact.Expm1(min(2*absolute, 20))
+}
+
+// normalised is the error of a norm over rows. A row of little spread amplifies
+// its error, and the rounding of what is subtracted.
+func (o *Operator) normalised() (propagated, own float64) {
+	s, in, eps := o.Out, o.Inputs[0], epsilon(o.Out.Type)
+	relative, inverse := o.rowGains(in)
+	aligned, most := len(relative) == len(s.Rows.RMS), 4*max(s.RefRMS, tiny)
+	var p, q float64
+	for g := range relative {
+		gain := s.RefRMS
+		if aligned {
+			gain = float64(s.Rows.RefRMS[g])
+		}
+		a, b := min(relative[g]*gain, most), min(float64(inverse[g]*gain)*eps, most)
+		p, q = p+float64(a*a), q+float64(b*b)
+	}
+	count := max(float64(len(relative)), 1)
+	return math.Sqrt(p / count), 2*s.Rounding + 0.5*math.Sqrt(q/count)
+}
+
+// rowGains are the errors and the sizes of the rows of an input beside their spread,
+// which a norm makes 1.
+func (o *Operator) rowGains(in *noise.Noise) (relative, inverse []float64) {
+	rows := &in.Rows
+	if o.Type.form == rootMeanNorm {
+		return spreadOf(rows, func(g int) float64 { return float64(rows.RefRMS[g]) })
+	}
+	return spreadOf(rows, func(g int) float64 { return float64(rows.RefStd[g]) })
+}
+
+// spreadOf sets the groups of a tensor beside their spread; where a bin holds
+// several the worst of them counts.
+func spreadOf(groups *noise.Groups, spread func(int) float64) (relative, inverse []float64) {
+	relative, inverse = make([]float64, len(groups.RMS)), make([]float64, len(groups.RMS))
+	for g := range relative {
+		v := max(spread(g), tiny)
+		relative[g], inverse[g] = float64(groups.RMS[g])/v, float64(groups.RefRMS[g])/v
+		if groups.Fold > 1 {
+			relative[g], inverse[g] = max(relative[g], float64(groups.Relative[g])), max(inverse[g], float64(groups.Inverse[g]))
+		}
+	}
+	return relative, inverse
+}
+
+// batchNormalised is the error of a norm over channels.
+func (o *Operator) batchNormalised() (propagated, own float64) {
+	s, in := o.Out, o.Inputs[0]
+	if len(in.Channels.RMS) != len(s.Channels.RMS) {
+		return o.normalised()
+	}
+	relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
+	var p, q float64
+	for g := range relative {
+		std := float64(s.Channels.RefStd[g])
+		a, b := relative[g]*std, inverse[g]*std
+		p, q = p+float64(a*a), q+float64(b*b)
+	}
+	count := max(float64(len(relative)), 1)
+	return math.Sqrt(p / count), 2*s.Rounding + 0.5*float64(math.Sqrt(q/count)*epsilon(s.Type))
+}
+
+// reduced is the error of sums and means.
+func (o *Operator) reduced() (propagated, own float64) {
+	s, in := o.Out, o.Inputs[0]
+	k := max(elements(in)/max(elements(s), 1), 1)
+	row := float64(max(in.Rows.Size, 1))
+	if o.Type.form == cumulative {
+		return float64(math.Sqrt(row)*in.RMS) + float64(math.Abs(in.Mean)*row), 2*s.Rounding + float64(s.Rounding*math.Sqrt(row))
+	}
+	mean := math.Abs(in.Mean) + in.RMS/math.Sqrt(k)
+	if o.Type.form == sum {
+		mean *= k
+	}
+	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, 2*s.Rounding + float64(s.RefRMS*epsilon(s.Type))*math.Sqrt(k/roundingSteps)
+}
+
+// unknown is the propagated error of an operator of which nothing is known: the
+// largest that any of the usual ones makes.
+func (o *Operator) unknown() float64 {
+	s := o.Out
+	float := func(in *noise.Noise) float64 {
+		if in.Type.Integer {
+			return 0
+		}
+		return in.RMS
+	}
+	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.Inputs, float))
+	if o.Guessed { // one of them is the input, perhaps
+		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, float))
+	}
+	if s.Softmax {
+		most = max(most, s.RefRMS*o.exponential())
+	}
+	for _, in := range o.Inputs {
+		if !sameChannels(in, s) {
+			continue
+		}
+		var sum float64
+		for g := range in.Channels.RMS {
+			p := channelGain(s, in, g) * float64(in.Channels.RMS[g])
+			sum += float64(p * p)
+		}
+		most = max(most, 2*math.Sqrt(sum/max(float64(len(in.Channels.RMS)), 1)))
+	}
+	return most
+}
+
+// channelGain is the spread of a channel of the output beside that of the input.
+func channelGain(s, in *noise.Noise, g int) float64 {
+	std := float64(in.Channels.RefStd[g])
+	if std <= 0 {
+		return 0
+	}
+	return float64(s.Channels.RefStd[g]) / max(std, tiny)
+}
+
+// sameRows reports whether the rows of two tensors are those of the same positions.
+func sameRows(a, b *noise.Noise) bool {
+	return slices.Equal(leading(a), leading(b)) && len(a.Rows.RMS) == len(b.Rows.RMS)
+}
+
+func leading(n *noise.Noise) []int64 { return n.Shape[:max(len(n.Shape)-1, 0)] }
+
+// sameChannels reports whether both tensors have as many channels, on the same
+// axis.
+func sameChannels(a, b *noise.Noise) bool {
+	return a.Channels.Count == b.Channels.Count && len(a.Channels.RMS) == len(b.Channels.RMS) && channelAxis(a) == channelAxis(b)
+}
+
+func channelAxis(n *noise.Noise) int {
+	if len(n.Shape) >= 4 {
+		return 1
+	}
+	return len(n.Shape) - 1
+}
+
+// relativeRow is the relative error of a row as a linear map without its mean sees
+// it.
+func relativeRow(groups *noise.Groups, g int) float64 {
+	spread := float64(groups.RefStd[g])
+	if spread <= 0.001*float64(groups.RefRMS[g]) {
+		spread = float64(groups.RefRMS[g])
+	}
+	return ratio(float64(groups.RMS[g]), spread)
+}
+
+// ratio is a/b, 0 where a is 0.
+func ratio(a, b float64) float64 {
+	if a <= 0 {
+		return 0
+	}
+	return a / max(b, tiny)
+}
+
+// integerEpsilon is the relative error of what integers are made of: float16, which
+// is scaled.
+const integerEpsilon = 0x1p-10
+
+// epsilon is the distance from 1 to the next larger number of the type.
+func epsilon(t noise.Type) float64 {
+	if t.Integer {
+		return integerEpsilon
+	}
+	return t.Epsilon()
+}

@@ -1,0 +1,235 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
+)
+
+// groups sets the errors that are expected of each row and channel, by the most
+// that is known of the class.
+func (o *Operator) groups(e *Expectation) {
+	s := o.Out
+	e.rows, e.channels = inProportion(&s.Rows, s.RefRMS, e.Sum, 0.5), inProportion(&s.Channels, s.RefRMS, e.Sum, 0.5)
+	if s.Type.Integer {
+		return
+	}
+	if len(o.Inputs) == 0 {
+		switch e.Class {
+		case Lipschitz, Move, Multiply, Dequantise:
+			e.rows, e.channels = o.stored(&s.Rows), o.stored(&s.Channels)
+		}
+		return
+	}
+	switch e.Class {
+	case Lipschitz:
+		o.lipschitzGroups(e)
+	case Normalise:
+		o.normalisedGroups(e)
+	case BatchNormalise:
+		if in := o.Inputs[0]; len(in.Channels.RMS) == len(s.Channels.RMS) {
+			relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
+			e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
+		}
+	case Exponential, Divide:
+		for g := range e.rows {
+			e.rows[g] = max(e.rows[g], e.Sum/max(s.RefRMS, tiny)*float64(s.Rows.RefRMS[g]))
+		}
+	case Multiply:
+		o.productGroups(e)
+	case Linear:
+		o.linearGroups(e)
+	case Unknown:
+		o.unknownGroups(e)
+	}
+}
+
+// inProportion is an error that is spread as the sizes of the groups are, but no
+// group has less than a share of that of all.
+func inProportion(groups *noise.Groups, ref, sum, least float64) []float64 {
+	expected := make([]float64, len(groups.RMS))
+	for g := range expected {
+		expected[g] = max(float64(groups.RefRMS[g])/max(ref, tiny), least) * sum
+	}
+	return expected
+}
+
+// stored is the error of storing what an operator without inputs makes.
+func (o *Operator) stored(groups *noise.Groups) []float64 {
+	eps, expected := epsilon(o.Out.Type), make([]float64, len(groups.RMS))
+	for g := range expected {
+		expected[g] = hypot(1.5*eps*float64(groups.RefRMS[g]), 3*float64(groups.Rounding[g]))
+	}
+	return expected
+}
+
+// hypot is for bounds that are compared only: the range of squares is enough.
+func hypot(values ...float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += float64(v * v)
+	}
+	return math.Sqrt(sum)
+}
+
+// split returns the inputs of which a group is that of the output, and the rest.
+func (o *Operator) split(same func(in *noise.Noise) bool) (aligned, others []*noise.Noise) {
+	for _, in := range o.Inputs {
+		if same(in) {
+			aligned = append(aligned, in)
+		} else {
+			others = append(others, in)
+		}
+	}
+	return aligned, others
+}
+
+func (o *Operator) alignedRows() (aligned, others []*noise.Noise) {
+	return o.split(func(in *noise.Noise) bool { return sameRows(in, o.Out) })
+}
+
+func sameShape(a, b *noise.Noise) bool { return slices.Equal(a.Shape, b.Shape) }
+
+// lipschitzGroups are exact bounds, by the triangle inequality.
+func (o *Operator) lipschitzGroups(e *Expectation) {
+	s, l, eps := o.Out, o.Type.Factor, epsilon(o.Out.Type)
+	aligned, others := o.alignedRows()
+	if len(aligned) == 0 {
+		return
+	}
+	own := 1.0 // what the operator adds, beside the rounding of the result
+	if s.Rounding > 0 {
+		own = e.Own / s.Rounding
+	}
+	rest, peak := total(others, worstRow), total(others, func(in *noise.Noise) float64 { return in.Max })
+	e.peaks = make([]float64, len(s.Rows.RMS))
+	for g := range e.peaks {
+		row, most := rest, peak
+		for _, in := range aligned {
+			row, most = row+float64(in.Rows.RMS[g]), most+float64(in.Rows.Max[g])
+		}
+		e.rows[g] = hypot(l*row, own*float64(s.Rows.Rounding[g]))
+		e.peaks[g] = float64(l*most) + 2*eps*float64(s.Rows.RefMax[g]) + tiny
+		if o.Type.Transcendental {
+			e.peaks[g] += 2 * eps * s.RefMax
+		}
+	}
+	aligned, others = o.split(func(in *noise.Noise) bool { return sameShape(in, s) && sameChannels(in, s) })
+	if len(aligned) == 0 {
+		return
+	}
+	rest = total(others, func(in *noise.Noise) float64 { return largestOf(in.Channels.RMS) })
+	for g := range e.channels {
+		channel := rest
+		for _, in := range aligned {
+			channel += float64(in.Channels.RMS[g])
+		}
+		e.channels[g] = hypot(l*channel, own*float64(s.Channels.Rounding[g]))
+	}
+}
+
+// normalisedGroups bound every row of a norm by its conditioning.
+func (o *Operator) normalisedGroups(e *Expectation) {
+	s, in := o.Out, o.Inputs[0]
+	if len(in.Rows.RMS) != len(s.Rows.RMS) {
+		return
+	}
+	relative, inverse := o.rowGains(in)
+	e.rows = o.gained(&s.Rows, relative, inverse, s.Rows.RefRMS)
+	e.channels = inProportion(&s.Channels, s.RefRMS, e.Sum, 0.7)
+}
+
+// gained is the error of groups that a norm brings to a size.
+func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
+	eps, expected := epsilon(o.Out.Type), make([]float64, len(relative))
+	for g := range expected {
+		to := float64(size[g])
+		expected[g] = hypot(relative[g]*to, 2*float64(groups.Rounding[g]), inverse[g]*to*eps*0.5)
+	}
+	return expected
+}
+
+// productGroups are exact bounds of a product of tensors of one shape; of other
+// products nothing bounds a group.
+func (o *Operator) productGroups(e *Expectation) {
+	s, eps := o.Out, epsilon(o.Out.Type)
+	e.rows, e.channels = nil, nil
+	if len(o.Inputs) != 2 || !sameShape(o.Inputs[0], s) || !sameShape(o.Inputs[1], s) {
+		return
+	}
+	a, b := o.Inputs[0], o.Inputs[1]
+	product := func(s, a, b *noise.Groups) []float64 {
+		if len(a.RMS) != len(s.RMS) || len(b.RMS) != len(s.RMS) {
+			return nil
+		}
+		expected := make([]float64, len(s.RMS))
+		for g := range expected {
+			of := float64(a.RefMax[g])*float64(b.RMS[g]) + float64(b.RefMax[g])*float64(a.RMS[g])
+			expected[g] = hypot(of, 2*float64(s.Rounding[g]))
+		}
+		return expected
+	}
+	e.rows, e.channels = product(&s.Rows, &a.Rows, &b.Rows), product(&s.Channels, &a.Channels, &b.Channels)
+	if e.rows == nil {
+		return
+	}
+	e.peaks = make([]float64, len(e.rows))
+	for g := range e.peaks {
+		am, bm, ax, bx := float64(a.Rows.RefMax[g]), float64(b.Rows.RefMax[g]), float64(a.Rows.Max[g]), float64(b.Rows.Max[g])
+		e.peaks[g] = float64(am*bx) + float64(bm*ax) + float64(ax*bx) + 2*eps*float64(s.Rows.RefMax[g])
+	}
+}
+
+// linearGroups: a row of a product of matrices is made of the same row of its
+// input. Where both inputs have other rows nothing bounds one.
+func (o *Operator) linearGroups(e *Expectation) {
+	s := o.Out
+	aligned, _ := o.alignedRows()
+	conv := o.Type.form == convolution
+	if len(o.Inputs) > 1 && o.Type.form == batched || len(aligned) == 0 && !conv {
+		e.rows, e.channels = nil, nil
+		return
+	}
+	if conv || len(aligned) == 0 {
+		return
+	}
+	for g := range e.rows {
+		var of float64
+		for _, in := range aligned {
+			of += max(relativeRow(&in.Rows, g), in.View/2)
+		}
+		row := float64(s.Rows.RefRMS[g]) * of
+		if len(aligned) < len(o.Inputs) {
+			row += e.Propagated
+		}
+		e.rows[g] = hypot(row, e.Own)
+	}
+}
+
+// unknownGroups bound groups by what the usual operators make of those of the
+// inputs.
+func (o *Operator) unknownGroups(e *Expectation) {
+	s, found := o.Out, false
+	for _, in := range o.Inputs {
+		same := sameRows(in, s)
+		for g := range e.rows {
+			of := worstRow(in)
+			if same {
+				of = 2 * max(float64(s.Rows.RefRMS[g])*min(relativeRow(&in.Rows, g), mostRelative), float64(in.Rows.RMS[g]))
+			}
+			e.rows[g] = max(e.rows[g], of)
+		}
+		if !sameChannels(in, s) {
+			continue
+		}
+		found = true
+		for g := range e.channels {
+			rms := float64(in.Channels.RMS[g])
+			e.channels[g] = max(e.channels[g], 2*max(channelGain(s, in, g)*rms, rms))
+		}
+	}
+	if !found {
+		e.channels = nil
+	}
+}

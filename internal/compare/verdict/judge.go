@@ -1,0 +1,317 @@
+package verdict
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/noise"
+)
+
+// Level is how bad an operator is.
+type Level uint8
+
+// The levels.
+const (
+	Clean   Level = iota
+	Suspect       // more than rounding explains, but perhaps the operator amplifies errors
+	Origin        // adds an error of its own
+)
+
+// Kind says what is seen of an error that rounding does not explain.
+type Kind string
+
+// The kinds.
+const (
+	None      Kind = ""
+	Value     Kind = "VALUE"    // too large as a whole
+	Scaled    Kind = "SCALE"    // times a factor
+	Sparse    Kind = "SPARSE"   // few elements
+	Rows      Kind = "ROWS"     // some rows
+	Channels  Kind = "CHANNELS" // some channels
+	Constant  Kind = "CONST"    // one value
+	Coarse    Kind = "COARSE"   // fewer mantissa bits than the type has
+	Step      Kind = "STEP"     // quantised to other steps
+	NonFinite Kind = "NONFINITE"
+	Overflow  Kind = "OVERFLOW"
+	Amplified Kind = "AMPLIFIED"
+	InputBad  Kind = "INPUT_BAD" // NaN of what a damaged input makes
+	InputNaN  Kind = "INPUT_NAN" // an input has NaN or infinities
+
+)
+
+// Verdict is what the rules say of a tensor.
+type Verdict struct {
+	Level Level
+	Kind  Kind
+	Expectation
+	// Score is B: the error beside what is expected. RowScore, ChannelScore and
+	// PeakScore are those of the worst row, channel and element; the last one is a
+	// bound for every element where Exact is set.
+	Score, RowScore, ChannelScore, PeakScore float64
+	Exact                                    bool
+	// ScaleZ is by how many standard deviations there is a common factor, ScaleShare
+	// the share of the error that it is.
+	ScaleZ, ScaleShare float64
+	// Structured is set where the error has a form that rounding does not have.
+	Structured bool
+	// Limit is the score up to which rounding is assumed.
+	Limit float64
+}
+
+// The limits. They were set on simulated networks (verdict.md 10).
+const (
+	exactLimit     = 1.6
+	normLimit      = 2.0
+	linearLimit    = 2.5
+	unknownLimit   = 4.0
+	linearSuspect  = 1.8
+	noiseLimit     = 32 // healthy whitening reaches 17.6
+	roughFactor    = 4
+	taintedFactor  = 1.5
+	roughInput     = 0.2
+	localFactor    = 6
+	peakFactor     = 2
+	scaleDeviation = 20
+)
+
+// Judge says whether the operator adds an error that rounding does not explain.
+func (o *Operator) Judge() Verdict {
+	v := o.measure()
+	s := o.Out
+	switch classes := !o.AnyClass; {
+	case classes && anyInput(o, func(in *noise.Noise) bool { return in.NonFinite > 0 }):
+		v.Kind = InputNaN
+	case classes && s.NonFinite > 0 && o.Tainted && (v.Class == Divide || v.Class == Exponential || v.Class == Unknown):
+		v.Kind = InputBad
+	case classes && s.NonFinite > 0:
+		v.Level, v.Kind = Origin, NonFinite
+	case classes && s.Overflows > 0 && !anyInput(o, func(in *noise.Noise) bool { return in.Overflows > 0 }):
+		v.Level, v.Kind = Origin, Overflow
+	case s.Count == 0 || s.RMS == 0:
+	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && s.Max <= 2*epsilon(s.Type)*s.RefMax:
+		// the rounding of the type itself
+	case s.Type.Integer && s.Max <= 1 && v.Class == Quantise:
+		if v.Score > 4 { // a neighbouring step is a tie
+			v.Level, v.Kind = Origin, Step
+		}
+	case v.Class.exact() && len(o.Inputs) > 0:
+		v.Level, v.Kind = o.exactly(&v)
+	default:
+		v.Level, v.Kind = o.roughly(&v)
+	}
+	return v
+}
+
+func anyInput(o *Operator, is func(*noise.Noise) bool) bool {
+	for _, in := range o.Inputs {
+		if is(in) {
+			return true
+		}
+	}
+	return false
+}
+
+// measure sets the error beside what is expected of it.
+func (o *Operator) measure() Verdict {
+	s := o.Out
+	v := Verdict{Expectation: o.expect()}
+	eps := epsilon(s.Type)
+	v.Score = ratio(s.RMS, v.Sum)
+	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, v.rows), worst(s.Channels.RMS, v.channels)
+	switch {
+	case v.peaks != nil && len(v.peaks) == len(s.Rows.Max):
+		v.PeakScore, v.Exact = worst(s.Rows.Max, v.peaks), true
+	case v.Class == Move && len(o.Inputs) > 0:
+		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax))
+		v.Exact = true
+	default:
+		v.PeakScore = worst(s.Rows.Max, v.rows) / 6
+	}
+	relative := v.Sum / max(s.RefRMS, tiny)
+	if s.RefRMS > 0 {
+		scales := total(o.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Scale) })
+		beyond := max(0, math.Abs(s.Scale)-2*scales-2*float64(relative*relative))
+		v.ScaleZ = beyond / max(relative, s.Residual/max(s.RefRMS, tiny), tiny) * math.Sqrt(max(float64(s.Count), 1))
+	}
+	v.ScaleShare = math.Abs(s.Scale) * s.RefRMS / max(s.RMS, tiny)
+	return v
+}
+
+// worst is the largest of errors beside what is expected of them.
+func worst(errors []float32, expected []float64) (most float64) {
+	if len(errors) != len(expected) {
+		return 0
+	}
+	for g, e := range expected {
+		most = max(most, ratio(float64(errors[g]), e))
+	}
+	return most
+}
+
+// scaled reports whether a common factor is most of the error, and beyond doubt.
+func (o *Operator) scaled(v *Verdict) bool {
+	return v.ScaleZ > scaleDeviation && v.ScaleShare > 0.5 && math.Abs(o.Out.Scale) > 2*epsilon(o.Out.Type)
+}
+
+// exactly judges operators whose inputs bound the error of every element.
+func (o *Operator) exactly(v *Verdict) (Level, Kind) {
+	v.Limit = exactLimit
+	soft := o.Type.form == logSoftmax
+	switch {
+	case v.PeakScore > exactLimit && v.Exact && v.Score < exactLimit:
+		return Origin, Sparse
+	case v.PeakScore > exactLimit && v.Exact:
+		return Origin, Value
+	case v.Score > exactLimit && !soft, v.Class == Lipschitz && !soft && v.RowScore > exactLimit:
+		return Origin, Value
+	case o.scaled(v) && v.Score > 0.8:
+		return Origin, Scaled
+	}
+	return Clean, None
+}
+
+// limit is the score up to which rounding is assumed.
+func (o *Operator) limit(class Class) float64 {
+	if len(o.Inputs) == 0 {
+		return linearLimit
+	}
+	switch class {
+	case Multiply, Divide, Exponential, Normalise, BatchNormalise, Reduce:
+		return normLimit
+	case Dequantise:
+		return exactLimit
+	case Unknown:
+		return unknownLimit
+	}
+	return linearLimit
+}
+
+// roughly judges operators of which a bound is known up to a factor only.
+func (o *Operator) roughly(v *Verdict) (Level, Kind) {
+	s, class, root := o.Out, v.Class, len(o.Inputs) == 0
+	// A rough input carries more error than any first-order bound is good for.
+	rough := class != Dequantise && anyInput(o, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.exact()
+	k := o.limit(class)
+	if rough {
+		k *= roughFactor
+	}
+	if o.Tainted {
+		k *= taintedFactor
+	}
+	v.Limit = k
+	scaled := o.scaled(v)
+	if scaled && v.Score > 1.2 && !rough && (class != Unknown || root || s.P90 > 0.5*v.Sum) {
+		return Origin, Scaled
+	}
+	if s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !anyInput(o, isConstant)) {
+		return Origin, Constant
+	}
+	if (class == Linear || class == Normalise || class == BatchNormalise || class == Unknown) && o.coarse(v) {
+		return Origin, Coarse
+	}
+	var local Kind
+	if !rough {
+		local = o.local(v, k)
+	}
+	if class != Linear && class != Unknown && !root {
+		switch {
+		case v.Score > k:
+			return Origin, Value
+		case local != None:
+			return Origin, local
+		}
+		return Clean, None
+	}
+	if class == Unknown && !root && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
+		// A function with a pole, perhaps: a few elements near it are far off.
+		if v.Score > k {
+			return Suspect, Amplified
+		}
+		return Clean, None
+	}
+	if local != None {
+		return Origin, local
+	}
+	v.Structured = v.Score > k && (scaled || o.structured(v, k))
+	if v.Structured || v.Score > noiseLimit {
+		return Origin, Value
+	}
+	if class == Linear && !root {
+		k = linearSuspect
+	}
+	if v.Score > k {
+		return Suspect, Amplified
+	}
+	return Clean, None
+}
+
+// relativeSpread is the relative error of a tensor without its mean.
+func relativeSpread(n *noise.Noise) float64 {
+	spread := n.RefStd
+	if spread <= 0.001*n.RefRMS {
+		spread = n.RefRMS
+	}
+	return ratio(n.RMS, spread)
+}
+
+func isConstant(n *noise.Noise) bool { return n.Constant }
+
+// coarse reports whether the elements use fewer bits than those of the inputs, and
+// than their type has.
+func (o *Operator) coarse(v *Verdict) bool {
+	s := o.Out
+	if s.Type.Integer || s.Elements < 64 || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
+		return false
+	}
+	return !anyInput(o, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
+}
+
+// crest is how far the largest error stands out.
+func crest(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
+
+// local finds errors in a part of the tensor, beside the level of all of it: an
+// operator that amplifies everything is no part.
+func (o *Operator) local(v *Verdict, k float64) Kind {
+	s, class, convolved := o.Out, v.Class, o.Type.form == convolution
+	b := max(v.Score, 0.7)
+	if o.Tainted {
+		b *= 2
+	}
+	if class != Reduce && class != BatchNormalise && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > 2*k {
+		return Rows
+	}
+	if class != Exponential && v.ChannelScore > localFactor*b && v.ChannelScore > 2*k {
+		return Channels
+	}
+	if v.PeakScore > peakFactor*b && v.PeakScore > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest)) &&
+		(class != Unknown || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
+		return Sparse
+	}
+	return None
+}
+
+// structured reports whether the error has a form that rounding does not have, and
+// that no input shows.
+func (o *Operator) structured(v *Verdict, k float64) bool {
+	s := o.Out
+	of := func(number func(*noise.Noise) float64) float64 {
+		return largest(o.Inputs, func(in *noise.Noise) float64 {
+			if in.RMS == 0 {
+				return 0
+			}
+			return number(in)
+		})
+	}
+	means := total(o.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) })
+	mean := math.Abs(s.Mean)
+	switch {
+	case s.GroupScale > 0.5 && of(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25,
+		s.GroupMean > 0.5 && of(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25,
+		s.ScaleBySign > 0.3 && of(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1,
+		s.TowardZero > 0.35 && of(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15,
+		v.ScaleZ > 8 && v.ScaleShare > 0.12 && math.Abs(s.Scale) > 0.02,
+		mean > 0.5*s.RMS && means < 0.25*mean,
+		ratio(s.RMS, s.RefRMS) > 0.25 && v.Score > 2*k:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,137 @@
+package verdict
+
+import (
+	"strings"
+	"sync"
+)
+
+// Class says what an operator makes of the errors of its inputs.
+type Class uint8
+
+// The classes. Unknown bounds least, Move and Lipschitz are exact.
+const (
+	Unknown    Class = iota
+	Move             // elements are copied
+	Lipschitz        // |f(x)-f(y)| <= L |x-y|, elementwise, summed over the inputs
+	Dequantise       // times a constant
+	Multiply
+	Divide // also roots and logarithms: amplifies near 0
+	Exponential
+	Normalise // rows to a spread of 1
+	BatchNormalise
+	Linear // matrix products and convolutions
+	Reduce
+	Quantise // integers come out
+)
+
+var classNames = [...]string{
+	Unknown: "unknown", Move: "move", Lipschitz: "lipschitz", Dequantise: "dequant", Multiply: "mul", Divide: "div",
+	Exponential: "exp", Normalise: "norm", BatchNormalise: "batchnorm", Linear: "linear", Reduce: "reduce", Quantise: "quant",
+}
+
+// String returns the class as compare.json has it.
+func (c Class) String() string { return classNames[c] }
+
+// exact reports whether the error of the inputs bounds that of the output for
+// every element.
+func (c Class) exact() bool { return c == Move || c == Lipschitz }
+
+// OpType is what is known of an operator by its type.
+type OpType struct {
+	Class Class
+	// Factor is L of Lipschitz.
+	Factor float64
+	// Selects is set where an element is a copy or a constant: nothing is rounded
+	// twice. Transcendental functions have errors of their own.
+	Selects, Transcendental bool
+	// form distinguishes members of a class whose bounds differ.
+	form form
+}
+
+// form is a member of a class with a bound of its own.
+type form uint8
+
+const (
+	plain form = iota
+	square
+	logarithm
+	cumulative
+	sum          // not divided by the number of elements
+	rootMeanNorm // the mean is not taken away
+	convolution
+	batched    // a product of two tensors, which no row of one input bounds
+	logSoftmax // bounded by the largest error of a row only
+)
+
+// known is the table of operator types: those of CANN and MindSpore, and the
+// functions of PyTorch as msprobe names them. A star stands for one of the endings
+// of names that are versions of the same operator.
+var known = []struct {
+	names string
+	OpType
+}{
+	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Gather* GatherNd Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
+		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow index_select contiguous clone detach expand_as repeat repeat_interleave dropout flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold embedding Embedding EmbeddingLookup",
+		OpType{Class: Move}},
+	{"Relu* ReluV2* MaskedFill* masked_fill threshold", OpType{Class: Lipschitz, Factor: 1, Selects: true}},
+	{"LeakyRelu* PRelu PReLU leaky_relu prelu", OpType{Class: Lipschitz, Factor: 1, Selects: true}},
+	{"Abs Neg Negative Maximum Minimum Add* AddV2* Sub* BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__ __neg__ logical_not where", OpType{Class: Lipschitz, Factor: 1}},
+	{"Sigmoid* Tanh* Softplus* SoftplusV2* Softsign Sin Cos Erf Erfc Atan Asinh HardSigmoid HardSwish Elu Selu celu", OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
+	{"Gelu* FastGelu* GeluV2* fast_gelu npu_fast_gelu QuickGelu", OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
+	{"Swish* Silu SiLU Mish hardswish", OpType{Class: Lipschitz, Factor: 1.1, Transcendental: true}},
+	{"LogSoftmax* log_softmax", OpType{Class: Lipschitz, Factor: 2, Transcendental: true, form: logSoftmax}},
+	{"AscendDequant* Dequantize", OpType{Class: Dequantise}},
+	{"Mul* Muls Multiply __mul__ __imul__ __rmul__ Pow power", OpType{Class: Multiply}},
+	{"Square*", OpType{Class: Multiply, form: square}},
+	{"RealDiv* Div* DivNoNan Rsqrt Sqrt Reciprocal true_divide __truediv__ __div__ __itruediv__", OpType{Class: Divide}},
+	{"Log Log1p log10 log2", OpType{Class: Divide, form: logarithm}},
+	{"Exp Expm1 Softmax* exp2", OpType{Class: Exponential, Transcendental: true}},
+	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm InstanceNorm* instance_norm GroupNorm* group_norm L2Normalize normalize", OpType{Class: Normalise}},
+	{"RmsNorm* RMSNorm rms_norm npu_rms_norm", OpType{Class: Normalise, form: rootMeanNorm}},
+	{"BatchNorm* BatchNormV2* BNInfer* BnInfer BNInferenceD BNInference* Scale* batch_norm", OpType{Class: BatchNormalise}},
+	{"MatMul* GEMM Gemm FullyConnection FullyConnectionCompress linear mm matmul addmm Dense", OpType{Class: Linear}},
+	{"BatchMatMul* bmm baddbmm einsum FlashAttentionScore PromptFlashAttention IncreFlashAttention npu_fusion_attention scaled_dot_product_attention", OpType{Class: Linear, form: batched}},
+	{"Conv* Conv1D conv1d DepthwiseConv* DepthwiseConv2dNative Depthwise* conv_transpose2d Conv2DTranspose* Deconvolution Conv2DBackpropInput*", OpType{Class: Linear, form: convolution}},
+	{"ReduceMean* Mean avg_pool1d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", OpType{Class: Reduce}},
+	{"ReduceSum* Sum", OpType{Class: Reduce, form: sum}},
+	{"Cumsum*", OpType{Class: Reduce, form: cumulative}},
+	{"AscendQuant* Quantize Round Floor Ceil Trunc ArgMax* ArgMaxWithValue ArgMin* Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot argmax argmin gt lt ge le eq ne", OpType{Class: Quantise}},
+}
+
+// endings are those that a star stands for.
+var endings = []string{"", "D", "V2", "V3", "DV2", "2D", "3D", "WithArgmaxV1", "WithArgmaxV2"}
+
+// byName is the table by names in lower case.
+var byName = sync.OnceValue(func() map[string]OpType {
+	all := map[string]OpType{}
+	for _, entry := range known {
+		for name := range strings.FieldsSeq(entry.names) {
+			stem, star := strings.CutSuffix(name, "*")
+			if !star {
+				all[strings.ToLower(stem)] = entry.OpType
+				continue
+			}
+			for _, ending := range endings {
+				all[strings.ToLower(stem+ending)] = entry.OpType
+			}
+		}
+	}
+	return all
+})
+
+// apiPrefixes stand before the functions of PyTorch in the names of msprobe.
+var apiPrefixes = []string{"functional.", "torch.", "tensor.", "mint.", "npu.", "aten."}
+
+// TypeOf returns what is known of a type of operators, by the name that CANN,
+// MindSpore or msprobe give it, in any case. Any other name is Unknown: nothing is
+// guessed from a part of it.
+func TypeOf(name string) OpType {
+	name = strings.ToLower(name)
+	for _, prefix := range apiPrefixes {
+		if api, ok := strings.CutPrefix(name, prefix); ok {
+			name = strings.TrimRight(api, "_")
+			break
+		}
+	}
+	return byName()[name]
+}

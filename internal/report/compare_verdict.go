@@ -1,0 +1,242 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// verdictOf is the verdict of a run: by evidence of a fault, or by limits.
+func verdictOf(r *record.Report) lang.Sentence {
+	n, compared := r.Counts, comparedRows(r)
+	missed, misses := notCompared(r)
+	var tail lang.Sentence
+	if misses > 0 {
+		tail = lang.Sayf("; %s", "；%s", missed)
+	}
+	evidence := r.Verdict == byEvidence
+	switch {
+	case n[record.Fail] > 0 && evidence && !r.Interrupted: // what is interrupted is not judged
+		return lang.Sayf("%s%s%s", "%s%s%s", faults(r), firstRound(r), tail)
+	case n[record.Fail] > 0:
+		return lang.Sayf("%s%s%s%s", "%s%s%s%s", failures(r, compared), firstRound(r), besideLimits(r), tail)
+	case misses > 0 && misses == n[record.Error]:
+		return lang.Sayf("ERROR: %s", "ERROR：%s", missed)
+	case misses > 0 && misses == n[record.Ambiguous] && compared == 0:
+		return lang.Sayf("NOTHING COMPARED: %s", "NOTHING COMPARED：%s", missed)
+	case misses > 0:
+		return lang.Sayf("FAIL: %s", "FAIL：%s", missed)
+	case len(r.Rows) == 0:
+		return lang.Sayf("NOTHING COMPARED: no tensor was chosen", "NOTHING COMPARED：没有选中任何张量")
+	case compared == 0:
+		return lang.Sayf("NOTHING COMPARED: none of %s has a partner that could be compared", "NOTHING COMPARED：%s均没有可比对的对应张量", tensors(len(r.Rows)))
+	case n[record.Partial] > 0:
+		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
+	case evidence:
+		return healthy(r, compared)
+	case n[record.Warn] > 0:
+		return lang.Sayf("PASS with warnings: %s within the limits, %d of them with a warning%s", "PASS(有警告)：%s在门限内，其中 %d 个有警告%s", all(compared), n[record.Warn], besideLimits(r))
+	}
+	return lang.Sayf("PASS: %s within the limits%s", "PASS：%s在门限内%s", all(compared), besideLimits(r))
+}
+
+// The verdict modes of reports.
+const (
+	byEvidence = "evidence"
+	byLimits   = "limits"
+)
+
+// notCompared says how many tensors could not be compared, and why.
+func notCompared(r *record.Report) (text lang.Sentence, misses int) {
+	var missed []lang.Sentence
+	for _, status := range []record.Status{record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error} {
+		if n := r.Counts[status]; n > 0 {
+			misses += n
+			missed = append(missed, lang.Sayf("%d %s", "%d 个 %s", n, status))
+		}
+	}
+	return lang.Sayf("%s could not be compared (%s)", "%s无法比对(%s)", tensors(misses), lang.Join(missed, comma)), misses
+}
+
+// besideLimits says what the evidence says beside limits.
+func besideLimits(r *record.Report) lang.Sentence {
+	if r.Verdict != byLimits {
+		return lang.Sentence{}
+	}
+	origins := originsOf(r)
+	if len(origins) == 0 {
+		return lang.Sayf("; by evidence no operator looks wrong", "；按证据没有算子异常")
+	}
+	return lang.Sayf("; by evidence it begins at %s", "；按证据始于 %s", originNames(origins))
+}
+
+// originsOf are the origins of all rounds, those of the round of the findings first.
+func originsOf(r *record.Report) []*record.Row {
+	var rows []*record.Row
+	for _, i := range r.Origins {
+		if i >= 0 && i < len(r.Rows) {
+			rows = append(rows, &r.Rows[i])
+		}
+	}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.IsOrigin() && !slices.Contains(r.Origins, i) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// mostOrigins is the number of origins that a line names.
+const mostOrigins = 3
+
+// originNames names origins with what is seen of them.
+func originNames(origins []*record.Row) lang.Sentence {
+	var names []lang.Sentence
+	for _, row := range origins[:min(mostOrigins, len(origins))] {
+		names = append(names, lang.Sayf("%s%s", "%s%s", rowTitle(row), inBrackets(row)))
+	}
+	list := lang.Join(names, comma)
+	if more := len(origins) - mostOrigins; more > 0 {
+		list = lang.Sayf("%s and %d more", "%s，另有 %d 个", list, more)
+	}
+	return list
+}
+
+// inBrackets is what is seen of an origin.
+func inBrackets(row *record.Row) lang.Sentence {
+	if len(row.Reasons) == 0 {
+		return lang.Sentence{}
+	}
+	reason := row.Reasons[0]
+	return lang.Sayf(" [%s, %s]", " [%s，%s]", reason.Code, confidenceText(reason.Confidence))
+}
+
+// faults is the verdict by evidence on a run with rows that fail.
+func faults(r *record.Report) lang.Sentence {
+	origins := originsOf(r)
+	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) && (b.Updated || len(b.New)+len(b.Worse) == 0) {
+		return lang.Sayf("KNOWN FAILURES: %s, all of them in the baseline", "KNOWN FAILURES：%s，均在基线中", originCount(len(origins)))
+	}
+	damaged := 0 // by all origins together
+	for i := range r.Rows {
+		if r.Rows[i].Downstream {
+			damaged++
+		}
+	}
+	text := lang.Sentence{}
+	switch {
+	case len(origins) == 0:
+		text = lang.Sayf("FAIL: %d of %s break a gate", "FAIL：%d/%s未满足附加门槛", r.Counts[record.Fail], tensors(comparedRows(r)))
+	case len(r.Rounds) > 1:
+		bad := map[string]bool{}
+		for _, row := range origins {
+			bad[row.Round] = true
+		}
+		text = lang.Sayf("FAIL: %s in %d of %s", "FAIL：%s，位于 %d/%s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
+	case len(origins) == 1:
+		text = lang.Sayf("FAIL: %s", "FAIL：%s", oneOrigin(origins[0]))
+	default:
+		text = lang.Sayf("FAIL: %s: %s", "FAIL：%s：%s", originCount(len(origins)), originNames(origins))
+	}
+	switch {
+	case damaged > 0 && len(origins) == 1:
+		text = lang.Sayf("%s; %s damaged by it", "%s；%s因此受损", text, tensors(damaged))
+	case damaged > 0:
+		text = lang.Sayf("%s; %s damaged by them", "%s；%s因此受损", text, tensors(damaged))
+	}
+	if b := r.Baseline; b != nil && len(b.Known) > 0 {
+		text = lang.Sayf("%s; %d known to the baseline", "%s；其中 %d 个在基线中", text, len(b.Known))
+	}
+	return text
+}
+
+// originCount counts origins.
+func originCount(n int) lang.Text {
+	if n == 1 {
+		return lang.Text{EN: "1 origin", ZH: "1 个起源"}
+	}
+	return lang.Text{EN: fmt.Sprintf("%d independent origins", n), ZH: fmt.Sprintf("%d 个独立的起源", n)}
+}
+
+// oneOrigin says what the only origin does.
+func oneOrigin(row *record.Row) lang.Sentence {
+	e := row.Evidence
+	switch {
+	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.OverflowFP16):
+		return lang.Sayf("overflow of %s begins at %s", "%s 溢出始于 %s", row.NPUDType, rowTitle(row))
+	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.NPUNaN):
+		return lang.Sayf("NaN or infinities begin at %s", "NaN 或 inf 始于 %s", rowTitle(row))
+	case e == nil || e.Score == 0:
+		return lang.Sayf("1 operator is wrong: %s%s", "1 个算子异常：%s%s", rowTitle(row), inBrackets(row))
+	case e.Score < 1.5:
+		return lang.Sayf("1 operator adds an error of its own: %s%s", "1 个算子引入了自身的误差：%s%s", rowTitle(row), inBrackets(row))
+	}
+	return lang.Sayf("1 operator adds an error of its own: %s%s, %s x what rounding explains", "1 个算子引入了自身的误差：%s%s，为舍入可解释的 %s 倍",
+		rowTitle(row), inBrackets(row), digits(fewDigits)(e.Score))
+}
+
+// healthy is the verdict by evidence on a run without a fault.
+func healthy(r *record.Report, compared int) lang.Sentence {
+	rounding, warned := r.Counts[record.Rounding], r.Counts[record.Warn]
+	text := lang.Sayf("no operator looks wrong: %s compared", "没有算子异常：已比对 %s", tensors(compared))
+	if rounding > 0 {
+		share, cosine := worstRounding(r)
+		text = lang.Sayf("no operator looks wrong: %d of %s are beyond the limits by rounding only (worst %s %% of the elements, cosine %s)",
+			"没有算子异常：%d/%s仅因舍入超出门限(最差 %s %% 的元素，余弦相似度 %s)", rounding, tensors(compared), digits(fewDigits)(100*share), cosineText(cosine))
+	}
+	if warned == 0 {
+		return lang.Sayf("PASS: %s", "PASS：%s", text)
+	}
+	return lang.Sayf("PASS with warnings: %s; WARN %d: %s", "PASS(有警告)：%s；WARN %d：%s", text, warned, warningCounts(r))
+}
+
+// worstRounding is the largest share of elements beyond the limits and the lowest
+// cosine of the rows that are so by rounding.
+func worstRounding(r *record.Report) (share float64, least metrics.Metric) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Status != record.Rounding {
+			continue
+		}
+		result := row.Result.Numbers()
+		share = max(share, record.Share(row.Errors, result.Total))
+		if c := result.Cosine; c.Defined && (!least.Defined || c.Value < least.Value) {
+			least = c
+		}
+	}
+	return share, least
+}
+
+func cosineText(m metrics.Metric) string { return orElse(m, noValue, cosine) }
+
+// warningCounts counts warnings by their first code.
+func warningCounts(r *record.Report) lang.Sentence {
+	counts := map[record.Code]int{}
+	var codes []record.Code
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Status != record.Warn || len(row.Reasons) == 0 {
+			continue
+		}
+		code := row.Reasons[0].Code
+		if counts[code]++; counts[code] == 1 {
+			codes = append(codes, code)
+		}
+	}
+	slices.Sort(codes)
+	var parts []lang.Sentence
+	for _, code := range codes {
+		parts = append(parts, lang.Sayf("%s %d", "%s %d", code, counts[code]))
+	}
+	return lang.Join(parts, comma)
+}
+
+// writeCompareJSON writes compare.json, which has the verdict in a line.
+func writeCompareJSON(w io.Writer, r *record.Report) error {
+	r.Headline = english.CompareVerdict(r)
+	return r.Write(w)
+}
