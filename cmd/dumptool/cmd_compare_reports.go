@@ -132,5 +132,5 @@ func (o *compareOutput) write(a *app, opt *compare.Options, rep *record.Report) 
 	if len(left) > 0 {
 		a.msg.Warnf("%s has files that look like reports of another run: %s", o.out, lang.FirstNames(left))
 	}
-	return a.reportsWritten("reports", o.out, failed)
+	return a.reportsWritten(lang.Text{EN: "reports", ZH: "报告"}, o.out, failed)
 }

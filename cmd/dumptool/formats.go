@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dumptool/internal/batch"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 )
 
@@ -90,14 +92,14 @@ func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options)
 	}
 	opt.Lang = a.lang()
 	failed := report.WriteFiles(report.NewFolder(o.out), o.formats, result, opt)
-	return a.reportsWritten("report", o.out, failed)
+	return a.reportsWritten(lang.Text{EN: "report", ZH: "报告"}, o.out, failed)
 }
 
 // reportsWritten says that what was written is in a folder, or what could not be
 // written. It returns the first error, which the command reports.
-func (a *app) reportsWritten(what, dir string, failed []error) error {
+func (a *app) reportsWritten(what lang.Text, dir string, failed []error) error {
 	if len(failed) == 0 {
-		a.msg.Infof("%s written to %s", what, dir)
+		a.say([]batch.Message{batch.Infof("%s written to %s", "%s已写入 %s", what, dir)})
 		return nil
 	}
 	for _, err := range failed[1:] {
