@@ -37,6 +37,11 @@ raw .bin files. Two runs of an NPU can be compared in the same way. A PATH that
 is not given is the folder cpu or npu below $DUMP_MEMORY_PATH; the reports then
 go to the folder result there.
 
+A tensor fails by evidence of a fault: its operator adds an error that neither
+rounding nor the errors of its inputs explain, or such an error damaged it. What
+is beyond the limits by rounding only is ROUNDING, which is no failure. Where
+you give limits they decide instead (--verdict limits).
+
 An element is an error unless |npu - cpu| <= atol + rtol*|cpu|. NaN and
 infinities on one side only are always errors (--nan-policy). The limits are
 those of HPAA, 0.005 and 0.2, unless --profile, --atol, --rtol or the file

@@ -22,13 +22,13 @@ func newCompareJudgeCommand(a *app) *cobra.Command {
 	opts := new(compareJudgeOptions)
 	cmd := &cobra.Command{
 		Use:   "judge COMPARE.JSON",
-		Short: "judge a finished comparison by other limits",
-		Long: `judge reads the compare.json of a run and judges its rows by other limits,
-without the tensors. A row is judged exactly if all of its elements pass, if the
-worst one decides, or if the limits are those of the run; for the others the
-number of errors is bounded, and a row for which both answers are possible is
-UNDECIDED, which counts as failed. Limits that are not given are those of the
-profile, not of the run.`,
+		Short: "judge a finished comparison by its evidence, or by other limits",
+		Long: `judge reads the compare.json of a run and judges its rows without the tensors:
+by their evidence, or by limits where any are given (--verdict). By limits a row
+is judged exactly if all of its elements pass, if the worst one decides, or if
+the limits are those of the run; for the others the number of errors is bounded,
+and a row for which both answers are possible is UNDECIDED, which counts as
+failed. Limits that are not given are those of the profile, not of the run.`,
 		Example: `  dumptool compare judge report/compare.json --atol 0.001 --rtol 0.01
   dumptool compare judge report/compare.json --max-error-ratio 0.001`,
 		Args: cobra.ArbitraryArgs,

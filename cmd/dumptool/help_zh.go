@@ -19,7 +19,7 @@ var chineseSummaries = map[string]string{
 	"compare":             "把 NPU 张量与标杆数据比对",
 	"compare detail":      "查看一个算子的张量",
 	"compare determinism": "检查同一网络的多次运行是否逐位一致",
-	"compare judge":       "用其他阈值重新判定已完成的比对",
+	"compare judge":       "按证据或其他门限重新判定已完成的比对",
 	"config":              "编写、检查和解释 dump 配置",
 	"config new":          "按用途生成 dump 配置",
 	"config check":        "找出 dump 配置中的错误",
