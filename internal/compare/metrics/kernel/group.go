@@ -81,22 +81,28 @@ func AddColumns(columns []Quad, first, width int, n, r []float64, floor float64)
 	}
 }
 
-// addColumns adds the pairs of count columns from first on, and those a width after
+// AddRows adds rows of a width to their columns, of which there may be more; each row
+// begins a stride after the one before.
+func AddRows(columns []Quad, width, stride int, n, r []float64, floor float64) {
+	addColumns(columns, 0, width, stride, n, r, floor)
+}
+
+// addColumns adds the pairs of count columns from first on, and those a stride after
 // each.
-func addColumns(columns []Quad, first, count, width int, n, r []float64, floor float64) {
+func addColumns(columns []Quad, first, count, stride int, n, r []float64, floor float64) {
 	i := 0
 	for i < count {
 		k := first + i
-		rows := (len(n) - i - 3 + width - 1) / width // in which all of a quad are
-		quads := min(count-i, len(n)-i-(rows-1)*width) / 4
-		if k&3 != 0 || rows < 1 || quads < 1 || !columnsHead(columns[k/4:k/4+quads], rows, width, n[i:], r[i:], floor) {
-			columns[k/4].addEvery(k, width, n[i:], r[i:], floor)
+		rows := (len(n) - i - 3 + stride - 1) / stride // in which all of a quad are
+		quads := min(count-i, len(n)-i-(rows-1)*stride) / 4
+		if k&3 != 0 || rows < 1 || quads < 1 || !columnsHead(columns[k/4:k/4+quads], rows, stride, n[i:], r[i:], floor) {
+			columns[k/4].addEvery(k, stride, n[i:], r[i:], floor)
 			i++
 			continue
 		}
 		for end := i + 4*quads; i < end; i++ {
-			if at := i + rows*width; at < len(n) {
-				columns[(first+i)/4].addEvery(first+i, width, n[at:], r[at:], floor)
+			if at := i + rows*stride; at < len(n) {
+				columns[(first+i)/4].addEvery(first+i, stride, n[at:], r[at:], floor)
 			}
 		}
 	}

@@ -262,14 +262,14 @@ func smallestHead(values []float64, out *[4]float64) int {
 }
 
 // columnsHead adds the pairs of as many quads as there are and as many rows, from
-// the first of n and r on.
-func columnsHead(quads []Quad, rows, width int, n, r []float64, floor float64) bool {
+// the first of n and r on; rows begin a stride after each other.
+func columnsHead(quads []Quad, rows, stride int, n, r []float64, floor float64) bool {
 	if !vectors() {
 		return false
 	}
-	last := (rows-1)*width + 4*len(quads) - 1
+	last := (rows-1)*stride + 4*len(quads) - 1
 	_, _ = n[last], r[last]
-	columnsAVX2(&quads[0], &n[0], &r[0], len(quads), rows, 8*width, floor)
+	columnsAVX2(&quads[0], &n[0], &r[0], len(quads), rows, 8*stride, floor)
 	return true
 }
 

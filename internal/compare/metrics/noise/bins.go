@@ -10,6 +10,7 @@ import (
 type bins struct {
 	grouping
 	quads []kernel.Quad      // of columns, four in each
+	tile  tile               // what is not yet in them
 	list  []kernel.GroupSums // of others, from first on
 	first int
 	cursor
@@ -24,8 +25,9 @@ type cursor struct {
 
 // reset returns bins of nothing in the memory of b.
 func (b bins) reset(g grouping) bins {
-	b = bins{grouping: g, quads: b.quads[:0], list: b.list[:0]}
+	b = bins{grouping: g, quads: b.quads[:0], list: b.list[:0], tile: b.tile.reset(0)}
 	if b.columns() {
+		b.tile = b.tile.reset(b.count)
 		b.quads = zeros(b.quads, (g.bins+3)/4)
 	}
 	return b
@@ -41,7 +43,7 @@ func zeros[T any](s []T, count int) []T {
 
 // columns reports whether neighbours are in different bins, as those of a last axis
 // are.
-func (b *bins) columns() bool { return b.stride == 1 && b.fold == 1 }
+func (b *bins) columns() bool { return b.stride == 1 && b.fold == 1 && b.count > 1 }
 
 // seek makes the element at an offset the next one. The first of all is that of a
 // segment, whose bins come in their order, and from the first one on if they come
@@ -97,11 +99,22 @@ func (b *bins) addColumns(first, before int64, n, r []float64, floor float64) {
 		k := (column + int(i)) % width
 		b.quads[k/4].Shift[k%4] = r[i]
 	}
-	kernel.AddColumns(b.quads, column, width, n, r, floor)
+	if b.tile.limit == 0 {
+		kernel.AddColumns(b.quads, column, width, n, r, floor)
+		return
+	}
+	if column > 0 && b.tile.open == 0 { // the first row of a segment
+		k := min(width-column, len(n))
+		kernel.AddColumns(b.quads, column, width, n[:k], r[:k], floor)
+		n, r = n[k:], r[k:]
+	}
+	b.tile.add(b.quads, n, r, floor)
 }
 
-// countColumns sets how many of the elements from first up to end are in each bin.
-func (b *bins) countColumns(first, end int64) {
+// closeColumns moves what is gathered to the columns, and sets how many of the elements
+// from first up to end are in each.
+func (b *bins) closeColumns(first, end int64, floor float64) {
+	b.tile.flush(b.quads, floor)
 	for k := range b.bins {
 		b.quads[k/4].Counts[k%4] = float64(columnsBefore(end, b.count, int64(k)) - columnsBefore(first, b.count, int64(k)))
 	}

@@ -2,9 +2,14 @@ package noise
 
 import "dumptool/internal/tensor"
 
-// maxKept is the largest number of groups of a kind that are kept while a pair is
-// computed.
-const maxKept = 1 << 16
+const (
+	// maxKept is the largest number of groups of a kind that are kept while a pair is
+	// computed.
+	maxKept = 1 << 16
+	// maxColumns is that of groups whose elements do not follow each other. Where there
+	// are more, joined of them share a bin: their sums would not fit in a cache.
+	maxColumns, joined = 1 << 14, 64
+)
 
 // grouping says which group an element is in: that of number offset/stride%count.
 // Runs of fold groups share a bin.
@@ -16,11 +21,14 @@ type grouping struct {
 	bins   int
 }
 
-// newGrouping returns the grouping of at most maxKept bins.
+// newGrouping returns the grouping of no more bins than are kept.
 func newGrouping(total, stride, count int64) grouping {
 	g := grouping{total: total, stride: stride, count: count, fold: 1}
 	if total == 0 {
 		return grouping{}
+	}
+	if stride == 1 && count > maxColumns {
+		g.fold = joined
 	}
 	for (count+g.fold-1)/g.fold > maxKept {
 		g.fold *= 2

@@ -63,10 +63,10 @@ func mergedOctaves(a, b []octave) []octave {
 // close moves what the tables have to the sums of the segment.
 func (c *Collector) close() {
 	if c.rows.columns() {
-		c.rows.countColumns(c.start, c.end)
+		c.rows.closeColumns(c.start, c.end, c.floor)
 	}
 	if c.channels.columns() {
-		c.channels.countColumns(c.start, c.end)
+		c.channels.closeColumns(c.start, c.end, c.floor)
 	}
 	c.table.Take(func(exponent int, positive, negative kernel.Octave) {
 		for sign, o := range [2]kernel.Octave{positive, negative} {

@@ -100,7 +100,7 @@ func spoiled(values ...float64) sample {
 
 var shapes = []tensor.Shape{
 	{}, {1}, {7}, {1000}, {5000}, {0}, {3, 0, 2},
-	{9, 1}, {3, 7}, {130, 16}, {9, 1000}, {3, 5000}, {5000, 7}, {1, 9}, {60000, 1}, {1, 60000},
+	{9, 1}, {3, 7}, {130, 16}, {9, 1000}, {3, 5000}, {5000, 7}, {1, 9}, {16000, 1}, {1, 16000}, {5, 4000}, {90, 200}, {40, 129},
 	{2, 3, 16}, {4, 50, 33}, {2, 3, 4, 5}, {3, 5, 7, 7}, {2, 70, 9, 11}, {1, 1, 1, 1}, {2, 3, 2, 3, 16}, {2, 1, 1, 1000},
 	{3, 400, 1, 1}, {2, 100, 20, 17},
 }
@@ -390,6 +390,30 @@ func checkFold(t *testing.T, name string, got, want *Groups) {
 		}
 		if bin != len(c.got) {
 			t.Errorf("%s.%s has %d bins, want %d", name, c.column, len(c.got), bin)
+		}
+	}
+}
+
+// TestWide checks that the columns of a wide last axis share bins.
+func TestWide(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 5))
+	shape := tensor.Shape{3, 16384 + 65}
+	n, r := normal(random, int(shape.Elements()))
+	req := &Request{Shape: shape, Type: typeOf(t, tensor.Float32), Mask: -inf, Groups: 1 << 20}
+	got := collect(req, n, r, 1<<30, 1024).Channels
+	if got.Fold != 64 || len(got.RMS) != 258 || got.Count != shape[1] || got.Size != 3 {
+		t.Fatalf("%d bins of %d channels of %d of %d, want 258 of 64 of 3 of %d", len(got.RMS), got.Fold, got.Size, got.Count, shape[1])
+	}
+	for bin, rms := range got.RMS {
+		var dd, count float64
+		for i := range n {
+			if i%int(shape[1])/64 == bin {
+				dd += (n[i] - r[i]) * (n[i] - r[i])
+				count++
+			}
+		}
+		if want := math.Sqrt(dd / count); math.Abs(float64(rms)-want) > 1e-6*want {
+			t.Errorf("RMS of bin %d is %v, want %v", bin, rms, want)
 		}
 	}
 }
