@@ -127,11 +127,10 @@ func (q *Quad) Set(k int, s *GroupSums) {
 // Merge adds the sums of other pairs of the group. Their distances from another
 // value of r become those from the first one.
 func (s *GroupSums) Merge(t *GroupSums) {
-	switch {
-	case t.Count == 0:
-		return
-	case s.Count == 0:
-		*s = *t
+	if s.Count == 0 || t.Count == 0 {
+		if t.Count > 0 {
+			*s = *t
+		}
 		return
 	}
 	shift := t.Shift - s.Shift

@@ -99,7 +99,10 @@ func smallestAVX2(values *float64, count int, out *[4]float64)
 func columnsAVX2(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
 
 //go:noescape
-func stepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
+func stepsAVX2(n, r *float64, count int, out *[8]float64)
+
+//go:noescape
+func keptStepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
 
 func sidesHead(n, r []float64, n0, r0 float64, out *[20]float64) int {
 	k := groups(len(n))
@@ -275,8 +278,12 @@ func columnsHead(quads []Quad, rows, stride int, n, r []float64, floor float64) 
 
 func stepsHead(n, r []float64, keep []uint64, out *[8]float64) int {
 	k := groups(len(n) - 1)
-	if k > 0 {
-		stepsAVX2(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
+	switch {
+	case k == 0:
+	case keep == nil:
+		stepsAVX2(&n[0], &r[:k+1][0], k, out)
+	default:
+		keptStepsAVX2(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
 	}
 	return k
 }

@@ -107,6 +107,13 @@ func TestNoiseHeads(t *testing.T) {
 			}
 		}
 		dd, rr := SumSteps(n, r, keep)
+		for i := range keep {
+			keep[i] = math.MaxUint64
+		}
+		allDD, allRR := SumSteps(n, r, keep)
+		if x, y := SumSteps(n, r, nil); x != allDD || y != allRR {
+			t.Errorf("%d: all steps %v and %v, want %v and %v", count, x, y, allDD, allRR)
+		}
 		if dd != lanes(sums[:]) || rr != lanes(sums[4:]) {
 			t.Errorf("%d: steps %v and %v, want %v and %v", count, dd, rr, lanes(sums[:]), lanes(sums[4:]))
 		}

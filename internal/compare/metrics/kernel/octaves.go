@@ -128,18 +128,44 @@ func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Oc
 }
 
 // SumSteps returns the sums of the squares of the differences of neighbours, of d =
-// n-r and of r. Those of a pair and the next are counted by the bits of r that keep
-// has for the pair: all, or none.
+// n-r and of r. Of a pair and the next the bits are counted that keep has for the
+// pair: all, or none. They are all counted if keep is nil.
 func SumSteps(n, r []float64, keep []uint64) (dd, rr float64) {
 	var sums [8]float64
-	n, keep = n[:len(r)], keep[:len(r)]
-	for i := stepsHead(n, r, keep, &sums); i+1 < len(r); i++ {
-		y := r[i+1] - r[i]
-		x := (n[i+1] - r[i+1]) - (n[i] - r[i])
-		x = math.Float64frombits(math.Float64bits(x) & keep[i])
-		y = math.Float64frombits(math.Float64bits(y) & keep[i])
-		sums[i&3] += float64(x * x)
-		sums[4+i&3] += float64(y * y)
+	n = n[:len(r)]
+	done := stepsHead(n, r, keep, &sums)
+	if keep == nil {
+		addSteps(done, n, r, &sums)
+	} else {
+		addKept(done, n, r, keep, &sums)
 	}
 	return lanes(sums[0:]), lanes(sums[4:])
+}
+
+func addSteps(done int, n, r []float64, sums *[8]float64) {
+	for k := range min(4, max(len(r)-1-done, 0)) {
+		dd, rr := sums[k], sums[4+k]
+		for i := done + k; i+1 < len(r); i += 4 {
+			y := r[i+1] - r[i]
+			x := (n[i+1] - r[i+1]) - (n[i] - r[i])
+			dd += float64(x * x)
+			rr += float64(y * y)
+		}
+		sums[k], sums[4+k] = dd, rr
+	}
+}
+
+func addKept(done int, n, r []float64, keep []uint64, sums *[8]float64) {
+	for k := range min(4, max(len(r)-1-done, 0)) {
+		dd, rr := sums[k], sums[4+k]
+		for i := done + k; i+1 < len(r); i += 4 {
+			y := r[i+1] - r[i]
+			x := (n[i+1] - r[i+1]) - (n[i] - r[i])
+			x = math.Float64frombits(math.Float64bits(x) & keep[i])
+			y = math.Float64frombits(math.Float64bits(y) & keep[i])
+			dd += float64(x * x)
+			rr += float64(y * y)
+		}
+		sums[k], sums[4+k] = dd, rr
+	}
 }

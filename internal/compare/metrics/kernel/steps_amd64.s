@@ -4,8 +4,42 @@
 
 // stepsAVX2 adds the squares of the differences of count pairs from the next ones.
 //
-// func stepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
-TEXT ·stepsAVX2(SB), NOSPLIT, $0-40
+// func stepsAVX2(n, r *float64, count int, out *[8]float64)
+TEXT ·stepsAVX2(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), SI
+	MOVQ r+8(FP), DI
+	MOVQ count+16(FP), CX
+	MOVQ out+24(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	XORQ AX, AX
+	PCALIGN $64
+stepsNext:
+	VMOVUPD (DI)(AX*8), Y2
+	VMOVUPD (SI)(AX*8), Y3
+	VMOVUPD 8(DI)(AX*8), Y4
+	VMOVUPD 8(SI)(AX*8), Y5
+	VSUBPD Y2, Y3, Y3
+	VSUBPD Y4, Y5, Y5
+	VSUBPD Y2, Y4, Y4
+	VSUBPD Y3, Y5, Y5
+	VMULPD Y4, Y4, Y4
+	VMULPD Y5, Y5, Y5
+	VADDPD Y5, Y0, Y0
+	VADDPD Y4, Y1, Y1
+	ADDQ $4, AX
+	CMPQ AX, CX
+	JLT stepsNext
+	VMOVUPD Y0, (DX)
+	VMOVUPD Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// keptStepsAVX2 adds the squares of the differences of count pairs from the next ones, by
+// the bits that keep has.
+//
+// func keptStepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
+TEXT ·keptStepsAVX2(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ keep+16(FP), R8
@@ -15,7 +49,7 @@ TEXT ·stepsAVX2(SB), NOSPLIT, $0-40
 	VXORPD Y1, Y1, Y1
 	XORQ AX, AX
 	PCALIGN $64
-stepsNext:
+keptNext:
 	VMOVUPD (DI)(AX*8), Y2
 	VMOVUPD (SI)(AX*8), Y3
 	VMOVUPD 8(DI)(AX*8), Y4
@@ -33,7 +67,7 @@ stepsNext:
 	VADDPD Y4, Y1, Y1
 	ADDQ $4, AX
 	CMPQ AX, CX
-	JLT stepsNext
+	JLT keptNext
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VZEROUPPER

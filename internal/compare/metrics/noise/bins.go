@@ -17,7 +17,7 @@ type bins struct {
 }
 
 // cursor is at the next element: in which bin that is, and how many elements from
-// there on are in it without a break.
+// there on are in it without a break. That of columns stays where it is.
 type cursor struct {
 	bin  int
 	left int64
@@ -25,7 +25,7 @@ type cursor struct {
 
 // reset returns bins of nothing in the memory of b.
 func (b bins) reset(g grouping) bins {
-	b = bins{grouping: g, quads: b.quads[:0], list: b.list[:0], tile: b.tile.reset(0)}
+	b = bins{grouping: g, cursor: cursor{left: g.total}, quads: b.quads[:0], list: b.list[:0], tile: b.tile.reset(0)}
 	if b.columns() {
 		b.tile = b.tile.reset(b.count)
 		b.quads = zeros(b.quads, (g.bins+3)/4)
@@ -62,24 +62,26 @@ func (b *bins) seek(offset int64) {
 }
 
 // advance moves a cursor by no more elements than are left.
-func (g *grouping) advance(c *cursor, count int) {
-	if c.left -= int64(count); c.left > 0 {
+func (g *grouping) advance(c *cursor, count int64) {
+	if c.left -= count; c.left > 0 {
 		return
 	}
 	if c.bin++; c.bin == g.bins {
 		c.bin = 0
 	}
-	c.left = g.groups(c.bin) * g.stride
+	if c.left = g.run; c.bin == g.bins-1 {
+		c.left = g.lastRun
+	}
 }
 
 // add adds the sums of the next elements, all of them in one bin.
-func (b *bins) add(s *kernel.GroupSums) {
-	if b.bin-b.first == len(b.list) {
-		b.list = append(b.list, *s)
+func (b *bins) add(s *kernel.GroupSums, count int) {
+	if k := b.bin - b.first; k < len(b.list) {
+		b.list[k].Merge(s)
 	} else {
-		b.list[b.bin-b.first].Merge(s)
+		b.list = append(b.list, *s)
 	}
-	b.advance(&b.cursor, int(s.Count))
+	b.advance(&b.cursor, int64(count))
 }
 
 // at returns the sums of a bin.

@@ -11,6 +11,8 @@ const (
 	blockElements = 1024
 	// runCount is that of runs.
 	runCount = 64
+	// longRow is the length of rows that are long enough to go one by one.
+	longRow = 128
 	// smallestNormal is the smallest normal number of float64.
 	smallestNormal = 0x1p-1022
 )
@@ -44,6 +46,8 @@ type Collector struct {
 	n, r             [blockElements]float64 // a block without what does not count
 	keep             [blockElements]uint64  // for kernel.SumSteps
 	excludedPosition []int32
+	runs             [runCount]int // of a block
+	sums             [runCount]kernel.GroupSums
 }
 
 // octave holds the sums over the pairs with one exponent and sign of r.
@@ -185,8 +189,6 @@ func (c *Collector) addGroups(first int64, n, r []float64) {
 // addRuns adds elements in runs that are in one bin: to the rows, the channels, or
 // both, and to the octaves.
 func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
-	var runs [runCount]int
-	var sums [runCount]kernel.GroupSums
 	if rows {
 		c.rows.seek(first)
 	}
@@ -197,32 +199,27 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
 		count, total := 0, 0
 		row, channel := c.rows.cursor, c.channels.cursor
 		for ; count < runCount && total < len(n); count++ {
-			run := len(n) - total
-			if rows {
-				run = int(min(int64(run), row.left))
-			}
-			if channels {
-				run = int(min(int64(run), channel.left))
-			}
+			run := min(int64(len(n)-total), row.left, channel.left)
 			if rows {
 				c.rows.advance(&row, run)
 			}
 			if channels {
 				c.channels.advance(&channel, run)
 			}
-			runs[count] = run
-			total += run
+			c.runs[count] = int(run)
+			total += int(run)
 		}
-		signs := c.table.SumRuns(sums[:count], runs[:count], n, r, c.floor)
+		runs, sums := c.runs[:count], c.sums[:count]
+		signs := c.table.SumRuns(sums, runs, n, r, c.floor)
 		c.positiveDR += signs.DR
 		c.bits |= signs.Bits
-		for i, run := range runs[:count] {
+		for i, run := range runs {
 			s := &sums[i]
 			if rows {
-				c.rows.add(s)
+				c.rows.add(s, run)
 			}
 			if channels {
-				c.channels.add(s)
+				c.channels.add(s, run)
 			}
 			if s.MaxD > c.maxD {
 				c.setMax(s.MaxD, n, r)
@@ -253,14 +250,25 @@ func (c *Collector) addSteps(first int64, n, r []float64) {
 		c.addStep(first, n[0], r[0])
 	}
 	c.lastN, c.lastR = n[len(n)-1], r[len(r)-1]
-	inRow := c.row - 1 - first%c.row // the last one of a row
-	for i := inRow; i < int64(len(n)); i += c.row {
+	left := c.row - first%c.row
+	if c.row >= longRow {
+		for len(n) > 1 {
+			run := min(int64(len(n)), left)
+			c.addStepSums(kernel.SumSteps(n[:run], r[:run], nil))
+			n, r, left = n[run:], r[run:], c.row
+		}
+		return
+	}
+	for i := left - 1; i < int64(len(n)); i += c.row {
 		c.keep[i] = 0
 	}
-	dd, rr := kernel.SumSteps(n, r, c.keep[:len(n)])
-	for i := inRow; i < int64(len(n)); i += c.row {
+	c.addStepSums(kernel.SumSteps(n, r, c.keep[:len(n)]))
+	for i := left - 1; i < int64(len(n)); i += c.row {
 		c.keep[i] = math.MaxUint64
 	}
+}
+
+func (c *Collector) addStepSums(dd, rr float64) {
 	c.stepDD += dd
 	c.stepRR += rr
 }
@@ -272,8 +280,7 @@ func (c *Collector) addStep(offset int64, n, r float64) {
 		return
 	}
 	d, y := (n-r)-(c.lastN-c.lastR), r-c.lastR
-	c.stepDD += float64(d * d)
-	c.stepRR += float64(y * y)
+	c.addStepSums(float64(d*d), float64(y*y))
 }
 
 // countTiny counts references below the normal numbers of float64.

@@ -19,6 +19,9 @@ type grouping struct {
 	count  int64 // groups
 	fold   int64
 	bins   int
+	// run is the number of elements of a bin that follow each other, lastRun that of
+	// the last bin.
+	run, lastRun int64
 }
 
 // newGrouping returns the grouping of no more bins than are kept.
@@ -34,6 +37,7 @@ func newGrouping(total, stride, count int64) grouping {
 		g.fold *= 2
 	}
 	g.bins = int((count + g.fold - 1) / g.fold)
+	g.run, g.lastRun = g.fold*stride, g.groups(g.bins-1)*stride
 	return g
 }
 
