@@ -150,7 +150,7 @@ func (h *Histogram) lowerEdges() iter.Seq2[float64, int64] {
 			return
 		}
 		for _, b := range h.Bins {
-			if !yield(math.Ldexp(1+float64(b.Bin&7)/8, int(b.Bin>>3)), b.Count) {
+			if !yield(math.Ldexp(1+float64(float64(b.Bin&7)/8), int(b.Bin>>3)), b.Count) {
 				return
 			}
 		}
