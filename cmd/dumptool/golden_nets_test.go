@@ -1,0 +1,241 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// netsRoot has small networks with a simulated NPU, healthy and faulty ones.
+var netsRoot = filepath.Join("..", "..", "testdata", "golden", "nets")
+
+// netTruth is what is true of a network.
+type netTruth struct {
+	Args   []string
+	Clean  bool
+	Faults []struct {
+		Op       string
+		Visible  bool
+		Expected []string // the operators that may be named for it
+	}
+}
+
+// protoRow is what a slow program that knows the same rules says of a row.
+type protoRow struct {
+	Op                   string
+	Level                int
+	RD, RR, F, P, O      float64
+	Score                float64 `json:"B"`
+	Rows, Channels, Peak float64
+}
+
+// UnmarshalJSON reads the names of one letter, of which some differ by case only.
+func (r *protoRow) UnmarshalJSON(data []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	for name, to := range map[string]any{
+		"op": &r.Op, "level": &r.Level, "rd": &r.RD, "rr": &r.RR, "F": &r.F, "p": &r.P, "o": &r.O,
+		"B": &r.Score, "R": &r.Rows, "C": &r.Channels, "T": &r.Peak,
+	} {
+		if err := json.Unmarshal(all[name], to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// netDocument is what compare --format json prints of a network.
+type netDocument struct {
+	Summary struct {
+		Origins  []struct{ Row string }
+		FirstBad *string `json:"first_bad"`
+	}
+	Rows []netRow
+}
+
+type netRow struct {
+	Op, Status string
+	Evidence   *struct {
+		Level                                                  int
+		RMS                                                    float64
+		RefRMS                                                 float64 `json:"ref_rms"`
+		Rounding, Propagated, Own, Score, Rows, Channels, Peak float64
+	}
+}
+
+// judgedNet is a network with what compare says of it.
+type judgedNet struct {
+	name  string
+	truth netTruth
+	code  int
+	doc   netDocument
+}
+
+// opOf is the operator of a row's name.
+func opOf(row string) string {
+	op, _, _ := strings.Cut(row, ":")
+	return op
+}
+
+// judgeNets compares all networks whose name has an ending.
+func judgeNets(t *testing.T, ending string, count int) []judgedNet {
+	t.Helper()
+	folders, err := filepath.Glob(filepath.Join(netsRoot, "*_"+ending))
+	if err != nil || len(folders) != count {
+		t.Fatalf("%d networks, want %d, error %v", len(folders), count, err)
+	}
+	var nets []judgedNet
+	for _, folder := range folders {
+		n := judgedNet{name: filepath.Base(folder)}
+		readJSON(t, filepath.Join(folder, "truth.json"), &n.truth)
+		args := []string{"compare", "--cpu", filepath.Join(folder, "cpu"), "--npu", filepath.Join(folder, "npu"), "--format", "json"}
+		for _, arg := range n.truth.Args {
+			if _, err := os.Stat(filepath.Join(folder, arg)); err == nil {
+				arg = filepath.Join(folder, arg)
+			}
+			args = append(args, arg)
+		}
+		r := runArgs(t, args...)
+		if n.code = r.code; json.Unmarshal([]byte(r.out), &n.doc) != nil {
+			t.Fatalf("%s: exit %d, no JSON: %s%s", n.name, r.code, r.out, r.err)
+		}
+		n.agrees(t, filepath.Join(folder, "proto.json"))
+		nets = append(nets, n)
+	}
+	return nets
+}
+
+// agrees holds every row against the slow program: the levels, the numbers to
+// their six digits, those of groups to what bins of float32 leave of them.
+func (n *judgedNet) agrees(t *testing.T, proto string) {
+	t.Helper()
+	var want struct{ Rows []protoRow }
+	readJSON(t, proto, &want)
+	got := map[string]*netRow{}
+	for i := range n.doc.Rows {
+		if row := &n.doc.Rows[i]; row.Evidence != nil {
+			got[row.Op] = row
+		} else if row.Status != "UNMATCHED_REF" {
+			t.Errorf("%s: %s is %s without evidence", n.name, row.Op, row.Status)
+		}
+	}
+	if len(got) != len(want.Rows) {
+		t.Fatalf("%s: %d rows were compared, want %d", n.name, len(got), len(want.Rows))
+	}
+	for _, w := range want.Rows {
+		row := got[w.Op]
+		if row == nil {
+			t.Errorf("%s: %s was not compared", n.name, w.Op)
+			continue
+		}
+		e := row.Evidence
+		if e.Level != w.Level {
+			t.Errorf("%s: %s has level %d, want %d", n.name, w.Op, e.Level, w.Level)
+		}
+		near := func(what string, got, want, slack float64) {
+			if !(math.Abs(got-want) <= slack*math.Abs(want)) {
+				t.Errorf("%s: %s of %s is %v, want %v", n.name, what, w.Op, got, want)
+			}
+		}
+		propagated := 1e-3
+		if strings.HasPrefix(n.name, "s13_") && w.Op == "izz_matmul1" {
+			propagated = 1e-2 // a channel has a spread of 2e-44, which is 14 of float32's smallest steps
+		}
+		near("rms", e.RMS, w.RD, 1e-3)
+		near("ref_rms", e.RefRMS, w.RR, 1e-3)
+		near("rounding", e.Rounding, w.F, 1e-3)
+		near("propagated", e.Propagated, w.P, propagated)
+		near("own", e.Own, w.O, 1e-3)
+		near("score", e.Score, w.Score, propagated)
+		near("rows", e.Rows, w.Rows, 1e-2)
+		near("channels", e.Channels, w.Channels, 1e-2)
+		near("peak", e.Peak, w.Peak, 1e-2)
+	}
+}
+
+// named reports whether the first origin is an operator that a fault made wrong, and
+// fails where any origin is not.
+func (n *judgedNet) named(t *testing.T) bool {
+	t.Helper()
+	var expected []string
+	for _, f := range n.truth.Faults {
+		expected = append(expected, f.Expected...)
+	}
+	for _, origin := range n.doc.Summary.Origins {
+		if !slices.Contains(expected, opOf(origin.Row)) {
+			t.Errorf("%s: %s is an origin, want none but %v", n.name, origin.Row, expected)
+		}
+	}
+	return len(n.doc.Summary.Origins) > 0
+}
+
+// visible reports whether the tensors show a fault.
+func (n *judgedNet) visible() bool {
+	for _, f := range n.truth.Faults {
+		if f.Visible {
+			return true
+		}
+	}
+	return false
+}
+
+// TestHealthyNets: no operator of a network without faults is accused.
+func TestHealthyNets(t *testing.T) {
+	t.Parallel()
+	rows, warnings := 0, 0
+	for _, n := range judgeNets(t, "clean", 14) {
+		if n.code != exitOK || len(n.doc.Summary.Origins) > 0 {
+			t.Errorf("%s: exit %d, origins %v; want none", n.name, n.code, n.doc.Summary.Origins)
+		}
+		for _, row := range n.doc.Rows {
+			switch row.Status {
+			case "UNMATCHED_REF":
+				continue
+			case "FAIL":
+				t.Errorf("%s: %s fails", n.name, row.Op)
+			case "WARN":
+				warnings++
+			}
+			rows++
+		}
+	}
+	if 100*warnings >= rows {
+		t.Errorf("%d of %d rows are warnings, want less than 1 %%", warnings, rows)
+	}
+}
+
+// TestFaultyGoldenNets: the faults that show are found, and nothing else is.
+func TestFaultyGoldenNets(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		strength       string
+		visible, named int
+	}{{"strong", 13, 12}, {"mild", 11, 9}} {
+		visible, named := 0, 0
+		var missed []string
+		for _, n := range judgeNets(t, tt.strength, 14) {
+			found := n.named(t)
+			if found && (n.code != exitFound || n.doc.Summary.FirstBad == nil || *n.doc.Summary.FirstBad != n.doc.Summary.Origins[0].Row) {
+				t.Errorf("%s: exit %d, first_bad %v, want %d and the first origin", n.name, n.code, n.doc.Summary.FirstBad, exitFound)
+			}
+			switch {
+			case !n.visible():
+				continue
+			case found:
+				named++
+			default:
+				missed = append(missed, n.name)
+			}
+			visible++
+		}
+		if visible != tt.visible || named < tt.named {
+			t.Errorf("%s: %d of %d are found, not %v; want %d of %d", tt.strength, named, visible, missed, tt.named, tt.visible)
+		}
+	}
+}
