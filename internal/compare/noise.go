@@ -24,8 +24,9 @@ const (
 	// evenly spaced, and sampledPairs that of the pairs of a run.
 	sampled, sampledPairs = 4096, 256
 	// fewValues is the number of different values below which a tensor says nothing
-	// about its type.
-	fewValues = 64
+	// about its type. Where all tensors of a run are such, fewPooled different values
+	// of all together have to do.
+	fewValues, fewPooled = 64, 16
 	// agreement is the share of the tensors that must hold numbers of a type.
 	agreement = 0.9
 	// maskStart and maskFactor: an element of the reference is a mask from -9000 on,
@@ -143,20 +144,20 @@ var effectiveTypes = []tensor.DType{tensor.BFloat16, tensor.Float16}
 func (p *Plan) findEffective(ctx context.Context) {
 	e := newExecutor(p)
 	tried, fits := 0, make([]int, len(effectiveTypes))
+	var pooled []float64 // of tensors of few different values
 	for k := range min(len(p.Pairs), sampledPairs) {
 		if ctx.Err() != nil {
 			return
 		}
 		values := e.sampleNPU(&p.Pairs[k*len(p.Pairs)/min(len(p.Pairs), sampledPairs)])
-		if !isVaried(values) {
+		if !isVaried(values, fewValues) {
+			pooled = append(pooled, values...)
 			continue
 		}
-		tried++
-		for i, d := range effectiveTypes {
-			if holds(values, d) {
-				fits[i]++
-			}
-		}
+		tried += fit(values, fits)
+	}
+	if tried == 0 && isVaried(pooled, fewPooled) {
+		tried = fit(pooled, fits)
 	}
 	for i, d := range effectiveTypes {
 		if tried > 0 && float64(fits[i]) >= agreement*float64(tried) {
@@ -164,6 +165,16 @@ func (p *Plan) findEffective(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// fit counts values that are numbers of each effective type.
+func fit(values []float64, fits []int) (tried int) {
+	for i, d := range effectiveTypes {
+		if holds(values, d) {
+			fits[i]++
+		}
+	}
+	return 1
 }
 
 // sampleNPU samples the tensor of the NPU where it is of float32.
@@ -192,10 +203,10 @@ func (e *executor) sampleNPU(x *Pair) []float64 {
 }
 
 // isVaried reports whether there are enough different values to tell a type by.
-func isVaried(values []float64) bool {
+func isVaried(values []float64, enough int) bool {
 	seen := map[float64]bool{}
 	for _, x := range values {
-		if seen[x] = true; len(seen) >= fewValues {
+		if seen[x] = true; len(seen) >= enough {
 			return true
 		}
 	}

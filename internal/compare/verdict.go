@@ -115,15 +115,17 @@ type facts struct {
 	relUndefined                  int64
 	cos, red, meanRel, sqnr, ulps metrics.Metric
 	meanD, rmse                   metrics.Metric
+	integer                       bool // elements of the NPU
 }
 
 func factsOf(res *metrics.Result) *facts {
+	_, float := precisionOf(res.NPUDType)
 	return &facts{
 		total: res.Total, bothFinite: res.BothFinite(), mismatch: res.Mismatch.Count,
 		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
 		relUndefined: res.RelUndefined,
 		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
-		meanD: res.MeanD, rmse: res.RMSE,
+		meanD: res.MeanD, rmse: res.RMSE, integer: !float,
 	}
 }
 
@@ -227,7 +229,7 @@ func (o *VerdictOptions) warnings(f *facts) []record.Finding {
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
 		warn(record.ModelNaN, record.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
 	}
-	if f.saturatedBoth > 0 {
+	if f.saturatedBoth > 0 && !f.integer { // integers are cut to their range on purpose
 		warn(record.Saturation, record.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
