@@ -98,6 +98,7 @@ func (o *Operator) Judge() Verdict {
 	default:
 		v.Level, v.Kind = o.roughly(&v)
 	}
+	v.rows, v.channels, v.peaks = nil, nil, nil // the verdicts of a run are kept together
 	return v
 }
 
