@@ -3,6 +3,7 @@ package compare
 import (
 	"maps"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/compare/diagnose"
@@ -19,6 +20,7 @@ import (
 // diagnosed, unless a failure ended it. The report takes the rows of the plan over,
 // so a plan is concluded once.
 func (p *Plan) Conclude(parts []Part) *record.Report {
+	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	rep := &record.Report{
 		Tool: p.opt.Tool, Args: p.opt.Args,
 		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
@@ -38,7 +40,9 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	}
 	rep.Interrupted = len(parts) < len(p.Pairs) && !rep.FailedFast
 	if !p.opt.Keep {
-		p.dropTensors()
+		for i := range p.Pairs {
+			p.Pairs[i].dropTensors()
+		}
 	}
 	p.cover(rep)
 	p.checkTranspose(rep)
@@ -55,13 +59,9 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	return rep
 }
 
-// dropTensors forgets the tensors of all pairs, which is much memory: nothing reads
-// them again.
-func (p *Plan) dropTensors() {
-	for i := range p.Pairs {
-		p.Pairs[i].Ref, p.Pairs[i].NPU = nil, nil
-	}
-}
+// dropTensors forgets the tensors of a pair, which are much memory where there are many
+// pairs: nothing reads them again.
+func (x *Pair) dropTensors() { x.Ref, x.NPU = nil, nil }
 
 // explain says where what is bad began and why, and what the baseline says of it.
 func (p *Plan) explain(rep *record.Report, parts []Part, evidence []diagnose.Evidence) {

@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -36,6 +37,7 @@ type Part struct {
 func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	e := newExecutor(p)
 	e.progress.observe = observe
 	var jobs []int
@@ -56,6 +58,9 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 				return
 			}
 			parts[part.Pair], done[part.Pair] = *part, true
+			if !p.opt.Keep {
+				p.Pairs[part.Pair].dropTensors()
+			}
 			if fast.stops(*part) {
 				stopped = true
 				stop()

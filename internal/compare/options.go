@@ -39,8 +39,8 @@ type Options struct {
 	Top, List, Points int
 	// Bins keeps the joint histograms, and of bad rows the profiles of axes.
 	Bins bool
-	// Keep keeps the details of good rows too, and lets tensors be written after the
-	// conclusion.
+	// Keep keeps the details of good rows too, and lets tensors be written after they
+	// were compared.
 	Keep bool
 	// KLD computes the Kullback-Leibler divergence, which needs a second pass.
 	KLD bool

@@ -94,9 +94,13 @@ type Plan struct {
 	selection *selection
 }
 
-// planGCPercent is how much garbage, in percent of what is in use, may stand while a
-// run is planned.
-const planGCPercent = 25
+// How much garbage, in percent of what is in use, may stand while a run is planned, and
+// while its pairs are compared and concluded from. What is in use grows with the number
+// of pairs, and where that is large it is most of what a run takes.
+const (
+	planGCPercent = 25
+	runGCPercent  = 75
+)
 
 // NewPlan opens the runs of both sides, pairs their rounds and tensors and orders
 // the pairs.

@@ -23,7 +23,7 @@ func (p *Plan) Executions(x *Pair, npu bool) []*Tensor {
 	}
 	var all []*Tensor
 	for _, id := range p.olderBy[supersededBy{last.ID, npu}] {
-		all = append(all, &side.Tensors[id])
+		all = append(all, side.Tensors[id])
 	}
 	slices.SortStableFunc(all, func(a, b *Tensor) int { return cmp.Compare(p.timestamp(a, npu), p.timestamp(b, npu)) })
 	return append(all, last)

@@ -158,7 +158,7 @@ func (p *Plan) wantsInputs() bool {
 }
 
 // outputs are the indexes of the outputs, or of all items if there are none.
-func outputs(items []Tensor) []int {
+func outputs(items []*Tensor) []int {
 	var all, out []int
 	for i := range items {
 		all = append(all, i)
@@ -177,10 +177,10 @@ func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
 	x := Pair{Row: p.row(ref, npu, rule), round: round}
 	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.key
 	if npu >= 0 {
-		x.NPU = &p.npu.Tensors[npu]
+		x.NPU = p.npu.Tensors[npu]
 	}
 	if ref >= 0 {
-		x.Ref = &p.ref.Tensors[ref]
+		x.Ref = p.ref.Tensors[ref]
 	}
 	if ref >= 0 && npu >= 0 && p.opt.SideFiles.Fusion != nil && rule == string(pair.RuleFusion) {
 		t := &p.npu.named[npu]
@@ -198,13 +198,13 @@ func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
 func (p *Plan) row(ref, npu int, rule string) *record.Row {
 	row := &record.Row{Rule: rule}
 	if npu >= 0 {
-		it, t := &p.npu.Tensors[npu], &p.npu.named[npu]
+		it, t := p.npu.Tensors[npu], &p.npu.named[npu]
 		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
 		row.NPUFile, row.NPUPath = it.String(), it.Path
 		noteHeader(row, t, lang.Text{EN: "NPU", ZH: "NPU "})
 	}
 	if ref >= 0 {
-		it, t := &p.ref.Tensors[ref], &p.ref.named[ref]
+		it, t := p.ref.Tensors[ref], &p.ref.named[ref]
 		if name := t.Name(); name != row.Op {
 			row.NPUOp, row.Op = row.Op, name
 		}
@@ -253,7 +253,7 @@ func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
 
 // ambiguous adds a row for each tensor that has several partners.
 func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
-	describe := func(ids []int, items []Tensor) string {
+	describe := func(ids []int, items []*Tensor) string {
 		var names []string
 		for _, id := range ids {
 			names = append(names, items[id].String())

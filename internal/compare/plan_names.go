@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,17 +17,17 @@ import (
 // namedTensor is what pairing knows of a tensor. hasDump is set for one whose file is
 // named like a dump.
 func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor) (named pair.Tensor, hasDump bool) {
-	n := pair.NewTensor(t.File.Name)
+	info := filename.Parse(t.File.Name)
+	n := pair.NewTensor(&info)
 	if n.FileOp != op.Name && !filename.IsShortened(n.Stem) { // the folders name the operator
 		n = pair.Tensor{Timestamp: n.Timestamp}
 	}
 	n.FileOp, n.OpType, n.Op = op.Name, op.Type, op.Header
 	n.Kind, n.Index, n.Slice = cmp.Or(t.Kind, n.Kind, tensor.Output), t.Index, t.Slice
 	n.Timestamp = cmp.Or(n.Timestamp, op.Timestamp)
-	if from, ok := op.Origins[t.Index]; ok {
-		n.Origin = &from
+	if i := slices.IndexFunc(op.Origins, func(o dumpdir.Origin) bool { return o.Index == t.Index }); i >= 0 {
+		n.Origin = &op.Origins[i]
 	}
-	info := filename.Parse(t.File.Name)
 	return n, info.IsDump()
 }
 
@@ -36,7 +37,7 @@ func (p *Plan) shapes(id int, npu bool) []tensor.Shape {
 	if npu {
 		side = p.npu
 	}
-	it := &side.Tensors[id]
+	it := side.Tensors[id]
 	if it.Err != nil || it.Raw {
 		return nil
 	}

@@ -30,7 +30,7 @@ type Tensor struct {
 // chosen, with their tensors.
 type Side struct {
 	Path    string
-	Tensors []Tensor
+	Tensors []*Tensor
 	// Alone is set when the path is a single file.
 	Alone    bool
 	Warnings []lang.Sentence
@@ -56,7 +56,14 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		return nil, err
 	}
 	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, rounds: run.Select(chosen)}
-	tables := 0
+	tables, tensors := 0, 0
+	for _, round := range s.rounds {
+		for _, op := range round.Ops {
+			tensors += len(op.Tensors)
+		}
+	}
+	s.Tensors, s.named = make([]*Tensor, 0, tensors), make([]pair.Tensor, 0, tensors)
+	s.of, s.op = make([]*dumpdir.Round, 0, tensors), make([]*dumpdir.Op, 0, tensors)
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
 			if s.add(round, op) == 0 && slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table }) {
@@ -104,7 +111,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 			continue
 		}
 		named, isDump := namedTensor(op, t)
-		one := Tensor{
+		one := &Tensor{
 			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Single: t.File.Err == nil && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err,
 		}

@@ -27,7 +27,7 @@ func FuzzCoordinates(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		dir, base := path.Split(name)
 		folder := &Folder{Path: dir, Dir: path.Clean("./" + dir)}
-		folder.files = []*File{{Folder: folder, Name: base, base: base}}
+		folder.files = []*File{{Folder: folder, Name: base, path: base}}
 		r := &reader{run: &Run{folders: []*Folder{folder}, Files: folder.files}, at: map[folderDevice]*Coordinates{}}
 		r.locateFolder(folder, parsePath(folder.Dir))
 		r.identify(false)

@@ -11,7 +11,6 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
-	"dumptool/internal/graph"
 	"dumptool/internal/tensorfile"
 )
 
@@ -74,7 +73,7 @@ type headerJob struct {
 type header struct {
 	op        string
 	timestamp uint64
-	origins   map[int]graph.Origin
+	origins   []Origin
 	tensors   []Tensor
 	isRecord  bool
 	cut       []error // of tensors that the file is too short for
@@ -111,10 +110,7 @@ func readHeader(f *File, version int) (h header) {
 			continue
 		}
 		if o := src.Op.Origin(t.Index); o != nil && t.Kind == "output" {
-			if h.origins == nil {
-				h.origins = make(map[int]graph.Origin)
-			}
-			h.origins[t.Index] = graph.Origin{Op: o.Name, Output: int(o.Index)}
+			h.origins = append(h.origins, Origin{Index: t.Index, Op: o.Name, Output: int(o.Index)})
 		}
 	}
 	if src.Op != nil {

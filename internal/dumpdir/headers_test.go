@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/graph"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -64,7 +63,7 @@ func TestReadHeaders(t *testing.T) {
 		t.Error(diff)
 	}
 	op := r.Rounds[0].Ops[1]
-	if diff := cmp.Diff(map[int]graph.Origin{1: {Op: "model/net/conv", Output: 3}}, op.Origins); diff != "" || op.Header != "net/conv" {
+	if diff := cmp.Diff([]Origin{{Index: 1, Op: "model/net/conv", Output: 3}}, op.Origins); diff != "" || op.Header != "net/conv" {
 		t.Errorf("header %q\n%s", op.Header, diff)
 	}
 	if s := r.Rounds[0].Ops[4].Tensors[1].Statistics; s == nil || s.Values[Max] != 2 {

@@ -1,9 +1,6 @@
 package dumpdir
 
 import (
-	"path/filepath"
-
-	"dumptool/internal/graph"
 	"dumptool/internal/tensor"
 )
 
@@ -72,9 +69,9 @@ type Op struct {
 	Type string // empty when unknown
 	// Header is the name in the header of the dump, empty until ReadHeaders.
 	Header string
-	// Origins are the results of the user's model that the outputs stand for, by
-	// their index; nil until ReadHeaders, and where the dump names none.
-	Origins map[int]graph.Origin
+	// Origins are the results of the user's model that outputs stand for; nil until
+	// ReadHeaders, and where the dump names none.
+	Origins []Origin
 	// Timestamp is when the first of its tensors was dumped, in microseconds; 0
 	// when unknown.
 	Timestamp uint64
@@ -91,6 +88,14 @@ type Op struct {
 	Tensors []Tensor
 
 	ids []uint64 // of ATB's operators and those around them
+}
+
+// Origin is the result of the user's model that an output stands for.
+type Origin struct {
+	Index int // of the output
+	// Op is the operator of the model, and Output its output.
+	Op     string
+	Output int
 }
 
 // Tensor is one tensor of an operator, or a file that holds several.
@@ -126,15 +131,15 @@ type File struct {
 	// Err says why the file cannot be looked at.
 	Err error
 
-	base string // its name in the folder
+	path string // where it is, empty for that of the folder
 }
 
 // Path is where the file is.
 func (f *File) Path() string {
-	if f.base == "" {
+	if f.path == "" {
 		return f.Folder.Path
 	}
-	return filepath.Join(f.Folder.Path, f.base)
+	return f.path
 }
 
 // Root is the path that was given and below which the file lies: what a file names
@@ -185,7 +190,7 @@ type Folder struct {
 }
 
 // given reports whether the folder stands for a file that was given.
-func (f *Folder) given() bool { return len(f.files) == 1 && f.files[0].base == "" }
+func (f *Folder) given() bool { return len(f.files) == 1 && f.files[0].path == "" }
 
 // Record is a file of overflow records.
 type Record struct {

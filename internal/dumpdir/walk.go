@@ -82,7 +82,7 @@ func (w *walker) given(name string, info fs.FileInfo, err error) {
 	f := &Folder{Path: name, Dir: "."}
 	w.run.folders = append(w.run.folders, f)
 	file := w.add(f, filepath.Base(name), info, w.mapping(filepath.Dir(name), filepath.Dir(abs)))
-	file.base, file.Err = "", err
+	file.path, file.Err = "", err
 }
 
 // absolute is the absolute path of a file or folder, itself where nobody knows.
@@ -165,7 +165,9 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 }
 
 func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Mapping) *File {
-	file := &File{Folder: f, Name: name, base: name}
+	where := filepath.Join(f.Path, name)
+	// The end of the same text: it takes no memory of its own.
+	file := &File{Folder: f, Name: where[len(where)-len(name):], path: where}
 	if info != nil {
 		file.Size = info.Size()
 	}

@@ -205,7 +205,7 @@ func (j *join) isShape(c candidate, npu int) bool {
 	if c.cutNPU {
 		at, t = shapesOf{npu, true}, j.npu[npu]
 	}
-	if t.HasShape {
+	if t.Shape != nil {
 		return c.cut.shape.Equal(t.Shape)
 	}
 	shapes, asked := j.shapes[at]

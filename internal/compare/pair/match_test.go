@@ -26,7 +26,8 @@ func side(t *testing.T, lines ...string) []Tensor {
 	var tensors []Tensor
 	for i, line := range lines {
 		fields := strings.Fields(line)
-		x := NewTensor(fields[0])
+		name := filename.Parse(fields[0])
+		x := NewTensor(&name)
 		x.ID = i
 		if x.Kind == "" {
 			x.Kind = tensor.Output
@@ -37,11 +38,11 @@ func side(t *testing.T, lines ...string) []Tensor {
 			case "op":
 				x.Op = value
 			case "from":
-				x.Origin = &graph.Origin{Op: value}
+				x.Origin = &dumpdir.Origin{Op: value}
 			case "k":
 				x.Index, _ = strconv.Atoi(value)
 			case "shape":
-				x.Shape, x.HasShape = nil, true
+				x.Shape = nil
 				for d := range strings.SplitSeq(value, "x") {
 					n, err := strconv.ParseInt(d, 10, 64)
 					if err != nil {
@@ -341,7 +342,7 @@ func drawSide(t *rapid.T, label string) []Tensor {
 			all[i].Op = rapid.SampledFrom(append([]string{name, name, name}, ops...)).Draw(t, "op of the header")
 		}
 		if rapid.Bool().Draw(t, "with shape") {
-			all[i].HasShape, all[i].Shape = true, rapid.SampledFrom([]tensor.Shape{{1, 2}, {2}, {7}}).Draw(t, "shape")
+			all[i].Shape = rapid.SampledFrom([]tensor.Shape{{1, 2}, {2}, {7}}).Draw(t, "shape")
 		}
 	}
 	return all
@@ -475,7 +476,7 @@ func isSuffixed(name, short string, t *Tensor) bool {
 	for _, d := range t.Shape {
 		dims = append(dims, fmt.Sprint(d))
 	}
-	return ok && (rest == "1624605159829577" || t.HasShape && rest == strings.Join(dims, "_"))
+	return ok && (rest == "1624605159829577" || t.Shape != nil && rest == strings.Join(dims, "_"))
 }
 
 func pairsOf(r *Result) []Pair {
@@ -507,7 +508,7 @@ func TestShapesAtTheEndOfNames(t *testing.T) {
 		{"a_1_1_1_1_1_1_1_1_1_1", tensor.Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}, nil},
 	} {
 		var got []string
-		ref := []Tensor{{FileOp: test.name, Kind: tensor.Output, Shape: test.shape, HasShape: test.shape != nil}}
+		ref := []Tensor{{FileOp: test.name, Kind: tensor.Output, Shape: test.shape}}
 		for _, s := range filename.ShapeSuffixes(test.name) {
 			if res := Match(ref, []Tensor{{FileOp: s.Head, Kind: tensor.Output}}, Options{}); len(res.Pairs) > 0 {
 				got = append(got, s.Head)

@@ -3,8 +3,8 @@ package pair
 import (
 	"iter"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
-	"dumptool/internal/graph"
 	"dumptool/internal/tensor"
 )
 
@@ -28,24 +28,22 @@ type Tensor struct {
 	Slice string
 	// Origin is the result of the user's model that the header of a dump names, nil
 	// where it names none.
-	Origin *graph.Origin
+	Origin *dumpdir.Origin
 	// Stem is the name of the file without its extension and what a converter
 	// added to it.
 	Stem string
-	// Shape, where HasShape, is that of the tensor by its name. It only serves to
-	// recognise a shape at the end of an operator's name; see Options.Shapes for
-	// shapes that names do not have.
-	Shape    tensor.Shape
-	HasShape bool
+	// Shape is that of the tensor by its name, nil where that has none. It only
+	// serves to recognise a shape at the end of an operator's name; see
+	// Options.Shapes for shapes that names do not have.
+	Shape tensor.Shape
 }
 
 // NewTensor returns the tensor that a file's name describes; the caller adds ID
 // and what the file says, such as Op, and for a dump Kind and Index.
-func NewTensor(base string) Tensor {
-	n := filename.Parse(base)
+func NewTensor(n *filename.Info) Tensor {
 	t := Tensor{FileOp: n.OpName, OpType: n.OpType, Kind: n.Kind, Index: n.Index, Timestamp: n.Timestamp, Slice: n.Slice, Stem: n.Stem}
 	if n.Grammar != filename.Plain { // where it belongs to the name, until rule suffix finds that it is the tensor's
-		t.Shape, t.HasShape = n.Shape, n.Shape != nil
+		t.Shape = n.Shape
 	}
 	return t
 }
