@@ -267,7 +267,7 @@ func byGraph(g *graph.Graph, source string, items []Item) *ranking {
 	if g == nil {
 		return nil
 	}
-	return byList(sidefile.NewOrder(source+", topological", g.Topological()), items)
+	return byKey(source+", topological", items, func(item *Item) (int, bool) { return g.Place(item.Names...) }, cmp.Compare)
 }
 
 // byTimestamp ranks items by the time of their dumps.

@@ -7,6 +7,7 @@ package graph
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/tensor"
@@ -19,6 +20,9 @@ type Graph struct {
 	Warnings []string
 
 	index filename.Index
+	// places finds operators by their names in the topological order, once placed.
+	placed sync.Once
+	places filename.Index
 }
 
 // Op is an operator of a graph. What its file does not say has the zero value.

@@ -53,6 +53,18 @@ func (g *Graph) Topological() []string {
 	return names
 }
 
+// Place returns the place in the topological order of the operator with the first of
+// names that the graph has, exact or as in file names. The graph must not change any
+// more.
+func (g *Graph) Place(names ...string) (int, bool) {
+	g.placed.Do(func() {
+		for i, name := range g.Topological() {
+			g.places.Add(name, i)
+		}
+	})
+	return g.places.Find(names...)
+}
+
 // places are a heap of places in the execution order.
 type places []int
 

@@ -62,5 +62,13 @@ func TestTopologicalMatchesASlowSearch(t *testing.T) {
 		if diff := cmp.Diff(want, g.Topological()); diff != "" {
 			t.Error(diff)
 		}
+		for i, name := range want {
+			if place, ok := g.Place("none", name); place != i || !ok {
+				t.Errorf("%s has the place %d, want %d", name, place, i)
+			}
+		}
+		if _, ok := g.Place("none"); ok {
+			t.Error("an operator that the graph lacks has a place")
+		}
 	})
 }
