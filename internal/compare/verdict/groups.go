@@ -155,7 +155,7 @@ func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, siz
 func (o *Operator) productGroups(e *Expectation) {
 	s, eps := o.Out, epsilon(o.Out.Type)
 	e.rows, e.channels = nil, nil
-	if len(o.Inputs) != 2 || !sameShape(o.Inputs[0], s) || !sameShape(o.Inputs[1], s) {
+	if o.Type.form == square || len(o.Inputs) != 2 || !sameShape(o.Inputs[0], s) || !sameShape(o.Inputs[1], s) {
 		return
 	}
 	a, b := o.Inputs[0], o.Inputs[1]

@@ -57,7 +57,7 @@ type Verdict struct {
 	Limit float64
 }
 
-// The limits. They were set on simulated networks (verdict.md 10).
+// The limits. They were set on simulated networks.
 const (
 	exactLimit     = 1.6
 	normLimit      = 2.0

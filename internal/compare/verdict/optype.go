@@ -52,8 +52,8 @@ type OpType struct {
 type form uint8
 
 const (
-	plain form = iota
-	square
+	plain  form = iota
+	square      // and other powers, up to the third
 	logarithm
 	cumulative
 	sum          // not divided by the number of elements
@@ -71,18 +71,20 @@ var known = []struct {
 	OpType
 }{
 	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Gather* GatherNd Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
-		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow index_select contiguous clone detach expand_as repeat repeat_interleave dropout flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold embedding Embedding EmbeddingLookup",
+		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow index_select contiguous clone detach expand_as repeat repeat_interleave dropout to flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold embedding Embedding EmbeddingLookup",
 		OpType{Class: Move}},
-	{"Relu* ReluV2* MaskedFill* masked_fill threshold", OpType{Class: Lipschitz, Factor: 1, Selects: true}},
+	{"Relu* ReluV2* MaskedFill* masked_fill", OpType{Class: Lipschitz, Factor: 1, Selects: true}},
 	{"LeakyRelu* PRelu PReLU leaky_relu prelu", OpType{Class: Lipschitz, Factor: 1, Selects: true}},
-	{"Abs Neg Negative Maximum Minimum Add* AddV2* Sub* BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__ __neg__ logical_not where", OpType{Class: Lipschitz, Factor: 1}},
-	{"Sigmoid* Tanh* Softplus* SoftplusV2* Softsign Sin Cos Erf Erfc Atan Asinh HardSigmoid HardSwish Elu Selu celu", OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
-	{"Gelu* FastGelu* GeluV2* fast_gelu npu_fast_gelu QuickGelu", OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
-	{"Swish* Silu SiLU Mish hardswish", OpType{Class: Lipschitz, Factor: 1.1, Transcendental: true}},
+	{"Abs Neg Negative Maximum Minimum Add* AddV2* Sub* BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__ __neg__ where", OpType{Class: Lipschitz, Factor: 1}},
+	{"Sigmoid* Tanh* Softplus* SoftplusV2* Softsign Sin Cos Atan Asinh HardSigmoid Elu celu", OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
+	{"Gelu* FastGelu* GeluV2* fast_gelu npu_fast_gelu QuickGelu Erf Erfc", OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
+	{"Swish* Silu SiLU Mish", OpType{Class: Lipschitz, Factor: 1.1, Transcendental: true}},
+	{"HardSwish", OpType{Class: Lipschitz, Factor: 1.5, Transcendental: true}},
+	{"Selu", OpType{Class: Lipschitz, Factor: 1.76, Transcendental: true}},
 	{"LogSoftmax* log_softmax", OpType{Class: Lipschitz, Factor: 2, Transcendental: true, form: logSoftmax}},
 	{"AscendDequant* Dequantize", OpType{Class: Dequantise}},
-	{"Mul* Muls Multiply __mul__ __imul__ __rmul__ Pow power", OpType{Class: Multiply}},
-	{"Square*", OpType{Class: Multiply, form: square}},
+	{"Mul* Muls Multiply __mul__ __imul__ __rmul__", OpType{Class: Multiply}},
+	{"Square* Pow power", OpType{Class: Multiply, form: square}},
 	{"RealDiv* Div* DivNoNan Rsqrt Sqrt Reciprocal true_divide __truediv__ __div__ __itruediv__", OpType{Class: Divide}},
 	{"Log Log1p log10 log2", OpType{Class: Divide, form: logarithm}},
 	{"Exp Expm1 Softmax* exp2", OpType{Class: Exponential, Transcendental: true}},
@@ -92,10 +94,10 @@ var known = []struct {
 	{"MatMul* GEMM Gemm FullyConnection FullyConnectionCompress linear mm matmul addmm Dense", OpType{Class: Linear}},
 	{"BatchMatMul* bmm baddbmm einsum FlashAttentionScore PromptFlashAttention IncreFlashAttention npu_fusion_attention scaled_dot_product_attention", OpType{Class: Linear, form: batched}},
 	{"Conv* Conv1D conv1d DepthwiseConv* DepthwiseConv2dNative Depthwise* conv_transpose2d Conv2DTranspose* Deconvolution Conv2DBackpropInput*", OpType{Class: Linear, form: convolution}},
-	{"ReduceMean* Mean avg_pool1d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", OpType{Class: Reduce}},
+	{"ReduceMean* Mean avg_pool1d avg_pool2d avg_pool3d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", OpType{Class: Reduce}},
 	{"ReduceSum* Sum", OpType{Class: Reduce, form: sum}},
 	{"Cumsum*", OpType{Class: Reduce, form: cumulative}},
-	{"AscendQuant* Quantize Round Floor Ceil Trunc ArgMax* ArgMaxWithValue ArgMin* Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot argmax argmin gt lt ge le eq ne", OpType{Class: Quantise}},
+	{"AscendQuant* Quantize Round Floor Ceil Trunc ArgMax* ArgMaxWithValue ArgMin* Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot logical_not argmax argmin gt lt ge le eq ne", OpType{Class: Quantise}},
 }
 
 // endings are those that a star stands for.
@@ -129,8 +131,10 @@ func TypeOf(name string) OpType {
 	name = strings.ToLower(name)
 	for _, prefix := range apiPrefixes {
 		if api, ok := strings.CutPrefix(name, prefix); ok {
-			name = strings.TrimRight(api, "_")
-			break
+			if t, ok := byName()[api]; ok {
+				return t
+			}
+			return byName()[strings.TrimSuffix(api, "_")] // in place
 		}
 	}
 	return byName()[name]

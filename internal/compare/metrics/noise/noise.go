@@ -1,6 +1,6 @@
 // Package noise measures how large the differences of a pair of tensors are beside
 // what rounding alone makes of it, and how they spread over rows, channels, signs
-// and magnitudes. A verdict by evidence needs both: see package origin.
+// and magnitudes. A verdict by evidence needs both: see package verdict.
 //
 // All sums are over d = n-r of the pairs that count: finite on both sides, not
 // masked, and not saturated.

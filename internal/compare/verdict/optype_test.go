@@ -1,0 +1,103 @@
+package verdict
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTypeOf has the operator types of the golden data and of the samples, the
+// functions of PyTorch as msprobe names them, and names that only look like known
+// ones.
+func TestTypeOf(t *testing.T) {
+	for class, names := range map[Class]string{
+		Move: "Reshape Transpose TransposeD TransData ConcatV2 ConcatV2D SplitVD StridedSlice StridedSliceD Slice GatherV2 Pack Unpack Pad PadV3 TileD Tile Squeeze " +
+			"ExpandDims Identity Cast MaxPool MaxPoolV2 MaxPool3D MaxPoolWithArgmaxV1 MaxPoolWithArgmaxV2 DepthToSpace BatchToSpace " +
+			"Tensor.view Tensor.reshape Torch.transpose Tensor.permute Torch.cat Torch.stack Torch.split Torch.chunk Tensor.__getitem__ Tensor.contiguous " +
+			"Tensor.expand Tensor.to Functional.dropout Functional.max_pool2d Torch.clone",
+		Lipschitz: "Relu ReLU ReluV2 LeakyRelu PRelu Abs Neg Maximum Minimum Add AddV2 Sub BiasAdd AddN Select SelectV2 MaskedFill ClipByValue Sigmoid Tanh Gelu GeluV2 " +
+			"Swish Silu Softplus Sin Cos Erf LogSoftmax LogSoftmaxV2 Functional.relu Functional.leaky_relu Torch.add Tensor.add_ Tensor.__add__ Tensor.__iadd__ Torch.sub " +
+			"Functional.gelu Functional.silu Torch.sigmoid Torch.tanh Torch.clamp Torch.where Tensor.masked_fill_",
+		Dequantise:     "AscendDequant",
+		Multiply:       "Mul Muls Square Pow Torch.mul Tensor.mul_ Tensor.__mul__ Torch.pow",
+		Divide:         "RealDiv Div Rsqrt Sqrt Reciprocal Log Torch.div Torch.rsqrt Torch.sqrt Torch.log Torch.reciprocal",
+		Exponential:    "Exp Expm1 Softmax SoftmaxV2 Torch.exp Functional.softmax",
+		Normalise:      "LayerNorm LayerNormV3 RmsNorm InstanceNorm GroupNorm L2Normalize Functional.layer_norm Functional.group_norm Functional.instance_norm NPU.npu_rms_norm",
+		BatchNormalise: "BatchNorm BatchNormV2 BNInfer BNInferD Scale Functional.batch_norm",
+		Linear: "MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 Conv2D Conv3D DepthwiseConv2D DepthwiseConv2dNative FullyConnection GEMM " +
+			"Functional.linear Torch.matmul Torch.bmm Torch.addmm Torch.baddbmm Torch.einsum Functional.conv1d Functional.conv2d Functional.conv3d Aten.mm",
+		Reduce:   "ReduceMean ReduceMeanD ReduceSum ReduceSumD AvgPool AvgPoolV2 AvgPool3D Cumsum CumsumD Torch.sum Tensor.mean Functional.avg_pool2d Functional.avg_pool3d Torch.cumsum",
+		Quantise: "AscendQuant Round Floor ArgMaxV2 ArgMaxD Greater Equal LogicalNot Torch.argmax Torch.logical_not",
+		Unknown: "AddLayerNorm AddRmsNorm TransposeBatchMatMul ConvertX SoftmaxGrad LayerNormGrad ReluGrad Conv2DBackpropFilter ApplyMomentum FusionOp_MulAdd Const Parameter " +
+			"Load Depend MakeTuple TupleGetItem Foo Op Opdebug call Partial exception_info ReluBackward AddBackward ReluD2 MulAdd Conv2DBackprop " +
+			"Module.conv1.Conv2d Cell.relu.ReLU Torch.zeros Torch.empty NPU.npu_format_cast Functional Functional. Functional.linear.0 Distributed.add _ ___ Tensor.__",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			for _, spelled := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
+				if got := TypeOf(spelled); got.Class != class {
+					t.Errorf("%s is %s, want %s", spelled, got.Class, class)
+				}
+			}
+		}
+	}
+	if got := TypeOf(""); got != (OpType{}) {
+		t.Errorf("no name is %+v", got)
+	}
+}
+
+// TestNamedOnce: no name is in the table twice, also where a star stands for endings.
+func TestNamedOnce(t *testing.T) {
+	rows := map[string][]int{}
+	for i, entry := range known {
+		for name := range strings.FieldsSeq(entry.names) {
+			stem, star := strings.CutSuffix(strings.ToLower(name), "*")
+			for _, ending := range endings {
+				if star || ending == "" {
+					rows[stem+strings.ToLower(ending)] = append(rows[stem+strings.ToLower(ending)], i)
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		if all := slices.Compact(rows[name]); len(all) > 1 {
+			t.Errorf("%s is in the rows %v", name, all)
+		}
+	}
+}
+
+// TestLipschitz: no function is steeper than the factor of its type.
+func TestLipschitz(t *testing.T) {
+	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	clip := func(x, low, high float64) float64 { return min(max(x, low), high) }
+	elu := func(x float64) float64 { return max(x, 0) + math.Expm1(min(x, 0)) }
+	hardSwish := func(x float64) float64 { return x * clip(x+3, 0, 6) / 6 }
+	gelu := func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
+	swish := func(x float64) float64 { return x * sigmoid(x) }
+	softplus := func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+	functions := map[string]func(float64) float64{
+		"Relu": func(x float64) float64 { return max(x, 0) }, "Relu6": func(x float64) float64 { return clip(x, 0, 6) },
+		"LeakyRelu": func(x float64) float64 { return max(x, 0.01*x) },
+		"Abs":       math.Abs, "Neg": func(x float64) float64 { return -x }, "ClipByValue": func(x float64) float64 { return clip(x, -1, 2) },
+		"Hardtanh": func(x float64) float64 { return clip(x, -1, 1) },
+		"Sigmoid":  sigmoid, "Tanh": math.Tanh, "Softplus": softplus, "Softsign": func(x float64) float64 { return x / (1 + math.Abs(x)) },
+		"Sin": math.Sin, "Cos": math.Cos, "Erf": math.Erf, "Erfc": math.Erfc, "Atan": math.Atan, "Asinh": math.Asinh,
+		"HardSigmoid": func(x float64) float64 { return clip(x/6+0.5, 0, 1) }, "HardSwish": hardSwish, "hardswish": hardSwish,
+		"Elu": elu, "Selu": func(x float64) float64 {
+			return 1.0507009873554805 * (max(x, 0) + 1.6732632423543772*math.Expm1(min(x, 0)))
+		}, "celu": elu,
+		"Gelu": gelu, "FastGelu": func(x float64) float64 { return x * sigmoid(1.702*x) }, "QuickGelu": func(x float64) float64 { return x * sigmoid(1.702*x) },
+		"Swish": swish, "Silu": swish, "Mish": func(x float64) float64 { return x * math.Tanh(softplus(x)) },
+	}
+	for name, f := range functions {
+		typ, steepest := TypeOf(name), 0.0
+		for i := range 40000 {
+			x := float64(i-20000) / 1000
+			steepest = max(steepest, math.Abs(f(x+0.001)-f(x))/0.001)
+		}
+		if typ.Class != Lipschitz || steepest > typ.Factor*(1+1e-9) || typ.Factor > 1.05*max(steepest, 1) {
+			t.Errorf("%s: class %s with a factor of %v, the steepest slope is %v", name, typ.Class, typ.Factor, steepest)
+		}
+	}
+}
