@@ -3,8 +3,8 @@ package diagnose
 import "slices"
 
 // walk returns the operators so that each comes after those that it reads, in
-// execution order where nothing else decides. Those of a cycle are in execution
-// order; one that reads what comes after it is in looped.
+// execution order where nothing else decides. One of a cycle comes before what it
+// reads; it is in looped.
 func (n *network) walk() (order []*operator, looped map[*operator]bool) {
 	const (
 		entered = iota + 1
