@@ -171,7 +171,7 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 		err = e.examine(ctx, a, part, res)
 	}
 	if res != nil {
-		part.Evidence.Noise, res.Noise = res.Noise, nil
+		part.Evidence.Noise, res.Noise = res.Noise.Pack(), nil
 	}
 	if res != nil && !e.opt.Keep {
 		trim(res, part.Row.Status, e.opt.Bins)

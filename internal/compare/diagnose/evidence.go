@@ -18,9 +18,9 @@ type Evidence struct {
 	Patterns []record.Finding
 	// Uneven is the most uneven axis, nil where the errors are even.
 	Uneven *Unevenness
-	// Noise is how large the differences are beside rounding, nil where it is not
+	// Noise is how large the differences are beside rounding, empty where that is not
 	// known; for a pair that does not fail too.
-	Noise *noise.Noise
+	Noise noise.Packed
 }
 
 // Tensors is a failing pair of tensors, open for reading.

@@ -80,7 +80,7 @@ func judge(n *network) *Judgement {
 			}
 		}
 		for _, r := range o.outputs {
-			if r.Noise != nil {
+			if r.Noise != "" {
 				last.add(r)
 			}
 		}
@@ -94,7 +94,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	o := r.operator
 	_, known := j.Graph[o.name]
 	x.depth = 1
-	op := verdict.Operator{Out: r.Noise, Type: verdict.TypeOf(r.OpType), AnyClass: j.AnyClass}
+	op := verdict.Operator{Out: r.noise(), Type: verdict.TypeOf(r.OpType), AnyClass: j.AnyClass}
 	switch {
 	case !r.isInput() && len(o.inputs) > 0:
 		x.inputs = o.inputs
@@ -119,8 +119,8 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 				x.feed(before)
 			}
 		}
-		if in.Noise != nil {
-			op.Inputs = append(op.Inputs, in.Noise)
+		if in.Noise != "" {
+			op.Inputs = append(op.Inputs, in.noise())
 		} else {
 			bad = bad || !in.Compared()
 			op.Type = verdict.OpType{}
@@ -131,7 +131,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	case !r.Compared():
 		x.origin = r.failed() && !bad
 		return x
-	case r.Noise == nil:
+	case r.Noise == "":
 		x.origin = r.failed() && !op.Tainted
 		return x
 	}
@@ -160,7 +160,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 		}
 	}
 	if len(x.fedBy) > 0 && !x.origin {
-		x.damaged = x.verdict.Kind == verdict.InputNaN || r.Noise.RMS > 3*op.Rounded()
+		x.damaged = x.verdict.Kind == verdict.InputNaN || op.Out.RMS > 3*op.Rounded()
 	}
 	return x
 }
@@ -250,7 +250,7 @@ func (x *judged) evidence() *record.Evidence {
 	if x.origin {
 		e.Level = record.IsOrigin
 	}
-	if n := x.Noise; n != nil {
+	if n := x.noise(); n != nil {
 		v := &x.verdict
 		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), n.RMS, n.RefRMS, n.Rounding
 		e.Expected, e.Propagated, e.Own = v.Sum, v.Propagated, v.Expectation.Own
@@ -318,18 +318,18 @@ func (x *judged) cause() []record.Finding {
 		return record.Merge(own, x.Patterns)
 	}
 	code, confidence := x.code(), x.confidence()
-	if x.Noise == nil {
+	if x.Noise == "" {
 		return record.Merge(x.Patterns, single(record.Unknown, record.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
 	}
 	switch code {
 	case record.NPUNaN:
-		if x.lost > 0 && x.Noise.NonFinite == 0 {
+		if x.lost > 0 && x.noise().NonFinite == 0 {
 			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", x.lost))
 		}
 		return x.nonFiniteOrigin()
 	case record.OverflowFP16:
 		return single(code, record.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
-			x.Noise.Overflows, x.Noise.Type.Name, element(x.Noise.Type.Max)))
+			x.noise().Overflows, x.noise().Type.Name, element(x.noise().Type.Max)))
 	}
 	parts := []lang.Sentence{x.seen(), x.excess()}
 	if x.Uneven != nil && x.verdict.Kind != verdict.Scaled {
@@ -349,7 +349,7 @@ func (x *judged) nonFiniteOrigin() []record.Finding {
 
 // code names what is seen of the error.
 func (x *judged) code() record.Code {
-	n := x.Noise
+	n := x.noise()
 	switch x.verdict.Kind {
 	case verdict.NonFinite:
 		return record.NPUNaN
@@ -377,7 +377,7 @@ func (x *judged) code() record.Code {
 
 // seen says what is seen of the error of an origin.
 func (x *judged) seen() lang.Sentence {
-	n, v := x.Noise, &x.verdict
+	n, v := x.noise(), &x.verdict
 	switch v.Kind {
 	case verdict.Scaled:
 		return lang.Sayf("the NPU tensor is the reference times %s (%s %% of the error, z = %s)", "NPU 张量为标杆的 %s 倍(占误差的 %s %%，z = %s)",
@@ -400,7 +400,7 @@ func (x *judged) seen() lang.Sentence {
 
 // excess sets the error beside what is expected.
 func (x *judged) excess() lang.Sentence {
-	if x.Noise == nil || x.Noise.RMS == 0 {
+	if x.Noise == "" || x.noise().RMS == 0 {
 		return lang.Sentence{}
 	}
 	v := &x.verdict
@@ -408,7 +408,7 @@ func (x *judged) excess() lang.Sentence {
 	if len(x.inputs) > 0 {
 		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
 	}
-	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.Noise.RMS), number(v.Sum), from)
+	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise().RMS), number(v.Sum), from)
 }
 
 // madeOf names the inputs.
@@ -435,17 +435,17 @@ func (x *judged) fed() lang.Sentence {
 	for _, o := range x.fedBy {
 		names = append(names, rowName(o.Row))
 	}
-	if x.Noise == nil || x.verdict.Kind == verdict.InputNaN {
+	if x.Noise == "" || x.verdict.Kind == verdict.InputNaN {
 		return lang.Sayf("the error comes from %s", "误差来自 %s", someOf(names))
 	}
 	return lang.Sayf("the error comes from %s: rms error %s, expected of damaged inputs %s", "误差来自 %s：误差均方根 %s，由受损输入预期 %s",
-		someOf(names), number(x.Noise.RMS), number(x.verdict.Sum))
+		someOf(names), number(x.noise().RMS), number(x.verdict.Sum))
 }
 
 // rounding says how much of the error rounding explains.
 func (x *judged) rounding() lang.Sentence {
 	return lang.Sayf("rounding of %s over %d operators: rms error %s, expected %s", "%s 经 %d 个算子的舍入：误差均方根 %s，预期 %s",
-		x.Noise.Type.Name, x.depth, number(x.Noise.RMS), number(x.verdict.Sum))
+		x.noise().Type.Name, x.depth, number(x.noise().RMS), number(x.verdict.Sum))
 }
 
 // amplified says by how much the error grew.

@@ -33,7 +33,7 @@ func measured(name, opType string, rms float64) testRow {
 	if rms > 0.1 {
 		row = bad(name)
 	}
-	row.OpType, row.Noise = opType, n
+	row.OpType, row.Noise = opType, n.Pack()
 	return row
 }
 

@@ -45,7 +45,11 @@ func spreadOf(std, rms float64) float64 {
 
 func (g *group) spread() float64 { return spreadOf(g.refStd, g.refRMS) }
 
-// relative returns the root mean square of the differences over the spread.
+// least is the least spread that something is divided by.
+const least = 1e-300
+
+// relative returns the root mean square of the differences over the standard
+// deviation of the reference.
 func (g *group) relative() float64 {
 	switch {
 	case g.rms == 0:
@@ -53,15 +57,15 @@ func (g *group) relative() float64 {
 	case g.refRMS == 0:
 		return beyondAll
 	}
-	return g.rms / g.spread()
+	return min(g.rms/max(g.refStd, least), beyondAll)
 }
 
-// inverse returns the root mean square of the reference over its spread.
+// inverse returns the root mean square of the reference over its standard deviation.
 func (g *group) inverse() float64 {
 	if g.refRMS == 0 {
 		return 0
 	}
-	return g.refRMS / g.spread()
+	return min(g.refRMS/max(g.refStd, least), beyondAll)
 }
 
 // folded returns the numbers of groups in at most limit bins.

@@ -72,8 +72,7 @@ type Groups struct {
 	// the reference; root mean square, mean and largest magnitude of the
 	// differences; root mean square rounding error.
 	RefRMS, RefStd, RefMax, RMS, Mean, Max, Rounding []float32
-	// The largest RMS/spread and RefRMS/spread of the groups of a bin. The spread is
-	// RefStd, where that is not below RefRMS/1000, else RefRMS. Of a reference of 0
-	// Inverse is 0, and Relative is 1e9 where there is a difference.
+	// The largest RMS/RefStd and RefRMS/RefStd of the groups of a bin, at most 1e9. Of a
+	// reference of 0 Inverse is 0, and Relative is 1e9 where there is a difference.
 	Relative, Inverse []float32
 }

@@ -243,13 +243,12 @@ func slowGroups(total, count int, group func(i int) int, d, r []float64, ulp2 fu
 			spread += (r[i] - sum) * (r[i] - sum)
 		}
 		rms, std, rd := math.Sqrt(rr/size), math.Sqrt(spread/size), math.Sqrt(dd/size)
-		spread = std
-		if std < rms/1000 {
-			spread = rms
-		}
 		relative, inverse := 0., 0.
 		if rms > 0 {
-			relative, inverse = rd/spread, rms/spread
+			inverse = min(rms/max(std, 1e-300), 1e9)
+			if rd > 0 {
+				relative = min(rd/max(std, 1e-300), 1e9)
+			}
 		} else if rd > 0 {
 			relative = 1e9
 		}
@@ -272,9 +271,13 @@ func slowMedian(g *Groups) float64 {
 		return 0
 	}
 	values := make([]float64, len(g.RMS))
-	for i, x := range g.Relative {
+	for i := range g.RMS {
+		spread := float64(g.RefStd[i])
+		if spread < float64(g.RefRMS[i])/1000 {
+			spread = float64(g.RefRMS[i])
+		}
 		if g.RefRMS[i] > 0 {
-			values[i] = float64(x)
+			values[i] = float64(g.RMS[i]) / spread
 		}
 	}
 	slices.Sort(values)
