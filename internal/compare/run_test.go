@@ -275,7 +275,6 @@ func TestManyPairs(t *testing.T) {
 	}
 	check("before the conclusion", limit+noise)
 	rep := plan.Conclude(parts)
-	parts = nil
 	check("after the conclusion", limit)
 	if rep.Counts[record.Pass] != pairs*9/10 || rep.Counts[record.Fail] != pairs/10 {
 		t.Errorf("counts %v, want a tenth FAIL and all others PASS", rep.Counts)

@@ -101,7 +101,7 @@ func (r *run) checkTwins(job *Job) error {
 	for _, twin := range job.twins {
 		f, why, err := r.open(twin)
 		if f != nil {
-			f.Close()
+			err = errors.Join(err, f.Close())
 		}
 		if why == nil && err == nil {
 			return fmt.Errorf("its outputs would have the same names as those of %s", twin.Path())

@@ -127,7 +127,7 @@ func faults(r *record.Report) lang.Sentence {
 			damaged++
 		}
 	}
-	text := lang.Sentence{}
+	var text lang.Sentence
 	switch {
 	case len(origins) == 0:
 		text = lang.Sayf("FAIL: %d of %s break a gate", "FAIL：%d/%s未满足附加门槛", r.Counts[record.Fail], tensors(comparedRows(r)))
