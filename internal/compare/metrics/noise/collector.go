@@ -108,7 +108,11 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.minNPU, c.maxNPU = min(c.minNPU, nSpan.Min), max(c.maxNPU, nSpan.Max)
 		c.minRef, c.maxRef = min(c.minRef, rSpan.Min), max(c.maxRef, rSpan.Max)
 	}
-	if c.distinct.count < manyValues {
+	switch {
+	case c.distinct.count == manyValues:
+	case nSpan.Min == nSpan.Max && len(c.excludedPosition) == 0: // as in tensors of zeros
+		c.distinct.add(n[:1])
+	default:
 		c.distinct.add(n)
 	}
 	if c.end == c.start {
