@@ -1,0 +1,377 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
+)
+
+// layerRun is an operator of a network with what both runs have of it.
+type layerRun struct {
+	name, opType string
+	reads        []string
+	shape        tensor.Shape
+	dtype        tensor.DType // of the NPU
+	ref, npu     []float64
+}
+
+// model computes a network twice: in float64, and rounded to float16 after every
+// operator as an NPU with long sums does.
+type model struct {
+	layers []*layerRun
+	byName map[string]*layerRun
+	round  func([]float64) []float64
+}
+
+func newModel() *model { return &model{byName: map[string]*layerRun{}, round: roundHalf} }
+
+// input adds what no operator makes.
+func (m *model) input(name, opType string, shape tensor.Shape, values []float64) {
+	m.put(&layerRun{name: name, opType: opType, shape: shape, ref: values, npu: m.round(values)})
+}
+
+// add adds an operator; damage, if any, is done to the NPU's result before it is
+// rounded.
+func (m *model) add(name, opType string, shape tensor.Shape, reads []string, apply func(in [][]float64) []float64, damage func([]float64)) {
+	var refs, npus [][]float64
+	for _, in := range reads {
+		refs, npus = append(refs, m.byName[in].ref), append(npus, m.byName[in].npu)
+	}
+	l := &layerRun{name: name, opType: opType, shape: shape, reads: reads, ref: apply(refs), npu: apply(npus)}
+	if damage != nil {
+		damage(l.npu)
+	}
+	l.npu = m.round(l.npu)
+	m.put(l)
+}
+
+func (m *model) put(l *layerRun) {
+	if l.dtype == tensor.Undefined {
+		l.dtype = tensor.Float16
+	}
+	m.layers, m.byName[l.name] = append(m.layers, l), l
+}
+
+// options writes the network: with types, as dumps whose names have them, or as
+// arrays. The consumer map alone tells the order.
+func (m *model) options(t *testing.T, types bool) Options {
+	t.Helper()
+	dir := t.TempDir()
+	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+	var consumers []string
+	for _, l := range m.layers {
+		host := tensor.Float32
+		if l.dtype == tensor.Int8 {
+			host = tensor.Int8
+		}
+		write(t, filepath.Join(opt.Ref, l.name+".npy"), array(host, l.shape, l.ref...))
+		if types {
+			write(t, filepath.Join(opt.NPU, l.opType+"."+l.name+".1.2.1600000000000000"), outputDump(t, l.name, l.dtype, l.shape, l.npu...))
+		} else {
+			write(t, filepath.Join(opt.NPU, l.name+".npy"), array(l.dtype, l.shape, l.npu...))
+		}
+		var readers []string
+		for _, r := range m.layers {
+			if slices.Contains(r.reads, l.name) {
+				readers = append(readers, fmt.Sprintf("%q", r.name))
+			}
+		}
+		consumers = append(consumers, fmt.Sprintf("%q: [%s]", l.name, strings.Join(readers, ",")))
+	}
+	g, err := graph.ReadConsumers(strings.NewReader("{" + strings.Join(consumers, ",") + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.OrderBy, opt.SideFiles = dumpdir.ByName, sidefile.Inputs{Consumers: g, ConsumersFile: "consumer.map"}
+	opt.Judge.Verdict.Mode = ByEvidence
+	return opt
+}
+
+// opNames are those of the operators of rows.
+func opNames(rep *record.Report, rows []int) string {
+	var all []string
+	for _, i := range rows {
+		all = append(all, rep.Rows[i].Op)
+	}
+	return strings.Join(all, " ")
+}
+
+// wantOrigins fails unless the operators are those that a report accuses, the first
+// one as the first bad one, and every other failure is what they damaged.
+func wantOrigins(t *testing.T, rep *record.Report, want string) {
+	t.Helper()
+	first := ""
+	if rep.Findings.FirstBad >= 0 {
+		first = rep.Rows[rep.Findings.FirstBad].Op
+	}
+	if got := opNames(rep, rep.Origins); got != want || want != "" && first != strings.Fields(want)[0] || want == "" && (first != "" || rep.Counts[record.Fail] > 0) {
+		t.Errorf("origins %q, first bad %q, want %q:\n%s", got, first, want, strings.Join(lines(rep), "\n"))
+	}
+	for i := range rep.Rows {
+		if r := &rep.Rows[i]; r.Status == record.Fail && !slices.Contains(rep.Origins, i) && !hasCode(r.Reasons, record.LayerInputBad) {
+			t.Errorf("%s fails by %v", r.Op, r.Reasons)
+		}
+	}
+}
+
+func gaussian(rng *rand.Rand, n int, mean, std float64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = mean + std*rng.NormFloat64()
+	}
+	return values
+}
+
+// product multiplies rows with a matrix.
+func product(rng *rand.Rand, from, to int, gain float64) func([][]float64) []float64 {
+	weights := gaussian(rng, from*to, 0, gain/math.Sqrt(float64(from)))
+	return func(in [][]float64) []float64 {
+		out := make([]float64, len(in[0])/from*to)
+		for row := range len(in[0]) / from {
+			for k, x := range in[0][row*from : (row+1)*from] {
+				for j, w := range weights[k*to : (k+1)*to] {
+					out[row*to+j] += x * w
+				}
+			}
+		}
+		return out
+	}
+}
+
+// elementwise applies a function to all elements.
+func elementwise(f func(float64) float64) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		out := make([]float64, len(in[0]))
+		for i, x := range in[0] {
+			out[i] = f(x)
+		}
+		return out
+	}
+}
+
+func rectified(x float64) float64 { return max(x, 0) }
+
+func sumOf(in [][]float64) []float64 {
+	out := slices.Clone(in[0])
+	for i, x := range in[1] {
+		out[i] += x
+	}
+	return out
+}
+
+// normalised takes the mean of rows away and makes their spread 1.
+func normalised(length int) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		var out []float64
+		for row := range slices.Chunk(in[0], length) {
+			var mean, squares float64
+			for _, x := range row {
+				mean += x / float64(length)
+			}
+			for _, x := range row {
+				squares += (x - mean) * (x - mean) / float64(length)
+			}
+			for _, x := range row {
+				out = append(out, (x-mean)/math.Sqrt(squares+1e-5))
+			}
+		}
+		return out
+	}
+}
+
+// TestNamedByGraph: what a fault spreads to comes first by name, and by name the
+// operators are read; the graph tells which one is at fault.
+func TestNamedByGraph(t *testing.T) {
+	for _, types := range []bool{true, false} {
+		rng := rand.New(rand.NewPCG(11, 1))
+		m, shape := newModel(), tensor.Shape{32, 24}
+		m.input("y_data", "Const", shape, gaussian(rng, 32*24, 0, 1))
+		m.add("z_conv", "MatMul", shape, []string{"y_data"}, product(rng, 24, 24, 1.5), func(v []float64) {
+			for row := 8; row < 16; row++ { // a tile
+				for k := 8; k < 16; k++ {
+					v[row*24+k] = -v[row*24+k]
+				}
+			}
+		})
+		m.add("a_relu", "Relu", shape, []string{"z_conv"}, elementwise(rectified), nil)
+		m.add("b_add", "Add", shape, []string{"a_relu", "y_data"}, sumOf, nil)
+		wantOrigins(t, runAll(t, m.options(t, types)), "z_conv")
+	}
+}
+
+// TestIllConditioned: norms of what is almost constant lose all that they normalise,
+// and no operator is at fault.
+func TestIllConditioned(t *testing.T) {
+	for _, types := range []bool{true, false} {
+		rng := rand.New(rand.NewPCG(12, 1))
+		m, rows := newModel(), tensor.Shape{16, 64}
+		values := gaussian(rng, 16*64, 0, 1e-4)
+		for i := range values {
+			values[i] += float64(1 + i/64%5)
+		}
+		m.input("rows", "Const", rows, values)
+		m.add("layer_norm", "LayerNorm", rows, []string{"rows"}, normalised(64), nil)
+		m.add("after", "Relu", rows, []string{"layer_norm"}, elementwise(rectified), nil)
+		images := tensor.Shape{2, 8, 6, 8}
+		m.input("images", "Const", images, gaussian(rng, 2*8*6*8, 100, 1e-3))
+		m.add("instance_norm", "InstanceNorm", images, []string{"images"}, normalised(48), nil)
+		rep := runAll(t, m.options(t, types))
+		wantOrigins(t, rep, "")
+		if rep.Counts[record.Rounding] == 0 {
+			t.Errorf("types %t: %v, want what is beyond the limits by rounding", types, lines(rep))
+		}
+	}
+}
+
+// TestCoarseSteps: a Relu whose results are cut to 16 steps in 1 is at fault.
+func TestCoarseSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 1))
+	m, shape := newModel(), tensor.Shape{32, 32}
+	m.input("data", "Const", shape, gaussian(rng, 32*32, 0, 1))
+	m.add("fc", "MatMul", shape, []string{"data"}, product(rng, 32, 32, 1), nil)
+	m.add("relu", "Relu", shape, []string{"fc"}, elementwise(rectified), func(v []float64) {
+		for i, x := range v {
+			v[i] = math.Floor(x*16) / 16
+		}
+	})
+	rep := runAll(t, m.options(t, true))
+	wantOrigins(t, rep, "relu")
+	for i := range rep.Rows {
+		if hasCode(rep.Rows[i].Reasons, record.Accumulated) {
+			t.Errorf("%s: %v, want no rounding", rep.Rows[i].Op, rep.Rows[i].Reasons)
+		}
+	}
+}
+
+// TestNeighbouringSteps: of quantised elements some are on the other side of a tie.
+func TestNeighbouringSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 1))
+	for _, types := range []bool{true, false} {
+		m, shape := newModel(), tensor.Shape{32, 64}
+		m.input("data", "Const", shape, gaussian(rng, 2048, 0, 0.5))
+		steps := make([]float64, 2048)
+		for i, x := range m.byName["data"].ref {
+			steps[i] = max(-128, min(127, math.Round(x*40)))
+		}
+		off := slices.Clone(steps)
+		for _, at := range []int{77, 1500} {
+			off[at], steps[at] = 2, 1
+		}
+		m.put(&layerRun{name: "quant", opType: "AscendQuant", reads: []string{"data"}, shape: shape, dtype: tensor.Int8, ref: steps, npu: off})
+		rep := runAll(t, m.options(t, types))
+		wantOrigins(t, rep, "")
+		i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == "quant" })
+		if row := &rep.Rows[i]; row.Errors != 2 || hasCode(row.Reasons, record.BitFlip) || row.Status != record.Rounding {
+			t.Errorf("%s with %d errors: %v", row.Status, row.Errors, row.Reasons)
+		}
+	}
+}
+
+// transformer has 24 blocks of two products; the second one of a block may be
+// damaged in a tile.
+func transformer(damaged int) *model {
+	const tokens, width, inner = 24, 32, 64
+	rng := rand.New(rand.NewPCG(15, 1))
+	m, x := newModel(), "data"
+	shape := tensor.Shape{tokens, width}
+	m.input(x, "Const", shape, gaussian(rng, tokens*width, 0, 1))
+	for i := range 24 {
+		name := func(op string) string { return fmt.Sprintf("l%d_%s", i, op) }
+		var damage func([]float64)
+		if i == damaged {
+			damage = func(v []float64) {
+				for row := 8; row < 16; row++ {
+					for k := 16; k < 32; k++ {
+						v[row*width+k] = 0
+					}
+				}
+			}
+		}
+		m.add(name("fc1"), "MatMul", tensor.Shape{tokens, inner}, []string{x}, product(rng, width, inner, 1), nil)
+		m.add(name("gelu"), "Gelu", tensor.Shape{tokens, inner}, []string{name("fc1")}, elementwise(func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }), nil)
+		m.add(name("fc2"), "MatMul", shape, []string{name("gelu")}, product(rng, inner, width, 8), damage)
+		m.add(name("add"), "Add", shape, []string{x, name("fc2")}, sumOf, nil)
+		m.add(name("layernorm"), "LayerNorm", shape, []string{name("add")}, normalised(width), nil)
+		x = name("layernorm")
+	}
+	return m
+}
+
+func TestDeepNet(t *testing.T) {
+	for _, types := range []bool{true, false} {
+		rep := runAll(t, transformer(-1).options(t, types))
+		wantOrigins(t, rep, "")
+		if rep.Counts[record.Rounding] < 24 || rep.Counts[record.Pass]+rep.Counts[record.Rounding] != len(rep.Rows) {
+			t.Errorf("types %t: %v, want rows beyond the limits by rounding", types, rep.Counts)
+		}
+		rep = runAll(t, transformer(15).options(t, types))
+		wantOrigins(t, rep, "l15_fc2")
+		if rep.Counts[record.Fail] < 20 {
+			t.Errorf("types %t: %v, want damaged rows", types, rep.Counts)
+		}
+	}
+}
+
+// TestEffectiveType: arrays of float32 that hold bfloat16 numbers have the rounding
+// of those.
+func TestEffectiveType(t *testing.T) {
+	bfloat16 := func(values []float64) []float64 {
+		out := make([]float64, len(values))
+		for i, x := range values {
+			bits := math.Float32bits(float32(x))
+			out[i] = float64(math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff))
+		}
+		return out
+	}
+	single := func(values []float64) []float64 {
+		out := make([]float64, len(values))
+		for i, x := range values {
+			out[i] = float64(float32(x))
+		}
+		return out
+	}
+	network := func(round func([]float64) []float64) *model {
+		rng := rand.New(rand.NewPCG(16, 1))
+		m, shape, x := newModel(), tensor.Shape{32, 32}, "data"
+		m.round = round
+		m.put(&layerRun{name: x, opType: "Const", shape: shape, dtype: tensor.Float32, ref: single(gaussian(rng, 1024, 0, 30))})
+		m.byName[x].npu = round(m.byName[x].ref)
+		for i := range 8 {
+			fc, relu := fmt.Sprintf("fc%d", i), fmt.Sprintf("relu%d", i)
+			m.add(fc, "MatMul", shape, []string{x}, product(rng, 32, 32, 1.4), nil)
+			m.add(relu, "Relu", shape, []string{fc}, elementwise(rectified), nil)
+			m.byName[fc].dtype, m.byName[relu].dtype = tensor.Float32, tensor.Float32
+			x = relu
+		}
+		return m
+	}
+	rep := runAll(t, network(bfloat16).options(t, false))
+	wantOrigins(t, rep, "")
+	if rep.Effective != "bfloat16" || rep.Counts[record.Rounding] == 0 {
+		t.Errorf("effective type %q, %v; want bfloat16 and rounding", rep.Effective, rep.Counts)
+	}
+	rep = runAll(t, network(single).options(t, false))
+	wantOrigins(t, rep, "")
+	if rep.Effective != "" || rep.Counts[record.Pass] != len(rep.Rows) {
+		t.Errorf("effective type %q, %v; want none and no error", rep.Effective, rep.Counts)
+	}
+	// One tensor of the run has more bits: it is measured by its own type, and says so.
+	m := network(bfloat16)
+	m.byName["relu7"].npu = single(m.byName["relu7"].ref)
+	rep = runAll(t, m.options(t, false))
+	i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == "relu7" })
+	row := &rep.Rows[i]
+	if rep.Effective != "bfloat16" || row.Evidence.Rounding > 0x1p-23*row.Evidence.RefRMS || len(row.Notes) == 0 || row.Status != record.Pass {
+		t.Errorf("effective type %q, relu7 %s with rounding of %v and notes %v", rep.Effective, row.Status, row.Evidence.Rounding, row.Notes)
+	}
+}
