@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -22,6 +23,18 @@ type netTruth struct {
 		Visible  bool
 		Expected []string // the operators that may be named for it
 	}
+}
+
+// compare is the command line that compares the network of a folder.
+func (n *netTruth) compare(folder string) []string {
+	args := []string{"compare", "--cpu", filepath.Join(folder, "cpu"), "--npu", filepath.Join(folder, "npu")}
+	for _, arg := range n.Args {
+		if _, err := os.Stat(filepath.Join(folder, arg)); err == nil {
+			arg = filepath.Join(folder, arg)
+		}
+		args = append(args, arg)
+	}
+	return args
 }
 
 // protoRow is what a slow program that knows the same rules says of a row.
@@ -94,14 +107,7 @@ func judgeNets(t *testing.T, ending string, count int) []judgedNet {
 	for _, folder := range folders {
 		n := judgedNet{name: filepath.Base(folder)}
 		readJSON(t, filepath.Join(folder, "truth.json"), &n.truth)
-		args := []string{"compare", "--cpu", filepath.Join(folder, "cpu"), "--npu", filepath.Join(folder, "npu"), "--format", "json"}
-		for _, arg := range n.truth.Args {
-			if _, err := os.Stat(filepath.Join(folder, arg)); err == nil {
-				arg = filepath.Join(folder, arg)
-			}
-			args = append(args, arg)
-		}
-		r := runArgs(t, args...)
+		r := runArgs(t, append(n.truth.compare(folder), "--format", "json")...)
 		if n.code = r.code; json.Unmarshal([]byte(r.out), &n.doc) != nil {
 			t.Fatalf("%s: exit %d, no JSON: %s%s", n.name, r.code, r.out, r.err)
 		}
@@ -236,6 +242,44 @@ func TestFaultyGoldenNets(t *testing.T) {
 		}
 		if visible != tt.visible || named < tt.named {
 			t.Errorf("%s: %d of %d are found, not %v; want %d of %d", tt.strength, named, visible, missed, tt.named, tt.visible)
+		}
+	}
+}
+
+// TestVerdictKeepsReports: of the reports that other tools read, none depends on how
+// the verdict is reached.
+func TestVerdictKeepsReports(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"s1_clean", "s2_mild", "s8_strong", "s10_strong", "s12_strong", "s13_clean"} {
+		folder := filepath.Join(netsRoot, name)
+		var truth netTruth
+		readJSON(t, filepath.Join(folder, "truth.json"), &truth)
+		reports := map[string]map[string][]byte{}
+		for _, mode := range []string{"evidence", "limits"} {
+			out := filepath.Join(t.TempDir(), "out")
+			if r := runArgs(t, append(truth.compare(folder), "--verdict", mode, "--out", out)...); r.code != exitOK && r.code != exitFound {
+				t.Fatalf("%s: exit %d: %s", name, r.code, r.err)
+			}
+			files := readDir(t, out)
+			var doc netDocument
+			readJSON(t, filepath.Join(out, "compare.json"), &doc)
+			for _, row := range doc.Rows {
+				// Each of the rows beyond the limits has a table of its elements.
+				if row.Status == "ROUNDING" && files[row.Op+".csv"] == nil {
+					t.Errorf("%s, %s: no table of %s", name, mode, row.Op)
+				}
+			}
+			delete(files, "compare.json")
+			reports[mode] = files
+		}
+		evidence, limits := reports["evidence"], reports["limits"]
+		if len(evidence) != len(limits) || len(limits["cpu_vs_npu.csv"]) == 0 {
+			t.Errorf("%s: %d files by evidence, %d by limits", name, len(evidence), len(limits))
+		}
+		for file, want := range limits {
+			if got := evidence[file]; !bytes.Equal(got, want) {
+				t.Errorf("%s: %s by evidence is\n%s\nwant that by limits\n%s", name, file, got, want)
+			}
 		}
 	}
 }
