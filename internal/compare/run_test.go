@@ -74,6 +74,15 @@ func sameReports(a, b *record.Report) string {
 // TestSameResult runs with several numbers of workers, which cut up the large
 // pair: the report is the same.
 func TestSameResult(t *testing.T) {
+	deep := transformer(6, 3).options(t, true)
+	deep.Workers = 1
+	one := runAll(t, deep)
+	for _, workers := range []int{2, 5} {
+		deep.Workers = workers
+		if diff := sameReports(one, runAll(t, deep)); diff != "" {
+			t.Errorf("by evidence, %d workers:\n%s", workers, diff)
+		}
+	}
 	ref, npu := mixedNet(t)
 	opt := hpaa(ref, npu)
 	opt.KLD = true
@@ -100,33 +109,66 @@ func TestSameResult(t *testing.T) {
 }
 
 // TestAnySplit executes the pairs of a plan in any split, each share by a plan of
-// its own, and concludes over all of them: the report is that of one run.
+// its own, and concludes over all of them: the report is that of one run, however a
+// row fails.
 func TestAnySplit(t *testing.T) {
 	ref, npu := mixedNet(t)
-	opt := hpaa(ref, npu)
-	opt.Baseline, opt.Workers = &Baseline{Rows: []BaselineEntry{{Op: "op4", Status: record.Pass}, {Op: "gone", Status: record.Pass}}}, 2
-	want := runAll(t, opt)
-	plan := func(t *rapid.T) *Plan {
-		p, err := NewPlan(context.Background(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+	mixed := hpaa(ref, npu)
+	mixed.Baseline = &Baseline{Rows: []BaselineEntry{{Op: "op4", Status: record.Pass}, {Op: "gone", Status: record.Pass}}}
+	byEvidence := mixed
+	byEvidence.Judge.Verdict.Mode = ByEvidence
+	options := []Options{mixed, byEvidence, transformer(3, 1).options(t, true)}
+	var want []*record.Report
+	for i := range options {
+		options[i].Workers = 2
+		want = append(want, runAll(t, options[i]))
 	}
 	rapid.Check(t, func(t *rapid.T) {
+		which := rapid.IntRange(0, len(options)-1).Draw(t, "options")
+		plan := func() *Plan {
+			p, err := NewPlan(context.Background(), options[which])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
 		shares := make([]*executor, rapid.IntRange(1, 4).Draw(t, "shares"))
 		for i := range shares {
-			shares[i] = newExecutor(plan(t))
+			shares[i] = newExecutor(plan())
 		}
 		var parts []Part
-		for i := range want.Rows {
+		for i := range want[which].Rows {
 			share := shares[rapid.IntRange(0, len(shares)-1).Draw(t, "share")]
 			parts = append(parts, *share.part(context.Background(), i))
 		}
-		if diff := sameReports(want, plan(t).Conclude(parts)); diff != "" {
+		if diff := sameReports(want[which], plan().Conclude(parts)); diff != "" {
 			t.Error(diff)
 		}
 	})
+}
+
+// TestFailFastByEvidence: a run that stops at the first failure stops at the first
+// origin, and not at what is beyond the limits by rounding.
+func TestFailFastByEvidence(t *testing.T) {
+	healthy, damaged := transformer(24, -1).options(t, true), transformer(24, 15).options(t, true)
+	for _, workers := range []int{1, 3} {
+		healthy.FailFast, healthy.Workers, damaged.FailFast, damaged.Workers = true, workers, true, workers
+		if rep := runAll(t, healthy); rep.FailedFast || rep.Counts[record.Rounding] < 24 || len(rep.Rows) != 121 {
+			t.Errorf("%d workers: a healthy network stops after %d rows of %v", workers, len(rep.Rows), rep.Counts)
+		}
+		rep := runAll(t, damaged)
+		last := rep.Rows[len(rep.Rows)-1].Op
+		if !rep.FailedFast || rep.Interrupted || last != "l15_fc2" || rep.Counts[record.Fail] != 1 {
+			t.Errorf("%d workers: failed fast %t, interrupted %t, %v of %d rows, the last one %s; want one failure, l15_fc2", workers, rep.FailedFast, rep.Interrupted, rep.Counts, len(rep.Rows), last)
+		}
+		wantOrigins(t, rep, "l15_fc2")
+		// By limits it stops at the first row beyond them.
+		limits := healthy
+		limits.Judge.Verdict.Mode = ByLimits
+		if rep := runAll(t, limits); !rep.FailedFast || rep.Counts[record.Fail] != 1 || rep.Counts[record.Rounding] > 0 {
+			t.Errorf("%d workers, by limits: failed fast %t, %v", workers, rep.FailedFast, rep.Counts)
+		}
+	}
 }
 
 func TestFailFast(t *testing.T) {
