@@ -398,13 +398,19 @@ func (x *judged) seen() lang.Sentence {
 	return lang.Sentence{}
 }
 
+// differentData is the relative error from which the runs may have had other data.
+const differentData = 0.5
+
 // excess sets the error beside what is expected.
 func (x *judged) excess() lang.Sentence {
 	if x.Noise == "" || x.noise().RMS == 0 {
 		return lang.Sentence{}
 	}
-	v := &x.verdict
+	v, n := &x.verdict, x.noise()
 	from := lang.Sayf("no input is known", "输入未知")
+	if len(x.inputs) == 0 && n.RMS > differentData*n.RefRMS {
+		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
+	}
 	if len(x.inputs) > 0 {
 		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
 	}
