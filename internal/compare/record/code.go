@@ -34,6 +34,7 @@ const (
 	Unknown       Code = "UNKNOWN"
 
 	Gate             Code = "GATE"
+	NotStandard      Code = "STANDARD"
 	BeyondLimits     Code = "LIMITS"
 	Margin           Code = "MARGIN"
 	ShapeDiffers     Code = "SHAPE"
@@ -99,6 +100,7 @@ func Causes() []Cause {
 		{Amplified, "the error of the inputs grew by more than rounding explains; the operator may amplify it", []Stage{Diagnosis}},
 		{Unknown, "no rule explains the row, or its partner is not known", []Stage{Pairing, Diagnosis}},
 		{Gate, "an extra gate, such as --min-cos, does not hold", []Stage{Verdict}},
+		{NotStandard, "the acceptance standard (--standard) is not met, or cannot be applied", []Stage{Verdict}},
 		{BeyondLimits, "elements beyond atol and rtol", []Stage{Verdict}},
 		{Margin, "passes, but within a factor 2 of the limit", []Stage{Verdict}},
 		{ShapeDiffers, "as many elements in another shape", []Stage{Alignment, Verdict}},

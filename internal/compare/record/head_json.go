@@ -40,6 +40,8 @@ type summary struct {
 	VerdictMode string        `json:"verdict_mode"`
 	VerdictWhy  lang.Sentence `json:"verdict_why"`
 	Headline    string        `json:"headline"`
+	// Standard names the acceptance standard in place of the verdict, null for none.
+	Standard *string `json:"standard"`
 	// Effective is the type that the arrays of float32 of the NPU hold, null where it
 	// is float32.
 	Effective *string      `json:"effective_type"`
@@ -118,7 +120,7 @@ func (r *Report) head() *head {
 func (r *Report) summary() summary {
 	f := &r.Findings
 	s := summary{counts: countsOf(r.Counts),
-		VerdictMode: r.Verdict, VerdictWhy: r.VerdictWhy, Headline: r.Headline, Effective: optional(r.Effective), Origins: r.originsJSON(),
+		VerdictMode: r.Verdict, VerdictWhy: r.VerdictWhy, Headline: r.Headline, Standard: optional(r.Standard), Effective: optional(r.Effective), Origins: r.originsJSON(),
 		Reference: r.Coverage.Reference, Compared: r.Coverage.Compared, Coverage: r.Coverage.Ratio(),
 		FirstBad: r.found(f.FirstBad), FirstDamaged: r.found(f.FirstDamaged), LastGood: r.found(f.LastGood), Suspects: r.names(f.Suspects),
 		FirstNaN: r.found(f.FirstNaN), FirstOverflow: r.found(f.FirstOverflow), LargestJump: r.found(f.LargestJump),
@@ -137,6 +139,7 @@ func (h *head) report(rows []Row) (*Report, error) {
 		Warnings: h.Warnings, Interrupted: h.Interrupted, FailedFast: h.FailedFast, Files: h.Files, Rows: rows,
 	}
 	r.Verdict, r.VerdictWhy, r.Headline, r.Effective = h.Summary.VerdictMode, h.Summary.VerdictWhy, h.Summary.Headline, textOf(h.Summary.Effective)
+	r.Standard = textOf(h.Summary.Standard)
 	names := make([]string, 0, len(h.Summary.Origins))
 	for _, o := range h.Summary.Origins {
 		names = append(names, o.Row)

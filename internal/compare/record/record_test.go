@@ -57,7 +57,7 @@ func documentResult() *metrics.Result {
 // documentReport has rows of every status.
 func documentReport() *record.Report {
 	result := documentResult()
-	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", Verdict: "evidence", Effective: "bfloat16", Headline: "FAIL: 1 origin", Origins: []int{2}, OrderSource: lang.Plain("fusion ids"), GraphSource: lang.Plain("graph.json"),
+	r := &record.Report{Profile: "hpaa", NaNPolicy: "strict", TolMode: "isclose", Verdict: "evidence", Standard: "cann-l0", Effective: "bfloat16", Headline: "FAIL: 1 origin", Origins: []int{2}, OrderSource: lang.Plain("fusion ids"), GraphSource: lang.Plain("graph.json"),
 		Counts:   map[record.Status]int{},
 		Coverage: record.Coverage{Reference: 4, Compared: 3, RefOnly: []string{"pad:output:0"}},
 		Findings: record.Findings{FirstBad: 2, FirstDamaged: 2, LastGood: 0, Suspects: []int{5}, FirstNaN: 2, FirstOverflow: -1, LargestJump: 2, Jump: math.Inf(1), Chain: []int{2}, OutputsBad: true},
@@ -78,6 +78,9 @@ func documentReport() *record.Report {
 			row.ByLimits = record.Pass
 			row.Evidence = &record.Evidence{Class: "linear", Kind: "SCALE", Level: record.IsOrigin, RMS: 0.5, RefRMS: 2, Rounding: 1e-3, Expected: 0.25, Propagated: 0.2, Own: 0.1,
 				Score: 2, Rows: 3, Channels: 4, Peak: 5, ScaleZ: 60, Damaged: true, FedBy: []int{0}}
+			row.Standard = &record.Standard{Name: "cann-l0", Rule: "float", Type: "float16", Status: record.Fail, Right: 1, Wrong: 2, Unclear: 3,
+				Checks: []record.Check{{Name: "mare_ratio", Value: math.Inf(1), Relation: "<=", Limit: 10, NPU: record.NumberOf(0.5), Third: record.NumberOf(0)},
+					{Name: "max_diff", Relation: "<=", Holds: true}}}
 			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6")}}
 		}
 		r.Rows = append(r.Rows, row)
@@ -435,6 +438,7 @@ func TestReadRefuses(t *testing.T) {
 		{minimal(goodRow) + "x", "wanted the end of the file"},
 		{minimal(goodRow)[:60], "found the end of the file"},
 		{minimal(`{}`), "row 0 (): no op"},
+		{minimal(`{"standard":{"status":"GOOD"},` + strings.TrimPrefix(goodRow, "{")), `standard of the status "GOOD", want PASS, WARN or FAIL`},
 		{minimal(goodRow + `,{"op":"b","status":"GOOD"}`), `row 1 (b): status "GOOD" is unknown`},
 		{minimal(`{"op":"b","status":"SKIP","errors":3}`), "errors without a total"},
 		{minimal(`{"op":"b","status":"SKIP","output":-1}`), "output -1 is negative"},

@@ -22,6 +22,9 @@ type Report struct {
 	// there was evidence: that goes by limits.
 	Verdict    string
 	VerdictWhy lang.Sentence
+	// Standard names the acceptance standard of single operators that stands in place
+	// of the verdict, empty for none.
+	Standard string
 	// Headline is the verdict in one line, in English; set when the report is written.
 	Headline string
 	// Effective is the type that the arrays of float32 of the NPU hold, empty where

@@ -98,6 +98,9 @@ type Row struct {
 	First *metrics.Element
 	// Evidence is that of a compared row, nil where nothing is known of its rounding.
 	Evidence *Evidence
+	// Standard is what the acceptance standard of the run says of a compared row, nil
+	// without one.
+	Standard *Standard
 	// Err says why a row has the status Error.
 	Err error
 	// Known is set when the baseline lists the failure.

@@ -79,6 +79,8 @@ type rowJSON struct {
 	Origin       bool          `json:"origin"`
 	Downstream   bool          `json:"downstream"`
 	Evidence     *evidenceJSON `json:"evidence"`
+	// Standard is null without an acceptance standard.
+	Standard *standardJSON `json:"standard"`
 	// Worst and Axes are given for rows that did not pass.
 	Worst []elementJSON `json:"worst"`
 	Axes  []axis        `json:"axes"`
@@ -142,7 +144,7 @@ func (r *Row) marshal(detail bool) ([]byte, error) {
 	if r.Err != nil {
 		j.Error = optional(r.Err.Error())
 	}
-	j.Evidence = evidenceOf(r.Evidence)
+	j.Evidence, j.Standard = evidenceOf(r.Evidence), standardOf(r.Standard)
 	j.Origin, j.Downstream = r.IsOrigin(), r.Downstream
 	if r.ByLimits != "" {
 		j.StatusLimits = &r.ByLimits
@@ -232,6 +234,9 @@ func (j *rowJSON) row() (Row, error) {
 	r.Downstream = j.Downstream
 	var err error
 	if r.Evidence, err = j.Evidence.evidence(); err != nil {
+		return Row{}, err
+	}
+	if r.Standard, err = j.Standard.standard(); err != nil {
 		return Row{}, err
 	}
 	result, err := j.takeResult(&r)

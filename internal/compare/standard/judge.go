@@ -1,0 +1,267 @@
+package standard
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// Options choose a standard.
+type Options struct {
+	Name Name
+	// HF32 takes the thresholds of HF32 for float32.
+	HF32 bool
+}
+
+// Request says what is judged.
+type Request struct {
+	Options
+	// OpType is the type of the operator, empty if it is not known.
+	OpType string
+	// Total is the number of elements.
+	Total int64
+	// RefDType, NPUDType and ThirdDType are the types of the stored elements; Effective
+	// is that whose numbers the NPU's have, which float32 may hold.
+	RefDType, NPUDType, ThirdDType, Effective tensor.DType
+}
+
+// The rules that a tensor can be judged by.
+const (
+	float    = "float"
+	move     = "move"
+	integer  = "integer"
+	quantise = "quantise"
+)
+
+// rule is the one for the tensor.
+func (q *Request) rule() string {
+	switch {
+	case isInteger(q.NPUDType) && quantises(q.OpType):
+		return quantise
+	case isInteger(q.NPUDType):
+		return integer
+	case verdict.TypeOf(q.OpType).Class == verdict.Move:
+		return move
+	}
+	return float
+}
+
+// sameType reports whether equal elements of both sides are stored as the same bytes.
+func (q *Request) sameType() bool { return q.RefDType == q.NPUDType && q.Effective == q.NPUDType }
+
+func isInteger(d tensor.DType) bool {
+	switch d.Host() {
+	case tensor.HostNone, tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
+		return false
+	}
+	return true
+}
+
+// UsesThird reports whether the tensor needs a third result.
+func (q *Request) UsesThird() bool { return q.Name.NeedsThird() && q.rule() == float }
+
+// Applies reports whether the standard has thresholds for the tensor.
+func (q *Request) Applies() bool {
+	if q.RefDType.Host().Complex() {
+		return false
+	}
+	return isInteger(q.NPUDType) || thresholdsOf(q.Effective, q.HF32) != nil
+}
+
+// Judge judges a tensor that the standard applies to, of which res are the metrics.
+// Third is nil where it is not used. It takes a pass over the elements.
+func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, third metrics.Reader) (*record.Standard, error) {
+	s := &record.Standard{Name: string(req.Name), Rule: req.rule(), Type: req.NPUDType.String(), Status: record.Pass}
+	j := judged{s}
+	if s.Rule == integer || s.Rule == quantise {
+		j.integers(res)
+	} else {
+		t := thresholdsOf(req.Effective, req.HF32)
+		s.Type = t.name
+		m, err := measure(ctx, &req, t, ref, npu, third)
+		if err != nil {
+			return nil, err
+		}
+		s.Right, s.Wrong, s.Unclear = m.right, m.wrong, m.unclear
+		j.floats(&req, t, m)
+	}
+	for i := range s.Checks {
+		if !s.Checks[i].Holds {
+			s.Status = record.Fail
+		}
+	}
+	switch {
+	case s.Wrong > 0:
+		s.Status = record.Fail
+	case s.Unclear > 0 && s.Status == record.Pass:
+		s.Status = record.Warn
+	}
+	return s, nil
+}
+
+// judged adds checks to a standard.
+type judged struct{ *record.Standard }
+
+// check adds a number and its limit.
+func (j judged) check(name string, value float64, relation string, limit float64) *record.Check {
+	c := record.Check{Name: name, Value: value, Relation: relation, Limit: limit}
+	switch relation {
+	case "<":
+		c.Holds = value < limit
+	case "<=":
+		c.Holds = value <= limit
+	case ">=":
+		c.Holds = value >= limit
+	}
+	j.Checks = append(j.Checks, c)
+	return &j.Checks[len(j.Checks)-1]
+}
+
+// integers judges integers by what is known of them.
+func (j judged) integers(res *metrics.Result) {
+	limit := 0.0
+	if j.Rule == quantise {
+		limit = quantised
+	}
+	j.Wrong = res.Mismatch.Count // of a reference that is no integer
+	j.check(maxDifference, res.MaxAbs.Value, "<=", limit)
+}
+
+// floats judges numbers.
+func (j judged) floats(req *Request, t *thresholds, m *measures) {
+	switch {
+	case j.Rule == move:
+		j.check(different, float64(m.different), "<=", 0)
+	case req.Name == Eco:
+		j.check(meanRelative, m.npu.mean(), "<", t.relative)
+		j.check(maxRelative, m.npu.maxRelative, "<", maxFactor*t.relative)
+	case req.Name == Mixed:
+		share := 1.0
+		if m.total > 0 {
+			share = float64(m.within+m.right) / float64(m.total)
+		}
+		j.check(shareWithin, share, ">=", leastShare)
+		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.ulp(m.npu.at)))
+	default:
+		l := levels[req.Name]
+		j.ratio(maxRelativeRatio, m.npu.maxRelative, m.third.maxRelative, l.max)
+		j.ratio(meanRelativeRatio, m.npu.mean(), m.third.mean(), l.mean)
+		j.ratio(rmsRatio, m.npu.rms(m.compared), m.third.rms(m.compared), l.rms)
+		npu, third := float64(m.npu.smallErrors), float64(m.third.smallErrors)
+		c := j.check(smallErrors, npu/max(third, 1), "<=", smallErrorRatio)
+		c.NPU, c.Third = record.NumberOf(npu), record.NumberOf(third)
+	}
+}
+
+// ratio adds the ratio of the errors of both sides.
+func (j judged) ratio(name string, npu, third, limit float64) {
+	value := npu / third
+	if npu == 0 && third == 0 {
+		value = 1
+	}
+	c := j.check(name, value, "<=", limit)
+	c.NPU, c.Third = record.NumberOf(npu), record.NumberOf(third)
+}
+
+// mean is the mean relative error, 0 of nothing.
+func (e *sideErrors) mean() float64 { return e.sumRelative / float64(max(e.relatives, 1)) }
+
+// rms is the root mean square of the errors of a number of elements.
+func (e *sideErrors) rms(count int64) float64 {
+	return math.Sqrt(e.sumSquares / float64(max(count, 1)))
+}
+
+// The numbers that are checked.
+const (
+	meanRelative      = "mean_rel"
+	maxRelative       = "max_rel"
+	shareWithin       = "share_within"
+	maxAbs            = "max_abs"
+	maxRelativeRatio  = "mare_ratio"
+	meanRelativeRatio = "mere_ratio"
+	rmsRatio          = "rmse_ratio"
+	smallErrors       = "small_errors_ratio"
+	different         = "different"
+	maxDifference     = "max_diff"
+)
+
+// checkText names the numbers.
+var checkText = map[string]lang.Text{
+	meanRelative:      {EN: "mean relative error", ZH: "平均相对误差"},
+	maxRelative:       {EN: "max relative error", ZH: "最大相对误差"},
+	shareWithin:       {EN: "share of elements within the tolerance", ZH: "容差内元素占比"},
+	maxAbs:            {EN: "max absolute error", ZH: "最大绝对误差"},
+	maxRelativeRatio:  {EN: "max relative error beside the third", ZH: "最大相对误差与第三方之比"},
+	meanRelativeRatio: {EN: "mean relative error beside the third", ZH: "平均相对误差与第三方之比"},
+	rmsRatio:          {EN: "root mean square error beside the third", ZH: "均方根误差与第三方之比"},
+	smallErrors:       {EN: "errors among small values beside the third", ZH: "小值域错误数与第三方之比"},
+	different:         {EN: "elements that are not bit-equal", ZH: "非逐位相等的元素数"},
+	maxDifference:     {EN: "largest difference", ZH: "最大差值"},
+}
+
+// Reasons say why a tensor does not pass, with the numbers and the thresholds.
+func Reasons(s *record.Standard) []record.Finding {
+	var parts []lang.Sentence
+	for i := range s.Checks {
+		if c := &s.Checks[i]; !c.Holds {
+			parts = append(parts, failedText(c))
+		}
+	}
+	if s.Wrong > 0 {
+		parts = append(parts, lang.Sayf("wrong inf or NaN in %s", "%s的 inf/NaN 不符", elements(s.Wrong)))
+	}
+	if s.Unclear > 0 {
+		parts = append(parts, lang.Sayf("inf or NaN that differ on all three sides in %s", "%s含 inf/NaN 且三方各不相同", elements(s.Unclear)))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []record.Finding{{Code: record.NotStandard, Confidence: record.High,
+		Evidence: lang.Sayf("%s (%s)", "%s(%s)", lang.Join(parts, lang.Text{EN: ", ", ZH: "，"}), ruleText(s))}}
+}
+
+func elements(n int64) lang.Text { return lang.CountText(int(n), "element", "个元素") }
+
+// ruleText says what the tensor is judged by.
+func ruleText(s *record.Standard) lang.Sentence {
+	switch s.Rule {
+	case move:
+		return lang.Sayf("data movement", "数据搬运类算子")
+	case integer:
+		return lang.Sayf("integers", "整数输出")
+	case quantise:
+		return lang.Sayf("quantised", "量化输出")
+	}
+	return lang.Sayf("thresholds of %s", "%s 的阈值", s.Type)
+}
+
+// failedText is a check that does not hold: how the value stands to the limit.
+func failedText(c *record.Check) lang.Sentence {
+	relation := ">"
+	switch {
+	case c.Value < c.Limit:
+		relation = "<"
+	case c.Value == c.Limit:
+		relation = ">="
+	case math.IsNaN(c.Value):
+		relation = "!" + c.Relation
+	}
+	value, limit := fmt.Sprintf("%.3g", c.Value), fmt.Sprintf("%.3g", c.Limit)
+	if value == limit && c.Value != c.Limit {
+		value, limit = fmt.Sprintf("%.17g", c.Value), fmt.Sprintf("%.17g", c.Limit)
+	}
+	if fraction, exp := math.Frexp(c.Limit); fraction == 0.5 && c.Limit < 1 {
+		limit += fmt.Sprintf(" (2^%d)", exp-1)
+	}
+	text := lang.Sayf("%s %s %s %s", "%s %s %s %s", checkText[c.Name], value, relation, limit)
+	if c.NPU.Defined {
+		text = lang.Sayf("%s: %.3g and %.3g", "%s：%.3g 与 %.3g", text, c.NPU.Value, c.Third.Value)
+	}
+	return text
+}

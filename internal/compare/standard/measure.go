@@ -1,0 +1,310 @@
+package standard
+
+import (
+	"bytes"
+	"context"
+	"math"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/tensor"
+)
+
+// blockElements is the number of elements that are read at a time.
+const blockElements = 1 << 14
+
+// measures are the numbers of a pair, or of a pair and a third result.
+type measures struct {
+	// compared counts the elements that are finite on all sides, total all of them.
+	compared, total int64
+	// right, wrong and unclear count the others.
+	right, wrong, unclear int64
+
+	npu, third sideErrors
+	// within counts the elements within the tolerance of Mixed.
+	within int64
+	// different counts the elements that are not equal, for Move.
+	different int64
+}
+
+// sideErrors are the errors of a side against the reference.
+type sideErrors struct {
+	// sumRelative and maxRelative are over relatives elements, those of L0 to L2
+	// without small values.
+	sumRelative, maxRelative float64
+	relatives                int64
+	// maxAbs is the largest error, that of the first element of the reference that
+	// has it is at.
+	maxAbs, at float64
+	sumSquares float64
+	// smallErrors counts the errors among small values.
+	smallErrors int64
+}
+
+// sides are the elements of a block, of which third may be nil.
+type sides struct{ ref, npu, third []float64 }
+
+// pass is one pass over the elements.
+type pass struct {
+	req *Request
+	thresholds
+	measures
+}
+
+// measure computes what the standard and the rule of the request need.
+func measure(ctx context.Context, req *Request, t *thresholds, ref, npu, third metrics.Reader) (*measures, error) {
+	p := &pass{req: req, thresholds: *t}
+	r, err := newSource(ref, req.RefDType)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newSource(npu, req.NPUDType)
+	if err != nil {
+		return nil, err
+	}
+	var x *source
+	if third != nil {
+		if x, err = newSource(third, req.ThirdDType); err != nil {
+			return nil, err
+		}
+	}
+	p.total = req.Total
+	for first := int64(0); first < req.Total; first += blockElements {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		count := min(blockElements, req.Total-first)
+		var block sides
+		if block.ref, err = r.read(first, count); err != nil {
+			return nil, err
+		}
+		if block.npu, err = n.read(first, count); err != nil {
+			return nil, err
+		}
+		if x != nil {
+			if block.third, err = x.read(first, count); err != nil {
+				return nil, err
+			}
+		}
+		p.add(block, r.stored, n.stored)
+	}
+	return &p.measures, nil
+}
+
+// add adds a block, whose elements are stored as ref and npu.
+func (p *pass) add(b sides, ref, npu []byte) {
+	if p.req.rule() == move {
+		p.addMoved(b, ref, npu)
+		return
+	}
+	b = p.finite(b)
+	p.compared += int64(len(b.ref))
+	switch {
+	case p.req.Name == Eco:
+		p.npu.addRelative(b.ref, b.npu)
+	case p.req.Name == Mixed:
+		p.addTolerance(b.ref, b.npu)
+	default:
+		p.npu.addLevel(b.ref, b.npu, &p.thresholds)
+		p.third.addLevel(b.ref, b.third, &p.thresholds)
+	}
+}
+
+// addMoved counts the elements that are not the same: by their bytes, or where the
+// types differ by their numbers in the type of the NPU.
+func (p *pass) addMoved(b sides, ref, npu []byte) {
+	if p.req.sameType() {
+		if bytes.Equal(ref, npu) {
+			return
+		}
+		unit := len(npu) / len(b.npu)
+		for i := range b.npu {
+			if !bytes.Equal(ref[i*unit:][:unit], npu[i*unit:][:unit]) {
+				p.different++
+			}
+		}
+		return
+	}
+	p.format.narrowAll(b.ref)
+	for i, n := range b.npu {
+		if r := b.ref[i]; n != r && (n == n || r == r) {
+			p.different++
+		}
+	}
+}
+
+// finite returns the elements that are finite on all sides, and judges the others.
+func (p *pass) finite(b sides) sides {
+	kept := 0
+	for i, r := range b.ref {
+		n, t := b.npu[i], r
+		if b.third != nil {
+			t = b.third[i]
+		}
+		if sum := math.Abs(r) + math.Abs(n) + math.Abs(t); !(sum <= math.MaxFloat64) && !isFinite(r, n, t) {
+			p.judge(r, n, t, b.third != nil)
+			continue
+		}
+		if kept < i {
+			b.ref[kept], b.npu[kept] = r, n
+			if b.third != nil {
+				b.third[kept] = t
+			}
+		}
+		kept++
+	}
+	b.ref, b.npu = b.ref[:kept], b.npu[:kept]
+	if b.third != nil {
+		b.third = b.third[:kept]
+	}
+	return b
+}
+
+func isFinite(values ...float64) bool {
+	for _, x := range values {
+		if math.IsInf(x, 0) || x != x {
+			return false
+		}
+	}
+	return true
+}
+
+// judge counts an element that is not finite on a side.
+func (p *pass) judge(ref, npu, third float64, hasThird bool) {
+	g, n, t := classOf(ref), classOf(npu), classOf(third)
+	// A reference of higher precision may have a number where the type of the NPU has
+	// an infinity only.
+	if g == finite && n != finite {
+		g = classOf(p.format.narrow(ref))
+	}
+	switch outcomeOf(g, n, t, hasThird) {
+	case right:
+		p.right++
+	case wrong:
+		p.wrong++
+	case unclear:
+		p.unclear++
+	}
+}
+
+// class is what an element is.
+type class uint8
+
+const (
+	finite class = iota
+	positiveInf
+	negativeInf
+	notANumber
+)
+
+func classOf(x float64) class {
+	switch {
+	case x > math.MaxFloat64:
+		return positiveInf
+	case x < -math.MaxFloat64:
+		return negativeInf
+	case x != x:
+		return notANumber
+	}
+	return finite
+}
+
+// outcome is how an element is that is not finite on a side.
+type outcome uint8
+
+const (
+	right outcome = iota
+	wrong
+	// unclear is an element of which all three sides differ: somebody has to look.
+	unclear
+)
+
+// outcomeOf judges an element of the NPU by the class of it, of the reference and of
+// the third result.
+func outcomeOf(ref, npu, third class, hasThird bool) outcome {
+	switch {
+	case npu == ref, hasThird && npu == third:
+		return right
+	case !hasThird, third == ref:
+		return wrong
+	}
+	return unclear
+}
+
+// addRelative adds relative errors.
+func (e *sideErrors) addRelative(ref, side []float64) {
+	sum, largest := 0.0, e.maxRelative
+	for i, r := range ref {
+		rel := math.Abs(side[i]-r) / (math.Abs(r) + relativeFloor)
+		sum += rel
+		largest = max(largest, rel)
+	}
+	e.sumRelative, e.maxRelative, e.relatives = e.sumRelative+sum, largest, e.relatives+int64(len(ref))
+}
+
+// addTolerance counts the elements within the tolerance, and finds the largest error.
+func (p *pass) addTolerance(ref, npu []float64) {
+	tolerance, within := p.tolerance, int64(0)
+	for i, r := range ref {
+		d, a := math.Abs(npu[i]-r), math.Abs(r)
+		if d <= tolerance+float64(tolerance*a) {
+			within++
+		}
+		if d > p.npu.maxAbs {
+			p.npu.maxAbs, p.npu.at = d, r
+		}
+	}
+	p.within += within
+}
+
+// addLevel adds the errors that L0 to L2 limit.
+func (e *sideErrors) addLevel(ref, side []float64, t *thresholds) {
+	sum, squares, largest := 0.0, 0.0, e.maxRelative
+	count, failed := int64(0), int64(0)
+	for i, r := range ref {
+		d, a := math.Abs(side[i]-r), math.Abs(r)
+		squares += float64(d * d)
+		if a < t.small {
+			if d > t.smallError {
+				failed++
+			}
+			continue
+		}
+		rel := d / (a + relativeFloor)
+		sum += rel
+		largest = max(largest, rel)
+		count++
+	}
+	e.sumRelative, e.sumSquares, e.maxRelative = e.sumRelative+sum, e.sumSquares+squares, largest
+	e.relatives, e.smallErrors = e.relatives+count, e.smallErrors+failed
+}
+
+// source reads the elements of a side.
+type source struct {
+	from    metrics.Reader
+	decoder tensor.Decoder
+	stored  []byte // of the last block
+	buffer  []byte
+	host    []byte
+	values  []float64
+}
+
+func newSource(from metrics.Reader, d tensor.DType) (*source, error) {
+	decoder, err := tensor.NewDecoder(d)
+	if err != nil {
+		return nil, err
+	}
+	return &source{from: from, decoder: decoder, buffer: make([]byte, blockElements*decoder.UnitSize()),
+		host: make([]byte, blockElements*decoder.Host().Size()), values: make([]float64, blockElements)}, nil
+}
+
+// read returns elements, which are there until the next call.
+func (s *source) read(first, count int64) ([]float64, error) {
+	s.stored = s.buffer[:count*int64(s.decoder.UnitSize())]
+	if err := s.from.ReadElements(s.stored, first); err != nil {
+		return nil, err
+	}
+	host, values := s.host[:count*int64(s.decoder.Host().Size())], s.values[:count]
+	s.decoder.Decode(host, s.stored)
+	tensor.Float64s(values, host, s.decoder.Host())
+	return values, nil
+}
