@@ -20,6 +20,7 @@ type compareOptions struct {
 	order    orderFlags
 	output   compareOutput
 	baseline baselineFlags
+	standard standardFlags
 	// args are the flags that the user set, for the report.
 	args []string
 }
@@ -77,6 +78,7 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	o.order.addFlags(cmd)
 	o.order.addConsumers(flags)
 	o.baseline.addFlags(flags)
+	o.standard.addFlags(cmd)
 	o.output.addFlags(cmd)
 }
 
@@ -101,7 +103,7 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 // resolve turns the flags into options, and reads the files that they name.
 func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error) {
 	opt := &compare.Options{Tool: toolName(), Args: o.args}
-	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt)); err != nil {
+	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.resolve(opt)); err != nil {
 		return nil, err
 	}
 	if o.baseline.showGraph {

@@ -25,6 +25,7 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		Tool: p.opt.Tool, Args: p.opt.Args,
 		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
 		Verdict: string(p.opt.Judge.Verdict.Mode), VerdictWhy: p.opt.Judge.Verdict.Why,
+		Standard:    string(p.opt.Standard.Name),
 		OrderSource: p.OrderSource, Coverage: p.Coverage, Warnings: slices.Clone(p.Warnings),
 		Findings: record.NoFindings(), Rows: p.rows[:len(parts)],
 	}
@@ -61,7 +62,7 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 
 // dropTensors forgets the tensors of a pair, which are much memory where there are many
 // pairs: nothing reads them again.
-func (x *Pair) dropTensors() { x.Ref, x.NPU = nil, nil }
+func (x *Pair) dropTensors() { x.Ref, x.NPU, x.Third = nil, nil, nil }
 
 // explain says where what is bad began and why, and what the baseline says of it.
 func (p *Plan) explain(rep *record.Report, parts []Part, evidence []diagnose.Evidence) {
@@ -70,7 +71,11 @@ func (p *Plan) explain(rep *record.Report, parts []Part, evidence []diagnose.Evi
 			rep.Warnings = append(rep.Warnings, w)
 		}
 	}
-	p.diagnose(rep, evidence)
+	if p.opt.Standard.Name == "" {
+		p.diagnose(rep, evidence)
+	} else { // the rows are operators of their own
+		p.countRounds(rep)
+	}
 	if b := p.opt.Baseline; b != nil {
 		rep.Baseline = b.apply(rep, p.selection, p.opt.Slack)
 		rep.Baseline.File = filepath.ToSlash(p.opt.BaselineFile)
@@ -94,6 +99,10 @@ func (p *Plan) cover(rep *record.Report) {
 			c.NPUOnly = append(c.NPUOnly, row.Name())
 		case record.Error:
 			c.Unread = append(c.Unread, row.Name())
+		case record.Skip:
+			if record.Has(row.Reasons, record.NotStandard) { // the others are known
+				c.Skipped = append(c.Skipped, row.Name())
+			}
 		}
 		if row.RefFile != "" && row.Compared() {
 			compared[row.RefFile] = true

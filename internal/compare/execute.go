@@ -166,6 +166,9 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 		part.Row.Reasons = append(part.Row.Reasons, a.Reasons...)
 		return e.examine(ctx, a, part, nil)
 	}
+	if e.opt.Standard.Name != "" {
+		return e.accept(ctx, x, a, part)
+	}
 	a, res, err := e.byOrder(ctx, a, part)
 	if err == nil {
 		err = e.examine(ctx, a, part, res)
@@ -173,11 +176,20 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if res != nil {
 		part.Evidence.Noise, res.Noise = res.Noise.Pack(), nil
 	}
-	if res != nil && !e.opt.Keep {
-		trim(res, part.Row.Status, e.opt.Bins)
-	}
-	part.Row.Result = res.Pack()
+	e.keep(res, part.Row)
 	return err
+}
+
+// keep gives a row what reports show of its result: one beyond the limits has a file of
+// its errors.
+func (e *executor) keep(res *metrics.Result, row *record.Row) {
+	if status := row.Status; res != nil && !e.opt.Keep {
+		if row.ByLimits == record.Fail {
+			status = record.Fail
+		}
+		trim(res, status, e.opt.Bins)
+	}
+	row.Result = res.Pack()
 }
 
 // align opens a pair and aligns it.

@@ -39,17 +39,17 @@ func (p *Plan) groups() int {
 	return min(max(noiseBudget/(max(len(p.Pairs), 1)*groupSize), leastGroups), mostGroups)
 }
 
-// noiseType is the type that the elements of an NPU tensor have in effect.
-func (p *Plan) noiseType(d tensor.DType) (noise.Type, bool) {
+// effective is the type whose numbers the elements of an NPU tensor are in this run.
+func (p *Plan) effective(d tensor.DType) tensor.DType {
 	if d == tensor.Float32 && p.Effective != tensor.Undefined {
-		d = p.Effective
+		return p.Effective
 	}
-	return noise.TypeOf(d)
+	return d
 }
 
 // noiseRequest asks for the noise of a pair, nil where its type has none.
 func (e *executor) noiseRequest(a *align.Alignment) *noise.Request {
-	t, ok := e.plan.noiseType(a.NPU.DType)
+	t, ok := noise.TypeOf(e.plan.effective(a.NPU.DType))
 	if !ok || a.Ref.DType.Host().Complex() {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
@@ -26,6 +27,10 @@ type Options struct {
 	Version int
 
 	Judge JudgeOptions
+	// Standard is the acceptance standard that stands in place of the verdict, Third the
+	// path of the third result that some need.
+	Standard standard.Options
+	Third    string
 	// SideFiles is what files say about the operators: their limits, names, order
 	// and graph. Without a map of consumers the graph of the compiler is used.
 	SideFiles sidefile.Inputs

@@ -95,6 +95,8 @@ func nothingCompared(rep *record.Report, rounds Rounds) batch.Outcome {
 			WithHint("--map-node-dict says which operators belong together", "用 --map-node-dict 指定对应的算子")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
 		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", "名称不同时用 --map-node-dict 配对，例如 %s 和 %s", c.RefOnly[0], c.NPUOnly[0])
+	case rep.Standard != "" && skipped > 0:
+		return nothingf("the standard %s could be applied to none of %s", "标准 %s 无法适用于 %s中的任何一个", rep.Standard, lang.CountText(len(rep.Rows), "tensor", "个张量"))
 	case skipped > 0 && skipped == len(rep.Rows):
 		return nothingf("all that was found was skipped (%s; --skip-keys, --exclude-node-list)", "全部张量都被跳过(%s；--skip-keys、--exclude-node-list)", lang.CountText(skipped, "tensor", "个张量"))
 	case skipped > 0:

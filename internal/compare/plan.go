@@ -49,6 +49,8 @@ type Pair struct {
 	// there is nothing to compare. Comparing the pair fills in the rest.
 	Row      *record.Row
 	Ref, NPU *Tensor // nil on a side that is missing
+	// Third is that of the third result, nil where it is missing or nobody asks for it.
+	Third *Tensor
 	// Execution counts the executions of the operator in one folder from 1,
 	// where several are compared.
 	Execution int
@@ -121,6 +123,9 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	}
 	p, err := PlanSides(&opt, ref, npu)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.addThird(ctx); err != nil {
 		return nil, err
 	}
 	p.leaveOut(p.RefRounds, ref, lang.Text{EN: "reference", ZH: "标杆"}, "the NPU")

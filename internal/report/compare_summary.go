@@ -40,14 +40,18 @@ func rounds(n int) lang.Text { return count(n, "round", "轮次") }
 
 // failures is the verdict on rows that failed.
 func failures(r *record.Report, compared int) lang.Sentence {
-	text := lang.Sayf("%d of %s beyond the limits", "%d/%s超出门限", r.Counts[record.Fail], tensors(compared))
+	return orKnown(r, "FAIL", lang.Sayf("%d of %s beyond the limits", "%d/%s超出门限", r.Counts[record.Fail], tensors(compared)))
+}
+
+// orKnown is a verdict on rows that failed, some of which a baseline may know.
+func orKnown(r *record.Report, status string, text lang.Sentence) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {
 			return lang.Sayf("KNOWN FAILURES: %s, all of them in the baseline", "KNOWN FAILURES：%s，均在基线中", text)
 		}
 		text = lang.Sayf("%s, %d of them in the baseline", "%s，其中 %d 个在基线中", text, len(b.Known))
 	}
-	return lang.Sayf("FAIL: %s", "FAIL：%s", text)
+	return lang.Sayf("%s: %s", "%s：%s", status, text)
 }
 
 // firstRound says which of several rounds is the first with a first bad row, which
@@ -109,6 +113,9 @@ const notableJump = 10
 // findingFacts say where the run went wrong: where it has several rounds, the one of
 // the headline.
 func (t Text) findingFacts(r *record.Report) []fact {
+	if r.Standard != "" {
+		return t.standardFacts(r)
+	}
 	f := &r.Findings
 	var facts []fact
 	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
@@ -384,7 +391,10 @@ func (t Text) runFacts(r *record.Report) []fact {
 // verdictLines say what tensors fail by.
 func (t Text) verdictLines(r *record.Report) []string {
 	lines := []string{t.say("by evidence: the errors that operators add beyond what rounding explains", "按证据：算子自身引入的、超出舍入可解释范围的误差")}
-	if r.Verdict == byLimits {
+	switch {
+	case r.Standard != "":
+		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", "按单算子验收标准 %s；门限仅用于统计错误元素", r.Standard)}
+	case r.Verdict == byLimits:
 		lines = []string{t.say("by limits", "按门限")}
 	}
 	if !r.VerdictWhy.IsZero() {

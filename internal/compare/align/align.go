@@ -91,7 +91,7 @@ type Alignment struct {
 // The sides as errors name them.
 const (
 	reference = "reference"
-	npu       = "NPU"
+	NPUSide   = "NPU"
 )
 
 // Close closes both files.
@@ -128,10 +128,10 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 		return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
 	}
 	if err := g.matchNPU(a, format); err != nil {
-		return &SideError{npu, safefile.WithPath(p.NPU.Path, err)}
+		return &SideError{NPUSide, safefile.WithPath(p.NPU.Path, err)}
 	}
 	if err := g.transpose(p.Op, a); err != nil {
-		return &SideError{npu, safefile.WithPath(p.NPU.Path, err)}
+		return &SideError{NPUSide, safefile.WithPath(p.NPU.Path, err)}
 	}
 	g.shapes(a, p)
 	g.share(a.Notes)
@@ -147,7 +147,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 // holds.
 func (g *Aligner) open(a *Alignment, p Pair) error {
 	refs, views := [...]*Ref{p.Ref, p.NPU}, [...]*View{&a.Ref, &a.NPU}
-	names := [...]string{reference, npu}
+	names := [...]string{reference, NPUSide}
 	types := [...]tensor.DType{g.RefDType, g.NPUDType}
 	hasType := func(i int) bool { return types[i] != tensor.Undefined || refs[i].hasType() }
 	order := [...]int{0, 1}

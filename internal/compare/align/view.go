@@ -62,7 +62,7 @@ func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
 		return nil, &SideError{reference, safefile.WithPath(a.Ref.path(), err)}
 	}
 	if r.NPU, err = a.NPU.reader(r.buffers[2:]); err != nil {
-		return nil, &SideError{npu, safefile.WithPath(a.NPU.path(), err)}
+		return nil, &SideError{NPUSide, safefile.WithPath(a.NPU.path(), err)}
 	}
 	return r, nil
 }

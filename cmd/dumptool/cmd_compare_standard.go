@@ -1,0 +1,61 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/standard"
+)
+
+// standardFlags are the flags of the acceptance of single operators.
+type standardFlags struct {
+	name, third string
+	hf32        bool
+}
+
+func (o *standardFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.name, "standard", "", "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)")
+	flags.StringVar(&o.third, "third", "", "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is")
+	flags.BoolVar(&o.hf32, "hf32", false, "--standard: float32 outputs of HF32 computation have the thresholds of HF32")
+	completeValues(cmd, "standard", names(standard.Names()))
+}
+
+// resolve turns the flags into options, in which the verdict is chosen already.
+func (o *standardFlags) resolve(opt *compare.Options) error {
+	if o.name == "" {
+		if o.third != "" || o.hf32 {
+			return usagef("--third and --hf32 need --standard NAME")
+		}
+		return nil
+	}
+	name, err := oneOf("--standard", o.name, standard.Names())
+	if err != nil {
+		return err
+	}
+	switch {
+	case opt.Judge.Verdict.Mode == compare.ByEvidence:
+		return usagef("--standard %s stands in place of --verdict evidence: want one of them", name)
+	case opt.Judge.Verdict.Gates != (compare.Gates{}):
+		return usagef("--standard %s: gates such as --min-cos have no part in it", name)
+	case name.NeedsThird() && o.third == "":
+		return usagef("--standard %s needs --third PATH", name)
+	case !name.NeedsThird() && o.third != "":
+		return usagef("--standard %s needs no third result: --third is for %s", name, lastNames())
+	}
+	if o.third != "" {
+		if err := exists(o.third); err != nil {
+			return err
+		}
+	}
+	opt.Standard, opt.Third = standard.Options{Name: name, HF32: o.hf32}, o.third
+	opt.Judge.Verdict.Mode = compare.ByLimits
+	return nil
+}
+
+// lastNames are the standards that need a third result.
+func lastNames() []standard.Name {
+	return slices.DeleteFunc(standard.Names(), func(n standard.Name) bool { return !n.NeedsThird() })
+}

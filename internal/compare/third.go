@@ -1,0 +1,106 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// addThird gives the pairs the tensors of the third result, which is paired with the
+// reference as the NPU is.
+func (p *Plan) addThird(ctx context.Context) error {
+	if p.opt.Third == "" {
+		return nil
+	}
+	opt := *p.opt
+	opt.NPU = opt.Third
+	side, err := OpenSide(ctx, &opt, opt.Third, opt.NPURounds)
+	if err != nil {
+		return err
+	}
+	paired, err := PlanSides(&opt, p.ref, side)
+	var names *NameError
+	if errors.As(err, &names) { // names of the NPU need not be those of the third result
+		opt.SideFiles.NameMap = nil
+		paired, err = PlanSides(&opt, p.ref, side)
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range side.Warnings {
+		p.Warnings = append(p.Warnings, lang.Sayf("--third: %s", "--third：%s", w))
+	}
+	found := map[int][]*Pair{}
+	for i := range paired.Pairs {
+		if x := &paired.Pairs[i]; x.Ref != nil && x.NPU != nil && x.Row.Status == "" {
+			found[x.Ref.ID] = append(found[x.Ref.ID], x)
+		}
+	}
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; x.Ref != nil && x.NPU != nil {
+			x.Third = thirdOf(x, found[x.Ref.ID])
+		}
+	}
+	return nil
+}
+
+// thirdOf is the tensor of the third result for a pair: the only one, or that of the
+// same round; nil for none.
+func thirdOf(x *Pair, candidates []*Pair) *Tensor {
+	if len(candidates) > 1 {
+		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.At != x.Row.At })
+	}
+	if len(candidates) != 1 {
+		return nil
+	}
+	return candidates[0].NPU
+}
+
+// third is the name of the side in errors.
+const third = "third"
+
+// alignThird opens the third tensor of a pair and aligns it with the reference. why is
+// set where it cannot be compared.
+func (e *executor) alignThird(ctx context.Context, x *Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
+	if x.Third == nil {
+		return nil, lang.Sayf("the third result has no such tensor", "第三方结果中没有该张量"), nil
+	}
+	if x.Third.Err != nil {
+		return nil, why, &align.SideError{Side: third, Err: x.Third.Err}
+	}
+	b, err := e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.Third.Ref, Format: x.format})
+	if err != nil {
+		return nil, why, ofThird(err)
+	}
+	switch {
+	case b.Status != "":
+		why = lang.Sayf("the third result is %v, the reference %v", "第三方结果为 %v，标杆为 %v", b.NPU.Shape, b.Ref.Shape)
+	case b.NPU.DType.Host().Complex():
+		why = lang.Sayf("the third result is %s", "第三方结果为 %s", b.NPU.DType)
+	case !b.Ref.Shape.Equal(a.Ref.Shape) || b.Shape.Elements() != a.Shape.Elements():
+		why = lang.Sayf("the third result has the reference in another order of axes", "第三方结果所对应的标杆轴顺序不同")
+	case b.Orders() > 1: // by which it agrees best
+		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
+		used, _, err = e.byOrder(ctx, b, &Part{Row: &row})
+	default:
+		used = b
+	}
+	if used == nil {
+		b.Close()
+	}
+	return used, why, ofThird(err)
+}
+
+// ofThird names the side of an error of the third result, which is aligned as the NPU
+// is.
+func ofThird(err error) error {
+	var side *align.SideError
+	if errors.As(err, &side) && side.Side == align.NPUSide {
+		return &align.SideError{Side: third, Err: side.Err}
+	}
+	return err
+}
