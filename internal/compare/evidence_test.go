@@ -378,3 +378,29 @@ func TestEffectiveType(t *testing.T) {
 		t.Errorf("effective type %q, relu7 %s with rounding of %v and notes %v", rep.Effective, row.Status, row.Evidence.Rounding, row.Notes)
 	}
 }
+
+// TestJudgedByEvidence: a document is judged again by its evidence or by limits as
+// the run itself would have been.
+func TestJudgedByEvidence(t *testing.T) {
+	for name, m := range map[string]*model{"healthy": transformer(6, -1), "damaged": transformer(6, 3)} {
+		opt, reports := m.options(t, true), map[VerdictMode]*record.Report{}
+		for _, mode := range VerdictModes() {
+			opt.Judge.Verdict.Mode = mode
+			reports[mode] = runAll(t, opt)
+		}
+		for written, doc := range reports {
+			for mode, want := range reports {
+				opt.Judge.Verdict.Mode = mode
+				got, err := Judge(doc, opt.Judge, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range got.Rows {
+					if got.Rows[i].Status != want.Rows[i].Status || len(got.Rows) != len(want.Rows) {
+						t.Errorf("%s: %s of a run by %s is %s by %s, want %s", name, got.Rows[i].Op, written, got.Rows[i].Status, mode, want.Rows[i].Status)
+					}
+				}
+			}
+		}
+	}
+}

@@ -236,6 +236,13 @@ func TestFaultyNets(t *testing.T) {
 		t.Run(string(f.code), func(t *testing.T) {
 			ref, arrays, dumps := writeNet(t, t.TempDir(), &f)
 			for how, opt := range netOptions(t, ref, arrays, dumps) {
+				opt.Judge.Verdict.Mode = ByEvidence
+				if rep := runAll(t, opt); f.both {
+					wantOrigins(t, rep, "")
+				} else if wantOrigins(t, rep, bad); rep.Findings.FirstBad >= 0 && !hasCode(rep.Rows[rep.Findings.FirstBad].Reasons, f.code) {
+					t.Errorf("%s, by evidence: reasons %v, want %s", how, rep.Rows[rep.Findings.FirstBad].Reasons, f.code)
+				}
+				opt.Judge.Verdict.Mode = ByLimits
 				rep := runAll(t, opt)
 				if f.both { // the model is to blame: nothing fails
 					i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == bad })
@@ -269,6 +276,9 @@ func TestFaultyNets(t *testing.T) {
 func TestCleanNet(t *testing.T) {
 	ref, arrays, dumps := writeNet(t, t.TempDir(), nil)
 	for how, opt := range netOptions(t, ref, arrays, dumps) {
+		opt.Judge.Verdict.Mode = ByEvidence
+		wantOrigins(t, runAll(t, opt), "")
+		opt.Judge.Verdict.Mode = ByLimits
 		rep := runAll(t, opt)
 		if len(rep.Rows) != netLength || rep.Counts[record.Fail] > 0 || rep.Findings.FirstBad >= 0 {
 			t.Errorf("%s: %v, first bad %d; want nothing to fail", how, lines(rep), rep.Findings.FirstBad)
