@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/tensor"
 )
 
@@ -146,6 +147,53 @@ func TestAcceptEffective(t *testing.T) {
 		}
 		if row.Status != status || row.Standard.Type != name {
 			t.Errorf("%s: %s by %+v, want %s by %s", row.Op, row.Status, row.Standard, status, name)
+		}
+	}
+}
+
+// TestThirdRounds pairs the third result in rounds: that of the same round counts, and
+// where there are none one for all.
+func TestThirdRounds(t *testing.T) {
+	const name = "ReLU.relu.0.0.1700000000000000.output.0.DefaultFormat.npy"
+	side := func(ranks map[string]float64) string {
+		dir := t.TempDir()
+		for rank, x := range ranks {
+			path := filepath.Join(dir, rank, "net", "0", "1", name)
+			if rank == "" {
+				path = filepath.Join(dir, name)
+			}
+			write(t, path, array(tensor.Float32, tensor.Shape{2}, 1, x))
+		}
+		return dir
+	}
+	npu := side(map[string]float64{"rank_0": 1.5, "rank_1": 1.5})
+	for _, tt := range []struct {
+		ref, third map[string]float64
+		want       string
+	}{
+		{map[string]float64{"rank_0": 1, "rank_1": 1}, map[string]float64{"rank_0": 1, "rank_1": 1.5}, "0 FAIL, 1 PASS"},
+		{map[string]float64{"": 1}, map[string]float64{"rank_0": 1, "rank_1": 1.5}, "0 FAIL, 1 PASS"},
+		{map[string]float64{"rank_0": 1, "rank_1": 1}, map[string]float64{"": 1.5}, "0 PASS, 1 PASS"},
+		{map[string]float64{"": 1}, map[string]float64{"": 1.5}, "0 PASS, 1 PASS"},
+		{map[string]float64{"": 1}, map[string]float64{"rank_1": 1.5, "rank_2": 1.5}, "0 SKIP, 1 PASS"},
+		{map[string]float64{"rank_0": 1, "rank_1": 1}, map[string]float64{"rank_0": 1.5}, "0 PASS, 1 SKIP"},
+	} {
+		opt := accepting(side(tt.ref), npu, standard.L0, side(tt.third))
+		rep := runAll(t, opt)
+		var got []string
+		for i := range rep.Rows {
+			got = append(got, rep.Rows[i].At.Rank+" "+string(rep.Rows[i].Status))
+		}
+		if text := strings.Join(got, ", "); text != tt.want {
+			t.Errorf("reference %v, third %v: %s, want %s", tt.ref, tt.third, text, tt.want)
+		}
+		var err error
+		if opt.NPURounds.Rank, err = dumpdir.ParseNumbers("1"); err != nil {
+			t.Fatal(err)
+		}
+		one := runAll(t, opt)
+		if len(one.Rows) != 1 || !strings.HasSuffix(tt.want, "1 "+string(one.Rows[0].Status)) {
+			t.Errorf("rank 1 of reference %v, third %v: %v, want %s", tt.ref, tt.third, lines(one), tt.want)
 		}
 	}
 }

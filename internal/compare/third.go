@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 )
 
@@ -18,7 +19,8 @@ func (p *Plan) addThird(ctx context.Context) error {
 	}
 	opt := *p.opt
 	opt.NPU = opt.Third
-	side, err := OpenSide(ctx, &opt, opt.Third, opt.NPURounds)
+	// Those of its rounds count that belong to the rounds that are compared.
+	side, err := OpenSide(ctx, &opt, opt.Third, dumpdir.Selection{})
 	if err != nil {
 		return err
 	}
