@@ -1,11 +1,11 @@
 package noise
 
 import (
-	"archive/zip"
 	"encoding/binary"
 	"encoding/json"
-	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,7 +20,7 @@ func TestGolden(t *testing.T) {
 		"s13_strong": tensor.BFloat16, "s7_mild": tensor.Float16, "s12_strong": tensor.Float16,
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := unzip(t, "testdata/"+name+".zip")
+			net := filepath.Join("..", "..", "..", "..", "testdata", "golden", "nets", name)
 			var golden struct {
 				Rows []struct {
 					Op, Cls                  string
@@ -28,12 +28,12 @@ func TestGolden(t *testing.T) {
 					ZS                       float64
 				}
 			}
-			if err := json.Unmarshal(files["proto.json"], &golden); err != nil {
+			if err := json.Unmarshal(readFile(t, net, "proto.json"), &golden); err != nil {
 				t.Fatal(err)
 			}
 			for _, row := range golden.Rows {
-				shape, d, n := parseNpy(t, files["npu/"+row.Op+".npy"])
-				_, _, r := parseNpy(t, files["cpu/"+row.Op+".npy"])
+				shape, d, n := parseNpy(t, readFile(t, net, "npu", row.Op+".npy"))
+				_, _, r := parseNpy(t, readFile(t, net, "cpu", row.Op+".npy"))
 				req := &Request{Shape: shape, Type: typeOf(t, typ), Mask: math.Inf(-1), Groups: 1 << 20}
 				if d == "|i1" || d == "<i4" {
 					req.Type = typeOf(t, tensor.Int32)
@@ -70,24 +70,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func unzip(t *testing.T, name string) map[string][]byte {
+func readFile(t *testing.T, path ...string) []byte {
 	t.Helper()
-	z, err := zip.OpenReader(name)
+	data, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
-	files := map[string][]byte{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files[f.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return files
+	return data
 }
 
 var npyHeader = regexp.MustCompile(`'descr': '([^']+)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
