@@ -39,28 +39,13 @@ func (n *netTruth) compare(folder string) []string {
 
 // protoRow is what a slow program that knows the same rules says of a row.
 type protoRow struct {
-	Op                   string
-	Level                int
-	RD, RR, F, P, O      float64
-	Score                float64 `json:"B"`
-	Rows, Channels, Peak float64
-}
-
-// UnmarshalJSON reads the names of one letter, of which some differ by case only.
-func (r *protoRow) UnmarshalJSON(data []byte) error {
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		return err
-	}
-	for name, to := range map[string]any{
-		"op": &r.Op, "level": &r.Level, "rd": &r.RD, "rr": &r.RR, "F": &r.F, "p": &r.P, "o": &r.O,
-		"B": &r.Score, "R": &r.Rows, "C": &r.Channels, "T": &r.Peak,
-	} {
-		if err := json.Unmarshal(all[name], to); err != nil {
-			return err
-		}
-	}
-	return nil
+	Op              string
+	Level           int
+	RD, RR, F, P, O float64
+	Score           float64 `json:"B"`
+	Rows            float64 `json:"R"`
+	Channels        float64 `json:"C"`
+	Peak            float64 `json:"T"`
 }
 
 // netDocument is what compare --format json prints of a network.
