@@ -3,6 +3,7 @@ package compare
 import (
 	"maps"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -57,8 +58,16 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	}
 	rep.Count()
 	rep.Warnings = append(rep.Warnings, p.opt.Warnings...)
+	if len(rep.Rows) >= manyRows {
+		runtime.GC()
+	}
 	return rep
 }
+
+// manyRows is the number of rows from which what only the conclusion needs is worth to
+// be collected at once: else as much garbage would stand beside it while the reports
+// are written.
+const manyRows = 1000
 
 // dropTensors forgets the tensors of a pair, which are much memory where there are many
 // pairs: nothing reads them again.

@@ -101,7 +101,7 @@ type Plan struct {
 // of pairs, and where that is large it is most of what a run takes.
 const (
 	planGCPercent = 25
-	runGCPercent  = 75
+	runGCPercent  = 50
 )
 
 // NewPlan opens the runs of both sides, pairs their rounds and tensors and orders
