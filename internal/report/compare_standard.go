@@ -12,7 +12,7 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	n := r.Counts
 	var tail lang.Sentence
 	if left := len(standardRows(r, record.Skip)); left > 0 {
-		tail = lang.Sayf("; the standard could not be applied to %s", "；%s无法适用", tensors(left))
+		tail = lang.Sayf("; the standard could not be applied to %s", "；标准无法适用于 %s", tensors(left))
 	}
 	switch failed := n[record.Fail]; {
 	case failed > 0:
@@ -22,8 +22,10 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 		}
 		text := lang.Sayf("%d of %s %s not meet the standard%s", "%[1]d/%[2]s不满足标准%[4]s", failed, tensors(compared), verb, tail)
 		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
+	case misses > 0 && misses == n[record.Error]:
+		return lang.Sayf("ERROR (%s): the standard is met by %s compared%s", "ERROR (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
 	case misses > 0:
-		return lang.Sayf("FAIL (%s): the standard is met by %s%s", "FAIL (%s)：%s满足标准%s", r.Standard, all(compared), tail)
+		return lang.Sayf("FAIL (%s): the standard is met by %s compared%s", "FAIL (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
 	case n[record.Partial] > 0:
 		return lang.Sayf("PARTIAL (%s): of %d of %s only a part was compared%s", "PARTIAL (%s)：%d/%s仅比对了一部分%s", r.Standard, n[record.Partial], tensors(compared), tail)
 	case n[record.Warn] > 0:

@@ -23,7 +23,7 @@ func verdictOf(r *record.Report) lang.Sentence {
 	case r.Standard != "" && compared > 0:
 		return lang.Sayf("%s%s", "%s%s", byStandard(r, compared, misses), tail)
 	case r.Standard != "" && misses == 0 && left > 0:
-		return lang.Sayf("NOTHING COMPARED: the standard %s could not be applied to %s", "NOTHING COMPARED：标准 %s 无法适用于%s", r.Standard, tensors(left))
+		return lang.Sayf("NOTHING COMPARED: the standard %s could not be applied to %s", "NOTHING COMPARED：标准 %s 无法适用于 %s", r.Standard, tensors(left))
 	case n[record.Fail] > 0 && evidence && !r.Interrupted: // what is interrupted is not judged
 		return lang.Sayf("%s%s%s", "%s%s%s", faults(r), firstRound(r), tail)
 	case n[record.Fail] > 0:
