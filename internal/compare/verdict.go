@@ -116,6 +116,7 @@ type facts struct {
 	cos, red, meanRel, sqnr, ulps metrics.Metric
 	meanD, rmse                   metrics.Metric
 	integer                       bool // elements of the NPU
+	masks                         bool // all that is saturated is below zero, as attention masks are
 }
 
 func factsOf(res *metrics.Result) *facts {
@@ -126,6 +127,7 @@ func factsOf(res *metrics.Result) *facts {
 		relUndefined: res.RelUndefined,
 		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
 		meanD: res.MeanD, rmse: res.RMSE, integer: !float,
+		masks: res.NPU.Max.Defined && res.NPU.Max.Value < -res.NPU.Min.Value,
 	}
 }
 
@@ -229,7 +231,7 @@ func (o *VerdictOptions) warnings(f *facts) []record.Finding {
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
 		warn(record.ModelNaN, record.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
 	}
-	if f.saturatedBoth > 0 && !f.integer { // integers are cut to their range on purpose
+	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are cut to their range on purpose
 		warn(record.Saturation, record.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {

@@ -130,7 +130,8 @@ func (o *Operator) bounds(class Class) (propagated, own float64) {
 	case Reduce:
 		return o.reduced()
 	case Quantise:
-		q := first.RMS * s.RefRMS / max(first.RefRMS, tiny)
+		relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
+		q := relative * s.RefRMS
 		return math.Sqrt(q) + q, quantisationError
 	}
 	return o.unknown(), float64(f*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*eps)
