@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/filename"
 )
 
 // failsFast reports whether a row ends a run that stops at the first failure, whatever
@@ -55,13 +56,15 @@ func (f *failFast) cut(parts []Part) []Part {
 	return parts
 }
 
-// firstFailure is the index of the first part that fails, -1 for none.
+// firstFailure is the index of the first part that fails, -1 for none; by evidence that
+// of the last origin that a failure comes from. What reads a tensor that is compared
+// later, where the order is not that of the graph, may be innocent.
 func (p *Plan) firstFailure(parts []Part) int {
 	if !p.opt.FailFast {
 		return -1
 	}
 	failed := slices.IndexFunc(parts, func(x Part) bool { return p.failsFast(x.Row) })
-	if p.opt.Judge.Verdict.Mode != ByEvidence {
+	if p.opt.Judge.Verdict.Mode != ByEvidence || len(parts) == 0 {
 		return failed
 	}
 	for _, round := range p.rounds {
@@ -73,12 +76,45 @@ func (p *Plan) firstFailure(parts []Part) int {
 				rows, evidence, at = append(rows, *parts[i].Row), append(evidence, parts[i].Evidence), append(at, i)
 			}
 		}
-		diagnose.Judge(rows, evidence, diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}).Apply()
+		j := diagnose.Judge(rows, evidence, diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()})
+		j.Apply()
+		pending := p.pending(round, parts[len(parts)-1].Pair+1)
 		for k := range rows {
-			if (failed < 0 || at[k] < failed) && slices.Contains(p.opt.FailOn, rows[k].Status) {
-				failed = at[k]
+			if !slices.Contains(p.opt.FailOn, rows[k].Status) {
+				continue
+			}
+			last, innocent := at[k], false
+			for _, origin := range append([]int{k}, fedBy(&rows[k])...) {
+				last = max(last, at[origin])
+				innocent = innocent || slices.ContainsFunc(j.Through(origin), func(op string) bool { return pending[filename.Normalise(op)] })
+			}
+			if !innocent && (failed < 0 || last < failed) {
+				failed = last
 			}
 		}
 	}
 	return failed
+}
+
+// fedBy are the origins that a row depends on.
+func fedBy(row *record.Row) []int {
+	if row.Evidence == nil {
+		return nil
+	}
+	return row.Evidence.FedBy
+}
+
+// pending are the operators of a round of which tensors are compared from a pair on, by
+// their normalised names.
+func (p *Plan) pending(round *plannedRound, first int) map[string]bool {
+	names := map[string]bool{}
+	for i := first; i < len(p.Pairs); i++ {
+		if x := &p.Pairs[i]; x.round == round && x.Row.Status == "" {
+			names[filename.Normalise(x.Row.Op)] = true
+			if x.Row.NPUOp != "" {
+				names[filename.Normalise(x.Row.NPUOp)] = true
+			}
+		}
+	}
+	return names
 }

@@ -162,6 +162,14 @@ func TestFailFastByEvidence(t *testing.T) {
 			t.Errorf("%d workers: failed fast %t, interrupted %t, %v of %d rows, the last one %s; want one failure, l15_fc2", workers, rep.FailedFast, rep.Interrupted, rep.Counts, len(rep.Rows), last)
 		}
 		wantOrigins(t, rep, "l15_fc2")
+		// By name what reads the tile comes first: the tile is to blame all the same.
+		byName := damaged
+		byName.OrderBy = dumpdir.ByName
+		rep = runAll(t, byName)
+		if last := rep.Rows[len(rep.Rows)-1].Op; !rep.FailedFast || last != "l15_fc2" || len(rep.Rows) > 121-8*5 {
+			t.Errorf("%d workers, by name: failed fast %t, the last of %d rows is %s", workers, rep.FailedFast, len(rep.Rows), last)
+		}
+		wantOrigins(t, rep, "l15_fc2")
 		// By limits it stops at the first row beyond them.
 		limits := healthy
 		limits.Judge.Verdict.Mode = ByLimits

@@ -66,6 +66,15 @@ func (j *Judgement) Origins() []int {
 	return rows
 }
 
+// Through returns the operators without compared tensors between a row and its inputs.
+func (j *Judgement) Through(row int) []string {
+	r := &j.rows[row]
+	if !r.isInput() && len(r.operator.inputs) > 0 {
+		return nil
+	}
+	return r.operator.sources.through
+}
+
 // judge judges the rows of a network.
 func judge(n *network) *Judgement {
 	j := &Judgement{network: n, of: make(map[*row]*judged, len(n.rows))}
