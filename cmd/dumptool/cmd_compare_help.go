@@ -9,7 +9,7 @@ func compareGroups() []flagGroup {
 		{"Rounds of runs", []string{"rank", "step", "graph", "model",
 			"ref-rank", "ref-step", "ref-graph", "ref-model", "npu-rank", "npu-step", "npu-graph", "npu-model"}},
 		{"Limits", []string{"verdict", "profile", "atol", "rtol", "op-config", "tol-mode", "nan-policy", "max-error-ratio", "int-tol", "accum",
-			"min-cos", "min-sqnr", "max-red", "max-mean-rel", "max-ulp", "standard", "third", "hf32"}},
+			"min-cos", "min-sqnr", "max-red", "max-mean-rel", "max-ulp", "noise", "standard", "third", "hf32"}},
 		{"Shapes and axis orders", []string{"auto-layout", "transpose", "ref-format", "npu-format", "original-format", "crop-padding", "force-compare", "strict-dtype",
 			"ref-dtype", "bin-dtype"}},
 		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map"}},

@@ -9,10 +9,11 @@ import (
 	"dumptool/internal/compare/standard"
 )
 
-// standardFlags are the flags of the acceptance of single operators.
+// standardFlags are the flags of the acceptance of single operators, and of what else a
+// verdict takes from other runs.
 type standardFlags struct {
-	name, third string
-	hf32        bool
+	name, third, noise string
+	hf32               bool
 }
 
 func (o *standardFlags) addFlags(cmd *cobra.Command) {
@@ -20,11 +21,21 @@ func (o *standardFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.name, "standard", "", "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)")
 	flags.StringVar(&o.third, "third", "", "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is")
 	flags.BoolVar(&o.hf32, "hf32", false, "--standard: float32 outputs of HF32 computation have the thresholds of HF32")
+	flags.StringVar(&o.noise, "noise", "", "`PATH` of a second reference of a lower precision: how far it is from the first is the noise that the verdict allows")
 	completeValues(cmd, "standard", names(standard.Names()))
 }
 
 // resolve turns the flags into options, in which the verdict is chosen already.
 func (o *standardFlags) resolve(opt *compare.Options) error {
+	if o.noise != "" {
+		if o.name != "" {
+			return usagef("--noise is for the verdict by evidence: it cannot stand beside --standard")
+		}
+		if err := exists(o.noise); err != nil {
+			return err
+		}
+		opt.Second = o.noise
+	}
 	if o.name == "" {
 		if o.third != "" || o.hf32 {
 			return usagef("--third and --hf32 need --standard NAME")

@@ -173,6 +173,9 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if err == nil {
 		err = e.examine(ctx, a, part, res)
 	}
+	if err == nil && e.opt.Second != "" {
+		err = e.second(ctx, x, a, part)
+	}
 	if res != nil {
 		part.Evidence.Noise, res.Noise = res.Noise.Pack(), nil
 	}

@@ -31,6 +31,10 @@ type Options struct {
 	// path of the third result that some need.
 	Standard standard.Options
 	Third    string
+	// Second is the path of a second reference, of a lower precision than the first:
+	// how far it is from the first is the noise that an NPU may have too. A run has a
+	// third result or a second reference.
+	Second string
 	// SideFiles is what files say about the operators: their limits, names, order
 	// and graph. Without a map of consumers the graph of the compiler is used.
 	SideFiles sidefile.Inputs

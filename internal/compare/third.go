@@ -6,21 +6,26 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 )
 
-// addThird gives the pairs the tensors of the third result, which is paired with the
-// reference as the NPU is.
+// addThird gives the pairs the tensors of the third result, or of the second
+// reference, which is paired with the reference as the NPU is.
 func (p *Plan) addThird(ctx context.Context) error {
-	if p.opt.Third == "" {
+	path, flag := p.opt.Third, "--third"
+	if path == "" {
+		path, flag = p.opt.Second, "--noise"
+	}
+	if path == "" {
 		return nil
 	}
 	opt := *p.opt
-	opt.NPU = opt.Third
+	opt.NPU = path
 	// Those of its rounds count that belong to the rounds that are compared.
-	side, err := OpenSide(ctx, &opt, opt.Third, dumpdir.Selection{})
+	side, err := OpenSide(ctx, &opt, path, dumpdir.Selection{})
 	if err != nil {
 		return err
 	}
@@ -34,7 +39,7 @@ func (p *Plan) addThird(ctx context.Context) error {
 		return err
 	}
 	for _, w := range side.Warnings {
-		p.Warnings = append(p.Warnings, lang.Sayf("--third: %s", "--third：%s", w))
+		p.Warnings = append(p.Warnings, lang.Sayf("%s: %s", "%s：%s", flag, w))
 	}
 	found := map[int][]*Pair{}
 	for i := range paired.Pairs {
@@ -62,6 +67,14 @@ func thirdOf(x *Pair, candidates []*Pair) *Tensor {
 	return candidates[0].NPU
 }
 
+// thirdName is what the third side is in messages.
+func (e *executor) thirdName() lang.Text {
+	if e.opt.Second != "" {
+		return lang.Text{EN: "the second reference", ZH: "第二标杆"}
+	}
+	return lang.Text{EN: "the third result", ZH: "第三方结果"}
+}
+
 // third is the name of the side in errors.
 const third = "third"
 
@@ -69,7 +82,7 @@ const third = "third"
 // set where it cannot be compared.
 func (e *executor) alignThird(ctx context.Context, x *Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
 	if x.Third == nil {
-		return nil, lang.Sayf("the third result has no such tensor", "第三方结果中没有该张量"), nil
+		return nil, lang.Sayf("%s has no such tensor", "%s中没有该张量", e.thirdName()), nil
 	}
 	if x.Third.Err != nil {
 		return nil, why, &align.SideError{Side: third, Err: x.Third.Err}
@@ -80,11 +93,11 @@ func (e *executor) alignThird(ctx context.Context, x *Pair, a *align.Alignment) 
 	}
 	switch {
 	case b.Status != "":
-		why = lang.Sayf("the third result is %v, the reference %v", "第三方结果为 %v，标杆为 %v", b.NPU.Shape, b.Ref.Shape)
+		why = lang.Sayf("%s is %v, the reference %v", "%s为 %v，标杆为 %v", e.thirdName(), b.NPU.Shape, b.Ref.Shape)
 	case b.NPU.DType.Host().Complex():
-		why = lang.Sayf("the third result is %s", "第三方结果为 %s", b.NPU.DType)
+		why = lang.Sayf("%s is %s", "%s为 %s", e.thirdName(), b.NPU.DType)
 	case !b.Ref.Shape.Equal(a.Ref.Shape) || b.Shape.Elements() != a.Shape.Elements():
-		why = lang.Sayf("the third result has the reference in another order of axes", "第三方结果所对应的标杆轴顺序不同")
+		why = lang.Sayf("%s has the reference in another order of axes", "%s所对应的标杆轴顺序不同", e.thirdName())
 	case b.Orders() > 1: // by which it agrees best
 		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
 		used, _, err = e.byOrder(ctx, b, &Part{Row: &row})
@@ -103,6 +116,25 @@ func ofThird(err error) error {
 	var side *align.SideError
 	if errors.As(err, &side) && side.Side == align.NPUSide {
 		return &align.SideError{Side: third, Err: side.Err}
+	}
+	return err
+}
+
+// second measures how far the second reference is from the reference. Where it has no
+// such tensor the row says so, and is judged without.
+func (e *executor) second(ctx context.Context, x *Pair, a *align.Alignment, part *Part) error {
+	other, why, err := e.alignThird(ctx, x, a)
+	if err != nil {
+		return err
+	}
+	if other == nil {
+		part.Row.Notes = append(slices.Clip(part.Row.Notes), lang.Sayf("--noise: %s", "--noise：%s", why))
+		return nil
+	}
+	defer other.Close()
+	res, _, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
+	if err == nil && res.Noise != nil {
+		part.Evidence.Second = diagnose.Second{Known: true, RMS: res.Noise.RMS, Max: res.Noise.Max}
 	}
 	return err
 }

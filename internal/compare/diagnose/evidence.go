@@ -21,6 +21,14 @@ type Evidence struct {
 	// Noise is how large the differences are beside rounding, empty where that is not
 	// known; for a pair that does not fail too.
 	Noise noise.Packed
+	// Second is the noise of a second reference, if there is one.
+	Second Second
+}
+
+// Second is how far a second reference, of a lower precision, is from the reference.
+type Second struct {
+	Known    bool
+	RMS, Max float64
 }
 
 // Tensors is a failing pair of tensors, open for reading.

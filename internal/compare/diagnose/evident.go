@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics"
@@ -17,6 +18,9 @@ type judged struct {
 	inputs  []*row
 	guessed bool // the inputs are those before it
 	fedBy   []*judged
+	// beyond is the error beside the noise of the second reference, 0 where there is
+	// none.
+	beyond  float64
 	lost    int64 // pairs of which the reference alone is no number
 	depth   int   // operators on the longest way to the row
 	origin  bool
@@ -153,6 +157,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 			x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.NonFinite
 		}
 	}
+	x.compareWithSecond(j, &op)
 	x.origin = x.verdict.Level == verdict.Origin || r.Status == record.Fail && x.specific(&op)
 	switch {
 	case x.guessed && x.origin && len(j.origins) > 0, r.isInput() && !known && len(j.walked) > 0:
@@ -164,7 +169,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	}
 	if x.verdict.Level == verdict.Origin && !x.origin {
 		x.verdict.Level = verdict.Clean
-		if len(x.fedBy) == 0 {
+		if len(x.fedBy) == 0 && !(x.Second.Known && x.beyond < noiseGrowth) {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
@@ -172,6 +177,57 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 		x.damaged = x.verdict.Kind == verdict.InputNaN || op.Out.RMS > 3*op.Rounded()
 	}
 	return x
+}
+
+// The limits beside the noise of a second reference: an origin exceeds it, and what its
+// inputs exceed it by, by these factors.
+const (
+	noiseLimit   = 6
+	noiseGrowth  = 3
+	integerNoise = 0.3 // of storing integers
+)
+
+// compareWithSecond judges the error by the noise of the second reference: how far two
+// healthy runs are apart. It needs no type and no bound; where both rules speak an
+// origin by either counts, and what the second reference amplifies too is rounding.
+func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
+	second, out := x.Second, op.Out
+	if !second.Known {
+		return
+	}
+	floor := out.Rounding
+	if out.Type.Integer {
+		floor = integerNoise
+	}
+	noise := math.Sqrt(float64(second.RMS*second.RMS) + float64(floor*floor))
+	x.beyond = max(over(out.RMS, noise), over(out.Max, max(second.Max, 8*floor, 4*second.RMS)))
+	limit, nonFinite := 1.0, false
+	for _, in := range x.inputs {
+		if before := j.of[in]; before != nil {
+			limit = max(limit, before.beyond)
+		}
+		nonFinite = nonFinite || in.Noise != "" && in.noise().NonFinite > 0
+	}
+	limit *= noiseGrowth
+	if op.Tainted {
+		limit *= noiseGrowth
+	}
+	switch {
+	case nonFinite:
+	case out.Type.Integer && second.RMS == 0: // equal integers say nothing about ties
+	case x.beyond > noiseLimit && x.beyond > limit && (x.verdict.Level != verdict.Origin || x.verdict.Kind == verdict.Value):
+		x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.BeyondNoise
+	case x.verdict.Level == verdict.Suspect && x.beyond < noiseGrowth:
+		x.verdict.Level, x.verdict.Kind = verdict.Clean, verdict.None
+	}
+}
+
+// over is a/b, 0 where a is 0 and infinite where only b is.
+func over(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return a / b
 }
 
 // lostNumbers counts the pairs whose reference is NaN or infinite while the NPU has a
@@ -194,7 +250,7 @@ func (x *judged) feed(origins ...*judged) {
 // comes before it: its error has a form that rounding does not have, or is large.
 func unordered(op *verdict.Operator, v *verdict.Verdict) bool {
 	switch v.Kind {
-	case verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant:
+	case verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant, verdict.BeyondNoise:
 		return true
 	}
 	return v.Structured || op.Out.RMS > 0.25*op.Out.RefRMS
@@ -259,6 +315,7 @@ func (x *judged) evidence() *record.Evidence {
 	if x.origin {
 		e.Level = record.IsOrigin
 	}
+	e.Noise = x.beyond
 	if n := x.noise(); n != nil {
 		v := &x.verdict
 		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), n.RMS, n.RefRMS, n.Rounding
@@ -401,6 +458,8 @@ func (x *judged) seen() lang.Sentence {
 		return lang.Sayf("all elements of the NPU tensor are the same", "NPU 张量的元素全部相同")
 	case verdict.Coarse:
 		return lang.Sayf("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", "元素只使用 %d/%d 个尾数位，输入使用得更多(以 bfloat16 累加？)", n.Bits, n.Type.Mantissa)
+	case verdict.BeyondNoise:
+		return lang.Sayf("the error is %s x that of the second reference", "误差为第二标杆误差的 %s 倍", number(x.beyond))
 	case verdict.Step:
 		return lang.Sayf("more elements take a neighbouring step than ties explain", "落入相邻量化级的元素多于舍入可解释的数量")
 	}

@@ -18,6 +18,8 @@ type Evidence struct {
 	// Score is RMS/Expected; Rows, Channels and Peak are that of the worst row,
 	// channel and element. ScaleZ is the significance of a common factor.
 	Score, Rows, Channels, Peak, ScaleZ float64
+	// Noise is the error beside that of a second reference, 0 where there is none.
+	Noise float64
 	// Damaged is set where the row depends on an origin and its error is more than
 	// rounding.
 	Damaged bool

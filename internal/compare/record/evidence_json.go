@@ -18,6 +18,7 @@ type evidenceJSON struct {
 	Channels   Number `json:"channels"`
 	Peak       Number `json:"peak"`
 	ScaleZ     Number `json:"scale_z"`
+	Noise      Number `json:"noise"`
 	Damaged    bool   `json:"damaged"`
 	FedBy      []int  `json:"fed_by"`
 }
@@ -26,7 +27,7 @@ type evidenceJSON struct {
 func (j *evidenceJSON) numbers(e *Evidence) map[*Number]*float64 {
 	return map[*Number]*float64{&j.RMS: &e.RMS, &j.RefRMS: &e.RefRMS, &j.Rounding: &e.Rounding, &j.Expected: &e.Expected,
 		&j.Propagated: &e.Propagated, &j.Own: &e.Own, &j.Score: &e.Score, &j.Rows: &e.Rows, &j.Channels: &e.Channels,
-		&j.Peak: &e.Peak, &j.ScaleZ: &e.ScaleZ}
+		&j.Peak: &e.Peak, &j.ScaleZ: &e.ScaleZ, &j.Noise: &e.Noise}
 }
 
 func evidenceOf(e *Evidence) *evidenceJSON {

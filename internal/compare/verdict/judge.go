@@ -32,9 +32,11 @@ const (
 	Step      Kind = "STEP"     // quantised to other steps
 	NonFinite Kind = "NONFINITE"
 	Overflow  Kind = "OVERFLOW"
-	Amplified Kind = "AMPLIFIED"
-	InputBad  Kind = "INPUT_BAD" // NaN of what a damaged input makes
-	InputNaN  Kind = "INPUT_NAN" // an input has NaN or infinities
+	// BeyondNoise is too large beside the noise of a second reference.
+	BeyondNoise Kind = "NOISE"
+	Amplified   Kind = "AMPLIFIED"
+	InputBad    Kind = "INPUT_BAD" // NaN of what a damaged input makes
+	InputNaN    Kind = "INPUT_NAN" // an input has NaN or infinities
 
 )
 
