@@ -107,7 +107,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	o := r.operator
 	_, known := j.Graph[o.name]
 	x.depth = 1
-	op := verdict.Operator{Out: r.noise(), Type: verdict.TypeOf(r.OpType), AnyClass: j.AnyClass}
+	op := verdict.Operator{Out: r.noise(), Type: verdict.TypeOfOperator(r.OpType, r.Op), AnyClass: j.AnyClass}
 	switch {
 	case !r.isInput() && len(o.inputs) > 0:
 		x.inputs = o.inputs

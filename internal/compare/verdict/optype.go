@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -123,6 +124,16 @@ var byName = sync.OnceValue(func() map[string]OpType {
 
 // apiPrefixes stand before the functions of PyTorch in the names of msprobe.
 var apiPrefixes = []string{"functional.", "torch.", "tensor.", "mint.", "npu.", "aten."}
+
+// TypeOfOperator returns what is known of an operator by its type or, where there is
+// none, by the name that msprobe gives an entry, such as Functional.relu.0.forward.
+func TypeOfOperator(opType, name string) OpType {
+	parts := strings.Split(name, ".")
+	if opType != "" || len(parts) != 4 || parts[3] != "forward" || !slices.Contains(apiPrefixes, strings.ToLower(parts[0])+".") {
+		return TypeOf(opType)
+	}
+	return TypeOf(parts[0] + "." + parts[1])
+}
 
 // TypeOf returns what is known of a type of operators, by the name that CANN,
 // MindSpore or msprobe give it, in any case. Any other name is Unknown: nothing is

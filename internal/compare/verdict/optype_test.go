@@ -101,3 +101,23 @@ func TestLipschitz(t *testing.T) {
 		}
 	}
 }
+
+func TestTypeOfOperator(t *testing.T) {
+	for _, c := range []struct {
+		opType, name string
+		want         Class
+	}{
+		{"Relu", "Functional.linear.0.forward", Lipschitz},
+		{"", "Functional.linear.0.forward", Linear},
+		{"", "Tensor.add_.12.forward", Lipschitz},
+		{"", "Functional.linear.0.backward", Unknown}, // another function
+		{"", "Module.linear.0.forward", Unknown},      // a name of the user
+		{"", "Functional.linear", Unknown},
+		{"", "linear", Unknown},
+		{"", "", Unknown},
+	} {
+		if got := TypeOfOperator(c.opType, c.name); got.Class != c.want {
+			t.Errorf("%q %q is %s, want %s", c.opType, c.name, got.Class, c.want)
+		}
+	}
+}
