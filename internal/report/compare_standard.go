@@ -16,11 +16,11 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	}
 	switch failed := n[record.Fail]; {
 	case failed > 0:
-		verb := "do"
+		verb := lang.Text{EN: "do"}
 		if failed == 1 {
-			verb = "does"
+			verb.EN = "does"
 		}
-		text := lang.Sayf("%d of %s %s not meet the standard%s", "%[1]d/%[2]s不满足标准%[4]s", failed, tensors(compared), verb, tail)
+		text := lang.Sayf("%d of %s %s not meet the standard%s", "%d/%s%s不满足标准%s", failed, tensors(compared), verb, tail)
 		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
 	case misses > 0 && misses == n[record.Error]:
 		return lang.Sayf("ERROR (%s): the standard is met by %s compared%s", "ERROR (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
