@@ -36,7 +36,7 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		parts[i].Row = &rep.Rows[i]
 		rep.Rows[i].Reasons = slices.Clip(rep.Rows[i].Reasons)
 	}
-	rep.FailedFast = p.firstFailure(parts) >= 0
+	rep.FailedFast = slices.ContainsFunc(parts, func(x Part) bool { return x.Ends })
 	if p.Effective != tensor.Undefined {
 		rep.Effective = p.Effective.String()
 	}

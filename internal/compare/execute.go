@@ -23,6 +23,8 @@ type Part struct {
 	Row  *record.Row
 	// Evidence is what the tensors of a failing row show.
 	Evidence diagnose.Evidence
+	// Ends is set where the failure of the row ended a run that stops at the first one.
+	Ends bool
 	// order is the order of axes of the alignment that counts.
 	order int
 	// Warning is set where the tensors could not be inspected for it.
@@ -73,7 +75,9 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 		}
 	}
 	if stopped {
-		return fast.cut(finished), nil
+		finished = fast.cut(finished)
+		finished[len(finished)-1].Ends = true
+		return finished, nil
 	}
 	return finished, err
 }

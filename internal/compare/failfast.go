@@ -109,7 +109,7 @@ func fedBy(row *record.Row) []int {
 func (p *Plan) pending(round *plannedRound, first int) map[string]bool {
 	names := map[string]bool{}
 	for i := first; i < len(p.Pairs); i++ {
-		if x := &p.Pairs[i]; x.round == round && x.Row.Status == "" {
+		if x := &p.Pairs[i]; x.round == round && !x.decided {
 			names[filename.Normalise(x.Row.Op)] = true
 			if x.Row.NPUOp != "" {
 				names[filename.Normalise(x.Row.NPUOp)] = true

@@ -59,6 +59,9 @@ type Pair struct {
 	// it.
 	format *tensor.Format
 	round  *plannedRound
+	// decided is set where there was nothing to compare from the start. Unlike the
+	// status of the row it does not change while pairs are compared.
+	decided bool
 }
 
 // Plan says what a run compares: the tensors of both sides, paired and in
@@ -157,6 +160,7 @@ func (p *Plan) forget() {
 	for i := range p.Pairs {
 		p.rows[i] = *p.Pairs[i].Row
 		p.Pairs[i].Row = &p.rows[i]
+		p.Pairs[i].decided = p.rows[i].Status != ""
 	}
 }
 
