@@ -95,7 +95,7 @@ func (o *Operator) bounds(class Class) (propagated, own float64) {
 			own = f
 		}
 		if o.Type.Transcendental {
-			own += 0.3 * eps * s.RefMax
+			own += float64(0.3 * eps * s.RefMax)
 		}
 		return o.Type.Factor * total(o.Inputs, rms), own
 	case Move:
@@ -113,7 +113,7 @@ func (o *Operator) bounds(class Class) (propagated, own float64) {
 		}
 		return s.RefRMS * relative, 2 * f
 	case Exponential:
-		return s.RefRMS * o.exponential(), 2*f + float64(s.RefRMS*eps)
+		return s.RefRMS * o.exponential(), float64(2*f) + float64(s.RefRMS*eps)
 	case Normalise:
 		return o.normalised()
 	case BatchNormalise:
@@ -126,12 +126,12 @@ func (o *Operator) bounds(class Class) (propagated, own float64) {
 		if s.Type.Integer {
 			f = 0
 		}
-		return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + 0.5*float64(s.RefRMS*eps)
+		return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*eps)
 	case Reduce:
 		return o.reduced()
 	case Quantise:
 		relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
-		q := relative * s.RefRMS
+		q := float64(relative * s.RefRMS)
 		return math.Sqrt(q) + q, quantisationError
 	}
 	return o.unknown(), float64(f*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*eps)
@@ -244,7 +244,7 @@ func (o *Operator) normalised() (propagated, own float64) {
 		p, q = p+float64(a*a), q+float64(b*b)
 	}
 	count := max(float64(len(relative)), 1)
-	return math.Sqrt(p / count), 2*s.Rounding + 0.5*math.Sqrt(q/count)
+	return math.Sqrt(p / count), float64(2*s.Rounding) + float64(0.5*math.Sqrt(q/count))
 }
 
 // rowGains are the errors and the sizes of the rows of an input beside their spread,
@@ -285,7 +285,7 @@ func (o *Operator) batchNormalised() (propagated, own float64) {
 		p, q = p+float64(a*a), q+float64(b*b)
 	}
 	count := max(float64(len(relative)), 1)
-	return math.Sqrt(p / count), 2*s.Rounding + 0.5*float64(math.Sqrt(q/count)*epsilon(s.Type))
+	return math.Sqrt(p / count), float64(2*s.Rounding) + float64(0.5*math.Sqrt(q/count)*epsilon(s.Type))
 }
 
 // reduced is the error of sums and means.
@@ -294,13 +294,13 @@ func (o *Operator) reduced() (propagated, own float64) {
 	k := max(elements(in)/max(elements(s), 1), 1)
 	row := float64(max(in.Rows.Size, 1))
 	if o.Type.form == cumulative {
-		return float64(math.Sqrt(row)*in.RMS) + float64(math.Abs(in.Mean)*row), 2*s.Rounding + float64(s.Rounding*math.Sqrt(row))
+		return float64(math.Sqrt(row)*in.RMS) + float64(math.Abs(in.Mean)*row), float64(2*s.Rounding) + float64(s.Rounding*math.Sqrt(row))
 	}
 	mean := math.Abs(in.Mean) + in.RMS/math.Sqrt(k)
 	if o.Type.form == sum {
 		mean *= k
 	}
-	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, 2*s.Rounding + float64(s.RefRMS*epsilon(s.Type))*math.Sqrt(k/roundingSteps)
+	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type)*math.Sqrt(k/roundingSteps))
 }
 
 // unknown is the propagated error of an operator of which nothing is known: the

@@ -110,9 +110,9 @@ func (o *Operator) lipschitzGroups(e *Expectation) {
 			row, most = row+float64(in.Rows.RMS[g]), most+float64(in.Rows.Max[g])
 		}
 		e.rows[g] = hypot(l*row, own*float64(s.Rows.Rounding[g]))
-		e.peaks[g] = float64(l*most) + 2*eps*float64(s.Rows.RefMax[g]) + tiny
+		e.peaks[g] = float64(l*most) + float64(2*eps*float64(s.Rows.RefMax[g])) + tiny
 		if o.Type.Transcendental {
-			e.peaks[g] += 2 * eps * s.RefMax
+			e.peaks[g] += float64(2 * eps * s.RefMax)
 		}
 	}
 	aligned, others = o.split(func(in *noise.Noise) bool { return sameShape(in, s) && sameChannels(in, s) })
@@ -165,7 +165,7 @@ func (o *Operator) productGroups(e *Expectation) {
 		}
 		expected := make([]float64, len(s.RMS))
 		for g := range expected {
-			of := float64(a.RefMax[g])*float64(b.RMS[g]) + float64(b.RefMax[g])*float64(a.RMS[g])
+			of := float64(float64(a.RefMax[g])*float64(b.RMS[g])) + float64(float64(b.RefMax[g])*float64(a.RMS[g]))
 			expected[g] = hypot(of, 2*float64(s.Rounding[g]))
 		}
 		return expected
@@ -177,7 +177,7 @@ func (o *Operator) productGroups(e *Expectation) {
 	e.peaks = make([]float64, len(e.rows))
 	for g := range e.peaks {
 		am, bm, ax, bx := float64(a.Rows.RefMax[g]), float64(b.Rows.RefMax[g]), float64(a.Rows.Max[g]), float64(b.Rows.Max[g])
-		e.peaks[g] = float64(am*bx) + float64(bm*ax) + float64(ax*bx) + 2*eps*float64(s.Rows.RefMax[g])
+		e.peaks[g] = float64(am*bx) + float64(bm*ax) + float64(ax*bx) + float64(2*eps*float64(s.Rows.RefMax[g]))
 	}
 }
 
@@ -199,7 +199,7 @@ func (o *Operator) linearGroups(e *Expectation) {
 		for _, in := range aligned {
 			of += max(relativeRow(&in.Rows, g), in.View/2)
 		}
-		row := float64(s.Rows.RefRMS[g]) * of
+		row := float64(float64(s.Rows.RefRMS[g]) * of)
 		if len(aligned) < len(o.Inputs) {
 			row += e.Propagated
 		}
