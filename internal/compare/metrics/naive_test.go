@@ -178,7 +178,7 @@ func slowPasses(l Limits, abs, ref float64) bool {
 	case EitherExceeded:
 		return abs <= l.Atol && abs <= l.Rtol*ref
 	}
-	return abs <= l.Atol+l.Rtol*ref
+	return abs <= l.Atol+float64(l.Rtol*ref) // rounded twice, on every processor
 }
 
 // slowCompare looks at the pairs one by one.
