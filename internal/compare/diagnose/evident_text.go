@@ -1,0 +1,206 @@
+package diagnose
+
+import (
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
+	"dumptool/internal/lang"
+)
+
+// explain says why each row is what it is.
+func (j *Judgement) explain() [][]record.Finding {
+	reasons := make([][]record.Finding, len(j.rows))
+	for _, x := range j.walked {
+		reasons[x.index] = x.explain()
+	}
+	return reasons
+}
+
+// explain says why the row is what it is: what an origin does, which origin damaged
+// it, how much of it is rounding.
+func (x *judged) explain() []record.Finding {
+	switch {
+	case !x.Compared():
+		return record.Merge(x.shapeInputBad(), x.Patterns)
+	case x.origin:
+		return x.cause()
+	case x.Status == record.Fail && len(x.fedBy) > 0:
+		return single(record.LayerInputBad, x.confidence(), x.fed())
+	case x.Status == record.Rounding:
+		return single(record.Accumulated, x.confidence(), x.rounding())
+	case x.Status == record.Warn && x.verdict.Level == verdict.Suspect:
+		return record.Merge(single(record.Amplified, record.Low, x.amplified()), x.modelNaN())
+	case x.Status.Passes():
+		return x.modelNaN()
+	}
+	return nil
+}
+
+// confidence is how sure the verdict is.
+func (x *judged) confidence() record.Confidence {
+	v := &x.verdict
+	switch {
+	case x.guessed || v.Class == verdict.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
+		return record.Low
+	case v.Exact && (v.PeakScore >= 3 || v.Score >= 3):
+		return record.High
+	}
+	return record.Medium
+}
+
+// cause says what an origin does: a pattern that only such a fault makes, or what is
+// seen of its error.
+func (x *judged) cause() []record.Finding {
+	own := x.own()
+	for i := range own {
+		own[i].Evidence = lang.Join([]lang.Sentence{own[i].Evidence, x.excess()}, semicolon)
+		break
+	}
+	if len(own) > 0 {
+		return record.Merge(own, x.Patterns)
+	}
+	code, confidence := x.code(), x.confidence()
+	if x.Noise == "" {
+		return record.Merge(x.Patterns, single(record.Unknown, record.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
+	}
+	switch code {
+	case record.NPUNaN:
+		if x.lost > 0 && x.noise().NonFinite == 0 {
+			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", x.lost))
+		}
+		return x.nonFiniteOrigin()
+	case record.OverflowFP16:
+		return single(code, record.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
+			x.noise().Overflows, x.noise().Type.Name, element(x.noise().Type.Max)))
+	}
+	parts := []lang.Sentence{x.seen(), x.excess()}
+	if x.Uneven != nil && x.verdict.Kind != verdict.Scaled {
+		parts = append(parts, x.Uneven.text())
+	}
+	parts = slices.DeleteFunc(parts, lang.Sentence.IsZero)
+	return record.Merge(single(code, confidence, lang.Join(parts, semicolon)), x.Patterns)
+}
+
+// nonFiniteOrigin says where NaN and infinities come from.
+func (x *judged) nonFiniteOrigin() []record.Finding {
+	if evidence := halfOverflow(x.result()); !evidence.IsZero() {
+		return single(record.OverflowFP16, overflowConfidence(x.result()), evidence)
+	}
+	return single(record.NPUNaN, record.High, npuNaN(x.result()))
+}
+
+// code names what is seen of the error.
+func (x *judged) code() record.Code {
+	n := x.noise()
+	switch x.verdict.Kind {
+	case verdict.NonFinite:
+		return record.NPUNaN
+	case verdict.Overflow:
+		return record.OverflowFP16
+	case verdict.Scaled:
+		return record.Scale
+	case verdict.Constant:
+		if x.result() != nil && x.result().NPU.Max.Value == 0 && x.result().NPU.Min.Value == 0 {
+			return record.ZeroOutput
+		}
+		return record.ConstOutput
+	case verdict.Coarse:
+		return record.PrecisionLoss
+	case verdict.Value:
+		switch {
+		case n.Mean > 0.9*n.RMS || -n.Mean > 0.9*n.RMS:
+			return record.Offset
+		case !x.verdict.Structured && !x.verdict.Exact && x.verdict.Class == verdict.Linear:
+			return record.PrecisionLoss
+		}
+	}
+	return record.CalcError
+}
+
+// seen says what is seen of the error of an origin.
+func (x *judged) seen() lang.Sentence {
+	n, v := x.noise(), &x.verdict
+	switch v.Kind {
+	case verdict.Scaled:
+		return lang.Sayf("the NPU tensor is the reference times %s (%s %% of the error, z = %s)", "NPU 张量为标杆的 %s 倍(占误差的 %s %%，z = %s)",
+			element(1+n.Scale), number(100*min(v.ScaleShare, 1)), number(v.ScaleZ))
+	case verdict.Sparse:
+		return lang.Sayf("single elements are off by up to %s, %s x what rounding explains", "个别元素偏差达 %s，为舍入可解释的 %s 倍", number(n.Max), number(v.PeakScore))
+	case verdict.Rows:
+		return lang.Sayf("some rows are off by %s x what rounding explains", "部分行的误差为舍入可解释的 %s 倍", number(v.RowScore))
+	case verdict.Channels:
+		return lang.Sayf("some channels are off by %s x what rounding explains", "部分通道的误差为舍入可解释的 %s 倍", number(v.ChannelScore))
+	case verdict.Constant:
+		return lang.Sayf("all elements of the NPU tensor are the same", "NPU 张量的元素全部相同")
+	case verdict.Coarse:
+		return lang.Sayf("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", "元素只使用 %d/%d 个尾数位，输入使用得更多(以 bfloat16 累加？)", n.Bits, n.Type.Mantissa)
+	case verdict.BeyondNoise:
+		return lang.Sayf("the error is %s x that of the second reference", "误差为第二标杆误差的 %s 倍", number(x.beyond))
+	case verdict.Step:
+		return lang.Sayf("more elements take a neighbouring step than ties explain", "落入相邻量化级的元素多于舍入可解释的数量")
+	}
+	return lang.Sentence{}
+}
+
+// differentData is the relative error from which the runs may have had other data.
+const differentData = 0.5
+
+// excess sets the error beside what is expected.
+func (x *judged) excess() lang.Sentence {
+	if x.Noise == "" || x.noise().RMS == 0 {
+		return lang.Sentence{}
+	}
+	v, n := &x.verdict, x.noise()
+	from := lang.Sayf("no input is known", "输入未知")
+	if len(x.inputs) == 0 && n.RMS > differentData*n.RefRMS {
+		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
+	}
+	if len(x.inputs) > 0 {
+		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
+	}
+	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise().RMS), number(v.Sum), from)
+}
+
+// madeOf names the inputs.
+func (x *judged) madeOf() lang.Sentence {
+	names := make([]string, 0, len(x.inputs))
+	for _, in := range x.inputs {
+		names = append(names, rowName(in.Row))
+	}
+	if x.guessed {
+		if len(names) == 1 {
+			return lang.Sayf("%s, the tensor before", "此前的 %s", names[0])
+		}
+		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(names))
+	}
+	if through := x.operator.sources.through; len(through) > 0 && !x.isInput() && len(x.operator.inputs) == 0 {
+		return lang.Sayf("%s, through %s (no dump)", "%s，经由 %s(无 dump)", someOf(names), someOf(through))
+	}
+	return someOf(names)
+}
+
+// fed names the origins that damaged the row.
+func (x *judged) fed() lang.Sentence {
+	names := make([]string, 0, len(x.fedBy))
+	for _, o := range x.fedBy {
+		names = append(names, rowName(o.Row))
+	}
+	if x.Noise == "" || x.verdict.Kind == verdict.InputNaN {
+		return lang.Sayf("the error comes from %s", "误差来自 %s", someOf(names))
+	}
+	return lang.Sayf("the error comes from %s: rms error %s, expected of damaged inputs %s", "误差来自 %s：误差均方根 %s，由受损输入预期 %s",
+		someOf(names), number(x.noise().RMS), number(x.verdict.Sum))
+}
+
+// rounding says how much of the error rounding explains.
+func (x *judged) rounding() lang.Sentence {
+	return lang.Sayf("rounding of %s over %d operators: rms error %s, expected %s", "%s 经 %d 个算子的舍入：误差均方根 %s，预期 %s",
+		x.noise().Type.Name, x.depth, number(x.noise().RMS), number(x.verdict.Sum))
+}
+
+// amplified says by how much the error grew.
+func (x *judged) amplified() lang.Sentence {
+	return lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",
+		"误差为舍入可解释的 %s 倍，但没有故障的特征：算子可能放大了输入误差；dump 其权重即可判断", number(x.verdict.Score))
+}
