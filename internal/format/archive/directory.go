@@ -1,0 +1,272 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// The records of a zip file begin with a signature. Their lengths are without the
+// parts that vary.
+const (
+	localSignature     = "PK\x03\x04"
+	directorySignature = "PK\x01\x02"
+	endSignature       = "PK\x05\x06"
+	end64Signature     = "PK\x06\x06"
+	locatorSignature   = "PK\x06\x07"
+
+	localLength     = 30
+	directoryLength = 46
+	endLength       = 22
+	end64Length     = 56
+	locatorLength   = 20
+)
+
+const maxComment = math.MaxUint16
+
+// end is what the end of a file says of the directory.
+type end struct {
+	directory, size int64 // where it is
+	entries         uint64
+}
+
+// findEnd reads the end record, the last thing in a file but for a comment, and
+// the one with fields of 64 bits where there is one.
+func findEnd(r io.ReaderAt, size int64) (end, error) {
+	tail := make([]byte, max(0, min(size, endLength+maxComment)))
+	if err := readFull(r, tail, size-int64(len(tail))); err != nil {
+		return end{}, err
+	}
+	for i := len(tail) - endLength; i >= 0; i-- {
+		b := tail[i:]
+		if !bytes.HasPrefix(b, []byte(endSignature)) || endLength+int(u16(b[20:])) > len(b) {
+			continue
+		}
+		return parseEnd(r, b, size-int64(len(b)))
+	}
+	return end{}, broken(size, "no end record of a zip file in the last %d bytes: the file is truncated", len(tail))
+}
+
+// parseEnd reads the end record b at offset at.
+func parseEnd(r io.ReaderAt, b []byte, at int64) (end, error) {
+	disk, first, here := u16(b[4:]), u16(b[6:]), u16(b[8:])
+	e := end{int64(u32(b[16:])), int64(u32(b[12:])), uint64(u16(b[10:]))}
+	if e.entries == math.MaxUint16 || e.size == math.MaxUint32 || e.directory == math.MaxUint32 {
+		found, wide, err := findEnd64(r, at)
+		if err != nil {
+			return end{}, err
+		}
+		if found >= 0 {
+			return wide, wide.check(found)
+		}
+	}
+	if disk != 0 || first != 0 || uint64(here) != e.entries {
+		return end{}, unsupported(at, "an archive of several files is not supported")
+	}
+	return e, e.check(at)
+}
+
+// findEnd64 reads the end record with fields of 64 bits that the locator before
+// the end record at offset at points to. It returns its offset, -1 for none.
+func findEnd64(r io.ReaderAt, at int64) (int64, end, error) {
+	if at < locatorLength+end64Length {
+		return -1, end{}, nil
+	}
+	var b [end64Length]byte
+	if err := readFull(r, b[:locatorLength], at-locatorLength); err != nil {
+		return 0, end{}, err
+	}
+	if !bytes.HasPrefix(b[:], []byte(locatorSignature)) {
+		return -1, end{}, nil
+	}
+	place := binary.LittleEndian.Uint64(b[8:])
+	if place > uint64(at-locatorLength-end64Length) {
+		return 0, end{}, broken(at-locatorLength, "the end record of 64 bits is at 0x%x, beyond the file", place)
+	}
+	found := int64(place)
+	if err := readFull(r, b[:], found); err != nil {
+		return 0, end{}, err
+	}
+	if !bytes.HasPrefix(b[:], []byte(end64Signature)) {
+		return 0, end{}, broken(found, "found %q, want an end record of 64 bits", b[:4])
+	}
+	here, entries := u64(b[24:]), u64(b[32:])
+	if u32(b[16:]) != 0 || u32(b[20:]) != 0 || here != entries {
+		return 0, end{}, unsupported(found, "an archive of several files is not supported")
+	}
+	size, directory := u64(b[40:]), u64(b[48:])
+	if size > uint64(found) || directory > uint64(found) {
+		return 0, end{}, broken(found, "the directory has %d bytes at 0x%x, want it before its end record", size, directory)
+	}
+	return found, end{int64(directory), int64(size), entries}, nil
+}
+
+// check compares what an end record at offset at says with the room before it.
+func (e end) check(at int64) error {
+	switch {
+	case e.size > at || e.directory > at-e.size:
+		return broken(at, "the directory has %d bytes at 0x%x, want it before its end record", e.size, e.directory)
+	case e.entries > MaxEntries:
+		return unsupported(at, "%d entries are not supported, want at most %d", e.entries, MaxEntries)
+	case e.entries > uint64(e.size/directoryLength):
+		return broken(at, "%d entries in a directory of %d bytes", e.entries, e.size)
+	}
+	return nil
+}
+
+// readDirectory reads the entries.
+func (a *Archive) readDirectory(e end) error {
+	in := bufio.NewReaderSize(io.NewSectionReader(a.r, e.directory, e.size), 64<<10)
+	d := directory{in: in, at: e.directory, left: e.size}
+	a.Entries = make([]Entry, 0, e.entries)
+	for range e.entries {
+		entry, err := d.entry()
+		if err != nil {
+			return err
+		}
+		entry.archive = a
+		a.Entries = append(a.Entries, entry)
+	}
+	if d.left > 0 {
+		return broken(d.at, "%d bytes of the directory follow its %d entries", d.left, e.entries)
+	}
+	return nil
+}
+
+// directory reads entries of the directory one after the other.
+type directory struct {
+	in       *bufio.Reader
+	at, left int64 // where the next record is, and the bytes from there
+	buf      []byte
+}
+
+// take returns the next n bytes, which are valid until the next call.
+func (d *directory) take(n int) ([]byte, error) {
+	if int64(n) > d.left {
+		return nil, broken(d.at, "the directory has %d more bytes, want %d", d.left, n)
+	}
+	d.buf = slices.Grow(d.buf[:0], n)[:n]
+	if _, err := io.ReadFull(d.in, d.buf); err != nil {
+		return nil, fmt.Errorf("zip: read the directory: %w", unexpected(err))
+	}
+	d.at, d.left = d.at+int64(n), d.left-int64(n)
+	return d.buf, nil
+}
+
+func (d *directory) entry() (Entry, error) {
+	at := d.at
+	b, err := d.take(directoryLength)
+	if err != nil {
+		return Entry{}, err
+	}
+	if !bytes.HasPrefix(b, []byte(directorySignature)) {
+		return Entry{}, broken(at, "found %q, want an entry of the directory", b[:4])
+	}
+	e := Entry{
+		flags: u16(b[8:]), method: u16(b[10:]), crc: u32(b[16:]),
+		packed: int64(u32(b[20:])), Size: int64(u32(b[24:])), header: int64(u32(b[42:])),
+	}
+	name, extra, comment := int(u16(b[28:])), int(u16(b[30:])), int(u16(b[32:]))
+	if b, err = d.take(name + extra + comment); err != nil {
+		return Entry{}, err
+	}
+	e.Name = string(b[:name])
+	return e, e.widen(b[name:name+extra], at)
+}
+
+// widen takes the fields that do not fit into 32 bits from the extra fields of an
+// entry of the directory at offset at.
+func (e *Entry) widen(extra []byte, at int64) error {
+	const id64 = 1
+	for len(extra) >= 4 {
+		id, n := u16(extra), int(u16(extra[2:]))
+		if extra = extra[4:]; n > len(extra) {
+			return nil // others write what they like
+		}
+		if id != id64 {
+			extra = extra[n:]
+			continue
+		}
+		wide := extra[:n]
+		for _, field := range []*int64{&e.Size, &e.packed, &e.header} {
+			if *field != math.MaxUint32 {
+				continue
+			}
+			if len(wide) < 8 {
+				return broken(at, "the entry has %d bytes of 64-bit fields, want more", n)
+			}
+			if u64(wide) > math.MaxInt64 {
+				return broken(at, "the entry has a field of 0x%x, want less than 63 bits", u64(wide))
+			}
+			*field, wide = int64(u64(wide)), wide[8:]
+		}
+		return nil
+	}
+	return nil
+}
+
+// setLimits says for every entry where the next thing in the file begins, so that
+// entries do not overlap: of those with one header the first has the data.
+func (a *Archive) setLimits(directory int64) {
+	order := make([]int32, len(a.Entries))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(a.Entries[i].header, a.Entries[j].header), cmp.Compare(j, i))
+	})
+	limit := directory
+	for _, i := range slices.Backward(order) {
+		a.Entries[i].limit = limit
+		limit = min(limit, a.Entries[i].header)
+	}
+}
+
+// begin returns where the data of an entry begins, behind the entry's own header.
+func (e *Entry) begin() (int64, error) {
+	if e.header > e.limit-localLength-int64(len(e.Name)) {
+		return 0, broken(e.header, "no room for the header of the entry: what follows it is at 0x%x", e.limit)
+	}
+	b := make([]byte, localLength+len(e.Name))
+	if err := readFull(e.archive.r, b, e.header); err != nil {
+		return 0, err
+	}
+	if !bytes.HasPrefix(b, []byte(localSignature)) {
+		return 0, broken(e.header, "found %q, want the header of an entry", b[:4])
+	}
+	name, extra := int64(u16(b[26:])), int64(u16(b[28:]))
+	if name != int64(len(e.Name)) || string(b[localLength:]) != e.Name {
+		return 0, broken(e.header, "the entry has another name here than in the directory")
+	}
+	begin := e.header + localLength + name + extra
+	if begin > e.limit {
+		return 0, broken(e.header, "the header of the entry runs into what follows it at 0x%x", e.limit)
+	}
+	return begin, nil
+}
+
+// readFull fills p from offset off. Data that ends early is an error.
+func readFull(r io.ReaderAt, p []byte, off int64) error {
+	if n, err := r.ReadAt(p, off); n < len(p) {
+		return fmt.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, n, len(p), unexpected(err))
+	}
+	return nil
+}
+
+// unexpected is err for data that ends before it should.
+func unexpected(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func u16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
+func u32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+func u64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
