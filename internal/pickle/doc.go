@@ -7,6 +7,9 @@
 // them makes; every other name, class or call is refused. What it allocates is
 // bounded by a multiple of the file's size.
 //
+// Kinds of pickles with more than that, such as those of PyTorch, have a Dialect:
+// functions of the caller make their objects, by the same rules.
+//
 // A file that makes it here: machine.go runs the opcodes of opcodes.go, which are
 // those of Python's module pickletools, scalars.go decodes numbers and texts,
 // value.go has the containers, and global.go the calls.

@@ -1,6 +1,9 @@
 package pickle
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+)
 
 // FormatError reports a broken pickle, or one beyond the limits of this
 // package.
@@ -8,6 +11,8 @@ type FormatError struct {
 	Off     int64  // byte offset of the opcode at fault
 	Opcode  string // its name, or its number in hex; empty at the end of the file
 	Problem string
+
+	cut bool // more bytes might mend it
 }
 
 // Error returns the text of the error.
@@ -17,6 +22,14 @@ func (e *FormatError) Error() string {
 		what = e.Opcode
 	}
 	return fmt.Sprintf("pickle: %s at 0x%x: %s", what, e.Off, e.Problem)
+}
+
+// Unwrap returns io.ErrUnexpectedEOF where the pickle ends too early, else nil.
+func (e *FormatError) Unwrap() error {
+	if e.cut {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
 }
 
 // RefusedError reports a pickle that is more than plain data.

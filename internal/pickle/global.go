@@ -2,16 +2,22 @@ package pickle
 
 import "unicode/utf8"
 
-// global is a name that a pickle has put on the stack. It stands for no code.
-type global struct {
-	module, attr string
-	off          int64
-	opcode       string
+// Name is a class or function that a pickle names. It stands for no code. Only
+// values of a Dialect may hold one.
+type Name struct {
+	Module, Attr string
+
+	off     int64
+	opcode  string
+	isValue bool // may be part of the value
 }
 
-func (g *global) name() string { return g.module + "." + g.attr }
+// String returns the full name, such as collections.OrderedDict.
+func (n *Name) String() string { return n.Module + "." + n.Attr }
 
-func (g *global) refusal() error { return &RefusedError{Off: g.off, Opcode: g.opcode, Name: g.name()} }
+func (n *Name) refusal() error {
+	return &RefusedError{Off: n.off, Opcode: n.opcode, Name: n.String()}
+}
 
 // maker pushes what calling a name with args makes, and reports whether those are
 // arguments that plain data has.
@@ -33,36 +39,56 @@ var globals = map[string]maker{
 	"collections.defaultdict": makeDefaultDict,
 }
 
-// maker returns how a known name is called.
-func (g *global) maker() (call maker, known bool) {
-	module := g.module
+// maker returns how a known name is called, nil if it cannot be.
+func (m *machine) maker(n *Name) (call maker, known bool) {
+	module := n.Module
 	if module == "__builtin__" {
 		module = "builtins"
 	}
-	call, known = globals[module+"."+g.attr]
-	return call, known
+	name := module + "." + n.Attr
+	if call, known = globals[name]; known || m.dialect.Lookup == nil {
+		return call, known
+	}
+	make, known := m.dialect.Lookup(name)
+	if make == nil {
+		return nil, known
+	}
+	return func(m *machine, args []any) bool {
+		m.pushObject(make(args))
+		return true
+	}, known
 }
 
-// pushGlobal pushes a name of the table and refuses others.
-func (m *machine) pushGlobal(opcode, module, attr string) {
-	g := &global{module: module, attr: attr, off: int64(m.start), opcode: opcode}
-	if _, known := g.maker(); !known {
-		m.failWith(&RefusedError{Name: shorten(g.name())})
+// pushName pushes a name that is known and refuses others.
+func (m *machine) pushName(opcode, module, attr string) {
+	n := &Name{Module: module, Attr: attr, off: int64(m.start), opcode: opcode, isValue: m.dialect.Lookup != nil}
+	if _, known := m.maker(n); !known {
+		m.failWith(&RefusedError{Name: shorten(n.String())})
 		return
 	}
 	m.charge(dictMemory)
-	m.push(g)
+	m.push(n)
 }
 
-// call pushes what calling g makes; what is not in the table is refused.
-func (m *machine) call(g *global, args []any) {
-	call, _ := g.maker()
+// pushObject pushes what a Dialect has made.
+func (m *machine) pushObject(v any, err error) {
+	if err != nil {
+		m.failWith(err)
+		return
+	}
+	m.charge(objectMemory)
+	m.push(v)
+}
+
+// call pushes what calling n makes; what is not in the table is refused.
+func (m *machine) call(n *Name, args []any) {
+	call, _ := m.maker(n)
 	if call == nil {
-		m.failWith(g.refusal())
+		m.failWith(n.refusal())
 		return
 	}
 	if !call(m, args) {
-		m.fail("found %s with other arguments than plain data has", g.name())
+		m.fail("found %s with other arguments than plain data has", n)
 	}
 }
 
@@ -146,7 +172,7 @@ func makeDefaultDict(m *machine, args []any) bool {
 		return false
 	}
 	if len(args) == 1 && args[0] != nil {
-		if _, ok := args[0].(*global); !ok {
+		if _, ok := args[0].(*Name); !ok {
 			return false
 		}
 	}

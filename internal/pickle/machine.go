@@ -15,6 +15,12 @@ import (
 // The error is a *RefusedError for a pickle that wants to do more than build
 // such a value, and a *FormatError for a broken one.
 func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
+	return new(Dialect).Read(in, maxSize)
+}
+
+// Read is Read for pickles of the dialect. The value may also hold what its
+// functions make, and each *Name that was not called.
+func (d *Dialect) Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
 	if err != nil {
 		return nil, 0, fmt.Errorf("pickle: %w", err)
@@ -22,11 +28,20 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	if int64(len(data)) > maxSize {
 		return nil, 0, &FormatError{Off: maxSize, Problem: fmt.Sprintf("the file is larger than %d MiB", maxSize>>20)}
 	}
-	m := &machine{data: data, memo: make(map[uint64]any), memory: min(memoryFactor*int64(len(data))+freeMemory, maxMemory)}
-	if v, err = m.run(); err != nil {
-		return nil, 0, err
-	}
-	return v, len(data), nil
+	m := d.machine(data)
+	m.whole = true
+	return m.run()
+}
+
+// ReadPrefix reads the pickle that data begins with, and returns how many bytes it
+// has. The error wraps io.ErrUnexpectedEOF if the pickle does not end in data.
+func (d *Dialect) ReadPrefix(data []byte) (v any, size int, err error) {
+	return d.machine(data).run()
+}
+
+func (d *Dialect) machine(data []byte) *machine {
+	return &machine{dialect: d, data: data, memo: make(map[uint64]any),
+		memory: min(memoryFactor*int64(len(data))+freeMemory, maxMemory)}
 }
 
 // A pickle may take this many bytes of memory for each of its own, besides those
@@ -43,13 +58,20 @@ const (
 	seqMemory   = 48
 	dictMemory  = 64
 	keyMemory   = 64
+	// An object is made for no fewer bytes of a pickle than a call takes.
+	objectMemory = 256
 )
 
 // machine is the stack machine of pickles. The first error ends the program;
 // until then the methods go on with zero values.
 type machine struct {
-	data []byte
-	// start is where the opcode begins, pos where the next byte is read.
+	dialect *Dialect
+	data    []byte
+	// whole is set if nothing may follow the program.
+	whole bool
+	// opcode is the instruction that runs; start is where it begins, pos where the
+	// next byte is read.
+	opcode     string
 	start, pos int
 	stack      []any
 	// marks are the heights of the stack at the open marks.
@@ -61,39 +83,44 @@ type machine struct {
 	err     error
 }
 
-// run executes the program.
-func (m *machine) run() (any, error) {
-	for !m.stopped {
-		m.start = m.pos
-		if m.start == len(m.data) {
-			return nil, &FormatError{Off: int64(m.start), Problem: "found no STOP opcode"}
-		}
-		code := m.data[m.start]
-		m.pos++
-		op := &opcodes[code]
-		if op.run == nil {
-			return nil, &FormatError{Off: int64(m.start), Opcode: fmt.Sprintf("0x%02x", code), Problem: "no such opcode"}
-		}
-		op.run(m)
-		if m.err != nil {
-			return nil, m.located(op.name)
-		}
+// run executes the program and returns its value and how many bytes it has.
+func (m *machine) run() (v any, size int, err error) {
+	for !m.stopped && m.err == nil {
+		m.step()
 	}
-	v := m.result()
-	if m.err != nil {
-		return nil, m.located("STOP")
+	if v = m.result(); m.err != nil {
+		return nil, 0, m.located()
 	}
-	return v, nil
+	return v, m.pos, nil
 }
 
-// located is the error of the opcode that was run last, with its place.
-func (m *machine) located(opcode string) error {
+// step executes the next instruction.
+func (m *machine) step() {
+	m.start, m.opcode = m.pos, ""
+	if m.start == len(m.data) {
+		m.cut("found no STOP opcode")
+		return
+	}
+	code := m.data[m.start]
+	m.pos++
+	op := &opcodes[code]
+	if op.run == nil {
+		m.opcode = fmt.Sprintf("0x%02x", code)
+		m.fail("no such opcode")
+		return
+	}
+	m.opcode = op.name
+	op.run(m)
+}
+
+// located is the error with the place of the opcode that was run last.
+func (m *machine) located() error {
 	var refused *RefusedError
 	if !errors.As(m.err, &refused) {
-		return &FormatError{Off: int64(m.start), Opcode: opcode, Problem: m.err.Error()}
+		return &FormatError{Off: int64(m.start), Opcode: m.opcode, Problem: m.err.Error(), cut: errors.Is(m.err, io.ErrUnexpectedEOF)}
 	}
 	if refused.Opcode == "" {
-		refused.Off, refused.Opcode = int64(m.start), opcode
+		refused.Off, refused.Opcode = int64(m.start), m.opcode
 	}
 	return refused
 }
@@ -105,7 +132,7 @@ func (m *machine) result() any {
 	case m.err != nil:
 	case len(m.stack)+len(m.marks) > 0:
 		m.fail("found %d values more, wanted none left over", len(m.stack)+len(m.marks))
-	case m.pos < len(m.data):
+	case m.whole && m.pos < len(m.data):
 		m.fail("found %d bytes behind the end, wanted none", len(m.data)-m.pos)
 	default:
 		c := checker{make(map[any]int)}
@@ -116,6 +143,17 @@ func (m *machine) result() any {
 
 // fail notes an error, unless there is one.
 func (m *machine) fail(format string, args ...any) { m.failWith(fmt.Errorf(format, args...)) }
+
+// cut notes that the pickle ends too early.
+func (m *machine) cut(format string, args ...any) {
+	m.failWith(cutError(fmt.Sprintf(format, args...)))
+}
+
+// cutError is the problem of a pickle that ends too early.
+type cutError string
+
+func (e cutError) Error() string { return string(e) }
+func (e cutError) Unwrap() error { return io.ErrUnexpectedEOF }
 
 func (m *machine) failWith(err error) {
 	if m.err == nil {
@@ -133,7 +171,7 @@ func (m *machine) charge(n int) {
 // bytes returns the next n bytes of the program.
 func (m *machine) bytes(n uint64) []byte {
 	if left := len(m.data) - m.pos; n > uint64(left) {
-		m.fail("found %d bytes more in the file, wanted %d", left, n)
+		m.cut("found %d bytes more in the file, wanted %d", left, n)
 	}
 	if m.err != nil {
 		return nil
@@ -156,7 +194,7 @@ func (m *machine) uint(n int) (v uint64) {
 func (m *machine) line() string {
 	i := bytes.IndexByte(m.data[m.pos:], '\n')
 	if i < 0 {
-		m.fail("found no end of its line")
+		m.cut("found no end of its line")
 	}
 	if m.err != nil {
 		return ""

@@ -73,14 +73,14 @@ var opcodes = [256]opcode{
 	0x80: {"PROTO", protocol},
 	0x95: {"FRAME", frame},
 
-	'c':  {"GLOBAL", func(m *machine) { module, attr := m.line(), m.line(); m.pushGlobal("GLOBAL", module, attr) }},
+	'c':  {"GLOBAL", func(m *machine) { module, attr := m.line(), m.line(); m.pushName("GLOBAL", module, attr) }},
 	0x93: {"STACK_GLOBAL", globalOnStack},
 	'R':  {"REDUCE", reduce},
 	'i':  {"INST", refuseInst},
-	'b':  {"BUILD", refuse},
+	'b':  {"BUILD", build},
 	'o':  {"OBJ", refuse},
 	'P':  {"PERSID", refuse},
-	'Q':  {"BINPERSID", refuse},
+	'Q':  {"BINPERSID", persistent},
 	0x81: {"NEWOBJ", refuse},
 	0x92: {"NEWOBJ_EX", refuse},
 	0x82: {"EXT1", refuse},
@@ -248,7 +248,7 @@ func protocol(m *machine) {
 func frame(m *machine) {
 	n := m.uint(8)
 	if left := len(m.data) - m.pos; n > uint64(left) {
-		m.fail("found %d bytes more in the file, wanted a frame of %d", left, n)
+		m.cut("found %d bytes more in the file, wanted a frame of %d", left, n)
 	}
 }
 
@@ -260,19 +260,41 @@ func globalOnStack(m *machine) {
 		refuse(m)
 		return
 	}
-	m.pushGlobal("STACK_GLOBAL", mod, a)
+	m.pushName("STACK_GLOBAL", mod, a)
 }
 
 // reduce calls a name, as the table of names says.
 func reduce(m *machine) {
 	args, callable := m.pop(), m.pop()
-	g, ok := callable.(*global)
+	n, ok := callable.(*Name)
 	list, ok2 := args.(*Sequence)
 	if !ok || !ok2 || list.Kind != Tuple {
 		m.fail("found a call of a %s with a %s, wanted a name and a tuple", TypeName(callable), TypeName(args))
 		return
 	}
-	m.call(g, list.Items)
+	m.call(n, list.Items)
+}
+
+// build drops the state that is set of an object.
+func build(m *machine) {
+	if m.dialect.Stateful == nil {
+		refuse(m)
+		return
+	}
+	if m.pop(); m.err == nil && !m.dialect.Stateful(m.top()) {
+		refuse(m)
+	}
+}
+
+// persistent pushes the object of a persistent id.
+func persistent(m *machine) {
+	if m.dialect.Persistent == nil {
+		refuse(m)
+		return
+	}
+	if id := m.pop(); m.err == nil {
+		m.pushObject(m.dialect.Persistent(id))
+	}
 }
 
 func refuse(m *machine) { m.failWith(&RefusedError{}) }

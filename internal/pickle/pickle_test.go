@@ -307,6 +307,14 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestDeepKeys: a key is no deeper than a value may be.
+func TestDeepKeys(t *testing.T) {
+	v, err := read(strings.NewReader("})" + strings.Repeat("\x85", 1000) + "Ns."))
+	if v != nil || err == nil || !strings.Contains(err.Error(), "SETITEM at 0x3eb: found values nested deeper than 100") {
+		t.Errorf("%T, %v", v, err)
+	}
+}
+
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("disk on fire") }

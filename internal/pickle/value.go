@@ -52,7 +52,7 @@ type positions map[any]int
 
 // put returns the position of a key, which is next if it is new.
 func (p *positions) put(m *machine, key any, next int) (at int, found bool) {
-	id, err := identity(key)
+	id, err := identity(key, 0)
 	if err != nil {
 		m.failWith(err)
 		return 0, false
@@ -77,12 +77,13 @@ type (
 	bytesKey string
 	longKey  string
 	tupleKey string
+	nameKey  string
 	nanKey   struct{}
 )
 
 // identity returns a value that two keys share if they are the same key in
-// Python: 1, 1.0 and True are.
-func identity(v any) (any, error) {
+// Python: 1, 1.0 and True are. above is how many tuples it is in.
+func identity(v any, above int) (any, error) {
 	switch v := v.(type) {
 	case nil, int64:
 		return v, nil
@@ -107,17 +108,24 @@ func identity(v any) (any, error) {
 		return v, nil
 	case *Sequence:
 		if v.Kind == Tuple {
-			return tupleIdentity(v)
+			return tupleIdentity(v, above+1)
+		}
+	case *Name:
+		if v.isValue {
+			return nameKey(v.String()), nil
 		}
 	}
 	return nil, fmt.Errorf("found a %s as a key, wanted str, int or another plain value", TypeName(v))
 }
 
 // tupleIdentity is a text of the identities of the items with their types.
-func tupleIdentity(s *Sequence) (any, error) {
+func tupleIdentity(s *Sequence, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
 	var b []byte
 	for _, item := range s.Items {
-		id, err := identity(item)
+		id, err := identity(item, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -138,6 +146,8 @@ func keyLimit(size int) error {
 // maxDepth is how deep values may be nested.
 const maxDepth = 100
 
+var errTooDeep = fmt.Errorf("found values nested deeper than %d", maxDepth)
+
 // checker walks what a pickle made: it may share values, but not contain
 // itself or leave a callable behind.
 type checker struct {
@@ -147,8 +157,11 @@ type checker struct {
 // walk returns how deep v is nested. above is how many values it is in.
 func (c *checker) walk(v any, above int) (int, error) {
 	switch v := v.(type) {
-	case *global:
-		return 0, v.refusal()
+	case *Name:
+		if !v.isValue {
+			return 0, v.refusal()
+		}
+		return 0, nil
 	case *Sequence, *Dict:
 	default:
 		return 0, nil
@@ -158,7 +171,7 @@ func (c *checker) walk(v any, above int) (int, error) {
 	case seen && h == 0:
 		return 0, errors.New("found a value that contains itself")
 	case above+max(h, 1) > maxDepth:
-		return 0, fmt.Errorf("found values nested deeper than %d", maxDepth)
+		return 0, errTooDeep
 	case seen:
 		return h, nil
 	}
@@ -215,8 +228,8 @@ func TypeName(v any) string {
 		return v.Kind.String()
 	case *Dict:
 		return "dict"
-	case *global:
-		return "name " + v.name()
+	case *Name:
+		return "name " + v.String()
 	}
 	return "value"
 }
