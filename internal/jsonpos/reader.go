@@ -110,6 +110,34 @@ func (r *Reader) Skip() error {
 	}
 }
 
+// Scalar reads a value that is no object and no array. It returns what the value is
+// and its text: of a string that without quotes and escapes, nothing for null.
+func (r *Reader) Scalar() (Kind, string, error) {
+	kind := r.Kind()
+	text, err := r.scalar()
+	switch {
+	case err != nil:
+		return Invalid, "", err
+	case kind == String:
+		return kind, unquote(text), nil
+	case kind == Null:
+		return kind, "", nil
+	}
+	return kind, string(text), nil
+}
+
+// Unexpected is the error for the value that comes next where another one is wanted.
+func (r *Reader) Unexpected(wanted string) error {
+	r.space()
+	return r.unexpected(wanted)
+}
+
+// Offset is the place of the value that comes next, in bytes.
+func (r *Reader) Offset() int64 {
+	r.space()
+	return r.offset()
+}
+
 // Value reads a value with all that is in it: at most MaxValues values.
 func (r *Reader) Value() (*Value, error) {
 	r.values = 0

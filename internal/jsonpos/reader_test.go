@@ -233,3 +233,25 @@ func TestReaderPython(t *testing.T) {
 		}
 	}
 }
+
+func TestReaderScalar(t *testing.T) {
+	r := NewReader(strings.NewReader(` [ "a\n", 1e5, true, null, NaN, {}]`), 1<<20)
+	r.Python = true
+	var got []string
+	err := r.Array(func(int) error {
+		at := r.Offset()
+		kind, text, err := r.Scalar()
+		got = append(got, fmt.Sprintf("%d %d %q", at, kind, text))
+		return err
+	})
+	want := []string{`3 4 "a\n"`, `10 3 "1e5"`, `15 2 "true"`, `21 1 ""`, `27 3 "NaN"`, `32 0 ""`}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if text := fmt.Sprint(err); text != `[5], line 1, column 33: found "{", wanted a value` {
+		t.Error(text)
+	}
+	if err := r.Unexpected("a number"); fmt.Sprint(err) != `[5], line 1, column 33: found "{", wanted a number` {
+		t.Error(err)
+	}
+}

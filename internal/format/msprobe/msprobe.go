@@ -1,0 +1,126 @@
+// Package msprobe reads what Ascend's msprobe writes beside the tensors of a run:
+// dump.json or debug.json with the calls of the framework's functions and modules in
+// execution order, each with what went in and came out; stack.json with the lines of
+// the script behind them, and construct.json with the modules around them. The
+// tensors themselves are files of others.
+//
+// The form is that of the sources of msprobe (core/data_dump). The files are written
+// by Python's json, which has NaN, Infinity and -Infinity.
+package msprobe
+
+import (
+	"strings"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/tensor"
+)
+
+// The names of the files, and of the folder with the tensors beside them.
+const (
+	DumpName      = "dump.json"
+	DebugName     = "debug.json"
+	StackName     = "stack.json"
+	ConstructName = "construct.json"
+	TensorFolder  = "dump_tensor_data"
+)
+
+// The kinds of tensors that only msprobe has.
+const (
+	Parameter tensor.Kind = "parameter"
+	Gradient  tensor.Kind = "gradient" // of a parameter
+)
+
+// The tasks that a dump was made for; there are others.
+const (
+	TensorTask     = "tensor"
+	StatisticsTask = "statistics"
+)
+
+// Header is what dump.json says about all calls.
+type Header struct {
+	Task      string // tensor, statistics, ...
+	Level     string // L0, L1, L2, mix, debug; empty where the file does not say
+	Framework string // pytorch, mindspore, mindtorch; empty where the file does not say
+}
+
+// Entry is a call of a function or module, or the gradients of a module's parameters.
+type Entry struct {
+	// API names the call, such as Functional.relu.0.forward.
+	API string
+	// Recomputed is set for a forward call in the backward pass.
+	Recomputed bool
+	// Leaves are its values: inputs, parameters, outputs, gradients of parameters.
+	Leaves []Leaf
+}
+
+// Leaf is a value of a call: a tensor, something else, or None.
+type Leaf struct {
+	// Name is that of the value in a run, such as Functional.relu.0.forward.input.0.
+	Name string
+	Kind tensor.Kind
+	// Index is the place among the values of the kind that are not in one another:
+	// arguments with a name come after those without. Path are the place or the key,
+	// and those inside it, with dots between.
+	Index int
+	Path  string
+	// Tensor is nil for what is none, Value for a tensor and for None.
+	Tensor *Tensor
+	Value  *Value
+}
+
+// Tensor describes a tensor.
+type Tensor struct {
+	Type  string // of the framework, such as torch.Tensor
+	DType string // as the framework has it: torch.float16, Float16
+	Shape tensor.Shape
+	// Max, Min, Mean and Norm are those of the elements, of complex ones of their
+	// absolute values.
+	Max, Min, Mean, Norm Number
+	// Digest is the CRC-32 of the elements in 8 hexadecimal digits, or 0x with 16 of
+	// another sum; empty for none.
+	Digest string
+	// RequiresGrad is nil where the file does not say.
+	RequiresGrad *bool
+	// DataName is the file with the elements, empty for none. It comes from the file
+	// and may hold anything.
+	DataName string
+}
+
+// Number is a statistic of a tensor.
+type Number struct {
+	// Kind is Invalid for one that is absent; Null, Bool, Number or String.
+	Kind jsonpos.Kind
+	// Value is that of a number or, as 0 or 1, of a boolean.
+	Value float64
+	// Int is set for a number that is written as a whole one.
+	Int bool
+	// Text is that of a string.
+	Text string
+}
+
+// Value is a value that is no tensor.
+type Value struct {
+	Type string // such as int
+	// Kind is what the value is in the file, and Text what Python's str makes of it.
+	Kind jsonpos.Kind
+	Text string
+}
+
+// IsModule reports whether an API is the call of a module, which other calls are
+// inside of.
+func IsModule(api string) bool {
+	return strings.HasPrefix(api, "Module.") || strings.HasPrefix(api, "Cell.")
+}
+
+// dtypePrefix stands before the types of PyTorch.
+const dtypePrefix = "torch."
+
+// ElementType is the element type, Undefined for one that is not known.
+func (t *Tensor) ElementType() tensor.DType {
+	word := strings.TrimPrefix(t.DType, dtypePrefix)
+	if strings.HasPrefix(word, "float8_e8m0") {
+		word = "float8_e8m0"
+	}
+	d, _ := tensor.ParseDType(word)
+	return d
+}

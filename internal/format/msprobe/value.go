@@ -1,0 +1,291 @@
+package msprobe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/tensor"
+)
+
+// place is where a value stands in an entry.
+type place struct {
+	entry *Entry
+	kind  tensor.Kind
+	name  string // of what it is in
+	path  string
+}
+
+// in is the place of a value inside this one.
+func (p *place) in(key string) *place {
+	inner := *p
+	if inner.path != "" {
+		inner.path += "."
+	}
+	inner.path += key
+	return &inner
+}
+
+// setName names a leaf after what it is in.
+func (l *Leaf) setName(in string) {
+	l.Name = in
+	if l.Path != "" {
+		l.Name += "." + l.Path
+	}
+}
+
+func (r *reader) add(p *place, l Leaf) error {
+	if r.leaves++; r.leaves > maxLeaves {
+		return fmt.Errorf("%s: found more than %d values in the file, wanted fewer", p.entry.API, maxLeaves)
+	}
+	l.Kind, l.Path = p.kind, p.path
+	l.setName(p.name)
+	p.entry.Leaves = append(p.entry.Leaves, l)
+	return nil
+}
+
+// value reads a value: None, a list, a dict, or one leaf. A leaf is an object whose
+// first member is its type.
+func (r *reader) value(p *place) error {
+	switch r.Kind() {
+	case jsonpos.Null:
+		if err := r.Skip(); err != nil {
+			return err
+		}
+		return r.add(p, Leaf{})
+	case jsonpos.Array:
+		return r.Array(func(i int) error { return r.value(p.in(strconv.Itoa(i))) })
+	case jsonpos.Object:
+		return r.object(p)
+	}
+	return r.Unexpected("a tensor, a value with its type, a list, a dict or null")
+}
+
+func (r *reader) object(p *place) error {
+	members, isLeaf := 0, false
+	l := &leaf{reader: r}
+	err := r.Object(func(key string) error {
+		members++
+		if members == 1 {
+			isLeaf = r.Kind() == jsonpos.String && (key == "type" || key == "class_type")
+		}
+		switch {
+		case !isLeaf:
+			return r.value(p.in(key))
+		case key == "tensor" && r.Kind() == jsonpos.Object: // of a communication
+			l.inner = true
+			return r.object(p)
+		}
+		return l.member(key)
+	})
+	if err != nil || !isLeaf || l.inner {
+		return err
+	}
+	return r.add(p, l.leaf())
+}
+
+// leaf is a leaf that is being read.
+type leaf struct {
+	*reader
+	Tensor
+	value    Value
+	hasShape bool // it is a tensor
+	inner    bool // the leaf is what is in it
+}
+
+func (l *leaf) leaf() Leaf {
+	if l.hasShape {
+		t := l.Tensor
+		return Leaf{Tensor: &t}
+	}
+	v := l.value
+	v.Type = l.Type
+	return Leaf{Value: &v}
+}
+
+func (l *leaf) member(key string) error {
+	switch key {
+	case "type", "class_type":
+		return l.word(&l.Type)
+	case "dtype":
+		return l.word(&l.DType)
+	case "shape":
+		l.hasShape = true
+		return l.shape()
+	case "Max":
+		return l.number(&l.Max)
+	case "Min":
+		return l.number(&l.Min)
+	case "Mean":
+		return l.number(&l.Mean)
+	case "Norm":
+		return l.number(&l.Norm)
+	case "md5":
+		return l.text(&l.Digest)
+	case "data_name":
+		return l.text(&l.DataName)
+	case "requires_grad":
+		return l.bool(&l.RequiresGrad)
+	case "value":
+		l.value.Kind = l.Kind()
+		var text strings.Builder
+		err := l.python(&text, false)
+		l.value.Text = text.String()
+		return err
+	}
+	return l.Skip()
+}
+
+// shape reads the dimensions of a tensor.
+func (l *leaf) shape() error {
+	l.Shape = tensor.Shape{}
+	return l.Array(func(i int) error {
+		if i == maxRank {
+			return fmt.Errorf("offset %d: found more than %d dimensions, wanted fewer", l.Offset(), maxRank)
+		}
+		if l.Reader.Kind() != jsonpos.Number {
+			return l.Unexpected("a dimension")
+		}
+		at := l.Offset()
+		_, text, err := l.Scalar()
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return fmt.Errorf("offset %d: found the dimension %.40s, wanted a whole number", at, text)
+		}
+		l.Shape = append(l.Shape, n)
+		return nil
+	})
+}
+
+// number reads a statistic.
+func (l *leaf) number(to *Number) error {
+	kind := l.Kind()
+	if kind == jsonpos.Array || kind == jsonpos.Object {
+		return l.Unexpected("a number")
+	}
+	_, text, err := l.Scalar()
+	if err != nil {
+		return err
+	}
+	*to = newNumber(kind, text)
+	return nil
+}
+
+// newNumber is a statistic as the file has it.
+func newNumber(kind jsonpos.Kind, text string) Number {
+	n := Number{Kind: kind}
+	switch kind {
+	case jsonpos.String:
+		n.Text = text
+	case jsonpos.Bool:
+		if text == "true" {
+			n.Value = 1
+		}
+	case jsonpos.Number:
+		n.Value, _ = strconv.ParseFloat(text, 64) // of what is too large infinity
+		n.Int = !strings.ContainsAny(text, ".eEnN")
+	}
+	return n
+}
+
+func (l *leaf) bool(to **bool) error {
+	kind, text, err := l.Scalar()
+	if err == nil && kind == jsonpos.Bool {
+		yes := text == "true"
+		*to = &yes
+	}
+	return err
+}
+
+// python writes a value as Python's str does, inside of others as its repr does.
+func (l *leaf) python(w *strings.Builder, inside bool) error {
+	switch l.Reader.Kind() {
+	case jsonpos.Array:
+		w.WriteByte('[')
+		err := l.Array(func(i int) error {
+			if i > 0 {
+				w.WriteString(", ")
+			}
+			return l.python(w, true)
+		})
+		w.WriteByte(']')
+		return err
+	case jsonpos.Object:
+		w.WriteByte('{')
+		first := true
+		err := l.Object(func(key string) error {
+			if !first {
+				w.WriteString(", ")
+			}
+			first = false
+			writeRepr(w, key)
+			w.WriteString(": ")
+			return l.python(w, true)
+		})
+		w.WriteByte('}')
+		return err
+	}
+	kind, text, err := l.Scalar()
+	switch {
+	case err != nil:
+		return err
+	case kind == jsonpos.String && inside:
+		writeRepr(w, text)
+	default:
+		w.WriteString(pythonText(kind, text))
+	}
+	return nil
+}
+
+// pythonText is what str makes of a value that json has read.
+func pythonText(kind jsonpos.Kind, text string) string {
+	switch {
+	case kind == jsonpos.Null:
+		return "None"
+	case kind == jsonpos.Bool && text == "true":
+		return "True"
+	case kind == jsonpos.Bool:
+		return "False"
+	case kind == jsonpos.Number:
+		switch text {
+		case "NaN":
+			return "nan"
+		case "Infinity":
+			return "inf"
+		case "-Infinity":
+			return "-inf"
+		}
+	}
+	return text
+}
+
+// writeRepr writes a text in quotes as Python's repr does.
+func writeRepr(w *strings.Builder, text string) {
+	quote := byte('\'')
+	if strings.Contains(text, "'") && !strings.Contains(text, `"`) {
+		quote = '"'
+	}
+	w.WriteByte(quote)
+	for _, c := range text {
+		switch {
+		case c == rune(quote) || c == '\\':
+			w.WriteByte('\\')
+			w.WriteRune(c)
+		case c == '\n':
+			w.WriteString(`\n`)
+		case c == '\r':
+			w.WriteString(`\r`)
+		case c == '\t':
+			w.WriteString(`\t`)
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(w, `\x%02x`, c)
+		default:
+			w.WriteRune(c)
+		}
+	}
+	w.WriteByte(quote)
+}
