@@ -1,7 +1,6 @@
 package main
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,8 +47,6 @@ func (o *shapeFlags) addFlags(cmd *cobra.Command) {
 	completeValues(cmd, "original-format", axisOrders)
 }
 
-var permForm = regexp.MustCompile(`^[0-9]+(,[0-9]+)*$`)
-
 // resolve checks the flags about shapes.
 func (o *shapeFlags) resolve(options *compare.Options) error {
 	opt := &options.Shape
@@ -62,7 +59,7 @@ func (o *shapeFlags) resolve(options *compare.Options) error {
 	}
 	for _, t := range o.transpose {
 		i := strings.LastIndexByte(t, '=')
-		if i < 1 || !permForm.MatchString(strings.Trim(t[i+1:], "()[] ")) {
+		if i < 1 || !numbersForm().MatchString(strings.Trim(t[i+1:], "()[] ")) {
 			return usagef("--transpose %s: want OP=PERM, such as conv1=0,3,1,2", t)
 		}
 		var perm []int

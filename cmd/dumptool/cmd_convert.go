@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/convert"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/tensor"
 )
@@ -158,7 +158,8 @@ func (o *convertOptions) resolve(paths []string) (convert.Options, error) {
 	return c, nil
 }
 
-var shapeForm = regexp.MustCompile(`^[0-9]+(,[0-9]+)*$`)
+// numbersForm is numbers with commas between them.
+var numbersForm = lang.Pattern(`^[0-9]+(,[0-9]+)*$`)
 
 // parseShape reads a shape such as 2,3,4; an empty one is none.
 func parseShape(text string) (tensor.Shape, error) {
@@ -166,7 +167,7 @@ func parseShape(text string) (tensor.Shape, error) {
 		return nil, nil
 	}
 	text = strings.ReplaceAll(text, " ", "")
-	if !shapeForm.MatchString(text) {
+	if !numbersForm().MatchString(text) {
 		return nil, usagef("-s %s: want numbers with commas between them, such as 1,3,224,224", text)
 	}
 	var shape tensor.Shape

@@ -242,7 +242,7 @@ func (e *explainer) aclPlace(a *ACL, k aclKinds) {
 	case isRemote(p):
 		host, _, _ := strings.Cut(p, ":")
 		e.say("where.on-host", host)
-	case placeholder.MatchString(p):
+	case placeholder().MatchString(p):
 		e.say("where.literal", quoted(p))
 	case !strings.HasPrefix(p, "/"):
 		e.say("where.relative", quoted(p))

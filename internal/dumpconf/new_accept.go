@@ -2,7 +2,6 @@ package dumpconf
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // unexpanded matches folders that only a shell would know.
-var unexpanded = regexp.MustCompile(`^~|\$\{|\$[A-Za-z_]`)
+var unexpanded = lang.Pattern(`^~|\$\{|\$[A-Za-z_]`)
 
 // acceptable refuses values that the check of the result would report in words
 // about something else.
@@ -19,7 +18,7 @@ func (b *builder) acceptable(k *templateKey, values []string) error {
 		since, late := sceneSince[v]
 		scene := k.Key == "dump_scene"
 		switch {
-		case k.Key == "dump_path" && !isRemote(v) && unexpanded.MatchString(v):
+		case k.Key == "dump_path" && !isRemote(v) && unexpanded().MatchString(v):
 			return fmt.Errorf("dump_path %s is taken literally by the runtime, which expands neither ~ nor variables: write the folder out", show(v))
 		case scene && v == watcherScene:
 			return fmt.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.template.name, list(k.Values), show(v), v)

@@ -2,7 +2,6 @@ package dumpconf
 
 import (
 	"iter"
-	"regexp"
 	"strings"
 
 	"dumptool/internal/lang"
@@ -41,7 +40,7 @@ var aclFilterRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			for e := range a.blacklisted() {
 				for _, p := range e.Pos.Value {
-					if p.OK && !position.MatchString(p.Value) {
+					if p.OK && !position().MatchString(p.Value) {
 						r.position(p)
 					}
 				}
@@ -94,8 +93,8 @@ var aclFilterRules = []rule{
 }
 
 var (
-	position      = regexp.MustCompile(`^(input|output)[0-9]+$`)
-	loosePosition = regexp.MustCompile(`^(input|output)[ _-]*([0-9]+)$`)
+	position      = lang.Pattern(`^(input|output)[0-9]+$`)
+	loosePosition = lang.Pattern(`^(input|output)[ _-]*([0-9]+)$`)
 )
 
 // blacklists are the blacklists that have entries, with their items.
@@ -142,7 +141,7 @@ func foundOr(s Setting[string]) lang.Sentence {
 // position reports a position that the graph engine does not understand.
 func (r *reporter) position(p Setting[string]) {
 	f := r.at(p.valueSpan(), show(p.Value))
-	if m := loosePosition.FindStringSubmatch(strings.ToLower(p.Value)); m != nil {
+	if m := loosePosition().FindStringSubmatch(strings.ToLower(p.Value)); m != nil {
 		f.repair(p, m[1]+m[2])
 	}
 }

@@ -1,7 +1,6 @@
 package dumpconf
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -31,7 +30,7 @@ var aclPathRules = []rule{
 		message: Text{EN: "%s in dump_path is not expanded; write the full path", ZH: "dump_path 中的 %s 不会展开，请写完整路径"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.DumpPath
-			if at := placeholder.FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
+			if at := placeholder().FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
 				r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
 			}
 		}},
@@ -50,7 +49,7 @@ var aclPathRules = []rule{
 		message: Text{EN: "dump_path %s is taken from the working directory of the program; prefer an absolute path", ZH: "dump_path %s 相对于程序的工作目录，建议使用绝对路径"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.DumpPath
-			r.when(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder.MatchString(p.Value),
+			r.when(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
 				p.valueSpan(), show(p.Value))
 		}},
 	{id: "ACL025", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path has a colon but is no proper IPv4:path",
@@ -71,7 +70,7 @@ var aclPathRules = []rule{
 }
 
 // placeholder matches what people expect to be expanded.
-var placeholder = regexp.MustCompile(`\$\{[^}]*\}?|\$[A-Za-z_0-9]*|~|%[A-Za-z_][A-Za-z_0-9]*%|\{[^}]*\}`)
+var placeholder = lang.Pattern(`\$\{[^}]*\}?|\$[A-Za-z_0-9]*|~|%[A-Za-z_][A-Za-z_0-9]*%|\{[^}]*\}`)
 
 // folderFaults says what is wrong with a path that is no usable folder.
 var folderFaults = map[PathState]Text{

@@ -2,7 +2,6 @@ package dumpconf
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -77,13 +76,13 @@ var stepFaults = map[lang.StepFault]Text{
 }
 
 // joint is a bar or dash of a list of steps with the spaces around it.
-var joint = regexp.MustCompile(` *([|-]) *`)
+var joint = lang.Pattern(` *([|-]) *`)
 
 // repairedSteps returns a list of steps without the spaces beside its bars and
 // dashes and at its ends. It returns nothing when that leaves faults: a space
 // between two numbers may stand for anything.
 func repairedSteps(text string) string {
-	text = strings.Trim(joint.ReplaceAllString(text, "$1"), " ")
+	text = strings.Trim(joint().ReplaceAllString(text, "$1"), " ")
 	if slices.ContainsFunc(lang.ParseSteps(text), func(s lang.Step) bool { return !s.Valid() }) {
 		return ""
 	}

@@ -116,7 +116,7 @@ func (r *reporter) enginePath(e *EngineOptions, required Text) {
 func enginePathForm(e *EngineOptions, r *reporter) {
 	p := e.Path
 	host, _, colon := strings.Cut(p.Value, ":")
-	at := placeholder.FindStringIndex(p.Value)
+	at := placeholder().FindStringIndex(p.Value)
 	switch {
 	case colon && isIPv4(host):
 		r.at(part(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not know", ZH: "指向其他主机，该选项不支持"})

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	notInPath = regexp.MustCompile(`[^A-Za-z0-9/_-]`)
-	notInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+	notInPath = lang.Pattern(`[^A-Za-z0-9/_-]`)
+	notInName = lang.Pattern(`[^A-Za-z0-9_-]`)
 )
 
 // mindSporeCommonRules check path, names, modes and devices.
@@ -42,13 +42,13 @@ var mindSporeCommonRules = []rule{
 	{id: "MS014", severity: Error, checks: "path is no string or has characters that are not allowed", message: asSaid,
 		ms: func(m *MindSpore, r *reporter) {
 			r.mistyped()
-			r.badChar(m.Path, notInPath, Text{EN: `letters, digits, "/", "-" and "_"`, ZH: `字母、数字、"/"、"-" 和 "_"`})
+			r.badChar(m.Path, notInPath(), Text{EN: `letters, digits, "/", "-" and "_"`, ZH: `字母、数字、"/"、"-" 和 "_"`})
 		}},
 	{id: "MS015", severity: Error, checks: "net_name is no string, empty or has characters that are not allowed", message: asSaid,
 		ms: func(m *MindSpore, r *reporter) {
 			r.mistyped()
 			r.when(m.NetName.isEmpty(), m.NetName.valueSpan(), Text{EN: "net_name must not be empty", ZH: "net_name 不能为空"})
-			r.badChar(m.NetName, notInName, Text{EN: `letters, digits, "-" and "_"`, ZH: `字母、数字、"-" 和 "_"`})
+			r.badChar(m.NetName, notInName(), Text{EN: `letters, digits, "-" and "_"`, ZH: `字母、数字、"-" 和 "_"`})
 		}},
 	{id: "MS016", severity: Error, checks: "dump_mode is not 0, 1 or 2, or not for the target",
 		message: Text{EN: "dump_mode must be 0 (all operators), 1 (those in kernels) or 2 (those marked by set_dump)%s", ZH: "dump_mode 必须为 0(全部算子)、1(kernels 中的算子)或 2(set_dump 标记的算子)%s"},

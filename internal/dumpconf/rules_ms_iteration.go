@@ -1,7 +1,6 @@
 package dumpconf
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,7 +8,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-var notInIteration = regexp.MustCompile(`[^0-9|-]`)
+var notInIteration = lang.Pattern(`[^0-9|-]`)
 
 // mindSporeIterationRules check the steps.
 var mindSporeIterationRules = []rule{
@@ -25,7 +24,7 @@ var mindSporeIterationRules = []rule{
 		message: Text{EN: `iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`, ZH: `iteration %s：不允许 %s；请使用数字、"-" 和 "|"，或 "all"`},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.Iteration
-			at := notInIteration.FindStringIndex(s.Value)
+			at := notInIteration().FindStringIndex(s.Value)
 			if s.Value == "all" || at == nil {
 				return
 			}
@@ -38,7 +37,7 @@ var mindSporeIterationRules = []rule{
 		guess: true, message: Text{EN: "%s in iteration matches no step: it %s", ZH: "iteration 中的 %s 不匹配任何 step：%s"},
 		ignored: Text{EN: "a piece matches no step", ZH: "其中一段不匹配任何迭代"},
 		ms: func(m *MindSpore, r *reporter) {
-			legal := !notInIteration.MatchString(m.Iteration.Value)
+			legal := !notInIteration().MatchString(m.Iteration.Value)
 			for _, p := range m.Steps {
 				r.when(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.Iteration), show(p.Text), stepFaults[p.Fault])
 			}

@@ -3,7 +3,6 @@ package dumpconf
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-var opSuffix = regexp.MustCompile(`-op[0-9]+$`)
+var opSuffix = lang.Pattern(`-op[0-9]+$`)
 
 // mindSporeKernelRules check kernels and device ids.
 var mindSporeKernelRules = []rule{
@@ -71,7 +70,7 @@ func (r *reporter) kernel(s Setting[string], k Kernel) {
 	switch {
 	case strings.Contains(s.Value, " "):
 		r.at(s.valueSpan(), show(s.Value), lang.Sayf("contains spaces, which are removed: it means %s", "含有空格，空格会被去除：实际为 %s", show(k.Pattern)))
-	case k.Kind == KernelName && !k.Unclosed && !opSuffix.MatchString(k.Pattern):
+	case k.Kind == KernelName && !k.Unclosed && !opSuffix().MatchString(k.Pattern):
 		r.as(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as the exact full name of an operator, but lacks the suffix such as -op12", ZH: "按算子全名精确匹配，但缺少 -op12 之类的后缀"})
 	case k.Kind == KernelType && !k.Unclosed && k.Pattern != "" && len(k.Pattern) <= 2:
 		r.as(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as a part of an operator type and may match more than is meant", ZH: "按算子类型的一部分匹配，可能匹配过多"})

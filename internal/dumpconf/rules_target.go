@@ -1,7 +1,6 @@
 package dumpconf
 
 import (
-	"regexp"
 	"strings"
 
 	"dumptool/internal/lang"
@@ -11,14 +10,14 @@ import (
 var knownProducts = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"}
 
 // productName matches the names of products without their brand.
-var productName = regexp.MustCompile(`^(a[235]|cpu|gpu|[2-9][0-9]{2}.*)$`)
+var productName = lang.Pattern(`^(a[235]|cpu|gpu|[2-9][0-9]{2}.*)$`)
 
 // targetRules check what was said about the target of the file.
 var targetRules = []rule{
 	{id: "CFG002", severity: Warning, checks: "a product that is not known",
 		message: Text{EN: "%s is no known product, so nothing is checked for it; known are " + strings.Join(knownProducts, ", "), ZH: "%s 不是已知产品，不做相关检查；已知的有 " + strings.Join(knownProducts, ", ")},
 		run: func(r *reporter) {
-			r.when(r.opt.SoC != "" && !productName.MatchString(r.opt.soc()), r.top(), show(r.opt.SoC))
+			r.when(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC))
 		}},
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
 		message: Text{EN: "%s means something for MindSpore only, and this is a file for %s", ZH: "%s 仅对 MindSpore 有意义，而该文件用于 %s"},

@@ -3,10 +3,11 @@ package dumpconf
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // fromMindSpore reads what a MindSpore file asks for, as MindSpore itself
@@ -204,7 +205,7 @@ func mindSporeStatistics(acl []string) []string {
 // mindSporePath is the folder, when MindSpore takes it.
 func (t *translation) mindSporePath() string {
 	p := t.want.path
-	if strings.HasPrefix(p, "/") && !notInPath.MatchString(p) {
+	if strings.HasPrefix(p, "/") && !notInPath().MatchString(p) {
 		return p
 	}
 	if p == "" {
@@ -221,7 +222,7 @@ func (t *translation) mindSporePath() string {
 // netName is the model's name, when there is one.
 func (t *translation) netName() string {
 	if len(t.want.models) == 1 {
-		if n := notInName.ReplaceAllString(t.want.models[0], "_"); n != "" {
+		if n := notInName().ReplaceAllString(t.want.models[0], "_"); n != "" {
 			t.set("common_dump_settings.net_name", "note.net-name")
 			return n
 		}
@@ -240,7 +241,7 @@ func (t *translation) devices() jsonArray {
 }
 
 // inPattern is what stands for itself in a regular expression of MindSpore.
-var inPattern = regexp.MustCompile(`[^A-Za-z0-9_/:=@%,-]`)
+var inPattern = lang.Pattern(`[^A-Za-z0-9_/:=@%,-]`)
 
 // kernelEntries writes names of operators so that MindSpore takes them as full
 // names: what does not look like one becomes a regular expression.
@@ -253,8 +254,8 @@ func (t *translation) kernelEntries() []string {
 			out = append(out, name)
 			continue
 		}
-		loose = loose || inPattern.MatchString(strings.ReplaceAll(name, ".", ""))
-		pattern := inPattern.ReplaceAllStringFunc(name, func(s string) string {
+		loose = loose || inPattern().MatchString(strings.ReplaceAll(name, ".", ""))
+		pattern := inPattern().ReplaceAllStringFunc(name, func(s string) string {
 			if s == "." {
 				return "[.]"
 			}

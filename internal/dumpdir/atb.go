@@ -3,12 +3,12 @@ package dumpdir
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
@@ -22,8 +22,8 @@ import (
 var atbProducer = producer{name: ATB, locate: locateATB, identify: identifyATB, finish: finishATB}
 
 var (
-	atbProcess = regexp.MustCompile(`^([0-9]+)_([0-9]+)$`)
-	atbOp      = regexp.MustCompile(`^([0-9]+)_.`)
+	atbProcess = lang.Pattern(`^([0-9]+)_([0-9]+)$`)
+	atbOp      = lang.Pattern(`^([0-9]+)_.`)
 )
 
 // The folders of the tensors before and after the execution.
@@ -37,7 +37,7 @@ func locateATB(p folderPath, f *Folder) (place, bool) {
 		return place{}, false
 	}
 	for i := range p {
-		m := atbProcess.FindStringSubmatch(p[i].Name)
+		m := atbProcess().FindStringSubmatch(p[i].Name)
 		if m == nil || !p.at(i+1).IsNumber() {
 			continue
 		}
@@ -74,7 +74,7 @@ func hasATBStatistics(f *Folder) bool {
 		return false
 	}
 	abs, err := filepath.Abs(f.Path)
-	return err == nil && atbProcess.MatchString(filepath.Base(filepath.Dir(abs)))
+	return err == nil && atbProcess().MatchString(filepath.Base(filepath.Dir(abs)))
 }
 
 // atbName is the operator that folders name: those that begin with an id, without
@@ -84,7 +84,7 @@ func atbName(p folderPath) string {
 		p = p[:n-1]
 	}
 	first := len(p)
-	for first > 0 && atbOp.MatchString(p[first-1].Name) {
+	for first > 0 && atbOp().MatchString(p[first-1].Name) {
 		first--
 	}
 	return p[first:].join()
@@ -149,7 +149,7 @@ func atbRowName(s *statisticRow) string {
 		if _, err := strconv.ParseUint(ids[i], 10, 64); err != nil {
 			return s.opName
 		}
-		if !atbOp.MatchString(name) {
+		if !atbOp().MatchString(name) {
 			names[i] = ids[i] + "_" + name
 		}
 	}

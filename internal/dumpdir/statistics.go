@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -231,14 +231,14 @@ func setType(s *statisticRow, cell string) error {
 var compilerTypes = map[string]string{"float": "float32", "double": "float64", "bf16": "bfloat16"}
 
 // dims are the numbers of a shape: "(2, 3)", 2x3x4, 2,3.
-var dims = regexp.MustCompile(`[0-9]+`)
+var dims = lang.Pattern(`[0-9]+`)
 
 func setShape(s *statisticRow, cell string) error {
 	if cell == "" || strings.EqualFold(cell, "NA") || strings.EqualFold(cell, "N/A") {
 		return nil
 	}
 	s.Shape = tensor.Shape{}
-	for _, d := range dims.FindAllString(cell, -1) {
+	for _, d := range dims().FindAllString(cell, -1) {
 		n, err := strconv.ParseInt(d, 10, 64)
 		if err != nil {
 			return errors.New("want dimensions of 63 bits")

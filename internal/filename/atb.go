@@ -1,17 +1,16 @@
 package filename
 
 import (
-	"regexp"
-
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
 // atbTensor is the form of the names of tensors of the Ascend Transformer Boost
 // library; folders name the operator.
-var atbTensor = regexp.MustCompile(`(?s)^(in|out)tensor([0-9]+)(?:_.+)?$`)
+var atbTensor = lang.Pattern(`(?s)^(in|out)tensor([0-9]+)(?:_.+)?$`)
 
 func parseATB(stem, _ string) (Info, bool) {
-	m := atbTensor.FindStringSubmatch(stem)
+	m := atbTensor().FindStringSubmatch(stem)
 	if m == nil {
 		return Info{}, false
 	}

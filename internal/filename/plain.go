@@ -1,18 +1,18 @@
 package filename
 
 import (
-	"regexp"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
 // The forms of a shape at the end of a plain name: add_1x8x8, add(1, 8, 8),
 // add_[1,8,8]; and numbers that are perhaps none: add_1_8_8.
 var (
-	timesSuffix   = regexp.MustCompile(`(?s)^.+[_.]([0-9]+(?:x[0-9]+)+)$`)
-	bracketSuffix = regexp.MustCompile(`(?s)[^_.][_.]?(?:\(([0-9, ]*)\)|\[([0-9, ]*)\])$`)
-	numbersSuffix = regexp.MustCompile(`(?s)[^_]((?:_[0-9]+)+)$`)
+	timesSuffix   = lang.Pattern(`(?s)^.+[_.]([0-9]+(?:x[0-9]+)+)$`)
+	bracketSuffix = lang.Pattern(`(?s)[^_.][_.]?(?:\(([0-9, ]*)\)|\[([0-9, ]*)\])$`)
+	numbersSuffix = lang.Pattern(`(?s)[^_]((?:_[0-9]+)+)$`)
 )
 
 // parsePlain parses the names of output 0 of an operator, as the HPAA tools and
@@ -21,15 +21,15 @@ func parsePlain(stem, _ string) (Info, bool) {
 	n := Info{OpName: stem, Kind: tensor.Output}
 	switch last := stem[len(stem)-1]; {
 	case last == ')' || last == ']':
-		if m := bracketSuffix.FindStringSubmatch(stem); m != nil {
+		if m := bracketSuffix().FindStringSubmatch(stem); m != nil {
 			dims := strings.TrimSuffix(strings.ReplaceAll(m[1]+m[2], " ", ""), ",")
 			n.Shape, _ = parseDims(dims, ",")
 		}
 	case last < '0' || last > '9':
 	default:
-		if m := timesSuffix.FindStringSubmatch(stem); m != nil {
+		if m := timesSuffix().FindStringSubmatch(stem); m != nil {
 			n.Shape, _ = parseDims(m[1], "x")
-		} else if m := numbersSuffix.FindStringSubmatch(stem); m != nil {
+		} else if m := numbersSuffix().FindStringSubmatch(stem); m != nil {
 			n.Numbers, _ = parseDims(m[1][1:], "_")
 		}
 	}

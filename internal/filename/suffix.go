@@ -1,9 +1,9 @@
 package filename
 
 import (
-	"regexp"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -20,12 +20,12 @@ func CutTimestamp(op string) (head string, ok bool) {
 
 // opNumber is what MindSpore puts behind the name of an operator: its number in the
 // graph, and for one of several of that number another one.
-var opNumber = regexp.MustCompile(`-op[0-9]+(?:_[0-9]+)?$`)
+var opNumber = lang.Pattern(`-op[0-9]+(?:_[0-9]+)?$`)
 
 // CutOpNumber returns the name of an operator of MindSpore without its number, as
 // Conv2D of Conv2D-op515 and of Conv2D-op515_2. ok is false for a name without one.
 func CutOpNumber(op string) (head string, ok bool) {
-	at := opNumber.FindStringIndex(op)
+	at := opNumber().FindStringIndex(op)
 	if at == nil || at[0] == 0 {
 		return op, false
 	}

@@ -1,15 +1,10 @@
 package filename
 
 import (
-	"regexp"
 	"strings"
 
 	"dumptool/internal/tensor"
 )
-
-// scopedType finds the type of an operator in its full name, such as
-// Default/net/Conv2D-op515 or .../Conv2D-op515_2.
-var scopedType = regexp.MustCompile(`(?:^|/)([^/]+)-op[0-9]+(?:_[0-9]+)?$`)
 
 // FileOp is the name of the operator as names of the grammar Sync have it.
 func (n *Info) FileOp() string { return strings.ReplaceAll(n.OpName, "/", "--") }
@@ -33,8 +28,8 @@ func parseSync(stem, ext string) (Info, bool) {
 		return Info{}, false
 	}
 	n := Info{OpName: strings.ReplaceAll(op, "--", "/"), Kind: kind, Index: i, Shape: tensor.Shape{}}
-	if m := scopedType.FindStringSubmatch(n.OpName); m != nil {
-		n.OpType = m[1]
+	if name, ok := CutOpNumber(n.OpName); ok {
+		n.OpType = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	rest := stem[at+len(word):]
 	for {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -170,8 +169,8 @@ func isSafetensors(head []byte) bool {
 
 // text is the test for texts that have a form.
 func text(form string) func([]byte) bool {
-	re := regexp.MustCompile(form)
-	return func(head []byte) bool { return IsText(head) && re.Match(bytes.TrimPrefix(head, []byte(bom))) }
+	pattern := lang.Pattern(form)
+	return func(head []byte) bool { return IsText(head) && pattern().Match(bytes.TrimPrefix(head, []byte(bom))) }
 }
 
 // bom may begin a text.

@@ -3,10 +3,8 @@ package jsonpos
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"dumptool/internal/lang"
 )
@@ -71,12 +69,8 @@ func (d *Document) repairable() bool {
 }
 
 var (
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// plainText is compiled when it is needed first, because letters and digits of
-	// all languages are long lists.
-	plainText = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^"([\pL\pN_./|$~%@+-]+( [\pL\pN_./|$~%@+-]+)*)?"$`)
-	})
+	identifier = lang.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	plainText  = lang.Pattern(`^"([\pL\pN_./|$~%@+-]+( [\pL\pN_./|$~%@+-]+)*)?"$`)
 )
 
 // sure reports whether the problem's edits are what is meant without doubt.
@@ -95,7 +89,7 @@ func (p Problem) sure(src []byte) bool {
 	case PythonConstant:
 		return string(text) == "True" || string(text) == "False" || string(text) == "None"
 	case UnquotedKey:
-		return identifier.Match(text)
+		return identifier().Match(text)
 	case MissingComma:
 		return p.Length == 0 // not what stands in its place
 	case Comment:

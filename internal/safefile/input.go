@@ -6,7 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"dumptool/internal/lang"
 )
 
 // Open opens a file that is read whole. It refuses devices, sockets and named pipes,
@@ -18,7 +19,7 @@ func Open(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil {
 		what = unbounded(info.Mode())
 	}
-	if what != "" && path != os.DevNull && !inherited.MatchString(filepath.Clean(path)) {
+	if what != "" && path != os.DevNull && !inherited().MatchString(filepath.Clean(path)) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is " + what + ", want a regular file")}
 	}
 	return os.Open(path)
@@ -35,7 +36,7 @@ func ReadFile(path string) ([]byte, error) {
 }
 
 // inherited matches names of files that a process has open.
-var inherited = regexp.MustCompile(`^(/dev/stdin|/dev/fd/\d+|/proc/(self|thread-self|\d+)/fd/\d+)$`)
+var inherited = lang.Pattern(`^(/dev/stdin|/dev/fd/\d+|/proc/(self|thread-self|\d+)/fd/\d+)$`)
 
 // unbounded names a file that may have no end, or is empty.
 func unbounded(mode fs.FileMode) string {

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"dumptool/internal/lang"
 )
 
 // Found is a value in a text.
@@ -117,36 +118,30 @@ type logForm struct {
 	values func(r Register, line string, m []int) []Found
 }
 
-// lazily returns a pattern that is compiled when it is needed first: together
-// they would take a tenth of the program's start.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 var logForms = []logForm{
-	{"errcode", lazily(`(?i)\berrcode\s*[:=]?\s*(\([^()]*\))`), AICError, errcode},
-	{"aic", lazily(`(?i)\baic[ _]error\s*[:=]\s*(` + hexNumber + `)`), AICError, wholeNumbers},
-	{"dha status", lazily(`(?i)\bdha status [0-9]+ info\s*[:=]\s*(` + hexNumber + `)`), DHA, wholeNumbers},
-	{"error code", lazily(`(?i)\berror code\s*=\s*[\[(]?\s*(0x[0-9a-f]+\b|[0-9]+\b(?:\s*,\s*[0-9]+\b)*)`), AICError, errorCodes},
+	{"errcode", lang.Pattern(`(?i)\berrcode\s*[:=]?\s*(\([^()]*\))`), AICError, errcode},
+	{"aic", lang.Pattern(`(?i)\baic[ _]error\s*[:=]\s*(` + hexNumber + `)`), AICError, wholeNumbers},
+	{"dha status", lang.Pattern(`(?i)\bdha status [0-9]+ info\s*[:=]\s*(` + hexNumber + `)`), DHA, wholeNumbers},
+	{"error code", lang.Pattern(`(?i)\berror code\s*=\s*[\[(]?\s*(0x[0-9a-f]+\b|[0-9]+\b(?:\s*,\s*[0-9]+\b)*)`), AICError, errorCodes},
 }
 
 var (
-	numberToken = lazily(`(?i)\b` + number)
-	jsonStatus  = lazily(`(?i)"status"\s*:\s*("?` + number + `"?|` + numberList + `)`)
-	textStatus  = lazily(`(?i)\bstatus\s*[:=]\s*(` + number + `|` + numberList + `)`)
-	listStart   = lazily(`(?i)"status"\s*:\s*\[[^\]]*$`)
+	numberToken = lang.Pattern(`(?i)\b` + number)
+	jsonStatus  = lang.Pattern(`(?i)"status"\s*:\s*("?` + number + `"?|` + numberList + `)`)
+	textStatus  = lang.Pattern(`(?i)\bstatus\s*[:=]\s*(` + number + `|` + numberList + `)`)
+	listStart   = lang.Pattern(`(?i)"status"\s*:\s*\[[^\]]*$`)
 
 	// A unit named anywhere, as a string of JSON, and right before a status.
-	anyUnit    = lazily(`(?i)\b(` + units + `)\b`)
-	quotedUnit = lazily(`(?i)"(` + units + `)(?: atomic add)?"`)
-	unitBefore = lazily(`(?i)\b(?:` + units + `)\b(?: atomic add)?$`)
+	anyUnit    = lang.Pattern(`(?i)\b(` + units + `)\b`)
+	quotedUnit = lang.Pattern(`(?i)"(` + units + `)(?: atomic add)?"`)
+	unitBefore = lang.Pattern(`(?i)\b(?:` + units + `)\b(?: atomic add)?$`)
 
 	// A line about an exception of a core; one that says which core; one about
 	// a core of Ascend 950; one about an overflow record.
-	coreLine   = lazily(`(?i)\b(?:ai_?core|aivec|aic|aiv|core id)\b`)
-	coreID     = lazily(`(?i)\bcore id\b`)
-	davidLine  = lazily(`(?i)\b(?:chip|die) ?id\b`)
-	recordLine = lazily(`(?i)overflow|op_?debug|kernel_code|pc_start|para_base|task_?id|溢出`)
+	coreLine   = lang.Pattern(`(?i)\b(?:ai_?core|aivec|aic|aiv|core id)\b`)
+	coreID     = lang.Pattern(`(?i)\bcore id\b`)
+	davidLine  = lang.Pattern(`(?i)\b(?:chip|die) ?id\b`)
+	recordLine = lang.Pattern(`(?i)overflow|op_?debug|kernel_code|pc_start|para_base|task_?id|溢出`)
 )
 
 // plainNumbers returns the values of a line that holds nothing but numbers,

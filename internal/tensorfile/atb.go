@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/format/atb"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -99,11 +99,11 @@ func inRun(path, link string) (string, error) {
 
 // atbFolder is the form of the folders of the library's runs, from the tensors up:
 // before, 0_MatMulOperation, the number of an execution, 0_PID, data.
-var atbFolder = regexp.MustCompile(`^(?:before|after|[0-9]+(?:_.+)?|data|atb_dump_data)$`)
+var atbFolder = lang.Pattern(`^(?:before|after|[0-9]+(?:_.+)?|data|atb_dump_data)$`)
 
 // runRoot is the topmost folder of the run that a folder belongs to.
 func runRoot(dir string) string {
-	isPart := func(dir string) bool { return atbFolder.MatchString(filepath.Base(dir)) }
+	isPart := func(dir string) bool { return atbFolder().MatchString(filepath.Base(dir)) }
 	for isPart(dir) && filepath.Base(dir) != "atb_dump_data" && isPart(filepath.Dir(dir)) {
 		dir = filepath.Dir(dir)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -19,10 +20,10 @@ type dict struct {
 
 // The tokens of a header. Integers of Python 2 end in L.
 var (
-	blanks  = regexp.MustCompile(`^[ \t\f\r\n]*`)
-	quoted  = regexp.MustCompile(`^(?:'[^'"\\\r\n]*'|"[^'"\\\r\n]*")`)
-	boolean = regexp.MustCompile(`^(?:True|False)\b`)
-	tuple   = regexp.MustCompile(`^\(\s*(?:(?:-?[0-9]+L?\s*,\s*)+(?:-?[0-9]+L?\s*)?)?\)`)
+	blanks  = lang.Pattern(`^[ \t\f\r\n]*`)
+	quoted  = lang.Pattern(`^(?:'[^'"\\\r\n]*'|"[^'"\\\r\n]*")`)
+	boolean = lang.Pattern(`^(?:True|False)\b`)
+	tuple   = lang.Pattern(`^\(\s*(?:(?:-?[0-9]+L?\s*,\s*)+(?:-?[0-9]+L?\s*)?)?\)`)
 )
 
 // parseHeader reads the dict of a header: exactly the keys descr, fortran_order
@@ -41,7 +42,7 @@ func parseHeader(text source) (Header, error) {
 			break
 		}
 		at := d.pos
-		key, ok := d.take(quoted)
+		key, ok := d.take(quoted())
 		if !ok {
 			return Header{}, d.unexpected("a key in quotes")
 		}
@@ -90,7 +91,7 @@ func (d *dict) descr() (host tensor.Host, bigEndian bool, err error) {
 	if rest := d.data[d.pos:]; bytes.HasPrefix(rest, []byte("[")) || bytes.HasPrefix(rest, []byte("(")) {
 		return 0, false, &UnsupportedError{at, "structured element type is not supported", string(rest)}
 	}
-	text, ok := d.take(quoted)
+	text, ok := d.take(quoted())
 	if !ok {
 		return 0, false, d.unexpected("a type string")
 	}
@@ -98,14 +99,14 @@ func (d *dict) descr() (host tensor.Host, bigEndian bool, err error) {
 	switch {
 	case ok:
 		return host, bigEndian, nil
-	case otherType.MatchString(text[1 : len(text)-1]):
+	case otherType().MatchString(text[1 : len(text)-1]):
 		return 0, false, &UnsupportedError{at, "element type is not supported", text}
 	}
 	return 0, false, &FormatError{at, "descr is not a type string of numpy", text}
 }
 
 func (d *dict) order() (fortran bool, err error) {
-	text, ok := d.take(boolean)
+	text, ok := d.take(boolean())
 	if !ok {
 		return false, d.unexpected("True or False")
 	}
@@ -115,7 +116,7 @@ func (d *dict) order() (fortran bool, err error) {
 func (d *dict) shape() (tensor.Shape, error) {
 	d.blanks()
 	at := d.off + int64(d.pos)
-	text, ok := d.take(tuple)
+	text, ok := d.take(tuple())
 	if !ok {
 		return nil, d.unexpected("a tuple of integers")
 	}
@@ -151,7 +152,7 @@ func (d *dict) skip(mark string) bool {
 	return ok
 }
 
-func (d *dict) blanks() { d.pos += len(blanks.Find(d.data[d.pos:])) }
+func (d *dict) blanks() { d.pos += len(blanks().Find(d.data[d.pos:])) }
 
 // unexpected reports that the text does not go on as it should.
 func (d *dict) unexpected(want string) error {
