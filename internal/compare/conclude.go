@@ -138,9 +138,9 @@ func (p *Plan) checkTranspose(rep *record.Report) {
 // the round that went wrong first: that of the earliest step, then of the lowest rank.
 func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 	rep.GraphSource = inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.GraphSource })
-	origins := make([][]int, len(rep.Rounds))
+	origins, rows := make([][]int, len(rep.Rounds)), roundRows(rep)
 	for i := range rep.Rounds {
-		first, end := rowsOf(rep, i)
+		first, end := rows[i].first, rows[i].end
 		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], rep.Rows[first:end], evidence[first:end])
 		rep.Rounds[i].Findings.Shift(first)
 		for k := range origins[i] {
@@ -195,23 +195,31 @@ func explainRow(row *record.Row, reasons []record.Finding) {
 	}
 }
 
-// rowsOf are the rows of a round, which stand together.
-func rowsOf(rep *record.Report, round int) (first, end int) {
-	first = slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Round == rep.Rounds[round].Name })
-	if first < 0 {
-		return 0, 0
+// rowRange are the rows from first up to end.
+type rowRange struct{ first, end int }
+
+// roundRows are the rows of each round, which stand together; empty for a round
+// without rows.
+func roundRows(rep *record.Report) []rowRange {
+	byName := map[string]rowRange{}
+	for first, end := 0, 0; first < len(rep.Rows); first = end {
+		name := rep.Rows[first].Round
+		for end = first; end < len(rep.Rows) && rep.Rows[end].Round == name; end++ {
+		}
+		byName[name] = rowRange{first, end}
 	}
-	for end = first; end < len(rep.Rows) && rep.Rows[end].Round == rep.Rounds[round].Name; end++ {
+	all := make([]rowRange, len(rep.Rounds))
+	for i := range all {
+		all[i] = byName[rep.Rounds[i].Name]
 	}
-	return first, end
+	return all
 }
 
 // countRounds counts the rows of the rounds by status.
 func (p *Plan) countRounds(rep *record.Report) {
-	for i := range rep.Rounds {
+	for i, rows := range roundRows(rep) {
 		counts := map[record.Status]int{}
-		first, end := rowsOf(rep, i)
-		for k := first; k < end; k++ {
+		for k := rows.first; k < rows.end; k++ {
 			counts[rep.Rows[k].Status]++
 		}
 		rep.Rounds[i].Counts = counts

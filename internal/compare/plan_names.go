@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/tensor"
@@ -70,6 +71,17 @@ type sameName struct {
 // NPUOp even where it is the model's name, and as much more of the tensor as it
 // takes: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
 func (p *Plan) distinguish() {
+	// Rows that differ without the NPU's operator differ whatever its name becomes.
+	alike := map[sameName]int{}
+	for i := range p.Pairs {
+		alike[nameOf(p.Pairs[i].Row)]++
+	}
+	var shared []*Pair
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; alike[nameOf(x.Row)] > 1 {
+			shared = append(shared, x)
+		}
+	}
 	texts := []func(*Pair) string{
 		func(x *Pair) string { return p.npu.named[x.NPU.ID].Name() },
 		func(x *Pair) string { return p.tensorOf(x) },
@@ -81,12 +93,10 @@ func (p *Plan) distinguish() {
 	}
 	for i := range texts {
 		rows := map[sameName][]*Pair{}
-		for k := range p.Pairs {
-			x := &p.Pairs[k]
-			r := x.Row
-			at := sameName{r.Op, r.Kind, r.Round, r.Output, r.NPUOp}
-			if i == 0 {
-				at.npuOp = "" // it does not show in most reports
+		for _, x := range shared {
+			at := nameOf(x.Row)
+			if i > 0 { // in most reports the NPU's operator does not show
+				at.npuOp = x.Row.NPUOp
 			}
 			rows[at] = append(rows[at], x)
 		}
@@ -98,6 +108,11 @@ func (p *Plan) distinguish() {
 			}
 		}
 	}
+}
+
+// nameOf is the name of a row without the NPU's operator.
+func nameOf(r *record.Row) sameName {
+	return sameName{op: r.Op, kind: r.Kind, round: r.Round, output: r.Output}
 }
 
 // tensorOf names the NPU's tensor.

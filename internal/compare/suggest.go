@@ -69,10 +69,10 @@ func (p *Plan) DetailOutcome(ctx context.Context, s Selector, rep *record.Report
 			continue
 		}
 		found++
-		switch row.Status {
-		case record.Error:
+		switch {
+		case row.Status == record.Error:
 			unread++
-		case record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous:
+		case row.Status.Bad():
 			failed++
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
-	"dumptool/internal/safefile"
-	"dumptool/internal/tensorfile"
 )
 
 // SplitPaths takes lists of paths with commas apart; a path that exists as it
@@ -64,10 +62,7 @@ func (r *Result) Messages() []batch.Message {
 		all = append(all, batch.Warnf("%s: %s", "%s: %s", path, w))
 	}
 	if failure(r.Err) {
-		all = append(all, batch.Errorf("%v", "%v", safefile.WithPath(path, r.Err)))
-		if why := tensorfile.Details(r.Err); why != nil {
-			all = append(all, batch.Debug("no reader takes it", "file", path, "why", why))
-		}
+		all = append(all, dumpdir.UnreadMessages(path, r.Err)...)
 	}
 	for _, row := range r.Rows {
 		for _, w := range row.Warnings {

@@ -13,12 +13,16 @@ import (
 // one kind that which knows most of its operators.
 func (r *reader) attachOrders(round *Round) {
 	best := make(map[OrderBy]int)
+	var items []Item
 	for i := range r.orders {
 		o := &r.orders[i]
 		if !slices.ContainsFunc(round.folders, o.fits) {
 			continue
 		}
-		known := byExecution(o.order, round.items()).known
+		if items == nil {
+			items = round.items()
+		}
+		known := byExecution(o.order, items).known
 		if n, ok := best[o.by]; ok && n >= known {
 			continue
 		}

@@ -51,9 +51,8 @@ func locateATB(p folderPath, f *Folder) (place, bool) {
 
 // writtenByATB reports whether a folder holds ATB's tensors or statistics.
 func writtenByATB(f *Folder) bool {
-	base := path.Base(f.Dir)
-	for _, file := range f.files {
-		if _, ok := atbTensor(file.Name); ok && (base == atbBefore || base == atbAfter) {
+	if base := path.Base(f.Dir); base == atbBefore || base == atbAfter {
+		if slices.ContainsFunc(f.files, func(file *File) bool { _, ok := atbTensor(file.Name); return ok }) {
 			return true
 		}
 	}

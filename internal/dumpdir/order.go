@@ -20,7 +20,6 @@ const (
 	// Auto is the first of the others that is there and knows at least half of the
 	// operators.
 	Auto         OrderBy = ""
-	ByFile       OrderBy = "order-file"
 	ByDumpJSON   OrderBy = "dump.json"
 	ByRuntime    OrderBy = "runtime"
 	ByExecution  OrderBy = "execution"
@@ -38,9 +37,9 @@ const (
 type Sources struct {
 	// By is the source to use, Auto for the best one.
 	By OrderBy
-	// File is the order file of the user, Runtime and Execution are files of which
-	// the user says what they are. They come before those in the run.
-	File, Runtime, Execution *sidefile.Order
+	// Runtime and Execution are files of which the user says what they are. They come
+	// before those in the run.
+	Runtime, Execution *sidefile.Order
 	// Fusion is the graph of the compiler, Consumers a map of consumers; their
 	// files are named in messages.
 	Fusion, Consumers         *graph.Graph
@@ -52,7 +51,7 @@ type Sources struct {
 
 // or returns s with what it lacks from t, but not By.
 func (s Sources) or(t *Sources) Sources {
-	s.File, s.Runtime, s.Execution = cmp.Or(s.File, t.File), cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
+	s.Runtime, s.Execution = cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
 	if s.Fusion == nil {
 		s.Fusion, s.FusionFile = t.Fusion, t.FusionFile
@@ -116,7 +115,6 @@ type orderSource struct {
 // orderSources are tried in this order. Those whose file lies in the run are set
 // in Sources for each round.
 var orderSources = [...]orderSource{
-	{ByFile, func(s *Sources, items []Item) *ranking { return byList(s.File, items) }, "no order file was given"},
 	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return byList(s.dumpJSON, items) }, "the run has no dump.json"},
 	{ByRuntime, func(s *Sources, items []Item) *ranking { return byList(s.Runtime, items) }, "there is no file with it"},
 	{ByExecution, func(s *Sources, items []Item) *ranking { return byExecution(s.Execution, items) }, "there is no file with it"},
@@ -390,19 +388,8 @@ func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, 
 	return places
 }
 
-// FlowBy names a source of who feeds whom.
-type FlowBy string
-
-// The sources of the data flow.
-const (
-	NoFlow        FlowBy = ""
-	FlowConsumers FlowBy = "consumers"
-	FlowFusion    FlowBy = "fusion"
-)
-
 // Flow says who feeds whom in a round.
 type Flow struct {
-	By FlowBy
 	// Graph is nil where nobody knows.
 	Graph *graph.Graph
 	// Source describes it in a line.
@@ -418,10 +405,9 @@ type Flow struct {
 func (s *Sources) Flow(items []Item) Flow {
 	f := Flow{Of: operators(items)}
 	for _, source := range []struct {
-		by    FlowBy
 		graph *graph.Graph
 		name  string
-	}{{FlowConsumers, s.Consumers, "consumer map " + s.ConsumersFile}, {FlowFusion, s.Fusion, "fusion graph " + s.FusionFile}} {
+	}{{s.Consumers, "consumer map " + s.ConsumersFile}, {s.Fusion, "fusion graph " + s.FusionFile}} {
 		if source.graph == nil {
 			continue
 		}
@@ -437,7 +423,7 @@ func (s *Sources) Flow(items []Item) Flow {
 		case 2*known < f.Of:
 			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", source.name, known, f.Of))
 		default:
-			f.By, f.Graph, f.Known = source.by, source.graph, known
+			f.Graph, f.Known = source.graph, known
 			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", source.name, known, f.Of)
 			return f
 		}

@@ -43,7 +43,7 @@ func TestRank(t *testing.T) {
 		{Names: []string{"b"}, Timestamp: 20, Task: 1, HasTask: true},
 	}
 	all := Sources{
-		File: list(t, "op2\nb\nop10"), Runtime: list(t, "b\nnet_a\nop10"), Execution: list(t, "net/a\nb\nx/op2\nop10"),
+		Runtime: list(t, "b\nnet_a\nop10"), Execution: list(t, "net/a\nb\nx/op2\nop10"),
 		Fusion:     readGraph(t, `{"graph":[{"op":[{"name":"b","id":9,"input":["op10:0"]},{"name":"op10","id":10}]}]}`),
 		FusionFile: "g.json",
 		Consumers:  readGraph(t, `{"op2":["b"],"b":["net/a"]}`), ConsumersFile: "c",
@@ -58,8 +58,7 @@ func TestRank(t *testing.T) {
 		source  string
 		places  []int
 	}{
-		{one(Auto), "runtime file r, 4 of 5 operators known", []int{2, 0, 3, 1, 1}},
-		{one(ByFile), "runtime file r, 4 of 5 operators known", []int{2, 0, 3, 1, 1}},
+		{one(Auto), "runtime file r, 4 of 5 operators known", []int{2, 3, 1, 0, 0}},
 		{one(ByRuntime), "runtime file r, 4 of 5 operators known", []int{2, 3, 1, 0, 0}},
 		{one(ByExecution), "runtime file r, 5 of 5 operators known", []int{3, 2, 0, 1, 1}},
 		{one(ByFusion), "fusion graph g.json, topological, 3 of 5 operators known", []int{0, 3, 2, 1, 1}},
@@ -67,7 +66,7 @@ func TestRank(t *testing.T) {
 		{one(ByTimestamp), "timestamps of the dumps, 5 of 5 operators known", []int{2, 3, 0, 1, 1}},
 		{one(ByID), "task ids, 5 of 5 operators known", []int{2, 3, 1, 0, 0}},
 		{one(ByName), "natural order of names", []int{3, 2, 1, 0, 0}},
-		{Sources{File: list(t, "x\nop2"), Runtime: list(t, "y")}, "timestamps of the dumps, 5 of 5 operators known", []int{2, 3, 0, 1, 1}},
+		{Sources{Runtime: list(t, "x\nop2"), Execution: list(t, "y")}, "timestamps of the dumps, 5 of 5 operators known", []int{2, 3, 0, 1, 1}},
 	} {
 		o, places, err := test.sources.Rank(items)
 		if err != nil || o.Source.String() != test.source {
@@ -78,7 +77,7 @@ func TestRank(t *testing.T) {
 			t.Errorf("%q:\n%s", test.sources.By, diff)
 		}
 	}
-	o, _, err := (&Sources{File: list(t, "x\nop2"), Runtime: list(t, "y")}).Rank(items)
+	o, _, err := (&Sources{Runtime: list(t, "x\nop2"), Execution: list(t, "y")}).Rank(items)
 	want := []string{"runtime file r knows 1 of 5 operators and is not used", "runtime file r knows 0 of 5 operators and is not used"}
 	if diff := cmp.Diff(lang.Plains(want), o.Rejected); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -122,7 +121,7 @@ func TestRankMissing(t *testing.T) {
 		{Sources{By: ByDumpJSON}, `the order "dump.json" was asked for, but the run has no dump.json`},
 		{Sources{By: ByTimestamp}, "no operator has a timestamp"},
 		{Sources{By: ByRuntime, Runtime: list(t, "x")}, "runtime file r knows none of the 1 operators"},
-		{Sources{By: "random"}, `order "random", want order-file, dump.json, runtime, execution, fusion, consumers, statistics, timestamp, id, number or name`},
+		{Sources{By: "random"}, `order "random", want dump.json, runtime, execution, fusion, consumers, statistics, timestamp, id, number or name`},
 	} {
 		if o, _, err := test.sources.Rank(plain); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, %v", test.sources.By, o, err)
@@ -141,12 +140,12 @@ func TestOrderOfUser(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, named("20200808163566/0/m/1/0/A.x.1."+stamp1, "20200808163566/0/m/1/0/A.y.1."+stamp2,
 		"20200808163566/0/m/1/1/A.x.1."+stamp1, "20200808163566/0/m/1/1/A.y.1."+stamp2))
-	r := openAt(t, root, Options{Sources: Sources{File: sidefile.NewOrder("order file o", []string{"y", "x"})}})
+	r := openAt(t, root, Options{Sources: Sources{Runtime: sidefile.NewOrder("order file o", []string{"y", "x"})}})
 	want := []string{"rank 0 step 0 graph 1 model m: y(*) x(*)", "rank 0 step 1 graph 1 model m: y(*) x(*)"}
 	if diff := cmp.Diff(want, rounds(r)); diff != "" {
 		t.Error(diff)
 	}
-	if o := r.Rounds[0].Order; o.By != ByFile || !o.IsKnown() || o.Source.String() != "order file o, 2 of 2 operators known" {
+	if o := r.Rounds[0].Order; o.By != ByRuntime || !o.IsKnown() || o.Source.String() != "order file o, 2 of 2 operators known" {
 		t.Errorf("%+v", o)
 	}
 	if err := r.Arrange(Sources{By: ByTimestamp}); err != nil || r.Rounds[0].Ops[0].Name != "x" || r.Rounds[0].Ops[0].Place != 0 || r.Rounds[0].Ops[1].Place != 1 {
@@ -164,13 +163,13 @@ func TestGraphOrders(t *testing.T) {
 	if diff := cmp.Diff([]string{": d(o0) b(o0) c(o0) a(o0)"}, rounds(r)); diff != "" {
 		t.Error(diff)
 	}
-	if f := r.Rounds[0].Flow; f.By != FlowConsumers || f.Graph != sources.Consumers || f.Source.String() != "consumer map map, 4 of 4 operators known" {
+	if f := r.Rounds[0].Flow; f.Graph != sources.Consumers || f.Source.String() != "consumer map map, 4 of 4 operators known" {
 		t.Errorf("%+v", f)
 	}
 	other := readGraph(t, `{"graph":[{"op":[{"name":"p"},{"name":"q"}]}]}`)
 	r = openAt(t, root, Options{Sources: Sources{Fusion: other, FusionFile: "f.json", Consumers: readGraph(t, `{"a":["y"]}`), ConsumersFile: "map"}})
 	round := r.Rounds[0]
-	if round.Order.IsKnown() || round.Flow.By != NoFlow || round.Flow.Graph != nil {
+	if round.Order.IsKnown() || round.Flow.Graph != nil {
 		t.Errorf("order %+v, flow %+v", round.Order, round.Flow)
 	}
 	want := []string{"consumer map map has 1 of 4 operators of this run: it is not used for the data flow", "fusion graph f.json: 0 of its 2 operators occur in this run: it is not used"}

@@ -1,11 +1,14 @@
 package dumpdir
 
 import (
+	"errors"
 	"io"
 	"os"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/foreign"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensorfile"
 )
 
 // OtherFiles say what the files of a run are that holds no tensors; nothing about a
@@ -23,6 +26,16 @@ func (r *Run) OtherFiles() []batch.Message {
 	var all []batch.Message
 	for _, s := range found.Sentences() {
 		all = append(all, batch.Infof("%s", "%s", s))
+	}
+	return all
+}
+
+// UnreadMessages say that a file cannot be read, and why no reader takes a file of
+// another program.
+func UnreadMessages(path string, err error) []batch.Message {
+	all := []batch.Message{batch.Errorf("%v", "%v", safefile.WithPath(path, err))}
+	if other, ok := errors.AsType[*tensorfile.ForeignError](err); ok && other.Err != nil {
+		all = append(all, batch.Debug("no reader takes it", "file", path, "why", other.Err))
 	}
 	return all
 }

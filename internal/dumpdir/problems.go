@@ -1,6 +1,7 @@
 package dumpdir
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,8 +114,9 @@ func (r *Run) findMissing() {
 			r.problem(MissingRank, "", at, lang.Errorf("rank %s is missing, although there are ranks below and above it", "缺少 rank %s，其前后的 rank 均存在", rank))
 		}
 	}
-	for _, rank := range sortedKeys(steps) {
-		for _, step := range sortedKeys(all) {
+	allSteps := slices.SortedFunc(maps.Keys(all), lang.CompareNatural)
+	for _, rank := range slices.SortedFunc(maps.Keys(steps), lang.CompareNatural) {
+		for _, step := range allSteps {
 			if has := steps[rank]; len(has) == 0 || has[step] || empty[[2]string{rank, step}] {
 				continue
 			}
@@ -148,15 +150,6 @@ func missingNumbers[V any](keys map[string]V) []string {
 	return missing
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, lang.CompareNatural)
-	return keys
-}
-
 // findRepeated looks for rounds that several start times hold.
 func (r *Run) findRepeated() {
 	for _, round := range r.Rounds {
@@ -169,7 +162,7 @@ func (r *Run) findRepeated() {
 		repeats := slices.ContainsFunc(round.Ops, func(o *Op) bool { return o.Execution > 0 })
 		if len(starts) > 1 && repeats {
 			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times", "%s 有 %d 个起始时间的 dump (%s)：算子按多次执行处理",
-				roundText(round.At), len(starts), strings.Join(sortedKeys(starts), ", ")))
+				roundText(round.At), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
 		}
 	}
 }

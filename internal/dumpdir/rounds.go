@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -227,7 +228,7 @@ func valuesOf(rounds []*Round, of func(*Coordinates) *string) []string {
 			seen[value] = true
 		}
 	}
-	return sortedKeys(seen)
+	return slices.SortedFunc(maps.Keys(seen), lang.CompareNatural)
 }
 
 func (m *matcher) match(ref, npu string) bool {

@@ -28,6 +28,30 @@ type Statistics struct {
 	Digest string
 }
 
+// Number is a number that the table has, nil for none.
+func (s *Statistics) Number(what Statistic) *float64 {
+	if v, ok := s.Values[what]; ok {
+		return &v
+	}
+	return nil
+}
+
+// CountOf is a number of elements that the table has, 0 for none.
+func (s *Statistics) CountOf(what Statistic) int64 {
+	if v := s.Values[what]; v > 0 && v < 1<<62 {
+		return int64(v)
+	}
+	return 0
+}
+
+// TensorFormat is the format that the word of the table means, ND for none.
+func (s *Statistics) TensorFormat() tensor.Format {
+	if format, ok := tensor.ParseFormat(s.Format); ok {
+		return format
+	}
+	return tensor.ND
+}
+
 // Statistic is a number about the elements of a tensor.
 type Statistic string
 
@@ -58,7 +82,6 @@ var statisticTitles = map[string]Statistic{
 type statisticRow struct {
 	opType, opName string
 	opID           string // of ATB: 0_1
-	device, count  string // of ATB: device_pid and the execution count
 	task           uint64
 	hasTask        bool
 	timestamp      uint64
@@ -143,11 +166,9 @@ type statisticSetter func(s *statisticRow, cell string) error
 // statisticSetters are the columns that hold no statistics, by their titles in
 // lower case.
 var statisticSetters = map[string]statisticSetter{
-	"op type":         func(s *statisticRow, c string) error { s.opType = strings.Clone(c); return nil },
-	"op name":         func(s *statisticRow, c string) error { s.opName = strings.Clone(c); return nil },
-	"op id":           func(s *statisticRow, c string) error { s.opID = strings.Clone(c); return nil },
-	"device and pid":  func(s *statisticRow, c string) error { s.device = strings.Clone(c); return nil },
-	"execution count": func(s *statisticRow, c string) error { s.count = strings.Clone(c); return nil },
+	"op type": func(s *statisticRow, c string) error { s.opType = strings.Clone(c); return nil },
+	"op name": func(s *statisticRow, c string) error { s.opName = strings.Clone(c); return nil },
+	"op id":   func(s *statisticRow, c string) error { s.opID = strings.Clone(c); return nil },
 	"task id": func(s *statisticRow, c string) (err error) {
 		s.task, s.hasTask, err = setNumber(c)
 		return err

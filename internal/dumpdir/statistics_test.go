@@ -41,7 +41,7 @@ func TestStatistics(t *testing.T) {
 		},
 		// ATB.
 		"Device and PID,Execution Count,Op Name,Op Type,Op Id,Input/Output,Index,Dtype,Format,Shape,Max,Min,Mean,Norm,Tensor Path\n2_4711,3,A/B,T,0_1,outtensor,4,float16,nd,\"2,3\",inf,-inf,0,1e400,N/A\n": {
-			opType: "T", opName: "A/B", opID: "0_1", device: "2_4711", count: "3", kind: tensor.Output, index: 4,
+			opType: "T", opName: "A/B", opID: "0_1", kind: tensor.Output, index: 4,
 			Statistics: Statistics{DType: tensor.Float16, Format: "nd", Shape: tensor.Shape{2, 3}, Values: map[Statistic]float64{Max: math.Inf(1), Min: math.Inf(-1), Mean: 0, Norm: math.Inf(1)}},
 		},
 	} {

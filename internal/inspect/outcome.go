@@ -4,8 +4,6 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
-	"dumptool/internal/safefile"
-	"dumptool/internal/tensorfile"
 )
 
 // Messages are what is to be said about the file.
@@ -19,10 +17,7 @@ func (f *File) Messages() []batch.Message {
 		all = append(all, batch.Warnf("%s: %s", "%s: %s", path, w))
 	}
 	if f.Err != nil {
-		all = append(all, batch.Errorf("%v", "%v", safefile.WithPath(path, f.Err)))
-		if why := tensorfile.Details(f.Err); why != nil {
-			all = append(all, batch.Debug("no reader takes it", "file", path, "why", why))
-		}
+		all = append(all, dumpdir.UnreadMessages(path, f.Err)...)
 	}
 	for _, failure := range f.Failures() {
 		all = append(all, batch.Errorf("%s: %s: %v", "%s: %s: %v", path, failure.Part, failure.Err))

@@ -156,8 +156,7 @@ func UnitRegister(u opdebug.Unit) statusreg.Register {
 
 // compareRecords orders records by rank, step and time.
 func compareRecords(a, b *Record) int {
-	return cmp.Or(lang.CompareNatural(a.At.Rank, b.At.Rank), lang.CompareNatural(a.At.Step, b.At.Step),
-		cmp.Compare(a.Timestamp, b.Timestamp), a.At.Compare(b.At), strings.Compare(a.File, b.File))
+	return cmp.Or(compareSteps(a.At, b.At), cmp.Compare(a.Timestamp, b.Timestamp), a.At.Compare(b.At), strings.Compare(a.File, b.File))
 }
 
 // judge reads the tensors of the operator and judges them.

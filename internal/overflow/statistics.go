@@ -16,12 +16,8 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 		if s == nil {
 			continue
 		}
-		one := Tensor{Kind: t.Kind, Index: t.Index, DType: s.DType, Format: tensor.ND, Shape: s.Shape, Size: s.Size,
-			Stats: tableStats(s), Statistics: s, file: t.File}
-		if f, ok := tensor.ParseFormat(s.Format); ok {
-			one.Format = f
-		}
-		all = append(all, one)
+		all = append(all, Tensor{Kind: t.Kind, Index: t.Index, DType: s.DType, Format: s.TensorFormat(), Shape: s.Shape, Size: s.Size,
+			Stats: tableStats(s), Statistics: s, file: t.File})
 	}
 	return all
 }
@@ -29,8 +25,8 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 // tableStats is what a table says about the elements of a tensor. What it shows
 // and does not count is there once.
 func tableStats(s *dumpdir.Statistics) *tensor.Stats {
-	stats := &tensor.Stats{Count: elements(s), NaN: count(s, dumpdir.NaNs),
-		PosInf: count(s, dumpdir.PositiveInfs), NegInf: count(s, dumpdir.NegativeInfs)}
+	stats := &tensor.Stats{Count: elements(s), NaN: s.CountOf(dumpdir.NaNs),
+		PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
 	stats.Max, stats.Min, stats.Mean = finite(s, dumpdir.Max), finite(s, dumpdir.Min), finite(s, dumpdir.Mean)
 	for _, what := range shown {
 		v, ok := s.Values[what]
@@ -83,17 +79,9 @@ func firstShown(t *Tensor) float64 {
 	return *t.Stats.Min
 }
 
-// count is a number of elements that the table has, 0 for none.
-func count(s *dumpdir.Statistics, what dumpdir.Statistic) int64 {
-	if v := s.Values[what]; v > 0 && v < 1<<62 {
-		return int64(v)
-	}
-	return 0
-}
-
 // elements is how many elements the tensor has, by the table or its shape.
 func elements(s *dumpdir.Statistics) int64 {
-	if n := count(s, dumpdir.Count); n > 0 || s.Shape == nil {
+	if n := s.CountOf(dumpdir.Count); n > 0 || s.Shape == nil {
 		return n
 	}
 	n, _ := s.Shape.Count()
@@ -102,11 +90,11 @@ func elements(s *dumpdir.Statistics) int64 {
 
 // finite is a statistic of the finite elements, nil where the table has none.
 func finite(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
-	v, ok := s.Values[what]
-	if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
+	v := s.Number(what)
+	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
 		return nil
 	}
-	return &v
+	return v
 }
 
 // atLimit reports whether a value is at the limit of a type. Tables have values

@@ -108,9 +108,11 @@ var english = Text{Lang: English}
 // junitCaseOf makes the case of a row.
 func junitCaseOf(row *record.Row, worse bool) junitCase {
 	c := junitCase{Class: escapeLines(className(row)), Name: escapeLines(row.Name()), Properties: junitRow(row)}
+	if row.Status == record.Pass {
+		return c
+	}
 	outcome := &junitOutcome{Message: escapeLines(firstReason(row)), Type: string(row.Status), Body: escapeLines(junitBody(row))}
 	switch row.Status {
-	case record.Pass:
 	case record.Warn, record.Rounding:
 		c.Output = outcome.Body
 	case record.Fail:

@@ -10,7 +10,6 @@ package safefile
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,8 +17,7 @@ import (
 
 // File is an output file that does not have its final name yet. Exactly one of
 // Commit and Abort decides what becomes of it; defer Abort right after Create.
-// Write and ReadFrom follow the rules of os.File, WriteAt may be called from
-// several goroutines.
+// Write follows the rules of os.File.
 type File struct {
 	file *os.File
 	path string
@@ -58,26 +56,7 @@ func (f *File) Path() string { return f.path }
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.file.Write(p)
-	return n, f.note("write", err)
-}
-
-// WriteAt implements io.WriterAt.
-func (f *File) WriteAt(p []byte, off int64) (int, error) {
-	n, err := f.file.WriteAt(p, off)
-	return n, f.note("write", err)
-}
-
-// ReadFrom implements io.ReaderFrom through os.File, which lets Linux copy
-// between files inside the kernel. An error of r is returned as it is, but it
-// spoils the file like an error of its own.
-func (f *File) ReadFrom(r io.Reader) (int64, error) {
-	n, err := f.file.ReadFrom(r)
-	return n, f.note("write", err)
-}
-
-// Truncate sets the size of the file.
-func (f *File) Truncate(size int64) error {
-	return f.note("truncate", f.file.Truncate(size))
+	return n, f.note(err)
 }
 
 // Commit closes the file and gives it its final name, replacing what stood
@@ -121,26 +100,16 @@ func (f *File) Abort() {
 // better one already, or has given the file up.
 func (f *File) remove() { _ = os.Remove(f.file.Name()) }
 
-// note remembers the first error and returns err under the final name.
-func (f *File) note(op string, err error) error {
+// note remembers the first error of writing and returns err under the final name.
+func (f *File) note(err error) error {
 	if err == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err = f.finalName(op, err)
+	err = named("write", f.path, err)
 	if f.err == nil {
 		f.err = err
-	}
-	return err
-}
-
-// finalName replaces the temporary name in an error of the file. Errors that
-// name another file came from the reader of ReadFrom and keep their text.
-func (f *File) finalName(op string, err error) error {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) && pathErr.Path == f.file.Name() {
-		return named(op, f.path, err)
 	}
 	return err
 }

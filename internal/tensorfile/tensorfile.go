@@ -147,15 +147,6 @@ func (e *ForeignError) Text() lang.Text {
 // Unwrap returns the errors of the readers.
 func (e *ForeignError) Unwrap() error { return e.Err }
 
-// Details returns the errors of the readers behind a ForeignError, nil for another
-// error.
-func Details(err error) error {
-	if f, ok := errors.AsType[*ForeignError](err); ok {
-		return f.Err
-	}
-	return nil
-}
-
 // TypeName names the element type and, if it is another one, that of its origin.
 func TypeName(stored, origin tensor.DType) string {
 	if origin == tensor.Undefined || origin == stored {

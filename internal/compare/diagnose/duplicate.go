@@ -10,14 +10,19 @@ import (
 // minStale is the RED from which a tensor may be another one.
 const minStale = 0.1
 
-// digest identifies the elements of an NPU tensor.
+// digest identifies the elements of a tensor.
 type digest struct {
 	crc   uint32
 	sum   uint64
 	count int64
 }
 
-func (r *row) digest() digest {
+func (r *row) refDigest() digest {
+	res := r.result()
+	return digest{res.RefCRC, res.RefSum, res.Total}
+}
+
+func (r *row) npuDigest() digest {
 	res := r.result()
 	return digest{res.NPUCRC, res.NPUSum, res.Total}
 }
@@ -28,12 +33,12 @@ func (n *network) findDuplicates() {
 	same := make(map[digest][]*row)
 	for i := range n.rows {
 		if r := &n.rows[i]; r.Compared() && r.result().Total > 0 {
-			same[r.digest()] = append(same[r.digest()], r)
+			same[r.npuDigest()] = append(same[r.npuDigest()], r)
 		}
 	}
 	for i := range n.rows {
 		if r := &n.rows[i]; r.failed() && r.Compared() {
-			r.Patterns = inserted(r.Patterns, single(record.Duplicate, record.Medium, r.duplicate(same[r.digest()])))
+			r.Patterns = inserted(r.Patterns, single(record.Duplicate, record.Medium, r.duplicate(same[r.npuDigest()])))
 			r.Patterns = record.Merge(r.Patterns, single(record.ModelNaN, record.High, modelNaN(r.result())))
 		}
 	}
@@ -49,7 +54,7 @@ func (r *row) duplicate(same []*row) lang.Sentence {
 	}
 	var others []string
 	for _, other := range same {
-		if other.Op != r.Op && (other.result().RefCRC != res.RefCRC || other.RefDType != r.RefDType) {
+		if other.Op != r.Op && (other.refDigest() != r.refDigest() || other.RefDType != r.RefDType) {
 			others = append(others, other.Name())
 		}
 	}

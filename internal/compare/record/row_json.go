@@ -123,18 +123,21 @@ var cosineZeros = []string{metrics.NoneZero: "none", metrics.OneZero: "one", met
 
 // MarshalJSON implements json.Marshaler. A row that passed is without its worst
 // elements and the profiles of its axes.
-func (r *Row) MarshalJSON() ([]byte, error) { return r.marshal(r.Status != Pass) }
+func (r *Row) MarshalJSON() ([]byte, error) { return r.json().marshal() }
 
 // Detail is a row whose JSON has the worst elements and the profiles of the
 // axes, whatever its status is.
 type Detail struct{ *Row }
 
 // MarshalJSON implements json.Marshaler.
-func (d Detail) MarshalJSON() ([]byte, error) { return d.marshal(true) }
+func (d Detail) MarshalJSON() ([]byte, error) { return d.form(true).marshal() }
 
-func (r *Row) marshal(detail bool) ([]byte, error) {
+// json is the row as compare.json has it.
+func (r *Row) json() *rowJSON { return r.form(r.Status != Pass) }
+
+func (r *Row) form(detail bool) *rowJSON {
 	result := r.Result.Unpack()
-	j := rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: list(r.Reasons),
+	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: list(r.Reasons),
 		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
 		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
 		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Rule: r.Rule, Notes: list(r.Notes),
@@ -155,6 +158,10 @@ func (r *Row) marshal(detail bool) ([]byte, error) {
 			j.putDetail(result)
 		}
 	}
+	return j
+}
+
+func (j *rowJSON) marshal() ([]byte, error) {
 	var b bytes.Buffer
 	out := json.NewEncoder(&b)
 	out.SetEscapeHTML(false) // the encoder around this one may want it

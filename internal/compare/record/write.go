@@ -24,7 +24,7 @@ func (r *Report) Write(w io.Writer) error {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n    ")
-		row, err := marshal(&r.Rows[i], "")
+		row, err := marshal(r.Rows[i].json(), "")
 		if err != nil {
 			return err
 		}
