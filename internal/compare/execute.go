@@ -39,6 +39,7 @@ type Part struct {
 func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer p.closePools()
 	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	e := newExecutor(p)
 	e.progress.observe = observe
@@ -80,6 +81,13 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 		return finished, nil
 	}
 	return finished, err
+}
+
+// closePools closes what the pools keep open.
+func (p *Plan) closePools() {
+	for _, pool := range p.pools {
+		pool.Close()
+	}
 }
 
 // size is the number of bytes that a job reads, about.

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // ErrNothing is wrapped by the error of a run that had nothing to compare.
@@ -84,7 +85,9 @@ type Plan struct {
 
 	opt      *Options
 	ref, npu *Side
-	rounds   []*plannedRound
+	// pools open tensors of files with several.
+	pools  []*tensorfile.Pool
+	rounds []*plannedRound
 	// otherRounds are those of the NPU behind OtherRounds.
 	otherRounds []*dumpdir.Round
 	// rows are those of the pairs, one behind the other as a report has them:
@@ -145,6 +148,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	p.Coverage.Reference += p.reference()
 	p.forget()
 	p.findEffective(ctx)
+	p.pools = []*tensorfile.Pool{ref.files, npu.files}
 	return p, nil
 }
 

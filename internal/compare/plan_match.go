@@ -118,6 +118,9 @@ func (p *Plan) files() bool {
 	if !p.ref.Alone || !p.npu.Alone || p.opt.SideFiles.NameMap != nil || len(p.rounds) != 1 {
 		return false
 	}
+	if (p.ref.isNamed() || p.npu.isNamed()) && len(p.ref.Tensors)*len(p.npu.Tensors) != 1 {
+		return false // the names of the tensors decide, unless there is but one
+	}
 	inputs, round, rnamed, nnamed := p.wantsInputs(), p.rounds[0], p.ref.named, p.npu.named
 	refs, npus := map[int]bool{}, map[int]bool{}
 	match := func(ref, npu int) {

@@ -42,6 +42,8 @@ type Side struct {
 	of    []*dumpdir.Round
 	op    []*dumpdir.Op
 	named []pair.Tensor
+	// files opens the tensors of files with several.
+	files *tensorfile.Pool
 	// unread are what cannot be read and belongs to no operator.
 	unread []dumpdir.Problem
 }
@@ -55,7 +57,7 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if err != nil {
 		return nil, err
 	}
-	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, rounds: run.Select(chosen)}
+	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
 	tables, tensors := 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
@@ -102,6 +104,11 @@ func (o *Options) sources() dumpdir.Sources {
 		Fusion: f.Fusion, FusionFile: f.FusionFile, Consumers: f.Consumers, ConsumersFile: f.ConsumersFile}
 }
 
+// isNamed reports whether the tensors have names of their own in their file.
+func (s *Side) isNamed() bool {
+	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool { return t.Member != "" })
+}
+
 // add adds the tensors of an operator, and returns how many there are.
 func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 	added := 0
@@ -112,10 +119,10 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 		}
 		named, isDump := namedTensor(op, t)
 		one := &Tensor{
-			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Single: t.File.Err == nil && isAlone(op, t)},
+			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err,
 		}
-		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone {
+		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone && t.Member == "" {
 			one.Single, one.Raw = true, c.Headless
 		}
 		named.ID = one.ID

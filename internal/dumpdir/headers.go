@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
+	"strings"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpfmt"
@@ -48,11 +50,19 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 			jobs = append(jobs, headerJob{file: f})
 		}
 	}
+	named := make(map[*Round][]*Op)
 	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, nil,
 		func(_ context.Context, j headerJob) header { return readHeader(j.file, opt.Version) },
-		func(i int, h header) { r.addHeader(jobs[i], &h, rounds) })
+		func(i int, h header) {
+			if round, ops := r.addHeader(jobs[i], &h, rounds); ops != nil {
+				named[round] = append(named[round], ops...)
+			}
+		})
 	if err != nil {
 		return err
+	}
+	for round, ops := range named {
+		round.distinguish(ops)
 	}
 	for _, round := range r.Rounds {
 		round.Ops = slices.DeleteFunc(round.Ops, func(o *Op) bool { return len(o.Tensors) == 0 })
@@ -76,7 +86,9 @@ type header struct {
 	origins   []Origin
 	tensors   []Tensor
 	isRecord  bool
+	isNamed   bool    // the file names its tensors
 	cut       []error // of tensors that the file is too short for
+	repeated  []error // of names that two tensors have
 	err       error
 }
 
@@ -99,6 +111,10 @@ func readHeader(f *File, version int) (h header) {
 	}
 	defer src.Close()
 	h.isRecord = src.IsRecord(f.Name) || src.HoldsRecord()
+	if h.isNamed = !src.IsUnnamed(); h.isNamed {
+		h.addMembers(f, src)
+		return h
+	}
 	for i := range src.Tensors {
 		t := &src.Tensors[i]
 		h.tensors = append(h.tensors, Tensor{Kind: t.Kind, Index: t.Index, File: f})
@@ -119,8 +135,61 @@ func readHeader(f *File, version int) (h header) {
 	return h
 }
 
-// addHeader notes what a file says about itself.
-func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) {
+// addMembers lists the tensors of a file that names them.
+func (h *header) addMembers(f *File, src *tensorfile.File) {
+	seen := make(map[string]bool, len(src.Tensors))
+	for i := range src.Tensors {
+		t := &src.Tensors[i]
+		if seen[t.Name] {
+			h.repeated = append(h.repeated, fmt.Errorf("two tensors have the name %q: the first one is taken", t.Name))
+			continue
+		}
+		seen[t.Name] = true
+		h.tensors = append(h.tensors, Tensor{Kind: t.Kind, Index: t.Index, File: f, Member: t.Name})
+	}
+}
+
+// addNamed adds an operator for each tensor of a file that names them, and returns
+// these and their round.
+func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
+	for _, err := range h.repeated {
+		r.problem(Unreadable, j.file.Path(), j.round.At, err)
+	}
+	j.drop()
+	ops := make([]*Op, len(h.tensors))
+	for i, t := range h.tensors {
+		ops[i] = &Op{Name: t.Member, Tensors: []Tensor{t}}
+	}
+	j.round.Ops = append(j.round.Ops, ops...)
+	return j.round, ops
+}
+
+// distinguish puts the names of their files before the names of tensors, if two
+// files of the round have tensors of one name.
+func (r *Round) distinguish(named []*Op) {
+	files, shared := make(map[string]*File, len(r.Ops)), false
+	for _, op := range r.Ops {
+		if len(op.Tensors) == 0 {
+			continue
+		}
+		first, ok := files[op.Name]
+		if !ok {
+			files[op.Name] = op.Tensors[0].File
+		}
+		shared = shared || ok && first != op.Tensors[0].File && op.Tensors[0].Member != ""
+	}
+	if !shared {
+		return
+	}
+	for _, op := range named {
+		name := op.Tensors[0].File.Name
+		op.Name = strings.TrimSuffix(name, path.Ext(name)) + "/" + op.Name
+	}
+}
+
+// addHeader notes what a file says about itself. It returns the operators of a file
+// that names its tensors, with their round.
+func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Round, []*Op) {
 	if j.round == nil {
 		j.round = rounds[j.file.Folder]
 	}
@@ -131,25 +200,30 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) {
 	switch {
 	case h.err != nil:
 		r.addUnread(j, at, h.err)
-		return
+		return nil, nil
 	case h.isRecord:
 		j.file.Role = Overflow
 		r.Records = append(r.Records, Record{j.file, at})
 		j.drop()
-		return
+		return nil, nil
 	}
 	for _, err := range h.cut {
 		r.problem(Cut, j.file.Path(), at, err)
 	}
 	if j.op == nil {
 		if len(h.tensors) == 0 {
-			return
+			return nil, nil
 		}
 		j.file.Role = Tensors
 		if j.round == nil {
 			j.round = r.roundAt(at)
 			rounds[j.file.Folder] = j.round
 		}
+	}
+	if h.isNamed {
+		return r.addNamed(j, h)
+	}
+	if j.op == nil {
 		name := filename.Parse(j.file.Name)
 		op := &Op{Name: cmp.Or(name.OpName, h.op), Type: name.OpType, Tensors: []Tensor{{File: j.file}}}
 		if filename.IsShortened(name.Stem) {
@@ -166,6 +240,7 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) {
 		h.tensors[k].Slice = slice
 	}
 	j.op.Tensors = slices.Replace(j.op.Tensors, i, i+1, h.tensors...)
+	return nil, nil
 }
 
 // isWhole reports whether a tensor stands for the file of the job.

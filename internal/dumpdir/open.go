@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/filename"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/tensorfile"
 )
 
 // Open lists what is at the paths, usually one, as a run. What cannot be read is a
@@ -116,7 +117,10 @@ func (r *reader) identify(noRaw bool) {
 	converted := false
 	for _, f := range r.run.Files {
 		id := f.Folder.identify(f)
-		if id.raw && noRaw {
+		switch {
+		case id.mayBeNamed && tensorfile.IsNamed(f.Path()):
+			id.raw, id.kind = false, ""
+		case id.raw && noRaw:
 			id = identity{}
 		}
 		f.Role = id.role

@@ -110,6 +110,7 @@ type identity struct {
 	ids        []uint64
 	source     string // that it was converted from, empty for none
 	raw        bool   // elements without a header, of which the name does not say what they are
+	mayBeNamed bool   // the first bytes may be those of a file that names its tensors
 }
 
 // sideNames end the names of files that hold no tensors, in lower case.
@@ -140,6 +141,7 @@ func identifyByName(f *File) identity {
 	}
 	id := dumpIdentity(&n)
 	id.source, id.raw = n.Source, c.Headless && n.Grammar != filename.Sync
+	id.mayBeNamed = id.raw && n.DType == tensor.Undefined
 	if n.Grammar == filename.Sync && !isOperator(n.OpName) {
 		id.opType = parameterType
 	}

@@ -109,7 +109,7 @@ type Tensor struct {
 	Slice string
 	// File holds the tensor, or the table with its statistics.
 	File *File
-	// Member is the path inside a file that holds tensors by name.
+	// Member is the name of the tensor in a file that names its tensors.
 	Member string
 	// Statistics are those of a table, nil for none.
 	Statistics *Statistics

@@ -97,7 +97,7 @@ type Info struct {
 }
 
 // extensions are those of tensor files, and of records that were converted.
-var extensions = []string{".npy", ".bin", ".txt", ".raw", ".pt", ".pb", ".quant", ".json"}
+var extensions = []string{".npy", ".bin", ".txt", ".raw", ".pt", ".pth", ".npz", ".safetensors", ".h5", ".hdf5", ".pb", ".quant", ".json"}
 
 // Parse takes the base name of a file apart. Any such name has a grammar: one of
 // no other form is Plain.

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/format"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -51,8 +52,13 @@ type File struct {
 	DumpTime uint64
 	Inputs   []Tensor
 	Outputs  []Tensor
-	Buffers  []Blob
-	Spaces   []Blob
+	// Named is set for a file that names its tensors: they are all of Tensors, and
+	// Values what it holds besides.
+	Named   bool
+	Tensors []Tensor
+	Values  []format.Value
+	Buffers []Blob
+	Spaces  []Blob
 	// Statistics are what a table says in place of tensors.
 	Statistics []Statistics
 	// OpDebug is set when the outputs are overflow records.
@@ -72,6 +78,10 @@ type Tensor struct {
 	tensor.Tensor
 	Kind  tensor.Kind
 	Index int
+	// Name is the one in a file that names its tensors, and Details what that says
+	// about it; empty and nil for others.
+	Name    string
+	Details *format.Details
 	// Origin is the element type before the tensor was stored in DType; Undefined
 	// if it is not known or the same.
 	Origin tensor.DType
@@ -84,6 +94,15 @@ type Tensor struct {
 	Stats *tensor.Stats
 	// Err says why the tensor cannot be used.
 	Err error
+}
+
+// Label names the tensor as messages do; empty for that of a table that names only
+// operators.
+func (t *Tensor) Label() string {
+	if t.Kind == "" {
+		return ""
+	}
+	return tensorfile.Label(t.Name, t.Kind, t.Index)
 }
 
 // TypeName names the element type, and what it is stored as.
@@ -105,21 +124,21 @@ type Failure struct {
 // Failures lists the tensors, buffers and spaces that cannot be used.
 func (f *File) Failures() []Failure {
 	var all []Failure
-	add := func(kind string, index int, err error) {
+	add := func(part string, err error) {
 		if err != nil {
-			all = append(all, Failure{fmt.Sprintf("%s %d", kind, index), err})
+			all = append(all, Failure{part, err})
 		}
 	}
-	for _, list := range [][]Tensor{f.Inputs, f.Outputs} {
+	for _, list := range [][]Tensor{f.Inputs, f.Outputs, f.Tensors} {
 		for i := range list {
-			add(string(list[i].Kind), list[i].Index, list[i].Err)
+			add(list[i].Label(), list[i].Err)
 		}
 	}
 	for i, b := range f.Buffers {
-		add("buffer", i, b.Err)
+		add(fmt.Sprintf("buffer %d", i), b.Err)
 	}
 	for i, b := range f.Spaces {
-		add("space", i, b.Err)
+		add(fmt.Sprintf("space %d", i), b.Err)
 	}
 	return all
 }
@@ -129,6 +148,7 @@ type Summary struct {
 	Files    int // dumps and arrays without a failure
 	Failed   int // files with a failure
 	NotDumps int // files that are neither dumps nor arrays
+	Empty    int // files that name their tensors and have none
 }
 
 // Run inspects the files of a run and hands the results to emit in their order. An
@@ -160,6 +180,8 @@ func (s *Summary) add(f *File) {
 		s.NotDumps++
 	case f.Failed():
 		s.Failed++
+	case f.Named && len(f.Tensors) == 0:
+		s.Empty++
 	default:
 		s.Files++
 	}

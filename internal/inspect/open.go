@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/tensorfile"
 )
 
 // Open lists what is chosen of the run at paths. It opens files only where their
@@ -23,11 +24,12 @@ func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error
 	return run, run.Choose(ctx, opt.Rounds, opt.Ops, headers)
 }
 
-// needsHeaders reports whether a line an operator would lack dumps that only their
-// content shows, or whether there are tables of which the name says only the operator.
+// needsHeaders reports whether a line an operator would lack tensors that only the
+// content of their files shows, or whether there are tables of which the name says only the operator.
 func needsHeaders(run *dumpdir.Run) bool {
 	return IsLarge(run) && slices.ContainsFunc(run.Files, func(f *dumpdir.File) bool {
-		return f.Role == dumpdir.Unknown && f.Err == nil
+		c := tensorfile.ContainerOf(f.Name)
+		return (f.Role == dumpdir.Unknown || c != nil && c.Named) && f.Err == nil
 	}) || slices.ContainsFunc(run.Rounds, func(round *dumpdir.Round) bool {
 		return slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool {
 			return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table && t.Whole() })
@@ -67,6 +69,8 @@ type place struct {
 	order int
 	// rows are what a table says.
 	rows []Statistics
+	// members are the names of the tensors, of a file that names them.
+	members map[string]bool
 }
 
 // places finds out where the files of a run belong.
@@ -82,6 +86,8 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 					all[t.File] = p
 				}
 				switch {
+				case t.Member != "":
+					p.addMember(t.Member)
 				case t.Table:
 					p.rows = append(p.rows, newStatistics(op, t))
 				case hasHead:
@@ -94,4 +100,11 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 		}
 	}
 	return all
+}
+
+func (p *place) addMember(name string) {
+	if p.members == nil {
+		p.members = make(map[string]bool)
+	}
+	p.members[name] = true
 }

@@ -12,7 +12,13 @@ type Operators struct {
 	// ones have besides.
 	Rows []*Operator
 
-	byFile map[*dumpdir.File]fileOf
+	byFile map[source]fileOf
+}
+
+// source is a file, or a tensor of one that names its tensors.
+type source struct {
+	file   *dumpdir.File
+	member string
 }
 
 // Operator is what there is of an operator in all rounds of a run.
@@ -20,7 +26,7 @@ type Operator struct {
 	Name, Type string
 	// Times counts the executions, Files the files, those with a failure as Failed.
 	Times, Files, Failed int
-	Bytes                int64 // of the files
+	Bytes                int64 // of the files, or of the tensors of those that name them
 	// Inputs and Outputs count the tensors of one execution.
 	Inputs, Outputs int
 	// First is the first output of one execution, the first input where it has none;
@@ -40,7 +46,7 @@ type fileOf struct {
 
 // NewOperators lists the operators of a run. What their files hold is not known yet.
 func NewOperators(run *dumpdir.Run) *Operators {
-	all := &Operators{byFile: make(map[*dumpdir.File]fileOf)}
+	all := &Operators{byFile: make(map[source]fileOf)}
 	byName := make(map[[2]string]*Operator)
 	for _, round := range run.Rounds {
 		for _, o := range round.Ops {
@@ -63,10 +69,13 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 	first := op.Times == 1
 	for i := range o.Tensors {
 		t := &o.Tensors[i]
-		if _, known := all.byFile[t.File]; !known && !t.Table {
-			all.byFile[t.File] = fileOf{op, first}
+		at := source{t.File, t.Member}
+		if _, known := all.byFile[at]; !known && !t.Table {
+			all.byFile[at] = fileOf{op, first}
 			op.Files++
-			op.Bytes += t.File.Size
+			if t.Member == "" {
+				op.Bytes += t.File.Size
+			}
 		}
 		if t.Table && !t.Whole() {
 			row := newStatistics(o, t)
@@ -77,8 +86,18 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 
 // Add notes what is in a file.
 func (all *Operators) Add(f *File) {
-	of, ok := all.byFile[f.Entry]
-	if !ok || f.NotDump {
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		if of, ok := all.byFile[source{f.Entry, t.Name}]; ok {
+			of.op.Bytes += t.Size
+			if t.Err != nil {
+				of.op.Failed++
+			}
+			of.op.addTensor(t, of.counted)
+		}
+	}
+	of, ok := all.byFile[source{file: f.Entry}]
+	if !ok || f.NotDump || f.Named && len(f.Tensors) > 0 {
 		return
 	}
 	if f.Failed() {

@@ -42,6 +42,8 @@ func (s *Summary) ended(run *dumpdir.Run) batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "%d of %d files could not be read completely", "%[2]d 个文件中 %[1]d 个未能完整读取", s.Failed, total)
 	case total == 0 && run.NotChosen > 0:
 		return batch.Outcomef(batch.Nothing, "none of the %s is of the rounds and operators that are chosen", "%s均不属于所选的轮次和算子", lang.CountText(run.NotChosen, "file", "个文件"))
+	case total == 0 && s.Empty > 0:
+		return batch.Outcomef(batch.Nothing, "no tensor in it", "其中没有张量")
 	case total == 0 && s.NotDumps == 0:
 		return batch.Outcomef(batch.Nothing, "no file found", "没有文件")
 	case total == 0:

@@ -53,17 +53,23 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	f.describe(src)
 	slices := f.slices(src)
 	for i := range src.Tensors {
+		if !w.wants(f, &src.Tensors[i]) {
+			continue
+		}
 		t := w.tensor(ctx, f, &src.Tensors[i], slices)
 		if errors.Is(t.Err, context.Canceled) {
 			return &File{Entry: e, Err: t.Err}
 		}
-		if t.Kind == tensor.Input {
+		switch {
+		case src.Named:
+			f.Tensors = append(f.Tensors, t)
+		case t.Kind == tensor.Input:
 			f.Inputs = append(f.Inputs, t)
-		} else {
+		default:
 			f.Outputs = append(f.Outputs, t)
 		}
 	}
-	if len(f.Inputs)+len(f.Outputs)+len(f.Buffers)+len(f.Spaces) == 0 {
+	if !src.Named && len(f.Inputs)+len(f.Outputs)+len(f.Buffers)+len(f.Spaces) == 0 {
 		f.Warnings = append(f.Warnings, "the dump holds no tensors")
 	}
 	return f
@@ -78,6 +84,13 @@ func (f *File) belong(p *place) {
 	if p.op != nil && f.OpName == "" && f.OpType == "" {
 		f.OpName, f.OpType = p.op.Name, p.op.Type
 	}
+}
+
+// wants reports whether a tensor is one of the operators that are chosen, of a file
+// that may hold those of others too.
+func (w *worker) wants(f *File, t *tensorfile.Tensor) bool {
+	p := w.places[f.Entry]
+	return t.Name == "" || w.opt.Ops == nil || p != nil && p.members[t.Name]
 }
 
 // errSide says why a file is not opened.
@@ -106,7 +119,7 @@ func (f *File) fail(err error, single bool) {
 
 // describe notes what the file says as a whole.
 func (f *File) describe(src *tensorfile.File) {
-	f.Container = src.Container
+	f.Container, f.Named, f.Values = src.Container, src.Named, src.Values
 	// The name of an exception dump, which names no operator, has a date instead.
 	if f.Name.OpName != "" {
 		f.DumpTime = f.Name.Timestamp
@@ -136,7 +149,7 @@ func (f *File) slices(src *tensorfile.File) map[tensor.Kind][]tensor.Shape {
 
 // tensor inspects one tensor.
 func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, slices map[tensor.Kind][]tensor.Shape) Tensor {
-	t := Tensor{Tensor: src.Tensor, Kind: src.Kind, Index: src.Index, Origin: src.Origin, Err: src.Err}
+	t := Tensor{Tensor: src.Tensor, Kind: src.Kind, Index: src.Index, Name: src.Name, Details: src.Details, Origin: src.Origin, Err: src.Err}
 	t.Data = nil
 	if list := slices[t.Kind]; t.Index < len(list) {
 		t.Slice = list[t.Index]

@@ -18,9 +18,11 @@ var blocks = sync.Pool{New: func() any { return new([]byte) }}
 // readTensors gathers the statistics of the tensors of an operator. It reports
 // true where none of the files could be opened.
 func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, unread bool) {
+	files := new(tensorfile.Pool)
+	defer files.Close()
 	unread = true
 	for _, of := range byFile(tensors) {
-		read := readFile(ctx, of)
+		read := readFile(ctx, files, of)
 		for i := range read {
 			unread = unread && read[i].unopened
 		}
@@ -53,17 +55,25 @@ func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
 	return groups
 }
 
-// readFile gathers the statistics of the tensors of a file.
-func readFile(ctx context.Context, tensors []dumpdir.Tensor) []Tensor {
+// readFile gathers the statistics of the tensors of a file. Each tensor of a file
+// that names its tensors is opened by itself.
+func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Tensor) []Tensor {
+	if len(tensors) > 1 && tensors[0].Member != "" {
+		var all []Tensor
+		for i := range tensors {
+			all = append(all, readFile(ctx, files, tensors[i:i+1])...)
+		}
+		return all
+	}
 	file := tensors[0].File
 	if tensors[0].Table {
 		return fromTable(tensors)
 	}
-	src, err := openFile(file)
+	src, err := openFile(files, file, tensors[0].Member)
 	if err != nil {
 		all := make([]Tensor, len(tensors))
 		for i, t := range tensors {
-			all[i] = Tensor{Kind: t.Kind, Index: t.Index, Err: err, file: file, unopened: true}
+			all[i] = Tensor{Kind: t.Kind, Index: t.Index, Name: t.Member, Err: err, file: file, unopened: true}
 		}
 		return all
 	}
@@ -81,11 +91,11 @@ func readFile(ctx context.Context, tensors []dumpdir.Tensor) []Tensor {
 	return all
 }
 
-func openFile(f *dumpdir.File) (*tensorfile.File, error) {
+func openFile(files *tensorfile.Pool, f *dumpdir.File, member string) (*tensorfile.File, error) {
 	if f.Err != nil {
 		return nil, f.Err
 	}
-	return tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name})
+	return files.Open(f.Path(), member, tensorfile.Options{Name: f.Name})
 }
 
 // statsOf gathers the statistics of every tensor of an open file.
@@ -95,7 +105,7 @@ func statsOf(ctx context.Context, f *tensorfile.File) []Tensor {
 	all := make([]Tensor, len(f.Tensors))
 	for i := range f.Tensors {
 		src := &f.Tensors[i]
-		t := Tensor{Kind: src.Kind, Index: src.Index, DType: src.DType, Format: src.Format, Shape: src.Shape,
+		t := Tensor{Kind: src.Kind, Index: src.Index, Name: src.Name, DType: src.DType, Format: src.Format, Shape: src.Shape,
 			Original: src.OriginalShape, Size: src.Size}
 		if shape, err := src.Stored(); err != nil {
 			t.Err = err

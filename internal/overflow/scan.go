@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensorfile"
 )
 
 // Scanned is what Scan found in the tensors of one execution of an operator.
@@ -70,9 +71,11 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 	}
 	s := scanner{ScanReport: ScanReport{All: opt.All, Problems: problemsOf(run, &opt.Select)}}
 	s.plan(run.Select(opt.Select), &opt)
+	files := new(tensorfile.Pool)
+	defer files.Close()
 	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, s.jobs,
 		scanJob.cost,
-		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, j.tensors) },
+		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors) },
 		func(i int, tensors []Tensor) { s.add(s.jobs[i], tensors) })
 	if err != nil {
 		return nil, err

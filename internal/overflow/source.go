@@ -54,7 +54,7 @@ func (s *recordSource) readDump(name string) {
 	for t := range outputs(src) {
 		r, err := t.Record()
 		if err != nil {
-			s.err = tensorError(t.Kind, t.Index, err)
+			s.err = tensorError(t.Name, t.Kind, t.Index, err)
 			return
 		}
 		s.records = append(s.records, r)

@@ -14,6 +14,7 @@ import (
 type Tensor struct {
 	Kind     tensor.Kind
 	Index    int
+	Name     string // in a file that names its tensors, else empty
 	DType    tensor.DType
 	Format   tensor.Format
 	Shape    tensor.Shape // as stored
@@ -86,12 +87,12 @@ func tensorProblems(tensors []Tensor) []Problem {
 		case t.unopened:
 			all = append(all, Problem{File: t.file.Path(), Err: t.Err})
 		case !isCut(t.Err):
-			all = append(all, Problem{File: t.file.Path(), Err: tensorError(t.Kind, t.Index, t.Err)})
+			all = append(all, Problem{File: t.file.Path(), Err: tensorError(t.Name, t.Kind, t.Index, t.Err)})
 		}
 	}
 	return all
 }
 
-func tensorError(kind tensor.Kind, index int, err error) error {
-	return fmt.Errorf("%s %d: %w", kind, index, err)
+func tensorError(name string, kind tensor.Kind, index int, err error) error {
+	return fmt.Errorf("%s: %w", tensorfile.Label(name, kind, index), err)
 }

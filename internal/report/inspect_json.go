@@ -22,6 +22,8 @@ type inspectedForm struct {
 	DumpTime     *uint64           `json:"dump_time"`
 	Inputs       []inspectedTensor `json:"inputs"`
 	Outputs      []inspectedTensor `json:"outputs"`
+	Tensors      []namedForm       `json:"tensors,omitzero"`
+	Values       []valueForm       `json:"values,omitempty"`
 	OriginalName string            `json:"original_name,omitempty"`
 	Buffers      []inspectedBlob   `json:"buffers,omitempty"`
 	Spaces       []inspectedBlob   `json:"spaces,omitempty"`
@@ -94,6 +96,15 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 		Order:     f.Order,
 		Warnings:  f.Warnings,
 	}
+	if f.Named {
+		form.Tensors = make([]namedForm, len(f.Tensors))
+	}
+	for i := range f.Tensors {
+		form.Tensors[i] = newNamedForm(&f.Tensors[i])
+	}
+	for _, v := range f.Values {
+		form.Values = append(form.Values, valueForm{v.Name, v.Type, v.Text})
+	}
 	for i := range f.Statistics {
 		form.Statistics = append(form.Statistics, rowForm(&f.Statistics[i]))
 	}
@@ -142,13 +153,19 @@ func tensorForm(t *inspect.Tensor) inspectedTensor {
 	if t.Record != nil {
 		form.Record = t.Record.AppendJSON(nil)
 	}
-	if s := t.Stats; s != nil {
-		form.Stats = &inspectedStats{tableNumber(s.Min), tableNumber(s.Max), tableNumber(s.Mean), s.NaN, s.PosInf + s.NegInf, s.PosInf, s.NegInf}
-	}
+	form.Stats = statsForm(t.Stats)
 	if t.Err != nil {
 		form.Error = t.Err.Error()
 	}
 	return form
+}
+
+// statsForm is the JSON form of statistics, nil for none.
+func statsForm(s *tensor.Stats) *inspectedStats {
+	if s == nil {
+		return nil
+	}
+	return &inspectedStats{tableNumber(s.Min), tableNumber(s.Max), tableNumber(s.Mean), s.NaN, s.PosInf + s.NegInf, s.PosInf, s.NegInf}
 }
 
 func inspectedBlobs(list []inspect.Blob) []inspectedBlob {

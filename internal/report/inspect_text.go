@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/inspect"
+	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
@@ -63,6 +64,9 @@ func aboutFile(f *inspect.File) []string {
 	if f.HasName {
 		lines = append(lines, aboutName(f))
 	}
+	if n := len(f.Values); n > 0 {
+		lines = append(lines, lang.Count(n, "value")+" besides tensors (--json lists them)")
+	}
 	if f.Sliced {
 		lines = append(lines, fmt.Sprintf("slices of thread %d (FFTS+)", f.Name.ThreadID))
 	}
@@ -72,6 +76,27 @@ func aboutFile(f *inspect.File) []string {
 		}
 	}
 	return lines
+}
+
+// stridesText are the strides of a tensor that is not stored in C order.
+func stridesText(t *inspect.Tensor) string {
+	if t.Details == nil || len(t.Details.Strides) != len(t.Shape) || t.Size == 0 {
+		return ""
+	}
+	for i, n := range t.Shape.Strides() {
+		if t.Shape[i] > 1 && t.Details.Strides[i] != n {
+			return shapeText(t.Details.Strides)
+		}
+	}
+	return ""
+}
+
+// deviceText is where a tensor was before it was saved, unless that was the host.
+func deviceText(t *inspect.Tensor) string {
+	if t.Details == nil || t.Details.Device == "cpu" {
+		return ""
+	}
+	return t.Details.Device
 }
 
 // aboutName says what the ids in the name of a file are.
@@ -138,8 +163,8 @@ type inspected struct {
 // inspectedRows lists what a file holds, in the order of the file.
 func inspectedRows(f *inspect.File) []inspected {
 	var rows []inspected
-	for _, t := range slices.Concat(pointers(f.Inputs), pointers(f.Outputs)) {
-		rows = append(rows, inspected{name: tensorLabel(t), size: t.Size, tensor: t})
+	for _, t := range slices.Concat(pointers(f.Inputs), pointers(f.Outputs), pointers(f.Tensors)) {
+		rows = append(rows, inspected{name: t.Label(), size: t.Size, tensor: t})
 	}
 	for i, b := range f.Buffers {
 		rows = append(rows, inspected{name: fmt.Sprintf("%s %d", blobName("L1 buffer", "buffer", b.Type), i), size: b.Size})
@@ -148,17 +173,9 @@ func inspectedRows(f *inspect.File) []inspected {
 		rows = append(rows, inspected{name: fmt.Sprintf("%s %d", blobName("log space", "space", b.Type), i), size: b.Size})
 	}
 	for _, s := range pointers(f.Statistics) {
-		rows = append(rows, inspected{s.Op, tensorLabel(&s.Tensor), s.Size, &s.Tensor, s})
+		rows = append(rows, inspected{s.Op, s.Label(), s.Size, &s.Tensor, s})
 	}
 	return rows
-}
-
-// tensorLabel names a tensor; that of a table that names only operators has no name.
-func tensorLabel(t *inspect.Tensor) string {
-	if t.Kind == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s %d", t.Kind, t.Index)
 }
 
 // inspectedColumns are the columns of what a tensor is, statsColumns of what it
@@ -177,6 +194,8 @@ var (
 			words("original", originalText).optional(),
 			numbers("groups", func(t *inspect.Tensor) int64 { return t.Groups }).given().optional(),
 			numbers("c0", func(t *inspect.Tensor) int64 { return t.C0 }).given().optional(),
+			words("strides", stridesText).optional(),
+			words("device", deviceText).optional(),
 		),
 		[]Column[inspected]{numbers("bytes", func(r inspected) int64 { return r.size })},
 	)

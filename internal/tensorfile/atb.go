@@ -20,11 +20,11 @@ var ErrNoData = atb.ErrNoData
 var atbContainer = Container{
 	Name: "atb",
 	Lone: true,
-	is:   func(head []byte, _ string, _ Options) bool { return bytes.HasPrefix(head, []byte(atb.Magic)) },
+	is:   func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(atb.Magic)) },
 	read: readATB,
 }
 
-func readATB(f *File, src source) error {
+func readATB(f *File, src *source) error {
 	info := filename.Parse(src.name)
 	head, err := atb.Read(src.file, src.size)
 	if err == nil && head.Link != "" {

@@ -23,11 +23,15 @@ type Container struct {
 	// Headless is set where files are elements and nothing else: the name, or a
 	// RawHint, gives their type and shape.
 	Headless bool
+	// Named is set where the file names its tensors: it has to be opened to know
+	// which there are.
+	Named bool
 	// is reports whether a file is of this kind by its first bytes, headBytes or
-	// all that there are, and by its name.
-	is func(head []byte, name string, opt Options) bool
+	// all that there are, by its name, and where these do not suffice by what is in
+	// it.
+	is func(head []byte, src *source) bool
 	// read fills File: its tensors, warnings and whatever else the file says.
-	read func(f *File, src source) error
+	read func(f *File, src *source) error
 }
 
 // containers lists the kinds in the order in which a file is tried for them: a

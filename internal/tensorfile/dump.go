@@ -11,7 +11,7 @@ import (
 // bytes are sure signs of one.
 var dumpContainer = Container{
 	Name: "dump",
-	is:   func([]byte, string, Options) bool { return true },
+	is:   func([]byte, *source) bool { return true },
 	read: readDump,
 }
 
@@ -36,7 +36,7 @@ func (o *Operator) Origin(output int) *dumpfmt.OriginalOp {
 	return o.dump.OutputDetails[output].OriginalOp
 }
 
-func readDump(f *File, src source) error {
+func readDump(f *File, src *source) error {
 	d, err := dumpfmt.Read(src.file, src.size, dumpfmt.Options{Version: src.opt.Version})
 	if err != nil {
 		return err

@@ -17,11 +17,11 @@ var npyContainer = Container{
 	Name:       "npy",
 	Extensions: []string{".npy"},
 	Lone:       true,
-	is:         func(head []byte, _ string, _ Options) bool { return bytes.HasPrefix(head, []byte(npy.Magic)) },
+	is:         func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(npy.Magic)) },
 	read:       readArray,
 }
 
-func readArray(f *File, src source) error {
+func readArray(f *File, src *source) error {
 	array, err := npy.Open(src.file, src.size)
 	if err != nil {
 		return err

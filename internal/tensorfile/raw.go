@@ -44,14 +44,14 @@ var rawContainer = Container{
 	Extensions: []string{binExt, txtExt},
 	Lone:       true,
 	Headless:   true,
-	is: func(_ []byte, name string, opt Options) bool {
-		ext := strings.ToLower(filepath.Ext(name))
-		return opt.Raw != nil && (ext == binExt || ext == txtExt)
+	is: func(_ []byte, src *source) bool {
+		ext := strings.ToLower(filepath.Ext(src.name))
+		return src.opt.Raw != nil && (ext == binExt || ext == txtExt)
 	},
 	read: readRaw,
 }
 
-func readRaw(f *File, src source) error {
+func readRaw(f *File, src *source) error {
 	info := filename.Parse(src.name)
 	if info.Err != nil {
 		return info.Err

@@ -21,7 +21,7 @@ import (
 
 func dims(d ...int64) tensor.Shape { return append(tensor.Shape{}, d...) }
 
-func format(f tensor.Format) *tensor.Format { return &f }
+func formatOf(f tensor.Format) *tensor.Format { return &f }
 
 func writeFile(t *testing.T, data []byte) string {
 	t.Helper()
@@ -47,16 +47,16 @@ func TestOpenRaw(t *testing.T) {
 		{what: "all in the name", name: "x_output_0_shape_2_3_Float16_DefaultFormat.bin", size: 12,
 			want: tensor.Tensor{DType: tensor.Float16, Format: tensor.ND, Shape: dims(2, 3), Size: 12}},
 		{what: "the name wins", name: "x_output_0_shape_2_3_Float16_NHWC.bin", size: 12,
-			hint: RawHint{DType: tensor.Float32, Shape: dims(6), Format: format(tensor.NCHW)},
+			hint: RawHint{DType: tensor.Float32, Shape: dims(6), Format: formatOf(tensor.NCHW)},
 			want: tensor.Tensor{DType: tensor.Float16, Format: tensor.NHWC, Shape: dims(2, 3), Size: 12}},
 		{what: "a count in the name", name: "b.output.0.12.float16.NCHW.bin", size: 24, hint: RawHint{Shape: dims(1, 3, 2, 2)},
 			want: tensor.Tensor{DType: tensor.Float16, Format: tensor.NCHW, Shape: dims(1, 3, 2, 2), Size: 24}},
 		{what: "another count", name: "b.output.0.12.float16.NCHW.bin", size: 24, hint: RawHint{Shape: dims(13)},
 			want: tensor.Tensor{DType: tensor.Float16, Format: tensor.NCHW, Shape: dims(12), Size: 24}},
 		{what: "a device layout", name: "x_output_0_shape_1_1_2_2_16_Float16_NC1HWC0.bin", size: 128,
-			hint: RawHint{Shape: dims(1, 3, 2, 2), Format: format(tensor.NCHW)},
+			hint: RawHint{Shape: dims(1, 3, 2, 2), Format: formatOf(tensor.NCHW)},
 			want: tensor.Tensor{DType: tensor.Float16, Format: tensor.NC1HWC0, Shape: dims(1, 1, 2, 2, 16), Size: 128,
-				OriginalShape: dims(1, 3, 2, 2), OriginalFormat: format(tensor.NCHW)}},
+				OriginalShape: dims(1, 3, 2, 2), OriginalFormat: formatOf(tensor.NCHW)}},
 		{what: "the count of a device layout", name: "b.output.0.64.float16.NC1HWC0.bin", size: 128, hint: RawHint{Shape: dims(1, 16, 2, 2)},
 			want: tensor.Tensor{DType: tensor.Float16, Format: tensor.NC1HWC0, Shape: dims(64), Size: 128, OriginalShape: dims(1, 16, 2, 2)}},
 		{what: "all from the hint", name: "conv_2_3.bin", size: 24, hint: RawHint{DType: tensor.Float32, Shape: dims(3, 2)},

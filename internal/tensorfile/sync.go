@@ -14,8 +14,8 @@ var syncContainer = Container{
 	Name:     "bin",
 	Lone:     true,
 	Headless: true,
-	is: func(_ []byte, name string, _ Options) bool {
-		info := filename.Parse(name)
+	is: func(_ []byte, src *source) bool {
+		info := filename.Parse(src.name)
 		return isSync(&info)
 	},
 	read: readRaw,

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/foreign"
+	"dumptool/internal/format"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -24,6 +25,13 @@ type Tensor struct {
 	// Kind is output for the array of a .npy or raw file whose name does not say.
 	Kind  tensor.Kind
 	Index int
+	// Name is the one in a file that names its tensors, Path its components from the
+	// outside in; empty for tensors of other files, and for the only one of a file
+	// that does not name it.
+	Name string
+	Path []string
+	// Details are what such a file says besides; nil for others.
+	Details *format.Details
 	// Origin is the element type that the tensor had before it was stored in a
 	// type of the host, as bfloat16 is in float32; Undefined if that is not known
 	// or the same.
@@ -32,8 +40,17 @@ type Tensor struct {
 	Err error
 }
 
-// String names the tensor as messages do, such as output 0.
-func (t *Tensor) String() string { return fmt.Sprintf("%s %d", t.Kind, t.Index) }
+// String names the tensor as messages do: its name, or such as output 0.
+func (t *Tensor) String() string { return Label(t.Name, t.Kind, t.Index) }
+
+// Label names a tensor as messages do: its name in a file that names its tensors,
+// or its kind and index.
+func Label(name string, kind tensor.Kind, index int) string {
+	if name != "" {
+		return name
+	}
+	return fmt.Sprintf("%s %d", kind, index)
+}
 
 // File is an open file. Its tensors read from it, so it is closed last.
 type File struct {
@@ -43,15 +60,22 @@ type File struct {
 	// IsArray is set for an array of the host, which needs a conversion only if
 	// its name says that it has a layout of the device.
 	IsArray bool
+	// Named is set for a file that names its tensors.
+	Named bool
 	// Op is the operator that a dump describes, nil for other files.
 	Op *Operator
-	// Tensors are all inputs, then all outputs.
-	Tensors  []Tensor
+	// Tensors are all inputs, then all outputs; of a file that names them they are in
+	// its order.
+	Tensors []Tensor
+	// Values are what a file that names its tensors holds besides.
+	Values   []format.Value
 	Warnings []string
 
 	file *os.File
 	// linked is another file that has the elements, nil for none.
 	linked *os.File
+	// release gives a file back that a Pool keeps open, nil for others.
+	release func()
 }
 
 // Options says how a file is opened. The zero value is for a dump or another
@@ -73,7 +97,7 @@ func Open(path string, opt Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := source{file, info.Size(), cmp.Or(opt.Name, filepath.Base(path)), opt}
+	src := &source{file: file, size: info.Size(), name: cmp.Or(opt.Name, filepath.Base(path)), opt: opt}
 	f := &File{Path: path, file: file}
 	if err := f.read(src); err != nil {
 		_ = f.Close()
@@ -95,13 +119,13 @@ func openRegular(path string) (*os.File, os.FileInfo, error) {
 	return file, info, err
 }
 
-func (f *File) read(src source) error {
+func (f *File) read(src *source) error {
 	head := make([]byte, min(headBytes, src.size))
 	if n, err := f.file.ReadAt(head, 0); n < len(head) {
 		return fmt.Errorf("read %d bytes, want %d: %w", n, len(head), err)
 	}
 	for _, c := range containers {
-		if !c.is(head, src.name, src.opt) {
+		if !c.is(head, src) {
 			continue
 		}
 		f.Container = c.Name
@@ -155,8 +179,12 @@ func TypeName(stored, origin tensor.DType) string {
 	return fmt.Sprintf("%s (stored as %s)", origin, stored)
 }
 
-// Close closes the file.
+// Close closes the file, or gives it back to the Pool that opened it.
 func (f *File) Close() error {
+	if f.release != nil {
+		f.release()
+		return nil
+	}
 	if f.linked != nil {
 		return errors.Join(f.file.Close(), f.linked.Close())
 	}

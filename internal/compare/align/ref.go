@@ -17,6 +17,10 @@ type Ref struct {
 	Name  string // the name that the file goes by
 	Kind  tensor.Kind
 	Index int
+	// Member is the name of the tensor in a file that names its tensors, Files the
+	// pool that opens it.
+	Member string
+	Files  *tensorfile.Pool
 	// Raw is set for files that hold elements and nothing else.
 	Raw bool
 	// Single is set when the file has no other tensor.
@@ -30,7 +34,10 @@ func (r *Ref) String() string {
 		return ""
 	}
 	path := filepath.ToSlash(r.Path)
-	if r.Single {
+	switch {
+	case r.Member != "":
+		return path + ":" + r.Member
+	case r.Single:
 		return path
 	}
 	return fmt.Sprintf("%s:%s:%d", path, r.Kind, r.Index)
@@ -66,7 +73,7 @@ func (t *Tensor) sureOrder() bool { return t.fromDump() || t.hasFormat }
 // raw file holds where its name does not. The shape of the stored elements is
 // not set.
 func (r *Ref) Open(version int, hint tensorfile.RawHint) (*Tensor, error) {
-	f, err := tensorfile.Open(r.Path, tensorfile.Options{Name: r.Name, Version: version, Raw: &hint})
+	f, err := r.Files.Open(r.Path, r.Member, tensorfile.Options{Name: r.Name, Version: version, Raw: &hint})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +118,7 @@ func (r *Ref) openElements(version int, hint tensorfile.RawHint) (*Tensor, error
 
 // find returns the tensor in its open file.
 func (r *Ref) find(f *tensorfile.File) (*tensorfile.Tensor, error) {
-	if r.Single && len(f.Tensors) == 1 {
+	if (r.Single || r.Member != "") && len(f.Tensors) == 1 {
 		return &f.Tensors[0], nil
 	}
 	for i := range f.Tensors {

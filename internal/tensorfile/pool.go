@@ -1,0 +1,121 @@
+package tensorfile
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Pool opens single tensors of files that name their tensors. It keeps such a file
+// open while one of its tensors is in use, and the last ones that were: what is in
+// the file is read once, not once a tensor. The zero value is ready; it serves
+// several goroutines. Close closes what it keeps.
+type Pool struct {
+	mu    sync.Mutex
+	files map[string]*pooled
+	idle  []*pooled // nobody uses them; the one that was used last is the last
+}
+
+// maxIdle is how many files of a Pool are open that nobody uses.
+const maxIdle = 8
+
+// pooled is an open file of a pool.
+type pooled struct {
+	path  string
+	once  sync.Once
+	file  *File
+	err   error
+	names map[string]int // of tensors
+	users int
+}
+
+// Open opens the tensor with a name in the file at path, as the only one of the File
+// that it returns. Without a name it is the function Open.
+func (p *Pool) Open(path, name string, opt Options) (*File, error) {
+	if name == "" {
+		return Open(path, opt)
+	}
+	shared := p.take(path)
+	shared.once.Do(func() { shared.open(opt) })
+	if shared.err != nil {
+		defer p.release(shared)
+		return nil, shared.err
+	}
+	i, ok := shared.names[name]
+	if !ok {
+		defer p.release(shared)
+		return nil, fmt.Errorf("the file has no tensor %q any more", name)
+	}
+	f := &File{Path: path, Container: shared.file.Container, Named: true, Tensors: []Tensor{shared.file.Tensors[i]}}
+	f.release = func() { p.release(shared) }
+	return f, nil
+}
+
+// open reads what is in the file. Of several tensors with one name the first counts.
+func (s *pooled) open(opt Options) {
+	if s.file, s.err = Open(s.path, opt); s.err != nil {
+		return
+	}
+	s.names = make(map[string]int, len(s.file.Tensors))
+	for i := len(s.file.Tensors) - 1; i >= 0; i-- {
+		s.names[s.file.Tensors[i].Name] = i
+	}
+}
+
+// take returns the file at path, which release gives back.
+func (p *Pool) take(path string) *pooled {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.files[path]
+	if s == nil {
+		s = &pooled{path: path}
+		if p.files == nil {
+			p.files = make(map[string]*pooled)
+		}
+		p.files[path] = s
+	}
+	if s.users++; s.users == 1 {
+		p.forget(s)
+	}
+	return s
+}
+
+// forget takes a file from those that nobody uses.
+func (p *Pool) forget(s *pooled) {
+	for i := range p.idle {
+		if p.idle[i] == s {
+			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			return
+		}
+	}
+}
+
+func (p *Pool) release(s *pooled) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.users--; s.users > 0 {
+		return
+	}
+	p.idle = append(p.idle, s)
+	if len(p.idle) > maxIdle {
+		p.drop()
+	}
+}
+
+// drop closes the file that nobody uses for the longest time.
+func (p *Pool) drop() {
+	s := p.idle[0]
+	p.idle = p.idle[1:]
+	delete(p.files, s.path)
+	if s.file != nil {
+		_ = s.file.Close() // only read
+	}
+}
+
+// Close closes the files that nobody uses.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.idle) > 0 {
+		p.drop()
+	}
+}
