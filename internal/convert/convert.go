@@ -12,6 +12,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // Type is the kind of output file.
@@ -76,8 +77,10 @@ type Result struct {
 	// Err says why the file could not be converted at all.
 	Err error
 	// NotDump is set for a file that is no dump and does not claim to be one.
-	NotDump  bool
-	why      error // then
+	NotDump bool
+	why     error // then
+	// Empty is set for a file that names its tensors and has none.
+	Empty    bool
 	Warnings []string
 }
 
@@ -85,6 +88,7 @@ type Result struct {
 type Row struct {
 	Kind  string // input, output, l1buffer, space, ...
 	Index int
+	Name  string // in a file that names its tensors, else empty
 	// Path is the output file; Original is the name it would have had if that
 	// were not too long, else empty.
 	Path, Original string
@@ -93,6 +97,9 @@ type Row struct {
 	Warnings []string
 	Err      error
 }
+
+// Label names the tensor, buffer or log space as messages do.
+func (r *Row) Label() string { return tensorfile.Label(r.Name, tensor.Kind(r.Kind), r.Index) }
 
 // Failed reports whether the file or any of its rows failed.
 func (r *Result) Failed() bool {

@@ -50,10 +50,15 @@ func failedLine(r *Result) (string, bool) {
 	line.WriteString(strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(r.Job.Path()))
 	failed := failure(r.Err)
 	for _, row := range r.Rows {
-		if failure(row.Err) {
-			failed = true
+		switch {
+		case !failure(row.Err):
+			continue
+		case row.Name != "":
+			fmt.Fprintf(&line, ",%q", row.Name)
+		default:
 			fmt.Fprintf(&line, ",%s:%d", row.Kind, row.Index)
 		}
+		failed = true
 	}
 	return line.String(), failed
 }

@@ -83,6 +83,9 @@ func mindSporeBase(base, opName string) string {
 	return strings.Join(parts, ".")
 }
 
+// withoutExt is a name without its extension.
+func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+
 // safeName makes one path component of a name that comes from a file: it can
 // name a file in the output folder and nothing else.
 func safeName(name string) string {

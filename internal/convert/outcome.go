@@ -66,10 +66,10 @@ func (r *Result) Messages() []batch.Message {
 	}
 	for _, row := range r.Rows {
 		for _, w := range row.Warnings {
-			all = append(all, batch.Warnf("%s: %s %d: %s", "%s: %s %d: %s", path, row.Kind, row.Index, w))
+			all = append(all, batch.Warnf("%s: %s: %s", "%s: %s: %s", path, row.Label(), w))
 		}
 		if failure(row.Err) {
-			all = append(all, batch.Errorf("%s: %s %d: %v", "%s: %s %d: %v", path, row.Kind, row.Index, row.Err))
+			all = append(all, batch.Errorf("%s: %s: %v", "%s: %s: %v", path, row.Label(), row.Err))
 		}
 	}
 	return all
@@ -102,6 +102,8 @@ func (s *Summary) ended(in *dumpdir.Run) batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "the dump was not converted completely", "dump 未能完整转换").AsShown()
 	case s.Failed > 0:
 		return batch.Outcomef(batch.Incomplete, "%d of %d dumps were not converted completely", "%[2]d 个 dump 中 %[1]d 个未能完整转换", s.Failed, dumps)
+	case s.Files == 0 && s.Empty > 0:
+		return batch.Outcomef(batch.Nothing, "no tensor in it", "其中没有张量")
 	case s.Files == 0 && s.Arrays > 0:
 		return batch.Outcomef(batch.Nothing, "nothing to convert: %s found, and %v", "没有需要转换的内容：发现 %s，%v", lang.CountText(s.Arrays, "array", "个数组"), errArray)
 	case s.Files == 0 && s.Statistics > 0:

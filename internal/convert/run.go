@@ -19,6 +19,7 @@ type Summary struct {
 	Files    int // dumps that were converted without a failure
 	Failed   int // files with a failure
 	NotDumps int // files that are no dumps
+	Empty    int // files that name their tensors and have none
 	Arrays   int // those of them that are arrays, which need no conversion
 	// Statistics are those of them that hold statistics in place of elements.
 	Statistics int
@@ -40,7 +41,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 	if err := checkFolder(opt.Out); err != nil {
 		return Summary{}, err
 	}
-	r := &run{opt: opt, alone: in.Single, memory: sync.Pool{New: func() any { return new(memory) }}}
+	r := &run{opt: opt, alone: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }}}
 	var sum Summary
 	var records ledger
 	var broken error
@@ -82,8 +83,29 @@ type Job struct {
 	*dumpdir.File
 	// Base begins the names of the file's outputs.
 	Base string
-	// twins are the earlier files whose outputs would have the same names.
+	// twins are the earlier files whose outputs may have the same names.
 	twins []*dumpdir.File
+}
+
+// membersOf are the names of the tensors that are chosen, of files that name their
+// tensors and were opened to choose among them.
+func membersOf(in *dumpdir.Run) map[*dumpdir.File]map[string]bool {
+	all := make(map[*dumpdir.File]map[string]bool)
+	for _, round := range in.Rounds {
+		for _, op := range round.Ops {
+			for i := range op.Tensors {
+				t := &op.Tensors[i]
+				if t.Member == "" {
+					continue
+				}
+				if all[t.File] == nil {
+					all[t.File] = make(map[string]bool)
+				}
+				all[t.File][t.Member] = true
+			}
+		}
+	}
+	return all
 }
 
 // jobs makes a job of every file.
@@ -94,6 +116,9 @@ func jobs(files []*dumpdir.File) []Job {
 	for i, f := range files {
 		base := safeName(f.Name)
 		at := place{f.Folder.Dir, base}
+		if c := tensorfile.ContainerOf(f.Name); c != nil && c.Named {
+			at.base = withoutExt(base)
+		}
 		all[i] = Job{File: f, Base: base, twins: seen[at]}
 		seen[at] = append(seen[at], f)
 	}
@@ -143,6 +168,8 @@ func (s *Summary) add(r *Result) {
 		}
 	case r.Failed():
 		s.Failed++
+	case r.Empty:
+		s.Empty++
 	default:
 		s.Files++
 	}

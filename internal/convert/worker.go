@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"dumptool/internal/dumpdir"
@@ -27,6 +26,9 @@ type run struct {
 	claimed sync.Map
 	// folders holds the output folders that are there.
 	folders sync.Map
+	// members are the tensors that are chosen of files that name theirs; files that
+	// are not in it are converted whole.
+	members map[*dumpdir.File]map[string]bool
 }
 
 // conversion is one file being converted.
@@ -37,6 +39,8 @@ type conversion struct {
 	job  Job
 	f    *tensorfile.File
 	base string // of output names
+	// folder is where outputs go below the folder of the run that the file is in.
+	folder string
 }
 
 // namer returns the name of the output file of a product.
@@ -51,7 +55,7 @@ func (r *run) convert(ctx context.Context, job Job) Result {
 		res.Warnings = f.Warnings
 	}
 	if why == nil && err == nil {
-		err = r.checkTwins(&job)
+		err = r.checkTwins(&job, f)
 	}
 	if why != nil || err != nil {
 		res.NotDump, res.why, res.Err = why != nil, why, err
@@ -61,6 +65,8 @@ func (r *run) convert(ctx context.Context, job Job) Result {
 	defer r.memory.Put(mem)
 	c := &conversion{run: r, mem: mem, ctx: ctx, job: job, f: f, base: job.Base}
 	switch {
+	case !f.IsUnnamed():
+		c.named(&res)
 	case f.Op == nil:
 		c.array(&res)
 	case f.IsRecord(job.Name):
@@ -88,7 +94,10 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 		}
 		return nil, nil, err
 	}
-	if f.Op == nil {
+	switch {
+	case f.Named:
+		why, err = r.leftNamed()
+	case f.Op == nil:
 		why, err = r.leftArray(f)
 	}
 	return f, why, err
@@ -97,13 +106,15 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 // checkTwins is the error of a file whose outputs would have the names of those of an
 // earlier one that is converted. Which of them that is does not depend on who comes
 // first.
-func (r *run) checkTwins(job *Job) error {
+func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 	for _, twin := range job.twins {
 		f, why, err := r.open(twin)
+		same := safeName(twin.Name) == job.Base
 		if f != nil {
+			same = same || f.IsUnnamed() && of.IsUnnamed()
 			err = errors.Join(err, f.Close())
 		}
-		if why == nil && err == nil {
+		if why == nil && err == nil && same {
 			return fmt.Errorf("its outputs would have the same names as those of %s", twin.Path())
 		}
 	}
@@ -146,12 +157,12 @@ func (c *conversion) array(r *Result) {
 // arrayNamer names the output of a file of one tensor.
 func (c *conversion) arrayNamer() namer {
 	name, to := filename.Parse(c.job.Name), c.run.opt.Type
-	base := strings.TrimSuffix(c.base, filepath.Ext(c.base))
+	base := withoutExt(c.base)
 	bySource := func(source string) namer {
 		return func(p product) string { return outputName(to, safeName(source), "", p) }
 	}
 	switch {
-	case !c.f.IsArray && (to == Npy || to == Txt):
+	case !c.f.IsArray && !c.f.Named && (to == Npy || to == Txt):
 		return func(p product) string { return rawName(to, base, p) }
 	case name.Grammar == filename.Sync:
 		return bySource(name.FileOp())
@@ -300,7 +311,7 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 		row.Original = name
 		name = shortName(name)
 	}
-	dir := filepath.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir))
+	dir := filepath.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), c.folder)
 	row.Path = filepath.Join(dir, name)
 	if first, taken := c.run.claimed.LoadOrStore(row.Path, c.job.Path()); taken {
 		return false, fmt.Errorf("%s has just been written from %s", row.Path, first)

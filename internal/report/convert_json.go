@@ -25,6 +25,7 @@ func WriteConvertedJSON(w io.Writer, r *convert.Result) error {
 var convertedColumns = []Column[*convert.Row]{
 	words("kind", func(r *convert.Row) string { return r.Kind }),
 	words("index", func(r *convert.Row) int { return r.Index }),
+	words("name", func(r *convert.Row) string { return r.Name }).given(),
 	words("path", func(r *convert.Row) any {
 		if r.Err != nil {
 			return nil
