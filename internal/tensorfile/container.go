@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/foreign"
+	"dumptool/internal/format/archive"
 )
 
 // Container is a kind of file that holds tensors. Adding one takes a file here
@@ -48,6 +49,10 @@ type source struct {
 	size int64
 	name string
 	opt  Options
+
+	// zip and zipErr are what archive found.
+	zip    *archive.Archive
+	zipErr error
 }
 
 // ContainerOf returns the container that a file's name claims by its ending,

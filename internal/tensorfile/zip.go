@@ -1,0 +1,39 @@
+package tensorfile
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dumptool/internal/format/archive"
+)
+
+// zipMagic are the first bytes of an archive with entries, and of one without.
+var zipMagic = [][]byte{[]byte("PK\x03\x04"), []byte("PK\x05\x06")}
+
+func isZip(head []byte) bool {
+	return slices.ContainsFunc(zipMagic, func(magic []byte) bool { return bytes.HasPrefix(head, magic) })
+}
+
+// zipHolds makes the is function of a container that is a zip file: its entries show
+// it, or the end of its name where they cannot be listed or show nothing.
+func zipHolds(holds func(*archive.Archive) bool, extensions []string) func([]byte, *source) bool {
+	return func(head []byte, src *source) bool {
+		if !isZip(head) {
+			return false
+		}
+		if zip, err := src.archive(); err == nil && holds(zip) {
+			return true
+		}
+		return slices.Contains(extensions, strings.ToLower(filepath.Ext(src.name)))
+	}
+}
+
+// archive lists the entries of a zip file, once for all containers that ask.
+func (s *source) archive() (*archive.Archive, error) {
+	if s.zip == nil && s.zipErr == nil {
+		s.zip, s.zipErr = archive.Open(s.file, s.size)
+	}
+	return s.zip, s.zipErr
+}
