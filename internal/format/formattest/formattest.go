@@ -1,0 +1,190 @@
+// Package formattest checks readers of named tensors in tests: against golden
+// files, and for what all of them promise.
+package formattest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"dumptool/internal/format"
+	"dumptool/internal/format/npy"
+	"dumptool/internal/tensor"
+)
+
+// Dir has the golden files of other people's tensor files, as packages below
+// internal/format see it.
+const Dir = "../../../testdata/golden/inputs"
+
+// Open is a reader.
+type Open func(r io.ReaderAt, size int64) (*format.Contents, error)
+
+// golden is what a file is known to hold.
+type golden struct {
+	Path    string
+	Tensors []struct {
+		Name, Stored string
+		Shape        tensor.Shape
+		// Values are the elements of a small tensor, NPY the file with those of
+		// another one.
+		Values []json.RawMessage
+		NPY    string
+		Error  string // a word for the kind of fault
+	}
+	Warnings []string // words that are in them
+	Error    string
+}
+
+// Golden reads the files that the list NAME.json in Dir names, and compares what
+// is in them with what it says. Faults are those of a word in the list: errors
+// gives the text that a message has for it.
+func Golden(t *testing.T, name string, open Open, errors map[string]string) {
+	t.Helper()
+	list, err := os.ReadFile(filepath.Join(Dir, name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases map[string]golden
+	if err := json.Unmarshal(list, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range cases {
+		t.Run(id, func(t *testing.T) { want.check(t, open, errors) })
+	}
+}
+
+func (want *golden) check(t *testing.T, open Open, errors map[string]string) {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join(Dir, want.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := open(bytes.NewReader(file), int64(len(file)))
+	checkError(t, "file", err, want.Error, errors)
+	if err != nil {
+		if got != nil {
+			t.Error("contents come with an error")
+		}
+		return
+	}
+	Check(t, got)
+	if len(got.Tensors) != len(want.Tensors) || len(got.Warnings) != len(want.Warnings) {
+		t.Fatalf("%d tensors, warnings %q, want %d, %q", len(got.Tensors), got.Warnings, len(want.Tensors), want.Warnings)
+	}
+	for i, word := range want.Warnings {
+		if !bytes.Contains([]byte(got.Warnings[i]), []byte(word)) {
+			t.Errorf("warning %q, want ...%s...", got.Warnings[i], word)
+		}
+	}
+	for i := range want.Tensors {
+		tt, w := &got.Tensors[i], &want.Tensors[i]
+		if tt.Name != w.Name {
+			t.Errorf("tensor %d is %q, want %q", i, tt.Name, w.Name)
+			continue
+		}
+		checkError(t, w.Name, tt.Err, w.Error, errors)
+		if tt.Err != nil || w.Error != "" {
+			continue
+		}
+		if tt.DType.String() != w.Stored || !tt.Shape.Equal(w.Shape) {
+			t.Errorf("%s: %v%v, want %s%v", w.Name, tt.DType, tt.Shape, w.Stored, w.Shape)
+			continue
+		}
+		elements := Elements(t, &tt.Tensor)
+		if w.NPY != "" {
+			compareArray(t, w.Name, tt.DType.Host(), elements, filepath.Join(Dir, w.NPY))
+		} else {
+			compareValues(t, w.Name, tt.DType.Host(), elements, w.Values)
+		}
+	}
+}
+
+func checkError(t *testing.T, name string, err error, word string, errors map[string]string) {
+	t.Helper()
+	switch {
+	case err == nil && word != "":
+		t.Errorf("%s: no error, want %s", name, word)
+	case err != nil && (word == "" || !bytes.Contains([]byte(err.Error()), []byte(cmp.Or(errors[word], word)))):
+		t.Errorf("%s: error %v, want %q", name, err, cmp.Or(errors[word], word))
+	}
+}
+
+// Elements reads a tensor as elements of the host.
+func Elements(t testing.TB, data *tensor.Tensor) []byte {
+	t.Helper()
+	stored := make([]byte, data.Size)
+	if n, err := data.Data.ReadAt(stored, 0); n < len(stored) {
+		t.Fatalf("read %d bytes, want %d: %v", n, len(stored), err)
+	}
+	decoder, err := tensor.NewDecoder(data.DType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := make([]byte, len(stored)/decoder.UnitSize()*decoder.Host().Size())
+	decoder.Decode(elements, stored)
+	return elements
+}
+
+func compareArray(t *testing.T, name string, host tensor.Host, elements []byte, path string) {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array, err := npy.Open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := io.ReadAll(array.Data())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if array.Host != host || !bytes.Equal(elements, want) {
+		t.Errorf("%s: %v % x, want %v % x", name, host, elements, array.Host, want)
+	}
+}
+
+func compareValues(t *testing.T, name string, host tensor.Host, elements []byte, want []json.RawMessage) {
+	t.Helper()
+	if len(elements) != len(want)*host.Size() {
+		t.Fatalf("%s: %d bytes, want %d values", name, len(elements), len(want))
+	}
+	got := make([]float64, len(want))
+	tensor.Float64s(got, elements, host)
+	for i, text := range want {
+		value, err := strconv.ParseFloat(string(bytes.Trim(text, `"`)), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[i] != value && !(math.IsNaN(got[i]) && math.IsNaN(value)) {
+			t.Errorf("%s: value %d is %v, want %v", name, i, got[i], value)
+		}
+	}
+}
+
+// Check checks what every reader promises of what it returns.
+func Check(t testing.TB, c *format.Contents) {
+	t.Helper()
+	for i := range c.Tensors {
+		tt := &c.Tensors[i]
+		if tt.Err != nil {
+			continue
+		}
+		count, ok := tt.Shape.Count()
+		need, fits := tt.DType.Bytes(count)
+		switch {
+		case !ok || !fits || need != tt.Size:
+			t.Errorf("%q: %v%v has %d bytes, want %d", tt.Name, tt.DType, tt.Shape, tt.Size, need)
+		case tt.Format != tensor.ND || tt.Shape == nil || tt.Data == nil || tt.Data.Size() != tt.Size:
+			t.Errorf("%q: format %v, shape %v, data %v of %d bytes", tt.Name, tt.Format, tt.Shape, tt.Data, tt.Size)
+		case len(tt.Path) == 0 && len(c.Tensors) > 1:
+			t.Errorf("%q: no path", tt.Name)
+		}
+	}
+}

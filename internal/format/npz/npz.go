@@ -1,0 +1,107 @@
+// Package npz reads .npz files, the archives of numpy: zip files with an array in
+// .npy form an entry, stored or deflated, as numpy.savez and numpy.savez_compressed
+// write them. Arrays of Python objects are pickles and never read.
+//
+// The format is described at
+// https://numpy.org/doc/stable/reference/generated/numpy.savez.html.
+package npz
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"dumptool/internal/format"
+	"dumptool/internal/format/archive"
+	"dumptool/internal/format/npy"
+	"dumptool/internal/tensor"
+)
+
+// extension ends the names of entries that are arrays.
+const extension = ".npy"
+
+// Open reads the directory of an archive and the header of every array. Tensors
+// are named as their entries without .npy, the parts of a path by /. The error is
+// one of package archive, or of r; an array that cannot be read has an error of
+// its own.
+func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
+	zip, err := archive.Open(r, size)
+	if err != nil {
+		return nil, err
+	}
+	c := &format.Contents{}
+	seen := make(map[string]bool, len(zip.Entries))
+	var others []string
+	for i := range zip.Entries {
+		entry := &zip.Entries[i]
+		name, isArray := strings.CutSuffix(entry.Name, extension)
+		if !isArray {
+			others = append(others, entry.Name)
+			continue
+		}
+		t := format.Tensor{Path: strings.Split(name, "/"), Name: name}
+		var spare int64
+		if seen[name] {
+			t.Err = errors.New("the name comes twice in the archive")
+		} else {
+			spare, t.Err = read(&t.Tensor, entry)
+		}
+		if spare > 0 {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%q: %d bytes after the data", name, spare))
+		}
+		seen[name] = true
+		c.Tensors = append(c.Tensors, t)
+	}
+	if len(c.Tensors) == 0 && len(others) > 0 {
+		return nil, fmt.Errorf("none of the %d entries of the archive, such as %q, is an array of numpy", len(others), others[0])
+	}
+	c.Warnings = append(c.Warnings, warnings(others)...)
+	return c, nil
+}
+
+// maxWarnings is how many entries that are no arrays are named.
+const maxWarnings = 10
+
+// warnings are those about entries that are no arrays.
+func warnings(others []string) []string {
+	var all []string
+	for i, name := range others {
+		if i == maxWarnings {
+			return append(all, fmt.Sprintf("%d more entries are not arrays of numpy", len(others)-i))
+		}
+		all = append(all, fmt.Sprintf("the entry %q is not an array of numpy", name))
+	}
+	return all
+}
+
+// read sets t to the array of an entry. It returns how many bytes follow the
+// array.
+func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
+	data, err := entry.Data()
+	if err != nil {
+		return 0, err
+	}
+	array, err := npy.Open(data, data.Size())
+	if unsupported, ok := errors.AsType[*npy.UnsupportedError](err); ok && isObject(unsupported.Value) {
+		return 0, errors.New("an array of Python objects")
+	}
+	if err != nil {
+		return 0, err
+	}
+	t.DType, t.Format, t.Shape, t.Size, t.Data = array.Host.DType(), tensor.ND, array.Shape, array.Size, array.Data()
+	if t.Shape == nil {
+		t.Shape = tensor.Shape{}
+	}
+	if _, direct := array.Section(); direct {
+		file, begin, _ := data.Outer() // so that errors have the place in the file
+		t.Data = io.NewSectionReader(file, begin+array.Offset, array.Size)
+	}
+	return array.Spare, nil
+}
+
+// isObject reports whether the type string of an array is that of objects.
+func isObject(descr any) bool {
+	text, _ := descr.(string)
+	return strings.Trim(text, `'"<>=|`) == "O"
+}
