@@ -107,6 +107,39 @@ func TestReaderOfCrop(t *testing.T) {
 	})
 }
 
+// TestReaderOfStrides draws strides of any order, with gaps, of 0, and such that
+// elements are met several times.
+func TestReaderOfStrides(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		unit := rapid.SampledFrom(units).Draw(t, "unit")
+		shape := tensor.Shape(rapid.SliceOfN(rapid.Int64Range(0, 7), 0, 4).Draw(t, "shape"))
+		strides := make([]int64, len(shape))
+		for i := range shape {
+			strides[i] = rapid.Int64Range(0, 60).Draw(t, "stride")
+		}
+		offset := func(position []int64) (at int64) {
+			for i, x := range position {
+				at += x * strides[i]
+			}
+			return at
+		}
+		p, err := Strided(shape, strides)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := shape.Elements()
+		var want []byte
+		src := newMemory(0, unit)
+		if n > 0 {
+			src = numbers(1+offset(shape.Coordinates(n-1)), unit)
+		}
+		for o := range n {
+			want = append(want, src.data[offset(shape.Coordinates(o))*int64(unit):][:unit]...)
+		}
+		checkReads(t, p, src, unit, want)
+	})
+}
+
 // TestReaderOfAmbiguousVector: whether the data is a row or a column is found
 // out when the reader is made, and never again.
 func TestReaderOfAmbiguousVector(t *testing.T) {

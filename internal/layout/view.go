@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"dumptool/internal/tensor"
@@ -38,6 +39,31 @@ func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
 		want[i], strides[i] = got[p], got.Strides()[p]
 	}
 	return viewPlan(got, want, strides), nil
+}
+
+// Strided plans the elements of an array that strides, from 0 on, give for a
+// shape: they may lie in any order, with gaps, and an element be several ones of the
+// result. The array ends with the last of them.
+func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
+	if len(strides) != len(want) {
+		return nil, fmt.Errorf("%d strides for the %d axes of %v", len(strides), len(want), want)
+	}
+	if n, ok := want.Count(); !ok || n > maxElements {
+		return nil, &ShapeError{Format: tensor.ND, Host: want, Relation: "too many elements"}
+	}
+	last := int64(0)
+	for i, n := range want {
+		if strides[i] < 0 {
+			return nil, fmt.Errorf("stride %d is %d, want at least 0", i, strides[i])
+		}
+		if n > 1 {
+			if strides[i] > (math.MaxInt64-1-last)/(n-1) {
+				return nil, fmt.Errorf("strides %v for %v reach beyond 63 bits", strides, want)
+			}
+			last += (n - 1) * strides[i]
+		}
+	}
+	return viewPlan(tensor.Shape{last + 1}, want, strides), nil
 }
 
 // viewPlan plans the elements of a dense array that strides give for a shape.

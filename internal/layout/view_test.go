@@ -1,7 +1,9 @@
 package layout
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -33,5 +35,26 @@ func TestTranspose(t *testing.T) {
 		if plan, err := Transpose(shape, slices.Clone(perm)); err == nil || plan != nil {
 			t.Errorf("%v: accepted", perm)
 		}
+	}
+}
+
+func TestBadStrides(t *testing.T) {
+	for _, test := range []struct {
+		shape   tensor.Shape
+		strides []int64
+		want    string
+	}{
+		{tensor.Shape{2, 3}, []int64{1}, "1 strides for the 2 axes of (2, 3)"},
+		{tensor.Shape{2, 3}, []int64{1, -1}, "stride 1 is -1, want at least 0"},
+		{tensor.Shape{1 << 31, 1 << 31}, []int64{0, 0}, "too many elements"},
+		{tensor.Shape{3, 3}, []int64{1, math.MaxInt64 / 2}, "reach beyond 63 bits"},
+		{tensor.Shape{3, 3, 2}, []int64{math.MaxInt64/4 + 1, math.MaxInt64 / 4, 1}, "reach beyond 63 bits"},
+	} {
+		if plan, err := Strided(test.shape, test.strides); plan != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v %v: %v, %v, want %s", test.shape, test.strides, plan, err, test.want)
+		}
+	}
+	if _, err := Strided(tensor.Shape{1, 3}, []int64{math.MaxInt64, math.MaxInt64/2 - 1}); err != nil {
+		t.Error(err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"dumptool/internal/format"
 )
 
 // source is the part of a header that is Python source.
@@ -18,7 +20,7 @@ type source struct {
 func readHeader(r io.ReaderAt, size int64) (source, error) {
 	var prefix [len(Magic) + 2 + 4]byte
 	got := prefix[:max(0, min(size, int64(len(prefix))))]
-	if err := readFull(r, got, 0); err != nil {
+	if err := format.ReadFull(r, got, 0); err != nil {
 		return source{}, fmt.Errorf("npy: read header: %w", err)
 	}
 	start, length, err := parsePrefix(got)
@@ -33,7 +35,7 @@ func readHeader(r io.ReaderAt, size int64) (source, error) {
 			fmt.Sprintf("header length over %d bytes is not supported", maxHeader), length}
 	}
 	text := source{make([]byte, length), start}
-	if err := readFull(r, text.data, start); err != nil {
+	if err := format.ReadFull(r, text.data, start); err != nil {
 		return source{}, fmt.Errorf("npy: read header: %w", err)
 	}
 	if i := bytes.IndexByte(text.data, 0); i >= 0 {

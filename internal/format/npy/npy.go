@@ -65,16 +65,4 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// readFull fills p from offset off. Data that ends early is an error.
-func readFull(r io.ReaderAt, p []byte, off int64) error {
-	n, err := r.ReadAt(p, off)
-	switch {
-	case n == len(p):
-		return nil
-	case err == nil || err == io.EOF:
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
 const maxInt64 = 1<<63 - 1
