@@ -1,9 +1,11 @@
 package tensorfile
 
 import (
+	"archive/zip"
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 // uint16, or another type of two bytes, of which the bits of element i are i.
 type sample struct {
 	name  string
+	label string       // of the tensor, empty for output 0
 	dtype tensor.DType // 0 for uint16
 	data  []byte
 	// broken is a file of the same name that is none, error a part of what is
@@ -35,6 +38,15 @@ var samples = map[string]func(t *testing.T, elements []byte) sample{
 			t.Fatal(err)
 		}
 		return sample{name: "x.npy", data: append(header, elements...), broken: header, error: "data is truncated"}
+	},
+	"npz": func(t *testing.T, elements []byte) sample {
+		t.Helper()
+		header, err := npy.AppendHeader(nil, tensor.HostUint16, tensor.Shape{10, 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := zipOf(t, map[string][]byte{"a/b.npy": append(header, elements...)})
+		return sample{name: "x.npz", label: "a/b", data: data, broken: data[:len(data)-30], error: "zip"}
 	},
 	"raw": func(_ *testing.T, elements []byte) sample {
 		return sample{name: "x.bin", data: elements, broken: elements[1:], error: "need 1998 bytes, found 1999",
@@ -59,6 +71,26 @@ var samples = map[string]func(t *testing.T, elements []byte) sample{
 	},
 }
 
+// zipOf makes an archive.
+func zipOf(t *testing.T, entries map[string][]byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		entry, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entry.Write(entries[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // TestContainers opens a sample of every container: what is read in blocks is
 // what is read at once, and a broken file is an error that says why.
 func TestContainers(t *testing.T) {
@@ -79,11 +111,11 @@ func TestContainers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			if c.Name != "dump" && f.Container != c.Name || len(f.Tensors) != 1 || c.Lone != (ContainerOf(s.name) != nil && f.Op == nil) {
+			if c.Name != "dump" && f.Container != c.Name || len(f.Tensors) != 1 || c.Lone == c.Named && c.Name != "dump" || f.Named != c.Named {
 				t.Fatalf("opened as %s: %+v", f.Container, f.Tensors)
 			}
 			x := &f.Tensors[0]
-			if x.String() != "output 0" || x.DType != cmp.Or(s.dtype, tensor.Uint16) || x.Err != nil {
+			if x.String() != cmp.Or(s.label, "output 0") || x.DType != cmp.Or(s.dtype, tensor.Uint16) || x.Err != nil {
 				t.Errorf("%s, %s, error %v", x, x.DType, x.Err)
 			}
 			var read, buf []byte

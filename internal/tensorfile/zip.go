@@ -2,11 +2,13 @@ package tensorfile
 
 import (
 	"bytes"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/format/archive"
+	"dumptool/internal/format/npz"
 )
 
 // zipMagic are the first bytes of an archive with entries, and of one without.
@@ -36,4 +38,24 @@ func (s *source) archive() (*archive.Archive, error) {
 		s.zip, s.zipErr = archive.Open(s.file, s.size)
 	}
 	return s.zip, s.zipErr
+}
+
+// npzContainer is an archive of arrays of numpy.
+var npzContainer = Container{
+	Name:       "npz",
+	Extensions: []string{".npz"},
+	Named:      true,
+	is:         zipHolds(holdsArrays, []string{".npz"}),
+	read:       named(npz.Open),
+}
+
+// holdsArrays reports whether an archive has arrays, and nothing of PyTorch.
+func holdsArrays(zip *archive.Archive) bool {
+	return !holdsPickle(zip) && slices.ContainsFunc(zip.Entries, func(e archive.Entry) bool { return strings.HasSuffix(e.Name, ".npy") })
+}
+
+// holdsPickle reports whether an archive has the pickle in which PyTorch lists
+// tensors.
+func holdsPickle(zip *archive.Archive) bool {
+	return slices.ContainsFunc(zip.Entries, func(e archive.Entry) bool { return path.Base(e.Name) == "data.pkl" })
 }
