@@ -212,9 +212,9 @@ func (o *Operator) linearGroups(e *Expectation) {
 func (o *Operator) unknownGroups(e *Expectation) {
 	s, found := o.Out, false
 	for _, in := range o.Inputs {
-		same := sameRows(in, s)
+		same, worst := sameRows(in, s), worstRow(in)
 		for g := range e.rows {
-			of := worstRow(in)
+			of := worst
 			if same {
 				of = 2 * max(float64(s.Rows.RefRMS[g])*min(relativeRow(&in.Rows, g), mostRelative), float64(in.Rows.RMS[g]))
 			}

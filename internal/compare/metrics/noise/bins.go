@@ -84,12 +84,13 @@ func (b *bins) add(s *kernel.GroupSums, count int) {
 	b.advance(&b.cursor, int64(count))
 }
 
-// at returns the sums of a bin.
-func (b *bins) at(bin int) kernel.GroupSums {
+// at returns the sums of a bin, those of a column in lane.
+func (b *bins) at(bin int, lane *kernel.GroupSums) *kernel.GroupSums {
 	if b.columns() {
-		return b.quads[bin/4].At(bin)
+		*lane = b.quads[bin/4].At(bin)
+		return lane
 	}
-	return b.list[bin-b.first]
+	return &b.list[bin-b.first]
 }
 
 // addColumns adds elements from an offset on, each to its own bin. before is how
@@ -148,10 +149,9 @@ func (b *bins) merge(next *bins) {
 	if len(b.list) == 0 {
 		b.first = next.first
 	}
-	if missing := next.first + len(next.list) - b.first - len(b.list); missing > 0 {
-		b.list = zeros(b.list, missing)
-	}
-	for i := range next.list {
+	shared := min(max(b.first+len(b.list)-next.first, 0), len(next.list))
+	for i := range next.list[:shared] {
 		b.list[next.first-b.first+i].Merge(&next.list[i])
 	}
+	b.list = append(b.list, next.list[shared:]...)
 }

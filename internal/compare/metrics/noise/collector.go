@@ -48,6 +48,9 @@ type Collector struct {
 	excludedPosition []int32
 	runs             [runCount]int // of a block
 	sums             [runCount]kernel.GroupSums
+
+	// Of all rows, and of the groups of any kind: see summarize.
+	means, stds, views []float64
 }
 
 // octave holds the sums over the pairs with one exponent and sign of r.
@@ -79,6 +82,7 @@ func (c *Collector) Reset(req *Request) {
 		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]},
 		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
 		excludedD: c.excludedD, table: c.table, excludedPosition: c.excludedPosition[:0],
+		means: c.means, stds: c.stds, views: c.views,
 	}
 	for i := range c.keep {
 		c.keep[i] = math.MaxUint64

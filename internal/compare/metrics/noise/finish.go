@@ -35,21 +35,20 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	if c.total == 0 {
 		return n
 	}
-	rows, channels := c.groups(&c.rows), c.groups(&c.channels)
-	c.totals(n, rows)
+	softmax := n.Count > 0 && c.row > 1 && !(c.minRef < -1e-6 || c.maxRef > 1.001)
+	rows := c.summarize(&c.rows, req.Groups, true, softmax)
+	channels := c.summarize(&c.channels, c.channelLimit(), false, false)
+	c.totals(n, &rows)
 	n.P90 = c.excludedD.quantile(differences, n.Count)
-	n.Softmax = c.softmax(n.Count, rows)
-	n.View = c.view(n, rows, channels)
+	n.Softmax = rows.ones
+	n.View = c.view(n, &rows, &channels)
 	if n.RMS > 0 {
-		rowScale, rowMean := energies(rows)
-		channelScale, channelMean := energies(channels)
-		n.GroupScale, n.GroupMean = max(rowScale, channelScale), max(rowMean, channelMean)
+		n.GroupScale, n.GroupMean = max(rows.scale, channels.scale), max(rows.mean, channels.mean)
 	}
 	if !(n.RefMax <= largest && n.Max <= largest && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
 		return nil
 	}
-	n.Rows = folded(&c.rows.grouping, rows, req.Groups)
-	n.Channels = folded(&c.channels.grouping, channels, c.channelLimit())
+	n.Rows, n.Channels = rows.folded, channels.folded
 	return n
 }
 
@@ -73,24 +72,12 @@ func (c *Collector) usedBits() int {
 }
 
 // totals fills in what is over all pairs.
-func (c *Collector) totals(n *Noise, rows []group) {
+func (c *Collector) totals(n *Noise, rows *summary) {
 	weight := float64(max(n.Count, 1))
 	s := c.sumOctaves()
-	var sumR, sumD, dr, spread float64
-	for i := range rows {
-		g := &rows[i]
-		sumR += float64(g.count * g.refMean)
-		sumD += g.d
-		dr += g.dr
-		n.RefMax = max(n.RefMax, g.refMax)
-	}
-	n.RefMean, n.Mean = sumR/weight, sumD/weight
-	for i := range rows {
-		g := &rows[i]
-		from := g.refMean - n.RefMean
-		spread += float64(g.count*float64(g.refStd*g.refStd)) + float64(g.count*float64(from*from))
-	}
-	spread -= float64(float64(c.excluded) * float64(n.RefMean*n.RefMean))
+	dr := rows.dr
+	n.RefMax, n.RefMean, n.Mean = rows.refMax, rows.r/weight, rows.d/weight
+	spread := c.spread(n.RefMean) - float64(float64(c.excluded)*float64(n.RefMean*n.RefMean))
 	dd, rr := s.both.DD, s.both.RR
 	n.RefRMS, n.RMS = math.Sqrt(rr/weight), math.Sqrt(dd/weight)
 	n.RefStd = math.Sqrt(max(spread, 0) / weight)
@@ -165,22 +152,8 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 	return s
 }
 
-// softmax reports whether the reference looks like the result of a softmax.
-func (c *Collector) softmax(count int64, rows []group) bool {
-	if count == 0 || c.row < 2 || c.minRef < -1e-6 || c.maxRef > 1.001 {
-		return false
-	}
-	for i := range rows {
-		g := &rows[i]
-		if !(math.Abs(float64(g.count*g.refMean)/float64(g.groups)-1) < 0.01) {
-			return false
-		}
-	}
-	return true
-}
-
 // view returns the relative error as the least favourable linear map sees it.
-func (c *Collector) view(n *Noise, rows, channels []group) float64 {
+func (c *Collector) view(n *Noise, rows, channels *summary) float64 {
 	const most = 1e3
 	if n.RefRMS == 0 {
 		if n.RMS == 0 {
@@ -188,45 +161,9 @@ func (c *Collector) view(n *Noise, rows, channels []group) float64 {
 		}
 		return beyondAll
 	}
-	view := max(n.RMS/spreadOf(n.RefStd, n.RefRMS), middle(rows), middle(channels))
+	view := max(n.RMS/spreadOf(n.RefStd, n.RefRMS), rows.middle, channels.middle)
 	if c.stepRR > 0 {
 		view = max(view, math.Sqrt(c.stepDD/c.stepRR))
 	}
 	return min(view, most)
-}
-
-// middle returns the median of rd/spread of groups, 0 for those whose reference is 0
-// and where there is one group only.
-func middle(groups []group) float64 {
-	if len(groups) < 2 {
-		return 0
-	}
-	values := make([]float64, len(groups))
-	for i := range groups {
-		if g := &groups[i]; g.refRMS > 0 {
-			values[i] = g.rms / g.spread()
-		}
-	}
-	slices.Sort(values)
-	k := len(values) / 2
-	if len(values)%2 == 1 {
-		return values[k]
-	}
-	return (values[k-1] + values[k]) / 2
-}
-
-// energies returns the shares of sum dd that a scale and a mean of each group
-// explain; there must be two groups of 8 elements.
-func energies(groups []group) (scale, mean float64) {
-	if len(groups) < 2 || groups[0].count < 8 {
-		return 0, 0
-	}
-	var total float64
-	for i := range groups {
-		g := &groups[i]
-		total += g.dd
-		scale += explained(g.dr, float64(g.count*float64(g.refRMS*g.refRMS)))
-		mean += float64(g.d * g.mean)
-	}
-	return scale / total, mean / total
 }

@@ -1,6 +1,10 @@
 package noise
 
-import "math"
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
 
 // group holds the numbers of one kept bin.
 type group struct {
@@ -11,27 +15,24 @@ type group struct {
 	rounding                float64
 }
 
-// groups returns the numbers of all kept bins.
-func (c *Collector) groups(b *bins) []group {
-	groups := make([]group, b.bins)
-	for bin := range groups {
-		s := b.at(bin)
-		count := float64(b.elements(bin))
-		mean := s.R / count
-		square := max(s.RR-float64(s.R*mean), 0) / count
-		mean += s.Shift
-		g := group{
-			count: count, groups: float64(b.grouping.groups(bin)),
-			d: s.D, dd: s.DD, dr: s.DR,
-			refMean: mean, refStd: math.Sqrt(square), refRMS: math.Sqrt(square + float64(mean*mean)),
-			refMax: s.MaxR, rms: math.Sqrt(s.DD / count), mean: s.D / count, max: s.MaxD,
-		}
-		if t := c.request.Type; !t.Integer {
-			g.rounding = math.Ldexp(math.Sqrt(max(s.UU, 0)/12/count), -t.Mantissa)
-		}
-		groups[bin] = g
+// set sets the numbers but those of the counts, which are known, from sums. epsilon
+// is that of the type, 0 for integers.
+func (g *group) set(s *kernel.GroupSums, epsilon float64) {
+	mean := s.R / g.count
+	square := max(s.RR-float64(s.R*mean), 0) / g.count
+	mean += s.Shift
+	g.refMean, g.refStd, g.refRMS = mean, math.Sqrt(square), math.Sqrt(square+float64(mean*mean))
+	g.refMax, g.max = s.MaxR, s.MaxD
+	g.d, g.dd, g.dr = s.D, s.DD, s.DR
+	if g.rms = 0; s.DD != 0 {
+		g.rms = math.Sqrt(s.DD / g.count)
 	}
-	return groups
+	if g.mean = 0; s.D != 0 {
+		g.mean = s.D / g.count
+	}
+	if g.rounding = 0; epsilon > 0 {
+		g.rounding = math.Sqrt(max(s.UU, 0)/12/g.count) * epsilon
+	}
 }
 
 // spreadOf returns the standard deviation where it is not small beside the root mean
@@ -42,8 +43,6 @@ func spreadOf(std, rms float64) float64 {
 	}
 	return std
 }
-
-func (g *group) spread() float64 { return spreadOf(g.refStd, g.refRMS) }
 
 // least is the least spread that something is divided by.
 const least = 1e-300
@@ -60,6 +59,15 @@ func (g *group) relative() float64 {
 	return min(g.rms/max(g.refStd, least), beyondAll)
 }
 
+// view returns the root mean square of the differences over the spread of the
+// reference, 0 where that is 0.
+func (g *group) view() float64 {
+	if g.rms == 0 || !(g.refRMS > 0) {
+		return 0
+	}
+	return g.rms / spreadOf(g.refStd, g.refRMS)
+}
+
 // inverse returns the root mean square of the reference over its standard deviation.
 func (g *group) inverse() float64 {
 	if g.refRMS == 0 {
@@ -68,44 +76,132 @@ func (g *group) inverse() float64 {
 	return min(g.refRMS/max(g.refStd, least), beyondAll)
 }
 
-// folded returns the numbers of groups in at most limit bins.
-func folded(of *grouping, groups []group, limit int) Groups {
-	each := 1
-	for (len(groups)+each-1)/each > limit {
-		each *= 2
+// summary is what the bins of a grouping say together.
+type summary struct {
+	r, d, dr, refMax float64
+	// scale and mean are the shares of sum dd that a scale and a mean of each group
+	// explain; there must be two groups of 8 elements.
+	scale, mean float64
+	middle      float64 // the median of the views of the groups, where there are two
+	ones        bool    // the references of each group sum to 1
+	folded      Groups
+}
+
+// summarize returns what the kept bins say, folded to a number of them at most. It
+// sets the means and standard deviations of the collector if asked to, and looks at
+// the sums of groups if asked to.
+func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
+	fold := 1
+	for (b.bins+fold-1)/fold > limit {
+		fold *= 2
 	}
-	bins := (len(groups) + each - 1) / each
+	s := summary{ones: ones, folded: newGroups(&b.grouping, fold)}
+	epsilon := math.Ldexp(1, -c.request.Type.Mantissa)
+	if c.request.Type.Integer {
+		epsilon = 0
+	}
+	c.views = resized(c.views, b.bins)
+	if rows {
+		c.means, c.stds = resized(c.means, b.bins), resized(c.stds, b.bins)
+	}
+	energies := b.bins > 1 && b.elements(0) >= 8
+	var dd float64
+	var lane kernel.GroupSums
+	g := group{count: float64(b.elements(0)), groups: float64(b.groups(0))}
+	for bin := range s.folded.RMS {
+		var f foldSums
+		for k := bin * fold; k < min((bin+1)*fold, b.bins); k++ {
+			if k == b.bins-1 {
+				g.count, g.groups = float64(b.elements(k)), float64(b.groups(k))
+			}
+			g.set(b.at(k, &lane), epsilon)
+			s.r += float64(g.count * g.refMean)
+			s.d += g.d
+			s.dr += g.dr
+			s.refMax = max(s.refMax, g.refMax)
+			c.views[k] = g.view()
+			if rows {
+				c.means[k], c.stds[k] = g.refMean, g.refStd
+			}
+			s.ones = s.ones && math.Abs(float64(g.count*g.refMean)/g.groups-1) < 0.01
+			if energies {
+				dd += g.dd
+				s.mean += float64(g.d * g.mean)
+				if g.dr != 0 {
+					s.scale += explained(g.dr, float64(g.count*float64(g.refRMS*g.refRMS)))
+				}
+			}
+			f.add(&g)
+		}
+		s.folded.set(bin, &f)
+	}
+	if energies {
+		s.scale, s.mean = s.scale/dd, s.mean/dd
+	}
+	if b.bins > 1 {
+		s.middle = middle(c.views)
+	}
+	return s
+}
+
+// resized returns a slice of a length with any values.
+func resized(s []float64, count int) []float64 {
+	if cap(s) < count {
+		return make([]float64, count)
+	}
+	return s[:count]
+}
+
+// spread returns the sum of the squares of the distances of the references from a
+// number, by the means and standard deviations of the rows.
+func (c *Collector) spread(from float64) (sum float64) {
+	last := len(c.means) - 1
+	count := float64(c.rows.elements(0))
+	for k, mean := range c.means {
+		if k == last {
+			count = float64(c.rows.elements(k))
+		}
+		mean -= from
+		sum += float64(count*float64(c.stds[k]*c.stds[k])) + float64(count*float64(mean*mean))
+	}
+	return sum
+}
+
+// foldSums are the sums over the groups of a bin of the result.
+type foldSums struct {
+	count, ref, std, rms, mean, rounding float64
+	refMax, largest, relative, inverse   float64
+}
+
+func (f *foldSums) add(g *group) {
+	f.count += g.groups
+	f.ref += float64(g.groups * float64(g.refRMS*g.refRMS))
+	f.std += float64(g.groups * float64(g.refStd*g.refStd))
+	f.rms += float64(g.groups * float64(g.rms*g.rms))
+	f.rounding += float64(g.groups * float64(g.rounding*g.rounding))
+	f.mean += float64(g.groups * g.mean)
+	f.refMax, f.largest = max(f.refMax, g.refMax), max(f.largest, g.max)
+	f.relative, f.inverse = max(f.relative, g.relative()), max(f.inverse, g.inverse())
+}
+
+// newGroups returns groups whose numbers are not known yet, each as many kept bins.
+func newGroups(of *grouping, each int) Groups {
+	bins := (of.bins + each - 1) / each
 	column := func() []float32 { return make([]float32, bins) }
-	f := Groups{
+	return Groups{
 		Count: of.count, Size: of.size(), Fold: of.fold * int64(each),
 		RefRMS: column(), RefStd: column(), RefMax: column(), RMS: column(), Mean: column(),
 		Max: column(), Rounding: column(), Relative: column(), Inverse: column(),
 	}
-	for bin := range bins {
-		f.set(bin, groups[bin*each:min((bin+1)*each, len(groups))])
-	}
-	return f
 }
 
-// set sets a bin to what groups have together.
-func (f *Groups) set(bin int, groups []group) {
-	var count, ref, std, rms, mean, rounding, refMax, largest, relative, inverse float64
-	for i := range groups {
-		g := &groups[i]
-		count += g.groups
-		ref += float64(g.groups * float64(g.refRMS*g.refRMS))
-		std += float64(g.groups * float64(g.refStd*g.refStd))
-		rms += float64(g.groups * float64(g.rms*g.rms))
-		rounding += float64(g.groups * float64(g.rounding*g.rounding))
-		mean += float64(g.groups * g.mean)
-		refMax, largest = max(refMax, g.refMax), max(largest, g.max)
-		relative, inverse = max(relative, g.relative()), max(inverse, g.inverse())
-	}
-	f.RefRMS[bin], f.RefStd[bin] = narrow(math.Sqrt(ref/count)), narrow(math.Sqrt(std/count))
-	f.RMS[bin], f.Mean[bin] = narrow(math.Sqrt(rms/count)), narrow(mean/count)
-	f.Rounding[bin] = narrow(math.Sqrt(rounding / count))
-	f.RefMax[bin], f.Max[bin] = narrow(refMax), narrow(largest)
-	f.Relative[bin], f.Inverse[bin] = narrow(relative), narrow(inverse)
+// set sets a bin to what its groups have together.
+func (f *Groups) set(bin int, s *foldSums) {
+	f.RefRMS[bin], f.RefStd[bin] = narrow(math.Sqrt(s.ref/s.count)), narrow(math.Sqrt(s.std/s.count))
+	f.RMS[bin], f.Mean[bin] = narrow(math.Sqrt(s.rms/s.count)), narrow(s.mean/s.count)
+	f.Rounding[bin] = narrow(math.Sqrt(s.rounding / s.count))
+	f.RefMax[bin], f.Max[bin] = narrow(s.refMax), narrow(s.largest)
+	f.Relative[bin], f.Inverse[bin] = narrow(s.relative), narrow(s.inverse)
 }
 
 // narrow returns the float32 of a number, the largest one of its sign for those
