@@ -55,6 +55,9 @@ func (b *bins) seek(offset int64) {
 	if len(b.list) > 0 {
 		return
 	}
+	if cap(b.list) < b.bins { // there are few, whatever the shape
+		b.list = make([]kernel.GroupSums, 0, b.bins)
+	}
 	if b.first = b.bin; b.count*b.stride < b.total {
 		b.first = 0
 		b.list = zeros(b.list, b.bins)
