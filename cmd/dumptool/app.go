@@ -95,12 +95,15 @@ func watched[R any](a *app, title string, work func(observe func(batch.Event)) (
 	return work(func(e batch.Event) { progress.Observe(e.Done, e.Total, e.DoneCost, e.TotalCost) })
 }
 
-// openRun lists what is at the paths as a run, and warns of what is odd about its
-// mapping.csv files.
-func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options) (*dumpdir.Run, error) {
+// openRun lists what is at the paths as a run of which rounds are chosen, and warns
+// of what is odd about its mapping.csv files and the choice.
+func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options, chosen dumpdir.Selection) (*dumpdir.Run, error) {
 	run, err := dumpdir.Open(ctx, paths, opt)
 	if run != nil {
 		warn(a, run.Warnings)
+	}
+	if err == nil {
+		warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: chosen}))
 	}
 	return run, err
 }

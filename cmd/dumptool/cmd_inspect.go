@@ -79,6 +79,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	if err != nil {
 		return err
 	}
+	warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: opt.Rounds}))
 	out := &resultPrinter{app: a, format: opts.json.format()}
 	if inspect.HasHead(run) {
 		if err := printNext(out, run); err != nil {

@@ -66,7 +66,7 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 	if len(args) == 0 {
 		return usagef("no file or folder given")
 	}
-	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.out})
+	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.out}, opts.dumps.selection())
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type Side struct {
 
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
+	chosen dumpdir.Selection
 	// of is the round of a tensor, op its operator and named what pairing knows of
 	// it, under its index.
 	of    []*dumpdir.Round
@@ -57,7 +58,7 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if err != nil {
 		return nil, err
 	}
-	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
+	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
 	tables, tensors := 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
@@ -95,6 +96,16 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		return nil, none
 	}
 	return s, nil
+}
+
+// ChoiceWarnings warn of the coordinates that rounds of the sides are chosen by and
+// neither knows.
+func ChoiceWarnings(sides ...*Side) []lang.Sentence {
+	all := make([]dumpdir.Chosen, len(sides))
+	for i, s := range sides {
+		all[i] = dumpdir.Chosen{Run: s.run, By: s.chosen}
+	}
+	return dumpdir.ChoiceWarnings(all...)
 }
 
 // sources are the side files that order operators and say who feeds whom.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"dumptool/internal/batch"
@@ -40,7 +41,7 @@ func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*
 	if err := in.Choose(ctx, o.Rounds, o.Ops, dumpdir.HeaderOptions{Version: o.Version, Workers: o.Workers}); err != nil {
 		return nil, nil, err
 	}
-	warnings := in.TreeWarnings()
+	warnings := slices.Concat(in.TreeWarnings(), dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: in, By: o.Rounds}))
 	if !in.Single && (o.Input != nil || o.Output != nil || o.Shape != nil) {
 		warnings = append(warnings, lang.Sayf("-o, -i and -s are for a single file: not used", "-o、-i 和 -s 仅用于单个文件：未使用"))
 		o.Input, o.Output, o.Shape = nil, nil, nil

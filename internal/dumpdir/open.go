@@ -25,6 +25,7 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	r.identify(opt.NoRaw)
 	r.finish()
 	r.group()
+	r.run.findKnown()
 	r.run.findProblems()
 	return r.run, r.run.Arrange(opt.Sources)
 }

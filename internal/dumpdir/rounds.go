@@ -44,10 +44,13 @@ func ParseNames(text string) (Choice, error) {
 	return c, nil
 }
 
+// all reports whether a choice leaves nothing out.
+func (c *Choice) all() bool { return c.steps == nil && c.names == nil }
+
 // wants reports whether the value of a coordinate is wanted. One that is not known
 // is: it may be any.
 func (c *Choice) wants(value string) bool {
-	if value == "" || c.steps == nil && c.names == nil || slices.Contains(c.names, value) {
+	if value == "" || c.all() || slices.Contains(c.names, value) {
 		return true
 	}
 	n, ok := parseNumber(value)
@@ -62,6 +65,59 @@ type Selection struct {
 // Wants reports whether a selection chooses a round.
 func (s *Selection) Wants(at Coordinates) bool {
 	return s.Rank.wants(at.Rank) && s.Step.wants(at.Step) && s.Graph.wants(at.Graph) && s.Model.wants(at.Model)
+}
+
+// knownCoordinates are the coordinates that a run says anything about.
+type knownCoordinates [len(coordinates)]bool
+
+// findKnown finds the coordinates that any round, record or folder has. Of a run
+// without tensors and records nothing is asked.
+func (r *Run) findKnown() {
+	found := len(r.Rounds)+len(r.Records) > 0
+	for i, c := range coordinates {
+		r.known[i] = !found || slices.ContainsFunc(r.Rounds, func(x *Round) bool { return *c.of(&x.At) != "" }) ||
+			slices.ContainsFunc(r.Records, func(x Record) bool { return *c.of(&x.At) != "" }) ||
+			slices.ContainsFunc(r.folders, func(x *Folder) bool { return *c.of(&x.At) != "" })
+	}
+}
+
+// Chosen is a run and the selection of its rounds.
+type Chosen struct {
+	Run *Run
+	By  Selection
+}
+
+// ChoiceWarnings warn of coordinates that runs which belong together are chosen by
+// and none of them knows: every round is taken then, since it may be any.
+func ChoiceWarnings(all ...Chosen) []lang.Sentence {
+	var warnings []lang.Sentence
+	for i, c := range coordinates {
+		chosen, known := false, false
+		for _, one := range all {
+			if choice := one.By.of(c.name); choice != nil && !choice.all() {
+				chosen, known = true, known || one.Run.known[i]
+			}
+		}
+		if chosen && !known {
+			warnings = append(warnings, lang.Sayf("no round has a %s: --%[1]s leaves out nothing", "没有轮次带有 %s：--%[1]s 未排除任何轮次", c.name))
+		}
+	}
+	return warnings
+}
+
+// of is the choice of a coordinate, nil for one that is not chosen by.
+func (s *Selection) of(coordinate string) *Choice {
+	switch coordinate {
+	case "rank":
+		return &s.Rank
+	case "step":
+		return &s.Step
+	case "graph":
+		return &s.Graph
+	case "model":
+		return &s.Model
+	}
+	return nil
 }
 
 // Select returns the rounds of a run that a selection chooses.

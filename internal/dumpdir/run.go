@@ -28,6 +28,7 @@ type Run struct {
 
 	folders []*Folder
 	sources Sources
+	known   knownCoordinates
 }
 
 // Forget drops the files and operators of a run, which take nearly all of its memory,

@@ -33,6 +33,7 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 		d.Warnings = append(d.Warnings, s.Warnings...)
 		sides = append(sides, s)
 	}
+	d.warn(compare.ChoiceWarnings(sides...))
 	p := &partners{report: d, of: make([][]*compare.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
 	var rows []compare.Pair
 	var last *compare.Plan
