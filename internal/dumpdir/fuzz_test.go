@@ -75,26 +75,6 @@ func FuzzStatistics(f *testing.F) {
 	})
 }
 
-func FuzzDumpJSON(f *testing.F) {
-	for _, test := range trees {
-		for name, text := range test.files {
-			if path.Base(name) == dumpJSONs[0] {
-				f.Add(text)
-			}
-		}
-	}
-	f.Add(`{"data": {"a": [-Infinity, NaN, {"}": "\""}], "a": 1`)
-	f.Fuzz(func(t *testing.T, text string) {
-		names, err := readDumpJSON(strings.NewReader(text))
-		if err == nil && !strings.Contains(text, `"data"`) && !strings.Contains(text, `\u`) {
-			t.Errorf("%q: no error, names %q", text, names)
-		}
-		if len(names) > len(text) {
-			t.Errorf("%q: %d names", text, len(names))
-		}
-	})
-}
-
 func FuzzMSProbeName(f *testing.F) {
 	for _, name := range []string{"Functional.relu.0.forward.input.0", "a.parameters_grad.1.weight", "x.output", ".input.3", "a.input.b.output.0.1", "a.parameters.b"} {
 		f.Add(name)

@@ -160,6 +160,7 @@ func (b *roundBuilder) finish(r *reader) *Round {
 		round.Ops = append(round.Ops, op.executions()...)
 	}
 	r.attachOrders(round)
+	r.attachCalls(round)
 	return round
 }
 
@@ -186,7 +187,7 @@ func (b *opBuilder) executions() []*Op {
 	tables := make([]*entry, 0)
 	add := func(e *entry, k int) *Op {
 		for len(ops) <= k {
-			ops = append(ops, &Op{Name: b.name, Type: b.opType, Task: e.task, HasTask: e.hasTask, ids: e.ids})
+			ops = append(ops, &Op{Name: b.name, Type: b.opType, Task: e.task, HasTask: e.hasTask, ids: e.ids, Call: e.call})
 		}
 		if op := ops[k]; op.Timestamp == 0 {
 			op.Timestamp = e.timestamp // that of the first
@@ -198,6 +199,11 @@ func (b *opBuilder) executions() []*Op {
 		k := seen[s]
 		if e.timestamp > 0 {
 			seen[s]++
+		}
+		if e.leaf != nil { // what dump.json says of it goes with it already
+			op := add(e, k)
+			op.Tensors = append(op.Tensors, Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Table: s.table, Statistics: e.statistics, Leaf: e.leaf})
+			continue
 		}
 		if s.table && e.kind != "" {
 			tables = append(tables, e)

@@ -39,7 +39,7 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 		}
 		for _, op := range round.Ops {
 			for i := range op.Tensors {
-				if t := &op.Tensors[i]; t.Whole() && t.File.Name != dumpJSONs[0] && t.File.Name != dumpJSONs[1] {
+				if t := &op.Tensors[i]; t.Whole() {
 					jobs = append(jobs, headerJob{t.File, round, op})
 				}
 			}

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
@@ -20,17 +23,16 @@ import (
 //	step{step}/rank{rank}|proc{pid}/dump.json, stack.json, construct.json
 //	step{step}/rank{rank}|proc{pid}/dump_tensor_data/{api}.{input|output}.{index}.pt
 //
-// dump.json has the operators in execution order as the keys of its data.
+// dump.json has the calls in execution order as the keys of its data, each with its
+// tensors and with what else went in and came out.
 var msprobeProducer = producer{name: MSProbe, locate: locateMSProbe, identify: identifyMSProbe, finish: finishMSProbe}
 
-const msprobeTensors = "dump_tensor_data"
-
 // dumpJSONs are the names of the list of operators.
-var dumpJSONs = []string{"dump.json", "debug.json"}
+var dumpJSONs = []string{msprobe.DumpName, msprobe.DebugName}
 
 func locateMSProbe(p folderPath, f *Folder) (place, bool) {
 	holds := f
-	if path.Base(f.Dir) == msprobeTensors && f.parent != nil {
+	if path.Base(f.Dir) == msprobe.TensorFolder && f.parent != nil {
 		holds, p = f.parent, p[:max(len(p)-1, 0)]
 	}
 	if dumpJSON(holds) == nil {
@@ -49,21 +51,26 @@ func dumpJSON(f *Folder) *File {
 	return nil
 }
 
-// The kinds of tensors that only msprobe has.
-const (
-	Parameter tensor.Kind = "parameter"
-	Gradient  tensor.Kind = "gradient" // of a parameter
-)
+// Call is the call of a function or module as msprobe has it.
+type Call struct {
+	msprobe.Entry
+	// Script is the line of the user's script behind the call, as FILE:LINE; empty
+	// when unknown. Stack are all lines.
+	Script string
+	Stack  []string
+	// Modules are the modules around the call, the outermost first.
+	Modules []string
+}
 
 // msprobeKinds are what stands between an operator and the place of a tensor.
 var msprobeKinds = []struct {
 	word string
 	kind tensor.Kind
-}{{".input", tensor.Input}, {".output", tensor.Output}, {".parameters", Parameter}, {".parameters_grad", Gradient}}
+}{{".input", tensor.Input}, {".output", tensor.Output}, {".parameters", tensor.Parameter}, {".parameters_grad", tensor.Gradient}}
 
 // identifyMSProbe reads names such as Functional.relu.0.forward.input.0.pt.
 func identifyMSProbe(f *File) identity {
-	if path.Base(f.Folder.Dir) != msprobeTensors || tensorfile.ContainerOf(f.Name) == nil && !strings.HasSuffix(f.Name, ".pt") {
+	if path.Base(f.Folder.Dir) != msprobe.TensorFolder || tensorfile.ContainerOf(f.Name) == nil && !strings.HasSuffix(f.Name, ".pt") {
 		return identifyByName(f)
 	}
 	return cutMSProbe(strings.TrimSuffix(f.Name, path.Ext(f.Name)))
@@ -86,7 +93,7 @@ func cutMSProbe(stem string) identity {
 		}
 		at = i
 		id.op, id.kind = stem[:i], k.kind
-		if k.kind == Gradient { // the entry is that of the gradients
+		if k.kind == tensor.Gradient { // the entry is that of the gradients
 			id.op = stem[:i+len(k.word)]
 		}
 		digits, after, _ := strings.Cut(rest, ".")
@@ -94,7 +101,7 @@ func cutMSProbe(stem string) identity {
 		switch {
 		case err != nil:
 			id.index, id.slice = 0, rest
-		case k.kind == Gradient:
+		case k.kind == tensor.Gradient:
 			id.op, id.index, id.slice = id.op+"."+digits, 0, after
 		default:
 			id.index, id.slice = int(n), after
@@ -104,65 +111,195 @@ func cutMSProbe(stem string) identity {
 }
 
 func finishMSProbe(r *reader, folders []*Folder) {
-	filled := make(map[*Folder]bool)
-	for i := range r.entries {
-		f := r.entries[i].file.Folder
-		filled[f], filled[f.parent] = true, true
-	}
 	for _, f := range folders {
-		file := dumpJSON(f)
-		if file == nil {
-			continue
-		}
-		var names []string
-		r.readOrder(file, ByDumpJSON, func(in io.Reader, name string) (*sidefile.Order, error) {
-			var err error
-			if names, err = readDumpJSON(in); len(names) == 0 {
-				return nil, err
-			}
-			return sidefile.NewOrder(name, names), err
-		}, func(of *Folder) bool { return of == f || of.parent == f })
-		if filled[f] {
-			continue
-		}
-		// The list is all that there is: it holds statistics or digests.
-		file.Role = Table
-		for _, name := range names {
-			r.entries = append(r.entries, entry{identity: identity{role: Table, op: name}, file: file, at: r.coordinatesOf(f, "")})
+		if file := dumpJSON(f); file != nil {
+			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "")}
+			d.read()
 		}
 	}
 }
 
-// maxDumpJSON is how large dump.json may be, in bytes.
-const maxDumpJSON = 1 << 30
+// msprobeFolder is the folder of a rank.
+type msprobeFolder struct {
+	*reader
+	folder *Folder
+	file   *File // dump.json
+	at     *Coordinates
+	calls  []*Call
+	// tensors are the files of dump_tensor_data by their names, claimed those that
+	// dump.json names.
+	tensors map[string]*File
+	claimed map[*File]bool
+}
 
-// readDumpJSON returns the keys of data in dump.json, in their order. Of a file that
-// is cut it returns the whole entries, with an error that says where it ends.
-func readDumpJSON(in io.Reader) (names []string, err error) {
-	r := jsonpos.NewReader(in, maxDumpJSON)
-	r.Python = true
-	found := false
-	err = r.Object(func(key string) error {
-		if key != "data" || r.Kind() != jsonpos.Object {
-			return r.Skip()
-		}
-		found = true
-		return r.Object(func(api string) error {
-			err := r.Skip()
-			if err == nil {
-				names = append(names, api)
-			}
-			return err
-		})
+// read makes operators of the calls. A file that is refused leaves those that the
+// names of the tensors have.
+func (d *msprobeFolder) read() {
+	var header msprobe.Header
+	err := readSide(d.file.Path(), func(in io.Reader) (err error) {
+		header, err = msprobe.Read(in, func(e *msprobe.Entry) { d.calls = append(d.calls, &Call{Entry: *e}) })
+		return err
 	})
-	if err == nil {
-		err = r.End()
-	}
-	if err == nil && !found {
-		err = errors.New("there is no data, want an object with an entry an operator")
-	}
 	if err != nil {
-		err = fmt.Errorf("dump.json: %w", err)
+		d.file.Err = fmt.Errorf("%s: %w", d.file.Name, err)
+		if !errors.As(err, new(*msprobe.CutError)) {
+			return
+		}
 	}
-	return names, err
+	if d.folder.given() { // the tensors lie beside it
+		d.run.Single = false
+	}
+	d.readSides()
+	d.findTensors()
+	d.file.Role = Side
+	names := make([]string, len(d.calls))
+	for i, c := range d.calls {
+		names[i] = c.API
+		for k := range c.Leaves {
+			if l := &c.Leaves[k]; l.Tensor != nil {
+				e := d.entry(header.Task, c, l)
+				if e.role == Table {
+					d.file.Role = Table
+				}
+				d.entries = append(d.entries, e)
+			}
+		}
+	}
+	d.entries = slices.DeleteFunc(d.entries, func(e entry) bool { return e.call == nil && d.claimed[e.file] })
+	d.msprobes = append(d.msprobes, msprobeDump{d.at, header, d.calls})
+	if len(names) > 0 {
+		fits := func(of *Folder) bool { return of == d.folder || of.parent == d.folder }
+		d.addOrder(ByDumpJSON, sidefile.NewOrder(d.relative(d.file), names), fits)
+	}
+}
+
+// readSides reads the stacks and modules of the calls, where there are any.
+func (d *msprobeFolder) readSides() {
+	stacks, parents := map[string]*msprobe.Stack{}, msprobe.Parents{}
+	d.side(msprobe.StackName, func(in io.Reader) (err error) {
+		stacks, err = msprobe.ReadStack(in)
+		return err
+	})
+	d.side(msprobe.ConstructName, func(in io.Reader) (err error) {
+		parents, err = msprobe.ReadConstruct(in)
+		return err
+	})
+	for _, c := range d.calls {
+		if s := stacks[c.API]; s != nil {
+			c.Script, c.Stack = s.Script, s.Lines
+		}
+		c.Modules = parents.Modules(c.API)
+	}
+}
+
+// side reads a file beside dump.json.
+func (d *msprobeFolder) side(name string, read func(io.Reader) error) {
+	where := filepath.Join(filepath.Dir(d.file.Path()), name)
+	if info, err := os.Stat(where); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	if err := readSide(where, read); err != nil {
+		d.run.problem(BadSide, where, *d.at, err)
+	}
+}
+
+// findTensors lists the files of dump_tensor_data.
+func (d *msprobeFolder) findTensors() {
+	d.tensors, d.claimed = make(map[string]*File), make(map[*File]bool)
+	for _, f := range d.run.folders {
+		if f.parent != d.folder || path.Base(f.Dir) != msprobe.TensorFolder {
+			continue
+		}
+		for _, file := range f.files {
+			d.tensors[file.Name] = file
+		}
+	}
+}
+
+// entry is a tensor of a call: its file where there is one, else what dump.json says
+// of it.
+func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
+	e := entry{call: c, leaf: l, at: d.at, file: d.file, statistics: statisticsOf(l.Tensor)}
+	first, slice, _ := strings.Cut(l.Path, ".")
+	if _, err := strconv.ParseUint(first, 10, 31); err != nil {
+		slice = l.Path
+	}
+	e.identity = identity{role: Table, op: c.API, kind: l.Kind, index: l.Index, slice: slice}
+	if task == msprobe.TensorTask || l.Tensor.DataName != "" {
+		if file := d.tensorFile(l); file != nil {
+			e.role, e.file = Tensors, file
+			d.claimed[file] = true
+		}
+	}
+	return e
+}
+
+// tensorFile is the file of a tensor, nil for one without. One that is missing, or is
+// none in the folder, has an error.
+func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
+	name := l.Tensor.DataName
+	if name == "" {
+		return nil
+	}
+	bad := func(err error) *File {
+		return &File{Folder: d.folder, Name: d.file.Name, Role: Tensors, path: d.file.Path(), Err: err}
+	}
+	if name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
+		return bad(fmt.Errorf("%s: data_name %.100q is not a file name", l.Name, name))
+	}
+	if file := d.tensors[name]; file != nil {
+		return file
+	}
+	where := filepath.Join(filepath.Dir(d.file.Path()), msprobe.TensorFolder, name)
+	file := &File{Folder: d.folder, Name: name, Role: Tensors, path: where}
+	info, err := os.Stat(where)
+	switch {
+	case !d.folder.given() || errors.Is(err, os.ErrNotExist):
+		file.Err = fmt.Errorf("%s: the file of %s is missing: %w", d.file.Name, l.Name, os.ErrNotExist)
+	case err != nil:
+		file.Err = err
+	default:
+		file.Size = info.Size()
+		d.run.Files = append(d.run.Files, file)
+	}
+	d.tensors[name] = file
+	return file
+}
+
+// statisticsOf are the statistics of a tensor as other tables have them.
+func statisticsOf(t *msprobe.Tensor) *Statistics {
+	s := &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}
+	for _, n := range []struct {
+		what   Statistic
+		number msprobe.Number
+	}{{Max, t.Max}, {Min, t.Min}, {Mean, t.Mean}, {Norm, t.Norm}} {
+		if n.number.Kind != jsonpos.Number {
+			continue
+		}
+		if s.Values == nil {
+			s.Values = make(map[Statistic]float64, 4)
+		}
+		s.Values[n.what] = n.number.Value
+	}
+	return s
+}
+
+// msprobeDump is what dump.json has of a round.
+type msprobeDump struct {
+	at     *Coordinates
+	header msprobe.Header
+	calls  []*Call
+}
+
+// attachCalls gives a round the calls of the dump.json that is for it.
+func (r *reader) attachCalls(round *Round) {
+	for i := range r.msprobes {
+		if d := &r.msprobes[i]; *d.at == round.At {
+			round.Calls, round.Header = append(round.Calls, d.calls...), d.header
+			if len(round.Calls) > len(d.calls) {
+				continue // two processes with one rank and step
+			}
+			round.side.dumpFlow = flowOfCalls(d.calls)
+		}
+	}
 }

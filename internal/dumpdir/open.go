@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensorfile"
 )
@@ -35,7 +36,9 @@ type reader struct {
 	run     *Run
 	entries []entry
 	orders  []sideOrder
-	at      map[folderDevice]*Coordinates
+	// msprobes are what the dump.json files of msprobe have.
+	msprobes []msprobeDump
+	at       map[folderDevice]*Coordinates
 }
 
 type folderDevice struct {
@@ -50,6 +53,9 @@ type entry struct {
 	at         *Coordinates // of its folder, shared
 	statistics *Statistics
 	execution  int
+	// call and leaf are those of dump.json, nil for a tensor that it does not have.
+	call *Call
+	leaf *msprobe.Leaf
 }
 
 // sideOrder is an order that lies in the run, and the folders that it is for.

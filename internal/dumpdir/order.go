@@ -45,14 +45,19 @@ type Sources struct {
 	Fusion, Consumers         *graph.Graph
 	FusionFile, ConsumersFile string
 
-	// dumpJSON and statistics are the orders of files in the run.
+	// dumpJSON and statistics are the orders of files in the run, dumpFlow is who feeds
+	// whom by the digests of tensors.
 	dumpJSON, statistics *sidefile.Order
+	dumpFlow             *graph.Graph
 }
 
 // or returns s with what it lacks from t, but not By.
 func (s Sources) or(t *Sources) Sources {
 	s.Runtime, s.Execution = cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
+	if s.dumpFlow == nil {
+		s.dumpFlow = t.dumpFlow
+	}
 	if s.Fusion == nil {
 		s.Fusion, s.FusionFile = t.Fusion, t.FusionFile
 	}
@@ -407,7 +412,7 @@ func (s *Sources) Flow(items []Item) Flow {
 	for _, source := range []struct {
 		graph *graph.Graph
 		name  string
-	}{{s.Consumers, "consumer map " + s.ConsumersFile}, {s.Fusion, "fusion graph " + s.FusionFile}} {
+	}{{s.Consumers, "consumer map " + s.ConsumersFile}, {s.Fusion, "fusion graph " + s.FusionFile}, {s.dumpFlow, "equal tensors of dump.json"}} {
 		if source.graph == nil {
 			continue
 		}
@@ -418,6 +423,7 @@ func (s *Sources) Flow(items []Item) Flow {
 			}
 		}
 		switch {
+		case 2*known < f.Of && source.graph == s.dumpFlow: // nobody gave it
 		case known == 0:
 			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", source.name, ops))
 		case 2*known < f.Of:

@@ -161,18 +161,21 @@ var trees = []struct {
 		name: "msprobe", producer: MSProbe, by: ByDumpJSON,
 		files: map[string]string{
 			"step0/rank1/dump.json": `{"task": "tensor", "data": {
-				"Torch.b.0.forward": {"output": [{"Max": Infinity, "Mean": NaN, "Min": -Infinity}]},
-				"Module.a.Linear.forward.0": {}, "Module.a.Linear.parameters_grad.0": {}}}`,
+				"Torch.b.0.forward": {"input_args": [{"type": "int", "value": 3}, null], "output": [[
+					{"type": "torch.Tensor", "dtype": "torch.float16", "shape": [2], "Max": Infinity, "Mean": NaN, "Min": -Infinity, "data_name": "Torch.b.0.forward.output.0.0.pt"}]]},
+				"Module.a.Linear.forward.0": {"parameters": {"bias": {"type": "T", "shape": [], "data_name": "Module.a.Linear.forward.0.parameters.bias.pt"}}},
+				"Module.a.Linear.parameters_grad.0": {}}}`,
 			"step0/rank1/stack.json": "{}",
 			"step0/rank1/dump_tensor_data/Module.a.Linear.forward.0.input.0.pt":         "x",
 			"step0/rank1/dump_tensor_data/Module.a.Linear.forward.0.parameters.bias.pt": "x",
 			"step0/rank1/dump_tensor_data/Module.a.Linear.parameters_grad.0.bias.npy":   "x",
 			"step0/rank1/dump_tensor_data/Torch.b.0.forward.output.0.1.pt":              "x",
 			"step0/rank1/dump_tensor_data/Torch.b.0.forward.output.0.0.pt":              "x",
-			"step1/proc77/dump.json": `{"data": {"Torch.c.0.forward": {}, "Torch.b.0.forward": {}}}`,
+			"step1/proc77/dump.json": `{"task": "statistics", "data": {
+				"Torch.c.0.forward": {"input_kwargs": {"x": {"type": "T", "shape": [1]}}}, "Torch.b.0.forward": {"output": [{"type": "T", "shape": []}]}, "Torch.n.0.forward": {"output": [null]}}}`,
 		},
 		rounds: []string{
-			"step 1: Torch.c.0.forward(*t) Torch.b.0.forward(*t)",
+			"step 1: Torch.c.0.forward(i0xt) Torch.b.0.forward(o0t)",
 			"rank 1 step 0: Torch.b.0.forward(o00,o01) Module.a.Linear.forward.0(i0,p0bias) Module.a.Linear.parameters_grad.0(g0bias)",
 		},
 	},
@@ -397,13 +400,13 @@ func TestPathsAboveTheTree(t *testing.T) {
 // TestCutDumpJSON: of a dump.json that is cut the whole entries count.
 func TestCutDumpJSON(t *testing.T) {
 	r := open(t, map[string]string{
-		"dump.json":                     `{"data": {"B": {"x": [NaN, "}"]}, "A": {}, "C": {"cut`,
+		"dump.json":                     `{"task": "t", "data": {"B": {"x": [NaN, "}"]}, "A": {}, "C": {"cut`,
 		"dump_tensor_data/A.input.0.pt": "x", "dump_tensor_data/B.input.0.pt": "x", "dump_tensor_data/C.input.0.pt": "x",
 	})
 	if diff := cmp.Diff([]string{": B(i0) A(i0) C(i0)"}, rounds(r)); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Problems) != 1 || r.Problems[0].Kind != BadSide || !strings.Contains(r.Problems[0].Error(), "dump.json: ") {
+	if len(r.Problems) != 1 || r.Problems[0].Kind != Unreadable || !strings.Contains(r.Problems[0].Error(), "dump.json: ") {
 		t.Errorf("problems %v", r.Problems)
 	}
 }

@@ -1,6 +1,7 @@
 package dumpdir
 
 import (
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/tensor"
 )
 
@@ -57,6 +58,10 @@ type Round struct {
 	Order Order
 	// Flow says who feeds whom.
 	Flow Flow
+	// Calls are all calls of msprobe's dump.json in their order, those without
+	// tensors too, and Header is what it says of all; nil without one.
+	Calls  []*Call
+	Header msprobe.Header
 
 	folders []*Folder // that hold the tensors
 	side    Sources   // those in the run
@@ -87,6 +92,8 @@ type Op struct {
 	// last.
 	Place   int
 	Tensors []Tensor
+	// Call is what msprobe knows of the operator, nil for others.
+	Call *Call
 
 	ids []uint64 // of ATB's operators and those around them
 }
@@ -114,6 +121,8 @@ type Tensor struct {
 	Member string
 	// Statistics are those of a table, nil for none.
 	Statistics *Statistics
+	// Leaf is the tensor as msprobe has it, nil for others.
+	Leaf *msprobe.Leaf
 	// Table is set where File is a table of statistics: the elements are not there.
 	Table bool
 }

@@ -63,7 +63,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		switch {
 		case src.Named:
 			f.Tensors = append(f.Tensors, t)
-		case t.Kind == tensor.Input:
+		case t.Kind.IsInput():
 			f.Inputs = append(f.Inputs, t)
 		default:
 			f.Outputs = append(f.Outputs, t)

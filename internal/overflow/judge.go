@@ -2,7 +2,6 @@ package overflow
 
 import (
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 )
 
 // Verdict says where the bad values of an operator come from.
@@ -31,7 +30,7 @@ func judge(tensors []Tensor) (v Verdict, why lang.Text) {
 	var in, out struct{ all, bad, unread int }
 	for i := range tensors {
 		t, side := &tensors[i], &out
-		if t.Kind == tensor.Input {
+		if t.Kind.IsInput() {
 			side = &in
 		}
 		side.all++

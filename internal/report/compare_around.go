@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/tensor"
 )
 
 // The rows that the table around the first bad one has before and after it.
@@ -88,7 +89,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 			op, inputs, outputs = row.Op, metrics.Metric{}, metrics.Metric{}
 		}
 		red := row.Result.Numbers().RED
-		if row.Kind == "input" {
+		if tensor.Kind(row.Kind).IsInput() {
 			inputs = larger(inputs, red)
 			continue
 		}

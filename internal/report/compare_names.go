@@ -11,14 +11,15 @@ import (
 	"unicode/utf8"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/tensor"
 )
 
 // rowLabel names a row as tables do: the operator alone for its output 0, with
 // the number of the output behind it for others.
 func rowLabel(r *record.Row) string {
 	switch {
-	case r.Kind == "input":
-		return r.Op + ":input:" + strconv.Itoa(r.Output)
+	case r.Kind != "" && r.Kind != string(tensor.Output):
+		return r.Op + ":" + r.Kind + ":" + strconv.Itoa(r.Output)
 	case r.Output > 0:
 		return r.Op + ":" + strconv.Itoa(r.Output)
 	}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/tensor"
 )
 
 // Conclude judges all rows of a round: where it began to be bad, and why each row
@@ -56,10 +57,7 @@ type row struct {
 	findings []record.Finding
 }
 
-// inputKind is the kind of rows that are inputs of their operator.
-const inputKind = "input"
-
-func (r *row) isInput() bool { return r.Kind == inputKind }
+func (r *row) isInput() bool { return tensor.Kind(r.Kind).IsInput() }
 
 // failed reports whether the row is bad; one whose shapes differ is so without a
 // result.

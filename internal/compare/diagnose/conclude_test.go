@@ -261,7 +261,7 @@ func TestLocate(t *testing.T) {
 	twoOutputs := []testRow{good("a"), good("split"), bad("split"), bad("c"), good("d")}
 	twoOutputs[2].Output = 1
 	ownInputs := []testRow{good("a"), bad("b"), bad("b")}
-	ownInputs[1].Kind = inputKind
+	ownInputs[1].Kind = "input"
 	tests := []struct {
 		name  string
 		ops   []testRow
@@ -476,7 +476,7 @@ func TestAnyNetwork(t *testing.T) {
 			op.Status = rapid.SampledFrom([]record.Status{record.Skip, record.Pass, record.Warn, record.Fail}).Draw(t, "status")
 			op.Order, op.Output = rapid.IntRange(0, 9).Draw(t, "order"), rapid.IntRange(0, 2).Draw(t, "output")
 			if rapid.IntRange(0, 5).Draw(t, "input") == 0 {
-				op.Kind = inputKind
+				op.Kind = "input"
 			}
 			if op.Status == record.Skip || rapid.IntRange(0, 5).Draw(t, "no result") == 0 {
 				op.Result = nil

@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // The limits between rounding and damage. They are ours.
@@ -151,7 +152,7 @@ func (r *row) inputBad() []record.Finding {
 		if r.Compared() && !r.explainedBy(in) || !in.failed() {
 			continue
 		}
-		input := badInput{op: in.Op, output: int32(in.Output), input: in.isInput()}
+		input := badInput{op: in.Op, output: int32(in.Output), kind: tensor.Kind(in.Kind)}
 		if res := in.result(); res != nil {
 			input.compared, input.errors, input.total, input.meanRel = true, res.StrictErrors(), res.Total, res.MeanRel
 		}

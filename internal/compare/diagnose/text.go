@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // Evidence has one form: what is seen, the numbers, where, and a hypothesis in
@@ -59,14 +60,13 @@ func (r *row) guess() lang.Sentence {
 	}
 }
 
-func rowName(r *record.Row) string { return tensorName(r.Op, r.Kind == inputKind, r.Output) }
+func rowName(r *record.Row) string { return tensorName(r.Op, tensor.Kind(r.Kind), r.Output) }
 
-func tensorName(op string, input bool, index int) string {
-	kind := ""
-	if input {
-		kind = "input:"
+func tensorName(op string, kind tensor.Kind, index int) string {
+	if kind == "" || kind == tensor.Output {
+		return fmt.Sprintf("%s:%d", op, index)
 	}
-	return fmt.Sprintf("%s:%s%d", op, kind, index)
+	return fmt.Sprintf("%s:%s:%d", op, kind, index)
 }
 
 // mostNames is the number of names that evidence lists.
@@ -105,7 +105,7 @@ func (b *badInputs) add(in badInput) {
 type badInput struct {
 	op            string
 	output        int32
-	input         bool // of its operator
+	kind          tensor.Kind
 	compared      bool
 	errors, total int64
 	meanRel       metrics.Metric
@@ -115,7 +115,7 @@ type badInput struct {
 func (b badInputs) Text() lang.Text {
 	var names []lang.Sentence
 	for _, in := range b.first {
-		name := tensorName(in.op, in.input, int(in.output))
+		name := tensorName(in.op, in.kind, int(in.output))
 		if !in.compared {
 			names = append(names, lang.Plain(name))
 			continue

@@ -24,12 +24,6 @@ const (
 	TensorFolder  = "dump_tensor_data"
 )
 
-// The kinds of tensors that only msprobe has.
-const (
-	Parameter tensor.Kind = "parameter"
-	Gradient  tensor.Kind = "gradient" // of a parameter
-)
-
 // The tasks that a dump was made for; there are others.
 const (
 	TensorTask     = "tensor"

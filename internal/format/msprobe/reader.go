@@ -140,7 +140,7 @@ var sections = []section{
 	{"input_args", tensor.Input, "input"},
 	{"input", tensor.Input, "input"},
 	{"input_kwargs", tensor.Input, "input"},
-	{"parameters", Parameter, "parameters"},
+	{"parameters", tensor.Parameter, "parameters"},
 	{"output", tensor.Output, "output"},
 }
 
@@ -248,7 +248,7 @@ func number(leaves []Leaf) {
 // gradients reads the gradients of parameters, each in a list of its own.
 func (r *reader) gradients(e *Entry) error {
 	err := r.Object(func(parameter string) error {
-		at := &place{entry: e, kind: Gradient, name: e.API, path: parameter}
+		at := &place{entry: e, kind: tensor.Gradient, name: e.API, path: parameter}
 		if r.Kind() != jsonpos.Array {
 			return r.value(at)
 		}

@@ -1,0 +1,169 @@
+package dumpdir
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+const msprobeGolden = "../../testdata/golden/inputs/msprobe"
+
+// leaf is a tensor as dump.json has it; more are its further members.
+func leafJSON(more string) string {
+	return `{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2]` + more + `}`
+}
+
+// TestMSProbeCalls: operators have the lines of the script and the modules around
+// them, and calls without tensors are kept.
+func TestMSProbeCalls(t *testing.T) {
+	r := openAt(t, filepath.Join(msprobeGolden, "mindspore", "npu"), Options{})
+	if len(r.Problems) > 0 || len(r.Rounds) != 1 || len(r.Rounds[0].Calls) != 18 || r.Rounds[0].Header.Task != "tensor" {
+		t.Fatalf("%d rounds, problems %v", len(r.Rounds), r.Problems)
+	}
+	round := r.Rounds[0]
+	if round.At.String() != "rank 0 step 0" || round.Order.By != ByDumpJSON || round.Order.Known != len(round.Ops) {
+		t.Errorf("%s, %+v", round.At, round.Order)
+	}
+	i := slices.IndexFunc(round.Ops, func(o *Op) bool { return o.Name == "Functional.relu.0.forward" })
+	op := round.Ops[i]
+	if want := []string{"Cell.net.Net.forward.0", "Cell.relu.ReLU.forward.0"}; op.Call.Script != "train_1.py:13" || !slices.Equal(op.Call.Modules, want) || len(op.Call.Stack) != 2 {
+		t.Errorf("%+v", op.Call)
+	}
+	if in := op.Tensors[0]; in.File.Name != "Functional.relu.0.forward.input.0.npy" || in.Leaf.Name != "Functional.relu.0.forward.input.0" || in.Table || in.Statistics.Values[Max] == 0 {
+		t.Errorf("%+v", in)
+	}
+}
+
+// TestMSProbeFlow: equal digests, or equal types, shapes and statistics, say who feeds
+// whom: the last call before, and a function rather than the module around it.
+func TestMSProbeFlow(t *testing.T) {
+	digest := func(crc string) string { return leafJSON(`, "md5": "` + crc + `"`) }
+	stats := func(norm string) string {
+		return leafJSON(`, "Max": 3, "Min": -1, "Mean": 1, "Norm": ` + norm)
+	}
+	call := func(in, out string) string { return `{"input_args": [` + in + `], "output": [` + out + `]}` }
+	r := open(t, map[string]string{"dump.json": `{"task": "statistics", "data": {
+		"Torch.rand.0.forward": ` + call("", digest("a")) + `,
+		"Torch.rand.1.forward": ` + call("", digest("a")+", "+stats("2")) + `,
+		"Module.r.Rand.forward.0": ` + call(digest("x"), digest("a")) + `,
+		"Torch.add.0.forward": ` + call(digest("a")+", "+stats("2"), digest("b")) + `,
+		"Torch.mul.0.forward": ` + call(digest("c")+", "+stats("3")+", "+stats("0"), digest("b")+", "+stats("0")) + `,
+		"Torch.sub.0.forward": ` + call(stats("0")+", "+digest("b"), "") + `}}`})
+	flow := r.Rounds[0].Flow
+	if flow.Graph == nil || flow.Known != 4 || flow.Of != 6 {
+		t.Fatalf("%+v", flow)
+	}
+	got := make(map[string]string)
+	for _, op := range flow.Graph.Ops {
+		got[op.Name] = fmt.Sprint(op.Inputs)
+	}
+	want := map[string]string{"Torch.rand.0.forward": "[]", "Torch.rand.1.forward": "[]",
+		"Torch.add.0.forward": "[{Torch.rand.1.forward 0} {Torch.rand.1.forward 1}]", "Torch.sub.0.forward": "[{Torch.mul.0.forward 0}]"}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMSProbeTasks(t *testing.T) {
+	for _, task := range []string{"statistics", "md5", "xor"} {
+		r := openAt(t, filepath.Join(msprobeGolden, task, "npu"), Options{})
+		if len(r.Problems) > 0 || len(r.Rounds) != 1 {
+			t.Fatalf("%s: %d rounds, problems %v", task, len(r.Rounds), r.Problems)
+		}
+		for _, op := range r.Rounds[0].Ops {
+			for _, one := range op.Tensors {
+				if hasDigest := one.Statistics.Digest != ""; !one.Table || hasDigest != (task != "statistics") || task == "statistics" && one.Statistics.Values == nil {
+					t.Errorf("%s: %s: %+v", task, op.Name, one.Statistics)
+				}
+			}
+		}
+	}
+}
+
+// TestMSProbeFile: a dump.json itself may be given. Its tensors lie beside it, and
+// nowhere else.
+func TestMSProbeFile(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, map[string]string{
+		"dump.json": `{"task": "tensor", "data": {"Torch.add.0.forward": {"input_args": [` +
+			leafJSON(`, "data_name": "../../x.npy"`) + `, ` + leafJSON(`, "data_name": "gone.npy"`) + `, ` + leafJSON(`, "data_name": "here.npy"`) + `, ` +
+			leafJSON(`, "data_name": ".."`) + `, ` + leafJSON(`, "data_name": "a\u0000b"`) + `, ` + leafJSON(``) + `, ` + leafJSON(`, "data_name": "c:\\x"`) + `]}}}`,
+		"dump_tensor_data/here.npy": "x", "stack.json": `{"Torch.add.0.forward": ["File /a/b.py, line 7, in f"]}`,
+	})
+	for _, path := range []string{root, filepath.Join(root, "dump.json")} {
+		r := openAt(t, path, Options{})
+		if len(r.Rounds) != 1 || len(r.Rounds[0].Ops) != 1 || r.Single {
+			t.Fatalf("%s: %v", path, rounds(r))
+		}
+		op := r.Rounds[0].Ops[0]
+		var got []string
+		for _, one := range op.Tensors {
+			text := one.File.Name
+			if one.File.Err != nil {
+				text = one.File.Err.Error()
+			}
+			rel, err := filepath.Rel(root, one.File.Path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("%d %s: %s %v", one.Index, filepath.ToSlash(rel), text, one.Table))
+		}
+		const name = "Torch.add.0.forward.input."
+		want := []string{
+			`0 dump.json: ` + name + `0: data_name "../../x.npy" is not a file name false`,
+			`1 dump_tensor_data/gone.npy: dump.json: the file of ` + name + `1 is missing: file does not exist false`,
+			`2 dump_tensor_data/here.npy: here.npy false`,
+			`3 dump.json: ` + name + `3: data_name ".." is not a file name false`,
+			`4 dump.json: ` + name + `4: data_name "a\x00b" is not a file name false`,
+			`5 dump.json: dump.json true`,
+			`6 dump.json: ` + name + `6: data_name "c:\\x" is not a file name false`,
+		}
+		if diff := gocmp.Diff(want, got); diff != "" || op.Call.Script != "b.py:7" {
+			t.Errorf("%s: %s, script %s", path, diff, op.Call.Script)
+		}
+	}
+}
+
+// TestMSProbeDamaged: what stands before the damage counts, and the problem says where
+// it is; of a dump.json that is refused the tensors go by their names.
+func TestMSProbeDamaged(t *testing.T) {
+	files := func(dump string) map[string]string {
+		return map[string]string{"dump.json": dump, "stack.json": "[", "construct.json": `{"B": 1`,
+			"dump_tensor_data/B.output.0.npy": "x", "dump_tensor_data/A.output.0.npy": "x"}
+	}
+	whole := `"B": {"output": [` + leafJSON(`, "data_name": "B.output.0.npy"`) + `]}`
+	r := open(t, files(`{"task": "tensor", "data": {`+whole+`, "A": {"output": [`))
+	var got []string
+	for _, p := range r.Problems {
+		got = append(got, string(p.Kind)+" "+filepath.Base(p.Path))
+	}
+	if want := []string{"side file stack.json", "side file construct.json", "unreadable dump.json"}; !slices.Equal(got, want) {
+		t.Fatalf("problems %q, want %q", got, want)
+	}
+	if got := rounds(r); !slices.Equal(got, []string{": B(o0) A(o0)"}) || r.Rounds[0].Order.By != ByDumpJSON {
+		t.Error(got, r.Rounds[0].Order.By)
+	}
+	if text := fmt.Sprint(r.Problems[2].Error()); !strings.Contains(text, "offset 161: data.A.output[0]") || !strings.Contains(text, "the 1 whole entries before it are used") {
+		t.Error(text)
+	}
+	r = open(t, files(`{"task": "tensor", "data": {"B": {"output": [`))
+	if got := rounds(r); !slices.Equal(got, []string{": A(o0) B(o0)"}) || r.Rounds[0].Order.By != ByName || len(r.Problems) != 1 || r.Problems[0].Kind != Unreadable {
+		t.Error(got, r.Rounds[0].Order.By, r.Problems)
+	}
+	for _, name := range []string{"cut", "nodata", "list", "notask"} {
+		path := filepath.Join(msprobeGolden, "bad", "msprobe_"+name, "dump.json")
+		if _, err := os.Stat(path); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(context.Background(), []string{path}, Options{})
+		if err != nil || len(r.Rounds) > 0 || len(r.Problems) != 1 || r.Problems[0].Kind != Unreadable || !r.Single {
+			t.Errorf("%s: %v, %v, problems %v", name, rounds(r), err, r.Problems)
+		}
+	}
+}
