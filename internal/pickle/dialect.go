@@ -16,4 +16,7 @@ type Dialect struct {
 	// Stateful reports whether a pickle may set the state of a value, which is
 	// dropped; nil refuses it for all.
 	Stateful func(v any) bool
+	// MaxMemory, when not 0, bounds the bytes that a value takes, for pickles that
+	// are less than their size in a file.
+	MaxMemory int64
 }

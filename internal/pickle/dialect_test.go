@@ -1,10 +1,10 @@
 package pickle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 )
 
@@ -52,8 +52,8 @@ func TestDialect(t *testing.T) {
 		"ccollections\nOrderedDict\n)R.":                    "{}",
 		"c__builtin__\nset\n((lI1\naI1\natR.":               "set(1)",
 	} {
-		v, size, err := points.Read(strings.NewReader(program), 1<<20)
-		if err != nil || show(v) != want || size != len(program) {
+		v, err := points.Parse([]byte(program))
+		if err != nil || show(v) != want {
 			t.Errorf("%q: %v, %v, want %s", program, v, err, want)
 		}
 	}
@@ -69,27 +69,41 @@ func TestDialect(t *testing.T) {
 		"U\x06originQN.":           "pickle: STOP at 0xa: found 1 values more, wanted none left over",
 		"U\x06originQ.N":           "pickle: STOP at 0x9: found 1 bytes behind the end, wanted none",
 	} {
-		v, _, err := points.Read(strings.NewReader(program), 1<<20)
+		v, err := points.Parse([]byte(program))
 		if v != nil || err == nil || err.Error() != want {
 			t.Errorf("%q: %v, %v, want %s", program, v, err, want)
 		}
 	}
 }
 
-func TestReadPrefix(t *testing.T) {
+func TestParsePrefix(t *testing.T) {
 	program := "\x80\x04\x95\x18\x00\x00\x00\x00\x00\x00\x00]\x94(\x8c\x06originQM\x10\x10I16\nJaaaae."
-	v, size, err := points.ReadPrefix([]byte(program + "rest"))
+	v, size, err := points.ParsePrefix([]byte(program + "rest"))
 	if err != nil || size != len(program) || show(v) != "list(<0 0> 4112 16 1633771873)" {
 		t.Fatalf("%v, %d, %v", v, size, err)
 	}
 	for n := range len(program) {
-		if v, _, err := points.ReadPrefix([]byte(program[:n])); v != nil || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if v, _, err := points.ParsePrefix([]byte(program[:n])); v != nil || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%d bytes: %v, %v", n, v, err)
 		}
 	}
 	for _, whole := range []string{"N0.", "\xff", "]a", "U\x04elseQ"} {
-		if v, _, err := points.ReadPrefix([]byte(whole)); v != nil || err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
+		if v, _, err := points.ParsePrefix([]byte(whole)); v != nil || err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: %v, %v", whole, v, err)
+		}
+	}
+}
+
+func TestMaxMemory(t *testing.T) {
+	d := points
+	for _, test := range []struct {
+		limit int64
+		ok    bool
+	}{{0, true}, {400000, true}, {200000, false}} {
+		d.MaxMemory = test.limit
+		v, err := d.Parse(append(append([]byte("("), bytes.Repeat([]byte("U\x06originQ"), 1000)...), "l."...))
+		if (err == nil) != test.ok || (v != nil) != test.ok {
+			t.Errorf("%d: %v", test.limit, err)
 		}
 	}
 }

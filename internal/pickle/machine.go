@@ -15,12 +15,6 @@ import (
 // The error is a *RefusedError for a pickle that wants to do more than build
 // such a value, and a *FormatError for a broken one.
 func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
-	return new(Dialect).Read(in, maxSize)
-}
-
-// Read is Read for pickles of the dialect. The value may also hold what its
-// functions make, and each *Name that was not called.
-func (d *Dialect) Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
 	if err != nil {
 		return nil, 0, fmt.Errorf("pickle: %w", err)
@@ -28,20 +22,35 @@ func (d *Dialect) Read(in io.Reader, maxSize int64) (v any, size int, err error)
 	if int64(len(data)) > maxSize {
 		return nil, 0, &FormatError{Off: maxSize, Problem: fmt.Sprintf("the file is larger than %d MiB", maxSize>>20)}
 	}
-	m := d.machine(data)
-	m.whole = true
-	return m.run()
+	v, err = new(Dialect).Parse(data)
+	if err != nil {
+		return nil, 0, err
+	}
+	return v, len(data), nil
 }
 
-// ReadPrefix reads the pickle that data begins with, and returns how many bytes it
+// Parse reads the pickle data, as Read does. The value may also hold what the
+// functions of the dialect make, and each *Name that was not called.
+func (d *Dialect) Parse(data []byte) (any, error) {
+	m := d.machine(data)
+	m.whole = true
+	v, _, err := m.run()
+	return v, err
+}
+
+// ParsePrefix reads the pickle that data begins with, and returns how many bytes it
 // has. The error wraps io.ErrUnexpectedEOF if the pickle does not end in data.
-func (d *Dialect) ReadPrefix(data []byte) (v any, size int, err error) {
+func (d *Dialect) ParsePrefix(data []byte) (v any, size int, err error) {
 	return d.machine(data).run()
 }
 
 func (d *Dialect) machine(data []byte) *machine {
-	return &machine{dialect: d, data: data, memo: make(map[uint64]any),
-		memory: min(memoryFactor*int64(len(data))+freeMemory, maxMemory)}
+	m := &machine{dialect: d, data: data, memo: make(map[uint64]any)}
+	m.memory = min(memoryFactor*int64(len(data))+freeMemory, maxMemory)
+	if d.MaxMemory > 0 {
+		m.memory = min(m.memory, d.MaxMemory)
+	}
+	return m
 }
 
 // A pickle may take this many bytes of memory for each of its own, besides those
