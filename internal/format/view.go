@@ -47,17 +47,21 @@ func (v *View) Dense() bool {
 }
 
 // Section returns the stored bytes if they are those of Data, so that they can be
-// copied as they are; ok is false when they are not.
+// copied as they are; ok is false when they are not. Its Outer is the file itself
+// where Stored is a section of it.
 func (v *View) Section() (data *io.SectionReader, ok bool) {
 	if !v.Dense() || v.word() > 1 || v.Negate || v.Conjugate {
 		return nil, false
 	}
-	off := v.Offset * v.unit()
-	if s, ok := v.Stored.(*io.SectionReader); ok {
-		file, base, _ := s.Outer()
-		return io.NewSectionReader(file, base+off, v.size()), true
+	file, off := v.Stored, v.Offset*v.unit()
+	for {
+		s, ok := file.(*io.SectionReader)
+		if !ok {
+			return io.NewSectionReader(file, off, v.size()), true
+		}
+		outer, base, _ := s.Outer()
+		file, off = outer, off+base
 	}
-	return io.NewSectionReader(v.Stored, off, v.size()), true
 }
 
 // Data returns the elements as little-endian bytes in C order. What is stored so is
@@ -87,10 +91,7 @@ func (v *View) word() int {
 	return v.DType.UnitSize()
 }
 
-func (v *View) complex() bool {
-	host := v.DType.Host()
-	return host == tensor.HostComplex64 || host == tensor.HostComplex128
-}
+func (v *View) complex() bool { return v.DType.Host().Complex() }
 
 // source returns a reader of the elements in C order.
 func (v *View) source() (layout.Source, error) {

@@ -112,9 +112,9 @@ func TestViewMatchesSlowVersion(t *testing.T) {
 func TestLargeViews(t *testing.T) {
 	for _, v := range []View{
 		{DType: tensor.Float32, Shape: tensor.Shape{3000, 1000}, Strides: []int64{1, 3000}},                     // transposed
-		{DType: tensor.Float16, Shape: tensor.Shape{40, 200000}, Strides: []int64{0, 1}, Offset: 5},             // expanded
+		{DType: tensor.Float16, Shape: tensor.Shape{12, 200000}, Strides: []int64{0, 1}, Offset: 5},             // expanded
 		{DType: tensor.Float64, Shape: tensor.Shape{200000, 7}, Strides: []int64{1, 0}, BigEndian: true},        // expanded
-		{DType: tensor.Int8, Shape: tensor.Shape{1000000, 9}, Strides: []int64{3, 1}},                           // windows that overlap
+		{DType: tensor.Int8, Shape: tensor.Shape{300000, 9}, Strides: []int64{3, 1}},                            // windows that overlap
 		{DType: tensor.Complex64, Shape: tensor.Shape{3, 400, 300}, Strides: []int64{2, 7, 5000}, Negate: true}, // gaps
 	} {
 		count := v.Offset + 1

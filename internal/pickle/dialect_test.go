@@ -49,10 +49,11 @@ func TestDialect(t *testing.T) {
 		"(cgeo\nkind\nc__builtin__\nlist\nl.":               "list(geo.kind __builtin__.list)",
 		"}cgeo\nkind\nNscgeo\nkind\nI1\ns.":                 "{geo.kind:1}",
 		"(cgeo\nPoint\ncgeo\nkind\nI2\n\x86RU\x06originQl.": "list(<geo.kind 2> <0 0>)",
+		"NU\x06originQ.N":                                   "<0 0>",
 		"ccollections\nOrderedDict\n)R.":                    "{}",
 		"c__builtin__\nset\n((lI1\naI1\natR.":               "set(1)",
 	} {
-		v, err := points.Parse([]byte(program))
+		v, _, err := points.Parse([]byte(program))
 		if err != nil || show(v) != want {
 			t.Errorf("%q: %v, %v, want %s", program, v, err, want)
 		}
@@ -66,29 +67,27 @@ func TestDialect(t *testing.T) {
 		"]}b.":                     "pickle: refused: BUILD at 0x2 is not plain data, only plain data is read",
 		"cgeo\nPoint\n)\x81.":      "pickle: refused: NEWOBJ at 0xc is not plain data, only plain data is read",
 		"}U\x06originQNs.":         "pickle: SETITEM at 0xb: found a value as a key, wanted str, int or another plain value",
-		"U\x06originQN.":           "pickle: STOP at 0xa: found 1 values more, wanted none left over",
-		"U\x06originQ.N":           "pickle: STOP at 0x9: found 1 bytes behind the end, wanted none",
 	} {
-		v, err := points.Parse([]byte(program))
+		v, _, err := points.Parse([]byte(program))
 		if v != nil || err == nil || err.Error() != want {
 			t.Errorf("%q: %v, %v, want %s", program, v, err, want)
 		}
 	}
 }
 
-func TestParsePrefix(t *testing.T) {
+func TestParse(t *testing.T) {
 	program := "\x80\x04\x95\x18\x00\x00\x00\x00\x00\x00\x00]\x94(\x8c\x06originQM\x10\x10I16\nJaaaae."
-	v, size, err := points.ParsePrefix([]byte(program + "rest"))
+	v, size, err := points.Parse([]byte(program + "rest"))
 	if err != nil || size != len(program) || show(v) != "list(<0 0> 4112 16 1633771873)" {
 		t.Fatalf("%v, %d, %v", v, size, err)
 	}
 	for n := range len(program) {
-		if v, _, err := points.ParsePrefix([]byte(program[:n])); v != nil || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if v, _, err := points.Parse([]byte(program[:n])); v != nil || !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%d bytes: %v, %v", n, v, err)
 		}
 	}
 	for _, whole := range []string{"N0.", "\xff", "]a", "U\x04elseQ"} {
-		if v, _, err := points.ParsePrefix([]byte(whole)); v != nil || err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
+		if v, _, err := points.Parse([]byte(whole)); v != nil || err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: %v, %v", whole, v, err)
 		}
 	}
@@ -101,7 +100,7 @@ func TestMaxMemory(t *testing.T) {
 		ok    bool
 	}{{0, true}, {400000, true}, {200000, false}} {
 		d.MaxMemory = test.limit
-		v, err := d.Parse(append(append([]byte("("), bytes.Repeat([]byte("U\x06originQ"), 1000)...), "l."...))
+		v, _, err := d.Parse(append(append([]byte("("), bytes.Repeat([]byte("U\x06originQ"), 1000)...), "l."...))
 		if (err == nil) != test.ok || (v != nil) != test.ok {
 			t.Errorf("%d: %v", test.limit, err)
 		}

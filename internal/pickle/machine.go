@@ -22,25 +22,16 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	if int64(len(data)) > maxSize {
 		return nil, 0, &FormatError{Off: maxSize, Problem: fmt.Sprintf("the file is larger than %d MiB", maxSize>>20)}
 	}
-	v, err = new(Dialect).Parse(data)
-	if err != nil {
-		return nil, 0, err
-	}
-	return v, len(data), nil
+	m := new(Dialect).machine(data)
+	m.strict = true
+	return m.run()
 }
 
-// Parse reads the pickle data, as Read does. The value may also hold what the
-// functions of the dialect make, and each *Name that was not called.
-func (d *Dialect) Parse(data []byte) (any, error) {
-	m := d.machine(data)
-	m.whole = true
-	v, _, err := m.run()
-	return v, err
-}
-
-// ParsePrefix reads the pickle that data begins with, and returns how many bytes it
-// has. The error wraps io.ErrUnexpectedEOF if the pickle does not end in data.
-func (d *Dialect) ParsePrefix(data []byte) (v any, size int, err error) {
+// Parse reads the pickle that data begins with, and returns how many bytes it has. The
+// value may also hold what the functions of the dialect make, and each *Name that was
+// not called. As in Python, and other than in Read, values may be left over. The error
+// wraps io.ErrUnexpectedEOF if the pickle does not end in data.
+func (d *Dialect) Parse(data []byte) (v any, size int, err error) {
 	return d.machine(data).run()
 }
 
@@ -76,8 +67,8 @@ const (
 type machine struct {
 	dialect *Dialect
 	data    []byte
-	// whole is set if nothing may follow the program.
-	whole bool
+	// strict is set if nothing may be left over, values on the stack or bytes.
+	strict bool
 	// opcode is the instruction that runs; start is where it begins, pos where the
 	// next byte is read.
 	opcode     string
@@ -139,9 +130,9 @@ func (m *machine) result() any {
 	v := m.pop()
 	switch {
 	case m.err != nil:
-	case len(m.stack)+len(m.marks) > 0:
+	case m.strict && len(m.stack)+len(m.marks) > 0:
 		m.fail("found %d values more, wanted none left over", len(m.stack)+len(m.marks))
-	case m.whole && m.pos < len(m.data):
+	case m.strict && m.pos < len(m.data):
 		m.fail("found %d bytes behind the end, wanted none", len(m.data)-m.pos)
 	default:
 		c := checker{make(map[any]int)}

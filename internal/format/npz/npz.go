@@ -93,10 +93,6 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	if t.Shape == nil {
 		t.Shape = tensor.Shape{}
 	}
-	if _, direct := array.Section(); direct {
-		file, begin, _ := data.Outer() // so that errors have the place in the file
-		t.Data = io.NewSectionReader(file, begin+array.Offset, array.Size)
-	}
 	return array.Spare, nil
 }
 

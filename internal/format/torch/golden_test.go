@@ -1,0 +1,121 @@
+package torch
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/format"
+	"dumptool/internal/format/formattest"
+)
+
+func TestGolden(t *testing.T) {
+	formattest.Golden(t, "pt", Open, map[string]string{
+		"short":    "needs 6 elements, its storage has 2",
+		"record":   "elements, want ",
+		"overflow": "shape (2147483648, 2147483648, 4) has more than 63 bits of data",
+		"stride":   "shape (2,) with strides [-1] has a negative number",
+		"offset":   "the offset is -1, want at least 0",
+		"missing":  `the archive has no entry "archive/data/0"`,
+		"sparse":   "a sparse tensor is not supported",
+
+		"posix.system":                   "data.pkl: GLOBAL at 2: posix.system is not part of tensor files",
+		"os.system":                      "data.pkl: STACK_GLOBAL at 14: os.system is not part of tensor files",
+		"builtins.eval":                  "data.pkl: GLOBAL at 169: builtins.eval is not part of tensor files",
+		"builtins.getattr":               "data.pkl: GLOBAL at 2: builtins.getattr is not part of tensor files",
+		"torch.nn.modules.linear.Linear": "data.pkl: GLOBAL at 2: torch.nn.modules.linear.Linear: a pickled model, save its state_dict()",
+
+		"torch_npu.utils.storage.__import__": "torch_npu.utils.storage.__import__ is not part of tensor files",
+
+		"too deep":          "data.pkl: pickle: STOP at 0x2711: found values nested deeper than 100",
+		"tar":               "the tar format of PyTorch before 0.1.10 is not supported",
+		"torchscript":       "a TorchScript archive, want a file of torch.save",
+		"not a tensor file": "the archive has no data.pkl, want a file of torch.save",
+	})
+}
+
+func golden(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(formattest.Dir, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func openBytes(b []byte) (*format.Contents, error) {
+	return Open(bytes.NewReader(b), int64(len(b)))
+}
+
+func openGolden(t testing.TB, path string) *format.Contents {
+	t.Helper()
+	c, err := openBytes(golden(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// TestDetails checks what files say besides elements.
+func TestDetails(t *testing.T) {
+	no, yes := ptr(false), ptr(true)
+	for path, want := range map[string]format.Details{
+		"pt/f4.pt":           {TorchDType: "Float", Strides: []int64{10, 2, 1}, Offset: ptr[int64](0), RequiresGrad: no, Device: "cpu"},
+		"pt/strided.pt":      {TorchDType: "Float", Strides: []int64{1, 7}, Offset: ptr[int64](9), RequiresGrad: no, Device: "cpu"},
+		"pt/param.pt":        {TorchDType: "Float", Strides: []int64{2, 1}, Offset: ptr[int64](0), RequiresGrad: yes, Device: "cpu"},
+		"pt/storage.pt":      {TorchDType: "Float", Strides: []int64{1}, Offset: ptr[int64](0), Device: "cpu"},
+		"pt/npu_location.pt": {TorchDType: "Half", Strides: []int64{10, 2, 1}, Offset: ptr[int64](0), RequiresGrad: no, Device: "npu:0"},
+		"pt/npu_format.pt": {TorchDType: "Half", Strides: []int64{10, 2, 1}, Offset: ptr[int64](0), RequiresGrad: no, Device: "cpu",
+			Attrs: []format.Attr{{Name: "npu_format", Value: int64(29)}}},
+		"pt/npu_bool.pt":  {TorchDType: "Half", Strides: []int64{10, 2, 1}, Offset: ptr[int64](0), RequiresGrad: no, Device: "cpu"},
+		"pt/f8_e4m3fn.pt": {TorchDType: "Float8_e4m3fn", Strides: []int64{1}, Offset: ptr[int64](0), RequiresGrad: no, Device: "cpu"},
+		"pt/quant.pt": {TorchDType: "QInt8", Strides: []int64{3, 1}, Offset: ptr[int64](0), RequiresGrad: no, Device: "cpu",
+			Quant: &format.Quant{Scale: 0.25, ZeroPoint: 3}, Attrs: []format.Attr{{Name: "qscheme", Value: "torch.per_tensor_affine"}}},
+	} {
+		c := openGolden(t, path)
+		if len(c.Tensors) != 1 {
+			t.Fatalf("%s: %d tensors", path, len(c.Tensors))
+		}
+		if diff := cmp.Diff(want, c.Tensors[0].Details); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// TestPaths: every level of dicts and lists is a component, and a key with dots is one.
+func TestPaths(t *testing.T) {
+	for path, want := range map[string][][]string{
+		"pt/nested.pt":     {{"in", "0"}, {"in", "1", "0"}, {"n", "k.y"}, {"n", "7"}},
+		"pt/state_dict.pt": {{"fc.weight"}, {"fc.bias"}},
+		"pt/f4.pt":         {nil},
+		"pt/deflated.pt":   {{"a"}},
+	} {
+		var got [][]string
+		for _, tt := range openGolden(t, path).Tensors {
+			got = append(got, tt.Path)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// TestValues lists what is no tensor.
+func TestValues(t *testing.T) {
+	for path, want := range map[string][]format.Value{
+		"pt/nested.pt": {{Name: "in.1.1", Type: "NoneType", Text: "None"}, {Name: "in.1.2", Type: "int", Text: "3"}, {Name: "in.1.3", Type: "str", Text: "x"},
+			{Name: "in.1.4", Type: "float", Text: "0.5"}, {Name: "in.1.5", Type: "bool", Text: "True"}},
+		"pt/misc.pt": {{Name: "dtype", Type: "torch.dtype", Text: "torch.float16"}, {Name: "size", Type: "torch.Size", Text: "torch.Size([1, 2])"},
+			{Name: "dev", Type: "torch.device", Text: "cpu"}},
+		"pt/none.pt": {{Name: "a", Type: "int", Text: "1"}},
+	} {
+		if diff := cmp.Diff(want, openGolden(t, path).Values); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
