@@ -18,6 +18,7 @@ the operators.`,
 		newOverflowStatusCommand(a),
 		newOverflowAnalyzeCommand(a),
 		newOverflowScanCommand(a),
+		newOverflowWatchCommand(a),
 	)
 	return cmd
 }

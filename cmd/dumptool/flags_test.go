@@ -20,7 +20,7 @@ var (
 
 // readers are the commands that read dumps.
 var readers = []string{
-	"convert", "inspect", "overflow analyze", "overflow decode", "overflow scan", "compare", "compare detail", "compare determinism",
+	"convert", "inspect", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism",
 }
 
 // others are the commands that read no dumps.

@@ -36,6 +36,7 @@ func listFormats() []Format {
 			textual("", Text.WriteOperators),
 			textual("overflow.txt", Text.WriteAnalysis),
 			textual("overflow_scan.txt", Text.WriteScan),
+			textual("overflow_watch.txt", Text.WriteWatch),
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
 		}},
@@ -46,6 +47,7 @@ func listFormats() []Format {
 			plainly("", WriteJudgementCSV),
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
+			plainly("overflow_watch.csv", WriteWatchCSV),
 		}},
 		{documentFormat, "everything, for programs", []Writer{
 			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true}),
@@ -58,6 +60,7 @@ func listFormats() []Format {
 			plainly("", WriteConvertedJSON),
 			plainly("overflow.json", WriteAnalysisJSON),
 			plainly("overflow_scan.json", WriteScanJSON),
+			plainly("overflow_watch.json", WriteWatchJSON),
 			plainly("", WriteConfigChecksJSON),
 			plainly("", WriteConfigExplanationJSON),
 		}},

@@ -34,19 +34,20 @@ var samples = map[reflect.Type]struct {
 	name   string
 	result any
 }{
-	reflect.TypeFor[*record.Report]():       {"compare", made(everything())},
-	reflect.TypeFor[*record.Row]():          {"detail", rowOf(failing("net/conv1"))},
-	reflect.TypeFor[*determinism.Report]():  {"determinism", drifted()},
-	reflect.TypeFor[*compare.Judgement]():   {"judge", judged()},
-	reflect.TypeFor[Version]():              {"version", Version{"v1", "go1.26", "linux", "arm64"}},
-	reflect.TypeFor[*inspect.File]():        {"inspect", inspectedFile()},
-	reflect.TypeFor[*dumpdir.Run]():         {"run", twoRounds()},
-	reflect.TypeFor[*inspect.Operators]():   {"operators", threeOperators()},
-	reflect.TypeFor[*convert.Result]():      {"convert", converted()},
-	reflect.TypeFor[*overflow.Report]():     {"analyze", twoRecords()},
-	reflect.TypeFor[*overflow.ScanReport](): {"scan", scanned()},
-	reflect.TypeFor[*ConfigChecks]():        {"check", checked()},
-	reflect.TypeFor[*ConfigExplanation]():   {"explain", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
+	reflect.TypeFor[*record.Report]():        {"compare", made(everything())},
+	reflect.TypeFor[*record.Row]():           {"detail", rowOf(failing("net/conv1"))},
+	reflect.TypeFor[*determinism.Report]():   {"determinism", drifted()},
+	reflect.TypeFor[*compare.Judgement]():    {"judge", judged()},
+	reflect.TypeFor[Version]():               {"version", Version{"v1", "go1.26", "linux", "arm64"}},
+	reflect.TypeFor[*inspect.File]():         {"inspect", inspectedFile()},
+	reflect.TypeFor[*dumpdir.Run]():          {"run", twoRounds()},
+	reflect.TypeFor[*inspect.Operators]():    {"operators", threeOperators()},
+	reflect.TypeFor[*convert.Result]():       {"convert", converted()},
+	reflect.TypeFor[*overflow.Report]():      {"analyze", twoRecords()},
+	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
+	reflect.TypeFor[*overflow.WatchReport](): {"watch", overwritten()},
+	reflect.TypeFor[*ConfigChecks]():         {"check", checked()},
+	reflect.TypeFor[*ConfigExplanation]():    {"explain", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
 }
 
 // made names the program that made a report.

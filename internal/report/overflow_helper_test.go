@@ -118,3 +118,13 @@ func scanned() *overflow.ScanReport {
 	return &overflow.ScanReport{Rows: []overflow.Scanned{bad, good}, Files: 2, Tensors: 3, BadFiles: 1,
 		Problems: []overflow.Problem{{File: bad.File, Err: errors.New("output 1: too short")}}}
 }
+
+// overwritten is a report of two watched operators.
+func overwritten() *overflow.WatchReport {
+	change := overflow.Change{Op: "net/conv\x1b1", OpType: "Conv2D", After: "net/add", First: true, Timestamp: 1732082705016000, File: "d/b", BeforeFile: "d/a",
+		Kind: tensor.Output, DType: tensor.Float16, Shape: tensor.Shape{2, 4}, FirstByte: 1, Bytes: 3, Size: 16, Elements: 3, Of: 8,
+		Ranges: [][2]int64{{0, 1}, {7, 7}}, NumRanges: 3, Was: "1", Is: "nan"}
+	change.At.Rank, change.At.Graph = "0", "5"
+	return &overflow.WatchReport{Rows: []overflow.Change{change}, Watched: 2, Changed: 1, Dumps: 5, Early: 1,
+		Problems: []overflow.Problem{{File: "d/c", Err: errors.New("too short")}}}
+}

@@ -1,0 +1,471 @@
+package overflow
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// WatchReport is the result of Watch.
+type WatchReport struct {
+	// Rows are ordered by rank and step, watched operator and time.
+	Rows     []Change
+	Problems []Problem
+	// Watched counts the watched operators of all rounds, Changed those of them whose
+	// memory changed, Dumps the dumps that were compared.
+	Watched, Changed, Dumps int
+	// Early counts the dumps that were taken before the watched operator ran: what
+	// was in its memory then is not its result.
+	Early int
+}
+
+// Change is a tensor of a watched operator that differs from what it was before
+// another operator ran.
+type Change struct {
+	At     dumpdir.Coordinates
+	Op     string // that is watched
+	OpType string
+	// After is the operator that ran when the memory had changed, Before the one after
+	// which it was dumped last, empty for the dump of the watched operator itself.
+	After, Before string
+	// First marks the first change of the operator in its round.
+	First     bool
+	Timestamp uint64 // of the dump that differs, in microseconds
+	// File is the dump that differs, BeforeFile the one that it differs from.
+	File, BeforeFile string
+
+	Kind  tensor.Kind
+	Index int
+	DType tensor.DType
+	Shape tensor.Shape
+	// FirstByte is the offset of the first byte that differs, Bytes the number of those
+	// that do, of Size.
+	FirstByte, Bytes, Size int64
+	// Elements is the number of elements that differ, of Of. Ranges are the first runs
+	// of them, from the first to the last element, in the order in which they are
+	// stored; NumRanges counts all.
+	Elements, Of int64
+	Ranges       [][2]int64
+	NumRanges    int64
+	// Was and Is are the first element that differs.
+	Was, Is string
+
+	end int64 // of the last run
+}
+
+// mostRanges is how many runs of elements a Change lists.
+const mostRanges = 8
+
+// watchMark stands between an operator and the watched one in the names of their
+// dumps, as in {type of C}.{A}_To_{C}.{task}.{stream}.{timestamp}: the output of C
+// after A ran.
+const watchMark = "_To_"
+
+// Watch compares the dumps of the watcher of CANN: those of the memory of an operator
+// after others ran with each other, and with its own. Of the rounds of a run it takes
+// the chosen ones.
+func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, error) {
+	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
+		return nil, err
+	}
+	r := &WatchReport{Problems: problemsOf(run, &opt.Select)}
+	var jobs []*watched
+	for _, round := range run.Select(opt.Select) {
+		jobs = append(jobs, watchedIn(round, opt.Ops)...)
+	}
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, (*watched).size,
+		func(ctx context.Context, w *watched) watchResult { return w.compare(ctx) },
+		func(i int, found watchResult) { r.add(jobs[i], &found) })
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *WatchReport) add(w *watched, found *watchResult) {
+	r.Watched++
+	r.Early += w.early
+	r.Dumps += len(w.dumps)
+	r.Rows = append(r.Rows, found.changes...)
+	r.Problems = append(r.Problems, found.problems...)
+	if len(found.changes) > 0 {
+		r.Changed++
+	}
+}
+
+// Outcome is how the comparison ended.
+func (r *WatchReport) Outcome(run *dumpdir.Run) batch.Outcome {
+	ops := lang.CountText(r.Watched, "watched operator", "个被监视算子")
+	found := lang.Sayf("the memory of %d of %s changed", "%[2]s中 %[1]d 个的内存被改写", r.Changed, ops)
+	var o batch.Outcome
+	switch n := unread(r.Problems); {
+	case r.Watched == 0 && n == 0:
+		o = nothingIn(run, "no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s", "%s中没有 watcher 的 dump({类型}.{算子}_To_{被监视算子}...)")
+		return o
+	case n > 0:
+		return batch.Outcomef(batch.Incomplete, "%s; %s could not be read", "%s；%s无法读取", found, lang.CountText(n, "file or tensor", "个文件或张量"))
+	case r.Changed > 0:
+		o = batch.Outcomef(batch.Found, "%s", "%s", found).AsShown()
+	}
+	o.Messages = []batch.Message{batch.Infof("%s, %s compared", "%s，已比对 %s", found, lang.CountText(r.Dumps, "dump", "个 dump"))}
+	if r.Early > 0 {
+		o.Messages = append(o.Messages, batch.Infof("left out %s from before the watched operator ran", "已略过被监视算子执行之前的 %s", lang.CountText(r.Early, "dump", "个 dump")))
+	}
+	return o
+}
+
+// watched is an operator whose memory is watched, in one round.
+type watched struct {
+	at   dumpdir.Coordinates
+	name string
+	// dumps are in the order of time, that of the operator itself first.
+	dumps []watchDump
+	early int // dumps that were taken before the operator ran
+}
+
+// watchDump is a dump of the memory of a watched operator.
+type watchDump struct {
+	op    *dumpdir.Op
+	after string // the operator that ran, empty for the watched one
+}
+
+// size is how much is read, about.
+func (w *watched) size() int64 {
+	var n int64
+	for _, d := range w.dumps {
+		for _, t := range d.op.Tensors {
+			n += t.File.Size
+		}
+	}
+	return n
+}
+
+// watchedIn lists the watched operators of a round.
+func watchedIn(round *dumpdir.Round, ops *dumpdir.NameSet) []*watched {
+	known := knownNames(round)
+	byName := make(map[string]*watched)
+	for _, op := range round.Ops {
+		if after, name, ok := splitWatch(op.Name, known); ok {
+			if byName[name] == nil {
+				byName[name] = &watched{at: round.At, name: name}
+			}
+			byName[name].dumps = append(byName[name].dumps, watchDump{op, after})
+		}
+	}
+	for _, op := range round.Ops {
+		if w := byName[op.Name]; w != nil {
+			w.dumps = append(w.dumps, watchDump{op: op})
+		}
+	}
+	var all []*watched
+	for _, w := range byName {
+		w.sort()
+		if ops == nil || slices.ContainsFunc(w.dumps, func(d watchDump) bool { _, ok := ops.Match(w.name, d.op.Name, d.after); return ok }) {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b *watched) int { return lang.CompareNatural(a.name, b.name) })
+	return all
+}
+
+// knownNames are the operators of a round as names without doubt have them: those of
+// ordinary dumps, and both sides of a single mark. A name with a mark that is a side
+// of another one is that of an ordinary dump, unless both of its own sides are.
+func knownNames(round *dumpdir.Round) map[string]bool {
+	known, sides := make(map[string]bool), make(map[string]bool)
+	for _, op := range round.Ops {
+		if !strings.Contains(op.Name, watchMark) {
+			known[op.Name] = true
+		}
+		for after, name := range watchSplits(op.Name) {
+			sides[after], sides[name] = true, true
+		}
+	}
+	var single []string
+	for _, op := range round.Ops {
+		if strings.Count(op.Name, watchMark) != 1 {
+			continue
+		}
+		after, name, _ := strings.Cut(op.Name, watchMark)
+		if sides[op.Name] && !(known[after] && known[name]) {
+			known[op.Name] = true
+			continue
+		}
+		single = append(single, after, name)
+	}
+	for _, name := range single {
+		known[name] = true
+	}
+	return known
+}
+
+// watchSplits are the ways to take the name of a dump of a watched operator apart: the
+// operator that ran, and the watched one.
+func watchSplits(op string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for at := 0; ; at++ { // marks may share a _
+			i := strings.Index(op[at:], watchMark)
+			if i < 0 {
+				return
+			}
+			at += i
+			after, name := op[:at], op[at+len(watchMark):]
+			if after != "" && name != "" && !yield(after, name) {
+				return
+			}
+		}
+	}
+}
+
+// splitWatch takes the name of a dump of a watched operator apart. Of several marks
+// it takes the one between two known names, else the last one.
+func splitWatch(op string, known map[string]bool) (after, name string, ok bool) {
+	if known[op] {
+		return "", "", false
+	}
+	for a, c := range watchSplits(op) {
+		if after, name, ok = a, c, true; known[a] && known[c] {
+			break
+		}
+	}
+	return after, name, ok
+}
+
+// sort puts the dumps in the order of time, that of the operator itself first, and
+// leaves those out that are older than it.
+func (w *watched) sort() {
+	slices.SortStableFunc(w.dumps, func(a, b watchDump) int {
+		return cmp.Or(cmp.Compare(a.op.Timestamp, b.op.Timestamp), strings.Compare(a.after, b.after))
+	})
+	own := slices.IndexFunc(w.dumps, func(d watchDump) bool { return d.after == "" })
+	if own < 0 {
+		return
+	}
+	ran := w.dumps[own].op.Timestamp
+	kept := []watchDump{w.dumps[own]}
+	for i, d := range w.dumps {
+		switch {
+		case i == own:
+		case d.op.Timestamp < ran && d.op.Timestamp > 0:
+			w.early++
+		default:
+			kept = append(kept, d)
+		}
+	}
+	w.dumps = kept
+}
+
+// watchResult is what was found about a watched operator.
+type watchResult struct {
+	changes  []Change
+	problems []Problem
+}
+
+// compare compares every dump with the one before it. A dump of the operator itself
+// has a new result, which is no change.
+func (w *watched) compare(ctx context.Context) watchResult {
+	var r watchResult
+	before := -1
+	for i := range w.dumps {
+		d := &w.dumps[i]
+		if before < 0 || d.after == "" {
+			before = i
+			continue
+		}
+		found, err := w.changes(ctx, &w.dumps[before], d)
+		if err != nil {
+			r.problems = append(r.problems, Problem{File: d.op.Tensors[0].File.Path(), Err: err})
+			continue
+		}
+		r.changes = append(r.changes, found...)
+		before = i
+	}
+	if len(r.changes) > 0 {
+		r.changes[0].First = true
+	}
+	return r
+}
+
+// changes compares the outputs of two dumps.
+func (w *watched) changes(ctx context.Context, before, d *watchDump) ([]Change, error) {
+	files := new(tensorfile.Pool)
+	defer files.Close()
+	old, err := openOutputs(files, before.op)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", before.op.Tensors[0].File.Path(), err)
+	}
+	defer old.close()
+	now, err := openOutputs(files, d.op)
+	if err != nil {
+		return nil, err
+	}
+	defer now.close()
+	if len(old.tensors) != len(now.tensors) {
+		return nil, fmt.Errorf("it has %s, want %d as %s", lang.Count(len(now.tensors), "output"), len(old.tensors), before.op.Tensors[0].File.Path())
+	}
+	var all []Change
+	for i, t := range now.tensors {
+		c := Change{At: w.at, Op: w.name, OpType: d.op.Type, After: d.after, Before: before.after, Timestamp: d.op.Timestamp,
+			File: d.op.Tensors[0].File.Path(), BeforeFile: before.op.Tensors[0].File.Path(),
+			Kind: t.Kind, Index: t.Index, DType: t.DType, Shape: t.Shape, Size: t.Size}
+		if err := c.find(ctx, old.tensors[i], t); err != nil {
+			return nil, err
+		}
+		if c.Bytes > 0 {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// opened are the outputs of a dump.
+type opened struct {
+	files   []*tensorfile.File
+	tensors []*tensorfile.Tensor
+}
+
+func (o *opened) close() {
+	for _, f := range o.files {
+		_ = f.Close() // only read
+	}
+}
+
+func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*opened, error) {
+	o := new(opened)
+	for _, tensors := range byFile(op.Tensors) {
+		if tensors[0].Table {
+			o.close()
+			return nil, errors.New("it holds statistics, no tensors")
+		}
+		f, err := openFile(files, tensors[0].File, tensors[0].Member)
+		if err != nil {
+			o.close()
+			return nil, err
+		}
+		o.files = append(o.files, f)
+		for i := range f.Tensors {
+			if t := &f.Tensors[i]; t.Kind == tensor.Output {
+				o.tensors = append(o.tensors, t)
+			}
+		}
+	}
+	slices.SortStableFunc(o.tensors, func(a, b *tensorfile.Tensor) int { return cmp.Compare(a.Index, b.Index) })
+	return o, nil
+}
+
+// find finds the elements that differ between a tensor before and now.
+func (c *Change) find(ctx context.Context, before, now *tensorfile.Tensor) error {
+	for _, t := range []*tensorfile.Tensor{before, now} {
+		if t.Err != nil {
+			return fmt.Errorf("%s: %w", t, t.Err)
+		}
+	}
+	if before.Index != now.Index || before.Size != now.Size || before.DType != now.DType {
+		return fmt.Errorf("%s is %d bytes of %s, want %d bytes of %s as %s in %s", now, now.Size, now.DType, before.Size, before.DType, before, c.BeforeFile)
+	}
+	e := newElementsOf(now)
+	c.Of = e.of
+	old, is := make([]byte, layout.BlockElements), make([]byte, layout.BlockElements)
+	for at := int64(0); at < now.Size; at += int64(len(is)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(now.Size-at, int64(len(is)))
+		for _, side := range []struct {
+			t *tensorfile.Tensor
+			b []byte
+		}{{before, old}, {now, is}} {
+			if got, err := side.t.Data.ReadAt(side.b[:n], at); got < int(n) {
+				return fmt.Errorf("%s: read %d bytes at %d of its data, want %d: %w", side.t, got, at, n, err)
+			}
+		}
+		if !bytes.Equal(old[:n], is[:n]) {
+			c.block(e, at, old[:n], is[:n])
+		}
+	}
+	return nil
+}
+
+// elementsOf says which elements bytes of a tensor are of.
+type elementsOf struct {
+	bytes int64 // of an element, or of the byte that holds several
+	per   int64 // elements in so many bytes
+	of    int64 // elements of the tensor
+	dtype tensor.DType
+}
+
+func newElementsOf(t *tensorfile.Tensor) elementsOf {
+	all, ok := t.DType.Elements(t.Size)
+	if !ok { // of no known size: bytes are
+		return elementsOf{1, 1, t.Size, tensor.Uint8}
+	}
+	bits := int64(t.DType.Bits())
+	return elementsOf{max(1, bits/8), max(1, 8/bits), all, t.DType}
+}
+
+// block adds the elements that differ in a block of whole elements, from byte at on.
+func (c *Change) block(e elementsOf, at int64, old, is []byte) {
+	for i := int64(0); i < int64(len(is)); i += e.bytes {
+		end := min(i+e.bytes, int64(len(is)))
+		if bytes.Equal(old[i:end], is[i:end]) {
+			continue
+		}
+		first := (at + i) / e.bytes * e.per
+		last := min(first+e.per, e.of) - 1
+		c.Elements += last - first + 1
+		for k := i; k < end; k++ {
+			if old[k] == is[k] {
+				continue
+			}
+			if c.Bytes == 0 {
+				c.FirstByte = at + k
+				c.Was, c.Is = e.text(old[i:end]), e.text(is[i:end])
+			}
+			c.Bytes++
+		}
+		c.extend(first, last)
+	}
+}
+
+// extend adds elements behind those that are known.
+func (c *Change) extend(first, last int64) {
+	follows := c.NumRanges > 0 && c.end == first
+	if c.end = last + 1; !follows {
+		c.NumRanges++
+	}
+	switch n := len(c.Ranges); {
+	case follows && c.NumRanges == int64(n):
+		c.Ranges[n-1][1] = last
+	case !follows && n < mostRanges:
+		c.Ranges = append(c.Ranges, [2]int64{first, last})
+	}
+}
+
+// text is an element as a number; its bytes in hex where it is none, or one of 64
+// bits, which a float64 does not hold.
+func (e elementsOf) text(element []byte) string {
+	dec, err := tensor.NewDecoder(e.dtype)
+	if err != nil || e.dtype.Packed() || len(element) < int(e.bytes) || dec.Host().Complex() || dec.Host() == tensor.HostInt64 || dec.Host() == tensor.HostUint64 {
+		return fmt.Sprintf("0x%x", element)
+	}
+	host, value, bits := make([]byte, dec.Host().Size()), make([]float64, 1), 32
+	dec.Decode(host, element)
+	tensor.Float64s(value, host, dec.Host())
+	if dec.Host() == tensor.HostFloat64 {
+		bits = 64
+	}
+	return strconv.FormatFloat(value[0], 'g', -1, bits)
+}

@@ -1,0 +1,127 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/overflow"
+	"dumptool/internal/tensor"
+)
+
+// watchColumns are the columns of a change of watched memory.
+var watchColumns = []Column[*overflow.Change]{
+	words("rank", func(c *overflow.Change) string { return c.At.Rank }).optional(),
+	words("step", func(c *overflow.Change) string { return c.At.Step }).optional(),
+	words("op_type", func(c *overflow.Change) string { return c.OpType }).in(InCSV | InJSON),
+	words("op", func(c *overflow.Change) string { return c.Op }).titled("OPERATOR", "算子"),
+	words("after", func(c *overflow.Change) string { return c.After }).titled("CHANGED AFTER", "改写发生于其后"),
+	words("before", func(c *overflow.Change) string { return c.Before }).in(InCSV | InJSON),
+	words("first", func(c *overflow.Change) bool { return c.First }).in(InCSV | InJSON),
+	words("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).in(InCSV | InJSON),
+	words("tensor", changedTensor).titled("TENSOR", "张量").in(InText | InCSV),
+	words("kind", func(c *overflow.Change) string { return string(c.Kind) }).in(InJSON),
+	words("index", func(c *overflow.Change) int { return c.Index }).in(InJSON),
+	words("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("DTYPE", "类型"),
+	words("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).in(InCSV | InJSON),
+	words("elements", elementsText).titled("ELEMENTS", "元素").in(InText),
+	numbers("elements", func(c *overflow.Change) int64 { return c.Elements }).in(InCSV | InJSON),
+	numbers("of", func(c *overflow.Change) int64 { return c.Of }).in(InCSV | InJSON),
+	words("ranges", runsText).in(InCSV),
+	words("ranges", func(c *overflow.Change) [][2]int64 { return c.Ranges }).in(InJSON),
+	numbers("runs", func(c *overflow.Change) int64 { return c.NumRanges }).in(InCSV | InJSON),
+	numbers("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).in(InCSV | InJSON),
+	numbers("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES", "字节"),
+	numbers("size", func(c *overflow.Change) int64 { return c.Size }).in(InCSV | InJSON),
+	words("was", func(c *overflow.Change) string { return c.Was }).titled("WAS", "原值"),
+	words("is", func(c *overflow.Change) string { return c.Is }).titled("IS", "现值"),
+	words("file", func(c *overflow.Change) string { return c.File }).in(InCSV | InJSON),
+	words("before_file", func(c *overflow.Change) string { return c.BeforeFile }).in(InCSV | InJSON),
+}
+
+// watchRounds are the coordinates that the table leaves out where they are not known.
+var watchRounds = of(func(c *overflow.Change) (dumpdir.Coordinates, bool) { return c.At, true }, roundColumns[1:]...)
+
+func changedTensor(c *overflow.Change) string { return fmt.Sprintf("%s %d", c.Kind, c.Index) }
+
+// runsText lists the runs of elements that differ.
+func runsText(c *overflow.Change) string {
+	var runs []string
+	for _, r := range c.Ranges {
+		text := fmt.Sprint(r[0])
+		if r[1] > r[0] {
+			text = fmt.Sprintf("%d-%d", r[0], r[1])
+		}
+		runs = append(runs, text)
+	}
+	if int64(len(runs)) < c.NumRanges {
+		runs = append(runs, "...")
+	}
+	return strings.Join(runs, " ")
+}
+
+// elementsIn says which elements differ in a sentence.
+func (p *printer) elementsIn(c *overflow.Change) string {
+	return strings.NewReplacer(" ", ", ", "-", p.say(" to ", " 至 ")).Replace(runsText(c)) + fmt.Sprintf(p.say(" of %d", "(共 %d)"), c.Of)
+}
+
+// elementsText says which elements differ.
+func elementsText(c *overflow.Change) lang.Text {
+	runs := runsText(c)
+	return lang.Text{EN: fmt.Sprintf("%s of %d", runs, c.Of), ZH: fmt.Sprintf("%s(共 %d)", runs, c.Of)}
+}
+
+// WriteWatch prints for each watched operator which one changed its memory first, and
+// then all changes.
+func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
+	p := t.to(w)
+	for i := range r.Rows {
+		if c := &r.Rows[i]; c.First {
+			p.line("", p.firstChange(c))
+		}
+	}
+	if len(r.Rows) > 0 {
+		p.blank()
+		p.table("", Table[*overflow.Change]{watchColumns, pointers(r.Rows)}.Grid(p.Lang))
+	}
+	p.problems(r.Problems, true)
+	return p.err
+}
+
+// firstChange is a sentence about the first change of an operator.
+func (p *printer) firstChange(c *overflow.Change) string {
+	where := p.Lang.Text(c.At.Text())
+	if where != "" {
+		where = " (" + where + ")"
+	}
+	since := p.say("its own dump", "自身的 dump")
+	if c.Before != "" {
+		since = p.say("the dump after %s", "%s 之后的 dump", c.Before)
+	}
+	return p.say("%s%s first changed after %s: %s, elements %s, %s -> %s, since %s",
+		"%s%s 首次被改写于 %s 之后：%s，元素 %s，%s -> %s，相比%s",
+		c.Op, where, c.After, changedTensor(c), p.elementsIn(c), c.Was, c.Is, since)
+}
+
+// WriteWatchCSV writes a line for every change.
+func WriteWatchCSV(w io.Writer, r *overflow.WatchReport) error {
+	return watchTable(r).CSV(w)
+}
+
+// WriteWatchJSON writes a report of overflow watch as one JSON object.
+func WriteWatchJSON(w io.Writer, r *overflow.WatchReport) error {
+	return writeJSON(w, struct {
+		Watched  int                     `json:"watched"`
+		Changed  int                     `json:"changed"`
+		Dumps    int                     `json:"dumps"`
+		Early    int                     `json:"early"`
+		Rows     Table[*overflow.Change] `json:"rows"`
+		Problems Table[overflow.Problem] `json:"problems"`
+	}{r.Watched, r.Changed, r.Dumps, r.Early, watchTable(r), problemTable(r.Problems)})
+}
+
+func watchTable(r *overflow.WatchReport) Table[*overflow.Change] {
+	return Table[*overflow.Change]{append(append([]Column[*overflow.Change]{}, watchColumns...), watchRounds...), pointers(r.Rows)}
+}
