@@ -14,21 +14,21 @@ import (
 
 func TestGolden(t *testing.T) {
 	formattest.Golden(t, "pt", Open, map[string]string{
-		"short":    "needs 6 elements, its storage has 2",
-		"record":   "elements, want ",
-		"overflow": "shape (2147483648, 2147483648, 4) has more than 63 bits of data",
-		"stride":   "shape (2,) with strides [-1] has a negative number",
-		"offset":   "the offset is -1, want at least 0",
-		"missing":  `the archive has no entry "archive/data/0"`,
-		"sparse":   "a sparse tensor is not supported",
+		"pt_short":        "needs 6 elements, its storage has 2",
+		"pt_huge_numel":   `storage "0" has 2 elements, want 1099511627776`,
+		"pt_legacy_short": "has 2 elements, want 4",
+		"pt_huge_shape":   "shape (2147483648, 2147483648, 4) has more than 63 bits of data",
+		"pt_neg_stride":   "shape (2,) with strides [-1] has a negative number",
+		"pt_neg_offset":   "the offset is -1, want at least 0",
+		"pt_no_record":    `the archive has no entry "archive/data/0"`,
+		"pt_sparse":       "a sparse tensor is not supported",
 
-		"posix.system":                   "data.pkl: GLOBAL at 2: posix.system is not part of tensor files",
-		"os.system":                      "data.pkl: STACK_GLOBAL at 14: os.system is not part of tensor files",
-		"builtins.eval":                  "data.pkl: GLOBAL at 169: builtins.eval is not part of tensor files",
-		"builtins.getattr":               "data.pkl: GLOBAL at 2: builtins.getattr is not part of tensor files",
-		"torch.nn.modules.linear.Linear": "data.pkl: GLOBAL at 2: torch.nn.modules.linear.Linear: a pickled model, save its state_dict()",
-
-		"torch_npu.utils.storage.__import__": "torch_npu.utils.storage.__import__ is not part of tensor files",
+		"pt_os_system":  "data.pkl: GLOBAL at 2: posix.system is not part of tensor files",
+		"pt_os_system4": "data.pkl: STACK_GLOBAL at 14: os.system is not part of tensor files",
+		"pt_eval":       "data.pkl: GLOBAL at 169: builtins.eval is not part of tensor files",
+		"pt_getattr":    "data.pkl: GLOBAL at 2: builtins.getattr is not part of tensor files",
+		"pt_build_evil": "data.pkl: GLOBAL at 2: torch.nn.modules.linear.Linear: a pickled model, save its state_dict()",
+		"pt_npu_evil":   "torch_npu.utils.storage.__import__ is not part of tensor files",
 
 		"too deep":          "data.pkl: pickle: STOP at 0x2711: found values nested deeper than 100",
 		"tar":               "the tar format of PyTorch before 0.1.10 is not supported",
