@@ -60,7 +60,7 @@ func runOverflowWatch(ctx context.Context, a *app, opts *overflowWatchOptions, a
 	if err != nil {
 		return err
 	}
-	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true})
+	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true}, opts.dumps.selection())
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,11 @@ var samples = map[string]func(t *testing.T, elements []byte) sample{
 		data := zipOf(t, map[string][]byte{"a/b.npy": append(header, elements...)})
 		return sample{name: "x.npz", label: "a/b", data: data, broken: data[:len(data)-30], error: "zip"}
 	},
+	"safetensors": func(_ *testing.T, elements []byte) sample {
+		head := fmt.Sprintf("%-64s", `{"a.b":{"dtype":"U16","shape":[10,100],"data_offsets":[0,2000]}}`)
+		data := append(append([]byte{64, 0, 0, 0, 0, 0, 0, 0}, head...), elements...)
+		return sample{name: "x.safetensors", label: "a.b", data: data, broken: data[:len(data)-1], error: "2000"}
+	},
 	"raw": func(_ *testing.T, elements []byte) sample {
 		return sample{name: "x.bin", data: elements, broken: elements[1:], error: "need 1998 bytes, found 1999",
 			raw: &RawHint{DType: tensor.Uint16}}
