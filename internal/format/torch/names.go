@@ -146,6 +146,7 @@ var calls = map[string]call{
 	"torch._utils._rebuild_parameter":              parameter(3),
 	"torch._utils._rebuild_parameter_with_state":   parameter(4),
 	"torch._utils._rebuild_sparse_tensor":          notRead("a sparse tensor is not supported"),
+	"torch._utils._rebuild_sparse_csr_tensor":      notRead("a sparse tensor is not supported"),
 	"torch._utils._rebuild_wrapper_subclass":       notRead("a wrapper of a tensor is not supported"),
 	"torch._utils._rebuild_nested_tensor":          notRead("a nested tensor is not supported"),
 	"torch._utils._rebuild_meta_tensor_no_storage": notRead("a tensor of the device meta has no data"),

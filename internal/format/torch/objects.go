@@ -329,13 +329,11 @@ func asRepr(kind string) call {
 
 // complexNumber makes a complex of two floats.
 func complexNumber(a *arguments) any {
-	re, im := take[float64](a), take[float64](a)
-	sign := "+"
-	text := repr(im)
-	if strings.HasPrefix(text, "-") {
-		sign = ""
+	re, im := strings.TrimSuffix(repr(take[float64](a)), ".0"), strings.TrimSuffix(repr(take[float64](a)), ".0")
+	if !strings.HasPrefix(im, "-") {
+		im = "+" + im
 	}
-	return &constant{"complex", "(" + repr(re) + sign + text + "j)"}
+	return &constant{"complex", "(" + re + im + "j)"}
 }
 
 // counter returns the dict that a Counter is made of.

@@ -1,0 +1,251 @@
+package torch
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// Writer writes a file with one tensor, that torch.load returns. It is a zip file of the
+// entries data.pkl, byteorder, data/0 with the elements, and version, in a folder
+// archive; the same bytes for the same tensor.
+type Writer struct {
+	zip  *zip.Writer
+	data io.Writer // of the elements
+	lead int64     // bytes before them
+	unit int       // bytes of an element that is given
+	left int64     // bytes of elements to be given
+	// widen makes elements of the type that is written, nil where it is the same, in
+	// the memory of wide.
+	widen func(dst, src []byte)
+	wide  []byte
+}
+
+// alignment is that of the elements in the file: PyTorch's own.
+const alignment = 64
+
+// localHeader is how many bytes there are before the name of an entry.
+const localHeader = 30
+
+// NewWriter begins a file with a tensor in C order. Unsigned integers that older
+// versions of PyTorch do not have are written in a wider type, those of 64 bits are an
+// error.
+func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, error) {
+	written, widen := host, (func(dst, src []byte))(nil)
+	switch host {
+	case tensor.HostUint16:
+		written, widen = tensor.HostInt32, widen16
+	case tensor.HostUint32:
+		written, widen = tensor.HostInt64, widen32
+	case tensor.HostUint64, tensor.HostNone:
+		return nil, unsupported("files of PyTorch have no elements of %s", host)
+	}
+	if len(shape) > maxRank {
+		return nil, unsupported("shape %v has more than %d axes", shape, maxRank)
+	}
+	room := math.MaxInt64 / int64(written.Size())
+	for _, n := range shape { // the strides of a tensor without elements count, too
+		if n < 0 {
+			return nil, broken("shape %v has a negative number", shape)
+		}
+		room /= max(1, n)
+	}
+	if room == 0 {
+		return nil, unsupported("shape %v has more than 63 bits of data", shape)
+	}
+	count := shape.Elements()
+	counted := &countWriter{w: w}
+	f := &Writer{zip: zip.NewWriter(counted), widen: widen, unit: host.Size(), left: count * int64(host.Size())}
+	if err := f.entry(pickleEntry, appendPickle(nil, written, shape, count)); err != nil {
+		return nil, err
+	}
+	if err := f.entry("byteorder", []byte("little")); err != nil {
+		return nil, err
+	}
+	if err := f.zip.Flush(); err != nil {
+		return nil, err
+	}
+	header := zip.FileHeader{Name: folder + "data/0", Method: zip.Store}
+	begin := counted.n + localHeader + int64(len(header.Name))
+	header.Extra = padding(begin)
+	f.lead = begin + int64(len(header.Extra))
+	var err error
+	f.data, err = f.zip.CreateHeader(&header)
+	return f, err
+}
+
+// folder is the one that all entries are in.
+const folder = "archive/"
+
+// entry writes an entry.
+func (f *Writer) entry(name string, content []byte) error {
+	const version = 20 // of zip files with folders
+	size := uint64(len(content))
+	w, err := f.zip.CreateRaw(&zip.FileHeader{Name: folder + name, Method: zip.Store, CreatorVersion: version, ReaderVersion: version,
+		CRC32: crc32.ChecksumIEEE(content), CompressedSize64: size, UncompressedSize64: size})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	return err
+}
+
+// padding is an extra field, of the kind FB that PyTorch has for it, with which data
+// is aligned that would begin at an offset.
+func padding(begin int64) []byte {
+	const head = 4
+	n := (alignment - (begin+head)%alignment) % alignment
+	extra := append([]byte("FB"), byte(n), 0)
+	for range n {
+		extra = append(extra, 'Z')
+	}
+	return extra
+}
+
+// Lead is how many bytes come before the elements.
+func (f *Writer) Lead() int64 { return f.lead }
+
+// Write writes the next elements, whole ones, little-endian.
+func (f *Writer) Write(elements []byte) (int, error) {
+	if int64(len(elements)) > f.left || len(elements)%f.unit != 0 {
+		return 0, fmt.Errorf("write of %d bytes, %d bytes of elements are left", len(elements), f.left)
+	}
+	out := elements
+	if f.widen != nil {
+		if len(f.wide) < 2*len(elements) {
+			f.wide = make([]byte, 2*len(elements))
+		}
+		out = f.wide[:2*len(elements)]
+		f.widen(out, elements)
+	}
+	if _, err := f.data.Write(out); err != nil {
+		return 0, err
+	}
+	f.left -= int64(len(elements))
+	return len(elements), nil
+}
+
+// Close writes what follows the elements. It does not close the file.
+func (f *Writer) Close() error {
+	if f.left > 0 {
+		return fmt.Errorf("%d bytes of elements were not written", f.left)
+	}
+	if err := f.entry("version", []byte("3\n")); err != nil {
+		return err
+	}
+	return f.zip.Close()
+}
+
+func widen16(dst, src []byte) {
+	for ; len(src) >= 2; dst, src = dst[4:], src[2:] {
+		binary.LittleEndian.PutUint32(dst, uint32(binary.LittleEndian.Uint16(src)))
+	}
+}
+
+func widen32(dst, src []byte) {
+	for ; len(src) >= 4; dst, src = dst[8:], src[4:] {
+		binary.LittleEndian.PutUint64(dst, uint64(binary.LittleEndian.Uint32(src)))
+	}
+}
+
+// countWriter counts bytes that are written.
+type countWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// appendPickle appends the pickle of a tensor, as torch.save writes it: protocol 2, and
+// what Python's pickler remembers numbered by its order.
+func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) []byte {
+	var scalar string
+	for _, e := range elementTypes {
+		if e.dtype == host.DType() {
+			scalar = e.scalar
+		}
+	}
+	memo := byte(0)
+	put := func(parts ...string) {
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+		b = append(b, 'q', memo)
+		memo++
+	}
+	global := func(module, name string) { put("c", module, "\n", name, "\n") }
+	text := func(s string) {
+		put("X", string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))), s)
+	}
+	tuple := func(list []int64) {
+		if len(list) == 0 {
+			b = append(b, ')')
+			return
+		}
+		if len(list) > 3 {
+			b = append(b, '(')
+		}
+		for _, n := range list {
+			b = appendInt(b, n)
+		}
+		put([]string{1: "\x85", 2: "\x86", 3: "\x87", 4: "t"}[min(len(list), 4)])
+	}
+	b = append(b, "\x80\x02"...)
+	global("torch._utils", "_rebuild_tensor_v2")
+	b = append(b, "(("...)
+	text("storage")
+	global("torch", scalar+"Storage")
+	text("0")
+	text("cpu")
+	b = appendInt(b, count)
+	put("t")
+	b = appendInt(append(b, 'Q'), 0) // of the storage
+	tuple(shape)
+	tuple(strides(shape))
+	b = append(b, '\x89') // requires_grad
+	global("collections", "OrderedDict")
+	put(")R")
+	put("t")
+	put("R")
+	return append(b, '.')
+}
+
+// strides are those of PyTorch: an axis without elements counts as one of length 1.
+func strides(shape tensor.Shape) []int64 {
+	strides := make([]int64, len(shape))
+	step := int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		strides[i] = step
+		step *= max(1, shape[i])
+	}
+	return strides
+}
+
+// appendInt appends an integer, from 0 on, as Python's pickler does.
+func appendInt(b []byte, n int64) []byte {
+	switch {
+	case n <= math.MaxUint8:
+		return append(b, 'K', byte(n))
+	case n <= math.MaxUint16:
+		return binary.LittleEndian.AppendUint16(append(b, 'M'), uint16(n))
+	case n <= math.MaxInt32:
+		return binary.LittleEndian.AppendUint32(append(b, 'J'), uint32(n))
+	}
+	var digits []byte
+	for rest := n; rest > 0; rest >>= 8 {
+		digits = append(digits, byte(rest))
+	}
+	if digits[len(digits)-1] >= 0x80 { // is the sign
+		digits = append(digits, 0)
+	}
+	return append(append(b, 0x8a, byte(len(digits))), digits...)
+}
