@@ -160,7 +160,7 @@ func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 
 // diagnoseRound diagnoses the rows of a round.
 func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row, evidence []diagnose.Evidence) (record.Findings, []int) {
-	known := diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
+	known := diagnose.Network{Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
 	byLimits := p.opt.Judge.Verdict.Mode != ByEvidence
 	var findings record.Findings
 	if byLimits {

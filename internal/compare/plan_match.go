@@ -41,6 +41,7 @@ func (p *Plan) matchRounds() {
 	refs, npus := p.ref.byRound(), p.npu.byRound()
 	unused := map[string]int{}
 	for _, round := range p.rounds {
+		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		r := pair.Match(refs[round.pair.Ref], npus[round.pair.NPU], opt)
 		p.matched(round, r)
 		for _, name := range r.Unused {
@@ -201,12 +202,16 @@ func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
 func (p *Plan) row(ref, npu int, rule string) *record.Row {
 	row := &record.Row{Rule: rule}
 	if npu >= 0 {
+		row.SetCall(callOf(p.npu.op[npu]))
 		it, t := p.npu.Tensors[npu], &p.npu.named[npu]
 		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
 		row.NPUFile, row.NPUPath = it.String(), it.Path
 		noteHeader(row, t, lang.Text{EN: "NPU", ZH: "NPU "})
 	}
 	if ref >= 0 {
+		if row.Script == "" && row.Modules == nil {
+			row.SetCall(callOf(p.ref.op[ref]))
+		}
 		it, t := p.ref.Tensors[ref], &p.ref.named[ref]
 		if name := t.Name(); name != row.Op {
 			row.NPUOp, row.Op = row.Op, name

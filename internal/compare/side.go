@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -22,6 +23,8 @@ type Tensor struct {
 	// Dump is set for tensors of dumps.
 	Dump bool
 	Size int64 // of the file
+	// Leaf is the tensor as msprobe has it, nil for others.
+	Leaf *msprobe.Leaf
 	// Err says why the file cannot be read; the tensor stands for its output 0.
 	Err error
 }
@@ -131,7 +134,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 		named, isDump := namedTensor(op, t)
 		one := &Tensor{
 			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && isAlone(op, t)},
-			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err,
+			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
 		}
 		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone && t.Member == "" {
 			one.Single, one.Raw = true, c.Headless

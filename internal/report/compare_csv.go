@@ -81,8 +81,11 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 			return err
 		}
 	}
-	labels := CompareLabels(r)
-	return writeCSV(w, csvColumns(opt.HPAA), func(yield func(labelled) bool) {
+	labels, columns := CompareLabels(r), csvColumns(opt.HPAA)
+	if slices.ContainsFunc(r.Rows, func(row record.Row) bool { return row.Script != "" || row.Modules != nil }) {
+		columns = append(columns, words("script", func(r labelled) string { return r.Script }), words("modules", func(r labelled) string { return modulePath(r.Row) }))
+	}
+	return writeCSV(w, columns, func(yield func(labelled) bool) {
 		for i := range r.Rows {
 			if row := &r.Rows[i]; row.Compared() && !yield(labelled{row, labels[i], row.Result.Numbers()}) {
 				return

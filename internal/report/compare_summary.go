@@ -208,11 +208,31 @@ func rowAt(r *record.Report, i int) *record.Row {
 // rowInRound names a row with its round.
 func rowInRound(row *record.Row) string { return shortNames{}.inRound(row) }
 
-// titleOf names a row with its type.
+// modulePath are the modules around an operator, without the numbers of their calls.
+func modulePath(row *record.Row) string {
+	names := make([]string, len(row.Modules))
+	for i, name := range row.Modules {
+		for _, direction := range []string{".forward.", ".backward."} {
+			if at := strings.LastIndex(name, direction); at > 0 {
+				name = name[:at]
+			}
+		}
+		names[i] = name
+	}
+	return strings.Join(names, " > ")
+}
+
+// titleOf names a row with its type, the line of the script and the modules around it.
 func titleOf(row *record.Row) string {
 	title := rowLabel(row)
-	if row.OpType != "" {
-		title += " (" + row.OpType + ")"
+	var known []string
+	for _, text := range []string{row.OpType, row.Script, modulePath(row)} {
+		if text != "" {
+			known = append(known, text)
+		}
+	}
+	if len(known) > 0 {
+		title += " (" + strings.Join(known, ", ") + ")"
 	}
 	return title
 }

@@ -139,12 +139,22 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 		}
 	}
 	op.Tainted = len(x.fedBy) > 0
+	within := false // it is bad since what runs inside of it is
+	for _, in := range j.inside(r) {
+		if before := j.of[in]; before != nil && (before.origin || len(before.fedBy) > 0) {
+			within = true
+			x.feed(before.fedBy...)
+			if before.origin {
+				x.feed(before)
+			}
+		}
+	}
 	switch {
 	case !r.Compared():
-		x.origin = r.failed() && !bad
+		x.origin = r.failed() && !bad && !within
 		return x
 	case r.Noise == "":
-		x.origin = r.failed() && !op.Tainted
+		x.origin = r.failed() && !op.Tainted && !within
 		return x
 	}
 	x.verdict = op.Judge()
@@ -157,7 +167,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 		}
 	}
 	x.compareWithSecond(j, &op)
-	x.origin = x.verdict.Level == verdict.Origin || r.Status == record.Fail && x.specific(&op)
+	x.origin = !within && (x.verdict.Level == verdict.Origin || r.Status == record.Fail && x.specific(&op))
 	switch {
 	case x.guessed && x.origin && len(j.origins) > 0, r.isInput() && !known && len(j.walked) > 0:
 		// Not told apart from what came before.

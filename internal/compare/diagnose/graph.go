@@ -21,6 +21,9 @@ type Graph map[string][]Source
 type Network struct {
 	// Graph may be nil, may name unknown operators, and may have cycles.
 	Graph Graph
+	// Within are the operators that run inside of another one, a module: it is none to
+	// suspect where one of them is bad.
+	Within map[string][]string
 	// Ordered is set where the order of the rows is that of the execution.
 	Ordered bool
 	// AnyClass is set where NaN and infinities on one side are no errors.
@@ -68,6 +71,9 @@ func newNetwork(rows []record.Row, evidence []Evidence, known Network) *network 
 		if own := r.operator.inputs; !r.isInput() && len(own) > 0 {
 			r.inputs = resolved{rows: own}
 		}
+		if inside := n.inside(r); len(inside) > 0 {
+			r.inputs.rows = slices.Concat(r.inputs.rows, inside)
+		}
 		r.numbers = measure(r.inputs.rows)
 	}
 	n.findDuplicates()
@@ -95,6 +101,19 @@ func (n *network) group() {
 			o.outputs = append(o.outputs, r)
 		}
 	}
+}
+
+// inside are the outputs of what runs inside of the operator of an output.
+func (n *network) inside(r *row) (rows []*row) {
+	if r.isInput() {
+		return nil
+	}
+	for _, name := range n.Within[r.Op] {
+		if o := n.byName[name]; o != nil && o != r.operator {
+			rows = append(rows, o.outputs...)
+		}
+	}
+	return rows
 }
 
 // resolve finds the inputs of every operator.

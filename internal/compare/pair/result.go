@@ -11,6 +11,8 @@ import (
 type Options struct {
 	Map    *sidefile.NameMap // nil for none
 	Fusion *graph.Graph      // of the compiler, nil for none
+	// Calls is set where tensors have a Call.
+	Calls bool
 	// SkipKeys are texts; operators whose name contains one are skipped.
 	SkipKeys []string
 	// Exclude are operators that are skipped, nil for none.

@@ -11,6 +11,7 @@ type Rule string
 
 // The rules; see the table for what they equate.
 const (
+	RuleCall       Rule = "msprobe"
 	RuleMap        Rule = "map"
 	RuleFusion     Rule = "fusion"
 	RuleStem       Rule = "stem"
@@ -52,6 +53,10 @@ type view func(*Options, *Tensor) *Tensor
 
 // rules are tried in this order; what one has decided is no matter for the next.
 var rules = [...]rule{
+	{
+		name: RuleCall, equates: "calls of msprobe and the places of values in them",
+		keys: callKeys, given: hasCalls, ref: ofCall, npu: ofCall, reserve: whyCall, reserveRef: true,
+	},
 	{
 		name: RuleMap, equates: "names that the name map gives to each other; no other rule pairs an operator of the map",
 		keys: nameKeys, given: hasMap, ref: mappedRef, npu: mappedNPU, reserve: whyMapped, reserveRef: true,

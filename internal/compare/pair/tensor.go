@@ -23,6 +23,9 @@ type Tensor struct {
 	Index  int
 	// Timestamp is 0 when unknown.
 	Timestamp uint64
+	// Call is what a value of a call of msprobe has in common with its partner, empty
+	// unless both sides are of msprobe; see Calls.
+	Call string
 	// Slice is the thread of a sliced operator that wrote this piece of a tensor;
 	// empty for whole ones.
 	Slice string

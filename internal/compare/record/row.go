@@ -52,6 +52,11 @@ type Row struct {
 	Round string
 	// At are the coordinates of the round.
 	At At
+	// Script is the line of the user's script that called the operator, as FILE:LINE,
+	// and Modules are the modules around the call, the outermost first; empty where
+	// nobody knows.
+	Script  string
+	Modules []string
 
 	Status  Status
 	Reasons []Finding
@@ -106,6 +111,9 @@ type Row struct {
 	// Known is set when the baseline lists the failure.
 	Known bool
 }
+
+// SetCall sets where the operator was called.
+func (r *Row) SetCall(script string, modules []string) { r.Script, r.Modules = script, modules }
 
 // Compared reports whether the tensors of the row were compared.
 func (r *Row) Compared() bool { return r.Result != "" }
