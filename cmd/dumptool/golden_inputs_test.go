@@ -49,7 +49,7 @@ type inputTensor struct {
 // inputErrors has, for the classes of errors, a part of what is said.
 var inputErrors = map[string][]string{
 	"datatype":           {"not", "sparse", "no ", "objects", "unknown", "unsupported"},
-	"bounds":             {"needs", "too many elements", "negative", "storage has"},
+	"bounds":             {"elements", "more than 63 bits", "negative", "want at least 0"},
 	"data":               {"record", "data", "cut", "truncated"},
 	"torchscript":        {"TorchScript"},
 	"truncated":          {"truncated", "cut", "beyond", "end", "zip:"},
@@ -57,7 +57,7 @@ var inputErrors = map[string][]string{
 	"too deep":           {"deep", "nested"},
 	"tar":                {"tar format"},
 	"header":             {"header", "JSON"},
-	"size":               {"bytes", "data_offsets"},
+	"size":               {"bytes", "data_offsets", "63 bits"},
 	"hole":               {"belong to no tensor"},
 	"overlap":            {"overlap", "belong to"},
 	"twice":              {"twice"},

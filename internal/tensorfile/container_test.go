@@ -39,6 +39,14 @@ var samples = map[string]func(t *testing.T, elements []byte) sample{
 		}
 		return sample{name: "x.npy", data: append(header, elements...), broken: header, error: "data is truncated"}
 	},
+	"pt": func(t *testing.T, elements []byte) sample {
+		t.Helper()
+		pickle := "\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nHalfStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuM\xe8\x03tQ" +
+			"K\x00K\x0aKd\x86KdK\x01\x86\x89ccollections\nOrderedDict\n)RtR."
+		data := zipOf(t, map[string][]byte{"x/data.pkl": []byte(pickle), "x/data/0": elements})
+		short := zipOf(t, map[string][]byte{"x/data.pkl": []byte(pickle), "x/data/0": elements[2:]})
+		return sample{name: "x.pt", data: data, dtype: tensor.Float16, broken: short, error: "storage \"0\" has 999 elements, want 1000"}
+	},
 	"npz": func(t *testing.T, elements []byte) sample {
 		t.Helper()
 		header, err := npy.AppendHeader(nil, tensor.HostUint16, tensor.Shape{10, 100})

@@ -2,13 +2,13 @@ package tensorfile
 
 import (
 	"bytes"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/format/archive"
 	"dumptool/internal/format/npz"
+	"dumptool/internal/format/torch"
 )
 
 // zipMagic are the first bytes of an archive with entries, and of one without.
@@ -40,6 +40,19 @@ func (s *source) archive() (*archive.Archive, error) {
 	return s.zip, s.zipErr
 }
 
+// torchContainer is a file of PyTorch's torch.save, a zip file or of the form before.
+var torchContainer = Container{
+	Name:       "pt",
+	Extensions: torchExts,
+	Named:      true,
+	is: func(head []byte, src *source) bool {
+		return torch.IsLegacy(head) || zipHolds(torch.IsArchive, torchExts)(head, src)
+	},
+	read: named(torch.Open),
+}
+
+var torchExts = []string{".pt", ".pth"}
+
 // npzContainer is an archive of arrays of numpy.
 var npzContainer = Container{
 	Name:       "npz",
@@ -51,11 +64,5 @@ var npzContainer = Container{
 
 // holdsArrays reports whether an archive has arrays, and nothing of PyTorch.
 func holdsArrays(zip *archive.Archive) bool {
-	return !holdsPickle(zip) && slices.ContainsFunc(zip.Entries, func(e archive.Entry) bool { return strings.HasSuffix(e.Name, ".npy") })
-}
-
-// holdsPickle reports whether an archive has the pickle in which PyTorch lists
-// tensors.
-func holdsPickle(zip *archive.Archive) bool {
-	return slices.ContainsFunc(zip.Entries, func(e archive.Entry) bool { return path.Base(e.Name) == "data.pkl" })
+	return !torch.IsArchive(zip) && slices.ContainsFunc(zip.Entries, func(e archive.Entry) bool { return strings.HasSuffix(e.Name, ".npy") })
 }
