@@ -12,7 +12,7 @@ func TestForeign(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ head, want string }{
 		"input.h5":                 {"\x89HDF\r\n\x1a\n\x00\x00\x00\x00\x00\x08\x08\x00", "an HDF5 file: this version of dumptool does not read it"},
-		"net.safetensors":          {"\x40\x00\x00\x00\x00\x00\x00\x00{\"w\":{}}", "a safetensors file: this version of dumptool does not read it"},
+		"net.safetensors.1":        {"\x40\x00\x00\x00\x00\x00\x00\x00{\"w\":{}}", "a safetensors file: dumptool reads it if its name ends in .safetensors"},
 		"ge_proto_00001_Build.txt": {"graph {\n  op {\n    name: 'a'\n  }\n}\n", "a graph as text (protobuf): use it with -f of compare"},
 		"libascendcl.so":           {"\x7fELF\x02\x01\x01\x00", "an ELF program or library: dumptool has no use for it"},
 		"noise":                    {"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", "and none of the other files that dumptool knows"},

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"dumptool/internal/lang"
@@ -44,12 +43,9 @@ var (
 var kinds = []Kind{
 	{lang.Text{EN: "an empty file", ZH: "空文件"}, lang.Text{EN: "there is nothing to read", ZH: "没有可读取的内容"}, func(head []byte) bool { return len(head) == 0 }},
 	{lang.Text{EN: "an HDF5 file", ZH: "HDF5 文件"}, unread, magic("\x89HDF\r\n\x1a\n")},
-	{lang.Text{EN: "a PyTorch file", ZH: "PyTorch 文件"}, unread, zipWith("data.pkl")},
-	{lang.Text{EN: "an archive of numpy arrays (.npz)", ZH: "numpy 数组归档(.npz)"}, lang.Text{EN: unread.EN + "; unpacked, it is .npy files", ZH: unread.ZH + "，解压后为 .npy 文件"}, zipWith(".npy")},
 	{lang.Text{EN: "a ZIP archive", ZH: "ZIP 归档"}, packed, magic("PK\x03\x04", "PK\x05\x06")},
-	{lang.Text{EN: "a PyTorch file of the form before 1.6", ZH: "PyTorch 1.6 之前格式的文件"}, unread, magic("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.")},
 	{lang.Text{EN: "a Python pickle", ZH: "Python pickle 文件"}, lang.Text{EN: "of these dumptool reads consumer maps (--consumer-map)", ZH: "dumptool 只读取其中的 consumer map(--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05")},
-	{lang.Text{EN: "a safetensors file", ZH: "safetensors 文件"}, unread, isSafetensors},
+	{lang.Text{EN: "a safetensors file", ZH: "safetensors 文件"}, lang.Text{EN: "dumptool reads it if its name ends in .safetensors", ZH: "文件名以 .safetensors 结尾时 dumptool 会读取"}, isSafetensors},
 	{lang.Text{EN: "a gzip archive", ZH: "gzip 压缩文件"}, packed, magic("\x1f\x8b")},
 	{lang.Text{EN: "a bzip2 archive", ZH: "bzip2 压缩文件"}, packed, magic("BZh")},
 	{lang.Text{EN: "an xz archive", ZH: "xz 压缩文件"}, packed, magic("\xfd7zXZ\x00")},
@@ -146,18 +142,6 @@ func magic(begin ...string) func([]byte) bool {
 			}
 		}
 		return false
-	}
-}
-
-// zipWith is the test for ZIP archives whose first file has a name with this end.
-func zipWith(end string) func([]byte) bool {
-	const fixed = 30
-	return func(head []byte) bool {
-		if len(head) < fixed || string(head[:4]) != "PK\x03\x04" {
-			return false
-		}
-		n := fixed + int(binary.LittleEndian.Uint16(head[26:]))
-		return n <= len(head) && strings.HasSuffix(string(head[fixed:n]), end)
 	}
 }
 
