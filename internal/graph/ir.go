@@ -1,0 +1,221 @@
+package graph
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// IR is a graph that MindSpore saved, as text or as protobuf: its operators with
+// their inputs and the lines of the script that they come from. Types and
+// attributes stay in the file; see Types.
+type IR struct {
+	// Nodes are the operators of all subgraphs in the order of the file, without
+	// Return.
+	Nodes []Node
+	// Params are the parameters of the graph and those of its subgraphs.
+	Params []Param
+	// Subgraphs are the names of the subgraphs; empty for text that is no whole
+	// file, and for protobuf.
+	Subgraphs []string
+	// Proto is set for a graph that was read from protobuf, of which the numbers of
+	// nodes are others than those of the text.
+	Proto bool
+	// Warnings are oddities that do not keep the graph from being used.
+	Warnings []string
+
+	inputs []ref
+	frames []Frame
+	texts  texts
+
+	forward struct {
+		once sync.Once
+		of   map[uint64]int32 // nodes by their unique ids
+	}
+}
+
+// Node is an operator, or another node of the graph such as a call.
+type Node struct {
+	// Name is the full name: scope, type and number, as Default/net/Conv2D-op515. It
+	// is empty where the file knows only the Scope.
+	Name string
+	// Type is the operator, as Conv2D, and Call for those that call a graph.
+	Type string
+	// Offset is where the node begins in the file, Line the line there from 1, 0
+	// for protobuf.
+	Offset int64
+	Line   int32
+	// Number is that of %4, -1 for none.
+	Number int32
+	// Subgraph is the index of its subgraph.
+	Subgraph int32
+
+	debug           string
+	unique, forward uint64 // 0 for none
+	length          int32  // in bytes, of protobuf
+	inputs, frames  span
+	item            int32 // the output that TupleGetItem takes, -1 if not known
+	scopeOnly       bool  // Name is the scope
+	innerFirst      bool  // the stacks begin with the innermost frame
+}
+
+// Call is the type of nodes whose operator is a graph.
+const Call = "call"
+
+// OpName returns the full name, empty if the file does not know it.
+func (n *Node) OpName() string {
+	if n.scopeOnly {
+		return ""
+	}
+	return n.Name
+}
+
+// Scope returns the folders of the full name, or what the file has in its place.
+func (n *Node) Scope() string {
+	if n.scopeOnly {
+		return n.Name
+	}
+	return n.Name[:max(0, strings.LastIndexByte(n.Name, '/'))]
+}
+
+// ID returns the number of the operator in its full name, as 515 or 515_2; empty
+// for none.
+func (n *Node) ID() string {
+	if n.scopeOnly {
+		return ""
+	}
+	at := strings.LastIndex(n.Name, "-op")
+	if at < 0 {
+		return ""
+	}
+	id := n.Name[at+len("-op"):]
+	first, second, two := strings.Cut(id, "_")
+	if !isDigits(first) || two && !isDigits(second) {
+		return ""
+	}
+	return id
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// Param is a parameter of the graph or of a subgraph.
+type Param struct {
+	Name string
+	// Number is that of %para2_conv1.weight, 0 for none.
+	Number int32
+	// Subgraph is the index of the subgraph, -1 for a parameter of the whole graph.
+	Subgraph int32
+	// Weight is set for those that belong to the network, as its weights do.
+	Weight bool
+}
+
+// span is a part of a list.
+type span struct{ from, to int32 }
+
+// ref is what an input is: the index of a node, of a parameter, or nothing.
+type ref int32
+
+const noRef ref = -1
+
+func paramRef(index int) ref { return ref(-2 - index) }
+
+func (r ref) param() (index int, ok bool) { return int(-2 - r), r < noRef }
+
+// Label returns the node as the file names it, such as %4.
+func (g *IR) Label(n *Node) string {
+	switch {
+	case n.Number < 0:
+		return ""
+	case g.Proto:
+		return strconv.Itoa(int(n.Number))
+	}
+	return "%" + strconv.Itoa(int(n.Number))
+}
+
+// IRError says where a graph could not be read.
+type IRError struct {
+	// Offset is the byte at which the reading ended.
+	Offset int64
+	What   string
+}
+
+// Error implements error.
+func (e *IRError) Error() string { return fmt.Sprintf("graph: %s at byte %d", e.What, e.Offset) }
+
+// limits of what a graph may hold: indexes have 31 bits.
+const maxIndex = 1<<31 - 1
+
+// texts keeps every text once. Text 0 is empty.
+type texts struct {
+	all   []string
+	flags []textFlag
+	index map[string]Text
+	arena arena
+}
+
+// Text is the number of a text of a graph.
+type Text int32
+
+// textFlag says what a text is, as a path or as code.
+type textFlag uint8
+
+const (
+	isLibrary textFlag = 1 << iota // a path of MindSpore's own Python code
+	isBlock                        // code that others are inside of
+	isNamed                        // a block that is a definition
+)
+
+// Text returns a text of the graph.
+func (g *IR) Text(t Text) string { return g.texts.all[t] }
+
+func newIR() *IR {
+	return &IR{texts: texts{all: []string{""}, flags: []textFlag{0}, index: map[string]Text{"": 0}}}
+}
+
+// add returns the number of a text; clean makes it what is kept.
+func (t *texts) add(b []byte, clean func([]byte) []byte) Text {
+	if i, ok := t.index[string(b)]; ok {
+		return i
+	}
+	kept := b
+	if clean != nil {
+		kept = clean(b)
+	}
+	s := t.arena.keep(kept)
+	key := s
+	if len(kept) != len(b) {
+		key = t.arena.keep(b)
+	}
+	i := Text(len(t.all))
+	t.all, t.flags = append(t.all, s), append(t.flags, textFlags(s))
+	t.index[key] = i
+	return i
+}
+
+// arena keeps many short strings in few allocations.
+type arena struct{ b strings.Builder }
+
+const arenaChunk = 64 << 10
+
+// keep returns a string with the bytes, in which those that are no UTF-8 are
+// replaced.
+func (a *arena) keep(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if !utf8.Valid(b) {
+		return strings.ToValidUTF8(string(b), "\ufffd")
+	}
+	if len(b) > arenaChunk/4 {
+		return string(b)
+	}
+	if a.b.Cap()-a.b.Len() < len(b) {
+		a.b = strings.Builder{}
+		a.b.Grow(arenaChunk)
+	}
+	from := a.b.Len()
+	a.b.Write(b)
+	return a.b.String()[from:]
+}
