@@ -41,6 +41,7 @@ func allCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newConvertCommand(a),
 		newInspectCommand(a),
+		newFindCommand(a),
 		newOverflowCommand(a),
 		newCompareCommand(a),
 		newConfigCommand(a),

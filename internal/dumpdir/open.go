@@ -244,6 +244,7 @@ func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 			id := identify(s)
 			id.role, id.kind, id.index = Table, s.kind, s.index
 			statistics := s.Statistics
+			statistics.File = file
 			r.entries = append(r.entries, entry{identity: id, file: file, at: r.coordinatesOf(file.Folder, ""), statistics: &statistics})
 		})
 	})

@@ -26,6 +26,9 @@ type Statistics struct {
 	Values map[Statistic]float64
 	// Digest is the MD5 or SHA1 of the elements, empty for none.
 	Digest string
+	// File is the table, and Line the line of the row there, from 1.
+	File *File
+	Line int
 }
 
 // Number is a number that the table has, nil for none.
@@ -123,7 +126,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 			return fmt.Errorf("statistics: %w", err)
 		}
 		line, _ := r.FieldPos(0)
-		var s statisticRow
+		s := statisticRow{Statistics: Statistics{Line: line}}
 		for i, set := range columns {
 			if set == nil || i >= len(cells) {
 				continue

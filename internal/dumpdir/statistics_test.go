@@ -14,7 +14,14 @@ import (
 func readAll(t *testing.T, text string) ([]statisticRow, error) {
 	t.Helper()
 	var rows []statisticRow
-	err := readStatistics(strings.NewReader(text), func(s *statisticRow) { rows = append(rows, *s) })
+	err := readStatistics(strings.NewReader(text), func(s *statisticRow) {
+		if s.Line < 2 {
+			t.Errorf("a row in line %d, want one behind the titles", s.Line)
+		}
+		row := *s
+		row.Line = 0
+		rows = append(rows, row)
+	})
 	return rows, err
 }
 

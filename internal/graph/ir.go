@@ -174,6 +174,9 @@ func newIR() *IR {
 	return &IR{texts: texts{all: []string{""}, flags: []textFlag{0}, index: map[string]Text{"": 0}}}
 }
 
+// TextCount is how many texts the graph has; the numbers of all are below it.
+func (g *IR) TextCount() int { return len(g.texts.all) }
+
 // add returns the number of a text; clean makes it what is kept.
 func (t *texts) add(b []byte, clean func([]byte) []byte) Text {
 	if i, ok := t.index[string(b)]; ok {

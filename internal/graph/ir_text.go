@@ -64,12 +64,11 @@ type irReader struct {
 	operands  [][]byte
 
 	// node is the one that is being read, -1 for none; the others are about it.
-	node      int
-	named     bool
-	typed     bool
-	kind      StackKind
-	stack     uint16
-	firstLine int64
+	node  int
+	named bool
+	typed bool
+	kind  StackKind
+	stack uint16
 
 	isIR, sorted bool
 	cross        []crossRef

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -9,8 +10,7 @@ import (
 // among equals, or nothing when all are too far away. Case and the sort of
 // separator make no difference.
 func Nearest(word string, candidates []string) string {
-	const longest = 64 // nobody misspells a key into that
-	if len(word) > longest {
+	if len(word) > longestWord {
 		return ""
 	}
 	best, bestDistance := "", max(1, len(word)/4)+1
@@ -21,6 +21,36 @@ func Nearest(word string, candidates []string) string {
 	}
 	return best
 }
+
+// NearestOf returns the candidates that word may be a misspelling of, the nearest
+// first and at most some; equally near ones by name.
+func NearestOf(word string, candidates []string, most int) []string {
+	type near struct {
+		name     string
+		distance int
+	}
+	var all []near
+	limit := max(1, len(word)/4)
+	for _, c := range candidates {
+		if len(c) == 0 || len(word) > longestWord || max(len(c)-len(word), len(word)-len(c)) > limit {
+			continue
+		}
+		if d := Distance(plain(word), plain(c)); d <= limit && d < len(word) {
+			all = append(all, near{c, d})
+		}
+	}
+	slices.SortFunc(all, func(a, b near) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, n := range all[:min(most, len(all))] {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// longestWord is the longest word that may be misspelled, in bytes.
+const longestWord = 64
 
 // SameButForm reports whether a and b differ in case and separators only.
 func SameButForm(a, b string) bool { return plain(a) == plain(b) }

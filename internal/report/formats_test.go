@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"dumptool/internal/convert"
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/find"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
@@ -42,6 +44,7 @@ var samples = map[reflect.Type]struct {
 	reflect.TypeFor[*inspect.File]():         {"inspect", inspectedFile()},
 	reflect.TypeFor[*dumpdir.Run]():          {"run", twoRounds()},
 	reflect.TypeFor[*inspect.Operators]():    {"operators", threeOperators()},
+	reflect.TypeFor[*find.Answer]():          {"find", found()},
 	reflect.TypeFor[*convert.Result]():       {"convert", converted()},
 	reflect.TypeFor[*overflow.Report]():      {"analyze", twoRecords()},
 	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
@@ -100,6 +103,34 @@ func threeOperators() *inspect.Operators {
 		{Name: "net/relu\n1", Type: "ReLU", Times: 4, Files: 4, Failed: 1, Bytes: 300, Inputs: 1, Outputs: 1},
 		{Name: "Functional.relu.0.forward", Times: 1},
 	}}
+}
+
+// found is an operator of two ranks with a file each, one that a name has a part of,
+// and a parameter.
+func found() *find.Answer {
+	at := func(rank int, match find.Match, confidence find.Confidence) find.Place {
+		return find.Place{Match: match, Confidence: confidence, Rank: &rank, Graph: new(int), IR: fmt.Sprintf("rank_%d/graphs/g.ir", rank)}
+	}
+	text := func(s string) *string { return &s }
+	number := func(n int) *int { return &n }
+	conv := func(rank int) find.Result {
+		return find.Result{Operator: &find.Operator{
+			Place: at(rank, find.MatchLine, find.High), IRLine: number(57), Node: text("%4"), Subgraph: "g", OpType: "Conv2D", OpName: text("Default/net/Conv2D-op515"),
+			Order: number(4), OrderTotal: number(21), Source: text("/home/u/resnet.py:88"), SourceVia: text("own"), Code: text("x = self.conv1(x)"),
+			Files: []string{fmt.Sprintf("rank_%d/a\nb.npy", rank)}, Ambiguous: []string{}, Statistics: []string{"s.csv#2"},
+			Inputs: []find.Input{{Index: 0, DType: text("Float16"), Format: text("NC1HWC0"), Shape: tensor.Shape{2, 1, 3, 3, 16}, From: []find.Link{{Name: "Default/TransData-op1", Index: 1}}, Via: []string{}},
+				{Index: 1, From: []find.Link{{Name: "Default/Cast-op2"}}, Via: []string{"Default/Cast-op2"}, End: []find.Link{{Name: "param:conv1.weight"}}}, {Index: 2}},
+			Outputs: []find.Output{{DType: text("Float16"), Shape: tensor.Shape{}, To: []find.Link{{Name: "Default/ReLU-op3", Index: 1}}}},
+			Stack:   []find.Frame{{File: "/home/u/resnet.py", Line: 88, LineEnd: 90, Code: text("x = self.conv1(x)"), Kind: "own"}, {File: "nn/conv.py", Line: 3, LineEnd: 3, Library: true, Kind: "fused"}},
+			Rows:    []find.Row{{Kind: tensor.Input, Statistics: &dumpdir.Statistics{Values: map[dumpdir.Statistic]float64{dumpdir.Max: 1.5, dumpdir.NaNs: 2}}}},
+		}}
+	}
+	relu := find.Result{Operator: &find.Operator{Place: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: text("nn/x.py:3"), SourceVia: text("library")}}
+	weight := find.Result{Param: &find.Parameter{Place: at(0, find.MatchParam, find.Medium), Param: "conv1.weight", Number: number(2), Files: []string{"w.npy"},
+		Consumers: []find.Consumer{{Node: text("%4"), OpName: text("Default/net/Conv2D-op515"), Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}}
+	offset := int64(17)
+	return &find.Answer{Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
+		Unreadable: []find.Unreadable{{Path: "g.ir", Error: "the file is cut", Offset: &offset}}, Notes: lang.Plains([]string{"ids repeat"})}
 }
 
 // converted has a tensor that was written and one that was not.

@@ -1,0 +1,282 @@
+package find
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/tensor"
+)
+
+// fileID is what the name of a dump says about its operator.
+type fileID struct {
+	op, opType string
+	norm       string // op as file names have it
+	graph      string // the graph of the folder, empty if it is not known
+	io         *string
+	index      *int
+}
+
+// parameterType is the type of dumps of parameters.
+const parameterType = "Parameter"
+
+// identify takes the name of a dump apart. It reports false for other files, and for
+// overflow records, which no name joins to their operators.
+func identify(name, graph string) (*fileID, bool) {
+	n := filename.Parse(name)
+	id := &fileID{op: n.OpName, opType: n.OpType, graph: graph}
+	switch {
+	case n.IsOpDebug():
+		return nil, false
+	case n.HasDump || n.Grammar == filename.Sync:
+	case n.Grammar == filename.Plain && n.Ext == ".json":
+		// The arguments of a kernel.
+		var ok bool
+		if id.opType, id.op, ok = strings.Cut(n.Stem, "."); !ok {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	id.norm = filename.Normalise(id.op)
+	if n.Kind != "" {
+		kind := string(n.Kind)
+		id.io, id.index = &kind, &n.Index
+	}
+	return id, true
+}
+
+// thing is a node or a parameter of a graph.
+type thing struct {
+	graph       *loaded
+	node, param int // -1 for what it is not
+}
+
+func (h *hit) thing() thing { return thing{h.graph, int(h.node), int(h.param)} }
+
+// resolver finds the things that names of files mean.
+type resolver struct {
+	names, lasts, params map[string][]thing
+}
+
+// newResolver knows the things that some names, as files have them, may mean.
+func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
+	r := &resolver{names: make(map[string][]thing), lasts: make(map[string][]thing), params: make(map[string][]thing)}
+	lengths := make(map[int]bool) // most names need no look beyond their lengths
+	for norm := range norms {
+		lengths[len(norm)] = true
+	}
+	for _, g := range graphs {
+		for i := range g.Nodes {
+			n := &g.Nodes[i]
+			name := n.OpName()
+			last := name[strings.LastIndexByte(name, '/')+1:]
+			if lengths[len(name)] {
+				if norm := filename.Normalise(name); norms[norm] {
+					r.names[norm] = append(r.names[norm], thing{g, i, -1})
+				}
+			}
+			if lengths[len(last)] {
+				if norm := filename.Normalise(last); norms[norm] {
+					key := lastKey(n.Type, norm)
+					r.lasts[key] = append(r.lasts[key], thing{g, i, -1})
+				}
+			}
+		}
+		for i := range g.Params {
+			if norm := filename.Normalise(g.Params[i].Name); norms[norm] {
+				r.params[norm] = append(r.params[norm], thing{g, -1, i})
+			}
+		}
+	}
+	return r
+}
+
+func lastKey(opType, last string) string { return strings.ToLower(opType) + "\x00" + last }
+
+// candidates are the things that a file may belong to: by the whole name, else by its
+// last segment and the type, else a parameter; those of the graph of its folder, if
+// any is.
+func (r *resolver) candidates(id *fileID) []thing {
+	all := r.params[id.norm]
+	if id.opType != parameterType {
+		if found := r.names[id.norm]; len(found) > 0 {
+			all = found
+		} else if found := r.lasts[lastKey(id.opType, id.norm)]; len(found) > 0 {
+			all = found
+		} else if id.opType != "" {
+			return nil
+		}
+	}
+	own := slices.DeleteFunc(slices.Clone(all), func(x thing) bool {
+		return x.graph.file.Graph < 0 || strconv.Itoa(x.graph.file.Graph) != id.graph
+	})
+	if len(own) > 0 {
+		return own
+	}
+	return all
+}
+
+// dumps are the files of a thing.
+type dumps struct {
+	files, ambiguous []*dumpdir.File
+	rows             []row
+}
+
+// row is a row of a table of statistics.
+type row struct {
+	kind       tensor.Kind
+	index      int
+	statistics *dumpdir.Statistics
+}
+
+// dumpsOf finds the files of things of a root, by their names.
+func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
+	of := make(map[thing]*dumps, len(things))
+	interest := make(map[string]bool)
+	for _, x := range things {
+		of[x] = &dumps{}
+		if x.node < 0 {
+			interest[filename.Normalise(x.graph.Params[x.param].Name)] = true
+			continue
+		}
+		name := x.graph.Nodes[x.node].OpName()
+		interest[filename.Normalise(name)] = true
+		interest[filename.Normalise(name[strings.LastIndexByte(name, '/')+1:])] = true
+	}
+	delete(interest, "")
+	type found struct {
+		id   *fileID
+		file *dumpdir.File
+		op   *dumpdir.Op
+	}
+	var all []found
+	norms := make(map[string]bool)
+	add := func(f found) {
+		if interest[f.id.norm] {
+			all = append(all, f)
+			norms[f.id.norm] = true
+		}
+	}
+	for _, f := range r.files {
+		if f.Role == dumpdir.Product || f.Role == dumpdir.Table || f.Err != nil {
+			continue
+		}
+		if id, ok := identify(f.Name, f.Folder.At.Graph); ok {
+			add(found{id: id, file: f})
+		}
+	}
+	for _, round := range r.rounds {
+		for _, op := range round.Ops {
+			add(found{id: &fileID{op: op.Name, opType: op.Type, norm: filename.Normalise(op.Name), graph: round.At.Graph}, op: op})
+		}
+	}
+	names := newResolver(graphs, norms)
+	for _, f := range all {
+		candidates := names.candidates(f.id)
+		for _, x := range candidates {
+			d := of[x]
+			switch {
+			case d == nil:
+			case f.op != nil && len(candidates) == 1:
+				for i := range f.op.Tensors {
+					if t := &f.op.Tensors[i]; t.Statistics != nil && t.Statistics.File != nil {
+						d.rows = append(d.rows, row{t.Kind, t.Index, t.Statistics})
+					}
+				}
+			case f.op != nil:
+			case len(candidates) == 1:
+				d.files = append(d.files, f.file)
+			default:
+				d.ambiguous = append(d.ambiguous, f.file)
+			}
+		}
+	}
+	return of
+}
+
+// target is a file that was asked for.
+type target struct {
+	id   *fileID
+	root *root // nil for every root
+}
+
+// targets are the files that a query names: the one at that path, else those of that
+// name in the tree, else any of that name. known is false for a query that is no file.
+func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
+	if q.Kind != Auto && q.Kind != File && q.Kind != ID && q.Kind != Line && q.Kind != Param {
+		return nil, false
+	}
+	base := q.Text[strings.LastIndexByte(q.Text, '/')+1:]
+	if existing := existingFile(q.Text, opt.Paths); existing != "" {
+		for _, f := range t.run.Files {
+			if absolute(f.Path()) == existing {
+				return t.targetOf(nil, f), true
+			}
+		}
+		if id, ok := identify(base, ""); ok {
+			return []target{{id: id}}, true
+		}
+		return nil, true
+	}
+	if base == q.Text {
+		isFile := false
+		for _, f := range t.run.Files {
+			if f.Name == base || strings.HasSuffix(f.Path(), "/"+base) {
+				isFile = true
+				all = t.targetOf(all, f)
+			}
+		}
+		if isFile {
+			return all, true
+		}
+	}
+	if q.Kind == File || q.isDumpName() {
+		if id, ok := identify(base, ""); ok {
+			return []target{{id: id}}, true
+		}
+		return nil, true
+	}
+	return nil, false
+}
+
+func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
+	if id, ok := identify(f.Name, f.Folder.At.Graph); ok {
+		if r := t.rootOf(f); r != nil {
+			return append(all, target{id, r})
+		}
+	}
+	return all
+}
+
+// fileStages match files.
+func fileStages(targets []target, r *root) []stage {
+	return []stage{{File, func(graphs []*loaded) []hit {
+		norms := make(map[string]bool)
+		for _, t := range targets {
+			norms[t.id.norm] = true
+		}
+		names := newResolver(graphs, norms)
+		var hits []hit
+		seen := make(map[thing]bool)
+		for _, t := range targets {
+			if t.root != nil && t.root != r {
+				continue
+			}
+			for _, x := range names.candidates(t.id) {
+				if seen[x] {
+					continue
+				}
+				seen[x] = true
+				match := MatchFile
+				if x.node < 0 {
+					match = MatchParam
+				}
+				hits = append(hits, hit{graph: x.graph, node: int32(x.node), param: int32(x.param), match: match, file: t.id})
+			}
+		}
+		return hits
+	}, false}}
+}

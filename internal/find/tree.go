@@ -1,0 +1,399 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
+)
+
+// tree is the folders that are looked into.
+type tree struct {
+	run   *dumpdir.Run
+	roots []*root
+	// several is set where results need the paths of their folders in front.
+	several bool
+	of      map[string]*root // of folders, by their absolute paths
+}
+
+// root is the folder that holds the graphs of a rank, and its dumps.
+type root struct {
+	dir    string // absolute
+	name   string // as in results
+	rank   *int
+	graphs []graphFile
+	files  []*dumpdir.File
+	rounds []*dumpdir.Round // with statistics
+	// orders are the files with the execution orders, by their graphs.
+	orders map[int]string
+}
+
+// graphFile is a file with a graph.
+type graphFile struct {
+	graph.Saved
+	path string
+	name string // as in results
+}
+
+// notFolderError says that a folder that was given is none.
+type notFolderError struct{ error }
+
+// IsUsage reports whether an error of Run is a mistake of who called it.
+func IsUsage(err error) bool {
+	var bad notFolderError
+	return errors.As(err, &bad)
+}
+
+// openTree lists the folders and finds the graphs in them.
+func openTree(ctx context.Context, opt *Options) (*tree, error) {
+	for _, p := range append(slices.Clone(opt.Paths), opt.IR...) {
+		if _, err := os.Stat(p); err != nil {
+			return nil, notFolderError{fmt.Errorf("%s: no such file or folder", p)}
+		}
+	}
+	run, err := dumpdir.Open(ctx, opt.Paths, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{run: run, several: len(opt.Paths) > 1, of: make(map[string]*root)}
+	t.findGraphs(opt)
+	t.chooseGraphs(opt)
+	t.assignFiles(opt)
+	return t, nil
+}
+
+// name is a path as results have it: below the folder that was given.
+func (t *tree) name(f *dumpdir.File) string {
+	if t.several {
+		return filepath.ToSlash(f.Path())
+	}
+	return path.Join(f.Folder.Dir, filepath.Base(f.Path()))
+}
+
+// findGraphs looks for the files with graphs: those that were given, else those in the
+// tree, else those in a folder graphs above it.
+func (t *tree) findGraphs(opt *Options) {
+	for _, p := range opt.IR {
+		t.addGraph(p, filepath.ToSlash(p), true)
+	}
+	if len(opt.IR) > 0 {
+		return
+	}
+	for _, f := range t.run.Files {
+		t.addGraph(f.Path(), t.name(f), false)
+	}
+	if len(t.roots) > 0 {
+		return
+	}
+	for _, p := range opt.Paths {
+		t.findAbove(p)
+	}
+}
+
+// foldersAbove is how many folders above the given one may hold the graphs of what is
+// in it.
+const foldersAbove = 6
+
+// findAbove looks for graphs above a folder.
+func (t *tree) findAbove(p string) {
+	for up := range foldersAbove {
+		dir := filepath.Join(p, strings.Repeat("../", up+1))
+		folder := filepath.Join(dir, graphsFolder)
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				full := filepath.Join(folder, e.Name())
+				t.addGraph(full, filepath.ToSlash(full), false)
+			}
+		}
+		if len(t.roots) == 0 {
+			continue
+		}
+		orders, _ := os.ReadDir(filepath.Join(dir, orderFolder)) // there may be none
+		for _, e := range orders {
+			if id, ok := orderGraph(e.Name()); ok {
+				t.roots[0].orders[id] = filepath.Join(dir, orderFolder, e.Name())
+			}
+		}
+		return
+	}
+}
+
+// The folders beside the dumps.
+const (
+	graphsFolder = "graphs"
+	orderFolder  = "execution_order"
+)
+
+var rankFolder = regexp.MustCompile(`^rank_(\d+)$`)
+
+// addGraph adds a file if it may hold a graph; one that was given does.
+func (t *tree) addGraph(file, name string, given bool) {
+	saved, ok := graph.ParseSaved(filepath.Base(file))
+	if !ok && !given {
+		return
+	}
+	if !ok {
+		saved = graph.Saved{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file, ".pb")}
+	}
+	dir := filepath.Dir(absolute(file))
+	rootName := path.Dir(name)
+	if filepath.Base(dir) == graphsFolder {
+		dir, rootName = filepath.Dir(dir), path.Dir(rootName)
+	}
+	r := t.of[dir]
+	if r == nil {
+		r = &root{dir: dir, name: rootName, orders: make(map[int]string)}
+		if m := rankFolder.FindStringSubmatch(filepath.Base(dir)); m != nil {
+			if n, err := strconv.Atoi(m[1]); err == nil {
+				r.rank = &n
+			}
+		}
+		t.of[dir] = r
+		t.roots = append(t.roots, r)
+	}
+	r.graphs = append(r.graphs, graphFile{saved, file, name})
+}
+
+func absolute(p string) string {
+	if abs, err := filepath.Abs(p); err == nil {
+		return abs
+	}
+	return p
+}
+
+// chooseGraphs leaves the files of the best stage of every folder, and of those the
+// last one of every graph.
+func (t *tree) chooseGraphs(opt *Options) {
+	slices.SortStableFunc(t.roots, func(a, b *root) int { return lang.CompareNatural(a.name, b.name) })
+	for _, r := range t.roots {
+		if len(opt.IR) == 0 {
+			r.graphs = bestGraphs(r.graphs)
+		}
+		r.graphs = slices.DeleteFunc(r.graphs, func(g graphFile) bool { return !opt.Rounds.Wants(r.at(g.Graph)) })
+		slices.SortStableFunc(r.graphs, func(a, b graphFile) int {
+			return cmp.Or(cmp.Compare(a.Graph, b.Graph), lang.CompareNatural(a.name, b.name))
+		})
+	}
+}
+
+// at are the coordinates of a graph of the root.
+func (r *root) at(id int) dumpdir.Coordinates {
+	at := dumpdir.Coordinates{}
+	if r.rank != nil {
+		at.Rank = strconv.Itoa(*r.rank)
+	}
+	if id >= 0 {
+		at.Graph = strconv.Itoa(id)
+	}
+	return at
+}
+
+// bestGraphs returns the files that count of those of a root, whose folders are looked
+// at one by one.
+func bestGraphs(all []graphFile) []graphFile {
+	stages := make(map[string]int)
+	for _, g := range all {
+		dir := path.Dir(g.name)
+		if best, ok := stages[dir]; !ok || g.Stage < best {
+			stages[dir] = g.Stage
+		}
+	}
+	type key struct {
+		dir   string
+		graph int
+		proto bool
+	}
+	last := make(map[key]graphFile)
+	var best []graphFile
+	for _, g := range all {
+		dir := path.Dir(g.name)
+		switch {
+		case g.Stage != stages[dir]:
+		case g.Stage == graph.OtherStage:
+			best = append(best, g)
+		default:
+			k := key{dir, g.Graph, g.Proto}
+			if old, ok := last[k]; !ok || g.Seq > old.Seq {
+				last[k] = g
+			}
+		}
+	}
+	for _, g := range last {
+		best = append(best, g)
+	}
+	return best
+}
+
+// assignFiles gives every file to the nearest root above it; files below no root belong
+// to the only one there is.
+func (t *tree) assignFiles(opt *Options) {
+	for _, f := range t.run.Files {
+		r := t.rootOf(f)
+		if r == nil {
+			continue
+		}
+		if id, ok := orderGraph(f.Name); ok && path.Base(filepath.ToSlash(filepath.Dir(f.Path()))) == orderFolder {
+			r.orders[id] = f.Path()
+		}
+		if opt.Rounds.Wants(f.Folder.At) {
+			r.files = append(r.files, f)
+		}
+	}
+	if opt.NoFiles {
+		return
+	}
+	for _, round := range t.run.Rounds {
+		if !opt.Rounds.Wants(round.At) {
+			continue
+		}
+		seen := make(map[*root]bool)
+		for _, op := range round.Ops {
+			for i := range op.Tensors {
+				if s := op.Tensors[i].Statistics; s != nil && s.File != nil {
+					if r := t.rootOf(s.File); r != nil && !seen[r] {
+						seen[r] = true
+						r.rounds = append(r.rounds, round)
+					}
+				}
+			}
+		}
+	}
+}
+
+// rootOf returns the root of a file, nil for none.
+func (t *tree) rootOf(f *dumpdir.File) *root {
+	dir := filepath.Dir(absolute(f.Path()))
+	if r, known := t.of[dir]; known {
+		return r
+	}
+	var found *root
+	for up := dir; found == nil; up = filepath.Dir(up) {
+		found = t.of[up]
+		if filepath.Dir(up) == up {
+			break
+		}
+	}
+	if found == nil && len(t.roots) == 1 {
+		found = t.roots[0]
+	}
+	t.of[dir] = found
+	return found
+}
+
+// orderGraph returns the graph whose execution order a file holds.
+func orderGraph(name string) (int, bool) {
+	id, ok := strings.CutPrefix(name, "ms_execution_order_graph_")
+	id, ok2 := strings.CutSuffix(id, ".csv")
+	n, err := strconv.Atoi(id)
+	return n, ok && ok2 && err == nil && n >= 0
+}
+
+// loaded is a graph that was read.
+type loaded struct {
+	*graph.IR
+	file  graphFile
+	names []string       // in execution order
+	place map[string]int // of names, from 1
+}
+
+// id is the number of the graph, nil if it is not known.
+func (g *loaded) id() *int {
+	if g.file.Graph < 0 {
+		return nil
+	}
+	id := g.file.Graph // a pointer into g would keep the whole graph
+	return &id
+}
+
+// load reads the graphs of a root. The protobuf of a graph counts where its text is
+// missing or holds no node.
+func (r *root) load(ctx context.Context) (all []*loaded, bad []Unreadable) {
+	hasNodes := make(map[int]bool)
+	for _, proto := range []bool{false, true} {
+		for _, f := range r.graphs {
+			if f.Proto != proto || proto && f.Graph >= 0 && hasNodes[f.Graph] || ctx.Err() != nil {
+				continue
+			}
+			g, err := f.read()
+			if err != nil {
+				bad = append(bad, unreadable(f.name, err))
+			}
+			if g != nil && len(g.Nodes) > 0 {
+				hasNodes[f.Graph] = true
+				all = append(all, &loaded{IR: g, file: f})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *loaded) int {
+		return cmp.Or(cmp.Compare(a.file.Graph, b.file.Graph), lang.CompareNatural(a.file.name, b.file.name))
+	})
+	for _, g := range all {
+		if file, ok := r.orders[g.file.Graph]; ok {
+			if err := g.readOrder(file); err != nil {
+				bad = append(bad, unreadable(filepath.ToSlash(file), err))
+			}
+		}
+	}
+	return all, bad
+}
+
+func unreadable(name string, err error) Unreadable {
+	u := Unreadable{Path: name, Error: err.Error()}
+	var at *graph.IRError
+	if errors.As(err, &at) {
+		u.Error, u.Offset = at.What, &at.Offset
+	}
+	return u
+}
+
+func (f *graphFile) read() (*graph.IR, error) {
+	in, err := safefile.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if !f.Proto {
+		return graph.ReadIR(in)
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return graph.ReadIRProto(in, info.Size())
+}
+
+// readOrder reads the execution order of the graph.
+func (g *loaded) readOrder(file string) error {
+	in, err := safefile.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	order, err := sidefile.ReadExecutionOrder(io.Reader(in), filepath.Base(file))
+	if err != nil {
+		return err
+	}
+	g.names, g.place = order.Names, make(map[string]int, len(order.Names))
+	for i, name := range order.Names {
+		g.place[name] = i + 1
+	}
+	return nil
+}

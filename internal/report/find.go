@@ -1,0 +1,408 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/find"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
+)
+
+// answerForm is the JSON form of what find has found.
+type answerForm struct {
+	Schema     string            `json:"schema"`
+	Query      string            `json:"query"`
+	Kind       find.Kind         `json:"kind"`
+	Results    []any             `json:"results"`
+	More       int               `json:"more"`
+	Unreadable []find.Unreadable `json:"unreadable"`
+	Notes      []string          `json:"notes"`
+}
+
+// foundFile is the JSON form of the operator of a file.
+type foundFile struct {
+	*find.Operator
+	IO    *string `json:"io"`
+	Index *int    `json:"index"`
+}
+
+// WriteFoundJSON writes what was found as one JSON object.
+func WriteFoundJSON(w io.Writer, a *find.Answer) error {
+	form := answerForm{
+		Schema: "dumptool/find/1", Query: a.Query, Kind: a.Kind, Results: []any{}, More: a.More,
+		Unreadable: append([]find.Unreadable{}, a.Unreadable...), Notes: []string{},
+	}
+	for i := range a.Results {
+		switch r := &a.Results[i]; {
+		case r.Param != nil:
+			form.Results = append(form.Results, r.Param)
+		case a.Kind == find.File && r.Operator.Match == find.MatchFile:
+			form.Results = append(form.Results, foundFile{r.Operator, r.Operator.IO, r.Operator.Index})
+		default:
+			form.Results = append(form.Results, r.Operator)
+		}
+	}
+	for _, note := range slices.Concat(a.Notes, a.Hints) {
+		form.Notes = append(form.Notes, note.String())
+	}
+	return writeJSON(w, form)
+}
+
+// WriteFound prints what was found: a part for every operator and parameter. Ranks
+// with equal answers share one.
+func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
+	p := t.to(w)
+	if len(a.Results) == 0 {
+		return nil
+	}
+	p.text(p.foundHead(a))
+	for _, ranks := range sameAnswers(a.Results) {
+		p.blank()
+		if ranks[0].Param != nil {
+			p.foundParam(ranks)
+		} else {
+			p.foundOperator(ranks)
+		}
+	}
+	if a.More > 0 {
+		p.blank()
+		p.text(p.say("%d more: --limit 0 shows all", "另有 %d 个：--limit 0 显示全部", a.More))
+	}
+	return p.err
+}
+
+// foundHead says how much of what was found.
+func (p *printer) foundHead(a *find.Answer) string {
+	operators, params := 0, 0
+	for i := range a.Results {
+		if a.Results[i].Param != nil {
+			params++
+		} else {
+			operators++
+		}
+	}
+	var parts []string
+	if operators > 0 {
+		parts = append(parts, p.Lang.Text(count(operators, "operator", "算子")))
+	}
+	if params > 0 {
+		parts = append(parts, p.Lang.Text(count(params, "parameter", "参数")))
+	}
+	return a.Query + p.say(": ", "：") + p.join(parts...)
+}
+
+// sameAnswers groups results that differ in their rank only, in the order of the first
+// of each.
+func sameAnswers(results []find.Result) [][]*find.Result {
+	var groups [][]*find.Result
+	of := make(map[string]int)
+	for i := range results {
+		r := &results[i]
+		key := answerKey(r)
+		k, known := of[key]
+		if !known {
+			k = len(groups)
+			of[key] = k
+			groups = append(groups, nil)
+		}
+		groups[k] = append(groups[k], r)
+	}
+	return groups
+}
+
+// answerKey is what equal answers of several ranks share; an answer without a rank is
+// unlike all others.
+func answerKey(r *find.Result) string {
+	if r.Param != nil {
+		q := *r.Param
+		if q.Rank == nil {
+			return fmt.Sprintf("%p", r.Param)
+		}
+		q.Rank, q.IR, q.Files, q.Consumers = nil, path.Base(q.IR), nil, slices.Clone(q.Consumers)
+		for i := range q.Consumers {
+			q.Consumers[i].Files = nil
+		}
+		return string(marshal(q, ""))
+	}
+	o := *r.Operator
+	if o.Rank == nil {
+		return fmt.Sprintf("%p", r.Operator)
+	}
+	o.Rank, o.IR, o.Files, o.Ambiguous, o.Statistics = nil, path.Base(o.IR), nil, nil, nil
+	return string(marshal(o, ""))
+}
+
+// ranksText names the ranks of equal answers, empty for none.
+func (p *printer) ranksText(ranks []*find.Result) string {
+	var values []string
+	for _, r := range ranks {
+		place := placeOf(r)
+		if place.Rank != nil {
+			values = append(values, strconv.Itoa(*place.Rank))
+		}
+	}
+	switch len(values) {
+	case 0:
+		return ""
+	case 1:
+		return "rank " + values[0]
+	}
+	slices.SortFunc(values, lang.CompareNatural)
+	return p.say("ranks %s", "rank %s", lang.Ranges(slices.Compact(values)))
+}
+
+func placeOf(r *find.Result) *find.Place {
+	if r.Param != nil {
+		return &r.Param.Place
+	}
+	return &r.Operator.Place
+}
+
+// matchTexts say how a result fits that is not plainly what was asked for.
+var matchTexts = map[find.Match]lang.Text{
+	find.MatchFused:    {EN: "fused from an operator of that line", ZH: "由该行的算子融合而成"},
+	find.MatchBackward: {EN: "computes the gradient of that line", ZH: "计算该行的梯度"},
+	find.MatchStack:    {EN: "that line is a caller", ZH: "该行在其调用栈中"},
+	find.MatchBlock:    {EN: "that line is in the block around it only", ZH: "该行只在其所在的代码块内"},
+	find.MatchType:     {EN: "by the type", ZH: "按类型"},
+	find.MatchScope:    {EN: "by the scope", ZH: "按 scope"},
+	find.MatchPart:     {EN: "by a part of the name", ZH: "按名称的一部分"},
+}
+
+// matchText says how a result fits, with the confidence where it is not high.
+func (p *printer) matchText(place *find.Place, level int) string {
+	switch place.Match {
+	case find.MatchUp:
+		return p.say("producer, level %d", "生产者，第 %d 层", level)
+	case find.MatchDown:
+		return p.say("consumer, level %d", "消费者，第 %d 层", level)
+	}
+	text := p.Lang.Text(matchTexts[place.Match])
+	if place.Confidence == find.High {
+		return text
+	}
+	names := map[find.Confidence]lang.Text{find.Medium: {EN: "confidence medium", ZH: "可信度中"}, find.Low: {EN: "confidence low", ZH: "可信度低"}}
+	return p.join(text, p.Lang.Text(names[place.Confidence]))
+}
+
+// foundOperator prints an operator, which several ranks may share.
+func (p *printer) foundOperator(ranks []*find.Result) {
+	op := ranks[0].Operator
+	p.print(ui.Escape(op.OpType+"  "+cmp.Or(deref(op.OpName), "-")) + "\n")
+	var facts []fact
+	add := func(label string, lines ...string) {
+		if lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" }); len(lines) > 0 {
+			facts = append(facts, fact{label: textIndent + label, lines: lines})
+		}
+	}
+	add(p.say("match", "匹配"), p.matchText(&op.Place, op.Level))
+	add(p.say("graph", "图"), p.graphText(op), p.ranksText(ranks))
+	if op.Source != nil {
+		add(p.say("script", "脚本"), p.scriptText(op))
+	}
+	add(p.say("stack", "调用栈"), p.stackTexts(op.Stack)...)
+	add(p.say("inputs", "输入"), p.inputTexts(op.Inputs)...)
+	add(p.say("outputs", "输出"), p.outputTexts(op.Outputs)...)
+	add(p.say("statistics", "统计量"), p.rowTexts(op.Rows)...)
+	p.facts(facts)
+	p.foundFiles(p.say("files", "文件"), ranks, func(r *find.Result) []string { return r.Operator.Files })
+	p.foundFiles(p.say("perhaps", "可能"), ranks, func(r *find.Result) []string { return r.Operator.Ambiguous })
+}
+
+// foundFiles prints files of the first rank, and counts those of the others.
+func (p *printer) foundFiles(label string, ranks []*find.Result, of func(*find.Result) []string) {
+	label = pad(textIndent+label, labelWidth)
+	others, rest := 0, []*find.Result(nil)
+	for _, r := range ranks[1:] {
+		if n := len(of(r)); n > 0 {
+			others += n
+			rest = append(rest, r)
+		}
+	}
+	for _, file := range of(ranks[0]) {
+		p.path(label, "", file)
+		label = pad("", labelWidth)
+	}
+	if others > 0 {
+		p.wrapped(label, pad("", labelWidth), p.say("%s of %s", "%[2]s 的 %[1]s", count(others, "file", "文件"), p.ranksText(rest)))
+	}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// graphText says where in which graph an operator is.
+func (p *printer) graphText(op *find.Operator) string {
+	text := op.IR
+	if op.IRLine != nil {
+		text += ":" + strconv.Itoa(*op.IRLine)
+	}
+	if op.Node != nil {
+		node := *op.Node
+		if op.Subgraph != "" {
+			node = "@" + op.Subgraph + ":" + node
+		}
+		text = p.say("%s of %s", "%[2]s 的 %[1]s", node, text)
+	}
+	if op.Order != nil {
+		text = p.join(text, p.say("%d of %d in execution order", "执行顺序第 %d 个，共 %d 个", *op.Order, *op.OrderTotal))
+	}
+	return text
+}
+
+// scriptText is the line of the script with its code, and where the script lies.
+func (p *printer) scriptText(op *find.Operator) string {
+	text := path.Base(*op.Source)
+	if op.Code != nil {
+		text += "  " + *op.Code
+	}
+	text += "  (" + *op.Source + ")"
+	switch deref(op.SourceVia) {
+	case "fused":
+		return p.join(text, p.say("of a fused operator", "来自被融合的算子"))
+	case "forward":
+		return p.join(text, p.say("gradient of it", "其梯度"))
+	case "library":
+		return p.join(text, p.say("of the library", "框架代码"))
+	}
+	return text
+}
+
+func (p *printer) stackTexts(stack []find.Frame) []string {
+	var lines []string
+	for _, f := range stack {
+		line := fmt.Sprintf("%s:%d", f.File, f.Line)
+		if f.LineEnd > f.Line {
+			line += fmt.Sprintf("-%d", f.LineEnd)
+		}
+		if f.Code != nil {
+			line += "  " + *f.Code
+		}
+		if f.Kind != "own" {
+			line += "  (" + f.Kind + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// typeText is a type with its format and shape.
+func typeText(dtype, format *string, shape tensor.Shape) string {
+	parts := []string{deref(dtype), deref(format)}
+	if shape != nil {
+		parts = append(parts, cmp.Or(shape.String(), "()"))
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// shortName is the last segment of an operator's name.
+func shortName(name string) string {
+	return strings.TrimPrefix(name[strings.LastIndexByte(name, '/')+1:], "param:")
+}
+
+// linksText lists the ends of edges; outputs other than the first have their number.
+func linksText(links []find.Link, numbered bool) string {
+	var parts []string
+	for _, l := range links {
+		name := shortName(l.Name)
+		if numbered && l.Index > 0 {
+			name += ":" + strconv.Itoa(l.Index)
+		}
+		parts = append(parts, name)
+	}
+	return strings.Join(slices.Compact(parts), ", ")
+}
+
+func (p *printer) inputTexts(inputs []find.Input) []string {
+	var lines []string
+	for _, in := range inputs {
+		line := strings.TrimRight(fmt.Sprintf("%d  %s", in.Index, typeText(in.DType, in.Format, in.Shape)), " ")
+		switch {
+		case len(in.Via) > 0:
+			var via []string
+			for _, name := range slices.Backward(in.Via) {
+				via = append(via, shortName(name))
+			}
+			line += p.say("  from %s through %s", "  来自 %s，经过 %s", linksText(in.End, true), strings.Join(via, ", "))
+		case len(in.From) > 0:
+			line += p.say("  from %s", "  来自 %s", linksText(in.From, true))
+		case in.DType == nil:
+			continue // a constant
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (p *printer) outputTexts(outputs []find.Output) []string {
+	var lines []string
+	for _, out := range outputs {
+		line := strings.TrimRight(fmt.Sprintf("%d  %s", out.Index, typeText(out.DType, out.Format, out.Shape)), " ")
+		if len(out.To) > 0 {
+			line += p.say("  to %s", "  送往 %s", linksText(out.To, false))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// rowTexts says what tables of statistics say about the tensors.
+func (p *printer) rowTexts(rows []find.Row) []string {
+	var lines []string
+	for _, r := range rows {
+		line := fmt.Sprintf("%s %d ", r.Kind, r.Index)
+		for _, s := range []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.NaNs} {
+			if v, ok := r.Statistics.Values[s]; ok {
+				line += fmt.Sprintf(" %s %s", s, strconv.FormatFloat(v, 'g', 6, 64))
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// foundParam prints a parameter with the operators that read it.
+func (p *printer) foundParam(ranks []*find.Result) {
+	q := ranks[0].Param
+	p.print(p.say("Parameter  %s", "参数  %s", ui.Escape(q.Param)) + "\n")
+	var facts []fact
+	add := func(label string, lines ...string) {
+		if lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" }); len(lines) > 0 {
+			facts = append(facts, fact{label: textIndent + label, lines: lines})
+		}
+	}
+	add(p.say("match", "匹配"), p.matchText(&q.Place, 0))
+	add(p.say("graph", "图"), q.IR, p.ranksText(ranks))
+	p.facts(facts)
+	p.foundFiles(p.say("files", "文件"), ranks, func(r *find.Result) []string { return r.Param.Files })
+	for i := range q.Consumers {
+		c := &q.Consumers[i]
+		line := p.say("input %d of %s", "%[2]s 的输入 %[1]d", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
+		if len(c.Via) > 0 {
+			var via []string
+			for _, name := range c.Via {
+				via = append(via, shortName(name))
+			}
+			line += p.say(" through %s", "，经过 %s", strings.Join(via, ", "))
+		}
+		p.facts([]fact{{label: textIndent + p.say("read by", "读取者"), lines: []string{line}}})
+		p.foundFiles("", ranks, func(r *find.Result) []string {
+			if i >= len(r.Param.Consumers) {
+				return nil
+			}
+			return r.Param.Consumers[i].Files
+		})
+	}
+}
