@@ -186,19 +186,7 @@ func (o *configNewOptions) profileTable() string {
 	const indent, columns = 16, 80
 	var b strings.Builder
 	for _, p := range o.profiles {
-		line := fmt.Sprintf("  %-*s", indent-2, p.Name)
-		for i, word := range strings.Fields(p.About.EN) {
-			switch {
-			case i == 0:
-			case len(line)+1+len(word) > columns:
-				b.WriteString(line + "\n")
-				line = strings.Repeat(" ", indent)
-			default:
-				line += " "
-			}
-			line += word
-		}
-		b.WriteString(line + "\n")
+		b.WriteString(wrapWords(fmt.Sprintf("  %-*s%s", indent-2, p.Name, p.About.EN), columns, indent))
 	}
 	return b.String()
 }

@@ -37,11 +37,6 @@ func incompletef(format string, args ...any) error {
 	return &codedError{exitIncomplete, fmt.Errorf(format, args...)}
 }
 
-// nothingf says that no input matched: exit status 4.
-func nothingf(format string, args ...any) error {
-	return &codedError{exitNothing, fmt.Errorf(format, args...)}
-}
-
 // outcomeError is the error of an outcome, with its sentences as say has them.
 func outcomeError(o batch.Outcome, say func(lang.Sentence) string) error {
 	if o.Kind == batch.Done {

@@ -28,14 +28,14 @@ func TestExitCodes(t *testing.T) {
 		"usage":         {usagef("-o and -i exclude each other"), 2, "dumptool: -o and -i exclude each other\n" + convertHelp},
 		"usage, hint":   {hintf(usagef("no input"), "give -d"), 2, "dumptool: no input\nhint: give -d\n"},
 		"incomplete":    {incompletef("1 of %d files failed: %w", 2, disk), 3, "dumptool: 1 of 2 files failed: disk is full\n"},
-		"nothing":       {nothingf("no dump below %s", "x"), 4, "dumptool: no dump below x\n"},
+		"nothing":       {&codedError{exitNothing, errors.New("no dump below x")}, 4, "dumptool: no dump below x\n"},
 		"coverage":      {outcomeError(batch.Outcomef(batch.NotCovered, "half of the tensors", "一半的张量"), lang.Sentence.String), 5, "dumptool: half of the tensors\n"},
 		"plain":         {disk, 3, "dumptool: disk is full\n"},
 		"hint":          {hintf(disk, "delete %s", "it"), 3, "dumptool: disk is full\nhint: delete it\n"},
 		"interrupted":   {fmt.Errorf("compare: %w", context.Canceled), 130, "dumptool: interrupted\n"},
 		"reported":      {reported(foundf("3 tensors differ")), 1, ""},
-		"wrapped":       {fmt.Errorf("convert: %w", nothingf("no dump")), 4, "dumptool: convert: no dump\n"},
-		"first class":   {incompletef("some: %w", nothingf("none")), 3, "dumptool: some: none\n"},
+		"wrapped":       {fmt.Errorf("convert: %w", &codedError{exitNothing, errors.New("no dump")}), 4, "dumptool: convert: no dump\n"},
+		"first class":   {incompletef("some: %w", &codedError{exitNothing, errors.New("none")}), 3, "dumptool: some: none\n"},
 		"cancel before": {reported(incompletef("some: %w", context.Canceled)), 130, ""},
 	}
 	for name, tt := range tests {

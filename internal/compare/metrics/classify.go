@@ -33,7 +33,7 @@ func (b *block) classify() {
 // classes returns the classes of a pair.
 func (b *block) classes(i int) (n, r Class) {
 	if !b.e.complex {
-		return classOf(b.n.values[i]), classOf(b.r.values[i])
+		return ClassOf(b.n.values[i]), ClassOf(b.r.values[i])
 	}
 	return complexClass(b.n.parts[2*i], b.n.parts[2*i+1]), complexClass(b.r.parts[2*i], b.r.parts[2*i+1])
 }
@@ -180,7 +180,7 @@ func (b *block) replace(s *nonFinite, n, r float64) float64 {
 
 // replacement returns what HPAA puts in the place of a value.
 func (e *Engine) replacement(x float64) float64 {
-	switch classOf(x) {
+	switch ClassOf(x) {
 	case NaN:
 		return 0
 	case PosInf:
@@ -206,7 +206,7 @@ func (b *block) hash() {
 
 // complexClass returns the class of a complex element.
 func complexClass(re, im float64) Class {
-	a, b := classOf(re), classOf(im)
+	a, b := ClassOf(re), ClassOf(im)
 	switch {
 	case a == NaN || b == NaN:
 		return NaN
@@ -218,8 +218,8 @@ func complexClass(re, im float64) Class {
 	return Finite
 }
 
-// classOf returns the class of a real value.
-func classOf(x float64) Class {
+// ClassOf returns the class of a real value.
+func ClassOf(x float64) Class {
 	switch {
 	case x > math.MaxFloat64:
 		return PosInf

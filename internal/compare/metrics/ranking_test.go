@@ -46,7 +46,7 @@ func TestWorstBesideSpecials(t *testing.T) {
 	for _, list := range [][]Element{r.Worst, r.WorstRel} {
 		finite := 0
 		for _, e := range list {
-			if classOf(e.NPU.Real) != Finite || classOf(e.Ref.Real) != Finite {
+			if ClassOf(e.NPU.Real) != Finite || ClassOf(e.Ref.Real) != Finite {
 				continue
 			}
 			finite++

@@ -170,11 +170,11 @@ func isFinite(values ...float64) bool {
 
 // judge counts an element that is not finite on a side.
 func (p *pass) judge(ref, npu, third float64, hasThird bool) {
-	g, n, t := classOf(ref), classOf(npu), classOf(third)
+	g, n, t := metrics.ClassOf(ref), metrics.ClassOf(npu), metrics.ClassOf(third)
 	// A reference of higher precision may have a number where the type of the NPU has
 	// an infinity only.
-	if g == finite && n != finite {
-		g = classOf(p.format.narrow(ref))
+	if g == metrics.Finite && n != metrics.Finite {
+		g = metrics.ClassOf(p.format.narrow(ref))
 	}
 	switch outcomeOf(g, n, t, hasThird) {
 	case right:
@@ -184,28 +184,6 @@ func (p *pass) judge(ref, npu, third float64, hasThird bool) {
 	case unclear:
 		p.unclear++
 	}
-}
-
-// class is what an element is.
-type class uint8
-
-const (
-	finite class = iota
-	positiveInf
-	negativeInf
-	notANumber
-)
-
-func classOf(x float64) class {
-	switch {
-	case x > math.MaxFloat64:
-		return positiveInf
-	case x < -math.MaxFloat64:
-		return negativeInf
-	case x != x:
-		return notANumber
-	}
-	return finite
 }
 
 // outcome is how an element is that is not finite on a side.
@@ -220,7 +198,7 @@ const (
 
 // outcomeOf judges an element of the NPU by the class of it, of the reference and of
 // the third result.
-func outcomeOf(ref, npu, third class, hasThird bool) outcome {
+func outcomeOf(ref, npu, third metrics.Class, hasThird bool) outcome {
 	switch {
 	case npu == ref, hasThird && npu == third:
 		return right
