@@ -40,35 +40,32 @@ func sumGroup(n, r []float64, floor float64) GroupSums {
 	}
 }
 
-// addEvery adds the first of each stride pairs to a lane.
+// addEvery adds the first of each stride pairs to a lane. The bits of magnitudes rise as
+// they do, and are compared without jumps.
 func (q *Quad) addEvery(k, stride int, n, r []float64, floor float64) {
 	k &= 3
 	shift, sumR, sumRR, sumD, sumDD := q.Shift[k], q.R[k], q.RR[k], q.D[k], q.DD[k]
-	sumDR, sumUU, maxD, maxR := q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k]
+	sumDR, sumUU := q.DR[k], q.UU[k]
+	maxD, maxR, least := math.Float64bits(q.MaxD[k]), math.Float64bits(q.MaxR[k]), math.Float64bits(floor)
 	r = r[:len(n)]
 	for i := 0; i < len(n); i += stride {
 		x := r[i]
 		d := n[i] - x
+		bits := math.Float64bits(x)
+		maxD = max(maxD, math.Float64bits(d)&^SignBit)
+		maxR = max(maxR, bits&^SignBit)
+		u := math.Float64frombits(max(bits&exponentBits, least))
+		sumUU += float64(u * u)
 		sumD += d
 		sumDD += float64(d * d)
 		sumDR += float64(d * x)
-		u := math.Float64frombits(math.Float64bits(x) & exponentBits)
-		if u < floor {
-			u = floor
-		}
-		sumUU += float64(u * u)
-		if a := math.Abs(d); a > maxD {
-			maxD = a
-		}
-		if a := math.Abs(x); a > maxR {
-			maxR = a
-		}
 		x -= shift
 		sumR += x
 		sumRR += float64(x * x)
 	}
 	q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
-	q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k] = sumDR, sumUU, maxD, maxR
+	q.DR[k], q.UU[k] = sumDR, sumUU
+	q.MaxD[k], q.MaxR[k] = math.Float64frombits(maxD), math.Float64frombits(maxR)
 }
 
 // AddColumns adds pairs to the columns of rows of a width: the first pair to the one

@@ -90,7 +90,7 @@ func halvesAVX2(dst *int64, src *byte, count int)
 func codes32AVX2(dst *int64, src *byte, count int)
 
 //go:noescape
-func runsAVX2(octaves *Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
+func runsAVX2(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 
 //go:noescape
 func smallestAVX2(values *float64, count int, out *[4]float64)
@@ -243,7 +243,7 @@ func exceedsHead(abs, r []float64, atol, rtol float64) (k int, exceeds bool) {
 }
 
 // runsHead adds all pairs, which the runs are made of, or none.
-func runsHead(octaves []Octave, out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) bool {
+func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) bool {
 	if !vectors() {
 		return false
 	}
@@ -252,7 +252,7 @@ func runsHead(octaves []Octave, out []GroupSums, runs []int, n, r []float64, flo
 		total += run
 	}
 	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
-	runsAVX2(&octaves[0], &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	runsAVX2(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
 	return true
 }
 

@@ -42,7 +42,7 @@ func codes32Head([]int64, []byte) int { return 0 }
 
 func exceedsHead([]float64, []float64, float64, float64) (k int, exceeds bool) { return 0, false }
 
-func runsHead([]Octave, []GroupSums, []int, []float64, []float64, float64, *signLanes) bool {
+func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64, float64, *signLanes) bool {
 	return false
 }
 

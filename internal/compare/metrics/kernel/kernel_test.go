@@ -77,6 +77,7 @@ func TestHeads(t *testing.T) {
 func TestNoiseHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 3))
 	vector, plain := NewOctaves(), NewOctaves()
+	var slow [octaveCount][4]Octave
 	for count := 1; count < 70; count++ {
 		n, r := kernelValues(random, count), kernelValues(random, count)
 		for width := 1; width < 20; width++ {
@@ -122,20 +123,28 @@ func TestNoiseHeads(t *testing.T) {
 		for left := count; left > 0; left -= runs[len(runs)-1] {
 			runs = append(runs, 1+random.IntN(left))
 		}
-		var signs signLanes
 		got, want := make([]GroupSums, len(runs)), make([]GroupSums, len(runs))
-		plain.Cover(Smallest(r), 0x1p100)
-		plain.sumRuns(want, runs, n, r, 0x1p-14, &signs)
-		vector.Cover(Smallest(r), 0x1p100)
-		found := vector.SumRuns(got, runs, n, r, 0x1p-14)
-		if want := (PairSigns{lanes(signs.dr[:]), signs.bits[0] | signs.bits[1] | signs.bits[2] | signs.bits[3]}); found != want {
-			t.Errorf("%d: signs %v, want %v", count, found, want)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d in runs of %d: %v, want %v", count, runs, got, want)
-		}
-		if vector.octaves != plain.octaves {
-			t.Fatalf("%d: octaves differ", count)
+		wantSigns := slowRuns(&slow, want, runs, n, r, 0x1p-14)
+		for name, o := range map[string]*Octaves{"vectors": vector, "plain": plain} {
+			clear(got)
+			o.Cover(Smallest(r), 0x1p100)
+			var found PairSigns
+			if o == vector {
+				found = o.SumRuns(got, runs, n, r, 0x1p-14)
+			} else {
+				var signs signLanes
+				o.sumRuns(got, runs, n, r, 0x1p-14, &signs)
+				found = signs.sum()
+			}
+			if found != wantSigns {
+				t.Errorf("%s, %d: signs %v, want %v", name, count, found, wantSigns)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, %d in runs of %d: %v, want %v", name, count, runs, got, want)
+			}
+			if o.octaves != slow {
+				t.Fatalf("%s, %d: octaves differ", name, count)
+			}
 		}
 		smallest := inf
 		for _, x := range r {
@@ -155,6 +164,36 @@ func TestNoiseHeads(t *testing.T) {
 	if *vector != *NewOctaves() {
 		t.Error("octaves that were taken are still there")
 	}
+}
+
+// slowRuns is SumRuns by its definition, pair by pair.
+func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64) (signs PairSigns) {
+	var dr [4]float64
+	for i, run := range runs {
+		var q Quad
+		for k := range run {
+			x, lane := r[k], k%4
+			d := n[k] - x
+			o := &octaves[math.Float64bits(x)>>52][lane]
+			*o = Octave{o.Count + 1, o.DD + float64(d*d), o.RR + float64(x*x), o.D + d}
+			signs.Bits |= math.Float64bits(n[k])
+			if x > 0 {
+				dr[lane] += float64(d * x)
+			}
+			y, u := x-r[0], max(math.Float64frombits(math.Float64bits(x)&exponentBits), floor)
+			q.R[lane] += y
+			q.RR[lane] += float64(y * y)
+			q.D[lane] += d
+			q.DD[lane] += float64(d * d)
+			q.DR[lane] += float64(d * x)
+			q.UU[lane] += float64(u * u)
+			q.MaxD[0], q.MaxR[0] = max(q.MaxD[0], math.Abs(d)), max(q.MaxR[0], math.Abs(x))
+		}
+		out[i] = GroupSums{r[0], lanes(q.R[:]), lanes(q.RR[:]), lanes(q.D[:]), lanes(q.DD[:]), lanes(q.DR[:]), lanes(q.UU[:]), q.MaxD[0], q.MaxR[0], float64(run)}
+		n, r = n[run:], r[run:]
+	}
+	signs.DR = lanes(dr[:])
+	return signs
 }
 
 // TestRelativeHeads compares the vectors' quotients, marks and counts with the

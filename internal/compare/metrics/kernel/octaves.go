@@ -15,6 +15,14 @@ func (o *Octave) Merge(p *Octave) {
 	o.D += p.D
 }
 
+// add adds a pair, of d = n-r.
+func (o *Octave) add(d, r float64) {
+	o.Count++
+	o.DD += float64(d * d)
+	o.RR += float64(r * r)
+	o.D += d
+}
+
 // octaveCount is the number of signs and exponents that a float64 has. The first
 // half has those of positive ones; exponent 0 is that of zero and of the subnormal
 // numbers of float64.
@@ -22,7 +30,7 @@ const octaveCount = 1 << 12
 
 // Octaves are tables by the sign and exponent of r. An octave has four lanes.
 type Octaves struct {
-	octaves [octaveCount * 4]Octave
+	octaves [octaveCount][4]Octave
 	// low and high are the lowest and the highest exponent above 0 that may have
 	// been added.
 	low, high uint
@@ -58,10 +66,14 @@ func exponentOf(x float64) uint { return uint(math.Float64bits(x) >> 52) }
 // run, and none is empty. No power of two is counted as less than floor.
 func (o *Octaves) SumRuns(out []GroupSums, runs []int, n, r []float64, floor float64) PairSigns {
 	var signs signLanes
-	if !runsHead(o.octaves[:], out, runs, n, r, floor, &signs) {
+	if !runsHead(&o.octaves, out, runs, n, r, floor, &signs) {
 		o.sumRuns(out, runs, n, r, floor, &signs)
 	}
-	return PairSigns{DR: lanes(signs.dr[:]), Bits: signs.bits[0] | signs.bits[1] | signs.bits[2] | signs.bits[3]}
+	return signs.sum()
+}
+
+func (s *signLanes) sum() PairSigns {
+	return PairSigns{DR: lanes(s.dr[:]), Bits: s.bits[0] | s.bits[1] | s.bits[2] | s.bits[3]}
 }
 
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
@@ -75,19 +87,20 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 // add adds a run of pairs.
 func (o *Octaves) add(n, r []float64, signs *signLanes) {
 	n = n[:len(r)]
+	bits := signs.bits[0]
 	for i, x := range r {
-		d := n[i] - x
-		k := i & 3
-		signs.bits[k] |= math.Float64bits(n[i])
-		octave := &o.octaves[math.Float64bits(x)>>52*4+uint64(k)]
-		octave.Count++
-		octave.DD += float64(d * d)
-		octave.RR += float64(x * x)
-		octave.D += d
-		if x > 0 {
-			signs.dr[k] += float64(d * x)
-		}
+		y, k := n[i], i&3
+		d := y - x
+		bits |= math.Float64bits(y)
+		o.octaves[math.Float64bits(x)>>52][k].add(d, x)
+		signs.dr[k] += positivePart(d*x, x)
 	}
+	signs.bits[0] = bits
+}
+
+// positivePart returns a product with r if r is positive, else 0.
+func positivePart(product, r float64) float64 {
+	return math.Float64frombits(math.Float64bits(product) &^ uint64(int64(math.Float64bits(r))>>63))
 }
 
 // Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
@@ -115,12 +128,12 @@ func (o *Octaves) Take(f func(exponent int, positive, negative Octave)) {
 func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Octave)) {
 	var both [2]Octave
 	for sign := range both {
-		lane := o.octaves[(exponent+uint(sign)*octaveCount/2)*4:][:4]
+		lane := &o.octaves[exponent+uint(sign)*octaveCount/2]
 		lane[0].Merge(&lane[1])
 		lane[2].Merge(&lane[3])
 		lane[0].Merge(&lane[2])
 		both[sign] = lane[0]
-		clear(lane)
+		*lane = [4]Octave{}
 	}
 	if both[0].Count+both[1].Count > 0 {
 		f(int(exponent), both[0], both[1])

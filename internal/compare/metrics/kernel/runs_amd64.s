@@ -92,7 +92,7 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 // runsAVX2 adds up the pairs of each of count runs, of which there is at least one,
 // and adds them to the octaves of their references.
 //
-// func runsAVX2(octaves *Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
+// func runsAVX2(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 TEXT ·runsAVX2(SB), NOSPLIT, $96-64
 	MOVQ octaves+0(FP), BX
 	MOVQ n+8(FP), SI
