@@ -64,27 +64,29 @@ func (b *bins) seek(offset int64) {
 	}
 }
 
-// advance moves a cursor by no more elements than are left.
-func (g *grouping) advance(c *cursor, count int64) {
-	if c.left -= count; c.left > 0 {
-		return
+// next moves the cursor to the next bin.
+func (b *bins) next() {
+	if b.bin++; b.bin == b.bins {
+		b.bin = 0
 	}
-	if c.bin++; c.bin == g.bins {
-		c.bin = 0
-	}
-	if c.left = g.run; c.bin == g.bins-1 {
-		c.left = g.lastRun
+	if b.left = b.run; b.bin == b.bins-1 {
+		b.left = b.lastRun
 	}
 }
 
-// add adds the sums of the next elements, all of them in one bin.
-func (b *bins) add(s *kernel.GroupSums, count int) {
-	if k := b.bin - b.first; k < len(b.list) {
-		b.list[k].Merge(s)
-	} else {
-		b.list = append(b.list, *s)
+// add adds the sums of runs of the next elements to their bins.
+func (b *bins) add(bins []int32, sums []kernel.GroupSums) {
+	for i := 0; i < len(sums); {
+		if k := int(bins[i]) - b.first; k < len(b.list) {
+			b.list[k].Merge(&sums[i])
+			i++
+			continue
+		}
+		from := i
+		for i++; i < len(sums) && bins[i] > bins[i-1]; i++ {
+		}
+		b.list = append(b.list, sums[from:i]...)
 	}
-	b.advance(&b.cursor, int64(count))
 }
 
 // at returns the sums of a bin, those of a column in lane.

@@ -48,6 +48,8 @@ type Collector struct {
 	excludedPosition []int32
 	runs             [runCount]int // of a block
 	sums             [runCount]kernel.GroupSums
+	// The bins of the runs.
+	rowBins, channelBins [runCount]int32
 
 	// Of all rows, and of the groups of any kind: see summarize.
 	means, stds, views []float64
@@ -197,44 +199,55 @@ func (c *Collector) addGroups(first int64, n, r []float64) {
 // addRuns adds elements in runs that are in one bin: to the rows, the channels, or
 // both, and to the octaves.
 func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
-	if rows {
+	if rows && first == c.start {
 		c.rows.seek(first)
 	}
-	if channels {
+	if channels && first == c.start {
 		c.channels.seek(first)
 	}
 	for len(n) > 0 {
-		count, total := 0, 0
-		row, channel := c.rows.cursor, c.channels.cursor
-		for ; count < runCount && total < len(n); count++ {
-			run := min(int64(len(n)-total), row.left, channel.left)
-			if rows {
-				c.rows.advance(&row, run)
-			}
-			if channels {
-				c.channels.advance(&channel, run)
-			}
-			c.runs[count] = int(run)
-			total += int(run)
-		}
-		runs, sums := c.runs[:count], c.sums[:count]
+		runs := c.cut(len(n), rows, channels)
+		sums := c.sums[:len(runs)]
 		signs := c.table.SumRuns(sums, runs, n, r, c.floor)
 		c.positiveDR += signs.DR
 		c.bits |= signs.Bits
+		if rows {
+			c.rows.add(c.rowBins[:len(runs)], sums)
+		}
+		if channels {
+			c.channels.add(c.channelBins[:len(runs)], sums)
+		}
+		done := 0
 		for i, run := range runs {
-			s := &sums[i]
-			if rows {
-				c.rows.add(s, run)
+			if sums[i].MaxD > c.maxD {
+				c.setMax(sums[i].MaxD, n[done:], r[done:])
 			}
-			if channels {
-				c.channels.add(s, run)
+			done += run
+		}
+		n, r = n[done:], r[done:]
+	}
+}
+
+// cut returns the lengths of the first runs of count elements, and sets their bins.
+func (c *Collector) cut(count int, rows, channels bool) []int {
+	row, channel := &c.rows.cursor, &c.channels.cursor
+	k := 0
+	for ; k < runCount && count > 0; k++ {
+		run := min(int64(count), row.left, channel.left)
+		c.runs[k] = int(run)
+		count -= int(run)
+		if c.rowBins[k] = int32(row.bin); rows {
+			if row.left -= run; row.left == 0 {
+				c.rows.next()
 			}
-			if s.MaxD > c.maxD {
-				c.setMax(s.MaxD, n, r)
+		}
+		if c.channelBins[k] = int32(channel.bin); channels {
+			if channel.left -= run; channel.left == 0 {
+				c.channels.next()
 			}
-			n, r = n[run:], r[run:]
 		}
 	}
+	return c.runs[:k]
 }
 
 // setMax sets the largest |d|, which is among some pairs.

@@ -9,29 +9,51 @@ import (
 // group holds the numbers of one kept bin.
 type group struct {
 	count, groups           float64 // elements, and groups of the tensor
+	share                   float64 // 1/count of a power of two, else 0
 	d, dd, dr               float64
 	refMean, refStd, refRMS float64
 	refMax, rms, mean, max  float64
 	rounding                float64
 }
 
-// set sets the numbers but those of the counts, which are known, from sums. epsilon
-// is that of the type, 0 for integers.
+// setCounts sets what is known of a bin before its sums are.
+func (g *group) setCounts(b *bins, bin int) {
+	g.count, g.groups, g.share = float64(b.elements(bin)), float64(b.groups(bin)), 0
+	if fraction, _ := math.Frexp(g.count); fraction == 0.5 {
+		g.share = 1 / g.count
+	}
+}
+
+// over returns a number by the count; a product with the share is the same, and
+// sooner there.
+func (g *group) over(x float64) float64 {
+	if g.share != 0 {
+		return x * g.share
+	}
+	return x / g.count
+}
+
+// set sets the other numbers from sums. epsilon is that of the type, 0 for integers.
 func (g *group) set(s *kernel.GroupSums, epsilon float64) {
-	mean := s.R / g.count
-	square := max(s.RR-float64(s.R*mean), 0) / g.count
+	mean := g.over(s.R)
+	square := s.RR - float64(s.R*mean)
+	if square < 0 {
+		square = 0
+	}
+	square = g.over(square)
 	mean += s.Shift
 	g.refMean, g.refStd, g.refRMS = mean, math.Sqrt(square), math.Sqrt(square+float64(mean*mean))
 	g.refMax, g.max = s.MaxR, s.MaxD
 	g.d, g.dd, g.dr = s.D, s.DD, s.DR
-	if g.rms = 0; s.DD != 0 {
-		g.rms = math.Sqrt(s.DD / g.count)
+	g.rms, g.mean, g.rounding = 0, 0, 0
+	if s.DD != 0 {
+		g.rms = math.Sqrt(g.over(s.DD))
 	}
-	if g.mean = 0; s.D != 0 {
-		g.mean = s.D / g.count
+	if s.D != 0 {
+		g.mean = g.over(s.D)
 	}
-	if g.rounding = 0; epsilon > 0 {
-		g.rounding = math.Sqrt(max(s.UU, 0)/12/g.count) * epsilon
+	if epsilon > 0 && s.UU > 0 {
+		g.rounding = math.Sqrt(g.over(s.UU/12)) * epsilon
 	}
 }
 
@@ -56,7 +78,7 @@ func (g *group) relative() float64 {
 	case g.refRMS == 0:
 		return beyondAll
 	}
-	return min(g.rms/max(g.refStd, least), beyondAll)
+	return quotient(g.rms, g.refStd)
 }
 
 // view returns the root mean square of the differences over the spread of the
@@ -73,7 +95,18 @@ func (g *group) inverse() float64 {
 	if g.refRMS == 0 {
 		return 0
 	}
-	return min(g.refRMS/max(g.refStd, least), beyondAll)
+	return quotient(g.refRMS, g.refStd)
+}
+
+// quotient returns x by the spread, at most beyondAll.
+func quotient(x, spread float64) float64 {
+	if spread < least {
+		spread = least
+	}
+	if x /= spread; x > beyondAll {
+		return beyondAll
+	}
+	return x
 }
 
 // summary is what the bins of a grouping say together.
@@ -107,18 +140,18 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	energies := b.bins > 1 && b.elements(0) >= 8
 	var dd float64
 	var lane kernel.GroupSums
-	g := group{count: float64(b.elements(0)), groups: float64(b.groups(0))}
+	var g group
+	g.setCounts(b, 0)
 	for bin := range s.folded.RMS {
 		var f foldSums
 		for k := bin * fold; k < min((bin+1)*fold, b.bins); k++ {
 			if k == b.bins-1 {
-				g.count, g.groups = float64(b.elements(k)), float64(b.groups(k))
+				g.setCounts(b, k)
 			}
 			g.set(b.at(k, &lane), epsilon)
 			s.r += float64(g.count * g.refMean)
 			s.d += g.d
 			s.dr += g.dr
-			s.refMax = max(s.refMax, g.refMax)
 			c.views[k] = g.view()
 			if rows {
 				c.means[k], c.stds[k] = g.refMean, g.refStd
@@ -133,6 +166,7 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 			}
 			f.add(&g)
 		}
+		s.refMax = max(s.refMax, f.refMax)
 		s.folded.set(bin, &f)
 	}
 	if energies {
@@ -180,8 +214,18 @@ func (f *foldSums) add(g *group) {
 	f.rms += float64(g.groups * float64(g.rms*g.rms))
 	f.rounding += float64(g.groups * float64(g.rounding*g.rounding))
 	f.mean += float64(g.groups * g.mean)
-	f.refMax, f.largest = max(f.refMax, g.refMax), max(f.largest, g.max)
-	f.relative, f.inverse = max(f.relative, g.relative()), max(f.inverse, g.inverse())
+	if g.refMax > f.refMax {
+		f.refMax = g.refMax
+	}
+	if g.max > f.largest {
+		f.largest = g.max
+	}
+	if x := g.relative(); x > f.relative {
+		f.relative = x
+	}
+	if x := g.inverse(); x > f.inverse {
+		f.inverse = x
+	}
 }
 
 // newGroups returns groups whose numbers are not known yet, each as many kept bins.

@@ -21,7 +21,7 @@ func middle(values []float64) float64 {
 // The bits of values that are not negative rise as they do: parts of the range of bits
 // are counted until few values are left.
 func nth(values []float64, k int) (x, next float64) {
-	const few, parts = 32, 1 << 10
+	const few, parts = 32, 1 << 8
 	next = math.Inf(1)
 	for len(values) > few {
 		low, high := uint64(math.MaxUint64), uint64(0)
@@ -32,13 +32,13 @@ func nth(values []float64, k int) (x, next float64) {
 		if low == high {
 			break
 		}
-		var counts [parts]int
+		var counts [parts]int32
 		for _, v := range values {
 			counts[(math.Float64bits(v)-low)>>shift&(parts-1)]++
 		}
 		part := 0
-		for ; k >= counts[part]; part++ {
-			k -= counts[part]
+		for ; k >= int(counts[part]); part++ {
+			k -= int(counts[part])
 		}
 		left := values[:0]
 		for _, v := range values {
