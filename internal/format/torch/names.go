@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"math"
 	"strings"
 
 	"dumptool/internal/pickle"
@@ -172,9 +173,14 @@ type unpickler struct {
 // maxPickle is how many bytes of a pickle are read.
 const maxPickle = 64 << 20
 
-// dialect is that of PyTorch, for a pickle in a file that has so many more bytes.
-// What the pickle's values may take is bounded by the size of the file, since the
-// pickle may be deflated.
+// What a pickle and its values may take, besides maxTimesFile as many bytes as the file
+// has: the pickle may be deflated.
+const (
+	freeMemory   = 16 << 20
+	maxTimesFile = 16
+)
+
+// dialect is that of PyTorch, for a pickle in a file of so many bytes.
 func (u *unpickler) dialect(size int64) *pickle.Dialect {
 	u.kinds = make(map[string]elementType)
 	return &pickle.Dialect{
@@ -189,8 +195,16 @@ func (u *unpickler) dialect(size int64) *pickle.Dialect {
 		},
 		Persistent: u.storage,
 		Stateful:   stateful,
-		MaxMemory:  maxPickle + 16*max(0, size),
+		MaxMemory:  maxMemory(size),
 	}
+}
+
+// maxMemory is how much a file of so many bytes may take.
+func maxMemory(size int64) int64 {
+	if size > math.MaxInt64/maxTimesFile-freeMemory {
+		return math.MaxInt64
+	}
+	return freeMemory + maxTimesFile*size
 }
 
 // invoke makes a call of what a pickle gives.

@@ -21,13 +21,12 @@ type file struct {
 	record func(*storage) (*io.SectionReader, error)
 }
 
-// What a file may make: as many tensors, and so many bytes of names besides as many
-// as the file has. A pickle may mention one tensor in two bytes, and keys in the names
-// of all that is below them.
+// What a file may make: so many tensors, of so many bytes each besides names, for which
+// maxMemory has room. A pickle may mention one tensor in two bytes, and a key stands in
+// the names of all that is below it.
 const (
 	maxTensors = 1 << 20
-	freeMemory = 32 << 20
-	rowMemory  = 400
+	rowMemory  = 1 << 10
 	// maxValues is how many values that are no tensors are listed, maxValueBytes how
 	// many bytes their names and texts have.
 	maxValues     = 1 << 16
@@ -59,7 +58,7 @@ type record struct {
 // the file.
 func contents(v any, f file) (*format.Contents, error) {
 	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]record),
-		memory: freeMemory + f.size, values: maxValueBytes}
+		memory: maxMemory(f.size), values: maxValueBytes}
 	if err := w.walk(v); err != nil {
 		return nil, err
 	}

@@ -58,14 +58,14 @@ func signed(d tensor.DType) bool {
 // needs is how many elements of the storage the tensor needs, from its first one on;
 // math.MaxInt64 for more than that.
 func (t *object) needs() int64 {
-	last := t.offset
+	room := math.MaxInt64 - t.offset // behind the last element
 	for i, n := range t.shape {
-		if n > 1 && t.strides[i] > 0 && n-1 > (math.MaxInt64-1-last)/t.strides[i] {
+		if t.strides[i] > 0 && n-1 > room/t.strides[i] {
 			return math.MaxInt64
 		}
-		last += (n - 1) * t.strides[i]
+		room -= (n - 1) * t.strides[i]
 	}
-	return last + 1
+	return math.MaxInt64 - max(0, room-1)
 }
 
 // data returns the elements of a tensor that has passed the check.

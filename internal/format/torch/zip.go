@@ -67,12 +67,12 @@ func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.read(pickleEntry, maxPickle)
+	data, err := f.read(pickleEntry, min(maxPickle, maxMemory(size)))
 	if err != nil {
 		return nil, err
 	}
 	var u unpickler
-	v, _, err := u.dialect(size - int64(len(data))).Parse(data)
+	v, _, err := u.dialect(size).Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", pickleEntry, refusal(err))
 	}
