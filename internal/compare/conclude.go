@@ -113,7 +113,7 @@ func (p *Plan) cover(rep *record.Report) {
 				c.Skipped = append(c.Skipped, row.Name())
 			}
 		}
-		if row.RefFile != "" && row.Compared() {
+		if row.RefFile != "" && row.Judged() {
 			compared[row.RefFile] = true
 		}
 	}
@@ -162,6 +162,9 @@ func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row, evidence []diagnose.Evidence) (record.Findings, []int) {
 	known := diagnose.Network{Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
 	byLimits := p.opt.Judge.Verdict.Mode != ByEvidence
+	if p.opt.Judge.Verdict.Mode == ByStatistics {
+		judgeNorms(rows)
+	}
 	var findings record.Findings
 	if byLimits {
 		var reasons [][]record.Finding
@@ -169,6 +172,9 @@ func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []rec
 		for k := range rows {
 			explainRow(&rows[k], reasons[k])
 		}
+	}
+	if p.opt.Judge.Verdict.Mode == ByStatistics {
+		return findings, nil
 	}
 	j := diagnose.Judge(rows, evidence, known)
 	if j.Unfit {

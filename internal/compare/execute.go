@@ -165,6 +165,9 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 			return safefile.WithPath(t.Path, t.Err)
 		}
 	}
+	if e.opt.Judge.Verdict.Mode == ByStatistics {
+		return e.byStatistics(ctx, x, part.Row)
+	}
 	a, err := e.align(x)
 	if err != nil {
 		return err

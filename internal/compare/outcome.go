@@ -54,7 +54,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	}
 	failed, compared := failures(rep, failOn), 0
 	for i := range rep.Rows {
-		if rep.Rows[i].Compared() {
+		if rep.Rows[i].Judged() {
 			compared++
 		}
 	}

@@ -127,10 +127,15 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	fromStatistics, err := opt.chooseStatistics(ref, npu)
+	if err != nil {
+		return nil, err
+	}
 	p, err := PlanSides(&opt, ref, npu)
 	if err != nil {
 		return nil, err
 	}
+	p.Warnings = append(p.Warnings, fromStatistics...)
 	if err := p.addThird(ctx); err != nil {
 		return nil, err
 	}
@@ -147,7 +152,9 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	p.explainNothing()
 	p.Coverage.Reference += p.reference()
 	p.forget()
-	p.findEffective(ctx)
+	if opt.Judge.Verdict.Mode != ByStatistics {
+		p.findEffective(ctx)
+	}
 	p.pools = []*tensorfile.Pool{ref.files, npu.files}
 	return p, nil
 }

@@ -23,6 +23,10 @@ type Tensor struct {
 	// Dump is set for tensors of dumps.
 	Dump bool
 	Size int64 // of the file
+	// Statistics are those of a table, nil for none. Table is set where there is
+	// nothing else.
+	Statistics *dumpdir.Statistics
+	Table      bool
 	// Leaf is the tensor as msprobe has it, nil for others.
 	Leaf *msprobe.Leaf
 	// Err says why the file cannot be read; the tensor stands for its output 0.
@@ -35,8 +39,10 @@ type Side struct {
 	Path    string
 	Tensors []*Tensor
 	// Alone is set when the path is a single file.
-	Alone    bool
-	Warnings []lang.Sentence
+	Alone bool
+	// FromTables is set where there are statistics only, no tensors.
+	FromTables bool
+	Warnings   []lang.Sentence
 
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
@@ -47,7 +53,8 @@ type Side struct {
 	op    []*dumpdir.Op
 	named []pair.Tensor
 	// files opens the tensors of files with several.
-	files *tensorfile.Pool
+	files  *tensorfile.Pool
+	tables int // the operators of which there are statistics, of a side from tables
 	// unread are what cannot be read and belongs to no operator.
 	unread []dumpdir.Problem
 }
@@ -79,18 +86,26 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	}
 	s.addProblems()
 	found := len(s.Tensors) + len(s.unread)
+	if len(s.Tensors) == 0 && tables > 0 {
+		s.FromTables = true
+		for _, round := range s.rounds {
+			for _, op := range round.Ops {
+				s.add(round, op)
+			}
+		}
+	}
 	var others []batch.Message
 	if found+tables+len(run.Rounds) == 0 {
 		others = run.OtherFiles()
 	}
 	run.Forget()
 	switch {
+	case s.FromTables:
+		s.tables = tables
 	case found > 0 && tables > 0:
 		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", path,
 			lang.Text{EN: lang.Count(tables, "operator") + " have", ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
 	case found > 0:
-	case tables > 0:
-		return nil, Nothingf("%s holds statistics of %s, no tensors", "%s 只有 %s的统计量，没有张量", path, lang.CountText(tables, "operator", "个算子"))
 	case len(run.Rounds) > 0:
 		return nil, Nothingf("of the %s in %s none was chosen, the first is %s", "%[2]s 中的 %[1]s都未选中，第一个是 %[3]s", lang.CountText(len(run.Rounds), "round", "个轮次"), path, run.Rounds[0].At)
 	default:
@@ -128,16 +143,20 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 	added := 0
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
-		if t.Table || t.Whole() && t.File.Err == nil {
+		if t.Table != s.FromTables || t.Whole() && t.File.Err == nil {
 			continue
 		}
 		named, isDump := namedTensor(op, t)
 		one := &Tensor{
 			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
+			Statistics: t.Statistics, Table: t.Table,
 		}
 		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone && t.Member == "" {
 			one.Single, one.Raw = true, c.Headless
+		}
+		if t.Table && t.Leaf != nil {
+			one.Single, one.Member = false, t.Leaf.Name
 		}
 		named.ID = one.ID
 		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
@@ -181,4 +200,13 @@ func (s *Side) addProblems() {
 			s.Warnings = append(s.Warnings, lang.Error(&p))
 		}
 	}
+}
+
+// NoTensors is the error of a side that has statistics only, where those are of no use;
+// nil for others.
+func (s *Side) NoTensors() error {
+	if !s.FromTables {
+		return nil
+	}
+	return Nothingf("%s holds statistics of %s, no tensors", "%s 只有 %s的统计量，没有张量", s.Path, lang.CountText(s.tables, "operator", "个算子"))
 }

@@ -26,6 +26,9 @@ func (p *Plan) addThird(ctx context.Context) error {
 	opt.NPU = path
 	// Those of its rounds count that belong to the rounds that are compared.
 	side, err := OpenSide(ctx, &opt, path, dumpdir.Selection{})
+	if err == nil {
+		err = side.NoTensors()
+	}
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,9 @@ const (
 	ByEvidence VerdictMode = "evidence"
 	// ByLimits fails a tensor with elements beyond atol and rtol.
 	ByLimits VerdictMode = "limits"
+	// ByStatistics fails a tensor whose statistics or digests say so, where a side has
+	// no elements. Nobody asks for it.
+	ByStatistics VerdictMode = "statistics"
 )
 
 // VerdictModes lists the modes.

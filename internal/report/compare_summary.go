@@ -90,7 +90,7 @@ func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 func comparedRows(r *record.Report) int {
 	n := 0
 	for i := range r.Rows {
-		if r.Rows[i].Compared() {
+		if r.Rows[i].Judged() {
 			n++
 		}
 	}
@@ -199,7 +199,7 @@ func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, tota
 
 // rowAt is the row of a finding if it exists and was compared.
 func rowAt(r *record.Report, i int) *record.Row {
-	if i < 0 || i >= len(r.Rows) || !r.Rows[i].Compared() {
+	if i < 0 || i >= len(r.Rows) || !r.Rows[i].Judged() {
 		return nil
 	}
 	return &r.Rows[i]
@@ -301,6 +301,8 @@ func (t Text) firstBad(row *record.Row) []string {
 	lines := []string{rowTitle(row)}
 	if row.Compared() {
 		lines = append(lines, t.errorsText(row))
+	} else if row.Statistics != nil {
+		lines = append(lines, t.statisticsText(row.Statistics))
 	} else {
 		lines = append(lines, t.join(string(row.Status), t.Lang.Text(compareStatusText[row.Status])))
 	}
@@ -319,6 +321,26 @@ func (t Text) errorsText(row *record.Row) string {
 			element(e.Ref, digits(shownDigits)), element(e.NPU, digits(shownDigits)))
 	}
 	return text
+}
+
+// statisticsText are the statistics of both sides.
+func (t Text) statisticsText(s *record.Statistics) string {
+	if s.ByDigest() {
+		return t.say("digest: reference %s, NPU %s", "摘要：标杆 %s，NPU %s", s.Ref.Digest, s.NPU.Digest)
+	}
+	side := func(s *record.SideStatistics) string {
+		var parts []string
+		for _, n := range []struct {
+			name string
+			of   metrics.Metric
+		}{{"max", s.Max}, {"min", s.Min}, {"mean", s.Mean}, {"norm", s.Norm}} {
+			if n.of.Defined {
+				parts = append(parts, n.name+" "+short(n.of.Value))
+			}
+		}
+		return cmp.Or(strings.Join(parts, " "), noValue)
+	}
+	return t.say("reference: %s; NPU: %s", "标杆：%s；NPU：%s", side(&s.Ref), side(&s.NPU))
 }
 
 // reasonLines are the reasons of a row.
@@ -416,6 +438,8 @@ func (t Text) verdictLines(r *record.Report) []string {
 		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", "按单算子验收标准 %s；门限仅用于统计错误元素", r.Standard)}
 	case r.Verdict == byLimits:
 		lines = []string{t.say("by limits", "按门限")}
+	case r.Verdict == byStatistics:
+		lines = nil
 	}
 	if !r.VerdictWhy.IsZero() {
 		lines = append(lines, t.of(r.VerdictWhy))

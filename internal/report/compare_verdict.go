@@ -26,6 +26,8 @@ func verdictOf(r *record.Report) lang.Sentence {
 		return lang.Sayf("NOTHING COMPARED: the standard %s could not be applied to %s", "NOTHING COMPARED：标准 %s 无法适用于 %s", r.Standard, tensors(left))
 	case n[record.Fail] > 0 && evidence && !r.Interrupted: // what is interrupted is not judged
 		return lang.Sayf("%s%s%s", "%s%s%s", faults(r), firstRound(r), tail)
+	case r.Verdict == byStatistics && n[record.Fail] > 0:
+		return lang.Sayf("%s%s%s", "%s%s%s", orKnown(r, "FAIL", lang.Sayf("from statistics only, %d of %s differ", "仅依据统计量，%d/%s不一致", n[record.Fail], tensors(compared))), firstRound(r), tail)
 	case n[record.Fail] > 0:
 		return lang.Sayf("%s%s%s%s", "%s%s%s%s", failures(r, compared), firstRound(r), besideLimits(r), tail)
 	case misses > 0 && misses == n[record.Error]:
@@ -42,6 +44,8 @@ func verdictOf(r *record.Report) lang.Sentence {
 		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
 	case evidence:
 		return healthy(r, compared)
+	case r.Verdict == byStatistics:
+		return lang.Sayf("PASS: from statistics only, none of %s differs by more than rounding explains", "PASS：仅依据统计量，%s的差异均可由舍入解释", tensors(compared))
 	case n[record.Warn] > 0:
 		return lang.Sayf("PASS with warnings: %s within the limits, %d of them with a warning%s", "PASS(有警告)：%s在门限内，其中 %d 个有警告%s", all(compared), n[record.Warn], besideLimits(r))
 	}
@@ -52,6 +56,8 @@ func verdictOf(r *record.Report) lang.Sentence {
 const (
 	byEvidence = "evidence"
 	byLimits   = "limits"
+	// byStatistics is the verdict where elements are missing.
+	byStatistics = "statistics"
 )
 
 // notCompared says how many tensors could not be compared, and why.

@@ -27,6 +27,9 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 	var sides []*compare.Side
 	for _, path := range opt.Runs {
 		s, err := compare.OpenSide(ctx, &planning, path, opt.Rounds)
+		if err == nil {
+			err = s.NoTensors()
+		}
 		if err != nil {
 			return nil, err
 		}

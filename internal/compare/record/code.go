@@ -36,6 +36,8 @@ const (
 	Gate             Code = "GATE"
 	NotStandard      Code = "STANDARD"
 	BeyondLimits     Code = "LIMITS"
+	StatisticsDiffer Code = "STATISTICS"
+	DigestDiffers    Code = "DIGEST"
 	Margin           Code = "MARGIN"
 	ShapeDiffers     Code = "SHAPE"
 	DTypeDiffers     Code = "DTYPE"
@@ -102,6 +104,8 @@ func Causes() []Cause {
 		{Gate, "an extra gate, such as --min-cos, does not hold", []Stage{Verdict}},
 		{NotStandard, "the acceptance standard (--standard) is not met, or cannot be applied", []Stage{Verdict}},
 		{BeyondLimits, "elements beyond atol and rtol", []Stage{Verdict}},
+		{StatisticsDiffer, "the statistics of the tensors differ, of which not all elements are there", []Stage{Verdict}},
+		{DigestDiffers, "the digests of the elements differ", []Stage{Verdict}},
 		{Margin, "passes, but within a factor 2 of the limit", []Stage{Verdict}},
 		{ShapeDiffers, "as many elements in another shape", []Stage{Alignment, Verdict}},
 		{DTypeDiffers, "another element type (--strict-dtype)", []Stage{Alignment}},

@@ -96,6 +96,9 @@ type Row struct {
 	// Result is empty for a pair that was not compared. Of a result that was read
 	// from compare.json the histograms and what no report needs are missing.
 	Result metrics.Packed
+	// Statistics are the numbers about both tensors by which they were compared where
+	// not all elements are there, nil where they are.
+	Statistics *Statistics
 	// Errors is the number of errors under the NaN policy of the run, by which
 	// the verdict goes.
 	Errors int64

@@ -57,6 +57,7 @@ type rowJSON struct {
 	At
 	Script           string          `json:"script,omitempty"`
 	Modules          []string        `json:"modules,omitempty"`
+	Statistics       *statisticsJSON `json:"statistics,omitempty"`
 	Rule             string          `json:"rule"`
 	Notes            []lang.Sentence `json:"notes"`
 	Partial          bool            `json:"partial"`
@@ -142,7 +143,7 @@ func (r *Row) form(detail bool) *rowJSON {
 	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: list(r.Reasons),
 		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
 		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
-		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Rule: r.Rule, Notes: list(r.Notes),
+		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: statisticsOf(r.Statistics), Rule: r.Rule, Notes: list(r.Notes),
 		Partial: r.Partial, Forced: r.Forced, Known: r.Known,
 		RefShape: r.RefShape, NPUShape: r.NPUShape, Metrics: appendMetrics(nil, result),
 		Joint: []jointBin{}, Worst: []elementJSON{}, Axes: []axis{}}
@@ -227,7 +228,7 @@ func (j *rowJSON) row() (Row, error) {
 		return Row{}, err
 	}
 	r := Row{Op: j.Op, Output: j.Output, Status: j.Status, Reasons: j.Reasons, Shape: j.Shape, Order: j.Order,
-		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Rule: j.Rule, Notes: j.Notes,
+		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics.statistics(), Rule: j.Rule, Notes: j.Notes,
 		Partial: j.Partial, Forced: j.Forced, Known: j.Known,
 		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),
 		RefShape: j.RefShape, NPUShape: j.NPUShape}
