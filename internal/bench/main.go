@@ -43,6 +43,7 @@ const (
 	partScan    = "scan"
 	partInspect = "inspect"
 	partCompare = "compare"
+	partNamed   = "containers"
 	partPairs   = "pairs"
 	partBig     = "big"
 )
@@ -58,7 +59,7 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")
 	flags.BoolVar(&b.golden, "golden", false, "make the golden tree too; needs -dir")
 	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; and compare 10 GiB of zeros; takes 8 GiB of disk")
-	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, inspect, compare, pairs or big; trees needs -dir")
+	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, inspect, compare, containers, pairs or big; trees needs -dir")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -74,12 +75,12 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	switch *only {
 	case partTrees:
 		return b.makeTrees(ctx)
-	case "", partVersion, partConvert, partScan, partInspect, partCompare, partPairs, partBig:
+	case "", partVersion, partConvert, partScan, partInspect, partCompare, partNamed, partPairs, partBig:
 	default:
-		return fmt.Errorf("-only %s: want trees, version, convert, scan, inspect, compare, pairs or big", *only)
+		return fmt.Errorf("-only %s: want trees, version, convert, scan, inspect, compare, containers, pairs or big", *only)
 	}
 	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partInspect: true,
-		partCompare: true, partPairs: true, partBig: *big}
+		partCompare: true, partNamed: true, partPairs: true, partBig: *big}
 	if *only != "" {
 		todo = map[string]bool{*only: true}
 	}
@@ -130,7 +131,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 		name string
 		do   func(context.Context) error
 	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partInspect, b.inspect},
-		{partCompare, b.compare}, {partPairs, b.pairs}, {partBig, b.big}} {
+		{partCompare, b.compare}, {partNamed, b.containers}, {partPairs, b.pairs}, {partBig, b.big}} {
 		if !todo[part.name] {
 			continue
 		}
