@@ -26,12 +26,26 @@ type Tensor struct {
 	Path []string
 	// Name is the path as messages have it.
 	Name string
+	// Operator is what the tensor belongs to, nil where the file does not say.
+	Operator *Operator
 	// Origin is the element type that the tensor had before it was stored in
 	// another one; Undefined if that is not known or the same.
 	Origin tensor.DType
 	Details
 	// Err says why the tensor cannot be used.
 	Err error
+}
+
+// Operator is an execution of an operator, and what a tensor is to it.
+type Operator struct {
+	Name string
+	// Seq is the number of the execution among those of all operators, Round its
+	// number among those of this one, from 0.
+	Seq   int64
+	Round int
+	Kind  tensor.Kind
+	// Index is the number of the tensor among those of its kind.
+	Index int
 }
 
 // Details are what a file says about a tensor besides its elements, for those who

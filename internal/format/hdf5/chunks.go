@@ -1,0 +1,366 @@
+package hdf5
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"dumptool/internal/format"
+	"dumptool/internal/tensor"
+)
+
+const (
+	// maxChunk is the most bytes of a chunk without filters.
+	maxChunk = 64 << 20
+	// decoderMemory is about the most memory for the decoding of the chunks of a
+	// file.
+	decoderMemory = 40 << 20
+	// goodWindow is how much is decoded at a time where chunks are small.
+	goodWindow = 1 << 20
+)
+
+// chunked reads the stored bytes of a dataset in chunks, in C order.
+//
+// What is read is a window: a part of the positions of one axis with all that is
+// inside them, for one position of the axes outside of it. Where memory suffices it
+// ends where chunks do, so that reading from front to back decodes each of them
+// once.
+type chunked struct {
+	f          *file
+	shape      tensor.Shape
+	chunk      tensor.Shape // of a chunk; those at the edge are stored whole
+	unit       int64        // bytes of an element
+	chunkBytes int64
+	size       int64 // bytes of all elements
+	filters    []filter
+	plainEdges bool // chunks that reach beyond the shape have no filters
+	fill       filled
+	index      index
+
+	axis, step            int64 // of windows
+	strides, chunkStrides []int64
+	// whole is the first axis such that chunks have all positions of those inside
+	// it.
+	whole int64
+}
+
+// index knows where chunks are.
+type index interface {
+	// find returns the chunk at a place in the grid of chunks. Places are asked for
+	// in C order, mostly.
+	find(d *decoder, at []int64) (chunk, error)
+}
+
+// chunk is a chunk as it is stored.
+type chunk struct {
+	addr int64 // none where it was never written
+	size int64
+	mask uint32 // bits of filters that were left out
+}
+
+// plan works out the windows: as much of the memory as chunks leave, but a fifth of it
+// at least. There are elements.
+func (c *chunked) plan(memory int64) {
+	c.chunkBytes = c.chunk.Elements() * c.unit
+	c.strides, c.chunkStrides = c.shape.Strides(), c.chunk.Strides()
+	limit := max(memory-c.chunkBytes, memory/5)
+	for c.inner(c.axis) > limit && c.axis < int64(len(c.shape))-1 {
+		c.axis++
+	}
+	inner := max(1, c.inner(c.axis))
+	if slab, ok := product(c.chunk[c.axis], inner); ok && slab <= limit {
+		c.step = c.chunk[c.axis] * max(1, min(limit, goodWindow)/slab)
+	} else {
+		c.step = max(1, limit/inner)
+	}
+	c.whole = int64(len(c.shape)) - 1
+	for c.whole > 0 && c.chunk[c.whole] == c.shape[c.whole] {
+		c.whole--
+	}
+}
+
+// inner is how many bytes a position of an axis has.
+func (c *chunked) inner(axis int64) int64 { return c.shape[axis+1:].Elements() * c.unit }
+
+// ReadAt reads stored bytes. It serves several goroutines.
+func (c *chunked) ReadAt(p []byte, off int64) (int, error) {
+	d := c.f.decoders.take(c)
+	n := 0
+	for n < len(p) {
+		at := off + int64(n)
+		if at >= c.size {
+			break
+		}
+		if at < d.start || at >= d.start+int64(len(d.window)) {
+			if err := c.decode(d, at); err != nil {
+				d.window = d.window[:0]
+				c.f.decoders.put(d)
+				return n, err
+			}
+		}
+		n += copy(p[n:], d.window[at-d.start:])
+	}
+	if off+int64(n) < c.size {
+		c.f.decoders.put(d) // else the memory is not needed any more
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// decode decodes the window that a byte lies in.
+func (c *chunked) decode(d *decoder, at int64) error {
+	lo, hi := make([]int64, len(c.shape)), slices.Clone(c.shape)
+	index := c.shape.Coordinates(at / c.unit)
+	for j := range c.axis {
+		lo[j], hi[j] = index[j], index[j]+1
+	}
+	lo[c.axis] = index[c.axis] / c.step * c.step
+	hi[c.axis] = min(lo[c.axis]+c.step, c.shape[c.axis])
+	d.start = 0
+	for j, stride := range c.strides {
+		d.start += lo[j] * stride * c.unit
+	}
+	size := int((hi[c.axis] - lo[c.axis]) * c.inner(c.axis))
+	d.window = slices.Grow(d.window[:0], size)[:size]
+
+	first, end := make([]int64, len(lo)), make([]int64, len(lo)) // in the grid of chunks
+	for j := range lo {
+		first[j], end[j] = lo[j]/c.chunk[j], (hi[j]-1)/c.chunk[j]+1
+	}
+	return eachPlace(first, end, func(place []int64) error {
+		b := c.boxOf(place, lo, hi)
+		ch, err := c.index.find(d, place)
+		if err != nil {
+			return err
+		}
+		if ch.addr == none {
+			b.runs(func(_, to, n int64) { c.fill.fill(d.window[to*c.unit:][:n*c.unit], 0) })
+			return nil
+		}
+		if err := c.load(d, &ch, place); err != nil {
+			return fmt.Errorf("chunk %v: %w", place, err)
+		}
+		b.runs(func(from, to, n int64) {
+			if dst := d.window[to*c.unit:][:n*c.unit]; d.shuffled {
+				unshuffle(dst, d.plain, int(from), int(c.chunkBytes/c.unit), int(c.unit))
+			} else {
+				copy(dst, d.plain[from*c.unit:])
+			}
+		})
+		return nil
+	})
+}
+
+// load decodes a chunk into d.plain, unless it is the one there.
+func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
+	if d.plain != nil && d.loaded == ch.addr {
+		return nil
+	}
+	filters := c.filters
+	if c.plainEdges {
+		for j, at := range place {
+			if (at+1)*c.chunk[j] > c.shape[j] {
+				filters = nil
+			}
+		}
+	}
+	off, err := c.f.offset(ch.addr, ch.size)
+	if err != nil {
+		return err
+	}
+	if limit := 2*c.chunkBytes + 4096; ch.size > limit {
+		return broken(off, "the data of a chunk has %d bytes, want at most %d", ch.size, limit)
+	}
+	d.plain = nil
+	d.in = slices.Grow(d.in[:0], int(ch.size))[:ch.size]
+	if err := format.ReadFull(c.f.r, d.in, off); err != nil {
+		return err
+	}
+	d.plain, d.shuffled, err = d.undo(d.in, filters, ch.mask, c.chunkBytes, c.unit)
+	d.loaded = ch.addr
+	return err
+}
+
+// box is the part of a chunk that lies in a window.
+type box struct {
+	// lo and hi are positions of the outer axes; they and the axis of the runs are
+	// counted in the whole array.
+	lo, hi []int64
+	// from and to are the first element in the chunk and in the window, run the
+	// number of elements that follow each other in both.
+	from, to, run int64
+	// fromStrides and toStrides are those of the outer axes.
+	fromStrides, toStrides []int64
+}
+
+// boxOf returns the part of the chunk at a place that lies in the window of the
+// positions from lo to hi.
+func (c *chunked) boxOf(place, lo, hi []int64) *box {
+	axis := max(c.whole, c.axis) // inside it both are contiguous
+	b := &box{lo: make([]int64, axis+1), hi: make([]int64, axis+1), fromStrides: c.chunkStrides, toStrides: c.strides}
+	for j := range b.lo {
+		start := place[j] * c.chunk[j]
+		b.lo[j], b.hi[j] = max(lo[j], start), min(hi[j], start+c.chunk[j])
+		b.from += (b.lo[j] - start) * b.fromStrides[j]
+		b.to += (b.lo[j] - lo[j]) * b.toStrides[j]
+	}
+	b.run = (b.hi[axis] - b.lo[axis]) * b.toStrides[axis]
+	b.lo, b.hi = b.lo[:axis], b.hi[:axis]
+	return b
+}
+
+// runs calls copy with the first element in the chunk, the first in the window and
+// the number of every run.
+func (b *box) runs(copy func(from, to, n int64)) {
+	_ = eachPlace(b.lo, b.hi, func(at []int64) error {
+		from, to := b.from, b.to
+		for j, x := range at {
+			from += (x - b.lo[j]) * b.fromStrides[j]
+			to += (x - b.lo[j]) * b.toStrides[j]
+		}
+		copy(from, to, b.run)
+		return nil
+	})
+}
+
+// eachPlace calls f with every place from first to before end, the last axis
+// fastest. The place is only valid during the call.
+func eachPlace(first, end []int64, f func(at []int64) error) error {
+	at := slices.Clone(first)
+	for {
+		if err := f(at); err != nil {
+			return err
+		}
+		j := len(at) - 1
+		for ; j >= 0; j-- {
+			if at[j]++; at[j] < end[j] {
+				break
+			}
+			at[j] = first[j]
+		}
+		if j < 0 {
+			return nil
+		}
+	}
+}
+
+// decoder is the memory for the decoding of chunks.
+type decoder struct {
+	of     *chunked
+	window []byte // the bytes from start on
+	start  int64
+
+	plain    []byte // the chunk at address loaded, nil for none
+	loaded   int64
+	shuffled bool
+	// in has the chunk while filters are undone, which write to out.
+	in, out  []byte
+	deflated bytes.Reader
+	inflater resetReader
+
+	blocks blocks
+}
+
+// swap makes what a filter has written the input of the next one.
+func (d *decoder) swap() { d.in, d.out = d.out, d.in }
+
+// memory is how much a decoder keeps.
+func (d *decoder) memory() int {
+	n := cap(d.window) + cap(d.in) + cap(d.out)
+	for i := range d.blocks {
+		n += len(d.blocks[i].data)
+	}
+	return n
+}
+
+// decoders keeps the decoders of readers that have not read their last byte.
+type decoders struct {
+	mu   sync.Mutex
+	free []*decoder // the one that was used last is the last
+}
+
+// take returns the decoder that read for c before, or another one.
+func (p *decoders) take(c *chunked) *decoder {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, d := range p.free {
+		if d.of == c {
+			p.free = slices.Delete(p.free, i, i+1)
+			return d
+		}
+	}
+	return &decoder{of: c}
+}
+
+// put keeps a decoder, and lets those go that have not been used for the longest time
+// where all together have too much memory.
+func (p *decoders) put(d *decoder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, d)
+	sum := 0
+	for i, d := range slices.Backward(p.free) {
+		if sum += d.memory(); sum > decoderMemory && i < len(p.free)-1 {
+			p.free = slices.Delete(p.free, 0, i+1)
+			return
+		}
+	}
+}
+
+// blocks are parts of an index that were used last.
+type blocks [8]struct {
+	addr int64
+	data []byte
+}
+
+// get returns the block at an address, nil for one that is not there.
+func (b *blocks) get(addr int64) []byte {
+	for i := range b {
+		if b[i].data != nil && b[i].addr == addr {
+			return b[i].data
+		}
+	}
+	return nil
+}
+
+// put keeps a block in the place of the one that came first.
+func (b *blocks) put(addr int64, data []byte) {
+	copy(b[1:], b[:len(b)-1])
+	b[0].addr, b[0].data = addr, data
+}
+
+// filled is data that is a value again and again.
+type filled struct {
+	value []byte // nil for zeros
+	size  int64
+}
+
+// ReadAt reads the values.
+func (v filled) ReadAt(p []byte, off int64) (int, error) {
+	n := int(max(0, min(int64(len(p)), v.size-off)))
+	v.fill(p[:n], off)
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// fill fills p with the bytes from off on.
+func (v filled) fill(p []byte, off int64) {
+	if v.value == nil {
+		clear(p)
+		return
+	}
+	n := copy(p, v.value[off%int64(len(v.value)):])
+	if off%int64(len(v.value)) != 0 {
+		n += copy(p[n:], v.value)
+	}
+	unit := len(v.value)
+	for start := max(0, n-unit); n < len(p); {
+		n += copy(p[n:], p[start:n])
+	}
+}

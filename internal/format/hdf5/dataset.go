@@ -1,0 +1,420 @@
+package hdf5
+
+import (
+	"io"
+
+	"dumptool/internal/tensor"
+)
+
+// dataset is a dataset as its object header describes it.
+type dataset struct {
+	elementType
+	space *dataspace
+	attrs []attribute
+	// datatype is its description as it is in the file.
+	datatype []byte
+	// stored has the elements as they are stored, size bytes of them.
+	stored io.ReaderAt
+	size   int64
+}
+
+// isDataset reports whether an object is a dataset and no group or datatype.
+func (o *object) isDataset() bool {
+	return o.first(msgLayout) != nil || o.first(msgDatatype) != nil && o.first(msgDataspace) != nil
+}
+
+// dataset reads what an object header says about a dataset. What was understood of it
+// comes with an error, too.
+func (f *file) dataset(o *object) (*dataset, error) {
+	d := &dataset{}
+	if err := d.describe(f, o); err != nil {
+		return d, err
+	}
+	if d.problem != nil {
+		return d, d.problem
+	}
+	return d, d.locate(f, o)
+}
+
+// describe reads the type, the shape and the attributes.
+func (d *dataset) describe(f *file, o *object) (err error) {
+	if d.attrs, err = f.attributes(o); err != nil {
+		return err
+	}
+	c, err := f.message(o, msgDataspace, "dataspace")
+	if err != nil {
+		return err
+	}
+	if d.space, err = c.dataspace(); err != nil {
+		return err
+	}
+	if c, err = f.message(o, msgDatatype, "datatype"); err != nil {
+		return err
+	}
+	d.datatype = c.b
+	if d.elementType, err = c.datatype(); err != nil {
+		return err
+	}
+	d.size, err = d.space.bytes(&d.elementType)
+	return err
+}
+
+// message returns the data of the message of a kind that every dataset has.
+func (f *file) message(o *object, kind int, name string) (*cursor, error) {
+	m := o.first(kind)
+	if m == nil {
+		return nil, broken(-1, "the dataset at address 0x%x has no %s", o.addr, name)
+	}
+	return f.parse(m)
+}
+
+// Classes of storage.
+const (
+	storedInHeader   = 0
+	storedInOnePiece = 1
+	storedInChunks   = 2
+)
+
+// locate finds the data.
+func (d *dataset) locate(f *file, o *object) error {
+	c, err := f.message(o, msgLayout, "layout of its data")
+	if err != nil {
+		return err
+	}
+	if o.first(msgExternal) != nil {
+		return unsupported("data in other files is not supported; rewrite the dataset with h5repack")
+	}
+	value, err := f.fillValue(o, d.elementType.size)
+	if err != nil {
+		return err
+	}
+	l := &located{d: d, f: f, o: o, c: c, empty: filled{value, d.size}}
+	at, version := c.here(), c.u8()
+	switch version {
+	case 1, 2:
+		return l.old()
+	case 3, 4, 5:
+		return l.new(version)
+	}
+	return broken(at, "layout version %d, want 1 to 5", version)
+}
+
+// located finds the data of a dataset by the message about its layout.
+type located struct {
+	d     *dataset
+	f     *file
+	o     *object
+	c     *cursor
+	empty filled // the data where nothing was written
+}
+
+// old reads versions 1 and 2 after their number.
+func (l *located) old() error {
+	c := l.c
+	rank, class := c.u8(), c.u8()
+	c.skip(5)
+	addr := int64(none)
+	if class != storedInHeader {
+		addr = c.address()
+	}
+	dims := make(tensor.Shape, rank)
+	for i := range dims {
+		dims[i] = c.size(4)
+	}
+	switch class {
+	case storedInHeader:
+		return l.inHeader(c.size(4))
+	case storedInOnePiece:
+		return l.inOnePiece(addr, l.d.size)
+	case storedInChunks:
+		return l.inChunks(dims, func(*chunked) (index, error) { return l.tree1(addr, dims) })
+	}
+	return l.unknown(class)
+}
+
+// new reads version 3 and those after it, after the number.
+func (l *located) new(version int) error {
+	c := l.c
+	switch class := c.u8(); class {
+	case storedInHeader:
+		return l.inHeader(int64(c.u16()))
+	case storedInOnePiece:
+		return l.inOnePiece(c.address(), c.length())
+	case storedInChunks:
+		if version == 3 {
+			rank, addr := c.u8(), c.address()
+			dims := l.dimensions(rank, 4)
+			return l.inChunks(dims, func(*chunked) (index, error) { return l.tree1(addr, dims) })
+		}
+		return l.newChunks(version)
+	default:
+		return l.unknown(class)
+	}
+}
+
+func (l *located) unknown(class int) error {
+	if l.c.err != nil {
+		return l.c.err
+	}
+	name := "unknown"
+	if class == 3 {
+		name = "virtual"
+	}
+	return unsupported("data of layout %d (%s) is not supported; rewrite the dataset with h5repack", class, name)
+}
+
+// inHeader finds n bytes that follow in the message.
+func (l *located) inHeader(n int64) error {
+	off := l.c.here()
+	l.c.take(int(min(n, maxBlock)))
+	return l.section(off, n)
+}
+
+// inOnePiece finds n bytes at an address.
+func (l *located) inOnePiece(addr, n int64) error {
+	switch {
+	case l.c.err != nil:
+		return l.c.err
+	case addr == none || l.d.size == 0:
+		return l.unwritten()
+	}
+	off, err := l.f.offset(addr, l.d.size)
+	if err != nil {
+		return broken(-1, "data of %d bytes at address 0x%x is outside the file of %d bytes", l.d.size, addr, l.f.size)
+	}
+	return l.section(off, n)
+}
+
+// section takes n bytes of the file as the data.
+func (l *located) section(off, n int64) error {
+	switch {
+	case l.c.err != nil:
+		return l.c.err
+	case n < l.d.size:
+		return broken(off, "data has %d bytes, want %d", n, l.d.size)
+	}
+	l.d.stored = io.NewSectionReader(l.f.r, off, l.d.size)
+	return nil
+}
+
+const (
+	// maxRatio is how many times its size in the file data may have: deflate makes
+	// it 1032 times smaller at best.
+	maxRatio = 1100
+	// maxUnwritten is what data may have however little of it is in the file.
+	maxUnwritten = 1 << 30
+)
+
+// inProportion refuses data that is not in the file.
+func (l *located) inProportion() error {
+	if l.d.size > maxUnwritten && l.d.size/maxRatio > l.f.size {
+		return broken(-1, "data of %d bytes in a file of %d bytes", l.d.size, l.f.size)
+	}
+	return nil
+}
+
+// unwritten is data of which nothing was written.
+func (l *located) unwritten() error {
+	l.d.stored = l.empty
+	return l.inProportion()
+}
+
+// dimensions reads those of chunks, of n bytes each. The last one is the size of an
+// element.
+func (l *located) dimensions(rank, n int) tensor.Shape {
+	if rank > maxRank+1 {
+		l.c.fail(broken(l.c.here(), "chunks of rank %d, want at most %d", rank-1, maxRank))
+		return nil
+	}
+	dims := make(tensor.Shape, rank)
+	for i := range dims {
+		dims[i] = l.c.size(n)
+	}
+	return dims
+}
+
+// inChunks takes chunks of these dimensions as the data. find reads their index.
+func (l *located) inChunks(dims tensor.Shape, find func(*chunked) (index, error)) error {
+	shape := l.d.space.shape
+	switch {
+	case l.c.err != nil:
+		return l.c.err
+	case len(dims) != len(shape)+1 || len(shape) == 0:
+		return broken(l.c.here(), "chunks of rank %d, want %d", len(dims)-1, len(shape))
+	case l.d.size == 0:
+		return l.unwritten()
+	}
+	unit := int64(l.d.elementType.size)
+	x := &chunked{f: l.f, shape: shape, chunk: dims[:len(shape)], unit: unit, size: l.d.size, fill: l.empty}
+	n, ok := x.chunk.Count()
+	if ok {
+		n, ok = product(n, unit)
+	}
+	switch {
+	case n == 0:
+		return broken(l.c.here(), "chunks of shape %v", x.chunk)
+	case !ok || n > maxChunk:
+		return unsupported("chunks of shape %v with %d bytes an element, more than %d MiB, are not supported; rewrite the dataset with h5repack",
+			x.chunk, unit, maxChunk>>20)
+	}
+	x.plan(decoderMemory)
+	if m := l.o.first(msgFilters); m != nil {
+		c, err := l.f.parse(m)
+		if err != nil {
+			return err
+		}
+		if x.filters, err = c.filters(); err != nil {
+			return err
+		}
+	}
+	if err := l.inProportion(); err != nil {
+		return err
+	}
+	var err error
+	if x.index, err = find(x); err != nil {
+		return err
+	}
+	l.d.stored = x
+	// Damage of little data is an error at once and not only when it is read.
+	if l.f.eager += l.d.size; l.f.eager <= maxEager {
+		_, err = io.Copy(io.Discard, io.NewSectionReader(x, 0, l.d.size))
+	}
+	return err
+}
+
+// maxEager is how much data in chunks of a file is read when it is opened.
+const maxEager = 1 << 20
+
+// tree1 is the index of versions 1 to 3.
+func (l *located) tree1(addr int64, dims tensor.Shape) (index, error) {
+	if addr == none {
+		return absent{}, nil
+	}
+	return &tree1Index{l.f, addr, dims[:len(dims)-1]}, nil
+}
+
+// Indexes of chunks in versions 4 and 5.
+const (
+	indexSingle     = 1
+	indexImplicit   = 2
+	indexFixed      = 3
+	indexExtensible = 4
+	indexTree2      = 5
+)
+
+// indexParameters are the bytes of an index's parameters that are in its header, too.
+var indexParameters = map[int]int{indexFixed: 1, indexExtensible: 5, indexTree2: 6}
+
+// newChunks reads versions 4 and 5 of chunks.
+func (l *located) newChunks(version int) error {
+	c := l.c
+	at, flags, rank, width := c.here(), c.u8(), c.u8(), c.u8()
+	if width < 1 || width > 8 {
+		return broken(at, "dimensions of chunks in %d bytes, want 1 to 8", width)
+	}
+	dims := l.dimensions(rank, width)
+	at = c.here()
+	kind := c.u8()
+	single := singleIndex{size: none}
+	if kind == indexSingle && flags&2 != 0 {
+		single.size, single.mask = c.length(), uint32(c.u32())
+	}
+	c.skip(indexParameters[kind])
+	addr := c.address()
+	return l.inChunks(dims, func(x *chunked) (index, error) {
+		x.plainEdges = flags&1 != 0
+		if addr == none {
+			return absent{}, nil
+		}
+		e := entry{chunkBytes: x.chunkBytes, sizeSize: min(8, 1+(log2(x.chunkBytes)+8)/8)}
+		if version == 5 {
+			e.sizeSize = l.f.lengthSize
+		}
+		switch kind {
+		case indexSingle:
+			single.addr = addr
+			if single.size == none {
+				single.size = x.chunkBytes
+			}
+			return single, nil
+		case indexTree2:
+			return l.tree2(addr, e)
+		case indexImplicit, indexFixed, indexExtensible:
+			return l.array(kind, addr, e, x)
+		}
+		return nil, broken(at, "index of chunks of type %d, want 1 to 5", kind)
+	})
+}
+
+func (l *located) tree2(addr int64, e entry) (index, error) {
+	t, err := l.f.tree2(addr)
+	if err != nil {
+		return nil, err
+	}
+	e.filtered = t.kind == tree2Filtered
+	want := e.bytes(l.f) + 8*len(l.d.space.shape)
+	if !e.filtered && t.kind != tree2Plain || t.recordSize != want {
+		return nil, broken(-1, "B-tree of chunks of type %d with records of %d bytes, want %d", t.kind, t.recordSize, want)
+	}
+	return &tree2Index{e, t}, nil
+}
+
+// array reads an index that numbers the chunks.
+func (l *located) array(kind int, addr int64, e entry, x *chunked) (index, error) {
+	first, open := 0, 0
+	for j, n := range l.d.space.max {
+		if n == unlimited {
+			first = j
+			open++
+		}
+		if n != unlimited && n < x.shape[j] {
+			return nil, broken(-1, "dataspace: dimension %d is %d, at most %d", j, x.shape[j], n)
+		}
+	}
+	if want := kind == indexExtensible; want && open != 1 || !want && open != 0 {
+		return nil, broken(-1, "index of chunks of type %d for %d axes without a limit", kind, open)
+	}
+	g, count, ok := newGrid(l.d.space, x.chunk, first)
+	switch {
+	case !ok:
+		return nil, broken(-1, "the chunks of shape %v are too many", x.chunk)
+	case kind == indexImplicit:
+		return &implicitIndex{g, addr, x.chunkBytes}, nil
+	case kind == indexFixed:
+		return l.f.fixedIndex(addr, e, g, count)
+	}
+	return l.f.extensibleIndex(addr, e, g)
+}
+
+// fillValue returns what elements have that were never written, nil for zeros.
+func (f *file) fillValue(o *object, size int) ([]byte, error) {
+	m := o.first(msgFill)
+	if m == nil {
+		m = o.first(msgOldFill)
+	}
+	if m == nil {
+		return nil, nil
+	}
+	c, err := f.parse(m)
+	if err != nil {
+		return nil, err
+	}
+	defined := true
+	if m.kind == msgFill {
+		if version := c.u8(); version < 3 {
+			c.skip(2)
+			defined = c.u8() != 0
+		} else {
+			defined = c.u8()&0x20 != 0
+		}
+	}
+	if !defined {
+		return nil, c.err
+	}
+	n := c.size(4)
+	if n != int64(size) || c.err != nil {
+		return nil, c.err
+	}
+	value := append([]byte(nil), c.take(size)...)
+	return value, c.err
+}

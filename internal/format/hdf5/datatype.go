@@ -1,0 +1,270 @@
+package hdf5
+
+import "dumptool/internal/tensor"
+
+// elementType is how elements are stored.
+type elementType struct {
+	dtype tensor.DType // Undefined where they are no numbers
+	size  int          // bytes of an element
+	// bigEndian is set when they are stored most significant byte first.
+	bigEndian bool
+	// signed is set for integers that are.
+	signed bool
+	class  int
+	// problem says why they are no elements of a tensor.
+	problem error
+}
+
+// Classes of datatypes.
+const (
+	classInteger  = 0
+	classFloat    = 1
+	classText     = 3
+	classCompound = 6
+	classEnum     = 8
+	classComplex  = 11
+)
+
+// className names a class.
+func className(class int) string {
+	names := [...]string{"integer", "float", "time", "string", "bit field", "opaque", "compound", "reference", "enum",
+		"variable length", "array", "complex"}
+	if class < len(names) {
+		return names[class]
+	}
+	return "unknown"
+}
+
+// floatLayout is how the bits of a float are used.
+type floatLayout struct {
+	size, offset, precision, sign                      int
+	exponentAt, exponentBits, mantissaAt, mantissaBits int
+	bias                                               int
+}
+
+// floats are the floats of IEEE 754 and bfloat16.
+var floats = map[floatLayout]tensor.DType{
+	{2, 0, 16, 15, 10, 5, 0, 10, 15}:    tensor.Float16,
+	{2, 0, 16, 15, 7, 8, 0, 7, 127}:     tensor.BFloat16,
+	{4, 0, 32, 31, 23, 8, 0, 23, 127}:   tensor.Float32,
+	{8, 0, 64, 63, 52, 11, 0, 52, 1023}: tensor.Float64,
+}
+
+// integers are the types of integers by size and sign.
+var integers = map[int][2]tensor.DType{
+	1: {tensor.Uint8, tensor.Int8}, 2: {tensor.Uint16, tensor.Int16},
+	4: {tensor.Uint32, tensor.Int32}, 8: {tensor.Uint64, tensor.Int64},
+}
+
+// maxNesting is how deep types are inside others: a complex number in an enum is
+// none.
+const maxNesting = 4
+
+// datatype reads a datatype. Types that are no numbers have a problem; the error is
+// for a broken description.
+func (c *cursor) datatype() (elementType, error) { return c.nestedType(0) }
+
+func (c *cursor) nestedType(depth int) (elementType, error) {
+	head := c.u8()
+	class, version := head&15, head>>4
+	flags, size := int(c.uint(3)), c.size(4)
+	t := elementType{class: class, size: int(size)}
+	if size < 1 || size > 1<<31-1 {
+		c.fail(broken(c.here(), "datatype of %d bytes", size))
+	}
+	if depth > maxNesting {
+		c.fail(broken(c.here(), "datatype in more than %d others", maxNesting))
+	}
+	if c.err != nil {
+		return t, c.err
+	}
+	switch class {
+	case classInteger:
+		c.integer(&t, flags)
+	case classFloat:
+		c.float(&t, flags)
+	case classCompound:
+		c.compound(&t, flags&0xffff, version, depth)
+	case classEnum:
+		c.enum(&t, flags&0xffff, version, depth)
+	case classComplex:
+		if part, err := c.nestedType(depth + 1); err == nil {
+			t.complexOf(&part)
+		}
+	}
+	if t.dtype == tensor.Undefined && t.problem == nil {
+		t.problem = unsupported("datatype of class %d (%s) is not supported", class, className(class))
+	}
+	return t, c.err
+}
+
+func (c *cursor) integer(t *elementType, flags int) {
+	offset, precision := c.u16(), c.u16()
+	types, ok := integers[t.size]
+	if !ok || offset != 0 || precision != 8*t.size {
+		t.problem = unsupported("datatype of integers with %d bits in %d bytes is not supported", precision, t.size)
+		return
+	}
+	t.signed = flags&8 != 0
+	t.dtype = types[0]
+	if t.signed {
+		t.dtype = types[1]
+	}
+	t.bigEndian = flags&1 != 0
+}
+
+func (c *cursor) float(t *elementType, flags int) {
+	l := floatLayout{size: t.size, sign: flags >> 8 & 255}
+	l.offset, l.precision = c.u16(), c.u16()
+	l.exponentAt, l.exponentBits, l.mantissaAt, l.mantissaBits = c.u8(), c.u8(), c.u8(), c.u8()
+	l.bias = c.u32()
+	const vax = 1 << 6
+	dtype, ok := floats[l]
+	if !ok || flags&vax != 0 {
+		t.problem = unsupported("datatype of floats with %d bits of exponent and %d of mantissa in %d bytes is not supported",
+			l.exponentBits, l.mantissaBits, t.size)
+		return
+	}
+	t.dtype = dtype
+	t.bigEndian = flags&1 != 0
+}
+
+// complexOf makes the type one of complex numbers, if it is.
+func (t *elementType) complexOf(part *elementType) {
+	switch {
+	case t.size != 2*part.size:
+		return
+	case part.dtype == tensor.Float32:
+		t.dtype = tensor.Complex64
+	case part.dtype == tensor.Float64:
+		t.dtype = tensor.Complex128
+	}
+	t.bigEndian = part.bigEndian
+}
+
+// compound reads the members of a compound type, of which that of a real and an
+// imaginary part is known.
+func (c *cursor) compound(t *elementType, members, version, depth int) {
+	if members != 2 {
+		return
+	}
+	var parts [2]elementType
+	var offsets [2]int64
+	for i := range parts {
+		name := c.text()
+		offsetSize := byteSize(int64(t.size))
+		if version < 3 {
+			c.pad(len(name) + 1)
+			offsetSize = 4
+		}
+		offsets[i] = c.size(offsetSize)
+		if version == 1 {
+			c.skip(28) // dimensions of an array
+		}
+		var err error
+		if parts[i], err = c.nestedType(depth + 1); err != nil {
+			return
+		}
+	}
+	same := parts[0].dtype == parts[1].dtype && parts[0].bigEndian == parts[1].bigEndian
+	if same && offsets[0] == 0 && offsets[1] == int64(parts[0].size) {
+		t.complexOf(&parts[0])
+	}
+}
+
+// enum reads an enumeration: a truth value where its names are those of one, else
+// its numbers.
+func (c *cursor) enum(t *elementType, members, version, depth int) {
+	base, err := c.nestedType(depth + 1)
+	if err != nil || base.dtype == tensor.Undefined || base.size != t.size {
+		return
+	}
+	*t = base
+	t.class = classEnum
+	if members != 2 || t.size != 1 {
+		return
+	}
+	var names [2]string
+	for i := range names {
+		names[i] = c.text()
+		if version < 3 {
+			c.pad(len(names[i]) + 1)
+		}
+	}
+	values := string(c.take(2))
+	if names == [2]string{"FALSE", "TRUE"} && values == "\x00\x01" || names == [2]string{"TRUE", "FALSE"} && values == "\x01\x00" {
+		t.dtype, t.signed = tensor.Bool, false
+	}
+}
+
+// dataspace reads the extent of a dataset or an attribute.
+func (c *cursor) dataspace() (*dataspace, error) {
+	at, version, rank, flags := c.here(), c.u8(), c.u8(), c.u8()
+	s := &dataspace{shape: tensor.Shape{}}
+	switch version {
+	case 1:
+		c.skip(5)
+	case 2:
+		s.null = c.u8() == 2
+	default:
+		c.fail(broken(at, "dataspace version %d, want 1 or 2", version))
+	}
+	if rank > maxRank {
+		c.fail(broken(at, "dataspace of rank %d, want at most %d", rank, maxRank))
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	for range rank {
+		s.shape = append(s.shape, c.length())
+	}
+	s.max = s.shape
+	if flags&1 != 0 {
+		s.max = nil
+		for range rank {
+			s.max = append(s.max, c.limit())
+		}
+	}
+	return s, c.err
+}
+
+// limit reads the most that a dimension may have, unlimited for no limit.
+func (c *cursor) limit() int64 {
+	at := c.here()
+	switch v := c.uint(c.f.lengthSize); {
+	case v == undefined(c.f.lengthSize):
+		return unlimited
+	case v > 1<<63-1:
+		c.fail(broken(at, "dataspace: dimension %d", v))
+		return 0
+	default:
+		return int64(v)
+	}
+}
+
+// dataspace is the extent of a dataset or an attribute.
+type dataspace struct {
+	shape tensor.Shape
+	max   tensor.Shape // unlimited where it may grow without a limit
+	null  bool         // there are no elements, which is not the same as zero of them
+}
+
+const (
+	unlimited = -1
+	maxRank   = 32
+)
+
+// bytes is how many bytes elements of a type have.
+func (s *dataspace) bytes(t *elementType) (int64, error) {
+	if s.null {
+		return 0, unsupported("dataspace is null: there are no elements")
+	}
+	n, ok := s.shape.Count()
+	if ok {
+		n, ok = product(n, int64(t.size))
+	}
+	if !ok {
+		return 0, broken(-1, "data of shape %v with %d bytes an element has more than 63 bits", s.shape, t.size)
+	}
+	return n, nil
+}

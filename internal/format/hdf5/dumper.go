@@ -1,0 +1,178 @@
+package hdf5
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"dumptool/internal/format"
+	"dumptool/internal/tensor"
+)
+
+// Files of torch.utils.dumper have what an operator reads and writes as
+//
+//	/{operator}/{seq}/{input|output}/{parameter}[/{parameter}_{i}]
+//
+// where seq counts the operators of the process from 1. The numbers in attributes
+// are those of Ascend/pytorch 1.5, DumpUtils.cpp.
+
+// Attributes of a dataset, all of them integers.
+const (
+	attrDevice  = "DeviceType"
+	attrDType   = "DataType"
+	attrType    = "Type" // 0 for a tensor
+	attrStrides = "Stride"
+)
+
+// devices are the values of DeviceType, those of c10.
+var devices = map[int64]string{deviceCPU: "cpu", deviceCUDA: "cuda", 10: "npu"}
+
+const deviceCPU, deviceCUDA = 0, 1
+
+// valueTypes are the values of Type.
+var valueTypes = map[int64]string{
+	2: "list of int", 3: "int", 4: "bool", 5: "double", 6: "optional double", 7: "scalar", 9: "optional int",
+	10: "optional scalar", 13: "size", 14: "dtype", 15: "pair", 16: "array", 17: "memory format", 18: "options",
+}
+
+// recordedType is an element type by the value of DataType: half is stored as
+// float32, byte and bool as int8.
+type recordedType struct {
+	name          string // of PyTorch
+	stored, dtype tensor.DType
+}
+
+var recordedTypes = map[int64]recordedType{
+	1:  {"Float", tensor.Float32, tensor.Float32},
+	2:  {"Byte", tensor.Int8, tensor.Uint8},
+	3:  {"Char", tensor.Int8, tensor.Int8},
+	5:  {"Short", tensor.Int16, tensor.Int16},
+	6:  {"Int", tensor.Int32, tensor.Int32},
+	7:  {"Long", tensor.Int64, tensor.Int64},
+	9:  {"Bool", tensor.Int8, tensor.Bool},
+	10: {"Half", tensor.Float32, tensor.Float16},
+	11: {"Double", tensor.Float64, tensor.Float64},
+}
+
+// inOrder sorts datasets in the order of the execution: by operator, inputs before
+// outputs, then by name. It sets what they belong to. Datasets that are not below
+// an operator come last, in the order that they have.
+func inOrder(found []member) {
+	for i := range found {
+		found[i].op = operatorOf(found[i].path)
+	}
+	slices.SortStableFunc(found, func(a, b member) int {
+		if a.op == nil || b.op == nil {
+			return cmp.Compare(rank(a.op), rank(b.op))
+		}
+		return cmp.Or(cmp.Compare(a.op.Seq, b.op.Seq), cmp.Compare(a.op.Name, b.op.Name), cmp.Compare(a.op.Kind, b.op.Kind),
+			slices.Compare(a.path[3:], b.path[3:]))
+	})
+	rounds := make(map[string]int) // of operators so far
+	var last *format.Operator
+	for i := range found {
+		op := found[i].op
+		if op == nil {
+			break
+		}
+		switch {
+		case last == nil || op.Seq != last.Seq || op.Name != last.Name:
+			op.Round = rounds[op.Name]
+			rounds[op.Name]++
+		case op.Kind == last.Kind:
+			op.Round, op.Index = last.Round, last.Index+1
+		default:
+			op.Round = last.Round
+		}
+		last = op
+	}
+}
+
+// rank is 1 for what belongs to no operator.
+func rank(op *format.Operator) int {
+	if op == nil {
+		return 1
+	}
+	return 0
+}
+
+// operatorOf returns the operator that a path has, nil for none.
+func operatorOf(path []string) *format.Operator {
+	if len(path) < 4 {
+		return nil
+	}
+	kind := tensor.Kind(path[2])
+	seq, err := strconv.ParseUint(path[1], 10, 63)
+	if err != nil || kind != tensor.Input && kind != tensor.Output {
+		return nil
+	}
+	return &format.Operator{Name: path[0], Seq: int64(seq), Kind: kind}
+}
+
+// number returns the integer that an attribute is.
+func (d *dataset) number(name string) (n int64, ok bool) {
+	v, ok := d.attr(name).(int64)
+	return v, ok
+}
+
+// attr returns the value of an attribute, nil for none.
+func (d *dataset) attr(name string) any {
+	for i := range d.attrs {
+		if d.attrs[i].name == name {
+			return d.attrs[i].value
+		}
+	}
+	return nil
+}
+
+// value reports whether the dataset is a recorded value and no tensor, and what it
+// is.
+func (m *member) value() (kind string, ok bool) {
+	n, ok := m.number(attrType)
+	if !ok || n == 0 || m.op == nil {
+		return "", false
+	}
+	return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
+}
+
+// recorded applies the attributes of a recorded tensor.
+func (m *member) recorded(t *format.Tensor, v *format.View) {
+	device, known := m.number(attrDevice)
+	if known {
+		t.Device = cmp.Or(devices[device], "device type "+strconv.FormatInt(device, 10))
+	}
+	if n, ok := m.number(attrDType); ok {
+		r := recordedTypes[n]
+		t.TorchDType = r.name
+		switch {
+		case r.stored != v.DType || r.dtype == v.DType:
+		case r.stored == tensor.Int8:
+			v.DType = r.dtype // the same bytes
+		default:
+			t.Origin = r.dtype
+		}
+	}
+	if strides, ok := m.attr(attrStrides).([]int64); ok {
+		t.Strides = strides
+		if known && (device == deviceCPU || device == deviceCUDA) && within(strides, m.space.shape) {
+			v.Strides = strides
+		}
+	}
+}
+
+// within reports whether strides lead to none but the elements that there are: the
+// storage has as many as the shape.
+func within(strides []int64, shape tensor.Shape) bool {
+	if len(strides) != len(shape) {
+		return false
+	}
+	last := int64(0)
+	for i, n := range shape {
+		if strides[i] < 0 || n > 1 && strides[i] > (math.MaxInt64-last)/(n-1) {
+			return false
+		}
+		last += max(0, n-1) * strides[i]
+	}
+	return last < shape.Elements()
+}

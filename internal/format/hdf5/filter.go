@@ -1,0 +1,242 @@
+package hdf5
+
+import (
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// filter is a step of what is done to chunks before they are stored.
+type filter struct {
+	id int
+	// unit is the size of elements of shuffle.
+	unit int
+}
+
+// The filters that can be undone.
+const (
+	filterDeflate  = 1
+	filterShuffle  = 2
+	filterFletcher = 3
+)
+
+// filterNames are those of filters that cannot be undone, of the library and of
+// h5py and hdf5plugin.
+var filterNames = map[int]string{
+	4: "szip", 5: "nbit", 6: "scaleoffset", 305: "lzo", 307: "bzip2", 32000: "lzf", 32001: "blosc",
+	32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd", 32026: "blosc2",
+}
+
+// maxFilters is the most filters that a dataset may have.
+const maxFilters = 32
+
+// filters reads the message about filters.
+func (c *cursor) filters() ([]filter, error) {
+	at, version, n := c.here(), c.u8(), c.u8()
+	switch {
+	case c.err != nil:
+		return nil, c.err
+	case version != 1 && version != 2:
+		return nil, broken(at, "filters of version %d, want 1 or 2", version)
+	case n > maxFilters:
+		return nil, broken(at, "%d filters, want at most %d", n, maxFilters)
+	}
+	if version == 1 {
+		c.skip(6)
+	}
+	all := make([]filter, n)
+	for i := range all {
+		name := c.filter(&all[i], version)
+		switch id := all[i].id; {
+		case c.err != nil:
+			return nil, c.err
+		case id < filterDeflate || id > filterFletcher:
+			if known := filterNames[id]; known != "" {
+				name = known
+			}
+			return nil, unsupported("filter %d (%s) is not supported; rewrite the dataset with h5repack -f NONE", id, name)
+		}
+	}
+	return all, nil
+}
+
+// filter reads a filter and returns the name that the file gives it.
+func (c *cursor) filter(f *filter, version int) (name string) {
+	f.id = c.u16()
+	length := 0
+	if version == 1 || f.id >= 256 {
+		length = c.u16()
+	}
+	c.skip(2)
+	values := c.u16()
+	name, _, _ = strings.Cut(string(c.take(length)), "\x00")
+	if version == 1 {
+		c.pad(length)
+	}
+	f.unit = 1
+	for i := range values {
+		if v := c.u32(); i == 0 && f.id == filterShuffle {
+			f.unit = max(1, v)
+		}
+	}
+	if version == 1 && values%2 == 1 {
+		c.skip(4)
+	}
+	if name == "" {
+		name = "unknown"
+	}
+	return name
+}
+
+// undo undoes the filters of a chunk, the last one first and those not whose bit is
+// set in mask. b lies in d.in, and so does what it returns. size is what the chunk has
+// without filters. It may still be shuffled, in elements of unit bytes: these are put
+// together where they are copied to anyway.
+func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64) (chunk []byte, shuffled bool, err error) {
+	first := 0
+	for first < len(filters) && mask>>first&1 != 0 {
+		first++
+	}
+	for i := len(filters) - 1; i >= first; i-- {
+		if mask>>i&1 != 0 {
+			continue
+		}
+		switch f := filters[i]; f.id {
+		case filterDeflate:
+			// A checksum that was added before is inflated with the rest.
+			b, err = d.inflate(b, size+4*int64(i))
+		case filterShuffle:
+			if shuffled = i == first && int64(f.unit) == unit && int64(len(b)) == size; !shuffled {
+				b = d.unshuffle(b, f.unit)
+			}
+		case filterFletcher:
+			b, err = checkFletcher(b)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	if int64(len(b)) != size {
+		return nil, false, fmt.Errorf("the data of a chunk has %d bytes, want %d", len(b), size)
+	}
+	return b, shuffled, nil
+}
+
+// inflate undoes deflate. The result has at most limit bytes; memory is taken as
+// there are bytes for it.
+func (d *decoder) inflate(b []byte, limit int64) ([]byte, error) {
+	d.deflated.Reset(b)
+	if d.inflater == nil {
+		r, err := zlib.NewReader(&d.deflated)
+		if err != nil {
+			return nil, fmt.Errorf("the data of a chunk is not deflated: %w", err)
+		}
+		d.inflater = r.(resetReader)
+	} else if err := d.inflater.Reset(&d.deflated, nil); err != nil {
+		return nil, fmt.Errorf("the data of a chunk is not deflated: %w", err)
+	}
+	defer d.swap()
+	out := d.out[:0]
+	for {
+		if len(out) == cap(out) {
+			more := min(limit+1, max(64<<10, 2*int64(cap(out)))) - int64(len(out))
+			out = slices.Grow(out, int(more))
+		}
+		n, err := d.inflater.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		d.out = out
+		switch {
+		case int64(len(out)) > limit:
+			return nil, fmt.Errorf("the data of a chunk inflates to more than %d bytes", limit)
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, fmt.Errorf("the data of a chunk cannot be inflated: %w", err)
+		}
+	}
+}
+
+// resetReader inflates one chunk after the other.
+type resetReader interface {
+	io.Reader
+	zlib.Resetter
+}
+
+// unshuffle undoes shuffle. Bytes that fill no element stay as they are.
+func (d *decoder) unshuffle(b []byte, unit int) []byte {
+	defer d.swap()
+	out := slices.Grow(d.out[:0], len(b))[:len(b)]
+	d.out = out
+	n := len(b) / unit
+	unshuffle(out[:n*unit], b, 0, n, unit)
+	copy(out[n*unit:], b[n*unit:])
+	return out
+}
+
+// unshuffle fills dst with elements of unit bytes, from element first on, of the
+// count that src has: byte 0 of all of them, then byte 1 of all, and so on.
+func unshuffle(dst, src []byte, first, count, unit int) {
+	n := len(dst) / unit
+	plane := func(i int) []byte { return src[i*count+first:][:n] }
+	switch unit {
+	case 2:
+		a, b := plane(0), plane(1)
+		for i := range n {
+			binary.LittleEndian.PutUint16(dst[2*i:], uint16(a[i])|uint16(b[i])<<8)
+		}
+	case 4:
+		a, b, c, d := plane(0), plane(1), plane(2), plane(3)
+		for i := range n {
+			binary.LittleEndian.PutUint32(dst[4*i:], uint32(a[i])|uint32(b[i])<<8|uint32(c[i])<<16|uint32(d[i])<<24)
+		}
+	default:
+		for k := range unit {
+			for i, v := range plane(k) {
+				dst[i*unit+k] = v
+			}
+		}
+	}
+}
+
+// checkFletcher checks the sum at the end of a chunk and leaves it out.
+func checkFletcher(b []byte) ([]byte, error) {
+	n := len(b) - 4
+	if n < 0 {
+		return nil, fmt.Errorf("the data of a chunk has %d bytes, want at least the 4 of a sum", len(b))
+	}
+	want, got := binary.LittleEndian.Uint32(b[n:]), fletcher32(b[:n])
+	// Old versions of the library swapped the bytes of both halves.
+	if swapped := got&0xff00ff<<8 | got>>8&0xff00ff; want != got && want != swapped {
+		return nil, fmt.Errorf("the data of a chunk is damaged: its fletcher32 sum is 0x%08x, want 0x%08x", got, want)
+	}
+	return b[:n], nil
+}
+
+// fletcher32 sums up big-endian words of 16 bits; the last one may lack its second
+// byte.
+func fletcher32(b []byte) uint32 {
+	var sum1, sum2 uint32
+	fold := func() {
+		sum1, sum2 = sum1&0xffff+sum1>>16, sum2&0xffff+sum2>>16
+	}
+	for len(b) >= 2 {
+		part := b[:min(len(b)&^1, 720)] // more would not fit into 32 bits
+		for ; len(part) >= 2; part = part[2:] {
+			sum1 += uint32(part[0])<<8 | uint32(part[1])
+			sum2 += sum1
+		}
+		b = b[min(len(b)&^1, 720):]
+		fold()
+	}
+	if len(b) == 1 {
+		sum1 += uint32(b[0]) << 8
+		sum2 += sum1
+		fold()
+	}
+	fold()
+	return sum2<<16 | sum1
+}

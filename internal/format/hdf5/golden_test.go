@@ -1,0 +1,157 @@
+package hdf5
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/format"
+	"dumptool/internal/format/formattest"
+	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGolden(t *testing.T) {
+	formattest.Golden(t, "h5", Open, map[string]string{"header": "object header", "btree": "B-tree"})
+}
+
+// recordedTensor is what the list of golden files says about tensors of
+// torch.utils.dumper, besides what all files have.
+type recordedTensor struct {
+	Name       string
+	Torch      string
+	Attrs      map[string]any
+	Node       string
+	Kind       tensor.Kind
+	Index      int
+	Seq        int64
+	Round      int
+	Values     []json.Number
+	NotATensor bool `json:"not_a_tensor"`
+}
+
+// TestGoldenOperators compares operators, attributes and values that are no tensors.
+func TestGoldenOperators(t *testing.T) {
+	var cases []struct{ ID, Path, Kind string }
+	formattest.ReadJSON(t, "cases.json", &cases)
+	var expect map[string]struct{ Tensors json.RawMessage }
+	formattest.ReadJSON(t, "expect.json", &expect)
+	operators, attrs := 0, 0
+	for _, file := range cases {
+		if !strings.HasPrefix(file.ID, "h5_") || file.Kind != "read" {
+			continue
+		}
+		var want []recordedTensor
+		if err := json.Unmarshal(expect[file.ID].Tensors, &want); err != nil {
+			t.Fatal(file.ID, err)
+		}
+		c, _ := openGolden(t, file.Path)
+		for _, w := range want {
+			if w.NotATensor {
+				checkValue(t, c, w)
+				continue
+			}
+			got := &c.Tensors[0]
+			c.Tensors = c.Tensors[1:]
+			if w.Node != "" {
+				operators++
+				op := format.Operator{Name: w.Node, Seq: w.Seq, Round: w.Round, Kind: w.Kind, Index: w.Index}
+				if got.Operator == nil || *got.Operator != op {
+					t.Errorf("%s: %s belongs to %+v, want %+v", file.ID, w.Name, got.Operator, op)
+				}
+				if got.TorchDType != w.Torch || (got.Origin == tensor.Float16) != (w.Torch == "Half") {
+					t.Errorf("%s: %s is %s of %v, want %s", file.ID, w.Name, got.TorchDType, got.Origin, w.Torch)
+				}
+			}
+			if len(w.Attrs) > 0 {
+				attrs += len(w.Attrs)
+				attrs := plain(t, got.Attrs)
+				if attrs["text"] == "variable length" {
+					delete(attrs, "text") // the list has numbers only
+				}
+				if diff := cmp.Diff(w.Attrs, attrs); diff != "" {
+					t.Errorf("%s: attributes of %s (-want +got):\n%s", file.ID, w.Name, diff)
+				}
+			}
+		}
+		if len(c.Values) > 0 || len(c.Tensors) > 0 {
+			t.Errorf("%s: more values %v and tensors %v", file.ID, c.Values, c.Tensors)
+		}
+	}
+	if operators < 30 || attrs < 200 {
+		t.Errorf("the list has %d tensors of operators and %d attributes", operators, attrs)
+	}
+}
+
+// checkValue compares the next value of a file.
+func checkValue(t *testing.T, c *format.Contents, w recordedTensor) {
+	t.Helper()
+	text := fmt.Sprint(w.Values)
+	if len(w.Values) == 1 {
+		text = string(w.Values[0])
+	}
+	text = strings.ReplaceAll(text, " ", ", ")
+	if len(c.Values) == 0 || c.Values[0].Name != w.Name || c.Values[0].Text != text {
+		t.Errorf("values %+v, want %s %s", c.Values, w.Name, text)
+		return
+	}
+	c.Values = c.Values[1:]
+}
+
+// plain returns attributes as JSON has them.
+func plain(t *testing.T, attrs []format.Attr) map[string]any {
+	t.Helper()
+	all := make(map[string]any)
+	for _, a := range attrs {
+		all[a.Name] = a.Value
+	}
+	if len(all) != len(attrs) {
+		t.Errorf("a name comes twice in %v", attrs)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again map[string]any
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+func openGolden(t testing.TB, path string) (*format.Contents, []byte) {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join(formattest.Dir, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(path, err)
+	}
+	return c, file
+}
+
+// goldenFiles are the golden files and the broken ones.
+func goldenFiles(t testing.TB) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"h5/*.h5", "bad/h5_*.h5"} {
+		names, err := filepath.Glob(filepath.Join(formattest.Dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	if len(all) < 30 {
+		t.Fatalf("%d golden files", len(all))
+	}
+	return all
+}

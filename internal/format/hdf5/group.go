@@ -1,0 +1,204 @@
+package hdf5
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// linkKind is where a link leads.
+type linkKind byte
+
+// The kinds; others are numbers that users of the library may define.
+const (
+	hardLink     linkKind = 0
+	softLink     linkKind = 1
+	externalLink linkKind = 64
+)
+
+// link is a member of a group.
+type link struct {
+	name   string
+	kind   linkKind
+	addr   int64  // of a hard link: the object
+	target string // of a soft link: its path
+}
+
+// maxName is the longest name of a link, in bytes.
+const maxName = 1 << 16
+
+// group returns the links of the group at an address in the order of their names,
+// which are none for another object. They are kept.
+func (f *file) group(o *object) ([]link, error) {
+	l := &lister{f: f}
+	for i := range o.messages {
+		m := &o.messages[i]
+		c := m.data
+		var err error
+		switch m.kind {
+		case msgSymbolTable:
+			err = l.symbols(&c)
+		case msgLink:
+			err = l.message(&c)
+		case msgLinkInfo:
+			err = l.dense(&c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(l.links, func(a, b link) int { return strings.Compare(a.name, b.name) })
+	return l.links, nil
+}
+
+// lister collects the links of a group.
+type lister struct {
+	f     *file
+	links []link
+}
+
+func (l *lister) add(k link) error {
+	l.links = append(l.links, k)
+	return l.f.hold(int64(64 + len(k.name) + len(k.target)))
+}
+
+// message adds the link of a link message.
+func (l *lister) message(c *cursor) error {
+	c.version("link message", 1)
+	flags := c.u8()
+	k := link{addr: none}
+	if flags&8 != 0 {
+		k.kind = linkKind(c.u8())
+	}
+	if flags&4 != 0 {
+		c.skip(8)
+	}
+	if flags&16 != 0 {
+		c.skip(1)
+	}
+	at, n := c.here(), c.size(1<<(flags&3))
+	if n > maxName {
+		return broken(at, "a link whose name has %d bytes, want at most %d", n, maxName)
+	}
+	k.name = string(c.take(int(n)))
+	switch k.kind {
+	case hardLink:
+		k.addr = c.address()
+	case softLink:
+		k.target = string(c.take(c.u16()))
+	}
+	if c.err != nil {
+		return c.err
+	}
+	return l.add(k)
+}
+
+// dense adds the links of a fractal heap, which a B-tree lists.
+func (l *lister) dense(c *cursor) error {
+	c.version("link info", 0)
+	flags := c.u8()
+	if flags&1 != 0 {
+		c.skip(8)
+	}
+	heap, tree := c.address(), c.address()
+	if c.err != nil || heap == none {
+		return c.err
+	}
+	const hash = 4 // bytes of a record before the id
+	return l.f.eachInHeap(heap, tree, hash, l.message)
+}
+
+// symbols adds the links of a symbol table: a B-tree of nodes, with the names in a
+// heap.
+func (l *lister) symbols(c *cursor) error {
+	tree, addr := c.address(), c.address()
+	if c.err != nil {
+		return c.err
+	}
+	heap, err := l.f.localHeap(addr)
+	if err != nil {
+		return err
+	}
+	return l.f.symbolNodes(tree, func(node int64) error { return l.node(node, heap) })
+}
+
+// node adds the links of a node of a symbol table.
+func (l *lister) node(addr int64, heap *localHeap) error {
+	f := l.f
+	c, err := f.cursor(addr, 8)
+	if err != nil {
+		return err
+	}
+	c.expect("SNOD")
+	c.skip(2)
+	n := c.u16()
+	if c.err != nil {
+		return c.err
+	}
+	if c, err = f.cursor(addr+8, int64(n*(f.lengthSize+f.offsetSize+24))); err != nil {
+		return err
+	}
+	for range n {
+		name, k := c.length(), link{addr: c.address()}
+		cache := c.u32()
+		c.skip(4)
+		scratch := c.part(16)
+		if c.err != nil {
+			return c.err
+		}
+		if k.name, err = heap.text(name); err != nil {
+			return err
+		}
+		if cache == 2 {
+			k.kind = softLink
+			if k.target, err = heap.text(scratch.size(4)); err != nil {
+				return err
+			}
+		}
+		if err := l.add(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// localHeap holds the names of a symbol table.
+type localHeap struct {
+	f          *file
+	addr, size int64 // of the names
+}
+
+func (f *file) localHeap(addr int64) (*localHeap, error) {
+	c, err := f.cursor(addr, int64(8+2*f.lengthSize+f.offsetSize))
+	if err != nil {
+		return nil, err
+	}
+	c.expect("HEAP")
+	c.skip(4)
+	h := &localHeap{f: f, size: c.length()}
+	c.length()
+	h.addr = c.address()
+	if c.err != nil {
+		return nil, c.err
+	}
+	_, err = f.offset(h.addr, h.size)
+	return h, err
+}
+
+// text returns the text at a place of the heap.
+func (h *localHeap) text(at int64) (string, error) {
+	const step = 64 // most names are shorter
+	var name []byte
+	for off := at; off < h.size && len(name) <= maxName; {
+		b, err := h.f.at(h.addr+off, min(step, h.size-off))
+		if err != nil {
+			return "", err
+		}
+		if n := bytes.IndexByte(b, 0); n >= 0 {
+			return string(append(name, b[:n]...)), nil
+		}
+		name = append(name, b...)
+		off += int64(len(b))
+	}
+	return "", broken(h.f.base+h.addr, "heap: a name at %d has no end in the local heap of %d bytes", at, h.size)
+}

@@ -1,0 +1,285 @@
+package hdf5
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"dumptool/internal/format"
+	"dumptool/internal/tensor"
+)
+
+// Open lists the datasets of a file of the given size. Those of torch.utils.dumper
+// come in the order of the execution and have an Operator; values that it recorded
+// besides tensors are Values. All others come by the names of groups and datasets.
+//
+// The error is a *FormatError for a file that is broken where it lists what is in it,
+// an *UnsupportedError, or one of r. A dataset that cannot be read has an error of
+// its own. Of data in chunks only the first megabyte is looked at, so that damage of
+// others is an error of reading.
+func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
+	f, warnings, err := openFile(r, size)
+	if err != nil {
+		return nil, err
+	}
+	w := newWalker(f)
+	w.warnings = warnings
+	if err := w.walk(); err != nil {
+		return nil, err
+	}
+	found := w.found
+	inOrder(found)
+	c := &format.Contents{Tensors: make([]format.Tensor, 0, len(found)), Warnings: w.warnings}
+	for i := range found {
+		m := found[i]
+		found[i] = member{} // it is not needed any more, and there may be many
+		if kind, ok := m.value(); ok {
+			c.Values = append(c.Values, format.Value{Name: nameOf(m.path), Type: kind, Text: m.text()})
+		} else {
+			c.Tensors = append(c.Tensors, m.tensor())
+		}
+	}
+	return c, nil
+}
+
+// member is a dataset with its place in the file.
+type member struct {
+	path []string
+	*dataset
+	err error
+	op  *format.Operator
+}
+
+// tensor returns the dataset as a tensor.
+func (m *member) tensor() format.Tensor {
+	t := format.Tensor{Path: m.path, Name: nameOf(m.path), Operator: m.op, Err: m.err}
+	t.Attrs = formatAttrs(m.attrs)
+	if m.err != nil {
+		return t
+	}
+	v := format.View{Stored: m.stored, DType: m.dtype, BigEndian: m.bigEndian, Shape: m.space.shape, Strides: m.space.shape.Strides()}
+	t.Format, t.Shape, t.Size = tensor.ND, m.space.shape, m.size
+	if m.op != nil {
+		m.recorded(&t, &v)
+	}
+	t.DType, t.Data = v.DType, v.Data()
+	return t
+}
+
+// maxText is how many elements of a value are shown.
+const maxText = 16
+
+// text returns the elements of a value.
+func (m *member) text() string {
+	if m.err != nil {
+		return m.err.Error()
+	}
+	n := min(m.size, maxText*int64(m.elementType.size))
+	data := make([]byte, n)
+	if err := format.ReadFull(m.stored, data, 0); err != nil {
+		return err.Error()
+	}
+	list := len(m.space.shape) > 0
+	text := fmt.Sprint(m.values(data, list))
+	if list {
+		text = strings.ReplaceAll(text, " ", ", ")
+	}
+	if n < m.size {
+		text = strings.TrimSuffix(text, "]") + ", ...]"
+	}
+	return text
+}
+
+// separators are what a name of HDF5 cannot have; the names in a file can.
+var separators = strings.NewReplacer("/", `\x2f`, "\x00", `\x00`)
+
+// nameOf returns a path as HDF5 writes it.
+func nameOf(path []string) string {
+	if len(path) == 0 {
+		return "/"
+	}
+	var b strings.Builder
+	for _, name := range path {
+		b.WriteByte('/')
+		b.WriteString(strings.ToValidUTF8(separators.Replace(name), "\ufffd"))
+	}
+	return b.String()
+}
+
+// maxTensors is the most datasets of a file, maxDepth the most groups inside each
+// other, and maxSoft the most soft links that lead to each other.
+const (
+	maxTensors = 1 << 20
+	maxDepth   = 64
+	maxSoft    = 16
+)
+
+// walker goes through the groups of a file.
+type walker struct {
+	f        *file
+	path     []string
+	groups   map[int64][]link   // links of groups by address
+	listed   map[int64][]string // the paths of groups that were walked
+	datasets map[int64]int      // places in found
+	found    []member
+	warnings []string
+}
+
+func newWalker(f *file) *walker {
+	return &walker{f: f, groups: make(map[int64][]link), listed: make(map[int64][]string), datasets: make(map[int64]int)}
+}
+
+// walk finds all datasets.
+func (w *walker) walk() error {
+	o, err := w.f.object(w.f.root)
+	if err != nil {
+		return err
+	}
+	return w.group(o)
+}
+
+// links returns the links of a group.
+func (w *walker) links(addr int64, o *object) ([]link, error) {
+	if l, ok := w.groups[addr]; ok {
+		return l, nil
+	}
+	if o == nil {
+		var err error
+		if o, err = w.f.object(addr); err != nil {
+			return nil, err
+		}
+	}
+	l, err := w.f.group(o)
+	if err == nil {
+		w.groups[addr] = l
+	}
+	return l, err
+}
+
+// group walks through a group. Another link to it is a warning.
+func (w *walker) group(o *object) error {
+	if first, ok := w.listed[o.addr]; ok {
+		return w.warn("the group is listed as /" + strings.Join(first, "/"))
+	}
+	if len(w.path) > maxDepth {
+		return unsupported("%s: groups inside each other more than %d deep are not supported", nameOf(w.path), maxDepth)
+	}
+	w.listed[o.addr] = slices.Clone(w.path)
+	links, err := w.links(o.addr, o)
+	if err != nil {
+		return fmt.Errorf("group %s: %w", nameOf(w.path), err)
+	}
+	if err := w.f.hold(64 + 16*int64(len(w.path))); err != nil {
+		return err
+	}
+	for i := range links {
+		w.path = append(w.path, links[i].name)
+		err := w.link(o.addr, &links[i])
+		w.path = w.path[:len(w.path)-1]
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link follows a link of the group at an address. w.path is that of the link.
+func (w *walker) link(group int64, l *link) error {
+	addr := l.addr
+	switch l.kind {
+	case hardLink:
+	case softLink:
+		var why string
+		if addr, why = w.resolve(group, l.target, 1); why != "" {
+			return w.warn(fmt.Sprintf("the link to %q %s", l.target, why))
+		}
+	case externalLink:
+		return w.warn("link to another file is not followed")
+	default:
+		return w.warn(fmt.Sprintf("link of type %d is not followed", l.kind))
+	}
+	if i, ok := w.datasets[addr]; ok {
+		m := w.found[i]
+		return w.add(m.dataset, m.err)
+	}
+	o, err := w.f.object(addr)
+	switch {
+	case err != nil:
+		return w.add(&dataset{}, err)
+	case !o.isDataset():
+		return w.group(o)
+	}
+	d, err := w.f.dataset(o)
+	w.datasets[addr] = len(w.found)
+	return w.add(d, err)
+}
+
+// add adds the dataset at w.path.
+func (w *walker) add(d *dataset, err error) error {
+	if len(w.found) == maxTensors {
+		return unsupported("more than %d datasets are not supported", maxTensors)
+	}
+	w.found = append(w.found, member{path: slices.Clone(w.path), dataset: d, err: err})
+	const size = 700 // of a tensor and what it consists of, without its name
+	length := int64(0)
+	for _, name := range w.path {
+		length += 16 + int64(len(name))
+	}
+	return w.f.hold(size + length)
+}
+
+// maxWarnings is the most warnings about links.
+const maxWarnings = 1000
+
+// warn adds a warning about the link at w.path.
+func (w *walker) warn(text string) error {
+	switch n := len(w.warnings); {
+	case n < maxWarnings:
+		text = nameOf(w.path) + ": " + text
+	case n == maxWarnings:
+		text = "there are more links that are not followed"
+	default:
+		return nil
+	}
+	w.warnings = append(w.warnings, text)
+	return w.f.hold(int64(16 + len(text)))
+}
+
+// resolve follows a path from a group, or from the root if it begins with a slash,
+// to the address of an object. why says why it leads nowhere.
+func (w *walker) resolve(group int64, path string, depth int) (addr int64, why string) {
+	if depth > maxSoft {
+		return none, fmt.Sprintf("leads to more than %d others", maxSoft)
+	}
+	if strings.HasPrefix(path, "/") {
+		group = w.f.root
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "" || name == "." {
+			continue
+		}
+		links, err := w.links(group, nil)
+		if err == nil {
+			err = w.f.spend(int64(len(name)))
+		}
+		if err != nil {
+			return none, err.Error()
+		}
+		i, ok := slices.BinarySearchFunc(links, name, func(l link, name string) int { return strings.Compare(l.name, name) })
+		if !ok {
+			return none, "leads nowhere"
+		}
+		switch l := &links[i]; l.kind {
+		case hardLink:
+			group = l.addr
+		case softLink:
+			if group, why = w.resolve(group, l.target, depth+1); why != "" {
+				return none, why
+			}
+		default:
+			return none, "leads to another file"
+		}
+	}
+	return group, ""
+}

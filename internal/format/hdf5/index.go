@@ -1,0 +1,514 @@
+package hdf5
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"sort"
+
+	"dumptool/internal/tensor"
+)
+
+// maxBlock is the most bytes of a block of an index: several times what writers make
+// of it.
+const maxBlock = 4 << 20
+
+// load reads a block of an index. It serves several goroutines.
+func (f *file) load(addr, n int64) (*cursor, error) {
+	off, err := f.offset(addr, n)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxBlock {
+		return nil, broken(off, "a part of %d bytes of the index of chunks, want at most %d", n, maxBlock)
+	}
+	b, err := readFull(f.r, off, n)
+	return &cursor{f: f, b: b, off: off}, err
+}
+
+// block returns a block of an index. check checks it, where it is not among those
+// that were used last.
+func (d *decoder) block(f *file, addr, n int64, check func(*cursor) error) (*cursor, error) {
+	if b := d.blocks.get(addr); b != nil {
+		return &cursor{f: f, b: b, off: f.base + addr}, nil
+	}
+	c, err := f.load(addr, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(c); err != nil {
+		return nil, err
+	}
+	d.blocks.put(addr, c.b)
+	return &cursor{f: f, b: c.b, off: c.off}, nil
+}
+
+// signed checks the signature and the checksum of a block.
+func signed(signature string) func(*cursor) error {
+	return func(c *cursor) error { return c.verify(signature) }
+}
+
+// unsigned checks the checksum of a block without a signature.
+var unsigned = signed("")
+
+// absent is the index of a dataset without chunks.
+type absent struct{}
+
+func (absent) find(*decoder, []int64) (chunk, error) { return chunk{addr: none}, nil }
+
+// tree1Index is a B-tree of version 1. The key of a chunk is its size, the mask of
+// filters and its first element by axis; keys of inner nodes are those of the first
+// chunk below.
+type tree1Index struct {
+	f     *file
+	root  int64
+	chunk tensor.Shape
+}
+
+func (x *tree1Index) keySize() int { return 8 + 8*(len(x.chunk)+1) }
+
+func (x *tree1Index) find(d *decoder, at []int64) (chunk, error) {
+	for addr, level := x.root, none; ; {
+		c, err := x.node(d, addr)
+		if err != nil {
+			return chunk{}, err
+		}
+		found, n := treeHead(c, 1)
+		entry := x.keySize() + x.f.offsetSize
+		entries := c.take(n * entry)
+		if level != none && found != level {
+			c.fail(broken(c.off, "B-tree: a node of level %d, want %d", found, level))
+		}
+		if c.err != nil {
+			return chunk{}, c.err
+		}
+		// The last entry whose key does not come after the chunk.
+		i := sort.Search(n, func(i int) bool { return x.compare(entries[i*entry:], at) > 0 }) - 1
+		if i < 0 || found == 0 && x.compare(entries[i*entry:], at) != 0 {
+			return chunk{addr: none}, nil
+		}
+		key := cursor{f: x.f, b: entries[i*entry:][:entry], off: c.off}
+		ch := chunk{size: key.size(4), mask: uint32(key.u32())}
+		key.skip(x.keySize() - 8)
+		if ch.addr = key.address(); found == 0 || key.err != nil || ch.addr == none {
+			return ch, key.err
+		}
+		addr, level = ch.addr, found-1
+	}
+}
+
+// compare compares the place of a key with another one.
+func (x *tree1Index) compare(key []byte, at []int64) int {
+	for j, i := range at {
+		if v := cmp.Compare(binary.LittleEndian.Uint64(key[8+8*j:]), uint64(i*x.chunk[j])); v != 0 {
+			return v
+		}
+	}
+	return 0
+}
+
+// node returns a node, whose keys are in order.
+func (x *tree1Index) node(d *decoder, addr int64) (*cursor, error) {
+	if d.blocks.get(addr) != nil {
+		return d.block(x.f, addr, 0, nil)
+	}
+	size := x.f.treeHeadSize()
+	head, err := x.f.load(addr, size)
+	if err != nil {
+		return nil, err
+	}
+	_, n := treeHead(head, 1)
+	if head.err != nil {
+		return nil, head.err
+	}
+	entry := x.keySize() + x.f.offsetSize
+	return d.block(x.f, addr, size+int64(n*entry), func(c *cursor) error {
+		entries := c.b[size:]
+		at := make([]int64, len(x.chunk))
+		for i := range n {
+			key := entries[i*entry:]
+			if i > 0 && x.compare(key, at) <= 0 {
+				return broken(c.off, "B-tree: the keys of a node of chunks are not in order")
+			}
+			for j := range at {
+				v := binary.LittleEndian.Uint64(key[8+8*j:])
+				if v > math.MaxInt64 || int64(v)%x.chunk[j] != 0 {
+					return broken(c.off, "B-tree: a chunk begins at element %d of axis %d, want a multiple of %d", v, j, x.chunk[j])
+				}
+				at[j] = int64(v) / x.chunk[j]
+			}
+		}
+		return nil
+	})
+}
+
+// entry is how an index other than a B-tree of version 1 has chunks.
+type entry struct {
+	filtered   bool // with size and mask
+	sizeSize   int  // bytes of the size
+	chunkBytes int64
+}
+
+// bytes is the size of an entry.
+func (e *entry) bytes(f *file) int {
+	if e.filtered {
+		return f.offsetSize + e.sizeSize + 4
+	}
+	return f.offsetSize
+}
+
+// read reads an entry.
+func (e *entry) read(c *cursor) (chunk, error) {
+	ch := chunk{addr: c.address(), size: e.chunkBytes}
+	if e.filtered {
+		ch.size, ch.mask = c.size(e.sizeSize), uint32(c.u32())
+	}
+	return ch, c.err
+}
+
+// tree2Index is a B-tree of version 2, whose records end with the place of a chunk.
+type tree2Index struct {
+	entry
+	t *tree2
+}
+
+// The types of B-trees of version 2 that list chunks.
+const (
+	tree2Plain    = 10
+	tree2Filtered = 11
+)
+
+func (x *tree2Index) find(d *decoder, at []int64) (chunk, error) {
+	t := x.t
+	addr, records := t.root, t.rootCount
+	if addr == none || records == 0 {
+		return chunk{addr: none}, nil
+	}
+	for depth := t.depth; ; depth-- {
+		recs, children, err := x.node(d, addr, depth, records, len(at))
+		if err != nil {
+			return chunk{}, err
+		}
+		i := sort.Search(records, func(i int) bool { return x.compare(recs, i, at) >= 0 })
+		if i < records && x.compare(recs, i, at) == 0 {
+			return x.read(&cursor{f: t.f, b: recs[i*t.recordSize:], off: children.off})
+		}
+		if depth == 0 {
+			return chunk{addr: none}, nil
+		}
+		children.skip(i * int(t.levels[depth].pointer))
+		if addr, records, err = t.child(children, depth); err != nil {
+			return chunk{}, err
+		}
+	}
+}
+
+// compare compares the place of a record with another one.
+func (x *tree2Index) compare(recs []byte, i int, at []int64) int {
+	place := recs[(i+1)*x.t.recordSize-8*len(at):]
+	for j, v := range at {
+		if c := cmp.Compare(binary.LittleEndian.Uint64(place[8*j:]), uint64(v)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// node returns the records of a node, which are in order, and what follows them.
+func (x *tree2Index) node(d *decoder, addr int64, depth, records, rank int) (recs []byte, children *cursor, err error) {
+	t := x.t
+	c, err := d.block(t.f, addr, t.nodeSize(depth, records), func(c *cursor) error {
+		recs, _, err := t.parse(c, depth, records)
+		place := make([]int64, rank)
+		for i := 0; i < records && err == nil; i++ {
+			if i > 0 && x.compare(recs, i, place) <= 0 {
+				return broken(c.off, "B-tree: the records of a node of chunks are not in order")
+			}
+			last := recs[(i+1)*t.recordSize-8*rank:]
+			for j := range place {
+				place[j] = int64(binary.LittleEndian.Uint64(last[8*j:]))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	c.skip(6)
+	recs = c.take(records * t.recordSize)
+	return recs, c, c.err
+}
+
+// grid numbers chunks.
+type grid []int64 // strides by axis
+
+// newGrid numbers the chunks of a dataset in C order, the axis first coming before
+// the others. It reports false where there are too many of them. count is that of
+// all, or of those of one position of the first axis where that has no limit.
+func newGrid(space *dataspace, chunk tensor.Shape, first int) (g grid, count int64, ok bool) {
+	g, count = make(grid, len(chunk)), 1
+	for j := len(chunk) - 1; j >= 0; j-- {
+		if j != first {
+			g[j] = count
+			if count, ok = product(count, chunks(space.max[j], chunk[j])); !ok {
+				return nil, 0, false
+			}
+		}
+	}
+	g[first] = count
+	if space.max[first] != unlimited {
+		count, ok = product(count, chunks(space.max[first], chunk[first]))
+		return g, count, ok
+	}
+	return g, count, true
+}
+
+// chunks is how many chunks an axis has.
+func chunks(n, chunk int64) int64 { return n/chunk + min(1, n%chunk) }
+
+// number returns the number of the chunk at a place, and false for one that is too
+// large for any index.
+func (g grid) number(at []int64) (n int64, ok bool) {
+	for j, i := range at {
+		if i > math.MaxInt64>>2/max(1, g[j]) {
+			return 0, false
+		}
+		if n += i * g[j]; n > math.MaxInt64>>1 {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// implicitIndex is that of chunks that lie one after the other.
+type implicitIndex struct {
+	grid
+	addr, chunkBytes int64
+}
+
+func (x *implicitIndex) find(_ *decoder, at []int64) (chunk, error) {
+	n, ok := x.number(at)
+	off, fits := product(n, x.chunkBytes)
+	if !ok || !fits || off > math.MaxInt64-x.addr {
+		return chunk{}, broken(-1, "chunk %v is outside the file", at)
+	}
+	return chunk{addr: x.addr + off, size: x.chunkBytes}, nil
+}
+
+// singleIndex is that of a dataset with one chunk.
+type singleIndex chunk
+
+func (x singleIndex) find(*decoder, []int64) (chunk, error) { return chunk(x), nil }
+
+// fixedIndex is an array with an entry for every chunk, in pages where it is long.
+type fixedIndex struct {
+	entry
+	grid
+	f       *file
+	entries int64
+	page    int64 // entries of a page
+	addr    int64 // of the entries
+}
+
+// fixedIndex reads the header of a fixed array.
+func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, error) {
+	c, err := f.verified(addr, int64(4+1+1+1+1+f.lengthSize+f.offsetSize+4), "FAHD")
+	if err != nil {
+		return nil, err
+	}
+	c.version("fixed array", 0)
+	x := &fixedIndex{entry: e, grid: g, f: f}
+	filtered, size, pageBits := c.u8() == 1, c.u8(), c.u8()
+	x.filtered, x.page = filtered, 1<<min(pageBits, 62)
+	x.entries, x.addr = c.length(), c.address()
+	switch {
+	case c.err != nil:
+		return nil, c.err
+	case size != x.bytes(f):
+		return nil, broken(c.off, "fixed array: entries of %d bytes, want %d", size, x.bytes(f))
+	case x.entries != count:
+		return nil, broken(c.off, "fixed array: %d entries, want one for each of %d chunks", x.entries, count)
+	case x.addr == none:
+		return absent{}, nil
+	}
+	return x, nil
+}
+
+func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
+	n, ok := x.number(at)
+	if !ok || n >= x.entries {
+		return chunk{addr: none}, nil
+	}
+	size, head := int64(x.bytes(x.f)), int64(4+1+1+x.f.offsetSize)
+	if x.entries <= x.page {
+		all, ok := product(x.entries, size)
+		if !ok {
+			return chunk{}, broken(-1, "fixed array of %d entries", x.entries)
+		}
+		c, err := d.block(x.f, x.addr, head+all+4, signed("FADB"))
+		if err != nil {
+			return chunk{}, err
+		}
+		c.skip(int(head + n*size))
+		return x.read(c)
+	}
+	pages := chunks(x.entries, x.page)
+	head += chunks(pages, 8)
+	c, err := d.block(x.f, x.addr, head+4, signed("FADB"))
+	if err != nil {
+		return chunk{}, err
+	}
+	page, i := n/x.page, n%x.page
+	if bitmap := c.b[4+1+1+x.f.offsetSize:]; bitmap[page/8]&(0x80>>(page%8)) == 0 {
+		return chunk{addr: none}, nil
+	}
+	off, ok := product(page, x.page*size+4)
+	if !ok {
+		return chunk{}, broken(-1, "fixed array of %d entries", x.entries)
+	}
+	length := min(x.page, x.entries-page*x.page)
+	if c, err = d.block(x.f, x.addr+head+4+off, length*size+4, unsigned); err != nil {
+		return chunk{}, err
+	}
+	c.skip(int(i * size))
+	return x.read(c)
+}
+
+// extensibleIndex is an array that grows: its first entries are in the index block,
+// the others in data blocks, of which each super block has twice as many entries as
+// the one before. The first super blocks are part of the index block.
+type extensibleIndex struct {
+	entry
+	grid
+	f          *file
+	bits       int   // of the largest number of entries
+	inIndex    int64 // entries in the index block
+	minBlock   int64 // entries of the smallest data block
+	minPointer int64 // data blocks of the smallest super block
+	page       int64 // entries of a page
+	entries    int64 // up to the last one that was set
+	addr       int64 // of the index block
+}
+
+// extensibleIndex reads the header of an extensible array.
+func (f *file) extensibleIndex(addr int64, e entry, g grid) (index, error) {
+	c, err := f.verified(addr, int64(12+6*f.lengthSize+f.offsetSize+4), "EAHD")
+	if err != nil {
+		return nil, err
+	}
+	c.version("extensible array", 0)
+	x := &extensibleIndex{entry: e, grid: g, f: f}
+	filtered, size := c.u8() == 1, c.u8()
+	x.filtered = filtered
+	x.bits, x.inIndex, x.minBlock, x.minPointer = c.u8(), int64(c.u8()), int64(c.u8()), int64(c.u8())
+	x.page = 1 << min(c.u8(), 62)
+	c.skip(4 * f.lengthSize)
+	x.entries = c.length()
+	c.length()
+	x.addr = c.address()
+	switch {
+	case c.err != nil:
+		return nil, c.err
+	case size != x.bytes(f):
+		return nil, broken(c.off, "extensible array: entries of %d bytes, want %d", size, x.bytes(f))
+	case !isPower(x.minBlock) || !isPower(x.minPointer) || x.bits > 64 || log2(x.minBlock) > x.bits || x.superBlocks() < 2*log2(x.minPointer):
+		return nil, broken(c.off, "extensible array: 2^%d entries in blocks of %d, %d of them or more", x.bits, x.minBlock, x.minPointer)
+	case x.addr == none:
+		return absent{}, nil
+	}
+	return x, nil
+}
+
+func (x *extensibleIndex) superBlocks() int { return 1 + x.bits - log2(x.minBlock) }
+
+func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
+	missing := chunk{addr: none}
+	n, ok := x.number(at)
+	if !ok || n >= x.entries {
+		return missing, nil
+	}
+	f, size := x.f, int64(x.bytes(x.f))
+	inside := 2 * log2(x.minPointer) // super blocks in the index block
+	direct := int(2 * (x.minPointer - 1))
+	o := int64(f.offsetSize)
+	c, err := d.block(f, x.addr, 6+o+x.inIndex*size+int64(direct+x.superBlocks()-inside)*o+4, signed("EAIB"))
+	if err != nil {
+		return chunk{}, err
+	}
+	c.skip(6 + f.offsetSize)
+	if n < x.inIndex {
+		c.skip(int(n * size))
+		return x.read(c)
+	}
+	c.skip(int(x.inIndex * size))
+	n -= x.inIndex
+	// Super block u has 2^u times the entries of the smallest data block.
+	u := log2(n/x.minBlock + 1)
+	n -= x.minBlock * (1<<u - 1)
+	length := x.minBlock << ((u + 1) / 2) // entries of a data block
+	block, i := n/length, n%length
+	blocks := int64(1) << (u / 2)
+	if u >= x.superBlocks() {
+		return missing, nil
+	}
+	if u < inside {
+		before := 0 // data blocks of the super blocks before
+		for v := range u {
+			before += 1 << (v / 2)
+		}
+		c.skip((before + int(block)) * f.offsetSize)
+		return x.inBlock(d, c.address(), length, i, nil)
+	}
+	c.skip((direct + u - inside) * f.offsetSize)
+	super := c.address()
+	if c.err != nil || super == none {
+		return missing, c.err
+	}
+	var bitmap int64 // bytes of the pages of a data block
+	if length > x.page {
+		bitmap = chunks(length/x.page, 8)
+	}
+	head := 6 + o + int64(x.bits+7)/8
+	if c, err = d.block(f, super, head+blocks*(bitmap+o)+4, signed("EASB")); err != nil {
+		return chunk{}, err
+	}
+	c.skip(int(head))
+	pages := c.take(int(blocks * bitmap))
+	c.skip(int(block) * f.offsetSize)
+	addr := c.address()
+	if c.err != nil {
+		return chunk{}, c.err
+	}
+	return x.inBlock(d, addr, length, i, pages[block*bitmap:][:bitmap])
+}
+
+// inBlock returns entry i of a data block. pages has a bit for every page that is
+// there; nil where all are.
+func (x *extensibleIndex) inBlock(d *decoder, addr, length, i int64, pages []byte) (chunk, error) {
+	if addr == none {
+		return chunk{addr: none}, nil
+	}
+	size := int64(x.bytes(x.f))
+	head := 6 + int64(x.f.offsetSize) + int64(x.bits+7)/8
+	if length <= x.page {
+		c, err := d.block(x.f, addr, head+length*size+4, signed("EADB"))
+		if err != nil {
+			return chunk{}, err
+		}
+		c.skip(int(head + i*size))
+		return x.read(c)
+	}
+	page := i / x.page
+	if len(pages) > 0 && pages[page/8]&(0x80>>(page%8)) == 0 {
+		return chunk{addr: none}, nil
+	}
+	if _, err := d.block(x.f, addr, head+4, signed("EADB")); err != nil {
+		return chunk{}, err
+	}
+	c, err := d.block(x.f, addr+head+4+page*(x.page*size+4), x.page*size+4, unsigned)
+	if err != nil {
+		return chunk{}, err
+	}
+	c.skip(int(i % x.page * size))
+	return x.read(c)
+}
