@@ -11,7 +11,7 @@ import (
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ head, want string }{
-		"input.h5":                 {"\x89HDF\r\n\x1a\n\x00\x00\x00\x00\x00\x08\x08\x00", "an HDF5 file: this version of dumptool does not read it"},
+		"notes.db":                 {"SQLite format 3\x00", "an SQLite database: dumptool has no use for it"},
 		"net.safetensors.1":        {"\x40\x00\x00\x00\x00\x00\x00\x00{\"w\":{}}", "a safetensors file: dumptool reads it if its name ends in .safetensors"},
 		"ge_proto_00001_Build.txt": {"graph {\n  op {\n    name: 'a'\n  }\n}\n", "a graph as text (protobuf): use it with -f of compare"},
 		"libascendcl.so":           {"\x7fELF\x02\x01\x01\x00", "an ELF program or library: dumptool has no use for it"},
@@ -36,7 +36,7 @@ func TestForeign(t *testing.T) {
 	}
 	// A file that claims to be a dump is a broken one.
 	path := filepath.Join(t.TempDir(), "Add.add.1.2.1624605159829022")
-	writeTo(t, path, []byte("\x89HDF\r\n\x1a\n\x00\x00\x00\x00\x00\x08\x08\x00"))
+	writeTo(t, path, []byte("SQLite format 3\x00"))
 	if r := runArgs(t, "inspect", path); r.code != exitIncomplete || !strings.Contains(r.err, "header length") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}

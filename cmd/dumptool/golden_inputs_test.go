@@ -65,6 +65,7 @@ var inputErrors = map[string][]string{
 	"not HDF5":           {"HDF5"},
 	"address":            {"outside", "beyond"},
 	"btree":              {"B-tree"},
+	"dataspace":          {"dataspace"},
 	"heap":               {"heap"},
 	"superblock":         {"superblock"},
 	"filter":             {"filter"},
@@ -88,15 +89,21 @@ func TestInputsGolden(t *testing.T) {
 	t.Parallel()
 	var cases []inputCase
 	readJSON(t, filepath.Join(inputsRoot, "cases.json"), &cases)
-	expect := map[string]inputFile{}
+	expect := map[string]json.RawMessage{}
 	readJSON(t, filepath.Join(inputsRoot, "expect.json"), &expect)
 	tested := 0
 	for _, c := range cases {
-		want, ok := expect[c.ID]
-		if !ok || c.Kind != "read" && c.Kind != "refuse" {
+		if expect[c.ID] == nil {
 			continue
 		}
 		tested++
+		if c.Kind != "read" && c.Kind != "refuse" {
+			continue
+		}
+		var want inputFile
+		if err := json.Unmarshal(expect[c.ID], &want); err != nil {
+			t.Fatal(err)
+		}
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(inputsRoot, filepath.FromSlash(c.Path))

@@ -42,7 +42,6 @@ var (
 // before the look of a text.
 var kinds = []Kind{
 	{lang.Text{EN: "an empty file", ZH: "空文件"}, lang.Text{EN: "there is nothing to read", ZH: "没有可读取的内容"}, func(head []byte) bool { return len(head) == 0 }},
-	{lang.Text{EN: "an HDF5 file", ZH: "HDF5 文件"}, unread, magic("\x89HDF\r\n\x1a\n")},
 	{lang.Text{EN: "a ZIP archive", ZH: "ZIP 归档"}, packed, magic("PK\x03\x04", "PK\x05\x06")},
 	{lang.Text{EN: "a Python pickle", ZH: "Python pickle 文件"}, lang.Text{EN: "of these dumptool reads consumer maps (--consumer-map)", ZH: "dumptool 只读取其中的 consumer map(--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05")},
 	{lang.Text{EN: "a safetensors file", ZH: "safetensors 文件"}, lang.Text{EN: "dumptool reads it if its name ends in .safetensors", ZH: "文件名以 .safetensors 结尾时 dumptool 会读取"}, isSafetensors},

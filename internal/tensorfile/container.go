@@ -37,7 +37,7 @@ type Container struct {
 
 // containers lists the kinds in the order in which a file is tried for them: a
 // magic number comes before a name, and dumps, which have neither, are last.
-var containers = []*Container{&npyContainer, &torchContainer, &npzContainer, &safetensorsContainer, &atbContainer, &syncContainer, &rawContainer, &dumpContainer}
+var containers = []*Container{&npyContainer, &hdf5Container, &torchContainer, &npzContainer, &safetensorsContainer, &atbContainer, &syncContainer, &rawContainer, &dumpContainer}
 
 // headBytes is how many bytes of a file show its kind.
 const headBytes = foreign.HeadBytes

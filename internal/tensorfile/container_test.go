@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +63,10 @@ var samples = map[string]func(t *testing.T, elements []byte) sample{
 		data := append(append([]byte{64, 0, 0, 0, 0, 0, 0, 0}, head...), elements...)
 		return sample{name: "x.safetensors", label: "a.b", data: data, broken: data[:len(data)-1], error: "2000"}
 	},
+	"hdf5": func(_ *testing.T, elements []byte) sample {
+		data := append(hdf5Head(len(elements), 10, 100), elements...)
+		return sample{name: "x.h5", label: "/a", data: data, broken: data[:len(data)-1], error: "truncated"}
+	},
 	"raw": func(_ *testing.T, elements []byte) sample {
 		return sample{name: "x.bin", data: elements, broken: elements[1:], error: "need 1998 bytes, found 1999",
 			raw: &RawHint{DType: tensor.Uint16}}
@@ -102,6 +108,31 @@ func zipOf(t *testing.T, entries map[string][]byte) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// hdf5Head is an HDF5 file up to the data of its dataset a, which has that shape, of
+// uint16.
+func hdf5Head(size int, shape ...uint64) []byte {
+	const root, dataset, data, undefined = 96, 136, 240, math.MaxUint64
+	parts := []any{
+		[]byte("\x89HDF\r\n\x1a\n\x00\x00\x00\x00\x00\x08\x08\x00\x04\x00\x10\x00\x00\x00\x00\x00"), uint64(0), uint64(undefined), uint64(0), uint64(undefined),
+		uint64(0), uint64(root), make([]byte, 24),
+		// The root: a header of one message, a link.
+		[]byte{1, 0, 1, 0, 1, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0},
+		[]byte{6, 0, 16, 0, 0, 0, 0, 0}, []byte("\x01\x00\x01a"), uint64(dataset), make([]byte, 4),
+		// The dataset: shape, type, and where the data is.
+		[]byte{1, 0, 3, 0, 1, 0, 0, 0, 88, 0, 0, 0, 0, 0, 0, 0},
+		[]byte{1, 0, 24, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0}, shape,
+		[]byte{3, 0, 16, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 2, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0},
+		[]byte{8, 0, 24, 0, 0, 0, 0, 0, 3, 1}, uint64(data), uint64(size), make([]byte, 6),
+	}
+	var b bytes.Buffer
+	for _, part := range parts {
+		_ = binary.Write(&b, binary.LittleEndian, part)
+	}
+	head := b.Bytes()
+	binary.LittleEndian.PutUint64(head[40:], uint64(len(head)+size))
+	return head
 }
 
 // TestContainers opens a sample of every container: what is read in blocks is

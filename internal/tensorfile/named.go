@@ -32,7 +32,11 @@ func named(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(
 }
 
 func namedTensor(t *format.Tensor) Tensor {
-	return Tensor{Tensor: t.Tensor, Kind: tensor.Output, Name: t.Name, Path: t.Path, Details: &t.Details, Origin: t.Origin, Err: t.Err}
+	named := Tensor{Tensor: t.Tensor, Kind: tensor.Output, Name: t.Name, Path: t.Path, Operator: t.Operator, Details: &t.Details, Origin: t.Origin, Err: t.Err}
+	if t.Operator != nil {
+		named.Kind, named.Index = t.Operator.Kind, t.Operator.Index
+	}
+	return named
 }
 
 // IsUnnamed reports whether the file holds one tensor that it does not name, so that

@@ -30,6 +30,8 @@ type Tensor struct {
 	// that does not name it.
 	Name string
 	Path []string
+	// Operator is what such a tensor belongs to, nil where its file does not say.
+	Operator *format.Operator
 	// Details are what such a file says besides; nil for others.
 	Details *format.Details
 	// Origin is the element type that the tensor had before it was stored in a
