@@ -38,12 +38,15 @@ type inputTensor struct {
 	Index                           int
 	Shape                           []int64
 	Values                          []json.RawMessage
-	Quant                           *struct {
-		Scale float64
-		Zero  int64 `json:"zero_point"`
-	}
-	Attrs      map[string]any
-	NotATensor bool `json:"not_a_tensor"`
+	Quant                           *inputQuant
+	Attrs                           map[string]any
+	NotATensor                      bool `json:"not_a_tensor"`
+}
+
+// inputQuant says how stored integers stand for numbers.
+type inputQuant struct {
+	Scale float64
+	Zero  int64 `json:"zero_point"`
 }
 
 // inputErrors has, for the classes of errors, a part of what is said.
@@ -153,10 +156,7 @@ func readInput(t *testing.T, path string, want *inputFile) {
 			Index                    int
 			Shape                    []int64
 			Attrs                    map[string]any
-			Quant                    *struct {
-				Scale float64
-				Zero  int64 `json:"zero_point"`
-			}
+			Quant                    *inputQuant
 		}
 		Warnings []string
 	}
@@ -176,10 +176,7 @@ func readInput(t *testing.T, path string, want *inputFile) {
 			wantInputError(t, w.Error, got.Error)
 		case got.Error != "" || got.DType != w.Stored || !slices.Equal(got.Shape, w.Shape):
 			t.Errorf("%q: %+v, want %+v", w.Name, got, w)
-		case w.Quant != nil && (got.Quant == nil || *got.Quant != struct {
-			Scale float64
-			Zero  int64 `json:"zero_point"`
-		}(*w.Quant)):
+		case w.Quant != nil && (got.Quant == nil || *got.Quant != *w.Quant):
 			t.Errorf("%q: quantisation %+v, want %+v", w.Name, got.Quant, w.Quant)
 		}
 	}
