@@ -25,7 +25,7 @@ var mindsporeProducer = producer{name: MindSpore, locate: locateMindSpore, finis
 // The folders of MindSpore that hold no tensors.
 const executionFolder = "execution_order"
 
-var mindsporeSides = []string{executionFolder, "graphs", ".metadata", ".dump_metadata"}
+var mindsporeSides = []string{executionFolder, graphsFolder, ".metadata", ".dump_metadata"}
 
 // The folders beside those of the steps.
 const (

@@ -51,7 +51,8 @@ func dumpJSON(f *Folder) *File {
 	return nil
 }
 
-// Call is the call of a function or module as msprobe has it.
+// Call is the call of a function or module as msprobe has it, or where the graph of
+// MindSpore says that an operator comes from: then there is the Script alone.
 type Call struct {
 	msprobe.Entry
 	// Script is the line of the user's script behind the call, as FILE:LINE; empty

@@ -26,6 +26,9 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	r.identify(opt.NoRaw)
 	r.finish()
 	r.group()
+	if opt.Graphs {
+		r.attachGraphs()
+	}
 	r.run.findKnown()
 	r.run.findProblems()
 	return r.run, r.run.Arrange(opt.Sources)

@@ -23,6 +23,7 @@ const (
 	ByDumpJSON   OrderBy = "dump.json"
 	ByRuntime    OrderBy = "runtime"
 	ByExecution  OrderBy = "execution"
+	ByIR         OrderBy = "ir"
 	ByFusion     OrderBy = "fusion"
 	ByConsumers  OrderBy = "consumers"
 	ByStatistics OrderBy = "statistics"
@@ -49,6 +50,9 @@ type Sources struct {
 	// whom by the digests of tensors.
 	dumpJSON, statistics *sidefile.Order
 	dumpFlow             *graph.Graph
+	// ir is what the graphs that MindSpore saved in the run say of its operators.
+	ir     *graph.Graph
+	irFile string
 }
 
 // or returns s with what it lacks from t, but not By.
@@ -57,6 +61,9 @@ func (s Sources) or(t *Sources) Sources {
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
 	if s.dumpFlow == nil {
 		s.dumpFlow = t.dumpFlow
+	}
+	if s.ir == nil {
+		s.ir, s.irFile = t.ir, t.irFile
 	}
 	if s.Fusion == nil {
 		s.Fusion, s.FusionFile = t.Fusion, t.FusionFile
@@ -123,6 +130,7 @@ var orderSources = [...]orderSource{
 	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return byList(s.dumpJSON, items) }, "the run has no dump.json"},
 	{ByRuntime, func(s *Sources, items []Item) *ranking { return byList(s.Runtime, items) }, "there is no file with it"},
 	{ByExecution, func(s *Sources, items []Item) *ranking { return byExecution(s.Execution, items) }, "there is no file with it"},
+	{ByIR, func(s *Sources, items []Item) *ranking { return byGraph(s.ir, "graph "+s.irFile, items) }, "the run has no graph of MindSpore"},
 	{ByFusion, func(s *Sources, items []Item) *ranking {
 		return byGraph(s.Fusion, "fusion graph "+s.FusionFile, items)
 	}, "there is no file with it"},
@@ -158,7 +166,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case !r.weak.IsZero():
 				o.Rejected = append(o.Rejected, r.weak)
 			case r.known == 0 && o.Of == 0:
-			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers): // Flow says it
+			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow says it
 			case 2*r.known < o.Of:
 				o.Rejected = append(o.Rejected, lang.Sayf("%s knows %d of %d operators and is not used", "%s 只知道 %[3]d 个算子中的 %[2]d 个，不使用", r.source, r.known, o.Of))
 			default:
@@ -412,7 +420,7 @@ func (s *Sources) Flow(items []Item) Flow {
 	for _, source := range []struct {
 		graph *graph.Graph
 		name  string
-	}{{s.Consumers, "consumer map " + s.ConsumersFile}, {s.Fusion, "fusion graph " + s.FusionFile}, {s.dumpFlow, "equal tensors of dump.json"}} {
+	}{{s.Consumers, "consumer map " + s.ConsumersFile}, {s.Fusion, "fusion graph " + s.FusionFile}, {s.ir, "graph " + s.irFile}, {s.dumpFlow, "equal tensors of dump.json"}} {
 		if source.graph == nil {
 			continue
 		}
@@ -423,7 +431,7 @@ func (s *Sources) Flow(items []Item) Flow {
 			}
 		}
 		switch {
-		case 2*known < f.Of && source.graph == s.dumpFlow: // nobody gave it
+		case 2*known < f.Of && (source.graph == s.dumpFlow || source.graph == s.ir): // nobody gave it
 		case known == 0:
 			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", source.name, ops))
 		case 2*known < f.Of:

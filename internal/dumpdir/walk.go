@@ -29,6 +29,9 @@ type Options struct {
 	// NoRaw leaves out files of elements without a header of which no name says
 	// what they are, but at best the user.
 	NoRaw bool
+	// Graphs reads the graphs that MindSpore saved, which takes time and memory: they
+	// order operators, say who feeds whom, and which line of the script each is.
+	Graphs bool
 	// Sources order the operators besides what the run has.
 	Sources Sources
 }

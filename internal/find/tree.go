@@ -209,35 +209,20 @@ func (r *root) at(id int) dumpdir.Coordinates {
 // bestGraphs returns the files that count of those of a root, whose folders are looked
 // at one by one.
 func bestGraphs(all []graphFile) []graphFile {
-	stages := make(map[string]int)
+	folders := make(map[string][]graphFile)
 	for _, g := range all {
 		dir := path.Dir(g.name)
-		if best, ok := stages[dir]; !ok || g.Stage < best {
-			stages[dir] = g.Stage
-		}
+		folders[dir] = append(folders[dir], g)
 	}
-	type key struct {
-		dir   string
-		graph int
-		proto bool
-	}
-	last := make(map[key]graphFile)
 	var best []graphFile
-	for _, g := range all {
-		dir := path.Dir(g.name)
-		switch {
-		case g.Stage != stages[dir]:
-		case g.Stage == graph.OtherStage:
-			best = append(best, g)
-		default:
-			k := key{dir, g.Graph, g.Proto}
-			if old, ok := last[k]; !ok || g.Seq > old.Seq {
-				last[k] = g
-			}
+	for _, files := range folders {
+		saved := make([]graph.Saved, len(files))
+		for i, g := range files {
+			saved[i] = g.Saved
 		}
-	}
-	for _, g := range last {
-		best = append(best, g)
+		for _, i := range graph.LastStage(saved) {
+			best = append(best, files[i])
+		}
 	}
 	return best
 }

@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -73,4 +75,41 @@ func savedNumber(digits string) int {
 		return -1
 	}
 	return int(n)
+}
+
+// LastStage returns the indexes of the files of a folder that count: those of the
+// last stage that is there, and of each graph the last file. Protobuf comes behind
+// the text; it counts where the text of its graph is missing or holds no node.
+func LastStage(all []Saved) []int {
+	type key struct {
+		graph int
+		proto bool
+	}
+	stage := OtherStage
+	for _, s := range all {
+		stage = min(stage, s.Stage)
+	}
+	last := make(map[key]int)
+	for i, s := range all {
+		k := key{s.Graph, s.Proto}
+		if old, ok := last[k]; s.Stage == stage && (!ok || s.Seq > all[old].Seq) {
+			last[k] = i
+		}
+	}
+	var chosen []int
+	for i, s := range all {
+		if s.Stage == stage && (stage == OtherStage || last[key{s.Graph, s.Proto}] == i) {
+			chosen = append(chosen, i)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b int) int {
+		switch {
+		case all[a].Proto != all[b].Proto && all[a].Proto:
+			return 1
+		case all[a].Proto != all[b].Proto:
+			return -1
+		}
+		return cmp.Compare(all[a].Graph, all[b].Graph)
+	})
+	return chosen
 }
