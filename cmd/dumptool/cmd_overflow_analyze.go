@@ -88,7 +88,7 @@ func runOverflowAnalyze(ctx context.Context, a *app, opts *overflowAnalyzeOption
 	if err != nil {
 		return err
 	}
-	run, err := a.openRun(ctx, opts.dumps.paths, dumpdir.Options{Skip: opts.output.out, NoRaw: true}, opt.Select)
+	run, err := a.openRun(ctx, opts.dumps.paths, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true}, opt.Select)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func runOverflowScan(ctx context.Context, a *app, opts *overflowScanOptions, arg
 	if err != nil {
 		return err
 	}
-	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true}, opts.dumps.selection())
+	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true}, opts.dumps.selection())
 	if err != nil {
 		return err
 	}

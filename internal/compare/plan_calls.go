@@ -33,7 +33,7 @@ func callOf(op *dumpdir.Op) (script string, modules []string) {
 	if op.Call == nil {
 		return "", nil
 	}
-	return op.Call.Script, op.Call.Modules
+	return op.Script(), op.Call.Modules
 }
 
 // within are the operators that run inside of the modules of rows.

@@ -90,6 +90,15 @@ func (o *Op) Item() Item {
 	return Item{Names: o.Names(), Timestamp: o.Timestamp, Task: o.Task, HasTask: o.HasTask, IDs: o.ids, Passive: o.Type == parameterType}
 }
 
+// Script is the line of the user's script that the operator comes from, as FILE:LINE;
+// empty when unknown.
+func (o *Op) Script() string {
+	if o.Call == nil {
+		return ""
+	}
+	return o.Call.Script
+}
+
 // Names are the names that the operator goes by, the best first.
 func (o *Op) Names() []string {
 	if o.Header == "" || o.Header == o.Name {

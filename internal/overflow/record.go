@@ -48,6 +48,9 @@ type Operator struct {
 	File      string
 	Timestamp uint64
 	MatchedBy Rule
+	// Script is the line of the user's script that the operator comes from, as
+	// FILE:LINE; empty when unknown.
+	Script string
 
 	op   *dumpdir.Op
 	dump *dump
@@ -56,7 +59,7 @@ type Operator struct {
 func newOperator(d *dump, rule Rule) *Operator {
 	return &Operator{
 		Type: d.op.Type, Name: d.op.Names()[0], FileName: d.fileName, File: d.file().Path(),
-		Timestamp: d.timestamp, MatchedBy: rule, op: d.op, dump: d,
+		Timestamp: d.timestamp, MatchedBy: rule, Script: d.op.Script(), op: d.op, dump: d,
 	}
 }
 

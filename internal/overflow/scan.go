@@ -23,6 +23,7 @@ type Scanned struct {
 	Timestamp uint64
 	OpType    string
 	OpName    string
+	Script    string // the line of the user's script, as FILE:LINE; empty when unknown
 	Tensors   []Tensor
 	Verdict   Verdict // of a row with a bad tensor, else empty
 	// First marks the first row of its rank with a bad tensor, unless the
@@ -126,7 +127,7 @@ func (s *scanner) plan(rounds []*dumpdir.Round, opt *Options) {
 					s.jobs = append(s.jobs, scanJob{len(s.rows), tensors})
 				}
 			}
-			row := Scanned{Files: filesOf(op), At: round.At, Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0]}
+			row := Scanned{Files: filesOf(op), At: round.At, Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script()}
 			row.File = row.Files[0]
 			for _, name := range row.Files[1:] {
 				row.File = pattern(row.File, name)

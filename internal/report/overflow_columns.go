@@ -240,6 +240,7 @@ func operatorOf(op *overflow.Operator) any {
 		words("file", func(o *overflow.Operator) string { return o.File }),
 		words("matched_by", func(o *overflow.Operator) overflow.Rule { return o.MatchedBy }),
 		words("guess", func(o *overflow.Operator) bool { return o.MatchedBy.Guess() }).given(),
+		words("script", func(o *overflow.Operator) string { return o.Script }).given(),
 	}, op)
 }
 
@@ -289,6 +290,7 @@ var scanColumns = []Column[*overflow.Scanned]{
 	words("time", func(s *overflow.Scanned) string { return timeText(s.Timestamp) }).in(InCSV),
 	words("op_type", func(s *overflow.Scanned) string { return s.OpType }),
 	words("op_name", func(s *overflow.Scanned) string { return s.OpName }),
+	words("script", func(s *overflow.Scanned) string { return s.Script }).given().in(InJSON),
 	words("first", func(s *overflow.Scanned) bool { return s.First }),
 	words("verdict", func(s *overflow.Scanned) string { return string(s.Verdict) }).given(),
 	words("tensors", func(s *overflow.Scanned) any { return tensorTable(s.Tensors) }).in(InJSON),

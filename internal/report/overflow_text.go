@@ -220,6 +220,9 @@ func (p *printer) op(r *overflow.Record) string {
 		return p.say("operator not found", "未找到算子")
 	}
 	name := opText(r.Op.Type, r.Op.Name)
+	if r.Op.Script != "" {
+		name += "  " + r.Op.Script
+	}
 	if r.Op.MatchedBy.Guess() {
 		name += p.say(" (a guess)", " (推测)")
 	}
@@ -351,6 +354,9 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 	}
 	where = p.join(where, p.time(r.Timestamp))
 	what := opText(r.OpType, r.OpName)
+	if r.Script != "" {
+		what += "  " + r.Script
+	}
 	if where != "" && what != "" {
 		where += p.say(": ", "：")
 	}

@@ -1,0 +1,160 @@
+package dumpdir
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/graph"
+)
+
+// goldenTree makes a tree of testdata/golden/mindspore, of whose dumps the names are
+// there.
+func goldenTree(t *testing.T, name string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), name)
+	if err := os.CopyFS(to, os.DirFS(filepath.Join("..", "..", "testdata", "golden", "mindspore", name))); err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadFile(filepath.Join(to, "dumps.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range strings.FieldsSeq(string(list)) {
+		path := filepath.Join(to, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// TestGraphs: what the graphs of the trees say about operators that were dumped is what
+// an independent program finds.
+func TestGraphs(t *testing.T) {
+	t.Parallel()
+	type edge struct {
+		OpName string `json:"op_name"`
+		Inputs []any
+	}
+	var edges map[string][]edge
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", "mindspore", "edges.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &edges)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tree, scripts := range map[string]map[string]string{
+		"v1_async":     {"Conv2D-op523": "backbone.py:72"},
+		"v1_sync_host": {"Conv2D-op538": "resnet.py:77", "Conv2DBackpropFilter-op547": ""},
+		"v13_sync":     {"Conv2D-op526_2": "resnet.py:92", "Conv2DBackpropFilter-op535_2": "resnet.py:92", "FusionOp_MulAdd-op537_2": "resnet.py:98"},
+		"v20_sync":     {"Conv2D-op537": "smallnet.py:69", "Sub-op550": "smallnet.py:77"},
+		"v24_sync":     {"Conv2D-op0": "backbone.py:91", "Conv2DBackpropFilter-op0": "backbone.py:91"},
+		"pb_only":      {"Conv2D-op517": "smallnet.py:69", "ApplyMomentum-op529": "run_train.py:78"},
+	} {
+		t.Run(tree, func(t *testing.T) {
+			t.Parallel()
+			run, err := Open(t.Context(), []string{goldenTree(t, tree)}, Options{Graphs: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked := 0
+			for _, round := range run.Rounds {
+				checked += checkFlow(t, round, func(yield func(name string, inputs []any)) {
+					for _, e := range edges[tree] {
+						yield(e.OpName, e.Inputs)
+					}
+				})
+				for _, op := range round.Ops {
+					for name, want := range scripts {
+						if strings.HasSuffix(op.Name, name) && op.Script() != want {
+							t.Errorf("%s: %s has the line %q, want %q", round.At, op.Name, op.Script(), want)
+						}
+					}
+				}
+			}
+			if checked < 3 {
+				t.Errorf("%d inputs checked", checked)
+			}
+		})
+	}
+}
+
+// checkFlow checks the edges between operators that both were dumped.
+func checkFlow(t *testing.T, round *Round, edges func(func(name string, inputs []any))) (checked int) {
+	t.Helper()
+	dumped := func(name string) *Op {
+		i := slices.IndexFunc(round.Ops, func(op *Op) bool {
+			last := name[strings.LastIndexByte(name, '/')+1:]
+			return filename.SameNormalised(op.Name, name) || op.Name == last
+		})
+		if i < 0 {
+			return nil
+		}
+		return round.Ops[i]
+	}
+	edges(func(name string, inputs []any) {
+		op := dumped(name)
+		if op == nil || round.At.Graph == "1" {
+			return
+		}
+		node := round.Flow.Graph.Find(op.Name)
+		if node == nil {
+			t.Errorf("%s is not in the graph", op.Name)
+			return
+		}
+		for _, in := range inputs {
+			for _, from := range in.([]any)[1].([]any) {
+				producer := dumped(from.([]any)[0].(string))
+				if producer == nil {
+					continue
+				}
+				checked++
+				if !slices.ContainsFunc(node.Producers(), func(p graph.Producer) bool { return p.Op == producer.Name }) {
+					t.Errorf("%s is not fed by %s, but by %v", op.Name, producer.Name, node.Inputs)
+				}
+			}
+		}
+	})
+	return checked
+}
+
+// TestGraphOrder: without a file of the order the graph gives it; a graph that is cut
+// is a problem of the run.
+func TestGraphOrder(t *testing.T) {
+	t.Parallel()
+	dir := goldenTree(t, "v20_sync")
+	if err := os.RemoveAll(filepath.Join(dir, "rank_0", "execution_order")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "rank_0", "graphs", "ms_output_trace_code_graph_0.ir")
+	for problems, size := range []int64{0, 9000} { // the whole file, then a part
+		if size > 0 {
+			if err := os.Truncate(file, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := Open(t.Context(), []string{dir}, Options{Graphs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		round := run.Rounds[len(run.Rounds)-1] // the first is that of constants
+		if round.Order.By != ByIR || !strings.HasSuffix(round.Ops[0].Name, "TransData-op533") || !strings.HasSuffix(round.Ops[3].Name, "Conv2D-op537") {
+			t.Errorf("order by %s: %s, %s", round.Order.By, round.Ops[0].Name, round.Ops[3].Name)
+		}
+		if n := len(run.Problems); n != problems {
+			t.Errorf("%d problems, want %d: %v", n, problems, run.Problems)
+		}
+		if run, err := Open(t.Context(), []string{dir}, Options{}); err != nil || run.Rounds[len(run.Rounds)-1].Order.By == ByIR {
+			t.Errorf("graphs were read that were not asked for, error %v", err)
+		}
+	}
+}
