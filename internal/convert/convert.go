@@ -24,10 +24,11 @@ const (
 	Bin   Type = "bin"   // stored elements without a header
 	MSNpy Type = "msnpy" // numpy array, named as MindSpore names its dumps
 	Txt   Type = "txt"   // one value a line, as numpy.savetxt prints them
+	Pt    Type = "pt"    // tensor of PyTorch, as torch.save writes it
 )
 
 // Types lists the output types.
-var Types = []Type{Npy, Bin, MSNpy, Txt}
+var Types = []Type{Npy, Bin, MSNpy, Txt, Pt}
 
 // Options says what to convert and how. The zero value of a field asks for the
 // default.

@@ -56,8 +56,8 @@ func arrayName(t Type, base string, p product) string {
 		return fmt.Sprintf("%s.%s.bin", base, p.dtype)
 	case t == Bin:
 		return fmt.Sprintf("%s.%s.%s.bin", base, p.shape.Join("_"), p.dtype)
-	case t == Txt:
-		return base + ".txt"
+	case t == Txt || t == Pt:
+		return base + "." + string(t)
 	}
 	return base + ".npy"
 }

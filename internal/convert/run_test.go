@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/format/npy"
+	"dumptool/internal/format/torch"
 	"dumptool/internal/tensor"
 )
 
@@ -618,4 +620,81 @@ func TestInterruptedIsNotFailed(t *testing.T) {
 	if line, failed := failedLine(&r); !failed || line != `a\nb,output:1` {
 		t.Errorf("listed as %q", line)
 	}
+}
+
+// TestTorch: files of PyTorch hold what arrays do, in a wider type where PyTorch has
+// not that of the array.
+func TestTorch(t *testing.T) {
+	wider := map[tensor.Host]tensor.Host{tensor.HostUint16: tensor.HostInt32, tensor.HostUint32: tensor.HostInt64}
+	for _, target := range []*tensor.Format{nil, format(tensor.NCHW)} {
+		arrays, tensors := t.TempDir(), t.TempDir()
+		const dumps = "../../testdata/golden/convert/dumps"
+		convertAll(t, Options{Out: arrays, Target: target}, dumps)
+		_, results := convertAll(t, Options{Out: tensors, Target: target, Type: Pt}, dumps)
+		got, compared := tree(t, tensors), 0
+		for name, data := range tree(t, arrays) {
+			base, isArray := strings.CutSuffix(name, ".npy")
+			if !isArray {
+				continue
+			}
+			a, err := npy.Open(strings.NewReader(data), int64(len(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, written := got[base+".pt"]
+			if a.Host == tensor.HostUint64 {
+				if written {
+					t.Errorf("%s: uint64 is written", base)
+				}
+				continue
+			}
+			c, err := torch.Open(strings.NewReader(file), int64(len(file)))
+			if err != nil || len(c.Tensors) != 1 || c.Tensors[0].Err != nil {
+				t.Errorf("%s: %+v, %v", base, c, err)
+				continue
+			}
+			tt := &c.Tensors[0]
+			want, values := make([]float64, a.Size/int64(a.Host.Size())), make([]float64, tt.Size/int64(tt.DType.UnitSize()))
+			host, widened := wider[a.Host]
+			if !widened {
+				host = a.Host
+			}
+			if !tt.Shape.Equal(a.Shape) || tt.DType != host.DType() || len(want) != len(values) {
+				t.Errorf("%s: %v%v, want %v%v", base, tt.DType, tt.Shape, a.Host, a.Shape)
+				continue
+			}
+			compared++
+			if !widened {
+				if !bytes.Equal(readAll(t, a.Data()), readAll(t, tt.Data)) {
+					t.Errorf("%s: other elements", base)
+				}
+				continue
+			}
+			tensor.Float64s(want, readAll(t, a.Data()), a.Host)
+			tensor.Float64s(values, readAll(t, tt.Data), tt.DType.Host())
+			if !slices.Equal(values, want) {
+				t.Errorf("%s: %v, want %v", base, values, want)
+			}
+		}
+		refused := 0
+		for _, r := range results {
+			for _, row := range r.Rows {
+				if row.Err != nil && strings.Contains(row.Err.Error(), "files of PyTorch have no elements of uint64") {
+					refused++
+				}
+			}
+		}
+		if compared < 20 || target == nil && refused == 0 {
+			t.Errorf("%d tensors are compared, %d refused", compared, refused)
+		}
+	}
+}
+
+func readAll(t *testing.T, r io.Reader) []byte {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

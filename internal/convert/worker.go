@@ -162,13 +162,13 @@ func (c *conversion) arrayNamer() namer {
 		return func(p product) string { return outputName(to, safeName(source), "", p) }
 	}
 	switch {
-	case !c.f.IsArray && !c.f.Named && (to == Npy || to == Txt):
+	case !c.f.IsArray && !c.f.Named && to != Bin && to != MSNpy:
 		return func(p product) string { return rawName(to, base, p) }
 	case name.Grammar == filename.Sync:
 		return bySource(name.FileOp())
 	case c.run.opt.Target != nil && name.Source == "":
 		base = safeName(name.OpName)
-		if to == Npy || to == Txt {
+		if to != Bin && to != MSNpy {
 			return func(p product) string { return rawName(to, base, p) }
 		}
 	case c.run.opt.Target != nil:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dumptool/internal/format/npy"
+	"dumptool/internal/format/torch"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -37,6 +38,7 @@ type encoding struct {
 	header []byte
 	lead   int64 // elements that take as many bytes as the header
 	encode func(block []byte) []byte
+	host   tensor.Host // of what is encoded, where it is decoded
 }
 
 // encoding returns how elements of a type become a file of type to. What encode
@@ -63,8 +65,11 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 			return m.text
 		}}, nil
 	}
+	if to == Pt {
+		return encoding{encode: decode, host: dec.Host()}, nil
+	}
 	header, err := npy.AppendHeader(m.head[:0], dec.Host(), shape)
-	return encoding{header, int64(len(header) / dec.Host().Size()), decode}, err
+	return encoding{header: header, lead: int64(len(header) / dec.Host().Size()), encode: decode}, err
 }
 
 // packer returns what stores elements: several to a byte where their type has
@@ -93,10 +98,28 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 		return err
 	}
 	defer f.Abort()
-	if err := c.fill(f, src, enc); err != nil {
+	if to == Pt {
+		err = c.fillTorch(f, src, enc, shape)
+	} else {
+		err = c.fill(f, src, enc)
+	}
+	if err != nil {
 		return err
 	}
 	return f.Commit()
+}
+
+// fillTorch writes a file of PyTorch, in which more follows the elements.
+func (c *conversion) fillTorch(f io.Writer, src elements, enc encoding, shape tensor.Shape) error {
+	w, err := torch.NewWriter(f, enc.host, shape)
+	if err != nil {
+		return err
+	}
+	enc.lead = w.Lead()
+	if err := c.fill(w, src, enc); err != nil {
+		return err
+	}
+	return w.Close()
 }
 
 // fill writes the header together with the first block, which is shorter by as

@@ -17,7 +17,7 @@ import (
 type Writer struct {
 	zip  *zip.Writer
 	data io.Writer // of the elements
-	lead int64     // bytes before them
+	lead int64     // elements for the bytes before them
 	unit int       // bytes of an element that is given
 	left int64     // bytes of elements to be given
 	// widen makes elements of the type that is written, nil where it is the same, in
@@ -73,7 +73,7 @@ func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, erro
 	header := zip.FileHeader{Name: folder + "data/0", Method: zip.Store}
 	begin := counted.n + localHeader + int64(len(header.Name))
 	header.Extra = padding(begin)
-	f.lead = begin + int64(len(header.Extra))
+	f.lead = (begin + int64(len(header.Extra))) / int64(written.Size())
 	var err error
 	f.data, err = f.zip.CreateHeader(&header)
 	return f, err
@@ -107,7 +107,7 @@ func padding(begin int64) []byte {
 	return extra
 }
 
-// Lead is how many bytes come before the elements.
+// Lead is how many elements take as many bytes as what comes before them in the file.
 func (f *Writer) Lead() int64 { return f.lead }
 
 // Write writes the next elements, whole ones, little-endian.

@@ -156,8 +156,8 @@ func TestLead(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(out.Bytes()[w.Lead():][:24], elements) || w.Lead()%64 != 0 {
-		t.Errorf("the data is not at %d", w.Lead())
+	if begin := w.Lead() * 8; !bytes.Equal(out.Bytes()[begin:][:24], elements) || begin%64 != 0 {
+		t.Errorf("the data is not at %d", begin)
 	}
 }
 
