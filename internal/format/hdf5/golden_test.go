@@ -155,3 +155,32 @@ func goldenFiles(t testing.TB) []string {
 	}
 	return all
 }
+
+// TestMoved puts something before a file, as h5jam does: addresses count from the
+// superblock wherever it is.
+func TestMoved(t *testing.T) {
+	for _, path := range []string{"h5/gpu.h5", "h5/storage_latest.h5", "h5/userblock.h5"} {
+		want, data := openGolden(t, path)
+		moved := append(make([]byte, 1024), data...)
+		if path == "h5/userblock.h5" {
+			moved = data[512:] // and what was there before can be taken away
+		}
+		got, err := Open(bytes.NewReader(moved), int64(len(moved)))
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		if len(got.Tensors) != len(want.Tensors) {
+			t.Fatalf("%s: %d tensors, want %d", path, len(got.Tensors), len(want.Tensors))
+		}
+		for i := range got.Tensors {
+			g, w := &got.Tensors[i], &want.Tensors[i]
+			if g.Name != w.Name || (g.Err == nil) != (w.Err == nil) || g.Err == nil && !bytes.Equal(formattest.Elements(t, &g.Tensor), formattest.Elements(t, &w.Tensor)) {
+				t.Errorf("%s: %s differs from %s", path, g.Name, w.Name)
+			}
+		}
+		short := moved[:len(moved)-1]
+		if _, err := Open(bytes.NewReader(short), int64(len(short))); err == nil || !strings.Contains(err.Error(), "truncated") {
+			t.Errorf("%s: error %v for a file that is cut", path, err)
+		}
+	}
+}

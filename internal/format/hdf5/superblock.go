@@ -31,6 +31,8 @@ func openFile(r io.ReaderAt, size int64) (*file, []string, error) {
 	if !ok {
 		return nil, nil, broken(-1, "not HDF5: no signature at 0, 512, 1024 and so on")
 	}
+	// Addresses count from the superblock: where it moved, what it says of its place
+	// is that of before.
 	f := &file{r: r, size: size}
 	c, err := f.cursor(off, min(128, size-off))
 	if err != nil {
@@ -54,14 +56,13 @@ func openFile(r io.ReaderAt, size int64) (*file, []string, error) {
 	default:
 		return nil, nil, broken(off+8, "superblock version %d, want 0 to 3", version)
 	}
-	switch {
-	case c.err != nil:
+	if c.err != nil {
 		return nil, nil, c.err
-	case end > size:
-		return nil, nil, broken(-1, "truncated: the file has %d bytes, its superblock says %d", size, end)
-	case f.base > size:
-		return nil, nil, broken(-1, "superblock: the base address 0x%x is outside the file of %d bytes", f.base, size)
 	}
+	if end += off - max(0, f.base); end > size {
+		return nil, nil, broken(-1, "truncated: the file has %d bytes, its superblock says %d", size, end)
+	}
+	f.base = off
 	return f, warnings, nil
 }
 
@@ -77,13 +78,13 @@ func (f *file) sizes(c *cursor) {
 	}
 }
 
-// oldSuperblock reads versions 0 and 1 after their number. end is how long the file
-// has to be.
+// oldSuperblock reads versions 0 and 1 after their number. end is where the file ends,
+// counted from its beginning.
 func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 	c.skip(4)
 	f.sizes(c)
 	c.skip(1 + 2 + 2 + 4 + 4*version)
-	f.base = max(0, c.address())
+	f.base = c.address()
 	c.address()
 	end = c.address()
 	c.address()
@@ -107,15 +108,9 @@ func (f *file) newSuperblock(c *cursor) (end int64, open bool) {
 		c.fail(err)
 		return 0, false
 	}
-	f.base = max(0, c.address())
+	f.base = c.address()
 	c.address()
 	end = c.address()
 	f.root = c.address()
-	if end > 0 {
-		end += f.base // may overflow to what is no length
-	}
-	if end < 0 {
-		c.fail(broken(c.off, "superblock: the file would end at 0x%x", uint64(end)))
-	}
 	return end, open
 }
