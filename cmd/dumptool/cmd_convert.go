@@ -64,7 +64,7 @@ the rest.`,
 func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.dumps.add(cmd, pathFlag("dump `PATH`: a file, a list of files, or a folder"),
-		jobsFlag("files converted at a time; default: one per CPU"), containerFlag, roundsFlag, opsFlag)
+		jobsFlag("files converted at a time; default: one per CPU"), containerFlag, roundsFlag, opsFlag, findFlag)
 	alias(flags, "dump-path", "dump-file")
 	outFlag(flags, &o.out, ".", "output folder `DIR`")
 	flags.StringVarP(&o.format, "format", "f", "", "target `FORMAT`, such as NCHW or ND")
@@ -87,6 +87,9 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 	paths := convert.SplitPaths(append(opts.dumps.paths, args...))
 	opt, err := opts.resolve(paths)
 	if err != nil {
+		return err
+	}
+	if opt.Only, err = opts.dumps.found(ctx, a, paths); err != nil {
 		return err
 	}
 	in, warnings, err := opt.Open(ctx, paths, opts.noRecursive)

@@ -54,7 +54,7 @@ read has the key "error".`,
 
 func (o *inspectOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, jobsFlag(filesRead), containerFlag)
+	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, findFlag, jobsFlag(filesRead), containerFlag)
 	flags.BoolVar(&o.stats, "stats", false, "show minimum, maximum, mean and the number of NaN and Inf of every tensor")
 	flags.BoolVar(&o.long, "long", false, "show all files and tensors, however many there are")
 	o.json.add(flags, "print one JSON object a file")
@@ -74,6 +74,9 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	}
 	opt := inspect.Options{
 		Stats: opts.stats, Version: opts.dumps.version, Rounds: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers,
+	}
+	if opt.Only, err = opts.dumps.found(ctx, a, args); err != nil {
+		return err
 	}
 	run, err := inspect.Open(ctx, opt, args)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/find"
 	"dumptool/internal/tensor"
 )
 
@@ -20,6 +22,7 @@ type dumpFlags struct {
 	version, workers int
 	rounds, ref, npu roundFlags
 	ops              []string
+	find             string
 }
 
 // dumpFlag adds one of the dumpFlags that not every command has.
@@ -49,6 +52,31 @@ func roundsFlag(o *dumpFlags, flags *pflag.FlagSet) { o.rounds.add(flags, "", ""
 // opsFlag chooses operators of runs.
 func opsFlag(o *dumpFlags, flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.ops, "ops", nil, "only operators of these `NAMES`, with commas between them, or re:PATTERN")
+}
+
+// findFlag chooses dumps by what find finds.
+func findFlag(o *dumpFlags, flags *pflag.FlagSet) {
+	flags.StringVar(&o.find, "find", "", "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88")
+}
+
+// found are the dumps below paths that --find chooses, by their absolute paths; nil for
+// all.
+func (o *dumpFlags) found(ctx context.Context, a *app, paths []string) (map[string]bool, error) {
+	if o.find == "" {
+		return nil, nil
+	}
+	q, err := find.ParseQuery(o.find, find.Auto)
+	if err != nil {
+		return nil, usagef("--find: %v", err)
+	}
+	answer, err := find.Run(ctx, q, find.Options{Paths: paths, Rounds: o.selection(), Workers: o.workers})
+	switch {
+	case find.IsUsage(err):
+		return nil, asUsage(err)
+	case err != nil:
+		return nil, err
+	}
+	return answer.Chosen(), a.conclude(answer.ChosenOutcome())
 }
 
 // opSet are the operators that are chosen; nil for all.

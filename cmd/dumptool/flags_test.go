@@ -20,7 +20,7 @@ var (
 
 // readers are the commands that read dumps.
 var readers = []string{
-	"convert", "inspect", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism",
+	"convert", "inspect", "find", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism",
 }
 
 // others are the commands that read no dumps.
@@ -48,8 +48,9 @@ func TestSameFlags(t *testing.T) {
 				wanted = slices.Concat(sameFlags, sideFlags)
 			}
 			for _, name := range wanted {
-				// Records do not name their operators, and detail is about one.
-				noOps := name == "ops" && (path == "overflow decode" || path == "compare detail")
+				// Records do not name their operators, detail is about one, and find
+				// finds them.
+				noOps := name == "ops" && (path == "overflow decode" || path == "compare detail" || path == "find")
 				if cmd.Flags().Lookup(name) == nil && !noOps {
 					t.Errorf("%s has no --%s", path, name)
 				}

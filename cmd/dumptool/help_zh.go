@@ -17,6 +17,7 @@ var chineseSummaries = map[string]string{
 	"overflow status":     "解释状态字和错误寄存器",
 	"overflow analyze":    "找出首个溢出的算子，以及原因",
 	"overflow scan":       "在普通 dump 中查找 NaN、无穷和饱和值",
+	"overflow watch":      "找出是谁改写了被监视算子的内存",
 	"compare":             "把 NPU 张量与标杆数据比对",
 	"compare detail":      "查看一个算子的张量",
 	"compare determinism": "检查同一网络的多次运行是否逐位一致",

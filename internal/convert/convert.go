@@ -58,6 +58,9 @@ type Options struct {
 	// Rounds and Ops choose what is converted of a run; their zero values want all.
 	Rounds dumpdir.Selection
 	Ops    *dumpdir.NameSet
+	// Only are the files of folders that are converted, by their absolute paths; nil
+	// converts all.
+	Only map[string]bool
 	// SkipExisting leaves tensors alone whose output file exists.
 	SkipExisting bool
 	// Workers is the number of files converted at a time; 0 means one per CPU.

@@ -34,7 +34,7 @@ func SplitPaths(values []string) []string {
 // folder, and what there is to warn of. The options for a single file are dropped
 // where it is not one.
 func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*dumpdir.Run, []lang.Sentence, error) {
-	in, err := dumpdir.Open(ctx, paths, dumpdir.Options{NoRecursive: noRecursive, Skip: o.Out})
+	in, err := dumpdir.Open(ctx, paths, dumpdir.Options{NoRecursive: noRecursive, Skip: o.Out, Only: o.Only})
 	if err != nil {
 		return nil, nil, err
 	}

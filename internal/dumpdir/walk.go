@@ -29,6 +29,9 @@ type Options struct {
 	// NoRaw leaves out files of elements without a header of which no name says
 	// what they are, but at best the user.
 	NoRaw bool
+	// Only are the files of folders that are listed, by their absolute paths; nil lists
+	// all.
+	Only map[string]bool
 	// Graphs reads the graphs that MindSpore saved, which takes time and memory: they
 	// order operators, say who feeds whom, and which line of the script each is.
 	Graphs bool
@@ -150,7 +153,7 @@ func (w *walker) skips(e fs.DirEntry) bool {
 // file adds a file of a folder, of which abs is the absolute path. A link to a file
 // is followed, wherever it leads; one to a folder is not.
 func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mapping) {
-	if w.seen[abs] { // it was given itself
+	if w.seen[abs] || w.opt.Only != nil && !w.opt.Only[abs] { // it was given itself, or is not wanted
 		return
 	}
 	info, err := e.Info()

@@ -191,7 +191,7 @@ func (b *builder) operator(x thing, place Place) *Operator {
 		op.Code = text(g.Text(f.Code))
 	}
 	if d := b.dumps[x]; d != nil {
-		op.Files, op.Ambiguous = b.names(d.files), b.names(d.ambiguous)
+		op.Files, op.Ambiguous, op.dumps = b.names(d.files), b.names(d.ambiguous), d.files
 		for _, r := range d.rows {
 			op.Statistics = append(op.Statistics, fmt.Sprintf("%s#%d", b.tree.name(r.statistics.File), r.statistics.Line))
 			op.Rows = append(op.Rows, Row{r.kind, r.index, r.statistics})
@@ -292,8 +292,11 @@ func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Para
 		number := int(p.Number)
 		out.Number = &number
 	}
-	if d := b.dumps[h.thing()]; d != nil && b.kind != File {
-		out.Files = b.names(d.files)
+	if d := b.dumps[h.thing()]; d != nil {
+		out.dumps = d.files
+		if b.kind != File {
+			out.Files = b.names(d.files)
+		}
 	}
 	for _, c := range readers {
 		n := &g.Nodes[c.Node]

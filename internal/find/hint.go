@@ -119,8 +119,23 @@ func (q *Query) nearest(lines map[int32]bool) string {
 }
 
 // Outcome is how the search ended.
-func (a *Answer) Outcome() batch.Outcome {
-	o := a.ended()
+func (a *Answer) Outcome() batch.Outcome { return a.withMessages(a.ended()) }
+
+// ChosenOutcome is how the search for dumps ended: there is nothing to do where it has
+// found none.
+func (a *Answer) ChosenOutcome() batch.Outcome {
+	switch {
+	case len(a.chosen) > 0:
+		return a.withMessages(batch.Outcome{})
+	case len(a.Results) > 0:
+		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump that is surely of it", "找到了 %q，但没有确定属于它的 dump", a.Query))
+	case a.Graphs > 0:
+		return a.withMessages(batch.Outcomef(batch.Nothing, "nothing found for %q", "没有找到 %q", a.Query))
+	}
+	return a.Outcome()
+}
+
+func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
 	for _, note := range a.Notes {
 		o.Messages = append(o.Messages, batch.Message{Text: note})
 	}

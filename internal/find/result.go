@@ -46,7 +46,8 @@ type Answer struct {
 	// Hints say what may be meant where nothing was found.
 	Hints []lang.Sentence
 
-	paths []string
+	paths  []string
+	chosen map[string]bool
 }
 
 // Unreadable is a file that could not be read, or only in part.
@@ -135,6 +136,8 @@ type Operator struct {
 	Index *int    `json:"-"`
 	// Rows are what tables of statistics say, for people.
 	Rows []Row `json:"-"`
+
+	dumps []*dumpdir.File
 }
 
 // Input is an input of an operator.
@@ -191,6 +194,8 @@ type Parameter struct {
 	Number    *int       `json:"number"`
 	Files     []string   `json:"files"`
 	Consumers []Consumer `json:"consumers"`
+
+	dumps []*dumpdir.File
 }
 
 // Consumer is an operator that reads a parameter.

@@ -196,10 +196,37 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 	if len(a.Results) == 0 {
 		s.addHints(a, found)
 	}
+	a.chosen = make(map[string]bool)
 	for i := range a.Results {
-		a.paths = append(a.paths, s.pathsOf(&a.Results[i])...)
+		r := &a.Results[i]
+		a.paths = append(a.paths, s.pathsOf(r)...)
+		if r.place().Confidence != Low {
+			for _, f := range r.tensors(a.Kind) {
+				a.chosen[absolute(f.Path())] = true
+			}
+		}
 	}
 }
+
+// tensors are the dumps that a query asks for: all of an operator, those of the same
+// tensor for a query that is a file, and those of a parameter itself.
+func (r *Result) tensors(kind Kind) []*dumpdir.File {
+	if r.Param != nil {
+		return r.Param.dumps
+	}
+	op := r.Operator
+	if kind != File || op.IO == nil {
+		return op.dumps
+	}
+	return slices.DeleteFunc(slices.Clone(op.dumps), func(f *dumpdir.File) bool {
+		id, ok := identify(f.Name, "")
+		return !ok || id.io == nil || *id.io != *op.IO || *id.index != *op.Index
+	})
+}
+
+// Chosen are the dumps that the query asks for, by their absolute paths: those that are
+// surely of results of high or medium confidence.
+func (a *Answer) Chosen() map[string]bool { return a.chosen }
 
 // addSideProblems adds the files beside the dumps that could not be used.
 func (s *search) addSideProblems(a *Answer) {

@@ -28,6 +28,9 @@ type Options struct {
 	// Rounds and Ops choose what is shown of a run; their zero values want all.
 	Rounds dumpdir.Selection
 	Ops    *dumpdir.NameSet
+	// Only are the files of folders that are shown, by their absolute paths; nil shows
+	// all.
+	Only map[string]bool
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
 }

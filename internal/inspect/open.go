@@ -11,7 +11,7 @@ import (
 // Open lists what is chosen of the run at paths. It opens files only where their
 // names do not say enough.
 func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error) {
-	run, err := dumpdir.Open(ctx, paths, dumpdir.Options{})
+	run, err := dumpdir.Open(ctx, paths, dumpdir.Options{Only: opt.Only})
 	if err != nil {
 		return nil, err
 	}
