@@ -97,7 +97,7 @@ func (o *compareOutput) resolve(opt *compare.Options) error {
 // setKept sets what the comparison keeps for the reports.
 func (o *compareOutput) setKept(opt *compare.Options) {
 	keep := report.KeepOf[*record.Report](o.formats...)
-	opt.Bins, opt.KLD = keep.Bins, keep.Divergence
+	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
 	if keep.Worst {
 		opt.Top = o.topN
 	}

@@ -40,6 +40,9 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	if p.Effective != tensor.Undefined {
 		rep.Effective = p.Effective.String()
 	}
+	if len(parts) == len(p.Pairs) {
+		rep.Calls = p.calls
+	}
 	rep.Interrupted = len(parts) < len(p.Pairs) && !rep.FailedFast
 	if !p.opt.Keep {
 		for i := range p.Pairs {

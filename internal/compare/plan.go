@@ -98,6 +98,8 @@ type Plan struct {
 	// olderBy are the earlier executions of tensors of one round, by the last
 	// one, which is paired.
 	olderBy map[supersededBy][]int
+	// calls are those of msprobe, where a report shows them.
+	calls []record.CallPair
 	// selection is what the run was asked for.
 	selection *selection
 }
@@ -151,6 +153,11 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	}
 	p.explainNothing()
 	p.Coverage.Reference += p.reference()
+	values := p.pairValues()
+	p.warnOfValues(values)
+	if opt.Calls {
+		p.calls = values
+	}
 	p.forget()
 	if opt.Judge.Verdict.Mode != ByStatistics {
 		p.findEffective(ctx)

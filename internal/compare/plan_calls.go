@@ -6,6 +6,9 @@ import (
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // nameCalls gives the tensors of a pair of rounds of msprobe what they have in common
@@ -59,4 +62,70 @@ func within(rows []record.Row) map[string][]string {
 		}
 	}
 	return inside
+}
+
+// pairValues lists the values of all calls of the NPU with those of the reference that
+// belong to them. The pairs have their order.
+func (p *Plan) pairValues() []record.CallPair {
+	type place struct {
+		round *plannedRound
+		leaf  *msprobe.Leaf
+	}
+	rows := make(map[place]int)
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; x.NPU != nil && x.NPU.Leaf != nil {
+			rows[place{x.round, x.NPU.Leaf}] = i
+		}
+	}
+	var all []record.CallPair
+	for _, round := range p.rounds {
+		ref, npu := round.pair.Ref, round.pair.NPU
+		calls := pair.NewCalls(ref, npu, p.opt.SideFiles.NameMap)
+		if calls == nil {
+			continue
+		}
+		type key struct {
+			name string
+			kind tensor.Kind
+		}
+		refs := make(map[key]*msprobe.Leaf)
+		for _, c := range ref.Calls {
+			for i := range c.Leaves {
+				l := &c.Leaves[i]
+				refs[key{calls.Key(c.API, l, false), l.Kind}] = l
+			}
+		}
+		for _, c := range npu.Calls {
+			of := record.CallPair{At: round.At, API: c.API, Stack: c.Stack, Values: make([]record.ValuePair, len(c.Leaves))}
+			for i := range c.Leaves {
+				l := &c.Leaves[i]
+				row, ok := rows[place{round, l}]
+				if !ok {
+					row = -1
+				}
+				of.Values[i] = record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row}
+			}
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// warnOfValues warns of arguments that are no tensors and differ: the calls then compute
+// something else.
+func (p *Plan) warnOfValues(calls []record.CallPair) {
+	differ, first := 0, lang.Sentence{}
+	for i := range calls {
+		for _, v := range calls[i].Values {
+			if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Value.Text == v.Ref.Value.Text {
+				continue
+			}
+			if differ++; differ == 1 {
+				first = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
+			}
+		}
+	}
+	if differ > 0 {
+		p.Warnings = append(p.Warnings, lang.Sayf("arguments that are no tensors differ (%d): %s", "非张量参数不同(%d 个)：%s", differ, first))
+	}
 }

@@ -77,6 +77,9 @@ func listFormats() []Format {
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
 			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
 		}},
+		{"msprobe", "a table with the columns of msprobe", []Writer{
+			plainly("compare_result.csv", WriteCompareMSProbe).keeping(Keep{Calls: true}),
+		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),
 		}},
@@ -116,8 +119,8 @@ type Writer struct {
 type Keep struct {
 	// Worst are the elements of a tensor that differ most, Errors the elements
 	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
-	// joint histograms and profiles of axes.
-	Worst, Errors, Divergence, Bins bool
+	// joint histograms and profiles of axes, Calls the values of calls of msprobe.
+	Worst, Errors, Divergence, Bins, Calls bool
 }
 
 // keeping returns a writer whose reports show more than the rows.
@@ -215,7 +218,7 @@ func KeepOf[R any](formats ...string) Keep {
 	var all Keep
 	for _, f := range formats {
 		k := WriterOf[R](f).Keep
-		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins}
+		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls}
 	}
 	return all
 }

@@ -144,7 +144,7 @@ func converted() *convert.Result {
 var readers = map[string]func(text []byte) error{
 	"text": func(text []byte) error { return nil },
 	"md":   func(text []byte) error { return nil },
-	"csv":  parseCSV, "msaccucmp": parseCSV,
+	"csv":  parseCSV, "msaccucmp": parseCSV, "msprobe": parseCSV,
 	"json":  func(text []byte) error { return json.Unmarshal(text, new(map[string]any)) },
 	"junit": func(text []byte) error { return xml.Unmarshal(text, new(junitSuites)) },
 	"sarif": func(text []byte) error { return json.Unmarshal(text, new(sarifLog)) },

@@ -23,9 +23,10 @@ type Calls struct {
 	ref, npu map[string]string
 }
 
-// NewCalls returns the calls of two rounds, nil if a round has none. nameMap may be nil.
+// NewCalls returns the calls of two rounds, nil if one is missing or has none. nameMap
+// may be nil.
 func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap) *Calls {
-	if len(ref.Calls) == 0 || len(npu.Calls) == 0 {
+	if ref == nil || npu == nil || len(ref.Calls) == 0 || len(npu.Calls) == 0 {
 		return nil
 	}
 	c := &Calls{nameMap: nameMap}

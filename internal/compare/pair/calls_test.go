@@ -80,7 +80,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: unmatched %v %v", test.name, res.UnmatchedRef, res.UnmatchedNPU)
 		}
 	}
-	if NewCalls(roundOf("pytorch"), roundOf("pytorch", relu0f), nil) != nil {
+	if NewCalls(roundOf("pytorch"), roundOf("pytorch", relu0f), nil) != nil || NewCalls(nil, roundOf("pytorch", relu0f), nil) != nil {
 		t.Error("calls of one side only")
 	}
 }

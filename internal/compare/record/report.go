@@ -51,6 +51,8 @@ type Report struct {
 	Interrupted bool
 	// FailedFast is set when --fail-fast stopped the run at the first failure.
 	FailedFast bool
+	// Calls are those of msprobe, in their order, where a report shows them.
+	Calls []CallPair
 	// Files are the reports beside compare.json that were written with it.
 	Files []File
 	// Rows are in execution order; rows of equal place by name and output.

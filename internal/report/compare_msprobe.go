@@ -1,0 +1,456 @@
+package report
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/tensor"
+)
+
+// The words of msprobe's table for what is no number.
+const (
+	notAvailable   = "N/A"
+	unsupported    = "unsupported"
+	shapeUnmatched = "shape unmatched"
+	nanWord        = "Nan"
+)
+
+// WriteCompareMSProbe writes a table with the columns of msprobe: every value of the
+// calls of the NPU's run, with the metrics of tensors, the differences of statistics
+// where there are no tensors, or digests. Runs of others have the rows of the report.
+// The first value of a call has the lines of the script.
+//
+// The numbers are those of msprobe but for the largest relative error where the
+// reference is 0 and the NPU is not: that is within an eighth of an octave.
+func WriteCompareMSProbe(w io.Writer, r *record.Report) error {
+	return writeCSV(w, msprobeColumns(msprobeModeOf(r)), func(yield func(*msprobeRow) bool) {
+		for _, c := range callsOf(r) {
+			rows := newMSProbeRows(r, &c)
+			for i := range rows {
+				if !yield(&rows[i]) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// msprobeMode is what the table shows.
+type msprobeMode uint8
+
+const (
+	byTensors msprobeMode = iota
+	byNumbers
+	byDigests
+)
+
+func msprobeModeOf(r *record.Report) msprobeMode {
+	if r.Verdict != byStatistics {
+		return byTensors
+	}
+	for i := range r.Rows {
+		if s := r.Rows[i].Statistics; s != nil {
+			if s.ByDigest() {
+				return byDigests
+			}
+			return byNumbers
+		}
+	}
+	return byNumbers
+}
+
+// callsOf are the calls of a report; of a run of others the rows of each operator.
+func callsOf(r *record.Report) []record.CallPair {
+	if r.Calls != nil {
+		return r.Calls
+	}
+	var all []record.CallPair
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.NPUFile == "" {
+			continue
+		}
+		leaf := func(op string, d tensor.DType, s tensor.Shape) *msprobe.Leaf {
+			return &msprobe.Leaf{Name: fmt.Sprintf("%s.%s.%d", op, orOutput(row.Kind), row.Output), Kind: tensor.Kind(orOutput(row.Kind)), Tensor: &msprobe.Tensor{DType: dtypeText(d), Shape: s}}
+		}
+		v := record.ValuePair{NPU: leaf(npuName(row), row.NPUDType, row.NPUShape), Row: i}
+		if row.RefFile != "" {
+			v.Ref = leaf(row.Op, row.RefDType, row.RefShape)
+		}
+		if n := len(all); n == 0 || all[n-1].API != npuName(row) || all[n-1].At != row.At {
+			all = append(all, record.CallPair{At: row.At, API: npuName(row)})
+		}
+		last := &all[len(all)-1]
+		last.Values = append(last.Values, v)
+	}
+	return all
+}
+
+func orOutput(kind string) string {
+	if kind == "" {
+		return string(tensor.Output)
+	}
+	return kind
+}
+
+// msprobeRow is a row of the table.
+type msprobeRow struct {
+	record.ValuePair
+	mode     msprobeMode
+	metrics  [6]any      // of the elements
+	npu, ref [4]any      // max, min, mean, norm
+	diffs    [4][2]any   // of the same: n - b, and the relative difference
+	stack    string      // of the first value of a call
+	judgment judgment    // of the value in its call
+	messages []string    // why, and what is missing
+	numbers  valueNumber // what the judgement goes by
+}
+
+// valueNumber is what a value is judged by, each undefined where it is missing.
+type valueNumber struct {
+	cosine, thousandth, norm metrics.Metric
+}
+
+// judgment is how good a value is; the worst counts.
+type judgment uint8
+
+const (
+	passes judgment = iota
+	warns
+	fails
+	unpaired
+)
+
+var judgments = [...]string{passes: "pass", warns: "warning", fails: "error", unpaired: "unmatched"}
+
+func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
+	rows, mode := make([]msprobeRow, len(c.Values)), msprobeModeOf(r)
+	for i, v := range c.Values {
+		row := &rows[i]
+		row.ValuePair, row.mode, row.stack = v, mode, notAvailable
+		for k := range row.metrics {
+			row.metrics[k] = notAvailable
+		}
+		row.describe()
+		switch {
+		case v.Ref == nil:
+			row.judgment = unpaired
+			row.messages = append(row.messages, "unmatched: the reference has no such value")
+		case mode == byTensors:
+			row.measure(r)
+		}
+	}
+	if len(rows) > 0 && len(c.Stack) > 0 {
+		rows[0].stack = strings.Join(c.Stack, "\n")
+	}
+	judgeCall(c.API, rows)
+	return rows
+}
+
+// describe fills in the statistics of both sides.
+func (r *msprobeRow) describe() {
+	n, b := statisticsOf(r.NPU), statisticsOf(r.Ref)
+	for i := range n {
+		r.npu[i], r.ref[i] = numberCell(n[i]), numberCell(b[i])
+		diff, relative := difference4(n[i], b[i])
+		r.diffs[i] = [2]any{diff, relative}
+		if f, ok := relative.(percent); ok && i == 3 {
+			r.numbers.norm = metrics.Metric{Value: float64(f), Defined: true}
+		}
+	}
+}
+
+// statisticsOf are the four numbers of a value; of one that is no tensor it counts for
+// each of them.
+func statisticsOf(l *msprobe.Leaf) (n [4]msprobe.Number) {
+	switch {
+	case l == nil:
+	case l.Tensor != nil:
+		t := l.Tensor
+		return [4]msprobe.Number{t.Max, t.Min, t.Mean, t.Norm}
+	case l.Value != nil:
+		v := msprobe.Number{Kind: jsonpos.String, Text: l.Value.Text}
+		if f, err := strconv.ParseFloat(l.Value.Text, 64); err == nil && l.Value.Kind == jsonpos.Number {
+			v = msprobe.Number{Kind: jsonpos.Number, Value: f, Int: !strings.ContainsAny(l.Value.Text, ".eEnN")}
+		}
+		return [4]msprobe.Number{v, v, v, v}
+	}
+	return n
+}
+
+// percent is a relative difference as a share.
+type percent float64
+
+// String prints it as msprobe does: 25.0%.
+func (p percent) String() string { return floatRepr(100*float64(p)) + "%" }
+
+// floatRepr prints a number as Python's repr does.
+func floatRepr(x float64) string {
+	text := record.FormatFloat(x)
+	if math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(text, ".e") {
+		return text
+	}
+	return text + ".0"
+}
+
+// numberCell is a statistic in the table.
+func numberCell(n msprobe.Number) any {
+	switch n.Kind {
+	case jsonpos.Number:
+		switch {
+		case math.IsInf(n.Value, 0):
+			return " " + record.FormatFloat(n.Value) // a blank keeps spreadsheets from reading it
+		case n.Int:
+			return numeral(record.FormatFloat(n.Value))
+		case math.IsNaN(n.Value):
+			return "nan"
+		}
+		return numeral(floatRepr(n.Value))
+	case jsonpos.Bool:
+		return pythonBool(n.Value != 0)
+	case jsonpos.String:
+		return n.Text
+	}
+	return notAvailable
+}
+
+// difference4 is the difference of a statistic, and what part of the reference's it is.
+func difference4(n, b msprobe.Number) (diff, relative any) {
+	absent := func(x msprobe.Number) bool { return x.Kind == jsonpos.Invalid || x.Kind == jsonpos.Null }
+	switch {
+	case n.Kind == jsonpos.Null && b.Kind == jsonpos.Null:
+		return numeral("0"), numeral("0")
+	case absent(n) || absent(b):
+		return notAvailable, notAvailable
+	case n.Kind != jsonpos.Number || b.Kind != jsonpos.Number:
+		if n.Kind == b.Kind && n.Text == b.Text && n.Value == b.Value {
+			return numeral("0"), numeral("0")
+		}
+		return "Diff", notAvailable
+	case n.Value == b.Value || math.IsNaN(n.Value) && math.IsNaN(b.Value):
+		return numeral("0"), numeral("0")
+	case math.IsNaN(n.Value) || math.IsNaN(b.Value):
+		return nanWord, nanWord
+	case math.IsInf(n.Value, 0):
+		return " " + record.FormatFloat(n.Value), " " + record.FormatFloat(n.Value)
+	case math.IsInf(b.Value, 0):
+		return " " + record.FormatFloat(-b.Value), " " + record.FormatFloat(-b.Value)
+	}
+	d := n.Value - b.Value
+	diff = numeral(floatRepr(d))
+	if b.Value == 0 {
+		return diff, " inf"
+	}
+	return diff, percent(math.Abs(d / b.Value))
+}
+
+// measure fills in the metrics of the elements.
+func (r *msprobeRow) measure(rep *record.Report) {
+	all := func(word string) {
+		for i := range r.metrics {
+			r.metrics[i] = word
+		}
+	}
+	n, b := r.NPU.Tensor, r.Ref.Tensor
+	switch {
+	case n == nil || b == nil:
+		if r.NPU.Value != nil || r.Ref.Value != nil {
+			all(unsupported)
+			r.messages = append(r.messages, "no data: the value is no tensor")
+		}
+		return
+	case !n.Shape.Equal(b.Shape):
+		all(shapeUnmatched)
+		r.messages = append(r.messages, fmt.Sprintf("shape: %s against %s", pythonShape(n.Shape), pythonShape(b.Shape)))
+		return
+	case r.Row < 0:
+		all(unsupported)
+		r.messages = append(r.messages, "no data: the tensor was not saved")
+		return
+	}
+	row := &rep.Rows[r.Row]
+	if !row.Compared() {
+		r.messages = append(r.messages, english.whyNot(row))
+		return
+	}
+	res := row.Result.Numbers()
+	if res.Mismatch.Count > 0 {
+		r.messages = append(r.messages, "nonfinite positions: NaN or infinities stand at different places")
+		return
+	}
+	if res.Total == 0 {
+		r.messages = append(r.messages, "empty")
+		return
+	}
+	number := func(m metrics.Metric) any {
+		switch {
+		case !m.Defined:
+			return notAvailable
+		case math.IsInf(m.Value, 0):
+			return " " + record.FormatFloat(m.Value)
+		}
+		return numeral(record.FormatFloat(m.Value))
+	}
+	finite := float64(res.BothFinite())
+	good := float64(res.Total) - finite // NaN and infinities at the same places count as 0
+	share := func(m metrics.Metric) metrics.Metric {
+		return metrics.Metric{Value: (math.Round(m.Value*finite) + good) / float64(res.Total), Defined: true}
+	}
+	r.numbers.cosine, r.numbers.thousandth = res.Cosine, share(res.R1000)
+	r.metrics = [6]any{number(res.Cosine), number(metrics.Metric{Value: math.Sqrt(res.MSE.Value * finite), Defined: true}),
+		number(metrics.Metric{Value: res.MaxAbs.Value, Defined: true}), number(largestRelative(res)), number(r.numbers.thousandth), number(share(res.R5000))}
+	switch {
+	case len(n.Shape) == 0:
+		r.numbers = valueNumber{norm: r.numbers.norm}
+		for _, i := range []int{0, 1, 4, 5} {
+			r.metrics[i] = unsupported
+		}
+		r.messages = append(r.messages, "scalar: only absolute and relative errors")
+	case res.Total == 1:
+		r.numbers.cosine = metrics.Metric{}
+		r.metrics[0] = unsupported
+		r.messages = append(r.messages, "one element: no cosine")
+	case res.CosineZero == metrics.OneZero:
+		r.numbers.cosine = metrics.Metric{}
+		r.metrics[0] = nanWord
+	}
+}
+
+// epsilon is what msprobe adds to both sides where the reference is 0.
+const epsilon = 0x1p-52
+
+// largestRelative is the largest relative error.
+func largestRelative(res *metrics.Result) metrics.Metric {
+	largest := metrics.Metric{Value: res.MaxRel.Value, Defined: true}
+	if res.RelUndefined > 0 {
+		for _, bin := range res.Joint {
+			if bin.Ref == metrics.ZeroBin && bin.Abs != metrics.ZeroBin {
+				largest.Value = max(largest.Value, bin.MaxAbs/epsilon)
+			}
+		}
+	}
+	return largest
+}
+
+// pythonShape prints a shape as a list of Python.
+func pythonShape(s tensor.Shape) string { return "[" + s.Join(", ") + "]" }
+
+// digestOf is the digest of a value: of one that is no tensor that of its text.
+func digestOf(l *msprobe.Leaf) string {
+	switch {
+	case l == nil:
+	case l.Tensor != nil:
+		if l.Tensor.Digest != "" {
+			return l.Tensor.Digest
+		}
+	case l.Value != nil:
+		return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(l.Value.Text)))
+	}
+	return notAvailable
+}
+
+// msprobeColumns are the columns of the table.
+func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
+	type row = *msprobeRow
+	side := func(r row, npu bool) *msprobe.Leaf {
+		if npu {
+			return r.NPU
+		}
+		return r.Ref
+	}
+	var columns []Column[row]
+	both := func(npuName, refName string, of func(l *msprobe.Leaf) string) {
+		columns = append(columns, words(npuName, func(r row) string { return of(side(r, true)) }), words(refName, func(r row) string { return of(side(r, false)) }))
+	}
+	both("NPU Name", "Bench Name", func(l *msprobe.Leaf) string {
+		if l == nil {
+			return notAvailable
+		}
+		return l.Name
+	})
+	both("NPU Dtype", "Bench Dtype", typeCell)
+	both("NPU Tensor Shape", "Bench Tensor Shape", func(l *msprobe.Leaf) string {
+		if l == nil || l.Tensor == nil {
+			return notAvailable
+		}
+		return pythonShape(l.Tensor.Shape)
+	})
+	both("NPU Requires_grad", "Bench Requires_grad", gradCell)
+	add := func(name string, cell func(row) any) { columns = append(columns, numbers(name, cell)) }
+	switch mode {
+	case byDigests:
+		both("NPU MD5", "BENCH MD5", digestOf)
+	case byTensors:
+		for i, name := range []string{"Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio"} {
+			add(name, func(r row) any { return r.metrics[i] })
+		}
+	case byNumbers:
+		for i, name := range []string{"Max diff", "Min diff", "Mean diff", "L2norm diff"} {
+			add(name, func(r row) any { return r.diffs[i][0] })
+		}
+		for i, name := range []string{"MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"} {
+			add(name, func(r row) any {
+				if p, ok := r.diffs[i][1].(percent); ok {
+					return numeral(p.String())
+				}
+				return r.diffs[i][1]
+			})
+		}
+	}
+	if mode != byDigests {
+		for i, name := range []string{"max", "min", "mean", "l2norm"} {
+			add("NPU "+name, func(r row) any { return r.npu[i] })
+		}
+		for i, name := range []string{"max", "min", "mean", "l2norm"} {
+			add("Bench "+name, func(r row) any { return r.ref[i] })
+		}
+	}
+	columns = append(columns,
+		words("Requires_grad Consistent", func(r row) string {
+			n, b := gradCell(r.NPU), gradCell(r.Ref)
+			if n == notAvailable || b == notAvailable {
+				return notAvailable
+			}
+			return pythonBool(n == b)
+		}),
+		words("Result", func(r row) string { return judgments[r.judgment] }),
+		words("Err_message", func(r row) string { return strings.Join(r.messages, "; ") }),
+		words("NPU_Stack_Info", func(r row) string { return r.stack }))
+	if mode == byTensors {
+		columns = append(columns, words("Data_name", func(r row) string { return "[" + dataName(r.NPU) + ", " + dataName(r.Ref) + "]" }))
+	}
+	return columns
+}
+
+func dataName(l *msprobe.Leaf) string {
+	if l == nil || l.Tensor == nil || l.Tensor.DataName == "" {
+		return notAvailable
+	}
+	return l.Tensor.DataName
+}
+
+func typeCell(l *msprobe.Leaf) string {
+	switch {
+	case l == nil:
+	case l.Tensor != nil:
+		return l.Tensor.DType
+	case l.Value != nil:
+		return l.Value.Type
+	}
+	return notAvailable
+}
+
+func gradCell(l *msprobe.Leaf) string {
+	if l == nil || l.Tensor == nil || l.Tensor.RequiresGrad == nil {
+		return notAvailable
+	}
+	return pythonBool(*l.Tensor.RequiresGrad)
+}

@@ -1,0 +1,157 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/tensor"
+)
+
+// The limits of msprobe's results, as its code has them. Values of a call are inputs,
+// with parameters and gradients, and outputs.
+const (
+	goodThousandth, badThousandth = 0.9, 0.1 // of inputs, of outputs
+	goodNorm, badNorm             = 0.1, 0.5
+	normRatio                     = 10
+	goodCosine, cosineFall        = 0.9, 0.1
+)
+
+// notJudged are functions whose values mean nothing.
+var notJudged = []string{"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format", "new_empty", "new_empty_strided", "empty_strided"}
+
+// inputsUnused are functions that only write to what they are given.
+var inputsUnused = []string{"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"}
+
+// judgeCall judges the values of a call by msprobe's rules.
+func judgeCall(api string, rows []msprobeRow) {
+	function := functionOf(api)
+	if slices.Contains(notJudged, function) {
+		return
+	}
+	for i := range rows {
+		if rows[i].Ref != nil {
+			rows[i].judge()
+		}
+	}
+	first := -1 // the first output
+	var inputs, outputs []*msprobeRow
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Ref == nil:
+		case r.NPU.Kind == tensor.Output:
+			if first < 0 {
+				first = i
+			}
+			outputs = append(outputs, r)
+		case !slices.Contains(inputsUnused, function):
+			inputs = append(inputs, r)
+		}
+	}
+	if first < 0 {
+		return
+	}
+	in, out := worstOf(inputs), worstOf(outputs)
+	switch r := &rows[first]; r.mode {
+	case byTensors:
+		if in.thousandth > goodThousandth && out.thousandth < badThousandth {
+			r.found(fails, "error thousandth: the share of relative errors below 0.001 falls from that of the inputs")
+		}
+		if in.cosine > goodCosine && in.cosine-out.cosine > cosineFall {
+			r.found(warns, "warning cosine: the cosine falls from that of the inputs")
+		}
+	case byNumbers:
+		for _, o := range outputs {
+			if in.norm < goodNorm && o.numbers.norm.Value > badNorm {
+				o.found(fails, "error norm: the norm differs, those of the inputs do not")
+			}
+		}
+		if in.norm == 0 && out.norm > goodNorm || in.norm > 0 && out.norm/in.norm > normRatio {
+			r.found(warns, "warning norm: the norm differs by more than those of the inputs")
+		}
+	}
+}
+
+// functionOf is the function that an API calls: relu of Functional.relu.0.forward.
+func functionOf(api string) string {
+	parts := strings.Split(api, ".")
+	if len(parts) < 4 || msprobe.IsModule(api) {
+		return ""
+	}
+	return strings.Join(parts[1:len(parts)-2], ".")
+}
+
+// worstNumbers are the worst numbers of values; missing shares and cosines count as 1,
+// missing differences as 0.
+type worstNumbers struct{ thousandth, cosine, norm float64 }
+
+func worstOf(rows []*msprobeRow) worstNumbers {
+	w := worstNumbers{1, 1, 0}
+	least := func(to *float64, m metrics.Metric) {
+		if m.Defined {
+			*to = min(*to, m.Value)
+		}
+	}
+	for _, r := range rows {
+		least(&w.thousandth, r.numbers.thousandth)
+		least(&w.cosine, r.numbers.cosine)
+		w.norm = max(w.norm, r.numbers.norm.Value)
+	}
+	return w
+}
+
+// found notes what is wrong with a value.
+func (r *msprobeRow) found(j judgment, message string) {
+	r.judgment = max(r.judgment, j)
+	r.messages = append(r.messages, message)
+}
+
+// judge finds what is wrong with a value alone.
+func (r *msprobeRow) judge() {
+	n, b := r.NPU, r.Ref
+	if gradCell(n) != notAvailable && gradCell(b) != notAvailable && gradCell(n) != gradCell(b) {
+		r.found(fails, "error requires_grad: they differ")
+	}
+	if r.mode == byDigests {
+		if digestOf(n) != digestOf(b) {
+			r.found(fails, "error digest: they differ")
+		}
+		return
+	}
+	switch {
+	case n.Tensor != nil && b.Tensor != nil:
+		if lostNumbers(n.Tensor.Max, b.Tensor.Max) || lostNumbers(n.Tensor.Min, b.Tensor.Min) {
+			r.found(fails, "error nonfinite: max or min of the NPU is NaN or infinite")
+		}
+		if !sameType(n.Tensor, b.Tensor) {
+			r.found(fails, "error dtype: they differ")
+		}
+		if !n.Tensor.Shape.Equal(b.Tensor.Shape) {
+			r.found(fails, "error shape: they differ")
+		}
+	case n.Value != nil && b.Value != nil:
+		if n.Value.Text != b.Value.Text {
+			r.found(fails, "error scalar: they differ")
+		}
+	case typeCell(n) != typeCell(b):
+		r.found(fails, "error dtype: they differ")
+	}
+}
+
+// sameType reports whether two tensors have one element type: frameworks name it in
+// several ways. Runs of others than msprobe, whose tensors have no type of a framework,
+// are of two types on purpose.
+func sameType(n, b *msprobe.Tensor) bool {
+	return n.DType == b.DType || n.Type == "" || n.ElementType() == b.ElementType() && n.ElementType() != tensor.Undefined
+}
+
+// lostNumbers reports whether a statistic of the NPU is not finite and that of the
+// reference is.
+func lostNumbers(npu, ref msprobe.Number) bool {
+	finite := func(n msprobe.Number) bool { return !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) }
+	return npu.Kind == jsonpos.Number && ref.Kind == jsonpos.Number && !finite(npu) && finite(ref)
+}
