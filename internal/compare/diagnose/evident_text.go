@@ -53,11 +53,8 @@ func (x *judged) confidence() record.Confidence {
 // seen of its error.
 func (x *judged) cause() []record.Finding {
 	own := x.own()
-	for i := range own {
-		own[i].Evidence = lang.Join([]lang.Sentence{own[i].Evidence, x.excess()}, semicolon)
-		break
-	}
 	if len(own) > 0 {
+		own[0].Evidence = joined(own[0].Evidence, x.excess())
 		return record.Merge(own, x.Patterns)
 	}
 	code, confidence := x.code(), x.confidence()
@@ -78,8 +75,12 @@ func (x *judged) cause() []record.Finding {
 	if x.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, x.Uneven.text())
 	}
-	parts = slices.DeleteFunc(parts, lang.Sentence.IsZero)
-	return record.Merge(single(code, confidence, lang.Join(parts, semicolon)), x.Patterns)
+	return record.Merge(single(code, confidence, joined(parts...)), x.Patterns)
+}
+
+// joined puts what there is to say in one sentence.
+func joined(parts ...lang.Sentence) lang.Sentence {
+	return lang.Join(slices.DeleteFunc(parts, lang.Sentence.IsZero), semicolon)
 }
 
 // nonFiniteOrigin says where NaN and infinities come from.

@@ -214,6 +214,25 @@ func TestJudgeClasses(t *testing.T) {
 	}
 }
 
+// TestAfterNaN: what reads NaN is damaged by them if it has some, or an error, itself.
+func TestAfterNaN(t *testing.T) {
+	withNaN := func(name string, rms float64, nan int64) testRow {
+		row := measured(name, "Exp", rms)
+		n := row.Noise.Unpack()
+		n.NonFinite = nan
+		row.Noise = n.Pack()
+		return row
+	}
+	j := judgedBy(inOrder(withNaN("a", rounding, 1), withNaN("equal", 0, 0), withNaN("rounded", rounding, 0), withNaN("b", rounding, 2), withNaN("wrong", faulty, 0)), Network{Ordered: true})
+	var statuses []string
+	for _, r := range j.rows {
+		statuses = append(statuses, string(r.Status))
+	}
+	if got := strings.Join(statuses, " "); got != "FAIL PASS PASS FAIL FAIL" || j.names(j.Origins()) != "a" {
+		t.Errorf("%s with origins %s", got, j.names(j.Origins()))
+	}
+}
+
 // TestUnfit: a graph by which more than a tenth of the operators would be origins, and
 // at least five, does not fit the data.
 func TestUnfit(t *testing.T) {
@@ -242,5 +261,15 @@ func TestUnfit(t *testing.T) {
 		if n := len(j.Origins()); tt.unfit && n > 1 || !tt.unfit && n != tt.wrong {
 			t.Errorf("%d wrong of %d: %d origins", tt.wrong, tt.rows, n)
 		}
+	}
+}
+
+// TestEqual: no error comes through a tensor that is that of the reference.
+func TestEqual(t *testing.T) {
+	in := measured("exp", "Exp", 0)
+	in.Kind = "input"
+	j := judgedBy(inOrder(measured("a", "Relu", faulty), in, measured("exp", "Exp", faulty)), Network{Ordered: true})
+	if origins := j.names(j.Origins()); origins != "a exp" || len(j.rows[2].Evidence.FedBy) != 0 {
+		t.Errorf("origins %s, exp is fed by %v", origins, j.rows[2].Evidence.FedBy)
 	}
 }
