@@ -27,6 +27,7 @@ type Archive struct {
 
 	r    io.ReaderAt
 	pool pool
+	near near
 }
 
 // Entry is a file in the archive.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 )
 
 // The records of a zip file begin with a signature. Their lengths are without the
@@ -233,8 +234,8 @@ func (e *Entry) begin() (int64, error) {
 	if e.header > e.limit-localLength-int64(len(e.Name)) {
 		return 0, broken(e.header, "no room for the header of the entry: what follows it is at 0x%x", e.limit)
 	}
-	b := make([]byte, localLength+len(e.Name))
-	if err := readFull(e.archive.r, b, e.header); err != nil {
+	b, err := e.archive.near.read(e.archive.r, e.header, localLength+len(e.Name))
+	if err != nil {
 		return 0, err
 	}
 	if !bytes.HasPrefix(b, []byte(localSignature)) {
@@ -249,6 +250,32 @@ func (e *Entry) begin() (int64, error) {
 		return 0, broken(e.header, "the header of the entry runs into what follows it at 0x%x", e.limit)
 	}
 	return begin, nil
+}
+
+// nearBytes is how much of a file is read for the header of an entry: those of small
+// entries, of which there may be many, lie close together.
+const nearBytes = 8 << 10
+
+// near is a part of the file that has been read for a header.
+type near struct {
+	mu   sync.Mutex
+	data []byte
+	off  int64
+}
+
+// read returns a copy of n bytes from off on.
+func (c *near) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if skip := off - c.off; skip < 0 || skip > int64(len(c.data)-n) {
+		size := max(n, nearBytes)
+		c.data = slices.Grow(c.data[:0], size)[:size]
+		got, err := r.ReadAt(c.data, off)
+		if c.data, c.off = c.data[:got], off; got < n {
+			return nil, fmt.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, n, unexpected(err))
+		}
+	}
+	return slices.Clone(c.data[off-c.off:][:n]), nil
 }
 
 // readFull fills p from offset off. Data that ends early is an error.

@@ -138,7 +138,8 @@ func (w *walker) addTensor(t *object) error {
 	}
 	row := format.Tensor{Path: slices.Clone(w.path), Name: w.name(), Details: t.Details}
 	row.TorchDType = t.scalar
-	row.Strides, row.Offset = t.strides, &t.offset
+	offset := t.offset // and not a pointer to all of t
+	row.Strides, row.Offset = t.strides, &offset
 	if t.storage == nil {
 		row.Strides, row.Offset = nil, nil
 	}
