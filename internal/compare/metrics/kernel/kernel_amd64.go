@@ -99,6 +99,9 @@ func smallestAVX2(values *float64, count int, out *[4]float64)
 func columnsAVX2(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
 
 //go:noescape
+func numbersAVX2(n *Numbers, q *Quad, epsilon float64)
+
+//go:noescape
 func stepsAVX2(n, r *float64, count int, out *[8]float64)
 
 //go:noescape
@@ -273,6 +276,14 @@ func columnsHead(quads []Quad, rows, stride int, n, r []float64, floor float64) 
 	last := (rows-1)*stride + 4*len(quads) - 1
 	_, _ = n[last], r[last]
 	columnsAVX2(&quads[0], &n[0], &r[0], len(quads), rows, 8*stride, floor)
+	return true
+}
+
+func numbersHead(n *Numbers, q *Quad, epsilon float64) bool {
+	if !vectors() {
+		return false
+	}
+	numbersAVX2(n, q, epsilon)
 	return true
 }
 

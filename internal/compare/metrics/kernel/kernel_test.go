@@ -166,6 +166,75 @@ func TestNoiseHeads(t *testing.T) {
 	}
 }
 
+// TestNumbers compares the numbers of groups with those of the plain loop, bit by bit,
+// and with their formulas.
+func TestNumbers(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	for round := range 5000 {
+		var q Quad
+		for k := range 4 {
+			count := 1 + random.IntN(30)
+			n, r := kernelValues(random, count), kernelValues(random, count)
+			switch random.IntN(6) {
+			case 0:
+				copy(n, r)
+			case 1:
+				clear(r)
+			case 2:
+				clear(r)
+				clear(n)
+			case 3:
+				for i := range r {
+					r[i] = 1e3 + 1e-3*random.Float64()
+					n[i] = r[i] * (1 + 1e-6*random.NormFloat64())
+				}
+			}
+			s := sumGroup(n, r, 0x1p-14)
+			if random.IntN(4) == 0 {
+				s.UU = -1 // what is taken out for masks may leave less than nothing
+			}
+			q.Set(k, &s)
+		}
+		var got, want Numbers
+		got.Set(&q, 0x1p-10)
+		want.set(&q, 0x1p-10)
+		if got != want {
+			t.Fatalf("%d: %+v of %+v, want %+v", round, got, q, want)
+		}
+		for k, count := range q.Counts {
+			mean := q.R[k]/count + q.Shift[k]
+			std := math.Sqrt(max(q.RR[k]/count-q.R[k]/count*(q.R[k]/count), 0))
+			size, rms := math.Hypot(std, mean), math.Sqrt(q.DD[k]/count)
+			check := func(name string, got, want float64) {
+				if !(math.Abs(got-want) <= 1e-9*math.Abs(want)+1e-300) {
+					t.Fatalf("%d: %s is %v, want %v", round, name, got, want)
+				}
+			}
+			check("RefMean", got.RefMean[k], mean)
+			check("RefRMS", got.RefRMS[k], size)
+			check("RMS", got.RMS[k], rms)
+			check("Mean", got.Mean[k], q.D[k]/count)
+			check("Rounding", got.Rounding[k], math.Sqrt(max(q.UU[k], 0)/count/12)/1024)
+			std = got.RefStd[k] // a difference of sums, which is not exact
+			switch {
+			case size == 0 && rms == 0:
+				check("Relative", got.Relative[k], 0)
+			case size == 0:
+				check("Relative", got.Relative[k], 1e9)
+			default:
+				check("Relative", got.Relative[k], min(rms/max(std, 1e-300), 1e9))
+				check("Inverse", got.Inverse[k], min(size/max(std, 1e-300), 1e9))
+				if std < size/1000 {
+					check("View", got.View[k], rms/size)
+				} else {
+					check("View", got.View[k], rms/std)
+				}
+				check("Scale", got.Scale[k], q.DR[k]/size*q.DR[k]/size/count)
+			}
+		}
+	}
+}
+
 // slowRuns is SumRuns by its definition, pair by pair.
 func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64) (signs PairSigns) {
 	var dr [4]float64

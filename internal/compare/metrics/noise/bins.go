@@ -89,13 +89,16 @@ func (b *bins) add(bins []int32, sums []kernel.GroupSums) {
 	}
 }
 
-// at returns the sums of a bin, those of a column in lane.
-func (b *bins) at(bin int, lane *kernel.GroupSums) *kernel.GroupSums {
+// four returns the sums of four bins, or of what is left, those of a list in lanes.
+func (b *bins) four(bin int, lanes *kernel.Quad) *kernel.Quad {
 	if b.columns() {
-		*lane = b.quads[bin/4].At(bin)
-		return lane
+		return &b.quads[bin/4]
 	}
-	return &b.list[bin-b.first]
+	at := bin - b.first
+	for k := range min(4, len(b.list)-at) {
+		lanes.Set(k, &b.list[at+k])
+	}
+	return lanes
 }
 
 // addColumns adds elements from an offset on, each to its own bin. before is how

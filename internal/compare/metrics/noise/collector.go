@@ -53,6 +53,7 @@ type Collector struct {
 
 	// Of all rows, and of the groups of any kind: see summarize.
 	means, stds, views []float64
+	numbers            kernel.Numbers
 }
 
 // octave holds the sums over the pairs with one exponent and sign of r.

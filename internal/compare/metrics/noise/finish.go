@@ -9,12 +9,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-const (
-	// largest is the largest magnitude whose squares are surely in range.
-	largest = 1e150
-	// beyondAll stands for the relative error of a reference of 0 with a difference.
-	beyondAll = 1e9
-)
+// largest is the largest magnitude whose squares are surely in range.
+const largest = 1e150
 
 // Finish returns what is known of all elements, which were added and merged before:
 // nil where squares leave the range of float64 or elements are missing. It is called
@@ -159,7 +155,7 @@ func (c *Collector) view(n *Noise, rows, channels *summary) float64 {
 		if n.RMS == 0 {
 			return 0
 		}
-		return beyondAll
+		return kernel.Beyond
 	}
 	view := max(n.RMS/spreadOf(n.RefStd, n.RefRMS), rows.middle, channels.middle)
 	if c.stepRR > 0 {

@@ -6,57 +6,6 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// group holds the numbers of one kept bin.
-type group struct {
-	count, groups           float64 // elements, and groups of the tensor
-	share                   float64 // 1/count of a power of two, else 0
-	d, dd, dr               float64
-	refMean, refStd, refRMS float64
-	refMax, rms, mean, max  float64
-	rounding                float64
-}
-
-// setCounts sets what is known of a bin before its sums are.
-func (g *group) setCounts(b *bins, bin int) {
-	g.count, g.groups, g.share = float64(b.elements(bin)), float64(b.groups(bin)), 0
-	if fraction, _ := math.Frexp(g.count); fraction == 0.5 {
-		g.share = 1 / g.count
-	}
-}
-
-// over returns a number by the count; a product with the share is the same, and
-// sooner there.
-func (g *group) over(x float64) float64 {
-	if g.share != 0 {
-		return x * g.share
-	}
-	return x / g.count
-}
-
-// set sets the other numbers from sums. epsilon is that of the type, 0 for integers.
-func (g *group) set(s *kernel.GroupSums, epsilon float64) {
-	mean := g.over(s.R)
-	square := s.RR - float64(s.R*mean)
-	if square < 0 {
-		square = 0
-	}
-	square = g.over(square)
-	mean += s.Shift
-	g.refMean, g.refStd, g.refRMS = mean, math.Sqrt(square), math.Sqrt(square+float64(mean*mean))
-	g.refMax, g.max = s.MaxR, s.MaxD
-	g.d, g.dd, g.dr = s.D, s.DD, s.DR
-	g.rms, g.mean, g.rounding = 0, 0, 0
-	if s.DD != 0 {
-		g.rms = math.Sqrt(g.over(s.DD))
-	}
-	if s.D != 0 {
-		g.mean = g.over(s.D)
-	}
-	if epsilon > 0 && s.UU > 0 {
-		g.rounding = math.Sqrt(g.over(s.UU/12)) * epsilon
-	}
-}
-
 // spreadOf returns the standard deviation where it is not small beside the root mean
 // square, else that.
 func spreadOf(std, rms float64) float64 {
@@ -64,49 +13,6 @@ func spreadOf(std, rms float64) float64 {
 		return rms
 	}
 	return std
-}
-
-// least is the least spread that something is divided by.
-const least = 1e-300
-
-// relative returns the root mean square of the differences over the standard
-// deviation of the reference.
-func (g *group) relative() float64 {
-	switch {
-	case g.rms == 0:
-		return 0
-	case g.refRMS == 0:
-		return beyondAll
-	}
-	return quotient(g.rms, g.refStd)
-}
-
-// view returns the root mean square of the differences over the spread of the
-// reference, 0 where that is 0.
-func (g *group) view() float64 {
-	if g.rms == 0 || !(g.refRMS > 0) {
-		return 0
-	}
-	return g.rms / spreadOf(g.refStd, g.refRMS)
-}
-
-// inverse returns the root mean square of the reference over its standard deviation.
-func (g *group) inverse() float64 {
-	if g.refRMS == 0 {
-		return 0
-	}
-	return quotient(g.refRMS, g.refStd)
-}
-
-// quotient returns x by the spread, at most beyondAll.
-func quotient(x, spread float64) float64 {
-	if spread < least {
-		spread = least
-	}
-	if x /= spread; x > beyondAll {
-		return beyondAll
-	}
-	return x
 }
 
 // summary is what the bins of a grouping say together.
@@ -139,35 +45,45 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	}
 	energies := b.bins > 1 && b.elements(0) >= 8
 	var dd float64
-	var lane kernel.GroupSums
-	var g group
-	g.setCounts(b, 0)
-	for bin := range s.folded.RMS {
-		var f foldSums
-		for k := bin * fold; k < min((bin+1)*fold, b.bins); k++ {
-			if k == b.bins-1 {
-				g.setCounts(b, k)
-			}
-			g.set(b.at(k, &lane), epsilon)
-			s.r += float64(g.count * g.refMean)
-			s.d += g.d
-			s.dr += g.dr
-			c.views[k] = g.view()
-			if rows {
-				c.means[k], c.stds[k] = g.refMean, g.refStd
-			}
-			s.ones = s.ones && math.Abs(float64(g.count*g.refMean)/g.groups-1) < 0.01
-			if energies {
-				dd += g.dd
-				s.mean += float64(g.d * g.mean)
-				if g.dr != 0 {
-					s.scale += explained(g.dr, float64(g.count*float64(g.refRMS*g.refRMS)))
-				}
-			}
-			f.add(&g)
+	var f foldSums
+	var lanes kernel.Quad
+	groups := float64(b.groups(0))
+	for bin := 0; bin < b.bins; bin += 4 {
+		q := b.four(bin, &lanes)
+		g := &c.numbers
+		g.Set(q, epsilon)
+		copy(c.views[bin:], g.View[:])
+		if rows {
+			copy(c.means[bin:], g.RefMean[:])
+			copy(c.stds[bin:], g.RefStd[:])
 		}
-		s.refMax = max(s.refMax, f.refMax)
-		s.folded.set(bin, &f)
+		for k := range min(4, b.bins-bin) {
+			if bin+k == b.bins-1 {
+				groups = float64(b.groups(bin + k))
+			}
+			sum := float64(q.Counts[k] * g.RefMean[k])
+			s.r += sum
+			s.d += q.D[k]
+			s.dr += q.DR[k]
+			s.ones = s.ones && math.Abs(sum/groups-1) < 0.01
+			if energies {
+				dd += q.DD[k]
+				s.scale += g.Scale[k]
+				s.mean += float64(q.D[k] * g.Mean[k])
+			}
+			f.add(g, k, groups)
+			if q.MaxR[k] > f.refMax {
+				f.refMax = q.MaxR[k]
+			}
+			if q.MaxD[k] > f.largest {
+				f.largest = q.MaxD[k]
+			}
+			if next := bin + k + 1; next&(fold-1) == 0 || next == b.bins {
+				s.refMax = max(s.refMax, f.refMax)
+				s.folded.set((bin+k)/fold, &f)
+				f = foldSums{}
+			}
+		}
 	}
 	if energies {
 		s.scale, s.mean = s.scale/dd, s.mean/dd
@@ -207,24 +123,19 @@ type foldSums struct {
 	refMax, largest, relative, inverse   float64
 }
 
-func (f *foldSums) add(g *group) {
-	f.count += g.groups
-	f.ref += float64(g.groups * float64(g.refRMS*g.refRMS))
-	f.std += float64(g.groups * float64(g.refStd*g.refStd))
-	f.rms += float64(g.groups * float64(g.rms*g.rms))
-	f.rounding += float64(g.groups * float64(g.rounding*g.rounding))
-	f.mean += float64(g.groups * g.mean)
-	if g.refMax > f.refMax {
-		f.refMax = g.refMax
+// add adds the numbers of as many groups, but for the largest magnitudes.
+func (f *foldSums) add(g *kernel.Numbers, k int, groups float64) {
+	f.count += groups
+	f.ref += float64(groups * float64(g.RefRMS[k]*g.RefRMS[k]))
+	f.std += float64(groups * float64(g.RefStd[k]*g.RefStd[k]))
+	f.rms += float64(groups * float64(g.RMS[k]*g.RMS[k]))
+	f.rounding += float64(groups * float64(g.Rounding[k]*g.Rounding[k]))
+	f.mean += float64(groups * g.Mean[k])
+	if g.Relative[k] > f.relative {
+		f.relative = g.Relative[k]
 	}
-	if g.max > f.largest {
-		f.largest = g.max
-	}
-	if x := g.relative(); x > f.relative {
-		f.relative = x
-	}
-	if x := g.inverse(); x > f.inverse {
-		f.inverse = x
+	if g.Inverse[k] > f.inverse {
+		f.inverse = g.Inverse[k]
 	}
 }
 
