@@ -28,6 +28,7 @@ func benchBlock(kind string) (n, r []float64) {
 }
 
 func perPair(b *testing.B) {
+	b.Helper()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024, "ns/pair")
 }
 

@@ -36,16 +36,12 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 // of two it leaves in Y14. dd is in Y12 then, d in Y10, rr in Y13.
 #define ADD_PAIRS \
 	VORPD Y10, Y9, Y9 \
-	VPSRLQ $52, Y11, Y12 \
-	VPSLLQ $7, Y12, Y12 \
-	VMOVDQU Y12, places-32(SP) \
 	VSUBPD Y11, Y10, Y10 \
 	VADDPD Y10, Y2, Y2 \
 	VMULPD Y10, Y11, Y12 \
 	VADDPD Y12, Y4, Y4 \
 	VXORPD Y13, Y13, Y13 \
-	VCMPPD $1, Y11, Y13, Y13 \
-	VANDPD Y13, Y12, Y12 \
+	VBLENDVPD Y11, Y13, Y12, Y12 \
 	VADDPD Y12, Y8, Y8 \
 	VMULPD Y10, Y10, Y12 \
 	VADDPD Y12, Y3, Y3 \
@@ -76,18 +72,14 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 	VINSERTF128 $1, X13, Y14, Y12 \
 	VPERM2F128 $0x31, Y11, Y15, Y15 \
 	VPERM2F128 $0x31, Y13, Y14, Y14 \
-	MOVQ places-32(SP), R8 \
-	MOVQ places-24(SP), R9 \
-	MOVQ places-16(SP), R10 \
-	MOVQ places-8(SP), R11 \
-	VADDPD (BX)(R8*1), Y10, Y10 \
-	VMOVUPD Y10, (BX)(R8*1) \
-	VADDPD 32(BX)(R9*1), Y12, Y12 \
-	VMOVUPD Y12, 32(BX)(R9*1) \
-	VADDPD 64(BX)(R10*1), Y15, Y15 \
-	VMOVUPD Y15, 64(BX)(R10*1) \
-	VADDPD 96(BX)(R11*1), Y14, Y14 \
-	VMOVUPD Y14, 96(BX)(R11*1)
+	VADDPD (BX)(R8*8), Y10, Y10 \
+	VMOVUPD Y10, (BX)(R8*8) \
+	VADDPD 32(BX)(R9*8), Y12, Y12 \
+	VMOVUPD Y12, 32(BX)(R9*8) \
+	VADDPD 64(BX)(R10*8), Y15, Y15 \
+	VMOVUPD Y15, 64(BX)(R10*8) \
+	VADDPD 96(BX)(R11*8), Y14, Y14 \
+	VMOVUPD Y14, 96(BX)(R11*8)
 
 // runsAVX2 adds up the pairs of each of count runs, of which there is at least one,
 // and adds them to the octaves of their references.
@@ -125,6 +117,14 @@ run:
 runNext:
 	VMOVUPD (SI)(AX*8), Y10
 	VMOVUPD (DI)(AX*8), Y11
+	MOVWLZX 6(DI)(AX*8), R8
+	MOVWLZX 14(DI)(AX*8), R9
+	MOVWLZX 22(DI)(AX*8), R10
+	MOVWLZX 30(DI)(AX*8), R11
+	ANDL $0xfff0, R8
+	ANDL $0xfff0, R9
+	ANDL $0xfff0, R10
+	ANDL $0xfff0, R11
 	ADD_PAIRS
 	ADD_REFERENCES
 	VMOVUPD runOne<>(SB), Y14
@@ -139,6 +139,13 @@ runRest:
 	VMOVUPD (R8)(R14*8), Y15
 	VMASKMOVPD (SI)(AX*8), Y15, Y10
 	VMASKMOVPD (DI)(AX*8), Y15, Y11
+	VPSRLQ $52, Y11, Y12
+	VPSLLQ $4, Y12, Y12
+	VMOVDQU Y12, places-32(SP)
+	MOVQ places-32(SP), R8
+	MOVQ places-24(SP), R9
+	MOVQ places-16(SP), R10
+	MOVQ places-8(SP), R11
 	ADD_PAIRS
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14

@@ -17,6 +17,7 @@ func BenchmarkAdd(b *testing.B) { benchCollector(b, false) }
 func BenchmarkFinish(b *testing.B) { benchCollector(b, true) }
 
 func benchCollector(b *testing.B, finish bool) {
+	b.Helper()
 	for _, shape := range benchShapes {
 		for _, kind := range []string{"normal", "equal"} {
 			b.Run(fmt.Sprint(kind, shape), func(b *testing.B) {
