@@ -14,7 +14,9 @@ import (
 type attribute struct {
 	name  string
 	value any // as format.Attr has it, or the name of a type that it cannot have
-	// stored are the descriptions and the data as they are in the file.
+	elementType
+	// stored are the descriptions and the data as they are in the file; nil unless
+	// they are to be copied.
 	stored storedAttribute
 }
 
@@ -94,9 +96,8 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 			return a, err
 		}
 	}
-	a.stored.datatype, a.stored.dataspace = parts[1].b, parts[2].b
-	t, err := parts[1].datatype()
-	if err != nil {
+	stored := storedAttribute{datatype: parts[1].b, dataspace: parts[2].b}
+	if a.elementType, err = parts[1].datatype(); err != nil {
 		return a, err
 	}
 	space, err := parts[2].dataspace()
@@ -105,20 +106,26 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	}
 	if space.null {
 		a.value = "null"
+		if f.keep != nil {
+			a.stored = stored
+		}
 		return a, f.hold(int64(64 + len(a.name)))
 	}
-	n, err := space.bytes(&t)
+	n, err := space.bytes(&a.elementType)
 	if err != nil {
 		return a, err
 	}
 	if n > int64(c.left()) {
 		return a, broken(c.here(), "attribute %q of %d bytes, want %d", a.name, c.left(), n)
 	}
-	a.stored.data = c.take(int(n))
+	stored.data = c.take(int(n))
 	if err := f.hold(64 + int64(len(a.name)) + 8*n); err != nil {
 		return a, err
 	}
-	a.value = t.values(a.stored.data, len(space.shape) > 0)
+	a.value = a.values(stored.data, len(space.shape) > 0)
+	if f.keep != nil {
+		a.stored = stored
+	}
 	return a, nil
 }
 

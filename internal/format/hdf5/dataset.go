@@ -11,7 +11,7 @@ type dataset struct {
 	elementType
 	space *dataspace
 	attrs []attribute
-	// datatype is its description as it is in the file.
+	// datatype is its description as it is in the file; nil unless it is to be copied.
 	datatype []byte
 	// stored has the elements as they are stored, size bytes of them.
 	stored io.ReaderAt
@@ -30,7 +30,7 @@ func (f *file) dataset(o *object) (*dataset, error) {
 	if err := d.describe(f, o); err != nil {
 		return d, err
 	}
-	if d.problem != nil {
+	if d.problem != nil && (f.keep == nil || d.elsewhere()) {
 		return d, d.problem
 	}
 	return d, d.locate(f, o)
@@ -51,7 +51,9 @@ func (d *dataset) describe(f *file, o *object) (err error) {
 	if c, err = f.message(o, msgDatatype, "datatype"); err != nil {
 		return err
 	}
-	d.datatype = c.b
+	if f.keep != nil {
+		d.datatype = c.b
+	}
 	if d.elementType, err = c.datatype(); err != nil {
 		return err
 	}

@@ -22,6 +22,10 @@ type file struct {
 	read, held int64
 
 	decoders decoders
+
+	// keep says which datasets are looked at, to be copied as they are stored; nil for
+	// all, which are not.
+	keep func(path []string) bool
 }
 
 // none is the address of what is not there.

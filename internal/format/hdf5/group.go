@@ -24,8 +24,8 @@ type link struct {
 	target string // of a soft link: its path
 }
 
-// maxName is the longest name of a link, in bytes.
-const maxName = 1 << 16
+// maxName is the longest name of a link, in bytes: what fits into a link message.
+const maxName = 1<<16 - 32
 
 // group returns the links of the group at an address in the order of their names,
 // which are none for another object. They are kept.

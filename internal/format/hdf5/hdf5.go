@@ -199,7 +199,7 @@ func (w *walker) link(group int64, l *link) error {
 	default:
 		return w.warn(fmt.Sprintf("link of type %d is not followed", l.kind))
 	}
-	if i, ok := w.datasets[addr]; ok {
+	if i, ok := w.datasets[addr]; ok && (w.f.keep == nil || w.f.keep(w.path)) {
 		m := w.found[i]
 		return w.add(m.dataset, m.err)
 	}
@@ -209,6 +209,8 @@ func (w *walker) link(group int64, l *link) error {
 		return w.add(&dataset{}, err)
 	case !o.isDataset():
 		return w.group(o)
+	case w.f.keep != nil && !w.f.keep(w.path):
+		return nil
 	}
 	d, err := w.f.dataset(o)
 	w.datasets[addr] = len(w.found)
