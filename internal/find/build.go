@@ -62,7 +62,7 @@ func (b *builder) build(hits []hit) []Result {
 	results := make([]Result, 0, len(hits)+len(levels))
 	for i := range hits {
 		h := &hits[i]
-		place := Place{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: h.graph.file.name}
+		place := Place{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: text(h.graph.file.name)}
 		if h.node < 0 {
 			results = append(results, Result{Param: b.parameter(h, place, readers[h.thing()])})
 			continue
@@ -74,7 +74,7 @@ func (b *builder) build(hits []hit) []Result {
 		results = append(results, Result{Operator: op})
 	}
 	for _, l := range levels {
-		op := b.operator(l.thing, Place{Match: l.match, Confidence: High, Rank: b.root.rank, Graph: l.graph.id(), IR: l.graph.file.name})
+		op := b.operator(l.thing, Place{Match: l.match, Confidence: High, Rank: b.root.rank, Graph: l.graph.id(), IR: text(l.graph.file.name)})
 		op.Level = l.level
 		results = append(results, Result{Operator: op})
 	}

@@ -135,6 +135,12 @@ type row struct {
 // dumpsOf finds the files of things of a root, by their names.
 func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 	of := make(map[thing]*dumps, len(things))
+	if r.bare != nil {
+		for _, x := range things {
+			of[x] = x.graph.dumps(x.node)
+		}
+		return of
+	}
 	interest := make(map[string]bool)
 	for _, x := range things {
 		of[x] = &dumps{}
@@ -201,6 +207,7 @@ func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 type target struct {
 	id   *fileID
 	root *root // nil for every root
+	file *dumpdir.File
 }
 
 // targets are the files that a query names: the one at that path, else those of that
@@ -243,16 +250,25 @@ func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 }
 
 func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
+	if t.isBare() {
+		return append(all, target{file: f})
+	}
 	if id, ok := identify(f.Name, f.Folder.At.Graph); ok {
 		if r := t.rootOf(f); r != nil {
-			return append(all, target{id, r})
+			return append(all, target{id, r, f})
 		}
 	}
 	return all
 }
 
+// isBare reports whether the tree has no graphs.
+func (t *tree) isBare() bool { return len(t.roots) > 0 && t.roots[0].bare != nil }
+
 // fileStages match files.
 func fileStages(targets []target, r *root) []stage {
+	if r.bare != nil {
+		return bareFiles(targets)
+	}
 	return []stage{{File, func(graphs []*loaded) []hit {
 		norms := make(map[string]bool)
 		for _, t := range targets {

@@ -160,6 +160,8 @@ func (a *Answer) ended() batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "nothing found for %q, but %s could not be read completely", "没有找到 %q，但%s未能完整读取", a.Query, lang.CountText(len(a.Unreadable), "file", "个文件"))
 	case len(a.Unreadable) > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read completely", "%s未能完整读取", lang.CountText(len(a.Unreadable), "file", "个文件"))
+	case len(a.Results) > 0 && a.Graphs == 0:
+		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: found by what the dumps say of themselves", "目录下没有图文件：按 dump 自身的信息查找")}}
 	case a.Graphs == 0:
 		return batch.Outcomef(batch.Nothing, "no graph files below the folder", "目录下没有图文件").
 			WithHint("MindSpore saves them to {path}/rank_N/graphs (dump) or by MS_DEV_SAVE_GRAPHS=2", "MindSpore 将图保存在 {path}/rank_N/graphs（dump），或设置 MS_DEV_SAVE_GRAPHS=2 后保存")

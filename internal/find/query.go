@@ -77,7 +77,10 @@ func ParseQuery(text string, by Kind) (*Query, error) {
 		switch ok := (by == Auto || by == f.kind) && f.read(); {
 		case ok:
 			q.Kind = f.kind
-			return q, q.check()
+			if err := q.check(); err != nil {
+				return nil, err
+			}
+			return q, nil
 		case by == f.kind:
 			return nil, fmt.Errorf("%.80q, want %s", text, f.wanted)
 		}

@@ -106,7 +106,7 @@ type Place struct {
 	Confidence Confidence `json:"confidence"`
 	Rank       *int       `json:"rank"`
 	Graph      *int       `json:"graph"`
-	IR         string     `json:"ir"`
+	IR         *string    `json:"ir"` // the file with the graph
 }
 
 // Operator is an operator that was found. What is not known is nil.

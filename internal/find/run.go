@@ -25,15 +25,26 @@ func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
 	if targets, isFile := t.targets(q, &opt); isFile {
 		s.isFile, s.targets = true, targets
 	}
-	var found []*rootResult
-	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, t.roots, nil, s.root, func(_ int, r *rootResult) {
-		found = append(found, r)
-	})
+	found, err := s.roots(ctx)
+	if err == nil && t.isBare() && !slices.ContainsFunc(found, func(r *rootResult) bool { return len(r.results) > 0 && !r.low }) {
+		// Headers may have other names.
+		if err = t.bareRoots(ctx, &opt, true); err == nil {
+			found, err = s.roots(ctx)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.conclude(a, found)
 	return a, nil
+}
+
+// roots looks into all roots.
+func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
+	err = batch.Run(ctx, batch.Options{Workers: s.opt.Workers, Observe: s.opt.Observe}, s.tree.roots, nil, s.root, func(_ int, r *rootResult) {
+		found = append(found, r)
+	})
+	return found, err
 }
 
 // existingFile returns the absolute path of a file, from the working folder or one of
@@ -80,7 +91,10 @@ type rootResult struct {
 // root looks into the graphs of a root.
 func (s *search) root(ctx context.Context, r *root) *rootResult {
 	graphs, bad := r.load(ctx)
-	out := &rootResult{graphs: len(graphs), unreadable: bad}
+	out := &rootResult{unreadable: bad}
+	if r.bare == nil {
+		out.graphs = len(graphs)
+	}
 	stages := s.query.stages()
 	if s.isFile {
 		stages = fileStages(s.targets, r)

@@ -40,6 +40,8 @@ type root struct {
 	rounds []*dumpdir.Round // with statistics
 	// orders are the files with the execution orders, by their graphs.
 	orders map[int]string
+	// bare stands for the graphs where there are none.
+	bare *bareGraph
 }
 
 // graphFile is a file with a graph.
@@ -73,6 +75,9 @@ func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	t.findGraphs(opt)
 	t.chooseGraphs(opt)
 	t.assignFiles(opt)
+	if len(t.roots) == 0 {
+		return t, t.bareRoots(ctx, opt, false)
+	}
 	return t, nil
 }
 
@@ -297,6 +302,8 @@ type loaded struct {
 	file  graphFile
 	names []string       // in execution order
 	place map[string]int // of names, from 1
+	// ops are the operators of the nodes where no file holds the graph.
+	ops [][]*dumpdir.Op
 }
 
 // id is the number of the graph, nil if it is not known.
@@ -311,6 +318,9 @@ func (g *loaded) id() *int {
 // load reads the graphs of a root. The protobuf of a graph counts where its text is
 // missing or holds no node.
 func (r *root) load(ctx context.Context) (all []*loaded, bad []Unreadable) {
+	if r.bare != nil {
+		return []*loaded{r.bare.load()}, nil
+	}
 	hasNodes := make(map[int]bool)
 	for _, proto := range []bool{false, true} {
 		for _, f := range r.graphs {

@@ -126,7 +126,7 @@ func answerKey(r *find.Result) string {
 		if q.Rank == nil {
 			return fmt.Sprintf("%p", r.Param)
 		}
-		q.Rank, q.IR, q.Files, q.Consumers = nil, path.Base(q.IR), nil, slices.Clone(q.Consumers)
+		q.Rank, q.IR, q.Files, q.Consumers = nil, baseOf(q.IR), nil, slices.Clone(q.Consumers)
 		for i := range q.Consumers {
 			q.Consumers[i].Files = nil
 		}
@@ -136,8 +136,17 @@ func answerKey(r *find.Result) string {
 	if o.Rank == nil {
 		return fmt.Sprintf("%p", r.Operator)
 	}
-	o.Rank, o.IR, o.Files, o.Ambiguous, o.Statistics = nil, path.Base(o.IR), nil, nil, nil
+	o.Rank, o.IR, o.Files, o.Ambiguous, o.Statistics = nil, baseOf(o.IR), nil, nil, nil
 	return string(marshal(o, ""))
+}
+
+// baseOf is the base name of a path, nil for none.
+func baseOf(name *string) *string {
+	if name == nil {
+		return nil
+	}
+	base := path.Base(*name)
+	return &base
 }
 
 // ranksText names the ranks of equal answers, empty for none.
@@ -196,7 +205,7 @@ func (p *printer) matchText(place *find.Place, level int) string {
 // foundOperator prints an operator, which several ranks may share.
 func (p *printer) foundOperator(ranks []*find.Result) {
 	op := ranks[0].Operator
-	p.print(ui.Escape(op.OpType+"  "+cmp.Or(deref(op.OpName), "-")) + "\n")
+	p.print(ui.Escape(strings.TrimLeft(op.OpType+"  "+cmp.Or(deref(op.OpName), "-"), " ")) + "\n")
 	var facts []fact
 	add := func(label string, lines ...string) {
 		if lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" }); len(lines) > 0 {
@@ -245,7 +254,7 @@ func deref(s *string) string {
 
 // graphText says where in which graph an operator is.
 func (p *printer) graphText(op *find.Operator) string {
-	text := op.IR
+	text := deref(op.IR)
 	if op.IRLine != nil {
 		text += ":" + strconv.Itoa(*op.IRLine)
 	}
@@ -384,7 +393,7 @@ func (p *printer) foundParam(ranks []*find.Result) {
 		}
 	}
 	add(p.say("match", "匹配"), p.matchText(&q.Place, 0))
-	add(p.say("graph", "图"), q.IR, p.ranksText(ranks))
+	add(p.say("graph", "图"), deref(q.IR), p.ranksText(ranks))
 	p.facts(facts)
 	p.foundFiles(p.say("files", "文件"), ranks, func(r *find.Result) []string { return r.Param.Files })
 	for i := range q.Consumers {

@@ -109,7 +109,8 @@ func threeOperators() *inspect.Operators {
 // and a parameter.
 func found() *find.Answer {
 	at := func(rank int, match find.Match, confidence find.Confidence) find.Place {
-		return find.Place{Match: match, Confidence: confidence, Rank: &rank, Graph: new(int), IR: fmt.Sprintf("rank_%d/graphs/g.ir", rank)}
+		ir := fmt.Sprintf("rank_%d/graphs/g.ir", rank)
+		return find.Place{Match: match, Confidence: confidence, Rank: &rank, Graph: new(int), IR: &ir}
 	}
 	text := func(s string) *string { return &s }
 	number := func(n int) *int { return &n }
