@@ -20,30 +20,35 @@ import (
 // slowData is Data element by element.
 func slowData(stored []byte, v View) []byte {
 	size := int64(v.DType.UnitSize())
-	var out []byte
-	for o := range v.Shape.Elements() {
-		at := v.Offset
-		for i, x := range v.Shape.Coordinates(o) {
-			at += x * v.Strides[i]
+	out := make([]byte, 0, v.Shape.Elements()*size)
+	var pick func(axis int, at int64)
+	pick = func(axis int, at int64) {
+		if axis < len(v.Shape) {
+			for i := range v.Shape[axis] {
+				pick(axis+1, at+i*v.Strides[axis])
+			}
+			return
 		}
-		element := slices.Clone(stored[at*size:][:size])
-		parts := [][]byte{element}
+		out = append(out, stored[at*size:][:size]...)
+		element := out[int64(len(out))-size:]
+		half := len(element)
 		if v.DType == tensor.Complex64 || v.DType == tensor.Complex128 || v.DType == tensor.Complex32 {
-			parts = [][]byte{element[:size/2], element[size/2:]}
+			half /= 2
 		}
-		for i, part := range parts {
+		for i := 0; i < len(element); i += half {
+			part := element[i : i+half]
 			if v.BigEndian {
 				slices.Reverse(part)
 			}
 			if v.Negate {
-				part[len(part)-1] ^= 0x80
+				part[half-1] ^= 0x80
 			}
-			if v.Conjugate && i == 1 {
-				part[len(part)-1] ^= 0x80
+			if v.Conjugate && i > 0 {
+				part[half-1] ^= 0x80
 			}
 		}
-		out = append(out, element...)
 	}
+	pick(0, v.Offset)
 	return out
 }
 
@@ -111,10 +116,10 @@ func TestViewMatchesSlowVersion(t *testing.T) {
 // TestLargeViews reads arrays of more than one window.
 func TestLargeViews(t *testing.T) {
 	for _, v := range []View{
-		{DType: tensor.Float32, Shape: tensor.Shape{3000, 1000}, Strides: []int64{1, 3000}},                     // transposed
-		{DType: tensor.Float16, Shape: tensor.Shape{12, 200000}, Strides: []int64{0, 1}, Offset: 5},             // expanded
-		{DType: tensor.Float64, Shape: tensor.Shape{200000, 7}, Strides: []int64{1, 0}, BigEndian: true},        // expanded
-		{DType: tensor.Int8, Shape: tensor.Shape{300000, 9}, Strides: []int64{3, 1}},                            // windows that overlap
+		{DType: tensor.Float32, Shape: tensor.Shape{1500, 1000}, Strides: []int64{1, 1500}},                     // transposed
+		{DType: tensor.Float16, Shape: tensor.Shape{6, 200000}, Strides: []int64{0, 1}, Offset: 5},              // expanded
+		{DType: tensor.Float64, Shape: tensor.Shape{100000, 7}, Strides: []int64{1, 0}, BigEndian: true},        // expanded
+		{DType: tensor.Int8, Shape: tensor.Shape{200000, 9}, Strides: []int64{3, 1}},                            // windows that overlap
 		{DType: tensor.Complex64, Shape: tensor.Shape{3, 400, 300}, Strides: []int64{2, 7, 5000}, Negate: true}, // gaps
 	} {
 		count := v.Offset + 1

@@ -386,8 +386,8 @@ func TestMemory(t *testing.T) {
 // hungry are files that ask for much.
 func hungry(t testing.TB) []malformed {
 	t.Helper()
-	many := func(s string) string { return strings.Repeat(s, 6<<20/len(s)) }
-	few := func(s string) string { return strings.Repeat(s, 300<<10/len(s)) }
+	many := func(s string) string { return strings.Repeat(s, 3<<20/len(s)) }
+	few := func(s string) string { return strings.Repeat(s, 200<<10/len(s)) }
 	deflated := func(pickle string) []byte { return zipOf(t, zip.Deflate, entry{"data.pkl", pickle}) }
 	return []malformed{
 		{deflated("(" + many("N") + "l."), "values"},
