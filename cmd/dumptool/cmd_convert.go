@@ -41,6 +41,10 @@ with commas between them, or a folder - as a file in DIR. Without -f tensors
 keep the layout of the device; with -f they are brought into a host layout such
 as NCHW, without padding. Overflow records become JSON.
 
+-t pt writes files that torch.load reads. -t safetensors writes one file for each
+dump, DUMP.safetensors, with all of its tensors; bfloat16 and float8 stay what they
+are in it, where .npy and .pt have float32.
+
 A folder is walked with all its folders and its tree appears again in DIR. Files
 that are no dumps are counted and left alone. What fails is reported, listed in
 DIR/convert_failed_file_list.txt unless PATH is a single file, and does not stop
@@ -154,6 +158,9 @@ func (o *convertOptions) resolve(paths []string) (convert.Options, error) {
 	}
 	if c.Type, err = oneOf("-t", o.outType, convert.Types); err != nil || o.custom == "" {
 		return c, err
+	}
+	if c.Type == convert.Safetensors {
+		return c, usagef("-c converts into a file a tensor: not with -t safetensors")
 	}
 	if c.Custom, err = convert.NewCustom(o.custom); err != nil {
 		return c, usagef("-c: %v", err)

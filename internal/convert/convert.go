@@ -25,10 +25,12 @@ const (
 	MSNpy Type = "msnpy" // numpy array, named as MindSpore names its dumps
 	Txt   Type = "txt"   // one value a line, as numpy.savetxt prints them
 	Pt    Type = "pt"    // tensor of PyTorch, as torch.save writes it
+	// Safetensors is one file for all tensors of a file.
+	Safetensors Type = "safetensors"
 )
 
 // Types lists the output types.
-var Types = []Type{Npy, Bin, MSNpy, Txt, Pt}
+var Types = []Type{Npy, Bin, MSNpy, Txt, Pt, Safetensors}
 
 // Options says what to convert and how. The zero value of a field asks for the
 // default.

@@ -33,7 +33,7 @@ func (c *conversion) named(r *Result) {
 		return
 	}
 	top := filepath.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), component(c.base))
-	if info, err := os.Stat(top); err == nil && !info.IsDir() {
+	if info, err := os.Stat(top); err == nil && !info.IsDir() && c.run.opt.Type != Safetensors {
 		r.Err = fmt.Errorf("its tensors go to the folder %s, which is a file: want another output folder", top)
 		return
 	}
@@ -61,9 +61,7 @@ func (c *conversion) member(t *tensorfile.Tensor) Row {
 		c.folder = filepath.Join(c.folder, component(safeName(name)))
 	}
 	base := safeName(t.Path[last])
-	row := c.tensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
-	row.Name = t.Name
-	return row
+	return c.tensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
 }
 
 // component is a safe name as that of a folder: short enough for one.

@@ -40,12 +40,19 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 	if err != nil {
 		return err
 	}
-	return c.save(row, p, elements{r, t.DType, p.shape.Elements()}, name)
+	src := layout.Source(r)
+	if c.run.opt.Type == Safetensors {
+		src = &later{open: func() (layout.Source, error) { return plan.Reader(t.Elements(), t.DType.UnitSize(), &c.mem.layout) }}
+	}
+	return c.save(row, p, elements{src, t.DType, p.shape.Elements()}, name)
 }
 
 // save writes a product to the file that its name says, unless that is there
 // already and is to be kept.
 func (c *conversion) save(row *Row, p product, src elements, name namer) error {
+	if c.run.opt.Type == Safetensors {
+		return c.hold(row, p, src)
+	}
 	ready, err := c.claim(row, name(p))
 	if err != nil || !ready {
 		return err

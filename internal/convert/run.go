@@ -173,13 +173,17 @@ func (s *Summary) add(r *Result) {
 	default:
 		s.Files++
 	}
+	last := ""
 	for _, row := range r.Rows {
 		switch {
-		case row.Err != nil:
+		case row.Err != nil || row.Path == last: // one file may have several tensors
 		case row.Skipped:
 			s.Skipped++
 		default:
 			s.Written++
+		}
+		if row.Err == nil {
+			last = row.Path
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -20,6 +21,7 @@ import (
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // counting is n little-endian uint16 values from 0 on.
@@ -697,4 +699,84 @@ func readAll(t *testing.T, r io.Reader) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestSafetensorsIsWhole: data that cannot be read when its turn comes is the error of
+// the file, of which nothing is left.
+func TestSafetensorsIsWhole(t *testing.T) {
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	for _, name := range []string{"a.npy", "b.npy"} {
+		to, err := w.Create(name)
+		if err == nil {
+			_, err = io.WriteString(to, array(t, tensor.HostUint8, tensor.Shape{1 << 17}, bytes.Repeat([]byte(name[:4]), 1<<15)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damaged := file.Bytes()
+	crc := bytes.LastIndex(damaged, []byte("PK\x01\x02")) + 16 // of b.npy
+	damaged[crc]++
+	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	path := writeFile(t, filepath.Join(in, "x.npz"), damaged)
+	sum, results := convertAll(t, Options{Out: out, Type: Safetensors}, path)
+	r := results[0]
+	if sum.Failed != 1 || sum.Written != 0 || len(r.Rows) != 0 || r.Err == nil || !strings.Contains(r.Err.Error(), "b: ") || !strings.Contains(r.Err.Error(), "CRC-32") {
+		t.Errorf("%+v, rows %+v, error %v", sum, r.Rows, r.Err)
+	}
+	if left := names(t, out); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	damaged[crc]--
+	writeFile(t, path, damaged)
+	sum, results = convertAll(t, Options{Out: out, Type: Safetensors}, path)
+	if sum.Failed != 0 || sum.Written != 1 || len(results[0].Rows) != 2 {
+		t.Errorf("%+v, %+v", sum, results[0])
+	}
+	if got := tree(t, out)["x.npz.safetensors"]; !strings.HasSuffix(got, strings.Repeat("a.np", 1<<15)+strings.Repeat("b.np", 1<<15)) {
+		t.Errorf("written %.100q", got)
+	}
+}
+
+// TestSafetensorsOnce: names that come twice, and tensors with layouts of the device,
+// whose readers share memory.
+func TestSafetensorsOnce(t *testing.T) {
+	var content dumpfmt.Content
+	var want []string
+	for i := range 3 {
+		data := make([]byte, 2*16*16*32)
+		for j := range data {
+			data[j] = byte(j*(i+1) + j>>8)
+		}
+		content.Outputs = append(content.Outputs, tensorOf(tensor.Int8, tensor.NC1HWC0, tensor.Shape{2, 1, 16, 16, 32}, tensor.Shape{2, 20, 16, 16}, data))
+		want = append(want, fmt.Sprintf("output.%d", i))
+	}
+	dir := t.TempDir()
+	path := writeDump(t, dir, opName, &content)
+	nchw := format(tensor.NCHW)
+	_, _ = convertAll(t, Options{Out: filepath.Join(dir, "npy"), Target: nchw}, path)
+	_, results := convertAll(t, Options{Out: filepath.Join(dir, "st"), Target: nchw, Type: Safetensors}, path)
+	if results[0].Failed() {
+		t.Fatalf("%+v", results[0])
+	}
+	all := tree(t, filepath.Join(dir, "st"))[opName+".safetensors"]
+	arrays := tree(t, filepath.Join(dir, "npy"))
+	size := 2 * 20 * 16 * 16
+	for i, name := range want {
+		array := arrays[opName+"."+name+".2x20x16x16.npy"]
+		if len(array) < size || all[len(all)-(len(want)-i)*size:][:size] != array[len(array)-size:] {
+			t.Errorf("%s differs from its array of %d bytes", name, len(array))
+		}
+	}
+	c := conversion{f: &tensorfile.File{Named: true, Tensors: make([]tensorfile.Tensor, 2)}, mem: new(memory)}
+	for name, want := range map[string]string{"a": "another tensor of the file has the same name", "__metadata__": "is the name of the metadata"} {
+		_ = c.hold(&Row{Name: "a"}, product{}, elements{dtype: tensor.Int8})
+		if err := c.hold(&Row{Name: name}, product{}, elements{dtype: tensor.Int8}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
 }

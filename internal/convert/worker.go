@@ -41,6 +41,7 @@ type conversion struct {
 	base string // of output names
 	// folder is where outputs go below the folder of the run that the file is in.
 	folder string
+	held   map[string]*held // the tensors of a .safetensors file, by their names in it
 }
 
 // namer returns the name of the output file of a product.
@@ -74,6 +75,7 @@ func (r *run) convert(ctx context.Context, job Job) Result {
 	default:
 		c.dump(&res)
 	}
+	c.finish(&res)
 	return res
 }
 
@@ -241,7 +243,7 @@ func (c *conversion) dump(r *Result) {
 
 // tensor converts a tensor as the run has it.
 func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
-	row := Row{Kind: string(t.Kind), Index: t.Index}
+	row := Row{Kind: string(t.Kind), Index: t.Index, Name: t.Name}
 	if c.run.opt.Target == nil {
 		row.Err = c.plain(&row, t, name)
 	} else {

@@ -65,7 +65,7 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 			return m.text
 		}}, nil
 	}
-	if to == Pt {
+	if to == Pt || to == Safetensors {
 		return encoding{encode: decode, host: dec.Host()}, nil
 	}
 	header, err := npy.AppendHeader(m.head[:0], dec.Host(), shape)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
@@ -137,7 +138,7 @@ func (r *reader) identify(noRaw bool) {
 		if (id.role == Tensors || id.role == Overflow) && id.source == "" {
 			originals[f.Name] = append(originals[f.Name], f.Folder)
 		}
-		converted = converted || id.source != ""
+		converted = converted || id.source != "" || sourceOfAll(f.Name) != ""
 		at := r.coordinatesOf(f.Folder, id.device)
 		switch id.role {
 		case Overflow:
@@ -150,6 +151,7 @@ func (r *reader) identify(noRaw bool) {
 		return
 	}
 	isMade := func(f *File, source string) bool {
+		source = cmp.Or(source, sourceOfAll(f.Name))
 		if source != "" && isProduct(f.Folder, originals[source]) {
 			f.Role = Product
 		}
@@ -157,6 +159,16 @@ func (r *reader) identify(noRaw bool) {
 	}
 	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return isMade(e.file, e.source) })
 	r.run.Records = slices.DeleteFunc(r.run.Records, func(o Record) bool { return isMade(o.File, filename.Parse(o.File.Name).Source) })
+}
+
+// sourceOfAll is the file whose tensors are all in the one with a name, which convert
+// has made of it; empty for a name of another kind.
+func sourceOfAll(name string) string {
+	source, ok := strings.CutSuffix(name, ".safetensors")
+	if !ok {
+		return ""
+	}
+	return source
 }
 
 // identify says what a file of the folder holds.

@@ -329,7 +329,7 @@ func TestRecords(t *testing.T) {
 func TestProducts(t *testing.T) {
 	dump := "20200808163566/0/net/11/0/Add.x.1.2." + stamp1
 	r := open(t, named(dump, dump+".output.0.npy", dump+".output.0.NC1HWC0.float16.npy", dump+".input.0.NC1HWC0.float16.npy",
-		"out/Add.x.1.2."+stamp1+".output.0.npy", "20200808163566/0/net/11/1/Add.x.1.2."+stamp1+".output.0.npy"))
+		"out/Add.x.1.2."+stamp1+".output.0.npy", "out/Add.x.1.2."+stamp1+".safetensors", "20200808163566/0/net/11/1/Add.x.1.2."+stamp1+".output.0.npy"))
 	want := []string{"rank 0 step 0 graph 11 model net: x(*)", "rank 0 step 1 graph 11 model net: x(o0)"}
 	if diff := cmp.Diff(want, rounds(r)); diff != "" {
 		t.Error(diff)
@@ -340,8 +340,8 @@ func TestProducts(t *testing.T) {
 			products++
 		}
 	}
-	if products != 4 {
-		t.Errorf("%d products, want 4", products)
+	if products != 5 {
+		t.Errorf("%d products, want 5", products)
 	}
 }
 

@@ -318,12 +318,12 @@ func TestWriteBytes(t *testing.T) {
 
 func TestWriteErrors(t *testing.T) {
 	for want, entries := range map[string][]Entry{
-		"no element type complex128":                       {{"a", tensor.Complex128, nil}},
-		"is too large":                                     {{"a", tensor.Float64, tensor.Shape{1 << 60}}},
-		`"b": uint8(9223372036854775807,) is too large`:    {{"a", tensor.Uint8, nil}, {"b", tensor.Uint8, tensor.Shape{1<<63 - 1}}},
-		`"a": the name comes twice`:                        {{"a", tensor.Uint8, nil}, {"a", tensor.Uint8, nil}},
-		`"__metadata__": the name comes twice`:             {{"__metadata__", tensor.Uint8, nil}},
-		`for 1 tensors, safetensors has at most 104857600`: {{strings.Repeat("a", MaxHeader), tensor.Uint8, nil}},
+		"no element type complex128":                               {{"a", tensor.Complex128, nil}},
+		"is too large":                                             {{"a", tensor.Float64, tensor.Shape{1 << 60}}},
+		`"b": uint8(9223372036854775807,) is too large`:            {{"a", tensor.Uint8, nil}, {"b", tensor.Uint8, tensor.Shape{1<<63 - 1}}},
+		`"a": the name comes twice`:                                {{"a", tensor.Uint8, nil}, {"a", tensor.Uint8, nil}},
+		`"__metadata__": __metadata__ is the name of the metadata`: {{"__metadata__", tensor.Uint8, nil}},
+		`for 1 tensors, safetensors has at most 104857600`:         {{strings.Repeat("a", MaxHeader), tensor.Uint8, nil}},
 	} {
 		if got, err := AppendHeader(nil, entries); err == nil || got != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want ...%s...", err, want)

@@ -32,6 +32,29 @@ func TypeName(d tensor.DType) (name string, ok bool) {
 	return "", false
 }
 
+// Check reports a tensor that cannot be written.
+func Check(e Entry) error {
+	if e.Name == keyMetadata {
+		return fmt.Errorf("%s is the name of the metadata of safetensors", e.Name)
+	}
+	if _, ok := TypeName(e.DType); !ok {
+		return fmt.Errorf("safetensors has no element type %v", e.DType)
+	}
+	if _, ok := e.size(); !ok {
+		return fmt.Errorf("%v%v is too large for safetensors", e.DType, e.Shape)
+	}
+	return nil
+}
+
+// size is how many bytes the elements take.
+func (e *Entry) size() (size int64, ok bool) {
+	count, ok := e.Shape.Count()
+	if !ok {
+		return 0, false
+	}
+	return e.DType.Bytes(count)
+}
+
 // Sort brings tensors into the order in which their data is written, that of the
 // format's own library: larger elements first, so that all are aligned, then by
 // name.
@@ -47,19 +70,18 @@ func Sort(entries []Entry) {
 // multiple of 8 bytes.
 func AppendHeader(dst []byte, entries []Entry) ([]byte, error) {
 	var text bytes.Buffer
-	at, seen := int64(0), map[string]bool{keyMetadata: true}
+	at, seen := int64(0), make(map[string]bool, len(entries))
 	for i, e := range entries {
-		dtype, ok := TypeName(e.DType)
-		if !ok {
-			return nil, fmt.Errorf("%q: safetensors has no element type %v", e.Name, e.DType)
+		if err := Check(e); err != nil {
+			return nil, fmt.Errorf("%q: %w", e.Name, err)
 		}
-		count, ok := e.Shape.Count()
-		size, fits := e.DType.Bytes(count)
-		if !ok || !fits || at+size < at {
+		dtype, _ := TypeName(e.DType)
+		size, _ := e.size()
+		switch {
+		case at+size < at:
 			return nil, fmt.Errorf("%q: %v%v is too large for safetensors", e.Name, e.DType, e.Shape)
-		}
-		if seen[e.Name] {
-			return nil, fmt.Errorf("%q: the name comes twice, or is that of the metadata", e.Name)
+		case seen[e.Name]:
+			return nil, fmt.Errorf("%q: the name comes twice", e.Name)
 		}
 		seen[e.Name] = true
 		text.WriteByte("{,"[min(i, 1)])

@@ -1,0 +1,130 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+
+	"dumptool/internal/format/safetensors"
+	"dumptool/internal/layout"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+)
+
+// held is a tensor that is written when all those of its file are known, since a
+// .safetensors file begins with what is in it.
+type held struct {
+	safetensors.Entry
+	src    elements
+	encode func(block []byte) []byte
+}
+
+// hold keeps a product for the file that finish writes.
+func (c *conversion) hold(row *Row, p product, src elements) error {
+	key := row.Name
+	if c.f.IsUnnamed() {
+		key = fmt.Sprintf("%s.%d", row.Kind, row.Index)
+	}
+	if _, taken := c.held[key]; taken {
+		return errors.New("another tensor of the file has the same name")
+	}
+	h := held{Entry: safetensors.Entry{Name: key, DType: src.dtype, Shape: p.shape}, src: src}
+	// Elements of the host are those of .npy; types that have a name in the format
+	// stay what they are, but for stored booleans that are not 0 or 1.
+	if _, named := safetensors.TypeName(src.dtype); named && src.dtype != tensor.Bool {
+		h.encode = func(block []byte) []byte { return block }
+	} else {
+		enc, err := c.mem.encoding(Safetensors, src.dtype, p.shape)
+		if err != nil {
+			return err
+		}
+		h.encode, h.DType = enc.encode, enc.host.DType()
+	}
+	if err := safetensors.Check(h.Entry); err != nil {
+		return err
+	}
+	if c.held == nil {
+		c.held = make(map[string]*held)
+	}
+	c.held[key] = &h
+	return nil
+}
+
+// finish writes the tensors that were held to one file, and says in their rows where
+// they are. Without that file there are no such rows.
+func (c *conversion) finish(r *Result) {
+	if len(c.held) == 0 {
+		return
+	}
+	c.folder = "" // no longer that of the last tensor
+	var whole Row
+	err := c.ctx.Err()
+	if err == nil {
+		var ready bool
+		if ready, err = c.claim(&whole, c.base+"."+string(Safetensors)); ready && err == nil {
+			err = c.writeHeld(whole.Path)
+		}
+	}
+	var rows []Row
+	for _, row := range r.Rows {
+		if row.Err == nil && row.Path == "" { // it was held
+			if err != nil {
+				continue
+			}
+			row.Path, row.Original, row.Skipped = whole.Path, whole.Original, whole.Skipped
+			whole.Original = "" // the mapping has it once
+		}
+		rows = append(rows, row)
+	}
+	r.Rows, r.Err = rows, errors.Join(r.Err, err)
+}
+
+// writeHeld writes the file of the tensors that were held.
+func (c *conversion) writeHeld(path string) error {
+	entries := make([]safetensors.Entry, 0, len(c.held))
+	for _, h := range c.held {
+		entries = append(entries, h.Entry)
+	}
+	safetensors.Sort(entries)
+	header, err := safetensors.AppendHeader(c.mem.head[:0], entries)
+	if err != nil {
+		return err
+	}
+	c.mem.head = header
+	f, err := safefile.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if _, err := f.Write(header); err != nil {
+		return err
+	}
+	at := int64(len(header))
+	for _, e := range entries {
+		h := c.held[e.Name]
+		unit := int64(e.DType.UnitSize())
+		if err := c.fill(f, h.src, encoding{lead: at / unit, encode: h.encode}); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		at += e.Shape.Elements() * unit
+		h.src = elements{} // its memory is for the next one
+	}
+	return f.Commit()
+}
+
+// later is a source that is opened when it is read, so that its memory can serve
+// another one until then.
+type later struct {
+	open func() (layout.Source, error)
+	src  layout.Source
+}
+
+// ReadElements implements layout.Source.
+func (l *later) ReadElements(dst []byte, first int64) error {
+	if l.src == nil {
+		var err error
+		if l.src, err = l.open(); err != nil {
+			return err
+		}
+	}
+	return l.src.ReadElements(dst, first)
+}
