@@ -245,11 +245,13 @@ func TestMSProbeGoldenBad(t *testing.T) {
 				}
 			}
 		case "read":
-			r := runArgs(t, "compare", "--cpu", path, "--npu", path)
-			for _, x := range want.Tensors {
-				text := map[string]string{"path": "is not a file name", "missing": "missing"}[x.Error]
-				if r.code != 3 || !strings.Contains(r.out, x.Name) || !strings.Contains(r.out, text) {
-					t.Errorf("%s: exit %d, want %s of %s: %s%s", c.ID, r.code, text, x.Name, r.out, r.err)
+			for _, args := range [][]string{{"inspect", "--json", path}, {"compare", "--cpu", path, "--npu", path, "--format", "json"}} {
+				r := runArgs(t, args...)
+				for _, x := range want.Tensors {
+					text := map[string]string{"path": "is not a file name", "missing": "missing"}[x.Error]
+					if r.code != 3 || !strings.Contains(r.out, x.Name) || !strings.Contains(r.out, text) {
+						t.Errorf("%s: %s: exit %d, want %s of %s: %s%s", c.ID, args[0], r.code, text, x.Name, r.out, r.err)
+					}
 				}
 			}
 		}

@@ -242,11 +242,10 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
 	if name == "" {
 		return nil
 	}
-	bad := func(err error) *File {
-		return &File{Folder: d.folder, Name: d.file.Name, Role: Tensors, path: d.file.Path(), Err: err}
-	}
 	if name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
-		return bad(fmt.Errorf("%s: data_name %.100q is not a file name", l.Name, name))
+		bad := &File{Folder: d.folder, Name: l.Name, Role: Tensors, path: d.file.Path(), Err: fmt.Errorf("%s: data_name %.100q is not a file name", l.Name, name)}
+		d.run.Files = append(d.run.Files, bad)
+		return bad
 	}
 	if file := d.tensors[name]; file != nil {
 		return file
@@ -261,8 +260,8 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
 		file.Err = err
 	default:
 		file.Size = info.Size()
-		d.run.Files = append(d.run.Files, file)
 	}
+	d.run.Files = append(d.run.Files, file)
 	d.tensors[name] = file
 	return file
 }

@@ -104,7 +104,7 @@ func TestMSProbeFile(t *testing.T) {
 		op := r.Rounds[0].Ops[0]
 		var got []string
 		for _, one := range op.Tensors {
-			text := one.File.Name
+			text := filepath.Base(one.File.Path())
 			if one.File.Err != nil {
 				text = one.File.Err.Error()
 			}
