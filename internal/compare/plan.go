@@ -172,7 +172,7 @@ func (p *Plan) forget() {
 	p.ref, p.npu, p.olderBy, p.otherRounds = nil, nil, nil, nil
 	p.RefRounds, p.NPURounds = nil, nil
 	for _, r := range p.rounds {
-		r.pair = dumpdir.RoundPair{}
+		r.pair, r.calls = dumpdir.RoundPair{}, nil
 	}
 	p.rows = make([]record.Row, len(p.Pairs))
 	for i := range p.Pairs {

@@ -15,7 +15,7 @@ import (
 // with their partners.
 func (p *Plan) nameCalls(round *plannedRound, refs, npus []pair.Tensor, opt *pair.Options) {
 	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.opt.SideFiles.NameMap)
-	opt.Calls = calls != nil
+	round.calls, opt.Calls = calls, calls != nil
 	if calls == nil {
 		return
 	}
@@ -79,8 +79,7 @@ func (p *Plan) pairValues() []record.CallPair {
 	}
 	var all []record.CallPair
 	for _, round := range p.rounds {
-		ref, npu := round.pair.Ref, round.pair.NPU
-		calls := pair.NewCalls(ref, npu, p.opt.SideFiles.NameMap)
+		ref, npu, calls := round.pair.Ref, round.pair.NPU, round.calls
 		if calls == nil {
 			continue
 		}

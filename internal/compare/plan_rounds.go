@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
@@ -19,6 +20,8 @@ type plannedRound struct {
 	// are compared.
 	key  string
 	pair dumpdir.RoundPair
+	// calls are those of two rounds of msprobe, nil for others.
+	calls *pair.Calls
 	// graph says who feeds whom, nil where nobody knows.
 	graph *graph.Graph
 }

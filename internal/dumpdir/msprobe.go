@@ -153,7 +153,11 @@ func (d *msprobeFolder) read() {
 	d.readSides()
 	d.findTensors()
 	d.file.Role = Side
-	names := make([]string, len(d.calls))
+	names, tensors := make([]string, len(d.calls)), 0
+	for _, c := range d.calls {
+		tensors += len(c.Leaves)
+	}
+	d.entries = slices.Grow(d.entries, tensors)
 	for i, c := range d.calls {
 		names[i] = c.API
 		for k := range c.Leaves {

@@ -2,8 +2,6 @@ package dumpdir
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/graph"
@@ -15,8 +13,8 @@ import (
 // shape and statistics. A module counts only where no function inside of it has made
 // that output. Calls of which no input is found are left out: nobody knows.
 func flowOfCalls(calls []*Call) *graph.Graph {
-	made := make(map[string]graph.Producer)
-	byModule := make(map[string]graph.Producer)
+	made := make(map[mark]graph.Producer)
+	byModule := make(map[mark]graph.Producer)
 	var ops []graph.Op
 	found := false
 	for _, c := range calls {
@@ -28,12 +26,12 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 				continue
 			}
 			tensors++
-			mark := elements(l.Tensor)
-			from, ok := made[mark]
+			m := markOf(l.Tensor)
+			from, ok := made[m]
 			if !ok {
-				from, ok = byModule[mark]
+				from, ok = byModule[m]
 			}
-			if ok && mark != "" {
+			if ok {
 				op.Inputs = append(op.Inputs, from)
 				found = true
 			}
@@ -50,8 +48,8 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 			if l.Tensor == nil || l.Kind.IsInput() {
 				continue
 			}
-			if mark := elements(l.Tensor); mark != "" {
-				to[mark] = graph.Producer{Op: c.API, Output: l.Index}
+			if m := markOf(l.Tensor); m != (mark{}) {
+				to[m] = graph.Producer{Op: c.API, Output: l.Index}
 			}
 		}
 	}
@@ -61,21 +59,31 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 	return graph.New(ops)
 }
 
-// elements stands for the elements of a tensor, empty where nothing is known of them
+// mark stands for the elements of a tensor: their digest, else their type and statistics.
+type mark struct {
+	digest, dtype string
+	shape         uint64 // a hash
+	statistics    [4]uint64
+}
+
+// markOf is the mark of a tensor, the zero value where nothing is known of its elements
 // or too little: many tensors are all zero.
-func elements(t *msprobe.Tensor) string {
+func markOf(t *msprobe.Tensor) mark {
+	const prime = 1099511628211 // of FNV-1a
+	m := mark{shape: 14695981039346656037}
+	for _, d := range t.Shape {
+		m.shape = (m.shape ^ uint64(d)) * prime
+	}
 	if t.Digest != "" {
-		return t.Digest + t.Shape.String()
+		m.digest = t.Digest
+		return m
 	}
 	if n := &t.Norm; n.Kind != jsonpos.Number || n.Value == 0 || math.IsInf(n.Value, 0) || math.IsNaN(n.Value) || t.Mean.Kind != jsonpos.Number {
-		return ""
+		return mark{}
 	}
-	var b strings.Builder
-	b.WriteString(t.DType)
-	b.WriteString(t.Shape.String())
-	for _, n := range []*msprobe.Number{&t.Max, &t.Min, &t.Mean, &t.Norm} {
-		b.WriteString(strconv.FormatUint(math.Float64bits(n.Value), 36))
-		b.WriteByte(' ')
+	m.dtype = t.DType
+	for i, n := range []*msprobe.Number{&t.Max, &t.Min, &t.Mean, &t.Norm} {
+		m.statistics[i] = math.Float64bits(n.Value)
 	}
-	return b.String()
+	return m
 }

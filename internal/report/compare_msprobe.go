@@ -43,6 +43,40 @@ func WriteCompareMSProbe(w io.Writer, r *record.Report) error {
 	})
 }
 
+// msprobeName is the name of the table without its extension.
+const msprobeName = "compare_result"
+
+// writeMSProbeRounds writes a table for each round where there are several: the rows
+// do not say which one they are of.
+func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
+	var rounds []record.At
+	tables := make(map[record.At][]record.CallPair)
+	for _, c := range callsOf(r) {
+		if tables[c.At] == nil {
+			rounds = append(rounds, c.At)
+		}
+		tables[c.At] = append(tables[c.At], c)
+	}
+	if len(rounds) < 2 {
+		return nil
+	}
+	names := NewFileNames()
+	for _, at := range rounds {
+		name := msprobeName
+		for _, part := range []struct{ what, value string }{{"rank", at.Rank}, {"step", at.Step}, {"graph", at.Graph}, {"model", at.Model}} {
+			if part.value != "" {
+				name += "_" + part.what + part.value
+			}
+		}
+		one := *r
+		one.Calls = tables[at]
+		if err := f.Write(names.Stem(name)+".csv", func(w io.Writer) error { return WriteCompareMSProbe(w, &one) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // msprobeMode is what the table shows.
 type msprobeMode uint8
 

@@ -78,7 +78,7 @@ func listFormats() []Format {
 			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
 		}},
 		{"msprobe", "a table with the columns of msprobe", []Writer{
-			plainly("compare_result.csv", WriteCompareMSProbe).keeping(Keep{Calls: true}),
+			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),
