@@ -1,0 +1,160 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/exact"
+)
+
+// BinLimits bound the number of bins of a histogram.
+type BinLimits struct{ Min, Max int }
+
+// Grid are bins of one width between two values. Bin i holds the values from edge i
+// up to the next edge, the last one its upper edge too; the edges are those of
+// numpy.linspace, so that counts are those of numpy.histogram.
+type Grid struct {
+	// Low and High are the outer edges, the smallest and the largest value.
+	Low, High float64
+	// Log is set where the bins have one width in log10 of the values.
+	Log bool
+	// Count is the number of bins, 0 where there are no values.
+	Count int
+}
+
+// newGrid returns the grid for n values, of which some are known. Its width is that
+// of Freedman and Diaconis (On the histogram as a density estimator, 1981),
+// 2 IQR / cbrt(n); where the quartiles are one value the number of bins is that of
+// Sturges, ceil(log2 n) + 1. known is sorted.
+func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool) Grid {
+	g := Grid{Low: low, High: high, Log: log}
+	if n == 0 {
+		return g
+	}
+	g.Count = 1
+	if low == high || n < 2 {
+		return g
+	}
+	if log {
+		known = slices.Clone(known)
+		for i, x := range known {
+			known[i] = exact.Log10(x)
+		}
+	}
+	scale := g.scale()
+	low, high = g.place(low)*scale, g.place(high)*scale
+	bins := math.Ceil(exact.Log2(float64(n))) + 1
+	if spread := interpolated(known, 0.75, scale) - interpolated(known, 0.25, scale); spread > 0 {
+		bins = math.Ceil((high - low) / spread * exact.Exp(exact.Log(float64(n))/3) / 2)
+	}
+	g.Count = int(min(max(bins, float64(l.Min)), float64(l.Max)))
+	for g.Count > 1 && !g.rises() {
+		g.Count /= 2 // there are not so many numbers between the edges
+	}
+	return g
+}
+
+// interpolated returns a quantile of sorted values, each times a factor, interpolated as
+// numpy.quantile does; 0 of none.
+func interpolated(sorted []float64, p, scale float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := float64(p * float64(len(sorted)-1))
+	i := int(at)
+	low := sorted[i] * scale
+	if i+1 == len(sorted) {
+		return low
+	}
+	return low + float64((float64(sorted[i+1]*scale)-low)*(at-float64(i)))
+}
+
+// scale is the power of two that keeps the width of the grid finite.
+func (g *Grid) scale() float64 {
+	if math.IsInf(g.High-g.Low, 0) {
+		return 0.5
+	}
+	return 1
+}
+
+// place is where a value is among the bins.
+func (g *Grid) place(x float64) float64 {
+	if g.Log {
+		return exact.Log10(x)
+	}
+	return x
+}
+
+// edges returns the edges, log10 of them where Log is set, times the scale.
+func (g *Grid) edges() []float64 {
+	scale := g.scale()
+	low, high := g.place(g.Low)*scale, g.place(g.High)*scale
+	edges := make([]float64, g.Count+1)
+	step := (high - low) / float64(g.Count)
+	for i := range edges {
+		if step != 0 {
+			edges[i] = low + float64(float64(i)*step)
+		} else { // too small a number, as in numpy.linspace
+			edges[i] = low + float64(float64(i)/float64(g.Count)*(high-low))
+		}
+	}
+	edges[g.Count] = high
+	return edges
+}
+
+// rises reports whether no bin is empty by its edges.
+func (g *Grid) rises() bool {
+	edges := g.edges()
+	for i := range g.Count {
+		if !(edges[i] < edges[i+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// binner counts values in a grid.
+type binner struct {
+	Grid
+	edges           []float64
+	low, factor, by float64
+}
+
+func newBinner(g Grid) *binner {
+	if g.Count == 0 {
+		return nil
+	}
+	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
+	b.low = b.edges[0]
+	b.factor = float64(g.Count) / (b.edges[g.Count] - b.low)
+	return b
+}
+
+// add counts finite values that are not outside of the grid.
+func (b *binner) add(counts []int64, values []float64) {
+	last := b.Count - 1
+	edges := b.edges[:b.Count+1]
+	for _, x := range values {
+		if !(math.Abs(x) <= math.MaxFloat64) {
+			continue
+		}
+		if b.Log {
+			x = exact.Log10(x)
+		}
+		x *= b.by
+		i := 0
+		if at := (x - b.low) * b.factor; at >= float64(last) {
+			i = last
+		} else if at > 0 {
+			i = int(at)
+		}
+		// The product may be on the wrong side of an edge.
+		for i > 0 && x < edges[i] {
+			i--
+		}
+		for i < last && x >= edges[i+1] {
+			i++
+		}
+		counts[i]++
+	}
+}

@@ -1,0 +1,335 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"dumptool/internal/exact"
+	"dumptool/internal/tensor"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// slowBins counts values by going through the edges, which are those that
+// numpy.linspace documents: low + i*step, the last one high.
+func slowBins(g Grid, values []float64) []int64 {
+	if g.Count == 0 {
+		return []int64{}
+	}
+	low, high, factor := g.Low, g.High, 1.0
+	if g.Log { // to the last bit, as the edges are
+		low, high = exact.Log10(low), exact.Log10(high)
+	}
+	if math.IsInf(high-low, 0) {
+		low, high, factor = low/2, high/2, 0.5
+	}
+	counts := make([]int64, g.Count)
+	for _, x := range values {
+		if g.Log {
+			x = exact.Log10(x)
+		}
+		bin := 0
+		for i := 1; i < g.Count; i++ {
+			step := (high - low) / float64(g.Count)
+			edge := low + float64(float64(i)*step)
+			if step == 0 {
+				edge = low + float64(float64(i)/float64(g.Count)*(high-low))
+			}
+			if x*factor >= edge {
+				bin = i
+			}
+		}
+		counts[bin]++
+	}
+	return counts
+}
+
+// picturesOf returns the pictures of a pair.
+func picturesOf(t testing.TB, req Request, limits BinLimits, ref, npu memory) (*Pictures, *Result) {
+	t.Helper()
+	res, err := Compare(t.Context(), req, ref, npu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPool().Pictures(t.Context(), req, res.Pack().Numbers(), limits, ref, npu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, res
+}
+
+// TestPicturesNaive compares pictures with a slow look at every pair, for all pairs
+// of types.
+func TestPicturesNaive(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 5))
+	for _, npuType := range decodable() {
+		for _, refType := range decodable() {
+			t.Run(refType.String()+"-"+npuType.String(), func(t *testing.T) {
+				req := Request{Shape: tensor.Shape{3, 29}, RefDType: refType, NPUDType: npuType, Limits: Limits{Atol: 0.25, Rtol: 0.5, Mode: Mode(random.IntN(3))}}
+				ref, npu := memory{nil, refType.UnitSize()}, memory{nil, npuType.UnitSize()}
+				for range 87 {
+					ref.data, npu.data = randomElement(random, ref.data, refType), randomElement(random, npu.data, npuType)
+				}
+				got, res := picturesOf(t, req, BinLimits{1, 1 + random.IntN(40)}, ref, npu)
+				checkPictures(t, newSlowPair(t, req, ref, npu), got, res)
+			})
+		}
+	}
+}
+
+// checkPictures compares the pictures of a pair, all of whose errors are sampled.
+func checkPictures(t *testing.T, p *slowPair, got *Pictures, res *Result) {
+	t.Helper()
+	var refs, npus, abs, rel []float64
+	odd := map[int64]bool{}
+	for i, x := range p.all {
+		if x.r.class == Finite {
+			refs = append(refs, p.magnitude(x.r))
+		}
+		if x.n.class == Finite {
+			npus = append(npus, p.magnitude(x.n))
+		}
+		if x.r.class != x.n.class {
+			odd[int64(i)] = true
+		}
+	}
+	for _, f := range errorsOf(p.hpaa) {
+		if x := p.all[f.offset]; x.r.class != Finite || x.n.class != Finite {
+			odd[f.offset] = true
+		}
+	}
+	var sampled []SampledError
+	for _, f := range errorsOf(p.finite) {
+		e := SampledError{f.offset, f.abs64, math.NaN()}
+		abs = append(abs, min(e.Abs, math.MaxFloat64))
+		if f.rel != nil {
+			e.Rel = relative64(&f)
+			rel = append(rel, min(e.Rel, math.MaxFloat64))
+		}
+		sampled = append(sampled, e)
+	}
+	want := Pictures{
+		Total: int64(len(p.all)), Errors: res.HPAA.Count, Sampled: sampled, Every: 1,
+		NonFinite: make([]bool, marks), RunLength: 1, NonFiniteErrors: int64(len(odd)),
+		Undefined: int64(len(abs) - len(rel)), RefStats: res.Ref, NPUStats: res.NPU,
+		Abs: Bins{Grid: around(got.Abs.Grid, abs)}, Rel: Bins{Grid: around(got.Rel.Grid, rel)}, Values: around(got.Values, slices.Concat(refs, npus)),
+	}
+	want.Abs.Counts, want.Rel.Counts = slowBins(got.Abs.Grid, abs), slowBins(got.Rel.Grid, rel)
+	want.Ref, want.NPU = slowBins(got.Values, refs), slowBins(got.Values, npus)
+	for i := range odd {
+		want.NonFinite[i] = true
+	}
+	if diff := gocmp.Diff(&want, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// around is a grid with the bounds of values.
+func around(g Grid, values []float64) Grid {
+	g.Low, g.High = 0, 0
+	if len(values) > 0 {
+		g.Low, g.High = slices.Min(values)+0, slices.Max(values)+0
+	}
+	return g
+}
+
+// TestBinsLikeNumpy compares bins with those of numpy 1.24.2: the number by
+//
+//	h = 2 * (q75 - q25) * n**(-1/3)   # numpy.percentile
+//	bins = clip(ceil((max - min) / h), least, most); q75 == q25: ceil(log2(n)) + 1
+//
+// and numpy.histogram(v, bins, (v.min(), v.max())) of i = numpy.arange(1000.).
+// Many counts are joined to one number: h = h*31 + count, modulo 2**32.
+func TestBinsLikeNumpy(t *testing.T) {
+	sets := map[string]func(i int) float64{
+		"sawtooth": func(i int) float64 { return float64(float64(i*7919%1009)/1009*20) - 7 },
+		"squares":  func(i int) float64 { return float64(i*i) / 1000 },
+		"mostly one": func(i int) float64 {
+			if i%10 == 0 {
+				return float64(i)
+			}
+			return 3
+		},
+		"one decimal": func(i int) float64 { return float64(i%37) * 0.1 },
+		"huge":        func(i int) float64 { return float64(i-400) * 1e305 },
+	}
+	for _, c := range []struct {
+		set         string
+		least, most int
+		want        []int64
+		joined      uint32
+	}{
+		{"sawtooth", 1, 128, []int64{91, 91, 90, 91, 91, 90, 91, 92, 90, 92, 91}, 0},
+		{"sawtooth", 1, 7, []int64{143, 142, 142, 143, 143, 143, 144}, 0},
+		{"sawtooth", 64, 128, nil, 3973214606},
+		{"squares", 1, 128, []int64{316, 131, 101, 84, 75, 67, 62, 58, 54, 52}, 0},
+		{"squares", 1, 7, []int64{378, 156, 120, 102, 89, 80, 75}, 0},
+		{"squares", 64, 128, nil, 2318784096},
+		{"mostly one", 1, 128, []int64{909, 9, 9, 9, 9, 9, 9, 9, 9, 9, 10}, 0},
+		{"mostly one", 1, 7, []int64{915, 14, 14, 14, 14, 14, 15}, 0},
+		{"mostly one", 64, 128, nil, 1944354620},
+		{"one decimal", 1, 128, []int64{109, 108, 81, 108, 81, 108, 108, 81, 108, 108}, 0},
+		{"one decimal", 1, 7, []int64{163, 135, 135, 135, 135, 135, 162}, 0},
+		{"one decimal", 64, 128, nil, 3492800526},
+		{"huge", 1, 128, []int64{100, 100, 100, 100, 100, 100, 100, 100, 100, 100}, 0},
+		{"huge", 1, 7, []int64{143, 143, 143, 142, 143, 143, 143}, 0},
+		{"huge", 64, 128, nil, 223187584},
+	} {
+		values := make([]float64, 1000)
+		for i := range values {
+			values[i] = sets[c.set](i)
+		}
+		sorted := slices.Sorted(slices.Values(values))
+		g := BinLimits{c.least, c.most}.newGrid(sorted[0], sorted[999], 1000, sorted, false)
+		counts := make([]int64, g.Count)
+		newBinner(g).add(counts, values)
+		joined := uint32(0)
+		for _, n := range counts {
+			joined = joined*31 + uint32(n)
+		}
+		if c.want != nil && !slices.Equal(counts, c.want) || c.want == nil && (joined != c.joined || g.Count != c.least) {
+			t.Errorf("%s, %d to %d bins: %v (%d), want %v (%d)", c.set, c.least, c.most, counts, joined, c.want, c.joined)
+		}
+	}
+}
+
+// TestBinsProperties counts random values of all magnitudes slowly, too.
+func TestBinsProperties(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 2))
+	for range 1000 {
+		values := make([]float64, 1+random.IntN(300))
+		scale, offset := math.Ldexp(1, random.IntN(2120)-1100), float64(random.IntN(3)-1)
+		kind := random.IntN(5)
+		for i := range values {
+			switch kind {
+			case 0: // any bits
+				values[i] = math.Float64frombits(random.Uint64())
+			case 1: // next to each other
+				values[i] = math.Float64frombits(math.Float64bits(scale) + uint64(random.IntN(50)))
+			case 2: // subnormal
+				values[i] = math.Float64frombits(uint64(random.IntN(200)))
+			case 3:
+				values[i] = scale
+			default:
+				values[i] = scale * (offset + random.NormFloat64())
+			}
+			if !(math.Abs(values[i]) <= math.MaxFloat64) {
+				values[i] = math.MaxFloat64
+			}
+		}
+		sorted := slices.Sorted(slices.Values(values))
+		limits := BinLimits{1 + random.IntN(20), 20 + random.IntN(200)}
+		low, high := sorted[0], sorted[len(sorted)-1]
+		g := limits.newGrid(low, high, int64(len(values)), sorted, low > 0 && random.IntN(2) == 0)
+		if g.Count < 1 || g.Count > limits.Max || (low == high || len(values) < 2) && g.Count != 1 {
+			t.Fatalf("%d bins of %d values from %g to %g, want %v", g.Count, len(values), low, high, limits)
+		}
+		counts := make([]int64, g.Count)
+		newBinner(g).add(counts, values)
+		if want := slowBins(g, values); !g.Log && !slices.Equal(counts, want) {
+			t.Fatalf("%+v: %v, want %v", g, counts, want)
+		}
+		total := int64(0)
+		for _, n := range counts {
+			total += n
+		}
+		if total != int64(len(values)) {
+			t.Fatalf("%+v counts %d of %d values", g, total, len(values))
+		}
+	}
+}
+
+// TestPicturesSamples looks at a tensor with more errors than are sampled: each
+// k-th one in the order of the offsets is there, and the worst.
+func TestPicturesSamples(t *testing.T) {
+	const count = 200000
+	random := rand.New(rand.NewPCG(1, 9))
+	r, n := make([]float64, count), make([]float64, count)
+	var offsets []int64
+	for i := range r {
+		r[i] = 1 + random.Float64()
+		n[i] = r[i]
+		if i%3 == 1 {
+			n[i] += 1 + random.Float64()*8
+			offsets = append(offsets, int64(i))
+		}
+	}
+	n[100] = 1e6 // one of them
+	n[count-2] = inf
+	ref, npu := store(tensor.Float32, r...), store(tensor.Float32, n...)
+	req := Request{Shape: tensor.Shape{count}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: hpaaLimits}
+	p, res := picturesOf(t, req, BinLimits{1, 128}, ref, npu)
+	if k := (res.HPAA.Count + maxSampledErrors - 1) / maxSampledErrors; p.Every != k {
+		t.Errorf("every %d, want %d", p.Every, k)
+	}
+	sampled := map[int64]SampledError{}
+	for _, e := range p.Sampled {
+		sampled[e.Offset] = e
+	}
+	if len(sampled) != len(p.Sampled) || len(sampled) > maxSampledErrors+2*worstSampled {
+		t.Errorf("%d samples of %d offsets", len(p.Sampled), len(sampled))
+	}
+	for k := 0; k < len(offsets); k += int(p.Every) {
+		if _, ok := sampled[offsets[k]]; !ok {
+			t.Fatalf("error %d at %d is not sampled", k, offsets[k])
+		}
+	}
+	if e := sampled[100]; e.Abs != 1e6-float64(float32(r[100])) {
+		t.Errorf("worst %+v", e)
+	}
+	sum := func(counts []int64) (total int64) {
+		for _, n := range counts {
+			total += n
+		}
+		return total
+	}
+	if got := [4]int64{sum(p.Ref), sum(p.NPU), sum(p.Abs.Counts), sum(p.Rel.Counts)}; got != [4]int64{count, count - 1, int64(len(offsets)), int64(len(offsets))} {
+		t.Errorf("counts %v", got)
+	}
+	if !p.Abs.Log || p.NonFiniteErrors != 1 || !p.NonFinite[(count-2)/p.RunLength] {
+		t.Errorf("log %t, %d not finite", p.Abs.Log, p.NonFiniteErrors)
+	}
+}
+
+func TestPicturesErrors(t *testing.T) {
+	good := store(tensor.Float32, 1, 2, 3)
+	req := Request{Shape: tensor.Shape{3}, RefDType: tensor.Float32, NPUDType: tensor.Float32}
+	failure := errors.New("disk on fire")
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx      context.Context
+		ref, npu Reader
+		want     error
+	}{{t.Context(), broken{failure}, good, failure}, {t.Context(), good, broken{failure}, failure}, {canceled, good, good, context.Canceled}} {
+		if p, err := NewPool().Pictures(c.ctx, req, new(Result), BinLimits{1, 8}, c.ref, c.npu); p != nil || !errors.Is(err, c.want) {
+			t.Errorf("%v, error %v, want %v", p, err, c.want)
+		}
+	}
+	req.Shape = tensor.Shape{0}
+	if p, _ := picturesOf(t, req, BinLimits{1, 8}, memory{nil, 4}, memory{nil, 4}); p.Values.Count != 0 || len(p.Sampled) != 0 {
+		t.Errorf("an empty tensor has %+v", p)
+	}
+}
+
+func BenchmarkPictures(b *testing.B) {
+	ref, npu := sample(1<<20, 1, tensor.Float32, tensor.Float16)
+	req := sampleRequest(tensor.Shape{1 << 20})
+	res, err := Compare(b.Context(), req, ref, npu)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pool := NewPool()
+	b.SetBytes(1 << 20)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := pool.Pictures(b.Context(), req, res, BinLimits{1, 128}, ref, npu); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
