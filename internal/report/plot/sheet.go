@@ -1,0 +1,319 @@
+package plot
+
+import (
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"dumptool/internal/compare/metrics"
+)
+
+// ramp is a colour of the palette, in shades from white.
+type ramp int
+
+// The colours.
+const (
+	ink ramp = iota
+	red
+	blue
+	ramps
+)
+
+const (
+	shades   = 16
+	fontSize = 13
+	margin   = 12
+)
+
+// palette has the shades of each ramp from white on.
+var palette = func() color.Palette {
+	var p color.Palette
+	for _, full := range [ramps]color.RGBA{{0x11, 0x18, 0x27, 0xff}, {0xc8, 0x1e, 0x1e, 0xff}, {0x25, 0x63, 0xeb, 0xff}} {
+		mix := func(c uint8, k int) uint8 { return uint8(255 - (255-int(c))*k/(shades-1)) }
+		for k := range shades {
+			p = append(p, color.RGBA{mix(full.R, k), mix(full.G, k), mix(full.B, k), 0xff})
+		}
+	}
+	return p
+}()
+
+// shade returns a shade of a ramp, the full colour last.
+func (r ramp) shade(k int) color.RGBA { return palette[int(r)*shades+k].(color.RGBA) }
+
+func (r ramp) full() color.RGBA { return r.shade(shades - 1) }
+
+// sheet is a picture that is being drawn. A point is a pixel.
+type sheet struct {
+	canvas draw.Canvas
+	img    *image.RGBA
+	style  text.Style
+}
+
+func newSheet(height int) *sheet {
+	c := vgimg.NewWith(vgimg.UseWH(width, vg.Length(height)), vgimg.UseDPI(int(vg.Inch)))
+	return &sheet{canvas: draw.New(c), img: c.Image().(*image.RGBA), style: text.Style{
+		Color: ink.full(), Handler: plot.DefaultTextHandler,
+		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: fontSize},
+	}}
+}
+
+// draw draws a picture of panels, one below the other, as PNG.
+func (s *sheet) draw(w io.Writer, name, errors string, panels []panel) error {
+	area := draw.Crop(s.canvas, margin, -2*margin, margin, -margin)
+	s.style.YAlign = draw.YTop
+	s.canvas.FillText(s.style, vg.Point{X: margin, Y: area.Max.Y}, s.title(name, errors))
+	area.Max.Y -= titleBy
+	each := (area.Max.Y - area.Min.Y) / vg.Length(len(panels))
+	plots, parts := make([]*plot.Plot, len(panels)), make([]draw.Canvas, len(panels))
+	left := area.Min.X + labelled
+	for i := range panels {
+		parts[i] = area
+		parts[i].Max.Y = area.Max.Y - vg.Length(i)*each
+		parts[i].Min.Y = parts[i].Max.Y - each + margin
+		plots[i] = s.plot(&panels[i])
+		left = max(left, plots[i].DataCanvas(parts[i]).Min.X)
+	}
+	for i, p := range plots { // with one left edge
+		plots[i].Draw(draw.Crop(parts[i], left-p.DataCanvas(parts[i]).Min.X, 0, 0, 0))
+	}
+	return png.Encode(w, s.quantised())
+}
+
+// title is the line at the top: a long name loses its middle.
+func (s *sheet) title(name, errors string) string {
+	for most := maxName; ; most-- {
+		if title := cut(name, most) + "   " + errors; most < 10 || s.style.Width(title) <= width-2*margin {
+			return title
+		}
+	}
+}
+
+// plot returns the plot of a panel.
+func (s *sheet) plot(p *panel) *plot.Plot {
+	style := s.style
+	style.YAlign = draw.YTop
+	style.XAlign = draw.XCenter
+	g := plot.New()
+	g.BackgroundColor = nil
+	g.Title.Text, g.Title.TextStyle, g.Title.Padding = p.title, style, 6
+	for _, a := range []struct {
+		*plot.Axis
+		ticks axis
+	}{{&g.X, p.x}, {&g.Y, p.y}} {
+		a.Min, a.Max, a.Padding = 0, 1, 0
+		a.Color, a.Tick.Color = ink.full(), ink.full()
+		a.Tick.Label.Font, a.Tick.Label.Color = style.Font, ink.full()
+		a.Tick.Length = 5
+		a.Label.TextStyle.Font, a.Label.TextStyle.Color = style.Font, ink.full()
+		a.Tick.Marker = a.ticks
+	}
+	g.X.Label.Text = p.below
+	g.Add(plotter{s, p})
+	return g
+}
+
+// Ticks returns the ticks of an axis from 0 to 1.
+func (a axis) Ticks(_, _ float64) []plot.Tick {
+	ticks := make([]plot.Tick, len(a))
+	for i, t := range a {
+		ticks[i] = plot.Tick{Value: min(max(t.at, 0), 1), Label: t.label}
+	}
+	return ticks
+}
+
+// plotter draws a panel where gonum/plot says.
+type plotter struct {
+	sheet *sheet
+	panel *panel
+}
+
+// Plot draws the panel.
+func (p plotter) Plot(c draw.Canvas, _ *plot.Plot) {
+	height := p.sheet.img.Rect.Dy()
+	pixel := func(x vg.Length) int { return int(math.Round(float64(x))) }
+	p.panel.draw(&area{sheet: p.sheet, canvas: c, Rectangle: image.Rect(
+		pixel(c.Min.X)+1, height-pixel(c.Max.Y), pixel(c.Max.X)+1, height-pixel(c.Min.Y))})
+}
+
+// quantised returns the picture in the colours of the palette.
+func (s *sheet) quantised() *image.Paletted {
+	out := image.NewPaletted(s.img.Rect, palette)
+	known := map[[3]uint8]uint8{}
+	var last [3]uint8
+	var index uint8
+	for i := range out.Pix {
+		c := [3]uint8(s.img.Pix[4*i : 4*i+3])
+		if c != last {
+			var ok bool
+			if index, ok = known[c]; !ok {
+				index = uint8(palette.Index(color.RGBA{c[0], c[1], c[2], 0xff}))
+				known[c] = index
+			}
+			last = c
+		}
+		out.Pix[i] = index
+	}
+	return out
+}
+
+// area is where the data of a panel are drawn, in pixels.
+type area struct {
+	image.Rectangle
+	sheet  *sheet
+	canvas draw.Canvas
+}
+
+// column and row are the pixels of a place from 0 to 1, from the left and from below.
+func (a *area) column(x float64) int {
+	return a.Min.X + int(math.Round(float64(min(max(x, 0), 1)*float64(a.Dx()-1))))
+}
+
+func (a *area) row(y float64) int {
+	return a.Max.Y - 1 - int(math.Round(float64(min(max(y, 0), 1)*float64(a.Dy()-1))))
+}
+
+// fill fills a rectangle.
+func (a *area) fill(r image.Rectangle, c color.RGBA) {
+	r = r.Intersect(a.Rectangle)
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			a.sheet.img.SetRGBA(x, y, c)
+		}
+	}
+}
+
+// text stands in the middle of an empty panel.
+func (a *area) text(what string) {
+	style := a.sheet.style
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+	a.canvas.FillText(style, a.canvas.Center(), what)
+}
+
+// tickAtTop marks what is not finite.
+func (a *area) tickAtTop(x float64) {
+	at := a.column(x)
+	a.fill(image.Rect(at, a.Min.Y, at+1, a.Min.Y+10), ink.full())
+}
+
+// edges returns the columns of the edges of bins. One bin of one value is in the
+// middle.
+func (a *area) edges(g metrics.Grid) []int {
+	if g.Low == g.High {
+		return []int{a.column(0.4), a.column(0.6)}
+	}
+	columns := make([]int, g.Count+1)
+	for i := range columns {
+		columns[i] = a.Min.X + a.Dx()*i/g.Count
+	}
+	return columns
+}
+
+// bars draws a histogram, filled.
+func (a *area) bars(g metrics.Grid, counts []int64, highest int64, color ramp) {
+	edges := a.edges(g)
+	for i, n := range counts {
+		r := image.Rect(edges[i], a.row(height(n, highest)), edges[i+1], a.Max.Y)
+		if r.Dx() >= 4 {
+			r.Max.X-- // a gap
+		}
+		r.Max.X = max(r.Max.X, r.Min.X+1)
+		if n > 0 {
+			a.fill(r, color.shade(10))
+		}
+	}
+}
+
+// outline draws the contour of a histogram.
+func (a *area) outline(g metrics.Grid, counts []int64, highest int64, color ramp) {
+	const thick = 2
+	edges := a.edges(g)
+	before := a.Max.Y - 1
+	vertical := func(x, y0, y1 int) {
+		a.fill(image.Rect(x, min(y0, y1), x+thick, max(y0, y1)+thick), color.full())
+	}
+	for i, n := range counts {
+		y := a.row(height(n, highest))
+		vertical(edges[i], before, y)
+		a.fill(image.Rect(edges[i], y, edges[i+1]+thick, y+thick), color.full())
+		before = y
+	}
+	vertical(min(edges[len(edges)-1], a.Max.X-thick), before, a.Max.Y-1)
+}
+
+// label is an entry of a legend.
+type label struct {
+	text   string
+	color  ramp
+	filled bool
+}
+
+// legend stands above the data, at the right.
+func (a *area) legend(labels []label) {
+	const size, each, above = 12, 60, 20
+	style := a.sheet.style
+	style.YAlign = draw.YTop
+	over := *a
+	over.Min.Y = 0
+	for i, l := range labels {
+		box := image.Rect(0, 0, size, size).Add(image.Pt(a.Max.X-each*(len(labels)-i), a.Min.Y-above))
+		if l.filled {
+			over.fill(box, l.color.shade(10))
+		} else {
+			over.fill(box, l.color.full())
+			over.fill(box.Inset(2), ink.shade(0))
+		}
+		a.canvas.FillText(style, vg.Point{X: vg.Length(box.Max.X + 6), Y: vg.Length(a.sheet.img.Rect.Dy() - box.Min.Y + 1)}, l.text)
+	}
+}
+
+// dots are errors in a panel: round ones, or a pixel each whose shade is how many
+// there are.
+type dots struct {
+	area  *area
+	round bool
+	count []uint8 // of each pixel
+}
+
+func newDots(a *area, round bool) *dots {
+	return &dots{a, round, make([]uint8, a.Dx()*a.Dy())}
+}
+
+// add adds an error at a place from 0 to 1.
+func (d *dots) add(x, y float64) {
+	at := image.Pt(d.area.column(x), d.area.row(y))
+	if d.round {
+		around := area{Rectangle: d.area.Inset(-2), sheet: d.area.sheet}
+		around.fill(image.Rect(-2, -1, 3, 2).Add(at), red.full())
+		around.fill(image.Rect(-1, -2, 2, 3).Add(at), red.full())
+		return
+	}
+	if n := &d.count[(at.Y-d.area.Min.Y)*d.area.Dx()+at.X-d.area.Min.X]; *n < 255 {
+		*n++
+	}
+}
+
+// draw draws the pixels.
+func (d *dots) draw() {
+	for i, n := range d.count {
+		if n == 0 {
+			continue
+		}
+		shade := 7
+		switch {
+		case n >= 4:
+			shade = shades - 1
+		case n >= 2:
+			shade = 11
+		}
+		d.area.sheet.img.SetRGBA(d.area.Min.X+i%d.area.Dx(), d.area.Min.Y+i/d.area.Dx(), red.shade(shade))
+	}
+}
