@@ -94,7 +94,7 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
-	if err := cmp.Or(opts.write(a, plan, opt, rep), interrupted); err != nil {
+	if err := cmp.Or(opts.write(ctx, a, opt, comparedRun{plan, parts, rep}), interrupted); err != nil {
 		return err
 	}
 	return a.conclude(opt.Outcome(rep))
@@ -105,9 +105,6 @@ func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error
 	opt := &compare.Options{Tool: toolName(), Args: o.args}
 	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.resolve(opt)); err != nil {
 		return nil, err
-	}
-	if o.baseline.showGraph {
-		a.msg.Warnf("--show-graph: plots are not drawn")
 	}
 	if err := a.comparePaths(&o.tensors.cpu, &o.tensors.npu, &o.output.out, append(o.tensors.dumps.paths, args...)); err != nil {
 		return nil, err
@@ -131,10 +128,10 @@ func (a *app) comparePairs(ctx context.Context, plan *compare.Plan) ([]compare.P
 }
 
 // write writes the baseline and the reports.
-func (o *compareOptions) write(a *app, plan *compare.Plan, opt *compare.Options, rep *record.Report) error {
-	messages, notKept := plan.SaveBaseline(rep)
+func (o *compareOptions) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
+	messages, notKept := run.plan.SaveBaseline(run.Report)
 	a.say(messages)
-	return cmp.Or(o.output.write(a, opt, rep), notKept)
+	return cmp.Or(o.output.write(ctx, a, opt, run), notKept)
 }
 
 // misspelled adds a hint to the error of a run whose first path is not there and

@@ -11,16 +11,13 @@ import (
 
 // baselineFlags are the flags about an earlier run and about the exit status.
 type baselineFlags struct {
-	file      string
-	update    bool
-	slack     float64
-	coverage  string
-	failOn    []string
-	failFast  bool
-	exitZero  exitZero
-	showGraph bool
-	maxBins   int
-	minBins   int
+	file     string
+	update   bool
+	slack    float64
+	coverage string
+	failOn   []string
+	failFast bool
+	exitZero exitZero
 }
 
 func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
@@ -32,14 +29,6 @@ func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
 		"`STATUSES` that fail: fail, shape, dtype, ambiguous, rounding, warn, partial, skip, unmatched-ref, unmatched-npu")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop after the first failure in execution order")
 	o.exitZero.add(flags, "accuracy failures")
-	flags.BoolVar(&o.showGraph, "show-graph", false, "accepted for old scripts: plots are not drawn")
-	flags.IntVar(&o.maxBins, "max-bins", 128, "accepted for old scripts: bins of plots")
-	flags.IntVar(&o.minBins, "min-bins", 1, "accepted for old scripts: bins of plots")
-	for _, name := range []string{"show-graph", "max-bins", "min-bins"} {
-		if err := flags.MarkHidden(name); err != nil {
-			panic(err)
-		}
-	}
 }
 
 // failStatuses are the names of --fail-on.
@@ -70,10 +59,6 @@ func (o *baselineFlags) resolve(opt *compare.Options) error {
 		return usagef("--fail-fast cannot stand beside --baseline, which is about all failures of a run")
 	case !(o.slack >= 1):
 		return usagef("--baseline-slack %g: want a factor from 1", o.slack)
-	case o.minBins < 1:
-		return usagef("--min-bins %d: want at least 1", o.minBins)
-	case o.maxBins < o.minBins:
-		return usagef("--max-bins %d: want at least %d, the value of --min-bins", o.maxBins, o.minBins)
 	}
 	required, ok := compare.ParseRequired(o.coverage)
 	if !ok {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
@@ -21,6 +25,8 @@ type compareOutput struct {
 	extraColumns, bom  bool
 	diffCount, topN    int
 	diffOrder, version string
+	showGraph          bool
+	maxBins, minBins   int
 }
 
 func (o *compareOutput) addFlags(cmd *cobra.Command) {
@@ -32,6 +38,9 @@ func (o *compareOutput) addFlags(cmd *cobra.Command) {
 	flags.IntVar(&o.diffCount, "diff-cnt", 128, "at most `N` error elements in the CSV of an operator")
 	flags.StringVar(&o.diffOrder, "diff-order", "index", "`ORDER` of these elements: index or worst")
 	flags.IntVar(&o.topN, "topn", 20, "keep the worst `N` elements of bad tensors")
+	flags.BoolVar(&o.showGraph, "show-graph", false, "with -out: draw three plots of every bad tensor, as PNG files")
+	flags.IntVar(&o.maxBins, "max-bins", 128, "at most `N` bins in the histograms of these plots")
+	flags.IntVar(&o.minBins, "min-bins", 1, "at least `N` bins")
 	completeValues(cmd, "diff-order", []string{"index", "worst"})
 }
 
@@ -59,6 +68,12 @@ func (o *compareOutput) check() error {
 		return usagef("--diff-cnt %d: want at least 1", o.diffCount)
 	case o.topN < 1 || o.topN > maxWorst:
 		return usagef("--topn %d: want 1 to %d", o.topN, maxWorst)
+	case o.minBins < 1:
+		return usagef("--min-bins %d: want at least 1", o.minBins)
+	case o.maxBins < o.minBins:
+		return usagef("--max-bins %d: want at least %d, the value of --min-bins", o.maxBins, o.minBins)
+	case o.maxBins > mostBins:
+		return usagef("--max-bins %d: want at most %d, more than a plot is wide", o.maxBins, mostBins)
 	}
 	if err := checkReports[*record.Report](&o.reportOptions); err != nil {
 		return err
@@ -68,8 +83,15 @@ func (o *compareOutput) check() error {
 	return err
 }
 
-// maxWorst is the most worst elements of a tensor that are kept.
-const maxWorst = 10000
+const (
+	// maxWorst is the most worst elements of a tensor that are kept.
+	maxWorst = 10000
+	// mostBins is the most bins of a histogram.
+	mostBins = 1000
+	// manyPlots is the number of bad tensors from which drawing takes so long that it
+	// is said.
+	manyPlots = 1000
+)
 
 // resolve chooses the formats that nobody chose, says what the reports need, and finds
 // out whether they can be written.
@@ -84,6 +106,9 @@ func (o *compareOutput) resolve(opt *compare.Options) error {
 	o.setKept(opt)
 	if o.out == "" {
 		return nil
+	}
+	if o.showGraph {
+		opt.Pictures = &metrics.BinLimits{Min: o.minBins, Max: o.maxBins}
 	}
 	files := report.FilesOf[*record.Report](o.formats...)
 	for _, name := range files {
@@ -110,16 +135,34 @@ func (o *compareOutput) setKept(opt *compare.Options) {
 	}
 }
 
+// comparedRun is a run that was compared: its report, and what its rows are of.
+type comparedRun struct {
+	plan  *compare.Plan
+	parts []compare.Part
+	*record.Report
+}
+
 // write prints the report, or writes the reports to a folder and prints the
-// summary.
-func (o *compareOutput) write(a *app, opt *compare.Options, rep *record.Report) error {
+// summary. A run that is interrupted while its plots are drawn has the others.
+func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
 	ropt := report.Options{
 		Text:     report.Text{Lang: a.lang()},
 		HPAA:     report.CSVOptions{Successor: o.version != "", ExtraColumns: o.extraColumns, BOM: o.bom},
 		Elements: report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode},
 	}
+	rep := run.Report
 	if o.out == "" {
+		if o.showGraph {
+			a.say([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only", "--show-graph：仅在指定 -out DIR 时画图")})
+		}
 		return printResult(a, o.formats[0], rep, ropt)
+	}
+	var interrupted error
+	if opt.Pictures != nil {
+		ropt.Plots = func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
+			failed, interrupted = a.gatherPlots(ctx, run, draw)
+			return failed
+		}
 	}
 	inputs := append(report.CompareInputs(rep), opt.BaselineFile)
 	left, failed := report.WriteComparison(report.NewFolder(o.out, inputs...), o.formats, rep, ropt)
@@ -132,5 +175,21 @@ func (o *compareOutput) write(a *app, opt *compare.Options, rep *record.Report) 
 	if len(left) > 0 {
 		a.msg.Warnf("%s has files that look like reports of another run: %s", o.out, lang.FirstNames(left))
 	}
-	return a.reportsWritten(lang.Text{EN: "reports", ZH: "报告"}, o.out, failed)
+	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports", ZH: "报告"}, o.out, failed), interrupted)
+}
+
+// gatherPlots reads the bad tensors once more for their plots, with a progress bar.
+func (a *app) gatherPlots(ctx context.Context, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
+	drawn := 0
+	for i := range run.Rows {
+		if run.Rows[i].IsDrawn() {
+			drawn++
+		}
+	}
+	if drawn > manyPlots {
+		a.say([]batch.Message{batch.Infof("--show-graph: drawing 3 plots each of %d tensors", "--show-graph：为 %d 个张量各画 3 张图", drawn)})
+	}
+	return watched(a, "drawing", func(observe func(batch.Event)) ([]error, error) {
+		return run.plan.Pictures(ctx, run.Report, run.parts, observe, draw)
+	})
 }

@@ -44,7 +44,7 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		rep.Calls = p.calls
 	}
 	rep.Interrupted = len(parts) < len(p.Pairs) && !rep.FailedFast
-	if !p.opt.Keep {
+	if !p.readsAgain() {
 		for i := range p.Pairs {
 			p.Pairs[i].dropTensors()
 		}
@@ -71,6 +71,9 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 // be collected at once: else as much garbage would stand beside it while the reports
 // are written.
 const manyRows = 1000
+
+// readsAgain reports whether tensors are read again after they were compared.
+func (p *Plan) readsAgain() bool { return p.opt.Keep || p.opt.Pictures != nil }
 
 // dropTensors forgets the tensors of a pair, which are much memory where there are many
 // pairs: nothing reads them again.

@@ -61,7 +61,7 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 				return
 			}
 			parts[part.Pair], done[part.Pair] = *part, true
-			if !p.opt.Keep {
+			if !p.readsAgain() {
 				p.Pairs[part.Pair].dropTensors()
 			}
 			if fast.stops(*part) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/format/npy"
@@ -53,14 +54,11 @@ func (p *Plan) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu boo
 		return fmt.Errorf("%s was not compared", part.Row.Name())
 	}
 	e := newExecutor(p)
-	a, err := e.align(&p.Pairs[part.Pair])
+	a, err := e.reopen(part)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	if part.order > 0 {
-		a = a.Use(part.order)
-	}
 	r, err := a.Readers(&e.buffers)
 	if err != nil {
 		return err
@@ -70,6 +68,15 @@ func (p *Plan) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu boo
 		return writeArray(ctx, w, r.NPU, a.NPU.DType, a.Shape)
 	}
 	return writeArray(ctx, w, r.Ref, a.Ref.DType, a.Shape)
+}
+
+// reopen aligns a pair that was compared, as it was then.
+func (e *executor) reopen(part *Part) (*align.Alignment, error) {
+	a, err := e.align(&e.plan.Pairs[part.Pair])
+	if err == nil && part.order > 0 {
+		a = a.Use(part.order)
+	}
+	return a, err
 }
 
 // writeArray writes elements as a .npy file.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
@@ -53,6 +54,9 @@ type Options struct {
 	// Keep keeps the details of good rows too, and lets tensors be written after they
 	// were compared.
 	Keep bool
+	// Pictures lets rows that fail be read again for their pictures; nil for no
+	// pictures.
+	Pictures *metrics.BinLimits
 	// KLD computes the Kullback-Leibler divergence, which needs a second pass.
 	KLD bool
 

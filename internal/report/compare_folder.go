@@ -31,11 +31,14 @@ const OpConfigName = "op_config.csv"
 
 // WriteComparison writes the reports of a comparison in some formats. Of the
 // reports of an earlier run that this one does not write again it removes those
-// that dumptool wrote, and returns the names of others. compare.json comes last:
-// until it is there the old one says what may be removed.
+// that dumptool wrote, but for plots, and returns the names of others. compare.json
+// comes last: until it is there the old one says what may be removed.
 func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options) (left []string, failed []error) {
 	before := f.earlier()
 	failed = WriteFiles(f, slices.DeleteFunc(slices.Clone(formats), func(name string) bool { return name == documentFormat }), r, opt)
+	if opt.Plots != nil {
+		failed = append(failed, writePlots(f, r, opt.Plots)...)
+	}
 	if len(failed) == 0 {
 		before = f.removeStale(before)
 	}
@@ -50,15 +53,18 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 
 // writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
-	names, renamed := NewFileNames(), false
-	labels := CompareLabels(r)
+	labels, stems, names := operatorStems(r, opt.Plots != nil)
+	renamed := false
 	for i := range r.Rows {
-		row := &r.Rows[i]
-		if !row.HasErrors() || !row.Compared() {
+		stem, ok := stems[i]
+		if !ok {
 			continue
 		}
-		stem := names.Stem(labels[i])
 		renamed = renamed || stem != labels[i]
+		row := &r.Rows[i]
+		if !row.HasErrors() { // plots only
+			continue
+		}
 		err := folder.Write(stem+".csv", func(w io.Writer) error { return WriteOpErrors(w, row, opt.Elements) })
 		if err != nil {
 			return err

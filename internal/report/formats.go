@@ -143,6 +143,9 @@ type Options struct {
 	// elements the files of its operators.
 	HPAA     CSVOptions
 	Elements OpErrors
+	// Plots gathers what the plots beside the reports of a comparison show; nil for
+	// no plots.
+	Plots Gather
 }
 
 // writes returns a writer of results of type R.

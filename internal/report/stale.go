@@ -37,7 +37,9 @@ func (f *Folder) earlier() []record.File {
 		}
 		files = f.opFiles(r)
 	}
-	return slices.DeleteFunc(files, func(file record.File) bool { return !isReport(file.Name) && !isTable(file.Name) || !f.unchanged(file) })
+	return slices.DeleteFunc(files, func(file record.File) bool {
+		return !isReport(file.Name) && !isTable(file.Name) && !isPlot(file.Name) || !f.unchanged(file)
+	})
 }
 
 // isReport reports whether a file of that name is a report of every run, in some
@@ -95,11 +97,15 @@ func (f *Folder) wrote(file record.File) bool {
 }
 
 // removeStale removes the files of an earlier run that this run has not written
-// again, and returns those that it cannot remove.
+// again, and returns those that it cannot remove. Plots stay: they may have gone into
+// the user's notes by their names.
 func (f *Folder) removeStale(before []record.File) []record.File {
 	return slices.DeleteFunc(before, func(file record.File) bool {
 		if f.wrote(file) || !f.unchanged(file) {
 			return true
+		}
+		if isPlot(file.Name) {
+			return false
 		}
 		err := os.Remove(filepath.Join(f.Dir, file.Name))
 		return err == nil || errors.Is(err, fs.ErrNotExist)
@@ -107,7 +113,7 @@ func (f *Folder) removeStale(before []record.File) []record.File {
 }
 
 // foreign lists the files in the folder that look like reports of an earlier
-// run, such as those that could not be removed.
+// run, such as plots and those that could not be removed.
 func (f *Folder) foreign(before []record.File) []string {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {

@@ -173,3 +173,7 @@ func (r *Row) HasErrors() bool {
 	}
 	return r.Status == Fail
 }
+
+// IsDrawn reports whether the row has plots where those are asked for: it fails, by
+// limits or by evidence.
+func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status == Fail) }
