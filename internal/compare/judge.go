@@ -63,8 +63,10 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 	for i := range doc.Rows {
 		row := &doc.Rows[i]
 		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
-		if row.Compared() {
+		if row.Judged() { // statistics have no other limits
 			j.Compared++
+		}
+		if row.Compared() {
 			var own sidefile.OpLimits
 			if config != nil {
 				own, _ = config.Find(row.Op)
