@@ -332,3 +332,49 @@ func countFiles(t *testing.T, dir string) int {
 	}
 	return n
 }
+
+// TestInputsPairs compares files of torch.utils.dumper of an NPU and of a GPU: their
+// tensors are paired as is known.
+func TestInputsPairs(t *testing.T) {
+	t.Parallel()
+	var cases []struct{ ID, NPU, Golden string }
+	readJSON(t, filepath.Join(inputsRoot, "cases.json"), &cases)
+	var expect struct {
+		Pairs struct {
+			Pairs []struct{ NPU, Golden string }
+		} `json:"h5_pairs"`
+	}
+	readJSON(t, filepath.Join(inputsRoot, "expect.json"), &expect)
+	for _, c := range cases {
+		if c.ID != "h5_pairs" {
+			continue
+		}
+		out := t.TempDir()
+		r := runArgs(t, "compare", "--cpu", filepath.Join(inputsRoot, c.Golden), "--npu", filepath.Join(inputsRoot, c.NPU), "--out", out)
+		if r.code != exitFound {
+			t.Errorf("exit %d: %s", r.code, r.err)
+		}
+		var doc struct {
+			Rows []struct {
+				Ref string `json:"ref_file"`
+				NPU string `json:"npu_file"`
+			}
+		}
+		readJSON(t, filepath.Join(out, "compare.json"), &doc)
+		var got, want []string
+		member := func(file string) string { return file[strings.Index(file, ":")+1:] }
+		for _, row := range doc.Rows {
+			got = append(got, member(row.NPU)+" = "+member(row.Ref))
+		}
+		for _, p := range expect.Pairs.Pairs {
+			want = append(want, p.NPU+" = "+p.Golden)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("pairs\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		return
+	}
+	t.Error("there is no case h5_pairs")
+}

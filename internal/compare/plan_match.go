@@ -42,6 +42,7 @@ func (p *Plan) matchRounds() {
 	unused := map[string]int{}
 	for _, round := range p.rounds {
 		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
+		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		r := pair.Match(refs[round.pair.Ref], npus[round.pair.NPU], opt)
 		p.matched(round, r)
 		for _, name := range r.Unused {

@@ -29,6 +29,8 @@ type Tensor struct {
 	Table      bool
 	// Leaf is the tensor as msprobe has it, nil for others.
 	Leaf *msprobe.Leaf
+	// Recorded is where torch.utils.dumper has it, nil for others.
+	Recorded *pair.Recorded
 	// Err says why the file cannot be read; the tensor stands for its output 0.
 	Err error
 }
@@ -154,6 +156,9 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 		}
 		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone && t.Member == "" {
 			one.Single, one.Raw = true, c.Headless
+		}
+		if op := t.Operator; op != nil {
+			one.Recorded = &pair.Recorded{Op: op.Name, Seq: op.Seq, Kind: op.Kind, Param: t.Path[3:]}
 		}
 		if t.Table && t.Leaf != nil {
 			one.Single, one.Member = false, t.Leaf.Name

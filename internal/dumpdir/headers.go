@@ -145,7 +145,11 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 			continue
 		}
 		seen[t.Name] = true
-		h.tensors = append(h.tensors, Tensor{Kind: t.Kind, Index: t.Index, File: f, Member: t.Name})
+		member := Tensor{Kind: t.Kind, Index: t.Index, File: f, Member: t.Name}
+		if t.Operator != nil {
+			member.Operator, member.Path = t.Operator, t.Path
+		}
+		h.tensors = append(h.tensors, member)
 	}
 }
 

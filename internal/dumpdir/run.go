@@ -1,6 +1,7 @@
 package dumpdir
 
 import (
+	"dumptool/internal/format"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/tensor"
 )
@@ -119,6 +120,10 @@ type Tensor struct {
 	File *File
 	// Member is the name of the tensor in a file that names its tensors.
 	Member string
+	// Operator and Path are what such a file says that the tensor belongs to, and its
+	// name in parts; nil where it does not say.
+	Operator *format.Operator
+	Path     []string
 	// Statistics are those of a table, nil for none.
 	Statistics *Statistics
 	// Leaf is the tensor as msprobe has it, nil for others.

@@ -20,7 +20,7 @@ import (
 )
 
 // side makes tensors of lines "file name", optionally followed by blanks and fields:
-// op=exact name, call=of msprobe, k=output (of a dump), from=original operator, shape=1x2.
+// op=exact name, call=of msprobe, recorded=of torch.utils.dumper, k=output (of a dump), from=original operator, shape=1x2.
 func side(t *testing.T, lines ...string) []Tensor {
 	t.Helper()
 	var tensors []Tensor
@@ -39,6 +39,8 @@ func side(t *testing.T, lines ...string) []Tensor {
 				x.Op = value
 			case "call":
 				x.Call = value
+			case "recorded":
+				x.Recorded = value
 			case "from":
 				x.Origin = &dumpdir.Origin{Op: value}
 			case "k":

@@ -13,6 +13,8 @@ type Options struct {
 	Fusion *graph.Graph      // of the compiler, nil for none
 	// Calls is set where tensors have a Call.
 	Calls bool
+	// Recorded is set where tensors have a Recorded.
+	Recorded bool
 	// SkipKeys are texts; operators whose name contains one are skipped.
 	SkipKeys []string
 	// Exclude are operators that are skipped, nil for none.

@@ -12,6 +12,7 @@ type Rule string
 // The rules; see the table for what they equate.
 const (
 	RuleCall       Rule = "msprobe"
+	RuleRecorded   Rule = "torch.utils.dumper"
 	RuleMap        Rule = "map"
 	RuleFusion     Rule = "fusion"
 	RuleStem       Rule = "stem"
@@ -56,6 +57,10 @@ var rules = [...]rule{
 	{
 		name: RuleCall, equates: "calls of msprobe and the places of values in them",
 		keys: callKeys, given: hasCalls, ref: ofCall, npu: ofCall, reserve: whyCall, reserveRef: true,
+	},
+	{
+		name: RuleRecorded, equates: "executions of the operators of PyTorch and what they read and write, as torch.utils.dumper has them",
+		keys: recordedKeys, given: hasRecorded, ref: ofRecorder, npu: ofRecorder, reserve: whyRecorded, reserveRef: true,
 	},
 	{
 		name: RuleMap, equates: "names that the name map gives to each other; no other rule pairs an operator of the map",

@@ -6,6 +6,7 @@ import "testing"
 // earlier one.
 var ruleExamples = [len(rules)]struct{ ref, npu string }{
 	{"a.npy call=relu", "b.npy call=relu"},
+	{"a.npy recorded=relu", "b.npy recorded=relu"},
 	{"b.npy op=net/b", "y.bin op=other"},
 	{"x.npy op=net/relu1 k=1", "Conv2D.net_conv1relu1.3.16.1624605159829577 op=net/conv1relu1"},
 	{"net_relu1.1.5.npy", "Conv2D.net_conv1relu1.3.16.1624605159829577 op=net/conv1relu1"},

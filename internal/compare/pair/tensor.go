@@ -26,6 +26,9 @@ type Tensor struct {
 	// Call is what a value of a call of msprobe has in common with its partner, empty
 	// unless both sides are of msprobe; see Calls.
 	Call string
+	// Recorded is what a tensor of torch.utils.dumper has in common with its partner,
+	// empty unless both sides are of that; see MatchRecorded.
+	Recorded string
 	// Slice is the thread of a sliced operator that wrote this piece of a tensor;
 	// empty for whole ones.
 	Slice string
