@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
@@ -89,8 +90,20 @@ func (l *ledger) writeMappings() error {
 	return all
 }
 
+// readWhole reads a file of lines. Another run may be writing to it: a line that has
+// no end yet is read again, until it has one or does not grow.
+func readWhole(path string) ([]byte, error) {
+	for size := -1; ; time.Sleep(10 * time.Millisecond) {
+		data, err := os.ReadFile(path)
+		if err != nil || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
+			return data, err
+		}
+		size = len(data)
+	}
+}
+
 func writeMapping(path string, names []shortened) error {
-	old, err := os.ReadFile(path)
+	old, err := readWhole(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
