@@ -12,7 +12,7 @@ func compareGroups() []flagGroup {
 			"min-cos", "min-sqnr", "max-red", "max-mean-rel", "max-ulp", "noise", "standard", "third", "hf32"}},
 		{"Shapes and axis orders", []string{"auto-layout", "transpose", "ref-format", "npu-format", "original-format", "crop-padding", "force-compare", "strict-dtype",
 			"ref-dtype", "bin-dtype"}},
-		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map"}},
+		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map", "ir"}},
 		{"Reports", []string{"out", "format", "json", "topn", "diff-cnt", "diff-order", "extra-columns", "hpaa-version", "bom",
 			"show-graph", "max-bins", "min-bins"}},
 		{"Exit status", []string{"fail-on", "fail-fast", "exit-zero", "require-coverage", "baseline", "update-baseline", "baseline-slack"}},

@@ -101,14 +101,15 @@ type orderFlags struct {
 	runtimeFile string
 	orderFile   string
 	consumers   string
+	ir          string
 }
 
 // orders are the sources of the execution order.
-var orders = []string{"auto", "runtime", "csv", "fusion", "timestamp", "name"}
+var orders = []string{"auto", "runtime", "csv", "ir", "fusion", "timestamp", "name"}
 
 func (o *orderFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.order, "order", "auto", "`SOURCE` of the execution order: runtime, csv, fusion, timestamp, name, or auto: the first there is")
+	flags.StringVar(&o.order, "order", "auto", "`SOURCE` of the execution order: runtime, csv, ir, fusion, timestamp, name, or auto: the first there is")
 	flags.StringVar(&o.runtimeFile, "node-runtime-filename", "", "times of operators in `FILE`, as HPAA's node_runtime.file")
 	flags.StringVar(&o.orderFile, "order-file", "", "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv")
 	completeValues(cmd, "order", orders)
@@ -118,6 +119,7 @@ func (o *orderFlags) addFlags(cmd *cobra.Command) {
 func (o *orderFlags) addConsumers(flags *pflag.FlagSet) {
 	flags.StringVar(&o.consumers, "consumer-map", "", "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file")
 	alias(flags, "consumer-map", "consumer-map-filename")
+	addIR(flags, &o.ir)
 }
 
 // addFiles adds the side files of the flags.
@@ -127,6 +129,10 @@ func (o *orderFlags) addFiles(f *sidefile.Files) {
 
 // resolve chooses the source of the execution order.
 func (o *orderFlags) resolve(opt *compare.Options) error {
+	opt.IR = o.ir
+	if err := checkIR(o.ir); err != nil {
+		return err
+	}
 	by, err := oneOf("--order", o.order, orders)
 	if err != nil {
 		return err

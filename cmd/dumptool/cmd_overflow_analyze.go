@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strconv"
@@ -22,6 +23,7 @@ type overflowAnalyzeOptions struct {
 	compat   bool
 	all      bool
 	exitZero exitZero
+	ir       string
 }
 
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
@@ -53,6 +55,7 @@ func (o *overflowAnalyzeOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.most, "top-num", "n", "all", "look into the first `N` records of each rank, or all")
 	flags.BoolVar(&o.all, "all", false, "show all records in full")
 	flags.BoolVar(&o.compat, "compat", false, "write overflow_summary_TIME.txt as msaccucmp does, to the output folder")
+	addIR(flags, &o.ir)
 	o.exitZero.add(flags, "overflow records")
 	addReportFlags[*overflow.Report](cmd, &o.output, "text", "; several with -out")
 }
@@ -67,7 +70,7 @@ func (o *overflowAnalyzeOptions) resolve(args []string) (opt overflow.Options, e
 	if err := o.dumps.check(); err != nil {
 		return opt, err
 	}
-	if err := checkReports[*overflow.Report](&o.output); err != nil {
+	if err := cmp.Or(checkIR(o.ir), checkReports[*overflow.Report](&o.output)); err != nil {
 		return opt, err
 	}
 	if opt.Ops, err = o.dumps.opSet(); err != nil {
@@ -88,7 +91,7 @@ func runOverflowAnalyze(ctx context.Context, a *app, opts *overflowAnalyzeOption
 	if err != nil {
 		return err
 	}
-	run, err := a.openRun(ctx, opts.dumps.paths, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true}, opt.Select)
+	run, err := a.openRun(ctx, opts.dumps.paths, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true, IR: opts.ir}, opt.Select)
 	if err != nil {
 		return err
 	}

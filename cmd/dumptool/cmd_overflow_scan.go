@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ type overflowScanOptions struct {
 	output   reportOptions
 	all      bool
 	exitZero exitZero
+	ir       string
 }
 
 func newOverflowScanCommand(a *app) *cobra.Command {
@@ -45,6 +47,7 @@ them is shown in full; --all shows all, good ones too.`,
 func (o *overflowScanOptions) addFlags(cmd *cobra.Command) {
 	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, jobsFlag(filesRead))
 	cmd.Flags().BoolVar(&o.all, "all", false, "show everything, good tensors too")
+	addIR(cmd.Flags(), &o.ir)
 	o.exitZero.add(cmd.Flags(), "bad tensors")
 	addReportFlags[*overflow.ScanReport](cmd, &o.output, "text", "; several with -out")
 }
@@ -58,14 +61,14 @@ func runOverflowScan(ctx context.Context, a *app, opts *overflowScanOptions, arg
 	if err := opts.dumps.check(); err != nil {
 		return err
 	}
-	if err := checkReports[*overflow.ScanReport](&opts.output); err != nil {
+	if err := cmp.Or(checkIR(opts.ir), checkReports[*overflow.ScanReport](&opts.output)); err != nil {
 		return err
 	}
 	ops, err := opts.dumps.opSet()
 	if err != nil {
 		return err
 	}
-	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true}, opts.dumps.selection())
+	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true, IR: opts.ir}, opts.dumps.selection())
 	if err != nil {
 		return err
 	}

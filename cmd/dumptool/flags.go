@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,22 @@ func (o *dumpFlags) found(ctx context.Context, a *app, paths []string) (map[stri
 		return nil, err
 	}
 	return answer.Chosen(), a.conclude(answer.ChosenOutcome())
+}
+
+// addIR adds the flag for graphs of MindSpore.
+func addIR(flags *pflag.FlagSet, ir *string) {
+	flags.StringVar(ir, "ir", "", "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none")
+}
+
+// checkIR checks the flag for graphs of MindSpore.
+func checkIR(ir string) error {
+	if ir == "" || ir == dumpdir.NoIR {
+		return nil
+	}
+	if _, err := os.Stat(ir); err != nil {
+		return usagef("--ir: %v", err)
+	}
+	return nil
 }
 
 // opSet are the operators that are chosen; nil for all.

@@ -82,6 +82,10 @@ type Options struct {
 	Tool     string
 	Args     []string
 
+	// IR is a file or folder of graphs of MindSpore in place of those of the runs,
+	// dumpdir.NoIR for none.
+	IR string
+
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int
 }

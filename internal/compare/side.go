@@ -63,7 +63,7 @@ type Side struct {
 
 // OpenSide opens the run at a path, and chooses rounds of it.
 func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
-	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Sources: opt.sources(), Graphs: true})
+	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Sources: opt.sources(), Graphs: true, IR: opt.IR})
 	if err == nil {
 		err = run.ReadHeaders(ctx, dumpdir.HeaderOptions{Version: opt.Version, Workers: opt.Workers})
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,18 +36,49 @@ func (r *reader) attachGraphs() {
 			continue
 		}
 		r.readGraphs(f, rounds)
-		for _, g := range rounds {
-			g.finish()
-		}
 	}
 }
 
-// readGraphs reads the graphs of a folder one after the other.
+// attachGiven gives all rounds what a graph that was given says, or the graphs of a
+// folder.
+func (r *reader) attachGiven(name string) {
+	f := &Folder{Path: name, Dir: "."}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		r.run.problem(BadSide, name, Coordinates{}, err)
+		return
+	case !info.IsDir():
+		f.files = []*File{{Folder: f, Name: filepath.Base(name), Size: info.Size()}}
+	default:
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			r.run.problem(BadSide, name, Coordinates{}, err)
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				f.files = append(f.files, &File{Folder: f, Name: e.Name(), Size: info.Size(), path: filepath.Join(name, e.Name())})
+			}
+		}
+	}
+	var rounds []*roundGraph
+	for _, round := range r.run.Rounds {
+		rounds = append(rounds, newRoundGraph(round))
+	}
+	r.readGraphs(f, rounds)
+}
+
+// readGraphs reads the graphs of a folder one after the other, and hands the rounds
+// what they say.
 func (r *reader) readGraphs(f *Folder, rounds []*roundGraph) {
 	var files []*File
 	var saved []graph.Saved
 	for _, file := range f.files {
-		if s, ok := graph.ParseSaved(file.Name); ok && file.Err == nil {
+		s, ok := graph.ParseSaved(file.Name)
+		if file.path == "" && !ok { // it was given
+			s, ok = graph.Saved{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file.Name, ".pb")}, true
+		}
+		if ok && file.Err == nil {
 			files, saved = append(files, file), append(saved, s)
 		}
 	}
@@ -67,6 +100,9 @@ func (r *reader) readGraphs(f *Folder, rounds []*roundGraph) {
 			own := s.Graph < 0 || round.round.At.Graph == "" || round.round.At.Graph == fmt.Sprint(s.Graph)
 			round.add(g, files[i].Name, own)
 		}
+	}
+	for _, g := range rounds {
+		g.finish()
 	}
 }
 

@@ -27,7 +27,11 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	r.identify(opt.NoRaw)
 	r.finish()
 	r.group()
-	if opt.Graphs {
+	switch {
+	case !opt.Graphs || opt.IR == NoIR:
+	case opt.IR != "":
+		r.attachGiven(opt.IR)
+	default:
 		r.attachGraphs()
 	}
 	r.run.findKnown()

@@ -35,9 +35,14 @@ type Options struct {
 	// Graphs reads the graphs that MindSpore saved, which takes time and memory: they
 	// order operators, say who feeds whom, and which line of the script each is.
 	Graphs bool
+	// IR is a file or folder of graphs in place of those in the run, NoIR for none.
+	IR string
 	// Sources order the operators besides what the run has.
 	Sources Sources
 }
+
+// NoIR is the IR of Options that leaves the graphs of MindSpore out.
+const NoIR = "off"
 
 // walker lists the files of a run in a fixed order: files as they are given,
 // folders in the order of names, with all their folders.
