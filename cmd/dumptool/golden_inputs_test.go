@@ -35,7 +35,8 @@ type inputFile struct {
 type inputTensor struct {
 	Name, Stored, Error, NPY, Torch string
 	Kind, Node                      string
-	Index                           int
+	Index, Round                    int
+	Seq                             int64
 	Shape                           []int64
 	Values                          []json.RawMessage
 	Quant                           *inputQuant
@@ -152,6 +153,9 @@ func readInput(t *testing.T, path string, want *inputFile) {
 	var file struct {
 		Tensors []struct {
 			Name, DType, Error, Kind string
+			Node                     string
+			Seq                      int64
+			Round                    int
 			Torch                    string `json:"torch_dtype"`
 			Index                    int
 			Shape                    []int64
@@ -175,6 +179,8 @@ func readInput(t *testing.T, path string, want *inputFile) {
 		case w.Error != "":
 			wantInputError(t, w.Error, got.Error)
 		case got.Error != "" || got.DType != w.Stored || !slices.Equal(got.Shape, w.Shape):
+			t.Errorf("%q: %+v, want %+v", w.Name, got, w)
+		case w.Node != "" && w.Seq > 0 && (got.Node != w.Node || got.Seq != w.Seq || got.Round != w.Round || got.Kind != w.Kind || got.Index != w.Index || got.Torch != w.Torch):
 			t.Errorf("%q: %+v, want %+v", w.Name, got, w)
 		case w.Quant != nil && (got.Quant == nil || *got.Quant != *w.Quant):
 			t.Errorf("%q: quantisation %+v, want %+v", w.Name, got.Quant, w.Quant)

@@ -81,10 +81,11 @@ type Tensor struct {
 	tensor.Tensor
 	Kind  tensor.Kind
 	Index int
-	// Name is the one in a file that names its tensors, and Details what that says
-	// about it; empty and nil for others.
-	Name    string
-	Details *format.Details
+	// Name is the one in a file that names its tensors, Operator what that says that it
+	// belongs to, and Details what else it says; empty and nil for others.
+	Name     string
+	Operator *format.Operator
+	Details  *format.Details
 	// Origin is the element type before the tensor was stored in DType; Undefined
 	// if it is not known or the same.
 	Origin tensor.DType

@@ -149,7 +149,7 @@ func (f *File) slices(src *tensorfile.File) map[tensor.Kind][]tensor.Shape {
 
 // tensor inspects one tensor.
 func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, slices map[tensor.Kind][]tensor.Shape) Tensor {
-	t := Tensor{Tensor: src.Tensor, Kind: src.Kind, Index: src.Index, Name: src.Name, Details: src.Details, Origin: src.Origin, Err: src.Err}
+	t := Tensor{Tensor: src.Tensor, Kind: src.Kind, Index: src.Index, Name: src.Name, Operator: src.Operator, Details: src.Details, Origin: src.Origin, Err: src.Err}
 	t.Data = nil
 	if list := slices[t.Kind]; t.Index < len(list) {
 		t.Slice = list[t.Index]

@@ -14,6 +14,9 @@ import (
 // namedForm is the JSON form of a tensor of a file that names its tensors.
 type namedForm struct {
 	Name         string          `json:"name"`
+	Node         string          `json:"node,omitempty"`
+	Seq          *int64          `json:"seq,omitempty"`
+	Round        *int            `json:"round,omitempty"`
 	Kind         string          `json:"kind"`
 	Index        int             `json:"index"`
 	DType        string          `json:"dtype"`
@@ -50,6 +53,9 @@ func newNamedForm(t *inspect.Tensor) namedForm {
 		Shape:   append(tensor.Shape{}, t.Shape...), // [] rather than null
 		Strides: d.Strides, Offset: d.Offset, Size: t.Size, RequiresGrad: d.RequiresGrad, Device: d.Device,
 		Attrs: d.Attrs, Stats: statsForm(t.Stats),
+	}
+	if op := t.Operator; op != nil {
+		form.Node, form.Seq, form.Round = op.Name, &op.Seq, &op.Round
 	}
 	if d.Quant != nil {
 		form.Quant = &quantForm{tableNumber(&d.Quant.Scale), d.Quant.ZeroPoint}
