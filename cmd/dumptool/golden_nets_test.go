@@ -126,7 +126,9 @@ func (n *judgedNet) agrees(t *testing.T, proto string) {
 			continue
 		}
 		e := row.Evidence
-		if e.Level != w.Level {
+		// The values of the references say more of operators without a type.
+		found := e.Level > w.Level && n.isFault(w.Op)
+		if e.Level != w.Level && !found {
 			t.Errorf("%s: %s has level %d, want %d", n.name, w.Op, e.Level, w.Level)
 		}
 		near := func(what string, got, want, slack float64) {
@@ -141,6 +143,9 @@ func (n *judgedNet) agrees(t *testing.T, proto string) {
 		near("rms", e.RMS, w.RD, 1e-3)
 		near("ref_rms", e.RefRMS, w.RR, 1e-3)
 		near("rounding", e.Rounding, w.F, 1e-3)
+		if found {
+			continue
+		}
 		near("propagated", e.Propagated, w.P, propagated)
 		near("own", e.Own, w.O, 1e-3)
 		near("score", e.Score, w.Score, propagated)
@@ -154,16 +159,22 @@ func (n *judgedNet) agrees(t *testing.T, proto string) {
 // fails where any origin is not.
 func (n *judgedNet) named(t *testing.T) bool {
 	t.Helper()
-	var expected []string
-	for _, f := range n.truth.Faults {
-		expected = append(expected, f.Expected...)
-	}
 	for _, origin := range n.doc.Summary.Origins {
-		if !slices.Contains(expected, opOf(origin.Row)) {
-			t.Errorf("%s: %s is an origin, want none but %v", n.name, origin.Row, expected)
+		if !n.isFault(opOf(origin.Row)) {
+			t.Errorf("%s: %s is an origin, want none but those of %+v", n.name, origin.Row, n.truth.Faults)
 		}
 	}
 	return len(n.doc.Summary.Origins) > 0
+}
+
+// isFault reports whether a fault made an operator wrong.
+func (n *judgedNet) isFault(op string) bool {
+	for _, f := range n.truth.Faults {
+		if slices.Contains(f.Expected, op) {
+			return true
+		}
+	}
+	return false
 }
 
 // visible reports whether the tensors show a fault.
@@ -207,7 +218,7 @@ func TestFaultyGoldenNets(t *testing.T) {
 	for _, tt := range []struct {
 		strength       string
 		visible, named int
-	}{{"strong", 13, 12}, {"mild", 11, 9}} {
+	}{{"strong", 13, 13}, {"mild", 11, 10}} {
 		visible, named := 0, 0
 		var missed []string
 		for _, n := range judgeNets(t, tt.strength, 14) {

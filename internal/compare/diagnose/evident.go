@@ -16,6 +16,8 @@ type judged struct {
 	// inputs are the tensors that the row was made of, as far as they are known.
 	inputs  []*row
 	guessed bool // the inputs are those before it
+	// related is set where the inputs are known by their values.
+	related bool
 	fedBy   []*judged
 	// beyond is the error beside the noise of the second reference, 0 where there is
 	// none.
@@ -40,6 +42,7 @@ type Judgement struct {
 	// be origins.
 	Unfit   bool
 	walked  []*judged // in the order of the data flow
+	made    []*row    // the outputs of them whose noise is known
 	of      map[*row]*judged
 	origins []*judged
 }
@@ -94,6 +97,7 @@ func judge(n *network) *Judgement {
 		for _, r := range o.outputs {
 			if r.Noise != "" {
 				last.add(r)
+				j.made = append(j.made, r)
 			}
 		}
 	}
@@ -112,7 +116,8 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 		x.inputs = o.inputs
 	case known:
 		x.inputs = o.sources.rows
-		if r.isInput() || looped || len(o.sources.through) > 0 {
+		op.Hidden = len(o.sources.through) > 0
+		if r.isInput() || looped || op.Hidden {
 			op.Type = verdict.OpType{}
 		}
 	case j.Ordered:
@@ -160,6 +165,9 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 		return x
 	}
 	x.verdict = op.Judge()
+	if !r.isInput() && !looped && (x.guessed || known && len(o.inputs) == 0) {
+		j.byValues(x, &op)
+	}
 	if x.lost = lostNumbers(r.result()); x.lost > 0 && !j.AnyClass && x.verdict.Level != verdict.Origin {
 		x.verdict.Kind = verdict.InputNaN
 		if !slices.ContainsFunc(x.inputs, func(in *row) bool {

@@ -41,7 +41,7 @@ func (x *judged) explain() []record.Finding {
 func (x *judged) confidence() record.Confidence {
 	v := &x.verdict
 	switch {
-	case x.guessed || v.Class == verdict.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
+	case x.guessed && !x.related || v.Class == verdict.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
 		return record.Low
 	case v.Exact && (v.PeakScore >= 3 || v.Score >= 3):
 		return record.High
@@ -168,6 +168,9 @@ func (x *judged) madeOf() lang.Sentence {
 	names := make([]string, 0, len(x.inputs))
 	for _, in := range x.inputs {
 		names = append(names, rowName(in.Row))
+	}
+	if x.related {
+		return lang.Sayf("%s, by their values", "按数值识别的 %s", someOf(names))
 	}
 	if x.guessed {
 		if len(names) == 1 {

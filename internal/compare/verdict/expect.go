@@ -18,6 +18,8 @@ type Operator struct {
 	Guessed bool
 	// AnyClass is set where NaN and infinities do not count.
 	AnyClass bool
+	// Hidden is set where some of what it was made of was not compared.
+	Hidden bool
 	// Tainted is set where an input is an origin or depends on one.
 	Tainted bool
 }

@@ -66,6 +66,10 @@ const (
 	linearLimit    = 2.5
 	unknownLimit   = 4.0
 	linearSuspect  = 1.8
+	scaledLimit    = 0.6 // the significance of the factor counts
+	shapedLimit    = 1.6 // of errors that have a form
+	leastLocal     = 5
+	farCrest       = 20 // that of 10^6 rounding errors is 5
 	noiseLimit     = 32 // healthy whitening reaches 17.6
 	roughFactor    = 4
 	taintedFactor  = 1.5
@@ -89,7 +93,7 @@ func (o *Operator) Judge() Verdict {
 	case classes && s.Overflows > 0 && !anyInput(o, func(in *noise.Noise) bool { return in.Overflows > 0 }):
 		v.Level, v.Kind = Origin, Overflow
 	case s.Count == 0 || s.RMS == 0:
-	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && s.Max <= 2*epsilon(s.Type)*s.RefMax:
+	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels):
 		// the rounding of the type itself
 	case s.Type.Integer && s.Max <= 1 && v.Class == Quantise:
 		if v.Score > 4 { // a neighbouring step is a tie
@@ -102,6 +106,17 @@ func (o *Operator) Judge() Verdict {
 	}
 	v.rows, v.channels, v.peaks = nil, nil, nil // the verdicts of a run are kept together
 	return v
+}
+
+// rounds reports whether no element is off by more than two rounding errors of the
+// largest one of its group.
+func rounds(t noise.Type, groups *noise.Groups) bool {
+	for g, most := range groups.Max {
+		if float64(most) > 2*epsilon(t)*float64(groups.RefMax[g]) {
+			return false
+		}
+	}
+	return true
 }
 
 func anyInput(o *Operator, is func(*noise.Noise) bool) bool {
@@ -166,7 +181,7 @@ func (o *Operator) exactly(v *Verdict) (Level, Kind) {
 		return Origin, Value
 	case v.Score > exactLimit && !soft, v.Class == Lipschitz && !soft && v.RowScore > exactLimit:
 		return Origin, Value
-	case o.scaled(v) && v.Score > 0.8:
+	case o.scaled(v) && v.Score > scaledLimit:
 		return Origin, Scaled
 	}
 	return Clean, None
@@ -202,7 +217,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	}
 	v.Limit = k
 	scaled := o.scaled(v)
-	if scaled && v.Score > 1.2 && !rough && (class != Unknown || root || s.P90 > 0.5*v.Sum) {
+	if scaled && v.Score > scaledLimit && !rough && (class != Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()) {
 		return Origin, Scaled
 	}
 	if s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !anyInput(o, isConstant)) {
@@ -224,7 +239,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		}
 		return Clean, None
 	}
-	if class == Unknown && !root && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
+	if class == Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
 		// A function with a pole, perhaps: a few elements near it are far off.
 		if v.Score > k {
 			return Suspect, Amplified
@@ -234,7 +249,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	if local != None {
 		return Origin, local
 	}
-	v.Structured = v.Score > k && (scaled || o.structured(v, k))
+	v.Structured = v.Score > min(k, shapedLimit*k/o.limit(class)) && (scaled || !(root && o.Hidden) && o.structured(v, k))
 	if v.Structured || v.Score > noiseLimit {
 		return Origin, Value
 	}
@@ -279,14 +294,17 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	if o.Tainted {
 		b *= 2
 	}
-	if class != Reduce && class != BatchNormalise && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > 2*k {
+	if class != Reduce && class != BatchNormalise && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > min(2*k, leastLocal*k/o.limit(class)) {
 		return Rows
 	}
-	if class != Exponential && v.ChannelScore > localFactor*b && v.ChannelScore > 2*k {
+	if class != Exponential && v.ChannelScore > localFactor*b && v.ChannelScore > min(2*k, leastLocal*k/o.limit(class)) {
 		return Channels
 	}
-	if v.PeakScore > peakFactor*b && v.PeakScore > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest)) &&
-		(class != Unknown || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
+	stands := v.PeakScore > peakFactor*b && v.PeakScore > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest))
+	if class == Linear || class == Unknown { // sums even out what stands out of the inputs
+		stands = stands || v.PeakScore > peakFactor*b && crest(s) > max(farCrest, 1.5*largest(o.Inputs, crest))
+	}
+	if stands && (class != Unknown || o.mixes() || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
 		return Sparse
 	}
 	return None

@@ -45,6 +45,9 @@ type OpType struct {
 	// Selects is set where an element is a copy or a constant: nothing is rounded
 	// twice. Transcendental functions have errors of their own.
 	Selects, Transcendental bool
+	// Fitted is set where numbers of its own were fitted to the values, which may be
+	// those of an input that is not known.
+	Fitted bool
 	// form distinguishes members of a class whose bounds differ.
 	form form
 }

@@ -47,6 +47,9 @@ type Collector struct {
 	keep             [blockElements]uint64  // for kernel.SumSteps
 	excludedPosition []int32
 	runs             [runCount]int // of a block
+	places           []int64       // the offsets of the probe
+	probes           [probed]float32
+	probedTo         int // the places before it are done
 	sums             [runCount]kernel.GroupSums
 	// The bins of the runs.
 	rowBins, channelBins [runCount]int32
@@ -86,6 +89,7 @@ func (c *Collector) Reset(req *Request) {
 		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
 		excludedD: c.excludedD, table: c.table, excludedPosition: c.excludedPosition[:0],
 		means: c.means, stds: c.stds, views: c.views,
+		places: appendPlaces(c.places[:0], req.Shape),
 	}
 	for i := range c.keep {
 		c.keep[i] = math.MaxUint64
@@ -107,6 +111,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	if c.end == c.start {
 		c.start, c.end = first, first
 	}
+	c.probe(first, r)
 	c.excludedPosition = c.excludedPosition[:0]
 	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.masked(rSpan.Min) {
 		n, r = c.exclude(n, r)

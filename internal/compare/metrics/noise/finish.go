@@ -45,6 +45,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		return nil
 	}
 	n.Rows, n.Channels = rows.folded, channels.folded
+	n.Probe = c.finishProbe()
 	return n
 }
 

@@ -61,6 +61,8 @@ type Noise struct {
 	// Rows are the positions of all axes but the last. Channels are those of axis 1
 	// of tensors of 4 and more axes, of the last one of others.
 	Rows, Channels Groups
+
+	Probe Probe
 }
 
 // Groups are numbers of the rows or channels of a tensor. Neighbours may share a

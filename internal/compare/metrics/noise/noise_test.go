@@ -13,6 +13,9 @@ import (
 
 	"dumptool/internal/compare/metrics/kernel"
 	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var (
@@ -227,8 +230,26 @@ func compare(t *testing.T, got, want *Noise) {
 			}
 		case a.Type() == reflect.TypeFor[Groups]():
 			compareGroups(t, name, a, b)
+		case name == "Probe":
+			compareProbe(t, &got.Probe, &want.Probe, want.RefMax)
 		case !reflect.DeepEqual(a.Interface(), b.Interface()):
 			t.Errorf("%s is %v, want %v", name, a, b)
+		}
+	}
+}
+
+func compareProbe(t *testing.T, got, want *Probe, most float64) {
+	t.Helper()
+	if !cmp.Equal(got.Values, want.Values, cmpopts.EquateNaNs()) {
+		t.Errorf("the probe is %v, want %v", got.Values, want.Values)
+	}
+	for _, x := range []struct {
+		name      string
+		got, want []float64
+		allowed   float64
+	}{{"means", got.RowMean, want.RowMean, 1e-12 * most}, {"standard deviations", got.RowStd, want.RowStd, 1e-6 * most}} {
+		if !cmp.Equal(x.got, x.want, cmpopts.EquateApprox(0, x.allowed), cmpopts.EquateEmpty()) {
+			t.Errorf("the %s of the rows of the probe are %v, want %v", x.name, x.got, x.want)
 		}
 	}
 }
@@ -308,7 +329,7 @@ func TestReset(t *testing.T) {
 			used.Reset(req)
 			c.Add(0, n, r)
 			used.Add(0, n, r)
-			if got, want := used.Finish(differences(n, r)), c.Finish(differences(n, r)); !reflect.DeepEqual(got, want) {
+			if got, want := used.Finish(differences(n, r)), c.Finish(differences(n, r)); !cmp.Equal(got, want, cmpopts.EquateNaNs()) {
 				t.Fatalf("%s%v: %+v, want %+v", name, shape, got, want)
 			}
 		}

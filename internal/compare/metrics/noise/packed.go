@@ -3,6 +3,7 @@ package noise
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"dumptool/internal/tensor"
 )
@@ -43,7 +44,8 @@ func (n *Noise) Pack() Packed {
 			flags |= 1 << i
 		}
 	}
-	b := make([]byte, 0, 256+36*(len(n.Rows.RMS)+len(n.Channels.RMS)))
+	p := &n.Probe
+	b := make([]byte, 0, 256+36*(len(n.Rows.RMS)+len(n.Channels.RMS))+4*len(p.Values)+16*len(p.RowMean))
 	b = binary.AppendUvarint(b, uint64(len(n.Type.Name)))
 	b = append(b, n.Type.Name...)
 	counts := []int64{flags, int64(n.Type.Mantissa), int64(n.Type.MinExp), n.Elements, n.Count, int64(n.Bits), n.NonFinite, n.Overflows, int64(len(n.Shape))}
@@ -51,11 +53,15 @@ func (n *Noise) Pack() Packed {
 	for _, g := range []*Groups{&n.Rows, &n.Channels} {
 		counts = append(counts, g.Count, g.Size, g.Fold, int64(len(g.RMS)))
 	}
+	counts = append(counts, int64(len(p.RowMean)), int64(len(p.Values)))
 	for _, x := range counts {
 		b = binary.AppendVarint(b, x)
 	}
 	for _, x := range n.numbers() {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(*x))
+	}
+	for _, x := range slices.Concat(p.RowMean, p.RowStd) {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
 	for _, g := range []*Groups{&n.Rows, &n.Channels} {
 		for _, column := range g.columns() {
@@ -63,6 +69,9 @@ func (n *Noise) Pack() Packed {
 				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 			}
 		}
+	}
+	for _, x := range p.Values {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 	}
 	return Packed(b)
 }
@@ -95,9 +104,19 @@ func (p Packed) Unpack() *Noise {
 	for i, g := range []*Groups{&n.Rows, &n.Channels} {
 		g.Count, g.Size, g.Fold, bins[i] = count(), count(), count(), count()
 	}
-	for _, x := range n.numbers() {
-		*x = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	rows, values := count(), count()
+	number := func() float64 {
+		x := math.Float64frombits(binary.LittleEndian.Uint64(b))
 		b = b[8:]
+		return x
+	}
+	for _, x := range n.numbers() {
+		*x = number()
+	}
+	for _, to := range []*[]float64{&n.Probe.RowMean, &n.Probe.RowStd} {
+		for range rows {
+			*to = append(*to, number())
+		}
 	}
 	all := make([]float32, len(b)/4)
 	for i := range all {
@@ -107,6 +126,9 @@ func (p Packed) Unpack() *Noise {
 		for _, column := range g.columns() {
 			*column, all = all[:bins[i]:bins[i]], all[bins[i]:]
 		}
+	}
+	if values > 0 {
+		n.Probe.Values = all[:values:values]
 	}
 	return n
 }

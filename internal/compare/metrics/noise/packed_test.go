@@ -33,6 +33,7 @@ func TestPacked(t *testing.T) {
 		*x = number()
 	}
 	full.Scale, full.View = -1e-300, math.Inf(1)
+	full.Probe = Probe{Values: column(11), RowMean: []float64{number(), number()}, RowStd: []float64{number(), number()}}
 	empty := &Noise{Rows: groups(0), Channels: groups(0)}
 	for name, n := range map[string]*Noise{"full": full, "empty": empty} {
 		if diff := cmp.Diff(n, n.Pack().Unpack()); diff != "" {

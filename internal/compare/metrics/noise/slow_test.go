@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"slices"
+
+	"dumptool/internal/tensor"
 )
 
 // slowly is the formulas of Noise over whole tensors, with groups that are not
@@ -162,6 +164,7 @@ func slowly(req *Request, n, r []float64) *Noise {
 		}
 	}
 	want.Channels = slowGroups(total, channels, func(i int) int { return i / inner % channels }, d, r0, ulp2)
+	want.Probe = slowProbe(req.Shape, r, r0)
 	rowSums := make([]float64, want.Rows.Count)
 	want.Softmax = count > 0 && length > 1
 	var stepD, stepR float64
@@ -216,6 +219,46 @@ func slowly(req *Request, n, r []float64) *Noise {
 		}
 	}
 	return want
+}
+
+// slowProbe returns the elements in the middles of the parts of each axis.
+func slowProbe(shape tensor.Shape, r, counted []float64) (p Probe) {
+	for len(shape) > 4 {
+		shape = append(tensor.Shape{shape[0] * shape[1]}, shape[2:]...)
+	}
+	parts := [][]int64{{}, {64}, {8, 8}, {2, 4, 8}, {2, 4, 2, 4}}[len(shape)]
+	row := -1
+	for i, x := range r {
+		on, rest := true, int64(i)
+		for axis := len(shape) - 1; axis >= 0; axis-- {
+			length, at := shape[axis], rest%shape[axis]
+			rest /= length
+			parts := min(parts[axis], length)
+			found := false
+			for k := range parts {
+				found = found || at == (2*k+1)*length/(2*parts)
+			}
+			on = on && found
+		}
+		if !on {
+			continue
+		}
+		p.Values = append(p.Values, float32(x))
+		if len(shape) < 2 || i/int(shape[len(shape)-1]) == row {
+			continue
+		}
+		length := int(shape[len(shape)-1])
+		row = i / length
+		var sum, squares float64
+		for _, y := range counted[row*length : (row+1)*length] {
+			sum += y / float64(length)
+		}
+		for _, y := range counted[row*length : (row+1)*length] {
+			squares += (y - sum) * (y - sum) / float64(length)
+		}
+		p.RowMean, p.RowStd = append(p.RowMean, sum), append(p.RowStd, math.Sqrt(squares))
+	}
+	return p
 }
 
 // slowGroups returns the numbers of count groups.

@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/verdict"
+)
+
+// The rows before a row among which its inputs are looked for by their values; of
+// two inputs one is among the last few.
+const (
+	lookedAt = 64
+	lastFew  = 8
+)
+
+// feedOf finds the inputs of a row by the values of the references, where no graph
+// says which they are, and what the operator does. Of several ways to make the
+// tensor the one with the largest errors counts.
+func (j *Judgement) feedOf(r *row) (inputs []*row, op verdict.OpType, found bool) {
+	out, worst := r.noise(), -1.0
+	try := func(rows ...*row) {
+		in := make([]*noise.Noise, len(rows))
+		var errors float64
+		for i, row := range rows {
+			in[i] = row.noise()
+			errors += in[i].RMS
+		}
+		if errors <= worst {
+			return
+		}
+		if t, ok := verdict.Relate(out, in...); ok && !t.Fitted && (!found || t == op) {
+			inputs, op, found, worst = rows, t, true, errors
+		}
+	}
+	before := j.made[max(0, len(j.made)-lookedAt):]
+	for i := len(before) - 1; i >= 0; i-- {
+		if !sameReference(out, before[i].noise()) {
+			try(before[i])
+		}
+	}
+	if found {
+		return inputs, op, true
+	}
+	for i := len(before) - 1; i >= max(0, len(before)-lastFew); i-- {
+		for k := i - 1; k >= 0; k-- {
+			try(before[i], before[k])
+		}
+	}
+	return inputs, op, found
+}
+
+// sameReference reports whether two references are the same: the second may have been
+// computed again.
+func sameReference(a, b *noise.Noise) bool {
+	return a.Count == b.Count && a.RefMax == b.RefMax && a.RefRMS == b.RefRMS && a.RefMean == b.RefMean
+}
+
+// byValues judges a row of an unknown operator, or of inputs that are guessed, once
+// more by what the values of the references say of it. That counts where it comes to
+// another end, since it knows more.
+func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
+	inputs, known := x.inputs, *op
+	known.Guessed, known.Inputs, known.Tainted = false, nil, false
+	switch {
+	case x.guessed:
+		var found bool
+		if inputs, known.Type, found = j.feedOf(x.row); !found {
+			return
+		}
+	case op.Type.Class != verdict.Unknown:
+		return
+	}
+	for _, in := range inputs {
+		if in.Noise == "" {
+			return
+		}
+		known.Inputs = append(known.Inputs, in.noise())
+		before := j.of[in] // nil in a cycle
+		known.Tainted = known.Tainted || before != nil && (before.origin || len(before.fedBy) > 0)
+	}
+	if !x.guessed {
+		var found bool
+		if known.Type, found = verdict.Relate(x.noise(), known.Inputs...); !found {
+			return
+		}
+	}
+	if v := known.Judge(); v.Level != x.verdict.Level {
+		x.inputs, x.verdict, x.related = inputs, v, x.guessed
+		*op = known
+	}
+}

@@ -1,0 +1,98 @@
+package noise
+
+import "dumptool/internal/tensor"
+
+// Probe is a part of the reference: enough to see which function of which other
+// tensors it is.
+type Probe struct {
+	// Values are elements on a grid, in C order. Which places of an axis are on it
+	// depends on the length of the axis and the number of axes only.
+	Values []float32
+	// RowMean and RowStd are the means and standard deviations of the rows that the
+	// grid has places in, empty where rows share a bin.
+	RowMean, RowStd []float64
+}
+
+// probed is the most elements of a probe.
+const probed = 64
+
+// gridPlaces are the places of a grid by axis, for tensors of up to four axes. Of
+// more the first ones are one.
+var gridPlaces = [...][]int64{{}, {64}, {8, 8}, {2, 4, 8}, {2, 4, 2, 4}}
+
+// Grid returns the number of places on each axis of the grid of a shape.
+func Grid(shape tensor.Shape) []int64 {
+	shape = fewAxes(shape)
+	grid := make([]int64, len(shape))
+	for i, length := range shape {
+		grid[i] = min(length, gridPlaces[len(shape)][i])
+	}
+	return grid
+}
+
+// fewAxes returns a shape with the first ones of more than four axes joined.
+func fewAxes(shape tensor.Shape) tensor.Shape {
+	const most = len(gridPlaces) - 1
+	if len(shape) <= most {
+		return shape
+	}
+	first, rest := shape[:len(shape)-most+1], shape[len(shape)-most+1:]
+	return append(tensor.Shape{first.Elements()}, rest...)
+}
+
+// appendPlaces appends the offsets of the grid of a shape, in rising order.
+func appendPlaces(offsets []int64, shape tensor.Shape) []int64 {
+	if shape.Elements() == 0 {
+		return offsets
+	}
+	offsets = append(offsets, 0)
+	shape = fewAxes(shape)
+	for i, picks := range Grid(shape) {
+		length, before := shape[i], len(offsets)
+		for k := before - 1; k >= 0; k-- { // each becomes several, further back
+			first := offsets[k] * length
+			for p := picks - 1; p >= 0; p-- {
+				// The middles of equal parts; (2p+1)*length could overflow.
+				at := length/(2*picks)*(2*p+1) + length%(2*picks)*(2*p+1)/(2*picks)
+				to := k*int(picks) + int(p)
+				for len(offsets) <= to {
+					offsets = append(offsets, 0)
+				}
+				offsets[to] = first + at
+			}
+		}
+	}
+	return offsets
+}
+
+// probe takes the elements of a block that are on the grid.
+func (c *Collector) probe(first int64, r []float64) {
+	for c.probedTo < len(c.places) && c.places[c.probedTo] < first {
+		c.probedTo++ // those of the segments before
+	}
+	for end := first + int64(len(r)); c.probedTo < len(c.places) && c.places[c.probedTo] < end; c.probedTo++ {
+		c.probes[c.probedTo] = float32(r[c.places[c.probedTo]-first])
+	}
+}
+
+// mergeProbe takes the elements of the segment that follows.
+func (c *Collector) mergeProbe(next *Collector) {
+	for i := c.probedTo; i < next.probedTo; i++ {
+		c.probes[i] = next.probes[i]
+	}
+	c.probedTo = max(c.probedTo, next.probedTo)
+}
+
+// finishProbe returns the probe with the rows that the grid has places in.
+func (c *Collector) finishProbe() Probe {
+	p := Probe{Values: append([]float32(nil), c.probes[:len(c.places)]...)}
+	grid := Grid(c.request.Shape)
+	if c.rows.fold != 1 || len(grid) < 2 {
+		return p
+	}
+	for i := 0; i < len(c.places); i += int(grid[len(grid)-1]) {
+		row := c.places[i] / c.row
+		p.RowMean, p.RowStd = append(p.RowMean, c.means[row]), append(p.RowStd, c.stds[row])
+	}
+	return p
+}

@@ -1,0 +1,584 @@
+package verdict
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/exact"
+)
+
+// Relate returns what an operator does, by the values of the references: those of a
+// healthy run are what it makes of those of its inputs. Each of the inputs is used.
+// It is not known if no known operator makes all elements of the probe.
+func Relate(out *noise.Noise, inputs ...*noise.Noise) (OpType, bool) {
+	if !informative(out) || slices.ContainsFunc(inputs, func(in *noise.Noise) bool { return len(in.Probe.Values) == 0 }) {
+		return OpType{}, false
+	}
+	var rules []relation
+	switch len(inputs) {
+	case 1:
+		rules = ofOne
+	case 2:
+		rules = ofTwo
+	}
+	for _, r := range rules {
+		if r.holds(out, inputs) {
+			return r.OpType, true
+		}
+	}
+	return OpType{}, false
+}
+
+// relation is an operator that is known by the values that it makes.
+type relation struct {
+	OpType
+	holds func(out *noise.Noise, inputs []*noise.Noise) bool
+}
+
+// leastProbe is the number of different elements by which an operator is known.
+const leastProbe = 6
+
+// informative reports whether a tensor has enough different elements.
+func informative(n *noise.Noise) bool {
+	seen := make([]float32, 0, leastProbe)
+	for _, x := range n.Probe.Values {
+		if x-x == 0 && !slices.Contains(seen, x) {
+			if seen = append(seen, x); len(seen) == leastProbe {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The precision of references: of elements, which are float32 at least, and of what
+// a function makes of them.
+const (
+	refPrecision      = 0x1p-23
+	functionPrecision = 1e-5
+)
+
+// ofOne are the operators with one input that is known.
+var ofOne = []relation{
+	{OpType{Class: Lipschitz, Factor: 1, Selects: true}, selects},
+	{OpType{Class: Lipschitz, Factor: 1, Selects: true}, leaky},
+	{OpType{Class: Move}, rearranged},
+	{OpType{Class: Multiply, Fitted: true}, scaledFloat},
+	{OpType{Class: Dequantise}, scaledInteger},
+	elementwise(OpType{Class: Lipschitz, Factor: 1}, math.Abs),
+	elementwise(OpType{Class: Lipschitz, Factor: 1, Transcendental: true}, tanh),
+	elementwise(OpType{Class: Lipschitz, Factor: 1, Transcendental: true}, sigmoid),
+	elementwise(OpType{Class: Lipschitz, Factor: 1, Transcendental: true}, softplus),
+	elementwise(OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}, geluByTanh),
+	elementwise(OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}, geluByErf),
+	elementwise(OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}, func(x float64) float64 { return float64(x * sigmoid(1.702*x)) }),
+	elementwise(OpType{Class: Lipschitz, Factor: 1.1, Transcendental: true}, func(x float64) float64 { return float64(x * sigmoid(x)) }),
+	elementwise(OpType{Class: Multiply, form: square}, func(x float64) float64 { return float64(x * x) }),
+	elementwise(OpType{Class: Divide}, math.Sqrt),
+	elementwise(OpType{Class: Divide}, func(x float64) float64 { return 1 / x }),
+	elementwise(OpType{Class: Divide, form: logarithm}, exact.Log),
+	elementwise(OpType{Class: Exponential, Transcendental: true}, exact.Exp),
+	{OpType{Class: Divide}, inverseRoot},
+	{OpType{Class: Lipschitz, Factor: 1, Fitted: true}, addsToChannels},
+	{OpType{Class: BatchNormalise, Fitted: true}, mapsChannels},
+	{OpType{Class: Normalise}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], true) }},
+	{OpType{Class: Normalise, form: rootMeanNorm}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], false) }},
+	{OpType{Class: Exponential, Transcendental: true}, softmaxOf},
+	{OpType{Class: Lipschitz, Factor: 2, Transcendental: true, form: logSoftmax}, logSoftmaxOf},
+	{OpType{Class: Reduce}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], 1) }},
+	{OpType{Class: Reduce, form: sum}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], float64(in[0].Rows.Size)) }},
+}
+
+// ofTwo are the operators with two inputs.
+var ofTwo = []relation{
+	binary(OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a + b }),
+	binary(OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a - b }),
+	binary(OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return b - a }),
+	binary(OpType{Class: Multiply}, func(a, b float64) float64 { return float64(a * b) }),
+	binary(OpType{Class: Divide}, func(a, b float64) float64 { return a / b }),
+	binary(OpType{Class: Divide}, func(a, b float64) float64 { return b / a }),
+	binary(OpType{Class: Lipschitz, Factor: 1}, math.Max),
+	binary(OpType{Class: Lipschitz, Factor: 1}, math.Min),
+	{OpType{Class: Move}, joined},
+}
+
+// elementwise is an operator that applies a function to each element.
+func elementwise(t OpType, f func(float64) float64) relation {
+	return relation{t, func(out *noise.Noise, in []*noise.Noise) bool {
+		if !sameShape(out, in[0]) {
+			return false
+		}
+		for i, value := range out.Probe.Values {
+			x, y := float64(in[0].Probe.Values[i]), float64(value)
+			made := f(x)
+			// What the precision of x makes of the result, beside its own.
+			allowed := math.Abs(f(float64(x*(1+2*refPrecision)))-made) + float64(functionPrecision*math.Abs(y)) + float64(8*refPrecision*out.RefRMS)
+			if !(math.Abs(made-y) <= allowed) && !bothInfinite(made, y) {
+				return false
+			}
+		}
+		return true
+	}}
+}
+
+func bothInfinite(a, b float64) bool { return math.IsInf(a, 0) && a == b }
+
+// binary is an operator of two tensors, of which one may be as long as 1 on some axes.
+func binary(t OpType, f func(a, b float64) float64) relation {
+	return relation{t, func(out *noise.Noise, in []*noise.Noise) bool {
+		a, ok := spreadOver(out, in[0])
+		b, also := spreadOver(out, in[1])
+		if !ok || !also {
+			return false
+		}
+		for i, value := range out.Probe.Values {
+			x, z, y := float64(a.at(i)), float64(b.at(i)), float64(value)
+			made := f(x, z)
+			allowed := math.Abs(f(float64(x*(1+2*refPrecision)), z)-made) + math.Abs(f(x, float64(z*(1+2*refPrecision)))-made) + float64(4*refPrecision*math.Abs(y))
+			if !(math.Abs(made-y) <= allowed) && !bothInfinite(made, y) {
+				return false
+			}
+		}
+		return true
+	}}
+}
+
+// spread is the elements of a tensor at the places of a larger one.
+type spread struct {
+	values []float32
+	index  []int // nil where the shapes are the same
+}
+
+func (s *spread) at(i int) float32 {
+	if s.index != nil {
+		i = s.index[i]
+	}
+	return s.values[i]
+}
+
+// spreadOver finds the elements of a tensor at the places of one whose axes are as
+// long, or where it has 1.
+func spreadOver(out, in *noise.Noise) (spread, bool) {
+	s := spread{values: in.Probe.Values}
+	if sameShape(out, in) {
+		return s, true
+	}
+	if len(out.Shape) != len(in.Shape) || len(out.Shape) > 4 {
+		return s, false
+	}
+	from, to := noise.Grid(in.Shape), noise.Grid(out.Shape)
+	s.index = []int{0}
+	for i := range to {
+		if in.Shape[i] != out.Shape[i] && in.Shape[i] != 1 {
+			return s, false
+		}
+		next := make([]int, 0, len(out.Probe.Values))
+		for _, before := range s.index {
+			for k := range to[i] {
+				next = append(next, before*int(from[i])+int(min(k, from[i]-1)))
+			}
+		}
+		s.index = next
+	}
+	return s, true
+}
+
+// nearly reports whether an element is another one but for the precision of references.
+func nearly(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
+
+// selects: elements are those of the input or one constant, or masked.
+func selects(out *noise.Noise, in []*noise.Noise) bool {
+	if !sameShape(out, in[0]) {
+		return false
+	}
+	const masked = -9000
+	kept := make([]float64, 0, leastProbe)
+	constant := math.NaN()
+	for i, value := range out.Probe.Values {
+		x, y := float64(in[0].Probe.Values[i]), float64(value)
+		switch {
+		case nearly(x, y):
+			if len(kept) < leastProbe && !slices.Contains(kept, y) {
+				kept = append(kept, y)
+			}
+		case y <= masked:
+		case constant != constant:
+			constant = y
+		case y != constant:
+			return false
+		}
+	}
+	return len(kept) == leastProbe
+}
+
+// leaky: negative elements are multiplied by a constant.
+func leaky(out *noise.Noise, in []*noise.Noise) bool {
+	if !sameShape(out, in[0]) {
+		return false
+	}
+	var slope, negative, positive float64
+	for i, value := range out.Probe.Values {
+		x, y := float64(in[0].Probe.Values[i]), float64(value)
+		switch {
+		case x >= 0 && !nearly(x, y):
+			return false
+		case x >= 0:
+			positive++
+		case negative == 0:
+			slope = y / x
+			negative++
+		case !(math.Abs(y-float64(slope*x)) <= 4*refPrecision*math.Abs(y)):
+			return false
+		default:
+			negative++
+		}
+	}
+	return positive >= 2 && negative >= 3 && slope >= 0 && slope < 1
+}
+
+// scaledFloat and scaledInteger: elements are multiplied by a constant.
+func scaledFloat(out *noise.Noise, in []*noise.Noise) bool {
+	return !in[0].Type.Integer && isScaled(out, in[0])
+}
+
+func scaledInteger(out *noise.Noise, in []*noise.Noise) bool {
+	return in[0].Type.Integer && !out.Type.Integer && isScaled(out, in[0])
+}
+
+func isScaled(out, in *noise.Noise) bool {
+	if !sameShape(out, in) {
+		return false
+	}
+	factor := math.NaN()
+	for i, value := range out.Probe.Values {
+		x, y := float64(in.Probe.Values[i]), float64(value)
+		if factor != factor && x != 0 {
+			factor = y / x
+		}
+		if !(math.Abs(y-float64(factor*x)) <= 4*refPrecision*math.Abs(y)) && (x != 0 || y != 0) {
+			return false
+		}
+	}
+	return factor == factor
+}
+
+// The functions. Those of package math have other bits on other machines.
+
+func sigmoid(x float64) float64 { return 1 / (1 + exact.Exp(-x)) }
+
+func tanh(x float64) float64 {
+	if math.Abs(x) > 20 {
+		return math.Copysign(1, x)
+	}
+	e := exact.Expm1(2 * x)
+	return e / (e + 2)
+}
+
+func softplus(x float64) float64 { return exact.Log(1 + exact.Exp(x)) }
+
+func geluByTanh(x float64) float64 {
+	cube := float64(x * x * x)
+	return float64(0.5 * x * (1 + tanh(0.7978845608028654*(x+float64(0.044715*cube)))))
+}
+
+// geluByErf approximates erf to 1.5e-7: Abramowitz and Stegun, Handbook of
+// Mathematical Functions, 7.1.26.
+func geluByErf(x float64) float64 {
+	z := math.Abs(x) / math.Sqrt2
+	t := 1 / (1 + float64(0.3275911*z))
+	p := 0.0
+	for _, a := range []float64{1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592} {
+		p = float64(t * (p + a))
+	}
+	tail := float64(p * exact.Exp(-float64(z*z))) // 1 - erf(z)
+	if x < 0 {
+		return float64(0.5 * x * tail)
+	}
+	return float64(0.5 * x * (2 - tail))
+}
+
+// inverseRoot: y = 1/sqrt(x + a).
+func inverseRoot(out *noise.Noise, in []*noise.Noise) bool {
+	if !sameShape(out, in[0]) {
+		return false
+	}
+	low, high := math.Inf(-1), math.Inf(1) // of a
+	for i, value := range out.Probe.Values {
+		x, y := float64(in[0].Probe.Values[i]), float64(value)
+		inverse := 1 / float64(y*y)
+		off := float64(functionPrecision*inverse) + float64(2*refPrecision*math.Abs(x))
+		low, high = max(low, inverse-x-off), min(high, inverse-x+off)
+		if !(y > 0) || !(low <= high) {
+			return false
+		}
+	}
+	return low < high && high >= 0
+}
+
+// channelsOfProbe calls f with the elements of each channel, until it returns false.
+// It needs tensors of the same shape.
+func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
+	if !sameShape(out, in) || len(out.Shape) < 2 || len(out.Shape) > 4 {
+		return false
+	}
+	grid, axis := noise.Grid(out.Shape), channelAxis(out)
+	inner := 1
+	for _, length := range grid[axis+1:] {
+		inner *= int(length)
+	}
+	channels := int(grid[axis])
+	for c := range channels {
+		var x, y []float64
+		for i, value := range out.Probe.Values {
+			if i/inner%channels == c {
+				x, y = append(x, float64(in.Probe.Values[i])), append(y, float64(value))
+			}
+		}
+		if !f(x, y) {
+			return false
+		}
+	}
+	return channels > 0
+}
+
+// leastLine is the number of points of which a line explains all.
+const leastLine = 5
+
+// addsToChannels: each channel gets its own constant.
+func addsToChannels(out *noise.Noise, in []*noise.Noise) bool {
+	return channelsOfProbe(out, in[0], func(x, y []float64) bool {
+		if len(x) < leastLine {
+			return false
+		}
+		low, high := math.Inf(-1), math.Inf(1)
+		for i := range x {
+			off := float64(2 * refPrecision * (math.Abs(x[i]) + math.Abs(y[i])))
+			low, high = max(low, y[i]-x[i]-off), min(high, y[i]-x[i]+off)
+		}
+		return low <= high
+	})
+}
+
+// mapsChannels: each channel is mapped by a line of its own.
+func mapsChannels(out *noise.Noise, in []*noise.Noise) bool {
+	return channelsOfProbe(out, in[0], isLine)
+}
+
+// isLine reports whether y = ax + b but for the precision of references.
+func isLine(x, y []float64) bool {
+	if len(x) < leastLine {
+		return false
+	}
+	low, high := 0, 0
+	for i := range x {
+		if !(math.Abs(x[i]) < math.Inf(1)) || !(math.Abs(y[i]) < math.Inf(1)) {
+			return false
+		}
+		if x[i] < x[low] {
+			low = i
+		}
+		if x[i] > x[high] {
+			high = i
+		}
+	}
+	if x[low] == x[high] {
+		return false
+	}
+	slope := (y[high] - y[low]) / (x[high] - x[low])
+	for i := range x {
+		made := y[low] + float64(slope*(x[i]-x[low]))
+		off := float64(math.Abs(slope)*(math.Abs(x[i])+math.Abs(x[low])+math.Abs(x[high]))) + math.Abs(y[i]) + math.Abs(y[low]) + math.Abs(y[high])
+		if !(math.Abs(made-y[i]) <= 4*refPrecision*off) {
+			return false
+		}
+	}
+	return true
+}
+
+// normPrecision is that of norms: the number that keeps them from dividing by 0 is
+// not known.
+const normPrecision = 2e-3
+
+// normalises: rows are brought to a mean of 0, if there is one, and a spread of 1, and
+// channels are mapped by lines of their own.
+func normalises(out, in *noise.Noise, centred bool) bool {
+	p := &in.Probe
+	if !sameShape(out, in) || len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
+		return false
+	}
+	grid := noise.Grid(out.Shape)
+	columns := int(grid[len(grid)-1])
+	for c := range columns {
+		var x, y []float64
+		for g := range p.RowMean {
+			v, std := float64(p.Values[g*columns+c]), p.RowStd[g]
+			if centred {
+				v -= p.RowMean[g]
+			} else {
+				std = hypot(std, p.RowMean[g])
+			}
+			if std == 0 {
+				return false
+			}
+			x, y = append(x, v/std), append(y, float64(out.Probe.Values[g*columns+c]))
+		}
+		if !nearLine(x, y, centred) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearLine reports whether the line of least squares is y, through 0 if it has no
+// constant.
+func nearLine(x, y []float64, constant bool) bool {
+	var mx, my float64
+	if constant {
+		for i := range x {
+			mx, my = mx+x[i]/float64(len(x)), my+y[i]/float64(len(x))
+		}
+	}
+	var xx, xy, yy, rest float64
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, xy, yy = xx+float64(dx*dx), xy+float64(dx*dy), yy+float64(dy*dy)
+	}
+	if xx == 0 || yy == 0 {
+		return false
+	}
+	for i := range x {
+		d := y[i] - my - float64(xy/xx*(x[i]-mx))
+		rest += float64(d * d)
+	}
+	return rest <= normPrecision*normPrecision*yy
+}
+
+// softmaxOf: the logarithms differ from the input by a constant for each row.
+func softmaxOf(out *noise.Noise, in []*noise.Noise) bool {
+	return out.Softmax && rowsDiffer(out, in[0], exact.Log)
+}
+
+func logSoftmaxOf(out *noise.Noise, in []*noise.Noise) bool {
+	return rowsDiffer(out, in[0], func(y float64) float64 { return y }) && slices.Max(out.Probe.Values) <= 0
+}
+
+// rowsDiffer reports whether f(y)-x is the same all over each row.
+func rowsDiffer(out, in *noise.Noise, f func(float64) float64) bool {
+	if !sameShape(out, in) || len(out.Shape) == 0 {
+		return false
+	}
+	grid := noise.Grid(out.Shape)
+	columns := int(grid[len(grid)-1])
+	compared := 0
+	for first := 0; first < len(out.Probe.Values); first += columns {
+		low, high := math.Inf(-1), math.Inf(1)
+		for i := first; i < first+columns; i++ {
+			x, y := float64(in.Probe.Values[i]), f(float64(out.Probe.Values[i]))
+			if math.IsInf(y, -1) || x <= -9000 || y < -80 { // too small to be seen
+				continue
+			}
+			off := float64(functionPrecision * (1 + math.Abs(x) + math.Abs(y)))
+			low, high = max(low, y-x-off), min(high, y-x+off)
+			if !(low <= high) {
+				return false
+			}
+			compared++
+		}
+	}
+	return compared >= leastProbe
+}
+
+// reduces: elements are the means of rows, times a number.
+func reduces(out, in *noise.Noise, times float64) bool {
+	last := len(in.Shape) - 1
+	if last < 1 || len(out.Shape) != len(in.Shape) || out.Shape[last] != 1 || !slices.Equal(out.Shape[:last], in.Shape[:last]) || len(in.Probe.RowMean) != len(out.Probe.Values) {
+		return false
+	}
+	for g, mean := range in.Probe.RowMean {
+		y, made := float64(out.Probe.Values[g]), float64(mean*times)
+		if !(math.Abs(y-made) <= functionPrecision*(math.Abs(y)+float64(in.Probe.RowStd[g]*times))) {
+			return false
+		}
+	}
+	return true
+}
+
+// sumPrecision is that of sums over all elements in another order.
+const sumPrecision = 1e-9
+
+// rearranged: there are the same elements, in another order.
+func rearranged(out *noise.Noise, in []*noise.Noise) bool { return sameElements(out, in) }
+
+// joined: there are the elements of two tensors.
+func joined(out *noise.Noise, in []*noise.Noise) bool { return sameElements(out, in) }
+
+// sameElements reports whether the elements are those of the inputs, by their number,
+// largest magnitude and sums.
+func sameElements(out *noise.Noise, in []*noise.Noise) bool {
+	var count int64
+	var most, squares, plain, size float64
+	for _, n := range in {
+		weight := float64(n.Count)
+		count += n.Count
+		most = max(most, n.RefMax)
+		squares += float64(weight * float64(n.RefRMS*n.RefRMS))
+		plain += float64(weight * n.RefMean)
+		size += float64(weight * n.RefRMS)
+	}
+	weight := float64(out.Count)
+	return out.Count == count && out.Count == out.Elements && out.RefMax == most && out.RefStd > 0 &&
+		math.Abs(squares-float64(weight*float64(out.RefRMS*out.RefRMS))) <= sumPrecision*squares &&
+		math.Abs(plain-float64(weight*out.RefMean)) <= sumPrecision*size
+}
+
+// mixes reports whether elements are made of several ones of an input: no function of
+// single elements makes them.
+func (o *Operator) mixes() bool {
+	same := 0
+	for _, in := range o.Inputs {
+		if _, ok := spreadOver(o.Out, in); !ok {
+			continue
+		}
+		same++
+		if !sameShape(o.Out, in) || !unrelated(o.Out, in) {
+			return false
+		}
+	}
+	return len(o.Inputs) > 0 && same <= 1
+}
+
+// leastPoints is the number of elements by which two tensors are unrelated.
+const leastPoints = 24
+
+// unrelated reports whether the elements of a tensor jump up and down all over its
+// range where those of another one rise.
+func unrelated(out, in *noise.Noise) bool {
+	x, y := in.Probe.Values, out.Probe.Values
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+		if x[i] != x[i] || y[i] != y[i] {
+			return false
+		}
+	}
+	byValue := func(of []float32) {
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(of[i], of[j]) })
+	}
+	byValue(y)
+	rank := make([]int, len(y))
+	for k, i := range order {
+		rank[i] = k
+		if k > 0 && y[i] == y[order[k-1]] {
+			rank[i] = rank[order[k-1]]
+		}
+	}
+	byValue(x)
+	jumps := 0
+	for k := 1; k < len(order); k++ {
+		jumps += max(rank[order[k]]-rank[order[k-1]], rank[order[k-1]]-rank[order[k]])
+	}
+	// A third of the square is usual where nothing relates them.
+	return len(order) >= leastPoints && jumps*5 > len(order)*len(order)
+}

@@ -1,0 +1,262 @@
+package verdict
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/tensor"
+)
+
+// measured is what is known of a tensor whose reference has the values, as float32.
+func measured(t *testing.T, shape tensor.Shape, values []float64) *noise.Noise {
+	t.Helper()
+	half, _ := noise.TypeOf(tensor.Float16)
+	req := &noise.Request{Shape: shape, Type: half, Mask: math.Inf(-1), Groups: 256}
+	stored := make([]float64, len(values))
+	for i, x := range values {
+		stored[i] = float64(float32(x))
+	}
+	c := noise.NewCollector(req)
+	c.Add(0, stored, stored)
+	return c.Finish(func(func(float64, int64) bool) {})
+}
+
+// drawn are normal numbers.
+func drawn(seed uint64, count int64) []float64 {
+	random := rand.New(rand.NewPCG(seed, 3))
+	values := make([]float64, count)
+	for i := range values {
+		values[i] = float64(float32(random.NormFloat64()))
+	}
+	return values
+}
+
+// eachOf applies a function to elements.
+func eachOf(f func(float64) float64) func(x, y []float64, length int) []float64 {
+	return func(x, _ []float64, _ int) []float64 {
+		out := make([]float64, len(x))
+		for i, v := range x {
+			out[i] = f(v)
+		}
+		return out
+	}
+}
+
+func bothOf(f func(a, b float64) float64) func(x, y []float64, length int) []float64 {
+	return func(x, y []float64, _ int) []float64 {
+		out := make([]float64, len(x))
+		for i, v := range x {
+			out[i] = f(v, y[i%len(y)])
+		}
+		return out
+	}
+}
+
+// rowsOf applies a function to rows.
+func rowsOf(f func(row []float64) []float64) func(x, y []float64, length int) []float64 {
+	return func(x, _ []float64, length int) (out []float64) {
+		for row := range slices.Chunk(x, length) {
+			out = append(out, f(row)...)
+		}
+		return out
+	}
+}
+
+func meanOf(row []float64) (mean, std float64) {
+	for _, x := range row {
+		mean += x / float64(len(row))
+	}
+	for _, x := range row {
+		std += (x - mean) * (x - mean) / float64(len(row))
+	}
+	return mean, math.Sqrt(std)
+}
+
+func sumOfExp(row []float64) (sum float64) {
+	for _, x := range row {
+		sum += math.Exp(x)
+	}
+	return sum
+}
+
+// TestRelate: an operator is known by its values, and not where one of those that
+// are looked at is another one.
+func TestRelate(t *testing.T) {
+	shapes := []tensor.Shape{{9, 40}, {3, 5, 32}, {2, 16, 9, 10}}
+	for _, tt := range []struct {
+		name string
+		make func(x, y []float64, length int) []float64
+		two  bool
+		want OpType
+	}{
+		{"Relu", eachOf(func(x float64) float64 { return max(x, 0) }), false, OpType{Class: Lipschitz, Factor: 1, Selects: true}},
+		{"LeakyRelu", eachOf(func(x float64) float64 { return max(x, 0.1*x) }), false, OpType{Class: Lipschitz, Factor: 1, Selects: true}},
+		{"MaskedFill", eachOf(func(x float64) float64 {
+			if x > 0.5 {
+				return math.Inf(-1)
+			}
+			return x
+		}), false, OpType{Class: Lipschitz, Factor: 1, Selects: true}},
+		{"Abs", eachOf(math.Abs), false, OpType{Class: Lipschitz, Factor: 1}},
+		{"Tanh", eachOf(math.Tanh), false, OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
+		{"Sigmoid", eachOf(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }), false, OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
+		{"Softplus", eachOf(func(x float64) float64 { return math.Log1p(math.Exp(x)) }), false, OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
+		{"Gelu", eachOf(func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }), false, OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
+		{"Gelu by tanh", eachOf(func(x float64) float64 {
+			return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+		}), false, OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
+		{"QuickGelu", eachOf(func(x float64) float64 { return x / (1 + math.Exp(-1.702*x)) }), false, OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
+		{"Swish", eachOf(func(x float64) float64 { return x / (1 + math.Exp(-x)) }), false, OpType{Class: Lipschitz, Factor: 1.1, Transcendental: true}},
+		{"Square", eachOf(func(x float64) float64 { return x * x }), false, OpType{Class: Multiply, form: square}},
+		{"Muls", eachOf(func(x float64) float64 { return -0.37 * x }), false, OpType{Class: Multiply, Fitted: true}},
+		{"Reciprocal", eachOf(func(x float64) float64 { return 1 / x }), false, OpType{Class: Divide}},
+		{"Exp", eachOf(math.Exp), false, OpType{Class: Exponential, Transcendental: true}},
+		{"Softmax", rowsOf(func(row []float64) (out []float64) {
+			for _, x := range row {
+				out = append(out, math.Exp(x)/sumOfExp(row))
+			}
+			return out
+		}), false, OpType{Class: Exponential, Transcendental: true}},
+		{"LogSoftmax", rowsOf(func(row []float64) (out []float64) {
+			for _, x := range row {
+				out = append(out, x-math.Log(sumOfExp(row)))
+			}
+			return out
+		}), false, OpType{Class: Lipschitz, Factor: 2, Transcendental: true, form: logSoftmax}},
+		{"LayerNorm", rowsOf(func(row []float64) (out []float64) {
+			mean, std := meanOf(row)
+			for i, x := range row {
+				out = append(out, (x-mean)/math.Sqrt(std*std+1e-5)*(1+0.1*math.Sin(float64(i)))+0.2*math.Cos(float64(i)))
+			}
+			return out
+		}), false, OpType{Class: Normalise}},
+		{"RmsNorm", rowsOf(func(row []float64) (out []float64) {
+			mean, std := meanOf(row)
+			for i, x := range row {
+				out = append(out, x/math.Sqrt(std*std+mean*mean+1e-5)*(1+0.1*math.Sin(float64(i))))
+			}
+			return out
+		}), false, OpType{Class: Normalise, form: rootMeanNorm}},
+		{"Add", bothOf(func(a, b float64) float64 { return a + b }), true, OpType{Class: Lipschitz, Factor: 1}},
+		{"Sub", bothOf(func(a, b float64) float64 { return b - a }), true, OpType{Class: Lipschitz, Factor: 1}},
+		{"Mul", bothOf(func(a, b float64) float64 { return a * b }), true, OpType{Class: Multiply}},
+		{"RealDiv", bothOf(func(a, b float64) float64 { return a / b }), true, OpType{Class: Divide}},
+		{"Maximum", bothOf(math.Max), true, OpType{Class: Lipschitz, Factor: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for k, shape := range shapes {
+				x, y := drawn(uint64(k), shape.Elements()), drawn(uint64(k+10), shape.Elements())
+				values := tt.make(x, y, int(shape[len(shape)-1]))
+				in := []*noise.Noise{measured(t, shape, x)}
+				if tt.two {
+					in = append(in, measured(t, shape, y))
+				}
+				if got, ok := Relate(measured(t, shape, values), in...); !ok || got != tt.want {
+					t.Errorf("%v: %+v, %v, want %+v", shape, got, ok, tt.want)
+				}
+				if got, ok := Relate(measured(t, shape, drawn(99, shape.Elements())), in...); ok {
+					t.Errorf("%v: what has nothing to do with it is %+v", shape, got)
+				}
+				for i := range values {
+					values[i] += 0.01 * math.Sin(float64(i*i))
+				}
+				if got, ok := Relate(measured(t, shape, values), in...); ok {
+					t.Errorf("%v: what is near it is %+v", shape, got)
+				}
+			}
+		})
+	}
+}
+
+// TestRelateShapes: inputs may be of other shapes.
+func TestRelateShapes(t *testing.T) {
+	shape, narrow := tensor.Shape{9, 40}, tensor.Shape{9, 1}
+	x, column := drawn(1, 360), drawn(2, 9)
+	var sums, means, divided, biased, mapped []float64
+	for row := range slices.Chunk(x, 40) {
+		mean, _ := meanOf(row)
+		means, sums = append(means, mean), append(sums, 40*mean)
+	}
+	for i, v := range x {
+		divided = append(divided, v/column[i/40])
+		biased = append(biased, v+math.Sin(float64(i%40)))
+		mapped = append(mapped, v*math.Cos(float64(i%40))+math.Sin(float64(i%40)))
+	}
+	positive := eachOf(math.Abs)(x, nil, 0)
+	roots := eachOf(func(v float64) float64 { return 1 / math.Sqrt(v+1e-3) })(positive, nil, 0)
+	turned := make([]float64, 0, 360) // transposed
+	for c := range 40 {
+		for r := range 9 {
+			turned = append(turned, x[r*40+c])
+		}
+	}
+	z := drawn(5, 80)
+	for _, tt := range []struct {
+		name  string
+		shape tensor.Shape
+		made  []float64
+		in    []*noise.Noise
+		want  OpType
+	}{
+		{"divided by a column", shape, divided, []*noise.Noise{measured(t, shape, x), measured(t, narrow, column)}, OpType{Class: Divide}},
+		{"means", narrow, means, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Reduce}},
+		{"sums", narrow, sums, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Reduce, form: sum}},
+		{"bias", shape, biased, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Lipschitz, Factor: 1, Fitted: true}},
+		{"BatchNorm", shape, mapped, []*noise.Noise{measured(t, shape, x)}, OpType{Class: BatchNormalise, Fitted: true}},
+		{"Rsqrt", shape, roots, []*noise.Noise{measured(t, shape, positive)}, OpType{Class: Divide}},
+		{"Transpose", tensor.Shape{40, 9}, turned, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Move}},
+		{"Concat", tensor.Shape{11, 40}, slices.Concat(x, z), []*noise.Noise{measured(t, shape, x), measured(t, tensor.Shape{2, 40}, z)}, OpType{Class: Move}},
+	} {
+		if got, ok := Relate(measured(t, tt.shape, tt.made), tt.in...); !ok || got != tt.want {
+			t.Errorf("%s: %+v, %v, want %+v", tt.name, got, ok, tt.want)
+		}
+	}
+	if got, ok := Relate(measured(t, narrow, eachOf(math.Abs)(means, nil, 0)), measured(t, shape, x)); ok {
+		t.Errorf("the magnitudes of means are %+v", got)
+	}
+	constant := make([]float64, 360)
+	if got, ok := Relate(measured(t, shape, constant), measured(t, shape, x)); ok {
+		t.Errorf("zeros are %+v", got)
+	}
+	if got, ok := Relate(measured(t, shape, x), &noise.Noise{}); ok {
+		t.Errorf("made of what nothing is known of: %+v", got)
+	}
+	if got, ok := Relate(measured(t, shape, x)); ok {
+		t.Errorf("made of nothing: %+v", got)
+	}
+}
+
+// TestMixes: a product of matrices mixes the elements of its input, and no function
+// of single elements does, be it as steep as it may.
+func TestMixes(t *testing.T) {
+	shape := tensor.Shape{16, 24}
+	x, weights := drawn(7, 384), drawn(8, 24*24)
+	product := make([]float64, 384)
+	for i := range product {
+		for k := range 24 {
+			product[i] += x[i/24*24+k] * weights[k*24+i%24]
+		}
+	}
+	op := func(made []float64, shape tensor.Shape) *Operator {
+		return &Operator{Out: measured(t, shape, made), Inputs: []*noise.Noise{measured(t, tensor.Shape{16, 24}, x)}}
+	}
+	if !op(product, shape).mixes() || !op(product[:16*9], tensor.Shape{16, 9}).mixes() {
+		t.Error("a product of matrices mixes nothing")
+	}
+	for name, f := range map[string]func(float64) float64{
+		"pole": func(x float64) float64 { return 1 / (x - 0.1) }, "wave": func(x float64) float64 { return math.Sin(6 * x) },
+		"steps": math.Round, "square": func(x float64) float64 { return x * x },
+	} {
+		if op(eachOf(f)(x, nil, 0), shape).mixes() {
+			t.Errorf("%s mixes elements", name)
+		}
+	}
+	two := op(product, shape)
+	two.Inputs = append(two.Inputs, measured(t, shape, drawn(9, 384)))
+	if two.mixes() || (&Operator{Out: two.Out}).mixes() {
+		t.Error("what may be a function of two tensors, or of an unknown one, mixes elements")
+	}
+}
