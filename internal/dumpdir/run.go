@@ -23,8 +23,10 @@ type Run struct {
 	Records []Record
 	// Problems are what is wrong with the tree; they stop nothing.
 	Problems []Problem
-	// Warnings are oddities of mapping.csv files.
-	Warnings []string
+	// Warnings are oddities of mapping.csv files, BadMappings the paths of those that
+	// could not be read.
+	Warnings    []string
+	BadMappings []string
 	// NotChosen counts the files that Choose dropped.
 	NotChosen int
 

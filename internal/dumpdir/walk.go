@@ -261,6 +261,9 @@ func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 	case err != nil:
 		warn(fmt.Sprintf("%s: %v", name, err))
 	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.run.BadMappings = append(w.run.BadMappings, name)
+	}
 	if m == nil {
 		return &dumpfmt.Mapping{}
 	}

@@ -254,6 +254,9 @@ func (s *search) addSideProblems(a *Answer) {
 			a.Unreadable = append(a.Unreadable, Unreadable{Path: name, Error: p.Err.Error()})
 		}
 	}
+	for _, name := range s.tree.run.BadMappings {
+		a.Unreadable = append(a.Unreadable, Unreadable{Path: s.relative(name), Error: "it could not be read"})
+	}
 	a.Notes = append(a.Notes, lang.Plains(s.tree.run.Warnings)...)
 }
 
