@@ -42,7 +42,7 @@ func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool
 		}
 	}
 	scale := g.scale()
-	low, high = g.place(low)*scale, g.place(high)*scale
+	low, high = float64(g.place(low)*scale), float64(g.place(high)*scale)
 	bins := math.Ceil(exact.Log2(float64(n))) + 1
 	if spread := interpolated(known, 0.75, scale) - interpolated(known, 0.25, scale); spread > 0 {
 		bins = math.Ceil((high - low) / spread * exact.Exp(exact.Log(float64(n))/3) / 2)
@@ -62,7 +62,7 @@ func interpolated(sorted []float64, p, scale float64) float64 {
 	}
 	at := float64(p * float64(len(sorted)-1))
 	i := int(at)
-	low := sorted[i] * scale
+	low := float64(sorted[i] * scale)
 	if i+1 == len(sorted) {
 		return low
 	}
@@ -88,7 +88,7 @@ func (g *Grid) place(x float64) float64 {
 // edges returns the edges, log10 of them where Log is set, times the scale.
 func (g *Grid) edges() []float64 {
 	scale := g.scale()
-	low, high := g.place(g.Low)*scale, g.place(g.High)*scale
+	low, high := float64(g.place(g.Low)*scale), float64(g.place(g.High)*scale)
 	edges := make([]float64, g.Count+1)
 	step := (high - low) / float64(g.Count)
 	for i := range edges {
@@ -141,7 +141,7 @@ func (b *binner) add(counts []int64, values []float64) {
 		if b.Log {
 			x = exact.Log10(x)
 		}
-		x *= b.by
+		x = float64(x * b.by)
 		i := 0
 		if at := (x - b.low) * b.factor; at >= float64(last) {
 			i = last

@@ -113,7 +113,7 @@ func binsText(g metrics.Grid) string {
 	if g.Count == 1 {
 		return "1 bin"
 	}
-	return fmt.Sprintf("%d bins", g.Count)
+	return counted(int64(g.Count), "%d bins")
 }
 
 // valuesOf draws how many elements of both sides there are of each value.

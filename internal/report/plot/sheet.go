@@ -77,7 +77,7 @@ func (s *sheet) draw(w io.Writer, name, errors string, panels []panel) error {
 	left := area.Min.X + labelled
 	for i := range panels {
 		parts[i] = area
-		parts[i].Max.Y = area.Max.Y - vg.Length(i)*each
+		parts[i].Max.Y = area.Max.Y - vg.Length(vg.Length(i)*each)
 		parts[i].Min.Y = parts[i].Max.Y - each + margin
 		plots[i] = s.plot(&panels[i])
 		left = max(left, plots[i].DataCanvas(parts[i]).Min.X)
@@ -195,7 +195,8 @@ func (a *area) fill(r image.Rectangle, c color.RGBA) {
 func (a *area) text(what string) {
 	style := a.sheet.style
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-	a.canvas.FillText(style, a.canvas.Center(), what)
+	c := &a.canvas.Rectangle
+	a.canvas.FillText(style, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: (c.Min.Y + c.Max.Y) / 2}, what)
 }
 
 // tickAtTop marks what is not finite.
