@@ -106,9 +106,11 @@ type Plan struct {
 
 // How much garbage, in percent of what is in use, may stand while a run is planned, and
 // while its pairs are compared and concluded from. What is in use grows with the number
-// of pairs, and where that is large it is most of what a run takes.
+// of pairs, and where that is large it is most of what a run takes: while one of more
+// tensors than that is planned, time is given for memory.
 const (
 	planGCPercent = 25
+	largeRun      = 8192
 	runGCPercent  = 50
 )
 
@@ -120,7 +122,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	}
 	// All names are in memory at once here, and with as much garbage beside them
 	// they would be the peak of the whole run.
-	defer debug.SetGCPercent(debug.SetGCPercent(planGCPercent))
+	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	ref, err := OpenSide(ctx, &opt, opt.Ref, opt.RefRounds)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -76,6 +77,9 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		for _, op := range round.Ops {
 			tensors += len(op.Tensors)
 		}
+	}
+	if tensors > largeRun {
+		debug.SetGCPercent(planGCPercent)
 	}
 	s.Tensors, s.named = make([]*Tensor, 0, tensors), make([]pair.Tensor, 0, tensors)
 	s.of, s.op = make([]*dumpdir.Round, 0, tensors), make([]*dumpdir.Op, 0, tensors)
