@@ -471,7 +471,8 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	})
-	if limit := uint64(maxIdle()) << 20; used > limit {
+	// A stream takes 0.6 MiB; the race detector has some of its own beside it.
+	if limit := uint64(maxIdle()) * 5 << 18; used > limit {
 		t.Errorf("%d bytes for %d entries, want at most %d", used, len(files), limit)
 	}
 }
