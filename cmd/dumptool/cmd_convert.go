@@ -45,6 +45,11 @@ as NCHW, without padding. Overflow records become JSON.
 dump, DUMP.safetensors, with all of its tensors; bfloat16 and float8 stay what they
 are in it, where .npy and .pt have float32.
 
+-t h5 copies operators of an HDF5 file of torch.utils.dumper, those of --ops or all,
+to the new file that -out names. NAMES of --ops may be Op for all that it did, Op/12
+for one execution, or a tensor. -t h5copy prints the commands that do the same with
+HDF5's own tool.
+
 A folder is walked with all its folders and its tree appears again in DIR. Files
 that are no dumps are counted and left alone. What fails is reported, listed in
 DIR/convert_failed_file_list.txt unless PATH is a single file, and does not stop
@@ -53,7 +58,8 @@ the rest.`,
   dumptool convert -d dumps -out out -f NCHW -j 8
   dumptool convert -d MatMul.fc.59.16.1624605159829999 -out out -f ND -o 0 -s 2,3,10,20
   dumptool convert -d Weight.w.60.16.1624605159829999 -out out -f NCHW --original-format HWCN
-  dumptool convert -d dumps -out out -t txt`,
+  dumptool convert -d dumps -out out -t txt
+  dumptool convert -d dump.h5 -out picked.h5 -t h5 --ops AddmmBackward/4`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd.Context(), a, opts, args) },
 	}
@@ -92,6 +98,9 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 	opt, err := opts.resolve(paths)
 	if err != nil {
 		return err
+	}
+	if opt.Type.Extracts() {
+		return opts.extract(ctx, a, &opt, paths)
 	}
 	if opt.Only, err = opts.dumps.found(ctx, a, paths); err != nil {
 		return err

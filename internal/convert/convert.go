@@ -30,7 +30,7 @@ const (
 )
 
 // Types lists the output types.
-var Types = []Type{Npy, Bin, MSNpy, Txt, Pt, Safetensors}
+var Types = []Type{Npy, Bin, MSNpy, Txt, Pt, Safetensors, H5, H5Copy}
 
 // Options says what to convert and how. The zero value of a field asks for the
 // default.

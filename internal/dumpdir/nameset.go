@@ -3,6 +3,7 @@ package dumpdir
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"dumptool/internal/filename"
@@ -74,11 +75,31 @@ func (s *NameSet) Match(names ...string) (string, bool) {
 	return "", false
 }
 
-// Wants reports whether the set has the operator; no set wants all.
+// Wants reports whether the set has the operator; no set wants all. Of a tensor that
+// has a path in its file, it may have a group as well.
 func (s *NameSet) Wants(op *Op) bool {
 	if s == nil {
 		return true
 	}
-	_, ok := s.Match(op.Names()...)
-	return ok
+	if _, ok := s.Match(op.Names()...); ok {
+		return true
+	}
+	return slices.ContainsFunc(op.Tensors, func(t Tensor) bool { return t.Operator != nil && s.TakenFrom(t.Path) >= 0 })
+}
+
+// TakenFrom returns how many components of a path in a file the shortest name has
+// that is in the set, such as Op, Op/12, /Op/12/ or /Op/12/input/self; -1 for none, and 0 of no
+// set, which has all.
+func (s *NameSet) TakenFrom(path []string) int {
+	if s == nil {
+		return 0
+	}
+	name := ""
+	for i, part := range path {
+		name += "/" + part
+		if _, ok := s.Match(name[1:], name, name+"/"); ok {
+			return i + 1
+		}
+	}
+	return -1
 }

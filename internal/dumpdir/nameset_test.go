@@ -35,3 +35,34 @@ func TestNameSetWants(t *testing.T) {
 		t.Error("no set does not want all")
 	}
 }
+
+// TestTakenFrom finds the shortest part of a path that a set names.
+func TestTakenFrom(t *testing.T) {
+	path := []string{"Op", "12", "input", "self"}
+	for _, tt := range []struct {
+		names []string
+		want  int
+	}{
+		{nil, -1},
+		{[]string{"Op"}, 1},
+		{[]string{"/Op"}, 1},
+		{[]string{"Op/12"}, 2},
+		{[]string{"Op/12/input/self"}, 4},
+		{[]string{"/Op/12/input/self", "Op/12"}, 2},
+		{[]string{"re:O.*"}, 1},
+		{[]string{"re:.*/self"}, 4},
+		{[]string{"O", "12", "self", "Op/1", "p/12"}, -1},
+		{[]string{"/Op/12/"}, 2},
+	} {
+		set, err := NewNameSet(tt.names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := set.TakenFrom(path); got != tt.want {
+			t.Errorf("%q: %d components, want %d", tt.names, got, tt.want)
+		}
+	}
+	if got := (*NameSet)(nil).TakenFrom(path); got != 0 {
+		t.Errorf("no set: %d components, want 0", got)
+	}
+}

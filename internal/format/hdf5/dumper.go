@@ -60,7 +60,7 @@ var recordedTypes = map[int64]recordedType{
 // an operator come last, in the order that they have.
 func inOrder(found []member) {
 	for i := range found {
-		found[i].op = operatorOf(found[i].path)
+		found[i].op = OperatorOf(found[i].path)
 	}
 	slices.SortStableFunc(found, func(a, b member) int {
 		if a.op == nil || b.op == nil {
@@ -97,8 +97,9 @@ func rank(op *format.Operator) int {
 	return 0
 }
 
-// operatorOf returns the operator that a path has, nil for none.
-func operatorOf(path []string) *format.Operator {
+// OperatorOf returns the operator of torch.utils.dumper that the path of a dataset
+// has, without its round and the index; nil for none.
+func OperatorOf(path []string) *format.Operator {
 	if len(path) < 4 {
 		return nil
 	}

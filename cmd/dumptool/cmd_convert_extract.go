@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"dumptool/internal/convert"
+)
+
+// extract takes operators out of an HDF5 file.
+func (o *convertOptions) extract(ctx context.Context, a *app, opt *convert.Options, paths []string) error {
+	x := convert.Extraction{Out: opt.Out, Ops: opt.Ops}
+	switch {
+	case len(paths) != 1:
+		return usagef("-t %s is for one HDF5 file, there are %d paths", opt.Type, len(paths))
+	case opt.Target != nil || opt.SkipExisting || bool(o.json) || o.dumps.find != "":
+		return usagef("-t %s copies what is stored in one file: not with -f, --skip-existing, --json or --find", opt.Type)
+	}
+	x.In = paths[0]
+	var err error
+	if opt.Type == convert.H5Copy {
+		if x.Out == "." {
+			x.Out = "output.h5"
+		}
+		err = a.printCommands(&x)
+	} else {
+		err = a.writeExtract(ctx, &x)
+	}
+	if errors.Is(err, convert.ErrNotHDF5) {
+		return usagef("-t %s is for HDF5 files: %s is none", opt.Type, x.In)
+	}
+	return err
+}
+
+// writeExtract writes the operators to a new file.
+func (a *app) writeExtract(ctx context.Context, x *convert.Extraction) error {
+	if x.Out == "." {
+		return usagef("-t %s needs the name of the new file: -out FILE", convert.H5)
+	}
+	if _, err := os.Lstat(x.Out); err == nil {
+		return usagef("-out %s exists already: -t %s wants the name of a new file", x.Out, convert.H5)
+	}
+	done, err := x.Write(ctx)
+	if err != nil {
+		return err
+	}
+	return a.conclude(x.Outcome(done))
+}
+
+// printCommands prints the commands that write the operators to a new file.
+func (a *app) printCommands(x *convert.Extraction) error {
+	commands, left, err := x.Commands()
+	if err != nil {
+		return err
+	}
+	for _, c := range commands {
+		if _, err := fmt.Fprintln(a.out, c); err != nil {
+			return unlessClosed(err)
+		}
+	}
+	return a.conclude(x.CommandOutcome(commands, left))
+}

@@ -1,0 +1,197 @@
+package convert
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/hdf5"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensorfile"
+)
+
+// The output types that take operators out of an HDF5 file, such as those of
+// torch.utils.dumper. They are those of Extraction.
+const (
+	H5     Type = "h5"     // one HDF5 file of these operators
+	H5Copy Type = "h5copy" // the commands of HDF5's own tool that make it
+)
+
+// Extracts reports whether the output type is one of Extraction.
+func (t Type) Extracts() bool { return t == H5 || t == H5Copy }
+
+// ErrNotHDF5 is the error of an Extraction from another file.
+var ErrNotHDF5 = errors.New("it is no HDF5 file")
+
+// Extraction takes operators out of an HDF5 file as they are stored.
+type Extraction struct {
+	// In is the file, Out the new one.
+	In, Out string
+	// Ops are the operators, groups and datasets that are taken, nil for all.
+	Ops *dumpdir.NameSet
+}
+
+// Write writes the new file, which is whole or absent, also where there is nothing
+// to take. The error is ErrNotHDF5, or one of reading or writing.
+func (x *Extraction) Write(ctx context.Context) (*hdf5.Extracted, error) {
+	f, size, err := x.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	out := &newFile{ctx: ctx, path: x.Out}
+	defer out.abort()
+	w := bufio.NewWriter(out)
+	done, err := hdf5.Extract(w, f, size, func(path []string) bool { return x.Ops.TakenFrom(path) >= 0 })
+	if err == nil {
+		err = w.Flush()
+	}
+	switch {
+	case err != nil:
+		return nil, safefile.WithPath(x.In, err)
+	case out.file == nil: // there was nothing to take
+		return done, nil
+	}
+	return done, out.file.Commit()
+}
+
+// newFile is a file that is made, with its folder, by the first write. It takes no
+// more when the context ends.
+type newFile struct {
+	ctx  context.Context
+	path string
+	file *safefile.File
+}
+
+func (n *newFile) Write(p []byte) (int, error) {
+	err := n.ctx.Err()
+	if err == nil && n.file == nil {
+		if err = safefile.MkdirAll(filepath.Dir(n.path)); err == nil {
+			n.file, err = safefile.Create(n.path)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return n.file.Write(p)
+}
+
+func (n *newFile) abort() {
+	if n.file != nil {
+		n.file.Abort()
+	}
+}
+
+// Commands are command lines of h5copy that make the new file, in the order of
+// names, and the names that none can have. The error is ErrNotHDF5, or one of
+// reading.
+func (x *Extraction) Commands() (commands, left []string, err error) {
+	f, size, err := x.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	var last []string
+	// Nothing is kept: this only lists what there is.
+	_, err = hdf5.Extract(io.Discard, f, size, func(path []string) bool {
+		n := x.Ops.TakenFrom(path)
+		if n < 0 {
+			return false
+		}
+		if n = max(n, 1); hdf5.OperatorOf(path) != nil {
+			n = max(n, 2)
+		}
+		if taken := path[:n]; last == nil || !slices.Equal(last, taken) {
+			last = slices.Clone(taken)
+			name := "/" + strings.Join(taken, "/")
+			if n < len(path) {
+				name += "/"
+			}
+			if slices.ContainsFunc(taken, unspeakable) {
+				left = append(left, fmt.Sprintf("%+q", name))
+				return false
+			}
+			commands = append(commands, fmt.Sprintf("h5copy -pv -i %s -o %s -s %s -d %s", quote(x.In), quote(x.Out), quote(name), quote(name)))
+		}
+		return false
+	})
+	if err != nil {
+		return nil, nil, safefile.WithPath(x.In, err)
+	}
+	return commands, left, nil
+}
+
+// unspeakable reports whether a name cannot be part of a command line: h5copy takes
+// a slash for the end of a name, and what is not printed may do harm on a terminal.
+func unspeakable(name string) bool {
+	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) })
+}
+
+// quote quotes a text for sh.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// open opens the file.
+func (x *Extraction) open() (f *os.File, size int64, err error) {
+	info, err := os.Stat(x.In)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info.IsDir() {
+		return nil, 0, ErrNotHDF5
+	}
+	if f, err = safefile.Open(x.In); err != nil {
+		return nil, 0, err
+	}
+	if !tensorfile.IsHDF5(f, x.In) {
+		return nil, 0, errors.Join(ErrNotHDF5, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// Outcome is how the extraction ended that has taken datasets and left others.
+func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
+	var all []batch.Message
+	for _, left := range done.Left {
+		all = append(all, batch.Errorf("%s: not copied: %s", "%s：未复制：%s", x.In, left))
+	}
+	if done.Datasets > 0 {
+		all = append(all, batch.Infof("%s written to %s from %s", "已将 %[3]s 的 %[1]s写入 %[2]s", lang.CountText(done.Datasets, "dataset", "个数据集"), x.Out, x.In))
+	}
+	o := x.ended(done.Datasets, len(done.Left))
+	o.Messages = all
+	return o
+}
+
+// CommandOutcome is how listing commands ended, with the names that none has.
+func (x *Extraction) CommandOutcome(commands, left []string) batch.Outcome {
+	var all []batch.Message
+	for _, name := range left {
+		all = append(all, batch.Errorf("%s: no command can have the name %s: -t h5 copies it", "%s：命令无法使用名称 %s：请用 -t h5 复制", x.In, name))
+	}
+	o := x.ended(len(commands), len(left))
+	o.Messages = all
+	return o
+}
+
+func (x *Extraction) ended(taken, left int) batch.Outcome {
+	switch {
+	case left > 0:
+		return batch.Outcomef(batch.Incomplete, "%s was not copied completely", "%s 未能完整复制", x.In)
+	case taken == 0 && x.Ops != nil:
+		return batch.Outcomef(batch.Nothing, "%s has none of the operators %s", "%s 中没有算子 %s", x.In, strings.Join(x.Ops.Texts(), ", "))
+	case taken == 0:
+		return batch.Outcomef(batch.Nothing, "no tensor in it", "其中没有张量")
+	}
+	return batch.Outcome{}
+}
