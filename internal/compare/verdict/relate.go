@@ -16,17 +16,31 @@ func Relate(out *noise.Noise, inputs ...*noise.Noise) (OpType, bool) {
 	if !informative(out) || slices.ContainsFunc(inputs, func(in *noise.Noise) bool { return len(in.Probe.Values) == 0 }) {
 		return OpType{}, false
 	}
-	var rules []relation
 	switch len(inputs) {
 	case 1:
-		rules = ofOne
-	case 2:
-		rules = ofTwo
-	}
-	for _, r := range rules {
-		if r.holds(out, inputs) {
-			return r.OpType, true
+		for _, r := range ofOne {
+			if r.holds(out, inputs) {
+				return r.OpType, true
+			}
 		}
+	case 2:
+		return relateTwo(out, inputs)
+	}
+	return OpType{}, false
+}
+
+// relateTwo is Relate for two inputs.
+func relateTwo(out *noise.Noise, in []*noise.Noise) (OpType, bool) {
+	if fits(out, in[0]) && fits(out, in[1]) {
+		a, b := spreadOver(out, in[0]), spreadOver(out, in[1])
+		for i := range ofTwo {
+			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
+				return o.OpType, true
+			}
+		}
+	}
+	if joined(out, in) {
+		return OpType{Class: Move}, true
 	}
 	return OpType{}, false
 }
@@ -91,17 +105,16 @@ var ofOne = []relation{
 	{OpType{Class: Reduce, form: sum}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], float64(in[0].Rows.Size)) }},
 }
 
-// ofTwo are the operators with two inputs.
-var ofTwo = []relation{
-	binary(OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a + b }),
-	binary(OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a - b }),
-	binary(OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return b - a }),
-	binary(OpType{Class: Multiply}, func(a, b float64) float64 { return float64(a * b) }),
-	binary(OpType{Class: Divide}, func(a, b float64) float64 { return a / b }),
-	binary(OpType{Class: Divide}, func(a, b float64) float64 { return b / a }),
-	binary(OpType{Class: Lipschitz, Factor: 1}, math.Max),
-	binary(OpType{Class: Lipschitz, Factor: 1}, math.Min),
-	{OpType{Class: Move}, joined},
+// ofTwo are the operators with two inputs whose elements belong together.
+var ofTwo = []binary{
+	{OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a + b }},
+	{OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a - b }},
+	{OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return b - a }},
+	{OpType{Class: Multiply}, func(a, b float64) float64 { return float64(a * b) }},
+	{OpType{Class: Divide}, func(a, b float64) float64 { return a / b }},
+	{OpType{Class: Divide}, func(a, b float64) float64 { return b / a }},
+	{OpType{Class: Lipschitz, Factor: 1}, math.Max},
+	{OpType{Class: Lipschitz, Factor: 1}, math.Min},
 }
 
 // elementwise is an operator that applies a function to each element.
@@ -126,23 +139,23 @@ func elementwise(t OpType, f func(float64) float64) relation {
 func bothInfinite(a, b float64) bool { return math.IsInf(a, 0) && a == b }
 
 // binary is an operator of two tensors, of which one may be as long as 1 on some axes.
-func binary(t OpType, f func(a, b float64) float64) relation {
-	return relation{t, func(out *noise.Noise, in []*noise.Noise) bool {
-		a, ok := spreadOver(out, in[0])
-		b, also := spreadOver(out, in[1])
-		if !ok || !also {
+type binary struct {
+	OpType
+	f func(a, b float64) float64
+}
+
+// holds reports whether the operator makes values of those of two tensors.
+func (o *binary) holds(values []float32, a, b *spread) bool {
+	f := o.f
+	for i, value := range values {
+		x, z, y := float64(a.at(i)), float64(b.at(i)), float64(value)
+		made := f(x, z)
+		allowed := math.Abs(f(float64(x*(1+2*refPrecision)), z)-made) + math.Abs(f(x, float64(z*(1+2*refPrecision)))-made) + float64(4*refPrecision*math.Abs(y))
+		if !(math.Abs(made-y) <= allowed) && !bothInfinite(made, y) {
 			return false
 		}
-		for i, value := range out.Probe.Values {
-			x, z, y := float64(a.at(i)), float64(b.at(i)), float64(value)
-			made := f(x, z)
-			allowed := math.Abs(f(float64(x*(1+2*refPrecision)), z)-made) + math.Abs(f(x, float64(z*(1+2*refPrecision)))-made) + float64(4*refPrecision*math.Abs(y))
-			if !(math.Abs(made-y) <= allowed) && !bothInfinite(made, y) {
-				return false
-			}
-		}
-		return true
-	}}
+	}
+	return true
 }
 
 // spread is the elements of a tensor at the places of a larger one.
@@ -158,22 +171,31 @@ func (s *spread) at(i int) float32 {
 	return s.values[i]
 }
 
-// spreadOver finds the elements of a tensor at the places of one whose axes are as
-// long, or where it has 1.
-func spreadOver(out, in *noise.Noise) (spread, bool) {
-	s := spread{values: in.Probe.Values}
+// fits reports whether the axes of in are as long as those of out, or 1.
+func fits(out, in *noise.Noise) bool {
 	if sameShape(out, in) {
-		return s, true
+		return true
 	}
 	if len(out.Shape) != len(in.Shape) || len(out.Shape) > 4 {
-		return s, false
+		return false
+	}
+	for i, length := range in.Shape {
+		if length != out.Shape[i] && length != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// spreadOver finds the elements of a tensor at the places of one that it fits.
+func spreadOver(out, in *noise.Noise) spread {
+	s := spread{values: in.Probe.Values}
+	if sameShape(out, in) {
+		return s
 	}
 	from, to := noise.Grid(in.Shape), noise.Grid(out.Shape)
 	s.index = []int{0}
 	for i := range to {
-		if in.Shape[i] != out.Shape[i] && in.Shape[i] != 1 {
-			return s, false
-		}
 		next := make([]int, 0, len(out.Probe.Values))
 		for _, before := range s.index {
 			for k := range to[i] {
@@ -182,7 +204,7 @@ func spreadOver(out, in *noise.Noise) (spread, bool) {
 		}
 		s.index = next
 	}
-	return s, true
+	return s
 }
 
 // nearly reports whether an element is another one but for the precision of references.
@@ -538,7 +560,7 @@ func sameElements(out *noise.Noise, in []*noise.Noise) bool {
 func (o *Operator) mixes() bool {
 	same := 0
 	for _, in := range o.Inputs {
-		if _, ok := spreadOver(o.Out, in); !ok {
+		if !fits(o.Out, in) {
 			continue
 		}
 		same++
