@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 
@@ -25,7 +26,7 @@ type configCheckOptions struct {
 func newConfigCheckCommand(a *app) *cobra.Command {
 	opts := new(configCheckOptions)
 	cmd := &cobra.Command{
-		Use:   "check FILE...",
+		Use:   "check FILE|DIR...",
 		Short: "find mistakes in dump configurations",
 		Long: `check finds what is wrong in configurations: what the runtime rejects, with its
 own error code, and what it accepts without a word and does not do, such as
@@ -42,6 +43,10 @@ The file alone is checked, as it may be for another host. --check-fs also looks
 at the folders that it names, --check-env at the variables that overrule it and
 at whether this is a container.
 
+Of a folder that MindSpore has dumped into, the configuration in it is checked
+(.metadata or rank_N/.dump_metadata), and then what it asked for against what is
+there: iterations, devices, operators and graphs. What is missing is an error.
+
 --fix prints what can be repaired as a diff for 'patch -p1' and leaves the file
 alone; the exit status is that of the file as it is. With --write the file is
 changed, and what is left in it is printed. Only what is sure is repaired, and
@@ -53,6 +58,7 @@ The exit status is 1 when there are errors, with --strict also for warnings, and
 		Example: `  dumptool config check acl.json
   dumptool config check --target-version 8.0 --soc A2 --check-fs acl.json
   dumptool config check --backend ms_backend --device 0,1 data_dump.json
+  dumptool config check dump
   dumptool config check --fix acl.json | patch -p1
   dumptool config check --format sarif configs/*.json > findings.sarif`,
 		Args: cobra.ArbitraryArgs,
@@ -100,6 +106,8 @@ func (o *configCheckOptions) resolve(args []string) (dumpconf.Options, error) {
 		return opt, usagef("--write goes with --fix only")
 	case o.write && slices.Contains(args, stdinArg):
 		return opt, usagef("--write cannot change stdin")
+	case o.fix && slices.ContainsFunc(args, isFolder):
+		return opt, usagef("--fix goes with files, not with the folder of a dump")
 	case o.fix && !o.write && o.format != "text":
 		return opt, usagef("--fix prints a diff, not %s; add --write to print what is left in the file", o.format)
 	}
@@ -141,6 +149,12 @@ func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args 
 // checkConfigs checks files, and repairs them when that is asked for.
 func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt dumpconf.Options, args []string, checks *dumpconf.Checks) error {
 	for _, name := range args {
+		if isFolder(name) {
+			if err := a.checkTree(ctx, opt, name, checks); err != nil {
+				return err
+			}
+			continue
+		}
 		src, err := dumpconf.ReadFile(ctx, name, a.streams.In)
 		switch {
 		case ctx.Err() != nil:
@@ -165,6 +179,41 @@ func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt du
 		checks.Files = append(checks.Files, f)
 	}
 	return nil
+}
+
+// checkTree checks the configurations in a dump, and what they promised against what is
+// there.
+func (a *app) checkTree(ctx context.Context, opt dumpconf.Options, dir string, checks *dumpconf.Checks) error {
+	files, bad, err := dumpconf.OpenTree(ctx, dir)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil && len(files) == 0:
+		err = fmt.Errorf("%s: no configuration of MindSpore in it (.metadata/data_dump.json or rank_N/.dump_metadata/data_dump.json)", dir)
+	}
+	if err != nil {
+		a.failed(checks, err)
+	}
+	for _, err := range bad {
+		a.failed(checks, err)
+	}
+	opt.Schema = dumpconf.SchemaMindSpore
+	for _, f := range files {
+		src, err := dumpconf.ReadFile(ctx, f.Path, nil)
+		if err != nil {
+			a.failed(checks, err)
+			continue
+		}
+		opt.Tree = f.Tree
+		checks.Files = append(checks.Files, dumpconf.FileCheck{Name: f.Path, Before: dumpconf.Check(f.Path, src, opt)})
+	}
+	return ctx.Err()
+}
+
+// isFolder reports whether an argument is a folder.
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return name != stdinArg && err == nil && info.IsDir()
 }
 
 // failed notes that a file could not be read or written.

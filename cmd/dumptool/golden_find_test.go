@@ -193,3 +193,43 @@ func TestFindRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigCheckTrees: what the configuration in a tree asked for, and what of it is
+// not there.
+func TestConfigCheckTrees(t *testing.T) {
+	t.Parallel()
+	root := goldenMindSpore(t)
+	for tree, want := range map[string]string{
+		"v1_async":       "", // device 7 is none of those that were asked for
+		"v1_sync_host":   "MS071 device 1 asked for, nothing dumped",
+		"v1_sync_device": "MS071 device 1 asked for, nothing dumped",
+		"v13_sync":       "MS078 graph 1 was not executed, or its operators are in the folder of its root graph",
+		"v20_sync": "MS070 iteration 6 asked for, 4 dumped: the run ended before, or dataset_sink_mode\n" +
+			"MS071 device 1 asked for, nothing dumped",
+		"v24_sync": "MS071 device 1 asked for, nothing dumped",
+	} {
+		r := runArgs(t, "config", "check", "--json", filepath.Join(root, tree))
+		exit := 0
+		if strings.Contains(want, "asked for") {
+			exit = 1
+		}
+		if r.code != exit {
+			t.Errorf("%s: exit %d, want %d: %s", tree, r.code, exit, r.err)
+		}
+		for line := range strings.Lines(r.out) {
+			var got struct {
+				Findings []struct{ Rule, Message string }
+			}
+			if err := json.Unmarshal([]byte(line), &got); err != nil {
+				t.Fatal(err)
+			}
+			var found []string
+			for _, f := range got.Findings {
+				found = append(found, f.Rule+" "+f.Message)
+			}
+			if diff := cmp.Diff(want, strings.Join(found, "\n")); diff != "" {
+				t.Errorf("%s:\n%s", tree, diff)
+			}
+		}
+	}
+}

@@ -27,6 +27,8 @@ type Options struct {
 	// Env looks a variable of the environment up. It is nil when the
 	// environment must not be asked.
 	Env func(name string) (value string, ok bool)
+	// Tree is the dump that the configuration has made; nil when it is not known.
+	Tree *Tree
 	// Container says that the program will run in a container.
 	Container bool
 }

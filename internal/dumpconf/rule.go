@@ -86,6 +86,7 @@ var ruleGroups = []ruleGroup{
 	{[]Schema{SchemaMindSpore}, mindSporeE2ERules},
 	{[]Schema{SchemaMindSpore}, mindSporeBackendRules},
 	{[]Schema{SchemaMindSpore}, mindSporeOldRules},
+	{[]Schema{SchemaMindSpore}, mindSporeTreeRules},
 	{[]Schema{SchemaGE}, geRules},
 	{[]Schema{SchemaGE, SchemaTF}, engineRules},
 	{[]Schema{SchemaTF}, tfRules},

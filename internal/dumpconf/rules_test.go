@@ -33,7 +33,7 @@ func allCases() []ruleCase {
 	return slices.Concat(fileCases(), aclShapeCases(), aclPathCases(), aclStepCases(), aclSceneCases(),
 		aclListCases(), aclFilterCases(), mindSporeShapeCases(), mindSporeCommonCases(), mindSporeDataCases(),
 		mindSporeDebugCases(), mindSporeKernelCases(), mindSporeE2ECases(), engineCases(),
-		targetCases(), msprobeCases(), oldMindSporeCases(), enginePathCases())
+		targetCases(), msprobeCases(), oldMindSporeCases(), enginePathCases(), treeCases())
 }
 
 // quotedText are values and names in a message; english are words that are not
