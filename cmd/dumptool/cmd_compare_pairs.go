@@ -23,7 +23,7 @@ type pairFlags struct {
 }
 
 func (o *pairFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.nameMap, "map-node-dict", "", "names that differ: `TEXT` such as '{\"cpu_name\":\"npu_name\"}', or @FILE")
+	flags.StringVar(&o.nameMap, "map-node-dict", "", "names that differ: `TEXT` such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a data mapping of msprobe, npu_name: cpu_name")
 	flags.StringVarP(&o.fusion, "fusion", "f", "", "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)")
 	alias(flags, "fusion", "fusion-rule-file")
 	flags.StringArrayVar(&o.skipKeys, "skip-keys", nil, "skip operators whose name contains one of `KEYS`, with commas between them")

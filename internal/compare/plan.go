@@ -206,7 +206,7 @@ func DefaultWorkers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
 func PlanSides(opt *Options, ref, npu *Side) (*Plan, error) {
 	p := &Plan{opt: opt, ref: ref, npu: npu, olderBy: map[supersededBy][]int{}}
 	if m := opt.SideFiles.NameMap; m != nil {
-		if missing := m.Missing(pair.Names(ref.named), pair.Names(npu.named)); len(missing) > 0 {
+		if missing := m.Missing(ref.names(), npu.names()); len(missing) > 0 {
 			return nil, &NameError{missing}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"runtime/debug"
 	"slices"
 
@@ -173,6 +174,22 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 		added++
 	}
 	return added
+}
+
+// names are the names that the tensors go by, as a name map may have them: those of
+// their operators, and of msprobe's values, modules and functions.
+func (s *Side) names() iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for i := range s.named {
+			names := s.named[i].Names()
+			if l := s.Tensors[i].Leaf; l != nil {
+				names = append(slices.Clip(names), l.Name, pair.CallName(s.op[i].Name))
+			}
+			if !yield(names) {
+				return
+			}
+		}
+	}
 }
 
 // isAlone reports whether the file of a tensor has no other one.

@@ -183,9 +183,13 @@ func explain(file io.ReaderAt, err error) error {
 	return fmt.Errorf("the file is %v", kind)
 }
 
-func (in *Inputs) readNameMap(r io.Reader, _ string) error {
+func (in *Inputs) readNameMap(r io.Reader, path string) error {
 	text, err := readAll(r)
-	if err == nil && len(text) > 0 {
+	switch ext := strings.ToLower(filepath.Ext(path)); {
+	case err != nil || len(text) == 0:
+	case ext == ".yaml" || ext == ".yml":
+		in.NameMap, err = ParseDataMapping(text)
+	default:
 		in.NameMap, err = ParseNameMap(string(text))
 	}
 	return err

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"dumptool/internal/filename"
 )
 
@@ -55,7 +57,7 @@ func (m *NameMap) parse(s *scanner) error {
 		if err != nil {
 			return err
 		}
-		return m.add(s, ref, npu, refPos, npuPos)
+		return m.add(ref, npu, s.place(refPos), s.place(npuPos))
 	})
 	if err != nil {
 		return err
@@ -63,21 +65,50 @@ func (m *NameMap) parse(s *scanner) error {
 	return s.end()
 }
 
-func (m *NameMap) add(s *scanner, ref, npu string, refPos, npuPos int) error {
+// ParseDataMapping parses a mapping of YAML with the names of the NPU as keys and
+// those of the reference as values, the other way round than a name map: msprobe's
+// data_mapping.yaml. Names that come twice, on either side, are an error.
+func ParseDataMapping(text []byte) (*NameMap, error) {
+	m := new(NameMap)
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("data mapping: %w", err)
+	}
+	if len(doc.Content) == 0 {
+		return m, nil
+	}
+	top := doc.Content[0]
+	place := func(n *yaml.Node) string { return fmt.Sprintf("line %d, column %d", n.Line, n.Column) }
+	if top.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("data mapping: %s: found no mapping, want NPU names with those of the reference behind a colon", place(top))
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		npu, ref := top.Content[i], top.Content[i+1]
+		if npu.Kind != yaml.ScalarNode || ref.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("data mapping: %s: want a name, and one behind its colon", place(npu))
+		}
+		if err := m.add(ref.Value, npu.Value, place(ref), place(npu)); err != nil {
+			return nil, fmt.Errorf("data mapping: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *NameMap) add(ref, npu, refPlace, npuPlace string) error {
 	switch {
 	case ref == "":
-		return s.wrong(refPos, "an empty name of the reference")
+		return fmt.Errorf("%s: an empty name of the reference", refPlace)
 	case npu == "":
-		return s.wrong(npuPos, "an empty name of the NPU")
+		return fmt.Errorf("%s: an empty name of the NPU", npuPlace)
 	}
 	i := len(m.Entries)
 	if old, added := m.ref.Add(ref, i); !added {
-		return s.wrong(refPos, "the reference's %q was mapped before, at %s", ref, m.Entries[old].Place)
+		return fmt.Errorf("%s: the reference's %q was mapped before, at %s", refPlace, ref, m.Entries[old].Place)
 	}
 	if old, added := m.npu.Add(npu, i); !added {
-		return s.wrong(npuPos, "the NPU's %q was mapped before, from %q at %s", npu, m.Entries[old].Ref, m.Entries[old].Place)
+		return fmt.Errorf("%s: the NPU's %q was mapped before, from %q at %s", npuPlace, npu, m.Entries[old].Ref, m.Entries[old].Place)
 	}
-	m.Entries = append(m.Entries, MapEntry{ref, npu, s.place(refPos)})
+	m.Entries = append(m.Entries, MapEntry{ref, npu, refPlace})
 	return nil
 }
 

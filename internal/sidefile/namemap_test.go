@@ -135,3 +135,35 @@ func FuzzNameMap(f *testing.F) {
 		}
 	})
 }
+
+func TestParseDataMapping(t *testing.T) {
+	m, err := ParseDataMapping([]byte("# NPU: reference\nCell.fc.Dense: Module.fc.Linear\n\"a b\": 'c: d'\n7: 8\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []MapEntry{{"Module.fc.Linear", "Cell.fc.Dense", "line 2, column 16"}, {"c: d", "a b", "line 3, column 8"}, {"8", "7", "line 4, column 4"}}
+	if diff := cmp.Diff(want, m.Entries); diff != "" {
+		t.Error(diff)
+	}
+	if m, err := ParseDataMapping([]byte("# nothing\n")); err != nil || len(m.Entries) != 0 {
+		t.Errorf("%v, error %v", m, err)
+	}
+	for text, want := range map[string]string{
+		"a":                        "line 1, column 1: found no mapping",
+		"- a: b":                   "found no mapping",
+		"a: [b]":                   "line 1, column 1: want a name",
+		"a: {b: c}":                "want a name",
+		"a:":                       "an empty name of the reference",
+		"'': b":                    "an empty name of the NPU",
+		"a: b\nc: b":               `line 2, column 4: the reference's "b" was mapped before, at line 1, column 4`,
+		"a: b\n'a': c":             `the NPU's "a" was mapped before, from "b" at line 1, column 4`,
+		"a: b: c":                  "mapping values are not allowed",
+		"x: &x [a]\ny: *x":         "want a name",
+		"a: b\n\tc: d":             "yaml",
+		strings.Repeat("[", 20000): "yaml",
+	} {
+		if _, err := ParseDataMapping([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: error %v, want %q", text, err, want)
+		}
+	}
+}

@@ -36,6 +36,7 @@ func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap) *Calls {
 	} else if there && !here {
 		translate(npus)
 	}
+	mapModules(npus, nameMap)
 	same := sameNumbers(refs, npus)
 	c.ref, c.npu = common(refs, same), common(npus, same)
 	return c
@@ -61,9 +62,10 @@ func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
 // call is the name of a call.
 type call struct {
 	api string
-	// base is the name without the number, number that, empty where there is none.
-	base, number string
-	backward     bool
+	// base is the name without the number, name that without the direction too; number
+	// is the number, empty where there is none.
+	name, base, number string
+	backward           bool
 }
 
 func parseCalls(calls []*dumpdir.Call) []call {
@@ -92,6 +94,7 @@ func parseCall(api string) call {
 	}
 	c.number, c.backward = parts[number], parts[direction] == "backward"
 	c.base = strings.Join(slices.Delete(parts, number, number+1), ".")
+	c.name = c.base[:strings.LastIndexByte(c.base, '.')]
 	return c
 }
 
@@ -119,6 +122,27 @@ func translate(calls []call) {
 			}
 		}
 	}
+}
+
+// mapModules gives the NPU's calls the names of the modules or functions that the map
+// has for theirs.
+func mapModules(npus []call, nameMap *sidefile.NameMap) {
+	if nameMap == nil {
+		return
+	}
+	for i := range npus {
+		c := &npus[i]
+		if entry, ok := nameMap.FindNPU(c.name); ok && c.name != "" {
+			c.base = entry.Ref + c.base[strings.LastIndexByte(c.base, '.'):]
+		}
+	}
+}
+
+// CallName is the name of a call without its number and direction, as name maps may
+// have it; empty for other names.
+func CallName(api string) string {
+	c := parseCall(api)
+	return c.name
 }
 
 // sameNumbers returns the bases whose backward calls have the same numbers on both

@@ -50,6 +50,8 @@ func TestCalls(t *testing.T) {
 			"Cell.a.A.forward.0=Cell.a.A.forward.0"},
 		{"map", roundOf("pytorch", relu0f, relu1f), roundOf("pytorch", relu0f, relu1f), `{"` + relu0f + `": "` + relu1f + `", "` + relu1f + `.output.0": "` + relu0f + `.output.0"}`,
 			relu0f + "=" + relu1f + " " + relu1f + "=" + relu0f},
+		{"a map of modules", roundOf("pytorch", "Module.fc1.Linear.forward.0", "Module.fc1.Linear.forward.1", fc0b), roundOf("mindspore", "Cell.dense.Dense.forward.0", "Cell.dense.Dense.forward.1", "Cell.x.X.forward.0"),
+			`{"Module.fc1.Linear": "Cell.dense.Dense"}`, "Cell.dense.Dense.forward.0=Module.fc1.Linear.forward.0 Cell.dense.Dense.forward.1=Module.fc1.Linear.forward.1"},
 	} {
 		var nameMap *sidefile.NameMap
 		if test.nameMap != "" {
