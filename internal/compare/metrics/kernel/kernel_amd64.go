@@ -2,15 +2,15 @@
 
 package kernel
 
-import "sync"
-
 // The heads of the loops of this package: they do as many elements as come in
 // groups of four, with AVX2 where the processor has it, and return how many
 // these are. What they compute is what the loops compute, bit by bit.
 
-// vectors reports whether the processor has AVX2 and F16C and the system keeps
-// their registers.
-var vectors = sync.OnceValue(func() bool {
+// vectors is whether the processor has AVX2 and F16C and the system keeps their
+// registers. All loops ask, so it is no function.
+var vectors = hasVectors()
+
+func hasVectors() bool {
 	const osxsave, avx, f16c, avx2 = 1 << 27, 1 << 28, 1 << 29, 1 << 5
 	highest, _, _, _ := cpuid(0, 0)
 	if highest < 7 {
@@ -22,11 +22,11 @@ var vectors = sync.OnceValue(func() bool {
 	}
 	_, b, _, _ := cpuid(7, 0)
 	return b&avx2 != 0
-})
+}
 
 // groups returns how many of count elements come in groups.
 func groups(count int) int {
-	if !vectors() {
+	if !vectors {
 		return 0
 	}
 	return count &^ 3
@@ -247,7 +247,7 @@ func exceedsHead(abs, r []float64, atol, rtol float64) (k int, exceeds bool) {
 
 // runsHead adds all pairs, which the runs are made of, or none.
 func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) bool {
-	if !vectors() {
+	if !vectors {
 		return false
 	}
 	total := 0
@@ -270,7 +270,7 @@ func smallestHead(values []float64, out *[4]float64) int {
 // columnsHead adds the pairs of as many quads as there are and as many rows, from
 // the first of n and r on; rows begin a stride after each other.
 func columnsHead(quads []Quad, rows, stride int, n, r []float64, floor float64) bool {
-	if !vectors() {
+	if !vectors {
 		return false
 	}
 	last := (rows-1)*stride + 4*len(quads) - 1
@@ -280,7 +280,7 @@ func columnsHead(quads []Quad, rows, stride int, n, r []float64, floor float64) 
 }
 
 func numbersHead(n *Numbers, q *Quad, epsilon float64) bool {
-	if !vectors() {
+	if !vectors {
 		return false
 	}
 	numbersAVX2(n, q, epsilon)
