@@ -11,10 +11,11 @@ import (
 )
 
 type inspectOptions struct {
-	dumps dumpFlags
-	stats bool
-	long  bool
-	json  jsonFlag
+	dumps  dumpFlags
+	stats  bool
+	long   bool
+	script bool
+	json   jsonFlag
 }
 
 func newInspectCommand(a *app) *cobra.Command {
@@ -35,6 +36,10 @@ for every operator in execution order; --long shows all files and tensors.
 
 With --stats every tensor is read once. Minimum, maximum and mean are those of
 the finite elements, in the device's layout: its padding counts too.
+
+With --script every operator has the line of the user's script that it comes from,
+which the graphs that MindSpore saves have, and the stacks of msprobe; "script" in
+--json.
 
 With --json every file is an object on a line of its own, behind one with the
 keys "run" and "rounds" where there is anything to say about the run as a whole.
@@ -57,6 +62,7 @@ func (o *inspectOptions) addFlags(cmd *cobra.Command) {
 	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, findFlag, jobsFlag(filesRead), containerFlag)
 	flags.BoolVar(&o.stats, "stats", false, "show minimum, maximum, mean and the number of NaN and Inf of every tensor")
 	flags.BoolVar(&o.long, "long", false, "show all files and tensors, however many there are")
+	flags.BoolVar(&o.script, "script", false, "show the line of the script that every operator comes from")
 	o.json.add(flags, "print one JSON object a file")
 }
 
@@ -73,7 +79,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 		return err
 	}
 	opt := inspect.Options{
-		Stats: opts.stats, Version: opts.dumps.version, Rounds: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers,
+		Stats: opts.stats, Script: opts.script, Version: opts.dumps.version, Rounds: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers,
 	}
 	if opt.Only, err = opts.dumps.found(ctx, a, args); err != nil {
 		return err
@@ -103,7 +109,7 @@ func (o *inspectOptions) inspect(ctx context.Context, opt inspect.Options, run *
 	emit := func(f *inspect.File) error { return inspected(out, f) }
 	var ops *inspect.Operators
 	if inspect.IsLarge(run) && !o.long && out.format == "text" {
-		ops = inspect.NewOperators(run)
+		ops = inspect.NewOperators(run, opt.Script)
 		emit = func(f *inspect.File) error {
 			ops.Add(f)
 			out.say(f.Messages())

@@ -23,6 +23,9 @@ import (
 type Options struct {
 	// Stats asks for statistics, for which every tensor is read once.
 	Stats bool
+	// Script asks for the lines of the script that operators come from, which the graphs
+	// of MindSpore have and the stacks of msprobe.
+	Script bool
 	// Version forces the container: 1, 2, or 0 to find out from the content.
 	Version int
 	// Rounds and Ops choose what is shown of a run; their zero values want all.
@@ -42,6 +45,9 @@ type File struct {
 	// execution order, nil if that is not known.
 	At    dumpdir.Coordinates
 	Order *int
+	// Script is the line of the script that the operator comes from, as FILE:LINE; empty
+	// where it is not known or was not asked for.
+	Script string
 	// Container is the way the file is built, empty when that is unknown.
 	Container string
 	// Name is what the file's name says; HasName is false when it is neither that

@@ -11,7 +11,7 @@ import (
 // Open lists what is chosen of the run at paths. It opens files only where their
 // names do not say enough.
 func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error) {
-	run, err := dumpdir.Open(ctx, paths, dumpdir.Options{Only: opt.Only})
+	run, err := dumpdir.Open(ctx, paths, dumpdir.Options{Only: opt.Only, Graphs: opt.Script})
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,8 @@ type place struct {
 	// order is the place of its operator in the execution order, -1 if that is not
 	// known.
 	order int
+	// script is the line of the script behind the operator, empty where it is not known.
+	script string
 	// rows are what a table says.
 	rows []Statistics
 	// members are the names of the tensors, of a file that names them.
@@ -84,6 +86,9 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 				if p == nil {
 					p = &place{at: round.At, order: -1}
 					all[t.File] = p
+				}
+				if op.Call != nil && !t.Table {
+					p.script = op.Call.Script
 				}
 				switch {
 				case t.Member != "":

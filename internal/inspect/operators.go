@@ -24,6 +24,9 @@ type source struct {
 // Operator is what there is of an operator in all rounds of a run.
 type Operator struct {
 	Name, Type string
+	// Script is the line of the script that the operator comes from, empty where it is
+	// not known or was not asked for.
+	Script string
 	// Times counts the executions, Files the files, those with a failure as Failed.
 	Times, Files, Failed int
 	Bytes                int64 // of the files, or of the tensors of those that name them
@@ -44,8 +47,8 @@ type fileOf struct {
 	counted bool
 }
 
-// NewOperators lists the operators of a run. What their files hold is not known yet.
-func NewOperators(run *dumpdir.Run) *Operators {
+// NewOperators lists the operators of a run. What their files hold is not known yet. script asks for the lines of the script.
+func NewOperators(run *dumpdir.Run, script bool) *Operators {
 	all := &Operators{byFile: make(map[source]fileOf)}
 	byName := make(map[[2]string]*Operator)
 	for _, round := range run.Rounds {
@@ -58,6 +61,9 @@ func NewOperators(run *dumpdir.Run) *Operators {
 				all.Rows = append(all.Rows, op)
 			}
 			op.Times++
+			if script && op.Script == "" && o.Call != nil {
+				op.Script = o.Call.Script
+			}
 			all.addTensors(op, o)
 		}
 	}

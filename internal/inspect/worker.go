@@ -31,7 +31,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		f.OpType, f.OpName = name.OpType, name.OpName
 	}
 	if p := w.places[e]; p != nil {
-		f.belong(p)
+		f.belong(p, w.opt.Script)
 	}
 	switch {
 	case f.Err != nil:
@@ -76,10 +76,13 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 }
 
 // belong notes where in the run the file belongs.
-func (f *File) belong(p *place) {
+func (f *File) belong(p *place, script bool) {
 	f.At, f.Statistics = p.at, p.rows
 	if p.order >= 0 {
 		f.Order = &p.order
+	}
+	if script {
+		f.Script = p.script
 	}
 	if p.op != nil && f.OpName == "" && f.OpType == "" {
 		f.OpName, f.OpType = p.op.Name, p.op.Type

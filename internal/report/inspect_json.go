@@ -29,6 +29,7 @@ type inspectedForm struct {
 	Spaces       []inspectedBlob   `json:"spaces,omitempty"`
 	Round        *inspectedRound   `json:"round,omitempty"`
 	Order        *int              `json:"order,omitempty"`
+	Script       string            `json:"script,omitempty"`
 	Statistics   []inspectedRow    `json:"statistics,omitempty"`
 	Warnings     []string          `json:"warnings,omitempty"`
 	Error        string            `json:"error,omitempty"`
@@ -94,6 +95,7 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 		Spaces:    inspectedBlobs(f.Spaces),
 		Round:     roundForm(f.At),
 		Order:     f.Order,
+		Script:    f.Script,
 		Warnings:  f.Warnings,
 	}
 	if f.Named {

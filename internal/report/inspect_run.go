@@ -171,6 +171,7 @@ var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{
 		words("operator", func(o *inspect.Operator) string { return o.Name }),
 		words("type", func(o *inspect.Operator) string { return o.Type }).optional().ranked(2),
+		words("script", func(o *inspect.Operator) string { return o.Script }).given().optional(),
 		numbers("times", func(o *inspect.Operator) int { return o.Times }).ranked(3),
 		numbers("failed", func(o *inspect.Operator) int { return o.Failed }).given().optional().ranked(1),
 		numbers("in", func(o *inspect.Operator) int { return o.Inputs }).ranked(10),

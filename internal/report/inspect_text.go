@@ -56,6 +56,9 @@ func aboutFile(f *inspect.File) []string {
 	case f.OpType != "" || f.OpName != "":
 		lines = append(lines, f.OpType+f.OpName)
 	}
+	if f.Script != "" {
+		lines = append(lines, "script "+f.Script)
+	}
 	container := f.Container
 	if f.DumpTime != 0 {
 		container += ", dumped " + dumpTime(f.DumpTime)
