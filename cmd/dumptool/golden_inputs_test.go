@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -361,16 +362,26 @@ func TestInputsPairs(t *testing.T) {
 			t.Errorf("exit %d: %s", r.code, r.err)
 		}
 		var doc struct {
-			Rows []struct {
+			Order string `json:"order_source"`
+			Rows  []struct {
 				Ref string `json:"ref_file"`
 				NPU string `json:"npu_file"`
 			}
 		}
 		readJSON(t, filepath.Join(out, "compare.json"), &doc)
+		if want := "sequence numbers of torch.utils.dumper, 5 of 5 operators known"; doc.Order != want {
+			t.Errorf("order %q, want %q", doc.Order, want)
+		}
 		var got, want []string
 		member := func(file string) string { return file[strings.Index(file, ":")+1:] }
+		last := 0
 		for _, row := range doc.Rows {
 			got = append(got, member(row.NPU)+" = "+member(row.Ref))
+			seq, err := strconv.Atoi(strings.Split(member(row.NPU)+"//", "/")[2])
+			if row.NPU != "" && (err != nil || seq < last) {
+				t.Errorf("%s comes after number %d", row.NPU, last)
+			}
+			last = max(last, seq)
 		}
 		for _, p := range expect.Pairs.Pairs {
 			want = append(want, p.NPU+" = "+p.Golden)

@@ -24,6 +24,9 @@ func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor) (named pair.Tensor, hasDump 
 		n = pair.Tensor{Timestamp: n.Timestamp}
 	}
 	n.FileOp, n.OpType, n.Op = op.Name, op.Type, op.Header
+	if t.Operator != nil {
+		n.Path = t.Path
+	}
 	n.Kind, n.Index, n.Slice = cmp.Or(t.Kind, n.Kind, tensor.Output), t.Index, t.Slice
 	n.Timestamp = cmp.Or(n.Timestamp, op.Timestamp)
 	if i := slices.IndexFunc(op.Origins, func(o dumpdir.Origin) bool { return o.Index == t.Index }); i >= 0 {

@@ -77,7 +77,7 @@ func (p *Plan) ownRound(r *plannedRound) *plannedRound {
 // one, and says nothing about what only the reference has. Where any operator is
 // compared the sources of the order need to know no others.
 func (p *Plan) operators(pairs []*Pair) []operator {
-	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].Timestamp > 0 })
+	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
 	all, at := []operator{}, map[*dumpdir.Op]int{}
 	for _, x := range pairs {
 		op, item := p.item(x, clock)
@@ -107,16 +107,16 @@ func (p *Plan) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
 		op = p.ref.op[x.Ref.ID]
 		item = op.Item()
 		if clock {
-			item.Timestamp = 0
+			item.Timestamp, item.Seq = 0, 0
 		}
 	}
 	if x.NPU != nil {
-		names, timestamp := item.Names, item.Timestamp
+		names, timestamp, seq := item.Names, item.Timestamp, item.Seq
 		op = p.npu.op[x.NPU.ID]
 		item = op.Item()
 		item.Names = appendNames(slices.Clip(item.Names), names...)
 		if !clock {
-			item.Timestamp = timestamp
+			item.Timestamp, item.Seq = timestamp, seq
 		}
 	}
 	return op, item

@@ -87,8 +87,12 @@ func (r *Round) items() []Item {
 
 // Item is the operator as it is ordered.
 func (o *Op) Item() Item {
-	return Item{Names: o.Names(), Timestamp: o.Timestamp, Task: o.Task, HasTask: o.HasTask, IDs: o.ids, Passive: o.Type == parameterType}
+	return Item{Names: o.Names(), Timestamp: o.Timestamp, Task: o.Task, HasTask: o.HasTask, IDs: o.ids, Seq: o.seq, Passive: o.Type == parameterType}
 }
+
+// IsTimed reports whether the operator has a place in the run by a clock of its own:
+// a timestamp, or the number of its execution.
+func (o *Op) IsTimed() bool { return o.Timestamp > 0 || o.seq > 0 }
 
 // Script is the line of the user's script that the operator comes from, as FILE:LINE;
 // empty when unknown.

@@ -153,16 +153,30 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 	}
 }
 
-// addNamed adds an operator for each tensor of a file that names them, and returns
-// these and their round.
+// addNamed adds an operator for each tensor of a file that names them, or for those
+// of each execution where the file has these, and returns the operators and their
+// round.
 func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	for _, err := range h.repeated {
 		r.problem(Unreadable, j.file.Path(), j.round.At, err)
 	}
 	j.drop()
-	ops := make([]*Op, len(h.tensors))
-	for i, t := range h.tensors {
-		ops[i] = &Op{Name: t.Member, Tensors: []Tensor{t}}
+	type execution struct {
+		op  string
+		seq int64
+	}
+	ops, at := make([]*Op, 0, len(h.tensors)), make(map[execution]*Op)
+	for _, t := range h.tensors {
+		if t.Operator == nil {
+			ops = append(ops, &Op{Name: t.Member, Tensors: []Tensor{t}})
+			continue
+		}
+		e := execution{t.Operator.Name, t.Operator.Seq}
+		if at[e] == nil {
+			at[e] = &Op{Name: strings.TrimSuffix(t.Member, t.below()), seq: e.seq}
+			ops = append(ops, at[e])
+		}
+		at[e].Tensors = append(at[e].Tensors, t)
 	}
 	j.round.Ops = append(j.round.Ops, ops...)
 	return j.round, ops

@@ -87,19 +87,42 @@ func (s *NameSet) Wants(op *Op) bool {
 	return slices.ContainsFunc(op.Tensors, func(t Tensor) bool { return t.Operator != nil && s.TakenFrom(t.Path) >= 0 })
 }
 
+// keep drops the tensors of an operator that the set does not want, where it wants
+// some of them.
+func (s *NameSet) keep(op *Op) {
+	if s == nil {
+		return
+	}
+	if _, whole := s.Match(op.Names()...); !whole {
+		op.Tensors = slices.DeleteFunc(op.Tensors, func(t Tensor) bool { return s.TakenFrom(t.Path) < 0 })
+	}
+}
+
 // TakenFrom returns how many components of a path in a file the shortest name has
-// that is in the set, such as Op, Op/12, /Op/12/ or /Op/12/input/self; -1 for none, and 0 of no
-// set, which has all.
+// that is in the set, such as Op, Op/12, /Op/12/ or /Op/12/input/self; -1 for none,
+// and 0 of no set, which has all.
 func (s *NameSet) TakenFrom(path []string) int {
 	if s == nil {
 		return 0
 	}
+	_, n := s.matchPath(path)
+	return n
+}
+
+// MatchPath returns the name or pattern of the set that the shortest part of a path
+// in a file has.
+func (s *NameSet) MatchPath(path []string) (text string, ok bool) {
+	text, n := s.matchPath(path)
+	return text, n > 0
+}
+
+func (s *NameSet) matchPath(path []string) (text string, n int) {
 	name := ""
 	for i, part := range path {
 		name += "/" + part
-		if _, ok := s.Match(name[1:], name, name+"/"); ok {
-			return i + 1
+		if text, ok := s.Match(name[1:], name, name+"/"); ok {
+			return text, i + 1
 		}
 	}
-	return -1
+	return "", -1
 }

@@ -27,6 +27,7 @@ const (
 	ByFusion     OrderBy = "fusion"
 	ByConsumers  OrderBy = "consumers"
 	ByStatistics OrderBy = "statistics"
+	BySequence   OrderBy = "sequence"
 	ByTimestamp  OrderBy = "timestamp"
 	ByID         OrderBy = "id"
 	ByNumber     OrderBy = "number"
@@ -100,6 +101,9 @@ type Item struct {
 	HasTask   bool
 	// IDs are those of ATB's operator and of the ones around it, outermost first.
 	IDs []uint64
+	// Seq is the number that torch.utils.dumper gave the execution, from 1; 0 when
+	// unknown.
+	Seq int64
 	// Passive is set for what is no operator, such as a parameter: sources need not
 	// know it.
 	Passive bool
@@ -138,13 +142,14 @@ var orderSources = [...]orderSource{
 		return byGraph(s.Consumers, "consumer map "+s.ConsumersFile, items)
 	}, "there is no file with it"},
 	{ByStatistics, func(s *Sources, items []Item) *ranking { return byList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
+	{BySequence, bySequence, "no file of torch.utils.dumper is there"},
 	{ByTimestamp, byTimestamp, "no operator has a timestamp"},
 	{ByID, byID, "no operator has an id"},
 	{ByNumber, byNumber, "no name begins with a number"},
 }
 
 // sourceNames are the sources that are no files, in Chinese.
-var sourceNames = map[OrderBy]string{ByTimestamp: "dump 的时间戳", ByID: "算子或任务 id", ByNumber: "名称中的编号"}
+var sourceNames = map[OrderBy]string{BySequence: "torch.utils.dumper 的序号", ByTimestamp: "dump 的时间戳", ByID: "算子或任务 id", ByNumber: "名称中的编号"}
 
 const byNames = "natural order of names"
 
@@ -279,6 +284,14 @@ func byGraph(g *graph.Graph, source string, items []Item) *ranking {
 		return nil
 	}
 	return byKey(source+", topological", items, func(item *Item) (int, bool) { return g.Place(item.Names...) }, cmp.Compare)
+}
+
+// bySequence ranks items by the numbers of their executions.
+func bySequence(_ *Sources, items []Item) *ranking {
+	if !slices.ContainsFunc(items, func(item Item) bool { return item.Seq > 0 }) {
+		return nil
+	}
+	return byKey("sequence numbers of torch.utils.dumper", items, func(item *Item) (int64, bool) { return item.Seq, item.Seq > 0 }, cmp.Compare)
 }
 
 // byTimestamp ranks items by the time of their dumps.

@@ -121,7 +121,7 @@ func TestRankMissing(t *testing.T) {
 		{Sources{By: ByDumpJSON}, `the order "dump.json" was asked for, but the run has no dump.json`},
 		{Sources{By: ByTimestamp}, "no operator has a timestamp"},
 		{Sources{By: ByRuntime, Runtime: list(t, "x")}, "runtime file r knows none of the 1 operators"},
-		{Sources{By: "random"}, `order "random", want dump.json, runtime, execution, ir, fusion, consumers, statistics, timestamp, id, number or name`},
+		{Sources{By: "random"}, `order "random", want dump.json, runtime, execution, ir, fusion, consumers, statistics, sequence, timestamp, id, number or name`},
 	} {
 		if o, _, err := test.sources.Rank(plain); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, %v", test.sources.By, o, err)

@@ -145,6 +145,9 @@ func (r *Run) Choose(ctx context.Context, s Selection, ops *NameSet, opt HeaderO
 			}
 		}
 		round.Ops = slices.DeleteFunc(round.Ops, func(op *Op) bool { return !ops.Wants(op) })
+		for _, op := range round.Ops {
+			ops.keep(op)
+		}
 	}
 	total := len(r.Files)
 	r.Files = slices.DeleteFunc(r.Files, func(f *File) bool {

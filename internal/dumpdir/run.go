@@ -1,6 +1,8 @@
 package dumpdir
 
 import (
+	"strings"
+
 	"dumptool/internal/format"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/tensor"
@@ -99,6 +101,7 @@ type Op struct {
 	Call *Call
 
 	ids []uint64 // of ATB's operators and those around them
+	seq int64    // the number that torch.utils.dumper gave it, from 1; 0 for none
 }
 
 // Origin is the result of the user's model that an output stands for.
@@ -132,6 +135,21 @@ type Tensor struct {
 	Leaf *msprobe.Leaf
 	// Table is set where File is a table of statistics: the elements are not there.
 	Table bool
+}
+
+// below is the part of the name of a tensor that comes after the operator that its
+// file says that it belongs to, empty where it does not say.
+func (t *Tensor) below() string {
+	if t.Operator == nil {
+		return ""
+	}
+	at := 0
+	for range 2 { // names within the name have no slashes
+		if i := strings.IndexByte(t.Member[at+1:], '/'); i >= 0 {
+			at += i + 1
+		}
+	}
+	return t.Member[at:]
 }
 
 // Whole reports whether the tensor stands for all tensors of its file.

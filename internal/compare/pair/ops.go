@@ -28,7 +28,7 @@ func (c *collector) keepOps(used map[string]bool) {
 	wanted := func(tensors []*Tensor) map[int]bool {
 		ids := make(map[int]bool)
 		for _, t := range tensors {
-			if text, ok := c.join.opt.Ops.Match(t.Names()...); ok {
+			if text, ok := t.in(c.join.opt.Ops); ok {
 				used[text] = true
 				ids[t.ID] = true
 			}

@@ -26,7 +26,7 @@ func (s *skips) reason(t *Tensor) *Skipped {
 			}
 		}
 	}
-	if name, ok := s.exclude.Match(t.Names()...); ok {
+	if name, ok := t.in(s.exclude); ok {
 		s.used[name] = true
 		return &Skipped{Code: Excluded, Key: name}
 	}

@@ -29,6 +29,9 @@ type Tensor struct {
 	// Recorded is what a tensor of torch.utils.dumper has in common with its partner,
 	// empty unless both sides are of that; see MatchRecorded.
 	Recorded string
+	// Path is the name in parts of a tensor whose file says what it belongs to, nil for
+	// others: it may be chosen by a group that it is in.
+	Path []string
 	// Slice is the thread of a sliced operator that wrote this piece of a tensor;
 	// empty for whole ones.
 	Slice string
@@ -80,6 +83,15 @@ func (t *Tensor) Names() []string {
 		return []string{t.Op}
 	}
 	return []string{t.Op, t.FileOp}
+}
+
+// in returns the name of a set that the operator has, or a group of the file that the
+// tensor is in.
+func (t *Tensor) in(set *dumpdir.NameSet) (text string, ok bool) {
+	if text, ok = set.Match(t.Names()...); ok || t.Path == nil {
+		return text, ok
+	}
+	return set.MatchPath(t.Path)
 }
 
 // distinctNames returns the names of the operator that are not the same as
