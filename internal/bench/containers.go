@@ -157,7 +157,7 @@ func (b *bench) containers(ctx context.Context) error {
 	}
 	for i, c := range containers {
 		job := "inspect --stats of " + c.name
-		b.report(speedResult(job, samples[i], ".npy", samples[len(containers)], containerTarget), memoryResult(job, samples[i]))
+		b.report(speedResult(job, samples[i], ".npy", samples[len(containers)], containerTarget), memoryResult(job, samples[i], memoryTarget))
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (b *bench) convert(ctx context.Context) error {
 	}
 	cp := samples[len(samples)-1]
 	for i, j := range jobs[:len(jobs)-1] {
-		b.report(speedResult(j.name, samples[i], "cp -r", cp, j.target), memoryResult(j.name, samples[i]))
+		b.report(speedResult(j.name, samples[i], "cp -r", cp, j.target), memoryResult(j.name, samples[i], memoryTarget))
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (b *bench) besideCat(ctx context.Context, j job, trees ...string) error {
 		}
 		jobs, cats = append(jobs, s), append(cats, c)
 	}
-	b.report(speedResult(j.name, jobs, "cat", cats, j.target), memoryResult(j.name, jobs))
+	b.report(speedResult(j.name, jobs, "cat", cats, j.target), memoryResult(j.name, jobs, memoryTarget))
 	return nil
 }
 
@@ -253,7 +253,7 @@ func (b *bench) big(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r := memoryResult(j.name+" of 4 GiB", []sample{s})
+		r := memoryResult(j.name+" of 4 GiB", []sample{s}, memoryTarget)
 		r.note = fmt.Sprintf("one run; %.1f s", s.wall.Seconds())
 		b.report(r)
 	}
@@ -284,7 +284,7 @@ func (b *bench) bigCompare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := memoryResult("compare of 10 GiB", []sample{s})
+	r := memoryResult("compare of 10 GiB", []sample{s}, memoryTarget)
 	r.note = fmt.Sprintf("one run; %.1f s", s.wall.Seconds())
 	b.report(r)
 	return nil

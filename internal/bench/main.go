@@ -42,6 +42,7 @@ const (
 	partConvert = "convert"
 	partScan    = "scan"
 	partInspect = "inspect"
+	partFind    = "find"
 	partCompare = "compare"
 	partNamed   = "containers"
 	partPairs   = "pairs"
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")
 	flags.BoolVar(&b.golden, "golden", false, "make the golden tree too; needs -dir")
 	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; and compare 10 GiB of zeros; takes 8 GiB of disk")
-	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, inspect, compare, containers, pairs or big; trees needs -dir")
+	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, inspect, find, compare, containers, pairs or big; trees needs -dir")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -75,11 +76,11 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	switch *only {
 	case partTrees:
 		return b.makeTrees(ctx)
-	case "", partVersion, partConvert, partScan, partInspect, partCompare, partNamed, partPairs, partBig:
+	case "", partVersion, partConvert, partScan, partInspect, partFind, partCompare, partNamed, partPairs, partBig:
 	default:
-		return fmt.Errorf("-only %s: want trees, version, convert, scan, inspect, compare, containers, pairs or big", *only)
+		return fmt.Errorf("-only %s: want trees, version, convert, scan, inspect, find, compare, containers, pairs or big", *only)
 	}
-	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partInspect: true,
+	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partInspect: true, partFind: true,
 		partCompare: true, partNamed: true, partPairs: true, partBig: *big}
 	if *only != "" {
 		todo = map[string]bool{*only: true}
@@ -130,7 +131,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 	for _, part := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partInspect, b.inspect},
+	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partInspect, b.inspect}, {partFind, b.find},
 		{partCompare, b.compare}, {partNamed, b.containers}, {partPairs, b.pairs}, {partBig, b.big}} {
 		if !todo[part.name] {
 			continue

@@ -235,7 +235,7 @@ func TestRunErrors(t *testing.T) {
 		"-runs -1":                         "-mb and -runs",
 		"-only trees":                      "-dir only",
 		"-golden":                          "-dir only",
-		"-only x":                          "trees, version, convert, scan, inspect, compare, containers, pairs or big",
+		"-only x":                          "trees, version, convert, scan, inspect, find, compare, containers, pairs or big",
 		"x":                                "unexpected argument x",
 		"-only version -bin /no/such/file": "no such file",
 	} {
@@ -287,7 +287,7 @@ func TestSpeedResult(t *testing.T) {
 
 func TestMemoryResult(t *testing.T) {
 	for top, want := range map[int64]string{memoryTarget: "160 MiB ok", memoryTarget + 1<<20: "161 MiB MISSED", 0: "not known -"} {
-		r := memoryResult("x", []sample{{peak: top / 2}, {peak: top}, {}})
+		r := memoryResult("x", []sample{{peak: top / 2}, {peak: top}, {}}, memoryTarget)
 		got := strings.TrimPrefix(r.measured, "<= ") + " " + r.verdict // "<=" is for a test that is larger itself
 		if got != want {
 			t.Errorf("%d bytes: %s, want %s", top, got, want)

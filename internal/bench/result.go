@@ -57,14 +57,14 @@ func speedResult(job string, samples []sample, yardstick string, other []sample,
 }
 
 // memoryResult judges the peak memory of a job.
-func memoryResult(job string, samples []sample) result {
-	r := result{job: job + ", peak memory", target: "<= " + mib(memoryTarget)}
+func memoryResult(job string, samples []sample, target int64) result {
+	r := result{job: job + ", peak memory", target: "<= " + mib(target)}
 	top := peak(samples)
 	if top == 0 {
 		r.measured, r.verdict = "not known", "-"
 		return r
 	}
-	r.measured, r.verdict = mib(top), verdict(top <= memoryTarget)
+	r.measured, r.verdict = mib(top), verdict(top <= target)
 	if top <= leastPeak() {
 		r.measured = "<= " + r.measured
 	}
