@@ -123,11 +123,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	// All names are in memory at once here, and with as much garbage beside them
 	// they would be the peak of the whole run.
 	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
-	ref, err := OpenSide(ctx, &opt, opt.Ref, opt.RefRounds)
-	if err != nil {
-		return nil, err
-	}
-	npu, err := OpenSide(ctx, &opt, opt.NPU, opt.NPURounds)
+	ref, npu, err := openSides(ctx, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +162,22 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	}
 	p.pools = []*tensorfile.Pool{ref.files, npu.files}
 	return p, nil
+}
+
+// openSides opens the runs of both sides at the same time. Of two errors that of the
+// reference counts.
+func openSides(ctx context.Context, opt *Options) (ref, npu *Side, err error) {
+	done := make(chan error)
+	go func() {
+		var err error
+		npu, err = OpenSide(ctx, opt, opt.NPU, opt.NPURounds)
+		done <- err
+	}()
+	ref, err = OpenSide(ctx, opt, opt.Ref, opt.RefRounds)
+	if npuErr := <-done; err == nil {
+		err = npuErr
+	}
+	return ref, npu, err
 }
 
 // forget drops what only the planning needs: the pairs have the tensors that are

@@ -15,11 +15,10 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// namedTensor is what pairing knows of a tensor. hasDump is set for one whose file is
-// named like a dump.
-func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor) (named pair.Tensor, hasDump bool) {
-	info := filename.Parse(t.File.Name)
-	n := pair.NewTensor(&info)
+// namedTensor is what pairing knows of a tensor, of which info is what the name of its
+// file says. hasDump is set for one whose file is named like a dump.
+func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor, info *filename.Info) (named pair.Tensor, hasDump bool) {
+	n := pair.NewTensor(info)
 	if n.FileOp != op.Name && !filename.IsShortened(n.Stem) { // the folders name the operator
 		n = pair.Tensor{Timestamp: n.Timestamp}
 	}

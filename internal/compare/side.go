@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -148,12 +149,18 @@ func (s *Side) isNamed() bool {
 // add adds the tensors of an operator, and returns how many there are.
 func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 	added := 0
+	var of *dumpdir.File
+	var info *filename.Info // of it
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
 		if t.Table != s.FromTables || t.Whole() && t.File.Err == nil {
 			continue
 		}
-		named, isDump := namedTensor(op, t)
+		if info == nil || t.File != of {
+			parsed := filename.Parse(t.File.Name)
+			of, info = t.File, &parsed
+		}
+		named, isDump := namedTensor(op, t, info)
 		one := &Tensor{
 			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
