@@ -19,7 +19,7 @@ type pairFlags struct {
 	skipKeys, exclude []string
 	opsFrom           string
 	round             string
-	inputs            bool
+	inputs, fuzzy     bool
 }
 
 func (o *pairFlags) addFlags(flags *pflag.FlagSet) {
@@ -29,6 +29,7 @@ func (o *pairFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.skipKeys, "skip-keys", nil, "skip operators whose name contains one of `KEYS`, with commas between them")
 	flags.StringArrayVar(&o.exclude, "exclude-node-list", nil, "skip operators of these `NAMES`, or re:PATTERN")
 	flags.StringVar(&o.round, "round", "all", "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0")
+	flags.BoolVar(&o.fuzzy, "fuzzy", false, "pair calls of msprobe that have no partner by their order, whatever their numbers are")
 	flags.BoolVar(&o.inputs, "inputs", false, "compare the inputs in dumps too; default: if the reference has inputs")
 }
 
@@ -47,7 +48,7 @@ func (o *pairFlags) addFiles(f *sidefile.Files) {
 // the operators that are chosen.
 func (o *pairFlags) resolve(options *compare.Options, ops []string) error {
 	opt := &options.Pair
-	opt.Inputs = o.inputs
+	opt.Inputs, opt.Fuzzy = o.inputs, o.fuzzy
 	var err error
 	if opt.SkipKeys, err = sidefile.ParseList(o.skipKeys...); err != nil {
 		return usagef("--skip-keys: %w", err)

@@ -96,8 +96,10 @@ const maxWorkers = 16
 // PairOptions say which tensors are compared.
 type PairOptions struct {
 	SkipKeys []string
-	Exclude  *dumpdir.NameSet
-	Ops      *dumpdir.NameSet
+	// Fuzzy pairs calls of msprobe by their order where their numbers differ.
+	Fuzzy   bool
+	Exclude *dumpdir.NameSet
+	Ops     *dumpdir.NameSet
 	// Inputs compares inputs even if the reference has none, where they are
 	// listed as unmatched.
 	Inputs bool

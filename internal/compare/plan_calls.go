@@ -14,7 +14,7 @@ import (
 // nameCalls gives the tensors of a pair of rounds of msprobe what they have in common
 // with their partners.
 func (p *Plan) nameCalls(round *plannedRound, refs, npus []pair.Tensor, opt *pair.Options) {
-	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.opt.SideFiles.NameMap)
+	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.opt.SideFiles.NameMap, p.opt.Pair.Fuzzy)
 	round.calls, opt.Calls = calls, calls != nil
 	if calls == nil {
 		return

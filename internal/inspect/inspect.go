@@ -133,6 +133,9 @@ type Failure struct {
 
 // Failures lists the tensors, buffers and spaces that cannot be used.
 func (f *File) Failures() []Failure {
+	if f.Err != nil { // that of all that is in it
+		return nil
+	}
 	var all []Failure
 	add := func(part string, err error) {
 		if err != nil {

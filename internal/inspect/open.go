@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/format"
 	"dumptool/internal/tensorfile"
 )
 
@@ -71,6 +72,8 @@ type place struct {
 	script string
 	// rows are what a table says.
 	rows []Statistics
+	// values are those of msprobe whose file cannot be read.
+	values []Tensor
 	// members are the names of the tensors, of a file that names them.
 	members map[string]bool
 }
@@ -89,6 +92,9 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 				}
 				if op.Call != nil && !t.Table {
 					p.script = op.Call.Script
+				}
+				if t.Leaf != nil && t.File.Err != nil {
+					p.values = append(p.values, Tensor{Kind: t.Kind, Index: t.Index, Name: t.Leaf.Name, Details: &format.Details{}, Err: t.File.Err})
 				}
 				switch {
 				case t.Member != "":

@@ -75,9 +75,15 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	return f
 }
 
+// msprobe is the container of what msprobe lists.
+const msprobe = string(dumpdir.MSProbe)
+
 // belong notes where in the run the file belongs.
 func (f *File) belong(p *place, script bool) {
 	f.At, f.Statistics = p.at, p.rows
+	if p.values != nil {
+		f.Container, f.Named, f.Tensors = msprobe, true, p.values
+	}
 	if p.order >= 0 {
 		f.Order = &p.order
 	}
@@ -102,6 +108,9 @@ var errSide = errors.New("it lies beside dumps and holds no tensors")
 // table notes what is wrong with a table.
 func (w *worker) table(f *File) {
 	f.Container = "statistics"
+	if f.Entry.Folder.Producer == dumpdir.MSProbe {
+		f.Container = msprobe
+	}
 	for i := range w.run.Problems {
 		if p := &w.run.Problems[i]; p.Kind == dumpdir.BadSide && p.Path == f.Entry.Path() {
 			f.Err = p.Err

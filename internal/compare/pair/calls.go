@@ -17,7 +17,9 @@ import (
 //   - the names of the calls, of MindSpore as PyTorch has them if the other side is
 //     that;
 //   - of backward calls the number is that of the order, if the two sides have not the
-//     same ones: a forward call that is computed again shifts the numbers.
+//     same ones: a forward call that is computed again shifts the numbers;
+//   - of calls without a partner by all these, the place among those of their name, if
+//     that is asked for (fuzzy).
 type Calls struct {
 	nameMap  *sidefile.NameMap // nil for none
 	ref, npu map[string]string
@@ -25,7 +27,7 @@ type Calls struct {
 
 // NewCalls returns the calls of two rounds, nil if one is missing or has none. nameMap
 // may be nil.
-func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap) *Calls {
+func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *Calls {
 	if ref == nil || npu == nil || len(ref.Calls) == 0 || len(npu.Calls) == 0 {
 		return nil
 	}
@@ -39,7 +41,35 @@ func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap) *Calls {
 	mapModules(npus, nameMap)
 	same := sameNumbers(refs, npus)
 	c.ref, c.npu = common(refs, same), common(npus, same)
+	if fuzzy {
+		c.pairLeftovers(refs, npus)
+	}
 	return c
+}
+
+// pairLeftovers pairs the calls of one name that have no partner with one another, in
+// their order, whatever their numbers are.
+func (c *Calls) pairLeftovers(refs, npus []call) {
+	left := func(calls []call, own, other map[string]string) map[string][]string {
+		partners := make(map[string]bool, len(other))
+		for _, name := range other {
+			partners[name] = true
+		}
+		all := make(map[string][]string)
+		for i := range calls {
+			if x := &calls[i]; !partners[own[x.api]] {
+				all[x.base] = append(all[x.base], x.api)
+			}
+		}
+		return all
+	}
+	here, there := left(refs, c.ref, c.npu), left(npus, c.npu, c.ref)
+	for base, apis := range here {
+		for k, api := range apis[:min(len(apis), len(there[base]))] {
+			name := base + " left over " + strconv.Itoa(k)
+			c.ref[api], c.npu[there[base][k]] = name, name
+		}
+	}
 }
 
 // Key is what a value has in common with its partner.

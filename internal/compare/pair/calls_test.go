@@ -35,23 +35,26 @@ func TestCalls(t *testing.T) {
 		ref, npu *dumpdir.Round
 		nameMap  string
 		want     string // NPU=REF ...
+		fuzzy    bool
 	}{
 		{"literal", roundOf("pytorch", relu0f, grad, "x.0.debug"), roundOf("pytorch", grad, relu1f, relu0f, "x.0.debug", "x.1.debug"), "",
-			relu0f + "=" + relu0f + " " + grad + "=" + grad + " x.0.debug=x.0.debug"},
+			relu0f + "=" + relu0f + " " + grad + "=" + grad + " x.0.debug=x.0.debug", false},
 		{"a forward call is computed again", roundOf("pytorch", relu0f, relu0b), roundOf("pytorch", relu0f, relu1f, relu1b), "",
-			relu0f + "=" + relu0f + " " + relu1b + "=" + relu0b},
+			relu0f + "=" + relu0f + " " + relu1b + "=" + relu0b, false},
 		{"the same numbers in another order", roundOf("pytorch", relu0b, relu1b), roundOf("pytorch", relu1b, relu0b), "",
-			relu0b + "=" + relu0b + " " + relu1b + "=" + relu1b},
+			relu0b + "=" + relu0b + " " + relu1b + "=" + relu1b, false},
 		{"modules count for themselves", roundOf("pytorch", fc1b, relu0b), roundOf("pytorch", fc0b, relu0b, fc1b), "",
-			relu0b + "=" + relu0b + " " + fc0b + "=" + fc1b},
+			relu0b + "=" + relu0b + " " + fc0b + "=" + fc1b, false},
 		{"MindSpore and PyTorch", roundOf("pytorch", "Module.fc.Linear.forward.0", "Torch.add.0.forward", relu0f), roundOf("mindspore", "Cell.fc.Linear.forward.0", "Mint.add.0.forward", "MintFunctional.relu.0.forward", "Primitive.add.0.forward"), "",
-			"Cell.fc.Linear.forward.0=Module.fc.Linear.forward.0 Mint.add.0.forward=Torch.add.0.forward MintFunctional.relu.0.forward=" + relu0f},
+			"Cell.fc.Linear.forward.0=Module.fc.Linear.forward.0 Mint.add.0.forward=Torch.add.0.forward MintFunctional.relu.0.forward=" + relu0f, false},
 		{"both of MindSpore", roundOf("", "Cell.a.A.forward.0", "Mint.add.0.forward"), roundOf("", "Cell.a.A.forward.0", "Torch.add.0.forward"), "",
-			"Cell.a.A.forward.0=Cell.a.A.forward.0"},
+			"Cell.a.A.forward.0=Cell.a.A.forward.0", false},
 		{"map", roundOf("pytorch", relu0f, relu1f), roundOf("pytorch", relu0f, relu1f), `{"` + relu0f + `": "` + relu1f + `", "` + relu1f + `.output.0": "` + relu0f + `.output.0"}`,
-			relu0f + "=" + relu1f + " " + relu1f + "=" + relu0f},
+			relu0f + "=" + relu1f + " " + relu1f + "=" + relu0f, false},
 		{"a map of modules", roundOf("pytorch", "Module.fc1.Linear.forward.0", "Module.fc1.Linear.forward.1", fc0b), roundOf("mindspore", "Cell.dense.Dense.forward.0", "Cell.dense.Dense.forward.1", "Cell.x.X.forward.0"),
-			`{"Module.fc1.Linear": "Cell.dense.Dense"}`, "Cell.dense.Dense.forward.0=Module.fc1.Linear.forward.0 Cell.dense.Dense.forward.1=Module.fc1.Linear.forward.1"},
+			`{"Module.fc1.Linear": "Cell.dense.Dense"}`, "Cell.dense.Dense.forward.0=Module.fc1.Linear.forward.0 Cell.dense.Dense.forward.1=Module.fc1.Linear.forward.1", false},
+		{"calls that are left over, by their order", roundOf("pytorch", relu0f, "Functional.relu.3.forward", "Torch.add.0.forward"), roundOf("pytorch", relu0f, relu1f, "Functional.relu.2.forward", "Torch.mul.0.forward"), "",
+			relu0f + "=" + relu0f + " " + relu1f + "=Functional.relu.3.forward", true},
 	} {
 		var nameMap *sidefile.NameMap
 		if test.nameMap != "" {
@@ -60,7 +63,7 @@ func TestCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		calls := NewCalls(test.ref, test.npu, nameMap)
+		calls := NewCalls(test.ref, test.npu, nameMap, test.fuzzy)
 		tensors := func(r *dumpdir.Round, npu bool) (all []Tensor) {
 			for i, c := range r.Calls {
 				all = append(all, Tensor{ID: i, FileOp: c.API, Kind: tensor.Output, Call: calls.Key(c.API, &c.Leaves[0], npu)})
@@ -82,7 +85,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: unmatched %v %v", test.name, res.UnmatchedRef, res.UnmatchedNPU)
 		}
 	}
-	if NewCalls(roundOf("pytorch"), roundOf("pytorch", relu0f), nil) != nil || NewCalls(nil, roundOf("pytorch", relu0f), nil) != nil {
+	if NewCalls(roundOf("pytorch"), roundOf("pytorch", relu0f), nil, true) != nil || NewCalls(nil, roundOf("pytorch", relu0f), nil, true) != nil {
 		t.Error("calls of one side only")
 	}
 }
