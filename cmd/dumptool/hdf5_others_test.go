@@ -1,0 +1,52 @@
+//go:build h5py
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// sameDatasets holds the datasets of one file against those of another one, with
+// h5py: elements, types, shapes and attributes.
+const sameDatasets = `
+import sys, h5py, numpy
+made, source = h5py.File(sys.argv[1], 'r'), h5py.File(sys.argv[2], 'r')
+names = []
+made.visititems(lambda name, x: names.append(name) if isinstance(x, h5py.Dataset) else None)
+assert names, 'no dataset'
+for name in names:
+    a, b = made[name], source[name]
+    assert a.shape == b.shape and a.dtype == b.dtype, name
+    x, y = numpy.asarray(a[()]), numpy.asarray(b[()])
+    assert x.tobytes() == y.tobytes(), name
+    for key, value in a.attrs.items():
+        assert numpy.array_equal(value, b.attrs[key]), (name, key)
+    numbers = [key for key in b.attrs if numpy.asarray(b.attrs[key]).dtype.kind in 'iufb']
+    assert all(key in a.attrs for key in numbers), name
+print(len(names))
+`
+
+// TestHDF5ByOthers reads what convert -t h5 writes with h5py and h5dump.
+func TestHDF5ByOthers(t *testing.T) {
+	t.Parallel()
+	read := 0
+	for _, name := range []string{"npu", "gpu", "types", "storage_latest", "attrs", "userblock"} {
+		source := filepath.Join(inputsRoot, "h5", name+".h5")
+		made := filepath.Join(t.TempDir(), name+".h5")
+		if r := runArgs(t, "convert", "-q", "-d", source, "-t", "h5", "-out", made); r.code != 0 && r.code != exitIncomplete {
+			t.Errorf("%s: exit %d: %s", name, r.code, r.err)
+			continue
+		}
+		for _, command := range [][]string{{"/usr/bin/python3", "-c", sameDatasets, made, source}, {"h5dump", "-H", made}} {
+			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+				t.Errorf("%s: %s: %v\n%.2000s", name, command[0], err, out)
+			}
+		}
+		read++
+	}
+	if read == 0 {
+		t.Error("nothing was read")
+	}
+}
