@@ -141,6 +141,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	}
 	p.leaveOut(p.RefRounds, ref, lang.Text{EN: "reference", ZH: "标杆"}, "the NPU")
 	p.leaveOut(p.NPURounds, npu, lang.Text{EN: "NPU", ZH: "NPU "}, "the reference")
+	npu.warnOfDevice()
 	p.Warnings = slices.Concat(ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
 	p.selection = p.selected()
 	if config := opt.SideFiles.OpConfig; config != nil {

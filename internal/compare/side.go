@@ -170,7 +170,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 			one.Single, one.Raw = true, c.Headless
 		}
 		if op := t.Operator; op != nil {
-			one.Recorded = &pair.Recorded{Op: op.Name, Seq: op.Seq, Kind: op.Kind, Param: t.Path[3:]}
+			one.Recorded = &pair.Recorded{Op: op.Name, Seq: op.Seq, Kind: op.Kind, Param: t.Path[3:], Device: t.Device}
 		}
 		if t.Table && t.Leaf != nil {
 			one.Single, one.Member = false, t.Leaf.Name
@@ -182,6 +182,26 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 	}
 	return added
 }
+
+// warnOfDevice warns of a side of the NPU that torch.utils.dumper recorded elsewhere.
+func (s *Side) warnOfDevice() {
+	device := ""
+	for _, t := range s.Tensors {
+		switch {
+		case t.Recorded == nil || t.Recorded.Device == "":
+		case t.Recorded.Device == npuDevice:
+			return
+		default:
+			device = t.Recorded.Device
+		}
+	}
+	if device != "" {
+		s.Warnings = append(s.Warnings, lang.Sayf("%s was recorded on %s, not on an NPU", "%s 是在 %s 上记录的，不是 NPU", s.Path, device))
+	}
+}
+
+// npuDevice is what torch.utils.dumper calls the NPU.
+const npuDevice = "npu"
 
 // names are the names that the tensors go by, as a name map may have them: those of
 // their operators, and of msprobe's values, modules and functions.

@@ -147,7 +147,7 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 		seen[t.Name] = true
 		member := Tensor{Kind: t.Kind, Index: t.Index, File: f, Member: t.Name}
 		if t.Operator != nil {
-			member.Operator, member.Path = t.Operator, t.Path
+			member.Operator, member.Path, member.Device = t.Operator, t.Path, t.Details.Device
 		}
 		h.tensors = append(h.tensors, member)
 	}

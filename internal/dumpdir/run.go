@@ -126,9 +126,10 @@ type Tensor struct {
 	// Member is the name of the tensor in a file that names its tensors.
 	Member string
 	// Operator and Path are what such a file says that the tensor belongs to, and its
-	// name in parts; nil where it does not say.
+	// name in parts, Device where it was then; nil and empty where it does not say.
 	Operator *format.Operator
 	Path     []string
+	Device   string
 	// Statistics are those of a table, nil for none.
 	Statistics *Statistics
 	// Leaf is the tensor as msprobe has it, nil for others.

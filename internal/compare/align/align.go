@@ -135,12 +135,37 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	}
 	g.shapes(a, p)
 	g.share(a.Notes)
-	if a.Status == "" && a.Ref.DType != a.NPU.DType && g.StrictDType {
+	if a.Status != "" {
+		return nil
+	}
+	differ := func(evidence lang.Sentence) {
 		a.Status = record.DTypeMismatch
-		a.Reasons = append(a.Reasons, record.Finding{Code: record.DTypeDiffers, Confidence: record.High,
-			Evidence: lang.Sayf("reference is %s, NPU is %s (--strict-dtype)", "标杆为 %s，NPU 为 %s(--strict-dtype)", a.Ref.DType, a.NPU.DType)})
+		a.Reasons = append(a.Reasons, record.Finding{Code: record.DTypeDiffers, Confidence: record.High, Evidence: evidence})
+	}
+	ref, npu := a.Ref.tensor.recorded(), a.NPU.tensor.recorded()
+	switch {
+	case a.Ref.DType != a.NPU.DType && g.StrictDType:
+		differ(lang.Sayf("reference is %s, NPU is %s (--strict-dtype)", "标杆为 %s，NPU 为 %s(--strict-dtype)", a.Ref.DType, a.NPU.DType))
+	case !sameRecorded(ref, npu):
+		differ(lang.Sayf("recorded as %s in the reference and as %s on the NPU", "标杆记录为 %s，NPU 记录为 %s", ref, npu))
 	}
 	return nil
+}
+
+// recorded is the type that torch.utils.dumper recorded for a tensor, empty for other
+// tensors.
+func (t *Tensor) recorded() string {
+	if t.Operator == nil || t.Details == nil {
+		return ""
+	}
+	return t.Details.TorchDType
+}
+
+// sameRecorded reports whether tensors of two recorded types are comparable: they are
+// equal, or integers or floating-point numbers of the usual types.
+func sameRecorded(a, b string) bool {
+	groups := map[string]string{"Int": "integer", "Long": "integer", "Float": "float", "Half": "float"}
+	return a == "" || b == "" || a == b || groups[a] != "" && groups[a] == groups[b]
 }
 
 // open opens both sides. A raw file is opened last: the other side says what it

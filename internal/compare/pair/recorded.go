@@ -17,6 +17,8 @@ type Recorded struct {
 	Kind tensor.Kind
 	// Param is the path below the kind.
 	Param []string
+	// Device is where it was recorded, such as npu; empty where that is not known.
+	Device string
 }
 
 // sameOperators are operators that are one and the same on the NPU, and on GPUs and
