@@ -64,3 +64,21 @@ func TestRecordedDevice(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordedTable: msaccucmp's table of files of torch.utils.dumper has the sequence
+// numbers and the paths.
+func TestRecordedTable(t *testing.T) {
+	t.Parallel()
+	gpu, npu := filepath.Join(inputsRoot, "h5", "gpu.h5"), filepath.Join(inputsRoot, "h5", "npu.h5")
+	r := runArgs(t, "compare", "--cpu", gpu, "--npu", npu, "--format", "msaccucmp")
+	for _, want := range []string{
+		"Index,NPUDump,NPUDumpPath,GroundTruthPath,DataType,Shape,CosineSimilarity,",
+		"\n3,NpuConvolutionBackward,/NpuConvolutionBackward/3/input/input,/CudnnConvolutionBackward/41/input/self,float32,\"[1,3,5,5]\",1.000000,",
+		"\n14,NpuOnlyOp,/NpuOnlyOp/14/output/result,*,",
+		"\nNaN,*,*,/GpuOnlyOp/55/output/result,",
+	} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("no %q in\n%s", want, r.out)
+		}
+	}
+}

@@ -65,6 +65,9 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 		}
 		return columns
 	}
+	metric := func(name string, of func(*accuracy) metrics.Metric) Column[row] {
+		return numbers(name, func(r row) numeral { return numeral(orElse(of(&r.accuracy), notANumber, sixDecimals)) })
+	}
 	columns := slices.Concat(
 		[]Column[row]{
 			numbers("Index", func(r row) int { return r.index }),
@@ -83,8 +86,8 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 			words("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
 			words("OverFlow", func(r row) string { return overflowCell(r.result) }),
 		})
-	metric := func(name string, of func(*accuracy) metrics.Metric) Column[row] {
-		return numbers(name, func(r row) numeral { return numeral(orElse(of(&r.accuracy), notANumber, sixDecimals)) })
+	if slices.ContainsFunc(r.Rows, func(row record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
+		columns = recordedColumns()
 	}
 	return append(columns,
 		metric("CosineSimilarity", func(a *accuracy) metrics.Metric { return a.cosine }),
@@ -98,6 +101,36 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 		metric("MaxRelativeError", func(a *accuracy) metrics.Metric { return a.maxRel }),
 		metric("MeanRelativeError", func(a *accuracy) metrics.Metric { return a.meanRel }),
 		words("CompareFailReason", failReason))
+}
+
+// recordedColumns are those of the table of files of torch.utils.dumper up to the
+// algorithms. Index is the sequence number of the NPU's operator.
+func recordedColumns() []Column[*msaccucmpRow] {
+	type row = *msaccucmpRow
+	part := func(r row, i int) string {
+		if parts := strings.Split(recordedPath(r.NPUFile), "/"); i < len(parts) {
+			return parts[i]
+		}
+		return ""
+	}
+	return []Column[row]{
+		numbers("Index", func(r row) numeral { return numeral(orNaN(part(r, 2))) }),
+		words("NPUDump", func(r row) string { return orStar(part(r, 1), r.Status == record.UnmatchedRef) }),
+		words("NPUDumpPath", func(r row) string { return orStar(recordedPath(r.NPUFile), r.Status == record.UnmatchedRef) }),
+		words("GroundTruthPath", func(r row) string { return orStar(recordedPath(r.RefFile), r.Status == record.UnmatchedNPU) }),
+		words("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
+		words("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
+	}
+}
+
+// recordedPath is the path of a tensor in a file of torch.utils.dumper,
+// /operator/sequence/direction/parameter, empty for a tensor of another file.
+func recordedPath(file string) string {
+	at := strings.LastIndex(file, ":/")
+	if at < 2 || strings.Count(file[at:], "/") < 4 { // at 1 behind the letter of a drive
+		return ""
+	}
+	return file[at+1:]
 }
 
 // failReason says why a row was not compared, or has no cosine.
