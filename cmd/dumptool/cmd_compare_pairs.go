@@ -106,11 +106,11 @@ type orderFlags struct {
 }
 
 // orders are the sources of the execution order.
-var orders = []string{"auto", "runtime", "csv", "ir", "fusion", "timestamp", "name"}
+var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "consumers", "statistics", "sequence", "timestamp", "id", "number", "name"}
 
 func (o *orderFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.order, "order", "auto", "`SOURCE` of the execution order: runtime, csv, ir, fusion, timestamp, name, or auto: the first there is")
+	flags.StringVar(&o.order, "order", "auto", "`SOURCE` of the execution order: "+strings.Join(orders[1:], ", ")+", or auto: the first there is")
 	flags.StringVar(&o.runtimeFile, "node-runtime-filename", "", "times of operators in `FILE`, as HPAA's node_runtime.file")
 	flags.StringVar(&o.orderFile, "order-file", "", "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv")
 	completeValues(cmd, "order", orders)
