@@ -14,20 +14,17 @@ import (
 
 // pairFlags are the flags about what is compared with what.
 type pairFlags struct {
-	nameMap           string
-	fusion            string
-	skipKeys, exclude []string
-	opsFrom           string
-	round             string
-	inputs, fuzzy     bool
+	nodeFlags
+	fusion        string
+	opsFrom       string
+	round         string
+	inputs, fuzzy bool
 }
 
 func (o *pairFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.nameMap, "map-node-dict", "", "names that differ: `TEXT` such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a data mapping of msprobe, npu_name: cpu_name")
+	o.nodeFlags.addFlags(flags)
 	flags.StringVarP(&o.fusion, "fusion", "f", "", "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)")
 	alias(flags, "fusion", "fusion-rule-file")
-	flags.StringArrayVar(&o.skipKeys, "skip-keys", nil, "skip operators whose name contains one of `KEYS`, with commas between them")
-	flags.StringArrayVar(&o.exclude, "exclude-node-list", nil, "skip operators of these `NAMES`, or re:PATTERN")
 	flags.StringVar(&o.round, "round", "all", "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0")
 	flags.BoolVar(&o.fuzzy, "fuzzy", false, "pair calls of msprobe that have no partner by their order, whatever their numbers are")
 	flags.BoolVar(&o.inputs, "inputs", false, "compare the inputs in dumps too; default: if the reference has inputs")
@@ -50,10 +47,7 @@ func (o *pairFlags) resolve(options *compare.Options, ops []string) error {
 	opt := &options.Pair
 	opt.Inputs, opt.Fuzzy = o.inputs, o.fuzzy
 	var err error
-	if opt.SkipKeys, err = sidefile.ParseList(o.skipKeys...); err != nil {
-		return usagef("--skip-keys: %w", err)
-	}
-	if opt.Exclude, err = nameSet("--exclude-node-list", o.exclude, nil); err != nil {
+	if opt.SkipKeys, opt.Exclude, err = o.left(); err != nil {
 		return err
 	}
 	if opt.Ops, err = nameSet("--ops", ops, options.SideFiles.Ops); err != nil {
