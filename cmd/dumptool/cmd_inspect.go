@@ -41,6 +41,10 @@ With --script every operator has the line of the user's script that it comes fro
 which the graphs that MindSpore saves have, and the stacks of msprobe; "script" in
 --json.
 
+Of a file that is given by itself and lies beside dumps - a graph of MindSpore, its
+execution orders, mapping.csv - inspect counts what is in it, and the lines or fields
+that do not fit, which readers pass over; --verbose lists them with their place.
+
 With --json every file is an object on a line of its own, behind one with the
 keys "run" and "rounds" where there is anything to say about the run as a whole.
 Keys stand in a fixed order; null means unknown. A file or tensor that cannot be
@@ -79,7 +83,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 		return err
 	}
 	opt := inspect.Options{
-		Stats: opts.stats, Script: opts.script, Version: opts.dumps.version, Rounds: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers,
+		Stats: opts.stats, Script: opts.script, Misfits: a.global.verbose, Version: opts.dumps.version, Rounds: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers,
 	}
 	if opt.Only, err = opts.dumps.found(ctx, a, args); err != nil {
 		return err

@@ -178,6 +178,9 @@ func (f *File) Path() string {
 	return f.path
 }
 
+// Given reports whether the file itself was given, and not a folder above it.
+func (f *File) Given() bool { return f.path == "" }
+
 // Root is the path that was given and below which the file lies: what a file names
 // another one by must not lead out of it.
 func (f *File) Root() string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/misfit"
 	"dumptool/internal/tensor"
 )
 
@@ -98,8 +99,7 @@ const maxTable = 1 << 30
 
 // readStatistics reads a table of statistics of MindSpore, CANN or ATB: a title
 // line, and a row for every input and output. Columns go by their titles in any
-// letter case. A row that cannot be used ends the reading with an error that says
-// where; those before it are kept.
+// letter case. Rows that do not fit are left out; the error is a *TableError then.
 func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	r := csv.NewReader(&withoutBOM{in: io.LimitReader(in, maxTable)})
 	r.FieldsPerRecord = -1
@@ -117,29 +117,69 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	if err != nil {
 		return err
 	}
+	bad := new(TableError)
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return bad.orNil()
 		}
 		if err != nil {
 			return fmt.Errorf("statistics: %w", err)
 		}
 		line, _ := r.FieldPos(0)
 		s := statisticRow{Statistics: Statistics{Line: line}}
-		for i, set := range columns {
-			if set == nil || i >= len(cells) {
-				continue
-			}
-			if err := set(&s, strings.TrimSpace(cells[i])); err != nil {
-				return fmt.Errorf("statistics: line %d: column %q has %.40q, %w", line, strings.TrimSpace(head[i]), cells[i], err)
-			}
+		if setCells(&s, columns, head, cells, bad) {
+			row(&s)
 		}
-		if s.kind == "" {
-			return fmt.Errorf("statistics: line %d: neither input nor output", line)
-		}
-		row(&s)
 	}
+}
+
+// setCells sets what the cells of a row say. It reports false for a row that does not
+// fit, which it adds to bad.
+func setCells(s *statisticRow, columns []statisticSetter, head, cells []string, bad *TableError) bool {
+	for i, set := range columns {
+		if set == nil || i >= len(cells) {
+			continue
+		}
+		if err := set(s, strings.TrimSpace(cells[i])); err != nil {
+			bad.add(s.Line, fmt.Sprintf("column %q has %.40q", strings.TrimSpace(head[i]), cells[i]), err.Error())
+			return false
+		}
+	}
+	if s.kind == "" {
+		bad.add(s.Line, "neither input nor output", "want one of them")
+		return false
+	}
+	return true
+}
+
+// TableError says that rows of a table of statistics do not fit.
+type TableError struct {
+	Misfits misfit.List
+
+	first string
+}
+
+func (e *TableError) add(line int, found, wanted string) {
+	if e.first == "" {
+		e.first = fmt.Sprintf("line %d: %s, %s", line, found, wanted)
+	}
+	e.Misfits.Add(line, -1, []byte(found), strings.TrimPrefix(wanted, "want "))
+}
+
+func (e *TableError) orNil() error {
+	if e.Misfits.Count == 0 {
+		return nil
+	}
+	return e
+}
+
+// Error says what is wrong with the first of the rows, and how many there are.
+func (e *TableError) Error() string {
+	if n := e.Misfits.Count - 1; n > 0 {
+		return fmt.Sprintf("statistics: %s; rows that do not fit: %d more", e.first, n)
+	}
+	return "statistics: " + e.first
 }
 
 // statisticColumns returns how to read each column, nil for one that is not known.

@@ -85,6 +85,7 @@ type rootResult struct {
 
 	graphs     int
 	unreadable []Unreadable
+	notes      []lang.Sentence // about the graphs
 	hints      hints
 }
 
@@ -94,6 +95,9 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 	out := &rootResult{unreadable: bad}
 	if r.bare == nil {
 		out.graphs = len(graphs)
+	}
+	for _, g := range graphs {
+		out.notes = append(out.notes, g.notes()...)
 	}
 	stages := s.query.stages()
 	if s.isFile {
@@ -159,6 +163,7 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 	for _, r := range found {
 		a.Graphs += r.graphs
 		a.Unreadable = append(a.Unreadable, r.unreadable...)
+		a.Notes = append(a.Notes, r.notes...)
 		if len(r.results) > 0 && (best < 0 || r.stage < best) {
 			best = r.stage
 		}

@@ -315,6 +315,19 @@ func (g *loaded) id() *int {
 	return &id
 }
 
+// notes are what is odd about the graph.
+func (g *loaded) notes() []lang.Sentence {
+	var all []lang.Sentence
+	for _, warning := range g.Warnings {
+		all = append(all, lang.Sayf("%s: %s", "%s: %s", g.file.name, warning))
+	}
+	if n := g.Misfits.Count; n > 0 {
+		all = append(all, lang.Sayf("%s: %s that do not fit were passed over: dumptool inspect --verbose FILE lists them",
+			"%s: 略过%s不符合格式的内容：dumptool inspect --verbose FILE 列出", g.file.name, lang.CountText(n, "place", "处")))
+	}
+	return all
+}
+
 // load reads the graphs of a root. The protobuf of a graph counts where its text is
 // missing or holds no node.
 func (r *root) load(ctx context.Context) (all []*loaded, bad []Unreadable) {

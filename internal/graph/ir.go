@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"dumptool/internal/misfit"
 )
 
 // IR is a graph that MindSpore saved, as text or as protobuf: its operators with
@@ -25,6 +27,8 @@ type IR struct {
 	Proto bool
 	// Warnings are oddities that do not keep the graph from being used.
 	Warnings []string
+	// Misfits are the lines, of protobuf the fields, that were passed over.
+	Misfits misfit.List
 
 	inputs []ref
 	frames []Frame

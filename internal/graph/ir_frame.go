@@ -230,12 +230,13 @@ func (g *IR) forwardUser(n *Node) (Frame, bool) {
 const inFile = "In file "
 
 // addLocations adds the locations in a comment, or in several on a line, to the node
-// that is being read.
-func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) {
+// that is being read. It returns what of the line is none although it begins like one,
+// nil for nothing.
+func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (bad []byte) {
 	for {
 		at := bytes.Index(line, []byte(inFile))
 		if at < 0 {
-			return
+			return bad
 		}
 		line = line[at+len(inFile):]
 		one := line
@@ -246,6 +247,7 @@ func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) {
 		}
 		f, ok := g.location(one)
 		if !ok {
+			bad = one
 			continue
 		}
 		f.Kind, f.stack = kind, stack
@@ -253,7 +255,7 @@ func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) {
 			continue
 		}
 		if len(g.frames) >= maxIndex {
-			return
+			return bad
 		}
 		g.frames = append(g.frames, f)
 		n.frames.to++

@@ -56,8 +56,15 @@ type protoReader struct {
 	graph  *IR
 	names  arena
 	found  bool // the field with the graph
-	// consts are the constants that are numbers, by their names.
+	// consts are the constants by their names, those that are no numbers as noNumber.
 	consts map[Text]int64
+}
+
+const noNumber = -1
+
+// misfit notes that a field of the message at a place does not fit.
+func (r *protoReader) misfit(offset int64, found, wanted string) {
+	r.graph.Misfits.Add(0, offset, []byte(found), wanted)
 }
 
 var errCutProto = errors.New("the file ends inside a message")
@@ -186,10 +193,14 @@ func (r *protoReader) bytes(length int64) ([]byte, error) {
 
 // graphField reads a field of the graph.
 func (r *protoReader) graphField(number protowire.Number, length int64) error {
-	if number != graphNode && number != graphParam && number != graphConst || length > maxMessage {
+	offset := r.offset
+	if number != graphNode && number != graphParam && number != graphConst {
 		return r.skip(length)
 	}
-	offset := r.offset
+	if length > maxMessage {
+		r.misfit(offset, fmt.Sprintf("a message of %d bytes", length), fmt.Sprintf("at most %d", maxMessage))
+		return r.skip(length)
+	}
 	b, err := r.bytes(length)
 	if err != nil {
 		return err
@@ -199,7 +210,7 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 		err = r.node(b, offset)
 	case graphParam:
 		err = eachField(b, func(field protowire.Number, value []byte, _ uint64) error {
-			if field == paramName {
+			if field == paramName && r.isText(offset, "name", value) {
 				p := Param{Name: r.names.keep(value), Number: int32(len(r.graph.Params) + 1), Subgraph: -1}
 				r.graph.Params = append(r.graph.Params, p)
 			}
@@ -214,8 +225,21 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 	return nil
 }
 
+// isText reports whether a field is a text and no number.
+func (r *protoReader) isText(offset int64, name string, value []byte) bool {
+	if value == nil {
+		r.misfit(offset, name+" as a number", "a text")
+	}
+	return value != nil
+}
+
+// nodeFields are the names of the texts of a node.
+var nodeFields = map[protowire.Number]string{
+	nodeInput: "input", nodeName: "name", nodeType: "op_type", nodeScope: "scope", nodeFullName: "full_name", nodeSource: "source_address",
+}
+
 // eachField calls read for every field of a message that is in memory: value for one
-// with a length, n for a number.
+// with a length, nil for others, n for a number.
 func eachField(b []byte, read func(number protowire.Number, value []byte, n uint64) error) error {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
@@ -256,6 +280,9 @@ func (r *protoReader) node(b []byte, offset int64) error {
 	}
 	var scope, source []byte
 	err := eachField(b, func(field protowire.Number, value []byte, _ uint64) error {
+		if name := nodeFields[field]; name != "" && !r.isText(offset, name, value) {
+			return nil
+		}
 		switch field {
 		case nodeInput:
 			return r.input(value)
@@ -293,7 +320,9 @@ func (r *protoReader) node(b []byte, offset int64) error {
 				stack++
 			}
 		}
-		g.addLocations(&n, line, kind, stack)
+		if bad := g.addLocations(&n, line, kind, stack); bad != nil {
+			g.Misfits.Add(0, offset, bad, wantLocation)
+		}
 	}
 	g.Nodes = append(g.Nodes, n)
 	return nil
@@ -315,10 +344,10 @@ func (r *protoReader) input(b []byte) error {
 	return err
 }
 
-// constant keeps a constant that is a number.
+// constant keeps a constant.
 func (r *protoReader) constant(b []byte) error {
 	var key []byte
-	number, isNumber := int64(0), false
+	number := int64(noNumber)
 	err := eachField(b, func(field protowire.Number, value []byte, _ uint64) error {
 		switch field {
 		case constKey:
@@ -327,19 +356,16 @@ func (r *protoReader) constant(b []byte) error {
 			return eachField(value, func(field protowire.Number, text []byte, v uint64) error {
 				switch field {
 				case valueInt:
-					number, isNumber = int64(v), true
+					number = int64(v)
 				case valueText:
 					number = int64(constantIndex(text))
-					isNumber = number >= 0
 				}
 				return nil
 			})
 		}
 		return nil
 	})
-	if isNumber {
-		r.consts[r.graph.texts.add(key, nil)] = number
-	}
+	r.consts[r.graph.texts.add(key, nil)] = number
 	return err
 }
 
@@ -376,6 +402,9 @@ func (r *protoReader) resolve() {
 			to, ok := refs[name]
 			if !ok || to >= 0 && int(to) >= i { // constants; nodes are fed by those before them
 				to = noRef
+			}
+			if _, isConst := r.consts[Text(name)]; name >= 0 && to == noRef && !isConst {
+				r.misfit(n.Offset, "input "+g.Text(Text(name)), "a node before, a parameter or a constant")
 			}
 			inputs[k] = to
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"dumptool/internal/misfit"
 )
 
 // The text of a graph, after the sources of MindSpore that write it, versions 1.0 to
@@ -44,6 +46,7 @@ func ReadIR(in io.Reader) (*IR, error) {
 		r.graph.Warnings = append(r.graph.Warnings, fmt.Sprintf("%d lines are longer than %d bytes, their ends are left out", n, maxIRLine))
 	}
 	r.graph.texts.index = nil
+	r.graph.Misfits.Sort()
 	return r.graph, err
 }
 
@@ -69,49 +72,16 @@ type irReader struct {
 	typed bool
 	kind  StackKind
 	stack uint16
+	// offset is that of the line, returned is set behind the Return of a subgraph,
+	// whose lines are passed over.
+	offset   int64
+	returned bool
+	// between are the lines since the first of the node that fit nothing: those of an
+	// attribute with line feeds if its types follow.
+	between misfit.List
 
 	isIR, sorted bool
 	cross        []crossRef
-}
-
-// crossRef is an input that is a node or parameter of another subgraph.
-type crossRef struct {
-	input           int
-	subgraph, debug string
-}
-
-// lineReader reads lines with their places.
-type lineReader struct {
-	in      *bufio.Reader
-	offset  int64 // of the next line
-	line    int32 // the number of the last one
-	long    []byte
-	tooLong int
-}
-
-// next returns a line without its end, and its place.
-func (r *lineReader) next() (line []byte, offset int64, err error) {
-	offset = r.offset
-	line, err = r.in.ReadSlice('\n')
-	r.offset += int64(len(line))
-	if errors.Is(err, bufio.ErrBufferFull) {
-		r.long = r.long[:0]
-		for errors.Is(err, bufio.ErrBufferFull) {
-			r.long = append(r.long, line[:min(len(line), maxIRLine-len(r.long))]...)
-			line, err = r.in.ReadSlice('\n')
-			r.offset += int64(len(line))
-		}
-		if len(r.long)+len(line) > maxIRLine {
-			r.tooLong++
-		}
-		r.long = append(r.long, line[:min(len(line), maxIRLine-len(r.long))]...)
-		line = r.long
-	}
-	if err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)) {
-		return nil, offset, err
-	}
-	r.line++
-	return bytes.TrimRight(line, "\r\n"), offset, nil
 }
 
 func (r *irReader) read() error {
@@ -131,40 +101,62 @@ func (r *irReader) read() error {
 		if len(r.graph.Nodes) >= maxIndex || len(r.graph.inputs) >= maxIndex/2 {
 			return &IRError{offset, "more nodes than any graph has"}
 		}
-		r.take(text, len(line)-len(text), offset)
+		r.offset = offset
+		r.take(text, len(line)-len(text))
 	}
 }
 
+// What lines are wanted where another one is found.
+const (
+	wantHead     = "a line of the head such as KEY: VALUE, or a subgraph"
+	wantNode     = "%4(name) = Operator(operands)"
+	wantOfNode   = "a line of a node: its types, name or place in a script"
+	wantTypes    = "(types) or (name)"
+	wantName     = "a name in brackets"
+	wantLocation = "a line of a script such as net.py:88/code/"
+	wantOperand  = "a node or parameter that stands above"
+)
+
+// misfit notes that a line, or a part of it, does not fit.
+func (r *irReader) misfit(text []byte, wanted string) {
+	r.graph.Misfits.Add(int(r.lines.line), r.offset, text, wanted)
+}
+
 // take reads a line, of which the blanks before the text are counted.
-func (r *irReader) take(text []byte, blanks int, offset int64) {
-	switch text[0] {
-	case '%':
-		if blanks >= nodeDepth || !r.nodeLine(text, offset) {
-			r.paramLine(text)
-		}
-	case 'R':
-		if blanks < nodeDepth && bytes.HasPrefix(text, []byte("Return(")) {
-			r.finish()
-		}
-	case '}':
-		if blanks == 0 && len(text) == 1 && r.subgraph >= 0 {
-			r.finish()
-			r.subgraph, r.open = -1, false
-		}
-	case 's':
-		if bytes.HasPrefix(text, []byte("subgraph @")) {
-			r.subgraphLine(text)
-		}
-	case ':':
-		if r.node >= 0 {
-			r.colonLine(bytes.TrimLeft(text[1:], " "))
-		}
-	case '#':
+func (r *irReader) take(text []byte, blanks int) {
+	switch c := text[0]; {
+	case c == '%' && (blanks < nodeDepth && r.nodeLine(text) || r.paramLine(text)):
+	case c == 'R' && blanks < nodeDepth && bytes.HasPrefix(text, []byte("Return(")):
+		r.finish()
+		r.returned = true
+	case c == '}' && blanks == 0 && len(text) == 1 && r.subgraph >= 0:
+		r.finish()
+		r.subgraph, r.open = -1, false
+	case c == 's' && bytes.HasPrefix(text, []byte("subgraph @")):
+		r.subgraphLine(text)
+	case c == ':' && r.node >= 0:
+		r.colonLine(bytes.TrimLeft(text[1:], " "))
+	case c == '#':
 		r.hashLine(bytes.TrimLeft(text[1:], " "))
 	default:
-		if r.node >= 0 && !r.typed {
-			r.graph.Nodes[r.node].readIDs(text) // an attribute with a line feed
-		}
+		r.otherLine(text)
+	}
+}
+
+// otherLine reads a line that fits nothing that a reader needs.
+func (r *irReader) otherLine(text []byte) {
+	switch {
+	case r.node >= 0 && !r.typed:
+		r.graph.Nodes[r.node].readIDs(text)
+		r.between.Add(int(r.lines.line), r.offset, text, wantOfNode)
+	case r.node < 0 && r.returned, string(text) == "...":
+	case r.node >= 0:
+		r.misfit(text, wantOfNode)
+	case r.subgraph >= 0:
+		r.misfit(text, wantNode)
+	case text[0] == '%' && r.sorted:
+	case text[0] == '%' || text[0] == '}' || bytes.IndexByte(text, ':') < 0:
+		r.misfit(text, wantHead)
 	}
 }
 
@@ -181,8 +173,10 @@ func (r *irReader) end(size int64) error {
 	case size == 0:
 		return &IRError{0, "the file is empty"}
 	case r.sorted && len(r.graph.Nodes) == 0:
+		r.graph.Misfits.Clear()
 		return &IRError{0, sortedMode}
 	case !r.isIR && len(r.graph.Nodes) == 0:
+		r.graph.Misfits.Clear()
 		return &IRError{0, `neither "IR entry" nor "subgraph @" found, this is no text of a graph`}
 	case cut:
 		return &IRError{size, "the file ends inside a subgraph"}
@@ -205,8 +199,15 @@ func (r *irReader) drop() {
 	r.finish()
 }
 
-// finish ends the node that is being read.
-func (r *irReader) finish() { r.node = -1 }
+// finish ends the node that is being read. Without types the lines between were none of
+// an attribute.
+func (r *irReader) finish() {
+	if r.between.Count > 0 && !r.typed {
+		r.graph.Misfits.Append(&r.between)
+	}
+	r.between.Clear()
+	r.node, r.returned = -1, false
+}
 
 // subgraphLine reads subgraph @name parent: [subgraph @other](%para6_x, %para7_y) {.
 func (r *irReader) subgraphLine(text []byte) {
@@ -240,23 +241,25 @@ func (r *irReader) startSubgraph(name []byte) {
 	r.first, r.others = len(r.graph.Nodes), nil
 }
 
-// paramLine reads a parameter of the graph: %para2_conv1.weight : <type> : words.
-func (r *irReader) paramLine(text []byte) {
+// paramLine reads a parameter of the graph: %para2_conv1.weight : <type> : words. It
+// reports whether the line is one.
+func (r *irReader) paramLine(text []byte) bool {
 	if r.subgraph >= 0 || r.node >= 0 {
-		return
+		return false
 	}
 	number, rest, ok := cutParam(text)
 	if !ok {
 		r.sorted = r.sorted || bytes.Contains(text, []byte(" = Primitive::"))
-		return
+		return false
 	}
 	name, words, found := bytes.Cut(rest, []byte(": <"))
 	if !found {
-		return
+		return false
 	}
 	weight := bytes.Contains(words, []byte("has_default")) || bytes.Contains(words, []byte("IsWeight:true")) ||
 		bytes.Contains(words, []byte("IsWeight: true")) || bytes.Contains(words, []byte("ref_key"))
 	r.addParam(number, bytes.TrimRight(name, " "), -1, weight)
+	return true
 }
 
 // cutParam splits %para2_conv1.weight, the number of which is 0 in %para_x.
@@ -285,7 +288,7 @@ func (r *irReader) addParam(number int32, name []byte, subgraph int32, weight bo
 
 // nodeLine reads %4(name) = Operator(operands) attributes. It reports whether the
 // line is one.
-func (r *irReader) nodeLine(text []byte, offset int64) bool {
+func (r *irReader) nodeLine(text []byte) bool {
 	number, rest, ok := cutNumber(text[1:])
 	if !ok {
 		return false
@@ -308,7 +311,7 @@ func (r *irReader) nodeLine(text []byte, offset int64) bool {
 	operator, rest := cutOperator(rest)
 	g := r.graph
 	n := Node{
-		Type: r.typeOf(operator), Offset: offset, Line: r.lines.line, Number: number, Subgraph: r.subgraph, item: -1,
+		Type: r.typeOf(operator), Offset: r.offset, Line: r.lines.line, Number: number, Subgraph: r.subgraph, item: -1,
 		inputs: span{int32(len(g.inputs)), int32(len(g.inputs))}, frames: span{int32(len(g.frames)), int32(len(g.frames))},
 		debug: g.debugName(debug, r),
 	}
@@ -318,6 +321,9 @@ func (r *irReader) nodeLine(text []byte, offset int64) bool {
 		in := r.operand(operand)
 		if in == noRef && isItem && i == 1 {
 			n.item = constantIndex(operand)
+		}
+		if in == noRef && len(operand) > 0 && operand[0] == '%' && r.open { // of a part of a graph much is elsewhere
+			r.misfit(operand, wantOperand)
 		}
 		g.inputs = append(g.inputs, in)
 	}
@@ -386,206 +392,6 @@ func cutOperator(b []byte) (operator, rest []byte) {
 	return bytes.TrimSpace(b[:end]), b[end:]
 }
 
-// closing returns the index of the bracket that closes the one that b begins with, -1
-// if there is none. Brackets in quotes do not count.
-func closing(b []byte) int {
-	depth := 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth--; depth == 0 {
-				return i
-			}
-		case '"':
-			end := quoteEnd(b, i)
-			if end < 0 {
-				return -1
-			}
-			i = end
-		}
-	}
-	return -1
-}
-
-// quoteEnd returns the index of the quote that closes the one at b[i], -1 if there is
-// none.
-func quoteEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return -1
-}
-
-// attributeMarks begin the attributes behind the operands, the last ones of which
-// old writers put in brackets alone.
-var attributeMarks = [...]string{" {instance name", " primitive_attrs: {", " cnode_attrs: {", " cnode_primal_attrs: {", " {"}
-
-// cutOperands returns what is in the brackets that b begins with. Old writers print
-// texts without quotes: where the bracket that closes is not found the attributes
-// show the end.
-func cutOperands(b []byte) []byte {
-	if len(b) == 0 || b[0] != '(' {
-		return nil
-	}
-	if end := closing(b); end > 0 {
-		return b[1:end]
-	}
-	for _, mark := range attributeMarks {
-		if at := bytes.Index(b, []byte(mark)); at > 0 {
-			return bytes.TrimSuffix(b[1:at], []byte(")"))
-		}
-	}
-	return b[1:]
-}
-
-// split splits operands; the result is valid until the next call.
-func (r *irReader) split(b []byte) [][]byte {
-	r.operands = splitOperands(r.operands[:0], b)
-	return r.operands
-}
-
-// splitOperands splits at the commas outside of brackets and quotes, and appends the
-// parts to all.
-func splitOperands(all [][]byte, b []byte) [][]byte {
-	if len(b) == 0 {
-		return all
-	}
-	from, depth := 0, 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
-		case '"':
-			if end := quoteEnd(b, i); end > 0 {
-				i = end
-			}
-		case ',':
-			if depth <= 0 {
-				all = append(all, bytes.TrimSpace(b[from:i]))
-				from = i + 1
-			}
-		}
-	}
-	return append(all, bytes.TrimSpace(b[from:]))
-}
-
-// operand finds what an operand is; constants and what is not known are nothing.
-func (r *irReader) operand(b []byte) ref {
-	if len(b) < 2 {
-		return noRef
-	}
-	switch b[0] {
-	case '%':
-		if number, name, ok := cutParam(b); ok {
-			return r.param(number, name)
-		}
-		number, rest, ok := cutNumber(b[1:])
-		if !ok || len(rest) > 0 && rest[0] != '(' {
-			return noRef
-		}
-		return r.lookup(number)
-	case '$':
-		return r.crossOperand(b)
-	}
-	return noRef
-}
-
-// lookup finds the node of a number of this subgraph; one that is defined later or
-// never is nothing.
-func (r *irReader) lookup(number int32) ref {
-	at := r.first + int(number)
-	if at < len(r.graph.Nodes) && r.graph.Nodes[at].Number == number {
-		return ref(at)
-	}
-	if i, ok := r.others[number]; ok {
-		return ref(i)
-	}
-	return noRef
-}
-
-// param finds a parameter by its number, else by its name. Text that is no whole file
-// uses some that it does not declare.
-func (r *irReader) param(number int32, name []byte) ref {
-	if i, ok := r.params[number]; ok && number > 0 {
-		return paramRef(int(i))
-	}
-	if i, ok := r.byName[string(name)]; ok && number == 0 {
-		return paramRef(int(i))
-	}
-	return r.addParam(number, name, -1, false)
-}
-
-// crossOperand reads $(@graph:name), which is resolved at the end.
-func (r *irReader) crossOperand(b []byte) ref {
-	b, ok := bytes.CutPrefix(b, []byte("$("))
-	b, ok2 := bytes.CutSuffix(b, []byte(")"))
-	graph, debug, ok3 := bytes.Cut(bytes.TrimPrefix(b, []byte("@")), []byte(":"))
-	if !ok || !ok2 || !ok3 {
-		return noRef
-	}
-	if number, name, ok := cutParam(append([]byte("%"), debug...)); ok {
-		return r.param(number, name)
-	}
-	r.cross = append(r.cross, crossRef{len(r.graph.inputs), string(graph), string(debug)})
-	return noRef
-}
-
-// resolve finds the nodes of other subgraphs by their names, each of which must be
-// the only one of its subgraph.
-func (r *irReader) resolve() {
-	if len(r.cross) == 0 {
-		return
-	}
-	type key struct {
-		subgraph int32
-		debug    string
-	}
-	wanted := make(map[key]ref)
-	for _, c := range r.cross {
-		if s, ok := r.subgraphs[c.subgraph]; ok {
-			wanted[key{s, c.debug}] = noRef
-		}
-	}
-	seen := make(map[key]bool)
-	for i := range r.graph.Nodes {
-		k := key{r.graph.Nodes[i].Subgraph, r.graph.Nodes[i].debug}
-		if _, ok := wanted[k]; ok {
-			wanted[k] = ref(i)
-			if seen[k] {
-				wanted[k] = noRef
-			}
-			seen[k] = true
-		}
-	}
-	for _, c := range r.cross {
-		if s, ok := r.subgraphs[c.subgraph]; ok {
-			r.graph.inputs[c.input] = wanted[key{s, c.debug}]
-		}
-	}
-}
-
-// constantIndex reads the constant that says which output is taken: 0 or I64(0); -1
-// for another one.
-func constantIndex(b []byte) int32 {
-	if at := bytes.IndexByte(b, '('); at >= 0 {
-		b = bytes.TrimSuffix(b[at+1:], []byte(")"))
-	}
-	n, rest, ok := cutNumber(b)
-	if !ok || len(rest) > 0 {
-		return -1
-	}
-	return n
-}
-
 // readIDs reads the ids that join a gradient to its forward node from attributes:
 // unique_id: "782099" and forward_unique_id: "782099".
 func (n *Node) readIDs(attributes []byte) {
@@ -629,9 +435,19 @@ func (r *irReader) colonLine(text []byte) {
 	case hasFoldedPrefix(text, "full_name_with_scope:"), hasFoldedPrefix(text, "fullname_with_scope:"):
 		r.setName(text, false)
 	default:
+		if bytes.IndexByte(text, '(') < 0 {
+			r.misfit(text, wantTypes)
+		}
 		r.typed = true
 	}
-	r.graph.addLocations(n, stack, r.kind, r.stack)
+	r.locations(stack)
+}
+
+// locations adds the places in a script that a line has.
+func (r *irReader) locations(line []byte) {
+	if bad := r.graph.addLocations(&r.graph.Nodes[r.node], line, r.kind, r.stack); bad != nil {
+		r.misfit(bad, wantLocation)
+	}
 }
 
 // isTypes reports whether text in brackets is that of types: a name has no < and no
@@ -650,6 +466,7 @@ func hasFoldedPrefix(text []byte, word string) bool {
 func (r *irReader) setName(text []byte, scopeOnly bool) {
 	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if from < 0 || to < from {
+		r.misfit(text, wantName)
 		return
 	}
 	n := &r.graph.Nodes[r.node]
@@ -691,7 +508,7 @@ func (r *irReader) hashLine(text []byte) {
 		}
 	}
 	from := n.frames.to
-	r.graph.addLocations(n, text, r.kind, r.stack)
+	r.locations(text)
 	if n.Name == "" || n.scopeOnly { // only the form of the location shows who wrote it
 		n.innerFirst = n.innerFirst || n.frames.to > from && !bytes.Contains(text, []byte(".py:"))
 	}

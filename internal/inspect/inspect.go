@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/format"
+	"dumptool/internal/misfit"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -26,6 +27,9 @@ type Options struct {
 	// Script asks for the lines of the script that operators come from, which the graphs
 	// of MindSpore have and the stacks of msprobe.
 	Script bool
+	// Misfits asks for the lines and fields that were passed over; without it they are
+	// counted.
+	Misfits bool
 	// Version forces the container: 1, 2, or 0 to find out from the content.
 	Version int
 	// Rounds and Ops choose what is shown of a run; their zero values want all.
@@ -70,6 +74,13 @@ type File struct {
 	Spaces  []Blob
 	// Statistics are what a table says in place of tensors.
 	Statistics []Statistics
+	// Side is what is in a file that holds no tensors; nil for others, and for those
+	// that were not given by themselves.
+	Side *Side
+	// Misfits are the lines and fields that do not fit, and were passed over.
+	Misfits misfit.List
+	// Partial says what of the file could not be read: the rest is there.
+	Partial error
 	// OpDebug is set when the outputs are overflow records.
 	OpDebug bool
 	// Sliced is set for a thread's part of an operator (FFTS+).
@@ -123,7 +134,7 @@ func (t *Tensor) TypeName() string { return tensorfile.TypeName(t.DType, t.Origi
 type Blob = dumpfmt.Blob
 
 // Failed reports whether the file or anything in it cannot be used.
-func (f *File) Failed() bool { return f.Err != nil || len(f.Failures()) > 0 }
+func (f *File) Failed() bool { return f.Err != nil || f.Partial != nil || len(f.Failures()) > 0 }
 
 // Failure is what is wrong with one part of a file, such as output 0.
 type Failure struct {
@@ -210,6 +221,8 @@ func (o Options) cost(e *dumpdir.File) int64 {
 		panels = 8 << 20 // to read an array in Fortran order
 	)
 	switch {
+	case e.Given() && sideOf(e.Name) >= 0:
+		return e.Size
 	case !o.Stats:
 		return header
 	case tensorfile.Claims(e.Name):

@@ -19,6 +19,9 @@ func (f *File) Messages() []batch.Message {
 	if f.Err != nil {
 		all = append(all, dumpdir.UnreadMessages(path, f.Err)...)
 	}
+	if f.Partial != nil {
+		all = append(all, batch.Errorf("%s: %v", "%s: %v", path, f.Partial))
+	}
 	for _, failure := range f.Failures() {
 		all = append(all, batch.Errorf("%s: %s: %v", "%s: %s: %v", path, failure.Part, failure.Err))
 	}

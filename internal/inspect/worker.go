@@ -39,13 +39,17 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	case e.Role == dumpdir.Table:
 		w.table(f)
 		return f
+	case w.side(f, sideOf(e.Name)):
+		return f
 	case e.Role == dumpdir.Side && !w.run.Single:
 		f.NotDump, f.why = true, errSide
 		return f
 	}
 	src, err := tensorfile.Open(e.Path(), tensorfile.Options{Name: e.Name, Version: w.opt.Version})
 	if err != nil {
-		f.fail(err, w.run.Single)
+		if !w.looseProto(f) {
+			f.fail(err, w.run.Single)
+		}
 		return f
 	}
 	defer src.Close()
@@ -115,6 +119,10 @@ func (w *worker) table(f *File) {
 		if p := &w.run.Problems[i]; p.Kind == dumpdir.BadSide && p.Path == f.Entry.Path() {
 			f.Err = p.Err
 		}
+	}
+	if rows, ok := errors.AsType[*dumpdir.TableError](f.Err); ok {
+		f.Err, f.Partial = nil, f.Err
+		f.keep(&rows.Misfits, w.opt.Misfits)
 	}
 }
 

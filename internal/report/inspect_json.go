@@ -1,13 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/inspect"
+	"dumptool/internal/misfit"
 	"dumptool/internal/tensor"
 )
 
@@ -31,6 +34,9 @@ type inspectedForm struct {
 	Order        *int              `json:"order,omitempty"`
 	Script       string            `json:"script,omitempty"`
 	Statistics   []inspectedRow    `json:"statistics,omitempty"`
+	Counts       map[string]int    `json:"counts,omitempty"`
+	MisfitCount  int               `json:"misfit_count,omitempty"`
+	Misfits      []misfitForm      `json:"misfits,omitempty"`
 	Warnings     []string          `json:"warnings,omitempty"`
 	Error        string            `json:"error,omitempty"`
 }
@@ -70,6 +76,28 @@ type inspectedStats struct {
 	NegInf int64 `json:"neg_inf"`
 }
 
+// misfitForm is the JSON form of a line or field that does not fit; null is a line or
+// offset that is not known.
+type misfitForm struct {
+	Line   *int   `json:"line"`
+	Offset *int64 `json:"offset"`
+	Found  string `json:"found"`
+	Wanted string `json:"wanted"`
+}
+
+func misfitForms(all []misfit.Misfit) []misfitForm {
+	var forms []misfitForm
+	for i := range all {
+		m := &all[i]
+		form := misfitForm{Line: orNull(m.Line), Found: m.Found, Wanted: m.Wanted}
+		if m.Offset >= 0 {
+			form.Offset = &m.Offset
+		}
+		forms = append(forms, form)
+	}
+	return forms
+}
+
 // tableNumber is the JSON form of a number that may be missing or not finite.
 func tableNumber(x *float64) any {
 	switch {
@@ -97,6 +125,14 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 		Order:     f.Order,
 		Script:    f.Script,
 		Warnings:  f.Warnings,
+
+		MisfitCount: f.Misfits.Count, Misfits: misfitForms(f.Misfits.First),
+	}
+	if f.Side != nil {
+		form.Counts = make(map[string]int)
+		for _, c := range f.Side.Counts {
+			form.Counts[strings.ReplaceAll(c.Noun, " ", "_")+"s"] = c.N
+		}
 	}
 	if f.Named {
 		form.Tensors = make([]namedForm, len(f.Tensors))
@@ -113,8 +149,8 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 	if f.Entry.Name != filepath.Base(f.Entry.Path()) {
 		form.OriginalName = f.Entry.Name
 	}
-	if f.Err != nil {
-		form.Error = f.Err.Error()
+	if err := cmp.Or(f.Err, f.Partial); err != nil {
+		form.Error = err.Error()
 	}
 	return writeLine(w, form)
 }

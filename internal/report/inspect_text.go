@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
+	"dumptool/internal/misfit"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
@@ -24,8 +25,51 @@ func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
 	for _, line := range aboutFile(f) {
 		p.print(textIndent + ui.Escape(line) + "\n")
 	}
+	p.sideText(f)
 	p.inspected(inspectedRows(f))
+	p.misfits(&f.Misfits)
 	return p.err
+}
+
+// sideText says what is in a file that holds no tensors.
+func (p *printer) sideText(f *inspect.File) {
+	if f.Side == nil {
+		return
+	}
+	var counts []string
+	for _, c := range f.Side.Counts {
+		if c.N > 0 {
+			counts = append(counts, p.Lang.Text(c.Text()))
+		}
+	}
+	p.line(textIndent, p.Lang.Text(f.Side.What))
+	if len(counts) > 0 {
+		p.line(textIndent, p.join(counts...))
+	}
+}
+
+// misfits lists what of a file does not fit, or says how much it is.
+func (p *printer) misfits(all *misfit.List) {
+	if all.Count == 0 {
+		return
+	}
+	text := p.say("does not fit: %s", "不符合格式：%s", lang.CountText(all.Count, "place", "处"))
+	if len(all.First) == 0 {
+		p.line(textIndent, text+p.say(" (--verbose lists them)", "（--verbose 列出）"))
+		return
+	}
+	p.line(textIndent, text)
+	for i := range all.First {
+		m := &all.First[i]
+		place := p.say("line %d", "第 %d 行", m.Line)
+		if m.Line == 0 {
+			place = p.say("byte %d", "字节 %d", m.Offset)
+		}
+		p.facts([]fact{{label: textIndent + textIndent + place, lines: []string{m.Found, p.say("want %s", "应为 %s", m.Wanted)}}})
+	}
+	if rest := all.Count - len(all.First); rest > 0 {
+		p.line(textIndent, p.say("%d more", "另有 %d 处", rest))
+	}
 }
 
 // inspected prints what is in a file.
@@ -63,7 +107,9 @@ func aboutFile(f *inspect.File) []string {
 	if f.DumpTime != 0 {
 		container += ", dumped " + dumpTime(f.DumpTime)
 	}
-	lines = append(lines, container)
+	if f.Side == nil {
+		lines = append(lines, container)
+	}
 	if f.HasName {
 		lines = append(lines, aboutName(f))
 	}

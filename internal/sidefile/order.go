@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/misfit"
 	"dumptool/internal/pickle"
 )
 
@@ -22,6 +23,9 @@ type Order struct {
 	Source string
 	// Names are the operators; one that runs again has its first place.
 	Names []string
+	// Misfits are the lines of MindSpore's order that are no full names of operators;
+	// what they have in the first column is among Names all the same.
+	Misfits misfit.List
 
 	index filename.Index
 }
@@ -193,8 +197,7 @@ func pickledNodes(data []byte) ([]timedNode, error) {
 const executionTitle = "NodeExecutionOrder"
 
 // ReadExecutionOrder reads MindSpore's ms_execution_order_graph_N.csv: the
-// operators in execution order, one a line, the full name in the first column.
-// file is the name for Source; errors do not have it.
+// operators in execution order, one a line, the full name in the first column. file is the name for Source; errors do not have it.
 func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
 	const what = "execution order"
 	data, err := readAll(r)
@@ -206,10 +209,13 @@ func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
 	rows.LazyQuotes = true
 	rows.ReuseRecord = true
 	var names []string
+	var misfits misfit.List
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
-			return NewOrder(what+" "+file, names), nil
+			order := NewOrder(what+" "+file, names)
+			order.Misfits = misfits
+			return order, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", what, err)
@@ -219,7 +225,14 @@ func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
 			line, _ := rows.FieldPos(0)
 			return nil, fmt.Errorf("%s: line %d has a quote that is not closed, want one operator a line", what, line)
 		}
-		if name != "" && (len(names) > 0 || !strings.HasPrefix(name, executionTitle)) {
+		switch {
+		case len(names) == 0 && strings.HasPrefix(name, executionTitle), strings.Join(row, "") == "":
+			continue
+		case !strings.Contains(name, "/") && !strings.Contains(name, "-op"):
+			line, _ := rows.FieldPos(0)
+			misfits.Add(line, -1, []byte(strings.Join(row, ",")), "the full name of an operator, such as Default/net/Conv2D-op515")
+		}
+		if name != "" {
 			names = append(names, name)
 		}
 	}

@@ -1,0 +1,156 @@
+package inspect
+
+import (
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/misfit"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
+)
+
+// Side is what there is in a file that lies beside the dumps and holds no tensors.
+type Side struct {
+	// What the file is.
+	What lang.Text
+	// Counts are what is in it.
+	Counts []Count
+}
+
+// Count is how many there are of something.
+type Count struct {
+	Noun, ZH string
+	N        int
+}
+
+// Text is the count with the noun.
+func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun, c.ZH) }
+
+// sideKind is a kind of files beside the dumps. Adding one takes a line in sideKinds.
+type sideKind struct {
+	container string
+	what      lang.Text
+	is        func(name string) bool
+	read      func(in io.Reader, size int64) ([]Count, misfit.List, error)
+}
+
+// sideKinds are asked in this order. A protobuf of another name than MindSpore's may be
+// a dump; see looseProto.
+var sideKinds = [...]sideKind{
+	{"graph_pb", lang.Text{EN: "graph of MindSpore, protobuf", ZH: "MindSpore 的图，protobuf"}, isSaved(true), readGraphProto},
+	{"graph_ir", lang.Text{EN: "graph of MindSpore, text", ZH: "MindSpore 的图，文本"}, isSaved(false), readGraph},
+	{"execution_order", lang.Text{EN: "execution order of MindSpore", ZH: "MindSpore 的执行顺序"}, between("ms_execution_order_graph_", ".csv"), readExecution},
+	{"mapping", lang.Text{EN: "mapping of file names", ZH: "文件名映射"}, func(name string) bool { return name == dumpdir.MappingName }, readMapping},
+}
+
+func isSaved(proto bool) func(string) bool {
+	return func(name string) bool {
+		s, ok := graph.ParseSaved(name)
+		return ok && s.Proto == proto
+	}
+}
+
+func between(begin, end string) func(string) bool {
+	return func(name string) bool { return strings.HasPrefix(name, begin) && strings.HasSuffix(name, end) }
+}
+
+// side describes a file that holds no tensors; of one that is cut, what there is. It
+// reports false for files of other kinds.
+func (w *worker) side(f *File, kind int) bool {
+	if kind < 0 || !f.Entry.Given() {
+		return false
+	}
+	k := &sideKinds[kind]
+	in, err := safefile.Open(f.Entry.Path())
+	if err != nil {
+		f.Err = err
+		return true
+	}
+	defer in.Close()
+	f.Container = k.container
+	counts, misfits, err := k.read(in, f.Entry.Size)
+	f.Side, f.Partial = &Side{k.what, counts}, err
+	f.keep(&misfits, w.opt.Misfits)
+	return true
+}
+
+// looseProto describes a file that no reader of tensors takes and that is a graph. It
+// reports false for others.
+func (w *worker) looseProto(f *File) bool {
+	if path.Ext(f.Entry.Name) != ".pb" {
+		return false
+	}
+	found := File{Entry: f.Entry}
+	if !w.side(&found, 0) || found.Partial != nil {
+		return false
+	}
+	*f = found
+	return true
+}
+
+// sideOf returns the kind of a file by its name, -1 for none.
+func sideOf(name string) int {
+	return slices.IndexFunc(sideKinds[:], func(k sideKind) bool { return k.is(name) })
+}
+
+// keep notes what of the file does not fit: how much it is, and where if that is asked
+// for.
+func (f *File) keep(all *misfit.List, listed bool) {
+	f.Misfits.Count = all.Count
+	if listed {
+		f.Misfits.First = all.First
+	}
+}
+
+func readGraph(in io.Reader, _ int64) ([]Count, misfit.List, error) {
+	g, err := graph.ReadIR(in)
+	return countGraph(g), g.Misfits, err
+}
+
+func readGraphProto(in io.Reader, size int64) ([]Count, misfit.List, error) {
+	g, err := graph.ReadIRProto(in, size)
+	return countGraph(g), g.Misfits, err
+}
+
+func countGraph(g *graph.IR) []Count {
+	named, scripted := 0, 0
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.OpName() != "" {
+			named++
+		}
+		if len(g.Frames(n)) > 0 {
+			scripted++
+		}
+	}
+	return []Count{
+		{"subgraph", "个子图", len(g.Subgraphs)}, {"parameter", "个参数", len(g.Params)}, {"node", "个节点", len(g.Nodes)},
+		{"full name", "个全名", named}, {"call stack", "个调用栈", scripted},
+	}
+}
+
+func readExecution(in io.Reader, _ int64) ([]Count, misfit.List, error) {
+	order, err := sidefile.ReadExecutionOrder(in, "")
+	if err != nil {
+		return nil, misfit.List{}, err
+	}
+	return []Count{{"operator", "个算子", len(order.Names)}}, order.Misfits, nil
+}
+
+func readMapping(in io.Reader, _ int64) ([]Count, misfit.List, error) {
+	m, err := dumpfmt.ReadMapping(in)
+	if err != nil {
+		return nil, misfit.List{}, err
+	}
+	var misfits misfit.List
+	for _, bad := range m.Bad {
+		misfits.Add(bad.Line, -1, []byte(bad.Text), "stored,original, but it "+bad.Problem)
+	}
+	return []Count{{"file name", "个文件名", len(m.Stored())}}, misfits, nil
+}
