@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -340,18 +341,80 @@ func FuzzReadIRProto(f *testing.F) {
 }
 
 // TestIRCut: of a graph that is cut anywhere, the whole nodes before the place are
-// those of the whole file.
+// those of the whole file, and inside a subgraph the cut is an error.
 func TestIRCut(t *testing.T) {
 	t.Parallel()
 	for name, data := range goldenIRs(t, ".ir") {
-		whole, _ := ReadIR(bytes.NewReader(data))
-		for size := 0; size < len(data); size += 97 {
-			g, _ := ReadIR(bytes.NewReader(data[:size]))
-			for i := range g.Nodes[:max(0, len(g.Nodes)-1)] {
-				if g.Nodes[i].Name != whole.Nodes[i].Name || g.Nodes[i].Type != whole.Nodes[i].Type {
-					t.Fatalf("%s: %d bytes: node %d is %s", name, size, i, g.Nodes[i].Name)
-				}
+		whole, wholeErr := ReadIR(bytes.NewReader(data))
+		lines := strings.SplitAfter(describe(whole), "\n")
+		for size := 0; size < len(data); size += 113 {
+			g, err := ReadIR(bytes.NewReader(data[:size]))
+			wanted := 0 // nodes that end before the place
+			for wanted+1 < len(whole.Nodes) && whole.Nodes[wanted+1].Offset <= int64(size) {
+				wanted++
+			}
+			if len(g.Nodes) < wanted || len(g.Nodes) > wanted+1 {
+				t.Fatalf("%s: %d bytes: %d nodes, want %d or one more", name, size, len(g.Nodes), wanted)
+			}
+			if got := strings.SplitAfter(describe(g), "\n"); wholeErr == nil && len(whole.Subgraphs) == 1 && !slices.Equal(got[:wanted], lines[:wanted]) {
+				t.Fatalf("%s: %d bytes: nodes\n%s", name, size, cmp.Diff(lines[:wanted], got[:wanted]))
+			}
+			if len(g.Nodes) > 0 && err == nil && bytes.Count(data[:size], []byte("\nsubgraph @")) > bytes.Count(data[:size], []byte("\n}")) {
+				t.Fatalf("%s: %d bytes: no error", name, size)
 			}
 		}
+	}
+}
+
+// TestIRProtoCut: the same of graphs in protobuf.
+func TestIRProtoCut(t *testing.T) {
+	t.Parallel()
+	for name, data := range goldenIRs(t, ".pb") {
+		whole, _ := ReadIRProto(bytes.NewReader(data), int64(len(data)))
+		for size := 0; size < len(data); size += 7 {
+			g, err := ReadIRProto(bytes.NewReader(data[:size]), int64(size))
+			wanted := 0
+			for wanted < len(whole.Nodes) && whole.Nodes[wanted].Offset+int64(whole.Nodes[wanted].length) <= int64(size) {
+				if wanted < len(g.Nodes) && g.Nodes[wanted].Name != whole.Nodes[wanted].Name {
+					t.Fatalf("%s: %d bytes: node %d is %s", name, size, wanted, g.Nodes[wanted].Name)
+				}
+				wanted++
+			}
+			if len(g.Nodes) != wanted || wanted > 0 && err == nil && size < len(data)-100 {
+				t.Fatalf("%s: %d bytes: %d nodes, want %d, error %v", name, size, len(g.Nodes), wanted, err)
+			}
+		}
+	}
+}
+
+// TestIRForeign: protobuf is no text, and text no protobuf.
+func TestIRForeign(t *testing.T) {
+	t.Parallel()
+	for name, data := range goldenIRs(t, ".ir") {
+		if g, err := ReadIRProto(bytes.NewReader(data), int64(len(data))); err == nil || len(g.Nodes) > 0 {
+			t.Errorf("%s as protobuf: %d nodes, error %v", name, len(g.Nodes), err)
+		}
+	}
+	for name, data := range goldenIRs(t, ".pb") {
+		if g, err := ReadIR(bytes.NewReader(data)); err == nil || len(g.Nodes) > 0 {
+			t.Errorf("%s as text: %d nodes, error %v", name, len(g.Nodes), err)
+		}
+	}
+}
+
+// TestIRProtoLong: a message that is longer than any node is passed over, and the nodes
+// around it are there.
+func TestIRProtoLong(t *testing.T) {
+	t.Parallel()
+	const long = 100 << 20
+	before := appendMessage(nil, graphNode, protoNode("1", "A", "A-op0", ""))
+	head := protowire.AppendVarint(protowire.AppendTag(nil, graphNode, protowire.BytesType), long)
+	after := appendMessage(nil, graphNode, protoNode("2", "B", "B-op1", "", "1"))
+	size := len(before) + len(head) + long + len(after)
+	top := protowire.AppendVarint(protowire.AppendTag(nil, modelGraph, protowire.BytesType), uint64(size))
+	in := io.MultiReader(bytes.NewReader(top), bytes.NewReader(before), bytes.NewReader(head), io.LimitReader(neverEnding('x'), long), bytes.NewReader(after))
+	g, err := ReadIRProto(in, int64(len(top)+size))
+	if want := "1 A A-op0\n2 B B-op1 < 1:0\n"; err != nil || describe(g) != want || g.Misfits.Count != 1 {
+		t.Errorf("error %v, misfits %v, graph\n%s", err, g.Misfits.First, describe(g))
 	}
 }
