@@ -16,6 +16,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
+	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
 )
 
@@ -148,6 +149,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 	ropt := report.Options{
 		Text:     report.Text{Lang: a.lang()},
 		HPAA:     report.CSVOptions{Successor: o.version != "", ExtraColumns: o.extraColumns, BOM: o.bom},
+		Page:     page.Options{Lang: string(a.global.lang)},
 		Elements: report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode},
 	}
 	rep := run.Report

@@ -35,9 +35,13 @@ const OpConfigName = "op_config.csv"
 // comes last: until it is there the old one says what may be removed.
 func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options) (left []string, failed []error) {
 	before := f.earlier()
-	failed = WriteFiles(f, slices.DeleteFunc(slices.Clone(formats), func(name string) bool { return name == documentFormat }), r, opt)
+	failed = WriteFiles(f, slices.DeleteFunc(slices.Clone(formats), func(name string) bool { return name == documentFormat || name == pageFormat }), r, opt)
 	if opt.Plots != nil {
 		failed = append(failed, writePlots(f, r, opt.Plots)...)
+	}
+	if slices.Contains(formats, pageFormat) { // with links to the files before it
+		opt.beside = f.Written
+		failed = append(failed, WriteFiles(f, []string{pageFormat}, r, opt)...)
 	}
 	if len(failed) == 0 {
 		before = f.removeStale(before)

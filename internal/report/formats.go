@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/report/page"
 )
 
 // Formats returns the forms that reports have, text first.
@@ -80,6 +83,9 @@ func listFormats() []Format {
 		{"msprobe", "a table with the columns of msprobe", []Writer{
 			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
 		}},
+		{pageFormat, "a page for a browser, in one file", []Writer{
+			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true}),
+		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),
 		}},
@@ -143,9 +149,13 @@ type Options struct {
 	// elements the files of its operators.
 	HPAA     CSVOptions
 	Elements OpErrors
+	// Page says how a page for a browser looks.
+	Page page.Options
 	// Plots gathers what the plots beside the reports of a comparison show; nil for
 	// no plots.
 	Plots Gather
+	// beside are the reports in the same folder, to which a page has links.
+	beside []record.File
 }
 
 // writes returns a writer of results of type R.

@@ -1,0 +1,335 @@
+package page
+
+import (
+	"slices"
+	"strconv"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// version is that of the data; the script of the page has the same.
+const version = 1
+
+// data is what the script of the page knows of the run: the head and all rows as
+// columns. What it knows of single rows beside them is in details.
+type data struct {
+	V     int    `json:"v"`
+	Title string `json:"title"`
+	Lang  string `json:"lang"`
+	// Run is null in a page of other results.
+	Run         *run `json:"run"`
+	Overflow    any  `json:"overflow"`
+	Determinism any  `json:"determinism"`
+}
+
+// run is the head of a comparison and its rows.
+type run struct {
+	Tool      string   `json:"tool"`
+	Args      []string `json:"args"`
+	Profile   string   `json:"profile"`
+	NaNPolicy string   `json:"nan"`
+	TolMode   string   `json:"tol"`
+	Verdict   string   `json:"verdict"`
+	Why       text     `json:"why"`
+	Standard  string   `json:"standard"`
+	Effective string   `json:"effective"`
+	Headline  text     `json:"headline"`
+	Order     text     `json:"order"`
+	Graph     text     `json:"graph"`
+	// Round is the one that is shown first.
+	Round       int             `json:"round"`
+	Rounds      []round         `json:"rounds"`
+	Coverage    record.Coverage `json:"coverage"`
+	Reference   int             `json:"reference"`
+	Compared    int             `json:"compared"`
+	Baseline    *baseline       `json:"baseline"`
+	Warnings    []text          `json:"warnings"`
+	Interrupted bool            `json:"interrupted"`
+	FailedFast  bool            `json:"failed_fast"`
+	Statuses    []record.Status `json:"statuses"`
+	Codes       []record.Code   `json:"codes"`
+	Cols        columns         `json:"cols"`
+	// Drawn counts the rows that have pictures, NoRoom those that are without them in
+	// the page and NoDetail the rows without any detail, for its size.
+	Drawn    int `json:"drawn"`
+	NoRoom   int `json:"no_room"`
+	NoDetail int `json:"no_detail"`
+}
+
+// round is a round of the run.
+type round struct {
+	Name   string        `json:"name"`
+	At     record.At     `json:"at"`
+	Status record.Status `json:"status"`
+	Known  bool          `json:"known"` // the execution order
+	Find   finding       `json:"find"`
+}
+
+// finding says where a round went wrong: indexes of rows, -1 for none.
+type finding struct {
+	Bad        int     `json:"bad"`
+	Damaged    int     `json:"damaged"`
+	Good       int     `json:"good"`
+	NaN        int     `json:"nan"`
+	Overflow   int     `json:"overflow"`
+	Jump       int     `json:"jump"`
+	Factor     numbers `json:"factor"`
+	Suspects   []int   `json:"suspects"`
+	Origins    []int   `json:"origins"`
+	Inherited  int     `json:"inherited"`
+	OutputsBad bool    `json:"outputs_bad"`
+}
+
+// baseline is the comparison with an earlier run, of which the rows have the column
+// Change.
+type baseline struct {
+	File    string   `json:"file"`
+	Missing []string `json:"missing"`
+	Updated bool     `json:"updated"`
+}
+
+// The changes since the baseline, as the column has them.
+const (
+	unchanged = iota
+	changeNew
+	changeWorse
+	changeKnown
+	changeFixed
+)
+
+// columns are the rows in their order.
+type columns struct {
+	Name []string `json:"name"`
+	// Op are the names that commands take, where they are others.
+	Op     map[int]string `json:"op"`
+	Type   texts          `json:"type"`
+	Status []int          `json:"status"`
+	Mark   []mark         `json:"mark"`
+	// Err and Total are -1 in rows that were not compared.
+	Err     []int64 `json:"err"`
+	Total   []int64 `json:"total"`
+	MeanRel numbers `json:"mean_rel"`
+	MaxAbs  numbers `json:"max_abs"`
+	CosDist numbers `json:"cosd"` // 1 - cosine
+	ULP     numbers `json:"ulp"`
+	Score   numbers `json:"score"` // error beside what rounding explains
+	// Norm is the relative difference of the norms of rows judged by statistics.
+	Norm   numbers `json:"norm"`
+	Reason []int   `json:"reason"` // the first code, -1 for none
+	Shape  texts   `json:"shape"`
+	DType  texts   `json:"dt"`
+	Module texts   `json:"mod"` // levels, separated by separator
+	Round  []int   `json:"round"`
+	Change []int   `json:"chg"`
+}
+
+// mark is how a row is drawn. Of rows that are drawn as one the largest counts.
+type mark int
+
+// The marks.
+const (
+	notCompared mark = iota
+	passes
+	byRounding // beyond the limits by no more than rounding explains
+	warned     // passes with a warning, or was compared in part
+	fails      // because its inputs do, or by rounding that adds up
+	isOrigin   // an independent error begins here
+)
+
+// inherited are the codes of rows that are bad because others are.
+var inherited = []record.Code{record.LayerInputBad, record.Accumulated, record.ModelNaN}
+
+// markOf says how a row is drawn. Without evidence a bad row is an origin whose first
+// reason is its own.
+func markOf(r *record.Report, i int) mark {
+	row := &r.Rows[i]
+	switch {
+	case row.IsOrigin() && row.Status.Bad():
+		return isOrigin
+	case row.Status.Bad() || row.Status == record.Error:
+		if byEvidence(r) && row.Compared() || len(row.Reasons) > 0 && slices.Contains(inherited, row.Reasons[0].Code) || row.Status == record.Error {
+			return fails
+		}
+		return isOrigin
+	case !row.Judged():
+		return notCompared
+	case row.Status == record.Rounding:
+		return byRounding
+	case row.Status == record.Warn || row.Status == record.Partial:
+		return warned
+	}
+	return passes
+}
+
+// byEvidence reports whether rows fail by evidence.
+func byEvidence(r *record.Report) bool { return r.Verdict == "evidence" }
+
+// dataOf makes the head and the columns of a comparison.
+func dataOf(c *Comparison) *run {
+	r := c.Report
+	d := &run{
+		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
+		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
+		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
+		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
+	}
+	for _, w := range r.Warnings {
+		d.Warnings = append(d.Warnings, textOf(w))
+	}
+	if b := r.Baseline; b != nil {
+		d.Baseline = &baseline{b.File, b.Missing, b.Updated}
+	}
+	d.Rounds, d.Round = roundsOf(r)
+	d.Cols = columnsOf(c, d)
+	return d
+}
+
+// roundsOf lists the rounds, and says which is shown first. A report without any has
+// one.
+func roundsOf(r *record.Report) ([]round, int) {
+	if len(r.Rounds) == 0 {
+		all := record.Round{Counts: r.Counts}
+		return []round{{Status: all.Status(), Known: true, Find: findingOf(r, &r.Findings, r.Origins)}}, 0
+	}
+	var all []round
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		all = append(all, round{x.Name, x.At, x.Status(), x.OrderKnown, findingOf(r, &x.Findings, x.Findings.Origins)})
+	}
+	return all, max(0, r.HeadlineRound())
+}
+
+func findingOf(r *record.Report, f *record.Findings, origins []int) finding {
+	within := func(i int) int {
+		if i < 0 || i >= len(r.Rows) {
+			return -1
+		}
+		return i
+	}
+	return finding{
+		Bad: within(f.FirstBad), Damaged: within(f.FirstDamaged), Good: within(f.LastGood), NaN: within(f.FirstNaN), Overflow: within(f.FirstOverflow),
+		Jump: within(f.LargestJump), Factor: numbers{{Value: f.Jump, Defined: f.LargestJump >= 0}}, Suspects: f.Suspects, Origins: origins,
+		Inherited: max(0, len(f.Chain)-1), OutputsBad: f.OutputsBad,
+	}
+}
+
+// columnsOf makes the columns of the rows.
+func columnsOf(c *Comparison, d *run) columns {
+	r := c.Report
+	cols := columns{Op: map[int]string{}}
+	statuses, codes, rounds := map[record.Status]int{}, map[record.Code]int{}, map[string]int{}
+	for i, s := range d.Statuses {
+		statuses[s] = i
+	}
+	for i := range d.Rounds {
+		rounds[d.Rounds[i].Name] = i
+	}
+	modules, changes := modulesOf(r), changesOf(r)
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		cols.Name = append(cols.Name, c.Labels[i])
+		if c.Labels[i] != row.Op {
+			cols.Op[i] = opArgument(row)
+		}
+		cols.Type.add(row.OpType)
+		cols.Status = append(cols.Status, statuses[row.Status])
+		cols.Mark = append(cols.Mark, markOf(r, i))
+		cols.addNumbers(row)
+		reason := -1
+		if len(row.Reasons) > 0 {
+			at, ok := codes[row.Reasons[0].Code]
+			if !ok {
+				at = len(d.Codes)
+				codes[row.Reasons[0].Code] = at
+				d.Codes = append(d.Codes, row.Reasons[0].Code)
+			}
+			reason = at
+		}
+		cols.Reason = append(cols.Reason, reason)
+		cols.Shape.add(shapeOf(row))
+		cols.DType.add(typesOf(row))
+		cols.Module.add(modules[i])
+		cols.Round = append(cols.Round, rounds[row.Round])
+		cols.Change = append(cols.Change, changes[i])
+	}
+	return cols
+}
+
+// opArgument names a row the way the commands take it.
+func opArgument(row *record.Row) string {
+	kind := row.Kind
+	if kind == "" {
+		kind = "output"
+	}
+	return row.Op + ":" + kind + ":" + strconv.Itoa(row.Output)
+}
+
+// addNumbers adds the numbers of a row.
+func (c *columns) addNumbers(row *record.Row) {
+	result := row.Result.Numbers()
+	var score, norm number
+	if row.Statistics != nil {
+		norm = row.Statistics.RelativeNorm()
+	}
+	if row.Evidence != nil && row.Evidence.Score > 0 {
+		score = number{Value: row.Evidence.Score, Defined: true}
+	}
+	c.Score, c.Norm = append(c.Score, score), append(c.Norm, norm)
+	if result == nil {
+		c.Err, c.Total = append(c.Err, -1), append(c.Total, -1)
+		c.MeanRel, c.MaxAbs, c.CosDist, c.ULP = append(c.MeanRel, number{}), append(c.MaxAbs, number{}), append(c.CosDist, number{}), append(c.ULP, number{})
+		return
+	}
+	c.Err, c.Total = append(c.Err, row.Errors), append(c.Total, result.Total)
+	c.MeanRel, c.MaxAbs, c.ULP = append(c.MeanRel, result.MeanRel), append(c.MaxAbs, result.MaxAbs.Metric), append(c.ULP, result.ULPMax.Metric)
+	distance := result.Cosine
+	distance.Value = 1 - distance.Value
+	c.CosDist = append(c.CosDist, distance)
+}
+
+// changesOf are the changes of the rows since the baseline.
+func changesOf(r *record.Report) map[int]int {
+	changes := map[int]int{}
+	if r.Baseline == nil {
+		return changes
+	}
+	for change, rows := range [][]int{changeNew: r.Baseline.New, changeWorse: r.Baseline.Worse, changeKnown: r.Baseline.Known, changeFixed: r.Baseline.Fixed} {
+		for _, i := range rows {
+			changes[i] = change
+		}
+	}
+	return changes
+}
+
+func shapeOf(row *record.Row) string {
+	switch {
+	case row.Shape != nil:
+		return row.Shape.String()
+	case row.RefShape != nil:
+		return row.RefShape.String()
+	case row.NPUShape != nil:
+		return row.NPUShape.String()
+	}
+	return ""
+}
+
+// typesOf are the element types of a row: one where both sides have the same.
+func typesOf(row *record.Row) string {
+	name := func(known bool, s string) string {
+		if known {
+			return s
+		}
+		return "?"
+	}
+	ref, npu := name(row.RefFile != "" && row.RefDType != 0, row.RefDType.String()), name(row.NPUFile != "" && row.NPUDType != 0, row.NPUDType.String())
+	if ref == npu {
+		return ref
+	}
+	return ref + " → " + npu
+}
+
+// text is a text of the page: a string where both languages have the same one.
+type text lang.Text
+
+func textOf(s lang.Sentence) text { return text(s.Text()) }

@@ -1,0 +1,235 @@
+package page
+
+import (
+	"slices"
+	"strconv"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+)
+
+// shownWorst is the most elements of a row in the page.
+const shownWorst = 12
+
+// detail is what the panel of a row shows beside its columns.
+type detail struct {
+	Reasons []reason  `json:"reasons"`
+	Limits  *limits   `json:"lim,omitempty"`
+	First   *element  `json:"first,omitempty"`
+	Ref     string    `json:"ref,omitempty"`
+	NPU     string    `json:"npu,omitempty"`
+	Rule    string    `json:"rule,omitempty"`
+	NPUOp   string    `json:"npu_op,omitempty"`
+	Script  string    `json:"script,omitempty"`
+	Err     string    `json:"err,omitempty"`
+	Notes   []text    `json:"notes,omitempty"`
+	Shapes  []string  `json:"shapes,omitempty"` // of both sides, where they differ
+	Metrics *named    `json:"m,omitempty"`
+	Classes *named    `json:"cls,omitempty"`
+	Stats   *named    `json:"stats,omitempty"`
+	Worst   []element `json:"w,omitempty"`
+	Axes    []axis    `json:"axes,omitempty"`
+	Proof   *evidence `json:"ev,omitempty"`
+	Checks  []check   `json:"std,omitempty"`
+	Files   []string  `json:"files,omitempty"`
+}
+
+// reason is why a row has its status.
+type reason struct {
+	Code       record.Code       `json:"c"`
+	Confidence record.Confidence `json:"k"`
+	Evidence   text              `json:"t"`
+}
+
+// limits are those in force.
+type limits struct {
+	Both   numbers `json:"v"` // atol and rtol
+	Source string  `json:"source"`
+}
+
+// element is a pair of elements.
+type element struct {
+	At     []int64 `json:"at"`
+	Ref    string  `json:"r"`
+	NPU    string  `json:"n"`
+	Errors numbers `json:"d"` // |d| and |d|/|r|
+}
+
+// axis is how the errors spread along an axis.
+type axis struct {
+	Axis int   `json:"a"`
+	Size int64 `json:"n"`
+	Fold int64 `json:"f"` // positions of a bin
+	// Share is the share of errors of every bin, Abs the mean of |d|.
+	Share numbers `json:"e"`
+	Abs   numbers `json:"d"`
+}
+
+// evidence is the error of a row beside what explains it.
+type evidence struct {
+	Class string `json:"class"`
+	Kind  string `json:"kind"`
+	Level int    `json:"level"`
+	Shown named  `json:"v"`
+	FedBy []int  `json:"fed"`
+}
+
+// check is a number that an acceptance standard limits.
+type check struct {
+	Name     string  `json:"name"`
+	Numbers  numbers `json:"v"` // value and limit
+	Relation string  `json:"rel"`
+	Holds    bool    `json:"ok"`
+}
+
+// detailOf makes the detail of a row.
+func detailOf(c *Comparison, i int) *detail {
+	row := &c.Report.Rows[i]
+	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i]}
+	for _, f := range row.Reasons {
+		d.Reasons = append(d.Reasons, reason{f.Code, f.Confidence, textOf(f.Evidence)})
+	}
+	for _, n := range row.Notes {
+		d.Notes = append(d.Notes, textOf(n))
+	}
+	if row.Err != nil {
+		d.Err = row.Err.Error()
+	}
+	if row.RefShape != nil && row.NPUShape != nil && !row.RefShape.Equal(row.NPUShape) {
+		d.Shapes = []string{row.RefShape.String(), row.NPUShape.String()}
+	}
+	if s := row.Statistics; s != nil {
+		d.Stats = statisticsOf(s)
+	}
+	if s := row.Standard; s != nil {
+		for _, x := range s.Checks {
+			d.Checks = append(d.Checks, check{x.Name, numbers{of(x.Value), of(x.Limit)}, x.Relation, x.Holds})
+		}
+	}
+	if e := row.Evidence; e != nil {
+		d.Proof = evidenceOf(e)
+	}
+	if result := row.Result.Unpack(); result != nil {
+		d.put(row, result)
+	}
+	return d
+}
+
+// put fills in what a comparison found.
+func (d *detail) put(row *record.Row, r *metrics.Result) {
+	d.Limits = &limits{numbers{of(row.Limits.Atol), of(row.Limits.Rtol)}, row.Limits.Source()}
+	if first := row.First; first != nil {
+		d.First = elementOf(row, first)
+	}
+	d.Metrics, d.Classes = &named{}, &named{}
+	for i := range metrics.Table {
+		m := &metrics.Table[i]
+		d.Metrics.add(m.Name, m.Of(r))
+	}
+	for n, counts := range r.Classes {
+		for ref, count := range counts {
+			if count > 0 && (n != int(metrics.Finite) || ref != int(metrics.Finite)) {
+				d.Classes.add(classNames[n]+" / "+classNames[ref], of(float64(count)))
+			}
+		}
+	}
+	for k := range r.Worst[:min(shownWorst, len(r.Worst))] {
+		d.Worst = append(d.Worst, *elementOf(row, &r.Worst[k]))
+	}
+	folded := record.FoldAxes(r.Axes)
+	for k := range folded {
+		d.Axes = append(d.Axes, axisOf(&folded[k]))
+	}
+}
+
+// classNames are the words for metrics.Class.
+var classNames = []string{metrics.Finite: "finite", metrics.PosInf: "+inf", metrics.NegInf: "-inf", metrics.NaN: "NaN"}
+
+func elementOf(row *record.Row, e *metrics.Element) *element {
+	return &element{record.Coordinates(row.Shape, e.Offset), valueText(record.ElementValueOf(e.Ref)), valueText(record.ElementValueOf(e.NPU)), numbers{of(e.Abs), of(e.Rel)}}
+}
+
+// valueDigits is the number of digits of an element in the page.
+const valueDigits = 7
+
+// valueText is an element: integers with all digits, others with enough for float32.
+func valueText(v record.ElementValue) string {
+	x, ok := v.Float()
+	if whole := slices.IndexFunc([]byte(v), func(c byte) bool { return c != '-' && (c < '0' || c > '9') }) < 0; !ok || whole {
+		return string(v)
+	}
+	return strconv.FormatFloat(x, 'g', valueDigits, 64)
+}
+
+func axisOf(p *metrics.AxisProfile) axis {
+	a := axis{Axis: p.Axis, Size: p.Size, Fold: p.Fold}
+	for _, bin := range p.Bins {
+		a.Share = append(a.Share, of(record.Share(bin.Errors, bin.Count)))
+		mean := number{}
+		if bin.Count > 0 {
+			mean = of(bin.SumAbs / float64(bin.Count))
+		}
+		a.Abs = append(a.Abs, mean)
+	}
+	return a
+}
+
+func evidenceOf(e *record.Evidence) *evidence {
+	shown := &evidence{Class: e.Class, Kind: e.Kind, Level: e.Level, FedBy: e.FedBy}
+	for _, x := range []struct {
+		name  string
+		value float64
+	}{{"rms", e.RMS}, {"ref_rms", e.RefRMS}, {"expected", e.Expected}, {"propagated", e.Propagated}, {"own", e.Own}, {"rounding", e.Rounding},
+		{"score", e.Score}, {"rows", e.Rows}, {"channels", e.Channels}, {"peak", e.Peak}, {"scale_z", e.ScaleZ}} {
+		shown.Shown.add(x.name, of(x.value))
+	}
+	return shown
+}
+
+func statisticsOf(s *record.Statistics) *named {
+	n := &named{}
+	for _, side := range []struct {
+		name string
+		*record.SideStatistics
+	}{{"ref_", &s.Ref}, {"npu_", &s.NPU}} {
+		n.add(side.name+"max", side.Max)
+		n.add(side.name+"min", side.Min)
+		n.add(side.name+"mean", side.Mean)
+		n.add(side.name+"norm", side.Norm)
+	}
+	return n
+}
+
+// detailed lists the rows that get a detail, the most important ones first: origins,
+// the neighbours of the first bad row, the worst rows, and all others that did not
+// pass.
+func detailed(r *record.Report) []int {
+	var order []int
+	taken := make([]bool, len(r.Rows))
+	add := func(i int) {
+		if i >= 0 && i < len(taken) && !taken[i] {
+			taken[i] = true
+			order = append(order, i)
+		}
+	}
+	for i := range r.Rows {
+		if markOf(r, i) == isOrigin {
+			add(i)
+		}
+	}
+	const near = 2
+	if first := r.Findings.FirstBad; first >= 0 {
+		for i := first - near; i <= first+near; i++ {
+			add(i)
+		}
+	}
+	for _, i := range r.Worst(len(r.Rows)) {
+		add(i)
+	}
+	for i := range r.Rows {
+		if r.Rows[i].Status != record.Pass {
+			add(i)
+		}
+	}
+	return order
+}

@@ -1,0 +1,264 @@
+
+// What is shown: the state, its place in the address, and the page made of it.
+var state = { lang: "en", theme: "", tab: "run", round: 0, row: null, metric: "mean_rel", only: "all", query: "", sort: "i", down: false, zoom: null, print: false };
+
+// kept reads and writes what the browser keeps: some do not for files.
+function kept(key, value) {
+  try {
+    if (value === undefined) return localStorage.getItem("dumptool." + key);
+    localStorage.setItem("dumptool." + key, value);
+  } catch (e) { /* nothing is kept */ }
+  return null;
+}
+
+function begin() {
+  if (DATA.v !== 1) return;
+  var saved = kept("lang");
+  state.lang = DATA.lang || (saved === "en" || saved === "zh" ? saved : /^zh/i.test(navigator.language) ? "zh" : "en");
+  saved = kept("theme");
+  state.theme = saved === "light" || saved === "dark" ? saved : "";
+  state.tab = tabs()[0].key;
+  if (RUN) {
+    state.round = RUN.round;
+    var names = metricNames();
+    if (!names.includes(state.metric)) state.metric = names[0] || "mean_rel";
+    state.row = startRow();
+  }
+  readAddress();
+  draw();
+  window.addEventListener("hashchange", function () { readAddress(); draw(); });
+  var width = window.innerWidth;
+  window.addEventListener("resize", function () { if (window.innerWidth !== width) { width = window.innerWidth; drawStrip(); drawTable(); } });
+  window.addEventListener("beforeprint", function () { printing(true); });
+  window.addEventListener("afterprint", function () { printing(false); });
+  document.addEventListener("keydown", key);
+}
+
+function printing(on) {
+  state.print = on;
+  if (document.getElementById("rows")) drawTable();
+}
+
+// startRow is the row that the panel begins with.
+function startRow() {
+  var find = RUN.rounds[state.round].find, rows = rowsOfRound(state.round);
+  if (find.bad >= 0) return find.bad;
+  var bad = rows.find(isBad);
+  return bad !== undefined ? bad : rows.length ? rows[0] : null;
+}
+
+// readAddress takes from the address what is possible, and ignores all else.
+function readAddress() {
+  new URLSearchParams(location.hash.slice(1)).forEach(function (value, name) {
+    if (name === "row" && RUN && /^\d{1,9}$/.test(value) && Number(value) < COUNT) {
+      state.row = Number(value);
+      state.round = COLS.round[state.row];
+    }
+    if (name === "tab" && tabs().some(function (t) { return t.key === value; })) state.tab = value;
+    if (name === "lang" && (value === "en" || value === "zh")) state.lang = value;
+    if (name === "theme" && (value === "light" || value === "dark")) state.theme = value;
+    if (name === "only" && RUN && chipNames().includes(value)) state.only = value;
+  });
+}
+
+// remember puts what is shown into the address, without a new entry in the history.
+function remember() {
+  var parts = [];
+  if (state.tab !== tabs()[0].key) parts.push("tab=" + state.tab);
+  if (state.row !== null) parts.push("row=" + state.row);
+  if (state.only !== "all") parts.push("only=" + state.only);
+  try { history.replaceState(null, "", "#" + parts.join("&")); } catch (e) { /* not for files, in some browsers */ }
+}
+
+function draw() {
+  document.documentElement.lang = state.lang === "zh" ? "zh-CN" : "en";
+  if (state.theme) document.documentElement.setAttribute("data-theme", state.theme);
+  document.getElementById("skip").textContent = say("skip");
+  drawTop();
+  var main = document.getElementById("main"), tab = tabs().find(function (t) { return t.key === state.tab; });
+  replace(main, h("div", { id: "tab-" + tab.key, role: "tabpanel", "aria-labelledby": "to-" + tab.key }, tab.make()));
+  if (tab.key === "run") fillRun();
+}
+
+function drawTop() {
+  var all = tabs();
+  var nav = h("nav", { role: "tablist" }, all.map(function (t) {
+    var count = t.count(), on = t.key === state.tab;
+    return h("button", { type: "button", role: "tab", id: "to-" + t.key, "aria-selected": String(on), "aria-controls": "tab-" + t.key, tabindex: on ? 0 : -1, onclick: function () { openTab(t.key); },
+      onkeydown: function (event) {
+        var by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (!by) return;
+        openTab(all[(all.indexOf(t) + by + all.length) % all.length].key);
+        document.getElementById("to-" + state.tab).focus();
+      } }, say("tab_" + t.key), count > 0 && h("span", { class: "pill bad" }, String(count)));
+  }));
+  replace(document.getElementById("top"), h("div", { class: "brand" }, h("b", null, "dumptool"), h("span", { class: "run" }, bdi(DATA.title))), nav,
+    h("div", { class: "tools" },
+      h("button", { type: "button", id: "lang", title: say("lang_title"), onclick: function () { state.lang = state.lang === "zh" ? "en" : "zh"; kept("lang", state.lang); draw(); } }, say("other_lang")),
+      h("button", { type: "button", id: "theme", title: say("theme"), "aria-label": say("theme"), onclick: switchTheme }, "◐")));
+}
+
+function switchTheme() {
+  var dark = state.theme ? state.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+  state.theme = dark ? "light" : "dark";
+  kept("theme", state.theme);
+  document.documentElement.setAttribute("data-theme", state.theme);
+}
+
+function openTab(key) {
+  state.tab = key;
+  remember();
+  draw();
+}
+
+// runTab is the comparison: verdict, strip, table and panel.
+function runTab() {
+  return [verdictCard(), RUN.rounds.length > 1 && roundsCard(), stripCard(), h("div", { class: "split" }, tableCard(), panelCard())];
+}
+
+function fillRun() {
+  drawStripBar();
+  drawStrip();
+  drawTable();
+  drawPanel();
+  if (state.row !== null) reveal(state.row);
+  drawRows();
+}
+
+// verdictWord is the word of the verdict, which its line begins with.
+function verdictWord(headline) {
+  var text = typeof headline === "string" ? headline : headline.en, word = /^[A-Z]+(?: [A-Z]+)*/.exec(text);
+  return word ? word[0] : "";
+}
+
+function verdictCard() {
+  var word = verdictWord(RUN.headline), text = tell(RUN.headline).slice(word.length).replace(/^\s*[:：]\s*/, "");
+  var kind = word === "PASS" ? (RUN.cols.mark.includes(MARK.warn) ? "warn" : "ok") : word === "FAIL" || word === "ERROR" ? "bad" : "warn";
+  var sign = { ok: "✓", warn: word === "PASS" ? "✓" : "▲", bad: "✕" }[kind], find = RUN.rounds[state.round].find;
+  return h("section", { class: "card verdict" }, h("div", { class: "stamp " + kind }, h("span", { "aria-hidden": "true" }, sign + " "), word),
+    h("div", { class: "answer" }, h("h1", null, text), firstBadLines(find),
+      RUN.interrupted && h("p", { class: "note" }, say("interrupted")), RUN.failed_fast && h("p", { class: "note" }, say("failed_fast")),
+      !RUN.rounds[state.round].known && COUNT > 0 && h("p", { class: "note" }, say("no_order")),
+      RUN.warnings && RUN.warnings.length > 0 && h("p", { class: "note" }, h("button", { type: "button", class: "link", onclick: function () { openTab("about"); } }, say("warnings", RUN.warnings.length))), cards(find)));
+}
+
+function firstBadLines(find) {
+  if (find.bad < 0) return null;
+  var d = detail(find.bad), facts = ["#" + find.bad, inTable(COLS.type, find.bad), inTable(COLS.shape, find.bad)].filter(Boolean);
+  var effects = [COLS.total[find.bad] > 0 && say("errors_share", percent(COLS.err[find.bad], COLS.total[find.bad])), find.inherited > 0 && say("inherit", find.inherited), find.outputs_bad && say("outputs_bad")].filter(Boolean);
+  return [h("p", { class: "lead" }, say("first_bad") + ": ", h("button", { type: "button", class: "link", onclick: function () { select(find.bad, true); } }, opName(find.bad)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))),
+    h("p", null, d && d.reasons.length > 0 && [h("code", null, d.reasons[0].c), " "], h("span", { class: "mute" }, effects.join(" · "))),
+    d && d.reasons.length > 0 && h("p", null, tell(d.reasons[0].t))];
+}
+
+// cards are buttons to what was found.
+function cards(find) {
+  var all = [];
+  var add = function (title, row, note) {
+    if (row >= 0) all.push(h("button", { type: "button", class: "fact", onclick: function () { select(row, true); } }, h("span", null, title), h("b", null, bdi(shorten(nameParts(row)[1], 40))), h("small", null, "#" + row + (note ? " · " + note : ""))));
+  };
+  add(say("first_bad"), find.bad);
+  if (find.damaged !== find.bad) add(say("first_damaged"), find.damaged);
+  (find.origins || []).slice(0, 3).forEach(function (row) { if (row !== find.bad && row !== find.damaged) add(say("origins"), row); });
+  add(say("last_good"), find.good);
+  if (find.suspects && find.suspects.length) add(say("suspects"), find.suspects[0], find.suspects.length > 1 ? "+" + (find.suspects.length - 1) : "");
+  add(say("first_nan"), find.nan);
+  add(say("first_overflow"), find.overflow);
+  add(say("largest_jump"), find.jump, say("jump_factor", brief(one(find.factor))));
+  if (find.bad < 0) {
+    var worst = -1, share = METRICS.share;
+    rowsOfRound(state.round).forEach(function (row) { if (share(row) > 0 && (worst < 0 || share(row) > share(worst))) worst = row; });
+    if (worst >= 0) add(say("worst_margin", percent(COLS.err[worst], COLS.total[worst]), ""), worst);
+  }
+  all.push(h("button", { type: "button", class: "fact", onclick: function () { openTab("about"); } }, h("span", null, say("coverage")), h("b", null, percent(RUN.compared, RUN.reference)), h("small", null, say("coverage_of", RUN.compared, RUN.reference))));
+  return h("div", { class: "facts" }, all);
+}
+
+function roundName(i) {
+  var at = RUN.rounds[i].at, name = [at.rank && say("rank") + " " + at.rank, at.step && say("step") + " " + at.step, at.graph && "graph " + at.graph, at.model].filter(Boolean).join(" · ");
+  return name || RUN.rounds[i].name || "#" + i;
+}
+
+// roundsCard chooses one of several rounds.
+function roundsCard() {
+  var bad = RUN.rounds.filter(function (r) { return ["FAIL", "ERROR", "SHAPE_MISMATCH", "DTYPE_MISMATCH", "AMBIGUOUS"].includes(r.status); }).length;
+  return h("section", { class: "card" }, h("h2", null, say("rounds_title", bad, RUN.rounds.length)), h("div", { class: "rounds", role: "group", "aria-label": say("round") }, RUN.rounds.slice(0, LISTED).map(function (r, i) {
+    return h("button", { type: "button", class: "chip", "aria-pressed": String(i === state.round), onclick: function () { chooseRound(i); } }, statusBadge(r.status), h("span", null, bdi(roundName(i))), r.find.bad >= 0 && h("span", { class: "mute small" }, bdi(nameParts(r.find.bad)[1])));
+  })));
+}
+
+function chooseRound(i) {
+  state.round = i;
+  state.zoom = null;
+  state.only = "all";
+  state.row = startRow();
+  remember();
+  draw();
+}
+
+function stripCard() {
+  var box = h("div", { class: "strip", id: "strip" }), names = metricNames();
+  listenStrip(box);
+  var select = h("select", { id: "metric", "aria-label": say("metric"), onchange: function () { state.metric = select.value; drawStrip(); } }, names.map(function (name) { return h("option", { value: name, selected: name === state.metric }, say("m_" + name)); }));
+  var marks = [5, 4, 2, 3, 1, 0].filter(function (mark) { return COLS.mark.includes(mark); });
+  return h("section", { class: "card stripcard" }, h("div", { class: "bar" }, h("h2", { class: "grow" }, say(RUN.rounds[state.round].known ? "strip_title" : "strip_names")), names.length > 1 && h("label", null, say("metric") + " ", select)),
+    h("div", { class: "bar crumbs", id: "crumbs" }), box, h("div", { id: "ribbon", class: "ribbon" }),
+    h("div", { class: "legend" }, marks.map(function (mark) { return h("span", null, legendMark(mark), say("mark_" + mark)); })));
+}
+
+function legendMark(mark) {
+  var svg = s("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }), add = function (kind, d) { svg.append(s("path", { class: "mark " + kind, d: d })); };
+  if (mark === 5) { add("needle", bar(7, 1.5, 5, 14)); add("diamond", "M7 0l4 5l-4 5l-4 -5z"); }
+  if (mark === 4) add("pale", bar(7, 2, 2, 14));
+  if (mark === 3) add("square", "M4 4h6v6h-6z");
+  if (mark === 2) add("hollow", circle(7, 7, 3.2));
+  if (mark === 1) add("good", circle(7, 7, 3.2));
+  if (mark === 0) add("tick", "M3 5h8v5h-8z");
+  return svg;
+}
+
+function drawStripBar() {
+  var total = rowsOfRound(state.round).length;
+  replace(document.getElementById("crumbs"), state.zoom ? [h("button", { type: "button", class: "btn", id: "whole", onclick: unzoom }, say("whole")), h("span", { class: "mute small" }, say("strip_shown", state.zoom[0] + 1, state.zoom[1], total))] : h("span", { class: "mute small" }, say("strip_hint")));
+}
+
+function unzoom() { zoomTo(0, rowsOfRound(state.round).length); }
+
+// select shows a row in the panel. With open the comparison is opened for it, and the
+// panel comes into sight.
+function select(row, open) {
+  state.row = row;
+  if (COLS.round[row] !== state.round) { state.round = COLS.round[row]; state.zoom = null; state.only = "all"; open = true; state.tab = ""; }
+  remember();
+  if (state.tab !== "run") { state.tab = "run"; remember(); draw(); }
+  else {
+    drawStrip();
+    drawRows();
+    reveal(row);
+    drawPanel();
+  }
+  if (open) document.getElementById("panel").scrollIntoView({ block: "nearest" });
+}
+
+// stepBad goes to the next bad row of the round, or to the one before.
+function stepBad(by) {
+  var rows = rowsOfRound(state.round), at = rows.indexOf(state.row);
+  for (var i = at + by; i >= 0 && i < rows.length; i += by) if (isBad(rows[i])) { select(rows[i]); return; }
+}
+
+function key(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || state.tab !== "run") return;
+  var typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+  if (event.key === "Escape") {
+    if (typing && event.target.id === "search" && state.query) { event.target.value = state.query = ""; drawTable(); }
+    else if (typing) event.target.blur();
+    else if (state.zoom) unzoom();
+  } else if (typing) return;
+  else if (event.key === "/") {
+    event.preventDefault();
+    document.getElementById("search").focus();
+  } else if (event.key === "j") stepBad(1);
+  else if (event.key === "k") stepBad(-1);
+}
+
+begin();

@@ -1,0 +1,154 @@
+
+// The panel: everything about one tensor.
+function panelCard() { return h("section", { class: "card panel", id: "panel", tabindex: "-1" }); }
+
+function drawPanel() {
+  var panel = document.getElementById("panel");
+  if (!panel) return;
+  if (state.row === null) { replace(panel, h("p", { class: "mute" }, say("nothing"))); return; }
+  var row = state.row, d = detail(row);
+  replace(panel, panelHead(row), d ? panelReasons(d) : null, COLS.total[row] < 0 && !(d && d.stats) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
+    d && panelEvidence(d), d && panelWhere(d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
+    panelNear(row), panelCommands(row), d && panelFiles(d));
+  panel.scrollTop = 0;
+}
+
+function panelHead(row) {
+  var facts = [say("of_tensors", row, COUNT), inTable(COLS.type, row), inTable(COLS.shape, row), inTable(COLS.dt, row)].filter(Boolean);
+  if (RUN.rounds.length > 1) facts.push(roundName(COLS.round[row]));
+  return h("div", { class: "panelhead" }, h("div", { class: "grow" }, h("h2", null, opName(row)), h("p", null, statusBadge(statusOf(row)), h("span", { class: "mute" }, " ", bdi(facts.join(" · "))))),
+    h("button", { type: "button", class: "btn", id: "previous", title: say("previous"), "aria-label": say("previous"), onclick: function () { stepBad(-1); } }, "↑"),
+    h("button", { type: "button", class: "btn", id: "next", title: say("next"), "aria-label": say("next"), onclick: function () { stepBad(1); } }, "↓"));
+}
+
+function panelReasons(d) {
+  return d.reasons.map(function (r, i) {
+    var kind = i > 0 || r.k === "low" && ["LAYER_INPUT_BAD", "ACCUMULATED", "MODEL_NAN"].includes(r.c) ? " second" : "";
+    return h("div", { class: "reason" + kind }, h("code", null, r.c), r.k && h("span", { class: "mute" }, " · " + say("confidence", say(r.k))), h("p", null, tell(r.t)));
+  });
+}
+
+function panelLimits(row, d) {
+  if (!d || !d.lim) return null;
+  var text = say("limit", COLS.err[row], COLS.total[row], brief(d.lim.v[0]), brief(d.lim.v[1]), visible(d.lim.source));
+  return h("p", { class: "mute" }, text, d.first && [" · ", say("first_error", "(" + d.first.at.join(", ") + ")", d.first.r, d.first.n)]);
+}
+
+// keyNumbers are the numbers that a panel begins with.
+var KEY_NUMBERS = [["mean_rel", "mean_rel_finite"], ["max_abs", "max_abs"], ["pearson", "pearson"], ["SQNR dB", "sqnr_db"], ["ULP max", "ulp_max"], ["rmse", "rmse"]];
+
+function panelNumbers(row, d) {
+  if (COLS.total[row] < 0) return null;
+  var all = [[say("errors"), percent(COLS.err[row], COLS.total[row])], [say("cosine"), cosine(COLS.cosd[row])]];
+  if (d && d.m) KEY_NUMBERS.forEach(function (k) { all.push([k[0], brief(d.m[k[1]])]); });
+  else all.push(["mean_rel", brief(COLS.mean_rel[row])], ["max_abs", brief(COLS.max_abs[row])], ["ULP max", brief(COLS.ulp[row])]);
+  return h("dl", { class: "keys" }, all.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, x[1])); }));
+}
+
+function panelEvidence(d) {
+  if (!d.ev) return null;
+  var v = d.ev.v, cells = ["rms", "expected", "propagated", "own", "score"].map(function (name) { return h("div", null, h("dt", null, say("ev_" + name)), h("dd", null, brief(v[name]))); });
+  return [h("h3", null, say("evidence")), h("dl", { class: "keys" }, cells), d.ev.fed && d.ev.fed.length > 0 && h("p", null, say("fed_by") + ": ", d.ev.fed.slice(0, 5).map(function (row, i) { return [i > 0 && ", ", rowLink(row)]; }))];
+}
+
+function rowLink(row) {
+  return h("button", { type: "button", class: "link", onclick: function () { select(row, true); } }, bdi(nameParts(row)[1]), " #" + row);
+}
+
+function panelWhere(d) {
+  var axes = (d.axes || []).filter(function (a) { return a.n > 1; });
+  if (!axes.length) return null;
+  return [h("h3", null, say("where")), h("div", { class: "charts" }, axes.map(function (a) { return axisChart(a); }))];
+}
+
+function panelValues() { return null; }
+
+function panelMissing(row, d) {
+  if (d) return null;
+  if (COLS.total[row] >= 0 && statusOf(row) === "PASS") return h("p", { class: "mute" }, say("no_pictures_pass"));
+  return [h("p", { class: "mute" }, say("no_detail")), command(detailCommand(row))];
+}
+
+function panelWorst(d) {
+  if (!d.w) return null;
+  return [h("h3", null, say("worst")), h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), "CPU", "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
+    h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, "(" + e.at.join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
+}
+
+// pairsTable is a table of names and numbers.
+function pairsTable(numbers) {
+  return h("div", { class: "cols" }, Object.keys(numbers).map(function (name) { return h("div", { class: "pair" }, h("span", null, name), h("b", null, brief(numbers[name]))); }));
+}
+
+function panelTables(d) {
+  var all = [];
+  if (d.stats) all.push(h("h3", null, say("statistics")), pairsTable(d.stats));
+  if (d.std) all.push(h("h3", null, say("standard") + " " + visible(RUN.standard)), h("table", { class: "t" }, h("tbody", null, d.std.map(function (c) { return h("tr", null, h("td", { class: "l" }, c.ok ? "✓" : "✕", " ", visible(c.name)), h("td", null, brief(c.v[0]) + " " + c.rel + " " + brief(c.v[1]))); }))));
+  if (d.cls && Object.keys(d.cls).length) all.push(h("h3", null, say("classes")), pairsTable(d.cls));
+  if (d.m) all.push(h("details", null, h("summary", null, say("numbers")), pairsTable(d.m)));
+  return all;
+}
+
+// panelNear lists the tensors before and after in execution order.
+function panelNear(row) {
+  var rows = rowsOfRound(COLS.round[row]), at = rows.indexOf(row), near = rows.slice(Math.max(0, at - 2), at + 4);
+  return [h("h3", null, say("neighbours")), h("div", { class: "near" }, near.map(function (other) {
+    return h("button", { type: "button", "aria-current": other === row ? "true" : null, onclick: function () { select(other); } }, h("span", { class: "mute" }, "#" + other), statusBadge(statusOf(other)), h("span", { class: "name" }, bdi(nameParts(other)[1])), h("span", { class: "n" }, percent(COLS.err[other], COLS.total[other])));
+  }))];
+}
+
+// quote is a word of a command line for a POSIX shell.
+function quote(word) {
+  if (/^[A-Za-z0-9_@%+=:,.\/-]+$/.test(word)) return word;
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(word)) return "$'" + word.replace(/[\\']/g, "\\$&").replace(/[\u0000-\u001f\u007f-\u009f]/g, function (c) {
+    var code = c.charCodeAt(0);
+    return code < 128 ? "\\x" + ("0" + code.toString(16)).slice(-2) : "\\u" + ("000" + code.toString(16)).slice(-4);
+  }) + "'";
+  return "'" + word.replace(/'/g, "'\\''") + "'";
+}
+
+// RUN_FLAGS are those that say which data is compared, by which limits.
+var REPORT_FLAGS = /^--(format|show-graph|max-bins|min-bins|diff-cnt|diff-order|extra-columns|hpaa-version|bom|topn|baseline|update-baseline|fail-fast|pictures|junit|fail-on|min-coverage)\b/;
+
+function runArguments() { return RUN.args.filter(function (a) { return !REPORT_FLAGS.test(a); }); }
+
+function tensorName(row) { return COLS.op[row] || COLS.name[row]; }
+
+function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" + tensorName(row)].concat(runArguments()); }
+
+function command(words) {
+  var text = words.map(quote).join(" ");
+  var button = h("button", { type: "button", onclick: function () { copy(text, button); } }, say("copy"));
+  return h("div", { class: "cmd" }, h("code", null, visible(text)), button);
+}
+
+// copy puts a text into the clipboard, where the browser lets a file do so.
+function copy(text, button) {
+  var done = function () { button.textContent = say("copied"); };
+  var byHand = function () {
+    var area = h("textarea", { class: "offscreen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    try { if (document.execCommand("copy")) done(); } catch (e) { /* the text can still be marked */ }
+    area.remove();
+  };
+  if (navigator.clipboard && navigator.clipboard.writeText) navigator.clipboard.writeText(text).then(done, byHand);
+  else byHand();
+}
+
+function panelCommands(row) {
+  var detailed = detailCommand(row);
+  return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row))];
+}
+
+// link is a file beside the page: never an address with a scheme.
+function link(name) { return h("a", { href: "./" + name.split("/").map(encodeURIComponent).join("/") }, bdi(name)); }
+
+function panelFiles(d) {
+  var lines = [[say("reference"), d.ref], [say("npu"), d.npu], [say("npu") + " op", d.npu_op], [say("paired_by"), d.rule], [say("script"), d.script], [say("shapes"), d.shapes && d.shapes.join(" / ")], ["error", d.err]];
+  var pairs = lines.filter(function (x) { return x[1]; }).map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); });
+  (d.notes || []).forEach(function (n) { pairs.push(h("div", null, h("dt", null, say("notes")), h("dd", null, tell(n)))); });
+  if (d.files) pairs.push(h("div", null, h("dt", null, say("beside")), h("dd", null, d.files.map(function (f, i) { return [i > 0 && ", ", link(f)]; }))));
+  return pairs.length > 0 && [h("h3", null, say("files")), h("dl", { class: "lines" }, pairs)];
+}

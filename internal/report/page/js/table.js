@@ -1,0 +1,162 @@
+
+// The table: all rows of the round, filtered and sorted. Only the rows in sight are in
+// the document.
+var COLUMNS = [
+  { key: "i", of: function (row) { return row; } },
+  { key: "status", of: function (row) { return -COLS.mark[row] * 100 + COLS.status[row]; }, left: true },
+  { key: "name", of: function (row) { return COLS.name[row]; }, left: true },
+  { key: "err", of: METRICS.share },
+  { key: "mean_rel", of: METRICS.mean_rel },
+  { key: "max_abs", of: METRICS.max_abs },
+  { key: "cosd", of: METRICS.cosd }
+];
+
+var table = { rows: [], shown: [] };
+
+function rowHeight() { return window.innerWidth <= 640 ? 52 : 40; }
+
+// words of a search that a row has to have, all of them.
+var haystacks = [];
+function haystack(row) {
+  if (!haystacks[row]) haystacks[row] = (COLS.name[row] + "\n" + inTable(COLS.type, row) + "\n" + codeOf(row) + "\n" + statusOf(row)).toLowerCase();
+  return haystacks[row];
+}
+
+// filtered are the rows that the chips and the search leave, in the order wanted.
+function filtered() {
+  var words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  var rows = stripRows().filter(function (row) {
+    return chipHas(state.only, row) && words.every(function (word) { return haystack(row).includes(word); });
+  });
+  var column = COLUMNS.find(function (c) { return c.key === state.sort; });
+  if (state.sort !== "i" || state.down) {
+    var values = new Map(rows.map(function (row) { return [row, column.of(row)]; }));
+    rows.sort(function (a, b) { return compareValues(values.get(a), values.get(b), state.down) || a - b; });
+  }
+  return rows;
+}
+
+// compareValues puts undefined values last, and what is not finite above all numbers.
+function compareValues(a, b, down) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  if (typeof a === "string") return (down ? -1 : 1) * (a < b ? -1 : a > b ? 1 : 0);
+  a = isNaN(a) ? Infinity : a;
+  b = isNaN(b) ? Infinity : b;
+  return a === b ? 0 : (down ? -1 : 1) * (a < b ? -1 : 1);
+}
+
+function chipHas(only, row) {
+  if (only === "all") return true;
+  if (only === "origin") return COLS.mark[row] === MARK.origin;
+  return statusOf(row) === only;
+}
+
+// chipNames are the chips that any row of the round has.
+function chipNames() {
+  var rows = rowsOfRound(state.round);
+  return ["all", "origin"].concat(RUN.statuses).filter(function (only) {
+    return only === "all" || rows.some(function (row) { return chipHas(only, row); });
+  });
+}
+
+function drawChips() {
+  var rows = stripRows();
+  replace(document.getElementById("chips"), chipNames().map(function (only) {
+    var count = rows.filter(function (row) { return chipHas(only, row); }).length;
+    var label = only === "all" ? say("all") : only === "origin" ? h("span", { class: "s s-FAIL" }, h("span", { "aria-hidden": "true" }, "◆ "), say("damaged")) : statusBadge(only);
+    return h("button", { class: "chip", type: "button", "data-only": only, "aria-pressed": String(state.only === only), onclick: function () { chooseChip(only); } }, label, h("b", null, String(count)));
+  }));
+}
+
+function chooseChip(only) {
+  state.only = only;
+  remember();
+  drawTable();
+}
+
+function tableCard() {
+  var input = h("input", { id: "search", type: "search", placeholder: say("search"), "aria-label": say("search_label"), value: state.query, autocomplete: "off", spellcheck: "false",
+    oninput: function () { state.query = input.value; drawTable(); } });
+  var scroll = h("div", { class: "scroll", id: "scroll", onscroll: drawRows }, h("div", { class: "rows", id: "rows", role: "rowgroup" }));
+  return h("section", { class: "card tablecard", id: "table", tabindex: "-1" },
+    h("div", { class: "chips", id: "chips" }),
+    h("div", { class: "bar" }, input, h("span", { class: "grow" }), h("span", { class: "mute small", id: "shown", role: "status" })),
+    h("div", { role: "grid", id: "grid", tabindex: "0", "aria-label": say("col_name"), onkeydown: gridKey },
+      h("div", { class: "head", role: "row", "aria-rowindex": "1", id: "head" }), scroll));
+}
+
+function drawHead() {
+  replace(document.getElementById("head"), COLUMNS.map(function (c, i) {
+    var sorted = state.sort === c.key;
+    return h("div", { role: "columnheader", class: "c-" + c.key, "aria-colindex": i + 1, "aria-sort": sorted ? (state.down ? "descending" : "ascending") : "none" },
+      h("button", { type: "button", class: sorted ? "sorted" : "", "data-sort": c.key, onclick: function () { sortBy(c); } }, say("col_" + c.key), sorted && (state.down ? " ↓" : " ↑")));
+  }));
+}
+
+// sortBy sorts by a column: numbers begin with the largest.
+function sortBy(c) {
+  if (state.sort === c.key) state.down = !state.down;
+  else {
+    state.sort = c.key;
+    state.down = !c.left && c.key !== "i";
+  }
+  drawTable();
+}
+
+function drawTable() {
+  if (!document.getElementById("grid")) return;
+  table.rows = filtered();
+  drawChips();
+  drawHead();
+  document.getElementById("shown").textContent = say("shown", table.rows.length, rowsOfRound(state.round).length);
+  document.getElementById("grid").setAttribute("aria-rowcount", table.rows.length + 1);
+  document.getElementById("grid").setAttribute("aria-colcount", COLUMNS.length);
+  document.getElementById("rows").style.height = table.rows.length * rowHeight() + "px";
+  drawRows();
+}
+
+// drawRows puts the rows in sight in their places, in print the first of them.
+function drawRows() {
+  var scroll = document.getElementById("scroll"), tall = rowHeight(), most = 200;
+  if (!scroll) return;
+  var first = Math.max(0, Math.floor(scroll.scrollTop / tall) - 6), last = Math.min(table.rows.length, first + Math.ceil((scroll.clientHeight || 600) / tall) + 12);
+  if (state.print) { first = 0; last = Math.min(most, table.rows.length); }
+  var elements = [];
+  for (var k = first; k < last; k++) elements.push(rowElement(k, tall));
+  if (!table.rows.length) elements.push(h("p", { class: "mute none" }, say("no_rows")));
+  if (state.print && last < table.rows.length) elements.push(h("p", { class: "mute none" }, say("and_more", table.rows.length - last)));
+  replace(document.getElementById("rows"), elements);
+}
+
+function rowElement(k, tall) {
+  var row = table.rows[k], parts = nameParts(row), first = RUN.rounds[state.round].find.bad === row, change = COLS.chg[row];
+  var element = h("div", { class: "row" + (first ? " first" : ""), role: "row", "aria-rowindex": k + 2, "aria-selected": String(row === state.row), "data-row": row,
+    onclick: function () { select(row); } },
+    h("div", { role: "gridcell", class: "c-i" }, String(row)),
+    h("div", { role: "gridcell", class: "c-status" }, statusBadge(statusOf(row))),
+    h("div", { role: "gridcell", class: "c-name", title: visible(COLS.name[row]) },
+      h("b", null, bdi(parts[1])), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change)),
+      h("span", { class: "path" }, parts[0] ? bdi(parts[0]) : bdi(inTable(COLS.type, row)))),
+    h("div", { role: "gridcell", class: "c-err" }, percent(COLS.err[row], COLS.total[row])),
+    h("div", { role: "gridcell", class: "c-mean_rel" }, brief(COLS.mean_rel[row])),
+    h("div", { role: "gridcell", class: "c-max_abs" }, brief(COLS.max_abs[row])),
+    h("div", { role: "gridcell", class: "c-cosd" }, cosine(COLS.cosd[row])));
+  if (!state.print) element.style.top = k * tall + "px";
+  return element;
+}
+
+// reveal scrolls the table to a row.
+function reveal(row) {
+  var scroll = document.getElementById("scroll"), at = table.rows.indexOf(row), tall = rowHeight();
+  if (at < 0 || !scroll) return;
+  if (at * tall < scroll.scrollTop || (at + 1) * tall > scroll.scrollTop + scroll.clientHeight)
+    scroll.scrollTop = Math.max(0, at * tall - scroll.clientHeight / 3);
+}
+
+function gridKey(event) {
+  var by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+  if (!by || event.target.tagName === "INPUT") return;
+  event.preventDefault();
+  var at = table.rows.indexOf(state.row), to = Math.max(0, Math.min(table.rows.length - 1, at < 0 ? 0 : at + by));
+  if (table.rows.length) select(table.rows[to]);
+}

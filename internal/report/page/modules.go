@@ -1,0 +1,94 @@
+package page
+
+import (
+	"strings"
+
+	"dumptool/internal/compare/record"
+)
+
+// separator separates the levels of a module.
+const separator = "\x1f"
+
+// minPrefix is the least number of rows that share what is taken for a module of
+// names without a separator.
+const minPrefix = 3
+
+// maxBeginnings is the most beginnings of a name that are looked at.
+const maxBeginnings = 16
+
+// modulesOf are the modules of the rows: those that the run names, else the folders
+// of the operator's name, else the beginnings of names with _ in them that several
+// rows share. What all rows have in common is left out.
+func modulesOf(r *record.Report) []string {
+	levels := make([][]string, len(r.Rows))
+	plain := map[string]int{} // the rows with each beginning of a name
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		switch {
+		case len(row.Modules) > 0:
+			levels[i] = row.Modules
+		case strings.Contains(row.Op, "/"):
+			parts := strings.Split(row.Op, "/")
+			levels[i] = parts[:len(parts)-1]
+		default:
+			for _, beginning := range beginnings(row.Op) {
+				plain[beginning]++
+			}
+		}
+	}
+	for i := range r.Rows {
+		if levels[i] == nil {
+			levels[i] = prefixes(r.Rows[i].Op, plain)
+		}
+	}
+	common := commonLevels(levels)
+	modules := make([]string, len(levels))
+	for i, l := range levels {
+		modules[i] = strings.Join(l[common:], separator)
+	}
+	return modules
+}
+
+// beginnings are the beginnings of a name that end before a _ or a dot.
+func beginnings(name string) []string {
+	var all []string
+	for i, c := range name {
+		if len(all) == maxBeginnings {
+			break
+		}
+		if i > 0 && (c == '_' || c == '.') {
+			all = append(all, name[:i])
+		}
+	}
+	return all
+}
+
+// prefixes are the levels of a name without folders: at beginnings that enough rows
+// share.
+func prefixes(name string, shared map[string]int) []string {
+	levels, from, rows := []string{}, 0, 0
+	for _, beginning := range beginnings(name) {
+		n := shared[beginning]
+		if n < minPrefix || n == rows {
+			continue // the same rows are one level already
+		}
+		levels, from, rows = append(levels, beginning[from:]), len(beginning)+1, n
+	}
+	return levels
+}
+
+// commonLevels is the number of levels that all rows share.
+func commonLevels(levels [][]string) int {
+	if len(levels) < 2 {
+		return 0
+	}
+	common := levels[0]
+	for _, l := range levels[1:] {
+		n := 0
+		for n < len(common) && n < len(l) && common[n] == l[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	return len(common)
+}

@@ -1,0 +1,256 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// comparisonOf is a comparison of rows with these names, of which the second fails.
+func comparisonOf(names ...string) *Comparison {
+	r := &record.Report{Verdict: "evidence", Findings: record.NoFindings(), Args: []string{"--cpu=a/golden", "--npu=b/dumps"}}
+	for i, name := range names {
+		result := &metrics.Result{Total: 10, MeanRel: of(0.25), Cosine: of(0.75), RefDType: tensor.Float32, NPUDType: tensor.Float16}
+		row := record.Row{Op: name, OpType: "Conv2D", Kind: "output", Status: record.Pass, RefFile: name, NPUFile: name, Shape: tensor.Shape{2, 5}, Order: i, Result: result.Pack()}
+		if i == 1 {
+			row.Status, row.Errors, row.Evidence = record.Fail, 5, &record.Evidence{Level: record.IsOrigin, Score: 12}
+			row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High, Evidence: lang.Sayf("wrong: %s", "错误：%s", name)}}
+			r.Findings.FirstBad, r.Findings.FirstDamaged = 1, 1
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	return &Comparison{Report: r, Headline: lang.Text{EN: "FAIL: " + strings.Join(names, " "), ZH: "FAIL：" + strings.Join(names, " ")}, Labels: names}
+}
+
+// written is a page as it is written.
+func written(t testing.TB, c *Comparison, opt Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, c, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var dataBlock = regexp.MustCompile(`(?s)<script type="application/json" id="(\w+)">(.*?)</script>`)
+
+// blocksOf are the data of a page, of which everything has to be JSON.
+func blocksOf(t testing.TB, text string) map[string]map[string]any {
+	t.Helper()
+	blocks := map[string]map[string]any{}
+	for _, m := range dataBlock.FindAllStringSubmatch(text, -1) {
+		var block map[string]any
+		if err := json.Unmarshal([]byte(m[2]), &block); err != nil {
+			t.Fatalf("block %s: %v", m[1], err)
+		}
+		blocks[m[1]] = block
+	}
+	return blocks
+}
+
+// TestWrite: the page has the rows as columns, and stands on its own.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	text := written(t, comparisonOf("net/a/x", "net/b/y", "net/b/z"), Options{})
+	blocks := blocksOf(t, text)
+	run := blocks["data"]["run"].(map[string]any)
+	cols := run["cols"].(map[string]any)
+	want := map[string]string{
+		"name": `["net/a/x","net/b/y","net/b/z"]`, "mark": `[1,5,1]`, "err": `[0,5,0]`, "total": `[10,10,10]`, "cosd": `[0.25,0.25,0.25]`,
+		"score": `[null,12,null]`, "reason": `[-1,0,-1]`, "mod": `{"at":[0,1,1],"table":["a","b"]}`, "shape": `{"at":[0,0,0],"table":["(2, 5)"]}`,
+	}
+	for key, value := range want {
+		if got, _ := json.Marshal(cols[key]); string(got) != value {
+			t.Errorf("column %s is %s, want %s", key, got, value)
+		}
+	}
+	if blocks["data"]["title"] != "golden · dumps" {
+		t.Errorf("title %q", blocks["data"]["title"])
+	}
+	reasons, _ := json.Marshal(blocks["d1"]["reasons"])
+	if want := `[{"c":"CALC_ERROR","k":"high","t":{"en":"wrong: net/b/y","zh":"错误：net/b/y"}}]`; string(reasons) != want {
+		t.Errorf("reasons %s, want %s", reasons, want)
+	}
+	if again := written(t, comparisonOf("net/a/x", "net/b/y", "net/b/z"), Options{}); again != text {
+		t.Error("another page of the same rows")
+	}
+	if n := strings.Count(text, "<script"); n != len(blocks)+1 {
+		t.Errorf("%d scripts, want one beside %d blocks of data", n, len(blocks))
+	}
+}
+
+// hostile are names that are no names.
+var hostile = []string{
+	`</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"'&<!--`, "javascript:alert(1)", "a\x00b\x1b[31m\u202e\u2066\u2028", "\xff\xfe",
+	strings.Repeat("长", 300), "", "'; rm -rf ~; '", `\u003c`, "../../etc/passwd", "<!--<script>",
+}
+
+// TestHostileNames: no name becomes markup, and all of them are in the data.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	text := written(t, comparisonOf(hostile...), Options{Title: hostile[0]})
+	checkNames(t, text, hostile)
+	for _, markup := range []string{"<img", "onerror=window", "pwned=1</script>"} {
+		if rest := dataBlock.ReplaceAllString(text, ""); strings.Contains(rest, "<"+strings.TrimPrefix(markup, "<")) {
+			t.Errorf("%q stands in the page", markup)
+		}
+	}
+}
+
+// checkNames checks that a page has the names, and no element that they brought.
+func checkNames(t testing.TB, text string, names []string) {
+	t.Helper()
+	blocks := blocksOf(t, text)
+	if n := strings.Count(strings.ToLower(text), "<script"); n != len(blocks)+1 {
+		t.Errorf("%d scripts, want one beside %d blocks of data", n, len(blocks))
+	}
+	if n := strings.Count(text, "</script"); n != len(blocks)+1 {
+		t.Errorf("%d ends of scripts, want one beside %d blocks of data", n, len(blocks))
+	}
+	got := blocks["data"]["run"].(map[string]any)["cols"].(map[string]any)["name"].([]any)
+	for i, name := range names {
+		if want := strings.ToValidUTF8(name, "\ufffd"); strings.ReplaceAll(got[i].(string), "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
+			t.Errorf("name %d is %q, want %q", i, got[i], want)
+		}
+	}
+}
+
+// FuzzPage writes pages of any names.
+func FuzzPage(f *testing.F) {
+	for i := range hostile {
+		f.Add(hostile[i], hostile[(i+1)%len(hostile)])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		names := []string{a, b, a + "/" + b}
+		checkNames(t, written(t, comparisonOf(names...), Options{Title: a}), names)
+	})
+}
+
+// TestPolicy: the policy allows the script and the style that are in the page.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	text := written(t, comparisonOf("a", "b"), Options{})
+	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(text)
+	if policy == nil {
+		t.Fatal("no policy")
+	}
+	allowed := strings.NewReplacer("&#39;", "'", "&#43;", "+").Replace(policy[1])
+	for _, element := range []string{"script", "style"} {
+		content := regexp.MustCompile(`(?s)<` + element + `>(.*?)</` + element + `>`).FindStringSubmatch(text)
+		if content == nil || !strings.Contains(allowed, element+"-src "+hash([]byte(content[1]))) {
+			t.Errorf("the policy %s is not of the %s", allowed, element)
+		}
+	}
+	for _, bad := range []string{"unsafe", "http", "*", "eval"} {
+		if strings.Contains(allowed, bad) {
+			t.Errorf("the policy %s has %s", allowed, bad)
+		}
+	}
+	for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "fetch(", "XMLHttp", "import("} {
+		if strings.Contains(string(assets().script), bad) {
+			t.Errorf("the script has %s", bad)
+		}
+	}
+}
+
+// TestWords: both catalogues have the same keys, and the script uses no other.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	key := regexp.MustCompile(`(?m)^  (\w+): "(.*)",?$`)
+	keys := map[string][]string{}
+	places := map[string]map[string][]string{}
+	for _, language := range []string{"en", "zh"} {
+		text, err := files.ReadFile("js/words." + language + ".js")
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[language] = map[string][]string{}
+		for _, m := range key.FindAllStringSubmatch(string(text), -1) {
+			keys[language] = append(keys[language], m[1])
+			found := regexp.MustCompile(`\{\d\}`).FindAllString(m[2], -1)
+			slices.Sort(found)
+			places[language][m[1]] = found
+		}
+	}
+	if !slices.Equal(keys["en"], keys["zh"]) || len(keys["en"]) < 50 {
+		t.Errorf("English has the words\n%q, Chinese\n%q", keys["en"], keys["zh"])
+	}
+	for k, found := range places["en"] {
+		if !slices.Equal(found, places["zh"][k]) {
+			t.Errorf("%s puts in %q, in Chinese %q", k, found, places["zh"][k])
+		}
+	}
+	for _, m := range regexp.MustCompile(`say\("(\w+)"[,)]`).FindAllStringSubmatch(string(assets().script), -1) {
+		if !slices.Contains(keys["en"], m[1]) {
+			t.Errorf("the script says %s, which is no word", m[1])
+		}
+	}
+}
+
+// TestNumbers: numbers have four digits, and what is none has a word.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(numbers{of(1.23456e-7), of(-70000), {}, of(math.NaN()), of(math.Inf(1)), of(math.Inf(-1)), of(0)})
+	if want := `[1.235e-07,-7e+04,null,"nan","inf","-inf",0]`; err != nil || string(got) != want {
+		t.Errorf("%s, error %v, want %s", got, err, want)
+	}
+}
+
+// TestModules: modules come from the run, from folders in names, or from beginnings of
+// names that rows share.
+func TestModules(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ names, want []string }{
+		{[]string{"net/a/x", "net/a/y", "net/b/c/z"}, []string{"a", "a", "b|c"}},
+		{[]string{"layer1_conv1", "layer1_conv2", "layer1_bn", "head_fc", "x"}, []string{"layer1", "layer1", "layer1", "", ""}},
+		{[]string{"a.b.x", "a.b.y", "a.b.z", "a.c.x", "q"}, []string{"a|b", "a|b", "a|b", "a", ""}},
+		{[]string{"one"}, []string{""}},
+		{[]string{"/", "//", "_", "a_"}, []string{"", "|", "", ""}},
+	} {
+		r := &record.Report{}
+		for _, name := range test.names {
+			r.Rows = append(r.Rows, record.Row{Op: name})
+		}
+		got := modulesOf(r)
+		for i := range got {
+			got[i] = strings.ReplaceAll(got[i], separator, "|")
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("modules of %q are %q, want %q", test.names, got, test.want)
+		}
+	}
+}
+
+// TestSize: a page of many bad rows keeps to its size, and the details that it has are
+// those of the most important rows.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	c := comparisonOf(slices.Repeat([]string{"some/operator/with/a/name"}, 8000)...)
+	for i := range c.Rows {
+		if i != 4000 {
+			c.Rows[i].Status, c.Rows[i].Evidence = record.Warn, nil
+		}
+	}
+	c.Headline = lang.Text{EN: "FAIL: 1 origin", ZH: "FAIL：1 个起源"}
+	c.Rows[4000].Status, c.Rows[4000].Evidence = record.Fail, &record.Evidence{Level: record.IsOrigin}
+	text := written(t, c, Options{})
+	blocks := blocksOf(t, text)
+	if len(text) > 5_000_000 || len(text) < 4_000_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	if left := blocks["data"]["run"].(map[string]any)["no_detail"].(float64); left <= 0 || int(left)+len(blocks)-1 != 8000 {
+		t.Errorf("%v rows without details, %d with", left, len(blocks)-1)
+	}
+	if blocks["d4000"] == nil {
+		t.Error("the origin has no detail")
+	}
+}
