@@ -404,3 +404,47 @@ func TestJudgedByEvidence(t *testing.T) {
 		}
 	}
 }
+
+// TestBiasOfInputs: where the differences lean to one side the operator that makes
+// them do so is warned of, or at fault; what only reads its result is not.
+func TestBiasOfInputs(t *testing.T) {
+	const rows, width = 64, 32
+	rng := rand.New(rand.NewPCG(11, 9))
+	m, shape := newModel(), tensor.Shape{rows, width}
+	m.input("x", "Const", shape, gaussian(rng, rows*width, 0, 1))
+	m.add("lean", "MatMul", shape, []string{"x"}, product(rng, width, width, 1), func(v []float64) {
+		for i := range v {
+			v[i] += 2e-3
+		}
+	})
+	same := func(in [][]float64) []float64 { return slices.Clone(in[0]) }
+	m.add("copy", "Reshape", tensor.Shape{rows * width}, []string{"lean"}, same, nil)
+	m.add("twice", "Mul", tensor.Shape{rows * width}, []string{"copy"}, elementwise(func(x float64) float64 { return 2 * x }), nil)
+	m.add("other", "MatMul", shape, []string{"x"}, product(rng, width, width, 1), nil)
+	opt := m.options(t, true)
+	for _, mode := range []VerdictMode{ByEvidence, ByLimits} {
+		opt.Judge.Verdict.Mode = mode
+		rep := runAll(t, opt)
+		judged, err := Judge(rep, opt.Judge, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range rep.Rows {
+			f := factsOf(row.Result.Unpack())
+			leans := math.Abs(f.meanD.Value) >= warnBias*f.rmse.Value
+			want := row.Op == "copy" || row.Op == "twice"
+			if leans != (want || row.Op == "lean") {
+				t.Errorf("%s leans: %v", row.Op, leans)
+			}
+			if row.Evidence.BiasOfInputs != want && leans {
+				t.Errorf("the bias of %s is that of its inputs: %v", row.Op, row.Evidence.BiasOfInputs)
+			}
+			if record.Has(row.Reasons, record.Bias) != (row.Op == "lean") || record.Has(judged.Rows[i].Reasons, record.Bias) != (row.Op == "lean") {
+				t.Errorf("by %s %s has the reasons %v, and judged again %v", mode, row.Op, row.Reasons, judged.Rows[i].Reasons)
+			}
+			if judged.Rows[i].Status != row.Status || mode == ByLimits && want && row.Status != record.Pass {
+				t.Errorf("by %s %s is %s, and judged again %s", mode, row.Op, row.Status, judged.Rows[i].Status)
+			}
+		}
+	}
+}

@@ -148,6 +148,9 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 		return
 	}
 	r.Status, r.Reasons = record.Pass, opt.Verdict.warnings(f)
+	if row.Evidence != nil && row.Evidence.BiasOfInputs {
+		r.Reasons = record.Without(r.Reasons, record.Bias)
+	}
 	if len(r.Reasons) > 0 || row.Forced {
 		r.Status = record.Warn
 	}

@@ -26,6 +26,8 @@ type judged struct {
 	depth   int   // operators on the longest way to the row
 	origin  bool
 	damaged bool
+	// biasOfInputs is set where the inputs lean to one side as the row does.
+	biasOfInputs bool
 }
 
 // tooManyOrigins is the share of the rows from which a graph does not fit the data,
@@ -58,6 +60,12 @@ func Judge(rows []record.Row, evidence []Evidence, known Network) *Judgement {
 	}
 	for _, x := range j.walked {
 		x.Row.Evidence = x.evidence()
+		if x.biasOfInputs && record.Has(x.Reasons, record.Bias) {
+			x.Reasons = record.Without(x.Reasons, record.Bias)
+			if x.Status == record.Warn && len(x.Reasons) == 0 && !x.Forced {
+				x.Status = record.Pass
+			}
+		}
 	}
 	return j
 }
@@ -168,6 +176,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	if !r.isInput() && !looped && (x.guessed || known && len(o.inputs) == 0) {
 		j.byValues(x, &op)
 	}
+	x.biasOfInputs = op.BiasOfInputs()
 	if x.lost = lostNumbers(r.result()); x.lost > 0 && !j.AnyClass && x.verdict.Level != verdict.Origin {
 		x.verdict.Kind = verdict.InputNaN
 		if !slices.ContainsFunc(x.inputs, func(in *row) bool {
@@ -337,7 +346,7 @@ func (x *judged) evidence() *record.Evidence {
 	if !x.Compared() {
 		return nil
 	}
-	e := &record.Evidence{Damaged: x.damaged, Level: int(x.verdict.Level), Kind: string(x.verdict.Kind)}
+	e := &record.Evidence{Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: string(x.verdict.Kind)}
 	for _, o := range x.fedBy {
 		e.FedBy = append(e.FedBy, o.index)
 	}

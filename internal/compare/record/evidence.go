@@ -23,6 +23,9 @@ type Evidence struct {
 	// Damaged is set where the row depends on an origin and its error is more than
 	// rounding.
 	Damaged bool
+	// BiasOfInputs is set where the means of the differences of the inputs explain at
+	// least half of that of the row.
+	BiasOfInputs bool
 	// FedBy are the origins that the row depends on, as indexes into the rows.
 	FedBy []int
 }

@@ -20,6 +20,7 @@ type evidenceJSON struct {
 	ScaleZ     Number `json:"scale_z"`
 	Noise      Number `json:"noise"`
 	Damaged    bool   `json:"damaged"`
+	BiasOf     bool   `json:"bias_of_inputs"`
 	FedBy      []int  `json:"fed_by"`
 }
 
@@ -34,7 +35,7 @@ func evidenceOf(e *Evidence) *evidenceJSON {
 	if e == nil {
 		return nil
 	}
-	j := &evidenceJSON{Class: e.Class, Level: e.Level, Kind: e.Kind, Damaged: e.Damaged, FedBy: list(e.FedBy)}
+	j := &evidenceJSON{Class: e.Class, Level: e.Level, Kind: e.Kind, Damaged: e.Damaged, BiasOf: e.BiasOfInputs, FedBy: list(e.FedBy)}
 	for to, from := range j.numbers(e) {
 		*to = NumberOf(*from)
 	}
@@ -49,7 +50,7 @@ func (j *evidenceJSON) evidence() (*Evidence, error) {
 	if j.Level < NoOrigin || j.Level > IsOrigin {
 		return nil, fmt.Errorf("evidence of level %d, want %d to %d", j.Level, NoOrigin, IsOrigin)
 	}
-	e := &Evidence{Class: j.Class, Level: j.Level, Kind: j.Kind, Damaged: j.Damaged, FedBy: j.FedBy}
+	e := &Evidence{Class: j.Class, Level: j.Level, Kind: j.Kind, Damaged: j.Damaged, BiasOfInputs: j.BiasOf, FedBy: j.FedBy}
 	for from, to := range j.numbers(e) {
 		*to = from.Value
 	}

@@ -30,6 +30,11 @@ func Has(findings []Finding, code Code) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == code })
 }
 
+// Without returns the findings of other codes.
+func Without(findings []Finding, code Code) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Code == code })
+}
+
 // Merge joins two lists and keeps the first finding of each code.
 func Merge(findings, more []Finding) []Finding {
 	var merged []Finding

@@ -310,6 +310,20 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	return None
 }
 
+// BiasOfInputs reports whether the means of the differences of the inputs, as they are
+// or beside the sizes of the tensors, explain at least half of that of the output. Of
+// inputs that are guessed the largest one counts, not all together.
+func (o *Operator) BiasOfInputs() bool {
+	of := total
+	if o.Guessed {
+		of = largest
+	}
+	s := o.Out
+	means := of(o.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) })
+	shares := of(o.Inputs, func(in *noise.Noise) float64 { return ratio(math.Abs(in.Mean), in.RefRMS) })
+	return max(means, float64(shares*s.RefRMS)) >= 0.5*math.Abs(s.Mean) && s.Mean != 0
+}
+
 // structured reports whether the error has a form that rounding does not have, and
 // that no input shows.
 func (o *Operator) structured(v *Verdict, k float64) bool {
