@@ -121,6 +121,17 @@ func (q *Quad) Set(k int, s *GroupSums) {
 	q.DR[k], q.UU[k], q.MaxD[k], q.MaxR[k], q.Counts[k] = s.DR, s.UU, s.MaxD, s.MaxR, s.Count
 }
 
+// MergeAll adds the pairs of each of the sums to the group at its place, which has the
+// Shift of the first of them where it has no pairs yet.
+func MergeAll(groups []GroupSums, places []int32, sums []GroupSums) {
+	if mergeHead(groups, places, sums) {
+		return
+	}
+	for i := range sums {
+		groups[places[i]].add(&sums[i])
+	}
+}
+
 // Merge adds the sums of other pairs of the group. Their distances from another
 // value of r become those from the first one.
 func (s *GroupSums) Merge(t *GroupSums) {
@@ -130,6 +141,10 @@ func (s *GroupSums) Merge(t *GroupSums) {
 		}
 		return
 	}
+	s.add(t)
+}
+
+func (s *GroupSums) add(t *GroupSums) {
 	shift := t.Shift - s.Shift
 	s.R += t.R + float64(t.Count*shift)
 	s.RR += t.RR + float64(shift*(2*t.R+float64(t.Count*shift)))
@@ -137,6 +152,6 @@ func (s *GroupSums) Merge(t *GroupSums) {
 	s.DD += t.DD
 	s.DR += t.DR
 	s.UU += t.UU
-	s.MaxD, s.MaxR = max(s.MaxD, t.MaxD), max(s.MaxR, t.MaxR)
+	s.MaxD, s.MaxR = larger(s.MaxD, t.MaxD), larger(s.MaxR, t.MaxR)
 	s.Count += t.Count
 }

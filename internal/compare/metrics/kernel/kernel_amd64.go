@@ -102,6 +102,15 @@ func columnsAVX2(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
 func numbersAVX2(n *Numbers, q *Quad, epsilon float64)
 
 //go:noescape
+func mergeAVX2(groups *GroupSums, places *int32, sums *GroupSums, count int)
+
+//go:noescape
+func gatherAVX2(q *Quad, groups *[4]GroupSums)
+
+//go:noescape
+func foldAVX2(f *Fold, t *Totals, n *Numbers, q *Quad, weight float64)
+
+//go:noescape
 func stepsAVX2(n, r *float64, count int, out *[8]float64)
 
 //go:noescape
@@ -284,6 +293,34 @@ func numbersHead(n *Numbers, q *Quad, epsilon float64) bool {
 		return false
 	}
 	numbersAVX2(n, q, epsilon)
+	return true
+}
+
+// mergeHead merges all sums, whose places are in groups, or none.
+func mergeHead(groups []GroupSums, places []int32, sums []GroupSums) bool {
+	if !vectors || len(sums) == 0 {
+		return false
+	}
+	for _, at := range places[:len(sums)] {
+		_ = groups[at]
+	}
+	mergeAVX2(&groups[0], &places[0], &sums[0], len(sums))
+	return true
+}
+
+func gatherHead(q *Quad, groups *[4]GroupSums) bool {
+	if !vectors {
+		return false
+	}
+	gatherAVX2(q, groups)
+	return true
+}
+
+func foldHead(f *Fold, t *Totals, n *Numbers, q *Quad, weight float64) bool {
+	if !vectors {
+		return false
+	}
+	foldAVX2(f, t, n, q, weight)
 	return true
 }
 

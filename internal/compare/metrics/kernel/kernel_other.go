@@ -50,6 +50,12 @@ func smallestHead([]float64, *[4]float64) int { return 0 }
 
 func columnsHead([]Quad, int, int, []float64, []float64, float64) bool { return false }
 
+func mergeHead([]GroupSums, []int32, []GroupSums) bool { return false }
+
+func gatherHead(*Quad, *[4]GroupSums) bool { return false }
+
+func foldHead(*Fold, *Totals, *Numbers, *Quad, float64) bool { return false }
+
 func numbersHead(*Numbers, *Quad, float64) bool { return false }
 
 func stepsHead([]float64, []float64, []uint64, *[8]float64) int { return 0 }

@@ -74,19 +74,35 @@ func (b *bins) next() {
 	}
 }
 
-// add adds the sums of runs of the next elements to their bins.
+// add adds the sums of runs of the next elements to their bins, whose numbers it makes
+// places in the list.
 func (b *bins) add(bins []int32, sums []kernel.GroupSums) {
-	for i := 0; i < len(sums); {
-		if k := int(bins[i]) - b.first; k < len(b.list) {
-			b.list[k].Merge(&sums[i])
-			i++
-			continue
+	for i, bin := range bins {
+		k := int(bin) - b.first
+		bins[i] = int32(k)
+		switch {
+		case k == len(b.list):
+			b.list = append(b.list, kernel.GroupSums{Shift: sums[i].Shift})
+		case b.list[k].Count == 0:
+			b.list[k].Shift = sums[i].Shift
 		}
-		from := i
-		for i++; i < len(sums) && bins[i] > bins[i-1]; i++ {
-		}
-		b.list = append(b.list, sums[from:i]...)
 	}
+	kernel.MergeAll(b.list, bins, sums)
+}
+
+// place returns where in the list the sums of runs are to be written, and what is there
+// of the bin of the first one, which that is merged with. It returns nil where runs
+// share bins or belong elsewhere than to the end of the list.
+func (b *bins) place(bins []int32) (sums []kernel.GroupSums, before kernel.GroupSums) {
+	at, count := int(bins[0])-b.first, len(bins)
+	if int(bins[count-1]-bins[0]) != count-1 || at < len(b.list)-1 || at > len(b.list) {
+		return nil, before
+	}
+	if at < len(b.list) {
+		before = b.list[at]
+	}
+	b.list = b.list[:at+count]
+	return b.list[at:], before
 }
 
 // four returns the sums of four bins, or of what is left, those of a list in lanes.
@@ -94,9 +110,13 @@ func (b *bins) four(bin int, lanes *kernel.Quad) *kernel.Quad {
 	if b.columns() {
 		return &b.quads[bin/4]
 	}
-	at := bin - b.first
-	for k := range min(4, len(b.list)-at) {
-		lanes.Set(k, &b.list[at+k])
+	left := b.list[bin-b.first:]
+	if len(left) >= 4 {
+		lanes.Gather((*[4]kernel.GroupSums)(left))
+		return lanes
+	}
+	for k := range left {
+		lanes.Set(k, &left[k])
 	}
 	return lanes
 }

@@ -214,12 +214,16 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
 	for len(n) > 0 {
 		runs := c.cut(len(n), rows, channels)
 		sums := c.sums[:len(runs)]
+		var placed []kernel.GroupSums
+		var before kernel.GroupSums
+		if rows {
+			if placed, before = c.rows.place(c.rowBins[:len(runs)]); placed != nil {
+				sums = placed
+			}
+		}
 		signs := c.table.SumRuns(sums, runs, n, r, c.floor)
 		c.positiveDR += signs.DR
 		c.bits |= signs.Bits
-		if rows {
-			c.rows.add(c.rowBins[:len(runs)], sums)
-		}
 		if channels {
 			c.channels.add(c.channelBins[:len(runs)], sums)
 		}
@@ -231,6 +235,13 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
 			done += run
 		}
 		n, r = n[done:], r[done:]
+		switch {
+		case placed != nil && before.Count > 0:
+			before.Merge(&placed[0])
+			placed[0] = before
+		case rows && placed == nil:
+			c.rows.add(c.rowBins[:len(runs)], sums)
+		}
 	}
 }
 

@@ -43,11 +43,9 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	if rows {
 		c.means, c.stds = resized(c.means, b.bins), resized(c.stds, b.bins)
 	}
-	energies := b.bins > 1 && b.elements(0) >= 8
-	var dd float64
-	var f foldSums
 	var lanes kernel.Quad
-	groups := float64(b.groups(0))
+	var f kernel.Fold
+	var t kernel.Totals
 	for bin := 0; bin < b.bins; bin += 4 {
 		q := b.four(bin, &lanes)
 		g := &c.numbers
@@ -57,41 +55,42 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 			copy(c.means[bin:], g.RefMean[:])
 			copy(c.stds[bin:], g.RefStd[:])
 		}
-		for k := range min(4, b.bins-bin) {
-			if bin+k == b.bins-1 {
-				groups = float64(b.groups(bin + k))
-			}
-			sum := float64(q.Counts[k] * g.RefMean[k])
-			s.r += sum
-			s.d += q.D[k]
-			s.dr += q.DR[k]
-			s.ones = s.ones && math.Abs(sum/groups-1) < 0.01
-			if energies {
-				dd += q.DD[k]
-				s.scale += g.Scale[k]
-				s.mean += float64(q.D[k] * g.Mean[k])
-			}
-			f.add(g, k, groups)
-			if q.MaxR[k] > f.refMax {
-				f.refMax = q.MaxR[k]
-			}
-			if q.MaxD[k] > f.largest {
-				f.largest = q.MaxD[k]
-			}
-			if next := bin + k + 1; next&(fold-1) == 0 || next == b.bins {
-				s.refMax = max(s.refMax, f.refMax)
-				s.folded.set((bin+k)/fold, &f)
-				f = foldSums{}
+		s.ones = s.ones && b.ones(bin, q, g)
+		next := min(bin+4, b.bins)
+		if fold >= 4 && (next < b.bins || b.fold == 1 && next == bin+4) {
+			f.AddFour(&t, g, q, float64(b.fold))
+		} else {
+			for at := bin; at < next; at++ {
+				f.Add(at-bin, &t, g, q, float64(b.groups(at)))
+				if fold < 4 && (at+1)&(fold-1) == 0 && at+1 < next {
+					s.set(at/fold, &f)
+				}
 			}
 		}
+		if next&(fold-1) == 0 || next == b.bins {
+			s.set((next-1)/fold, &f)
+		}
 	}
-	if energies {
-		s.scale, s.mean = s.scale/dd, s.mean/dd
+	s.r, s.d, s.dr = kernel.LaneSum(&t.R), kernel.LaneSum(&t.D), kernel.LaneSum(&t.DR)
+	if b.bins > 1 && b.elements(0) >= 8 {
+		dd := kernel.LaneSum(&t.DD)
+		s.scale, s.mean = kernel.LaneSum(&t.Scale)/dd, kernel.LaneSum(&t.Mean)/dd
 	}
 	if b.bins > 1 {
 		s.middle = middle(c.views)
 	}
 	return s
+}
+
+// ones reports whether the references of each of four groups, or of what is left, sum
+// to 1.
+func (b *bins) ones(bin int, q *kernel.Quad, g *kernel.Numbers) bool {
+	for k := range min(4, b.bins-bin) {
+		if sum := float64(q.Counts[k] * g.RefMean[k]); !(math.Abs(sum/float64(b.groups(bin+k))-1) < 0.01) {
+			return false
+		}
+	}
+	return true
 }
 
 // resized returns a slice of a length with any values.
@@ -117,28 +116,6 @@ func (c *Collector) spread(from float64) (sum float64) {
 	return sum
 }
 
-// foldSums are the sums over the groups of a bin of the result.
-type foldSums struct {
-	count, ref, std, rms, mean, rounding float64
-	refMax, largest, relative, inverse   float64
-}
-
-// add adds the numbers of as many groups, but for the largest magnitudes.
-func (f *foldSums) add(g *kernel.Numbers, k int, groups float64) {
-	f.count += groups
-	f.ref += float64(groups * float64(g.RefRMS[k]*g.RefRMS[k]))
-	f.std += float64(groups * float64(g.RefStd[k]*g.RefStd[k]))
-	f.rms += float64(groups * float64(g.RMS[k]*g.RMS[k]))
-	f.rounding += float64(groups * float64(g.Rounding[k]*g.Rounding[k]))
-	f.mean += float64(groups * g.Mean[k])
-	if g.Relative[k] > f.relative {
-		f.relative = g.Relative[k]
-	}
-	if g.Inverse[k] > f.inverse {
-		f.inverse = g.Inverse[k]
-	}
-}
-
 // newGroups returns groups whose numbers are not known yet, each as many kept bins.
 func newGroups(of *grouping, each int) Groups {
 	bins := (of.bins + each - 1) / each
@@ -150,13 +127,19 @@ func newGroups(of *grouping, each int) Groups {
 	}
 }
 
-// set sets a bin to what its groups have together.
-func (f *Groups) set(bin int, s *foldSums) {
-	f.RefRMS[bin], f.RefStd[bin] = narrow(math.Sqrt(s.ref/s.count)), narrow(math.Sqrt(s.std/s.count))
-	f.RMS[bin], f.Mean[bin] = narrow(math.Sqrt(s.rms/s.count)), narrow(s.mean/s.count)
-	f.Rounding[bin] = narrow(math.Sqrt(s.rounding / s.count))
-	f.RefMax[bin], f.Max[bin] = narrow(s.refMax), narrow(s.largest)
-	f.Relative[bin], f.Inverse[bin] = narrow(s.relative), narrow(s.inverse)
+// set sets a bin of the result to what its groups have together, and clears that.
+func (s *summary) set(bin int, f *kernel.Fold) {
+	to := &s.folded
+	each := to.Fold
+	count := float64(min(each, to.Count-int64(bin)*each))
+	root := func(sum *[4]float64) float32 { return narrow(math.Sqrt(kernel.LaneSum(sum) / count)) }
+	to.RefRMS[bin], to.RefStd[bin], to.RMS[bin], to.Rounding[bin] = root(&f.Ref), root(&f.Std), root(&f.RMS), root(&f.Rounding)
+	to.Mean[bin] = narrow(kernel.LaneSum(&f.Mean) / count)
+	refMax := kernel.LaneMax(&f.MaxR)
+	s.refMax = max(s.refMax, refMax)
+	to.RefMax[bin], to.Max[bin] = narrow(refMax), narrow(kernel.LaneMax(&f.MaxD))
+	to.Relative[bin], to.Inverse[bin] = narrow(kernel.LaneMax(&f.Relative)), narrow(kernel.LaneMax(&f.Inverse))
+	*f = kernel.Fold{}
 }
 
 // narrow returns the float32 of a number, the largest one of its sign for those
