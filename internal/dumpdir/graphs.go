@@ -132,6 +132,7 @@ type foundNode struct {
 	op     graph.Op
 	script string
 	own    bool // the graph is that of the round
+	flow   *flow
 }
 
 func newRoundGraph(round *Round) *roundGraph {
@@ -157,13 +158,20 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 		}
 	}
 	used := false
-	for op, i := range nodes {
+	flow := newFlow(g, dumped, func(name string) bool { return r.names[filename.Normalise(name)] != nil })
+	for _, op := range slices.SortedFunc(maps.Keys(nodes), func(a, b *Op) int {
+		return cmp.Or(cmp.Compare(nodes[a], nodes[b]), strings.Compare(a.Name, b.Name), cmp.Compare(a.Execution, b.Execution))
+	}) {
+		i := nodes[op]
 		if old := r.found[op]; old != nil && (old.own || !own) {
 			continue
 		}
 		n := &g.Nodes[i]
-		f := &foundNode{own: own, op: graph.Op{Name: op.Name, Type: op.Type, ID: int64(i), HasID: true}}
-		f.op.Inputs = dumpedProducers(g, n, dumped)
+		if _, known := flow.levels[i]; !known {
+			flow.connect(i, 0)
+		}
+		f := &foundNode{own: own, op: *flow.op(i), flow: flow}
+		f.op.Name, f.op.Type = op.Name, op.Type // several may be of one node
 		if line, via := g.Script(n); via != graph.ViaNone && via != graph.ViaLibrary {
 			f.script = fmt.Sprintf("%s:%d", path.Base(g.Text(line.Path)), line.Line)
 		}
@@ -219,31 +227,77 @@ func (r *roundGraph) match(g *graph.IR) map[*Op]int {
 // levelsUp is how far producers that were not dumped are looked through.
 const levelsUp = 8
 
-// dumpedProducers returns the dumped operators that feed a node, directly or through
-// others.
-func dumpedProducers(g *graph.IR, n *graph.Node, dumped map[int]*Op) []graph.Producer {
-	var all []graph.Producer
-	seen := make(map[int]bool)
-	var walk func(n *graph.Node, level int)
-	walk = func(n *graph.Node, level int) {
-		for k := range g.InputCount(n) {
-			for _, s := range g.Producers(n, k) {
-				if s.Node < 0 {
-					continue
-				}
-				if op := dumped[s.Node]; op != nil {
-					if p := (graph.Producer{Op: op.Name, Output: s.Output}); !slices.Contains(all, p) {
-						all = append(all, p)
-					}
-				} else if level < levelsUp && !seen[s.Node] {
-					seen[s.Node] = true
-					walk(&g.Nodes[s.Node], level+1)
-				}
+// flow is who feeds whom in a graph, as far as operators that were dumped are fed,
+// directly or through others.
+type flow struct {
+	g      *graph.IR
+	dumped map[int]*Op
+	// ops are the operators by their nodes; those that were not dumped have the names
+	// of the graph.
+	ops map[int]*graph.Op
+	// levels are how far below a node an operator is that was dumped.
+	levels map[int]int
+	names  map[string]bool // of operators that were not dumped
+	taken  func(name string) bool
+}
+
+// newFlow knows the flow of a graph; taken reports whether a name is that of an
+// operator that was dumped.
+func newFlow(g *graph.IR, dumped map[int]*Op, taken func(name string) bool) *flow {
+	return &flow{g, dumped, make(map[int]*graph.Op), make(map[int]int), make(map[string]bool), taken}
+}
+
+// op returns the operator of a node.
+func (f *flow) op(i int) *graph.Op {
+	if op := f.ops[i]; op != nil {
+		return op
+	}
+	n := &f.g.Nodes[i]
+	op := &graph.Op{ID: int64(i), HasID: true}
+	f.ops[i] = op
+	if d := f.dumped[i]; d != nil {
+		op.Name, op.Type = d.Name, d.Type
+		return op
+	}
+	// The texts of a graph are kept as a whole: what outlives it is a copy.
+	op.Name, op.Type = strings.Clone(n.OpName()), strings.Clone(n.Type)
+	if op.Name == "" || f.names[op.Name] || f.taken(op.Name) {
+		op.Name = fmt.Sprintf("@%s:%s", f.g.Subgraphs[n.Subgraph], f.g.Label(n))
+	}
+	f.names[op.Name] = true
+	return op
+}
+
+// connect finds the producers of a node, and those of these that were not dumped.
+func (f *flow) connect(i, level int) {
+	n, op := &f.g.Nodes[i], f.op(i)
+	_, known := f.levels[i]
+	f.levels[i] = level
+	for k := range f.g.InputCount(n) {
+		for _, s := range f.g.Producers(n, k) {
+			if s.Node < 0 {
+				continue
+			}
+			if p := (graph.Producer{Op: f.op(s.Node).Name, Output: s.Output}); !known && !slices.Contains(op.Inputs, p) {
+				op.Inputs = append(op.Inputs, p)
+			}
+			before, seen := f.levels[s.Node]
+			if f.dumped[s.Node] == nil && level < levelsUp && (!seen || before > level+1) {
+				f.connect(s.Node, level+1)
 			}
 		}
 	}
-	walk(n, 1)
-	return all
+}
+
+// between are the operators that were not dumped, in the order of the graph.
+func (f *flow) between() []graph.Op {
+	var ops []graph.Op
+	for _, i := range slices.Sorted(maps.Keys(f.ops)) {
+		if f.dumped[i] == nil {
+			ops = append(ops, *f.ops[i])
+		}
+	}
+	return ops
 }
 
 // finish hands the round what was found.
@@ -252,6 +306,7 @@ func (r *roundGraph) finish() {
 		return
 	}
 	var ops []graph.Op
+	var flows []*flow
 	names := make(map[string]bool)
 	for _, op := range slices.SortedFunc(maps.Keys(r.found), func(a, b *Op) int {
 		return cmp.Or(cmp.Compare(r.found[a].op.ID, r.found[b].op.ID), strings.Compare(a.Name, b.Name), cmp.Compare(a.Execution, b.Execution))
@@ -264,6 +319,12 @@ func (r *roundGraph) finish() {
 			names[op.Name] = true
 			ops = append(ops, f.op)
 		}
+		if !slices.Contains(flows, f.flow) {
+			flows = append(flows, f.flow)
+		}
+	}
+	for _, f := range flows {
+		ops = append(ops, f.between()...)
 	}
 	slices.Sort(r.files)
 	r.round.side.ir, r.round.side.irFile = graph.New(ops), strings.Join(slices.Compact(r.files), ", ")

@@ -2,6 +2,7 @@ package dumpdir
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,6 +156,78 @@ func TestGraphOrder(t *testing.T) {
 		}
 		if run, err := Open(t.Context(), []string{dir}, Options{}); err != nil || run.Rounds[len(run.Rounds)-1].Order.By == ByIR {
 			t.Errorf("graphs were read that were not asked for, error %v", err)
+		}
+	}
+}
+
+// TestUndumped: operators that were not dumped stand in the flow with their names, up to
+// eight above one that was, and each once.
+func TestUndumped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("# IR entry: @g\n%para1_x: <Tensor[Float32], (4)>\nsubgraph @g() {\n")
+	const nodes = 30
+	for i := range nodes {
+		inputs := "%para1_x"
+		if i > 0 {
+			inputs = fmt.Sprintf("%%%d, %%%d", i-1, max(0, i-2))
+		}
+		name := fmt.Sprintf("Default/Op-op%d", i)
+		switch i {
+		case 28:
+			name = "Default/Op-op27" // twice in the graph
+		case 26:
+			name = ""
+		}
+		fmt.Fprintf(&b, "  %%%d(n) = Op(%s)\n      : (<Tensor[Float32], (4)>) -> (<Tensor[Float32], (4)>)\n", i, inputs)
+		if name != "" {
+			fmt.Fprintf(&b, "      # Fullname with scope: (%s)\n", name)
+		}
+	}
+	b.WriteString("}\n")
+	for name, text := range map[string]string{
+		"rank_0/graphs/ms_output_trace_code_graph_0.ir":                                     b.String(),
+		"rank_0/Net/0/0/Op.Default_Op-op3.0.0.1624605159829571.output.0.DefaultFormat.npy":  "x",
+		"rank_0/Net/0/0/Op.Default_Op-op29.0.0.1624605159829572.output.0.DefaultFormat.npy": "x",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 { // in the same order every time
+		run, err := Open(t.Context(), []string{dir}, Options{Graphs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := run.Rounds[0].Flow.Graph
+		var names []string
+		for _, op := range g.Ops {
+			names = append(names, op.Name)
+		}
+		// Each level goes up by one or two nodes.
+		want := "Default_Op-op3 Default_Op-op29 Default/Op-op0 Default/Op-op1 Default/Op-op2"
+		for i := 29 - 2*9; i < 29; i++ {
+			switch i {
+			case 26:
+				want += " @g:%26"
+			case 27:
+				want += " @g:%27"
+			case 28: // the first that is met has the name
+				want += " Default/Op-op27"
+			default:
+				want += fmt.Sprintf(" Default/Op-op%d", i)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Fatalf("operators\n%s, want\n%s", got, want)
+		}
+		if p := g.Find("Default_Op-op29").Producers(); !slices.Equal(p, []graph.Producer{{Op: "Default/Op-op27"}, {Op: "@g:%27"}}) {
+			t.Errorf("fed by %v", p)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (b *builder) build(hits []hit) []Result {
 		add(l.thing)
 	}
 	if !b.opt.NoFiles {
-		b.dumps = b.root.dumpsOf(b.graphs, things)
+		b.dumps = b.root.dumpsOf(b.graphs, append(things, above(nodes)...))
 	}
 	b.uses, b.files = make(map[*loaded]map[int][]graph.Use), make(map[*loaded]*os.File)
 	for g, of := range nodes {
@@ -198,6 +198,7 @@ func (b *builder) operator(x thing, place Place) *Operator {
 		}
 		slices.Sort(op.Statistics)
 	}
+	op.NotDumped = b.isUndumped(x)
 	b.addEdges(op, g, x.node)
 	if b.opt.Stack {
 		for _, s := range g.Stacks(n) {
@@ -245,6 +246,9 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 			}
 		}
 		constants = constants || len(sources) == 0
+		if len(sources) > 0 && !holdsInput(op.dumps, k) {
+			in.Dumped, in.Undumped = b.dumpedAbove(g, sources)
+		}
 		// Some writers list the types of tensors only.
 		if k < len(ins) && (len(ins) == g.InputCount(n) || !constants) {
 			in.DType, in.Format, in.Shape = text(ins[k].DType), text(ins[k].Format), ins[k].Shape

@@ -171,9 +171,11 @@ func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 			continue
 		}
 		if id, ok := identify(f.Name, f.Folder.At.Graph); ok {
+			r.dumped = true
 			add(found{id: id, file: f})
 		}
 	}
+	r.dumped = r.dumped || len(r.rounds) > 0
 	for _, round := range r.rounds {
 		for _, op := range round.Ops {
 			add(found{id: &fileID{op: op.Name, opType: op.Type, norm: filename.Normalise(op.Name), graph: round.At.Graph}, op: op})

@@ -128,6 +128,8 @@ type Operator struct {
 	Inputs     []Input  `json:"inputs"`
 	Outputs    []Output `json:"outputs"`
 	Stack      []Frame  `json:"stack,omitempty"`
+	// NotDumped is set where others of the tree have dumps, and this one has none.
+	NotDumped bool `json:"-"`
 	// Level is how many operators lie between a producer or consumer and what was
 	// found, from 1.
 	Level int `json:"level,omitempty"`
@@ -152,6 +154,10 @@ type Input struct {
 	// people.
 	Via []string `json:"via"`
 	End []Link   `json:"-"`
+	// Dumped are the nearest operators above that were dumped, where no dump has the
+	// input itself, and Undumped those between that were not.
+	Dumped   []Link   `json:"dumped,omitempty"`
+	Undumped []string `json:"undumped,omitempty"`
 }
 
 // Output is an output of an operator.

@@ -38,6 +38,7 @@ type root struct {
 	graphs []graphFile
 	files  []*dumpdir.File
 	rounds []*dumpdir.Round // with statistics
+	dumped bool             // there is a dump of some operator
 	// orders are the files with the execution orders, by their graphs.
 	orders map[int]string
 	// bare stands for the graphs where there are none.

@@ -221,6 +221,9 @@ func (p *printer) foundOperator(ranks []*find.Result) {
 	add(p.say("inputs", "输入"), p.inputTexts(op.Inputs)...)
 	add(p.say("outputs", "输出"), p.outputTexts(op.Outputs)...)
 	add(p.say("statistics", "统计量"), p.rowTexts(op.Rows)...)
+	if op.NotDumped {
+		add(p.say("files", "文件"), p.say("none: it was not dumped", "无：该算子没有 dump"))
+	}
 	p.facts(facts)
 	p.foundFiles(p.say("files", "文件"), ranks, func(r *find.Result) []string { return r.Operator.Files })
 	p.foundFiles(p.say("perhaps", "可能"), ranks, func(r *find.Result) []string { return r.Operator.Ambiguous })
@@ -351,8 +354,20 @@ func (p *printer) inputTexts(inputs []find.Input) []string {
 			continue // a constant
 		}
 		lines = append(lines, line)
+		if len(in.Dumped) > 0 {
+			lines = append(lines, p.say("   dumped: %s, through %s (no dump)", "   已 dump：%s，经由 %s（无 dump）", linksText(in.Dumped, true), lastNames(in.Undumped)))
+		}
 	}
 	return lines
+}
+
+// lastNames lists the last segments of names, of many the first ones.
+func lastNames(names []string) string {
+	short := make([]string, len(names))
+	for i, name := range names {
+		short[i] = shortName(name)
+	}
+	return lang.FirstNames(short)
 }
 
 func (p *printer) outputTexts(outputs []find.Output) []string {
