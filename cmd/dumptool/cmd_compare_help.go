@@ -14,7 +14,7 @@ func compareGroups() []flagGroup {
 			"ref-dtype", "bin-dtype"}},
 		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map", "ir"}},
 		{"Reports", []string{"out", "format", "json", "topn", "diff-cnt", "diff-order", "extra-columns", "hpaa-version", "bom",
-			"show-graph", "max-bins", "min-bins"}},
+			"show-graph", "pictures", "max-bins", "min-bins"}},
 		{"Exit status", []string{"fail-on", "fail-fast", "exit-zero", "require-coverage", "baseline", "update-baseline", "baseline-slack"}},
 		{"Other flags", []string{"jobs", helpFlag}},
 	}

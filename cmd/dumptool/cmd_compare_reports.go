@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,7 @@ type compareOutput struct {
 	diffOrder, version string
 	showGraph          bool
 	maxBins, minBins   int
+	pictures           string
 }
 
 func (o *compareOutput) addFlags(cmd *cobra.Command) {
@@ -40,7 +42,8 @@ func (o *compareOutput) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.diffOrder, "diff-order", "index", "`ORDER` of these elements: index or worst")
 	flags.IntVar(&o.topN, "topn", 20, "keep the worst `N` elements of bad tensors")
 	flags.BoolVar(&o.showGraph, "show-graph", false, "with -out: draw three plots of every bad tensor, as PNG files")
-	flags.IntVar(&o.maxBins, "max-bins", 128, "at most `N` bins in the histograms of these plots")
+	flags.StringVar(&o.pictures, "pictures", "200", "keep the pictures of `N` tensors in compare.json, the most telling first, or of all")
+	flags.IntVar(&o.maxBins, "max-bins", 128, "at most `N` bins in the histograms of plots and pictures")
 	flags.IntVar(&o.minBins, "min-bins", 1, "at least `N` bins")
 	completeValues(cmd, "diff-order", []string{"index", "worst"})
 }
@@ -104,12 +107,11 @@ func (o *compareOutput) resolve(opt *compare.Options) error {
 	default:
 		o.formats = []string{"csv", "json"}
 	}
-	o.setKept(opt)
+	if err := o.setKept(opt); err != nil {
+		return err
+	}
 	if o.out == "" {
 		return nil
-	}
-	if o.showGraph {
-		opt.Pictures = &metrics.BinLimits{Min: o.minBins, Max: o.maxBins}
 	}
 	files := report.FilesOf[*record.Report](o.formats...)
 	for _, name := range files {
@@ -121,7 +123,7 @@ func (o *compareOutput) resolve(opt *compare.Options) error {
 }
 
 // setKept sets what the comparison keeps for the reports.
-func (o *compareOutput) setKept(opt *compare.Options) {
+func (o *compareOutput) setKept(opt *compare.Options) error {
 	keep := report.KeepOf[*record.Report](o.formats...)
 	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
 	if keep.Worst {
@@ -134,6 +136,30 @@ func (o *compareOutput) setKept(opt *compare.Options) {
 	default:
 		opt.List = o.diffCount
 	}
+	pictures := compare.PictureOptions{Bins: metrics.BinLimits{Min: o.minBins, Max: o.maxBins}, Plots: o.showGraph && o.out != ""}
+	kept, err := parsePictures(o.pictures)
+	if err != nil {
+		return err
+	}
+	if keep.Pictures {
+		pictures.Kept = kept
+	}
+	if pictures.Plots || pictures.Kept > 0 {
+		opt.Pictures = &pictures
+	}
+	return nil
+}
+
+// parsePictures reads the number of tensors whose pictures are kept.
+func parsePictures(text string) (int, error) {
+	if strings.EqualFold(text, "all") {
+		return record.AllPictures, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, usagef("--pictures %s: want a number from 0, or all", text)
+	}
+	return n, nil
 }
 
 // comparedRun is a run that was compared: its report, and what its rows are of.
@@ -157,12 +183,17 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 		if o.showGraph {
 			a.say([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only", "--show-graph：仅在指定 -out DIR 时画图")})
 		}
-		return printResult(a, o.formats[0], rep, ropt)
+		var interrupted error
+		if opt.Pictures != nil {
+			_, interrupted = a.gatherPictures(ctx, opt, run, nil)
+		}
+		return cmp.Or(printResult(a, o.formats[0], rep, ropt), interrupted)
 	}
 	var interrupted error
 	if opt.Pictures != nil {
-		ropt.Plots = func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
-			failed, interrupted = a.gatherPlots(ctx, run, draw)
+		ropt.Plots = opt.Pictures.Plots
+		ropt.Gather = func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
+			failed, interrupted = a.gatherPictures(ctx, opt, run, draw)
 			return failed
 		}
 	}
@@ -180,11 +211,11 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports", ZH: "报告"}, o.out, failed), interrupted)
 }
 
-// gatherPlots reads the bad tensors once more for their plots, with a progress bar.
-func (a *app) gatherPlots(ctx context.Context, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
+// gatherPictures reads tensors once more for their pictures, with a progress bar.
+func (a *app) gatherPictures(ctx context.Context, opt *compare.Options, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
 	drawn := 0
 	for i := range run.Rows {
-		if run.Rows[i].IsDrawn() {
+		if opt.Pictures.Plots && run.Rows[i].IsDrawn() {
 			drawn++
 		}
 	}

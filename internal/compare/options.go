@@ -54,9 +54,8 @@ type Options struct {
 	// Keep keeps the details of good rows too, and lets tensors be written after they
 	// were compared.
 	Keep bool
-	// Pictures lets rows that fail be read again for their pictures; nil for no
-	// pictures.
-	Pictures *metrics.BinLimits
+	// Pictures lets rows be read again for their pictures; nil for no pictures.
+	Pictures *PictureOptions
 	// KLD computes the Kullback-Leibler divergence, which needs a second pass.
 	KLD bool
 
@@ -88,6 +87,16 @@ type Options struct {
 
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int
+}
+
+// PictureOptions say which rows have pictures.
+type PictureOptions struct {
+	// Bins bound the number of bins of their histograms.
+	Bins metrics.BinLimits
+	// Plots is set where all failing rows are drawn.
+	Plots bool
+	// Kept is the number of rows whose pictures stay in the report.
+	Kept int
 }
 
 // maxWorkers is the most goroutines unless more are asked for.

@@ -7,18 +7,25 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
-// Pictures reads the rows of a concluded report that have plots once more, for which
-// Options.Pictures was set. draw is called with each row and what its plots show, by
-// several goroutines at a time; what it returns is called in the order of the rows,
-// one at a time. A row that cannot be read again is among the failed ones. The error
-// is that of a context that ended before the last row.
+// Pictures reads rows of a concluded report once more, for which Options.Pictures was
+// set: those that have plots, for which draw is called, and those whose pictures stay
+// in the report. Calls of draw may come from several goroutines at a time; what it
+// returns is called in the order of the rows, one at a time. A row with plots that
+// cannot be read again is among the failed ones, one without them is a warning of the
+// report. The error is that of a context that ended before the last row.
 func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
 	defer p.closePools()
+	opt := p.opt.Pictures
+	kept := map[int]bool{}
+	for _, i := range rep.PictureRows(opt.Kept) {
+		kept[i] = true
+	}
 	var rows []int
 	for i := range parts {
-		if rep.Rows[i].IsDrawn() {
+		if (kept[i] || opt.Plots && rep.Rows[i].IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
 			rows = append(rows, i)
 		}
 	}
@@ -26,14 +33,31 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 	err = batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: observe}, rows,
 		func(i int) int64 { return p.Pairs[parts[i].Pair].Ref.Size + p.Pairs[parts[i].Pair].NPU.Size },
 		func(ctx context.Context, i int) func() error {
+			plots := opt.Plots && rep.Rows[i].IsDrawn()
 			pictures, err := e.pictures(ctx, &parts[i])
 			switch {
 			case ended(err):
 				return func() error { return nil }
+			case err != nil && !plots:
+				return func() error {
+					rep.Warnings = append(rep.Warnings, lang.Sayf("%s: no pictures: %v", "%s：没有图像数据：%v", rep.Rows[i].Name(), err))
+					return nil
+				}
 			case err != nil:
 				return func() error { return fmt.Errorf("%s: no plots: %w", rep.Rows[i].Name(), err) }
 			}
-			return draw(i, pictures)
+			written := func() error { return nil }
+			if plots {
+				written = draw(i, pictures)
+			}
+			if !kept[i] {
+				return written
+			}
+			pictures.Keep(opt.Plots)
+			return func() error {
+				rep.Rows[i].Pictures = pictures
+				return written()
+			}
 		},
 		func(_ int, write func() error) {
 			if err := write(); err != nil {
@@ -58,5 +82,5 @@ func (e *executor) pictures(ctx context.Context, part *Part) (*metrics.Pictures,
 		return nil, err
 	}
 	defer r.Close()
-	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result.Numbers(), *e.opt.Pictures, r.Ref, r.NPU)
+	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result.Numbers(), e.opt.Pictures.Bins, r.Ref, r.NPU)
 }

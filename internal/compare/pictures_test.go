@@ -24,7 +24,7 @@ func TestPictures(t *testing.T) {
 		write(t, filepath.Join(dir, "npu", name+".npy"), array(tensor.Float32, tensor.Shape{3}, 1, bad, 3))
 	}
 	opt := exactly(filepath.Join(dir, "cpu"), filepath.Join(dir, "npu"))
-	opt.Pictures = &metrics.BinLimits{Min: 1, Max: 8}
+	opt.Pictures = &PictureOptions{Bins: metrics.BinLimits{Min: 1, Max: 8}, Plots: true}
 	plan, err := NewPlan(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)

@@ -9,16 +9,20 @@ import (
 // what the conclusion and the reports show.
 
 // trim drops the details of the result of a row that no report has. The joint
-// histogram and the profiles of axes stay if bins is set.
+// histogram, the profiles of axes and the histograms of bad rows stay if bins is set.
 func trim(res *metrics.Result, status record.Status, bins bool) {
 	if !bins {
 		res.Joint, res.Axes = nil, nil
 	}
-	res.WorstRel, res.AbsHistogram.Bins, res.RelHistogram.Bins, res.ErrorOffsets = nil, nil, nil, nil
+	res.WorstRel, res.ErrorOffsets = nil, nil
+	if status == record.Pass || !bins {
+		res.AbsHistogram.Bins, res.RelHistogram.Bins = nil, nil
+	}
 	if status == record.Pass {
 		res.Worst, res.Listed, res.Axes = nil, nil, nil
 		return
 	}
+	res.AbsHistogram, res.RelHistogram = record.FoldHistogram(res.AbsHistogram), record.FoldHistogram(res.RelHistogram)
 	if status != record.Fail {
 		res.Listed = nil // only failures have a file of errors
 	}

@@ -35,14 +35,20 @@ const OpConfigName = "op_config.csv"
 // comes last: until it is there the old one says what may be removed.
 func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options) (left []string, failed []error) {
 	before := f.earlier()
-	failed = WriteFiles(f, slices.DeleteFunc(slices.Clone(formats), func(name string) bool { return name == documentFormat || name == pageFormat }), r, opt)
-	if opt.Plots != nil {
-		failed = append(failed, writePlots(f, r, opt.Plots)...)
+	var late []string // with pictures, and links to the files before them
+	early := slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
+		pictures := WriterOf[*record.Report](name).Keep.Pictures
+		if pictures && name != documentFormat {
+			late = append(late, name)
+		}
+		return pictures
+	})
+	failed = WriteFiles(f, early, r, opt)
+	if opt.Gather != nil {
+		failed = append(failed, gatherPictures(f, r, opt.Gather)...)
 	}
-	if slices.Contains(formats, pageFormat) { // with links to the files before it
-		opt.beside = f.Written
-		failed = append(failed, WriteFiles(f, []string{pageFormat}, r, opt)...)
-	}
+	opt.beside = f.Written
+	failed = append(failed, WriteFiles(f, late, r, opt)...)
 	if len(failed) == 0 {
 		before = f.removeStale(before)
 	}
@@ -57,7 +63,7 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 
 // writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
-	labels, stems, names := operatorStems(r, opt.Plots != nil)
+	labels, stems, names := operatorStems(r, opt.Plots)
 	renamed := false
 	for i := range r.Rows {
 		stem, ok := stems[i]

@@ -11,13 +11,15 @@ import (
 	"dumptool/internal/report/plot"
 )
 
-// Gather hands over what the plots of each row that has them show. draw is called by
-// several goroutines at a time; what it returns is called in the order of the rows,
-// one at a time. It returns the errors of the rows that have no plots.
+// Gather reads tensors once more for the pictures that stay in the report, and hands
+// over what the plots of each row that has them show. draw is called by several
+// goroutines at a time; what it returns is called in the order of the rows, one at a
+// time. It returns the errors of the rows that have no plots.
 type Gather func(draw func(row int, pictures *metrics.Pictures) func() error) (failed []error)
 
-// writePlots writes the plots of the rows that have them: three files each.
-func writePlots(f *Folder, r *record.Report, gather Gather) []error {
+// gatherPictures gathers the pictures of rows, and writes the plots of those that have
+// them: three files each.
+func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
 	labels, stems, _ := operatorStems(r, true)
 	return gather(func(row int, pictures *metrics.Pictures) func() error {
 		files, err := plot.Draw(labels[row], pictures)

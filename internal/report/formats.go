@@ -54,7 +54,7 @@ func listFormats() []Format {
 			plainly("overflow_watch.csv", WriteWatchCSV),
 		}},
 		{documentFormat, "everything, for programs", []Writer{
-			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true}),
+			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
 			plainly("", WriteCompareDetailJSON),
 			plainly("", WriteDeterminismJSON),
 			plainly("", WriteJudgementJSON),
@@ -84,7 +84,7 @@ func listFormats() []Format {
 			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
-			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true}),
+			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),
@@ -126,7 +126,8 @@ type Keep struct {
 	// Worst are the elements of a tensor that differ most, Errors the elements
 	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
 	// joint histograms and profiles of axes, Calls the values of calls of msprobe.
-	Worst, Errors, Divergence, Bins, Calls bool
+	// Pictures are those of the rows that have them.
+	Worst, Errors, Divergence, Bins, Calls, Pictures bool
 }
 
 // keeping returns a writer whose reports show more than the rows.
@@ -151,9 +152,10 @@ type Options struct {
 	Elements OpErrors
 	// Page says how a page for a browser looks.
 	Page page.Options
-	// Plots gathers what the plots beside the reports of a comparison show; nil for
-	// no plots.
-	Plots Gather
+	// Gather gathers the pictures of a comparison, nil for none; Plots is set where some
+	// of them are drawn beside the reports.
+	Gather Gather
+	Plots  bool
 	// beside are the reports in the same folder, to which a page has links.
 	beside []record.File
 }
@@ -231,7 +233,7 @@ func KeepOf[R any](formats ...string) Keep {
 	var all Keep
 	for _, f := range formats {
 		k := WriterOf[R](f).Keep
-		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls}
+		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures}
 	}
 	return all
 }

@@ -130,20 +130,38 @@ func newBinner(g Grid) *binner {
 	return b
 }
 
-// add counts finite values that are not outside of the grid.
+// add counts the values that are in the grid.
 func (b *binner) add(counts []int64, values []float64) {
-	last := b.Count - 1
-	edges := b.edges[:b.Count+1]
-	for _, x := range values {
-		if !(math.Abs(x) <= math.MaxFloat64) {
+	var bins [blockElements]int16
+	for len(values) > 0 {
+		part := values[:min(len(values), blockElements)]
+		b.sort(bins[:len(part)], part)
+		for _, k := range bins[:len(part)] {
+			if k >= 0 {
+				counts[k]++
+			}
+		}
+		values = values[len(part):]
+	}
+}
+
+// sort sets bins to those of values, -1 for what is not in the grid.
+func (b *binner) sort(bins []int16, values []float64) {
+	bins = bins[:len(values)]
+	low, high, by, first, factor := b.Low, b.High, b.by, b.low, b.factor
+	edges := b.edges
+	last := len(edges) - 2
+	for k, x := range values {
+		if !(x >= low && x <= high) {
+			bins[k] = -1
 			continue
 		}
 		if b.Log {
 			x = exact.Log10(x)
 		}
-		x = float64(x * b.by)
+		x = float64(x * by)
 		i := 0
-		if at := (x - b.low) * b.factor; at >= float64(last) {
+		if at := (x - first) * factor; at >= float64(last) {
 			i = last
 		} else if at > 0 {
 			i = int(at)
@@ -155,6 +173,6 @@ func (b *binner) add(counts []int64, values []float64) {
 		for i < last && x >= edges[i+1] {
 			i++
 		}
-		counts[i]++
+		bins[k] = int16(i)
 	}
 }

@@ -12,8 +12,8 @@ const (
 	// worstSampled of each kind come; maxPoints is the most values that quartiles are
 	// taken from. A pair takes less than half a MiB.
 	maxSampledErrors, worstSampled, maxPoints = 16000, 64, 4096
-	// marks is the number of runs of elements in Pictures.NonFinite.
-	marks = 1024
+	// Marks is the number of runs of elements in Pictures.NonFinite.
+	Marks = 1024
 )
 
 // Pictures is what the plots of a pair show. An error is one of HPAA's table: beyond
@@ -22,8 +22,10 @@ type Pictures struct {
 	// Total counts the elements, Errors those that are errors.
 	Total, Errors int64
 	// Sampled are errors that are finite on both sides, in the order of their offsets:
-	// each Every-th one, and those with the largest |d| and |d|/|r|.
+	// each Every-th one, and those with the largest |d| and |d|/|r|. Packed are the
+	// same where they are kept for long.
 	Sampled []SampledError
+	Packed  *ErrorSample
 	Every   int64
 	// NonFinite marks runs of RunLength elements that have a pair which is not finite
 	// and an error or of different classes; NonFiniteErrors counts these pairs.
@@ -34,10 +36,20 @@ type Pictures struct {
 	Undefined int64
 	// Abs and Rel count the finite errors by |d| and by |d|/|r|.
 	Abs, Rel Bins
-	// Values are the bins of the finite elements of both sides, Ref and NPU their
-	// counts.
-	Values   Grid
-	Ref, NPU []int64
+	// Values are the finite elements of both sides, Inner those of a narrow range that
+	// has nearly all of them, nil where they fill the whole one.
+	Values SideBins
+	Inner  *SideBins
+	// Joint counts the pairs that are finite on both sides by both values,
+	// InnerJoint those of the narrow range.
+	Joint      Density
+	InnerJoint *Density
+	// Maps show the differences over the last two axes, and over the two before the
+	// last; axes of one position are left out.
+	Maps []Map
+	// ULP counts these pairs by their distance in units of the last place of the
+	// NPU's type: first those of 0, then of 1, of 2 and 3, of 4 to 7 and so on.
+	ULP []int64
 	// RefStats and NPUStats are those of the result.
 	RefStats, NPUStats SideStats
 }
@@ -49,10 +61,25 @@ type SampledError struct {
 	Abs, Rel float64
 }
 
+// Keep packs the sampled errors, or drops them.
+func (p *Pictures) Keep(errors bool) {
+	if p.Packed = nil; errors {
+		packed := PackErrors(p.Sampled)
+		p.Packed = &packed
+	}
+	p.Sampled = nil
+}
+
 // Bins are values counted in a grid.
 type Bins struct {
 	Grid
 	Counts []int64
+}
+
+// SideBins are the values of both sides counted in one grid.
+type SideBins struct {
+	Grid
+	Ref, NPU []int64
 }
 
 // Pictures reads a pair for its plots, twice: for samples and bounds, and to count
@@ -105,28 +132,36 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)
 // gatherer gathers the pictures of a pair.
 type gatherer struct {
 	*Pictures
-	values, abs, rel   *binner
+	values, inner      *sideCounter
+	abs, rel           *binner
+	maps               []*mapper
 	points             []float64 // finite values of both sides
 	every              int64     // the distance of the elements that they are of
 	finite             int64     // errors that are finite on both sides
 	bounds, ratios     bounds    // of |d| and |d|/|r| of those
 	worst, worstRatios ranking
 	found              []SampledError // of a block
-	odd                []int64        // offsets of pairs that are not finite
+	special            []int32        // positions in it of pairs that are not finite
+	odd                []int64        // offsets of those that are errors
 	column             []float64
 }
 
 func newGatherer(e *Engine, res *Result) *gatherer {
 	p := &Pictures{
 		Total: e.total, Errors: res.HPAA.Count, Every: max((res.HPAA.Count+maxSampledErrors-1)/maxSampledErrors, 1),
-		NonFinite: make([]bool, marks), RunLength: max((e.total+marks-1)/marks, 1),
+		NonFinite: make([]bool, Marks), RunLength: max((e.total+Marks-1)/Marks, 1),
 		RefStats: res.Ref, NPUStats: res.NPU,
 	}
 	p.Sampled = make([]SampledError, 0, min(p.Errors, maxSampledErrors))
-	return &gatherer{
+	g := &gatherer{
 		Pictures: p, every: max((2*e.total+maxPoints-1)/maxPoints, 1),
 		worst: ranking{limit: worstSampled}, worstRatios: ranking{limit: worstSampled},
+		maps: newMappers(e.request.Shape, e.total),
 	}
+	if e.total > 0 {
+		p.ULP = make([]int64, ULPOctaves)
+	}
+	return g
 }
 
 // survey adds a block to the samples and bounds.
@@ -139,6 +174,8 @@ func (g *gatherer) survey(b *block) {
 		}
 	}
 	g.find(b)
+	g.addMaps(b)
+	b.countULP(g.ULP, g.special)
 	for _, offset := range g.odd {
 		g.NonFiniteErrors++
 		g.NonFinite[offset/g.RunLength] = true
@@ -164,24 +201,19 @@ func (g *gatherer) survey(b *block) {
 	}
 }
 
-// find sets the errors of a block.
+// find sets the errors of a block. Pairs that are not finite become equal ones.
 func (g *gatherer) find(b *block) {
-	g.found, g.odd = g.found[:0], g.odd[:0]
-	special := b.n.span.Special || b.r.span.Special
-	if !special && !b.e.request.Limits.exceeded(b.abs, b.r.values) {
+	g.found, g.odd, g.special = g.found[:0], g.odd[:0], g.special[:0]
+	if b.n.span.Special || b.r.span.Special {
+		g.separate(b)
+	}
+	limits := b.e.request.Limits
+	if !limits.exceeded(b.abs, b.r.values) {
 		return
 	}
 	for i, abs := range b.abs {
-		if special {
-			if cn, cr := b.classes(i); cn != Finite || cr != Finite {
-				if cn != cr || !b.e.complex && b.failsReplaced(i) {
-					g.odd = append(g.odd, b.first+int64(i))
-				}
-				continue
-			}
-		}
 		ref := math.Abs(b.r.values[i])
-		if b.passesAt(i, abs, ref) {
+		if abs <= math.MaxFloat64 && limits.Passes(abs, ref) || b.passesAt(i, abs, ref) {
 			continue
 		}
 		rel := math.NaN()
@@ -189,6 +221,24 @@ func (g *gatherer) find(b *block) {
 			rel = b.relativeAt(i, abs, ref)
 		}
 		g.found = append(g.found, SampledError{b.first + int64(i), abs, rel})
+	}
+}
+
+// separate finds the pairs that are not finite on both sides.
+func (g *gatherer) separate(b *block) {
+	for i := range b.abs {
+		if !b.e.complex && ClassOf(b.n.values[i]) == Finite && ClassOf(b.r.values[i]) == Finite {
+			continue
+		}
+		cn, cr := b.classes(i)
+		if cn == Finite && cr == Finite {
+			continue
+		}
+		g.special = append(g.special, int32(i))
+		if cn != cr || !b.e.complex && b.failsReplaced(i) {
+			g.odd = append(g.odd, b.first+int64(i))
+		}
+		b.abs[i], b.n.values[i], b.r.values[i] = 0, 0, 0
 	}
 }
 
@@ -208,11 +258,13 @@ func (g *gatherer) plan(limits BinLimits) {
 		}
 	}
 	count := 2*g.Total - g.RefStats.nonFinite() - g.NPUStats.nonFinite()
-	g.Values = limits.newGrid(values.min, values.max, count, g.points, false)
+	g.values = newSideCounter(limits.newGrid(values.min, values.max, count, g.points, false))
+	if low, high, ok := narrow(g.points, values.min, values.max); ok {
+		g.inner = newSideCounter(limits.newGrid(low, high, count, g.points, false))
+	}
 	g.Abs.Grid = g.errorGrid(limits, g.bounds, g.finite, func(x SampledError) float64 { return x.Abs })
 	g.Rel.Grid = g.errorGrid(limits, g.ratios, g.finite-g.Undefined, func(x SampledError) float64 { return x.Rel })
-	g.values, g.abs, g.rel = newBinner(g.Values), newBinner(g.Abs.Grid), newBinner(g.Rel.Grid)
-	g.Ref, g.NPU = make([]int64, g.Values.Count), make([]int64, g.Values.Count)
+	g.abs, g.rel = newBinner(g.Abs.Grid), newBinner(g.Rel.Grid)
 	g.Abs.Counts, g.Rel.Counts = make([]int64, g.Abs.Count), make([]int64, g.Rel.Count)
 }
 
@@ -240,10 +292,8 @@ func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(Sample
 
 // count counts a block.
 func (g *gatherer) count(b *block) {
-	if g.values != nil {
-		g.values.add(g.Ref, b.r.values)
-		g.values.add(g.NPU, b.n.values)
-	}
+	g.values.add(b)
+	g.inner.add(b)
 	if g.find(b); len(g.found) == 0 {
 		return
 	}
@@ -262,7 +312,7 @@ func (g *gatherer) count(b *block) {
 	g.rel.add(g.Rel.Counts, g.column)
 }
 
-// finish adds the worst errors to the sampled ones.
+// finish adds the worst errors to the sampled ones, and turns counts into pictures.
 func (g *gatherer) finish() *Pictures {
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
 		for i := range entries {
@@ -271,5 +321,16 @@ func (g *gatherer) finish() *Pictures {
 	}
 	slices.SortFunc(g.Sampled, func(a, b SampledError) int { return cmp.Compare(a.Offset, b.Offset) })
 	g.Sampled = slices.CompactFunc(g.Sampled, func(a, b SampledError) bool { return a.Offset == b.Offset })
+	g.Values, g.Joint = g.values.SideBins, g.values.density()
+	if g.inner != nil {
+		joint := g.inner.density()
+		g.Inner, g.InnerJoint = &g.inner.SideBins, &joint
+	}
+	for _, m := range g.maps {
+		g.Maps = append(g.Maps, m.finish())
+	}
+	for n := len(g.ULP); n > 1 && g.ULP[n-1] == 0; n-- {
+		g.ULP = g.ULP[:n-1]
+	}
 	return g.Pictures
 }

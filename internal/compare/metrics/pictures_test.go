@@ -115,17 +115,177 @@ func checkPictures(t *testing.T, p *slowPair, got *Pictures, res *Result) {
 	}
 	want := Pictures{
 		Total: int64(len(p.all)), Errors: res.HPAA.Count, Sampled: sampled, Every: 1,
-		NonFinite: make([]bool, marks), RunLength: 1, NonFiniteErrors: int64(len(odd)),
+		NonFinite: make([]bool, Marks), RunLength: int64(len(p.all)+Marks-1) / Marks, NonFiniteErrors: int64(len(odd)),
 		Undefined: int64(len(abs) - len(rel)), RefStats: res.Ref, NPUStats: res.NPU,
-		Abs: Bins{Grid: around(got.Abs.Grid, abs)}, Rel: Bins{Grid: around(got.Rel.Grid, rel)}, Values: around(got.Values, slices.Concat(refs, npus)),
+		Abs: Bins{Grid: around(got.Abs.Grid, abs)}, Rel: Bins{Grid: around(got.Rel.Grid, rel)}, Values: SideBins{Grid: around(got.Values.Grid, slices.Concat(refs, npus))},
+		ULP: slowOctaves(p.finite), Inner: got.Inner, InnerJoint: got.InnerJoint, Maps: got.Maps,
 	}
 	want.Abs.Counts, want.Rel.Counts = slowBins(got.Abs.Grid, abs), slowBins(got.Rel.Grid, rel)
-	want.Ref, want.NPU = slowBins(got.Values, refs), slowBins(got.Values, npus)
+	want.Values.Ref, want.Values.NPU = slowBins(got.Values.Grid, refs), slowBins(got.Values.Grid, npus)
+	want.Joint = slowDensity(p, want.Values.Low, want.Values.High, got.Joint.Count)
+	checkMaps(t, p, got.Maps)
 	for i := range odd {
-		want.NonFinite[i] = true
+		want.NonFinite[i/want.RunLength] = true
 	}
 	if diff := gocmp.Diff(&want, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// slowOctaves counts distances by comparing them with each power of two.
+func slowOctaves(pairs []slowFinite) []int64 {
+	counts := make([]int64, 1)
+	for _, x := range pairs {
+		k := 0
+		for limit := 1.0; x.ulps >= limit; limit *= 2 {
+			k++
+		}
+		k = min(k, 64)
+		for len(counts) <= k {
+			counts = append(counts, 0)
+		}
+		counts[k]++
+	}
+	return counts
+}
+
+// slowDensity counts pairs as numpy.histogram2d does: in each dimension by the edges.
+func slowDensity(p *slowPair, low, high float64, bins int) Density {
+	d := Density{Low: low, High: high, Count: bins, Cells: make([]byte, bins*bins)}
+	counts := make([]int64, bins*bins)
+	bin := func(x float64) int {
+		return slices.Index(slowBins(Grid{Low: low, High: high, Count: bins}, []float64{x}), 1)
+	}
+	for _, x := range p.all {
+		r, n := p.magnitude(x.r), p.magnitude(x.n)
+		if x.r.class == Finite && x.n.class == Finite {
+			at := bin(n)*bins + bin(r)
+			counts[at]++
+			d.Max = max(d.Max, counts[at])
+		}
+	}
+	for i, n := range counts {
+		switch {
+		case n > 0 && d.Max == 1:
+			d.Cells[i] = 255
+		case n > 0:
+			d.Cells[i] = byte(1 + math.Round(254*(exact.Log(float64(n))/exact.Log(float64(d.Max)))))
+		}
+	}
+	return d
+}
+
+// checkMaps goes through the elements by their coordinates.
+func checkMaps(t *testing.T, p *slowPair, maps []Map) {
+	t.Helper()
+	shape := p.req.Shape
+	long := slices.DeleteFunc([]int{0, 1, 2, 3, 4, 5}, func(i int) bool { return i >= len(shape) || shape[i] == 1 })
+	if want := min(len(long), 2); len(long) == 2 && len(maps) != 1 || len(long) != 2 && len(maps) != want {
+		t.Fatalf("%d maps of the shape %s", len(maps), shape)
+	}
+	bad, finite := map[int64]bool{}, map[int64]slowFinite{}
+	for _, f := range errorsOf(p.finite) {
+		bad[f.offset] = true
+	}
+	for _, f := range p.finite {
+		finite[f.offset] = f
+	}
+	for k, m := range maps {
+		cells := m.Rows * m.Columns
+		if m.Rows < 1 || m.Rows > 32 || m.Columns < 1 || m.Columns > 48 || len(m.Mean) != cells || len(m.Errors) != cells {
+			t.Fatalf("map %d is %d x %d with %d and %d cells", k, m.Rows, m.Columns, len(m.Mean), len(m.Errors))
+		}
+		count, errors, sums, numbers := make([]int, cells), make([]int, cells), make([]float64, cells), make([]int, cells)
+		for i, x := range p.all {
+			var cell int64
+			if at := shape.Coordinates(int64(i)); len(long) == 1 {
+				cell = int64(i) / m.ColumnFold
+			} else {
+				if m.RowAxis != long[len(long)-2-k] || m.ColumnAxis != long[len(long)-1-k] {
+					t.Fatalf("map %d is of the axes %d and %d of %s", k, m.RowAxis, m.ColumnAxis, shape)
+				}
+				cell = at[m.RowAxis]/m.RowFold*int64(m.Columns) + at[m.ColumnAxis]/m.ColumnFold
+			}
+			count[cell]++
+			if bad[int64(i)] || x.r.class != x.n.class {
+				errors[cell]++
+			}
+			if f, ok := finite[int64(i)]; ok {
+				sums[cell] += min(f.abs64, math.MaxFloat64)
+				numbers[cell]++
+			}
+		}
+		low, high := math.Inf(1), math.Inf(-1)
+		mean := func(i int) float64 { return math.Log10(min(sums[i], math.MaxFloat64) / float64(numbers[i])) }
+		for i := range sums {
+			if sums[i] > 0 {
+				low, high = min(low, mean(i)), max(high, mean(i))
+			}
+		}
+		for i := range sums {
+			share := byte(0)
+			if errors[i] > 0 {
+				share = byte(max(1, math.Round(255*float64(errors[i])/float64(count[i]))))
+			}
+			level := 0.0
+			switch {
+			case sums[i] > 0 && low == high:
+				level = 255
+			case sums[i] > 0:
+				level = 1 + math.Round(254*(mean(i)-low)/(high-low))
+			}
+			if m.Errors[i] != share || math.Abs(float64(m.Mean[i])-level) > 1 {
+				t.Errorf("map %d, cell %d: mean %d, want %g; errors %d, want %d", k, i, m.Mean[i], level, m.Errors[i], share)
+			}
+		}
+	}
+}
+
+// TestPicturesShapes looks at maps of all kinds of shapes, and at values of which few
+// are far away.
+func TestPicturesShapes(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 8))
+	for _, shape := range []tensor.Shape{{1}, {2}, {47}, {1537}, {5000}, {1, 3100, 1}, {2, 3}, {33, 49}, {64, 96}, {100, 1, 101}, {3, 5, 7}, {2, 40, 60}, {5, 34, 1, 49, 2}, {70, 2, 3}, {2, 3, 1, 500}, {4, 1024}} {
+		total, _ := shape.Count()
+		r, n := make([]float64, total), make([]float64, total)
+		for i := range r {
+			r[i] = random.NormFloat64()
+			n[i] = r[i]
+			switch random.IntN(4) {
+			case 0:
+				n[i] += random.ExpFloat64()
+			case 1:
+				n[i] = []float64{inf, math.NaN(), -inf, 65504}[random.IntN(4)]
+			}
+		}
+		req := Request{Shape: shape, RefDType: tensor.Float32, NPUDType: tensor.Float16, Limits: hpaaLimits}
+		ref, npu := store(tensor.Float32, r...), store(tensor.Float16, n...)
+		got, res := picturesOf(t, req, BinLimits{1, 16}, ref, npu)
+		checkPictures(t, newSlowPair(t, req, ref, npu), got, res)
+	}
+	// One number far away hides all others.
+	r := make([]float64, 4000)
+	for i := range r {
+		r[i] = float64(i) / 4000
+	}
+	n := slices.Clone(r)
+	n[7] = 1e6
+	req := Request{Shape: tensor.Shape{4000}, RefDType: tensor.Float64, NPUDType: tensor.Float64, Limits: hpaaLimits}
+	p, _ := picturesOf(t, req, BinLimits{4, 4}, store(tensor.Float64, r...), store(tensor.Float64, n...))
+	if p.Values.Ref[0] != 4000 || p.Values.NPU[3] != 1 {
+		t.Errorf("values %v and %v", p.Values.Ref, p.Values.NPU)
+	}
+	if p.Inner == nil || p.Inner.Low > 0.01 || p.Inner.High < 0.98 || p.Inner.High > 1 || p.InnerJoint == nil || p.InnerJoint.Max < 80 {
+		t.Fatalf("inner range %+v", p.Inner)
+	}
+	inside := int64(0)
+	for _, x := range r {
+		if x >= p.Inner.Low && x <= p.Inner.High {
+			inside++
+		}
+	}
+	if sum := p.Inner.Ref[0] + p.Inner.Ref[1] + p.Inner.Ref[2] + p.Inner.Ref[3]; sum != inside {
+		t.Errorf("%d values inside, want %d", sum, inside)
 	}
 }
 
@@ -288,7 +448,7 @@ func TestPicturesSamples(t *testing.T) {
 		}
 		return total
 	}
-	if got := [4]int64{sum(p.Ref), sum(p.NPU), sum(p.Abs.Counts), sum(p.Rel.Counts)}; got != [4]int64{count, count - 1, int64(len(offsets)), int64(len(offsets))} {
+	if got := [4]int64{sum(p.Values.Ref), sum(p.Values.NPU), sum(p.Abs.Counts), sum(p.Rel.Counts)}; got != [4]int64{count, count - 1, int64(len(offsets)), int64(len(offsets))} {
 		t.Errorf("counts %v", got)
 	}
 	if !p.Abs.Log || p.NonFiniteErrors != 1 || !p.NonFinite[(count-2)/p.RunLength] {

@@ -25,18 +25,24 @@ func (b *block) measureULP() {
 		b.measureIntegers()
 		return
 	}
-	ulps := b.ulps[:b.count]
-	if b.e.complex {
-		for i := range ulps {
-			var pair [2]uint64
-			distances(pair[:], b.n.codes[2*i:], b.r.codes[2*i:])
-			ulps[i] = max(pair[0], pair[1])
-		}
-	} else {
-		distances(ulps, b.n.codes, b.r.codes)
-	}
+	ulps := b.codeDistances()
 	high, total := maxAndSum(ulps)
 	b.addULP(high, total, func() int { return slices.Index(ulps, high) })
+}
+
+// codeDistances returns the distances of the codes of the pairs.
+func (b *block) codeDistances() []uint64 {
+	ulps := b.ulps[:b.count]
+	if !b.e.complex {
+		distances(ulps, b.n.codes, b.r.codes)
+		return ulps
+	}
+	for i := range ulps {
+		var pair [2]uint64
+		distances(pair[:], b.n.codes[2*i:], b.r.codes[2*i:])
+		ulps[i] = max(pair[0], pair[1])
+	}
+	return ulps
 }
 
 // addULP adds the largest distance, the sum of all, and where the largest
@@ -48,9 +54,23 @@ func (b *block) addULP(high uint64, total float64, index func() int) {
 	}
 }
 
-// measureIntegers is measureULP for integer types: the distances from the
-// references rounded to integers.
+// measureIntegers is measureULP for integer types.
 func (b *block) measureIntegers() {
+	ulps := b.integerDistances()
+	high := kernel.Max(ulps)
+	exp := 0
+	if high > sumLimit {
+		exp = exponentOf(high)
+	}
+	b.sums.ulps = sumOf(kernel.Sum(scale(b.scratch[1], ulps, exp)), exp)
+	if e := &b.part.maxULP; !e.set || high > e.value {
+		e.add(high, b.offset(kernel.Index(ulps, high)))
+	}
+}
+
+// integerDistances returns the distances of the pairs of an integer type from the
+// references, rounded to integers.
+func (b *block) integerDistances() []float64 {
 	ulps := b.scratch[0][:b.count]
 	copy(ulps, b.abs)
 	if b.e.complex {
@@ -63,15 +83,7 @@ func (b *block) measureIntegers() {
 			ulps[i] = math.RoundToEven(math.Abs(b.d[i] + (r - math.RoundToEven(r))))
 		}
 	}
-	high := kernel.Max(ulps)
-	exp := 0
-	if high > sumLimit {
-		exp = exponentOf(high)
-	}
-	b.sums.ulps = sumOf(kernel.Sum(scale(b.scratch[1], ulps, exp)), exp)
-	if e := &b.part.maxULP; !e.set || high > e.value {
-		e.add(high, b.offset(kernel.Index(ulps, high)))
-	}
+	return ulps
 }
 
 // distance returns how far two codes are apart.

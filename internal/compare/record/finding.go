@@ -12,6 +12,8 @@ type Finding struct {
 	Code       Code          `json:"code"`
 	Confidence Confidence    `json:"confidence"`
 	Evidence   lang.Sentence `json:"evidence"`
+	// Facts are the numbers of the evidence.
+	Facts Facts `json:"facts"`
 }
 
 // Confidence is High for a fact or a documented rule, Medium or Low for a rule

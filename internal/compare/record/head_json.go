@@ -148,7 +148,7 @@ func (h *head) report(rows []Row) (*Report, error) {
 	r.Coverage.Reference, r.Coverage.Compared = h.Summary.Reference, h.Summary.Compared
 	r.Count()
 	r.Findings = h.Findings.findings(h.Summary.Jump, h.Summary.OutputsBad)
-	checks := []error{h.Findings.check(len(rows))}
+	checks := []error{h.Findings.check(len(rows)), checkLinks(rows)}
 	for i := range h.Rounds {
 		r.Rounds = append(r.Rounds, h.Rounds[i].round())
 		checks = append(checks, h.Rounds[i].Findings.check(len(rows)))

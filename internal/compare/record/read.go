@@ -164,9 +164,25 @@ func (j *rowJSON) check() error {
 	return j.checkElements()
 }
 
+// checkLinks reports rows that name rows which are not there.
+func checkLinks(rows []Row) error {
+	for i := range rows {
+		links := slices.Clone(rows[i].Inputs)
+		for _, reason := range rows[i].Reasons {
+			links = append(links, reason.Facts.rows()...)
+		}
+		for _, k := range links {
+			if k < 0 || k >= len(rows) {
+				return fmt.Errorf("row %d names row %d of %d rows", i, k, len(rows))
+			}
+		}
+	}
+	return nil
+}
+
 // checkEmpty reports numbers in a row that was not compared.
 func (j *rowJSON) checkEmpty() error {
-	if j.Errors != nil || j.ErrorsStrict != nil || j.FirstError != nil || len(j.Joint)+len(j.Worst)+len(j.Axes) > 0 {
+	if j.Errors != nil || j.ErrorsStrict != nil || j.FirstError != nil || len(j.Joint)+len(j.Worst)+len(j.Axes) > 0 || j.Pictures != nil {
 		return errors.New("errors without a total")
 	}
 	return nil

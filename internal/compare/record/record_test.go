@@ -54,6 +54,20 @@ func documentResult() *metrics.Result {
 	return r
 }
 
+// documentPictures are those of a row.
+func documentPictures() *metrics.Pictures {
+	grid := metrics.Grid{Low: -1, High: 3, Count: 2}
+	p := &metrics.Pictures{Total: 6, Errors: 1, Every: 1, Undefined: 1, NonFinite: make([]bool, metrics.Marks), RunLength: 1, NonFiniteErrors: 1,
+		Values: metrics.SideBins{Grid: grid, Ref: []int64{4, 2}, NPU: []int64{5, 0}}, Inner: &metrics.SideBins{Grid: metrics.Grid{Low: 1, High: 1, Count: 1}, Ref: []int64{3}, NPU: []int64{2}},
+		Joint: metrics.Density{Low: -1, High: 3, Count: 2, Max: 4, Cells: []byte{255, 0, 0, 1}}, InnerJoint: &metrics.Density{Low: 1, High: 1, Count: 1, Max: 1, Cells: []byte{255}},
+		Maps: []metrics.Map{{ColumnAxis: 1, RowFold: 1, ColumnFold: 1, Rows: 2, Columns: 3, LogLow: -3, LogHigh: 0.5, Mean: []byte{0, 1, 2, 3, 4, 255}, Errors: []byte{0, 0, 0, 0, 0, 255}}},
+		ULP:  []int64{3, 0, 2}, Abs: metrics.Bins{Grid: metrics.Grid{Low: 0.5, High: 1, Count: 1, Log: true}, Counts: []int64{1}},
+		Sampled: []metrics.SampledError{{Offset: 2, Abs: 1e-300, Rel: math.NaN()}, {Offset: 4, Abs: 1, Rel: 0.5}}}
+	p.NonFinite[1], p.NonFinite[9], p.NPUStats.NaN = true, true, 1
+	p.Keep(true)
+	return p
+}
+
 // documentReport has rows of every status.
 func documentReport() *record.Report {
 	result := documentResult()
@@ -81,7 +95,9 @@ func documentReport() *record.Report {
 			row.Standard = &record.Standard{Name: "cann-l0", Rule: "float", Type: "float16", Status: record.Fail, Right: 1, Wrong: 2, Unclear: 3,
 				Checks: []record.Check{{Name: "mare_ratio", Value: math.Inf(1), Relation: "<=", Limit: 10, NPU: record.NumberOf(0.5), Third: record.NumberOf(0)},
 					{Name: "max_diff", Relation: "<=", Holds: true}}}
-			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6")}}
+			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6"),
+				Facts: record.Facts{}.Int("count", 1).Number("largest_ref", math.Inf(1)).Int("row", 0).List("perm", []int{1, 0}).Flag("inferred", false)}}
+			row.Module, row.Inputs, row.Pictures = "net/op", []int{0, 1}, documentPictures()
 		}
 		r.Rows = append(r.Rows, row)
 		r.Counts[status]++
@@ -117,7 +133,7 @@ func TestDocumentRowKeys(t *testing.T) {
 	n := func(s string) json.Number { return json.Number(s) }
 	want := map[string]any{
 		"op": "op/2", "output": n("0"), "status": "FAIL",
-		"reasons":  []any{map[string]any{"code": "NPU_NAN", "confidence": "high", "evidence": "1 of 6"}},
+		"reasons":  []any{map[string]any{"code": "NPU_NAN", "confidence": "high", "evidence": "1 of 6", "facts": map[string]any{"count": n("1"), "largest_ref": "inf", "row": n("0"), "perm": []any{n("1"), n("0")}, "inferred": false}}},
 		"ref_file": "r.npy", "npu_file": "n.npy", "shape": []any{n("2"), n("3")}, "dtype_ref": "float16", "dtype_npu": "float16",
 		"limits": map[string]any{"atol": n("0.005"), "rtol": n("0.2"), "source": "atol op_config, rtol command line"},
 		"total":  n("6"), "errors": n("1"), "errors_strict": n("2"), "error_ratio": n("0.16666666666666666"),
@@ -463,6 +479,112 @@ func TestReadRefuses(t *testing.T) {
 		if d, err := record.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || d != nil {
 			t.Errorf("%s: error %v, want %q", c.text, err, c.want)
 		}
+	}
+}
+
+// TestDocumentPictures reads pictures that were written: they are the same, and so is
+// what has the numbers of the row.
+func TestDocumentPictures(t *testing.T) {
+	back, err := record.Read(bytes.NewReader(written(t, documentReport())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := documentPictures()
+	if diff := cmp.Diff(want, back.Rows[2].Pictures, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("pictures (-want +got):\n%s", diff)
+	}
+	sampled, err := back.Rows[2].Pictures.Packed.Unpack(6)
+	if err != nil || len(sampled) != 2 || sampled[0].Offset != 2 || sampled[0].Abs != 1e-300 || !math.IsNaN(sampled[0].Rel) || sampled[1] != (metrics.SampledError{Offset: 4, Abs: 1, Rel: 0.5}) {
+		t.Errorf("sampled errors %v, error %v", sampled, err)
+	}
+	facts := back.Rows[2].Reasons[0].Facts
+	if x, ok := facts.Shift(3).Get("row"); !ok || x != 3 {
+		t.Errorf("row is %g, %t", x, ok)
+	}
+	if x, ok := facts.Get("largest_ref"); !ok || !math.IsInf(x, 1) {
+		t.Errorf("largest_ref is %g, %t", x, ok)
+	}
+}
+
+// TestReadRefusesPictures changes one thing of pictures that is not possible then.
+func TestReadRefusesPictures(t *testing.T) {
+	good := string(written(t, documentReport()))
+	for _, c := range []struct{ from, to, want string }{
+		{`"ref":[4,2],"npu":[5,0]`, `"ref":[4,3],"npu":[5,0]`, "values.ref: a count of 3, of 6 elements"},
+		{`"ref":[4,2],"npu":[5,0]`, `"ref":[4,2],"npu":[-1,0]`, "values.npu: a count of -1"},
+		{`"ref":[4,2],"npu":[5,0]`, `"ref":[4,2],"npu":[5]`, "2 bins of the reference and 1 of the NPU"},
+		{`"values":{"lo":-1`, `"values":{"lo":5`, "values: 2 bins from 5 to 3"},
+		{`"values":{"lo":-1`, `"values":{"lo":"-inf"`, "values: 2 bins from -inf to 3"},
+		{`"values":{"lo":-1`, `"values":{"lo":null`, "values: 2 bins from NA to 3"},
+		{`"n":2,`, `"n":3,`, "joint: 4 cells of 3 bins"},
+		{`"n":2,`, `"n":-2,`, "joint: 4 cells of -2 bins"},
+		{`"max":4,`, `"max":7,`, "joint: 7 pairs, of 6 elements"},
+		{`"cells":"/wAAAQ=="`, `"cells":"/wAAA"`, "illegal base64"},
+		{`"col_axis":1`, `"col_axis":2`, "maps: axes 0 and 2 of 2"},
+		{`"rows":2,"cols":3`, `"rows":3,"cols":3`, "maps: 6 and 6 cells, want 9"},
+		{`"rows":2,"cols":3`, `"rows":33,"cols":3`, "maps: 33 rows"},
+		{`"row_fold":1`, `"row_fold":0`, "maps: cells of 0 and 1 positions"},
+		{`"log_lo":-3`, `"log_lo":3`, "maps: log10 of means from 3 to 0.5"},
+		{`"ulp":[3,0,2]`, `"ulp":[3,0,4]`, "ulp: a count of 4"},
+		{`"ulp":[3,0,2]`, `"ulp":[` + strings.Repeat("0,", 65) + `0]`, "ulp: 66 counts, want at most 65"},
+		{`"diff_hist":{"abs":{"lo":0.5`, `"diff_hist":{"abs":{"lo":0`, "diff_hist.abs: errors from 0 on"},
+		{`"every":1`, `"every":0`, "errors: every 0"},
+		{`"run_length":1`, `"run_length":0`, "errors: every 1, runs of 0 elements"},
+		{`"undefined":1`, `"undefined":7`, "errors: 7 undefined"},
+		{`"offsets":"AgI="`, `"offsets":"AgU="`, "offset 1 is 5 more than 2, in a tensor of 6 elements"},
+		{`"offsets":"AgI="`, `"offsets":"AoI="`, "offset 1 is torn"},
+		{`"offsets":"AgI="`, `"offsets":"Ag=="`, "16 and 8 bytes of errors, want 4 or 8 for each of 1"},
+		{`"inputs":[0,1]`, `"inputs":[0,99]`, "row 2 names row 99"},
+		{`"row":0,`, `"row":0.5,`, "row 2 names row -1"},
+		{`"row":0,`, `"row":"zero",`, `fact "row"`},
+		{`"row":0,`, `"count":0,`, `fact "count" stands twice`},
+		{`"perm":[1,0]`, `"perm":[1,0.5]`, `fact "perm": no list of whole numbers`},
+		{`"status":"PASS"`, `"status":"PASS","abs_hist":{"zeros":9,"first":0,"counts":[]}`, "abs_hist: histogram: more zeros than elements"},
+		{`"status":"PASS"`, `"status":"PASS","rel_hist":{"zeros":0,"first":0,"counts":[4,4]}`, "rel_hist: histogram: a count of 4, of 6 elements"},
+		{`"status":"PASS"`, `"status":"PASS","rel_hist":{"zeros":0,"first":-3000,"counts":[4]}`, "rel_hist: histogram: 1 bins from -3000 on"},
+	} {
+		text := strings.Replace(good, c.from, c.to, 1)
+		if strings.Contains(c.to, "_hist\":{\"zeros") {
+			name := c.to[len(c.from)+2 : len(c.from)+10]
+			at := strings.Index(text, c.to)
+			text = text[:at+len(c.to)] + strings.Replace(text[at+len(c.to):], `"`+name+`":null`, `"x":0`, 1)
+		}
+		if text == good {
+			t.Errorf("%s is not in the document", c.from)
+			continue
+		}
+		if d, err := record.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) || d != nil {
+			t.Errorf("%s: error %v, want %q", c.to, err, c.want)
+		}
+	}
+}
+
+// TestPictureRows chooses rows: damaged ones, those around the first bad one, the worst,
+// other failures and warnings.
+func TestPictureRows(t *testing.T) {
+	res := documentResult().Pack()
+	r := &record.Report{Verdict: "limits", Findings: record.NoFindings()}
+	for i := range 20 {
+		r.Rows = append(r.Rows, record.Row{Op: fmt.Sprint(i), Status: record.Pass, Result: res})
+	}
+	for i, code := range map[int]record.Code{3: record.Accumulated, 9: record.CalcError, 10: record.LayerInputBad, 15: record.Scale} {
+		r.Rows[i].Status, r.Rows[i].Reasons = record.Fail, []record.Finding{{Code: code}}
+	}
+	r.Rows[1].Status, r.Rows[9].Result = record.Warn, ""
+	r.Findings.FirstBad = 10
+	if got, want := r.PictureRows(record.AllPictures), []int{15, 8, 10, 11, 12, 3, 1}; !cmp.Equal(got, want) {
+		t.Errorf("rows %v, want %v", got, want)
+	}
+	if got, want := r.PictureRows(3), []int{15, 8, 10}; !cmp.Equal(got, want) {
+		t.Errorf("rows %v, want %v", got, want)
+	}
+	r.Verdict, r.Findings.FirstBad = "evidence", -1
+	r.Rows[4].Evidence = &record.Evidence{Level: record.IsOrigin}
+	if got := r.PictureRows(1); !cmp.Equal(got, []int{4}) {
+		t.Errorf("rows %v, want the origin", got)
+	}
+	if got := r.PictureRows(0); len(got) != 0 {
+		t.Errorf("rows %v, want none", got)
 	}
 }
 

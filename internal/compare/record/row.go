@@ -113,6 +113,14 @@ type Row struct {
 	Err error
 	// Known is set when the baseline lists the failure.
 	Known bool
+	// Module is the full name of the operator with the modules around it, parted by
+	// slashes, empty where nobody knows.
+	Module string
+	// Inputs are the rows that the operator reads, as indexes; none where they are
+	// not known.
+	Inputs []int
+	// Pictures are what plots and charts of the row show, nil for most rows.
+	Pictures *metrics.Pictures
 }
 
 // SetCall sets where the operator was called.

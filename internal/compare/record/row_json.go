@@ -87,6 +87,13 @@ type rowJSON struct {
 	// Worst and Axes are given for rows that did not pass.
 	Worst []elementJSON `json:"worst"`
 	Axes  []axis        `json:"axes"`
+
+	Module string `json:"module"`
+	Inputs []int  `json:"inputs"`
+	// AbsHist and RelHist count |d| and |d|/|r| of rows that did not pass.
+	AbsHist  *histogramJSON `json:"abs_hist"`
+	RelHist  *histogramJSON `json:"rel_hist"`
+	Pictures *picturesJSON  `json:"pictures"`
 }
 
 // limitsJSON are Limits with their source in one text.
@@ -146,7 +153,8 @@ func (r *Row) form(detail bool) *rowJSON {
 		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: statisticsOf(r.Statistics), Rule: r.Rule, Notes: list(r.Notes),
 		Partial: r.Partial, Forced: r.Forced, Known: r.Known,
 		RefShape: r.RefShape, NPUShape: r.NPUShape, Metrics: appendMetrics(nil, result),
-		Joint: []jointBin{}, Worst: []elementJSON{}, Axes: []axis{}}
+		Joint: []jointBin{}, Worst: []elementJSON{}, Axes: []axis{},
+		Module: r.Module, Inputs: list(r.Inputs), Pictures: picturesOf(r.Pictures)}
 	if r.Err != nil {
 		j.Error = optional(r.Err.Error())
 	}
@@ -210,6 +218,7 @@ func (j *rowJSON) putDetail(result *metrics.Result) {
 	for _, a := range FoldAxes(result.Axes) {
 		j.Axes = append(j.Axes, axisOf(&a))
 	}
+	j.AbsHist, j.RelHist = histogramOf(result.AbsHistogram), histogramOf(result.RelHistogram)
 }
 
 // element is a pair of elements in JSON, nil if there is none.
@@ -231,7 +240,7 @@ func (j *rowJSON) row() (Row, error) {
 		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics.statistics(), Rule: j.Rule, Notes: j.Notes,
 		Partial: j.Partial, Forced: j.Forced, Known: j.Known,
 		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),
-		RefShape: j.RefShape, NPUShape: j.NPUShape}
+		RefShape: j.RefShape, NPUShape: j.NPUShape, Module: j.Module, Inputs: j.Inputs}
 	if j.Error != nil {
 		r.Err = errors.New(*j.Error)
 	}
@@ -251,6 +260,9 @@ func (j *rowJSON) row() (Row, error) {
 	}
 	result, err := j.takeResult(&r)
 	if err != nil {
+		return Row{}, err
+	}
+	if r.Pictures, err = j.Pictures.pictures(result, len(j.Shape)); err != nil {
 		return Row{}, err
 	}
 	r.Result = result.Pack()
@@ -284,6 +296,9 @@ func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
 	}
 	for i := range j.Axes {
 		result.Axes = append(result.Axes, j.Axes[i].profile())
+	}
+	if err := j.takeHistograms(result); err != nil {
+		return nil, err
 	}
 	if err := j.takeDigests(result); err != nil {
 		return nil, err
@@ -324,6 +339,17 @@ func (j *rowJSON) takeElements(r *Row, result *metrics.Result) error {
 		result.Worst = append(result.Worst, *element(&j.Worst[i]))
 	}
 	return failed
+}
+
+// takeHistograms sets the histograms of a result.
+func (j *rowJSON) takeHistograms(result *metrics.Result) (err error) {
+	if result.AbsHistogram, err = j.AbsHist.histogram(result.Total); err != nil {
+		return fmt.Errorf("abs_hist: %w", err)
+	}
+	if result.RelHistogram, err = j.RelHist.histogram(result.Total); err != nil {
+		return fmt.Errorf("rel_hist: %w", err)
+	}
+	return nil
 }
 
 // takeDigests sets the check sums of a result.

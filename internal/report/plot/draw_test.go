@@ -42,7 +42,7 @@ func uniform(n int) *metrics.Pictures {
 		Total: int64(4 * n), Errors: int64(n), Every: 1, NonFinite: make([]bool, 1024), RunLength: int64(n/256 + 1),
 		Abs:    metrics.Bins{Grid: metrics.Grid{Low: 1, High: 2, Count: 4}, Counts: []int64{1, 10, 100, 0}},
 		Rel:    metrics.Bins{Grid: metrics.Grid{Low: 1e-3, High: 1e3, Count: 2, Log: true}, Counts: []int64{5, 5}},
-		Values: metrics.Grid{Low: -1, High: 1, Count: 2}, Ref: []int64{9, 99}, NPU: []int64{99, 0},
+		Values: metrics.SideBins{Grid: metrics.Grid{Low: -1, High: 1, Count: 2}, Ref: []int64{9, 99}, NPU: []int64{99, 0}},
 	}
 	for i := range n {
 		p.Sampled = append(p.Sampled, metrics.SampledError{Offset: int64(4 * i), Abs: 1 + random.Float64(), Rel: math.Pow(10, 6*random.Float64()-3)})
@@ -133,8 +133,8 @@ func TestDrawEverything(t *testing.T) {
 		"many":  uniform(16128),
 		"all":   odd(func(p *metrics.Pictures) { p.Total = math.MaxInt64; p.RunLength = math.MaxInt64/1024 + 1 }),
 		"one value": odd(func(p *metrics.Pictures) {
-			p.Values, p.Ref, p.NPU = metrics.Grid{Low: 3, High: 3, Count: 1}, []int64{5}, []int64{5}
-			p.Abs = metrics.Bins{Grid: p.Values, Counts: []int64{math.MaxInt64}}
+			p.Values.Grid, p.Values.Ref, p.Values.NPU = metrics.Grid{Low: 3, High: 3, Count: 1}, []int64{5}, []int64{5}
+			p.Abs = metrics.Bins{Grid: p.Values.Grid, Counts: []int64{math.MaxInt64}}
 		}),
 		"infinite": odd(func(p *metrics.Pictures) {
 			for i := range p.Sampled {
@@ -161,7 +161,7 @@ func TestDrawEverything(t *testing.T) {
 		"close":     odd(func(p *metrics.Pictures) { p.Values.Low, p.Values.High = 1, math.Nextafter(1, 2) }),
 		"narrow":    odd(func(p *metrics.Pictures) { p.Values.Low, p.Values.High = 1e6, 1e6+1e-3 }),
 		"many bins": odd(func(p *metrics.Pictures) {
-			p.Values.Count, p.Ref, p.NPU = 1000, make([]int64, 1000), make([]int64, 1000)
+			p.Values.Count, p.Values.Ref, p.Values.NPU = 1000, make([]int64, 1000), make([]int64, 1000)
 		}),
 		strings.Repeat("very/long name, ", 40):               uniform(3),
 		"卷积 \x1b[31m\u202e\xff<script>\n\U0001f600" + "\"'&": uniform(3),

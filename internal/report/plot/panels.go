@@ -118,16 +118,16 @@ func binsText(g metrics.Grid) string {
 
 // valuesOf draws how many elements of both sides there are of each value.
 func valuesOf(p *metrics.Pictures) panel {
-	d := counts(p.Values, p.Ref, p.NPU)
-	d.title = notes("values", binsText(p.Values), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
+	d := counts(p.Values.Grid, p.Values.Ref, p.Values.NPU)
+	d.title = notes("values", binsText(p.Values.Grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
 	d.draw = func(a *area) {
 		if p.Values.Count == 0 {
 			a.text("no finite values")
 			return
 		}
-		highest := most(p.Ref, p.NPU)
-		a.bars(p.Values, p.Ref, highest, blue)
-		a.outline(p.Values, p.NPU, highest, red)
+		highest := most(p.Values.Ref, p.Values.NPU)
+		a.bars(p.Values.Grid, p.Values.Ref, highest, blue)
+		a.outline(p.Values.Grid, p.Values.NPU, highest, red)
 		a.legend([]label{{"CPU", blue, true}, {"NPU", red, false}})
 	}
 	return d

@@ -1,0 +1,198 @@
+package metrics
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/exact"
+	"dumptool/internal/tensor"
+)
+
+const (
+	// mapRows and MapColumns are the most rows and columns of a Map.
+	MapRows, MapColumns = 32, 48
+	// wideColumn is the width of a column from which it is summed at once.
+	wideColumn = 32
+)
+
+// Map shows how the differences spread over two axes, added up over all others. A
+// tensor with one axis of more than one position is folded to rows: RowAxis and
+// ColumnAxis are the same then.
+type Map struct {
+	RowAxis, ColumnAxis int
+	// RowFold and ColumnFold are the positions in a cell; the last one may have
+	// fewer.
+	RowFold, ColumnFold int64
+	Rows, Columns       int
+	// LogLow and LogHigh are log10 of the smallest and the largest mean |d| above 0
+	// of a cell, over the pairs that are finite on both sides.
+	LogLow, LogHigh float64
+	// Mean has a byte for each cell, row by row: 0 for a mean of 0 and for none,
+	// else from 1 for LogLow to 255 for LogHigh, by its logarithm.
+	Mean []byte
+	// Errors has 255 times the share of the errors (of the strict policy), at least 1
+	// where there is one.
+	Errors []byte
+}
+
+// mapper makes a map. A row is a run of elements that repeats: a column has the same
+// places in each.
+type mapper struct {
+	Map
+	total     int64
+	size      int64 // elements of a row
+	width     int64 // of a column in it
+	rows      int64 // that are different
+	rowFold   int64 // rows in a cell
+	sums      []float64
+	errors    []int64
+	nonFinite []int64
+	cells     [blockElements]uint16 // of the elements of a block
+}
+
+// newMappers returns the mappers of a shape: none for a single element.
+func newMappers(shape tensor.Shape, total int64) []*mapper {
+	var axes []int // of more than one position, the last first
+	for i := len(shape) - 1; i >= 0; i-- {
+		if shape[i] > 1 {
+			axes = append(axes, i)
+		}
+	}
+	switch {
+	case total == 0 || len(axes) == 0:
+		return nil
+	case len(axes) == 1:
+		return []*mapper{flatMapper(axes[0], total)}
+	}
+	mappers := []*mapper{newMapper(shape, axes[1], axes[0], 1, total)}
+	if len(axes) > 2 {
+		mappers = append(mappers, newMapper(shape, axes[2], axes[1], shape[axes[0]], total))
+	}
+	return mappers
+}
+
+// newMapper returns the mapper of two axes, of which the second has a stride.
+func newMapper(shape tensor.Shape, row, column int, stride, total int64) *mapper {
+	m := &mapper{Map: Map{RowAxis: row, ColumnAxis: column}, total: total}
+	m.RowFold, m.Rows = fold(shape[row], MapRows)
+	m.ColumnFold, m.Columns = fold(shape[column], MapColumns)
+	m.size, m.width, m.rows, m.rowFold = shape[column]*stride, m.ColumnFold*stride, shape[row], m.RowFold
+	return m.alloc()
+}
+
+// flatMapper returns the mapper of a tensor with one axis.
+func flatMapper(axis int, total int64) *mapper {
+	m := &mapper{Map: Map{RowAxis: axis, ColumnAxis: axis}, total: total}
+	var cells int
+	m.ColumnFold, cells = fold(total, MapRows*MapColumns)
+	m.RowFold = m.ColumnFold * MapColumns
+	m.Rows, m.Columns = (cells+MapColumns-1)/MapColumns, min(cells, MapColumns)
+	m.size, m.width, m.rows, m.rowFold = m.RowFold, m.ColumnFold, int64(m.Rows), 1
+	return m.alloc()
+}
+
+// fold divides positions into at most some cells of one size, but for the last.
+func fold(size int64, most int) (each int64, cells int) {
+	each = (size + int64(most) - 1) / int64(most)
+	return each, int((size + each - 1) / each)
+}
+
+func (m *mapper) alloc() *mapper {
+	n := m.Rows * m.Columns
+	m.sums, m.errors, m.nonFinite = make([]float64, n), make([]int64, n), make([]int64, n)
+	return m
+}
+
+// locate sets the cells of a run of elements.
+func (m *mapper) locate(first int64, count int) []uint16 {
+	cells := m.cells[:count]
+	row, at := first/m.size%m.rows, first%m.size
+	for i := 0; i < count; {
+		cell := int(row/m.rowFold)*m.Columns + int(at/m.width)
+		for at < m.size && i < count {
+			n := int(min(m.width-at%m.width, m.size-at, int64(count-i)))
+			for k := range n {
+				cells[i+k] = uint16(cell)
+			}
+			i, at, cell = i+n, at+int64(n), cell+1
+		}
+		if at == m.size {
+			if row, at = row+1, 0; row == m.rows {
+				row = 0
+			}
+		}
+	}
+	return cells
+}
+
+// addMaps adds a block, of which the errors are found.
+func (g *gatherer) addMaps(b *block) {
+	for _, m := range g.maps {
+		cells := m.locate(b.first, b.count)
+		m.add(cells, b.abs)
+		for _, i := range g.special {
+			m.nonFinite[cells[i]]++
+		}
+		for _, x := range g.found {
+			m.errors[cells[x.Offset-b.first]]++
+		}
+		for _, offset := range g.odd {
+			m.errors[cells[offset-b.first]]++
+		}
+	}
+}
+
+// add adds differences.
+func (m *mapper) add(cells []uint16, abs []float64) {
+	if m.width < wideColumn {
+		for i, x := range abs {
+			m.sums[cells[i]] += x
+		}
+		return
+	}
+	for i := 0; i < len(abs); {
+		end := i + 1
+		for end < len(cells) && cells[end] == cells[i] {
+			end++
+		}
+		m.sums[cells[i]] += kernel.Sum(abs[i:end])
+		i = end
+	}
+}
+
+// count is the number of elements of a cell.
+func (m *mapper) count(cell int) int64 {
+	row, column := int64(cell/m.Columns), int64(cell%m.Columns)
+	if m.RowAxis == m.ColumnAxis {
+		first := row*m.RowFold + column*m.ColumnFold
+		return max(min(m.ColumnFold, m.total-first), 0)
+	}
+	rows, places := min(m.rowFold, m.rows-row*m.rowFold), min(m.width, m.size-column*m.width)
+	return m.total / (m.rows * m.size) * rows * places
+}
+
+// finish makes the map of what was added.
+func (m *mapper) finish() Map {
+	n := len(m.sums)
+	m.Mean, m.Errors = make([]byte, n), make([]byte, n)
+	var logs bounds
+	for i, sum := range m.sums {
+		count := m.count(i)
+		if e := m.errors[i]; e > 0 {
+			m.Errors[i] = byte(max(1, math.Round(255*(float64(e)/float64(count)))))
+		}
+		if m.sums[i] = 0; sum > 0 {
+			mean := max(min(sum/float64(count-m.nonFinite[i]), math.MaxFloat64), math.SmallestNonzeroFloat64)
+			m.sums[i] = exact.Log10(mean)
+			m.Mean[i] = 1
+			logs.add(m.sums[i], m.sums[i])
+		}
+	}
+	m.LogLow, m.LogHigh = logs.min, logs.max
+	for i, log := range m.sums {
+		if m.Mean[i] > 0 {
+			m.Mean[i] = share(log, logs.min, logs.max)
+		}
+	}
+	return m.Map
+}

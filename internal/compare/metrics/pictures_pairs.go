@@ -1,0 +1,146 @@
+package metrics
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"dumptool/internal/exact"
+)
+
+// DensityBins is the number of bins of a side in a Density.
+const DensityBins = 40
+
+// Density counts pairs by the values of both sides, in Count bins of one width each
+// between Low and High.
+type Density struct {
+	Low, High float64
+	Count     int
+	// Max is the largest number of pairs in a cell.
+	Max int64
+	// Cells has a byte for each pair of bins, those of the NPU's first bin first: 0
+	// for no pairs, else 1 + 254 log(pairs)/log(Max), rounded.
+	Cells []byte
+}
+
+// sideCounter counts the values of both sides, and the pairs of them.
+type sideCounter struct {
+	SideBins
+	values, joint *binner // nil where nothing is counted
+	cells         []int64
+	ref, npu      [blockElements]int16
+}
+
+func newSideCounter(g Grid) *sideCounter {
+	c := &sideCounter{SideBins: SideBins{Grid: g, Ref: make([]int64, g.Count), NPU: make([]int64, g.Count)}, values: newBinner(g)}
+	if g.Count > 0 {
+		square := Grid{Low: g.Low, High: g.High, Count: 1}
+		if g.Low < g.High {
+			square.Count = DensityBins
+		}
+		for square.Count > 1 && !square.rises() {
+			square.Count /= 2
+		}
+		c.joint = newBinner(square)
+		c.cells = make([]int64, square.Count*square.Count)
+	}
+	return c
+}
+
+// add counts a block.
+func (c *sideCounter) add(b *block) {
+	if c == nil || c.values == nil {
+		return
+	}
+	c.values.add(c.Ref, b.r.values)
+	c.values.add(c.NPU, b.n.values)
+	c.joint.sort(c.ref[:], b.r.values)
+	c.joint.sort(c.npu[:], b.n.values)
+	npu, width := c.npu[:len(b.n.values)], c.joint.Count
+	for i, r := range c.ref[:len(b.r.values)] {
+		if n := npu[i]; r >= 0 && n >= 0 {
+			c.cells[int(n)*width+int(r)]++
+		}
+	}
+}
+
+// density is the picture of the pairs.
+func (c *sideCounter) density() Density {
+	if c.joint == nil {
+		return Density{}
+	}
+	d := Density{Low: c.Low, High: c.High, Count: c.joint.Count, Max: slices.Max(c.cells), Cells: make([]byte, len(c.cells))}
+	for i, n := range c.cells {
+		if n > 0 {
+			d.Cells[i] = share(exact.Log(float64(n)), 0, exact.Log(float64(d.Max)))
+		}
+	}
+	return d
+}
+
+// share is a byte for what is there: from 1 for low to 255 for high, and 255 where
+// there is one value only.
+func share(x, low, high float64) byte {
+	if !(low < high) {
+		return 255
+	}
+	return byte(1 + math.Round(254*((x-low)/(high-low))))
+}
+
+// What makes a narrow range of values: nearly all lie in less than a part of the
+// whole range. Where most values fill the range the pictures need no other.
+const (
+	narrowShare   = 0.99
+	narrowPart    = 20
+	narrowOutside = 0.001 // of the values on either side of the range that is shown
+)
+
+// narrow returns the range of nearly all of some sorted values, where it is narrow
+// beside that from low to high.
+func narrow(sorted []float64, low, high float64) (from, to float64, ok bool) {
+	if len(sorted) == 0 || !(low < high) {
+		return 0, 0, false
+	}
+	g := Grid{Low: low, High: high}
+	scale := g.scale()
+	tail := (1 - narrowShare) / 2
+	if interpolated(sorted, 1-tail, scale)-interpolated(sorted, tail, scale) >= (float64(high*scale)-float64(low*scale))/narrowPart {
+		return 0, 0, false
+	}
+	from, to = interpolated(sorted, narrowOutside, 1), interpolated(sorted, 1-narrowOutside, 1)
+	return from, to, from < to
+}
+
+// ULPOctaves is the number of counts of distances in units of the last place.
+const ULPOctaves = 65
+
+// countULP counts the pairs, but for some, by their distance in units of the last
+// place of the NPU's type, as it is for ULPMax.
+func (b *block) countULP(counts []int64, without []int32) {
+	if b.e.npu.integer {
+		distances := b.integerDistances()
+		for _, x := range distances {
+			counts[octave(x)]++
+		}
+		for _, i := range without {
+			counts[octave(distances[i])]--
+		}
+		return
+	}
+	b.encode()
+	distances := b.codeDistances()
+	for _, u := range distances {
+		counts[bits.Len64(u)]++
+	}
+	for _, i := range without {
+		counts[bits.Len64(distances[i])]--
+	}
+}
+
+// octave is the number of bits of a distance.
+func octave(x float64) int {
+	if !(x < 1<<63) {
+		return 64
+	}
+	return bits.Len64(uint64(x))
+}

@@ -1,0 +1,153 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"dumptool/internal/jsonpos"
+)
+
+// Facts are the numbers of a finding by their names, for programs: its evidence says
+// the same in words. In JSON they are an object.
+type Facts []Fact
+
+// Fact is a number, a list of whole numbers, or true or false, as JSON text.
+type Fact struct{ Name, value string }
+
+// The names of facts that are indexes of rows.
+const (
+	InputRow = "input"
+	OtherRow = "row"
+)
+
+// Int adds a whole number.
+func (f Facts) Int(name string, n int64) Facts {
+	return append(slices.Clip(f), Fact{name, strconv.FormatInt(n, 10)})
+}
+
+// Number adds a number, with all of its digits.
+func (f Facts) Number(name string, x float64) Facts {
+	return append(slices.Clip(f), Fact{name, string(jsonFloat(x))})
+}
+
+// Flag adds true or false.
+func (f Facts) Flag(name string, is bool) Facts {
+	return append(slices.Clip(f), Fact{name, strconv.FormatBool(is)})
+}
+
+// List adds whole numbers.
+func (f Facts) List(name string, all []int) Facts {
+	text, err := json.Marshal(list(all))
+	if err != nil {
+		return f
+	}
+	return append(slices.Clip(f), Fact{name, string(text)})
+}
+
+// Equal reports whether the facts are the same, in the same order.
+func (f Facts) Equal(g Facts) bool { return slices.Equal(f, g) }
+
+// Get returns a number; ok is false where there is none of that name.
+func (f Facts) Get(name string) (x float64, ok bool) {
+	for _, fact := range f {
+		if fact.Name == name {
+			x, err := parseNumber([]byte(fact.value))
+			return x, err == nil
+		}
+	}
+	return 0, false
+}
+
+// Shift returns facts whose rows are some places further behind.
+func (f Facts) Shift(rows int) Facts {
+	f = slices.Clone(f)
+	for i := range f {
+		if f[i].Name == InputRow || f[i].Name == OtherRow {
+			if n, err := strconv.Atoi(f[i].value); err == nil {
+				f[i].value = strconv.Itoa(n + rows)
+			}
+		}
+	}
+	return f
+}
+
+// rows are the rows that the facts name.
+func (f Facts) rows() (rows []int) {
+	for _, name := range []string{InputRow, OtherRow} {
+		if x, ok := f.Get(name); ok {
+			if n := int(x); float64(n) == x {
+				rows = append(rows, n)
+			} else {
+				rows = append(rows, -1)
+			}
+		}
+	}
+	return rows
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Facts) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, fact := range f {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(fact.Name)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, name...), ':'), fact.value...)
+	}
+	return append(b, '}'), nil
+}
+
+// mostFacts is the most facts of a finding in a document.
+const mostFacts = 64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Facts) UnmarshalJSON(data []byte) error {
+	*f = nil
+	if string(data) == "null" {
+		return nil
+	}
+	in := jsonpos.NewReader(bytes.NewReader(data), math.MaxInt64)
+	return in.Object(func(name string) error {
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return err
+		}
+		if len(*f) == mostFacts {
+			return fmt.Errorf("more than %d facts", mostFacts)
+		}
+		if slices.ContainsFunc(*f, func(x Fact) bool { return x.Name == name }) {
+			return fmt.Errorf("fact %q stands twice", excerpt([]byte(name)))
+		}
+		if err := checkFact(value); err != nil {
+			return fmt.Errorf("fact %q: %w", excerpt([]byte(name)), err)
+		}
+		*f = append(*f, Fact{name, string(value)})
+		return nil
+	})
+}
+
+// checkFact reports what no fact is.
+func checkFact(value json.RawMessage) error {
+	switch string(value) {
+	case "true", "false":
+		return nil
+	}
+	if len(value) > 0 && value[0] == '[' {
+		var all []int64
+		if err := json.Unmarshal(value, &all); err != nil || bytes.ContainsAny(value, " \n\t\r") {
+			return errors.New("no list of whole numbers")
+		}
+		return nil
+	}
+	_, err := parseNumber(value)
+	return err
+}

@@ -1,0 +1,66 @@
+package record
+
+import "math"
+
+// nearFirstBad is the number of rows on either side of the first bad one that have
+// pictures.
+const nearFirstBad = 2
+
+// PictureRows returns the rows that have pictures, at most n, the most telling first:
+// those that are damaged where they are, in their order, those around the first bad
+// one, the worst of the summary, the other failures, and those with warnings.
+func (r *Report) PictureRows(n int) []int {
+	var rows []int
+	chosen := map[int]bool{}
+	add := func(i int) {
+		if i >= 0 && i < len(r.Rows) && len(rows) < n && !chosen[i] && r.Rows[i].Compared() {
+			chosen[i] = true
+			rows = append(rows, i)
+		}
+	}
+	for i := range r.Rows {
+		if r.DamagedHere(i) {
+			add(i)
+		}
+	}
+	if first := r.Findings.FirstBad; first >= 0 {
+		for i := first - nearFirstBad; i <= first+nearFirstBad; i++ {
+			add(i)
+		}
+	}
+	for _, i := range r.Worst(worstShown) {
+		add(i)
+	}
+	for _, status := range []Status{Fail, Warn} {
+		for i := range r.Rows {
+			if r.Rows[i].Status == status {
+				add(i)
+			}
+		}
+	}
+	return rows
+}
+
+// AllPictures is more rows than there are.
+const AllPictures = math.MaxInt
+
+// DamagedHere reports whether a row is bad by what its operator does, rather than by
+// its inputs or by rounding that adds up: by evidence it is an origin, by limits its
+// first reason says so.
+func (r *Report) DamagedHere(i int) bool {
+	row := &r.Rows[i]
+	if r.Verdict == "evidence" {
+		return row.IsOrigin()
+	}
+	if i == r.Findings.FirstDamaged {
+		return true
+	}
+	if row.Status != Fail || len(row.Reasons) == 0 {
+		return false
+	}
+	switch row.Reasons[0].Code {
+	case LayerInputBad, Accumulated, ModelNaN:
+		return false
+	}
+	return true
+}
