@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"dumptool/internal/exact"
 )
@@ -118,16 +119,48 @@ type binner struct {
 	Grid
 	edges           []float64
 	low, factor, by float64
+	// guess has the bin that a value is in or before, of a Grid in log10: the edges
+	// are those of the values then.
+	guess []int16
+	first uint64 // the first bits of the values of the first guess
 }
+
+// guessShift leaves the exponent of a number and four bits of its fraction.
+const guessShift = 48
 
 func newBinner(g Grid) *binner {
 	if g.Count == 0 {
 		return nil
 	}
 	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
+	if g.Log {
+		b.cut()
+		return b
+	}
 	b.low = b.edges[0]
 	b.factor = float64(g.Count) / (b.edges[g.Count] - b.low)
 	return b
+}
+
+// cut turns the edges of a grid in log10 to those of the values: the smallest ones
+// whose logarithm is not below the edge.
+func (b *binner) cut() {
+	low, high := math.Float64bits(b.Low), math.Float64bits(b.High)
+	for i := 1; i < b.Count; i++ {
+		edge := b.edges[i]
+		b.edges[i] = math.Float64frombits(low + uint64(sort.Search(int(high-low), func(k int) bool {
+			return exact.Log10(math.Float64frombits(low+uint64(k))) >= edge
+		})))
+	}
+	b.edges[0], b.edges[b.Count] = b.Low, b.High
+	b.first = low >> guessShift
+	bin := 0
+	for k := b.first; k <= high>>guessShift; k++ {
+		for bin+1 < b.Count && b.edges[bin+1] <= math.Float64frombits(k<<guessShift) {
+			bin++
+		}
+		b.guess = append(b.guess, int16(bin))
+	}
 }
 
 // add counts the values that are in the grid.
@@ -156,19 +189,20 @@ func (b *binner) sort(bins []int16, values []float64) {
 			bins[k] = -1
 			continue
 		}
-		if b.Log {
-			x = exact.Log10(x)
-		}
-		x = float64(x * by)
 		i := 0
-		if at := (x - first) * factor; at >= float64(last) {
-			i = last
-		} else if at > 0 {
-			i = int(at)
-		}
-		// The product may be on the wrong side of an edge.
-		for i > 0 && x < edges[i] {
-			i--
+		if b.guess != nil {
+			i = int(b.guess[math.Float64bits(x)>>guessShift-b.first])
+		} else {
+			x = float64(x * by)
+			if at := (x - first) * factor; at >= float64(last) {
+				i = last
+			} else if at > 0 {
+				i = int(at)
+			}
+			// The product may be on the wrong side of an edge.
+			for i > 0 && x < edges[i] {
+				i--
+			}
 		}
 		for i < last && x >= edges[i+1] {
 			i++

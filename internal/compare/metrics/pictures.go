@@ -294,11 +294,20 @@ func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(Sample
 func (g *gatherer) count(b *block) {
 	g.values.add(b)
 	g.inner.add(b)
-	if g.find(b); len(g.found) == 0 {
+	if g.finite <= int64(len(g.Sampled)) { // all of them are at hand
+		return
+	}
+	g.find(b)
+	g.countErrors(g.found)
+}
+
+// countErrors counts errors.
+func (g *gatherer) countErrors(errors []SampledError) {
+	if len(errors) == 0 {
 		return
 	}
 	g.column = g.column[:0]
-	for _, x := range g.found {
+	for _, x := range errors {
 		g.column = append(g.column, min(x.Abs, math.MaxFloat64))
 	}
 	g.abs.add(g.Abs.Counts, g.column)
@@ -306,7 +315,7 @@ func (g *gatherer) count(b *block) {
 		return
 	}
 	g.column = g.column[:0]
-	for _, x := range g.found {
+	for _, x := range errors {
 		g.column = append(g.column, min(x.Rel, math.MaxFloat64))
 	}
 	g.rel.add(g.Rel.Counts, g.column)
@@ -314,6 +323,9 @@ func (g *gatherer) count(b *block) {
 
 // finish adds the worst errors to the sampled ones, and turns counts into pictures.
 func (g *gatherer) finish() *Pictures {
+	if g.finite <= int64(len(g.Sampled)) {
+		g.countErrors(g.Sampled)
+	}
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
 		for i := range entries {
 			g.Sampled = append(g.Sampled, SampledError{entries[i].offset, entries[i].abs, entries[i].rel})
