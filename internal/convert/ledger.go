@@ -1,17 +1,13 @@
 package convert
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/dumpfmt"
 	"dumptool/internal/safefile"
 )
 
@@ -22,11 +18,8 @@ const failedListName = "convert_failed_file_list.txt"
 // it shortened.
 type ledger struct {
 	failed    []string
-	shortened map[string][]shortened // by folder
+	shortened map[string][]dumpdir.Renamed // by folder
 }
-
-// shortened is a file whose name would have been too long.
-type shortened struct{ stored, original string }
 
 func (l *ledger) add(r *Result) {
 	if line, ok := failedLine(r); ok {
@@ -37,10 +30,10 @@ func (l *ledger) add(r *Result) {
 			continue
 		}
 		if l.shortened == nil {
-			l.shortened = map[string][]shortened{}
+			l.shortened = map[string][]dumpdir.Renamed{}
 		}
 		dir, name := filepath.Split(row.Path)
-		l.shortened[dir] = append(l.shortened[dir], shortened{name, row.Original})
+		l.shortened[dir] = append(l.shortened[dir], dumpdir.Renamed{Stored: name, Original: row.Original})
 	}
 }
 
@@ -85,50 +78,7 @@ func (l *ledger) writeFailed(out string) error {
 func (l *ledger) writeMappings() error {
 	var all error
 	for dir, names := range l.shortened {
-		all = errors.Join(all, writeMapping(filepath.Join(dir, dumpdir.MappingName), names))
+		all = errors.Join(all, dumpdir.AddMapping(dir, names))
 	}
 	return all
-}
-
-// readWhole reads a file of lines. Another run may be writing to it: a line that has
-// no end yet is read again, until it has one or does not grow.
-func readWhole(path string) ([]byte, error) {
-	for size := -1; ; time.Sleep(10 * time.Millisecond) {
-		data, err := os.ReadFile(path)
-		if err != nil || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
-			return data, err
-		}
-		size = len(data)
-	}
-}
-
-func writeMapping(path string, names []shortened) error {
-	old, err := readWhole(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	known, err := dumpfmt.ReadMapping(bytes.NewReader(old))
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	var added []byte
-	slices.SortFunc(names, func(a, b shortened) int { return strings.Compare(a.stored, b.stored) })
-	for _, n := range names {
-		if have, ok := known.Original(n.stored); !ok || have != n.original {
-			added = append(added, dumpfmt.MappingLine(n.stored, n.original)...)
-		}
-	}
-	if len(added) == 0 {
-		return nil
-	}
-	if len(old) > 0 && old[len(old)-1] != '\n' {
-		added = append([]byte{'\n'}, added...)
-	}
-	// One write at the end, so that runs at the same time do not lose lines.
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(added)
-	return errors.Join(err, f.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensorfile"
 )
@@ -58,16 +59,16 @@ func (c *conversion) member(t *tensorfile.Tensor) Row {
 	last := len(t.Path) - 1
 	c.folder = component(c.base)
 	for _, name := range t.Path[:last] {
-		c.folder = filepath.Join(c.folder, component(safeName(name)))
+		c.folder = filepath.Join(c.folder, component(filename.Safe(name)))
 	}
-	base := safeName(t.Path[last])
+	base := filename.Safe(t.Path[last])
 	return c.tensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
 }
 
 // component is a safe name as that of a folder: short enough for one.
 func component(name string) string {
-	if len(name) >= maxNameBytes {
-		return shortName(name)
+	if len(name) >= filename.MaxBytes {
+		return filename.Short(name)
 	}
 	return name
 }

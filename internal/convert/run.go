@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensorfile"
@@ -114,7 +115,7 @@ func jobs(files []*dumpdir.File) []Job {
 	seen := make(map[place][]*dumpdir.File, len(files))
 	all := make([]Job, len(files))
 	for i, f := range files {
-		base := safeName(f.Name)
+		base := filename.Safe(f.Name)
 		at := place{f.Folder.Dir, base}
 		if c := tensorfile.ContainerOf(f.Name); c != nil && c.Named {
 			at.base = withoutExt(base)

@@ -18,6 +18,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
 	"dumptool/internal/tensor"
@@ -95,14 +96,14 @@ func TestLongNames(t *testing.T) {
 	writeFile(t, filepath.Join(out, "mapping.csv"), []byte("old,older"))
 	convertAll(t, Options{Out: out}, in)
 	first, second := long+".input.0.npy", long+".output.0.npy"
-	want := []string{shortName(first), shortName(second), "mapping.csv"}
+	want := []string{filename.Short(first), filename.Short(second), "mapping.csv"}
 	got := names(t, out)
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Fatalf("%v, want %v", got, want)
 	}
-	lines := []string{shortName(first) + "," + first, shortName(second) + "," + second}
+	lines := []string{filename.Short(first) + "," + first, filename.Short(second) + "," + second}
 	slices.Sort(lines)
 	text := "old,older\n" + strings.Join(lines, "\n") + "\n"
 	for range 2 { // a second run must not repeat lines

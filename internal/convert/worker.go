@@ -111,7 +111,7 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 	for _, twin := range job.twins {
 		f, why, err := r.open(twin)
-		same := safeName(twin.Name) == job.Base
+		same := filename.Safe(twin.Name) == job.Base
 		if f != nil {
 			same = same || f.IsUnnamed() && of.IsUnnamed()
 			err = errors.Join(err, f.Close())
@@ -161,7 +161,7 @@ func (c *conversion) arrayNamer() namer {
 	name, to := filename.Parse(c.job.Name), c.run.opt.Type
 	base := withoutExt(c.base)
 	bySource := func(source string) namer {
-		return func(p product) string { return outputName(to, safeName(source), "", p) }
+		return func(p product) string { return outputName(to, filename.Safe(source), "", p) }
 	}
 	switch {
 	case !c.f.IsArray && !c.f.Named && to != Bin && to != MSNpy:
@@ -169,7 +169,7 @@ func (c *conversion) arrayNamer() namer {
 	case name.Grammar == filename.Sync:
 		return bySource(name.FileOp())
 	case c.run.opt.Target != nil && name.Source == "":
-		base = safeName(name.OpName)
+		base = filename.Safe(name.OpName)
 		if to != Bin && to != MSNpy {
 			return func(p product) string { return rawName(to, base, p) }
 		}
@@ -309,9 +309,9 @@ func (c *conversion) missing() error {
 // claim gives a row its output path and makes the folder. ready is false when
 // the file is there already and is to be kept.
 func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
-	if len(name) >= maxNameBytes {
+	if len(name) >= filename.MaxBytes {
 		row.Original = name
-		name = shortName(name)
+		name = filename.Short(name)
 	}
 	dir := filepath.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), c.folder)
 	row.Path = filepath.Join(dir, name)

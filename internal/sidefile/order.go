@@ -66,7 +66,7 @@ func ReadRuntime(r io.Reader, file string) (*Order, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runtime file: %w", err)
 	}
-	slices.SortStableFunc(nodes, func(a, b timedNode) int { return a.at.compare(b.at) })
+	slices.SortStableFunc(nodes, func(a, b timedNode) int { return a.at.Compare(b.at) })
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
 		names[i] = n.name
@@ -80,18 +80,19 @@ const pickleStart = 0x80
 // timedNode is an operator and when it ran.
 type timedNode struct {
 	name string
-	at   instant
+	at   Instant
 }
 
-// instant is a finite number: whole, if that is how it was written, since
+// Instant is a finite number: whole, if that is how it was written, since
 // nanoseconds do not fit a float.
-type instant struct {
+type Instant struct {
 	whole bool
 	n     int64
 	f     float64
 }
 
-func (a instant) compare(b instant) int {
+// Compare orders instants, exactly.
+func (a Instant) Compare(b Instant) int {
 	switch {
 	case a.whole && b.whole:
 		return cmp.Compare(a.n, b.n)
@@ -102,20 +103,21 @@ func (a instant) compare(b instant) int {
 	return cmp.Compare(a.f, b.f)
 }
 
-func (a instant) exact() *big.Float {
+func (a Instant) exact() *big.Float {
 	if a.whole {
 		return new(big.Float).SetInt64(a.n)
 	}
 	return big.NewFloat(a.f)
 }
 
-func parseInstant(s string) (instant, bool) {
+// ParseInstant reads a finite number.
+func ParseInstant(s string) (Instant, bool) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return instant{whole: true, n: n}, true
+		return Instant{whole: true, n: n}, true
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	finite := err == nil && f-f == 0
-	return instant{f: f}, finite && strings.ContainsAny(s[:1], "+-.0123456789")
+	return Instant{f: f}, finite && strings.ContainsAny(s[:1], "+-.0123456789")
 }
 
 // parseNodes parses the lines of a runtime file.
@@ -149,15 +151,15 @@ func parseNodes(text string) ([]timedNode, error) {
 }
 
 // cutNumber splits a line at the separators before its number.
-func cutNumber(line string) (name string, at instant, ok bool) {
+func cutNumber(line string) (name string, at Instant, ok bool) {
 	const separators = ",\t :"
 	i := strings.LastIndexAny(line, separators)
 	if i < 0 {
-		return "", instant{}, false
+		return "", Instant{}, false
 	}
 	name = strings.TrimRight(line[:i], separators)
 	if line[i+1:] != "" {
-		at, ok = parseInstant(line[i+1:])
+		at, ok = ParseInstant(line[i+1:])
 	}
 	return name, at, ok && name != ""
 }
@@ -173,7 +175,7 @@ func pickledNodes(data []byte) ([]timedNode, error) {
 	case *pickle.Dict:
 		for _, item := range v.Items {
 			name, ok := item.Key.(string)
-			at, ok2 := parseInstant(fmt.Sprint(item.Value))
+			at, ok2 := ParseInstant(fmt.Sprint(item.Value))
 			if !ok || !ok2 {
 				return nil, fmt.Errorf("the pickle has %v with %v, want a name with a number", item.Key, item.Value)
 			}
