@@ -44,6 +44,8 @@ func allCommands(a *app) []*cobra.Command {
 		newFindCommand(a),
 		newOverflowCommand(a),
 		newCompareCommand(a),
+		newHPAACommand(a),
+		newNPUAnalysisCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),

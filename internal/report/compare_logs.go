@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
 	"dumptool/internal/ui"
 )
 
@@ -16,21 +17,13 @@ type File struct {
 	Write func(io.Writer) error
 }
 
-// The logs of tensors that were not compared, with the names of HPAA.
-const (
-	checkSkip   = "check_skip.log"           // broken before their pieces were joined
-	concateSkip = "concate_skip.log"         // pieces that cannot be joined
-	compareSkip = "compare_skip.log"         // all others of the reference, and of both
-	invalidOut  = "invalid_out_nodename.log" // names that the reference does not have
-)
-
 // SkipLogs returns the four logs, empty ones too. Every row that was not
 // compared has a line in exactly one: name, reason code and text with tabs in
 // between.
 func SkipLogs(r *record.Report) []File {
 	labels := CompareLabels(r)
 	var files []File
-	for _, name := range []string{checkSkip, concateSkip, compareSkip, invalidOut} {
+	for _, name := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName} {
 		files = append(files, File{name, func(w io.Writer) error { return writeSkipLog(w, r, labels, name) }})
 	}
 	return files
@@ -54,17 +47,17 @@ func writeSkipLog(w io.Writer, r *record.Report, labels []string, name string) e
 
 // logOf says which log the rows with a reason go to.
 var logOf = map[record.Code]string{
-	record.BadHex:       checkSkip,
-	record.SizeMismatch: checkSkip,
-	record.MissingPiece: concateSkip,
-	record.ConcatShape:  concateSkip,
-	record.NotInModel:   invalidOut,
+	record.BadHex:       sidefile.CheckSkipName,
+	record.SizeMismatch: sidefile.CheckSkipName,
+	record.MissingPiece: sidefile.ConcateSkipName,
+	record.ConcatShape:  sidefile.ConcateSkipName,
+	record.NotInModel:   sidefile.InvalidOutName,
 }
 
 // skipCode is the code why a row was not compared, the status if there is none,
 // and the log it goes to.
 func skipCode(row *record.Row) (code, log string) {
-	code, log = string(row.Status), compareSkip
+	code, log = string(row.Status), sidefile.CompareSkipName
 	if len(row.Reasons) > 0 {
 		code = string(row.Reasons[0].Code)
 	}
@@ -74,7 +67,7 @@ func skipCode(row *record.Row) (code, log string) {
 		}
 	}
 	if row.Status == record.UnmatchedNPU {
-		log = invalidOut
+		log = sidefile.InvalidOutName
 		if len(row.Reasons) == 0 {
 			code = string(record.NotInModel)
 		}

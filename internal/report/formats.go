@@ -62,6 +62,7 @@ func listFormats() []Format {
 			plainly("", WriteInspectedJSON),
 			plainly("", WriteRunJSON),
 			plainly("", WriteConvertedJSON),
+			plainly("", WriteImportedJSON),
 			plainly("", WriteFoundJSON),
 			plainly("overflow.json", WriteAnalysisJSON),
 			plainly("overflow_scan.json", WriteScanJSON),

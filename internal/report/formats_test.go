@@ -25,6 +25,7 @@ import (
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
+	"dumptool/internal/hpaa"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
@@ -47,6 +48,7 @@ var samples = map[reflect.Type]struct {
 	reflect.TypeFor[*inspect.Operators]():    {"operators", threeOperators()},
 	reflect.TypeFor[*find.Answer]():          {"find", found()},
 	reflect.TypeFor[*convert.Result]():       {"convert", converted()},
+	reflect.TypeFor[*hpaa.Result]():          {"import", imported()},
 	reflect.TypeFor[*overflow.Report]():      {"analyze", twoRecords()},
 	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
 	reflect.TypeFor[*overflow.WatchReport](): {"watch", overwritten()},
@@ -140,6 +142,22 @@ func converted() *convert.Result {
 	r := &convert.Result{Rows: []convert.Row{{Kind: "input", Path: "out/<a>.npy"}, {Kind: "output", Index: 1, Path: "out/b.npy", Err: errors.New("too short")}}}
 	r.Job.File = &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}}
 	return r
+}
+
+// imported has an output of two pieces, one without an array, and other files.
+func imported() *hpaa.Result {
+	return &hpaa.Result{
+		Rows: []*hpaa.Row{
+			{Node: "net/<a>", Output: 1, Label: "net/<a>:1", Pieces: []*hpaa.Piece{{File: "d/0"}, {File: "d/1"}}, Path: "npu/a_1.npy",
+				DType: tensor.BFloat16, Shape: tensor.Shape{2, 3}, Axis: 1, Cropped: 1, Notes: []string{"cropped 1"}},
+			{Node: "b", Round: 7, Label: "b", Pieces: []*hpaa.Piece{{File: "d/2\n"}}, Path: "npu/b.npy", Err: &hpaa.PieceError{Code: hpaa.BadHex, Text: "line 1"}},
+			{Node: "c", Label: "c", Pieces: []*hpaa.Piece{{File: "d/3"}}, Path: "npu/c.npy", Err: &hpaa.PieceError{Code: hpaa.DuplicatePiece, Text: "piece 0 comes twice"}},
+			{Node: "d", Label: "d", Pieces: []*hpaa.Piece{{File: "d/4"}}, Path: "npu/d.npy", Err: &hpaa.PieceError{Code: hpaa.NotInModel, Text: "the reference has no such tensor"}},
+		},
+		Others: []hpaa.Other{{File: "README", Why: lang.Sayf("not described", "没有描述")}},
+		Read:   []string{"net/<a>", "net/<a>", "b", "c", "d"}, Unknown: []string{"d", "b"}, Order: []string{"b", "net/<a>"},
+		Sums: []hpaa.Sum{{File: "d/0", MD5: "00"}}, Warnings: []lang.Sentence{lang.Sayf("odd", "奇怪")},
+	}
 }
 
 // readers read what a format writes, as other programs do.

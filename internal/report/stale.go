@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/sidefile"
 )
 
 // earlier lists the reports that an earlier run wrote to the folder, as its
@@ -45,7 +46,7 @@ func (f *Folder) earlier() []record.File {
 // isReport reports whether a file of that name is a report of every run, in some
 // format. Others that runs write are tables of operators.
 func isReport(name string) bool {
-	return slices.Contains(append(FilesOf[*record.Report](), checkSkip, concateSkip, compareSkip, invalidOut, opNamesFile), name)
+	return slices.Contains(append(FilesOf[*record.Report](), sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName, opNamesFile), name)
 }
 
 func isTable(name string) bool { return filepath.Ext(name) == ".csv" }

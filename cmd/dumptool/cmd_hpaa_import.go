@@ -1,0 +1,341 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/hpaa"
+	"dumptool/internal/lang"
+	"dumptool/internal/report"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
+)
+
+type hpaaImportOptions struct {
+	jobs                                     dumpFlags
+	pieces, pattern                          string
+	npuDir, out, result, runtime             string
+	encoding, dtype, like, round, nameMap    string
+	shapes, skipKeys, exclude                []string
+	nodeNames                                string
+	skip                                     int64
+	axis                                     int
+	allNodes, outside, ignoreOthers, digests bool
+	learn                                    bool
+	json                                     jsonFlag
+}
+
+func newHPAAImportCommand(a *app) *cobra.Command {
+	opts := new(hpaaImportOptions)
+	cmd := &cobra.Command{
+		Use:     "import [DIR] --pieces FILE | --piece-pattern PATTERN",
+		Aliases: []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
+		Short:   "join HPAA's raw pieces to tensors",
+		Long: `import decodes the pieces of tensors in DIR/dump_data, joins those of an output and
+writes each as an .npy array to DIR/npu, with logs in DIR/result, as HPAA's
+run_npu_data_analysis.py does. DIR is $DUMP_MEMORY_PATH unless it is given.
+
+The raw format is not public; tell dumptool what is in the pieces:
+
+--pieces FILE has a JSON object a line, or is a CSV table with the same columns. file
+and node are needed; the others are output, piece (the place on the axis), round,
+dtype, shape, encoding, skip (bytes of header), axis, model_shape (crops what was
+padded) and time. --piece-pattern has the same in a template of the paths below
+dump_data, such as {node}@{output}.{piece:hex}.dat, with {round}, {card}, {dtype},
+{shape}, {axis}, {time}, {n} and {*} besides; the pattern successor is experimental:
+it is inferred from the only public names of such files. What neither says comes from
+--dtype, --shape, --encoding and --skip, or from the reference run of --like.
+
+Encodings: bin; hex (two digits a byte, in the order of the memory), hex0x (the same
+with 0x); words16, words32, words64 (numbers, the most significant digit first); npy;
+auto, where the size and the beginning of the file leave one of them only.
+
+--learn DUMP_DATA NPU looks for a pattern and an encoding under which the pieces in
+DUMP_DATA give the arrays in NPU, which the vendor's script wrote, in every byte.
+
+Nothing is deleted. A broken piece leaves out the outputs of its node; every piece is
+in one array, in a line of a log, or among the others that messages and --json list.`,
+		Example: `  dumptool hpaa import --pieces pieces.jsonl
+  dumptool hpaa import /data/test_1 --piece-pattern '{node}@{output}.{piece:hex}.dat' --encoding hex --dtype float16 --like /data/test_1/cpu
+  dumptool hpaa import --learn dump_data npu`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("perf-all-nodes") {
+				a.say([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf", "--perf-all-nodes 用于性能表：请在 dumptool perf 中使用")})
+			}
+			return runHPAAImport(cmd.Context(), a, opts, args)
+		},
+	}
+	cmd.Long += exitStatus(exitNothing, exitInterrupted)
+	opts.addFlags(cmd)
+	return cmd
+}
+
+func (o *hpaaImportOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.pieces, "pieces", "", "the pieces are described in `FILE`: JSON Lines or CSV")
+	flags.StringVar(&o.pattern, "piece-pattern", "", "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat")
+	flags.StringVar(&o.npuDir, "npu-dir", "", "folder of the pieces in `DIR`; default: dump_data")
+	flags.StringVar(&o.out, "out", "", "write the arrays to `DIR`; default: npu")
+	alias(flags, "out", "output-dir", "output")
+	flags.StringVar(&o.result, "result", "", "write the logs to `DIR`; default: result")
+	flags.StringVar(&o.runtime, "node-runtime-filename", "", "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs")
+	flags.StringVar(&o.encoding, "encoding", "", "`ENCODING` of pieces whose description has none; default: auto")
+	flags.Int64Var(&o.skip, "skip", 0, "bytes of header of such pieces")
+	flags.StringVar(&o.dtype, "dtype", "", "element `TYPE` of such pieces, such as float16")
+	flags.StringArrayVar(&o.shapes, "shape", nil, "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all")
+	flags.StringVar(&o.like, "like", "", "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces")
+	flags.IntVar(&o.axis, "default-concat-dim", 0, "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1")
+	flags.StringVar(&o.round, "round", "last", "of several rounds of one output import `WHICH`: all, first, last, or a number")
+	flags.StringVar(&o.nameMap, "map-node-dict", "", "names of the reference for those of the NPU: `TEXT` such as '{\"cpu_name\":\"npu_name\"}', or @FILE")
+	flags.StringVar(&o.nodeNames, "nodename-log", "", "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`")
+	flags.StringArrayVar(&o.skipKeys, "skip-keys", nil, "skip nodes whose name contains one of `KEYS`, with commas between them")
+	flags.StringArrayVar(&o.exclude, "exclude-node-list", nil, "skip nodes of these `NAMES`, or re:PATTERN")
+	flags.BoolVar(&o.allNodes, "perf-all-nodes", true, "for dumptool perf; here it changes nothing")
+	flags.BoolVar(&o.outside, "allow-outside", false, "take pieces outside of the folder of their description")
+	flags.BoolVar(&o.ignoreOthers, "ignore-others", false, "files that do not fit the pattern do not change the exit status")
+	flags.BoolVar(&o.digests, "md5", false, "write md5.csv with the digest of every piece")
+	flags.BoolVar(&o.learn, "learn", false, "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU")
+	o.jobs.add(cmd, jobsFlag("nodes joined at a time; default: one per CPU"))
+	o.json.add(flags, "print one JSON object a tensor with what became of its pieces")
+	exclusive(cmd, "pieces", "piece-pattern")
+	completeValues(cmd, "encoding", names(hpaa.Encodings))
+	completeValues(cmd, "dtype", []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"})
+	completeValues(cmd, "round", []string{"all", "first", "last"})
+}
+
+// opPerf is the environment variable that says what the driver keeps: 1 for
+// performance data only, 2 for tensors too.
+const opPerf = "DUMP_OP_PERF"
+
+// runHPAAImport joins the pieces of a run.
+func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []string) error {
+	if err := o.jobs.check(); err != nil {
+		return err
+	}
+	if o.learn {
+		return o.runLearn(ctx, a, args)
+	}
+	source, err := o.folders(a, args)
+	if err != nil {
+		return err
+	}
+	opt, err := o.resolve(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := source.Find()
+	if err != nil {
+		return o.notFound(a, err)
+	}
+	if lacking := opt.Lacking(found); len(lacking) > 0 {
+		return usagef("nothing says the shape and the element type of %s: give them in the description, by --shape and --dtype, or by --like", lang.FirstNames(lacking))
+	}
+	r, err := watched(a, "importing", func(observe func(batch.Event)) (*hpaa.Result, error) {
+		opt.Observe = observe
+		return hpaa.Import(ctx, found, *opt)
+	})
+	if err != nil {
+		return err
+	}
+	return o.conclude(a, r)
+}
+
+// folders finds the folders of the run and checks what says where the pieces are.
+func (o *hpaaImportOptions) folders(a *app, args []string) (*hpaa.Source, error) {
+	root := a.getenv(memoryPath)
+	if root != "" && len(args) == 0 && (!filepath.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
+		a.say([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", "%s=%s：设备驱动只接受不超过 50 个字符的绝对路径", memoryPath, root)})
+	}
+	switch {
+	case len(args) > 1:
+		return nil, usagef("unexpected argument %q", args[1])
+	case len(args) == 1:
+		root = args[0]
+	case root != "":
+	case o.pieces != "":
+		root = filepath.Dir(o.pieces)
+	case o.npuDir != "":
+		root = filepath.Dir(filepath.Clean(o.npuDir))
+	default:
+		return nil, usagef("no folder given: DIR is needed, or $%s", memoryPath)
+	}
+	o.npuDir = cmp.Or(o.npuDir, filepath.Join(root, "dump_data"))
+	o.out = cmp.Or(o.out, filepath.Join(root, "npu"))
+	o.result = cmp.Or(o.result, filepath.Join(root, "result"))
+	o.runtime = cmp.Or(o.runtime, filepath.Join(o.result, sidefile.RuntimeName))
+	s := &hpaa.Source{Description: o.pieces, Dir: o.npuDir, Top: root, AllowOutside: o.outside, Skip: []string{o.out, o.result}}
+	switch {
+	case o.pattern != "":
+		pattern, err := hpaa.ParsePattern(o.pattern)
+		if err != nil {
+			return nil, usagef("--piece-pattern: %w", err)
+		}
+		s.Pattern = pattern
+	case o.pieces != "":
+	case a.getenv(opPerf) == "1":
+		return nil, a.noTensors()
+	default:
+		return nil, hintf(usagef("nothing says what is in %s: the raw format is not public", o.npuDir),
+			"describe the pieces by --pieces FILE or --piece-pattern PATTERN; with arrays of the vendor's script --learn can find them out")
+	}
+	return s, exists(root)
+}
+
+// noTensors is the error of a run that was asked for performance data only.
+func (a *app) noTensors() error {
+	return a.conclude(batch.Outcomef(batch.Nothing, opPerf+"=1 keeps no tensors", opPerf+"=1 时不保存张量"))
+}
+
+// notFound is the error of pieces that cannot be listed.
+func (o *hpaaImportOptions) notFound(a *app, err error) error {
+	var description *hpaa.DescriptionError
+	switch {
+	case errors.As(err, &description):
+		return configError(safefile.WithPath(o.pieces, err))
+	case errors.Is(err, fs.ErrNotExist) && o.pieces == "" && a.getenv(opPerf) == "1":
+		return a.noTensors()
+	case errors.Is(err, fs.ErrNotExist) && o.pieces == "":
+		return a.conclude(batch.Outcomef(batch.Nothing, "no piece found: %v", "没有找到分片：%v", err))
+	}
+	return err
+}
+
+// resolve turns the flags into options, and reads the files that they name.
+func (o *hpaaImportOptions) resolve(ctx context.Context) (*hpaa.Options, error) {
+	opt := &hpaa.Options{Out: o.out, Skip: o.skip, Axis: o.axis, Sums: o.digests, Workers: o.jobs.workers}
+	var err error
+	switch {
+	case o.skip < 0:
+		return nil, usagef("--skip %d: want a number from 0", o.skip)
+	case o.axis < -1:
+		return nil, usagef("--default-concat-dim %d: want an axis from 0, or -1 for the first whose length is not 1", o.axis)
+	}
+	if o.encoding != "" {
+		if opt.Encoding, err = hpaa.ParseEncoding(o.encoding); err != nil {
+			return nil, usagef("--encoding: %w", err)
+		}
+	}
+	if opt.DType, err = parseDType("--dtype", o.dtype); err != nil {
+		return nil, err
+	}
+	if opt.Shapes, err = pieceShapes(o.shapes); err != nil {
+		return nil, err
+	}
+	if opt.Rounds, err = importRounds(o.round); err != nil {
+		return nil, err
+	}
+	if opt.SkipKeys, err = sidefile.ParseList(o.skipKeys...); err != nil {
+		return nil, usagef("--skip-keys: %w", err)
+	}
+	if opt.Exclude, err = nameSet("--exclude-node-list", o.exclude, nil); err != nil {
+		return nil, err
+	}
+	files := sidefile.Files{NameMap: o.nameMap}
+	in, err := files.Load()
+	if err != nil {
+		return nil, compareError(err)
+	}
+	opt.Map = in.NameMap
+	if opt.Names, err = readNodeNames(o.nodeNames); err != nil {
+		return nil, err
+	}
+	if o.like != "" {
+		if err := exists(o.like); err != nil {
+			return nil, err
+		}
+		opt.Reference, err = hpaa.OpenReference(ctx, o.like)
+	}
+	return opt, err
+}
+
+// readNodeNames reads the names of another run; none without a file.
+func readNodeNames(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := safefile.Open(path)
+	if err != nil {
+		return nil, usagef("--nodename-log: %w", err)
+	}
+	defer file.Close()
+	all, err := sidefile.ReadNames(file)
+	if err != nil {
+		return nil, usagef("--nodename-log: %w", safefile.WithPath(path, err))
+	}
+	return all, nil
+}
+
+// pieceShapes reads the shapes of nodes.
+func pieceShapes(values []string) (map[string]tensor.Shape, error) {
+	shapes := map[string]tensor.Shape{}
+	for _, value := range values {
+		i := strings.LastIndexByte(value, '=')
+		shape, err := hpaa.ParseShape(value[i+1:])
+		if err != nil {
+			return nil, usagef("--shape %s: %w", value, err)
+		}
+		shapes[value[:max(i, 0)]] = shape
+	}
+	return shapes, nil
+}
+
+// importRounds reads which rounds are imported.
+func importRounds(text string) (hpaa.Rounds, error) {
+	switch strings.ToLower(text) {
+	case "all":
+		return hpaa.Rounds{All: true}, nil
+	case "first":
+		return hpaa.Rounds{First: true}, nil
+	case "last", "":
+		return hpaa.Rounds{}, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return hpaa.Rounds{}, usagef("--round %s: want all, first, last or a number from 0", text)
+	}
+	return hpaa.Rounds{Number: &n}, nil
+}
+
+// conclude writes the logs, prints the result and says how the import ended.
+func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
+	a.say(r.Messages())
+	var failed []error
+	if len(r.Read) > 0 {
+		inputs := []string{o.pieces, o.nodeNames}
+		var kept bool
+		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
+		if kept && !safefile.SameFile(o.nodeNames, filepath.Join(o.result, sidefile.NodeNamesName)) {
+			a.say([]batch.Message{batch.Warnf("%s has other names and stays as it is: it may be that of the device", "%s 中的名称不同，保持不变：可能由设备写入", filepath.Join(o.result, sidefile.NodeNamesName))})
+		}
+	}
+	if o.json {
+		if err := unlessClosed(printResult(a, o.json.format(), r, report.Options{})); err != nil {
+			return err
+		}
+	}
+	outcome := a.conclude(r.Outcome(o.out, o.ignoreOthers))
+	if len(failed) > 0 {
+		a.report(outcome)
+		return a.reportsWritten(lang.Text{EN: "logs", ZH: "日志"}, o.result, failed)
+	}
+	return outcome
+}
+
+// runLearn looks for a description of pieces that gives arrays of the vendor.
+func (o *hpaaImportOptions) runLearn(_ context.Context, _ *app, args []string) error {
+	if len(args) != 2 {
+		return usagef("--learn: want the folder of the pieces and that of the arrays, found %d arguments", len(args))
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package hpaa
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+)
+
+// Encoding says how the bytes of a piece are stored.
+type Encoding string
+
+// The encodings. Digits are hexadecimal, in either case; blanks, tabs, line ends and
+// commas separate numbers.
+const (
+	// Auto is found out from the size and the beginning of the file, where only one
+	// of the others fits.
+	Auto Encoding = "auto"
+	// Bin is the bytes themselves.
+	Bin Encoding = "bin"
+	// Hex is two digits a byte, in the order of the memory, with or without
+	// separators between bytes.
+	Hex Encoding = "hex"
+	// Hex0x is Hex with 0x in front of every byte.
+	Hex0x Encoding = "hex0x"
+	// Words16, Words32 and Words64 are numbers of that many bits with all their digits,
+	// the most significant first, perhaps with 0x; in memory they are little-endian.
+	Words16 Encoding = "words16"
+	Words32 Encoding = "words32"
+	Words64 Encoding = "words64"
+	// Npy is an array of numpy.
+	Npy Encoding = "npy"
+)
+
+// Encodings lists the encodings.
+var Encodings = []Encoding{Auto, Bin, Hex, Hex0x, Words16, Words32, Words64, Npy}
+
+// ParseEncoding returns the encoding with that name, in any letter case.
+func ParseEncoding(name string) (Encoding, error) {
+	e := Encoding(strings.ToLower(name))
+	if slices.Contains(Encodings, e) {
+		return e, nil
+	}
+	var names []string
+	for _, known := range Encodings {
+		names = append(names, string(known))
+	}
+	if near := lang.Nearest(name, names); near != "" {
+		return "", fmt.Errorf("no encoding %q, did you mean %s?", name, near)
+	}
+	return "", fmt.Errorf("no encoding %q, want one of %s", name, strings.Join(names, ", "))
+}
+
+// isText reports whether files of the encoding are text.
+func (e Encoding) isText() bool { return textForms[e] != nil }
+
+// textForms are the forms of the numbers in texts.
+var textForms = map[Encoding]*textForm{
+	Hex:     {bytes: 1},
+	Hex0x:   {bytes: 1, prefix: always, apart: true},
+	Words16: {bytes: 2, prefix: perhaps, apart: true},
+	Words32: {bytes: 4, prefix: perhaps, apart: true},
+	Words64: {bytes: 8, prefix: perhaps, apart: true},
+}
+
+// prefix says whether 0x stands in front of numbers.
+type prefix uint8
+
+const (
+	never prefix = iota
+	perhaps
+	always
+)
+
+// textForm is the form of the numbers in a text.
+type textForm struct {
+	bytes  int // of a number; it has twice as many digits
+	prefix prefix
+	apart  bool // a separator stands between numbers
+}
+
+// longest is how many characters a number has at most.
+func (t *textForm) longest() int { return 2*t.bytes + 2 }
+
+// notHex is set in the elements of hexPairs that stand for no byte.
+const notHex = 1 << 8
+
+// hexPairs has the byte of two digits; the index is the first digit and, times 256,
+// the second, as they are loaded from memory. Everything else has notHex.
+var hexPairs = func() *[1 << 16]uint16 {
+	const digits = "0123456789abcdef0123456789ABCDEF"
+	table := new([1 << 16]uint16)
+	for i := range table {
+		table[i] = notHex
+	}
+	for hi := range digits {
+		for lo := range digits {
+			table[int(digits[hi])|int(digits[lo])<<8] = uint16(hi&15<<4 | lo&15)
+		}
+	}
+	return table
+}()
+
+// separators has the characters between numbers.
+var separators = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, ',': true, '\v': true, '\f': true}
+
+// textError is the error of a character of a text that does not fit its encoding.
+type textError struct {
+	at   int // index in the text
+	want string
+}
+
+// decode decodes numbers of src to dst, as many as both have room for, and returns
+// how many bytes of each it has used. A number that may go on behind the end of src
+// is left there, unless last is set.
+func (t *textForm) decode(dst, src []byte, last bool) (written, read int, bad *textError) {
+	if t.bytes == 1 && t.prefix == never {
+		return decodePairs(dst, src, last)
+	}
+	return t.decodeNumbers(dst, src, last)
+}
+
+// decodePairs decodes bytes of two digits.
+func decodePairs(dst, src []byte, last bool) (written, read int, bad *textError) {
+	d, s := dst, src
+	for {
+		// Runs of digits, sixteen at a time.
+		for len(s) >= 16 && len(d) >= 8 {
+			a, b := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])
+			a0, a1, a2, a3 := hexPairs[uint16(a)], hexPairs[uint16(a>>16)], hexPairs[uint16(a>>32)], hexPairs[uint16(a>>48)]
+			b0, b1, b2, b3 := hexPairs[uint16(b)], hexPairs[uint16(b>>16)], hexPairs[uint16(b>>32)], hexPairs[uint16(b>>48)]
+			if (a0|a1|a2|a3|b0|b1|b2|b3)&notHex != 0 {
+				break
+			}
+			low := uint64(a0) | uint64(a1)<<8 | uint64(a2)<<16 | uint64(a3)<<24
+			high := uint64(b0) | uint64(b1)<<8 | uint64(b2)<<16 | uint64(b3)<<24
+			binary.LittleEndian.PutUint64(d, low|high<<32)
+			d, s = d[8:], s[16:]
+		}
+		// Bytes that stand apart, and the digits before the end of a line.
+		for len(s) >= 3 && len(d) >= 1 && separators[s[2]] {
+			v := hexPairs[uint16(s[0])|uint16(s[1])<<8]
+			if v&notHex != 0 {
+				break
+			}
+			d[0] = byte(v)
+			d, s = d[1:], s[3:]
+		}
+		for len(s) >= 2 && len(d) >= 1 {
+			v := hexPairs[uint16(s[0])|uint16(s[1])<<8]
+			if v&notHex != 0 {
+				break
+			}
+			d[0] = byte(v)
+			d, s = d[1:], s[2:]
+		}
+		switch {
+		case len(s) > 0 && separators[s[0]]:
+			s = s[1:]
+		case len(s) == 0 || len(d) == 0 || len(s) == 1 && !last && isDigit(s[0]):
+			return len(dst) - len(d), len(src) - len(s), nil
+		default:
+			bad = &textError{len(src) - len(s), "a hex digit"}
+			if isDigit(s[0]) {
+				bad = &textError{bad.at + 1, "the second digit of a byte"}
+			}
+			return len(dst) - len(d), len(src) - len(s), bad
+		}
+	}
+}
+
+// decodeNumbers decodes numbers that stand apart.
+func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int, bad *textError) {
+	d, s := dst, src
+	for {
+		for t.bytes == 2 && len(s) >= 7 && len(d) >= 2 && separators[s[4]] {
+			high, low := hexPairs[uint16(s[0])|uint16(s[1])<<8], hexPairs[uint16(s[2])|uint16(s[3])<<8]
+			if (high|low)&notHex != 0 {
+				break
+			}
+			d[0], d[1] = byte(low), byte(high)
+			d, s = d[2:], s[5:]
+		}
+		for len(s) > 0 && separators[s[0]] {
+			s = s[1:]
+		}
+		if len(s) == 0 || len(d) < t.bytes || !last && len(s) <= t.longest() {
+			return len(dst) - len(d), len(src) - len(s), nil
+		}
+		number := s
+		if t.prefix != never && len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x' {
+			number = s[2:]
+		} else if t.prefix == always {
+			at := len(src) - len(s)
+			if s[0] == '0' {
+				at++
+			}
+			return len(dst) - len(d), len(src) - len(s), &textError{at, "0x"}
+		}
+		if len(number) < 2*t.bytes {
+			return len(dst) - len(d), len(src) - len(s), t.wrong(src, number)
+		}
+		wrong := uint16(0)
+		for i := range t.bytes {
+			v := hexPairs[uint16(number[2*i])|uint16(number[2*i+1])<<8]
+			d[t.bytes-1-i] = byte(v)
+			wrong |= v
+		}
+		rest := number[2*t.bytes:]
+		if wrong&notHex != 0 || len(rest) > 0 && !separators[rest[0]] {
+			return len(dst) - len(d), len(src) - len(s), t.wrong(src, number)
+		}
+		d, s = d[t.bytes:], rest
+	}
+}
+
+// wrong is the error of the digits that number, the end of src, begins with.
+func (t *textForm) wrong(src, number []byte) *textError {
+	n := 0
+	for n < len(number) && n < 2*t.bytes && isDigit(number[n]) {
+		n++
+	}
+	want := "a hex digit"
+	switch {
+	case n == 2*t.bytes:
+		want = fmt.Sprintf("a separator behind %d digits", n)
+	case n > 0:
+		want = fmt.Sprintf("digit %d of %d", n+1, 2*t.bytes)
+	}
+	return &textError{len(src) - len(number) + n, want}
+}
+
+func isDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}

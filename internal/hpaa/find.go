@@ -1,0 +1,148 @@
+package hpaa
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+)
+
+// Found is what there is to import.
+type Found struct {
+	Pieces []*Piece
+	// Others are files that are no piece; Misfits counts those of them whose names
+	// should have fitted a pattern.
+	Others  []Other
+	Misfits int
+}
+
+// Source says where pieces are.
+type Source struct {
+	// Description is the file that describes them, or Pattern the template of their
+	// paths below Dir.
+	Description string
+	Pattern     *Pattern
+	// Dir is the folder of the pieces, Top that of the whole run.
+	Dir, Top string
+	// AllowOutside takes pieces that lie outside of the folder of the description and
+	// of Top.
+	AllowOutside bool
+	// Skip are folders that hold results.
+	Skip []string
+}
+
+// Find lists the pieces. The error is a *DescriptionError, or that of a file or folder.
+func (s *Source) Find() (*Found, error) {
+	if s.Pattern != nil {
+		return s.fitting()
+	}
+	return s.described()
+}
+
+// fitting lists the files whose names fit the pattern.
+func (s *Source) fitting() (*Found, error) {
+	files, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	found := new(Found)
+	for _, name := range files {
+		p, err := s.Pattern.Match(name)
+		if err != nil {
+			found.Others = append(found.Others, Other{name, lang.Plain(err.Error())})
+			found.Misfits++
+			continue
+		}
+		p.Path = filepath.Join(s.Dir, filepath.FromSlash(name))
+		found.Pieces = append(found.Pieces, p)
+	}
+	return found, nil
+}
+
+// list lists the files below Dir by their paths with slashes, in natural order.
+func (s *Source) list() ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(s.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if path != s.Dir && slices.ContainsFunc(s.Skip, func(dir string) bool { return safefile.SameFile(dir, path) }) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		name, err := filepath.Rel(s.Dir, path)
+		if err != nil {
+			return err
+		}
+		names = append(names, filepath.ToSlash(name))
+		return nil
+	})
+	slices.SortFunc(names, lang.CompareNatural)
+	return names, err
+}
+
+// described lists the pieces of the description.
+func (s *Source) described() (*Found, error) {
+	file, err := safefile.Open(s.Description)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	pieces, err := ReadPieces(file)
+	if err != nil {
+		return nil, err
+	}
+	found := &Found{Pieces: pieces}
+	var bad DescriptionError
+	known := map[string]bool{}
+	for _, p := range pieces {
+		if p.Path, err = s.pathOf(p.File); err != nil {
+			bad.add(p.line, err)
+			continue
+		}
+		known[resolved(p.Path)] = true
+	}
+	if err := bad.orNil(); err != nil {
+		return nil, err
+	}
+	files, err := s.list()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, name := range files {
+		path := filepath.Join(s.Dir, filepath.FromSlash(name))
+		if !known[resolved(path)] && !safefile.SameFile(path, s.Description) {
+			found.Others = append(found.Others, Other{name, lang.Sayf("not described", "没有描述")})
+		}
+	}
+	return found, nil
+}
+
+// pathOf is where the file of a piece is: below the folder of the description, or where
+// it is not there below Top.
+func (s *Source) pathOf(name string) (string, error) {
+	local := filepath.FromSlash(name)
+	folder := filepath.Dir(s.Description)
+	switch {
+	case filepath.IsLocal(local) && !slices.Contains(strings.Split(filepath.ToSlash(local), "/"), ".."):
+	case !s.AllowOutside:
+		return "", fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", clip(name))
+	case filepath.IsAbs(local):
+		return local, nil
+	}
+	path := filepath.Join(folder, local)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && s.Top != "" {
+		if below := filepath.Join(s.Top, local); exists(below) {
+			return below, nil
+		}
+	}
+	return path, nil
+}

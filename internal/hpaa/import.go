@@ -1,0 +1,394 @@
+package hpaa
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
+)
+
+// Options say which pieces are joined, and how. The zero value of everything but Out is
+// useful.
+type Options struct {
+	// Out is the folder of the arrays; it is made when the first is written.
+	Out string
+	// Encoding, Skip, DType and Shapes are for pieces whose description does not have
+	// them; Shapes by the names of nodes, and under the empty name for all others.
+	Encoding Encoding
+	Skip     int64
+	DType    tensor.DType
+	Shapes   map[string]tensor.Shape
+	// Reference gives types and shapes that nothing else gives, nil for none.
+	Reference *Reference
+	// Axis is that of pieces whose description has none, -1 for the first whose length
+	// is not 1.
+	Axis int
+	// Map has the names of the reference for those of the NPU, Names are those of
+	// another run of the same network, of which only the form counts.
+	Map   *sidefile.NameMap
+	Names []string
+	// SkipKeys are texts; nodes whose name contains one are left out, and so are those
+	// of Exclude.
+	SkipKeys []string
+	Exclude  *dumpdir.NameSet
+	Rounds   Rounds
+	// Sums computes the digests of all files.
+	Sums bool
+	// Workers is the number of nodes that are joined at a time; 0 means one per CPU.
+	Workers int
+	Observe func(batch.Event)
+}
+
+// Rounds says which of several rounds of an output are joined; the last one without
+// any choice.
+type Rounds struct {
+	All, First bool
+	Number     *int64
+}
+
+// Result is what an import did.
+type Result struct {
+	// Rows are the outputs, in the order in which their first pieces were found.
+	Rows []*Row
+	// Others are what was found and is no part of an output, in the order found.
+	Others []Other
+	// Misfits counts those of Others whose names no pattern has.
+	Misfits int
+	// Read has the name of the node of every piece, in the order found.
+	Read []string
+	// Unknown are the nodes that the reference does not have, each once.
+	Unknown []string
+	// Order are the nodes whose time is known, by that time.
+	Order []string
+	// Sums are the digests of the files, where they were wanted.
+	Sums     []Sum
+	Warnings []lang.Sentence
+}
+
+// Row is an output of a node.
+type Row struct {
+	// Node is the name, that of the reference where a map has it.
+	Node   string
+	Output int
+	Round  int64
+	// Label names the output as reports of comparisons do.
+	Label string
+	// Pieces are the files of the output, in the order found.
+	Pieces []*Piece
+	// Path is the array, and Original the name that it would have if that were neither
+	// too long nor taken; else empty.
+	Path, Original string
+	// DType is the type of the elements in the pieces, Shape that of the array.
+	DType tensor.DType
+	Shape tensor.Shape
+	// Axis is the axis on which several pieces were joined, Cropped how much of it was
+	// left out.
+	Axis    int
+	Cropped int64
+	Notes   []string
+	// Err says why there is no array; nil if there is one.
+	Err *PieceError
+}
+
+// Other is a file, or a piece, that is no part of an output.
+type Other struct {
+	File string
+	Why  lang.Sentence
+}
+
+// Sum is the digest of a file.
+type Sum struct{ File, MD5 string }
+
+// Import joins pieces and writes the arrays. What fails is the error of a row and does
+// not stop the rest; the error is that of ctx or of the folder of the arrays.
+func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
+	r := &Result{Others: found.Others, Misfits: found.Misfits}
+	pieces := r.rename(found.Pieces, &opt)
+	pieces = r.choose(pieces, &opt)
+	groups := groupPieces(pieces)
+	units := r.plan(groups, &opt)
+	w := &worker{opt: &opt, inputs: inputPaths(found.Pieces), rooms: sync.Pool{New: func() any { return newRoom(blockBytes) }}}
+	if err := w.run(ctx, units); err != nil {
+		return r, err
+	}
+	r.setOrder()
+	err := errors.Join(w.addMapping(r.Rows), r.setSums(ctx, found.Pieces, &opt))
+	return r, err
+}
+
+// rename gives pieces the names of the other run and of the reference, and notes the
+// names as they were read.
+func (r *Result) rename(pieces []*Piece, opt *Options) []named {
+	var other filename.Index
+	for i, name := range opt.Names {
+		other.Add(name, i)
+	}
+	all := make([]named, len(pieces))
+	mapped, met, strange := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i, p := range pieces {
+		name := p.Node
+		if len(opt.Names) > 0 {
+			if k, ok := other.Find(name); ok {
+				name = opt.Names[k]
+				met[name] = true
+			} else if !strange[name] {
+				strange[name] = true
+			}
+		}
+		r.Read = append(r.Read, name)
+		if opt.Map != nil {
+			if e, ok := opt.Map.FindNPU(name); ok {
+				mapped[e.NPU] = true
+			}
+			name = opt.reference(name)
+		}
+		all[i] = named{p, name}
+	}
+	r.warnNames(opt, mapped, met, strange)
+	return all
+}
+
+// warnNames warns of names of a map or of another run that no piece has.
+func (r *Result) warnNames(opt *Options, mapped, met, strange map[string]bool) {
+	if opt.Map != nil {
+		for _, e := range opt.Map.Entries {
+			if !mapped[e.NPU] {
+				r.warn("--map-node-dict: no piece is of %q", "--map-node-dict：没有 %q 的分片", e.NPU)
+			}
+		}
+	}
+	lost := 0
+	for _, name := range opt.Names {
+		if !met[name] {
+			met[name] = true
+			lost++
+		}
+	}
+	if lost > 0 {
+		r.warn("--nodename-log: %d of its names have no piece", "--nodename-log：其中 %d 个名称没有分片", lost)
+	}
+	if len(strange) > 0 {
+		r.warn("--nodename-log: it does not have %s", "--nodename-log：其中没有 %s", lang.FirstNames(sortedNames(strange)))
+	}
+}
+
+func (r *Result) warn(en, zh string, args ...any) {
+	r.Warnings = append(r.Warnings, lang.Sayf(en, zh, args...))
+}
+
+func sortedNames(set map[string]bool) []string {
+	var names []string
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, lang.CompareNatural)
+	return names
+}
+
+// named is a piece and the name that its node goes by.
+type named struct {
+	*Piece
+	name string
+}
+
+// outputKey is an output of a node.
+type outputKey struct {
+	name   string
+	output int
+}
+
+// choose leaves out the nodes and the rounds that are not wanted.
+func (r *Result) choose(pieces []named, opt *Options) []named {
+	excluded := map[string]bool{}
+	pieces = slices.DeleteFunc(pieces, func(p named) bool {
+		for _, key := range opt.SkipKeys {
+			if strings.Contains(p.name, key) {
+				r.leaveOut(p, "skipped by --skip-keys %s", "被 --skip-keys %s 跳过", key)
+				return true
+			}
+		}
+		text, ok := opt.Exclude.Match(p.name)
+		if ok {
+			excluded[text] = true
+			r.leaveOut(p, "skipped by --exclude-node-list %s", "被 --exclude-node-list %s 跳过", text)
+		}
+		return ok
+	})
+	for _, text := range opt.Exclude.Texts() {
+		if !excluded[text] {
+			r.warn("--exclude-node-list: no node matches %s", "--exclude-node-list：没有节点匹配 %s", text)
+		}
+	}
+	if opt.Rounds.All {
+		return pieces
+	}
+	wanted := map[outputKey]int64{}
+	for _, p := range pieces {
+		key := outputKey{p.name, p.Output}
+		round, met := wanted[key]
+		switch {
+		case opt.Rounds.Number != nil:
+			round = *opt.Rounds.Number
+		case !met:
+			round = p.Round
+		case opt.Rounds.First:
+			round = min(round, p.Round)
+		default:
+			round = max(round, p.Round)
+		}
+		wanted[key] = round
+	}
+	return slices.DeleteFunc(pieces, func(p named) bool {
+		other := p.Round != wanted[outputKey{p.name, p.Output}]
+		if other {
+			r.leaveOut(p, "round %d is not chosen", "未选择第 %d 轮", p.Round)
+		}
+		return other
+	})
+}
+
+// leaveOut puts a piece among the others.
+func (r *Result) leaveOut(p named, en, zh string, args ...any) {
+	r.Others = append(r.Others, Other{p.File, lang.Sayf(en, zh, args...)})
+}
+
+// group is the pieces of an output in one round, and its row.
+type group struct {
+	row    *Row
+	bad    []*PieceError // of each piece, nil for those that were not found bad
+	pieces []*stored     // those that could be looked at
+	joint  *joint
+}
+
+// unit is what one worker does: the outputs of a node, which are written together or
+// not at all where a piece of one is broken.
+type unit struct {
+	groups []*group
+	first  int // of the groups
+}
+
+// groupPieces gathers the pieces of each output and round, in the order in which the
+// first of each was found.
+func groupPieces(pieces []named) []*group {
+	type key struct {
+		outputKey
+		round int64
+	}
+	known := map[key]*group{}
+	var groups []*group
+	for _, p := range pieces {
+		k := key{outputKey{p.name, p.Output}, p.Round}
+		g := known[k]
+		if g == nil {
+			g = &group{row: &Row{Node: p.name, Output: p.Output, Round: p.Round}}
+			known[k] = g
+			groups = append(groups, g)
+		}
+		g.row.Pieces = append(g.row.Pieces, p.Piece)
+	}
+	return groups
+}
+
+// plan gives the groups their names and puts those of a node together.
+func (r *Result) plan(groups []*group, opt *Options) []unit {
+	type key struct {
+		name  string
+		round int64
+	}
+	outputs, units := map[string]map[int]bool{}, map[key]*unit{}
+	var all []unit
+	for _, g := range groups {
+		r.Rows = append(r.Rows, g.row)
+		if outputs[g.row.Node] == nil {
+			outputs[g.row.Node] = map[int]bool{}
+			if opt.Reference != nil && !opt.Reference.has(g.row.Node) {
+				r.Unknown = append(r.Unknown, g.row.Node)
+			}
+		}
+		outputs[g.row.Node][g.row.Output] = true
+	}
+	for i, g := range groups {
+		k := key{name: g.row.Node}
+		if opt.Rounds.All {
+			k.round = g.row.Round
+		}
+		if units[k] == nil {
+			units[k] = &unit{first: i}
+		}
+		units[k].groups = append(units[k].groups, g)
+	}
+	for _, u := range units {
+		slices.SortFunc(u.groups, func(a, b *group) int { return cmp.Compare(a.row.Output, b.row.Output) })
+		all = append(all, *u)
+	}
+	slices.SortFunc(all, func(a, b unit) int { return a.first - b.first })
+	nameRows(r.Rows, opt, func(node string) bool { return len(outputs[node]) > 1 })
+	return all
+}
+
+// nameRows sets the labels and the files of rows. several says of a node whether it has
+// several outputs.
+func nameRows(rows []*Row, opt *Options, several func(node string) bool) {
+	taken := map[string]bool{}
+	for _, row := range rows {
+		row.Label = row.Node
+		suffix := ""
+		if row.Output > 0 {
+			row.Label += fmt.Sprintf(":%d", row.Output)
+		}
+		if opt.Rounds.All {
+			row.Label += fmt.Sprintf("@%d", row.Round)
+			suffix = fmt.Sprintf(".round%d", row.Round)
+		}
+		if several(row.Node) {
+			suffix += fmt.Sprintf("_%d", row.Output)
+		}
+		name := filename.Safe(strings.NewReplacer("/", "_", ":", "_").Replace(row.Node) + suffix + ".npy")
+		if taken[name] || len(name) >= filename.MaxBytes {
+			row.Original = row.Node + suffix + ".npy"
+			name = filename.Short(row.Original)
+		}
+		taken[name] = true
+		row.Path = filepath.Join(opt.Out, name)
+	}
+}
+
+// setOrder sets the nodes by their times.
+func (r *Result) setOrder() {
+	type timed struct {
+		name string
+		at   sidefile.Instant
+	}
+	var nodes []timed
+	place := map[string]int{}
+	for _, row := range r.Rows {
+		for _, p := range row.Pieces {
+			if p.Time == nil {
+				continue
+			}
+			i, met := place[row.Node]
+			switch {
+			case !met:
+				place[row.Node] = len(nodes)
+				nodes = append(nodes, timed{row.Node, *p.Time})
+			case p.Time.Compare(nodes[i].at) < 0:
+				nodes[i].at = *p.Time
+			}
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b timed) int { return a.at.Compare(b.at) })
+	for _, n := range nodes {
+		r.Order = append(r.Order, n.name)
+	}
+}

@@ -1,0 +1,228 @@
+package hpaa
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// joint is how the pieces of an output are joined.
+type joint struct {
+	pieces []*stored // in their order on the axis
+	axis   int
+	dtype  tensor.DType
+	shape  tensor.Shape // of the result
+	// rows is how many rows of pieces stand one behind the other, and each piece has
+	// lengths elements of a row, of which the result takes kept.
+	rows          int64
+	lengths, kept []int64
+	cropped       int64 // elements of the axis
+	note          string
+}
+
+// chooseAxis is the axis on which pieces of a shape are joined: asked, or for -1 the
+// first whose length is not 1.
+func chooseAxis(asked int, shape tensor.Shape) int {
+	if asked >= 0 {
+		return asked
+	}
+	return max(0, slices.IndexFunc(shape, func(n int64) bool { return n != 1 }))
+}
+
+// checkNumbers says which number of the pieces is missing or comes twice.
+func checkNumbers(pieces []*Piece) *PieceError {
+	sorted := slices.SortedStableFunc(slices.Values(pieces), func(a, b *Piece) int { return a.Number - b.Number })
+	next, last := 0, sorted[len(sorted)-1].Number
+	var twice *PieceError
+	for i, p := range sorted {
+		switch {
+		case p.Number > next:
+			return &PieceError{MissingPiece, fmt.Sprintf("piece %d of 0 to %d is missing", next, last)}
+		case p.Number < next && twice == nil:
+			twice = &PieceError{DuplicatePiece, fmt.Sprintf("piece %d comes twice: %s and %s", p.Number, sorted[i-1].File, p.File)}
+		case p.Number == next:
+			next++
+		}
+	}
+	return twice
+}
+
+// join plans how pieces are joined, which have all numbers from 0.
+func join(pieces []*stored, defaultAxis int) (*joint, *PieceError) {
+	pieces = slices.SortedStableFunc(slices.Values(pieces), func(a, b *stored) int { return a.Number - b.Number })
+	first := pieces[0]
+	asked, said := defaultAxis, (*stored)(nil)
+	model := first
+	for _, p := range pieces {
+		switch {
+		case p.Axis == nil:
+		case said == nil:
+			asked, said = *p.Axis, p
+		case *p.Axis != asked:
+			return nil, concatError("%s is joined on axis %d, %s on axis %d", said.File, asked, p.File, *p.Axis)
+		}
+		switch {
+		case p.model == nil:
+		case model.model == nil:
+			model = p
+		case !p.model.Equal(model.model):
+			return nil, concatError("%s has the model shape %v, %s has %v", model.File, model.model, p.File, p.model)
+		}
+	}
+	rank := len(first.shape)
+	j := &joint{pieces: pieces, axis: chooseAxis(asked, first.shape), dtype: first.dtype, shape: slices.Clone(first.shape)}
+	switch {
+	case rank == 0 && len(pieces) > 1:
+		return nil, concatError("%d pieces are scalars, want one piece", len(pieces))
+	case j.axis >= rank && (len(pieces) > 1 || said != nil && rank > 0):
+		return nil, concatError("axis %d of %s, which has %v", j.axis, first.File, first.shape)
+	}
+	for _, p := range pieces[1:] {
+		switch {
+		case p.dtype != first.dtype:
+			return nil, concatError("%s is of %s, %s of %s", first.File, first.dtype, p.File, p.dtype)
+		case len(p.shape) != rank || !sameBut(p.shape, first.shape, j.axis):
+			return nil, concatError("%s has %v and %s %v, want the same lengths but on axis %d", first.File, first.shape, p.File, p.shape, j.axis)
+		}
+		j.shape[j.axis] += p.shape[j.axis]
+		if j.shape[j.axis] < 0 {
+			return nil, concatError("all pieces together have too many elements on axis %d", j.axis)
+		}
+	}
+	if n, ok := j.shape.Count(); !ok || n > maxElements {
+		return nil, concatError("%v has too many elements", j.shape)
+	}
+	j.split(model.model)
+	return j, nil
+}
+
+// maxElements is how many elements an array has at most.
+const maxElements = 1 << 58
+
+// sameBut reports whether two shapes of one rank have the same lengths but on an axis.
+func sameBut(a, b tensor.Shape, axis int) bool {
+	for i := range a {
+		if i != axis && a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// split sets how much of its rows each piece has, and what the result takes of them:
+// all, or what the shape of the model leaves where it is shorter on the axis, and the
+// same on all others.
+func (j *joint) split(model tensor.Shape) {
+	j.rows, j.lengths, j.kept = 1, make([]int64, len(j.pieces)), make([]int64, len(j.pieces))
+	below := int64(1)
+	left := int64(1)
+	if j.axis < len(j.shape) {
+		j.rows = j.shape[:j.axis].Elements()
+		below = j.shape[j.axis+1:].Elements()
+		left = j.shape[j.axis]
+		switch {
+		case model == nil || model.Equal(j.shape):
+		case len(model) == len(j.shape) && sameBut(model, j.shape, j.axis) && model[j.axis] < left:
+			j.cropped = left - model[j.axis]
+			left = model[j.axis]
+			j.shape[j.axis] = left
+		default:
+			j.note = fmt.Sprintf("the model has %v: nothing cropped", model)
+		}
+	} else if model != nil && !model.Equal(j.shape) {
+		j.note = fmt.Sprintf("the model has %v: nothing cropped", model)
+	}
+	for i, p := range j.pieces {
+		length := p.shape.Elements()
+		if j.axis < len(p.shape) {
+			length = p.shape[j.axis]
+		} else { // the only piece
+			left = length
+		}
+		taken := min(length, left)
+		left -= taken
+		j.lengths[i], j.kept[i] = length*below, taken*below
+	}
+}
+
+// manyPieces is the number of pieces that are read at a time from which their files
+// are closed after every block.
+const manyPieces = 64
+
+// write passes the elements of the result to w, as they are stored, and checks every
+// piece to its end. A block is valid until the next one. The first row of a piece opens
+// its reader and the last one closes it: where there is one row, the pieces are read
+// one after the other, and all in the same room.
+func (j *joint) write(ctx context.Context, shared *room, w func(block []byte) error) error {
+	readers := make([]*reader, len(j.pieces))
+	defer func() {
+		for _, r := range readers {
+			if r != nil {
+				_ = r.Close() // it was only read
+			}
+		}
+	}()
+	apart := j.rows > 1
+	unit := int64(j.dtype.UnitSize())
+	for row := range max(j.rows, 1) {
+		for i, p := range j.pieces {
+			if readers[i] == nil {
+				mine := shared
+				if apart {
+					mine = newRoom(max(blockBytes/len(readers), 4<<10))
+				}
+				readers[i] = newReader(p, mine, apart && len(j.pieces) > manyPieces)
+			}
+			if j.rows > 0 {
+				if err := readers[i].passRow(ctx, j.kept[i]*unit, j.lengths[i]*unit, w); err != nil {
+					return err
+				}
+			}
+			if row < j.rows-1 {
+				continue
+			}
+			if err := readers[i].finish(ctx); err != nil {
+				return err
+			}
+			_ = readers[i].Close()
+			readers[i] = nil
+		}
+	}
+	return nil
+}
+
+// passRow passes the first kept bytes of the next row of a piece to w.
+func (r *reader) passRow(ctx context.Context, kept, all int64, w func(block []byte) error) error {
+	if err := r.pass(ctx, kept, w); err != nil {
+		return err
+	}
+	return r.pass(ctx, all-kept, nil)
+}
+
+// pass passes the next n bytes of a piece to w, unless it is nil.
+func (r *reader) pass(ctx context.Context, n int64, w func(block []byte) error) error {
+	for n > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		block, err := r.take(n)
+		if err != nil {
+			return err
+		}
+		if len(block) == 0 {
+			if err := r.finish(ctx); err != nil {
+				return err
+			}
+			return sizeError(r.decoded, r.of.dtype, r.of.shape, r.of.want)
+		}
+		n -= int64(len(block))
+		if w != nil {
+			if err := w(block); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package hpaa
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Pattern is a template of the paths of pieces below their folder.
+type Pattern struct {
+	text   string
+	re     *regexp.Regexp
+	fields []field
+}
+
+// field is a field of a pattern, in the order of the template.
+type field struct {
+	name string
+	base int // of a number
+}
+
+// Successor is the pattern of the only names of raw pieces that are public, with its
+// short name: what they mean is inferred, not proven.
+const (
+	SuccessorName    = "successor"
+	successorPattern = "{card}/{n}_{node}@{output}.{*}_{round:hex}.dat"
+)
+
+// fieldForms are the regular expressions of the fields; numbers have one for each base.
+// node takes as much as it can, all others as little, and only node may hold a slash.
+var fieldForms = map[string]string{
+	"node": `(.+)`, "card": `([^/]+?)`, "n": `([^/]+?)`, "*": `([^/]*?)`,
+	"output": "", "piece": "", "round": "", "axis": `(-?[0-9]+)`, "time": `([0-9]+(?:\.[0-9]+)?)`,
+	"dtype": `([A-Za-z0-9_]+?)`, "shape": `([0-9]+(?:[x_][0-9]+)*)`,
+}
+
+// numberForms are those of numbers by their form in the template.
+var numberForms = map[string]struct {
+	expr string
+	base int
+}{"": {`([0-9]+)`, 10}, "int": {`([0-9]+)`, 10}, "hex": {`([0-9A-Fa-f]+)`, 16}}
+
+// ParsePattern reads a template: literal text and fields in braces, such as
+// {node}@{output}.{piece:hex}.dat. {*} is any text, {card} and {n} are text that is
+// not used.
+func ParsePattern(text string) (*Pattern, error) {
+	p := &Pattern{text: text}
+	if strings.EqualFold(text, SuccessorName) {
+		text = successorPattern
+	}
+	var expr strings.Builder
+	expr.WriteString(`(?s)^`)
+	for rest := text; rest != ""; {
+		open := strings.IndexAny(rest, "{}")
+		if open < 0 {
+			expr.WriteString(regexp.QuoteMeta(rest))
+			break
+		}
+		expr.WriteString(regexp.QuoteMeta(rest[:open]))
+		end := strings.IndexByte(rest, '}')
+		if rest[open] == '}' || end < 0 {
+			return nil, fmt.Errorf("pattern %q: column %d: a brace without its partner", p.text, len(text)-len(rest)+open+1)
+		}
+		form, err := p.addField(rest[open+1 : end])
+		if err != nil {
+			return nil, fmt.Errorf("pattern %q: column %d: %w", p.text, len(text)-len(rest)+open+1, err)
+		}
+		expr.WriteString(form)
+		rest = rest[end+1:]
+	}
+	if !slices.ContainsFunc(p.fields, func(f field) bool { return f.name == "node" }) {
+		return nil, fmt.Errorf("pattern %q has no {node}", p.text)
+	}
+	re, err := regexp.Compile(expr.String() + `$`)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", p.text, err)
+	}
+	p.re = re
+	return p, nil
+}
+
+// addField adds a field and returns its regular expression.
+func (p *Pattern) addField(text string) (string, error) {
+	name, form, _ := strings.Cut(text, ":")
+	expr, known := fieldForms[name]
+	number, isNumber := numberForms[form]
+	switch {
+	case !known:
+		return "", fmt.Errorf("no field {%s}, want {node}, {output}, {round}, {piece}, {card}, {dtype}, {shape}, {axis}, {time}, {n} or {*}", clip(text))
+	case form != "" && !isNumber:
+		return "", fmt.Errorf("{%s}: want {%s:hex} or {%s:int}", clip(text), name, name)
+	case form != "" && expr != "":
+		return "", fmt.Errorf("{%s}: only {output}, {round} and {piece} have a base", clip(text))
+	case name != "*" && name != "n" && slices.ContainsFunc(p.fields, func(f field) bool { return f.name == name }):
+		return "", fmt.Errorf("{%s} comes again", name)
+	}
+	f := field{name: name}
+	if expr == "" {
+		expr, f.base = number.expr, number.base
+	}
+	p.fields = append(p.fields, f)
+	return expr, nil
+}
+
+// String is the pattern as it was written.
+func (p *Pattern) String() string { return p.text }
+
+// Match returns the piece that a path with slashes below the folder of pieces stands
+// for. The error says why it does not fit.
+func (p *Pattern) Match(file string) (*Piece, error) {
+	values := p.re.FindStringSubmatch(file)
+	if values == nil {
+		return nil, fmt.Errorf("the name does not fit %s", p.text)
+	}
+	piece := &Piece{File: file, Skip: -1}
+	for i, f := range p.fields {
+		text := values[i+1]
+		switch {
+		case f.base != 0:
+			n, err := strconv.ParseUint(text, f.base, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q has more than 64 bits", f.name, clip(text))
+			}
+			text = strconv.FormatUint(n, 10)
+		case f.name == "card" || f.name == "n" || f.name == "*":
+			continue
+		}
+		if err := piece.setKey(f.name, text); err != nil {
+			return nil, err
+		}
+	}
+	return piece, nil
+}

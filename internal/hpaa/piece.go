@@ -1,0 +1,220 @@
+package hpaa
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
+)
+
+// Piece is a file with a part of an output of an operator, as its description has it.
+type Piece struct {
+	// File is the file as the description or the folder names it, with slashes, and
+	// Path where it is.
+	File, Path string
+	// Node is the name of the operator, slashes kept.
+	Node string
+	// Output is the index of the output, Number the place of the piece on the axis on
+	// which the pieces are joined, Round the run of the network; all from 0.
+	Output, Number int
+	Round          int64
+	// DType and Shape are those of the elements of the piece; Undefined and nil where
+	// the description does not have them, an empty shape for a scalar.
+	DType tensor.DType
+	Shape tensor.Shape
+	// Encoding is empty where the description does not say it. Skip is how many bytes of
+	// the file come before what it applies to, -1 where it does not say it.
+	Encoding Encoding
+	Skip     int64
+	// Axis is the axis on which the pieces are joined, -1 for the first whose length
+	// is not 1; nil where the description does not have it.
+	Axis *int
+	// ModelShape is the shape of the output in the model, nil if that is not known.
+	ModelShape tensor.Shape
+	// Time is when the operator ran, nil if that is not known.
+	Time *sidefile.Instant
+
+	// line is the place of the piece in its description, for errors; 0 for none.
+	line int
+}
+
+// keys are the keys of a description, and how each is read from its text.
+var keys = []struct {
+	name string
+	set  func(p *Piece, text string) error
+}{
+	{"file", func(p *Piece, text string) error { p.File = text; return nil }},
+	{"node", func(p *Piece, text string) error { p.Node = text; return nil }},
+	{"output", func(p *Piece, text string) error { return setNumber(&p.Output, text) }},
+	{"piece", func(p *Piece, text string) error { return setNumber(&p.Number, text) }},
+	{"round", func(p *Piece, text string) error { return setInteger(&p.Round, text) }},
+	{"dtype", func(p *Piece, text string) (err error) {
+		p.DType, err = ParseDType(text)
+		return err
+	}},
+	{"shape", func(p *Piece, text string) (err error) {
+		p.Shape, err = ParseShape(text)
+		return err
+	}},
+	{"encoding", func(p *Piece, text string) (err error) {
+		p.Encoding, err = ParseEncoding(text)
+		return err
+	}},
+	{"skip", func(p *Piece, text string) error { return setInteger(&p.Skip, text) }},
+	{"axis", func(p *Piece, text string) error {
+		axis, err := ParseAxis(text)
+		p.Axis = &axis
+		return err
+	}},
+	{"model_shape", func(p *Piece, text string) (err error) {
+		p.ModelShape, err = ParseShape(text)
+		return err
+	}},
+	{"time", func(p *Piece, text string) error {
+		at, ok := sidefile.ParseInstant(text)
+		if !ok {
+			return fmt.Errorf("found %q, want a number", clip(text))
+		}
+		p.Time = &at
+		return nil
+	}},
+}
+
+// setKey sets what a key says of a piece.
+func (p *Piece) setKey(name, text string) error {
+	for _, k := range keys {
+		if k.name != name {
+			continue
+		}
+		if err := k.set(p, text); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
+	return unknownKey(name)
+}
+
+// unknownKey is the error of a key that no description has.
+func unknownKey(name string) error {
+	var names []string
+	for _, k := range keys {
+		names = append(names, k.name)
+	}
+	if near := lang.Nearest(name, names); near != "" {
+		return fmt.Errorf("unknown key %q, did you mean %s?", clip(name), near)
+	}
+	return fmt.Errorf("unknown key %q, want %s", clip(name), strings.Join(names, ", "))
+}
+
+// check checks what every piece needs.
+func (p *Piece) check() error {
+	switch {
+	case p.File == "":
+		return errors.New("no file")
+	case strings.ContainsRune(p.File, 0):
+		return fmt.Errorf("file: %q has a character that no path has", clip(p.File))
+	case p.Node == "":
+		return errors.New("no node")
+	}
+	return nil
+}
+
+// setNumber sets the number of an output or a piece.
+func setNumber(n *int, text string) error {
+	v, err := strconv.ParseUint(text, 10, 31)
+	*n = int(v)
+	return numberError(text, math.MaxInt32, err)
+}
+
+func setInteger(n *int64, text string) error {
+	v, err := strconv.ParseUint(text, 10, 63)
+	*n = int64(v)
+	return numberError(text, math.MaxInt64, err)
+}
+
+// numberError is the error of a text that is no number that strconv takes.
+func numberError(text string, most int64, err error) error {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("found %q, want a number of at most %d", clip(text), most)
+	case err != nil:
+		return fmt.Errorf("found %q, want a number from 0", clip(text))
+	}
+	return nil
+}
+
+// ParseAxis reads an axis: a number from 0, or -1.
+func ParseAxis(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < -1 {
+		return 0, fmt.Errorf("found %q, want an axis from 0, or -1 for the first whose length is not 1", clip(text))
+	}
+	return int(n), nil
+}
+
+// shortTypes are other names of element types.
+var shortTypes = map[string]tensor.DType{
+	"fp16": tensor.Float16, "half": tensor.Float16, "bf16": tensor.BFloat16, "fp32": tensor.Float32, "float": tensor.Float32,
+	"fp64": tensor.Float64, "double": tensor.Float64,
+}
+
+// ParseDType reads the name of an element type whose elements a file can hold.
+func ParseDType(name string) (tensor.DType, error) {
+	d, ok := shortTypes[strings.ToLower(name)]
+	if !ok {
+		d, ok = tensor.ParseDType(name)
+	}
+	if _, err := tensor.NewDecoder(d); !ok || err != nil || d == tensor.Undefined {
+		return tensor.Undefined, fmt.Errorf("found %q, want an element type, such as float16, bfloat16, float32 or int8", clip(name))
+	}
+	return d, nil
+}
+
+// ParseShape reads a shape: 2x3x5, 2_3_5, 2,3,5, perhaps in brackets; [] is a scalar.
+func ParseShape(text string) (tensor.Shape, error) {
+	inner, shape := strings.TrimSpace(text), tensor.Shape{}
+	for _, brackets := range []string{"[]", "()"} {
+		if len(inner) >= 2 && inner[0] == brackets[0] && inner[len(inner)-1] == brackets[1] {
+			inner = strings.TrimSuffix(strings.TrimSpace(inner[1:len(inner)-1]), ",")
+			if inner == "" {
+				return shape, nil
+			}
+			break
+		}
+	}
+	separator := ","
+	if i := strings.IndexAny(inner, "x_"); i >= 0 {
+		separator = inner[i : i+1]
+	}
+	for part := range strings.SplitSeq(inner, separator) {
+		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 63)
+		if err != nil {
+			return nil, fmt.Errorf("found %q, want a shape such as 2x3x5, or [] for a scalar", clip(text))
+		}
+		shape = append(shape, int64(n))
+	}
+	if n, ok := shape.Count(); !ok || n > math.MaxInt64/16 {
+		return nil, fmt.Errorf("%v has too many elements", shape)
+	}
+	if len(shape) > maxRank {
+		return nil, fmt.Errorf("found %d dimensions, want at most %d", len(shape), maxRank)
+	}
+	return shape, nil
+}
+
+// maxRank is how many dimensions an array has at most, as in numpy.
+const maxRank = 64
+
+// clip cuts a text to what fits a message.
+func clip(s string) string {
+	const longest = 60
+	if len(s) > longest {
+		return s[:longest] + "..."
+	}
+	return s
+}

@@ -1,0 +1,283 @@
+package hpaa
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"dumptool/internal/format/npy"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+)
+
+// blockBytes is how much of a file is read at a time.
+const blockBytes = 256 << 10
+
+// utf8Mark is the byte order mark that editors put in front of texts.
+const utf8Mark = "\ufeff"
+
+// stored is a piece whose file was looked at: all that is needed to read its elements.
+type stored struct {
+	*Piece
+	encoding Encoding
+	skip     int64
+	dtype    tensor.DType
+	shape    tensor.Shape
+	model    tensor.Shape // of the whole output, nil if that is not known
+	from     string       // the file that the shape was taken from, empty for none
+	size     int64        // of the file
+	want     int64        // bytes of the elements
+}
+
+// reader reads the elements of a piece in order, packed ones unpacked to a byte each.
+// It opens the file for every block if many pieces are read at a time.
+type reader struct {
+	of      *stored
+	file    *os.File // nil while it is closed
+	often   bool     // closed after every block
+	data    io.ReaderAt
+	end     int64  // of data
+	at      int64  // of the next byte of data to read
+	rest    []byte // of the text, not decoded yet
+	next    []byte // of the elements, not taken yet
+	partial []byte // the beginning of an element, behind next
+	decoded int64  // bytes
+	*room
+}
+
+// room is the memory of a reader, which one reader at a time may use.
+type room struct{ text, block, unpack []byte }
+
+// newRoom returns room for blocks of about size bytes.
+func newRoom(size int) *room { return &room{block: make([]byte, max(size, minBlock))} }
+
+// newReader returns a reader that uses the room.
+func newReader(of *stored, in *room, often bool) *reader {
+	return &reader{of: of, often: often, at: -1, room: in}
+}
+
+// minBlock is the least room of a reader: more than one number of any text.
+const minBlock = 64
+
+// Close closes the file.
+func (r *reader) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	err := r.file.Close()
+	r.file = nil
+	return err
+}
+
+// open opens the file unless it is open.
+func (r *reader) open() error {
+	if r.file != nil {
+		return nil
+	}
+	file, err := safefile.Open(r.of.Path)
+	if err != nil {
+		return err
+	}
+	r.file, r.data, r.end = file, file, r.of.size
+	if r.of.encoding == Npy {
+		section := io.NewSectionReader(file, r.of.skip, r.of.size-r.of.skip)
+		array, err := npy.Open(section, section.Size())
+		if err != nil {
+			return err
+		}
+		r.data, r.end = array.Data(), array.Size
+	}
+	if r.at < 0 {
+		return r.start()
+	}
+	return nil
+}
+
+// start goes to the first byte that is decoded.
+func (r *reader) start() error {
+	r.at = r.of.skip
+	switch {
+	case r.of.encoding == Npy:
+		r.at = 0
+	case r.of.encoding.isText() && r.of.skip == 0:
+		head := make([]byte, len(utf8Mark))
+		n, err := r.file.ReadAt(head, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if string(head[:n]) == utf8Mark {
+			r.at = int64(n)
+		}
+	}
+	return nil
+}
+
+// take returns the next bytes of the elements, at most n and at least one unless there
+// are no more. They are valid until the next call.
+func (r *reader) take(n int64) ([]byte, error) {
+	for before := int64(-1); len(r.next) == 0 && r.decoded > before; {
+		before = r.decoded
+		if err := r.fill(); err != nil {
+			return nil, err
+		}
+	}
+	n = min(n, int64(len(r.next)))
+	taken := r.next[:n]
+	r.next = r.next[n:]
+	return taken, nil
+}
+
+// fill decodes the next block; without any the file has ended. Errors are a *PieceError.
+func (r *reader) fill() error {
+	if err := r.decode(); err != nil {
+		return asPieceError(err)
+	}
+	return nil
+}
+
+func (r *reader) decode() error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if r.often {
+		defer r.Close() //nolint:errcheck // it was only read
+	}
+	carried := copy(r.block, r.partial)
+	form := textForms[r.of.encoding]
+	if form == nil {
+		n := int(max(0, min(int64(len(r.block)-carried), r.end-r.at)))
+		if err := readFull(r.data, r.block[carried:carried+n], r.at); err != nil {
+			return err
+		}
+		r.at += int64(n)
+		r.has(carried, n)
+		return nil
+	}
+	for {
+		if len(r.rest) <= form.longest() && r.at < r.end {
+			if err := r.fillText(); err != nil {
+				return err
+			}
+		}
+		last := r.at >= r.end
+		written, read, bad := form.decode(r.block[carried:], r.rest, last)
+		if bad != nil {
+			return r.badHex(r.at-int64(len(r.rest))+int64(bad.at), bad.want)
+		}
+		r.rest = r.rest[read:]
+		if written > 0 || last {
+			r.has(carried, written)
+			return nil
+		}
+	}
+}
+
+// fillText reads the next block of a text behind what was not decoded yet.
+func (r *reader) fillText() error {
+	if r.text == nil {
+		r.text = make([]byte, len(r.block)+minBlock)
+	}
+	kept := copy(r.text, r.rest)
+	n := int(min(int64(len(r.text)-kept), r.end-r.at))
+	if err := readFull(r.data, r.text[kept:kept+n], r.at); err != nil {
+		return err
+	}
+	r.rest = r.text[:kept+n]
+	r.at += int64(n)
+	return nil
+}
+
+// has notes n decoded bytes behind those that were carried over, which began an
+// element, and unpacks elements of several to a byte.
+func (r *reader) has(carried, n int) {
+	d, first := r.of.dtype, int64(0)
+	if d.Packed() {
+		first, _ = d.Elements(r.decoded)
+	}
+	r.decoded += int64(n)
+	all := r.block[:carried+n]
+	if !d.Packed() {
+		whole := len(all) - len(all)%d.UnitSize()
+		r.next, r.partial = all[:whole], all[whole:]
+		return
+	}
+	count, _ := d.Elements(int64(n))
+	count = max(0, min(count, r.of.shape.Elements()-first))
+	if int64(cap(r.unpack)) < count {
+		r.unpack = make([]byte, count)
+	}
+	r.next = r.unpack[:count]
+	if count > 0 {
+		tensor.Unpack(r.next, all, d, 0)
+	}
+}
+
+// readFull reads all of p; a file that has become shorter is an error.
+func readFull(r io.ReaderAt, p []byte, at int64) error {
+	n, err := r.ReadAt(p, at)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// finish reads the rest of the file and compares its bytes with those of the shape.
+func (r *reader) finish(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		before := r.decoded
+		if err := r.fill(); err != nil {
+			return err
+		}
+		if r.decoded == before {
+			break
+		}
+	}
+	if r.decoded != r.of.want {
+		return sizeError(r.decoded, r.of.dtype, r.of.shape, r.of.want)
+	}
+	return nil
+}
+
+// badHex is the error of the character at an offset of the file.
+func (r *reader) badHex(offset int64, want string) error {
+	line, column, found, err := place(r.file, offset, r.end)
+	if err != nil {
+		return err
+	}
+	return &PieceError{BadHex, fmt.Sprintf("line %d, column %d: found %s, want %s (%s)", line, column, found, want, r.of.encoding)}
+}
+
+// place finds line and column of an offset, both from 1 and columns in bytes, and what
+// is there.
+func place(file io.ReaderAt, offset, end int64) (line, column int64, found string, err error) {
+	line, start := 1, int64(0)
+	block := make([]byte, min(max(offset, 1), blockBytes))
+	for at := int64(0); at < offset; {
+		n := min(int64(len(block)), offset-at)
+		if err := readFull(file, block[:n], at); err != nil {
+			return 0, 0, "", err
+		}
+		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
+			line += int64(bytes.Count(block[:n], []byte{'\n'}))
+			start = at + int64(i) + 1
+		}
+		at += n
+	}
+	found = "the end of the file"
+	if offset < end {
+		if err := readFull(file, block[:1], offset); err != nil {
+			return 0, 0, "", err
+		}
+		found = fmt.Sprintf("%q", string(block[:1]))
+	}
+	return line, offset - start + 1, found, nil
+}

@@ -1,0 +1,316 @@
+package hpaa
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/npy"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+)
+
+// worker joins the pieces of units.
+type worker struct {
+	opt *Options
+	// inputs are the pieces by their resolved paths: no output takes the place of one.
+	inputs map[string]bool
+	rooms  sync.Pool
+}
+
+// inputPaths are the resolved paths of pieces.
+func inputPaths(pieces []*Piece) map[string]bool {
+	paths := make(map[string]bool, len(pieces))
+	for _, p := range pieces {
+		paths[resolved(p.Path)] = true
+	}
+	return paths
+}
+
+// resolved is an absolute path without links, as far as it exists.
+func resolved(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return path
+}
+
+// run joins the pieces of all units.
+func (w *worker) run(ctx context.Context, units []unit) error {
+	if len(units) == 0 {
+		return ctx.Err()
+	}
+	if err := safefile.MkdirAll(w.opt.Out); err != nil {
+		return err
+	}
+	opt := batch.Options{Workers: w.opt.Workers, Observe: w.opt.Observe}
+	cost := func(u unit) int64 { return int64(len(u.groups)) }
+	return batch.Run(ctx, opt, units, cost, func(ctx context.Context, u unit) struct{} {
+		w.unit(ctx, u)
+		return struct{}{}
+	}, func(int, struct{}) {})
+}
+
+// unit joins the outputs of a node. Where one of their pieces is broken none is
+// written, and all pieces are checked, so that all that is broken is known.
+func (w *worker) unit(ctx context.Context, u unit) {
+	broken := false
+	for _, g := range u.groups {
+		broken = !w.look(g) || broken
+	}
+	var files []*safefile.File
+	defer func() {
+		for _, f := range files {
+			f.Abort()
+		}
+	}()
+	memory := w.rooms.Get().(*room)
+	defer w.rooms.Put(memory)
+	for _, g := range u.groups {
+		if broken {
+			break
+		}
+		g.plan(w.opt)
+		file, err := w.write(ctx, g, memory)
+		var piece *PieceError
+		switch {
+		case errors.As(err, &piece):
+			broken = true
+		case err != nil:
+			g.row.Err = &PieceError{WriteError, err.Error()}
+		case file != nil:
+			files = append(files, file)
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if broken {
+		w.checkAll(ctx, u, memory)
+		return
+	}
+	for _, f := range files {
+		if err := f.Commit(); err != nil {
+			for _, g := range u.groups {
+				if g.row.Path == f.Path() {
+					g.row.Err = &PieceError{WriteError, err.Error()}
+				}
+			}
+		}
+	}
+}
+
+// look looks at the files of a group. It reports whether all can be read.
+func (w *worker) look(g *group) bool {
+	g.bad = make([]*PieceError, len(g.row.Pieces))
+	ok := true
+	for i, p := range g.row.Pieces {
+		s, bad := look(p, w.hintsOf(g, p))
+		if bad != nil {
+			g.bad[i], ok = bad, false
+		}
+		g.pieces = append(g.pieces, s)
+	}
+	return ok
+}
+
+// plan plans how the pieces of a group are joined; what is wrong is the error of its
+// row.
+func (g *group) plan(opt *Options) {
+	if g.row.Err = checkNumbers(g.row.Pieces); g.row.Err != nil {
+		return
+	}
+	if g.joint, g.row.Err = join(g.pieces, opt.Axis); g.row.Err != nil {
+		return
+	}
+	g.row.DType, g.row.Shape, g.row.Axis, g.row.Cropped = g.joint.dtype, g.joint.shape, g.joint.axis, g.joint.cropped
+	if from := g.pieces[0].from; from != "" {
+		g.row.Notes = append(g.row.Notes, "shape taken from "+from)
+	}
+	if g.joint.cropped > 0 {
+		g.row.Notes = append(g.row.Notes, fmt.Sprintf("cropped %d", g.joint.cropped))
+	}
+	if g.joint.note != "" {
+		g.row.Notes = append(g.row.Notes, g.joint.note)
+	}
+}
+
+// write writes the array of a group to a file that has no name yet. Pieces that cannot
+// be joined are checked only, and the file is nil.
+func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.File, error) {
+	if g.joint == nil {
+		for _, s := range g.pieces {
+			if err := s.check(ctx, memory); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
+	dec, err := tensor.NewDecoder(g.joint.dtype)
+	if err != nil {
+		return nil, err
+	}
+	header, err := npy.AppendHeader(nil, dec.Host(), g.joint.shape)
+	if err != nil {
+		return nil, err
+	}
+	if w.inputs[resolved(g.row.Path)] {
+		return nil, &safefile.OverwriteError{Output: g.row.Path, Input: g.row.Path}
+	}
+	file, err := safefile.Create(g.row.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(ctx, file, g.joint, dec, header, memory); err != nil {
+		file.Abort()
+		return nil, err
+	}
+	return file, nil
+}
+
+// fill writes an array.
+func fill(ctx context.Context, file io.Writer, j *joint, dec tensor.Decoder, header []byte, memory *room) error {
+	if _, err := file.Write(header); err != nil {
+		return err
+	}
+	var host []byte
+	return j.write(ctx, memory, func(block []byte) error {
+		if !dec.Identity() {
+			n := len(block) / dec.UnitSize() * dec.Host().Size()
+			if cap(host) < n {
+				host = make([]byte, n)
+			}
+			dec.Decode(host[:n], block)
+			block = host[:n]
+		}
+		_, err := file.Write(block)
+		return err
+	})
+}
+
+// check reads a piece to its end.
+func (s *stored) check(ctx context.Context, memory *room) error {
+	r := newReader(s, memory, false)
+	defer r.Close() //nolint:errcheck // it was only read
+	return r.finish(ctx)
+}
+
+// checkAll checks all pieces of a unit of which one is broken and sets the errors of
+// the rows.
+func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
+	var first *PieceError // of all outputs
+	texts := make([]string, len(u.groups))
+	codes := make([]Code, len(u.groups))
+	for k, g := range u.groups {
+		var all []string
+		for i, p := range g.row.Pieces {
+			bad := g.bad[i]
+			if bad == nil {
+				bad = asPieceError(g.pieces[i].check(ctx, memory))
+			}
+			if bad == nil {
+				continue
+			}
+			if all = append(all, p.File+": "+bad.Text); len(all) == 1 {
+				codes[k] = bad.Code
+			}
+			if first == nil {
+				first = &PieceError{bad.Code, fmt.Sprintf("left out with %s: %s", g.row.Label, all[0])}
+			}
+		}
+		texts[k] = someOf(all)
+	}
+	for k, g := range u.groups {
+		g.row.DType, g.row.Shape, g.row.Cropped, g.row.Notes = tensor.Undefined, nil, 0, nil
+		switch {
+		case ctx.Err() != nil:
+			return
+		case codes[k] != "":
+			g.row.Err = &PieceError{codes[k], texts[k]}
+		case first != nil:
+			g.row.Err = first
+		default: // it was broken when it was read first
+			g.row.Err = &PieceError{ReadError, "a piece changed while it was read"}
+		}
+	}
+}
+
+// asPieceError is the error of a piece, nil for none.
+func asPieceError(err error) *PieceError {
+	var piece *PieceError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &piece):
+		return piece
+	}
+	return readError(err)
+}
+
+// someOf joins the first texts.
+func someOf(texts []string) string {
+	const shown = 5
+	if len(texts) > shown {
+		return strings.Join(texts[:shown], "; ") + fmt.Sprintf("; and %d more", len(texts)-shown)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// addMapping notes the names of arrays that could not have their own.
+func (w *worker) addMapping(rows []*Row) error {
+	var names []dumpdir.Renamed
+	for _, row := range rows {
+		if row.Original != "" && row.Err == nil {
+			names = append(names, dumpdir.Renamed{Stored: filepath.Base(row.Path), Original: row.Original})
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return dumpdir.AddMapping(w.opt.Out, names)
+}
+
+// setSums computes the digests of the files of pieces, where they are wanted.
+func (r *Result) setSums(ctx context.Context, pieces []*Piece, opt *Options) error {
+	if !opt.Sums {
+		return nil
+	}
+	return batch.Run(ctx, batch.Options{Workers: opt.Workers}, pieces, nil, func(_ context.Context, p *Piece) string { return sumOf(p.Path) },
+		func(i int, sum string) {
+			if sum != "" {
+				r.Sums = append(r.Sums, Sum{pieces[i].File, sum})
+			}
+		})
+}
+
+// sumOf is the digest of a file in hex digits; empty for one that cannot be read.
+func sumOf(path string) string {
+	file, err := safefile.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	digest := md5.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(digest.Sum(nil))
+}
+
+// exists reports whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,188 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/hpaa"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/ui"
+)
+
+// sumsName is the file with the digests of pieces.
+const sumsName = "md5.csv"
+
+// importLogOf says which log the outputs without an array go to.
+var importLogOf = map[hpaa.Code]string{
+	hpaa.BadHex: sidefile.CheckSkipName, hpaa.SizeMismatch: sidefile.CheckSkipName, hpaa.ReadError: sidefile.CheckSkipName,
+	hpaa.MissingPiece: sidefile.ConcateSkipName, hpaa.DuplicatePiece: sidefile.ConcateSkipName, hpaa.ConcatShape: sidefile.ConcateSkipName,
+	hpaa.WriteError: sidefile.ConcateSkipName,
+	hpaa.NotInModel: sidefile.InvalidOutName,
+}
+
+// WriteImport writes the logs of an import to a folder, and the order of the nodes, if
+// that is known, to the file runtime. A list of names that is there already and is
+// another one may be that of the device: it stays, and kept is set. inputs are files
+// that are not replaced.
+func WriteImport(f *Folder, r *hpaa.Result, runtime string, inputs ...string) (kept bool, failed []error) {
+	for _, log := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.InvalidOutName} {
+		failed = appendFailed(failed, f.Write(log, func(w io.Writer) error { return writeImportLog(w, r, log) }))
+	}
+	var names bytes.Buffer
+	for _, name := range r.Read {
+		names.WriteString(ui.Escape(name) + "\n")
+	}
+	old, err := os.ReadFile(filepath.Join(f.Dir, sidefile.NodeNamesName))
+	switch {
+	case err == nil && !bytes.Equal(old, names.Bytes()):
+		kept = true
+	case err == nil:
+	case errors.Is(err, os.ErrNotExist):
+		failed = appendFailed(failed, f.Write(sidefile.NodeNamesName, copied(names.Bytes())))
+	default:
+		failed = append(failed, err)
+	}
+	if len(r.Order) > 0 {
+		var order bytes.Buffer
+		for i, name := range r.Order {
+			order.WriteString(ui.Escape(name) + "," + strconv.Itoa(i) + "\n")
+		}
+		folder := NewFolder(filepath.Dir(runtime), inputs...)
+		failed = appendFailed(failed, folder.Write(filepath.Base(runtime), copied(order.Bytes())))
+	}
+	if len(r.Sums) > 0 {
+		failed = appendFailed(failed, f.Write(sumsName, func(w io.Writer) error {
+			return Table[hpaa.Sum]{Columns: []Column[hpaa.Sum]{
+				words("file", func(s hpaa.Sum) string { return s.File }),
+				words("md5", func(s hpaa.Sum) string { return s.MD5 }),
+			}, Rows: r.Sums}.CSV(w)
+		}))
+	}
+	return kept, failed
+}
+
+func appendFailed(failed []error, err error) []error {
+	if err != nil {
+		failed = append(failed, err)
+	}
+	return failed
+}
+
+// copied writes bytes as they are.
+func copied(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+// writeImportLog writes the log of one name: a line for each output that has no array,
+// and in that of unknown names one for each node that the reference does not have.
+func writeImportLog(w io.Writer, r *hpaa.Result, log string) error {
+	out := bufio.NewWriter(w)
+	line := func(name string, code hpaa.Code, text string) {
+		out.WriteString(ui.Escape(name) + "\t" + string(code) + "\t" + sidefile.ImportMark + ui.Escape(text) + "\n")
+	}
+	told := map[string]bool{}
+	for _, row := range r.Rows {
+		if row.Err != nil && importLogOf[row.Err.Code] == log {
+			line(row.Label, row.Err.Code, row.Err.Text+"; pieces left out: "+strings.Join(pieceFiles(row), ", "))
+			told[row.Node] = true
+		}
+	}
+	if log == sidefile.InvalidOutName {
+		for _, name := range r.Unknown {
+			if !told[name] {
+				line(name, hpaa.NotInModel, "the reference has no such tensor")
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// pieceFiles are the files of an output.
+func pieceFiles(r *hpaa.Row) []string {
+	var files []string
+	for _, p := range r.Pieces {
+		files = append(files, p.File)
+	}
+	return files
+}
+
+// WriteImportedJSON writes the result of an import as a JSON object.
+func WriteImportedJSON(w io.Writer, r *hpaa.Result) error {
+	var text bytes.Buffer
+	json.HTMLEscape(&text, objectOf([]Column[*hpaa.Result]{
+		words("schema", func(*hpaa.Result) string { return "dumptool/import/1" }),
+		words("tensors", func(r *hpaa.Result) any { return Table[*hpaa.Row]{importedColumns, r.Rows} }),
+		words("others", func(r *hpaa.Result) any { return Table[hpaa.Other]{otherColumns, r.Others} }),
+		words("warnings", func(r *hpaa.Result) []string {
+			var all []string
+			for _, warning := range r.Warnings {
+				all = append(all, warning.String())
+			}
+			return all
+		}).given(),
+	}, r))
+	_, err := w.Write(append(text.Bytes(), '\n'))
+	return err
+}
+
+// importedColumns are those of an output.
+var importedColumns = []Column[*hpaa.Row]{
+	words("name", func(r *hpaa.Row) string { return r.Node }),
+	words("output", func(r *hpaa.Row) int { return r.Output }),
+	words("round", func(r *hpaa.Row) int64 { return r.Round }),
+	words("pieces", pieceFiles),
+	words("path", func(r *hpaa.Row) any {
+		if r.Err != nil {
+			return nil
+		}
+		return r.Path
+	}).given(),
+	words("dtype", func(r *hpaa.Row) any {
+		if r.Err != nil {
+			return nil
+		}
+		return r.DType.String()
+	}).given(),
+	words("shape", func(r *hpaa.Row) any {
+		if r.Err != nil {
+			return nil
+		}
+		return list(r.Shape)
+	}),
+	words("axis", func(r *hpaa.Row) any {
+		if r.Err != nil || len(r.Pieces) < 2 {
+			return nil
+		}
+		return r.Axis
+	}),
+	words("cropped", func(r *hpaa.Row) int64 { return r.Cropped }).given(),
+	words("notes", func(r *hpaa.Row) []string { return r.Notes }).given(),
+	words("code", func(r *hpaa.Row) string {
+		if r.Err == nil {
+			return ""
+		}
+		return string(r.Err.Code)
+	}).given(),
+	words("error", func(r *hpaa.Row) string {
+		if r.Err == nil {
+			return ""
+		}
+		return r.Err.Text
+	}).given(),
+}
+
+// otherColumns are those of what is no part of an output.
+var otherColumns = []Column[hpaa.Other]{
+	words("other", func(o hpaa.Other) string { return o.File }),
+	words("why", func(o hpaa.Other) string { return o.Why.String() }),
+}
