@@ -35,7 +35,8 @@ func newOverflowAnalyzeCommand(a *app) *cobra.Command {
 and models - and matches each with the dump of its operator: by the ids of the
 record, by those of the file names, or as a guess by time; the rule is shown. It
 reads the operator's tensors and says whether the bad values were produced there
-or came in. Records are ordered by rank, step and time; devices are ranks. The text
+or came in; of the first record of each rank it shows what the operator reads, where
+a graph says that. Records are ordered by rank, step and time; devices are ranks. The text
 of more than 20 records has a line for each operator, with the ranks and steps
 that it overflowed on, and the first record in full; --all shows all of them.`,
 		Example: `  dumptool overflow analyze -d dumps

@@ -41,6 +41,7 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	}
 	report.Total = len(records)
 	records = firstOfEach(records, opt.Most)
+	findProducers(records)
 	if err := judgeRecords(ctx, records, opt); err != nil {
 		return nil, err
 	}

@@ -12,9 +12,10 @@ import (
 // dump is the dump of one execution of an operator, or the arrays or the table of
 // statistics that stand for it.
 type dump struct {
-	op  *dumpdir.Op
-	at  dumpdir.Coordinates
-	dir string
+	op    *dumpdir.Op
+	round *dumpdir.Round
+	at    dumpdir.Coordinates
+	dir   string
 	// name is that of the dump, fileName the whole of it.
 	name      filename.Dump
 	fileName  string
@@ -39,7 +40,7 @@ func dumpsOf(rounds []*dumpdir.Round) []*dump {
 				k := key{filepath.Dir(t.File.Path()), cmp.Or(name.Source, name.Stem)}
 				d := seen[k]
 				if d == nil {
-					d = &dump{op: op, at: round.At, dir: k.dir, name: name.Dump, fileName: k.name, timestamp: cmp.Or(name.Timestamp, op.Timestamp)}
+					d = &dump{op: op, round: round, at: round.At, dir: k.dir, name: name.Dump, fileName: k.name, timestamp: cmp.Or(name.Timestamp, op.Timestamp)}
 					seen[k] = d
 					all = append(all, d)
 				}

@@ -1,6 +1,8 @@
 package overflow
 
 import (
+	"slices"
+
 	"dumptool/internal/lang"
 )
 
@@ -25,8 +27,9 @@ var (
 // judge compares the inputs of an operator with its outputs. Bad inputs come
 // from upstream; clean inputs and bad outputs make the operator the culprit;
 // when nothing is bad, only an intermediate value overflowed. Without the
-// inputs, or with tensors that cannot be read, nothing is certain.
-func judge(tensors []Tensor) (v Verdict, why lang.Text) {
+// inputs the outputs of the producers stand for them; without these too, or with tensors
+// that cannot be read, nothing is certain.
+func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 	var in, out struct{ all, bad, unread int }
 	for i := range tensors {
 		t, side := &tensors[i], &out
@@ -48,6 +51,10 @@ func judge(tensors []Tensor) (v Verdict, why lang.Text) {
 		return CameIn, lang.Text{EN: "an input is bad already", ZH: "有输入已异常"}
 	case in.unread > 0:
 		return CannotTell, lang.Text{EN: "not every input could be read", ZH: "部分输入无法读取"}
+	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.Bad() }):
+		return CameIn, lang.Text{EN: "an output that it reads is bad already", ZH: "所读取的上游输出已异常"}
+	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.known() || p.Through != nil }):
+		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not", ZH: "所读取的其他算子的输出正常，输出异常"}
 	case in.all == 0 && out.bad > 0:
 		return CannotTell, lang.Text{EN: "the inputs were not dumped", ZH: "没有 dump 输入"}
 	case out.bad > 0:

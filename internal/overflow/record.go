@@ -28,11 +28,14 @@ type Record struct {
 	// Op is the operator's dump, nil when none was found.
 	Op *Operator
 	// Tensors are those of the operator's dump.
-	Tensors  []Tensor
-	Verdict  Verdict
-	Why      lang.Text
-	Advice   []lang.Text
-	Warnings []string
+	Tensors []Tensor
+	// Producers are the outputs that the operator reads, of the first record of each
+	// rank; nil where no graph says them.
+	Producers []Producer
+	Verdict   Verdict
+	Why       lang.Text
+	Advice    []lang.Text
+	Warnings  []string
 	// Rescued is set for a record that was decoded with the wrong layout: unit,
 	// model, stream and task are left of it, and at best part of the status.
 	Rescued bool
@@ -173,7 +176,10 @@ func (r *Record) judge(ctx context.Context) {
 			r.Verdict, r.Why = CannotTell, whyBroken
 			break
 		}
-		r.Verdict, r.Why = judge(r.Tensors)
+		for i := range r.Producers {
+			r.Producers[i].read(ctx)
+		}
+		r.Verdict, r.Why = judge(r.Tensors, r.Producers...)
 	}
 	if r.Op != nil && r.Op.MatchedBy.Guess() && r.Verdict != ProducedHere {
 		r.Verdict, r.Why = CannotTell, whyGuess

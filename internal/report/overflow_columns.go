@@ -177,6 +177,12 @@ var recordColumns = slices.Concat(
 		words("causes", causesOf).in(InJSON),
 		words("op", func(r *overflow.Record) any { return operatorOf(r.Op) }).in(InJSON),
 		words("tensors", func(r *overflow.Record) any { return tensorTable(r.Tensors) }).in(InJSON),
+		words("producers", func(r *overflow.Record) any {
+			if len(r.Producers) == 0 {
+				return nil
+			}
+			return Table[*overflow.Producer]{producerColumns, pointers(r.Producers)}
+		}).given().in(InJSON),
 		words("verdict", func(r *overflow.Record) string { return string(r.Verdict) }),
 		words("advice", func(r *overflow.Record) []lang.Text { return list(r.Advice) }).in(InJSON),
 		words("reason", func(r *overflow.Record) string { return r.Why.EN }).in(InJSON),
@@ -192,6 +198,16 @@ var recordColumns = slices.Concat(
 		words("matched_by", func(o *overflow.Operator) string { return string(o.MatchedBy) }).in(InCSV),
 	),
 )
+
+// producerColumns are what is known of an output that the operator of a record reads.
+var producerColumns = []Column[*overflow.Producer]{
+	words("op_type", func(p *overflow.Producer) string { return p.Type }),
+	words("op_name", func(p *overflow.Producer) string { return p.Op }),
+	words("script", func(p *overflow.Producer) string { return p.Script }).given(),
+	words("output", func(p *overflow.Producer) *int { return pointer(p.Output, p.Output >= 0) }),
+	words("through", func(p *overflow.Producer) []string { return list(p.Through) }),
+	words("tensors", func(p *overflow.Producer) any { return tensorTable(p.Tensors) }),
+}
 
 // placeColumns say where on the device the overflow was. The layouts of records
 // name the fields differently.

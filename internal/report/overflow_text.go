@@ -252,12 +252,43 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 		p.labeled("matched by", "匹配依据", p.rule(r.Op.MatchedBy))
 	}
 	p.tensors(r.Tensors)
+	for i := range r.Producers {
+		p.labeled("reads", "读取", p.producer(&r.Producers[i]))
+	}
 	for _, t := range r.Advice {
 		p.labeled("advice", "建议", p.Lang.Text(t))
 	}
 	for _, w := range r.Warnings {
 		p.labeled("warning", "警告", w)
 	}
+}
+
+// producer says what an operator reads: the output of another one, where that comes from,
+// and what was found in it.
+func (p *printer) producer(from *overflow.Producer) string {
+	text := "[" + from.Type + "] " + from.Op
+	if from.Output >= 0 {
+		text += p.say(" output %d", " 输出 %d", from.Output)
+	}
+	if len(from.Through) > 0 {
+		text += p.say(" through %s (no dump)", "，经由 %s（无 dump）", lastNames(from.Through))
+	}
+	if from.Script != "" {
+		text += "  " + from.Script
+	}
+	if len(from.Tensors) == 0 {
+		return text + p.say(": no dump", "：无 dump")
+	}
+	for i := range from.Tensors {
+		t := &from.Tensors[i]
+		switch bad := firstBadText(t); {
+		case t.Stats == nil:
+			return text + p.say(": %v", "：%v", t.Err)
+		case t.Bad():
+			return text + p.say(": bad, %s", "：异常，%s", bad)
+		}
+	}
+	return text + p.say(": clean", "：正常")
 }
 
 // causes prints what the status words mean.
