@@ -158,6 +158,18 @@ func strided(dst, src []byte, d dim, unit int) {
 // transpose sets dst[c*hostStride + r] = src[r*devStride + c] for r < rows and
 // c < cols, in elements.
 func (p *plane) transpose(dst, src []byte, rows, cols, devStride, hostStride int64) {
+	u := int64(p.unit)
+	r, c := transposeHead(dst, src, rows, cols, devStride, hostStride, p.unit)
+	if c > 0 && r < rows {
+		p.transposeTail(dst[r*u:], src[r*devStride*u:], rows-r, c, devStride, hostStride)
+	}
+	if c < cols {
+		p.transposeTail(dst[c*hostStride*u:], src[c*u:], rows, cols-c, devStride, hostStride)
+	}
+}
+
+// transposeTail is transpose in plain Go.
+func (p *plane) transposeTail(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	switch p.unit {
 	case 1:
 		transpose8(dst, src, rows, cols, devStride, hostStride)
