@@ -120,8 +120,11 @@ type columns struct {
 	Shape  texts   `json:"shape"`
 	DType  texts   `json:"dt"`
 	Module texts   `json:"mod"` // levels, separated by separator
-	Round  []int   `json:"round"`
-	Change []int   `json:"chg"`
+	// Path is the length of what stands before the last part of a name.
+	Path   []int `json:"path"`
+	Round  []int `json:"round"`
+	Change []int `json:"chg"`
+	Chunk  []int `json:"chunk"` // the block with the detail, -1 for none
 }
 
 // mark is how a row is drawn. Of rows that are drawn as one the largest counts.
@@ -225,7 +228,9 @@ func columnsOf(c *Comparison, d *run) columns {
 	for i := range d.Rounds {
 		rounds[d.Rounds[i].Name] = i
 	}
-	modules, changes := modulesOf(r), changesOf(r)
+	modules, paths := modulesOf(r)
+	changes := changesOf(r)
+	cols.Path = paths
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		cols.Name = append(cols.Name, c.Labels[i])

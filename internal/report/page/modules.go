@@ -2,6 +2,7 @@ package page
 
 import (
 	"strings"
+	"unicode/utf16"
 
 	"dumptool/internal/compare/record"
 )
@@ -18,9 +19,11 @@ const maxBeginnings = 16
 
 // modulesOf are the modules of the rows: those that the run names, else the folders
 // of the operator's name, else the beginnings of names with _ in them that several
-// rows share. What all rows have in common is left out.
-func modulesOf(r *record.Report) []string {
+// rows share. What all rows have in common is left out. paths are the lengths, in
+// UTF-16, of what stands before the last part of the operators' names.
+func modulesOf(r *record.Report) (modules []string, paths []int) {
 	levels := make([][]string, len(r.Rows))
+	paths = make([]int, len(r.Rows))
 	plain := map[string]int{} // the rows with each beginning of a name
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -37,16 +40,19 @@ func modulesOf(r *record.Report) []string {
 		}
 	}
 	for i := range r.Rows {
+		op := r.Rows[i].Op
+		path := strings.LastIndex(op, "/") + 1
 		if levels[i] == nil {
-			levels[i] = prefixes(r.Rows[i].Op, plain)
+			levels[i], path = prefixes(op, plain)
 		}
+		paths[i] = len(utf16.Encode([]rune(op[:path])))
 	}
 	common := commonLevels(levels)
-	modules := make([]string, len(levels))
+	modules = make([]string, len(levels))
 	for i, l := range levels {
 		modules[i] = strings.Join(l[common:], separator)
 	}
-	return modules
+	return modules, paths
 }
 
 // beginnings are the beginnings of a name that end before a _ or a dot.
@@ -64,17 +70,17 @@ func beginnings(name string) []string {
 }
 
 // prefixes are the levels of a name without folders: at beginnings that enough rows
-// share.
-func prefixes(name string, shared map[string]int) []string {
+// share. What follows them begins at end.
+func prefixes(name string, shared map[string]int) (levels []string, end int) {
 	levels, from, rows := []string{}, 0, 0
 	for _, beginning := range beginnings(name) {
 		n := shared[beginning]
 		if n < minPrefix || n == rows {
 			continue // the same rows are one level already
 		}
-		levels, from, rows = append(levels, beginning[from:]), len(beginning)+1, n
+		levels, from, rows = append(levels, strings.Trim(beginning[from:], "_.")), len(beginning)+1, n
 	}
-	return levels
+	return levels, from
 }
 
 // commonLevels is the number of levels that all rows share.

@@ -17,6 +17,7 @@ import (
 	"html/template"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -131,23 +132,38 @@ func writeBlock(out *bufio.Writer, b block) {
 	out.WriteString("</script>\n")
 }
 
+// chunkSize is the size from which the next details have a block of their own.
+const chunkSize = 32 << 10
+
 // detailBlocks makes the details of the rows that did not pass, as many as there is
-// room for.
+// room for. A block holds those of some rows, so that a page has few elements.
 func detailBlocks(c *Comparison, d *run, room int) ([]block, error) {
-	const frame = 60 // the element around the data
+	const frame = 80 // what stands around the detail
 	var blocks []block
+	d.Cols.Chunk = slices.Repeat([]int{-1}, len(c.Rows))
 	rows := detailed(c.Report)
-	for _, i := range rows {
+	for k, i := range rows {
 		text, err := json.Marshal(detailOf(c, i))
 		if err != nil {
 			return nil, err
 		}
 		if room -= len(text) + frame; room < 0 {
+			d.NoDetail = len(rows) - k
 			break
 		}
-		blocks = append(blocks, block{"d" + strconv.Itoa(i), text})
+		if len(blocks) == 0 || len(blocks[len(blocks)-1].json) > chunkSize {
+			blocks = append(blocks, block{"d" + strconv.Itoa(len(blocks)), []byte("{")})
+		}
+		b := &blocks[len(blocks)-1]
+		if len(b.json) > 1 {
+			b.json = append(b.json, ',')
+		}
+		b.json = append(append(strconv.AppendQuote(b.json, strconv.Itoa(i)), ':'), text...)
+		d.Cols.Chunk[i] = len(blocks) - 1
 	}
-	d.NoDetail = len(rows) - len(blocks)
+	for k := range blocks {
+		blocks[k].json = append(blocks[k].json, '}')
+	}
 	return blocks, nil
 }
 

@@ -76,7 +76,7 @@ func TestWrite(t *testing.T) {
 	if blocks["data"]["title"] != "golden · dumps" {
 		t.Errorf("title %q", blocks["data"]["title"])
 	}
-	reasons, _ := json.Marshal(blocks["d1"]["reasons"])
+	reasons, _ := json.Marshal(blocks["d0"]["1"].(map[string]any)["reasons"])
 	if want := `[{"c":"CALC_ERROR","k":"high","t":{"en":"wrong: net/b/y","zh":"错误：net/b/y"}}]`; string(reasons) != want {
 		t.Errorf("reasons %s, want %s", reasons, want)
 	}
@@ -209,23 +209,27 @@ func TestNumbers(t *testing.T) {
 // names that rows share.
 func TestModules(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ names, want []string }{
-		{[]string{"net/a/x", "net/a/y", "net/b/c/z"}, []string{"a", "a", "b|c"}},
-		{[]string{"layer1_conv1", "layer1_conv2", "layer1_bn", "head_fc", "x"}, []string{"layer1", "layer1", "layer1", "", ""}},
-		{[]string{"a.b.x", "a.b.y", "a.b.z", "a.c.x", "q"}, []string{"a|b", "a|b", "a|b", "a", ""}},
-		{[]string{"one"}, []string{""}},
-		{[]string{"/", "//", "_", "a_"}, []string{"", "|", "", ""}},
+	for _, test := range []struct {
+		names, want []string
+		paths       []int
+	}{
+		{[]string{"net/a/x", "net/a/y", "网/b/c/z"}, []string{"net|a", "net|a", "网|b|c"}, []int{6, 6, 6}},
+		{[]string{"net/a/x", "net/a/y", "net/b/c/z"}, []string{"a", "a", "b|c"}, []int{6, 6, 8}},
+		{[]string{"layer1_conv1", "layer1_conv2", "layer1_bn", "head_fc", "x"}, []string{"layer1", "layer1", "layer1", "", ""}, []int{7, 7, 7, 0, 0}},
+		{[]string{"a.b.x", "a.b.y", "a.b.z", "a.c.x", "q"}, []string{"a|b", "a|b", "a|b", "a", ""}, []int{4, 4, 4, 2, 0}},
+		{[]string{"one"}, []string{""}, []int{0}},
+		{[]string{"/", "//", "_", "a_"}, []string{"", "|", "", ""}, []int{1, 2, 0, 0}},
 	} {
 		r := &record.Report{}
 		for _, name := range test.names {
 			r.Rows = append(r.Rows, record.Row{Op: name})
 		}
-		got := modulesOf(r)
+		got, paths := modulesOf(r)
 		for i := range got {
 			got[i] = strings.ReplaceAll(got[i], separator, "|")
 		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("modules of %q are %q, want %q", test.names, got, test.want)
+		if !slices.Equal(got, test.want) || !slices.Equal(paths, test.paths) {
+			t.Errorf("modules of %q are %q behind %v, want %q behind %v", test.names, got, paths, test.want, test.paths)
 		}
 	}
 }
@@ -247,10 +251,16 @@ func TestSize(t *testing.T) {
 	if len(text) > 5_000_000 || len(text) < 4_000_000 {
 		t.Errorf("%d bytes", len(text))
 	}
-	if left := blocks["data"]["run"].(map[string]any)["no_detail"].(float64); left <= 0 || int(left)+len(blocks)-1 != 8000 {
-		t.Errorf("%v rows without details, %d with", left, len(blocks)-1)
+	with := 0
+	for name, block := range blocks {
+		if name != "data" {
+			with += len(block)
+		}
 	}
-	if blocks["d4000"] == nil {
+	if left := blocks["data"]["run"].(map[string]any)["no_detail"].(float64); left <= 0 || int(left)+with != 8000 {
+		t.Errorf("%v rows without details, %d with", left, with)
+	}
+	if blocks["d0"]["4000"] == nil {
 		t.Error("the origin has no detail")
 	}
 }

@@ -1,11 +1,12 @@
 
 // The data of the page: DATA is the head with all rows as columns, detail(row) what
-// else is known of a row.
+// else is known of a row. Details are in blocks of some rows, which are read when the
+// first of them is opened.
 var DATA = readBlock("data");
 var RUN = DATA.run;
 var COLS = RUN ? RUN.cols : null;
 var COUNT = RUN ? COLS.name.length : 0;
-var details = {};
+var chunks = {};
 
 function readBlock(id) {
   var element = document.getElementById(id);
@@ -13,8 +14,10 @@ function readBlock(id) {
 }
 
 function detail(row) {
-  if (!(row in details)) details[row] = readBlock("d" + row);
-  return details[row];
+  var chunk = COLS.chunk[row];
+  if (chunk < 0) return null;
+  if (!chunks[chunk]) chunks[chunk] = readBlock("d" + chunk);
+  return chunks[chunk][row];
 }
 
 // number is a number of the data: null where it is undefined.
@@ -39,10 +42,10 @@ function modulesOf(row) {
   return path === "" ? [] : path.split("\u001f");
 }
 
-// nameParts are the path of an operator, which ends with a slash, and its last part.
+// nameParts are the path of an operator and the last part of its name.
 function nameParts(row) {
-  var name = COLS.name[row], at = name.lastIndexOf("/");
-  return [name.slice(0, at + 1), name.slice(at + 1)];
+  var name = COLS.name[row], at = COLS.path[row];
+  return [name.slice(0, at), name.slice(at)];
 }
 
 // METRICS are what the strip can show of a row.

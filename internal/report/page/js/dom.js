@@ -46,6 +46,22 @@ function shorten(text, most) {
   return text.slice(0, most - 1 - end) + "…" + text.slice(text.length - end);
 }
 
+// widthOf measures a text of a chart.
+var ruler = document.createElement("canvas").getContext("2d");
+function widthOf(text, font) {
+  ruler.font = font + " " + getComputedStyle(document.body).fontFamily;
+  return ruler.measureText(text).width;
+}
+
+// fitted shortens a text to a width; it is empty where not even the shortest fits.
+function fitted(text, width, font) {
+  for (var most = Math.min(text.length, 60); most > 1; most--) {
+    var short = shorten(text, most);
+    if (widthOf(short, font) <= width) return short;
+  }
+  return "";
+}
+
 // say is a word of the page in its language, with what is put in.
 function say(key) {
   var text = WORDS[state.lang][key], values = arguments;

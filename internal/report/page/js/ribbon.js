@@ -1,7 +1,7 @@
 
 // The ribbon below the strip: the modules of the tensors, up to three levels, in the
 // same places. A click zooms.
-var RIBBON = { levels: 3, height: 17, gap: 2, least: 5, letter: 6.4 };
+var RIBBON = { levels: 3, height: 17, gap: 2, least: 5, label: 20 };
 
 // segmentsOf are runs of rows with the same module down to a level. Runs too narrow to
 // be seen are joined.
@@ -60,7 +60,7 @@ function drawRibbon(rows, width) {
 function segmentElement(segment, level, step, reachable) {
   var x = STRIP.left + segment.from * step, wide = Math.max(1, (segment.to - segment.from) * step - 1), y = level * (RIBBON.height + RIBBON.gap);
   var offset = state.zoom ? state.zoom[0] : 0, from = offset + segment.from, to = offset + segment.to;
-  var label = segment.joined ? "…" : visible(segment.name), room = Math.floor((wide - 6) / RIBBON.letter);
+  var label = wide < RIBBON.label ? "" : fitted(segment.joined ? "…" : visible(segment.name), wide - 6, (segment.mark === MARK.origin ? "600" : "400") + " 11px");
   var zoom = function () {
     zoomTo(from, to);
     var again = document.querySelector("#ribbon .module");
@@ -76,7 +76,7 @@ function segmentElement(segment, level, step, reachable) {
       else if (event.key === "ArrowLeft" || event.key === "ArrowUp") moveFocus(element, "previousElementSibling", event);
     } },
     s("rect", { x: round2(x), y: y, width: round2(wide), height: RIBBON.height, rx: 3 }));
-  if (room >= 2) element.append(s("text", { x: round2(x + wide / 2), y: y + 12.5, "text-anchor": "middle" }, shorten(label, Math.max(room, 2))));
+  if (label) element.append(s("text", { x: round2(x + wide / 2), y: y + 12.5, "text-anchor": "middle" }, label));
   return element;
 }
 

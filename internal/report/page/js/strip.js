@@ -114,7 +114,7 @@ function drawFlag(svg, flag, bad, width, base) {
   var name = visible(nameParts(bad)[1]), right = width - flag.x - 16, left = flag.x - 8;
   var texts = [say("flag", bad, name), say("flag", bad, shorten(name, 24)), "#" + bad];
   for (var i = 0; i < texts.length; i++) {
-    var size = texts[i].length * 7.4 + (state.lang === "zh" ? 30 : 0);
+    var size = widthOf(texts[i], "700 12px");
     if (size > right && size > left && i < texts.length - 1) continue;
     var toRight = size <= right || right >= left;
     svg.append(s("text", { class: "flagtext", x: toRight ? flag.x + 12 : flag.x - 5, y: 13, "text-anchor": toRight ? "start" : "end" }, texts[i]));

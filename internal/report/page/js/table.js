@@ -135,7 +135,7 @@ function rowElement(k, tall) {
     h("div", { role: "gridcell", class: "c-i" }, String(row)),
     h("div", { role: "gridcell", class: "c-status" }, statusBadge(statusOf(row))),
     h("div", { role: "gridcell", class: "c-name", title: visible(COLS.name[row]) },
-      h("b", null, bdi(parts[1])), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change)),
+      h("span", { class: "line" }, h("b", null, bdi(parts[1])), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change))),
       h("span", { class: "path" }, parts[0] ? bdi(parts[0]) : bdi(inTable(COLS.type, row)))),
     h("div", { role: "gridcell", class: "c-err" }, percent(COLS.err[row], COLS.total[row])),
     h("div", { role: "gridcell", class: "c-mean_rel" }, brief(COLS.mean_rel[row])),

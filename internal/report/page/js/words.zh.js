@@ -83,7 +83,7 @@ WORDS.zh = {
   first_error: "首个位于 {0}：CPU {1}，NPU {2}",
   errors: "错误",
   cosine: "余弦相似度",
-  pearson: "皮尔逊",
+  pearson: "pearson",
   where: "错误在哪里",
   values: "数值的分布",
   axis: "轴 {0}(长度 {1})",

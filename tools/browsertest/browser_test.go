@@ -1,0 +1,202 @@
+// Package browsertest looks at report.html in a real Chromium: what no test without a
+// browser sees. It builds dumptool, compares runs that are made up, and opens the pages
+// from their files, as people do.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	binaryFile string // dumptool
+	browser    string // Chromium
+)
+
+func TestMain(m *testing.M) {
+	code, err := prepared(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "browsertest:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// prepared finds the browser, builds dumptool and runs the tests.
+func prepared(m *testing.M) (int, error) {
+	var err error
+	if browser, err = findBrowser(); err != nil {
+		if os.Getenv("CI") == "true" {
+			return 1, err
+		}
+		fmt.Println("NOTE: the tests of report.html in a browser were LEFT OUT:", err)
+		return 0, nil
+	}
+	dir, err := os.MkdirTemp("", "browsertest")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	binaryFile = filepath.Join(dir, "dumptool")
+	build := exec.Command("go", "build", "-o", binaryFile, "./cmd/dumptool")
+	build.Dir = filepath.Join("..", "..")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return 1, fmt.Errorf("go build: %w", err)
+	}
+	return m.Run(), nil
+}
+
+// findBrowser finds Chromium: that of CHROMIUM, or of PATH.
+func findBrowser() (string, error) {
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return exec.LookPath(path)
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("they need chromium in PATH, or its path in CHROMIUM (Debian: chromium)")
+}
+
+// view says how a page is looked at.
+type view struct {
+	width, height int
+	hash          string
+	dark          bool
+	language      string // of the browser, en-US if empty
+	noScript      bool
+}
+
+// tab is a page in the browser and what went wrong in it.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	requests []string
+	problems []string
+}
+
+// open opens a page in a browser of its own.
+func open(t *testing.T, page string, v view) *tab {
+	t.Helper()
+	if v.width == 0 {
+		v.width, v.height = 1280, 900
+	}
+	if v.language == "" {
+		v.language = "en-US"
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("headless", "new"), chromedp.Flag("accept-lang", v.language), chromedp.WindowSize(v.width, v.height))
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(cancel)
+	ctx, done := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(done)
+	b := &tab{t: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, b.listen)
+	scheme := "light"
+	if v.dark {
+		scheme = "dark"
+	}
+	address := url.URL{Scheme: "file", Path: page, Fragment: v.hash}
+	b.do(network.Enable(), log.Enable(), runtime.Enable(),
+		emulation.SetDeviceMetricsOverride(int64(v.width), int64(v.height), 1, v.width < 640),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		emulation.SetScriptExecutionDisabled(v.noScript),
+		chromedp.Navigate(address.String()))
+	if !v.noScript {
+		b.do(chromedp.WaitVisible("[role=tabpanel]", chromedp.ByQuery))
+	}
+	return b
+}
+
+// listen notes what the page asks for and complains about.
+func (b *tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "data:") {
+			b.requests = append(b.requests, e.Request.URL)
+		}
+	case *runtime.EventConsoleAPICalled:
+		b.problems = append(b.problems, fmt.Sprintf("console: %v", e.Type))
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, "exception: "+e.ExceptionDetails.Error())
+	case *log.EventEntryAdded:
+		b.problems = append(b.problems, "log: "+e.Entry.Text)
+	}
+}
+
+func (b *tab) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval is the value of an expression in the page.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	var value T
+	b.do(chromedp.Evaluate(expression, &value))
+	return value
+}
+
+// quiet fails the test if the page loaded anything but itself or complained.
+func (b *tab) quiet() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.requests) != 1 {
+		b.t.Errorf("requests %q, want the page alone", b.requests)
+	}
+	for _, p := range b.problems {
+		b.t.Error(p)
+	}
+}
+
+// shot keeps a picture of the page where SCREENSHOTS names a folder, and of a failed
+// test always.
+func (b *tab) shot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("SCREENSHOTS")
+	if dir == "" && b.t.Failed() {
+		dir = filepath.Join(os.TempDir(), "dumptool-screenshots")
+	}
+	if dir == "" {
+		return
+	}
+	var png []byte
+	b.do(chromedp.FullScreenshot(&png, 100))
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o666); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// executor is the context for commands of the protocol.
+func (b *tab) executor() context.Context {
+	return cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Target)
+}
