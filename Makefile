@@ -22,7 +22,7 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt-check race lint fmt lint-tool fuzz cover golden proto \
+.PHONY: help build page demo test browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
 	bench same arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
@@ -30,6 +30,12 @@ help: ## list the targets
 
 build: ## build bin/dumptool, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dumptool ./cmd/dumptool
+
+page: build ## write bin/page/report.html, a page of the sample data to look at
+	@mkdir -p bin/page
+	@bin/dumptool compare --cpu testdata/network/cpu --npu testdata/network/npu \
+		-out bin/page --format html --exit-zero -q >/dev/null
+	@echo 'look at bin/page/report.html'
 
 demo: build ## build, then show what dumptool does on the sample data
 	sh scripts/demo.sh bin/dumptool
@@ -40,6 +46,9 @@ demo: build ## build, then show what dumptool does on the sample data
 NUMPY_TAG = $(shell IFS=:; for dir in $$PATH; do \
 	if "$$dir/python3" -c 'import numpy' >/dev/null 2>&1; then echo -tags=numpy; break; fi; done)
 
+# Chromium, where the tests of report.html can be run: it and pdftotext are there.
+BROWSER ?= $(shell command -v pdftotext >/dev/null && command -v "$${CHROMIUM:-chromium}")
+
 test: fmt-check ## gofmt, go vet and all tests
 	$(GO) vet -tags=numpy ./...
 	cd tools && $(GO) vet ./...
@@ -48,6 +57,12 @@ test: fmt-check ## gofmt, go vet and all tests
 	if [ -z "$$tag" ]; then \
 		echo 'NOTE: the tests of custom converters were LEFT OUT: they need a python3 with numpy'; \
 	fi
+	@if [ -n '$(BROWSER)' ]; then $(MAKE) --no-print-directory browsertest; else \
+		echo 'NOTE: the tests of report.html in a browser were LEFT OUT: they need chromium and pdftotext'; \
+	fi
+
+browsertest: ## report.html in a real browser (needs chromium and pdftotext)
+	cd tools && $(GO) test $(TESTFLAGS) ./browsertest
 
 fmt-check:
 	@bad=$$($(GOFMT) -s -l .) || exit 1; \
