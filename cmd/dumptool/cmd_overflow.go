@@ -1,7 +1,14 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/overflow"
+	"dumptool/internal/report"
 )
 
 func newOverflowCommand(a *app) *cobra.Command {
@@ -21,4 +28,60 @@ the operators.`,
 		newOverflowWatchCommand(a),
 	)
 	return cmd
+}
+
+// overflowTreeOptions are the flags of the commands that look into all dumps of trees.
+type overflowTreeOptions struct {
+	dumps    dumpFlags
+	output   reportOptions
+	all      bool
+	exitZero exitZero
+}
+
+// addOverflowFlags adds the flags of a command whose report is an R; found is what
+// --exit-zero forgives.
+func addOverflowFlags[R any](cmd *cobra.Command, o *overflowTreeOptions, found string) {
+	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, jobsFlag(filesRead))
+	o.exitZero.add(cmd.Flags(), found)
+	addReportFlags[R](cmd, &o.output, "text", "; several with -out")
+}
+
+// runOverflow opens the trees that are given, looks into them and writes the report.
+func runOverflow[R interface {
+	Outcome(run *dumpdir.Run) batch.Outcome
+}](ctx context.Context, a *app, o *overflowTreeOptions, args []string, doing string, open dumpdir.Options,
+	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error),
+) error {
+	args = append(o.dumps.paths, args...)
+	if len(args) == 0 {
+		return usagef("no file or folder given")
+	}
+	if err := o.dumps.check(); err != nil {
+		return err
+	}
+	if err := checkReports[R](&o.output); err != nil {
+		return err
+	}
+	ops, err := o.dumps.opSet()
+	if err != nil {
+		return err
+	}
+	open.Skip, open.NoRaw = o.output.out, true
+	run, err := a.openRun(ctx, args, open, o.dumps.selection())
+	if err != nil {
+		return err
+	}
+	r, err := watched(a, doing, func(observe func(batch.Event)) (R, error) {
+		return look(ctx, run, overflow.Options{Select: o.dumps.selection(), Ops: ops, Workers: o.dumps.workers, All: o.all, Observe: observe})
+	})
+	if err != nil {
+		return err
+	}
+	outcome := r.Outcome(run)
+	if outcome.Kind != batch.Nothing {
+		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
+			return err
+		}
+	}
+	return a.conclude(o.exitZero.of(outcome))
 }

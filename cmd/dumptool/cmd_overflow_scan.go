@@ -1,27 +1,14 @@
 package main
 
 import (
-	"cmp"
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
-	"dumptool/internal/report"
 )
 
-type overflowScanOptions struct {
-	dumps    dumpFlags
-	output   reportOptions
-	all      bool
-	exitZero exitZero
-	ir       string
-}
-
 func newOverflowScanCommand(a *app) *cobra.Command {
-	opts := new(overflowScanOptions)
+	opts, ir := new(overflowTreeOptions), ""
 	cmd := &cobra.Command{
 		Use:   "scan PATH...",
 		Short: "find NaN, infinities and saturated values in ordinary dumps",
@@ -37,53 +24,16 @@ them is shown in full; --all shows all, good ones too.`,
 		Example: `  dumptool overflow scan dumps
   dumptool overflow scan dumps --all --format csv > all.csv`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowScan(cmd.Context(), a, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkIR(ir); err != nil {
+				return err
+			}
+			return runOverflow(cmd.Context(), a, opts, args, "scanning", dumpdir.Options{Graphs: true, IR: ir}, overflow.Scan)
+		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	cmd.Flags().BoolVar(&opts.all, "all", false, "show everything, good tensors too")
+	addIR(cmd.Flags(), &ir)
+	addOverflowFlags[*overflow.ScanReport](cmd, opts, "bad tensors")
 	return cmd
-}
-
-func (o *overflowScanOptions) addFlags(cmd *cobra.Command) {
-	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, jobsFlag(filesRead))
-	cmd.Flags().BoolVar(&o.all, "all", false, "show everything, good tensors too")
-	addIR(cmd.Flags(), &o.ir)
-	o.exitZero.add(cmd.Flags(), "bad tensors")
-	addReportFlags[*overflow.ScanReport](cmd, &o.output, "text", "; several with -out")
-}
-
-// runOverflowScan scans the trees that are given.
-func runOverflowScan(ctx context.Context, a *app, opts *overflowScanOptions, args []string) error {
-	args = append(opts.dumps.paths, args...)
-	if len(args) == 0 {
-		return usagef("no file or folder given")
-	}
-	if err := opts.dumps.check(); err != nil {
-		return err
-	}
-	if err := cmp.Or(checkIR(opts.ir), checkReports[*overflow.ScanReport](&opts.output)); err != nil {
-		return err
-	}
-	ops, err := opts.dumps.opSet()
-	if err != nil {
-		return err
-	}
-	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true, IR: opts.ir}, opts.dumps.selection())
-	if err != nil {
-		return err
-	}
-	r, err := watched(a, "scanning", func(observe func(batch.Event)) (*overflow.ScanReport, error) {
-		return overflow.Scan(ctx, run, overflow.Options{Select: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers, All: opts.all, Observe: observe})
-	})
-	if err != nil {
-		return err
-	}
-	outcome := r.Outcome(run)
-	if outcome.Kind != batch.Nothing {
-		err = writeReports(a, &opts.output, r, report.Options{})
-	}
-	if err != nil {
-		return err
-	}
-	return a.conclude(opts.exitZero.of(outcome))
 }
