@@ -4,7 +4,7 @@ package main
 // that most people need first.
 func compareGroups() []flagGroup {
 	return []flagGroup{
-		{"What is compared", []string{"cpu", "npu", "dump-path", "op", "ops", "ops-from", "skip-keys", "exclude-node-list", "map-node-dict", "fuzzy", "fusion",
+		{"What is compared", []string{"cpu", "npu", "dump-path", "op", "ops", "ops-from", "result", "skip-keys", "exclude-node-list", "map-node-dict", "fuzzy", "fusion",
 			"inputs", "round", "max-elems", "version"}},
 		{"Rounds of runs", []string{"rank", "step", "graph", "model",
 			"ref-rank", "ref-step", "ref-graph", "ref-model", "npu-rank", "npu-step", "npu-graph", "npu-model"}},

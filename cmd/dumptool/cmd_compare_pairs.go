@@ -16,7 +16,7 @@ import (
 type pairFlags struct {
 	nodeFlags
 	fusion        string
-	opsFrom       string
+	opsFrom, logs string
 	round         string
 	inputs, fuzzy bool
 }
@@ -30,15 +30,16 @@ func (o *pairFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.inputs, "inputs", false, "compare the inputs in dumps too; default: if the reference has inputs")
 }
 
-// addOps adds the flag for operators in a file, which stands beside that of their
-// names.
+// addOps adds the flags for operators in a file, which stands beside that of their
+// names, and for those that are not there.
 func (o *pairFlags) addOps(flags *pflag.FlagSet) {
+	flags.StringVar(&o.logs, "result", "", "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: that of the reports")
 	flags.StringVar(&o.opsFrom, "ops-from", "", "only operators of the names in `FILE`, one a line")
 }
 
 // addFiles adds the side files of the flags.
 func (o *pairFlags) addFiles(f *sidefile.Files) {
-	f.NameMap, f.Fusion, f.Ops = o.nameMap, o.fusion, o.opsFrom
+	f.NameMap, f.Fusion, f.Ops, f.Logs = o.nameMap, o.fusion, o.opsFrom, o.logs
 }
 
 // resolve reads the names that the flags and their files have; ops are the names of

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -102,6 +103,8 @@ type Plan struct {
 	calls []record.CallPair
 	// selection is what the run was asked for.
 	selection *selection
+	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
+	skipped *filename.Index
 }
 
 // How much garbage, in percent of what is in use, may stand while a run is planned, and

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -295,6 +297,7 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 	} else {
 		x = p.add(round, u.ID, -1, "")
 		x.Row.Status = record.UnmatchedRef
+		x.Row.Reasons = p.whySkipped(x.Row)
 	}
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
 		if it != nil && it.Err != nil {
@@ -306,3 +309,33 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 		x.Row.Notes = append(x.Row.Notes, lang.Plain(u.Why))
 	}
 }
+
+// whySkipped is what the logs say of a tensor that the NPU lacks; nil for nothing.
+func (p *Plan) whySkipped(row *record.Row) []record.Finding {
+	lines := p.opt.SideFiles.Skipped
+	if p.skipped == nil {
+		p.skipped = new(filename.Index)
+		for i := range lines {
+			p.skipped.Add(lines[i].Name, i)
+		}
+	}
+	name := row.Op
+	switch {
+	case row.Kind != string(tensor.Output):
+		return nil
+	case row.Output > 0:
+		name = fmt.Sprintf("%s:%d", name, row.Output)
+	}
+	i, ok := p.skipped.Find(name)
+	if !ok {
+		return nil
+	}
+	code := record.Code(lines[i].Code)
+	if !slices.Contains(skipCodes, code) {
+		code = record.Unknown
+	}
+	return []record.Finding{{Code: code, Confidence: record.High, Evidence: lang.Plain(lines[i].Text)}}
+}
+
+// skipCodes are the reasons for which an import leaves tensors out.
+var skipCodes = []record.Code{record.BadHex, record.SizeMismatch, record.ReadError, record.MissingPiece, record.DuplicatePiece, record.ConcatShape}

@@ -80,7 +80,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 			return err
 		}
 	}
-	for _, log := range SkipLogs(r) {
+	for _, log := range SkipLogs(r, opt.Kept) {
 		if err := folder.Write(log.Name, log.Write); err != nil {
 			return err
 		}

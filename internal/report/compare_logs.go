@@ -3,9 +3,11 @@ package report
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/ui"
@@ -19,19 +21,39 @@ type File struct {
 
 // SkipLogs returns the four logs, empty ones too. Every row that was not
 // compared has a line in exactly one: name, reason code and text with tabs in
-// between.
-func SkipLogs(r *record.Report) []File {
+// between. Behind them come the lines of an import about tensors that no row has.
+func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 	labels := CompareLabels(r)
+	kept = withoutRow(kept, r, labels)
 	var files []File
 	for _, name := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName} {
-		files = append(files, File{name, func(w io.Writer) error { return writeSkipLog(w, r, labels, name) }})
+		files = append(files, File{name, func(w io.Writer) error { return writeSkipLog(w, r, labels, kept, name) }})
 	}
 	return files
 }
 
+// withoutRow are the lines about tensors that no row has.
+func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels []string) []sidefile.SkipLine {
+	if len(lines) == 0 {
+		return nil
+	}
+	var known filename.Index
+	for i := range r.Rows {
+		known.Add(labels[i], i)
+		known.Add(rowLabel(&r.Rows[i]), i)
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(l sidefile.SkipLine) bool {
+		_, ok := known.Find(l.Name)
+		return ok
+	})
+}
+
 // writeSkipLog writes the log of one name.
-func writeSkipLog(w io.Writer, r *record.Report, labels []string, name string) error {
+func writeSkipLog(w io.Writer, r *record.Report, labels []string, kept []sidefile.SkipLine, name string) error {
 	out := bufio.NewWriter(w)
+	line := func(label, code, text string) {
+		out.WriteString(ui.Escape(label) + "\t" + ui.Escape(code) + "\t" + ui.Escape(text) + "\n")
+	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Compared() {
@@ -39,7 +61,12 @@ func writeSkipLog(w io.Writer, r *record.Report, labels []string, name string) e
 		}
 		code, log := skipCode(row)
 		if log == name {
-			out.WriteString(ui.Escape(labels[i]) + "\t" + ui.Escape(code) + "\t" + ui.Escape(english.whyNot(row)) + "\n")
+			line(labels[i], code, english.whyNot(row))
+		}
+	}
+	for _, l := range kept {
+		if l.Log == name {
+			line(l.Name, l.Code, l.Text)
 		}
 	}
 	return out.Flush()
@@ -47,11 +74,12 @@ func writeSkipLog(w io.Writer, r *record.Report, labels []string, name string) e
 
 // logOf says which log the rows with a reason go to.
 var logOf = map[record.Code]string{
-	record.BadHex:       sidefile.CheckSkipName,
-	record.SizeMismatch: sidefile.CheckSkipName,
-	record.MissingPiece: sidefile.ConcateSkipName,
-	record.ConcatShape:  sidefile.ConcateSkipName,
-	record.NotInModel:   sidefile.InvalidOutName,
+	record.BadHex:         sidefile.CheckSkipName,
+	record.SizeMismatch:   sidefile.CheckSkipName,
+	record.MissingPiece:   sidefile.ConcateSkipName,
+	record.DuplicatePiece: sidefile.ConcateSkipName,
+	record.ConcatShape:    sidefile.ConcateSkipName,
+	record.NotInModel:     sidefile.InvalidOutName,
 }
 
 // skipCode is the code why a row was not compared, the status if there is none,
@@ -65,6 +93,9 @@ func skipCode(row *record.Row) (code, log string) {
 		if to, ok := logOf[reason.Code]; ok {
 			return string(reason.Code), to
 		}
+	}
+	if row.Status == record.UnmatchedRef && code == string(record.ReadError) {
+		log = sidefile.CheckSkipName // a piece that an import could not read
 	}
 	if row.Status == record.UnmatchedNPU {
 		log = sidefile.InvalidOutName

@@ -107,19 +107,19 @@ func TestSkipLogs(t *testing.T) {
 		"invalid_out_nodename.log": "net/fused\tNOT_IN_MODEL\tthe reference has no such tensor\nextra\tNOT_IN_MODEL\tno such node\n",
 	}
 	got := map[string]string{}
-	for _, file := range SkipLogs(r) {
+	for _, file := range SkipLogs(r, nil) {
 		got[file.Name] = rendered(t, file.Write)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, file := range SkipLogs(reportOf(passing("a"))) {
+	for _, file := range SkipLogs(reportOf(passing("a")), nil) {
 		var b bytes.Buffer
 		if err := file.Write(&b); err != nil || b.Len() > 0 {
 			t.Errorf("%s of a run without skips holds %q, %v", file.Name, b.String(), err)
 		}
 	}
-	if n := len(SkipLogs(reportOf())); n != 4 {
+	if n := len(SkipLogs(reportOf(), nil)); n != 4 {
 		t.Errorf("%d logs", n)
 	}
 }

@@ -416,7 +416,7 @@ func TestManyRows(t *testing.T) {
 		"msaccucmp": {func(w io.Writer) error { return WriteCompareMsaccucmp(w, r) }, 20_001},
 		"text":      {func(w io.Writer) error { return Text{}.WriteCompare(w, r) }, 10},
 		"markdown":  {func(w io.Writer) error { return english.WriteCompareMarkdown(w, r) }, 10},
-		"skipped":   {SkipLogs(r)[2].Write, 5_000},
+		"skipped":   {SkipLogs(r, nil)[2].Write, 5_000},
 		"json":      {func(w io.Writer) error { return few.Write(w) }, 1_000},
 		"junit":     {func(w io.Writer) error { return WriteCompareJUnit(w, few) }, 1_000},
 	} {

@@ -10,6 +10,8 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/report/page"
+
+	"dumptool/internal/sidefile"
 )
 
 // Formats returns the forms that reports have, text first.
@@ -153,6 +155,8 @@ type Options struct {
 	Elements OpErrors
 	// Page says how a page for a browser looks.
 	Page page.Options
+	// Kept are the lines of an import that stand in the logs of a comparison.
+	Kept []sidefile.SkipLine
 	// Gather gathers the pictures of a comparison, nil for none; Plots is set where some
 	// of them are drawn beside the reports.
 	Gather Gather

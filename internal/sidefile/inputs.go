@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dumptool/internal/foreign"
@@ -34,12 +36,14 @@ const (
 	ExecutionFile                 // the order of operators
 	ConsumersFile                 // who reads what operators make
 	BaselineFile                  // what an earlier run found
+	SkipLogFile                   // why tensors of the NPU are not there
 )
 
 // flags are those that name the files.
 var flags = [...]string{
 	OpConfigFile: "--op-config", NameMapFile: "--map-node-dict", FusionFile: "--fusion", OpsFile: "--ops-from",
 	RuntimeFile: "--node-runtime-filename", ExecutionFile: "--order-file", ConsumersFile: "--consumer-map", BaselineFile: "--baseline",
+	SkipLogFile: "--result",
 }
 
 // Files are the paths of the side files of a comparison; empty ones were not
@@ -48,8 +52,10 @@ type Files struct {
 	OpConfig, Fusion, Ops, Runtime, Execution, Consumers string
 	// NameMap is a map itself, or @ and its path.
 	NameMap string
+	// Logs is a folder with the logs of the tensors that the NPU lacks.
+	Logs string
 	// Folder, unless empty, is searched for files under HPAA's names that were
-	// not given.
+	// not given. Of logs there the lines of imports count.
 	Folder string
 }
 
@@ -63,6 +69,9 @@ type Inputs struct {
 	Runtime, Execution *Order
 	Consumers          *graph.Graph
 	ConsumersFile      string // its path
+	// Skipped are the lines of logs about tensors that have no array of the NPU, Kept
+	// those of imports in the folder that was searched.
+	Skipped, Kept []SkipLine
 	// Problems are files that could not be used and that a comparison can do
 	// without: those that nobody gave, and those that only serve the diagnosis.
 	Problems []*FileError
@@ -136,7 +145,48 @@ func (f *Files) Load() (*Inputs, error) {
 			return nil, &FileError{NameMapFile, "", true, err}
 		}
 	}
-	return in, nil
+	return in, in.readSkipLogs(f)
+}
+
+// readSkipLogs reads the logs of tensors that have no array: all lines of those in the
+// folder that was given for them, else the lines of imports in the folder of HPAA's
+// files. Comparisons write logs of the same names to that.
+func (in *Inputs) readSkipLogs(f *Files) error {
+	if f.Logs != "" {
+		if _, err := os.Stat(f.Logs); err != nil {
+			return &FileError{SkipLogFile, f.Logs, true, err}
+		}
+	}
+	for _, name := range []string{CheckSkipName, ConcateSkipName, InvalidOutName} {
+		kept := in.readSkipLog(f.Folder, name, false)
+		kept = slices.DeleteFunc(kept, func(l SkipLine) bool { return !l.IsImport() })
+		in.Kept = append(in.Kept, kept...)
+		switch {
+		case name == InvalidOutName: // these are no tensors of the reference
+		case f.Logs != "":
+			in.Skipped = append(in.Skipped, in.readSkipLog(f.Logs, name, true)...)
+		default:
+			in.Skipped = append(in.Skipped, kept...)
+		}
+	}
+	return nil
+}
+
+// readSkipLog reads one of these logs. One that is not there has no lines.
+func (in *Inputs) readSkipLog(folder, name string, given bool) []SkipLine {
+	if folder == "" {
+		return nil
+	}
+	var lines []SkipLine
+	path := filepath.Join(folder, name)
+	err := load(path, func(r io.Reader, _ string) (err error) {
+		lines, err = ReadSkipLog(r, name)
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		in.Problems = append(in.Problems, &FileError{SkipLogFile, path, given, err})
+	}
+	return lines
 }
 
 // mapPath returns the path of a name map, empty for one that is no file.

@@ -46,6 +46,7 @@ const (
 	Excluded         Code = "EXCLUDED"
 	BadHex           Code = "BAD_HEX"
 	MissingPiece     Code = "MISSING_PIECE"
+	DuplicatePiece   Code = "DUPLICATE_PIECE"
 	ConcatShape      Code = "CONCAT_SHAPE"
 	NotInModel       Code = "NOT_IN_MODEL"
 	ReadError        Code = "READ_ERROR"
@@ -109,12 +110,13 @@ func Causes() []Cause {
 		{Margin, "passes, but within a factor 2 of the limit", []Stage{Verdict}},
 		{ShapeDiffers, "as many elements in another shape", []Stage{Alignment, Verdict}},
 		{DTypeDiffers, "another element type (--strict-dtype)", []Stage{Alignment}},
-		{SizeMismatch, "another number of elements, or padding that is not zero", []Stage{Alignment}},
+		{SizeMismatch, "another number of elements, or padding that is not zero", []Stage{Pairing, Alignment}},
 		{SkipKey, "skipped by --skip-keys", []Stage{Pairing}},
 		{Excluded, "skipped by --exclude-node-list", []Stage{Pairing}},
-		{BadHex, "a hex text that is none", []Stage{Alignment}},
-		{MissingPiece, "a piece of a tensor is missing", []Stage{Alignment}},
-		{ConcatShape, "pieces of a tensor whose shapes do not fit together", []Stage{Alignment}},
+		{BadHex, "a hex text that is none", []Stage{Pairing}},
+		{MissingPiece, "a piece of a tensor is missing", []Stage{Pairing}},
+		{DuplicatePiece, "a piece of a tensor is there twice", []Stage{Pairing}},
+		{ConcatShape, "pieces of a tensor whose shapes do not fit together", []Stage{Pairing}},
 		{NotInModel, "the reference has no such tensor", []Stage{Pairing}},
 		{ReadError, "the file cannot be read", []Stage{Pairing, Alignment}},
 		{UnsupportedDType, "an element type without a decoder", []Stage{Pairing, Alignment}},
