@@ -25,6 +25,7 @@ var chineseSummaries = map[string]string{
 	"hpaa":                  "HPAA 的 NPU 侧：由原始分片得到张量",
 	"hpaa import":           "把 HPAA 的原始分片拼接为张量",
 	"run-npu-data-analysis": "把 HPAA 的原始分片拼接为张量",
+	"perf":                  "算子的周期花在哪里，与基线相比有何变化",
 	"config":                "编写、检查和解释 dump 配置",
 	"config new":            "按用途生成 dump 配置",
 	"config check":          "找出 dump 配置中的错误",

@@ -46,6 +46,7 @@ func allCommands(a *app) []*cobra.Command {
 		newCompareCommand(a),
 		newHPAACommand(a),
 		newNPUAnalysisCommand(a),
+		newPerfCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),

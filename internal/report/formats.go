@@ -43,6 +43,7 @@ func listFormats() []Format {
 			textual("overflow.txt", Text.WriteAnalysis),
 			textual("overflow_scan.txt", Text.WriteScan),
 			textual("overflow_watch.txt", Text.WriteWatch),
+			textual("perf.txt", Text.WritePerf),
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
 		}},
@@ -54,6 +55,7 @@ func listFormats() []Format {
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
 			plainly("overflow_watch.csv", WriteWatchCSV),
+			plainly("perf.csv", WritePerfCSV),
 		}},
 		{documentFormat, "everything, for programs", []Writer{
 			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
@@ -69,6 +71,7 @@ func listFormats() []Format {
 			plainly("overflow.json", WriteAnalysisJSON),
 			plainly("overflow_scan.json", WriteScanJSON),
 			plainly("overflow_watch.json", WriteWatchJSON),
+			plainly("perf.json", WritePerfJSON),
 			plainly("", WriteConfigChecksJSON),
 			plainly("", WriteConfigExplanationJSON),
 		}},
@@ -79,6 +82,7 @@ func listFormats() []Format {
 			textual("compare.md", Text.WriteCompareMarkdown),
 			plainly("overflow.md", WriteAnalysisMarkdown),
 			plainly("overflow_scan.md", WriteScanMarkdown),
+			textual("perf.md", Text.WritePerfMarkdown),
 		}},
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
 			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),

@@ -29,6 +29,7 @@ import (
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
+	"dumptool/internal/perf"
 	"dumptool/internal/tensor"
 )
 
@@ -52,6 +53,7 @@ var samples = map[reflect.Type]struct {
 	reflect.TypeFor[*overflow.Report]():      {"analyze", twoRecords()},
 	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
 	reflect.TypeFor[*overflow.WatchReport](): {"watch", overwritten()},
+	reflect.TypeFor[*perf.Report]():          {"perf", performance()},
 	reflect.TypeFor[*ConfigChecks]():         {"check", checked()},
 	reflect.TypeFor[*ConfigExplanation]():    {"explain", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
 }

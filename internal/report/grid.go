@@ -35,8 +35,8 @@ const (
 )
 
 // Fit returns the grid for a terminal of so many columns, as it is with width 0. The
-// first column holds names: they are shortened in the middle, and columns that have
-// a rank are left out where that does not help.
+// first column without a rank holds names: they are shortened in the middle, and columns
+// that have a rank are left out where that does not help.
 func (g Grid) Fit(width int) Grid { return g.fit(width, minName) }
 
 // fit is Fit in which names keep at least so many columns.
@@ -46,18 +46,21 @@ func (g Grid) fit(width, least int) Grid {
 	}
 	byRank := slices.DeleteFunc(slices.Clone(g), func(c gridColumn) bool { return c.rank == 0 })
 	slices.SortFunc(byRank, func(a, b gridColumn) int { return a.rank - b.rank })
-	used, shown := min(g[0].width, least), map[int]bool{0: true} // by rank
+	names := func(c gridColumn) bool { return c.rank == 0 }
+	widestName := g[slices.IndexFunc(g, names)].width
+	used, shown := min(widestName, least), map[int]bool{0: true} // by rank
 	for i := range byRank {
 		if more := columnGap + byRank[i].width; used+more <= width {
 			shown[byRank[i].rank], used = true, used+more
 		}
 	}
 	fitted := slices.DeleteFunc(slices.Clone(g), func(c gridColumn) bool { return !shown[c.rank] })
-	names, room := slices.Clone(g[0].cells), min(g[0].width, least)+width-used
-	for i := range names {
-		names[i] = shorten(names[i], room)
+	column := &fitted[slices.IndexFunc(fitted, names)]
+	cells, room := slices.Clone(column.cells), min(widestName, least)+width-used
+	for i := range cells {
+		cells[i] = shorten(cells[i], room)
 	}
-	fitted[0].cells, fitted[0].width = names, widest(names)
+	column.cells, column.width = cells, widest(cells)
 	return fitted
 }
 

@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/perf"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -164,6 +165,11 @@ func exact(v any) string {
 		return digits(-1)(*v)
 	case metrics.Metric:
 		return exactMetric(v)
+	case *bool:
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatBool(*v)
 	case *uint64:
 		if v == nil {
 			return ""
@@ -193,7 +199,7 @@ func shown(v any, l Lang) string {
 // isNumber reports whether a minus sign in front of a cell makes no formula.
 func isNumber(v any) bool {
 	switch v.(type) {
-	case int, int64, uint64, float64, *float64, metrics.Metric, numeral:
+	case int, int64, uint64, float64, *float64, metrics.Metric, numeral, perf.Count:
 		return true
 	}
 	return false

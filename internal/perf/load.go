@@ -1,0 +1,199 @@
+package perf
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
+)
+
+// tables are what is read from the tables at some paths.
+type tables struct {
+	files            []string
+	entries          []*entry
+	cores            []int
+	runs             []*Runs
+	relation         Relation
+	missing, unknown []string
+	problems         []Problem
+	notes            []Note
+	mode             DumpMode
+}
+
+// entry is an operator of the tables.
+type entry struct {
+	row   *Row
+	cores *Cores
+	runs  *Runs
+}
+
+// load reads the tables at some paths.
+func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
+	sources, err := findSources(paths)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, s := range sources {
+		files = append(files, s.files()...)
+	}
+	read, err := readAll(ctx, opt.Workers, files)
+	if err != nil {
+		return nil, err
+	}
+	t := &tables{}
+	for _, s := range sources {
+		t.mode = max(t.mode, s.mode())
+		t.add(s, read, &opt.Thresholds)
+	}
+	slices.Sort(t.cores)
+	t.cores = slices.Compact(t.cores)
+	var columns columnSet
+	for _, name := range t.missing {
+		c, _ := columnOf(name)
+		columns |= 1 << c
+	}
+	t.missing = (^columns).missing()
+	return t, nil
+}
+
+// add adds the tables of a source.
+func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
+	main := t.open(s.table, read)
+	before := len(t.missing)
+	cores, perCore := t.openCores(s, read)
+	if main != nil {
+		t.missing = t.missing[:before] // what the tables of cores lack is in the main one
+	}
+	var entries []*entry
+	if main != nil {
+		for i := range main.rows {
+			entries = append(entries, &entry{row: &main.rows[i]})
+		}
+	}
+	if len(perCore) > 0 {
+		rows, stats, problems := foldCores(cores, perCore)
+		t.problems = append(t.problems, problems...)
+		t.noteAbsent(cores, rows, stats)
+		if main == nil {
+			for i := range rows {
+				entries = append(entries, &entry{row: &rows[i], cores: stats[i]})
+			}
+		} else {
+			joinCores(entries, rows, stats)
+		}
+	}
+	t.addRuns(s, read, entries, th)
+	t.entries = append(t.entries, entries...)
+}
+
+// open returns a table of operators, nil if there is none or it cannot be read.
+func (t *tables) open(path string, read map[string]loaded) *table {
+	if path == "" {
+		return nil
+	}
+	l := read[path]
+	if l.err != nil {
+		t.problems = append(t.problems, Problem{File: path, Text: withoutPath(l.err, path)})
+		return nil
+	}
+	t.files = append(t.files, path)
+	t.problems = append(t.problems, l.problems...)
+	t.missing = append(t.missing, l.columns.missing()...)
+	for _, name := range l.unknown {
+		if !slices.Contains(t.unknown, name) {
+			t.unknown = append(t.unknown, name)
+		}
+	}
+	return l.table
+}
+
+// withoutPath is the text of an error that may name its path.
+func withoutPath(err error, path string) string {
+	text := err.Error()
+	if _, after, found := strings.Cut(text, path+": "); found {
+		return after
+	}
+	return text
+}
+
+// openCores returns the tables of cores that can be read.
+func (t *tables) openCores(s *source, read map[string]loaded) (cores []coreFile, all []*table) {
+	for _, c := range s.cores {
+		if i := slices.IndexFunc(cores, func(o coreFile) bool { return o.core == c.core }); i >= 0 {
+			t.problems = append(t.problems, Problem{File: c.path, Text: fmt.Sprintf("core %d was read already, from %s", c.core, cores[i].path)})
+			continue
+		}
+		if one := t.open(c.path, read); one != nil {
+			cores, all = append(cores, c), append(all, one)
+			t.cores = append(t.cores, c.core)
+		}
+	}
+	for _, path := range s.others {
+		t.notes = append(t.notes, Note{NoteNoCore, lang.Sayf("%s is not read: its name has no number of a core", "%s 未读取：文件名中没有核的编号", path)})
+	}
+	return cores, all
+}
+
+// noteAbsent says which operators some cores do not have.
+func (t *tables) noteAbsent(cores []coreFile, rows []Row, stats []*Cores) {
+	var names []string
+	for i := range rows {
+		if stats[i] != nil && len(stats[i].Absent) > 0 {
+			names = append(names, rows[i].Name)
+		}
+	}
+	if len(names) > 0 {
+		t.notes = append(t.notes, Note{NoteCore, lang.Sayf("not on all of the %d cores: %s", "并非 %d 个核上都有：%s", len(cores), lang.FirstNames(names))})
+	}
+}
+
+// joinCores adds how operators of a table ran on the cores.
+func joinCores(entries []*entry, rows []Row, stats []*Cores) {
+	byName := make(map[occurrence]*Cores)
+	for i, at := range occurrences(rows) {
+		byName[at] = stats[i]
+	}
+	seen := make(map[string]int)
+	for _, e := range entries {
+		seen[e.row.Name]++
+		e.cores = byName[occurrence{e.row.Name, seen[e.row.Name]}]
+	}
+}
+
+// addRuns adds the runs of operators.
+func (t *tables) addRuns(s *source, read map[string]loaded, entries []*entry, th *Thresholds) {
+	var perRun []*table
+	for _, path := range s.runs {
+		l := read[path]
+		if l.err != nil {
+			t.problems = append(t.problems, Problem{File: path, Text: withoutPath(l.err, path)})
+			continue
+		}
+		t.problems = append(t.problems, l.problems...)
+		perRun = append(perRun, l.table)
+	}
+	runs := readRuns(perRun, th)
+	if len(runs) == 0 {
+		return
+	}
+	relation := relate(entries, runs)
+	if t.relation != "" && t.relation != relation {
+		relation = RelationUnknown
+	}
+	t.relation = relation
+	var index filename.Index
+	for i, r := range runs {
+		index.Add(r.Name, i)
+	}
+	for _, e := range entries {
+		if i, ok := index.Find(e.row.Name); ok {
+			e.runs = runs[i]
+			runs[i].Name = e.row.Name // a file without names has that of a file
+		}
+	}
+	t.runs = append(t.runs, runs...)
+}

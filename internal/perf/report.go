@@ -1,0 +1,413 @@
+package perf
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+)
+
+// Schema names the JSON form of a report.
+const Schema = "dumptool/perf/1"
+
+// SortKey says how operators are ordered.
+type SortKey string
+
+// The orders. All but that by name have the largest number first, and unknown ones last;
+// equal ones stay as they are in the tables.
+const (
+	SortMCU      SortKey = "mcu"
+	SortPLD      SortKey = "pld"
+	SortConflict SortKey = "conflict" // at L1 and IMB
+	SortWait     SortKey = "wait"     // for other cores
+	SortGrowth   SortKey = "growth"   // of mcu_cycle since the baseline
+	SortName     SortKey = "name"
+)
+
+// SortKeys are all orders.
+var SortKeys = []SortKey{SortMCU, SortPLD, SortConflict, SortWait, SortGrowth, SortName}
+
+// Options say what is read and how it is judged.
+type Options struct {
+	// Paths are tables and folders of tables, Baseline is one of them to compare with;
+	// empty for none.
+	Paths    []string
+	Baseline string
+	// NoSpan leaves out operators with _span in their names, Filter others.
+	NoSpan     bool
+	Filter     *dumpdir.NodeFilter
+	Thresholds Thresholds
+	Sort       SortKey
+	// Top is how many operators a report for people shows, 0 for all.
+	Top int
+	// MHz is the clock, PeakBPC how many bytes a cycle the DDR can move; 0 if they are not
+	// known.
+	MHz, PeakBPC float64
+	// Mode says whether tensors were dumped meanwhile, as far as the environment knows.
+	Mode    DumpMode
+	Workers int
+}
+
+// Hidden is an operator that was left out.
+type Hidden struct {
+	Name   string
+	Reason dumpdir.NodeSkip
+}
+
+// SkipSpan is the reason to leave out the operators of Options.NoSpan.
+const SkipSpan dumpdir.NodeSkip = "SPAN"
+
+// span is what the names of those have.
+const span = "_span"
+
+// NoteCode names a note.
+type NoteCode string
+
+// The notes.
+const (
+	NoteDumping   NoteCode = "DUMP_MODE"
+	NoteBaseline  NoteCode = "BASELINE_MODE"
+	NoteColumns   NoteCode = "UNKNOWN_COLUMNS"
+	NoteRelation  NoteCode = "RELATION_UNKNOWN"
+	NoteUnstable  NoteCode = "RUNS_DIFFER"
+	NoteUnmatched NoteCode = "EXCLUDE_UNMATCHED"
+	NoteCore      NoteCode = "CORE_MISSING"
+	NoteNoCore    NoteCode = "NOT_A_CORE"
+	NoteNoClass   NoteCode = "CLASS_UNKNOWN"
+)
+
+// Note is something to know about the tables that is no problem of a line.
+type Note struct {
+	Code NoteCode      `json:"code"`
+	Text lang.Sentence `json:"text"`
+}
+
+// Report is what tables of performance say.
+type Report struct {
+	Options
+	// Files are the tables of operators that were read.
+	Files []string
+	// Operators are those that are left, ranked, and Hidden those that were left out, in
+	// the order of the tables.
+	Operators []*Operator
+	Hidden    []Hidden
+	// Total is the mcu_cycle of all operators that are left.
+	Total int64
+	// Cores are the cores that have tables, Relation says how the table comes from the
+	// runs of its operators, empty without runs.
+	Cores    []int
+	Relation Relation
+	Runs     []*Runs
+	// Missing and Unknown are columns that a table lacks, and that are not known here.
+	Missing, Unknown []string
+	Problems         []Problem
+	Notes            []Note
+	// Before is the baseline, nil for none.
+	Before *Before
+}
+
+// Before is what a baseline says as a whole.
+type Before struct {
+	Files []string
+	// Total is the mcu_cycle of all operators that the options leave.
+	Total int64
+	// Missing are the names of operators that are gone.
+	Missing []string
+}
+
+// Microseconds is how long an operator took, nil if the clock or its cycles are unknown.
+func (r *Report) Microseconds(o *Operator) *float64 {
+	if mcu := o.Get(MCU); mcu.Known && r.MHz > 0 {
+		us := float64(mcu.N) / r.MHz
+		return &us
+	}
+	return nil
+}
+
+// DDRUse is the share of what the DDR can move in the cycles of an operator that it
+// moved; nil if that is unknown.
+func (r *Report) DDRUse(o *Operator) *float64 {
+	use := o.DDRBytes.Of(o.Get(MCU))
+	if use == nil || r.PeakBPC <= 0 {
+		return nil
+	}
+	share := *use / r.PeakBPC
+	return &share
+}
+
+// Top are the operators that a report for people shows.
+func (r *Report) Top() []*Operator { return r.Operators[:r.Shown(len(r.Operators))] }
+
+// Shown is how many of n operators a report for people shows.
+func (r *Report) Shown(n int) int {
+	if r.Options.Top <= 0 {
+		return n
+	}
+	return min(n, r.Options.Top)
+}
+
+// Analyze reads the tables and says what is in them. A table that cannot be read is a
+// problem; the error is for a path that is not there, for a baseline without a table, and
+// for the end of the context.
+func Analyze(ctx context.Context, opt Options) (*Report, error) {
+	now, err := load(ctx, &opt, opt.Paths)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Mode == ModeDumping || now.mode == ModeUnknown {
+		now.mode = opt.Mode
+	}
+	r := &Report{
+		Options: opt, Files: now.files, Cores: now.cores, Relation: now.relation,
+		Missing: now.missing, Unknown: now.unknown, Problems: now.problems, Notes: now.notes,
+	}
+	left := choose(now, &opt)
+	r.Hidden, r.Total, r.Runs = left.hidden, left.total, left.runs
+	r.Problems = append(r.Problems, left.problems...)
+	var before *chosen
+	if opt.Baseline != "" {
+		if before, err = r.readBaseline(ctx, now.mode, left); err != nil {
+			return nil, err
+		}
+	}
+	r.judge(left, before)
+	r.addNotes(now, left)
+	r.rank()
+	return r, nil
+}
+
+// readBaseline reads the baseline.
+func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) (*chosen, error) {
+	then, err := load(ctx, &r.Options, []string{r.Baseline})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(then.files) == 0 && len(then.problems) > 0:
+		return nil, lang.Errorf("baseline: %s", "基线：%s", then.problems[0])
+	case len(then.files) == 0:
+		return nil, lang.Errorf("baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv",
+			"基线：%s 中没有算子性能表，需要 op_perf.csv 或 op_perf_{core}.csv", r.Baseline)
+	}
+	if mode != then.mode && mode != ModeUnknown && then.mode != ModeUnknown {
+		r.note(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles",
+			"基线的计数条件不同：其中一次在 dump 张量的同时计数，周期数偏高")
+	}
+	before := choose(then, &r.Options)
+	r.Problems = slices.Concat(r.Problems, then.problems, before.problems)
+	r.Before = &Before{Files: then.files, Total: before.total}
+	for i := range before.rows {
+		if at := before.rows[i].at; !left.known[at] {
+			r.Before.Missing = append(r.Before.Missing, at.name)
+		}
+	}
+	return before, nil
+}
+
+// note adds a note, from what lang.Sayf takes.
+func (r *Report) note(code NoteCode, en, zh string, args ...any) {
+	r.Notes = append(r.Notes, Note{code, lang.Sayf(en, zh, args...)})
+}
+
+// addNotes says what is odd about the tables as a whole.
+func (r *Report) addNotes(now *tables, left *chosen) {
+	if now.mode == ModeDumping {
+		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run", "计数时同时 dump 了张量：周期数高于单独运行")
+	}
+	if len(r.Unknown) > 0 {
+		r.note(NoteColumns, "columns that are not known: %s", "未知的列：%s", strings.Join(r.Unknown, ", "))
+	}
+	if n, columns := r.withoutClass(); n > 0 {
+		r.note(NoteNoClass, "no class for %s without %s", "%s无法分类：缺少 %s", lang.CountText(n, "operator", "个算子"), strings.Join(columns, ", "))
+	}
+	if len(left.unmatched) > 0 {
+		r.note(NoteUnmatched, "--exclude-node-list: no operator is called %s", "--exclude-node-list：没有名为 %s 的算子", strings.Join(left.unmatched, ", "))
+	}
+	if r.Relation == RelationUnknown {
+		r.note(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/", "表中的 mcu_cycle 不是 perf/ 中各次运行的总和、平均、最大、首次或末次")
+	}
+	var unstable []string
+	for _, runs := range r.Runs {
+		if runs.Unstable {
+			unstable = append(unstable, runs.Name)
+		}
+	}
+	if len(unstable) > 0 {
+		r.note(NoteUnstable, "runs differ by more than %s x the median: %s; the ranking uses the table (%s of the runs)", "各次运行相差超过中位数的 %s 倍：%s；排名使用表中的值（各次运行的%s）",
+			r.Thresholds.Unstable, lang.FirstNames(unstable), relationTexts[r.Relation])
+	}
+}
+
+// withoutClass counts the operators of class unknown, and lists what they lack.
+func (r *Report) withoutClass() (n int, columns []string) {
+	for _, o := range r.Operators {
+		if o.Class != ClassUnknown {
+			continue
+		}
+		n++
+		for _, name := range o.Evidence {
+			if !slices.Contains(columns, name) {
+				columns = append(columns, name)
+			}
+		}
+	}
+	return n, columns
+}
+
+// relationTexts name the relations.
+var relationTexts = map[Relation]lang.Text{
+	RelationSame: {EN: "the only one", ZH: "唯一一次"}, RelationSum: {EN: "sum", ZH: "总和"}, RelationMean: {EN: "mean", ZH: "平均"},
+	RelationMax: {EN: "maximum", ZH: "最大值"}, RelationLast: {EN: "last", ZH: "末次"}, RelationFirst: {EN: "first", ZH: "首次"},
+	RelationUnknown: {EN: "of unknown relation", ZH: "关系未知"},
+}
+
+// Text is the relation in words.
+func (r Relation) Text() lang.Text { return relationTexts[r] }
+
+// chosen are the operators of tables that the options leave.
+type chosen struct {
+	rows []left
+	// known are the operators of rows, and those whose lines could not be used.
+	known     map[occurrence]bool
+	hidden    []Hidden
+	unmatched []string
+	runs      []*Runs
+	total     int64
+	problems  []Problem
+}
+
+// left is an operator that is left.
+type left struct {
+	*entry
+	at      occurrence
+	index   int
+	derived Derived
+}
+
+// choose names and leaves out operators as the options say, in this order: names of the
+// reference, _span, keys, names.
+func choose(t *tables, opt *Options) *chosen {
+	c := &chosen{known: make(map[occurrence]bool)}
+	skip := func(name string) dumpdir.NodeSkip {
+		if opt.NoSpan && strings.Contains(name, span) {
+			return SkipSpan
+		}
+		return opt.Filter.Skip(name)
+	}
+	seen, index := make(map[string]int), 0
+	for _, e := range t.entries {
+		name := opt.Filter.Rename(e.row.Name)
+		seen[name]++
+		l := left{entry: e, at: occurrence{name, seen[name]}, index: index}
+		if !e.row.bad {
+			index++
+		}
+		switch reason := skip(name); {
+		case reason != "" && !e.row.bad:
+			c.hidden = append(c.hidden, Hidden{name, reason})
+		case reason == "":
+			c.add(l)
+		}
+	}
+	for _, runs := range t.runs {
+		if name := opt.Filter.Rename(runs.Name); skip(name) == "" {
+			renamed := *runs
+			renamed.Name = name
+			c.runs = append(c.runs, &renamed)
+		}
+	}
+	c.unmatched = opt.Filter.Unmatched(maps.Keys(seen))
+	return c
+}
+
+// add adds an operator, or what is wrong with its numbers.
+func (c *chosen) add(l left) {
+	c.known[l.at] = true
+	if l.row.bad {
+		return
+	}
+	var err error
+	if l.derived, err = derive(&l.row.Counters); err == nil {
+		all, ok := sum([]int64{c.total, l.row.Get(MCU).N}, nil)
+		if ok {
+			c.total, c.rows = all, append(c.rows, l)
+			return
+		}
+		err = errors.New("mcu_cycle: all operators up to this one add up to more than an int64 holds")
+	}
+	c.problems = append(c.problems, Problem{l.row.File, l.row.Line, 0, err.Error()})
+}
+
+// judge makes the operators of a report.
+func (r *Report) judge(now, before *chosen) {
+	known := make(map[occurrence]*Row)
+	if before != nil {
+		for i := range before.rows {
+			known[before.rows[i].at] = before.rows[i].row
+		}
+	}
+	for i := range now.rows {
+		l := &now.rows[i]
+		o := &Operator{Row: l.row, Name: l.at.name, Occurrence: l.at.k, At: l.index, Derived: l.derived, Cores: l.cores, Runs: l.runs, Before: known[l.at]}
+		switch {
+		case before == nil:
+		case o.Before == nil && before.known[l.at]: // its line could not be used
+			o.Status = Unknown
+		default:
+			o.Status = statusOf(o, &r.Thresholds)
+		}
+		o.Verdict = classify(o, &r.Thresholds)
+		o.Says = explain(o)
+		o.Advice = advise(o, &r.Thresholds)
+		r.Operators = append(r.Operators, o)
+	}
+}
+
+// rank orders the operators and gives them their ranks and shares.
+func (r *Report) rank() {
+	key := sortKeys[r.Sort]
+	slices.SortStableFunc(r.Operators, func(a, b *Operator) int {
+		if r.Sort == SortName {
+			return lang.CompareNatural(a.Name, b.Name)
+		}
+		x, y := key(a), key(b)
+		switch {
+		case x.Known && y.Known:
+			return cmp.Compare(y.N, x.N)
+		case x.Known:
+			return -1
+		case y.Known:
+			return 1
+		}
+		return 0
+	})
+	all, before := count(r.Total), int64(0)
+	for i, o := range r.Operators {
+		o.Rank = i + 1
+		mcu := o.Get(MCU)
+		before += mcu.N // no overflow: the total is none
+		if o.Share = mcu.Of(all); o.Share != nil {
+			o.Cumulative = count(before).Of(all)
+		}
+	}
+}
+
+// sortKeys are what operators are ordered by.
+var sortKeys = map[SortKey]func(o *Operator) Count{
+	SortMCU:  func(o *Operator) Count { return o.Get(MCU) },
+	SortPLD:  func(o *Operator) Count { return o.Get(PLDByte) },
+	SortWait: func(o *Operator) Count { return o.Get(SynWait) },
+	SortConflict: func(o *Operator) Count {
+		both, ok := total(o.Get(L1Conflict), o.Get(IMConflict))
+		if !ok {
+			return count(math.MaxInt64)
+		}
+		return both
+	},
+	SortGrowth: (*Operator).Growth,
+}

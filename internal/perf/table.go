@@ -1,0 +1,227 @@
+package perf
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// What a table may have: more rows are not the operators of a network.
+const (
+	maxRows     = 1 << 16
+	maxHeadings = 1 << 10
+	maxProblems = 1000
+)
+
+// Problem is a line of a table that could not be used, or a table.
+type Problem struct {
+	File string
+	// Line is from 1, 0 for the whole file. Column is the number of the cell, from 1, 0
+	// for the whole line.
+	Line, Column int
+	Text         string
+}
+
+// String is the problem with its place.
+func (p Problem) String() string {
+	switch {
+	case p.Line == 0:
+		return fmt.Sprintf("%s: %s", p.File, p.Text)
+	case p.Column == 0:
+		return fmt.Sprintf("%s: line %d: %s", p.File, p.Line, p.Text)
+	}
+	return fmt.Sprintf("%s: line %d, column %d: %s", p.File, p.Line, p.Column, p.Text)
+}
+
+// Row is an operator in a table.
+type Row struct {
+	Name string
+	Counters
+	// File and Line are where it stands.
+	File string
+	Line int
+
+	table *table
+	// cells is the line, if the table has columns that are not ours.
+	cells string
+	// bad is set if the line could not be used; it counts as an occurrence of the name.
+	bad bool
+}
+
+// Extra is a cell of a column that is not ours.
+type Extra struct{ Column, Text string }
+
+// Extra returns the cells of the columns that are not ours, in their order.
+func (r *Row) Extra() []Extra {
+	if r.cells == "" {
+		return nil
+	}
+	cells, err := splitLine(nil, r.cells)
+	if err != nil || len(cells) != len(r.table.headings) {
+		return nil
+	}
+	var all []Extra
+	for i, h := range r.table.headings {
+		if h.unknown != "" {
+			all = append(all, Extra{h.unknown, cells[i]})
+		}
+	}
+	return all
+}
+
+// heading says what a column of a table is: the name of the operator, a counter, or
+// something unknown.
+type heading struct {
+	name    bool
+	counter Column
+	unknown string
+}
+
+// table is what a file says.
+type table struct {
+	file     string
+	headings []heading
+	columns  columnSet
+	unknown  []string
+	rows     []Row
+	problems []Problem
+}
+
+// readTable reads a table; file is its name for what it says. The first line has the
+// headings, in any order and letter case. A line that cannot be used is a problem, and
+// what is wrong with the whole table is the error. Rows of tables without names have
+// the name nameless, unless it is empty.
+func readTable(r io.Reader, file, nameless string) (*table, error) {
+	t := &table{file: file}
+	in := &lines{r: bufio.NewReader(r)}
+	first, long, err := in.next()
+	for err == nil && strings.TrimSpace(strings.TrimPrefix(first, "\ufeff")) == "" {
+		first, long, err = in.next()
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("the file is empty, want a line of headings")
+	case err != nil:
+		return nil, err
+	case long:
+		return nil, fmt.Errorf("the first line has more than %d bytes, want headings", maxLine)
+	}
+	if err = t.readHeadings(strings.TrimPrefix(first, "\ufeff"), nameless != ""); err == nil {
+		err = t.readRows(in, nameless)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// readHeadings reads the first line.
+func (t *table) readHeadings(line string, nameless bool) error {
+	cells, err := splitLine(nil, line)
+	switch {
+	case err != nil:
+		return fmt.Errorf("first line: %w", err)
+	case len(cells) > maxHeadings:
+		return fmt.Errorf("%d columns, want at most %d", len(cells), maxHeadings)
+	}
+	seen := make(map[string]bool)
+	for i, cell := range cells {
+		h, key := heading{unknown: cell}, strings.ToLower(cell)
+		c, known := columnOf(key)
+		switch {
+		case key == nameColumn:
+			h = heading{name: true}
+		case known:
+			h, key = heading{counter: c}, c.String()
+			t.columns |= 1 << c
+		case cell == "" || seen[key]:
+			key = fmt.Sprintf("column %d", i+1)
+			h.unknown = key
+		}
+		if seen[key] {
+			return fmt.Errorf("the column %s comes twice in the first line", key)
+		}
+		seen[key] = true
+		t.headings = append(t.headings, h)
+		if h.unknown != "" {
+			t.unknown = append(t.unknown, h.unknown)
+		}
+	}
+	switch {
+	case !seen[nameColumn] && !nameless:
+		return errMissing(nameColumn, line)
+	case !t.columns.has(MCU):
+		return errMissing(MCU.String(), line)
+	}
+	return nil
+}
+
+// readRows reads the lines below the headings.
+func (t *table) readRows(in *lines, nameless string) error {
+	var cells []string
+	for {
+		line, long, err := in.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case !long && strings.TrimSpace(line) == "":
+			continue
+		case len(t.rows) == maxRows:
+			return fmt.Errorf("more than %d rows, want the operators of a network", maxRows)
+		case len(t.problems) == maxProblems:
+			return fmt.Errorf("more than %d lines cannot be used: is it a table of counters?", maxProblems)
+		}
+		row := Row{Name: nameless, File: t.file, Line: in.number, table: t}
+		cells = cells[:0]
+		if cells, err = splitLine(cells, line); long {
+			err = fmt.Errorf("the line has more than %d bytes", maxLine)
+		}
+		column := 0
+		if err == nil {
+			column, err = row.read(cells)
+		}
+		if err != nil {
+			t.problems = append(t.problems, Problem{t.file, in.number, column, err.Error()})
+			row.bad, row.Counters = true, Counters{}
+		} else if len(t.unknown) > 0 {
+			row.cells = line
+		}
+		if row.Name == "" {
+			continue
+		}
+		row.Name = strings.Clone(row.Name)
+		t.rows = append(t.rows, row)
+	}
+}
+
+// read sets a row from its cells. An error comes with the number of the cell, from 1,
+// or 0. The name is set even then, if there is one.
+func (r *Row) read(cells []string) (column int, err error) {
+	headings := r.table.headings
+	nameAt := slices.IndexFunc(headings, func(h heading) bool { return h.name })
+	if nameAt >= 0 && nameAt < len(cells) {
+		r.Name = cells[nameAt]
+	}
+	switch {
+	case len(cells) != len(headings):
+		return 0, fmt.Errorf("%d fields, want %d", len(cells), len(headings))
+	case r.Name == "":
+		return nameAt + 1, errors.New("no name")
+	}
+	for i, h := range headings {
+		if h.name || h.unknown != "" {
+			continue
+		}
+		v, err := parseCount(cells[i])
+		if err != nil {
+			return i + 1, fmt.Errorf("%s: %w", h.counter, err)
+		}
+		r.Set(h.counter, v)
+	}
+	return 0, nil
+}
