@@ -14,7 +14,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
-	"html/template"
 	"io"
 	"path/filepath"
 	"slices"
@@ -64,10 +63,7 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	if opt.Determinism != nil {
 		d.Determinism = opt.Determinism
 	}
-	v := view{Lang: "en", Title: "dumptool", Style: template.CSS(assets().style), Policy: assets().policy}
-	if opt.Lang == "zh" {
-		v.Lang = "zh-CN"
-	}
+	v := view{chinese: opt.Lang == "zh", title: "dumptool"}
 	var blocks []block
 	if c != nil {
 		d.Run = dataOf(c)
@@ -78,22 +74,20 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 		if blocks, err = detailBlocks(c, d.Run, maxSize-len(columns)); err != nil {
 			return err
 		}
-		v.first(c, opt)
+		v.fill(c)
 		if d.Title == "" {
 			d.Title = titleOf(c.Args)
 		}
 	}
 	if opt.Title != "" {
-		v.Title = ui.Escape(opt.Title) + " · dumptool"
+		v.title = ui.Escape(opt.Title) + " · dumptool"
 	}
 	head, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	if err := assets().page.ExecuteTemplate(out, "head", v); err != nil {
-		return err
-	}
+	v.write(out)
 	writeBlock(out, block{"data", head})
 	for _, b := range blocks {
 		writeBlock(out, b)
@@ -167,70 +161,16 @@ func detailBlocks(c *Comparison, d *run, room int) ([]block, error) {
 	return blocks, nil
 }
 
-// view is what stands in the page without a script.
-type view struct {
-	Lang, Title, Headline string
-	Style                 template.CSS
-	Policy                string
-	Name, Reason          string
-	Rows                  []viewRow
-}
-
-// viewRow is a row of the table that stands in for the script.
-type viewRow struct {
-	Index         int
-	Status        record.Status
-	Name          string
-	Errors, Total int64
-	Code          record.Code
-}
-
-// first fills in the verdict, the first bad row and the worst ones.
-func (v *view) first(c *Comparison, opt Options) {
-	r := c.Report
-	v.Headline = c.Headline.EN
-	if opt.Lang == "zh" {
-		v.Headline = c.Headline.ZH
-	}
-	v.Headline = ui.Escape(v.Headline)
-	v.Title = v.Headline
-	first := r.Findings.FirstBad
-	if first >= 0 && first < len(r.Rows) {
-		v.Name = ui.Escape(c.Labels[first])
-		if reasons := r.Rows[first].Reasons; len(reasons) > 0 {
-			t := reasons[0].Evidence.Text()
-			v.Reason = string(reasons[0].Code) + ": " + ui.Escape(map[bool]string{false: t.EN, true: t.ZH}[opt.Lang == "zh"])
-		}
-	}
-	const most = 10
-	for i := max(first, 0); i < len(r.Rows) && len(v.Rows) < most; i++ {
-		row := &r.Rows[i]
-		if first < 0 && !row.Status.Bad() && row.Status != record.Error {
-			continue
-		}
-		x := viewRow{Index: i, Status: row.Status, Name: ui.Escape(c.Labels[i]), Errors: row.Errors}
-		if result := row.Result.Numbers(); result != nil {
-			x.Total = result.Total
-		}
-		if len(row.Reasons) > 0 {
-			x.Code = row.Reasons[0].Code
-		}
-		v.Rows = append(v.Rows, x)
-	}
-}
-
 //go:embed page.html page.css js
 var files embed.FS
 
 // scripts are the parts of the script in their order.
 var scripts = []string{"words.en", "words.zh", "data", "dom", "strip", "ribbon", "table", "charts", "panel", "tabs", "main"}
 
-// made is what the page is made of.
+// made is what the page is made of: the frame is text around placeholders.
 type made struct {
-	page   *template.Template
-	style  string
-	script []byte
-	policy string
+	frame, style, policy string
+	script               []byte
 }
 
 // assets joins the parts of the page, once.
@@ -242,8 +182,7 @@ var assets = sync.OnceValue(func() made {
 		}
 		return text
 	}
-	m := made{style: string(read("page.css"))}
-	m.page = template.Must(template.New("page").Parse(string(read("page.html"))))
+	m := made{frame: string(read("page.html")), style: string(read("page.css"))}
 	var script bytes.Buffer
 	script.WriteString("(function () {\n\"use strict\";\n")
 	for _, name := range scripts {
