@@ -22,6 +22,7 @@ var chineseSummaries = map[string]string{
 	"compare detail":        "查看一个算子的张量",
 	"compare determinism":   "检查同一网络的多次运行是否逐位一致",
 	"compare judge":         "按证据或其他门限重新判定已完成的比对",
+	"report":                "由已有结果重新生成页面和图",
 	"hpaa":                  "HPAA 的 NPU 侧：由原始分片得到张量",
 	"hpaa import":           "把 HPAA 的原始分片拼接为张量",
 	"run-npu-data-analysis": "把 HPAA 的原始分片拼接为张量",

@@ -47,6 +47,7 @@ func allCommands(a *app) []*cobra.Command {
 		newHPAACommand(a),
 		newNPUAnalysisCommand(a),
 		newPerfCommand(a),
+		newReportCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),

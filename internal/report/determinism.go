@@ -95,7 +95,7 @@ func WriteDeterminismJSON(w io.Writer, d *determinism.Report) error {
 		LeftOut     []lang.Sentence         `json:"left_out"`
 		Warnings    []lang.Sentence         `json:"warnings"`
 		Rows        Table[*determinism.Row] `json:"rows"`
-	}{"dumptool/determinism/1", d.Runs, d.OrderSource, len(d.Rows), differing, unread, first,
+	}{determinismSchema, d.Runs, d.OrderSource, len(d.Rows), differing, unread, first,
 		slices.Concat([]string{}, d.MissingRounds, d.Missing), list(d.LeftOut), list(d.Warnings), Table[*determinism.Row]{driftRows(d.Runs), pointers(d.Rows)}})
 }
 

@@ -60,22 +60,24 @@ func WriteAnalysisJSON(w io.Writer, r *overflow.Report) error {
 		first = map[string]int{}
 	}
 	return writeJSON(w, struct {
+		Schema   string                  `json:"schema"`
 		Records  Table[*overflow.Record] `json:"records"`
 		Problems Table[overflow.Problem] `json:"problems"`
 		First    map[string]int          `json:"first"`
-	}{Table[*overflow.Record]{slices.Concat(recordColumns, recordRoundColumns), pointers(r.Records)}, problemTable(r.Problems), first})
+	}{overflowSchema, Table[*overflow.Record]{slices.Concat(recordColumns, recordRoundColumns), pointers(r.Records)}, problemTable(r.Problems), first})
 }
 
 // WriteScanJSON writes a report of overflow scan as one JSON object.
 func WriteScanJSON(w io.Writer, r *overflow.ScanReport) error {
 	return writeJSON(w, struct {
+		Schema   string                      `json:"schema"`
 		Files    int                         `json:"files"`
 		Tensors  int                         `json:"tensors"`
 		BadFiles int                         `json:"bad_files"`
 		Rows     Table[*overflow.Scanned]    `json:"rows"`
 		Problems Table[overflow.Problem]     `json:"problems"`
 		Orders   Table[overflow.OrderSource] `json:"orders"`
-	}{r.Files, r.Tensors, r.BadFiles, Table[*overflow.Scanned]{slices.Concat(scanColumns, scanRoundColumns), pointers(r.Rows)}, problemTable(r.Problems), Table[overflow.OrderSource]{orderColumns, r.Orders}})
+	}{scanSchema, r.Files, r.Tensors, r.BadFiles, Table[*overflow.Scanned]{slices.Concat(scanColumns, scanRoundColumns), pointers(r.Rows)}, problemTable(r.Problems), Table[overflow.OrderSource]{orderColumns, r.Orders}})
 }
 
 // orderColumns are the columns of sources of the execution order.

@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// mapRows and MapColumns are the most rows and columns of a Map.
-	MapRows, MapColumns = 32, 48
+	// MapRows is the most rows of a Map.
+	MapRows = 32
+	// MapColumns is the most columns.
+	MapColumns = 48
 	// wideColumn is the width of a column from which it is summed at once.
 	wideColumn = 32
 )

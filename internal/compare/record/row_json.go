@@ -94,6 +94,9 @@ type rowJSON struct {
 	AbsHist  *histogramJSON `json:"abs_hist"`
 	RelHist  *histogramJSON `json:"rel_hist"`
 	Pictures *picturesJSON  `json:"pictures"`
+
+	// numbers are the metrics where those of the row are left out.
+	numbers []byte
 }
 
 // limitsJSON are Limits with their source in one text.
@@ -286,7 +289,11 @@ func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
 		return nil, fmt.Errorf("class_mismatch is %d, of %d strict errors", result.Mismatch.Count, *j.ErrorsStrict)
 	}
 	result.HPAA.Count = *j.Errors
-	if err := setMetrics(result, j.Metrics); err != nil {
+	if j.numbers != nil {
+		if !putNumbers(result, j.numbers) {
+			return nil, errors.New("metrics of another form")
+		}
+	} else if err := setMetrics(result, j.Metrics); err != nil {
 		return nil, err
 	}
 	result.HPAA.NonFinite = j.NaNInf != nil && *j.NaNInf

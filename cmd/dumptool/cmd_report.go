@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/report"
+	"dumptool/internal/report/page"
+	"dumptool/internal/safefile"
+)
+
+type reportCommandOptions struct {
+	out       string
+	title     string
+	showGraph bool
+	noPaths   bool
+}
+
+func newReportCommand(a *app) *cobra.Command {
+	opts := new(reportCommandOptions)
+	cmd := &cobra.Command{
+		Use:   "report COMPARE.JSON [FILE...]",
+		Short: "make the page of a finished comparison again, and its plots",
+		Long: `report makes a page for a browser of the compare.json of a run, as compare
+--format html does, without the tensors. Each further FILE is shown in a tab of
+its own: what overflow analyze or overflow scan, and compare determinism write
+with --format json. What the page shows is what the documents hold: the pictures
+of tensors are there if compare kept them (--pictures).
+
+The page goes to stdout unless -out names a file. --show-graph draws the plots
+of tensors beside it, of a run that was made with --show-graph too.`,
+		Example: `  dumptool report report/compare.json -out report.html
+  dumptool report compare.json overflow.json determinism.json -out report.html --lang zh`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },
+	}
+	cmd.Long += exitStatus(exitInterrupted)
+	flags := cmd.Flags()
+	outFlag(flags, &opts.out, "", "write the page to `FILE`; default: stdout")
+	flags.StringVar(&opts.title, "title", "", "`TEXT` above the page")
+	flags.BoolVar(&opts.showGraph, "show-graph", false, "with -out: draw the plots of bad tensors beside the page, as PNG files")
+	flags.BoolVar(&opts.noPaths, "no-paths", false, "keep of all paths the last part only")
+	return cmd
+}
+
+// runReport makes a page of documents.
+func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []string) error {
+	if err := opts.check(a, args); err != nil {
+		return err
+	}
+	docs, err := report.ReadDocuments(args)
+	if _, twice := errors.AsType[*report.TwiceError](err); twice {
+		return asUsage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if docs.Comparison == nil {
+		return usagef("none of the files is a compare.json")
+	}
+	ropt := report.Options{Page: page.Options{Lang: string(a.global.lang), Title: opts.title, NoPaths: opts.noPaths}}
+	if opts.out == "" {
+		return docs.WritePage(a.out, "", nil, ropt)
+	}
+	dir, name := filepath.Split(opts.out)
+	folder := report.NewFolder(cmp.Or(dir, "."), args...)
+	var failed []error
+	var interrupted error
+	if opts.showGraph {
+		failed, interrupted = a.drawDocuments(ctx, docs, folder)
+	}
+	written := folder.Written
+	err = folder.Write(name, func(w io.Writer) error { return docs.WritePage(w, folder.Dir, written, ropt) })
+	for _, err := range failed {
+		a.msg.Errorf("%v", err)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(failed) > 0:
+		return incompletef("%d plots are missing", len(failed))
+	case interrupted != nil:
+		return interrupted
+	}
+	a.say([]batch.Message{batch.Infof("page written to %s", "页面已写入 %s", opts.out)})
+	return nil
+}
+
+// check checks what is given.
+func (o *reportCommandOptions) check(a *app, args []string) error {
+	switch {
+	case len(args) == 0:
+		return usagef("no compare.json given")
+	case o.out == "" && a.streams.OutTTY:
+		return hintf(usagef("a page is nothing for a terminal"), "-out report.html writes it to a file")
+	case o.out == "" && o.showGraph:
+		return usagef("--show-graph needs -out")
+	}
+	if o.out == "" {
+		return nil
+	}
+	o.out = filepath.Clean(o.out)
+	if err := safefile.CheckOutput(o.out, args...); err != nil {
+		return asUsage(err)
+	}
+	return nil
+}
+
+// drawDocuments draws the plots of documents, with a progress bar.
+func (a *app) drawDocuments(ctx context.Context, docs *report.Documents, folder *report.Folder) ([]error, error) {
+	if docs.HasPlots() == 0 {
+		a.say([]batch.Message{batch.Warnf("--show-graph: the comparison has nothing to draw, compare --show-graph keeps it", "--show-graph：比对结果中没有可画的数据，compare --show-graph 会保留")})
+		return nil, nil
+	}
+	return watched(a, "drawing", func(observe func(batch.Event)) ([]error, error) { return docs.WritePlots(ctx, folder, observe) })
+}

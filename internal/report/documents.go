@@ -1,0 +1,172 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/safefile"
+)
+
+// The schemas of the documents that a page shows beside a comparison.
+const (
+	overflowSchema    = "dumptool/overflow/1"
+	scanSchema        = "dumptool/overflow_scan/1"
+	determinismSchema = "dumptool/determinism/1"
+)
+
+// Documents are results that were written before, to be shown again.
+type Documents struct {
+	// Comparison is nil where there is none.
+	Comparison *record.Report
+	// Path is that of the comparison.
+	Path string
+	// Overflow and Determinism are the documents of these commands, nil for none.
+	Overflow, Determinism json.RawMessage
+}
+
+// TwiceError is a second document of one kind.
+type TwiceError struct{ Path, Schema string }
+
+// Error names the document.
+func (e *TwiceError) Error() string {
+	return fmt.Sprintf("%s is a second document of %s", e.Path, e.Schema)
+}
+
+// ReadDocuments reads documents, which are known by their key "schema". Errors name the
+// file.
+func ReadDocuments(paths []string) (*Documents, error) {
+	d := new(Documents)
+	for _, path := range paths {
+		text, err := safefile.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.add(path, text); err != nil {
+			if _, twice := errors.AsType[*TwiceError](err); twice {
+				return nil, err
+			}
+			return nil, safefile.WithPath(path, err)
+		}
+	}
+	return d, nil
+}
+
+// add adds a document.
+func (d *Documents) add(path string, text []byte) error {
+	schema, err := schemaOf(text)
+	if err != nil {
+		return err
+	}
+	into := &d.Overflow
+	switch schema {
+	case record.Schema:
+		if d.Comparison != nil {
+			return &TwiceError{path, schema}
+		}
+		d.Path = path
+		d.Comparison, err = record.ReadShown(text)
+		return err
+	case overflowSchema, scanSchema:
+	case determinismSchema:
+		into = &d.Determinism
+	default:
+		return fmt.Errorf("schema is %q, want %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflowSchema, scanSchema, determinismSchema)
+	}
+	if *into != nil {
+		return &TwiceError{path, schema}
+	}
+	in := jsonpos.NewReader(bytes.NewReader(text), math.MaxInt64)
+	if err := in.Decode(into); err != nil {
+		return err
+	}
+	return in.End()
+}
+
+// errFound ends the search for a key.
+var errFound = errors.New("found")
+
+// schemaOf returns the schema of a document, which is an object.
+func schemaOf(text []byte) (schema string, err error) {
+	in := jsonpos.NewReader(bytes.NewReader(text), math.MaxInt64)
+	err = in.Object(func(key string) error {
+		if key != "schema" {
+			return in.Skip()
+		}
+		if err := in.Decode(&schema); err != nil {
+			return err
+		}
+		return errFound
+	})
+	switch {
+	case errors.Is(err, errFound):
+		return schema, nil
+	case err != nil:
+		return "", err
+	}
+	return "", errors.New(`key "schema" is missing: not a document of dumptool`)
+}
+
+// WritePage writes a page of the documents. Reports that were written with the
+// comparison are linked where they are beside the page, which is in the folder dir:
+// those that were written there now, and those of the comparison if it is in it.
+func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
+	opt.Page.Overflow, opt.Page.Determinism = d.Overflow, d.Determinism
+	opt.beside = written
+	if dir != "" && safefile.SameFile(dir, filepath.Dir(d.Path)) {
+		opt.beside = append(opt.beside, d.Comparison.Files...)
+	}
+	return writePage(w, d.Comparison, opt)
+}
+
+// HasPlots counts the rows that plots can be drawn of.
+func (d *Documents) HasPlots() (n int) {
+	for i := range d.Comparison.Rows {
+		if d.drawn(i) {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *Documents) drawn(i int) bool {
+	row := &d.Comparison.Rows[i]
+	return row.IsDrawn() && row.Pictures != nil && row.Pictures.Packed != nil
+}
+
+// WritePlots draws the plots of the rows whose sampled errors the comparison has.
+func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
+	failed = gatherPictures(f, d.Comparison, func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
+		var rows []int
+		for i := range d.Comparison.Rows {
+			if d.drawn(i) {
+				rows = append(rows, i)
+			}
+		}
+		err = batch.Run(ctx, batch.Options{Observe: observe}, rows, nil,
+			func(_ context.Context, i int) func() error {
+				p := *d.Comparison.Rows[i].Pictures
+				var err error
+				if p.Sampled, err = p.Packed.Unpack(p.Total); err != nil {
+					return func() error { return err }
+				}
+				return draw(i, &p)
+			},
+			func(_ int, write func() error) {
+				if err := write(); err != nil {
+					failed = append(failed, err)
+				}
+			})
+		return failed
+	})
+	return failed, err
+}

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzDocuments reads random documents: what is read can be shown.
+func FuzzDocuments(f *testing.F) {
+	var whole strings.Builder
+	if err := everything().Write(&whole); err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{whole.String(), `{"schema":"dumptool/overflow/1","records":[{"op":"</script>"}]}`, `{"runs":[],"schema":"dumptool/determinism/1"}`,
+		`{"schema":"dumptool/overflow_scan/1"} x`, `{"schema":1}`, `[`, ``} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d := new(Documents)
+		if err := d.add("a.json", []byte(text)); err != nil {
+			return
+		}
+		if d.Comparison == nil && d.Overflow == nil && d.Determinism == nil {
+			t.Fatal("nothing was read")
+		}
+		if err := d.add("b.json", []byte(text)); !errors.As(err, new(*TwiceError)) {
+			t.Errorf("once more: %v", err)
+		}
+		if d.Comparison == nil {
+			d.Comparison = reportOf()
+		}
+		if err := d.WritePage(io.Discard, "", nil, Options{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestReadDocuments(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "compare.json")
+	if err := os.WriteFile(path, []byte(rendered(t, everything().Write)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ReadDocuments([]string{path})
+	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.HasPlots() != 0 {
+		t.Fatalf("%v, error %v", d, err)
+	}
+	if _, err := ReadDocuments([]string{path, path}); !errors.As(err, new(*TwiceError)) || !strings.Contains(err.Error(), path) {
+		t.Errorf("twice: %v", err)
+	}
+}
