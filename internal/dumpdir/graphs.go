@@ -3,7 +3,6 @@ package dumpdir
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -22,6 +21,12 @@ const graphsFolder = "graphs"
 // order of the operators, who feeds whom, and the lines of the script. Of a graph only
 // what was dumped is kept.
 func (r *reader) attachGraphs() {
+	type of struct {
+		folder *Folder
+		rounds []*roundGraph
+	}
+	var all []of
+	files := NewGraphFiles()
 	for _, f := range r.run.folders {
 		if f.Producer != MindSpore || path.Base(f.Dir) != graphsFolder {
 			continue
@@ -35,7 +40,15 @@ func (r *reader) attachGraphs() {
 		if len(rounds) == 0 {
 			continue
 		}
-		r.readGraphs(f, rounds)
+		all = append(all, of{f, rounds})
+		for _, file := range f.files {
+			if s, ok := graph.ParseSaved(file.Name); ok && !s.Proto {
+				files.Expect(file.Path())
+			}
+		}
+	}
+	for _, x := range all {
+		r.readGraphs(files, x.folder, x.rounds)
 	}
 }
 
@@ -65,12 +78,12 @@ func (r *reader) attachGiven(name string) {
 	for _, round := range r.run.Rounds {
 		rounds = append(rounds, newRoundGraph(round))
 	}
-	r.readGraphs(f, rounds)
+	r.readGraphs(NewGraphFiles(), f, rounds)
 }
 
 // readGraphs reads the graphs of a folder one after the other, and hands the rounds
 // what they say.
-func (r *reader) readGraphs(f *Folder, rounds []*roundGraph) {
+func (r *reader) readGraphs(reader *GraphFiles, f *Folder, rounds []*roundGraph) {
 	var files []*File
 	var saved []graph.Saved
 	for _, file := range f.files {
@@ -88,7 +101,7 @@ func (r *reader) readGraphs(f *Folder, rounds []*roundGraph) {
 		if s.Proto && whole[s.Graph] {
 			continue
 		}
-		g, err := readSaved(files[i], s.Proto)
+		g, err := reader.Read(files[i].Path(), s.Proto)
 		if err != nil {
 			r.run.problem(BadSide, files[i].Path(), f.At, err)
 		}
@@ -104,18 +117,6 @@ func (r *reader) readGraphs(f *Folder, rounds []*roundGraph) {
 	for _, g := range rounds {
 		g.finish()
 	}
-}
-
-func readSaved(file *File, proto bool) (g *graph.IR, err error) {
-	err = readSide(file.Path(), func(in io.Reader) (err error) {
-		if proto {
-			g, err = graph.ReadIRProto(in, file.Size)
-		} else {
-			g, err = graph.ReadIR(in)
-		}
-		return err
-	})
-	return g, err
 }
 
 // roundGraph collects what graphs say about the operators of a round.

@@ -1,7 +1,9 @@
 package find
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
 )
 
 func TestParseQuery(t *testing.T) {
@@ -207,4 +214,73 @@ func FuzzQuery(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAlikeRanks: a rank answers as it does alone, although graphs that are alike are
+// read once, whatever the number of workers.
+func TestAlikeRanks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const ranks = 6
+	for rank := range ranks {
+		var b bytes.Buffer
+		if err := graph.WriteSample(&b, 40, rank); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		switch rank {
+		case 2: // the types are those of the own file
+			text = strings.ReplaceAll(text, "(32, 64, 56, 56)", "(16, 64, 56, 56)")
+		case 3:
+			text = text[:len(text)/2]
+		case 4:
+			text = strings.Replace(text, "backbone_0.py:17,", "backbone_0.py:18,", 1)
+		}
+		folder := filepath.Join(dir, fmt.Sprintf("rank_%d", rank), "graphs")
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "ms_output_trace_code_graph_0.ir"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, query := range []string{"backbone_0.py:17", "Conv2D-op3", "%7", "x", "self.conv2d(x, self.weight)", "nothing", "conv.py:104"} {
+		opt := Options{Paths: []string{dir}, Workers: 1, Stack: true, Up: 1}
+		want := ask(t, query, opt)
+		for opt.Workers = range 5 {
+			if diff := cmp.Diff(asJSON(t, want), asJSON(t, ask(t, query, opt))); diff != "" {
+				t.Errorf("%s with %d workers:\n%s", query, opt.Workers, diff)
+			}
+		}
+		var alone []Result
+		for rank := range ranks {
+			only, err := dumpdir.ParseNumbers(fmt.Sprint(rank))
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.Rounds = dumpdir.Selection{Rank: only}
+			alone = append(alone, ask(t, query, opt).Results...)
+		}
+		slices.SortStableFunc(alone, func(a, b Result) int {
+			return slices.Index(matchOrder, a.place().Match) - slices.Index(matchOrder, b.place().Match)
+		})
+		for i := range alone { // of one rank more may be sure
+			alone[i].place().Confidence = ""
+		}
+		for i := range want.Results {
+			want.Results[i].place().Confidence = ""
+		}
+		if diff := cmp.Diff(asJSON(t, alone), asJSON(t, want.Results)); diff != "" {
+			t.Errorf("%s: a rank alone answers otherwise:\n%s", query, diff)
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

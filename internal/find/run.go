@@ -41,6 +41,7 @@ func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
 
 // roots looks into all roots.
 func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
+	s.tree.expectGraphs()
 	err = batch.Run(ctx, batch.Options{Workers: s.opt.Workers, Observe: s.opt.Observe}, s.tree.roots, nil, s.root, func(_ int, r *rootResult) {
 		found = append(found, r)
 	})
@@ -91,7 +92,7 @@ type rootResult struct {
 
 // root looks into the graphs of a root.
 func (s *search) root(ctx context.Context, r *root) *rootResult {
-	graphs, bad := r.load(ctx)
+	graphs, bad := r.load(ctx, s.tree.reader)
 	out := &rootResult{unreadable: bad}
 	if r.bare == nil {
 		out.graphs = len(graphs)

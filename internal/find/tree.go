@@ -27,6 +27,7 @@ type tree struct {
 	roots []*root
 	// several is set where results need the paths of their folders in front.
 	several bool
+	reader  *dumpdir.GraphFiles
 	of      map[string]*root // of folders, by their absolute paths
 }
 
@@ -200,6 +201,18 @@ func (t *tree) chooseGraphs(opt *Options) {
 	}
 }
 
+// expectGraphs announces the texts that are read.
+func (t *tree) expectGraphs() {
+	t.reader = dumpdir.NewGraphFiles()
+	for _, r := range t.roots {
+		for i := range r.graphs {
+			if g := &r.graphs[i]; !g.Proto {
+				t.reader.Expect(g.path)
+			}
+		}
+	}
+}
+
 // at are the coordinates of a graph of the root.
 func (r *root) at(id int) dumpdir.Coordinates {
 	at := dumpdir.Coordinates{}
@@ -331,7 +344,7 @@ func (g *loaded) notes() []lang.Sentence {
 
 // load reads the graphs of a root. The protobuf of a graph counts where its text is
 // missing or holds no node.
-func (r *root) load(ctx context.Context) (all []*loaded, bad []Unreadable) {
+func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loaded, bad []Unreadable) {
 	if r.bare != nil {
 		return []*loaded{r.bare.load()}, nil
 	}
@@ -341,7 +354,7 @@ func (r *root) load(ctx context.Context) (all []*loaded, bad []Unreadable) {
 			if f.Proto != proto || proto && f.Graph >= 0 && hasNodes[f.Graph] || ctx.Err() != nil {
 				continue
 			}
-			g, err := f.read()
+			g, err := reader.Read(f.path, f.Proto)
 			if err != nil {
 				bad = append(bad, unreadable(f.name, err))
 			}
@@ -371,22 +384,6 @@ func unreadable(name string, err error) Unreadable {
 		u.Error, u.Offset = at.What, &at.Offset
 	}
 	return u
-}
-
-func (f *graphFile) read() (*graph.IR, error) {
-	in, err := safefile.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	if !f.Proto {
-		return graph.ReadIR(in)
-	}
-	info, err := in.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return graph.ReadIRProto(in, info.Size())
 }
 
 // readOrder reads the execution order of the graph.
