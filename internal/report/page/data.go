@@ -1,7 +1,6 @@
 package page
 
 import (
-	"slices"
 	"strconv"
 
 	"dumptool/internal/compare/record"
@@ -50,11 +49,11 @@ type run struct {
 	Statuses    []record.Status `json:"statuses"`
 	Codes       []record.Code   `json:"codes"`
 	Cols        columns         `json:"cols"`
-	// Drawn counts the rows that have pictures, NoRoom those that are without them in
-	// the page and NoDetail the rows without any detail, for its size.
-	Drawn    int `json:"drawn"`
-	NoRoom   int `json:"no_room"`
-	NoDetail int `json:"no_detail"`
+	// Drawn counts the rows that have pictures, NoPicture those of them that are
+	// without them in the page and NoDetail the rows without any detail, for its size.
+	Drawn     int `json:"drawn"`
+	NoPicture int `json:"no_picture"`
+	NoDetail  int `json:"no_detail"`
 }
 
 // round is a round of the run.
@@ -121,10 +120,11 @@ type columns struct {
 	DType  texts   `json:"dt"`
 	Module texts   `json:"mod"` // levels, separated by separator
 	// Path is the length of what stands before the last part of a name.
-	Path   []int `json:"path"`
-	Round  []int `json:"round"`
-	Change []int `json:"chg"`
-	Chunk  []int `json:"chunk"` // the block with the detail, -1 for none
+	Path    []int `json:"path"`
+	Round   []int `json:"round"`
+	Change  []int `json:"chg"`
+	Chunk   []int `json:"chunk"` // the block with the detail, -1 for none
+	Picture []int `json:"pic"`   // the block with the pictures, -1 for none
 }
 
 // mark is how a row is drawn. Of rows that are drawn as one the largest counts.
@@ -140,21 +140,14 @@ const (
 	isOrigin   // an independent error begins here
 )
 
-// inherited are the codes of rows that are bad because others are.
-var inherited = []record.Code{record.LayerInputBad, record.Accumulated, record.ModelNaN}
-
-// markOf says how a row is drawn. Without evidence a bad row is an origin whose first
-// reason is its own.
+// markOf says how a row is drawn.
 func markOf(r *record.Report, i int) mark {
 	row := &r.Rows[i]
 	switch {
-	case row.IsOrigin() && row.Status.Bad():
+	case row.Status.Bad() && r.DamagedHere(i):
 		return isOrigin
 	case row.Status.Bad() || row.Status == record.Error:
-		if byEvidence(r) && row.Compared() || len(row.Reasons) > 0 && slices.Contains(inherited, row.Reasons[0].Code) || row.Status == record.Error {
-			return fails
-		}
-		return isOrigin
+		return fails
 	case !row.Judged():
 		return notCompared
 	case row.Status == record.Rounding:
@@ -164,9 +157,6 @@ func markOf(r *record.Report, i int) mark {
 	}
 	return passes
 }
-
-// byEvidence reports whether rows fail by evidence.
-func byEvidence(r *record.Report) bool { return r.Verdict == "evidence" }
 
 // dataOf makes the head and the columns of a comparison.
 func dataOf(c *Comparison) *run {

@@ -13,25 +13,27 @@ const shownWorst = 12
 
 // detail is what the panel of a row shows beside its columns.
 type detail struct {
-	Reasons []reason  `json:"reasons"`
-	Limits  *limits   `json:"lim,omitempty"`
-	First   *element  `json:"first,omitempty"`
-	Ref     string    `json:"ref,omitempty"`
-	NPU     string    `json:"npu,omitempty"`
-	Rule    string    `json:"rule,omitempty"`
-	NPUOp   string    `json:"npu_op,omitempty"`
-	Script  string    `json:"script,omitempty"`
-	Err     string    `json:"err,omitempty"`
-	Notes   []text    `json:"notes,omitempty"`
-	Shapes  []string  `json:"shapes,omitempty"` // of both sides, where they differ
-	Metrics *named    `json:"m,omitempty"`
-	Classes *named    `json:"cls,omitempty"`
-	Stats   *named    `json:"stats,omitempty"`
-	Worst   []element `json:"w,omitempty"`
-	Axes    []axis    `json:"axes,omitempty"`
-	Proof   *evidence `json:"ev,omitempty"`
-	Checks  []check   `json:"std,omitempty"`
-	Files   []string  `json:"files,omitempty"`
+	Reasons []reason    `json:"reasons"`
+	Limits  *limits     `json:"lim,omitempty"`
+	First   *element    `json:"first,omitempty"`
+	Ref     string      `json:"ref,omitempty"`
+	NPU     string      `json:"npu,omitempty"`
+	Rule    string      `json:"rule,omitempty"`
+	NPUOp   string      `json:"npu_op,omitempty"`
+	Script  string      `json:"script,omitempty"`
+	Err     string      `json:"err,omitempty"`
+	Notes   []text      `json:"notes,omitempty"`
+	Shapes  []string    `json:"shapes,omitempty"` // of both sides, where they differ
+	Metrics *named      `json:"m,omitempty"`
+	Classes *named      `json:"cls,omitempty"`
+	Stats   *named      `json:"stats,omitempty"`
+	Worst   []element   `json:"w,omitempty"`
+	Axes    []axis      `json:"axes,omitempty"`
+	Abs     *magnitudes `json:"abs,omitempty"`
+	Rel     *magnitudes `json:"rel,omitempty"`
+	Proof   *evidence   `json:"ev,omitempty"`
+	Checks  []check     `json:"std,omitempty"`
+	Files   []string    `json:"files,omitempty"`
 }
 
 // reason is why a row has its status.
@@ -39,6 +41,8 @@ type reason struct {
 	Code       record.Code       `json:"c"`
 	Confidence record.Confidence `json:"k"`
 	Evidence   text              `json:"t"`
+	// Facts are the numbers of the evidence.
+	Facts record.Facts `json:"f,omitempty"`
 }
 
 // limits are those in force.
@@ -87,7 +91,7 @@ func detailOf(c *Comparison, i int) *detail {
 	row := &c.Report.Rows[i]
 	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i]}
 	for _, f := range row.Reasons {
-		d.Reasons = append(d.Reasons, reason{f.Code, f.Confidence, textOf(f.Evidence)})
+		d.Reasons = append(d.Reasons, reason{f.Code, f.Confidence, textOf(f.Evidence), f.Facts})
 	}
 	for _, n := range row.Notes {
 		d.Notes = append(d.Notes, textOf(n))
@@ -136,6 +140,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 	for k := range r.Worst[:min(shownWorst, len(r.Worst))] {
 		d.Worst = append(d.Worst, *elementOf(row, &r.Worst[k]))
 	}
+	d.Abs, d.Rel = magnitudesOf(r.AbsHistogram), magnitudesOf(r.RelHistogram)
 	folded := record.FoldAxes(r.Axes)
 	for k := range folded {
 		d.Axes = append(d.Axes, axisOf(&folded[k]))
@@ -200,35 +205,17 @@ func statisticsOf(s *record.Statistics) *named {
 	return n
 }
 
-// detailed lists the rows that get a detail, the most important ones first: origins,
-// the neighbours of the first bad row, the worst rows, and all others that did not
-// pass.
+// detailed lists the rows that get a detail, the most important ones first: those with
+// pictures, and all others that did not pass.
 func detailed(r *record.Report) []int {
-	var order []int
+	order := r.PictureRows(record.AllPictures)
 	taken := make([]bool, len(r.Rows))
-	add := func(i int) {
-		if i >= 0 && i < len(taken) && !taken[i] {
-			taken[i] = true
+	for _, i := range order {
+		taken[i] = true
+	}
+	for i := range r.Rows {
+		if !taken[i] && r.Rows[i].Status != record.Pass {
 			order = append(order, i)
-		}
-	}
-	for i := range r.Rows {
-		if markOf(r, i) == isOrigin {
-			add(i)
-		}
-	}
-	const near = 2
-	if first := r.Findings.FirstBad; first >= 0 {
-		for i := first - near; i <= first+near; i++ {
-			add(i)
-		}
-	}
-	for _, i := range r.Worst(len(r.Rows)) {
-		add(i)
-	}
-	for i := range r.Rows {
-		if r.Rows[i].Status != record.Pass {
-			add(i)
 		}
 	}
 	return order

@@ -88,7 +88,7 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	}
 	out := bufio.NewWriter(w)
 	v.write(out)
-	writeBlock(out, block{"data", head})
+	writeBlock(out, block{id: "data", json: head})
 	for _, b := range blocks {
 		writeBlock(out, b)
 	}
@@ -116,8 +116,9 @@ func titleOf(args []string) string {
 
 // block is an element with data.
 type block struct {
-	id   string
-	json []byte
+	id     string
+	json   []byte
+	closed bool
 }
 
 func writeBlock(out *bufio.Writer, b block) {
@@ -129,36 +130,81 @@ func writeBlock(out *bufio.Writer, b block) {
 // chunkSize is the size from which the next details have a block of their own.
 const chunkSize = 32 << 10
 
-// detailBlocks makes the details of the rows that did not pass, as many as there is
-// room for. A block holds those of some rows, so that a page has few elements.
+// chunker puts what belongs to rows into blocks of some rows each, so that a page has
+// few elements.
+type chunker struct {
+	blocks []block
+	room   int // bytes that are left
+}
+
+// frameSize is the most that stands around what belongs to a row.
+const frameSize = 80
+
+// add adds what belongs to a row, unless there is no room, and returns its block, or -1.
+func (c *chunker) add(row int, value any) (int, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return -1, err
+	}
+	if c.room < len(text)+frameSize {
+		return -1, nil
+	}
+	c.room -= len(text) + frameSize
+	if n := len(c.blocks); n == 0 || c.blocks[n-1].closed || len(c.blocks[n-1].json) > chunkSize {
+		c.close()
+		c.blocks = append(c.blocks, block{id: "d" + strconv.Itoa(len(c.blocks)), json: []byte("{")})
+	}
+	b := &c.blocks[len(c.blocks)-1]
+	if len(b.json) > 1 {
+		b.json = append(b.json, ',')
+	}
+	b.json = append(append(strconv.AppendQuote(b.json, strconv.Itoa(row)), ':'), text...)
+	return len(c.blocks) - 1, nil
+}
+
+// close ends the last block, if it is open.
+func (c *chunker) close() {
+	if n := len(c.blocks); n > 0 && !c.blocks[n-1].closed {
+		c.blocks[n-1].json, c.blocks[n-1].closed = append(c.blocks[n-1].json, '}'), true
+	}
+}
+
+// detailBlocks makes the details of the rows that did not pass, and their pictures, as
+// many as there is room for: pictures are left out first.
 func detailBlocks(c *Comparison, d *run, room int) ([]block, error) {
-	const frame = 80 // what stands around the detail
-	var blocks []block
-	d.Cols.Chunk = slices.Repeat([]int{-1}, len(c.Rows))
+	chunks := chunker{room: room}
 	rows := detailed(c.Report)
+	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, len(c.Rows)), slices.Repeat([]int{-1}, len(c.Rows))
 	for k, i := range rows {
-		text, err := json.Marshal(detailOf(c, i))
-		if err != nil {
+		var err error
+		if d.Cols.Chunk[i], err = chunks.add(i, detailOf(c, i)); err != nil {
 			return nil, err
 		}
-		if room -= len(text) + frame; room < 0 {
+		if d.Cols.Chunk[i] < 0 {
 			d.NoDetail = len(rows) - k
 			break
 		}
-		if len(blocks) == 0 || len(blocks[len(blocks)-1].json) > chunkSize {
-			blocks = append(blocks, block{"d" + strconv.Itoa(len(blocks)), []byte("{")})
-		}
-		b := &blocks[len(blocks)-1]
-		if len(b.json) > 1 {
-			b.json = append(b.json, ',')
-		}
-		b.json = append(append(strconv.AppendQuote(b.json, strconv.Itoa(i)), ':'), text...)
-		d.Cols.Chunk[i] = len(blocks) - 1
 	}
-	for k := range blocks {
-		blocks[k].json = append(blocks[k].json, '}')
+	chunks.close()
+	full := false
+	for _, i := range rows {
+		if c.Rows[i].Pictures == nil {
+			continue
+		}
+		d.Drawn++
+		if !full {
+			var err error
+			if d.Cols.Picture[i], err = chunks.add(i, picturesOf(c.Rows[i].Pictures)); err != nil {
+				return nil, err
+			}
+			full = d.Cols.Picture[i] < 0
+		}
+		if full {
+			d.NoPicture++
+		}
 	}
-	return blocks, nil
+	chunks.close()
+	return chunks.blocks, nil
 }
 
 //go:embed page.html page.css js

@@ -75,8 +75,8 @@ func (v *view) write(out *bufio.Writer) {
 	if v.chinese {
 		language = "zh-CN"
 	}
-	strings.NewReplacer("{{lang}}", language, "{{policy}}", escaped(assets().policy), "{{title}}", escaped(v.title), "{{style}}", assets().style,
-		"{{noscript}}", v.noscript()).WriteString(out, assets().frame)
+	out.WriteString(strings.NewReplacer("{{lang}}", language, "{{policy}}", escaped(assets().policy), "{{title}}", escaped(v.title), "{{style}}", assets().style,
+		"{{noscript}}", v.noscript()).Replace(assets().frame))
 }
 
 // noscript is what stands in for the script.

@@ -1,6 +1,6 @@
 
 // The data of the page: DATA is the head with all rows as columns, detail(row) what
-// else is known of a row. Details are in blocks of some rows, which are read when the
+// else is known of a row and pictures(row) what its charts show. These are in blocks of some rows, which are read when the
 // first of them is opened.
 var DATA = readBlock("data");
 var RUN = DATA.run;
@@ -13,8 +13,10 @@ function readBlock(id) {
   return element ? JSON.parse(element.textContent) : null;
 }
 
-function detail(row) {
-  var chunk = COLS.chunk[row];
+function detail(row) { return ofRow(COLS.chunk[row], row); }
+function pictures(row) { return ofRow(COLS.pic[row], row); }
+
+function ofRow(chunk, row) {
   if (chunk < 0) return null;
   if (!chunks[chunk]) chunks[chunk] = readBlock("d" + chunk);
   return chunks[chunk][row];

@@ -1,6 +1,6 @@
 
 // What is shown: the state, its place in the address, and the page made of it.
-var state = { lang: "en", theme: "", tab: "run", round: 0, row: null, metric: "mean_rel", only: "all", query: "", sort: "i", down: false, zoom: null, print: false };
+var state = { lang: "en", theme: "", tab: "run", round: 0, row: null, metric: "mean_rel", only: "all", query: "", sort: "i", down: false, zoom: null, inner: true, print: false };
 
 // kept reads and writes what the browser keeps: some do not for files.
 function kept(key, value) {

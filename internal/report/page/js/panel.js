@@ -8,7 +8,7 @@ function drawPanel() {
   if (state.row === null) { replace(panel, h("p", { class: "mute" }, say("nothing"))); return; }
   var row = state.row, d = detail(row);
   replace(panel, panelHead(row), d ? panelReasons(d) : null, COLS.total[row] < 0 && !(d && d.stats) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
-    d && panelEvidence(d), d && panelWhere(d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
+    d && panelEvidence(d), d && panelWhere(row, d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
     panelNear(row), panelCommands(row), d && panelFiles(d));
   panel.scrollTop = 0;
 }
@@ -55,18 +55,46 @@ function rowLink(row) {
   return h("button", { type: "button", class: "link", onclick: function () { select(row, true); } }, bdi(nameParts(row)[1]), " #" + row);
 }
 
-function panelWhere(d) {
-  var axes = (d.axes || []).filter(function (a) { return a.n > 1; });
-  if (!axes.length) return null;
-  return [h("h3", null, say("where")), h("div", { class: "charts" }, axes.map(function (a) { return axisChart(a); }))];
+// guiltyOf is where the reasons say that errors gather: an axis and a run of it.
+function guiltyOf(d) {
+  for (var i = 0; i < d.reasons.length; i++) {
+    var f = d.reasons[i].f;
+    if (f && f.axis >= 0 && f.end > f.first) return f;
+  }
+  return null;
 }
 
-function panelValues() { return null; }
+function panelWhere(row, d) {
+  var guilty = guiltyOf(d), p = pictures(row), sizes = {};
+  (d.axes || []).forEach(function (a) { sizes[a.a] = a.n; });
+  var axes = (d.axes || []).filter(function (a) { return a.n > 1; });
+  if (guilty) axes.sort(function (a, b) { return (b.a === guilty.axis) - (a.a === guilty.axis) || a.a - b.a; });
+  var charts = axes.map(function (a) { return guilty && a.a === guilty.axis ? axisChart(a, guilty.first, guilty.end, guilty.tile) : axisChart(a); });
+  if (p && p.maps) p.maps.forEach(function (m) { charts.push(mapChart(m, sizes, guilty && { axis: guilty.axis, size: guilty.tile })); });
+  if (!charts.length) return null;
+  var odd = Object.keys(d.cls || {}).reduce(function (sum, name) { return sum + d.cls[name]; }, 0);
+  return [h("h3", null, say("where")), odd > 0 && h("p", { class: "alert" }, say("odd", brief(odd))), h("div", { class: "charts" }, charts)];
+}
 
+// panelValues are the charts of the values. Where nearly all of them are in a small part
+// of their range, that part is shown first.
+function panelValues(row, d) {
+  var p = pictures(row), charts = [], inner = p && p.inner && state.inner;
+  if (p && p.joint) charts.push(densityChart(inner && p.inner_joint || p.joint, d.lim.v));
+  if (p && p.values) charts.push(valuesChart(inner || p.values));
+  if (p && p.ulp && p.ulp.length) charts.push(ulpChart(p.ulp));
+  if (d.abs) charts.push(magnitudeChart(say("abs_chart"), d.abs, number(d.lim.v[0])));
+  if (d.rel) charts.push(magnitudeChart(say("rel_chart"), d.rel, number(d.lim.v[1])));
+  if (!charts.length) return null;
+  var change = function () { state.inner = !state.inner; drawPanel(); };
+  return [h("h3", null, say("values"), p && p.inner && [" ", h("button", { type: "button", class: "btn", id: "inner", "aria-pressed": String(Boolean(inner)), onclick: change }, say(inner ? "whole_range" : "inner_range"))]), h("div", { class: "charts" }, charts)];
+}
+
+// panelMissing says why a row has no pictures, and which command draws them.
 function panelMissing(row, d) {
-  if (d) return null;
-  if (COLS.total[row] >= 0 && statusOf(row) === "PASS") return h("p", { class: "mute" }, say("no_pictures_pass"));
-  return [h("p", { class: "mute" }, say("no_detail")), command(detailCommand(row))];
+  if (COLS.total[row] < 0 || pictures(row)) return null;
+  if (!d && statusOf(row) !== "PASS") return [h("p", { class: "mute" }, say("no_detail")), command(detailCommand(row))];
+  return h("p", { class: "mute" }, say(statusOf(row) === "PASS" ? "no_pictures_pass" : "no_pictures"));
 }
 
 function panelWorst(d) {
@@ -114,6 +142,8 @@ function runArguments() { return RUN.args.filter(function (a) { return !REPORT_F
 
 function tensorName(row) { return COLS.op[row] || COLS.name[row]; }
 
+function visibleOp(row) { return (COLS.op[row] || COLS.name[row]).replace(/:(in|out)put:\d+$/, ""); }
+
 function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" + tensorName(row)].concat(runArguments()); }
 
 function command(words) {
@@ -139,7 +169,8 @@ function copy(text, button) {
 
 function panelCommands(row) {
   var detailed = detailCommand(row);
-  return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row))];
+  return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row)),
+    h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(runArguments(), "--ops=" + visibleOp(row), "--pictures=all", "--format=html", "-out", "op" + row))];
 }
 
 // link is a file beside the page: never an address with a scheme.

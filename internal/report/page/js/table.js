@@ -108,7 +108,7 @@ function drawTable() {
   table.rows = filtered();
   drawChips();
   drawHead();
-  document.getElementById("shown").textContent = say("shown", table.rows.length, rowsOfRound(state.round).length);
+  document.getElementById("shown").textContent = say("shown", table.rows.length, rowsOfRound(state.round).length) + (RUN.no_picture > 0 ? " · " + say("drawn", RUN.drawn - RUN.no_picture, RUN.drawn) : "");
   document.getElementById("grid").setAttribute("aria-rowcount", table.rows.length + 1);
   document.getElementById("grid").setAttribute("aria-colcount", COLUMNS.length);
   document.getElementById("rows").style.height = table.rows.length * rowHeight() + "px";

@@ -1,0 +1,88 @@
+package page
+
+import (
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+)
+
+// pictures are what the charts of a row show. Lists of bytes are in base64.
+type pictures struct {
+	Values     *sides    `json:"values,omitempty"`
+	Inner      *sides    `json:"inner,omitempty"` // of a narrow range with nearly all values
+	Joint      *density  `json:"joint,omitempty"`
+	InnerJoint *density  `json:"inner_joint,omitempty"`
+	Maps       []heatMap `json:"maps,omitempty"`
+	ULP        []int64   `json:"ulp,omitempty"`
+}
+
+// sides are the values of both sides in one grid.
+type sides struct {
+	Range numbers `json:"range"`
+	Ref   []int64 `json:"ref"`
+	NPU   []int64 `json:"npu"`
+}
+
+// density counts pairs, a byte each by the logarithm of the count.
+type density struct {
+	Range numbers `json:"range"`
+	Bins  int     `json:"n"`
+	Max   int64   `json:"max"`
+	Cells []byte  `json:"cells"`
+}
+
+// heatMap shows where differences are, a byte each by the logarithm of mean |d|.
+type heatMap struct {
+	Axes   [2]int   `json:"axes"` // of rows and columns
+	Folds  [2]int64 `json:"folds"`
+	Size   [2]int   `json:"size"`
+	Log    numbers  `json:"log"` // log10 of the smallest and the largest mean
+	Mean   []byte   `json:"mean"`
+	Errors []byte   `json:"errors"`
+}
+
+func picturesOf(p *metrics.Pictures) *pictures {
+	j := &pictures{Values: sidesOf(&p.Values), Inner: sidesOf(p.Inner), Joint: densityOf(&p.Joint), InnerJoint: densityOf(p.InnerJoint), ULP: p.ULP}
+	for i := range p.Maps {
+		m := &p.Maps[i]
+		j.Maps = append(j.Maps, heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{of(m.LogLow), of(m.LogHigh)}, m.Mean, m.Errors})
+	}
+	return j
+}
+
+func sidesOf(s *metrics.SideBins) *sides {
+	if s == nil || s.Count == 0 {
+		return nil
+	}
+	return &sides{numbers{of(s.Low), of(s.High)}, s.Ref, s.NPU}
+}
+
+func densityOf(d *metrics.Density) *density {
+	if d == nil || d.Count == 0 {
+		return nil
+	}
+	return &density{numbers{of(d.Low), of(d.High)}, d.Count, d.Max, d.Cells}
+}
+
+// magnitudes count |d| or |d|/|r| in bins of half an octave: bin k of an even number
+// begins at 2^(k/2), the next one half way to the next octave.
+type magnitudes struct {
+	Zeros  int64   `json:"zeros"`
+	First  int32   `json:"first"`
+	Counts []int64 `json:"counts"`
+}
+
+// binsOfHalf is the number of bins of a result in half an octave.
+const binsOfHalf = 4
+
+func magnitudesOf(h metrics.Histogram) *magnitudes {
+	if len(h.Bins) == 0 {
+		return nil
+	}
+	h = record.FoldHistogram(h)
+	first, last := h.Bins[0].Bin/binsOfHalf, h.Bins[len(h.Bins)-1].Bin/binsOfHalf
+	m := &magnitudes{h.Zeros, first, make([]int64, last-first+1)}
+	for _, b := range h.Bins {
+		m.Counts[b.Bin/binsOfHalf-first] += b.Count
+	}
+	return m
+}
