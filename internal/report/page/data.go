@@ -3,6 +3,7 @@ package page
 import (
 	"strconv"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 )
@@ -48,6 +49,7 @@ type run struct {
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
 	Codes       []record.Code   `json:"codes"`
+	Metrics     []string        `json:"metrics"` // the names of those of details
 	Cols        columns         `json:"cols"`
 	// Drawn counts the rows that have pictures, NoPicture those of them that are
 	// without them in the page and NoDetail the rows without any detail, for its size.
@@ -166,6 +168,9 @@ func dataOf(c *Comparison) *run {
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
 		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
+	}
+	for i := range metrics.Table {
+		d.Metrics = append(d.Metrics, metrics.Table[i].Name)
 	}
 	for _, w := range r.Warnings {
 		d.Warnings = append(d.Warnings, textOf(w))

@@ -24,7 +24,7 @@ type detail struct {
 	Err     string      `json:"err,omitempty"`
 	Notes   []text      `json:"notes,omitempty"`
 	Shapes  []string    `json:"shapes,omitempty"` // of both sides, where they differ
-	Metrics *named      `json:"m,omitempty"`
+	Metrics numbers     `json:"m,omitempty"`      // in the order of metrics.Table
 	Classes *named      `json:"cls,omitempty"`
 	Stats   *named      `json:"stats,omitempty"`
 	Worst   []element   `json:"w,omitempty"`
@@ -125,10 +125,9 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 	if first := row.First; first != nil {
 		d.First = elementOf(row, first)
 	}
-	d.Metrics, d.Classes = &named{}, &named{}
+	d.Classes = &named{}
 	for i := range metrics.Table {
-		m := &metrics.Table[i]
-		d.Metrics.add(m.Name, m.Of(r))
+		d.Metrics = append(d.Metrics, metrics.Table[i].Of(r))
 	}
 	for n, counts := range r.Classes {
 		for ref, count := range counts {

@@ -34,13 +34,16 @@ function panelLimits(row, d) {
   return h("p", { class: "mute" }, text, d.first && [" · ", say("first_error", "(" + d.first.at.join(", ") + ")", d.first.r, d.first.n)]);
 }
 
-// keyNumbers are the numbers that a panel begins with.
+// metricOf is a metric of a detail by its name.
+function metricOf(d, name) { return d.m[RUN.metrics.indexOf(name)]; }
+
+// KEY_NUMBERS are the numbers that a panel begins with.
 var KEY_NUMBERS = [["mean_rel", "mean_rel_finite"], ["max_abs", "max_abs"], ["pearson", "pearson"], ["SQNR dB", "sqnr_db"], ["ULP max", "ulp_max"], ["rmse", "rmse"]];
 
 function panelNumbers(row, d) {
   if (COLS.total[row] < 0) return null;
   var all = [[say("errors"), percent(COLS.err[row], COLS.total[row])], [say("cosine"), cosine(COLS.cosd[row])]];
-  if (d && d.m) KEY_NUMBERS.forEach(function (k) { all.push([k[0], brief(d.m[k[1]])]); });
+  if (d && d.m) KEY_NUMBERS.forEach(function (k) { all.push([k[0], brief(metricOf(d, k[1]))]); });
   else all.push(["mean_rel", brief(COLS.mean_rel[row])], ["max_abs", brief(COLS.max_abs[row])], ["ULP max", brief(COLS.ulp[row])]);
   return h("dl", { class: "keys" }, all.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, x[1])); }));
 }
@@ -103,6 +106,13 @@ function panelWorst(d) {
     h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, "(" + e.at.join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
 }
 
+// namedMetrics are those that are defined.
+function namedMetrics(d) {
+  var all = {};
+  RUN.metrics.forEach(function (name, i) { if (d.m[i] !== null && d.m[i] !== undefined) all[name] = d.m[i]; });
+  return all;
+}
+
 // pairsTable is a table of names and numbers.
 function pairsTable(numbers) {
   return h("div", { class: "cols" }, Object.keys(numbers).map(function (name) { return h("div", { class: "pair" }, h("span", null, name), h("b", null, brief(numbers[name]))); }));
@@ -113,7 +123,7 @@ function panelTables(d) {
   if (d.stats) all.push(h("h3", null, say("statistics")), pairsTable(d.stats));
   if (d.std) all.push(h("h3", null, say("standard") + " " + visible(RUN.standard)), h("table", { class: "t" }, h("tbody", null, d.std.map(function (c) { return h("tr", null, h("td", { class: "l" }, c.ok ? "✓" : "✕", " ", visible(c.name)), h("td", null, brief(c.v[0]) + " " + c.rel + " " + brief(c.v[1]))); }))));
   if (d.cls && Object.keys(d.cls).length) all.push(h("h3", null, say("classes")), pairsTable(d.cls));
-  if (d.m) all.push(h("details", null, h("summary", null, say("numbers")), pairsTable(d.m)));
+  if (d.m) all.push(h("details", null, h("summary", null, say("numbers")), pairsTable(namedMetrics(d))));
   return all;
 }
 
