@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
@@ -153,8 +154,18 @@ func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 			origins[i][k] += first
 		}
 		for k := first; k < end; k++ {
-			if e := rep.Rows[k].Evidence; e != nil {
+			row := &rep.Rows[k]
+			if e := row.Evidence; e != nil {
 				e.Shift(first)
+			}
+			for i := range row.Inputs {
+				row.Inputs[i] += first
+			}
+			for i := range row.Reasons {
+				reason := &row.Reasons[i]
+				if reason.Facts = reason.Facts.Shift(first); len(reason.Facts) == 0 {
+					reason.Facts = diagnose.ResultFacts(reason.Code, row.Result.Numbers())
+				}
 			}
 		}
 	}
@@ -166,6 +177,7 @@ func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 
 // diagnoseRound diagnoses the rows of a round.
 func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row, evidence []diagnose.Evidence) (record.Findings, []int) {
+	round.nameModules(rows)
 	known := diagnose.Network{Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
 	byLimits := p.opt.Judge.Verdict.Mode != ByEvidence
 	if p.opt.Judge.Verdict.Mode == ByStatistics {
@@ -235,6 +247,27 @@ func (p *Plan) countRounds(rep *record.Report) {
 			counts[rep.Rows[k].Status]++
 		}
 		rep.Rounds[i].Counts = counts
+	}
+}
+
+// nameModules sets the full names of operators that have slashes: those of the graph,
+// else their own.
+func (r *plannedRound) nameModules(rows []record.Row) {
+	for i := range rows {
+		row := &rows[i]
+		name := row.Op
+		if r.graph != nil {
+			names := []string{row.Op}
+			if row.NPUOp != "" {
+				names = append(names, row.NPUOp)
+			}
+			if op := r.graph.Find(names...); op != nil && strings.Contains(op.Name, "/") {
+				name = op.Name
+			}
+		}
+		if strings.Contains(name, "/") {
+			row.Module = name
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 func Conclude(rows []record.Row, evidence []Evidence, known Network) (v record.Findings, reasons [][]record.Finding) {
 	n := newNetwork(rows, evidence, known)
 	for i := range n.rows {
-		n.rows[i].findings = n.rows[i].judge()
+		n.rows[i].findings = n.rows[i].factual(n.rows[i].judge())
 		reasons = append(reasons, n.rows[i].findings)
 	}
 	v = record.NoFindings()

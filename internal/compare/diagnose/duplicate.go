@@ -38,7 +38,12 @@ func (n *network) findDuplicates() {
 	}
 	for i := range n.rows {
 		if r := &n.rows[i]; r.failed() && r.Compared() {
-			r.Patterns = inserted(r.Patterns, single(record.Duplicate, record.Medium, r.duplicate(same[r.npuDigest()])))
+			text, other := r.duplicate(same[r.npuDigest()])
+			found := single(record.Duplicate, record.Medium, text)
+			for k := range found {
+				found[k].Facts = found[k].Facts.Int(record.OtherRow, int64(other))
+			}
+			r.Patterns = inserted(r.Patterns, found)
 			r.Patterns = record.Merge(r.Patterns, single(record.ModelNaN, record.High, modelNaN(r.result())))
 		}
 	}
@@ -47,22 +52,25 @@ func (n *network) findDuplicates() {
 // duplicate is the evidence that the NPU tensor is one of those with its digest.
 // Equal tensors of a single value prove nothing; and of a stale tensor and the one
 // that it was, the second agrees with its reference.
-func (r *row) duplicate(same []*row) lang.Sentence {
+func (r *row) duplicate(same []*row) (text lang.Sentence, first int) {
 	res := r.result()
 	if res.StrictErrors() == 0 || res.RED.Defined && res.RED.Value < minStale || !res.Complex && res.NPU.Min.Value == res.NPU.Max.Value {
-		return lang.Sentence{}
+		return lang.Sentence{}, -1
 	}
 	var others []string
 	for _, other := range same {
 		if other.Op != r.Op && (other.refDigest() != r.refDigest() || other.RefDType != r.RefDType) {
+			if others == nil {
+				first = other.index
+			}
 			others = append(others, other.Name())
 		}
 	}
 	if len(others) == 0 {
-		return lang.Sentence{}
+		return lang.Sentence{}, -1
 	}
 	return lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
-		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", someOf(others), res.NPUCRC)
+		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", someOf(others), res.NPUCRC), first
 }
 
 // inserted adds findings of one pattern to those of a pair at the place that the

@@ -57,11 +57,15 @@ func Examine(ctx context.Context, in Tensors) (Evidence, error) {
 		if p.result == nil && pattern.code != record.Layout || pattern.test == nil || !pattern.applies(e.Patterns) {
 			continue
 		}
+		p.facts = nil
 		text := pattern.test(p)
 		if err := p.err(); err != nil {
 			return Evidence{}, err
 		}
-		e.Patterns = append(e.Patterns, single(pattern.code, pattern.confidence(p), text)...)
+		for _, f := range single(pattern.code, pattern.confidence(p), text) {
+			f.Facts = p.facts
+			e.Patterns = append(e.Patterns, f)
+		}
 	}
 	e.Uneven = mostUneven(p.result)
 	return e, nil

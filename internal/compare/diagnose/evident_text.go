@@ -12,7 +12,7 @@ import (
 func (j *Judgement) explain() [][]record.Finding {
 	reasons := make([][]record.Finding, len(j.rows))
 	for _, x := range j.walked {
-		reasons[x.index] = x.explain()
+		reasons[x.index] = x.factual(x.explain())
 	}
 	return reasons
 }

@@ -75,6 +75,12 @@ func newNetwork(rows []record.Row, evidence []Evidence, known Network) *network 
 			r.inputs.rows = slices.Concat(r.inputs.rows, inside)
 		}
 		r.numbers = measure(r.inputs.rows)
+		r.Row.Inputs = nil
+		for _, in := range r.inputs.rows {
+			if !r.inputs.inferred && in != r {
+				r.Row.Inputs = append(r.Row.Inputs, in.index)
+			}
+		}
 	}
 	n.findDuplicates()
 	for _, r := range n.order {

@@ -188,7 +188,7 @@ func (r *row) accumulated() []record.Finding {
 		return nil
 	}
 	rounding := r.roundingError()
-	bound := float64(growth*in.meanRel.Value) + rounding
+	bound, _ := r.accumulatedBound()
 	if res.MeanRel.Value > bound {
 		return nil
 	}
@@ -196,6 +196,12 @@ func (r *row) accumulated() []record.Finding {
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
 		"平均相对误差 %s <= %s = %d x 输入的 %s(%s) + 舍入误差 %s(%s，假定求和项数为 %d)",
 		number(res.MeanRel.Value), number(bound), growth, number(in.meanRel.Value), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
+}
+
+// accumulatedBound is the mean relative error up to which rounding may have grown.
+func (r *row) accumulatedBound() (bound float64, ok bool) {
+	in := r.numbers.meanRel
+	return float64(growth*in.Value) + r.roundingError(), in.Defined
 }
 
 // outliers reports whether a few elements are off by far more than the others.

@@ -15,7 +15,10 @@ func permuted(p *pair) lang.Sentence {
 	if p.result != nil && (p.errors < 4 || !p.sameStatistics()) {
 		return lang.Sentence{}
 	}
-	_, evidence := p.permutation()
+	best, evidence := p.permutation()
+	if best != nil {
+		p.facts = p.facts.List("perm", best.axes)
+	}
 	return evidence
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/cmplx"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/exact"
 	"dumptool/internal/tensor"
 )
@@ -110,6 +111,7 @@ type pair struct {
 	format   precision // of the NPU's type, zero for integers
 	errors   int64     // of the strict policy
 	sampled  *sample
+	facts    record.Facts // of the pattern that is tested
 }
 
 func newPair(ctx context.Context, in *Tensors) (*pair, error) {

@@ -20,6 +20,7 @@ func zeroTail(p *pair) lang.Sentence {
 	if p.errors < 4 || r.ZeroTail < p.minTail() || first < start || p.errors*50 < r.ZeroTail {
 		return lang.Sentence{}
 	}
+	p.facts = p.facts.Int("first", start).Int("count", r.ZeroTail)
 	return lang.Sayf("the last %d of %d NPU elements are 0, %d of them are errors; every element before offset %d passes",
 		"末尾 %d 个 NPU 元素(共 %d 个)为 0，其中 %d 个错误；偏移 %d 之前的元素全部通过",
 		r.ZeroTail, r.Total, p.errors, first)
@@ -44,6 +45,7 @@ func tail(p *pair) lang.Sentence {
 	if n < 4 || float64(n)*exact.Log(1-ratio) > exact.Log(maxChance) {
 		return lang.Sentence{}
 	}
+	p.facts = p.facts.Int("first", first).Int("count", p.errors)
 	return lang.Sayf("every element before offset %d of %d passes, %s %% of those from there on are errors (>= 50 %%), p < 1e-6",
 		"偏移 %d(共 %d 个元素)之前全部通过，之后 %s %% 的元素错误(>= 50 %%)，p < 1e-6", first, r.Total, number(100*ratio))
 }
@@ -61,6 +63,7 @@ func strided(p *pair) lang.Sentence {
 	if step <= 1 {
 		return lang.Sentence{}
 	}
+	p.facts = p.facts.Int("by", step)
 	return lang.Sayf("%d inspected of %d errors are all at offset %d + multiples of %d elements%s",
 		"检查的 %d 个错误元素(共 %d 个)均位于偏移 %d + %d 个元素的整数倍处%s",
 		len(errors), p.errors, errors[0], step, p.stepName(step, errors[0]))
@@ -129,6 +132,7 @@ func shifted(p *pair) lang.Sentence {
 		name = lang.Sayf(" (one row: axis %d has length %d)", "(一行：轴 %d 长度为 %d)", len(p.request.Shape)-1, row)
 	}
 	before, after := best.means()
+	p.facts = p.facts.Int("by", shift)
 	return lang.Sayf("NPU[i] = reference[i%+d]%s: %s, mean |d| %s instead of %s",
 		"NPU[i] = 标杆[i%+d]%s：%s，平均 |d| 为 %s，原为 %s",
 		shift, name, best.passText(), number(after), number(before))

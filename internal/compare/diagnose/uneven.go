@@ -32,7 +32,9 @@ type Unevenness struct {
 	// infinities, which have no magnitude, they are those of the error rates, and
 	// counted is set.
 	half, peak float64
-	counted    bool
+	// relHalf and relPeak are the same of the relative errors.
+	relHalf, relPeak float64
+	counted          bool
 }
 
 // mostUneven returns the most uneven axis, nil where the errors are even.
@@ -91,12 +93,7 @@ func timesText(ratio float64, of lang.Text) lang.Sentence {
 // tileText names the greatest common divisor of the borders inside the axis, and
 // the length of a tile of the hardware that divides it.
 func (u *Unevenness) tileText() lang.Sentence {
-	var tile int64
-	for _, border := range []int64{u.From, u.To} {
-		if border > 0 && border < u.Size {
-			tile = gcd(tile, border)
-		}
-	}
+	tile := u.tile()
 	if tile < 2 {
 		return lang.Sentence{}
 	}
@@ -108,6 +105,16 @@ func (u *Unevenness) tileText() lang.Sentence {
 		}
 	}
 	return lang.Sayf("; the borders are multiples of %d%s (tile size?)", "；边界是 %d%s 的倍数(分块大小？)", tile, factors)
+}
+
+// tile is the greatest common divisor of the borders inside the axis, 0 for none.
+func (u *Unevenness) tile() (tile int64) {
+	for _, border := range []int64{u.From, u.To} {
+		if border > 0 && border < u.Size {
+			tile = gcd(tile, border)
+		}
+	}
+	return tile
 }
 
 // unevenAxis measures one axis.
@@ -126,12 +133,13 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u Unevenness, ok bool) {
 	var worse, worst int
 	u.half, worse = halfRatio(abs)
 	u.peak, worst = peakRatio(abs)
-	relHalf, relWorse := halfRatio(rel)
-	relPeak, relWorst := peakRatio(rel)
+	var relWorse, relWorst int
+	u.relHalf, relWorse = halfRatio(rel)
+	u.relPeak, relWorst = peakRatio(rel)
 	from, to := smallestRun(bins)
 	inRun := func(i int) bool { return from <= i && i < to }
-	byHalf := u.half >= minHalfRatio && relHalf >= minHalfRatio && worse == relWorse
-	byPeak := u.peak >= minPeakRatio && relPeak >= minPeakRatio && inRun(worst) && inRun(relWorst) &&
+	byHalf := u.half >= minHalfRatio && u.relHalf >= minHalfRatio && worse == relWorse
+	byPeak := u.peak >= minPeakRatio && u.relPeak >= minPeakRatio && inRun(worst) && inRun(relWorst) &&
 		float64(to-from) <= maxRunShare*float64(len(bins))
 	from, to = widen(bins, from, to)
 	u.From, u.To = int64(from)*axis.Fold, min(int64(to)*axis.Fold, axis.Size)
