@@ -48,16 +48,21 @@ func (b *builder) build(hits []hit) []Result {
 	for _, l := range levels {
 		add(l.thing)
 	}
-	if !b.opt.NoFiles {
-		b.dumps = b.root.dumpsOf(b.graphs, append(things, above(nodes)...))
-	}
 	b.uses, b.files = make(map[*loaded]map[int][]graph.Use), make(map[*loaded]*os.File)
 	for g, of := range nodes {
 		b.uses[g] = g.Consumers(of)
+		for _, uses := range b.uses[g] {
+			for _, u := range uses {
+				things = append(things, thing{g, u.Node, -1})
+			}
+		}
 		if f, err := os.Open(g.file.path); err == nil { // without it the types are missing
 			b.files[g] = f
 			defer f.Close()
 		}
+	}
+	if !b.opt.NoFiles {
+		b.dumps = b.root.dumpsOf(b.graphs, append(things, above(nodes)...))
 	}
 	results := make([]Result, 0, len(hits)+len(levels))
 	for i := range hits {
@@ -263,8 +268,11 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 			op.Outputs = append(op.Outputs, Output{Index: len(op.Outputs), To: []Link{}})
 		}
 		if u.Output < len(op.Outputs) {
-			to := &op.Outputs[u.Output].To
-			*to = append(*to, Link{strings.Clone(b.nodeName(g, u.Node)), u.Input})
+			out, to := &op.Outputs[u.Output], Link{strings.Clone(b.nodeName(g, u.Node)), u.Input}
+			out.To = append(out.To, to)
+			if out.dumped == nil && !b.isUndumped(thing{g, u.Node, -1}) {
+				out.dumped = &to
+			}
 		}
 	}
 }

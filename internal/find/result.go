@@ -168,6 +168,8 @@ type Output struct {
 	Shape  tensor.Shape `json:"shape"`
 	// To are the operators that read it, with the number of their input.
 	To []Link `json:"to"`
+
+	dumped *Link // the first of them of which there is a dump
 }
 
 // Link is an end of an edge: an operator, and the number of its output or input.

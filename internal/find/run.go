@@ -135,6 +135,9 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 	}
 	b := builder{search: s, root: r, graphs: graphs, kind: out.kind}
 	out.results = b.build(hits)
+	if note := r.keptNote(out.results); !note.IsZero() {
+		out.notes = append(out.notes, note)
+	}
 	return out
 }
 
@@ -164,7 +167,11 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 	for _, r := range found {
 		a.Graphs += r.graphs
 		a.Unreadable = append(a.Unreadable, r.unreadable...)
-		a.Notes = append(a.Notes, r.notes...)
+		for _, note := range r.notes { // ranks have much in common
+			if !slices.ContainsFunc(a.Notes, note.Equal) {
+				a.Notes = append(a.Notes, note)
+			}
+		}
 		if len(r.results) > 0 && (best < 0 || r.stage < best) {
 			best = r.stage
 		}

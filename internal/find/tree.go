@@ -40,6 +40,7 @@ type root struct {
 	files  []*dumpdir.File
 	rounds []*dumpdir.Round // with statistics
 	dumped bool             // there is a dump of some operator
+	kept   kept             // that the configuration has dumped
 	// orders are the files with the execution orders, by their graphs.
 	orders map[int]string
 	// bare stands for the graphs where there are none.
@@ -77,6 +78,7 @@ func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	t.findGraphs(opt)
 	t.chooseGraphs(opt)
 	t.assignFiles(opt)
+	t.readSettings()
 	if len(t.roots) == 0 {
 		return t, t.bareRoots(ctx, opt, false)
 	}
