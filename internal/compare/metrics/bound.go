@@ -26,6 +26,10 @@ func (b *block) bound() {
 	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !limits.exceeded(b.abs, b.r.values) {
 		return
 	}
+	if !b.gathered && x.maxAbs <= math.MaxFloat64 {
+		b.failed = limits.mark(b.flags, b.abs, b.r.values, beyondError|hpaaError) || b.failed
+		return
+	}
 	for i, a := range b.abs {
 		if position := b.position(i); !b.passesAt(position, a, math.Abs(b.r.values[i])) {
 			b.flags[position] |= beyondError | hpaaError

@@ -1,6 +1,10 @@
 package metrics
 
-import "math"
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
 
 // The flags of an element that is an error.
 const (
@@ -69,47 +73,49 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 
 // fail adds the errors with a flag to f and returns the sum of their |d|.
 func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) (total sum) {
-	first, last, count := -1, -1, int64(0)
-	var part, high, scaled float64
+	// Which elements are errors is not to be guessed: there are no jumps, and others
+	// are added as 0.
+	values := b.scratch[2][:len(flags)]
 	abs, rel = abs[:len(flags)], rel[:len(flags)]
+	var count int64
+	var high uint64
 	for i, have := range flags {
-		if have&flag == 0 {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		last = i
-		count++
-		a := abs[i]
-		if a > high {
-			high = a
-		}
-		if a > sumLimit {
-			scaled += b.scaledAbs(i, 0x1p-64)
-			continue
-		}
-		part += a
-		if count%128 == 0 {
-			total.add(part)
-			part = 0
-		}
+		is := (uint64(have&flag) + 0xff) >> 8 // 1 or 0
+		bits := math.Float64bits(abs[i]) & -is
+		values[i] = math.Float64frombits(bits)
+		high = max(high, bits)
+		count += int64(is)
 	}
 	if count == 0 {
 		return total
 	}
+	first, last := 0, len(flags)-1
+	for flags[first]&flag == 0 {
+		first++
+	}
+	for flags[last]&flag == 0 {
+		last--
+	}
 	f.count += count
-	f.maxAbs = max(f.maxAbs, high)
+	f.maxAbs = max(f.maxAbs, math.Float64frombits(high))
 	if f.first == nil {
 		p := b.locate(first, abs[first], rel[first])
 		f.first = &p
 	}
 	p := b.locate(last, abs[last], rel[last])
 	f.last = &p
-	total.add(part)
-	if scaled > 0 {
-		total.merge(sumOf(scaled, errorExp))
+	if math.Float64frombits(high) <= sumLimit {
+		return sumOf(kernel.Sum(values), 0)
 	}
+	var scaled float64
+	for i, a := range values {
+		if a > sumLimit {
+			scaled += b.scaledAbs(i, 0x1p-64)
+			values[i] = 0
+		}
+	}
+	total = sumOf(kernel.Sum(values), 0)
+	total.merge(sumOf(scaled, errorExp))
 	return total
 }
 
