@@ -22,11 +22,12 @@ import (
 )
 
 type hpaaImportOptions struct {
+	nodes                                    nodeFlags
 	jobs                                     dumpFlags
 	pieces, pattern                          string
 	npuDir, out, result, runtime             string
-	encoding, dtype, like, round, nameMap    string
-	shapes, skipKeys, exclude                []string
+	encoding, dtype, like, round             string
+	shapes                                   []string
 	nodeNames                                string
 	skip                                     int64
 	axis                                     int
@@ -97,10 +98,8 @@ func (o *hpaaImportOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.like, "like", "", "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces")
 	flags.IntVar(&o.axis, "default-concat-dim", 0, "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1")
 	flags.StringVar(&o.round, "round", "last", "of several rounds of one output import `WHICH`: all, first, last, or a number")
-	flags.StringVar(&o.nameMap, "map-node-dict", "", "names of the reference for those of the NPU: `TEXT` such as '{\"cpu_name\":\"npu_name\"}', or @FILE")
+	o.nodes.addFlags(flags)
 	flags.StringVar(&o.nodeNames, "nodename-log", "", "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`")
-	flags.StringArrayVar(&o.skipKeys, "skip-keys", nil, "skip nodes whose name contains one of `KEYS`, with commas between them")
-	flags.StringArrayVar(&o.exclude, "exclude-node-list", nil, "skip nodes of these `NAMES`, or re:PATTERN")
 	flags.BoolVar(&o.allNodes, "perf-all-nodes", true, "for dumptool perf; here it changes nothing")
 	flags.BoolVar(&o.outside, "allow-outside", false, "take pieces outside of the folder of their description")
 	flags.BoolVar(&o.ignoreOthers, "ignore-others", false, "files that do not fit the pattern do not change the exit status")
@@ -235,18 +234,9 @@ func (o *hpaaImportOptions) resolve(ctx context.Context) (*hpaa.Options, error) 
 	if opt.Rounds, err = importRounds(o.round); err != nil {
 		return nil, err
 	}
-	if opt.SkipKeys, err = sidefile.ParseList(o.skipKeys...); err != nil {
-		return nil, usagef("--skip-keys: %w", err)
-	}
-	if opt.Exclude, err = nameSet("--exclude-node-list", o.exclude, nil); err != nil {
+	if opt.Filter, err = o.nodes.filter(); err != nil {
 		return nil, err
 	}
-	files := sidefile.Files{NameMap: o.nameMap}
-	in, err := files.Load()
-	if err != nil {
-		return nil, compareError(err)
-	}
-	opt.Map = in.NameMap
 	if opt.Names, err = readNodeNames(o.nodeNames); err != nil {
 		return nil, err
 	}

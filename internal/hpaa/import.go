@@ -34,15 +34,11 @@ type Options struct {
 	// Axis is that of pieces whose description has none, -1 for the first whose length
 	// is not 1.
 	Axis int
-	// Map has the names of the reference for those of the NPU, Names are those of
-	// another run of the same network, of which only the form counts.
-	Map   *sidefile.NameMap
-	Names []string
-	// SkipKeys are texts; nodes whose name contains one are left out, and so are those
-	// of Exclude.
-	SkipKeys []string
-	Exclude  *dumpdir.NameSet
-	Rounds   Rounds
+	// Filter names nodes as the reference does, and leaves some out; nil for none.
+	Filter *dumpdir.NodeFilter
+	// Names are those of another run of the same network, of which only the form counts.
+	Names  []string
+	Rounds Rounds
 	// Sums computes the digests of all files.
 	Sums bool
 	// Workers is the number of nodes that are joined at a time; 0 means one per CPU.
@@ -147,13 +143,8 @@ func (r *Result) rename(pieces []*Piece, opt *Options) []named {
 			}
 		}
 		r.Read = append(r.Read, name)
-		if opt.Map != nil {
-			if e, ok := opt.Map.FindNPU(name); ok {
-				mapped[e.NPU] = true
-			}
-			name = opt.reference(name)
-		}
-		all[i] = named{p, name}
+		mapped[filename.Normalise(name)] = true
+		all[i] = named{p, opt.Filter.Rename(name)}
 	}
 	r.warnNames(opt, mapped, met, strange)
 	return all
@@ -161,9 +152,9 @@ func (r *Result) rename(pieces []*Piece, opt *Options) []named {
 
 // warnNames warns of names of a map or of another run that no piece has.
 func (r *Result) warnNames(opt *Options, mapped, met, strange map[string]bool) {
-	if opt.Map != nil {
-		for _, e := range opt.Map.Entries {
-			if !mapped[e.NPU] {
+	if opt.Filter != nil && opt.Filter.Map != nil {
+		for _, e := range opt.Filter.Map.Entries {
+			if !mapped[filename.Normalise(e.NPU)] {
 				r.warn("--map-node-dict: no piece is of %q", "--map-node-dict：没有 %q 的分片", e.NPU)
 			}
 		}
@@ -210,26 +201,27 @@ type outputKey struct {
 
 // choose leaves out the nodes and the rounds that are not wanted.
 func (r *Result) choose(pieces []named, opt *Options) []named {
-	excluded := map[string]bool{}
-	pieces = slices.DeleteFunc(pieces, func(p named) bool {
-		for _, key := range opt.SkipKeys {
-			if strings.Contains(p.name, key) {
-				r.leaveOut(p, "skipped by --skip-keys %s", "被 --skip-keys %s 跳过", key)
-				return true
+	names := func(yield func(string) bool) {
+		for _, p := range pieces {
+			if !yield(p.name) {
+				return
 			}
 		}
-		text, ok := opt.Exclude.Match(p.name)
-		if ok {
-			excluded[text] = true
-			r.leaveOut(p, "skipped by --exclude-node-list %s", "被 --exclude-node-list %s 跳过", text)
-		}
-		return ok
-	})
-	for _, text := range opt.Exclude.Texts() {
-		if !excluded[text] {
-			r.warn("--exclude-node-list: no node matches %s", "--exclude-node-list：没有节点匹配 %s", text)
-		}
 	}
+	for _, text := range opt.Filter.Unmatched(names) {
+		r.warn("--exclude-node-list: no node matches %s", "--exclude-node-list：没有节点匹配 %s", text)
+	}
+	pieces = slices.DeleteFunc(pieces, func(p named) bool {
+		switch opt.Filter.Skip(p.name) {
+		case dumpdir.NodeSkipKey:
+			r.leaveOut(p, "skipped by --skip-keys", "被 --skip-keys 跳过")
+		case dumpdir.NodeExcluded:
+			r.leaveOut(p, "skipped by --exclude-node-list", "被 --exclude-node-list 跳过")
+		default:
+			return false
+		}
+		return true
+	})
 	if opt.Rounds.All {
 		return pieces
 	}

@@ -230,7 +230,7 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		opt := Options{Out: filepath.Join(dir, "npu"), SkipKeys: []string{"ski"}, Exclude: exclude, Workers: 3,
+		opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{SkipKeys: []string{"ski"}, Exclude: exclude}, Workers: 3,
 			Rounds: Rounds{All: rapid.Bool().Draw(rt, "all rounds"), First: rapid.Bool().Draw(rt, "first")}}
 		r, err := Import(context.Background(), &Found{Pieces: pieces, Others: []Other{{File: "other"}}}, opt)
 		if err != nil {
@@ -413,7 +413,7 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Out: filepath.Join(dir, "npu"), Map: names, Names: []string{"a/b", "a:b", long, "npu_x", "c/d", "e"}, Sums: true}
+	opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{Map: names}, Names: []string{"a/b", "a:b", long, "npu_x", "c/d", "e"}, Sums: true}
 	r, err := Import(context.Background(), &Found{Pieces: pieces}, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -82,19 +82,9 @@ func (o *Options) Lacking(found *Found) []string {
 			encoding = o.Encoding
 		}
 		header := encoding == Npy || (encoding == "" || encoding == Auto) && isNpyName(p.File)
-		if !header && o.Reference == nil && (p.Shape == nil && o.shapeOf(o.reference(p.Node), p.Node) == nil || p.DType == 0 && o.DType == 0) {
+		if !header && o.Reference == nil && (p.Shape == nil && o.shapeOf(o.Filter.Rename(p.Node), p.Node) == nil || p.DType == 0 && o.DType == 0) {
 			files = append(files, p.File)
 		}
 	}
 	return files
-}
-
-// reference is the name that a map has for a node.
-func (o *Options) reference(node string) string {
-	if o.Map != nil {
-		if e, ok := o.Map.FindNPU(node); ok {
-			return e.Ref
-		}
-	}
-	return node
 }
