@@ -18,6 +18,7 @@ const (
 	scanTarget    = 2.0 // times cat
 	inspectTarget = 4.0 // times cat
 	compareTarget = 4.0 // times cat
+	importTarget  = 3.0 // times cat, which does not write
 	// containerTarget is times .npy: the speed is the same, but for noise.
 	containerTarget = 1.1
 	memoryTarget    = 160 << 20

@@ -124,13 +124,16 @@ func (t *textForm) decode(dst, src []byte, last bool) (written, read int, bad *t
 
 // decodePairs decodes bytes of two digits.
 func decodePairs(dst, src []byte, last bool) (written, read int, bad *textError) {
-	d, s := dst, src
+	d, s, pairs := dst, src, hexPairs
 	for {
-		// Runs of digits, sixteen at a time.
-		for len(s) >= 16 && len(d) >= 8 {
+		// Runs of digits, sixteen at a time, with single line ends between them.
+		for len(s) >= 17 && len(d) >= 8 {
+			if s[0] == '\n' {
+				s = s[1:]
+			}
 			a, b := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])
-			a0, a1, a2, a3 := hexPairs[uint16(a)], hexPairs[uint16(a>>16)], hexPairs[uint16(a>>32)], hexPairs[uint16(a>>48)]
-			b0, b1, b2, b3 := hexPairs[uint16(b)], hexPairs[uint16(b>>16)], hexPairs[uint16(b>>32)], hexPairs[uint16(b>>48)]
+			a0, a1, a2, a3 := pairs[uint16(a)], pairs[uint16(a>>16)], pairs[uint16(a>>32)], pairs[a>>48]
+			b0, b1, b2, b3 := pairs[uint16(b)], pairs[uint16(b>>16)], pairs[uint16(b>>32)], pairs[b>>48]
 			if (a0|a1|a2|a3|b0|b1|b2|b3)&notHex != 0 {
 				break
 			}
