@@ -323,9 +323,21 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 }
 
 // runLearn looks for a description of pieces that gives arrays of the vendor.
-func (o *hpaaImportOptions) runLearn(_ context.Context, _ *app, args []string) error {
+func (o *hpaaImportOptions) runLearn(ctx context.Context, a *app, args []string) error {
 	if len(args) != 2 {
 		return usagef("--learn: want the folder of the pieces and that of the arrays, found %d arguments", len(args))
 	}
-	return nil
+	for _, path := range args {
+		if err := exists(path); err != nil {
+			return err
+		}
+	}
+	learned, err := hpaa.Learn(ctx, args[0], args[1])
+	switch {
+	case err != nil:
+		return err
+	case learned == nil:
+		return a.conclude(batch.Outcomef(batch.Nothing, "no pattern and encoding that were tried give the arrays in %s in every byte", "尝试过的模板和编码都不能逐字节得到 %s 中的数组", args[1]))
+	}
+	return unlessClosed(printResult(a, o.json.format(), learned, report.Options{}))
 }

@@ -51,6 +51,11 @@ func (s *Source) fitting() (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.fit(files), nil
+}
+
+// fit makes pieces of the files whose names fit the pattern.
+func (s *Source) fit(files []string) *Found {
 	found := new(Found)
 	for _, name := range files {
 		p, err := s.Pattern.Match(name)
@@ -62,7 +67,7 @@ func (s *Source) fitting() (*Found, error) {
 		p.Path = filepath.Join(s.Dir, filepath.FromSlash(name))
 		found.Pieces = append(found.Pieces, p)
 	}
-	return found, nil
+	return found
 }
 
 // list lists the files below Dir by their paths with slashes, in natural order.

@@ -3,7 +3,6 @@ package hpaa
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"dumptool/internal/dumpdir"
@@ -138,15 +137,11 @@ func (o *Options) divide(g *group, p *Piece, model tensor.Shape) tensor.Shape {
 		axis = *p.Axis
 	}
 	axis = chooseAxis(axis, model)
-	n := int64(0)
+	n := 1
 	for _, other := range g.row.Pieces {
-		n = max(n, int64(other.Number)+1)
+		n = max(n, other.Number+1)
 	}
-	shape := slices.Clone(model)
-	if axis < len(shape) {
-		shape[axis] = shape[axis]/n + min(1, shape[axis]%n)
-	}
-	return shape
+	return partOf(model, axis, n)
 }
 
 // shapeOf is the shape that the options give the pieces of a node, by any of its names.
