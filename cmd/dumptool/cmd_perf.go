@@ -19,6 +19,7 @@ type perfOptions struct {
 	allNodes   bool
 	thresholds perf.Thresholds
 	sort       string
+	classes    []string
 	top        int
 	mhz, peak  number
 	failOn     []string
@@ -88,6 +89,7 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.allNodes, "perf-all-nodes", true, "operators with _span in their names too")
 	flags.StringVar(&o.sort, "sort", string(perf.SortMCU), "order by `KEY`: "+strings.Join(names(perf.SortKeys), ", "))
 	completeValues(cmd, "sort", names(perf.SortKeys))
+	flags.StringSliceVar(&o.classes, "class", nil, "list operators of these `CLASSES` only: "+strings.Join(names(perf.Classes()), ", "))
 	flags.IntVar(&o.top, "top", 10, "text and md show the first `N` operators; 0: all")
 	o.thresholds = perf.DefaultThresholds()
 	th := &o.thresholds
@@ -112,6 +114,13 @@ func (o *perfOptions) resolve(opt *perf.Options) (fail perf.FailOn, err error) {
 	}
 	if opt.Sort, err = oneOf("--sort", o.sort, perf.SortKeys); err != nil {
 		return fail, err
+	}
+	for _, name := range o.classes {
+		class, err := oneOf("--class", strings.TrimSpace(name), perf.Classes())
+		if err != nil {
+			return fail, err
+		}
+		opt.Classes = append(opt.Classes, class)
 	}
 	for _, name := range o.failOn {
 		one, err := oneOf("--fail-on", strings.TrimSpace(name), perf.FailNames())

@@ -18,6 +18,11 @@ const (
 	ClassSerial       Class = "serial"       // moves and maths wait for each other
 )
 
+// Classes are all classes.
+func Classes() []Class {
+	return []Class{ClassData, ClassCompute, ClassBalanced, ClassSerial, ClassControl, ClassSync, ClassInconsistent, ClassIdle, ClassUnknown}
+}
+
 // Confidence says how certain a class is.
 type Confidence string
 

@@ -10,10 +10,14 @@ import (
 	"dumptool/internal/lang"
 )
 
+// maxAllRows is how many rows all tables of operators may have together.
+const maxAllRows = 4 * maxRows
+
 // tables are what is read from the tables at some paths.
 type tables struct {
 	files            []string
 	entries          []*entry
+	rows             int // of all files
 	cores            []int
 	runs             []*Runs
 	relation         Relation
@@ -100,6 +104,10 @@ func (t *tables) open(path string, read map[string]loaded) *table {
 		t.problems = append(t.problems, Problem{File: path, Text: withoutPath(l.err, path)})
 		return nil
 	}
+	if t.rows += len(l.rows); t.rows > maxAllRows {
+		t.problems = append(t.problems, Problem{File: path, Text: fmt.Sprintf("it is one too many: the tables have more than %d rows together", maxAllRows)})
+		return nil
+	}
 	t.files = append(t.files, path)
 	t.problems = append(t.problems, l.problems...)
 	t.missing = append(t.missing, l.columns.missing()...)
@@ -166,7 +174,7 @@ func joinCores(entries []*entry, rows []Row, stats []*Cores) {
 
 // addRuns adds the runs of operators.
 func (t *tables) addRuns(s *source, read map[string]loaded, entries []*entry, th *Thresholds) {
-	var perRun []*table
+	var perRun []cycles
 	for _, path := range s.runs {
 		l := read[path]
 		if l.err != nil {
@@ -174,9 +182,9 @@ func (t *tables) addRuns(s *source, read map[string]loaded, entries []*entry, th
 			continue
 		}
 		t.problems = append(t.problems, l.problems...)
-		perRun = append(perRun, l.table)
+		perRun = append(perRun, l.cycles...)
 	}
-	runs := readRuns(perRun, th)
+	runs := joinRuns(perRun, th)
 	if len(runs) == 0 {
 		return
 	}

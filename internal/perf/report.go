@@ -44,6 +44,9 @@ type Options struct {
 	Filter     *dumpdir.NodeFilter
 	Thresholds Thresholds
 	Sort       SortKey
+	// Classes are those whose operators reports list, empty for all. They change neither
+	// ranks and shares nor what fails.
+	Classes []Class
 	// Top is how many operators a report for people shows, 0 for all.
 	Top int
 	// MHz is the clock, PeakBPC how many bytes a cycle the DDR can move; 0 if they are not
@@ -141,8 +144,25 @@ func (r *Report) DDRUse(o *Operator) *float64 {
 	return &share
 }
 
+// Listed are the operators that reports list.
+func (r *Report) Listed() []*Operator {
+	if len(r.Classes) == 0 {
+		return r.Operators
+	}
+	var all []*Operator
+	for _, o := range r.Operators {
+		if slices.Contains(r.Classes, o.Class) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 // Top are the operators that a report for people shows.
-func (r *Report) Top() []*Operator { return r.Operators[:r.Shown(len(r.Operators))] }
+func (r *Report) Top() []*Operator {
+	all := r.Listed()
+	return all[:r.Shown(len(all))]
+}
 
 // Shown is how many of n operators a report for people shows.
 func (r *Report) Shown(n int) int {

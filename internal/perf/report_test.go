@@ -103,6 +103,7 @@ func filter(t *testing.T, dict string, skip []string, exclude ...string) *dumpdi
 func TestAnalyze(t *testing.T) {
 	t.Parallel()
 	const most = "9223372036854775807"
+	many := "name,mcu_cycle\n" + strings.Repeat("op,1\n", maxRows)
 	for name, tt := range map[string]struct {
 		files map[string]string
 		paths []string
@@ -184,6 +185,12 @@ func TestAnalyze(t *testing.T) {
 			map[string]string{"op_perf.csv": "name,mcu_cycle\na,7\n", "perf/a.csv": "name,mcu_cycle\na,8000\na,9\na,6\n"}, []string{"."}, Options{},
 			"1 a#1 at 0: 7  runs 3\nruns unknown\nRELATION_UNKNOWN: mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/\n" +
 				"RUNS_DIFFER: runs differ by more than 1.25 x the median: a; the ranking uses the table (of unknown relation of the runs)\ntotal 7\n",
+		},
+		"too many rows": {
+			map[string]string{
+				"0.csv": "name,mcu_cycle\na,1\n", "1.csv": many, "2.csv": many, "3.csv": many, "4.csv": many,
+			}, []string{"0.csv", "1.csv", "2.csv", "3.csv", "4.csv"}, Options{Filter: filter(t, "{}", []string{"op"})},
+			"1 a#1 at 0: 1 \n" + strings.Repeat("hidden op SKIP_KEY\n", 3*maxRows) + "4.csv: it is one too many: the tables have more than 131072 rows together\ntotal 1\n",
 		},
 		"unreadable table": {
 			map[string]string{"d/result/op_perf.csv": "name,cycles\na,1\n"}, []string{"d"}, Options{},

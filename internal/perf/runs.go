@@ -107,26 +107,45 @@ func relate(entries []*entry, runs []*Runs) Relation {
 	return relations[first].name
 }
 
-// readRuns groups the rows of tables in perf/ by the operators that they name.
-func readRuns(tables []*table, th *Thresholds) []*Runs {
-	var names []string
-	cycles := make(map[string][]int64)
-	for _, t := range tables {
-		for i := range t.rows {
-			row := &t.rows[i]
-			mcu := row.Get(MCU)
-			if row.bad || !mcu.Known {
-				continue
-			}
-			if cycles[row.Name] == nil {
-				names = append(names, row.Name)
-			}
-			cycles[row.Name] = append(cycles[row.Name], mcu.N)
+// cycles are the mcu_cycle of the runs of an operator, in their order.
+type cycles struct {
+	name string
+	mcu  []int64
+}
+
+// cyclesOf groups the rows of a table of runs by the operators that they name.
+func cyclesOf(rows []Row) []cycles {
+	var all []cycles
+	index := make(map[string]int)
+	for i := range rows {
+		mcu := rows[i].Get(MCU)
+		if rows[i].bad || !mcu.Known {
+			continue
 		}
-	}
-	var all []*Runs
-	for _, name := range names {
-		all = append(all, runsOf(name, cycles[name], th))
+		k, known := index[rows[i].Name]
+		if !known {
+			k = len(all)
+			index[rows[i].Name] = k
+			all = append(all, cycles{name: rows[i].Name})
+		}
+		all[k].mcu = append(all[k].mcu, mcu.N)
 	}
 	return all
+}
+
+// joinRuns sums up the runs of operators, which may be in several tables.
+func joinRuns(parts []cycles, th *Thresholds) []*Runs {
+	var names []string
+	all := make(map[string][]int64)
+	for _, p := range parts {
+		if all[p.name] == nil {
+			names = append(names, p.name)
+		}
+		all[p.name] = append(all[p.name], p.mcu...)
+	}
+	var runs []*Runs
+	for _, name := range names {
+		runs = append(runs, runsOf(name, all[name], th))
+	}
+	return runs
 }

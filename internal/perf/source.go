@@ -175,15 +175,17 @@ func (s *source) mode() DumpMode {
 // file is a table to be read.
 type file struct {
 	path string
-	// nameless is the name of rows in a table without names, empty if it must have
-	// them.
+	// nameless is the name of the rows of a table of runs without names, empty for a
+	// table of operators, which must have them.
 	nameless string
 }
 
-// loaded is a table that was read, or what is wrong with it.
+// loaded is a table that was read, or what is wrong with it. That of runs has no rows but
+// their cycles.
 type loaded struct {
 	*table
-	err error
+	cycles []cycles
+	err    error
 }
 
 // readAll reads tables, several at a time, and returns them by their paths.
@@ -192,7 +194,12 @@ func readAll(ctx context.Context, workers int, files []file) (map[string]loaded,
 	err := batch.Run(ctx, batch.Options{Workers: workers}, files, nil,
 		func(_ context.Context, f file) loaded {
 			t, err := readFile(f)
-			return loaded{t, err}
+			if err != nil || f.nameless == "" {
+				return loaded{table: t, err: err}
+			}
+			all := cyclesOf(t.rows)
+			t.rows = nil
+			return loaded{table: t, cycles: all}
 		},
 		func(i int, l loaded) { all[files[i].path] = l })
 	return all, err

@@ -11,8 +11,8 @@ import (
 
 // What a table may have: more rows are not the operators of a network.
 const (
-	maxRows     = 1 << 16
-	maxHeadings = 1 << 10
+	maxRows     = 1 << 15
+	maxHeadings = 1 << 8
 	maxProblems = 1000
 )
 

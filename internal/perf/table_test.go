@@ -79,9 +79,9 @@ func TestReadTableErrors(t *testing.T) {
 		"name,name,mcu_cycle\na,a,2\n":      "the column name comes twice in the first line",
 		"name,mcu_cycle,im_conflict_cycle,imb_conflict_cycle\n": "the column im_conflict_cycle comes twice in the first line",
 		"name,\"mcu_cycle\n":                                      "first line: a quote is not closed in its line",
-		strings.Repeat(",", maxHeadings):                          "1025 columns, want at most 1024",
+		strings.Repeat(",", maxHeadings):                          "257 columns, want at most 256",
 		strings.Repeat("a", maxLine+1):                            "the first line has more than 1048576 bytes, want headings",
-		"name,mcu_cycle\n" + strings.Repeat("a,1\n", maxRows+1):   "more than 65536 rows, want the operators of a network",
+		"name,mcu_cycle\n" + strings.Repeat("a,1\n", maxRows+1):   "more than 32768 rows, want the operators of a network",
 		"name,mcu_cycle\n" + strings.Repeat("a\n", maxProblems+1): "more than 1000 lines cannot be used: is it a table of counters?",
 	} {
 		got, err := readTable(strings.NewReader(text), "f.csv", "")

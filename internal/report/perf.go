@@ -1,10 +1,13 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
 	"io"
 	"slices"
 	"strings"
 
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/perf"
 )
@@ -19,6 +22,7 @@ func (l wordList) String() string { return strings.Join(l, "; ") }
 // read, what follows from them, and what the baseline has.
 func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	type op = *perf.Operator
+	derived := derivedColumns(r)
 	columns := []Column[op]{words("name", func(o op) string { return o.Name })}
 	for _, c := range perf.Columns() {
 		columns = append(columns, numbers(c.String(), func(o op) perf.Count { return o.Get(c) }))
@@ -35,9 +39,9 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 		words("confidence", func(o op) perf.Confidence { return o.Confidence }),
 		words("evidence", func(o op) wordList { return list(o.Evidence) }),
 		words("unit", func(o op) string { return o.Unit }).given(),
-		words("derived", func(o op) any { return objectOf(derivedColumns(r), o) }).in(InJSON),
+		words("derived", func(o op) any { return objectOf(derived, o) }).in(InJSON),
 	)
-	for _, c := range derivedColumns(r) {
+	for _, c := range derived {
 		columns = append(columns, c.in(InCSV))
 	}
 	if r.Before != nil {
@@ -142,7 +146,7 @@ var runsColumns = []Column[*perf.Runs]{
 
 // WritePerfCSV writes a line for every operator.
 func WritePerfCSV(w io.Writer, r *perf.Report) error {
-	return Table[*perf.Operator]{perfColumns(r), r.Operators}.CSV(w)
+	return Table[*perf.Operator]{perfColumns(r), r.Listed()}.CSV(w)
 }
 
 // perfForm is the JSON form of a report of performance. perf.Document reads it.
@@ -155,17 +159,18 @@ type perfForm struct {
 	PeakBPC    *float64        `json:"peak_bpc,omitempty"`
 	Total      int64           `json:"total_mcu_cycle"`
 	*perfBefore
-	Operators      Table[*perf.Operator] `json:"operators"`
-	Hidden         [][2]string           `json:"hidden"`
-	Top            []string              `json:"top"`
-	Cores          []int                 `json:"cores"`
-	Relation       *perf.Relation        `json:"relation"`
-	Runs           Table[*perf.Runs]     `json:"runs"`
-	MissingColumns []string              `json:"missing_columns"`
-	UnknownColumns []string              `json:"unknown_columns"`
-	Read           [][3]any              `json:"read,omitempty"`
-	Problems       [][4]any              `json:"problems"`
-	Notes          []perf.Note           `json:"notes"`
+	Hidden         [][2]string       `json:"hidden"`
+	Top            []string          `json:"top"`
+	Cores          []int             `json:"cores"`
+	Relation       *perf.Relation    `json:"relation"`
+	Runs           Table[*perf.Runs] `json:"runs"`
+	MissingColumns []string          `json:"missing_columns"`
+	UnknownColumns []string          `json:"unknown_columns"`
+	Read           [][3]any          `json:"read,omitempty"`
+	Problems       [][4]any          `json:"problems"`
+	Notes          []perf.Note       `json:"notes"`
+	// Operators come last, a line each.
+	Operators [0]struct{} `json:"operators"`
 }
 
 // perfBefore is what the JSON form has of a baseline.
@@ -175,13 +180,13 @@ type perfBefore struct {
 	Missing []string `json:"missing"`
 }
 
-// WritePerfJSON writes a report of performance as one JSON object.
+// WritePerfJSON writes a report of performance as one JSON object: the head in lines for
+// people, then a line for each operator.
 func WritePerfJSON(w io.Writer, r *perf.Report) error {
 	form := perfForm{
 		Schema: perf.Schema, Files: list(r.Files), Sort: r.Sort, Thresholds: r.Thresholds,
 		MHz: pointer(r.MHz, r.MHz > 0), PeakBPC: pointer(r.PeakBPC, r.PeakBPC > 0), Total: r.Total,
-		Operators: Table[*perf.Operator]{perfColumns(r), r.Operators},
-		Hidden:    [][2]string{}, Top: []string{}, Cores: list(r.Cores), Relation: pointer(r.Relation, r.Relation != ""),
+		Hidden: [][2]string{}, Top: []string{}, Cores: list(r.Cores), Relation: pointer(r.Relation, r.Relation != ""),
 		Runs:           Table[*perf.Runs]{runsColumns, r.Runs},
 		MissingColumns: list(r.Missing), UnknownColumns: list(r.Unknown), Problems: [][4]any{}, Notes: list(r.Notes),
 	}
@@ -203,5 +208,19 @@ func WritePerfJSON(w io.Writer, r *perf.Report) error {
 			form.Read = append(form.Read, [3]any{o.Name, o.Occurrence, o.Get(perf.MCU)})
 		}
 	}
-	return writeJSON(w, form)
+	const end = "]\n}"
+	out := bufio.NewWriter(w)
+	out.Write(bytes.TrimSuffix(marshal(form, "  "), []byte(end)))
+	columns, operators, before := Table[*perf.Operator]{Columns: perfColumns(r)}.columns(InJSON), r.Listed(), "\n    "
+	var line []byte
+	for _, o := range operators {
+		line = appendObject(append(line[:0], before...), columns, o)
+		out.Write(jsonpos.Visible(line))
+		before = ",\n    "
+	}
+	if len(operators) > 0 {
+		out.WriteString("\n  ")
+	}
+	out.WriteString(end + "\n")
+	return out.Flush()
 }

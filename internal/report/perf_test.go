@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,4 +63,58 @@ func TestPerfWidth(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPerfDocument: a program reads in JSON what the report has, and every key of it is
+// documented.
+func TestPerfDocument(t *testing.T) {
+	t.Parallel()
+	r := performance()
+	text := rendered(t, func(w io.Writer) error { return WritePerfJSON(w, r) })
+	var d perf.Document
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Schema != perf.Schema || d.Total != r.Total || *d.BaselineTotal != r.Before.Total || d.Thresholds != r.Thresholds || *d.Relation != r.Relation ||
+		len(d.Operators) != len(r.Operators) || len(d.Hidden) != len(r.Hidden) || len(d.Problems) != 2 || len(d.Read) != len(r.Operators) || len(d.Notes) != len(r.Notes) {
+		t.Errorf("%+v", d)
+	}
+	for i, o := range r.Operators {
+		got := &d.Operators[i]
+		if got.Name != o.Name || got.Counters != o.Counters || got.Occurrence != o.Occurrence || got.Class != o.Class || got.Status != o.Status ||
+			got.Growth != o.Growth() || len(got.Advice) != len(o.Advice) || got.Explanation != o.Says.Text() || (got.SlowestCore == nil) != (o.Cores == nil) {
+			t.Errorf("%s: %+v", o.Name, got)
+		}
+	}
+	known := jsonKeys(reflect.TypeFor[perf.Document]())
+	ofOperator := jsonKeys(reflect.TypeFor[perf.DocumentOperator]())
+	for _, c := range perf.Columns() {
+		ofOperator[c.String()] = true
+	}
+	var all struct{ Operators []map[string]any }
+	var top map[string]any
+	if err := cmp.Or(json.Unmarshal([]byte(text), &all), json.Unmarshal([]byte(text), &top)); err != nil {
+		t.Fatal(err)
+	}
+	for key := range top {
+		if !known[key] {
+			t.Errorf("the document has no %s", key)
+		}
+	}
+	for _, o := range all.Operators {
+		for key := range o {
+			if !ofOperator[key] {
+				t.Errorf("operators of the document have no %s", key)
+			}
+		}
+	}
+}
+
+// jsonKeys are the keys of a struct in JSON.
+func jsonKeys(t reflect.Type) map[string]bool {
+	keys := map[string]bool{}
+	for i := range t.NumField() {
+		keys[t.Field(i).Tag.Get("json")] = true
+	}
+	return keys
 }

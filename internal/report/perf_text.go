@@ -226,7 +226,7 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 	if r.Before == nil {
 		return nil, 0
 	}
-	for _, o := range r.Operators {
+	for _, o := range r.Listed() {
 		if o.Status != perf.Same || len(o.Worse()) > 0 {
 			changed = append(changed, o)
 		}
@@ -263,11 +263,7 @@ func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 			return noValue
 		}).titled("CHANGE", "变化").ranked(2),
 		words("findings", func(o op) string {
-			var codes []string
-			for _, code := range o.Worse() {
-				codes = append(codes, string(code))
-			}
-			return strings.Join(codes, ", ")
+			return joined(o.Worse())
 		}).titled("FINDINGS", "发现").ranked(3),
 	}}
 }
@@ -334,6 +330,9 @@ func (t Text) perfFacts(r *perf.Report) []fact {
 		add("Runs", "运行", t.say("%s with runs in perf/; the table has their %s", "%s在 perf/ 中有各次运行；表中的值：%s", count(len(r.Runs), "operator", "算子"), r.Relation.Text()))
 	}
 	add("Left out", "已排除", t.leftOutTexts(r))
+	if listed := len(r.Listed()); listed < len(r.Operators) {
+		add("Listed", "已列出", t.say("%d of %s: class %s", "%[2]s中的 %[1]d 个：类别 %[3]s", listed, count(len(r.Operators), "operator", "算子"), joined(r.Classes)))
+	}
 	if n := len(r.Missing); n > 0 {
 		add("Missing", "缺少的列", t.say("%d of %d columns: %s", "%d/%d 列：%s", n, len(perf.Columns()), lang.FirstNames(r.Missing)))
 	}
@@ -345,6 +344,15 @@ func (t Text) perfFacts(r *perf.Report) []fact {
 		"busy %s、lead %s、half %s、small %s、wait %s、conflict %s；增长 %s、%d 字节、%d 周期；变慢 %s；各核与各次运行 %s（含义见 --help）",
 		th.Busy, th.Lead, th.Half, th.Small, th.Wait, th.Conflict, th.Grow, th.MinBytes, th.MinCycles, th.Regress, th.Imbalance))
 	return facts
+}
+
+// joined lists names.
+func joined[S ~string](all []S) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
 }
 
 // leftOutTexts counts the operators that were left out by their reasons.
