@@ -28,6 +28,7 @@ func dumped(t Tree, ops ...string) Options {
 
 func treeCases() []ruleCase {
 	steps := func(dumped ...string) Options { return Options{Tree: &Tree{Steps: dumped}} }
+	ran := func(ran []string, dumped ...string) Options { return Options{Tree: &Tree{Steps: dumped, Ran: ran}} }
 	ranks := func(dumped ...string) Options { return Options{Tree: &Tree{Ranks: dumped, RanksKnown: true}} }
 	graphs := func(saved, dumped []string) Options { return Options{Tree: &Tree{Graphs: saved, Dumped: dumped}} }
 	two := dumped(Tree{}, "Default/net/Conv2D-op1", "-Default/net/conv1/Conv2D-op12", "Default/net/Add-op3")
@@ -46,6 +47,9 @@ func treeCases() []ruleCase {
 		{rule: "MS070", text: common(`"iteration":"§0-100"`), opt: steps("0", "1", "2", "50"), message: "iteration 3-49, 51-100 asked for, 0-2, 50 dumped"},
 		{rule: "MS070", text: common(`"iteration":"§18446744073709551614-18446744073709551615"`), opt: steps("18446744073709551615"), message: "iteration 18446744073709551614 asked"},
 		{rule: "MS070", text: common(`"iteration":"§3"`), opt: steps(), message: "none dumped"},
+		{rule: "MS070", text: common(`"iteration":"§4-6"`), opt: ran([]string{"4", "5"}, "4"), message: "iteration 5-6 asked for, 4 dumped: the run ended before"},
+		{rule: "MS070", text: common(`"iteration":"§4-5"`), opt: ran([]string{"4", "5"}, "4"), message: "iteration 5 asked for, 4 dumped: it ran"},
+		{rule: "MS070", text: common(`"iteration":"§4-10"`), opt: ran([]string{"4", "5"}, "4", "5"), message: "iteration 6-10 asked for, 4, 5 dumped: it did not run"},
 		{rule: "MS070", text: common(`"iteration":"4-5"`), opt: steps("4", "5")},
 		{rule: "MS070", text: common(`"iteration":"all"`), opt: steps("4")},
 		{rule: "MS070", text: common(`"iteration":"6"`, `"op_debug_mode":3`), opt: steps("4")},

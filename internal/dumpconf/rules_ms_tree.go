@@ -14,7 +14,7 @@ import (
 // mindSporeTreeRules compare a configuration with the dump that it has made.
 var mindSporeTreeRules = []rule{
 	{id: "MS070", severity: Error, checks: "an iteration that was asked for is not there", guess: true,
-		message: Text{EN: "iteration %s asked for, %s dumped: the run ended before, or dataset_sink_mode", ZH: "要求迭代 %s，实际 dump 了 %s：运行提前结束，或开启了 dataset_sink_mode"},
+		message: Text{EN: "iteration %s asked for, %s dumped: %s", ZH: "要求迭代 %s，实际 dump 了 %s：%s"},
 		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
 			var dumped any = lang.Sayf("none", "无")
 			if len(t.Steps) > 0 {
@@ -22,7 +22,7 @@ var mindSporeTreeRules = []rule{
 			}
 			for _, p := range m.Steps {
 				if missing := missingSteps(p, t.Steps); missing != "" && m.DebugMode() == 0 {
-					r.at(stepSpan(p, m.Iteration), missing, dumped)
+					r.at(stepSpan(p, m.Iteration), missing, dumped, t.whyMissing(p, missing))
 				}
 			}
 		})},
@@ -104,6 +104,21 @@ func ofTree(check func(m *MindSpore, t *Tree, r *reporter)) func(*MindSpore, *re
 // dumpsAll reports whether every operator is to be dumped.
 func (m *MindSpore) dumpsAll() bool {
 	return m.DumpMode.OK && m.DumpMode.Value == 0 && m.DebugMode() == 0
+}
+
+// whyMissing says why the steps of a piece that are missing were not dumped.
+func (t *Tree) whyMissing(p lang.Step, missing string) lang.Sentence {
+	if len(t.Ran) > 0 {
+		seen := slices.Concat(t.Ran, t.Steps)
+		slices.SortFunc(seen, lang.CompareNatural)
+		switch missingSteps(p, slices.Compact(seen)) {
+		case "":
+			return lang.Sayf("it ran, by ms_global_execution_order, and was not dumped", "按 ms_global_execution_order 已执行，但未 dump")
+		case missing:
+			return lang.Sayf("it did not run, by ms_global_execution_order", "按 ms_global_execution_order 未执行")
+		}
+	}
+	return lang.Sayf("the run ended before, or dataset_sink_mode", "运行提前结束，或开启了 dataset_sink_mode")
 }
 
 // missingSteps lists the steps of a piece that were not dumped, which are given in their

@@ -24,6 +24,9 @@ type Tree struct {
 	// natural order. RanksKnown is set where other ranks would be seen.
 	Steps, Ranks []string
 	RanksKnown   bool
+	// Ran are the iterations that were executed, of all graphs, in their natural order;
+	// empty where MindSpore did not write them.
+	Ran []string
 	// Order are the full names of the operators that ran, of all graphs, each once; empty
 	// where MindSpore did not write it.
 	Order []string
@@ -100,7 +103,7 @@ func values(set map[string]bool) []string {
 
 // addSides reads the execution orders and graphs of a rank.
 func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
-	order, graphs, numbers := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	order, graphs, numbers, ran := make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	folders := make(map[*dumpdir.Folder][]*dumpdir.File) // with graphs
 	for _, f := range run.Files {
 		t.Mapped = t.Mapped || path.Base(f.Path()) == "mapping.csv"
@@ -112,6 +115,19 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 				o, err := sidefile.ReadExecutionOrder(in, f.Name)
 				if o != nil {
 					t.Order = appendNew(t.Order, order, o.Names...)
+				}
+				return err
+			}); err != nil {
+				bad = append(bad, err)
+			}
+		}
+		if strings.HasPrefix(f.Name, sidefile.GlobalOrder) {
+			if err := readSide(f, func(in io.Reader) error {
+				iterations, err := sidefile.ReadIterations(in)
+				if iterations != nil {
+					for _, n := range iterations.Numbers {
+						ran[strconv.FormatUint(n, 10)] = true
+					}
 				}
 				return err
 			}); err != nil {
@@ -144,7 +160,7 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 			}
 		}
 	}
-	t.Graphs = values(numbers)
+	t.Graphs, t.Ran = values(numbers), values(ran)
 	if len(t.Known) == 0 {
 		t.Known = t.Order
 	}

@@ -46,6 +46,7 @@ var sideKinds = [...]sideKind{
 	{"graph_pb", lang.Text{EN: "graph of MindSpore, protobuf", ZH: "MindSpore 的图，protobuf"}, isSaved(true), readGraphProto},
 	{"graph_ir", lang.Text{EN: "graph of MindSpore, text", ZH: "MindSpore 的图，文本"}, isSaved(false), readGraph},
 	{"execution_order", lang.Text{EN: "execution order of MindSpore", ZH: "MindSpore 的执行顺序"}, between("ms_execution_order_graph_", ".csv"), readExecution},
+	{"global_execution_order", lang.Text{EN: "iterations of a graph of MindSpore", ZH: "MindSpore 图的迭代"}, between(sidefile.GlobalOrder, ".csv"), readIterations},
 	{"mapping", lang.Text{EN: "mapping of file names", ZH: "文件名映射"}, func(name string) bool { return name == dumpdir.MappingName }, readMapping},
 }
 
@@ -141,6 +142,14 @@ func readExecution(in io.Reader, _ int64) ([]Count, misfit.List, error) {
 		return nil, misfit.List{}, err
 	}
 	return []Count{{"operator", "个算子", len(order.Names)}}, order.Misfits, nil
+}
+
+func readIterations(in io.Reader, _ int64) ([]Count, misfit.List, error) {
+	all, err := sidefile.ReadIterations(in)
+	if err != nil {
+		return nil, misfit.List{}, err
+	}
+	return []Count{{"iteration", "次迭代", len(all.Numbers)}}, all.Misfits, nil
 }
 
 func readMapping(in io.Reader, _ int64) ([]Count, misfit.List, error) {
