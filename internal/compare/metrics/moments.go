@@ -16,8 +16,6 @@ type sum struct {
 // sumOf returns the sum of one value times 2^exp.
 func sumOf(value float64, exp int) sum { return sum{tensor.Sum{Value: value}, exp} }
 
-func (s *sum) add(x float64) { s.Sum = s.Plus(x) }
-
 func (s *sum) merge(t sum) {
 	if s.exp != t.exp {
 		exp := max(s.exp, t.exp)
