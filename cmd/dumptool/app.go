@@ -146,7 +146,7 @@ func (a *app) conclude(o batch.Outcome) error {
 
 // printResult prints a result in a format.
 func printResult[R any](a *app, format string, result R, opt report.Options) error {
-	opt.Text = a.text()
+	opt.Text, opt.Page.Lang = a.text(), string(a.global.lang)
 	return report.Write(a.out, format, result, opt)
 }
 

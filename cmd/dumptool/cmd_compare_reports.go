@@ -175,7 +175,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 	ropt := report.Options{
 		Text:     report.Text{Lang: a.lang()},
 		HPAA:     report.CSVOptions{Successor: o.version != "", ExtraColumns: o.extraColumns, BOM: o.bom},
-		Page:     page.Options{Lang: string(a.global.lang)},
+		Page:     page.Options{Lang: string(a.global.lang)}, // that of the browser unless it is said
 		Kept:     opt.SideFiles.Kept,
 		Elements: report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode},
 	}

@@ -90,7 +90,7 @@ func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options)
 	if o.out == "" {
 		return printResult(a, o.formats[0], result, opt)
 	}
-	opt.Lang = a.lang()
+	opt.Lang, opt.Page.Lang = a.lang(), string(a.global.lang)
 	failed := report.WriteFiles(report.NewFolder(o.out), o.formats, result, opt)
 	return a.reportsWritten(lang.Text{EN: "report", ZH: "报告"}, o.out, failed)
 }

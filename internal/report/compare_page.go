@@ -1,10 +1,14 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
 	"io"
 	"slices"
 
+	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/overflow"
 	"dumptool/internal/report/page"
 	"dumptool/internal/report/plot"
 )
@@ -15,6 +19,31 @@ const pageFormat = "html"
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
 	return page.Write(w, &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside)}, opt.Page)
+}
+
+// writeDeterminismPage writes what compare determinism found as a page.
+func writeDeterminismPage(w io.Writer, d *determinism.Report, opt Options) (err error) {
+	opt.Page.Determinism, err = documentOf(WriteDeterminismJSON, d)
+	return cmp.Or(err, page.Write(w, nil, opt.Page))
+}
+
+// writeAnalysisPage writes overflow records as a page.
+func writeAnalysisPage(w io.Writer, r *overflow.Report, opt Options) (err error) {
+	opt.Page.Overflow, err = documentOf(WriteAnalysisJSON, r)
+	return cmp.Or(err, page.Write(w, nil, opt.Page))
+}
+
+// writeScanPage writes what a scan found as a page.
+func writeScanPage(w io.Writer, r *overflow.ScanReport, opt Options) (err error) {
+	opt.Page.Overflow, err = documentOf(WriteScanJSON, r)
+	return cmp.Or(err, page.Write(w, nil, opt.Page))
+}
+
+// documentOf is the document of a result, which pages are made of.
+func documentOf[R any](write func(w io.Writer, result R) error, result R) ([]byte, error) {
+	var b bytes.Buffer
+	err := write(&b, result)
+	return b.Bytes(), err
 }
 
 // filesBeside are, by row, those of the written files that show its operator.

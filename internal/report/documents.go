@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
 )
 
@@ -67,7 +69,7 @@ func (d *Documents) add(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	into := &d.Overflow
+	into, check := &d.Overflow, page.CheckOverflow
 	switch schema {
 	case record.Schema:
 		if d.Comparison != nil {
@@ -78,7 +80,7 @@ func (d *Documents) add(path string, text []byte) error {
 		return err
 	case overflowSchema, scanSchema:
 	case determinismSchema:
-		into = &d.Determinism
+		into, check = &d.Determinism, page.CheckDeterminism
 	default:
 		return fmt.Errorf("schema is %q, want %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflowSchema, scanSchema, determinismSchema)
 	}
@@ -89,7 +91,7 @@ func (d *Documents) add(path string, text []byte) error {
 	if err := in.Decode(into); err != nil {
 		return err
 	}
-	return in.End()
+	return cmp.Or(in.End(), check(*into))
 }
 
 // errFound ends the search for a key.

@@ -94,6 +94,9 @@ func listFormats() []Format {
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
 			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
+			writes("", writeDeterminismPage),
+			writes("overflow.html", writeAnalysisPage),
+			writes("overflow_scan.html", writeScanPage),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),

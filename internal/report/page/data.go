@@ -18,9 +18,9 @@ type data struct {
 	Title string `json:"title"`
 	Lang  string `json:"lang"`
 	// Run is null in a page of other results.
-	Run         *run `json:"run"`
-	Overflow    any  `json:"overflow"`
-	Determinism any  `json:"determinism"`
+	Run         *run         `json:"run"`
+	Overflow    *overflow    `json:"overflow"`
+	Determinism *determinism `json:"determinism"`
 }
 
 // run is the head of a comparison and its rows.

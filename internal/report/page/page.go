@@ -23,7 +23,6 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
-	"dumptool/internal/ui"
 )
 
 // Comparison is a comparison to be shown.
@@ -55,34 +54,37 @@ type Options struct {
 const maxSize = 4_600_000
 
 // Write writes a page. The comparison may be nil in a page of other results.
-func Write(w io.Writer, c *Comparison, opt Options) error {
+func Write(w io.Writer, c *Comparison, opt Options) (err error) {
 	d := data{V: version, Title: opt.Title, Lang: opt.Lang}
-	if opt.Overflow != nil {
-		d.Overflow = opt.Overflow
+	if d.Overflow, err = overflowOf(opt.Overflow); err != nil {
+		return err
 	}
-	if opt.Determinism != nil {
-		d.Determinism = opt.Determinism
+	if d.Determinism, err = determinismOf(opt.Determinism); err != nil {
+		return err
 	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}
+	if opt.NoPaths {
+		v.pathless = newPathless(pathsOf(c, &d))
+	}
 	var blocks []block
 	if c != nil {
 		d.Run = dataOf(c)
-		columns, err := json.Marshal(d)
-		if err != nil {
-			return err
-		}
-		if blocks, err = detailBlocks(c, d.Run, maxSize-len(columns)); err != nil {
-			return err
-		}
-		v.fill(c)
 		if d.Title == "" {
 			d.Title = titleOf(c.Args)
 		}
+		columns, err := v.pathless.marshal(d)
+		if err != nil {
+			return err
+		}
+		if blocks, err = detailBlocks(c, d.Run, chunker{room: maxSize - len(columns), pathless: v.pathless}); err != nil {
+			return err
+		}
+		v.fill(c)
 	}
 	if opt.Title != "" {
-		v.title = ui.Escape(opt.Title) + " · dumptool"
+		v.title = opt.Title + " · dumptool"
 	}
-	head, err := json.Marshal(d)
+	head, err := v.pathless.marshal(d)
 	if err != nil {
 		return err
 	}
@@ -133,6 +135,7 @@ const chunkSize = 32 << 10
 // chunker puts what belongs to rows into blocks of some rows each, so that a page has
 // few elements.
 type chunker struct {
+	*pathless
 	blocks []block
 	room   int // bytes that are left
 }
@@ -142,7 +145,7 @@ const frameSize = 80
 
 // add adds what belongs to a row, unless there is no room, and returns its block, or -1.
 func (c *chunker) add(row int, value any) (int, error) {
-	text, err := json.Marshal(value)
+	text, err := c.marshal(value)
 	if err != nil {
 		return -1, err
 	}
@@ -171,8 +174,7 @@ func (c *chunker) close() {
 
 // detailBlocks makes the details of the rows that did not pass, and their pictures, as
 // many as there is room for: pictures are left out first.
-func detailBlocks(c *Comparison, d *run, room int) ([]block, error) {
-	chunks := chunker{room: room}
+func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 	rows := detailed(c.Report)
 	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, len(c.Rows)), slices.Repeat([]int{-1}, len(c.Rows))
 	for k, i := range rows {

@@ -15,6 +15,7 @@ import (
 // some rows behind it. It is put together by hand, since html/template would keep the
 // linker from leaving out what nobody calls: 6 MB of the program.
 type view struct {
+	*pathless
 	chinese         bool
 	title, headline string
 	name, reason    string
@@ -38,7 +39,7 @@ const shownRows = 10
 func (v *view) fill(c *Comparison) {
 	r := c.Report
 	v.headline = v.say(c.Headline)
-	v.title = ui.Escape(v.headline)
+	v.title = v.headline
 	first := r.Findings.FirstBad
 	if first >= 0 && first < len(r.Rows) {
 		v.name = c.Labels[first]
@@ -64,9 +65,9 @@ func (v *view) fill(c *Comparison) {
 
 func (v *view) say(t lang.Text) string {
 	if v.chinese {
-		return t.ZH
+		return v.text(t.ZH)
 	}
-	return t.EN
+	return v.text(t.EN)
 }
 
 // write writes the page up to its data.

@@ -2,9 +2,13 @@
 // The tabs beside the comparison, each where there is data for it.
 var TABS = [
   { key: "run", has: function () { return RUN; }, count: function () { return RUN.cols.mark.filter(function (m) { return m >= MARK.bad; }).length; }, make: runTab },
+  { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return list(DATA.overflow.records).length; }, make: overflowTab },
+  { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
   { key: "baseline", has: function () { return RUN && RUN.baseline; }, count: function () { return changed(1).length + changed(2).length; }, make: baselineTab },
   { key: "about", has: function () { return RUN; }, count: function () { return RUN.warnings ? RUN.warnings.length : 0; }, make: aboutTab }
 ];
+
+function list(all) { return all || []; }
 
 function tabs() { return TABS.filter(function (t) { return t.has(); }); }
 
@@ -46,4 +50,78 @@ function aboutTab() {
   });
   return [h("section", { class: "card" }, h("dl", { class: "lines" }, lines.filter(function (x) { return x[1]; }).map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); }))),
     RUN.warnings && RUN.warnings.length > 0 && h("section", { class: "card" }, h("h2", null, say("warning_list")), h("ul", { class: "list" }, RUN.warnings.map(function (w) { return h("li", null, tell(w)); }))), lists];
+}
+
+// rowOf finds the row of an operator by its name.
+var rowByName = null;
+function rowOf(name) {
+  if (!RUN || !name) return -1;
+  if (!rowByName) {
+    rowByName = new Map();
+    for (var row = COUNT - 1; row >= 0; row--) rowByName.set(COLS.name[row].replace(/:.*$/, ""), row);
+  }
+  return rowByName.has(name) ? rowByName.get(name) : -1;
+}
+
+// verdictOfRecord is the verdict of an overflow record in words.
+function verdictOfRecord(verdict) {
+  var key = "v_" + String(verdict || "cannot tell").replace(/ /g, "_");
+  return key in WORDS.en ? say(key) : visible(verdict);
+}
+
+// overflowTab lists the records in their order.
+function overflowTab() {
+  var doc = DATA.overflow, records = list(doc.records), seen = {};
+  var parts = records.slice(0, LISTED).map(function (r, i) {
+    var first = !seen[r.rank];
+    seen[r.rank] = true;
+    return recordCard(r, i, first);
+  });
+  var more = records.length - LISTED + doc.left, problems = list(doc.problems);
+  if (more > 0) parts.push(h("p", { class: "mute" }, say("and_more", more)));
+  if (problems.length) parts.push(h("section", { class: "card" }, h("h2", null, say("ov_problems")), h("ul", { class: "list" }, problems.slice(0, LISTED).map(function (p) { return h("li", null, bdi(p.file), ": ", visible(p.error)); }))));
+  return [h("section", { class: "card" }, h("h1", null, records.length ? say("overflow_count") + ": " + (records.length + doc.left) : say("overflow_none"))), parts];
+}
+
+function recordCard(r, i, first) {
+  var op = r.op || {}, row = rowOf(op.name), here = r.verdict === "produced here";
+  var facts = [op.type, r.rank && say("rank") + " " + r.rank, r.step && say("ov_step") + " " + r.step, r.time, r.acc_type].filter(Boolean).join(" · ");
+  var lines = [[say("ov_record"), r.file], [say("ov_dump"), op.file], [say("ov_matched"), op.matched_by]].filter(function (x) { return x[1]; });
+  var tensors = list(r.tensors);
+  return h("section", { class: "card" },
+    h("h2", null, "#" + (i + 1) + " ", row >= 0 ? rowLink(row) : op.name ? h("span", { class: "op" }, bdi(op.name)) : say("ov_unknown"), first && h("span", { class: "pill bad" }, say("ov_first"))),
+    h("p", { class: "mute" }, bdi(facts)),
+    h("p", null, h("b", { class: here ? "alert" : "" }, verdictOfRecord(r.verdict)), r.reason && [" · ", visible(r.reason)]),
+    list(r.causes).map(function (c) { return h("p", null, h("code", null, visible(c.mask)), " ", tell(c)); }),
+    tensors.length > 0 && h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), "NaN", "+inf", "-inf", say("ov_limit"), say("ov_min"), say("ov_max")].map(function (t, k) { return h("th", { class: k < 3 ? "l" : "" }, t); }))),
+      h("tbody", null, tensors.map(function (t) {
+        return h("tr", { class: t.bad ? "badrow" : "" }, h("td", { class: "l" }, visible(t.kind) + " " + t.index), h("td", { class: "l" }, visible(t.dtype)), h("td", { class: "l" }, "(" + list(t.shape).join(", ") + ")"),
+          t.error ? h("td", { class: "l", colspan: 6 }, visible(t.error)) : [t.nan, t.pos_inf, t.neg_inf, t.saturated].map(String).concat(brief(t.min), brief(t.max)).map(function (x) { return h("td", null, visible(x)); }));
+      })))),
+    list(r.advice).map(function (a) { return h("p", null, "→ ", tell(a)); }),
+    list(r.warnings).map(function (w) { return h("p", { class: "note" }, visible(w)); }),
+    h("dl", { class: "lines" }, lines.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); })));
+}
+
+// determinismTab lists the tensors that differ between runs.
+function determinismTab() {
+  var d = DATA.determinism, rows = list(d.rows), first = d.first && d.first.replace(/:output:0$/, "");
+  return [h("section", { class: "card" }, h("h1", null, d.differing > 0 ? say("det_differ", d.differing, d.tensors) : say("det_same", d.tensors)),
+    first && h("p", { class: "lead" }, say("det_first") + ": ", rowOf(first) >= 0 ? rowLink(rowOf(first)) : h("b", null, bdi(first))),
+    d.unread > 0 && h("p", { class: "alert" }, say("det_unread", d.unread)),
+    h("p", { class: "mute" }, say("det_runs") + ": ", list(d.runs).map(function (r, i) { return [i > 0 && ", ", bdi(r)]; })),
+    list(d.warnings).map(function (w) { return h("p", { class: "note" }, visible(w)); })),
+  rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }, say("col_status")), h("th", { class: "l" }, say("col_name")), h("th", null, say("det_results")), h("th", { class: "l" }, say("det_places")), h("th", null, say("det_elements")), h("th", null, "max |d|"), h("th", null, "ULP"))),
+    h("tbody", null, rows.slice(0, LISTED).map(determinismRow)))), (rows.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, rows.length - LISTED) + d.left))),
+  list(d.missing).length > 0 && h("section", { class: "card" }, h("h2", null, say("det_missing")), nameList(d.missing))];
+}
+
+function determinismRow(r) {
+  var runs = list(r.runs).slice(1), row = rowOf(r.op), worst = function (key) {
+    return runs.reduce(function (a, run) { var x = number(run[key]); return typeof x === "number" && !(x <= a) ? x : a; }, -1);
+  };
+  var name = r.op + (r.kind !== "output" || r.output ? ":" + r.kind + ":" + r.output : "") + (r.round ? "@" + r.round : ""), why = runs.map(function (x) { return x.why; }).filter(Boolean);
+  return h("tr", null, h("td", { class: "l" }, statusBadge(SIGNS[r.status] ? r.status : "ERROR")), h("td", { class: "l" }, row >= 0 ? rowLink(row) : bdi(name), why.length > 0 && h("div", { class: "mute small" }, visible(why.join("; "))), r.error && h("div", { class: "mute small" }, visible(r.error))),
+    h("td", null, String(r.distinct)), h("td", { class: "l" }, say(r.places === "same" ? "p_same" : r.places === "scattered" ? "p_scattered" : "p_unknown")), h("td", null, runs.map(function (x) { return String(x.differ); }).join(", ")),
+    h("td", null, worst("max_abs") < 0 ? "–" : brief(worst("max_abs"))), h("td", null, worst("max_ulp") < 0 ? "–" : brief(worst("max_ulp"))));
 }

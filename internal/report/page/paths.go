@@ -1,0 +1,124 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// absolute is a path from the root.
+var absolute = regexp.MustCompile(`(^|[\s"'=(,:])(?:[A-Za-z]:)?/(?:[^\s"'/]+/)+`)
+
+// pathless takes the folders out of texts: those of absolute paths, and the ones that are
+// known.
+type pathless struct{ known *strings.Replacer }
+
+// newPathless knows the folders of some paths, and those above them.
+func newPathless(paths []string) *pathless {
+	folders := map[string]bool{}
+	for _, p := range paths {
+		p = strings.ReplaceAll(p, `\`, "/")
+		for dir := path.Dir(p); dir != "." && dir != "/" && !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	var all []string
+	for dir := range folders {
+		all = append(all, dir)
+	}
+	slices.SortFunc(all, func(a, b string) int { // the longest first
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	var pairs []string
+	for _, dir := range all {
+		pairs = append(pairs, dir+"/", "")
+	}
+	return &pathless{strings.NewReplacer(pairs...)}
+}
+
+// text is a text without folders.
+func (p *pathless) text(s string) string {
+	if p == nil {
+		return s
+	}
+	return absolute.ReplaceAllString(p.known.Replace(s), "$1")
+}
+
+// keepNames are the keys whose texts are names of operators, not of files.
+var keepNames = []string{"name", "op", "mod"}
+
+// marshal is a value as JSON, of which the texts are without folders.
+func (p *pathless) marshal(value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if p == nil || err != nil {
+		return text, err
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	var tree any
+	if err := in.Decode(&tree); err != nil {
+		return nil, err
+	}
+	return json.Marshal(p.walk(tree))
+}
+
+func (p *pathless) walk(tree any) any {
+	switch x := tree.(type) {
+	case string:
+		return p.text(x)
+	case []any:
+		for i := range x {
+			x[i] = p.walk(x[i])
+		}
+	case map[string]any:
+		for key, value := range x {
+			if slices.Contains(keepNames, key) && !isRecord(value) {
+				continue
+			}
+			x[key] = p.walk(value)
+		}
+	}
+	return tree
+}
+
+// isRecord reports whether a value named op is that of an overflow record, which has a
+// file.
+func isRecord(value any) bool {
+	object, ok := value.(map[string]any)
+	return ok && object["file"] != nil
+}
+
+// pathsOf are the paths that a page would show.
+func pathsOf(c *Comparison, d *data) (paths []string) {
+	if c != nil {
+		for i := range c.Rows {
+			paths = append(paths, c.Rows[i].RefFile, c.Rows[i].NPUFile)
+		}
+		for _, a := range c.Args {
+			_, value, _ := strings.Cut(a, "=")
+			paths = append(paths, strings.Split(value, ",")...)
+		}
+	}
+	if d.Overflow != nil {
+		for i := range d.Overflow.Records {
+			r := &d.Overflow.Records[i]
+			paths = append(paths, r.File)
+			if r.Op != nil {
+				paths = append(paths, r.Op.File)
+			}
+		}
+		for _, p := range d.Overflow.Problems {
+			paths = append(paths, p.File)
+		}
+	}
+	if d.Determinism != nil {
+		paths = append(paths, d.Determinism.Runs...)
+	}
+	return paths
+}
