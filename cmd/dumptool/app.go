@@ -152,7 +152,7 @@ func printResult[R any](a *app, format string, result R, opt report.Options) err
 
 // text says how text for people looks on stdout.
 func (a *app) text() report.Text {
-	return report.Text{Lang: a.lang(), Width: a.streams.OutWidth, Color: a.global.color.On(a.streams.OutTTY, a.getenv)}
+	return report.Text{Lang: a.lang(), Width: a.streams.OutWidth, ASCII: !lang.UnicodeLocale(a.getenv), Color: a.global.color.On(a.streams.OutTTY, a.getenv)}
 }
 
 // lang is the language of texts for people.

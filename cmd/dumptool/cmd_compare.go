@@ -115,6 +115,7 @@ func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error
 	if err := o.output.resolve(opt); err != nil {
 		return nil, err
 	}
+	opt.Axes = a.streams.OutWidth > 0
 	if err := o.tensors.load(opt, o.output.out, o.order.addFiles); err != nil {
 		return nil, err
 	}

@@ -205,7 +205,7 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 		if row.ByLimits == record.Fail {
 			status = record.Fail
 		}
-		trim(res, status, e.opt.Bins)
+		trim(res, status, e.opt.Bins, e.opt.Axes)
 	}
 	row.Result = res.Pack()
 }

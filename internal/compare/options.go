@@ -49,6 +49,8 @@ type Options struct {
 	Top, List, Points int
 	// Bins keeps the joint histograms, and of bad rows the profiles of axes.
 	Bins bool
+	// Axes keeps the profiles of axes of bad rows alone.
+	Axes bool
 	// Calls keeps the values of calls of msprobe.
 	Calls bool
 	// Keep keeps the details of good rows too, and lets tensors be written after they

@@ -10,9 +10,12 @@ import (
 
 // trim drops the details of the result of a row that no report has. The joint
 // histogram, the profiles of axes and the histograms of bad rows stay if bins is set.
-func trim(res *metrics.Result, status record.Status, bins bool) {
+func trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	if !bins {
-		res.Joint, res.Axes = nil, nil
+		res.Joint = nil
+	}
+	if !bins && (!axes || status != record.Fail) {
+		res.Axes = nil
 	}
 	res.WorstRel, res.ErrorOffsets = nil, nil
 	if status == record.Pass || !bins {

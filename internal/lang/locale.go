@@ -12,3 +12,13 @@ func ChineseLocale(getenv func(name string) string) bool {
 	}
 	return false
 }
+
+// UnicodeLocale reports whether the locale of the environment has all characters.
+func UnicodeLocale(getenv func(name string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := getenv(name); locale != "" {
+			return strings.Contains(strings.ReplaceAll(strings.ToLower(locale), "-", ""), "utf8")
+		}
+	}
+	return false
+}

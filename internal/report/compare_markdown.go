@@ -14,6 +14,7 @@ func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	var b strings.Builder
 	b.WriteString("## " + markdown(t.CompareVerdict(r)) + "\n")
 	t.markdownRounds(&b, r)
+	t.writeStripSVG(&b, r)
 	t.markdownFacts(&b, slices.Concat(t.findingFacts(r), t.problemFacts(r)))
 	if around := aroundFirstBad(r); len(around) > 0 {
 		b.WriteString("\n")

@@ -94,6 +94,11 @@ RANK/STEP  0     1     2
 FIRST BAD  TYPE    ROUNDS  WHERE
 net/fc1    Conv2D       1  rank 1 step 2
 
+All tensors of rank 1 step 2 in execution order:
+  ▁▁████
+    ^ first bad
+  █ bad by itself, ▁ pass
+
 First bad       net/fc1 (Conv2D), rank 1 step 2
                 2 of 4 elements are errors (50 %), first at 0 (0, 0): reference
                   1, NPU 1.3
@@ -279,6 +284,8 @@ func TestRoundsMarkdown(t *testing.T) {
 | first_bad | type | rounds | where |
 |---|---|--:|---|
 | net/fc1 | Conv2D | 1 | rank 1 step 1 |
+
+<svg width="720" height="28" role="img" aria-label="All tensors in execution order"><title>All tensors in execution order</title><rect x="0" y="21" width="240" height="5" fill="#2f9e5b"/><rect x="240" y="2" width="480" height="24" fill="#c81e1e"/><rect x="240" y="0" width="2" height="28" fill="#111827"/></svg>
 
 - **First bad**: net/fc1 (Conv2D), rank 1 step 1
 `

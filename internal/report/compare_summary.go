@@ -306,7 +306,7 @@ func (t Text) firstBad(row *record.Row) []string {
 	} else {
 		lines = append(lines, t.join(string(row.Status), t.Lang.Text(compareStatusText[row.Status])))
 	}
-	return append(lines, t.reasonLines(row)...)
+	return slices.Concat(lines, t.reasonLines(row), t.guiltyAxis(row))
 }
 
 // errorsText says how many elements are errors, and the first of them.

@@ -37,6 +37,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 		p.text(p.say("Names in tables are without their common beginning %s", "表中的名称省略了共同的开头 %s", names.prefix))
 	}
 	p.rounds(r, names)
+	p.strip(r)
 	if facts := slices.Concat(p.findingFacts(r), p.problemFacts(r)); len(facts) > 0 {
 		p.blank()
 		p.facts(facts)

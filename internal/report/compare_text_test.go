@@ -22,6 +22,12 @@ func TestCompareText(t *testing.T) {
 	want := `FAIL: 3 of 6 tensors beyond the limits, 1 of them in the baseline; 5 tensors
 could not be compared (1 SHAPE_MISMATCH, 1 DTYPE_MISMATCH, 1 AMBIGUOUS, 2 ERROR)
 
+All tensors in execution order:
+  ▁▄__██████▆▄__▆
+      ^ first bad
+  █ bad by itself, ▆ bad by its inputs or rounding, ▄ warning, ▁ pass, _ not
+    compared
+
 First bad       net/conv1 (Conv2D)
                 2 of 4 elements are errors (50 %), first at 0 (0, 0): reference
                   1, NPU 1.3

@@ -84,7 +84,7 @@ func wantValue(t *testing.T, o object, key, want string) {
 func TestAnalysisJSON(t *testing.T) {
 	t.Parallel()
 	o := analysisJSON(t, twoRecords())
-	wantKeys(t, o, "records", "problems", "first")
+	wantKeys(t, o, "schema", "records", "problems", "first")
 	wantValue(t, o, "first", `{"0": 0,"1": 1}`)
 	records := o.elements(t, "records")
 	if len(records) != 2 {
@@ -149,7 +149,7 @@ func TestScanJSON(t *testing.T) {
 	t.Parallel()
 	got := rendered(t, func(w io.Writer) error { return WriteScanJSON(w, scanned()) })
 	o := parseObject(t, []byte(got))
-	wantKeys(t, o, "files", "tensors", "bad_files", "rows", "problems", "orders")
+	wantKeys(t, o, "schema", "files", "tensors", "bad_files", "rows", "problems", "orders")
 	rows := o.elements(t, "rows")
 	for _, row := range rows {
 		wantKeys(t, row, "file", "device", "step", "timestamp", "op_type", "op_name", "first")

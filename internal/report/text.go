@@ -49,6 +49,8 @@ type Text struct {
 	Lang Lang
 	// Width is the number of columns of the terminal, 0 to break nothing.
 	Width int
+	// ASCII is set where bars and blocks cannot be shown.
+	ASCII bool
 	// Color lets statuses, severities and carets stand out.
 	Color bool
 }

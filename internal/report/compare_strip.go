@@ -1,0 +1,259 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/ui"
+)
+
+// stripLevel says how a row stands in the strip of all rows: more is worse. Rows that
+// share a cell are drawn as the worst of them.
+type stripLevel int
+
+// The levels.
+const (
+	stripMissing  stripLevel = iota // not compared
+	stripPass                       // passes
+	stripRounding                   // beyond the limits by rounding only
+	stripWarn                       // a warning, or compared in part
+	stripBad                        // bad, since what it reads is or by rounding that adds up
+	stripOrigin                     // bad by itself
+)
+
+// stripCells are the levels as characters, told apart without colours, and as colours.
+var stripCells = []struct {
+	cell, ascii string
+	style       ui.Style
+	fill        string // in SVG
+	height      int
+	meaning     lang.Text
+}{
+	stripMissing:  {"_", "_", ui.Plain, "#8a8f98", 2, lang.Text{EN: "not compared", ZH: "未比对"}},
+	stripPass:     {"▁", ".", ui.Good, "#2f9e5b", 5, lang.Text{EN: "pass", ZH: "通过"}},
+	stripRounding: {"▂", "-", ui.Plain, "#9aa0a6", 8, lang.Text{EN: "rounding", ZH: "舍入"}},
+	stripWarn:     {"▄", "w", ui.Doubtful, "#d99000", 12, lang.Text{EN: "warning", ZH: "警告"}},
+	stripBad:      {"▆", "x", ui.Doubtful, "#e9a3a3", 17, lang.Text{EN: "bad by its inputs or rounding", ZH: "因输入或舍入而出错"}},
+	stripOrigin:   {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself", ZH: "自身出错"}},
+}
+
+// levelOf is the level of a row.
+func levelOf(r *record.Report, i int) stripLevel {
+	row := &r.Rows[i]
+	switch {
+	case row.Status.Bad() && (r.DamagedHere(i) || !row.Judged()):
+		return stripOrigin
+	case row.Status.Bad() || row.Status == record.Error:
+		return stripBad
+	case !row.Judged():
+		return stripMissing
+	case row.Status == record.Rounding:
+		return stripRounding
+	case row.Status == record.Warn || row.Status == record.Partial:
+		return stripWarn
+	}
+	return stripPass
+}
+
+// minStrip is the least number of rows that are worth a strip.
+const minStrip = 3
+
+// stripOf are the rows of the round of the findings in execution order, in at most some
+// cells: the level of each, and the cell of the first bad row, -1 for none. each is the
+// number of rows in a cell, round the name of the round where there are several.
+func stripOf(r *record.Report, most int) (cells []stripLevel, first, each int, round string) {
+	first = -1
+	if len(r.Rows) == 0 || most < 1 {
+		return nil, first, 0, ""
+	}
+	from := max(r.Findings.FirstBad, 0)
+	if from == 0 && r.Findings.FirstBad < 0 {
+		from = max(0, slices.IndexFunc(r.Rows, func(row record.Row) bool { return row.Status.Bad() }))
+	}
+	order, at := executionOrder(r, min(from, len(r.Rows)-1))
+	if len(order) < minStrip {
+		return nil, first, 0, ""
+	}
+	each = (len(order) + most - 1) / most
+	for k, i := range order {
+		if k%each == 0 {
+			cells = append(cells, stripMissing)
+		}
+		cells[k/each] = max(cells[k/each], levelOf(r, i))
+	}
+	if r.Findings.FirstBad >= 0 {
+		first = at / each
+	}
+	return cells, first, each, r.Rows[order[0]].Round
+}
+
+// strip writes all rows in execution order in one line, of as many cells as the terminal
+// is wide. Off a terminal there is none.
+func (p *printer) strip(r *record.Report) {
+	if p.Width <= 2*len(textIndent) {
+		return
+	}
+	cells, first, each, round := stripOf(r, p.Width-2*len(textIndent))
+	if cells == nil {
+		return
+	}
+	p.blank()
+	title := p.stripTitle(r, round)
+	if each > 1 {
+		title = p.say("%s, the worst of each %d", "%s，每格为 %d 个中最差者", title, each)
+	}
+	p.text(title + p.say(":", "："))
+	var line strings.Builder
+	used := map[stripLevel]bool{}
+	for from, to := 0, 0; from < len(cells); from = to {
+		for to = from; to < len(cells) && cells[to] == cells[from]; to++ {
+		}
+		used[cells[from]] = true
+		line.WriteString(p.paint(stripCells[cells[from]].style, strings.Repeat(p.stripCell(cells[from]), to-from)))
+	}
+	p.print(textIndent + line.String() + "\n")
+	if first >= 0 {
+		mark := p.say("^ first bad", "^ 首个出错")
+		width := metric.StringWidth(mark)
+		switch {
+		case len(textIndent)+first+width <= p.Width:
+			p.print(textIndent + strings.Repeat(" ", first) + mark + "\n")
+		case first+1 >= width:
+			p.print(textIndent + strings.Repeat(" ", first+1-width) + p.say("first bad ^", "首个出错 ^") + "\n")
+		}
+	}
+	var legend []string
+	for level := stripOrigin; level >= stripMissing; level-- {
+		if used[level] {
+			legend = append(legend, p.stripCell(level)+" "+p.Lang.Text(stripCells[level].meaning))
+		}
+	}
+	p.line(textIndent, p.join(legend...))
+}
+
+// stripTitle says what the cells of a strip are, and in which order.
+func (t Text) stripTitle(r *record.Report, round string) string {
+	known := orderKnown(r)
+	switch {
+	case known && round != "":
+		return t.say("All tensors of %s in execution order", "%s 的全部张量，按执行顺序", round)
+	case known:
+		return t.say("All tensors in execution order", "全部张量，按执行顺序")
+	case round != "":
+		return t.say("All tensors of %s (execution order unknown)", "%s 的全部张量(执行顺序未知)", round)
+	}
+	return t.say("All tensors (execution order unknown)", "全部张量(执行顺序未知)")
+}
+
+func (t Text) stripCell(level stripLevel) string {
+	if t.ASCII {
+		return stripCells[level].ascii
+	}
+	return stripCells[level].cell
+}
+
+// The heights of the bars of a sparkline, from nothing to the largest.
+var (
+	sparkBars  = []rune(" ▁▂▃▄▅▆▇█")
+	sparkASCII = []rune(" .:-=+*#@")
+)
+
+// widestSpark is the most bars of a sparkline.
+const widestSpark = 64
+
+// guiltyAxis is a line with the profile of the axis along which the errors of a row are
+// uneven, on a terminal and where the profiles of the row were kept.
+func (t Text) guiltyAxis(row *record.Row) []string {
+	if t.Width <= 0 || !row.Compared() || len(row.Reasons) == 0 {
+		return nil
+	}
+	facts := row.Reasons[0].Facts
+	axis, ok := facts.Get("axis")
+	first, okFirst := facts.Get("first")
+	end, okEnd := facts.Get("end")
+	if !ok || !okFirst || !okEnd {
+		return nil
+	}
+	for _, a := range record.FoldAxes(row.Result.Unpack().Axes) {
+		if float64(a.Axis) != axis {
+			continue
+		}
+		label := t.say("axis %d, mean |d|: ", "轴 %d，平均 |d|：", a.Axis)
+		tail := t.say("  worst in [%g, %g) of %d", "  最差位置 [%g, %g)，共 %d", first, end, a.Size)
+		room := t.Width - labelWidth - metric.StringWidth(label) - metric.StringWidth(tail) - 1
+		var means []float64
+		for _, b := range a.Bins {
+			mean := 0.0
+			if b.Count > 0 {
+				mean = b.SumAbs / float64(b.Count)
+			}
+			means = append(means, mean)
+		}
+		if room >= min(len(means), minSpark) {
+			return []string{label + t.spark(means, min(room, widestSpark)) + tail}
+		}
+	}
+	return nil
+}
+
+// minSpark is the least width of a sparkline of many bins.
+const minSpark = 16
+
+// spark draws numbers from 0 on as bars, the largest of neighbours where there are more
+// than most.
+func (t Text) spark(values []float64, most int) string {
+	bars := sparkBars
+	if t.ASCII {
+		bars = sparkASCII
+	}
+	each := (len(values) + most - 1) / most
+	top := slices.Max(values)
+	var b strings.Builder
+	b.WriteByte('|')
+	for from := 0; from < len(values); from += each {
+		x := slices.Max(values[from:min(from+each, len(values))])
+		k := 0
+		if x > 0 && top > 0 {
+			k = 1 + min(int(x/top*float64(len(bars)-1)), len(bars)-2)
+		}
+		b.WriteRune(bars[k])
+	}
+	b.WriteByte('|')
+	return b.String()
+}
+
+// The measures of a strip in SVG.
+const (
+	svgCells  = 160
+	svgHeight = 28
+	svgWidth  = 720
+)
+
+// writeStripSVG writes all rows in execution order as a picture in Markdown, nothing
+// where there are few.
+func (t Text) writeStripSVG(w io.Writer, r *record.Report) {
+	cells, first, each, _ := stripOf(r, svgCells)
+	if cells == nil {
+		return
+	}
+	title := t.stripTitle(r, "") // no names: they might be markup
+	if each > 1 {
+		title = t.say("%s, the worst of each %d", "%s，每格为 %d 个中最差者", title, each)
+	}
+	fmt.Fprintf(w, "\n<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\"><title>%s</title>", svgWidth, svgHeight, title, title)
+	for from, to := 0, 0; from < len(cells); from = to {
+		for to = from; to < len(cells) && cells[to] == cells[from]; to++ {
+		}
+		c := &stripCells[cells[from]]
+		x, end := from*svgWidth/len(cells), to*svgWidth/len(cells)
+		fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>", x, svgHeight-2-c.height, max(end-x, 1), c.height, c.fill)
+	}
+	if first >= 0 {
+		fmt.Fprintf(w, "<rect x=\"%d\" y=\"0\" width=\"2\" height=\"%d\" fill=\"#111827\"/>", first*svgWidth/len(cells), svgHeight)
+	}
+	fmt.Fprint(w, "</svg>\n")
+}
