@@ -50,12 +50,15 @@ const (
 	partBig     = "big"
 )
 
+// usualSize is the size of the tree of dumps, in bytes.
+const usualSize = 580e6
+
 // run measures and prints the report to out, messages to msg.
 func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	b := &bench{}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(msg)
-	mb := flags.Int64("mb", 580, "size of the tree of dumps in `MB`")
+	mb := flags.Int64("mb", usualSize/1e6, "size of the tree of dumps in `MB`")
 	flags.StringVar(&b.dir, "dir", "", "make the trees in `DIR`, keep them there, and use them again")
 	flags.IntVar(&b.runs, "runs", 5, "`N` rounds of all jobs")
 	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")

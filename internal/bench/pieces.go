@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 )
 
-// The pieces of an import: 1 GiB of text, as lines of 64 digits.
+// The pieces of an import: 1 GiB of text, as lines of 64 digits, less where the trees
+// are smaller than usual.
 const (
 	pieceNodes  = 64
 	pieceCount  = 4 // of a node
@@ -22,7 +23,8 @@ const (
 func (b *bench) pieces(ctx context.Context) error {
 	root := filepath.Join(b.scratch, "hpaa")
 	dump := filepath.Join(root, "dump_data")
-	if err := makePieces(ctx, dump); err != nil {
+	nodes := int(min(pieceNodes, 1+pieceNodes*b.size/usualSize))
+	if err := makePieces(ctx, dump, nodes); err != nil {
 		return err
 	}
 	if err := flush(ctx); err != nil {
@@ -30,16 +32,16 @@ func (b *bench) pieces(ctx context.Context) error {
 	}
 	shape := fmt.Sprintf("%dx%d", pieceLines, pieceDigits/4)
 	args := []string{b.binary, "hpaa", "import", root, "--piece-pattern", "{node}.{piece}.dat", "--encoding", "hex", "--dtype", "float16", "--shape", shape, "-q"}
-	return b.besideCat(ctx, job{"hpaa import of 1 GiB of hex", importTarget, args}, dump)
+	return b.besideCat(ctx, job{fmt.Sprintf("hpaa import of %d MiB of hex", nodes*pieceCount*pieceLines*pieceDigits>>20), importTarget, args}, dump)
 }
 
 // makePieces writes the pieces.
-func makePieces(ctx context.Context, dir string) error {
+func makePieces(ctx context.Context, dir string, nodes int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	random := rand.New(rand.NewPCG(1, 1))
-	for k := range pieceNodes * pieceCount {
+	for k := range nodes * pieceCount {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
