@@ -193,7 +193,7 @@ func runPerf(ctx context.Context, a *app, opts *perfOptions, args []string) erro
 	}
 	outcome := r.Outcome(fail)
 	if outcome.Kind != batch.Nothing && len(r.Files) > 0 {
-		if err := writeReports(a, &opts.output, r, report.Options{}); err != nil {
+		if err := writeReports(a, &opts.output, r, report.Options{}, r.Inputs...); err != nil {
 			return err
 		}
 	}

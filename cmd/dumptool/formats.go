@@ -85,13 +85,14 @@ func checkReports[R any](o *reportOptions) error {
 	return nil
 }
 
-// writeReports prints a result, or writes its reports to a folder.
-func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options) error {
+// writeReports prints a result, or writes its reports to a folder, where they replace none
+// of inputs.
+func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options, inputs ...string) error {
 	if o.out == "" {
 		return printResult(a, o.formats[0], result, opt)
 	}
 	opt.Lang, opt.Page.Lang = a.lang(), string(a.global.lang)
-	failed := report.WriteFiles(report.NewFolder(o.out), o.formats, result, opt)
+	failed := report.WriteFiles(report.NewFolder(o.out, inputs...), o.formats, result, opt)
 	return a.reportsWritten(lang.Text{EN: "report", ZH: "报告"}, o.out, failed)
 }
 

@@ -103,9 +103,10 @@ func explain(o *Operator) lang.Sentence {
 		return lang.Sayf("waits for other cores in %d of %d cycles (%s): uneven split; look at the per-core files",
 			"%[2]d 周期中有 %[1]d（%[3]s）在等待其他核：切分不均，请查看各核的文件", wait, mcu, ofMCU(wait))
 	case ClassControl:
-		return lang.Sayf("moves, VME and MME fill %s of mcu_cycle: scalar code, instruction issue, cache misses (dcache %s, icache %s) or small shapes; fuse or batch",
-			"搬移、VME 与 MME 只占 mcu_cycle 的 %s：标量代码、指令发射、缓存未命中（dcache %s，icache %s）或形状太小；请融合或增大 batch",
-			ofMCU(union), orDash(o.Get(DCacheMiss)), orDash(o.Get(ICacheMiss)))
+		ofUnion := func(n int64) string { return percent(n, union) }
+		return lang.Sayf("moves, VME and MME fill %s of mcu_cycle (%s, %s and %s of that): scalar code, instruction issue, cache misses (dcache %s, icache %s) or small shapes; fuse or batch",
+			"搬移、VME 与 MME 只占 mcu_cycle 的 %s（其中各占 %s、%s、%s）：标量代码、指令发射、缓存未命中（dcache %s，icache %s）或形状太小；请融合或增大 batch",
+			ofMCU(union), ofUnion(moves), ofUnion(o.Get(VME).N), ofUnion(o.Get(MME).N), orDash(o.Get(DCacheMiss)), orDash(o.Get(ICacheMiss)))
 	case ClassData:
 		return lang.Sayf("%s; %d of %d cycles only move data: fewer or larger moves, reuse in L1, double buffering",
 			"%s；%[3]d 周期中有 %[2]d 只在搬移数据：减少或合并搬移、在 L1 中复用、双缓冲", both, o.ExposedData.N, mcu)

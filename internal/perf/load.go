@@ -16,6 +16,7 @@ const maxAllRows = 4 * maxRows
 // tables are what is read from the tables at some paths.
 type tables struct {
 	files            []string
+	inputs           []string // files, and those that could not be read or are of runs
 	entries          []*entry
 	rows             int // of all files
 	cores            []int
@@ -49,6 +50,9 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 		return nil, err
 	}
 	t := &tables{}
+	for _, f := range files {
+		t.inputs = append(t.inputs, f.path)
+	}
 	for _, s := range sources {
 		t.mode = max(t.mode, s.mode())
 		t.add(s, read, &opt.Thresholds)

@@ -94,8 +94,9 @@ type Note struct {
 // Report is what tables of performance say.
 type Report struct {
 	Options
-	// Files are the tables of operators that were read.
-	Files []string
+	// Files are the tables of operators that were read, Inputs all files that this run has
+	// opened.
+	Files, Inputs []string
 	// Operators are those that are left, ranked, and Hidden those that were left out, in
 	// the order of the tables.
 	Operators []*Operator
@@ -184,7 +185,7 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 		now.mode = opt.Mode
 	}
 	r := &Report{
-		Options: opt, Files: now.files, Cores: now.cores, Relation: now.relation,
+		Options: opt, Files: now.files, Inputs: now.inputs, Cores: now.cores, Relation: now.relation,
 		Missing: now.missing, Unknown: now.unknown, Problems: now.problems, Notes: now.notes,
 	}
 	left := choose(now, &opt)
@@ -205,9 +206,11 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 // readBaseline reads the baseline.
 func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) (*chosen, error) {
 	then, err := load(ctx, &r.Options, []string{r.Baseline})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	r.Inputs = append(r.Inputs, then.inputs...)
+	switch {
 	case len(then.files) == 0 && len(then.problems) > 0:
 		return nil, lang.Errorf("baseline: %s", "基线：%s", then.problems[0])
 	case len(then.files) == 0:
