@@ -62,7 +62,10 @@ func (b *builder) build(hits []hit) []Result {
 		}
 	}
 	if !b.opt.NoFiles {
-		b.dumps = b.root.dumpsOf(b.graphs, append(things, above(nodes)...))
+		if b.root.dumped = b.root.hasDumps(); b.root.dumped {
+			things = append(things, above(nodes)...)
+		}
+		b.dumps = b.root.dumpsOf(b.graphs, things)
 	}
 	results := make([]Result, 0, len(hits)+len(levels))
 	for i := range hits {
@@ -237,7 +240,7 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 	op.Inputs, op.Outputs = []Input{}, []Output{}
 	constants := false
 	for k := range g.InputCount(n) {
-		in := Input{Index: k, From: []Link{}, Via: []string{}}
+		in := Input{Slot: Slot{Index: k}, From: []Link{}, Via: []string{}}
 		sources := g.Producers(n, k)
 		for _, s := range sources {
 			in.From = append(in.From, b.link(g, s))
@@ -256,16 +259,16 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 		}
 		// Some writers list the types of tensors only.
 		if k < len(ins) && (len(ins) == g.InputCount(n) || !constants) {
-			in.DType, in.Format, in.Shape = text(ins[k].DType), text(ins[k].Format), ins[k].Shape
+			in.Slot = newSlot(k, &ins[k])
 		}
 		op.Inputs = append(op.Inputs, in)
 	}
 	for k := range outs {
-		op.Outputs = append(op.Outputs, Output{Index: k, DType: text(outs[k].DType), Format: text(outs[k].Format), Shape: outs[k].Shape, To: []Link{}})
+		op.Outputs = append(op.Outputs, Output{Slot: newSlot(k, &outs[k]), To: []Link{}})
 	}
 	for _, u := range b.uses[g][node] {
 		for len(op.Outputs) <= u.Output && u.Output < maxOutputs {
-			op.Outputs = append(op.Outputs, Output{Index: len(op.Outputs), To: []Link{}})
+			op.Outputs = append(op.Outputs, Output{Slot: Slot{Index: len(op.Outputs)}, To: []Link{}})
 		}
 		if u.Output < len(op.Outputs) {
 			out, to := &op.Outputs[u.Output], Link{strings.Clone(b.nodeName(g, u.Node)), u.Input}

@@ -132,6 +132,19 @@ type row struct {
 	statistics *dumpdir.Statistics
 }
 
+// mayBeDump reports whether a file may be that of an operator.
+func mayBeDump(f *dumpdir.File) bool {
+	return f.Role != dumpdir.Product && f.Role != dumpdir.Table && f.Err == nil
+}
+
+// hasDumps reports whether there is a dump of any operator of a graph.
+func (r *root) hasDumps() bool {
+	return r.bare == nil && (len(r.rounds) > 0 || slices.ContainsFunc(r.files, func(f *dumpdir.File) bool {
+		_, ok := identify(f.Name, "")
+		return ok && mayBeDump(f)
+	}))
+}
+
 // dumpsOf finds the files of things of a root, by their names.
 func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 	of := make(map[thing]*dumps, len(things))
@@ -167,15 +180,13 @@ func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 		}
 	}
 	for _, f := range r.files {
-		if f.Role == dumpdir.Product || f.Role == dumpdir.Table || f.Err != nil {
+		if !mayBeDump(f) {
 			continue
 		}
 		if id, ok := identify(f.Name, f.Folder.At.Graph); ok {
-			r.dumped = true
 			add(found{id: id, file: f})
 		}
 	}
-	r.dumped = r.dumped || len(r.rounds) > 0
 	for _, round := range r.rounds {
 		for _, op := range round.Ops {
 			add(found{id: &fileID{op: op.Name, opType: op.Type, norm: filename.Normalise(op.Name), graph: round.At.Graph}, op: op})

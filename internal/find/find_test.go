@@ -209,7 +209,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i := range a.Results {
-			if p := a.Results[i].place(); p.Match == "" || p.Confidence == "" || p.IR == nil {
+			if p := a.Results[i].Place(); p.Match == "" || p.Confidence == "" || p.IR == nil {
 				t.Errorf("%q: %+v", text, p)
 			}
 		}
@@ -262,13 +262,13 @@ func TestAlikeRanks(t *testing.T) {
 			alone = append(alone, ask(t, query, opt).Results...)
 		}
 		slices.SortStableFunc(alone, func(a, b Result) int {
-			return slices.Index(matchOrder, a.place().Match) - slices.Index(matchOrder, b.place().Match)
+			return slices.Index(matchOrder, a.Place().Match) - slices.Index(matchOrder, b.Place().Match)
 		})
 		for i := range alone { // of one rank more may be sure
-			alone[i].place().Confidence = ""
+			alone[i].Place().Confidence = ""
 		}
 		for i := range want.Results {
-			want.Results[i].place().Confidence = ""
+			want.Results[i].Place().Confidence = ""
 		}
 		if diff := cmp.Diff(asJSON(t, alone), asJSON(t, want.Results)); diff != "" {
 			t.Errorf("%s: a rank alone answers otherwise:\n%s", query, diff)

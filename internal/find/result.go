@@ -142,12 +142,22 @@ type Operator struct {
 	dumps []*dumpdir.File
 }
 
-// Input is an input of an operator.
-type Input struct {
+// Slot is an input or output of an operator, with what the graph says of its tensor.
+type Slot struct {
 	Index  int          `json:"index"`
 	DType  *string      `json:"dtype"`
 	Format *string      `json:"format"`
 	Shape  tensor.Shape `json:"shape"`
+}
+
+// newSlot is a slot of a type.
+func newSlot(index int, t *graph.TensorType) Slot {
+	return Slot{index, text(t.DType), text(t.Format), t.Shape}
+}
+
+// Input is an input of an operator.
+type Input struct {
+	Slot
 	// From are the operators that feed it, or param:NAME.
 	From []Link `json:"from"`
 	// Via are the names of nodes that only cast or change the layout, behind End, for
@@ -162,10 +172,7 @@ type Input struct {
 
 // Output is an output of an operator.
 type Output struct {
-	Index  int          `json:"index"`
-	DType  *string      `json:"dtype"`
-	Format *string      `json:"format"`
-	Shape  tensor.Shape `json:"shape"`
+	Slot
 	// To are the operators that read it, with the number of their input.
 	To []Link `json:"to"`
 
@@ -216,8 +223,8 @@ type Consumer struct {
 	Files    []string `json:"files"`
 }
 
-// place returns where a result was found.
-func (r *Result) place() *Place {
+// Place returns where a result was found.
+func (r *Result) Place() *Place {
 	if r.Operator != nil {
 		return &r.Operator.Place
 	}

@@ -194,7 +194,7 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 		a.More += r.more
 	}
 	for i := range a.Results {
-		if p := a.Results[i].place(); p.Confidence == "" {
+		if p := a.Results[i].Place(); p.Confidence == "" {
 			p.Confidence = High
 			if mixed {
 				p.Confidence = Medium
@@ -202,7 +202,7 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 		}
 	}
 	slices.SortStableFunc(a.Results, func(x, y Result) int {
-		return cmp.Compare(slices.Index(matchOrder, x.place().Match), slices.Index(matchOrder, y.place().Match))
+		return cmp.Compare(slices.Index(matchOrder, x.Place().Match), slices.Index(matchOrder, y.Place().Match))
 	})
 	if limit := s.opt.Limit; limit > 0 && len(a.Results) > limit {
 		a.More += len(a.Results) - limit
@@ -227,7 +227,7 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 	for i := range a.Results {
 		r := &a.Results[i]
 		a.paths = append(a.paths, s.pathsOf(r)...)
-		if r.place().Confidence != Low {
+		if r.Place().Confidence != Low {
 			for _, f := range r.tensors(a.Kind) {
 				a.chosen[absolute(f.Path())] = true
 			}

@@ -153,7 +153,7 @@ func baseOf(name *string) *string {
 func (p *printer) ranksText(ranks []*find.Result) string {
 	var values []string
 	for _, r := range ranks {
-		place := placeOf(r)
+		place := r.Place()
 		if place.Rank != nil {
 			values = append(values, strconv.Itoa(*place.Rank))
 		}
@@ -166,13 +166,6 @@ func (p *printer) ranksText(ranks []*find.Result) string {
 	}
 	slices.SortFunc(values, lang.CompareNatural)
 	return p.say("ranks %s", "rank %s", lang.Ranges(slices.Compact(values)))
-}
-
-func placeOf(r *find.Result) *find.Place {
-	if r.Param != nil {
-		return &r.Param.Place
-	}
-	return &r.Operator.Place
 }
 
 // matchTexts say how a result fits that is not plainly what was asked for.
@@ -343,11 +336,9 @@ func (p *printer) inputTexts(inputs []find.Input) []string {
 		line := strings.TrimRight(fmt.Sprintf("%d  %s", in.Index, typeText(in.DType, in.Format, in.Shape)), " ")
 		switch {
 		case len(in.Via) > 0:
-			var via []string
-			for _, name := range slices.Backward(in.Via) {
-				via = append(via, shortName(name))
-			}
-			line += p.say("  from %s through %s", "  来自 %s，经过 %s", linksText(in.End, true), strings.Join(via, ", "))
+			via := slices.Clone(in.Via)
+			slices.Reverse(via)
+			line += p.say("  from %s through %s", "  来自 %s，经过 %s", linksText(in.End, true), strings.Join(lastNames(via), ", "))
 		case len(in.From) > 0:
 			line += p.say("  from %s", "  来自 %s", linksText(in.From, true))
 		case in.DType == nil:
@@ -355,19 +346,19 @@ func (p *printer) inputTexts(inputs []find.Input) []string {
 		}
 		lines = append(lines, line)
 		if len(in.Dumped) > 0 {
-			lines = append(lines, p.say("   dumped: %s, through %s (no dump)", "   已 dump：%s，经由 %s（无 dump）", linksText(in.Dumped, true), lastNames(in.Undumped)))
+			lines = append(lines, p.say("   dumped: %s, through %s (no dump)", "   已 dump：%s，经由 %s（无 dump）", linksText(in.Dumped, true), lang.FirstNames(lastNames(in.Undumped))))
 		}
 	}
 	return lines
 }
 
-// lastNames lists the last segments of names, of many the first ones.
-func lastNames(names []string) string {
+// lastNames are the last segments of names.
+func lastNames(names []string) []string {
 	short := make([]string, len(names))
 	for i, name := range names {
 		short[i] = shortName(name)
 	}
-	return lang.FirstNames(short)
+	return short
 }
 
 func (p *printer) outputTexts(outputs []find.Output) []string {
@@ -415,11 +406,7 @@ func (p *printer) foundParam(ranks []*find.Result) {
 		c := &q.Consumers[i]
 		line := p.say("input %d of %s", "%[2]s 的输入 %[1]d", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
 		if len(c.Via) > 0 {
-			var via []string
-			for _, name := range c.Via {
-				via = append(via, shortName(name))
-			}
-			line += p.say(" through %s", "，经过 %s", strings.Join(via, ", "))
+			line += p.say(" through %s", "，经过 %s", strings.Join(lastNames(c.Via), ", "))
 		}
 		p.facts([]fact{{label: textIndent + p.say("read by", "读取者"), lines: []string{line}}})
 		p.foundFiles("", ranks, func(r *find.Result) []string {

@@ -126,9 +126,9 @@ func found() *find.Answer {
 			Place: at(rank, find.MatchLine, find.High), IRLine: number(57), Node: text("%4"), Subgraph: "g", OpType: "Conv2D", OpName: text("Default/net/Conv2D-op515"),
 			Order: number(4), OrderTotal: number(21), Source: text("/home/u/resnet.py:88"), SourceVia: text("own"), Code: text("x = self.conv1(x)"),
 			Files: []string{fmt.Sprintf("rank_%d/a\nb.npy", rank)}, Ambiguous: []string{}, Statistics: []string{"s.csv#2"},
-			Inputs: []find.Input{{Index: 0, DType: text("Float16"), Format: text("NC1HWC0"), Shape: tensor.Shape{2, 1, 3, 3, 16}, From: []find.Link{{Name: "Default/TransData-op1", Index: 1}}, Via: []string{}},
-				{Index: 1, From: []find.Link{{Name: "Default/Cast-op2"}}, Via: []string{"Default/Cast-op2"}, End: []find.Link{{Name: "param:conv1.weight"}}}, {Index: 2}},
-			Outputs: []find.Output{{DType: text("Float16"), Shape: tensor.Shape{}, To: []find.Link{{Name: "Default/ReLU-op3", Index: 1}}}},
+			Inputs: []find.Input{{Slot: find.Slot{DType: text("Float16"), Format: text("NC1HWC0"), Shape: tensor.Shape{2, 1, 3, 3, 16}}, From: []find.Link{{Name: "Default/TransData-op1", Index: 1}}, Via: []string{}},
+				{Slot: find.Slot{Index: 1}, From: []find.Link{{Name: "Default/Cast-op2"}}, Via: []string{"Default/Cast-op2"}, End: []find.Link{{Name: "param:conv1.weight"}}}, {Slot: find.Slot{Index: 2}}},
+			Outputs: []find.Output{{Slot: find.Slot{DType: text("Float16"), Shape: tensor.Shape{}}, To: []find.Link{{Name: "Default/ReLU-op3", Index: 1}}}},
 			Stack:   []find.Frame{{File: "/home/u/resnet.py", Line: 88, LineEnd: 90, Code: text("x = self.conv1(x)"), Kind: "own"}, {File: "nn/conv.py", Line: 3, LineEnd: 3, Library: true, Kind: "fused"}},
 			Rows:    []find.Row{{Kind: tensor.Input, Statistics: &dumpdir.Statistics{Values: map[dumpdir.Statistic]float64{dumpdir.Max: 1.5, dumpdir.NaNs: 2}}}},
 		}}

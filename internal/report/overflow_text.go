@@ -271,7 +271,7 @@ func (p *printer) producer(from *overflow.Producer) string {
 		text += p.say(" output %d", " 输出 %d", from.Output)
 	}
 	if len(from.Through) > 0 {
-		text += p.say(" through %s (no dump)", "，经由 %s（无 dump）", lastNames(from.Through))
+		text += p.say(" through %s (no dump)", "，经由 %s（无 dump）", lang.FirstNames(lastNames(from.Through)))
 	}
 	if from.Script != "" {
 		text += "  " + from.Script
