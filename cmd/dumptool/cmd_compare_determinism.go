@@ -17,7 +17,7 @@ import (
 type compareDeterminismOptions struct {
 	pair     pairFlags
 	order    orderFlags
-	format   string
+	output   reportOptions
 	exitZero exitZero
 	dumps    dumpFlags
 }
@@ -34,7 +34,8 @@ same elements differ every time (a race on one part of a tensor) or others (an
 order of additions that changes). Each rank and step is compared with the same
 one of the first run.`,
 		Example: `  dumptool compare determinism run1 run2 run3
-  dumptool compare determinism run1 run2 --format csv`,
+  dumptool compare determinism run1 run2 --format csv
+  dumptool compare determinism run1 run2 -out report --format text,json`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCompareDeterminism(cmd.Context(), a, opts, args)
@@ -45,7 +46,7 @@ one of the first run.`,
 	opts.pair.addFlags(flags)
 	opts.pair.addOps(flags)
 	opts.order.addFlags(cmd)
-	formatFlag[*determinism.Report](cmd, &opts.format)
+	addReportFlags[*determinism.Report](cmd, &opts.output, "text", "; several with -out")
 	opts.exitZero.add(flags, "differences")
 	opts.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, compareWorkers, containerFlag)
 	return cmd
@@ -57,11 +58,7 @@ func runCompareDeterminism(ctx context.Context, a *app, opts *compareDeterminism
 	if len(args) < 2 {
 		return usagef("want two runs or more, got %s", lang.Count(len(args), "argument"))
 	}
-	format, err := oneFormat[*determinism.Report](opts.format)
-	if err != nil {
-		return err
-	}
-	if err := opts.dumps.check(); err != nil {
+	if err := cmp.Or(checkReports[*determinism.Report](&opts.output), opts.dumps.check()); err != nil {
 		return err
 	}
 	var opt compare.Options
@@ -89,7 +86,7 @@ func runCompareDeterminism(ctx context.Context, a *app, opts *compareDeterminism
 		return a.notCompared(err)
 	}
 	warn(a, d.Warnings)
-	if err := printResult(a, format, d, report.Options{}); err != nil {
+	if err := writeReports(a, &opts.output, d, report.Options{}); err != nil {
 		return err
 	}
 	return a.conclude(d.Outcome(bool(opts.exitZero)))

@@ -33,7 +33,7 @@ func listFormats() []Format {
 		{"text", "for people", []Writer{
 			textual("compare.txt", Text.WriteCompare),
 			textual("", Text.WriteCompareDetail),
-			textual("", Text.WriteDeterminism),
+			textual("determinism.txt", Text.WriteDeterminism),
 			textual("", Text.WriteJudgement),
 			textual("", Text.WriteVersion),
 			textual("", Text.WriteInspected),
@@ -51,7 +51,7 @@ func listFormats() []Format {
 		{"csv", "a table; that of compare has HPAA's columns", []Writer{
 			with(writes("cpu_vs_npu.csv", WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
 			plainly("", WriteCompareDetailCSV),
-			plainly("", WriteDeterminismCSV),
+			plainly("determinism.csv", WriteDeterminismCSV),
 			plainly("", WriteJudgementCSV),
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
@@ -61,7 +61,7 @@ func listFormats() []Format {
 		{documentFormat, "everything, for programs", []Writer{
 			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
 			plainly("", WriteCompareDetailJSON),
-			plainly("", WriteDeterminismJSON),
+			plainly("determinism.json", WriteDeterminismJSON),
 			plainly("", WriteJudgementJSON),
 			plainly("", writeLine[Version]),
 			plainly("", WriteInspectedJSON),
@@ -94,7 +94,7 @@ func listFormats() []Format {
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
 			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
-			writes("", writeDeterminismPage),
+			writes("determinism.html", writeDeterminismPage),
 			writes("overflow.html", writeAnalysisPage),
 			writes("overflow_scan.html", writeScanPage),
 		}},
