@@ -72,18 +72,22 @@ func (s *Source) fit(files []string) *Found {
 
 // list lists the files below Dir by their paths with slashes, in natural order.
 func (s *Source) list() ([]string, error) {
+	top, err := filepath.EvalSymlinks(s.Dir) // a link is not walked
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	err := filepath.WalkDir(s.Dir, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() {
-			if path != s.Dir && slices.ContainsFunc(s.Skip, func(dir string) bool { return safefile.SameFile(dir, path) }) {
+			if path != top && slices.ContainsFunc(s.Skip, func(dir string) bool { return safefile.SameFile(dir, path) }) {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		name, err := filepath.Rel(s.Dir, path)
+		name, err := filepath.Rel(top, path)
 		if err != nil {
 			return err
 		}

@@ -539,4 +539,35 @@ func TestFind(t *testing.T) {
 	if err != nil || len(found.Pieces) != 3 || found.Pieces[0].Node != "dump_data/a" {
 		t.Errorf("%+v, %v", found, err)
 	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "top", "dump_data"), link); err != nil {
+		t.Skip(err)
+	}
+	found, err = (&Source{Pattern: pattern, Dir: link}).Find()
+	if err != nil || len(found.Pieces) != 2 || found.Pieces[0].File != "a" {
+		t.Errorf("behind a link: %+v, %v", found, err)
+	}
+	if _, err := (&Source{Pattern: pattern, Dir: filepath.Join(dir, "none")}).Find(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no folder: %v", err)
+	}
+}
+
+// TestCanceled checks that an import that is interrupted leaves nothing behind.
+func TestCanceled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := write(t, dir, Piece{File: "p", Node: "n", Shape: tensor.Shape{2}}, "0000")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	out := filepath.Join(dir, "npu")
+	if _, err := Import(ctx, &Found{Pieces: []*Piece{p}}, Options{Out: out}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	w := &worker{opt: &Options{Out: out}, inputs: map[string]bool{}}
+	w.rooms.New = func() any { return newRoom(blockBytes) }
+	g := &group{row: &Row{Node: "n", Path: filepath.Join(out, "n.npy"), Pieces: []*Piece{p}}}
+	w.unit(ctx, unit{groups: []*group{g}})
+	if entries, _ := os.ReadDir(out); len(entries) > 0 {
+		t.Errorf("%s is left", entries[0].Name())
+	}
 }
