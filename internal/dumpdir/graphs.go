@@ -19,11 +19,11 @@ const graphsFolder = "graphs"
 
 // attachGraphs gives the rounds of MindSpore what the graphs of their rank say: the
 // order of the operators, who feeds whom, and the lines of the script. Of a graph only
-// what was dumped is kept.
+// what was dumped is kept, and what stands between that.
 func (r *reader) attachGraphs() {
 	type of struct {
 		folder *Folder
-		rounds []*roundGraph
+		rounds []*Round
 	}
 	var all []of
 	files := NewGraphFiles()
@@ -31,10 +31,10 @@ func (r *reader) attachGraphs() {
 		if f.Producer != MindSpore || path.Base(f.Dir) != graphsFolder {
 			continue
 		}
-		var rounds []*roundGraph
+		var rounds []*Round
 		for _, round := range r.run.Rounds {
 			if (f.At.Rank == "" || f.At.Rank == round.At.Rank) && slices.ContainsFunc(round.folders, func(x *Folder) bool { return x.Producer == MindSpore }) {
-				rounds = append(rounds, newRoundGraph(round))
+				rounds = append(rounds, round)
 			}
 		}
 		if len(rounds) == 0 {
@@ -74,16 +74,16 @@ func (r *reader) attachGiven(name string) {
 			}
 		}
 	}
-	var rounds []*roundGraph
-	for _, round := range r.run.Rounds {
-		rounds = append(rounds, newRoundGraph(round))
-	}
-	r.readGraphs(NewGraphFiles(), f, rounds)
+	r.readGraphs(NewGraphFiles(), f, r.run.Rounds)
 }
 
 // readGraphs reads the graphs of a folder one after the other, and hands the rounds
 // what they say.
-func (r *reader) readGraphs(reader *GraphFiles, f *Folder, rounds []*roundGraph) {
+func (r *reader) readGraphs(reader *GraphFiles, f *Folder, of []*Round) {
+	rounds := make([]*roundGraph, len(of))
+	for i, round := range of {
+		rounds[i] = newRoundGraph(round)
+	}
 	var files []*File
 	var saved []graph.Saved
 	for _, file := range f.files {

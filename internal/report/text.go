@@ -206,7 +206,9 @@ func (p *printer) path(indent, label, path string) {
 		p.print(indent + label + path + "\n")
 		return
 	}
-	p.print(indent + strings.TrimRight(label, " ") + "\n")
+	if head := strings.TrimRight(indent+label, " "); head != "" {
+		p.print(head + "\n")
+	}
 	deeper := pad("", metric.StringWidth(indent)) + textIndent
 	if !fits(deeper) {
 		deeper = textIndent + textIndent
