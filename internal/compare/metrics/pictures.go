@@ -11,7 +11,7 @@ const (
 	// maxSampledErrors is the most errors that are sampled, to which the worst
 	// worstSampled of each kind come; maxPoints is the most values that quartiles are
 	// taken from. A pair takes less than half a MiB.
-	maxSampledErrors, worstSampled, maxPoints = 16000, 64, 4096
+	maxSampledErrors, worstSampled, maxPoints = 12000, 64, 4096
 	// Marks is the number of runs of elements in Pictures.NonFinite.
 	Marks = 1024
 )
@@ -106,6 +106,7 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, limits Bi
 func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)) error {
 	b := e.pool.get(e)
 	defer e.pool.buffers.Put(b)
+	var l block
 	for at := int64(0); at < e.total; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -119,7 +120,7 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)
 			return &SideError{NPUSide, err}
 		}
 		for i := 0; i < count; i += blockElements {
-			l := newBlock(e, b, nil, at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
+			l = newBlock(e, b, nil, at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
 			l.decode()
 			l.subtract()
 			visit(&l)
@@ -324,7 +325,9 @@ func (g *gatherer) countErrors(errors []SampledError) {
 // finish adds the worst errors to the sampled ones, and turns counts into pictures.
 func (g *gatherer) finish() *Pictures {
 	if g.finite <= int64(len(g.Sampled)) {
-		g.countErrors(g.Sampled)
+		for errors := range slices.Chunk(g.Sampled, blockElements) {
+			g.countErrors(errors)
+		}
 	}
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
 		for i := range entries {
