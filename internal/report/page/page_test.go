@@ -184,6 +184,11 @@ func TestWords(t *testing.T) {
 	if !slices.Equal(keys["en"], keys["zh"]) || len(keys["en"]) < 50 {
 		t.Errorf("English has the words\n%q, Chinese\n%q", keys["en"], keys["zh"])
 	}
+	for _, cause := range record.Causes() {
+		if !slices.Contains(keys["en"], "code_"+string(cause.Code)) {
+			t.Errorf("the code %s has no words", cause.Code)
+		}
+	}
 	for k, found := range places["en"] {
 		if !slices.Equal(found, places["zh"][k]) {
 			t.Errorf("%s puts in %q, in Chinese %q", k, found, places["zh"][k])

@@ -74,6 +74,9 @@ function tell(text) {
   return visible(typeof text === "string" ? text : text[state.lang]);
 }
 
+// codeTitle is what a reason code means.
+function codeTitle(code) { return "code_" + code in WORDS.en ? h("b", null, say("code_" + code), " ") : null; }
+
 var SIGNS = { FAIL: "✕", ERROR: "✕", SHAPE_MISMATCH: "✕", DTYPE_MISMATCH: "✕", AMBIGUOUS: "▲", WARN: "▲", PARTIAL: "▲", ROUNDING: "○", PASS: "✓" };
 
 function statusBadge(status) {

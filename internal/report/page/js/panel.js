@@ -24,7 +24,7 @@ function panelHead(row) {
 function panelReasons(d) {
   return d.reasons.map(function (r, i) {
     var kind = i > 0 || r.k === "low" && ["LAYER_INPUT_BAD", "ACCUMULATED", "MODEL_NAN"].includes(r.c) ? " second" : "";
-    return h("div", { class: "reason" + kind }, h("code", null, r.c), r.k && h("span", { class: "mute" }, " · " + say("confidence", say(r.k))), h("p", null, tell(r.t)));
+    return h("div", { class: "reason" + kind }, codeTitle(r.c), h("code", null, visible(r.c)), r.k && h("span", { class: "mute" }, " · " + say("confidence", say(r.k))), h("p", null, tell(r.t)));
   });
 }
 
