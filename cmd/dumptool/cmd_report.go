@@ -29,14 +29,14 @@ func newReportCommand(a *app) *cobra.Command {
 		Short: "make the page of a finished comparison again, and its plots",
 		Long: `report makes a page for a browser of the compare.json of a run, as compare
 --format html does, without the tensors. Each further FILE is shown in a tab of
-its own: what overflow analyze or overflow scan, and compare determinism write
-with --format json. What the page shows is what the documents hold: the pictures
-of tensors are there if compare kept them (--pictures).
+its own: what overflow analyze or overflow scan, compare determinism and perf
+write with --format json. What the page shows is what the documents hold: the
+pictures of tensors are there if compare kept them (--pictures).
 
 The page goes to stdout unless -out names a file. --show-graph draws the plots
 of tensors beside it, of a run that was made with --show-graph too.`,
 		Example: `  dumptool report report/compare.json -out report.html
-  dumptool report compare.json overflow.json determinism.json -out report.html --lang zh`,
+  dumptool report compare.json overflow.json perf.json -out report.html --lang zh`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },
 	}

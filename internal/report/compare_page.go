@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/overflow"
+	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
 	"dumptool/internal/report/plot"
 )
@@ -36,6 +37,12 @@ func writeAnalysisPage(w io.Writer, r *overflow.Report, opt Options) (err error)
 // writeScanPage writes what a scan found as a page.
 func writeScanPage(w io.Writer, r *overflow.ScanReport, opt Options) (err error) {
 	opt.Page.Overflow, err = documentOf(WriteScanJSON, r)
+	return cmp.Or(err, page.Write(w, nil, opt.Page))
+}
+
+// writePerfPage writes what perf found as a page.
+func writePerfPage(w io.Writer, r *perf.Report, opt Options) (err error) {
+	opt.Page.Perf, err = documentOf(WritePerfJSON, r)
 	return cmp.Or(err, page.Write(w, nil, opt.Page))
 }
 

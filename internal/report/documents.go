@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
 )
@@ -32,8 +33,8 @@ type Documents struct {
 	Comparison *record.Report
 	// Path is that of the comparison.
 	Path string
-	// Overflow and Determinism are the documents of these commands, nil for none.
-	Overflow, Determinism json.RawMessage
+	// Overflow, Determinism and Perf are the documents of these commands, nil for none.
+	Overflow, Determinism, Perf json.RawMessage
 }
 
 // TwiceError is a second document of one kind.
@@ -81,8 +82,10 @@ func (d *Documents) add(path string, text []byte) error {
 	case overflowSchema, scanSchema:
 	case determinismSchema:
 		into, check = &d.Determinism, page.CheckDeterminism
+	case perf.Schema:
+		into, check = &d.Perf, page.CheckPerf
 	default:
-		return fmt.Errorf("schema is %q, want %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflowSchema, scanSchema, determinismSchema)
+		return fmt.Errorf("schema is %q, want %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflowSchema, scanSchema, determinismSchema, perf.Schema)
 	}
 	if *into != nil {
 		return &TwiceError{path, schema}
@@ -122,7 +125,7 @@ func schemaOf(text []byte) (schema string, err error) {
 // comparison are linked where they are beside the page, which is in the folder dir:
 // those that were written there now, and those of the comparison if it is in it.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
-	opt.Page.Overflow, opt.Page.Determinism = d.Overflow, d.Determinism
+	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf = d.Overflow, d.Determinism, d.Perf
 	opt.beside = written
 	if dir != "" && safefile.SameFile(dir, filepath.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)

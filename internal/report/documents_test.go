@@ -16,6 +16,7 @@ func FuzzDocuments(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, text := range []string{whole.String(), `{"schema":"dumptool/overflow/1","records":[{"op":"</script>"}]}`, `{"runs":[],"schema":"dumptool/determinism/1"}`,
+		`{"schema":"dumptool/perf/1","operators":[{"name":"</script>","mcu_cycle":null,"explanation":{"en":"a","zh":"b"}}],"problems":[[2,"x"]]}`,
 		`{"schema":"dumptool/overflow_scan/1"} x`, `{"schema":1}`, `[`, ``} {
 		f.Add(text)
 	}
@@ -24,7 +25,7 @@ func FuzzDocuments(f *testing.F) {
 		if err := d.add("a.json", []byte(text)); err != nil {
 			return
 		}
-		if d.Comparison == nil && d.Overflow == nil && d.Determinism == nil {
+		if d.Comparison == nil && d.Overflow == nil && d.Determinism == nil && d.Perf == nil {
 			t.Fatal("nothing was read")
 		}
 		if err := d.add("b.json", []byte(text)); !errors.As(err, new(*TwiceError)) {

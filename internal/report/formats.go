@@ -97,6 +97,7 @@ func listFormats() []Format {
 			writes("determinism.html", writeDeterminismPage),
 			writes("overflow.html", writeAnalysisPage),
 			writes("overflow_scan.html", writeScanPage),
+			writes("perf.html", writePerfPage),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),

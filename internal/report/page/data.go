@@ -21,6 +21,7 @@ type data struct {
 	Run         *run         `json:"run"`
 	Overflow    *overflow    `json:"overflow"`
 	Determinism *determinism `json:"determinism"`
+	Perf        *performance `json:"perf"`
 }
 
 // run is the head of a comparison and its rows.

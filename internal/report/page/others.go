@@ -82,6 +82,12 @@ func CheckDeterminism(text json.RawMessage) error {
 	return err
 }
 
+// CheckPerf reports whether a document is one that Options.Perf takes.
+func CheckPerf(text json.RawMessage) error {
+	_, err := performanceOf(text)
+	return err
+}
+
 // overflowOf reads a document of overflow analyze or scan. The files of a scan stand for
 // records; those without a bad tensor are left out.
 func overflowOf(text json.RawMessage) (*overflow, error) {
@@ -166,4 +172,58 @@ func determinismOf(text json.RawMessage) (*determinism, error) {
 	}
 	d.Rows = rows
 	return d, nil
+}
+
+// performance is what the page shows of the document of perf. Counters that are not known
+// are null.
+type performance struct {
+	Schema    string            `json:"schema"`
+	Files     []string          `json:"files"`
+	Total     any               `json:"total_mcu_cycle"`
+	Baseline  []string          `json:"baseline_files"`
+	Before    any               `json:"baseline_total_mcu_cycle"`
+	Missing   []string          `json:"missing"`
+	Notes     []performanceNote `json:"notes"`
+	Problems  []any             `json:"problems"`
+	Operators []performanceOp   `json:"operators"`
+	// Left counts the operators that are left out.
+	Left int `json:"left"`
+}
+
+type performanceNote struct {
+	Text string `json:"text"`
+}
+
+type performanceOp struct {
+	Name       string `json:"name"`
+	Rank       int    `json:"rank"`
+	MCU        any    `json:"mcu_cycle"`
+	Share      any    `json:"share_of_total"`
+	Class      string `json:"class"`
+	Confidence string `json:"confidence"`
+	Derived    struct {
+		Data    any `json:"share_mte"`
+		Compute any `json:"share_compute"`
+		Overlap any `json:"overlap"`
+	} `json:"derived"`
+	Status      string      `json:"status,omitempty"`
+	Before      any         `json:"baseline_mcu_cycle,omitempty"`
+	Explanation lang.Text   `json:"explanation"`
+	Advice      []lang.Text `json:"advice_text"`
+}
+
+// performanceOf reads a document of perf.
+func performanceOf(text json.RawMessage) (*performance, error) {
+	if text == nil {
+		return nil, nil
+	}
+	p := new(performance)
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, fmt.Errorf("perf document: %w", err)
+	}
+	if p.Left = max(0, len(p.Operators)-maxOthers); p.Left > 0 {
+		p.Operators = p.Operators[:maxOthers]
+	}
+	p.Problems = p.Problems[:min(len(p.Problems), maxOthers)]
+	return p, nil
 }

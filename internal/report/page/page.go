@@ -45,8 +45,8 @@ type Options struct {
 	Title string
 	// NoPaths keeps of all paths the last part only.
 	NoPaths bool
-	// Overflow and Determinism are the documents of these commands; nil for none.
-	Overflow, Determinism json.RawMessage
+	// Overflow, Determinism and Perf are the documents of these commands; nil for none.
+	Overflow, Determinism, Perf json.RawMessage
 }
 
 // maxSize is the size that a page keeps to by leaving details of rows out, which
@@ -60,6 +60,9 @@ func Write(w io.Writer, c *Comparison, opt Options) (err error) {
 		return err
 	}
 	if d.Determinism, err = determinismOf(opt.Determinism); err != nil {
+		return err
+	}
+	if d.Perf, err = performanceOf(opt.Perf); err != nil {
 		return err
 	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}

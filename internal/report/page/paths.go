@@ -120,5 +120,8 @@ func pathsOf(c *Comparison, d *data) (paths []string) {
 	if d.Determinism != nil {
 		paths = append(paths, d.Determinism.Runs...)
 	}
+	if d.Perf != nil {
+		paths = append(append(paths, d.Perf.Files...), d.Perf.Baseline...)
+	}
 	return paths
 }

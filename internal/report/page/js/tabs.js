@@ -4,6 +4,7 @@ var TABS = [
   { key: "run", has: function () { return RUN; }, count: function () { return RUN.cols.mark.filter(function (m) { return m >= MARK.bad; }).length; }, make: runTab },
   { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return list(DATA.overflow.records).length; }, make: overflowTab },
   { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
+  { key: "perf", has: function () { return DATA.perf; }, count: function () { return list(DATA.perf.operators).filter(function (o) { return o.status === "SLOWER"; }).length; }, make: perfTab },
   { key: "baseline", has: function () { return RUN && RUN.baseline; }, count: function () { return changed(1).length + changed(2).length; }, make: baselineTab },
   { key: "about", has: function () { return RUN; }, count: function () { return RUN.warnings ? RUN.warnings.length : 0; }, make: aboutTab }
 ];
@@ -124,4 +125,32 @@ function determinismRow(r) {
   return h("tr", null, h("td", { class: "l" }, statusBadge(SIGNS[r.status] ? r.status : "ERROR")), h("td", { class: "l" }, row >= 0 ? rowLink(row) : bdi(name), why.length > 0 && h("div", { class: "mute small" }, visible(why.join("; "))), r.error && h("div", { class: "mute small" }, visible(r.error))),
     h("td", null, String(r.distinct)), h("td", { class: "l" }, say(r.places === "same" ? "p_same" : r.places === "scattered" ? "p_scattered" : "p_unknown")), h("td", null, runs.map(function (x) { return String(x.differ); }).join(", ")),
     h("td", null, worst("max_abs") < 0 ? "–" : brief(worst("max_abs"))), h("td", null, worst("max_ulp") < 0 ? "–" : brief(worst("max_ulp"))));
+}
+
+// perfTab ranks operators by their cycles, with what each is bound by.
+function perfTab() {
+  var d = DATA.perf, ops = list(d.operators), before = list(d.baseline_files).length > 0, problems = list(d.problems);
+  var heads = ["#", say("col_name"), say("perf_cycles"), say("perf_share"), say("perf_class"), say("perf_data"), say("perf_compute"), say("perf_overlap")].concat(before ? [say("perf_change")] : []);
+  return [h("section", { class: "card" }, h("h1", null, say("perf_count", ops.length + d.left, whole(d.total_mcu_cycle)), before && [" · ", say("perf_before", whole(d.baseline_total_mcu_cycle))]),
+    h("p", { class: "mute" }, list(d.files).concat(before ? d.baseline_files : []).map(function (f, i) { return [i > 0 && ", ", bdi(f)]; })),
+    list(d.notes).map(function (n) { return h("p", { class: "note" }, visible(n.text)); })),
+  ops.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap" }, h("table", { class: "t perf" }, h("thead", null, h("tr", null, heads.map(function (t, k) { return h("th", { class: k === 1 || k === 4 ? "l" : "" }, t); }))),
+    h("tbody", null, ops.slice(0, LISTED).map(function (o) { return perfRow(o, before); })))), (ops.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, ops.length - LISTED) + d.left))),
+  list(d.missing).length > 0 && h("section", { class: "card" }, h("h2", null, say("perf_missing")), nameList(d.missing)),
+  problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("perf_problems")), nameList(problems.map(function (p) { return list(p).filter(Boolean).join(" "); })))];
+}
+
+// whole is a count with its digits in groups; one that is not known is a dash.
+function whole(x) { return typeof x === "number" ? String(x).replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–"; }
+
+function share(x) { return typeof x === "number" ? (100 * x).toFixed(1) + " %" : "–"; }
+
+function perfRow(o, before) {
+  var row = rowOf(o.name), d = o.derived || {}, change = typeof o.baseline_mcu_cycle === "number" && typeof o.mcu_cycle === "number" && o.baseline_mcu_cycle > 0 ? o.mcu_cycle / o.baseline_mcu_cycle - 1 : null;
+  var cells = [whole(o.mcu_cycle), share(o.share_of_total), null, share(d.share_mte), share(d.share_compute), share(d.overlap)];
+  return [h("tr", { class: "first" }, h("td", null, String(o.rank)),
+    h("td", { class: "l" }, row >= 0 ? rowLink(row) : h("span", { class: "op" }, bdi(o.name))),
+    cells.map(function (x, k) { return k === 2 ? h("td", { class: "l" }, visible(o.class), o.confidence in WORDS.en && h("span", { class: "mute" }, " · " + say(o.confidence))) : h("td", null, x); }),
+    before && h("td", { class: o.status === "SLOWER" ? "alert" : "" }, visible(o.status || ""), change !== null && " " + (change >= 0 ? "+" : "") + share(change))),
+  h("tr", null, h("td"), h("td", { class: "l mute small", colspan: cells.length + (before ? 2 : 1) }, [o.explanation].concat(list(o.advice_text)).map(function (t) { return h("div", null, tell(t)); })))];
 }
