@@ -16,6 +16,39 @@ type Finding struct {
 	Facts Facts `json:"facts"`
 }
 
+// findingJSON is a reason in compare.json. The evidence is in Chinese too where that is
+// another text, so that pages made of the document have both languages.
+type findingJSON struct {
+	Code       Code          `json:"code"`
+	Confidence Confidence    `json:"confidence"`
+	Evidence   lang.Sentence `json:"evidence"`
+	Chinese    string        `json:"evidence_zh,omitempty"`
+	Facts      Facts         `json:"facts"`
+}
+
+func findingsJSON(findings []Finding) []findingJSON {
+	all := make([]findingJSON, len(findings))
+	for i, f := range findings {
+		all[i] = findingJSON{Code: f.Code, Confidence: f.Confidence, Evidence: f.Evidence, Facts: f.Facts}
+		if t := f.Evidence.Text(); t.ZH != t.EN {
+			all[i].Chinese = t.ZH
+		}
+	}
+	return all
+}
+
+func findingsOf(all []findingJSON) []Finding {
+	var findings []Finding
+	for _, j := range all {
+		f := Finding{j.Code, j.Confidence, j.Evidence, j.Facts}
+		if j.Chinese != "" {
+			f.Evidence = lang.Sayf(j.Evidence.String(), j.Chinese)
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
 // Confidence is High for a fact or a documented rule, Medium or Low for a rule
 // of dumptool's own.
 type Confidence string

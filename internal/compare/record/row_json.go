@@ -23,10 +23,10 @@ import (
 // and FirstErrorStrict count differences of class too, and ErrorsPolicy and
 // FirstErrorPolicy are those of the run's NaN policy, by which the status goes.
 type rowJSON struct {
-	Op      string    `json:"op"`
-	Output  int       `json:"output"`
-	Status  Status    `json:"status"`
-	Reasons []Finding `json:"reasons"`
+	Op      string        `json:"op"`
+	Output  int           `json:"output"`
+	Status  Status        `json:"status"`
+	Reasons []findingJSON `json:"reasons"`
 	// The files, null on a side that is missing.
 	RefFile *string `json:"ref_file"`
 	NPUFile *string `json:"npu_file"`
@@ -150,7 +150,7 @@ func (r *Row) json() *rowJSON { return r.form(r.Status != Pass) }
 
 func (r *Row) form(detail bool) *rowJSON {
 	result := r.Result.Unpack()
-	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: list(r.Reasons),
+	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: findingsJSON(r.Reasons),
 		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
 		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
 		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: statisticsOf(r.Statistics), Rule: r.Rule, Notes: list(r.Notes),
@@ -239,7 +239,7 @@ func (j *rowJSON) row() (Row, error) {
 	if err := j.check(); err != nil {
 		return Row{}, err
 	}
-	r := Row{Op: j.Op, Output: j.Output, Status: j.Status, Reasons: j.Reasons, Shape: j.Shape, Order: j.Order,
+	r := Row{Op: j.Op, Output: j.Output, Status: j.Status, Reasons: findingsOf(j.Reasons), Shape: j.Shape, Order: j.Order,
 		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics.statistics(), Rule: j.Rule, Notes: j.Notes,
 		Partial: j.Partial, Forced: j.Forced, Known: j.Known,
 		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),

@@ -1,0 +1,37 @@
+package record
+
+import (
+	"encoding/json"
+	"testing"
+
+	"dumptool/internal/lang"
+)
+
+// TestFindings: the evidence is read in both languages, and is written twice only where
+// they differ.
+func TestFindings(t *testing.T) {
+	texts := []lang.Text{{EN: "rms error 1, 100 % of it", ZH: "误差均方根 1，其 100 %"}, {EN: "fusion ids", ZH: "fusion ids"}, {}}
+	var findings []Finding
+	for _, x := range texts {
+		findings = append(findings, Finding{Code: CalcError, Confidence: High, Evidence: lang.Sayf("%s", "%s", x)})
+	}
+	written, err := json.Marshal(findingsJSON(findings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"code":"CALC_ERROR","confidence":"high","evidence":"rms error 1, 100 % of it","evidence_zh":"误差均方根 1，其 100 %","facts":{}},` +
+		`{"code":"CALC_ERROR","confidence":"high","evidence":"fusion ids","facts":{}},` +
+		`{"code":"CALC_ERROR","confidence":"high","evidence":"","facts":{}}]`
+	if string(written) != want {
+		t.Errorf("%s, want %s", written, want)
+	}
+	var read []findingJSON
+	if err := json.Unmarshal(written, &read); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range findingsOf(read) {
+		if got := f.Evidence.Text(); got != texts[i] {
+			t.Errorf("%q is read as %q", texts[i], got)
+		}
+	}
+}
