@@ -34,6 +34,10 @@ type detail struct {
 	Proof   *evidence   `json:"ev,omitempty"`
 	Checks  []check     `json:"std,omitempty"`
 	Files   []string    `json:"files,omitempty"`
+	// Inputs are the rows that the operator reads, Readers those that read it, where the
+	// data flow is known.
+	Inputs  []int `json:"in,omitempty"`
+	Readers []int `json:"out,omitempty"`
 }
 
 // reason is why a row has its status.
@@ -86,10 +90,25 @@ type check struct {
 	Holds    bool    `json:"ok"`
 }
 
-// detailOf makes the detail of a row.
-func detailOf(c *Comparison, i int) *detail {
+// readersOf are, by row, the rows that read it.
+func readersOf(r *record.Report) map[int][]int {
+	readers := map[int][]int{}
+	for i := range r.Rows {
+		for _, in := range r.Rows[i].Inputs {
+			readers[in] = append(readers[in], i)
+		}
+	}
+	return readers
+}
+
+// mostNear is how many inputs, and how many readers, a panel names.
+const mostNear = 12
+
+// detailOf makes the detail of a row, which others read.
+func detailOf(c *Comparison, i int, readers []int) *detail {
 	row := &c.Report.Rows[i]
-	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i]}
+	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i],
+		Inputs: row.Inputs[:min(len(row.Inputs), mostNear)], Readers: readers[:min(len(readers), mostNear)]}
 	for _, f := range row.Reasons {
 		d.Reasons = append(d.Reasons, reason{f.Code, f.Confidence, textOf(f.Evidence), f.Facts})
 	}

@@ -178,11 +178,11 @@ func (c *chunker) close() {
 // detailBlocks makes the details of the rows that did not pass, and their pictures, as
 // many as there is room for: pictures are left out first.
 func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
-	rows := detailed(c.Report)
+	rows, readers := detailed(c.Report), readersOf(c.Report)
 	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, len(c.Rows)), slices.Repeat([]int{-1}, len(c.Rows))
 	for k, i := range rows {
 		var err error
-		if d.Cols.Chunk[i], err = chunks.add(i, detailOf(c, i)); err != nil {
+		if d.Cols.Chunk[i], err = chunks.add(i, detailOf(c, i, readers[i])); err != nil {
 			return nil, err
 		}
 		if d.Cols.Chunk[i] < 0 {

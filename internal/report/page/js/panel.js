@@ -9,7 +9,7 @@ function drawPanel() {
   var row = state.row, d = detail(row);
   replace(panel, panelHead(row), d ? panelReasons(d) : null, COLS.total[row] < 0 && !(d && d.stats) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
     d && panelEvidence(d), d && panelWhere(row, d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
-    panelNear(row), panelCommands(row), d && panelFiles(d));
+    panelNear(row, d), panelCommands(row), d && panelFiles(d));
   panel.scrollTop = 0;
 }
 
@@ -127,10 +127,16 @@ function panelTables(d) {
   return all;
 }
 
-// panelNear lists the tensors before and after in execution order.
-function panelNear(row) {
-  var rows = rowsOfRound(COLS.round[row]), at = rows.indexOf(row), near = rows.slice(Math.max(0, at - 2), at + 4);
-  return [h("h3", null, say("neighbours")), h("div", { class: "near" }, near.map(function (other) {
+// panelNear lists what the operator reads and what reads it where that is known, else
+// the tensors before and after in execution order.
+function panelNear(row, d) {
+  if (d && (d.in || d.out)) return [d.in && nearList(row, "reads", d.in), d.out && nearList(row, "read_by", d.out)];
+  var rows = rowsOfRound(COLS.round[row]), at = rows.indexOf(row);
+  return nearList(row, "neighbours", rows.slice(Math.max(0, at - 2), at + 4));
+}
+
+function nearList(row, title, near) {
+  return [h("h3", null, say(title)), h("div", { class: "near" }, near.map(function (other) {
     return h("button", { type: "button", "aria-current": other === row ? "true" : null, onclick: function () { select(other); } }, h("span", { class: "mute" }, "#" + other), statusBadge(statusOf(other)), h("span", { class: "name" }, bdi(nameParts(other)[1])), h("span", { class: "n" }, percent(COLS.err[other], COLS.total[other])));
   }))];
 }

@@ -118,6 +118,8 @@ WORDS.en = {
   relative: "|d|/|r|",
   numbers: "All numbers",
   classes: "Pairs that are not finite on both sides (NPU / CPU)",
+  reads: "What it reads",
+  read_by: "What reads it",
   neighbours: "Neighbours in execution order",
   commands: "Go on with",
   cmd_detail: "Everything about this operator",

@@ -115,6 +115,8 @@ WORDS.zh = {
   relative: "|d|/|r|",
   numbers: "全部数值",
   classes: "两侧并非都是有限值的元素对(NPU / CPU)",
+  reads: "它的输入",
+  read_by: "读取它的张量",
   neighbours: "执行顺序中的相邻张量",
   commands: "下一步",
   cmd_detail: "该算子的全部信息",
