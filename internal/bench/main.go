@@ -54,6 +54,11 @@ const (
 // usualSize is the size of the tree of dumps, in bytes.
 const usualSize = 580e6
 
+// scaled is a count of a job: the usual one, or less where the trees are smaller.
+func (b *bench) scaled(usual, least int) int {
+	return min(usual, max(least, int(int64(usual)*b.size/usualSize)))
+}
+
 // run measures and prints the report to out, messages to msg.
 func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	b := &bench{}

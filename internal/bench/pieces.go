@@ -23,7 +23,7 @@ const (
 func (b *bench) pieces(ctx context.Context) error {
 	root := filepath.Join(b.scratch, "hpaa")
 	dump := filepath.Join(root, "dump_data")
-	nodes := int(min(pieceNodes, 1+pieceNodes*b.size/usualSize))
+	nodes := b.scaled(pieceNodes, 1)
 	if err := makePieces(ctx, dump, nodes); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 var (
 	binaryFile string // dumptool
 	browser    string // Chromium
+	profiles   string // the folder of its profiles
 )
 
 func TestMain(m *testing.M) {
@@ -51,8 +52,8 @@ func prepared(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
-	binaryFile = filepath.Join(dir, "dumptool")
+	defer remove(dir)
+	binaryFile, profiles = filepath.Join(dir, "dumptool"), dir
 	build := exec.Command("go", "build", "-o", binaryFile, "./cmd/dumptool")
 	build.Dir = filepath.Join("..", "..")
 	build.Stderr = os.Stderr
@@ -60,6 +61,18 @@ func prepared(m *testing.M) (int, error) {
 		return 1, fmt.Errorf("go build: %w", err)
 	}
 	return m.Run(), nil
+}
+
+// remove removes a folder in which processes of a browser that was told to end may
+// write a little longer.
+func remove(dir string) {
+	for range 50 {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	fmt.Println("NOTE: not removed:", dir)
 }
 
 // findBrowser finds Chromium: that of CHROMIUM, or of PATH.
@@ -103,7 +116,11 @@ func open(t *testing.T, page string, v view) *tab {
 	if v.language == "" {
 		v.language = "en-US"
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+	profile, err := os.MkdirTemp(profiles, "profile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		chromedp.Flag("headless", "new"), chromedp.Flag("accept-lang", v.language), chromedp.WindowSize(v.width, v.height))
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
