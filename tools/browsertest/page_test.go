@@ -97,10 +97,23 @@ func (b *tab) none(what, expression string) {
 	}
 }
 
+// noLarger checks the size of a page.
+func noLarger(t *testing.T, file string, limit int64) {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > limit {
+		t.Errorf("the page has %d bytes, want at most %d", info.Size(), limit)
+	}
+}
+
 // TestLook opens the page in both sizes, themes and languages: nothing is loaded, nothing
 // complains, nothing is cut, everything can be read.
 func TestLook(t *testing.T) {
 	file, d := compared(t, resNet())
+	noLarger(t, file, 400_000)
 	first := d.Rows[*d.Findings.FirstBad].Op
 	last := first[strings.Index(first, "bn1"):]
 	for _, width := range []int{1280, 390} {
@@ -367,13 +380,7 @@ func writeSafetensors(t *testing.T, name string, tensors []string, value float32
 // TestMany opens a page of many tensors.
 func TestMany(t *testing.T) {
 	file, d := compared(t, deep(5005))
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Size() > 5_000_000 {
-		t.Errorf("%d bytes, want at most 5 MB", info.Size())
-	}
+	noLarger(t, file, 5_000_000)
 	b := open(t, file, view{})
 	ready := eval[float64](b, `performance.getEntriesByType("navigation")[0].domComplete`)
 	if ready > 3000 {
@@ -397,7 +404,7 @@ func TestMany(t *testing.T) {
 	if nodes() > 3000 {
 		t.Errorf("%d elements in the end, want at most 3000", nodes())
 	}
-	t.Logf("%d rows, %d failing, %d bytes, ready after %.0f ms, %d elements", len(d.Rows), d.count("FAIL"), info.Size(), ready, nodes())
+	t.Logf("%d rows, %d failing, ready after %.0f ms, %d elements", len(d.Rows), d.count("FAIL"), ready, nodes())
 	b.quiet()
 	b.shot("many")
 }

@@ -1,11 +1,13 @@
 package page
 
 import (
+	"encoding/base64"
+
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 )
 
-// pictures are what the charts of a row show. Lists of bytes are in base64.
+// pictures are what the charts of a row show.
 type pictures struct {
 	Values     *sides    `json:"values,omitempty"`
 	Inner      *sides    `json:"inner,omitempty"` // of a narrow range with nearly all values
@@ -27,7 +29,7 @@ type density struct {
 	Range numbers `json:"range"`
 	Bins  int     `json:"n"`
 	Max   int64   `json:"max"`
-	Cells []byte  `json:"cells"`
+	Cells cells   `json:"cells"`
 }
 
 // heatMap shows where differences are, a byte each by the logarithm of mean |d|.
@@ -36,8 +38,29 @@ type heatMap struct {
 	Folds  [2]int64 `json:"folds"`
 	Size   [2]int   `json:"size"`
 	Log    numbers  `json:"log"` // log10 of the smallest and the largest mean
-	Mean   []byte   `json:"mean"`
-	Errors []byte   `json:"errors"`
+	Mean   cells    `json:"mean"`
+	Errors cells    `json:"errors"`
+}
+
+// cells are bytes of which most are 0. In base64 each 0 is followed by the number of
+// those that stand together, up to 255.
+type cells []byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (c cells) MarshalText() ([]byte, error) {
+	packed := make([]byte, 0, len(c))
+	for i := 0; i < len(c); i++ {
+		packed = append(packed, c[i])
+		if c[i] != 0 {
+			continue
+		}
+		first := i
+		for i+1 < len(c) && c[i+1] == 0 && i-first < 254 {
+			i++
+		}
+		packed = append(packed, byte(i-first+1))
+	}
+	return base64.StdEncoding.AppendEncode(nil, packed), nil
 }
 
 func picturesOf(p *metrics.Pictures) *pictures {

@@ -66,8 +66,15 @@ function axisChart(axis, first, last, tile) {
   });
 }
 
-// bytesOf are the bytes of a text in base64.
-function bytesOf(text) { return Uint8Array.from(atob(text), function (c) { return c.charCodeAt(0); }); }
+// bytesOf are the bytes of a text in base64, where a 0 is followed by how many there are.
+function bytesOf(text) {
+  var packed = atob(text), bytes = [];
+  for (var i = 0; i < packed.length; i++) {
+    var byte = packed.charCodeAt(i), count = byte === 0 ? packed.charCodeAt(++i) : 1;
+    while (count-- > 0) bytes.push(byte);
+  }
+  return bytes;
+}
 
 // cellPaths joins cells of bytes to a path for each of some steps: 0 is blank.
 function cellPaths(svg, inner, bytes, columns, rows, steps, kind, upwards) {
