@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -326,7 +327,7 @@ func (l *learner) agrees(ctx context.Context, t *target, row *Row, w way, axis i
 	want := make([]byte, 0)
 	compared := writerFunc(func(got []byte) (int, error) {
 		want = slices.Grow(want[:0], len(got))[:len(got)]
-		if err := readFull(data, want, at); err != nil || !bytes.Equal(got, want) {
+		if err := format.ReadFull(data, want, at); err != nil || !bytes.Equal(got, want) {
 			return 0, errDiffers
 		}
 		at += int64(len(got))

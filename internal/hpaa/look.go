@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -58,7 +59,7 @@ func look(p *Piece, h hints) (*stored, *PieceError) {
 		return nil, &PieceError{SizeMismatch, fmt.Sprintf("found %d bytes, want a header of %d to leave out", s.size, s.skip)}
 	}
 	head := make([]byte, min(headBytes, s.size-s.skip))
-	if err := readFull(file, head, s.skip); err != nil {
+	if err := format.ReadFull(file, head, s.skip); err != nil {
 		return nil, readError(err)
 	}
 	if s.encoding == Npy || s.encoding == Auto && len(head) >= len(npy.Magic) && string(head[:len(npy.Magic)]) == npy.Magic {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -149,7 +150,7 @@ func (r *reader) decode() error {
 	form := textForms[r.of.encoding]
 	if form == nil {
 		n := int(max(0, min(int64(len(r.block)-carried), r.end-r.at)))
-		if err := readFull(r.data, r.block[carried:carried+n], r.at); err != nil {
+		if err := format.ReadFull(r.data, r.block[carried:carried+n], r.at); err != nil {
 			return err
 		}
 		r.at += int64(n)
@@ -182,7 +183,7 @@ func (r *reader) fillText() error {
 	}
 	kept := copy(r.text, r.rest)
 	n := int(min(int64(len(r.text)-kept), r.end-r.at))
-	if err := readFull(r.data, r.text[kept:kept+n], r.at); err != nil {
+	if err := format.ReadFull(r.data, r.text[kept:kept+n], r.at); err != nil {
 		return err
 	}
 	r.rest = r.text[:kept+n]
@@ -213,18 +214,6 @@ func (r *reader) has(carried, n int) {
 	if count > 0 {
 		tensor.Unpack(r.next, all, d, 0)
 	}
-}
-
-// readFull reads all of p; a file that has become shorter is an error.
-func readFull(r io.ReaderAt, p []byte, at int64) error {
-	n, err := r.ReadAt(p, at)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // finish reads the rest of the file and compares its bytes with those of the shape.
@@ -263,7 +252,7 @@ func place(file io.ReaderAt, offset, end int64) (line, column int64, found strin
 	block := make([]byte, min(max(offset, 1), blockBytes))
 	for at := int64(0); at < offset; {
 		n := min(int64(len(block)), offset-at)
-		if err := readFull(file, block[:n], at); err != nil {
+		if err := format.ReadFull(file, block[:n], at); err != nil {
 			return 0, 0, "", err
 		}
 		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
@@ -274,7 +263,7 @@ func place(file io.ReaderAt, offset, end int64) (line, column int64, found strin
 	}
 	found = "the end of the file"
 	if offset < end {
-		if err := readFull(file, block[:1], offset); err != nil {
+		if err := format.ReadFull(file, block[:1], offset); err != nil {
 			return 0, 0, "", err
 		}
 		found = fmt.Sprintf("%q", string(block[:1]))
