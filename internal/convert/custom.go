@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"dumptool/internal/tensor"
 )
@@ -153,7 +154,6 @@ func (c *Custom) convert(ctx context.Context, job call) error {
 	}
 	err := c.child.call(ctx, job)
 	if errors.Is(err, errChildGone) {
-		c.child.stop()
 		c.child = nil // the next conversion starts a new one
 	}
 	var unusable *unusableError
@@ -189,6 +189,7 @@ func startChild(ctx context.Context) (*child, error) {
 	cmd := exec.Command(python, "-u", "-c", hostScript)
 	c := &child{cmd: cmd, stderr: &tail{}}
 	cmd.Stderr = c.stderr
+	cmd.WaitDelay = time.Second // what the process started may keep stderr open
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -261,8 +262,10 @@ func (c *child) call(ctx context.Context, job call) error {
 	return nil
 }
 
-// gone is the error when the process does not answer any more.
+// gone is the error when the process does not answer any more. It has the last of what
+// the process said, which is all there only after the process was waited for.
 func (c *child) gone(ctx context.Context) error {
+	c.stop()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
