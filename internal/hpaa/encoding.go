@@ -1,7 +1,6 @@
 package hpaa
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,24 +123,10 @@ func (t *textForm) decode(dst, src []byte, last bool) (written, read int, bad *t
 
 // decodePairs decodes bytes of two digits.
 func decodePairs(dst, src []byte, last bool) (written, read int, bad *textError) {
-	d, s, pairs := dst, src, hexPairs
+	d, s := dst, src
 	for {
-		// Runs of digits, sixteen at a time, with single line ends between them.
-		for len(s) >= 17 && len(d) >= 8 {
-			if s[0] == '\n' {
-				s = s[1:]
-			}
-			a, b := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])
-			a0, a1, a2, a3 := pairs[uint16(a)], pairs[uint16(a>>16)], pairs[uint16(a>>32)], pairs[a>>48]
-			b0, b1, b2, b3 := pairs[uint16(b)], pairs[uint16(b>>16)], pairs[uint16(b>>32)], pairs[b>>48]
-			if (a0|a1|a2|a3|b0|b1|b2|b3)&notHex != 0 {
-				break
-			}
-			low := uint64(a0) | uint64(a1)<<8 | uint64(a2)<<16 | uint64(a3)<<24
-			high := uint64(b0) | uint64(b1)<<8 | uint64(b2)<<16 | uint64(b3)<<24
-			binary.LittleEndian.PutUint64(d, low|high<<32)
-			d, s = d[8:], s[16:]
-		}
+		written, read := hexGroups(d, s)
+		d, s = d[written:], s[read:]
 		// Bytes that stand apart, and the digits before the end of a line.
 		for len(s) >= 3 && len(d) >= 1 && separators[s[2]] {
 			v := hexPairs[uint16(s[0])|uint16(s[1])<<8]
