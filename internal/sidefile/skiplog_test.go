@@ -98,7 +98,7 @@ func FuzzReadSkipLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		lines, err := ReadSkipLog(strings.NewReader(text), CheckSkipName)
 		if err != nil {
-			t.Skip(err)
+			return // a text that is refused
 		}
 		var again strings.Builder
 		for _, l := range lines {
