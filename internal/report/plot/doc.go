@@ -3,6 +3,6 @@
 // both sides. The pictures are PNG files of a few colours. They are a function of the
 // data alone: no clock, no fonts but those that are linked.
 //
-// Axes, ticks and texts are drawn by gonum/plot; what is plotted is set pixel by
+// Texts are drawn by gonum/plot's vg; lines and what is plotted are set pixel by
 // pixel, since its lines and glyphs take seconds where there are thousands.
 package plot

@@ -109,7 +109,7 @@ func TestDots(t *testing.T) {
 	}
 	marked := 0
 	for x := left + 600; x < left+700; x++ {
-		if m.At(x, 80) == color.Color(ink.full()) {
+		if m.At(x, 75) == color.Color(ink.full()) {
 			marked++
 		}
 	}

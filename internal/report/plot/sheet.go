@@ -6,8 +6,10 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"sync"
 
-	"gonum.org/v1/plot"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"golang.org/x/image/font/opentype"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -58,32 +60,38 @@ type sheet struct {
 	style  text.Style
 }
 
+// fonts has the one font of the pictures: package plot of gonum would bring along
+// all twelve of its collection, and back ends that nobody asks for.
+var fonts = sync.OnceValue(func() *font.Cache {
+	sans, err := opentype.Parse(liberationsansregular.TTF)
+	if err != nil {
+		panic(err) // it is built in
+	}
+	return font.NewCache(font.Collection{{Font: sansFont, Face: sans}})
+})
+
+var sansFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+
 func newSheet(height int) *sheet {
 	c := vgimg.NewWith(vgimg.UseWH(width, vg.Length(height)), vgimg.UseDPI(int(vg.Inch)))
 	return &sheet{canvas: draw.New(c), img: c.Image().(*image.RGBA), style: text.Style{
-		Color: ink.full(), Handler: plot.DefaultTextHandler,
-		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: fontSize},
+		Color: ink.full(), Handler: text.Plain{Fonts: fonts()}, Font: font.From(sansFont, fontSize),
 	}}
 }
 
 // draw draws a picture of panels, one below the other, as PNG.
 func (s *sheet) draw(w io.Writer, name, errors string, panels []panel) error {
-	area := draw.Crop(s.canvas, margin, -2*margin, margin, -margin)
-	s.style.YAlign = draw.YTop
-	s.canvas.FillText(s.style, vg.Point{X: margin, Y: area.Max.Y}, s.title(name, errors))
-	area.Max.Y -= titleBy
-	each := (area.Max.Y - area.Min.Y) / vg.Length(len(panels))
-	plots, parts := make([]*plot.Plot, len(panels)), make([]draw.Canvas, len(panels))
-	left := area.Min.X + labelled
+	inside := s.img.Rect.Inset(margin)
+	s.write(s.title(name, errors), image.Pt(margin, inside.Min.Y), draw.XLeft, draw.YTop)
+	inside.Min.Y += titleBy
+	each := inside.Dy() / len(panels)
+	left := labelled
 	for i := range panels {
-		parts[i] = area
-		parts[i].Max.Y = area.Max.Y - vg.Length(vg.Length(i)*each)
-		parts[i].Min.Y = parts[i].Max.Y - each + margin
-		plots[i] = s.plot(&panels[i])
-		left = max(left, plots[i].DataCanvas(parts[i]).Min.X)
+		left = max(left, s.beside(panels[i].y))
 	}
-	for i, p := range plots { // with one left edge
-		plots[i].Draw(draw.Crop(parts[i], left-p.DataCanvas(parts[i]).Min.X, 0, 0, 0))
+	for i := range panels { // with one left edge
+		top := inside.Min.Y + i*each
+		s.panel(&panels[i], image.Rect(inside.Min.X+left, top, inside.Max.X, top+each-margin))
 	}
 	return png.Encode(w, s.quantised())
 }
@@ -97,51 +105,59 @@ func (s *sheet) title(name, errors string) string {
 	}
 }
 
-// plot returns the plot of a panel.
-func (s *sheet) plot(p *panel) *plot.Plot {
+// write writes a line at a place of the picture.
+func (s *sheet) write(line string, at image.Point, x text.XAlignment, y text.YAlignment) {
 	style := s.style
-	style.YAlign = draw.YTop
-	style.XAlign = draw.XCenter
-	g := plot.New()
-	g.BackgroundColor = nil
-	g.Title.Text, g.Title.TextStyle, g.Title.Padding = p.title, style, 6
-	for _, a := range []struct {
-		*plot.Axis
-		ticks axis
-	}{{&g.X, p.x}, {&g.Y, p.y}} {
-		a.Min, a.Max, a.Padding = 0, 1, 0
-		a.Color, a.Tick.Color = ink.full(), ink.full()
-		a.Tick.Label.Font, a.Tick.Label.Color = style.Font, ink.full()
-		a.Tick.Length = 5
-		a.Label.TextStyle.Font, a.Label.TextStyle.Color = style.Font, ink.full()
-		a.Tick.Marker = a.ticks
+	style.XAlign, style.YAlign = x, y
+	s.canvas.FillText(style, vg.Point{X: vg.Length(at.X), Y: vg.Length(s.img.Rect.Dy() - at.Y)}, line)
+}
+
+// The room around the data of a panel.
+const (
+	lineHeight = 18
+	tickLength = 5
+	gap        = 4
+)
+
+// beside is what the labels and ticks of an upright axis take.
+func (s *sheet) beside(a axis) int {
+	widest := vg.Length(0)
+	for _, t := range a {
+		widest = max(widest, s.style.Width(t.label))
 	}
-	g.X.Label.Text = p.below
-	g.Add(plotter{s, p})
-	return g
+	return int(math.Ceil(float64(widest))) + gap + tickLength
 }
 
-// Ticks returns the ticks of an axis from 0 to 1.
-func (a axis) Ticks(_, _ float64) []plot.Tick {
-	ticks := make([]plot.Tick, len(a))
-	for i, t := range a {
-		ticks[i] = plot.Tick{Value: min(max(t.at, 0), 1), Label: t.label}
+// panel draws a panel. Its title and the labels of its level axis are within the
+// bounds, those of the upright axis left of them.
+func (s *sheet) panel(p *panel, bounds image.Rectangle) {
+	s.write(p.title, image.Pt((bounds.Min.X+bounds.Max.X)/2, bounds.Min.Y), draw.XCenter, draw.YTop)
+	data := bounds
+	data.Min.Y += lineHeight + gap
+	data.Max.Y -= lineHeight + tickLength + gap
+	if p.below != "" {
+		data.Max.Y -= lineHeight
+		s.write(p.below, image.Pt((data.Min.X+data.Max.X)/2, bounds.Max.Y), draw.XCenter, draw.YBottom)
 	}
-	return ticks
-}
-
-// plotter draws a panel where gonum/plot says.
-type plotter struct {
-	sheet *sheet
-	panel *panel
-}
-
-// Plot draws the panel.
-func (p plotter) Plot(c draw.Canvas, _ *plot.Plot) {
-	height := p.sheet.img.Rect.Dy()
-	pixel := func(x vg.Length) int { return int(math.Round(float64(x))) }
-	p.panel.draw(&area{sheet: p.sheet, canvas: c, Rectangle: image.Rect(
-		pixel(c.Min.X)+1, height-pixel(c.Max.Y), pixel(c.Max.X)+1, height-pixel(c.Min.Y))})
+	if n := len(p.x); n > 0 { // half of the last label may be beyond the last tick
+		half := int(s.style.Width(p.x[n-1].label)) / 2
+		data.Max.X -= max(half-int(float64(1-p.x[n-1].at)*float64(data.Dx())), 0)
+	}
+	all := &area{sheet: s, Rectangle: s.img.Rect}
+	in := &area{sheet: s, Rectangle: data}
+	all.fill(image.Rect(data.Min.X-1, data.Min.Y, data.Min.X, data.Max.Y+1), ink.full())
+	all.fill(image.Rect(data.Min.X-1, data.Max.Y, data.Max.X, data.Max.Y+1), ink.full())
+	for _, t := range p.x {
+		x := in.column(t.at)
+		all.fill(image.Rect(x, data.Max.Y, x+1, data.Max.Y+1+tickLength), ink.full())
+		s.write(t.label, image.Pt(x, data.Max.Y+tickLength+gap), draw.XCenter, draw.YTop)
+	}
+	for _, t := range p.y {
+		y := in.row(t.at)
+		all.fill(image.Rect(data.Min.X-1-tickLength, y, data.Min.X, y+1), ink.full())
+		s.write(t.label, image.Pt(data.Min.X-1-tickLength-gap, y), draw.XRight, draw.YCenter)
+	}
+	p.draw(in)
 }
 
 // quantised returns the picture in the colours of the palette.
@@ -168,8 +184,7 @@ func (s *sheet) quantised() *image.Paletted {
 // area is where the data of a panel are drawn, in pixels.
 type area struct {
 	image.Rectangle
-	sheet  *sheet
-	canvas draw.Canvas
+	sheet *sheet
 }
 
 // column and row are the pixels of a place from 0 to 1, from the left and from below.
@@ -193,10 +208,7 @@ func (a *area) fill(r image.Rectangle, c color.RGBA) {
 
 // text stands in the middle of an empty panel.
 func (a *area) text(what string) {
-	style := a.sheet.style
-	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-	c := &a.canvas.Rectangle
-	a.canvas.FillText(style, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: (c.Min.Y + c.Max.Y) / 2}, what)
+	a.sheet.write(what, a.Min.Add(a.Max).Div(2), draw.XCenter, draw.YCenter)
 }
 
 // tickAtTop marks what is not finite.
@@ -260,8 +272,6 @@ type label struct {
 // legend stands above the data, at the right.
 func (a *area) legend(labels []label) {
 	const size, each, above = 12, 60, 20
-	style := a.sheet.style
-	style.YAlign = draw.YTop
 	over := *a
 	over.Min.Y = 0
 	for i, l := range labels {
@@ -272,7 +282,7 @@ func (a *area) legend(labels []label) {
 			over.fill(box, l.color.full())
 			over.fill(box.Inset(2), ink.shade(0))
 		}
-		a.canvas.FillText(style, vg.Point{X: vg.Length(box.Max.X + 6), Y: vg.Length(a.sheet.img.Rect.Dy() - box.Min.Y + 1)}, l.text)
+		a.sheet.write(l.text, image.Pt(box.Max.X+6, box.Min.Y-1), draw.XLeft, draw.YTop)
 	}
 }
 
