@@ -13,18 +13,18 @@ import (
 
 // The targets.
 const (
-	plainTarget   = 1.3 // times cp -r
-	formatTarget  = 2.0 // times cp -r
-	scanTarget    = 2.0 // times cat
-	inspectTarget = 4.0 // times cat
+	plainTarget   = 0.8 // times cp -r
+	formatTarget  = 1.3 // times cp -r
+	scanTarget    = 1.5 // times cat
+	inspectTarget = 1.5 // times cat
 	compareTarget = 4.0 // times cat
 	importTarget  = 3.0 // times cat, which does not write
 	// containerTarget is times .npy: the speed is the same, but for noise.
 	containerTarget = 1.1
-	memoryTarget    = 160 << 20
+	memoryTarget    = 128 << 20
 	pairTarget      = 4 << 10 // bytes for each of many small pairs
 	versionTarget   = 15 * time.Millisecond
-	binaryTarget    = 20 << 20
+	binaryTarget    = 24 << 20
 )
 
 // result is a line of the report.
