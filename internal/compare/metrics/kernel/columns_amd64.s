@@ -33,10 +33,10 @@
 	VMULPD Y9, Y9, Y9 \
 	VADDPD Y9, Y1, Y1
 
-// columnsAVX2 adds as many rows to as many quads; stride is that of rows in bytes.
+// columnsVector adds as many rows to as many quads; stride is that of rows in bytes.
 //
-// func columnsAVX2(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
-TEXT ·columnsAVX2(SB), NOSPLIT, $0-56
+// func columnsVector(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
+TEXT ·columnsVector(SB), NOSPLIT, $0-56
 	MOVQ q+0(FP), DX
 	MOVQ n+8(FP), SI
 	MOVQ r+16(FP), DI

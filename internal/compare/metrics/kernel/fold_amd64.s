@@ -13,10 +13,10 @@
 	VMOVUPD Y2, (4*at)(DI) \
 	VMOVUPD Y3, (4*at+32)(DI)
 
-// gatherAVX2 puts the sums of four groups in the lanes of q.
+// gatherVector puts the sums of four groups in the lanes of q.
 //
-// func gatherAVX2(q *Quad, groups *[4]GroupSums)
-TEXT ·gatherAVX2(SB), NOSPLIT, $0-16
+// func gatherVector(q *Quad, groups *[4]GroupSums)
+TEXT ·gatherVector(SB), NOSPLIT, $0-16
 	MOVQ q+0(FP), DI
 	MOVQ groups+8(FP), SI
 	GATHER(0)
@@ -46,10 +46,10 @@ TEXT ·gatherAVX2(SB), NOSPLIT, $0-16
 	VADDPD to(BX), Y0, Y0 \
 	VMOVUPD Y0, to(BX)
 
-// foldAVX2 adds four groups.
+// foldVector adds four groups.
 //
-// func foldAVX2(f *Fold, t *Totals, n *Numbers, q *Quad, weight float64)
-TEXT ·foldAVX2(SB), NOSPLIT, $0-40
+// func foldVector(f *Fold, t *Totals, n *Numbers, q *Quad, weight float64)
+TEXT ·foldVector(SB), NOSPLIT, $0-40
 	MOVQ f+0(FP), DI
 	MOVQ t+8(FP), BX
 	MOVQ n+16(FP), DX
@@ -85,11 +85,11 @@ TEXT ·foldAVX2(SB), NOSPLIT, $0-40
 	VZEROUPPER
 	RET
 
-// mergeAVX2 merges each of count sums with the group at its place, each of which has
+// mergeVector merges each of count sums with the group at its place, each of which has
 // pairs.
 //
-// func mergeAVX2(groups *GroupSums, places *int32, sums *GroupSums, count int)
-TEXT ·mergeAVX2(SB), NOSPLIT, $0-32
+// func mergeVector(groups *GroupSums, places *int32, sums *GroupSums, count int)
+TEXT ·mergeVector(SB), NOSPLIT, $0-32
 	MOVQ groups+0(FP), BX
 	MOVQ places+8(FP), R8
 	MOVQ sums+16(FP), SI

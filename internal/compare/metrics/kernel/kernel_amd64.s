@@ -43,8 +43,8 @@ TEXT ·xgetbv(SB), NOSPLIT, $0-4
 	MOVL AX, ret+0(FP)
 	RET
 
-// func sidesAVX2(n, r *float64, count int, n0, r0 float64, out *[20]float64)
-TEXT ·sidesAVX2(SB), NOSPLIT, $0-48
+// func sidesVector(n, r *float64, count int, n0, r0 float64, out *[20]float64)
+TEXT ·sidesVector(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ count+16(FP), CX
@@ -84,8 +84,8 @@ sidesCheck:
 	VZEROUPPER
 	RET
 
-// func differencesAVX2(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
-TEXT ·differencesAVX2(SB), NOSPLIT, $0-64
+// func differencesVector(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
+TEXT ·differencesVector(SB), NOSPLIT, $0-64
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ d+16(FP), R8
@@ -154,8 +154,8 @@ differencesCheck:
 	VMOVMSKPD Y3, AX \
 	VZEROUPPER
 
-// func spanAVX2(values *float64, count int, out *spanLanes) (special uint32)
-TEXT ·spanAVX2(SB), NOSPLIT, $0-28
+// func spanVector(values *float64, count int, out *spanLanes) (special uint32)
+TEXT ·spanVector(SB), NOSPLIT, $0-28
 	MOVQ values+0(FP), SI
 	MOVQ count+8(FP), CX
 	MOVQ out+16(FP), DX
@@ -172,8 +172,8 @@ spanNext:
 	MOVL AX, special+24(FP)
 	RET
 
-// func smallAVX2(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
-TEXT ·smallAVX2(SB), NOSPLIT, $0-48
+// func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
+TEXT ·smallVector(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ count+16(FP), CX
@@ -216,8 +216,8 @@ smallCheck:
 	VZEROUPPER
 	RET
 
-// func roundAVX2(dst *int64, values *float64, count int, form *Form)
-TEXT ·roundAVX2(SB), NOSPLIT, $0-32
+// func roundVector(dst *int64, values *float64, count int, form *Form)
+TEXT ·roundVector(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ values+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -261,8 +261,8 @@ roundCheck:
 	VZEROUPPER
 	RET
 
-// func digestAVX2(n, r *int64, count int, out *[16]uint64)
-TEXT ·digestAVX2(SB), NOSPLIT, $0-32
+// func digestVector(n, r *int64, count int, out *[16]uint64)
+TEXT ·digestVector(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ count+16(FP), CX
@@ -315,8 +315,8 @@ digestCheck:
 	VZEROUPPER
 	RET
 
-// func addAVX2(dst, values *float64, count int)
-TEXT ·addAVX2(SB), NOSPLIT, $0-24
+// func addVector(dst, values *float64, count int)
+TEXT ·addVector(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ values+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -334,8 +334,8 @@ addCheck:
 	VZEROUPPER
 	RET
 
-// func sumAVX2(values *float64, count int, out *[4]float64)
-TEXT ·sumAVX2(SB), NOSPLIT, $0-24
+// func sumVector(values *float64, count int, out *[4]float64)
+TEXT ·sumVector(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ count+8(FP), CX
 	MOVQ out+16(FP), DX
@@ -353,11 +353,11 @@ sumCheck:
 	VZEROUPPER
 	RET
 
-// fromAVX2 returns the number of values before the first group that has one of
+// fromVector returns the number of values before the first group that has one of
 // limit or more.
 //
-// func fromAVX2(values *float64, count int, limit float64) int
-TEXT ·fromAVX2(SB), NOSPLIT, $0-32
+// func fromVector(values *float64, count int, limit float64) int
+TEXT ·fromVector(SB), NOSPLIT, $0-32
 	MOVQ values+0(FP), SI
 	MOVQ count+8(FP), CX
 	VBROADCASTSD limit+16(FP), Y1
@@ -381,8 +381,8 @@ fromFound:
 // The decoders set dst to the elements in src and out to their span. count is not
 // 0.
 
-// func float32sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
-TEXT ·float32sAVX2(SB), NOSPLIT, $0-36
+// func float32sVector(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+TEXT ·float32sVector(SB), NOSPLIT, $0-36
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -401,8 +401,8 @@ float32sNext:
 	MOVL AX, special+32(FP)
 	RET
 
-// func float16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
-TEXT ·float16sAVX2(SB), NOSPLIT, $0-36
+// func float16sVector(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+TEXT ·float16sVector(SB), NOSPLIT, $0-36
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -422,8 +422,8 @@ float16sNext:
 	MOVL AX, special+32(FP)
 	RET
 
-// func bfloat16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
-TEXT ·bfloat16sAVX2(SB), NOSPLIT, $0-36
+// func bfloat16sVector(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+TEXT ·bfloat16sVector(SB), NOSPLIT, $0-36
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -444,8 +444,8 @@ bfloat16sNext:
 	MOVL AX, special+32(FP)
 	RET
 
-// func codes16AVX2(dst *int64, src *byte, count int)
-TEXT ·codes16AVX2(SB), NOSPLIT, $0-24
+// func codes16Vector(dst *int64, src *byte, count int)
+TEXT ·codes16Vector(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -469,8 +469,8 @@ codes16Check:
 	VZEROUPPER
 	RET
 
-// func halvesAVX2(dst *int64, src *byte, count int)
-TEXT ·halvesAVX2(SB), NOSPLIT, $0-24
+// func halvesVector(dst *int64, src *byte, count int)
+TEXT ·halvesVector(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -496,8 +496,8 @@ halvesCheck:
 	VZEROUPPER
 	RET
 
-// func codes32AVX2(dst *int64, src *byte, count int)
-TEXT ·codes32AVX2(SB), NOSPLIT, $0-24
+// func codes32Vector(dst *int64, src *byte, count int)
+TEXT ·codes32Vector(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ count+16(FP), CX
@@ -521,8 +521,8 @@ codes32Check:
 	VZEROUPPER
 	RET
 
-// func exceedsAVX2(abs, r *float64, count int, atol, rtol float64) uint32
-TEXT ·exceedsAVX2(SB), NOSPLIT, $0-44
+// func exceedsVector(abs, r *float64, count int, atol, rtol float64) uint32
+TEXT ·exceedsVector(SB), NOSPLIT, $0-44
 	MOVQ abs+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ count+16(FP), CX

@@ -27,10 +27,10 @@ DATA leastSpread4<>+16(SB)/8, $1.0e-300
 DATA leastSpread4<>+24(SB)/8, $1.0e-300
 GLOBL leastSpread4<>(SB), RODATA|NOPTR, $32
 
-// numbersAVX2 sets the numbers of four groups.
+// numbersVector sets the numbers of four groups.
 //
-// func numbersAVX2(n *Numbers, q *Quad, epsilon float64)
-TEXT ·numbersAVX2(SB), NOSPLIT, $0-24
+// func numbersVector(n *Numbers, q *Quad, epsilon float64)
+TEXT ·numbersVector(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), DI
 	MOVQ q+8(FP), SI
 	VMOVUPD 288(SI), Y15        // counts

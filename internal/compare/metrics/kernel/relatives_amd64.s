@@ -65,11 +65,11 @@ GLOBL lanes4<>(SB), RODATA|NOPTR, $32
 	MOVL (offset+4-8*const_countLag)(R8)(AX*8), R11 \
 	INCL (R13)(R11*4)
 
-// relativesAVX2 divides, adds up and bounds, and makes the marks of pairs, all in
+// relativesVector divides, adds up and bounds, and makes the marks of pairs, all in
 // the vector units, while the others count the pairs, all but the last countLag.
 //
-// func relativesAVX2(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
-TEXT ·relativesAVX2(SB), NOSPLIT, $0-64
+// func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
+TEXT ·relativesVector(SB), NOSPLIT, $0-64
 	MOVQ rel+0(FP), R9
 	MOVQ abs+8(FP), SI
 	MOVQ r+16(FP), DI

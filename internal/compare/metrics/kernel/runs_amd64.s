@@ -81,11 +81,11 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 	VADDPD 96(BX)(R11*8), Y14, Y14 \
 	VMOVUPD Y14, 96(BX)(R11*8)
 
-// runsAVX2 adds up the pairs of each of count runs, of which there is at least one,
+// runsVector adds up the pairs of each of count runs, of which there is at least one,
 // and adds them to the octaves of their references.
 //
-// func runsAVX2(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
-TEXT ·runsAVX2(SB), NOSPLIT, $96-64
+// func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
+TEXT ·runsVector(SB), NOSPLIT, $96-64
 	MOVQ octaves+0(FP), BX
 	MOVQ n+8(FP), SI
 	MOVQ r+16(FP), DI
@@ -186,11 +186,11 @@ runSum:
 	VZEROUPPER
 	RET
 
-// smallestAVX2 sets the lanes of out to the smallest magnitudes above 0, or what is
+// smallestVector sets the lanes of out to the smallest magnitudes above 0, or what is
 // there.
 //
-// func smallestAVX2(values *float64, count int, out *[4]float64)
-TEXT ·smallestAVX2(SB), NOSPLIT, $0-24
+// func smallestVector(values *float64, count int, out *[4]float64)
+TEXT ·smallestVector(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ count+8(FP), CX
 	MOVQ out+16(FP), DX

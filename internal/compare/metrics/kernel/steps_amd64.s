@@ -2,10 +2,10 @@
 
 #include "textflag.h"
 
-// stepsAVX2 adds the squares of the differences of count pairs from the next ones.
+// stepsVector adds the squares of the differences of count pairs from the next ones.
 //
-// func stepsAVX2(n, r *float64, count int, out *[8]float64)
-TEXT ·stepsAVX2(SB), NOSPLIT, $0-32
+// func stepsVector(n, r *float64, count int, out *[8]float64)
+TEXT ·stepsVector(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ count+16(FP), CX
@@ -35,11 +35,11 @@ stepsNext:
 	VZEROUPPER
 	RET
 
-// keptStepsAVX2 adds the squares of the differences of count pairs from the next ones, by
+// keptStepsVector adds the squares of the differences of count pairs from the next ones, by
 // the bits that keep has.
 //
-// func keptStepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
-TEXT ·keptStepsAVX2(SB), NOSPLIT, $0-40
+// func keptStepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
+TEXT ·keptStepsVector(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ keep+16(FP), R8

@@ -1,28 +1,10 @@
-//go:build !purego
+//go:build amd64 && !purego
 
 package kernel
 
 // The heads of the loops of this package: they do as many elements as come in
-// groups of four, with AVX2 where the processor has it, and return how many
-// these are. What they compute is what the loops compute, bit by bit.
-
-// vectors is whether the processor has AVX2 and F16C and the system keeps their
-// registers. All loops ask, so it is no function.
-var vectors = hasVectors()
-
-func hasVectors() bool {
-	const osxsave, avx, f16c, avx2 = 1 << 27, 1 << 28, 1 << 29, 1 << 5
-	highest, _, _, _ := cpuid(0, 0)
-	if highest < 7 {
-		return false
-	}
-	_, _, c, _ := cpuid(1, 0)
-	if c&(osxsave|avx|f16c) != osxsave|avx|f16c || xgetbv()&6 != 6 {
-		return false
-	}
-	_, b, _, _ := cpuid(7, 0)
-	return b&avx2 != 0
-}
+// groups of four, with the processor's vectors where it has them, and return how
+// many these are. What they compute is what the loops compute, bit by bit.
 
 // groups returns how many of count elements come in groups.
 func groups(count int) int {
@@ -33,93 +15,87 @@ func groups(count int) int {
 }
 
 //go:noescape
-func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+func sidesVector(n, r *float64, count int, n0, r0 float64, out *[20]float64)
 
 //go:noescape
-func xgetbv() uint32
+func differencesVector(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
 
 //go:noescape
-func sidesAVX2(n, r *float64, count int, n0, r0 float64, out *[20]float64)
+func spanVector(values *float64, count int, out *spanLanes) (special uint32)
 
 //go:noescape
-func differencesAVX2(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
+func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
 
 //go:noescape
-func spanAVX2(values *float64, count int, out *spanLanes) (special uint32)
+func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
 
 //go:noescape
-func relativesAVX2(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
+func roundVector(dst *int64, values *float64, count int, form *Form)
 
 //go:noescape
-func smallAVX2(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
+func digestVector(n, r *int64, count int, out *[16]uint64)
 
 //go:noescape
-func roundAVX2(dst *int64, values *float64, count int, form *Form)
+func addVector(dst, values *float64, count int)
 
 //go:noescape
-func digestAVX2(n, r *int64, count int, out *[16]uint64)
+func sumVector(values *float64, count int, out *[4]float64)
 
 //go:noescape
-func addAVX2(dst, values *float64, count int)
+func fromVector(values *float64, count int, limit float64) int
 
 //go:noescape
-func sumAVX2(values *float64, count int, out *[4]float64)
+func float32sVector(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
 
 //go:noescape
-func fromAVX2(values *float64, count int, limit float64) int
+func float16sVector(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
 
 //go:noescape
-func float32sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+func bfloat16sVector(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
 
 //go:noescape
-func float16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+func codes16Vector(dst *int64, src *byte, count int)
 
 //go:noescape
-func bfloat16sAVX2(dst *float64, src *byte, count int, out *spanLanes) (special uint32)
+func exceedsVector(abs, r *float64, count int, atol, rtol float64) uint32
 
 //go:noescape
-func codes16AVX2(dst *int64, src *byte, count int)
+func halvesVector(dst *int64, src *byte, count int)
 
 //go:noescape
-func exceedsAVX2(abs, r *float64, count int, atol, rtol float64) uint32
+func codes32Vector(dst *int64, src *byte, count int)
 
 //go:noescape
-func halvesAVX2(dst *int64, src *byte, count int)
+func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 
 //go:noescape
-func codes32AVX2(dst *int64, src *byte, count int)
+func smallestVector(values *float64, count int, out *[4]float64)
 
 //go:noescape
-func runsAVX2(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
+func columnsVector(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
 
 //go:noescape
-func smallestAVX2(values *float64, count int, out *[4]float64)
+func numbersVector(n *Numbers, q *Quad, epsilon float64)
 
 //go:noescape
-func columnsAVX2(q *Quad, n, r *float64, quads, rows, stride int, floor float64)
+func mergeVector(groups *GroupSums, places *int32, sums *GroupSums, count int)
 
 //go:noescape
-func numbersAVX2(n *Numbers, q *Quad, epsilon float64)
+func gatherVector(q *Quad, groups *[4]GroupSums)
 
 //go:noescape
-func mergeAVX2(groups *GroupSums, places *int32, sums *GroupSums, count int)
+func foldVector(f *Fold, t *Totals, n *Numbers, q *Quad, weight float64)
 
 //go:noescape
-func gatherAVX2(q *Quad, groups *[4]GroupSums)
+func stepsVector(n, r *float64, count int, out *[8]float64)
 
 //go:noescape
-func foldAVX2(f *Fold, t *Totals, n *Numbers, q *Quad, weight float64)
-
-//go:noescape
-func stepsAVX2(n, r *float64, count int, out *[8]float64)
-
-//go:noescape
-func keptStepsAVX2(n, r *float64, keep *uint64, count int, out *[8]float64)
+func keptStepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
 
 func sidesHead(n, r []float64, n0, r0 float64, out *[20]float64) int {
 	k := groups(len(n))
 	if k > 0 {
-		sidesAVX2(&n[0], &r[:k][0], k, n0, r0, out)
+		sidesVector(&n[0], &r[:k][0], k, n0, r0, out)
 	}
 	return k
 }
@@ -127,14 +103,14 @@ func sidesHead(n, r []float64, n0, r0 float64, out *[20]float64) int {
 func differencesHead(n, r, d, abs []float64, d0 float64, out *[12]float64, negative *[4]int64) int {
 	k := groups(len(n))
 	if k > 0 {
-		differencesAVX2(&n[0], &r[:k][0], &d[:k][0], &abs[:k][0], k, d0, out, negative)
+		differencesVector(&n[0], &r[:k][0], &d[:k][0], &abs[:k][0], k, d0, out, negative)
 	}
 	return k
 }
 
 func spanHead(values []float64, out *spanLanes) (k int, special bool) {
 	if k = groups(len(values)); k > 0 {
-		special = spanAVX2(&values[0], k, out) != 0
+		special = spanVector(&values[0], k, out) != 0
 	}
 	return k, special
 }
@@ -146,7 +122,7 @@ const countLag = 64
 func relativesHead(t *Tables, rel, abs, r []float64, out *ratioLanes) int {
 	k := groups(len(r))
 	if k > 0 {
-		relativesAVX2(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], &t.Rel[0], out)
+		relativesVector(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], &t.Rel[0], out)
 	}
 	return k
 }
@@ -154,7 +130,7 @@ func relativesHead(t *Tables, rel, abs, r []float64, out *ratioLanes) int {
 func smallHead(n, r []float64, nNormal, rNormal float64, out *[20]int64) int {
 	k := groups(len(n))
 	if k > 0 {
-		smallAVX2(&n[0], &r[:k][0], k, nNormal, rNormal, out)
+		smallVector(&n[0], &r[:k][0], k, nNormal, rNormal, out)
 	}
 	return k
 }
@@ -162,7 +138,7 @@ func smallHead(n, r []float64, nNormal, rNormal float64, out *[20]int64) int {
 func roundHead(dst []int64, values []float64, form *Form) int {
 	k := groups(len(values))
 	if k > 0 {
-		roundAVX2(&dst[:k][0], &values[0], k, form)
+		roundVector(&dst[:k][0], &values[0], k, form)
 	}
 	return k
 }
@@ -170,7 +146,7 @@ func roundHead(dst []int64, values []float64, form *Form) int {
 func digestHead(n, r []int64, out *[16]uint64) int {
 	k := groups(len(n))
 	if k > 0 {
-		digestAVX2(&n[0], &r[:k][0], k, out)
+		digestVector(&n[0], &r[:k][0], k, out)
 	}
 	return k
 }
@@ -178,7 +154,7 @@ func digestHead(n, r []int64, out *[16]uint64) int {
 func addHead(dst, values []float64) int {
 	k := groups(len(values))
 	if k > 0 {
-		addAVX2(&dst[:k][0], &values[0], k)
+		addVector(&dst[:k][0], &values[0], k)
 	}
 	return k
 }
@@ -186,7 +162,7 @@ func addHead(dst, values []float64) int {
 func sumHead(values []float64, out *[4]float64) int {
 	k := groups(len(values))
 	if k > 0 {
-		sumAVX2(&values[0], k, out)
+		sumVector(&values[0], k, out)
 	}
 	return k
 }
@@ -196,28 +172,28 @@ func sumHead(values []float64, out *[4]float64) int {
 func fromHead(values []float64, limit float64) int {
 	k := groups(len(values))
 	if k > 0 {
-		k = fromAVX2(&values[0], k, limit)
+		k = fromVector(&values[0], k, limit)
 	}
 	return k
 }
 
 func float32sHead(dst []float64, src []byte, out *spanLanes) (k int, special bool) {
 	if k = groups(len(dst)); k > 0 {
-		special = float32sAVX2(&dst[0], &src[:4*k][0], k, out) != 0
+		special = float32sVector(&dst[0], &src[:4*k][0], k, out) != 0
 	}
 	return k, special
 }
 
 func float16sHead(dst []float64, src []byte, out *spanLanes) (k int, special bool) {
 	if k = groups(len(dst)); k > 0 {
-		special = float16sAVX2(&dst[0], &src[:2*k][0], k, out) != 0
+		special = float16sVector(&dst[0], &src[:2*k][0], k, out) != 0
 	}
 	return k, special
 }
 
 func bfloat16sHead(dst []float64, src []byte, out *spanLanes) (k int, special bool) {
 	if k = groups(len(dst)); k > 0 {
-		special = bfloat16sAVX2(&dst[0], &src[:2*k][0], k, out) != 0
+		special = bfloat16sVector(&dst[0], &src[:2*k][0], k, out) != 0
 	}
 	return k, special
 }
@@ -225,7 +201,7 @@ func bfloat16sHead(dst []float64, src []byte, out *spanLanes) (k int, special bo
 func codes16Head(dst []int64, src []byte) int {
 	k := groups(len(dst))
 	if k > 0 {
-		codes16AVX2(&dst[0], &src[:2*k][0], k)
+		codes16Vector(&dst[0], &src[:2*k][0], k)
 	}
 	return k
 }
@@ -234,7 +210,7 @@ func codes16Head(dst []int64, src []byte) int {
 func halvesHead(dst []int64, src []byte) int {
 	k := groups(len(dst))
 	if k > 0 {
-		halvesAVX2(&dst[0], &src[:4*k][0], k)
+		halvesVector(&dst[0], &src[:4*k][0], k)
 	}
 	return k
 }
@@ -242,14 +218,14 @@ func halvesHead(dst []int64, src []byte) int {
 func codes32Head(dst []int64, src []byte) int {
 	k := groups(len(dst))
 	if k > 0 {
-		codes32AVX2(&dst[0], &src[:4*k][0], k)
+		codes32Vector(&dst[0], &src[:4*k][0], k)
 	}
 	return k
 }
 
 func exceedsHead(abs, r []float64, atol, rtol float64) (k int, exceeds bool) {
 	if k = groups(len(abs)); k > 0 {
-		exceeds = exceedsAVX2(&abs[0], &r[:k][0], k, atol, rtol) != 0
+		exceeds = exceedsVector(&abs[0], &r[:k][0], k, atol, rtol) != 0
 	}
 	return k, exceeds
 }
@@ -264,14 +240,14 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 		total += run
 	}
 	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
-	runsAVX2(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	runsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
 	return true
 }
 
 func smallestHead(values []float64, out *[4]float64) int {
 	k := groups(len(values))
 	if k > 0 {
-		smallestAVX2(&values[0], k, out)
+		smallestVector(&values[0], k, out)
 	}
 	return k
 }
@@ -284,7 +260,7 @@ func columnsHead(quads []Quad, rows, stride int, n, r []float64, floor float64) 
 	}
 	last := (rows-1)*stride + 4*len(quads) - 1
 	_, _ = n[last], r[last]
-	columnsAVX2(&quads[0], &n[0], &r[0], len(quads), rows, 8*stride, floor)
+	columnsVector(&quads[0], &n[0], &r[0], len(quads), rows, 8*stride, floor)
 	return true
 }
 
@@ -292,7 +268,7 @@ func numbersHead(n *Numbers, q *Quad, epsilon float64) bool {
 	if !vectors {
 		return false
 	}
-	numbersAVX2(n, q, epsilon)
+	numbersVector(n, q, epsilon)
 	return true
 }
 
@@ -304,7 +280,7 @@ func mergeHead(groups []GroupSums, places []int32, sums []GroupSums) bool {
 	for _, at := range places[:len(sums)] {
 		_ = groups[at]
 	}
-	mergeAVX2(&groups[0], &places[0], &sums[0], len(sums))
+	mergeVector(&groups[0], &places[0], &sums[0], len(sums))
 	return true
 }
 
@@ -312,7 +288,7 @@ func gatherHead(q *Quad, groups *[4]GroupSums) bool {
 	if !vectors {
 		return false
 	}
-	gatherAVX2(q, groups)
+	gatherVector(q, groups)
 	return true
 }
 
@@ -320,7 +296,7 @@ func foldHead(f *Fold, t *Totals, n *Numbers, q *Quad, weight float64) bool {
 	if !vectors {
 		return false
 	}
-	foldAVX2(f, t, n, q, weight)
+	foldVector(f, t, n, q, weight)
 	return true
 }
 
@@ -329,9 +305,9 @@ func stepsHead(n, r []float64, keep []uint64, out *[8]float64) int {
 	switch {
 	case k == 0:
 	case keep == nil:
-		stepsAVX2(&n[0], &r[:k+1][0], k, out)
+		stepsVector(&n[0], &r[:k+1][0], k, out)
 	default:
-		keptStepsAVX2(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
+		keptStepsVector(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
 	}
 	return k
 }
