@@ -1,0 +1,121 @@
+package store
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// schemes are the beginnings of remote paths. They are spellings of one: the same
+// bucket and key is the same object.
+var schemes = []string{"s3://", "obs://"}
+
+// Remote reports whether a path is one of object storage.
+func Remote(path string) bool { return scheme(path) != "" }
+
+// scheme is the beginning of a remote path, empty for a local one.
+func scheme(path string) string {
+	for _, s := range schemes {
+		if strings.HasPrefix(path, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// split cuts a remote path behind the bucket: s3://bucket and /key.
+func split(path string) (root, rest string) {
+	start := len(scheme(path))
+	if slash := strings.IndexByte(path[start:], '/'); slash >= 0 {
+		return path[:start+slash], path[start+slash:]
+	}
+	return path, ""
+}
+
+// Join joins path elements as filepath.Join does. Behind a remote path only single
+// slashes are put between them; nothing is cleaned.
+func Join(elem ...string) string {
+	if len(elem) == 0 || !Remote(elem[0]) {
+		return filepath.Join(elem...)
+	}
+	path := elem[0]
+	for _, e := range elem[1:] {
+		if e == "" || e == "." {
+			continue
+		}
+		if !strings.HasSuffix(path, "/") {
+			path += "/"
+		}
+		path += filepath.ToSlash(e)
+	}
+	return path
+}
+
+// Dir is the folder of a path as filepath.Dir has it. That of a bucket is itself.
+func Dir(path string) string {
+	if !Remote(path) {
+		return filepath.Dir(path)
+	}
+	root, rest := split(path)
+	return root + rest[:max(0, strings.LastIndexByte(rest, '/'))]
+}
+
+// Base is the last element of a path as filepath.Base has it. That of a bucket is its
+// name.
+func Base(path string) string {
+	if !Remote(path) {
+		return filepath.Base(path)
+	}
+	path = strings.TrimRight(path[len(scheme(path)):], "/")
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// IsAbs reports whether a path is absolute. Remote ones are.
+func IsAbs(path string) bool { return Remote(path) || filepath.IsAbs(path) }
+
+// Abs is the one spelling of a path that stands for all: as filepath.Abs has it, of
+// remote paths with s3:// and without a slash at the end.
+func Abs(path string) (string, error) {
+	if !Remote(path) {
+		return filepath.Abs(path)
+	}
+	return schemes[0] + strings.TrimSuffix(path[len(scheme(path)):], "/"), nil
+}
+
+// Clean is the shortest spelling of a path as filepath.Clean has it. Remote paths stay
+// as they are but for a slash at the end.
+func Clean(path string) string {
+	if !Remote(path) {
+		return filepath.Clean(path)
+	}
+	root, rest := split(path)
+	return root + strings.TrimSuffix(rest, "/")
+}
+
+// Rel is the path of target below or beside base as filepath.Rel has it. Of remote
+// paths only those at or below base have one.
+func Rel(base, target string) (string, error) {
+	if !Remote(base) && !Remote(target) {
+		return filepath.Rel(base, target)
+	}
+	if Remote(base) && Remote(target) {
+		from, _ := Abs(base)
+		to, _ := Abs(target)
+		if to == from {
+			return ".", nil
+		}
+		if rest, ok := strings.CutPrefix(to, from+"/"); ok {
+			return rest, nil
+		}
+	}
+	return "", errors.New("cannot make " + target + " relative to " + base)
+}
+
+// Real is the path without symbolic links, as filepath.EvalSymlinks has it. Remote
+// paths have none.
+func Real(path string) (string, error) {
+	if Remote(path) {
+		return path, nil
+	}
+	return filepath.EvalSymlinks(path)
+}

@@ -1,0 +1,388 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// UseObjects says where remote paths lead from now on. connect is called on the first
+// of them.
+func UseObjects(connect func() (Objects, error)) {
+	current.Store(&remote{connect: sync.OnceValues(connect)})
+}
+
+// current is the storage that remote paths lead to, nil for none.
+var current atomic.Pointer[remote]
+
+// remote makes folders of objects and remembers listings.
+type remote struct {
+	connect func() (Objects, error)
+
+	mu       sync.Mutex
+	listings []*listing
+}
+
+// listing is all that lies below a prefix, as it was listed.
+type listing struct {
+	bucket, prefix string
+	objects        []Object // sorted by keys
+	// changed are the keys that this process has written or removed since, and all
+	// folders above them, with a slash at the end.
+	changed map[string]bool
+}
+
+// location is a remote path taken apart.
+type location struct {
+	path        string // as the user wrote it
+	bucket, key string
+}
+
+// Error is an error about a remote path.
+type Error struct {
+	Path string
+	Err  error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// at takes a remote path apart and finds its storage.
+func at(path string) (*remote, location, error) {
+	root, rest := split(path)
+	l := location{path, root[len(scheme(path)):], strings.TrimPrefix(rest, "/")}
+	if l.bucket == "" {
+		return nil, l, l.error(errors.New("no bucket is named, want s3://bucket/key"))
+	}
+	r := current.Load()
+	if r == nil {
+		return nil, l, l.error(errors.New("object storage is not set up"))
+	}
+	return r, l, nil
+}
+
+func (l location) error(err error) error { return &Error{l.path, err} }
+
+// prefix is the beginning of all keys below a folder: empty, or with a slash at the end.
+func (l location) prefix() string {
+	if l.key == "" || strings.HasSuffix(l.key, "/") {
+		return l.key
+	}
+	return l.key + "/"
+}
+
+// errMissing is the error of paths where nothing is.
+var errMissing = fmt.Errorf("no such object, and none below it%w", hidden{fs.ErrNotExist})
+
+// hidden is an error that is there to be found, not to be read.
+type hidden struct{ error }
+
+func (hidden) Error() string   { return "" }
+func (h hidden) Unwrap() error { return h.error }
+
+// isMark reports whether an object is the mark of a folder, which may be empty.
+func isMark(o Object) bool { return o.Size == 0 && strings.HasSuffix(o.Key, "/") }
+
+func (r *remote) preload(l location) error {
+	if r.listed(l.bucket, l.prefix()) != nil {
+		return nil
+	}
+	objects, err := r.connect()
+	if err != nil {
+		return l.error(err)
+	}
+	all, _, err := objects.List(l.bucket, l.prefix(), false)
+	if err != nil {
+		return l.error(err)
+	}
+	found := &listing{l.bucket, l.prefix(), all, map[string]bool{}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listings = append(r.listings, found)
+	return nil
+}
+
+// listed is a listing that has the object of a key, or all objects below one that ends
+// with a slash; nil when there is none.
+func (r *remote) listed(bucket, key string) *listing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, known := range r.listings {
+		if known.bucket == bucket && strings.HasPrefix(key, known.prefix) && !known.changed[key] && !known.changed[key+"/"] {
+			return known
+		}
+	}
+	return nil
+}
+
+// changed notes that this process has written or removed an object.
+func (r *remote) changed(l location) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, known := range r.listings {
+		if known.bucket != l.bucket || !strings.HasPrefix(l.key, known.prefix) {
+			continue
+		}
+		known.changed[l.key] = true
+		for i, c := range []byte(l.key) {
+			if c == '/' {
+				known.changed[l.key[:i+1]] = true
+			}
+		}
+		known.changed[""] = true
+	}
+}
+
+// from is the index of the first object whose key is not below another one.
+func (k *listing) from(key string) int {
+	i, _ := slices.BinarySearchFunc(k.objects, key, func(o Object, key string) int { return strings.Compare(o.Key, key) })
+	return i
+}
+
+// object is that of a key.
+func (k *listing) object(key string) (Object, bool) {
+	if i := k.from(key); i < len(k.objects) && k.objects[i].Key == key {
+		return k.objects[i], true
+	}
+	return Object{}, false
+}
+
+// has reports whether objects lie below a prefix.
+func (k *listing) has(prefix string) bool {
+	i := k.from(prefix)
+	return i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix)
+}
+
+// shallow is what List gives with shallow.
+func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
+	for i := k.from(prefix); i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix); {
+		o := k.objects[i]
+		slash := strings.IndexByte(o.Key[len(prefix):], '/')
+		if slash < 0 {
+			objects = append(objects, o)
+			i++
+			continue
+		}
+		below := o.Key[:len(prefix)+slash+1]
+		prefixes = append(prefixes, below)
+		i = k.from(below[:len(below)-1] + "0") // the character after the slash
+	}
+	return objects, prefixes
+}
+
+func (r *remote) open(l location) (Source, error) {
+	o := Object{Key: l.key, Size: -1}
+	if known := r.listed(l.bucket, l.key); known != nil {
+		listed, ok := known.object(l.key)
+		if !ok || isMark(listed) {
+			return nil, l.error(errMissing)
+		}
+		o = listed
+	}
+	objects, err := r.connect()
+	if err == nil && l.key == "" {
+		err = errors.New("is a bucket, want an object")
+	}
+	if err != nil {
+		return nil, l.error(err)
+	}
+	s, err := objects.Open(l.bucket, o)
+	if err != nil {
+		return nil, l.error(err)
+	}
+	return &source{s, l}, nil
+}
+
+// source puts the path in front of errors of reading.
+type source struct {
+	Source
+	at location
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *source) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.Source.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		err = s.at.error(err)
+	}
+	return n, err
+}
+
+func (r *remote) stat(l location) (fs.FileInfo, error) {
+	if known := r.listed(l.bucket, l.key); known != nil {
+		if o, ok := known.object(l.key); ok && !isMark(o) {
+			return l.file(o), nil
+		}
+		if !known.has(l.prefix()) {
+			return nil, l.error(errMissing)
+		}
+		return l.folder(), nil
+	}
+	objects, err := r.connect()
+	if err != nil {
+		return nil, l.error(err)
+	}
+	if l.key != "" {
+		o, err := objects.Head(l.bucket, l.key)
+		if err == nil && !isMark(o) {
+			return l.file(o), nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, l.error(err)
+		}
+	}
+	below, prefixes, err := objects.List(l.bucket, l.prefix(), true)
+	if err != nil {
+		return nil, l.error(err)
+	}
+	if l.key != "" && len(below)+len(prefixes) == 0 {
+		return nil, l.error(errMissing)
+	}
+	return l.folder(), nil
+}
+
+func (r *remote) readDir(l location) ([]fs.DirEntry, error) {
+	var found []Object
+	var prefixes []string
+	if known := r.listed(l.bucket, l.prefix()); known != nil {
+		found, prefixes = known.shallow(l.prefix())
+	} else {
+		objects, err := r.connect()
+		if err != nil {
+			return nil, l.error(err)
+		}
+		if found, prefixes, err = objects.List(l.bucket, l.prefix(), true); err != nil {
+			return nil, l.error(err)
+		}
+	}
+	if len(found)+len(prefixes) == 0 && l.key != "" {
+		return nil, l.error(errMissing)
+	}
+	found = slices.DeleteFunc(found, isMark)
+	list := make([]fs.DirEntry, 0, len(found)+len(prefixes))
+	add := func(key string, i info) {
+		i.name, i.bucket, i.key = strings.TrimSuffix(key[len(l.prefix()):], "/"), l.bucket, strings.TrimSuffix(key, "/")
+		list = append(list, fs.FileInfoToDirEntry(&i))
+	}
+	for _, o := range found {
+		add(o.Key, info{size: o.Size, time: o.ModTime, etag: o.ETag, mode: 0o666})
+	}
+	for _, p := range prefixes {
+		add(p, info{mode: fs.ModeDir | 0o777})
+	}
+	slices.SortStableFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, nil
+}
+
+func (r *remote) create(l location) (Writer, error) {
+	objects, err := r.connect()
+	if err == nil && (l.key == "" || strings.HasSuffix(l.key, "/")) {
+		err = errors.New("not the name of an object")
+	}
+	if err != nil {
+		return nil, l.error(err)
+	}
+	w, err := objects.Create(l.bucket, l.key)
+	if err != nil {
+		return nil, l.error(err)
+	}
+	return &writer{w, r, l}, nil
+}
+
+// writer puts the path in front of errors of writing, and notes that it has written.
+type writer struct {
+	w  Writer
+	r  *remote
+	at location
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if err != nil {
+		err = w.at.error(err)
+	}
+	return n, err
+}
+
+// Commit implements Writer.
+func (w *writer) Commit() error {
+	err := w.w.Commit()
+	w.r.changed(w.at) // after an error nobody knows
+	if err != nil {
+		err = w.at.error(err)
+	}
+	return err
+}
+
+// Abort implements Writer.
+func (w *writer) Abort() { w.w.Abort() }
+
+func (r *remote) writable(l location) error {
+	objects, err := r.connect()
+	if err == nil {
+		err = objects.Writable(l.bucket, l.key)
+	}
+	if err != nil {
+		return l.error(err)
+	}
+	return nil
+}
+
+func (r *remote) remove(l location) error {
+	objects, err := r.connect()
+	if err == nil {
+		err = objects.Remove(l.bucket, l.key)
+		r.changed(l)
+	}
+	if err != nil {
+		return l.error(err)
+	}
+	return nil
+}
+
+// info describes a remote file or folder.
+type info struct {
+	name, bucket, key string
+	size              int64
+	time              time.Time
+	etag              string
+	mode              fs.FileMode
+}
+
+// file describes an object.
+func (l location) file(o Object) *info {
+	return &info{Base(l.path), l.bucket, o.Key, o.Size, o.ModTime, o.ETag, 0o666}
+}
+
+// folder describes what objects lie below.
+func (l location) folder() *info {
+	return &info{name: Base(l.path), bucket: l.bucket, key: strings.TrimSuffix(l.key, "/"), mode: fs.ModeDir | 0o777}
+}
+
+// Name implements fs.FileInfo.
+func (i *info) Name() string { return i.name }
+
+// Size implements fs.FileInfo.
+func (i *info) Size() int64 { return i.size }
+
+// Mode implements fs.FileInfo.
+func (i *info) Mode() fs.FileMode { return i.mode }
+
+// ModTime implements fs.FileInfo.
+func (i *info) ModTime() time.Time { return i.time }
+
+// IsDir implements fs.FileInfo.
+func (i *info) IsDir() bool { return i.mode.IsDir() }
+
+// Sys implements fs.FileInfo. It is the ETag of an object.
+func (i *info) Sys() any { return i.etag }

@@ -1,0 +1,174 @@
+// Package store reads and writes what users name by a path: local files, and objects in
+// S3-compatible storage, whose paths are s3://bucket/key or obs://bucket/key.
+//
+// An object store has no folders. A path that is exactly the key of one object is a
+// file; else it is a folder when objects lie below it, with or without a slash at its
+// end, and s3://b/run7 is never the beginning of s3://b/run70. Keys are not cleaned:
+// "//" and ".." in them are names like others. An object of no bytes whose key ends with
+// a slash is no file but the mark of a folder, as browsers make them.
+//
+// Errors name the path as the user wrote it and wrap fs.ErrNotExist and
+// fs.ErrPermission where they say so.
+package store
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Source is an open file or object, read at any offset by several at a time.
+type Source interface {
+	io.ReaderAt
+	io.Closer
+	// Size is the number of bytes when it was opened.
+	Size() int64
+	// ID is the same for two sources of the same content: the path, the size and the
+	// time of the last change, or the ETag.
+	ID() string
+}
+
+// Writer is an object that grows. Nothing is under its path before Commit, and after
+// Abort nothing is left of it. Abort does nothing after Commit or another Abort.
+type Writer interface {
+	io.Writer
+	Commit() error
+	Abort()
+}
+
+// Object is one object of a bucket.
+type Object struct {
+	Key     string
+	Size    int64 // bytes; -1 when it is not known yet
+	ModTime time.Time
+	ETag    string // as the server gives it, with its quotes; empty when it is not known
+}
+
+// Objects is a kind of object storage, as far as this package needs one: folders and
+// the memory of listings are made of it in remote.go. Its errors are about a bucket and
+// a key: they name neither, wrap fs.ErrNotExist for a missing object or bucket and
+// fs.ErrPermission for a refused one, and say which server and whose key it was where
+// that helps. It is used by several goroutines at a time.
+type Objects interface {
+	// List returns the objects whose keys begin with prefix, sorted by the bytes of
+	// their keys, marks of folders included. With shallow it returns only those
+	// without a further slash in the rest of their keys, and the common prefixes of
+	// the others, which end with a slash. A missing bucket is an error, no objects
+	// are none.
+	List(bucket, prefix string, shallow bool) (objects []Object, prefixes []string, err error)
+	// Head returns what is known of one object.
+	Head(bucket, key string) (Object, error)
+	// Open opens an object. One that was listed is read as it was then: when its ETag
+	// is another by now, that is an error. One of an unknown size (-1) is found out
+	// about by the first request that reads it.
+	Open(bucket string, o Object) (Source, error)
+	// Create starts an object.
+	Create(bucket, key string) (Writer, error)
+	// Writable finds out whether an object of that key can be written, and leaves
+	// nothing behind.
+	Writable(bucket, key string) error
+	// Remove removes an object. One that is missing is no error.
+	Remove(bucket, key string) error
+}
+
+// Open opens a file for reading.
+func Open(path string) (Source, error) {
+	if !Remote(path) {
+		return openLocal(path)
+	}
+	r, l, err := at(path)
+	if err != nil {
+		return nil, err
+	}
+	return r.open(l)
+}
+
+// Stat describes a file or folder, links followed.
+func Stat(path string) (fs.FileInfo, error) {
+	if !Remote(path) {
+		return os.Stat(path)
+	}
+	r, l, err := at(path)
+	if err != nil {
+		return nil, err
+	}
+	return r.stat(l)
+}
+
+// Lstat is Stat, but that it describes a link itself.
+func Lstat(path string) (fs.FileInfo, error) {
+	if !Remote(path) {
+		return os.Lstat(path)
+	}
+	return Stat(path)
+}
+
+// ReadDir lists a folder in the order of names. Keys may have names that no file system
+// takes, such as none at all or "..".
+func ReadDir(path string) ([]fs.DirEntry, error) {
+	if !Remote(path) {
+		return os.ReadDir(path)
+	}
+	r, l, err := at(path)
+	if err != nil {
+		return nil, err
+	}
+	return r.readDir(l)
+}
+
+// Preload says that all that lies below a folder will be asked for. Of a remote one
+// everything is listed at once, a thousand objects a request, and Stat, ReadDir and
+// Open at and below the path answer from that from then on, but for what this process
+// has written since. Of a local one nothing is done.
+func Preload(path string) error {
+	if !Remote(path) {
+		return nil
+	}
+	r, l, err := at(path)
+	if err != nil {
+		return err
+	}
+	return r.preload(l)
+}
+
+// Create starts an object. Local files are created by package safefile, which comes
+// here for remote ones.
+func Create(path string) (Writer, error) {
+	r, l, err := at(path)
+	if err != nil {
+		return nil, err
+	}
+	return r.create(l)
+}
+
+// CheckWritable finds out whether an object can be written, and leaves nothing behind.
+func CheckWritable(path string) error {
+	r, l, err := at(path)
+	if err != nil {
+		return err
+	}
+	return r.writable(l)
+}
+
+// Remove removes a file.
+func Remove(path string) error {
+	if !Remote(path) {
+		return os.Remove(path)
+	}
+	r, l, err := at(path)
+	if err != nil {
+		return err
+	}
+	return r.remove(l)
+}
+
+// SameFile reports whether two descriptions are of one file, as os.SameFile does.
+func SameFile(a, b fs.FileInfo) bool {
+	ra, isRemoteA := a.(*info)
+	rb, isRemoteB := b.(*info)
+	if isRemoteA && isRemoteB {
+		return ra.bucket == rb.bucket && ra.key == rb.key
+	}
+	return !isRemoteA && !isRemoteB && os.SameFile(a, b)
+}
