@@ -1,0 +1,212 @@
+package shard
+
+import (
+	"crypto/sha256"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// environment reads NAME=VALUE words.
+func environment(text string) func(string) string {
+	return func(name string) string {
+		for word := range strings.FieldsSeq(text) {
+			if value, ok := strings.CutPrefix(word, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text, env string
+		want      Spec
+		note, err string
+	}{
+		{text: "", want: Spec{}},
+		{text: "2/4", want: Spec{2, 4}},
+		{text: "0/1", want: Spec{0, 1}},
+		{text: "2/4", env: "SLURM_ARRAY_TASK_ID=3", want: Spec{2, 4}},
+		{text: "auto/4", env: "SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_COUNT=1", want: Spec{3, 4}},
+		{text: "auto/4", env: "JOB_COMPLETION_INDEX=0", want: Spec{0, 4}},
+		{text: "auto/4", env: "VC_TASK_INDEX=1 VK_TASK_INDEX=1", want: Spec{1, 4}},
+		{text: "auto/4", env: "VK_TASK_INDEX=1", want: Spec{1, 4}},
+		{text: "auto/4", env: "AWS_BATCH_JOB_ARRAY_INDEX=2", want: Spec{2, 4}},
+		{text: "auto/4", env: "PBS_ARRAY_INDEX=2", want: Spec{2, 4}},
+		{env: "PBS_ARRAY_INDEX=2", note: "PBS_ARRAY_INDEX is 2; without --shard all of the work is done here"},
+		{text: "4/4", err: "--shard 4/4: shards are 0/4 to 3/4"},
+		{text: "auto/100", env: "SLURM_ARRAY_TASK_ID=3 JOB_COMPLETION_INDEX=7",
+			err: "--shard auto/100: SLURM_ARRAY_TASK_ID is 3 and JOB_COMPLETION_INDEX is 7: give the number"},
+		{text: "auto/4", err: "--shard auto/4: none of SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, VC_TASK_INDEX, VK_TASK_INDEX, AWS_BATCH_JOB_ARRAY_INDEX, PBS_ARRAY_INDEX is set: give the number"},
+		{text: "auto/4", env: "SLURM_ARRAY_TASK_ID=9", err: "--shard auto/4: SLURM_ARRAY_TASK_ID is 9, shards are 0/4 to 3/4"},
+		{text: "auto/4", env: "SLURM_ARRAY_TASK_ID=x", err: "--shard auto/4: SLURM_ARRAY_TASK_ID is x, want a number from 0"},
+		{text: "4", err: "--shard 4: want INDEX/COUNT, such as 0/4, or auto/4"},
+		{text: "auto", err: "--shard auto: want INDEX/COUNT"},
+		{text: "0/0", err: "--shard 0/0: want INDEX/COUNT"},
+		{text: "-1/4", err: "--shard -1/4: want INDEX/COUNT"},
+		{text: "0/-4", err: "want INDEX/COUNT"},
+		{text: "1/2/3", err: "want INDEX/COUNT"},
+		{text: "a/4", err: "--shard a/4: want INDEX/COUNT"},
+		{text: "0/99999999999999999999", err: "want INDEX/COUNT"},
+		{text: "0/2000000", err: "--shard 0/2000000: there are at most 1048576 shards"},
+	} {
+		got, notes, err := Parse(tt.text, environment(tt.env))
+		if tt.err != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), tt.err) && !strings.HasSuffix(err.Error(), tt.err) && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%q with %q: error %v, want %s", tt.text, tt.env, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%q with %q: %v, %v, want %v", tt.text, tt.env, got, err, tt.want)
+		}
+		if tt.note == "" && len(notes) > 0 || tt.note != "" && (len(notes) != 1 || notes[0].String() != tt.note) {
+			t.Errorf("%q with %q: notes %v, want %q", tt.text, tt.env, notes, tt.note)
+		}
+	}
+}
+
+// The rule is part of what other versions rely on: these values were worked out with
+// sha256sum.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	key := Key("conv1", "output", 0, "rank_0/7", "rank_0/7/Conv2D.conv1.3.16.1624605159829577")
+	if want := "conv1\x00output\x000\x00rank_0/7\x00rank_0/7/Conv2D.conv1.3.16.1624605159829577"; key != want {
+		t.Errorf("key %q, want %q", key, want)
+	}
+	// printf abc | sha256sum: ba7816bf8f01cfea...
+	const first = 0xba7816bf8f01cfea
+	for _, n := range []int{1, 2, 3, 7, 16, 1000} {
+		if got, want := Of("abc", n), int(uint64(first)%uint64(n)); got != want {
+			t.Errorf("abc of %d: shard %d, want %d", n, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		key, n := rapid.String().Draw(t, "key"), rapid.IntRange(1, MaxShards).Draw(t, "n")
+		sum := sha256.Sum256([]byte(key))
+		want := new(big.Int).Mod(new(big.Int).SetBytes(sum[:8]), big.NewInt(int64(n))).Int64()
+		if got := Of(key, n); int64(got) != want {
+			t.Errorf("%q of %d: shard %d, want %d", key, n, got, want)
+		}
+		if spec := (Spec{int(want), n}); !spec.Has(key) || !(Spec{}).Has(key) || n > 1 && (Spec{(int(want) + 1) % n, n}).Has(key) {
+			t.Errorf("%v: a key has one shard, and is of all where there are none", spec)
+		}
+	})
+}
+
+// slowLPT is the rule of Balance, word by word.
+func slowLPT(sizes []int64, keys []string, n int) []int {
+	order := make([]int, len(sizes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		if sizes[i] != sizes[j] {
+			if sizes[i] > sizes[j] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(keys[i], keys[j])
+	})
+	load, count, shards := make([]int64, n), make([]int, n), make([]int, len(sizes))
+	for _, i := range order {
+		best := 0
+		for s := range n {
+			if load[s] < load[best] || load[s] == load[best] && count[s] < count[best] {
+				best = s
+			}
+		}
+		shards[i] = best
+		load[best] += sizes[i]
+		count[best]++
+	}
+	return shards
+}
+
+func TestBalance(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.Int64Range(0, 20), 0, 40).Draw(t, "sizes")
+		keys := make([]string, len(sizes))
+		for i := range keys {
+			keys[i] = rapid.StringMatching(`[ab]{0,3}`).Draw(t, "key") + strconv.Itoa(i)
+		}
+		n := rapid.IntRange(1, 9).Draw(t, "n")
+		got := Balance(sizes, keys, n)
+		if want := slowLPT(sizes, keys, n); !slices.Equal(got, want) {
+			t.Fatalf("shards %v, want %v", got, want)
+		}
+		// Without groups the two are the same.
+		items := make([]Item, len(sizes))
+		for i := range items {
+			items[i] = Item{Key: keys[i], Size: sizes[i]}
+		}
+		if other := BalanceGroups(items, n); !slices.Equal(got, other) {
+			t.Errorf("without groups: %v, want %v", other, got)
+		}
+	})
+	if got := Balance([]int64{-5, 1 << 62, 1 << 62, 1 << 62}, []string{"a", "b", "c", "d"}, 1); !slices.Equal(got, []int{0, 0, 0, 0}) {
+		t.Errorf("sizes that add up to more than there is: %v", got)
+	}
+}
+
+func TestBalanceGroups(t *testing.T) {
+	t.Parallel()
+	// 40 references of 10 with 8 pairs of 10: a share of 4 shards is 900, an eighth 112:
+	// 10 + 80 is below it, and each group stays in one shard.
+	var items []Item
+	for ref := range 40 {
+		for rank := range 8 {
+			items = append(items, Item{Key: strconv.Itoa(ref) + "/" + strconv.Itoa(rank), Size: 10, Group: strconv.Itoa(ref), Shared: 10})
+		}
+	}
+	shards := BalanceGroups(items, 4)
+	load := make([]int, 4)
+	for i, s := range shards {
+		load[s]++
+		if s != shards[i/8*8] {
+			t.Errorf("item %d is in shard %d, its group in %d", i, s, shards[i/8*8])
+		}
+	}
+	if !slices.Equal(load, []int{80, 80, 80, 80}) {
+		t.Errorf("items of the shards: %v", load)
+	}
+	// One reference with 1000 pairs is split into pieces of an eighth of a share.
+	items = items[:0]
+	for rank := range 1000 {
+		items = append(items, Item{Key: strconv.Itoa(10000 + rank), Size: 10, Group: "r", Shared: 10})
+	}
+	shards = BalanceGroups(items, 4)
+	load, changes := make([]int, 4), 0
+	for i, s := range shards {
+		load[s]++
+		if i > 0 && s != shards[i-1] {
+			changes++
+		}
+	}
+	if slices.Max(load) > 280 || changes > 34 {
+		t.Errorf("items of the shards %v, %d changes", load, changes)
+	}
+}
+
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		numbers []int
+		want    string
+	}{
+		{nil, ""}, {[]int{3, 17, 40, 41, 42}, "3,17,40-42"}, {[]int{0, 1}, "0,1"}, {[]int{0, 1, 2}, "0-2"}, {[]int{9}, "9"},
+	} {
+		if got := Ranges(tt.numbers); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.numbers, got, tt.want)
+		}
+	}
+}
