@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"strings"
+
+	"dumptool/internal/store"
 )
 
 // State is what is known of a part file without reading it whole.
@@ -144,21 +145,22 @@ func (l *Listing) Err() error {
 func partFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		info, err := store.Stat(path)
 		if err != nil {
 			return nil, err
 		}
 		if !info.IsDir() {
-			files = append(files, filepath.Clean(path))
+			files = append(files, store.Clean(path))
 			continue
 		}
-		entries, err := os.ReadDir(path)
+		entries, err := store.ReadDir(path)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if IsFileName(e.Name()) {
-				files = append(files, filepath.Join(path, e.Name()))
+			const odd = fs.ModeDir | fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice
+			if IsFileName(e.Name()) && e.Type()&odd == 0 {
+				files = append(files, store.Join(path, e.Name()))
 			}
 		}
 	}
@@ -169,12 +171,12 @@ func partFiles(paths []string) ([]string, error) {
 // look reads the head and the end of a part file.
 func look(path string) Part {
 	p := Part{Path: path, State: Damaged}
-	f, err := open(path)
+	f, err := store.Open(path)
 	if err != nil {
 		p.Err = err
 		return p
 	}
-	p.Bytes = f.size
+	p.Bytes = f.Size()
 	defer f.Close()
 	r, err := OpenPart(path)
 	if err != nil {
@@ -208,9 +210,9 @@ func (p *Part) fail(err error) {
 }
 
 // lastLine reads the end of a part file.
-func lastLine(f *source) (end, bool) {
-	buf := make([]byte, min(f.size, 128))
-	if _, err := f.ReadAt(buf, f.size-int64(len(buf))); err != nil {
+func lastLine(f store.Source) (end, bool) {
+	buf := make([]byte, min(f.Size(), 128))
+	if _, err := f.ReadAt(buf, f.Size()-int64(len(buf))); err != nil {
 		return end{}, false
 	}
 	text, whole := bytes.CutSuffix(buf, []byte("\n"))

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"strings"
 
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // CutError says that a part file has no end: it was not copied whole.
@@ -60,37 +60,17 @@ type PartReader struct {
 
 // OpenPart opens a part file and reads its head. Close it.
 func OpenPart(path string) (*PartReader, error) {
-	f, err := open(path)
+	f, err := store.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReader(path, io.NewSectionReader(f, 0, f.size))
+	r, err := newReader(path, io.NewSectionReader(f, 0, f.Size()))
 	if err != nil {
 		_ = f.Close() // the error is that of reading
 		return nil, err
 	}
 	r.file = f
 	return r, nil
-}
-
-// source is an open file and its size.
-type source struct {
-	*os.File
-	size int64
-}
-
-// open opens a part file.
-func open(path string) (*source, error) {
-	f, err := safefile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		_ = f.Close() // the error is that of looking
-		return nil, err
-	}
-	return &source{f, info.Size()}, nil
 }
 
 // newReader reads the head of a part file; path is for errors.

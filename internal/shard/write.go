@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"path/filepath"
 	"strconv"
 
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // PartWriter writes a part file, which has its name only when it is complete.
@@ -37,7 +37,7 @@ func Create(dir string, head Head) (*PartWriter, error) {
 	if err := safefile.MkdirAll(dir); err != nil {
 		return nil, err
 	}
-	f, err := safefile.Create(filepath.Join(dir, FileName(head.Shard, head.Of)))
+	f, err := safefile.Create(store.Join(dir, FileName(head.Shard, head.Of)))
 	if err != nil {
 		return nil, err
 	}
