@@ -25,24 +25,6 @@ GLOBL lowKey<>(SB), RODATA|NOPTR, $8
 DATA highKey<>+0(SB)/8, $0xd6e8feb9
 GLOBL highKey<>(SB), RODATA|NOPTR, $8
 
-// func cpuid(leaf, sub uint32) (a, b, c, d uint32)
-TEXT ·cpuid(SB), NOSPLIT, $0-24
-	MOVL leaf+0(FP), AX
-	MOVL sub+4(FP), CX
-	CPUID
-	MOVL AX, a+8(FP)
-	MOVL BX, b+12(FP)
-	MOVL CX, c+16(FP)
-	MOVL DX, d+20(FP)
-	RET
-
-// func xgetbv() uint32
-TEXT ·xgetbv(SB), NOSPLIT, $0-4
-	XORL CX, CX
-	XGETBV
-	MOVL AX, ret+0(FP)
-	RET
-
 // func sidesVector(n, r *float64, count int, n0, r0 float64, out *[20]float64)
 TEXT ·sidesVector(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), SI

@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package tensor
+
+func halvesHead([]byte, *halfLanes) int { return 0 }
+
+func floatsHead([]byte, *floatLanes) int { return 0 }
