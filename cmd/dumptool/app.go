@@ -214,7 +214,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		}
 	}
 	a.msg = ui.NewMessages(a.streams, a.messages())
-	return nil
+	return a.useStore(cmd.Context())
 }
 
 // watchStart makes every command below cmd note that its own work begins.

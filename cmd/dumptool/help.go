@@ -149,9 +149,14 @@ func (h help) usage(cmd *cobra.Command, groups []flagGroup) string {
 			}
 		}
 	}
-	b.WriteString(h.flags(cmd.LocalFlags(), groups))
+	flags, s3 := splitFlags(cmd.LocalFlags())
+	b.WriteString(h.flags(flags, groups))
+	if s3.HasAvailableFlags() && !h.short {
+		b.WriteString("\nFlags of object storage (s3://bucket/key):\n" + s3.FlagUsagesWrapped(h.width))
+	}
 	if cmd.HasAvailableInheritedFlags() && !h.short {
-		b.WriteString("\nGlobal flags:\n" + cmd.InheritedFlags().FlagUsagesWrapped(h.width))
+		global, _ := splitFlags(cmd.InheritedFlags())
+		b.WriteString("\nGlobal flags:\n" + global.FlagUsagesWrapped(h.width) + "\n'dumptool --help' lists those of object storage (s3://) too.\n")
 	}
 	if cmd.HasAvailableSubCommands() && !h.short {
 		fmt.Fprintf(&b, "\n'%s COMMAND --help' says more about a command.\n", cmd.CommandPath())

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/report"
+	"dumptool/internal/store"
 	"dumptool/internal/ui"
 )
 
@@ -17,6 +18,7 @@ type globalOptions struct {
 	lang           report.Lang // empty for that of the environment
 	color          ui.ColorMode
 	config         string
+	s3             store.S3Settings
 }
 
 func (o *globalOptions) addFlags(flags *pflag.FlagSet) {
@@ -28,6 +30,7 @@ func (o *globalOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&o.color, "color", "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set")
 	flags.Var(&o.lang, "lang", "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says")
 	flags.StringVar(&o.config, configFlag, "", "read settings from `FILE` instead of dumptool.yaml")
+	o.addS3Flags(flags)
 }
 
 // messages returns the options as the message printer knows them.
@@ -80,6 +83,7 @@ dumptool.yaml in the working folder or in the user's configuration folder.`,
 	a.global.addFlags(root.PersistentFlags())
 	completeValues(root, "color", names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
 	completeValues(root, "lang", names([]report.Lang{report.English, report.Chinese}))
+	completeS3(root)
 	versionFlag(a, root)
 	exclusive(root, "quiet", "verbose")
 

@@ -73,6 +73,9 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		if !ok {
 			v, ok = settings.Lookup(owner(cmd, f), f.Name)
 		}
+		if !ok && isS3(f) {
+			v, ok = settings.Lookup([]string{s3Group}, strings.TrimPrefix(f.Name, s3Prefix))
+		}
 		if ok {
 			err = setFlag(f, v)
 		}
@@ -147,5 +150,19 @@ func schema(cmd *cobra.Command) config.Schema {
 			s.Commands[sub.Name()] = schema(sub)
 		}
 	}
+	if !cmd.HasParent() {
+		s.Commands[s3Group] = s3Schema(cmd)
+	}
+	return s
+}
+
+// s3Schema are the settings of object storage, which have a group of their own.
+func s3Schema(root *cobra.Command) config.Schema {
+	var s config.Schema
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if isS3(f) {
+			s.Flags = append(s.Flags, strings.TrimPrefix(f.Name, s3Prefix))
+		}
+	})
 	return s
 }

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
+
+// s3Group is the name of the settings of object storage in files, and s3Prefix the
+// beginning of their flags.
+const (
+	s3Group  = "s3"
+	s3Prefix = "s3-"
+)
+
+// addS3Flags adds the flags of object storage, which every command has and the help of
+// the program alone lists. Keys are no flags: they would stand in lists of processes.
+func (o *globalOptions) addS3Flags(flags *pflag.FlagSet) {
+	s := &o.s3
+	flags.StringVar(&s.Endpoint, "s3-endpoint", "", "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS")
+	flags.StringVar(&s.Region, "s3-region", "", "its `REGION`; default: AWS_REGION, else as the endpoint says")
+	s.PathStyle = "auto"
+	flags.Var(&choiceFlag{&s.PathStyle, pathStyles}, "s3-path-style", "buckets in the path, not in the name of the host; auto: but for AWS and OBS")
+	flags.BoolVar(&s.NoSign, "s3-no-sign", false, "do not sign requests, for public buckets")
+	s.Block, s.Cache, s.Concurrency, s.Retries = 8<<20, 64<<20, 16, 6
+	flags.Var((*sizeFlag)(&s.Block), "s3-block", "bytes of a request that reads")
+	flags.IntVar(&s.Concurrency, "s3-concurrency", s.Concurrency, "requests that read at the same time")
+	flags.IntVar(&s.Retries, "s3-retries", s.Retries, "how often a request is tried")
+	flags.Var((*sizeFlag)(&s.Cache), "s3-cache", "bytes of blocks in memory")
+}
+
+// isS3 reports whether a flag is one of object storage.
+func isS3(f *pflag.Flag) bool { return strings.HasPrefix(f.Name, s3Prefix) }
+
+// pathStyles are the values of --s3-path-style.
+var pathStyles = []string{"auto", "on", "off"}
+
+// useStore says how object storage is reached. It is not reached before the first path
+// that needs it.
+func (a *app) useStore(ctx context.Context) error {
+	set := a.global.s3
+	set.Context, set.Getenv = ctx, a.getenv
+	if err := set.Check(); err != nil {
+		return usagef("object storage: %v", err)
+	}
+	store.UseObjects(func() (store.Objects, error) { return store.NewS3(set) })
+	return nil
+}
+
+// splitFlags parts the flags of object storage from others.
+func splitFlags(flags *pflag.FlagSet) (others, s3 *pflag.FlagSet) {
+	others, s3 = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	s3.SortFlags = false
+	flags.VisitAll(func(f *pflag.Flag) {
+		if isS3(f) {
+			s3.AddFlag(f)
+		} else {
+			others.AddFlag(f)
+		}
+	})
+	return others, s3
+}
+
+// choiceFlag is a flag that has one of some values.
+type choiceFlag struct {
+	value *string
+	known []string
+}
+
+// Set implements the value of a flag.
+func (c *choiceFlag) Set(text string) error {
+	for _, k := range c.known {
+		if strings.EqualFold(k, text) {
+			*c.value = k
+			return nil
+		}
+	}
+	return fmt.Errorf("want one of %s", strings.Join(c.known, ", "))
+}
+
+// String implements the value of a flag.
+func (c *choiceFlag) String() string { return *c.value }
+
+// Type implements the value of a flag.
+func (c *choiceFlag) Type() string { return strings.Join(c.known, "|") }
+
+// sizeFlag is a number of bytes.
+type sizeFlag int64
+
+// sizeUnits are the units of sizes, powers of 1024.
+var sizeUnits = []string{"", "KiB", "MiB", "GiB"}
+
+// sizeForm is a size.
+var sizeForm = lang.Pattern(`^([0-9]+) ?(?:([kKmMgG])(?:[iI]?[bB])?|[bB])?$`)
+
+// Set implements the value of a flag.
+func (s *sizeFlag) Set(text string) error {
+	m := sizeForm().FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("want a size such as 8MiB")
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	shift := 10 * (1 + strings.Index("kmg", strings.ToLower(m[2])))
+	if m[2] == "" {
+		shift = 0
+	}
+	if err != nil || n > 1<<40>>shift {
+		return fmt.Errorf("want at most 1024 GiB")
+	}
+	*s = sizeFlag(n << shift)
+	return nil
+}
+
+// String implements the value of a flag.
+func (s *sizeFlag) String() string {
+	n, unit := int64(*s), 0
+	for n != 0 && n%1024 == 0 && unit+1 < len(sizeUnits) {
+		n, unit = n/1024, unit+1
+	}
+	return strconv.FormatInt(n, 10) + sizeUnits[unit]
+}
+
+// Type implements the value of a flag.
+func (s *sizeFlag) Type() string { return "size" }
+
+// completeS3 lets the shell complete the flags of object storage.
+func completeS3(cmd *cobra.Command) { completeValues(cmd, "s3-path-style", pathStyles) }

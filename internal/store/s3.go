@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// s3 is S3-compatible storage. Of the client library only requests are used, one answer
+// a call: reading ahead, trying again and taking uploads apart is done here.
+type s3 struct {
+	set      S3Settings
+	core     *minio.Core
+	keys     *keychain
+	endpoint string // URL
+	named    string // what named the endpoint, empty for AWS itself
+	virtual  bool   // buckets are in the name of the host
+
+	slots  chan struct{} // requests that read at the same time
+	heads  *heads
+	blocks *blocks
+	active atomic.Int64 // sources that are read beyond their heads
+	parts  *budget
+}
+
+// Limits of requests that take long.
+const (
+	readTimeout   = time.Minute      // without any byte
+	headTimeout   = time.Minute      // for requests without much to send or to get
+	writeTimeout  = 15 * time.Minute // for a part
+	finishTimeout = 15 * time.Minute // for the server to put parts together
+)
+
+// NewS3 returns the storage that settings and environment describe. No request is made.
+func NewS3(set S3Settings) (Objects, error) { return newS3(set) }
+
+func newS3(set S3Settings) (*s3, error) {
+	set, err := set.complete()
+	if err != nil {
+		return nil, err
+	}
+	set.surroundings()
+	at, err := set.server()
+	if err != nil {
+		return nil, err
+	}
+	transport, err := set.transport()
+	if err != nil {
+		return nil, err
+	}
+	slow := transport.Clone()
+	slow.ResponseHeaderTimeout = finishTimeout
+	s := &s3{
+		set: set, keys: set.keychain(), endpoint: at.url.String(), named: at.named, virtual: at.virtual,
+		slots: make(chan struct{}, set.Concurrency),
+		heads: newHeads(), blocks: newBlocks(set.Cache), parts: &budget{left: partsBudget},
+	}
+	lookup := minio.BucketLookupPath
+	if at.virtual {
+		lookup = minio.BucketLookupDNS
+	}
+	s.core, err = minio.NewCore(at.url.Host, &minio.Options{
+		Creds: s.keys.credentials(), Secure: at.url.Scheme == "https", Transport: answers{transport, slow}, Region: set.Region,
+		BucketLookup: lookup, MaxRetries: 1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %s: %w", s.endpoint, err)
+	}
+	s.core.SetS3EnableDualstack(false)
+	s.core.SetAppInfo("dumptool", "1")
+	return s, nil
+}
+
+// transport makes connections. HTTP/2 would put all requests into one.
+func (set *S3Settings) transport() (*http.Transport, error) {
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: readTimeout,
+		ExpectContinueTimeout: time.Second,
+		MaxIdleConnsPerHost:   2 * set.Concurrency,
+		IdleConnTimeout:       time.Minute,
+		ReadBufferSize:        64 << 10,
+		WriteBufferSize:       64 << 10,
+		DisableCompression:    true, // of objects that are compressed
+		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}
+	bundle := set.getenv("AWS_CA_BUNDLE")
+	if bundle == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(bundle)
+	if err != nil {
+		return nil, fmt.Errorf("AWS_CA_BUNDLE: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("AWS_CA_BUNDLE: %s has no certificates", bundle)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	return t, nil
+}
+
+// server is where requests go.
+type server struct {
+	url     *url.URL
+	named   string
+	virtual bool
+}
+
+// server finds out where requests go.
+func (set *S3Settings) server() (server, error) {
+	at := server{url: &url.URL{Scheme: "https", Host: "s3." + set.Region + ".amazonaws.com"}}
+	if strings.HasPrefix(set.Region, "cn-") {
+		at.url.Host += ".cn"
+	}
+	if set.Endpoint != "" {
+		u, err := parseEndpoint(set.Endpoint)
+		if err != nil {
+			return at, fmt.Errorf("%s: %w", set.endpointFrom, err)
+		}
+		at.url, at.named = u, set.endpointFrom
+	}
+	switch set.PathStyle {
+	case "on":
+	case "off":
+		at.virtual = true
+	default:
+		host := at.url.Hostname()
+		at.virtual = hasDomain(host, "amazonaws.com") || hasDomain(host, "amazonaws.com.cn") || hasDomain(host, "myhuaweicloud.com")
+	}
+	return at, nil
+}
+
+func parseEndpoint(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("not a URL such as https://obs.cn-north-4.myhuaweicloud.com")
+	case u.User != nil:
+		return nil, errors.New("a URL without user and password is wanted")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("%q is not a URL such as https://obs.cn-north-4.myhuaweicloud.com", text)
+	}
+	u.Path = ""
+	return u, nil
+}
+
+func hasDomain(host, domain string) bool { return strings.HasSuffix(host, "."+domain) }
+
+// where describes the server for messages.
+func (s *s3) where() string {
+	text := s.endpoint
+	if s.virtual {
+		text += ", virtual-host style"
+	} else {
+		text += ", path style"
+	}
+	if s.named != "" {
+		text += " (" + s.named + ")"
+	}
+	return text
+}
+
+// Head implements Objects.
+func (s *s3) Head(bucket, key string) (Object, error) {
+	var found minio.ObjectInfo
+	err := s.request(headTimeout, func(ctx context.Context) (err error) {
+		found, err = s.core.StatObject(ctx, bucket, key, minio.StatObjectOptions{})
+		return err
+	})
+	if err != nil {
+		return Object{}, s.explain("read "+key, err)
+	}
+	return object(&found), nil
+}
+
+// object is what the client library says about one. Quotes of the ETag are left out:
+// answers have them, and listings of some servers.
+func object(o *minio.ObjectInfo) Object {
+	return Object{Key: o.Key, Size: o.Size, ModTime: o.LastModified, ETag: strings.Trim(o.ETag, `"`)}
+}
+
+// Remove implements Objects.
+func (s *s3) Remove(bucket, key string) error {
+	err := s.request(headTimeout, func(ctx context.Context) error {
+		return s.core.RemoveObject(ctx, bucket, key, minio.RemoveObjectOptions{})
+	})
+	if answer := status(err); answer != nil && answer.status == http.StatusNotFound && answer.code != "NoSuchBucket" {
+		return nil
+	}
+	return s.explain("remove "+key, err)
+}

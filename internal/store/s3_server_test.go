@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/minio/minio-go/v7"
+)
+
+// testServer is a server to test with.
+type testServer struct {
+	name     string
+	endpoint string
+	getenv   func(string) string
+}
+
+// environment is one of settings in which nothing of the tester's machine counts.
+func environment(values map[string]string) func(string) string {
+	return func(name string) string {
+		if v, ok := values[name]; ok {
+			return v
+		}
+		switch name {
+		case "AWS_EC2_METADATA_DISABLED":
+			return "true"
+		case "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE":
+			return os.DevNull
+		}
+		return ""
+	}
+}
+
+var testKeys = map[string]string{"AWS_ACCESS_KEY_ID": "AKIATESTKEYOFOURS", "AWS_SECRET_ACCESS_KEY": "not a secret"}
+
+// fakeServer starts a server in this process.
+func fakeServer(t testing.TB) testServer {
+	t.Helper()
+	fake := gofakes3.New(s3mem.New(), gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithAutoBucket(false))
+	srv := httptest.NewUnstartedServer(fake.Server())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return testServer{"gofakes3", srv.URL, environment(testKeys)}
+}
+
+// servers are those to test with: one in this process, and that of the environment.
+func servers(t *testing.T) []testServer {
+	t.Helper()
+	list := []testServer{fakeServer(t)}
+	if endpoint := os.Getenv("DUMPTOOL_TEST_S3"); endpoint != "" {
+		list = append(list, testServer{"server", endpoint, os.Getenv})
+	}
+	return list
+}
+
+// connect is a client with settings that make tests quick.
+func (srv testServer) connect(t testing.TB, change ...func(*S3Settings)) *s3 {
+	t.Helper()
+	set := S3Settings{Endpoint: srv.endpoint, Getenv: srv.getenv}
+	for _, c := range change {
+		c(&set)
+	}
+	s, err := newS3(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bucket makes a bucket that is removed at the end, with what is in it then.
+func (s *s3) bucket(t testing.TB) string {
+	t.Helper()
+	name := "test-" + strings.ToLower(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, t.Name()))
+	name = strings.TrimRight(name[:min(len(name), 60)], "-")
+	ctx := context.Background()
+	if err := s.core.MakeBucket(ctx, name, minio.MakeBucketOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		objects, _, err := s.List(name, "", false)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, o := range objects {
+			if err := s.Remove(name, o.Key); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.core.RemoveBucket(ctx, name); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+// put uploads an object by our own means.
+func (s *s3) mustPut(t testing.TB, bucket, key string, data []byte) {
+	t.Helper()
+	w, err := s.Create(bucket, key)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = w.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustOpen opens an object of which nothing is known.
+func (s *s3) mustOpen(t testing.TB, bucket, key string) Source {
+	t.Helper()
+	f, err := s.Open(bucket, Object{Key: key, Size: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// readAll reads an open object from its beginning to its end.
+func readAll(t testing.TB, f Source) []byte {
+	t.Helper()
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// pattern is n bytes that differ from place to place.
+func pattern(n int) []byte {
+	data := make([]byte, n)
+	x := uint32(1)
+	for i := range data {
+		x = x*1664525 + 1013904223
+		data[i] = byte(x >> 24)
+	}
+	return data
+}

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// statusError is an answer of the server that is not the one asked for.
+type statusError struct {
+	status     int    // of HTTP
+	code       string // of S3, such as NoSuchKey; empty where there is no body
+	message    string
+	region     string        // of the bucket, where the server says so
+	retryAfter time.Duration // that the server asks for, 0 for none
+}
+
+// Error implements error. The server's own words are left out: the client library takes
+// errors with some words for others.
+func (e *statusError) Error() string {
+	code := e.code
+	if code == "" {
+		code = http.StatusText(e.status)
+	}
+	return fmt.Sprintf("%d %s", e.status, code)
+}
+
+// Is makes errors.Is know what is missing and what is refused.
+func (e *statusError) Is(target error) bool {
+	switch e.status {
+	case http.StatusNotFound:
+		return target == fs.ErrNotExist
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return target == fs.ErrPermission
+	}
+	return false
+}
+
+// maxErrorBody is how much of an error's text is read.
+const maxErrorBody = 64 << 10
+
+// answers is an http.RoundTripper that turns answers of failure into errors, so that
+// nothing of them is lost on their way through the client library.
+type answers struct {
+	usual http.RoundTripper
+	slow  http.RoundTripper // for requests with which servers take their time
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
+	transport := a.usual
+	if req.Method == http.MethodPost {
+		transport = a.slow
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil || resp.StatusCode < 300 {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	failed := &statusError{status: resp.StatusCode, region: resp.Header.Get("X-Amz-Bucket-Region"), retryAfter: retryAfter(resp.Header)}
+	var body struct {
+		XMLName               xml.Name `xml:"Error"`
+		Code, Message, Region string
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what it says is no more than a help
+	if xml.Unmarshal(text, &body) == nil {
+		failed.code, failed.message = body.Code, strings.TrimSpace(body.Message)
+		if failed.region == "" {
+			failed.region = body.Region
+		}
+	}
+	return nil, failed
+}
+
+// retryAfter is how long the server wants us to wait; of a date nothing is made.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+}
+
+// status finds the answer of the server in an error, nil for other errors.
+func status(err error) *statusError {
+	if s, ok := errors.AsType[*statusError](err); ok {
+		return s
+	}
+	// An answer of success with an error in its body, or arguments that no server takes.
+	if r, ok := errors.AsType[minio.ErrorResponse](err); ok {
+		return &statusError{status: r.StatusCode, code: r.Code, message: r.Message}
+	}
+	return nil
+}
+
+// retryable reports whether a request may succeed when it is tried again.
+func retryable(err error) bool {
+	if errors.Is(err, errChanged) || errors.Is(err, errBadAnswer) {
+		return false
+	}
+	if s := status(err); s != nil {
+		switch s.status {
+		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		switch s.code {
+		case "SlowDown", "InternalError", "RequestTimeout", "ServiceUnavailable":
+			return true
+		}
+		return false
+	}
+	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+		return false
+	}
+	return !strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
+}
+
+// Retries wait up to firstWait, then twice as long each time, up to maxWait.
+const (
+	firstWait     = 100 * time.Millisecond
+	maxWait       = 20 * time.Second
+	maxRetryAfter = time.Minute
+)
+
+// retry calls do until it works, fails in a way that trying again does not mend, or has
+// failed too often in a row. do reports whether it came nearer to its end, which makes
+// the count begin again.
+func (s *s3) retry(do func() (progress bool, err error)) error {
+	wait := firstWait
+	for tries := 1; ; tries++ {
+		progress, err := do()
+		if err == nil {
+			return nil
+		}
+		if progress {
+			wait, tries = firstWait, 0
+		}
+		if tries >= s.set.Retries || !retryable(err) {
+			return err
+		}
+		pause := time.Duration(rand.Int64N(int64(wait) + 1))
+		if answer := status(err); answer != nil {
+			pause = max(pause, answer.retryAfter)
+		}
+		wait = min(2*wait, maxWait)
+		select {
+		case <-time.After(pause):
+		case <-s.set.Context.Done():
+			return err
+		}
+	}
+}
+
+// request is retry for requests that give all or nothing. They end at the latest after
+// timeout; a cancelled run lets them end, so that what it has begun is whole or absent.
+func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) error {
+	return s.retry(func() (bool, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		return false, do(ctx)
+	})
+}
+
+// explain turns the error of a request into one for people. doing says what it was for,
+// such as "list run7/".
+func (s *s3) explain(doing string, err error) error {
+	answer := status(err)
+	switch {
+	case err == nil || errors.Is(err, errChanged):
+		return err
+	case answer == nil:
+		return fmt.Errorf("cannot %s: %w; endpoint %s", doing, plain(err), s.where())
+	case answer.code == "NoSuchBucket":
+		return fmt.Errorf("no such bucket; endpoint %s%w", s.where(), hidden{answer})
+	case answer.status == http.StatusNotFound:
+		return answer
+	case errors.Is(answer, fs.ErrPermission):
+		return fmt.Errorf("access denied (%w) to %s - %s, endpoint %s", withCode(answer, "AccessDenied"), doing, s.key(), s.where())
+	case answer.region != "" && answer.region != s.set.Region:
+		return fmt.Errorf("cannot %s: %w: the bucket is in region %s, not %s (--s3-region)", doing, answer, answer.region, s.set.Region)
+	case answer.message != "":
+		return fmt.Errorf("cannot %s: %w: %s", doing, answer, strings.ToValidUTF8(answer.message, "?"))
+	}
+	return fmt.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.where())
+}
+
+// withCode gives an answer without a body, as those to HEAD, its usual code.
+func withCode(answer *statusError, code string) *statusError {
+	if answer.code == "" {
+		answer.code = code
+	}
+	return answer
+}
+
+// plain is what an error of the network is about, without the address of the request:
+// the message has the endpoint, and the path of the object.
+func plain(err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"golang.org/x/sync/errgroup"
+)
+
+// List implements Objects. What lies below several folders is listed folder by folder,
+// several at the same time: one listing can only be asked for page by page.
+func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, error) {
+	objects, prefixes, err := s.pages(bucket, prefix, "/")
+	for !shallow && err == nil && len(prefixes) == 1 { // a folder in a folder
+		var more []Object
+		more, prefixes, err = s.pages(bucket, prefixes[0], "/")
+		objects = append(objects, more...)
+	}
+	if err != nil {
+		return nil, nil, s.explainList(prefix, err)
+	}
+	if !shallow {
+		below := make([][]Object, len(prefixes))
+		var group errgroup.Group
+		group.SetLimit(s.set.Concurrency)
+		for i, p := range prefixes {
+			group.Go(func() (err error) {
+				below[i], _, err = s.pages(bucket, p, "")
+				return s.explainList(p, err)
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, nil, err
+		}
+		objects, prefixes = slices.Concat(append(below, objects)...), nil
+	}
+	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
+	slices.Sort(prefixes)
+	return objects, prefixes, nil
+}
+
+// pages lists all pages of a prefix, a thousand objects each.
+func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
+	for token := ""; ; {
+		page, err := s.page(bucket, prefix, token, delimiter)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page.Contents {
+			if o := object(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
+				objects = append(objects, o)
+			}
+		}
+		for _, p := range page.CommonPrefixes {
+			// What is not longer would be listed for ever.
+			if strings.HasPrefix(p.Prefix, prefix) && len(p.Prefix) > len(prefix) {
+				prefixes = append(prefixes, p.Prefix)
+			}
+		}
+		switch {
+		case !page.IsTruncated:
+			return objects, prefixes, nil
+		case page.NextContinuationToken == token || len(page.Contents)+len(page.CommonPrefixes) == 0:
+			return nil, nil, fmt.Errorf("%w: a page of the listing does not lead to the next one", errBadAnswer)
+		}
+		token = page.NextContinuationToken
+	}
+}
+
+// page is one request of a listing.
+func (s *s3) page(bucket, prefix, token, delimiter string) (page minio.ListBucketV2Result, err error) {
+	err = s.retry(func() (bool, error) {
+		s.slots <- struct{}{}
+		defer func() { <-s.slots }()
+		page, err = s.core.ListObjectsV2(bucket, prefix, "", token, delimiter, 1000)
+		return false, err
+	})
+	return page, err
+}
+
+// explainList is explain for listings, where nothing but the bucket can be missing.
+func (s *s3) explainList(prefix string, err error) error {
+	if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
+		withCode(answer, "NoSuchBucket")
+	}
+	if errors.Is(err, errBadAnswer) {
+		return err
+	}
+	if prefix == "" {
+		prefix = "the bucket"
+	}
+	return s.explain("list "+prefix, err)
+}

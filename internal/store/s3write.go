@@ -1,0 +1,307 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5" //nolint:gosec // the hash that the protocol has
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// An object is uploaded in parts of partSize, and from the part manyParts on of
+// largePart: a server takes maxParts at most.
+const (
+	partSize  = 8 << 20
+	largePart = 64 << 20
+	manyParts = 1000
+	maxParts  = 10000
+
+	// partsBudget is how many bytes of parts may be on their way to the server while
+	// the next ones fill.
+	partsBudget = 64 << 20
+	// partsInFlight is how many parts of one object are.
+	partsInFlight = 2
+
+	firstBuffer = 64 << 10
+)
+
+// budget is a number of bytes that may be taken.
+type budget struct {
+	mu   sync.Mutex
+	left int64
+}
+
+// take takes n bytes if they are left.
+func (b *budget) take(n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left < n {
+		return false
+	}
+	b.left -= n
+	return true
+}
+
+func (b *budget) put(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += n
+}
+
+// upload is an object that grows. While it is smaller than a part it is in memory only;
+// then parts are sent as they fill. Write and Commit are called by one goroutine.
+type upload struct {
+	s           *s3
+	bucket, key string
+
+	part     []byte
+	size     int64  // bytes written
+	id       string // of the upload, empty before the first part is sent
+	begun    int    // parts
+	inFlight sync.WaitGroup
+	slots    chan struct{}
+	closed   bool
+
+	mu   sync.Mutex
+	sent map[int]string // the ETags of parts by their number
+	err  error          // first failure
+}
+
+// Create implements Objects.
+func (s *s3) Create(bucket, key string) (Writer, error) {
+	return &upload{s: s, bucket: bucket, key: key, sent: map[int]string{}, slots: make(chan struct{}, partsInFlight)}, nil
+}
+
+// sizeOf is the size of a part.
+func sizeOf(part int) int {
+	if part <= manyParts {
+		return partSize
+	}
+	return largePart
+}
+
+// Write implements io.Writer.
+func (u *upload) Write(p []byte) (int, error) {
+	if u.closed {
+		return 0, fs.ErrClosed
+	}
+	written := 0
+	for written < len(p) {
+		if err := u.failed(); err != nil {
+			return written, err
+		}
+		size := sizeOf(u.begun + 1)
+		n := min(len(p)-written, size-len(u.part))
+		u.grow(len(u.part)+n, size)
+		u.part = append(u.part, p[written:written+n]...)
+		written += n
+		u.size += int64(n)
+		if len(u.part) == size {
+			if err := u.send(); err != nil {
+				return written, err
+			}
+		}
+	}
+	return written, nil
+}
+
+// grow makes room for n bytes in the part: small objects take small buffers.
+func (u *upload) grow(n, size int) {
+	if n <= cap(u.part) {
+		return
+	}
+	room := max(firstBuffer, cap(u.part))
+	for room < n {
+		room *= 2
+	}
+	u.part = append(make([]byte, 0, min(room, size)), u.part...)
+}
+
+func (u *upload) failed() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.err
+}
+
+func (u *upload) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.err == nil {
+		u.err = u.s.explain("write "+u.key, err)
+	}
+	return u.err
+}
+
+// send starts to upload the part. When memory is short it waits until that is done.
+func (u *upload) send() error {
+	if u.id == "" {
+		err := u.s.request(headTimeout, func(ctx context.Context) (err error) {
+			u.id, err = u.s.core.NewMultipartUpload(ctx, u.bucket, u.key, minio.PutObjectOptions{})
+			return err
+		})
+		if err != nil {
+			return u.fail(err)
+		}
+	}
+	if u.begun == maxParts {
+		return u.fail(fmt.Errorf("more than %d GiB, the most that an object can have", (manyParts*partSize+(maxParts-manyParts)*largePart)>>30))
+	}
+	u.begun++
+	number, part := u.begun, u.part
+	if !u.s.parts.take(int64(cap(part))) {
+		u.inFlight.Wait()
+		u.sendPart(number, part)
+		u.part = part[:0]
+		return u.failed()
+	}
+	u.slots <- struct{}{}
+	u.inFlight.Add(1)
+	go func() {
+		defer func() {
+			u.s.parts.put(int64(cap(part)))
+			<-u.slots
+			u.inFlight.Done()
+		}()
+		u.sendPart(number, part)
+	}()
+	u.part = nil
+	return nil
+}
+
+// sendPart uploads a part as it is, with its hashes in front: what goes through the
+// client library in a stream is cut into signed chunks, which some servers store.
+func (u *upload) sendPart(number int, part []byte) {
+	if u.failed() != nil {
+		return
+	}
+	md5Sum, shaSum := hashes(part)
+	var sent minio.ObjectPart
+	err := u.s.request(writeTimeout, func(ctx context.Context) (err error) {
+		sent, err = u.s.core.PutObjectPart(ctx, u.bucket, u.key, u.id, number, bytes.NewReader(part), int64(len(part)),
+			minio.PutObjectPartOptions{Md5Base64: md5Sum, Sha256Hex: shaSum, DisableContentSha256: true})
+		return err
+	})
+	if err != nil {
+		u.fail(err) //nolint:errcheck // kept for the next call
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.sent[number] = sent.ETag
+}
+
+func hashes(data []byte) (md5Sum, shaSum string) {
+	m, s := md5.Sum(data), sha256.Sum256(data) //nolint:gosec // see the import
+	return base64.StdEncoding.EncodeToString(m[:]), hex.EncodeToString(s[:])
+}
+
+// Commit implements Writer.
+func (u *upload) Commit() error {
+	if u.closed {
+		return fs.ErrClosed
+	}
+	err := u.failed()
+	switch {
+	case err != nil:
+	case u.id == "":
+		err = u.fail(u.put())
+	default:
+		if len(u.part) > 0 {
+			err = u.send()
+		}
+		u.inFlight.Wait()
+		if err == nil {
+			err = u.failed()
+		}
+		if err == nil {
+			err = u.fail(u.finish())
+		}
+	}
+	if err != nil {
+		u.Abort()
+		return err
+	}
+	u.close()
+	return nil
+}
+
+// put uploads an object that is smaller than a part.
+func (u *upload) put() error {
+	md5Sum, shaSum := hashes(u.part)
+	return u.s.request(writeTimeout, func(ctx context.Context) error {
+		_, err := u.s.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(u.part), int64(len(u.part)), md5Sum, shaSum,
+			minio.PutObjectOptions{DisableContentSha256: true})
+		return err
+	})
+}
+
+// finish makes the object of its parts. A server can fail after it has said 200, and
+// its answer can be lost on the way: the request is repeated, and when the upload is
+// gone by then, it is looked whether the object is there.
+func (u *upload) finish() error {
+	parts := make([]minio.CompletePart, u.begun)
+	for i := range parts {
+		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: u.sent[i+1]}
+	}
+	return u.s.request(finishTimeout, func(ctx context.Context) error {
+		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, minio.PutObjectOptions{})
+		if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
+			now, gone := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
+			if gone == nil && now.Size == u.size && strings.HasSuffix(now.ETag, "-"+strconv.Itoa(u.begun)) {
+				return nil
+			}
+		}
+		return err
+	})
+}
+
+// Abort implements Writer.
+func (u *upload) Abort() {
+	if u.closed {
+		return
+	}
+	u.inFlight.Wait() // a part that arrives afterwards would stay
+	if u.id != "" {
+		_ = u.s.abort(u.bucket, u.key, u.id) // the caller has a better error, or has given the object up
+	}
+	u.close()
+}
+
+func (u *upload) close() { u.closed, u.part = true, nil }
+
+// abort removes the parts of an upload. One that is gone is no error.
+func (s *s3) abort(bucket, key, id string) error {
+	err := s.request(headTimeout, func(ctx context.Context) error {
+		return s.core.AbortMultipartUpload(ctx, bucket, key, id)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Writable implements Objects: it begins an upload and gives it up.
+func (s *s3) Writable(bucket, key string) error {
+	var id string
+	err := s.request(headTimeout, func(ctx context.Context) (err error) {
+		id, err = s.core.NewMultipartUpload(ctx, bucket, key, minio.PutObjectOptions{})
+		return err
+	})
+	if err == nil {
+		err = s.abort(bucket, key, id)
+	}
+	return s.explain("write "+key, err)
+}
