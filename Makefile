@@ -123,7 +123,7 @@ ARM64_BINARY = bin/dumptool-linux-arm64
 arm64: build ## the same results on arm64: instructions, tests and reports (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
 	@fused=$$($(GO) tool objdump -s '^dumptool/' $(ARM64_BINARY) | \
-		grep -E 'FN?M(ADD|SUB)[SD]' | grep -v '^ *exact\.go:' || :); \
+		grep -E 'FN?M(ADD|SUB)[SD]|FML[AS]' | grep -v '^ *exact\.go:' || :); \
 	if [ -n "$$fused" ]; then \
 		echo 'fused multiply-adds; write float64(a*b) + c:'; printf '%s\n' "$$fused"; exit 1; \
 	fi

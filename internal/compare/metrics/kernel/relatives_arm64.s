@@ -1,0 +1,127 @@
+//go:build !purego
+
+#include "go_asm.h"
+#include "textflag.h"
+#include "neon_arm64.h"
+
+// The lane of a pair, in both halves of its mark.
+DATA markLanes<>+0(SB)/8, $0
+DATA markLanes<>+8(SB)/8, $0x100000001
+DATA markLanes<>+16(SB)/8, $0x200000002
+DATA markLanes<>+24(SB)/8, $0x300000003
+GLOBL markLanes<>(SB), RODATA|NOPTR, $32
+
+// MARK makes the marks of two pairs, with |d| in a register, |d|/|r| in the next but
+// one, whose lanes are in V22 or V23, and adds to the counters of these, which are
+// every second register from V8 on. 23 instructions.
+#define MARK(ref, abs, rel, lanes, zeros, undefined, below1, below5, lowest) \
+	CMEQZ_D2(ref, 31)           \ // |r| is zero
+	ADD_D2(20, ref, ref)        \
+	USHR_D2(56, ref, ref)       \
+	UMIN_S4(21, ref, ref)       \
+	SUB_D2(31, ref, ref)        \ // row of |r|; zeros are in the one after others
+	BIC_D2(31, rel, rel)        \
+	SUB_D2(31, zeros, zeros)    \
+	AND_D2(31, abs, 31)         \
+	CMGTZ_D2(31, 31)            \
+	SUB_D2(31, undefined, undefined) \
+	USHR_D2(49, abs, 31)        \ // bin of |d|
+	SLI_D2(14, ref, 31)         \
+	USHR_D2(49, rel, ref)       \ // bin of |d|/|r|
+	SLI_D2(32, ref, 31)         \
+	SHL_D2(2, 31, 31)           \
+	ORR_D2(lanes, 31, 31)       \
+	VST1.P [V31.D2], 16(R4)     \
+	SUB_H8(24, 31, ref)         \
+	UMIN_H8(ref, lowest, lowest) \
+	FCMGT_D2(rel, 18, ref)      \
+	SUB_D2(ref, below1, below1) \
+	FCMGT_D2(rel, 19, ref)      \
+	SUB_D2(ref, below5, below5)
+
+// COUNT counts two pairs whose marks were made countLag pairs before, so that it need
+// not wait for the vector units. 17 instructions.
+#define COUNT \
+	LDP.P 16(R8), (R9, R10)    \
+	LSR $32, R9, R11           \
+	LSR $32, R10, R12          \
+	MOVWU R9, R9               \
+	MOVWU R10, R10             \
+	MOVWU (R5)(R9<<2), R13     \
+	MOVWU (R6)(R11<<2), R14    \
+	MOVWU (R5)(R10<<2), R15    \
+	MOVWU (R6)(R12<<2), R16    \
+	ADD $1, R13                \
+	ADD $1, R14                \
+	ADD $1, R15                \
+	ADD $1, R16                \
+	MOVW R13, (R5)(R9<<2)      \
+	MOVW R14, (R6)(R11<<2)     \
+	MOVW R15, (R5)(R10<<2)     \
+	MOVW R16, (R6)(R12<<2)
+
+// relativesVector divides, adds up and bounds, and makes the marks of pairs, all in
+// the vector units, while the others count the pairs, all but the last countLag.
+// 99 instructions for four pairs, of which 34 count.
+//
+// func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
+TEXT ·relativesVector(SB), NOSPLIT, $0-64
+	MOVD rel+0(FP), R0
+	MOVD abs+8(FP), R1
+	MOVD r+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD marks+32(FP), R4
+	MOVD absCounts+40(FP), R5
+	MOVD relCounts+48(FP), R6
+	MOVD out+56(FP), R7
+	MOVD R4, R8                 // the marks that are counted
+	SUB $const_countLag, R3, R17 // the rest when counting begins
+	MOVD $0x3f50624dd2f1a9fc, R9
+	VDUP R9, V18.D2             // 1/1000
+	MOVD $0x3f747ae147ae147b, R9
+	VDUP R9, V19.D2             // 5/1000
+	MOVD $0xc410000000000000, R9
+	VDUP R9, V20.D2             // an octave less firstGroup: groups start at 0 there
+	MOVD $const_otherRow, R9
+	VDUP R9, V21.D2
+	MOVD $markLanes<>(SB), R9
+	VLD1 (R9), [V22.D2, V23.D2]
+	MOVD $0x0000000400060004, R9
+	VDUP R9, V24.D2             // what numbers of ratioLanes.lowest start from
+	EOR_D4(0, 0, 0)             // sum of |d|/|r|
+	EOR_D4(2, 2, 2)             // sum of |r|
+	EOR_D4(4, 4, 4)             // largest |d|/|r|
+	EOR_D4(6, 6, 6)             // largest |d|
+	EOR_D4(8, 8, 8)             // zeros
+	EOR_D4(10, 10, 10)          // undefined
+	EOR_D4(12, 12, 12)          // below 1/1000
+	EOR_D4(14, 14, 14)          // below 5/1000
+	MOVD $-1, R9
+	VDUP R9, V16.D2             // lowest indexes
+	VDUP R9, V17.D2
+	PCALIGN $16
+relatives:
+	VLD1.P 32(R2), [V25.D2, V26.D2]
+	VLD1.P 32(R1), [V27.D2, V28.D2]
+	FABS_D4(25, 25)
+	FDIV_D4(25, 27, 29)
+	FADD_D4(25, 2, 2)
+	FMAXNM_D4(27, 6, 6)
+	MARK(25, 27, 29, 22, 8, 10, 12, 14, 16)
+	MARK(26, 28, 30, 23, 9, 11, 13, 15, 17)
+	VST1.P [V29.D2, V30.D2], 32(R0)
+	FADD_D4(29, 0, 0)
+	FMAXNM_D4(29, 4, 4)
+	CMP R17, R3
+	BGT relativesNext
+	COUNT
+	COUNT
+relativesNext:
+	SUBS $4, R3
+	BNE relatives
+	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R7)
+	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R7)
+	VST1.P [V8.D2, V9.D2, V10.D2, V11.D2], 64(R7)
+	VST1.P [V12.D2, V13.D2, V14.D2, V15.D2], 64(R7)
+	VST1 [V16.D2, V17.D2], (R7)
+	RET
