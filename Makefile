@@ -136,7 +136,7 @@ microbench: ## run the benchmarks of single functions (BENCH: a pattern)
 
 # The same source and Go version give the same bytes on any machine, whatever
 # its Go settings are.
-dist: ## static binaries for all platforms in dist/, with SHA256SUMS
+dist: ## static binaries for all platforms in dist/, with licences and SHA256SUMS
 	@set -e; rm -rf '$(DIST)'; mkdir -p '$(DIST)'; \
 	for target in $(DIST_TARGETS); do \
 		os=$${target%/*}; arch=$${target#*/}; ext=; \
@@ -147,7 +147,8 @@ dist: ## static binaries for all platforms in dist/, with SHA256SUMS
 			$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
 			-o "$(DIST)/dumptool-$$os-$$arch$$ext" ./cmd/dumptool; \
 	done; \
-	cd '$(DIST)' && sha256sum dumptool-* >SHA256SUMS && cat SHA256SUMS
+	GO='$(GO)' sh scripts/notice.sh $(DIST_TARGETS) >'$(DIST)/NOTICE.txt'; \
+	cd '$(DIST)' && sha256sum NOTICE.txt dumptool-* >SHA256SUMS && cat SHA256SUMS
 
 dist-check: dist ## build dist/ once more with an empty build cache: the bytes must be the same
 	@set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
