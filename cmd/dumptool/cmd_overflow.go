@@ -36,6 +36,7 @@ type overflowTreeOptions struct {
 	output   reportOptions
 	all      bool
 	exitZero exitZero
+	part     overflow.Part // of the work, where a command has --shard
 }
 
 // addOverflowFlags adds the flags of a command whose report is an R; found is what
@@ -48,9 +49,9 @@ func addOverflowFlags[R any](cmd *cobra.Command, o *overflowTreeOptions, found s
 
 // runOverflow opens the trees that are given, looks into them and writes the report.
 func runOverflow[R interface {
-	Outcome(run *dumpdir.Run) batch.Outcome
+	Outcome(in overflow.Inputs) batch.Outcome
 }](ctx context.Context, a *app, o *overflowTreeOptions, args []string, doing string, open dumpdir.Options,
-	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error),
+	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error), lookPart lookPart,
 ) error {
 	args = append(o.dumps.paths, args...)
 	if len(args) == 0 {
@@ -71,17 +72,49 @@ func runOverflow[R interface {
 	if err != nil {
 		return err
 	}
+	opt := overflow.Options{Select: o.dumps.selection(), Ops: ops, Workers: o.dumps.workers, All: o.all}
+	if o.part.On() {
+		return runOverflowPart(ctx, a, doing, run, opt, o.part, lookPart)
+	}
 	r, err := watched(a, doing, func(observe func(batch.Event)) (R, error) {
-		return look(ctx, run, overflow.Options{Select: o.dumps.selection(), Ops: ops, Workers: o.dumps.workers, All: o.all, Observe: observe})
+		opt.Observe = observe
+		return look(ctx, run, opt)
 	})
 	if err != nil {
 		return err
 	}
-	outcome := r.Outcome(run)
+	outcome := r.Outcome(overflow.InputsOf(run))
 	if outcome.Kind != batch.Nothing {
 		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
 			return err
 		}
 	}
 	return a.conclude(o.exitZero.of(outcome))
+}
+
+// lookPart looks into a part of a run and writes a part file; nil where a command has no
+// --shard.
+type lookPart func(context.Context, *dumpdir.Run, overflow.Options, overflow.Part) (overflow.PartWritten, error)
+
+// runOverflowPart looks into a part of a run. That its part is complete is all that is
+// asked of a shard, whatever was found.
+func runOverflowPart(ctx context.Context, a *app, doing string, run *dumpdir.Run, opt overflow.Options, part overflow.Part, look lookPart) error {
+	written, err := watched(a, doing, func(observe func(batch.Event)) (overflow.PartWritten, error) {
+		opt.Observe = observe
+		return look(ctx, run, opt, part)
+	})
+	if err != nil {
+		return err
+	}
+	a.partWritten(part.Spec, written.Path)
+	return nil
+}
+
+// part reads the flag of a command whose reports are those of o.
+func (s *shardFlag) part(a *app, cmd *cobra.Command, o *reportOptions) (overflow.Part, error) {
+	spec, err := s.spec(a)
+	if err != nil || !spec.On() {
+		return overflow.Part{}, err
+	}
+	return overflow.Part{Spec: spec, Dir: o.out, Tool: toolName()}, o.forPart(cmd)
 }

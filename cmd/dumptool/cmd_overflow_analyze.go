@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"io"
 	"strconv"
 	"strings"
@@ -24,6 +23,7 @@ type overflowAnalyzeOptions struct {
 	all      bool
 	exitZero exitZero
 	ir       string
+	shard    shardFlag
 }
 
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
@@ -38,15 +38,19 @@ reads the operator's tensors and says whether the bad values were produced there
 or came in; of the first record of each rank it shows what the operator reads, where
 a graph says that. Records are ordered by rank, step and time; devices are ranks. The text
 of more than 20 records has a line for each operator, with the ranks and steps
-that it overflowed on, and the first record in full; --all shows all of them.`,
+that it overflowed on, and the first record in full; --all shows all of them.
+
+With --shard it looks into a part of the records and writes what it finds to a file in
+the folder of -out; 'overflow analyze merge' makes the report of all parts.`,
 		Example: `  dumptool overflow analyze -d dumps
   dumptool overflow analyze -d dumps -n 3 --lang zh
   dumptool overflow analyze -d dumps -out report --format text,json,csv`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowAnalyze(cmd.Context(), a, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowAnalyze(cmd, a, opts, args) },
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
+	cmd.AddCommand(newOverflowAnalyzeMergeCommand(a))
 	return cmd
 }
 
@@ -57,6 +61,7 @@ func (o *overflowAnalyzeOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.all, "all", false, "show all records in full")
 	flags.BoolVar(&o.compat, "compat", false, "write overflow_summary_TIME.txt as msaccucmp does, to the output folder")
 	addIR(flags, &o.ir)
+	o.shard.add(flags)
 	o.exitZero.add(flags, "overflow records")
 	addReportFlags[*overflow.Report](cmd, &o.output, "text", "; several with -out")
 }
@@ -87,14 +92,25 @@ func (o *overflowAnalyzeOptions) resolve(args []string) (opt overflow.Options, e
 }
 
 // runOverflowAnalyze analyzes the trees that are given.
-func runOverflowAnalyze(ctx context.Context, a *app, opts *overflowAnalyzeOptions, args []string) error {
+func runOverflowAnalyze(cmd *cobra.Command, a *app, opts *overflowAnalyzeOptions, args []string) error {
+	ctx := cmd.Context()
 	opt, err := opts.resolve(args)
 	if err != nil {
 		return err
 	}
+	part, err := opts.shard.part(a, cmd, &opts.output)
+	if err != nil {
+		return err
+	}
+	if opts.compat && part.On() {
+		return usagef("--compat is not for --shard")
+	}
 	run, err := a.openRun(ctx, opts.dumps.paths, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true, IR: opts.ir}, opt.Select)
 	if err != nil {
 		return err
+	}
+	if part.On() {
+		return runOverflowPart(ctx, a, "analyzing", run, opt, part, overflow.AnalyzePart)
 	}
 	r, err := watched(a, "analyzing", func(observe func(batch.Event)) (*overflow.Report, error) {
 		opt.Observe = observe
@@ -103,7 +119,7 @@ func runOverflowAnalyze(ctx context.Context, a *app, opts *overflowAnalyzeOption
 	if err != nil {
 		return err
 	}
-	outcome := r.Outcome(run, opts.output.out == "" && opts.output.formats[0] == "text")
+	outcome := r.Outcome(overflow.InputsOf(run), opts.output.printsText())
 	if outcome.Kind != batch.Nothing {
 		err = opts.write(a, r)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func newOverflowScanCommand(a *app) *cobra.Command {
-	opts, ir := new(overflowTreeOptions), ""
+	opts, ir, shard := new(overflowTreeOptions), "", shardFlag("")
 	cmd := &cobra.Command{
 		Use:   "scan PATH...",
 		Short: "find NaN, infinities and saturated values in ordinary dumps",
@@ -20,20 +20,30 @@ themselves. Of tensors whose statistics alone were dumped (statistic.csv and the
 tables of CANN) it shows what those say.
 
 More than 20 executions with bad tensors are grouped by operator, and the first of
-them is shown in full; --all shows all, good ones too.`,
+them is shown in full; --all shows all, good ones too.
+
+With --shard it reads a part of the tensors and writes what it finds to a file in the
+folder of -out; 'overflow scan merge' makes the report of all parts.`,
 		Example: `  dumptool overflow scan dumps
-  dumptool overflow scan dumps --all --format csv > all.csv`,
+  dumptool overflow scan dumps --all --format csv > all.csv
+  dumptool overflow scan dumps --shard auto/16 -out parts`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkIR(ir); err != nil {
 				return err
 			}
-			return runOverflow(cmd.Context(), a, opts, args, "scanning", dumpdir.Options{Graphs: true, IR: ir}, overflow.Scan)
+			var err error
+			if opts.part, err = shard.part(a, cmd, &opts.output); err != nil {
+				return err
+			}
+			return runOverflow(cmd.Context(), a, opts, args, "scanning", dumpdir.Options{Graphs: true, IR: ir}, overflow.Scan, overflow.ScanPart)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	cmd.Flags().BoolVar(&opts.all, "all", false, "show everything, good tensors too")
 	addIR(cmd.Flags(), &ir)
+	shard.add(cmd.Flags())
 	addOverflowFlags[*overflow.ScanReport](cmd, opts, "bad tensors")
+	cmd.AddCommand(newOverflowScanMergeCommand(a))
 	return cmd
 }

@@ -85,6 +85,9 @@ func checkReports[R any](o *reportOptions) error {
 	return nil
 }
 
+// printsText reports whether text is printed.
+func (o *reportOptions) printsText() bool { return o.out == "" && o.formats[0] == "text" }
+
 // writeReports prints a result, or writes its reports to a folder, where they replace none
 // of inputs.
 func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options, inputs ...string) error {

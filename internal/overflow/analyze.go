@@ -29,24 +29,34 @@ func (r *Report) Unread() int { return unread(r.Problems) }
 // operator and judges the tensors. What cannot be read is a Problem and stops
 // nothing.
 func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
-	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
-		return nil, err
-	}
-	report := &Report{All: opt.All, Files: len(run.Files), Problems: problemsOf(run, &opt.Select)}
-	ops := dumpsOf(run.Select(opt.Select))
-	report.Dumps = len(ops)
-	records, err := report.match(ctx, run, newDumps(ops), &opt)
+	report, records, err := planAnalysis(ctx, run, &opt)
 	if err != nil {
 		return nil, err
 	}
-	report.Total = len(records)
-	records = firstOfEach(records, opt.Most)
-	findProducers(records)
-	if err := judgeRecords(ctx, records, opt); err != nil {
+	if err := judgeRecords(ctx, records, opt, func(int, *Record) {}); err != nil {
 		return nil, err
 	}
 	report.add(records)
 	return report, nil
+}
+
+// planAnalysis returns a report without records, and the records that are to be judged
+// for it, in their order.
+func planAnalysis(ctx context.Context, run *dumpdir.Run, opt *Options) (*Report, []*Record, error) {
+	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
+		return nil, nil, err
+	}
+	report := &Report{All: opt.All, Files: len(run.Files), Problems: problemsOf(run, &opt.Select)}
+	ops := dumpsOf(run.Select(opt.Select))
+	report.Dumps = len(ops)
+	records, err := report.match(ctx, run, newDumps(ops), opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	report.Total = len(records)
+	records = firstOfEach(records, opt.Most)
+	findProducers(records)
+	return report, records, nil
 }
 
 // match returns the chosen records of a run that show an overflow, each with its
@@ -95,14 +105,15 @@ func firstOfEach(records []*Record, n int) []*Record {
 	})
 }
 
-// judgeRecords reads the tensors of the records' operators and judges them.
-func judgeRecords(ctx context.Context, records []*Record, opt Options) error {
+// judgeRecords reads the tensors of the records' operators, judges them and hands the
+// records to emit in their order.
+func judgeRecords(ctx context.Context, records []*Record, opt Options, emit func(int, *Record)) error {
 	return batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, records, nil,
 		func(ctx context.Context, r *Record) *Record {
 			r.judge(ctx)
 			return r
 		},
-		func(int, *Record) {})
+		emit)
 }
 
 // add adds the records, and what could not be read of their operators.
@@ -117,7 +128,7 @@ func (r *Report) add(records []*Record) {
 		if _, ok := r.First[record.At.Rank]; !ok {
 			r.First[record.At.Rank] = i
 		}
-		for _, p := range tensorProblems(record.Tensors) {
+		for _, p := range record.problems {
 			if !listed[p.File] {
 				r.Problems = append(r.Problems, p)
 			}

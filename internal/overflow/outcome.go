@@ -8,12 +8,23 @@ import (
 	"dumptool/internal/lang"
 )
 
+// Inputs are the files among which something was looked for.
+type Inputs struct {
+	// Files is their number.
+	Files int
+	// Others says what those are that hold no tensors.
+	Others func() []batch.Message
+}
+
+// InputsOf are the files of a run.
+func InputsOf(run *dumpdir.Run) Inputs { return Inputs{len(run.Files), run.OtherFiles} }
+
 // Outcome is how the scan of a run ended.
-func (r *ScanReport) Outcome(run *dumpdir.Run) batch.Outcome {
+func (r *ScanReport) Outcome(in Inputs) batch.Outcome {
 	found := lang.Sayf("bad tensors in %d of %s", "%[2]s中 %[1]d 个含异常张量", r.BadFiles, lang.CountText(r.Files, "file", "个文件"))
 	switch n := unread(r.Problems); {
 	case r.Files == 0 && n == 0:
-		return nothingIn(run, "neither dumps nor arrays among %s", "%s中没有 dump 和数组")
+		return nothingIn(in, "neither dumps nor arrays among %s", "%s中没有 dump 和数组")
 	case n == 1:
 		return batch.Outcomef(batch.Incomplete, "%s, 1 file or tensor could not be read", "%s，1 个文件或张量无法读取", found)
 	case n > 1:
@@ -33,11 +44,11 @@ func (r *ScanReport) Outcome(run *dumpdir.Run) batch.Outcome {
 
 // Outcome is how the analysis ended: what could not be read, or the overflows. What
 // usually explains that there are none are hints, unless the report has them.
-func (r *Report) Outcome(run *dumpdir.Run, reported bool) batch.Outcome {
+func (r *Report) Outcome(in Inputs, reported bool) batch.Outcome {
 	unreadable, records := r.Unread(), lang.CountText(r.Total, "overflow record", "条溢出记录")
 	switch {
 	case r.Total == 0 && r.Dumps == 0 && unreadable == 0 && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Empty }):
-		return nothingIn(run, "neither overflow records nor dumps among %s", "%s中没有溢出记录和 dump")
+		return nothingIn(in, "neither overflow records nor dumps among %s", "%s中没有溢出记录和 dump")
 	case unreadable > 0:
 		return batch.Outcomef(batch.Incomplete, "%s found, %s could not be read", "发现 %s，%s无法读取", records, lang.CountText(unreadable, "file", "个文件"))
 	case r.Total > 0:
@@ -54,8 +65,8 @@ func (r *Report) Outcome(run *dumpdir.Run, reported bool) batch.Outcome {
 
 // nothingIn is the outcome of a run without anything to look at: what its files are
 // instead. The texts are about the number of files.
-func nothingIn(run *dumpdir.Run, en, zh string) batch.Outcome {
-	o := batch.Outcomef(batch.Nothing, en, zh, lang.CountText(len(run.Files), "file", "个文件"))
-	o.Messages = run.OtherFiles()
+func nothingIn(in Inputs, en, zh string) batch.Outcome {
+	o := batch.Outcomef(batch.Nothing, en, zh, lang.CountText(in.Files, "file", "个文件"))
+	o.Messages = in.Others()
 	return o
 }

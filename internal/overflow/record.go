@@ -39,6 +39,9 @@ type Record struct {
 	// Rescued is set for a record that was decoded with the wrong layout: unit,
 	// model, stream and task are left of it, and at best part of the status.
 	Rescued bool
+
+	// problems are what could not be read of the tensors.
+	problems []Problem
 }
 
 // Operator is the operator whose overflow a record reports.
@@ -185,4 +188,5 @@ func (r *Record) judge(ctx context.Context) {
 		r.Verdict, r.Why = CannotTell, whyGuess
 	}
 	r.Advice = advice(r)
+	r.problems = tensorProblems(r.Tensors)
 }

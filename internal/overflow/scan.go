@@ -67,41 +67,56 @@ type OrderSource struct {
 // infinities and values at the limits of their types. Overflow records are left
 // out.
 func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, error) {
-	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
-		return nil, err
-	}
-	s := scanner{ScanReport: ScanReport{All: opt.All, Problems: problemsOf(run, &opt.Select)}}
-	s.plan(run.Select(opt.Select), &opt)
-	files := new(tensorfile.Pool)
-	defer files.Close()
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, s.jobs,
-		scanJob.cost,
-		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors) },
-		func(i int, tensors []Tensor) { s.add(s.jobs[i], tensors) })
+	s, err := planScan(ctx, run, &opt)
 	if err != nil {
 		return nil, err
 	}
-	s.finish()
-	return &s.ScanReport, nil
+	err = readJobs(ctx, opt, s.jobs, func(j scanJob, tensors []Tensor) { s.add(j.row, j.file, tensors, tensorProblems(tensors)) })
+	if err != nil {
+		return nil, err
+	}
+	return s.finish(), nil
+}
+
+// planScan lists what is to be scanned.
+func planScan(ctx context.Context, run *dumpdir.Run, opt *Options) (*scanner, error) {
+	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
+		return nil, err
+	}
+	s := &scanner{ScanReport: ScanReport{All: opt.All, Problems: problemsOf(run, &opt.Select)}}
+	s.plan(run, opt)
+	return s, nil
+}
+
+// readJobs reads files and hands their tensors to emit in the order of the jobs.
+func readJobs(ctx context.Context, opt Options, jobs []scanJob, emit func(scanJob, []Tensor)) error {
+	files := new(tensorfile.Pool)
+	defer files.Close()
+	return batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs,
+		scanJob.cost,
+		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors) },
+		func(i int, tensors []Tensor) { emit(jobs[i], tensors) })
 }
 
 // scanner makes the rows of a report.
 type scanner struct {
 	ScanReport
-	rows  []scanRow
-	jobs  []scanJob
-	files map[*dumpdir.File]bool // that were read: are they bad?
+	rows []scanRow
+	jobs []scanJob
+	// isBad has the files that were read, by their index among those of the run.
+	isBad map[int]bool
 }
 
 // scanRow is a row, and the round that it is of.
 type scanRow struct {
 	Scanned
-	round *dumpdir.Round
+	round roundPart
 }
 
 // scanJob is the tensors of a file that belong to a row.
 type scanJob struct {
 	row     int
+	file    int // its index among those of the run
 	tensors []dumpdir.Tensor
 }
 
@@ -114,17 +129,21 @@ func (j scanJob) cost() int64 {
 }
 
 // plan lists the rows, and the files to read for them.
-func (s *scanner) plan(rounds []*dumpdir.Round, opt *Options) {
-	s.files = make(map[*dumpdir.File]bool)
-	for _, round := range rounds {
+func (s *scanner) plan(run *dumpdir.Run, opt *Options) {
+	index := make(map[*dumpdir.File]int, len(run.Files))
+	for i, f := range run.Files {
+		index[f] = i
+	}
+	for n, round := range run.Select(opt.Select) {
 		s.addOrder(round.Order)
+		at := roundPart{Index: n, Known: round.Order.IsKnown(), ByTime: round.Order.By == dumpdir.ByTimestamp}
 		for _, op := range round.Ops {
 			if !opt.Ops.Wants(op) {
 				continue
 			}
 			for _, tensors := range byFile(op.Tensors) {
 				if tensors[0].File.Err == nil {
-					s.jobs = append(s.jobs, scanJob{len(s.rows), tensors})
+					s.jobs = append(s.jobs, scanJob{len(s.rows), index[tensors[0].File], tensors})
 				}
 			}
 			row := Scanned{Files: filesOf(op), At: round.At, Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script()}
@@ -132,7 +151,7 @@ func (s *scanner) plan(rounds []*dumpdir.Round, opt *Options) {
 			for _, name := range row.Files[1:] {
 				row.File = pattern(row.File, name)
 			}
-			s.rows = append(s.rows, scanRow{row, round})
+			s.rows = append(s.rows, scanRow{row, at})
 		}
 	}
 }
@@ -184,11 +203,14 @@ func pattern(a, b string) string {
 	return strings.ToValidUTF8(a[:n], "") + "*" + filename.Parse(filepath.Base(b)).Ext
 }
 
-// add adds the tensors of a file to their row.
-func (s *scanner) add(j scanJob, tensors []Tensor) {
-	s.Problems = append(s.Problems, tensorProblems(tensors)...)
-	row := &s.rows[j.row]
-	row.Tensors = append(row.Tensors, tensors...)
+// add adds the tensors of a file to their row, and what could not be read of them.
+func (s *scanner) add(row, file int, tensors []Tensor, problems []Problem) {
+	s.Problems = append(s.Problems, problems...)
+	of := &s.rows[row]
+	of.Tensors = append(of.Tensors, tensors...)
+	if s.isBad == nil {
+		s.isBad = make(map[int]bool)
+	}
 	for i := range tensors {
 		t := &tensors[i]
 		if t.unopened {
@@ -198,15 +220,15 @@ func (s *scanner) add(j scanJob, tensors []Tensor) {
 		if t.Statistics != nil {
 			s.Tables++
 		}
-		s.files[t.file] = s.files[t.file] || t.Bad()
+		s.isBad[file] = s.isBad[file] || t.Bad()
 	}
 }
 
 // finish orders the rows, marks the first bad one of each rank, and drops the good
 // ones unless all are wanted.
-func (s *scanner) finish() {
-	s.Files = len(s.files)
-	for _, bad := range s.files {
+func (s *scanner) finish() *ScanReport {
+	s.Files = len(s.isBad)
+	for _, bad := range s.isBad {
 		if bad {
 			s.BadFiles++
 		}
@@ -228,6 +250,7 @@ func (s *scanner) finish() {
 		}
 		s.Rows = append(s.Rows, row.Scanned)
 	}
+	return &s.ScanReport
 }
 
 // mergeRounds puts the operators of several rounds of a step in the order of time,
@@ -235,9 +258,9 @@ func (s *scanner) finish() {
 func (s *scanner) mergeRounds() {
 	for rest := s.rows; len(rest) > 0; {
 		n := 1
-		byTime := rest[0].round.Order.By == dumpdir.ByTimestamp
+		byTime := rest[0].round.ByTime
 		for n < len(rest) && compareSteps(rest[n].At, rest[0].At) == 0 {
-			byTime = byTime && rest[n].round.Order.By == dumpdir.ByTimestamp
+			byTime = byTime && rest[n].round.ByTime
 			n++
 		}
 		if byTime {
@@ -251,8 +274,8 @@ func (s *scanner) mergeRounds() {
 // be so: the order of its round is known, or no other operator of it is bad.
 func (s *scanner) isFirst(i int) bool {
 	round := s.rows[i].round
-	if round.Order.IsKnown() {
+	if round.Known {
 		return true
 	}
-	return !slices.ContainsFunc(s.rows[i+1:], func(r scanRow) bool { return r.round == round && r.Bad() })
+	return !slices.ContainsFunc(s.rows[i+1:], func(r scanRow) bool { return r.round.Index == round.Index && r.Bad() })
 }

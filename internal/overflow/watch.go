@@ -107,13 +107,13 @@ func (r *WatchReport) add(w *watched, found *watchResult) {
 }
 
 // Outcome is how the comparison ended.
-func (r *WatchReport) Outcome(run *dumpdir.Run) batch.Outcome {
+func (r *WatchReport) Outcome(in Inputs) batch.Outcome {
 	ops := lang.CountText(r.Watched, "watched operator", "个被监视算子")
 	found := lang.Sayf("the memory of %d of %s changed", "%[2]s中 %[1]d 个的内存被改写", r.Changed, ops)
 	var o batch.Outcome
 	switch n := unread(r.Problems); {
 	case r.Watched == 0 && n == 0:
-		o = nothingIn(run, "no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s", "%s中没有 watcher 的 dump({类型}.{算子}_To_{被监视算子}...)")
+		o = nothingIn(in, "no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s", "%s中没有 watcher 的 dump({类型}.{算子}_To_{被监视算子}...)")
 		return o
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s; %s could not be read", "%s；%s无法读取", found, lang.CountText(n, "file or tensor", "个文件或张量"))

@@ -3,6 +3,8 @@ package shard
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"hash"
 	"strconv"
 	"strings"
 )
@@ -21,3 +23,25 @@ func Of(key string, n int) int {
 	sum := sha256.Sum256([]byte(key))
 	return int(binary.BigEndian.Uint64(sum[:]) % uint64(max(n, 1)))
 }
+
+// Fingerprint identifies work by the keys and sizes of its rows, in their order, and
+// what else changes its results.
+type Fingerprint struct{ sum hash.Hash }
+
+// NewFingerprint returns the fingerprint of no work.
+func NewFingerprint() Fingerprint { return Fingerprint{sha256.New()} }
+
+// Add adds a row, or an option. Each is taken apart from those before and after it.
+func (f Fingerprint) Add(key string, sizes ...int64) {
+	head := binary.BigEndian.AppendUint64(nil, uint64(len(key)))
+	tail := binary.BigEndian.AppendUint64(nil, uint64(len(sizes)))
+	for _, size := range sizes {
+		tail = binary.BigEndian.AppendUint64(tail, uint64(size))
+	}
+	for _, b := range [][]byte{head, []byte(key), tail} {
+		f.sum.Write(b) // never fails
+	}
+}
+
+// String is the fingerprint in base 16.
+func (f Fingerprint) String() string { return hex.EncodeToString(f.sum.Sum(nil)) }

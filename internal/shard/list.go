@@ -57,7 +57,7 @@ type MissingError struct {
 // Error implements error.
 func (e *MissingError) Error() string {
 	verb := "are"
-	if e.Of == 1 {
+	if len(e.Missing) == 1 {
 		verb = "is"
 	}
 	return fmt.Sprintf("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))

@@ -210,3 +210,29 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	of := func(add ...func(Fingerprint)) string {
+		f := NewFingerprint()
+		for _, a := range add {
+			a(f)
+		}
+		return f.String()
+	}
+	row := func(key string, sizes ...int64) func(Fingerprint) {
+		return func(f Fingerprint) { f.Add(key, sizes...) }
+	}
+	seen := map[string]bool{}
+	for _, sum := range []string{
+		of(), of(row("")), of(row("a")), of(row("b")), of(row("a", 1)), of(row("a", 2)), of(row("a", 1, 2)), of(row("a"), row("b")), of(row("b"), row("a")), of(row("ab")),
+	} {
+		if len(sum) != 64 || seen[sum] {
+			t.Errorf("%s is there twice, or no hash", sum)
+		}
+		seen[sum] = true
+	}
+	if first, second := of(row("a", 1), row("b")), of(row("a", 1), row("b")); first != second {
+		t.Error("the same work has two fingerprints")
+	}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/opdebug"
+	"dumptool/internal/tensor"
+)
+
+// generatedTree draws a tree of dumps, overflow records, statistics and other files.
+func generatedTree(t *rapid.T, root string) {
+	write := func(path string, data []byte) {
+		full := filepath.Join(root, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dump := func(path string, c *dumpfmt.Content) {
+		c.Container = dumpfmt.BinaryV2
+		var b bytes.Buffer
+		if err := dumpfmt.Write(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		write(path, b.Bytes())
+	}
+	const one, inf, nan, most = 0x3c00, 0x7c00, 0x7e00, 0x7bff
+	value := rapid.SampledFrom([]uint16{one, one, one, inf, nan, most})
+	kind := rapid.SampledFrom([]string{"op", "op", "op", "op", "record", "cut", "csv", "npy", "bytes", "text", "string"})
+	names := rapid.SampledFrom([]string{"conv", "fc", "relu", "add", "very_" + strings.Repeat("long", 55)})
+	for i := range rapid.IntRange(0, 12).Draw(t, "files") {
+		at := rapid.IntRange(0, 2).Draw(t, "rank")
+		dir := fmt.Sprintf("20260101000000/%d/net/1/%d/", at, rapid.IntRange(0, 1).Draw(t, "step"))
+		task, name := i, names.Draw(t, "name")
+		file := fmt.Sprintf("%sAdd.%s.%d.1.%d", dir, name, task, 1700000000000000+rapid.IntRange(0, 9).Draw(t, "time"))
+		switch kind.Draw(t, "kind") {
+		case "op":
+			dump(file, &dumpfmt.Content{OpName: "net/" + name, Inputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "in"))},
+				Outputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "out"), one)}})
+		case "string": // elements that are no numbers
+			one := halvesOf(one)
+			one.StoredDType = int32(tensor.String)
+			dump(file, &dumpfmt.Content{OpName: "net/" + name, Outputs: []dumpfmt.TensorContent{one, halvesOf(value.Draw(t, "out"))}})
+		case "record":
+			r := &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
+				{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
+				{Unit: opdebug.AICore, TaskID: uint64(rapid.IntRange(0, 12).Draw(t, "task")), StreamID: 1, Status: []uint64{rapid.Uint64Range(0, 0xff).Draw(t, "status")}},
+			}}
+			payload := opdebug.Encode(r)
+			dump(fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", dir, task, 1700000000000005), &dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{{
+				Payload: dumpfmt.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}})
+		case "cut":
+			write(file, []byte("short"))
+		case "csv":
+			write(fmt.Sprintf("rank_%d/Net/0/0/statistic.csv", at), []byte("Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min Value,Negative Zero Count,Positive Zero Count,NaN Count,Negative Inf Count,Positive Inf Count,Zero Count\n"+
+				"Add,Default/"+name+",0,0,1700000000000000,output,0,4,float16,\"(2,)\",inf,-1.5,0,0,0,0,1,0\nAdd,Default/b,1,0,1700000000000001,output,0,4,float16,\"(2,)\",1,-1.5,0,0,0,0,0,0\n"))
+		case "npy":
+			npy := "\x93NUMPY\x01\x00\x36\x00{'descr': '<f2', 'fortran_order': False, 'shape': (1,),}"
+			npy = npy[:10] + npy[10:] + strings.Repeat(" ", max(0, 0x36-len(npy)+10-1)) + "\n"
+			write(fmt.Sprintf("arrays/%s.%d.npy", name, task), binary.LittleEndian.AppendUint16([]byte(npy), value.Draw(t, "element")))
+		case "bytes": // a name that is no UTF-8
+			dump(fmt.Sprintf("%sAdd.\xff\xfe.%d.1.1700000000000003", dir, task), &dumpfmt.Content{OpName: "a\xffb", Outputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "out"))}})
+		case "text":
+			write(dir+"notes"+strconv.Itoa(i)+".txt", []byte("no dump"))
+		}
+	}
+	if err := os.MkdirAll(root, 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// halvesOf is a float16 tensor with the codes.
+func halvesOf(codes ...uint16) dumpfmt.TensorContent {
+	var data []byte
+	for _, c := range codes {
+		data = binary.LittleEndian.AppendUint16(data, c)
+	}
+	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(tensor.Float16),
+		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(codes))}}
+}
+
+// treeOf reads all files below a folder.
+func treeOf(t *rapid.T, dir string) map[string]string {
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[strings.TrimPrefix(path, dir)] = string(data)
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// shardsOf runs a command line as n shards, in any order, some of them twice.
+func shardsOf(outer *testing.T, t *rapid.T, n int, args ...string) {
+	outer.Helper()
+	order := rapid.Permutation(slices.Repeat(numbersTo(n), rapid.IntRange(1, 2).Draw(t, "times"))).Draw(t, "order")
+	for _, i := range order {
+		if r := runArgs(outer, append(args, "--shard", fmt.Sprintf("%d/%d", i, n))...); r.code != 0 || r.out != "" {
+			t.Fatalf("shard %d of %d: %+v", i, n, r)
+		}
+	}
+}
+
+// numbersTo are the numbers from 0 to n-1.
+func numbersTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// TestOverflowShards checks that any number of shards and a merge print and write what
+// one run does, byte for byte.
+func TestOverflowShards(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	run := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		run++
+		dir := filepath.Join(base, strconv.Itoa(run))
+		tree := filepath.Join(dir, "tree")
+		generatedTree(rt, tree)
+		n := rapid.IntRange(1, 9).Draw(rt, "n")
+		for _, command := range []string{"scan", "analyze"} {
+			args := []string{"overflow", command, tree}
+			if rapid.Bool().Draw(rt, "all") {
+				args = append(args, "--all")
+			}
+			if command == "analyze" && rapid.Bool().Draw(rt, "most") {
+				args = append(args, "-n", "1")
+			}
+			one, two, parts := filepath.Join(dir, command+"-one"), filepath.Join(dir, command+"-two"), filepath.Join(dir, command+"-parts")
+			shardsOf(t, rt, n, append(args, "-out", parts)...)
+			for _, out := range [][]string{{}, {"--lang", "zh"}, {"--format", "json"}, {"-out", "", "--format", "text,json,csv,md"}} {
+				single, merged := slices.Concat(args, out), slices.Concat([]string{"overflow", command, "merge", parts}, out)
+				if len(out) == 4 {
+					single[len(single)-3], merged[len(merged)-3] = one, two
+				}
+				want, got := runArgs(t, single...), runArgs(t, merged...)
+				want.err, got.err = strings.ReplaceAll(want.err, one, "OUT"), strings.ReplaceAll(got.err, two, "OUT")
+				if warned := strings.LastIndex(want.err, "warning: "); warned >= 0 { // of the tree: the shards say them
+					_, want.err, _ = strings.Cut(want.err[warned:], "\n")
+				}
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
+					rt.Fatalf("%v: one run and %d shards differ:\n%s", merged, n, diff)
+				}
+			}
+			if diff := cmp.Diff(treeOf(rt, one), treeOf(rt, two)); diff != "" {
+				rt.Fatalf("overflow %s: the reports of one run and of %d shards differ:\n%s", command, n, diff)
+			}
+		}
+	})
+}
