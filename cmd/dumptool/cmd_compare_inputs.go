@@ -2,14 +2,13 @@ package main
 
 import (
 	"cmp"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/compare"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 )
 
 // comparison are the flags of compare and detail: two sides, and how their tensors are
@@ -99,7 +98,7 @@ func (a *app) comparePaths(cpu, npu, out *string, args []string) error {
 	if root != "" && given == 0 && (*cpu == "" || *npu == "") {
 		for name, path := range map[string]*string{"cpu": cpu, "npu": npu, "result": out} {
 			if *path == "" {
-				*path = filepath.Join(root, name)
+				*path = store.Join(root, name)
 			}
 		}
 	}
@@ -121,7 +120,7 @@ func (a *app) comparePaths(cpu, npu, out *string, args []string) error {
 
 // exists checks that there is a file or folder.
 func exists(path string) error {
-	if _, err := os.Stat(path); err != nil {
+	if _, err := store.Stat(path); err != nil {
 		return incompletef("%w", safefile.WithPath(path, err))
 	}
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"dumptool/internal/report"
 	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // compareOutput are the flags about the reports.
@@ -115,7 +115,7 @@ func (o *compareOutput) resolve(opt *compare.Options) error {
 	}
 	files := report.FilesOf[*record.Report](o.formats...)
 	for _, name := range files {
-		if opt.BaselineFile != "" && safefile.SameFile(opt.BaselineFile, filepath.Join(o.out, name)) {
+		if opt.BaselineFile != "" && safefile.SameFile(opt.BaselineFile, store.Join(o.out, name)) {
 			return usagef("--baseline %s: that is the name of a report", opt.BaselineFile)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 type configCheckOptions struct {
@@ -212,7 +213,7 @@ func (a *app) checkTree(ctx context.Context, opt dumpconf.Options, dir string, c
 
 // isFolder reports whether an argument is a folder.
 func isFolder(name string) bool {
-	info, err := os.Stat(name)
+	info, err := store.Stat(name)
 	return name != stdinArg && err == nil && info.IsDir()
 }
 

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // configOutput are the flags about where a configuration goes.
@@ -32,7 +31,7 @@ func (o *configOutput) check(inputs ...string) error {
 	if err := safefile.CheckOutput(o.out, inputs...); err != nil {
 		return asUsage(err)
 	}
-	if _, err := os.Lstat(o.out); err == nil && !o.force {
+	if _, err := store.Lstat(o.out); err == nil && !o.force {
 		return hintf(usagef("%s is there already", o.out), "--force replaces it")
 	}
 	return nil

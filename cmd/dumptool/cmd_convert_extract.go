@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"dumptool/internal/convert"
+	"dumptool/internal/store"
 )
 
 // extract takes operators out of an HDF5 file.
@@ -39,7 +39,7 @@ func (a *app) writeExtract(ctx context.Context, x *convert.Extraction) error {
 	if x.Out == "." {
 		return usagef("-t %s needs the name of the new file: -out FILE", convert.H5)
 	}
-	if _, err := os.Lstat(x.Out); err == nil {
+	if _, err := store.Lstat(x.Out); err == nil {
 		return usagef("-out %s exists already: -t %s wants the name of a new file", x.Out, convert.H5)
 	}
 	done, err := x.Write(ctx)

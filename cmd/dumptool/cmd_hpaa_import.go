@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,6 +17,7 @@ import (
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -153,7 +153,7 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 // folders finds the folders of the run and checks what says where the pieces are.
 func (o *hpaaImportOptions) folders(a *app, args []string) (*hpaa.Source, error) {
 	root := a.getenv(memoryPath)
-	if root != "" && len(args) == 0 && (!filepath.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
+	if root != "" && len(args) == 0 && (!store.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
 		a.say([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", "%s=%s：设备驱动只接受不超过 50 个字符的绝对路径", memoryPath, root)})
 	}
 	switch {
@@ -163,16 +163,16 @@ func (o *hpaaImportOptions) folders(a *app, args []string) (*hpaa.Source, error)
 		root = args[0]
 	case root != "":
 	case o.pieces != "":
-		root = filepath.Dir(o.pieces)
+		root = store.Dir(o.pieces)
 	case o.npuDir != "":
-		root = filepath.Dir(filepath.Clean(o.npuDir))
+		root = store.Dir(store.Clean(o.npuDir))
 	default:
 		return nil, usagef("no folder given: DIR is needed, or $%s", memoryPath)
 	}
-	o.npuDir = cmp.Or(o.npuDir, filepath.Join(root, "dump_data"))
-	o.out = cmp.Or(o.out, filepath.Join(root, "npu"))
-	o.result = cmp.Or(o.result, filepath.Join(root, "result"))
-	o.runtime = cmp.Or(o.runtime, filepath.Join(o.result, sidefile.RuntimeName))
+	o.npuDir = cmp.Or(o.npuDir, store.Join(root, "dump_data"))
+	o.out = cmp.Or(o.out, store.Join(root, "npu"))
+	o.result = cmp.Or(o.result, store.Join(root, "result"))
+	o.runtime = cmp.Or(o.runtime, store.Join(o.result, sidefile.RuntimeName))
 	s := &hpaa.Source{Description: o.pieces, Dir: o.npuDir, Top: root, AllowOutside: o.outside, Skip: []string{o.out, o.result}}
 	switch {
 	case o.pattern != "":
@@ -305,8 +305,8 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 		inputs := []string{o.pieces, o.nodeNames}
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
-		if kept && !safefile.SameFile(o.nodeNames, filepath.Join(o.result, sidefile.NodeNamesName)) {
-			a.say([]batch.Message{batch.Warnf("%s has other names and stays as it is: it may be that of the device", "%s 中的名称不同，保持不变：可能由设备写入", filepath.Join(o.result, sidefile.NodeNamesName))})
+		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
+			a.say([]batch.Message{batch.Warnf("%s has other names and stays as it is: it may be that of the device", "%s 中的名称不同，保持不变：可能由设备写入", store.Join(o.result, sidefile.NodeNamesName))})
 		}
 	}
 	if o.json {

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/report"
 	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 type reportCommandOptions struct {
@@ -105,7 +106,7 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 	if o.out == "" {
 		return nil
 	}
-	o.out = filepath.Clean(o.out)
+	o.out = store.Clean(o.out)
 	if err := safefile.CheckOutput(o.out, args...); err != nil {
 		return asUsage(err)
 	}

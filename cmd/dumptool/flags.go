@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -90,7 +90,7 @@ func checkIR(ir string) error {
 	if ir == "" || ir == dumpdir.NoIR {
 		return nil
 	}
-	if _, err := os.Stat(ir); err != nil {
+	if _, err := store.Stat(ir); err != nil {
 		return usagef("--ir: %v", err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -234,7 +235,7 @@ func (p *Plan) addUnread() {
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
 			round := p.firstRound()
-			row := &record.Row{Op: filepath.Base(problem.Path), Kind: string(tensor.Output), Status: record.Error,
+			row := &record.Row{Op: store.Base(problem.Path), Kind: string(tensor.Output), Status: record.Error,
 				Round: round.Name, At: round.At, Key: round.key, Err: safefile.WithPath(problem.Path, problem.Err)}
 			row.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Error(row.Err)}}
 			if side == p.ref {

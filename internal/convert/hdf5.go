@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,6 +16,7 @@ import (
 	"dumptool/internal/format/hdf5"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -77,7 +76,7 @@ type newFile struct {
 func (n *newFile) Write(p []byte) (int, error) {
 	err := n.ctx.Err()
 	if err == nil && n.file == nil {
-		if err = safefile.MkdirAll(filepath.Dir(n.path)); err == nil {
+		if err = safefile.MkdirAll(store.Dir(n.path)); err == nil {
 			n.file, err = safefile.Create(n.path)
 		}
 	}
@@ -142,8 +141,8 @@ func unspeakable(name string) bool {
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // open opens the file.
-func (x *Extraction) open() (f *os.File, size int64, err error) {
-	info, err := os.Stat(x.In)
+func (x *Extraction) open() (f safefile.Input, size int64, err error) {
+	info, err := store.Stat(x.In)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // failedListName is the file in the output folder that lists what failed.
@@ -60,9 +61,9 @@ func failedLine(r *Result) (string, bool) {
 // writeFailed writes the list of this run's failures; without any it removes
 // the list of an earlier run.
 func (l *ledger) writeFailed(out string) error {
-	path := filepath.Join(out, failedListName)
+	path := store.Join(out, failedListName)
 	if len(l.failed) == 0 {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := store.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		return nil

@@ -2,11 +2,11 @@ package convert
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -33,8 +33,8 @@ func (c *conversion) named(r *Result) {
 	if r.Empty = len(c.f.Tensors) == 0; r.Empty {
 		return
 	}
-	top := filepath.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), component(c.base))
-	if info, err := os.Stat(top); err == nil && !info.IsDir() && c.run.opt.Type != Safetensors {
+	top := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), component(c.base))
+	if info, err := store.Stat(top); err == nil && !info.IsDir() && c.run.opt.Type != Safetensors {
 		r.Err = fmt.Errorf("its tensors go to the folder %s, which is a file: want another output folder", top)
 		return
 	}
@@ -59,7 +59,7 @@ func (c *conversion) member(t *tensorfile.Tensor) Row {
 	last := len(t.Path) - 1
 	c.folder = component(c.base)
 	for _, name := range t.Path[:last] {
-		c.folder = filepath.Join(c.folder, component(filename.Safe(name)))
+		c.folder = store.Join(c.folder, component(filename.Safe(name)))
 	}
 	base := filename.Safe(t.Path[last])
 	return c.tensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })

@@ -3,13 +3,13 @@ package convert
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 )
 
 // SplitPaths takes lists of paths with commas apart; a path that exists as it
@@ -17,7 +17,11 @@ import (
 func SplitPaths(values []string) []string {
 	var paths []string
 	for _, v := range values {
-		if _, err := os.Stat(v); err == nil || !strings.Contains(v, ",") {
+		if !strings.Contains(v, ",") {
+			paths = append(paths, v)
+			continue
+		}
+		if _, err := store.Stat(v); err == nil {
 			paths = append(paths, v)
 			continue
 		}

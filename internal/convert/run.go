@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"sync"
 
 	"dumptool/internal/batch"
@@ -12,6 +11,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -66,7 +66,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 // checkFolder reports an output folder that is something else, which would be
 // the error of every tensor.
 func checkFolder(out string) error {
-	info, err := os.Stat(out)
+	info, err := store.Stat(out)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
 		return nil
 	}

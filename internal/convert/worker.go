@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -313,8 +314,8 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 		row.Original = name
 		name = filename.Short(name)
 	}
-	dir := filepath.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), c.folder)
-	row.Path = filepath.Join(dir, name)
+	dir := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), c.folder)
+	row.Path = store.Join(dir, name)
 	if first, taken := c.run.claimed.LoadOrStore(row.Path, c.job.Path()); taken {
 		return false, fmt.Errorf("%s has just been written from %s", row.Path, first)
 	}
@@ -324,7 +325,7 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 	}
 	// Outputs are renamed into place, so only the very name of the input can
 	// replace it.
-	if name == filepath.Base(c.job.Path()) {
+	if name == store.Base(c.job.Path()) {
 		if err := safefile.CheckOutput(row.Path, c.job.Path()); err != nil {
 			return false, err
 		}

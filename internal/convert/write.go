@@ -2,13 +2,13 @@ package convert
 
 import (
 	"io"
-	"os"
 	"slices"
 
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -151,7 +151,7 @@ type memory struct {
 }
 
 func exists(path string) bool {
-	_, err := os.Stat(path)
+	_, err := store.Stat(path)
 	return err == nil
 }
 

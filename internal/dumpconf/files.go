@@ -54,7 +54,8 @@ func readLimited(name string, stdin io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// StatFolder says what a folder for dumps is like for this user.
+// StatFolder says what a folder for dumps is like for this user. Runtimes write to local
+// ones only.
 func StatFolder(path string) PathState {
 	info, err := os.Stat(path)
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 )
 
 // mindSporeShapeRules check which keys there are and of what type.
@@ -25,7 +26,7 @@ var mindSporeShapeRules = []rule{
 	{id: "MS002", severity: Error, checks: "the file's name does not end with .json, or MINDSPORE_DUMP_CONFIG is not absolute", message: asSaid,
 		run: func(r *reporter) {
 			if r.name != "" && r.name != "-" && filepath.Ext(r.name) != ".json" {
-				r.at(span{}, lang.Sayf("MindSpore wants a file whose name ends with .json, found %s", "MindSpore 要求文件名以 .json 结尾，实际为 %s", show(filepath.Base(r.name))))
+				r.at(span{}, lang.Sayf("MindSpore wants a file whose name ends with .json, found %s", "MindSpore 要求文件名以 .json 结尾，实际为 %s", show(store.Base(r.name))))
 			}
 			if p, ok := r.opt.env("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
 				r.as(Warning, span{}, lang.Sayf("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", "环境变量 MINDSPORE_DUMP_CONFIG 必须是绝对路径，实际为 %s", show(p)))

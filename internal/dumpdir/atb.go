@@ -2,7 +2,6 @@ package dumpdir
 
 import (
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -72,8 +72,8 @@ func hasATBStatistics(f *Folder) bool {
 	if i < 0 {
 		return false
 	}
-	abs, err := filepath.Abs(f.Path)
-	return err == nil && atbProcess().MatchString(filepath.Base(filepath.Dir(abs)))
+	abs, err := store.Abs(f.Path)
+	return err == nil && atbProcess().MatchString(store.Base(store.Dir(abs)))
 }
 
 // atbName is the operator that folders name: those that begin with an id, without

@@ -1,11 +1,11 @@
 package dumpdir
 
 import (
-	"os"
 	"sync"
 
 	"dumptool/internal/graph"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // GraphFiles reads the graphs that MindSpore saved. Those of the ranks of a run are
@@ -30,7 +30,7 @@ func NewGraphFiles() *GraphFiles { return &GraphFiles{files: make(map[int64]*gra
 
 // Expect announces a text. What was not announced is read all the same.
 func (f *GraphFiles) Expect(name string) {
-	if info, err := os.Stat(name); err == nil {
+	if info, err := store.Stat(name); err == nil {
 		if f.files[info.Size()] == nil {
 			f.files[info.Size()] = new(graphShare)
 		}
@@ -46,14 +46,10 @@ func (f *GraphFiles) Read(name string, proto bool) (*graph.IR, error) {
 		return nil, err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return nil, err
-	}
 	if proto {
-		return graph.ReadIRProto(in, info.Size())
+		return graph.ReadIRProto(in, in.Size())
 	}
-	share := f.take(info.Size(), name)
+	share := f.take(in.Size(), name)
 	if share == nil || share.name != name && !isAlike(share.name, name) {
 		return graph.ReadIR(in)
 	}

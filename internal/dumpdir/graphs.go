@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/graph"
+	"dumptool/internal/store"
 )
 
 // graphsFolder holds the graphs that MindSpore saves beside the dumps.
@@ -56,21 +55,21 @@ func (r *reader) attachGraphs() {
 // folder.
 func (r *reader) attachGiven(name string) {
 	f := &Folder{Path: name, Dir: "."}
-	info, err := os.Stat(name)
+	info, err := store.Stat(name)
 	switch {
 	case err != nil:
 		r.run.problem(BadSide, name, Coordinates{}, err)
 		return
 	case !info.IsDir():
-		f.files = []*File{{Folder: f, Name: filepath.Base(name), Size: info.Size()}}
+		f.files = []*File{{Folder: f, Name: store.Base(name), Size: info.Size()}}
 	default:
-		entries, err := os.ReadDir(name)
+		entries, err := store.ReadDir(name)
 		if err != nil {
 			r.run.problem(BadSide, name, Coordinates{}, err)
 		}
 		for _, e := range entries {
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-				f.files = append(f.files, &File{Folder: f, Name: e.Name(), Size: info.Size(), path: filepath.Join(name, e.Name())})
+				f.files = append(f.files, &File{Folder: f, Name: e.Name(), Size: info.Size(), path: store.Join(name, e.Name())})
 			}
 		}
 	}

@@ -1,12 +1,12 @@
 package dumpdir
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 )
 
 // The folder of HPAA's tools (DUMP_MEMORY_PATH): cpu and npu with an array an
@@ -19,7 +19,7 @@ const hpaaResult = "result"
 var hpaaResults = []string{sidefile.RuntimeName, sidefile.ConsumersName, "dump_memory_nodename.log", "check_skip.log", "concate_skip.log", "invalid_out_nodename.log"}
 
 func locateHPAA(p folderPath, f *Folder) (place, bool) {
-	if filepath.Base(f.Path) == hpaaResult && slices.ContainsFunc(f.files, func(file *File) bool { return slices.Contains(hpaaResults, file.Name) }) {
+	if store.Base(f.Path) == hpaaResult && slices.ContainsFunc(f.files, func(file *File) bool { return slices.Contains(hpaaResults, file.Name) }) {
 		return place{side: true}, true
 	}
 	if len(f.files) == 0 || runtimeOf(f) == "" {
@@ -31,13 +31,13 @@ func locateHPAA(p folderPath, f *Folder) (place, bool) {
 // runtimeOf returns the path of the order of a folder: in it, in its results, or in
 // those beside it; empty for none.
 func runtimeOf(f *Folder) string {
-	dirs := []string{f.Path, filepath.Join(f.Path, hpaaResult)}
-	if base := filepath.Base(f.Path); base == "npu" || base == "cpu" {
-		dirs = append(dirs, filepath.Join(filepath.Dir(f.Path), hpaaResult))
+	dirs := []string{f.Path, store.Join(f.Path, hpaaResult)}
+	if base := store.Base(f.Path); base == "npu" || base == "cpu" {
+		dirs = append(dirs, store.Join(store.Dir(f.Path), hpaaResult))
 	}
 	for _, dir := range dirs {
-		name := filepath.Join(dir, sidefile.RuntimeName)
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		name := store.Join(dir, sidefile.RuntimeName)
+		if info, err := store.Stat(name); err == nil && info.Mode().IsRegular() {
 			return name
 		}
 	}
@@ -47,7 +47,7 @@ func runtimeOf(f *Folder) string {
 func finishHPAA(r *reader, folders []*Folder) {
 	for _, f := range folders {
 		if name := runtimeOf(f); name != "" && !f.side {
-			dir, _ := filepath.Rel(f.Path, filepath.Dir(name)) // both have the same beginning
+			dir, _ := store.Rel(f.Path, store.Dir(name)) // both have the same beginning
 			file := &File{Folder: &Folder{Path: name, Dir: path.Join(f.Dir, filepath.ToSlash(dir))}, Name: sidefile.RuntimeName}
 			r.readOrder(file, ByRuntime, sidefile.ReadRuntime, func(of *Folder) bool { return of == f })
 		}

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // Renamed is a file that is stored under another name than its own.
@@ -19,7 +20,7 @@ type Renamed struct{ Stored, Original string }
 // AddMapping adds lines to the mapping.csv of a folder. Lines that are there already
 // stay.
 func AddMapping(dir string, names []Renamed) error {
-	path := filepath.Join(dir, MappingName)
+	path := store.Join(dir, MappingName)
 	old, err := readWhole(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -41,6 +42,9 @@ func AddMapping(dir string, names []Renamed) error {
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		added = append([]byte{'\n'}, added...)
 	}
+	if store.Remote(path) { // grows only as a whole
+		return safefile.WriteFile(path, append(old, added...))
+	}
 	// One write at the end, so that runs at the same time do not lose lines.
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
@@ -54,8 +58,8 @@ func AddMapping(dir string, names []Renamed) error {
 // no end yet is read again, until it has one or does not grow.
 func readWhole(path string) ([]byte, error) {
 	for size := -1; ; time.Sleep(10 * time.Millisecond) {
-		data, err := os.ReadFile(path)
-		if err != nil || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
+		data, err := safefile.ReadFile(path)
+		if err != nil || store.Remote(path) || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
 			return data, err
 		}
 		size = len(data)

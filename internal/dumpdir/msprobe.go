@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -199,8 +199,8 @@ func (d *msprobeFolder) readSides() {
 
 // side reads a file beside dump.json.
 func (d *msprobeFolder) side(name string, read func(io.Reader) error) {
-	where := filepath.Join(filepath.Dir(d.file.Path()), name)
-	if info, err := os.Stat(where); err != nil || !info.Mode().IsRegular() {
+	where := store.Join(store.Dir(d.file.Path()), name)
+	if info, err := store.Stat(where); err != nil || !info.Mode().IsRegular() {
 		return
 	}
 	if err := readSide(where, read); err != nil {
@@ -254,9 +254,9 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
 	if file := d.tensors[name]; file != nil {
 		return file
 	}
-	where := filepath.Join(filepath.Dir(d.file.Path()), msprobe.TensorFolder, name)
+	where := store.Join(store.Dir(d.file.Path()), msprobe.TensorFolder, name)
 	file := &File{Folder: d.folder, Name: name, Role: Tensors, path: where}
-	info, err := os.Stat(where)
+	info, err := store.Stat(where)
 	switch {
 	case !d.folder.given() || errors.Is(err, os.ErrNotExist):
 		file.Err = fmt.Errorf("%s: the file of %s is missing: %w", d.file.Name, l.Name, os.ErrNotExist)

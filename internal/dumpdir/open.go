@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -99,12 +100,12 @@ func (r *reader) locate() {
 // absolutePath is the end of the whole path of a folder. A plain number above a
 // start time is a step only below the path that was given.
 func absolutePath(f *Folder) (folderPath, bool) {
-	abs, err := filepath.Abs(f.Path)
+	abs, err := store.Abs(f.Path)
 	if err != nil {
 		return nil, false
 	}
 	if f.given() {
-		abs = filepath.Dir(abs)
+		abs = store.Dir(abs)
 	}
 	p := parsePath(filepath.ToSlash(abs))
 	below := len(parsePath(f.Dir))

@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/foreign"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -42,10 +43,10 @@ func UnreadMessages(path string, err error) []batch.Message {
 
 // readHead reads the beginning of a file.
 func readHead(path string) ([]byte, error) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would block
+	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would block
 		return nil, os.ErrInvalid
 	}
-	in, err := os.Open(path)
+	in, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

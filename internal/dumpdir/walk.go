@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // MappingName is the file that gives files with too long names their original
@@ -61,12 +62,12 @@ type walker struct {
 func (r *Run) walk(ctx context.Context, opt Options) error {
 	w := &walker{run: r, opt: opt, seen: map[string]bool{}, mappings: map[string]*dumpfmt.Mapping{}}
 	if opt.Skip != "" {
-		if info, err := os.Stat(opt.Skip); err == nil {
+		if info, err := store.Stat(opt.Skip); err == nil {
 			w.skip = info
 		}
 	}
 	for _, given := range r.Paths {
-		info, err := os.Stat(given)
+		info, err := store.Stat(given)
 		switch {
 		case err != nil:
 			w.given(given, nil, err)
@@ -86,19 +87,19 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 // given adds a file that was given, unless it is there already.
 func (w *walker) given(name string, info fs.FileInfo, err error) {
 	abs := absolute(name)
-	if w.seen[abs] || w.seen[filepath.Dir(abs)] {
+	if w.seen[abs] || w.seen[store.Dir(abs)] {
 		return
 	}
 	w.seen[abs] = true
 	f := &Folder{Path: name, Dir: "."}
 	w.run.folders = append(w.run.folders, f)
-	file := w.add(f, filepath.Base(name), info, w.mapping(filepath.Dir(name), filepath.Dir(abs)))
+	file := w.add(f, store.Base(name), info, w.mapping(store.Dir(name), store.Dir(abs)))
 	file.path, file.Err = "", err
 }
 
 // absolute is the absolute path of a file or folder, itself where nobody knows.
 func absolute(name string) string {
-	if abs, err := filepath.Abs(name); err == nil {
+	if abs, err := store.Abs(name); err == nil {
 		return abs
 	}
 	return name
@@ -116,20 +117,22 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 	w.seen[abs] = true
 	f := &Folder{Path: dir, Dir: rel, parent: parent}
 	w.run.folders = append(w.run.folders, f)
-	entries, err := os.ReadDir(dir)
+	entries, err := readFolder(dir, parent == nil)
 	if err != nil {
 		// It is a file as far as anybody can know.
-		w.run.Files = append(w.run.Files, &File{Folder: f, Name: filepath.Base(dir), Err: err})
+		w.run.Files = append(w.run.Files, &File{Folder: f, Name: store.Base(dir), Err: err})
 	}
 	names := w.mappingOf(f, abs, entries)
 	for _, e := range entries {
 		name := e.Name()
 		switch {
+		case store.Remote(dir) && (!filepath.IsLocal(name) || name == "."):
+			w.run.Files = append(w.run.Files, &File{Folder: f, Name: name, path: dir, Err: fmt.Errorf("%s: %q in a key is no name of a file or folder", dir, name)})
 		case e.IsDir():
 			if w.opt.NoRecursive || w.skips(e) {
 				continue
 			}
-			below := filepath.Join(dir, name)
+			below := store.Join(dir, name)
 			length := len(name)
 			if rel != "." {
 				length += len(rel) + 1
@@ -140,10 +143,20 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 			}
 		case name == MappingName || isLeftover(name):
 		default:
-			w.file(f, filepath.Join(abs, name), e, names)
+			w.file(f, store.Join(abs, name), e, names)
 		}
 	}
 	return nil
+}
+
+// readFolder lists a folder. With all, what is below it will be listed too.
+func readFolder(dir string, all bool) ([]fs.DirEntry, error) {
+	if all {
+		if err := store.Preload(dir); err != nil {
+			return nil, err
+		}
+	}
+	return store.ReadDir(dir)
 }
 
 // skips reports whether a folder is the one to leave out.
@@ -152,7 +165,7 @@ func (w *walker) skips(e fs.DirEntry) bool {
 		return false
 	}
 	info, err := e.Info()
-	return err == nil && os.SameFile(info, w.skip)
+	return err == nil && store.SameFile(info, w.skip)
 }
 
 // file adds a file of a folder, of which abs is the absolute path. A link to a file
@@ -163,10 +176,10 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 	}
 	info, err := e.Info()
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		info, err = os.Stat(filepath.Join(f.Path, e.Name()))
+		info, err = store.Stat(store.Join(f.Path, e.Name()))
 	}
 	if err == nil && info.IsDir() {
-		w.run.problem(LinkedDir, filepath.Join(f.Path, e.Name()), Coordinates{}, lang.Errorf("the link to a folder is not followed", "不跟随指向目录的链接"))
+		w.run.problem(LinkedDir, store.Join(f.Path, e.Name()), Coordinates{}, lang.Errorf("the link to a folder is not followed", "不跟随指向目录的链接"))
 		return
 	}
 	if err != nil {
@@ -176,7 +189,7 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 }
 
 func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Mapping) *File {
-	where := filepath.Join(f.Path, name)
+	where := store.Join(f.Path, name)
 	// The end of the same text: it takes no memory of its own.
 	file := &File{Folder: f, Name: where[len(where)-len(name):], path: where}
 	if info != nil {
@@ -230,7 +243,7 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 	}
 	if len(absent) > 0 {
 		w.run.Warnings = append(w.run.Warnings, fmt.Sprintf("%s: %d of %d entries name no file of the folder, the first is %q",
-			filepath.Join(f.Path, MappingName), len(absent), len(stored), absent[0]))
+			store.Join(f.Path, MappingName), len(absent), len(stored), absent[0]))
 	}
 	return m
 }
@@ -247,7 +260,7 @@ func (w *walker) mapping(dir, abs string) *dumpfmt.Mapping {
 }
 
 func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
-	name := filepath.Join(dir, MappingName)
+	name := store.Join(dir, MappingName)
 	warn := func(text string) { w.run.Warnings = append(w.run.Warnings, text) }
 	var m *dumpfmt.Mapping
 	err := readSide(name, func(in io.Reader) (err error) {

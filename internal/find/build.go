@@ -2,12 +2,12 @@ package find
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
+	"dumptool/internal/store"
 )
 
 // builder makes results of the hits in a root.
@@ -18,7 +18,7 @@ type builder struct {
 	kind   Kind
 	dumps  map[thing]*dumps
 	uses   map[*loaded]map[int][]graph.Use
-	files  map[*loaded]*os.File
+	files  map[*loaded]store.Source
 }
 
 func (b *builder) build(hits []hit) []Result {
@@ -48,7 +48,7 @@ func (b *builder) build(hits []hit) []Result {
 	for _, l := range levels {
 		add(l.thing)
 	}
-	b.uses, b.files = make(map[*loaded]map[int][]graph.Use), make(map[*loaded]*os.File)
+	b.uses, b.files = make(map[*loaded]map[int][]graph.Use), make(map[*loaded]store.Source)
 	for g, of := range nodes {
 		b.uses[g] = g.Consumers(of)
 		for _, uses := range b.uses[g] {
@@ -56,7 +56,7 @@ func (b *builder) build(hits []hit) []Result {
 				things = append(things, thing{g, u.Node, -1})
 			}
 		}
-		if f, err := os.Open(g.file.path); err == nil { // without it the types are missing
+		if f, err := store.Open(g.file.path); err == nil { // without it the types are missing
 			b.files[g] = f
 			defer f.Close()
 		}

@@ -3,7 +3,6 @@ package find
 import (
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 )
 
 // Run looks for what a query means. The error is that of ctx, or of a folder that is
@@ -53,10 +53,10 @@ func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
 func existingFile(name string, dirs []string) string {
 	for _, dir := range append([]string{""}, dirs...) {
 		p := name
-		if dir != "" && !filepath.IsAbs(name) {
-			p = filepath.Join(dir, name)
+		if dir != "" && !store.IsAbs(name) {
+			p = store.Join(dir, name)
 		}
-		if info, err := os.Stat(p); err == nil && !info.IsDir() {
+		if info, err := store.Stat(p); err == nil && !info.IsDir() {
 			return absolute(p)
 		}
 	}
@@ -276,7 +276,7 @@ func (s *search) addSideProblems(a *Answer) {
 // relative is a path below the only folder that was given, as results have it.
 func (s *search) relative(p string) string {
 	if !s.tree.several && len(s.opt.Paths) == 1 {
-		if rel, err := filepath.Rel(s.opt.Paths[0], p); err == nil && !strings.HasPrefix(rel, "..") {
+		if rel, err := store.Rel(s.opt.Paths[0], p); err == nil && !strings.HasPrefix(rel, "..") {
 			p = rel
 		}
 	}
@@ -299,7 +299,7 @@ func (s *search) pathsOf(r *Result) []string {
 	}
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = filepath.Join(s.opt.Paths[0], filepath.FromSlash(name))
+		all[i] = store.Join(s.opt.Paths[0], filepath.FromSlash(name))
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // kept says which tensors of an operator the configuration in a tree has dumped: the
@@ -36,11 +37,11 @@ var settingsFolders = []string{".metadata", ".dump_metadata"}
 // check says what is wrong with a configuration; here one that cannot be read is none.
 func (t *tree) readSettings() {
 	for _, f := range t.run.Files {
-		dir := filepath.Dir(absolute(f.Path()))
-		if f.Name != settingsName || f.Err != nil || !slices.Contains(settingsFolders, filepath.Base(dir)) {
+		dir := store.Dir(absolute(f.Path()))
+		if f.Name != settingsName || f.Err != nil || !slices.Contains(settingsFolders, store.Base(dir)) {
 			continue
 		}
-		above := filepath.Dir(dir)
+		above := store.Dir(dir)
 		for _, r := range t.roots {
 			if r.dir == above || strings.HasPrefix(r.dir, above+string(filepath.Separator)) {
 				r.kept = readKept(f.Path())
@@ -50,7 +51,7 @@ func (t *tree) readSettings() {
 	for _, r := range t.roots { // of a folder that lies below its root
 		for _, folder := range settingsFolders {
 			if r.kept == keptAll && r.bare == nil {
-				r.kept = readKept(filepath.Join(r.dir, folder, settingsName))
+				r.kept = readKept(store.Join(r.dir, folder, settingsName))
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -19,6 +18,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 )
 
 // tree is the folders that are looked into.
@@ -66,7 +66,7 @@ func IsUsage(err error) bool {
 // openTree lists the folders and finds the graphs in them.
 func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	for _, p := range append(slices.Clone(opt.Paths), opt.IR...) {
-		if _, err := os.Stat(p); err != nil {
+		if _, err := store.Stat(p); err != nil {
 			return nil, notFolderError{fmt.Errorf("%s: no such file or folder", p)}
 		}
 	}
@@ -90,7 +90,7 @@ func (t *tree) name(f *dumpdir.File) string {
 	if t.several {
 		return filepath.ToSlash(f.Path())
 	}
-	return path.Join(f.Folder.Dir, filepath.Base(f.Path()))
+	return path.Join(f.Folder.Dir, store.Base(f.Path()))
 }
 
 // findGraphs looks for the files with graphs: those that were given, else those in the
@@ -120,29 +120,40 @@ const foldersAbove = 6
 // findAbove looks for graphs above a folder.
 func (t *tree) findAbove(p string) {
 	for up := range foldersAbove {
-		dir := filepath.Join(p, strings.Repeat("../", up+1))
-		folder := filepath.Join(dir, graphsFolder)
-		entries, err := os.ReadDir(folder)
+		dir := ancestor(p, up+1)
+		folder := store.Join(dir, graphsFolder)
+		entries, err := store.ReadDir(folder)
 		if err != nil {
 			continue
 		}
 		for _, e := range entries {
 			if e.Type().IsRegular() {
-				full := filepath.Join(folder, e.Name())
+				full := store.Join(folder, e.Name())
 				t.addGraph(full, filepath.ToSlash(full), false)
 			}
 		}
 		if len(t.roots) == 0 {
 			continue
 		}
-		orders, _ := os.ReadDir(filepath.Join(dir, orderFolder)) // there may be none
+		orders, _ := store.ReadDir(store.Join(dir, orderFolder)) // there may be none
 		for _, e := range orders {
 			if id, ok := orderGraph(e.Name()); ok {
-				t.roots[0].orders[id] = filepath.Join(dir, orderFolder, e.Name())
+				t.roots[0].orders[id] = store.Join(dir, orderFolder, e.Name())
 			}
 		}
 		return
 	}
+}
+
+// ancestor is the folder a number of levels above another.
+func ancestor(p string, levels int) string {
+	if !store.Remote(p) {
+		return store.Join(p, strings.Repeat("../", levels))
+	}
+	for range levels {
+		p = store.Dir(store.Clean(p))
+	}
+	return p
 }
 
 // The folders beside the dumps.
@@ -155,22 +166,22 @@ var rankFolder = regexp.MustCompile(`^rank_(\d+)$`)
 
 // addGraph adds a file if it may hold a graph; one that was given does.
 func (t *tree) addGraph(file, name string, given bool) {
-	saved, ok := graph.ParseSaved(filepath.Base(file))
+	saved, ok := graph.ParseSaved(store.Base(file))
 	if !ok && !given {
 		return
 	}
 	if !ok {
 		saved = graph.Saved{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file, ".pb")}
 	}
-	dir := filepath.Dir(absolute(file))
-	rootName := path.Dir(name)
-	if filepath.Base(dir) == graphsFolder {
-		dir, rootName = filepath.Dir(dir), path.Dir(rootName)
+	dir := store.Dir(absolute(file))
+	rootName := store.Dir(name)
+	if store.Base(dir) == graphsFolder {
+		dir, rootName = store.Dir(dir), store.Dir(rootName)
 	}
 	r := t.of[dir]
 	if r == nil {
 		r = &root{dir: dir, name: rootName, orders: make(map[int]string)}
-		if m := rankFolder.FindStringSubmatch(filepath.Base(dir)); m != nil {
+		if m := rankFolder.FindStringSubmatch(store.Base(dir)); m != nil {
 			if n, err := strconv.Atoi(m[1]); err == nil {
 				r.rank = &n
 			}
@@ -182,7 +193,7 @@ func (t *tree) addGraph(file, name string, given bool) {
 }
 
 func absolute(p string) string {
-	if abs, err := filepath.Abs(p); err == nil {
+	if abs, err := store.Abs(p); err == nil {
 		return abs
 	}
 	return p
@@ -232,7 +243,7 @@ func (r *root) at(id int) dumpdir.Coordinates {
 func bestGraphs(all []graphFile) []graphFile {
 	folders := make(map[string][]graphFile)
 	for _, g := range all {
-		dir := path.Dir(g.name)
+		dir := store.Dir(g.name)
 		folders[dir] = append(folders[dir], g)
 	}
 	var best []graphFile
@@ -256,7 +267,7 @@ func (t *tree) assignFiles(opt *Options) {
 		if r == nil {
 			continue
 		}
-		if id, ok := orderGraph(f.Name); ok && path.Base(filepath.ToSlash(filepath.Dir(f.Path()))) == orderFolder {
+		if id, ok := orderGraph(f.Name); ok && path.Base(filepath.ToSlash(store.Dir(f.Path()))) == orderFolder {
 			r.orders[id] = f.Path()
 		}
 		if opt.Rounds.Wants(f.Folder.At) {
@@ -286,14 +297,14 @@ func (t *tree) assignFiles(opt *Options) {
 
 // rootOf returns the root of a file, nil for none.
 func (t *tree) rootOf(f *dumpdir.File) *root {
-	dir := filepath.Dir(absolute(f.Path()))
+	dir := store.Dir(absolute(f.Path()))
 	if r, known := t.of[dir]; known {
 		return r
 	}
 	var found *root
-	for up := dir; found == nil; up = filepath.Dir(up) {
+	for up := dir; found == nil; up = store.Dir(up) {
 		found = t.of[up]
-		if filepath.Dir(up) == up {
+		if store.Dir(up) == up {
 			break
 		}
 	}
@@ -395,7 +406,7 @@ func (g *loaded) readOrder(file string) error {
 		return err
 	}
 	defer in.Close()
-	order, err := sidefile.ReadExecutionOrder(io.Reader(in), filepath.Base(file))
+	order, err := sidefile.ReadExecutionOrder(io.Reader(in), store.Base(file))
 	if err != nil {
 		return err
 	}

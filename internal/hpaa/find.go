@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // Found is what there is to import.
@@ -64,7 +64,7 @@ func (s *Source) fit(files []string) *Found {
 			found.Misfits++
 			continue
 		}
-		p.Path = filepath.Join(s.Dir, filepath.FromSlash(name))
+		p.Path = store.Join(s.Dir, filepath.FromSlash(name))
 		found.Pieces = append(found.Pieces, p)
 	}
 	return found
@@ -72,12 +72,12 @@ func (s *Source) fit(files []string) *Found {
 
 // list lists the files below Dir by their paths with slashes, in natural order.
 func (s *Source) list() ([]string, error) {
-	top, err := filepath.EvalSymlinks(s.Dir) // a link is not walked
+	top, err := store.Real(s.Dir) // a link is not walked
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+	err = store.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (s *Source) list() ([]string, error) {
 			}
 			return nil
 		}
-		name, err := filepath.Rel(top, path)
+		name, err := store.Rel(top, path)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (s *Source) described() (*Found, error) {
 		return nil, err
 	}
 	for _, name := range files {
-		path := filepath.Join(s.Dir, filepath.FromSlash(name))
+		path := store.Join(s.Dir, filepath.FromSlash(name))
 		if !known[resolved(path)] && !safefile.SameFile(path, s.Description) {
 			found.Others = append(found.Others, Other{name, lang.Sayf("not described", "没有描述")})
 		}
@@ -139,17 +139,17 @@ func (s *Source) described() (*Found, error) {
 // it is not there below Top.
 func (s *Source) pathOf(name string) (string, error) {
 	local := filepath.FromSlash(name)
-	folder := filepath.Dir(s.Description)
+	folder := store.Dir(s.Description)
 	switch {
 	case filepath.IsLocal(local) && !slices.Contains(strings.Split(filepath.ToSlash(local), "/"), ".."):
 	case !s.AllowOutside:
 		return "", fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", clip(name))
-	case filepath.IsAbs(local):
+	case store.IsAbs(local):
 		return local, nil
 	}
-	path := filepath.Join(folder, local)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && s.Top != "" {
-		if below := filepath.Join(s.Top, local); exists(below) {
+	path := store.Join(folder, local)
+	if _, err := store.Lstat(path); errors.Is(err, fs.ErrNotExist) && s.Top != "" {
+		if below := store.Join(s.Top, local); exists(below) {
 			return below, nil
 		}
 	}

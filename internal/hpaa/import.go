@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -352,7 +352,7 @@ func nameRows(rows []*Row, opt *Options, several func(node string) bool) {
 			name = filename.Short(row.Original)
 		}
 		taken[name] = true
-		row.Path = filepath.Join(opt.Out, name)
+		row.Path = store.Join(opt.Out, name)
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +14,7 @@ import (
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -77,7 +76,7 @@ func Learn(ctx context.Context, dump, npu string) (*Learned, error) {
 
 // listTargets lists the arrays of a folder, the smallest first.
 func listTargets(npu string) ([]*target, error) {
-	entries, err := os.ReadDir(npu)
+	entries, err := store.ReadDir(npu)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +85,7 @@ func listTargets(npu string) ([]*target, error) {
 		if !isNpyName(e.Name()) || e.IsDir() {
 			continue
 		}
-		t := &target{path: filepath.Join(npu, e.Name()), stem: e.Name()[:len(e.Name())-len(".npy")], rows: map[*Pattern]*Row{}}
+		t := &target{path: store.Join(npu, e.Name()), stem: e.Name()[:len(e.Name())-len(".npy")], rows: map[*Pattern]*Row{}}
 		if err := t.read(); err != nil {
 			return nil, safefile.WithPath(t.path, err)
 		}
@@ -106,17 +105,12 @@ func (t *target) read() error {
 	return file.Close()
 }
 
-func (t *target) open() (*os.File, *npy.File, error) {
+func (t *target) open() (store.Source, *npy.File, error) {
 	file, err := safefile.Open(t.path)
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := file.Stat()
-	if err != nil {
-		_ = file.Close()
-		return nil, nil, err
-	}
-	array, err := npy.Open(file, info.Size())
+	array, err := npy.Open(file, file.Size())
 	if err != nil {
 		_ = file.Close()
 		return nil, nil, err
@@ -164,11 +158,11 @@ func (l *learner) assign(p *Pattern, found *Found) []*target {
 	r.plan(groupPieces(r.choose(r.rename(found.Pieces, opt), opt)), opt)
 	rows := make(map[string]*Row, len(r.Rows))
 	for _, row := range r.Rows {
-		rows[filepath.Base(row.Path)] = row
+		rows[store.Base(row.Path)] = row
 	}
 	var covered []*target
 	for _, t := range l.targets {
-		if row := rows[filepath.Base(t.path)]; row != nil && checkNumbers(row.Pieces) == nil {
+		if row := rows[store.Base(t.path)]; row != nil && checkNumbers(row.Pieces) == nil {
 			t.rows[p] = row
 			covered = append(covered, t)
 		}
@@ -187,7 +181,7 @@ type way struct {
 // part of the array on any axis.
 func (l *learner) ways(t *target, row *Row) []way {
 	piece := row.Pieces[0]
-	info, err := os.Stat(piece.Path)
+	info, err := store.Stat(piece.Path)
 	if err != nil {
 		return nil
 	}
@@ -383,7 +377,7 @@ func (l *learner) prove(ctx context.Context, p *Pattern, w way, covered []*targe
 func (l *learner) note(learned *Learned, p *Pattern, found *Found, covered []*target) {
 	for _, t := range l.targets {
 		if !slices.Contains(covered, t) {
-			learned.Alone = append(learned.Alone, filepath.Base(t.path))
+			learned.Alone = append(learned.Alone, store.Base(t.path))
 		}
 	}
 	used := map[*Piece]bool{}

@@ -3,13 +3,13 @@ package hpaa
 import (
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strings"
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -41,14 +41,14 @@ func look(p *Piece, h hints) (*stored, *PieceError) {
 		return nil, readError(err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	info, err := store.Stat(p.Path)
 	if err == nil && info.IsDir() {
 		err = fmt.Errorf("%s is a folder, want a file", p.Path)
 	}
 	if err != nil {
 		return nil, readError(err)
 	}
-	s := &stored{Piece: p, encoding: p.Encoding, skip: p.Skip, dtype: p.DType, shape: p.Shape, model: p.ModelShape, size: info.Size()}
+	s := &stored{Piece: p, encoding: p.Encoding, skip: p.Skip, dtype: p.DType, shape: p.Shape, model: p.ModelShape, size: file.Size()}
 	if s.encoding == "" {
 		s.encoding = h.encoding
 	}
@@ -71,7 +71,7 @@ func look(p *Piece, h hints) (*stored, *PieceError) {
 }
 
 // readHeader takes type and shape from the header of an array.
-func (s *stored) readHeader(file *os.File) *PieceError {
+func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 	s.encoding = Npy
 	array, err := npy.Open(io.NewSectionReader(file, s.skip, s.size-s.skip), s.size-s.skip)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -37,8 +37,8 @@ type stored struct {
 // It opens the file for every block if many pieces are read at a time.
 type reader struct {
 	of      *stored
-	file    *os.File // nil while it is closed
-	often   bool     // closed after every block
+	file    store.Source // nil while it is closed
+	often   bool         // closed after every block
 	data    io.ReaderAt
 	end     int64  // of data
 	at      int64  // of the next byte of data to read

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -16,6 +14,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -38,11 +37,11 @@ func inputPaths(pieces []*Piece) map[string]bool {
 
 // resolved is an absolute path without links, as far as it exists.
 func resolved(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
+	if abs, err := store.Abs(path); err == nil {
 		path = abs
 	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(dir, filepath.Base(path))
+	if dir, err := store.Real(store.Dir(path)); err == nil {
+		path = store.Join(dir, store.Base(path))
 	}
 	return path
 }
@@ -273,7 +272,7 @@ func (w *worker) addMapping(rows []*Row) error {
 	var names []dumpdir.Renamed
 	for _, row := range rows {
 		if row.Original != "" && row.Err == nil {
-			names = append(names, dumpdir.Renamed{Stored: filepath.Base(row.Path), Original: row.Original})
+			names = append(names, dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
 		}
 	}
 	if len(names) == 0 {
@@ -311,6 +310,6 @@ func sumOf(path string) string {
 
 // exists reports whether there is something at a path.
 func exists(path string) bool {
-	_, err := os.Lstat(path)
+	_, err := store.Lstat(path)
 	return err == nil
 }

@@ -2,11 +2,11 @@ package overflow
 
 import (
 	"cmp"
-	"path/filepath"
 	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/store"
 )
 
 // dump is the dump of one execution of an operator, or the arrays or the table of
@@ -37,7 +37,7 @@ func dumpsOf(rounds []*dumpdir.Round) []*dump {
 				if !name.HasDump {
 					continue
 				}
-				k := key{filepath.Dir(t.File.Path()), cmp.Or(name.Source, name.Stem)}
+				k := key{store.Dir(t.File.Path()), cmp.Or(name.Source, name.Stem)}
 				d := seen[k]
 				if d == nil {
 					d = &dump{op: op, round: round, at: round.At, dir: k.dir, name: name.Dump, fileName: k.name, timestamp: cmp.Or(name.Timestamp, op.Timestamp)}

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/opdebug"
+	"dumptool/internal/store"
 )
 
 // Rule is the rule by which a record was matched with the dump of its operator.
@@ -60,7 +61,7 @@ func newDumps(ops []*dump) *dumps {
 	for _, op := range ops {
 		task, folder := int64(op.name.TaskID&taskMask), place{dir: op.dir, task: anyTask}
 		if d.at[folder] == nil {
-			for dir := filepath.Dir(op.dir); !d.parents[dir]; dir = filepath.Dir(dir) {
+			for dir := store.Dir(op.dir); !d.parents[dir]; dir = store.Dir(dir) {
 				d.parents[dir] = true
 			}
 		}
@@ -127,7 +128,7 @@ func sameStep(a, b dumpdir.Coordinates) bool {
 
 // below reports whether dir is inside root, or root itself.
 func below(dir, root string) bool {
-	rel, err := filepath.Rel(root, dir)
+	rel, err := store.Rel(root, dir)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/opdebug"
+	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -77,7 +78,7 @@ func (f *RecordFile) BaseName() string {
 	if isOpDebug(f.name) {
 		return f.name
 	}
-	base, _ := recordOf(filepath.Base(f.File.Path()))
+	base, _ := recordOf(store.Base(f.File.Path()))
 	return base
 }
 
@@ -117,9 +118,9 @@ func newRecordReader(run *dumpdir.Run) *recordReader {
 	}
 	for _, f := range run.Files {
 		path := f.Path()
-		for _, name := range []string{filepath.Base(path), f.Name} {
+		for _, name := range []string{store.Base(path), f.Name} {
 			d.names[name] = true
-			d.paths[filepath.Join(filepath.Dir(path), name)] = true
+			d.paths[store.Join(store.Dir(path), name)] = true
 		}
 	}
 	return d
@@ -152,7 +153,7 @@ func (d *recordReader) isCopy(f *RecordFile) bool {
 	if f.name == f.File.Name {
 		return false
 	}
-	return d.paths[filepath.Join(filepath.Dir(f.File.Path()), f.name)] || !f.asked && d.names[f.name]
+	return d.paths[store.Join(store.Dir(f.File.Path()), f.name)] || !f.asked && d.names[f.name]
 }
 
 func (f *RecordFile) leave(why string) { f.NotRecord, f.Why = true, why }
@@ -167,7 +168,7 @@ func (f *RecordFile) fail(err error) {
 // record returns a record with what the file's name says.
 func (f *RecordFile) record(output int) DecodedRecord {
 	r := DecodedRecord{File: f.File.Path(), Output: output}
-	if f.File.Name != filepath.Base(f.File.Path()) {
+	if f.File.Name != store.Base(f.File.Path()) {
 		r.OriginalName = f.File.Name
 	}
 	if n := filename.Parse(f.name); n.IsDump() {
@@ -322,7 +323,7 @@ const maxRecord = 1 << 20
 
 // readSmall reads a whole file that is no dump.
 func readSmall(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	info, err := store.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
@@ -331,5 +332,5 @@ func readSmall(path string) ([]byte, error) {
 	case info.Size() > maxRecord:
 		return nil, fmt.Errorf("%d bytes are too many for an overflow record, want at most %d", info.Size(), maxRecord)
 	}
-	return os.ReadFile(path)
+	return safefile.ReadFile(path)
 }

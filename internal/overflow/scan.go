@@ -3,7 +3,6 @@ package overflow
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -183,7 +183,7 @@ func filesOf(op *dumpdir.Op) []string {
 		}
 		seen[t.File] = true
 		name := t.File.Path()
-		dir := filepath.Dir(name)
+		dir := store.Dir(name)
 		if i := slices.Index(dirs, dir); i >= 0 {
 			names[i] = pattern(names[i], name)
 			continue
@@ -200,7 +200,7 @@ func pattern(a, b string) string {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
 	}
-	return strings.ToValidUTF8(a[:n], "") + "*" + filename.Parse(filepath.Base(b)).Ext
+	return strings.ToValidUTF8(a[:n], "") + "*" + filename.Parse(store.Base(b)).Ext
 }
 
 // add adds the tensors of a file to their row, and what could not be read of them.

@@ -2,11 +2,11 @@ package overflow
 
 import (
 	"errors"
-	"path/filepath"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/opdebug"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -29,7 +29,7 @@ type recordSource struct {
 // readRecords reads the records of a file: one an output.
 func readRecords(r dumpdir.Record) *recordSource {
 	path, name := r.File.Path(), filename.Parse(r.File.Name)
-	s := &recordSource{path: path, dir: filepath.Dir(path), at: r.At, name: name.Dump, hasName: name.HasDump}
+	s := &recordSource{path: path, dir: store.Dir(path), at: r.At, name: name.Dump, hasName: name.HasDump}
 	if name.HasDump {
 		s.timestamp = name.Timestamp
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // The names of the tables in a folder of results.
@@ -46,7 +46,7 @@ func findSources(paths []string) ([]*source, error) {
 	var all []*source
 	byFolder := make(map[string]*source)
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		info, err := store.Stat(path)
 		if err != nil {
 			return nil, safefile.WithPath(path, err)
 		}
@@ -60,8 +60,8 @@ func findSources(paths []string) ([]*source, error) {
 			}
 			continue
 		}
-		folder, core, isCore := filepath.Dir(path), 0, false
-		if core, isCore = coreOf(filepath.Base(path)); !isCore {
+		folder, core, isCore := store.Dir(path), 0, false
+		if core, isCore = coreOf(store.Base(path)); !isCore {
 			all = append(all, &source{folder: folder, table: path})
 			continue
 		}
@@ -82,7 +82,7 @@ func findSources(paths []string) ([]*source, error) {
 // findInFolder finds the tables of a folder: in its folder result, else in itself. It
 // returns nil if there are none.
 func findInFolder(path string) (*source, error) {
-	for _, folder := range []string{filepath.Join(path, resultName), path} {
+	for _, folder := range []string{store.Join(path, resultName), path} {
 		s, err := listFolder(folder)
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func listFolder(folder string) (*source, error) {
 	}
 	s := &source{folder: folder}
 	for _, name := range names {
-		path := filepath.Join(folder, name)
+		path := store.Join(folder, name)
 		core, isCore := coreOf(name)
 		switch {
 		case name == tableName:
@@ -116,10 +116,10 @@ func listFolder(folder string) (*source, error) {
 	if s.table == "" && len(s.cores) == 0 {
 		return nil, nil
 	}
-	names, err = natural(filepath.Join(folder, runsFolder))
+	names, err = natural(store.Join(folder, runsFolder))
 	for _, name := range names {
 		if strings.HasSuffix(name, tableSuffix) {
-			s.runs = append(s.runs, filepath.Join(folder, runsFolder, name))
+			s.runs = append(s.runs, store.Join(folder, runsFolder, name))
 		}
 	}
 	return s, err
@@ -127,10 +127,10 @@ func listFolder(folder string) (*source, error) {
 
 // natural lists the files of a folder in natural order; none if it is not there.
 func natural(folder string) ([]string, error) {
-	if info, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
+	if info, err := store.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, nil
 	}
-	entries, err := os.ReadDir(folder)
+	entries, err := store.ReadDir(folder)
 	var names []string
 	for _, e := range entries {
 		if !e.IsDir() {
@@ -162,11 +162,11 @@ const (
 // mode is what the folder of a source says: a folder result has the tensors beside it,
 // in npu, if they were dumped.
 func (s *source) mode() DumpMode {
-	folder, err := filepath.Abs(s.folder)
-	if err != nil || filepath.Base(folder) != resultName {
+	folder, err := store.Abs(s.folder)
+	if err != nil || store.Base(folder) != resultName {
 		return ModeUnknown
 	}
-	if entries, err := os.ReadDir(filepath.Join(filepath.Dir(folder), npuName)); err == nil && len(entries) > 0 {
+	if entries, err := store.ReadDir(store.Join(store.Dir(folder), npuName)); err == nil && len(entries) > 0 {
 		return ModeDumping
 	}
 	return ModePlain
@@ -224,7 +224,7 @@ func (s *source) files() []file {
 		all = append(all, file{path: c.path})
 	}
 	for _, path := range s.runs {
-		all = append(all, file{path, strings.TrimSuffix(filepath.Base(path), tableSuffix)})
+		all = append(all, file{path, strings.TrimSuffix(store.Base(path), tableSuffix)})
 	}
 	return all
 }

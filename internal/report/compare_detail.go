@@ -3,13 +3,13 @@ package report
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -175,7 +175,7 @@ func WriteDetail(folder *Folder, names *FileNames, row *record.Row, tensor func(
 		if err := folder.Write(stem+file.suffix, file.write); err != nil {
 			return written, err
 		}
-		written = append(written, filepath.Join(folder.Dir, stem+file.suffix))
+		written = append(written, store.Join(folder.Dir, stem+file.suffix))
 	}
 	return written, nil
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 )
 
 // CompareInputs lists the files that were compared.
@@ -97,7 +97,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 // in, unless there is one. It is the user's from then on. Names that a terminal or
 // a spreadsheet would obey are left out.
 func writeOpConfig(folder *Folder, r *record.Report) error {
-	if _, err := os.Lstat(filepath.Join(folder.Dir, OpConfigName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := store.Lstat(store.Join(folder.Dir, OpConfigName)); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	var names []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpconf"
+	"dumptool/internal/store"
 )
 
 // ConfigChecks are checked configurations.
@@ -76,13 +77,13 @@ func (c *ConfigChecks) diffName(name string) string {
 	if name == dumpconf.Stdin {
 		return "stdin"
 	}
-	if filepath.IsAbs(name) {
-		if inside, err := filepath.Rel(c.Folder, name); err == nil {
+	if store.IsAbs(name) {
+		if inside, err := store.Rel(c.Folder, name); err == nil {
 			name = inside
 		}
 	}
-	if name = filepath.Clean(name); !filepath.IsLocal(name) {
-		name = filepath.Base(name)
+	if name = store.Clean(name); store.Remote(name) || !filepath.IsLocal(name) {
+		name = store.Base(name)
 	}
 	return filepath.ToSlash(name)
 }
@@ -92,9 +93,13 @@ func (c *ConfigChecks) uri(name string) string {
 	if name == dumpconf.Stdin {
 		return "stdin"
 	}
-	path := filepath.Clean(name)
-	if filepath.IsAbs(path) {
-		inside, err := filepath.Rel(c.Folder, path)
+	path := store.Clean(name)
+	if scheme, object, ok := strings.Cut(path, "://"); ok && store.Remote(path) {
+		bucket, key, _ := strings.Cut(object, "/")
+		return (&url.URL{Scheme: scheme, Host: bucket, Path: "/" + key}).String()
+	}
+	if store.IsAbs(path) {
+		inside, err := store.Rel(c.Folder, path)
 		if err != nil || inside == ".." || strings.HasPrefix(inside, "../") {
 			return (&url.URL{Scheme: "file", Path: path}).String()
 		}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
@@ -18,6 +17,7 @@ import (
 	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // The schemas of the documents that a page shows beside a comparison.
@@ -127,7 +127,7 @@ func schemaOf(text []byte) (schema string, err error) {
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
 	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf = d.Overflow, d.Determinism, d.Perf
 	opt.beside = written
-	if dir != "" && safefile.SameFile(dir, filepath.Dir(d.Path)) {
+	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}
 	return writePage(w, d.Comparison, opt)

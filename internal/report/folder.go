@@ -2,11 +2,11 @@ package report
 
 import (
 	"io"
-	"path/filepath"
 	"strings"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // Folder takes the files of a run.
@@ -24,7 +24,7 @@ type Folder struct {
 func NewFolder(dir string, inputs ...string) *Folder {
 	f := &Folder{Dir: dir, inputs: map[string][]string{}}
 	for _, path := range inputs {
-		name := strings.ToLower(filepath.Base(path))
+		name := strings.ToLower(store.Base(path))
 		f.inputs[name] = append(f.inputs[name], path)
 	}
 	return f
@@ -33,7 +33,7 @@ func NewFolder(dir string, inputs ...string) *Folder {
 // Write writes one file, which appears under its name once all of its content
 // is there.
 func (f *Folder) Write(name string, render func(io.Writer) error) error {
-	path := filepath.Join(f.Dir, name)
+	path := store.Join(f.Dir, name)
 	if err := f.notInput(name); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (f *Folder) Write(name string, render func(io.Writer) error) error {
 
 // notInput reports that a file is one of the inputs.
 func (f *Folder) notInput(name string) error {
-	return safefile.CheckOutput(filepath.Join(f.Dir, name), f.inputs[strings.ToLower(name)]...)
+	return safefile.CheckOutput(store.Join(f.Dir, name), f.inputs[strings.ToLower(name)]...)
 }
 
 // counter counts the bytes that are written.

@@ -7,12 +7,13 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/hpaa"
+	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/ui"
 )
 
@@ -39,7 +40,7 @@ func WriteImport(f *Folder, r *hpaa.Result, runtime string, inputs ...string) (k
 	for _, name := range r.Read {
 		names.WriteString(ui.Escape(name) + "\n")
 	}
-	old, err := os.ReadFile(filepath.Join(f.Dir, sidefile.NodeNamesName))
+	old, err := safefile.ReadFile(store.Join(f.Dir, sidefile.NodeNamesName))
 	switch {
 	case err == nil && !bytes.Equal(old, names.Bytes()):
 		kept = true
@@ -54,8 +55,8 @@ func WriteImport(f *Folder, r *hpaa.Result, runtime string, inputs ...string) (k
 		for i, name := range r.Order {
 			order.WriteString(ui.Escape(name) + "," + strconv.Itoa(i) + "\n")
 		}
-		folder := NewFolder(filepath.Dir(runtime), inputs...)
-		failed = appendFailed(failed, folder.Write(filepath.Base(runtime), copied(order.Bytes())))
+		folder := NewFolder(store.Dir(runtime), inputs...)
+		failed = appendFailed(failed, folder.Write(store.Base(runtime), copied(order.Bytes())))
 	}
 	if len(r.Sums) > 0 {
 		failed = appendFailed(failed, f.Write(sumsName, func(w io.Writer) error {

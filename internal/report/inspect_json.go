@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"path/filepath"
 	"strings"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/inspect"
 	"dumptool/internal/misfit"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -146,7 +146,7 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 	for i := range f.Statistics {
 		form.Statistics = append(form.Statistics, rowForm(&f.Statistics[i]))
 	}
-	if f.Entry.Name != filepath.Base(f.Entry.Path()) {
+	if f.Entry.Name != store.Base(f.Entry.Path()) {
 		form.OriginalName = f.Entry.Name
 	}
 	if err := cmp.Or(f.Err, f.Partial); err != nil {

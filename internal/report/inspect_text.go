@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/misfit"
 	"dumptool/internal/opdebug"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -91,7 +91,7 @@ func (p *printer) inspected(rows []inspected) {
 // aboutFile returns the lines about a file as a whole.
 func aboutFile(f *inspect.File) []string {
 	var lines []string
-	if f.Entry.Name != filepath.Base(f.Entry.Path()) {
+	if f.Entry.Name != store.Base(f.Entry.Path()) {
 		lines = append(lines, "originally "+f.Entry.Name)
 	}
 	switch {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
@@ -12,6 +11,7 @@ import (
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // RecordOutput writes overflow records as they come: a stream of JSON values, or
@@ -87,8 +87,8 @@ func (o *RecordOutput) EndLine() error {
 
 // writeFile writes a record of a file to its file below the folder.
 func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedRecord) error {
-	dir := filepath.Join(o.dir, f.File.Folder.Dir)
-	path := filepath.Join(dir, fmt.Sprintf("%s.output.%d.json", f.BaseName(), r.Output))
+	dir := store.Join(o.dir, f.File.Folder.Dir)
+	path := store.Join(dir, fmt.Sprintf("%s.output.%d.json", f.BaseName(), r.Output))
 	if first, taken := o.Files[path]; taken {
 		return fmt.Errorf("%s has just been written from %s", path, first)
 	}

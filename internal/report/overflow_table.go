@@ -3,12 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
+	"dumptool/internal/store"
 )
 
 // withTensor is something with one of its tensors, nil where it has none.
@@ -143,7 +143,7 @@ func WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
 		row := &r.Rows[i]
 		name := opText(row.OpType, row.OpName)
 		if name == "" {
-			name = filepath.Base(row.File)
+			name = store.Base(row.File)
 		}
 		markdownHeading(&b, i, name, row.First)
 		markdownItems(&b, columns, row)

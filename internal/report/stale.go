@@ -2,14 +2,15 @@ package report
 
 import (
 	"errors"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 )
 
 // earlier lists the reports that an earlier run wrote to the folder, as its
@@ -19,20 +20,18 @@ func (f *Folder) earlier() []record.File {
 	if _, ok := f.regular(documentName); !ok {
 		return nil
 	}
-	document, err := os.Open(filepath.Join(f.Dir, documentName))
+	_ = store.Preload(f.Dir) // what it lists are reports mostly; who needs it asks again
+	document, err := store.Open(store.Join(f.Dir, documentName))
 	if err != nil {
 		return nil
 	}
 	defer document.Close()
-	files, ok, err := record.ReadFiles(document)
+	files, ok, err := record.ReadFiles(io.NewSectionReader(document, 0, document.Size()))
 	if err != nil {
 		return nil
 	}
 	if !ok {
-		if _, err := document.Seek(0, 0); err != nil {
-			return nil
-		}
-		r, err := record.Read(document)
+		r, err := record.Read(io.NewSectionReader(document, 0, document.Size()))
 		if err != nil {
 			return nil
 		}
@@ -80,7 +79,7 @@ func (f *Folder) unchanged(file record.File) bool {
 // regular looks at a file of the folder, which must be neither a link nor a
 // device.
 func (f *Folder) regular(name string) (info fs.FileInfo, ok bool) {
-	info, err := os.Lstat(filepath.Join(f.Dir, name))
+	info, err := store.Lstat(store.Join(f.Dir, name))
 	return info, err == nil && info.Mode().IsRegular()
 }
 
@@ -91,9 +90,9 @@ func (f *Folder) wrote(file record.File) bool {
 		if w.Name == file.Name || !strings.EqualFold(w.Name, file.Name) {
 			return w.Name == file.Name
 		}
-		a, errA := os.Lstat(filepath.Join(f.Dir, w.Name))
-		b, errB := os.Lstat(filepath.Join(f.Dir, file.Name))
-		return errA == nil && errB == nil && os.SameFile(a, b)
+		a, errA := store.Lstat(store.Join(f.Dir, w.Name))
+		b, errB := store.Lstat(store.Join(f.Dir, file.Name))
+		return errA == nil && errB == nil && store.SameFile(a, b)
 	})
 }
 
@@ -108,7 +107,7 @@ func (f *Folder) removeStale(before []record.File) []record.File {
 		if isPlot(file.Name) {
 			return false
 		}
-		err := os.Remove(filepath.Join(f.Dir, file.Name))
+		err := store.Remove(store.Join(f.Dir, file.Name))
 		return err == nil || errors.Is(err, fs.ErrNotExist)
 	})
 }
@@ -116,7 +115,7 @@ func (f *Folder) removeStale(before []record.File) []record.File {
 // foreign lists the files in the folder that look like reports of an earlier
 // run, such as plots and those that could not be removed.
 func (f *Folder) foreign(before []record.File) []string {
-	entries, err := os.ReadDir(f.Dir)
+	entries, err := store.ReadDir(f.Dir)
 	if err != nil {
 		return nil
 	}
@@ -136,10 +135,10 @@ func (f *Folder) foreign(before []record.File) []string {
 
 // listsErrors reports whether a file lists errors of an operator.
 func (f *Folder) listsErrors(name string) bool {
-	file, err := os.Open(filepath.Join(f.Dir, name))
+	file, err := store.Open(store.Join(f.Dir, name))
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	return isOpErrors(file)
+	return isOpErrors(io.NewSectionReader(file, 0, file.Size()))
 }

@@ -1,7 +1,8 @@
 // Package safefile writes output files that are either complete or absent. A
 // file grows under a temporary name in the folder of its final name and is
 // renamed into place when it is whole, so an error, a full disk or a killed
-// process leaves nothing half-written under a final name.
+// process leaves nothing half-written under a final name. Remote files grow in
+// package store, by the same rule.
 //
 // It does not sync to disk: it protects readers from partial files, not from
 // a power failure.
@@ -13,13 +14,15 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"dumptool/internal/store"
 )
 
 // File is an output file that does not have its final name yet. Exactly one of
 // Commit and Abort decides what becomes of it; defer Abort right after Create.
 // Write follows the rules of os.File.
 type File struct {
-	file *os.File
+	out  store.Writer
 	path string
 
 	mu     sync.Mutex
@@ -31,6 +34,13 @@ type File struct {
 // stands at path stays untouched until Commit; anything but a regular file
 // there is an error, so that a device or a folder is never replaced.
 func Create(path string) (*File, error) {
+	if store.Remote(path) {
+		out, err := store.Create(path)
+		if err != nil {
+			return nil, err
+		}
+		return &File{out: out, path: path}, nil
+	}
 	if _, base := filepath.Split(path); base == "" {
 		return nil, &os.PathError{Op: "create", Path: path, Err: errors.New("not a file name")}
 	}
@@ -47,7 +57,7 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, named("create", path, err)
 	}
-	return &File{file: file, path: path}, nil
+	return &File{out: &temp{file, path}, path: path}, nil
 }
 
 // Path returns the final name of the file.
@@ -55,13 +65,13 @@ func (f *File) Path() string { return f.path }
 
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
-	n, err := f.file.Write(p)
+	n, err := f.out.Write(p)
 	return n, f.note(err)
 }
 
-// Commit closes the file and gives it its final name, replacing what stood
-// there in one step. When any earlier call failed or closing fails, the
-// temporary file is removed and that error is returned.
+// Commit gives the file its final name, replacing what stood there in one step.
+// When it fails or any earlier call did, nothing is left of the file and the
+// first error is returned.
 func (f *File) Commit() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,22 +79,15 @@ func (f *File) Commit() error {
 		return &os.PathError{Op: "commit", Path: f.path, Err: os.ErrClosed}
 	}
 	f.closed = true
-	if err := f.file.Close(); f.err == nil && err != nil {
-		f.err = named("close", f.path, err)
-	}
-	if f.err == nil {
-		if err := os.Rename(f.file.Name(), f.path); err != nil {
-			f.err = named("create", f.path, err)
-		}
-	}
 	if f.err != nil {
-		f.remove()
+		f.out.Abort()
+	} else {
+		f.err = f.out.Commit()
 	}
 	return f.err
 }
 
-// Abort closes and removes the file. It does nothing after Commit or another
-// Abort.
+// Abort gives the file up. It does nothing after Commit or another Abort.
 func (f *File) Abort() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,13 +95,8 @@ func (f *File) Abort() {
 		return
 	}
 	f.closed = true
-	_ = f.file.Close() // what it could not write is given up anyway
-	f.remove()
+	f.out.Abort()
 }
-
-// remove deletes the temporary file. Its error has no reader: the caller has a
-// better one already, or has given the file up.
-func (f *File) remove() { _ = os.Remove(f.file.Name()) }
 
 // note remembers the first error of writing and returns err under the final name.
 func (f *File) note(err error) error {
@@ -107,7 +105,9 @@ func (f *File) note(err error) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err = named("write", f.path, err)
+	if !store.Remote(f.path) {
+		err = named("write", f.path, err)
+	}
 	if f.err == nil {
 		f.err = err
 	}
@@ -131,7 +131,8 @@ func named(op, path string, err error) error {
 // those of the system do.
 func WithPath(path string, err error) error {
 	var system *os.PathError
-	if errors.As(err, &system) && system.Path == path {
+	var remote *store.Error
+	if errors.As(err, &system) && system.Path == path || errors.As(err, &remote) && remote.Path == path {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)
@@ -151,8 +152,17 @@ func WriteFile(path string, data []byte) error {
 }
 
 // MkdirAll makes the folder dir and its parents with the permissions that the
-// umask leaves. Errors name dir.
+// umask leaves. Errors name dir. Where there are no folders, an object of that name
+// is an error all the same: nothing could be read below it.
 func MkdirAll(dir string) error {
+	if store.Remote(dir) {
+		if info, err := store.Stat(dir); err == nil && !info.IsDir() {
+			return fmt.Errorf("cannot make folder %s: an object has that name", dir)
+		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("cannot make folder %w", err)
+		}
+		return nil
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("cannot make folder %s: %w", dir, err)
 	}

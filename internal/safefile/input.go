@@ -8,13 +8,33 @@ import (
 	"path/filepath"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 )
+
+// Input is a file opened for reading, from its beginning and at any offset.
+type Input interface {
+	store.Source
+	io.Reader
+}
+
+// remoteInput is an object as an Input.
+type remoteInput struct {
+	store.Source
+	io.Reader
+}
 
 // Open opens a file that is read whole. It refuses devices, sockets and named pipes,
 // which may keep the reader waiting for ever. The null device is an empty file, and
 // names of files that the process has open already, such as /dev/stdin and those that
 // shells put in place of <(command), are what the user asks for.
-func Open(path string) (*os.File, error) {
+func Open(path string) (Input, error) {
+	if store.Remote(path) {
+		src, err := store.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return remoteInput{src, io.NewSectionReader(src, 0, src.Size())}, nil
+	}
 	what := ""
 	if info, err := os.Stat(path); err == nil {
 		what = unbounded(info.Mode())
@@ -22,7 +42,11 @@ func Open(path string) (*os.File, error) {
 	if what != "" && path != os.DevNull && !inherited().MatchString(filepath.Clean(path)) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is " + what + ", want a regular file")}
 	}
-	return os.Open(path)
+	src, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return src.(Input), nil // local files are both
 }
 
 // ReadFile reads a file as Open opens it.

@@ -6,12 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"dumptool/internal/store"
 )
 
 // Replace gives an existing file, or the one that a link names, new data. It keeps the
 // owner and the permissions. It refuses files that the user may not write to, and files
-// with more names than one, of which only this one would get the new data.
+// with more names than one, of which only this one would get the new data. Of a remote
+// file nothing but the data is kept.
 func Replace(path string, data []byte) error {
+	if store.Remote(path) {
+		return WriteFile(path, data)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -31,7 +37,7 @@ func Replace(path string, data []byte) error {
 		return err
 	}
 	defer f.Abort()
-	if err := f.copyOwner(info); err != nil {
+	if err := copyOwner(f.out.(*temp), info); err != nil {
 		return err
 	}
 	if _, err := f.Write(data); err != nil {
@@ -58,18 +64,18 @@ func mayReplace(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// copyOwner gives the file the owner and the permissions of another.
-func (f *File) copyOwner(info fs.FileInfo) error {
+// copyOwner gives a file the owner and the permissions of another.
+func copyOwner(f *temp, info fs.FileInfo) error {
 	if uid, gid, ok := ownerIDs(info); ok {
-		mine, err := f.file.Stat()
+		mine, err := f.Stat()
 		if err != nil {
 			return err
 		}
 		if u, g, ok := ownerIDs(mine); ok && (u != uid || g != gid) {
-			if err := f.file.Chown(uid, gid); err != nil {
+			if err := f.Chown(uid, gid); err != nil {
 				return errors.New("the file belongs to another user or group, which a new file cannot keep; it is not changed")
 			}
 		}
 	}
-	return f.file.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky))
+	return f.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"dumptool/internal/store"
 )
 
 // OverwriteError says that an output would replace an input.
@@ -32,8 +34,14 @@ func CheckOutput(output string, inputs ...string) error {
 
 // SameFile reports whether a and b name one file: directly, through a relative
 // path, a symbolic link or a hard link. Two names that do not exist yet are
-// the same when they have one base name in the same folder.
+// the same when they have one base name in the same folder. Remote files are the same
+// when bucket and key are: that a bucket has two names cannot be seen.
 func SameFile(a, b string) bool {
+	if store.Remote(a) || store.Remote(b) {
+		a, errA := store.Abs(a)
+		b, errB := store.Abs(b)
+		return errA == nil && errB == nil && a == b
+	}
 	infoA, errA := os.Stat(a)
 	infoB, errB := os.Stat(b)
 	switch {

@@ -46,3 +46,33 @@ func prefix(s string, n int) string {
 	}
 	return s[:n]
 }
+
+// temp is a file under a temporary name.
+type temp struct {
+	*os.File
+	path string // its final name
+}
+
+// Commit implements store.Writer.
+func (t *temp) Commit() error {
+	err := t.Close()
+	if err != nil {
+		err = named("close", t.path, err)
+	} else if err = os.Rename(t.Name(), t.path); err != nil {
+		err = named("create", t.path, err)
+	}
+	if err != nil {
+		t.remove()
+	}
+	return err
+}
+
+// Abort implements store.Writer.
+func (t *temp) Abort() {
+	_ = t.Close() // what it could not write is given up anyway
+	t.remove()
+}
+
+// remove deletes the temporary file. Its error has no reader: the caller has a
+// better one already, or has given the file up.
+func (t *temp) remove() { _ = os.Remove(t.Name()) }

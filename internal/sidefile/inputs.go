@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"dumptool/internal/foreign"
 	"dumptool/internal/graph"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // The files that the HPAA tools leave beside the results of a run.
@@ -91,8 +91,12 @@ type FileError struct {
 func (e *FileError) Error() string {
 	text := e.Err.Error()
 	var system *fs.PathError
-	if errors.As(e.Err, &system) && system.Path == e.Path {
+	var remote *store.Error
+	switch {
+	case errors.As(e.Err, &system) && system.Path == e.Path:
 		text = system.Err.Error()
+	case errors.As(e.Err, &remote) && remote.Path == e.Path:
+		text = remote.Err.Error()
 	}
 	if e.Path != "" {
 		text = e.Path + ": " + text
@@ -125,7 +129,7 @@ func (f *Files) Load() (*Inputs, error) {
 	} {
 		path, given := file.path, file.path != ""
 		if !given && file.standard != "" && f.Folder != "" {
-			path = filepath.Join(f.Folder, file.standard)
+			path = store.Join(f.Folder, file.standard)
 		}
 		if path == "" {
 			continue
@@ -153,7 +157,7 @@ func (f *Files) Load() (*Inputs, error) {
 // files. Comparisons write logs of the same names to that.
 func (in *Inputs) readSkipLogs(f *Files) error {
 	if f.Logs != "" {
-		if _, err := os.Stat(f.Logs); err != nil {
+		if _, err := store.Stat(f.Logs); err != nil {
 			return &FileError{SkipLogFile, f.Logs, true, err}
 		}
 	}
@@ -178,7 +182,7 @@ func (in *Inputs) readSkipLog(folder, name string, given bool) []SkipLine {
 		return nil
 	}
 	var lines []SkipLine
-	path := filepath.Join(folder, name)
+	path := store.Join(folder, name)
 	err := load(path, func(r io.Reader, _ string) (err error) {
 		lines, err = ReadSkipLog(r, name)
 		return err

@@ -153,13 +153,14 @@ func TestFolders(t *testing.T) {
 		}
 		for path, want := range map[string]string{
 			"s3://b":               "run7/ run70/ run7x top",
-			"s3://b/run7":          "/ ../ a/ a.npy mark/",
-			"s3://b/run7/":         "/ ../ a/ a.npy mark/",
+			"s3://b/run7":          "../ // a/ a.npy mark/",
+			"s3://b/run7/":         "../ // a/ a.npy mark/",
 			"obs://b/run7/a":       "x y/",
 			"s3://b/run7/a/y/":     "z",
 			"s3://b/run":           "s3://b/run: no such object, and none below it",
 			"s3://b/run7/a/x":      "s3://b/run7/a/x: no such object, and none below it",
 			"s3://b/run7/..":       "up",
+			"s3://b/run7//":        "odd",
 			"s3://b/run7/mark":     "",
 			"s3://b/run7/a/x/none": "s3://b/run7/a/x/none: no such object, and none below it",
 		} {

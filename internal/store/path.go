@@ -111,11 +111,12 @@ func Rel(base, target string) (string, error) {
 	return "", errors.New("cannot make " + target + " relative to " + base)
 }
 
-// Real is the path without symbolic links, as filepath.EvalSymlinks has it. Remote
-// paths have none.
+// Real is the path without symbolic links of what exists, as filepath.EvalSymlinks has
+// it. Remote paths have none.
 func Real(path string) (string, error) {
 	if Remote(path) {
-		return path, nil
+		_, err := Stat(path)
+		return path, err
 	}
 	return filepath.EvalSymlinks(path)
 }

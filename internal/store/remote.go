@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -270,7 +271,8 @@ func (r *remote) readDir(l location) ([]fs.DirEntry, error) {
 	found = slices.DeleteFunc(found, isMark)
 	list := make([]fs.DirEntry, 0, len(found)+len(prefixes))
 	add := func(key string, i info) {
-		i.name, i.bucket, i.key = strings.TrimSuffix(key[len(l.prefix()):], "/"), l.bucket, strings.TrimSuffix(key, "/")
+		i.name = cmp.Or(strings.TrimSuffix(key[len(l.prefix()):], "/"), "/")
+		i.bucket, i.key = l.bucket, strings.TrimSuffix(key, "/")
 		list = append(list, fs.FileInfoToDirEntry(&i))
 	}
 	for _, o := range found {
@@ -340,6 +342,9 @@ func (r *remote) writable(l location) error {
 
 func (r *remote) remove(l location) error {
 	objects, err := r.connect()
+	if err == nil {
+		_, err = objects.Head(l.bucket, l.key) // who may not remove may still find nothing
+	}
 	if err == nil {
 		err = objects.Remove(l.bucket, l.key)
 		r.changed(l)

@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -105,7 +106,7 @@ func Lstat(path string) (fs.FileInfo, error) {
 }
 
 // ReadDir lists a folder in the order of names. Keys may have names that no file system
-// takes, such as none at all or "..".
+// takes, such as "..", or "/" where two slashes follow each other.
 func ReadDir(path string) ([]fs.DirEntry, error) {
 	if !Remote(path) {
 		return os.ReadDir(path)
@@ -115,6 +116,45 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	return r.readDir(l)
+}
+
+// WalkDir visits all files and folders at and below root as filepath.WalkDir does.
+func WalkDir(root string, visit fs.WalkDirFunc) error {
+	if !Remote(root) {
+		return filepath.WalkDir(root, visit)
+	}
+	err := Preload(root)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = Stat(root)
+	}
+	if err != nil {
+		err = visit(root, nil, err)
+	} else {
+		err = walk(root, fs.FileInfoToDirEntry(info), visit)
+	}
+	if err == fs.SkipDir || err == fs.SkipAll { //nolint:errorlint // never wrapped
+		return nil
+	}
+	return err
+}
+
+func walk(path string, at fs.DirEntry, visit fs.WalkDirFunc) error {
+	if err := visit(path, at, nil); err != nil || !at.IsDir() {
+		return err
+	}
+	entries, err := ReadDir(path)
+	if err != nil {
+		return visit(path, at, err)
+	}
+	for _, e := range entries {
+		if err := walk(Join(path, e.Name()), e, visit); err == fs.SkipDir && e.IsDir() { //nolint:errorlint // never wrapped
+			continue
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Preload says that all that lies below a folder will be asked for. Of a remote one

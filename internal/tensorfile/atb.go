@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/format/atb"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -48,12 +50,12 @@ func (f *File) follow(head *atb.Header) error {
 	if err != nil {
 		return fmt.Errorf("the data are those of another file: %w", err)
 	}
-	file, info, err := openRegular(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return fmt.Errorf("the data are those of another file: %w", err)
 	}
 	f.linked = file
-	other, err := atb.Read(file, info.Size())
+	other, err := atb.Read(file, file.Size())
 	switch {
 	case err != nil:
 		return fmt.Errorf("the data are those of %s: %w", path, err)
@@ -70,23 +72,23 @@ func (f *File) follow(head *atb.Header) error {
 // inRun returns the path of a file of the run that the file at path belongs to,
 // from a path that a file says. Links that lead out of the run are refused.
 func inRun(path, link string) (string, error) {
-	path, err := filepath.Abs(path)
+	path, err := store.Abs(path)
 	if err != nil {
 		return "", err
 	}
-	root, err := filepath.EvalSymlinks(runRoot(filepath.Dir(path)))
+	root, err := store.Real(runRoot(store.Dir(path)))
 	if err != nil {
 		return "", err
 	}
 	var first error
 	tries := []string{link}
-	if !filepath.IsAbs(link) {
-		tries = []string{filepath.Join(filepath.Dir(path), link), filepath.Join(root, link)}
+	if !store.IsAbs(link) {
+		tries = []string{beside(store.Dir(path), link), beside(root, link)}
 	}
 	for _, try := range tries {
-		real, err := filepath.EvalSymlinks(try)
+		real, err := store.Real(try)
 		if err == nil {
-			below, relError := filepath.Rel(root, real)
+			below, relError := store.Rel(root, real)
 			if relError == nil && filepath.IsLocal(below) {
 				return real, nil
 			}
@@ -97,15 +99,25 @@ func inRun(path, link string) (string, error) {
 	return "", first
 }
 
+// beside follows a relative path from a folder. In the names of objects ".." leads
+// nowhere, in links it does.
+func beside(dir, link string) string {
+	link = filepath.ToSlash(filepath.Clean(link))
+	for store.Remote(dir) && strings.HasPrefix(link, "../") {
+		dir, link = store.Dir(dir), link[len("../"):]
+	}
+	return store.Join(dir, link)
+}
+
 // atbFolder is the form of the folders of the library's runs, from the tensors up:
 // before, 0_MatMulOperation, the number of an execution, 0_PID, data.
 var atbFolder = lang.Pattern(`^(?:before|after|[0-9]+(?:_.+)?|data|atb_dump_data)$`)
 
 // runRoot is the topmost folder of the run that a folder belongs to.
 func runRoot(dir string) string {
-	isPart := func(dir string) bool { return atbFolder().MatchString(filepath.Base(dir)) }
-	for isPart(dir) && filepath.Base(dir) != "atb_dump_data" && isPart(filepath.Dir(dir)) {
-		dir = filepath.Dir(dir)
+	isPart := func(dir string) bool { return atbFolder().MatchString(store.Base(dir)) }
+	for isPart(dir) && store.Base(dir) != "atb_dump_data" && isPart(store.Dir(dir)) {
+		dir = store.Dir(dir)
 	}
 	return dir
 }

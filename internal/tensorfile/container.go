@@ -1,13 +1,13 @@
 package tensorfile
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"dumptool/internal/foreign"
 	"dumptool/internal/format/archive"
+	"dumptool/internal/store"
 )
 
 // Container is a kind of file that holds tensors. Adding one takes a file here
@@ -45,7 +45,7 @@ const headBytes = foreign.HeadBytes
 // source is what a container reads: the file, its size, the name that it goes
 // by, and what the caller says about it.
 type source struct {
-	file *os.File
+	file store.Source
 	size int64
 	name string
 	opt  Options

@@ -3,11 +3,11 @@ package tensorfile
 import (
 	"cmp"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/format"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -48,15 +48,15 @@ func (f *File) IsUnnamed() bool {
 // IsNamed reports whether the first bytes of the file at path are those of a file that
 // names its tensors, whatever its own name is: PyTorch's weights are called .bin too.
 func IsNamed(path string) bool {
-	file, info, err := openRegular(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	head := make([]byte, min(headBytes, info.Size()))
+	head := make([]byte, min(headBytes, file.Size()))
 	if n, err := file.ReadAt(head, 0); n < len(head) && err != nil {
 		return false
 	}
-	src := &source{file: file, size: info.Size(), name: filepath.Base(path)}
+	src := &source{file: file, size: file.Size(), name: store.Base(path)}
 	return slices.ContainsFunc(containers, func(c *Container) bool { return c.Named && c.is(head, src) })
 }

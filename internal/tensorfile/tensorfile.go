@@ -8,14 +8,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/foreign"
 	"dumptool/internal/format"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -73,9 +72,9 @@ type File struct {
 	Values   []format.Value
 	Warnings []string
 
-	file *os.File
+	file store.Source
 	// linked is another file that has the elements, nil for none.
-	linked *os.File
+	linked store.Source
 	// release gives a file back that a Pool keeps open, nil for others.
 	release func()
 }
@@ -95,11 +94,11 @@ type Options struct {
 // Open opens the file at path. The error is one of os or of the package that
 // reads the format; a file of no known kind wraps dumpfmt.ErrNotDump.
 func Open(path string, opt Options) (*File, error) {
-	file, info, err := openRegular(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	src := &source{file: file, size: info.Size(), name: cmp.Or(opt.Name, filepath.Base(path)), opt: opt}
+	src := &source{file: file, size: file.Size(), name: cmp.Or(opt.Name, store.Base(path)), opt: opt}
 	f := &File{Path: path, file: file}
 	if err := f.read(src); err != nil {
 		_ = f.Close()
@@ -109,16 +108,15 @@ func Open(path string, opt Options) (*File, error) {
 }
 
 // openRegular opens a file that is no pipe, which would block, and no folder.
-func openRegular(path string) (*os.File, os.FileInfo, error) {
-	info, err := os.Stat(path)
+func openRegular(path string) (store.Source, error) {
+	info, err := store.Stat(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
+		return nil, fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
 	}
-	file, err := os.Open(path)
-	return file, info, err
+	return store.Open(path)
 }
 
 func (f *File) read(src *source) error {

@@ -2,10 +2,10 @@ package align
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"dumptool/internal/layout"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -38,7 +38,7 @@ func withTypes(r *Ref, hint tensorfile.RawHint, flag string, err error) error {
 	if !r.Raw || r.hasType() || hint.Shape == nil || !ok {
 		return err
 	}
-	info, statError := os.Stat(r.Path)
+	info, statError := store.Stat(r.Path)
 	if need, ok := hint.DType.Bytes(n); statError != nil || ok && need == info.Size() {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 )
 
 // Comparison is a comparison to be shown.
@@ -108,7 +108,7 @@ func titleOf(args []string) string {
 	name := func(flag string) string {
 		for _, a := range args {
 			if path, ok := strings.CutPrefix(a, flag); ok {
-				return filepath.Base(path)
+				return store.Base(path)
 			}
 		}
 		return ""
