@@ -118,7 +118,7 @@ same: build ## compare what this build and OLD=path print and write (SAMEFLAGS)
 # fused to a multiply-add, but by internal/exact on purpose, and both builds have
 # to write the same. QEMU runs programs for linux/arm64 on other hosts.
 QEMU ?= qemu-aarch64
-ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record ./internal/report
+ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/layout ./internal/compare/metrics/... ./internal/compare/record ./internal/report
 ARM64_BINARY = bin/dumptool-linux-arm64
 arm64: build ## the same results on arm64: instructions, tests and reports (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool

@@ -25,8 +25,8 @@
 	ADDQ $bytes, R13 \
 	DECQ CX
 
-// func transpose8SSE2(dst, src *byte, rows, step, out int64)
-TEXT ·transpose8SSE2(SB), NOSPLIT, $0-40
+// func transpose8Vector(dst, src *byte, rows, step, out int64)
+TEXT ·transpose8Vector(SB), NOSPLIT, $0-40
 	SQUARES(3)
 	PCALIGN $32
 next8:
@@ -66,8 +66,8 @@ next8:
 	JNE next8
 	RET
 
-// func transpose16SSE2(dst, src *byte, rows, step, out int64)
-TEXT ·transpose16SSE2(SB), NOSPLIT, $0-40
+// func transpose16Vector(dst, src *byte, rows, step, out int64)
+TEXT ·transpose16Vector(SB), NOSPLIT, $0-40
 	SQUARES(3)
 	PCALIGN $32
 next16:
@@ -127,8 +127,8 @@ next16:
 	JNE next16
 	RET
 
-// func transpose32SSE2(dst, src *byte, rows, step, out int64)
-TEXT ·transpose32SSE2(SB), NOSPLIT, $0-40
+// func transpose32Vector(dst, src *byte, rows, step, out int64)
+TEXT ·transpose32Vector(SB), NOSPLIT, $0-40
 	SQUARES(2)
 	PCALIGN $32
 next32:

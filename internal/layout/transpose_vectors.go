@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build (amd64 || arm64) && !purego
 
 package layout
 
@@ -7,13 +7,13 @@ package layout
 // squares.
 
 //go:noescape
-func transpose8SSE2(dst, src *byte, rows, step, out int64)
+func transpose8Vector(dst, src *byte, rows, step, out int64)
 
 //go:noescape
-func transpose16SSE2(dst, src *byte, rows, step, out int64)
+func transpose16Vector(dst, src *byte, rows, step, out int64)
 
 //go:noescape
-func transpose32SSE2(dst, src *byte, rows, step, out int64)
+func transpose32Vector(dst, src *byte, rows, step, out int64)
 
 // transposeHead transposes the elements of the first rows and columns that make whole
 // squares, and returns how many these are.
@@ -22,11 +22,11 @@ func transposeHead(dst, src []byte, rows, cols, devStride, hostStride int64, uni
 	var transpose func(dst, src *byte, rows, step, out int64)
 	switch unit {
 	case 1:
-		square, transpose = 8, transpose8SSE2
+		square, transpose = 8, transpose8Vector
 	case 2:
-		square, transpose = 8, transpose16SSE2
+		square, transpose = 8, transpose16Vector
 	case 4:
-		square, transpose = 4, transpose32SSE2
+		square, transpose = 4, transpose32Vector
 	default:
 		return 0, 0
 	}
