@@ -10,8 +10,10 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/convert"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
+	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
 
@@ -29,6 +31,7 @@ type convertOptions struct {
 	c0, groups     int64
 	hidden, inSize int64
 	json           jsonFlag
+	shard          shardFlag
 }
 
 func newConvertCommand(a *app) *cobra.Command {
@@ -53,7 +56,10 @@ HDF5's own tool.
 A folder is walked with all its folders and its tree appears again in DIR. Files
 that are no dumps are counted and left alone. What fails is reported, listed in
 DIR/convert_failed_file_list.txt unless PATH is a single file, and does not stop
-the rest.`,
+the rest.
+
+With --shard it converts a part of the files; 'convert merge DIR' then writes that list
+from what the shards left in DIR.`,
 		Example: `  dumptool convert -d Conv2D.conv1.58.16.1624605159829577 -out out -f NCHW
   dumptool convert -d dumps -out out -f NCHW -j 8
   dumptool convert -d MatMul.fc.59.16.1624605159829999 -out out -f ND -o 0 -s 2,3,10,20
@@ -65,6 +71,7 @@ the rest.`,
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
+	cmd.AddCommand(newConvertMergeCommand(a))
 	completeValues(cmd, "format", tensor.FormatNames())
 	completeValues(cmd, "original-format", axisOrders)
 	completeValues(cmd, "type", names(convert.Types))
@@ -91,6 +98,7 @@ func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	flags.Int64Var(&o.hidden, "hidden-size", 0, "hidden size of RNN layouts")
 	flags.Int64Var(&o.inSize, "input-size", 0, "input size of RNN layouts")
 	o.json.add(flags, "print one JSON object a file with what was written")
+	o.shard.add(flags)
 }
 
 func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string) error {
@@ -99,7 +107,13 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 	if err != nil {
 		return err
 	}
-	if opt.Type.Extracts() {
+	spec, err := opts.shard.spec(a)
+	switch {
+	case err != nil:
+		return err
+	case spec.On() && opt.Type.Extracts():
+		return usagef("-t %s copies from one file: not with --shard", opt.Type)
+	case opt.Type.Extracts():
 		return opts.extract(ctx, a, &opt, paths)
 	}
 	if opt.Only, err = opts.dumps.found(ctx, a, paths); err != nil {
@@ -110,10 +124,24 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 		return err
 	}
 	warn(a, warnings)
+	if spec.On() {
+		return opts.runPart(ctx, a, opt, in, spec)
+	}
 	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
 		return convert.Run(ctx, opt, in, observe, func(r *convert.Result) error { return a.converted(r, opts.json) })
 	})
-	return cmp.Or(err, a.conclude(sum.Outcome(in, opt.Out)))
+	return cmp.Or(err, a.conclude(sum.Outcome(convert.InputsOf(in), opt.Out)))
+}
+
+// runPart converts the files of a shard. What fails is listed in its part.
+func (o *convertOptions) runPart(ctx context.Context, a *app, opt convert.Options, in *dumpdir.Run, spec shard.Spec) error {
+	path, err := watched(a, "converting", func(observe func(batch.Event)) (string, error) {
+		return convert.RunPart(ctx, opt, in, spec, toolName(), observe, func(r *convert.Result) error { return a.converted(r, o.json) })
+	})
+	if err == nil {
+		a.partWritten(spec, path)
+	}
+	return err
 }
 
 // converted says what there is to say about a file, and prints its result as JSON.

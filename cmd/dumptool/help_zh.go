@@ -10,6 +10,7 @@ import (
 var chineseSummaries = map[string]string{
 	"":                       "调试 NPU 上的数值精度",
 	"convert":                "把设备 dump 转换为主机文件",
+	"convert merge":          "列出 convert --shard 各分片中的失败",
 	"inspect":                "查看 dump 文件和 .npy 数组的内容",
 	"find":                   "由脚本行、算子、参数或 dump 文件互相查找",
 	"overflow":               "找出哪里溢出，以及原因",

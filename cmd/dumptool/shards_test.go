@@ -173,3 +173,35 @@ func TestOverflowShards(t *testing.T) {
 		}
 	})
 }
+
+// TestConvertShards checks that any number of shards and a merge leave the files of one
+// run, byte for byte.
+func TestConvertShards(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	run := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		run++
+		dir := filepath.Join(base, strconv.Itoa(run))
+		tree, one, two := filepath.Join(dir, "tree"), filepath.Join(dir, "one"), filepath.Join(dir, "two")
+		generatedTree(rt, tree)
+		n := rapid.IntRange(1, 9).Draw(rt, "n")
+		args := []string{"convert", "-d", tree, "-t", rapid.SampledFrom([]string{"npy", "bin", "msnpy", "txt", "safetensors"}).Draw(rt, "type"), "-j", "1"}
+		if rapid.Bool().Draw(rt, "format") {
+			args = append(args, "-f", "NCHW")
+		}
+		want := runArgs(t, append(args, "-out", one)...)
+		shardsOf(t, rt, n, append(args, "-out", two)...)
+		got := runArgs(t, "convert", "merge", two)
+		last := func(text string) string { // how it ended
+			lines := strings.Split(strings.TrimSpace(text), "\n")
+			return lines[len(lines)-1]
+		}
+		if want.code != got.code || got.code != 3 && last(strings.ReplaceAll(want.err, one, two)) != last(got.err) {
+			rt.Fatalf("%v: one run and %d shards end differently:\n%+v\n%+v", args, n, want, got)
+		}
+		if diff := cmp.Diff(treeOf(rt, one), treeOf(rt, two)); diff != "" {
+			rt.Fatalf("%v: the files of one run and of %d shards differ:\n%s", args, n, diff)
+		}
+	})
+}

@@ -30,12 +30,17 @@ func (l *ledger) add(r *Result) {
 		if row.Original == "" || row.Err != nil {
 			continue
 		}
-		if l.shortened == nil {
-			l.shortened = map[string][]dumpdir.Renamed{}
-		}
 		dir, name := filepath.Split(row.Path)
-		l.shortened[dir] = append(l.shortened[dir], dumpdir.Renamed{Stored: name, Original: row.Original})
+		l.shorten(dir, dumpdir.Renamed{Stored: name, Original: row.Original})
 	}
+}
+
+// shorten adds a shortened name of a folder.
+func (l *ledger) shorten(dir string, name dumpdir.Renamed) {
+	if l.shortened == nil {
+		l.shortened = map[string][]dumpdir.Renamed{}
+	}
+	l.shortened[dir] = append(l.shortened[dir], name)
 }
 
 // failedLine is the line of a file in the list of failures: its path, then each

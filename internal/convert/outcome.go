@@ -84,8 +84,19 @@ func (r *Result) Messages() []batch.Message {
 // not.
 func failure(err error) bool { return err != nil && !errors.Is(err, context.Canceled) }
 
+// Inputs are the files among which those to convert were looked for.
+type Inputs struct {
+	Paths     []string // that were given
+	NotChosen int      // files that were not chosen
+	// Others says what those are that hold no tensors.
+	Others func() []batch.Message
+}
+
+// InputsOf are the files of a run.
+func InputsOf(in *dumpdir.Run) Inputs { return Inputs{in.Paths, in.NotChosen, in.OtherFiles} }
+
 // Outcome is how the conversion of a run ended that wrote to the folder out.
-func (s *Summary) Outcome(in *dumpdir.Run, out string) batch.Outcome {
+func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 	o, dumps := s.ended(in), s.Files+s.Failed
 	if s.Written > 0 || s.Skipped > 0 {
 		text := lang.Sayf("%s written to %s from %s", "已将 %[3]s转换为 %[1]s，写入 %[2]s",
@@ -101,7 +112,7 @@ func (s *Summary) Outcome(in *dumpdir.Run, out string) batch.Outcome {
 	return o
 }
 
-func (s *Summary) ended(in *dumpdir.Run) batch.Outcome {
+func (s *Summary) ended(in Inputs) batch.Outcome {
 	switch dumps := s.Files + s.Failed; {
 	case s.Failed == 1 && dumps == 1:
 		return batch.Outcomef(batch.Incomplete, "the dump was not converted completely", "dump 未能完整转换").AsShown()
@@ -117,7 +128,7 @@ func (s *Summary) ended(in *dumpdir.Run) batch.Outcome {
 		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; there are %d others", "所选轮次和算子的 %s中没有 dump；另有 %d 个文件未选中", lang.CountText(s.NotDumps, "file", "个文件"), in.NotChosen)
 	case s.Files == 0:
 		o := batch.Outcomef(batch.Nothing, "no dump found among %s", "%s中没有 dump", lang.CountText(s.NotDumps, "file", "个文件"))
-		o.Messages = in.OtherFiles()
+		o.Messages = in.Others()
 		return o
 	}
 	return batch.Outcome{}

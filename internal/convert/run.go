@@ -42,7 +42,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 	if err := checkFolder(opt.Out); err != nil {
 		return Summary{}, err
 	}
-	r := &run{opt: opt, alone: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }}}
+	r := newRun(opt, in)
 	var sum Summary
 	var records ledger
 	var broken error
@@ -61,6 +61,10 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 		return Summary{}, broken
 	}
 	return sum, err
+}
+
+func newRun(opt Options, in *dumpdir.Run) *run {
+	return &run{opt: opt, alone: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }}}
 }
 
 // checkFolder reports an output folder that is something else, which would be
