@@ -34,10 +34,7 @@ type compareOutput struct {
 
 func (o *compareOutput) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out csv and json")
-	flags.StringVar(&o.version, "hpaa-version", "", "columns of cpu_vs_npu.csv: `successor` adds cos_sim")
-	flags.BoolVar(&o.extraColumns, "extra-columns", false, "add columns of our own to cpu_vs_npu.csv")
-	flags.BoolVar(&o.bom, "bom", false, "start CSV files with a byte order mark, for Excel")
+	o.addLooks(cmd)
 	flags.IntVar(&o.diffCount, "diff-cnt", 128, "at most `N` error elements in the CSV of an operator")
 	flags.StringVar(&o.diffOrder, "diff-order", "index", "`ORDER` of these elements: index or worst")
 	flags.IntVar(&o.topN, "topn", 20, "keep the worst `N` elements of bad tensors")
@@ -48,6 +45,15 @@ func (o *compareOutput) addFlags(cmd *cobra.Command) {
 	completeValues(cmd, "diff-order", []string{"index", "worst"})
 }
 
+// addLooks adds the flags that say how the reports look, whatever was compared.
+func (o *compareOutput) addLooks(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out csv and json")
+	flags.StringVar(&o.version, "hpaa-version", "", "columns of cpu_vs_npu.csv: `successor` adds cos_sim")
+	flags.BoolVar(&o.extraColumns, "extra-columns", false, "add columns of our own to cpu_vs_npu.csv")
+	flags.BoolVar(&o.bom, "bom", false, "start CSV files with a byte order mark, for Excel")
+}
+
 // neutralFlags do not change what a report says.
 var neutralFlags = []string{"jobs", "out", "format", "json", "quiet", "verbose", "log-format", "lang", "color", configFlag}
 
@@ -56,15 +62,20 @@ var neutralFlags = []string{"jobs", "out", "format", "json", "quiet", "verbose",
 func given(flags *pflag.FlagSet) []string {
 	var list []string
 	flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(neutralFlags, f.Name) {
+		if !slices.Contains(neutralFlags, f.Name) && !slices.Contains(shardFlags, f.Name) {
 			list = append(list, "--"+f.Name+"="+f.Value.String())
 		}
 	})
 	return list
 }
 
-// check checks the flags of the reports and sets the formats that nobody chose.
+// check checks the flags of the reports.
 func (o *compareOutput) check() error {
+	return cmp.Or(o.checkValues(), checkReports[*record.Report](&o.reportOptions))
+}
+
+// checkValues checks all of them but the formats.
+func (o *compareOutput) checkValues() error {
 	switch {
 	case o.version != "" && !strings.EqualFold(o.version, "successor"):
 		return usagef("--hpaa-version %s: want successor", o.version)
@@ -78,9 +89,6 @@ func (o *compareOutput) check() error {
 		return usagef("--max-bins %d: want at least %d, the value of --min-bins", o.maxBins, o.minBins)
 	case o.maxBins > mostBins:
 		return usagef("--max-bins %d: want at most %d, more than a plot is wide", o.maxBins, mostBins)
-	}
-	if err := checkReports[*record.Report](&o.reportOptions); err != nil {
-		return err
 	}
 	var err error
 	o.diffOrder, err = oneOf("--diff-order", o.diffOrder, []string{"index", "worst"})

@@ -61,9 +61,19 @@ func (o *standardFlags) resolve(opt *compare.Options) error {
 			return err
 		}
 	}
-	opt.Standard, opt.Third = standard.Options{Name: name, HF32: o.hf32}, o.third
+	opt.Third = o.third
 	opt.Judge.Verdict.Mode = compare.ByLimits
-	return nil
+	return o.named(opt)
+}
+
+// named sets the standard by its name.
+func (o *standardFlags) named(opt *compare.Options) error {
+	if o.name == "" {
+		return nil
+	}
+	name, err := oneOf("--standard", o.name, standard.Names())
+	opt.Standard = standard.Options{Name: name, HF32: o.hf32}
+	return err
 }
 
 // lastNames are the standards that need a third result.

@@ -253,6 +253,9 @@ func (p *Plan) countRounds(rep *record.Report) {
 // nameModules sets the full names of operators that have slashes: those of the graph,
 // else their own.
 func (r *plannedRound) nameModules(rows []record.Row) {
+	if r.flow != nil {
+		return // the rows of a plan that was read have them
+	}
 	for i := range rows {
 		row := &rows[i]
 		name := row.Op
@@ -274,7 +277,10 @@ func (r *plannedRound) nameModules(rows []record.Row) {
 // network is what the operators of the rows read, nil where nobody knows.
 func (r *plannedRound) network(rows []record.Row) diagnose.Graph {
 	g := r.graph
-	if g == nil {
+	switch {
+	case r.flow != nil:
+		return r.flow.graph
+	case g == nil:
 		return nil
 	}
 	// Producers have the names of the graph; rows have those of the reference.

@@ -12,7 +12,6 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
-	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
 )
 
@@ -37,6 +36,15 @@ type Part struct {
 // first failure. observe hears of the progress, if it is not nil: of every pair,
 // and of the segments of large ones. Its calls come one at a time.
 func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
+	rows := make([]int, len(p.Pairs))
+	for i := range rows {
+		rows[i] = i
+	}
+	return p.ExecuteRows(ctx, rows, observe)
+}
+
+// ExecuteRows is Execute for some rows of the plan, in rising order.
+func (p *Plan) ExecuteRows(ctx context.Context, rows []int, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer p.closePools()
@@ -45,7 +53,7 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 	e.progress.observe = observe
 	var jobs []int
 	parts, done := make([]Part, len(p.Pairs)), make([]bool, len(p.Pairs))
-	for i := range p.Pairs {
+	for _, i := range rows {
 		if p.Pairs[i].Row.Status != "" {
 			parts[i], done[i] = Part{Pair: i, Row: p.Pairs[i].Row}, true
 		}
@@ -150,6 +158,9 @@ func ended(err error) bool {
 
 // errorCode names the reason of a pair that could not be read.
 func errorCode(err error) record.Code {
+	if planned, ok := errors.AsType[*plannedError](err); ok {
+		return planned.code
+	}
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {
 		return record.UnsupportedDType
@@ -162,7 +173,10 @@ func errorCode(err error) record.Code {
 func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	for _, t := range []*Tensor{x.Ref, x.NPU} {
 		if t.Err != nil {
-			return safefile.WithPath(t.Path, t.Err)
+			return t.pathError()
+		}
+		if err := t.checkUnchanged(); err != nil {
+			return err
 		}
 	}
 	if e.opt.Judge.Verdict.Mode == ByStatistics {
@@ -201,11 +215,8 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 // keep gives a row what reports show of its result: one beyond the limits has a file of
 // its errors.
 func (e *executor) keep(res *metrics.Result, row *record.Row) {
-	if status := row.Status; res != nil && !e.opt.Keep {
-		if row.ByLimits == record.Fail {
-			status = record.Fail
-		}
-		trim(res, status, e.opt.Bins, e.opt.Axes)
+	if res != nil && !e.opt.Keep {
+		trim(res, statusOfTrim(row), e.opt.Bins, e.opt.Axes)
 	}
 	row.Result = res.Pack()
 }

@@ -157,10 +157,12 @@ func (o *Options) Load(files sidefile.Files) error {
 		o.Warnings = append(o.Warnings, lang.Sayf("--cpu and --npu are the same: %s", "--cpu 与 --npu 是同一路径：%s", o.Ref))
 	}
 	o.Judge.chooseMode(o.SideFiles.OpConfig)
-	return o.loadBaseline()
+	return o.LoadBaseline()
 }
 
-func (o *Options) loadBaseline() error {
+// LoadBaseline reads the baseline, if there is one, which need not be there if it is to
+// be written. The error is a *sidefile.FileError.
+func (o *Options) LoadBaseline() error {
 	if o.BaselineFile == "" {
 		return nil
 	}

@@ -103,6 +103,12 @@ type Plan struct {
 	calls []record.CallPair
 	// selection is what the run was asked for.
 	selection *selection
+	// file is the head of the plan as a file, ids are what it says of the files of the
+	// tensors, and shards those of the rows, as many as there are pairs or none. Of a
+	// plan that was not frozen all are empty.
+	file   *planHead
+	ids    *fileIDs
+	shards []int
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
 	skipped *filename.Index
 }

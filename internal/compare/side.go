@@ -36,6 +36,8 @@ type Tensor struct {
 	Recorded *pair.Recorded
 	// Err says why the file cannot be read; the tensor stands for its output 0.
 	Err error
+	// planned is what the file was when the plan was made that was read, nil for others.
+	planned *fileID
 }
 
 // Side is what was found at the path of one side: the rounds of a run that were

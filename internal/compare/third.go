@@ -90,6 +90,9 @@ func (e *executor) alignThird(ctx context.Context, x *Pair, a *align.Alignment) 
 	if x.Third.Err != nil {
 		return nil, why, &align.SideError{Side: third, Err: x.Third.Err}
 	}
+	if err := x.Third.checkUnchanged(); err != nil {
+		return nil, why, &align.SideError{Side: third, Err: err}
+	}
 	b, err := e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.Third.Ref, Format: x.format})
 	if err != nil {
 		return nil, why, ofThird(err)

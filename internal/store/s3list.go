@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -38,7 +39,8 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 		objects, prefixes = slices.Concat(append(below, objects)...), nil
 	}
 	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
-	return slices.CompactFunc(objects, func(a, b Object) bool { return a.Key == b.Key }), prefixes, nil
+	slices.Sort(prefixes)
+	return objects, prefixes, nil
 }
 
 // pages lists all pages of a prefix, a thousand objects each.
@@ -61,8 +63,7 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 		}
 		switch {
 		case !page.IsTruncated:
-			slices.Sort(prefixes)
-			return objects, slices.Compact(prefixes), nil // some servers repeat one on the next page
+			return objects, prefixes, nil
 		case page.NextContinuationToken == token || len(page.Contents)+len(page.CommonPrefixes) == 0:
 			return nil, nil, fmt.Errorf("%w: a page of the listing does not lead to the next one", errBadAnswer)
 		}
@@ -84,7 +85,10 @@ func (s *s3) page(bucket, prefix, token, delimiter string) (page minio.ListBucke
 // explainList is explain for listings, where nothing but the bucket can be missing.
 func (s *s3) explainList(prefix string, err error) error {
 	if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
-		answer.code = "NoSuchBucket"
+		withCode(answer, "NoSuchBucket")
+	}
+	if errors.Is(err, errBadAnswer) {
+		return err
 	}
 	if prefix == "" {
 		prefix = "the bucket"

@@ -38,8 +38,7 @@ type S3Settings struct {
 	// Getenv is os.Getenv where it is nil.
 	Getenv func(string) string
 
-	endpointFrom string        // what the endpoint is the value of
-	firstWait    time.Duration // before the first retry; default: firstWait
+	endpointFrom string // what the endpoint is the value of
 }
 
 // Limits of the settings, in bytes.
@@ -64,7 +63,6 @@ func (set S3Settings) complete() (S3Settings, error) {
 	}
 	set.PathStyle = cmp.Or(set.PathStyle, "auto")
 	set.Block, set.Cache = cmp.Or(set.Block, 8<<20), cmp.Or(set.Cache, 64<<20)
-	set.firstWait = cmp.Or(set.firstWait, firstWait)
 	set.Concurrency, set.Retries = cmp.Or(set.Concurrency, 16), cmp.Or(set.Retries, 6)
 	switch {
 	case set.PathStyle != "auto" && set.PathStyle != "on" && set.PathStyle != "off":

@@ -236,8 +236,18 @@ func (j *rowJSON) element(e *metrics.Element) *elementJSON {
 // row makes the row that was written. It refuses what no comparison can find;
 // coordinates and what can be computed from the rest are not looked at.
 func (j *rowJSON) row() (Row, error) {
-	if err := j.check(); err != nil {
+	r, result, err := j.unpacked()
+	if err != nil {
 		return Row{}, err
+	}
+	r.Result = result.Pack()
+	return r, nil
+}
+
+// unpacked is row with the result apart, nil for one that was not compared.
+func (j *rowJSON) unpacked() (Row, *metrics.Result, error) {
+	if err := j.check(); err != nil {
+		return Row{}, nil, err
 	}
 	r := Row{Op: j.Op, Output: j.Output, Status: j.Status, Reasons: findingsOf(j.Reasons), Shape: j.Shape, Order: j.Order,
 		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics.statistics(), Rule: j.Rule, Notes: j.Notes,
@@ -248,7 +258,7 @@ func (j *rowJSON) row() (Row, error) {
 		r.Err = errors.New(*j.Error)
 	}
 	if j.Total == nil {
-		return r, nil
+		return r, nil, nil
 	}
 	if j.StatusLimits != nil {
 		r.ByLimits = *j.StatusLimits
@@ -256,20 +266,19 @@ func (j *rowJSON) row() (Row, error) {
 	r.Downstream = j.Downstream
 	var err error
 	if r.Evidence, err = j.Evidence.evidence(); err != nil {
-		return Row{}, err
+		return Row{}, nil, err
 	}
 	if r.Standard, err = j.Standard.standard(); err != nil {
-		return Row{}, err
+		return Row{}, nil, err
 	}
 	result, err := j.takeResult(&r)
 	if err != nil {
-		return Row{}, err
+		return Row{}, nil, err
 	}
 	if r.Pictures, err = j.Pictures.pictures(result, len(j.Shape)); err != nil {
-		return Row{}, err
+		return Row{}, nil, err
 	}
-	r.Result = result.Pack()
-	return r, nil
+	return r, result, nil
 }
 
 // takeResult makes the result of a row that was compared.

@@ -1,0 +1,366 @@
+package compare
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// PlanFile is a plan file of which the head was read.
+type PlanFile struct {
+	planLines
+	head planHead
+	file store.Source
+}
+
+// OpenPlan opens a plan file and reads its head. Close it. Errors name it.
+func OpenPlan(path string) (*PlanFile, error) {
+	f, err := store.Open(path)
+	if err != nil {
+		return nil, safefile.WithPath(path, err)
+	}
+	p, err := newPlanFile(path, io.NewSectionReader(f, 0, f.Size()))
+	if err != nil {
+		_ = f.Close() // the error is that of reading
+		return nil, err
+	}
+	p.file = f
+	return p, nil
+}
+
+func newPlanFile(path string, in io.Reader) (*PlanFile, error) {
+	p := &PlanFile{planLines: planLines{path: path, in: bufio.NewReaderSize(in, 64<<10)}}
+	line, err := p.line()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var schema struct{ Schema string }
+	switch err := json.Unmarshal(line, &schema); {
+	case err != nil || schema.Schema == "":
+		return nil, fmt.Errorf("%s: is no plan: its first line has no schema", path)
+	case schema.Schema == PlanSchema:
+	case strings.HasPrefix(schema.Schema, "dumptool/plan/"):
+		return nil, fmt.Errorf("%s: was written by a newer version (%.40s, this one reads %s)", path, schema.Schema, PlanSchema)
+	default:
+		return nil, fmt.Errorf("%s: is no plan: its schema is %.40q, want %q", path, schema.Schema, PlanSchema)
+	}
+	if err := p.decode(line, &p.head); err != nil {
+		return nil, err
+	}
+	return p, p.head.check(path)
+}
+
+// Close closes the file.
+func (p *PlanFile) Close() error { return p.file.Close() }
+
+// Settings are those that the options of the plan are made of.
+func (p *PlanFile) Settings() []Setting { return p.head.Options }
+
+// Key are the settings that results depend on.
+func (p *PlanFile) Key() []string { return p.head.Key }
+
+// Hash identifies the plan.
+func (p *PlanFile) Hash() string { return p.head.Hash }
+
+// check looks for what cannot be.
+func (h *planHead) check(path string) error {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%s: line 1: %s", path, fmt.Sprintf(format, args...))
+	}
+	if h.Rows < 0 || h.Of < 0 || h.Of > maxShards {
+		return wrong("%d rows in %d shards", h.Rows, h.Of)
+	}
+	if raw, err := hex.DecodeString(h.Hash); err != nil || len(raw) != 32 {
+		return wrong("hash %.80q is no SHA-256", h.Hash)
+	}
+	if !slices.Contains([]VerdictMode{ByEvidence, ByLimits, ByStatistics}, h.Mode) {
+		return wrong("verdict_mode %.40q is unknown", h.Mode)
+	}
+	if _, ok := tensor.ParseDType(h.Effective); !ok && h.Effective != "" {
+		return wrong("effective_type %.40q is unknown", h.Effective)
+	}
+	for i := range h.Rounds {
+		if r := &h.Rounds[i]; r.Same != nil && (*r.Same < 0 || *r.Same >= i || h.Rounds[*r.Same].Graph == nil) {
+			return wrong("round %d has the graph of round %d", i, *r.Same)
+		}
+	}
+	return nil
+}
+
+// Apply sets in options what the plan knows of them. Sides that are set already stay:
+// the data lie elsewhere than where the plan was made.
+func (p *PlanFile) Apply(opt *Options) {
+	h := &p.head
+	opt.Args = h.Args
+	opt.Ref, opt.NPU = first(opt.Ref, h.RefRoot), first(opt.NPU, h.NPURoot)
+	if h.ThirdRoot != "" {
+		if opt.Second != "" {
+			opt.Second = h.ThirdRoot
+		} else {
+			opt.Third = h.ThirdRoot
+		}
+	}
+	opt.Judge.Verdict.Mode, opt.Judge.Verdict.Why = h.Mode, sentence(h.Why)
+	opt.Warnings = h.OptionWarnings
+	opt.SideFiles.Kept, opt.SideFiles.Ops = h.Kept, h.Ops
+	if h.Unusable {
+		opt.SideFiles.Problems = []*sidefile.FileError{{Given: true, Err: errors.New("could not be read when the plan was made")}}
+	}
+	if h.HasLimits {
+		limits := make([]sidefile.OpLimits, len(h.Limits))
+		for i, l := range h.Limits {
+			limits[i] = sidefile.OpLimits{Name: l.Op, Atol: floatOf(l.Atol), Rtol: floatOf(l.Rtol)}
+		}
+		opt.SideFiles.OpConfig = sidefile.NewOpConfig(limits)
+	}
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func floatOf(n *record.Number) *float64 {
+	if n == nil {
+		return nil
+	}
+	return &n.Value
+}
+
+// Plan reads the rows and returns the plan, whose options are those of Apply and of the
+// settings. IgnoreID lets files have been written at another time.
+func (p *PlanFile) Plan(opt Options, ignoreID bool) (*Plan, error) {
+	h := &p.head
+	if opt.Workers <= 0 {
+		opt.Workers = DefaultWorkers()
+	}
+	plan := &Plan{opt: &opt, file: h, OrderSource: sentence(h.Order), Coverage: h.Coverage.Coverage, Warnings: h.Warnings}
+	plan.Coverage.Reference = h.Coverage.Reference
+	plan.Effective, _ = tensor.ParseDType(h.Effective)
+	plan.selection = &selection{pair: &plan.opt.Pair, inputs: h.Inputs, others: map[string]bool{}}
+	for _, round := range h.OtherRounds {
+		plan.selection.others[round] = true
+	}
+	for i := range h.Rounds {
+		plan.rounds = append(plan.rounds, h.round(i))
+	}
+	r := planReader{plan: plan, roots: [3]string{opt.Ref, opt.NPU, thirdRoot(&opt)}, ignoreID: ignoreID}
+	for i := range r.pools {
+		r.pools[i] = new(tensorfile.Pool)
+	}
+	plan.pools = r.pools[:]
+	sum := h.sum()
+	for {
+		var row planRow
+		line, err := p.line()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = p.decode(line, &row)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := r.add(&row); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", p.path, p.lines, err)
+		}
+		if err := row.addTo(sum); err != nil {
+			return nil, err
+		}
+	}
+	if n := len(plan.rows); n != h.Rows {
+		return nil, fmt.Errorf("%s: ends after row %d of %d: the plan was not written whole", p.path, n, h.Rows)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != h.Hash {
+		return nil, fmt.Errorf("%s: its rows make the hash %.12s, its first line says %.12s: the file was changed", p.path, got, h.Hash)
+	}
+	plan.Pairs = r.pairs
+	for i := range plan.Pairs {
+		plan.Pairs[i].Row = &plan.rows[i]
+	}
+	if h.Of > 0 && len(r.shards) == len(plan.Pairs) {
+		plan.shards = r.shards
+	}
+	return plan, nil
+}
+
+// round is a round as it was planned.
+func (h *planHead) round(i int) *plannedRound {
+	j := &h.Rounds[i]
+	r := &plannedRound{key: j.Key, Round: record.Round{Name: j.Name, At: j.At, RefAt: j.RefAt, Notes: j.Notes,
+		OrderSource: sentence(j.Order), OrderKnown: j.Known, GraphSource: sentence(j.Source), Findings: record.NoFindings()}}
+	r.flow = &flow{}
+	if j.Same != nil {
+		j = &h.Rounds[*j.Same]
+	}
+	if j.Graph != nil {
+		r.flow.graph = make(diagnose.Graph, len(j.Graph))
+	}
+	for _, op := range j.Graph {
+		var reads []diagnose.Source
+		for _, s := range op.Reads {
+			reads = append(reads, diagnose.Source(s))
+		}
+		r.flow.graph[op.Op] = reads
+	}
+	return r
+}
+
+// planReader makes pairs of rows.
+type planReader struct {
+	plan     *Plan
+	roots    [3]string
+	pools    [3]*tensorfile.Pool
+	ignoreID bool
+	pairs    []Pair
+	shards   []int
+}
+
+// add adds a row.
+func (r *planReader) add(j *planRow) error {
+	p := r.plan
+	switch {
+	case j.Index != len(p.rows):
+		return fmt.Errorf("row %d stands where row %d should", j.Index, len(p.rows))
+	case j.Op == "":
+		return errors.New("no op")
+	case j.Output < 0:
+		return fmt.Errorf("output %d is negative", j.Output)
+	case j.Round < 0 || j.Round >= len(p.rounds):
+		return fmt.Errorf("round %d of %d", j.Round, len(p.rounds))
+	case j.Status != "" && !slices.Contains(record.Statuses(), j.Status):
+		return fmt.Errorf("status %.40q is unknown", j.Status)
+	case j.Status == "" && (j.Ref == nil || j.NPU == nil):
+		return errors.New("a side is missing, and there is no status")
+	}
+	round := p.rounds[j.Round]
+	row := record.Row{Op: j.Op, NPUOp: j.NPUOp, OpType: j.OpType, Kind: j.Kind, Output: j.Output, Round: round.Name, At: round.At, Key: round.key,
+		Order: j.Order, Rule: j.Rule, Script: j.Script, Modules: j.Calls, Module: j.Module, Status: j.Status, Reasons: j.Reasons, Notes: j.Notes}
+	if j.Error != "" {
+		row.Err = errors.New(j.Error)
+	}
+	x := Pair{round: round, decided: j.Status != ""}
+	if j.Format != "" {
+		f, ok := tensor.ParseFormat(j.Format)
+		if !ok {
+			return fmt.Errorf("format %.40q is unknown", j.Format)
+		}
+		x.format = &f
+	}
+	for side, from := range []*planTensor{j.Ref, j.NPU, j.Third} {
+		if from == nil {
+			continue
+		}
+		t, err := r.tensor(from, side)
+		if err != nil {
+			return err
+		}
+		switch side {
+		case 0:
+			x.Ref, row.RefFile, row.RefPath = t, t.String(), t.Path
+		case 1:
+			x.NPU, row.NPUFile, row.NPUPath = t, t.String(), t.Path
+		default:
+			x.Third = t
+		}
+	}
+	if j.Shard != nil {
+		if *j.Shard < 0 || *j.Shard >= p.file.Of {
+			return fmt.Errorf("shard %d of %d", *j.Shard, p.file.Of)
+		}
+		r.shards = append(r.shards, *j.Shard)
+	}
+	p.rows, r.pairs = append(p.rows, row), append(r.pairs, x)
+	return nil
+}
+
+// tensor is a tensor as it was planned.
+func (r *planReader) tensor(j *planTensor, side int) (*Tensor, error) {
+	if j.Size < 0 || j.Index < 0 {
+		return nil, fmt.Errorf("tensor %d of a file of %d bytes", j.Index, j.Size)
+	}
+	t := &Tensor{Size: j.Size, Table: j.Table}
+	t.Path, t.Kind, t.Index, t.Member, t.Raw, t.Single, t.Files = j.in(r.roots[side]), j.Kind, j.Index, j.Member, j.Raw, j.Single, r.pools[side]
+	if t.Name = j.Name; t.Name == "" {
+		t.Name = store.Base(t.Path)
+	}
+	if j.Kind == "" { // what belongs to no operator
+		t.Single = true
+	}
+	switch {
+	case len(j.Error) > 0:
+		t.Err = &plannedError{j.Error[0], j.Code, j.Named}
+	case !j.Table:
+		t.planned = &fileID{j.Size, j.ID, r.ignoreID}
+	}
+	if s := j.Statistics; s != nil {
+		d, ok := tensor.ParseDType(s.DType)
+		if !ok && s.DType != "" {
+			return nil, fmt.Errorf("dtype %.40q is unknown", s.DType)
+		}
+		t.Statistics = &dumpdir.Statistics{DType: d, Shape: s.Shape, Digest: s.Digest, Values: map[dumpdir.Statistic]float64{}}
+		for what, v := range s.Values {
+			t.Statistics.Values[what] = metrics.Metric(v).Value
+		}
+	}
+	return t, nil
+}
+
+// planLines reads the lines of a plan file.
+type planLines struct {
+	path  string
+	in    *bufio.Reader
+	lines int // read
+}
+
+// line reads a line. The error is io.EOF at the end.
+func (l *planLines) line() (line []byte, err error) {
+	for {
+		piece, err := l.in.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case err == nil:
+			l.lines++
+			return line, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) == 0:
+			return nil, io.EOF
+		case errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("%s: ends within line %d: the plan was not written whole", l.path, l.lines+1)
+		default:
+			return nil, safefile.WithPath(l.path, err)
+		}
+	}
+}
+
+// decode takes a line apart.
+func (l *planLines) decode(line []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return fmt.Errorf("%s: line %d: %w", l.path, l.lines, err)
+	}
+	if dec.More() {
+		return fmt.Errorf("%s: line %d: more than one value", l.path, l.lines)
+	}
+	return nil
+}
