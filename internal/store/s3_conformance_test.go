@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 }
 
 func conformObjects(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	for _, n := range []int{0, 1, headSize - 1, headSize, headSize + 1, 3 << 20} {
 		data := pattern(n)
 		s.mustPut(t, bucket, "run/x", data)
@@ -57,6 +58,7 @@ func conformObjects(t *testing.T, s *s3, bucket string) {
 }
 
 func conformConditions(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	s.mustPut(t, bucket, "x", pattern(200<<10))
 	old, err := s.Head(bucket, "x")
 	if err != nil {
@@ -84,6 +86,7 @@ func conformConditions(t *testing.T, s *s3, bucket string) {
 }
 
 func conformList(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	keys := []string{"run7/a", "run7/b/1", "run7/b/2", "run7/b/c/3", "run7/d/4", "run70/e", "top"}
 	for _, k := range keys {
 		s.mustPut(t, bucket, k, []byte(k))
@@ -118,6 +121,7 @@ func conformList(t *testing.T, s *s3, bucket string) {
 }
 
 func conformMultipart(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	for _, n := range []int{partSize, partSize + 1, 2*partSize + 5} {
 		data := pattern(n)
 		w, err := s.Create(bucket, "run/big")
@@ -151,6 +155,7 @@ func conformMultipart(t *testing.T, s *s3, bucket string) {
 }
 
 func conformAbort(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	w, err := s.Create(bucket, "run/big")
 	if err == nil {
 		_, err = w.Write(pattern(partSize + 1))
@@ -176,6 +181,7 @@ func conformAbort(t *testing.T, s *s3, bucket string) {
 
 // conformParts uploads parts in another order than theirs.
 func conformParts(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	ctx, data := context.Background(), pattern(partSize+100)
 	id, err := s.core.NewMultipartUpload(ctx, bucket, "x", minio.PutObjectOptions{})
 	if err != nil {
@@ -193,6 +199,7 @@ func conformParts(t *testing.T, s *s3, bucket string) {
 }
 
 func conformKeys(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	keys := []string{"a b+c%20d", "run/x?y=z&u#v", "中文/张量", `back\slash`, "quote'\"<&>", "tab\there", "plus+", "~tilde*(x)!"}
 	if s.endpoint != os.Getenv("DUMPTOOL_TEST_S3") {
 		keys = append(keys, "a//b", "a/../c", "./d", "a//") // servers on a file system refuse them
@@ -218,6 +225,7 @@ func conformKeys(t *testing.T, s *s3, bucket string) {
 }
 
 func conformMissing(t *testing.T, s *s3, bucket string) {
+	t.Helper()
 	if _, err := s.Open(bucket, Object{Key: "none", Size: -1}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open: %v", err)
 	}

@@ -8,11 +8,23 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/minio/minio-go/v7"
 )
+
+// TestMain keeps the tester's own keys out of the tests, but of those with a server of
+// his own.
+func TestMain(m *testing.M) {
+	if os.Getenv("DUMPTOOL_TEST_S3") == "" {
+		for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+			_ = os.Setenv(name, os.DevNull)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // testServer is a server to test with.
 type testServer struct {
@@ -63,7 +75,7 @@ func servers(t *testing.T) []testServer {
 // connect is a client with settings that make tests quick.
 func (srv testServer) connect(t testing.TB, change ...func(*S3Settings)) *s3 {
 	t.Helper()
-	set := S3Settings{Endpoint: srv.endpoint, Getenv: srv.getenv}
+	set := S3Settings{Endpoint: srv.endpoint, Getenv: srv.getenv, firstWait: time.Millisecond}
 	for _, c := range change {
 		c(&set)
 	}

@@ -74,6 +74,9 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 		XMLName               xml.Name `xml:"Error"`
 		Code, Message, Region string
 	}
+	if req.Method == http.MethodHead {
+		failed.code = headCodes[failed.status]
+	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what it says is no more than a help
 	if xml.Unmarshal(text, &body) == nil {
 		failed.code, failed.message = body.Code, strings.TrimSpace(body.Message)
@@ -83,6 +86,9 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return nil, failed
 }
+
+// headCodes are the usual codes of answers to HEAD, which have no body.
+var headCodes = map[int]string{http.StatusForbidden: "AccessDenied", http.StatusNotFound: "NoSuchKey"}
 
 // retryAfter is how long the server wants us to wait; of a date nothing is made.
 func retryAfter(h http.Header) time.Duration {
@@ -128,7 +134,8 @@ func retryable(err error) bool {
 	return !strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
-// Retries wait up to firstWait, then twice as long each time, up to maxWait.
+// The first retry waits up to firstWait, each other one up to twice as long as the one
+// before, and none longer than maxWait, but when the server asks for it.
 const (
 	firstWait     = 100 * time.Millisecond
 	maxWait       = 20 * time.Second
@@ -139,14 +146,14 @@ const (
 // failed too often in a row. do reports whether it came nearer to its end, which makes
 // the count begin again.
 func (s *s3) retry(do func() (progress bool, err error)) error {
-	wait := firstWait
+	wait := s.set.firstWait
 	for tries := 1; ; tries++ {
 		progress, err := do()
 		if err == nil {
 			return nil
 		}
 		if progress {
-			wait, tries = firstWait, 0
+			wait, tries = s.set.firstWait, 0
 		}
 		if tries >= s.set.Retries || !retryable(err) {
 			return err
@@ -179,7 +186,7 @@ func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) 
 func (s *s3) explain(doing string, err error) error {
 	answer := status(err)
 	switch {
-	case err == nil || errors.Is(err, errChanged):
+	case err == nil || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
 		return err
 	case answer == nil:
 		return fmt.Errorf("cannot %s: %w; endpoint %s", doing, plain(err), s.where())
@@ -188,21 +195,13 @@ func (s *s3) explain(doing string, err error) error {
 	case answer.status == http.StatusNotFound:
 		return answer
 	case errors.Is(answer, fs.ErrPermission):
-		return fmt.Errorf("access denied (%w) to %s - %s, endpoint %s", withCode(answer, "AccessDenied"), doing, s.key(), s.where())
+		return fmt.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
 	case answer.region != "" && answer.region != s.set.Region:
 		return fmt.Errorf("cannot %s: %w: the bucket is in region %s, not %s (--s3-region)", doing, answer, answer.region, s.set.Region)
 	case answer.message != "":
 		return fmt.Errorf("cannot %s: %w: %s", doing, answer, strings.ToValidUTF8(answer.message, "?"))
 	}
 	return fmt.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.where())
-}
-
-// withCode gives an answer without a body, as those to HEAD, its usual code.
-func withCode(answer *statusError, code string) *statusError {
-	if answer.code == "" {
-		answer.code = code
-	}
-	return answer
 }
 
 // plain is what an error of the network is about, without the address of the request:

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -39,8 +38,7 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 		objects, prefixes = slices.Concat(append(below, objects)...), nil
 	}
 	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
-	slices.Sort(prefixes)
-	return objects, prefixes, nil
+	return slices.CompactFunc(objects, func(a, b Object) bool { return a.Key == b.Key }), prefixes, nil
 }
 
 // pages lists all pages of a prefix, a thousand objects each.
@@ -63,7 +61,8 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 		}
 		switch {
 		case !page.IsTruncated:
-			return objects, prefixes, nil
+			slices.Sort(prefixes)
+			return objects, slices.Compact(prefixes), nil // some servers repeat one on the next page
 		case page.NextContinuationToken == token || len(page.Contents)+len(page.CommonPrefixes) == 0:
 			return nil, nil, fmt.Errorf("%w: a page of the listing does not lead to the next one", errBadAnswer)
 		}
@@ -85,10 +84,7 @@ func (s *s3) page(bucket, prefix, token, delimiter string) (page minio.ListBucke
 // explainList is explain for listings, where nothing but the bucket can be missing.
 func (s *s3) explainList(prefix string, err error) error {
 	if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
-		withCode(answer, "NoSuchBucket")
-	}
-	if errors.Is(err, errBadAnswer) {
-		return err
+		answer.code = "NoSuchBucket"
 	}
 	if prefix == "" {
 		prefix = "the bucket"

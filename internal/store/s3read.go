@@ -284,7 +284,8 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 		n += m
 		idle.Reset(readTimeout)
 		if n < len(want) && err != nil {
-			return n, fmt.Errorf("the answer ended after %d of %d bytes: %v", n, len(want), cmp.Or(context.Cause(ctx), err))
+			// Its end is no end of the object, which would be io.ErrUnexpectedEOF.
+			return n, fmt.Errorf("the answer ended after %d of %d bytes: %s", n, len(want), cmp.Or(context.Cause(ctx), err).Error())
 		}
 	}
 	return n, nil

@@ -38,7 +38,8 @@ type S3Settings struct {
 	// Getenv is os.Getenv where it is nil.
 	Getenv func(string) string
 
-	endpointFrom string // what the endpoint is the value of
+	endpointFrom string        // what the endpoint is the value of
+	firstWait    time.Duration // before the first retry; default: firstWait
 }
 
 // Limits of the settings, in bytes.
@@ -63,6 +64,7 @@ func (set S3Settings) complete() (S3Settings, error) {
 	}
 	set.PathStyle = cmp.Or(set.PathStyle, "auto")
 	set.Block, set.Cache = cmp.Or(set.Block, 8<<20), cmp.Or(set.Cache, 64<<20)
+	set.firstWait = cmp.Or(set.firstWait, firstWait)
 	set.Concurrency, set.Retries = cmp.Or(set.Concurrency, 16), cmp.Or(set.Retries, 6)
 	switch {
 	case set.PathStyle != "auto" && set.PathStyle != "on" && set.PathStyle != "off":

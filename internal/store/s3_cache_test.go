@@ -1,0 +1,222 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestRequests checks how an object is fetched.
+func TestRequests(t *testing.T) {
+	const size = headSize + 5*minBlock + 1000
+	read := func(off, n int64) func(t *testing.T, src Source) {
+		return func(t *testing.T, src Source) {
+			t.Helper()
+			if _, err := src.ReadAt(make([]byte, n), off); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		block int64
+		read  func(t *testing.T, src Source)
+		want  string // ranges, in blocks behind the head; h is the head
+	}{
+		"nothing":             {minBlock, func(*testing.T, Source) {}, "h"},
+		"header":              {minBlock, read(100, 200), "h"},
+		"one read of all":     {8 * minBlock, read(0, size), "h 0-6"},
+		"in blocks":           {minBlock, read(0, size), "h 0-1 1-2 2-3 3-4 4-5 5-6"},
+		"directory of a zip":  {8 * minBlock, read(size-100, 100), "h 5-6"},
+		"middle, a big block": {4 * minBlock, read(headSize+4*minBlock, 2*minBlock-1048576/4+100), "h 4-6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(t)
+			s, bucket, _ := f.begin(t, size, func(set *S3Settings) { set.Block = tt.block })
+			src := s.mustOpen(t, bucket, "run/x")
+			tt.read(t, src)
+			again := s.mustOpen(t, bucket, "run/x") // its head is known, but not that it is the same
+			read(headSize-1, 1)(t, again)
+			var got []string
+			for _, line := range f.log() {
+				var a, b int64
+				if _, err := fmt.Sscanf(line[strings.Index(line, "bytes="):], "bytes=%d-%d", &a, &b); err != nil {
+					t.Fatal(err)
+				}
+				if a == 0 {
+					got = append(got, "h")
+				} else {
+					got = append(got, fmt.Sprintf("%d-%d", (a-headSize)/minBlock, (b+minBlock-headSize)/minBlock))
+				}
+			}
+			slices.Sort(got[1 : len(got)-1]) // one is fetched ahead
+			if want := tt.want + " h"; strings.Join(got, " ") != want {
+				t.Errorf("fetched %q, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestReadAhead checks that the next block is on its way before it is asked for.
+func TestReadAhead(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, data := f.begin(t, headSize+4*minBlock, func(set *S3Settings) { set.Block, set.Cache = minBlock, 8*minBlock })
+	src := s.mustOpen(t, bucket, "run/x")
+	third := make(chan bool, 1)
+	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasPrefix(r.Header.Get("Range"), fmt.Sprintf("bytes=%d-", headSize+2*minBlock)) {
+			third <- true
+		}
+		return false
+	}
+	for _, off := range []int64{headSize, headSize + minBlock} {
+		if _, err := src.ReadAt(make([]byte, 10), off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-third
+	if got := readAll(t, src); !bytes.Equal(got, data) {
+		t.Error("other bytes came back")
+	}
+	f.before = nil
+	seen := map[string]bool{}
+	for _, line := range f.log() {
+		if seen[line] {
+			t.Errorf("fetched twice: %s", line)
+		}
+		seen[line] = true
+	}
+}
+
+// TestBudget checks that many readers with little memory come to their end, and that
+// there is never more than that.
+func TestBudget(t *testing.T) {
+	for _, cache := range []int64{minBlock, 3 * minBlock, 16 * minBlock} {
+		s := fakeServer(t).connect(t, func(set *S3Settings) { set.Block, set.Cache, set.Concurrency = minBlock, cache, 3 })
+		bucket := s.bucket(t)
+		const objects, readers = 3, 40
+		for i := range objects {
+			s.mustPut(t, bucket, fmt.Sprint(i), pattern(headSize+3*minBlock+i))
+		}
+		var wg sync.WaitGroup
+		for i := range readers {
+			src := s.mustOpen(t, bucket, fmt.Sprint(i%objects))
+			wg.Go(func() {
+				got, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+				if err != nil || !bytes.Equal(got, pattern(headSize+3*minBlock+i%objects)) {
+					t.Errorf("reader %d: %d bytes, %v", i, len(got), err)
+				}
+			})
+		}
+		wg.Wait()
+		b := s.blocks
+		b.mu.Lock()
+		held := int64(0)
+		for _, k := range b.byKey {
+			held += int64(len(k.data))
+			if k.users != 0 || k.order == nil {
+				t.Errorf("block %v has %d users", k.key, k.users)
+			}
+		}
+		for size, free := range b.free {
+			held += size * int64(len(free))
+		}
+		if b.used != held || held > cache {
+			t.Errorf("%d bytes in use, %d counted, of %d", held, b.used, cache)
+		}
+		b.mu.Unlock()
+	}
+}
+
+// TestShare checks that every reader can have two blocks.
+func TestShare(t *testing.T) {
+	s := fakeServer(t).connect(t)
+	f := &s3Object{s: s}
+	for active := int64(1); active < 300; active++ {
+		n := f.share(active)
+		if n > s.set.Block || n < minBlock || n > minBlock && 2*active*n > s.set.Cache {
+			t.Errorf("%d readers have blocks of %d", active, n)
+		}
+		if n < s.set.Block && 4*active*n <= s.set.Cache {
+			t.Errorf("%d readers have blocks of %d only", active, n)
+		}
+	}
+}
+
+// TestHeads checks that heads are remembered up to a number of bytes.
+func TestHeads(t *testing.T) {
+	h := newHeads()
+	const more = headsBudget/headSize + 10
+	for i := range more {
+		h.put(fmt.Sprint(i), make([]byte, headSize))
+		if i%3 == 0 {
+			h.get("0") // used last, again and again
+		}
+	}
+	if h.bytes > headsBudget || int64(len(h.byID)*headSize) != h.bytes || h.order.Len() != len(h.byID) {
+		t.Errorf("%d heads of %d bytes", len(h.byID), h.bytes)
+	}
+	if h.get("0") == nil || h.get("1") != nil || h.get(fmt.Sprint(more-1)) == nil {
+		t.Error("not those that were used last")
+	}
+}
+
+// TestReadAt checks reads at any place, in any order, by several at a time, against the
+// bytes that were written.
+func TestReadAt(t *testing.T) {
+	s := fakeServer(t).connect(t, smallBlocks)
+	bucket := s.bucket(t)
+	sizes := []int{0, 1, headSize, headSize + 1, headSize + minBlock, headSize + 3*minBlock + 77}
+	for _, n := range sizes {
+		s.mustPut(t, bucket, fmt.Sprint(n), pattern(n))
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.SampledFrom(sizes).Draw(r, "size")
+		data := pattern(n)
+		src, err := s.Open(bucket, Object{Key: fmt.Sprint(n), Size: -1})
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer src.Close()
+		want := bytes.NewReader(data)
+		for range rapid.IntRange(1, 8).Draw(r, "reads") {
+			off := rapid.Int64Range(0, int64(n)+10).Draw(r, "off")
+			p := make([]byte, rapid.IntRange(0, 2*minBlock).Draw(r, "n"))
+			q := make([]byte, len(p))
+			got, err := src.ReadAt(p, off)
+			wanted, wantErr := want.ReadAt(q, off)
+			if len(p) == 0 {
+				wanted, wantErr = 0, nil
+			}
+			if got != wanted || (err == nil) != (wantErr == nil) || !bytes.Equal(p[:got], q[:got]) {
+				r.Fatalf("ReadAt(%d bytes, %d) = %d, %v; want %d, %v", len(p), off, got, err, wanted, wantErr)
+			}
+		}
+	})
+}
+
+// FuzzAnswered checks the reading of an answer's headers.
+func FuzzAnswered(f *testing.F) {
+	for _, text := range []string{"bytes 0-9/100", "bytes 65536-70000/400000", "bytes */100", "", "bytes 0-9/*", "bytes 9223372036854775807-9223372036854775807/9223372036854775807"} {
+		f.Add(text, "10", int64(0))
+		f.Add(text, "-1", int64(65536))
+	}
+	f.Fuzz(func(t *testing.T, span, length string, off int64) {
+		if off < 0 {
+			return
+		}
+		size, err := answered(http.Header{"Content-Range": {span}, "Content-Length": {length}}, off)
+		if err == nil && (size < 0 || size < off || size == off && off > 0) {
+			t.Errorf("%q: size %d of an object with bytes at %d", span, size, off)
+		}
+		if err != nil && size != 0 {
+			t.Errorf("%q: size %d with error %v", span, size, err)
+		}
+	})
+}

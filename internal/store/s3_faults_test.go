@@ -1,0 +1,491 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// faults is a proxy in front of a server that does it harm.
+type faults struct {
+	testServer
+	requests atomic.Int64
+	// before may answer in place of the server: then it returns true.
+	before func(n int64, w http.ResponseWriter, r *http.Request) bool
+	// after changes an answer.
+	after func(n int64, resp *http.Response) error
+
+	mu    sync.Mutex
+	lines []string // of the requests
+}
+
+// log are the requests that came since the last call.
+func (f *faults) log() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	lines := f.lines
+	f.lines = nil
+	return lines
+}
+
+type requestNumber struct{}
+
+// newFaults starts a proxy in front of a server in this process.
+func newFaults(t *testing.T) *faults {
+	t.Helper()
+	f := &faults{testServer: fakeServer(t)}
+	behind, err := url.Parse(f.endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(behind)
+	proxy.ModifyResponse = func(resp *http.Response) error {
+		if f.after == nil {
+			return nil
+		}
+		return f.after(resp.Request.Context().Value(requestNumber{}).(int64), resp)
+	}
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := f.requests.Add(1)
+		f.mu.Lock()
+		f.lines = append(f.lines, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Range"))
+		f.mu.Unlock()
+		if f.before != nil && f.before(n, w, r) {
+			return
+		}
+		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestNumber{}, n)))
+	}))
+	t.Cleanup(srv.Close)
+	f.endpoint = srv.URL
+	return f
+}
+
+// refuse answers with an error of S3.
+func refuse(w http.ResponseWriter, status int, code string) bool {
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>of the test</Message></Error>", code)
+	return true
+}
+
+// begin connects to the proxy, makes a bucket and puts an object there.
+func (f *faults) begin(t *testing.T, size int, change ...func(*S3Settings)) (s *s3, bucket string, data []byte) {
+	t.Helper()
+	s = f.connect(t, change...)
+	bucket = s.bucket(t)
+	data = pattern(size)
+	s.mustPut(t, bucket, "run/x", data)
+	f.log()
+	t.Cleanup(func() { f.before, f.after = nil, nil }) // before the bucket is removed
+	return s, bucket, data
+}
+
+// smallBlocks makes several blocks of little data.
+func smallBlocks(set *S3Settings) { set.Block, set.Cache = minBlock, 4*minBlock }
+
+func TestRetries(t *testing.T) {
+	for name, fault := range map[string]func(f *faults){
+		"busy": func(f *faults) {
+			f.before = func(n int64, w http.ResponseWriter, _ *http.Request) bool {
+				return n%3 != 0 && refuse(w, http.StatusServiceUnavailable, "SlowDown")
+			}
+		},
+		"no xml": func(f *faults) {
+			f.before = func(n int64, w http.ResponseWriter, _ *http.Request) bool {
+				if n%2 == 0 {
+					http.Error(w, "bad gateway", http.StatusBadGateway)
+				}
+				return n%2 == 0
+			}
+		},
+		"cut bodies": func(f *faults) {
+			f.after = func(n int64, resp *http.Response) error {
+				if n%3 != 0 && resp.Request.Method == http.MethodGet {
+					resp.Body = io.NopCloser(io.LimitReader(resp.Body, resp.ContentLength/2))
+				}
+				return nil
+			}
+		},
+		"lost connections": func(f *faults) {
+			f.before = func(n int64, _ http.ResponseWriter, _ *http.Request) bool {
+				if n%2 == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				return false
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(t)
+			s, bucket, data := f.begin(t, 2<<20+123, smallBlocks)
+			fault(f)
+			got := readAll(t, s.mustOpen(t, bucket, "run/x"))
+			if !bytes.Equal(got, data) {
+				t.Error("other bytes came back")
+			}
+			if objects, _, err := s.List(bucket, "", false); err != nil || len(objects) != 1 {
+				t.Errorf("List = %+v, %v", objects, err)
+			}
+			s.mustPut(t, bucket, "run/y", data)
+			f.before, f.after = nil, nil
+			if got := readAll(t, s.mustOpen(t, bucket, "run/y")); !bytes.Equal(got, data) {
+				t.Error("other bytes were written")
+			}
+		})
+	}
+}
+
+// TestNoRetries checks what is asked for once only.
+func TestNoRetries(t *testing.T) {
+	for status, want := range map[int]string{
+		400: "cannot read run/x: 400 Wrong: of the test",
+		401: "access denied (401 Wrong) to read run/x - key AKIA..OURS from the environment, endpoint URL, path style (--s3-endpoint)",
+		403: "access denied (403 Wrong) to read run/x - key AKIA..OURS from the environment, endpoint URL, path style (--s3-endpoint)",
+		404: "404 Wrong",
+		412: "cannot read run/x: 412 Wrong: of the test",
+	} {
+		f := newFaults(t)
+		s, bucket, _ := f.begin(t, 100)
+		f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool { return refuse(w, status, "Wrong") }
+		_, err := s.Open(bucket, Object{Key: "run/x", Size: -1})
+		f.before = nil
+		if want = strings.ReplaceAll(want, "URL", s.endpoint); err == nil || err.Error() != want {
+			t.Errorf("%d: %v, want %s", status, err, want)
+		}
+		if requests := f.log(); len(requests) != 1 {
+			t.Errorf("%d: requests %q, want one", status, requests)
+		}
+		if errors.Is(err, fs.ErrPermission) != (status == 401 || status == 403) || errors.Is(err, fs.ErrNotExist) != (status == 404) {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}
+
+func TestTriesEnd(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 100, func(set *S3Settings) { set.Retries = 4 })
+	f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Retry-After", "0")
+		return refuse(w, http.StatusServiceUnavailable, "SlowDown")
+	}
+	_, err := s.Head(bucket, "run/x")
+	f.before = nil
+	if err == nil || !strings.Contains(err.Error(), "503") {
+		t.Errorf("error %v", err)
+	}
+	if requests := f.log(); len(requests) != 4 {
+		t.Errorf("requests %q, want 4", requests)
+	}
+	// A run that was interrupted does not wait.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s = f.connect(t, func(set *S3Settings) { set.Context = ctx })
+	f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Retry-After", "30")
+		return refuse(w, http.StatusServiceUnavailable, "SlowDown")
+	}
+	start := time.Now()
+	_, err = s.Head(bucket, "run/x")
+	f.before = nil
+	if err == nil || errors.Is(err, context.Canceled) || time.Since(start) > 10*time.Second {
+		t.Errorf("interrupted: %v after %v", err, time.Since(start))
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"": 0, "7": 7 * time.Second, "99999": maxRetryAfter, "-1": 0, "x": 0, "Fri, 31 Dec 1999 23:59:59 GMT": 0,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {text}}); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestCutBodyIsContinued checks that what was read is not asked for again.
+func TestCutBodyIsContinued(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, data := f.begin(t, headSize+minBlock, smallBlocks)
+	src := s.mustOpen(t, bucket, "run/x")
+	f.log()
+	const cut = 100000
+	f.after = func(_ int64, resp *http.Response) error {
+		resp.Body = io.NopCloser(io.LimitReader(resp.Body, cut))
+		return nil
+	}
+	got := make([]byte, minBlock)
+	if _, err := src.ReadAt(got, headSize); err != nil || !bytes.Equal(got, data[headSize:]) {
+		t.Fatalf("ReadAt: %v", err)
+	}
+	var want []string
+	for off := headSize; off < len(data); off += cut {
+		want = append(want, fmt.Sprintf("GET /%s/run/x bytes=%d-%d", bucket, off, len(data)-1))
+	}
+	if requests := f.log(); strings.Join(requests, "\n") != strings.Join(want, "\n") {
+		t.Errorf("requests %q, want %q", requests, want)
+	}
+}
+
+// TestWrongAnswers checks that answers that break the rules are errors, not data.
+func TestWrongAnswers(t *testing.T) {
+	set := func(name, value string) func(int64, *http.Response) error {
+		return func(_ int64, resp *http.Response) error {
+			resp.Header.Set(name, value)
+			return nil
+		}
+	}
+	for name, tt := range map[string]struct {
+		after func(int64, *http.Response) error
+		want  string
+	}{
+		"other range":   {set("Content-Range", "bytes 0-9/400000"), `the server's answer is wrong: Content-Range "bytes 0-9/400000" for bytes from 65536 on`},
+		"no range":      {set("Content-Range", ""), `the server's answer is wrong: Content-Range ""`},
+		"unknown size":  {set("Content-Range", "bytes 65536-69999/*"), "the server's answer is wrong"},
+		"negative size": {set("Content-Range", "bytes 65536-69999/-5"), "the server's answer is wrong"},
+		"other size":    {set("Content-Range", "bytes 65536-69999/400001"), "the object changed while it was read (400000 bytes when listed, 400001 now)"},
+		"other ETag":    {set("ETag", `"71de0000"`), "the object changed while it was read (ETag 9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(t)
+			s, bucket, _ := f.begin(t, 400000)
+			src := s.mustOpen(t, bucket, "run/x")
+			f.after = tt.after
+			n, err := src.ReadAt(make([]byte, 10), headSize)
+			f.after = nil
+			if err == nil || n != 0 {
+				t.Fatalf("%d bytes, %v", n, err)
+			}
+			if want := strings.Replace(tt.want, "ETag 9", "ETag "+src.(*s3Object).etag[:4], 1); !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%v reads as an end of the object", err)
+			}
+			if got, err := src.ReadAt(make([]byte, 10), headSize); got != 10 || err != nil {
+				t.Errorf("afterwards: %d bytes, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestServerIgnoresIfMatch checks that a changed object is found even where the server
+// does not look at the condition.
+func TestServerIgnoresIfMatch(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 400000)
+	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+		r.Header.Del("If-Match")
+		return false
+	}
+	src := s.mustOpen(t, bucket, "run/x")
+	other := pattern(400001)[1:]
+	s.mustPut(t, bucket, "run/x", other)
+	if _, err := src.ReadAt(make([]byte, 10), headSize); !errors.Is(err, errChanged) {
+		t.Errorf("error %v, want %v", err, errChanged)
+	}
+	f.before = nil
+	if err := s.Remove(bucket, "run/x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := src.ReadAt(make([]byte, 10), headSize); err == nil {
+		t.Error("a removed object is read")
+	}
+}
+
+// TestPages checks listings of many pages.
+func TestPages(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 1)
+	var want []string
+	for i := range 23 {
+		key := fmt.Sprintf("run/%d/%02d", i%4, i)
+		s.mustPut(t, bucket, key, []byte{1})
+		want = append(want, key)
+	}
+	want = append(want, "run/x")
+	f.log()
+	maxKeys := regexp.MustCompile(`max-keys=1000`)
+	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+		r.URL.RawQuery = maxKeys.ReplaceAllString(r.URL.RawQuery, "max-keys=2")
+		return false
+	}
+	objects, _, err := s.List(bucket, "", false)
+	f.before = nil
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range objects {
+		got = append(got, o.Key)
+	}
+	sortedKeys := append([]string(nil), want...)
+	slices.Sort(sortedKeys)
+	if strings.Join(got, " ") != strings.Join(sortedKeys, " ") {
+		t.Errorf("got %q, want %q", got, sortedKeys)
+	}
+	if n := len(f.log()); n < 12 {
+		t.Errorf("%d requests: were there pages?", n)
+	}
+}
+
+// TestPagesForEver checks that a server cannot keep us listing.
+func TestPagesForEver(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 1)
+	f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+		fmt.Fprint(w, `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>`)
+		return true
+	}
+	_, _, err := s.List(bucket, "", false)
+	f.before = nil
+	if !errors.Is(err, errBadAnswer) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestComplete checks what happens when the server does not say that the object is made
+// of its parts now.
+func TestComplete(t *testing.T) {
+	isComplete := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }
+	for name, tt := range map[string]struct {
+		harm func(f *faults)
+		want string // part of the error, empty for none
+	}{
+		"200 with an error": {func(f *faults) {
+			var failed atomic.Bool
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return isComplete(r) && failed.CompareAndSwap(false, true) && refuse(w, http.StatusOK, "InternalError")
+			}
+		}, ""},
+		"always 200 with an error": {func(f *faults) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return isComplete(r) && refuse(w, http.StatusOK, "InternalError")
+			}
+		}, "200 InternalError: of the test"},
+		"lost answer": {func(f *faults) {
+			f.after = func(_ int64, resp *http.Response) error {
+				if isComplete(resp.Request) && resp.StatusCode == http.StatusOK {
+					return errors.New("lost")
+				}
+				if resp.Request.Method == http.MethodHead && resp.Header.Get("ETag") != "" {
+					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // which the server has otherwise
+				}
+				return nil
+			}
+		}, ""},
+		"lost answer, other object": {func(f *faults) {
+			f.after = func(_ int64, resp *http.Response) error {
+				if isComplete(resp.Request) && resp.StatusCode == http.StatusOK {
+					return errors.New("lost")
+				}
+				return nil
+			}
+		}, "404 NoSuchUpload"},
+		"refused": {func(f *faults) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return isComplete(r) && refuse(w, http.StatusForbidden, "AccessDenied")
+			}
+		}, "access denied (403 AccessDenied) to write run/big"},
+		"part refused": {func(f *faults) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return r.Method == http.MethodPut && r.URL.Query().Get("partNumber") == "2" && refuse(w, http.StatusForbidden, "AccessDenied")
+			}
+		}, "access denied (403 AccessDenied) to write run/big"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(t)
+			s, bucket, _ := f.begin(t, 1)
+			tt.harm(f)
+			data := pattern(partSize + 9)
+			w, err := s.Create(bucket, "run/big")
+			if err == nil {
+				_, err = w.Write(data)
+			}
+			if err == nil {
+				err = w.Commit()
+			}
+			f.before, f.after = nil, nil
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("error %v, want %s", err, tt.want)
+				}
+				if left, err := s.core.ListMultipartUploads(t.Context(), bucket, "", "", "", "", 10); err != nil || len(left.Uploads) > 0 {
+					t.Errorf("uploads left: %+v, %v", left.Uploads, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := readAll(t, s.mustOpen(t, bucket, "run/big")); !bytes.Equal(got, data) {
+				t.Errorf("other %d bytes came back", len(got))
+			}
+		})
+	}
+}
+
+// TestPlainBodies checks that parts are sent as they are.
+func TestPlainBodies(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 1)
+	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut {
+			return false
+		}
+		size, _ := strconv.Atoi(r.Header.Get("Content-Length"))
+		if r.Header.Get("Content-Encoding") != "" || r.Header.Get("Content-Md5") == "" || len(r.Header.Get("X-Amz-Content-Sha256")) != 64 || size == 0 && r.ContentLength <= 0 {
+			t.Errorf("%s: %v", r.URL, r.Header)
+		}
+		for name := range r.Header {
+			if strings.Contains(strings.ToLower(name), "checksum") || r.URL.Query().Has("x-id") {
+				t.Errorf("%s: %s", r.URL, name)
+			}
+		}
+		return false
+	}
+	s.mustPut(t, bucket, "small", pattern(5))
+	s.mustPut(t, bucket, "big", pattern(partSize+1))
+	f.before = nil
+}
+
+// TestSlowServer checks that a slow first byte only takes its time.
+func TestSlowServer(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, data := f.begin(t, 300000)
+	f.before = func(int64, http.ResponseWriter, *http.Request) bool {
+		time.Sleep(50 * time.Millisecond)
+		return false
+	}
+	if got := readAll(t, s.mustOpen(t, bucket, "run/x")); !bytes.Equal(got, data) {
+		t.Error("other bytes came back")
+	}
+	f.before = nil
+}
+
+// TestUnreachable checks the message for a server that is not there.
+func TestUnreachable(t *testing.T) {
+	srv := httptest.NewServer(nil)
+	srv.Close()
+	s := testServer{"none", srv.URL, environment(testKeys)}.connect(t)
+	_, err := s.Head("dumps", "run7/x")
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot read run7/x: dial tcp 127.0.0.1:") || !strings.Contains(err.Error(), "; endpoint "+srv.URL+", path style (--s3-endpoint)") {
+		t.Errorf("error %v", err)
+	}
+}
