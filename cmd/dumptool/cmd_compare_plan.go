@@ -153,7 +153,7 @@ func (o *compareOptions) checkShards() error {
 // resolveShards turns the flags into options for shards: which reports there will be is
 // not known.
 func (o *compareOptions) resolveShards(a *app, args []string) (*compare.Options, error) {
-	opt := &compare.Options{Tool: toolName(), Args: o.args}
+	opt := &compare.Options{Tool: toolName(), Args: withoutPictures(o.args)}
 	if err := cmp.Or(o.checkShards(), o.output.checkValues(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.resolve(opt)); err != nil {
 		return nil, err
 	}
@@ -171,6 +171,23 @@ func (o *compareOptions) resolveShards(a *app, args []string) (*compare.Options,
 	}
 	warn(a, opt.Warnings)
 	return opt, o.order.resolve(opt)
+}
+
+// withoutPictures are the arguments of the run that has the same reports as shards, which
+// keep no pictures. They are in the order of their names, as given has them.
+func withoutPictures(args []string) []string {
+	const flag = "--pictures=0"
+	if slices.Contains(args, flag) {
+		return args
+	}
+	at := slices.IndexFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return name > "--pictures"
+	})
+	if at < 0 {
+		at = len(args)
+	}
+	return slices.Insert(slices.Clone(args), at, flag)
 }
 
 // keepAll keeps what any report shows, but for what takes another pass or a picture.
