@@ -6,10 +6,11 @@ package batch
 import (
 	"context"
 	"math"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
+
+	"dumptool/internal/store"
 )
 
 // window bounds how many jobs may have started without having delivered their
@@ -18,8 +19,8 @@ const window = 1024
 
 // Options says how jobs run. The zero value is useful.
 type Options struct {
-	// Workers is the number of jobs that run at the same time; 0 means
-	// GOMAXPROCS.
+	// Workers is the number of jobs that run at the same time; 0 means that of
+	// store.Workers.
 	Workers int
 	// Budget bounds the sum of the costs of the running jobs, usually bytes of
 	// memory; 0 means no bound. A job that costs more runs alone.
@@ -127,7 +128,7 @@ type schedule struct {
 // the run for ever.
 func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
 	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+		workers = store.Workers()
 	}
 	pool := semaphore.NewWeighted(int64(workers))
 	budget := s.budget

@@ -3,7 +3,6 @@ package compare
 import (
 	"context"
 	"errors"
-	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -222,7 +222,7 @@ func (p *Plan) reference() int {
 }
 
 // DefaultWorkers is the number of goroutines unless another one is asked for.
-func DefaultWorkers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
+func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
 
 // PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
 func PlanSides(opt *Options, ref, npu *Side) (*Plan, error) {

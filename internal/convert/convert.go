@@ -8,9 +8,8 @@
 package convert
 
 import (
-	"runtime"
-
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -73,7 +72,7 @@ func (o Options) workers() int {
 	if o.Workers > 0 {
 		return o.Workers
 	}
-	return runtime.GOMAXPROCS(0)
+	return store.Workers()
 }
 
 // Result is the result of one file.

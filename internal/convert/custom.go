@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -45,6 +46,9 @@ type Custom struct {
 // NewCustom looks for converters below dir. The error says that dir is not
 // there; everything else is a warning.
 func NewCustom(dir string) (*Custom, error) {
+	if store.Remote(dir) {
+		return nil, fmt.Errorf("%s is in object storage: Python runs what is in a local folder only", dir)
+	}
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err
 	} else if !info.IsDir() {

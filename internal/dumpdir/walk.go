@@ -93,7 +93,11 @@ func (w *walker) given(name string, info fs.FileInfo, err error) {
 	w.seen[abs] = true
 	f := &Folder{Path: name, Dir: "."}
 	w.run.folders = append(w.run.folders, f)
-	file := w.add(f, store.Base(name), info, w.mapping(store.Dir(name), store.Dir(abs)))
+	names := &dumpfmt.Mapping{}
+	if err == nil || !store.Remote(name) {
+		names = w.mapping(store.Dir(name), store.Dir(abs))
+	}
+	file := w.add(f, store.Base(name), info, names)
 	file.path, file.Err = "", err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -66,7 +67,14 @@ func IsUsage(err error) bool {
 // openTree lists the folders and finds the graphs in them.
 func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	for _, p := range append(slices.Clone(opt.Paths), opt.IR...) {
-		if _, err := store.Stat(p); err != nil {
+		_, err := store.Stat(p)
+		if store.Remote(p) && err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = notFolderError{err}
+			}
+			return nil, err
+		}
+		if err != nil {
 			return nil, notFolderError{fmt.Errorf("%s: no such file or folder", p)}
 		}
 	}

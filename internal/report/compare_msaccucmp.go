@@ -127,7 +127,7 @@ func recordedColumns() []Column[*msaccucmpRow] {
 // /operator/sequence/direction/parameter, empty for a tensor of another file.
 func recordedPath(file string) string {
 	at := strings.LastIndex(file, ":/")
-	if at < 2 || strings.Count(file[at:], "/") < 4 { // at 1 behind the letter of a drive
+	if at < 2 || strings.Count(file[at:], "/") < 4 || strings.HasPrefix(file[at:], "://") { // at 1 behind the letter of a drive
 		return ""
 	}
 	return file[at+1:]

@@ -16,7 +16,12 @@ import (
 // UseObjects says where remote paths lead from now on. connect is called on the first
 // of them.
 func UseObjects(connect func() (Objects, error)) {
-	current.Store(&remote{connect: sync.OnceValues(connect)})
+	r := new(remote)
+	r.connect = sync.OnceValues(func() (Objects, error) {
+		r.inUse.Store(true)
+		return connect()
+	})
+	current.Store(r)
 }
 
 // current is the storage that remote paths lead to, nil for none.
@@ -25,6 +30,7 @@ var current atomic.Pointer[remote]
 // remote makes folders of objects and remembers listings.
 type remote struct {
 	connect func() (Objects, error)
+	inUse   atomic.Bool // connect was called
 
 	mu       sync.Mutex
 	listings []*listing

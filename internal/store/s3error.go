@@ -193,7 +193,7 @@ func (s *s3) explain(doing string, err error) error {
 	case answer.code == "NoSuchBucket":
 		return fmt.Errorf("no such bucket; endpoint %s%w", s.where(), hidden{answer})
 	case answer.status == http.StatusNotFound:
-		return answer
+		return fmt.Errorf("no such object%w", hidden{answer})
 	case errors.Is(answer, fs.ErrPermission):
 		return fmt.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
 	case answer.region != "" && answer.region != s.set.Region:

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -201,6 +202,20 @@ func Remove(path string) error {
 		return err
 	}
 	return r.remove(l)
+}
+
+// remoteWorkers is the least number of jobs for object storage: they wait most of the
+// time.
+const remoteWorkers = 8
+
+// Workers is how many jobs run at the same time where the user does not say: as many as
+// there are processors, and some more once object storage is in use.
+func Workers() int {
+	n := runtime.GOMAXPROCS(0)
+	if r := current.Load(); r != nil && r.inUse.Load() {
+		n = max(n, remoteWorkers)
+	}
+	return n
 }
 
 // SameFile reports whether two descriptions are of one file, as os.SameFile does.
