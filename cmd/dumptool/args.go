@@ -123,7 +123,7 @@ func rewriteFlag(cmd *cobra.Command, word string) flagWord {
 	case f == nil && double:
 		return flagWord{text: word}
 	case f == nil:
-		return cluster(cmd.Flags(), word)
+		return shorthands(cmd.Flags(), word)
 	}
 	text := "--" + f.Name
 	if hasValue {
@@ -167,8 +167,8 @@ func isBool(word string) bool {
 	return strings.EqualFold(word, "true") || strings.EqualFold(word, "false")
 }
 
-// cluster reads a word of shorthands, which stays as it is.
-func cluster(flags *pflag.FlagSet, word string) flagWord {
+// shorthands reads a word of shorthands, which stays as it is.
+func shorthands(flags *pflag.FlagSet, word string) flagWord {
 	for i := 1; i < len(word); i++ {
 		f := flags.ShorthandLookup(word[i : i+1])
 		switch {

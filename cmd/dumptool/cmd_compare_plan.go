@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
+	"dumptool/internal/store"
 )
 
 // divideFlags say how a plan is divided into shards.
@@ -104,6 +105,9 @@ func runComparePlan(ctx context.Context, a *app, opts *comparePlanOptions, args 
 	}
 	if opts.shards > 0 {
 		plan.Divide(opts.shards, by)
+	}
+	if err := safefile.MkdirAll(store.Dir(out)); err != nil {
+		return err
 	}
 	if err := plan.WriteFile(out); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 )
 
 func newConvertMergeCommand(a *app) *cobra.Command {
+	var parts partsFlags
 	cmd := &cobra.Command{
 		Use:   "merge DIR",
 		Short: "list what failed in all shards of 'convert --shard'",
@@ -21,17 +22,18 @@ written then: run them again.` + exitStatus(exitNothing, exitInterrupted),
   dumptool convert -d dumps -out npy -f NCHW --shard 1/2
   dumptool convert merge npy`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("want the one folder that the shards wrote to")
 			}
-			parts, err := a.listParts(args, shard.Head{Kind: convert.PartKind})
+			found, err := parts.list(cmd.Context(), a, args, shard.Head{Kind: convert.PartKind})
 			if err != nil {
 				return err
 			}
-			sum, in, err := convert.Merge(parts, args[0])
+			sum, in, err := convert.Merge(found, args[0])
 			return cmp.Or(err, a.conclude(sum.Outcome(in, args[0])))
 		},
 	}
+	parts.add(cmd.Flags())
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 type overflowMergeOptions struct {
 	output   reportOptions
 	exitZero exitZero
+	parts    partsFlags
 }
 
 // newOverflowMergeCommand returns the command that makes the report of another one of
@@ -29,11 +30,11 @@ and nothing is written then: run them again.`,
 			"  dumptool overflow " + of + " dumps --shard 1/2 -out parts\n" +
 			"  dumptool overflow " + of + " merge parts",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkReports[R](&opts.output); err != nil {
 				return err
 			}
-			parts, err := a.listParts(args, shard.Head{Kind: kind})
+			parts, err := opts.parts.list(cmd.Context(), a, args, shard.Head{Kind: kind})
 			if err != nil {
 				return err
 			}
@@ -51,6 +52,7 @@ and nothing is written then: run them again.`,
 	}
 	cmd.Long += formatHelp[R]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	addReportFlags[R](cmd, &opts.output, "text", "; several with -out")
+	opts.parts.add(cmd.Flags())
 	opts.exitZero.add(cmd.Flags(), found)
 	return cmd
 }

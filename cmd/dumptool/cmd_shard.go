@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -45,26 +49,61 @@ func (o *reportOptions) forPart(cmd *cobra.Command) error {
 	return nil
 }
 
-// listParts lists the parts of a command at paths and checks that they are all there.
-// Parts that cannot be used are named.
-func (a *app) listParts(paths []string, want shard.Head) (*shard.Listing, error) {
-	if len(paths) == 0 {
+// partsFlags are the flags of commands that merge parts.
+type partsFlags struct{ wait time.Duration }
+
+func (o *partsFlags) add(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.wait, "wait", 0, "wait at most `TIME`, such as 6h, until all parts are there")
+}
+
+// list lists the parts of a command at paths and checks that they are all there. Parts
+// that cannot be used are named.
+func (o *partsFlags) list(ctx context.Context, a *app, paths []string, want shard.Head) (*shard.Listing, error) {
+	switch {
+	case len(paths) == 0:
 		return nil, usagef("no folder with parts given")
+	case o.wait < 0:
+		return nil, usagef("--wait %v: want a time from 0", o.wait)
 	}
 	want.Tool = toolName()
-	l, err := shard.List(paths, want)
-	if err != nil {
+	var l *shard.Listing
+	err := waitUntil(ctx, o.wait, func() error {
+		var err error
+		if l, err = shard.List(paths, want); err == nil {
+			err = l.Err()
+		}
+		return err
+	})
+	if l == nil {
 		return nil, err
 	}
 	faults := l.Faults()
 	for _, fault := range faults {
 		a.msg.Errorf("%v", fault)
 	}
-	if err := l.Err(); err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, err
+	case err != nil:
 		return nil, incompletef("%w (nothing was written)", err)
-	}
-	if len(faults) > 0 {
+	case len(faults) > 0:
 		return nil, incompletef("%s: %s cannot be used (nothing was written)", l.Where(), lang.Count(len(faults), "part"))
 	}
 	return l, nil
+}
+
+// waitUntil tries until there is no error, or for at most a time, and returns the last
+// error.
+func waitUntil(ctx context.Context, most time.Duration, try func() error) error {
+	end := time.Now().Add(most)
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		err := try()
+		left := time.Until(end)
+		if err == nil || left <= 0 {
+			return err
+		}
+		if err := sleep(ctx, min(wait, left)); err != nil {
+			return err
+		}
+	}
 }

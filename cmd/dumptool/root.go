@@ -52,6 +52,7 @@ func allCommands(a *app) []*cobra.Command {
 		newPerfCommand(a),
 		newReportCommand(a),
 		newConfigCommand(a),
+		newClusterCommand(a),
 		newVersionCommand(a),
 		newCompletionCommand(a),
 	}

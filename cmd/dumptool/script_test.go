@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("GOLDEN", golden)
 			env.Setenv("GOLDEN_COMPARE", filepath.Join(filepath.Dir(golden), "compare"))
+			env.Setenv("NETWORK", filepath.Join(filepath.Dir(filepath.Dir(golden)), "network"))
 			env.Setenv("SAMPLE", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample"))
 			testdata, err := filepath.Abs("testdata")
 			env.Setenv("TESTDATA", testdata)

@@ -156,7 +156,7 @@ func partOf(r *Result, out string) *resultPart {
 		p.Failed = shard.Text(line)
 	}
 	for dir, names := range l.shortened {
-		rel, err := filepath.Rel(out, dir)
+		rel, err := store.Rel(out, dir)
 		if err != nil {
 			rel = dir // below out in any case
 		}
@@ -186,7 +186,7 @@ func Merge(parts *shard.Listing, out string) (Summary, Inputs, error) {
 			records.failed = append(records.failed, string(p.Failed))
 		}
 		for _, n := range p.Shortened {
-			dir := filepath.Join(out, filepath.FromSlash(string(n.Dir)))
+			dir := store.Join(out, filepath.FromSlash(string(n.Dir)))
 			records.shorten(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})
 		}
 		return nil

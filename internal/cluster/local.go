@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Local runs a job on this machine: processes of the same program.
+type Local struct {
+	// Program is the file of the program, Name what it is called by.
+	Program, Name string
+	In            io.Reader
+	Out, Err      io.Writer
+	// Parallel is the number of shards at a time; 0 means one per CPU.
+	Parallel int
+}
+
+// exitUsage is the exit status of a command that was called in a wrong way.
+const exitUsage = 2
+
+// Run runs the plan, the shards and the merge, and returns the exit status of the merge,
+// or that of the step before it without which there is nothing to merge. What shards
+// print goes to Err, with the number of the shard before each line. When ctx ends the
+// processes are interrupted and waited for. The error is that of ctx, or of starting a
+// process.
+func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
+	if j.Plan != nil {
+		if status, err = l.run(ctx, j.Plan, l.Out, l.Err); status != 0 || err != nil {
+			return status, err
+		}
+	}
+	if status, err = l.shards(ctx, j); status != 0 || err != nil {
+		return status, err
+	}
+	return l.run(ctx, j.Merge, l.Out, l.Err)
+}
+
+// shards runs the shards. The status is not 0 when they were called in a wrong way; what
+// else became of them is seen by their parts.
+func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
+	cpus := runtime.GOMAXPROCS(0)
+	parallel := l.Parallel
+	if parallel < 1 {
+		parallel = cpus
+	}
+	parallel = min(parallel, j.N)
+	var wg sync.WaitGroup
+	var mu sync.Mutex // of status, err and l.Err
+	next := 0
+	for range parallel {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				stop := i >= j.N || status != 0 || err != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+				args := withFlags(j.Shard, "--shard", fmt.Sprintf("%d/%d", i, j.N))
+				if !j.OwnWorkers {
+					args = withFlags(args, "-j", strconv.Itoa(max(1, cpus/parallel)))
+				}
+				out := &lines{to: l.Err, mu: &mu, prefix: fmt.Sprintf("shard %d: ", i)}
+				code, failed := l.run(ctx, args, out, out)
+				out.flush()
+				mu.Lock()
+				if err = errors.Join(err, failed); code == exitUsage {
+					status = code
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return status, ctx.Err()
+	}
+	return status, err
+}
+
+// run runs the program and returns its exit status.
+func (l *Local) run(ctx context.Context, args []string, out, err io.Writer) (status int, failed error) {
+	cmd := exec.CommandContext(ctx, l.Program, args...)
+	cmd.Args[0] = l.Name
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.In, out, err
+	// An interruption reaches the process once, through us, and it ends in its own way.
+	cmd.SysProcAttr = apart()
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	failed = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case errors.As(failed, &exit):
+		return exit.ExitCode(), nil
+	}
+	return 0, failed
+}
+
+// lines writes whole lines with a prefix.
+type lines struct {
+	to     io.Writer
+	mu     *sync.Mutex
+	prefix string
+	rest   []byte
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	end := bytes.LastIndexByte(l.rest, '\n') + 1
+	err := l.put(l.rest[:end])
+	l.rest = append(l.rest[:0], l.rest[end:]...)
+	return len(p), err
+}
+
+// flush writes the last line, which may have no end.
+func (l *lines) flush() {
+	if len(l.rest) > 0 {
+		_ = l.put(append(l.rest, '\n')) // messages have nowhere else to go
+	}
+}
+
+func (l *lines) put(text []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range bytes.Lines(text) {
+		if _, err := l.to.Write(append([]byte(l.prefix), line...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
