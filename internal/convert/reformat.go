@@ -36,15 +36,21 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 	if plan.Copies() {
 		return c.saveStored(row, t, p, name)
 	}
-	r, err := plan.Reader(t.Elements(), t.DType.UnitSize(), &c.mem.layout)
+	open := func(buf *layout.Buffers) (layout.Source, error) {
+		return plan.Reader(t.Elements(), t.DType.UnitSize(), buf)
+	}
+	r, err := open(&c.mem.layout)
 	if err != nil {
 		return err
 	}
-	src := layout.Source(r)
+	src := elements{Source: r, dtype: t.DType, n: p.shape.Elements()}
 	if c.run.opt.Type == Safetensors {
-		src = &later{open: func() (layout.Source, error) { return plan.Reader(t.Elements(), t.DType.UnitSize(), &c.mem.layout) }}
+		src.Source = &later{open: func() (layout.Source, error) { return open(&c.mem.layout) }}
 	}
-	return c.save(row, p, elements{src, t.DType, p.shape.Elements()}, name)
+	if isRandom(t) {
+		src.another = open
+	}
+	return c.save(row, p, src, name)
 }
 
 // save writes a product to the file that its name says, unless that is there

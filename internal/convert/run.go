@@ -64,7 +64,11 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 }
 
 func newRun(opt Options, in *dumpdir.Run) *run {
-	return &run{opt: opt, alone: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }}}
+	workers := opt.workers()
+	return &run{
+		opt: opt, alone: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }},
+		slots: make(chan struct{}, workers), parts: make(chan struct{}, min(workers, memoryBudget/2/partMemory)),
+	}
 }
 
 // checkFolder reports an output folder that is something else, which would be
@@ -79,8 +83,15 @@ func checkFolder(out string) error {
 
 // convertAll converts the files, several at a time within the budget of memory.
 func (r *run) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
-	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: observe}
-	return batch.Run(ctx, opt, all, r.cost, r.convert, func(_ int, res Result) { emit(res) })
+	p := newProgress(all, observe)
+	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.job}
+	return batch.Run(ctx, opt, all, r.cost, func(ctx context.Context, job Job) Result {
+		r.slots <- struct{}{}
+		defer func() { <-r.slots }()
+		file := &fileProgress{progress: p, left: job.Size}
+		defer file.finish()
+		return r.convert(ctx, job, file)
+	}, func(_ int, res Result) { emit(res) })
 }
 
 // Job is one file to convert.

@@ -25,6 +25,9 @@ type run struct {
 	// claimed holds the output files of this run and the inputs they are made
 	// from, so that no output replaces another.
 	claimed sync.Map
+	// slots has an element for each goroutine that works on a file or a part of one,
+	// parts for those that work on parts, whose memory is bounded too.
+	slots, parts chan struct{}
 	// folders holds the output folders that are there.
 	folders sync.Map
 	// members are the tensors that are chosen of files that name theirs; files that
@@ -34,12 +37,13 @@ type run struct {
 
 // conversion is one file being converted.
 type conversion struct {
-	run  *run
-	mem  *memory
-	ctx  context.Context
-	job  Job
-	f    *tensorfile.File
-	base string // of output names
+	run      *run
+	mem      *memory
+	ctx      context.Context
+	job      Job
+	progress *fileProgress
+	f        *tensorfile.File
+	base     string // of output names
 	// folder is where outputs go below the folder of the run that the file is in.
 	folder string
 	held   map[string]*held // the tensors of a .safetensors file, by their names in it
@@ -49,7 +53,7 @@ type conversion struct {
 type namer func(product) string
 
 // convert converts one file.
-func (r *run) convert(ctx context.Context, job Job) Result {
+func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	res := Result{Job: job}
 	f, why, err := r.open(job.File)
 	if f != nil {
@@ -65,7 +69,7 @@ func (r *run) convert(ctx context.Context, job Job) Result {
 	}
 	mem := r.memory.Get().(*memory)
 	defer r.memory.Put(mem)
-	c := &conversion{run: r, mem: mem, ctx: ctx, job: job, f: f, base: job.Base}
+	c := &conversion{run: r, mem: mem, ctx: ctx, job: job, progress: p, f: f, base: job.Base}
 	switch {
 	case !f.IsUnnamed():
 		c.named(&res)

@@ -19,11 +19,18 @@ type elements struct {
 	layout.Source
 	dtype tensor.DType
 	n     int64
+	// another is a reader of the same elements for another goroutine, nil where it
+	// would read what this one reads.
+	another func(*layout.Buffers) (layout.Source, error)
 }
 
 // storedElements are the first n elements of a tensor.
 func storedElements(t *tensorfile.Tensor, n int64) elements {
-	return elements{t.Elements(), t.DType, n}
+	src := elements{Source: t.Elements(), dtype: t.DType, n: n}
+	if isRandom(t) {
+		src.another = func(*layout.Buffers) (layout.Source, error) { return t.Elements(), nil }
+	}
+	return src
 }
 
 // storedBytes are the first size bytes of data.
@@ -39,13 +46,18 @@ type encoding struct {
 	lead   int64 // elements that take as many bytes as the header
 	encode func(block []byte) []byte
 	host   tensor.Host // of what is encoded, where it is decoded
+	unit   int64       // bytes that each element has in the file, 0 where that differs
 }
 
 // encoding returns how elements of a type become a file of type to. What encode
 // returns is valid until the next call.
 func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (encoding, error) {
 	if to == Bin {
-		return encoding{encode: m.packer(dtype)}, nil
+		enc := encoding{encode: m.packer(dtype)}
+		if !dtype.Packed() {
+			enc.unit = int64(dtype.UnitSize())
+		}
+		return enc, nil
 	}
 	dec, err := tensor.NewDecoder(dtype)
 	if err != nil {
@@ -69,7 +81,8 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 		return encoding{encode: decode, host: dec.Host()}, nil
 	}
 	header, err := npy.AppendHeader(m.head[:0], dec.Host(), shape)
-	return encoding{header: header, lead: int64(len(header) / dec.Host().Size()), encode: decode}, err
+	unit := int64(dec.Host().Size())
+	return encoding{header: header, lead: int64(len(header)) / unit, encode: decode, unit: unit}, err
 }
 
 // packer returns what stores elements: several to a byte where their type has
@@ -98,9 +111,12 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 		return err
 	}
 	defer f.Abort()
-	if to == Pt {
+	switch {
+	case to == Pt:
 		err = c.fillTorch(f, src, enc, shape)
-	} else {
+	case c.isParted(f, src, enc):
+		err = c.fillParts(f, src, enc, func(m *memory) (encoding, error) { return m.encoding(to, src.dtype, shape) })
+	default:
 		err = c.fill(f, src, enc)
 	}
 	if err != nil {

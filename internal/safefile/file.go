@@ -11,6 +11,7 @@ package safefile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -66,6 +67,23 @@ func (f *File) Path() string { return f.path }
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.out.Write(p)
+	return n, f.note(err)
+}
+
+// WritesAt reports whether WriteAt may be called: a remote file grows from its
+// beginning to its end.
+func (f *File) WritesAt() bool {
+	_, ok := f.out.(io.WriterAt)
+	return ok
+}
+
+// WriteAt implements io.WriterAt. Several goroutines may write at a time.
+func (f *File) WriteAt(p []byte, off int64) (int, error) {
+	out, ok := f.out.(io.WriterAt)
+	if !ok {
+		return 0, f.note(errors.ErrUnsupported)
+	}
+	n, err := out.WriteAt(p, off)
 	return n, f.note(err)
 }
 
