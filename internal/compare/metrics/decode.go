@@ -56,8 +56,7 @@ func (b *block) encode() {
 	}
 	switch {
 	case !b.e.complex && ref.dtype == tensor.Float32 && npu.dtype == tensor.Float16:
-		done := kernel.Float16Codes(b.r.codes, b.r.stored)
-		npu.codes.round(b.r.codes[done:], r[done:])
+		kernel.Float16Codes(b.r.codes, b.r.stored)
 	case b.e.complex || ref.dtype != npu.dtype || !ref.storedCodes(b.r.codes, b.r.stored):
 		npu.codes.round(b.r.codes, r)
 	}

@@ -196,8 +196,7 @@ func TestHalves(t *testing.T) {
 	}
 	want, got := make([]int64, len(values)), make([]int64, len(values))
 	half.codes.round(want, wide)
-	done := kernel.Float16Codes(got, src)
-	half.codes.round(got[done:], wide[done:])
+	kernel.Float16Codes(got, src)
 	for i := range got {
 		if got[i] != want[i] {
 			t.Fatalf("%v has code %d, want %d", values[i], got[i], want[i])

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -87,4 +88,48 @@ func BenchmarkSteps(b *testing.B) {
 		}
 		perPair(b)
 	})
+}
+
+// BenchmarkLoops runs the loops over the pairs of a block.
+func BenchmarkLoops(b *testing.B) {
+	n, r := benchBlock("normal")
+	d, abs, rel, codes, others := make([]float64, 1024), make([]float64, 1024), make([]float64, 1024), make([]int64, 1024), make([]int64, 1024)
+	src := make([]byte, 4*len(n))
+	for i, x := range n {
+		binary.LittleEndian.PutUint32(src[4*i:], math.Float32bits(float32(x)))
+	}
+	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
+	Subtract(d, abs, n[:1024], r[:1024])
+	half.Round(codes, n[:1024])
+	half.Round(others, r[:1024])
+	for _, loop := range []struct {
+		name string
+		run  func(i int)
+	}{
+		{"Float16s", func(i int) { Float16s(d, src[2*i:][:2048]) }},
+		{"BFloat16s", func(i int) { BFloat16s(d, src[2*i:][:2048]) }},
+		{"Float32s", func(i int) { Float32s(d, src[4*i:][:4096]) }},
+		{"SpanOf", func(i int) { SpanOf(n[i:][:1024]) }},
+		{"SumPairs", func(i int) { SumPairs(n[i:][:1024], r[i:][:1024]) }},
+		{"Subtract", func(i int) { Subtract(d, abs, n[i:][:1024], r[i:][:1024]) }},
+		{"Relatives", func(i int) { tables.Relatives(rel, abs, r[i:][:1024]) }},
+		{"Exceeds", func(i int) { Exceeds(abs, r[i:][:1024], 10, 1) }},
+		{"Round", func(i int) { half.Round(codes, n[i:][:1024]) }},
+		{"Codes16", func(i int) { Codes16(codes, src[2*i:][:2048]) }},
+		{"Codes32", func(i int) { Codes32(codes, src[4*i:][:4096]) }},
+		{"Digest", func(int) { Digest(codes, others) }},
+		{"CountSmall", func(i int) { CountSmall(n[i:][:1024], r[i:][:1024], 0x1p-14, 0x1p-126) }},
+		{"Smallest", func(i int) { Smallest(n[i:][:1024]) }},
+		{"HasBelow", func(i int) { HasBelow(n[i:][:1024], 0x1p-1008) }},
+		{"Max", func(i int) { Max(abs) }},
+		{"Sum", func(i int) { Sum(n[i:][:1024]) }},
+		{"Add", func(i int) { Add(d, n[i:][:1024]) }},
+	} {
+		b.Run(loop.name, func(b *testing.B) {
+			for i := 0; b.Loop(); i = (i + 1024) % len(n) {
+				loop.run(i)
+			}
+			perPair(b)
+		})
+	}
 }

@@ -26,14 +26,16 @@ func Digest(n, r []int64) (d Digests) {
 		d.MaxDistance = max(d.MaxDistance, out[8+k])
 		d.SumDistance += out[12+k]
 	}
+	n, r = n[done:], r[done:]
 	r = r[:len(n)]
-	for i := done; i < len(n); i++ {
-		a, b := n[i], r[i]
+	for i, a := range n {
+		b := r[i]
 		d.N += Hash(a)
 		d.R += Hash(b)
-		apart := uint64(max(a, b) - min(a, b))
-		d.SumDistance += apart
-		d.MaxDistance = max(d.MaxDistance, apart)
+		apart := a - b
+		apart = (apart ^ apart>>63) - apart>>63
+		d.SumDistance += uint64(apart)
+		d.MaxDistance = max(d.MaxDistance, uint64(apart))
 	}
 	return d
 }

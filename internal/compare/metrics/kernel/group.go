@@ -23,23 +23,6 @@ type GroupSums struct {
 	Shift, R, RR, D, DD, DR, UU, MaxD, MaxR, Count float64
 }
 
-// sumGroup adds up pairs, of which there is at least one. No power of two is counted
-// as less than floor.
-func sumGroup(n, r []float64, floor float64) GroupSums {
-	var q Quad
-	shift := r[0]
-	q.Shift = [4]float64{shift, shift, shift, shift}
-	for k := range min(4, len(n)) {
-		q.addEvery(k, 4, n[k:], r[k:], floor)
-	}
-	return GroupSums{
-		Shift: shift, R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
-		DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), Count: float64(len(n)),
-		MaxD: max(q.MaxD[0], q.MaxD[1], q.MaxD[2], q.MaxD[3]),
-		MaxR: max(q.MaxR[0], q.MaxR[1], q.MaxR[2], q.MaxR[3]),
-	}
-}
-
 // addEvery adds the first of each stride pairs to a lane. The bits of magnitudes rise as
 // they do, and are compared without jumps.
 func (q *Quad) addEvery(k, stride int, n, r []float64, floor float64) {

@@ -103,8 +103,17 @@ func Negatives(values []float64) (count int64) {
 // Sum returns the sum of values.
 func Sum(values []float64) float64 {
 	var out [4]float64
-	for i := sumHead(values, &out); i < len(values); i++ {
-		out[i&3] += values[i]
+	values = values[sumHead(values, &out):]
+	for len(values) >= 4 {
+		four := (*[4]float64)(values)
+		out[0] += four[0]
+		out[1] += four[1]
+		out[2] += four[2]
+		out[3] += four[3]
+		values = values[4:]
+	}
+	for k, x := range values {
+		out[k&3] += x
 	}
 	return lanes(out[:])
 }

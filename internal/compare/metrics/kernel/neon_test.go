@@ -120,11 +120,12 @@ var headers = map[string]int{"neon_arm64.h": 50, "../../../tensor/neon_arm64.h":
 // these words.
 func TestWords(t *testing.T) {
 	for name, atLeast := range headers {
-		t.Run(name, func(t *testing.T) { testWords(t, name, atLeast) })
+		t.Run(name, func(t *testing.T) { checkWords(t, name, atLeast) })
 	}
 }
 
-func testWords(t *testing.T, name string, atLeast int) {
+func checkWords(t *testing.T, name string, atLeast int) {
+	t.Helper()
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

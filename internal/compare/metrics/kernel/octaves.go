@@ -15,14 +15,6 @@ func (o *Octave) Merge(p *Octave) {
 	o.D += p.D
 }
 
-// add adds a pair, of d = n-r.
-func (o *Octave) add(d, r float64) {
-	o.Count++
-	o.DD += float64(d * d)
-	o.RR += float64(r * r)
-	o.D += d
-}
-
 // octaveCount is the number of signs and exponents that a float64 has. The first
 // half has those of positive ones; exponent 0 is that of zero and of the subnormal
 // numbers of float64.
@@ -78,24 +70,55 @@ func (s *signLanes) sum() PairSigns {
 
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
 	for i, run := range runs {
-		out[i] = sumGroup(n[:run], r[:run], floor)
-		o.add(n[:run], r[:run], signs)
+		var q Quad
+		for k := range min(4, run) {
+			o.addLane(k, n[:run], r[:run], floor, &q, signs)
+		}
+		out[i] = GroupSums{
+			Shift: r[0], R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
+			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: LaneMax(&q.MaxD), MaxR: LaneMax(&q.MaxR),
+			Count: float64(run),
+		}
 		n, r = n[run:], r[run:]
 	}
 }
 
-// add adds a run of pairs.
-func (o *Octaves) add(n, r []float64, signs *signLanes) {
+// addLane adds one lane of a run of pairs to empty sums and to the octaves. The bits of
+// magnitudes rise as they do, and are compared without jumps.
+func (o *Octaves) addLane(k int, n, r []float64, floor float64, q *Quad, signs *signLanes) {
+	k &= 3
 	n = n[:len(r)]
-	bits := signs.bits[0]
-	for i, x := range r {
-		y, k := n[i], i&3
+	shift, least := r[0], math.Float64bits(floor)
+	var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
+	var maxD, maxR uint64
+	dr, seen := signs.dr[k], signs.bits[k]
+	for i := k; i < len(r); i += 4 {
+		x, y := r[i], n[i]
 		d := y - x
-		bits |= math.Float64bits(y)
-		o.octaves[math.Float64bits(x)>>52][k].add(d, x)
-		signs.dr[k] += positivePart(d*x, x)
+		bits := math.Float64bits(x)
+		seen |= math.Float64bits(y)
+		dd, product := float64(d*d), float64(d*x)
+		octave := &o.octaves[bits>>52][k]
+		octave.Count++
+		octave.DD += dd
+		octave.RR += float64(x * x)
+		octave.D += d
+		dr += positivePart(product, x)
+		maxD = max(maxD, math.Float64bits(d)&^SignBit)
+		maxR = max(maxR, bits&^SignBit)
+		u := math.Float64frombits(max(bits&exponentBits, least))
+		sumUU += float64(u * u)
+		sumD += d
+		sumDD += dd
+		sumDR += product
+		x -= shift
+		sumR += x
+		sumRR += float64(x * x)
 	}
-	signs.bits[0] = bits
+	signs.dr[k], signs.bits[k] = dr, seen
+	q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
+	q.DR[k], q.UU[k] = sumDR, sumUU
+	q.MaxD[k], q.MaxR[k] = math.Float64frombits(maxD), math.Float64frombits(maxR)
 }
 
 // positivePart returns a product with r if r is positive, else 0.
@@ -107,12 +130,11 @@ func positivePart(product, r float64) float64 {
 // none.
 func Smallest(values []float64) float64 {
 	out := [4]float64{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
+	least := uint64(exponentBits)<<1 - 1 // of infinity
 	for _, x := range values[smallestHead(values, &out):] {
-		if a := math.Abs(x); a > 0 && a < out[0] {
-			out[0] = a
-		}
+		least = min(least, math.Float64bits(x)<<1-1) // zero comes after all others
 	}
-	return min(out[0], out[1], out[2], out[3])
+	return min(out[0], out[1], out[2], out[3], math.Float64frombits((least+1)>>1))
 }
 
 // Take calls f with the octaves of both signs of every exponent that has pairs, in
@@ -168,14 +190,17 @@ func addSteps(done int, n, r []float64, sums *[8]float64) {
 	}
 }
 
+// addKept jumps over pairs that are not kept, which are the last ones of rows.
 func addKept(done int, n, r []float64, keep []uint64, sums *[8]float64) {
+	keep = keep[:len(r)]
 	for k := range min(4, max(len(r)-1-done, 0)) {
 		dd, rr := sums[k], sums[4+k]
 		for i := done + k; i+1 < len(r); i += 4 {
+			if keep[i] == 0 {
+				continue
+			}
 			y := r[i+1] - r[i]
 			x := (n[i+1] - r[i+1]) - (n[i] - r[i])
-			x = math.Float64frombits(math.Float64bits(x) & keep[i])
-			y = math.Float64frombits(math.Float64bits(y) & keep[i])
 			dd += float64(x * x)
 			rr += float64(y * y)
 		}

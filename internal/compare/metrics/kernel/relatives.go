@@ -33,9 +33,18 @@ func newRatioLanes() (out ratioLanes) {
 
 // Relatives sets rel to abs over the magnitude of r, to 0 where r is 0, and counts
 // the pairs.
-func (t *Tables) Relatives(rel, abs, r []float64) (c Ratios) {
+func (t *Tables) Relatives(rel, abs, r []float64) Ratios {
 	out := newRatioLanes()
 	t.relativesTail(relativesHead(t, rel, abs, r, &out), rel, abs, r, &out)
+	c, others := out.ratios()
+	if others {
+		t.countOthers(abs, r)
+	}
+	return c
+}
+
+// ratios also reports whether a row is otherRow.
+func (out *ratioLanes) ratios() (c Ratios, others bool) {
 	c.Rel, c.Ref = lanes(out.sums[0:]), lanes(out.sums[4:])
 	lowAbs, lowRow, lowRel := out.lowest[0], out.lowest[1], out.lowest[2]
 	for k := range 4 {
@@ -46,53 +55,66 @@ func (t *Tables) Relatives(rel, abs, r []float64) (c Ratios) {
 		c.Below5 += out.counts[12+k]
 		lowAbs, lowRow, lowRel = min(lowAbs, out.lowest[4*k]), min(lowRow, out.lowest[4*k+1]), min(lowRel, out.lowest[4*k+2])
 	}
-	if lowRow == 0 {
-		t.countOthers(abs, r)
-	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
-	return c
+	return c, lowRow == 0
 }
 
 func (t *Tables) relativesTail(done int, rel, abs, r []float64, out *ratioLanes) {
-	divideTail(done, rel, abs, r, out)
-	marks := t.marks[:len(r)]
-	markTail(done, marks, rel, abs, r, out)
-	t.count(marks[max(done-countLag, 0):])
+	zeros := divideTail(done, rel, abs, r, out)
+	countRatios(rel[done:len(r)], abs[done:len(r)], out)
+	if zeros {
+		countZeros(abs[done:len(r)], r[done:], out)
+	}
+	t.markTail(done, rel, abs, r)
+	t.count(t.marks[max(done-countLag, 0):len(r)], out)
 }
 
-func divideTail(done int, rel, abs, r []float64, out *ratioLanes) {
+// divideTail divides and adds up, and reports whether a reference is 0.
+func divideTail(done int, rel, abs, r []float64, out *ratioLanes) bool {
 	rel, abs = rel[:len(r)], abs[:len(r)]
-	limit, limit5 := math.Float64bits(1e-3), math.Float64bits(5e-3)
-	sums, counts := &out.sums, &out.counts
+	zeros := uint64(0)
 	for k := range min(4, len(r)-done) {
-		total, totalRef, maxRel, maxAbs := sums[k], sums[4+k], sums[8+k], sums[12+k]
-		zeros, undefined, below, below5 := counts[k], counts[4+k], counts[8+k], counts[12+k]
+		total, totalRef := out.sums[k], out.sums[4+k]
 		for i := done + k; i < len(r); i += 4 {
 			magnitude := math.Float64bits(r[i]) &^ SignBit
 			ref := math.Float64frombits(magnitude)
-			a := abs[i]
-			q := math.Float64bits(a / ref)
-			var isZero int64
-			if magnitude == 0 {
-				q = 0
-				isZero = 1
-			}
-			x := math.Float64frombits(q)
+			notZero := -magnitude >> 63
+			zeros |= notZero - 1
+			x := math.Float64frombits(math.Float64bits(abs[i]/ref) & -notZero)
 			rel[i] = x
 			total += x
 			totalRef += ref
-			zeros += isZero
-			undefined += isZero & int64(-math.Float64bits(a)>>63)
-			below += int64((q - limit) >> 63)
-			below5 += int64((q - limit5) >> 63)
-			if x > maxRel {
-				maxRel = x
-			}
-			if a > maxAbs {
-				maxAbs = a
-			}
 		}
-		sums[k], sums[4+k], sums[8+k], sums[12+k] = total, totalRef, maxRel, maxAbs
-		counts[k], counts[4+k], counts[8+k], counts[12+k] = zeros, undefined, below, below5
+		out.sums[k], out.sums[4+k] = total, totalRef
 	}
+	return zeros != 0
+}
+
+// countRatios counts small quotients, and finds the largest.
+func countRatios(rel, abs []float64, out *ratioLanes) {
+	limit, limit5 := math.Float64bits(1e-3), math.Float64bits(5e-3)
+	var below, below5, maxRel, maxAbs uint64
+	abs = abs[:len(rel)]
+	for i, x := range rel {
+		q := math.Float64bits(x)
+		below += (q - limit) >> 63
+		below5 += (q - limit5) >> 63
+		maxRel, maxAbs = max(maxRel, q), max(maxAbs, math.Float64bits(abs[i]))
+	}
+	out.counts[8] += int64(below)
+	out.counts[12] += int64(below5)
+	out.sums[8], out.sums[12] = max(out.sums[8], math.Float64frombits(maxRel)), max(out.sums[12], math.Float64frombits(maxAbs))
+}
+
+// countZeros counts references that are 0, and those with a difference.
+func countZeros(abs, r []float64, out *ratioLanes) {
+	var zeros, undefined uint64
+	abs = abs[:len(r)]
+	for i, x := range r {
+		isZero := (math.Float64bits(x)&^SignBit - 1) >> 63
+		zeros += isZero
+		undefined += isZero & (-math.Float64bits(abs[i]) >> 63)
+	}
+	out.counts[0] += int64(zeros)
+	out.counts[4] += int64(undefined)
 }

@@ -57,22 +57,61 @@ func (f *Form) round(dst []int64, values []float64) {
 
 // Codes16 sets dst to the codes of 16-bit floating-point elements from their bits.
 func Codes16(dst []int64, src []byte) {
-	for i := codes16Head(dst, src); i < len(dst); i++ {
-		code := int64(int16(binary.LittleEndian.Uint16(src[2*i:])))
-		sign := code >> 63
-		dst[i] = (code&0x7fff ^ sign) - sign
+	done := codes16Head(dst, src)
+	dst, src = dst[done:], src[2*done:]
+	for len(dst) >= 4 && len(src) >= 8 {
+		four := binary.LittleEndian.Uint64(src)
+		codes := (*[4]int64)(dst)
+		codes[0] = signedCode(int64(four<<48)>>48, 0x7fff)
+		codes[1] = signedCode(int64(four<<32)>>48, 0x7fff)
+		codes[2] = signedCode(int64(four<<16)>>48, 0x7fff)
+		codes[3] = signedCode(int64(four)>>48, 0x7fff)
+		dst, src = dst[4:], src[8:]
 	}
+	for i := range dst {
+		dst[i] = signedCode(int64(int16(binary.LittleEndian.Uint16(src[2*i:]))), 0x7fff)
+	}
+}
+
+// signedCode returns the code of bits with their sign extended.
+func signedCode(bits, magnitude int64) int64 {
+	sign := bits >> 63
+	return (bits&magnitude ^ sign) - sign
 }
 
 // Codes32 sets dst to the codes of float32 elements from their bits.
 func Codes32(dst []int64, src []byte) {
-	for i := codes32Head(dst, src); i < len(dst); i++ {
-		code := int64(int32(binary.LittleEndian.Uint32(src[4*i:])))
-		sign := code >> 63
-		dst[i] = (code&0x7fffffff ^ sign) - sign
+	done := codes32Head(dst, src)
+	dst, src = dst[done:], src[4*done:]
+	for len(dst) >= 2 && len(src) >= 8 {
+		two := binary.LittleEndian.Uint64(src)
+		codes := (*[2]int64)(dst)
+		codes[0] = signedCode(int64(two<<32)>>32, math.MaxInt32)
+		codes[1] = signedCode(int64(two)>>32, math.MaxInt32)
+		dst, src = dst[2:], src[8:]
+	}
+	for i := range dst {
+		dst[i] = signedCode(int64(int32(binary.LittleEndian.Uint32(src[4*i:]))), math.MaxInt32)
 	}
 }
 
-// Float16Codes sets dst to the codes that float32 elements have in float16, as far
-// as the processor converts them itself, and returns how many these are.
-func Float16Codes(dst []int64, src []byte) int { return halvesHead(dst, src) }
+// Float16Codes sets dst to the codes that float32 elements have in float16, as Form.Round
+// does. A NaN has any code.
+func Float16Codes(dst []int64, src []byte) {
+	// The first normal code, its place in float32, and what has a last place of 2^-24.
+	const normal, base, infinity = 113 << 23, 112 << 10, 0x7c00
+	magic := float32(0.5)
+	done := halvesHead(dst, src)
+	dst, src = dst[done:], src[4*done:]
+	for i := range dst {
+		bits := binary.LittleEndian.Uint32(src[4*i:])
+		magnitude := bits &^ (1 << 31)
+		code := (magnitude+0xfff+magnitude>>13&1)>>13 - base
+		small := math.Float32bits(math.Float32frombits(magnitude)+magic) - math.Float32bits(magic)
+		if magnitude < normal {
+			code = small
+		}
+		sign := int64(int32(bits) >> 31)
+		dst[i] = (int64(min(code, infinity)) ^ sign) - sign
+	}
+}

@@ -16,23 +16,29 @@ func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
 	for i, x := range out {
 		c[i/4] += x
 	}
-	nBits, rBits := math.Float64bits(nNormal), math.Float64bits(rNormal)
-	r = r[:len(n)]
-	for i := done; i < len(n); i++ {
-		x, y := math.Float64bits(n[i])&^SignBit, math.Float64bits(r[i])&^SignBit
-		below := (x - nBits) >> 63
-		c[0] += int64((x - 1) >> 63)
-		c[1] += int64(below)
-		c[2] += int64((y - 1) >> 63)
-		c[3] += int64((y - rBits) >> 63)
-		c[4] += int64(below &^ ((y - nBits) >> 63))
-	}
-	s := Small{NZeros: c[0], RZeros: c[2], Under: c[4]}
-	if nNormal > 0 {
-		s.NSmall = c[1] - c[0]
-	}
-	if rNormal > 0 {
-		s.RSmall = c[3] - c[2]
-	}
+	s := Small{c[0], c[1], c[2], c[3], c[4]}
+	s.add(n[done:], r[done:], nNormal, rNormal)
+	s.NSmall, s.RSmall = max(s.NSmall-s.NZeros, 0), max(s.RSmall-s.RZeros, 0) // below 0 are none
 	return s
+}
+
+// add counts zeros as small too.
+func (s *Small) add(n, r []float64, nNormal, rNormal float64) {
+	nBits, rBits := math.Float64bits(nNormal), math.Float64bits(rNormal)
+	var nZeros, nSmall, rZeros, rSmall, under uint64
+	r = r[:len(n)]
+	for i, x := range n {
+		x, y := math.Float64bits(x)&^SignBit, math.Float64bits(r[i])&^SignBit
+		below := (x - nBits) >> 63
+		nZeros += (x - 1) >> 63
+		nSmall += below
+		rZeros += (y - 1) >> 63
+		rSmall += (y - rBits) >> 63
+		under += below &^ ((y - nBits) >> 63)
+	}
+	s.NZeros += int64(nZeros)
+	s.NSmall += int64(nSmall)
+	s.RZeros += int64(rZeros)
+	s.RSmall += int64(rSmall)
+	s.Under += int64(under)
 }

@@ -33,18 +33,32 @@ func newSpan(out *spanLanes, special bool, others []float64) Span {
 	for k := 1; k < 4; k++ {
 		low, high, minAbs = min(low, out[k]), max(high, out[4+k]), min(minAbs, out[8+k])
 	}
-	for _, v := range others {
-		if v < low {
-			low = v
-		}
-		if v > high {
-			high = v
-		}
-		a := math.Abs(v)
-		if a < minAbs {
-			minAbs = a
-		}
-		special = special || !(a <= math.MaxFloat64)
+	if len(others) > 0 {
+		lowest, highest, least, others := spanOfBits(others)
+		low, high, minAbs = min(low, lowest), max(high, highest), min(minAbs, least)
+		special = special || others
 	}
 	return Span{low + 0, high + 0, minAbs, max(math.Abs(low), math.Abs(high)), special}
+}
+
+// spanOfBits compares values by their bits, without jumps. Of unsigned numbers the largest
+// is the lowest negative value, if there is one, and of signed numbers the largest value
+// that is not negative. Else the bound is the smallest magnitude.
+func spanOfBits(values []float64) (low, high, minAbs float64, special bool) {
+	negative, positive, least := uint64(0), int64(math.MinInt64), uint64(math.MaxUint64)
+	for _, v := range values {
+		bits := math.Float64bits(v)
+		negative = max(negative, bits)
+		positive = max(positive, int64(bits))
+		least = min(least, bits<<1)
+	}
+	minAbs = math.Float64frombits(least >> 1)
+	low, high = minAbs, -minAbs
+	if negative >= SignBit {
+		low = math.Float64frombits(negative)
+	}
+	if positive >= 0 {
+		high = math.Float64frombits(uint64(positive))
+	}
+	return low, high, minAbs, negative&^SignBit >= exponentBits || positive >= exponentBits
 }

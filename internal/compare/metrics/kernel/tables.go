@@ -118,33 +118,37 @@ func (t *Tables) DropGroups(i int, abs, ref float64, keep bool) {
 	}
 }
 
-// markTail sets marks to those of pairs.
-func markTail(done int, marks []uint64, rel, abs, r []float64, out *ratioLanes) {
-	rel, abs, marks = rel[:len(r)], abs[:len(r)], marks[:len(r)]
-	for i := done; i < len(r); i++ {
-		lane := uint64(i & (Lanes - 1))
+// markTail marks pairs, of which a whole number of groups is done.
+func (t *Tables) markTail(done int, rel, abs, r []float64) {
+	marks := t.marks[done:len(r)]
+	rel, abs, r = rel[done:], abs[done:], r[done:]
+	rel, abs, r = rel[:len(marks)], abs[:len(marks)], r[:len(marks)]
+	for i := range marks {
 		ref := math.Float64bits(r[i]) &^ SignBit
 		row := min((ref+1<<52-firstGroup<<56)>>56, otherRow)
 		if ref == 0 {
 			row = zeroRow
 		}
-		mark := row<<rowShift | math.Float64bits(abs[i])>>49<<laneBits | math.Float64bits(rel[i])>>49<<(32+laneBits)
-		mark |= lane * (1<<32 | 1)
-		marks[i] = mark
-		lowest := out.lowest[4*lane:][:4]
-		lowest[0] = min(lowest[0], uint16(mark)-Lanes)
-		lowest[1] = min(lowest[1], uint16(mark>>16)-otherRow)
-		lowest[2] = min(lowest[2], uint16(mark>>32)-Lanes)
-		lowest[3] = 0
+		m := row<<rowShift | math.Float64bits(abs[i])>>49<<laneBits | math.Float64bits(rel[i])>>49<<(32+laneBits)
+		marks[i] = m | uint64(i&(Lanes-1))*(1<<32|1)
 	}
 }
 
-// count counts marked pairs.
-func (t *Tables) count(marks []uint64) {
+// count counts pairs that are marked, and finds what is lowest.
+func (t *Tables) count(marks []uint64, out *ratioLanes) {
 	abs, rel := &t.abs, &t.Rel
+	lowAbs, lowRel, found := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0)
 	for _, m := range marks {
-		abs[m%uint64(len(abs))]++
-		rel[uint16(m>>32)]++
+		at, atRel := m%uint64(len(abs)), m>>32%uint64(len(rel))
+		abs[at]++
+		rel[atRel]++
+		lowAbs, lowRel = min(lowAbs, at%(1<<rowShift)-Lanes), min(lowRel, atRel-Lanes)
+		found |= 1 << (at >> rowShift)
+	}
+	lowest := &out.lowest
+	lowest[0], lowest[2] = min(lowest[0], uint16(lowAbs)), min(lowest[2], uint16(lowRel))
+	if found>>otherRow&1 != 0 {
+		lowest[1] = 0
 	}
 }
 
