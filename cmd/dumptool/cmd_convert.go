@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,7 @@ type convertOptions struct {
 	c0, groups     int64
 	hidden, inSize int64
 	json           jsonFlag
+	abortStale     time.Duration
 	shard          shardFlag
 }
 
@@ -99,10 +101,16 @@ func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	flags.Int64Var(&o.inSize, "input-size", 0, "input size of RNN layouts")
 	o.json.add(flags, "print one JSON object a file with what was written")
 	o.shard.add(flags)
+	flags.DurationVar(&o.abortStale, abortStaleFlag, 0, "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind")
 }
 
 func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string) error {
 	paths := convert.SplitPaths(append(opts.dumps.paths, args...))
+	if opts.abortStale != 0 {
+		if err := a.abortStale(opts.out, opts.abortStale); err != nil || len(paths) == 0 {
+			return err
+		}
+	}
 	opt, err := opts.resolve(paths)
 	if err != nil {
 		return err

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,7 +40,53 @@ func (o *globalOptions) addS3Flags(flags *pflag.FlagSet) {
 }
 
 // isS3 reports whether a flag is one of object storage.
-func isS3(f *pflag.Flag) bool { return strings.HasPrefix(f.Name, s3Prefix) }
+func isS3(f *pflag.Flag) bool { return strings.HasPrefix(f.Name, s3Prefix) && f.Name != abortStaleFlag }
+
+// abortStaleFlag is the flag that removes uploads of killed processes.
+const abortStaleFlag = "s3-abort-stale"
+
+// abortStale removes uploads below out that were begun that long ago.
+func (a *app) abortStale(out string, age time.Duration) error {
+	switch {
+	case age < 0:
+		return usagef("--%s %v: want a time such as 24h", abortStaleFlag, age)
+	case !store.Remote(out):
+		return usagef("--%s is for -out s3://bucket/key, not for %s", abortStaleFlag, out)
+	}
+	removed, err := store.AbortStale(out, time.Now().Add(-age))
+	for _, u := range removed {
+		a.msg.Infof("%s", a.inLang(lang.Sayf("%s: removed the parts of an upload that was begun at %s", "%s：已清除 %s 开始的未完成上传",
+			u.Path, u.Begun.UTC().Format(time.DateTime))))
+	}
+	if err == nil && len(removed) == 0 {
+		a.msg.Infof("%s", a.inLang(lang.Sayf("%s: no uploads that were begun more than %v ago", "%s：没有 %v 之前开始的未完成上传", out, age)))
+	}
+	return err
+}
+
+// remoteWorkers are how many files are worked on at a time where a path is remote: less
+// would wait for the network most of the time.
+const remoteWorkers = 8
+
+// chooseWorkers sets -j where it is not given and a path of the command line is remote.
+func chooseWorkers(cmd *cobra.Command, args []string) error {
+	jobs := cmd.Flags().Lookup("jobs")
+	if jobs == nil || jobs.Value.String() != "0" {
+		return nil
+	}
+	paths := slices.Clone(args)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			paths = append(paths, list.GetSlice()...)
+		} else {
+			paths = append(paths, f.Value.String())
+		}
+	})
+	if !slices.ContainsFunc(paths, store.Remote) {
+		return nil
+	}
+	return jobs.Value.Set(strconv.Itoa(max(runtime.GOMAXPROCS(0), remoteWorkers)))
+}
 
 // pathStyles are the values of --s3-path-style.
 var pathStyles = []string{"auto", "on", "off"}

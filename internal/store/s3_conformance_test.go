@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 )
@@ -22,7 +23,7 @@ func TestConformance(t *testing.T) {
 		t.Run(srv.name, func(t *testing.T) {
 			tests := map[string]func(*testing.T, *s3, string){
 				"objects": conformObjects, "conditions": conformConditions, "list": conformList,
-				"multipart": conformMultipart, "abort": conformAbort, "parts": conformParts, "keys": conformKeys, "missing": conformMissing,
+				"multipart": conformMultipart, "abort": conformAbort, "stale": conformStale, "parts": conformParts, "keys": conformKeys, "missing": conformMissing,
 			}
 			for name, test := range tests {
 				t.Run(name, func(t *testing.T) {
@@ -163,18 +164,52 @@ func conformAbort(t *testing.T, s *s3, bucket string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if begun, err := s.uploads(bucket, "run/"); err != nil || len(begun) != 1 || begun[0].Key != "run/big" {
+		t.Errorf("uploads: %+v, %v", begun, err)
+	}
 	w.Abort()
 	w.Abort()
 	if _, err := s.Head(bucket, "run/big"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after Abort: %v", err)
 	}
-	if left, err := s.core.ListMultipartUploads(context.Background(), bucket, "", "", "", "", 10); err != nil || len(left.Uploads) > 0 {
-		t.Errorf("uploads left: %+v, %v", left.Uploads, err)
+	if left, err := s.uploads(bucket, ""); err != nil || len(left) > 0 {
+		t.Errorf("uploads left: %+v, %v", left, err)
 	}
 	if err := w.Commit(); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Commit after Abort: %v", err)
 	}
 	if err := s.Writable(bucket, "run/big"); err != nil {
+		t.Error(err)
+	}
+}
+
+// conformStale removes uploads that a killed process left.
+func conformStale(t *testing.T, s *s3, bucket string) {
+	t.Helper()
+	for _, key := range []string{"run/a", "run/b", "run2/c"} {
+		w, err := s.Create(bucket, key)
+		if err == nil {
+			_, err = w.Write(make([]byte, partSize))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.(*upload).inFlight.Wait()
+	}
+	UseObjects(func() (Objects, error) { return s, nil })
+	defer current.Store(nil)
+	path := "s3://" + bucket + "/run"
+	if removed, err := AbortStale(path, time.Now().Add(-time.Hour)); err != nil || len(removed) != 0 {
+		t.Errorf("young uploads: %+v, %v", removed, err)
+	}
+	removed, err := AbortStale(path, time.Now().Add(time.Hour))
+	if err != nil || len(removed) != 2 || removed[0].Path != path+"/a" || removed[1].Path != path+"/b" || removed[0].Begun.IsZero() {
+		t.Errorf("old uploads: %+v, %v", removed, err)
+	}
+	if left, err := s.uploads(bucket, ""); err != nil || len(left) != 1 || left[0].Key != "run2/c" {
+		t.Errorf("left: %+v, %v", left, err)
+	}
+	if _, err := s.abortStale(bucket, "", time.Now().Add(time.Hour)); err != nil {
 		t.Error(err)
 	}
 }

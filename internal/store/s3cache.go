@@ -136,7 +136,7 @@ func (b *blocks) take(size int64, force bool) []byte {
 		}
 		if b.used+size <= b.max {
 			b.used += size
-			return make([]byte, size)
+			return newBuffer(size)
 		}
 		if !b.giveUpBuffer() && !b.giveUpBlock(force) {
 			return nil
@@ -148,7 +148,7 @@ func (b *blocks) take(size int64, force bool) []byte {
 func (b *blocks) giveUpBuffer() bool {
 	for size, same := range b.free {
 		if n := len(same); n > 0 {
-			same[n-1] = nil
+			freeBuffer(same[n-1])
 			b.free[size] = same[:n-1]
 			b.used -= size
 			return true

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// Upload is an upload of an object that nobody has ended. Its parts take room, and no
+// listing of objects shows them.
+type Upload struct {
+	Path  string
+	Begun time.Time // by the clock of the server
+}
+
+// AbortStale removes uploads at and below a remote path that were begun before a time:
+// those that a process left that was killed. It returns those that it removed, and the
+// first error.
+func AbortStale(path string, before time.Time) ([]Upload, error) {
+	r, l, err := at(path)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := r.connect()
+	if err != nil {
+		return nil, l.error(err)
+	}
+	s, ok := objects.(*s3)
+	if !ok {
+		return nil, l.error(errors.New("this storage has no uploads in parts"))
+	}
+	removed, err := s.abortStale(l.bucket, l.prefix(), before)
+	for i := range removed {
+		removed[i].Path = scheme(path) + l.bucket + "/" + removed[i].Path
+	}
+	if err != nil {
+		err = l.error(err)
+	}
+	return removed, err
+}
+
+// abortStale removes uploads of keys with a prefix; their paths are keys.
+func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Upload, err error) {
+	stale, err := s.uploads(bucket, prefix)
+	if err != nil {
+		return nil, s.explainList(prefix, err)
+	}
+	for _, u := range stale {
+		if !u.Initiated.Before(before) {
+			continue
+		}
+		if err := s.abort(bucket, u.Key, u.UploadID); err != nil {
+			return removed, s.explain("end an upload of "+u.Key, err)
+		}
+		removed = append(removed, Upload{u.Key, u.Initiated})
+	}
+	return removed, nil
+}
+
+// uploads are those that nobody has ended.
+func (s *s3) uploads(bucket, prefix string) (all []minio.ObjectMultipartInfo, err error) {
+	for key, id := "", ""; ; {
+		var page minio.ListMultipartUploadsResult
+		err := s.request(headTimeout, func(ctx context.Context) (err error) {
+			page, err = s.core.ListMultipartUploads(ctx, bucket, prefix, key, id, "", 1000)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Uploads...)
+		if !page.IsTruncated || len(page.Uploads) == 0 || page.NextKeyMarker == key && page.NextUploadIDMarker == id {
+			return all, nil
+		}
+		key, id = page.NextKeyMarker, page.NextUploadIDMarker
+	}
+}
