@@ -22,7 +22,7 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo test browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
+.PHONY: help build page demo test deploytest test-slurm browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
 	bench same arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
@@ -57,9 +57,16 @@ test: fmt-check ## gofmt, go vet and all tests
 	if [ -z "$$tag" ]; then \
 		echo 'NOTE: the tests of custom converters were LEFT OUT: they need a python3 with numpy'; \
 	fi
+	$(MAKE) --no-print-directory deploytest
 	@if [ -n '$(BROWSER)' ]; then $(MAKE) --no-print-directory browsertest; else \
 		echo 'NOTE: the tests of report.html in a browser were LEFT OUT: they need chromium and pdftotext'; \
 	fi
+
+deploytest: ## the manifests of deploy, by the types of Kubernetes
+	cd tools && $(GO) test $(TESTFLAGS) ./deploytest
+
+test-slurm: ## shards on a real Slurm of one node (needs root, slurm-wlm and munge)
+	bash scripts/slurm.sh
 
 browsertest: ## report.html in a real browser (needs chromium and pdftotext)
 	cd tools && $(GO) test $(TESTFLAGS) ./browsertest

@@ -342,11 +342,7 @@ func (l *innerLine) sub(name string) func(*pflag.Flag) bool {
 func (l *innerLine) flags(wanted func(*pflag.Flag) bool) []string {
 	var words []string
 	for _, v := range l.values {
-		switch {
-		case wanted != nil && !wanted(v.flag):
-		case v.flag.NoOptDefVal != "" && v.text == v.flag.NoOptDefVal:
-			words = append(words, "--"+v.flag.Name)
-		default:
+		if wanted == nil || wanted(v.flag) {
 			words = append(words, "--"+v.flag.Name+"="+v.text)
 		}
 	}

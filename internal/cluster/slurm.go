@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Slurm is a script that submits the job: an array for the shards, and the merge behind
@@ -68,7 +69,13 @@ func submit(b *strings.Builder, variable, options, command string) {
 // slurmMemory is an amount of memory as Slurm has it: 8G for 8Gi.
 func slurmMemory(size string) string { return strings.TrimSuffix(size, "i") }
 
-// comment is the command line in a comment.
+// comment is the command line in a comment, with ? for what neither a line of a shell nor
+// one of YAML can have.
 func comment(words []string) string {
-	return strings.NewReplacer("\n", " ", "\r", " ").Replace("Made by: " + ShellLine(words))
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, "Made by: "+ShellLine(words))
 }

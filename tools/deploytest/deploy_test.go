@@ -1,0 +1,258 @@
+// Package deploytest checks the manifests in deploy, and those that dumptool prints,
+// against the types of Kubernetes.
+package deploytest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// volcanoJob has the fields of a job of Volcano (batch.volcano.sh/v1alpha1) that the
+// manifests may use, from its documentation.
+type volcanoJob struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              struct {
+		SchedulerName string              `json:"schedulerName,omitempty"`
+		MinAvailable  int32               `json:"minAvailable,omitempty"`
+		MaxRetry      int32               `json:"maxRetry,omitempty"`
+		Queue         string              `json:"queue,omitempty"`
+		Plugins       map[string][]string `json:"plugins,omitempty"`
+		Policies      []volcanoPolicy     `json:"policies,omitempty"`
+		Tasks         []volcanoTask       `json:"tasks,omitempty"`
+	} `json:"spec,omitempty"`
+}
+
+type volcanoTask struct {
+	Name     string                 `json:"name,omitempty"`
+	Replicas int32                  `json:"replicas,omitempty"`
+	Template corev1.PodTemplateSpec `json:"template,omitempty"`
+	Policies []volcanoPolicy        `json:"policies,omitempty"`
+}
+
+type volcanoPolicy struct {
+	Event    string `json:"event,omitempty"`
+	Action   string `json:"action,omitempty"`
+	ExitCode *int32 `json:"exitCode,omitempty"`
+}
+
+// The events and actions of Volcano that manifests may use.
+var (
+	volcanoEvents  = []string{"TaskCompleted", "PodFailed", "PodEvicted"}
+	volcanoActions = []string{"CompleteJob", "TerminateJob", "AbortJob", "RestartJob", "RestartTask"}
+)
+
+// jobs decodes a manifest of Jobs, strictly.
+func jobs(text string) ([]batchv1.Job, error) {
+	var all []batchv1.Job
+	for doc := range strings.SplitSeq(text, "\n---\n") {
+		var job batchv1.Job
+		if err := yaml.UnmarshalStrict([]byte(doc), &job); err != nil {
+			return nil, err
+		}
+		if job.APIVersion != "batch/v1" || job.Kind != "Job" {
+			return nil, fmt.Errorf("it is a %s of %s", job.Kind, job.APIVersion)
+		}
+		all = append(all, job)
+	}
+	return all, nil
+}
+
+// volcano decodes a job of Volcano, strictly.
+func volcano(text string) (*volcanoJob, error) {
+	job := new(volcanoJob)
+	if err := yaml.UnmarshalStrict([]byte(text), job); err != nil {
+		return nil, err
+	}
+	if job.APIVersion != "batch.volcano.sh/v1alpha1" || job.Kind != "Job" {
+		return nil, fmt.Errorf("it is a %s of %s", job.Kind, job.APIVersion)
+	}
+	for _, task := range job.Spec.Tasks {
+		for _, p := range task.Policies {
+			if !slices.Contains(volcanoEvents, p.Event) || !slices.Contains(volcanoActions, p.Action) {
+				return nil, fmt.Errorf("policy %s: %s is unknown", p.Event, p.Action)
+			}
+		}
+	}
+	return job, nil
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestKubernetes checks what the server of Kubernetes asks for besides the fields: the
+// index of a shard, and policies that go with it.
+func TestKubernetes(t *testing.T) {
+	text := read(t, "kubernetes/jobs.yaml")
+	all, err := jobs(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range all {
+		job := &all[i]
+		names = append(names, job.Name)
+		pod := &job.Spec.Template.Spec
+		if pod.RestartPolicy != corev1.RestartPolicyNever { // a podFailurePolicy needs it
+			t.Errorf("%s: restartPolicy %s", job.Name, pod.RestartPolicy)
+		}
+		for _, rule := range job.Spec.PodFailurePolicy.Rules {
+			if rule.OnExitCodes == nil {
+				continue
+			}
+			if *rule.OnExitCodes.ContainerName != pod.Containers[0].Name || !slices.IsSorted(rule.OnExitCodes.Values) || slices.Contains(rule.OnExitCodes.Values, 0) {
+				t.Errorf("%s: rule %+v", job.Name, rule.OnExitCodes)
+			}
+			if rule.Action == batchv1.PodFailurePolicyActionFailIndex && job.Spec.BackoffLimitPerIndex == nil {
+				t.Errorf("%s: FailIndex without backoffLimitPerIndex", job.Name)
+			}
+		}
+		if indexed := job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion; indexed != (job.Spec.BackoffLimitPerIndex != nil) {
+			t.Errorf("%s: backoffLimitPerIndex is for Indexed Jobs", job.Name)
+		}
+		if cpu := pod.Containers[0].Resources.Requests.Cpu(); cpu.IsZero() || pod.Containers[0].Resources.Requests.Memory().IsZero() {
+			t.Errorf("%s: no resources are requested", job.Name)
+		}
+	}
+	if want := []string{"dumptool-plan", "dumptool-shards", "dumptool-merge"}; !slices.Equal(names, want) {
+		t.Errorf("jobs %v, want %v", names, want)
+	}
+	shards := &all[1].Spec
+	if *shards.Completions != 100 || *shards.Parallelism != 100 || !slices.Contains(shards.Template.Spec.Containers[0].Args, "auto/100") {
+		t.Errorf("shards %+v", shards)
+	}
+
+	// A misspelled field is found.
+	for _, field := range []string{"backoffLimitPerIndex", "podFailurePolicy", "containerName", "secretRef", "initContainers"} {
+		if _, err := jobs(strings.Replace(text, field, field+"x", 1)); err == nil || !strings.Contains(err.Error(), field+"x") {
+			t.Errorf("%sx: error %v", field, err)
+		}
+	}
+}
+
+func TestVolcano(t *testing.T) {
+	text := read(t, "volcano/job.yaml")
+	job, err := volcano(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := job.Spec.Tasks
+	if len(tasks) != 3 || tasks[0].Replicas != 1 || tasks[1].Replicas != 100 || tasks[2].Replicas != 1 {
+		t.Errorf("tasks %+v", tasks)
+	}
+	if _, ok := job.Spec.Plugins["env"]; !ok {
+		t.Error("without the plugin env there is no VC_TASK_INDEX")
+	}
+	for _, field := range []string{"minAvailable", "replicas", "policies", "restartPolicy"} {
+		if _, err := volcano(strings.Replace(text, field, field+"x", 1)); err == nil || !strings.Contains(err.Error(), field+"x") {
+			t.Errorf("%sx: error %v", field, err)
+		}
+	}
+}
+
+// TestArguments checks that a container gets the arguments that the command line had,
+// whatever characters are in them.
+func TestArguments(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "dumptool")
+	build := exec.Command("go", "build", "-o", program, "./cmd/dumptool")
+	build.Dir = filepath.Join("..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lists := [][]string{
+		{"true", "yes", "NO", "null", "~", "1", "1e3", "0x1f", "1_000", "12:30:45", "2026-11-22", ".inf", "-", "--", "=", "<<", "a: b", "a #b", "- a", "&a", "*a", "!a", "%a", "@a", "`a", "|", ">", "? a", "[a", "{a", "a,b", ""},
+		{"$(HOME)", "$$(HOME)", "$", "$$", "$$$", "${HOME}", "$HOME)", "\x01\x1f\x7f", "\u0085\u00a0\u2028\u2029\ufeff\ufffe", "é张\U0001f600\U0010ffff", "a\nb", " a ", "\t", "\\n", `"a"`, "'a'", "\r\n"},
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	characters := []rune("ab1 \n\t'\"\\$(){}[]:#-,&*!|>%@`~=?.<é张\u2028\ufeff\U0001f600")
+	for range 40 {
+		var list []string
+		for range 1 + random.IntN(6) {
+			var word []rune
+			for range random.IntN(8) {
+				word = append(word, characters[random.IntN(len(characters))])
+			}
+			list = append(list, string(word))
+		}
+		lists = append(lists, list)
+	}
+	for _, list := range lists {
+		for _, scheduler := range []string{"kubernetes", "volcano"} {
+			args := append([]string{"cluster", scheduler, "-n", "4", "--", "overflow", "scan", "-out", "s3://a/b", "--"}, list...)
+			cmd := exec.Command(program, args...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%q: %v\n%s", args, err, stderr.String())
+			}
+			var pods []corev1.PodSpec
+			if scheduler == "kubernetes" {
+				all, err := jobs(string(out))
+				if err != nil {
+					t.Fatalf("%q: %v\n%s", args, err, out)
+				}
+				pods = append(pods, all[0].Spec.Template.Spec)
+			} else {
+				job, err := volcano(string(out))
+				if err != nil {
+					t.Fatalf("%q: %v\n%s", args, err, out)
+				}
+				pods = append(pods, job.Spec.Tasks[0].Template.Spec)
+			}
+			var got []string
+			for _, arg := range pods[0].Containers[0].Args {
+				got = append(got, expanded(t, arg))
+			}
+			// What cluster adds stands behind the words, or before the -- that some need.
+			at := slices.Index(got, "--shard")
+			if at < 0 || at+4 > len(got) || !slices.Equal(got[at:at+4], []string{"--shard", "auto/4", "-j", "4"}) {
+				t.Fatalf("%s: the container gets\n%q", scheduler, got)
+			}
+			got = slices.Delete(got, at, at+4)
+			begin := []string{"overflow", "scan", "-out", "s3://a/b.shards/parts"}
+			without, with := slices.Concat(begin, list), slices.Concat(begin, []string{"--"}, list)
+			if !slices.Equal(got, with) && !slices.Equal(got, without) {
+				t.Errorf("%s: the container gets\n%q\nwant\n%q\n%s", scheduler, got, with, out)
+			}
+		}
+	}
+}
+
+// expanded is what Kubernetes makes of an argument: $$ is $, and $(NAME) a variable, of
+// which there must be none.
+func expanded(t *testing.T, arg string) string {
+	t.Helper()
+	var b strings.Builder
+	for i := 0; i < len(arg); i++ {
+		if arg[i] == '$' && i+1 < len(arg) {
+			switch arg[i+1] {
+			case '$':
+				i++
+			case '(':
+				t.Errorf("%q has a variable", arg)
+			}
+		}
+		b.WriteByte(arg[i])
+	}
+	return b.String()
+}
