@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -69,15 +67,14 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	if opts.out == "" {
 		return docs.WritePage(a.out, "", nil, ropt)
 	}
-	dir, name := filepath.Split(opts.out)
-	folder := report.NewFolder(cmp.Or(dir, "."), args...)
+	folder := report.NewFolder(store.Dir(opts.out), args...)
 	var failed []error
 	var interrupted error
 	if opts.showGraph {
 		failed, interrupted = a.drawDocuments(ctx, docs, folder)
 	}
 	written := folder.Written
-	err = folder.Write(name, func(w io.Writer) error { return docs.WritePage(w, folder.Dir, written, ropt) })
+	err = folder.Write(store.Base(opts.out), func(w io.Writer) error { return docs.WritePage(w, folder.Dir, written, ropt) })
 	for _, err := range failed {
 		a.msg.Errorf("%v", err)
 	}

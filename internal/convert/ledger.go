@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"dumptool/internal/dumpdir"
@@ -30,8 +29,7 @@ func (l *ledger) add(r *Result) {
 		if row.Original == "" || row.Err != nil {
 			continue
 		}
-		dir, name := filepath.Split(row.Path)
-		l.shorten(dir, dumpdir.Renamed{Stored: name, Original: row.Original})
+		l.shorten(store.Dir(row.Path), dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
 	}
 }
 

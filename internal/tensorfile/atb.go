@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -102,7 +103,7 @@ func inRun(path, link string) (string, error) {
 // beside follows a relative path from a folder. In the names of objects ".." leads
 // nowhere, in links it does.
 func beside(dir, link string) string {
-	link = filepath.ToSlash(filepath.Clean(link))
+	link = path.Clean(filepath.ToSlash(link))
 	for store.Remote(dir) && strings.HasPrefix(link, "../") {
 		dir, link = store.Dir(dir), link[len("../"):]
 	}
