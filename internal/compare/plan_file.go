@@ -339,6 +339,9 @@ func (r planRow) addTo(sum hash.Hash) error {
 func (p *Plan) fileRow(i int, ids *fileIDs) (planRow, error) {
 	x := &p.Pairs[i]
 	row := x.Row
+	if !utf8.ValidString(row.Op) || !utf8.ValidString(row.NPUOp) {
+		return planRow{}, noText(row.Name())
+	}
 	r := planRow{Index: i, Op: row.Op, NPUOp: row.NPUOp, OpType: row.OpType, Kind: row.Kind, Output: row.Output,
 		Round: slices.Index(p.rounds, x.round), Order: row.Order, Rule: row.Rule, Script: row.Script, Calls: row.Modules, Module: row.Module,
 		Notes: row.Notes}
@@ -374,7 +377,7 @@ func (p *Plan) fileRow(i int, ids *fileIDs) (planRow, error) {
 // planTensorOf is a tensor in a plan file.
 func planTensorOf(t *Tensor, root string, ids *fileIDs) (*planTensor, error) {
 	if !utf8.ValidString(t.Path) || !utf8.ValidString(t.Member) {
-		return nil, fmt.Errorf("%q: the name is no UTF-8, which a plan cannot have", t.String())
+		return nil, noText(t.String())
 	}
 	j := &planTensor{Kind: t.Kind, Index: t.Index, Member: t.Member, Raw: t.Raw, Single: t.Single, Table: t.Table, Size: t.Size}
 	j.setPath(t.Path, root)
@@ -400,6 +403,11 @@ func planTensorOf(t *Tensor, root string, ids *fileIDs) (*planTensor, error) {
 		}
 	}
 	return j, nil
+}
+
+// noText is the error of a name that JSON cannot have.
+func noText(name string) error {
+	return fmt.Errorf("%q: the name is no UTF-8, which a plan cannot have", name)
 }
 
 // setPath sets a path by what it is below a side.

@@ -304,8 +304,9 @@ type histogramJSON struct {
 // The bins of a histogram of a result, of which four are one in compare.json.
 const (
 	joinedBins = 4
-	// The bins of the smallest and the largest float64.
-	firstHalfOctave, lastHalfOctave = -2 * 1075, 2 * 1024
+	// The bins of the smallest float64, and what is behind that of infinity, which the
+	// ratio of two numbers may be.
+	firstHalfOctave, lastHalfOctave = -2 * 1075, 2*1024 + 1
 )
 
 // FoldHistogram joins the bins of an octave to two.

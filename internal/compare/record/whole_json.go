@@ -140,6 +140,10 @@ func (w *Whole) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
+	if len(row.Notes) == 0 {
+		row.Notes = nil
+	}
+	row.Inputs = nil // those of a conclusion
 	row.Limits = Limits{Atol: j.Limits.Atol.Value, Rtol: j.Limits.Rtol.Value}
 	row.Limits.setSource(j.Limits.Source)
 	if j.StatusLimits != nil {
