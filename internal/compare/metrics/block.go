@@ -20,6 +20,8 @@ type block struct {
 	differences differences
 	extent      extent
 	digests     kernel.Digests // of all elements
+	hashed      bool           // the digests were made with the values
+	coded       bool           // the codes are made
 	gathered    bool           // pairs were taken out: the places of the others are in positions
 	failed      bool           // there are errors, in flags
 }
@@ -38,7 +40,9 @@ func (b *block) compute() {
 		noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span)
 	}
 	b.sample()
-	b.encode()
+	if !b.hashed {
+		b.encode()
+	}
 	b.classify()
 	if b.count > 0 {
 		b.subtract()

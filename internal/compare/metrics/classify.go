@@ -199,7 +199,9 @@ func (b *block) hash() {
 		p.refSum += kernel.HashPairs(b.r.codes[:2*b.all])
 		return
 	}
-	b.digests = kernel.Digest(b.n.codes[:b.all], b.r.codes[:b.all])
+	if !b.hashed {
+		b.digests = kernel.Digest(b.n.codes[:b.all], b.r.codes[:b.all])
+	}
 	p.npuSum += b.digests.N
 	p.refSum += b.digests.R
 }

@@ -10,8 +10,19 @@ import (
 
 // decode sets the values of both sides and their spans.
 func (b *block) decode() {
+	if b.e.halves && b.decodeHalves() {
+		return
+	}
 	b.n.decode(b)
 	b.r.decode(b)
+}
+
+// decodeHalves is decode of float16 beside float32, which are hashed in the same
+// pass. Their codes are made when something needs them.
+func (b *block) decodeHalves() (ok bool) {
+	b.n.values, b.r.values = b.n.values[:b.count], b.r.values[:b.count]
+	b.n.span, b.r.span, b.digests, b.hashed = kernel.HalfPairs(b.n.values, b.r.values, b.n.stored, b.r.stored)
+	return b.hashed
 }
 
 func (s *side) decode(b *block) {
@@ -41,8 +52,16 @@ func (s *side) codedValues(b *block) []float64 {
 	return s.values
 }
 
+// needCodes sets the codes of both sides that the hashes were made without.
+func (b *block) needCodes() {
+	if b.hashed && !b.coded {
+		b.encode()
+	}
+}
+
 // encode sets the codes of both sides in the NPU's type.
 func (b *block) encode() {
+	b.coded = true
 	n, r := b.n.codedValues(b), b.r.codedValues(b)
 	b.n.codes, b.r.codes = b.n.codes[:len(n)], b.r.codes[:len(r)]
 	npu, ref := b.e.npu, b.e.ref

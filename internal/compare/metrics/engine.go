@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/tensor"
 )
 
 const (
@@ -51,6 +52,7 @@ type Engine struct {
 	// shortCodes is set when the distances of codes are distances in units of the
 	// last place and codes have less than 40 bits.
 	shortCodes bool
+	halves     bool // the NPU's elements are float16, those of the reference float32
 	axes       *axisPlan
 	every      int64 // the distance of sampled points, 0 for none
 	// hpaaLow and hpaaHigh replace infinities as HPAA does.
@@ -105,6 +107,7 @@ func (p *Pool) New(req Request) (*Engine, error) {
 		return nil, err
 	}
 	e.shortCodes = !e.complex && !npu.huge() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
+	e.halves = req.NPUDType == tensor.Float16 && req.RefDType == tensor.Float32
 	if req.Points > 0 {
 		e.every = max(1, total/int64(req.Points))
 	}

@@ -52,6 +52,7 @@ func (b *block) countSaturated() {
 	if b.e.npu.bool || b.n.span.MaxAbs < b.e.npu.high && b.r.span.MaxAbs < b.e.refSaturates {
 		return
 	}
+	b.needCodes()
 	counts := &b.part.counts
 	for i := range b.count {
 		n, r := b.saturation(b.n.codes, i), b.saturation(b.r.codes, i)

@@ -12,6 +12,7 @@ import (
 func (b *block) measureULP() {
 	if b.e.shortCodes && !b.gathered {
 		b.addULP(b.digests.MaxDistance, float64(b.digests.SumDistance), func() int {
+			b.needCodes()
 			for i, c := range b.n.codes {
 				if distance(c, b.r.codes[i]) == b.digests.MaxDistance {
 					return i

@@ -1,0 +1,129 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// The constants, as many of each as a vector has; those of hashes are the ones of Hash.
+DATA pairMagnitude16<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA pairMagnitude16<>+8(SB)/8, $0x7fff7fff7fff7fff
+GLOBL pairMagnitude16<>(SB), RODATA|NOPTR, $16
+
+DATA pairMagnitude32<>+0(SB)/8, $0x7fffffff7fffffff
+DATA pairMagnitude32<>+8(SB)/8, $0x7fffffff7fffffff
+DATA pairMagnitude32<>+16(SB)/8, $0x7fffffff7fffffff
+DATA pairMagnitude32<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL pairMagnitude32<>(SB), RODATA|NOPTR, $32
+
+DATA pairKeys<>+0(SB)/8, $0x7f4a7c159e3779b9
+DATA pairKeys<>+8(SB)/8, $0x7f4a7c159e3779b9
+DATA pairKeys<>+16(SB)/8, $0x7f4a7c159e3779b9
+DATA pairKeys<>+24(SB)/8, $0x7f4a7c159e3779b9
+GLOBL pairKeys<>(SB), RODATA|NOPTR, $32
+
+DATA pairLowKey<>+0(SB)/8, $0xb8659fd9
+DATA pairLowKey<>+8(SB)/8, $0xb8659fd9
+DATA pairLowKey<>+16(SB)/8, $0xb8659fd9
+DATA pairLowKey<>+24(SB)/8, $0xb8659fd9
+GLOBL pairLowKey<>(SB), RODATA|NOPTR, $32
+
+DATA pairHighKey<>+0(SB)/8, $0xd6e8feb9
+DATA pairHighKey<>+8(SB)/8, $0xd6e8feb9
+DATA pairHighKey<>+16(SB)/8, $0xd6e8feb9
+DATA pairHighKey<>+24(SB)/8, $0xd6e8feb9
+GLOBL pairHighKey<>(SB), RODATA|NOPTR, $32
+
+// HASH_CODES adds the hashes of four codes in Y11 to a sum.
+#define HASH_CODES(sum) \
+	VPXOR pairKeys<>(SB), Y11, Y11 \
+	VPSRLQ $32, Y11, Y12 \
+	VPMULUDQ pairLowKey<>(SB), Y11, Y11 \
+	VPMULUDQ pairHighKey<>(SB), Y12, Y12 \
+	VPADDQ Y12, Y11, Y11 \
+	VPSRLQ $29, Y11, Y12 \
+	VPXOR Y12, Y11, Y11 \
+	VPADDQ Y11, sum, sum
+
+// pairsVector decodes count pairs of float16 and float32, a multiple of eight, and
+// bounds, codes and hashes them.
+//
+// func pairsVector(n, r *float64, nStored, rStored *byte, count int, out *pairLanes)
+TEXT ·pairsVector(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), R8
+	MOVQ r+8(FP), R9
+	MOVQ nStored+16(FP), SI
+	MOVQ rStored+24(FP), DI
+	MOVQ count+32(FP), CX
+	MOVQ out+40(FP), DX
+	VPXOR Y0, Y0, Y0            // hashes of n
+	VPXOR Y1, Y1, Y1            // of r
+	VPXOR X2, X2, X2            // largest distance
+	VPXOR Y3, Y3, Y3            // sums of distances
+	VMOVDQU (DX), X4            // n: lowest, highest, least magnitude
+	VMOVDQU 16(DX), X5
+	VMOVDQU 32(DX), X6
+	VMOVDQU 64(DX), Y7          // r
+	VMOVDQU 96(DX), Y8
+	VMOVDQU 128(DX), Y9
+	XORQ AX, AX
+	PCALIGN $64
+pairsNext:
+	VMOVDQU (SI)(AX*2), X10
+	VCVTPH2PS X10, Y11
+	VCVTPS2PD X11, Y12
+	VEXTRACTF128 $1, Y11, X11
+	VCVTPS2PD X11, Y14
+	VMOVUPD Y12, (R8)(AX*8)
+	VMOVUPD Y14, 32(R8)(AX*8)
+	VMOVUPS (DI)(AX*4), Y11
+	VCVTPS2PD (DI)(AX*4), Y12
+	VCVTPS2PD 16(DI)(AX*4), Y14
+	VMOVUPD Y12, (R9)(AX*8)
+	VMOVUPD Y14, 32(R9)(AX*8)
+	VCVTPS2PH $0, Y11, X13      // to nearest, ties to even
+	VPSRAD $31, Y11, Y12
+	VPAND pairMagnitude32<>(SB), Y11, Y11
+	VPMINUD Y11, Y9, Y9
+	VPXOR Y12, Y11, Y11
+	VPMINSD Y11, Y7, Y7
+	VPMAXSD Y11, Y8, Y8
+	VPSRAW $15, X10, X11
+	VPAND pairMagnitude16<>(SB), X10, X10
+	VPMINUW X10, X6, X6
+	VPXOR X11, X10, X10
+	VPMINSW X10, X4, X4
+	VPMAXSW X10, X5, X5
+	VPSUBW X11, X10, X10        // codes of n
+	VPSRAW $15, X13, X11
+	VPAND pairMagnitude16<>(SB), X13, X13
+	VPXOR X11, X13, X13
+	VPSUBW X11, X13, X13        // codes of r
+	VPMAXSW X10, X13, X11
+	VPMINSW X10, X13, X12
+	VPSUBW X12, X11, X11
+	VPMAXUW X11, X2, X2
+	VPMOVZXWD X11, Y11
+	VPADDD Y11, Y3, Y3
+	VPMOVSXWQ X10, Y11
+	HASH_CODES(Y0)
+	VPSRLDQ $8, X10, X10
+	VPMOVSXWQ X10, Y11
+	HASH_CODES(Y0)
+	VPMOVSXWQ X13, Y11
+	HASH_CODES(Y1)
+	VPSRLDQ $8, X13, X13
+	VPMOVSXWQ X13, Y11
+	HASH_CODES(Y1)
+	ADDQ $8, AX
+	CMPQ AX, CX
+	JLT pairsNext
+	VMOVDQU X4, (DX)
+	VMOVDQU X5, 16(DX)
+	VMOVDQU X6, 32(DX)
+	VMOVDQU X2, 48(DX)
+	VMOVDQU Y7, 64(DX)
+	VMOVDQU Y8, 96(DX)
+	VMOVDQU Y9, 128(DX)
+	VMOVDQU Y0, 160(DX)
+	VMOVDQU Y1, 192(DX)
+	VMOVDQU Y3, 224(DX)
+	VZEROUPPER
+	RET

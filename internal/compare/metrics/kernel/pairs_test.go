@@ -1,0 +1,71 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestHalfPairs compares one pass over pairs with the loops that do a part each.
+func TestHalfPairs(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(11, 12))
+	done := 0
+	for round := range 2000 {
+		count := 1 + random.IntN(1024)
+		if round%8 > 0 {
+			count = (count + 7) &^ 7
+		}
+		nStored, rStored := make([]byte, 2*count), make([]byte, 4*count)
+		for i := range count {
+			code := uint16(random.Uint32())
+			x := float32(math.Ldexp(random.NormFloat64(), random.IntN(50)-30))
+			switch round % 5 {
+			case 0: // with numbers that are not finite in some rounds
+				if round%3 > 0 && code&0x7c00 == 0x7c00 {
+					code &= 0x83ff
+				}
+			case 1: // zeros of both signs
+				code, x = code&0x8000, float32(math.Copysign(0, x64(random)))
+			case 2: // of one sign
+				code &= 0x3fff
+				x = max(x, 0)
+			case 3:
+				code, x = code&0xbfff|0x8000, -float32(math.Abs(float64(x)))
+			case 4: // beyond float16, and halfway between two
+				code &= 0xfbff
+				x *= 0x1p30
+			}
+			if round%40 == 7 && i == count/2 {
+				x = float32([]float64{math.Inf(1), math.Inf(-1), math.NaN()}[random.IntN(3)])
+			}
+			binary.LittleEndian.PutUint16(nStored[2*i:], code)
+			binary.LittleEndian.PutUint32(rStored[4*i:], math.Float32bits(x))
+		}
+		wantN, wantR := make([]float64, count), make([]float64, count)
+		wantNSpan, wantRSpan := Float16s(wantN, nStored), Float32s(wantR, rStored)
+		nCodes, rCodes := make([]int64, count), make([]int64, count)
+		Codes16(nCodes, nStored)
+		form := NewForm(10, -14, 0x7bff)
+		form.Round(rCodes, wantR)
+		want := Digest(nCodes, rCodes)
+		n, r := make([]float64, count), make([]float64, count)
+		nSpan, rSpan, got, ok := HalfPairs(n, r, nStored, rStored)
+		if !ok {
+			continue
+		}
+		done++
+		sameBits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+		if got != want || nSpan != wantNSpan || rSpan != wantRSpan || !slices.EqualFunc(n, wantN, sameBits) || !slices.EqualFunc(r, wantR, sameBits) {
+			t.Fatalf("round %d, %d pairs: %+v, want %+v; spans %+v and %+v, want %+v and %+v", round, count, got, want, nSpan, rSpan, wantNSpan, wantRSpan)
+		}
+	}
+	if done > 0 && done < 1000 {
+		t.Errorf("only %d rounds were done in one pass", done)
+	}
+}
+
+// x64 returns a number of any sign.
+func x64(random *rand.Rand) float64 { return random.Float64() - 0.5 }
