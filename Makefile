@@ -22,11 +22,11 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo test deploytest test-slurm browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
+.PHONY: help build page demo test deploytest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
 	bench same arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/dumptool, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dumptool ./cmd/dumptool
@@ -76,6 +76,14 @@ fmt-check:
 	if [ -n "$$bad" ]; then \
 		echo 'not formatted, run gofmt -s -w on:'; printf '%s\n' "$$bad"; exit 1; \
 	fi
+
+# Another server: minio, which is never linked or shipped. Build
+# github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c, then
+#   MINIO_ROOT_USER=a MINIO_ROOT_PASSWORD=of-the-tests minio server --address 127.0.0.1:17020 DIR
+# with a folder DIR/dumptool-test, and run the tests below with DUMPTOOL_TEST_S3=http://127.0.0.1:17020,
+# AWS_ACCESS_KEY_ID=a and AWS_SECRET_ACCESS_KEY=of-the-tests.
+test-s3: ## object storage with a real server, versitygw (built first, 2 minutes)
+	GO='$(GO)' sh scripts/s3.sh $(GO) test $(TESTFLAGS) -run 'TestConformance|TestObjectStorage' ./internal/store ./cmd/dumptool
 
 race: ## all tests with the race detector (needs a C compiler)
 	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || \
@@ -164,6 +172,7 @@ dist-check: dist ## build dist/ once more with an empty build cache: the bytes m
 	echo 'a second build gave the same bytes'
 
 setup: lint-tool ## download modules and tools: afterwards everything works offline
+	GO='$(GO)' sh scripts/s3.sh true
 	$(GO) mod download
 	cd tools && $(GO) mod download
 

@@ -207,17 +207,14 @@ func (a *app) execute(ctx context.Context, args []string) error {
 
 // prepare runs before any command: it applies the settings and the global
 // options.
-func (a *app) prepare(cmd *cobra.Command, args []string) error {
+func (a *app) prepare(cmd *cobra.Command) error {
 	if takesSettings(cmd) {
 		if err := a.applySettings(cmd); err != nil {
 			return err
 		}
 	}
 	a.msg = ui.NewMessages(a.streams, a.messages())
-	if err := a.useStore(cmd.Context()); err != nil {
-		return err
-	}
-	return chooseWorkers(cmd, args)
+	return a.useStore(cmd.Context())
 }
 
 // watchStart makes every command below cmd note that its own work begins.

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,30 +60,6 @@ func (a *app) abortStale(out string, age time.Duration) error {
 		a.msg.Infof("%s", a.inLang(lang.Sayf("%s: no uploads that were begun more than %v ago", "%s：没有 %v 之前开始的未完成上传", out, age)))
 	}
 	return err
-}
-
-// remoteWorkers are how many files are worked on at a time where a path is remote: less
-// would wait for the network most of the time.
-const remoteWorkers = 8
-
-// chooseWorkers sets -j where it is not given and a path of the command line is remote.
-func chooseWorkers(cmd *cobra.Command, args []string) error {
-	jobs := cmd.Flags().Lookup("jobs")
-	if jobs == nil || jobs.Value.String() != "0" {
-		return nil
-	}
-	paths := slices.Clone(args)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			paths = append(paths, list.GetSlice()...)
-		} else {
-			paths = append(paths, f.Value.String())
-		}
-	})
-	if !slices.ContainsFunc(paths, store.Remote) {
-		return nil
-	}
-	return jobs.Value.Set(strconv.Itoa(max(runtime.GOMAXPROCS(0), remoteWorkers)))
 }
 
 // pathStyles are the values of --s3-path-style.

@@ -74,7 +74,7 @@ dumptool.yaml in the working folder or in the user's configuration folder.`,
 	root.Long += exitStatus(exitFound, exitIncomplete, exitNothing, exitCoverage, exitInterrupted)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error { return a.prepare(cmd, args) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
 	root.SetGlobalNormalizationFunc(normalizeFlag)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
 	a.groupFlags(root, []flagGroup{{title: "Flags"}})

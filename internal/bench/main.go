@@ -44,6 +44,7 @@ const (
 	partInspect = "inspect"
 	partFind    = "find"
 	partCompare = "compare"
+	partObjects = "s3"
 	partNamed   = "containers"
 	partPairs   = "pairs"
 	partPage    = "page"
@@ -70,7 +71,7 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	flags.StringVar(&b.binary, "bin", "", "measure the program `FILE` instead of building it")
 	flags.BoolVar(&b.golden, "golden", false, "make the golden tree too; needs -dir")
 	big := flags.Bool("big", false, "measure the memory for a dump of 4 GiB too; and compare 10 GiB of zeros; takes 8 GiB of disk")
-	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, inspect, find, compare, containers, pairs, page, import or big; trees needs -dir")
+	only := flags.String("only", "", "do one `PART` only: trees, version, convert, scan, inspect, find, compare, s3, containers, pairs, page, import or big; trees needs -dir")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -86,16 +87,16 @@ func run(ctx context.Context, args []string, out, msg io.Writer) error {
 	switch *only {
 	case partTrees:
 		return b.makeTrees(ctx)
-	case "", partVersion, partConvert, partScan, partInspect, partFind, partCompare, partNamed, partPairs, partPage, partImport, partBig:
+	case "", partVersion, partConvert, partScan, partInspect, partFind, partCompare, partObjects, partNamed, partPairs, partPage, partImport, partBig:
 	default:
-		return fmt.Errorf("-only %s: want trees, version, convert, scan, inspect, find, compare, containers, pairs, page, import or big", *only)
+		return fmt.Errorf("-only %s: want trees, version, convert, scan, inspect, find, compare, s3, containers, pairs, page, import or big", *only)
 	}
 	todo := map[string]bool{partVersion: true, partConvert: true, partScan: true, partInspect: true, partFind: true,
-		partCompare: true, partNamed: true, partPairs: true, partPage: true, partImport: true, partBig: *big}
+		partCompare: true, partObjects: true, partNamed: true, partPairs: true, partPage: true, partImport: true, partBig: *big}
 	if *only != "" {
 		todo = map[string]bool{*only: true}
 	}
-	b.golden = b.golden || todo[partCompare]
+	b.golden = b.golden || todo[partCompare] || todo[partObjects]
 	return b.run(ctx, todo, out, msg)
 }
 
@@ -142,7 +143,7 @@ func (b *bench) run(ctx context.Context, todo map[string]bool, out, msg io.Write
 		name string
 		do   func(context.Context) error
 	}{{partVersion, b.version}, {partConvert, b.convert}, {partScan, b.scan}, {partInspect, b.inspect}, {partFind, b.find},
-		{partCompare, b.compare}, {partNamed, b.containers}, {partPairs, b.pairs}, {partPage, b.page}, {partImport, b.pieces}, {partBig, b.big}} {
+		{partCompare, b.compare}, {partObjects, b.objects}, {partNamed, b.containers}, {partPairs, b.pairs}, {partPage, b.page}, {partImport, b.pieces}, {partBig, b.big}} {
 		if !todo[part.name] {
 			continue
 		}

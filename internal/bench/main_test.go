@@ -235,7 +235,7 @@ func TestRunErrors(t *testing.T) {
 		"-runs -1":                         "-mb and -runs",
 		"-only trees":                      "-dir only",
 		"-golden":                          "-dir only",
-		"-only x":                          "trees, version, convert, scan, inspect, find, compare, containers, pairs, page, import or big",
+		"-only x":                          "trees, version, convert, scan, inspect, find, compare, s3, containers, pairs, page, import or big",
 		"x":                                "unexpected argument x",
 		"-only version -bin /no/such/file": "no such file",
 	} {
