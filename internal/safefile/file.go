@@ -174,9 +174,7 @@ func WriteFile(path string, data []byte) error {
 // is an error all the same: nothing could be read below it.
 func MkdirAll(dir string) error {
 	if store.Remote(dir) {
-		if info, err := store.Stat(dir); err == nil && !info.IsDir() {
-			return fmt.Errorf("cannot make folder %s: an object has that name", dir)
-		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := store.CheckFolder(dir); err != nil {
 			return fmt.Errorf("cannot make folder %w", err)
 		}
 		return nil

@@ -226,3 +226,38 @@ func TestChanged(t *testing.T) {
 		t.Errorf("Open = %v, %v by %q", s, err, m.requests)
 	}
 }
+
+func TestCheckFolder(t *testing.T) {
+	m := useMemory(t, "out/x", "file")
+	for range 2 {
+		if err := errors.Join(CheckFolder("s3://b/out"), CheckFolder("obs://b/out/"), CheckFolder("s3://b")); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"head out"}; !slices.Equal(m.requests, want) {
+		t.Errorf("requests %q, want %q", m.requests, want)
+	}
+	if err := CheckFolder("s3://b/file/"); err == nil || err.Error() != "s3://b/file/: an object has that name" {
+		t.Errorf("CheckFolder = %v", err)
+	}
+}
+
+func TestWalkDir(t *testing.T) {
+	useMemory(t, "run/a/x", "run/b/y", "run/c", "run//d", "run0")
+	var got []string
+	err := WalkDir("s3://b/run", func(path string, d fs.DirEntry, err error) error {
+		got = append(got, path)
+		if d.Name() == "b" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	want := []string{"s3://b/run", "s3://b/run//", "s3://b/run//d", "s3://b/run/a", "s3://b/run/a/x", "s3://b/run/b", "s3://b/run/c"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("WalkDir: %q, %v", got, err)
+	}
+	got = nil
+	if err := WalkDir("s3://b/none", func(_ string, _ fs.DirEntry, err error) error { return err }); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("WalkDir = %v", err)
+	}
+}

@@ -34,6 +34,7 @@ type remote struct {
 
 	mu       sync.Mutex
 	listings []*listing
+	folders  sync.Map // of locations without a path that checkFolder has seen
 }
 
 // listing is all that lies below a prefix, as it was listed.
@@ -344,6 +345,25 @@ func (r *remote) writable(l location) error {
 		return l.error(err)
 	}
 	return nil
+}
+
+func (r *remote) checkFolder(l location) error {
+	key := strings.TrimSuffix(l.key, "/")
+	if _, known := r.folders.Load(location{"", l.bucket, key}); known || key == "" {
+		return nil
+	}
+	objects, err := r.connect()
+	if err == nil {
+		_, err = objects.Head(l.bucket, key)
+	}
+	switch {
+	case err == nil:
+		err = errors.New("an object has that name")
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // who may only write is told no more
+		r.folders.Store(location{"", l.bucket, key}, true)
+		return nil
+	}
+	return l.error(err)
 }
 
 func (r *remote) remove(l location) error {

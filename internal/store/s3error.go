@@ -192,8 +192,10 @@ func (s *s3) explain(doing string, err error) error {
 		return fmt.Errorf("cannot %s: %w; endpoint %s", doing, plain(err), s.where())
 	case answer.code == "NoSuchBucket":
 		return fmt.Errorf("no such bucket; endpoint %s%w", s.where(), hidden{answer})
-	case answer.status == http.StatusNotFound:
+	case answer.status == http.StatusNotFound && (answer.code == "NoSuchKey" || answer.code == ""):
 		return fmt.Errorf("no such object%w", hidden{answer})
+	case answer.status == http.StatusNotFound:
+		return answer
 	case errors.Is(answer, fs.ErrPermission):
 		return fmt.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
 	case answer.region != "" && answer.region != s.set.Region:

@@ -192,6 +192,16 @@ func CheckWritable(path string) error {
 	return r.writable(l)
 }
 
+// CheckFolder finds out whether objects may be put below a path: one of that name would
+// hide them.
+func CheckFolder(path string) error {
+	r, l, err := at(path)
+	if err != nil {
+		return err
+	}
+	return r.checkFolder(l)
+}
+
 // Remove removes a file.
 func Remove(path string) error {
 	if !Remote(path) {
