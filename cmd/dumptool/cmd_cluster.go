@@ -65,8 +65,8 @@ func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.
 		Example: "  dumptool cluster " + name + " -n 100 -- compare --cpu s3://golden/run7 --npu s3://dumps/run7 -out s3://work/run7/report > " + file + "\n" +
 			"  dumptool cluster " + name + " -n 16 -- overflow scan s3://dumps/run7 --format json -out s3://work/run7/scan > " + file,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := opts.resolve(a, name, args); err != nil {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opts.resolve(a, cmd, args); err != nil {
 				return err
 			}
 			text, err := write(&opts.job)
@@ -108,7 +108,7 @@ with the exit status of the merge: a trial of what a cluster does.`,
 		Example: "  dumptool cluster local -n 4 -- compare --cpu golden --npu dumps -out report\n" +
 			"  dumptool cluster local -n 4 --parallel 1 -- overflow scan dumps",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runClusterLocal(cmd.Context(), a, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runClusterLocal(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	opts.addFlags(cmd.Flags(), "a temporary one")
@@ -118,7 +118,7 @@ with the exit status of the merge: a trial of what a cluster does.`,
 }
 
 // runClusterLocal does the work of a command in processes.
-func runClusterLocal(ctx context.Context, a *app, opts *clusterOptions, args []string) error {
+func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []string) error {
 	if opts.work == "" {
 		dir, err := os.MkdirTemp("", "dumptool-*")
 		if err != nil {
@@ -127,7 +127,7 @@ func runClusterLocal(ctx context.Context, a *app, opts *clusterOptions, args []s
 		defer func() { _ = os.RemoveAll(dir) }() // it is ours, and in the folder for such
 		opts.work = dir
 	}
-	if err := opts.resolve(a, "local", args); err != nil {
+	if err := opts.resolve(a, cmd, args); err != nil {
 		return err
 	}
 	if opts.parallel < 0 {
@@ -141,7 +141,7 @@ func runClusterLocal(ctx context.Context, a *app, opts *clusterOptions, args []s
 		return err
 	}
 	local := cluster.Local{Program: program, Name: os.Args[0], In: a.streams.In, Out: a.streams.Out, Err: a.streams.Err, Parallel: opts.parallel}
-	status, err := local.Run(ctx, &opts.job)
+	status, err := local.Run(cmd.Context(), &opts.job)
 	if err != nil || status == 0 {
 		return err
 	}
@@ -181,7 +181,7 @@ func (o *clusterOptions) addFlags(flags *pflag.FlagSet, work string) {
 }
 
 // resolve checks the flags and takes the command line apart that is to be done in shards.
-func (o *clusterOptions) resolve(a *app, name string, args []string) error {
+func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) error {
 	j := &o.job
 	if j.N < 1 || j.N > shard.MaxShards {
 		return usagef("-n %d: want the number of shards, 1 to %d", j.N, shard.MaxShards)
@@ -190,7 +190,8 @@ func (o *clusterOptions) resolve(a *app, name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	j.Line = slices.Concat([]string{"dumptool", "cluster", name, "-n", fmt.Sprint(j.N), "--"}, args)
+	line.inherit(cmd)
+	j.Line = slices.Concat([]string{"dumptool", "cluster", cmd.Name(), "-n", fmt.Sprint(j.N), "--"}, args)
 	j.OwnWorkers = line.given("jobs")
 	if line.given("plan") || line.given("shard") {
 		return usagef("--plan and --shard are what cluster adds")
@@ -309,6 +310,20 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	}
 	l.args = cmd.Flags().Args()
 	return l, nil
+}
+
+// inherit adds the flags of all commands that cmd has, in front of those of the line.
+func (l *innerLine) inherit(cmd *cobra.Command) {
+	var values []innerValue
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Changed {
+			return
+		}
+		for _, text := range valuesOf(f) {
+			values = append(values, innerValue{f, text})
+		}
+	})
+	l.values = append(values, l.values...)
 }
 
 // given reports whether the line has a flag.
