@@ -288,9 +288,10 @@ TEXT ·addVector(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD values+8(FP), R1
 	MOVD count+16(FP), R2
+	MOVD R0, R3                 // loads do not wait for stores
 	PCALIGN $16
 addNext:
-	VLD1 (R0), [V0.D2, V1.D2]
+	LOAD(R3, V0, V1)
 	LOAD(R1, V2, V3)
 	FADD_D4(2, 0, 0)
 	STORE(V0, V1, R0)
