@@ -134,6 +134,8 @@ same: build ## compare what this build and OLD=path print and write (SAMEFLAGS)
 # to write the same. QEMU runs programs for linux/arm64 on other hosts.
 QEMU ?= qemu-aarch64
 ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/layout ./internal/compare/metrics/... ./internal/compare/record ./internal/report
+# Those whose loops are in assembly are tested without it too.
+ARM64_PLAIN = ./internal/compare/metrics/kernel ./internal/layout
 ARM64_BINARY = bin/dumptool-linux-arm64
 arm64: build ## the same results on arm64: instructions, tests and reports (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
@@ -144,6 +146,8 @@ arm64: build ## the same results on arm64: instructions, tests and reports (need
 	fi
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Hex ./internal/hpaa
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_PLAIN)
 	$(GO) run ./internal/bench/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 2
 
 microbench: ## run the benchmarks of single functions (BENCH: a pattern)

@@ -30,10 +30,10 @@ DATA hexByte<>+0(SB)/8, $0x00ff00ff00ff00ff
 DATA hexByte<>+8(SB)/8, $0x00ff00ff00ff00ff
 GLOBL hexByte<>(SB), RODATA|NOPTR, $16
 
-// hexGroupsSSE2 is hexGroups with instructions that every amd64 processor has.
+// hexGroupsVector is hexGroups with instructions that every amd64 processor has.
 //
-// func hexGroupsSSE2(dst, src []byte) (written, read int)
-TEXT ·hexGroupsSSE2(SB), NOSPLIT, $0-64
+// func hexGroupsVector(dst, src []byte) (written, read int)
+TEXT ·hexGroupsVector(SB), NOSPLIT, $0-64
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), R8
 	MOVQ src_base+24(FP), SI
