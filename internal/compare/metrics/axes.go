@@ -171,17 +171,12 @@ func (s *axisSums) addColumns(p *axisPlan, first int64, abs, rel []float64) {
 }
 
 func (s *axisSums) addErrors(p *axisPlan, first int64, flags []uint8) (count int64) {
-	var columns []int64
 	if p.period > 0 {
-		columns = s.columns.errors[first%p.period:]
+		return kernel.CountFlags(s.columns.errors[first%p.period:], flags, strictError)
 	}
-	for i, f := range flags {
-		if f&strictError == 0 {
-			continue
-		}
-		count++
-		if columns != nil {
-			columns[i]++
+	for _, f := range flags {
+		if f&strictError != 0 {
+			count++
 		}
 	}
 	return count

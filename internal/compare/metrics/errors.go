@@ -73,19 +73,8 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 
 // fail adds the errors with a flag to f and returns the sum of their |d|.
 func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) (total sum) {
-	// Which elements are errors is not to be guessed: there are no jumps, and others
-	// are added as 0.
-	values := b.scratch[2][:len(flags)]
 	abs, rel = abs[:len(flags)], rel[:len(flags)]
-	var count int64
-	var high uint64
-	for i, have := range flags {
-		is := (uint64(have&flag) + 0xff) >> 8 // 1 or 0
-		bits := math.Float64bits(abs[i]) & -is
-		values[i] = math.Float64frombits(bits)
-		high = max(high, bits)
-		count += int64(is)
-	}
+	sum, high, count := kernel.SumFlagged(abs, flags, flag)
 	if count == 0 {
 		return total
 	}
@@ -97,21 +86,26 @@ func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64)
 		last--
 	}
 	f.count += count
-	f.maxAbs = max(f.maxAbs, math.Float64frombits(high))
+	f.maxAbs = max(f.maxAbs, high)
 	if f.first == nil {
 		p := b.locate(first, abs[first], rel[first])
 		f.first = &p
 	}
 	p := b.locate(last, abs[last], rel[last])
 	f.last = &p
-	if math.Float64frombits(high) <= sumLimit {
-		return sumOf(kernel.Sum(values), 0)
+	if high <= sumLimit {
+		return sumOf(sum, 0)
 	}
+	values := b.scratch[2][:len(flags)]
 	var scaled float64
-	for i, a := range values {
-		if a > sumLimit {
+	for i, a := range abs {
+		values[i] = 0
+		switch {
+		case flags[i]&flag == 0:
+		case a > sumLimit:
 			scaled += b.scaledAbs(i, 0x1p-64)
-			values[i] = 0
+		default:
+			values[i] = a
 		}
 	}
 	total = sumOf(kernel.Sum(values), 0)

@@ -66,10 +66,7 @@ func (l Limits) Passes(abs, ref float64) bool { return abs <= l.limit(ref) }
 func (l Limits) quarter() Limits { return Limits{float64(l.Atol / 4), l.Rtol, l.Mode} }
 
 // mark sets a flag of the elements that do not pass, and reports whether there are any.
-// Whether one passes is not to be guessed, so there are no jumps in the usual mode: the
-// bits of numbers that are not negative rise as they do.
 func (l Limits) mark(flags []uint8, abs, r []float64, flag uint8) (any bool) {
-	r, flags = r[:len(abs)], flags[:len(abs)]
 	if l.Mode != IsClose {
 		for i, a := range abs {
 			if !l.Passes(a, math.Abs(r[i])) {
@@ -79,14 +76,7 @@ func (l Limits) mark(flags []uint8, abs, r []float64, flag uint8) (any bool) {
 		}
 		return any
 	}
-	var marked uint8
-	for i, a := range abs {
-		limit := l.Atol + float64(l.Rtol*math.Abs(r[i]))
-		bad := -uint8((math.Float64bits(limit)-math.Float64bits(a))>>63) & flag
-		flags[i] |= bad
-		marked |= bad
-	}
-	return marked != 0
+	return kernel.Mark(flags, abs, r, l.Atol, l.Rtol, flag)
 }
 
 // exceeded reports whether some elements do not pass.

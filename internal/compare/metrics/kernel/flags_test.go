@@ -1,0 +1,61 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestFlags compares what is done with flags with element after element.
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(21, 22))
+	for round := range 3000 {
+		count := random.IntN(70)
+		abs, r, values := make([]float64, count), make([]float64, count), make([]float64, count)
+		flags, counts := make([]uint8, count), make([]int64, count)
+		atol, rtol := float64(random.IntN(3)), float64(random.IntN(3))/4
+		for i := range count {
+			abs[i], r[i] = math.Abs(math.Ldexp(random.NormFloat64(), random.IntN(8))), math.Ldexp(random.NormFloat64(), random.IntN(8))
+			if random.IntN(4) == 0 {
+				abs[i] = atol + float64(rtol*math.Abs(r[i])) // at the limit
+			}
+			flags[i] = uint8(random.IntN(8)) * uint8(random.IntN(2))
+			counts[i] = random.Int64N(9)
+			if round%50 == 49 && i == 5 {
+				abs[i] = []float64{math.NaN(), math.Inf(1)}[round/50%2]
+			}
+		}
+		const flag = 6
+		wantCounts, wantCount, largest := slices.Clone(counts), int64(0), uint64(0)
+		for i, f := range flags {
+			if f&flag != 0 {
+				wantCounts[i]++
+				wantCount++
+				values[i] = abs[i]
+				largest = max(largest, math.Float64bits(abs[i]))
+			}
+		}
+		sum, high, n := SumFlagged(abs, flags, flag)
+		if want := Sum(values); math.Float64bits(sum) != math.Float64bits(want) && want == want || math.Float64bits(high) != largest || n != wantCount {
+			t.Fatalf("round %d: sum %v of %d, up to %v; want %v of %d, up to %v", round, sum, n, high, Sum(values), wantCount, math.Float64frombits(largest))
+		}
+		if n := CountFlags(counts, flags, flag); n != wantCount || !slices.Equal(counts, wantCounts) {
+			t.Fatalf("round %d: %d flags in %v, want %d in %v", round, n, counts, wantCount, wantCounts)
+		}
+		wantFlags, wantAny := slices.Clone(flags), false
+		for i, a := range abs {
+			if a != a {
+				abs[i], a = 0, 0
+			}
+			if a > atol+float64(rtol*math.Abs(r[i])) {
+				wantFlags[i] |= 5
+				wantAny = true
+			}
+		}
+		if any := Mark(flags, abs, r, atol, rtol, 5); any != wantAny || !slices.Equal(flags, wantFlags) {
+			t.Fatalf("round %d: flags %v, any %v, want %v, %v", round, flags, any, wantFlags, wantAny)
+		}
+	}
+}
