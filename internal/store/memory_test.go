@@ -261,3 +261,30 @@ func TestWalkDir(t *testing.T) {
 		t.Errorf("WalkDir = %v", err)
 	}
 }
+
+func TestDescribed(t *testing.T) {
+	m := useMemory(t, "x")
+	for range 2 {
+		info, err := Stat("s3://b/x")
+		if err != nil || info.Size() != 1 {
+			t.Fatalf("Stat = %v, %v", info, err)
+		}
+		if _, err := Open("obs://b/x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"head x", "open x 1", "open x 1"}; !slices.Equal(m.requests, want) {
+		t.Errorf("requests %q, want %q", m.requests, want)
+	}
+	w, err := Create("s3://b/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(w, "longer")
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := Stat("s3://b/x"); err != nil || info.Size() != 6 {
+		t.Errorf("Stat = %v, %v", info, err)
+	}
+}

@@ -34,7 +34,10 @@ type remote struct {
 
 	mu       sync.Mutex
 	listings []*listing
-	folders  sync.Map // of locations without a path that checkFolder has seen
+	// found are objects of no listing that Stat has described, by bucket and key. Open
+	// opens what was described.
+	found   map[[2]string]Object
+	folders sync.Map // of locations without a path that checkFolder has seen
 }
 
 // listing is all that lies below a prefix, as it was listed.
@@ -134,6 +137,7 @@ func (r *remote) listed(bucket, key string) *listing {
 
 // changed notes that this process has written or removed an object.
 func (r *remote) changed(l location) {
+	r.forget(l)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, known := range r.listings {
@@ -187,14 +191,44 @@ func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
 	return objects, prefixes
 }
 
+// maxFound is how many objects are remembered that no listing has: some 20 MB.
+const maxFound = 100_000
+
+// describe notes an object that no listing has.
+func (r *remote) describe(l location, o Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.found == nil || len(r.found) >= maxFound {
+		r.found = make(map[[2]string]Object)
+	}
+	r.found[[2]string{l.bucket, l.key}] = o
+}
+
+// forget forgets what was noted.
+func (r *remote) forget(l location) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.found, [2]string{l.bucket, l.key})
+}
+
+// described returns an object that was noted.
+func (r *remote) described(l location) (Object, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o, ok := r.found[[2]string{l.bucket, l.key}]
+	return o, ok
+}
+
 func (r *remote) open(l location) (Source, error) {
-	o := Object{Key: l.key, Size: -1}
+	o, isKnown := r.described(l)
 	if known := r.listed(l.bucket, l.key); known != nil {
 		listed, ok := known.object(l.key)
 		if !ok || isMark(listed) {
 			return nil, l.error(errMissing)
 		}
 		o = listed
+	} else if !isKnown {
+		o = Object{Key: l.key, Size: -1}
 	}
 	objects, err := r.connect()
 	if err == nil && l.key == "" {
@@ -205,14 +239,17 @@ func (r *remote) open(l location) (Source, error) {
 	}
 	s, err := objects.Open(l.bucket, o)
 	if err != nil {
+		r.forget(l)
 		return nil, l.error(err)
 	}
-	return &source{s, l}, nil
+	return &source{s, r, l}, nil
 }
 
-// source puts the path in front of errors of reading.
+// source puts the path in front of errors of reading, after which nothing that was noted
+// of the object counts.
 type source struct {
 	Source
+	r  *remote
 	at location
 }
 
@@ -220,6 +257,7 @@ type source struct {
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.Source.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.r.forget(s.at) // it may have changed
 		err = s.at.error(err)
 	}
 	return n, err
@@ -235,6 +273,9 @@ func (r *remote) stat(l location) (fs.FileInfo, error) {
 		}
 		return l.folder(), nil
 	}
+	if o, ok := r.described(l); ok {
+		return l.file(o), nil
+	}
 	objects, err := r.connect()
 	if err != nil {
 		return nil, l.error(err)
@@ -242,6 +283,7 @@ func (r *remote) stat(l location) (fs.FileInfo, error) {
 	if l.key != "" {
 		o, err := objects.Head(l.bucket, l.key)
 		if err == nil && !isMark(o) {
+			r.describe(l, o)
 			return l.file(o), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -86,7 +86,9 @@ func Open(path string) (Source, error) {
 	return r.open(l)
 }
 
-// Stat describes a file or folder, links followed.
+// Stat describes a file or folder, links followed. A remote file stays for Open and Stat
+// what it was when it was described first, unless this process writes it: when it has
+// changed since, reading it is an error.
 func Stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
 		return os.Stat(path)
