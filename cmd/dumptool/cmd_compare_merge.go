@@ -85,7 +85,7 @@ func runCompareMerge(ctx context.Context, a *app, opts *compareMergeOptions, fla
 	if err != nil {
 		return err
 	}
-	parts, err := plan.ReadParts(listing, opts.allowMissing)
+	parts, err := plan.ReadParts(ctx, listing, opts.allowMissing)
 	if err != nil {
 		return err
 	}

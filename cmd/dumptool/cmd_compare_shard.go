@@ -66,7 +66,7 @@ func runCompareShard(ctx context.Context, a *app, opts *compareOptions, spec sha
 	plan.Divide(spec.Of, by)
 	rows, done := plan.Rows(spec), []compare.Part(nil)
 	if opts.shards.retry {
-		if rows, done, err = plan.Retry(dir, spec, rows); err != nil {
+		if rows, done, err = plan.Retry(ctx, dir, spec, rows); err != nil {
 			return err
 		}
 		if len(rows) == 0 {

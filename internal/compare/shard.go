@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/safefile"
@@ -262,7 +264,7 @@ func (p *Plan) Keep(dir string) error {
 
 // Retry takes the part of a shard that is there: done are its rows, without those that
 // could not be read, which are left. Without a part all are left.
-func (p *Plan) Retry(dir string, spec shard.Spec, rows []int) (left []int, done []Part, err error) {
+func (p *Plan) Retry(ctx context.Context, dir string, spec shard.Spec, rows []int) (left []int, done []Part, err error) {
 	path := store.Join(dir, shard.FileName(spec.Index, spec.Of))
 	l, err := p.Parts([]string{path})
 	switch {
@@ -278,7 +280,7 @@ func (p *Plan) Retry(dir string, spec shard.Spec, rows []int) (left []int, done 
 		return nil, nil, x.Err
 	}
 	before := slices.Clone(p.rows)
-	parts, err := p.ReadParts(l, true)
+	parts, err := p.ReadParts(ctx, l, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -294,18 +296,46 @@ func (p *Plan) Retry(dir string, spec shard.Spec, rows []int) (left []int, done 
 
 // ReadParts reads the rows of parts, in the order of the plan. With allowMissing some
 // may be missing. Of the rows is kept what the options of the plan want.
-func (p *Plan) ReadParts(l *shard.Listing, allowMissing bool) ([]Part, error) {
+func (p *Plan) ReadParts(ctx context.Context, l *shard.Listing, allowMissing bool) ([]Part, error) {
 	parts := make([]Part, 0, len(p.Pairs))
-	err := l.Rows(allowMissing, func(r shard.Row) error {
-		part, err := p.readRow(r)
-		if err != nil {
-			return fmt.Errorf("row %d: %w", r.Index, err)
+	var rows []shard.Row
+	add := func() error {
+		type read struct {
+			part Part
+			err  error
 		}
-		parts = append(parts, part)
-		return nil
+		var failed error
+		err := batch.Run(ctx, batch.Options{Workers: p.opt.Workers}, rows, nil,
+			func(_ context.Context, r shard.Row) read {
+				part, err := p.readRow(r)
+				return read{part, err}
+			},
+			func(i int, r read) {
+				if r.err != nil && failed == nil {
+					failed = fmt.Errorf("row %d: %w", rows[i].Index, r.err)
+				}
+				parts = append(parts, r.part)
+			})
+		rows = rows[:0]
+		if failed != nil {
+			return failed
+		}
+		return err
+	}
+	err := l.Rows(allowMissing, func(r shard.Row) error {
+		if rows = append(rows, r); len(rows) < rowsRead {
+			return nil
+		}
+		return add()
 	})
+	if err == nil {
+		err = add()
+	}
 	return parts, err
 }
+
+// rowsRead is the number of rows that are taken apart side by side.
+const rowsRead = 512
 
 // readRow reads a row of a part into that of the plan.
 func (p *Plan) readRow(r shard.Row) (Part, error) {

@@ -396,11 +396,11 @@ func TestParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := fresh.ReadParts(l, false)
+	parts, err := fresh.ReadParts(context.Background(), l, false)
 	if err != nil || len(parts) != len(p.Pairs) {
 		t.Fatalf("%d rows, %v", len(parts), err)
 	}
-	left, done, err := fresh.Retry(dir, shard.Spec{Index: 1, Of: 2}, p.Rows(shard.Spec{Index: 1, Of: 2}))
+	left, done, err := fresh.Retry(context.Background(), dir, shard.Spec{Index: 1, Of: 2}, p.Rows(shard.Spec{Index: 1, Of: 2}))
 	if err != nil || len(left) > 0 || len(done) != len(p.Rows(shard.Spec{Index: 1, Of: 2})) {
 		t.Errorf("rows %v are left and %d done, %v", left, len(done), err)
 	}

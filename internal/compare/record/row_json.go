@@ -302,6 +302,7 @@ func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
 		if !putNumbers(result, j.numbers) {
 			return nil, errors.New("metrics of another form")
 		}
+	} else if putNumbers(result, j.Metrics) { // as the program writes them
 	} else if err := setMetrics(result, j.Metrics); err != nil {
 		return nil, err
 	}
