@@ -72,6 +72,7 @@ tensor, lists of what was skipped, and compare.json with everything.`,
 	opts.addFlags(cmd)
 	opts.shards.addFlags(cmd)
 	opts.divide.addFlags(cmd)
+	hideBesidePlan(cmd.Flags())
 	a.groupFlags(cmd, compareGroups())
 	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a),
 		newComparePlanCommand(a), newCompareMergeCommand(a), newComparePartsCommand(a))

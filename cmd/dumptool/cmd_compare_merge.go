@@ -107,8 +107,8 @@ func (o *compareMergeOptions) resolve(a *app, path string, file *compare.PlanFil
 		return nil, nil, err
 	}
 	planned.output.formats = nil // those say what shards keep
-	flags.Visit(func(f *pflag.Flag) {
-		if own := its.Lookup(f.Name); own != nil && err == nil && f.Name != "json" && f.Name != "plan" {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if own := its.Lookup(f.Name); f.Changed && own != nil && err == nil && f.Name != "json" && f.Name != "plan" {
 			if list, ok := f.Value.(pflag.SliceValue); ok {
 				err = own.Value.(pflag.SliceValue).Replace(list.GetSlice())
 			} else {
@@ -126,7 +126,7 @@ func (o *compareMergeOptions) resolve(a *app, path string, file *compare.PlanFil
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := cmp.Or(planned.output.resolve(opt), missingDivergence(planned.output.formats, file.Key())); err != nil {
+	if err := cmp.Or(planned.output.resolve(opt), checkKept(planned.output.formats, file.Key())); err != nil {
 		return nil, nil, err
 	}
 	opt.Pictures = nil

@@ -69,7 +69,8 @@ the file, so that it is good where the data lie elsewhere.
 Up to about 100000 tensors no plan is needed: shards make the same one.`,
 		Example: `  dumptool compare plan --cpu golden --npu dumps -out plan.jsonl
   dumptool compare plan --cpu golden --npu dumps --rtol 0.01 --shards 100 -out plan.jsonl`,
-		Args: cobra.MaximumNArgs(2),
+		Args:        cobra.MaximumNArgs(2),
+		Annotations: map[string]string{settingsOfParentKey: "true"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.args, opts.settings, opts.key = given(cmd.Flags()), settingsOf(cmd.Flags()), keyOf(cmd.Flags())
 			return runComparePlan(cmd.Context(), a, opts, args)
@@ -218,9 +219,9 @@ var notInKey = []string{
 
 // eachSetting calls f with the flags that make the options of a plan.
 func eachSetting(flags *pflag.FlagSet, f func(flag *pflag.Flag)) {
-	flags.Visit(func(flag *pflag.Flag) {
+	flags.VisitAll(func(flag *pflag.Flag) {
 		neutral := slices.Contains(neutralFlags, flag.Name) && flag.Name != "format"
-		if !neutral && !slices.Contains(notSettings, flag.Name) && !slices.Contains(shardFlags, flag.Name) {
+		if flag.Changed && !neutral && !slices.Contains(notSettings, flag.Name) && !slices.Contains(shardFlags, flag.Name) {
 			f(flag)
 		}
 	})
@@ -287,9 +288,13 @@ func (o *compareOptions) resolvePlanned(plan *compare.PlanFile) (*compare.Option
 	return opt, o.tensors.pair.resolve(opt, o.tensors.dumps.ops)
 }
 
-// missingDivergence refuses a format that shows what the shards did not compute.
-func missingDivergence(formats []string, key []string) error {
-	if report.KeepOf[*record.Report](formats...).Divergence && !slices.Contains(key, "--format "+divergence) {
+// checkKept refuses formats that show what parts have not.
+func checkKept(formats []string, key []string) error {
+	keep := report.KeepOf[*record.Report](formats...)
+	if keep.Calls {
+		return usagef("--format msprobe: parts have no values of calls, one run has")
+	}
+	if keep.Divergence && !slices.Contains(key, "--format "+divergence) {
 		return hintf(usagef("--format %s: the parts have no divergence of Kullback and Leibler", divergence), "give --format %s to the plan, or to the shards", divergence)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
@@ -35,6 +36,15 @@ func (o *compareShardFlags) addFlags(cmd *cobra.Command) {
 
 // besidePlan are the flags that can stand beside --plan.
 var besidePlan = []string{"plan", "shard", "shard-by", "plan-ignore", "retry-errors", "cpu", "npu", "third", "noise", "out", "jobs"}
+
+// hideBesidePlan keeps settings out that are for runs without a plan.
+func hideBesidePlan(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(besidePlan, f.Name) {
+			hiddenBy(f, "plan")
+		}
+	})
+}
 
 // checkPlan refuses options beside a plan, which has them.
 func (o *compareOptions) checkPlan() error {

@@ -19,6 +19,9 @@ const (
 	// noSettingsKey is the annotation of commands that must work whatever the
 	// configuration looks like, and of flags that are for the command line only.
 	noSettingsKey = "dumptool_no_settings"
+	// settingsOfParentKey is the annotation of commands with the flags of the command
+	// above: what is set for that holds for them too.
+	settingsOfParentKey = "dumptool_settings_of_parent"
 	// exclusiveKey is the annotation of a flag with the names of those that
 	// cannot stand beside it.
 	exclusiveKey = "dumptool_exclusive"
@@ -39,12 +42,16 @@ func takesSettings(cmd *cobra.Command) bool {
 func exclusive(cmd *cobra.Command, names ...string) {
 	cmd.MarkFlagsMutuallyExclusive(names...)
 	for _, name := range names {
-		f := cmd.Flag(name)
-		if f.Annotations == nil {
-			f.Annotations = map[string][]string{}
-		}
-		f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], names...)
+		hiddenBy(cmd.Flag(name), names...)
 	}
+}
+
+// hiddenBy keeps settings of a flag out where one of others is on the command line.
+func hiddenBy(f *pflag.Flag, others ...string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], others...)
 }
 
 // applySettings gives the flags of cmd that the user did not set their values
@@ -70,6 +77,9 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 			return
 		}
 		v, ok := settings.Lookup(commandPath(cmd), f.Name)
+		if !ok && cmd.Annotations[settingsOfParentKey] != "" {
+			v, ok = settings.Lookup(commandPath(cmd.Parent()), f.Name)
+		}
 		if !ok {
 			v, ok = settings.Lookup(owner(cmd, f), f.Name)
 		}

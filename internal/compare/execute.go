@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -61,6 +62,9 @@ func (p *Plan) ExecuteRows(ctx context.Context, rows []int, observe func(batch.E
 			jobs = append(jobs, i)
 		}
 	}
+	if len(p.shards) > 0 {
+		p.together(jobs)
+	}
 	stopped, fast := false, newFailFast(p)
 	err := batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: e.progress.pairDone}, jobs, p.size,
 		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
@@ -89,6 +93,28 @@ func (p *Plan) ExecuteRows(ctx context.Context, rows []int, observe func(batch.E
 		return finished, nil
 	}
 	return finished, err
+}
+
+// together puts pairs of one reference behind each other, in place of the first of them:
+// what was read of it is still at hand.
+func (p *Plan) together(pairs []int) {
+	type reference struct{ path, member string }
+	at := make(map[reference]int, len(pairs))
+	place := make(map[int]int, len(pairs))
+	for i, k := range pairs {
+		place[k] = i
+		x := &p.Pairs[k]
+		if x.Ref == nil {
+			continue
+		}
+		of := reference{x.Ref.Path, x.Ref.Member}
+		if first, ok := at[of]; ok {
+			place[k] = first
+		} else {
+			at[of] = i
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
 }
 
 // closePools closes what the pools keep open.
