@@ -8,6 +8,9 @@ import (
 // waiting is how long the steps wait for those before them.
 const waiting = "6h"
 
+// maxFailed is the most that Kubernetes takes for maxFailedIndexes of large Jobs.
+const maxFailed = 10000
+
 // manifest grows a manifest.
 type manifest struct{ strings.Builder }
 
@@ -90,7 +93,7 @@ func (j *Job) Kubernetes() (string, error) {
 		m.line(1, "completions: %d", j.N)
 		m.line(1, "parallelism: %d", j.N)
 		m.line(1, "backoffLimitPerIndex: 3")
-		m.line(1, "maxFailedIndexes: %d", max(1, j.N/20))
+		m.line(1, "maxFailedIndexes: %d", min(max(1, j.N/20), maxFailed))
 		m.failPolicy("FailIndex", "2", "wrong usage or configuration: no use in trying again")
 	}, shards)
 	m.line(0, "---")

@@ -1,6 +1,7 @@
 package overflow
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -150,6 +151,19 @@ type tensorPart struct {
 	Unopened        bool       `json:",omitempty"`
 	// Values are those of a table of statistics, nil for a tensor that was read.
 	Values map[dumpdir.Statistic]shard.Float
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It refuses a tensor of a table that is bad
+// by no statistic, which reports could not show.
+func (p *tensorPart) UnmarshalJSON(data []byte) error {
+	type plain tensorPart
+	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
+		return err
+	}
+	if s := p.Stats; p.Values != nil && s != nil && s.Saturated > 0 && s.Min == nil && (s.Max == nil || !atLimit(p.DType, float64(*s.Max))) {
+		return errors.New("a tensor of a table is at the limit of its type without an extreme")
+	}
+	return nil
 }
 
 func tensorPartsOf(tensors []Tensor) []tensorPart {
