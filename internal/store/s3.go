@@ -31,7 +31,7 @@ type s3 struct {
 	heads  *heads
 	blocks *blocks
 	active atomic.Int64 // sources that are read beyond their heads
-	parts  *budget
+	parts  *parts
 }
 
 // Limits of requests that take long.
@@ -64,7 +64,7 @@ func newS3(set S3Settings) (*s3, error) {
 	s := &s3{
 		set: set, keys: set.keychain(), endpoint: at.url.String(), named: at.named, virtual: at.virtual,
 		slots: make(chan struct{}, set.Concurrency),
-		heads: newHeads(), blocks: newBlocks(set.Cache), parts: &budget{left: partsBudget},
+		heads: newHeads(), blocks: newBlocks(set.Cache), parts: &parts{left: partsBudget},
 	}
 	lookup := minio.BucketLookupPath
 	if at.virtual {

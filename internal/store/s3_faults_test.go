@@ -3,10 +3,12 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -19,6 +21,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/minio/minio-go/v7"
 )
 
 // faults is a proxy in front of a server that does it harm.
@@ -487,5 +491,28 @@ func TestUnreachable(t *testing.T) {
 	_, err := s.Head("dumps", "run7/x")
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot read run7/x: dial tcp 127.0.0.1:") || !strings.Contains(err.Error(), "; endpoint "+srv.URL+", path style (--s3-endpoint)") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestRetryable checks which errors of the network are worth another try.
+func TestRetryable(t *testing.T) {
+	t.Parallel()
+	for want, list := range map[bool][]error{
+		true: {
+			io.ErrUnexpectedEOF, errIdle, context.DeadlineExceeded, &net.OpError{Op: "dial", Err: errors.New("connection refused")},
+			&net.DNSError{Err: "server misbehaving", IsTemporary: true}, &statusError{status: 503}, &statusError{status: 429},
+			&statusError{status: 200, code: "InternalError"}, minio.ErrorResponse{StatusCode: 200, Code: "SlowDown"},
+		},
+		false: {
+			&net.DNSError{Err: "no such host", IsNotFound: true}, &tls.CertificateVerificationError{Err: errors.New("x")}, errChanged, errBadAnswer,
+			&statusError{status: 403}, &statusError{status: 501}, minio.ErrorResponse{StatusCode: 400, Code: "InvalidBucketName"},
+			errors.New("http: server gave HTTP response to HTTPS client"),
+		},
+	} {
+		for _, err := range list {
+			if got := retryable(fmt.Errorf("wrapped: %w", err)); got != want {
+				t.Errorf("%v: %v, want %v", err, got, want)
+			}
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -129,6 +130,9 @@ func retryable(err error) bool {
 		return false
 	}
 	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+		return false
+	}
+	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
 		return false
 	}
 	return !strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")

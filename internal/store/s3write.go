@@ -3,7 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // the hash that the protocol has
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -28,34 +28,59 @@ const (
 
 	// partsBudget is how many bytes of parts may be on their way to the server while
 	// the next ones fill.
-	partsBudget = 64 << 20
+	partsBudget = 32 << 20
 	// partsInFlight is how many parts of one object are.
 	partsInFlight = 2
-
-	firstBuffer = 64 << 10
+	// maxFree is how many buffers without a part are kept.
+	maxFree = 8
 )
 
-// budget is a number of bytes that may be taken.
-type budget struct {
+// parts are the buffers of uploads. Those on their way to the server are counted; each
+// upload has one more, which fills.
+type parts struct {
 	mu   sync.Mutex
-	left int64
+	left int64    // bytes that may still be on their way
+	free [][]byte // of partSize bytes
 }
 
-// take takes n bytes if they are left.
-func (b *budget) take(n int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.left < n {
+// take takes n bytes for a part on its way if they are left.
+func (p *parts) take(n int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left < n {
 		return false
 	}
-	b.left -= n
+	p.left -= n
 	return true
 }
 
-func (b *budget) put(n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left += n
+// put gives the bytes of a part back that has arrived, or failed.
+func (p *parts) put(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left += n
+}
+
+// buffer is an empty one of that size.
+func (p *parts) buffer(size int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.free); n > 0 && size == partSize {
+		b := p.free[n-1]
+		p.free = p.free[:n-1]
+		return b[:0]
+	}
+	return make([]byte, 0, size)
+}
+
+// reuse keeps a buffer for another part. Nothing may read it any more: of a request that
+// has failed the transport may.
+func (p *parts) reuse(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cap(b) == partSize && len(p.free) < maxFree {
+		p.free = append(p.free, b)
+	}
 }
 
 // upload is an object that grows. While it is smaller than a part it is in memory only;
@@ -120,11 +145,15 @@ func (u *upload) grow(n, size int) {
 	if n <= cap(u.part) {
 		return
 	}
-	room := max(firstBuffer, cap(u.part))
-	for room < n {
-		room *= 2
+	room := size
+	for _, small := range []int{64 << 10, 1 << 20} {
+		if n <= small {
+			room = small
+			break
+		}
 	}
-	u.part = append(make([]byte, 0, min(room, size)), u.part...)
+	old := u.part
+	u.part = append(u.s.parts.buffer(room), old...)
 }
 
 func (u *upload) failed() error {
@@ -163,8 +192,10 @@ func (u *upload) send() error {
 	number, part := u.begun, u.part
 	if !u.s.parts.take(int64(cap(part))) {
 		u.inFlight.Wait()
-		u.sendPart(number, part)
-		u.part = part[:0]
+		u.part = nil
+		if u.sendPart(number, part) {
+			u.part = part[:0]
+		}
 		return u.failed()
 	}
 	u.slots <- struct{}{}
@@ -175,17 +206,20 @@ func (u *upload) send() error {
 			<-u.slots
 			u.inFlight.Done()
 		}()
-		u.sendPart(number, part)
+		if u.sendPart(number, part) {
+			u.s.parts.reuse(part)
+		}
 	}()
 	u.part = nil
 	return nil
 }
 
 // sendPart uploads a part as it is, with its hashes in front: what goes through the
-// client library in a stream is cut into signed chunks, which some servers store.
-func (u *upload) sendPart(number int, part []byte) {
+// client library in a stream is cut into signed chunks, which some servers store. It
+// reports whether the part has arrived.
+func (u *upload) sendPart(number int, part []byte) bool {
 	if u.failed() != nil {
-		return
+		return false
 	}
 	md5Sum, shaSum := hashes(part)
 	var sent minio.ObjectPart
@@ -195,16 +229,17 @@ func (u *upload) sendPart(number int, part []byte) {
 		return err
 	})
 	if err != nil {
-		u.fail(err) //nolint:errcheck // kept for the next call
-		return
+		_ = u.fail(err) // kept for the next call
+		return false
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.sent[number] = sent.ETag
+	return true
 }
 
 func hashes(data []byte) (md5Sum, shaSum string) {
-	m, s := md5.Sum(data), sha256.Sum256(data) //nolint:gosec // see the import
+	m, s := md5.Sum(data), sha256.Sum256(data)
 	return base64.StdEncoding.EncodeToString(m[:]), hex.EncodeToString(s[:])
 }
 
@@ -234,7 +269,7 @@ func (u *upload) Commit() error {
 		u.Abort()
 		return err
 	}
-	u.close()
+	u.close(true)
 	return nil
 }
 
@@ -277,10 +312,16 @@ func (u *upload) Abort() {
 	if u.id != "" {
 		_ = u.s.abort(u.bucket, u.key, u.id) // the caller has a better error, or has given the object up
 	}
-	u.close()
+	u.close(false)
 }
 
-func (u *upload) close() { u.closed, u.part = true, nil }
+// close ends the upload. Its buffer is used again where no request has failed.
+func (u *upload) close(ok bool) {
+	if ok {
+		u.s.parts.reuse(u.part)
+	}
+	u.closed, u.part = true, nil
+}
 
 // abort removes the parts of an upload. One that is gone is no error.
 func (s *s3) abort(bucket, key, id string) error {
