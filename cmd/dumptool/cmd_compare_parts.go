@@ -46,6 +46,9 @@ func runCompareParts(a *app, opts *comparePartsOptions, args []string) error {
 	if err != nil {
 		return incompletef("%w", err)
 	}
+	if listing.Head.Of == 0 { // how many there should be is not known
+		return incompletef("%w", listing.Err())
+	}
 	if opts.missing {
 		if len(listing.Missing) > 0 {
 			fmt.Fprintln(a.out, shard.Ranges(listing.Missing))
