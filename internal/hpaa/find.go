@@ -109,6 +109,7 @@ func (s *Source) described() (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = store.Preload(store.Dir(s.Description)) // what it cannot list is looked at one by one
 	found := &Found{Pieces: pieces}
 	var bad DescriptionError
 	known := map[string]bool{}

@@ -40,6 +40,9 @@ func resolved(path string) string {
 	if abs, err := store.Abs(path); err == nil {
 		path = abs
 	}
+	if store.Remote(path) {
+		return path
+	}
 	if dir, err := store.Real(store.Dir(path)); err == nil {
 		path = store.Join(dir, store.Base(path))
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // memory is object storage in memory, and a note of every request.
@@ -287,4 +289,27 @@ func TestDescribed(t *testing.T) {
 	if info, err := Stat("s3://b/x"); err != nil || info.Size() != 6 {
 		t.Errorf("Stat = %v, %v", info, err)
 	}
+}
+
+// TestListings wants of random keys the same from memory as from requests.
+func TestListings(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := useMemory(t, rapid.SliceOf(rapid.StringMatching(`[ab./0]{1,6}`)).Draw(rt, "keys")...)
+		folder := "s3://b/" + rapid.StringMatching(`[ab./0]{0,3}`).Draw(rt, "folder")
+		about := func() string {
+			info, err := Stat(folder)
+			if err != nil {
+				return names(t, folder) + err.Error()
+			}
+			return fmt.Sprint(names(t, folder), info.Name(), info.IsDir(), info.Size())
+		}
+		asked := about()
+		if err := Preload("s3://b"); err != nil {
+			rt.Fatal(err)
+		}
+		m.requests = nil
+		if known := about(); known != asked || len(m.requests) > 0 {
+			rt.Errorf("%s: from memory %q, by requests %q; asked again: %q", folder, known, asked, m.requests)
+		}
+	})
 }

@@ -268,7 +268,7 @@ func (r *remote) stat(l location) (fs.FileInfo, error) {
 		if o, ok := known.object(l.key); ok && !isMark(o) {
 			return l.file(o), nil
 		}
-		if !known.has(l.prefix()) {
+		if l.key != "" && !known.has(l.prefix()) {
 			return nil, l.error(errMissing)
 		}
 		return l.folder(), nil
