@@ -23,10 +23,10 @@ func newComparePartsCommand(a *app) *cobra.Command {
 		Use:   "parts PARTS...",
 		Short: "list the parts of a comparison, and which are missing",
 		Long: `parts lists the part files of shards, with the state of each, and the shards that
-are missing. --missing prints their numbers alone, as schedulers take them:
-3,17,40-42.`,
+are missing. --missing prints their numbers alone, as schedulers take them: 3,17,40-42
+for sbatch --array=$(dumptool compare parts PARTS --missing).`,
 		Example: `  dumptool compare parts parts
-  sbatch --array=$(dumptool compare parts parts --missing) shard.sh`,
+  dumptool compare parts parts --missing`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return runCompareParts(a, opts, args) },
 	}

@@ -34,7 +34,7 @@ func (o *globalOptions) addS3Flags(flags *pflag.FlagSet) {
 	flags.Var((*sizeFlag)(&s.Block), "s3-block", "bytes of a request that reads")
 	flags.IntVar(&s.Concurrency, "s3-concurrency", s.Concurrency, "requests that read at the same time")
 	flags.IntVar(&s.Retries, "s3-retries", s.Retries, "how often a request is tried")
-	flags.Var((*sizeFlag)(&s.Cache), "s3-cache", "bytes of blocks in memory")
+	flags.Var((*sizeFlag)(&s.Cache), "s3-cache", "bytes of objects in memory")
 }
 
 // isS3 reports whether a flag is one of object storage.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -140,22 +142,27 @@ type executor struct {
 	aligner align.Aligner
 	buffers align.Buffers
 	pool    *metrics.Pool
-	// slots has an element for each goroutine that works on a pair or a segment.
+	// slots has an element for each goroutine that computes a pair or a segment; pairs are
+	// opened before they have one.
 	slots    chan struct{}
 	progress progress
 }
 
 func newExecutor(p *Plan) *executor {
+	// What object storage sends is waited for by all workers; more of them than there are
+	// processors would compute no faster, and each takes memory.
+	slots := p.opt.Workers
+	if store.Remote(p.opt.Ref) || store.Remote(p.opt.NPU) {
+		slots = min(slots, runtime.GOMAXPROCS(0))
+	}
 	return &executor{
 		plan: p, opt: p.opt, aligner: align.Aligner{Options: p.opt.Shape, Version: p.opt.Version},
-		pool: metrics.NewPool(), slots: make(chan struct{}, p.opt.Workers),
+		pool: metrics.NewPool(), slots: make(chan struct{}, slots),
 	}
 }
 
 // part compares a pair; nil if ctx ended before it was finished.
 func (e *executor) part(ctx context.Context, i int) *Part {
-	e.slots <- struct{}{}
-	defer func() { <-e.slots }()
 	x := &e.plan.Pairs[i]
 	part := &Part{Pair: i, Row: x.Row}
 	if x.Row.Status != "" {
@@ -213,6 +220,9 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 		return err
 	}
 	defer a.Close()
+	a.Prefetch()
+	e.slots <- struct{}{}
+	defer func() { <-e.slots }()
 	atol, rtol := e.config(part.Row)
 	limits := e.opt.Judge.Limits.limits(a.Ref.DType, a.NPU.DType, atol, rtol)
 	describe(part.Row, a, limits)

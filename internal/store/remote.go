@@ -253,6 +253,9 @@ type source struct {
 	at location
 }
 
+// prefetch hands Prefetch on.
+func (s *source) prefetch(off, n int64) { Prefetch(s.Source, off, n) }
+
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.Source.ReadAt(p, off)

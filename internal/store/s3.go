@@ -64,7 +64,7 @@ func newS3(set S3Settings) (*s3, error) {
 	s := &s3{
 		set: set, keys: set.keychain(), endpoint: at.url.String(), named: at.named, virtual: at.virtual,
 		slots: make(chan struct{}, set.Concurrency),
-		heads: newHeads(), blocks: newBlocks(set.Cache), parts: &parts{left: partsBudget},
+		heads: newHeads(set.heads()), blocks: newBlocks(max(set.Cache-set.heads(), set.Block)), parts: &parts{left: partsBudget},
 	}
 	lookup := minio.BucketLookupPath
 	if at.virtual {

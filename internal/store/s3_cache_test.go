@@ -94,6 +94,46 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
+// TestPrefetch checks that the first block of a piece is on its way before it is read,
+// and that it is the one that is read.
+func TestPrefetch(t *testing.T) {
+	for _, from := range []int64{10, headSize, headSize + minBlock + 10} {
+		f := newFaults(t)
+		s, bucket, data := f.begin(t, headSize+4*minBlock, func(set *S3Settings) { set.Block, set.Cache = minBlock, 8*minBlock })
+		src := s.mustOpen(t, bucket, "run/x")
+		first := make(chan bool, 1)
+		f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasPrefix(r.Header.Get("Range"), "bytes=0-") {
+				select {
+				case first <- true:
+				default:
+				}
+			}
+			return false
+		}
+		Prefetch(&source{Source: src}, from, int64(len(data))-from)
+		<-first
+		got, err := io.ReadAll(io.NewSectionReader(src, from, int64(len(data))-from))
+		if err != nil || !bytes.Equal(got, data[from:]) {
+			t.Errorf("from %d: %d bytes, %v", from, len(got), err)
+		}
+		f.before = nil
+		seen := map[string]bool{}
+		for _, line := range f.log() {
+			if seen[line] {
+				t.Errorf("from %d: fetched twice: %s", from, line)
+			}
+			seen[line] = true
+		}
+		Prefetch(src, 0, headSize) // the head is not a block
+		Prefetch(src, int64(len(data)), 10)
+		Prefetch(bytes.NewReader(data), 0, 10)
+		if log := f.log(); len(log) > 0 {
+			t.Errorf("from %d: fetched %q", from, log)
+		}
+	}
+}
+
 // TestBudget checks that many readers with little memory come to their end, and that
 // there is never more than that.
 func TestBudget(t *testing.T) {
@@ -151,15 +191,16 @@ func TestShare(t *testing.T) {
 
 // TestHeads checks that heads are remembered up to a number of bytes.
 func TestHeads(t *testing.T) {
-	h := newHeads()
-	const more = headsBudget/headSize + 10
+	const limit = 8 << 20
+	h := newHeads(limit)
+	const more = limit/headSize + 10
 	for i := range more {
 		h.put(fmt.Sprint(i), make([]byte, headSize))
 		if i%3 == 0 {
 			h.get("0") // used last, again and again
 		}
 	}
-	if h.bytes > headsBudget || int64(len(h.byID)*headSize) != h.bytes || h.order.Len() != len(h.byID) {
+	if h.bytes > limit || int64(len(h.byID)*headSize) != h.bytes || h.order.Len() != len(h.byID) {
 		t.Errorf("%d heads of %d bytes", len(h.byID), h.bytes)
 	}
 	if h.get("0") == nil || h.get("1") != nil || h.get(fmt.Sprint(more-1)) == nil {

@@ -9,12 +9,13 @@ import (
 // dump and the whole of small files.
 const headSize = 64 << 10
 
-// headsBudget is how many bytes of heads are remembered.
-const headsBudget = 16 << 20
+// heads is how many bytes of heads are remembered, of all that may be in memory.
+func (s *S3Settings) heads() int64 { return s.Cache / 8 }
 
 // heads are the first bytes of objects that were read last.
 type heads struct {
 	mu    sync.Mutex
+	max   int64
 	bytes int64
 	order list.List // of *head, the one used last in front
 	byID  map[string]*list.Element
@@ -25,7 +26,7 @@ type head struct {
 	data []byte
 }
 
-func newHeads() *heads { return &heads{byID: map[string]*list.Element{}} }
+func newHeads(limit int64) *heads { return &heads{max: limit, byID: map[string]*list.Element{}} }
 
 // get returns the first bytes of an object, nil when they are not remembered.
 func (h *heads) get(id string) []byte {
@@ -47,7 +48,7 @@ func (h *heads) put(id string, data []byte) {
 		return
 	}
 	h.byID[id] = h.order.PushFront(&head{id, data})
-	for h.bytes += int64(len(data)); h.bytes > headsBudget; {
+	for h.bytes += int64(len(data)); h.bytes > h.max; {
 		last := h.order.Remove(h.order.Back()).(*head)
 		delete(h.byID, last.id)
 		h.bytes -= int64(len(last.data))

@@ -198,7 +198,30 @@ func (f *s3Object) share(active int64) int64 {
 // other readers.
 func (f *s3Object) readAhead(key blockKey) {
 	start := key.off + key.n
-	next := blockKey{f.id, start, min(key.n, f.size-start)}
+	f.fetch(blockKey{f.id, start, min(key.n, f.size-start)})
+}
+
+// prefetch fetches the first block of a piece that will be read from its beginning to its
+// end, as readAhead does.
+func (f *s3Object) prefetch(off, n int64) {
+	end := min(off+n, f.size)
+	if off = max(off, headSize); off >= end {
+		return
+	}
+	f.mu.Lock()
+	if f.block == 0 {
+		f.block = f.share(f.s.active.Add(1))
+	}
+	f.next = off
+	start := headSize + (off-headSize)/f.block*f.block
+	key := blockKey{f.id, start, min(f.block, f.size-start)}
+	f.mu.Unlock()
+	f.fetch(key)
+}
+
+// fetch begins to read a block, if there is room for it without taking it from other
+// readers.
+func (f *s3Object) fetch(next blockKey) {
 	k, isNew := f.s.blocks.find(next, false)
 	if k == nil {
 		return

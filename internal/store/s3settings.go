@@ -29,7 +29,7 @@ type S3Settings struct {
 	NoSign    bool   // requests without a signature, for public buckets
 
 	Block       int64 // bytes of a request that reads; default: 8 MiB
-	Cache       int64 // bytes of blocks in memory; default: 64 MiB
+	Cache       int64 // bytes of objects in memory; default: 64 MiB
 	Concurrency int   // requests that read at the same time; default: 16
 	Retries     int   // tries of a request; default: 6
 

@@ -86,6 +86,15 @@ func Open(path string) (Source, error) {
 	return r.open(l)
 }
 
+// Prefetch says that a piece of a source will be read soon, from its beginning to its
+// end. Of an object the beginning is fetched meanwhile, if there is room for it; local
+// files are left to the system.
+func Prefetch(from io.ReaderAt, off, n int64) {
+	if f, ok := from.(interface{ prefetch(off, n int64) }); ok {
+		f.prefetch(off, n)
+	}
+}
+
 // Stat describes a file or folder, links followed. A remote file stays for Open and Stat
 // what it was when it was described first, unless this process writes it: when it has
 // changed since, reading it is an error.

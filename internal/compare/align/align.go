@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -99,6 +100,15 @@ func (a *Alignment) Close() {
 	for _, v := range []*View{&a.Ref, &a.NPU} {
 		if v.tensor != nil {
 			v.tensor.Close()
+		}
+	}
+}
+
+// Prefetch says that the tensors will be read soon.
+func (a *Alignment) Prefetch() {
+	for _, v := range []*View{&a.Ref, &a.NPU} {
+		if data := v.tensor.Data; data != nil {
+			store.Prefetch(data.Outer())
 		}
 	}
 }
