@@ -49,11 +49,15 @@ NUMPY_TAG = $(shell IFS=:; for dir in $$PATH; do \
 # Chromium, where the tests of report.html can be run: it and pdftotext are there.
 BROWSER ?= $(shell command -v pdftotext >/dev/null && command -v "$${CHROMIUM:-chromium}")
 
+# Of a package's tests: those of cmd/dumptool take 3 minutes on two quiet cores,
+# and several times that on a busy machine or with the race detector.
+TIMEOUT = -timeout 30m
+
 test: fmt-check ## gofmt, go vet and all tests
 	$(GO) vet -tags=numpy ./...
 	cd tools && $(GO) vet ./...
 	@tag='$(NUMPY_TAG)'; \
-	echo "$(GO) test $$tag $(TESTFLAGS) ./..."; $(GO) test $$tag $(TESTFLAGS) ./... || exit 1; \
+	echo "$(GO) test $$tag $(TIMEOUT) $(TESTFLAGS) ./..."; $(GO) test $$tag $(TIMEOUT) $(TESTFLAGS) ./... || exit 1; \
 	if [ -z "$$tag" ]; then \
 		echo 'NOTE: the tests of custom converters were LEFT OUT: they need a python3 with numpy'; \
 	fi
@@ -88,7 +92,7 @@ test-s3: ## object storage with a real server, versitygw (built first, 2 minutes
 race: ## all tests with the race detector (needs a C compiler)
 	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || \
 		{ echo "make race: the race detector needs a C compiler, and there is no $$cc"; exit 1; }
-	CGO_ENABLED=1 $(GO) test -race $(NUMPY_TAG) $(TESTFLAGS) ./...
+	CGO_ENABLED=1 $(GO) test -race $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS) ./...
 
 lint: lint-tool ## run golangci-lint, which also holds the direction of imports
 	$(LINT) run ./...
