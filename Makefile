@@ -23,7 +23,7 @@ PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
 .PHONY: help build page demo test deploytest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
-	bench same arm64 microbench dist dist-check setup clean
+	bench same purego arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -153,6 +153,15 @@ arm64: build ## the same results on arm64: instructions, tests and reports (need
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Hex ./internal/hpaa
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_PLAIN)
 	$(GO) run ./internal/bench/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 2
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY)-purego ./cmd/dumptool
+	$(GO) run ./internal/bench/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)-purego' -trees 1
+
+# What processors without kernels of their own run: loops in plain Go.
+purego: build ## the same results without assembly: tests and reports
+	$(GO) vet -tags purego ./...
+	$(GO) test -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/tensor ./internal/layout ./internal/convert ./internal/hpaa ./internal/compare ./internal/compare/metrics/... ./internal/compare/pair
+	$(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
+	$(GO) run ./internal/bench/same -old bin/dumptool -new bin/dumptool-purego -trees 3
 
 microbench: ## run the benchmarks of single functions (BENCH: a pattern)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
