@@ -64,7 +64,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	}
 	settings, err := config.Load(opt)
 	if err == nil {
-		err = settings.Check(schema(cmd.Root()))
+		err = settings.Check(func() config.Schema { return schema(cmd.Root()) })
 	}
 	if err != nil {
 		return settingsError(err)

@@ -30,10 +30,15 @@ func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
 
 // Check looks for settings in the files that schema does not have, the first
 // one in the order of names. It also reports groups where a value belongs, and
-// the reverse.
-func (s *Settings) Check(schema Schema) error {
+// the reverse. schema is called once where there are files: most runs have none, and
+// to gather the names of all flags takes as long as to make all commands.
+func (s *Settings) Check(schema func() Schema) error {
+	if len(s.files) == 0 {
+		return nil
+	}
+	known := schema()
 	for _, f := range s.files {
-		if err := f.check(nil, f.tree, schema); err != nil {
+		if err := f.check(nil, f.tree, known); err != nil {
 			return err
 		}
 	}

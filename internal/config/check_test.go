@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, path := load(t, tt.yaml)
-			err := s.Check(schema)
+			err := s.Check(func() Schema { return schema })
 			if tt.want == "" {
 				if err != nil {
 					t.Errorf("Check = %v", err)
