@@ -6,7 +6,7 @@ package kernel
 func Hash(code int64) uint64 {
 	const lowKey, highKey = 0xb8659fd9, 0xd6e8feb9
 	x := uint64(code) ^ 0x7f4a7c159e3779b9
-	x = x&0xffffffff*lowKey + x>>32*highKey
+	x = uint64(uint32(x))*lowKey + x>>32*highKey
 	return x ^ x>>29
 }
 

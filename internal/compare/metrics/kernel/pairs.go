@@ -20,9 +20,12 @@ type pairLanes struct {
 
 // HalfPairs sets n and r to the values of pairs of float16 and float32 elements, and
 // returns their spans and the digests of their codes in float16, in one pass: ok is
-// false where the processor cannot do that, or a value is not finite. A block of pairs
-// has at most 2^16.
+// false where a value is not finite, or the vectors cannot do that. A block of pairs has
+// at most 2^16.
 func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
+	if !vectors {
+		return plainPairs(n, r, nStored, rStored)
+	}
 	var out pairLanes
 	for k := range 8 {
 		out.nLow[k], out.nHigh[k], out.nLeast[k] = math.MaxInt16, math.MinInt16, math.MaxUint16

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"dumptool/internal/tensor"
 )
 
 // TestHalfPairs compares one pass over pairs with the loops that do a part each.
@@ -69,3 +71,35 @@ func TestHalfPairs(t *testing.T) {
 
 // x64 returns a number of any sign.
 func x64(random *rand.Rand) float64 { return random.Float64() - 0.5 }
+
+// TestHalfPairsAlike compares one pass over references that are near half the way to the
+// next float16, and their elements, with the loops that do a part each.
+func TestHalfPairsAlike(t *testing.T) {
+	t.Parallel()
+	nStored, rStored := make([]byte, 2*1024), make([]byte, 4*1024)
+	n, r, values := make([]float64, 1024), make([]float64, 1024), make([]float64, 1024)
+	nCodes, rCodes := make([]int64, 1024), make([]int64, 1024)
+	for sign := range uint16(2) {
+		for step := int32(-2); step <= 2; step++ {
+			for first := uint16(0); first < 0x7c00; first += 1024 {
+				for i := range uint16(1024) {
+					code := (first + i) | sign<<15
+					middle := math.Float32bits(float32((tensor.Float16To64(code) + tensor.Float16To64(code+1)) / 2))
+					if code&0x7fff == 0x7bff {
+						middle = math.Float32bits(65520) | uint32(sign)<<31
+					}
+					binary.LittleEndian.PutUint16(nStored[2*i:], code+i/4&1)
+					binary.LittleEndian.PutUint32(rStored[4*i:], middle+uint32(step))
+				}
+				nSpan, rSpan := Float16s(values, nStored), Float32s(values, rStored)
+				Codes16(nCodes, nStored)
+				Float16Codes(rCodes, rStored)
+				want := Digest(nCodes, rCodes)
+				gotN, gotR, got, ok := HalfPairs(n, r, nStored, rStored)
+				if ok && (got != want || gotN != nSpan || gotR != rSpan) {
+					t.Fatalf("from %x on, %d off: %+v, want %+v; spans %+v and %+v, want %+v and %+v", first, step, got, want, gotN, gotR, nSpan, rSpan)
+				}
+			}
+		}
+	}
+}

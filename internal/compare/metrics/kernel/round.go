@@ -98,20 +98,24 @@ func Codes32(dst []int64, src []byte) {
 // Float16Codes sets dst to the codes that float32 elements have in float16, as Form.Round
 // does. A NaN has any code.
 func Float16Codes(dst []int64, src []byte) {
-	// The first normal code, its place in float32, and what has a last place of 2^-24.
-	const normal, base, infinity = 113 << 23, 112 << 10, 0x7c00
-	magic := float32(0.5)
 	done := halvesHead(dst, src)
 	dst, src = dst[done:], src[4*done:]
 	for i := range dst {
-		bits := binary.LittleEndian.Uint32(src[4*i:])
-		magnitude := bits &^ (1 << 31)
-		code := (magnitude+0xfff+magnitude>>13&1)>>13 - base
-		small := math.Float32bits(math.Float32frombits(magnitude)+magic) - math.Float32bits(magic)
-		if magnitude < normal {
-			code = small
-		}
-		sign := int64(int32(bits) >> 31)
-		dst[i] = (int64(min(code, infinity)) ^ sign) - sign
+		dst[i] = float16Code(binary.LittleEndian.Uint32(src[4*i:]))
 	}
+}
+
+// float16Code returns the code in float16 of the bits of a float32.
+func float16Code(bits uint32) int64 {
+	// The first normal code, its place in float32, and what has a last place of 2^-24.
+	const normal, base, infinity = 113 << 23, 112 << 10, 0x7c00
+	const magic = float32(0.5)
+	magnitude := bits &^ (1 << 31)
+	code := (magnitude+0xfff+magnitude>>13&1)>>13 - base
+	small := math.Float32bits(math.Float32frombits(magnitude)+magic) - 0x3f000000 // the bits of magic
+	if magnitude < normal {
+		code = small
+	}
+	sign := int64(int32(bits) >> 31)
+	return (int64(min(code, infinity)) ^ sign) - sign
 }

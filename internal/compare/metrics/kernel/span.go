@@ -41,24 +41,59 @@ func newSpan(out *spanLanes, special bool, others []float64) Span {
 	return Span{low + 0, high + 0, minAbs, max(math.Abs(low), math.Abs(high)), special}
 }
 
-// spanOfBits compares values by their bits, without jumps. Of unsigned numbers the largest
-// is the lowest negative value, if there is one, and of signed numbers the largest value
-// that is not negative. Else the bound is the smallest magnitude.
-func spanOfBits(values []float64) (low, high, minAbs float64, special bool) {
-	negative, positive, least := uint64(0), int64(math.MinInt64), uint64(math.MaxUint64)
-	for _, v := range values {
-		bits := math.Float64bits(v)
-		negative = max(negative, bits)
-		positive = max(positive, int64(bits))
-		least = min(least, bits<<1)
-	}
-	minAbs = math.Float64frombits(least >> 1)
+// bitBounds bounds values by their bits, without jumps. Of unsigned numbers the largest is
+// the lowest negative value, if there is one, and of signed numbers the largest value that
+// is not negative. Else the bound is the smallest magnitude, which is here without its sign.
+type bitBounds struct {
+	negative uint64
+	positive int64
+	least    uint64
+}
+
+func newBitBounds() bitBounds {
+	return bitBounds{positive: math.MinInt64, least: math.MaxUint64}
+}
+
+// add adds a value.
+func (b *bitBounds) add(bits uint64) {
+	b.negative = max(b.negative, bits)
+	b.positive = max(b.positive, int64(bits))
+	b.least = min(b.least, bits<<1)
+}
+
+// merge adds the values of other bounds.
+func (b *bitBounds) merge(c bitBounds) {
+	b.negative = max(b.negative, c.negative)
+	b.positive = max(b.positive, c.positive)
+	b.least = min(b.least, c.least)
+}
+
+// empty reports whether nothing was added.
+func (b *bitBounds) empty() bool { return b.least&1 != 0 }
+
+// bounds returns the range of values, of which there is at least one.
+func (b *bitBounds) bounds() (low, high, minAbs float64, special bool) {
+	minAbs = math.Float64frombits(b.least >> 1)
 	low, high = minAbs, -minAbs
-	if negative >= SignBit {
-		low = math.Float64frombits(negative)
+	if b.negative >= SignBit {
+		low = math.Float64frombits(b.negative)
 	}
-	if positive >= 0 {
-		high = math.Float64frombits(uint64(positive))
+	if b.positive >= 0 {
+		high = math.Float64frombits(uint64(b.positive))
 	}
-	return low, high, minAbs, negative&^SignBit >= exponentBits || positive >= exponentBits
+	return low, high, minAbs, b.negative&^SignBit >= exponentBits || b.positive >= exponentBits
+}
+
+// span returns the span of values, of which there is at least one.
+func (b *bitBounds) span() Span {
+	low, high, minAbs, special := b.bounds()
+	return Span{low + 0, high + 0, minAbs, max(math.Abs(low), math.Abs(high)), special}
+}
+
+func spanOfBits(values []float64) (low, high, minAbs float64, special bool) {
+	b := newBitBounds()
+	for _, v := range values {
+		b.add(math.Float64bits(v))
+	}
+	return b.bounds()
 }

@@ -1,0 +1,132 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// chunk is how many pairs are added without a look at the lengths of slices.
+const chunk = 64
+
+// plainPairSums is what plainPairs knows of the pairs that are not alike.
+type plainPairSums struct {
+	n, r    bitBounds
+	digests Digests
+	highest int64     // the largest magnitude of a code of n
+	alike   bitBounds // of r of the others
+}
+
+// plainPairs is HalfPairs without vectors. Most references round to the element beside
+// them where an operator is right, so that there is one code to hash for both, and the
+// bounds of the elements are those of the references, rounded. Four pairs that are alike
+// in this way are made in the loop, others apart.
+func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
+	h := plainPairSums{n: newBitBounds(), r: newBitBounds(), alike: newBitBounds()}
+	i := 0
+	for ; i+chunk <= len(n); i += chunk {
+		h.addChunk((*[chunk]float64)(n[i:]), (*[chunk]float64)(r[i:]), (*[2 * chunk]byte)(nStored[2*i:]), (*[4 * chunk]byte)(rStored[4*i:]))
+	}
+	for ; i < len(n); i++ {
+		half, single := binary.LittleEndian.Uint16(nStored[2*i:]), binary.LittleEndian.Uint32(rStored[4*i:])
+		n[i], r[i] = tensor.Float16To64(half), float64(math.Float32frombits(single))
+		h.add(n[i], r[i], int64(int16(half)), single)
+	}
+	return h.finish()
+}
+
+// addChunk adds pairs in fours.
+func (h *plainPairSums) addChunk(n, r *[chunk]float64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) {
+	const (
+		// The bits of a float16 in the places of float64 are a number that is less by
+		// this factor.
+		factor = 0x1p1008
+		kept   = SignBit | (1<<15-1)<<42
+		// Below half the distance of two float16, in bits, a number rounds to the
+		// nearer one. Subnormal numbers of float16 are farther apart.
+		halfway = 41
+	)
+	negative, positive, least := h.alike.negative, h.alike.positive, h.alike.least
+	var total uint64
+	for i := 0; i < chunk; i += 4 {
+		four := binary.LittleEndian.Uint64(nStored[2*i:])
+		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
+		x1 := math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
+		x2 := math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
+		x3 := math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
+		y0 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i:])))
+		y1 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+4:])))
+		y2 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+8:])))
+		y3 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+12:])))
+		n[i], n[i+1], n[i+2], n[i+3] = x0, x1, x2, x3
+		r[i], r[i+1], r[i+2], r[i+3] = y0, y1, y2, y3
+		apart := distanceOf(math.Float64bits(y0), math.Float64bits(x0)) | distanceOf(math.Float64bits(y1), math.Float64bits(x1)) |
+			distanceOf(math.Float64bits(y2), math.Float64bits(x2)) | distanceOf(math.Float64bits(y3), math.Float64bits(x3))
+		if apart>>halfway != 0 {
+			h.addFour(n, r, rStored, four, i)
+			continue
+		}
+		total += Hash(signedCode(int64(four<<48)>>48, 0x7fff))
+		total += Hash(signedCode(int64(four<<32)>>48, 0x7fff))
+		total += Hash(signedCode(int64(four<<16)>>48, 0x7fff))
+		total += Hash(signedCode(int64(four)>>48, 0x7fff))
+		b0, b1, b2, b3 := math.Float64bits(y0), math.Float64bits(y1), math.Float64bits(y2), math.Float64bits(y3)
+		negative = max(negative, b0, b1, b2, b3)
+		positive = max(positive, int64(b0), int64(b1), int64(b2), int64(b3))
+		least = min(least, b0<<1, b1<<1, b2<<1, b3<<1)
+	}
+	h.alike = bitBounds{negative, positive, least}
+	h.digests.N += total
+	h.digests.R += total
+}
+
+// distanceOf returns how far the bits of numbers of one sign are apart.
+func distanceOf(a, b uint64) uint64 {
+	d := int64(a - b)
+	sign := d >> 63
+	return uint64(d ^ sign - sign)
+}
+
+// addFour adds four pairs of a chunk.
+func (h *plainPairSums) addFour(n, r *[chunk]float64, rStored *[4 * chunk]byte, halves uint64, first int) {
+	for i := first; i < first+4; i++ {
+		h.add(n[i&(chunk-1)], r[i&(chunk-1)], int64(int16(halves)), math.Float32bits(float32(r[i&(chunk-1)])))
+		halves >>= 16
+	}
+}
+
+// add adds a pair, given also by the bits of its elements, those of float16 with their
+// sign extended.
+func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
+	a, b := signedCode(half, 0x7fff), float16Code(single)
+	h.highest = max(h.highest, a, -a)
+	h.n.add(math.Float64bits(n))
+	h.r.add(math.Float64bits(r))
+	h.digests.N += Hash(a)
+	h.digests.R += Hash(b)
+	apart := distanceOf(uint64(a), uint64(b))
+	h.digests.SumDistance += apart
+	h.digests.MaxDistance = max(h.digests.MaxDistance, apart)
+}
+
+// finish returns what HalfPairs does. The references of pairs that are alike have bounds.
+func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
+	const infinity = 0x7c00
+	if h.highest >= infinity {
+		return nSpan, rSpan, d, false
+	}
+	if !h.alike.empty() {
+		low, high, minAbs, _ := h.alike.bounds()
+		for _, y := range [3]float64{low, high, math.Copysign(minAbs, high)} {
+			code := float16Code(math.Float32bits(float32(y)))
+			if max(code, -code) >= infinity {
+				return nSpan, rSpan, d, false
+			}
+			h.n.add(math.Float64bits(tensor.Float16To64(uint16(max(code, -code)) | uint16(math.Float64bits(y)>>48&0x8000))))
+		}
+	}
+	h.r.merge(h.alike)
+	nSpan, rSpan = h.n.span(), h.r.span()
+	return nSpan, rSpan, h.digests, !rSpan.Special
+}
