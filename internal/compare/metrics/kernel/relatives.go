@@ -59,62 +59,139 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 	return c, lowRow == 0
 }
 
+// relativesTail counts the pairs that the head has marked only, and does all that it has
+// not done.
 func (t *Tables) relativesTail(done int, rel, abs, r []float64, out *ratioLanes) {
-	zeros := divideTail(done, rel, abs, r, out)
-	countRatios(rel[done:len(r)], abs[done:len(r)], out)
-	if zeros {
-		countZeros(abs[done:len(r)], r[done:], out)
+	t.count(t.marks[max(done-countLag, 0):done], out)
+	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
+	var rows rowCount
+	i, notZero := 0, int64(0)
+	for ; i+chunk <= len(r); i += chunk {
+		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])
+		notZero += divideChunk(q, d, ref, &out.sums)
+		t.countChunk(q, d, ref, &rows)
 	}
-	t.markTail(done, rel, abs, r)
-	t.count(t.marks[max(done-countLag, 0):len(r)], out)
+	for ; i < len(r); i++ {
+		var isNot uint64
+		rel[i], isNot = divide(abs[i], math.Float64bits(r[i])&^SignBit)
+		notZero -= int64(isNot)
+		out.sums[i&3] += rel[i]
+		out.sums[4+i&3] += math.Abs(r[i])
+		t.countPair(uint64(i&3), math.Float64bits(abs[i]), math.Float64bits(r[i]), math.Float64bits(rel[i]), &rows)
+	}
+	zeros := int64(len(r)) - notZero
+	out.counts[0] += zeros
+	least := boundRatios(rel, abs, out)
+	if zeros > 0 && (rows.last >= zeroRow<<rowShift+Lanes || Bin(least) == 0) {
+		out.counts[4] += countUndefined(abs, r)
+	}
+	if rows.tiny() != zeros {
+		t.moveTiny(abs, r)
+		out.lowest[1] = 0
+	}
+	if rows.others() {
+		out.lowest[1] = 0
+	}
 }
 
-// divideTail divides and adds up, and reports whether a reference is 0.
-func divideTail(done int, rel, abs, r []float64, out *ratioLanes) bool {
-	rel, abs = rel[:len(r)], abs[:len(r)]
-	zeros := uint64(0)
-	for k := range min(4, len(r)-done) {
-		total, totalRef := out.sums[k], out.sums[4+k]
-		for i := done + k; i < len(r); i += 4 {
-			magnitude := math.Float64bits(r[i]) &^ SignBit
-			ref := math.Float64frombits(magnitude)
-			notZero := -magnitude >> 63
-			zeros |= notZero - 1
-			x := math.Float64frombits(math.Float64bits(abs[i]/ref) & -notZero)
-			rel[i] = x
-			total += x
-			totalRef += ref
-		}
-		out.sums[k], out.sums[4+k] = total, totalRef
-	}
-	return zeros != 0
+// divide returns |d|/|r|, 0 where r is, from the bits of |r|, and whether that is not 0:
+// all bits or none.
+func divide(abs float64, r uint64) (rel float64, notZero uint64) {
+	notZero = uint64(int64(-r) >> 63)
+	return math.Float64frombits(math.Float64bits(abs/math.Float64frombits(r)) & notZero), notZero
 }
 
-// countRatios counts small quotients, and finds the largest.
-func countRatios(rel, abs []float64, out *ratioLanes) {
-	limit, limit5 := math.Float64bits(1e-3), math.Float64bits(5e-3)
-	var below, below5, maxRel, maxAbs uint64
-	abs = abs[:len(rel)]
-	for i, x := range rel {
-		q := math.Float64bits(x)
-		below += (q - limit) >> 63
-		below5 += (q - limit5) >> 63
-		maxRel, maxAbs = max(maxRel, q), max(maxAbs, math.Float64bits(abs[i]))
+// divideChunk divides pairs in fours, one of each lane, and adds up. It returns how many
+// references are not 0.
+func divideChunk(rel, abs, r *[chunk]float64, sums *[16]float64) int64 {
+	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
+	t0, t1, t2, t3 := sums[4], sums[5], sums[6], sums[7]
+	var notZeros, m0, m1, m2, m3 uint64
+	for i := 0; i < chunk; i += 4 {
+		r0 := math.Float64bits(r[i]) &^ SignBit
+		rel[i], m0 = divide(abs[i], r0)
+		s0 += rel[i]
+		t0 += math.Float64frombits(r0)
+		r1 := math.Float64bits(r[i+1]) &^ SignBit
+		rel[i+1], m1 = divide(abs[i+1], r1)
+		s1 += rel[i+1]
+		t1 += math.Float64frombits(r1)
+		r2 := math.Float64bits(r[i+2]) &^ SignBit
+		rel[i+2], m2 = divide(abs[i+2], r2)
+		s2 += rel[i+2]
+		t2 += math.Float64frombits(r2)
+		r3 := math.Float64bits(r[i+3]) &^ SignBit
+		rel[i+3], m3 = divide(abs[i+3], r3)
+		s3 += rel[i+3]
+		t3 += math.Float64frombits(r3)
+		notZeros += m0 + m1 + m2 + m3
 	}
-	out.counts[8] += int64(below)
-	out.counts[12] += int64(below5)
-	out.sums[8], out.sums[12] = max(out.sums[8], math.Float64frombits(maxRel)), max(out.sums[12], math.Float64frombits(maxAbs))
+	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
+	sums[4], sums[5], sums[6], sums[7] = t0, t1, t2, t3
+	return -int64(notZeros)
 }
 
-// countZeros counts references that are 0, and those with a difference.
-func countZeros(abs, r []float64, out *ratioLanes) {
-	var zeros, undefined uint64
+// countUndefined counts references that are 0 with a difference.
+func countUndefined(abs, r []float64) (count int64) {
 	abs = abs[:len(r)]
 	for i, x := range r {
 		isZero := (math.Float64bits(x)&^SignBit - 1) >> 63
-		zeros += isZero
-		undefined += isZero & (-math.Float64bits(abs[i]) >> 63)
+		count += int64(isZero & (-math.Float64bits(abs[i]) >> 63))
 	}
-	out.counts[0] += int64(zeros)
-	out.counts[4] += int64(undefined)
+	return count
+}
+
+// boundRatios finds the largest and the lowest, and counts small quotients. The bits of
+// magnitudes rise as they do, and are compared without jumps. It returns the smallest |d|
+// above 0, a NaN if there is none.
+func boundRatios(rel, abs []float64, out *ratioLanes) float64 {
+	var maxRel, maxAbs uint64
+	minRel, minAbs := uint64(math.MaxUint64), uint64(math.MaxUint64)
+	abs = abs[:len(rel)]
+	for i, x := range rel {
+		q, a := math.Float64bits(x), math.Float64bits(abs[i])
+		maxRel, maxAbs = max(maxRel, q), max(maxAbs, a)
+		minRel, minAbs = min(minRel, q-1), min(minAbs, a-1) // zero comes after all others
+	}
+	out.sums[8], out.sums[12] = max(out.sums[8], math.Float64frombits(maxRel)), max(out.sums[12], math.Float64frombits(maxAbs))
+	out.lowest[0] = min(out.lowest[0], lowestFrom(minAbs+1, abs))
+	out.lowest[2] = min(out.lowest[2], lowestFrom(minRel+1, rel))
+	countBelow(math.Float64frombits(maxRel), rel, out)
+	return math.Float64frombits(min(minAbs, 1<<63-2) + 1)
+}
+
+// lowestFrom returns what ratioLanes has of the lowest bin but that of zero, from the bits
+// of the smallest of values above 0, 0 for none.
+func lowestFrom(smallest uint64, values []float64) uint16 {
+	const first = 1 << binShift
+	low := smallest - first
+	if smallest == 0 {
+		return math.MaxUint16
+	}
+	if smallest < first { // in the bin of zero
+		low = math.MaxUint64
+		for _, x := range values {
+			low = min(low, math.Float64bits(x)-first)
+		}
+	}
+	return uint16(low >> binShift << laneBits)
+}
+
+// countBelow counts small quotients, of which the largest is known.
+func countBelow(largest float64, rel []float64, out *ratioLanes) {
+	const limit, limit5 = 1e-3, 5e-3
+	if largest < limit {
+		out.counts[8] += int64(len(rel))
+		out.counts[12] += int64(len(rel))
+		return
+	}
+	bits, bits5 := math.Float64bits(limit), math.Float64bits(limit5)
+	var below, below5 uint64
+	for _, x := range rel {
+		q := math.Float64bits(x)
+		below += (q - bits) >> 63
+		below5 += (q - bits5) >> 63
+	}
+	out.counts[8] += int64(below)
+	out.counts[12] += int64(below5)
 }

@@ -92,8 +92,13 @@ func (b *bitBounds) span() Span {
 
 func spanOfBits(values []float64) (low, high, minAbs float64, special bool) {
 	b := newBitBounds()
+	negative, positive, least := b.negative, b.positive, b.least
 	for _, v := range values {
-		b.add(math.Float64bits(v))
+		bits := math.Float64bits(v)
+		negative = max(negative, bits)
+		positive = max(positive, int64(bits))
+		least = min(least, bits<<1)
 	}
+	b = bitBounds{negative, positive, least}
 	return b.bounds()
 }

@@ -57,6 +57,14 @@ func NewTables(pairs int) *Tables {
 	return &Tables{marks: make([]uint64, pairs+apart)[apart:]}
 }
 
+// rowNumber returns the row of the magnitude of a reference.
+func rowNumber(ref float64) uint32 {
+	if ref == 0 {
+		return zeroRow
+	}
+	return uint32(min((math.Float64bits(ref)+1<<52-firstGroup<<56)>>56, otherRow))
+}
+
 // Take returns the count of a cell of a table and clears it.
 func Take(table []uint32, cell uint) int64 {
 	counters := table[cell*Lanes:][:Lanes]
@@ -108,7 +116,7 @@ func Move(table []uint32, i int, from uint, to int) {
 // DropGroups takes pair i of those last counted out of the counts by groups. If
 // that of |d| is not kept, it is taken out of this count too.
 func (t *Tables) DropGroups(i int, abs, ref float64, keep bool) {
-	at := uint32(t.marks[i])
+	at := uint32(Bin(abs)<<laneBits) | uint32(i&(Lanes-1)) | rowNumber(ref)<<rowShift
 	if at>>rowShift == otherRow {
 		t.joint[cell(Group(abs), Group(ref))]--
 	}
@@ -118,19 +126,90 @@ func (t *Tables) DropGroups(i int, abs, ref float64, keep bool) {
 	}
 }
 
-// markTail marks pairs, of which a whole number of groups is done.
-func (t *Tables) markTail(done int, rel, abs, r []float64) {
-	marks := t.marks[done:len(r)]
-	rel, abs, r = rel[done:], abs[done:], r[done:]
-	rel, abs, r = rel[:len(marks)], abs[:len(marks)], r[:len(marks)]
-	for i := range marks {
-		ref := math.Float64bits(r[i]) &^ SignBit
-		row := min((ref+1<<52-firstGroup<<56)>>56, otherRow)
-		if ref == 0 {
-			row = zeroRow
+// rowOf holds the rows of references by sign and exponent, as countPair adds them to an
+// index, and above them counts of one, by which sums of them count what is in otherRow,
+// and zeros. What is below the normal numbers is taken for zero.
+var rowOf = func() (rows [1 << 12]uint64) {
+	for i := range rows {
+		switch row := rowNumber(math.Float64frombits(uint64(i) << 52 &^ SignBit)); {
+		case i&0x7ff == 0:
+			rows[i] = zeroRow<<rowShift | 1<<tinyShift
+		case row == otherRow:
+			rows[i] = otherRow<<rowShift | 1<<otherShift
+		default:
+			rows[i] = uint64(row) << rowShift
 		}
-		m := row<<rowShift | math.Float64bits(abs[i])>>49<<laneBits | math.Float64bits(rel[i])>>49<<(32+laneBits)
-		marks[i] = m | uint64(i&(Lanes-1))*(1<<32|1)
+	}
+	return rows
+}()
+
+const (
+	// tinyShift and otherShift are the places of the counts, for less than 2^13 pairs.
+	tinyShift, otherShift = 32, 48
+	// binShift leaves the bin of the bits of a magnitude, cellShift the first counter of
+	// its cell, with the bits of laneBits to clear.
+	binShift  = 49
+	cellShift = binShift - laneBits
+)
+
+// rowCount counts pairs by the rows they are counted in.
+type rowCount struct {
+	sum  uint64 // of the entries of rowOf
+	last uint64 // the last of the cells of abs that are counted, by its first counter
+}
+
+// tiny returns how many pairs are counted in zeroRow.
+func (c *rowCount) tiny() int64 { return int64(c.sum >> tinyShift & (1<<(otherShift-tinyShift) - 1)) }
+
+// others reports whether there are pairs in otherRow.
+func (c *rowCount) others() bool { return c.sum>>otherShift != 0 }
+
+// countPair counts a pair of a lane, by the bits of |d|, r and |d|/|r|.
+func (t *Tables) countPair(lane, abs, r, rel uint64, c *rowCount) {
+	row := rowOf[r>>52]
+	at := (abs>>cellShift | row) % uint64(len(t.abs)) &^ (Lanes - 1)
+	t.abs[at|lane]++
+	t.Rel[rel>>cellShift%uint64(len(t.Rel))&^(Lanes-1)|lane]++
+	c.sum += row
+	c.last = max(c.last, at)
+}
+
+// countChunk counts pairs in fours, one of each lane.
+func (t *Tables) countChunk(rel, abs, r *[chunk]float64, c *rowCount) {
+	const indexes, relIndexes = uint64(len(t.abs) - Lanes), uint64(len(t.Rel) - Lanes)
+	sum, last := c.sum, c.last
+	for i := 0; i < chunk; i += 4 {
+		row0 := rowOf[math.Float64bits(r[i])>>52]
+		row1 := rowOf[math.Float64bits(r[i+1])>>52]
+		row2 := rowOf[math.Float64bits(r[i+2])>>52]
+		row3 := rowOf[math.Float64bits(r[i+3])>>52]
+		sum += row0 + row1 + row2 + row3
+		at0 := (math.Float64bits(abs[i])>>cellShift | row0) & indexes
+		at1 := (math.Float64bits(abs[i+1])>>cellShift | row1) & indexes
+		at2 := (math.Float64bits(abs[i+2])>>cellShift | row2) & indexes
+		at3 := (math.Float64bits(abs[i+3])>>cellShift | row3) & indexes
+		last = max(last, at0, at1, at2, at3)
+		t.abs[at0]++
+		t.abs[at1+1]++
+		t.abs[at2+2]++
+		t.abs[at3+3]++
+		t.Rel[math.Float64bits(rel[i])>>cellShift&relIndexes]++
+		t.Rel[math.Float64bits(rel[i+1])>>cellShift&relIndexes+1]++
+		t.Rel[math.Float64bits(rel[i+2])>>cellShift&relIndexes+2]++
+		t.Rel[math.Float64bits(rel[i+3])>>cellShift&relIndexes+3]++
+	}
+	c.sum, c.last = sum, last
+}
+
+// moveTiny moves the pairs that were just counted in zeroRow although their references
+// are not 0.
+func (t *Tables) moveTiny(abs, r []float64) {
+	for i, x := range r {
+		if math.Float64bits(x)&^SignBit-1 < 1<<52-1 {
+			lane := uint(i & (Lanes - 1))
+			t.abs[zeroRow<<rowShift|Bin(abs[i])<<laneBits|lane]--
+			t.abs[otherRow<<rowShift|Bin(abs[i])<<laneBits|lane]++
+		}
 	}
 }
 
@@ -154,9 +233,9 @@ func (t *Tables) count(marks []uint64, out *ratioLanes) {
 
 // countOthers counts the pairs of otherRow by their groups.
 func (t *Tables) countOthers(abs, r []float64) {
-	for i, m := range t.marks[:len(r)] {
-		if uint32(m)>>rowShift == otherRow {
-			t.joint[cell(Group(abs[i]), Group(math.Abs(r[i])))]++
+	for i, x := range r {
+		if ref := math.Abs(x); rowNumber(ref) == otherRow {
+			t.joint[cell(Group(abs[i]), Group(ref))]++
 		}
 	}
 }
