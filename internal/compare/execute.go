@@ -142,22 +142,23 @@ type executor struct {
 	aligner align.Aligner
 	buffers align.Buffers
 	pool    *metrics.Pool
-	// slots has an element for each goroutine that computes a pair or a segment; pairs are
-	// opened before they have one.
-	slots    chan struct{}
-	progress progress
+	// slots has an element for each goroutine that computes a pair or a segment, pairs one
+	// for each pair that is computed; pairs are opened before they have one.
+	slots, pairs chan struct{}
+	progress     progress
 }
 
 func newExecutor(p *Plan) *executor {
 	// What object storage sends is waited for by all workers; more of them than there are
-	// processors would compute no faster, and each takes memory.
+	// processors would compute no faster, and each takes memory. Of more pairs, segment by
+	// segment by turns, what was fetched would have to be given up before it is read.
 	slots := p.opt.Workers
 	if store.Remote(p.opt.Ref) || store.Remote(p.opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
 	}
 	return &executor{
 		plan: p, opt: p.opt, aligner: align.Aligner{Options: p.opt.Shape, Version: p.opt.Version},
-		pool: metrics.NewPool(), slots: make(chan struct{}, slots),
+		pool: metrics.NewPool(), slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),
 	}
 }
 
@@ -215,12 +216,14 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if e.opt.Judge.Verdict.Mode == ByStatistics {
 		return e.byStatistics(ctx, x, part.Row)
 	}
-	a, err := e.align(x)
+	a, err := e.align(x, true)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
 	a.Prefetch()
+	e.pairs <- struct{}{}
+	defer func() { <-e.pairs }()
 	e.slots <- struct{}{}
 	defer func() { <-e.slots }()
 	atol, rtol := e.config(part.Row)
@@ -257,9 +260,9 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 	row.Result = res.Pack()
 }
 
-// align opens a pair and aligns it.
-func (e *executor) align(x *Pair) (*align.Alignment, error) {
-	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.format})
+// align opens a pair and aligns it, with whole to read all of it.
+func (e *executor) align(x *Pair, whole bool) (*align.Alignment, error) {
+	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.format, Whole: whole})
 }
 
 // config returns the limits of the operator of a row in op_config.csv.

@@ -72,7 +72,7 @@ func (p *Plan) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu boo
 
 // reopen aligns a pair that was compared, as it was then.
 func (e *executor) reopen(part *Part) (*align.Alignment, error) {
-	a, err := e.align(&e.plan.Pairs[part.Pair])
+	a, err := e.align(&e.plan.Pairs[part.Pair], true)
 	if err == nil && part.order > 0 {
 		a = a.Use(part.order)
 	}

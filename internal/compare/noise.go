@@ -5,11 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 const (
@@ -144,17 +146,22 @@ var effectiveTypes = []tensor.DType{tensor.BFloat16, tensor.Float16}
 func (p *Plan) findEffective(ctx context.Context) {
 	e := newExecutor(p)
 	tried, fits := 0, make([]int, len(effectiveTypes))
+	pairs := make([]*Pair, min(len(p.Pairs), sampledPairs))
+	for k := range pairs {
+		pairs[k] = &p.Pairs[k*len(p.Pairs)/len(pairs)]
+	}
 	var pooled []float64 // of tensors of few different values
-	for k := range min(len(p.Pairs), sampledPairs) {
-		if ctx.Err() != nil {
-			return
-		}
-		values := e.sampleNPU(&p.Pairs[k*len(p.Pairs)/min(len(p.Pairs), sampledPairs)])
-		if !isVaried(values, fewValues) {
-			pooled = append(pooled, values...)
-			continue
-		}
-		tried += fit(values, fits)
+	err := batch.Run(ctx, batch.Options{Workers: p.opt.Workers}, pairs, nil,
+		func(_ context.Context, x *Pair) []float64 { return e.sampleNPU(x) },
+		func(_ int, values []float64) {
+			if !isVaried(values, fewValues) {
+				pooled = append(pooled, values...)
+				return
+			}
+			tried += fit(values, fits)
+		})
+	if err != nil {
+		return
 	}
 	if tried == 0 && isVaried(pooled, fewPooled) {
 		tried = fit(pooled, fits)
@@ -182,7 +189,17 @@ func (e *executor) sampleNPU(x *Pair) []float64 {
 	if x.Row.Status != "" || x.Ref.Err != nil || x.NPU.Err != nil {
 		return nil
 	}
-	a, err := e.align(x)
+	if !x.NPU.Raw { // another type needs no look at the reference
+		t, err := x.NPU.Open(e.opt.Version, tensorfile.RawHint{})
+		if err != nil {
+			return nil
+		}
+		t.Close()
+		if t.DType != tensor.Float32 {
+			return nil
+		}
+	}
+	a, err := e.align(x, false)
 	if err != nil {
 		return nil
 	}

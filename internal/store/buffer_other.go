@@ -4,6 +4,3 @@ package store
 
 // newBuffer returns memory.
 func newBuffer(size int64) []byte { return make([]byte, size) }
-
-// freeBuffer gives the memory back.
-func freeBuffer([]byte) {}

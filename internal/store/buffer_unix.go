@@ -13,8 +13,3 @@ func newBuffer(size int64) []byte {
 	}
 	return data
 }
-
-// freeBuffer gives the memory back. Nothing may use it any more.
-func freeBuffer(data []byte) {
-	_ = syscall.Munmap(data) // of memory of the heap it fails, and that is freed by itself
-}

@@ -256,6 +256,9 @@ type source struct {
 // prefetch hands Prefetch on.
 func (s *source) prefetch(off, n int64) { Prefetch(s.Source, off, n) }
 
+// readWhole hands Whole on.
+func (s *source) readWhole() { Whole(s.Source) }
+
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.Source.ReadAt(p, off)

@@ -31,6 +31,7 @@ type s3 struct {
 	heads  *heads
 	blocks *blocks
 	active atomic.Int64 // sources that are read beyond their heads
+	opened atomic.Int64 // sources
 	parts  *parts
 }
 

@@ -137,8 +137,8 @@ func TestPrefetch(t *testing.T) {
 // TestBudget checks that many readers with little memory come to their end, and that
 // there is never more than that.
 func TestBudget(t *testing.T) {
-	for _, cache := range []int64{minBlock, 3 * minBlock, 16 * minBlock} {
-		s := fakeServer(t).connect(t, func(set *S3Settings) { set.Block, set.Cache, set.Concurrency = minBlock, cache, 3 })
+	for _, cache := range []int64{minBlock, minBlock + 1000, 3 * minBlock, 16 * minBlock} {
+		s := fakeServer(t).connect(t, func(set *S3Settings) { set.Block, set.Cache, set.Concurrency = min(minBlock+1000, cache), cache, 3 })
 		bucket := s.bucket(t)
 		const objects, readers = 3, 40
 		for i := range objects {
@@ -147,6 +147,9 @@ func TestBudget(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range readers {
 			src := s.mustOpen(t, bucket, fmt.Sprint(i%objects))
+			if i%2 == 0 {
+				Whole(src)
+			}
 			wg.Go(func() {
 				got, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
 				if err != nil || !bytes.Equal(got, pattern(headSize+3*minBlock+i%objects)) {
@@ -157,33 +160,181 @@ func TestBudget(t *testing.T) {
 		wg.Wait()
 		b := s.blocks
 		b.mu.Lock()
-		held := int64(0)
+		held, unread := int64(0), int64(0)
 		for _, k := range b.byKey {
-			held += int64(len(k.data))
-			if k.users != 0 || k.order == nil {
+			held += pages(k.key.n)
+			if k.left > 0 {
+				unread += k.key.n
+			}
+			if k.users != 0 {
 				t.Errorf("block %v has %d users", k.key, k.users)
 			}
 		}
-		for size, free := range b.free {
-			held += size * int64(len(free))
+		for i, gap := range b.gaps {
+			held += gap.n
+			if gap.n <= 0 || i > 0 && b.gaps[i-1].at+b.gaps[i-1].n >= gap.at {
+				t.Errorf("gaps %v", b.gaps)
+			}
 		}
-		if b.used != held || held > cache {
-			t.Errorf("%d bytes in use, %d counted, of %d", held, b.used, cache)
+		if held != b.max || int64(len(b.memory)) != b.max || b.max > pages(cache) || unread != b.unread {
+			t.Errorf("%d bytes in use or free, of %d; %d unread, counted %d", held, cache, unread, b.unread)
 		}
 		b.mu.Unlock()
 	}
 }
 
-// TestShare checks that every reader can have two blocks.
+// TestWhole checks how an object is fetched that will be read whole.
+func TestWhole(t *testing.T) {
+	const block = 4 * minBlock
+	header := func(t *testing.T, src Source) {
+		t.Helper()
+		if _, err := src.ReadAt(make([]byte, 300), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		size   int
+		before func(t *testing.T, s *s3, src func() Source)
+		want   string // first bytes and numbers of bytes
+	}{
+		"within a head":     {headSize, nil, "0+65536"},
+		"one block":         {headSize + 1, nil, "0+65537"},
+		"a block to a byte": {block, nil, "0+1048576"},
+		"equal blocks":      {2*block + 1, nil, "0+700416 1400832+696321 700416+700416"},
+		"the head is known": {block, func(t *testing.T, _ *s3, src func() Source) {
+			first := src()
+			header(t, first)
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}, "0+1048576 0+65536"},
+		"memory is short": {block, func(t *testing.T, s *s3, _ func() Source) {
+			s.blocks.mu.Lock()
+			s.blocks.unread += s.blocks.max
+			s.blocks.mu.Unlock()
+		}, "0+1048576 0+65536"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(t)
+			s, bucket, data := f.begin(t, tt.size, func(set *S3Settings) { set.Block = block })
+			open := func() Source {
+				src, err := s.Open(bucket, Object{Key: "run/x", Size: int64(len(data))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return src
+			}
+			if tt.before != nil {
+				tt.before(t, s, open)
+			}
+			src := open()
+			Whole(&source{Source: src})
+			header(t, src)
+			Prefetch(src, 128, int64(len(data))-128)
+			if got := readAll(t, src); !bytes.Equal(got, data) {
+				t.Error("other bytes came back")
+			}
+			var got []string
+			for _, line := range f.log() {
+				var a, b int64
+				if _, err := fmt.Sscanf(line[strings.Index(line, "bytes="):], "bytes=%d-%d", &a, &b); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, fmt.Sprintf("%d+%d", a, b-a+1))
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("fetched %q, want %s", got, tt.want)
+			}
+			if err := src.Close(); err != nil {
+				t.Error(err)
+			}
+			Prefetch(src, 0, 100) // it is closed
+		})
+	}
+}
+
+// TestSegments checks that an object whose pieces are read side by side is fetched once.
+func TestSegments(t *testing.T) {
+	const size, pieces = 16 * minBlock, 4
+	f := newFaults(t)
+	s, bucket, data := f.begin(t, size, func(set *S3Settings) { set.Block, set.Cache = minBlock, 12*minBlock })
+	src, err := s.Open(bucket, Object{Key: "run/x", Size: size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Whole(src)
+	var wg sync.WaitGroup
+	for i := range pieces {
+		wg.Go(func() {
+			got, err := io.ReadAll(io.NewSectionReader(src, int64(i)*size/pieces, size/pieces))
+			if err != nil || !bytes.Equal(got, data[i*size/pieces:][:size/pieces]) {
+				t.Errorf("piece %d: %d bytes, %v", i, len(got), err)
+			}
+		})
+	}
+	wg.Wait()
+	if log := f.log(); len(log) != size/minBlock {
+		t.Errorf("%d requests: %q", len(log), log)
+	}
+}
+
+// TestVictims checks whose blocks are given up.
+func TestVictims(t *testing.T) {
+	b := newBlocks(4 * minBlock)
+	get := func(id string, off, turn int64) *block {
+		k, isNew := b.find(blockKey{id, off * minBlock, minBlock}, turn, now)
+		if isNew {
+			b.loaded(k, nil)
+		}
+		return k
+	}
+	give := func(k *block, n int64) { b.release(k, span{0, n}) }
+	first, second, third := get("x", 0, 1), get("y", 0, 2), get("z", 0, 3)
+	used := get("z", 1, 3)
+	give(first, minBlock/2)
+	give(second, 0)
+	give(third, pageSize)
+	if k, _ := b.find(blockKey{"a", 0, minBlock}, 4, soon); k != nil {
+		t.Error("a block was given up that nobody had read")
+	}
+	// The last reader's block that is not in use goes first, then the one before.
+	for i, want := range []blockKey{third.key, second.key} {
+		get("a", int64(i), 4)
+		if b.byKey[want] != nil {
+			t.Errorf("%d: %v is still there", i, want)
+		}
+	}
+	if b.byKey[first.key] == nil || b.byKey[used.key] == nil {
+		t.Error("more was given up")
+	}
+	// One that was read in several pieces goes before all others.
+	for at := int64(0); at < minBlock; at += 1000 {
+		k := get("x", 0, 1)
+		b.release(k, span{at, min(1000, minBlock-at)})
+	}
+	if first.left != 0 || b.unread != 3*minBlock {
+		t.Errorf("%d pages are left, %d bytes", first.left, b.unread)
+	}
+	if k, isNew := b.find(blockKey{"b", 0, minBlock}, 5, soon); k == nil || !isNew || b.byKey[first.key] != nil {
+		t.Error("what was read is kept")
+	}
+}
+
+// TestShare checks that every reader can have two blocks, or one if it reads all.
 func TestShare(t *testing.T) {
 	s := fakeServer(t).connect(t)
 	f := &s3Object{s: s}
-	for active := int64(1); active < 300; active++ {
+	for active := int64(1); active < 600; active++ {
+		each := int64(2)
+		if f.whole = active%2 == 0; f.whole {
+			each = 1
+		}
 		n := f.share(active)
-		if n > s.set.Block || n < minBlock || n > minBlock && 2*active*n > s.set.Cache {
+		if n > s.set.Block || n < minBlock || n > minBlock && each*active*n > s.set.Cache {
 			t.Errorf("%d readers have blocks of %d", active, n)
 		}
-		if n < s.set.Block && 4*active*n <= s.set.Cache {
+		if n < s.set.Block && 2*each*active*n <= s.set.Cache {
 			t.Errorf("%d readers have blocks of %d only", active, n)
 		}
 	}
@@ -206,6 +357,13 @@ func TestHeads(t *testing.T) {
 	if h.get("0") == nil || h.get("1") != nil || h.get(fmt.Sprint(more-1)) == nil {
 		t.Error("not those that were used last")
 	}
+	before := h.bytes
+	h.trim("0", 1000)
+	h.trim("0", 2000)
+	h.trim("1", 10)
+	if got := len(h.get("0")); got != 1000 || h.bytes != before-headSize+1000 {
+		t.Errorf("%d bytes are kept of a head, %d of all, %d before", got, h.bytes, before)
+	}
 }
 
 // TestReadAt checks reads at any place, in any order, by several at a time, against the
@@ -225,6 +383,9 @@ func TestReadAt(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer src.Close()
+		if rapid.Bool().Draw(r, "whole") {
+			Whole(src)
+		}
 		want := bytes.NewReader(data)
 		for range rapid.IntRange(1, 8).Draw(r, "reads") {
 			off := rapid.Int64Range(0, int64(n)+10).Draw(r, "off")

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"container/list"
+	"slices"
 	"sync"
 )
 
@@ -55,6 +58,20 @@ func (h *heads) put(id string, data []byte) {
 	}
 }
 
+// trim forgets what lies behind the first n bytes of an object.
+func (h *heads) trim(id string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.byID[id]
+	if e == nil {
+		return
+	}
+	if kept := e.Value.(*head); n < len(kept.data) {
+		h.bytes -= int64(len(kept.data) - n)
+		kept.data = bytes.Clone(kept.data[:n])
+	}
+}
+
 // blockKey is a piece of an object.
 type blockKey struct {
 	id     string
@@ -64,125 +81,148 @@ type blockKey struct {
 // block is a piece of an object in memory, or on its way there.
 type block struct {
 	key   blockKey
-	data  []byte // its buffer, longer than the piece
+	data  []byte
+	at    int64 // of data in the memory of all blocks
 	ready chan struct{}
-	err   error // of loading it, once it is ready
-	done  bool  // read to its end by somebody
-	users int   // that must find it where it is
-	order *list.Element
+	err   error  // of loading it, once it is ready
+	turn  int64  // of the reader: those that came first go on first
+	seen  []bool // the pages that were read to their ends
+	left  int    // pages that were not
+	users int    // that must find it where it is
 }
 
-// blocks are pieces of objects in memory. All of them together, those on their way and
-// free buffers too, take at most a number of bytes, which are taken before a request is
-// sent. A reader that waits for them holds no block, and one that holds a block does not
-// wait for other readers before it lets go: so any number of readers comes to its end.
+// blocks are pieces of objects in memory. All of them together, those on their way too,
+// take at most a number of bytes, which are taken before a request is sent. A reader
+// that waits for them holds no block, and one that holds a block does not wait for other
+// readers before it lets go: so any number of readers comes to its end.
 type blocks struct {
 	max int64
 
 	mu     sync.Mutex
 	freed  sync.Cond
-	used   int64
+	memory []byte // of all blocks, got when the first one is
+	gaps   []span // of memory, by their place; none touches another
+	unread int64  // bytes of blocks that are not read to their end
 	byKey  map[blockKey]*block
-	unused list.List          // of *block without users; those to give up first in front
-	free   map[int64][][]byte // buffers without a block, by their size
 }
 
+// span is a piece of memory.
+type span struct{ at, n int64 }
+
+// pageSize is what pieces of memory are multiples of, in which it is noted what was read.
+const pageSize = 4 << 10
+
 func newBlocks(limit int64) *blocks {
-	b := &blocks{max: limit, byKey: map[blockKey]*block{}, free: map[int64][][]byte{}}
+	b := &blocks{max: pages(limit), byKey: map[blockKey]*block{}}
 	b.freed.L = &b.mu
 	return b
 }
 
+// wanting says how much a reader wants a block: what it may take for it.
+type wanting int
+
+const (
+	// perhaps takes what is free or read to its end, and leaves some of it to others.
+	perhaps wanting = iota
+	// soon takes what is free or read to its end.
+	soon
+	// now takes what others wait for least, and waits until there is something.
+	now
+)
+
 // find returns a block in use by the caller. A new one has no data yet: the caller loads
-// it. There may be none when it would have to be waited for, or another reader's block
-// given up that is not read to its end: then, without wait, the result is nil.
-func (b *blocks) find(key blockKey, wait bool) (found *block, isNew bool) {
+// it. There may be none unless it is wanted now; then the result is nil.
+func (b *blocks) find(key blockKey, turn int64, want wanting) (found *block, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	size := int64(minBlock)
-	for size < key.n {
-		size *= 2
-	}
-	size = min(size, b.max)
 	for {
 		if found = b.byKey[key]; found != nil {
-			b.use(found)
+			found.users++
+			found.turn = turn
 			return found, false
 		}
-		if data := b.take(size, wait); data != nil {
-			found = &block{key: key, data: data, ready: make(chan struct{}), users: 1}
+		if want == perhaps && b.unread+key.n > b.max/8*5 {
+			return nil, false
+		}
+		if at, ok := b.take(key.n, want == now); ok {
+			found = &block{key: key, data: b.memory[at : at+key.n : at+key.n], at: at, ready: make(chan struct{}), turn: turn, users: 1}
+			found.left = int(pages(key.n) / pageSize)
+			found.seen = make([]bool, found.left)
 			b.byKey[key] = found
+			b.unread += key.n
 			return found, true
 		}
-		if !wait {
+		if want != now {
 			return nil, false
 		}
 		b.freed.Wait()
 	}
 }
 
-func (b *blocks) use(k *block) {
-	if k.users++; k.order != nil {
-		b.unused.Remove(k.order)
-		k.order = nil
+// take finds memory for a block. With force others may lose one that is not read.
+func (b *blocks) take(n int64, force bool) (at int64, ok bool) {
+	if b.memory == nil {
+		b.memory = newBuffer(b.max)
+		b.gaps = []span{{0, b.max}}
 	}
-}
-
-// take finds a buffer of that size, nil when there is no room for one.
-func (b *blocks) take(size int64, force bool) []byte {
+	n = pages(n)
 	for {
-		if same := b.free[size]; len(same) > 0 {
-			b.free[size] = same[:len(same)-1]
-			return same[len(same)-1]
+		for i := range b.gaps {
+			gap := &b.gaps[i]
+			if gap.n < n {
+				continue
+			}
+			at = gap.at
+			gap.at, gap.n = gap.at+n, gap.n-n
+			if gap.n == 0 {
+				b.gaps = slices.Delete(b.gaps, i, i+1)
+			}
+			return at, true
 		}
-		if b.used+size <= b.max {
-			b.used += size
-			return newBuffer(size)
-		}
-		if !b.giveUpBuffer() && !b.giveUpBlock(force) {
-			return nil
+		if !b.giveUp(force) {
+			return 0, false
 		}
 	}
 }
 
-// giveUpBuffer gives memory of free buffers back.
-func (b *blocks) giveUpBuffer() bool {
-	for size, same := range b.free {
-		if n := len(same); n > 0 {
-			freeBuffer(same[n-1])
-			b.free[size] = same[:n-1]
-			b.used -= size
-			return true
+// pages is the memory that n bytes take.
+func pages(n int64) int64 { return (n + pageSize - 1) / pageSize * pageSize }
+
+// giveUp gives a block up that nobody uses: one that was read to its end; else, with
+// force, the last one of the reader that came last.
+func (b *blocks) giveUp(force bool) bool {
+	var victim *block
+	for _, k := range b.byKey {
+		switch {
+		case k.users > 0 || k.left > 0 && !force:
+		case victim == nil, k.left == 0 && victim.left > 0:
+			victim = k
+		case k.left > 0 && victim.left > 0 && (k.turn > victim.turn || k.turn == victim.turn && k.key.off > victim.key.off):
+			victim = k
 		}
 	}
-	return false
-}
-
-// giveUpBlock makes the buffer of a block free. Without force it must be one that was
-// read to its end.
-func (b *blocks) giveUpBlock(force bool) bool {
-	first := b.unused.Front()
-	if first == nil {
+	if victim == nil {
 		return false
 	}
-	k := first.Value.(*block)
-	if !force && !k.done {
-		return false
-	}
-	b.forget(k)
+	b.finished(victim)
+	delete(b.byKey, victim.key)
+	b.free(victim)
 	return true
 }
 
-// forget makes the buffer of a block without users free.
-func (b *blocks) forget(k *block) {
-	if k.order != nil {
-		b.unused.Remove(k.order)
+// free makes the memory of a block a gap.
+func (b *blocks) free(k *block) {
+	gap := span{k.at, pages(k.key.n)}
+	i, _ := slices.BinarySearchFunc(b.gaps, gap.at, func(s span, at int64) int { return cmp.Compare(s.at, at) })
+	if i < len(b.gaps) && gap.at+gap.n == b.gaps[i].at {
+		gap.n += b.gaps[i].n
+		b.gaps = slices.Delete(b.gaps, i, i+1)
 	}
-	if b.byKey[k.key] == k {
-		delete(b.byKey, k.key)
+	if i > 0 && b.gaps[i-1].at+b.gaps[i-1].n == gap.at {
+		b.gaps[i-1].n += gap.n
+		return
 	}
-	size := int64(len(k.data))
-	b.free[size] = append(b.free[size], k.data)
+	b.gaps = slices.Insert(b.gaps, i, gap)
 }
 
 // loaded says that a new block has its data, or why not.
@@ -190,39 +230,58 @@ func (b *blocks) loaded(k *block, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k.err = err; err != nil {
+		b.finished(k)
 		delete(b.byKey, k.key)
 	}
 	close(k.ready)
 }
 
-// release ends the use of a block.
-func (b *blocks) release(k *block) {
+// release ends the use of a block, of which the caller has read a piece.
+func (b *blocks) release(k *block, read span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if k.left > 0 && read.n > 0 {
+		end := read.at + read.n
+		to := int(end / pageSize)
+		if end == k.key.n {
+			to = len(k.seen)
+		}
+		for i := int(read.at / pageSize); i < to; i++ {
+			if !k.seen[i] {
+				k.seen[i] = true
+				k.left--
+			}
+		}
+		if k.left == 0 {
+			b.unread -= k.key.n
+		}
+	}
 	if k.users--; k.users > 0 {
 		return
 	}
-	switch {
-	case k.err != nil:
-		b.forget(k)
-	case k.done:
-		k.order = b.unused.PushFront(k)
-	default:
-		k.order = b.unused.PushBack(k)
+	if k.err != nil {
+		b.free(k)
 	}
 	b.freed.Broadcast()
 }
 
-// finish says that a reader has read a block to its end: it is given up before others.
-func (b *blocks) finish(key blockKey) {
+// finished says that nobody will read more of a block.
+func (b *blocks) finished(k *block) {
+	if k.left > 0 {
+		k.left = 0
+		b.unread -= k.key.n
+	}
+}
+
+// finish says that a reader will read no more of an object: its blocks are given up
+// before others.
+func (b *blocks) finish(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k := b.byKey[key]
-	if k == nil {
-		return
+	for key, k := range b.byKey {
+		if key.id == id {
+			b.finished(k)
+		}
 	}
-	k.done = true
-	if k.order != nil {
-		b.unused.MoveToFront(k.order)
-	}
+	b.freed.Broadcast()
 }

@@ -24,21 +24,26 @@ var (
 	errIdle = fmt.Errorf("no byte came for %v", readTimeout)
 )
 
-// s3Object is an open object. It is read in blocks, which begin behind its head; once
-// two of them follow each other, the next one is fetched ahead.
+// s3Object is an open object. One that is read whole is read in blocks of one size from
+// its beginning on, of others the head is read first, and the blocks begin behind it.
+// Once two of them follow each other, the next one is fetched ahead.
 type s3Object struct {
 	s           *s3
 	bucket, key string
 	size        int64
 	etag        string
 	id          string
+	turn        int64 // of all sources, in the order in which they were opened
 
 	mu     sync.Mutex
-	block  int64      // bytes of a block; 0 before the first one
-	small  int        // reads that jumped, of which the first ones fetch little
-	next   int64      // where a read follows the one before
-	last   blockKey   // that was read last
-	held   []blockKey // that are to be given up when it is closed
+	whole  bool     // it will be read from its beginning to its end
+	begun  bool     // to be read beyond what shows what it is
+	kept   int      // bytes of the head that were read
+	block  int64    // bytes of a block; 0 before the first one
+	small  int      // reads that jumped, of which the first ones fetch little
+	next   int64    // where a read follows the one before
+	last   blockKey // that was read last
+	asked  []bool   // of the blocks of one that is read whole
 	closed bool
 }
 
@@ -49,7 +54,7 @@ const maxSmall = 4
 // Open implements Objects. An object of an unknown size is found out about by reading
 // its head.
 func (s *s3) Open(bucket string, o Object) (Source, error) {
-	f := &s3Object{s: s, bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize}
+	f := &s3Object{s: s, bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize, turn: s.opened.Add(1)}
 	if o.Size < 0 {
 		data, now, err := s.head(bucket, o.Key)
 		if err != nil {
@@ -84,18 +89,32 @@ func (f *s3Object) Size() int64 { return f.size }
 // ID implements Source.
 func (f *s3Object) ID() string { return f.id }
 
-// Close implements Source.
+// maxKept is how large an object is at most that is remembered as a whole.
+const maxKept = 16 << 10
+
+// Close implements Source. Of the head is remembered what was read of it.
 func (f *s3Object) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.block > 0 && !f.closed {
-		f.s.active.Add(-1)
-		for _, key := range f.held {
-			f.s.blocks.finish(key)
-		}
+	if f.closed {
+		return nil
 	}
 	f.closed = true
+	if f.size > maxKept && f.kept > 0 {
+		f.s.heads.trim(f.id, (f.kept+1023)/1024*1024)
+	}
+	if f.block > 0 {
+		f.s.active.Add(-1)
+		f.s.blocks.finish(f.id)
+	}
 	return nil
+}
+
+// readWhole implements the function Whole.
+func (f *s3Object) readWhole() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.whole = f.size > headSize && f.block == 0
 }
 
 // ReadAt implements io.ReaderAt.
@@ -118,21 +137,30 @@ func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 	return read, nil
 }
 
-// readSome reads bytes of the head or of one block.
+// readSome reads bytes of the head or of one block. Of an object that will be read whole
+// the head is a part of the first block, unless it is at hand; or memory is short, and
+// others need it sooner.
 func (f *s3Object) readSome(p []byte, off int64) (int, error) {
+	want := now
 	if off < headSize {
-		data, err := f.head()
-		if err != nil {
-			return 0, err
+		if data := f.s.heads.get(f.id); off < int64(len(data)) {
+			return f.readHead(p, off, data), nil
 		}
-		return copy(p, data[off:]), nil
+		var fromHead bool
+		if fromHead, want = f.startsWith(off + int64(len(p))); fromHead {
+			return f.fetchHead(p, off)
+		}
 	}
 	key, ahead := f.place(off, int64(len(p)))
-	k, isNew := f.s.blocks.find(key, true)
+	k, isNew := f.s.blocks.find(key, f.turn, want)
+	if k == nil {
+		return f.fetchHead(p, off)
+	}
 	if isNew {
 		f.load(k)
 	}
-	defer f.s.blocks.release(k)
+	read := span{at: off - key.off}
+	defer func() { f.s.blocks.release(k, read) }()
 	if ahead {
 		f.readAhead(key)
 	}
@@ -140,19 +168,42 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	if k.err != nil {
 		return 0, k.err
 	}
-	return copy(p, k.data[off-key.off:key.n]), nil
+	n := copy(p, k.data[read.at:])
+	read.n = int64(n)
+	return n, nil
 }
 
-// head is the beginning of the object.
-func (f *s3Object) head() ([]byte, error) {
-	if data := f.s.heads.get(f.id); data != nil {
-		return data, nil
+// startsWith tells whether a read within the head, up to end, is one of the head alone,
+// else how much the first block is wanted for it.
+func (f *s3Object) startsWith(end int64) (fromHead bool, want wanting) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !f.whole:
+		return true, now
+	case !f.begun && end <= headSize:
+		return false, perhaps
 	}
+	return false, now
+}
+
+// readHead reads bytes of the head.
+func (f *s3Object) readHead(p []byte, off int64, data []byte) int {
+	n := copy(p, data[off:])
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept = max(f.kept, int(off)+n)
+	return n
+}
+
+// fetchHead fetches the head and reads bytes of it.
+func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 	data, err := f.s.read(f.bucket, f.object(), 0, make([]byte, min(headSize, f.size)))
-	if err == nil {
-		f.s.heads.put(f.id, data)
+	if err != nil {
+		return 0, err
 	}
-	return data, err
+	f.s.heads.put(f.id, data)
+	return f.readHead(p, off, data), nil
 }
 
 func (f *s3Object) object() *Object { return &Object{Key: f.key, Size: f.size, ETag: f.etag} }
@@ -161,8 +212,16 @@ func (f *s3Object) object() *Object { return &Object{Key: f.key, Size: f.size, E
 func (f *s3Object) place(off, n int64) (key blockKey, ahead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.block == 0 {
-		f.block = f.share(f.s.active.Add(1))
+	f.begin()
+	if f.whole {
+		f.begun = f.begun || off+n > headSize
+		i := off / f.block
+		f.asked[i] = true
+		// One that was fetched before may have been read by another goroutine, and given up.
+		if ahead = f.begun && i+1 < int64(len(f.asked)) && !f.asked[i+1]; ahead {
+			f.asked[i+1] = true
+		}
+		return f.blockAt(off, f.block), ahead
 	}
 	if off >= f.last.off && off < f.last.off+f.last.n {
 		f.next = max(f.next, off+n)
@@ -173,22 +232,45 @@ func (f *s3Object) place(off, n int64) (key blockKey, ahead bool) {
 		f.small++
 		size = min(size, minBlock)
 	}
-	start := headSize + (off-headSize)/size*size
-	key = blockKey{f.id, start, min(size, f.size-start)}
-	ahead = start == f.last.off+f.last.n && start+key.n < f.size
-	if f.last.n > 0 {
-		f.s.blocks.finish(f.last)
-	}
+	key = f.blockAt(off, size)
+	ahead = key.off == f.last.off+f.last.n && key.off+key.n < f.size
 	f.last, f.next = key, off+n
-	f.held = append(f.held[max(0, len(f.held)-2):], key)
 	return key, ahead
 }
 
-// share is the largest size of blocks of which every active source can have two, in
-// powers of two of the smallest.
+// begin settles the size of blocks. The last one of an object that is read whole is about
+// as long as the others.
+func (f *s3Object) begin() {
+	if f.block > 0 {
+		return
+	}
+	f.block = f.share(f.s.active.Add(1))
+	if f.whole {
+		most := min(f.block/4*5, f.s.set.Block)
+		count := (f.size + most - 1) / most
+		f.block = pages((f.size + count - 1) / count)
+		f.asked = make([]bool, count)
+	}
+}
+
+// blockAt is the block of some size with the byte at off.
+func (f *s3Object) blockAt(off, size int64) blockKey {
+	first := int64(headSize)
+	if f.whole {
+		first = 0
+	}
+	start := first + (off-first)/size*size
+	return blockKey{f.id, start, min(size, f.size-start)}
+}
+
+// share is the largest size of blocks of which every active source can have two, or one
+// if it is read whole, in powers of two of the smallest.
 func (f *s3Object) share(active int64) int64 {
 	size := f.s.set.Block
-	for size > minBlock && 2*active*size > f.s.set.Cache {
+	if !f.whole {
+		active *= 2
+	}
+	for size > minBlock && active*size > f.s.set.Cache {
 		size /= 2
 	}
 	return max(size, minBlock)
@@ -198,50 +280,50 @@ func (f *s3Object) share(active int64) int64 {
 // other readers.
 func (f *s3Object) readAhead(key blockKey) {
 	start := key.off + key.n
-	f.fetch(blockKey{f.id, start, min(key.n, f.size-start)})
+	f.fetch(blockKey{f.id, start, min(key.n, f.size-start)}, soon)
 }
 
 // prefetch fetches the first block of a piece that will be read from its beginning to its
-// end, as readAhead does.
+// end, if there is room for it.
 func (f *s3Object) prefetch(off, n int64) {
 	end := min(off+n, f.size)
-	if off = max(off, headSize); off >= end {
+	f.mu.Lock()
+	if !f.whole {
+		off = max(off, headSize)
+	}
+	if off >= end || f.closed {
+		f.mu.Unlock()
 		return
 	}
-	f.mu.Lock()
-	if f.block == 0 {
-		f.block = f.share(f.s.active.Add(1))
+	f.begin()
+	f.begun, f.next = true, off
+	key := f.blockAt(off, f.block)
+	if f.whole {
+		f.asked[off/f.block] = true
 	}
-	f.next = off
-	start := headSize + (off-headSize)/f.block*f.block
-	key := blockKey{f.id, start, min(f.block, f.size-start)}
 	f.mu.Unlock()
-	f.fetch(key)
+	f.fetch(key, perhaps)
 }
 
-// fetch begins to read a block, if there is room for it without taking it from other
-// readers.
-func (f *s3Object) fetch(next blockKey) {
-	k, isNew := f.s.blocks.find(next, false)
+// fetch begins to read a block that is not there yet.
+func (f *s3Object) fetch(next blockKey, want wanting) {
+	k, isNew := f.s.blocks.find(next, f.turn, want)
 	if k == nil {
 		return
 	}
 	if !isNew {
-		f.s.blocks.release(k)
+		f.s.blocks.release(k, span{})
 		return
 	}
-	f.mu.Lock()
-	f.held = append(f.held, next)
-	f.mu.Unlock()
 	go func() {
-		defer f.s.blocks.release(k)
+		defer f.s.blocks.release(k, span{})
 		f.load(k)
 	}()
 }
 
 // load reads a block from the server.
 func (f *s3Object) load(k *block) {
-	_, err := f.s.read(f.bucket, f.object(), k.key.off, k.data[:k.key.n])
+	_, err := f.s.read(f.bucket, f.object(), k.key.off, k.data)
 	f.s.blocks.loaded(k, err)
 }
 

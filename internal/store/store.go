@@ -95,6 +95,14 @@ func Prefetch(from io.ReaderAt, off, n int64) {
 	}
 }
 
+// Whole says that all of a source will be read: small objects are fetched by one request
+// then. Nothing may have been read of it yet.
+func Whole(from Source) {
+	if f, ok := from.(interface{ readWhole() }); ok {
+		f.readWhole()
+	}
+}
+
 // Stat describes a file or folder, links followed. A remote file stays for Open and Stat
 // what it was when it was described first, unless this process writes it: when it has
 // changed since, reading it is an error.

@@ -89,6 +89,8 @@ type Options struct {
 	// Raw, when not nil, asks for raw files too: files that end as they do and
 	// have no header of another kind. It says what their names do not.
 	Raw *RawHint
+	// Whole says that all of the file will be read.
+	Whole bool
 }
 
 // Open opens the file at path. The error is one of os or of the package that
@@ -97,6 +99,9 @@ func Open(path string, opt Options) (*File, error) {
 	file, err := openRegular(path)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Whole {
+		store.Whole(file)
 	}
 	src := &source{file: file, size: file.Size(), name: cmp.Or(opt.Name, store.Base(path)), opt: opt}
 	f := &File{Path: path, file: file}

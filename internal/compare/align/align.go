@@ -64,6 +64,8 @@ type Pair struct {
 	// Format is the axis order that the reference is known to have, nil when it
 	// is not known.
 	Format *tensor.Format
+	// Whole says that all elements will be read.
+	Whole bool
 }
 
 // Alignment is a pair whose files are open and that can be compared, or is known
@@ -202,7 +204,7 @@ func (g *Aligner) open(a *Alignment, p Pair) error {
 		if i == 1 {
 			hint.Layout = g.NPUFormat
 		}
-		t, err := refs[i].openElements(g.Version, hint)
+		t, err := refs[i].openElements(g.Version, hint, p.Whole)
 		if err != nil {
 			return &SideError{names[i], safefile.WithPath(refs[i].Path, withTypes(refs[i], hint, dtypeFlags[i], err))}
 		}

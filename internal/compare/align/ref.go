@@ -73,7 +73,11 @@ func (t *Tensor) sureOrder() bool { return t.fromDump() || t.hasFormat }
 // raw file holds where its name does not. The shape of the stored elements is
 // not set.
 func (r *Ref) Open(version int, hint tensorfile.RawHint) (*Tensor, error) {
-	f, err := r.Files.Open(r.Path, r.Member, tensorfile.Options{Name: r.Name, Version: version, Raw: &hint})
+	return r.open(tensorfile.Options{Name: r.Name, Version: version, Raw: &hint})
+}
+
+func (r *Ref) open(opt tensorfile.Options) (*Tensor, error) {
+	f, err := r.Files.Open(r.Path, r.Member, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +107,9 @@ func (r *Ref) OpenBytes(version int) (*Tensor, error) {
 	return t, nil
 }
 
-// openElements is Open for a tensor whose elements are wanted.
-func (r *Ref) openElements(version int, hint tensorfile.RawHint) (*Tensor, error) {
-	t, err := r.Open(version, hint)
+// openElements is Open for a tensor whose elements are wanted, with whole all of them.
+func (r *Ref) openElements(version int, hint tensorfile.RawHint, whole bool) (*Tensor, error) {
+	t, err := r.open(tensorfile.Options{Name: r.Name, Version: version, Raw: &hint, Whole: whole && r.Member == ""})
 	if err != nil {
 		return nil, err
 	}
