@@ -114,21 +114,8 @@ func (p *part) run(first, end int64) error {
 	if converted, ok := p.src.Source.(*layout.Reader); ok {
 		converted.Expect(first, end)
 	}
-	unit := int64(p.src.dtype.UnitSize())
-	for first < end {
-		if err := p.ctx.Err(); err != nil {
-			return err
-		}
-		next := min((first+p.enc.lead)/layout.BlockElements*layout.BlockElements+layout.BlockElements-p.enc.lead, end)
-		block := grown(&p.mem.in, (next-first)*unit)
-		if err := p.src.ReadElements(block, first); err != nil {
-			return err
-		}
-		if _, err := p.file.WriteAt(p.enc.encode(block), p.header+first*p.enc.unit); err != nil {
-			return err
-		}
-		p.progress.add(int64(len(block)))
-		first = next
-	}
-	return nil
+	return p.each(p.mem, p.src, p.enc, first, end, func(out []byte, first int64) error {
+		_, err := p.file.WriteAt(out, p.header+first*p.enc.unit)
+		return err
+	})
 }

@@ -138,26 +138,56 @@ func (c *conversion) fillTorch(f io.Writer, src elements, enc encoding, shape te
 	return w.Close()
 }
 
-// fill writes the header together with the first block, which is shorter by as
-// many elements: all writes then end at multiples of a block, which costs a
-// third less than writes at odd places.
+// fill writes the header and the elements from front to back.
 func (c *conversion) fill(w io.Writer, src elements, enc encoding) error {
-	head := enc.header
-	for block, err := range layout.Blocks(c.ctx, src, src.n, src.dtype.UnitSize(), enc.lead, &c.mem.in) {
-		if err != nil {
-			return err
-		}
-		out := enc.encode(block)
-		if len(head) > 0 {
-			out = append(head, out...)
-			c.mem.head, head = out, nil
-		}
-		if _, err := w.Write(out); err != nil {
+	if len(enc.header) > 0 {
+		if _, err := w.Write(enc.header); err != nil {
 			return err
 		}
 	}
-	_, err := w.Write(head) // of a tensor without elements
-	return err
+	return c.each(c.mem, src, enc, 0, src.n, func(out []byte, _ int64) error {
+		_, err := w.Write(out)
+		return err
+	})
+}
+
+// blockBytes is how much of a file is read or written at once, if its elements allow:
+// enough to make few calls of the system, and little enough to stay in the second
+// level cache of the processor on the way from one file to the other.
+const blockBytes = 512 << 10
+
+// block is how many elements of unit bytes are encoded at once.
+func (e *encoding) block(unit int) int64 {
+	size := max(int64(unit), e.unit)
+	if e.unit == 0 || size == 0 {
+		return layout.BlockElements
+	}
+	return layout.BlockElements * max(1, blockBytes/(layout.BlockElements*size))
+}
+
+// each calls write with the encoded elements [first, end) of src, block by block and
+// the number of the first element of each. The first block is shorter by as many
+// elements as lie before it in the file, so that writes end at multiples of a block,
+// which costs less than writes at odd places.
+func (c *conversion) each(mem *memory, src elements, enc encoding, first, end int64, write func(out []byte, first int64) error) error {
+	unit := int64(src.dtype.UnitSize())
+	whole := enc.block(int(unit))
+	for first < end {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		next := min((first+enc.lead)/whole*whole+whole-enc.lead, end)
+		block := grown(&mem.in, (next-first)*unit)
+		if err := src.ReadElements(block, first); err != nil {
+			return err
+		}
+		if err := write(enc.encode(block), first); err != nil {
+			return err
+		}
+		c.progress.add(int64(len(block)))
+		first = next
+	}
+	return nil
 }
 
 // memory is what converting a file takes, kept for the next one.

@@ -43,7 +43,7 @@ func BenchmarkToHost(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for _, err := range Blocks(b.Context(), r, p.Shape.Elements(), unit, 0, &block) {
+				for _, err := range Blocks(b.Context(), r, p.Shape.Elements(), unit, &block) {
 					if err != nil {
 						b.Fatal(err)
 					}

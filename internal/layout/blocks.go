@@ -11,15 +11,13 @@ import (
 const BlockElements = 64 << 10
 
 // Blocks reads the first n elements of src, of unit bytes each, from front to
-// back, in blocks of BlockElements; the first is shorter by lead elements, and
-// the last may be shorter. A block lies in the memory of buf, which grows as
-// needed, and is valid until the next one. After an error, which may be that of
-// ctx, there are no more.
-func Blocks(ctx context.Context, src Source, n int64, unit int, lead int64, buf *[]byte) iter.Seq2[[]byte, error] {
+// back, in blocks of BlockElements; the last may be shorter. A block lies in the
+// memory of buf, which grows as needed, and is valid until the next one. After an
+// error, which may be that of ctx, there are no more.
+func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		next := BlockElements - lead%BlockElements
-		for first := int64(0); first < n; first, next = next, next+BlockElements {
-			block := buffer(buf, (min(next, n)-first)*int64(unit))
+		for first := int64(0); first < n; first += BlockElements {
+			block := buffer(buf, min(BlockElements, n-first)*int64(unit))
 			err := ctx.Err()
 			if err == nil {
 				err = src.ReadElements(block, first)

@@ -26,7 +26,7 @@ func (t *Tensor) Elements() *Elements {
 
 // Blocks reads the first n stored elements of the tensor; see layout.Blocks.
 func (t *Tensor) Blocks(ctx context.Context, n int64, buf *[]byte) iter.Seq2[[]byte, error] {
-	return layout.Blocks(ctx, t.Elements(), n, t.DType.UnitSize(), 0, buf)
+	return layout.Blocks(ctx, t.Elements(), n, t.DType.UnitSize(), buf)
 }
 
 // Stats returns the statistics of the stored elements of a shape, of which Stored

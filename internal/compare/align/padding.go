@@ -48,7 +48,7 @@ func (v *View) nonZero(ctx context.Context, n int64) (used int64, err error) {
 	var buf []byte
 	host := make([]byte, layout.BlockElements*dec.Host().Size())
 	reals, complexes := make([]float64, layout.BlockElements), make([]complex128, layout.BlockElements)
-	for block, err := range layout.Blocks(ctx, reader, n, dec.UnitSize(), 0, &buf) {
+	for block, err := range layout.Blocks(ctx, reader, n, dec.UnitSize(), &buf) {
 		if err != nil {
 			return 0, err
 		}
