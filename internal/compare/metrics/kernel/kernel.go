@@ -1,7 +1,8 @@
 // Package kernel has the loops that run over every element of a pair of tensors:
 // decoding, sums, ratios, counts. The heads of the loops do as many elements as
 // come in groups of four with the processor's vectors: NEON on arm64, AVX2 on amd64
-// where it has that. What they compute is what the plain loops compute, bit by bit.
+// where it has that; some do groups of eight where it has AVX-512. What they compute is
+// what the plain loops compute, bit by bit.
 //
 // A sum has four lanes: lane k holds elements k, k+4, k+8 and so on, as vector
 // registers do. Products are converted before they are added, so that no machine

@@ -300,15 +300,15 @@ func TestRelativeHeads(t *testing.T) {
 		}
 		abs := make([]float64, count)
 		Subtract(make([]float64, count), abs, n, r)
-		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, *ratioLanes) int) ([]float64, ratioLanes) {
+		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, *ratioLanes) (int, int)) ([]float64, ratioLanes) {
 			rel := make([]float64, count)
 			out := newRatioLanes()
-			done := head(tables, rel, abs, r, &out)
-			tables.relativesTail(done, rel, abs, r, &out)
+			done, counted := head(tables, rel, abs, r, &out)
+			tables.relativesTail(done, counted, rel, abs, r, &out)
 			return rel, out
 		}
 		rel, out := run(vector, relativesHead)
-		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, *ratioLanes) int { return 0 })
+		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, *ratioLanes) (int, int) { return 0, 0 })
 		got, others := out.ratios()
 		want, plainOthers := plainOut.ratios()
 		if got != want || others != plainOthers || !slices.Equal(rel, plainRel) {

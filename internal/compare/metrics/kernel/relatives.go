@@ -35,7 +35,8 @@ func newRatioLanes() (out ratioLanes) {
 // the pairs.
 func (t *Tables) Relatives(rel, abs, r []float64) Ratios {
 	out := newRatioLanes()
-	t.relativesTail(relativesHead(t, rel, abs, r, &out), rel, abs, r, &out)
+	done, counted := relativesHead(t, rel, abs, r, &out)
+	t.relativesTail(done, counted, rel, abs, r, &out)
 	c, others := out.ratios()
 	if others {
 		t.countOthers(abs, r)
@@ -61,8 +62,8 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 
 // relativesTail counts the pairs that the head has marked only, and does all that it has
 // not done.
-func (t *Tables) relativesTail(done int, rel, abs, r []float64, out *ratioLanes) {
-	t.count(t.marks[max(done-countLag, 0):done], out)
+func (t *Tables) relativesTail(done, counted int, rel, abs, r []float64, out *ratioLanes) {
+	t.count(t.marks[counted:done], out)
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
 	var rows rowCount
 	i, notZero := 0, int64(0)

@@ -115,16 +115,19 @@ func spanHead(values []float64, out *spanLanes) (k int, special bool) {
 	return k, special
 }
 
-// countLag is the number of pairs that relativesHead leaves for counting, or all
+// countLag is the number of pairs that relativesVector leaves for counting, or all
 // if they are less.
 const countLag = 64
 
-func relativesHead(t *Tables, rel, abs, r []float64, out *ratioLanes) int {
-	k := groups(len(r))
-	if k > 0 {
+// relativesHead also returns how many of the pairs are counted.
+func relativesHead(t *Tables, rel, abs, r []float64, out *ratioLanes) (k, counted int) {
+	if k = relativesWide(t, rel, abs, r, out); k > 0 {
+		return k, k
+	}
+	if k = groups(len(r)); k > 0 {
 		relativesVector(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], &t.Rel[0], out)
 	}
-	return k
+	return k, max(k-countLag, 0)
 }
 
 func smallHead(n, r []float64, nNormal, rNormal float64, out *[20]int64) int {

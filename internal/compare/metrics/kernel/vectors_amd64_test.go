@@ -4,15 +4,27 @@ package kernel
 
 import "testing"
 
+// vectorTests are the tests of the loops that the processor's vectors do.
+var vectorTests = map[string]func(*testing.T){
+	"heads": TestHeads, "noise": TestNoiseHeads, "numbers": TestNumbers, "fold": TestFold,
+	"merge": TestMergeAll, "relatives": TestRelativeHeads, "decoders": TestDecoders,
+	"codes": TestCodes, "counts": TestCounts, "spans": TestSpecialSpans, "from": TestIndexFrom,
+}
+
 // TestWithoutVectors: a processor that has no AVX2 gets the same from the same binary.
 func TestWithoutVectors(t *testing.T) {
-	defer func(have bool) { vectors = have }(vectors)
-	vectors = false
-	for name, test := range map[string]func(*testing.T){
-		"heads": TestHeads, "noise": TestNoiseHeads, "numbers": TestNumbers, "fold": TestFold,
-		"merge": TestMergeAll, "relatives": TestRelativeHeads, "decoders": TestDecoders,
-		"codes": TestCodes, "counts": TestCounts, "spans": TestSpecialSpans, "from": TestIndexFrom,
-	} {
+	defer func(have, haveWide bool) { vectors, wide = have, haveWide }(vectors, wide)
+	vectors, wide = false, false
+	for name, test := range vectorTests {
+		t.Run(name, test)
+	}
+}
+
+// TestWithoutWide: a processor that has no AVX-512 gets the same from the same binary.
+func TestWithoutWide(t *testing.T) {
+	defer func(have bool) { wide = have }(wide)
+	wide = false
+	for name, test := range vectorTests {
 		t.Run(name, test)
 	}
 }

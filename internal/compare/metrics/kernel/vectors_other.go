@@ -17,7 +17,9 @@ func spanHead([]float64, *spanLanes) (k int, special bool) { return 0, false }
 
 const countLag = 0
 
-func relativesHead(*Tables, []float64, []float64, []float64, *ratioLanes) int { return 0 }
+func relativesHead(*Tables, []float64, []float64, []float64, *ratioLanes) (k, counted int) {
+	return 0, 0
+}
 
 func smallHead([]float64, []float64, float64, float64, *[20]int64) int { return 0 }
 

@@ -1,0 +1,5 @@
+//go:build !amd64 || purego
+
+package kernel
+
+func relativesWide(*Tables, []float64, []float64, []float64, *ratioLanes) int { return 0 }
