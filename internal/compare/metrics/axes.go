@@ -108,9 +108,14 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 	all := int64(len(abs))
 	for len(abs) > 0 {
 		n := min(int64(len(abs)), p.run(first))
-		s.addColumns(p, first, abs[:n], rel[:n])
 		sumAbs, sumRel := totalAbs, totalRel
-		if n < all && len(p.outer) > 0 {
+		if whole := n == all; p.period > 0 {
+			column := first % p.period
+			x, y := kernel.AddPairs(s.columns.abs[column:], s.columns.rel[column:], abs[:n], rel[:n])
+			if !whole {
+				sumAbs, sumRel = x, y
+			}
+		} else if !whole {
 			sumAbs, sumRel = kernel.Sum(abs[:n]), kernel.Sum(rel[:n])
 		}
 		var errors int64
@@ -160,14 +165,6 @@ func (p *axisPlan) run(offset int64) int64 {
 // bin returns the bin of an offset among those of all outer axes.
 func (a *axis) bin(offset int64) int {
 	return a.first + int(offset/a.stride%a.size/a.fold)
-}
-
-func (s *axisSums) addColumns(p *axisPlan, first int64, abs, rel []float64) {
-	if p.period > 0 {
-		column := first % p.period
-		kernel.Add(s.columns.abs[column:], abs)
-		kernel.Add(s.columns.rel[column:], rel)
-	}
 }
 
 func (s *axisSums) addErrors(p *axisPlan, first int64, flags []uint8) (count int64) {

@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pairLanes holds what HalfPairs finds, by lanes: the bounds of both sides by their
+// pairLanes holds what pairTotals does by lanes: the bounds of both sides by their
 // codes in the order of values, the smallest magnitudes, the distances of the codes in
 // float16, and the sums of their hashes.
 type pairLanes struct {
@@ -18,6 +18,41 @@ type pairLanes struct {
 	sum           [8]uint32
 }
 
+// pairTotals holds what HalfPairs finds, in the order of values as pairLanes does.
+type pairTotals struct {
+	nLow, nHigh   int16
+	nLeast, apart uint16
+	rLow, rHigh   int32
+	rLeast        uint32
+	sum           uint32 // of at most 2^16 distances
+	n, r          uint64
+}
+
+// newPairLanes returns the lanes of no pairs.
+func newPairLanes() (out pairLanes) {
+	for k := range 8 {
+		out.nLow[k], out.nHigh[k], out.nLeast[k] = math.MaxInt16, math.MinInt16, math.MaxUint16
+		out.rLow[k], out.rHigh[k], out.rLeast[k] = math.MaxInt32, math.MinInt32, math.MaxUint32
+	}
+	return out
+}
+
+// totals joins the lanes.
+func (l *pairLanes) totals() pairTotals {
+	t := pairTotals{nLow: l.nLow[0], nHigh: l.nHigh[0], nLeast: l.nLeast[0], rLow: l.rLow[0], rHigh: l.rHigh[0], rLeast: l.rLeast[0]}
+	for k := range 8 {
+		t.nLow, t.nHigh, t.nLeast = min(t.nLow, l.nLow[k]), max(t.nHigh, l.nHigh[k]), min(t.nLeast, l.nLeast[k])
+		t.rLow, t.rHigh, t.rLeast = min(t.rLow, l.rLow[k]), max(t.rHigh, l.rHigh[k]), min(t.rLeast, l.rLeast[k])
+		t.apart = max(t.apart, l.apart[k])
+		t.sum += l.sum[k]
+	}
+	for k := range 4 {
+		t.n += l.n[k]
+		t.r += l.r[k]
+	}
+	return t
+}
+
 // HalfPairs sets n and r to the values of pairs of float16 and float32 elements, and
 // returns their spans and the digests of their codes in float16, in one pass: ok is
 // false where a value is not finite, or the vectors cannot do that. A block of pairs has
@@ -26,28 +61,15 @@ func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Di
 	if !vectors {
 		return plainPairs(n, r, nStored, rStored)
 	}
-	var out pairLanes
-	for k := range 8 {
-		out.nLow[k], out.nHigh[k], out.nLeast[k] = math.MaxInt16, math.MinInt16, math.MaxUint16
-		out.rLow[k], out.rHigh[k], out.rLeast[k] = math.MaxInt32, math.MinInt32, math.MaxUint32
-	}
-	if len(n) == 0 || !pairsHead(n, r, nStored, rStored, &out) {
+	if len(n) == 0 {
 		return nSpan, rSpan, d, false
 	}
-	nLow, nHigh, nLeast := out.nLow[0], out.nHigh[0], out.nLeast[0]
-	rLow, rHigh, rLeast := out.rLow[0], out.rHigh[0], out.rLeast[0]
-	for k := range 8 {
-		nLow, nHigh, nLeast = min(nLow, out.nLow[k]), max(nHigh, out.nHigh[k]), min(nLeast, out.nLeast[k])
-		rLow, rHigh, rLeast = min(rLow, out.rLow[k]), max(rHigh, out.rHigh[k]), min(rLeast, out.rLeast[k])
-		d.MaxDistance = max(d.MaxDistance, uint64(out.apart[k]))
-		d.SumDistance += uint64(out.sum[k])
-	}
-	for k := range 4 {
-		d.N += out.n[k]
-		d.R += out.r[k]
+	t, ok := pairsHead(n, r, nStored, rStored)
+	if !ok {
+		return nSpan, rSpan, d, false
 	}
 	const infinity16, infinity32 = 0x7c00, 0x7f800000
-	if max(nHigh, ^nLow) >= infinity16 || max(rHigh, ^rLow) >= infinity32 {
+	if max(t.nHigh, ^t.nLow) >= infinity16 || max(t.rHigh, ^t.rLow) >= infinity32 {
 		return nSpan, rSpan, d, false
 	}
 	table := (*[1 << 16]float32)(tensor.CodeValues(tensor.Float16))
@@ -55,9 +77,9 @@ func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Di
 	single := func(key int32) float64 {
 		return float64(math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)))
 	}
-	nSpan = span(half(nLow), half(nHigh), half(int16(nLeast)))
-	rSpan = span(single(rLow), single(rHigh), single(int32(rLeast)))
-	return nSpan, rSpan, d, true
+	nSpan = span(half(t.nLow), half(t.nHigh), half(int16(t.nLeast)))
+	rSpan = span(single(t.rLow), single(t.rHigh), single(int32(t.rLeast)))
+	return nSpan, rSpan, Digests{N: t.n, R: t.r, MaxDistance: uint64(t.apart), SumDistance: uint64(t.sum)}, true
 }
 
 // span returns the span of finite values.

@@ -2,4 +2,4 @@
 
 package kernel
 
-func pairsHead([]float64, []float64, []byte, []byte, *pairLanes) bool { return false }
+func pairsHead([]float64, []float64, []byte, []byte) (t pairTotals, ok bool) { return t, false }

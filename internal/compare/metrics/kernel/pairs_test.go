@@ -12,7 +12,6 @@ import (
 
 // TestHalfPairs compares one pass over pairs with the loops that do a part each.
 func TestHalfPairs(t *testing.T) {
-	t.Parallel()
 	random := rand.New(rand.NewPCG(11, 12))
 	done := 0
 	for round := range 2000 {
