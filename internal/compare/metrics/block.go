@@ -18,10 +18,13 @@ type block struct {
 	d           []float64 // differences, of complex elements by parts
 	abs, rel    []float64 // |d| and |d|/|r| of the pairs that are left
 	differences differences
+	sides       kernel.PairSums // of both sides, where they are related
+	ratios      kernel.Ratios
 	extent      extent
 	digests     kernel.Digests // of all elements
 	hashed      bool           // the digests were made with the values
 	coded       bool           // the codes are made
+	related     bool           // the sums and ratios were made with the differences
 	gathered    bool           // pairs were taken out: the places of the others are in positions
 	failed      bool           // there are errors, in flags
 }

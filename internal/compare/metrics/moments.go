@@ -62,8 +62,13 @@ func pairMoments(n, r []float64) (a, b moment, co float64) {
 		return moment{}, moment{}, 0
 	}
 	s := kernel.SumPairs(n, r)
-	a, b = newMoment(len(n), s.N0, s.N, s.NN), newMoment(len(n), s.R0, s.R, s.RR)
-	return a, b, s.NR - float64(s.N/float64(len(n))*s.R)
+	return momentsOf(len(n), &s)
+}
+
+// momentsOf returns them from the sums of count pairs.
+func momentsOf(count int, s *kernel.PairSums) (a, b moment, co float64) {
+	a, b = newMoment(count, s.N0, s.N, s.NN), newMoment(count, s.R0, s.R, s.RR)
+	return a, b, s.NR - float64(s.N/float64(count)*s.R)
 }
 
 // momentOf returns the moment of values, as pairMoments does.

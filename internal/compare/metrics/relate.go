@@ -4,7 +4,10 @@ import "math"
 
 // relate adds the relative differences and the histograms.
 func (b *block) relate() {
-	c := b.histograms.tables.Relatives(b.rel, b.abs, b.r.values)
+	if !b.related {
+		b.ratios = b.histograms.tables.Relatives(b.rel, b.abs, b.r.values)
+	}
+	c := b.ratios
 	counts := &b.part.counts
 	counts[relativeZeros] += c.Zeros
 	counts[relativeUndefined] += c.Undefined

@@ -28,6 +28,10 @@ func SumPairs(n, r []float64) PairSums {
 	var out [20]float64
 	n0, r0 := n[0], r[0]
 	sidesTail(sidesHead(n, r, n0, r0, &out), n, r, n0, r0, &out)
+	return sidesOf(n0, r0, &out)
+}
+
+func sidesOf(n0, r0 float64, out *[20]float64) PairSums {
 	return PairSums{
 		N0: n0, R0: r0, N: lanes(out[0:]), R: lanes(out[4:]),
 		NN: lanes(out[8:]), RR: lanes(out[12:]), NR: lanes(out[16:]),
@@ -67,6 +71,10 @@ func Subtract(d, abs, n, r []float64) DifferenceSums {
 	var negative [4]int64
 	d0 := n[0] - r[0]
 	differencesTail(differencesHead(n, r, d, abs, d0, &out, &negative), n, r, d, abs, d0, &out, &negative)
+	return differencesOf(d0, &out, &negative)
+}
+
+func differencesOf(d0 float64, out *[12]float64, negative *[4]int64) DifferenceSums {
 	return DifferenceSums{
 		D0: d0, D: lanes(out[0:]), DD: lanes(out[4:]), Abs: lanes(out[8:]),
 		Negative: negative[0] + negative[1] + negative[2] + negative[3],

@@ -8,7 +8,7 @@ import "testing"
 var vectorTests = map[string]func(*testing.T){
 	"heads": TestHeads, "noise": TestNoiseHeads, "numbers": TestNumbers, "fold": TestFold,
 	"merge": TestMergeAll, "relatives": TestRelativeHeads, "decoders": TestDecoders,
-	"codes": TestCodes, "counts": TestCounts, "pairs": TestHalfPairs, "axes": TestAddPairs, "spans": TestSpecialSpans, "from": TestIndexFrom,
+	"codes": TestCodes, "counts": TestCounts, "pairs": TestHalfPairs, "axes": TestAddPairs, "relate": TestRelate, "spans": TestSpecialSpans, "from": TestIndexFrom,
 }
 
 // TestWithoutVectors: a processor that has no AVX2 gets the same from the same binary.

@@ -11,6 +11,9 @@ var wide = cpu.AVX512()
 //go:noescape
 func relatives512(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
 
+//go:noescape
+func relate512(rel, abs, n, r *float64, count int, d0 float64, marks *uint64, absCounts, relCounts *uint32, out *relateLanes)
+
 // eights returns how many of count elements come in groups of eight.
 func eights(count int) int {
 	if !wide {
@@ -26,4 +29,14 @@ func relativesWide(t *Tables, rel, abs, r []float64, out *ratioLanes) int {
 		relatives512(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], &t.Rel[0], out)
 	}
 	return k
+}
+
+// relateHead does and counts all pairs, which come in groups of eight, or none.
+func relateHead(t *Tables, rel, abs, n, r []float64, out *relateLanes) bool {
+	k := len(n)
+	if k == 0 || eights(k) != k {
+		return false
+	}
+	relate512(&rel[:k][0], &abs[:k][0], &n[0], &r[:k][0], k, n[0]-r[0], &t.marks[:k][0], &t.abs[0], &t.Rel[0], out)
+	return true
 }

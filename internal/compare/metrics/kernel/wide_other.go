@@ -3,3 +3,5 @@
 package kernel
 
 func relativesWide(*Tables, []float64, []float64, []float64, *ratioLanes) int { return 0 }
+
+func relateHead(*Tables, []float64, []float64, []float64, []float64, *relateLanes) bool { return false }
