@@ -161,7 +161,7 @@ func TestNoiseHeads(t *testing.T) {
 	if want := 70. * 69 / 2; total != want {
 		t.Errorf("%v pairs in octaves, want %v", total, want)
 	}
-	if *vector != *NewOctaves() {
+	if want := NewOctaves(); vector.octaves != want.octaves || vector.low != want.low || vector.high != want.high {
 		t.Error("octaves that were taken are still there")
 	}
 }

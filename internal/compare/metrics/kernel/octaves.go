@@ -26,6 +26,30 @@ type Octaves struct {
 	// low and high are the lowest and the highest exponent above 0 that may have
 	// been added.
 	low, high uint
+	weights   *weights // of plain loops, nil at first
+}
+
+// weights are numbers that plain loops look up by the sign and exponent of a reference:
+// the square of its power of two, or of the floor, and 1 if it is positive, else 0.
+type weights struct {
+	squares, positive [octaveCount]float64
+	floor             float64
+}
+
+// weigh returns the weights for a floor.
+func (o *Octaves) weigh(floor float64) *weights {
+	if o.weights == nil {
+		o.weights = &weights{floor: math.NaN()}
+	}
+	w := o.weights
+	if w.floor != floor {
+		w.floor = floor
+		for i := range w.squares {
+			u := max(math.Float64frombits(uint64(i)<<52&exponentBits), floor)
+			w.squares[i], w.positive[i] = float64(u*u), float64(1-i>>11)
+		}
+	}
+	return w
 }
 
 // NewOctaves returns empty tables.
@@ -69,45 +93,50 @@ func (s *signLanes) sum() PairSigns {
 }
 
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
+	w := o.weigh(floor)
+	seen := uint64(0)
 	for i, run := range runs {
 		var q Quad
 		for k := range min(4, run) {
-			o.addLane(k, n[:run], r[:run], floor, &q, signs)
+			o.addLane(k, n[:run], r[:run], w, &q, signs)
 		}
 		out[i] = GroupSums{
 			Shift: r[0], R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
 			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: LaneMax(&q.MaxD), MaxR: LaneMax(&q.MaxR),
 			Count: float64(run),
 		}
+		for _, y := range n[:run] {
+			seen |= math.Float64bits(y)
+		}
 		n, r = n[run:], r[run:]
 	}
+	signs.bits[0] |= seen
 }
 
 // addLane adds one lane of a run of pairs to empty sums and to the octaves. The bits of
-// magnitudes rise as they do, and are compared without jumps.
-func (o *Octaves) addLane(k int, n, r []float64, floor float64, q *Quad, signs *signLanes) {
+// magnitudes rise as they do, and are compared without jumps. A product beyond the range of
+// float64 spoils the sum of signs even if it does not belong there; such sums are no use.
+func (o *Octaves) addLane(k int, n, r []float64, w *weights, q *Quad, signs *signLanes) {
 	k &= 3
 	n = n[:len(r)]
-	shift, least := r[0], math.Float64bits(floor)
+	shift := r[0]
 	var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
 	var maxD, maxR uint64
-	dr, seen := signs.dr[k], signs.bits[k]
+	dr := signs.dr[k]
 	for i := k; i < len(r); i += 4 {
 		x, y := r[i], n[i]
 		d := y - x
 		bits := math.Float64bits(x)
-		seen |= math.Float64bits(y)
 		dd, product := float64(d*d), float64(d*x)
 		octave := &o.octaves[bits>>52][k]
 		octave.Count++
 		octave.DD += dd
 		octave.RR += float64(x * x)
 		octave.D += d
-		dr += positivePart(product, x)
+		dr += float64(product * w.positive[bits>>52])
+		sumUU += w.squares[bits>>52]
 		maxD = max(maxD, math.Float64bits(d)&^SignBit)
 		maxR = max(maxR, bits&^SignBit)
-		u := math.Float64frombits(max(bits&exponentBits, least))
-		sumUU += float64(u * u)
 		sumD += d
 		sumDD += dd
 		sumDR += product
@@ -115,15 +144,10 @@ func (o *Octaves) addLane(k int, n, r []float64, floor float64, q *Quad, signs *
 		sumR += x
 		sumRR += float64(x * x)
 	}
-	signs.dr[k], signs.bits[k] = dr, seen
+	signs.dr[k] = dr
 	q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
 	q.DR[k], q.UU[k] = sumDR, sumUU
 	q.MaxD[k], q.MaxR[k] = math.Float64frombits(maxD), math.Float64frombits(maxR)
-}
-
-// positivePart returns a product with r if r is positive, else 0.
-func positivePart(product, r float64) float64 {
-	return math.Float64frombits(math.Float64bits(product) &^ uint64(int64(math.Float64bits(r))>>63))
 }
 
 // Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
