@@ -113,14 +113,18 @@ func Negatives(values []float64) (count int64) {
 func Sum(values []float64) float64 {
 	var out [4]float64
 	values = values[sumHead(values, &out):]
-	for len(values) >= 4 {
-		four := (*[4]float64)(values)
-		out[0] += four[0]
-		out[1] += four[1]
-		out[2] += four[2]
-		out[3] += four[3]
-		values = values[4:]
+	s0, s1, s2, s3 := out[0], out[1], out[2], out[3]
+	for len(values) >= 16 {
+		part := (*[16]float64)(values)
+		for i := 0; i < len(part); i += 4 {
+			s0 += part[i]
+			s1 += part[i+1]
+			s2 += part[i+2]
+			s3 += part[i+3]
+		}
+		values = values[16:]
 	}
+	out = [4]float64{s0, s1, s2, s3}
 	for k, x := range values {
 		out[k&3] += x
 	}
@@ -139,7 +143,17 @@ func SumAbs(values []float64) float64 {
 // Add adds values to dst.
 func Add(dst, values []float64) {
 	dst = dst[:len(values)]
-	for i := addHead(dst, values); i < len(values); i++ {
+	i := addHead(dst, values)
+	for ; i+16 <= len(values); i += 16 {
+		to, part := (*[16]float64)(dst[i:]), (*[16]float64)(values[i:])
+		for k := 0; k < len(to); k += 4 {
+			to[k] += part[k]
+			to[k+1] += part[k+1]
+			to[k+2] += part[k+2]
+			to[k+3] += part[k+3]
+		}
+	}
+	for ; i < len(values); i++ {
 		dst[i] += values[i]
 	}
 }

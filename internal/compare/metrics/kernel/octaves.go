@@ -94,7 +94,7 @@ func (s *signLanes) sum() PairSigns {
 
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
 	w := o.weigh(floor)
-	seen := uint64(0)
+	all := n
 	for i, run := range runs {
 		var q Quad
 		for k := range min(4, run) {
@@ -105,12 +105,23 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: LaneMax(&q.MaxD), MaxR: LaneMax(&q.MaxR),
 			Count: float64(run),
 		}
-		for _, y := range n[:run] {
-			seen |= math.Float64bits(y)
-		}
 		n, r = n[run:], r[run:]
 	}
-	signs.bits[0] |= seen
+	signs.bits[0] |= bitsOf(all[:len(all)-len(n)])
+}
+
+// bitsOf returns the bits that are set in any of values.
+func bitsOf(values []float64) (bits uint64) {
+	for len(values) >= 8 {
+		v := (*[8]float64)(values)
+		bits |= math.Float64bits(v[0]) | math.Float64bits(v[1]) | math.Float64bits(v[2]) | math.Float64bits(v[3])
+		bits |= math.Float64bits(v[4]) | math.Float64bits(v[5]) | math.Float64bits(v[6]) | math.Float64bits(v[7])
+		values = values[8:]
+	}
+	for _, v := range values {
+		bits |= math.Float64bits(v)
+	}
+	return bits
 }
 
 // addLane adds one lane of a run of pairs to empty sums and to the octaves. The bits of
@@ -202,11 +213,12 @@ func SumSteps(n, r []float64, keep []uint64) (dd, rr float64) {
 }
 
 func addSteps(done int, n, r []float64, sums *[8]float64) {
+	n = n[:len(r)]
 	for k := range min(4, max(len(r)-1-done, 0)) {
 		dd, rr := sums[k], sums[4+k]
-		for i := done + k; i+1 < len(r); i += 4 {
-			y := r[i+1] - r[i]
-			x := (n[i+1] - r[i+1]) - (n[i] - r[i])
+		for i := done + k + 1; i < len(r); i += 4 {
+			y := r[i] - r[i-1]
+			x := (n[i] - r[i]) - (n[i-1] - r[i-1])
 			dd += float64(x * x)
 			rr += float64(y * y)
 		}
@@ -216,15 +228,15 @@ func addSteps(done int, n, r []float64, sums *[8]float64) {
 
 // addKept jumps over pairs that are not kept, which are the last ones of rows.
 func addKept(done int, n, r []float64, keep []uint64, sums *[8]float64) {
-	keep = keep[:len(r)]
+	keep, n = keep[:len(r)], n[:len(r)]
 	for k := range min(4, max(len(r)-1-done, 0)) {
 		dd, rr := sums[k], sums[4+k]
-		for i := done + k; i+1 < len(r); i += 4 {
-			if keep[i] == 0 {
+		for i := done + k + 1; i < len(r); i += 4 {
+			if keep[i-1] == 0 {
 				continue
 			}
-			y := r[i+1] - r[i]
-			x := (n[i+1] - r[i+1]) - (n[i] - r[i])
+			y := r[i] - r[i-1]
+			x := (n[i] - r[i]) - (n[i-1] - r[i-1])
 			dd += float64(x * x)
 			rr += float64(y * y)
 		}
