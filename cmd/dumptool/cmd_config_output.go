@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/dumpconf"
@@ -32,9 +35,14 @@ func (o *configOutput) check(inputs ...string) error {
 		return asUsage(err)
 	}
 	if _, err := store.Lstat(o.out); err == nil && !o.force {
-		return hintf(usagef("%s is there already", o.out), "--force replaces it")
+		return o.isThere()
 	}
 	return nil
+}
+
+// isThere is the error for a file that would be replaced.
+func (o *configOutput) isThere() error {
+	return hintf(usagef("%s is there already", o.out), "--force replaces it")
 }
 
 // writeConfig writes a configuration that was made and returns the check of
@@ -47,7 +55,15 @@ func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*
 	if o.out == "" {
 		return r, a.show(text)
 	}
-	if err := safefile.WriteFile(o.out, text); err != nil {
+	write := safefile.WriteNewFile
+	if o.force {
+		write = safefile.WriteFile
+	}
+	err := write(o.out, text)
+	switch {
+	case errors.Is(err, fs.ErrExist): // by now
+		return nil, o.isThere()
+	case err != nil:
 		return nil, safefile.WithPath(o.out, err)
 	}
 	a.msg.Infof("%s is written", o.out)

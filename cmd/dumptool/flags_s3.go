@@ -70,6 +70,7 @@ var pathStyles = []string{"auto", "on", "off"}
 func (a *app) useStore(ctx context.Context) error {
 	set := a.global.s3
 	set.Context, set.Getenv = ctx, a.getenv
+	set.Note = func(note lang.Sentence) { a.msg.Infof("%s", a.inLang(note)) }
 	if err := set.Check(); err != nil {
 		return usagef("object storage: %v", err)
 	}

@@ -108,7 +108,7 @@ func (o objects) put(ts *testscript.TestScript, _ bool, args []string) {
 		if below != "." {
 			to += "/" + filepath.ToSlash(below)
 		}
-		w, err := o.Create(s3Bucket, to)
+		w, err := o.Create(s3Bucket, to, false)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 )
@@ -106,7 +107,10 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 			names = append(names, op)
 		}
 	}
-	err := folder.Write(OpConfigName, func(w io.Writer) error { return sidefile.WriteOpConfig(w, names) })
+	err := folder.write(OpConfigName, safefile.CreateNew, func(w io.Writer) error { return sidefile.WriteOpConfig(w, names) })
+	if errors.Is(err, os.ErrExist) { // by now
+		return nil
+	}
 	folder.Written = slices.DeleteFunc(folder.Written, func(w record.File) bool { return w.Name == OpConfigName })
 	return err
 }

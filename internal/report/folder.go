@@ -33,6 +33,11 @@ func NewFolder(dir string, inputs ...string) *Folder {
 // Write writes one file, which appears under its name once all of its content
 // is there.
 func (f *Folder) Write(name string, render func(io.Writer) error) error {
+	return f.write(name, safefile.Create, render)
+}
+
+// write is Write, with the function that creates the file.
+func (f *Folder) write(name string, create func(path string) (*safefile.File, error), render func(io.Writer) error) error {
 	path := store.Join(f.Dir, name)
 	if err := f.notInput(name); err != nil {
 		return err
@@ -40,7 +45,7 @@ func (f *Folder) Write(name string, render func(io.Writer) error) error {
 	if err := safefile.MkdirAll(f.Dir); err != nil {
 		return err
 	}
-	out, err := safefile.Create(path)
+	out, err := create(path)
 	if err != nil {
 		return err
 	}

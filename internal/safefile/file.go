@@ -58,7 +58,24 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, named("create", path, err)
 	}
-	return &File{out: &temp{file, path}, path: path}, nil
+	return &File{out: &temp{File: file, path: path}, path: path}, nil
+}
+
+// CreateNew is Create for a file that must not replace another one: Commit leaves what
+// stands at path by then, and its error wraps os.ErrExist.
+func CreateNew(path string) (*File, error) {
+	if store.Remote(path) {
+		out, err := store.CreateNew(path)
+		if err != nil {
+			return nil, err
+		}
+		return &File{out: out, path: path}, nil
+	}
+	f, err := Create(path)
+	if err == nil {
+		f.out.(*temp).isNew = true
+	}
+	return f, err
 }
 
 // Path returns the final name of the file.
@@ -162,6 +179,21 @@ func WriteFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	return f.writeAll(data)
+}
+
+// WriteNewFile is WriteFile for a file that must not replace another one, as of
+// CreateNew.
+func WriteNewFile(path string, data []byte) error {
+	f, err := CreateNew(path)
+	if err != nil {
+		return err
+	}
+	return f.writeAll(data)
+}
+
+// writeAll writes data as all of the file.
+func (f *File) writeAll(data []byte) error {
 	defer f.Abort()
 	if _, err := f.Write(data); err != nil {
 		return err

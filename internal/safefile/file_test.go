@@ -77,6 +77,37 @@ func TestCommit(t *testing.T) {
 	}
 }
 
+func TestCreateNew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	if err := WriteNewFile(path, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	late := filepath.Join(dir, "late")
+	f, err := CreateNew(late)
+	if err == nil {
+		_, err = f.Write([]byte("ours"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nothing", late); err != nil {
+		t.Fatal(err)
+	}
+	for path, err := range map[string]error{path: WriteNewFile(path, []byte("second")), late: f.Commit()} {
+		if !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), ".tmp") {
+			t.Errorf("%v, want that %s exists", err, path)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "first" {
+		t.Errorf("holds %q, %v", got, err)
+	}
+	if got := names(t, dir); len(got) != 2 {
+		t.Errorf("folder holds %q", got)
+	}
+}
+
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -50,7 +50,8 @@ func prefix(s string, n int) string {
 // temp is a file under a temporary name.
 type temp struct {
 	*os.File
-	path string // its final name
+	path  string // its final name
+	isNew bool   // it may not replace another file
 }
 
 // Commit implements store.Writer.
@@ -58,13 +59,30 @@ func (t *temp) Commit() error {
 	err := t.Close()
 	if err != nil {
 		err = named("close", t.path, err)
-	} else if err = os.Rename(t.Name(), t.path); err != nil {
+	} else if err = t.rename(); err != nil {
 		err = named("create", t.path, err)
 	}
 	if err != nil {
 		t.remove()
 	}
 	return err
+}
+
+// rename gives the file its final name. One that may not replace another gets it as a
+// second name first, which fails where there is one; where files have one name only, it
+// is looked before.
+func (t *temp) rename() error {
+	if t.isNew {
+		err := os.Link(t.Name(), t.path)
+		if err == nil {
+			t.remove()
+			return nil
+		}
+		if _, statError := os.Lstat(t.path); statError == nil {
+			return os.ErrExist
+		}
+	}
+	return os.Rename(t.Name(), t.path)
 }
 
 // Abort implements store.Writer.

@@ -55,6 +55,22 @@ func (m *memory) List(bucket, prefix string, shallow bool) (objects []Object, pr
 	return objects, prefixes, nil
 }
 
+func (m *memory) Any(bucket, prefix string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note("any %s", prefix)
+	b, ok := m.buckets[bucket]
+	if !ok {
+		return false, fmt.Errorf("no such bucket: %w", fs.ErrNotExist)
+	}
+	for key := range b {
+		if strings.HasPrefix(key, prefix) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 func (m *memory) Head(bucket, key string) (Object, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +115,7 @@ func (w *memoryWriter) Commit() error {
 }
 func (w *memoryWriter) Abort() {}
 
-func (m *memory) Create(bucket, key string) (Writer, error) {
+func (m *memory) Create(bucket, key string, _ bool) (Writer, error) {
 	return &memoryWriter{m: m, bucket: bucket, key: key}, nil
 }
 func (m *memory) Writable(string, string) error { return nil }

@@ -296,11 +296,11 @@ func (r *remote) stat(l location) (fs.FileInfo, error) {
 			return nil, l.error(err)
 		}
 	}
-	below, prefixes, err := objects.List(l.bucket, l.prefix(), true)
+	below, err := objects.Any(l.bucket, l.prefix())
 	if err != nil {
 		return nil, l.error(err)
 	}
-	if l.key != "" && len(below)+len(prefixes) == 0 {
+	if l.key != "" && !below {
 		return nil, l.error(errMissing)
 	}
 	return l.folder(), nil
@@ -340,7 +340,7 @@ func (r *remote) readDir(l location) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-func (r *remote) create(l location) (Writer, error) {
+func (r *remote) create(l location, isNew bool) (Writer, error) {
 	objects, err := r.connect()
 	if err == nil && (l.key == "" || strings.HasSuffix(l.key, "/")) {
 		err = errors.New("not the name of an object")
@@ -348,7 +348,7 @@ func (r *remote) create(l location) (Writer, error) {
 	if err != nil {
 		return nil, l.error(err)
 	}
-	w, err := objects.Create(l.bucket, l.key)
+	w, err := objects.Create(l.bucket, l.key, isNew)
 	if err != nil {
 		return nil, l.error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,8 @@ type s3 struct {
 	active atomic.Int64 // sources that are read beyond their heads
 	opened atomic.Int64 // sources
 	parts  *parts
+
+	unconditional sync.Once // noteUnconditional
 }
 
 // Limits of requests that take long.

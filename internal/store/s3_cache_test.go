@@ -202,6 +202,7 @@ func TestWhole(t *testing.T) {
 		"a block to a byte": {block, nil, "0+1048576"},
 		"equal blocks":      {2*block + 1, nil, "0+700416 1400832+696321 700416+700416"},
 		"the head is known": {block, func(t *testing.T, _ *s3, src func() Source) {
+			t.Helper()
 			first := src()
 			header(t, first)
 			if err := first.Close(); err != nil {
@@ -209,6 +210,7 @@ func TestWhole(t *testing.T) {
 			}
 		}, "0+1048576 0+65536"},
 		"memory is short": {block, func(t *testing.T, s *s3, _ func() Source) {
+			t.Helper()
 			s.blocks.mu.Lock()
 			s.blocks.unread += s.blocks.max
 			s.blocks.mu.Unlock()

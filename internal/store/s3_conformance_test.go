@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	for _, srv := range servers(t) {
 		t.Run(srv.name, func(t *testing.T) {
 			tests := map[string]func(*testing.T, *s3, string){
-				"objects": conformObjects, "conditions": conformConditions, "list": conformList,
+				"objects": conformObjects, "conditions": conformConditions, "new": conformNew, "list": conformList,
 				"multipart": conformMultipart, "abort": conformAbort, "stale": conformStale, "parts": conformParts, "keys": conformKeys, "missing": conformMissing,
 			}
 			for name, test := range tests {
@@ -86,6 +86,27 @@ func conformConditions(t *testing.T, s *s3, bucket string) {
 	}
 }
 
+// conformNew creates objects that may not replace others.
+func conformNew(t *testing.T, s *s3, bucket string) {
+	t.Helper()
+	for key, n := range map[string]int{"empty": 0, "small": 1000, "parts": partSize + 1} {
+		data := pattern(n)
+		if err := s.create(bucket, key, data, true); err != nil {
+			t.Fatal(err)
+		}
+		err := s.create(bucket, key, pattern(n+7), true)
+		if !errors.Is(err, fs.ErrExist) || err.Error() != "an object of that name is there already" {
+			t.Errorf("%s: again: %v", key, err)
+		}
+		if got := readAll(t, s.mustOpen(t, bucket, key)); !bytes.Equal(got, data) {
+			t.Errorf("%s: other %d bytes came back", key, len(got))
+		}
+	}
+	if left, err := s.uploads(bucket, ""); err != nil || len(left) > 0 {
+		t.Errorf("uploads left: %+v, %v", left, err)
+	}
+}
+
 func conformList(t *testing.T, s *s3, bucket string) {
 	t.Helper()
 	keys := []string{"run7/a", "run7/b/1", "run7/b/2", "run7/b/c/3", "run7/d/4", "run70/e", "top"}
@@ -118,6 +139,9 @@ func conformList(t *testing.T, s *s3, bucket string) {
 				t.Errorf("%q shallow=%v: %q %q, want %q %q", prefix, shallow, got, prefixes, wanted, wantedPrefixes)
 			}
 		}
+		if found, err := s.Any(bucket, prefix); err != nil || found != (want.all != "") {
+			t.Errorf("%q: any: %v, %v", prefix, found, err)
+		}
 	}
 }
 
@@ -125,7 +149,7 @@ func conformMultipart(t *testing.T, s *s3, bucket string) {
 	t.Helper()
 	for _, n := range []int{partSize, partSize + 1, 2*partSize + 5} {
 		data := pattern(n)
-		w, err := s.Create(bucket, "run/big")
+		w, err := s.Create(bucket, "run/big", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +181,7 @@ func conformMultipart(t *testing.T, s *s3, bucket string) {
 
 func conformAbort(t *testing.T, s *s3, bucket string) {
 	t.Helper()
-	w, err := s.Create(bucket, "run/big")
+	w, err := s.Create(bucket, "run/big", false)
 	if err == nil {
 		_, err = w.Write(pattern(partSize + 1))
 	}
@@ -187,7 +211,7 @@ func conformAbort(t *testing.T, s *s3, bucket string) {
 func conformStale(t *testing.T, s *s3, bucket string) {
 	t.Helper()
 	for _, key := range []string{"run/a", "run/b", "run2/c"} {
-		w, err := s.Create(bucket, key)
+		w, err := s.Create(bucket, key, false)
 		if err == nil {
 			_, err = w.Write(make([]byte, partSize))
 		}
@@ -273,6 +297,7 @@ func conformMissing(t *testing.T, s *s3, bucket string) {
 	want := "no such bucket; endpoint " + s.endpoint + ", path style (--s3-endpoint)"
 	for name, err := range map[string]error{
 		"List":  second(s.List(bucket+"-2", "run7/", false)),
+		"Any":   firstError(s.Any(bucket+"-2", "run7/")),
 		"Open":  firstError(s.Open(bucket+"-2", Object{Key: "x", Size: -1})),
 		"Write": s.Writable(bucket+"-2", "x"),
 	} {

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"dumptool/internal/lang"
 )
 
 // faults is a proxy in front of a server that does it harm.
@@ -418,7 +420,7 @@ func TestComplete(t *testing.T) {
 			s, bucket, _ := f.begin(t, 1)
 			tt.harm(f)
 			data := pattern(partSize + 9)
-			w, err := s.Create(bucket, "run/big")
+			w, err := s.Create(bucket, "run/big", false)
 			if err == nil {
 				_, err = w.Write(data)
 			}
@@ -442,6 +444,175 @@ func TestComplete(t *testing.T) {
 				t.Errorf("other %d bytes came back", len(got))
 			}
 		})
+	}
+}
+
+// TestNew checks what keeps an object from replacing another one where somebody else is
+// quicker, or the server does not know how.
+func TestNew(t *testing.T) {
+	isHead := func(r *http.Request) bool { return r.Method == http.MethodHead }
+	places := func(r *http.Request) bool {
+		return r.Method == http.MethodPut && !r.URL.Query().Has("partNumber") || r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
+	}
+	other := []byte("of another process")
+	for name, tt := range map[string]struct {
+		there bool // an object of the other process
+		harm  func(f *faults)
+		want  string // the error, or part of the object
+		notes int
+	}{
+		"seen before": {true, func(*faults) {}, errExists.Error(), 0},
+		"may not be seen": {false, func(f *faults) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return isHead(r) && refuse(w, http.StatusForbidden, "AccessDenied")
+			}
+		}, "", 0},
+		"comes in between": {true, func(f *faults) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				switch {
+				case isHead(r):
+					return refuse(w, http.StatusNotFound, "NoSuchKey")
+				case places(r) && r.Header.Get("If-None-Match") == "*":
+					return refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+				}
+				return false
+			}
+		}, errExists.Error(), 0},
+		"not implemented": {false, func(f *faults) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return places(r) && r.Header.Get("If-None-Match") != "" && refuse(w, http.StatusNotImplemented, "NotImplemented")
+			}
+		}, "", 1},
+		"not implemented, seen before": {true, func(f *faults) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return places(r) && refuse(w, http.StatusNotImplemented, "NotImplemented")
+			}
+		}, errExists.Error(), 0},
+		"ignored, seen before": {true, func(f *faults) {
+			f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+				r.Header.Del("If-None-Match")
+				return false
+			}
+		}, errExists.Error(), 0},
+		"lost answer": {false, func(f *faults) {
+			var lost atomic.Bool
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return places(r) && lost.Load() && refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+			}
+			f.after = func(_ int64, resp *http.Response) error {
+				if places(resp.Request) && resp.StatusCode == http.StatusOK && lost.CompareAndSwap(false, true) {
+					return errors.New("lost")
+				}
+				if isHead(resp.Request) && resp.ContentLength > partSize {
+					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // which the server has otherwise
+				}
+				return nil
+			}
+		}, "", 0},
+	} {
+		for _, size := range []int{10, partSize + 1} {
+			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
+				notes := 0
+				f := newFaults(t)
+				s, bucket, _ := f.begin(t, 1, func(set *S3Settings) { set.Note = func(lang.Sentence) { notes++ } })
+				if tt.there {
+					s.mustPut(t, bucket, "new", other)
+				}
+				tt.harm(f)
+				data := pattern(size)
+				err := s.create(bucket, "new", data, true)
+				f.before, f.after = nil, nil
+				want := data
+				if tt.there {
+					want = other
+				}
+				if (err == nil) == (tt.want != "") || err != nil && (err.Error() != tt.want || !errors.Is(err, fs.ErrExist)) {
+					t.Errorf("error %v, want %q", err, tt.want)
+				}
+				if got := readAll(t, s.mustOpen(t, bucket, "new")); !bytes.Equal(got, want) {
+					t.Errorf("other %d bytes are there", len(got))
+				}
+				if notes != tt.notes {
+					t.Errorf("%d notes, want %d", notes, tt.notes)
+				}
+				if size < partSize {
+					return
+				}
+				if left, err := s.uploads(bucket, ""); err != nil || len(left) > 0 {
+					t.Errorf("uploads left: %+v, %v", left, err)
+				}
+			})
+		}
+	}
+}
+
+// TestStaleOfWholeKeys checks the listing of uploads at a server that takes a prefix for
+// a whole key.
+func TestStaleOfWholeKeys(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 1)
+	for _, key := range []string{"run/a", "other/b"} {
+		w, err := s.Create(bucket, key, false)
+		if err == nil {
+			_, err = w.Write(make([]byte, partSize))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+	}
+	refused := false
+	f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+		if !r.URL.Query().Has("uploads") {
+			return false
+		}
+		if r.URL.Query().Get("prefix") == "" {
+			return refused && refuse(w, http.StatusForbidden, "AccessDenied")
+		}
+		fmt.Fprint(w, `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>`)
+		return true
+	}
+	if got, err := s.uploads(bucket, "run/"); err != nil || len(got) != 1 || got[0].Key != "run/a" {
+		t.Errorf("uploads %+v, %v", got, err)
+	}
+	refused = true
+	if got, err := s.uploads(bucket, "run/"); err != nil || len(got) != 0 {
+		t.Errorf("refused: uploads %+v, %v", got, err)
+	}
+}
+
+// TestAny checks that a folder is found by one small page, or the first that has something.
+func TestAny(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 1)
+	s.mustPut(t, bucket, "run/y", nil)
+	UseObjects(func() (Objects, error) { return s, nil })
+	defer current.Store(nil)
+	f.log()
+	if info, err := Stat("s3://" + bucket + "/run"); err != nil || !info.IsDir() {
+		t.Errorf("Stat: %v, %v", info, err)
+	}
+	if log := f.log(); len(log) != 2 || !strings.Contains(log[1], "max-keys=1&") {
+		t.Errorf("requests %q", log)
+	}
+	pages := []string{
+		`<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>`,
+		`<IsTruncated>true</IsTruncated><NextContinuationToken>u</NextContinuationToken><Contents><Key>run/z</Key></Contents>`,
+	}
+	f.before = func(n int64, w http.ResponseWriter, r *http.Request) bool {
+		i := 0
+		if r.URL.Query().Get("continuation-token") != "" {
+			i = len(pages) - 1
+		}
+		fmt.Fprint(w, "<ListBucketResult>"+pages[i]+"</ListBucketResult>")
+		return true
+	}
+	if found, err := s.Any(bucket, "run/"); err != nil || !found {
+		t.Errorf("an empty page first: %v, %v", found, err)
+	}
+	pages = pages[:1]
+	if found, err := s.Any(bucket, "run/"); err != nil || found {
+		t.Errorf("empty pages for ever: %v, %v", found, err)
 	}
 }
 

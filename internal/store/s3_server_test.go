@@ -120,16 +120,20 @@ func (s *s3) bucket(t testing.TB) string {
 // put uploads an object by our own means.
 func (s *s3) mustPut(t testing.TB, bucket, key string, data []byte) {
 	t.Helper()
-	w, err := s.Create(bucket, key)
+	if err := s.create(bucket, key, data, false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *s3) create(bucket, key string, data []byte, isNew bool) error {
+	w, err := s.Create(bucket, key, isNew)
 	if err == nil {
 		_, err = w.Write(data)
 	}
 	if err == nil {
 		err = w.Commit()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return err
 }
 
 // mustOpen opens an object of which nothing is known.

@@ -114,7 +114,7 @@ func status(err error) *statusError {
 
 // retryable reports whether a request may succeed when it is tried again.
 func retryable(err error) bool {
-	if errors.Is(err, errChanged) || errors.Is(err, errBadAnswer) {
+	if errors.Is(err, errChanged) || errors.Is(err, errBadAnswer) || errors.Is(err, errExists) {
 		return false
 	}
 	if s := status(err); s != nil {
@@ -190,7 +190,7 @@ func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) 
 func (s *s3) explain(doing string, err error) error {
 	answer := status(err)
 	switch {
-	case err == nil || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
+	case err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
 		return err
 	case answer == nil:
 		return fmt.Errorf("cannot %s: %w; endpoint %s", doing, plain(err), s.where())

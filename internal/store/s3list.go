@@ -41,10 +41,30 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 	return slices.CompactFunc(objects, func(a, b Object) bool { return a.Key == b.Key }), prefixes, nil
 }
 
+// Any implements Objects. Pages that are empty and not the last one are seen at some
+// servers.
+func (s *s3) Any(bucket, prefix string) (bool, error) {
+	for token := ""; ; {
+		page, err := s.page(bucket, prefix, token, "", 1)
+		if err != nil {
+			return false, s.explainList(prefix, err)
+		}
+		for i := range page.Contents {
+			if o := object(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
+				return true, nil
+			}
+		}
+		if !page.IsTruncated || page.NextContinuationToken == token {
+			return false, nil
+		}
+		token = page.NextContinuationToken
+	}
+}
+
 // pages lists all pages of a prefix, a thousand objects each.
 func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
 	for token := ""; ; {
-		page, err := s.page(bucket, prefix, token, delimiter)
+		page, err := s.page(bucket, prefix, token, delimiter, 1000)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -70,12 +90,12 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 	}
 }
 
-// page is one request of a listing.
-func (s *s3) page(bucket, prefix, token, delimiter string) (page minio.ListBucketV2Result, err error) {
+// page is one request of a listing, of at most a number of keys.
+func (s *s3) page(bucket, prefix, token, delimiter string, most int) (page minio.ListBucketV2Result, err error) {
 	err = s.retry(func() (bool, error) {
 		s.slots <- struct{}{}
 		defer func() { <-s.slots }()
-		page, err = s.core.ListObjectsV2(bucket, prefix, "", token, delimiter, 1000)
+		page, err = s.core.ListObjectsV2(bucket, prefix, "", token, delimiter, most)
 		return false, err
 	})
 	return page, err

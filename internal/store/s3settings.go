@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"dumptool/internal/lang"
 )
 
 // S3Settings say how S3-compatible storage is reached and read. The zero value is the
@@ -35,6 +37,8 @@ type S3Settings struct {
 
 	// Context ends waiting before a request is tried again.
 	Context context.Context
+	// Note hears of what the server cannot do, unless it is nil.
+	Note func(lang.Sentence)
 	// Getenv is os.Getenv where it is nil.
 	Getenv func(string) string
 

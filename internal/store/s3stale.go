@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -59,8 +62,23 @@ func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Uplo
 	return removed, nil
 }
 
-// uploads are those that nobody has ended.
-func (s *s3) uploads(bucket, prefix string) (all []minio.ObjectMultipartInfo, err error) {
+// uploads are those of keys with a prefix that nobody has ended. Some servers, such as
+// MinIO, take the prefix for a whole key: where there seem to be none, those of the whole
+// bucket are asked for, if we may.
+func (s *s3) uploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error) {
+	all, err := s.listUploads(bucket, prefix)
+	if err != nil || len(all) > 0 || prefix == "" {
+		return all, err
+	}
+	all, err = s.listUploads(bucket, "")
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(all, func(u minio.ObjectMultipartInfo) bool { return !strings.HasPrefix(u.Key, prefix) }), err
+}
+
+// listUploads is one listing of uploads.
+func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo, err error) {
 	for key, id := "", ""; ; {
 		var page minio.ListMultipartUploadsResult
 		err := s.request(headTimeout, func(ctx context.Context) (err error) {

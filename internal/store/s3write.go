@@ -14,8 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"dumptool/internal/lang"
 )
 
 // An object is uploaded in parts of partSize, and from the part manyParts on of
@@ -88,6 +91,7 @@ func (p *parts) reuse(b []byte) {
 type upload struct {
 	s           *s3
 	bucket, key string
+	isNew       bool // it may not replace another one
 
 	part     []byte
 	size     int64  // bytes written
@@ -103,8 +107,8 @@ type upload struct {
 }
 
 // Create implements Objects.
-func (s *s3) Create(bucket, key string) (Writer, error) {
-	return &upload{s: s, bucket: bucket, key: key, sent: map[int]string{}, slots: make(chan struct{}, partsInFlight)}, nil
+func (s *s3) Create(bucket, key string, isNew bool) (Writer, error) {
+	return &upload{s: s, bucket: bucket, key: key, isNew: isNew, sent: map[int]string{}, slots: make(chan struct{}, partsInFlight)}, nil
 }
 
 // sizeOf is the size of a part.
@@ -276,10 +280,13 @@ func (u *upload) Commit() error {
 // put uploads an object that is smaller than a part.
 func (u *upload) put() error {
 	md5Sum, shaSum := hashes(u.part)
-	return u.s.request(writeTimeout, func(ctx context.Context) error {
-		_, err := u.s.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(u.part), int64(len(u.part)), md5Sum, shaSum,
-			minio.PutObjectOptions{DisableContentSha256: true})
+	return u.place(writeTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
+		opt.DisableContentSha256 = true
+		_, err := u.s.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(u.part), int64(len(u.part)), md5Sum, shaSum, opt)
 		return err
+	}, func(etag string) bool {
+		sum := md5.Sum(u.part)
+		return strings.EqualFold(etag, hex.EncodeToString(sum[:]))
 	})
 }
 
@@ -291,15 +298,72 @@ func (u *upload) finish() error {
 	for i := range parts {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: u.sent[i+1]}
 	}
-	return u.s.request(finishTimeout, func(ctx context.Context) error {
-		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, minio.PutObjectOptions{})
-		if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
-			now, gone := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
-			if gone == nil && now.Size == u.size && strings.HasSuffix(now.ETag, "-"+strconv.Itoa(u.begun)) {
-				return nil
-			}
+	isOurs := func(etag string) bool { return strings.HasSuffix(etag, "-"+strconv.Itoa(u.begun)) }
+	return u.place(finishTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
+		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, opt)
+		if answer := status(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {
+			return nil
 		}
 		return err
+	}, isOurs)
+}
+
+// isThere reports whether the object is there, by its size and ETag.
+func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) bool {
+	now, err := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
+	return err == nil && now.Size == u.size && isOurs(object(&now).ETag)
+}
+
+// errExists is the error for an object that would replace another one.
+var errExists = fmt.Errorf("an object of that name is there already%w", hidden{fs.ErrExist})
+
+// place makes the request that gives the object its name. One that may not replace
+// another says so to the server. There are servers that do not know that, or do not
+// listen: so it is looked before, and done without where it is refused. After an answer
+// that was lost the object that is there may be ours.
+func (u *upload) place(timeout time.Duration, do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
+	var opt minio.PutObjectOptions
+	if u.isNew {
+		err := u.s.request(headTimeout, func(ctx context.Context) error {
+			_, err := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
+			return err
+		})
+		if err == nil {
+			return errExists
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // who may only write is told no more
+			return err
+		}
+		opt.SetMatchETagExcept("*")
+	}
+	tries := 0
+	request := func(ctx context.Context) error {
+		tries++
+		err := do(ctx, opt)
+		if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusPreconditionFailed {
+			if tries > 1 && u.isThere(ctx, isOurs) {
+				return nil
+			}
+			return errExists
+		}
+		return err
+	}
+	err := u.s.request(timeout, request)
+	if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
+		u.s.noteUnconditional()
+		opt = minio.PutObjectOptions{}
+		err = u.s.request(timeout, request)
+	}
+	return err
+}
+
+// noteUnconditional says once that another process may have come in between.
+func (s *s3) noteUnconditional() {
+	s.unconditional.Do(func() {
+		if s.set.Note != nil {
+			s.set.Note(lang.Sayf("%s does not know If-None-Match: that nothing was replaced was looked up only before it was written",
+				"%s 不支持 If-None-Match：仅在写入前检查过目标不存在", s.endpoint))
+		}
 	})
 }
 

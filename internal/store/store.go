@@ -59,14 +59,18 @@ type Objects interface {
 	// the others, which end with a slash. A missing bucket is an error, no objects
 	// are none.
 	List(bucket, prefix string, shallow bool) (objects []Object, prefixes []string, err error)
+	// Any reports whether there are objects whose keys begin with prefix. A missing
+	// bucket is an error.
+	Any(bucket, prefix string) (bool, error)
 	// Head returns what is known of one object.
 	Head(bucket, key string) (Object, error)
 	// Open opens an object. One that was listed is read as it was then: when its ETag
 	// is another by now, that is an error. One of an unknown size (-1) is found out
 	// about by the first request that reads it.
 	Open(bucket string, o Object) (Source, error)
-	// Create starts an object.
-	Create(bucket, key string) (Writer, error)
+	// Create starts an object. With isNew there must be none of that key when it is
+	// committed, or the error wraps fs.ErrExist and the other one stays.
+	Create(bucket, key string, isNew bool) (Writer, error)
 	// Writable finds out whether an object of that key can be written, and leaves
 	// nothing behind.
 	Writable(bucket, key string) error
@@ -194,12 +198,18 @@ func Preload(path string) error {
 
 // Create starts an object. Local files are created by package safefile, which comes
 // here for remote ones.
-func Create(path string) (Writer, error) {
+func Create(path string) (Writer, error) { return create(path, false) }
+
+// CreateNew is Create for an object that must not replace another one: then Commit fails
+// with an error that wraps fs.ErrExist.
+func CreateNew(path string) (Writer, error) { return create(path, true) }
+
+func create(path string, isNew bool) (Writer, error) {
 	r, l, err := at(path)
 	if err != nil {
 		return nil, err
 	}
-	return r.create(l)
+	return r.create(l, isNew)
 }
 
 // CheckWritable finds out whether an object can be written, and leaves nothing behind.
