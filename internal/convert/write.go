@@ -111,6 +111,7 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 		return err
 	}
 	defer f.Abort()
+	f.Reserve(int64(len(enc.header)) + src.n*enc.unit)
 	switch {
 	case to == Pt:
 		err = c.fillTorch(f, src, enc, shape)

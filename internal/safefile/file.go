@@ -87,6 +87,17 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.note(err)
 }
 
+// reserveBytes is the size from which files are worth a call of Reserve.
+const reserveBytes = 64 << 10
+
+// Reserve says that the file will have about size bytes, so that the system can find
+// room for them at once. The file is as long as what is written all the same.
+func (f *File) Reserve(size int64) {
+	if t, ok := f.out.(*temp); ok && size >= reserveBytes {
+		reserve(t.File, size)
+	}
+}
+
 // WritesAt reports whether WriteAt may be called: a remote file grows from its
 // beginning to its end.
 func (f *File) WritesAt() bool {

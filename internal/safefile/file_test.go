@@ -261,3 +261,25 @@ func TestMkdirAll(t *testing.T) {
 		t.Errorf("MkdirAll below a file = %v", err)
 	}
 }
+
+// A file is as long as what is written, whatever was reserved for it.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := make([]byte, 100_000)
+	for i, size := range []int64{-1, 0, 1, 70_000, 100_000, 1 << 20, 1 << 62} {
+		path := filepath.Join(dir, "out.npy")
+		f := create(t, path)
+		f.Reserve(size)
+		if _, err := f.Write(data[:len(data)-i]); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || len(got) != len(data)-i {
+			t.Errorf("reserved %d, wrote %d bytes: the file has %d bytes, %v", size, len(data)-i, len(got), err)
+		}
+	}
+}
