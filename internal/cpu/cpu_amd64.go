@@ -2,7 +2,7 @@
 
 package cpu
 
-var avx2, avx512 = detect()
+var avx2, avx512, carryless = detect()
 
 // AVX2 reports whether the processor has AVX2 and F16C, and the system keeps their
 // registers.
@@ -12,23 +12,29 @@ func AVX2() bool { return avx2 }
 // instructions for bytes, words, doublewords, quadwords and shorter vectors besides.
 func AVX512() bool { return avx512 }
 
-func detect() (short, long bool) {
+// Carryless512 reports whether the processor has AVX-512 and multiplies without carries
+// in its vectors.
+func Carryless512() bool { return carryless }
+
+func detect() (short, long, multiplies bool) {
 	const (
 		osxsave, avx, f16c = 1 << 27, 1 << 28, 1 << 29             // of leaf 1
 		avx2Bit, avx512Set = 1 << 5, 1<<16 | 1<<17 | 1<<30 | 1<<31 // of leaf 7
+		carrylessBit       = 1 << 10                               // of leaf 7, in c
 		saved, saved512    = 6, 0xe6                               // of XCR0
 	)
 	highest, _, _, _ := cpuid(0, 0)
 	if highest < 7 {
-		return false, false
+		return false, false, false
 	}
 	_, _, c, _ := cpuid(1, 0)
 	if c&(osxsave|avx|f16c) != osxsave|avx|f16c || xgetbv()&saved != saved {
-		return false, false
+		return false, false, false
 	}
-	_, b, _, _ := cpuid(7, 0)
+	_, b, c, _ := cpuid(7, 0)
 	short = b&avx2Bit != 0
-	return short, short && b&avx512Set == avx512Set && xgetbv()&saved512 == saved512
+	long = short && b&avx512Set == avx512Set && xgetbv()&saved512 == saved512
+	return short, long, long && c&carrylessBit != 0
 }
 
 //go:noescape

@@ -1,12 +1,6 @@
 package metrics
 
-import (
-	"hash/crc32"
-	"sync"
-)
-
-// castagnoli is the table of CRC-32C.
-var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+import "hash/crc32"
 
 // combineCRC returns the CRC-32C of two runs of bytes, one after the other, from
 // the CRC of each and the length of the second: the first is carried over that

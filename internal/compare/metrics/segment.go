@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 	"sync"
@@ -150,8 +149,8 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 		if err := npu.ReadElements(npuRead, at); err != nil {
 			return &SideError{NPUSide, err}
 		}
-		p.refCRC = crc32.Update(p.refCRC, castagnoli(), refRead)
-		p.npuCRC = crc32.Update(p.npuCRC, castagnoli(), npuRead)
+		p.refCRC = kernel.UpdateCRC(p.refCRC, refRead)
+		p.npuCRC = kernel.UpdateCRC(p.npuCRC, npuRead)
 		for i := 0; i < count; i += blockElements {
 			k := min(blockElements, count-i)
 			l := newBlock(e, b, p, at+int64(i), k, refRead[i*e.ref.size:], npuRead[i*e.npu.size:])

@@ -17,7 +17,6 @@ TEXT ·relate512(SB), NOSPLIT, $0-80
 	MOVQ marks+48(FP), R8
 	MOVQ absCounts+56(FP), R12
 	MOVQ relCounts+64(FP), R13
-	MOVQ out+72(FP), DX
 	RATIOS_START
 	VPXORQ Z17, Z17, Z17
 	VPXORQ Z23, Z23, Z23        // n-n0
@@ -29,7 +28,7 @@ TEXT ·relate512(SB), NOSPLIT, $0-80
 	VPXORQ Z29, Z29, Z29        // its square
 	VPXORQ Z30, Z30, Z30        // |d|
 	VPXORQ Z31, Z31, Z31        // how many d are below 0
-	MOVQ R8, R14
+	XORQ R14, R14
 	XORQ AX, AX
 	JMP relateLoad
 	PCALIGN $64
@@ -85,11 +84,11 @@ relateLoad:
 	CMPQ AX, CX
 	JLT relateNext
 	MARK(relateLastRow)
-	LEAQ (R8)(CX*8), R8
 relateCount:
 	COUNT_EIGHT
-	CMPQ R14, R8
+	CMPQ R14, CX
 	JLT relateCount
+	MOVQ out+72(FP), DX
 	RATIOS_END
 	VMOVUPD Y23, 288(DX)
 	VMOVUPD Y24, 320(DX)

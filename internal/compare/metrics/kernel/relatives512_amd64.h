@@ -45,8 +45,9 @@ GLOBL relativesLanes<>(SB), RODATA|NOPTR, $64
 	VPXORQ Z3, Z3, Z3           \ // largest |d|
 	VPXORQ Z4, Z4, Z4           \ // zeros
 	VPXORQ Z5, Z5, Z5           \ // undefined
-	VPXORQ Z6, Z6, Z6           \ // below 1/1000
-	VPXORQ Z7, Z7, Z7           \ // below 5/1000
+	VPBROADCASTQ THOUSANDTH, Z6 \
+	VPBROADCASTQ FIVE_THOUSANDTHS, Z7 \
+	XORQ R15, R15               \ // below 1/1000, and from bit 32 on below 5/1000
 	VPTERNLOGQ $0xff, Z8, Z8, Z8  // lowest indexes
 
 // DIVIDE sets Z22 to the quotients, 0 where |r| is, and rel too.
@@ -55,8 +56,9 @@ GLOBL relativesLanes<>(SB), RODATA|NOPTR, $64
 	VDIVPD.Z Z20, Z21, K2, Z22 \
 	VMOVUPD Z22, (R9)(AX*8)
 
-// MARK adds up and bounds eight pairs, and sets their marks, which are before AX. What
-// concerns references of 0 is jumped over where there is none.
+// MARK adds up and bounds the eight pairs before AX, and sets their marks: those of the
+// last markRing pairs are kept. What concerns references of 0 is jumped over where there
+// is none.
 #define MARK(notZero) \
 	VPTESTNMQ Z20, Z20, K1      \ // |r| is zero
 	VEXTRACTF64X4 $1, Z22, Y13 \
@@ -82,24 +84,35 @@ notZero: \
 	VPSRLQ $15, Z22, Z14        \ // bin of |d|/|r| from bit 34 on
 	VPTERNLOGQ.BCST $0xe4, LOWER_HALF, Z14, Z15 \
 	VPTERNLOGQ $0xea, relativesLanes<>(SB), Z19, Z15 \
-	VMOVDQU64 Z15, -64(R8)(AX*8) \
+	LEAQ -8(AX), R10 \
+	ANDL $(const_markRing-1), R10 \
+	VMOVDQU64 Z15, (R8)(R10*8) \
 	VPSUBW Z9, Z15, Z15 \
 	VPMINUW Z15, Z8, Z8 \
-	VCMPPD.BCST $1, THOUSANDTH, Z22, K4 \
-	VPADDQ Z18, Z6, K4, Z6 \
-	VCMPPD.BCST $1, FIVE_THOUSANDTHS, Z22, K5 \
-	VPADDQ Z18, Z7, K5, Z7
+	VCMPPD $1, Z6, Z22, K4 \
+	VCMPPD $1, Z7, Z22, K5 \
+	KMOVB K4, R10 \
+	KMOVB K5, R11 \
+	POPCNTL R10, R10 \
+	POPCNTL R11, R11 \
+	SHLQ $32, R11 \
+	ADDQ R10, R15 \
+	ADDQ R11, R15
 
 // COUNT counts a pair whose mark was made some iterations before, so that it need not
 // wait for the vector units.
 #define COUNT(offset) \
-	MOVQ (offset)(R14), R10 \
+	MOVQ (offset)(DX), R10 \
 	MOVL R10, R11 \
 	SHRQ $32, R10 \
 	INCL (R12)(R11*4) \
 	INCL (R13)(R10*4)
 
+// COUNT_EIGHT counts the pairs from R14 on.
 #define COUNT_EIGHT \
+	MOVL R14, DX \
+	ANDL $(const_markRing-1), DX \
+	LEAQ (R8)(DX*8), DX \
 	COUNT(0) \
 	COUNT(8) \
 	COUNT(16) \
@@ -108,7 +121,7 @@ notZero: \
 	COUNT(40) \
 	COUNT(48) \
 	COUNT(56) \
-	ADDQ $64, R14
+	ADDQ $8, R14
 
 // RATIOS_END stores the lanes.
 #define RATIOS_END \
@@ -120,10 +133,10 @@ notZero: \
 	VPADDQ Y13, Y4, Y4 \
 	VEXTRACTI64X4 $1, Z5, Y13 \
 	VPADDQ Y13, Y5, Y5 \
-	VEXTRACTI64X4 $1, Z6, Y13 \
-	VPADDQ Y13, Y6, Y6 \
-	VEXTRACTI64X4 $1, Z7, Y13 \
-	VPADDQ Y13, Y7, Y7 \
+	VMOVQ R15, X13 \
+	VPMOVZXDQ X13, X6 \
+	VPSRLDQ $8, X6, X7 \
+	VMOVQ X6, X6 \
 	VEXTRACTI64X4 $1, Z8, Y13 \
 	VPMINUW Y13, Y8, Y8 \
 	VMOVUPD Y0, (DX) \

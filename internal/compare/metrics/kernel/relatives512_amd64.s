@@ -18,9 +18,8 @@ TEXT ·relatives512(SB), NOSPLIT, $0-64
 	MOVQ marks+32(FP), R8
 	MOVQ absCounts+40(FP), R12
 	MOVQ relCounts+48(FP), R13
-	MOVQ out+56(FP), DX
 	RATIOS_START
-	MOVQ R8, R14
+	XORQ R14, R14
 	XORQ AX, AX
 	JMP relatives512Load
 	PCALIGN $64
@@ -38,11 +37,11 @@ relatives512Load:
 	CMPQ AX, CX
 	JLT relatives512Next
 	MARK(relatives512LastRow)
-	LEAQ (R8)(CX*8), R8
 relatives512Count:
 	COUNT_EIGHT
-	CMPQ R14, R8
+	CMPQ R14, CX
 	JLT relatives512Count
+	MOVQ out+56(FP), DX
 	RATIOS_END
 	VZEROUPPER
 	RET

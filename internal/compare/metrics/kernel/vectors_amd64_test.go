@@ -8,13 +8,13 @@ import "testing"
 var vectorTests = map[string]func(*testing.T){
 	"heads": TestHeads, "noise": TestNoiseHeads, "numbers": TestNumbers, "fold": TestFold,
 	"merge": TestMergeAll, "relatives": TestRelativeHeads, "decoders": TestDecoders,
-	"codes": TestCodes, "counts": TestCounts, "pairs": TestHalfPairs, "axes": TestAddPairs, "relate": TestRelate, "spans": TestSpecialSpans, "from": TestIndexFrom,
+	"codes": TestCodes, "counts": TestCounts, "pairs": TestHalfPairs, "axes": TestAddPairs, "relate": TestRelate, "crc": TestUpdateCRC, "spans": TestSpecialSpans, "from": TestIndexFrom,
 }
 
 // TestWithoutVectors: a processor that has no AVX2 gets the same from the same binary.
 func TestWithoutVectors(t *testing.T) {
-	defer func(have, haveWide bool) { vectors, wide = have, haveWide }(vectors, wide)
-	vectors, wide = false, false
+	defer func(a, b, c bool) { vectors, wide, carryless = a, b, c }(vectors, wide, carryless)
+	vectors, wide, carryless = false, false, false
 	for name, test := range vectorTests {
 		t.Run(name, test)
 	}
@@ -22,8 +22,8 @@ func TestWithoutVectors(t *testing.T) {
 
 // TestWithoutWide: a processor that has no AVX-512 gets the same from the same binary.
 func TestWithoutWide(t *testing.T) {
-	defer func(have bool) { wide = have }(wide)
-	wide = false
+	defer func(a, b bool) { wide, carryless = a, b }(wide, carryless)
+	wide, carryless = false, false
 	for name, test := range vectorTests {
 		t.Run(name, test)
 	}

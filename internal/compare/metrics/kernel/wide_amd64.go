@@ -26,7 +26,7 @@ func eights(count int) int {
 func relativesWide(t *Tables, rel, abs, r []float64, out *ratioLanes) int {
 	k := eights(len(r))
 	if k > 0 {
-		relatives512(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], &t.Rel[0], out)
+		relatives512(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:markRing][0], &t.abs[0], &t.Rel[0], out)
 	}
 	return k
 }
@@ -37,6 +37,6 @@ func relateHead(t *Tables, rel, abs, n, r []float64, out *relateLanes) bool {
 	if k == 0 || eights(k) != k {
 		return false
 	}
-	relate512(&rel[:k][0], &abs[:k][0], &n[0], &r[:k][0], k, n[0]-r[0], &t.marks[:k][0], &t.abs[0], &t.Rel[0], out)
+	relate512(&rel[:k][0], &abs[:k][0], &n[0], &r[:k][0], k, n[0]-r[0], &t.marks[:markRing][0], &t.abs[0], &t.Rel[0], out)
 	return true
 }
