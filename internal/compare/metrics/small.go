@@ -13,7 +13,10 @@ func (b *block) countSmall() {
 	if b.n.span.MinAbs >= max(npu, math.SmallestNonzeroFloat64) && b.r.span.MinAbs >= max(ref, math.SmallestNonzeroFloat64) {
 		return
 	}
-	c := kernel.CountSmall(b.n.values, b.r.values, npu, ref)
+	c := b.digests.Small
+	if !b.digests.Counted {
+		c = kernel.CountSmall(b.n.values, b.r.values, npu, ref)
+	}
 	counts[npuZeros] += c.NZeros
 	counts[npuSubnormal] += c.NSmall
 	counts[refZeros] += c.RZeros

@@ -14,6 +14,10 @@ func Hash(code int64) uint64 {
 // the sum of the distances of these, which are units in the last place.
 type Digests struct {
 	N, R, MaxDistance, SumDistance uint64
+	// Small is what CountSmall finds of the pairs where Counted is set, which a loop that
+	// has looked at all of them may do.
+	Small   Small
+	Counted bool
 }
 
 // Digest returns the digests of codes of less than 40 bits.

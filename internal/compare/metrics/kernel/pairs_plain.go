@@ -15,7 +15,10 @@ type plainPairSums struct {
 	n, r    bitBounds
 	digests Digests
 	highest int64     // the largest magnitude of a code of n
+	others  bool      // there are any
 	alike   bitBounds // of r of the others
+	// Of n of the others: how many are zero, and how many of the rest are not normal.
+	zeros, small int64
 }
 
 // plainPairs is HalfPairs without vectors. Most references round to the element beside
@@ -46,7 +49,13 @@ func (h *plainPairSums) addChunk(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		// Below half the distance of two float16, in bits, a number rounds to the
 		// nearer one. Subnormal numbers of float16 are farther apart.
 		halfway = 41
+		// Four float16: all bits but the signs, and what carries all but zeros, and all
+		// normal numbers, to them.
+		magnitudes, notZero, normal = 0x7fff_7fff_7fff_7fff, 0x7fff_7fff_7fff_7fff, 0x7c00_7c00_7c00_7c00
+		// What adds up four numbers in the highest.
+		four16 = 0x0001_0001_0001_0001
 	)
+	var notZeros, normals, groups uint64
 	negative, positive, least := h.alike.negative, h.alike.positive, h.alike.least
 	var total uint64
 	for i := 0; i < chunk; i += 4 {
@@ -67,6 +76,9 @@ func (h *plainPairSums) addChunk(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 			h.addFour(n, r, rStored, four, i)
 			continue
 		}
+		groups++
+		notZeros += (four&magnitudes + notZero) &^ magnitudes >> 15
+		normals += (four&magnitudes + normal) &^ magnitudes >> 15
 		total += Hash(signedCode(int64(four<<48)>>48, 0x7fff))
 		total += Hash(signedCode(int64(four<<32)>>48, 0x7fff))
 		total += Hash(signedCode(int64(four<<16)>>48, 0x7fff))
@@ -76,6 +88,9 @@ func (h *plainPairSums) addChunk(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		positive = max(positive, int64(b0), int64(b1), int64(b2), int64(b3))
 		least = min(least, b0<<1, b1<<1, b2<<1, b3<<1)
 	}
+	notZeros, normals = notZeros*four16>>48, normals*four16>>48
+	h.zeros += int64(4*groups - notZeros)
+	h.small += int64(notZeros - normals)
 	h.alike = bitBounds{negative, positive, least}
 	h.digests.N += total
 	h.digests.R += total
@@ -100,6 +115,7 @@ func (h *plainPairSums) addFour(n, r *[chunk]float64, rStored *[4 * chunk]byte, 
 // sign extended.
 func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	a, b := signedCode(half, 0x7fff), float16Code(single)
+	h.others = true
 	h.highest = max(h.highest, a, -a)
 	h.n.add(math.Float64bits(n))
 	h.r.add(math.Float64bits(r))
@@ -127,6 +143,11 @@ func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 		}
 	}
 	h.r.merge(h.alike)
+	if !h.others {
+		// References that round to zeros are zeros, and to numbers that are not normal
+		// those that are not so either, but normal in float32.
+		h.digests.Counted, h.digests.Small = true, Small{NZeros: h.zeros, NSmall: h.small, RZeros: h.zeros}
+	}
 	nSpan, rSpan = h.n.span(), h.r.span()
 	return nSpan, rSpan, h.digests, !rSpan.Special
 }

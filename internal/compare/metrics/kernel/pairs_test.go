@@ -13,9 +13,13 @@ import (
 // TestHalfPairs compares one pass over pairs with the loops that do a part each.
 func TestHalfPairs(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
-	done := 0
+	done, counted := 0, 0
 	for round := range 2000 {
 		count := 1 + random.IntN(1024)
+		if round%6 == 5 {
+			count &^= 63
+			count += 64
+		}
 		if round%8 > 0 {
 			count = (count + 7) &^ 7
 		}
@@ -23,7 +27,7 @@ func TestHalfPairs(t *testing.T) {
 		for i := range count {
 			code := uint16(random.Uint32())
 			x := float32(math.Ldexp(random.NormFloat64(), random.IntN(50)-30))
-			switch round % 5 {
+			switch round % 6 {
 			case 0: // with numbers that are not finite in some rounds
 				if round%3 > 0 && code&0x7c00 == 0x7c00 {
 					code &= 0x83ff
@@ -38,6 +42,11 @@ func TestHalfPairs(t *testing.T) {
 			case 4: // beyond float16, and halfway between two
 				code &= 0xfbff
 				x *= 0x1p30
+			case 5: // rounded, with zeros and subnormal numbers
+				if x = float32(math.Ldexp(1+random.Float64(), random.IntN(29)-14)) * float32(random.IntN(3)-1); code&1 == 0 {
+					x = float32(tensor.Float16To64(code & 0x83ff))
+				}
+				code = uint16(float16Code(math.Float32bits(max(x, -x)))) | uint16(math.Float32bits(x)>>16&0x8000)
 			}
 			if round%40 == 7 && i == count/2 {
 				x = float32([]float64{math.Inf(1), math.Inf(-1), math.NaN()}[random.IntN(3)])
@@ -52,12 +61,17 @@ func TestHalfPairs(t *testing.T) {
 		form := NewForm(10, -14, 0x7bff)
 		form.Round(rCodes, wantR)
 		want := Digest(nCodes, rCodes)
+		small := CountSmall(wantN, wantR, 0x1p-14, 0x1p-126)
 		n, r := make([]float64, count), make([]float64, count)
 		nSpan, rSpan, got, ok := HalfPairs(n, r, nStored, rStored)
 		if !ok {
 			continue
 		}
 		done++
+		if got.Counted {
+			counted++
+			want.Small, want.Counted = small, true
+		}
 		sameBits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 		if got != want || nSpan != wantNSpan || rSpan != wantRSpan || !slices.EqualFunc(n, wantN, sameBits) || !slices.EqualFunc(r, wantR, sameBits) {
 			t.Fatalf("round %d, %d pairs: %+v, want %+v; spans %+v and %+v, want %+v and %+v", round, count, got, want, nSpan, rSpan, wantNSpan, wantRSpan)
@@ -65,6 +79,9 @@ func TestHalfPairs(t *testing.T) {
 	}
 	if done > 0 && done < 1000 {
 		t.Errorf("only %d rounds were done in one pass", done)
+	}
+	if !vectors && counted < 100 {
+		t.Errorf("zeros were counted in %d rounds only", counted)
 	}
 }
 
@@ -95,6 +112,9 @@ func TestHalfPairsAlike(t *testing.T) {
 				Float16Codes(rCodes, rStored)
 				want := Digest(nCodes, rCodes)
 				gotN, gotR, got, ok := HalfPairs(n, r, nStored, rStored)
+				if got.Counted {
+					want.Small, want.Counted = CountSmall(n, r, 0x1p-14, 0x1p-126), true
+				}
 				if ok && (got != want || gotN != nSpan || gotR != rSpan) {
 					t.Fatalf("from %x on, %d off: %+v, want %+v; spans %+v and %+v, want %+v and %+v", first, step, got, want, gotN, gotR, nSpan, rSpan)
 				}
