@@ -8,9 +8,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Packed is the noise of a pair in one piece of memory. A run keeps that of all its
-// pairs until it is concluded, and looks at few at a time. It is for the memory of one
-// run; no file has it.
+// Packed is the noise of a pair in few bytes. A run keeps that of all its pairs until
+// it is concluded, and looks at few at a time. It is for the memory of one run; no file
+// has it.
 type Packed string
 
 // numbers are the floats of the noise, in the order in which they are packed.
@@ -21,10 +21,14 @@ func (n *Noise) numbers() []*float64 {
 	}
 }
 
-// columns are the numbers of the bins.
+// columns are the numbers of the bins. The last two are those of ratios.
 func (g *Groups) columns() []*[]float32 {
 	return []*[]float32{&g.RefRMS, &g.RefStd, &g.RefMax, &g.RMS, &g.Mean, &g.Max, &g.Rounding, &g.Relative, &g.Inverse}
 }
+
+// ratios are the columns that are a quotient of two others, or nearly, where a bin is
+// one group: Relative and Inverse. The values are indexes into columns.
+var ratios = map[int]struct{ over, under int }{7: {3, 1}, 8: {0, 1}}
 
 // The flags of packed noise.
 const (
@@ -57,23 +61,27 @@ func (n *Noise) Pack() Packed {
 	for _, x := range counts {
 		b = binary.AppendVarint(b, x)
 	}
+	w := bitWriter{out: b}
 	for _, x := range n.numbers() {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(*x))
+		w.number(*x)
 	}
-	for _, x := range slices.Concat(p.RowMean, p.RowStd) {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	for _, g := range []*Groups{&n.Rows, &n.Channels} {
-		for _, column := range g.columns() {
-			for _, x := range *column {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-			}
+	for _, all := range [][]float64{p.RowMean, p.RowStd} {
+		for _, x := range all {
+			w.number(x)
 		}
 	}
-	for _, x := range p.Values {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	rows, channels := n.Rows.columns(), n.Channels.columns()
+	columns := make([][]float32, len(rows)) // of rows and channels, one behind the other
+	for i := range columns {
+		columns[i] = slices.Concat(*rows[i], *channels[i])
+		if r, ok := ratios[i]; ok {
+			w.ratio(columns[i], columns[r.over], columns[r.under])
+		} else {
+			w.column(columns[i])
+		}
 	}
-	return Packed(b)
+	w.column(p.Values)
+	return Packed(w.bytes())
 }
 
 // Unpack returns a new copy of the noise, nil for none.
@@ -105,30 +113,44 @@ func (p Packed) Unpack() *Noise {
 		g.Count, g.Size, g.Fold, bins[i] = count(), count(), count(), count()
 	}
 	rows, values := count(), count()
-	number := func() float64 {
-		x := math.Float64frombits(binary.LittleEndian.Uint64(b))
-		b = b[8:]
-		return x
-	}
+	r := bitReader{in: b}
 	for _, x := range n.numbers() {
-		*x = number()
+		*x = r.number()
 	}
 	for _, to := range []*[]float64{&n.Probe.RowMean, &n.Probe.RowStd} {
 		for range rows {
-			*to = append(*to, number())
+			*to = append(*to, r.number())
 		}
 	}
-	all := make([]float32, len(b)/4)
-	for i := range all {
-		all[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	for i, g := range []*Groups{&n.Rows, &n.Channels} {
-		for _, column := range g.columns() {
-			*column, all = all[:bins[i]:bins[i]], all[bins[i]:]
+	ofRows, ofChannels := n.Rows.columns(), n.Channels.columns()
+	columns, each := make([][]float32, len(ofRows)), bins[0]+bins[1]
+	all := make([]float32, int64(len(columns))*each+values)
+	for i := range columns {
+		columns[i], all = all[:each:each], all[each:]
+		if q, ok := ratios[i]; ok {
+			r.ratio(columns[i], columns[q.over], columns[q.under])
+		} else {
+			r.column(columns[i])
 		}
+		*ofRows[i], *ofChannels[i] = columns[i][:bins[0]:bins[0]], columns[i][bins[0]:]
 	}
-	if values > 0 {
-		n.Probe.Values = all[:values:values]
+	if r.column(all); values > 0 {
+		n.Probe.Values = all
 	}
 	return n
+}
+
+// largestRatio is what ratios of groups are at most.
+const largestRatio = 1e9
+
+// quotient is what the ratio of two numbers is most likely.
+func quotient(over, under float32) float32 {
+	if over == 0 {
+		return 0
+	}
+	q := over / under
+	if !(q < math.MaxFloat32) { // NaN and infinities are of one kind, whatever made them
+		return largestRatio
+	}
+	return min(q, largestRatio)
 }
