@@ -46,12 +46,12 @@ func Conclude(rows []record.Row, evidence []Evidence, known Network) (v record.F
 // row is one row under judgement.
 type row struct {
 	*record.Row
-	Evidence
+	*Evidence
 
 	index    int
 	results  *results
 	operator *operator
-	inputs   resolved
+	inputs   *resolved
 	numbers  inputNumbers
 	rounding bool // fails by accumulated rounding only
 	findings []record.Finding

@@ -37,6 +37,10 @@ const (
 	fewOrigins     = 5
 )
 
+// guessed is the number of rows before a row that may be its inputs where no graph
+// says which are.
+const guessed = 12
+
 // Judgement is the verdicts by evidence on the rows of a round.
 type Judgement struct {
 	*network
@@ -45,7 +49,7 @@ type Judgement struct {
 	Unfit   bool
 	walked  []*judged // in the order of the data flow
 	made    []*row    // the outputs of them whose noise is known
-	of      map[*row]*judged
+	of      []*judged // the rows by their index, nil until they are walked
 	origins []*judged
 }
 
@@ -91,20 +95,18 @@ func (j *Judgement) Through(row int) []string {
 
 // judge judges the rows of a network.
 func judge(n *network) *Judgement {
-	j := &Judgement{network: n, of: make(map[*row]*judged, len(n.rows))}
+	j := &Judgement{network: n, walked: make([]*judged, 0, len(n.rows)), made: make([]*row, 0, len(n.rows)), of: make([]*judged, len(n.rows))}
 	order, looped := n.walk()
-	var last before
 	for _, o := range order {
 		for _, r := range slices.Concat(o.inputs, o.outputs) {
-			x := j.judge(r, looped[o], &last)
-			j.walked, j.of[r] = append(j.walked, x), x
+			x := j.judge(r, looped[o])
+			j.walked, j.of[r.index] = append(j.walked, x), x
 			if x.origin {
 				j.origins = append(j.origins, x)
 			}
 		}
 		for _, r := range o.outputs {
 			if r.Noise != "" {
-				last.add(r)
 				j.made = append(j.made, r)
 			}
 		}
@@ -113,7 +115,7 @@ func judge(n *network) *Judgement {
 }
 
 // judge judges a row whose inputs are judged.
-func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
+func (j *Judgement) judge(r *row, looped bool) *judged {
 	x := &judged{row: r}
 	o := r.operator
 	_, known := j.Graph[o.name]
@@ -129,7 +131,8 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 			op.Type = verdict.OpType{}
 		}
 	case j.Ordered:
-		x.inputs, x.guessed = slices.Clone(last.rows), len(last.rows) > 0
+		x.inputs = slices.Clip(j.made[max(0, len(j.made)-guessed):])
+		x.guessed = len(x.inputs) > 0
 		op.Type = verdict.OpType{}
 	default:
 		op.Type = verdict.OpType{}
@@ -137,7 +140,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	op.Guessed = x.guessed
 	bad := false // an input of another shape
 	for _, in := range x.inputs {
-		if before := j.of[in]; before != nil { // nil in a cycle
+		if before := j.of[in.index]; before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			if !before.equal() {
 				x.feed(before.fedBy...)
@@ -156,7 +159,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	op.Tainted = len(x.fedBy) > 0
 	within := false // it is bad since what runs inside of it is
 	for _, in := range j.inside(r) {
-		if before := j.of[in]; before != nil && (before.origin || len(before.fedBy) > 0) {
+		if before := j.of[in.index]; before != nil && (before.origin || len(before.fedBy) > 0) {
 			within = true
 			x.feed(before.fedBy...)
 			if before.origin {
@@ -180,7 +183,7 @@ func (j *Judgement) judge(r *row, looped bool, last *before) *judged {
 	if x.lost = lostNumbers(r.result()); x.lost > 0 && !j.AnyClass && x.verdict.Level != verdict.Origin {
 		x.verdict.Kind = verdict.InputNaN
 		if !slices.ContainsFunc(x.inputs, func(in *row) bool {
-			return j.of[in] != nil && (j.of[in].lost > 0 || j.of[in].verdict.Kind == verdict.NonFinite)
+			return j.of[in.index] != nil && (j.of[in.index].lost > 0 || j.of[in.index].verdict.Kind == verdict.NonFinite)
 		}) {
 			x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.NonFinite
 		}
@@ -232,7 +235,7 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	x.beyond = max(over(out.RMS, noise), over(out.Max, max(second.Max, 8*floor, 4*second.RMS)))
 	limit, nonFinite := 1.0, false
 	for _, in := range x.inputs {
-		if before := j.of[in]; before != nil {
+		if before := j.of[in.index]; before != nil {
 			limit = max(limit, before.beyond)
 		}
 		nonFinite = nonFinite || in.Noise != "" && in.noise().NonFinite > 0

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/verdict"
 )
@@ -17,24 +19,26 @@ const (
 // tensor the one with the largest errors counts.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op verdict.OpType, found bool) {
 	out, worst := r.noise(), -1.0
-	try := func(rows ...*row) {
-		in := make([]*noise.Noise, len(rows))
+	rows, in := make([]*row, 0, 2), make([]*noise.Noise, 0, 2) // of all tries
+	try := func() {
+		in = in[:0]
 		var errors float64
-		for i, row := range rows {
-			in[i] = row.noise()
-			errors += in[i].RMS
+		for _, row := range rows {
+			in = append(in, row.noise())
+			errors += row.noise().RMS
 		}
 		if errors <= worst {
 			return
 		}
 		if t, ok := verdict.Relate(out, in...); ok && !t.Fitted && (!found || t == op) {
-			inputs, op, found, worst = rows, t, true, errors
+			inputs, op, found, worst = slices.Clone(rows), t, true, errors
 		}
 	}
 	before := j.made[max(0, len(j.made)-lookedAt):]
 	for i := len(before) - 1; i >= 0; i-- {
 		if !sameReference(out, before[i].noise()) {
-			try(before[i])
+			rows = append(rows[:0], before[i])
+			try()
 		}
 	}
 	if found {
@@ -42,7 +46,8 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op verdict.OpType, found bool
 	}
 	for i := len(before) - 1; i >= max(0, len(before)-lastFew); i-- {
 		for k := i - 1; k >= 0; k-- {
-			try(before[i], before[k])
+			rows = append(rows[:0], before[i], before[k])
+			try()
 		}
 	}
 	return inputs, op, found
@@ -74,7 +79,7 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 			return
 		}
 		known.Inputs = append(known.Inputs, in.noise())
-		before := j.of[in] // nil in a cycle
+		before := j.of[in.index] // nil in a cycle
 		known.Tainted = known.Tainted || before != nil && (before.origin || len(before.fedBy) > 0)
 	}
 	if !x.guessed {

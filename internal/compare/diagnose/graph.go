@@ -57,22 +57,24 @@ type network struct {
 
 // newNetwork makes all that the judgement of the rows needs.
 func newNetwork(rows []record.Row, evidence []Evidence, known Network) *network {
-	n := &network{Network: known, rows: make([]row, len(rows)), byName: make(map[string]*operator, len(rows))}
+	n := &network{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows)), byName: make(map[string]*operator, len(rows))}
 	results := new(results)
 	for i := range rows {
-		n.rows[i] = row{Row: &rows[i], Evidence: evidence[i], index: i, results: results}
+		n.rows[i] = row{Row: &rows[i], Evidence: &evidence[i], index: i, results: results}
 		n.order = append(n.order, &n.rows[i])
 	}
 	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.Order, b.Order) })
 	n.group()
 	n.resolve()
 	for _, r := range n.order {
-		r.inputs = r.operator.sources
+		r.inputs = &r.operator.sources
 		if own := r.operator.inputs; !r.isInput() && len(own) > 0 {
-			r.inputs = resolved{rows: own}
+			r.inputs = &resolved{rows: own}
 		}
 		if inside := n.inside(r); len(inside) > 0 {
-			r.inputs.rows = slices.Concat(r.inputs.rows, inside)
+			more := *r.inputs
+			more.rows = slices.Concat(more.rows, inside)
+			r.inputs = &more
 		}
 		r.numbers = measure(r.inputs.rows)
 		r.Row.Inputs = nil

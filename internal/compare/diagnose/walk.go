@@ -1,7 +1,5 @@
 package diagnose
 
-import "slices"
-
 // walk returns the operators so that each comes after those that it reads, in
 // execution order where nothing else decides. One of a cycle comes before what it
 // reads; it is in looped.
@@ -49,18 +47,4 @@ func (n *network) walk() (order []*operator, looped map[*operator]bool) {
 		}
 	}
 	return order, looped
-}
-
-// before keeps the last rows that were walked.
-type before struct{ rows []*row }
-
-// guessed is the number of rows before a row that may be its inputs where no graph
-// says which are.
-const guessed = 12
-
-func (b *before) add(r *row) {
-	b.rows = append(b.rows, r)
-	if len(b.rows) > guessed {
-		b.rows = slices.Delete(b.rows, 0, len(b.rows)-guessed)
-	}
 }

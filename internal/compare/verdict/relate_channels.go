@@ -6,8 +6,9 @@ import (
 	"dumptool/internal/compare/metrics/noise"
 )
 
-// channelsOfProbe calls f with the elements of each channel, until it returns false.
-// It needs tensors of the same shape.
+// channelsOfProbe calls f with the elements of each channel, until it returns false; they
+// are valid until the next call. It needs tensors of the same shape, and enough elements
+// of each channel.
 func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
 	if !sameShape(out, in) || len(out.Shape) < 2 || len(out.Shape) > 4 {
 		return false
@@ -18,8 +19,13 @@ func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
 		inner *= int(length)
 	}
 	channels := int(grid[axis])
+	each := len(out.Probe.Values) / max(channels, 1)
+	if each < leastLine {
+		return false
+	}
+	x, y := make([]float64, 0, each), make([]float64, 0, each)
 	for c := range channels {
-		var x, y []float64
+		x, y = x[:0], y[:0]
 		for i, value := range out.Probe.Values {
 			if i/inner%channels == c {
 				x, y = append(x, float64(in.Probe.Values[i])), append(y, float64(value))
@@ -38,9 +44,6 @@ const leastLine = 5
 // addsToChannels: each channel gets its own constant.
 func addsToChannels(out *noise.Noise, in []*noise.Noise) bool {
 	return channelsOfProbe(out, in[0], func(x, y []float64) bool {
-		if len(x) < leastLine {
-			return false
-		}
 		low, high := math.Inf(-1), math.Inf(1)
 		for i := range x {
 			off := float64(2 * refPrecision * (math.Abs(x[i]) + math.Abs(y[i])))
