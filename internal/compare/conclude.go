@@ -22,7 +22,11 @@ import (
 // diagnosed, unless a failure ended it. The report takes the rows of the plan over,
 // so a plan is concluded once.
 func (p *Plan) Conclude(parts []Part) *record.Report {
-	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
+	percent := runGCPercent
+	if len(parts) > largeRun {
+		percent = concludeGCPercent
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	rep := &record.Report{
 		Tool: p.opt.Tool, Args: p.opt.Args,
 		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
@@ -59,6 +63,9 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		p.countRounds(rep)
 	} else {
 		p.explain(rep, parts, evidence)
+	}
+	for i := range parts { // the reports say what it has led to
+		parts[i].Evidence = diagnose.Evidence{}
 	}
 	rep.Count()
 	rep.Warnings = append(rep.Warnings, p.opt.Warnings...)

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
@@ -146,6 +147,9 @@ type executor struct {
 	// for each pair that is computed; pairs are opened before they have one.
 	slots, pairs chan struct{}
 	progress     progress
+	// results and noise have what is packed of all rows; the noise is needed until the run
+	// is concluded, the results until the reports are written.
+	results, noise texts
 }
 
 func newExecutor(p *Plan) *executor {
@@ -245,7 +249,7 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 		err = e.second(ctx, x, a, part)
 	}
 	if res != nil {
-		part.Evidence.Noise, res.Noise = res.Noise.Pack(), nil
+		part.Evidence.Noise, res.Noise = noise.Packed(e.noise.add(string(res.Noise.Pack()))), nil
 	}
 	e.keep(res, part.Row)
 	return err
@@ -257,7 +261,7 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 	if res != nil && !e.opt.Keep {
 		trim(res, statusOfTrim(row), e.opt.Bins, e.opt.Axes)
 	}
-	row.Result = res.Pack()
+	row.Result = metrics.Packed(e.results.add(string(res.Pack())))
 }
 
 // align opens a pair and aligns it, with whole to read all of it.
@@ -277,6 +281,9 @@ func (e *executor) config(row *record.Row) (atol, rtol *float64) {
 // describe sets what is known of a pair before it is compared.
 func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	row.Shape, row.RefShape, row.NPUShape = a.Shape, a.Ref.Shape, a.NPU.Shape
+	if row.RefShape != nil && row.NPUShape != nil && row.NPUShape.Equal(row.RefShape) {
+		row.NPUShape = row.RefShape // most often, and the row keeps one of them
+	}
 	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
 	row.Notes = append(row.Notes, a.Notes...)
 	row.Partial, row.Forced = a.Partial, a.Forced

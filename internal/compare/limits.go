@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unique"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
@@ -87,7 +88,7 @@ type LimitOptions struct {
 // nil where it says nothing.
 func (o *LimitOptions) limits(ref, npu tensor.DType, configAtol, configRtol *float64) record.Limits {
 	rtol, atol := o.profile(ref, npu)
-	source := "profile " + string(o.Profile)
+	source := unique.Make("profile " + string(o.Profile)).Value() // all rows have it
 	l := record.Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}
 	if o.Accum > 1 && rtol > 0 {
 		l.Rtol *= math.Sqrt(o.Accum)

@@ -121,6 +121,8 @@ const (
 	planGCPercent = 25
 	largeRun      = 8192
 	runGCPercent  = 50
+	// concludeGCPercent is for the conclusion of a large run, which has the most in use.
+	concludeGCPercent = 15
 )
 
 // NewPlan opens the runs of both sides, pairs their rounds and tensors and orders
