@@ -46,6 +46,10 @@ const (
 	finishTimeout = 15 * time.Minute // for the server to put parts together
 )
 
+// The client library sleeps after a request that has failed, before it finds that it was
+// the last one to try: up to this long, for each object that is not there.
+func init() { minio.DefaultRetryUnit = 0 }
+
 // NewS3 returns the storage that settings and environment describe. No request is made.
 func NewS3(set S3Settings) (Objects, error) { return newS3(set) }
 

@@ -581,6 +581,26 @@ func TestStaleOfWholeKeys(t *testing.T) {
 	}
 }
 
+// TestMissingAtOnce checks that an object that is not there takes one request, and no
+// waiting.
+func TestMissingAtOnce(t *testing.T) {
+	f := newFaults(t)
+	s, bucket, _ := f.begin(t, 1)
+	const times = 40
+	start := time.Now()
+	for range times {
+		if _, err := s.Head(bucket, "none"); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(start); took > times*50*time.Millisecond {
+		t.Errorf("%d requests took %v", times, took)
+	}
+	if log := f.log(); len(log) != times {
+		t.Errorf("%d requests", len(log))
+	}
+}
+
 // TestAny checks that a folder is found by one small page, or the first that has something.
 func TestAny(t *testing.T) {
 	f := newFaults(t)
