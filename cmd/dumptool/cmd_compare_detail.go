@@ -102,9 +102,9 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 	}
 	rep := plan.Conclude(parts)
 	out := resultPrinter{app: a, format: format}
-	folder, files := report.NewFolder(opts.out, report.CompareInputs(rep)...), report.NewFileNames()
+	folder, files := report.NewCompareFolder(opts.out, rep), report.NewFileNames()
 	for i := range parts {
-		row := &rep.Rows[i]
+		row := rep.Row(i)
 		if !selector.Has(row) {
 			continue
 		}

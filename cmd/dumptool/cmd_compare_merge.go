@@ -77,25 +77,22 @@ func runCompareMerge(ctx context.Context, a *app, opts *compareMergeOptions, fla
 	if err != nil {
 		return err
 	}
-	plan, err := file.Plan(*opt, true)
+	listing, err := a.waitForParts(ctx, file, args, end, opts.allowMissing)
 	if err != nil {
 		return err
 	}
-	listing, err := a.waitForParts(ctx, plan, args, end, opts.allowMissing)
+	merged, err := file.Merge(ctx, *opt, listing, opts.allowMissing)
 	if err != nil {
 		return err
 	}
-	parts, err := plan.ReadParts(ctx, listing, opts.allowMissing)
-	if err != nil {
-		return err
-	}
-	rep := plan.Conclude(parts)
-	if err := planned.write(ctx, a, opt, comparedRun{plan, parts, rep}); err != nil {
+	defer merged.Close()
+	rep := merged.Report
+	if err := planned.write(ctx, a, opt, comparedRun{merged.Plan, nil, rep}); err != nil {
 		return err
 	}
 	err = a.conclude(opt.Outcome(rep))
 	if err == nil && rep.Interrupted {
-		return incompletef("the report lacks %d of %d rows", len(plan.Pairs)-len(parts), len(plan.Pairs))
+		return incompletef("the report lacks %d of %d rows", merged.Rows-rep.Len(), merged.Rows)
 	}
 	return err
 }
@@ -183,9 +180,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // waitForParts lists the parts of a plan until all are there or the time is over.
-func (a *app) waitForParts(ctx context.Context, plan *compare.Plan, paths []string, end time.Time, allowMissing bool) (*shard.Listing, error) {
+func (a *app) waitForParts(ctx context.Context, plan *compare.PlanFile, paths []string, end time.Time, allowMissing bool) (*shard.Listing, error) {
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		listing, err := plan.Parts(paths)
+		listing, err := plan.Parts(paths, toolName())
 		if err == nil && listing.Err() == nil {
 			return listing, a.usable(listing, allowMissing)
 		}

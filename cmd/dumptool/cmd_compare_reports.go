@@ -206,8 +206,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 			return failed
 		}
 	}
-	inputs := append(report.CompareInputs(rep), opt.BaselineFile)
-	left, failed := report.WriteComparison(report.NewFolder(o.out, inputs...), o.formats, rep, ropt)
+	left, failed := report.WriteComparison(report.NewCompareFolder(o.out, rep, opt.BaselineFile), o.formats, rep, ropt)
 	if err := a.text().WriteCompare(a.out, rep); err != nil {
 		return err
 	}
@@ -223,8 +222,8 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 // gatherPictures reads tensors once more for their pictures, with a progress bar.
 func (a *app) gatherPictures(ctx context.Context, opt *compare.Options, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
 	drawn := 0
-	for i := range run.Rows {
-		if opt.Pictures.Plots && run.Rows[i].IsDrawn() {
+	for i := range run.Len() {
+		if opt.Pictures.Plots && run.Row(i).IsDrawn() {
 			drawn++
 		}
 	}

@@ -46,18 +46,18 @@ type BaselineEntry struct {
 // NewBaseline returns the baseline of a run: all rows with a partner.
 func NewBaseline(rep *record.Report) *Baseline {
 	b := &Baseline{Schema: baselineSchema, Rows: []BaselineEntry{}}
-	keys := keysOf(rep.Rows)
-	for i := range rep.Rows {
-		if held(&rep.Rows[i]) {
-			b.Rows = append(b.Rows, newEntry(&rep.Rows[i], keys[i]))
+	keys := keysOf(rep)
+	for i, row := range rep.All() {
+		if held(row.Status) {
+			b.Rows = append(b.Rows, newEntry(row, keys[i]))
 		}
 	}
 	return b
 }
 
-// held reports whether a baseline holds the row.
-func held(r *record.Row) bool {
-	return r.Status != record.Skip && r.Status != record.UnmatchedRef && r.Status != record.UnmatchedNPU
+// held reports whether a baseline holds rows of a status.
+func held(s record.Status) bool {
+	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
 }
 
 func newEntry(row *record.Row, k rowKey) BaselineEntry {
@@ -150,12 +150,11 @@ func (e *BaselineEntry) key() rowKey {
 }
 
 // keysOf are the keys of all rows.
-func keysOf(rows []record.Row) []rowKey {
-	keys, seen := make([]rowKey, len(rows)), map[rowKey]int{}
-	for i := range rows {
-		r := &rows[i]
+func keysOf(rep *record.Report) []rowKey {
+	keys, seen := make([]rowKey, rep.Len()), map[rowKey]int{}
+	for i, r := range rep.All() {
 		k := rowKey{r.Op, r.Kind, cmp.Or(r.Key, r.Round), r.Output, r.NPUOp, 0}
-		if held(r) {
+		if held(r.Status) {
 			same := k
 			k.nth = seen[same]
 			seen[same]++
@@ -168,24 +167,27 @@ func keysOf(rows []record.Row) []rowKey {
 // apply compares the rows of a run with the baseline: which failures are new,
 // known, or worse than known by more than slack, and which are gone.
 func (b *Baseline) apply(rep *record.Report, wanted *selection, slack float64) *record.Baseline {
-	entries, found := b.hold(rep.Rows)
+	entries, found := b.hold(rep)
 	result, slack := &record.Baseline{}, max(slack, 1)
-	for i := range rep.Rows {
-		row := &rep.Rows[i]
-		if !held(row) || row.Status == record.Error { // one that is unreadable is neither: exit status 3
+	for i, brief := range rep.Briefs() {
+		if !held(brief.Status) || brief.Status == record.Error { // one that is unreadable is neither: exit status 3
 			continue
 		}
 		e := entries[i]
 		wasBad := e != nil && e.Status.Bad()
 		switch {
-		case row.Downstream && !wasBad: // its origin is the failure
-		case row.Status.Bad() && !wasBad:
+		case brief.Downstream && !wasBad: // its origin is the failure
+		case brief.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
-		case row.Status.Bad() && e.worse(row, slack):
-			result.Worse = append(result.Worse, i)
-		case row.Status.Bad():
+		case brief.Status.Bad():
+			row := rep.Row(i)
+			if e.worse(row, slack) {
+				result.Worse = append(result.Worse, i)
+				continue
+			}
 			result.Known = append(result.Known, i)
 			row.Known = true
+			rep.Put(i, row)
 		case wasBad:
 			result.Fixed = append(result.Fixed, i)
 		}
@@ -201,7 +203,7 @@ func (b *Baseline) apply(rep *record.Report, wanted *selection, slack float64) *
 
 // hold finds the entry of every row, nil for none, and which entries have a row. A row that is the only one of its name has the only entry of that name,
 // however the NPU calls it.
-func (b *Baseline) hold(all []record.Row) (entries []*BaselineEntry, found []bool) {
+func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []bool) {
 	exact, named := make(map[rowKey]int, len(b.Rows)), map[rowKey][]int{}
 	for k := range b.Rows {
 		key := b.Rows[k].key()
@@ -209,14 +211,14 @@ func (b *Baseline) hold(all []record.Row) (entries []*BaselineEntry, found []boo
 		named[key.plain()] = append(named[key.plain()], k)
 	}
 	keys, rows := keysOf(all), map[rowKey]int{}
-	for i := range all {
-		if held(&all[i]) {
+	for i, row := range all.Briefs() {
+		if held(row.Status) {
 			rows[keys[i].plain()]++
 		}
 	}
-	entries, found = make([]*BaselineEntry, len(all)), make([]bool, len(b.Rows))
-	for i := range all {
-		if !held(&all[i]) {
+	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
+	for i, row := range all.Briefs() {
+		if !held(row.Status) {
 			continue
 		}
 		k, ok := exact[keys[i]]
@@ -258,9 +260,11 @@ func Adopt(rep *record.Report, file string) {
 		rep.Baseline = &record.Baseline{}
 	}
 	rep.Baseline.File, rep.Baseline.Updated, rep.Baseline.Missing = file, true, nil
-	for i := range rep.Rows {
-		if rep.Rows[i].Status.Bad() {
-			rep.Rows[i].Known = true
+	for i, brief := range rep.Briefs() {
+		if brief.Status.Bad() {
+			row := rep.Row(i)
+			row.Known = true
+			rep.Put(i, row)
 		}
 	}
 }

@@ -48,15 +48,15 @@ func (b *Baseline) Update(rep *record.Report, p *Plan) *Baseline {
 	if b == nil {
 		return fresh
 	}
-	entries, found := b.hold(rep.Rows)
+	entries, found := b.hold(rep)
 	asked := p.selection.asked(b.Rows)
 	updated, places := 0, map[rowKey]int{}
-	for i := range rep.Rows {
-		if !held(&rep.Rows[i]) {
+	for i, row := range rep.Briefs() {
+		if !held(row.Status) {
 			continue
 		}
 		if e := entries[i]; e != nil {
-			if rep.Rows[i].Status == record.Error {
+			if row.Status == record.Error {
 				fresh.Rows[updated] = *e
 			}
 			places[e.key()] = updated

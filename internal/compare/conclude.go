@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"maps"
 	"path/filepath"
 	"runtime"
@@ -9,6 +11,8 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
@@ -27,33 +31,65 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		percent = concludeGCPercent
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	rep := p.newReport()
+	rep.Rows = p.rows[:len(parts)]
+	known := finished{evidence: make([]diagnose.Evidence, len(parts)), planned: len(p.Pairs)}
+	for i := range parts {
+		rep.Rows[i], known.evidence[i] = *parts[i].Row, parts[i].Evidence
+		parts[i].Row = &rep.Rows[i]
+		rep.Rows[i].Reasons = slices.Clip(rep.Rows[i].Reasons)
+		if w := parts[i].Warning; !w.IsZero() {
+			known.warnings = append(known.warnings, w)
+		}
+	}
+	rep.FailedFast = slices.ContainsFunc(parts, func(x Part) bool { return x.Ends })
+	if len(parts) == len(p.Pairs) {
+		rep.Calls = p.calls
+	}
+	if !p.readsAgain() {
+		for i := range p.Pairs {
+			p.Pairs[i].dropTensors()
+		}
+	}
+	p.conclude(rep, &known)
+	for i := range parts { // the reports say what it has led to
+		parts[i].Evidence = diagnose.Evidence{}
+	}
+	if len(rep.Rows) >= manyRows {
+		runtime.GC()
+	}
+	return rep
+}
+
+// finished is what is known of the rows that were finished beside the rows.
+type finished struct {
+	// evidence is that of each row; nil where aside has it.
+	evidence []diagnose.Evidence
+	aside    *evidenceStore
+	// planned is the number of rows that there are.
+	planned  int
+	warnings []lang.Sentence
+}
+
+// newReport is a report without rows, of what the plan says.
+func (p *Plan) newReport() *record.Report {
 	rep := &record.Report{
 		Tool: p.opt.Tool, Args: p.opt.Args,
 		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
 		Verdict: string(p.opt.Judge.Verdict.Mode), VerdictWhy: p.opt.Judge.Verdict.Why,
 		Standard:    string(p.opt.Standard.Name),
 		OrderSource: p.OrderSource, Coverage: p.Coverage, Warnings: slices.Clone(p.Warnings),
-		Findings: record.NoFindings(), Rows: p.rows[:len(parts)],
+		Findings: record.NoFindings(),
 	}
-	evidence := make([]diagnose.Evidence, len(parts))
-	for i := range parts {
-		rep.Rows[i], evidence[i] = *parts[i].Row, parts[i].Evidence
-		parts[i].Row = &rep.Rows[i]
-		rep.Rows[i].Reasons = slices.Clip(rep.Rows[i].Reasons)
-	}
-	rep.FailedFast = slices.ContainsFunc(parts, func(x Part) bool { return x.Ends })
 	if p.Effective != tensor.Undefined {
 		rep.Effective = p.Effective.String()
 	}
-	if len(parts) == len(p.Pairs) {
-		rep.Calls = p.calls
-	}
-	rep.Interrupted = len(parts) < len(p.Pairs) && !rep.FailedFast
-	if !p.readsAgain() {
-		for i := range p.Pairs {
-			p.Pairs[i].dropTensors()
-		}
-	}
+	return rep
+}
+
+// conclude completes a report that has its rows.
+func (p *Plan) conclude(rep *record.Report, known *finished) {
+	rep.Interrupted = rep.Len() < known.planned && !rep.FailedFast
 	p.cover(rep)
 	p.checkTranspose(rep)
 	for _, round := range p.rounds {
@@ -62,17 +98,10 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	if rep.Interrupted {
 		p.countRounds(rep)
 	} else {
-		p.explain(rep, parts, evidence)
-	}
-	for i := range parts { // the reports say what it has led to
-		parts[i].Evidence = diagnose.Evidence{}
+		p.explain(rep, known)
 	}
 	rep.Count()
 	rep.Warnings = append(rep.Warnings, p.opt.Warnings...)
-	if len(rep.Rows) >= manyRows {
-		runtime.GC()
-	}
-	return rep
 }
 
 // manyRows is the number of rows from which what only the conclusion needs is worth to
@@ -88,14 +117,10 @@ func (p *Plan) readsAgain() bool { return p.opt.Keep || p.opt.Pictures != nil }
 func (x *Pair) dropTensors() { x.Ref, x.NPU, x.Third = nil, nil, nil }
 
 // explain says where what is bad began and why, and what the baseline says of it.
-func (p *Plan) explain(rep *record.Report, parts []Part, evidence []diagnose.Evidence) {
-	for i := range parts {
-		if w := parts[i].Warning; !w.IsZero() {
-			rep.Warnings = append(rep.Warnings, w)
-		}
-	}
+func (p *Plan) explain(rep *record.Report, known *finished) {
+	rep.Warnings = append(rep.Warnings, known.warnings...)
 	if p.opt.Standard.Name == "" {
-		p.diagnose(rep, evidence)
+		p.diagnose(rep, known)
 	} else { // the rows are operators of their own
 		p.countRounds(rep)
 	}
@@ -112,9 +137,8 @@ func (p *Plan) explain(rep *record.Report, parts []Part, evidence []diagnose.Evi
 // counts once, in however many rounds it was compared.
 func (p *Plan) cover(rep *record.Report) {
 	c := &rep.Coverage
-	compared := map[string]bool{}
-	for i := range rep.Rows {
-		row := &rep.Rows[i]
+	var compared [][sha256.Size]byte // sums, since there may be many
+	for _, row := range rep.All() {
 		switch row.Status {
 		case record.UnmatchedRef:
 			c.RefOnly = append(c.RefOnly, row.Name())
@@ -128,10 +152,11 @@ func (p *Plan) cover(rep *record.Report) {
 			}
 		}
 		if row.RefFile != "" && row.Judged() {
-			compared[row.RefFile] = true
+			compared = append(compared, sha256.Sum256([]byte(row.RefFile)))
 		}
 	}
-	c.Compared = len(compared)
+	slices.SortFunc(compared, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
+	c.Compared = len(slices.Compact(compared))
 }
 
 // checkTranspose warns of operators of --transpose that no row has.
@@ -139,8 +164,14 @@ func (p *Plan) checkTranspose(rep *record.Report) {
 	if rep.Interrupted || rep.FailedFast {
 		return
 	}
+	found := map[string]bool{}
+	if len(p.opt.Shape.Transpose) > 0 {
+		for _, row := range rep.All() {
+			found[row.Op] = true
+		}
+	}
 	for _, op := range slices.Sorted(maps.Keys(p.opt.Shape.Transpose)) {
-		if !slices.ContainsFunc(rep.Rows, func(row record.Row) bool { return row.Op == op }) {
+		if !found[op] {
 			rep.Warnings = append(rep.Warnings, lang.Sayf("--transpose: no operator of the reference is called %s", "--transpose：标杆中没有名为 %s 的算子", op))
 		}
 	}
@@ -150,23 +181,27 @@ func (p *Plan) checkTranspose(rep *record.Report) {
 // by the evidence of the errors that operators add, or of the rows that fail by
 // limits, where the evidence stands beside. The findings of the report are those of
 // the round that went wrong first: that of the earliest step, then of the lowest rank.
-func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
+func (p *Plan) diagnose(rep *record.Report, known *finished) {
 	rep.GraphSource = inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.GraphSource })
-	origins, rows := make([][]int, len(rep.Rounds)), roundRows(rep)
+	origins, ranges := make([][]int, len(rep.Rounds)), roundRows(rep)
 	for i := range rep.Rounds {
-		first, end := rows[i].first, rows[i].end
-		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], rep.Rows[first:end], evidence[first:end])
+		first, end := ranges[i].first, ranges[i].end
+		rows, evidence, read := known.ofRange(rep, first, end)
+		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], rows, evidence, read)
 		rep.Rounds[i].Findings.Shift(first)
 		for k := range origins[i] {
 			origins[i][k] += first
 		}
-		for k := first; k < end; k++ {
-			row := &rep.Rows[k]
+		for k := range rows {
+			row := &rows[k]
 			if e := row.Evidence; e != nil {
 				e.Shift(first)
 			}
 			for i := range row.Inputs {
 				row.Inputs[i] += first
+			}
+			if known.aside != nil {
+				row = diagnosed(rep.Row(first+k), row)
 			}
 			for i := range row.Reasons {
 				reason := &row.Reasons[i]
@@ -174,6 +209,7 @@ func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 					reason.Facts = diagnose.ResultFacts(reason.Code, row.Result.Numbers())
 				}
 			}
+			rep.Put(first+k, row)
 		}
 	}
 	p.countRounds(rep)
@@ -183,9 +219,9 @@ func (p *Plan) diagnose(rep *record.Report, evidence []diagnose.Evidence) {
 }
 
 // diagnoseRound diagnoses the rows of a round.
-func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row, evidence []diagnose.Evidence) (record.Findings, []int) {
+func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row, evidence []diagnose.Evidence, read readPacked) (record.Findings, []int) {
 	round.nameModules(rows)
-	known := diagnose.Network{Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
+	known := diagnose.Network{Read: read, Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
 	byLimits := p.opt.Judge.Verdict.Mode != ByEvidence
 	if p.opt.Judge.Verdict.Mode == ByStatistics {
 		judgeNorms(rows)
@@ -226,6 +262,44 @@ func explainRow(row *record.Row, reasons []record.Finding) {
 	}
 }
 
+// readPacked reads the result and the noise of a row of a round.
+type readPacked = func(index int) (metrics.Packed, noise.Packed)
+
+// ofRange are the rows from first up to end with their evidence. Of rows that are set
+// aside it is what the diagnosis looks at, without the results and the noise, which read
+// reads.
+func (f *finished) ofRange(rep *record.Report, first, end int) (rows []record.Row, evidence []diagnose.Evidence, read readPacked) {
+	if f.aside == nil {
+		return rep.Rows[first:end], f.evidence[first:end], nil
+	}
+	const there = "aside"
+	rows, evidence = make([]record.Row, end-first), make([]diagnose.Evidence, end-first)
+	for k := range rows {
+		row, e := rep.Row(first+k), f.aside.get(first+k)
+		rows[k] = record.Row{Op: row.Op, NPUOp: row.NPUOp, OpType: row.OpType, Kind: row.Kind, Output: row.Output, Round: row.Round, Script: row.Script,
+			Modules: row.Modules, Status: row.Status, ByLimits: row.ByLimits, Reasons: row.Reasons, Partial: row.Partial, Forced: row.Forced,
+			RefShape: row.RefShape, NPUShape: row.NPUShape, RefDType: row.RefDType, NPUDType: row.NPUDType, Order: row.Order, Statistics: row.Statistics,
+			Errors: row.Errors, Module: row.Module}
+		if row.Result != "" {
+			rows[k].Result = there
+		}
+		if e.Noise != "" {
+			e.Noise = there
+		}
+		evidence[k] = e
+	}
+	return rows, evidence, func(index int) (metrics.Packed, noise.Packed) {
+		return rep.Row(first + index).Result, f.aside.get(first + index).Noise
+	}
+}
+
+// diagnosed is a whole row with what the diagnosis made of it.
+func diagnosed(whole, row *record.Row) *record.Row {
+	whole.Status, whole.ByLimits, whole.Reasons, whole.Downstream = row.Status, row.ByLimits, row.Reasons, row.Downstream
+	whole.Evidence, whole.Inputs, whole.Module = row.Evidence, row.Inputs, row.Module
+	return whole
+}
+
 // rowRange are the rows from first up to end.
 type rowRange struct{ first, end int }
 
@@ -233,9 +307,9 @@ type rowRange struct{ first, end int }
 // without rows.
 func roundRows(rep *record.Report) []rowRange {
 	byName := map[string]rowRange{}
-	for first, end := 0, 0; first < len(rep.Rows); first = end {
-		name := rep.Rows[first].Round
-		for end = first; end < len(rep.Rows) && rep.Rows[end].Round == name; end++ {
+	for first, end := 0, 0; first < rep.Len(); first = end {
+		name := rep.Brief(first).Round
+		for end = first; end < rep.Len() && rep.Brief(end).Round == name; end++ {
 		}
 		byName[name] = rowRange{first, end}
 	}
@@ -251,7 +325,7 @@ func (p *Plan) countRounds(rep *record.Report) {
 	for i, rows := range roundRows(rep) {
 		counts := map[record.Status]int{}
 		for k := rows.first; k < rows.end; k++ {
-			counts[rep.Rows[k].Status]++
+			counts[rep.Brief(k).Status]++
 		}
 		rep.Rounds[i].Counts = counts
 	}

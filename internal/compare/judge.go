@@ -60,8 +60,7 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 	}
 	// A document that was written before there was evidence goes by limits.
 	evidence := opt.Verdict.Mode == ByEvidence && doc.Verdict != ""
-	for i := range doc.Rows {
-		row := &doc.Rows[i]
+	for _, row := range doc.All() {
 		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
 		if row.Judged() { // statistics have no other limits
 			j.Compared++

@@ -53,19 +53,19 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
 	failed, compared := failures(rep, failOn), 0
-	for i := range rep.Rows {
-		if rep.Rows[i].Judged() {
+	for _, row := range rep.Briefs() {
+		if row.Judged {
 			compared++
 		}
 	}
 	c, want := &rep.Coverage, &o.Coverage
 	switch n := rep.Counts[record.Error]; {
 	case n > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", "%[1]s无法读取，其余 %[3]d 个中 %[2]d 个不合格", lang.CountText(n, "tensor", "个张量"), failed, len(rep.Rows)-n)
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", "%[1]s无法读取，其余 %[3]d 个中 %[2]d 个不合格", lang.CountText(n, "tensor", "个张量"), failed, rep.Len()-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
-		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", "一个算子信息文件无法读取，%[2]s中 %[1]d 个不合格", failed, lang.CountText(len(rep.Rows), "tensor", "个张量"))
+		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", "一个算子信息文件无法读取，%[2]s中 %[1]d 个不合格", failed, lang.CountText(rep.Len(), "tensor", "个张量"))
 	case failed > 0 && !o.ExitZero:
-		return batch.Outcomef(batch.Found, "%d of %d tensors failed", "%[2]d 个张量中 %[1]d 个不合格", failed, len(rep.Rows)).AsShown()
+		return batch.Outcomef(batch.Found, "%d of %d tensors failed", "%[2]d 个张量中 %[1]d 个不合格", failed, rep.Len()).AsShown()
 	case rep.Baseline != nil && len(rep.Baseline.Missing) > 0:
 		return batch.Outcomef(batch.NotCovered, "%s of the baseline missing, such as %s", "缺少基线中的 %s，例如 %s", lang.CountText(len(rep.Baseline.Missing), "tensor", "个张量"), rep.Baseline.Missing[0])
 	case c.Reference > 0 && c.Ratio() < want.Share, want.Share > 0 && compared == 0, c.Compared < want.Tensors:
@@ -90,20 +90,20 @@ func nothingCompared(rep *record.Report, rounds Rounds) batch.Outcome {
 	}
 	nothingf := func(en, zh string, args ...any) batch.Outcome { return nothing(lang.Sayf(en, zh, args...)) }
 	switch {
-	case ambiguous > 0 && ambiguous+skipped == len(rep.Rows):
+	case ambiguous > 0 && ambiguous+skipped == rep.Len():
 		return nothingf("%s AMBIGUOUS: each has several partners", "%s AMBIGUOUS：各有多个候选", tensorsAre(ambiguous)).
 			WithHint("--map-node-dict says which operators belong together", "用 --map-node-dict 指定对应的算子")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
 		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", "名称不同时用 --map-node-dict 配对，例如 %s 和 %s", c.RefOnly[0], c.NPUOnly[0])
 	case rep.Standard != "" && skipped > 0:
-		return nothingf("the standard %s could be applied to none of %s", "标准 %s 无法适用于 %s中的任何一个", rep.Standard, lang.CountText(len(rep.Rows), "tensor", "个张量"))
-	case skipped > 0 && skipped == len(rep.Rows):
+		return nothingf("the standard %s could be applied to none of %s", "标准 %s 无法适用于 %s中的任何一个", rep.Standard, lang.CountText(rep.Len(), "tensor", "个张量"))
+	case skipped > 0 && skipped == rep.Len():
 		return nothingf("all that was found was skipped (%s; --skip-keys, --exclude-node-list)", "全部张量都被跳过(%s；--skip-keys、--exclude-node-list)", lang.CountText(skipped, "tensor", "个张量"))
 	case skipped > 0:
 		return nothingf("%s skipped, %s", "跳过 %s，%s", lang.CountText(skipped, "tensor", "个张量"), left)
-	case len(rep.Rows) == 0 && rounds != (Rounds{}):
+	case rep.Len() == 0 && rounds != (Rounds{}):
 		return nothingf("--round %s leaves no tensor", "--round %s 没有选中任何张量", rounds)
-	case len(rep.Rows) == 0 && len(c.Rounds) > 0:
+	case rep.Len() == 0 && len(c.Rounds) > 0:
 		return nothingf("no round of one side is one of the other: %s", "两侧没有相同的轮次：%s", c.Rounds[0]).
 			WithHint("--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called", "用 --ref-rank、--npu-rank 等在两侧各选一个轮次，编号可以不同")
 	}
@@ -114,8 +114,8 @@ func nothingCompared(rep *record.Report, rounds Rounds) batch.Outcome {
 // a baseline those that are new or worse.
 func failures(rep *record.Report, failOn []record.Status) int {
 	n := 0
-	for i := range rep.Rows {
-		if row := &rep.Rows[i]; slices.Contains(failOn, row.Status) && !row.Known && !row.Downstream {
+	for _, row := range rep.Briefs() {
+		if slices.Contains(failOn, row.Status) && !row.Known && !row.Downstream {
 			n++
 		}
 	}

@@ -25,7 +25,7 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 	}
 	var rows []int
 	for i := range parts {
-		if (kept[i] || opt.Plots && rep.Rows[i].IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
+		if (kept[i] || opt.Plots && rep.Row(i).IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
 			rows = append(rows, i)
 		}
 	}
@@ -33,18 +33,18 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 	err = batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: observe}, rows,
 		func(i int) int64 { return p.Pairs[parts[i].Pair].Ref.Size + p.Pairs[parts[i].Pair].NPU.Size },
 		func(ctx context.Context, i int) func() error {
-			plots := opt.Plots && rep.Rows[i].IsDrawn()
+			plots := opt.Plots && rep.Row(i).IsDrawn()
 			pictures, err := e.pictures(ctx, &parts[i])
 			switch {
 			case ended(err):
 				return func() error { return nil }
 			case err != nil && !plots:
 				return func() error {
-					rep.Warnings = append(rep.Warnings, lang.Sayf("%s: no pictures: %v", "%s：没有图像数据：%v", rep.Rows[i].Name(), err))
+					rep.Warnings = append(rep.Warnings, lang.Sayf("%s: no pictures: %v", "%s：没有图像数据：%v", rep.Row(i).Name(), err))
 					return nil
 				}
 			case err != nil:
-				return func() error { return fmt.Errorf("%s: no plots: %w", rep.Rows[i].Name(), err) }
+				return func() error { return fmt.Errorf("%s: no plots: %w", rep.Row(i).Name(), err) }
 			}
 			written := func() error { return nil }
 			if plots {
@@ -55,7 +55,7 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 			}
 			pictures.Keep(opt.Plots)
 			return func() error {
-				rep.Rows[i].Pictures = pictures
+				rep.Row(i).Pictures = pictures
 				return written()
 			}
 		},

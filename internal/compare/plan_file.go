@@ -323,7 +323,7 @@ func (h *planHead) sum() hash.Hash {
 }
 
 // addTo adds a row to the hash of a plan, without texts that name paths.
-func (r planRow) addTo(sum hash.Hash) error {
+func (r planRow) addTo(sum io.Writer) error {
 	r.Reasons, r.Notes, r.Error, r.Shard = nil, nil, "", nil
 	for _, t := range []**planTensor{&r.Ref, &r.NPU, &r.Third} {
 		if *t != nil && (*t).Error != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func newPlanFile(path string, in io.Reader) (*PlanFile, error) {
 	default:
 		return nil, fmt.Errorf("%s: is no plan: its schema is %.40q, want %q", path, schema.Schema, PlanSchema)
 	}
-	if err := p.decode(line, &p.head); err != nil {
+	if err := p.decode(line, p.lines, &p.head); err != nil {
 		return nil, err
 	}
 	return p, p.head.check(path)
@@ -148,6 +149,52 @@ func floatOf(n *record.Number) *float64 {
 // Plan reads the rows and returns the plan, whose options are those of Apply and of the
 // settings. IgnoreID lets files have been written at another time.
 func (p *PlanFile) Plan(opt Options, ignoreID bool) (*Plan, error) {
+	plan, r := p.begin(opt, ignoreID)
+	h, sum := &p.head, p.head.sum()
+	for {
+		line, err := p.line()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		x := r.read(&p.planLines, plannedLine{line, p.lines, len(plan.rows)})
+		if x.err != nil {
+			return nil, x.err
+		}
+		sum.Write(x.summed) // never fails
+		plan.rows, plan.Pairs = append(plan.rows, x.row), append(plan.Pairs, x.pair)
+		if x.shard >= 0 {
+			plan.shards = append(plan.shards, x.shard)
+		}
+	}
+	if err := p.checkRows(len(plan.rows), sum); err != nil {
+		return nil, err
+	}
+	for i := range plan.Pairs {
+		plan.Pairs[i].Row = &plan.rows[i]
+	}
+	if h.Of <= 0 || len(plan.shards) != len(plan.Pairs) {
+		plan.shards = nil
+	}
+	return plan, nil
+}
+
+// checkRows checks that as many rows were read as there are, and that they are those that
+// the head is about.
+func (p *PlanFile) checkRows(n int, sum hash.Hash) error {
+	if n != p.head.Rows {
+		return fmt.Errorf("%s: ends after row %d of %d: the plan was not written whole", p.path, n, p.head.Rows)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != p.head.Hash {
+		return fmt.Errorf("%s: its rows make the hash %.12s, its first line says %.12s: the file was changed", p.path, got, p.head.Hash)
+	}
+	return nil
+}
+
+// begin makes the plan without its rows, and what makes those of lines.
+func (p *PlanFile) begin(opt Options, ignoreID bool) (*Plan, *planReader) {
 	h := &p.head
 	if opt.Workers <= 0 {
 		opt.Workers = DefaultWorkers()
@@ -162,45 +209,12 @@ func (p *PlanFile) Plan(opt Options, ignoreID bool) (*Plan, error) {
 	for i := range h.Rounds {
 		plan.rounds = append(plan.rounds, h.round(i))
 	}
-	r := planReader{plan: plan, roots: [3]string{opt.Ref, opt.NPU, thirdRoot(&opt)}, ignoreID: ignoreID}
+	r := &planReader{plan: plan, roots: [3]string{opt.Ref, opt.NPU, thirdRoot(&opt)}, ignoreID: ignoreID}
 	for i := range r.pools {
 		r.pools[i] = new(tensorfile.Pool)
 	}
 	plan.pools = r.pools[:]
-	sum := h.sum()
-	for {
-		var row planRow
-		line, err := p.line()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = p.decode(line, &row)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := r.add(&row); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", p.path, p.lines, err)
-		}
-		if err := row.addTo(sum); err != nil {
-			return nil, err
-		}
-	}
-	if n := len(plan.rows); n != h.Rows {
-		return nil, fmt.Errorf("%s: ends after row %d of %d: the plan was not written whole", p.path, n, h.Rows)
-	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != h.Hash {
-		return nil, fmt.Errorf("%s: its rows make the hash %.12s, its first line says %.12s: the file was changed", p.path, got, h.Hash)
-	}
-	plan.Pairs = r.pairs
-	for i := range plan.Pairs {
-		plan.Pairs[i].Row = &plan.rows[i]
-	}
-	if h.Of > 0 && len(r.shards) == len(plan.Pairs) {
-		plan.shards = r.shards
-	}
-	return plan, nil
+	return plan, r
 }
 
 // round is a round as it was planned.
@@ -231,16 +245,45 @@ type planReader struct {
 	roots    [3]string
 	pools    [3]*tensorfile.Pool
 	ignoreID bool
-	pairs    []Pair
-	shards   []int
 }
 
-// add adds a row.
-func (r *planReader) add(j *planRow) error {
+// plannedLine is a line of a plan file: its number, and the index of its row.
+type plannedLine struct {
+	text          []byte
+	number, index int
+}
+
+// plannedRow is a row of a plan file, or why it is none.
+type plannedRow struct {
+	row    record.Row
+	pair   Pair
+	shard  int    // -1 for none
+	summed []byte // what the hash of the plan is made of
+	err    error
+}
+
+// read makes a row of a line. It may be called by several goroutines at once.
+func (r *planReader) read(lines *planLines, line plannedLine) (x plannedRow) {
+	var j planRow
+	if x.err = lines.decode(line.text, line.number, &j); x.err != nil {
+		return x
+	}
+	if x.err = r.make(&x, &j, line.index); x.err != nil {
+		x.err = fmt.Errorf("%s: line %d: %w", lines.path, line.number, x.err)
+		return x
+	}
+	var b bytes.Buffer
+	x.err = j.addTo(&b)
+	x.summed = b.Bytes()
+	return x
+}
+
+// make makes the row of an index.
+func (r *planReader) make(to *plannedRow, j *planRow, index int) error {
 	p := r.plan
 	switch {
-	case j.Index != len(p.rows):
-		return fmt.Errorf("row %d stands where row %d should", j.Index, len(p.rows))
+	case j.Index != index:
+		return fmt.Errorf("row %d stands where row %d should", j.Index, index)
 	case j.Op == "":
 		return errors.New("no op")
 	case j.Output < 0:
@@ -283,13 +326,14 @@ func (r *planReader) add(j *planRow) error {
 			x.Third = t
 		}
 	}
+	to.shard = -1
 	if j.Shard != nil {
 		if *j.Shard < 0 || *j.Shard >= p.file.Of {
 			return fmt.Errorf("shard %d of %d", *j.Shard, p.file.Of)
 		}
-		r.shards = append(r.shards, *j.Shard)
+		to.shard = *j.Shard
 	}
-	p.rows, r.pairs = append(p.rows, row), append(r.pairs, x)
+	to.row, to.pair = row, x
 	return nil
 }
 
@@ -352,15 +396,15 @@ func (l *planLines) line() (line []byte, err error) {
 	}
 }
 
-// decode takes a line apart.
-func (l *planLines) decode(line []byte, v any) error {
+// decode takes the line of a number apart.
+func (l *planLines) decode(line []byte, number int, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return fmt.Errorf("%s: line %d: %w", l.path, l.lines, err)
+		return fmt.Errorf("%s: line %d: %w", l.path, number, err)
 	}
 	if dec.More() {
-		return fmt.Errorf("%s: line %d: more than one value", l.path, l.lines)
+		return fmt.Errorf("%s: line %d: more than one value", l.path, number)
 	}
 	return nil
 }

@@ -182,6 +182,11 @@ func (p *Plan) WritePart(dir string, spec shard.Spec, parts []Part) (path string
 // Parts looks for the parts of the plan at paths.
 func (p *Plan) Parts(paths []string) (*shard.Listing, error) { return p.file.parts(paths, p.opt.Tool) }
 
+// Parts looks for the parts of the plan at paths, written by a tool.
+func (p *PlanFile) Parts(paths []string, tool string) (*shard.Listing, error) {
+	return p.head.parts(paths, tool)
+}
+
 // Parts looks for parts at paths: those of a plan, or of the one that most belong to. Of
 // parts that belong to another plan is said which options differ.
 func Parts(paths []string, plan *PlanFile) (*shard.Listing, error) {
@@ -339,12 +344,16 @@ const rowsRead = 512
 
 // readRow reads a row of a part into that of the plan.
 func (p *Plan) readRow(r shard.Row) (Part, error) {
+	return p.fillRow(&p.Pairs[r.Index], &p.rows[r.Index], r)
+}
+
+// fillRow reads a row of a part into a row of the plan.
+func (p *Plan) fillRow(x *Pair, into *record.Row, r shard.Row) (Part, error) {
 	var j partRow
 	if err := json.Unmarshal(r.Data, &j); err != nil {
 		return Part{}, err
 	}
-	part := Part{Pair: r.Index, Row: &p.rows[r.Index]}
-	x := &p.Pairs[r.Index]
+	part := Part{Pair: r.Index, Row: into}
 	switch {
 	case x.decided && j.Row == nil:
 		return part, nil

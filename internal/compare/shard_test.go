@@ -284,16 +284,17 @@ func FuzzPlanRow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var row planRow
 		lines := planLines{path: "plan"}
-		if lines.decode(line, &row) != nil {
+		if lines.decode(line, 2, &row) != nil {
 			return
 		}
 		plan := &Plan{opt: p.opt, file: &head, rounds: p.rounds}
 		r := planReader{plan: plan, roots: [3]string{p.opt.Ref, p.opt.NPU}}
-		if r.add(&row) != nil {
+		var x plannedRow
+		if r.make(&x, &row, row.Index) != nil {
 			return
 		}
-		plan.Pairs = r.pairs
-		plan.Pairs[0].Row = &plan.rows[0]
+		x.pair.Row = &x.row
+		plan.Pairs = []Pair{x.pair}
 		if _, err := plan.fileRow(0, &fileIDs{}); err != nil && !strings.Contains(err.Error(), "UTF-8") {
 			t.Error(err)
 		}

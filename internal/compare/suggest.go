@@ -63,8 +63,7 @@ func endsWith(name, suffix string) bool {
 // the rows of which are those of rep.
 func (p *Plan) DetailOutcome(ctx context.Context, s Selector, rep *record.Report) batch.Outcome {
 	found, failed, unread := 0, 0, 0
-	for i := range rep.Rows {
-		row := &rep.Rows[i]
+	for _, row := range rep.All() {
 		if !s.Has(row) {
 			continue
 		}
@@ -96,8 +95,8 @@ const nearNames = 3
 // tensors of the operator, or operators of such a name.
 func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
 	var near []string
-	for i := range rep.Rows {
-		near = append(near, rep.Rows[i].Name())
+	for i := range rep.Len() {
+		near = append(near, rep.Row(i).Name())
 	}
 	if len(near) > 0 {
 		return lang.Sayf("the operator has %s", "该算子有 %s", strings.Join(near[:min(len(near), nearNames)], ", "))

@@ -28,7 +28,7 @@ type aroundRow struct {
 // aroundFirstBad are the rows around the first bad one in the execution order of
 // its round, and the first damaged one; nil where there is no first bad row.
 func aroundFirstBad(r *record.Report) []aroundRow {
-	if r.Findings.FirstBad < 0 || r.Findings.FirstBad >= len(r.Rows) {
+	if r.Findings.FirstBad < 0 || r.Findings.FirstBad >= r.Len() {
 		return nil
 	}
 	order, at := executionOrder(r, r.Findings.FirstBad)
@@ -40,7 +40,7 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 	}
 	var rows []aroundRow
 	add := func(i int) {
-		row := aroundRow{labelled: labelled{Row: &r.Rows[i]}, culprit: i == r.Findings.FirstBad, trend: trends[i]}
+		row := aroundRow{labelled: labelled{Row: r.Row(i)}, culprit: i == r.Findings.FirstBad, trend: trends[i]}
 		if row.Compared() {
 			row.result = row.Result.Numbers()
 		}
@@ -61,12 +61,13 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 // executionOrder lists the rows of the round of a row in execution order, and the
 // place of the row in it.
 func executionOrder(r *record.Report, row int) (order []int, at int) {
-	for i := range r.Rows {
-		if r.Rows[i].Round == r.Rows[row].Round {
+	round := r.Brief(row).Round
+	for i, x := range r.Briefs() {
+		if x.Round == round {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(r.Rows[i].Order, r.Rows[j].Order) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(r.Brief(i).Order, r.Brief(j).Order) })
 	return order, slices.Index(order, row)
 }
 
@@ -78,7 +79,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 	var op string
 	var before, inputs, outputs metrics.Metric // the largest errors
 	for _, i := range order {
-		row := &r.Rows[i]
+		row := r.Row(i)
 		if !row.Compared() {
 			continue
 		}

@@ -81,13 +81,16 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 			return err
 		}
 	}
-	labels, columns := CompareLabels(r), csvColumns(opt.HPAA)
-	if slices.ContainsFunc(r.Rows, func(row record.Row) bool { return row.Script != "" || row.Modules != nil }) {
+	labels, columns := labelsOf(r), csvColumns(opt.HPAA)
+	if r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
 		columns = append(columns, words("script", func(r labelled) string { return r.Script }), words("modules", func(r labelled) string { return modulePath(r.Row) }))
 	}
 	return writeCSV(w, columns, func(yield func(labelled) bool) {
-		for i := range r.Rows {
-			if row := &r.Rows[i]; row.Compared() && !yield(labelled{row, labels[i], row.Result.Numbers()}) {
+		for i, brief := range r.Briefs() {
+			if !brief.Compared {
+				continue
+			}
+			if row := r.Row(i); !yield(labelled{row, labels.of(row), row.Result.Numbers()}) {
 				return
 			}
 		}

@@ -13,12 +13,31 @@ import (
 	"dumptool/internal/store"
 )
 
-// CompareInputs lists the files that were compared.
-func CompareInputs(r *record.Report) []string {
-	var files []string
-	for i := range r.Rows {
-		for _, path := range []string{r.Rows[i].RefPath, r.Rows[i].NPUPath} {
+// NewCompareFolder returns a folder in which neither a file that was compared nor one of
+// others is replaced.
+func NewCompareFolder(dir string, r *record.Report, others ...string) *Folder {
+	f := NewFolder(dir, others...)
+	for _, row := range r.All() {
+		for _, path := range []string{row.RefPath, row.NPUPath} {
 			if path != "" {
+				f.compared = append(f.compared, sumOf(strings.ToLower(store.Base(path))))
+			}
+		}
+	}
+	slices.SortFunc(f.compared, compareSums)
+	f.compared = slices.Clip(slices.Compact(f.compared))
+	f.report = r
+	return f
+}
+
+// inputsCalled are the files that were compared and have a name, in lower case.
+func (f *Folder) inputsCalled(name string) (files []string) {
+	if !has(f.compared, name) {
+		return nil
+	}
+	for _, row := range f.report.All() {
+		for _, path := range []string{row.RefPath, row.NPUPath} {
+			if path != "" && strings.ToLower(store.Base(path)) == name {
 				files = append(files, path)
 			}
 		}
@@ -66,13 +85,13 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	labels, stems, names := operatorStems(r, opt.Plots)
 	renamed := false
-	for i := range r.Rows {
+	for i := range r.Len() {
 		stem, ok := stems[i]
 		if !ok {
 			continue
 		}
-		renamed = renamed || stem != labels[i]
-		row := &r.Rows[i]
+		row := r.Row(i)
+		renamed = renamed || stem != labels.of(row)
 		if !row.HasErrors() { // plots only
 			continue
 		}
@@ -101,10 +120,11 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 	if _, err := store.Lstat(store.Join(folder.Dir, OpConfigName)); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	var names []string
-	for i := range r.Rows {
-		if op := r.Rows[i].Op; r.Rows[i].RefFile != "" && csvText(op) == op {
-			names = append(names, op)
+	names := func(yield func(string) bool) {
+		for _, row := range r.All() {
+			if op := row.Op; row.RefFile != "" && csvText(op) == op && !yield(op) {
+				return
+			}
 		}
 	}
 	err := folder.write(OpConfigName, safefile.CreateNew, func(w io.Writer) error { return sidefile.WriteOpConfig(w, names) })

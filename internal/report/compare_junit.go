@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
 	"slices"
@@ -12,28 +13,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// junitSuites is the root of a JUnit report.
-type junitSuites struct {
-	XMLName xml.Name `xml:"testsuites"`
-	junitCounts
-	Suite junitSuite `xml:"testsuite"`
-}
-
-// junitCounts are the attributes of a suite. Times are 0.
+// junitCounts are the attributes of a suite, which is the run, and of the root around it.
 type junitCounts struct {
-	Name     string `xml:"name,attr"`
-	Tests    int    `xml:"tests,attr"`
-	Failures int    `xml:"failures,attr"`
-	Errors   int    `xml:"errors,attr"`
-	Skipped  int    `xml:"skipped,attr"`
-	Time     int    `xml:"time,attr"`
-}
-
-// junitSuite is the run.
-type junitSuite struct {
-	junitCounts
-	Properties *junitProperties `xml:"properties"`
-	Cases      []junitCase      `xml:"testcase"`
+	Name                             string
+	Tests, Failures, Errors, Skipped int
 }
 
 // junitCase is a row.
@@ -69,37 +52,90 @@ type junitOutcome struct {
 // shapes, types and names that do not fit are errors; rows that were not to be
 // compared, or only in part, and failures that the baseline knows are skipped.
 func WriteCompareJUnit(w io.Writer, r *record.Report) error {
-	suite := junitSuite{junitCounts: junitCounts{Name: "dumptool compare", Tests: len(r.Rows)}, Cases: make([]junitCase, len(r.Rows)),
-		Properties: &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
-			{"order_source", escapeLines(r.OrderSource.String())}, {"verdict", escapeLines(english.CompareVerdict(r))}}}}
+	suite := junitCounts{Name: "dumptool compare", Tests: r.Len()}
+	properties := &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
+		{"order_source", escapeLines(r.OrderSource.String())}, {"verdict", escapeLines(english.CompareVerdict(r))}}}
 	worse := map[int]bool{}
 	if r.Baseline != nil {
 		for _, i := range r.Baseline.Worse {
 			worse[i] = true
 		}
 	}
-	for i := range r.Rows {
-		c := junitCaseOf(&r.Rows[i], worse[i])
-		switch {
-		case c.Failure != nil:
+	for i, row := range r.Briefs() {
+		switch junitKindOf(row.Status, row.Known && !worse[i]) {
+		case junitFailure:
 			suite.Failures++
-		case c.Error != nil:
+		case junitError:
 			suite.Errors++
-		case c.Skipped != nil:
+		case junitSkipped:
 			suite.Skipped++
 		}
-		suite.Cases[i] = c
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
-	if err := enc.Encode(junitSuites{junitCounts: suite.junitCounts, Suite: suite}); err != nil {
+	root, inner := suite.start("testsuites"), suite.start("testsuite")
+	if err := cmp.Or(enc.EncodeToken(root), enc.EncodeToken(inner), enc.EncodeElement(properties, junitElement("properties"))); err != nil {
+		return err
+	}
+	for i, row := range r.All() {
+		if err := enc.EncodeElement(junitCaseOf(row, worse[i]), junitElement("testcase")); err != nil {
+			return err
+		}
+	}
+	if err := cmp.Or(enc.EncodeToken(inner.End()), enc.EncodeToken(root.End()), enc.Close()); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
-	return err
+	return cmp.Or(r.Err(), err)
+}
+
+// start begins an element with the counts.
+func (c *junitCounts) start(name string) xml.StartElement {
+	attribute := func(name, value string) xml.Attr { return xml.Attr{Name: xml.Name{Local: name}, Value: value} }
+	e := junitElement(name)
+	e.Attr = []xml.Attr{attribute("name", c.Name)}
+	for _, n := range []struct {
+		name  string
+		count int
+	}{{"tests", c.Tests}, {"failures", c.Failures}, {"errors", c.Errors}, {"skipped", c.Skipped}, {"time", 0}} {
+		e.Attr = append(e.Attr, attribute(n.name, strconv.Itoa(n.count)))
+	}
+	return e
+}
+
+func junitElement(name string) xml.StartElement { return xml.StartElement{Name: xml.Name{Local: name}} }
+
+// junitKind is what a case is to a CI service.
+type junitKind int
+
+// The kinds.
+const (
+	junitPassed junitKind = iota
+	junitNoted            // passes, with something to say
+	junitFailure
+	junitError
+	junitSkipped
+)
+
+// junitKindOf is the kind of a row of a status; a failure may be known.
+func junitKindOf(status record.Status, known bool) junitKind {
+	switch status {
+	case record.Pass:
+		return junitPassed
+	case record.Warn, record.Rounding:
+		return junitNoted
+	case record.Fail:
+		if known {
+			return junitSkipped
+		}
+		return junitFailure
+	case record.Skip, record.UnmatchedRef, record.UnmatchedNPU, record.Partial:
+		return junitSkipped
+	}
+	return junitError
 }
 
 // english is the language of reports that are for programs.
@@ -108,21 +144,21 @@ var english = Text{Lang: English}
 // junitCaseOf makes the case of a row.
 func junitCaseOf(row *record.Row, worse bool) junitCase {
 	c := junitCase{Class: escapeLines(className(row)), Name: escapeLines(row.Name()), Properties: junitRow(row)}
-	if row.Status == record.Pass {
+	known := row.Known && !worse
+	kind := junitKindOf(row.Status, known)
+	if kind == junitPassed {
 		return c
 	}
 	outcome := &junitOutcome{Message: escapeLines(firstReason(row)), Type: string(row.Status), Body: escapeLines(junitBody(row))}
-	switch row.Status {
-	case record.Warn, record.Rounding:
+	if known && row.Status == record.Fail {
+		outcome.Message = "known to the baseline: " + outcome.Message
+	}
+	switch kind {
+	case junitNoted:
 		c.Output = outcome.Body
-	case record.Fail:
-		if row.Known && !worse {
-			outcome.Message = "known to the baseline: " + outcome.Message
-			c.Skipped = outcome
-		} else {
-			c.Failure = outcome
-		}
-	case record.Skip, record.UnmatchedRef, record.UnmatchedNPU, record.Partial:
+	case junitFailure:
+		c.Failure = outcome
+	case junitSkipped:
 		c.Skipped = outcome
 	default:
 		c.Error = outcome

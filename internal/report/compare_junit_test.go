@@ -11,6 +11,28 @@ import (
 	"dumptool/internal/compare/record"
 )
 
+// junitSuites is a JUnit report as others read it.
+type junitSuites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	junitAttributes
+	Suite junitSuite `xml:"testsuite"`
+}
+
+type junitAttributes struct {
+	Name     string `xml:"name,attr"`
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     int    `xml:"time,attr"`
+}
+
+type junitSuite struct {
+	junitAttributes
+	Properties *junitProperties `xml:"properties"`
+	Cases      []junitCase      `xml:"testcase"`
+}
+
 // junit writes a report and reads it back.
 func junit(t *testing.T, r *record.Report) junitSuites {
 	t.Helper()

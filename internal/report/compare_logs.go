@@ -23,7 +23,7 @@ type File struct {
 // compared has a line in exactly one: name, reason code and text with tabs in
 // between. Behind them come the lines of an import about tensors that no row has.
 func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
-	labels := CompareLabels(r)
+	labels := labelsOf(r)
 	kept = withoutRow(kept, r, labels)
 	var files []File
 	for _, name := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName} {
@@ -33,14 +33,14 @@ func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 }
 
 // withoutRow are the lines about tensors that no row has.
-func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels []string) []sidefile.SkipLine {
+func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []sidefile.SkipLine {
 	if len(lines) == 0 {
 		return nil
 	}
 	var known filename.Index
-	for i := range r.Rows {
-		known.Add(labels[i], i)
-		known.Add(rowLabel(&r.Rows[i]), i)
+	for i, row := range r.All() {
+		known.Add(labels.of(row), i)
+		known.Add(rowLabel(row), i)
 	}
 	return slices.DeleteFunc(slices.Clone(lines), func(l sidefile.SkipLine) bool {
 		_, ok := known.Find(l.Name)
@@ -49,19 +49,19 @@ func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels []string) []
 }
 
 // writeSkipLog writes the log of one name.
-func writeSkipLog(w io.Writer, r *record.Report, labels []string, kept []sidefile.SkipLine, name string) error {
+func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile.SkipLine, name string) error {
 	out := bufio.NewWriter(w)
 	line := func(label, code, text string) {
 		out.WriteString(ui.Escape(label) + "\t" + ui.Escape(code) + "\t" + ui.Escape(text) + "\n")
 	}
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if row.Compared() {
+	for i, brief := range r.Briefs() {
+		if brief.Compared {
 			continue
 		}
+		row := r.Row(i)
 		code, log := skipCode(row)
 		if log == name {
-			line(labels[i], code, english.whyNot(row))
+			line(labels.of(row), code, english.whyNot(row))
 		}
 	}
 	for _, l := range kept {

@@ -7,8 +7,13 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// sameOperator is the rows of an operator that have a status.
-type sameOperator struct{ rows []*record.Row }
+// sameOperator is the rows of an operator that have a status: the first of them, how many
+// there are, and in which rounds, as they stand beside each other.
+type sameOperator struct {
+	*record.Row
+	count  int
+	rounds []string
+}
 
 // byOperator groups the rows of some statuses by operator and status.
 func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
@@ -18,19 +23,22 @@ func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
 	}
 	var all []sameOperator
 	index := map[key]int{}
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if !slices.Contains(statuses, row.Status) {
+	for i, brief := range r.Briefs() {
+		if !slices.Contains(statuses, brief.Status) {
 			continue
 		}
+		row := r.Row(i)
 		k := key{row.Op, row.Status}
 		at, seen := index[k]
 		if !seen {
 			at = len(all)
 			index[k] = at
-			all = append(all, sameOperator{})
+			all = append(all, sameOperator{Row: row})
 		}
-		all[at].rows = append(all[at].rows, row)
+		o := &all[at]
+		if o.count++; len(o.rounds) == 0 || o.rounds[len(o.rounds)-1] != row.Round {
+			o.rounds = append(o.rounds, row.Round)
+		}
 	}
 	return all
 }
@@ -54,12 +62,12 @@ func (t Text) placer(r *record.Report) *placer {
 // round.
 func (p *placer) of(o sameOperator) string {
 	count, where := "", ""
-	if len(o.rows) > 1 {
-		count = p.Lang.Text(tensors(len(o.rows)))
+	if o.count > 1 {
+		count = p.Lang.Text(tensors(o.count))
 	}
 	var at []*record.Round
-	for _, row := range o.rows {
-		if round := p.rounds[row.Round]; round != nil && (len(at) == 0 || at[len(at)-1] != round) {
+	for _, name := range o.rounds {
+		if round := p.rounds[name]; round != nil && (len(at) == 0 || at[len(at)-1] != round) {
 			at = append(at, round)
 		}
 	}
@@ -78,7 +86,7 @@ func (t Text) problemFacts(r *record.Report) []fact {
 	}
 	places, explained := t.placer(r), false
 	lines := firstOf(t, missed, compareWorst, func(o sameOperator) string {
-		row := o.rows[0]
+		row := o.Row
 		why := t.whyNot(row)
 		if row.Status == record.Ambiguous {
 			if explained { // the files are those of the first
@@ -90,7 +98,7 @@ func (t Text) problemFacts(r *record.Report) []fact {
 	})
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
 		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: --map-node-dict '{%q:%q}'",
-			"用 --map-node-dict 指定对应关系：--map-node-dict '{%q:%q}'", ambiguous[0].rows[0].Op, "NPU_NAME"))
+			"用 --map-node-dict 指定对应关系：--map-node-dict '{%q:%q}'", ambiguous[0].Op, "NPU_NAME"))
 	}
 	return []fact{{label: t.say("Not compared", "未能比对"), lines: lines}}
 }

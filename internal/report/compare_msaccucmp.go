@@ -28,9 +28,8 @@ const notANumber = "NaN"
 func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
 		index := 0
-		for i := range r.Rows {
-			row := &r.Rows[i]
-			if i == 0 || row.Op != r.Rows[i-1].Op || row.Round != r.Rows[i-1].Round {
+		for i, row := range r.All() {
+			if i == 0 || row.Op != r.Row(i-1).Op || row.Round != r.Row(i-1).Round {
 				index++
 			}
 			if !yield(newMsaccucmpRow(row, index)) {
@@ -60,7 +59,7 @@ func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
 func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	address := func(file func(*record.Row) string) (columns []Column[row]) {
-		if slices.ContainsFunc(r.Rows, func(row record.Row) bool { return isDump(file(&row)) }) {
+		if r.Any(func(row *record.Row) bool { return isDump(file(row)) }) {
 			columns = append(columns, words("Address", func(row) string { return notANumber }))
 		}
 		return columns
@@ -86,7 +85,7 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 			words("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
 			words("OverFlow", func(r row) string { return overflowCell(r.result) }),
 		})
-	if slices.ContainsFunc(r.Rows, func(row record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
+	if r.Any(func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
 		columns = recordedColumns()
 	}
 	return append(columns,

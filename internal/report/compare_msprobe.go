@@ -90,8 +90,8 @@ func msprobeModeOf(r *record.Report) msprobeMode {
 	if r.Verdict != byStatistics {
 		return byTensors
 	}
-	for i := range r.Rows {
-		if s := r.Rows[i].Statistics; s != nil {
+	for i := range r.Len() {
+		if s := r.Row(i).Statistics; s != nil {
 			if s.ByDigest() {
 				return byDigests
 			}
@@ -107,8 +107,7 @@ func callsOf(r *record.Report) []record.CallPair {
 		return r.Calls
 	}
 	var all []record.CallPair
-	for i := range r.Rows {
-		row := &r.Rows[i]
+	for i, row := range r.All() {
 		if row.NPUFile == "" {
 			continue
 		}
@@ -310,7 +309,7 @@ func (r *msprobeRow) measure(rep *record.Report) {
 		r.messages = append(r.messages, "no data: the tensor was not saved")
 		return
 	}
-	row := &rep.Rows[r.Row]
+	row := rep.Row(r.Row)
 	if !row.Compared() {
 		r.messages = append(r.messages, english.whyNot(row))
 		return

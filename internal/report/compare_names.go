@@ -1,10 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -31,27 +33,82 @@ func rowLabel(r *record.Row) string {
 // several rounds have the same name. Rows that are called alike even so, such as
 // two operators of the NPU with one origin, have the NPU's name too.
 func CompareLabels(r *record.Report) []string {
-	labels := make([]string, len(r.Rows))
-	uses := map[string]int{}
-	for i := range r.Rows {
-		labels[i] = rowLabel(&r.Rows[i])
-		uses[labels[i]]++
-	}
-	for i := range r.Rows {
-		if round := r.Rows[i].Round; round != "" && uses[labels[i]] > 1 {
-			labels[i] += "@" + round
-		}
-	}
-	uses = map[string]int{}
-	for _, label := range labels {
-		uses[label]++
-	}
-	for i := range r.Rows {
-		if npu := r.Rows[i].NPUOp; npu != "" && uses[labels[i]] > 1 {
-			labels[i] += " (" + npu + ")"
-		}
+	names, labels := labelsOf(r), make([]string, r.Len())
+	for i, row := range r.All() {
+		labels[i] = names.of(row)
 	}
 	return labels
+}
+
+// labels name rows. Of the names that several rows have it keeps sums: those of a large
+// run would take more memory than what else is known of its rows.
+type labels struct {
+	// alike are the names that several rows have, still those that they have with their
+	// rounds too, both in rising order.
+	alike, still []nameSum
+}
+
+type nameSum [16]byte
+
+func sumOf(name string) (s nameSum) {
+	sum := sha256.Sum256([]byte(name))
+	copy(s[:], sum[:])
+	return s
+}
+
+// labelsOf makes the names of the rows of a report.
+func labelsOf(r *record.Report) *labels {
+	n := new(labels)
+	n.alike = repeated(r, rowLabel)
+	if len(n.alike) > 0 {
+		n.still = repeated(r, n.inRound)
+	}
+	return n
+}
+
+// repeated are the names that several rows have.
+func repeated(r *record.Report, name func(*record.Row) string) []nameSum {
+	sums := make([]nameSum, r.Len())
+	for i, row := range r.All() {
+		sums[i] = sumOf(name(row))
+	}
+	slices.SortFunc(sums, compareSums)
+	n := 0
+	for i := 1; i < len(sums); i++ {
+		if sums[i] == sums[i-1] && (n == 0 || sums[n-1] != sums[i]) {
+			sums[n] = sums[i] // the places before i are done with
+			n++
+		}
+	}
+	return slices.Clone(sums[:n])
+}
+
+func compareSums(a, b nameSum) int { return bytes.Compare(a[:], b[:]) }
+
+func has(sums []nameSum, name string) bool {
+	if len(sums) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearchFunc(sums, sumOf(name), compareSums)
+	return found
+}
+
+// inRound names a row, with its round where several rows have the name.
+func (n *labels) inRound(row *record.Row) string {
+	label := rowLabel(row)
+	if row.Round != "" && has(n.alike, label) {
+		label += "@" + row.Round
+	}
+	return label
+}
+
+// of names a row.
+func (n *labels) of(row *record.Row) string {
+	label := n.inRound(row)
+	if row.NPUOp != "" && has(n.still, label) {
+		label += " (" + row.NPUOp + ")"
+	}
+	return label
 }
 
 // maxStem is the most bytes of a file name without its extension.

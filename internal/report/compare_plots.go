@@ -22,10 +22,11 @@ type Gather func(draw func(row int, pictures *metrics.Pictures) func() error) (f
 func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
 	labels, stems, _ := operatorStems(r, true)
 	return gather(func(row int, pictures *metrics.Pictures) func() error {
-		files, err := plot.Draw(labels[row], pictures)
+		label := labels.of(r.Row(row))
+		files, err := plot.Draw(label, pictures)
 		return func() error {
 			if err != nil {
-				return fmt.Errorf("%s: no plots: %w", labels[row], err)
+				return fmt.Errorf("%s: no plots: %w", label, err)
 			}
 			for _, file := range files {
 				err := f.Write(stems[row]+file.Suffix, func(w io.Writer) error {
@@ -41,22 +42,22 @@ func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
 	})
 }
 
-// operatorStems returns the names of all rows, and by their indexes those of the files
+// operatorStems returns the names of rows, and by their indexes those of the files
 // of rows that have some, without an extension. With plots more rows have files, and
 // the others the same as without.
-func operatorStems(r *record.Report, plots bool) (labels []string, stems map[int]string, names *FileNames) {
-	labels, stems, names = CompareLabels(r), map[int]string{}, NewFileNames()
-	for i := range r.Rows {
-		if r.Rows[i].Compared() && r.Rows[i].HasErrors() {
-			stems[i] = names.Stem(labels[i])
+func operatorStems(r *record.Report, plots bool) (names *labels, stems map[int]string, files *FileNames) {
+	names, stems, files = labelsOf(r), map[int]string{}, NewFileNames()
+	for i, row := range r.Briefs() {
+		if row.Compared && row.HasErrors {
+			stems[i] = files.Stem(names.of(r.Row(i)))
 		}
 	}
-	for i := range r.Rows {
-		if plots && r.Rows[i].IsDrawn() && stems[i] == "" {
-			stems[i] = names.Stem(labels[i])
+	for i, row := range r.Briefs() {
+		if plots && row.Compared && row.Status == record.Fail && stems[i] == "" { // those with errors have one
+			stems[i] = files.Stem(names.of(r.Row(i)))
 		}
 	}
-	return labels, stems, names
+	return names, stems, files
 }
 
 // isPlot reports whether a file has the name of a plot.

@@ -259,10 +259,10 @@ func badOperators(r *record.Report) []badOperator {
 	index := map[string]int{}
 	for _, round := range rounds {
 		i := round.Findings.FirstBad
-		if i < 0 || i >= len(r.Rows) {
+		if i < 0 || i >= r.Len() {
 			continue
 		}
-		row := &r.Rows[i]
+		row := r.Row(i)
 		at, seen := index[row.Op]
 		if !seen {
 			at = len(all)
@@ -288,10 +288,10 @@ func (t Text) firstBadTable(networks []network, all []badOperator, names shortNa
 func roundTable(r *record.Report) Table[*record.Round] {
 	type round = *record.Round
 	row := func(i int) string {
-		if i < 0 || i >= len(r.Rows) {
+		if i < 0 || i >= r.Len() {
 			return ""
 		}
-		return titleOf(&r.Rows[i])
+		return titleOf(r.Row(i))
 	}
 	return Table[round]{Rows: pointers(r.Rounds), Columns: []Column[round]{
 		words("round", func(x round) string {

@@ -35,11 +35,11 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 }
 
 // standardRows are the rows of a status of which the standard says why.
-func standardRows(r *record.Report, status record.Status) []*record.Row {
-	var rows []*record.Row
-	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Status == status && record.Has(row.Reasons, record.NotStandard) {
-			rows = append(rows, row)
+func standardRows(r *record.Report, status record.Status) []int {
+	var rows []int
+	for i, brief := range r.Briefs() {
+		if brief.Status == status && record.Has(r.Row(i).Reasons, record.NotStandard) {
+			rows = append(rows, i)
 		}
 	}
 	return rows
@@ -56,7 +56,8 @@ func (t Text) standardFacts(r *record.Report) []fact {
 		{t.say("Failing", "不满足标准"), record.Fail}, {t.say("To investigate", "需人工分析"), record.Warn}, {t.say("Not judged", "未判定"), record.Skip},
 	} {
 		if rows := standardRows(r, list.status); len(rows) > 0 {
-			facts = append(facts, fact{label: list.label, lines: firstOf(t, rows, compareWorst, func(row *record.Row) string {
+			facts = append(facts, fact{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
+				row := r.Row(i)
 				return rowTitle(row) + t.say(": ", "：") + t.whyNot(row)
 			})})
 		}

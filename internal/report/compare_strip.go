@@ -43,13 +43,13 @@ var stripCells = []struct {
 
 // levelOf is the level of a row.
 func levelOf(r *record.Report, i int) stripLevel {
-	row := &r.Rows[i]
+	row := r.Brief(i)
 	switch {
-	case row.Status.Bad() && (r.DamagedHere(i) || !row.Judged()):
+	case row.Status.Bad() && (r.DamagedHere(i) || !row.Judged):
 		return stripOrigin
 	case row.Status.Bad() || row.Status == record.Error:
 		return stripBad
-	case !row.Judged():
+	case !row.Judged:
 		return stripMissing
 	case row.Status == record.Rounding:
 		return stripRounding
@@ -57,6 +57,16 @@ func levelOf(r *record.Report, i int) stripLevel {
 		return stripWarn
 	}
 	return stripPass
+}
+
+// firstWhere is the index of the first row that is as asked, -1 for none.
+func firstWhere(r *record.Report, is func(record.Brief) bool) int {
+	for i, row := range r.Briefs() {
+		if is(row) {
+			return i
+		}
+	}
+	return -1
 }
 
 // minStrip is the least number of rows that are worth a strip.
@@ -67,14 +77,14 @@ const minStrip = 3
 // number of rows in a cell, round the name of the round where there are several.
 func stripOf(r *record.Report, most int) (cells []stripLevel, first, each int, round string) {
 	first = -1
-	if len(r.Rows) == 0 || most < 1 {
+	if r.Len() == 0 || most < 1 {
 		return nil, first, 0, ""
 	}
 	from := max(r.Findings.FirstBad, 0)
 	if from == 0 && r.Findings.FirstBad < 0 {
-		from = max(0, slices.IndexFunc(r.Rows, func(row record.Row) bool { return row.Status.Bad() }))
+		from = max(0, firstWhere(r, func(row record.Brief) bool { return row.Status.Bad() }))
 	}
-	order, at := executionOrder(r, min(from, len(r.Rows)-1))
+	order, at := executionOrder(r, min(from, r.Len()-1))
 	if len(order) < minStrip {
 		return nil, first, 0, ""
 	}
@@ -88,7 +98,7 @@ func stripOf(r *record.Report, most int) (cells []stripLevel, first, each int, r
 	if r.Findings.FirstBad >= 0 {
 		first = at / each
 	}
-	return cells, first, each, r.Rows[order[0]].Round
+	return cells, first, each, r.Brief(order[0]).Round
 }
 
 // strip writes all rows in execution order in one line, of as many cells as the terminal

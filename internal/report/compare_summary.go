@@ -29,7 +29,7 @@ func (t Text) CompareVerdict(r *record.Report) string {
 	case r.FailedFast:
 		verdict = lang.Sayf("%s (stopped at the first failure)", "%s(在首个失败处停止)", verdict)
 	}
-	if n := len(r.Coverage.Rounds); n > 0 && len(r.Rows) > 0 {
+	if n := len(r.Coverage.Rounds); n > 0 && r.Len() > 0 {
 		verdict = lang.Sayf("%s; %s of one side only", "%s；%s仅一侧有", verdict, rounds(n))
 	}
 	return t.of(verdict)
@@ -74,7 +74,7 @@ func firstRound(r *record.Report) lang.Sentence {
 	case steps > 1:
 		where = lang.Sayf(", in %d of %d steps", "，出现于 %d/%d 个 step", sameSteps, steps)
 	}
-	return lang.Sayf("; first bad: %s%s", "；首个出错：%s%s", rowTitle(&r.Rows[r.Rounds[at].Findings.FirstBad]), where)
+	return lang.Sayf("; first bad: %s%s", "；首个出错：%s%s", rowTitle(r.Row(r.Rounds[at].Findings.FirstBad)), where)
 }
 
 // coordinatesOf counts the ranks and the steps of rounds.
@@ -89,8 +89,8 @@ func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 // comparedRows counts the rows that were compared.
 func comparedRows(r *record.Report) int {
 	n := 0
-	for i := range r.Rows {
-		if r.Rows[i].Judged() {
+	for _, row := range r.Briefs() {
+		if row.Judged {
 			n++
 		}
 	}
@@ -120,8 +120,8 @@ func (t Text) findingFacts(r *record.Report) []fact {
 	var facts []fact
 	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
 	round, title := "", rowTitle
-	if f.FirstBad >= 0 && f.FirstBad < len(r.Rows) {
-		row := &r.Rows[f.FirstBad]
+	if f.FirstBad >= 0 && f.FirstBad < r.Len() {
+		row := r.Row(f.FirstBad)
 		round = row.Round
 		title = func(row *record.Row) string {
 			if row.Round == round {
@@ -149,8 +149,8 @@ func (t Text) findingFacts(r *record.Report) []fact {
 	if failing := t.withoutOrder(r); failing != nil {
 		facts = append(facts, *failing)
 	}
-	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < len(r.Rows) {
-		facts = append(facts, fact{t.say("First damaged", "首个损坏"), t.firstBad(&r.Rows[i]), t.filesOf(&r.Rows[i])})
+	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
+		facts = append(facts, fact{t.say("First damaged", "首个损坏"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
 	if row := rowAt(r, f.FirstNaN); row != nil {
 		result := row.Result.Numbers()
@@ -183,11 +183,11 @@ func (t Text) findingFacts(r *record.Report) []fact {
 // reference has no numbers where the NPU has them, at how many elements and of how
 // many; nil when there is none.
 func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, total int64) {
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if !row.Compared() || round != "" && row.Round != round {
+	for i, brief := range r.Briefs() {
+		if !brief.Compared || round != "" && brief.Round != round {
 			continue
 		}
+		row := r.Row(i)
 		result := row.Result.Numbers()
 		of := &result.Classes[metrics.Finite]
 		if n := of[metrics.NaN] + of[metrics.PosInf] + of[metrics.NegInf]; n > 0 {
@@ -199,10 +199,10 @@ func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, tota
 
 // rowAt is the row of a finding if it exists and was compared.
 func rowAt(r *record.Report, i int) *record.Row {
-	if i < 0 || i >= len(r.Rows) || !r.Rows[i].Judged() {
+	if i < 0 || i >= r.Len() || !r.Brief(i).Judged {
 		return nil
 	}
-	return &r.Rows[i]
+	return r.Row(i)
 }
 
 // rowInRound names a row with its round.
@@ -264,7 +264,8 @@ func (t Text) allOrigins(r *record.Report) *fact {
 	if r.Findings.FirstBad < 0 {
 		lines = []string{t.say("neither the data flow nor the execution order is known (--consumer-map or --order-file gives it)", "数据流与执行顺序均未知(可用 --consumer-map 或 --order-file 指定)")}
 	}
-	return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(row *record.Row) string {
+	return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string {
+		row := r.Row(i)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
 			line += t.say(": ", "：") + reasons[0]
@@ -286,14 +287,14 @@ func (t Text) withoutOrder(r *record.Report) *fact {
 	if origins := r.Findings.Origins; len(origins) > 0 {
 		lines := []string{t.say("failing operators whose inputs pass; the execution order is not known (--order-file gives it)",
 			"自身失败而输入通过的算子；执行顺序未知(可用 --order-file 指定)")}
-		return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(&r.Rows[i]) })...)}
+		return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
 	}
 	failing, places := byOperator(r, record.Fail), t.placer(r)
 	if len(failing) == 0 {
 		return nil
 	}
 	lines := []string{t.say("by name, the execution order is not known (--order-file gives it)", "按名称排列，执行顺序未知(可用 --order-file 指定)")}
-	return &fact{label: t.say("Failing", "失败算子"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.rows[0]), places.of(o)) })...)}
+	return &fact{label: t.say("Failing", "失败算子"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.of(o)) })...)}
 }
 
 // firstBad describes the first bad row, but for its files.

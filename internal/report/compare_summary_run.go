@@ -72,8 +72,7 @@ func (t Text) verdictLines(r *record.Report) []string {
 // than the most likely one counts or the tensor fails, and the flag that decides.
 func (t Text) guessedAxes(r *record.Report) []string {
 	var lines []string
-	for i := range r.Rows {
-		row := &r.Rows[i]
+	for _, row := range r.All() {
 		for _, n := range row.Notes {
 			note := n.String()
 			if strings.Contains(note, "--ref-format") && (row.Status == record.Fail || strings.HasSuffix(note, "decides)")) {
@@ -122,8 +121,8 @@ func (t Text) nameLists(lists []nameList) []string {
 func rowLabels(r *record.Report, rows []int) []string {
 	var labels []string
 	for _, i := range rows {
-		if i >= 0 && i < len(r.Rows) {
-			labels = append(labels, rowLabel(&r.Rows[i]))
+		if i >= 0 && i < r.Len() {
+			labels = append(labels, rowLabel(r.Row(i)))
 		}
 	}
 	return labels
@@ -158,7 +157,7 @@ func worstTable(r *record.Report, worst []int, names shortNames, codes int) Tabl
 		words("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON", "原因").ranked(2),
 	}}
 	for _, i := range worst {
-		row := &r.Rows[i]
+		row := r.Row(i)
 		t.Rows = append(t.Rows, labelled{Row: row, result: row.Result.Numbers()})
 	}
 	return t

@@ -105,7 +105,7 @@ func (p *printer) shortNames(r *record.Report, around []aroundRow, worst []int) 
 		}
 	}
 	for _, i := range worst {
-		rows = append(rows, &r.Rows[i])
+		rows = append(rows, r.Row(i))
 	}
 	return shortNamesOf(rows)
 }

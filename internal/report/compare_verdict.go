@@ -36,10 +36,10 @@ func verdictOf(r *record.Report) lang.Sentence {
 		return lang.Sayf("NOTHING COMPARED: %s", "NOTHING COMPARED：%s", missed)
 	case misses > 0:
 		return lang.Sayf("FAIL: %s", "FAIL：%s", missed)
-	case len(r.Rows) == 0:
+	case r.Len() == 0:
 		return lang.Sayf("NOTHING COMPARED: no tensor was chosen", "NOTHING COMPARED：没有选中任何张量")
 	case compared == 0:
-		return lang.Sayf("NOTHING COMPARED: none of %s has a partner that could be compared", "NOTHING COMPARED：%s均没有可比对的对应张量", tensors(len(r.Rows)))
+		return lang.Sayf("NOTHING COMPARED: none of %s has a partner that could be compared", "NOTHING COMPARED：%s均没有可比对的对应张量", tensors(r.Len()))
 	case n[record.Partial] > 0:
 		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
 	case evidence:
@@ -81,20 +81,21 @@ func besideLimits(r *record.Report) lang.Sentence {
 	if len(origins) == 0 {
 		return lang.Sayf("; by evidence no operator looks wrong", "；按证据没有算子异常")
 	}
-	return lang.Sayf("; by evidence it begins at %s", "；按证据始于 %s", originNames(origins))
+	return lang.Sayf("; by evidence it begins at %s", "；按证据始于 %s", originNames(r, origins))
 }
 
 // originsOf are the origins of all rounds, those of the round of the findings first.
-func originsOf(r *record.Report) []*record.Row {
-	var rows []*record.Row
+func originsOf(r *record.Report) []int {
+	var rows []int
+	first := map[int]bool{}
 	for _, i := range r.Origins {
-		if i >= 0 && i < len(r.Rows) {
-			rows = append(rows, &r.Rows[i])
+		if i >= 0 && i < r.Len() {
+			rows, first[i] = append(rows, i), true
 		}
 	}
-	for i := range r.Rows {
-		if row := &r.Rows[i]; row.IsOrigin() && !slices.Contains(r.Origins, i) {
-			rows = append(rows, row)
+	for i, row := range r.Briefs() {
+		if row.IsOrigin && !first[i] {
+			rows = append(rows, i)
 		}
 	}
 	return rows
@@ -104,9 +105,10 @@ func originsOf(r *record.Report) []*record.Row {
 const mostOrigins = 3
 
 // originNames names origins with what is seen of them.
-func originNames(origins []*record.Row) lang.Sentence {
+func originNames(r *record.Report, origins []int) lang.Sentence {
 	var names []lang.Sentence
-	for _, row := range origins[:min(mostOrigins, len(origins))] {
+	for _, i := range origins[:min(mostOrigins, len(origins))] {
+		row := r.Row(i)
 		names = append(names, lang.Sayf("%s%s", "%s%s", rowTitle(row), inBrackets(row)))
 	}
 	list := lang.Join(names, comma)
@@ -132,8 +134,8 @@ func faults(r *record.Report) lang.Sentence {
 		return lang.Sayf("KNOWN FAILURES: %s, all of them in the baseline", "KNOWN FAILURES：%s，均在基线中", originCount(len(origins)))
 	}
 	damaged := 0 // by all origins together
-	for i := range r.Rows {
-		if r.Rows[i].Downstream {
+	for _, row := range r.Briefs() {
+		if row.Downstream {
 			damaged++
 		}
 	}
@@ -143,14 +145,14 @@ func faults(r *record.Report) lang.Sentence {
 		text = lang.Sayf("FAIL: %d of %s break a gate", "FAIL：%d/%s未满足附加门槛", r.Counts[record.Fail], tensors(comparedRows(r)))
 	case len(r.Rounds) > 1:
 		bad := map[string]bool{}
-		for _, row := range origins {
-			bad[row.Round] = true
+		for _, i := range origins {
+			bad[r.Brief(i).Round] = true
 		}
 		text = lang.Sayf("FAIL: %s in %d of %s", "FAIL：%s，位于 %d/%s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
 	case len(origins) == 1:
-		text = lang.Sayf("FAIL: %s", "FAIL：%s", oneOrigin(origins[0]))
+		text = lang.Sayf("FAIL: %s", "FAIL：%s", oneOrigin(r.Row(origins[0])))
 	default:
-		text = lang.Sayf("FAIL: %s: %s", "FAIL：%s：%s", originCount(len(origins)), originNames(origins))
+		text = lang.Sayf("FAIL: %s: %s", "FAIL：%s：%s", originCount(len(origins)), originNames(r, origins))
 	}
 	switch {
 	case damaged > 0 && len(origins) == 1:
@@ -207,11 +209,11 @@ func healthy(r *record.Report, compared int) lang.Sentence {
 // worstRounding is the largest share of elements beyond the limits and the lowest
 // cosine of the rows that are so by rounding.
 func worstRounding(r *record.Report) (share float64, least metrics.Metric) {
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if row.Status != record.Rounding {
+	for i, brief := range r.Briefs() {
+		if brief.Status != record.Rounding {
 			continue
 		}
+		row := r.Row(i)
 		result := row.Result.Numbers()
 		share = max(share, record.Share(row.Errors, result.Total))
 		if c := result.Cosine; c.Defined && (!least.Defined || c.Value < least.Value) {
@@ -227,9 +229,12 @@ func cosineText(m metrics.Metric) string { return orElse(m, noValue, cosine) }
 func warningCounts(r *record.Report) lang.Sentence {
 	counts := map[record.Code]int{}
 	var codes []record.Code
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if row.Status != record.Warn || len(row.Reasons) == 0 {
+	for i, brief := range r.Briefs() {
+		if brief.Status != record.Warn {
+			continue
+		}
+		row := r.Row(i)
+		if len(row.Reasons) == 0 {
 			continue
 		}
 		code := row.Reasons[0].Code

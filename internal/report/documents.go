@@ -135,7 +135,7 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 
 // HasPlots counts the rows that plots can be drawn of.
 func (d *Documents) HasPlots() (n int) {
-	for i := range d.Comparison.Rows {
+	for i := range d.Comparison.Len() {
 		if d.drawn(i) {
 			n++
 		}
@@ -144,7 +144,7 @@ func (d *Documents) HasPlots() (n int) {
 }
 
 func (d *Documents) drawn(i int) bool {
-	row := &d.Comparison.Rows[i]
+	row := d.Comparison.Row(i)
 	return row.IsDrawn() && row.Pictures != nil && row.Pictures.Packed != nil
 }
 
@@ -152,14 +152,14 @@ func (d *Documents) drawn(i int) bool {
 func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
 	failed = gatherPictures(f, d.Comparison, func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int
-		for i := range d.Comparison.Rows {
+		for i := range d.Comparison.Len() {
 			if d.drawn(i) {
 				rows = append(rows, i)
 			}
 		}
 		err = batch.Run(ctx, batch.Options{Observe: observe}, rows, nil,
 			func(_ context.Context, i int) func() error {
-				p := *d.Comparison.Rows[i].Pictures
+				p := *d.Comparison.Row(i).Pictures
 				var err error
 				if p.Sampled, err = p.Packed.Unpack(p.Total); err != nil {
 					return func() error { return err }

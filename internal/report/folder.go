@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"io"
+	"slices"
 	"strings"
 
 	"dumptool/internal/compare/record"
@@ -17,6 +19,10 @@ type Folder struct {
 	Written []record.File
 	// inputs are files that no report must replace, by their names in lower case.
 	inputs map[string][]string
+	// compared are sums of the names, in lower case, of the files that report was made
+	// of, which no report must replace either.
+	compared []nameSum
+	report   *record.Report
 }
 
 // NewFolder returns a folder in which the files of the given paths, if they
@@ -63,7 +69,16 @@ func (f *Folder) write(name string, create func(path string) (*safefile.File, er
 
 // notInput reports that a file is one of the inputs.
 func (f *Folder) notInput(name string) error {
-	return safefile.CheckOutput(store.Join(f.Dir, name), f.inputs[strings.ToLower(name)]...)
+	lower := strings.ToLower(name)
+	return safefile.CheckOutput(store.Join(f.Dir, name), slices.Concat(f.inputs[lower], f.inputsCalled(lower))...)
+}
+
+// unread says that rows of a result could not be read while it was written.
+func unread(result any) error {
+	if r, ok := result.(*record.Report); ok {
+		return r.Err()
+	}
+	return nil
 }
 
 // counter counts the bytes that are written.
@@ -84,7 +99,7 @@ func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (fail
 	opt.Width = 0
 	for _, format := range formats {
 		w := WriterOf[R](format)
-		err := f.Write(w.File, func(out io.Writer) error { return w.write(out, result, opt) })
+		err := f.Write(w.File, func(out io.Writer) error { return cmp.Or(w.write(out, result, opt), unread(result)) })
 		if err == nil && w.beside != nil {
 			err = w.beside(f, result, opt)
 		}

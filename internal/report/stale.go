@@ -53,12 +53,12 @@ func isTable(name string) bool { return filepath.Ext(name) == ".csv" }
 // opFiles lists the files with errors of the operators of an earlier run.
 func (f *Folder) opFiles(r *record.Report) []record.File {
 	var files []record.File
-	names, labels := NewFileNames(), CompareLabels(r)
-	for i := range r.Rows {
-		if !r.Rows[i].HasErrors() {
+	names, labels := NewFileNames(), labelsOf(r)
+	for _, row := range r.All() {
+		if !row.HasErrors() {
 			continue
 		}
-		name := names.Stem(labels[i]) + ".csv"
+		name := names.Stem(labels.of(row)) + ".csv"
 		if info, ok := f.regular(name); ok && f.listsErrors(name) {
 			files = append(files, record.File{Name: name, Size: info.Size()})
 		}

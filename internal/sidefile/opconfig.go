@@ -2,6 +2,8 @@ package sidefile
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -210,15 +212,17 @@ func (c *OpConfig) Unused(ops iter.Seq[[]string]) []string {
 // WriteOpConfig writes an op_config.csv in which no limit of the operators is
 // set. Names that come again are left out, and so are those that ReadOpConfig
 // would refuse.
-func WriteOpConfig(w io.Writer, names []string) error {
+func WriteOpConfig(w io.Writer, names iter.Seq[string]) error {
 	rows := csv.NewWriter(w)
-	records := [][]string{opColumns()[:3]}
-	seen := make(map[string]bool)
-	for _, name := range names {
-		if !seen[name] && strings.TrimSpace(name) != "" && isText(name) {
-			seen[name] = true
-			records = append(records, []string{name, notSet, notSet})
+	err := rows.Write(opColumns()[:3])
+	seen := make(map[[16]byte]bool) // sums, since there may be many names
+	for name := range names {
+		sum := sha256.Sum256([]byte(name))
+		if k := [16]byte(sum[:16]); err == nil && !seen[k] && strings.TrimSpace(name) != "" && isText(name) {
+			seen[k] = true
+			err = rows.Write([]string{name, notSet, notSet})
 		}
 	}
-	return rows.WriteAll(records) // which flushes
+	rows.Flush()
+	return cmp.Or(err, rows.Error())
 }

@@ -88,7 +88,7 @@ func TestOpConfigFind(t *testing.T) {
 func TestWriteOpConfig(t *testing.T) {
 	names := []string{"conv1", "a,b", `q"`, "conv1", "卷积", "a\x00b", "", "\xff", "a\nb"}
 	var b strings.Builder
-	if err := WriteOpConfig(&b, names); err != nil {
+	if err := WriteOpConfig(&b, slices.Values(names)); err != nil {
 		t.Fatal(err)
 	}
 	want := "op_name,atol,rtol\nconv1,NA,NA\n\"a,b\",NA,NA\n\"q\"\"\",NA,NA\n卷积,NA,NA\n"

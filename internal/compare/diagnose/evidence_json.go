@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -73,4 +75,35 @@ func (e *Evidence) UnmarshalJSON(data []byte) error {
 		e.Second = Second{Known: true, RMS: s[0].Value, Max: s[1].Value}
 	}
 	return nil
+}
+
+// Append appends the evidence in as few bytes as it takes, for the memory of one run:
+// no file that lasts has it. Most evidence is noise alone.
+func (e *Evidence) Append(b []byte) ([]byte, error) {
+	rest := *e
+	rest.Noise = ""
+	var text []byte
+	if !rest.IsZero() {
+		var err error
+		if text, err = json.Marshal(&rest); err != nil {
+			return nil, err
+		}
+	}
+	return append(append(binary.AppendUvarint(b, uint64(len(text))), text...), e.Noise...), nil
+}
+
+// DecodeEvidence is the evidence of Append.
+func DecodeEvidence(b []byte) (e Evidence, err error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return e, errors.New("evidence that was set aside is damaged")
+	}
+	b = b[size:]
+	if n > 0 {
+		if err := json.Unmarshal(b[:n], &e); err != nil {
+			return e, err
+		}
+	}
+	e.Noise = noise.Packed(b[n:])
+	return e, nil
 }

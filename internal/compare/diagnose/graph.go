@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 )
 
@@ -26,6 +28,9 @@ type Network struct {
 	Within map[string][]string
 	// Ordered is set where the order of the rows is that of the execution.
 	Ordered bool
+	// Read reads the result and the noise of a row where the rows have something else in
+	// their place, which says that there are some: they take most of the memory.
+	Read func(index int) (metrics.Packed, noise.Packed)
 	// AnyClass is set where NaN and infinities on one side are no errors.
 	AnyClass bool
 }
@@ -58,7 +63,7 @@ type network struct {
 // newNetwork makes all that the judgement of the rows needs.
 func newNetwork(rows []record.Row, evidence []Evidence, known Network) *network {
 	n := &network{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows)), byName: make(map[string]*operator, len(rows))}
-	results := new(results)
+	results := &results{read: known.Read}
 	for i := range rows {
 		n.rows[i] = row{Row: &rows[i], Evidence: &evidence[i], index: i, results: results}
 		n.order = append(n.order, &n.rows[i])

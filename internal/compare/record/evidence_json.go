@@ -71,10 +71,10 @@ type originJSON struct {
 func (r *Report) originsJSON() []originJSON {
 	all := make([]originJSON, 0, len(r.Origins))
 	for _, i := range r.Origins {
-		if i < 0 || i >= len(r.Rows) {
+		if i < 0 || i >= r.Len() {
 			continue
 		}
-		row := &r.Rows[i]
+		row := r.Row(i)
 		o := originJSON{Row: row.Name(), FedBy: []string{}}
 		if len(row.Reasons) > 0 {
 			o.Reason, o.Confidence = row.Reasons[0].Code, row.Reasons[0].Confidence

@@ -170,8 +170,8 @@ func (r *Report) rowsOf(names []string) []int {
 		return nil
 	}
 	at := map[string][]int{}
-	for i := range r.Rows {
-		name := r.Rows[i].Name()
+	for i := range r.Len() {
+		name := r.Row(i).Name()
 		at[name] = append(at[name], i)
 	}
 	var rows []int
@@ -185,7 +185,7 @@ func (r *Report) rowsOf(names []string) []int {
 
 // index is the index of a finding, nil if it is that of no row.
 func (r *Report) index(i int) *int {
-	if i < 0 || i >= len(r.Rows) {
+	if i < 0 || i >= r.Len() {
 		return nil
 	}
 	return &i

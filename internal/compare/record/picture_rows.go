@@ -13,12 +13,12 @@ func (r *Report) PictureRows(n int) []int {
 	var rows []int
 	chosen := map[int]bool{}
 	add := func(i int) {
-		if i >= 0 && i < len(r.Rows) && len(rows) < n && !chosen[i] && r.Rows[i].Compared() {
+		if i >= 0 && i < r.Len() && len(rows) < n && !chosen[i] && r.Brief(i).Compared {
 			chosen[i] = true
 			rows = append(rows, i)
 		}
 	}
-	for i := range r.Rows {
+	for i := range r.Len() {
 		if r.DamagedHere(i) {
 			add(i)
 		}
@@ -32,8 +32,8 @@ func (r *Report) PictureRows(n int) []int {
 		add(i)
 	}
 	for _, status := range []Status{Fail, Warn} {
-		for i := range r.Rows {
-			if r.Rows[i].Status == status {
+		for i, row := range r.Briefs() {
+			if row.Status == status {
 				add(i)
 			}
 		}
@@ -48,14 +48,17 @@ const AllPictures = math.MaxInt
 // its inputs or by rounding that adds up: by evidence it is an origin, by limits its
 // first reason says so.
 func (r *Report) DamagedHere(i int) bool {
-	row := &r.Rows[i]
 	if r.Verdict == "evidence" {
-		return row.IsOrigin()
+		return r.Brief(i).IsOrigin
 	}
 	if i == r.Findings.FirstDamaged {
 		return true
 	}
-	if row.Status != Fail || len(row.Reasons) == 0 {
+	if r.Brief(i).Status != Fail {
+		return false
+	}
+	row := r.Row(i)
+	if len(row.Reasons) == 0 {
 		return false
 	}
 	switch row.Reasons[0].Code {

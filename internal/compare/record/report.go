@@ -58,6 +58,8 @@ type Report struct {
 	// Rows are in execution order; rows of equal place by name and output.
 	// Unmatched and skipped ones are among them.
 	Rows []Row
+	// Source has the rows where they are not in memory, in place of Rows.
+	Source Source
 }
 
 // Coverage says how much of the reference was compared. The lists name tensors
@@ -144,8 +146,8 @@ type File struct {
 // Count counts the rows by status.
 func (r *Report) Count() {
 	r.Counts = map[Status]int{}
-	for i := range r.Rows {
-		r.Counts[r.Rows[i].Status]++
+	for _, row := range r.Briefs() {
+		r.Counts[row.Status]++
 	}
 }
 
@@ -158,11 +160,11 @@ func (r *Report) Worst(n int) []int {
 		by  [4]float64 // from the most important; more is worse
 	}
 	var all []rank
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if !row.Compared() || row.Status == Pass {
+	for i, brief := range r.Briefs() {
+		if !brief.Compared || brief.Status == Pass {
 			continue
 		}
+		row := r.Row(i)
 		result := row.Result.Numbers()
 		fails := 0.0
 		if row.Status == Fail {
@@ -197,10 +199,10 @@ func Share(part, whole int64) float64 {
 
 // found names the row of a finding, nil if there is none.
 func (r *Report) found(i int) *string {
-	if i < 0 || i >= len(r.Rows) {
+	if i < 0 || i >= r.Len() {
 		return nil
 	}
-	name := r.Rows[i].Name()
+	name := r.Row(i).Name()
 	return &name
 }
 

@@ -108,7 +108,7 @@ func (r *Report) SameOperator(round int) []int {
 	}
 	var same []int
 	for i := range r.Rounds {
-		if other := r.Rounds[i].Findings.FirstBad; other >= 0 && r.Rows[other].Op == r.Rows[bad].Op {
+		if other := r.Rounds[i].Findings.FirstBad; other >= 0 && r.Row(other).Op == r.Row(bad).Op {
 			same = append(same, i)
 		}
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 
@@ -19,12 +20,12 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	out := bufio.NewWriter(w)
 	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
-	for i := range r.Rows {
+	for i, x := range r.All() {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n    ")
-		row, err := marshal(r.Rows[i].json(), "")
+		row, err := marshal(x.json(), "")
 		if err != nil {
 			return err
 		}
@@ -32,11 +33,11 @@ func (r *Report) Write(w io.Writer) error {
 			return err
 		}
 	}
-	if len(r.Rows) > 0 {
+	if r.Len() > 0 {
 		out.WriteString("\n  ")
 	}
 	out.WriteString(end + "\n")
-	return out.Flush()
+	return cmp.Or(r.Err(), out.Flush())
 }
 
 // marshal is a value in JSON, without escapes for HTML.

@@ -145,13 +145,13 @@ const (
 
 // markOf says how a row is drawn.
 func markOf(r *record.Report, i int) mark {
-	row := &r.Rows[i]
+	row := r.Brief(i)
 	switch {
 	case row.Status.Bad() && r.DamagedHere(i):
 		return isOrigin
 	case row.Status.Bad() || row.Status == record.Error:
 		return fails
-	case !row.Judged():
+	case !row.Judged:
 		return notCompared
 	case row.Status == record.Rounding:
 		return byRounding
@@ -201,7 +201,7 @@ func roundsOf(r *record.Report) ([]round, int) {
 
 func findingOf(r *record.Report, f *record.Findings, origins []int) finding {
 	within := func(i int) int {
-		if i < 0 || i >= len(r.Rows) {
+		if i < 0 || i >= r.Len() {
 			return -1
 		}
 		return i
@@ -227,8 +227,7 @@ func columnsOf(c *Comparison, d *run) columns {
 	modules, paths := modulesOf(r)
 	changes := changesOf(r)
 	cols.Path = paths
-	for i := range r.Rows {
-		row := &r.Rows[i]
+	for i, row := range r.All() {
 		cols.Name = append(cols.Name, c.Labels[i])
 		if c.Labels[i] != row.Op {
 			cols.Op[i] = opArgument(row)

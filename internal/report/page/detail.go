@@ -93,8 +93,11 @@ type check struct {
 // readersOf are, by row, the rows that read it.
 func readersOf(r *record.Report) map[int][]int {
 	readers := map[int][]int{}
-	for i := range r.Rows {
-		for _, in := range r.Rows[i].Inputs {
+	for i, brief := range r.Briefs() {
+		if !brief.Links {
+			continue
+		}
+		for _, in := range r.Row(i).Inputs {
 			readers[in] = append(readers[in], i)
 		}
 	}
@@ -106,7 +109,7 @@ const mostNear = 12
 
 // detailOf makes the detail of a row, which others read.
 func detailOf(c *Comparison, i int, readers []int) *detail {
-	row := &c.Report.Rows[i]
+	row := c.Report.Row(i)
 	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i],
 		Inputs: row.Inputs[:min(len(row.Inputs), mostNear)], Readers: readers[:min(len(readers), mostNear)]}
 	for _, f := range row.Reasons {
@@ -227,12 +230,12 @@ func statisticsOf(s *record.Statistics) *named {
 // pictures, and all others that did not pass.
 func detailed(r *record.Report) []int {
 	order := r.PictureRows(record.AllPictures)
-	taken := make([]bool, len(r.Rows))
+	taken := make([]bool, r.Len())
 	for _, i := range order {
 		taken[i] = true
 	}
-	for i := range r.Rows {
-		if !taken[i] && r.Rows[i].Status != record.Pass {
+	for i, row := range r.Briefs() {
+		if !taken[i] && row.Status != record.Pass {
 			order = append(order, i)
 		}
 	}

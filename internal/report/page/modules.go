@@ -22,11 +22,10 @@ const maxBeginnings = 16
 // rows share. What all rows have in common is left out. paths are the lengths, in
 // UTF-16, of what stands before the last part of the operators' names.
 func modulesOf(r *record.Report) (modules []string, paths []int) {
-	levels := make([][]string, len(r.Rows))
-	paths = make([]int, len(r.Rows))
+	levels := make([][]string, r.Len())
+	paths = make([]int, r.Len())
 	plain := map[string]int{} // the rows with each beginning of a name
-	for i := range r.Rows {
-		row := &r.Rows[i]
+	for i, row := range r.All() {
 		switch {
 		case len(row.Modules) > 0:
 			levels[i] = row.Modules
@@ -39,8 +38,8 @@ func modulesOf(r *record.Report) (modules []string, paths []int) {
 			}
 		}
 	}
-	for i := range r.Rows {
-		op := r.Rows[i].Op
+	for i := range r.Len() {
+		op := r.Row(i).Op
 		path := strings.LastIndex(op, "/") + 1
 		if levels[i] == nil {
 			levels[i], path = prefixes(op, plain)

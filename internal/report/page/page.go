@@ -179,7 +179,7 @@ func (c *chunker) close() {
 // many as there is room for: pictures are left out first.
 func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 	rows, readers := detailed(c.Report), readersOf(c.Report)
-	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, len(c.Rows)), slices.Repeat([]int{-1}, len(c.Rows))
+	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, c.Len()), slices.Repeat([]int{-1}, c.Len())
 	for k, i := range rows {
 		var err error
 		if d.Cols.Chunk[i], err = chunks.add(i, detailOf(c, i, readers[i])); err != nil {
@@ -193,13 +193,13 @@ func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 	chunks.close()
 	full := false
 	for _, i := range rows {
-		if c.Rows[i].Pictures == nil {
+		if c.Row(i).Pictures == nil {
 			continue
 		}
 		d.Drawn++
 		if !full {
 			var err error
-			if d.Cols.Picture[i], err = chunks.add(i, picturesOf(c.Rows[i].Pictures)); err != nil {
+			if d.Cols.Picture[i], err = chunks.add(i, picturesOf(c.Row(i).Pictures)); err != nil {
 				return nil, err
 			}
 			full = d.Cols.Picture[i] < 0

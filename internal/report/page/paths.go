@@ -97,8 +97,8 @@ func isRecord(value any) bool {
 // pathsOf are the paths that a page would show.
 func pathsOf(c *Comparison, d *data) (paths []string) {
 	if c != nil {
-		for i := range c.Rows {
-			paths = append(paths, c.Rows[i].RefFile, c.Rows[i].NPUFile)
+		for _, row := range c.All() {
+			paths = append(paths, row.RefFile, row.NPUFile)
 		}
 		for _, a := range c.Args {
 			_, value, _ := strings.Cut(a, "=")

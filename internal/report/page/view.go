@@ -41,17 +41,17 @@ func (v *view) fill(c *Comparison) {
 	v.headline = v.say(c.Headline)
 	v.title = v.headline
 	first := r.Findings.FirstBad
-	if first >= 0 && first < len(r.Rows) {
+	if first >= 0 && first < r.Len() {
 		v.name = c.Labels[first]
-		if reasons := r.Rows[first].Reasons; len(reasons) > 0 {
+		if reasons := r.Row(first).Reasons; len(reasons) > 0 {
 			v.reason = string(reasons[0].Code) + ": " + v.say(reasons[0].Evidence.Text())
 		}
 	}
-	for i := max(first, 0); i < len(r.Rows) && len(v.rows) < shownRows; i++ {
-		row := &r.Rows[i]
-		if first < 0 && !row.Status.Bad() && row.Status != record.Error {
+	for i := max(first, 0); i < r.Len() && len(v.rows) < shownRows; i++ {
+		if brief := r.Brief(i); first < 0 && !brief.Status.Bad() && brief.Status != record.Error {
 			continue
 		}
+		row := r.Row(i)
 		x := viewRow{index: i, status: row.Status, name: c.Labels[i]}
 		if result := row.Result.Numbers(); result != nil {
 			x.errors = fmt.Sprintf("%d/%d", row.Errors, result.Total)
