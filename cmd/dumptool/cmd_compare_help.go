@@ -13,7 +13,7 @@ func compareGroups() []flagGroup {
 		{"Shapes and axis orders", []string{"auto-layout", "transpose", "ref-format", "npu-format", "original-format", "crop-padding", "force-compare", "strict-dtype",
 			"ref-dtype", "bin-dtype"}},
 		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map", "ir"}},
-		{"Reports", []string{"out", "format", "json", "topn", "diff-cnt", "diff-order", "extra-columns", "hpaa-version", "bom",
+		{"Reports", []string{"out", "format", "json", "topn", "diff-cnt", "diff-order", "rows", "extra-columns", "hpaa-version", "bom",
 			"show-graph", "pictures", "max-bins", "min-bins"}},
 		{"Many machines", []string{"plan", "shard", "shards", "shard-by", "plan-ignore", "retry-errors", "wait", "allow-missing", "rows", "missing"}},
 		{"Exit status", []string{"fail-on", "fail-fast", "exit-zero", "require-coverage", "baseline", "update-baseline", "baseline-slack"}},

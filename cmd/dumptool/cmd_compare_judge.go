@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
@@ -64,6 +65,10 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	}
 	if doc.Interrupted {
 		a.msg.Warnf("%s is of a run that was interrupted: rows are missing", args[0])
+	}
+	if n := doc.LeftOut; n > 0 {
+		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED", "%s 中没有 %s(--rows bad，均已通过)：按其他门限判定时为 UNDECIDED",
+			args[0], lang.CountText(n, "row", "行"))})
 	}
 	j, err := compare.Judge(doc, opt.Judge, opt.SideFiles.OpConfig)
 	if err != nil {

@@ -214,7 +214,7 @@ var notSettings = []string{"cpu", "npu", "dump-path", "jobs", "out", "json", hel
 var notInKey = []string{
 	"op-config", "fusion", "result", "ops-from", "node-runtime-filename", "order-file", "consumer-map", "ir", "third", "noise", "map-node-dict",
 	"baseline", "update-baseline", "baseline-slack", "require-coverage", "fail-on", "fail-fast", "exit-zero",
-	"format", "extra-columns", "hpaa-version", "bom", "pictures", "max-bins", "min-bins",
+	"format", "rows", "extra-columns", "hpaa-version", "bom", "pictures", "max-bins", "min-bins",
 }
 
 // eachSetting calls f with the flags that make the options of a plan.

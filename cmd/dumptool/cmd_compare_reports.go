@@ -25,6 +25,7 @@ import (
 type compareOutput struct {
 	reportOptions
 	extraColumns, bom  bool
+	rows               string
 	diffCount, topN    int
 	diffOrder, version string
 	showGraph          bool
@@ -51,6 +52,8 @@ func (o *compareOutput) addLooks(cmd *cobra.Command) {
 	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out csv and json")
 	flags.StringVar(&o.version, "hpaa-version", "", "columns of cpu_vs_npu.csv: `successor` adds cos_sim")
 	flags.BoolVar(&o.extraColumns, "extra-columns", false, "add columns of our own to cpu_vs_npu.csv")
+	flags.StringVar(&o.rows, "rows", "", "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000")
+	completeValues(cmd, "rows", []string{"all", "bad"})
 	flags.BoolVar(&o.bom, "bom", false, "start CSV files with a byte order mark, for Excel")
 }
 
@@ -76,6 +79,12 @@ func (o *compareOutput) check() error {
 
 // checkValues checks all of them but the formats.
 func (o *compareOutput) checkValues() error {
+	if o.rows != "" {
+		var err error
+		if o.rows, err = oneOf("--rows", o.rows, []string{"all", "bad"}); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.version != "" && !strings.EqualFold(o.version, "successor"):
 		return usagef("--hpaa-version %s: want successor", o.version)
@@ -100,6 +109,8 @@ const (
 	maxWorst = 10000
 	// mostBins is the most bins of a histogram.
 	mostBins = 1000
+	// manyRows is the number of rows up to which reports have all of them.
+	manyRows = 1_000_000
 	// manyPlots is the number of bad tensors from which drawing takes so long that it
 	// is said.
 	manyPlots = 1000
@@ -188,6 +199,10 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 		Elements: report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode},
 	}
 	rep := run.Report
+	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
+		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)",
+			"共 %d 行：compare.json、junit.xml 和 report.html 略去通过的行(--rows all 保留)", rep.Len())})
+	}
 	if o.out == "" {
 		if o.showGraph {
 			a.say([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only", "--show-graph：仅在指定 -out DIR 时画图")})

@@ -110,7 +110,7 @@ func drawnOptions(t *rapid.T) (all []string) {
 		{"--round", "last"}, {"--nan-policy", "hpaa"}, {"--nan-policy", "ignore"}, {"--profile", "dtype"}, {"--profile", "exact"},
 		{"--diff-order", "worst"}, {"--diff-cnt", "2"}, {"--topn", "3"}, {"--verdict", "evidence"}, {"--verdict", "limits"}, {"--atol", "0.5"},
 		{"--skip-keys", "op1"}, {"--ops", "re:op[0-3]"}, {"--max-elems", "3"}, {"--fail-on", "warn,fail"}, {"--extra-columns"}, {"--bom"},
-		{"--hpaa-version", "successor"}, {"--require-coverage", "all"}, {"--strict-dtype"}, {"--order", "name"}, {"--min-cos", "0.99"}, {"--exit-zero"},
+		{"--rows", "bad"}, {"--rows", "all"}, {"--hpaa-version", "successor"}, {"--require-coverage", "all"}, {"--strict-dtype"}, {"--order", "name"}, {"--min-cos", "0.99"}, {"--exit-zero"},
 		{"--force-compare"}, {"--rank", "0-1"}, {"--shard-by", "pair"}, {"--shard-by", "round"}, {"--max-error-ratio", "0.4"}, {"--tol-mode", "both-exceeded"},
 	} {
 		if rapid.IntRange(0, 6).Draw(t, option[0]) == 0 && !slices.Contains(all, option[0]) {

@@ -23,8 +23,11 @@ const Undecided record.Status = "UNDECIDED"
 type Judgement struct {
 	// Compared counts the rows that have numbers to be judged by.
 	Compared int
-	Rows     []JudgedRow
-	Counts   map[record.Status]int
+	// LeftOut counts the rows that passed and are not in the document: by other limits
+	// nobody knows what they are.
+	LeftOut int
+	Rows    []JudgedRow
+	Counts  map[record.Status]int
 }
 
 // JudgedRow is a row of a Judgement.
@@ -60,6 +63,14 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 	}
 	// A document that was written before there was evidence goes by limits.
 	evidence := opt.Verdict.Mode == ByEvidence && doc.Verdict != ""
+	if n := doc.LeftOut; n > 0 { // they passed by what the document was judged by
+		j.LeftOut, j.Compared = n, n
+		if evidence {
+			j.Counts[record.Pass] += n
+		} else {
+			j.Counts[Undecided] += n
+		}
+	}
 	for _, row := range doc.All() {
 		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
 		if row.Judged() { // statistics have no other limits
@@ -104,7 +115,7 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	case unread > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", "比对时 %s无法读取", lang.CountText(unread, "tensor", "个张量"))
 	case bad > 0 && !exitZero:
-		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", "%[2]d 行中 %[1]d 行失败或无法判定", bad, len(j.Rows)).AsShown()
+		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", "%[2]d 行中 %[1]d 行失败或无法判定", bad, len(j.Rows)+j.LeftOut).AsShown()
 	case j.Compared == 0:
 		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", "%s 中没有比对过的行", file)
 	}

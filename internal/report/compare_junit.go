@@ -55,6 +55,9 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	suite := junitCounts{Name: "dumptool compare", Tests: r.Len()}
 	properties := &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
 		{"order_source", escapeLines(r.OrderSource.String())}, {"verdict", escapeLines(english.CompareVerdict(r))}}}
+	if r.LeftOut > 0 {
+		properties.Property = append(properties.Property, junitProperty{"rows", strconv.Itoa(r.Total())}, junitProperty{"left_out", strconv.Itoa(r.LeftOut)})
+	}
 	worse := map[int]bool{}
 	if r.Baseline != nil {
 		for _, i := range r.Baseline.Worse {

@@ -58,6 +58,7 @@ func sumOf(name string) (s nameSum) {
 
 // labelsOf makes the names of the rows of a report.
 func labelsOf(r *record.Report) *labels {
+	r = r.Whole() // names are the same in all reports of a run
 	n := new(labels)
 	n.alike = repeated(r, rowLabel)
 	if len(n.alike) > 0 {

@@ -94,7 +94,7 @@ func comparedRows(r *record.Report) int {
 			n++
 		}
 	}
-	return n
+	return n + r.LeftOut
 }
 
 // all counts all tensors in words.

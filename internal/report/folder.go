@@ -99,7 +99,7 @@ func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (fail
 	opt.Width = 0
 	for _, format := range formats {
 		w := WriterOf[R](format)
-		err := f.Write(w.File, func(out io.Writer) error { return cmp.Or(w.write(out, result, opt), unread(result)) })
+		err := f.Write(w.File, func(out io.Writer) error { return cmp.Or(w.render(out, result, opt), unread(result)) })
 		if err == nil && w.beside != nil {
 			err = w.beside(f, result, opt)
 		}

@@ -59,7 +59,7 @@ func listFormats() []Format {
 			plainly("perf.csv", WritePerfCSV),
 		}},
 		{documentFormat, "everything, for programs", []Writer{
-			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
+			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
 			plainly("", WriteCompareDetailJSON),
 			plainly("determinism.json", WriteDeterminismJSON),
 			plainly("", WriteJudgementJSON),
@@ -78,7 +78,7 @@ func listFormats() []Format {
 			plainly("", WriteConfigExplanationJSON),
 		}},
 		{"junit", "a test case for each tensor, for CI services", []Writer{
-			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}),
+			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}).ofBad(),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textual("compare.md", Text.WriteCompareMarkdown),
@@ -93,7 +93,7 @@ func listFormats() []Format {
 			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
-			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}),
+			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
 			writes("determinism.html", writeDeterminismPage),
 			writes("overflow.html", writeAnalysisPage),
 			writes("overflow_scan.html", writeScanPage),
@@ -128,6 +128,9 @@ type Writer struct {
 	// Keep is what a comparison must keep for the report.
 	Keep Keep
 
+	// fewer is set where Options.OnlyBad leaves rows out.
+	fewer bool
+
 	result reflect.Type
 	write  func(w io.Writer, result any, opt Options) error
 	// beside writes further files next to the report; it may be nil.
@@ -149,6 +152,20 @@ func (w Writer) keeping(k Keep) Writer {
 	return w
 }
 
+// ofBad returns a writer of which Options.OnlyBad leaves rows out.
+func (w Writer) ofBad() Writer {
+	w.fewer = true
+	return w
+}
+
+// render writes a result.
+func (w *Writer) render(out io.Writer, result any, opt Options) error {
+	if r, ok := result.(*record.Report); ok && w.fewer && opt.OnlyBad {
+		result = r.BadRows()
+	}
+	return w.write(out, result, opt)
+}
+
 // with returns a writer that writes further files next to its reports.
 func with[R any](w Writer, beside func(f *Folder, result R, opt Options) error) Writer {
 	w.beside = func(f *Folder, result any, opt Options) error { return beside(f, result.(R), opt) }
@@ -163,6 +180,9 @@ type Options struct {
 	// elements the files of its operators.
 	HPAA     CSVOptions
 	Elements OpErrors
+	// OnlyBad leaves rows that passed out of the reports of a comparison that list all
+	// that is known of each row.
+	OnlyBad bool
 	// Page says how a page for a browser looks.
 	Page page.Options
 	// Kept are the lines of an import that stand in the logs of a comparison.
@@ -229,7 +249,8 @@ func WriterOf[R any](format string) Writer {
 
 // Write writes a result in a format, which must be one of FormatNames.
 func Write[R any](w io.Writer, format string, result R, opt Options) error {
-	return WriterOf[R](format).write(w, result, opt)
+	x := WriterOf[R](format)
+	return x.render(w, result, opt)
 }
 
 // FilesOf lists the files of results of type R in some formats, or in all.

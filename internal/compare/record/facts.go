@@ -64,12 +64,15 @@ func (f Facts) Get(name string) (x float64, ok bool) {
 }
 
 // Shift returns facts whose rows are some places further behind.
-func (f Facts) Shift(rows int) Facts {
+func (f Facts) Shift(rows int) Facts { return f.moved(func(i int) int { return i + rows }) }
+
+// moved returns facts whose rows are at other places.
+func (f Facts) moved(place func(int) int) Facts {
 	f = slices.Clone(f)
 	for i := range f {
 		if f[i].Name == InputRow || f[i].Name == OtherRow {
 			if n, err := strconv.Atoi(f[i].value); err == nil {
-				f[i].value = strconv.Itoa(n + rows)
+				f[i].value = strconv.Itoa(place(n))
 			}
 		}
 	}

@@ -2,6 +2,8 @@ package record
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 
 	"dumptool/internal/lang"
 )
@@ -28,6 +30,8 @@ type head struct {
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Files       []File          `json:"files,omitempty"`
+	// LeftOut is the number of rows that passed and are not in the document.
+	LeftOut int `json:"left_out,omitempty"`
 	// Rows come last, so that they can be written one by one.
 	Rows []struct{} `json:"rows"`
 }
@@ -106,7 +110,7 @@ func (r *Report) head() *head {
 			RefOnly: list(c.RefOnly), NPUOnly: list(c.NPUOnly), Skipped: list(c.Skipped),
 			Unread: list(c.Unread), Superseded: list(c.Superseded), Rounds: c.Rounds, Unused: list(c.Unused),
 		},
-		Warnings: list(r.Warnings), Interrupted: r.Interrupted, FailedFast: r.FailedFast, Files: r.Files,
+		Warnings: list(r.Warnings), Interrupted: r.Interrupted, FailedFast: r.FailedFast, Files: r.Files, LeftOut: r.LeftOut,
 		Rows: []struct{}{},
 	}
 	if b := r.Baseline; b != nil {
@@ -133,10 +137,13 @@ func (r *Report) summary() summary {
 
 // report makes the report of a head and its rows.
 func (h *head) report(rows []Row) (*Report, error) {
+	if h.LeftOut < 0 || h.LeftOut > math.MaxInt-len(rows) {
+		return nil, fmt.Errorf("left_out is %d", h.LeftOut)
+	}
 	r := &Report{
 		Tool: h.Tool, Args: h.Args, Profile: h.Profile, NaNPolicy: h.NaNPolicy, TolMode: h.TolMode,
 		OrderSource: h.OrderSource, GraphSource: h.GraphSource, Coverage: h.Coverage,
-		Warnings: h.Warnings, Interrupted: h.Interrupted, FailedFast: h.FailedFast, Files: h.Files, Rows: rows,
+		Warnings: h.Warnings, Interrupted: h.Interrupted, FailedFast: h.FailedFast, Files: h.Files, LeftOut: h.LeftOut, Rows: rows,
 	}
 	r.Verdict, r.VerdictWhy, r.Headline, r.Effective = h.Summary.VerdictMode, h.Summary.VerdictWhy, h.Summary.Headline, textOf(h.Summary.Effective)
 	r.Standard = textOf(h.Summary.Standard)

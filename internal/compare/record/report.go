@@ -58,6 +58,9 @@ type Report struct {
 	// Rows are in execution order; rows of equal place by name and output.
 	// Unmatched and skipped ones are among them.
 	Rows []Row
+	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
+	// the counts.
+	LeftOut int
 	// Source has the rows where they are not in memory, in place of Rows.
 	Source Source
 }
@@ -148,6 +151,9 @@ func (r *Report) Count() {
 	r.Counts = map[Status]int{}
 	for _, row := range r.Briefs() {
 		r.Counts[row.Status]++
+	}
+	if r.LeftOut > 0 {
+		r.Counts[Pass] += r.LeftOut
 	}
 }
 

@@ -176,6 +176,9 @@ func dataOf(c *Comparison) *run {
 	for _, w := range r.Warnings {
 		d.Warnings = append(d.Warnings, textOf(w))
 	}
+	if r.LeftOut > 0 {
+		d.Warnings = append(d.Warnings, textOf(lang.Sayf("left out here: %s of %d, which passed (--rows all shows them)", "此处略去通过的 %s，共 %d 行(--rows all 可全部显示)", lang.CountText(r.LeftOut, "row", "行"), r.Total())))
+	}
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baseline{b.File, b.Missing, b.Updated}
 	}

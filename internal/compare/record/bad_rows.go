@@ -1,0 +1,148 @@
+package record
+
+import "slices"
+
+// BadRows is a report whose rows are those that did not pass, the ones that findings, the
+// baseline or reasons name, and the inputs of origins. LeftOut counts the others, which
+// all passed; counts are those of all rows, and what names a row names it in its place
+// among those that are left. A row that reads others reads those that are left.
+func (r *Report) BadRows() *Report {
+	whole := *r
+	b := &badRows{whole: &whole}
+	keep := make([]bool, r.Len())
+	add := func(rows ...int) {
+		for _, i := range rows {
+			if i >= 0 && i < len(keep) {
+				keep[i] = true
+			}
+		}
+	}
+	findings := func(f *Findings) {
+		add(f.FirstBad, f.FirstDamaged, f.LastGood, f.FirstNaN, f.FirstOverflow, f.LargestJump)
+		add(f.Origins...)
+		add(f.Suspects...)
+		add(f.Chain...)
+	}
+	findings(&r.Findings)
+	for i := range r.Rounds {
+		findings(&r.Rounds[i].Findings)
+	}
+	add(r.Origins...)
+	if x := r.Baseline; x != nil {
+		for _, list := range [][]int{x.New, x.Known, x.Worse, x.Fixed} {
+			add(list...)
+		}
+	}
+	for i, brief := range r.Briefs() {
+		if brief.Status == Pass {
+			continue
+		}
+		add(i)
+		row := r.Row(i)
+		for _, reason := range row.Reasons {
+			add(reason.Facts.rows()...)
+		}
+		if brief.IsOrigin {
+			add(row.Inputs...)
+		}
+	}
+	for i, is := range keep {
+		if is {
+			b.rows = append(b.rows, i)
+		}
+	}
+	left := *r
+	left.Rows, left.Source, left.Calls = nil, b, nil
+	left.LeftOut += r.Len() - len(b.rows)
+	left.Findings = b.findings(&r.Findings)
+	left.Rounds = slices.Clone(r.Rounds)
+	for i := range left.Rounds {
+		left.Rounds[i].Findings = b.findings(&r.Rounds[i].Findings)
+	}
+	left.Origins = b.places(r.Origins)
+	if r.Baseline != nil {
+		x := *r.Baseline
+		x.New, x.Known, x.Worse, x.Fixed = b.places(x.New), b.places(x.Known), b.places(x.Worse), b.places(x.Fixed)
+		left.Baseline = &x
+	}
+	return &left
+}
+
+// Whole is the report that rows were left out of, r itself where there is none.
+func (r *Report) Whole() *Report {
+	if b, ok := r.Source.(*badRows); ok {
+		return b.whole
+	}
+	return r
+}
+
+// Total is the number of rows, with those that were left out.
+func (r *Report) Total() int { return r.Len() + r.LeftOut }
+
+// badRows is some rows of a report.
+type badRows struct {
+	whole *Report
+	rows  []int
+}
+
+// place is that of a row among those that are left, -1 for none.
+func (b *badRows) place(i int) int {
+	if k, ok := slices.BinarySearch(b.rows, i); ok {
+		return k
+	}
+	return -1
+}
+
+// places are those of the rows that are left, nil of none at all.
+func (b *badRows) places(rows []int) []int {
+	if rows == nil {
+		return nil
+	}
+	all := make([]int, 0, len(rows))
+	for _, i := range rows {
+		if k := b.place(i); k >= 0 {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+func (b *badRows) findings(f *Findings) Findings {
+	x := *f
+	for _, i := range []*int{&x.FirstBad, &x.FirstDamaged, &x.LastGood, &x.FirstNaN, &x.FirstOverflow, &x.LargestJump} {
+		*i = b.place(*i)
+	}
+	x.Origins, x.Suspects, x.Chain = b.places(f.Origins), b.places(f.Suspects), b.places(f.Chain)
+	return x
+}
+
+// Len implements Source.
+func (b *badRows) Len() int { return len(b.rows) }
+
+// Row implements Source.
+func (b *badRows) Row(i int) *Row {
+	row := *b.whole.Row(b.rows[i])
+	row.Inputs = b.places(row.Inputs)
+	row.Reasons = slices.Clone(row.Reasons)
+	for k := range row.Reasons {
+		facts := row.Reasons[k].Facts.moved(b.place)
+		row.Reasons[k].Facts = slices.DeleteFunc(facts, func(f Fact) bool { // of a row that passed
+			return (f.Name == InputRow || f.Name == OtherRow) && f.value == "-1"
+		})
+	}
+	if row.Evidence != nil {
+		e := *row.Evidence
+		e.FedBy = b.places(e.FedBy)
+		row.Evidence = &e
+	}
+	return &row
+}
+
+// Brief implements Source.
+func (b *badRows) Brief(i int) Brief { return b.whole.Brief(b.rows[i]) }
+
+// Put implements Source.
+func (b *badRows) Put(i int, row *Row) { b.whole.Put(b.rows[i], row) }
+
+// Err implements Source.
+func (b *badRows) Err() error { return b.whole.Err() }
