@@ -46,9 +46,10 @@ const (
 	finishTimeout = 15 * time.Minute // for the server to put parts together
 )
 
-// The client library sleeps after a request that has failed, before it finds that it was
-// the last one to try: up to this long, for each object that is not there.
-func init() { minio.DefaultRetryUnit = 0 }
+// noLastSleep keeps the client library from sleeping after a request that has failed,
+// before it finds that it was the last one to try: up to 200 ms, for each object that
+// is not there. The waits between tries are ours.
+var noLastSleep = sync.OnceFunc(func() { minio.DefaultRetryUnit = 0 })
 
 // NewS3 returns the storage that settings and environment describe. No request is made.
 func NewS3(set S3Settings) (Objects, error) { return newS3(set) }
@@ -78,6 +79,7 @@ func newS3(set S3Settings) (*s3, error) {
 	if at.virtual {
 		lookup = minio.BucketLookupDNS
 	}
+	noLastSleep()
 	s.core, err = minio.NewCore(at.url.Host, &minio.Options{
 		Creds: s.keys.credentials(), Secure: at.url.Scheme == "https", Transport: answers{transport, slow}, Region: set.Region,
 		BucketLookup: lookup, MaxRetries: 1,
