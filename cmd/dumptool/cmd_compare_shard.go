@@ -62,18 +62,10 @@ func runCompareShard(ctx context.Context, a *app, opts *compareOptions, spec sha
 	if dir == "" {
 		return usagef("--shard %s: -out DIR is needed, the folder of the parts", spec)
 	}
-	plan, err := a.shardPlan(ctx, opts, args)
+	plan, err := a.shardPlan(ctx, opts, spec, args)
 	if err != nil {
 		return err
 	}
-	by, _, err := opts.divide.resolve()
-	if err != nil {
-		return err
-	}
-	if err := plan.Keep(dir); err != nil {
-		return err
-	}
-	plan.Divide(spec.Of, by)
 	rows, done := plan.Rows(spec), []compare.Part(nil)
 	if opts.shards.retry {
 		if rows, done, err = plan.Retry(ctx, dir, spec, rows); err != nil {
@@ -105,20 +97,28 @@ func runCompareShard(ctx context.Context, a *app, opts *compareOptions, spec sha
 	return nil
 }
 
-// shardPlan reads the plan of a shard, or makes it.
-func (a *app) shardPlan(ctx context.Context, opts *compareOptions, args []string) (*compare.Plan, error) {
+// shardPlan reads the plan of a shard, or makes it, and leaves it among the parts.
+func (a *app) shardPlan(ctx context.Context, opts *compareOptions, spec shard.Spec, args []string) (*compare.Plan, error) {
+	by, ignore, err := opts.divide.resolve()
+	if err != nil {
+		return nil, err
+	}
 	if opts.shards.plan == "" {
-		return a.planShards(ctx, opts, args)
+		plan, err := a.planShards(ctx, opts, args)
+		if err != nil {
+			return nil, err
+		}
+		if err := plan.Keep(opts.output.out); err != nil {
+			return nil, err
+		}
+		plan.Divide(spec.Of, by)
+		return plan, nil
 	}
 	if err := opts.checkPlan(); err != nil {
 		return nil, err
 	}
 	if len(args)+len(opts.tensors.dumps.paths) > 0 {
 		return nil, usagef("unexpected argument: the plan has both sides; --cpu and --npu say where they lie here")
-	}
-	_, ignore, err := opts.divide.resolve()
-	if err != nil {
-		return nil, err
 	}
 	file, err := openPlan(opts.shards.plan)
 	if err != nil {
@@ -142,7 +142,11 @@ func (a *app) shardPlan(ctx context.Context, opts *compareOptions, args []string
 			return nil, err
 		}
 	}
-	return file.Plan(*opt, ignore)
+	plan, err := file.Shard(*opt, ignore, spec, by)
+	if err != nil {
+		return nil, err
+	}
+	return plan, file.Keep(opts.output.out)
 }
 
 // openPlan opens a plan.

@@ -109,6 +109,9 @@ type Plan struct {
 	file   *planHead
 	ids    *fileIDs
 	shards []int
+	// numbers are those of the rows in the plan file of which the plan is a shard, nil
+	// where all rows are here.
+	numbers []int
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
 	skipped *filename.Index
 }

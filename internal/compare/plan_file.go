@@ -464,13 +464,16 @@ func (p *Plan) Write(w io.Writer) error {
 }
 
 // WriteFile writes the plan to a file.
-func (p *Plan) WriteFile(path string) error {
+func (p *Plan) WriteFile(path string) error { return writePlan(path, p.Write) }
+
+// writePlan writes a plan file, which is complete or not there.
+func writePlan(path string, write func(io.Writer) error) error {
 	f, err := safefile.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Abort()
-	if err := p.Write(f); err != nil {
+	if err := write(f); err != nil {
 		return err
 	}
 	return f.Commit()

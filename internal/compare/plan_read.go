@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -36,17 +37,17 @@ func OpenPlan(path string) (*PlanFile, error) {
 	if err != nil {
 		return nil, safefile.WithPath(path, err)
 	}
-	p, err := newPlanFile(path, io.NewSectionReader(f, 0, f.Size()))
+	p, err := newPlanFile(path, f)
 	if err != nil {
 		_ = f.Close() // the error is that of reading
 		return nil, err
 	}
-	p.file = f
 	return p, nil
 }
 
-func newPlanFile(path string, in io.Reader) (*PlanFile, error) {
-	p := &PlanFile{planLines: planLines{path: path, in: bufio.NewReaderSize(in, 64<<10)}}
+func newPlanFile(path string, f store.Source) (*PlanFile, error) {
+	in := io.NewSectionReader(f, 0, f.Size())
+	p := &PlanFile{planLines: planLines{path: path, in: bufio.NewReaderSize(in, 64<<10)}, file: f}
 	line, err := p.line()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -146,39 +147,77 @@ func floatOf(n *record.Number) *float64 {
 	return &n.Value
 }
 
-// Plan reads the rows and returns the plan, whose options are those of Apply and of the
-// settings. IgnoreID lets files have been written at another time.
-func (p *PlanFile) Plan(opt Options, ignoreID bool) (*Plan, error) {
+// Shard reads the plan with the rows of one shard, divided as Divide does it. Its options
+// are those of Apply and of the settings. IgnoreID lets files have been written at another
+// time. The rows are read twice, so that no more of those of other shards is in memory
+// than what divides them.
+func (p *PlanFile) Shard(opt Options, ignoreID bool, spec shard.Spec, by ShardBy) (*Plan, error) {
 	plan, r := p.begin(opt, ignoreID)
-	h, sum := &p.head, p.head.sum()
-	for {
-		line, err := p.line()
-		if errors.Is(err, io.EOF) {
-			break
+	var items []shard.Item
+	var shards []int
+	keeps := p.head.keeps(spec.Of, by)
+	by = by.orDefault()
+	err := p.rows(r, func(x *plannedRow) {
+		if keeps && x.shard >= 0 {
+			shards = append(shards, x.shard)
 		}
+		x.pair.Row = &x.row
+		items = append(items, plan.shardItem(&x.pair, by))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(shards) != len(items) {
+		shards = divide(items, spec.Of, by)
+	}
+	again, err := newPlanFile(p.path, p.file)
+	if err != nil {
+		return nil, err
+	}
+	for i, of := range shards {
+		line, err := again.line()
 		if err != nil {
 			return nil, err
 		}
-		x := r.read(&p.planLines, plannedLine{line, p.lines, len(plan.rows)})
+		if of != spec.Index {
+			continue
+		}
+		x := r.read(&again.planLines, plannedLine{line, again.lines, i})
 		if x.err != nil {
 			return nil, x.err
 		}
-		sum.Write(x.summed) // never fails
 		plan.rows, plan.Pairs = append(plan.rows, x.row), append(plan.Pairs, x.pair)
-		if x.shard >= 0 {
-			plan.shards = append(plan.shards, x.shard)
-		}
+		plan.shards, plan.numbers = append(plan.shards, of), append(plan.numbers, i)
 	}
-	if err := p.checkRows(len(plan.rows), sum); err != nil {
-		return nil, err
-	}
-	for i := range plan.Pairs {
-		plan.Pairs[i].Row = &plan.rows[i]
-	}
-	if h.Of <= 0 || len(plan.shards) != len(plan.Pairs) {
-		plan.shards = nil
-	}
+	plan.linkRows()
 	return plan, nil
+}
+
+// rows reads the rows, one after the other, and checks that they are those of the head.
+func (p *PlanFile) rows(r *planReader, add func(*plannedRow)) error {
+	sum, n := p.head.sum(), 0
+	for ; ; n++ {
+		line, err := p.line()
+		if errors.Is(err, io.EOF) {
+			return p.checkRows(n, sum)
+		}
+		if err != nil {
+			return err
+		}
+		x := r.read(&p.planLines, plannedLine{line, p.lines, n})
+		if x.err != nil {
+			return x.err
+		}
+		sum.Write(x.summed) // never fails
+		add(&x)
+	}
+}
+
+// linkRows gives every pair its row.
+func (p *Plan) linkRows() {
+	for i := range p.Pairs {
+		p.Pairs[i].Row = &p.rows[i]
+	}
 }
 
 // checkRows checks that as many rows were read as there are, and that they are those that

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -45,27 +46,39 @@ const pairCost = 64 << 10
 // Divide gives every row to one of n shards. It is a function of the plan, n and by: a
 // plan whose file has rows for n shards keeps them, unless by says otherwise.
 func (p *Plan) Divide(n int, by ShardBy) {
-	if p.file.Of == n && len(p.shards) == len(p.Pairs) && (by == "" || by == p.file.By) {
+	if len(p.shards) == len(p.Pairs) && p.file.keeps(n, by) {
 		return
 	}
-	if by == "" {
-		by = ByReference
-	}
+	by = by.orDefault()
 	items := make([]shard.Item, len(p.Pairs))
 	for i := range p.Pairs {
-		items[i] = p.shardItem(i, by)
+		items[i] = p.shardItem(&p.Pairs[i], by)
 	}
 	p.file.Of, p.file.By = n, by
-	if by == ByRound {
-		p.shards = divideRounds(items, n)
-		return
+	p.shards = divide(items, n, by)
+}
+
+// keeps reports whether a plan that was divided is divided as asked; by may be empty.
+func (h *planHead) keeps(n int, by ShardBy) bool { return h.Of == n && (by == "" || by == h.By) }
+
+// orDefault is by, or what holds where nothing is said.
+func (by ShardBy) orDefault() ShardBy {
+	if by == "" {
+		return ByReference
 	}
-	p.shards = shard.BalanceGroups(items, n)
+	return by
+}
+
+// divide gives every item to one of n shards.
+func divide(items []shard.Item, n int, by ShardBy) []int {
+	if by == ByRound {
+		return divideRounds(items, n)
+	}
+	return shard.BalanceGroups(items, n)
 }
 
 // shardItem is a row as work that is to be divided.
-func (p *Plan) shardItem(i int, by ShardBy) shard.Item {
-	x := &p.Pairs[i]
+func (p *Plan) shardItem(x *Pair, by ShardBy) shard.Item {
 	row, below := x.Row, ""
 	for _, side := range []struct {
 		t    *Tensor
@@ -130,6 +143,22 @@ func (p *Plan) Rows(spec shard.Spec) []int {
 	return rows
 }
 
+// number is that of a row in the plan file.
+func (p *Plan) number(i int) int {
+	if p.numbers == nil {
+		return i
+	}
+	return p.numbers[i]
+}
+
+// place is the row of a number of the plan file. ok is false where it is of another shard.
+func (p *Plan) place(number int) (i int, ok bool) {
+	if p.numbers == nil {
+		return number, true
+	}
+	return slices.BinarySearch(p.numbers, number)
+}
+
 // partRow is a row of a part file. It is empty where there was nothing to compare: the
 // plan has that row.
 type partRow struct {
@@ -170,7 +199,7 @@ func (p *Plan) WritePart(dir string, spec shard.Spec, parts []Part) (path string
 		}
 		data, err := json.Marshal(&j)
 		if err == nil {
-			err = w.Write(part.Pair, data)
+			err = w.Write(p.number(part.Pair), data)
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", part.Row.Name(), err)
@@ -253,18 +282,28 @@ func allOf(options []string) string {
 }
 
 // Keep leaves the plan among the parts in a folder, unless it is there.
-func (p *Plan) Keep(dir string) error {
+func (p *Plan) Keep(dir string) error { return p.file.keep(dir, p.Write) }
+
+// Keep leaves the plan file among the parts in a folder, unless it is there.
+func (p *PlanFile) Keep(dir string) error {
+	return p.head.keep(dir, func(w io.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(p.file, 0, p.file.Size()))
+		return err
+	})
+}
+
+func (h *planHead) keep(dir string, write func(io.Writer) error) error {
 	path := store.Join(dir, PlanName)
 	if there, err := OpenPlan(path); err == nil {
 		defer there.Close()
-		if there.Hash() == p.file.Hash {
+		if there.Hash() == h.Hash {
 			return nil
 		}
 	}
 	if err := safefile.MkdirAll(dir); err != nil {
 		return err
 	}
-	return p.WriteFile(path)
+	return writePlan(path, write)
 }
 
 // Retry takes the part of a shard that is there: done are its rows, without those that
@@ -344,7 +383,13 @@ const rowsRead = 512
 
 // readRow reads a row of a part into that of the plan.
 func (p *Plan) readRow(r shard.Row) (Part, error) {
-	return p.fillRow(&p.Pairs[r.Index], &p.rows[r.Index], r)
+	i, ok := p.place(r.Index)
+	if !ok {
+		return Part{}, errors.New("is of another shard: was it divided in another way (--shard-by)?")
+	}
+	part, err := p.fillRow(&p.Pairs[i], &p.rows[i], r)
+	part.Pair = i
+	return part, err
 }
 
 // fillRow reads a row of a part into a row of the plan.

@@ -55,14 +55,31 @@ func written(t testing.TB, p *Plan) []byte {
 	return b.Bytes()
 }
 
-// read reads a plan, with the options of the one that wrote it.
+// planData is a plan file in memory.
+type planData struct{ *bytes.Reader }
+
+func (planData) Close() error { return nil }
+func (planData) ID() string   { return "" }
+
+// read reads a plan with all its rows, with the options of the one that wrote it.
 func read(data []byte, opt Options) (*Plan, error) {
-	f, err := newPlanFile("plan.jsonl", bytes.NewReader(data))
+	f, err := newPlanFile("plan.jsonl", planData{bytes.NewReader(data)})
 	if err != nil {
 		return nil, err
 	}
 	f.Apply(&opt)
-	return f.Plan(opt, false)
+	p, r := f.begin(opt, false)
+	err = f.rows(r, func(x *plannedRow) {
+		p.rows, p.Pairs = append(p.rows, x.row), append(p.Pairs, x.pair)
+		if x.shard >= 0 {
+			p.shards = append(p.shards, x.shard)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.linkRows()
+	return p, nil
 }
 
 // TestPlanFile: a plan that was written and read is the plan, wherever the sides lie, and
@@ -204,16 +221,7 @@ func TestPartRows(t *testing.T) {
 // TestDivide: every row belongs to one shard, whatever their number, and the pairs of one
 // reference to few.
 func TestDivide(t *testing.T) {
-	dir := t.TempDir()
-	for rank := range 8 {
-		for op := range 5 {
-			write(t, filepath.Join(dir, "npu", fmt.Sprintf("rank_%d/net/0/0/Add.op%d.1.1.16000000000000%02d.output.0.DefaultFormat.npy", rank, op, op)), array(tensor.Float32, tensor.Shape{100}, ramp(100)...))
-		}
-	}
-	for op := range 5 {
-		write(t, filepath.Join(dir, "ref", fmt.Sprintf("op%d.npy", op)), array(tensor.Float32, tensor.Shape{100}, ramp(100)...))
-	}
-	p := frozen(t, exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu")))
+	p, opt := ranks(t)
 	if len(p.Pairs) != 40 {
 		t.Fatalf("%d pairs, want 40", len(p.Pairs))
 	}
@@ -228,12 +236,67 @@ func TestDivide(t *testing.T) {
 			if seen != len(p.Pairs) {
 				t.Errorf("%d shards by %q have %d rows, want %d", n, by, seen, len(p.Pairs))
 			}
+			checkShards(t, p, opt, n, by)
 			rounds := map[string]int{}
 			for i, s := range p.shards {
 				if was, ok := rounds[p.Pairs[i].Row.Round]; by == ByRound && ok && was != s {
 					t.Errorf("%d shards: round %s is in shards %d and %d", n, p.Pairs[i].Row.Round, was, s)
 				}
 				rounds[p.Pairs[i].Row.Round] = s
+			}
+		}
+	}
+}
+
+// ranks is the plan of a run of 8 ranks with 5 operators each.
+func ranks(t *testing.T) (*Plan, Options) {
+	t.Helper()
+	dir := t.TempDir()
+	for rank := range 8 {
+		for op := range 5 {
+			write(t, filepath.Join(dir, "npu", fmt.Sprintf("rank_%d/net/0/0/Add.op%d.1.1.16000000000000%02d.output.0.DefaultFormat.npy", rank, op, op)), array(tensor.Float32, tensor.Shape{100}, ramp(100)...))
+		}
+	}
+	for op := range 5 {
+		write(t, filepath.Join(dir, "ref", fmt.Sprintf("op%d.npy", op)), array(tensor.Float32, tensor.Shape{100}, ramp(100)...))
+	}
+	opt := exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+	opt.Judge.Verdict.Mode = ByEvidence
+	return frozen(t, opt), opt
+}
+
+// checkShards checks that a shard that is read alone is that of the whole plan, which was
+// divided: from a file that says who has which row, and from one for other shards.
+func checkShards(t *testing.T, p *Plan, opt Options, n int, by ShardBy) {
+	t.Helper()
+	divided := written(t, p)
+	shards := p.shards
+	p.shards = nil
+	undivided := written(t, p)
+	p.shards = shards
+	for _, data := range [][]byte{divided, undivided} {
+		for k := range n {
+			spec := shard.Spec{Index: k, Of: n}
+			f, err := newPlanFile("plan.jsonl", planData{bytes.NewReader(data)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Apply(&opt)
+			got, err := f.Shard(opt, false, spec, by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := p.Rows(spec); !slices.Equal(got.numbers, want) {
+				t.Errorf("shard %s by %q has rows %v, want %v", spec, by, got.numbers, want)
+				continue
+			}
+			for i, number := range got.numbers {
+				if diff := cmp.Diff(p.rows[number], got.rows[i], sentences); diff != "" {
+					t.Errorf("shard %s by %q, row %d (-whole +shard):\n%s", spec, by, number, diff)
+				}
+				if at, ok := got.place(number); !ok || at != i || got.number(i) != number || got.Pairs[i].Row != &got.rows[i] {
+					t.Errorf("shard %s: row %d stands at %d, want %d", spec, number, at, i)
+				}
 			}
 		}
 	}
