@@ -132,11 +132,7 @@ func withoutShards(options []string) []string {
 // run does, byte for byte, with a plan that was written before and without.
 func TestCompareShards(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
-	run := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		run++
-		dir := filepath.Join(base, strconv.Itoa(run))
+	inFolders(t, func(rt *rapid.T, dir string) {
 		in := func(name string) string { return filepath.Join(dir, name) }
 		comparedRuns(t, rt, in("cpu"), in("npu"))
 		n := rapid.IntRange(1, 9).Draw(rt, "n")
