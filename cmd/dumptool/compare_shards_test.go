@@ -143,7 +143,7 @@ func TestCompareShards(t *testing.T) {
 			runArgs(t, "compare", "--cpu", in("cpu"), "--npu", in("npu"), "--update-baseline", "--baseline", in("known.json"))
 			args, single = append(args, "--baseline", in("known.json")), append(single, "--baseline", in("known.json"))
 		}
-		formats := "text,csv,json,junit,md,html"
+		formats := "text,csv,json,junit,md,html,msprobe"
 		if rapid.Bool().Draw(rt, "divergence") {
 			formats += ",msaccucmp"
 		}
