@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/diagnose"
-	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
@@ -183,33 +181,13 @@ func (p *Plan) checkTranspose(rep *record.Report) {
 // the round that went wrong first: that of the earliest step, then of the lowest rank.
 func (p *Plan) diagnose(rep *record.Report, known *finished) {
 	rep.GraphSource = inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.GraphSource })
-	origins, ranges := make([][]int, len(rep.Rounds)), roundRows(rep)
+	origins, ranges := make([][]int, len(rep.Rounds)), roundRanges(rep)
 	for i := range rep.Rounds {
-		first, end := ranges[i].first, ranges[i].end
-		rows, evidence, read := known.ofRange(rep, first, end)
-		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], rows, evidence, read)
+		first := ranges[i].first
+		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], &roundRows{rep, known, ranges[i]})
 		rep.Rounds[i].Findings.Shift(first)
 		for k := range origins[i] {
 			origins[i][k] += first
-		}
-		for k := range rows {
-			row := &rows[k]
-			if e := row.Evidence; e != nil {
-				e.Shift(first)
-			}
-			for i := range row.Inputs {
-				row.Inputs[i] += first
-			}
-			if known.aside != nil {
-				row = diagnosed(rep.Row(first+k), row)
-			}
-			for i := range row.Reasons {
-				reason := &row.Reasons[i]
-				if reason.Facts = reason.Facts.Shift(first); len(reason.Facts) == 0 {
-					reason.Facts = diagnose.ResultFacts(reason.Code, row.Result.Numbers())
-				}
-			}
-			rep.Put(first+k, row)
 		}
 	}
 	p.countRounds(rep)
@@ -219,37 +197,85 @@ func (p *Plan) diagnose(rep *record.Report, known *finished) {
 }
 
 // diagnoseRound diagnoses the rows of a round.
-func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row, evidence []diagnose.Evidence, read readPacked) (record.Findings, []int) {
+func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows *roundRows) (record.Findings, []int) {
+	mode := p.opt.Judge.Verdict.Mode
 	round.nameModules(rows)
-	known := diagnose.Network{Read: read, Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
-	byLimits := p.opt.Judge.Verdict.Mode != ByEvidence
-	if p.opt.Judge.Verdict.Mode == ByStatistics {
+	known := diagnose.Network{Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
+	if mode == ByStatistics {
 		judgeNorms(rows)
 	}
 	var findings record.Findings
-	if byLimits {
-		var reasons [][]record.Finding
-		findings, reasons = diagnose.Conclude(rows, evidence, known)
-		for k := range rows {
-			explainRow(&rows[k], reasons[k])
+	if mode != ByEvidence {
+		c := diagnose.Conclude(rows, known)
+		findings = c.Findings
+		for k := range rows.Len() {
+			row := rows.Row(k)
+			explainRow(row, c.Reasons(k))
+			if mode == ByStatistics {
+				row.Inputs = c.Inputs(k)
+				row = rows.place(row)
+			}
+			rows.put(k, row)
 		}
 	}
-	if p.opt.Judge.Verdict.Mode == ByStatistics {
+	if mode == ByStatistics {
 		return findings, nil
 	}
-	j := diagnose.Judge(rows, evidence, known)
+	j := diagnose.Judge(rows, known)
 	if j.Unfit {
 		rep.Warnings = append(rep.Warnings, lang.Sayf("by the graph (%s) too many operators would be origins: it does not fit the data and is not used for the verdict",
 			"按该图(%s)会有过多算子成为起源：图与数据不符，不用于判定", round.GraphSource))
 	}
-	if byLimits {
-		return findings, j.Origins()
+	if mode == ByEvidence {
+		findings = j.Apply()
 	}
-	findings, reasons := j.Apply()
-	for k := range rows {
-		rows[k].Reasons = record.Merge(reasons[k], rows[k].Reasons)
+	for k := range rows.Len() {
+		row := rows.Row(k)
+		j.Write(k, row)
+		rows.put(k, rows.place(row))
 	}
-	return findings, slices.Clone(findings.Origins)
+	return findings, j.Origins()
+}
+
+// roundRows are the rows of a round, in memory or aside.
+type roundRows struct {
+	rep   *record.Report
+	known *finished
+	rowRange
+}
+
+// Len is the number of rows.
+func (r *roundRows) Len() int { return r.end - r.first }
+
+// Row is a row, which is changed with put.
+func (r *roundRows) Row(i int) *record.Row { return r.rep.Row(r.first + i) }
+
+// Evidence is what the tensors of a row show.
+func (r *roundRows) Evidence(i int) *diagnose.Evidence {
+	if r.known.aside != nil {
+		return r.known.aside.get(r.first + i)
+	}
+	return &r.known.evidence[r.first+i]
+}
+
+// put replaces a row.
+func (r *roundRows) put(i int, row *record.Row) { r.rep.Put(r.first+i, row) }
+
+// place makes the indexes into the round that a row has those into the report.
+func (r *roundRows) place(row *record.Row) *record.Row {
+	if e := row.Evidence; e != nil {
+		e.Shift(r.first)
+	}
+	for i := range row.Inputs {
+		row.Inputs[i] += r.first
+	}
+	for i := range row.Reasons {
+		reason := &row.Reasons[i]
+		if reason.Facts = reason.Facts.Shift(r.first); len(reason.Facts) == 0 {
+			reason.Facts = diagnose.ResultFacts(reason.Code, row.Result.Numbers())
+		}
+	}
+	return row
 }
 
 // explainRow gives a row the reasons that the diagnosis found.
@@ -262,50 +288,12 @@ func explainRow(row *record.Row, reasons []record.Finding) {
 	}
 }
 
-// readPacked reads the result and the noise of a row of a round.
-type readPacked = func(index int) (metrics.Packed, noise.Packed)
-
-// ofRange are the rows from first up to end with their evidence. Of rows that are set
-// aside it is what the diagnosis looks at, without the results and the noise, which read
-// reads.
-func (f *finished) ofRange(rep *record.Report, first, end int) (rows []record.Row, evidence []diagnose.Evidence, read readPacked) {
-	if f.aside == nil {
-		return rep.Rows[first:end], f.evidence[first:end], nil
-	}
-	const there = "aside"
-	rows, evidence = make([]record.Row, end-first), make([]diagnose.Evidence, end-first)
-	for k := range rows {
-		row, e := rep.Row(first+k), f.aside.get(first+k)
-		rows[k] = record.Row{Op: row.Op, NPUOp: row.NPUOp, OpType: row.OpType, Kind: row.Kind, Output: row.Output, Round: row.Round, Script: row.Script,
-			Modules: row.Modules, Status: row.Status, ByLimits: row.ByLimits, Reasons: row.Reasons, Partial: row.Partial, Forced: row.Forced,
-			RefShape: row.RefShape, NPUShape: row.NPUShape, RefDType: row.RefDType, NPUDType: row.NPUDType, Order: row.Order, Statistics: row.Statistics,
-			Errors: row.Errors, Module: row.Module}
-		if row.Result != "" {
-			rows[k].Result = there
-		}
-		if e.Noise != "" {
-			e.Noise = there
-		}
-		evidence[k] = e
-	}
-	return rows, evidence, func(index int) (metrics.Packed, noise.Packed) {
-		return rep.Row(first + index).Result, f.aside.get(first + index).Noise
-	}
-}
-
-// diagnosed is a whole row with what the diagnosis made of it.
-func diagnosed(whole, row *record.Row) *record.Row {
-	whole.Status, whole.ByLimits, whole.Reasons, whole.Downstream = row.Status, row.ByLimits, row.Reasons, row.Downstream
-	whole.Evidence, whole.Inputs, whole.Module = row.Evidence, row.Inputs, row.Module
-	return whole
-}
-
 // rowRange are the rows from first up to end.
 type rowRange struct{ first, end int }
 
-// roundRows are the rows of each round, which stand together; empty for a round
+// roundRanges are the rows of each round, which stand together; empty for a round
 // without rows.
-func roundRows(rep *record.Report) []rowRange {
+func roundRanges(rep *record.Report) []rowRange {
 	byName := map[string]rowRange{}
 	for first, end := 0, 0; first < rep.Len(); first = end {
 		name := rep.Brief(first).Round
@@ -322,7 +310,7 @@ func roundRows(rep *record.Report) []rowRange {
 
 // countRounds counts the rows of the rounds by status.
 func (p *Plan) countRounds(rep *record.Report) {
-	for i, rows := range roundRows(rep) {
+	for i, rows := range roundRanges(rep) {
 		counts := map[record.Status]int{}
 		for k := rows.first; k < rows.end; k++ {
 			counts[rep.Brief(k).Status]++
@@ -333,12 +321,12 @@ func (p *Plan) countRounds(rep *record.Report) {
 
 // nameModules sets the full names of operators that have slashes: those of the graph,
 // else their own.
-func (r *plannedRound) nameModules(rows []record.Row) {
+func (r *plannedRound) nameModules(rows diagnose.Rows) {
 	if r.flow != nil {
-		return // the rows of a plan that was read have them
+		return // the rows of a plan that was read have them; others are in memory
 	}
-	for i := range rows {
-		row := &rows[i]
+	for i := range rows.Len() {
+		row := rows.Row(i)
 		name := row.Op
 		if r.graph != nil {
 			names := []string{row.Op}
@@ -356,7 +344,7 @@ func (r *plannedRound) nameModules(rows []record.Row) {
 }
 
 // network is what the operators of the rows read, nil where nobody knows.
-func (r *plannedRound) network(rows []record.Row) diagnose.Graph {
+func (r *plannedRound) network(rows diagnose.Rows) diagnose.Graph {
 	g := r.graph
 	switch {
 	case r.flow != nil:
@@ -367,8 +355,8 @@ func (r *plannedRound) network(rows []record.Row) diagnose.Graph {
 	// Producers have the names of the graph; rows have those of the reference.
 	names, aliases := map[string]string{}, map[string]string{}
 	var queue []string
-	for i := range rows {
-		row := &rows[i]
+	for i := range rows.Len() {
+		row := rows.Row(i)
 		queue = append(queue, row.Op)
 		names[filename.Normalise(row.Op)] = row.Op
 		if row.NPUOp != "" {

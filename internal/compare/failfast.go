@@ -68,23 +68,24 @@ func (p *Plan) firstFailure(parts []Part) int {
 		return failed
 	}
 	for _, round := range p.rounds {
-		var rows []record.Row
+		var own []record.Row
 		var evidence []diagnose.Evidence
 		var at []int
 		for i := range parts {
 			if p.Pairs[parts[i].Pair].round == round {
-				rows, evidence, at = append(rows, *parts[i].Row), append(evidence, parts[i].Evidence), append(at, i)
+				own, evidence, at = append(own, *parts[i].Row), append(evidence, parts[i].Evidence), append(at, i)
 			}
 		}
-		j := diagnose.Judge(rows, evidence, diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()})
+		rows := diagnose.InMemory(own, evidence)
+		j := diagnose.Judge(rows, diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()})
 		j.Apply()
 		pending := p.pending(round, parts[len(parts)-1].Pair+1)
-		for k := range rows {
-			if !slices.Contains(p.opt.FailOn, rows[k].Status) {
+		for k := range own {
+			if j.Write(k, &own[k]); !slices.Contains(p.opt.FailOn, own[k].Status) {
 				continue
 			}
 			last, innocent := at[k], false
-			for _, origin := range append([]int{k}, fedBy(&rows[k])...) {
+			for _, origin := range append([]int{k}, fedBy(&own[k])...) {
 				last = max(last, at[origin])
 				innocent = innocent || slices.ContainsFunc(j.Through(origin), func(op string) bool { return pending[filename.Normalise(op)] })
 			}

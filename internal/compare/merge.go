@@ -57,9 +57,6 @@ func (p *PlanFile) Merge(ctx context.Context, opt Options, l *shard.Listing, all
 	if err := m.read(ctx, p, reader, l, allowMissing, known); err != nil {
 		return nil, cmp.Or(err, m.Close())
 	}
-	if m.Report.Len() == m.Rows {
-		m.Report.Calls = plan.calls
-	}
 	plan.conclude(m.Report, known)
 	m.evidence.drop()
 	if err := cmp.Or(m.rows.Err(), m.evidence.err); err != nil {
@@ -183,16 +180,17 @@ func (s *evidenceStore) add(e diagnose.Evidence) {
 }
 
 // get reads the evidence of a row. After an error it is empty.
-func (s *evidenceStore) get(i int) (e diagnose.Evidence) {
+func (s *evidenceStore) get(i int) *diagnose.Evidence {
 	b := make([]byte, s.size[i])
 	err := s.log.ReadAt(b, s.at[i])
+	var e diagnose.Evidence
 	if err == nil {
 		e, err = diagnose.DecodeEvidence(b)
 	}
 	if err != nil && s.err == nil {
 		s.err = err
 	}
-	return e
+	return &e
 }
 
 // drop gives the evidence up, which nothing needs after the diagnosis.

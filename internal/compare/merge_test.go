@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/scratch"
@@ -199,6 +201,87 @@ func TestMergeMemory(t *testing.T) {
 	} else {
 		t.Logf("%d bytes a row", each)
 	}
+}
+
+// TestDiagnosisMemory bounds what is in memory of every row of one round that is diagnosed
+// while its rows are aside.
+func TestDiagnosisMemory(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, graph := range []bool{false, true} {
+		most := func(n int) int64 {
+			_, parts := copied(t, n)
+			aside := &asideRows{}
+			known := diagnose.Network{Ordered: true}
+			if graph {
+				known.Graph = diagnose.Graph{}
+			}
+			for i := range parts {
+				aside.rows.Add(parts[i].Row)
+				aside.evidence.add(parts[i].Evidence)
+				if graph { // each operator reads the two before
+					var reads []diagnose.Source
+					for _, before := range parts[max(0, i-2):i] {
+						reads = append(reads, diagnose.Source{Op: before.Row.Op})
+					}
+					known.Graph[parts[i].Row.Op] = reads
+				}
+			}
+			rep := &record.Report{Source: &aside.rows}
+			aside.roundRows = &roundRows{rep, &finished{aside: &aside.evidence}, rowRange{0, n}}
+			parts = nil
+			_ = parts
+			before := liveBytes() - aside.inMemory()
+			j := diagnose.Judge(aside, known)
+			j.Apply()
+			for k := range n {
+				row := aside.Row(k)
+				j.Write(k, row)
+				aside.put(k, aside.place(row))
+			}
+			runtime.KeepAlive(known)
+			return aside.most - before
+		}
+		const few, many, limit = 4_000, 12_000, 450
+		if each := (most(many) - most(few)) / (many - few); each > limit {
+			t.Errorf("graph %t: %d bytes of each row, want at most %d", graph, each, limit)
+		} else {
+			t.Logf("graph %t: %d bytes a row", graph, each)
+		}
+	}
+}
+
+// asideRows are the rows of a round that see now and then how much memory is in use beside
+// them.
+type asideRows struct {
+	*roundRows
+	rows     rowStore
+	evidence evidenceStore
+	reads    int
+	most     int64
+}
+
+func (a *asideRows) Row(i int) *record.Row {
+	if a.reads++; a.reads%(a.Len()/4) == 0 {
+		a.most = max(a.most, liveBytes()-a.inMemory())
+	}
+	return a.roundRows.Row(i)
+}
+
+// inMemory is the memory of what is set aside.
+func (a *asideRows) inMemory() (all int64) {
+	const chunk = 1 << 20
+	for _, l := range []*scratch.Log{&a.rows.log, &a.evidence.log} {
+		all += min((l.Size()+chunk-1)/chunk*chunk, scratch.InMemory+chunk)
+	}
+	return all
+}
+
+// liveBytes is the memory that is in use.
+func liveBytes() int64 {
+	runtime.GC()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return int64(live[0].Value.Uint64())
 }
 
 // nowhere takes all that is written.

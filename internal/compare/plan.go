@@ -99,9 +99,8 @@ type Plan struct {
 	// olderBy are the earlier executions of tensors of one round, by the last
 	// one, which is paired.
 	olderBy map[supersededBy][]int
-	// called is set for runs of msprobe, calls are theirs where a report shows them.
-	called bool
-	calls  []record.CallPair
+	// calls are those of msprobe, where a report shows them.
+	calls []record.CallPair
 	// selection is what the run was asked for.
 	selection *selection
 	// file is the head of the plan as a file, ids are what it says of the files of the
@@ -169,7 +168,6 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	p.Coverage.Reference += p.reference()
 	values := p.pairValues()
 	p.warnOfValues(values)
-	p.called = len(values) > 0
 	if opt.Calls {
 		p.calls = values
 	}

@@ -157,15 +157,15 @@ func lost(npu, ref metrics.Metric) bool {
 
 // judgeNorms fails the outputs of a round whose norm is off by much more than those of
 // the inputs of their operator.
-func judgeNorms(rows []record.Row) {
+func judgeNorms(rows *roundRows) {
 	inputs := make(map[string]float64) // the largest relative difference
-	for i := range rows {
-		if row := &rows[i]; row.Statistics != nil && tensor.Kind(row.Kind).IsInput() {
+	for i := range rows.Len() {
+		if row := rows.Row(i); row.Statistics != nil && tensor.Kind(row.Kind).IsInput() {
 			inputs[row.Op] = max(inputs[row.Op], row.Statistics.RelativeNorm().Value)
 		}
 	}
-	for i := range rows {
-		row := &rows[i]
+	for i := range rows.Len() {
+		row := rows.Row(i)
 		if row.Statistics == nil || row.Statistics.ByDigest() || row.Status != record.Pass || tensor.Kind(row.Kind).IsInput() {
 			continue
 		}
@@ -174,6 +174,7 @@ func judgeNorms(rows []record.Row) {
 			row.Status, row.ByLimits = record.Fail, record.Fail
 			row.Reasons = append(row.Reasons, record.Finding{Code: record.StatisticsDiffer, Confidence: record.Medium,
 				Evidence: lang.Sayf("the norm differs by %.3g %%, those of the inputs by %.3g %% at most", "范数相差 %.3g %%，输入的范数最多相差 %.3g %%", 100*n.Value, 100*in)})
+			rows.put(i, row)
 		}
 	}
 }

@@ -207,7 +207,8 @@ func statisticsOf(l *msprobe.Leaf) (n [4]msprobe.Number) {
 	switch {
 	case l == nil:
 	case l.Tensor != nil:
-		return l.Tensor.Numbers()
+		t := l.Tensor
+		return [4]msprobe.Number{t.Max, t.Min, t.Mean, t.Norm}
 	case l.Value != nil:
 		v := msprobe.Number{Kind: jsonpos.String, Text: l.Value.Text}
 		if f, err := strconv.ParseFloat(l.Value.Text, 64); err == nil && l.Value.Kind == jsonpos.Number {

@@ -1,15 +1,18 @@
 package diagnose
 
-import (
-	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
-	"dumptool/internal/tensor"
-)
+import "dumptool/internal/compare/record"
+
+// Conclusion says of the rows of a round that fail by limits why they do.
+type Conclusion struct {
+	// Findings are where it began to be bad.
+	Findings record.Findings
+
+	network *network
+}
 
 // Conclude judges all rows of a round: where it began to be bad, and why each row
 // is, the best reason first; a good row has none but NaN that the model makes. It
-// is a function of its arguments and reads no tensor. The evidence is that of the
-// row at the same index, empty where there is none.
+// is a function of its arguments and reads no tensor.
 //
 // FirstBad is the first failing row whose known inputs all pass, or that has no
 // known inputs while all rows before it pass; where there is none, as in a cycle,
@@ -25,13 +28,15 @@ import (
 //
 // The rows of one operator are one node of the graph. Operators with the same Order
 // are in the order of the rows, but none is inferred to be the input of another.
-func Conclude(rows []record.Row, evidence []Evidence, known Network) (v record.Findings, reasons [][]record.Finding) {
-	n := newNetwork(rows, evidence, known)
+func Conclude(rows Rows, known Network) *Conclusion {
+	n := newNetwork(rows, known)
 	for i := range n.rows {
-		n.rows[i].findings = n.rows[i].factual(n.rows[i].judge())
-		reasons = append(reasons, n.rows[i].findings)
+		if r := &n.rows[i]; r.failed() {
+			findings := r.judge()
+			r.hasCalcError, r.hasInputBad = record.Has(findings, record.CalcError), record.Has(findings, record.LayerInputBad)
+		}
 	}
-	v = record.NoFindings()
+	v := record.NoFindings()
 	if n.Ordered {
 		n.locate(&v)
 		n.firsts(&v)
@@ -40,56 +45,14 @@ func Conclude(rows []record.Row, evidence []Evidence, known Network) (v record.F
 		n.origins(&v)
 	}
 	n.largestJump(&v)
-	return v, reasons
+	return &Conclusion{v, n}
 }
 
-// row is one row under judgement.
-type row struct {
-	*record.Row
-	*Evidence
-
-	index    int
-	results  *results
-	operator *operator
-	inputs   *resolved
-	numbers  inputNumbers
-	rounding bool // fails by accumulated rounding only
-	findings []record.Finding
+// Reasons say why a row is bad, the best one first.
+func (c *Conclusion) Reasons(index int) []record.Finding {
+	r := &c.network.rows[index]
+	return r.factual(r.judge())
 }
 
-func (r *row) isInput() bool { return tensor.Kind(r.Kind).IsInput() }
-
-// failed reports whether the row is bad; one whose shapes differ is so without a
-// result.
-func (r *row) failed() bool {
-	return r.Status == record.Fail || r.Status == record.ShapeMismatch || r.Status == record.DTypeMismatch
-}
-
-// good reports whether the row was compared and is not bad.
-func (r *row) good() bool {
-	return r.Status == record.Pass || r.Status == record.Warn || r.Status == record.Partial
-}
-
-// inputNumbers are the worst metrics of the inputs of an operator.
-type inputNumbers struct {
-	meanRel, pearson metrics.Metric
-	red              float64 // 0 where it is not known
-}
-
-// measure takes the worst of all inputs with a result.
-func measure(inputs []*row) (in inputNumbers) {
-	for _, r := range inputs {
-		res := r.result()
-		if res == nil {
-			continue
-		}
-		if m := res.MeanRel; m.Defined && (!in.meanRel.Defined || m.Value > in.meanRel.Value) {
-			in.meanRel = m
-		}
-		in.red = max(in.red, res.RED.Value)
-		if m := res.Pearson; m.Defined && (!in.pearson.Defined || m.Value < in.pearson.Value) {
-			in.pearson = m
-		}
-	}
-	return in
-}
+// Inputs are the rows that a row is known to read.
+func (c *Conclusion) Inputs(index int) []int { return c.network.rows[index].links() }

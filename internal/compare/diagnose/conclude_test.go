@@ -46,17 +46,21 @@ func after(row testRow) testRow {
 // judgedRows is the judgement of rows, with what they read.
 type judgedRows struct {
 	record.Findings
-	rows []row
+	rows []judgedRow
+}
+
+type judgedRow struct {
+	*row
+	findings []record.Finding
 }
 
 func conclude(rows []testRow, graph Graph) *judgedRows {
 	all, evidence := split(rows)
-	v := &judgedRows{rows: newNetwork(all, evidence, Network{Graph: graph, Ordered: true}).rows}
-	findings, reasons := Conclude(all, evidence, Network{Graph: graph, Ordered: true})
-	for i := range reasons {
-		v.rows[i].findings = reasons[i]
+	c := Conclude(InMemory(all, evidence), Network{Graph: graph, Ordered: true})
+	v := &judgedRows{Findings: c.Findings}
+	for i := range all {
+		v.rows = append(v.rows, judgedRow{&c.network.rows[i], c.Reasons(i)})
 	}
-	v.Findings = findings
 	return v
 }
 
@@ -70,8 +74,8 @@ func (v *judgedRows) text() string {
 
 // reads returns the indexes of the inputs of a row.
 func (r *row) reads() (inputs []int) {
-	for _, in := range r.inputs.rows {
-		inputs = append(inputs, in.index)
+	for _, in := range r.resolved().rows {
+		inputs = append(inputs, int(in.index))
 	}
 	return inputs
 }
@@ -201,11 +205,11 @@ func TestRules(t *testing.T) {
 			if (got.findings[0].Confidence == record.High) != test.high {
 				t.Errorf("confidence %s", got.findings[0].Confidence)
 			}
-			if got.inputs.inferred || !slices.Equal(got.reads(), []int{0}) {
-				t.Errorf("inputs %v, inferred %t", got.reads(), got.inputs.inferred)
+			if got.resolved().inferred || !slices.Equal(got.reads(), []int{0}) {
+				t.Errorf("inputs %v, inferred %t", got.reads(), got.resolved().inferred)
 			}
 			guessed := conclude([]testRow{test.in, test.out}, nil).rows[1]
-			if !guessed.inputs.inferred || !slices.Equal(codesOf(guessed.findings), test.want) {
+			if !guessed.resolved().inferred || !slices.Equal(codesOf(guessed.findings), test.want) {
 				t.Errorf("without a graph: %+v", guessed)
 			}
 		})
@@ -448,8 +452,8 @@ func TestCopiesOnly(t *testing.T) {
 		graph[fmt.Sprintf("c%d", i)] = []Source{{fmt.Sprintf("c%d", i+1), 0}}
 	}
 	v := conclude(inOrder(good("a"), bad("last")), graph)
-	if got := v.rows[1]; len(got.reads()) != 0 || len(got.inputs.through) > searchLimit {
-		t.Errorf("inputs %v through %d operators", got.reads(), len(got.inputs.through))
+	if got := v.rows[1]; len(got.reads()) != 0 || len(got.resolved().through) > searchLimit {
+		t.Errorf("inputs %v through %d operators", got.reads(), len(got.resolved().through))
 	}
 }
 
@@ -458,7 +462,7 @@ func TestNoOrder(t *testing.T) {
 	ops := inOrder(good("a"), bad("b"), bad("c"))
 	ops[2].Order = ops[1].Order
 	v := conclude(ops, nil)
-	if got := v.rows[2]; len(got.reads()) != 0 || got.inputs.inferred {
+	if got := v.rows[2]; len(got.reads()) != 0 || got.resolved().inferred {
 		t.Errorf("inputs %v of an operator at the place of another", got.reads())
 	}
 	if v.FirstBad != 1 || !slices.Equal(v.rows[1].reads(), []int{0}) {

@@ -27,50 +27,65 @@ func (r *row) npuDigest() digest {
 	return digest{res.NPUCRC, res.NPUSum, res.Total}
 }
 
-// findDuplicates adds NPU tensors that are those of other operators to the
-// patterns of failing rows, and NaN that the model makes.
+// findDuplicates finds failing rows whose NPU tensors are those of other operators.
 func (n *network) findDuplicates() {
-	same := make(map[digest][]*row)
+	same := make(map[digest][]*row) // of tensors that may be another one
 	for i := range n.rows {
-		if r := &n.rows[i]; r.Compared() && r.result().Total > 0 {
-			same[r.npuDigest()] = append(same[r.npuDigest()], r)
+		if r := &n.rows[i]; r.mayBeDuplicate() {
+			same[r.npuDigest()] = nil
 		}
 	}
+	if len(same) == 0 {
+		return
+	}
 	for i := range n.rows {
-		if r := &n.rows[i]; r.failed() && r.Compared() {
-			text, other := r.duplicate(same[r.npuDigest()])
-			found := single(record.Duplicate, record.Medium, text)
-			for k := range found {
-				found[k].Facts = found[k].Facts.Int(record.OtherRow, int64(other))
+		if r := &n.rows[i]; r.compared && r.result().Total > 0 {
+			if all, ok := same[r.npuDigest()]; ok {
+				same[r.npuDigest()] = append(all, r)
 			}
-			r.Patterns = inserted(r.Patterns, found)
-			r.Patterns = record.Merge(r.Patterns, single(record.ModelNaN, record.High, modelNaN(r.result())))
+		}
+	}
+	n.duplicates = make(map[*row][]record.Finding)
+	for i := range n.rows {
+		if r := &n.rows[i]; r.mayBeDuplicate() {
+			if others := r.others(same[r.npuDigest()]); len(others) > 0 {
+				n.duplicates[r] = r.duplicate(others)
+			}
 		}
 	}
 }
 
-// duplicate is the evidence that the NPU tensor is one of those with its digest.
-// Equal tensors of a single value prove nothing; and of a stale tensor and the one
-// that it was, the second agrees with its reference.
-func (r *row) duplicate(same []*row) (text lang.Sentence, first int) {
-	res := r.result()
-	if res.StrictErrors() == 0 || res.RED.Defined && res.RED.Value < minStale || !res.Complex && res.NPU.Min.Value == res.NPU.Max.Value {
-		return lang.Sentence{}, -1
+// mayBeDuplicate reports whether a failing row may be another tensor. Equal tensors of a
+// single value prove nothing.
+func (r *row) mayBeDuplicate() bool {
+	if !r.failed() || !r.compared {
+		return false
 	}
-	var others []string
+	res := r.result()
+	return res.StrictErrors() > 0 && !(res.RED.Defined && res.RED.Value < minStale) && (res.Complex || res.NPU.Min.Value != res.NPU.Max.Value)
+}
+
+// others are the rows with the digest of a row that are not the same tensor: of a stale
+// tensor and the one that it was, the second agrees with its reference.
+func (r *row) others(same []*row) (others []*row) {
 	for _, other := range same {
-		if other.Op != r.Op && (other.refDigest() != r.refDigest() || other.RefDType != r.RefDType) {
-			if others == nil {
-				first = other.index
-			}
-			others = append(others, other.Name())
+		if other.operator != r.operator && (other.refDigest() != r.refDigest() || other.source().RefDType != r.source().RefDType) {
+			others = append(others, other)
 		}
 	}
-	if len(others) == 0 {
-		return lang.Sentence{}, -1
+	return others
+}
+
+// duplicate says that the NPU tensor is that of other rows.
+func (r *row) duplicate(others []*row) []record.Finding {
+	names := make([]string, len(others))
+	for i, other := range others {
+		names[i] = other.source().Name()
 	}
-	return lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
-		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", someOf(others), res.NPUCRC), first
+	found := single(record.Duplicate, record.Medium, lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
+		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", firstOf(names), r.result().NPUCRC))
+	found[0].Facts = found[0].Facts.Int(record.OtherRow, int64(others[0].index))
+	return found
 }
 
 // inserted adds findings of one pattern to those of a pair at the place that the

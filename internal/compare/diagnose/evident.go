@@ -9,25 +9,26 @@ import (
 	"dumptool/internal/compare/verdict"
 )
 
-// judged is a row under judgement by evidence.
+// judged is a row under judgement by evidence. There is one of every row, so that it has
+// what is not read again.
 type judged struct {
 	*row
 	verdict verdict.Verdict
 	// inputs are the tensors that the row was made of, as far as they are known.
-	inputs  []*row
-	guessed bool // the inputs are those before it
-	// related is set where the inputs are known by their values.
-	related bool
-	fedBy   []*judged
+	inputs []*row
+	fedBy  []*judged
 	// beyond is the error beside the noise of the second reference, 0 where there is
 	// none.
 	beyond  float64
 	lost    int64 // pairs of which the reference alone is no number
-	depth   int   // operators on the longest way to the row
+	depth   int32 // operators on the longest way to the row
+	guessed bool  // the inputs are those before it
+	related bool  // the inputs are known by their values
 	origin  bool
 	damaged bool
 	// biasOfInputs is set where the inputs lean to one side as the row does.
 	biasOfInputs bool
+	downstream   bool // it fails since what it reads does
 }
 
 // tooManyOrigins is the share of the rows from which a graph does not fit the data,
@@ -47,31 +48,59 @@ type Judgement struct {
 	// Unfit is set where the graph is not used, since by it too many operators would
 	// be origins.
 	Unfit   bool
+	all     []judged  // by their index
 	walked  []*judged // in the order of the data flow
 	made    []*row    // the outputs of them whose noise is known
-	of      []*judged // the rows by their index, nil until they are walked
 	origins []*judged
+	applied bool // the statuses are those by evidence
 }
 
-// Judge judges all rows of a round by the errors that their operators add, and sets
-// their evidence.
-func Judge(rows []record.Row, evidence []Evidence, known Network) *Judgement {
-	j := judge(newNetwork(rows, evidence, known))
+// Judge judges all rows of a round by the errors that their operators add.
+func Judge(rows Rows, known Network) *Judgement {
+	j := judge(newNetwork(rows, known))
 	if n := len(j.origins); known.Ordered && len(known.Graph) > 0 && n >= fewOrigins && float64(n) > tooManyOrigins*float64(len(j.walked)) {
 		known.Graph = nil
-		j = judge(newNetwork(rows, evidence, known))
+		j = judge(newNetwork(rows, known))
 		j.Unfit = true
 	}
 	for _, x := range j.walked {
-		x.Row.Evidence = x.evidence()
-		if x.biasOfInputs && record.Has(x.Reasons, record.Bias) {
-			x.Reasons = record.Without(x.Reasons, record.Bias)
-			if x.Status == record.Warn && len(x.Reasons) == 0 && !x.Forced {
-				x.Status = record.Pass
-			}
+		if source := x.source(); x.biasOfInputs && x.status == record.Warn && !source.Forced &&
+			len(source.Reasons) > 0 && len(record.Without(source.Reasons, record.Bias)) == 0 {
+			x.status = record.Pass
 		}
 	}
 	return j
+}
+
+// Write sets what a row is by evidence: it is the row at the index, or a copy.
+func (j *Judgement) Write(index int, to *record.Row) {
+	r, x := &j.rows[index], &j.all[index]
+	to.Inputs = r.links()
+	if x.row != nil {
+		to.Status, to.Evidence = x.status, x.report()
+		if x.biasOfInputs && record.Has(to.Reasons, record.Bias) {
+			to.Reasons = record.Without(to.Reasons, record.Bias)
+		}
+	}
+	if !j.applied {
+		return
+	}
+	var reasons []record.Finding
+	if x.row != nil {
+		reasons = x.factual(x.explain())
+		if x.compared {
+			to.Downstream = x.downstream
+		}
+	}
+	to.Reasons = record.Merge(reasons, to.Reasons)
+}
+
+// of is the judgement of a row, nil as long as it is not walked.
+func (j *Judgement) of(r *row) *judged {
+	if x := &j.all[r.index]; x.row != nil {
+		return x
+	}
+	return nil
 }
 
 // Origins are the rows where an independent error begins, in the order of the data
@@ -79,7 +108,7 @@ func Judge(rows []record.Row, evidence []Evidence, known Network) *Judgement {
 func (j *Judgement) Origins() []int {
 	var rows []int
 	for _, x := range j.origins {
-		rows = append(rows, x.index)
+		rows = append(rows, int(x.index))
 	}
 	return rows
 }
@@ -87,26 +116,26 @@ func (j *Judgement) Origins() []int {
 // Through returns the operators without compared tensors between a row and its inputs.
 func (j *Judgement) Through(row int) []string {
 	r := &j.rows[row]
-	if !r.isInput() && len(r.operator.inputs) > 0 {
+	if !r.isInput && len(r.operator.inputs()) > 0 {
 		return nil
 	}
-	return r.operator.sources.through
+	return j.through[r.operator]
 }
 
 // judge judges the rows of a network.
 func judge(n *network) *Judgement {
-	j := &Judgement{network: n, walked: make([]*judged, 0, len(n.rows)), made: make([]*row, 0, len(n.rows)), of: make([]*judged, len(n.rows))}
-	order, looped := n.walk()
-	for _, o := range order {
-		for _, r := range slices.Concat(o.inputs, o.outputs) {
-			x := j.judge(r, looped[o])
-			j.walked, j.of[r.index] = append(j.walked, x), x
+	j := &Judgement{network: n, all: make([]judged, len(n.rows)), walked: make([]*judged, 0, len(n.rows)), made: make([]*row, 0, len(n.rows))}
+	for _, o := range n.walk() {
+		for _, r := range o.tensors {
+			x := &j.all[r.index]
+			*x = j.judge(r)
+			j.walked = append(j.walked, x)
 			if x.origin {
 				j.origins = append(j.origins, x)
 			}
 		}
-		for _, r := range o.outputs {
-			if r.Noise != "" {
+		for _, r := range o.outputs() {
+			if r.hasNoise {
 				j.made = append(j.made, r)
 			}
 		}
@@ -115,19 +144,17 @@ func judge(n *network) *Judgement {
 }
 
 // judge judges a row whose inputs are judged.
-func (j *Judgement) judge(r *row, looped bool) *judged {
-	x := &judged{row: r}
-	o := r.operator
-	_, known := j.Graph[o.name]
-	x.depth = 1
-	op := verdict.Operator{Out: r.noise(), Type: verdict.TypeOfOperator(r.OpType, r.Op), AnyClass: j.AnyClass}
+func (j *Judgement) judge(r *row) judged {
+	x := judged{row: r, depth: 1}
+	o, source, own := r.operator, r.source(), r.operator.inputs()
+	op := verdict.Operator{Out: r.noise(), Type: verdict.TypeOfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
 	switch {
-	case !r.isInput() && len(o.inputs) > 0:
-		x.inputs = o.inputs
-	case known:
-		x.inputs = o.sources.rows
-		op.Hidden = len(o.sources.through) > 0
-		if r.isInput() || looped || op.Hidden {
+	case !r.isInput && len(own) > 0:
+		x.inputs = own
+	case o.known:
+		x.inputs = o.sources
+		op.Hidden = len(j.through[o]) > 0
+		if r.isInput || o.looped || op.Hidden {
 			op.Type = verdict.OpType{}
 		}
 	case j.Ordered:
@@ -140,7 +167,7 @@ func (j *Judgement) judge(r *row, looped bool) *judged {
 	op.Guessed = x.guessed
 	bad := false // an input of another shape
 	for _, in := range x.inputs {
-		if before := j.of[in.index]; before != nil { // nil in a cycle
+		if before := j.of(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			if !before.equal() {
 				x.feed(before.fedBy...)
@@ -149,17 +176,17 @@ func (j *Judgement) judge(r *row, looped bool) *judged {
 				x.feed(before)
 			}
 		}
-		if in.Noise != "" {
+		if in.hasNoise {
 			op.Inputs = append(op.Inputs, in.noise())
 		} else {
-			bad = bad || !in.Compared()
+			bad = bad || !in.compared
 			op.Type = verdict.OpType{}
 		}
 	}
 	op.Tainted = len(x.fedBy) > 0
 	within := false // it is bad since what runs inside of it is
-	for _, in := range j.inside(r) {
-		if before := j.of[in.index]; before != nil && (before.origin || len(before.fedBy) > 0) {
+	for _, in := range r.inside() {
+		if before := j.of(in); before != nil && (before.origin || len(before.fedBy) > 0) {
 			within = true
 			x.feed(before.fedBy...)
 			if before.origin {
@@ -168,39 +195,40 @@ func (j *Judgement) judge(r *row, looped bool) *judged {
 		}
 	}
 	switch {
-	case !r.Compared():
+	case !r.compared:
 		x.origin = r.failed() && !bad && !within
 		return x
-	case r.Noise == "":
+	case !r.hasNoise:
 		x.origin = r.failed() && !op.Tainted && !within
 		return x
 	}
 	x.verdict = op.Judge()
-	if !r.isInput() && !looped && (x.guessed || known && len(o.inputs) == 0) {
-		j.byValues(x, &op)
+	if !r.isInput && !o.looped && (x.guessed || o.known && len(own) == 0) {
+		j.byValues(&x, &op)
 	}
 	x.biasOfInputs = op.BiasOfInputs()
 	if x.lost = lostNumbers(r.result()); x.lost > 0 && !j.AnyClass && x.verdict.Level != verdict.Origin {
 		x.verdict.Kind = verdict.InputNaN
 		if !slices.ContainsFunc(x.inputs, func(in *row) bool {
-			return j.of[in.index] != nil && (j.of[in.index].lost > 0 || j.of[in.index].verdict.Kind == verdict.NonFinite)
+			before := j.of(in)
+			return before != nil && (before.lost > 0 || before.verdict.Kind == verdict.NonFinite)
 		}) {
 			x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.NonFinite
 		}
 	}
 	x.compareWithSecond(j, &op)
-	x.origin = !within && (x.verdict.Level == verdict.Origin || r.Status == record.Fail && x.specific(&op))
+	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.specific(&op))
 	switch {
-	case x.guessed && x.origin && len(j.origins) > 0, r.isInput() && !known && len(j.walked) > 0:
+	case x.guessed && x.origin && len(j.origins) > 0, r.isInput && !o.known && len(j.walked) > 0:
 		// Not told apart from what came before.
 		x.origin = false
 		x.feed(j.origins...)
-	case !known && len(o.inputs) == 0 && (!j.Ordered || len(j.operators) < 2): // nothing is known of what comes before
+	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // nothing is known of what comes before
 		x.origin = x.origin && unordered(&op, &x.verdict)
 	}
 	if x.verdict.Level == verdict.Origin && !x.origin {
 		x.verdict.Level = verdict.Clean
-		if len(x.fedBy) == 0 && !(x.Second.Known && x.beyond < noiseGrowth) {
+		if len(x.fedBy) == 0 && !(r.evidence().Second.Known && x.beyond < noiseGrowth) {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
@@ -223,7 +251,7 @@ const (
 // healthy runs are apart. It needs no type and no bound; where both rules speak an
 // origin by either counts, and what the second reference amplifies too is rounding.
 func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
-	second, out := x.Second, op.Out
+	second, out := x.evidence().Second, op.Out
 	if !second.Known {
 		return
 	}
@@ -235,10 +263,10 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	x.beyond = max(over(out.RMS, noise), over(out.Max, max(second.Max, 8*floor, 4*second.RMS)))
 	limit, nonFinite := 1.0, false
 	for _, in := range x.inputs {
-		if before := j.of[in.index]; before != nil {
+		if before := j.of(in); before != nil {
 			limit = max(limit, before.beyond)
 		}
-		nonFinite = nonFinite || in.Noise != "" && in.noise().NonFinite > 0
+		nonFinite = nonFinite || in.hasNoise && in.noise().NonFinite > 0
 	}
 	limit *= noiseGrowth
 	if op.Tainted {
@@ -265,7 +293,7 @@ func over(a, b float64) float64 {
 // equal reports whether the tensor is that of the reference, so that no error comes
 // through it, wherever it was computed.
 func (x *judged) equal() bool {
-	if x.Noise == "" || x.lost > 0 {
+	if !x.hasNoise || x.lost > 0 {
 		return false
 	}
 	n := x.noise()
@@ -279,8 +307,13 @@ func lostNumbers(res *metrics.Result) int64 {
 	return finite[metrics.NaN] + max(finite[metrics.PosInf]+finite[metrics.NegInf]-res.SaturatedErrors, 0)
 }
 
-// feed adds origins that the row depends on, each once.
+// feed adds origins that the row depends on, each once. Most rows have those of an
+// input, and share the list with it.
 func (x *judged) feed(origins ...*judged) {
+	if len(x.fedBy) == 0 {
+		x.fedBy = slices.Clip(origins)
+		return
+	}
 	for _, o := range origins {
 		if !slices.Contains(x.fedBy, o) {
 			x.fedBy = append(x.fedBy, o)
@@ -304,7 +337,7 @@ func (x *judged) specific(op *verdict.Operator) bool {
 	if x.verdict.Score <= 1.5 || x.verdict.Exact || op.Tainted {
 		return false
 	}
-	for _, f := range x.Patterns {
+	for _, f := range x.patterns() {
 		switch f.Code {
 		case record.Duplicate, record.Shift, record.Layout, record.Endian, record.DTypeMisread, record.ZeroTail, record.Wrap, record.Saturation:
 			if !x.inherited(f.Code) {
@@ -315,23 +348,25 @@ func (x *judged) specific(op *verdict.Operator) bool {
 	return false
 }
 
-// Apply sets the status of all rows. Like Conclude it returns where it began to be
-// bad, and why each row is; FirstBad and FirstDamaged are the first origin, if an order
-// or the data flow is known.
-func (j *Judgement) Apply() (v record.Findings, reasons [][]record.Finding) {
+// Apply makes the status of all rows that by evidence, and their reasons. Like Conclude it
+// finds where it began to be bad; FirstBad and FirstDamaged are the first origin, if an
+// order or the data flow is known.
+func (j *Judgement) Apply() (v record.Findings) {
 	for _, x := range j.walked {
-		if x.Compared() {
+		if x.compared {
 			// A gate fails by any rule, and so does a tensor of which the policy leaves
 			// nothing to compare.
-			gate := record.Has(x.Reasons, record.Gate) || x.failed() && record.Has(x.Reasons, record.NPUNaN)
-			x.Status = x.Row.Evidence.Status(x.Row, gate)
-			x.Downstream = x.Status == record.Fail && !x.origin && !gate
+			source := x.source()
+			gate := record.Has(source.Reasons, record.Gate) || x.failed() && record.Has(source.Reasons, record.NPUNaN)
+			x.status = x.outline().Status(&record.Row{Status: x.status, Partial: source.Partial, Forced: source.Forced}, gate)
+			x.downstream = x.status == record.Fail && !x.origin && !gate
 		}
 	}
+	j.applied = true
 	v = record.NoFindings()
 	v.Origins = j.Origins()
 	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0) {
-		v.FirstBad, v.FirstDamaged = j.origins[0].index, j.origins[0].index
+		v.FirstBad, v.FirstDamaged = v.Origins[0], v.Origins[0]
 		if j.Ordered {
 			j.lastGood(&v)
 		}
@@ -341,22 +376,28 @@ func (j *Judgement) Apply() (v record.Findings, reasons [][]record.Finding) {
 		j.firsts(&v)
 	}
 	j.largestJump(&v)
-	return v, j.explain()
+	return v
 }
 
-// evidence is what reports have of the verdict, nil for a row that was not compared.
-func (x *judged) evidence() *record.Evidence {
-	if !x.Compared() {
-		return nil
-	}
+// outline is what a status follows from.
+func (x *judged) outline() *record.Evidence {
 	e := &record.Evidence{Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: string(x.verdict.Kind)}
 	for _, o := range x.fedBy {
-		e.FedBy = append(e.FedBy, o.index)
+		e.FedBy = append(e.FedBy, int(o.index))
 	}
 	slices.Sort(e.FedBy)
 	if x.origin {
 		e.Level = record.IsOrigin
 	}
+	return e
+}
+
+// report is what reports have of the verdict, nil for a row that was not compared.
+func (x *judged) report() *record.Evidence {
+	if !x.compared {
+		return nil
+	}
+	e := x.outline()
 	e.Noise = x.beyond
 	if n := x.noise(); n != nil {
 		v := &x.verdict
@@ -374,14 +415,14 @@ func (x *judged) evidence() *record.Evidence {
 // what was not compared in between.
 func (j *Judgement) lastGood(v *record.Findings) {
 	for _, r := range j.order {
-		if r.index == v.FirstBad {
+		if int(r.index) == v.FirstBad {
 			return
 		}
 		switch {
-		case r.Status.Passes():
-			v.LastGood, v.Suspects = r.index, nil
+		case r.status.Passes():
+			v.LastGood, v.Suspects = int(r.index), nil
 		case !r.failed():
-			v.Suspects = append(v.Suspects, r.index)
+			v.Suspects = append(v.Suspects, int(r.index))
 		}
 	}
 }

@@ -8,30 +8,21 @@ import (
 	"dumptool/internal/lang"
 )
 
-// explain says why each row is what it is.
-func (j *Judgement) explain() [][]record.Finding {
-	reasons := make([][]record.Finding, len(j.rows))
-	for _, x := range j.walked {
-		reasons[x.index] = x.factual(x.explain())
-	}
-	return reasons
-}
-
 // explain says why the row is what it is: what an origin does, which origin damaged
 // it, how much of it is rounding.
 func (x *judged) explain() []record.Finding {
 	switch {
-	case !x.Compared():
-		return record.Merge(x.shapeInputBad(), x.Patterns)
+	case !x.compared:
+		return record.Merge(x.shapeInputBad(), x.patterns())
 	case x.origin:
 		return x.cause()
-	case x.Status == record.Fail && len(x.fedBy) > 0:
+	case x.status == record.Fail && len(x.fedBy) > 0:
 		return single(record.LayerInputBad, x.confidence(), x.fed())
-	case x.Status == record.Rounding:
+	case x.status == record.Rounding:
 		return single(record.Accumulated, x.confidence(), x.rounding())
-	case x.Status == record.Warn && x.verdict.Level == verdict.Suspect:
+	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
 		return record.Merge(single(record.Amplified, record.Low, x.amplified()), x.modelNaN())
-	case x.Status.Passes():
+	case x.status.Passes():
 		return x.modelNaN()
 	}
 	return nil
@@ -55,11 +46,11 @@ func (x *judged) cause() []record.Finding {
 	own := x.own()
 	if len(own) > 0 {
 		own[0].Evidence = joined(own[0].Evidence, x.excess())
-		return record.Merge(own, x.Patterns)
+		return record.Merge(own, x.patterns())
 	}
 	code, confidence := x.code(), x.confidence()
-	if x.Noise == "" {
-		return record.Merge(x.Patterns, single(record.Unknown, record.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
+	if !x.hasNoise {
+		return record.Merge(x.patterns(), single(record.Unknown, record.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
 	}
 	switch code {
 	case record.NPUNaN:
@@ -72,10 +63,10 @@ func (x *judged) cause() []record.Finding {
 			x.noise().Overflows, x.noise().Type.Name, element(x.noise().Type.Max)))
 	}
 	parts := []lang.Sentence{x.seen(), x.excess()}
-	if x.Uneven != nil && x.verdict.Kind != verdict.Scaled {
-		parts = append(parts, x.Uneven.text())
+	if x.evidence().Uneven != nil && x.verdict.Kind != verdict.Scaled {
+		parts = append(parts, x.evidence().Uneven.text())
 	}
-	return record.Merge(single(code, confidence, joined(parts...)), x.Patterns)
+	return record.Merge(single(code, confidence, joined(parts...)), x.patterns())
 }
 
 // joined puts what there is to say in one sentence.
@@ -149,7 +140,7 @@ const differentData = 0.5
 
 // excess sets the error beside what is expected.
 func (x *judged) excess() lang.Sentence {
-	if x.Noise == "" || x.noise().RMS == 0 {
+	if !x.hasNoise || x.noise().RMS == 0 {
 		return lang.Sentence{}
 	}
 	v, n := &x.verdict, x.noise()
@@ -165,36 +156,31 @@ func (x *judged) excess() lang.Sentence {
 
 // madeOf names the inputs.
 func (x *judged) madeOf() lang.Sentence {
-	names := make([]string, 0, len(x.inputs))
-	for _, in := range x.inputs {
-		names = append(names, rowName(in.Row))
+	names, through := someOf(x.inputs), x.network.through[x.operator]
+	switch {
+	case x.related:
+		return lang.Sayf("%s, by their values", "按数值识别的 %s", names)
+	case x.guessed && len(x.inputs) == 1:
+		return lang.Sayf("%s, the tensor before", "此前的 %s", names)
+	case x.guessed:
+		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(x.inputs))
+	case len(through) > 0 && !x.isInput && len(x.operator.inputs()) == 0:
+		return lang.Sayf("%s, through %s (no dump)", "%s，经由 %s(无 dump)", names, firstOf(through))
 	}
-	if x.related {
-		return lang.Sayf("%s, by their values", "按数值识别的 %s", someOf(names))
-	}
-	if x.guessed {
-		if len(names) == 1 {
-			return lang.Sayf("%s, the tensor before", "此前的 %s", names[0])
-		}
-		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(names))
-	}
-	if through := x.operator.sources.through; len(through) > 0 && !x.isInput() && len(x.operator.inputs) == 0 {
-		return lang.Sayf("%s, through %s (no dump)", "%s，经由 %s(无 dump)", someOf(names), someOf(through))
-	}
-	return someOf(names)
+	return names
 }
 
 // fed names the origins that damaged the row.
 func (x *judged) fed() lang.Sentence {
-	names := make([]string, 0, len(x.fedBy))
-	for _, o := range x.fedBy {
-		names = append(names, rowName(o.Row))
+	origins := make([]*row, len(x.fedBy))
+	for i, o := range x.fedBy {
+		origins[i] = o.row
 	}
-	if x.Noise == "" || x.verdict.Kind == verdict.InputNaN {
-		return lang.Sayf("the error comes from %s", "误差来自 %s", someOf(names))
+	if !x.hasNoise || x.verdict.Kind == verdict.InputNaN {
+		return lang.Sayf("the error comes from %s", "误差来自 %s", someOf(origins))
 	}
 	return lang.Sayf("the error comes from %s: rms error %s, expected of damaged inputs %s", "误差来自 %s：误差均方根 %s，由受损输入预期 %s",
-		someOf(names), number(x.noise().RMS), number(x.verdict.Sum))
+		someOf(origins), number(x.noise().RMS), number(x.verdict.Sum))
 }
 
 // rounding says how much of the error rounding explains.

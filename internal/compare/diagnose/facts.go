@@ -65,7 +65,7 @@ func ResultFacts(code record.Code, r *metrics.Result) (f record.Facts) {
 // calculationFacts are those of an error of calculation: the axis along which the errors
 // are uneven, and how they jump from those of the inputs.
 func (r *row) calculationFacts() (f record.Facts) {
-	if u := r.Uneven; u != nil {
+	if u := r.evidence().Uneven; u != nil {
 		f = f.Int("axis", int64(u.Axis)).Int("size", u.Size).Int("first", u.From).Int("end", u.To)
 		if u.half >= minHalfRatio {
 			f = f.Number("half", u.half).Number("rel", u.relHalf).Int("limit", minHalfRatio)
@@ -78,18 +78,18 @@ func (r *row) calculationFacts() (f record.Facts) {
 		}
 	}
 	f = append(f, r.meanRelFacts()...)
-	if in, res := r.numbers.pearson, r.result(); res != nil && in.Defined && res.Pearson.Defined {
+	if in, res := r.numbers().pearson, r.result(); res != nil && in.Defined && res.Pearson.Defined {
 		f = f.Number("pearson_in", in.Value).Number("pearson_out", res.Pearson.Value)
 	}
-	if len(r.inputs.rows) > 0 {
-		f = f.Int(record.InputRow, int64(r.inputs.rows[0].index))
+	if in := r.resolved().rows; len(in) > 0 {
+		f = f.Int(record.InputRow, int64(in[0].index))
 	}
 	return f
 }
 
 // meanRelFacts are the mean relative errors of the inputs and of the row.
 func (r *row) meanRelFacts() (f record.Facts) {
-	if in, res := r.numbers.meanRel, r.result(); res != nil && in.Defined && res.MeanRel.Defined {
+	if in, res := r.numbers().meanRel, r.result(); res != nil && in.Defined && res.MeanRel.Defined {
 		f = f.Number("mean_rel_in", in.Value).Number("mean_rel_out", res.MeanRel.Value)
 	}
 	return f
@@ -97,7 +97,8 @@ func (r *row) meanRelFacts() (f record.Facts) {
 
 // inputFacts are those of the first bad input.
 func (r *row) inputFacts() (f record.Facts) {
-	for _, in := range r.inputs.rows {
+	inputs := r.resolved()
+	for _, in := range inputs.rows {
 		if !in.failed() {
 			continue
 		}
@@ -107,5 +108,5 @@ func (r *row) inputFacts() (f record.Facts) {
 		}
 		break
 	}
-	return f.Flag("inferred", r.inputs.inferred)
+	return f.Flag("inferred", inputs.inferred)
 }

@@ -75,11 +75,11 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 		return
 	}
 	for _, in := range inputs {
-		if in.Noise == "" {
+		if !in.hasNoise {
 			return
 		}
 		known.Inputs = append(known.Inputs, in.noise())
-		before := j.of[in.index] // nil in a cycle
+		before := j.of(in) // nil in a cycle
 		known.Tainted = known.Tainted || before != nil && (before.origin || len(before.fedBy) > 0)
 	}
 	if !x.guessed {

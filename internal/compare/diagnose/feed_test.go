@@ -65,13 +65,13 @@ func TestFeed(t *testing.T) {
 		{"nothing of it", []testRow{rowWith("y", y, 1e-4), rowWith("z", z, 1e-4), rowWith("relu", relu, 1e-4)}, ""},
 	} {
 		all, evidence := split(inOrder(tt.rows...))
-		j := Judge(all, evidence, Network{Ordered: true})
+		j := Judge(InMemory(all, evidence), Network{Ordered: true})
 		last := j.made[len(j.made)-1]
 		j.made = j.made[:len(j.made)-1]
 		got := ""
 		if inputs, op, found := j.feedOf(last); found {
 			for _, in := range inputs {
-				got += in.Op + " "
+				got += in.source().Op + " "
 			}
 			got += op.Class.String()
 		}
@@ -81,7 +81,7 @@ func TestFeed(t *testing.T) {
 	}
 	// A damaged Relu: its input is known, and what is worse is none.
 	all, evidence := split(inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 0.01), rowWith("relu", relu, 3e-3)))
-	j := Judge(all, evidence, Network{Ordered: true})
+	j := Judge(InMemory(all, evidence), Network{Ordered: true})
 	if !slices.Equal(j.Origins(), []int{2}) {
 		t.Fatalf("origins %v, want the last one", j.Origins())
 	}
@@ -90,12 +90,12 @@ func TestFeed(t *testing.T) {
 	}
 	// With a graph the operator is known by the values of the inputs that it has.
 	known := Network{Ordered: true, Graph: Graph{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
-	if j := Judge(all, evidence, known); !slices.Equal(j.Origins(), []int{2}) || j.walked[2].verdict.Class != verdict.Lipschitz {
+	if j := Judge(InMemory(all, evidence), known); !slices.Equal(j.Origins(), []int{2}) || j.walked[2].verdict.Class != verdict.Lipschitz {
 		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.walked[2].verdict.Class, verdict.Lipschitz)
 	}
 	known.Graph["relu"] = []Source{{Op: "y", Output: -1}}
 	all, evidence = split(inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("relu", relu, 3e-3)))
-	if j := Judge(all, evidence, known); j.walked[2].verdict.Class != verdict.Unknown {
+	if j := Judge(InMemory(all, evidence), known); j.walked[2].verdict.Class != verdict.Unknown {
 		t.Errorf("of another input the class is %s, want %s", j.walked[2].verdict.Class, verdict.Unknown)
 	}
 }

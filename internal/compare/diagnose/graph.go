@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 )
 
@@ -28,23 +26,27 @@ type Network struct {
 	Within map[string][]string
 	// Ordered is set where the order of the rows is that of the execution.
 	Ordered bool
-	// Read reads the result and the noise of a row where the rows have something else in
-	// their place, which says that there are some: they take most of the memory.
-	Read func(index int) (metrics.Packed, noise.Packed)
 	// AnyClass is set where NaN and infinities on one side are no errors.
 	AnyClass bool
 }
 
 // operator is the rows of one operator.
 type operator struct {
-	name    string
-	order   int    // of its first row
-	outputs []*row // that were compared
-	inputs  []*row // of its own that were compared
-	sources resolved
+	tensors    []*row // that were compared, the first of them inputs of its own
+	sources    []*row // what it reads, as far as that is known
+	inputCount int32
+	index      int32
+	known      bool // the graph has it
+	inferred   bool // the sources are, from the execution order
+	looped     bool // it comes before what it reads
+	state      walkState
 }
 
-// resolved is what is known about the inputs of an operator.
+// inputs are the compared rows of the operator's own inputs, outputs those of its outputs.
+func (o *operator) inputs() []*row  { return slices.Clip(o.tensors[:o.inputCount]) }
+func (o *operator) outputs() []*row { return o.tensors[o.inputCount:] }
+
+// resolved is what is known about the inputs of a row.
 type resolved struct {
 	rows     []*row
 	inferred bool     // from the execution order
@@ -54,41 +56,32 @@ type resolved struct {
 // network is the operators of a round with what they read.
 type network struct {
 	Network
+	source    Rows
 	rows      []row
-	order     []*row      // the rows in execution order
-	operators []*operator // the same
-	byName    map[string]*operator
+	order     []*row     // the rows in execution order
+	operators []operator // the same
+	// What few rows have: the operators without compared outputs between an operator and
+	// its inputs, those that run inside of it, and whose tensor a row has.
+	through    map[*operator][]string
+	within     map[*operator][]*operator
+	duplicates map[*row][]record.Finding
+	views      [views]view
 }
 
 // newNetwork makes all that the judgement of the rows needs.
-func newNetwork(rows []record.Row, evidence []Evidence, known Network) *network {
-	n := &network{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows)), byName: make(map[string]*operator, len(rows))}
-	results := &results{read: known.Read}
-	for i := range rows {
-		n.rows[i] = row{Row: &rows[i], Evidence: &evidence[i], index: i, results: results}
+func newNetwork(rows Rows, known Network) *network {
+	count := rows.Len()
+	n := &network{Network: known, source: rows, rows: make([]row, count), order: make([]*row, 0, count)}
+	places := make([]int, count) // as the rows say
+	for i := range n.rows {
+		n.rows[i], places[i] = n.newRow(i), rows.Row(i).Order
 		n.order = append(n.order, &n.rows[i])
 	}
-	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.Order, b.Order) })
-	n.group()
-	n.resolve()
-	for _, r := range n.order {
-		r.inputs = &r.operator.sources
-		if own := r.operator.inputs; !r.isInput() && len(own) > 0 {
-			r.inputs = &resolved{rows: own}
-		}
-		if inside := n.inside(r); len(inside) > 0 {
-			more := *r.inputs
-			more.rows = slices.Concat(more.rows, inside)
-			r.inputs = &more
-		}
-		r.numbers = measure(r.inputs.rows)
-		r.Row.Inputs = nil
-		for _, in := range r.inputs.rows {
-			if !r.inputs.inferred && in != r {
-				r.Row.Inputs = append(r.Row.Inputs, in.index)
-			}
-		}
+	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(places[a.index], places[b.index]) })
+	for place, r := range n.order {
+		r.place = int32(place)
 	}
+	n.resolve(n.group(), places)
 	n.findDuplicates()
 	for _, r := range n.order {
 		r.rounding = r.isRounding()
@@ -96,52 +89,115 @@ func newNetwork(rows []record.Row, evidence []Evidence, known Network) *network 
 	return n
 }
 
+// named are operators by their names, and the names of the operators.
+type named struct {
+	operators map[string]*operator
+	names     []string
+}
+
 // group joins the rows to operators, in execution order.
-func (n *network) group() {
+func (n *network) group() *named {
+	all := &named{operators: make(map[string]*operator, len(n.rows)), names: make([]string, 0, len(n.rows))}
+	n.operators = make([]operator, 0, len(n.rows)) // none moves
+	counts, compared := make([]int32, len(n.rows)), 0
 	for _, r := range n.order {
-		o := n.byName[r.Op]
+		name := r.source().Op
+		o := all.operators[name]
 		if o == nil {
-			o = &operator{name: r.Op, order: r.Order}
-			n.byName[r.Op] = o
-			n.operators = append(n.operators, o)
+			n.operators = append(n.operators, operator{index: int32(len(n.operators))})
+			o = &n.operators[len(n.operators)-1]
+			all.operators[name], all.names = o, append(all.names, name)
 		}
 		r.operator = o
-		switch {
-		case !r.failed() && !r.good():
-		case r.isInput():
-			o.inputs = append(o.inputs, r)
-		default:
-			o.outputs = append(o.outputs, r)
+		if r.failed() || r.good() {
+			counts[o.index]++
+			compared++
+		}
+	}
+	room := make([]*row, compared)
+	for i := range n.operators {
+		o := &n.operators[i]
+		o.tensors, room = room[:0:counts[i]], room[counts[i]:]
+	}
+	for _, inputs := range []bool{true, false} {
+		for _, r := range n.order {
+			if o := r.operator; r.isInput == inputs && (r.failed() || r.good()) {
+				o.tensors = append(o.tensors, r)
+				if inputs {
+					o.inputCount++
+				}
+			}
+		}
+	}
+	return all
+}
+
+// resolve finds the inputs of every operator, whose rows have places in the execution
+// order: those of one place are no inputs of each other that can be inferred.
+func (n *network) resolve(all *named, places []int) {
+	first := make([]int, len(n.operators)) // the place of the first row
+	for _, r := range slices.Backward(n.order) {
+		first[r.operator.index] = places[r.index]
+	}
+	before := -1 // the last compared one
+	for i := range n.operators {
+		o := &n.operators[i]
+		if _, o.known = n.Graph[all.names[i]]; o.known {
+			n.search(all, o)
+		} else if n.Ordered && before >= 0 && first[before] < first[i] {
+			o.sources, o.inferred = n.operators[before].outputs(), true
+		}
+		if len(o.outputs()) > 0 {
+			before = i
+		}
+		for _, name := range n.Within[all.names[i]] {
+			if inside := all.operators[name]; inside != nil && inside != o {
+				if n.within == nil {
+					n.within = make(map[*operator][]*operator)
+				}
+				n.within[o] = append(n.within[o], inside)
+			}
 		}
 	}
 }
 
+// resolved is what is known about the inputs of the row: those of its operator that were
+// compared, else what that reads, and the outputs of what runs inside of it.
+func (r *row) resolved() resolved {
+	o := r.operator
+	in := resolved{rows: o.sources, inferred: o.inferred, through: r.network.through[o]}
+	if own := o.inputs(); !r.isInput && len(own) > 0 {
+		in = resolved{rows: own}
+	}
+	if inside := r.inside(); len(inside) > 0 {
+		in.rows = slices.Concat(in.rows, inside)
+	}
+	return in
+}
+
 // inside are the outputs of what runs inside of the operator of an output.
-func (n *network) inside(r *row) (rows []*row) {
-	if r.isInput() {
+func (r *row) inside() (rows []*row) {
+	if r.isInput {
 		return nil
 	}
-	for _, name := range n.Within[r.Op] {
-		if o := n.byName[name]; o != nil && o != r.operator {
-			rows = append(rows, o.outputs...)
-		}
+	for _, o := range r.network.within[r.operator] {
+		rows = append(rows, o.outputs()...)
 	}
 	return rows
 }
 
-// resolve finds the inputs of every operator.
-func (n *network) resolve() {
-	var before *operator // the last compared one
-	for _, o := range n.operators {
-		if _, known := n.Graph[o.name]; known {
-			o.sources = n.search(o)
-		} else if n.Ordered && before != nil && before.order < o.order {
-			o.sources = resolved{rows: before.outputs, inferred: true}
-		}
-		if len(o.outputs) > 0 {
-			before = o
+// links are the rows that the row is known to read, as indexes.
+func (r *row) links() (rows []int) {
+	in := r.resolved()
+	if in.inferred {
+		return nil
+	}
+	for _, x := range in.rows {
+		if x != r {
+			rows = append(rows, int(x.index))
 		}
 	}
+	return rows
 }
 
 // searchLimit bounds the operators without compared outputs between an operator
@@ -150,17 +206,19 @@ const searchLimit = 256
 
 // search walks the graph upwards from an operator to compared outputs, through
 // operators that have none: copies are never dumped.
-func (n *network) search(o *operator) (found resolved) {
-	visited := map[string]bool{o.name: true}
-	for queue := slices.Clone(n.Graph[o.name]); len(queue) > 0; {
+func (n *network) search(all *named, o *operator) {
+	name := all.names[o.index]
+	visited := map[string]bool{name: true}
+	var through []string
+	for queue := slices.Clone(n.Graph[name]); len(queue) > 0; {
 		source := queue[0]
 		queue = queue[1:]
-		producer := n.byName[source.Op]
-		if source.Op == o.name {
+		producer := all.operators[source.Op]
+		if source.Op == name {
 			continue
 		}
-		if producer != nil && len(producer.outputs) > 0 {
-			found.rows = append(found.rows, producer.output(source.Output)...)
+		if producer != nil && len(producer.outputs()) > 0 {
+			o.sources = append(o.sources, producer.output(source.Output)...)
 			continue
 		}
 		if visited[source.Op] {
@@ -168,23 +226,27 @@ func (n *network) search(o *operator) (found resolved) {
 		}
 		visited[source.Op] = true
 		if further := n.Graph[source.Op]; len(visited) <= searchLimit && len(further) <= searchLimit {
-			found.through = append(found.through, source.Op)
+			through = append(through, source.Op)
 			queue = append(queue, further...)
 		}
 	}
-	slices.SortFunc(found.rows, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.index, b.index))
-	})
-	found.rows = slices.Compact(found.rows)
-	return found
+	slices.SortFunc(o.sources, func(a, b *row) int { return cmp.Compare(a.place, b.place) })
+	o.sources = slices.Compact(o.sources)
+	if len(through) > 0 {
+		if n.through == nil {
+			n.through = make(map[*operator][]string)
+		}
+		n.through[o] = through
+	}
 }
 
 // output returns the row of one output, all outputs if it is not known.
 func (o *operator) output(output int) []*row {
-	for k, r := range o.outputs {
-		if r.Output == output {
-			return o.outputs[k : k+1]
+	outputs := o.outputs()
+	for k, r := range outputs {
+		if int(r.output) == output {
+			return outputs[k : k+1]
 		}
 	}
-	return o.outputs
+	return outputs
 }

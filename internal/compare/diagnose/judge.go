@@ -47,12 +47,12 @@ const (
 // is left.
 func (r *row) judge() []record.Finding {
 	switch {
-	case r.good() && r.Status != record.Pass && r.Compared():
+	case r.good() && r.status != record.Pass && r.compared:
 		return r.modelNaN()
 	case !r.failed():
 		return nil
-	case !r.Compared():
-		return record.Merge(r.shapeInputBad(), r.Patterns)
+	case !r.compared:
+		return record.Merge(r.shapeInputBad(), r.patterns())
 	}
 	findings := slices.Concat(r.own(), r.modelNaN(), r.nonFinite(), r.jumped())
 	inputs := r.inputBad()
@@ -63,7 +63,7 @@ func (r *row) judge() []record.Finding {
 	if len(findings) == 0 {
 		findings = r.rest()
 	}
-	return record.Merge(findings, r.Patterns)
+	return record.Merge(findings, r.patterns())
 }
 
 // rest is for rows that nothing else explains.
@@ -89,7 +89,7 @@ func (r *row) nonFinite() []record.Finding {
 	if npuNonFinite(r.result()) == 0 || r.explained() {
 		return nil
 	}
-	for _, in := range r.inputs.rows {
+	for _, in := range r.resolved().rows {
 		if res := in.result(); res != nil && newNonFinite(res) > 0 {
 			return nil // NaN travels; the origin is further up
 		}
@@ -102,20 +102,20 @@ func (r *row) nonFinite() []record.Finding {
 
 // explained reports whether a pattern explains the NaN by how the bits are read.
 func (r *row) explained() bool {
-	return record.Has(r.Patterns, record.Endian) || record.Has(r.Patterns, record.DTypeMisread) || record.Has(r.Patterns, record.BitFlip)
+	return record.Has(r.patterns(), record.Endian) || record.Has(r.patterns(), record.DTypeMisread) || record.Has(r.patterns(), record.BitFlip)
 }
 
 // documented is the confidence of a documented rule, less where the inputs are
 // a guess.
 func (r *row) documented() record.Confidence {
-	if r.inputs.inferred {
+	if r.resolved().inferred {
 		return record.Medium
 	}
 	return record.High
 }
 
 func (r *row) ours() record.Confidence {
-	if r.inputs.inferred {
+	if r.resolved().inferred {
 		return record.Low
 	}
 	return record.Medium
@@ -128,8 +128,8 @@ func (r *row) jumped() []record.Finding {
 	if len(evidence) == 0 {
 		return nil
 	}
-	if r.Uneven != nil {
-		evidence = append(evidence, r.Uneven.text())
+	if r.evidence().Uneven != nil {
+		evidence = append(evidence, r.evidence().Uneven.text())
 	}
 	return single(record.CalcError, r.documented(), lang.Join(evidence, semicolon))
 }
@@ -139,7 +139,7 @@ func (r *row) jumps() []lang.Sentence { return slices.Concat(r.meanRelJump(), r.
 
 // meanRelJump is the evidence of a jump of the mean relative error.
 func (r *row) meanRelJump() []lang.Sentence {
-	res, in := r.result(), r.numbers
+	res, in := r.result(), r.numbers()
 	if !in.meanRel.Defined || !res.MeanRel.Defined || in.meanRel.Value >= goodMeanRel || res.MeanRel.Value <= badMeanRel {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (r *row) meanRelJump() []lang.Sentence {
 
 // pearsonFall is the evidence of a fall of the correlation.
 func (r *row) pearsonFall() []lang.Sentence {
-	res, in := r.result(), r.numbers
+	res, in := r.result(), r.numbers()
 	if !in.pearson.Defined || !res.Pearson.Defined || in.pearson.Value <= goodPearson || res.Pearson.Value >= badPearson ||
 		res.BothFinite() < minCorrelated || res.RED.Value < smallRED && res.RelQuantiles.P90.Value < smallP90 {
 		return nil
@@ -173,17 +173,17 @@ func (r *row) pearsonFall() []lang.Sentence {
 // concentrated finds errors that concentrate in a part of an axis. Rounding does
 // so too, where a norm amplifies some columns.
 func (r *row) concentrated() []record.Finding {
-	if r.rounding || r.Uneven == nil {
+	if r.rounding || r.evidence().Uneven == nil {
 		return nil
 	}
-	return single(record.CalcError, record.Medium, r.Uneven.text())
+	return single(record.CalcError, record.Medium, r.evidence().Uneven.text())
 }
 
 // accumulated holds where the error grows no more than by rounding, and all over
 // the tensor. The RED has to agree: the mean relative error of the inputs may be
 // that of a few references near 0.
 func (r *row) accumulated() []record.Finding {
-	res, in := r.result(), r.numbers
+	res, in := r.result(), r.numbers()
 	if !in.meanRel.Defined || !res.MeanRel.Defined || res.Mismatch.Count > 0 || r.outliers() || res.RED.Value > r.grown() {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (r *row) accumulated() []record.Finding {
 
 // accumulatedBound is the mean relative error up to which rounding may have grown.
 func (r *row) accumulatedBound() (bound float64, ok bool) {
-	in := r.numbers.meanRel
+	in := r.numbers().meanRel
 	return float64(growth*in.Value) + r.roundingError(), in.Defined
 }
 
@@ -213,19 +213,19 @@ func (r *row) outliers() bool {
 // unknown leaves it to the patterns, and where there are none gives the numbers
 // that no rule explains.
 func (r *row) unknown() []record.Finding {
-	if len(r.Patterns) > 0 && !r.rounding {
-		return slices.Clone(r.Patterns)
+	if len(r.patterns()) > 0 && !r.rounding {
+		return slices.Clone(r.patterns())
 	}
-	res, in := r.result(), r.numbers
+	res, in := r.result(), r.numbers()
 	text := lang.Sayf("mean relative error %s, Pearson correlation %s", "平均相对误差 %s，Pearson 相关系数 %s", metricText(res.MeanRel), metricText(res.Pearson))
-	if len(r.inputs.rows) > 0 {
+	if len(r.resolved().rows) > 0 {
 		text = lang.Sayf("%s, of the inputs %s and %s (%s)", "%s，输入的为 %s 和 %s(%s)", text, metricText(in.meanRel), metricText(in.pearson), r.inputNames())
 	}
 	parts := []lang.Sentence{text}
 	add := func(more lang.Sentence) { parts = append(parts, more) }
 	if r.rounding {
 		add(lang.Sayf("RED %s <= %s, the limit for rounding", "RED %s <= %s(舍入误差的上限)", number(res.RED.Value), number(r.grown())))
-	} else if res.RED.Value > r.grown() && len(r.inputs.rows) > 0 {
+	} else if res.RED.Value > r.grown() && len(r.resolved().rows) > 0 {
 		add(lang.Sayf("RED %s > %s, the limit for rounding (of the inputs %s)", "RED %s > %s(舍入误差的上限，输入的 RED 为 %s)",
 			number(res.RED.Value), number(r.grown()), number(in.red)))
 	}
@@ -233,7 +233,7 @@ func (r *row) unknown() []record.Finding {
 		add(lang.Sayf("max |d| %s > %d x its 99 %% quantile %s", "最大 |d| %s > %d x 其 99 %% 分位数 %s",
 			number(res.MaxAbs.Value), outlier, number(res.AbsQuantiles.P99.Value)))
 	}
-	if len(r.inputs.rows) == 0 {
+	if len(r.resolved().rows) == 0 {
 		add(lang.Sayf("no inputs are known (first operator, with other input data?)", "输入未知(首个算子，输入数据不同？)"))
 	}
 	return single(record.Unknown, record.Low, lang.Join(parts, semicolon))

@@ -15,7 +15,7 @@ func (n *network) locate(v *record.Findings) {
 		if !bad(r) {
 			continue
 		}
-		inputs := r.inputs.rows
+		inputs := r.resolved().rows
 		if len(inputs) == 0 && first == nil || len(inputs) > 0 && !slices.ContainsFunc(inputs, bad) {
 			first = r
 			break
@@ -27,17 +27,17 @@ func (n *network) locate(v *record.Findings) {
 	if first == nil {
 		return
 	}
-	v.FirstBad = first.index
+	v.FirstBad = int(first.index)
 	for _, r := range n.order {
 		if r == first {
 			break
 		}
 		switch {
 		case r.good():
-			v.LastGood = r.index
+			v.LastGood = int(r.index)
 			v.Suspects = nil
 		case !r.failed():
-			v.Suspects = append(v.Suspects, r.index)
+			v.Suspects = append(v.Suspects, int(r.index))
 		}
 	}
 }
@@ -47,8 +47,8 @@ func (n *network) origins(v *record.Findings) {
 	bad := n.counted(v)
 	v.FirstDamaged = -1
 	for _, r := range n.order {
-		if _, known := n.Graph[r.Op]; known && bad(r) && !slices.ContainsFunc(r.inputs.rows, bad) {
-			v.Origins = append(v.Origins, r.index)
+		if r.operator.known && bad(r) && !slices.ContainsFunc(r.resolved().rows, bad) {
+			v.Origins = append(v.Origins, int(r.index))
 		}
 	}
 }
@@ -59,12 +59,12 @@ func (n *network) origins(v *record.Findings) {
 func (n *network) counted(v *record.Findings) func(*row) bool {
 	origin := false
 	for _, r := range n.order {
-		if !r.failed() || r.rounding || record.Has(r.findings, record.LayerInputBad) {
+		if !r.failed() || r.rounding || r.hasInputBad {
 			continue
 		}
 		origin = true
-		if v.FirstDamaged < 0 && (!r.Compared() || record.Has(r.findings, record.CalcError) || len(r.own()) > 0) {
-			v.FirstDamaged = r.index
+		if v.FirstDamaged < 0 && (!r.compared || r.hasCalcError || len(r.own()) > 0) {
+			v.FirstDamaged = int(r.index)
 		}
 	}
 	return func(r *row) bool { return r.failed() && !(origin && r.rounding) }
@@ -78,11 +78,11 @@ func (n *network) firsts(v *record.Findings) {
 			continue
 		}
 		if v.FirstNaN < 0 && newNonFinite(res) > 0 {
-			v.FirstNaN = r.index
+			v.FirstNaN = int(r.index)
 		}
 		// An integer at its limit may be off by one from a good one.
 		if _, float := precisionOf(res.NPUDType); v.FirstOverflow < 0 && res.Overflowed > 0 && (float || r.failed()) {
-			v.FirstOverflow = r.index
+			v.FirstOverflow = int(r.index)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (n *network) largestJump(v *record.Findings) {
 			continue
 		}
 		if jump := r.jump(); jump > v.Jump {
-			v.LargestJump, v.Jump = r.index, jump
+			v.LargestJump, v.Jump = int(r.index), jump
 		}
 	}
 }
@@ -115,7 +115,7 @@ func newNonFinite(res *metrics.Result) (count int64) {
 // jump is the factor by which the mean relative error of a row exceeds that of
 // its worst input, 0 when one of them is not known.
 func (r *row) jump() float64 {
-	res, in := r.result(), r.numbers
+	res, in := r.result(), r.numbers()
 	if !res.MeanRel.Defined || !in.meanRel.Defined {
 		return 0
 	}
@@ -133,26 +133,51 @@ func (n *network) follow(v *record.Findings) {
 	if v.FirstBad < 0 {
 		return
 	}
-	readers := make(map[*operator][]*operator)
-	for _, o := range n.operators {
-		for _, r := range o.sources.rows {
-			readers[r.operator] = append(readers[r.operator], o)
-		}
-	}
+	readers := n.readers()
 	first := n.rows[v.FirstBad].operator
-	reached := map[*operator]bool{first: true}
+	reached := make([]bool, len(n.operators))
+	reached[first.index] = true
 	for queue := []*operator{first}; len(queue) > 0; queue = queue[1:] {
-		for _, reader := range readers[queue[0]] {
-			if !reached[reader] && slices.ContainsFunc(reader.outputs, (*row).failed) {
-				reached[reader] = true
+		for _, reader := range readers(queue[0]) {
+			if !reached[reader.index] && slices.ContainsFunc(reader.outputs(), (*row).failed) {
+				reached[reader.index] = true
 				queue = append(queue, reader)
 			}
 		}
 	}
 	for _, r := range n.order {
-		if r.failed() && reached[r.operator] {
-			v.Chain = append(v.Chain, r.index)
-			v.OutputsBad = v.OutputsBad || !r.isInput() && len(readers[r.operator]) == 0
+		if r.failed() && reached[r.operator.index] {
+			v.Chain = append(v.Chain, int(r.index))
+			v.OutputsBad = v.OutputsBad || !r.isInput && len(readers(r.operator)) == 0
 		}
+	}
+}
+
+// readers returns those of an operator, in execution order.
+func (n *network) readers() func(*operator) []*operator {
+	ends := make([]int32, len(n.operators)+1) // of the readers of each operator in all
+	for i := range n.operators {
+		for _, r := range n.operators[i].sources {
+			ends[r.operator.index+1]++
+		}
+	}
+	for i := range n.operators {
+		ends[i+1] += ends[i]
+	}
+	all := make([]*operator, ends[len(n.operators)])
+	for i := len(n.operators) - 1; i >= 0; i-- {
+		o := &n.operators[i]
+		for _, r := range slices.Backward(o.sources) {
+			ends[r.operator.index+1]--
+			all[ends[r.operator.index+1]] = o
+		}
+	}
+	// Now ends[i+1] is where the readers of operator i begin.
+	return func(o *operator) []*operator {
+		end := int32(len(all))
+		if next := int(o.index) + 2; next < len(ends) {
+			end = ends[next]
+		}
+		return all[ends[o.index+1]:end]
 	}
 }

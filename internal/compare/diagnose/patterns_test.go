@@ -46,7 +46,7 @@ func patternsBeside(t *testing.T, in Tensors, others ...string) []record.Finding
 		rows = append(rows, rowOf(name, record.Pass, &other))
 	}
 	all, evidences := split(rows)
-	return newNetwork(all, evidences, Network{Ordered: true}).rows[0].Patterns
+	return newNetwork(InMemory(all, evidences), Network{Ordered: true}).rows[0].patterns()
 }
 
 // distribution is what good tensors hold.

@@ -33,7 +33,7 @@ func (r *row) roundingError() float64 {
 
 // grown is the largest RED that rounding makes of that of the inputs.
 func (r *row) grown() float64 {
-	return float64(growth*r.numbers.red) + math.Min(r.roundingError(), maxRounding)
+	return float64(growth*r.numbers().red) + math.Min(r.roundingError(), maxRounding)
 }
 
 // isRounding reports whether a row fails by accumulated rounding only: its RED grows
@@ -48,13 +48,13 @@ func (r *row) isRounding() bool {
 		return false
 	}
 	few := errorRatio(res) < fewErrors
-	if len(r.inputs.rows) == 0 && !few {
+	if len(r.resolved().rows) == 0 && !few {
 		return false
 	}
-	if slices.ContainsFunc(r.inputs.rows, func(in *row) bool { return in.failed() && !in.rounding }) {
+	if slices.ContainsFunc(r.resolved().rows, func(in *row) bool { return in.failed() && !in.rounding }) {
 		return false
 	}
-	for _, f := range r.Patterns {
+	for _, f := range r.patterns() {
 		if specific(f.Code) && f.Code != record.Stride {
 			return false
 		}
@@ -64,7 +64,7 @@ func (r *row) isRounding() bool {
 
 // broken reports whether a part of an axis is bad, not just its smallest elements.
 func (r *row) broken() bool {
-	u := r.Uneven
+	u := r.evidence().Uneven
 	if u == nil {
 		return false
 	}
@@ -95,7 +95,7 @@ func specific(code record.Code) bool {
 
 // own are the specific patterns that no bad input shows.
 func (r *row) own() (own []record.Finding) {
-	for _, f := range r.Patterns {
+	for _, f := range r.patterns() {
 		reference, _ := refNonFinite(r.result())
 		if !specific(f.Code) && (f.Code != record.ModelNaN || reference == 0) || r.rounding {
 			continue
@@ -110,8 +110,8 @@ func (r *row) own() (own []record.Finding) {
 // inherited reports whether a bad input shows the pattern too.
 func (r *row) inherited(code record.Code) bool {
 	same := func(f record.Finding) bool { return family(f.Code) == family(code) }
-	return slices.ContainsFunc(r.inputs.rows, func(in *row) bool {
-		return in.failed() && slices.ContainsFunc(in.Patterns, same)
+	return slices.ContainsFunc(r.resolved().rows, func(in *row) bool {
+		return in.failed() && slices.ContainsFunc(in.patterns(), same)
 	})
 }
 
@@ -134,7 +134,7 @@ func (r *row) explainedBy(in *row) bool {
 	switch {
 	case !in.failed():
 		return false
-	case !in.Compared():
+	case !in.compared:
 		return true
 	case in.rounding:
 		return r.rounding
@@ -148,11 +148,11 @@ func (r *row) explainedBy(in *row) bool {
 // inputBad finds the bad inputs that explain the row.
 func (r *row) inputBad() []record.Finding {
 	var bad badInputs
-	for _, in := range r.inputs.rows {
-		if r.Compared() && !r.explainedBy(in) || !in.failed() {
+	for _, in := range r.resolved().rows {
+		if r.compared && !r.explainedBy(in) || !in.failed() {
 			continue
 		}
-		input := badInput{op: in.Op, output: int32(in.Output), kind: tensor.Kind(in.Kind)}
+		input := badInput{op: in.source().Op, output: in.output, kind: tensor.Kind(in.source().Kind)}
 		if res := in.result(); res != nil {
 			input.compared, input.errors, input.total, input.meanRel = true, res.StrictErrors(), res.Total, res.MeanRel
 		}
@@ -167,7 +167,7 @@ func (r *row) inputBad() []record.Finding {
 // shapeInputBad is inputBad for a row whose shapes differ: the operator before
 // is no reason for that unless it is known to be read.
 func (r *row) shapeInputBad() []record.Finding {
-	if r.inputs.inferred {
+	if r.resolved().inferred {
 		return nil
 	}
 	return r.inputBad()

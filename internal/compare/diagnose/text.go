@@ -38,23 +38,20 @@ var semicolon = lang.Text{EN: "; ", ZH: "；"}
 
 // inputNames names the inputs of the evidence.
 func (r *row) inputNames() lang.Sentence {
-	names := make([]string, 0, len(r.inputs.rows))
-	for _, in := range r.inputs.rows {
-		names = append(names, rowName(in.Row))
-	}
+	names := someOf(r.resolved().rows)
 	if guess := r.guess(); !guess.IsZero() {
-		return lang.Sayf("%s%s", "%s%s", someOf(names), guess)
+		return lang.Sayf("%s%s", "%s%s", names, guess)
 	}
-	return someOf(names)
+	return names
 }
 
 // guess says how the inputs are known where no graph names them.
 func (r *row) guess() lang.Sentence {
-	switch {
-	case r.inputs.inferred:
+	switch in := r.resolved(); {
+	case in.inferred:
 		return lang.Sayf(", inferred from the execution order", "，由执行顺序推断")
-	case len(r.inputs.through) > 0:
-		return lang.Sayf(", through %s (no dump)", "，经由 %s(无 dump)", someOf(r.inputs.through))
+	case len(in.through) > 0:
+		return lang.Sayf(", through %s (no dump)", "，经由 %s(无 dump)", firstOf(in.through))
 	default:
 		return lang.Sentence{}
 	}
@@ -72,10 +69,19 @@ func tensorName(op string, kind tensor.Kind, index int) string {
 // mostNames is the number of names that evidence lists.
 const mostNames = 3
 
-// someOf joins the first few names.
-func someOf(names []string) lang.Sentence {
+// firstOf joins the first few names.
+func firstOf(names []string) lang.Sentence {
 	shown := min(len(names), mostNames)
 	return andMore(lang.Plain(strings.Join(names[:shown], ", ")), len(names)-shown)
+}
+
+// someOf joins the names of the first few rows.
+func someOf(rows []*row) lang.Sentence {
+	names := make([]string, 0, mostNames)
+	for _, r := range rows[:min(len(rows), mostNames)] {
+		names = append(names, rowName(r.source()))
+	}
+	return andMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
 }
 
 // andMore says how many more there are than a list shows.

@@ -47,11 +47,15 @@ const (
 // before what they read with a star.
 func walked(rows []testRow, graph Graph) string {
 	all, evidence := split(rows)
-	order, looped := newNetwork(all, evidence, Network{Graph: graph, Ordered: true}).walk()
+	n := newNetwork(InMemory(all, evidence), Network{Graph: graph, Ordered: true})
+	op := map[*operator]string{}
+	for i := range n.rows {
+		op[n.rows[i].operator] = all[i].Op
+	}
 	var names []string
-	for _, o := range order {
-		name := o.name
-		if looped[o] {
+	for _, o := range n.walk() {
+		name := op[o]
+		if o.looped {
 			name += "*"
 		}
 		names = append(names, name)
@@ -109,13 +113,15 @@ type judgement struct {
 	*Judgement
 	rows     []record.Row
 	findings record.Findings
-	reasons  [][]record.Finding
 }
 
 func judgedBy(rows []testRow, known Network) *judgement {
 	all, evidence := split(rows)
-	j := &judgement{Judgement: Judge(all, evidence, known), rows: all}
-	j.findings, j.reasons = j.Apply()
+	j := &judgement{Judgement: Judge(InMemory(all, evidence), known), rows: all}
+	j.findings = j.Apply()
+	for i := range all {
+		j.Write(i, &all[i])
+	}
 	return j
 }
 
@@ -184,8 +190,8 @@ func TestJudge(t *testing.T) {
 		for i := range j.rows {
 			r := &j.rows[i]
 			fed := r.Status == record.Fail && !slices.Contains(j.Origins(), i)
-			if fed != (record.Has(j.reasons[i], record.LayerInputBad) && len(r.Evidence.FedBy) > 0) {
-				t.Errorf("%s: %s is %s of %v, fed by %v", tt.name, r.Op, r.Status, j.reasons[i], r.Evidence.FedBy)
+			if fed != (record.Has(r.Reasons, record.LayerInputBad) && len(r.Evidence.FedBy) > 0) {
+				t.Errorf("%s: %s is %s of %v, fed by %v", tt.name, r.Op, r.Status, r.Reasons, r.Evidence.FedBy)
 			}
 		}
 	}

@@ -30,7 +30,13 @@ type Expectation struct {
 	// are root mean squares, and so is their sum.
 	Propagated, Own, Sum float64
 	// Class is the one that the operator was judged by.
-	Class          Class
+	Class Class
+}
+
+// expectation is an Expectation with that of each group, which is much memory and is
+// not kept.
+type expectation struct {
+	Expectation
 	rows, channels []float64 // of each group, nil where nothing bounds it
 	peaks          []float64 // the largest error of a row, nil where nothing bounds it
 }
@@ -72,8 +78,8 @@ func (o *Operator) classOf() Class {
 }
 
 // expect returns what rounding explains.
-func (o *Operator) expect() Expectation {
-	e := Expectation{Class: o.classOf()}
+func (o *Operator) expect() expectation {
+	e := expectation{Expectation: Expectation{Class: o.classOf()}}
 	e.Propagated, e.Own = o.bounds(e.Class)
 	e.Sum = max(exact.Hypot(e.Propagated, e.Own), tiny)
 	o.groups(&e)

@@ -9,7 +9,7 @@ import (
 
 // groups sets the errors that are expected of each row and channel, by the most
 // that is known of the class.
-func (o *Operator) groups(e *Expectation) {
+func (o *Operator) groups(e *expectation) {
 	s := o.Out
 	e.rows, e.channels = inProportion(&s.Rows, s.RefRMS, e.Sum, 0.5), inProportion(&s.Channels, s.RefRMS, e.Sum, 0.5)
 	if s.Type.Integer {
@@ -92,7 +92,7 @@ func (o *Operator) alignedRows() (aligned, others []*noise.Noise) {
 func sameShape(a, b *noise.Noise) bool { return slices.Equal(a.Shape, b.Shape) }
 
 // lipschitzGroups are exact bounds, by the triangle inequality.
-func (o *Operator) lipschitzGroups(e *Expectation) {
+func (o *Operator) lipschitzGroups(e *expectation) {
 	s, l, eps := o.Out, o.Type.Factor, epsilon(o.Out.Type)
 	aligned, others := o.alignedRows()
 	if len(aligned) == 0 {
@@ -130,7 +130,7 @@ func (o *Operator) lipschitzGroups(e *Expectation) {
 }
 
 // normalisedGroups bound every row of a norm by its conditioning.
-func (o *Operator) normalisedGroups(e *Expectation) {
+func (o *Operator) normalisedGroups(e *expectation) {
 	s, in := o.Out, o.Inputs[0]
 	if len(in.Rows.RMS) != len(s.Rows.RMS) {
 		return
@@ -152,7 +152,7 @@ func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, siz
 
 // productGroups are exact bounds of a product of tensors of one shape; of other
 // products nothing bounds a group.
-func (o *Operator) productGroups(e *Expectation) {
+func (o *Operator) productGroups(e *expectation) {
 	s, eps := o.Out, epsilon(o.Out.Type)
 	e.rows, e.channels = nil, nil
 	if o.Type.form == square || len(o.Inputs) != 2 || !sameShape(o.Inputs[0], s) || !sameShape(o.Inputs[1], s) {
@@ -183,7 +183,7 @@ func (o *Operator) productGroups(e *Expectation) {
 
 // linearGroups: a row of a product of matrices is made of the same row of its
 // input. Where both inputs have other rows nothing bounds one.
-func (o *Operator) linearGroups(e *Expectation) {
+func (o *Operator) linearGroups(e *expectation) {
 	s := o.Out
 	aligned, _ := o.alignedRows()
 	conv := o.Type.form == convolution
@@ -209,7 +209,7 @@ func (o *Operator) linearGroups(e *Expectation) {
 
 // unknownGroups bound groups by what the usual operators make of those of the
 // inputs.
-func (o *Operator) unknownGroups(e *Expectation) {
+func (o *Operator) unknownGroups(e *expectation) {
 	s, found := o.Out, false
 	for _, in := range o.Inputs {
 		same, worst := sameRows(in, s), worstRow(in)

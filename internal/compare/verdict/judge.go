@@ -42,21 +42,21 @@ const (
 
 // Verdict is what the rules say of a tensor.
 type Verdict struct {
-	Level Level
-	Kind  Kind
+	Kind Kind
 	Expectation
 	// Score is B: the error beside what is expected. RowScore, ChannelScore and
 	// PeakScore are those of the worst row, channel and element; the last one is a
 	// bound for every element where Exact is set.
 	Score, RowScore, ChannelScore, PeakScore float64
-	Exact                                    bool
 	// ScaleZ is by how many standard deviations there is a common factor, ScaleShare
 	// the share of the error that it is.
 	ScaleZ, ScaleShare float64
-	// Structured is set where the error has a form that rounding does not have.
-	Structured bool
 	// Limit is the score up to which rounding is assumed.
 	Limit float64
+	Level Level
+	Exact bool
+	// Structured is set where the error has a form that rounding does not have.
+	Structured bool
 }
 
 // The limits. They were set on simulated networks.
@@ -104,7 +104,6 @@ func (o *Operator) Judge() Verdict {
 	default:
 		v.Level, v.Kind = o.roughly(&v)
 	}
-	v.rows, v.channels, v.peaks = nil, nil, nil // the verdicts of a run are kept together
 	return v
 }
 
@@ -131,18 +130,19 @@ func anyInput(o *Operator, is func(*noise.Noise) bool) bool {
 // measure sets the error beside what is expected of it.
 func (o *Operator) measure() Verdict {
 	s := o.Out
-	v := Verdict{Expectation: o.expect()}
+	e := o.expect()
+	v := Verdict{Expectation: e.Expectation}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
-	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, v.rows), worst(s.Channels.RMS, v.channels)
+	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, e.rows), worst(s.Channels.RMS, e.channels)
 	switch {
-	case v.peaks != nil && len(v.peaks) == len(s.Rows.Max):
-		v.PeakScore, v.Exact = worst(s.Rows.Max, v.peaks), true
+	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
+		v.PeakScore, v.Exact = worst(s.Rows.Max, e.peaks), true
 	case v.Class == Move && len(o.Inputs) > 0:
 		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax))
 		v.Exact = true
 	default:
-		v.PeakScore = worst(s.Rows.Max, v.rows) / 6
+		v.PeakScore = worst(s.Rows.Max, e.rows) / 6
 	}
 	relative := v.Sum / max(s.RefRMS, tiny)
 	if s.RefRMS > 0 {
