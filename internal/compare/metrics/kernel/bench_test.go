@@ -98,6 +98,14 @@ func BenchmarkLoops(b *testing.B) {
 	for i, x := range n {
 		binary.LittleEndian.PutUint32(src[4*i:], math.Float32bits(float32(x)))
 	}
+	alike, apart := make([]byte, 2*len(n)), make([]byte, 2*len(n))
+	half16 := make([]int64, len(n))
+	Float16Codes(half16, src)
+	for i, code := range half16 {
+		bits := uint16(max(code, -code)) | uint16(uint64(code)>>48&0x8000)
+		binary.LittleEndian.PutUint16(alike[2*i:], bits)
+		binary.LittleEndian.PutUint16(apart[2*i:], bits^uint16(i&1))
+	}
 	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
 	Subtract(d, abs, n[:1024], r[:1024])
 	half.Round(codes, n[:1024])
@@ -113,6 +121,10 @@ func BenchmarkLoops(b *testing.B) {
 		{"SumPairs", func(i int) { SumPairs(n[i:][:1024], r[i:][:1024]) }},
 		{"Subtract", func(i int) { Subtract(d, abs, n[i:][:1024], r[i:][:1024]) }},
 		{"Relatives", func(i int) { tables.Relatives(rel, abs, r[i:][:1024]) }},
+		{"Relate", func(i int) { tables.Relate(rel, abs, n[i:][:1024], r[i:][:1024]) }},
+		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096]) }},
+		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096]) }},
+		{"AddPairs", func(i int) { AddPairs(d, rel, n[i:][:1024], r[i:][:1024]) }},
 		{"Exceeds", func(i int) { Exceeds(abs, r[i:][:1024], 10, 1) }},
 		{"Round", func(i int) { half.Round(codes, n[i:][:1024]) }},
 		{"Codes16", func(i int) { Codes16(codes, src[2*i:][:2048]) }},

@@ -26,6 +26,10 @@ type pairTotals struct {
 	rLeast        uint32
 	sum           uint32 // of at most 2^16 distances
 	n, r          uint64
+	// rNotZero is the least magnitude of r above 0, 0 if all are 0. Of pairs that are alike
+	// there are nZeros and rZeros, and nSmall elements of n are not normal, zeros among
+	// them; others is not 0 if some are not alike.
+	rNotZero, nZeros, nSmall, rZeros, others uint32
 }
 
 // newPairLanes returns the lanes of no pairs.
@@ -39,7 +43,7 @@ func newPairLanes() (out pairLanes) {
 
 // totals joins the lanes.
 func (l *pairLanes) totals() pairTotals {
-	t := pairTotals{nLow: l.nLow[0], nHigh: l.nHigh[0], nLeast: l.nLeast[0], rLow: l.rLow[0], rHigh: l.rHigh[0], rLeast: l.rLeast[0]}
+	t := pairTotals{others: 1, nLow: l.nLow[0], nHigh: l.nHigh[0], nLeast: l.nLeast[0], rLow: l.rLow[0], rHigh: l.rHigh[0], rLeast: l.rLeast[0]}
 	for k := range 8 {
 		t.nLow, t.nHigh, t.nLeast = min(t.nLow, l.nLow[k]), max(t.nHigh, l.nHigh[k]), min(t.nLeast, l.nLeast[k])
 		t.rLow, t.rHigh, t.rLeast = min(t.rLow, l.rLow[k]), max(t.rHigh, l.rHigh[k]), min(t.rLeast, l.rLeast[k])
@@ -68,18 +72,26 @@ func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Di
 	if !ok {
 		return nSpan, rSpan, d, false
 	}
-	const infinity16, infinity32 = 0x7c00, 0x7f800000
+	const infinity16, infinity32, normal32 = 0x7c00, 0x7f800000, 1 << 23
 	if max(t.nHigh, ^t.nLow) >= infinity16 || max(t.rHigh, ^t.rLow) >= infinity32 {
 		return nSpan, rSpan, d, false
 	}
-	table := (*[1 << 16]float32)(tensor.CodeValues(tensor.Float16))
-	half := func(key int16) float64 { return float64(table[uint16(key^key>>15&math.MaxInt16)]) }
+	half := func(key int16) float64 { return tensor.Float16To64(uint16(key ^ key>>15&math.MaxInt16)) }
 	single := func(key int32) float64 {
 		return float64(math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)))
 	}
 	nSpan = span(half(t.nLow), half(t.nHigh), half(int16(t.nLeast)))
 	rSpan = span(single(t.rLow), single(t.rHigh), single(int32(t.rLeast)))
-	return nSpan, rSpan, Digests{N: t.n, R: t.r, MaxDistance: uint64(t.apart), SumDistance: uint64(t.sum)}, true
+	if rSpan.NotZero = single(int32(t.rNotZero)); t.rNotZero == 0 && t.others == 0 {
+		rSpan.NotZero = math.Inf(1)
+	}
+	d = Digests{N: t.n, R: t.r, MaxDistance: uint64(t.apart), SumDistance: uint64(t.sum)}
+	if t.others == 0 && t.rNotZero-1 >= normal32-1 {
+		// A reference that rounds to an element that is not normal is below the normal
+		// numbers of float16 too.
+		d.Small, d.Counted = Small{NZeros: int64(t.nZeros), NSmall: int64(t.nSmall - t.nZeros), RZeros: int64(t.rZeros)}, true
+	}
+	return nSpan, rSpan, d, true
 }
 
 // span returns the span of finite values.

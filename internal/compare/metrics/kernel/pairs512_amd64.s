@@ -69,7 +69,9 @@ GLOBL widePairs<>(SB), RODATA|NOPTR, $64
 	VMOVQ x, to(DX)
 
 // pairs512 decodes count pairs of float16 and float32, a multiple of sixteen above 0,
-// and bounds, codes and hashes them.
+// and bounds, codes and hashes them. Sixteen pairs are alike if all references round to
+// the bits of the elements beside them, as they do where an operator is right: one hash
+// is that of both sides then. It counts zeros of those.
 //
 // func pairs512(n, r *float64, nStored, rStored *byte, count int, out *pairTotals)
 TEXT ·pairs512(SB), NOSPLIT, $0-48
@@ -89,6 +91,7 @@ TEXT ·pairs512(SB), NOSPLIT, $0-48
 	VPBROADCASTQ widePairs<>+56(SB), Z23
 	VPXORQ Z0, Z0, Z0           // hashes of n
 	VPXORQ Z1, Z1, Z1           // of r
+	VPXORQ Z24, Z24, Z24        // of pairs that are alike
 	VPXOR Y2, Y2, Y2            // largest distance
 	VPXORQ Z3, Z3, Z3           // sums of distances
 	VMOVDQA Y15, Y4             // n: lowest, highest, least magnitude
@@ -97,10 +100,19 @@ TEXT ·pairs512(SB), NOSPLIT, $0-48
 	VMOVDQA64 Z16, Z7           // r
 	VPTERNLOGQ $0xff, Z9, Z9, Z9
 	VPXORQ Z16, Z9, Z8
+	VPTERNLOGQ $0xff, Z28, Z28, Z28 // r: least magnitude above 0
+	VPSRLD $31, Z28, Z27        // 1
+	VPSRLW $15, Y28, Y29
+	VPSLLW $10, Y29, Y29        // the code of the least normal number
+	XORL R10, R10               // zeros of n
+	XORL R11, R11               // with those that are not normal
+	XORL R12, R12               // zeros of r
+	XORL R13, R13               // groups that are not alike
 	XORQ AX, AX
 	PCALIGN $64
 pairs512Next:
 	VMOVDQU (SI)(AX*2), Y10
+	VMOVDQA64 Y10, Y25
 	VMOVUPS (DI)(AX*4), Z17
 	VCVTPH2PS Y10, Z11
 	VCVTPS2PD Y11, Z12
@@ -114,18 +126,42 @@ pairs512Next:
 	VMOVUPD Z14, 64(R9)(AX*8)
 	VCVTPS2PH $0, Z17, Y13      // to nearest, ties to even
 	VPSRAD $31, Z17, Z12
-	VPANDD Z16, Z17, Z17
-	VPMINUD Z17, Z9, Z9
-	VPXORD Z12, Z17, Z17
+	VPANDD Z16, Z17, Z26
+	VPXORD Z12, Z26, Z17
+	VPMINUD Z26, Z9, Z9
+	VPSUBD Z27, Z26, Z12        // zeros come after all others
+	VPMINUD Z12, Z28, Z28
 	VPMINSD Z17, Z7, Z7
 	VPMAXSD Z17, Z8, Z8
 	VPSRAW $15, Y10, Y11
-	VPAND Y15, Y10, Y10
-	VPMINUW Y10, Y6, Y6
-	VPXOR Y11, Y10, Y10
+	VPAND Y15, Y10, Y14
+	VPMINUW Y14, Y6, Y6
+	VPXOR Y11, Y14, Y10
 	VPMINSW Y10, Y4, Y4
 	VPMAXSW Y10, Y5, Y5
 	VPSUBW Y11, Y10, Y10        // codes of n
+	VPXORQ Y25, Y13, Y11
+	VPTEST Y11, Y11
+	JNE pairs512Apart
+	VPTESTNMW Y14, Y14, K3
+	VPCMPUW $1, Y29, Y14, K4
+	VPTESTNMD Z26, Z26, K5
+	KMOVW K3, BX
+	POPCNTL BX, BX
+	ADDL BX, R10
+	KMOVW K4, BX
+	POPCNTL BX, BX
+	ADDL BX, R11
+	KMOVW K5, BX
+	POPCNTL BX, BX
+	ADDL BX, R12
+	HASH_WIDE(Y10, Z24)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT pairs512Next
+	JMP pairs512End
+pairs512Apart:
+	INCL R13
 	VPSRAW $15, Y13, Y11
 	VPAND Y15, Y13, Y13
 	VPXOR Y11, Y13, Y13
@@ -141,6 +177,7 @@ pairs512Next:
 	ADDQ $16, AX
 	CMPQ AX, CX
 	JLT pairs512Next
+pairs512End:
 	FOLD_WORDS(VPMINSW, Y4, X4, 0)
 	FOLD_WORDS(VPMAXSW, Y5, X5, 2)
 	FOLD_WORDS(VPMINUW, Y6, X6, 4)
@@ -149,7 +186,25 @@ pairs512Next:
 	FOLD_DOUBLES(VPMAXSD, Z8, Y8, X8, 12)
 	FOLD_DOUBLES(VPMINUD, Z9, Y9, X9, 16)
 	FOLD_DOUBLES(VPADDD, Z3, Y3, X3, 20)
+	VPADDQ Z24, Z0, Z0
+	VPADDQ Z24, Z1, Z1
 	FOLD_SUM(Z0, Y0, X0, 24)
 	FOLD_SUM(Z1, Y1, X1, 32)
+	VEXTRACTI64X4 $1, Z28, Y1
+	VMOVDQA64 Y28, Y0
+	VPMINUD Y0, Y1, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VPMINUD X1, X0, X0
+	VPSHUFD $0x4e, X0, X1
+	VPMINUD X1, X0, X0
+	VPSHUFD $0xb1, X0, X1
+	VPMINUD X1, X0, X0
+	VMOVD X0, BX
+	INCL BX
+	MOVL BX, 40(DX)
+	MOVL R10, 44(DX)
+	MOVL R11, 48(DX)
+	MOVL R12, 52(DX)
+	MOVL R13, 56(DX)
 	VZEROUPPER
 	RET

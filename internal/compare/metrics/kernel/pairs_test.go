@@ -73,6 +73,10 @@ func TestHalfPairs(t *testing.T) {
 			want.Small, want.Counted = small, true
 		}
 		sameBits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+		if rSpan.NotZero != 0 && rSpan.NotZero != Smallest(r) {
+			t.Fatalf("round %d, %d pairs: the least magnitude above 0 is %v, want %v", round, count, rSpan.NotZero, Smallest(r))
+		}
+		rSpan.NotZero = 0
 		if got != want || nSpan != wantNSpan || rSpan != wantRSpan || !slices.EqualFunc(n, wantN, sameBits) || !slices.EqualFunc(r, wantR, sameBits) {
 			t.Fatalf("round %d, %d pairs: %+v, want %+v; spans %+v and %+v, want %+v and %+v", round, count, got, want, nSpan, rSpan, wantNSpan, wantRSpan)
 		}
@@ -115,6 +119,7 @@ func TestHalfPairsAlike(t *testing.T) {
 				if got.Counted {
 					want.Small, want.Counted = CountSmall(n, r, 0x1p-14, 0x1p-126), true
 				}
+				gotR.NotZero = 0
 				if ok && (got != want || gotN != nSpan || gotR != rSpan) {
 					t.Fatalf("from %x on, %d off: %+v, want %+v; spans %+v and %+v, want %+v and %+v", first, step, got, want, gotN, gotR, nSpan, rSpan)
 				}

@@ -5,7 +5,10 @@ import "math"
 // Span is the range of values and of their magnitudes. Its zeros are positive.
 type Span struct {
 	Min, Max, MinAbs, MaxAbs float64
-	Special                  bool // a value is not finite; the range means nothing
+	// NotZero is the least magnitude above 0, +inf if all values are 0; 0 where that is not
+	// known.
+	NotZero float64
+	Special bool // a value is not finite; the range means nothing
 }
 
 // spanLanes holds the smallest and largest values and the smallest magnitudes of
@@ -38,7 +41,7 @@ func newSpan(out *spanLanes, special bool, others []float64) Span {
 		low, high, minAbs = min(low, lowest), max(high, highest), min(minAbs, least)
 		special = special || others
 	}
-	return Span{low + 0, high + 0, minAbs, max(math.Abs(low), math.Abs(high)), special}
+	return Span{Min: low + 0, Max: high + 0, MinAbs: minAbs, MaxAbs: max(math.Abs(low), math.Abs(high)), Special: special}
 }
 
 // bitBounds bounds values by their bits, without jumps. Of unsigned numbers the largest is
@@ -87,7 +90,7 @@ func (b *bitBounds) bounds() (low, high, minAbs float64, special bool) {
 // span returns the span of values, of which there is at least one.
 func (b *bitBounds) span() Span {
 	low, high, minAbs, special := b.bounds()
-	return Span{low + 0, high + 0, minAbs, max(math.Abs(low), math.Abs(high)), special}
+	return Span{Min: low + 0, Max: high + 0, MinAbs: minAbs, MaxAbs: max(math.Abs(low), math.Abs(high)), Special: special}
 }
 
 func spanOfBits(values []float64) (low, high, minAbs float64, special bool) {

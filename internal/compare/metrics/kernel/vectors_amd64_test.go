@@ -2,7 +2,10 @@
 
 package kernel
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // vectorTests are the tests of the loops that the processor's vectors do.
 var vectorTests = map[string]func(*testing.T){
@@ -26,5 +29,20 @@ func TestWithoutWide(t *testing.T) {
 	wide, carryless = false, false
 	for name, test := range vectorTests {
 		t.Run(name, test)
+	}
+}
+
+// TestWideCounts: pairs that are alike are counted as they are read.
+func TestWideCounts(t *testing.T) {
+	if !wide {
+		t.Skip("the processor has no AVX-512")
+	}
+	n, r := make([]float64, 64), make([]float64, 64)
+	for _, count := range []int{16, 64} {
+		_, span, d, ok := HalfPairs(n[:count], r[:count], make([]byte, 2*count), make([]byte, 4*count))
+		want := Small{NZeros: int64(count), RZeros: int64(count)}
+		if !ok || !d.Counted || d.Small != want || span.NotZero != math.Inf(1) {
+			t.Errorf("%d zeros: %v, %+v, %+v", count, ok, span, d)
+		}
 	}
 }

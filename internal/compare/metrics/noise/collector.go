@@ -115,7 +115,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	c.excludedPosition = c.excludedPosition[:0]
 	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.masked(rSpan.Min) {
 		n, r = c.exclude(n, r)
-		rSpan.MinAbs = 0
+		rSpan.MinAbs, rSpan.NotZero = 0, 0
 	} else {
 		c.minNPU, c.maxNPU = min(c.minNPU, nSpan.Min), max(c.maxNPU, nSpan.Max)
 		c.minRef, c.maxRef = min(c.minRef, rSpan.Min), max(c.maxRef, rSpan.Max)
@@ -131,7 +131,9 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.maxDRef = math.Abs(r[0])
 	}
 	if rSpan.MinAbs == 0 {
-		rSpan.MinAbs = kernel.Smallest(r)
+		if rSpan.MinAbs = rSpan.NotZero; rSpan.MinAbs == 0 {
+			rSpan.MinAbs = kernel.Smallest(r)
+		}
 	}
 	if rSpan.MinAbs < smallestNormal {
 		c.countTiny(r)
