@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics/kernel"
@@ -61,6 +62,49 @@ func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
 // axisSums holds the sums over columns and outer bins.
 type axisSums struct {
 	columns, outer binSums
+	axisCursor
+}
+
+// axisCursor is at an element: in which column and which bins that is, and how many
+// elements from there on are in these bins.
+type axisCursor struct {
+	offset, column, left int64
+	bins                 []int // of the outer axes
+	bin                  int   // the first of them among those of its axis
+}
+
+// seek makes the element at an offset the next one.
+func (c *axisCursor) seek(p *axisPlan, offset int64) {
+	c.offset, c.column, c.left, c.bins = offset, 0, math.MaxInt64, c.bins[:0]
+	if p.period > 0 {
+		c.column = offset % p.period
+	}
+	for i := range p.outer {
+		a := &p.outer[i]
+		bin := int(offset / a.stride % a.size / a.fold)
+		if c.bins = append(c.bins, a.first+bin); i == 0 {
+			c.bin, c.left = bin, min(int64(bin+1)*a.fold, a.size)*a.stride-offset%(a.size*a.stride)
+		}
+	}
+}
+
+// skip moves on by as many elements as are in the same bins, at most.
+func (c *axisCursor) skip(p *axisPlan, n int64) {
+	c.offset += n
+	c.column += n
+	if c.column == p.period {
+		c.column = 0
+	}
+	if c.left -= n; c.left > 0 {
+		return
+	}
+	a := &p.outer[0]
+	if c.bin++; c.bin == a.bins {
+		c.seek(p, c.offset)
+		return
+	}
+	c.bins[0]++
+	c.left = min(a.fold, a.size-int64(c.bin)*a.fold) * a.stride
 }
 
 // binSums holds sums of |d| and |d|/|r| and numbers of errors, by bins.
@@ -83,7 +127,7 @@ func cleared[T any](of []T, n int) []T {
 
 // empty returns sums of nothing for a plan, in the memory of s.
 func (s axisSums) empty(p *axisPlan) axisSums {
-	return axisSums{s.columns.empty(int(p.period)), s.outer.empty(p.bins)}
+	return axisSums{columns: s.columns.empty(int(p.period)), outer: s.outer.empty(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
 }
 
 func (b *binSums) merge(c *binSums) {
@@ -105,13 +149,18 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 	if len(p.inner) == 0 && len(p.outer) == 0 {
 		return
 	}
+	if s.offset != first {
+		s.seek(p, first)
+	}
 	all := int64(len(abs))
 	for len(abs) > 0 {
-		n := min(int64(len(abs)), p.run(first))
+		n := min(int64(len(abs)), s.left)
+		if p.period > 0 {
+			n = min(n, p.period-s.column)
+		}
 		sumAbs, sumRel := totalAbs, totalRel
 		if whole := n == all; p.period > 0 {
-			column := first % p.period
-			x, y := kernel.AddPairs(s.columns.abs[column:], s.columns.rel[column:], abs[:n], rel[:n])
+			x, y := kernel.AddPairs(s.columns.abs[s.column:], s.columns.rel[s.column:], abs[:n], rel[:n])
 			if !whole {
 				sumAbs, sumRel = x, y
 			}
@@ -120,16 +169,16 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 		}
 		var errors int64
 		if flags != nil {
-			errors = s.addErrors(p, first, flags[:n])
+			errors = s.addErrors(p, flags[:n])
 			flags = flags[n:]
 		}
-		for i := range p.outer {
-			k := p.outer[i].bin(first)
+		for _, k := range s.bins {
 			s.outer.abs[k] += sumAbs
 			s.outer.rel[k] += sumRel
 			s.outer.errors[k] += errors
 		}
-		abs, rel, first = abs[n:], rel[n:], first+n
+		abs, rel = abs[n:], rel[n:]
+		s.skip(p, n)
 	}
 }
 
@@ -145,31 +194,9 @@ func (b *block) sumAxes() {
 	b.part.axes.add(b.e.axes, b.first, abs, rel, b.differences.abs, b.sums.relative.over(1), flags)
 }
 
-// run returns how many elements from an offset on lie in the same bins of all
-// outer axes, which are those of the innermost, and in one row of columns.
-func (p *axisPlan) run(offset int64) int64 {
-	n := int64(1) << 62
+func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 	if p.period > 0 {
-		n = p.period - offset%p.period
-	}
-	if len(p.outer) > 0 {
-		a := &p.outer[0]
-		row := a.size * a.stride
-		inRow := offset % row
-		position := inRow / a.stride
-		n = min(n, min((position/a.fold+1)*a.fold, a.size)*a.stride-inRow)
-	}
-	return n
-}
-
-// bin returns the bin of an offset among those of all outer axes.
-func (a *axis) bin(offset int64) int {
-	return a.first + int(offset/a.stride%a.size/a.fold)
-}
-
-func (s *axisSums) addErrors(p *axisPlan, first int64, flags []uint8) (count int64) {
-	if p.period > 0 {
-		return kernel.CountFlags(s.columns.errors[first%p.period:], flags, strictError)
+		return kernel.CountFlags(s.columns.errors[s.column:], flags, strictError)
 	}
 	for _, f := range flags {
 		if f&strictError != 0 {

@@ -18,8 +18,7 @@ type block struct {
 	d           []float64 // differences, of complex elements by parts
 	abs, rel    []float64 // |d| and |d|/|r| of the pairs that are left
 	differences differences
-	sides       kernel.PairSums // of both sides, where they are related
-	ratios      kernel.Ratios
+	relation    kernel.Relation // where related is set; its ratios always
 	extent      extent
 	digests     kernel.Digests // of all elements
 	hashed      bool           // the digests were made with the values
@@ -29,11 +28,18 @@ type block struct {
 	failed      bool           // there are errors, in flags
 }
 
-// newBlock returns the block of count pairs from an offset on.
-func newBlock(e *Engine, b *buffers, p *Partial, first int64, count int, ref, npu []byte) block {
-	l := block{buffers: b, e: e, part: p, first: first, count: count, all: count, n: b.n, r: b.r, d: b.d, abs: b.abs[:count], rel: b.rel[:count]}
-	l.n.stored, l.r.stored = npu[:count*e.npu.size], ref[:count*e.ref.size]
-	return l
+// newBlock returns a block of no pairs.
+func newBlock(e *Engine, b *buffers, p *Partial) block {
+	return block{buffers: b, e: e, part: p, n: b.n, r: b.r, d: b.d}
+}
+
+// begin makes it the block of count pairs from an offset on.
+func (b *block) begin(first int64, count int, ref, npu []byte) {
+	b.first, b.count, b.all = first, count, count
+	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
+	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
+	b.sums, b.differences, b.extent, b.digests = node{}, differences{}, extent{}, kernel.Digests{}
+	b.hashed, b.coded, b.related, b.gathered, b.failed = false, false, false, false, false
 }
 
 // compute adds the block to its partial result, but for its sums.

@@ -106,7 +106,7 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, limits Bi
 func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)) error {
 	b := e.pool.get(e)
 	defer e.pool.buffers.Put(b)
-	var l block
+	l := newBlock(e, b, nil)
 	for at := int64(0); at < e.total; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)
 			return &SideError{NPUSide, err}
 		}
 		for i := 0; i < count; i += blockElements {
-			l = newBlock(e, b, nil, at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
+			l.begin(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
 			l.decode()
 			l.subtract()
 			visit(&l)

@@ -136,6 +136,7 @@ func (e *Engine) newPartial(segment int64) *Partial {
 // run reads a segment and adds it to its partial result, block by block.
 func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reader) error {
 	var sums tree
+	l := newBlock(e, b, p)
 	first := p.segment * e.segmentElements
 	for at, end := first, first+p.elements; at < end; {
 		if err := ctx.Err(); err != nil {
@@ -153,7 +154,7 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 		p.npuCRC = kernel.UpdateCRC(p.npuCRC, npuRead)
 		for i := 0; i < count; i += blockElements {
 			k := min(blockElements, count-i)
-			l := newBlock(e, b, p, at+int64(i), k, refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
+			l.begin(at+int64(i), k, refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
 			l.compute()
 			sums.add(&l.sums, 1)
 			p.blocks++

@@ -27,19 +27,19 @@ func (b *block) subtract() {
 	case e.ref.wide():
 		wideDifferences(b.d, b.abs, b.n.values, b.r.values, b.r.exact, b.r.values, -1)
 	case !e.huge && !e.npu.integer: // nothing needs the differences themselves
-		var s kernel.DifferenceSums
-		b.sides, s, b.ratios = b.histograms.tables.Relate(b.rel, b.abs, b.n.values, b.r.values)
+		b.histograms.tables.Relate(&b.relation, b.rel, b.abs, b.n.values, b.r.values)
 		b.related = true
-		b.differences = b.differencesOf(s)
+		b.differences = b.differencesOf(&b.relation.Differences)
 		return
 	default:
-		b.differences = b.differencesOf(kernel.Subtract(b.d, b.abs, b.n.values, b.r.values))
+		s := kernel.Subtract(b.d, b.abs, b.n.values, b.r.values)
+		b.differences = b.differencesOf(&s)
 		return
 	}
 	b.differences = differences{momentOf(b.d), kernel.Sum(b.abs), kernel.Negatives(b.d)}
 }
 
-func (b *block) differencesOf(s kernel.DifferenceSums) differences {
+func (b *block) differencesOf(s *kernel.DifferenceSums) differences {
 	return differences{newMoment(b.count, s.D0, s.D, s.DD), s.Abs, s.Negative}
 }
 
@@ -61,7 +61,7 @@ func (b *block) sum() {
 		return
 	}
 	if b.related {
-		sums.pair.n, sums.pair.r, sums.pair.co = momentsOf(b.count, &b.sides)
+		sums.pair.n, sums.pair.r, sums.pair.co = momentsOf(b.count, &b.relation.Sides)
 	} else {
 		sums.pair.n, sums.pair.r, sums.pair.co = pairMoments(n, r)
 	}

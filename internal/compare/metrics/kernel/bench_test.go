@@ -106,6 +106,7 @@ func BenchmarkLoops(b *testing.B) {
 		binary.LittleEndian.PutUint16(alike[2*i:], bits)
 		binary.LittleEndian.PutUint16(apart[2*i:], bits^uint16(i&1))
 	}
+	var relation Relation
 	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
 	Subtract(d, abs, n[:1024], r[:1024])
 	half.Round(codes, n[:1024])
@@ -121,7 +122,7 @@ func BenchmarkLoops(b *testing.B) {
 		{"SumPairs", func(i int) { SumPairs(n[i:][:1024], r[i:][:1024]) }},
 		{"Subtract", func(i int) { Subtract(d, abs, n[i:][:1024], r[i:][:1024]) }},
 		{"Relatives", func(i int) { tables.Relatives(rel, abs, r[i:][:1024]) }},
-		{"Relate", func(i int) { tables.Relate(rel, abs, n[i:][:1024], r[i:][:1024]) }},
+		{"Relate", func(i int) { tables.Relate(&relation, rel, abs, n[i:][:1024], r[i:][:1024]) }},
 		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096]) }},
 		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096]) }},
 		{"AddPairs", func(i int) { AddPairs(d, rel, n[i:][:1024], r[i:][:1024]) }},

@@ -8,17 +8,25 @@ type relateLanes struct {
 	negative    [4]int64
 }
 
-// Relate does what SumPairs, Subtract into one slice and Relatives do, in one pass over
+// Relation is what Relate finds.
+type Relation struct {
+	Sides       PairSums
+	Differences DifferenceSums
+	Ratios      Ratios
+}
+
+// Relate sets what SumPairs, Subtract into one slice and Relatives find, in one pass over
 // as many pairs as come in groups where the processor can.
-func (t *Tables) Relate(rel, abs, n, r []float64) (PairSums, DifferenceSums, Ratios) {
-	var out relateLanes
-	if !relateHead(t, rel, abs, n, r, &out) {
-		sides, differences := SumPairs(n, r), Subtract(abs, abs, n, r)
-		return sides, differences, t.Relatives(rel, abs, r)
+func (t *Tables) Relate(to *Relation, rel, abs, n, r []float64) {
+	out := &t.lanes
+	if !relateHead(t, rel, abs, n, r, out) {
+		to.Sides, to.Differences = SumPairs(n, r), Subtract(abs, abs, n, r)
+		to.Ratios = t.Relatives(rel, abs, r)
+		return
 	}
-	c, others := out.ratios.ratios()
-	if others {
+	var others bool
+	if to.Ratios, others = out.ratios.ratios(); others {
 		t.countOthers(abs, r)
 	}
-	return sidesOf(n[0], r[0], &out.sides), differencesOf(n[0]-r[0], &out.differences, &out.negative), c
+	to.Sides, to.Differences = sidesOf(n[0], r[0], &out.sides), differencesOf(n[0]-r[0], &out.differences, &out.negative)
 }

@@ -24,7 +24,8 @@ func TestRelate(t *testing.T) {
 			}
 		}
 		abs, rel, wantAbs, wantRel := make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, count)
-		sides, differences, ratios := vector.Relate(rel, abs, n, r)
+		var got Relation
+		vector.Relate(&got, rel, abs, n, r)
 		wantSides, wantDifferences := SumPairs(n, r), Subtract(wantAbs, wantAbs, n, r)
 		out := newRatioLanes()
 		plain.relativesTail(0, 0, wantRel, wantAbs, r, &out)
@@ -32,8 +33,8 @@ func TestRelate(t *testing.T) {
 		if others {
 			plain.countOthers(wantAbs, r)
 		}
-		if sides != wantSides || differences != wantDifferences || ratios != wantRatios {
-			t.Fatalf("%d: %v, %v, %v; want %v, %v, %v", count, sides, differences, ratios, wantSides, wantDifferences, wantRatios)
+		if want := (Relation{wantSides, wantDifferences, wantRatios}); got != want {
+			t.Fatalf("%d: %v, want %v", count, got, want)
 		}
 		if !slices.Equal(abs, wantAbs) || !slices.Equal(rel, wantRel) {
 			t.Fatalf("%d: the magnitudes or quotients differ", count)

@@ -48,6 +48,7 @@ type Tables struct {
 	// counted, in the lower half that in abs, in the upper half that in Rel. Wide
 	// vectors keep the last markRing of them.
 	marks []uint64
+	lanes relateLanes // of Relate
 }
 
 // markRing is the number of marks that the loops of wide vectors keep, a power of two.
