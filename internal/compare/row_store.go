@@ -27,12 +27,9 @@ type rowStore struct {
 type storedBrief struct {
 	order  int64
 	round  int32
-	status uint8
+	status record.StatusCode
 	flags  uint8
 }
-
-// statusCodes are the statuses by what a storedBrief has of them, less one.
-var statusCodes = record.Statuses()
 
 // The flags of a storedBrief, in the order of pack.
 const (
@@ -64,7 +61,7 @@ func (s *rowStore) Put(i int, row *record.Row) {
 
 // pack is a brief in few bytes.
 func (s *rowStore) pack(b record.Brief) storedBrief {
-	x := storedBrief{order: int64(b.Order), status: uint8(slices.Index(statusCodes, b.Status) + 1)}
+	x := storedBrief{order: int64(b.Order), status: b.Status.Code()}
 	if n := len(s.rounds); n > 0 && s.rounds[n-1] == b.Round { // those of a round stand together
 		x.round = int32(n - 1)
 	} else if k := slices.Index(s.rounds, b.Round); k >= 0 {
@@ -108,13 +105,9 @@ func (s *rowStore) Row(i int) *record.Row {
 // Brief is what is known of a row without reading it.
 func (s *rowStore) Brief(i int) record.Brief {
 	x := &s.briefs[i]
-	b := record.Brief{Round: s.rounds[x.round], Order: int(x.order), Compared: x.flags&flagCompared != 0, Judged: x.flags&flagJudged != 0,
+	return record.Brief{Status: x.status.Status(), Round: s.rounds[x.round], Order: int(x.order), Compared: x.flags&flagCompared != 0, Judged: x.flags&flagJudged != 0,
 		HasErrors: x.flags&flagErrors != 0, IsOrigin: x.flags&flagOrigin != 0, Downstream: x.flags&flagDownstream != 0,
 		Known: x.flags&flagKnown != 0, Links: x.flags&flagLinks != 0}
-	if x.status > 0 {
-		b.Status = statusCodes[x.status-1]
-	}
-	return b
 }
 
 // Err is the first error of reading or writing.

@@ -14,14 +14,13 @@ import (
 type judged struct {
 	*row
 	verdict verdict.Verdict
-	// inputs are the tensors that the row was made of, as far as they are known.
-	inputs []*row
-	fedBy  []*judged
+	fedBy   []*judged
 	// beyond is the error beside the noise of the second reference, 0 where there is
 	// none.
 	beyond  float64
-	lost    int64 // pairs of which the reference alone is no number
 	depth   int32 // operators on the longest way to the row
+	made    int32 // the number of outputs before it
+	lost    bool  // there are pairs of which the reference alone is no number
 	guessed bool  // the inputs are those before it
 	related bool  // the inputs are known by their values
 	origin  bool
@@ -42,15 +41,30 @@ const (
 // says which are.
 const guessed = 12
 
+// inputs are the tensors that the row was made of, as far as they are known.
+func (x *judged) inputs() []*row {
+	n, o := x.network(), x.operator
+	switch own := o.inputs(); {
+	case x.related:
+		return n.related[x.row]
+	case !x.isInput && len(own) > 0:
+		return own
+	case x.guessed:
+		return slices.Clip(n.made[max(0, x.made-guessed):x.made])
+	case o.known:
+		return o.sources()
+	}
+	return nil
+}
+
 // Judgement is the verdicts by evidence on the rows of a round.
 type Judgement struct {
 	*network
 	// Unfit is set where the graph is not used, since by it too many operators would
 	// be origins.
 	Unfit   bool
-	all     []judged  // by their index
-	walked  []*judged // in the order of the data flow
-	made    []*row    // the outputs of them whose noise is known
+	all     []judged // by their index
+	walked  int      // the number of those that are judged
 	origins []*judged
 	applied bool // the statuses are those by evidence
 }
@@ -58,15 +72,18 @@ type Judgement struct {
 // Judge judges all rows of a round by the errors that their operators add.
 func Judge(rows Rows, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
-	if n := len(j.origins); known.Ordered && len(known.Graph) > 0 && n >= fewOrigins && float64(n) > tooManyOrigins*float64(len(j.walked)) {
+	if n := len(j.origins); known.Ordered && len(known.Graph) > 0 && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
 		known.Graph = nil
 		j = judge(newNetwork(rows, known))
 		j.Unfit = true
 	}
-	for _, x := range j.walked {
-		if source := x.source(); x.biasOfInputs && x.status == record.Warn && !source.Forced &&
-			len(source.Reasons) > 0 && len(record.Without(source.Reasons, record.Bias)) == 0 {
-			x.status = record.Pass
+	for i := range j.all {
+		x := &j.all[i]
+		if !x.biasOfInputs || x.status() != record.Warn {
+			continue
+		}
+		if source := x.source(); !source.Forced && len(source.Reasons) > 0 && len(record.Without(source.Reasons, record.Bias)) == 0 {
+			x.state = record.Pass.Code()
 		}
 	}
 	return j
@@ -77,7 +94,7 @@ func (j *Judgement) Write(index int, to *record.Row) {
 	r, x := &j.rows[index], &j.all[index]
 	to.Inputs = r.links()
 	if x.row != nil {
-		to.Status, to.Evidence = x.status, x.report()
+		to.Status, to.Evidence = x.status(), x.report()
 		if x.biasOfInputs && record.Has(to.Reasons, record.Bias) {
 			to.Reasons = record.Without(to.Reasons, record.Bias)
 		}
@@ -124,12 +141,13 @@ func (j *Judgement) Through(row int) []string {
 
 // judge judges the rows of a network.
 func judge(n *network) *Judgement {
-	j := &Judgement{network: n, all: make([]judged, len(n.rows)), walked: make([]*judged, 0, len(n.rows)), made: make([]*row, 0, len(n.rows))}
-	for _, o := range n.walk() {
-		for _, r := range o.tensors {
+	n.made = make([]*row, 0, len(n.rows))
+	j := &Judgement{network: n, all: make([]judged, len(n.rows))}
+	for o := range n.walk() {
+		for _, r := range o.tensors() {
 			x := &j.all[r.index]
 			*x = j.judge(r)
-			j.walked = append(j.walked, x)
+			j.walked++
 			if x.origin {
 				j.origins = append(j.origins, x)
 			}
@@ -145,28 +163,26 @@ func judge(n *network) *Judgement {
 
 // judge judges a row whose inputs are judged.
 func (j *Judgement) judge(r *row) judged {
-	x := judged{row: r, depth: 1}
+	x := judged{row: r, depth: 1, made: int32(len(j.made))}
 	o, source, own := r.operator, r.source(), r.operator.inputs()
 	op := verdict.Operator{Out: r.noise(), Type: verdict.TypeOfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
 	switch {
 	case !r.isInput && len(own) > 0:
-		x.inputs = own
 	case o.known:
-		x.inputs = o.sources
 		op.Hidden = len(j.through[o]) > 0
 		if r.isInput || o.looped || op.Hidden {
 			op.Type = verdict.OpType{}
 		}
 	case j.Ordered:
-		x.inputs = slices.Clip(j.made[max(0, len(j.made)-guessed):])
-		x.guessed = len(x.inputs) > 0
+		x.guessed = len(j.made) > 0
 		op.Type = verdict.OpType{}
 	default:
 		op.Type = verdict.OpType{}
 	}
 	op.Guessed = x.guessed
 	bad := false // an input of another shape
-	for _, in := range x.inputs {
+	inputs := x.inputs()
+	for _, in := range inputs {
 		if before := j.of(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			if !before.equal() {
@@ -207,19 +223,19 @@ func (j *Judgement) judge(r *row) judged {
 		j.byValues(&x, &op)
 	}
 	x.biasOfInputs = op.BiasOfInputs()
-	if x.lost = lostNumbers(r.result()); x.lost > 0 && !j.AnyClass && x.verdict.Level != verdict.Origin {
+	if x.lost = lostNumbers(r.result()) > 0; x.lost && !j.AnyClass && x.verdict.Level != verdict.Origin {
 		x.verdict.Kind = verdict.InputNaN
-		if !slices.ContainsFunc(x.inputs, func(in *row) bool {
+		if !slices.ContainsFunc(x.inputs(), func(in *row) bool {
 			before := j.of(in)
-			return before != nil && (before.lost > 0 || before.verdict.Kind == verdict.NonFinite)
+			return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
 		}) {
 			x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.NonFinite
 		}
 	}
 	x.compareWithSecond(j, &op)
-	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.specific(&op))
+	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status() == record.Fail && x.specific(&op))
 	switch {
-	case x.guessed && x.origin && len(j.origins) > 0, r.isInput && !o.known && len(j.walked) > 0:
+	case x.guessed && x.origin && len(j.origins) > 0, r.isInput && !o.known && j.walked > 0:
 		// Not told apart from what came before.
 		x.origin = false
 		x.feed(j.origins...)
@@ -233,7 +249,7 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	if len(x.fedBy) > 0 && !x.origin {
-		newNaN := op.Out.NonFinite > 0 || x.lost > 0
+		newNaN := op.Out.NonFinite > 0 || x.lost
 		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Out.RMS > 3*op.Rounded()
 	}
 	return x
@@ -262,7 +278,7 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	noise := math.Sqrt(float64(second.RMS*second.RMS) + float64(floor*floor))
 	x.beyond = max(over(out.RMS, noise), over(out.Max, max(second.Max, 8*floor, 4*second.RMS)))
 	limit, nonFinite := 1.0, false
-	for _, in := range x.inputs {
+	for _, in := range x.inputs() {
 		if before := j.of(in); before != nil {
 			limit = max(limit, before.beyond)
 		}
@@ -293,7 +309,7 @@ func over(a, b float64) float64 {
 // equal reports whether the tensor is that of the reference, so that no error comes
 // through it, wherever it was computed.
 func (x *judged) equal() bool {
-	if !x.hasNoise || x.lost > 0 {
+	if !x.hasNoise || x.lost {
 		return false
 	}
 	n := x.noise()
@@ -352,14 +368,14 @@ func (x *judged) specific(op *verdict.Operator) bool {
 // finds where it began to be bad; FirstBad and FirstDamaged are the first origin, if an
 // order or the data flow is known.
 func (j *Judgement) Apply() (v record.Findings) {
-	for _, x := range j.walked {
-		if x.compared {
+	for i := range j.all {
+		if x := &j.all[i]; x.row != nil && x.compared {
 			// A gate fails by any rule, and so does a tensor of which the policy leaves
 			// nothing to compare.
 			source := x.source()
 			gate := record.Has(source.Reasons, record.Gate) || x.failed() && record.Has(source.Reasons, record.NPUNaN)
-			x.status = x.outline().Status(&record.Row{Status: x.status, Partial: source.Partial, Forced: source.Forced}, gate)
-			x.downstream = x.status == record.Fail && !x.origin && !gate
+			x.state = x.outline().Status(&record.Row{Status: x.status(), Partial: source.Partial, Forced: source.Forced}, gate).Code()
+			x.downstream = x.status() == record.Fail && !x.origin && !gate
 		}
 	}
 	j.applied = true
@@ -381,7 +397,7 @@ func (j *Judgement) Apply() (v record.Findings) {
 
 // outline is what a status follows from.
 func (x *judged) outline() *record.Evidence {
-	e := &record.Evidence{Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: string(x.verdict.Kind)}
+	e := &record.Evidence{Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
 	for _, o := range x.fedBy {
 		e.FedBy = append(e.FedBy, int(o.index))
 	}
@@ -419,7 +435,7 @@ func (j *Judgement) lastGood(v *record.Findings) {
 			return
 		}
 		switch {
-		case r.status.Passes():
+		case r.status().Passes():
 			v.LastGood, v.Suspects = int(r.index), nil
 		case !r.failed():
 			v.Suspects = append(v.Suspects, int(r.index))

@@ -16,13 +16,13 @@ func (x *judged) explain() []record.Finding {
 		return record.Merge(x.shapeInputBad(), x.patterns())
 	case x.origin:
 		return x.cause()
-	case x.status == record.Fail && len(x.fedBy) > 0:
+	case x.status() == record.Fail && len(x.fedBy) > 0:
 		return single(record.LayerInputBad, x.confidence(), x.fed())
-	case x.status == record.Rounding:
+	case x.status() == record.Rounding:
 		return single(record.Accumulated, x.confidence(), x.rounding())
-	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
+	case x.status() == record.Warn && x.verdict.Level == verdict.Suspect:
 		return record.Merge(single(record.Amplified, record.Low, x.amplified()), x.modelNaN())
-	case x.status.Passes():
+	case x.status().Passes():
 		return x.modelNaN()
 	}
 	return nil
@@ -54,8 +54,8 @@ func (x *judged) cause() []record.Finding {
 	}
 	switch code {
 	case record.NPUNaN:
-		if x.lost > 0 && x.noise().NonFinite == 0 {
-			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", x.lost))
+		if x.lost && x.noise().NonFinite == 0 {
+			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
 		}
 		return x.nonFiniteOrigin()
 	case record.OverflowFP16:
@@ -145,10 +145,10 @@ func (x *judged) excess() lang.Sentence {
 	}
 	v, n := &x.verdict, x.noise()
 	from := lang.Sayf("no input is known", "输入未知")
-	if len(x.inputs) == 0 && n.RMS > differentData*n.RefRMS {
+	if len(x.inputs()) == 0 && n.RMS > differentData*n.RefRMS {
 		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
 	}
-	if len(x.inputs) > 0 {
+	if len(x.inputs()) > 0 {
 		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
 	}
 	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise().RMS), number(v.Sum), from)
@@ -156,14 +156,14 @@ func (x *judged) excess() lang.Sentence {
 
 // madeOf names the inputs.
 func (x *judged) madeOf() lang.Sentence {
-	names, through := someOf(x.inputs), x.network.through[x.operator]
+	names, through := someOf(x.inputs()), x.network().through[x.operator]
 	switch {
 	case x.related:
 		return lang.Sayf("%s, by their values", "按数值识别的 %s", names)
-	case x.guessed && len(x.inputs) == 1:
+	case x.guessed && len(x.inputs()) == 1:
 		return lang.Sayf("%s, the tensor before", "此前的 %s", names)
 	case x.guessed:
-		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(x.inputs))
+		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(x.inputs()))
 	case len(through) > 0 && !x.isInput && len(x.operator.inputs()) == 0:
 		return lang.Sayf("%s, through %s (no dump)", "%s，经由 %s(无 dump)", names, firstOf(through))
 	}

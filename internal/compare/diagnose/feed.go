@@ -63,7 +63,7 @@ func sameReference(a, b *noise.Noise) bool {
 // more by what the values of the references say of it. That counts where it comes to
 // another end, since it knows more.
 func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
-	inputs, known := x.inputs, *op
+	inputs, known := x.inputs(), *op
 	known.Guessed, known.Inputs, known.Tainted = false, nil, false
 	switch {
 	case x.guessed:
@@ -89,7 +89,12 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 		}
 	}
 	if v := known.Judge(); v.Level != x.verdict.Level {
-		x.inputs, x.verdict, x.related = inputs, v, x.guessed
+		if x.verdict, x.related = v, x.guessed; x.related {
+			if j.related == nil {
+				j.related = make(map[*row][]*row)
+			}
+			j.related[x.row] = inputs
+		}
 		*op = known
 	}
 }

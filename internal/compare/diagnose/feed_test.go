@@ -85,17 +85,17 @@ func TestFeed(t *testing.T) {
 	if !slices.Equal(j.Origins(), []int{2}) {
 		t.Fatalf("origins %v, want the last one", j.Origins())
 	}
-	if text := fmt.Sprint(j.walked[2].madeOf()); !strings.Contains(text, "by their values") || !strings.Contains(text, "x") {
+	if text := fmt.Sprint(j.all[2].madeOf()); !strings.Contains(text, "by their values") || !strings.Contains(text, "x") {
 		t.Errorf("made of %q", text)
 	}
 	// With a graph the operator is known by the values of the inputs that it has.
 	known := Network{Ordered: true, Graph: Graph{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
-	if j := Judge(InMemory(all, evidence), known); !slices.Equal(j.Origins(), []int{2}) || j.walked[2].verdict.Class != verdict.Lipschitz {
-		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.walked[2].verdict.Class, verdict.Lipschitz)
+	if j := Judge(InMemory(all, evidence), known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != verdict.Lipschitz {
+		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.all[2].verdict.Class, verdict.Lipschitz)
 	}
 	known.Graph["relu"] = []Source{{Op: "y", Output: -1}}
 	all, evidence = split(inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("relu", relu, 3e-3)))
-	if j := Judge(InMemory(all, evidence), known); j.walked[2].verdict.Class != verdict.Unknown {
-		t.Errorf("of another input the class is %s, want %s", j.walked[2].verdict.Class, verdict.Unknown)
+	if j := Judge(InMemory(all, evidence), known); j.all[2].verdict.Class != verdict.Unknown {
+		t.Errorf("of another input the class is %s, want %s", j.all[2].verdict.Class, verdict.Unknown)
 	}
 }

@@ -30,21 +30,28 @@ type Network struct {
 	AnyClass bool
 }
 
-// operator is the rows of one operator.
+// operator is the rows of one operator. The numbers are places in the lists of its network.
 type operator struct {
-	tensors    []*row // that were compared, the first of them inputs of its own
-	sources    []*row // what it reads, as far as that is known
-	inputCount int32
-	index      int32
-	known      bool // the graph has it
-	inferred   bool // the sources are, from the execution order
-	looped     bool // it comes before what it reads
-	state      walkState
+	network *network
+	index   int32
+	// The rows that were compared, the first of them inputs of its own.
+	first, firstOutput, end int32
+	// What it reads, as far as that is known.
+	firstSource, endSource int32
+	known                  bool // the graph has it
+	inferred               bool // the sources are, from the execution order
+	looped                 bool // it comes before what it reads
+	state                  walkState
 }
 
-// inputs are the compared rows of the operator's own inputs, outputs those of its outputs.
-func (o *operator) inputs() []*row  { return slices.Clip(o.tensors[:o.inputCount]) }
-func (o *operator) outputs() []*row { return o.tensors[o.inputCount:] }
+// tensors are the compared rows of the operator, inputs those of its own inputs, outputs
+// the others.
+func (o *operator) tensors() []*row { return o.network.list(o.first, o.end) }
+func (o *operator) inputs() []*row  { return o.network.list(o.first, o.firstOutput) }
+func (o *operator) outputs() []*row { return o.network.list(o.firstOutput, o.end) }
+
+// sources are the rows that it reads.
+func (o *operator) sources() []*row { return o.network.list(o.firstSource, o.endSource) }
 
 // resolved is what is known about the inputs of a row.
 type resolved struct {
@@ -60,13 +67,21 @@ type network struct {
 	rows      []row
 	order     []*row     // the rows in execution order
 	operators []operator // the same
+	lists     []*row     // of operators, one behind the other
 	// What few rows have: the operators without compared outputs between an operator and
 	// its inputs, those that run inside of it, and whose tensor a row has.
 	through    map[*operator][]string
 	within     map[*operator][]*operator
 	duplicates map[*row][]record.Finding
-	views      [views]view
+	// made are the outputs whose noise is known, in the order in which they are judged, and
+	// related the inputs of rows that are known by their values.
+	made    []*row
+	related map[*row][]*row
+	views   [views]view
 }
+
+// list are the rows of a list.
+func (n *network) list(first, end int32) []*row { return n.lists[first:end:end] }
 
 // newNetwork makes all that the judgement of the rows needs.
 func newNetwork(rows Rows, known Network) *network {
@@ -101,10 +116,10 @@ func (n *network) group() *named {
 	n.operators = make([]operator, 0, len(n.rows)) // none moves
 	counts, compared := make([]int32, len(n.rows)), 0
 	for _, r := range n.order {
-		name := r.source().Op
+		name := n.source.Row(int(r.index)).Op
 		o := all.operators[name]
 		if o == nil {
-			n.operators = append(n.operators, operator{index: int32(len(n.operators))})
+			n.operators = append(n.operators, operator{network: n, index: int32(len(n.operators))})
 			o = &n.operators[len(n.operators)-1]
 			all.operators[name], all.names = o, append(all.names, name)
 		}
@@ -114,17 +129,20 @@ func (n *network) group() *named {
 			compared++
 		}
 	}
-	room := make([]*row, compared)
+	n.lists = make([]*row, compared)
+	at := int32(0)
 	for i := range n.operators {
 		o := &n.operators[i]
-		o.tensors, room = room[:0:counts[i]], room[counts[i]:]
+		o.first, o.firstOutput, o.end = at, at, at
+		at += counts[i]
 	}
 	for _, inputs := range []bool{true, false} {
 		for _, r := range n.order {
 			if o := r.operator; r.isInput == inputs && (r.failed() || r.good()) {
-				o.tensors = append(o.tensors, r)
+				n.lists[o.end] = r
+				o.end++
 				if inputs {
-					o.inputCount++
+					o.firstOutput++
 				}
 			}
 		}
@@ -145,7 +163,8 @@ func (n *network) resolve(all *named, places []int) {
 		if _, o.known = n.Graph[all.names[i]]; o.known {
 			n.search(all, o)
 		} else if n.Ordered && before >= 0 && first[before] < first[i] {
-			o.sources, o.inferred = n.operators[before].outputs(), true
+			b := &n.operators[before]
+			o.firstSource, o.endSource, o.inferred = b.firstOutput, b.end, true
 		}
 		if len(o.outputs()) > 0 {
 			before = i
@@ -165,7 +184,7 @@ func (n *network) resolve(all *named, places []int) {
 // compared, else what that reads, and the outputs of what runs inside of it.
 func (r *row) resolved() resolved {
 	o := r.operator
-	in := resolved{rows: o.sources, inferred: o.inferred, through: r.network.through[o]}
+	in := resolved{rows: o.sources(), inferred: o.inferred, through: o.network.through[o]}
 	if own := o.inputs(); !r.isInput && len(own) > 0 {
 		in = resolved{rows: own}
 	}
@@ -180,7 +199,7 @@ func (r *row) inside() (rows []*row) {
 	if r.isInput {
 		return nil
 	}
-	for _, o := range r.network.within[r.operator] {
+	for _, o := range r.network().within[r.operator] {
 		rows = append(rows, o.outputs()...)
 	}
 	return rows
@@ -209,6 +228,7 @@ const searchLimit = 256
 func (n *network) search(all *named, o *operator) {
 	name := all.names[o.index]
 	visited := map[string]bool{name: true}
+	var found []*row
 	var through []string
 	for queue := slices.Clone(n.Graph[name]); len(queue) > 0; {
 		source := queue[0]
@@ -218,7 +238,7 @@ func (n *network) search(all *named, o *operator) {
 			continue
 		}
 		if producer != nil && len(producer.outputs()) > 0 {
-			o.sources = append(o.sources, producer.output(source.Output)...)
+			found = append(found, producer.output(source.Output)...)
 			continue
 		}
 		if visited[source.Op] {
@@ -230,8 +250,10 @@ func (n *network) search(all *named, o *operator) {
 			queue = append(queue, further...)
 		}
 	}
-	slices.SortFunc(o.sources, func(a, b *row) int { return cmp.Compare(a.place, b.place) })
-	o.sources = slices.Compact(o.sources)
+	slices.SortFunc(found, func(a, b *row) int { return cmp.Compare(a.place, b.place) })
+	o.firstSource = int32(len(n.lists))
+	n.lists = append(n.lists, slices.Compact(found)...)
+	o.endSource = int32(len(n.lists))
 	if len(through) > 0 {
 		if n.through == nil {
 			n.through = make(map[*operator][]string)

@@ -47,7 +47,7 @@ const (
 // is left.
 func (r *row) judge() []record.Finding {
 	switch {
-	case r.good() && r.status != record.Pass && r.compared:
+	case r.good() && r.status() != record.Pass && r.compared:
 		return r.modelNaN()
 	case !r.failed():
 		return nil

@@ -157,7 +157,7 @@ func (n *network) follow(v *record.Findings) {
 func (n *network) readers() func(*operator) []*operator {
 	ends := make([]int32, len(n.operators)+1) // of the readers of each operator in all
 	for i := range n.operators {
-		for _, r := range n.operators[i].sources {
+		for _, r := range n.operators[i].sources() {
 			ends[r.operator.index+1]++
 		}
 	}
@@ -167,7 +167,7 @@ func (n *network) readers() func(*operator) []*operator {
 	all := make([]*operator, ends[len(n.operators)])
 	for i := len(n.operators) - 1; i >= 0; i-- {
 		o := &n.operators[i]
-		for _, r := range slices.Backward(o.sources) {
+		for _, r := range slices.Backward(o.sources()) {
 			ends[r.operator.index+1]--
 			all[ends[r.operator.index+1]] = o
 		}

@@ -32,12 +32,11 @@ func (m inMemory) Evidence(index int) *Evidence { return &m.evidence[index] }
 // row is one row under judgement: what is needed of all rows at once. The rest is read
 // when it is looked at.
 type row struct {
-	network  *network
 	operator *operator
 	index    int32
 	place    int32 // in execution order
 	output   int32
-	status   record.Status
+	state    record.StatusCode
 	isInput  bool
 	compared bool
 	hasNoise bool
@@ -50,22 +49,30 @@ type row struct {
 // newRow is the row at an index.
 func (n *network) newRow(index int) row {
 	source, evidence := n.source.Row(index), n.source.Evidence(index)
-	r := row{network: n, index: int32(index), output: int32(source.Output), status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
+	r := row{index: int32(index), output: int32(source.Output), state: source.Status.Code(), isInput: tensor.Kind(source.Kind).IsInput(),
 		compared: source.Compared(), hasNoise: evidence.Noise != ""}
 	r.wasBad = r.failed()
 	return r
 }
 
+// status is what the row is so far.
+func (r *row) status() record.Status { return r.state.Status() }
+
 // failed reports whether the row is bad; one whose shapes differ is so without a
 // result.
 func (r *row) failed() bool {
-	return r.status == record.Fail || r.status == record.ShapeMismatch || r.status == record.DTypeMismatch
+	s := r.status()
+	return s == record.Fail || s == record.ShapeMismatch || s == record.DTypeMismatch
 }
 
 // good reports whether the row was compared and is not bad.
 func (r *row) good() bool {
-	return r.status == record.Pass || r.status == record.Warn || r.status == record.Partial
+	s := r.status()
+	return s == record.Pass || s == record.Warn || s == record.Partial
 }
+
+// network is that of the row.
+func (r *row) network() *network { return r.operator.network }
 
 // views is the number of rows that are kept as they were read: a row is looked at
 // several times, and so are those that are near it.
@@ -85,7 +92,7 @@ type view struct {
 
 // view is that of a row. A look at another row may end it.
 func (r *row) view() *view {
-	v := &r.network.views[int(r.index)%views]
+	v := &r.network().views[int(r.index)%views]
 	if v.of != r {
 		*v = view{of: r}
 	}
@@ -96,7 +103,7 @@ func (r *row) view() *view {
 func (r *row) source() *record.Row {
 	v := r.view()
 	if v.source == nil {
-		v.source = r.network.source.Row(int(r.index))
+		v.source = r.network().source.Row(int(r.index))
 	}
 	return v.source
 }
@@ -105,7 +112,7 @@ func (r *row) source() *record.Row {
 func (r *row) evidence() *Evidence {
 	v := r.view()
 	if v.evidence == nil {
-		v.evidence = r.network.source.Evidence(int(r.index))
+		v.evidence = r.network().source.Evidence(int(r.index))
 	}
 	return v.evidence
 }
@@ -136,7 +143,7 @@ func (r *row) patterns() []record.Finding {
 	}
 	all := r.evidence().Patterns
 	if r.wasBad && r.compared {
-		all = inserted(all, r.network.duplicates[r])
+		all = inserted(all, r.network().duplicates[r])
 		all = record.Merge(all, single(record.ModelNaN, record.High, modelNaN(r.result())))
 	}
 	r.view().patterns = &all

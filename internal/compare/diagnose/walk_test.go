@@ -53,7 +53,7 @@ func walked(rows []testRow, graph Graph) string {
 		op[n.rows[i].operator] = all[i].Op
 	}
 	var names []string
-	for _, o := range n.walk() {
+	for o := range n.walk() {
 		name := op[o]
 		if o.looped {
 			name += "*"

@@ -1,5 +1,7 @@
 package record
 
+import "slices"
+
 // Status is the outcome of a row.
 type Status string
 
@@ -21,8 +23,22 @@ const (
 )
 
 // Statuses lists all outcomes, in the order of summaries.
-func Statuses() []Status {
-	return []Status{Pass, Warn, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Error, Partial, Skip, UnmatchedRef, UnmatchedNPU, Rounding}
+func Statuses() []Status { return slices.Clone(statuses) }
+
+var statuses = []Status{Pass, Warn, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Error, Partial, Skip, UnmatchedRef, UnmatchedNPU, Rounding}
+
+// StatusCode is a status in a byte, for the memory of one run; 0 is none.
+type StatusCode uint8
+
+// Code is the code of a status.
+func (s Status) Code() StatusCode { return StatusCode(slices.Index(statuses, s) + 1) }
+
+// Status is that of a code.
+func (c StatusCode) Status() Status {
+	if c == 0 {
+		return ""
+	}
+	return statuses[c-1]
 }
 
 // Bad reports whether a status is an accuracy failure, which a baseline may list.

@@ -17,32 +17,39 @@ const (
 )
 
 // Kind says what is seen of an error that rounding does not explain.
-type Kind string
+type Kind uint8
 
 // The kinds.
 const (
-	None      Kind = ""
-	Value     Kind = "VALUE"    // too large as a whole
-	Scaled    Kind = "SCALE"    // times a factor
-	Sparse    Kind = "SPARSE"   // few elements
-	Rows      Kind = "ROWS"     // some rows
-	Channels  Kind = "CHANNELS" // some channels
-	Constant  Kind = "CONST"    // one value
-	Coarse    Kind = "COARSE"   // fewer mantissa bits than the type has
-	Step      Kind = "STEP"     // quantised to other steps
-	NonFinite Kind = "NONFINITE"
-	Overflow  Kind = "OVERFLOW"
+	None     Kind = iota
+	Value         // too large as a whole
+	Scaled        // times a factor
+	Sparse        // few elements
+	Rows          // some rows
+	Channels      // some channels
+	Constant      // one value
+	Coarse        // fewer mantissa bits than the type has
+	Step          // quantised to other steps
+	NonFinite
+	Overflow
 	// BeyondNoise is too large beside the noise of a second reference.
-	BeyondNoise Kind = "NOISE"
-	Amplified   Kind = "AMPLIFIED"
-	InputBad    Kind = "INPUT_BAD" // NaN of what a damaged input makes
-	InputNaN    Kind = "INPUT_NAN" // an input has NaN or infinities
-
+	BeyondNoise
+	Amplified
+	InputBad // NaN of what a damaged input makes
+	InputNaN // an input has NaN or infinities
 )
+
+// kinds are the names of the kinds.
+var kinds = [...]string{
+	None: "", Value: "VALUE", Scaled: "SCALE", Sparse: "SPARSE", Rows: "ROWS", Channels: "CHANNELS", Constant: "CONST", Coarse: "COARSE", Step: "STEP",
+	NonFinite: "NONFINITE", Overflow: "OVERFLOW", BeyondNoise: "NOISE", Amplified: "AMPLIFIED", InputBad: "INPUT_BAD", InputNaN: "INPUT_NAN",
+}
+
+// String names the kind as reports do.
+func (k Kind) String() string { return kinds[k] }
 
 // Verdict is what the rules say of a tensor.
 type Verdict struct {
-	Kind Kind
 	Expectation
 	// Score is B: the error beside what is expected. RowScore, ChannelScore and
 	// PeakScore are those of the worst row, channel and element; the last one is a
@@ -54,6 +61,7 @@ type Verdict struct {
 	// Limit is the score up to which rounding is assumed.
 	Limit float64
 	Level Level
+	Kind  Kind
 	Exact bool
 	// Structured is set where the error has a form that rounding does not have.
 	Structured bool
