@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // Hash spreads a code over 64 bits: both of its halves are multiplied, and the
 // upper bits of the sum go into its lower ones, so that sums of hashes say more
 // than sums of codes.
@@ -7,6 +9,15 @@ func Hash(code int64) uint64 {
 	const lowKey, highKey = 0xb8659fd9, 0xd6e8feb9
 	x := uint64(code) ^ 0x7f4a7c159e3779b9
 	x = uint64(uint32(x))*lowKey + x>>32*highKey
+	return x ^ x>>29
+}
+
+// hash32 is Hash for codes of 32 bits: the upper half of one is that of the sign, so there
+// is one product.
+func hash32(code int64) uint64 {
+	const lowKey, highKey, low, high = 0xb8659fd9, 0xd6e8feb9, 0x9e3779b9, 0x7f4a7c15
+	const positive, negative = high * highKey, (high ^ math.MaxUint32) * highKey
+	x := uint64(uint32(code)^low)*lowKey + positive + uint64(code>>63)&(negative-positive)
 	return x ^ x>>29
 }
 

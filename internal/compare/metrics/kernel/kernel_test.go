@@ -142,6 +142,9 @@ func TestNoiseHeads(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, %d in runs of %d: %v, want %v", name, count, runs, got, want)
 			}
+			for e := range o.octaves {
+				o.counted(uint(e))
+			}
 			if o.octaves != slow {
 				t.Fatalf("%s, %d: octaves differ", name, count)
 			}

@@ -29,10 +29,12 @@ type Octaves struct {
 	weights   *weights // of plain loops, nil at first
 }
 
-// weights are numbers that plain loops look up by the sign and exponent of a reference:
-// the square of its power of two, or of the floor, and 1 if it is positive, else 0.
+// weights are what plain loops have by the sign and exponent of a reference: the square of
+// its power of two, or of the floor, 1 if it is positive, else 0, and how many references
+// of each lane there are that the octaves do not count yet.
 type weights struct {
 	squares, positive [octaveCount]float64
+	counts            [octaveCount][4]uint64
 	floor             float64
 }
 
@@ -94,9 +96,11 @@ func (s *signLanes) sum() PairSigns {
 
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
 	w := o.weigh(floor)
-	all := n
+	var q Quad
 	for i, run := range runs {
-		var q Quad
+		if run < 4 {
+			q = Quad{} // not all lanes are set
+		}
 		for k := range min(4, run) {
 			o.addLane(k, n[:run], r[:run], w, &q, signs)
 		}
@@ -107,21 +111,6 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 		}
 		n, r = n[run:], r[run:]
 	}
-	signs.bits[0] |= bitsOf(all[:len(all)-len(n)])
-}
-
-// bitsOf returns the bits that are set in any of values.
-func bitsOf(values []float64) (bits uint64) {
-	for len(values) >= 8 {
-		v := (*[8]float64)(values)
-		bits |= math.Float64bits(v[0]) | math.Float64bits(v[1]) | math.Float64bits(v[2]) | math.Float64bits(v[3])
-		bits |= math.Float64bits(v[4]) | math.Float64bits(v[5]) | math.Float64bits(v[6]) | math.Float64bits(v[7])
-		values = values[8:]
-	}
-	for _, v := range values {
-		bits |= math.Float64bits(v)
-	}
-	return bits
 }
 
 // addLane adds one lane of a run of pairs to empty sums and to the octaves. The bits of
@@ -130,35 +119,41 @@ func bitsOf(values []float64) (bits uint64) {
 func (o *Octaves) addLane(k int, n, r []float64, w *weights, q *Quad, signs *signLanes) {
 	k &= 3
 	n = n[:len(r)]
+	bits, nBits := sliceBits(r), sliceBits(n)
+	nBits = nBits[:len(r)]
 	shift := r[0]
+	seen := signs.bits[k]
 	var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
 	var maxD, maxR uint64
 	dr := signs.dr[k]
+	_, _ = w.floor, o.low
 	for i := k; i < len(r); i += 4 {
-		x, y := r[i], n[i]
-		d := y - x
-		bits := math.Float64bits(x)
-		dd, product := float64(d*d), float64(d*x)
-		octave := &o.octaves[bits>>52][k]
-		octave.Count++
-		octave.DD += dd
-		octave.RR += float64(x * x)
+		x := r[i]
+		d, b := n[i]-x, bits[i]
+		seen |= nBits[i]
+		maxD = max(maxD, math.Float64bits(d)<<1)
+		maxR = max(maxR, b<<1)
+		e := b >> 52
+		w.counts[e][k]++
+		octave := &o.octaves[e][k]
 		octave.D += d
-		dr += float64(product * w.positive[bits>>52])
-		sumUU += w.squares[bits>>52]
-		maxD = max(maxD, math.Float64bits(d)&^SignBit)
-		maxR = max(maxR, bits&^SignBit)
 		sumD += d
-		sumDD += dd
+		sumUU += w.squares[e]
+		product := float64(d * x)
+		dr += float64(product * w.positive[e])
 		sumDR += product
+		dd := float64(d * d)
+		octave.DD += dd
+		sumDD += dd
+		octave.RR += float64(x * x)
 		x -= shift
 		sumR += x
 		sumRR += float64(x * x)
 	}
-	signs.dr[k] = dr
+	signs.dr[k], signs.bits[k] = dr, seen
 	q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
 	q.DR[k], q.UU[k] = sumDR, sumUU
-	q.MaxD[k], q.MaxR[k] = math.Float64frombits(maxD), math.Float64frombits(maxR)
+	q.MaxD[k], q.MaxR[k] = math.Float64frombits(maxD>>1), math.Float64frombits(maxR>>1)
 }
 
 // Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
@@ -185,7 +180,7 @@ func (o *Octaves) Take(f func(exponent int, positive, negative Octave)) {
 func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Octave)) {
 	var both [2]Octave
 	for sign := range both {
-		lane := &o.octaves[exponent+uint(sign)*octaveCount/2]
+		lane := o.counted(exponent + uint(sign)*octaveCount/2)
 		lane[0].Merge(&lane[1])
 		lane[2].Merge(&lane[3])
 		lane[0].Merge(&lane[2])
@@ -195,6 +190,19 @@ func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Oc
 	if both[0].Count+both[1].Count > 0 {
 		f(int(exponent), both[0], both[1])
 	}
+}
+
+// counted returns the lanes of an octave with all of their counts.
+func (o *Octaves) counted(exponent uint) *[4]Octave {
+	lane := &o.octaves[exponent]
+	if o.weights != nil {
+		counts := &o.weights.counts[exponent]
+		for k := range lane {
+			lane[k].Count += float64(counts[k])
+		}
+		*counts = [4]uint64{}
+	}
+	return lane
 }
 
 // SumSteps returns the sums of the squares of the differences of neighbours, of d =

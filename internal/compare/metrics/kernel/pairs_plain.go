@@ -3,33 +3,49 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
+	"sync"
 
 	"dumptool/internal/tensor"
 )
 
-// chunk is how many pairs are added without a look at the lengths of slices.
-const chunk = 64
+// halfHashes has the hashes of the codes of float16 elements, by their bits.
+var halfHashes = sync.OnceValue(func() *[1 << 16]uint64 {
+	hashes := new([1 << 16]uint64)
+	for bits := range hashes {
+		hashes[bits] = hash32(signedCode(int64(int16(bits)), 0x7fff))
+	}
+	return hashes
+})
 
-// plainPairSums is what plainPairs knows of the pairs that are not alike.
+// plainPairSums is what plainPairs knows of pairs.
 type plainPairSums struct {
-	n, r    bitBounds
+	n       bitBounds // of those in chunks where not all are alike
+	r       bitBounds // of all
+	alike   bitBounds // of r in chunks where all are alike
 	digests Digests
-	highest int64     // the largest magnitude of a code of n
-	others  bool      // there are any
-	alike   bitBounds // of r of the others
-	// Of n of the others: how many are zero, and how many of the rest are not normal.
+	others  bool // there are chunks where not all are alike
+	// Of n in chunks where all are alike: how many are zero, and how many of the rest are
+	// not normal.
 	zeros, small int64
 }
 
 // plainPairs is HalfPairs without vectors. Most references round to the element beside
-// them where an operator is right, so that there is one code to hash for both, and the
-// bounds of the elements are those of the references, rounded. Four pairs that are alike
-// in this way are made in the loop, others apart.
+// them where an operator is right. Where this is so in a whole chunk there is one code to
+// hash for both, and the bounds of the elements are those of the references, rounded. A
+// chunk goes through several short loops, for which there are enough registers.
 func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
 	h := plainPairSums{n: newBitBounds(), r: newBitBounds(), alike: newBitBounds()}
 	i := 0
 	for ; i+chunk <= len(n); i += chunk {
-		h.addChunk((*[chunk]float64)(n[i:]), (*[chunk]float64)(r[i:]), (*[2 * chunk]byte)(nStored[2*i:]), (*[4 * chunk]byte)(rStored[4*i:]))
+		x, y := (*[chunk]float64)(n[i:]), (*[chunk]float64)(r[i:])
+		nPart, rPart := (*[2 * chunk]byte)(nStored[2*i:]), (*[4 * chunk]byte)(rStored[4*i:])
+		decodeFloat16(x, nPart)
+		decodeFloat32(y, rPart)
+		if alike(bitsIn(x), bitsIn(y)) {
+			h.addAlike(bitsIn(y), nPart)
+		} else {
+			h.addOthers(bitsIn(x), bitsIn(y), nPart, rPart)
+		}
 	}
 	for ; i < len(n); i++ {
 		half, single := binary.LittleEndian.Uint16(nStored[2*i:]), binary.LittleEndian.Uint32(rStored[4*i:])
@@ -39,61 +55,117 @@ func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d D
 	return h.finish()
 }
 
-// addChunk adds pairs in fours.
-func (h *plainPairSums) addChunk(n, r *[chunk]float64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) {
+// decodeFloat16 sets n to the values of float16 elements, of which an infinity and a NaN
+// have values beyond the largest.
+func decodeFloat16(n *[chunk]float64, nStored *[2 * chunk]byte) {
 	const (
 		// The bits of a float16 in the places of float64 are a number that is less by
 		// this factor.
 		factor = 0x1p1008
 		kept   = SignBit | (1<<15-1)<<42
-		// Below half the distance of two float16, in bits, a number rounds to the
-		// nearer one. Subnormal numbers of float16 are farther apart.
-		halfway = 41
+	)
+	_, _ = n[0], nStored[0]
+	for i := 0; i < chunk; i += 4 {
+		four := binary.LittleEndian.Uint64(nStored[2*i:])
+		n[i] = math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
+		n[i+1] = math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
+		n[i+2] = math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
+		n[i+3] = math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
+	}
+}
+
+func decodeFloat32(r *[chunk]float64, rStored *[4 * chunk]byte) {
+	_, _ = r[0], rStored[0]
+	for i := 0; i < chunk; i += 4 {
+		r[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i:])))
+		r[i+1] = float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+4:])))
+		r[i+2] = float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+8:])))
+		r[i+3] = float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+12:])))
+	}
+}
+
+// alike reports whether all references round to the elements beside them, if these are
+// finite. Below half the distance of two float16, in bits, a number rounds to the nearer
+// one. Subnormal numbers of float16 are farther apart.
+func alike(nBits, rBits *[chunk]uint64) bool {
+	const halfway = 1 << 41
+	var apart, d uint64
+	_, _ = nBits[0], rBits[0]
+	for i := 0; i < chunk; i += 4 {
+		d = rBits[i] - nBits[i] + (halfway - 1)
+		apart |= d | (d + 1)
+		d = rBits[i+1] - nBits[i+1] + (halfway - 1)
+		apart |= d | (d + 1)
+		d = rBits[i+2] - nBits[i+2] + (halfway - 1)
+		apart |= d | (d + 1)
+		d = rBits[i+3] - nBits[i+3] + (halfway - 1)
+		apart |= d | (d + 1)
+	}
+	return apart < 2*halfway
+}
+
+// addAlike adds a chunk where all pairs are alike.
+func (h *plainPairSums) addAlike(rBits *[chunk]uint64, nStored *[2 * chunk]byte) {
+	hashes := halfHashes()
+	const (
 		// Four float16: all bits but the signs, and what carries all but zeros, and all
 		// normal numbers, to them.
 		magnitudes, notZero, normal = 0x7fff_7fff_7fff_7fff, 0x7fff_7fff_7fff_7fff, 0x7c00_7c00_7c00_7c00
 		// What adds up four numbers in the highest.
 		four16 = 0x0001_0001_0001_0001
 	)
-	var notZeros, normals, groups uint64
-	negative, positive, least := h.alike.negative, h.alike.positive, h.alike.least
-	var total uint64
+	var notZeros, normals, total uint64
+	_, _ = rBits[0], nStored[0]
 	for i := 0; i < chunk; i += 4 {
 		four := binary.LittleEndian.Uint64(nStored[2*i:])
-		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
-		x1 := math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
-		x2 := math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
-		x3 := math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
-		y0 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i:])))
-		y1 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+4:])))
-		y2 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+8:])))
-		y3 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+12:])))
-		n[i], n[i+1], n[i+2], n[i+3] = x0, x1, x2, x3
-		r[i], r[i+1], r[i+2], r[i+3] = y0, y1, y2, y3
-		apart := distanceOf(math.Float64bits(y0), math.Float64bits(x0)) | distanceOf(math.Float64bits(y1), math.Float64bits(x1)) |
-			distanceOf(math.Float64bits(y2), math.Float64bits(x2)) | distanceOf(math.Float64bits(y3), math.Float64bits(x3))
-		if apart>>halfway != 0 {
-			h.addFour(n, r, rStored, four, i)
-			continue
-		}
-		groups++
 		notZeros += (four&magnitudes + notZero) &^ magnitudes >> 15
 		normals += (four&magnitudes + normal) &^ magnitudes >> 15
-		total += Hash(signedCode(int64(four<<48)>>48, 0x7fff))
-		total += Hash(signedCode(int64(four<<32)>>48, 0x7fff))
-		total += Hash(signedCode(int64(four<<16)>>48, 0x7fff))
-		total += Hash(signedCode(int64(four)>>48, 0x7fff))
-		b0, b1, b2, b3 := math.Float64bits(y0), math.Float64bits(y1), math.Float64bits(y2), math.Float64bits(y3)
-		negative = max(negative, b0, b1, b2, b3)
-		positive = max(positive, int64(b0), int64(b1), int64(b2), int64(b3))
-		least = min(least, b0<<1, b1<<1, b2<<1, b3<<1)
+		total += hashes[uint16(four)] + hashes[uint16(four>>16)] + hashes[uint16(four>>32)] + hashes[four>>48]
 	}
 	notZeros, normals = notZeros*four16>>48, normals*four16>>48
-	h.zeros += int64(4*groups - notZeros)
+	h.zeros += int64(chunk - notZeros)
 	h.small += int64(notZeros - normals)
-	h.alike = bitBounds{negative, positive, least}
 	h.digests.N += total
 	h.digests.R += total
+	h.alike.addChunk(rBits)
+}
+
+// addOthers adds a chunk where not all pairs are alike.
+func (h *plainPairSums) addOthers(nBits, rBits *[chunk]uint64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) {
+	h.others = true
+	h.n.addChunk(nBits)
+	h.r.addChunk(rBits)
+	d := &h.digests
+	var a, b int64
+	var apart uint64
+	_, _, _ = d.N, nStored[0], rStored[0]
+	for i := 0; i < chunk; i += 4 {
+		four := binary.LittleEndian.Uint64(nStored[2*i:])
+		a, b = signedCode(int64(four<<48)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i:]))
+		d.N += hash32(a)
+		d.R += hash32(b)
+		apart = distanceOf(uint64(a), uint64(b))
+		d.SumDistance += apart
+		d.MaxDistance = max(d.MaxDistance, apart)
+		a, b = signedCode(int64(four<<32)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i+4:]))
+		d.N += hash32(a)
+		d.R += hash32(b)
+		apart = distanceOf(uint64(a), uint64(b))
+		d.SumDistance += apart
+		d.MaxDistance = max(d.MaxDistance, apart)
+		a, b = signedCode(int64(four<<16)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i+8:]))
+		d.N += hash32(a)
+		d.R += hash32(b)
+		apart = distanceOf(uint64(a), uint64(b))
+		d.SumDistance += apart
+		d.MaxDistance = max(d.MaxDistance, apart)
+		a, b = signedCode(int64(four)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i+12:]))
+		d.N += hash32(a)
+		d.R += hash32(b)
+		apart = distanceOf(uint64(a), uint64(b))
+		d.SumDistance += apart
+		d.MaxDistance = max(d.MaxDistance, apart)
+	}
 }
 
 // distanceOf returns how far the bits of numbers of one sign are apart.
@@ -103,24 +175,15 @@ func distanceOf(a, b uint64) uint64 {
 	return uint64(d ^ sign - sign)
 }
 
-// addFour adds four pairs of a chunk.
-func (h *plainPairSums) addFour(n, r *[chunk]float64, rStored *[4 * chunk]byte, halves uint64, first int) {
-	for i := first; i < first+4; i++ {
-		h.add(n[i&(chunk-1)], r[i&(chunk-1)], int64(int16(halves)), math.Float32bits(float32(r[i&(chunk-1)])))
-		halves >>= 16
-	}
-}
-
 // add adds a pair, given also by the bits of its elements, those of float16 with their
 // sign extended.
 func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	a, b := signedCode(half, 0x7fff), float16Code(single)
 	h.others = true
-	h.highest = max(h.highest, a, -a)
 	h.n.add(math.Float64bits(n))
 	h.r.add(math.Float64bits(r))
-	h.digests.N += Hash(a)
-	h.digests.R += Hash(b)
+	h.digests.N += hash32(a)
+	h.digests.R += hash32(b)
 	apart := distanceOf(uint64(a), uint64(b))
 	h.digests.SumDistance += apart
 	h.digests.MaxDistance = max(h.digests.MaxDistance, apart)
@@ -128,10 +191,7 @@ func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 
 // finish returns what HalfPairs does. The references of pairs that are alike have bounds.
 func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
-	const infinity = 0x7c00
-	if h.highest >= infinity {
-		return nSpan, rSpan, d, false
-	}
+	const infinity, beyond = 0x7c00, 0x1p16
 	if !h.alike.empty() {
 		low, high, minAbs, _ := h.alike.bounds()
 		for _, y := range [3]float64{low, high, math.Copysign(minAbs, high)} {
@@ -149,5 +209,5 @@ func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 		h.digests.Counted, h.digests.Small = true, Small{NZeros: h.zeros, NSmall: h.small, RZeros: h.zeros}
 	}
 	nSpan, rSpan = h.n.span(), h.r.span()
-	return nSpan, rSpan, h.digests, !rSpan.Special
+	return nSpan, rSpan, h.digests, nSpan.MaxAbs < beyond && !nSpan.Special && !rSpan.Special
 }

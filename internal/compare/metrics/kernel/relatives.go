@@ -65,71 +65,106 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 func (t *Tables) relativesTail(done, counted int, rel, abs, r []float64, out *ratioLanes) {
 	t.count(t.marks[counted:done], out)
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
-	var rows rowCount
-	i, notZero := 0, int64(0)
+	c := newPairCount()
+	t.divideAll(rel, abs, r, &c, out)
+	t.finish(&c, rel, abs, r, out)
+}
+
+// divideAll divides and counts pairs.
+func (t *Tables) divideAll(rel, abs, r []float64, c *pairCount, out *ratioLanes) {
+	i := 0
 	for ; i+chunk <= len(r); i += chunk {
 		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])
-		notZero += divideChunk(q, d, ref, &out.sums)
-		t.countChunk(q, d, ref, &rows)
+		c.divideChunk(q, d, ref, &out.sums)
+		t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), c)
 	}
 	for ; i < len(r); i++ {
-		var isNot uint64
-		rel[i], isNot = divide(abs[i], math.Float64bits(r[i])&^SignBit)
-		notZero -= int64(isNot)
+		ref := math.Float64bits(r[i]) &^ SignBit
+		rel[i] = c.divide(abs[i], ref)
 		out.sums[i&3] += rel[i]
-		out.sums[4+i&3] += math.Abs(r[i])
-		t.countPair(uint64(i&3), math.Float64bits(abs[i]), math.Float64bits(r[i]), math.Float64bits(rel[i]), &rows)
+		out.sums[4+i&3] += math.Float64frombits(ref)
+		t.countPair(uint64(i&3), math.Float64bits(rel[i]), math.Float64bits(abs[i]), math.Float64bits(r[i]), c)
 	}
-	zeros := int64(len(r)) - notZero
-	out.counts[0] += zeros
-	least := boundRatios(rel, abs, out)
-	if zeros > 0 && (rows.last >= zeroRow<<rowShift+Lanes || Bin(least) == 0) {
+}
+
+// finish adds what was found of pairs.
+func (t *Tables) finish(c *pairCount, rel, abs, r []float64, out *ratioLanes) {
+	maxRel, maxAbs := math.Float64frombits(c.maxRel), math.Float64frombits(c.maxAbs)
+	out.sums[8], out.sums[12] = max(out.sums[8], maxRel), max(out.sums[12], maxAbs)
+	out.lowest[0] = min(out.lowest[0], lowestFrom(c.minAbs+1, abs))
+	out.lowest[2] = min(out.lowest[2], lowestFrom(c.minRel+1, rel))
+	countBelow(maxRel, rel, out)
+	out.counts[0] += int64(c.zeros)
+	if c.undefined != 0 {
 		out.counts[4] += countUndefined(abs, r)
 	}
-	if rows.tiny() != zeros {
+	if c.tiny() != int64(c.zeros) {
 		t.moveTiny(abs, r)
 		out.lowest[1] = 0
 	}
-	if rows.others() {
+	if c.others() {
 		out.lowest[1] = 0
 	}
 }
 
-// divide returns |d|/|r|, 0 where r is, from the bits of |r|, and whether that is not 0:
-// all bits or none.
-func divide(abs float64, r uint64) (rel float64, notZero uint64) {
-	notZero = uint64(int64(-r) >> 63)
-	return math.Float64frombits(math.Float64bits(abs/math.Float64frombits(r)) & notZero), notZero
+// divide returns |d|/|r|, 0 where r is, from the bits of |r|.
+func (c *pairCount) divide(abs float64, r uint64) float64 {
+	zero := uint64(int64(r-1) >> 63) // all bits or none
+	c.zeros += zero >> 63
+	c.undefined |= math.Float64bits(abs) & zero
+	return math.Float64frombits(math.Float64bits(abs/math.Float64frombits(r)) &^ zero)
 }
 
-// divideChunk divides pairs in fours, one of each lane, and adds up. It returns how many
-// references are not 0.
-func divideChunk(rel, abs, r *[chunk]float64, sums *[16]float64) int64 {
+// divideChunk divides pairs in fours, one of each lane, and adds up.
+func (c *pairCount) divideChunk(rel, abs, r *[chunk]float64, sums *[16]float64) {
 	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
 	t0, t1, t2, t3 := sums[4], sums[5], sums[6], sums[7]
-	var notZeros, m0, m1, m2, m3 uint64
+	var zeros, undefined, ref, zero uint64
+	bits, absBits := bitsIn(r), bitsIn(abs)
+	_, _, _ = rel[0], absBits[0], bits[0]
 	for i := 0; i < chunk; i += 4 {
-		r0 := math.Float64bits(r[i]) &^ SignBit
-		rel[i], m0 = divide(abs[i], r0)
+		ref = bits[i] &^ SignBit
+		zero = uint64(int64(ref-1) >> 63)
+		zeros -= zero
+		undefined |= absBits[i] & zero
+		t0 += math.Float64frombits(ref)
+		rel[i] = abs[i] / math.Float64frombits(ref|zero&exponentBits)
 		s0 += rel[i]
-		t0 += math.Float64frombits(r0)
-		r1 := math.Float64bits(r[i+1]) &^ SignBit
-		rel[i+1], m1 = divide(abs[i+1], r1)
+		ref = bits[i+1] &^ SignBit
+		zero = uint64(int64(ref-1) >> 63)
+		zeros -= zero
+		undefined |= absBits[i+1] & zero
+		t1 += math.Float64frombits(ref)
+		rel[i+1] = abs[i+1] / math.Float64frombits(ref|zero&exponentBits)
 		s1 += rel[i+1]
-		t1 += math.Float64frombits(r1)
-		r2 := math.Float64bits(r[i+2]) &^ SignBit
-		rel[i+2], m2 = divide(abs[i+2], r2)
+		ref = bits[i+2] &^ SignBit
+		zero = uint64(int64(ref-1) >> 63)
+		zeros -= zero
+		undefined |= absBits[i+2] & zero
+		t2 += math.Float64frombits(ref)
+		rel[i+2] = abs[i+2] / math.Float64frombits(ref|zero&exponentBits)
 		s2 += rel[i+2]
-		t2 += math.Float64frombits(r2)
-		r3 := math.Float64bits(r[i+3]) &^ SignBit
-		rel[i+3], m3 = divide(abs[i+3], r3)
+		ref = bits[i+3] &^ SignBit
+		zero = uint64(int64(ref-1) >> 63)
+		zeros -= zero
+		undefined |= absBits[i+3] & zero
+		t3 += math.Float64frombits(ref)
+		rel[i+3] = abs[i+3] / math.Float64frombits(ref|zero&exponentBits)
 		s3 += rel[i+3]
-		t3 += math.Float64frombits(r3)
-		notZeros += m0 + m1 + m2 + m3
+	}
+	if undefined&exponentBits == exponentBits { // maybe an infinity over 0
+		for i, x := range abs {
+			ref := bits[i] &^ SignBit
+			rel[i] = c.divide(x, ref)
+			sums[i&3] += rel[i]
+			sums[4+i&3] += math.Float64frombits(ref)
+		}
+		return
 	}
 	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
 	sums[4], sums[5], sums[6], sums[7] = t0, t1, t2, t3
-	return -int64(notZeros)
+	c.zeros += zeros
+	c.undefined |= undefined
 }
 
 // countUndefined counts references that are 0 with a difference.
@@ -140,25 +175,6 @@ func countUndefined(abs, r []float64) (count int64) {
 		count += int64(isZero & (-math.Float64bits(abs[i]) >> 63))
 	}
 	return count
-}
-
-// boundRatios finds the largest and the lowest, and counts small quotients. The bits of
-// magnitudes rise as they do, and are compared without jumps. It returns the smallest |d|
-// above 0, a NaN if there is none.
-func boundRatios(rel, abs []float64, out *ratioLanes) float64 {
-	var maxRel, maxAbs uint64
-	minRel, minAbs := uint64(math.MaxUint64), uint64(math.MaxUint64)
-	abs = abs[:len(rel)]
-	for i, x := range rel {
-		q, a := math.Float64bits(x), math.Float64bits(abs[i])
-		maxRel, maxAbs = max(maxRel, q), max(maxAbs, a)
-		minRel, minAbs = min(minRel, q-1), min(minAbs, a-1) // zero comes after all others
-	}
-	out.sums[8], out.sums[12] = max(out.sums[8], math.Float64frombits(maxRel)), max(out.sums[12], math.Float64frombits(maxAbs))
-	out.lowest[0] = min(out.lowest[0], lowestFrom(minAbs+1, abs))
-	out.lowest[2] = min(out.lowest[2], lowestFrom(minRel+1, rel))
-	countBelow(math.Float64frombits(maxRel), rel, out)
-	return math.Float64frombits(min(minAbs, 1<<63-2) + 1)
 }
 
 // lowestFrom returns what ratioLanes has of the lowest bin but that of zero, from the bits

@@ -64,6 +64,23 @@ func (b *bitBounds) add(bits uint64) {
 	b.least = min(b.least, bits<<1)
 }
 
+// addChunk adds values, by two so that one need not wait for the one before.
+func (b *bitBounds) addChunk(values *[chunk]uint64) {
+	negative, positive, least := b.negative, b.positive, b.least
+	negative1, positive1, least1 := negative, positive, least
+	for i := 0; i < chunk; i += 2 {
+		bits := values[i]
+		negative = max(negative, bits)
+		positive = max(positive, int64(bits))
+		least = min(least, bits<<1)
+		bits = values[i+1]
+		negative1 = max(negative1, bits)
+		positive1 = max(positive1, int64(bits))
+		least1 = min(least1, bits<<1)
+	}
+	*b = bitBounds{max(negative, negative1), max(positive, positive1), min(least, least1)}
+}
+
 // merge adds the values of other bounds.
 func (b *bitBounds) merge(c bitBounds) {
 	b.negative = max(b.negative, c.negative)

@@ -157,53 +157,78 @@ const (
 	cellShift = binShift - laneBits
 )
 
-// rowCount counts pairs by the rows they are counted in.
-type rowCount struct {
-	sum  uint64 // of the entries of rowOf
-	last uint64 // the last of the cells of abs that are counted, by its first counter
+// pairCount is what plain loops find of pairs besides what they count in tables.
+type pairCount struct {
+	rows      uint64 // the sum of the entries of rowOf
+	zeros     uint64 // references that are 0
+	undefined uint64 // not 0 if one of them has a difference
+	// The bits of the largest |d| and |d|/|r|, and of the smallest above 0 less 1: zero
+	// comes after all others.
+	maxAbs, maxRel, minAbs, minRel uint64
 }
 
+func newPairCount() pairCount { return pairCount{minAbs: math.MaxUint64, minRel: math.MaxUint64} }
+
 // tiny returns how many pairs are counted in zeroRow.
-func (c *rowCount) tiny() int64 { return int64(c.sum >> tinyShift & (1<<(otherShift-tinyShift) - 1)) }
+func (c *pairCount) tiny() int64 { return int64(c.rows >> tinyShift & (1<<(otherShift-tinyShift) - 1)) }
 
 // others reports whether there are pairs in otherRow.
-func (c *rowCount) others() bool { return c.sum>>otherShift != 0 }
+func (c *pairCount) others() bool { return c.rows>>otherShift != 0 }
 
-// countPair counts a pair of a lane, by the bits of |d|, r and |d|/|r|.
-func (t *Tables) countPair(lane, abs, r, rel uint64, c *rowCount) {
+// bound adds the bits of |d|/|r| and |d|. There are few that are beyond all before them, so
+// that a jump over a store is cheaper than what does without jumps.
+func (c *pairCount) bound(rel, abs uint64) {
+	if abs > c.maxAbs {
+		c.maxAbs = abs
+	}
+	if abs-1 < c.minAbs {
+		c.minAbs = abs - 1
+	}
+	if rel > c.maxRel {
+		c.maxRel = rel
+	}
+	if rel-1 < c.minRel {
+		c.minRel = rel - 1
+	}
+}
+
+// countPair counts a pair of a lane, by the bits of |d|/|r|, |d| and r.
+func (t *Tables) countPair(lane, rel, abs, r uint64, c *pairCount) {
 	row := rowOf[r>>52]
-	at := (abs>>cellShift | row) % uint64(len(t.abs)) &^ (Lanes - 1)
-	t.abs[at|lane]++
+	t.abs[(abs>>cellShift|row)%uint64(len(t.abs))&^(Lanes-1)|lane]++
 	t.Rel[rel>>cellShift%uint64(len(t.Rel))&^(Lanes-1)|lane]++
-	c.sum += row
-	c.last = max(c.last, at)
+	c.rows += row
+	c.bound(rel, abs)
 }
 
 // countChunk counts pairs in fours, one of each lane.
-func (t *Tables) countChunk(rel, abs, r *[chunk]float64, c *rowCount) {
+func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, c *pairCount) {
 	const indexes, relIndexes = uint64(len(t.abs) - Lanes), uint64(len(t.Rel) - Lanes)
-	sum, last := c.sum, c.last
+	rows := c.rows
+	_, _, _, _ = rel[0], abs[0], r[0], t.abs[0] // looks for nil pointers once
 	for i := 0; i < chunk; i += 4 {
-		row0 := rowOf[math.Float64bits(r[i])>>52]
-		row1 := rowOf[math.Float64bits(r[i+1])>>52]
-		row2 := rowOf[math.Float64bits(r[i+2])>>52]
-		row3 := rowOf[math.Float64bits(r[i+3])>>52]
-		sum += row0 + row1 + row2 + row3
-		at0 := (math.Float64bits(abs[i])>>cellShift | row0) & indexes
-		at1 := (math.Float64bits(abs[i+1])>>cellShift | row1) & indexes
-		at2 := (math.Float64bits(abs[i+2])>>cellShift | row2) & indexes
-		at3 := (math.Float64bits(abs[i+3])>>cellShift | row3) & indexes
-		last = max(last, at0, at1, at2, at3)
-		t.abs[at0]++
-		t.abs[at1+1]++
-		t.abs[at2+2]++
-		t.abs[at3+3]++
-		t.Rel[math.Float64bits(rel[i])>>cellShift&relIndexes]++
-		t.Rel[math.Float64bits(rel[i+1])>>cellShift&relIndexes+1]++
-		t.Rel[math.Float64bits(rel[i+2])>>cellShift&relIndexes+2]++
-		t.Rel[math.Float64bits(rel[i+3])>>cellShift&relIndexes+3]++
+		row, a, q := rowOf[r[i]>>52], abs[i], rel[i]
+		rows += row
+		t.abs[(a>>cellShift|row)&indexes]++
+		t.Rel[q>>cellShift&relIndexes]++
+		c.bound(q, a)
+		row, a, q = rowOf[r[i+1]>>52], abs[i+1], rel[i+1]
+		rows += row
+		t.abs[(a>>cellShift|row)&indexes+1]++
+		t.Rel[q>>cellShift&relIndexes+1]++
+		c.bound(q, a)
+		row, a, q = rowOf[r[i+2]>>52], abs[i+2], rel[i+2]
+		rows += row
+		t.abs[(a>>cellShift|row)&indexes+2]++
+		t.Rel[q>>cellShift&relIndexes+2]++
+		c.bound(q, a)
+		row, a, q = rowOf[r[i+3]>>52], abs[i+3], rel[i+3]
+		rows += row
+		t.abs[(a>>cellShift|row)&indexes+3]++
+		t.Rel[q>>cellShift&relIndexes+3]++
+		c.bound(q, a)
 	}
-	c.sum, c.last = sum, last
+	c.rows = rows
 }
 
 // moveTiny moves the pairs that were just counted in zeroRow although their references
