@@ -14,6 +14,35 @@ const (
 	InMemory = 16 << 20
 )
 
+// File is a file without a name, where a folder for temporary files has room. It may be
+// used by several goroutines at once.
+type File struct {
+	*os.File
+	path string // where it could not be removed while it is open
+}
+
+// Create makes a file in the folder for temporary files, which $TMPDIR names.
+func Create() (*File, error) {
+	f, err := os.CreateTemp("", "dumptool-*")
+	if err != nil {
+		return nil, err
+	}
+	file := &File{File: f}
+	if os.Remove(f.Name()) != nil { // systems that keep what is open
+		file.path = f.Name()
+	}
+	return file, nil
+}
+
+// Close gives the file up.
+func (f *File) Close() error {
+	err := f.File.Close()
+	if f.path != "" {
+		_ = os.Remove(f.path) // nothing depends on it
+	}
+	return err
+}
+
 // Log is a sequence of bytes that grows at its end and is read anywhere. It is not safe
 // for use by several goroutines at once.
 type Log struct {
@@ -21,8 +50,7 @@ type Log struct {
 	chunks [][]byte
 	last   []byte
 	size   int64
-	file   *os.File
-	path   string // of the file where it could not be removed while it is open
+	file   *File
 }
 
 // Size is the number of bytes.
@@ -54,14 +82,11 @@ func (l *Log) put() error {
 		return nil
 	}
 	if l.file == nil {
-		f, err := os.CreateTemp("", "dumptool-*")
+		f, err := Create()
 		if err != nil {
 			return fmt.Errorf("no room to set rows aside: %w (TMPDIR names another folder)", err)
 		}
 		l.file = f
-		if os.Remove(f.Name()) != nil { // systems that keep what is open
-			l.path = f.Name()
-		}
 	}
 	if _, err := l.file.WriteAt(l.last, l.size-chunkSize-InMemory); err != nil {
 		return fmt.Errorf("no room to set rows aside: %w (TMPDIR names another folder)", err)
@@ -99,9 +124,6 @@ func (l *Log) Close() error {
 		return nil
 	}
 	err := l.file.Close()
-	if l.path != "" {
-		_ = os.Remove(l.path) // nothing depends on it
-	}
 	*l = Log{}
 	return err
 }

@@ -389,7 +389,7 @@ func TestReadAt(t *testing.T) {
 			Whole(src)
 		}
 		want := bytes.NewReader(data)
-		for range rapid.IntRange(1, 8).Draw(r, "reads") {
+		for range rapid.IntRange(1, 30).Draw(r, "reads") {
 			off := rapid.Int64Range(0, int64(n)+10).Draw(r, "off")
 			p := make([]byte, rapid.IntRange(0, 2*minBlock).Draw(r, "n"))
 			q := make([]byte, len(p))

@@ -34,6 +34,7 @@ type s3Object struct {
 	etag        string
 	id          string
 	turn        int64 // of all sources, in the order in which they were opened
+	again       spill
 
 	mu     sync.Mutex
 	whole  bool     // it will be read from its beginning to its end
@@ -100,6 +101,7 @@ func (f *s3Object) Close() error {
 		return nil
 	}
 	f.closed = true
+	defer f.again.close() //nolint:errcheck // nothing depends on it
 	if f.size > maxKept && f.kept > 0 {
 		f.s.heads.trim(f.id, (f.kept+1023)/1024*1024)
 	}
@@ -321,9 +323,16 @@ func (f *s3Object) fetch(next blockKey, want wanting) {
 	}()
 }
 
-// load reads a block from the server.
+// load reads a block from the server, or from where it is kept.
 func (f *s3Object) load(k *block) {
+	if f.again.load(k) {
+		f.s.blocks.loaded(k, nil)
+		return
+	}
 	_, err := f.s.read(f.bucket, f.object(), k.key.off, k.data)
+	if err == nil {
+		f.again.keep(k, f.size)
+	}
 	f.s.blocks.loaded(k, err)
 }
 
