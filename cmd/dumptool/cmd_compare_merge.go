@@ -123,7 +123,7 @@ func (o *compareMergeOptions) resolve(a *app, path string, file *compare.PlanFil
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := cmp.Or(planned.output.resolve(opt), checkKept(planned.output.formats, file.Key())); err != nil {
+	if err := cmp.Or(planned.output.resolve(opt), checkKept(planned.output.formats, file)); err != nil {
 		return nil, nil, err
 	}
 	opt.Pictures = nil

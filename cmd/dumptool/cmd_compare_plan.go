@@ -202,7 +202,7 @@ func (o *compareOutput) keepAll(opt *compare.Options) {
 	if o.diffOrder == "worst" {
 		opt.Top = max(o.topN, o.diffCount)
 	}
-	opt.KLD = slices.Contains(o.formats, divergence)
+	opt.KLD, opt.Calls = slices.Contains(o.formats, divergence), report.KeepOf[*record.Report](o.formats...).Calls
 }
 
 // Flags that a plan does not record as settings: those of neutralFlags, but for the
@@ -288,14 +288,17 @@ func (o *compareOptions) resolvePlanned(plan *compare.PlanFile) (*compare.Option
 	return opt, o.tensors.pair.resolve(opt, o.tensors.dumps.ops)
 }
 
-// checkKept refuses formats that show what parts have not.
-func checkKept(formats []string, key []string) error {
+// checkKept refuses formats that show what the plan and the parts have not.
+func checkKept(formats []string, plan *compare.PlanFile) error {
 	keep := report.KeepOf[*record.Report](formats...)
-	if keep.Calls {
-		return usagef("--format msprobe: parts have no values of calls, one run has")
+	lacks, format := "", ""
+	switch {
+	case keep.Calls && plan.LacksCalls():
+		lacks, format = "the plan has no values of calls", "msprobe"
+	case keep.Divergence && !slices.Contains(plan.Key(), "--format "+divergence):
+		lacks, format = "the parts have no divergence of Kullback and Leibler", divergence
+	default:
+		return nil
 	}
-	if keep.Divergence && !slices.Contains(key, "--format "+divergence) {
-		return hintf(usagef("--format %s: the parts have no divergence of Kullback and Leibler", divergence), "give --format %s to the plan, or to the shards", divergence)
-	}
-	return nil
+	return hintf(usagef("--format %s: %s", format, lacks), "give --format %s to the plan, or to the shards", format)
 }

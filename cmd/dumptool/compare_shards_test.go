@@ -132,11 +132,7 @@ func withoutShards(options []string) []string {
 // run does, byte for byte, with a plan that was written before and without.
 func TestCompareShards(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
-	run := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		run++
-		dir := filepath.Join(base, strconv.Itoa(run))
+	inFolders(t, func(rt *rapid.T, dir string) {
 		in := func(name string) string { return filepath.Join(dir, name) }
 		comparedRuns(t, rt, in("cpu"), in("npu"))
 		n := rapid.IntRange(1, 9).Draw(rt, "n")
@@ -147,7 +143,7 @@ func TestCompareShards(t *testing.T) {
 			runArgs(t, "compare", "--cpu", in("cpu"), "--npu", in("npu"), "--update-baseline", "--baseline", in("known.json"))
 			args, single = append(args, "--baseline", in("known.json")), append(single, "--baseline", in("known.json"))
 		}
-		formats := "text,csv,json,junit,md,html"
+		formats := "text,csv,json,junit,md,html,msprobe"
 		if rapid.Bool().Draw(rt, "divergence") {
 			formats += ",msaccucmp"
 		}

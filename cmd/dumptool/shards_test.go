@@ -131,15 +131,21 @@ func numbersTo(n int) []int {
 	return all
 }
 
+// inFolders is rapid.Check with a folder of its own for every case, which is not made.
+func inFolders(t *testing.T, check func(rt *rapid.T, dir string)) {
+	t.Helper()
+	base, run := t.TempDir(), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		run++
+		check(rt, filepath.Join(base, strconv.Itoa(run)))
+	})
+}
+
 // TestOverflowShards checks that any number of shards and a merge print and write what
 // one run does, byte for byte.
 func TestOverflowShards(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
-	run := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		run++
-		dir := filepath.Join(base, strconv.Itoa(run))
+	inFolders(t, func(rt *rapid.T, dir string) {
 		tree := filepath.Join(dir, "tree")
 		generatedTree(rt, tree)
 		n := rapid.IntRange(1, 9).Draw(rt, "n")
@@ -178,11 +184,7 @@ func TestOverflowShards(t *testing.T) {
 // run, byte for byte.
 func TestConvertShards(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
-	run := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		run++
-		dir := filepath.Join(base, strconv.Itoa(run))
+	inFolders(t, func(rt *rapid.T, dir string) {
 		tree, one, two := filepath.Join(dir, "tree"), filepath.Join(dir, "one"), filepath.Join(dir, "two")
 		generatedTree(rt, tree)
 		n := rapid.IntRange(1, 9).Draw(rt, "n")

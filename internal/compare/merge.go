@@ -57,6 +57,9 @@ func (p *PlanFile) Merge(ctx context.Context, opt Options, l *shard.Listing, all
 	if err := m.read(ctx, p, reader, l, allowMissing, known); err != nil {
 		return nil, cmp.Or(err, m.Close())
 	}
+	if m.Report.Len() == m.Rows {
+		m.Report.Calls = plan.calls
+	}
 	plan.conclude(m.Report, known)
 	m.evidence.drop()
 	if err := cmp.Or(m.rows.Err(), m.evidence.err); err != nil {

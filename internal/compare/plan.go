@@ -99,8 +99,9 @@ type Plan struct {
 	// olderBy are the earlier executions of tensors of one round, by the last
 	// one, which is paired.
 	olderBy map[supersededBy][]int
-	// calls are those of msprobe, where a report shows them.
-	calls []record.CallPair
+	// called is set for runs of msprobe, calls are theirs where a report shows them.
+	called bool
+	calls  []record.CallPair
 	// selection is what the run was asked for.
 	selection *selection
 	// file is the head of the plan as a file, ids are what it says of the files of the
@@ -168,6 +169,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	p.Coverage.Reference += p.reference()
 	values := p.pairValues()
 	p.warnOfValues(values)
+	p.called = len(values) > 0
 	if opt.Calls {
 		p.calls = values
 	}

@@ -88,6 +88,9 @@ type planHead struct {
 	Kept        []sidefile.SkipLine `json:"kept,omitempty"`
 	// Ops are the names of a file of operators that are compared.
 	Ops []string `json:"ops,omitempty"`
+	// Called is set for runs of msprobe, Calls are their calls where a report shows them.
+	Called bool       `json:"called,omitempty"`
+	Calls  []planCall `json:"calls,omitempty"`
 }
 
 // coverage is record.Coverage with its counts.
@@ -218,7 +221,8 @@ func (p *Plan) Freeze(from PlanSource) error {
 		Mode: p.opt.Judge.Verdict.Mode, Why: said(p.opt.Judge.Verdict.Why), Order: said(p.OrderSource),
 		Coverage: coverage{p.Coverage.Reference, p.Coverage}, Warnings: p.Warnings, OptionWarnings: p.opt.Warnings,
 		Unusable:    slices.ContainsFunc(p.opt.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }),
-		OtherRounds: slices.Sorted(maps.Keys(p.selection.others)), Inputs: p.selection.inputs, Kept: p.opt.SideFiles.Kept, Ops: p.opt.SideFiles.Ops}
+		OtherRounds: slices.Sorted(maps.Keys(p.selection.others)), Inputs: p.selection.inputs, Kept: p.opt.SideFiles.Kept, Ops: p.opt.SideFiles.Ops,
+		Called: p.called, Calls: planCalls(p.calls)}
 	if p.Effective != tensor.Undefined {
 		h.Effective = p.Effective.String()
 	}

@@ -80,6 +80,10 @@ func (p *PlanFile) Key() []string { return p.head.Key }
 // Hash identifies the plan.
 func (p *PlanFile) Hash() string { return p.head.Hash }
 
+// LacksCalls reports whether the runs are of msprobe and the plan has no values of their
+// calls: they are in it where Options.Calls asked for them.
+func (p *PlanFile) LacksCalls() bool { return p.head.Called && len(p.head.Calls) == 0 }
+
 // check looks for what cannot be.
 func (h *planHead) check(path string) error {
 	wrong := func(format string, args ...any) error {
@@ -96,6 +100,13 @@ func (h *planHead) check(path string) error {
 	}
 	if _, ok := tensor.ParseDType(h.Effective); !ok && h.Effective != "" {
 		return wrong("effective_type %.40q is unknown", h.Effective)
+	}
+	for _, c := range h.Calls {
+		for _, v := range c.Values {
+			if v.Row < -1 || v.Row >= h.Rows {
+				return wrong("call %.80q has row %d of %d", c.API, v.Row, h.Rows)
+			}
+		}
 	}
 	for i := range h.Rounds {
 		if r := &h.Rounds[i]; r.Same != nil && (*r.Same < 0 || *r.Same >= i || h.Rounds[*r.Same].Graph == nil) {
@@ -238,7 +249,7 @@ func (p *PlanFile) begin(opt Options, ignoreID bool) (*Plan, *planReader) {
 	if opt.Workers <= 0 {
 		opt.Workers = DefaultWorkers()
 	}
-	plan := &Plan{opt: &opt, file: h, OrderSource: sentence(h.Order), Coverage: h.Coverage.Coverage, Warnings: h.Warnings}
+	plan := &Plan{opt: &opt, file: h, called: h.Called, calls: h.callPairs(), OrderSource: sentence(h.Order), Coverage: h.Coverage.Coverage, Warnings: h.Warnings}
 	plan.Coverage.Reference = h.Coverage.Reference
 	plan.Effective, _ = tensor.ParseDType(h.Effective)
 	plan.selection = &selection{pair: &plan.opt.Pair, inputs: h.Inputs, others: map[string]bool{}}

@@ -93,9 +93,10 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	if why := r.leftAlone(file); why != nil {
 		return nil, why, nil
 	}
-	f, err = tensorfile.Open(file.Path(), tensorfile.Options{Name: file.Name, Version: r.opt.Version})
+	name := filename.Parse(file.Name)
+	all := r.opt.Input == nil && r.opt.Output == nil && name.IsDump()
+	f, err = tensorfile.Open(file.Path(), tensorfile.Options{Name: file.Name, Version: r.opt.Version, Whole: all})
 	if err != nil {
-		name := filename.Parse(file.Name)
 		if errors.Is(err, dumpfmt.ErrNotDump) && !name.IsDump() && !r.alone {
 			return nil, err, nil
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // blockBytes is how much of a file is read at a time.
-const blockBytes = 256 << 10
+const blockBytes = 512 << 10
 
 // utf8Mark is the byte order mark that editors put in front of texts.
 const utf8Mark = "\ufeff"

@@ -175,6 +175,11 @@ func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.F
 	if err != nil {
 		return nil, err
 	}
+	most := int64(0) // that there are data for
+	for _, s := range g.pieces {
+		most += s.size
+	}
+	file.Reserve(min(int64(len(header))+g.joint.shape.Elements()*int64(dec.Host().Size()), most))
 	if err := fill(ctx, file, g.joint, dec, header, memory); err != nil {
 		file.Abort()
 		return nil, err

@@ -45,7 +45,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		f.NotDump, f.why = true, errSide
 		return f
 	}
-	src, err := tensorfile.Open(e.Path(), tensorfile.Options{Name: e.Name, Version: w.opt.Version})
+	src, err := tensorfile.Open(e.Path(), tensorfile.Options{Name: e.Name, Version: w.opt.Version, Whole: w.opt.Stats && name.IsDump()})
 	if err != nil {
 		if !w.looseProto(f) {
 			f.fail(err, w.run.Single)

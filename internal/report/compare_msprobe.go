@@ -207,8 +207,7 @@ func statisticsOf(l *msprobe.Leaf) (n [4]msprobe.Number) {
 	switch {
 	case l == nil:
 	case l.Tensor != nil:
-		t := l.Tensor
-		return [4]msprobe.Number{t.Max, t.Min, t.Mean, t.Norm}
+		return l.Tensor.Numbers()
 	case l.Value != nil:
 		v := msprobe.Number{Kind: jsonpos.String, Text: l.Value.Text}
 		if f, err := strconv.ParseFloat(l.Value.Text, 64); err == nil && l.Value.Kind == jsonpos.Number {

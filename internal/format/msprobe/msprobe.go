@@ -80,6 +80,9 @@ type Tensor struct {
 	DataName string
 }
 
+// Numbers are Max, Min, Mean and Norm.
+func (t *Tensor) Numbers() [4]Number { return [4]Number{t.Max, t.Min, t.Mean, t.Norm} }
+
 // Number is a statistic of a tensor.
 type Number struct {
 	// Kind is Invalid for one that is absent; Null, Bool, Number or String.
