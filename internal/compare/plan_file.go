@@ -117,13 +117,8 @@ type planRound struct {
 
 // planOperator is what an operator reads.
 type planOperator struct {
-	Op    string       `json:"op"`
-	Reads []planSource `json:"reads,omitempty"`
-}
-
-type planSource struct {
-	Op     string `json:"op"`
-	Output int    `json:"output"`
+	Op    string            `json:"op"`
+	Reads []diagnose.Source `json:"reads,omitempty"`
 }
 
 // opLimits are the limits of an operator.
@@ -305,11 +300,7 @@ func operatorsOfGraph(g diagnose.Graph) []planOperator {
 	}
 	all := []planOperator{}
 	for _, op := range slices.Sorted(maps.Keys(g)) {
-		o := planOperator{Op: op}
-		for _, s := range g[op] {
-			o.Reads = append(o.Reads, planSource(s))
-		}
-		all = append(all, o)
+		all = append(all, planOperator{op, g[op]})
 	}
 	return all
 }

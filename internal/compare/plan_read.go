@@ -257,7 +257,7 @@ func (p *PlanFile) begin(opt Options, ignoreID bool) (*Plan, *planReader) {
 		plan.selection.others[round] = true
 	}
 	for i := range h.Rounds {
-		plan.rounds = append(plan.rounds, h.round(i))
+		plan.rounds = append(plan.rounds, h.round(i, plan.rounds))
 	}
 	r := &planReader{plan: plan, roots: [3]string{opt.Ref, opt.NPU, thirdRoot(&opt)}, ignoreID: ignoreID}
 	for i := range r.pools {
@@ -267,26 +267,36 @@ func (p *PlanFile) begin(opt Options, ignoreID bool) (*Plan, *planReader) {
 	return plan, r
 }
 
-// round is a round as it was planned.
-func (h *planHead) round(i int) *plannedRound {
+// round is a round as it was planned, after those before it: rounds of one graph share it.
+func (h *planHead) round(i int, before []*plannedRound) *plannedRound {
 	j := &h.Rounds[i]
 	r := &plannedRound{key: j.Key, Round: record.Round{Name: j.Name, At: j.At, RefAt: j.RefAt, Notes: j.Notes,
 		OrderSource: sentence(j.Order), OrderKnown: j.Known, GraphSource: sentence(j.Source), Findings: record.NoFindings()}}
-	r.flow = &flow{}
 	if j.Same != nil {
-		j = &h.Rounds[*j.Same]
-	}
-	if j.Graph != nil {
-		r.flow.graph = make(diagnose.Graph, len(j.Graph))
-	}
-	for _, op := range j.Graph {
-		var reads []diagnose.Source
-		for _, s := range op.Reads {
-			reads = append(reads, diagnose.Source(s))
-		}
-		r.flow.graph[op.Op] = reads
+		r.flow = before[*j.Same].flow
+	} else {
+		r.flow = &flow{graphOf(j.Graph)}
 	}
 	return r
+}
+
+// graphOf is the graph of its operators, nil for none, with one copy of each name.
+func graphOf(operators []planOperator) diagnose.Graph {
+	if operators == nil {
+		return nil
+	}
+	g, names := make(diagnose.Graph, len(operators)), make(map[string]string, len(operators))
+	for _, op := range operators {
+		g[op.Op], names[op.Op] = op.Reads, op.Op
+	}
+	for _, op := range operators {
+		for k := range op.Reads {
+			if name, ok := names[op.Reads[k].Op]; ok {
+				op.Reads[k].Op = name
+			}
+		}
+	}
+	return g
 }
 
 // planReader makes pairs of rows.

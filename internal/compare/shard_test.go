@@ -8,14 +8,17 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
@@ -472,3 +475,27 @@ func TestParts(t *testing.T) {
 
 // isWhole reports whether a type holds whole numbers.
 func isWhole(d tensor.DType) bool { _, float := precisionOf(d); return !float }
+
+// TestSharedGraph: rounds that have the graph of another one share it, and a graph has one
+// copy of each name.
+func TestSharedGraph(t *testing.T) {
+	var h planHead
+	text := `{"rounds":[{"name":"step 0","graph":[{"op":"a"},{"op":"b","reads":[{"op":"a","output":0},{"op":"x","output":-1}]}]},{"name":"step 1","same_graph":0},{"name":"step 2"}]}`
+	if err := json.Unmarshal([]byte(text), &h); err != nil {
+		t.Fatal(err)
+	}
+	var rounds []*plannedRound
+	for i := range h.Rounds {
+		rounds = append(rounds, h.round(i, rounds))
+	}
+	want := diagnose.Graph{"a": nil, "b": {{Op: "a"}, {Op: "x", Output: -1}}}
+	g := rounds[0].flow.graph
+	if !reflect.DeepEqual(g, want) || rounds[1].flow != rounds[0].flow || rounds[2].flow.graph != nil {
+		t.Errorf("graphs %v, %v, %v; want %v twice and none", g, rounds[1].flow.graph, rounds[2].flow.graph, want)
+	}
+	for name := range g {
+		if name == "a" && unsafe.StringData(name) != unsafe.StringData(g["b"][0].Op) {
+			t.Error("the name of a is there twice")
+		}
+	}
+}

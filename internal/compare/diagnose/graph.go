@@ -9,8 +9,8 @@ import (
 
 // Source is a tensor that an operator reads.
 type Source struct {
-	Op     string // the operator that makes it
-	Output int    // which output of it, -1 if that is not known
+	Op     string `json:"op"`     // the operator that makes it
+	Output int    `json:"output"` // which output of it, -1 if that is not known
 }
 
 // Graph is what operators read, by their name. An operator with an empty list is
