@@ -64,11 +64,14 @@ func (n *Numbers) set(q *Quad, epsilon float64) {
 		}
 		n.Inverse[k] = atMost(size/spread, Beyond)
 		if rms != 0 {
-			n.Relative[k] = atMost(rms/spread, Beyond)
-			if spread = std; std < size/1000 {
-				spread = size
+			relative := rms / spread
+			n.Relative[k], n.View[k] = atMost(relative, Beyond), relative
+			// A product that is more for sure spares most quotients.
+			if std < float64(size*0.0011) && std < size/1000 {
+				n.View[k] = rms / size
+			} else if std < leastSpread {
+				n.View[k] = rms / std
 			}
-			n.View[k] = rms / spread
 		}
 		if rr := float64(count * float64(size*size)); rr != 0 {
 			n.Scale[k] = q.DR[k] * q.DR[k] / rr

@@ -98,62 +98,58 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 	w := o.weigh(floor)
 	var q Quad
 	for i, run := range runs {
-		if run < 4 {
-			q = Quad{} // not all lanes are set
-		}
-		for k := range min(4, run) {
-			o.addLane(k, n[:run], r[:run], w, &q, signs)
-		}
+		o.addRun(n[:run], r[:run], w, &q, signs)
 		out[i] = GroupSums{
 			Shift: r[0], R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
-			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: LaneMax(&q.MaxD), MaxR: LaneMax(&q.MaxR),
+			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: q.MaxD[0], MaxR: q.MaxR[0],
 			Count: float64(run),
 		}
 		n, r = n[run:], r[run:]
 	}
 }
 
-// addLane adds one lane of a run of pairs to empty sums and to the octaves. The bits of
-// magnitudes rise as they do, and are compared without jumps. A product beyond the range of
-// float64 spoils the sum of signs even if it does not belong there; such sums are no use.
-func (o *Octaves) addLane(k int, n, r []float64, w *weights, q *Quad, signs *signLanes) {
-	k &= 3
+// addRun sets q to the sums of a run of pairs, with the largest in its first lane, and adds
+// the pairs to the octaves, lane by lane. The bits of magnitudes rise as they do, and are
+// compared without jumps. A product beyond the range of float64 spoils the sum of signs
+// even if it does not belong there; such sums are no use.
+func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
 	bits, nBits := sliceBits(r), sliceBits(n)
-	nBits = nBits[:len(r)]
 	shift := r[0]
-	seen := signs.bits[k]
-	var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
-	var maxD, maxR uint64
-	dr := signs.dr[k]
+	var maxD, maxR, seen uint64
 	_, _ = w.floor, o.low
-	for i := k; i < len(r); i += 4 {
-		x := r[i]
-		d, b := n[i]-x, bits[i]
-		seen |= nBits[i]
-		maxD = max(maxD, math.Float64bits(d)<<1)
-		maxR = max(maxR, b<<1)
-		e := b >> 52
-		w.counts[e][k]++
-		octave := &o.octaves[e][k]
-		octave.D += d
-		sumD += d
-		sumUU += w.squares[e]
-		product := float64(d * x)
-		dr += float64(product * w.positive[e])
-		sumDR += product
-		dd := float64(d * d)
-		octave.DD += dd
-		sumDD += dd
-		octave.RR += float64(x * x)
-		x -= shift
-		sumR += x
-		sumRR += float64(x * x)
+	for k := range 4 {
+		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
+		dr := signs.dr[k]
+		for i := k; i < len(r); i += 4 {
+			x := r[i]
+			d, b := n[i]-x, bits[i]
+			seen |= nBits[i]
+			maxD = max(maxD, math.Float64bits(d)<<1)
+			maxR = max(maxR, b<<1)
+			e := b >> 52
+			w.counts[e][k]++
+			octave := &o.octaves[e][k]
+			octave.D += d
+			sumD += d
+			sumUU += w.squares[e]
+			product := float64(d * x)
+			dr += float64(product * w.positive[e])
+			sumDR += product
+			dd := float64(d * d)
+			octave.DD += dd
+			sumDD += dd
+			octave.RR += float64(x * x)
+			x -= shift
+			sumR += x
+			sumRR += float64(x * x)
+		}
+		signs.dr[k] = dr
+		q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
+		q.DR[k], q.UU[k] = sumDR, sumUU
 	}
-	signs.dr[k], signs.bits[k] = dr, seen
-	q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
-	q.DR[k], q.UU[k] = sumDR, sumUU
-	q.MaxD[k], q.MaxR[k] = math.Float64frombits(maxD>>1), math.Float64frombits(maxR>>1)
+	q.MaxD[0], q.MaxR[0] = math.Float64frombits(maxD>>1), math.Float64frombits(maxR>>1)
+	signs.bits[0] |= seen
 }
 
 // Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
