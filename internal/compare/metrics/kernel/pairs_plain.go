@@ -3,19 +3,9 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
-	"sync"
 
 	"dumptool/internal/tensor"
 )
-
-// halfHashes has the hashes of the codes of float16 elements, by their bits.
-var halfHashes = sync.OnceValue(func() *[1 << 16]uint64 {
-	hashes := new([1 << 16]uint64)
-	for bits := range hashes {
-		hashes[bits] = hash32(signedCode(int64(int16(bits)), 0x7fff))
-	}
-	return hashes
-})
 
 // plainPairSums is what plainPairs knows of pairs.
 type plainPairSums struct {
@@ -39,12 +29,8 @@ func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d D
 	for ; i+chunk <= len(n); i += chunk {
 		x, y := (*[chunk]float64)(n[i:]), (*[chunk]float64)(r[i:])
 		nPart, rPart := (*[2 * chunk]byte)(nStored[2*i:]), (*[4 * chunk]byte)(rStored[4*i:])
-		decodeFloat16(x, nPart)
-		decodeFloat32(y, rPart)
-		if alike(bitsIn(x), bitsIn(y)) {
-			h.addAlike(bitsIn(y), nPart)
-		} else {
-			h.addOthers(bitsIn(x), bitsIn(y), nPart, rPart)
+		if !h.addAlike(x, y, nPart, rPart) {
+			h.addOthers(x, y, nPart, rPart)
 		}
 	}
 	for ; i < len(n); i++ {
@@ -84,88 +70,85 @@ func decodeFloat32(r *[chunk]float64, rStored *[4 * chunk]byte) {
 	}
 }
 
-// alike reports whether all references round to the elements beside them, if these are
-// finite. Below half the distance of two float16, in bits, a number rounds to the nearer
-// one. Subnormal numbers of float16 are farther apart.
-func alike(nBits, rBits *[chunk]uint64) bool {
-	const halfway = 1 << 41
-	var apart, d uint64
-	_, _ = nBits[0], rBits[0]
-	for i := 0; i < chunk; i += 4 {
-		d = rBits[i] - nBits[i] + (halfway - 1)
-		apart |= d | (d + 1)
-		d = rBits[i+1] - nBits[i+1] + (halfway - 1)
-		apart |= d | (d + 1)
-		d = rBits[i+2] - nBits[i+2] + (halfway - 1)
-		apart |= d | (d + 1)
-		d = rBits[i+3] - nBits[i+3] + (halfway - 1)
-		apart |= d | (d + 1)
-	}
-	return apart < 2*halfway
-}
-
-// addAlike adds a chunk where all pairs are alike.
-func (h *plainPairSums) addAlike(rBits *[chunk]uint64, nStored *[2 * chunk]byte) {
-	hashes := halfHashes()
+// addAlike decodes a chunk in fours, and adds it if all pairs are alike. Else it returns
+// false.
+func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) bool {
 	const (
+		// The bits of a float16 in the places of float64 are a number that is less by
+		// this factor.
+		factor = 0x1p1008
+		kept   = SignBit | (1<<15-1)<<42
+		// Below half the distance of two float16, in bits, a number rounds to the
+		// nearer one. Subnormal numbers of float16 are farther apart.
+		halfway = 41
 		// Four float16: all bits but the signs, and what carries all but zeros, and all
 		// normal numbers, to them.
 		magnitudes, notZero, normal = 0x7fff_7fff_7fff_7fff, 0x7fff_7fff_7fff_7fff, 0x7c00_7c00_7c00_7c00
 		// What adds up four numbers in the highest.
 		four16 = 0x0001_0001_0001_0001
 	)
-	var notZeros, normals, total uint64
-	_, _ = rBits[0], nStored[0]
+	var notZeros, normals uint64
+	negative, positive, least := h.alike.negative, h.alike.positive, h.alike.least
+	var total uint64
 	for i := 0; i < chunk; i += 4 {
 		four := binary.LittleEndian.Uint64(nStored[2*i:])
+		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
+		x1 := math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
+		x2 := math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
+		x3 := math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
+		y0 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i:])))
+		y1 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+4:])))
+		y2 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+8:])))
+		y3 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+12:])))
+		n[i], n[i+1], n[i+2], n[i+3] = x0, x1, x2, x3
+		r[i], r[i+1], r[i+2], r[i+3] = y0, y1, y2, y3
+		apart := distanceOf(math.Float64bits(y0), math.Float64bits(x0)) | distanceOf(math.Float64bits(y1), math.Float64bits(x1)) |
+			distanceOf(math.Float64bits(y2), math.Float64bits(x2)) | distanceOf(math.Float64bits(y3), math.Float64bits(x3))
+		if apart>>halfway != 0 {
+			return false
+		}
 		notZeros += (four&magnitudes + notZero) &^ magnitudes >> 15
 		normals += (four&magnitudes + normal) &^ magnitudes >> 15
-		total += hashes[uint16(four)] + hashes[uint16(four>>16)] + hashes[uint16(four>>32)] + hashes[four>>48]
+		total += hash32(signedCode(int64(four<<48)>>48, 0x7fff))
+		total += hash32(signedCode(int64(four<<32)>>48, 0x7fff))
+		total += hash32(signedCode(int64(four<<16)>>48, 0x7fff))
+		total += hash32(signedCode(int64(four)>>48, 0x7fff))
+		b0, b1, b2, b3 := math.Float64bits(y0), math.Float64bits(y1), math.Float64bits(y2), math.Float64bits(y3)
+		negative = max(negative, b0, b1, b2, b3)
+		positive = max(positive, int64(b0), int64(b1), int64(b2), int64(b3))
+		least = min(least, b0<<1, b1<<1, b2<<1, b3<<1)
 	}
 	notZeros, normals = notZeros*four16>>48, normals*four16>>48
 	h.zeros += int64(chunk - notZeros)
 	h.small += int64(notZeros - normals)
+	h.alike = bitBounds{negative, positive, least}
 	h.digests.N += total
 	h.digests.R += total
-	h.alike.addChunk(rBits)
+	return true
 }
 
-// addOthers adds a chunk where not all pairs are alike.
-func (h *plainPairSums) addOthers(nBits, rBits *[chunk]uint64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) {
+// addOthers decodes and adds a chunk where not all pairs are alike, in short loops.
+func (h *plainPairSums) addOthers(n, r *[chunk]float64, nStored *[2 * chunk]byte, rStored *[4 * chunk]byte) {
 	h.others = true
-	h.n.addChunk(nBits)
-	h.r.addChunk(rBits)
-	d := &h.digests
-	var a, b int64
-	var apart uint64
-	_, _, _ = d.N, nStored[0], rStored[0]
-	for i := 0; i < chunk; i += 4 {
-		four := binary.LittleEndian.Uint64(nStored[2*i:])
-		a, b = signedCode(int64(four<<48)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i:]))
-		d.N += hash32(a)
-		d.R += hash32(b)
-		apart = distanceOf(uint64(a), uint64(b))
-		d.SumDistance += apart
-		d.MaxDistance = max(d.MaxDistance, apart)
-		a, b = signedCode(int64(four<<32)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i+4:]))
-		d.N += hash32(a)
-		d.R += hash32(b)
-		apart = distanceOf(uint64(a), uint64(b))
-		d.SumDistance += apart
-		d.MaxDistance = max(d.MaxDistance, apart)
-		a, b = signedCode(int64(four<<16)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i+8:]))
-		d.N += hash32(a)
-		d.R += hash32(b)
-		apart = distanceOf(uint64(a), uint64(b))
-		d.SumDistance += apart
-		d.MaxDistance = max(d.MaxDistance, apart)
-		a, b = signedCode(int64(four)>>48, 0x7fff), float16Code(binary.LittleEndian.Uint32(rStored[4*i+12:]))
-		d.N += hash32(a)
-		d.R += hash32(b)
-		apart = distanceOf(uint64(a), uint64(b))
-		d.SumDistance += apart
-		d.MaxDistance = max(d.MaxDistance, apart)
+	decodeFloat16(n, nStored)
+	decodeFloat32(r, rStored)
+	h.n.addChunk(bitsIn(n))
+	h.r.addChunk(bitsIn(r))
+	var sumN, sumR, sum uint64
+	most := h.digests.MaxDistance
+	for i := 0; i < chunk; i++ {
+		a := signedCode(int64(int16(binary.LittleEndian.Uint16(nStored[2*i:]))), 0x7fff)
+		b := float16Code(binary.LittleEndian.Uint32(rStored[4*i:]))
+		sumN += hash32(a)
+		sumR += hash32(b)
+		apart := distanceOf(uint64(a), uint64(b))
+		sum += apart
+		most = max(most, apart)
 	}
+	h.digests.N += sumN
+	h.digests.R += sumR
+	h.digests.SumDistance += sum
+	h.digests.MaxDistance = most
 }
 
 // distanceOf returns how far the bits of numbers of one sign are apart.
