@@ -21,8 +21,8 @@ type plainPairSums struct {
 
 // plainPairs is HalfPairs without vectors. Most references round to the element beside
 // them where an operator is right. Where this is so in a whole chunk there is one code to
-// hash for both, and the bounds of the elements are those of the references, rounded. A
-// chunk goes through several short loops, for which there are enough registers.
+// hash for both, and the bounds of the elements are those of the references, rounded. The
+// other chunks go through short loops, for which there are enough registers.
 func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
 	h := plainPairSums{n: newBitBounds(), r: newBitBounds(), alike: newBitBounds()}
 	i := 0
