@@ -90,6 +90,23 @@ func BenchmarkSteps(b *testing.B) {
 	})
 }
 
+// BenchmarkRowSteps adds the steps of rows.
+func BenchmarkRowSteps(b *testing.B) {
+	n, r := benchBlock("normal")
+	keep := make([]uint64, 1024)
+	for i := range keep {
+		keep[i] = math.MaxUint64
+	}
+	for _, row := range []int{7, 14, 56} {
+		b.Run(fmt.Sprint(row), func(b *testing.B) {
+			for i := 0; b.Loop(); i = (i + 1024) % len(n) {
+				SumRowSteps(n[i:i+1024], r[i:i+1024], row/2, row, keep)
+			}
+			perPair(b)
+		})
+	}
+}
+
 // BenchmarkLoops runs the loops over the pairs of a block.
 func BenchmarkLoops(b *testing.B) {
 	n, r := benchBlock("normal")

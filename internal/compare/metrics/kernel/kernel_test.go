@@ -399,3 +399,35 @@ func TestSpecialSpans(t *testing.T) {
 		}
 	}
 }
+
+// TestSumRowSteps compares the steps within rows with those that are kept of all, bit by
+// bit.
+func TestSumRowSteps(t *testing.T) {
+	random := rand.New(rand.NewPCG(51, 52))
+	all, keep := make([]uint64, 2000), make([]uint64, 2000)
+	for i := range all {
+		all[i] = math.MaxUint64
+	}
+	for range 3000 {
+		count, row := 1+random.IntN(1024), 2+random.IntN(140)
+		if random.IntN(20) == 0 {
+			count += 900
+		}
+		left := 1 + random.IntN(row)
+		n, r := kernelValues(random, count), kernelValues(random, count)
+		copy(keep, all)
+		for i := left - 1; i < count; i += row {
+			keep[i] = 0
+		}
+		wantDD, wantRR := SumSteps(n, r, keep[:count])
+		dd, rr := SumRowSteps(n, r, left, row, all)
+		if math.Float64bits(dd) != math.Float64bits(wantDD) || math.Float64bits(rr) != math.Float64bits(wantRR) {
+			t.Fatalf("%d pairs, %d of a row of %d left: %v and %v, want %v and %v", count, left, row, dd, rr, wantDD, wantRR)
+		}
+	}
+	for i, bits := range all {
+		if bits != math.MaxUint64 {
+			t.Fatalf("%d: a bit is not set any more", i)
+		}
+	}
+}

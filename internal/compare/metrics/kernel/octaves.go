@@ -201,6 +201,35 @@ func (o *Octaves) counted(exponent uint) *[4]Octave {
 	return lane
 }
 
+// SumRowSteps is SumSteps for rows, of which the first one has left elements left: the
+// steps from one row to the next do not count. All bits of keep, which has as many
+// elements, are set, and stay so.
+func SumRowSteps(n, r []float64, left, row int, keep []uint64) (dd, rr float64) {
+	var sums [8]float64
+	done := rowStepsHead(n, r, left, row, &sums)
+	if done == 0 {
+		for i := left - 1; i < len(n); i += row {
+			keep[i] = 0
+		}
+		dd, rr = SumSteps(n, r, keep[:len(n)])
+		for i := left - 1; i < len(n); i += row {
+			keep[i] = math.MaxUint64
+		}
+		return dd, rr
+	}
+	n = n[:len(r)]
+	for i := done; i+1 < len(r); i++ {
+		if i%row == (left-1)%row {
+			continue
+		}
+		y := r[i+1] - r[i]
+		x := (n[i+1] - r[i+1]) - (n[i] - r[i])
+		sums[i&3] += float64(x * x)
+		sums[4+i&3] += float64(y * y)
+	}
+	return lanes(sums[0:]), lanes(sums[4:])
+}
+
 // SumSteps returns the sums of the squares of the differences of neighbours, of d =
 // n-r and of r. Of a pair and the next the bits are counted that keep has for the
 // pair: all, or none. They are all counted if keep is nil.

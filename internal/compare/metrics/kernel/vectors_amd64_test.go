@@ -11,7 +11,8 @@ import (
 var vectorTests = map[string]func(*testing.T){
 	"heads": TestHeads, "noise": TestNoiseHeads, "numbers": TestNumbers, "fold": TestFold,
 	"merge": TestMergeAll, "relatives": TestRelativeHeads, "decoders": TestDecoders,
-	"codes": TestCodes, "counts": TestCounts, "pairs": TestHalfPairs, "axes": TestAddPairs, "relate": TestRelate, "crc": TestUpdateCRC, "spans": TestSpecialSpans, "from": TestIndexFrom,
+	"codes": TestCodes, "counts": TestCounts, "pairs": TestHalfPairs, "axes": TestAddPairs, "relate": TestRelate, "steps": TestSumRowSteps,
+	"crc": TestUpdateCRC, "spans": TestSpecialSpans, "from": TestIndexFrom,
 }
 
 // TestWithoutVectors: a processor that has no AVX2 gets the same from the same binary.

@@ -5,3 +5,5 @@ package kernel
 func relativesWide(*Tables, []float64, []float64, []float64, *ratioLanes) int { return 0 }
 
 func relateHead(*Tables, []float64, []float64, []float64, []float64, *relateLanes) bool { return false }
+
+func rowStepsHead([]float64, []float64, int, int, *[8]float64) int { return 0 }

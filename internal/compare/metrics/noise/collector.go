@@ -44,7 +44,7 @@ type Collector struct {
 	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
 	table            *kernel.Octaves
 	n, r             [blockElements]float64 // a block without what does not count
-	keep             [blockElements]uint64  // for kernel.SumSteps
+	keep             [blockElements]uint64  // for kernel.SumRowSteps
 	excludedPosition []int32
 	runs             [runCount]int // of a block
 	places           []int64       // the offsets of the probe
@@ -299,13 +299,7 @@ func (c *Collector) addSteps(first int64, n, r []float64) {
 		}
 		return
 	}
-	for i := left - 1; i < int64(len(n)); i += c.row {
-		c.keep[i] = 0
-	}
-	c.addStepSums(kernel.SumSteps(n, r, c.keep[:len(n)]))
-	for i := left - 1; i < int64(len(n)); i += c.row {
-		c.keep[i] = math.MaxUint64
-	}
+	c.addStepSums(kernel.SumRowSteps(n, r, int(left), int(c.row), c.keep[:len(n)]))
 }
 
 func (c *Collector) addStepSums(dd, rr float64) {
