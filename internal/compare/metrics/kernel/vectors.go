@@ -243,7 +243,9 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 		total += run
 	}
 	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
-	runsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	if !runsWide(octaves, out, runs, n, r, floor, signs) {
+		runsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	}
 	return true
 }
 

@@ -15,6 +15,9 @@ func relatives512(rel, abs, r *float64, count int, marks *uint64, absCounts, rel
 func relate512(rel, abs, n, r *float64, count int, d0 float64, marks *uint64, absCounts, relCounts *uint32, out *relateLanes)
 
 //go:noescape
+func runs512(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
+
+//go:noescape
 func keptSteps512(n, r *float64, keep *uint8, count int, out *[8]float64)
 
 // eights returns how many of count elements come in groups of eight.
@@ -66,3 +69,11 @@ var allKept = func() (keep [256]uint8) {
 	}
 	return keep
 }()
+
+// runsWide adds all pairs of the runs, which are as long as runsHead has found, or none.
+func runsWide(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) bool {
+	if wide {
+		runs512(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	}
+	return wide
+}
