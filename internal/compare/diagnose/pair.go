@@ -70,13 +70,15 @@ func (s *side) at(offsets []int64) []complex128 {
 	values := make([]complex128, len(offsets))
 	unit := int64(s.decoder.UnitSize())
 	if s.count > wholeLimit && len(offsets) > fewOffsets && int64(len(offsets))*nearBytes >= s.count*unit {
+		gathered := make([]byte, 0, int64(len(offsets))*unit)
 		for i := 0; i < len(offsets); {
 			first := offsets[i] / chunk * chunk
 			raw := s.bytes(first, min(chunk, s.count-first))
 			for ; i < len(offsets) && offsets[i]/chunk*chunk == first; i++ {
-				s.decode(values[i:i+1], raw[(offsets[i]-first)*unit:][:unit], s.decoder)
+				gathered = append(gathered, raw[(offsets[i]-first)*unit:][:unit]...)
 			}
 		}
+		s.decode(values, gathered, s.decoder)
 		return values
 	}
 	for i, offset := range offsets {

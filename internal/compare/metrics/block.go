@@ -26,6 +26,7 @@ type block struct {
 	related     bool           // the sums and ratios were made with the differences
 	gathered    bool           // pairs were taken out: the places of the others are in positions
 	failed      bool           // there are errors, in flags
+	failedLast  bool           // and in the block before
 }
 
 // newBlock returns a block of no pairs.
@@ -39,6 +40,7 @@ func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
 	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
 	b.sums, b.differences, b.extent, b.digests = node{}, differences{}, extent{}, kernel.Digests{}
+	b.failedLast = b.failed
 	b.hashed, b.coded, b.related, b.gathered, b.failed = false, false, false, false, false
 }
 

@@ -23,8 +23,10 @@ func (b *block) bound() {
 	}
 	if x.maxAbs > math.MaxFloat64 {
 		b.boundScaled()
-	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !limits.exceeded(b.abs, b.r.values) {
+	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet {
 		return
+	} else if (!b.failedLast || b.gathered) && !limits.exceeded(b.abs, b.r.values) {
+		return // blocks with errors follow each other, and marking finds out too
 	}
 	if !b.gathered && x.maxAbs <= math.MaxFloat64 {
 		b.failed = limits.mark(b.flags, b.abs, b.r.values, beyondError|hpaaError) || b.failed
