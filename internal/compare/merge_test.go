@@ -194,9 +194,9 @@ func TestMergeMemory(t *testing.T) {
 		aside := min(m.rows.log.Size(), scratch.InMemory)
 		return int64(after.HeapAlloc) - int64(before.HeapAlloc) - aside
 	}
-	few, many := kept(2_000), kept(6_000)
+	few, many := kept(1_000), kept(3_000)
 	const most = 300
-	if each := (many - few) / 4_000; each > most {
+	if each := (many - few) / 2_000; each > most {
 		t.Errorf("a merge keeps %d bytes of each row, want at most %d", each, most)
 	} else {
 		t.Logf("%d bytes a row", each)
