@@ -83,7 +83,7 @@ from what the shards left in DIR.`,
 func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.dumps.add(cmd, pathFlag("dump `PATH`: a file, a list of files, or a folder"),
-		jobsFlag("files converted at a time; default: one per CPU"), containerFlag, roundsFlag, opsFlag, findFlag)
+		jobsFlag("files converted at a time; default: one per CPU and one more"), containerFlag, roundsFlag, opsFlag, findFlag)
 	alias(flags, "dump-path", "dump-file")
 	outFlag(flags, &o.out, ".", "output folder `DIR`")
 	flags.StringVarP(&o.format, "format", "f", "", "target `FORMAT`, such as NCHW or ND")

@@ -64,15 +64,19 @@ type Options struct {
 	Only map[string]bool
 	// SkipExisting leaves tensors alone whose output file exists.
 	SkipExisting bool
-	// Workers is the number of files converted at a time; 0 means one per CPU.
+	// Workers is the number of files converted at a time; 0 means one per CPU and one
+	// more.
 	Workers int
 }
 
+// workers is how many files are converted at a time. Files of one folder are made and
+// named one after the other, for which a worker waits; with one more than there are
+// processors none of those waits with it.
 func (o Options) workers() int {
 	if o.Workers > 0 {
 		return o.Workers
 	}
-	return store.Workers()
+	return store.Workers() + 1
 }
 
 // Result is the result of one file.
