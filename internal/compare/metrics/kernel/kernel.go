@@ -124,11 +124,23 @@ func Sum(values []float64) float64 {
 		}
 		values = values[16:]
 	}
-	out = [4]float64{s0, s1, s2, s3}
-	for k, x := range values {
-		out[k&3] += x
+	for ; len(values) >= 4; values = values[4:] {
+		s0 += values[0]
+		s1 += values[1]
+		s2 += values[2]
+		s3 += values[3]
 	}
-	return lanes(out[:])
+	switch len(values) {
+	case 3:
+		s2 += values[2]
+		fallthrough
+	case 2:
+		s1 += values[1]
+		fallthrough
+	case 1:
+		s0 += values[0]
+	}
+	return lanes([]float64{s0, s1, s2, s3})
 }
 
 // SumAbs returns the sum of the magnitudes of values.
