@@ -62,8 +62,8 @@ func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.
 	opts := new(clusterOptions)
 	cmd := &cobra.Command{
 		Use: name + " -n N -- COMMAND ARGS...", Short: short, Long: long,
-		Example: "  dumptool cluster " + name + " -n 100 -- compare --cpu s3://golden/run7 --npu s3://dumps/run7 -out s3://work/run7/report > " + file + "\n" +
-			"  dumptool cluster " + name + " -n 16 -- overflow scan s3://dumps/run7 --format json -out s3://work/run7/scan > " + file,
+		Example: "  dumptool cluster " + name + " -n 100 -- compare --cpu s3://golden/run7 --npu s3://dumps/run7 -out s3://results/run7/report > " + file + "\n" +
+			"  dumptool cluster " + name + " -n 16 -- overflow scan s3://dumps/run7 --format json -out s3://results/run7/scan > " + file,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opts.resolve(a, cmd, args); err != nil {
@@ -155,7 +155,7 @@ func newClusterWaitCommand(a *app) *cobra.Command {
 		Short: "wait until a file is there",
 		Long: `wait ends when there is a file or folder at PATH, such as the plan that shards need.
 Files that dumptool writes are complete when they are there.` + exitStatus(exitInterrupted),
-		Example: "  dumptool cluster wait s3://work/run7/plan.jsonl --timeout 6h",
+		Example: "  dumptool cluster wait s3://results/run7/plan.jsonl --timeout 6h",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || timeout < 0 {

@@ -24,7 +24,7 @@ func partsOf(t testing.TB, dir, kind string, rows ...string) *shard.Listing {
 	defer w.Abort()
 	for i, row := range rows {
 		if err := w.Write(i, json.RawMessage(row)); err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 	}
 	if err := w.Commit(); err != nil {
@@ -131,7 +131,7 @@ func FuzzMerge(f *testing.F) {
 			kind = overflow.AnalyzeKind
 		}
 		if strings.ContainsAny(first+row, "\n") || !json.Valid([]byte(first)) || !json.Valid([]byte(row)) {
-			t.Skip("no row of a part")
+			return // no rows of a part
 		}
 		_ = merged(t, partsOf(t, t.TempDir(), kind, first, row, row))
 	})
