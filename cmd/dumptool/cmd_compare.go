@@ -21,13 +21,8 @@ type compareOptions struct {
 	output   compareOutput
 	baseline baselineFlags
 	standard standardFlags
-	shards   compareShardFlags
-	divide   divideFlags
-	// args are the flags that the user set, for the report; settings and key are those
-	// for a plan.
-	args     []string
-	settings []compare.Setting
-	key      []string
+	// args are the flags that the user set, for the report.
+	args []string
 }
 
 func newCompareCommand(a *app) *cobra.Command {
@@ -63,19 +58,15 @@ tensor, lists of what was skipped, and compare.json with everything.`,
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.args, opts.settings, opts.key = given(cmd.Flags()), settingsOf(cmd.Flags()), keyOf(cmd.Flags())
+			opts.args = given(cmd.Flags())
 			return misspelled(cmd, args, runCompare(cmd.Context(), a, opts, args))
 		},
 	}
 	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
 	opts.addFlags(cmd)
-	opts.shards.addFlags(cmd)
-	opts.divide.addFlags(cmd)
-	hideBesidePlan(cmd.Flags())
 	a.groupFlags(cmd, compareGroups())
-	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a),
-		newComparePlanCommand(a), newCompareMergeCommand(a), newComparePartsCommand(a))
+	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a))
 	return cmd
 }
 
@@ -93,18 +84,6 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 
 // runCompare compares two runs.
 func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string) error {
-	spec, err := opts.shards.shard.spec(a)
-	if err != nil {
-		return err
-	}
-	switch {
-	case spec.On():
-		return runCompareShard(ctx, a, opts, spec, args)
-	case opts.shards.plan != "":
-		return hintf(usagef("--plan %s: which part of it? --shard I/N is needed", opts.shards.plan), "--shard 0/1 is all of it")
-	case opts.shards.retry:
-		return usagef("--retry-errors is for the part of a shard: --shard I/N is needed")
-	}
 	opt, err := opts.resolve(a, args)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ var neutralFlags = []string{"jobs", "out", "format", "json", "quiet", "verbose",
 func given(flags *pflag.FlagSet) []string {
 	var list []string
 	flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(neutralFlags, f.Name) && !slices.Contains(shardFlags, f.Name) {
+		if !slices.Contains(neutralFlags, f.Name) {
 			list = append(list, "--"+f.Name+"="+f.Value.String())
 		}
 	})

@@ -107,3 +107,29 @@ func waitUntil(ctx context.Context, most time.Duration, try func() error) error 
 		}
 	}
 }
+
+// valuesOf are the values of a flag.
+func valuesOf(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
+// How long is waited between two looks at documents.
+const (
+	firstWait   = 100 * time.Millisecond
+	longestWait = 10 * time.Second
+)
+
+// sleep waits, unless ctx ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -46,7 +46,7 @@ func (e *executor) accept(ctx context.Context, x *Pair, a *align.Alignment, part
 	if part.Row.Standard, err = e.judgeStandard(ctx, req, res, used, other); err != nil {
 		return err
 	}
-	part.Row.Status, part.Row.Reasons = part.Row.Standard.Status, standard.Reasons(part.Row.Standard)
+	part.Row.Pair.Status, part.Row.Pair.Reasons = part.Row.Standard.Status, standard.Reasons(part.Row.Standard)
 	downgrade(part.Row)
 	e.keep(res, part.Row)
 	return nil
@@ -78,6 +78,6 @@ func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res 
 
 // skipRow skips a row that the standard cannot be applied to.
 func skipRow(row *record.Row, why lang.Sentence) {
-	row.Status, row.Shape = record.Skip, nil
-	row.Reasons = append(row.Reasons, record.Finding{Code: record.NotStandard, Confidence: record.High, Evidence: why})
+	row.Pair.Status, row.Shape = record.Skip, nil
+	row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.NotStandard, Confidence: record.High, Evidence: why})
 }

@@ -65,7 +65,7 @@ func newEntry(row *record.Row, k rowKey) BaselineEntry {
 	if k.kind != "output" {
 		e.Kind = k.kind
 	}
-	if res := row.Result.Numbers(); res != nil {
+	if res := row.Result; res != nil {
 		e.ErrorRatio = record.Share(row.Errors, res.Total)
 		e.ClassMismatch = res.Mismatch.Count
 		e.Digest = fmt.Sprintf("%08x", res.NPUCRC)
@@ -169,25 +169,23 @@ func keysOf(rep *record.Report) []rowKey {
 func (b *Baseline) apply(rep *record.Report, wanted *selection, slack float64) *record.Baseline {
 	entries, found := b.hold(rep)
 	result, slack := &record.Baseline{}, max(slack, 1)
-	for i, brief := range rep.Briefs() {
-		if !held(brief.Status) || brief.Status == record.Error { // one that is unreadable is neither: exit status 3
+	for i, row := range rep.All() {
+		if !held(row.Status) || row.Status == record.Error { // one that is unreadable is neither: exit status 3
 			continue
 		}
 		e := entries[i]
 		wasBad := e != nil && e.Status.Bad()
 		switch {
-		case brief.Downstream && !wasBad: // its origin is the failure
-		case brief.Status.Bad() && !wasBad:
+		case row.Downstream && !wasBad: // its origin is the failure
+		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
-		case brief.Status.Bad():
-			row := rep.Row(i)
+		case row.Status.Bad():
 			if e.worse(row, slack) {
 				result.Worse = append(result.Worse, i)
 				continue
 			}
 			result.Known = append(result.Known, i)
 			row.Known = true
-			rep.Put(i, row)
 		case wasBad:
 			result.Fixed = append(result.Fixed, i)
 		}
@@ -211,13 +209,13 @@ func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []b
 		named[key.plain()] = append(named[key.plain()], k)
 	}
 	keys, rows := keysOf(all), map[rowKey]int{}
-	for i, row := range all.Briefs() {
+	for i, row := range all.All() {
 		if held(row.Status) {
 			rows[keys[i].plain()]++
 		}
 	}
 	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
-	for i, row := range all.Briefs() {
+	for i, row := range all.All() {
 		if !held(row.Status) {
 			continue
 		}
@@ -240,7 +238,7 @@ func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
 	if row.Status != e.Status {
 		return row.Status != record.Fail
 	}
-	res := row.Result.Numbers()
+	res := row.Result
 	if res == nil {
 		return false
 	}
@@ -260,11 +258,9 @@ func Adopt(rep *record.Report, file string) {
 		rep.Baseline = &record.Baseline{}
 	}
 	rep.Baseline.File, rep.Baseline.Updated, rep.Baseline.Missing = file, true, nil
-	for i, brief := range rep.Briefs() {
-		if brief.Status.Bad() {
-			row := rep.Row(i)
+	for _, row := range rep.All() {
+		if row.Status.Bad() {
 			row.Known = true
-			rep.Put(i, row)
 		}
 	}
 }

@@ -23,9 +23,9 @@ func ruled(op string, s record.Status, errors int64, maxAbs float64) record.Row 
 
 // change changes the result of a row.
 func change(row *record.Row, by func(r *metrics.Result)) {
-	result := row.Result.Unpack()
+	result := row.Result
 	by(result)
-	row.Result = result.Pack()
+	row.Result = result
 }
 
 // mixed is a failing row of which some pairs are of two classes.

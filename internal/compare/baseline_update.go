@@ -51,7 +51,7 @@ func (b *Baseline) Update(rep *record.Report, p *Plan) *Baseline {
 	entries, found := b.hold(rep)
 	asked := p.selection.asked(b.Rows)
 	updated, places := 0, map[rowKey]int{}
-	for i, row := range rep.Briefs() {
+	for i, row := range rep.All() {
 		if !held(row.Status) {
 			continue
 		}

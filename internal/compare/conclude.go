@@ -5,10 +5,7 @@ import (
 	"crypto/sha256"
 	"maps"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
-	"strings"
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
@@ -24,70 +21,26 @@ import (
 // diagnosed, unless a failure ended it. The report takes the rows of the plan over,
 // so a plan is concluded once.
 func (p *Plan) Conclude(parts []Part) *record.Report {
-	percent := runGCPercent
-	if len(parts) > largeRun {
-		percent = concludeGCPercent
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(percent))
-	rep := p.newReport()
-	rep.Rows = p.rows[:len(parts)]
-	known := finished{evidence: make([]diagnose.Evidence, len(parts)), planned: len(p.Pairs)}
-	for i := range parts {
-		rep.Rows[i], known.evidence[i] = *parts[i].Row, parts[i].Evidence
-		parts[i].Row = &rep.Rows[i]
-		rep.Rows[i].Reasons = slices.Clip(rep.Rows[i].Reasons)
-		if w := parts[i].Warning; !w.IsZero() {
-			known.warnings = append(known.warnings, w)
-		}
-	}
-	rep.FailedFast = slices.ContainsFunc(parts, func(x Part) bool { return x.Ends })
-	if len(parts) == len(p.Pairs) {
-		rep.Calls = p.calls
-	}
-	if !p.readsAgain() {
-		for i := range p.Pairs {
-			p.Pairs[i].dropTensors()
-		}
-	}
-	p.conclude(rep, &known)
-	for i := range parts { // the reports say what it has led to
-		parts[i].Evidence = diagnose.Evidence{}
-	}
-	if len(rep.Rows) >= manyRows {
-		runtime.GC()
-	}
-	return rep
-}
-
-// finished is what is known of the rows that were finished beside the rows.
-type finished struct {
-	// evidence is that of each row; nil where aside has it.
-	evidence []diagnose.Evidence
-	aside    *evidenceStore
-	// planned is the number of rows that there are.
-	planned  int
-	warnings []lang.Sentence
-}
-
-// newReport is a report without rows, of what the plan says.
-func (p *Plan) newReport() *record.Report {
 	rep := &record.Report{
 		Tool: p.opt.Tool, Args: p.opt.Args,
 		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
 		Verdict: string(p.opt.Judge.Verdict.Mode), VerdictWhy: p.opt.Judge.Verdict.Why,
 		Standard:    string(p.opt.Standard.Name),
 		OrderSource: p.OrderSource, Coverage: p.Coverage, Warnings: slices.Clone(p.Warnings),
-		Findings: record.NoFindings(),
+		Findings: record.NoFindings(), Rows: p.rows[:len(parts)], FailedFast: p.failedFast,
+		Interrupted: len(parts) < len(p.Pairs) && !p.failedFast,
 	}
 	if p.Effective != tensor.Undefined {
 		rep.Effective = p.Effective.String()
 	}
-	return rep
-}
-
-// conclude completes a report that has its rows.
-func (p *Plan) conclude(rep *record.Report, known *finished) {
-	rep.Interrupted = rep.Len() < known.planned && !rep.FailedFast
+	for i := range parts {
+		rep.Rows[i] = *parts[i].Row
+		parts[i].Row = &rep.Rows[i]
+	}
+	if len(parts) == len(p.Pairs) {
+		rep.Calls = p.calls
+	}
+	begin(rep.Rows)
 	p.cover(rep)
 	p.checkTranspose(rep)
 	for _, round := range p.rounds {
@@ -96,29 +49,29 @@ func (p *Plan) conclude(rep *record.Report, known *finished) {
 	if rep.Interrupted {
 		p.countRounds(rep)
 	} else {
-		p.explain(rep, known)
+		p.explain(rep)
 	}
 	rep.Count()
 	rep.Warnings = append(rep.Warnings, p.opt.Warnings...)
+	return rep
 }
 
-// manyRows is the number of rows from which what only the conclusion needs is worth to
-// be collected at once: else as much garbage would stand beside it while the reports
-// are written.
-const manyRows = 1000
-
-// readsAgain reports whether tensors are read again after they were compared.
-func (p *Plan) readsAgain() bool { return p.opt.Keep || p.opt.Pictures != nil }
-
-// dropTensors forgets the tensors of a pair, which are much memory where there are many
-// pairs: nothing reads them again.
-func (x *Pair) dropTensors() { x.Ref, x.NPU, x.Third = nil, nil, nil }
+// begin sets the verdicts on rows to what their pairs alone say.
+func begin(rows []record.Row) {
+	for i := range rows {
+		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons)}
+	}
+}
 
 // explain says where what is bad began and why, and what the baseline says of it.
-func (p *Plan) explain(rep *record.Report, known *finished) {
-	rep.Warnings = append(rep.Warnings, known.warnings...)
+func (p *Plan) explain(rep *record.Report) {
+	for _, row := range rep.All() {
+		if !row.Undiagnosed.IsZero() {
+			rep.Warnings = append(rep.Warnings, row.Undiagnosed)
+		}
+	}
 	if p.opt.Standard.Name == "" {
-		p.diagnose(rep, known)
+		p.diagnose(rep)
 	} else { // the rows are operators of their own
 		p.countRounds(rep)
 	}
@@ -179,15 +132,18 @@ func (p *Plan) checkTranspose(rep *record.Report) {
 // by the evidence of the errors that operators add, or of the rows that fail by
 // limits, where the evidence stands beside. The findings of the report are those of
 // the round that went wrong first: that of the earliest step, then of the lowest rank.
-func (p *Plan) diagnose(rep *record.Report, known *finished) {
+func (p *Plan) diagnose(rep *record.Report) {
 	rep.GraphSource = inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.GraphSource })
 	origins, ranges := make([][]int, len(rep.Rounds)), roundRanges(rep)
 	for i := range rep.Rounds {
 		first := ranges[i].first
-		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], &roundRows{rep, known, ranges[i]})
+		rep.Rounds[i].Findings, origins[i] = p.diagnoseRound(rep, p.rounds[i], rep.Rows[first:ranges[i].end])
 		rep.Rounds[i].Findings.Shift(first)
 		for k := range origins[i] {
 			origins[i][k] += first
+		}
+		for k := first; k < ranges[i].end; k++ {
+			rep.Rows[k].Verdict.Shift(first)
 		}
 	}
 	p.countRounds(rep)
@@ -197,9 +153,8 @@ func (p *Plan) diagnose(rep *record.Report, known *finished) {
 }
 
 // diagnoseRound diagnoses the rows of a round.
-func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows *roundRows) (record.Findings, []int) {
+func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows []record.Row) (record.Findings, []int) {
 	mode := p.opt.Judge.Verdict.Mode
-	round.nameModules(rows)
 	known := diagnose.Network{Graph: round.network(rows), Within: within(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()}
 	if mode == ByStatistics {
 		judgeNorms(rows)
@@ -208,18 +163,15 @@ func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows *roun
 	if mode != ByEvidence {
 		c := diagnose.Conclude(rows, known)
 		findings = c.Findings
-		for k := range rows.Len() {
-			row := rows.Row(k)
-			explainRow(row, c.Reasons(k))
-			if mode == ByStatistics {
-				row.Inputs = c.Inputs(k)
-				row = rows.place(row)
-			}
-			rows.put(k, row)
+		for k := range rows {
+			explainRow(&rows[k], c.Reasons(k))
 		}
-	}
-	if mode == ByStatistics {
-		return findings, nil
+		if mode == ByStatistics {
+			for k := range rows {
+				rows[k].Inputs = c.Inputs(k)
+			}
+			return findings, nil
+		}
 	}
 	j := diagnose.Judge(rows, known)
 	if j.Unfit {
@@ -229,53 +181,15 @@ func (p *Plan) diagnoseRound(rep *record.Report, round *plannedRound, rows *roun
 	if mode == ByEvidence {
 		findings = j.Apply()
 	}
-	for k := range rows.Len() {
-		row := rows.Row(k)
-		j.Write(k, row)
-		rows.put(k, rows.place(row))
-	}
-	return findings, j.Origins()
-}
-
-// roundRows are the rows of a round, in memory or aside.
-type roundRows struct {
-	rep   *record.Report
-	known *finished
-	rowRange
-}
-
-// Len is the number of rows.
-func (r *roundRows) Len() int { return r.end - r.first }
-
-// Row is a row, which is changed with put.
-func (r *roundRows) Row(i int) *record.Row { return r.rep.Row(r.first + i) }
-
-// Evidence is what the tensors of a row show.
-func (r *roundRows) Evidence(i int) *diagnose.Evidence {
-	if r.known.aside != nil {
-		return r.known.aside.get(r.first + i)
-	}
-	return &r.known.evidence[r.first+i]
-}
-
-// put replaces a row.
-func (r *roundRows) put(i int, row *record.Row) { r.rep.Put(r.first+i, row) }
-
-// place makes the indexes into the round that a row has those into the report.
-func (r *roundRows) place(row *record.Row) *record.Row {
-	if e := row.Evidence; e != nil {
-		e.Shift(r.first)
-	}
-	for i := range row.Inputs {
-		row.Inputs[i] += r.first
-	}
-	for i := range row.Reasons {
-		reason := &row.Reasons[i]
-		if reason.Facts = reason.Facts.Shift(r.first); len(reason.Facts) == 0 {
-			reason.Facts = diagnose.ResultFacts(reason.Code, row.Result.Numbers())
+	j.Write()
+	for k := range rows {
+		for i := range rows[k].Reasons {
+			if reason := &rows[k].Reasons[i]; len(reason.Facts) == 0 {
+				reason.Facts = diagnose.ResultFacts(reason.Code, rows[k].Result)
+			}
 		}
 	}
-	return row
+	return findings, j.Origins()
 }
 
 // explainRow gives a row the reasons that the diagnosis found.
@@ -296,8 +210,8 @@ type rowRange struct{ first, end int }
 func roundRanges(rep *record.Report) []rowRange {
 	byName := map[string]rowRange{}
 	for first, end := 0, 0; first < rep.Len(); first = end {
-		name := rep.Brief(first).Round
-		for end = first; end < rep.Len() && rep.Brief(end).Round == name; end++ {
+		name := rep.Rows[first].Round
+		for end = first; end < rep.Len() && rep.Rows[end].Round == name; end++ {
 		}
 		byName[name] = rowRange{first, end}
 	}
@@ -313,50 +227,23 @@ func (p *Plan) countRounds(rep *record.Report) {
 	for i, rows := range roundRanges(rep) {
 		counts := map[record.Status]int{}
 		for k := rows.first; k < rows.end; k++ {
-			counts[rep.Brief(k).Status]++
+			counts[rep.Rows[k].Status]++
 		}
 		rep.Rounds[i].Counts = counts
 	}
 }
 
-// nameModules sets the full names of operators that have slashes: those of the graph,
-// else their own.
-func (r *plannedRound) nameModules(rows diagnose.Rows) {
-	if r.flow != nil {
-		return // the rows of a plan that was read have them; others are in memory
-	}
-	for i := range rows.Len() {
-		row := rows.Row(i)
-		name := row.Op
-		if r.graph != nil {
-			names := []string{row.Op}
-			if row.NPUOp != "" {
-				names = append(names, row.NPUOp)
-			}
-			if op := r.graph.Find(names...); op != nil && strings.Contains(op.Name, "/") {
-				name = op.Name
-			}
-		}
-		if strings.Contains(name, "/") {
-			row.Module = name
-		}
-	}
-}
-
 // network is what the operators of the rows read, nil where nobody knows.
-func (r *plannedRound) network(rows diagnose.Rows) diagnose.Graph {
+func (r *plannedRound) network(rows []record.Row) diagnose.Graph {
 	g := r.graph
-	switch {
-	case r.flow != nil:
-		return r.flow.graph
-	case g == nil:
+	if g == nil {
 		return nil
 	}
 	// Producers have the names of the graph; rows have those of the reference.
 	names, aliases := map[string]string{}, map[string]string{}
 	var queue []string
-	for i := range rows.Len() {
-		row := rows.Row(i)
+	for i := range rows {
+		row := &rows[i]
 		queue = append(queue, row.Op)
 		names[filename.Normalise(row.Op)] = row.Op
 		if row.NPUOp != "" {

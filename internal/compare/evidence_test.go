@@ -430,7 +430,7 @@ func TestBiasOfInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, row := range rep.Rows {
-			f := factsOf(row.Result.Unpack())
+			f := factsOf(row.Result)
 			leans := math.Abs(f.meanD.Value) >= warnBias*f.rmse.Value
 			want := row.Op == "copy" || row.Op == "twice"
 			if leans != (want || row.Op == "lean") {

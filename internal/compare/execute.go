@@ -5,16 +5,15 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
@@ -24,14 +23,8 @@ type Part struct {
 	// Pair is the index of the pair in the plan, Row its row.
 	Pair int
 	Row  *record.Row
-	// Evidence is what the tensors of a failing row show.
-	Evidence diagnose.Evidence
-	// Ends is set where the failure of the row ended a run that stops at the first one.
-	Ends bool
 	// order is the order of axes of the alignment that counts.
 	order int
-	// Warning is set where the tensors could not be inspected for it.
-	Warning lang.Sentence
 }
 
 // Execute compares the pairs of the plan, each in a job of its own that opens
@@ -40,34 +33,22 @@ type Part struct {
 // first failure. observe hears of the progress, if it is not nil: of every pair,
 // and of the segments of large ones. Its calls come one at a time.
 func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
-	rows := make([]int, len(p.Pairs))
-	for i := range rows {
-		rows[i] = i
-	}
-	return p.ExecuteRows(ctx, rows, observe)
-}
-
-// ExecuteRows is Execute for some rows of the plan, in rising order.
-func (p *Plan) ExecuteRows(ctx context.Context, rows []int, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer p.closePools()
-	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	e := newExecutor(p)
 	e.progress.observe = observe
 	var jobs []int
 	parts, done := make([]Part, len(p.Pairs)), make([]bool, len(p.Pairs))
-	for _, i := range rows {
-		if p.Pairs[i].Row.Status != "" {
+	for i := range p.Pairs {
+		if p.Pairs[i].Row.Pair.Status != "" {
 			parts[i], done[i] = Part{Pair: i, Row: p.Pairs[i].Row}, true
 		}
 		if !done[i] || p.failsFast(parts[i].Row) {
 			jobs = append(jobs, i)
 		}
 	}
-	if len(p.shards) > 0 {
-		p.together(jobs)
-	}
+	p.together(jobs)
 	stopped, fast := false, newFailFast(p)
 	err := batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: e.progress.pairDone}, jobs, p.size,
 		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
@@ -76,9 +57,6 @@ func (p *Plan) ExecuteRows(ctx context.Context, rows []int, observe func(batch.E
 				return
 			}
 			parts[part.Pair], done[part.Pair] = *part, true
-			if !p.readsAgain() {
-				p.Pairs[part.Pair].dropTensors()
-			}
 			if fast.stops(*part) {
 				stopped = true
 				stop()
@@ -91,9 +69,8 @@ func (p *Plan) ExecuteRows(ctx context.Context, rows []int, observe func(batch.E
 		}
 	}
 	if stopped {
-		finished = fast.cut(finished)
-		finished[len(finished)-1].Ends = true
-		return finished, nil
+		p.failedFast = true
+		return fast.cut(finished), nil
 	}
 	return finished, err
 }
@@ -130,7 +107,7 @@ func (p *Plan) closePools() {
 // size is the number of bytes that a job reads, about.
 func (p *Plan) size(i int) int64 {
 	x := &p.Pairs[i]
-	if x.Row.Status != "" {
+	if x.Row.Pair.Status != "" {
 		return 0
 	}
 	return x.Ref.Size + x.NPU.Size
@@ -147,9 +124,6 @@ type executor struct {
 	// for each pair that is computed; pairs are opened before they have one.
 	slots, pairs chan struct{}
 	progress     progress
-	// results and noise have what is packed of all rows; the noise is needed until the run
-	// is concluded, the results until the reports are written.
-	results, noise texts
 }
 
 func newExecutor(p *Plan) *executor {
@@ -170,7 +144,7 @@ func newExecutor(p *Plan) *executor {
 func (e *executor) part(ctx context.Context, i int) *Part {
 	x := &e.plan.Pairs[i]
 	part := &Part{Pair: i, Row: x.Row}
-	if x.Row.Status != "" {
+	if x.Row.Pair.Status != "" {
 		return part
 	}
 	err := e.compare(ctx, x, part)
@@ -180,11 +154,11 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	case ended(err):
 		return nil
 	case errors.As(err, &padding):
-		row.Status = record.ShapeMismatch
-		row.Reasons = append(row.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Error(err)})
+		row.Pair.Status = record.ShapeMismatch
+		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Error(err)})
 	case err != nil:
-		row.Status, row.Err = record.Error, err
-		row.Reasons = append(row.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Error(err)})
+		row.Pair.Status, row.Err = record.Error, err
+		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Error(err)})
 	}
 	return part
 }
@@ -196,9 +170,6 @@ func ended(err error) bool {
 
 // errorCode names the reason of a pair that could not be read.
 func errorCode(err error) record.Code {
-	if planned, ok := errors.AsType[*plannedError](err); ok {
-		return planned.code
-	}
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {
 		return record.UnsupportedDType
@@ -211,10 +182,7 @@ func errorCode(err error) record.Code {
 func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	for _, t := range []*Tensor{x.Ref, x.NPU} {
 		if t.Err != nil {
-			return t.pathError()
-		}
-		if err := t.checkUnchanged(); err != nil {
-			return err
+			return safefile.WithPath(t.Path, t.Err)
 		}
 	}
 	if e.opt.Judge.Verdict.Mode == ByStatistics {
@@ -234,8 +202,8 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	limits := e.opt.Judge.Limits.limits(a.Ref.DType, a.NPU.DType, atol, rtol)
 	describe(part.Row, a, limits)
 	if a.Status != "" {
-		part.Row.Status, part.Row.Shape = a.Status, nil
-		part.Row.Reasons = append(part.Row.Reasons, a.Reasons...)
+		part.Row.Pair.Status, part.Row.Shape = a.Status, nil
+		part.Row.Pair.Reasons = append(part.Row.Pair.Reasons, a.Reasons...)
 		return e.examine(ctx, a, part, nil)
 	}
 	if e.opt.Standard.Name != "" {
@@ -248,9 +216,6 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if err == nil && e.opt.Second != "" {
 		err = e.second(ctx, x, a, part)
 	}
-	if res != nil {
-		part.Evidence.Noise, res.Noise = noise.Packed(e.noise.add(string(res.Noise.Pack()))), nil
-	}
 	e.keep(res, part.Row)
 	return err
 }
@@ -258,10 +223,13 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 // keep gives a row what reports show of its result: one beyond the limits has a file of
 // its errors.
 func (e *executor) keep(res *metrics.Result, row *record.Row) {
-	if res != nil && !e.opt.Keep {
-		trim(res, statusOfTrim(row), e.opt.Bins, e.opt.Axes)
+	if res == nil {
+		return
 	}
-	row.Result = metrics.Packed(e.results.add(string(res.Pack())))
+	if !e.opt.Keep {
+		trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
+	}
+	row.Result, row.Noise, res.Noise = res, res.Noise, nil
 }
 
 // align opens a pair and aligns it, with whole to read all of it.
@@ -300,13 +268,13 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 		return nil, nil, err
 	}
 	used = a
-	for i := 1; i < a.Orders() && part.Row.Status == record.Fail; i++ {
+	for i := 1; i < a.Orders() && part.Row.Pair.Status == record.Fail; i++ {
 		other, row := a.Use(i), before
 		found, err := e.judged(ctx, other, &row)
 		if err != nil {
 			return nil, res, err
 		}
-		if row.Status != record.Fail || 2*row.Errors < part.Row.Errors {
+		if row.Pair.Status != record.Fail || 2*row.Errors < part.Row.Errors {
 			row.Notes = slices.Concat(before.Notes[:len(before.Notes)-len(a.Notes)], other.Notes)
 			*part.Row, part.order, used, res = row, i, other, found
 		}
@@ -337,7 +305,6 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 	}
 	e.opt.Judge.Verdict.judge(row, res)
 	downgrade(row)
-	row.ByLimits = row.Status
 	return res, nil
 }
 
@@ -436,13 +403,13 @@ func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Requ
 
 // downgrade lowers a verdict on tensors that were not compared as they are.
 func downgrade(row *record.Row) {
-	if row.Status == record.Pass && row.Forced {
-		row.Status = record.Warn
-		row.Reasons = append(row.Reasons, record.Finding{Code: record.ShapeDiffers, Confidence: record.High,
+	if row.Pair.Status == record.Pass && row.Forced {
+		row.Pair.Status = record.Warn
+		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.ShapeDiffers, Confidence: record.High,
 			Evidence: lang.Sayf("compared flat: reference is %v, NPU is %v", "展平后比对：标杆为 %v，NPU 为 %v", row.RefShape, row.NPUShape)})
 	}
-	if row.Status != record.Fail && row.Partial {
-		row.Status = record.Partial
+	if row.Pair.Status != record.Fail && row.Partial {
+		row.Pair.Status = record.Partial
 	}
 }
 
@@ -450,7 +417,7 @@ func downgrade(row *record.Row) {
 // differ has no result.
 func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, res *metrics.Result) error {
 	row := part.Row
-	if row.Status == record.Fail || row.Status == record.ShapeMismatch && sameCount(row.RefShape, row.NPUShape) {
+	if row.Pair.Status == record.Fail || row.Pair.Status == record.ShapeMismatch && sameCount(row.RefShape, row.NPUShape) {
 		r, err := a.Readers(&e.buffers)
 		if err != nil {
 			return err
@@ -460,12 +427,12 @@ func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, 
 		if res == nil {
 			in.NPUShape = row.NPUShape
 		}
-		part.Evidence, err = diagnose.Examine(ctx, in)
+		row.Patterns, row.Uneven, err = diagnose.Examine(ctx, in)
 		switch {
 		case ended(err):
 			return err
 		case err != nil:
-			part.Warning = lang.Sayf("%s: not diagnosed: %v", "%s：未能诊断：%v", row.Name(), err)
+			row.Undiagnosed = lang.Sayf("%s: not diagnosed: %v", "%s：未能诊断：%v", row.Name(), err)
 		}
 	}
 	return nil

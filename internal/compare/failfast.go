@@ -11,10 +11,10 @@ import (
 // failsFast reports whether a row ends a run that stops at the first failure, whatever
 // comes before it. By evidence a row that is beyond the limits need not fail.
 func (p *Plan) failsFast(row *record.Row) bool {
-	if !p.opt.FailFast || !slices.Contains(p.opt.FailOn, row.Status) {
+	if !p.opt.FailFast || !slices.Contains(p.opt.FailOn, row.Pair.Status) {
 		return false
 	}
-	return row.Status != record.Fail || p.opt.Judge.Verdict.Mode != ByEvidence || record.Has(row.Reasons, record.Gate)
+	return row.Pair.Status != record.Fail || p.opt.Judge.Verdict.Mode != ByEvidence || record.Has(row.Pair.Reasons, record.Gate)
 }
 
 // failFast looks for the first failure of a run while its pairs are compared.
@@ -69,19 +69,19 @@ func (p *Plan) firstFailure(parts []Part) int {
 	}
 	for _, round := range p.rounds {
 		var own []record.Row
-		var evidence []diagnose.Evidence
 		var at []int
 		for i := range parts {
 			if p.Pairs[parts[i].Pair].round == round {
-				own, evidence, at = append(own, *parts[i].Row), append(evidence, parts[i].Evidence), append(at, i)
+				own, at = append(own, *parts[i].Row), append(at, i)
 			}
 		}
-		rows := diagnose.InMemory(own, evidence)
-		j := diagnose.Judge(rows, diagnose.Network{Graph: round.network(rows), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()})
+		begin(own)
+		j := diagnose.Judge(own, diagnose.Network{Graph: round.network(own), Ordered: round.OrderKnown, AnyClass: !p.opt.Judge.Verdict.classes()})
 		j.Apply()
+		j.Write()
 		pending := p.pending(round, parts[len(parts)-1].Pair+1)
 		for k := range own {
-			if j.Write(k, &own[k]); !slices.Contains(p.opt.FailOn, own[k].Status) {
+			if !slices.Contains(p.opt.FailOn, own[k].Status) {
 				continue
 			}
 			last, innocent := at[k], false

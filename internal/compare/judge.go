@@ -132,7 +132,7 @@ func tolMode(name string) (metrics.Mode, bool) {
 
 // judgeRow judges a compared row.
 func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions) {
-	res := row.Result.Unpack()
+	res := row.Result
 	f := factsOf(res)
 	r.Total = f.total
 	limits := metrics.Limits{Atol: r.Limits.Atol, Rtol: r.Limits.Rtol, Mode: opt.Mode}
@@ -180,7 +180,7 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 		limits = record.Fail
 	}
 	gate := record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN)
-	r.Status = row.Evidence.Status(&record.Row{Status: limits, Partial: row.Partial, Forced: row.Forced}, gate)
+	r.Status = row.Evidence.Status(limits, row, gate)
 	if r.Status == record.Fail || r.Status != limits {
 		r.Reasons = record.Merge(r.Reasons, row.Reasons)
 	}

@@ -18,7 +18,7 @@ import (
 // documentOf is the report of a run over one pair, as compare.json keeps it.
 func documentOf(t rapid.TB, res *metrics.Result, l metrics.Limits, verdict VerdictOptions) *record.Report {
 	t.Helper()
-	row := record.Row{Op: "x", Kind: "output", Result: res.Pack(), Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
+	row := record.Row{Op: "x", Kind: "output", Result: res, Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
 		Limits: record.Limits{Atol: l.Atol, Rtol: l.Rtol}}
 	verdict.judge(&row, res)
 	var text bytes.Buffer

@@ -186,7 +186,7 @@ func fit(values []float64, fits []int) (tried int) {
 
 // sampleNPU samples the tensor of the NPU where it is of float32.
 func (e *executor) sampleNPU(x *Pair) []float64 {
-	if x.Row.Status != "" || x.Ref.Err != nil || x.NPU.Err != nil {
+	if x.Row.Pair.Status != "" || x.Ref.Err != nil || x.NPU.Err != nil {
 		return nil
 	}
 	if !x.NPU.Raw { // another type needs no look at the reference

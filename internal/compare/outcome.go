@@ -53,8 +53,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
 	failed, compared := failures(rep, failOn), 0
-	for _, row := range rep.Briefs() {
-		if row.Judged {
+	for _, row := range rep.All() {
+		if row.Judged() {
 			compared++
 		}
 	}
@@ -114,7 +114,7 @@ func nothingCompared(rep *record.Report, rounds Rounds) batch.Outcome {
 // a baseline those that are new or worse.
 func failures(rep *record.Report, failOn []record.Status) int {
 	n := 0
-	for _, row := range rep.Briefs() {
+	for _, row := range rep.All() {
 		if slices.Contains(failOn, row.Status) && !row.Known && !row.Downstream {
 			n++
 		}

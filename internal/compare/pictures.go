@@ -82,5 +82,5 @@ func (e *executor) pictures(ctx context.Context, part *Part) (*metrics.Pictures,
 		return nil, err
 	}
 	defer r.Close()
-	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result.Numbers(), e.opt.Pictures.Bins, r.Ref, r.NPU)
+	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result, e.opt.Pictures.Bins, r.Ref, r.NPU)
 }

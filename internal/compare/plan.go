@@ -3,7 +3,6 @@ package compare
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -104,30 +103,11 @@ type Plan struct {
 	calls  []record.CallPair
 	// selection is what the run was asked for.
 	selection *selection
-	// file is the head of the plan as a file, ids are what it says of the files of the
-	// tensors, and shards those of the rows, as many as there are pairs or none. Of a
-	// plan that was not frozen all are empty.
-	file   *planHead
-	ids    *fileIDs
-	shards []int
-	// numbers are those of the rows in the plan file of which the plan is a shard, nil
-	// where all rows are here.
-	numbers []int
+	// failedFast is set where the first failure ended the run.
+	failedFast bool
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
 	skipped *filename.Index
 }
-
-// How much garbage, in percent of what is in use, may stand while a run is planned, and
-// while its pairs are compared and concluded from. What is in use grows with the number
-// of pairs, and where that is large it is most of what a run takes: while one of more
-// tensors than that is planned, time is given for memory.
-const (
-	planGCPercent = 25
-	largeRun      = 8192
-	runGCPercent  = 50
-	// concludeGCPercent is for the conclusion of a large run, which has the most in use.
-	concludeGCPercent = 15
-)
 
 // NewPlan opens the runs of both sides, pairs their rounds and tensors and orders
 // the pairs.
@@ -135,9 +115,6 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = DefaultWorkers()
 	}
-	// All names are in memory at once here, and with as much garbage beside them
-	// they would be the peak of the whole run.
-	defer debug.SetGCPercent(debug.SetGCPercent(runGCPercent))
 	ref, npu, err := openSides(ctx, &opt)
 	if err != nil {
 		return nil, err
@@ -209,7 +186,7 @@ func (p *Plan) forget() {
 	for i := range p.Pairs {
 		p.rows[i] = *p.Pairs[i].Row
 		p.Pairs[i].Row = &p.rows[i]
-		p.Pairs[i].decided = p.rows[i].Status != ""
+		p.Pairs[i].decided = p.rows[i].Pair.Status != ""
 	}
 }
 
@@ -221,7 +198,7 @@ func (p *Plan) reference() int {
 		asked[file] = true
 	}
 	for i := range p.Pairs {
-		if row := p.Pairs[i].Row; row.Status != record.Skip && row.RefFile != "" {
+		if row := p.Pairs[i].Row; row.Pair.Status != record.Skip && row.RefFile != "" {
 			asked[row.RefFile] = true
 		}
 	}

@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 
-	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -41,10 +40,10 @@ func callOf(op *dumpdir.Op) (script string, modules []string) {
 }
 
 // within are the operators that run inside of the modules of rows.
-func within(rows diagnose.Rows) map[string][]string {
+func within(rows []record.Row) map[string][]string {
 	names := make(map[string]string) // of the rows, by those that modules have
-	for i := range rows.Len() {
-		if row := rows.Row(i); row.Script != "" || row.Modules != nil {
+	for i := range rows {
+		if row := &rows[i]; row.Script != "" || row.Modules != nil {
 			names[cmp.Or(row.NPUOp, row.Op)], names[row.Op] = row.Op, row.Op
 		}
 	}
@@ -53,8 +52,8 @@ func within(rows diagnose.Rows) map[string][]string {
 	if len(names) == 0 {
 		return nil
 	}
-	for i := range rows.Len() {
-		row := rows.Row(i)
+	for i := range rows {
+		row := &rows[i]
 		if row.Op == last {
 			continue
 		}

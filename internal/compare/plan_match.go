@@ -32,7 +32,7 @@ func (p *Plan) pairTensors() {
 	}
 	p.distinguish()
 	for i := range p.Pairs {
-		if row := p.Pairs[i].Row; row.Status == record.Skip {
+		if row := p.Pairs[i].Row; row.Pair.Status == record.Skip {
 			p.Coverage.Skipped = append(p.Coverage.Skipped, row.Name())
 		}
 	}
@@ -87,8 +87,8 @@ func (p *Plan) matched(round *plannedRound, r *pair.Result) {
 	}
 	for _, s := range r.Skipped {
 		x := p.add(round, s.Ref, s.NPU, "")
-		x.Row.Status = record.Skip
-		x.Row.Reasons = []record.Finding{{Code: record.Code(s.Code), Confidence: record.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
+		x.Row.Pair.Status = record.Skip
+		x.Row.Pair.Reasons = []record.Finding{{Code: record.Code(s.Code), Confidence: record.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
 	}
 	for _, s := range r.Superseded {
 		by := supersededBy{s.By, s.NPU}
@@ -235,9 +235,9 @@ func (p *Plan) addUnread() {
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
 			round := p.firstRound()
-			row := &record.Row{Op: store.Base(problem.Path), Kind: string(tensor.Output), Status: record.Error,
+			row := &record.Row{Op: store.Base(problem.Path), Kind: string(tensor.Output), Pair: record.Judged{Status: record.Error},
 				Round: round.Name, At: round.At, Key: round.key, Err: safefile.WithPath(problem.Path, problem.Err)}
-			row.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Error(row.Err)}}
+			row.Pair.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Error(row.Err)}}
 			if side == p.ref {
 				row.RefFile, row.RefPath = filepath.ToSlash(problem.Path), problem.Path
 			} else {
@@ -274,8 +274,8 @@ func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
 	}
 	if len(a.Refs) == 1 {
 		x := p.add(round, a.Refs[0], -1, string(a.Rule))
-		x.Row.Status = record.Ambiguous
-		x.Row.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d NPU tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个 NPU 张量：%[3]s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
+		x.Row.Pair.Status = record.Ambiguous
+		x.Row.Pair.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d NPU tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个 NPU 张量：%[3]s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
 		return
 	}
 	for _, ref := range a.Refs {
@@ -283,8 +283,8 @@ func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
 	}
 	for _, npu := range a.NPUs {
 		x := p.add(round, -1, npu, string(a.Rule))
-		x.Row.Status = record.Ambiguous
-		x.Row.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d reference tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个标杆张量：%[3]s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
+		x.Row.Pair.Status = record.Ambiguous
+		x.Row.Pair.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d reference tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个标杆张量：%[3]s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
 	}
 }
 
@@ -293,17 +293,17 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 	var x *Pair
 	if npu {
 		x = p.add(round, -1, u.ID, "")
-		x.Row.Status = record.UnmatchedNPU
-		x.Row.Reasons = []record.Finding{{Code: record.NotInModel, Confidence: record.High, Evidence: lang.Sayf("the reference has no such tensor", "标杆中没有该张量")}}
+		x.Row.Pair.Status = record.UnmatchedNPU
+		x.Row.Pair.Reasons = []record.Finding{{Code: record.NotInModel, Confidence: record.High, Evidence: lang.Sayf("the reference has no such tensor", "标杆中没有该张量")}}
 	} else {
 		x = p.add(round, u.ID, -1, "")
-		x.Row.Status = record.UnmatchedRef
-		x.Row.Reasons = p.whySkipped(x.Row)
+		x.Row.Pair.Status = record.UnmatchedRef
+		x.Row.Pair.Reasons = p.whySkipped(x.Row)
 	}
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
 		if it != nil && it.Err != nil {
-			x.Row.Status, x.Row.Err = record.Error, safefile.WithPath(it.Path, it.Err)
-			x.Row.Reasons = []record.Finding{{Code: errorCode(it.Err), Confidence: record.High, Evidence: lang.Error(x.Row.Err)}}
+			x.Row.Pair.Status, x.Row.Err = record.Error, safefile.WithPath(it.Path, it.Err)
+			x.Row.Pair.Reasons = []record.Finding{{Code: errorCode(it.Err), Confidence: record.High, Evidence: lang.Error(x.Row.Err)}}
 		}
 	}
 	if u.Why != "" {

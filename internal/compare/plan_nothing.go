@@ -23,8 +23,8 @@ func (p *Plan) explainNothing() {
 	}
 	switch {
 	case has(func(x *Pair) bool { return x.Ref != nil && x.NPU != nil }),
-		!has(func(x *Pair) bool { return x.Row.Status == record.UnmatchedRef }),
-		!has(func(x *Pair) bool { return x.Row.Status == record.UnmatchedNPU }):
+		!has(func(x *Pair) bool { return x.Row.Pair.Status == record.UnmatchedRef }),
+		!has(func(x *Pair) bool { return x.Row.Pair.Status == record.UnmatchedNPU }):
 		return
 	}
 	here, there := p.ref.byRound(), p.npu.byRound()

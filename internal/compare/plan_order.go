@@ -155,12 +155,31 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 	}
 	flow := sources.Flow(items)
 	round.OrderSource, round.GraphSource, round.graph = order.Source, flow.Source, flow.Graph
+	for i := range operators {
+		for _, x := range operators[i].pairs {
+			x.Row.Module = round.module(x.Row)
+		}
+	}
 	// The order of one operator is known, and so is one that the user asks for.
 	round.OrderKnown = order.IsKnown() || p.opt.OrderBy == dumpdir.ByName || len(items) < 2
 	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
 		order.Rejected = nil // another source is good, or there is nothing to order
 	}
 	return slices.Concat(order.Rejected, flow.Rejected), nil
+}
+
+// module is the full name of an operator that has slashes: that of the graph, else its own.
+func (r *plannedRound) module(row *record.Row) string {
+	name := row.Op
+	if r.graph != nil {
+		if op := r.graph.Find(appendNames([]string{row.Op}, row.NPUOp)...); op != nil && strings.Contains(op.Name, "/") {
+			name = op.Name
+		}
+	}
+	if !strings.Contains(name, "/") {
+		return ""
+	}
+	return name
 }
 
 // orderSource is the source of the order of all rounds in a line.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -23,14 +22,9 @@ type plannedRound struct {
 	pair dumpdir.RoundPair
 	// calls are those of two rounds of msprobe, nil for others.
 	calls *pair.Calls
-	// graph says who feeds whom, nil where nobody knows. Of a plan that was read flow
-	// is what it said of the rows.
+	// graph says who feeds whom, nil where nobody knows.
 	graph *graph.Graph
-	flow  *flow
 }
-
-// flow is what the operators of the rows of a round read, nil where nobody knows.
-type flow struct{ graph diagnose.Graph }
 
 // pairRounds pairs the rounds of both sides.
 func (p *Plan) pairRounds() {

@@ -102,7 +102,7 @@ func TestSameResult(t *testing.T) {
 			t.Fatalf("outcomes (-want +got):\n%s\n%v", diff, lines(rep))
 		}
 		row := &rep.Rows[8]
-		if row.Errors != 2 || row.First.Offset != 17 || row.Result.Unpack().Beyond.Last.Offset != metrics.SegmentElements+3 {
+		if row.Errors != 2 || row.First.Offset != 17 || row.Result.Beyond.Last.Offset != metrics.SegmentElements+3 {
 			t.Errorf("%s has %d errors from %+v", row.Name(), row.Errors, row.First)
 		}
 	}
@@ -329,7 +329,7 @@ func TestManyPairs(t *testing.T) {
 	if rep.Counts[record.Pass] != pairs*9/10 || rep.Counts[record.Fail] != pairs/10 {
 		t.Errorf("counts %v, want a tenth FAIL and all others PASS", rep.Counts)
 	}
-	if worst := rep.Rows[pairs-1].Result.Unpack().Worst; rep.Rows[pairs-1].Op != "op1999" || worst != nil {
+	if worst := rep.Rows[pairs-1].Result.Worst; rep.Rows[pairs-1].Op != "op1999" || worst != nil {
 		t.Errorf("the last row is %s with worst elements %v, want op1999 without", rep.Rows[pairs-1].Op, worst)
 	}
 	if n := runtime.NumGoroutine(); n > before {

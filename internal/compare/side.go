@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -36,8 +35,6 @@ type Tensor struct {
 	Recorded *pair.Recorded
 	// Err says why the file cannot be read; the tensor stands for its output 0.
 	Err error
-	// planned is what the file was when the plan was made that was read, nil for others.
-	planned *fileID
 }
 
 // Side is what was found at the path of one side: the rounds of a run that were
@@ -81,9 +78,6 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		for _, op := range round.Ops {
 			tensors += len(op.Tensors)
 		}
-	}
-	if tensors > largeRun {
-		debug.SetGCPercent(planGCPercent)
 	}
 	s.Tensors, s.named = make([]*Tensor, 0, tensors), make([]pair.Tensor, 0, tensors)
 	s.of, s.op = make([]*dumpdir.Round, 0, tensors), make([]*dumpdir.Op, 0, tensors)

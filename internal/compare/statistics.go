@@ -60,8 +60,8 @@ func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) e
 	row.Limits = e.opt.Judge.Limits.limits(ref.DType, npu.DType, atol, rtol)
 	row.Statistics = &record.Statistics{Ref: sideStatistics(ref), NPU: sideStatistics(npu)}
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
-		row.Status, row.Statistics = record.ShapeMismatch, nil
-		row.Reasons = append(row.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High,
+		row.Pair.Status, row.Statistics = record.ShapeMismatch, nil
+		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High,
 			Evidence: lang.Sayf("reference is %s, NPU is %s", "标杆为 %s，NPU 为 %s", ref.Shape, npu.Shape)})
 		return nil
 	}
@@ -69,7 +69,6 @@ func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) e
 		row.Shape = ref.Shape
 	}
 	judgeStatistics(row)
-	row.ByLimits = row.Status
 	return nil
 }
 
@@ -121,10 +120,10 @@ func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
 // judgeStatistics sets the status of a row by its own statistics.
 func judgeStatistics(row *record.Row) {
 	s := row.Statistics
-	row.Status = record.Pass
+	row.Pair.Status = record.Pass
 	fail := func(code record.Code, evidence lang.Sentence) {
-		row.Status = record.Fail
-		row.Reasons = append(row.Reasons, record.Finding{Code: code, Confidence: record.Medium, Evidence: evidence})
+		row.Pair.Status = record.Fail
+		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: code, Confidence: record.Medium, Evidence: evidence})
 	}
 	if s.ByDigest() {
 		if s.Ref.Digest != s.NPU.Digest {
@@ -157,24 +156,23 @@ func lost(npu, ref metrics.Metric) bool {
 
 // judgeNorms fails the outputs of a round whose norm is off by much more than those of
 // the inputs of their operator.
-func judgeNorms(rows *roundRows) {
+func judgeNorms(rows []record.Row) {
 	inputs := make(map[string]float64) // the largest relative difference
-	for i := range rows.Len() {
-		if row := rows.Row(i); row.Statistics != nil && tensor.Kind(row.Kind).IsInput() {
+	for i := range rows {
+		if row := &rows[i]; row.Statistics != nil && tensor.Kind(row.Kind).IsInput() {
 			inputs[row.Op] = max(inputs[row.Op], row.Statistics.RelativeNorm().Value)
 		}
 	}
-	for i := range rows.Len() {
-		row := rows.Row(i)
+	for i := range rows {
+		row := &rows[i]
 		if row.Statistics == nil || row.Statistics.ByDigest() || row.Status != record.Pass || tensor.Kind(row.Kind).IsInput() {
 			continue
 		}
 		in, known := inputs[row.Op]
 		if n := row.Statistics.RelativeNorm(); known && n.Defined && n.Value > minNorm && n.Value > normGrowth*in {
-			row.Status, row.ByLimits = record.Fail, record.Fail
+			row.Status = record.Fail
 			row.Reasons = append(row.Reasons, record.Finding{Code: record.StatisticsDiffer, Confidence: record.Medium,
 				Evidence: lang.Sayf("the norm differs by %.3g %%, those of the inputs by %.3g %% at most", "范数相差 %.3g %%，输入的范数最多相差 %.3g %%", 100*n.Value, 100*in)})
-			rows.put(i, row)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/align"
-	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
@@ -46,7 +45,7 @@ func (p *Plan) addThird(ctx context.Context) error {
 	}
 	found := map[int][]*Pair{}
 	for i := range paired.Pairs {
-		if x := &paired.Pairs[i]; x.Ref != nil && x.NPU != nil && x.Row.Status == "" {
+		if x := &paired.Pairs[i]; x.Ref != nil && x.NPU != nil && x.Row.Pair.Status == "" {
 			found[x.Ref.ID] = append(found[x.Ref.ID], x)
 		}
 	}
@@ -89,9 +88,6 @@ func (e *executor) alignThird(ctx context.Context, x *Pair, a *align.Alignment) 
 	}
 	if x.Third.Err != nil {
 		return nil, why, &align.SideError{Side: third, Err: x.Third.Err}
-	}
-	if err := x.Third.checkUnchanged(); err != nil {
-		return nil, why, &align.SideError{Side: third, Err: err}
 	}
 	b, err := e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.Third.Ref, Format: x.format})
 	if err != nil {
@@ -140,7 +136,7 @@ func (e *executor) second(ctx context.Context, x *Pair, a *align.Alignment, part
 	defer other.Close()
 	res, _, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
 	if err == nil && res.Noise != nil {
-		part.Evidence.Second = diagnose.Second{Known: true, RMS: res.Noise.RMS, Max: res.Noise.Max}
+		part.Row.Second = &record.Second{RMS: res.Noise.RMS, Max: res.Noise.Max}
 	}
 	return err
 }

@@ -31,23 +31,3 @@ func trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	}
 	res.Axes = record.FoldAxes(res.Axes)
 }
-
-// retain packs the result of a row that was read without what the options do not want:
-// a shard does not know which reports will be made.
-func (p *Plan) retain(row *record.Row, res *metrics.Result) {
-	res.Worst, res.Listed = res.Worst[:min(len(res.Worst), p.opt.Top)], res.Listed[:min(len(res.Listed), p.opt.List)]
-	if !p.opt.KLD {
-		res.KLD = metrics.Metric{}
-	}
-	trim(res, statusOfTrim(row), p.opt.Bins, p.opt.Axes)
-	row.Result = res.Pack()
-}
-
-// statusOfTrim is the status that trim goes by: a row beyond the limits has a file of its
-// errors.
-func statusOfTrim(row *record.Row) record.Status {
-	if row.ByLimits == record.Fail {
-		return record.Fail
-	}
-	return row.Status
-}

@@ -30,7 +30,7 @@ func TestTrim(t *testing.T) {
 	opt.Keep = true
 	whole := runAll(t, opt)
 	for i := range rep.Rows {
-		row, res := &rep.Rows[i], rep.Rows[i].Result.Unpack()
+		row, res := &rep.Rows[i], rep.Rows[i].Result
 		bad := slices.ContainsFunc(slices.Concat(res.AbsHistogram.Bins, res.RelHistogram.Bins), func(b metrics.HistogramBin) bool { return row.Status == record.Pass || b.Bin%4 != 0 })
 		if res.WorstRel != nil || bad || res.ErrorOffsets != nil {
 			t.Errorf("%s keeps details that no report has", row.Op)
@@ -44,7 +44,7 @@ func TestTrim(t *testing.T) {
 			t.Errorf("document of %s (-with details +trimmed):\n%s", row.Op, diff)
 		}
 	}
-	fail, res := &rep.Rows[0], rep.Rows[0].Result.Unpack()
+	fail, res := &rep.Rows[0], rep.Rows[0].Result
 	if fail.Status != record.Fail || len(res.Worst) != opt.Top || len(res.Listed) != opt.List {
 		t.Errorf("%s %s has %d worst and %d listed elements, want FAIL with %d and %d", fail.Op, fail.Status,
 			len(res.Worst), len(res.Listed), opt.Top, opt.List)

@@ -140,12 +140,12 @@ func (o *VerdictOptions) judge(row *record.Row, res *metrics.Result) {
 	f := factsOf(res)
 	row.Errors, row.First = o.errors(res)
 	broken := o.broken(f)
-	row.Reasons = append(row.Reasons, broken...)
+	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
 	if len(broken) > 0 || o.classes() && f.mismatch > 0 || record.Share(row.Errors, o.judged(f)) > o.MaxErrorRatio {
-		row.Status = record.Fail
-	} else if row.Status = record.Pass; len(o.warnings(f)) > 0 {
-		row.Reasons = append(row.Reasons, o.warnings(f)...)
-		row.Status = record.Warn
+		row.Pair.Status = record.Fail
+	} else if row.Pair.Status = record.Pass; len(o.warnings(f)) > 0 {
+		row.Pair.Reasons = append(row.Pair.Reasons, o.warnings(f)...)
+		row.Pair.Status = record.Warn
 	}
 }
 

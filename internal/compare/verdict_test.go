@@ -55,7 +55,7 @@ func TestZeroReferenceGate(t *testing.T) {
 var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
 
 func judged(o VerdictOptions, res *metrics.Result) record.Row {
-	row := record.Row{Result: res.Pack()}
+	row := record.Row{Result: res}
 	o.judge(&row, res)
 	return row
 }

@@ -42,7 +42,7 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 	add := func(i int) {
 		row := aroundRow{labelled: labelled{Row: r.Row(i)}, culprit: i == r.Findings.FirstBad, trend: trends[i]}
 		if row.Compared() {
-			row.result = row.Result.Numbers()
+			row.result = row.Result
 		}
 		rows = append(rows, row)
 	}
@@ -61,13 +61,13 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 // executionOrder lists the rows of the round of a row in execution order, and the
 // place of the row in it.
 func executionOrder(r *record.Report, row int) (order []int, at int) {
-	round := r.Brief(row).Round
-	for i, x := range r.Briefs() {
+	round := r.Row(row).Round
+	for i, x := range r.All() {
 		if x.Round == round {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(r.Brief(i).Order, r.Brief(j).Order) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(r.Row(i).Order, r.Row(j).Order) })
 	return order, slices.Index(order, row)
 }
 
@@ -89,7 +89,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 			}
 			op, inputs, outputs = row.Op, metrics.Metric{}, metrics.Metric{}
 		}
-		red := row.Result.Numbers().RED
+		red := row.Result.RED
 		if tensor.Kind(row.Kind).IsInput() {
 			inputs = larger(inputs, red)
 			continue

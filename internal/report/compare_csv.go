@@ -86,11 +86,11 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 		columns = append(columns, words("script", func(r labelled) string { return r.Script }), words("modules", func(r labelled) string { return modulePath(r.Row) }))
 	}
 	return writeCSV(w, columns, func(yield func(labelled) bool) {
-		for i, brief := range r.Briefs() {
-			if !brief.Compared {
+		for _, row := range r.All() {
+			if !row.Compared() {
 				continue
 			}
-			if row := r.Row(i); !yield(labelled{row, labels.of(row), row.Result.Numbers()}) {
+			if !yield(labelled{row, labels.of(row), row.Result}) {
 				return
 			}
 		}
@@ -185,11 +185,11 @@ func erroneous(row *record.Row, opt OpErrors) []metrics.Element {
 	if !row.Compared() {
 		return nil
 	}
-	result := row.Result.Unpack()
+	result := row.Result
 	all := result.Listed
 	if opt.Worst {
 		limits := metrics.Limits{Atol: row.Limits.Atol, Rtol: row.Limits.Rtol, Mode: opt.Mode}
-		all = slices.DeleteFunc(result.Worst, func(e metrics.Element) bool { return limits.PassesElement(&e) })
+		all = slices.DeleteFunc(slices.Clone(result.Worst), func(e metrics.Element) bool { return limits.PassesElement(&e) })
 	}
 	if opt.Count > 0 && len(all) > opt.Count {
 		all = all[:opt.Count]

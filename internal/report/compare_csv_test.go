@@ -160,7 +160,7 @@ func TestGoldenCells(t *testing.T) {
 			place = fmt.Sprintf("%d/%s", *c.First, tensor.Shape(c.Coord))
 		}
 		row := table(t, rendered(t, func(w io.Writer) error {
-			return WriteCompareCSV(w, reportOf(record.Row{Op: name, Shape: c.Shape, Result: result.Pack(), Limits: hpaaLimits}), Options{HPAA: CSVOptions{Successor: true}})
+			return WriteCompareCSV(w, reportOf(record.Row{Op: name, Shape: c.Shape, Result: result, Limits: hpaaLimits}), Options{HPAA: CSVOptions{Successor: true}})
 		}))[0]
 		for column, want := range map[string]string{"op_name": name + "(atol=0.005,rtol=0.2)", "errors/total": fmt.Sprintf("%d/%d", c.Errors, c.Total),
 			"1st_diff_offset/offset_dim/data_shape": place + "/" + c.Shape.String(), "nan/inf": strings.ToUpper(fmt.Sprint(c.NaNInf)[:1]) + fmt.Sprint(c.NaNInf)[1:]} {

@@ -24,7 +24,7 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	if !row.Compared() {
 		return p.err
 	}
-	result := row.Result.Unpack()
+	result := row.Result
 	p.blank()
 	p.table("", statisticsTable(result).Grid(p.Lang).Fit(p.Width))
 	p.blank()
@@ -137,7 +137,7 @@ func WriteCompareDetailCSV(w io.Writer, row *record.Row) error {
 	}
 	t := Table[metrics.Element]{Columns: slices.Concat(index, axes, []Column[metrics.Element]{npu, ref}, differences)}
 	if row.Compared() {
-		t.Rows = row.Result.Unpack().Worst
+		t.Rows = row.Result.Worst
 	}
 	return t.CSV(w)
 }

@@ -49,14 +49,14 @@ func passing(op string) record.Row {
 		NPU:   metrics.SideStats{Min: known(1), Max: known(4.5), Mean: known(2.625), Std: known(1.2930100), Var: known(1.671875), RMS: known(2.926175)}}
 	r.Classes[metrics.Finite][metrics.Finite] = 4
 	return record.Row{Op: op, OpType: "Relu", Kind: "output", Status: record.Pass, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
-		Rule: "stem", Shape: tensor.Shape{4}, RefDType: tensor.Float32, NPUDType: tensor.Float16, Limits: hpaaLimits, Result: r.Pack()}
+		Rule: "stem", Shape: tensor.Shape{4}, RefDType: tensor.Float32, NPUDType: tensor.Float16, Limits: hpaaLimits, Result: r}
 }
 
 // change changes the result of a row.
 func change(row *record.Row, by func(r *metrics.Result)) {
-	result := row.Result.Unpack()
+	result := row.Result
 	by(result)
-	row.Result = result.Pack()
+	row.Result = result
 }
 
 // failing is a row of the second fixture: npu 1.3 2 0.004 -0.006, ref 1 2 0 0.
@@ -68,7 +68,7 @@ func failing(op string) record.Row {
 	row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High, Evidence: lang.Plain("mean_rel of the inputs 0.001 < 0.1, of the output 4.2 > 1")},
 		{Code: record.BeyondLimits, Confidence: record.High, Evidence: lang.Plain("2 of 4 elements")}}
 	row.Errors, row.First = 2, &first
-	r := row.Result.Unpack()
+	r := row.Result
 	r.Start, r.Beyond = &first, errs
 	r.HPAA = metrics.HPAA{Errors: errs, MaxRel: at(0.3, 0), MeanRel: known(0.15), Mean: known(0.75), Std: known(0.829156197588850), RMS: known(1.118033988749895)}
 	r.MaxAbs, r.MeanAbs, r.MaxRel, r.MeanRel, r.AccRel, r.RelUndefined = at(0.3, 0), known(0.0775), at(0.3, 0), known(0.15), known(0.3), 2
@@ -77,7 +77,7 @@ func failing(op string) record.Row {
 	r.Worst = []metrics.Element{first, last, pair(2, 0, 0.004), pair(1, 2, 2)}
 	r.Axes = []metrics.AxisProfile{{Axis: 0, Size: 2, Fold: 1, Bins: []metrics.AxisBin{{Count: 2, Errors: 1, SumAbs: 0.3, SumRel: 0.3}, {Count: 2, Errors: 1, SumAbs: 0.01}}}}
 	r.Joint = []metrics.JointBin{{Abs: metrics.ZeroBin, Ref: 0, Count: 1, MinRef: 2, MaxRef: 2}, {Abs: -1, Ref: 0, Count: 1, MinAbs: 0.3, MaxAbs: 0.3, MinRef: 1, MaxRef: 1}}
-	row.Result = r.Pack()
+	row.Result = r
 	return row
 }
 
@@ -88,7 +88,7 @@ func broken(op string) record.Row {
 	first, last := pair(0, 1, nan), pair(3, 4, -inf)
 	row.Shape, row.Errors, row.First = tensor.Shape{4}, 3, &first
 	row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.Medium, Evidence: lang.Plain("3 elements are not finite")}}
-	r := row.Result.Unpack()
+	r := row.Result
 	r.Start = &first
 	r.Beyond, r.Mismatch = metrics.Errors{}, metrics.Errors{Count: 3, First: &first, Last: &last}
 	r.HPAA = metrics.HPAA{NonFinite: true, Errors: metrics.Errors{Count: 3, First: &first, Last: &last, MaxAbs: 65508, MeanAbs: 131011.0 / 3},
@@ -101,7 +101,7 @@ func broken(op string) record.Row {
 	r.Listed = []metrics.Element{first, pair(1, 2, inf), last}
 	r.Worst = r.Listed
 	r.Joint = nil
-	row.Result = r.Pack()
+	row.Result = r
 	return row
 }
 

@@ -64,7 +64,7 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 			worse[i] = true
 		}
 	}
-	for i, row := range r.Briefs() {
+	for i, row := range r.All() {
 		switch junitKindOf(row.Status, row.Known && !worse[i]) {
 		case junitFailure:
 			suite.Failures++
@@ -92,7 +92,7 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
-	return cmp.Or(r.Err(), err)
+	return err
 }
 
 // start begins an element with the counts.
@@ -205,7 +205,7 @@ func junitBody(row *record.Row) string {
 		return strings.Join(lines, "\n")
 	}
 	lines = append(lines, "shape: "+row.Shape.String(), english.errorsText(row))
-	for _, e := range row.Result.Unpack().Worst {
+	for _, e := range row.Result.Worst {
 		lines = append(lines, "at "+strconv.FormatInt(e.Offset, 10)+" ("+tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", ")+"): reference "+
 			element(e.Ref, allDigits)+", NPU "+element(e.NPU, allDigits)+", abs "+exactMetric(difference(e.Abs))+", rel "+exactMetric(difference(e.Rel)))
 	}
@@ -235,7 +235,7 @@ func junitRow(row *record.Row) *junitProperties {
 
 // junitMetrics are the metrics of a row that was compared.
 func junitMetrics(row *record.Row) []junitProperty {
-	r := row.Result.Numbers()
+	r := row.Result
 	all := []junitProperty{
 		{"status", string(row.Status)},
 		{"total", strconv.FormatInt(r.Total, 10)},

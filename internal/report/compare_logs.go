@@ -54,11 +54,10 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 	line := func(label, code, text string) {
 		out.WriteString(ui.Escape(label) + "\t" + ui.Escape(code) + "\t" + ui.Escape(text) + "\n")
 	}
-	for i, brief := range r.Briefs() {
-		if brief.Compared {
+	for _, row := range r.All() {
+		if row.Compared() {
 			continue
 		}
-		row := r.Row(i)
 		code, log := skipCode(row)
 		if log == name {
 			line(labels.of(row), code, english.whyNot(row))

@@ -23,11 +23,10 @@ func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
 	}
 	var all []sameOperator
 	index := map[key]int{}
-	for i, brief := range r.Briefs() {
-		if !slices.Contains(statuses, brief.Status) {
+	for _, row := range r.All() {
+		if !slices.Contains(statuses, row.Status) {
 			continue
 		}
-		row := r.Row(i)
 		k := key{row.Op, row.Status}
 		at, seen := index[k]
 		if !seen {

@@ -51,7 +51,7 @@ func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
 	if !row.Compared() {
 		return &msaccucmpRow{Row: row, index: index}
 	}
-	r := row.Result.Numbers()
+	r := row.Result
 	return &msaccucmpRow{row, index, r, accuracyOf(r)}
 }
 

@@ -125,7 +125,7 @@ func TestMsaccucmpFixtures(t *testing.T) {
 	} {
 		result := slowResult(c.npu, c.ref)
 		result.KLD = known(c.kld)
-		row := record.Row{Op: name, Shape: tensor.Shape{int64(len(c.npu))}, Result: result.Pack()}
+		row := record.Row{Op: name, Shape: tensor.Shape{int64(len(c.npu))}, Result: result}
 		cells := table(t, rendered(t, func(w io.Writer) error {
 			return WriteCompareMsaccucmp(w, reportOf(row))
 		}))[0]

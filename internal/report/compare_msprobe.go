@@ -313,7 +313,7 @@ func (r *msprobeRow) measure(rep *record.Report) {
 		r.messages = append(r.messages, english.whyNot(row))
 		return
 	}
-	res := row.Result.Numbers()
+	res := row.Result
 	if res.Mismatch.Count > 0 {
 		r.messages = append(r.messages, "nonfinite positions: NaN or infinities stand at different places")
 		return

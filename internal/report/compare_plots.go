@@ -47,13 +47,13 @@ func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
 // the others the same as without.
 func operatorStems(r *record.Report, plots bool) (names *labels, stems map[int]string, files *FileNames) {
 	names, stems, files = labelsOf(r), map[int]string{}, NewFileNames()
-	for i, row := range r.Briefs() {
-		if row.Compared && row.HasErrors {
+	for i, row := range r.All() {
+		if row.Compared() && row.HasErrors() {
 			stems[i] = files.Stem(names.of(r.Row(i)))
 		}
 	}
-	for i, row := range r.Briefs() {
-		if plots && row.Compared && row.Status == record.Fail && stems[i] == "" { // those with errors have one
+	for i, row := range r.All() {
+		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // those with errors have one
 			stems[i] = files.Stem(names.of(r.Row(i)))
 		}
 	}

@@ -37,8 +37,8 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 // standardRows are the rows of a status of which the standard says why.
 func standardRows(r *record.Report, status record.Status) []int {
 	var rows []int
-	for i, brief := range r.Briefs() {
-		if brief.Status == status && record.Has(r.Row(i).Reasons, record.NotStandard) {
+	for i, row := range r.All() {
+		if row.Status == status && record.Has(row.Reasons, record.NotStandard) {
 			rows = append(rows, i)
 		}
 	}

@@ -43,13 +43,13 @@ var stripCells = []struct {
 
 // levelOf is the level of a row.
 func levelOf(r *record.Report, i int) stripLevel {
-	row := r.Brief(i)
+	row := r.Row(i)
 	switch {
-	case row.Status.Bad() && (r.DamagedHere(i) || !row.Judged):
+	case row.Status.Bad() && (r.DamagedHere(i) || !row.Judged()):
 		return stripOrigin
 	case row.Status.Bad() || row.Status == record.Error:
 		return stripBad
-	case !row.Judged:
+	case !row.Judged():
 		return stripMissing
 	case row.Status == record.Rounding:
 		return stripRounding
@@ -60,8 +60,8 @@ func levelOf(r *record.Report, i int) stripLevel {
 }
 
 // firstWhere is the index of the first row that is as asked, -1 for none.
-func firstWhere(r *record.Report, is func(record.Brief) bool) int {
-	for i, row := range r.Briefs() {
+func firstWhere(r *record.Report, is func(*record.Row) bool) int {
+	for i, row := range r.All() {
 		if is(row) {
 			return i
 		}
@@ -82,7 +82,7 @@ func stripOf(r *record.Report, most int) (cells []stripLevel, first, each int, r
 	}
 	from := max(r.Findings.FirstBad, 0)
 	if from == 0 && r.Findings.FirstBad < 0 {
-		from = max(0, firstWhere(r, func(row record.Brief) bool { return row.Status.Bad() }))
+		from = max(0, firstWhere(r, func(row *record.Row) bool { return row.Status.Bad() }))
 	}
 	order, at := executionOrder(r, min(from, r.Len()-1))
 	if len(order) < minStrip {
@@ -98,7 +98,7 @@ func stripOf(r *record.Report, most int) (cells []stripLevel, first, each int, r
 	if r.Findings.FirstBad >= 0 {
 		first = at / each
 	}
-	return cells, first, each, r.Brief(order[0]).Round
+	return cells, first, each, r.Row(order[0]).Round
 }
 
 // strip writes all rows in execution order in one line, of as many cells as the terminal
@@ -188,7 +188,7 @@ func (t Text) guiltyAxis(row *record.Row) []string {
 	if !ok || !okFirst || !okEnd {
 		return nil
 	}
-	for _, a := range record.FoldAxes(row.Result.Unpack().Axes) {
+	for _, a := range record.FoldAxes(row.Result.Axes) {
 		if float64(a.Axis) != axis {
 			continue
 		}

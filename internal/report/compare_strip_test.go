@@ -105,9 +105,9 @@ func TestGuiltyAxis(t *testing.T) {
 	row := failing("conv")
 	row.Reasons = []record.Finding{{Code: record.CalcError, Facts: record.Facts{}.Int("axis", 1).Int("first", 2).Int("end", 4)}}
 	row.Shape = tensor.Shape{1, 4}
-	res := row.Result.Unpack()
+	res := row.Result
 	res.Axes = []metrics.AxisProfile{{Axis: 1, Size: 4, Fold: 1, Bins: []metrics.AxisBin{{Count: 1}, {Count: 1, SumAbs: 1}, {Count: 2, SumAbs: 16}, {Count: 1, SumAbs: 4}}}}
-	row.Result = res.Pack()
+	row.Result = res
 	for _, c := range []struct {
 		text Text
 		want string

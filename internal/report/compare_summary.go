@@ -89,8 +89,8 @@ func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 // comparedRows counts the rows that were compared.
 func comparedRows(r *record.Report) int {
 	n := 0
-	for _, row := range r.Briefs() {
-		if row.Judged {
+	for _, row := range r.All() {
+		if row.Judged() {
 			n++
 		}
 	}
@@ -153,7 +153,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		facts = append(facts, fact{t.say("First damaged", "首个损坏"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
 	if row := rowAt(r, f.FirstNaN); row != nil {
-		result := row.Result.Numbers()
+		result := row.Result
 		bad := result.NPU.NaN + result.NPU.PosInf + result.NPU.NegInf
 		add(t.say("First NaN/inf", "首个 NaN/inf"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), bad, result.Total))
 	}
@@ -162,7 +162,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 			"%s，%d/%d 个元素标杆为 NaN 或 inf，NPU 为有限值", title(row), n, total))
 	}
 	if row := rowAt(r, f.FirstOverflow); row != nil {
-		result := row.Result.Numbers()
+		result := row.Result
 		add(t.say("First overflow", "首个溢出"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), result.Overflowed, result.Total))
 	}
 	if row := rowAt(r, f.LargestJump); row != nil && f.Jump >= notableJump {
@@ -183,12 +183,11 @@ func (t Text) findingFacts(r *record.Report) []fact {
 // reference has no numbers where the NPU has them, at how many elements and of how
 // many; nil when there is none.
 func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, total int64) {
-	for i, brief := range r.Briefs() {
-		if !brief.Compared || round != "" && brief.Round != round {
+	for _, row := range r.All() {
+		if !row.Compared() || round != "" && row.Round != round {
 			continue
 		}
-		row := r.Row(i)
-		result := row.Result.Numbers()
+		result := row.Result
 		of := &result.Classes[metrics.Finite]
 		if n := of[metrics.NaN] + of[metrics.PosInf] + of[metrics.NegInf]; n > 0 {
 			return row, n, result.Total
@@ -199,7 +198,7 @@ func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, tota
 
 // rowAt is the row of a finding if it exists and was compared.
 func rowAt(r *record.Report, i int) *record.Row {
-	if i < 0 || i >= r.Len() || !r.Brief(i).Judged {
+	if i < 0 || i >= r.Len() || !r.Row(i).Judged() {
 		return nil
 	}
 	return r.Row(i)
@@ -312,7 +311,7 @@ func (t Text) firstBad(row *record.Row) []string {
 
 // errorsText says how many elements are errors, and the first of them.
 func (t Text) errorsText(row *record.Row) string {
-	total := row.Result.Numbers().Total
+	total := row.Result.Total
 	text := t.say("%d of %d elements are errors", "%d/%d 个元素错误", row.Errors, total)
 	if row.Errors > 0 && total > 0 {
 		text += t.say(" (%.3g %%)", "(%.3g %%)", 100*float64(row.Errors)/float64(total))

@@ -158,7 +158,7 @@ func worstTable(r *record.Report, worst []int, names shortNames, codes int) Tabl
 	}}
 	for _, i := range worst {
 		row := r.Row(i)
-		t.Rows = append(t.Rows, labelled{Row: row, result: row.Result.Numbers()})
+		t.Rows = append(t.Rows, labelled{Row: row, result: row.Result})
 	}
 	return t
 }

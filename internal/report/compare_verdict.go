@@ -93,8 +93,8 @@ func originsOf(r *record.Report) []int {
 			rows, first[i] = append(rows, i), true
 		}
 	}
-	for i, row := range r.Briefs() {
-		if row.IsOrigin && !first[i] {
+	for i, row := range r.All() {
+		if row.IsOrigin() && !first[i] {
 			rows = append(rows, i)
 		}
 	}
@@ -134,7 +134,7 @@ func faults(r *record.Report) lang.Sentence {
 		return lang.Sayf("KNOWN FAILURES: %s, all of them in the baseline", "KNOWN FAILURES：%s，均在基线中", originCount(len(origins)))
 	}
 	damaged := 0 // by all origins together
-	for _, row := range r.Briefs() {
+	for _, row := range r.All() {
 		if row.Downstream {
 			damaged++
 		}
@@ -146,7 +146,7 @@ func faults(r *record.Report) lang.Sentence {
 	case len(r.Rounds) > 1:
 		bad := map[string]bool{}
 		for _, i := range origins {
-			bad[r.Brief(i).Round] = true
+			bad[r.Row(i).Round] = true
 		}
 		text = lang.Sayf("FAIL: %s in %d of %s", "FAIL：%s，位于 %d/%s", originCount(len(origins)), len(bad), rounds(len(r.Rounds)))
 	case len(origins) == 1:
@@ -209,12 +209,11 @@ func healthy(r *record.Report, compared int) lang.Sentence {
 // worstRounding is the largest share of elements beyond the limits and the lowest
 // cosine of the rows that are so by rounding.
 func worstRounding(r *record.Report) (share float64, least metrics.Metric) {
-	for i, brief := range r.Briefs() {
-		if brief.Status != record.Rounding {
+	for _, row := range r.All() {
+		if row.Status != record.Rounding {
 			continue
 		}
-		row := r.Row(i)
-		result := row.Result.Numbers()
+		result := row.Result
 		share = max(share, record.Share(row.Errors, result.Total))
 		if c := result.Cosine; c.Defined && (!least.Defined || c.Value < least.Value) {
 			least = c
@@ -229,11 +228,10 @@ func cosineText(m metrics.Metric) string { return orElse(m, noValue, cosine) }
 func warningCounts(r *record.Report) lang.Sentence {
 	counts := map[record.Code]int{}
 	var codes []record.Code
-	for i, brief := range r.Briefs() {
-		if brief.Status != record.Warn {
+	for _, row := range r.All() {
+		if row.Status != record.Warn {
 			continue
 		}
-		row := r.Row(i)
 		if len(row.Reasons) == 0 {
 			continue
 		}

@@ -77,7 +77,7 @@ func (d *Documents) add(path string, text []byte) error {
 			return &TwiceError{path, schema}
 		}
 		d.Path = path
-		d.Comparison, err = record.ReadShown(text)
+		d.Comparison, err = record.Read(bytes.NewReader(text))
 		return err
 	case overflowSchema, scanSchema:
 	case determinismSchema:

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -73,14 +72,6 @@ func (f *Folder) notInput(name string) error {
 	return safefile.CheckOutput(store.Join(f.Dir, name), slices.Concat(f.inputs[lower], f.inputsCalled(lower))...)
 }
 
-// unread says that rows of a result could not be read while it was written.
-func unread(result any) error {
-	if r, ok := result.(*record.Report); ok {
-		return r.Err()
-	}
-	return nil
-}
-
 // counter counts the bytes that are written.
 type counter struct {
 	io.Writer
@@ -99,7 +90,7 @@ func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (fail
 	opt.Width = 0
 	for _, format := range formats {
 		w := WriterOf[R](format)
-		err := f.Write(w.File, func(out io.Writer) error { return cmp.Or(w.render(out, result, opt), unread(result)) })
+		err := f.Write(w.File, func(out io.Writer) error { return w.render(out, result, opt) })
 		if err == nil && w.beside != nil {
 			err = w.beside(f, result, opt)
 		}

@@ -110,14 +110,14 @@ func (p *partners) add(plan *compare.Plan, run int) []compare.Pair {
 	name, first := p.report.Runs[run], p.report.Runs[0]
 	for _, x := range plan.Pairs {
 		switch {
-		case x.Row.Status == record.Skip:
-			p.leaveOut(x.Row.Name(), x.Row.Reasons[0].Evidence)
+		case x.Row.Pair.Status == record.Skip:
+			p.leaveOut(x.Row.Name(), x.Row.Pair.Reasons[0].Evidence)
 			p.leaveOutOlder(plan, &x, lang.Sayf("skipped too", "同样跳过"))
 		case x.Ref != nil && x.NPU != nil:
 			rows = append(rows, p.executions(plan, &x, run)...)
 			continue
-		case x.Row.Status == record.Ambiguous:
-			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: ambiguous in %s: %s", x.Row.Name(), name, x.Row.Reasons[0].Evidence.String()))
+		case x.Row.Pair.Status == record.Ambiguous:
+			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: ambiguous in %s: %s", x.Row.Name(), name, x.Row.Pair.Reasons[0].Evidence.String()))
 		case x.NPU != nil:
 			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: not in %s", x.Row.Name(), name))
 			p.leaveOutOlder(plan, &x, lang.Sayf("an earlier execution, and not in %s", "较早的执行，且 %s 中没有", name))

@@ -28,7 +28,7 @@ type Conclusion struct {
 //
 // The rows of one operator are one node of the graph. Operators with the same Order
 // are in the order of the rows, but none is inferred to be the input of another.
-func Conclude(rows Rows, known Network) *Conclusion {
+func Conclude(rows []record.Row, known Network) *Conclusion {
 	n := newNetwork(rows, known)
 	for i := range n.rows {
 		if r := &n.rows[i]; r.failed() {

@@ -82,7 +82,7 @@ func (r *row) reads() (inputs []int) {
 
 func split(rows []testRow) (all []record.Row, evidence []Evidence) {
 	for _, r := range rows {
-		r.Row.Result = r.Result.Pack()
+		r.Row.Result = r.Result
 		all, evidence = append(all, r.Row), append(evidence, r.Evidence)
 	}
 	return all, evidence

@@ -69,7 +69,7 @@ func (r *row) mayBeDuplicate() bool {
 // tensor and the one that it was, the second agrees with its reference.
 func (r *row) others(same []*row) (others []*row) {
 	for _, other := range same {
-		if other.operator != r.operator && (other.refDigest() != r.refDigest() || other.source().RefDType != r.source().RefDType) {
+		if other.operator != r.operator && (other.refDigest() != r.refDigest() || other.source.RefDType != r.source.RefDType) {
 			others = append(others, other)
 		}
 	}
@@ -80,7 +80,7 @@ func (r *row) others(same []*row) (others []*row) {
 func (r *row) duplicate(others []*row) []record.Finding {
 	names := make([]string, len(others))
 	for i, other := range others {
-		names[i] = other.source().Name()
+		names[i] = other.source.Name()
 	}
 	found := single(record.Duplicate, record.Medium, lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
 		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", firstOf(names), r.result().NPUCRC))

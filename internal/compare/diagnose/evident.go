@@ -18,11 +18,11 @@ type judged struct {
 	// beyond is the error beside the noise of the second reference, 0 where there is
 	// none.
 	beyond  float64
-	depth   int32 // operators on the longest way to the row
-	made    int32 // the number of outputs before it
-	lost    bool  // there are pairs of which the reference alone is no number
-	guessed bool  // the inputs are those before it
-	related bool  // the inputs are known by their values
+	depth   int  // operators on the longest way to the row
+	made    int  // the number of outputs before it
+	lost    bool // there are pairs of which the reference alone is no number
+	guessed bool // the inputs are those before it
+	related bool // the inputs are known by their values
 	origin  bool
 	damaged bool
 	// biasOfInputs is set where the inputs lean to one side as the row does.
@@ -43,16 +43,16 @@ const guessed = 12
 
 // inputs are the tensors that the row was made of, as far as they are known.
 func (x *judged) inputs() []*row {
-	n, o := x.network(), x.operator
-	switch own := o.inputs(); {
+	n, o := x.network, x.operator
+	switch {
 	case x.related:
 		return n.related[x.row]
-	case !x.isInput && len(own) > 0:
-		return own
+	case !x.isInput && len(o.inputs) > 0:
+		return o.inputs
 	case x.guessed:
 		return slices.Clip(n.made[max(0, x.made-guessed):x.made])
 	case o.known:
-		return o.sources()
+		return o.sources
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ type Judgement struct {
 }
 
 // Judge judges all rows of a round by the errors that their operators add.
-func Judge(rows Rows, known Network) *Judgement {
+func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
 	if n := len(j.origins); known.Ordered && len(known.Graph) > 0 && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
 		known.Graph = nil
@@ -79,22 +79,28 @@ func Judge(rows Rows, known Network) *Judgement {
 	}
 	for i := range j.all {
 		x := &j.all[i]
-		if !x.biasOfInputs || x.status() != record.Warn {
+		if !x.biasOfInputs || x.status != record.Warn {
 			continue
 		}
-		if source := x.source(); !source.Forced && len(source.Reasons) > 0 && len(record.Without(source.Reasons, record.Bias)) == 0 {
-			x.state = record.Pass.Code()
+		if pair := x.source.Pair; !x.source.Forced && len(pair.Reasons) > 0 && len(record.Without(pair.Reasons, record.Bias)) == 0 {
+			x.status = record.Pass
 		}
 	}
 	return j
 }
 
-// Write sets what a row is by evidence: it is the row at the index, or a copy.
-func (j *Judgement) Write(index int, to *record.Row) {
-	r, x := &j.rows[index], &j.all[index]
+// Write sets what the rows are by evidence.
+func (j *Judgement) Write() {
+	for i := range j.rows {
+		j.write(&j.rows[i], &j.all[i])
+	}
+}
+
+func (j *Judgement) write(r *row, x *judged) {
+	to := r.source
 	to.Inputs = r.links()
 	if x.row != nil {
-		to.Status, to.Evidence = x.status(), x.report()
+		to.Status, to.Evidence = x.status, x.report()
 		if x.biasOfInputs && record.Has(to.Reasons, record.Bias) {
 			to.Reasons = record.Without(to.Reasons, record.Bias)
 		}
@@ -125,7 +131,7 @@ func (j *Judgement) of(r *row) *judged {
 func (j *Judgement) Origins() []int {
 	var rows []int
 	for _, x := range j.origins {
-		rows = append(rows, int(x.index))
+		rows = append(rows, x.index)
 	}
 	return rows
 }
@@ -133,10 +139,10 @@ func (j *Judgement) Origins() []int {
 // Through returns the operators without compared tensors between a row and its inputs.
 func (j *Judgement) Through(row int) []string {
 	r := &j.rows[row]
-	if !r.isInput && len(r.operator.inputs()) > 0 {
+	if !r.isInput && len(r.operator.inputs) > 0 {
 		return nil
 	}
-	return j.through[r.operator]
+	return r.operator.through
 }
 
 // judge judges the rows of a network.
@@ -144,7 +150,7 @@ func judge(n *network) *Judgement {
 	n.made = make([]*row, 0, len(n.rows))
 	j := &Judgement{network: n, all: make([]judged, len(n.rows))}
 	for o := range n.walk() {
-		for _, r := range o.tensors() {
+		for _, r := range slices.Concat(o.inputs, o.outputs) {
 			x := &j.all[r.index]
 			*x = j.judge(r)
 			j.walked++
@@ -152,8 +158,8 @@ func judge(n *network) *Judgement {
 				j.origins = append(j.origins, x)
 			}
 		}
-		for _, r := range o.outputs() {
-			if r.hasNoise {
+		for _, r := range o.outputs {
+			if r.noise != nil {
 				j.made = append(j.made, r)
 			}
 		}
@@ -163,13 +169,13 @@ func judge(n *network) *Judgement {
 
 // judge judges a row whose inputs are judged.
 func (j *Judgement) judge(r *row) judged {
-	x := judged{row: r, depth: 1, made: int32(len(j.made))}
-	o, source, own := r.operator, r.source(), r.operator.inputs()
-	op := verdict.Operator{Out: r.noise(), Type: verdict.TypeOfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
+	x := judged{row: r, depth: 1, made: len(j.made)}
+	o, source, own := r.operator, r.source, r.operator.inputs
+	op := verdict.Operator{Out: r.noise, Type: verdict.TypeOfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
 	switch {
 	case !r.isInput && len(own) > 0:
 	case o.known:
-		op.Hidden = len(j.through[o]) > 0
+		op.Hidden = len(o.through) > 0
 		if r.isInput || o.looped || op.Hidden {
 			op.Type = verdict.OpType{}
 		}
@@ -192,8 +198,8 @@ func (j *Judgement) judge(r *row) judged {
 				x.feed(before)
 			}
 		}
-		if in.hasNoise {
-			op.Inputs = append(op.Inputs, in.noise())
+		if in.noise != nil {
+			op.Inputs = append(op.Inputs, in.noise)
 		} else {
 			bad = bad || !in.compared
 			op.Type = verdict.OpType{}
@@ -214,7 +220,7 @@ func (j *Judgement) judge(r *row) judged {
 	case !r.compared:
 		x.origin = r.failed() && !bad && !within
 		return x
-	case !r.hasNoise:
+	case r.noise == nil:
 		x.origin = r.failed() && !op.Tainted && !within
 		return x
 	}
@@ -233,7 +239,7 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	x.compareWithSecond(j, &op)
-	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status() == record.Fail && x.specific(&op))
+	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.specific(&op))
 	switch {
 	case x.guessed && x.origin && len(j.origins) > 0, r.isInput && !o.known && j.walked > 0:
 		// Not told apart from what came before.
@@ -244,7 +250,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	if x.verdict.Level == verdict.Origin && !x.origin {
 		x.verdict.Level = verdict.Clean
-		if len(x.fedBy) == 0 && !(r.evidence().Second.Known && x.beyond < noiseGrowth) {
+		if len(x.fedBy) == 0 && !(r.source.Second != nil && x.beyond < noiseGrowth) {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
@@ -267,8 +273,8 @@ const (
 // healthy runs are apart. It needs no type and no bound; where both rules speak an
 // origin by either counts, and what the second reference amplifies too is rounding.
 func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
-	second, out := x.evidence().Second, op.Out
-	if !second.Known {
+	second, out := x.source.Second, op.Out
+	if second == nil {
 		return
 	}
 	floor := out.Rounding
@@ -282,7 +288,7 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 		if before := j.of(in); before != nil {
 			limit = max(limit, before.beyond)
 		}
-		nonFinite = nonFinite || in.hasNoise && in.noise().NonFinite > 0
+		nonFinite = nonFinite || in.noise != nil && in.noise.NonFinite > 0
 	}
 	limit *= noiseGrowth
 	if op.Tainted {
@@ -309,10 +315,10 @@ func over(a, b float64) float64 {
 // equal reports whether the tensor is that of the reference, so that no error comes
 // through it, wherever it was computed.
 func (x *judged) equal() bool {
-	if !x.hasNoise || x.lost {
+	if x.noise == nil || x.lost {
 		return false
 	}
-	n := x.noise()
+	n := x.noise
 	return n.RMS == 0 && n.NonFinite == 0
 }
 
@@ -372,10 +378,10 @@ func (j *Judgement) Apply() (v record.Findings) {
 		if x := &j.all[i]; x.row != nil && x.compared {
 			// A gate fails by any rule, and so does a tensor of which the policy leaves
 			// nothing to compare.
-			source := x.source()
-			gate := record.Has(source.Reasons, record.Gate) || x.failed() && record.Has(source.Reasons, record.NPUNaN)
-			x.state = x.outline().Status(&record.Row{Status: x.status(), Partial: source.Partial, Forced: source.Forced}, gate).Code()
-			x.downstream = x.status() == record.Fail && !x.origin && !gate
+			source := x.source
+			gate := record.Has(source.Pair.Reasons, record.Gate) || x.failed() && record.Has(source.Pair.Reasons, record.NPUNaN)
+			x.status = x.outline().Status(x.status, source, gate)
+			x.downstream = x.status == record.Fail && !x.origin && !gate
 		}
 	}
 	j.applied = true
@@ -399,7 +405,7 @@ func (j *Judgement) Apply() (v record.Findings) {
 func (x *judged) outline() *record.Evidence {
 	e := &record.Evidence{Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
 	for _, o := range x.fedBy {
-		e.FedBy = append(e.FedBy, int(o.index))
+		e.FedBy = append(e.FedBy, o.index)
 	}
 	slices.Sort(e.FedBy)
 	if x.origin {
@@ -415,7 +421,7 @@ func (x *judged) report() *record.Evidence {
 	}
 	e := x.outline()
 	e.Noise = x.beyond
-	if n := x.noise(); n != nil {
+	if n := x.noise; n != nil {
 		v := &x.verdict
 		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), n.RMS, n.RefRMS, n.Rounding
 		e.Expected, e.Propagated, e.Own = v.Sum, v.Propagated, v.Expectation.Own
@@ -431,14 +437,14 @@ func (x *judged) report() *record.Evidence {
 // what was not compared in between.
 func (j *Judgement) lastGood(v *record.Findings) {
 	for _, r := range j.order {
-		if int(r.index) == v.FirstBad {
+		if r.index == v.FirstBad {
 			return
 		}
 		switch {
-		case r.status().Passes():
-			v.LastGood, v.Suspects = int(r.index), nil
+		case r.status.Passes():
+			v.LastGood, v.Suspects = r.index, nil
 		case !r.failed():
-			v.Suspects = append(v.Suspects, int(r.index))
+			v.Suspects = append(v.Suspects, r.index)
 		}
 	}
 }

@@ -16,13 +16,13 @@ func (x *judged) explain() []record.Finding {
 		return record.Merge(x.shapeInputBad(), x.patterns())
 	case x.origin:
 		return x.cause()
-	case x.status() == record.Fail && len(x.fedBy) > 0:
+	case x.status == record.Fail && len(x.fedBy) > 0:
 		return single(record.LayerInputBad, x.confidence(), x.fed())
-	case x.status() == record.Rounding:
+	case x.status == record.Rounding:
 		return single(record.Accumulated, x.confidence(), x.rounding())
-	case x.status() == record.Warn && x.verdict.Level == verdict.Suspect:
+	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
 		return record.Merge(single(record.Amplified, record.Low, x.amplified()), x.modelNaN())
-	case x.status().Passes():
+	case x.status.Passes():
 		return x.modelNaN()
 	}
 	return nil
@@ -49,22 +49,22 @@ func (x *judged) cause() []record.Finding {
 		return record.Merge(own, x.patterns())
 	}
 	code, confidence := x.code(), x.confidence()
-	if !x.hasNoise {
+	if x.noise == nil {
 		return record.Merge(x.patterns(), single(record.Unknown, record.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
 	}
 	switch code {
 	case record.NPUNaN:
-		if x.lost && x.noise().NonFinite == 0 {
+		if x.lost && x.noise.NonFinite == 0 {
 			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
 		}
 		return x.nonFiniteOrigin()
 	case record.OverflowFP16:
 		return single(code, record.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
-			x.noise().Overflows, x.noise().Type.Name, element(x.noise().Type.Max)))
+			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
 	parts := []lang.Sentence{x.seen(), x.excess()}
-	if x.evidence().Uneven != nil && x.verdict.Kind != verdict.Scaled {
-		parts = append(parts, x.evidence().Uneven.text())
+	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
+		parts = append(parts, unevenText(x.source.Uneven))
 	}
 	return record.Merge(single(code, confidence, joined(parts...)), x.patterns())
 }
@@ -84,7 +84,7 @@ func (x *judged) nonFiniteOrigin() []record.Finding {
 
 // code names what is seen of the error.
 func (x *judged) code() record.Code {
-	n := x.noise()
+	n := x.noise
 	switch x.verdict.Kind {
 	case verdict.NonFinite:
 		return record.NPUNaN
@@ -112,7 +112,7 @@ func (x *judged) code() record.Code {
 
 // seen says what is seen of the error of an origin.
 func (x *judged) seen() lang.Sentence {
-	n, v := x.noise(), &x.verdict
+	n, v := x.noise, &x.verdict
 	switch v.Kind {
 	case verdict.Scaled:
 		return lang.Sayf("the NPU tensor is the reference times %s (%s %% of the error, z = %s)", "NPU 张量为标杆的 %s 倍(占误差的 %s %%，z = %s)",
@@ -140,10 +140,10 @@ const differentData = 0.5
 
 // excess sets the error beside what is expected.
 func (x *judged) excess() lang.Sentence {
-	if !x.hasNoise || x.noise().RMS == 0 {
+	if x.noise == nil || x.noise.RMS == 0 {
 		return lang.Sentence{}
 	}
-	v, n := &x.verdict, x.noise()
+	v, n := &x.verdict, x.noise
 	from := lang.Sayf("no input is known", "输入未知")
 	if len(x.inputs()) == 0 && n.RMS > differentData*n.RefRMS {
 		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
@@ -151,12 +151,12 @@ func (x *judged) excess() lang.Sentence {
 	if len(x.inputs()) > 0 {
 		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
 	}
-	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise().RMS), number(v.Sum), from)
+	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise.RMS), number(v.Sum), from)
 }
 
 // madeOf names the inputs.
 func (x *judged) madeOf() lang.Sentence {
-	names, through := someOf(x.inputs()), x.network().through[x.operator]
+	names, through := someOf(x.inputs()), x.operator.through
 	switch {
 	case x.related:
 		return lang.Sayf("%s, by their values", "按数值识别的 %s", names)
@@ -164,7 +164,7 @@ func (x *judged) madeOf() lang.Sentence {
 		return lang.Sayf("%s, the tensor before", "此前的 %s", names)
 	case x.guessed:
 		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(x.inputs()))
-	case len(through) > 0 && !x.isInput && len(x.operator.inputs()) == 0:
+	case len(through) > 0 && !x.isInput && len(x.operator.inputs) == 0:
 		return lang.Sayf("%s, through %s (no dump)", "%s，经由 %s(无 dump)", names, firstOf(through))
 	}
 	return names
@@ -176,17 +176,17 @@ func (x *judged) fed() lang.Sentence {
 	for i, o := range x.fedBy {
 		origins[i] = o.row
 	}
-	if !x.hasNoise || x.verdict.Kind == verdict.InputNaN {
+	if x.noise == nil || x.verdict.Kind == verdict.InputNaN {
 		return lang.Sayf("the error comes from %s", "误差来自 %s", someOf(origins))
 	}
 	return lang.Sayf("the error comes from %s: rms error %s, expected of damaged inputs %s", "误差来自 %s：误差均方根 %s，由受损输入预期 %s",
-		someOf(origins), number(x.noise().RMS), number(x.verdict.Sum))
+		someOf(origins), number(x.noise.RMS), number(x.verdict.Sum))
 }
 
 // rounding says how much of the error rounding explains.
 func (x *judged) rounding() lang.Sentence {
 	return lang.Sayf("rounding of %s over %d operators: rms error %s, expected %s", "%s 经 %d 个算子的舍入：误差均方根 %s，预期 %s",
-		x.noise().Type.Name, x.depth, number(x.noise().RMS), number(x.verdict.Sum))
+		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
 }
 
 // amplified says by how much the error grew.

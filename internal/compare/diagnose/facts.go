@@ -65,15 +65,15 @@ func ResultFacts(code record.Code, r *metrics.Result) (f record.Facts) {
 // calculationFacts are those of an error of calculation: the axis along which the errors
 // are uneven, and how they jump from those of the inputs.
 func (r *row) calculationFacts() (f record.Facts) {
-	if u := r.evidence().Uneven; u != nil {
+	if u := r.source.Uneven; u != nil {
 		f = f.Int("axis", int64(u.Axis)).Int("size", u.Size).Int("first", u.From).Int("end", u.To)
-		if u.half >= minHalfRatio {
-			f = f.Number("half", u.half).Number("rel", u.relHalf).Int("limit", minHalfRatio)
+		if float64(u.Half) >= minHalfRatio {
+			f = f.Number("half", float64(u.Half)).Number("rel", float64(u.RelHalf)).Int("limit", minHalfRatio)
 		} else {
-			f = f.Number("peak", u.peak).Number("rel", u.relPeak).Int("limit", minPeakRatio)
+			f = f.Number("peak", float64(u.Peak)).Number("rel", float64(u.RelPeak)).Int("limit", minPeakRatio)
 		}
 		f = f.Number("run_share", float64(u.To-u.From)/float64(u.Size))
-		if tile := u.tile(); tile > 1 {
+		if tile := tileOf(u); tile > 1 {
 			f = f.Int("tile", tile)
 		}
 	}

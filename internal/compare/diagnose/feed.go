@@ -18,14 +18,14 @@ const (
 // says which they are, and what the operator does. Of several ways to make the
 // tensor the one with the largest errors counts.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op verdict.OpType, found bool) {
-	out, worst := r.noise(), -1.0
+	out, worst := r.noise, -1.0
 	rows, in := make([]*row, 0, 2), make([]*noise.Noise, 0, 2) // of all tries
 	try := func() {
 		in = in[:0]
 		var errors float64
 		for _, row := range rows {
-			in = append(in, row.noise())
-			errors += row.noise().RMS
+			in = append(in, row.noise)
+			errors += row.noise.RMS
 		}
 		if errors <= worst {
 			return
@@ -36,7 +36,7 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op verdict.OpType, found bool
 	}
 	before := j.made[max(0, len(j.made)-lookedAt):]
 	for i := len(before) - 1; i >= 0; i-- {
-		if !sameReference(out, before[i].noise()) {
+		if !sameReference(out, before[i].noise) {
 			rows = append(rows[:0], before[i])
 			try()
 		}
@@ -75,16 +75,16 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 		return
 	}
 	for _, in := range inputs {
-		if !in.hasNoise {
+		if in.noise == nil {
 			return
 		}
-		known.Inputs = append(known.Inputs, in.noise())
+		known.Inputs = append(known.Inputs, in.noise)
 		before := j.of(in) // nil in a cycle
 		known.Tainted = known.Tainted || before != nil && (before.origin || len(before.fedBy) > 0)
 	}
 	if !x.guessed {
 		var found bool
-		if known.Type, found = verdict.Relate(x.noise(), known.Inputs...); !found {
+		if known.Type, found = verdict.Relate(x.noise, known.Inputs...); !found {
 			return
 		}
 	}

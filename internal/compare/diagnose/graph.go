@@ -30,28 +30,22 @@ type Network struct {
 	AnyClass bool
 }
 
-// operator is the rows of one operator. The numbers are places in the lists of its network.
+// operator is the rows of one operator.
 type operator struct {
-	network *network
-	index   int32
-	// The rows that were compared, the first of them inputs of its own.
-	first, firstOutput, end int32
-	// What it reads, as far as that is known.
-	firstSource, endSource int32
-	known                  bool // the graph has it
-	inferred               bool // the sources are, from the execution order
-	looped                 bool // it comes before what it reads
-	state                  walkState
+	name  string
+	index int // in execution order
+	// The rows that were compared: those of inputs of its own, and the others.
+	inputs, outputs []*row
+	// sources are the rows that it reads, as far as that is known, through the operators
+	// without compared outputs between it and them. within are those that run inside of it.
+	sources  []*row
+	through  []string
+	within   []*operator
+	known    bool // the graph has it
+	inferred bool // the sources are, from the execution order
+	looped   bool // it comes before what it reads
+	state    walkState
 }
-
-// tensors are the compared rows of the operator, inputs those of its own inputs, outputs
-// the others.
-func (o *operator) tensors() []*row { return o.network.list(o.first, o.end) }
-func (o *operator) inputs() []*row  { return o.network.list(o.first, o.firstOutput) }
-func (o *operator) outputs() []*row { return o.network.list(o.firstOutput, o.end) }
-
-// sources are the rows that it reads.
-func (o *operator) sources() []*row { return o.network.list(o.firstSource, o.endSource) }
 
 // resolved is what is known about the inputs of a row.
 type resolved struct {
@@ -63,40 +57,29 @@ type resolved struct {
 // network is the operators of a round with what they read.
 type network struct {
 	Network
-	source    Rows
 	rows      []row
-	order     []*row     // the rows in execution order
-	operators []operator // the same
-	lists     []*row     // of operators, one behind the other
-	// What few rows have: the operators without compared outputs between an operator and
-	// its inputs, those that run inside of it, and whose tensor a row has.
-	through    map[*operator][]string
-	within     map[*operator][]*operator
+	order     []*row      // the rows in execution order
+	operators []*operator // the same
+	// duplicates say whose tensor a row has.
 	duplicates map[*row][]record.Finding
 	// made are the outputs whose noise is known, in the order in which they are judged, and
 	// related the inputs of rows that are known by their values.
 	made    []*row
 	related map[*row][]*row
-	views   [views]view
 }
 
-// list are the rows of a list.
-func (n *network) list(first, end int32) []*row { return n.lists[first:end:end] }
-
 // newNetwork makes all that the judgement of the rows needs.
-func newNetwork(rows Rows, known Network) *network {
-	count := rows.Len()
-	n := &network{Network: known, source: rows, rows: make([]row, count), order: make([]*row, 0, count)}
-	places := make([]int, count) // as the rows say
-	for i := range n.rows {
-		n.rows[i], places[i] = n.newRow(i), rows.Row(i).Order
+func newNetwork(rows []record.Row, known Network) *network {
+	n := &network{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows))}
+	for i := range rows {
+		n.rows[i] = n.newRow(i, &rows[i])
 		n.order = append(n.order, &n.rows[i])
 	}
-	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(places[a.index], places[b.index]) })
+	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.source.Order, b.source.Order) })
 	for place, r := range n.order {
-		r.place = int32(place)
+		r.place = place
 	}
-	n.resolve(n.group(), places)
+	n.resolve(n.group())
 	n.findDuplicates()
 	for _, r := range n.order {
 		r.rounding = r.isRounding()
@@ -104,77 +87,48 @@ func newNetwork(rows Rows, known Network) *network {
 	return n
 }
 
-// named are operators by their names, and the names of the operators.
-type named struct {
-	operators map[string]*operator
-	names     []string
-}
-
-// group joins the rows to operators, in execution order.
-func (n *network) group() *named {
-	all := &named{operators: make(map[string]*operator, len(n.rows)), names: make([]string, 0, len(n.rows))}
-	n.operators = make([]operator, 0, len(n.rows)) // none moves
-	counts, compared := make([]int32, len(n.rows)), 0
+// group joins the rows to operators, in execution order. It returns them by name.
+func (n *network) group() map[string]*operator {
+	all := make(map[string]*operator, len(n.rows))
 	for _, r := range n.order {
-		name := n.source.Row(int(r.index)).Op
-		o := all.operators[name]
+		o := all[r.source.Op]
 		if o == nil {
-			n.operators = append(n.operators, operator{network: n, index: int32(len(n.operators))})
-			o = &n.operators[len(n.operators)-1]
-			all.operators[name], all.names = o, append(all.names, name)
+			o = &operator{name: r.source.Op, index: len(n.operators)}
+			n.operators = append(n.operators, o)
+			all[o.name] = o
 		}
 		r.operator = o
-		if r.failed() || r.good() {
-			counts[o.index]++
-			compared++
-		}
-	}
-	n.lists = make([]*row, compared)
-	at := int32(0)
-	for i := range n.operators {
-		o := &n.operators[i]
-		o.first, o.firstOutput, o.end = at, at, at
-		at += counts[i]
-	}
-	for _, inputs := range []bool{true, false} {
-		for _, r := range n.order {
-			if o := r.operator; r.isInput == inputs && (r.failed() || r.good()) {
-				n.lists[o.end] = r
-				o.end++
-				if inputs {
-					o.firstOutput++
-				}
-			}
+		switch {
+		case !r.failed() && !r.good():
+		case r.isInput:
+			o.inputs = append(o.inputs, r)
+		default:
+			o.outputs = append(o.outputs, r)
 		}
 	}
 	return all
 }
 
-// resolve finds the inputs of every operator, whose rows have places in the execution
-// order: those of one place are no inputs of each other that can be inferred.
-func (n *network) resolve(all *named, places []int) {
-	first := make([]int, len(n.operators)) // the place of the first row
+// resolve finds the inputs of every operator. Those of one place in the execution order
+// are no inputs of each other that can be inferred.
+func (n *network) resolve(all map[string]*operator) {
+	first := make([]int, len(n.operators)) // the place that the first row says
 	for _, r := range slices.Backward(n.order) {
-		first[r.operator.index] = places[r.index]
+		first[r.operator.index] = r.source.Order
 	}
-	before := -1 // the last compared one
-	for i := range n.operators {
-		o := &n.operators[i]
-		if _, o.known = n.Graph[all.names[i]]; o.known {
+	var before *operator // the last compared one
+	for i, o := range n.operators {
+		if _, o.known = n.Graph[o.name]; o.known {
 			n.search(all, o)
-		} else if n.Ordered && before >= 0 && first[before] < first[i] {
-			b := &n.operators[before]
-			o.firstSource, o.endSource, o.inferred = b.firstOutput, b.end, true
+		} else if n.Ordered && before != nil && first[before.index] < first[i] {
+			o.sources, o.inferred = before.outputs, true
 		}
-		if len(o.outputs()) > 0 {
-			before = i
+		if len(o.outputs) > 0 {
+			before = o
 		}
-		for _, name := range n.Within[all.names[i]] {
-			if inside := all.operators[name]; inside != nil && inside != o {
-				if n.within == nil {
-					n.within = make(map[*operator][]*operator)
-				}
-				n.within[o] = append(n.within[o], inside)
+		for _, name := range n.Within[o.name] {
+			if inside := all[name]; inside != nil && inside != o {
+				o.within = append(o.within, inside)
 			}
 		}
 	}
@@ -184,9 +138,9 @@ func (n *network) resolve(all *named, places []int) {
 // compared, else what that reads, and the outputs of what runs inside of it.
 func (r *row) resolved() resolved {
 	o := r.operator
-	in := resolved{rows: o.sources(), inferred: o.inferred, through: o.network.through[o]}
-	if own := o.inputs(); !r.isInput && len(own) > 0 {
-		in = resolved{rows: own}
+	in := resolved{rows: o.sources, inferred: o.inferred, through: o.through}
+	if !r.isInput && len(o.inputs) > 0 {
+		in = resolved{rows: o.inputs}
 	}
 	if inside := r.inside(); len(inside) > 0 {
 		in.rows = slices.Concat(in.rows, inside)
@@ -199,8 +153,8 @@ func (r *row) inside() (rows []*row) {
 	if r.isInput {
 		return nil
 	}
-	for _, o := range r.network().within[r.operator] {
-		rows = append(rows, o.outputs()...)
+	for _, o := range r.operator.within {
+		rows = append(rows, o.outputs...)
 	}
 	return rows
 }
@@ -213,7 +167,7 @@ func (r *row) links() (rows []int) {
 	}
 	for _, x := range in.rows {
 		if x != r {
-			rows = append(rows, int(x.index))
+			rows = append(rows, x.index)
 		}
 	}
 	return rows
@@ -225,20 +179,17 @@ const searchLimit = 256
 
 // search walks the graph upwards from an operator to compared outputs, through
 // operators that have none: copies are never dumped.
-func (n *network) search(all *named, o *operator) {
-	name := all.names[o.index]
-	visited := map[string]bool{name: true}
-	var found []*row
-	var through []string
-	for queue := slices.Clone(n.Graph[name]); len(queue) > 0; {
+func (n *network) search(all map[string]*operator, o *operator) {
+	visited := map[string]bool{o.name: true}
+	for queue := slices.Clone(n.Graph[o.name]); len(queue) > 0; {
 		source := queue[0]
 		queue = queue[1:]
-		producer := all.operators[source.Op]
-		if source.Op == name {
+		producer := all[source.Op]
+		if source.Op == o.name {
 			continue
 		}
-		if producer != nil && len(producer.outputs()) > 0 {
-			found = append(found, producer.output(source.Output)...)
+		if producer != nil && len(producer.outputs) > 0 {
+			o.sources = append(o.sources, producer.output(source.Output)...)
 			continue
 		}
 		if visited[source.Op] {
@@ -246,29 +197,20 @@ func (n *network) search(all *named, o *operator) {
 		}
 		visited[source.Op] = true
 		if further := n.Graph[source.Op]; len(visited) <= searchLimit && len(further) <= searchLimit {
-			through = append(through, source.Op)
+			o.through = append(o.through, source.Op)
 			queue = append(queue, further...)
 		}
 	}
-	slices.SortFunc(found, func(a, b *row) int { return cmp.Compare(a.place, b.place) })
-	o.firstSource = int32(len(n.lists))
-	n.lists = append(n.lists, slices.Compact(found)...)
-	o.endSource = int32(len(n.lists))
-	if len(through) > 0 {
-		if n.through == nil {
-			n.through = make(map[*operator][]string)
-		}
-		n.through[o] = through
-	}
+	slices.SortFunc(o.sources, func(a, b *row) int { return cmp.Compare(a.place, b.place) })
+	o.sources = slices.Compact(o.sources)
 }
 
 // output returns the row of one output, all outputs if it is not known.
 func (o *operator) output(output int) []*row {
-	outputs := o.outputs()
-	for k, r := range outputs {
-		if int(r.output) == output {
-			return outputs[k : k+1]
+	for k, r := range o.outputs {
+		if r.source.Output == output {
+			return o.outputs[k : k+1]
 		}
 	}
-	return outputs
+	return o.outputs
 }

@@ -47,7 +47,7 @@ const (
 // is left.
 func (r *row) judge() []record.Finding {
 	switch {
-	case r.good() && r.status() != record.Pass && r.compared:
+	case r.good() && r.status != record.Pass && r.compared:
 		return r.modelNaN()
 	case !r.failed():
 		return nil
@@ -128,8 +128,8 @@ func (r *row) jumped() []record.Finding {
 	if len(evidence) == 0 {
 		return nil
 	}
-	if r.evidence().Uneven != nil {
-		evidence = append(evidence, r.evidence().Uneven.text())
+	if r.source.Uneven != nil {
+		evidence = append(evidence, unevenText(r.source.Uneven))
 	}
 	return single(record.CalcError, r.documented(), lang.Join(evidence, semicolon))
 }
@@ -173,10 +173,10 @@ func (r *row) pearsonFall() []lang.Sentence {
 // concentrated finds errors that concentrate in a part of an axis. Rounding does
 // so too, where a norm amplifies some columns.
 func (r *row) concentrated() []record.Finding {
-	if r.rounding || r.evidence().Uneven == nil {
+	if r.rounding || r.source.Uneven == nil {
 		return nil
 	}
-	return single(record.CalcError, record.Medium, r.evidence().Uneven.text())
+	return single(record.CalcError, record.Medium, unevenText(r.source.Uneven))
 }
 
 // accumulated holds where the error grows no more than by rounding, and all over

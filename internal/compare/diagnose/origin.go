@@ -27,17 +27,17 @@ func (n *network) locate(v *record.Findings) {
 	if first == nil {
 		return
 	}
-	v.FirstBad = int(first.index)
+	v.FirstBad = first.index
 	for _, r := range n.order {
 		if r == first {
 			break
 		}
 		switch {
 		case r.good():
-			v.LastGood = int(r.index)
+			v.LastGood = r.index
 			v.Suspects = nil
 		case !r.failed():
-			v.Suspects = append(v.Suspects, int(r.index))
+			v.Suspects = append(v.Suspects, r.index)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (n *network) origins(v *record.Findings) {
 	v.FirstDamaged = -1
 	for _, r := range n.order {
 		if r.operator.known && bad(r) && !slices.ContainsFunc(r.resolved().rows, bad) {
-			v.Origins = append(v.Origins, int(r.index))
+			v.Origins = append(v.Origins, r.index)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (n *network) counted(v *record.Findings) func(*row) bool {
 		}
 		origin = true
 		if v.FirstDamaged < 0 && (!r.compared || r.hasCalcError || len(r.own()) > 0) {
-			v.FirstDamaged = int(r.index)
+			v.FirstDamaged = r.index
 		}
 	}
 	return func(r *row) bool { return r.failed() && !(origin && r.rounding) }
@@ -78,11 +78,11 @@ func (n *network) firsts(v *record.Findings) {
 			continue
 		}
 		if v.FirstNaN < 0 && newNonFinite(res) > 0 {
-			v.FirstNaN = int(r.index)
+			v.FirstNaN = r.index
 		}
 		// An integer at its limit may be off by one from a good one.
 		if _, float := precisionOf(res.NPUDType); v.FirstOverflow < 0 && res.Overflowed > 0 && (float || r.failed()) {
-			v.FirstOverflow = int(r.index)
+			v.FirstOverflow = r.index
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (n *network) largestJump(v *record.Findings) {
 			continue
 		}
 		if jump := r.jump(); jump > v.Jump {
-			v.LargestJump, v.Jump = int(r.index), jump
+			v.LargestJump, v.Jump = r.index, jump
 		}
 	}
 }
@@ -138,8 +138,8 @@ func (n *network) follow(v *record.Findings) {
 	reached := make([]bool, len(n.operators))
 	reached[first.index] = true
 	for queue := []*operator{first}; len(queue) > 0; queue = queue[1:] {
-		for _, reader := range readers(queue[0]) {
-			if !reached[reader.index] && slices.ContainsFunc(reader.outputs(), (*row).failed) {
+		for _, reader := range readers[queue[0].index] {
+			if !reached[reader.index] && slices.ContainsFunc(reader.outputs, (*row).failed) {
 				reached[reader.index] = true
 				queue = append(queue, reader)
 			}
@@ -147,37 +147,21 @@ func (n *network) follow(v *record.Findings) {
 	}
 	for _, r := range n.order {
 		if r.failed() && reached[r.operator.index] {
-			v.Chain = append(v.Chain, int(r.index))
-			v.OutputsBad = v.OutputsBad || !r.isInput && len(readers(r.operator)) == 0
+			v.Chain = append(v.Chain, r.index)
+			v.OutputsBad = v.OutputsBad || !r.isInput && len(readers[r.operator.index]) == 0
 		}
 	}
 }
 
-// readers returns those of an operator, in execution order.
-func (n *network) readers() func(*operator) []*operator {
-	ends := make([]int32, len(n.operators)+1) // of the readers of each operator in all
-	for i := range n.operators {
-		for _, r := range n.operators[i].sources() {
-			ends[r.operator.index+1]++
+// readers are those of each operator, in execution order.
+func (n *network) readers() [][]*operator {
+	all := make([][]*operator, len(n.operators))
+	for _, o := range n.operators {
+		for _, r := range o.sources {
+			if read := all[r.operator.index]; len(read) == 0 || read[len(read)-1] != o {
+				all[r.operator.index] = append(read, o)
+			}
 		}
 	}
-	for i := range n.operators {
-		ends[i+1] += ends[i]
-	}
-	all := make([]*operator, ends[len(n.operators)])
-	for i := len(n.operators) - 1; i >= 0; i-- {
-		o := &n.operators[i]
-		for _, r := range slices.Backward(o.sources()) {
-			ends[r.operator.index+1]--
-			all[ends[r.operator.index+1]] = o
-		}
-	}
-	// Now ends[i+1] is where the readers of operator i begin.
-	return func(o *operator) []*operator {
-		end := int32(len(all))
-		if next := int(o.index) + 2; next < len(ends) {
-			end = ends[next]
-		}
-		return all[ends[o.index+1]:end]
-	}
+	return all
 }

@@ -64,7 +64,7 @@ func (r *row) isRounding() bool {
 
 // broken reports whether a part of an axis is bad, not just its smallest elements.
 func (r *row) broken() bool {
-	u := r.evidence().Uneven
+	u := r.source.Uneven
 	if u == nil {
 		return false
 	}
@@ -152,7 +152,7 @@ func (r *row) inputBad() []record.Finding {
 		if r.compared && !r.explainedBy(in) || !in.failed() {
 			continue
 		}
-		input := badInput{op: in.source().Op, output: in.output, kind: tensor.Kind(in.source().Kind)}
+		input := badInput{op: in.source.Op, output: in.source.Output, kind: tensor.Kind(in.source.Kind)}
 		if res := in.result(); res != nil {
 			input.compared, input.errors, input.total, input.meanRel = true, res.StrictErrors(), res.Total, res.MeanRel
 		}

@@ -79,7 +79,7 @@ func firstOf(names []string) lang.Sentence {
 func someOf(rows []*row) lang.Sentence {
 	names := make([]string, 0, mostNames)
 	for _, r := range rows[:min(len(rows), mostNames)] {
-		names = append(names, rowName(r.source()))
+		names = append(names, rowName(r.source))
 	}
 	return andMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
 }
@@ -110,7 +110,7 @@ func (b *badInputs) add(in badInput) {
 
 type badInput struct {
 	op            string
-	output        int32
+	output        int
 	kind          tensor.Kind
 	compared      bool
 	errors, total int64
@@ -121,7 +121,7 @@ type badInput struct {
 func (b badInputs) Text() lang.Text {
 	var names []lang.Sentence
 	for _, in := range b.first {
-		name := tensorName(in.op, in.kind, int(in.output))
+		name := tensorName(in.op, in.kind, in.output)
 		if !in.compared {
 			names = append(names, lang.Plain(name))
 			continue

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 )
 
@@ -20,25 +21,8 @@ const (
 	maxRunShare   = 0.5
 )
 
-// Unevenness is an axis along which the errors are clearly uneven.
-type Unevenness struct {
-	Axis int
-	Size int64
-	// From and To bound the bad run of positions: [From, To).
-	From, To int64
-
-	// half is the mean |d| of the worse half over that of the better one, peak that
-	// of the worst position over the median one. Where most errors are NaN and
-	// infinities, which have no magnitude, they are those of the error rates, and
-	// counted is set.
-	half, peak float64
-	// relHalf and relPeak are the same of the relative errors.
-	relHalf, relPeak float64
-	counted          bool
-}
-
 // mostUneven returns the most uneven axis, nil where the errors are even.
-func mostUneven(r *metrics.Result) *Unevenness {
+func mostUneven(r *metrics.Result) *record.Unevenness {
 	if axes := unevenAxes(r); len(axes) > 0 {
 		return &axes[0]
 	}
@@ -48,17 +32,17 @@ func mostUneven(r *metrics.Result) *Unevenness {
 // unevenAxes returns the axes along which the errors are clearly uneven, the most
 // uneven one first. An axis counts only if the relative errors agree with the
 // absolute ones: a channel of large values has large errors without a fault.
-func unevenAxes(r *metrics.Result) []Unevenness {
+func unevenAxes(r *metrics.Result) []record.Unevenness {
 	if r == nil || r.Total < minAxisTotal || r.StrictErrors() < minAxisErrors {
 		return nil
 	}
-	var all []Unevenness
+	var all []record.Unevenness
 	for i := range r.Axes {
 		if u, ok := unevenAxis(&r.Axes[i], classErrors(r)); ok {
 			all = append(all, u)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Unevenness) int { return cmp.Compare(b.strength(), a.strength()) })
+	slices.SortStableFunc(all, func(a, b record.Unevenness) int { return cmp.Compare(strength(&b), strength(&a)) })
 	return all
 }
 
@@ -66,20 +50,22 @@ func unevenAxes(r *metrics.Result) []Unevenness {
 func classErrors(r *metrics.Result) bool { return 2*r.Mismatch.Count > r.StrictErrors() }
 
 // strength is the ratio of the two that exceeds its limit more.
-func (u *Unevenness) strength() float64 { return math.Max(u.half/minHalfRatio, u.peak/minPeakRatio) }
+func strength(u *record.Unevenness) float64 {
+	return float64(max(u.Half/minHalfRatio, u.Peak/minPeakRatio))
+}
 
-// text says where the errors are and by how much they are worse there.
-func (u *Unevenness) text() lang.Sentence {
-	what, ratio := lang.Text{EN: "mean |d|", ZH: "平均 |d| "}, timesText(u.half, lang.Text{EN: "that of the other half", ZH: "另一半"})
-	if u.counted {
+// unevenText says where the errors are and by how much they are worse there.
+func unevenText(u *record.Unevenness) lang.Sentence {
+	what, ratio := lang.Text{EN: "mean |d|", ZH: "平均 |d| "}, timesText(float64(u.Half), lang.Text{EN: "that of the other half", ZH: "另一半"})
+	if u.Counted {
 		what = lang.Text{EN: "the error rate", ZH: "错误率"}
 	}
-	if u.half < minHalfRatio {
-		ratio = timesText(u.peak, lang.Text{EN: "the median of all positions", ZH: "所有位置的中位数"})
+	if u.Half < minHalfRatio {
+		ratio = timesText(float64(u.Peak), lang.Text{EN: "the median of all positions", ZH: "所有位置的中位数"})
 	}
 	return lang.Sayf("errors concentrate in [%d, %d) of axis %d (length %d): %s is %s, p < 1e-6%s",
 		"错误集中在轴 %[3]d(长度 %[4]d)的 [%[1]d, %[2]d)：%[5]s%[6]s，p < 1e-6%[7]s",
-		u.From, u.To, u.Axis, u.Size, what, ratio, u.tileText())
+		u.From, u.To, u.Axis, u.Size, what, ratio, tileText(u))
 }
 
 // timesText is a ratio in words; it is infinite where the other side is 0.
@@ -92,8 +78,8 @@ func timesText(ratio float64, of lang.Text) lang.Sentence {
 
 // tileText names the greatest common divisor of the borders inside the axis, and
 // the length of a tile of the hardware that divides it.
-func (u *Unevenness) tileText() lang.Sentence {
-	tile := u.tile()
+func tileText(u *record.Unevenness) lang.Sentence {
+	tile := tileOf(u)
 	if tile < 2 {
 		return lang.Sentence{}
 	}
@@ -107,8 +93,8 @@ func (u *Unevenness) tileText() lang.Sentence {
 	return lang.Sayf("; the borders are multiples of %d%s (tile size?)", "；边界是 %d%s 的倍数(分块大小？)", tile, factors)
 }
 
-// tile is the greatest common divisor of the borders inside the axis, 0 for none.
-func (u *Unevenness) tile() (tile int64) {
+// tileOf is the greatest common divisor of the borders inside the axis, 0 for none.
+func tileOf(u *record.Unevenness) (tile int64) {
 	for _, border := range []int64{u.From, u.To} {
 		if border > 0 && border < u.Size {
 			tile = gcd(tile, border)
@@ -118,7 +104,7 @@ func (u *Unevenness) tile() (tile int64) {
 }
 
 // unevenAxis measures one axis.
-func unevenAxis(axis *metrics.AxisProfile, count bool) (u Unevenness, ok bool) {
+func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok bool) {
 	bins := axis.Bins
 	if len(bins) < 2 {
 		return u, false
@@ -129,17 +115,17 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u Unevenness, ok bool) {
 		abs = binMeans(bins, func(b *metrics.AxisBin) float64 { return float64(b.Errors) })
 		rel = abs
 	}
-	u = Unevenness{Axis: axis.Axis, Size: axis.Size, counted: count}
+	u = record.Unevenness{Axis: axis.Axis, Size: axis.Size, Counted: count}
 	var worse, worst int
-	u.half, worse = halfRatio(abs)
-	u.peak, worst = peakRatio(abs)
+	u.Half, worse = halfRatio(abs)
+	u.Peak, worst = peakRatio(abs)
 	var relWorse, relWorst int
-	u.relHalf, relWorse = halfRatio(rel)
-	u.relPeak, relWorst = peakRatio(rel)
+	u.RelHalf, relWorse = halfRatio(rel)
+	u.RelPeak, relWorst = peakRatio(rel)
 	from, to := smallestRun(bins)
 	inRun := func(i int) bool { return from <= i && i < to }
-	byHalf := u.half >= minHalfRatio && u.relHalf >= minHalfRatio && worse == relWorse
-	byPeak := u.peak >= minPeakRatio && u.relPeak >= minPeakRatio && inRun(worst) && inRun(relWorst) &&
+	byHalf := u.Half >= minHalfRatio && u.RelHalf >= minHalfRatio && worse == relWorse
+	byPeak := u.Peak >= minPeakRatio && u.RelPeak >= minPeakRatio && inRun(worst) && inRun(relWorst) &&
 		float64(to-from) <= maxRunShare*float64(len(bins))
 	from, to = widen(bins, from, to)
 	u.From, u.To = int64(from)*axis.Fold, min(int64(to)*axis.Fold, axis.Size)
@@ -158,7 +144,7 @@ func binMeans(bins []metrics.AxisBin, sum func(*metrics.AxisBin) float64) []floa
 
 // halfRatio compares the first half with the second, without the middle bin of
 // an odd number; worse is the index of the worse one.
-func halfRatio(b []float64) (ratio float64, worse int) {
+func halfRatio(b []float64) (ratio record.Float, worse int) {
 	n := len(b) / 2
 	first, second := 0.0, 0.0
 	for i := range n {
@@ -172,19 +158,19 @@ func halfRatio(b []float64) (ratio float64, worse int) {
 }
 
 // ratioOf is a/b, infinite where b is 0 and a is not, 1 where both are.
-func ratioOf(a, b float64) float64 {
+func ratioOf(a, b float64) record.Float {
 	switch {
 	case a == b:
 		return 1
 	case b == 0:
-		return math.Inf(1)
+		return record.Float(math.Inf(1))
 	default:
-		return a / b
+		return record.Float(a / b)
 	}
 }
 
 // peakRatio compares the largest mean, at index peak, with the median.
-func peakRatio(b []float64) (ratio float64, peak int) {
+func peakRatio(b []float64) (ratio record.Float, peak int) {
 	for i, v := range b {
 		if v > b[peak] {
 			peak = i

@@ -21,8 +21,8 @@ func (n *network) walk() iter.Seq[*operator] {
 	}
 	return func(yield func(*operator) bool) {
 		var stack []frame
-		for i := range n.operators {
-			stack = append(stack[:0], frame{&n.operators[i], 0})
+		for _, o := range n.operators {
+			stack = append(stack[:0], frame{o, 0})
 			for len(stack) > 0 {
 				top := &stack[len(stack)-1]
 				o := top.operator
@@ -33,7 +33,7 @@ func (n *network) walk() iter.Seq[*operator] {
 					}
 					o.state = entered
 				}
-				rows := o.sources()
+				rows := o.sources
 				if o.inferred {
 					rows = nil // what is before in the order is no source
 				}

@@ -7,8 +7,7 @@ import "slices"
 // all passed; counts are those of all rows, and what names a row names it in its place
 // among those that are left. A row that reads others reads those that are left.
 func (r *Report) BadRows() *Report {
-	whole := *r
-	b := &badRows{whole: &whole}
+	var b badRows
 	keep := make([]bool, r.Len())
 	add := func(rows ...int) {
 		for _, i := range rows {
@@ -33,27 +32,30 @@ func (r *Report) BadRows() *Report {
 			add(list...)
 		}
 	}
-	for i, brief := range r.Briefs() {
-		if brief.Status == Pass {
+	for i, row := range r.All() {
+		if row.Status == Pass {
 			continue
 		}
 		add(i)
-		row := r.Row(i)
 		for _, reason := range row.Reasons {
 			add(reason.Facts.rows()...)
 		}
-		if brief.IsOrigin {
+		if row.IsOrigin() {
 			add(row.Inputs...)
 		}
 	}
 	for i, is := range keep {
 		if is {
-			b.rows = append(b.rows, i)
+			b = append(b, i)
 		}
 	}
 	left := *r
-	left.Rows, left.Source, left.Calls = nil, b, nil
-	left.LeftOut += r.Len() - len(b.rows)
+	left.Calls, left.whole = nil, r
+	left.Rows = make([]Row, len(b))
+	for k, i := range b {
+		left.Rows[k] = b.row(r.Row(i))
+	}
+	left.LeftOut += r.Len() - len(b)
 	left.Findings = b.findings(&r.Findings)
 	left.Rounds = slices.Clone(r.Rounds)
 	for i := range left.Rounds {
@@ -70,8 +72,8 @@ func (r *Report) BadRows() *Report {
 
 // Whole is the report that rows were left out of, r itself where there is none.
 func (r *Report) Whole() *Report {
-	if b, ok := r.Source.(*badRows); ok {
-		return b.whole
+	if r.whole != nil {
+		return r.whole
 	}
 	return r
 }
@@ -79,22 +81,19 @@ func (r *Report) Whole() *Report {
 // Total is the number of rows, with those that were left out.
 func (r *Report) Total() int { return r.Len() + r.LeftOut }
 
-// badRows is some rows of a report.
-type badRows struct {
-	whole *Report
-	rows  []int
-}
+// badRows are those rows of a report that are left, in rising order.
+type badRows []int
 
 // place is that of a row among those that are left, -1 for none.
-func (b *badRows) place(i int) int {
-	if k, ok := slices.BinarySearch(b.rows, i); ok {
+func (b badRows) place(i int) int {
+	if k, ok := slices.BinarySearch(b, i); ok {
 		return k
 	}
 	return -1
 }
 
 // places are those of the rows that are left, nil of none at all.
-func (b *badRows) places(rows []int) []int {
+func (b badRows) places(rows []int) []int {
 	if rows == nil {
 		return nil
 	}
@@ -107,7 +106,7 @@ func (b *badRows) places(rows []int) []int {
 	return all
 }
 
-func (b *badRows) findings(f *Findings) Findings {
+func (b badRows) findings(f *Findings) Findings {
 	x := *f
 	for _, i := range []*int{&x.FirstBad, &x.FirstDamaged, &x.LastGood, &x.FirstNaN, &x.FirstOverflow, &x.LargestJump} {
 		*i = b.place(*i)
@@ -116,12 +115,9 @@ func (b *badRows) findings(f *Findings) Findings {
 	return x
 }
 
-// Len implements Source.
-func (b *badRows) Len() int { return len(b.rows) }
-
-// Row implements Source.
-func (b *badRows) Row(i int) *Row {
-	row := *b.whole.Row(b.rows[i])
+// row is a row whose links are those to rows that are left.
+func (b badRows) row(whole *Row) Row {
+	row := *whole
 	row.Inputs = b.places(row.Inputs)
 	row.Reasons = slices.Clone(row.Reasons)
 	for k := range row.Reasons {
@@ -135,14 +131,5 @@ func (b *badRows) Row(i int) *Row {
 		e.FedBy = b.places(e.FedBy)
 		row.Evidence = &e
 	}
-	return &row
+	return row
 }
-
-// Brief implements Source.
-func (b *badRows) Brief(i int) Brief { return b.whole.Brief(b.rows[i]) }
-
-// Put implements Source.
-func (b *badRows) Put(i int, row *Row) { b.whole.Put(b.rows[i], row) }
-
-// Err implements Source.
-func (b *badRows) Err() error { return b.whole.Err() }

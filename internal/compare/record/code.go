@@ -60,7 +60,7 @@ type Stage uint8
 const (
 	Pairing   Stage = iota // before anything is read: no partner, skipped, ambiguous
 	Alignment              // of two opened tensors: types, shapes, what cannot be read
-	Verdict                // from the numbers of the row alone
+	Judging                // from the numbers of the row alone
 	Diagnosis              // from the pattern of the errors and the network
 )
 
@@ -79,8 +79,8 @@ func Causes() []Cause {
 		{Accumulated, "rounding that grew along the network", []Stage{Diagnosis}},
 		{OverflowFP16, "values beyond the largest finite number of the NPU's type", []Stage{Diagnosis}},
 		{Underflow, "small values became 0 or subnormal", []Stage{Diagnosis}},
-		{ModelNaN, "NaN or infinities at the same places on both sides", []Stage{Verdict, Diagnosis}},
-		{NPUNaN, "NaN or infinities on the NPU side only", []Stage{Verdict, Diagnosis}},
+		{ModelNaN, "NaN or infinities at the same places on both sides", []Stage{Judging, Diagnosis}},
+		{NPUNaN, "NaN or infinities on the NPU side only", []Stage{Judging, Diagnosis}},
 		{Layout, "the axes are in another order", []Stage{Alignment, Diagnosis}},
 		{ZeroOutput, "the NPU tensor is all zeros", []Stage{Diagnosis}},
 		{ConstOutput, "the NPU tensor is constant", []Stage{Diagnosis}},
@@ -91,24 +91,24 @@ func Causes() []Cause {
 		{Offset, "the NPU tensor is the reference plus a constant", []Stage{Diagnosis}},
 		{Negated, "the NPU tensor is the reference with the other sign", []Stage{Diagnosis}},
 		{Shift, "elements are moved by a constant distance", []Stage{Diagnosis}},
-		{Saturation, "elements are at the limit of the type", []Stage{Verdict, Diagnosis}},
+		{Saturation, "elements are at the limit of the type", []Stage{Judging, Diagnosis}},
 		{Wrap, "integers overflowed and wrapped around", []Stage{Diagnosis}},
 		{Duplicate, "another operator has the same NPU tensor", []Stage{Diagnosis}},
 		{BitFlip, "single bits differ", []Stage{Diagnosis}},
 		{Endian, "the bytes of the elements are in the other order", []Stage{Diagnosis}},
 		{DTypeMisread, "the elements were read as another type", []Stage{Diagnosis}},
-		{Bias, "differences lean to one side", []Stage{Verdict, Diagnosis}},
+		{Bias, "differences lean to one side", []Stage{Judging, Diagnosis}},
 		{LayerInputBad, "the inputs of the operator are bad", []Stage{Diagnosis}},
 		{PrecisionLoss, "the operator computes with fewer bits than its type has", []Stage{Diagnosis}},
 		{Amplified, "the error of the inputs grew by more than rounding explains; the operator may amplify it", []Stage{Diagnosis}},
 		{Unknown, "no rule explains the row, or its partner is not known", []Stage{Pairing, Diagnosis}},
-		{Gate, "an extra gate, such as --min-cos, does not hold", []Stage{Verdict}},
-		{NotStandard, "the acceptance standard (--standard) is not met, or cannot be applied", []Stage{Verdict}},
-		{BeyondLimits, "elements beyond atol and rtol", []Stage{Verdict}},
-		{StatisticsDiffer, "the statistics of the tensors differ, of which not all elements are there", []Stage{Verdict}},
-		{DigestDiffers, "the digests of the elements differ", []Stage{Verdict}},
-		{Margin, "passes, but within a factor 2 of the limit", []Stage{Verdict}},
-		{ShapeDiffers, "as many elements in another shape", []Stage{Alignment, Verdict}},
+		{Gate, "an extra gate, such as --min-cos, does not hold", []Stage{Judging}},
+		{NotStandard, "the acceptance standard (--standard) is not met, or cannot be applied", []Stage{Judging}},
+		{BeyondLimits, "elements beyond atol and rtol", []Stage{Judging}},
+		{StatisticsDiffer, "the statistics of the tensors differ, of which not all elements are there", []Stage{Judging}},
+		{DigestDiffers, "the digests of the elements differ", []Stage{Judging}},
+		{Margin, "passes, but within a factor 2 of the limit", []Stage{Judging}},
+		{ShapeDiffers, "as many elements in another shape", []Stage{Alignment, Judging}},
 		{DTypeDiffers, "another element type (--strict-dtype)", []Stage{Alignment}},
 		{SizeMismatch, "another number of elements, or padding that is not zero", []Stage{Pairing, Alignment}},
 		{SkipKey, "skipped by --skip-keys", []Stage{Pairing}},

@@ -37,11 +37,10 @@ const (
 	IsOrigin
 )
 
-// Status is that of a row with evidence whose status is that by limits. A gate that
+// Status is that of a row with evidence and a status by limits. A gate that
 // does not hold fails by any rule. What was compared only in part, or flat, is no
 // better than that.
-func (e *Evidence) Status(row *Row, gate bool) Status {
-	byLimits := row.Status
+func (e *Evidence) Status(byLimits Status, row *Row, gate bool) Status {
 	switch {
 	case e.Level == IsOrigin, gate:
 		return Fail

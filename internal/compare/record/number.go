@@ -16,6 +16,20 @@ import (
 // "inf" and "-inf".
 type Number metrics.Metric
 
+// Float is a number that is always defined; what JSON has no numbers for are the same
+// strings as in a Number.
+type Float float64
+
+// MarshalJSON implements json.Marshaler.
+func (f Float) MarshalJSON() ([]byte, error) { return jsonFloat(float64(f)), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Float) UnmarshalJSON(data []byte) error {
+	x, err := parseNumber(data)
+	*f = Float(x)
+	return err
+}
+
 // NumberOf returns a defined number.
 func NumberOf(x float64) Number { return Number{x, true} }
 

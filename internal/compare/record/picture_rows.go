@@ -13,7 +13,7 @@ func (r *Report) PictureRows(n int) []int {
 	var rows []int
 	chosen := map[int]bool{}
 	add := func(i int) {
-		if i >= 0 && i < r.Len() && len(rows) < n && !chosen[i] && r.Brief(i).Compared {
+		if i >= 0 && i < r.Len() && len(rows) < n && !chosen[i] && r.Rows[i].Compared() {
 			chosen[i] = true
 			rows = append(rows, i)
 		}
@@ -32,7 +32,7 @@ func (r *Report) PictureRows(n int) []int {
 		add(i)
 	}
 	for _, status := range []Status{Fail, Warn} {
-		for i, row := range r.Briefs() {
+		for i, row := range r.All() {
 			if row.Status == status {
 				add(i)
 			}
@@ -49,16 +49,13 @@ const AllPictures = math.MaxInt
 // first reason says so.
 func (r *Report) DamagedHere(i int) bool {
 	if r.Verdict == "evidence" {
-		return r.Brief(i).IsOrigin
+		return r.Rows[i].IsOrigin()
 	}
 	if i == r.Findings.FirstDamaged {
 		return true
 	}
-	if r.Brief(i).Status != Fail {
-		return false
-	}
 	row := r.Row(i)
-	if len(row.Reasons) == 0 {
+	if row.Status != Fail || len(row.Reasons) == 0 {
 		return false
 	}
 	switch row.Reasons[0].Code {

@@ -82,7 +82,7 @@ func documentReport() *record.Report {
 			RefFile: "r.npy", RefDType: tensor.Float16, RefShape: tensor.Shape{2, 3}}
 		switch status {
 		case record.Pass, record.Warn, record.Fail, record.Partial, record.Rounding:
-			row.NPUFile, row.NPUDType, row.Shape, row.Result = "n.npy", tensor.Float16, tensor.Shape{2, 3}, result.Pack()
+			row.NPUFile, row.NPUDType, row.Shape, row.Result = "n.npy", tensor.Float16, tensor.Shape{2, 3}, result
 			row.Limits = record.Limits{Atol: 0.005, Rtol: 0.2, AtolSource: "op_config", RtolSource: "command line"}
 			row.Errors, row.First = 2, result.Mismatch.First
 		case record.Error:
@@ -126,9 +126,9 @@ func decode(t *testing.T, v any) map[string]any {
 
 func TestDocumentRowKeys(t *testing.T) {
 	report := documentReport()
-	result := report.Rows[2].Result.Unpack()
+	result := report.Rows[2].Result
 	result.KLD = defined(0.25)
-	report.Rows[2].Result = result.Pack()
+	report.Rows[2].Result = result
 	row := decode(t, &report.Rows[2])
 	n := func(s string) json.Number { return json.Number(s) }
 	want := map[string]any{
@@ -404,7 +404,7 @@ func TestReadResult(t *testing.T) {
 	}
 	lost := []cmp.Option{cmpopts.IgnoreFields(metrics.Result{}, "Start", "Beyond", "Mismatch", "Axes"), cmpopts.IgnoreFields(metrics.Errors{}, "First", "Last")}
 	for i := range want.Rows {
-		a, b := want.Rows[i].Result.Unpack(), got.Rows[i].Result.Unpack()
+		a, b := want.Rows[i].Result, got.Rows[i].Result
 		if a == nil || want.Rows[i].Status == record.Pass {
 			continue
 		}
@@ -434,7 +434,7 @@ func minimal(rows string) string { return `{"schema":"dumptool/compare/1","rows"
 const goodRow = `{"op":"a","output":0,"status":"FAIL","shape":[2],"total":2,"errors":1,"errors_strict":1,"limits":{"atol":0,"rtol":0.2},"first_error":{"offset":1,"coord":[1]},"metrics":{"max_abs":"inf"}}`
 
 func TestReadRefuses(t *testing.T) {
-	if d, err := record.Read(strings.NewReader(minimal(goodRow))); err != nil || len(d.Rows) != 1 || d.Rows[0].Result.Unpack().MaxAbs.Value != math.Inf(1) {
+	if d, err := record.Read(strings.NewReader(minimal(goodRow))); err != nil || len(d.Rows) != 1 || d.Rows[0].Result.MaxAbs.Value != math.Inf(1) {
 		t.Fatalf("the good row gives %v, %v", d, err)
 	}
 	replace := func(old, new string) string {
@@ -598,9 +598,9 @@ func sameAsShown(t *testing.T, data []byte, d *record.Report) {
 	}
 	for _, r := range []*record.Report{d, shown} {
 		for i := range r.Rows {
-			if res := r.Rows[i].Result.Unpack(); res != nil {
+			if res := r.Rows[i].Result; res != nil {
 				res.Joint, res.RefCRC, res.NPUCRC, res.RefSum, res.NPUSum = nil, 0, 0, 0, 0
-				r.Rows[i].Result = res.Pack()
+				r.Rows[i].Result = res
 			}
 		}
 	}

@@ -61,8 +61,8 @@ type Report struct {
 	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
 	// the counts.
 	LeftOut int
-	// Source has the rows where they are not in memory, in place of Rows.
-	Source Source
+	// whole is the report that rows were left out of.
+	whole *Report
 }
 
 // Coverage says how much of the reference was compared. The lists name tensors
@@ -149,8 +149,8 @@ type File struct {
 // Count counts the rows by status.
 func (r *Report) Count() {
 	r.Counts = map[Status]int{}
-	for _, row := range r.Briefs() {
-		r.Counts[row.Status]++
+	for i := range r.Rows {
+		r.Counts[r.Rows[i].Status]++
 	}
 	if r.LeftOut > 0 {
 		r.Counts[Pass] += r.LeftOut
@@ -166,12 +166,11 @@ func (r *Report) Worst(n int) []int {
 		by  [4]float64 // from the most important; more is worse
 	}
 	var all []rank
-	for i, brief := range r.Briefs() {
-		if !brief.Compared || brief.Status == Pass {
+	for i, row := range r.All() {
+		if !row.Compared() || row.Status == Pass {
 			continue
 		}
-		row := r.Row(i)
-		result := row.Result.Numbers()
+		result := row.Result
 		fails := 0.0
 		if row.Status == Fail {
 			fails = 1

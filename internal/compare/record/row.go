@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -37,7 +38,49 @@ func (l *Limits) setSource(text string) {
 	}
 }
 
-// Row is one output of an operator: the pair, its numbers and the verdict.
+// Judged is a status and why.
+type Judged struct {
+	Status  Status
+	Reasons []Finding
+}
+
+// Verdict is what the rows of a round, and who feeds whom among them, say of one of
+// them.
+type Verdict struct {
+	Status  Status
+	Reasons []Finding
+	// Evidence is that of a compared row, nil where nothing is known of its rounding.
+	Evidence *Evidence
+	// Downstream is set where a row fails since an origin damaged its inputs: the
+	// origin is the failure.
+	Downstream bool
+	// Inputs are the rows that the operator reads, as indexes; none where they are
+	// not known.
+	Inputs []int
+	// Known is set when the baseline lists the failure.
+	Known bool
+}
+
+// Shift moves the rows that the verdict on a row of a round names to their places in a
+// report, where the round begins at a row.
+func (v *Verdict) Shift(first int) {
+	if v.Evidence != nil {
+		v.Evidence.Shift(first)
+	}
+	for i := range v.Inputs {
+		v.Inputs[i] += first
+	}
+	for i := range v.Reasons {
+		v.Reasons[i].Facts = v.Reasons[i].Facts.Shift(first)
+	}
+}
+
+// Second is how far a second reference, of a lower precision, is from the reference: the
+// root mean square and the largest magnitude of their differences.
+type Second struct{ RMS, Max float64 }
+
+// Row is one output of an operator: the facts of its pair, which depend on nothing but
+// the pair and the options, and the verdict on it.
 type Row struct {
 	// Op is the name of the operator as the reference has it, as the NPU has it
 	// when the reference has none.
@@ -58,13 +101,11 @@ type Row struct {
 	Script  string
 	Modules []string
 
-	Status  Status
-	Reasons []Finding
-	// ByLimits is the status of a compared row by its limits alone.
-	ByLimits Status
-	// Downstream is set where a row fails since an origin damaged its inputs: the
-	// origin is the failure.
-	Downstream bool
+	// Pair is what the pair alone says: its status by limits, or why it was not
+	// compared.
+	Pair Judged
+	// Verdict is what the rows of the round together say; zero before they are judged.
+	Verdict
 	// Notes say how the pair was made comparable or what to know about it:
 	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
 	Notes []lang.Sentence
@@ -93,9 +134,20 @@ type Row struct {
 	Order int
 
 	Limits Limits
-	// Result is empty for a pair that was not compared. Of a result that was read
+	// Result is nil for a pair that was not compared. Of a result that was read
 	// from compare.json the histograms and what no report needs are missing.
-	Result metrics.Packed
+	Result *metrics.Result
+	// Noise is how large the differences are beside rounding, nil where that is not known.
+	Noise *noise.Noise
+	// Patterns are the known ways in which the tensors of a failing pair are bad, the
+	// most specific one first, and Uneven is the axis along which the errors are uneven,
+	// nil where they are even.
+	Patterns []Finding
+	Uneven   *Unevenness
+	// Second is the error of a second reference, nil where there is none.
+	Second *Second
+	// Undiagnosed says why the tensors could not be inspected for the cause.
+	Undiagnosed lang.Sentence
 	// Statistics are the numbers about both tensors by which they were compared where
 	// not all elements are there, nil where they are.
 	Statistics *Statistics
@@ -104,21 +156,14 @@ type Row struct {
 	Errors int64
 	// First is the first element of Errors, nil when there is none.
 	First *metrics.Element
-	// Evidence is that of a compared row, nil where nothing is known of its rounding.
-	Evidence *Evidence
 	// Standard is what the acceptance standard of the run says of a compared row, nil
 	// without one.
 	Standard *Standard
 	// Err says why a row has the status Error.
 	Err error
-	// Known is set when the baseline lists the failure.
-	Known bool
 	// Module is the full name of the operator with the modules around it, parted by
 	// slashes, empty where nobody knows.
 	Module string
-	// Inputs are the rows that the operator reads, as indexes; none where they are
-	// not known.
-	Inputs []int
 	// Pictures are what plots and charts of the row show, nil for most rows.
 	Pictures *metrics.Pictures
 }
@@ -127,7 +172,7 @@ type Row struct {
 func (r *Row) SetCall(script string, modules []string) { r.Script, r.Modules = script, modules }
 
 // Compared reports whether the tensors of the row were compared.
-func (r *Row) Compared() bool { return r.Result != "" }
+func (r *Row) Compared() bool { return r.Result != nil }
 
 // Name names the row as op:output:k, with the round behind it where there is one.
 func (r *Row) Name() string {
@@ -175,12 +220,7 @@ func (r *Row) IsOrigin() bool { return r.Evidence != nil && r.Evidence.Level == 
 
 // HasErrors reports whether the row has a file of its errors: it is beyond the limits,
 // whatever else is known of it.
-func (r *Row) HasErrors() bool {
-	if r.ByLimits != "" {
-		return r.ByLimits == Fail
-	}
-	return r.Status == Fail
-}
+func (r *Row) HasErrors() bool { return r.Pair.Status == Fail }
 
 // IsDrawn reports whether the row has plots where those are asked for: it fails, by
 // limits or by evidence.

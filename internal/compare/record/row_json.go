@@ -94,9 +94,6 @@ type rowJSON struct {
 	AbsHist  *histogramJSON `json:"abs_hist"`
 	RelHist  *histogramJSON `json:"rel_hist"`
 	Pictures *picturesJSON  `json:"pictures"`
-
-	// numbers are the metrics where those of the row are left out.
-	numbers []byte
 }
 
 // limitsJSON are Limits with their source in one text.
@@ -149,7 +146,7 @@ func (d Detail) MarshalJSON() ([]byte, error) { return d.form(true).marshal() }
 func (r *Row) json() *rowJSON { return r.form(r.Status != Pass) }
 
 func (r *Row) form(detail bool) *rowJSON {
-	result := r.Result.Unpack()
+	result := r.Result
 	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: findingsJSON(r.Reasons),
 		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
 		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
@@ -163,8 +160,8 @@ func (r *Row) form(detail bool) *rowJSON {
 	}
 	j.Evidence, j.Standard = evidenceOf(r.Evidence), standardOf(r.Standard)
 	j.Origin, j.Downstream = r.IsOrigin(), r.Downstream
-	if r.ByLimits != "" {
-		j.StatusLimits = &r.ByLimits
+	if r.Judged() {
+		j.StatusLimits = &r.Pair.Status
 	}
 	if result != nil {
 		j.putResult(r, result)
@@ -236,49 +233,39 @@ func (j *rowJSON) element(e *metrics.Element) *elementJSON {
 // row makes the row that was written. It refuses what no comparison can find;
 // coordinates and what can be computed from the rest are not looked at.
 func (j *rowJSON) row() (Row, error) {
-	r, result, err := j.unpacked()
-	if err != nil {
+	if err := j.check(); err != nil {
 		return Row{}, err
 	}
-	r.Result = result.Pack()
-	return r, nil
-}
-
-// unpacked is row with the result apart, nil for one that was not compared.
-func (j *rowJSON) unpacked() (Row, *metrics.Result, error) {
-	if err := j.check(); err != nil {
-		return Row{}, nil, err
-	}
-	r := Row{Op: j.Op, Output: j.Output, Status: j.Status, Reasons: findingsOf(j.Reasons), Shape: j.Shape, Order: j.Order,
+	r := Row{Op: j.Op, Output: j.Output, Pair: Judged{Status: j.Status},
+		Verdict: Verdict{Status: j.Status, Reasons: findingsOf(j.Reasons), Inputs: j.Inputs, Known: j.Known}, Shape: j.Shape, Order: j.Order,
 		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics.statistics(), Rule: j.Rule, Notes: j.Notes,
-		Partial: j.Partial, Forced: j.Forced, Known: j.Known,
+		Partial: j.Partial, Forced: j.Forced,
 		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),
-		RefShape: j.RefShape, NPUShape: j.NPUShape, Module: j.Module, Inputs: j.Inputs}
+		RefShape: j.RefShape, NPUShape: j.NPUShape, Module: j.Module}
 	if j.Error != nil {
 		r.Err = errors.New(*j.Error)
 	}
-	if j.Total == nil {
-		return r, nil, nil
-	}
 	if j.StatusLimits != nil {
-		r.ByLimits = *j.StatusLimits
+		r.Pair.Status = *j.StatusLimits
+	}
+	if j.Total == nil {
+		return r, nil
 	}
 	r.Downstream = j.Downstream
 	var err error
 	if r.Evidence, err = j.Evidence.evidence(); err != nil {
-		return Row{}, nil, err
+		return Row{}, err
 	}
 	if r.Standard, err = j.Standard.standard(); err != nil {
-		return Row{}, nil, err
+		return Row{}, err
 	}
-	result, err := j.takeResult(&r)
-	if err != nil {
-		return Row{}, nil, err
+	if r.Result, err = j.takeResult(&r); err != nil {
+		return Row{}, err
 	}
-	if r.Pictures, err = j.Pictures.pictures(result, len(j.Shape)); err != nil {
-		return Row{}, nil, err
+	if r.Pictures, err = j.Pictures.pictures(r.Result, len(j.Shape)); err != nil {
+		return Row{}, err
 	}
-	return r, result, nil
+	return r, nil
 }
 
 // takeResult makes the result of a row that was compared.
@@ -298,12 +285,7 @@ func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
 		return nil, fmt.Errorf("class_mismatch is %d, of %d strict errors", result.Mismatch.Count, *j.ErrorsStrict)
 	}
 	result.HPAA.Count = *j.Errors
-	if j.numbers != nil {
-		if !putNumbers(result, j.numbers) {
-			return nil, errors.New("metrics of another form")
-		}
-	} else if putNumbers(result, j.Metrics) { // as the program writes them
-	} else if err := setMetrics(result, j.Metrics); err != nil {
+	if err := setMetrics(result, j.Metrics); err != nil {
 		return nil, err
 	}
 	result.HPAA.NonFinite = j.NaNInf != nil && *j.NaNInf

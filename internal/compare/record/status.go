@@ -27,20 +27,6 @@ func Statuses() []Status { return slices.Clone(statuses) }
 
 var statuses = []Status{Pass, Warn, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Error, Partial, Skip, UnmatchedRef, UnmatchedNPU, Rounding}
 
-// StatusCode is a status in a byte, for the memory of one run; 0 is none.
-type StatusCode uint8
-
-// Code is the code of a status.
-func (s Status) Code() StatusCode { return StatusCode(slices.Index(statuses, s) + 1) }
-
-// Status is that of a code.
-func (c StatusCode) Status() Status {
-	if c == 0 {
-		return ""
-	}
-	return statuses[c-1]
-}
-
 // Bad reports whether a status is an accuracy failure, which a baseline may list.
 func (s Status) Bad() bool {
 	return s == Fail || s == ShapeMismatch || s == DTypeMismatch || s == Ambiguous

@@ -3,7 +3,6 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
 
@@ -37,7 +36,7 @@ func (r *Report) Write(w io.Writer) error {
 		out.WriteString("\n  ")
 	}
 	out.WriteString(end + "\n")
-	return cmp.Or(r.Err(), out.Flush())
+	return out.Flush()
 }
 
 // marshal is a value in JSON, without escapes for HTML.

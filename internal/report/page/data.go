@@ -145,13 +145,13 @@ const (
 
 // markOf says how a row is drawn.
 func markOf(r *record.Report, i int) mark {
-	row := r.Brief(i)
+	row := r.Row(i)
 	switch {
 	case row.Status.Bad() && r.DamagedHere(i):
 		return isOrigin
 	case row.Status.Bad() || row.Status == record.Error:
 		return fails
-	case !row.Judged:
+	case !row.Judged():
 		return notCompared
 	case row.Status == record.Rounding:
 		return byRounding
@@ -270,7 +270,7 @@ func opArgument(row *record.Row) string {
 
 // addNumbers adds the numbers of a row.
 func (c *columns) addNumbers(row *record.Row) {
-	result := row.Result.Numbers()
+	result := row.Result
 	var score, norm number
 	if row.Statistics != nil {
 		norm = row.Statistics.RelativeNorm()

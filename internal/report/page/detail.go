@@ -93,8 +93,8 @@ type check struct {
 // readersOf are, by row, the rows that read it.
 func readersOf(r *record.Report) map[int][]int {
 	readers := map[int][]int{}
-	for i, brief := range r.Briefs() {
-		if !brief.Links {
+	for i, row := range r.All() {
+		if len(row.Inputs) == 0 {
 			continue
 		}
 		for _, in := range r.Row(i).Inputs {
@@ -135,7 +135,7 @@ func detailOf(c *Comparison, i int, readers []int) *detail {
 	if e := row.Evidence; e != nil {
 		d.Proof = evidenceOf(e)
 	}
-	if result := row.Result.Unpack(); result != nil {
+	if result := row.Result; result != nil {
 		d.put(row, result)
 	}
 	return d
@@ -234,7 +234,7 @@ func detailed(r *record.Report) []int {
 	for _, i := range order {
 		taken[i] = true
 	}
-	for i, row := range r.Briefs() {
+	for i, row := range r.All() {
 		if !taken[i] && row.Status != record.Pass {
 			order = append(order, i)
 		}

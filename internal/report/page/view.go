@@ -48,12 +48,12 @@ func (v *view) fill(c *Comparison) {
 		}
 	}
 	for i := max(first, 0); i < r.Len() && len(v.rows) < shownRows; i++ {
-		if brief := r.Brief(i); first < 0 && !brief.Status.Bad() && brief.Status != record.Error {
+		row := r.Row(i)
+		if first < 0 && !row.Status.Bad() && row.Status != record.Error {
 			continue
 		}
-		row := r.Row(i)
 		x := viewRow{index: i, status: row.Status, name: c.Labels[i]}
-		if result := row.Result.Numbers(); result != nil {
+		if result := row.Result; result != nil {
 			x.errors = fmt.Sprintf("%d/%d", row.Errors, result.Total)
 		}
 		if len(row.Reasons) > 0 {

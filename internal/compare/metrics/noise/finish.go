@@ -33,7 +33,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	}
 	softmax := n.Count > 0 && c.row > 1 && !(c.minRef < -1e-6 || c.maxRef > 1.001)
 	rows := c.summarize(&c.rows, req.Groups, true, softmax)
-	channels := c.summarize(&c.channels, c.channelLimit(), false, false)
+	channels := c.summarize(&c.channels, req.Groups, false, false)
 	c.totals(n, &rows)
 	n.P90 = c.excludedD.quantile(differences, n.Count)
 	n.Softmax = rows.ones
@@ -44,19 +44,12 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	if !(n.RefMax <= largest && n.Max <= largest && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
 		return nil
 	}
+	if ratios := n.Scale + n.Residual + n.ScaleBySign + n.TowardZero + n.MaxRelative + n.MaxAbsolute; ratios-ratios != 0 {
+		return nil
+	}
 	n.Rows, n.Channels = rows.folded, channels.folded
 	n.Probe = c.finishProbe()
 	return n
-}
-
-// channelLimit returns how many bins of channels are kept: norms need those of axis
-// 1 one by one.
-func (c *Collector) channelLimit() int {
-	const unfolded, plenty = 1024, 256
-	if len(c.request.Shape) >= 4 && c.request.Groups >= plenty {
-		return max(c.request.Groups, unfolded)
-	}
-	return c.request.Groups
 }
 
 // usedBits returns the bits of the fraction that the NPU's elements have.

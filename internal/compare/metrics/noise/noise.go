@@ -6,75 +6,188 @@
 // masked, and not saturated.
 package noise
 
-import "dumptool/internal/tensor"
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
 
-// Noise is what is known of a pair.
+	"dumptool/internal/tensor"
+)
+
+// Noise is what is known of a pair. All of its numbers are finite.
 type Noise struct {
-	Type     Type
-	Shape    tensor.Shape
-	Elements int64 // of the tensor
-	Count    int64 // pairs that count
+	Type     Type         `json:"type"`
+	Shape    tensor.Shape `json:"shape"`
+	Elements int64        `json:"elements"` // of the tensor
+	Count    int64        `json:"count"`    // pairs that count
 
 	// Of the reference: root mean square, mean, standard deviation, largest
 	// magnitude.
-	RefRMS, RefMean, RefStd, RefMax float64
+	RefRMS  float64 `json:"ref_rms"`
+	RefMean float64 `json:"ref_mean"`
+	RefStd  float64 `json:"ref_std"`
+	RefMax  float64 `json:"ref_max"`
 	// Of the differences: root mean square, mean, largest magnitude, and the
 	// magnitude of the reference where that is.
-	RMS, Mean, Max, RefAtMax float64
+	RMS      float64 `json:"rms"`
+	Mean     float64 `json:"mean"`
+	Max      float64 `json:"max"`
+	RefAtMax float64 `json:"ref_at_max"`
 	// Rounding is the root mean square of the errors of storing the reference in
 	// the type: sqrt(mean ulp(r)^2 / 12); 0 for integers.
-	Rounding float64
+	Rounding float64 `json:"rounding"`
 	// P90 is the magnitude that nine of ten differences do not exceed: the lower
 	// edge of its bin, of which an octave has 8.
-	P90 float64
+	P90 float64 `json:"p90"`
 
 	// Scale is s = sum dr / sum rr, Residual the root mean square of d - sr.
-	Scale, Residual float64
+	Scale    float64 `json:"scale"`
+	Residual float64 `json:"residual"`
 	// ScaleBySign is the share of sum dd that a scale for each sign of r explains,
 	// TowardZero |mean of d sign(r)| / RMS.
-	ScaleBySign, TowardZero float64
+	ScaleBySign float64 `json:"scale_by_sign"`
+	TowardZero  float64 `json:"toward_zero"`
 	// MaxRelative and MaxAbsolute are the largest over the octaves of |r|: of
 	// sqrt(sum dd / sum rr) and of sqrt(sum dd / count).
-	MaxRelative, MaxAbsolute float64
+	MaxRelative float64 `json:"max_relative"`
+	MaxAbsolute float64 `json:"max_absolute"`
 	// View is the relative error as the least favourable linear map sees it, at
 	// most 1000 (1e9 where the reference is 0 and d is not).
-	View float64
+	View float64 `json:"view"`
 	// GroupScale and GroupMean are the shares of sum dd that a scale, and a mean, of
 	// each group explain; the larger of those of rows and channels.
-	GroupScale, GroupMean float64
+	GroupScale float64 `json:"group_scale"`
+	GroupMean  float64 `json:"group_mean"`
 
 	// Subnormal is the share of the pairs with 0 < |r| below the normal numbers of
 	// the type, Bits the mantissa bits that the NPU's elements use, Constant
 	// whether they are all the same.
-	Subnormal float64
-	Bits      int
-	Constant  bool
+	Subnormal float64 `json:"subnormal"`
+	Bits      int     `json:"bits"`
+	Constant  bool    `json:"constant,omitempty"`
 	// Softmax reports whether the reference looks like the result of one: elements
 	// from 0 to 1, and rows that sum to 1.
-	Softmax bool
+	Softmax bool `json:"softmax,omitempty"`
 
 	// NonFinite counts NPU elements that are not finite while the reference is not
 	// the same, without saturation; Overflows pairs whose reference is beyond the range
 	// of the type and saturated, without masks.
-	NonFinite, Overflows int64
+	NonFinite int64 `json:"non_finite,omitempty"`
+	Overflows int64 `json:"overflows,omitempty"`
 
 	// Rows are the positions of all axes but the last. Channels are those of axis 1
 	// of tensors of 4 and more axes, of the last one of others.
-	Rows, Channels Groups
+	Rows     Groups `json:"rows"`
+	Channels Groups `json:"channels"`
 
-	Probe Probe
+	Probe Probe `json:"probe"`
 }
 
 // Groups are numbers of the rows or channels of a tensor. Neighbours may share a
 // bin.
 type Groups struct {
-	Count, Size int64 // groups of the tensor, and elements of each
-	Fold        int64 // groups in a bin, a power of two
+	Count int64 `json:"count"` // groups of the tensor
+	Size  int64 `json:"size"`  // elements of each
+	Fold  int64 `json:"fold"`  // groups in a bin, a power of two
 	// Of each bin: root mean square, standard deviation and largest magnitude of
 	// the reference; root mean square, mean and largest magnitude of the
 	// differences; root mean square rounding error.
-	RefRMS, RefStd, RefMax, RMS, Mean, Max, Rounding []float32
+	RefRMS   Column `json:"ref_rms"`
+	RefStd   Column `json:"ref_std"`
+	RefMax   Column `json:"ref_max"`
+	RMS      Column `json:"rms"`
+	Mean     Column `json:"mean"`
+	Max      Column `json:"max"`
+	Rounding Column `json:"rounding"`
 	// The largest RMS/RefStd and RefRMS/RefStd of the groups of a bin, at most 1e9. Of a
 	// reference of 0 Inverse is 0, and Relative is 1e9 where there is a difference.
-	Relative, Inverse []float32
+	Relative Column `json:"relative"`
+	Inverse  Column `json:"inverse"`
+}
+
+// Column is float32 numbers. In JSON they are their bytes, the low one first, in base64.
+type Column []float32
+
+// MarshalJSON implements json.Marshaler.
+func (c Column) MarshalJSON() ([]byte, error) {
+	raw := make([]byte, 0, 4*len(c))
+	for _, x := range c {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	text := append(make([]byte, 0, 2+base64.StdEncoding.EncodedLen(len(raw))), '"')
+	return append(base64.StdEncoding.AppendEncode(text, raw), '"'), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Column) UnmarshalJSON(data []byte) error {
+	var raw []byte
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	if len(raw)%4 != 0 {
+		return fmt.Errorf("%d bytes of float32", len(raw))
+	}
+	*c = make(Column, len(raw)/4)
+	for i := range *c {
+		x := math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+		if x-x != 0 {
+			return fmt.Errorf("%v is no finite number", x)
+		}
+		(*c)[i] = x
+	}
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It refuses what no pair has.
+func (n *Noise) UnmarshalJSON(data []byte) error {
+	type plain Noise
+	*n = Noise{}
+	if err := json.Unmarshal(data, (*plain)(n)); err != nil {
+		return err
+	}
+	if elements, ok := n.Shape.Count(); !ok || elements != n.Elements || n.Count < 0 || n.Count > n.Elements {
+		return fmt.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
+	}
+	for _, g := range []*Groups{&n.Rows, &n.Channels} {
+		if err := g.check(); err != nil {
+			return err
+		}
+	}
+	return n.Probe.check(n.Shape)
+}
+
+// check reports groups that no tensor has.
+func (g *Groups) check() error {
+	bins := len(g.RefRMS)
+	for _, column := range []Column{g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
+		if len(column) != bins {
+			return fmt.Errorf("columns of %d and %d groups", bins, len(column))
+		}
+	}
+	if g.Count < 0 || g.Size < 0 || g.Fold < 0 || bins > 0 && (g.Fold < 1 || (g.Count-1)/g.Fold != int64(bins-1)) {
+		return fmt.Errorf("%d bins of %d groups of %d elements, %d in a bin", bins, g.Count, g.Size, g.Fold)
+	}
+	return nil
+}
+
+// check reports a probe that is not of the grid of a shape.
+func (p *Probe) check(shape tensor.Shape) error {
+	grid := Grid(shape)
+	places := tensor.Shape(grid).Elements()
+	if len(p.Values) == 0 && len(p.RowMean) == 0 && len(p.RowStd) == 0 {
+		return nil // there are no elements
+	}
+	if int64(len(p.Values)) != places {
+		return fmt.Errorf("probe of %d elements, want %d", len(p.Values), places)
+	}
+	if len(p.RowMean) != len(p.RowStd) {
+		return errors.New("probe of rows without both of their numbers")
+	}
+	if rows := len(p.RowMean); rows > 0 && (len(grid) < 2 || int64(rows) != tensor.Shape(grid[:len(grid)-1]).Elements()) {
+		return fmt.Errorf("probe of %d rows in the shape %s", rows, shape)
+	}
+	return nil
 }

@@ -7,10 +7,11 @@ import "dumptool/internal/tensor"
 type Probe struct {
 	// Values are elements on a grid, in C order. Which places of an axis are on it
 	// depends on the length of the axis and the number of axes only.
-	Values []float32
+	Values Column `json:"values,omitempty"`
 	// RowMean and RowStd are the means and standard deviations of the rows that the
 	// grid has places in, empty where rows share a bin.
-	RowMean, RowStd []float64
+	RowMean []float64 `json:"row_mean,omitempty"`
+	RowStd  []float64 `json:"row_std,omitempty"`
 }
 
 // probed is the most elements of a probe.

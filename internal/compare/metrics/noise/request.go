@@ -7,6 +7,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
+// MaxGroups is the number of bins of rows, and of channels, that a comparison keeps of each
+// pair, however many pairs there are.
+const MaxGroups = 64
+
 // Request says how to look at a pair.
 type Request struct {
 	// Shape is that of both tensors, in C order.

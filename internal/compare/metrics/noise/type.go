@@ -67,6 +67,20 @@ func integerType(d tensor.DType) (Type, bool) {
 	return t, d.Bits() >= 8
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (t Type) MarshalText() ([]byte, error) { return []byte(t.Name), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *Type) UnmarshalText(text []byte) error {
+	d, _ := tensor.ParseDType(string(text))
+	of, ok := TypeOf(d)
+	if !ok || of.Name != string(text) {
+		return fmt.Errorf("noise of the type %.40q", text)
+	}
+	*t = of
+	return nil
+}
+
 // check reports what makes the numbers of a type impossible.
 func (t Type) check() error {
 	if t.Mantissa < 0 || t.Mantissa > 64 || t.MinExp < -1022 || t.MinExp > 1023 || !(t.Max > 0 && t.Max <= math.MaxFloat64) {

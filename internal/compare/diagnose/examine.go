@@ -4,32 +4,10 @@ import (
 	"context"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
-
-// Evidence is what the tensors of a failing pair show: all that the conclusion
-// needs beside the metrics. It names no operators.
-type Evidence struct {
-	// Patterns are the known ways in which the tensor is bad, the most specific one
-	// first.
-	Patterns []record.Finding
-	// Uneven is the most uneven axis, nil where the errors are even.
-	Uneven *Unevenness
-	// Noise is how large the differences are beside rounding, empty where that is not
-	// known; for a pair that does not fail too.
-	Noise noise.Packed
-	// Second is the noise of a second reference, if there is one.
-	Second Second
-}
-
-// Second is how far a second reference, of a lower precision, is from the reference.
-type Second struct {
-	Known    bool
-	RMS, Max float64
-}
 
 // Tensors is a failing pair of tensors, open for reading.
 type Tensors struct {
@@ -46,29 +24,29 @@ type Tensors struct {
 	NPUShape tensor.Shape
 }
 
-// Examine inspects the tensors of a failing pair. The error is one of reading.
-func Examine(ctx context.Context, in Tensors) (Evidence, error) {
+// Examine inspects the tensors of a failing pair: the known ways in which they are bad,
+// the most specific one first, and the axis along which the errors are most uneven, nil
+// where they are even. It names no operators. The error is one of reading.
+func Examine(ctx context.Context, in Tensors) (found []record.Finding, uneven *record.Unevenness, err error) {
 	p, err := newPair(ctx, &in)
 	if err != nil {
-		return Evidence{}, err
+		return nil, nil, err
 	}
-	var e Evidence
 	for _, pattern := range patterns() {
-		if p.result == nil && pattern.code != record.Layout || pattern.test == nil || !pattern.applies(e.Patterns) {
+		if p.result == nil && pattern.code != record.Layout || pattern.test == nil || !pattern.applies(found) {
 			continue
 		}
 		p.facts = nil
 		text := pattern.test(p)
 		if err := p.err(); err != nil {
-			return Evidence{}, err
+			return nil, nil, err
 		}
 		for _, f := range single(pattern.code, pattern.confidence(p), text) {
 			f.Facts = p.facts
-			e.Patterns = append(e.Patterns, f)
+			found = append(found, f)
 		}
 	}
-	e.Uneven = mostUneven(p.result)
-	return e, nil
+	return found, mostUneven(p.result), nil
 }
 
 // single is a finding, or none without evidence.
