@@ -5,18 +5,16 @@ import (
 
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 )
 
 // accept compares a pair and judges it by the standard of the run. A tensor that the
 // standard cannot be applied to is skipped.
 func (e *executor) accept(ctx context.Context, x *Pair, a *align.Alignment, part *Part) error {
 	req := standard.Request{Options: e.opt.Standard, OpType: part.Row.OpType, Total: a.Shape.Elements(),
-		RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Effective: e.plan.effective(a.NPU.DType)}
+		RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Effective: a.NPU.DType}
 	if !req.Applies() {
 		skipRow(part.Row, lang.Sayf("%s has no thresholds for %s, the reference being %s", "%s 没有 %s 的阈值(标杆为 %s)", req.Name, a.NPU.DType, a.Ref.DType))
 		return nil
@@ -39,10 +37,12 @@ func (e *executor) accept(ctx context.Context, x *Pair, a *align.Alignment, part
 	if err != nil {
 		return err
 	}
-	if hasMoreBits(res.Noise, req.Effective) {
-		req.Effective = a.NPU.DType
+	if res.Noise != nil {
+		if held, ok := res.Noise.Held(); ok {
+			req.Effective = held
+		}
+		res.Noise = nil
 	}
-	res.Noise = nil
 	if part.Row.Standard, err = e.judgeStandard(ctx, req, res, used, other); err != nil {
 		return err
 	}
@@ -50,12 +50,6 @@ func (e *executor) accept(ctx context.Context, x *Pair, a *align.Alignment, part
 	downgrade(part.Row)
 	e.keep(res, part.Row)
 	return nil
-}
-
-// hasMoreBits reports whether elements have more bits than the type of the run.
-func hasMoreBits(n *noise.Noise, d tensor.DType) bool {
-	t, ok := noise.TypeOf(d)
-	return ok && n != nil && n.Bits > t.Mantissa
 }
 
 // judgeStandard reads the tensors of a pair once more, and those of the third result.

@@ -30,9 +30,6 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		Findings: record.NoFindings(), Rows: p.rows[:len(parts)], FailedFast: p.failedFast,
 		Interrupted: len(parts) < len(p.Pairs) && !p.failedFast,
 	}
-	if p.Effective != tensor.Undefined {
-		rep.Effective = p.Effective.String()
-	}
 	for i := range parts {
 		rep.Rows[i] = *parts[i].Row
 		parts[i].Row = &rep.Rows[i]
@@ -52,8 +49,26 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		p.explain(rep)
 	}
 	rep.Count()
+	rep.Effective = effective(rep)
 	rep.Warnings = append(rep.Warnings, p.opt.Warnings...)
 	return rep
+}
+
+// effective is the type that all arrays of float32 of the NPU hold that say it, empty
+// where they differ or hold float32.
+func effective(rep *record.Report) string {
+	held, any := "", false
+	for _, row := range rep.All() {
+		n := row.Noise
+		if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
+			continue
+		}
+		if any && row.Type != held {
+			return ""
+		}
+		held, any = row.Type, true
+	}
+	return held
 }
 
 // begin sets the verdicts on rows to what their pairs alone say.

@@ -285,12 +285,9 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 // judged compares an alignment and judges the numbers.
 func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
 	req := e.request(a, row.Limits)
-	res, note, err := e.measureNoise(ctx, a, req)
+	res, err := e.measureNoise(ctx, a, req)
 	if err != nil {
 		return nil, err
-	}
-	if !note.IsZero() {
-		row.Notes = append(slices.Clip(row.Notes), note)
 	}
 	if err := a.CheckPadding(ctx, res); err != nil {
 		return nil, err

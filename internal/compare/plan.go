@@ -72,9 +72,6 @@ type Plan struct {
 	Pairs []Pair
 	// OrderSource says where the execution order comes from.
 	OrderSource lang.Sentence
-	// Effective is the type whose numbers the arrays of float32 of the NPU hold,
-	// Undefined where it is float32.
-	Effective tensor.DType
 	// Coverage is what is known before anything is compared.
 	Coverage record.Coverage
 	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
@@ -151,9 +148,6 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 		p.calls = values
 	}
 	p.forget()
-	if opt.Judge.Verdict.Mode != ByStatistics {
-		p.findEffective(ctx)
-	}
 	p.pools = []*tensorfile.Pool{ref.files, npu.files}
 	return p, nil
 }

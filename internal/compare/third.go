@@ -134,7 +134,7 @@ func (e *executor) second(ctx context.Context, x *Pair, a *align.Alignment, part
 		return nil
 	}
 	defer other.Close()
-	res, _, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
+	res, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
 	if err == nil && res.Noise != nil {
 		part.Row.Second = &record.Second{RMS: res.Noise.RMS, Max: res.Noise.Max}
 	}

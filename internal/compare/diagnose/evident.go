@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/tensor"
 )
 
 // judged is a row under judgement by evidence. There is one of every row, so that it has
@@ -63,8 +64,9 @@ type Judgement struct {
 	// Unfit is set where the graph is not used, since by it too many operators would
 	// be origins.
 	Unfit   bool
-	all     []judged // by their index
-	walked  int      // the number of those that are judged
+	all     []judged     // by their index
+	most    tensor.DType // that arrays of float32 hold
+	walked  int          // the number of those that are judged
 	origins []*judged
 	applied bool // the statuses are those by evidence
 }
@@ -100,7 +102,7 @@ func (j *Judgement) write(r *row, x *judged) {
 	to := r.source
 	to.Inputs = r.links()
 	if x.row != nil {
-		to.Status, to.Evidence = x.status, x.report()
+		to.Status, to.Evidence, to.Type = x.status, x.report(), r.held
 		if x.biasOfInputs && record.Has(to.Reasons, record.Bias) {
 			to.Reasons = record.Without(to.Reasons, record.Bias)
 		}
@@ -147,8 +149,7 @@ func (j *Judgement) Through(row int) []string {
 
 // judge judges the rows of a network.
 func judge(n *network) *Judgement {
-	n.made = make([]*row, 0, len(n.rows))
-	j := &Judgement{network: n, all: make([]judged, len(n.rows))}
+	j := &Judgement{network: n, all: make([]judged, len(n.rows)), most: n.mostHeld()}
 	for o := range n.walk() {
 		for _, r := range slices.Concat(o.inputs, o.outputs) {
 			x := &j.all[r.index]
@@ -171,7 +172,7 @@ func judge(n *network) *Judgement {
 func (j *Judgement) judge(r *row) judged {
 	x := judged{row: r, depth: 1, made: len(j.made)}
 	o, source, own := r.operator, r.source, r.operator.inputs
-	op := verdict.Operator{Out: r.noise, Type: verdict.TypeOfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
+	op := verdict.Operator{Type: verdict.TypeOfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
 	switch {
 	case !r.isInput && len(own) > 0:
 	case o.known:
@@ -186,6 +187,8 @@ func (j *Judgement) judge(r *row) judged {
 		op.Type = verdict.OpType{}
 	}
 	op.Guessed = x.guessed
+	x.settle(j.most)
+	op.Out = r.noise
 	bad := false // an input of another shape
 	inputs := x.inputs()
 	for _, in := range inputs {

@@ -23,6 +23,7 @@ type row struct {
 	hasCalcError, hasInputBad bool
 	// noise is what rounding makes of the row, nil where it is not known.
 	noise *noise.Noise
+	held  string // the type that an array of float32 holds, where it is another one
 
 	known   *[]record.Finding // the patterns, once they are asked for
 	measure *inputNumbers

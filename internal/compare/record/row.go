@@ -51,6 +51,9 @@ type Verdict struct {
 	Reasons []Finding
 	// Evidence is that of a compared row, nil where nothing is known of its rounding.
 	Evidence *Evidence
+	// Type is the type whose numbers an array of float32 of the NPU holds, empty where
+	// they are of float32, and for other arrays.
+	Type string
 	// Downstream is set where a row fails since an origin damaged its inputs: the
 	// origin is the failure.
 	Downstream bool

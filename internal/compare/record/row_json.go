@@ -79,6 +79,7 @@ type rowJSON struct {
 	// StatusLimits is the status by limits alone; Origin is set where an independent
 	// error begins, Evidence says by what.
 	StatusLimits *Status       `json:"status_limits"`
+	Type         string        `json:"type,omitempty"`
 	Origin       bool          `json:"origin"`
 	Downstream   bool          `json:"downstream"`
 	Evidence     *evidenceJSON `json:"evidence"`
@@ -159,7 +160,7 @@ func (r *Row) form(detail bool) *rowJSON {
 		j.Error = optional(r.Err.Error())
 	}
 	j.Evidence, j.Standard = evidenceOf(r.Evidence), standardOf(r.Standard)
-	j.Origin, j.Downstream = r.IsOrigin(), r.Downstream
+	j.Type, j.Origin, j.Downstream = r.Type, r.IsOrigin(), r.Downstream
 	if r.Judged() {
 		j.StatusLimits = &r.Pair.Status
 	}
@@ -251,7 +252,7 @@ func (j *rowJSON) row() (Row, error) {
 	if j.Total == nil {
 		return r, nil
 	}
-	r.Downstream = j.Downstream
+	r.Type, r.Downstream = j.Type, j.Downstream
 	var err error
 	if r.Evidence, err = j.Evidence.evidence(); err != nil {
 		return Row{}, err

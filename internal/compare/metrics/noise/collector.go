@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/tensor"
 )
 
 const (
@@ -41,6 +42,7 @@ type Collector struct {
 	minRef, maxRef   float64
 	maxD, maxDRef    float64
 	distinct         distinct
+	grid             NumberGrid // of types that have one
 	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
 	table            *kernel.Octaves
 	n, r             [blockElements]float64 // a block without what does not count
@@ -96,6 +98,9 @@ func (c *Collector) Reset(req *Request) {
 	}
 }
 
+// gridded reports whether the elements of the NPU may be numbers of another type.
+func (c *Collector) gridded() bool { return c.request.Type.Name == tensor.Float32.String() }
+
 // Add adds decoded elements, also those that are not finite, that follow those
 // added before; the first ones are at any offset.
 func (c *Collector) Add(first int64, n, r []float64) {
@@ -139,6 +144,9 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.countTiny(r)
 	}
 	c.table.Cover(rSpan.MinAbs, max(-c.minRef, c.maxRef))
+	if c.gridded() {
+		c.grid.add(n, r, nSpan, rSpan)
+	}
 	c.addGroups(first, n, r)
 	c.addSteps(first, n, r)
 	c.end += int64(len(n))
@@ -178,6 +186,9 @@ func (c *Collector) leaveOut(n, r float64) {
 		c.overflows++
 	case !saturated && !nFinite && n != r && (n == n || r == r):
 		c.nonFinite++
+	}
+	if rFinite && math.Abs(r) > halfMax && math.IsInf(n, 0) && math.Signbit(n) == math.Signbit(r) {
+		c.grid.Saturated++
 	}
 	if nFinite && rFinite {
 		if c.excludedD == nil {

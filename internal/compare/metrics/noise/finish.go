@@ -28,6 +28,11 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		Max: c.maxD, RefAtMax: c.maxDRef,
 		Constant: c.minNPU == c.maxNPU, Bits: c.usedBits(),
 	}
+	if c.gridded() {
+		grid := c.grid
+		grid.Distinct = c.distinct.count
+		n.Grid = &grid
+	}
 	if c.total == 0 {
 		return n
 	}

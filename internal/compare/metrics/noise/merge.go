@@ -35,6 +35,7 @@ func (c *Collector) Merge(next *Collector) {
 		c.maxD, c.maxDRef = next.maxD, next.maxDRef
 	}
 	c.distinct.merge(&next.distinct)
+	c.grid.merge(&next.grid)
 	c.mergeProbe(next)
 	if c.excludedD == nil {
 		c.excludedD, next.excludedD = next.excludedD, nil

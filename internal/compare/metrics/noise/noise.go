@@ -68,6 +68,8 @@ type Noise struct {
 	Subnormal float64 `json:"subnormal"`
 	Bits      int     `json:"bits"`
 	Constant  bool    `json:"constant,omitempty"`
+	// Grid is that of an NPU tensor of float32, nil for others.
+	Grid *NumberGrid `json:"grid,omitempty"`
 	// Softmax reports whether the reference looks like the result of one: elements
 	// from 0 to 1, and rows that sum to 1.
 	Softmax bool `json:"softmax,omitempty"`
@@ -150,6 +152,9 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 	}
 	if elements, ok := n.Shape.Count(); !ok || elements != n.Elements || n.Count < 0 || n.Count > n.Elements {
 		return fmt.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
+	}
+	if g := n.Grid; g != nil && (g.Distinct < 0 || g.Distinct > manyValues || min(g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated) < 0) {
+		return fmt.Errorf("grid of %d different values, %d and %d elements off it", g.Distinct, g.OffFloat16, g.OffBFloat16)
 	}
 	for _, g := range []*Groups{&n.Rows, &n.Channels} {
 		if err := g.check(); err != nil {

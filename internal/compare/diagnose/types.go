@@ -1,0 +1,54 @@
+package diagnose
+
+import (
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// heldTypes are the types whose numbers arrays of float32 may hold, the coarsest first.
+var heldTypes = []tensor.DType{tensor.BFloat16, tensor.Float16}
+
+// mostHeld is the type that most arrays of float32 of the round hold, of those that say
+// it; undefined where that is float32.
+func (n *network) mostHeld() tensor.DType {
+	counts, all := map[tensor.DType]int{}, 0
+	for i := range n.rows {
+		if r := &n.rows[i]; r.noise != nil && r.noise.Grid != nil {
+			if held, ok := r.noise.Held(); ok {
+				counts[held]++
+			}
+			if !r.noise.MayHold(tensor.Float16) && !r.noise.MayHold(tensor.BFloat16) {
+				all++
+			}
+		}
+	}
+	for _, d := range heldTypes {
+		if 2*counts[d] > all {
+			return d
+		}
+	}
+	return tensor.Undefined
+}
+
+// settle finds out which type an array of float32 of the NPU holds: by its own bits, or,
+// where it has too few different values to tell, by what its inputs hold.
+func (x *judged) settle(most tensor.DType) {
+	n := x.row.noise
+	if n == nil || n.Grid == nil {
+		return
+	}
+	held, ok := n.Held()
+	if inputs := x.inputs(); !ok {
+		for _, d := range heldTypes {
+			of := func(in *row) bool { return in.noise != nil && in.noise.Type.Name == d.String() }
+			if n.MayHold(d) && (slices.ContainsFunc(inputs, of) || len(inputs) == 0 && d == most) {
+				held, ok = d, true
+				break
+			}
+		}
+	}
+	if ok {
+		x.row.noise, x.row.held = n.As(held), held.String()
+	}
+}

@@ -1,0 +1,138 @@
+package noise
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/tensor"
+)
+
+// NumberGrid is what the elements of an NPU tensor of float32 say of the type whose numbers
+// they are: tools that convert dumps store float16 and bfloat16 as float32. Of a coarser
+// type all elements but a few damaged ones have no bits beyond those of its fraction.
+type NumberGrid struct {
+	// Distinct is the number of different values, at most 64: from there on the bits of
+	// the values say something.
+	Distinct int `json:"distinct"`
+	// OffFloat16 and OffBFloat16 count the elements that are no numbers of these types;
+	// what is below the normal numbers of float16 is not looked at for it.
+	OffFloat16  int64 `json:"off_float16,omitempty"`
+	OffBFloat16 int64 `json:"off_bfloat16,omitempty"`
+	// Subnormal counts the references with 0 < |r| below the normal numbers of float16,
+	// Saturated the pairs with a reference beyond its range and an NPU element at the
+	// limit, or infinite, of the same sign.
+	Subnormal int64 `json:"subnormal,omitempty"`
+	Saturated int64 `json:"saturated,omitempty"`
+}
+
+// The limits of float16, and the bits of the fraction of a float32 in a float64 that
+// float16 and bfloat16 have not.
+const (
+	halfMax    = 65504
+	halfNormal = 0x1p-14
+	halfBits   = (1<<13 - 1) << 29
+	bfloatBits = (1<<16 - 1) << 29
+)
+
+// add counts a block of pairs; those that do not count are pairs of 0.
+func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
+	least := int64(math.Float64bits(halfNormal))
+	offHalf, offBFloat := uint64(0), uint64(0)
+	for _, x := range n {
+		bits := math.Float64bits(x)
+		normal := ^uint64((int64(bits&^kernel.SignBit)-least)>>63) & 1
+		offHalf += (bits&halfBits + halfBits) >> 42 & normal
+		offBFloat += (bits&bfloatBits + bfloatBits) >> 45 & 1
+	}
+	if nSpan.Special || max(nSpan.Max, -nSpan.Min) > halfMax {
+		for _, x := range n {
+			if math.Abs(x) > halfMax && math.Float64bits(x)&halfBits == 0 {
+				offHalf++
+			}
+		}
+	}
+	g.OffFloat16, g.OffBFloat16 = g.OffFloat16+int64(offHalf), g.OffBFloat16+int64(offBFloat)
+	if rSpan.NotZero < halfNormal || rSpan.MinAbs < halfNormal {
+		for _, x := range r {
+			if x != 0 && math.Abs(x) < halfNormal {
+				g.Subnormal++
+			}
+		}
+	}
+	if rSpan.Special || rSpan.MaxAbs > halfMax {
+		for i, x := range r {
+			if math.Abs(x) > halfMax && math.Abs(n[i]) == halfMax && math.Signbit(n[i]) == math.Signbit(x) {
+				g.Saturated++
+			}
+		}
+	}
+}
+
+// merge adds the pairs of another segment.
+func (g *NumberGrid) merge(next *NumberGrid) {
+	g.OffFloat16, g.OffBFloat16 = g.OffFloat16+next.OffFloat16, g.OffBFloat16+next.OffBFloat16
+	g.Subnormal, g.Saturated = g.Subnormal+next.Subnormal, g.Saturated+next.Saturated
+}
+
+// off is the number of elements that are no numbers of a type.
+func (g *NumberGrid) off(d tensor.DType) int64 {
+	if d == tensor.BFloat16 {
+		return g.OffBFloat16
+	}
+	return g.OffFloat16
+}
+
+// coarser are the types that arrays of float32 may hold, the coarsest first.
+var coarser = []tensor.DType{tensor.BFloat16, tensor.Float16}
+
+// Held is the type that the elements of an array of float32 are numbers of by their own
+// bits: nearly all of them, and enough different ones. ok is false where they are of
+// float32, or too few to tell.
+func (n *Noise) Held() (d tensor.DType, ok bool) {
+	if n.Grid == nil || n.Grid.Distinct < manyValues {
+		return tensor.Undefined, false
+	}
+	for _, d := range coarser {
+		if 100*n.Grid.off(d) < n.Elements {
+			return d, true
+		}
+	}
+	return tensor.Undefined, false
+}
+
+// MayHold reports whether the elements of an array of float32 are too few different ones
+// to tell a type by, and all of them numbers of one.
+func (n *Noise) MayHold(d tensor.DType) bool {
+	return n.Grid != nil && n.Grid.Distinct < manyValues && n.Grid.off(d) == 0
+}
+
+// As is the noise of an array of float32 that holds numbers of another type: storing the
+// reference in that makes larger errors. Differences of the tiniest numbers are even.
+func (n *Noise) As(d tensor.DType) *Noise {
+	t, ok := TypeOf(d)
+	if !ok {
+		return n
+	}
+	as := *n
+	as.Type = t
+	factor, least := math.Ldexp(1, n.Type.Mantissa-t.Mantissa), math.Ldexp(1, t.MinExp-t.Mantissa)/math.Sqrt(12)
+	rounding := func(x float64) float64 {
+		x *= factor
+		return math.Sqrt(float64(x*x) + float64(least*least))
+	}
+	as.Rounding = rounding(n.Rounding)
+	for _, g := range []*Groups{&as.Rows, &as.Channels} {
+		g.Rounding = slices.Clone(g.Rounding)
+		for i, x := range g.Rounding {
+			g.Rounding[i] = narrow(rounding(float64(x)))
+		}
+	}
+	if d == tensor.Float16 && n.Count > 0 {
+		as.Subnormal = float64(n.Grid.Subnormal) / float64(n.Count)
+	}
+	if n.Grid.Distinct < manyValues || n.Bits > t.Mantissa {
+		as.Bits = t.Mantissa
+	}
+	return &as
+}
