@@ -44,7 +44,7 @@ func newApp(streams ui.Streams) *app {
 		streams:  streams,
 		out:      bufio.NewWriter(streams.Out),
 		msg:      ui.NewMessages(streams, ui.MessageOptions{}),
-		settings: config.Options{Folders: config.Folders(), LookupEnv: os.LookupEnv},
+		settings: config.Options{Working: ".", User: config.UserFolder(), LookupEnv: os.LookupEnv},
 		commands: allCommands,
 	}
 }

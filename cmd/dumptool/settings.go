@@ -147,10 +147,10 @@ func commandPath(cmd *cobra.Command) []string {
 // schema returns the names of all settings of cmd and the commands below it. Flags of
 // all commands can also be set for one.
 func schema(cmd *cobra.Command) config.Schema {
-	s := config.Schema{Commands: map[string]config.Schema{}}
+	s := config.Schema{Flags: map[string]bool{}, Commands: map[string]config.Schema{}}
 	add := func(f *pflag.Flag) {
 		if isSetting(f) {
-			s.Flags = append(s.Flags, f.Name)
+			s.Flags[f.Name] = true
 		}
 	}
 	cmd.LocalFlags().VisitAll(add)
@@ -168,10 +168,10 @@ func schema(cmd *cobra.Command) config.Schema {
 
 // s3Schema are the settings of object storage, which have a group of their own.
 func s3Schema(root *cobra.Command) config.Schema {
-	var s config.Schema
+	s := config.Schema{Flags: map[string]bool{}}
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if isS3(f) {
-			s.Flags = append(s.Flags, strings.TrimPrefix(f.Name, s3Prefix))
+			s.Flags[strings.TrimPrefix(f.Name, s3Prefix)] = true
 		}
 	})
 	return s

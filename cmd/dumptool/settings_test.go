@@ -27,7 +27,7 @@ func runSample(t *testing.T, yaml string, env map[string]string, args ...string)
 		return nil
 	})
 	a.settings = config.Options{
-		Folders:   []string{dir},
+		User:      dir,
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	}
 	got := get(a.run(t.Context(), args))
