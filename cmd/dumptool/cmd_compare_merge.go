@@ -48,6 +48,7 @@ written. With --wait it waits for those that are missing.`,
 	flags := cmd.Flags()
 	flags.StringVar(&opts.plan, "plan", "", "the `FILE` of 'compare plan'; default: plan.jsonl in the first folder of parts")
 	flags.DurationVar(&opts.wait, "wait", 0, "wait at most `TIME`, such as 6h, until all parts are there")
+	harmless(flags, "wait")
 	flags.BoolVar(&opts.allowMissing, "allow-missing", false, "make a report of the parts that are there, as of an interrupted run")
 	o := &opts.given
 	o.output.addLooks(cmd)

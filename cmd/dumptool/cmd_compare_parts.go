@@ -33,6 +33,7 @@ for sbatch --array=$(dumptool compare parts PARTS --missing).`,
 	cmd.Long += exitStatus()
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.missing, "missing", false, "print the numbers of the shards that are missing, nothing where none is")
+	harmless(flags, "missing")
 	flags.StringVar(&opts.plan, "plan", "", "the `FILE` of 'compare plan'; default: plan.jsonl in the first folder of parts")
 	return cmd
 }

@@ -29,6 +29,7 @@ type divideFlags struct {
 func (o *divideFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.by, "shard-by", "", "`WHAT` one shard compares together: ref (the pairs of a reference, as far as the balance allows), pair (nothing), round; default: as the plan says, else ref")
+	harmless(flags, "shard-by")
 	flags.StringVar(&o.ignore, "plan-ignore", "", "`etag`: files may have been written at other times, as copies are; their sizes still count")
 	completeValues(cmd, "shard-by", names(compare.ShardBys()))
 	completeValues(cmd, "plan-ignore", []string{"etag"})
@@ -80,6 +81,7 @@ Up to about 100000 tensors no plan is needed: shards make the same one.`,
 	opts.addFlags(cmd)
 	opts.divide.addFlags(cmd)
 	cmd.Flags().IntVar(&opts.shards, "shards", 0, "divide the rows among `N` shards in the file too; otherwise each shard does that by itself, with the same result")
+	harmless(cmd.Flags(), "shards")
 	return cmd
 }
 

@@ -79,6 +79,7 @@ func (o *configCheckOptions) addFlags(cmd *cobra.Command) {
 	flags.Uint64Var(&o.worldSize, "world-size", 0, "the job has `N` ranks, for files of msprobe; default: unknown")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 for warnings too")
 	flags.BoolVar(&o.fix, "fix", false, "print the change that repairs what can be repaired")
+	harmless(flags, "check-env", "world-size", "strict", "fix")
 	flags.BoolVar(&o.write, "write", false, "with --fix: make the change")
 	o.exitZero.add(flags, "errors")
 }
