@@ -41,6 +41,10 @@ func FuzzRun(f *testing.F) {
 	f.Add(uint32(0x02910291), byte(4), four, dump)
 	f.Add(uint32(0x00020001), byte(8), four, []byte{1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add(uint32(0x00040001), byte(16), four, []byte("1 2\n3 nan\n"))
+	f.Add(uint32(0x01010101), byte(0), four[:20], four)
+	f.Add(uint32(0x02000200), byte(0), four, []byte{})
+	f.Add(uint32(0x04000401), byte(0), []byte("name,a\n,\n"), []byte("0,"))
+	f.Add(uint32(0x08000800), byte(0), make([]byte, 64), dump[:20])
 	f.Add(uint32(0x00080008), byte(32), dump[:len(dump)-3], bytes.Repeat([]byte{0xff}, 40))
 	// The folders stay: to make and to remove them takes as long as a run.
 	dir := f.TempDir()
