@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -173,7 +174,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	if x.Row.Status != "" {
 		return part
 	}
-	err := e.compare(ctx, x, part)
+	err := guard.Do(func() error { return e.compare(ctx, x, part) })
 	row := part.Row
 	var padding *align.PaddingError
 	switch {

@@ -296,10 +296,5 @@ func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 // readSide reads a file that lies beside the dumps. One that is no regular file is
 // not opened: a pipe would block.
 func readSide(name string, read func(io.Reader) error) error {
-	file, err := safefile.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return read(file)
+	return safefile.Read(name, func(file safefile.Input) error { return read(file) })
 }

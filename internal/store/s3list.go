@@ -1,13 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/minio/minio-go/v7"
-	"golang.org/x/sync/errgroup"
+
+	"dumptool/internal/guard"
 )
 
 // List implements Objects. What lies below several folders is listed folder by folder,
@@ -23,16 +26,23 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 		return nil, nil, s.explainList(prefix, err)
 	}
 	if !shallow {
-		below := make([][]Object, len(prefixes))
-		var group errgroup.Group
-		group.SetLimit(s.set.Concurrency)
+		below, errs := make([][]Object, len(prefixes)), make([]error, len(prefixes))
+		var listed sync.WaitGroup
+		lists := make(chan struct{}, s.set.Concurrency)
 		for i, p := range prefixes {
-			group.Go(func() (err error) {
+			lists <- struct{}{}
+			listed.Add(1)
+			guard.Go(func() (err error) {
 				below[i], _, err = s.pages(bucket, p, "")
 				return s.explainList(p, err)
+			}, func(err error) {
+				errs[i] = err
+				<-lists
+				listed.Done()
 			})
 		}
-		if err := group.Wait(); err != nil {
+		listed.Wait()
+		if err := cmp.Or(errs...); err != nil {
 			return nil, nil, err
 		}
 		objects, prefixes = slices.Concat(append(below, objects)...), nil
