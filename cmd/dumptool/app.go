@@ -214,6 +214,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		}
 	}
 	a.msg = ui.NewMessages(a.streams, a.messages())
+	a.msg.TakeLog()
 	return a.useStore(cmd.Context())
 }
 
