@@ -217,6 +217,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	}
 	a.msg = ui.NewMessages(a.streams, a.messages())
 	guard.Observe(a.trace)
+	a.msg.TakeLog()
 	return a.useStore(cmd.Context())
 }
 
