@@ -249,7 +249,7 @@ func (p *Plan) countRounds(rep *record.Report) {
 }
 
 // network is what the operators of the rows read, nil where nobody knows.
-func (r *plannedRound) network(rows []record.Row) diagnose.Graph {
+func (r *plannedRound) network(rows []record.Row) record.Flow {
 	g := r.graph
 	if g == nil {
 		return nil
@@ -265,7 +265,7 @@ func (r *plannedRound) network(rows []record.Row) diagnose.Graph {
 			names[filename.Normalise(row.NPUOp)], aliases[row.Op] = row.Op, row.NPUOp
 		}
 	}
-	network := diagnose.Graph{}
+	network := record.Flow{}
 	for ; len(queue) > 0; queue = queue[1:] {
 		op := queue[0]
 		if _, done := network[op]; done {
@@ -285,7 +285,7 @@ func (r *plannedRound) network(rows []record.Row) diagnose.Graph {
 			if known, ok := names[filename.Normalise(name)]; ok {
 				name = known
 			}
-			network[op] = append(network[op], diagnose.Source{Op: name, Output: producer.Output})
+			network[op] = append(network[op], record.Source{Op: name, Output: producer.Output})
 			queue = append(queue, name)
 		}
 	}

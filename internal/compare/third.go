@@ -136,7 +136,7 @@ func (e *executor) second(ctx context.Context, x *Pair, a *align.Alignment, part
 	defer other.Close()
 	res, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
 	if err == nil && res.Noise != nil {
-		part.Row.Second = &record.Second{RMS: res.Noise.RMS, Max: res.Noise.Max}
+		part.Row.Second = &record.Second{RMS: record.Float(res.Noise.RMS), Max: record.Float(res.Noise.Max)}
 	}
 	return err
 }

@@ -284,8 +284,9 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	if out.Type.Integer {
 		floor = integerNoise
 	}
-	noise := math.Sqrt(float64(second.RMS*second.RMS) + float64(floor*floor))
-	x.beyond = max(over(out.RMS, noise), over(out.Max, max(second.Max, 8*floor, 4*second.RMS)))
+	rms, most := float64(second.RMS), float64(second.Max)
+	noise := math.Sqrt(float64(rms*rms) + float64(floor*floor))
+	x.beyond = max(over(out.RMS, noise), over(out.Max, max(most, 8*floor, 4*rms)))
 	limit, nonFinite := 1.0, false
 	for _, in := range x.inputs() {
 		if before := j.of(in); before != nil {

@@ -7,20 +7,10 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// Source is a tensor that an operator reads.
-type Source struct {
-	Op     string `json:"op"`     // the operator that makes it
-	Output int    `json:"output"` // which output of it, -1 if that is not known
-}
-
-// Graph is what operators read, by their name. An operator with an empty list is
-// known to have no inputs; of one that is not in the graph nothing is known.
-type Graph map[string][]Source
-
 // Network is what is known of the operators of a round besides their rows.
 type Network struct {
 	// Graph may be nil, may name unknown operators, and may have cycles.
-	Graph Graph
+	Graph record.Flow
 	// Within are the operators that run inside of another one, a module: it is none to
 	// suspect where one of them is bad.
 	Within map[string][]string

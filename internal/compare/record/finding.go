@@ -49,6 +49,11 @@ func findingsOf(all []findingJSON) []Finding {
 	return findings
 }
 
+// equal reports whether two findings say the same, whatever their facts are.
+func (f Finding) equal(g Finding) bool {
+	return f.Code == g.Code && f.Confidence == g.Confidence && f.Evidence.Equal(g.Evidence)
+}
+
 // Confidence is High for a fact or a documented rule, Medium or Low for a rule
 // of dumptool's own.
 type Confidence string

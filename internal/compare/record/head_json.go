@@ -24,6 +24,7 @@ type head struct {
 	Summary     summary         `json:"summary"`
 	Findings    findingRows     `json:"findings"`
 	Rounds      []roundJSON     `json:"rounds,omitempty"`
+	Listed      *Listed         `json:"rounds_listed,omitempty"`
 	Coverage    Coverage        `json:"coverage"`
 	Baseline    *baselineRow    `json:"baseline"`
 	Warnings    []lang.Sentence `json:"warnings"`
@@ -105,7 +106,7 @@ func (r *Report) head() *head {
 		Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode,
 		OrderSource: r.OrderSource, GraphSource: r.GraphSource,
 		Summary:  r.summary(),
-		Findings: r.findingRows(f), Rounds: r.roundsJSON(),
+		Findings: r.findingRows(f), Rounds: r.roundsJSON(), Listed: r.Listed,
 		Coverage: Coverage{
 			RefOnly: list(c.RefOnly), NPUOnly: list(c.NPUOnly), Skipped: list(c.Skipped),
 			Unread: list(c.Unread), Superseded: list(c.Superseded), Rounds: c.Rounds, Unused: list(c.Unused),
@@ -143,7 +144,7 @@ func (h *head) report(rows []Row) (*Report, error) {
 	r := &Report{
 		Tool: h.Tool, Args: h.Args, Profile: h.Profile, NaNPolicy: h.NaNPolicy, TolMode: h.TolMode,
 		OrderSource: h.OrderSource, GraphSource: h.GraphSource, Coverage: h.Coverage,
-		Warnings: h.Warnings, Interrupted: h.Interrupted, FailedFast: h.FailedFast, Files: h.Files, LeftOut: h.LeftOut, Rows: rows,
+		Warnings: h.Warnings, Interrupted: h.Interrupted, FailedFast: h.FailedFast, Files: h.Files, LeftOut: h.LeftOut, Listed: h.Listed, Rows: rows,
 	}
 	r.Verdict, r.VerdictWhy, r.Headline, r.Effective = h.Summary.VerdictMode, h.Summary.VerdictWhy, h.Summary.Headline, textOf(h.Summary.Effective)
 	r.Standard = textOf(h.Summary.Standard)

@@ -43,6 +43,9 @@ type Report struct {
 	// Rounds are the rounds that were compared, by their coordinates; nil in a
 	// report that was written before there were any.
 	Rounds   []Round
+	// Listed is what the listing of both runs says, nil in a report that was written
+	// before that was kept.
+	Listed   *Listed
 	Coverage Coverage
 	Baseline *Baseline // nil without a baseline
 	Warnings []lang.Sentence

@@ -34,6 +34,10 @@ type Round struct {
 	// GraphSource says where the inputs of operators come from; empty when nothing
 	// says it.
 	GraphSource lang.Sentence
+	// Pairing is what was known before anything was compared.
+	Pairing Pairing
+	// Unfit is set where the data flow does not fit the data and was not used.
+	Unfit bool
 	// Counts are the rows of the round by status.
 	Counts map[Status]int
 	// Findings say where this round went wrong.

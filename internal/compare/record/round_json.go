@@ -69,6 +69,8 @@ type roundJSON struct {
 	Jump        Number        `json:"jump"`
 	OutputsBad  bool          `json:"outputs_bad"`
 	Findings    findingRows   `json:"findings"`
+	Pairing     *Pairing      `json:"pairing,omitempty"`
+	Unfit       bool          `json:"unfit,omitempty"`
 }
 
 func (r *Report) roundsJSON() []roundJSON {
@@ -80,7 +82,7 @@ func (r *Report) roundsJSON() []roundJSON {
 			OrderSource: x.OrderSource, OrderKnown: x.OrderKnown, GraphSource: x.GraphSource,
 			Status: x.Status(), Counts: countsOf(x.Counts),
 			FirstBad: r.found(f.FirstBad), LastGood: r.found(f.LastGood), LargestJump: r.found(f.LargestJump),
-			OutputsBad: f.OutputsBad, Findings: r.findingRows(f)}
+			OutputsBad: f.OutputsBad, Findings: r.findingRows(f), Pairing: &x.Pairing, Unfit: x.Unfit}
 		if j.LargestJump != nil {
 			j.Jump = NumberOf(f.Jump)
 		}
@@ -98,7 +100,11 @@ func (j *roundJSON) round() Round {
 	if j.Ref != nil {
 		ref = *j.Ref
 	}
-	return Round{Name: j.Round, At: j.At, RefAt: ref, Notes: j.Notes,
+	var pairing Pairing
+	if j.Pairing != nil {
+		pairing = *j.Pairing
+	}
+	return Round{Name: j.Round, Pairing: pairing, Unfit: j.Unfit, At: j.At, RefAt: ref, Notes: j.Notes,
 		OrderSource: j.OrderSource, OrderKnown: j.OrderKnown, GraphSource: j.GraphSource,
 		Counts: j.Counts.byStatus(), Findings: j.Findings.findings(j.Jump, j.OutputsBad)}
 }

@@ -80,7 +80,10 @@ func (v *Verdict) Shift(first int) {
 
 // Second is how far a second reference, of a lower precision, is from the reference: the
 // root mean square and the largest magnitude of their differences.
-type Second struct{ RMS, Max float64 }
+type Second struct {
+	RMS Float `json:"rms"`
+	Max Float `json:"max"`
+}
 
 // Row is one output of an operator: the facts of its pair, which depend on nothing but
 // the pair and the options, and the verdict on it.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -95,6 +96,16 @@ type rowJSON struct {
 	AbsHist  *histogramJSON `json:"abs_hist"`
 	RelHist  *histogramJSON `json:"rel_hist"`
 	Pictures *picturesJSON  `json:"pictures"`
+
+	// What the judgement of the round needs beside the numbers: the noise, the reasons
+	// that the pair alone gives where they are others, and what its tensors show.
+	Noise         *noise.Noise   `json:"noise,omitempty"`
+	ReasonsLimits *[]findingJSON `json:"reasons_limits,omitempty"`
+	Patterns      []findingJSON  `json:"patterns,omitempty"`
+	Uneven        *Unevenness    `json:"uneven,omitempty"`
+	Second        *Second        `json:"second,omitempty"`
+	Undiagnosed   *lang.Sentence `json:"undiagnosed,omitempty"`
+	Details       *details       `json:"details,omitempty"`
 }
 
 // limitsJSON are Limits with their source in one text.
@@ -102,6 +113,13 @@ type limitsJSON struct {
 	Atol   Number `json:"atol"`
 	Rtol   Number `json:"rtol"`
 	Source string `json:"source"`
+}
+
+// limits are the limits that were written.
+func (j *limitsJSON) limits() Limits {
+	l := Limits{Atol: j.Atol.Value, Rtol: j.Rtol.Value}
+	l.setSource(j.Source)
+	return l
 }
 
 // location is where an element is, in C order.
@@ -169,6 +187,29 @@ func (r *Row) form(detail bool) *rowJSON {
 		if detail {
 			j.putDetail(result)
 		}
+	}
+	j.Noise, j.Uneven, j.Second = r.Noise, r.Uneven, r.Second
+	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, Finding.equal) {
+		own := findingsJSON(r.Pair.Reasons)
+		j.ReasonsLimits = &own
+	}
+	if len(r.Patterns) > 0 {
+		j.Patterns = findingsJSON(r.Patterns)
+	}
+	if !r.Undiagnosed.IsZero() {
+		j.Undiagnosed = &r.Undiagnosed
+	}
+	return j
+}
+
+// whole is the row with all that is known of it.
+func (r *Row) whole() *rowJSON {
+	j := r.form(true)
+	j.Limits = limitsJSON{NumberOf(r.Limits.Atol), NumberOf(r.Limits.Rtol), r.Limits.Source()}
+	j.Details = new(details)
+	if r.Result != nil {
+		j.Details.NoShape = r.Shape == nil
+		j.Details.take(r.Result)
 	}
 	return j
 }
@@ -249,6 +290,17 @@ func (j *rowJSON) row() (Row, error) {
 	if j.StatusLimits != nil {
 		r.Pair.Status = *j.StatusLimits
 	}
+	r.Pair.Reasons = r.Reasons
+	if j.ReasonsLimits != nil {
+		r.Pair.Reasons = findingsOf(*j.ReasonsLimits)
+	}
+	r.Noise, r.Patterns, r.Uneven, r.Second = j.Noise, findingsOf(j.Patterns), j.Uneven, j.Second
+	if j.Undiagnosed != nil {
+		r.Undiagnosed = *j.Undiagnosed
+	}
+	if j.Details != nil {
+		r.Limits = j.Limits.limits()
+	}
 	if j.Total == nil {
 		return r, nil
 	}
@@ -263,6 +315,14 @@ func (j *rowJSON) row() (Row, error) {
 	if r.Result, err = j.takeResult(&r); err != nil {
 		return Row{}, err
 	}
+	if d := j.Details; d != nil {
+		if err := d.set(&r, r.Result); err != nil {
+			return Row{}, err
+		}
+		if d.NoShape {
+			r.Shape = nil
+		}
+	}
 	if r.Pictures, err = j.Pictures.pictures(r.Result, len(j.Shape)); err != nil {
 		return Row{}, err
 	}
@@ -271,8 +331,7 @@ func (j *rowJSON) row() (Row, error) {
 
 // takeResult makes the result of a row that was compared.
 func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
-	r.Limits = Limits{Atol: j.Limits.Atol.Value, Rtol: j.Limits.Rtol.Value}
-	r.Limits.setSource(j.Limits.Source)
+	r.Limits = j.Limits.limits()
 	result := &metrics.Result{Total: *j.Total, RefDType: r.RefDType, NPUDType: r.NPUDType}
 	result.Complex = r.RefDType.Host().Complex() || r.NPUDType.Host().Complex()
 	if j.ErrorsPolicy != nil {
