@@ -22,7 +22,7 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo test deploytest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
+.PHONY: help build page demo test deploytest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
 	bench same purego arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
@@ -127,6 +127,9 @@ golden: ## make the sample and golden data again from their generators
 
 proto: ## generate the Go code of the .proto file again
 	cd tools && $(GO) run ./protogen -I .. -out .. $(PROTO)
+
+lines: ## lines of code by package, without tests
+	@sh scripts/lines.sh
 
 bench: ## compare speed and memory with the targets (BENCHFLAGS)
 	$(GO) run ./internal/bench $(BENCHFLAGS)
