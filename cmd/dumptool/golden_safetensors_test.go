@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"dumptool/internal/format/formattest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/safetensors"
 	"dumptool/internal/tensor"
@@ -73,7 +73,7 @@ func sameElements(t *testing.T, name string, got *format.Tensor, want hostArray)
 		t.Errorf("%s: %v%v, error %v, want %v%v", name, got.DType, got.Shape, got.Err, want.host, want.shape)
 		return
 	}
-	elements := formattest.Elements(t, &got.Tensor)
+	elements := dumptest.Elements(t, &got.Tensor)
 	if bytes.Equal(elements, want.data) {
 		return
 	}

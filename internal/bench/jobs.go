@@ -14,6 +14,7 @@ import (
 
 	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
@@ -312,9 +313,9 @@ func writeBig(ctx context.Context, path string, t synth.Tensor) error {
 		block = binary.LittleEndian.AppendUint16(block, e)
 	}
 	data := &repeat{ctx: ctx, block: block}
-	return synth.WriteFile(path, &dumpfmt.Content{
+	return synth.WriteFile(path, &dumptest.Content{
 		Container: dumpfmt.BinaryV2, DumpTime: startTime, OpName: "Default/network/up4/Conv2D-op9",
-		Inputs: []dumpfmt.TensorContent{t.Content(dumpfmt.Payload{Size: int64(t.DeviceSize()), Data: data})},
+		Inputs: []dumptest.TensorContent{t.Content(dumptest.Payload{Size: int64(t.DeviceSize()), Data: data})},
 	})
 }
 
