@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/convert"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
@@ -20,6 +19,7 @@ import (
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
+	"dumptool/tools/bench/synth"
 )
 
 // The program starts itself to make its trees.

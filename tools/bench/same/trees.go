@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // firstTime is the timestamp of the first dump, in microseconds.

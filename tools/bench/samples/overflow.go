@@ -3,11 +3,11 @@ package main
 import (
 	"path/filepath"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // writeRecord writes the overflow record of an operator: a float32 sum did not

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumptest"
+	"dumptool/tools/bench/synth"
 )
 
 // values is a kind of made-up values.
