@@ -78,7 +78,7 @@ func mib(bytes int64) string {
 
 // printResults prints the table of all results.
 func printResults(w io.Writer, results []result) error {
-	rows := [][5]string{{"job", "measured", "target", "", "details"}}
+	rows := [][5]string{{"JOB", "MEASURED", "TARGET", "", "DETAILS"}}
 	for _, r := range results {
 		rows = append(rows, [...]string{r.job, r.measured, r.target, r.verdict, r.note})
 	}
