@@ -22,8 +22,8 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo test deploytest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto \
-	bench same purego arm64 microbench dist dist-check setup clean
+.PHONY: help build page demo test toolstest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
+	bench same benchtools purego arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,13 +61,13 @@ test: fmt-check ## gofmt, go vet and all tests
 	if [ -z "$$tag" ]; then \
 		echo 'NOTE: the tests of custom converters were LEFT OUT: they need a python3 with numpy'; \
 	fi
-	$(MAKE) --no-print-directory deploytest
+	$(MAKE) --no-print-directory toolstest
 	@if [ -n '$(BROWSER)' ]; then $(MAKE) --no-print-directory browsertest; else \
 		echo 'NOTE: the tests of report.html in a browser were LEFT OUT: they need chromium and pdftotext'; \
 	fi
 
-deploytest: ## the manifests of deploy, by the types of Kubernetes
-	cd tools && $(GO) test $(TESTFLAGS) ./deploytest
+toolstest: ## what measures the program, and the manifests of deploy by the types of Kubernetes
+	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./deploytest
 
 test-slurm: ## shards on a real Slurm of one node (needs root, slurm-wlm and munge)
 	bash scripts/slurm.sh
@@ -118,23 +118,30 @@ fuzz: ## check that fuzz targets are fast, then run each for FUZZTIME (10s)
 
 cover: ## test coverage: the total, and coverage.html line by line
 	$(GO) test -coverpkg=./... -coverprofile=coverage.out $(TESTFLAGS) ./...
-	@grep -Ev '\.pb\.go:|/internal/bench/' coverage.out >coverage.out.tmp && mv coverage.out.tmp coverage.out
+	@grep -Ev '\.pb\.go:|/internal/dumptest/' coverage.out >coverage.out.tmp && mv coverage.out.tmp coverage.out
 	@$(GO) tool cover -html=coverage.out -o coverage.html
 	@$(GO) tool cover -func=coverage.out | tail -n 1
 
 golden: ## make the sample and golden data again from their generators
-	$(GO) generate ./...
+	cd tools && $(GO) generate ./...
 
 proto: ## generate the Go code of the .proto file again
 	cd tools && $(GO) run ./protogen -I .. -out .. $(PROTO)
 
-bench: ## compare speed and memory with the targets (BENCHFLAGS)
-	$(GO) run ./internal/bench $(BENCHFLAGS)
+lines: ## lines of code by package, without tests
+	@sh scripts/lines.sh
+
+# Built and not run by go, so that paths in their flags begin here.
+benchtools:
+	cd tools && $(GO) build -o ../bin/ ./bench ./bench/same
+
+bench: benchtools ## compare speed and memory with the targets (BENCHFLAGS)
+	bin/bench $(BENCHFLAGS)
 
 # For changes that shall not change results. SAMEFLAGS: -trees 20, -only compare,
 # -files (not what is printed), folders of dumps of your own.
-same: build ## compare what this build and OLD=path print and write (SAMEFLAGS)
-	$(GO) run ./internal/bench/same -old '$(OLD)' -new bin/dumptool $(SAMEFLAGS)
+same: build benchtools ## compare what this build and OLD=path print and write (SAMEFLAGS)
+	bin/same -old '$(OLD)' -new bin/dumptool $(SAMEFLAGS)
 
 # Reports are the same bytes on amd64 and arm64: nothing in the arithmetic may be
 # fused to a multiply-add, but by internal/exact on purpose, and both builds have
@@ -144,7 +151,7 @@ ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/layout ./internal/co
 # Those whose loops are in assembly are tested without it too.
 ARM64_PLAIN = ./internal/compare/metrics/kernel ./internal/layout
 ARM64_BINARY = bin/dumptool-linux-arm64
-arm64: build ## the same results on arm64: instructions, tests and reports (needs qemu-user)
+arm64: build benchtools ## the same results on arm64: instructions, tests and reports (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
 	@fused=$$($(GO) tool objdump -s '^dumptool/' $(ARM64_BINARY) | \
 		grep -E 'FN?M(ADD|SUB)[SD]|FML[AS]' | grep -v '^ *exact\.go:' || :); \
@@ -155,16 +162,16 @@ arm64: build ## the same results on arm64: instructions, tests and reports (need
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Hex ./internal/hpaa
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_PLAIN)
-	$(GO) run ./internal/bench/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 2
+	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 2
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY)-purego ./cmd/dumptool
-	$(GO) run ./internal/bench/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)-purego' -trees 1
+	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)-purego' -trees 1
 
 # What processors without kernels of their own run: loops in plain Go.
-purego: build ## the same results without assembly: tests and reports
+purego: build benchtools ## the same results without assembly: tests and reports
 	$(GO) vet -tags purego ./...
 	$(GO) test -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/tensor ./internal/layout ./internal/convert ./internal/hpaa ./internal/compare ./internal/compare/metrics/... ./internal/compare/pair
 	$(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
-	$(GO) run ./internal/bench/same -old bin/dumptool -new bin/dumptool-purego -trees 3
+	bin/same -old bin/dumptool -new bin/dumptool-purego -trees 3
 
 microbench: ## run the benchmarks of single functions (BENCH: a pattern)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...

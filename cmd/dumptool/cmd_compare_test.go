@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
-	"dumptool/internal/bench/synth"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -69,7 +69,7 @@ func appendElement(data []byte, host tensor.Host, text string) ([]byte, error) {
 		v, err := strconv.ParseFloat(text, 64)
 		switch host {
 		case tensor.HostFloat16:
-			data = order.AppendUint16(data, synth.Half(float32(v)))
+			data = order.AppendUint16(data, dumptest.Half(float32(v)))
 		case tensor.HostFloat32:
 			data = order.AppendUint32(data, math.Float32bits(float32(v)))
 		default:

@@ -13,13 +13,12 @@ import (
 
 	"dumptool/internal/config"
 	"dumptool/internal/dumpconf"
-	"dumptool/internal/ui"
 )
 
 // typed runs a command line as if a person had typed text at a terminal.
 func typed(t *testing.T, text string, args ...string) result {
 	t.Helper()
-	streams, in, out, err := ui.Test()
+	streams, in, out, err := testStreams()
 	streams.InTTY, streams.OutTTY = true, true
 	in.WriteString(text)
 	a := newApp(streams)
@@ -94,7 +93,7 @@ func TestConfigNewDoesNotAskScripts(t *testing.T) {
 // TestConfigNewInterrupted checks that a question can be interrupted.
 func TestConfigNewInterrupted(t *testing.T) {
 	t.Parallel()
-	streams, _, out, err := ui.Test()
+	streams, _, out, err := testStreams()
 	streams.InTTY, streams.OutTTY = true, true
 	streams.In = blockedReader{}
 	a := newApp(streams)
@@ -113,7 +112,7 @@ func (blockedReader) Read([]byte) (int, error) { select {} }
 
 func TestConfigCheckInterrupted(t *testing.T) {
 	t.Parallel()
-	streams, _, _, _ := ui.Test()
+	streams, _, _, _ := testStreams()
 	streams.In = blockedReader{}
 	a := newApp(streams)
 	a.settings = config.Options{}

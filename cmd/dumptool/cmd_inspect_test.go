@@ -12,18 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
 
 // inspectFile writes a dump file and returns its path.
-func inspectFile(t *testing.T, name string, c *dumpfmt.Content) string {
+func inspectFile(t *testing.T, name string, c *dumptest.Content) string {
 	t.Helper()
 	if c.Container == 0 {
 		c.Container = dumpfmt.BinaryV2
 	}
 	var b bytes.Buffer
-	if err := dumpfmt.Write(&b, c); err != nil {
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), name)
@@ -48,14 +49,14 @@ func inspectText(t *testing.T, width int, args ...string) string {
 }
 
 // inspectTensor is a tensor of ones.
-func inspectTensor(d tensor.DType, word tensor.FormatWord, shape, original []uint64) dumpfmt.TensorContent {
+func inspectTensor(d tensor.DType, word tensor.FormatWord, shape, original []uint64) dumptest.TensorContent {
 	n := uint64(1)
 	for _, dim := range shape {
 		n *= dim
 	}
 	size, _ := d.Bytes(int64(n))
-	return dumpfmt.TensorContent{
-		Payload: dumpfmt.Bytes(bytes.Repeat([]byte{0, 0x3c}, int(size/2))), StoredDType: int32(d), StoredFormat: word, Shape: shape, OriginalShape: original,
+	return dumptest.TensorContent{
+		Payload: dumptest.Bytes(bytes.Repeat([]byte{0, 0x3c}, int(size/2))), StoredDType: int32(d), StoredFormat: word, Shape: shape, OriginalShape: original,
 	}
 }
 
@@ -64,26 +65,26 @@ func TestInspectText(t *testing.T) {
 	const stamp = ".58.16.1624605159829577"
 	const sliceNote = `{"threadMode":true,"input_tensor_slice":[],"output_tensor_slice":[[[{"lower":0,"higher":2},{"lower":3,"higher":4}]]]}`
 	nc1hwc0 := tensor.FormatWord(tensor.NC1HWC0)
-	conv := func() *dumpfmt.Content {
+	conv := func() *dumptest.Content {
 		packed := inspectTensor(tensor.Float16, tensor.FormatWord(tensor.FractalZ)|4<<8|5<<24, []uint64{8, 1, 16, 16}, []uint64{32, 4, 2, 2})
 		original := inspectTensor(tensor.Float16, nc1hwc0, []uint64{2, 1, 3, 5, 16}, []uint64{2, 6, 3, 5})
-		original.OriginalOp = &dumpfmt.OriginalContent{Name: "conv1", StoredFormat: tensor.FormatWord(tensor.NCHW)}
-		return &dumpfmt.Content{
+		original.OriginalOp = &dumptest.OriginalContent{Name: "conv1", StoredFormat: tensor.FormatWord(tensor.NCHW)}
+		return &dumptest.Content{
 			DumpTime: 1624605159829577, OpName: "net/conv1",
-			Inputs:  []dumpfmt.TensorContent{inspectTensor(tensor.Float16, nc1hwc0, []uint64{2, 1, 3, 5, 16}, []uint64{2, 6, 3, 5}), packed},
-			Outputs: []dumpfmt.TensorContent{original},
-			Buffers: []dumpfmt.BlobContent{{Payload: dumpfmt.Bytes([]byte("123")), Type: 2}},
+			Inputs:  []dumptest.TensorContent{inspectTensor(tensor.Float16, nc1hwc0, []uint64{2, 1, 3, 5, 16}, []uint64{2, 6, 3, 5}), packed},
+			Outputs: []dumptest.TensorContent{original},
+			Buffers: []dumptest.BlobContent{{Payload: dumptest.Bytes([]byte("123")), Type: 2}},
 		}
 	}
 	nano := inspectTensor(tensor.Float16, tensor.FormatWord(tensor.ND), []uint64{3}, nil)
 	nano.StoredDType = 1 // float16 in TLV files
-	record := func(status ...uint64) *dumpfmt.Content {
+	record := func(status ...uint64) *dumptest.Content {
 		r := &opdebug.Record{Generation: opdebug.NewLayout, Header: opdebug.Header{Magic: opdebug.Magic, Version: 1, Valid: 1, AccType: 1, DataLen: 112}}
 		r.Header.DataLen = 112
 		r.Areas = []opdebug.Area{{Unit: opdebug.AIV, StreamID: 3, TaskID: 57, Status: append([]uint64{0, 0, 0, 0}, status...)[len(status):]}}
-		payload := opdebug.Encode(r)
-		return &dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{{
-			Payload: dumpfmt.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))},
+		payload := dumptest.EncodeRecord(r)
+		return &dumptest.Content{OpName: "Node_OpDebug", Outputs: []dumptest.TensorContent{{
+			Payload: dumptest.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))},
 		}}}
 	}
 	old, err := opdebug.Parse(make([]byte, opdebug.BufferSize))
@@ -94,12 +95,12 @@ func TestInspectText(t *testing.T) {
 		old.Areas[i] = opdebug.Area{Unit: unit, StreamID: 8, TaskID: uint64(i), Status: []uint64{uint64(i % 2 * 0x10)}}
 	}
 	old.Areas[0].Status[0] = 1
-	twoUnits := &dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{{
-		Payload: dumpfmt.Bytes(opdebug.Encode(old)), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{opdebug.BufferSize},
+	twoUnits := &dumptest.Content{OpName: "Node_OpDebug", Outputs: []dumptest.TensorContent{{
+		Payload: dumptest.Bytes(dumptest.EncodeRecord(old)), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{opdebug.BufferSize},
 	}}}
 	tests := map[string]struct {
 		name  string
-		dump  *dumpfmt.Content
+		dump  *dumptest.Content
 		width int
 		flags []string
 		want  string
@@ -128,7 +129,7 @@ func TestInspectText(t *testing.T) {
   input 1     1    1     1    0     0     0
   output 0    1    1     1    0     0     0
 `},
-		"stats in two tables": {"Relu.x" + stamp, &dumpfmt.Content{OpName: "x", DumpTime: 1, Outputs: []dumpfmt.TensorContent{inspectTensor(tensor.Float16, nc1hwc0, []uint64{2}, nil)}}, 70, []string{"--stats"}, `
+		"stats in two tables": {"Relu.x" + stamp, &dumptest.Content{OpName: "x", DumpTime: 1, Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, nc1hwc0, []uint64{2}, nil)}}, 70, []string{"--stats"}, `
   Relu x
   binary version 2, dumped 1970-01-01 00:00:00.000001 UTC (1)
   task 58, stream 16, timestamp 1624605159829577
@@ -137,14 +138,14 @@ func TestInspectText(t *testing.T) {
   TENSOR    MIN  MAX  MEAN  NAN  +INF  -INF
   output 0    1    1     1    0     0     0
 `},
-		"tlv": {"Add.a_b" + stamp, &dumpfmt.Content{Container: dumpfmt.TLV, Inputs: []dumpfmt.TensorContent{nano}}, 0, nil, `
+		"tlv": {"Add.a_b" + stamp, &dumptest.Content{Container: dumpfmt.TLV, Inputs: []dumptest.TensorContent{nano}}, 0, nil, `
   Add a_b
   TLV, dumped 2021-06-25 07:12:39.829577 UTC (1624605159829577)
   task 58, stream 16
   TENSOR   DTYPE    FORMAT  SHAPE  BYTES
   input 0  float16  ND      3          6
 `},
-		"slice": {"Add.x" + stamp + ".6.1.0.3", &dumpfmt.Content{OpName: "x", DumpTime: 1 << 63, Outputs: []dumpfmt.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2, 4}, nil)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, 0, nil, `
+		"slice": {"Add.x" + stamp + ".6.1.0.3", &dumptest.Content{OpName: "x", DumpTime: 1 << 63, Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2, 4}, nil)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, 0, nil, `
   Add x
   binary version 2, dumped 9223372036854775808
   task 58, stream 16, task type 6, context 1, thread 0, device 3, timestamp 1624605159829577
@@ -152,7 +153,7 @@ func TestInspectText(t *testing.T) {
   TENSOR    DTYPE    FORMAT  SHAPE  SLICE  BYTES
   output 0  float16  ND      2,4    2,1       16
 `},
-		"hostile name": {"x", &dumpfmt.Content{OpName: "a\x1b[31m\n", Outputs: []dumpfmt.TensorContent{inspectTensor(tensor.Float16, 2, nil, nil)}}, 0, nil, `
+		"hostile name": {"x", &dumptest.Content{OpName: "a\x1b[31m\n", Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, nil, nil)}}, 0, nil, `
   a\x1b[31m\n
   binary version 2
   TENSOR    DTYPE    FORMAT  SHAPE  BYTES
@@ -195,7 +196,7 @@ func TestInspectText(t *testing.T) {
 
 func TestInspectInterrupted(t *testing.T) {
 	t.Parallel()
-	path := inspectFile(t, "x", &dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}})
+	path := inspectFile(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a, get := testApp(t)
@@ -220,7 +221,7 @@ func TestInspectBrokenPipe(t *testing.T) {
 	t.Parallel()
 	args := []string{"inspect"}
 	for range 4 {
-		args = append(args, inspectFile(t, "x", &dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}}))
+		args = append(args, inspectFile(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}}))
 	}
 	a, get := testApp(t)
 	pipe := new(brokenPipe)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
@@ -59,15 +60,15 @@ func decodeCore(version uint32, status ...uint64) []byte {
 // decodeDump returns a dump file with a payload as its outputs.
 func decodeDump(t *testing.T, opName string, payloads ...[]byte) []byte {
 	t.Helper()
-	c := &dumpfmt.Content{Container: dumpfmt.BinaryV2, DumpTime: 1, OpName: opName}
+	c := &dumptest.Content{Container: dumpfmt.BinaryV2, DumpTime: 1, OpName: opName}
 	for _, p := range payloads {
-		c.Outputs = append(c.Outputs, dumpfmt.TensorContent{
-			Payload: dumpfmt.Bytes(p), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND),
+		c.Outputs = append(c.Outputs, dumptest.TensorContent{
+			Payload: dumptest.Bytes(p), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND),
 			Shape: []uint64{uint64(len(p))},
 		})
 	}
 	var b bytes.Buffer
-	if err := dumpfmt.Write(&b, c); err != nil {
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

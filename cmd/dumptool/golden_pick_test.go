@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"dumptool/internal/format/formattest"
 	"dumptool/internal/format/hdf5"
 )
 
@@ -63,7 +63,7 @@ func TestConvertPick(t *testing.T) {
 			!slices.Equal(tensor.Strides, w.Strides) || len(tensor.Attrs) != len(w.Attrs) {
 			t.Errorf("%+v, want %+v", tensor, w)
 		}
-		if !bytes.Equal(formattest.Elements(t, &tensor.Tensor), formattest.Elements(t, &w.Tensor)) {
+		if !bytes.Equal(dumptest.Elements(t, &tensor.Tensor), dumptest.Elements(t, &w.Tensor)) {
 			t.Errorf("%s: other elements", tensor.Name)
 		}
 	}

@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"dumptool/internal/config"
-	"dumptool/internal/ui"
 )
 
 // terminalHelp runs a command line at a terminal of some columns.
 func terminalHelp(t *testing.T, width int, args ...string) string {
 	t.Helper()
-	streams, _, out, errs := ui.Test()
+	streams, _, out, errs := testStreams()
 	streams.OutTTY, streams.OutWidth = true, width
 	a := newApp(streams)
 	a.settings = config.Options{}

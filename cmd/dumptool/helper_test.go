@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -17,10 +18,16 @@ type result struct {
 	out, err string
 }
 
+// testStreams returns streams that are no terminals, and the buffers behind them.
+func testStreams() (s ui.Streams, in, out, err *bytes.Buffer) {
+	in, out, err = new(bytes.Buffer), new(bytes.Buffer), new(bytes.Buffer)
+	return ui.Streams{In: in, Out: out, Err: err}, in, out, err
+}
+
 // testApp returns an app without settings, whatever the machine has.
 func testApp(t *testing.T) (a *app, get func(code int) result) {
 	t.Helper()
-	streams, _, out, err := ui.Test()
+	streams, _, out, err := testStreams()
 	a = newApp(streams)
 	a.settings = config.Options{}
 	return a, func(code int) result { return result{code, out.String(), err.String()} }

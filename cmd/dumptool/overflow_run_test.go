@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
@@ -30,13 +31,13 @@ func makeOverflows(ts *testscript.TestScript, _ bool, args []string) {
 				if i == 0 {
 					in = 0x3c00
 				}
-				writeDump(ts, filepath.Join(dir, fmt.Sprintf("%s.%d.1.%d", op, task, stamp)), &dumpfmt.Content{OpName: filepath.Ext(op)[1:],
-					Inputs: []dumpfmt.TensorContent{halves(0x3c00, in)}, Outputs: []dumpfmt.TensorContent{halves(0x3c00, 0x7c00)}})
+				writeDump(ts, filepath.Join(dir, fmt.Sprintf("%s.%d.1.%d", op, task, stamp)), &dumptest.Content{OpName: filepath.Ext(op)[1:],
+					Inputs: []dumptest.TensorContent{halves(0x3c00, in)}, Outputs: []dumptest.TensorContent{halves(0x3c00, 0x7c00)}})
 				record := &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
 					{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
 					{Unit: opdebug.AICore, TaskID: uint64(task), StreamID: 1, Status: []uint64{0x100}}}}
-				writeDump(ts, filepath.Join(dir, fmt.Sprintf("Opdebug.Node_OpDebug.%d.1.%d", task, stamp+10)), &dumpfmt.Content{OpName: "Node_OpDebug",
-					Outputs: []dumpfmt.TensorContent{{Payload: dumpfmt.Bytes(opdebug.Encode(record)), StoredDType: int32(tensor.Uint8),
+				writeDump(ts, filepath.Join(dir, fmt.Sprintf("Opdebug.Node_OpDebug.%d.1.%d", task, stamp+10)), &dumptest.Content{OpName: "Node_OpDebug",
+					Outputs: []dumptest.TensorContent{{Payload: dumptest.Bytes(dumptest.EncodeRecord(record)), StoredDType: int32(tensor.Uint8),
 						StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{opdebug.BufferSize}}}})
 			}
 		}
@@ -44,19 +45,19 @@ func makeOverflows(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // halves is a tensor of float16 codes.
-func halves(codes ...uint16) dumpfmt.TensorContent {
+func halves(codes ...uint16) dumptest.TensorContent {
 	var data []byte
 	for _, c := range codes {
 		data = append(data, byte(c), byte(c>>8))
 	}
-	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(tensor.Float16),
+	return dumptest.TensorContent{Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float16),
 		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(codes))}}
 }
 
-func writeDump(ts *testscript.TestScript, path string, c *dumpfmt.Content) {
+func writeDump(ts *testscript.TestScript, path string, c *dumptest.Content) {
 	f, err := os.Create(path)
 	ts.Check(err)
 	defer f.Close()
 	c.Container = dumpfmt.BinaryV2
-	ts.Check(dumpfmt.Write(f, c))
+	ts.Check(dumptest.Write(f, c))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -87,8 +88,8 @@ func makeBigDump(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	defer f.Close()
 	var header headerOnly
-	err = dumpfmt.Write(&header, &dumpfmt.Content{Container: dumpfmt.BinaryV2, Outputs: []dumpfmt.TensorContent{{
-		Payload:     dumpfmt.Payload{Size: size, Data: zeros{}},
+	err = dumptest.Write(&header, &dumptest.Content{Container: dumpfmt.BinaryV2, Outputs: []dumptest.TensorContent{{
+		Payload:     dumptest.Payload{Size: size, Data: zeros{}},
 		StoredDType: int32(tensor.Float16), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(size / 2)},
 	}}})
 	if !errors.Is(err, errEnough) {
@@ -120,7 +121,7 @@ func makeDump(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok || !ok2 {
 		ts.Fatalf("no type %s or format %s", args[2], args[3])
 	}
-	out := dumpfmt.TensorContent{StoredDType: int32(dtype), StoredFormat: tensor.FormatWord(format)}
+	out := dumptest.TensorContent{StoredDType: int32(dtype), StoredFormat: tensor.FormatWord(format)}
 	count := uint64(1)
 	for dim := range strings.SplitSeq(args[4], ",") {
 		d, err := strconv.ParseUint(dim, 10, 32)
@@ -133,12 +134,12 @@ func makeDump(ts *testscript.TestScript, neg bool, args []string) {
 		data, err = appendElement(data, dtype.Host(), args[5:][k%uint64(len(args)-5)])
 		ts.Check(err)
 	}
-	out.Payload = dumpfmt.Bytes(data)
+	out.Payload = dumptest.Bytes(data)
 	path := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(filepath.Dir(path), 0o777))
 	f, err := os.Create(path)
 	ts.Check(err)
-	ts.Check(dumpfmt.Write(f, &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: args[1], Outputs: []dumpfmt.TensorContent{out}}))
+	ts.Check(dumptest.Write(f, &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: args[1], Outputs: []dumptest.TensorContent{out}}))
 	ts.Check(f.Close())
 }
 

@@ -23,7 +23,6 @@ import (
 
 	"dumptool/internal/config"
 	"dumptool/internal/store"
-	"dumptool/internal/ui"
 )
 
 // The two places of the same data. Both paths have one length, so that tables have the
@@ -177,7 +176,7 @@ type placeResult struct {
 // runApp runs a command line with the environment of the process.
 func runApp(t *testing.T, args []string) placeResult {
 	t.Helper()
-	streams, _, out, msg := ui.Test()
+	streams, _, out, msg := testStreams()
 	a := newApp(streams)
 	a.settings = config.Options{LookupEnv: os.LookupEnv}
 	code := a.run(t.Context(), args)

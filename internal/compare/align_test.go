@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/record"
-	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -135,7 +135,7 @@ func TestDeviceLayouts(t *testing.T) {
 			} else {
 				order = tt.orders[0]
 			}
-			npu := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tt.format, device, original, stored(tensor.Float16, data...))})
+			npu := dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.Float16, tt.format, device, original, stored(tensor.Float16, data...))})
 			for _, golden := range tt.orders {
 				t.Run(strings.Join([]string{tt.format.String(), "recorded " + recorded, golden}, "/"), func(t *testing.T) {
 					shape, values := hostArray(golden, tt.axes)
@@ -178,7 +178,7 @@ func TestOrderIsFound(t *testing.T) {
 	for _, golden := range []string{"NCHW", "NHWC"} {
 		for _, original := range []tensor.Shape{nil, {2, 19, 3, 5}} {
 			shape, values := hostArray(golden, a)
-			npu := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, original, stored(tensor.Float16, data...))})
+			npu := dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, original, stored(tensor.Float16, data...))})
 			row := pairOf(t, "conv.npy", array(tensor.Float16, shape, values...), dumpName, npu, nil)
 			if row.Status != record.Pass {
 				t.Errorf("%s, original %v: %s %v %v, want PASS", golden, original, row.Status, row.Reasons, row.Notes)
@@ -195,7 +195,7 @@ func TestTwoDumps(t *testing.T) {
 	nchw, host := hostArray("NCHW", a)
 	nhwc, last := hostArray("NHWC", a)
 	in := func(f tensor.Format, shape, original tensor.Shape, values []float64) []byte {
-		return dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, f, shape, original, stored(tensor.Float16, values...))})
+		return dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.Float16, f, shape, original, stored(tensor.Float16, values...))})
 	}
 	garbage := slices.Clone(data)
 	for i, v := range garbage {
@@ -230,7 +230,7 @@ func TestTwoDumps(t *testing.T) {
 // TestHostOrderStays has axes of one length: nothing tells an order but the
 // dump, whose elements are compared as they are.
 func TestHostOrderStays(t *testing.T) {
-	npu := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float32, tensor.NHWC, tensor.Shape{1, 3, 3, 3}, nil, stored(tensor.Float32, ramp(27)...))})
+	npu := dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.Float32, tensor.NHWC, tensor.Shape{1, 3, 3, 3}, nil, stored(tensor.Float32, ramp(27)...))})
 	for _, shape := range []tensor.Shape{{1, 3, 3, 3}, {3, 3, 3}} {
 		if row := pairOf(t, "conv.npy", array(tensor.Float32, shape, ramp(27)...), dumpName, npu, nil); row.Status != record.Pass {
 			t.Errorf("%v: %s %v %v, want PASS", shape, row.Status, row.Reasons, row.Notes)
@@ -327,7 +327,7 @@ func TestRawFiles(t *testing.T) {
 	a := axes{2, 19, 1, 3, 5}
 	device, data := deviceArray(tensor.NC1HWC0, a)
 	nchw, host := hostArray("NCHW", a)
-	layered := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nchw, stored(tensor.Float16, data...))})
+	layered := dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nchw, stored(tensor.Float16, data...))})
 	tests := []struct {
 		name     string
 		refName  string
@@ -364,7 +364,7 @@ func TestBadDumps(t *testing.T) {
 			t.Errorf("%d of %d bytes: %s %v, want ERROR that names the file", len(npu), len(good), row.Status, row.Err)
 		}
 	}
-	text := dumpOf(t, "conv", nil, []dumpfmt.TensorContent{dumped(tensor.String, tensor.ND, tensor.Shape{4}, nil, []byte("abcd"))})
+	text := dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.String, tensor.ND, tensor.Shape{4}, nil, []byte("abcd"))})
 	if row := pairOf(t, "conv.npy", ref, dumpName, text, nil); row.Status != record.Error || !hasCode(row.Reasons, record.UnsupportedDType) {
 		t.Errorf("string: %s %v, want ERROR and UNSUPPORTED_DTYPE", row.Status, row.Reasons)
 	}
@@ -376,7 +376,7 @@ func TestDeviceReference(t *testing.T) {
 		a := axes{2, 20, 1, 3, 5}
 		stored0, values := deviceArray(f, a)
 		original, _ := hostArray("NCHW", a)
-		npu := dumpOf(t, "op", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, f, stored0, original, stored(tensor.Float16, values...))})
+		npu := dumpOf(t, "op", nil, []dumptest.TensorContent{dumped(tensor.Float16, f, stored0, original, stored(tensor.Float16, values...))})
 		row := pairOf(t, "op.npy", array(tensor.Float16, stored0, values...), "Conv2D.op.1.2.1600000000000000", npu, nil)
 		if row.Status != record.Pass || !row.Shape.Equal(stored0) || !strings.Contains(fmt.Sprint(row.Notes), "as it lies in "+f.String()) {
 			t.Errorf("%s: %s %v %v %v, want PASS as it lies", f, row.Status, row.Shape, row.Notes, row.Err)
@@ -429,7 +429,7 @@ func TestGuessedOrder(t *testing.T) {
 	a := axes{1, 16, 1, 16, 16}
 	device, data := deviceArray(tensor.NC1HWC0, a)
 	shape, values := hostArray("NHWC", a)
-	npu := dumpOf(t, "x", nil, []dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nil, stored(tensor.Float16, data...))})
+	npu := dumpOf(t, "x", nil, []dumptest.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nil, stored(tensor.Float16, data...))})
 	row := pairOf(t, "x.npy", array(tensor.Float16, shape, values...), dumpName, npu, nil)
 	if notes := fmt.Sprint(row.Notes); row.Status != record.Pass || !strings.Contains(notes, "--ref-format NHWC decides") {
 		t.Errorf("%s %v, want PASS with a note about NHWC", row.Status, row.Notes)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/record"
-	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -21,7 +21,7 @@ func TestWriteTensor(t *testing.T) {
 	dir := t.TempDir()
 	ref := write(t, filepath.Join(dir, "x.npy"), array(tensor.Float32, nhwc, values...))
 	npu := write(t, filepath.Join(dir, dumpName), dumpOf(t, "x", nil,
-		[]dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, tensor.Shape{2, 19, 3, 5}, stored(tensor.Float16, data...))}))
+		[]dumptest.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, tensor.Shape{2, 19, 3, 5}, stored(tensor.Float16, data...))}))
 	opt := exactly(ref, npu)
 	opt.Keep = true
 	plan, err := NewPlan(context.Background(), opt)

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -34,7 +34,7 @@ func FuzzRun(f *testing.F) {
 	const d = tensor.Float16
 	four := array(d, tensor.Shape{2, 2}, ramp(4)...)
 	dump := outputDump(f, "a", d, tensor.Shape{2, 2}, ramp(4)...)
-	device := dumpOf(f, "a", nil, []dumpfmt.TensorContent{dumped(d, tensor.NC1HWC0, tensor.Shape{1, 1, 2, 2, 16}, tensor.Shape{1, 3, 2, 2}, make([]byte, 128))})
+	device := dumpOf(f, "a", nil, []dumptest.TensorContent{dumped(d, tensor.NC1HWC0, tensor.Shape{1, 1, 2, 2, 16}, tensor.Shape{1, 3, 2, 2}, make([]byte, 128))})
 	f.Add(uint32(0x00010001), byte(0), four, four)
 	f.Add(uint32(0x00090001), byte(1), four, dump)
 	f.Add(uint32(0x00080001), byte(2), four, device)

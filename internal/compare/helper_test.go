@@ -16,6 +16,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -95,17 +96,17 @@ func unsigned(s tensor.Shape) []uint64 {
 }
 
 // dumped is a tensor of a dump.
-func dumped(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumpfmt.TensorContent {
-	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(f),
+func dumped(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumptest.TensorContent {
+	return dumptest.TensorContent{Payload: dumptest.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(f),
 		Shape: unsigned(shape), OriginalShape: unsigned(original)}
 }
 
 // dumpOf is a dump file.
-func dumpOf(t testing.TB, op string, inputs, outputs []dumpfmt.TensorContent) []byte {
+func dumpOf(t testing.TB, op string, inputs, outputs []dumptest.TensorContent) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	c := &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: op, Inputs: inputs, Outputs: outputs}
-	if err := dumpfmt.Write(&b, c); err != nil {
+	c := &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: op, Inputs: inputs, Outputs: outputs}
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -114,7 +115,7 @@ func dumpOf(t testing.TB, op string, inputs, outputs []dumpfmt.TensorContent) []
 // outputDump is a dump file of one output without original shape.
 func outputDump(t testing.TB, op string, d tensor.DType, shape tensor.Shape, values ...float64) []byte {
 	t.Helper()
-	return dumpOf(t, op, nil, []dumpfmt.TensorContent{dumped(d, tensor.ND, shape, nil, stored(d, values...))})
+	return dumpOf(t, op, nil, []dumptest.TensorContent{dumped(d, tensor.ND, shape, nil, stored(d, values...))})
 }
 
 // exactly are options under which only equal tensors pass.

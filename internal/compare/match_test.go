@@ -10,7 +10,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
 	"dumptool/internal/graph"
 	"dumptool/internal/sidefile"
@@ -166,11 +166,11 @@ func TestDistinctRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	out := func() dumpfmt.TensorContent {
+	out := func() dumptest.TensorContent {
 		return dumped(tensor.Float32, tensor.ND, tensor.Shape{3}, nil, stored(tensor.Float32, ramp(3)...))
 	}
 	npu := filepath.Join(dir, "npu")
-	write(t, filepath.Join(npu, "Conv2D.conv.1.2.1600000000000000"), dumpOf(t, "conv", nil, []dumpfmt.TensorContent{out(), out(), out()}))
+	write(t, filepath.Join(npu, "Conv2D.conv.1.2.1600000000000000"), dumpOf(t, "conv", nil, []dumptest.TensorContent{out(), out(), out()}))
 	tree(t, npu, "TransData.trans.2.2.1600000000000001", "Add.x.3.2.1600000000000002", "Cast.x.4.2.1600000000000003",
 		"Mul.y.5.2.1600000000000004.7.1.0", "Mul.y.5.2.1600000000000005.7.1.1", "alone.npy")
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "conv.npy", "pool.npy", "alone.npy"), npu)
@@ -240,7 +240,7 @@ func TestTwoFiles(t *testing.T) {
 	threes, fours := array(f, tensor.Shape{3}, ramp(3)...), array(f, tensor.Shape{4}, ramp(4)...)
 	// content is a dump of tensors of so many elements.
 	content := func(in, out []int64) []byte {
-		var all [2][]dumpfmt.TensorContent
+		var all [2][]dumptest.TensorContent
 		for i, sizes := range [][]int64{in, out} {
 			for _, n := range sizes {
 				all[i] = append(all[i], dumped(f, tensor.ND, tensor.Shape{n}, nil, stored(f, ramp(int(n))...)))
@@ -293,7 +293,7 @@ func TestFusion(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "ref", "model_conv.0.1600000000000000.npy"), array(tensor.Float16, nhwc, values...))
 	write(t, filepath.Join(dir, "npu", "Conv2D.fused.1.2.1600000000000000"), dumpOf(t, "fused", nil,
-		[]dumpfmt.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nil, stored(tensor.Float16, data...))}))
+		[]dumptest.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, nil, stored(tensor.Float16, data...))}))
 	opt := exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
 	opt.SideFiles.Fusion = g
 	rep := runAll(t, opt)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -32,7 +32,7 @@ func custom(t *testing.T, modules map[string]string) *Custom {
 func customRun(t *testing.T, c *Custom, f, target tensor.Format, shape, original tensor.Shape, data []byte) (Row, map[string]string) {
 	t.Helper()
 	in, out := t.TempDir(), t.TempDir()
-	dump := &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{tensorOf(tensor.Uint16, f, shape, original, data)}}
+	dump := &dumptest.Content{Outputs: []dumptest.TensorContent{tensorOf(tensor.Uint16, f, shape, original, data)}}
 	dump.Outputs[0].SubFormat = 3
 	path := writeDump(t, in, opName, dump)
 	_, results := convertAll(t, Options{Out: out, Target: &target, Custom: c}, path)
@@ -153,7 +153,7 @@ func TestCustomUnusable(t *testing.T) {
 func TestCustomInterrupted(t *testing.T) {
 	c := custom(t, map[string]string{"convert_NC1HWC0_to_NCHW.py": "import time\ndef convert(a, b, c):\n    time.sleep(3600)\n"})
 	in, out := t.TempDir(), t.TempDir()
-	path := writeDump(t, in, opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+	path := writeDump(t, in, opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Uint16, tensor.NC1HWC0, tensor.Shape{1, 1, 1, 2, 2}, nil, counting(4))}})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

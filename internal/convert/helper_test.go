@@ -10,11 +10,12 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
 // tensorOf is a tensor to be written to a dump.
-func tensorOf(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumpfmt.TensorContent {
+func tensorOf(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumptest.TensorContent {
 	unsigned := func(s tensor.Shape) []uint64 {
 		var u []uint64
 		for _, d := range s {
@@ -22,8 +23,8 @@ func tensorOf(d tensor.DType, f tensor.Format, shape, original tensor.Shape, dat
 		}
 		return u
 	}
-	return dumpfmt.TensorContent{
-		Payload:       dumpfmt.Bytes(data),
+	return dumptest.TensorContent{
+		Payload:       dumptest.Bytes(data),
 		StoredDType:   int32(d),
 		StoredFormat:  tensor.FormatWord(f),
 		Shape:         unsigned(shape),
@@ -32,13 +33,13 @@ func tensorOf(d tensor.DType, f tensor.Format, shape, original tensor.Shape, dat
 }
 
 // writeDump writes a dump file and returns its path.
-func writeDump(t *testing.T, dir, name string, c *dumpfmt.Content) string {
+func writeDump(t *testing.T, dir, name string, c *dumptest.Content) string {
 	t.Helper()
 	if c.Container == 0 {
 		c.Container = dumpfmt.BinaryV2
 	}
 	var b bytes.Buffer
-	if err := dumpfmt.Write(&b, c); err != nil {
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return writeFile(t, filepath.Join(dir, name), b.Bytes())

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -24,7 +24,7 @@ func TestParts(t *testing.T) {
 		binary.LittleEndian.PutUint16(data[i:], uint16(i*0x9e37>>9))
 	}
 	in := t.TempDir()
-	path := writeDump(t, in, opName, &dumpfmt.Content{OpName: "op", Outputs: []dumpfmt.TensorContent{
+	path := writeDump(t, in, opName, &dumptest.Content{OpName: "op", Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Float16, tensor.NC1HWC0, tensor.Shape{n, c1, h, w, c0}, tensor.Shape{n, c1*c0 - 7, h, w}, data),
 	}})
 	for _, opt := range []Options{{Type: Npy}, {Type: Bin}, {Type: Npy, Target: format(tensor.NCHW)}} {

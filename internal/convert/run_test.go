@@ -18,6 +18,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
@@ -37,11 +38,11 @@ func counting(n int) []byte {
 const opName = "Add.add.1.2.1624605159829577"
 
 // plainDump has one input and one output of type uint16.
-func plainDump() *dumpfmt.Content {
-	return &dumpfmt.Content{
+func plainDump() *dumptest.Content {
+	return &dumptest.Content{
 		OpName:  "scope/add",
-		Inputs:  []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{3}, nil, counting(3))},
-		Outputs: []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.NCHW, tensor.Shape{1, 2, 1, 2}, nil, counting(4))},
+		Inputs:  []dumptest.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{3}, nil, counting(3))},
+		Outputs: []dumptest.TensorContent{tensorOf(tensor.Uint16, tensor.NCHW, tensor.Shape{1, 2, 1, 2}, nil, counting(4))},
 	}
 }
 
@@ -160,7 +161,7 @@ func TestTwinsLeftAlone(t *testing.T) {
 // tensors: they are rows and lines of the list, the others are converted.
 func TestOneBadTensor(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
-	bad := &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+	bad := &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.String, tensor.ND, tensor.Shape{2}, nil, counting(2)),
 		tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{2}, nil, counting(2)),
 		tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{200}, nil, counting(2)),
@@ -247,7 +248,7 @@ func TestSkipExisting(t *testing.T) {
 func TestWorkersDoNotMatter(t *testing.T) {
 	in := t.TempDir()
 	for i := range 40 {
-		c := &dumpfmt.Content{OpName: fmt.Sprint("op", i)}
+		c := &dumptest.Content{OpName: fmt.Sprint("op", i)}
 		n := int64(i%5 + 1)
 		c.Outputs = append(c.Outputs, tensorOf(tensor.Float16, tensor.NC1HWC0, tensor.Shape{n, 2, 3, 3, 16},
 			tensor.Shape{n, 20, 3, 3}, counting(int(n*2*9*16))))
@@ -314,7 +315,7 @@ func TestResultsNumpyCannotLoad(t *testing.T) {
 		{"product", tensor.Shape{1 << 40, 0, 1 << 40}, nil, "is too large for numpy"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			path := writeDump(t, t.TempDir(), opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+			path := writeDump(t, t.TempDir(), opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 				tensorOf(tensor.Int8, tensor.ND, tt.shape, nil, tt.data)}})
 			out := filepath.Join(t.TempDir(), "out")
 			sum, results := convertAll(t, Options{Out: out}, path)
@@ -330,7 +331,7 @@ func TestResultsNumpyCannotLoad(t *testing.T) {
 
 func TestTextOutput(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
-	path := writeDump(t, in, opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+	path := writeDump(t, in, opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Uint16, tensor.NCHW, tensor.Shape{1, 2, 1, 2}, nil, counting(4))}})
 	convertAll(t, Options{Out: out, Type: Txt}, path)
 	convertAll(t, Options{Out: out, Type: Txt, Target: format(tensor.NHWC)}, path)
@@ -387,7 +388,7 @@ func TestPackedElements(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	// Codes 1 to 8 in two column blocks of two rows by two: (1 2)(3 4) and
 	// (5 6)(7 8); the last column of the second block is padding.
-	path := writeDump(t, in, opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+	path := writeDump(t, in, opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Int4, tensor.FractalNZ, tensor.Shape{2, 2, 1, 2}, tensor.Shape{2, 3}, []byte{0x21, 0x43, 0x65, 0x87})}})
 	convertAll(t, Options{Out: out, Target: format(tensor.ND)}, path)
 	convertAll(t, Options{Out: out, Type: Bin, Target: format(tensor.ND)}, path)
@@ -423,7 +424,7 @@ func TestLargeTensorStreams(t *testing.T) {
 		}
 	}
 	shape := tensor.Shape{int64(n), int64(c), int64(h), int64(w)}
-	path := writeDump(t, in, opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+	path := writeDump(t, in, opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Uint16, tensor.NC1HWC0, tensor.Shape{int64(n), int64(c1), int64(h), int64(w), 16}, shape, dev)}})
 	convertAll(t, Options{Out: out, Target: format(tensor.NCHW)}, path)
 	convertAll(t, Options{Out: out, Target: format(tensor.NC1HWC0C04)}, path)
@@ -435,7 +436,7 @@ func TestLargeTensorStreams(t *testing.T) {
 	if len(four) < 128 {
 		t.Fatalf("no NC1HWC0_C04 among %d files", len(got))
 	}
-	back := writeDump(t, in, "Back.b.1.2.1624605159829577", &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+	back := writeDump(t, in, "Back.b.1.2.1624605159829577", &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Uint16, tensor.NC1HWC0C04, tensor.Shape{2, 9, 301, 99, 4}, shape, four[128:])}})
 	convertAll(t, Options{Out: out, Target: format(tensor.NCHW), Type: Bin}, back)
 	name := "Back.b.1.2.1624605159829577.output.0.2_35_301_99.uint16.NCHW.bin"
@@ -452,9 +453,9 @@ func TestThreadSlices(t *testing.T) {
 	note := `{"threadMode":1,"slice_instance_num":2,
 		"input_tensor_slice":[[],[]],
 		"output_tensor_slice":[[[{"lower":0,"higher":1},{"lower":0,"higher":2}]],[[{"lower":1,"higher":4},{"lower":0,"higher":2}]]]}`
-	dump := func(data []byte, notes string) *dumpfmt.Content {
-		return &dumpfmt.Content{
-			Outputs: []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{4, 2}, nil, data)},
+	dump := func(data []byte, notes string) *dumptest.Content {
+		return &dumptest.Content{
+			Outputs: []dumptest.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{4, 2}, nil, data)},
 			Attrs:   []dumpfmt.Attr{{Name: "slice", Value: notes}},
 		}
 	}
@@ -483,10 +484,10 @@ func TestThreadSlices(t *testing.T) {
 func TestThreadSliceOfHugeShape(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	const name = "Add.add.1.2.1624605159829577.4.7.1.0"
-	huge := func() []dumpfmt.TensorContent {
-		return []dumpfmt.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{1 << 31, 1 << 31, 1 << 31}, nil, counting(6))}
+	huge := func() []dumptest.TensorContent {
+		return []dumptest.TensorContent{tensorOf(tensor.Uint16, tensor.ND, tensor.Shape{1 << 31, 1 << 31, 1 << 31}, nil, counting(6))}
 	}
-	path := writeDump(t, in, name, &dumpfmt.Content{
+	path := writeDump(t, in, name, &dumptest.Content{
 		Outputs: huge(),
 		Attrs: []dumpfmt.Attr{{Name: "slice", Value: `{"threadMode":1,"slice_instance_num":2,"input_tensor_slice":[[],[]],
 			"output_tensor_slice":[[[{"lower":0,"higher":1},{"lower":0,"higher":2}]],[[{"lower":1,"higher":4},{"lower":0,"higher":2}]]]}`}},
@@ -499,7 +500,7 @@ func TestThreadSliceOfHugeShape(t *testing.T) {
 		t.Error(diff)
 	}
 	// Without the thread's part the shape is an error.
-	whole := writeDump(t, t.TempDir(), "Add.add.1.2.1624605159829577", &dumpfmt.Content{Outputs: huge()})
+	whole := writeDump(t, t.TempDir(), "Add.add.1.2.1624605159829577", &dumptest.Content{Outputs: huge()})
 	if _, results := convertAll(t, Options{Out: t.TempDir(), Target: format(tensor.NCHW)}, whole); results[0].Err == nil && results[0].Rows[0].Err == nil {
 		t.Error("the huge shape is no error")
 	}
@@ -508,10 +509,10 @@ func TestThreadSliceOfHugeShape(t *testing.T) {
 // TestOverflowRecords finds records by any spelling of the name and by the
 // header, whatever the file is called.
 func TestOverflowRecords(t *testing.T) {
-	record := func(op string) *dumpfmt.Content {
+	record := func(op string) *dumptest.Content {
 		data := make([]byte, 2048)
 		data[1040] = 32
-		return &dumpfmt.Content{OpName: op, Outputs: []dumpfmt.TensorContent{
+		return &dumptest.Content{OpName: op, Outputs: []dumptest.TensorContent{
 			tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{2048}, nil, data)}}
 	}
 	in, out := t.TempDir(), t.TempDir()
@@ -520,7 +521,7 @@ func TestOverflowRecords(t *testing.T) {
 	writeDump(t, in, "0123456789abcdef", record("Node_OpDebug"))
 	empty := record("Node_OpDebug")
 	empty.Outputs = nil
-	empty.Inputs = []dumpfmt.TensorContent{tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{1}, nil, []byte{1})}
+	empty.Inputs = []dumptest.TensorContent{tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{1}, nil, []byte{1})}
 	writeDump(t, in, "Opdebug.Node_OpDebug.7.1.1624605159829577", empty)
 	short := record("Node_OpDebug")
 	short.Outputs[0] = tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{100}, nil, make([]byte, 100))
@@ -560,7 +561,7 @@ func TestLayoutWarnings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			out := t.TempDir()
-			path := writeDump(t, t.TempDir(), opName, &dumpfmt.Content{Outputs: []dumpfmt.TensorContent{
+			path := writeDump(t, t.TempDir(), opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 				tensorOf(tensor.Uint16, tt.f, tt.shape, tt.original, data)}})
 			_, results := convertAll(t, Options{Out: out, Target: &tt.target}, path)
 			row := results[0].Rows[0]
@@ -746,7 +747,7 @@ func TestSafetensorsIsWhole(t *testing.T) {
 // TestSafetensorsOnce: names that come twice, and tensors with layouts of the device,
 // whose readers share memory.
 func TestSafetensorsOnce(t *testing.T) {
-	var content dumpfmt.Content
+	var content dumptest.Content
 	var want []string
 	for i := range 3 {
 		data := make([]byte, 2*16*16*32)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/graph"
 )
 
@@ -20,7 +21,7 @@ func TestGraphFiles(t *testing.T) {
 	var names []string
 	for rank := range 8 {
 		var b bytes.Buffer
-		if err := graph.WriteSample(&b, 50, rank); err != nil {
+		if err := dumptest.WriteGraph(&b, 50, rank); err != nil {
 			t.Fatal(err)
 		}
 		text := b.String()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,19 +15,19 @@ import (
 // dump is a dump of an operator with an input and some outputs.
 func dump(t *testing.T, op string, outputs int) string {
 	t.Helper()
-	one := func() dumpfmt.TensorContent {
-		return dumpfmt.TensorContent{Payload: dumpfmt.Bytes([]byte{1, 2}), StoredDType: 2, Shape: []uint64{2}}
+	one := func() dumptest.TensorContent {
+		return dumptest.TensorContent{Payload: dumptest.Bytes([]byte{1, 2}), StoredDType: 2, Shape: []uint64{2}}
 	}
-	c := &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: op, DumpTime: 7, Inputs: []dumpfmt.TensorContent{one()}}
+	c := &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: op, DumpTime: 7, Inputs: []dumptest.TensorContent{one()}}
 	for i := range outputs {
 		out := one()
 		if i == 1 {
-			out.OriginalOp = &dumpfmt.OriginalContent{Name: "model/" + op, Index: 3}
+			out.OriginalOp = &dumptest.OriginalContent{Name: "model/" + op, Index: 3}
 		}
 		c.Outputs = append(c.Outputs, out)
 	}
 	var b bytes.Buffer
-	if err := dumpfmt.Write(&b, c); err != nil {
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

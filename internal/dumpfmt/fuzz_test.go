@@ -1,4 +1,4 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumpfmt/dumppb"
 )
 
@@ -34,17 +35,17 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 	f.Fuzz(func(t *testing.T, file []byte, version int) {
-		checkAny(t, file, Options{Version: version})
+		checkAny(t, file, dumpfmt.Options{Version: version})
 	})
 }
 
 // checkAny reads any file and checks what must hold whatever is in it.
-func checkAny(t *testing.T, file []byte, opt Options) {
+func checkAny(t *testing.T, file []byte, opt dumpfmt.Options) {
 	t.Helper()
 	d, err := readBytes(file, opt)
 	if err != nil {
-		var fe *FormatError
-		var ue *UnsupportedError
+		var fe *dumpfmt.FormatError
+		var ue *dumpfmt.UnsupportedError
 		if d != nil || !errors.As(err, &fe) && !errors.As(err, &ue) {
 			t.Fatalf("got %+v, %T %v", d, err, err)
 		}
@@ -74,21 +75,21 @@ func checkSection(t *testing.T, file []byte, r *io.SectionReader, size int64) {
 }
 
 // checkRewrite writes d and wants to read the same again.
-func checkRewrite(t *testing.T, d *Dump) {
+func checkRewrite(t *testing.T, d *dumpfmt.Dump) {
 	t.Helper()
 	for _, detail := range append(d.InputDetails, d.OutputDetails...) {
 		if detail.Err != nil {
 			return // a shape is lost
 		}
-		if op := detail.OriginalOp; op != nil && d.Container == TLV && op.DType != 16 {
+		if op := detail.OriginalOp; op != nil && d.Container == dumpfmt.TLV && op.DType != 16 {
 			return // its number is lost
 		}
 	}
 	want := readBack(d)
-	if d.Container == ProtobufV1 && strings.Join(want.payloads, "") == "" {
+	if d.Container == dumpfmt.ProtobufV1 && strings.Join(want.payloads, "") == "" {
 		return // whether it passes depends on the version's text and place
 	}
-	again := mustRead(t, write(t, contentOf(t, d)), Options{})
+	again := mustRead(t, write(t, contentOf(t, d)), dumpfmt.Options{})
 	if again.Container != d.Container {
 		t.Fatalf("wrote %v, read %v", d.Container, again.Container)
 	}
@@ -112,14 +113,14 @@ func FuzzHeader(f *testing.F) {
 		}
 	})
 	f.Fuzz(func(t *testing.T, header []byte) {
-		sk, err := walk(newScanner(bytes.NewReader(header), int64(len(header))), int64(len(header)), walkOptions{})
+		sk, err := dumpfmt.Walk(header)
 		if err != nil {
 			if sk != nil {
 				t.Fatal("a skeleton along with an error")
 			}
 			return
 		}
-		got, err := sk.decode(0)
+		got, err := sk.Decode()
 		want := new(dumppb.DumpData)
 		wantErr := proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(header, want)
 		if (err != nil) != (wantErr != nil) {
@@ -137,25 +138,25 @@ func FuzzHeader(f *testing.F) {
 
 // checkSpans compares the tensor bytes that the skeleton points to with those
 // in want, and takes them out of it.
-func checkSpans(t *testing.T, header []byte, want *dumppb.DumpData, sk *skeleton) {
+func checkSpans(t *testing.T, header []byte, want *dumppb.DumpData, sk *dumpfmt.Skeleton) {
 	t.Helper()
-	check := func(spans []span, i int, data *[]byte) {
-		if sp := spans[i]; !bytes.Equal(header[sp.off:sp.off+sp.n], *data) {
-			t.Errorf("bytes at %d, length %d; want %x", sp.off, sp.n, *data)
+	check := func(field, i int, data *[]byte) {
+		if got := sk.Bytes(header, field, i); !bytes.Equal(got, *data) {
+			t.Errorf("field %d, message %d: tensor bytes %x, want %x", field, i, got, *data)
 		}
 		*data = nil
 	}
-	for i, x := range want.GetInput() {
-		check(sk.spans[inputField], i, &x.Data)
-	}
 	for i, x := range want.GetOutput() {
-		check(sk.spans[outputField], i, &x.Data)
+		check(3, i, &x.Data)
+	}
+	for i, x := range want.GetInput() {
+		check(4, i, &x.Data)
 	}
 	for i, x := range want.GetBuffer() {
-		check(sk.spans[bufferField], i, &x.Data)
+		check(5, i, &x.Data)
 	}
 	for i, x := range want.GetSpace() {
-		check(sk.spans[spaceField], i, &x.Data)
+		check(8, i, &x.Data)
 	}
 }
 
@@ -166,7 +167,7 @@ func FuzzTLV(f *testing.F) {
 	f.Add(tlvRecord(tlvInputs, 0xffffffff, tlvInput(1)), []byte("abc"))
 	f.Add([]byte(nil), []byte(nil))
 	f.Fuzz(func(t *testing.T, records, data []byte) {
-		checkAny(t, tlvFile(records, data), Options{})
+		checkAny(t, tlvFile(records, data), dumpfmt.Options{})
 	})
 }
 
@@ -175,7 +176,7 @@ func FuzzMapping(f *testing.F) {
 	f.Add("\ufeff7.npy,Add.x.1.2.1624605159829059.output.0.npy\n")
 	f.Add(`"1" , "a ""b"", c"`)
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := ReadMapping(strings.NewReader(text))
+		m, err := dumpfmt.ReadMapping(strings.NewReader(text))
 		if err != nil {
 			if m != nil {
 				t.Fatal("a mapping along with an error")
@@ -191,7 +192,8 @@ func FuzzMapping(f *testing.F) {
 				t.Errorf("%v, of %d lines", e, lines)
 			}
 		}
-		for stored, original := range m.original {
+		for _, stored := range m.Stored() {
+			original, _ := m.Original(stored)
 			plain := !strings.ContainsFunc(text, func(r rune) bool { return r == '"' || unicode.IsSpace(r) && r != '\n' })
 			if stored == "" || original == "" || strings.Contains(stored, "\n") || plain && !strings.Contains(text, stored+","+original) {
 				t.Errorf("%q is %q in %q", stored, original, text)

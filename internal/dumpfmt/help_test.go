@@ -1,4 +1,4 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -46,11 +48,11 @@ func goldenNames(t testing.TB) []string {
 	return names
 }
 
-func readBytes(b []byte, opt Options) (*Dump, error) {
-	return Read(bytes.NewReader(b), int64(len(b)), opt)
+func readBytes(b []byte, opt dumpfmt.Options) (*dumpfmt.Dump, error) {
+	return dumpfmt.Read(bytes.NewReader(b), int64(len(b)), opt)
 }
 
-func mustRead(t testing.TB, b []byte, opt Options) *Dump {
+func mustRead(t testing.TB, b []byte, opt dumpfmt.Options) *dumpfmt.Dump {
 	t.Helper()
 	d, err := readBytes(b, opt)
 	if err != nil {
@@ -59,10 +61,10 @@ func mustRead(t testing.TB, b []byte, opt Options) *Dump {
 	return d
 }
 
-func write(t testing.TB, c *Content) []byte {
+func write(t testing.TB, c *dumptest.Content) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, c); err != nil {
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -79,9 +81,9 @@ func data(t testing.TB, r *io.SectionReader) []byte {
 }
 
 // contentOf turns a dump that was read back into one to be written.
-func contentOf(t testing.TB, d *Dump) *Content {
+func contentOf(t testing.TB, d *dumpfmt.Dump) *dumptest.Content {
 	t.Helper()
-	c := &Content{
+	c := &dumptest.Content{
 		Container: d.Container,
 		Version:   d.Version,
 		DumpTime:  d.DumpTime,
@@ -96,21 +98,21 @@ func contentOf(t testing.TB, d *Dump) *Content {
 	return c
 }
 
-func tensorContents(t testing.TB, tensors []tensor.Tensor, details []Detail) []TensorContent {
+func tensorContents(t testing.TB, tensors []tensor.Tensor, details []dumpfmt.Detail) []dumptest.TensorContent {
 	t.Helper()
-	var list []TensorContent
+	var list []dumptest.TensorContent
 	for i, x := range tensors {
 		c := describe(x, details[i])
-		c.Payload = Bytes(data(t, x.Data))
+		c.Payload = dumptest.Bytes(data(t, x.Data))
 		list = append(list, c)
 	}
 	return list
 }
 
 // describe returns the tensor's descriptor with its size, without its bytes.
-func describe(x tensor.Tensor, d Detail) TensorContent {
-	c := TensorContent{
-		Payload:       Payload{Size: x.Size},
+func describe(x tensor.Tensor, d dumpfmt.Detail) dumptest.TensorContent {
+	c := dumptest.TensorContent{
+		Payload:       dumptest.Payload{Size: x.Size},
 		StoredDType:   d.StoredDType,
 		StoredFormat:  d.StoredFormat,
 		SubFormat:     d.SubFormat,
@@ -124,16 +126,16 @@ func describe(x tensor.Tensor, d Detail) TensorContent {
 		DimRanges:     d.DimRanges,
 	}
 	if op := d.OriginalOp; op != nil {
-		c.OriginalOp = &OriginalContent{op.Name, op.Index, int32(op.DType), tensor.FormatWord(op.Format)}
+		c.OriginalOp = &dumptest.OriginalContent{Name: op.Name, Index: op.Index, StoredDType: int32(op.DType), StoredFormat: tensor.FormatWord(op.Format)}
 	}
 	return c
 }
 
-func blobContents(t testing.TB, blobs []Blob) []BlobContent {
+func blobContents(t testing.TB, blobs []dumpfmt.Blob) []dumptest.BlobContent {
 	t.Helper()
-	var list []BlobContent
+	var list []dumptest.BlobContent
 	for _, b := range blobs {
-		list = append(list, BlobContent{Bytes(data(t, b.Data)), b.Type})
+		list = append(list, dumptest.BlobContent{Payload: dumptest.Bytes(data(t, b.Data)), Type: b.Type})
 	}
 	return list
 }

@@ -1,4 +1,4 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"dumptool/internal/dumpfmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -28,45 +30,45 @@ func version() pb { return pb{}.bytes(1, []byte("2.0")) }
 // output is an output's descriptor that claims size bytes.
 func output(size uint64) pb { return pb{}.varint(1, 1).varint(6, size) }
 
-var notDump = ErrNotDump.Error()
+var notDump = dumpfmt.ErrNotDump.Error()
 
 // malformed are files that no container can make sense of. A text with
 // notDump is an error that wraps ErrNotDump, another is not.
 var malformed = []struct {
 	name string
 	file []byte
-	opt  Options
+	opt  dumpfmt.Options
 	want []string
 }{
-	{"empty", nil, Options{}, []string{notDump, "file of 0 bytes at 0x0 is too short"}},
-	{"eight bytes", make([]byte, 8), Options{}, []string{notDump, "file of 8 bytes"}},
-	{"zeros", make([]byte, 100), Options{}, []string{notDump, "header of 0 bytes at 0x8 names neither", "field 0 at 0x0 is no field"}},
-	{"text", []byte("op_type,op_name,task_id\nAdd,x,1\n"), Options{}, []string{notDump, "exceeds the 24 bytes that follow"}},
-	{"npy", []byte("\x93NUMPY\x01\x00\x76\x00{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }"), Options{}, []string{notDump}},
-	{"safetensors", append(binary.LittleEndian.AppendUint64(nil, 20), `{"__metadata__":{}}  `...), Options{}, []string{notDump, "has wire type 3"}},
-	{"a header length of 2^60", v2File(realHeader, nil)[3:], Options{}, []string{notDump}},
-	{"header cut off", realDump()[:40], Options{}, []string{"dumpfmt: header length 49 at 0x0 exceeds the 32 bytes that follow"}},
-	{"wrong wire type", v2File(version().varint(3, 9), nil), Options{}, []string{"output at 0xd has wire type 0"}},
-	{"wrong wire type inside", v2File(version().bytes(3, output(1)).bytes(3, pb{}.bytes(6, nil)), nil), Options{}, []string{"output 1 size at 0x15 has wire type 2"}},
-	{"descriptor longer than the header", v2File(append(version(), 0x1A, 99), nil), Options{}, []string{"output 0 output length 99 at 0xe exceeds the 0 bytes"}},
-	{"shape longer than its output", v2File(append(version(), 0x1A, 2, 0x1A, 99), nil), Options{}, []string{"output 0 shape length 99 at 0x10 exceeds the 0 bytes"}},
-	{"dims cut off", v2File(version().bytes(3, pb{}.bytes(3, pb{}.bytes(1, []byte{0x80}))), nil), Options{}, []string{"header at 0x8 does not parse"}},
-	{"tag cut off", v2File(append(version(), 0x80), nil), Options{}, []string{"field tag at 0xd is cut off"}},
-	{"varint too long", v2File(append(version(), "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"...), nil), Options{}, []string{"dump_time at 0xe is not a 64-bit varint"}},
-	{"group", v2File(append(version(), 11<<3|3, 11<<3|4), nil), Options{}, []string{"field 11 at 0xd has wire type 3"}},
-	{"unknown field cut off", v2File(append(version(), 11<<3|1, 1), nil), Options{}, []string{"field 11 at 0xd is cut off"}},
-	{"field number 0", v2File(append(version(), 2, 0), nil), Options{}, []string{"field 0 at 0xd is no field"}},
-	{"only a time", v2File(pb{}.varint(2, 5), nil), Options{}, []string{notDump, "names neither operator nor tensor"}},
+	{"empty", nil, dumpfmt.Options{}, []string{notDump, "file of 0 bytes at 0x0 is too short"}},
+	{"eight bytes", make([]byte, 8), dumpfmt.Options{}, []string{notDump, "file of 8 bytes"}},
+	{"zeros", make([]byte, 100), dumpfmt.Options{}, []string{notDump, "header of 0 bytes at 0x8 names neither", "field 0 at 0x0 is no field"}},
+	{"text", []byte("op_type,op_name,task_id\nAdd,x,1\n"), dumpfmt.Options{}, []string{notDump, "exceeds the 24 bytes that follow"}},
+	{"npy", []byte("\x93NUMPY\x01\x00\x76\x00{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }"), dumpfmt.Options{}, []string{notDump}},
+	{"safetensors", append(binary.LittleEndian.AppendUint64(nil, 20), `{"__metadata__":{}}  `...), dumpfmt.Options{}, []string{notDump, "has wire type 3"}},
+	{"a header length of 2^60", v2File(realHeader, nil)[3:], dumpfmt.Options{}, []string{notDump}},
+	{"header cut off", realDump()[:40], dumpfmt.Options{}, []string{"dumpfmt: header length 49 at 0x0 exceeds the 32 bytes that follow"}},
+	{"wrong wire type", v2File(version().varint(3, 9), nil), dumpfmt.Options{}, []string{"output at 0xd has wire type 0"}},
+	{"wrong wire type inside", v2File(version().bytes(3, output(1)).bytes(3, pb{}.bytes(6, nil)), nil), dumpfmt.Options{}, []string{"output 1 size at 0x15 has wire type 2"}},
+	{"descriptor longer than the header", v2File(append(version(), 0x1A, 99), nil), dumpfmt.Options{}, []string{"output 0 output length 99 at 0xe exceeds the 0 bytes"}},
+	{"shape longer than its output", v2File(append(version(), 0x1A, 2, 0x1A, 99), nil), dumpfmt.Options{}, []string{"output 0 shape length 99 at 0x10 exceeds the 0 bytes"}},
+	{"dims cut off", v2File(version().bytes(3, pb{}.bytes(3, pb{}.bytes(1, []byte{0x80}))), nil), dumpfmt.Options{}, []string{"header at 0x8 does not parse"}},
+	{"tag cut off", v2File(append(version(), 0x80), nil), dumpfmt.Options{}, []string{"field tag at 0xd is cut off"}},
+	{"varint too long", v2File(append(version(), "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"...), nil), dumpfmt.Options{}, []string{"dump_time at 0xe is not a 64-bit varint"}},
+	{"group", v2File(append(version(), 11<<3|3, 11<<3|4), nil), dumpfmt.Options{}, []string{"field 11 at 0xd has wire type 3"}},
+	{"unknown field cut off", v2File(append(version(), 11<<3|1, 1), nil), dumpfmt.Options{}, []string{"field 11 at 0xd is cut off"}},
+	{"field number 0", v2File(append(version(), 2, 0), nil), dumpfmt.Options{}, []string{"field 0 at 0xd is no field"}},
+	{"only a time", v2File(pb{}.varint(2, 5), nil), dumpfmt.Options{}, []string{notDump, "names neither operator nor tensor"}},
 
-	{"data in version 1 beyond its descriptor", version().bytes(3, pb{}.bytes(5, make([]byte, 50))[:30]), Options{}, []string{"output 0 data length 50 at 0x8 exceeds the 28 bytes"}},
-	{"version 1 cut off without version", pb{}.bytes(3, pb{}.bytes(5, make([]byte, 50)))[:30], Options{}, []string{notDump, "output length 52 at 0x1 exceeds the 28 bytes"}},
-	{"version 1 with an unknown field", version().bytes(3, pb{}.bytes(5, []byte{1})).varint(11, 3), Options{}, []string{"field 11 at 0xa is no field"}},
-	{"version 1 without data", version().bytes(3, output(1)), Options{}, []string{"message at 0x0 holds no tensor bytes"}},
-	{"version 1 without anything", version(), Options{}, []string{"message at 0x0 holds no tensor bytes"}},
-	{"version 1 without version and data", pb{}.bytes(3, nil), Options{}, []string{notDump, "holds no tensor bytes"}},
-	{"version 2 as 1", realDump(), Options{Version: 1}, []string{notDump, "as protobuf version 1"}},
-	{"version 1 as 2", version().bytes(3, pb{}.bytes(5, make([]byte, 50))), Options{Version: 2}, []string{notDump, "as binary version 2: header length 0x"}},
-	{"version 3", realDump(), Options{Version: 3}, []string{"dump version 3 is not supported"}},
+	{"data in version 1 beyond its descriptor", version().bytes(3, pb{}.bytes(5, make([]byte, 50))[:30]), dumpfmt.Options{}, []string{"output 0 data length 50 at 0x8 exceeds the 28 bytes"}},
+	{"version 1 cut off without version", pb{}.bytes(3, pb{}.bytes(5, make([]byte, 50)))[:30], dumpfmt.Options{}, []string{notDump, "output length 52 at 0x1 exceeds the 28 bytes"}},
+	{"version 1 with an unknown field", version().bytes(3, pb{}.bytes(5, []byte{1})).varint(11, 3), dumpfmt.Options{}, []string{"field 11 at 0xa is no field"}},
+	{"version 1 without data", version().bytes(3, output(1)), dumpfmt.Options{}, []string{"message at 0x0 holds no tensor bytes"}},
+	{"version 1 without anything", version(), dumpfmt.Options{}, []string{"message at 0x0 holds no tensor bytes"}},
+	{"version 1 without version and data", pb{}.bytes(3, nil), dumpfmt.Options{}, []string{notDump, "holds no tensor bytes"}},
+	{"version 2 as 1", realDump(), dumpfmt.Options{Version: 1}, []string{notDump, "as protobuf version 1"}},
+	{"version 1 as 2", version().bytes(3, pb{}.bytes(5, make([]byte, 50))), dumpfmt.Options{Version: 2}, []string{notDump, "as binary version 2: header length 0x"}},
+	{"version 3", realDump(), dumpfmt.Options{Version: 3}, []string{"dump version 3 is not supported"}},
 }
 
 func TestMalformed(t *testing.T) {
@@ -76,9 +78,9 @@ func TestMalformed(t *testing.T) {
 }
 
 // checkMalformed wants an error with these texts and nothing besides it.
-func checkMalformed(t *testing.T, file []byte, opt Options, want []string) {
+func checkMalformed(t *testing.T, file []byte, opt dumpfmt.Options, want []string) {
 	t.Helper()
-	var d *Dump
+	var d *dumpfmt.Dump
 	var err error
 	allocated := allocates(func() { d, err = readBytes(file, opt) })
 	if err == nil || d != nil {
@@ -89,11 +91,11 @@ func checkMalformed(t *testing.T, file []byte, opt Options, want []string) {
 			t.Errorf("error %q lacks %q", err, text)
 		}
 	}
-	if got, want := errors.Is(err, ErrNotDump), want[0] == notDump; got != want {
+	if got, want := errors.Is(err, dumpfmt.ErrNotDump), want[0] == notDump; got != want {
 		t.Errorf("is ErrNotDump: %v, want %v", got, want)
 	}
-	var fe *FormatError
-	var ue *UnsupportedError
+	var fe *dumpfmt.FormatError
+	var ue *dumpfmt.UnsupportedError
 	if !errors.As(err, &fe) && !errors.As(err, &ue) {
 		t.Errorf("error %T is neither a FormatError nor an UnsupportedError", err)
 	}
@@ -135,11 +137,11 @@ func TestHuge(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			var d *Dump
+			var d *dumpfmt.Dump
 			var err error
-			allocated := allocates(func() { d, err = Read(test.file, size, Options{}) })
+			allocated := allocates(func() { d, err = dumpfmt.Read(test.file, size, dumpfmt.Options{}) })
 			switch {
-			case test.want == "" && (err != nil || d.Container != ProtobufV1 || d.Outputs[0].Size < size-100):
+			case test.want == "" && (err != nil || d.Container != dumpfmt.ProtobufV1 || d.Outputs[0].Size < size-100):
 				t.Errorf("got %+v, %v", d, err)
 			case test.want != "" && (d != nil || err == nil || !strings.Contains(err.Error(), test.want)):
 				t.Errorf("got %+v, %v; want %q", d, err, test.want)
@@ -171,14 +173,14 @@ func TestBudget(t *testing.T) {
 	outputs := bytes.Repeat([]byte{0x1A, 0}, 29000)
 	file := v2File(append(version(), outputs...), nil)
 	var err error
-	allocated := allocates(func() { _, err = readBytes(file, Options{}) })
+	allocated := allocates(func() { _, err = readBytes(file, dumpfmt.Options{}) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if allocated > memoryBudget {
-		t.Errorf("took %d bytes of memory, %d are allowed", allocated, memoryBudget)
+	if allocated > dumpfmt.MemoryBudget {
+		t.Errorf("took %d bytes of memory, %d are allowed", allocated, dumpfmt.MemoryBudget)
 	}
-	if _, err = readBytes(v2File(append(version(), bytes.Repeat(outputs, 2)...), nil), Options{}); err == nil {
+	if _, err = readBytes(v2File(append(version(), bytes.Repeat(outputs, 2)...), nil), dumpfmt.Options{}); err == nil {
 		t.Error("twice as many are accepted")
 	}
 }
@@ -188,7 +190,7 @@ func TestDims(t *testing.T) {
 		pb{}.bytes(1, []byte{2, 3}),
 		pb{}.varint(1, 2).varint(1, 3),
 	} {
-		d := mustRead(t, v2File(version().bytes(3, output(1).bytes(3, shape)), []byte{1}), Options{})
+		d := mustRead(t, v2File(version().bytes(3, output(1).bytes(3, shape)), []byte{1}), dumpfmt.Options{})
 		if got := d.Outputs[0].Shape.String(); got != "(2, 3)" {
 			t.Errorf("shape %x is %s", shape, got)
 		}
@@ -218,7 +220,7 @@ func TestOddities(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			d := mustRead(t, test.file, Options{})
+			d := mustRead(t, test.file, dumpfmt.Options{})
 			var got []string
 			for i, out := range d.Outputs {
 				got = append(got, string(data(t, out.Data)))

@@ -1,4 +1,4 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"dumptool/internal/dumpfmt"
 )
 
 func TestMapping(t *testing.T) {
@@ -20,7 +22,7 @@ func TestMapping(t *testing.T) {
 		"123,second\n" +
 		"123,second\n" +
 		"last,one"
-	m, err := ReadMapping(strings.NewReader(text))
+	m, err := dumpfmt.ReadMapping(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +74,13 @@ func TestMappingCells(t *testing.T) {
 		`1,"a"b`:           `"a"b`,
 		`1,"a","b"`:        `"a","b"`,
 	} {
-		m, err := ReadMapping(strings.NewReader(line + "\r\n"))
+		m, err := dumpfmt.ReadMapping(strings.NewReader(line + "\r\n"))
 		if got, _ := m.Original("1"); got != want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", line, got, err, want)
 		}
 	}
 	for _, line := range []string{`"1"`, `"1,a"`, `"",a`, `1,""`, `1, `, `"1`} {
-		m, err := ReadMapping(strings.NewReader(line))
+		m, err := dumpfmt.ReadMapping(strings.NewReader(line))
 		if err != nil || len(m.Bad) != 1 || len(m.Stored()) != 0 {
 			t.Errorf("%s: %q, bad %v, %v", line, m.Stored(), m.Bad, err)
 		}
@@ -88,7 +90,7 @@ func TestMappingCells(t *testing.T) {
 // TestMappingLine reads back what is written.
 func TestMappingLine(t *testing.T) {
 	for _, original := range []string{"a", "a,b", ` a`, `a `, `"a"`, `"a`, `a"b`, `"a","b"`, "a\t"} {
-		m, err := ReadMapping(strings.NewReader(MappingLine("1", original)))
+		m, err := dumpfmt.ReadMapping(strings.NewReader(dumpfmt.MappingLine("1", original)))
 		if got, _ := m.Original("1"); got != original || err != nil {
 			t.Errorf("%q comes back as %q, %v", original, got, err)
 		}
@@ -96,30 +98,30 @@ func TestMappingLine(t *testing.T) {
 }
 
 func TestMappingComma(t *testing.T) {
-	m, err := ReadMapping(strings.NewReader("1,a,b,c\n"))
+	m, err := dumpfmt.ReadMapping(strings.NewReader("1,a,b,c\n"))
 	if got, _ := m.Original("1"); got != "a,b,c" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 func TestMappingLimits(t *testing.T) {
-	m, err := ReadMapping(strings.NewReader(strings.Repeat(strings.Repeat("x", 200)+"\n", 500)))
-	if err != nil || len(m.Bad) != maxMappingLines || len(m.Bad[0].Text) > 90 {
+	m, err := dumpfmt.ReadMapping(strings.NewReader(strings.Repeat(strings.Repeat("x", 200)+"\n", 500)))
+	if err != nil || len(m.Bad) != dumpfmt.MaxMappingLines || len(m.Bad[0].Text) > 90 {
 		t.Errorf("got %v with %d bad lines", err, len(m.Bad))
 	}
-	var ue *UnsupportedError
-	if m, err := ReadMapping(io.LimitReader(zeros{}, maxMapping+1)); m != nil || !errors.As(err, &ue) {
-		t.Errorf("a mapping of %d bytes: %v, %v", maxMapping+1, m, err)
+	var ue *dumpfmt.UnsupportedError
+	if m, err := dumpfmt.ReadMapping(io.LimitReader(zeros{}, dumpfmt.MaxMapping+1)); m != nil || !errors.As(err, &ue) {
+		t.Errorf("a mapping of %d bytes: %v, %v", dumpfmt.MaxMapping+1, m, err)
 	}
 	var b strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&b, "a,%d\n", i)
 	}
-	if m, _ := ReadMapping(strings.NewReader(b.String())); len(m.Warnings) != maxMappingLines {
+	if m, _ := dumpfmt.ReadMapping(strings.NewReader(b.String())); len(m.Warnings) != dumpfmt.MaxMappingLines {
 		t.Errorf("%d warnings", len(m.Warnings))
 	}
 	broken := errors.New("broken")
-	if m, err := ReadMapping(iotest.ErrReader(broken)); m != nil || !errors.Is(err, broken) {
+	if m, err := dumpfmt.ReadMapping(iotest.ErrReader(broken)); m != nil || !errors.Is(err, broken) {
 		t.Errorf("read error: %v, %v", m, err)
 	}
 }

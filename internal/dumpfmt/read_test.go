@@ -1,4 +1,4 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -16,8 +18,8 @@ func TestRealHeader(t *testing.T) {
 	if len(realHeader) != 49 {
 		t.Fatalf("the header has %d bytes", len(realHeader))
 	}
-	d := mustRead(t, realDump(), Options{})
-	if d.Container != BinaryV2 || d.Version != "2.0" || d.OpName != "Default/Add-op0" || d.DumpTime != 1634155934514051 ||
+	d := mustRead(t, realDump(), dumpfmt.Options{})
+	if d.Container != dumpfmt.BinaryV2 || d.Version != "2.0" || d.OpName != "Default/Add-op0" || d.DumpTime != 1634155934514051 ||
 		d.HeaderSize != 49 || d.FileSize != 61 || len(d.Inputs) != 0 || d.Warnings != nil {
 		t.Errorf("got %+v", d)
 	}
@@ -42,7 +44,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range goldenNames(t) {
 		t.Run(name, func(t *testing.T) {
 			b := golden(t, name)
-			d, err := readBytes(b, Options{})
+			d, err := readBytes(b, dumpfmt.Options{})
 			if want := goldenErrors[strings.Split(name, ".")[1]]; want != "" {
 				if err == nil || !strings.Contains(err.Error(), want) || d != nil {
 					t.Errorf("got %v, %v; want an error with %q", d, err, want)
@@ -60,7 +62,7 @@ func TestGolden(t *testing.T) {
 				return
 			}
 			got := write(t, contentOf(t, d))
-			if d.Container == BinaryV2 && !bytes.Equal(got, b) {
+			if d.Container == dumpfmt.BinaryV2 && !bytes.Equal(got, b) {
 				t.Errorf("written again:\n%x, was\n%x", got, b)
 			}
 			if d.Warnings != nil {
@@ -81,21 +83,21 @@ var goldenErrors = map[string]string{
 }
 
 func TestGoldenDetails(t *testing.T) {
-	many := mustRead(t, golden(t, "Foo.many.53.16.1624605159829060"), Options{})
+	many := mustRead(t, golden(t, "Foo.many.53.16.1624605159829060"), dumpfmt.Options{})
 	if len(many.Inputs) != 2 || len(many.Outputs) != 2 || len(many.Buffers) != 1 || len(many.Spaces) != 1 ||
 		many.Buffers[0].Size != 15 || many.Spaces[0].Size != 10 {
 		t.Errorf("many: got %+v", many)
 	}
-	packed := mustRead(t, golden(t, "Op.packed_word.32.16.1624605159907032"), Options{}).Outputs[0]
+	packed := mustRead(t, golden(t, "Op.packed_word.32.16.1624605159907032"), dumpfmt.Options{}).Outputs[0]
 	if packed.Format != tensor.NC1HWC0 || packed.C0 == 0 {
 		t.Errorf("packed word: got %+v", packed)
 	}
-	grouped := mustRead(t, golden(t, "Op.fracz_group_1.22.16.1624605159907022"), Options{}).Outputs[0]
+	grouped := mustRead(t, golden(t, "Op.fracz_group_1.22.16.1624605159907022"), dumpfmt.Options{}).Outputs[0]
 	if grouped.Format != tensor.FractalZ || grouped.Groups != 4 {
 		t.Errorf("groups: got %+v", grouped)
 	}
-	inline := mustRead(t, golden(t, "Op.inline.7.16.1624605159907990"), Options{})
-	if inline.Container != ProtobufV1 || inline.Outputs[0].Size != 80 || !inline.OutputDetails[0].Inline {
+	inline := mustRead(t, golden(t, "Op.inline.7.16.1624605159907990"), dumpfmt.Options{})
+	if inline.Container != dumpfmt.ProtobufV1 || inline.Outputs[0].Size != 80 || !inline.OutputDetails[0].Inline {
 		t.Errorf("inline: got %+v", inline)
 	}
 	if _, off, _ := inline.Outputs[0].Data.Outer(); off != 0x1c {
@@ -105,12 +107,12 @@ func TestGoldenDetails(t *testing.T) {
 
 func TestFormatFields(t *testing.T) {
 	word := tensor.FormatWord(5<<24 | 3<<8 | 3)
-	original := &OriginalContent{Name: "conv", Index: 2, StoredDType: 1, StoredFormat: 1}
-	for _, c := range []Container{BinaryV2, ProtobufV1} {
-		d := mustRead(t, write(t, &Content{Container: c, Outputs: []TensorContent{
-			{Payload: Bytes([]byte{1}), StoredDType: 77, StoredFormat: word, SubFormat: 8, OriginalOp: original},
-			{Payload: Bytes([]byte{2}), StoredFormat: word, OriginalOp: &OriginalContent{StoredFormat: 1}},
-		}}), Options{})
+	original := &dumptest.OriginalContent{Name: "conv", Index: 2, StoredDType: 1, StoredFormat: 1}
+	for _, c := range []dumpfmt.Container{dumpfmt.BinaryV2, dumpfmt.ProtobufV1} {
+		d := mustRead(t, write(t, &dumptest.Content{Container: c, Outputs: []dumptest.TensorContent{
+			{Payload: dumptest.Bytes([]byte{1}), StoredDType: 77, StoredFormat: word, SubFormat: 8, OriginalOp: original},
+			{Payload: dumptest.Bytes([]byte{2}), StoredFormat: word, OriginalOp: &dumptest.OriginalContent{StoredFormat: 1}},
+		}}), dumpfmt.Options{})
 		a, b := d.Outputs[0], d.Outputs[1]
 		if a.Format != tensor.NC1HWC0 || a.C0 != 16 || a.Groups != 8 || b.Groups != 3 {
 			t.Errorf("%v: got %+v and %+v", c, a, b)
@@ -121,7 +123,7 @@ func TestFormatFields(t *testing.T) {
 		if a.OriginalFormat == nil || *a.OriginalFormat != tensor.NHWC || b.OriginalFormat != nil {
 			t.Errorf("%v: original formats %v and %v", c, a.OriginalFormat, b.OriginalFormat)
 		}
-		want := &OriginalOp{"conv", 2, tensor.Float32, tensor.NHWC}
+		want := &dumpfmt.OriginalOp{"conv", 2, tensor.Float32, tensor.NHWC}
 		if diff := cmp.Diff(want, d.OutputDetails[0].OriginalOp); diff != "" || d.OutputDetails[1].OriginalOp != nil {
 			t.Errorf("%v: original op %s, %v", c, diff, d.OutputDetails[1].OriginalOp)
 		}
@@ -130,19 +132,19 @@ func TestFormatFields(t *testing.T) {
 
 // TestAbsurdDimension checks that such a tensor does not spoil the others.
 func TestAbsurdDimension(t *testing.T) {
-	for _, c := range []Container{BinaryV2, ProtobufV1, TLV} {
-		tensors := []TensorContent{
-			{Payload: Bytes([]byte{1}), Shape: []uint64{2, 1 << 63}, OriginalShape: []uint64{7}},
-			{Payload: Bytes([]byte{2}), Shape: []uint64{3}, OriginalShape: []uint64{1<<64 - 1}},
-			{Payload: Bytes([]byte{3}), Shape: []uint64{1}},
+	for _, c := range []dumpfmt.Container{dumpfmt.BinaryV2, dumpfmt.ProtobufV1, dumpfmt.TLV} {
+		tensors := []dumptest.TensorContent{
+			{Payload: dumptest.Bytes([]byte{1}), Shape: []uint64{2, 1 << 63}, OriginalShape: []uint64{7}},
+			{Payload: dumptest.Bytes([]byte{2}), Shape: []uint64{3}, OriginalShape: []uint64{1<<64 - 1}},
+			{Payload: dumptest.Bytes([]byte{3}), Shape: []uint64{1}},
 		}
-		d := mustRead(t, write(t, &Content{Container: c, Inputs: tensors}), Options{})
+		d := mustRead(t, write(t, &dumptest.Content{Container: c, Inputs: tensors}), dumpfmt.Options{})
 		for i, want := range []string{
 			"input 0 shape dimension 1 9223372036854775808 at",
 			"input 1 original shape dimension 0 18446744073709551615 at",
 			"",
 		} {
-			var fe *FormatError
+			var fe *dumpfmt.FormatError
 			err := d.InputDetails[i].Err
 			if want == "" && err == nil {
 				continue
@@ -164,18 +166,18 @@ func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 func TestReadError(t *testing.T) {
 	disk := errors.New("disk on fire")
-	d, err := Read(failing{disk}, 1000, Options{})
-	if d != nil || !errors.Is(err, disk) || errors.Is(err, ErrNotDump) {
+	d, err := dumpfmt.Read(failing{disk}, 1000, dumpfmt.Options{})
+	if d != nil || !errors.Is(err, disk) || errors.Is(err, dumpfmt.ErrNotDump) {
 		t.Errorf("got %v, %v", d, err)
 	}
-	d, err = Read(bytes.NewReader(realDump()), 1000, Options{})
+	d, err = dumpfmt.Read(bytes.NewReader(realDump()), 1000, dumpfmt.Options{})
 	if d != nil || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a file shorter than its size: got %v, %v", d, err)
 	}
 }
 
 func TestContainerString(t *testing.T) {
-	for c, want := range map[Container]string{BinaryV2: "binary version 2", ProtobufV1: "protobuf version 1", TLV: "TLV", 0: "unknown container", 9: "unknown container"} {
+	for c, want := range map[dumpfmt.Container]string{dumpfmt.BinaryV2: "binary version 2", dumpfmt.ProtobufV1: "protobuf version 1", dumpfmt.TLV: "TLV", 0: "unknown container", 9: "unknown container"} {
 		if got := c.String(); got != want {
 			t.Errorf("container %d is %q, want %q", c, got, want)
 		}

@@ -1,10 +1,11 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/tensor"
 )
@@ -14,8 +15,8 @@ const sliced = `{"threadMode": 1, "slice_instance_num": 2, "outputCutList": [[2,
 	"output_tensor_slice": [[[{"higher": 8, "lower": 0}], []], [[{"higher": 14, "lower": 8}], []]]}`
 
 // threadDump has one input and two outputs.
-func threadDump(attrs ...Attr) *Dump {
-	return &Dump{Inputs: make([]tensor.Tensor, 1), Outputs: make([]tensor.Tensor, 2), Attrs: attrs}
+func threadDump(attrs ...dumpfmt.Attr) *dumpfmt.Dump {
+	return &dumpfmt.Dump{Inputs: make([]tensor.Tensor, 1), Outputs: make([]tensor.Tensor, 2), Attrs: attrs}
 }
 
 func threadName(thread int) filename.Dump {
@@ -24,9 +25,9 @@ func threadName(thread int) filename.Dump {
 
 func TestThreadSlices(t *testing.T) {
 	for _, mode := range []string{`1`, `true`, `"1"`, `"true"`, `2.0`} {
-		note := Attr{Name: "ffts", Value: strings.Replace(sliced, `"threadMode": 1`, `"threadMode": `+mode, 1)}
+		note := dumpfmt.Attr{Name: "ffts", Value: strings.Replace(sliced, `"threadMode": 1`, `"threadMode": `+mode, 1)}
 		for thread, want := range []string{"[(4, 3)] [(8,) ()]", "[(3, 3)] [(6,) ()]"} {
-			in, out, ok, err := ThreadSlices(threadDump(Attr{"other", "text"}, note), threadName(thread))
+			in, out, ok, err := dumpfmt.ThreadSlices(threadDump(dumpfmt.Attr{"other", "text"}, note), threadName(thread))
 			if got := fmt.Sprint(in, " ", out); got != want || !ok || err != nil {
 				t.Errorf("mode %s, thread %d: got %s, %v, %v; want %s", mode, thread, got, ok, err, want)
 			}
@@ -37,12 +38,12 @@ func TestThreadSlices(t *testing.T) {
 // TestThreadSlicesNone are notes that say nothing about threads.
 func TestThreadSlicesNone(t *testing.T) {
 	for _, value := range []string{"", "text", "[]", "{}", `{"threadMode": 0}`, `{"threadMode": false}`, `{"threadMode": "0"}`, `{"threadMode": null, "input_tensor_slice": 5}`, `{"threadMode": "manual"}`, `{"threadMode": 1`} {
-		in, out, ok, err := ThreadSlices(threadDump(Attr{"ffts", value}), threadName(0))
+		in, out, ok, err := dumpfmt.ThreadSlices(threadDump(dumpfmt.Attr{"ffts", value}), threadName(0))
 		if in != nil || out != nil || ok || err != nil {
 			t.Errorf("%q: got %v, %v, %v, %v", value, in, out, ok, err)
 		}
 	}
-	if _, _, ok, err := ThreadSlices(&Dump{}, filename.Dump{}); ok || err != nil {
+	if _, _, ok, err := dumpfmt.ThreadSlices(&dumpfmt.Dump{}, filename.Dump{}); ok || err != nil {
 		t.Errorf("no attributes: %v, %v", ok, err)
 	}
 }
@@ -65,8 +66,8 @@ func TestThreadSlicesErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			note := Attr{"ffts", strings.Replace(sliced, test.old, test.new, 1)}
-			in, out, ok, err := ThreadSlices(threadDump(note), test.file)
+			note := dumpfmt.Attr{"ffts", strings.Replace(sliced, test.old, test.new, 1)}
+			in, out, ok, err := dumpfmt.ThreadSlices(threadDump(note), test.file)
 			if err == nil || !strings.Contains(err.Error(), test.want) || in != nil || out != nil || ok {
 				t.Errorf("got %v, %v, %v, %v; want %q", in, out, ok, err, test.want)
 			}

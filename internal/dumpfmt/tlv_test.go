@@ -1,4 +1,4 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"bytes"
@@ -7,7 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/dumpfmt"
 	"dumptool/internal/tensor"
+)
+
+// The numbers of the specification.
+const (
+	tlvMagic   = 0x5A5A5A5A
+	tlvInputs  = 4
+	tlvOutputs = 5
+
+	tlvShape         = 0
+	tlvOriginalShape = 1
+	tlvOriginalName  = 2
 )
 
 // words is little-endian integers of four bytes, uint64s of eight, and text.
@@ -56,8 +68,8 @@ func tlvSample() []byte {
 
 func TestTLV(t *testing.T) {
 	for version := range 3 {
-		d := mustRead(t, tlvSample(), Options{Version: version})
-		if d.Container != TLV || d.Version != "1" || d.OpName != "" || len(d.Inputs) != 1 || len(d.Outputs) != 1 || d.Warnings != nil {
+		d := mustRead(t, tlvSample(), dumpfmt.Options{Version: version})
+		if d.Container != dumpfmt.TLV || d.Version != "1" || d.OpName != "" || len(d.Inputs) != 1 || len(d.Outputs) != 1 || d.Warnings != nil {
 			t.Fatalf("got %+v", d)
 		}
 		in, out := d.Inputs[0], d.Outputs[0]
@@ -69,9 +81,9 @@ func TestTLV(t *testing.T) {
 			out.OriginalFormat == nil || *out.OriginalFormat != tensor.NHWC || string(data(t, out.Data)) != "out" {
 			t.Errorf("got output %+v", out)
 		}
-		wantIn := Detail{StoredDType: 1, StoredFormat: 5<<24 | 3, AddressType: 7, Address: 0x1000, Offset: 0x20}
-		wantOut := Detail{StoredDType: 5, StoredFormat: 2, AddressType: 1, Address: 0x2000, OriginalOp: &OriginalOp{"conv", 6, tensor.BFloat16, tensor.NHWC}}
-		if diff := cmp.Diff([]Detail{wantIn, wantOut}, []Detail{d.InputDetails[0], d.OutputDetails[0]}); diff != "" {
+		wantIn := dumpfmt.Detail{StoredDType: 1, StoredFormat: 5<<24 | 3, AddressType: 7, Address: 0x1000, Offset: 0x20}
+		wantOut := dumpfmt.Detail{StoredDType: 5, StoredFormat: 2, AddressType: 1, Address: 0x2000, OriginalOp: &dumpfmt.OriginalOp{"conv", 6, tensor.BFloat16, tensor.NHWC}}
+		if diff := cmp.Diff([]dumpfmt.Detail{wantIn, wantOut}, []dumpfmt.Detail{d.InputDetails[0], d.OutputDetails[0]}); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -79,7 +91,7 @@ func TestTLV(t *testing.T) {
 
 func TestTLVDType(t *testing.T) {
 	for n, want := range map[int32]tensor.DType{0: tensor.Float32, 3: tensor.Int32, 12: tensor.Bool, 30: tensor.Uint1, 5: -5, 99: -99, -1: -1, -1 << 31: -1 << 31} {
-		if got := tlvDType(n); got != want {
+		if got := dumpfmt.TLVDType(n); got != want {
 			t.Errorf("type %d is %v, want %v", n, got, want)
 		}
 	}
@@ -113,14 +125,14 @@ func TestTLVMalformed(t *testing.T) {
 		{"dims beyond the list", "input 0 record length 16 at 0x48 exceeds the 8 bytes", withRecords(words(tlvShape, 16, long(1)))},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { checkMalformed(t, test.file, Options{}, []string{test.want}) })
+		t.Run(test.name, func(t *testing.T) { checkMalformed(t, test.file, dumpfmt.Options{}, []string{test.want}) })
 	}
 }
 
 // TestNotTLV is a version 2 dump whose first tensor looks like a head.
 func TestNotTLV(t *testing.T) {
 	file := v2File(realHeader, []byte("ZZZZ"))
-	if d := mustRead(t, file, Options{}); d.Container != BinaryV2 {
+	if d := mustRead(t, file, dumpfmt.Options{}); d.Container != dumpfmt.BinaryV2 {
 		t.Errorf("read as %v", d.Container)
 	}
 	if !bytes.Equal(words(tlvMagic), []byte("ZZZZ")) {

@@ -1,4 +1,4 @@
-package dumpfmt
+package dumpfmt_test
 
 import (
 	"bytes"
@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 )
 
 // partsOf lists the tensors, buffers and spaces of a dump in the order of their
 // bytes.
-func partsOf(d *Dump) []Blob {
-	var all []Blob
+func partsOf(d *dumpfmt.Dump) []dumpfmt.Blob {
+	var all []dumpfmt.Blob
 	for i, t := range d.Inputs {
-		all = append(all, Blob{Size: t.Size, Data: t.Data, Err: d.InputDetails[i].Err})
+		all = append(all, dumpfmt.Blob{Size: t.Size, Data: t.Data, Err: d.InputDetails[i].Err})
 	}
 	for i, t := range d.Outputs {
-		all = append(all, Blob{Size: t.Size, Data: t.Data, Err: d.OutputDetails[i].Err})
+		all = append(all, dumpfmt.Blob{Size: t.Size, Data: t.Data, Err: d.OutputDetails[i].Err})
 	}
 	return append(append(all, d.Buffers...), d.Spaces...)
 }
@@ -26,26 +29,26 @@ func partsOf(d *Dump) []Blob {
 // were found there and how many it should be.
 func TestTruncated(t *testing.T) {
 	payloads := [][]byte{[]byte("abcd"), []byte("ef"), nil, []byte("ghi"), []byte("jk"), []byte("l")}
-	tensors := func(from, to int) (all []TensorContent) {
+	tensors := func(from, to int) (all []dumptest.TensorContent) {
 		for _, p := range payloads[from:to] {
-			all = append(all, TensorContent{Payload: Bytes(p), StoredDType: 4, Shape: []uint64{uint64(len(p))}})
+			all = append(all, dumptest.TensorContent{Payload: dumptest.Bytes(p), StoredDType: 4, Shape: []uint64{uint64(len(p))}})
 		}
 		return all
 	}
 	kinds := []string{"input 0", "input 1", "output 0", "output 1", "buffer 0", "space 0"}
-	for _, container := range []Container{BinaryV2, TLV} {
+	for _, container := range []dumpfmt.Container{dumpfmt.BinaryV2, dumpfmt.TLV} {
 		t.Run(container.String(), func(t *testing.T) {
-			c := &Content{Container: container, Inputs: tensors(0, 2), Outputs: tensors(2, 4)}
+			c := &dumptest.Content{Container: container, Inputs: tensors(0, 2), Outputs: tensors(2, 4)}
 			parts := 4
-			if container == BinaryV2 {
-				c.Buffers = []BlobContent{{Payload: Bytes(payloads[4])}}
-				c.Spaces = []BlobContent{{Payload: Bytes(payloads[5])}}
+			if container == dumpfmt.BinaryV2 {
+				c.Buffers = []dumptest.BlobContent{{Payload: dumptest.Bytes(payloads[4])}}
+				c.Spaces = []dumptest.BlobContent{{Payload: dumptest.Bytes(payloads[5])}}
 				parts = 6
 			}
 			file := write(t, c)
 			header := len(file) - len(bytes.Join(payloads[:parts], nil))
 			for cut := header; cut <= len(file); cut++ {
-				d := mustRead(t, file[:cut], Options{})
+				d := mustRead(t, file[:cut], dumpfmt.Options{})
 				off := header
 				for i, p := range partsOf(d) {
 					want := payloads[i]
@@ -74,8 +77,8 @@ func TestTruncatedV1(t *testing.T) {
 	starts := []int{5, 13, 19, 27, len(file)} // of output, input, buffer and space
 	errs := []string{"output 0", "input 0", "buffer 0", "space 0"}
 	for cut := starts[0] + 1; cut <= len(file); cut++ {
-		d := mustRead(t, file[:cut], Options{})
-		parts := [][]Blob{nil, nil, d.Buffers, d.Spaces}
+		d := mustRead(t, file[:cut], dumpfmt.Options{})
+		parts := [][]dumpfmt.Blob{nil, nil, d.Buffers, d.Spaces}
 		all := partsOf(d)
 		parts[1], parts[0] = all[:len(d.Inputs)], all[len(d.Inputs):][:len(d.Outputs)]
 		for i, want := range [][]byte{[]byte("abcd"), []byte("ef"), []byte("abcd"), []byte("abcd")} {
@@ -107,7 +110,7 @@ func TestTruncatedV1(t *testing.T) {
 // which costs no tensor.
 func TestTruncatedText(t *testing.T) {
 	file := version().bytes(3, pb{}.bytes(5, []byte("abcd"))).bytes(6, []byte("conv"))
-	d := mustRead(t, file[:len(file)-1], Options{})
+	d := mustRead(t, file[:len(file)-1], dumpfmt.Options{})
 	if got := data(t, d.Outputs[0].Data); d.OutputDetails[0].Err != nil || string(got) != "abcd" {
 		t.Errorf("output is %q, error %v", got, d.OutputDetails[0].Err)
 	}
@@ -138,8 +141,8 @@ func TestAbsurdSizes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			for i, p := range partsOf(mustRead(t, test.file, Options{})) {
-				var broken *FormatError
+			for i, p := range partsOf(mustRead(t, test.file, dumpfmt.Options{})) {
+				var broken *dumpfmt.FormatError
 				if want := test.want[i]; want == "" && p.Err != nil || want != "" && (!errors.As(p.Err, &broken) || !strings.Contains(p.Err.Error(), want)) {
 					t.Errorf("part %d: error %v, want %q", i, p.Err, want)
 				}

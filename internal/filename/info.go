@@ -27,29 +27,18 @@ const (
 // grammars has a row for each Grammar that Parse tries.
 var grammars = [...]struct {
 	grammar Grammar
-	name    string
 	// form is the grammar for readers, [ ] around what may be missing.
 	form  string
 	parse func(stem, ext string) (Info, bool)
 }{
-	{DumpFile, "dump", dumpForm, parseDumpFile},
-	{Record, "overflow record", "Opdebug.Node_OpDebug.{2 to 7 numbers}", parseRecord},
-	{Converted, "converted dump", "{source}.{input|output}.{index}[.{tail}].{ext}", parseConverted},
-	{Reference, "reference tensor", "{op}.{index}.{timestamp}.{ext}", parseReference},
-	{Sync, "MindSpore synchronous dump", "{op}_{input|output}_{index}_shape_[{d}_...]{Dtype}_{Format}[.{shape}].{ext}", parseSync},
-	{ATB, "ATB tensor", "{intensor|outtensor}{index}[_{parameter}].{ext}", parseATB},
-	{InLayout, "tensor in a layout of the device", "{op}.{layout}[.{dtype}].{ext}", parseInLayout},
-	{Plain, "operator", "{op}[{shape}].{ext}", parsePlain},
-}
-
-// String returns what files with such names are.
-func (g Grammar) String() string {
-	for _, row := range grammars {
-		if row.grammar == g {
-			return row.name
-		}
-	}
-	return "none"
+	{DumpFile, dumpForm, parseDumpFile},
+	{Record, "Opdebug.Node_OpDebug.{2 to 7 numbers}", parseRecord},
+	{Converted, "{source}.{input|output}.{index}[.{tail}].{ext}", parseConverted},
+	{Reference, "{op}.{index}.{timestamp}.{ext}", parseReference},
+	{Sync, "{op}_{input|output}_{index}_shape_[{d}_...]{Dtype}_{Format}[.{shape}].{ext}", parseSync},
+	{ATB, "{intensor|outtensor}{index}[_{parameter}].{ext}", parseATB},
+	{InLayout, "{op}.{layout}[.{dtype}].{ext}", parseInLayout},
+	{Plain, "{op}[{shape}].{ext}", parsePlain},
 }
 
 // Info is what a name says. What it does not say has the zero value.

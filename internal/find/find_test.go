@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/graph"
+	"dumptool/internal/dumptest"
 )
 
 func TestParseQuery(t *testing.T) {
@@ -224,7 +224,7 @@ func TestAlikeRanks(t *testing.T) {
 	const ranks = 6
 	for rank := range ranks {
 		var b bytes.Buffer
-		if err := graph.WriteSample(&b, 40, rank); err != nil {
+		if err := dumptest.WriteGraph(&b, 40, rank); err != nil {
 			t.Fatal(err)
 		}
 		text := b.String()

@@ -1,23 +1,26 @@
-package graph
+package graph_test
 
 import (
 	"bytes"
 	"errors"
 	"runtime"
 	"testing"
+
+	"dumptool/internal/dumptest"
+	"dumptool/internal/graph"
 )
 
 // TestIRMemory: what is kept of a graph of 100,000 nodes.
 func TestIRMemory(t *testing.T) {
 	const nodes = 100_000
 	var text bytes.Buffer
-	if err := WriteSample(&text, nodes, 0); err != nil {
+	if err := dumptest.WriteGraph(&text, nodes, 0); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	g, err := ReadIR(&text)
+	g, err := graph.ReadIR(&text)
 	if err != nil || len(g.Nodes) != nodes {
 		t.Fatalf("%d nodes, error %v", len(g.Nodes), err)
 	}
@@ -34,12 +37,12 @@ func TestIRMemory(t *testing.T) {
 
 func BenchmarkReadIR(b *testing.B) {
 	var text bytes.Buffer
-	if err := WriteSample(&text, 100_000, 0); err != nil {
+	if err := dumptest.WriteGraph(&text, 100_000, 0); err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
-		if _, err := ReadIR(bytes.NewReader(text.Bytes())); err != nil {
+		if _, err := graph.ReadIR(bytes.NewReader(text.Bytes())); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -47,12 +50,12 @@ func BenchmarkReadIR(b *testing.B) {
 
 func BenchmarkAlikeIR(b *testing.B) {
 	var text, other bytes.Buffer
-	if err := errors.Join(WriteSample(&text, 100_000, 0), WriteSample(&other, 100_000, 7)); err != nil {
+	if err := errors.Join(dumptest.WriteGraph(&text, 100_000, 0), dumptest.WriteGraph(&other, 100_000, 7)); err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
-		if !AlikeIR(bytes.NewReader(text.Bytes()), bytes.NewReader(other.Bytes())) {
+		if !graph.AlikeIR(bytes.NewReader(text.Bytes()), bytes.NewReader(other.Bytes())) {
 			b.Fatal("not alike")
 		}
 	}

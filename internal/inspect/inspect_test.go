@@ -17,6 +17,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/inspect"
 	"dumptool/internal/layout"
 	"dumptool/internal/report"
@@ -26,13 +27,13 @@ import (
 const stamp = ".58.16.1624605159829577"
 
 // writeDump writes a dump file and returns its job.
-func writeDump(t *testing.T, name string, c *dumpfmt.Content) *dumpdir.File {
+func writeDump(t *testing.T, name string, c *dumptest.Content) *dumpdir.File {
 	t.Helper()
 	if c.Container == 0 {
 		c.Container = dumpfmt.BinaryV2
 	}
 	var b bytes.Buffer
-	if err := dumpfmt.Write(&b, c); err != nil {
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return writeFile(t, name, b.Bytes())
@@ -85,9 +86,9 @@ func float32s(values ...float32) []byte {
 	return b
 }
 
-func floats(data []byte, shape ...uint64) dumpfmt.TensorContent {
-	return dumpfmt.TensorContent{
-		Payload: dumpfmt.Bytes(data), StoredDType: int32(tensor.Float32), StoredFormat: tensor.FormatWord(tensor.ND), Shape: shape,
+func floats(data []byte, shape ...uint64) dumptest.TensorContent {
+	return dumptest.TensorContent{
+		Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float32), StoredFormat: tensor.FormatWord(tensor.ND), Shape: shape,
 	}
 }
 
@@ -102,10 +103,10 @@ func TestJSON(t *testing.T) {
 	big := floats(float32s(1), 1)
 	big.StoredFormat = tensor.FormatWord(tensor.FractalZ) | 4<<8 | 5<<24
 	big.OriginalShape = []uint64{16, 2, 2, 1}
-	big.OriginalOp = &dumpfmt.OriginalContent{Name: "conv", StoredDType: 1, StoredFormat: tensor.FormatWord(tensor.HWCN)}
+	big.OriginalOp = &dumptest.OriginalContent{Name: "conv", StoredDType: 1, StoredFormat: tensor.FormatWord(tensor.HWCN)}
 	unknown := floats([]byte{1, 2, 3}, 3)
 	unknown.StoredDType = 77
-	text := func() dumpfmt.TensorContent {
+	text := func() dumptest.TensorContent {
 		c := floats([]byte("text"), 4)
 		c.StoredDType = int32(tensor.String)
 		return c
@@ -117,49 +118,49 @@ func TestJSON(t *testing.T) {
 	const nothing = `"inputs":[],"outputs":[]`
 	tests := map[string]struct {
 		name string
-		dump dumpfmt.Content
+		dump dumptest.Content
 		opt  inspect.Options
 		want string
 	}{
-		"all keys": {"Conv2D.a_b" + stamp, dumpfmt.Content{
+		"all keys": {"Conv2D.a_b" + stamp, dumptest.Content{
 			DumpTime: math.MaxUint64, OpName: "a/<b>&",
-			Outputs: []dumpfmt.TensorContent{big},
-			Buffers: []dumpfmt.BlobContent{{Payload: dumpfmt.Bytes([]byte("12")), Type: 3}},
+			Outputs: []dumptest.TensorContent{big},
+			Buffers: []dumptest.BlobContent{{Payload: dumptest.Bytes([]byte("12")), Type: 3}},
 		}, inspect.Options{}, `{"file":"Conv2D.a_b.58.16.1624605159829577","container":"binary version 2","op_type":"Conv2D","op_name":"a/<b>&","dump_time":18446744073709551615,` +
 			`"inputs":[],"outputs":[{"index":0,"dtype":"float32","format":"FRACTAL_Z","shape":[1],"original_shape":[16,2,2,1],"groups":4,"size":4,"original_format":"HWCN","c0":16}],` +
 			`"buffers":[{"index":0,"type":3,"size":2}]}`},
-		"nothing known": {"renamed", dumpfmt.Content{Spaces: []dumpfmt.BlobContent{{Payload: dumpfmt.Bytes([]byte("log"))}}}, inspect.Options{},
+		"nothing known": {"renamed", dumptest.Content{Spaces: []dumptest.BlobContent{{Payload: dumptest.Bytes([]byte("log"))}}}, inspect.Options{},
 			`{"file":"renamed","container":"binary version 2","op_type":null,"op_name":null,"dump_time":null,` + nothing + `,"spaces":[{"index":0,"type":0,"size":3}]}`},
-		"name in place of the header": {"Add.x" + stamp, dumpfmt.Content{Container: dumpfmt.TLV, Inputs: []dumpfmt.TensorContent{{Payload: dumpfmt.Bytes([]byte{7}), StoredDType: 4, Shape: []uint64{1}}}}, inspect.Options{},
+		"name in place of the header": {"Add.x" + stamp, dumptest.Content{Container: dumpfmt.TLV, Inputs: []dumptest.TensorContent{{Payload: dumptest.Bytes([]byte{7}), StoredDType: 4, Shape: []uint64{1}}}}, inspect.Options{},
 			`{"file":"Add.x.58.16.1624605159829577","container":"TLV","op_type":"Add","op_name":"x","dump_time":1624605159829577,` +
 				`"inputs":[{"index":0,"dtype":"uint8","format":"NCHW","shape":[1],"original_shape":[],"groups":0,"size":1}],"outputs":[]}`},
-		"exception dump has a date": {"exception_info.16.58.20240102030405678", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(nil, 0)}}, inspect.Options{Stats: true},
+		"exception dump has a date": {"exception_info.16.58.20240102030405678", dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{floats(nil, 0)}}, inspect.Options{Stats: true},
 			`{"file":"exception_info.16.58.20240102030405678","container":"binary version 2","op_type":"exception_info","op_name":"x","dump_time":null,` +
 				`"inputs":[],"outputs":[{"index":0,"dtype":"float32","format":"ND","shape":[0],"original_shape":[],"groups":0,"size":0,"stats":{"min":null,"max":null,"mean":null,"nan":0,"inf":0,"pos_inf":0,"neg_inf":0}}]}`},
-		"stats": {"x", dumpfmt.Content{OpName: "x", Inputs: []dumpfmt.TensorContent{floats(float32s(1, -2, nan, inf, inf, -inf), 6)}}, inspect.Options{Stats: true},
+		"stats": {"x", dumptest.Content{OpName: "x", Inputs: []dumptest.TensorContent{floats(float32s(1, -2, nan, inf, inf, -inf), 6)}}, inspect.Options{Stats: true},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,` +
 				`"inputs":[{"index":0,"dtype":"float32","format":"ND","shape":[6],"original_shape":[],"groups":0,"size":24,"stats":{"min":-2,"max":1,"mean":-0.5,"nan":1,"inf":3,"pos_inf":2,"neg_inf":1}}],"outputs":[]}`},
-		"types without elements": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{unknown, text()}}, inspect.Options{},
+		"types without elements": {"x", dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{unknown, text()}}, inspect.Options{},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,"inputs":[],"outputs":[` +
 				`{"index":0,"dtype":"dtype(77)","format":"ND","shape":[3],"original_shape":[],"groups":0,"size":3},` +
 				`{"index":1,"dtype":"string","format":"ND","shape":[4],"original_shape":[],"groups":0,"size":4}]}`},
-		"no stats of types without elements": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{text()}}, inspect.Options{Stats: true},
+		"no stats of types without elements": {"x", dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{text()}}, inspect.Options{Stats: true},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,"inputs":[],"outputs":[` +
 				`{"index":0,"dtype":"string","format":"ND","shape":[4],"original_shape":[],"groups":0,"size":4,"error":"tensor: unsupported element type string"}]}`},
-		"impossible shapes": {"x", dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{huge, floats(float32s(1), 2)}}, inspect.Options{},
+		"impossible shapes": {"x", dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{huge, floats(float32s(1), 2)}}, inspect.Options{},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"x","dump_time":null,"inputs":[],"outputs":[` +
 				`{"index":0,"dtype":"float32","format":"ND","shape":[],"original_shape":[],"groups":0,"size":4,"error":"dumpfmt: output 0 shape dimension 0 9223372036854775808 at 0xe exceeds 63 bits"},` +
 				`{"index":1,"dtype":"float32","format":"ND","shape":[2],"original_shape":[],"groups":0,"size":4,"error":"(2,) elements of float32 need 8 bytes, found 4"}]}`},
-		"slices": {"Add.x" + stamp + ".6.1.1", dumpfmt.Content{OpName: "x", DumpTime: 5, Outputs: []dumpfmt.TensorContent{floats(float32s(3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{Stats: true},
+		"slices": {"Add.x" + stamp + ".6.1.1", dumptest.Content{OpName: "x", DumpTime: 5, Outputs: []dumptest.TensorContent{floats(float32s(3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{Stats: true},
 			`{"file":"Add.x.58.16.1624605159829577.6.1.1","container":"binary version 2","op_type":"Add","op_name":"x","dump_time":5,"inputs":[],` +
 				`"outputs":[{"index":0,"dtype":"float32","format":"ND","shape":[2,2],"original_shape":[],"groups":0,"size":8,"slice":[1,2],"stats":{"min":3,"max":4,"mean":3.5,"nan":0,"inf":0,"pos_inf":0,"neg_inf":0}}]}`},
-		"slices of all threads": {"Add.x" + stamp + ".6.1.1", dumpfmt.Content{OpName: "x", DumpTime: 5, Outputs: []dumpfmt.TensorContent{floats(float32s(1, 2, 3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{Stats: true},
+		"slices of all threads": {"Add.x" + stamp + ".6.1.1", dumptest.Content{OpName: "x", DumpTime: 5, Outputs: []dumptest.TensorContent{floats(float32s(1, 2, 3, 4), 2, 2)}, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{Stats: true},
 			`{"file":"Add.x.58.16.1624605159829577.6.1.1","container":"binary version 2","op_type":"Add","op_name":"x","dump_time":5,"inputs":[],` +
 				`"outputs":[{"index":0,"dtype":"float32","format":"ND","shape":[2,2],"original_shape":[],"groups":0,"size":16,"slice":[1,2],"stats":{"min":1,"max":4,"mean":2.5,"nan":0,"inf":0,"pos_inf":0,"neg_inf":0}}]}`},
-		"slices without a thread": {"Add.x" + stamp, dumpfmt.Content{OpName: "x", DumpTime: 5, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{},
+		"slices without a thread": {"Add.x" + stamp, dumptest.Content{OpName: "x", DumpTime: 5, Attrs: []dumpfmt.Attr{{Value: sliceNote}}}, inspect.Options{},
 			`{"file":"Add.x.58.16.1624605159829577","container":"binary version 2","op_type":"Add","op_name":"x","dump_time":5,` + nothing + `,` +
 				`"warnings":["the dump of a thread, but the name \"Add.x.58.16.1624605159829577\" has no thread id","the dump holds no tensors"]}`},
-		"broken record": {"x", dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{opdebug}}, inspect.Options{Stats: true},
+		"broken record": {"x", dumptest.Content{OpName: "Node_OpDebug", Outputs: []dumptest.TensorContent{opdebug}}, inspect.Options{Stats: true},
 			`{"file":"x","container":"binary version 2","op_type":null,"op_name":"Node_OpDebug","dump_time":null,"inputs":[],` +
 				`"outputs":[{"index":0,"dtype":"uint8","format":"ND","shape":[3],"original_shape":[],"groups":0,"size":3,"error":"opdebug: old layout: payload cut off at 0x3: found 3 bytes, wanted 2048 (at least 1048)"}]}`},
 	}
@@ -202,8 +203,8 @@ func TestStats(t *testing.T) {
 			stats.Add(units)
 			want := stats.Stats()
 
-			content := dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{{
-				Payload: dumpfmt.Bytes(data), StoredDType: int32(d), Shape: []uint64{n},
+			content := dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{{
+				Payload: dumptest.Bytes(data), StoredDType: int32(d), Shape: []uint64{n},
 			}}}
 			_, files := run(t, inspect.Options{Stats: true}, writeDump(t, "x", &content))
 			if diff := cmp.Diff(&want, files[0].Outputs[0].Stats, cmpopts.EquateNaNs()); diff != "" {
@@ -257,7 +258,7 @@ func TestOrder(t *testing.T) {
 	for i := range 20 {
 		v := float32(i)
 		data := slices.Repeat(float32s(v), 1+(20-i)*1000)
-		jobs = append(jobs, writeDump(t, "x", &dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(data, uint64(len(data)/4))}}))
+		jobs = append(jobs, writeDump(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{floats(data, uint64(len(data)/4))}}))
 		want = append(want, float64(v))
 	}
 	for _, workers := range []int{0, 1, 8} {
@@ -275,7 +276,7 @@ func TestOrder(t *testing.T) {
 // TestInterrupted checks that half of a file is no result.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	job := writeDump(t, "x", &dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(float32s(1), 1)}})
+	job := writeDump(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{floats(float32s(1), 1)}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := inspect.Run(ctx, inspect.Options{Stats: true}, &dumpdir.Run{Files: []*dumpdir.File{job}}, nil, func(f *inspect.File) error {
@@ -290,7 +291,7 @@ func TestInterrupted(t *testing.T) {
 // TestBrokenOutput checks that an error of emit is the last of the run.
 func TestBrokenOutput(t *testing.T) {
 	t.Parallel()
-	job := writeDump(t, "x", &dumpfmt.Content{OpName: "x", Outputs: []dumpfmt.TensorContent{floats(float32s(1), 1)}})
+	job := writeDump(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{floats(float32s(1), 1)}})
 	full, calls := errors.New("full"), 0
 	_, err := inspect.Run(t.Context(), inspect.Options{}, &dumpdir.Run{Files: slices.Repeat([]*dumpdir.File{job}, 100)}, nil, func(*inspect.File) error {
 		calls++
@@ -303,7 +304,7 @@ func TestBrokenOutput(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	content := dumpfmt.Content{OpName: "x", Inputs: []dumpfmt.TensorContent{floats(float32s(1), 1), floats(float32s(1), 1)}, Outputs: []dumpfmt.TensorContent{floats(float32s(1), 1)}}
+	content := dumptest.Content{OpName: "x", Inputs: []dumptest.TensorContent{floats(float32s(1), 1), floats(float32s(1), 1)}, Outputs: []dumptest.TensorContent{floats(float32s(1), 1)}}
 	_, files := run(t, inspect.Options{}, writeDump(t, "x", &content))
 	f := files[0]
 	if len(f.Inputs) != 2 || len(f.Outputs) != 1 || f.Inputs[1].Kind != tensor.Input || f.Inputs[1].Index != 1 || f.Outputs[0].Kind != tensor.Output {

@@ -10,17 +10,18 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
 // TestInterruptedFile checks that a tensor is left in the middle.
 func TestInterruptedFile(t *testing.T) {
 	t.Parallel()
-	out := dumpfmt.TensorContent{
-		Payload: dumpfmt.Bytes(make([]byte, 4)), StoredDType: int32(tensor.Float32), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{1},
+	out := dumptest.TensorContent{
+		Payload: dumptest.Bytes(make([]byte, 4)), StoredDType: int32(tensor.Float32), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{1},
 	}
 	var b bytes.Buffer
-	err := dumpfmt.Write(&b, &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: "x", Outputs: []dumpfmt.TensorContent{out}})
+	err := dumptest.Write(&b, &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: "x", Outputs: []dumptest.TensorContent{out}})
 	path := filepath.Join(t.TempDir(), "x")
 	if err == nil {
 		err = os.WriteFile(path, b.Bytes(), 0o666)

@@ -1,9 +1,11 @@
-package opdebug
+package opdebug_test
 
 import (
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
+	"dumptool/internal/opdebug"
 )
 
 func TestGolden(t *testing.T) {
@@ -21,8 +23,8 @@ func TestGolden(t *testing.T) {
 				t.Error("no overflow found")
 			}
 			sameBytes(t, r.AppendJSON(nil), want)
-			sameBytes(t, Encode(r), payload)
-			back, err := ParseJSON(want)
+			sameBytes(t, dumptest.EncodeRecord(r), payload)
+			back, err := opdebug.ParseJSON(want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +41,7 @@ func TestAppendJSONKeepsPrefix(t *testing.T) {
 
 // The AIV sample of the public overflow data tools: 112 bytes, version 0.
 func TestVectorAIV(t *testing.T) {
-	payload := entry(0, [6]uint32{Magic, 0, 1, 1, 0, 88},
+	payload := entry(0, [6]uint32{opdebug.Magic, 0, 1, 1, 0, 88},
 		365, 396, 65, 66, 65535, 65535, 0x124040184000, 0x1240401ff5f0, 0, 15, 1)
 	if len(payload) != 112 {
 		t.Fatalf("payload has %d bytes", len(payload))
@@ -83,7 +85,7 @@ func TestVectorOld(t *testing.T) {
 	want := readExpected(t, "Opdebug.Node_OpDebug.59.1624605159829507")
 	sameBytes(t, r.AppendJSON(nil), want)
 	hits := r.Overflows()
-	if len(hits) != 1 || hits[0].Unit != AICore || hits[0].TaskID != 57 || hits[0].Status[0] != 32 {
+	if len(hits) != 1 || hits[0].Unit != opdebug.AICore || hits[0].TaskID != 57 || hits[0].Status[0] != 32 {
 		t.Errorf("overflows: %+v", hits)
 	}
 }

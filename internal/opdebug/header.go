@@ -54,13 +54,6 @@ func parseHeader(payload []byte) Header {
 	return h
 }
 
-// put writes the header to the start of payload.
-func (h *Header) put(payload []byte) {
-	for i, f := range headerFields {
-		binary.LittleEndian.PutUint32(payload[4*i:], *f.ref(h))
-	}
-}
-
 // unit returns the unit that acc_type names.
 func (h *Header) unit() (Unit, error) {
 	if h.AccType > uint32(SDMA-AIC) {

@@ -1,4 +1,4 @@
-package opdebug
+package opdebug_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"dumptool/internal/opdebug"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -51,9 +53,9 @@ func readFile(tb testing.TB, folder, name string) []byte {
 	return data
 }
 
-func mustParse(tb testing.TB, payload []byte) *Record {
+func mustParse(tb testing.TB, payload []byte) *opdebug.Record {
 	tb.Helper()
-	r, err := Parse(payload)
+	r, err := opdebug.Parse(payload)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -120,7 +122,7 @@ func mindSporeJSON(tb testing.TB, payload []byte) []byte {
 }
 
 // same compares what a JSON file holds of records.
-func same(tb testing.TB, got, want *Record) {
+func same(tb testing.TB, got, want *opdebug.Record) {
 	tb.Helper()
 	g, w := *got, *want
 	g.Size, w.Size = 0, 0
@@ -139,6 +141,10 @@ func sameBytes(tb testing.TB, got, want []byte) {
 }
 
 // validHeader is the header of a valid entry of AIC, AIV, AICPU or SDMA.
-func validHeader(unit Unit, version uint32) Header {
-	return Header{Magic: Magic, Version: version, Valid: 1, AccType: uint32(unit - AIC), DataLen: uint32(versionLayout(unit, version).dataLen())}
+func validHeader(unit opdebug.Unit, version uint32) opdebug.Header {
+	length := map[opdebug.Unit]uint32{opdebug.AIC: 88, opdebug.AIV: 88, opdebug.AICPU: 64, opdebug.SDMA: 80}[unit]
+	if length == 88 && version == 1 {
+		length += 24 // four status words
+	}
+	return opdebug.Header{Magic: opdebug.Magic, Version: version, Valid: 1, AccType: uint32(unit - opdebug.AIC), DataLen: length}
 }

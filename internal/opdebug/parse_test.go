@@ -1,24 +1,27 @@
-package opdebug
+package opdebug_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumptest"
+	"dumptool/internal/opdebug"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 // Every field gets its own value, so that two swapped ones show.
 func TestParseFieldOrder(t *testing.T) {
-	common := Area{ModelID: 1, StreamID: 2, TaskID: 3, TaskType: 4, ContextID: 5}
+	common := opdebug.Area{ModelID: 1, StreamID: 2, TaskID: 3, TaskType: 4, ContextID: 5}
 	core := common
 	core.ThreadID, core.PCStart, core.ParaBase, core.CoreID, core.BlockID = 6, 7, 8, 9, 10
 	cpu := common
-	cpu.Unit, cpu.CPUID, cpu.ThreadID, cpu.Status = AICPU, 6, 7, []uint64{8}
+	cpu.Unit, cpu.CPUID, cpu.ThreadID, cpu.Status = opdebug.AICPU, 6, 7, []uint64{8}
 	sdma := common
-	sdma.Unit, sdma.ThreadID, sdma.SrcAddr, sdma.DstAddr = SDMA, 6, 7, 8
+	sdma.Unit, sdma.ThreadID, sdma.SrcAddr, sdma.DstAddr = opdebug.SDMA, 6, 7, 8
 	sdma.ChannelID, sdma.Status = 9, []uint64{10}
-	with := func(u Unit, status ...uint64) Area {
+	with := func(u opdebug.Unit, status ...uint64) opdebug.Area {
 		a := core
 		a.Unit, a.Status = u, status
 		return a
@@ -27,12 +30,12 @@ func TestParseFieldOrder(t *testing.T) {
 		name         string
 		version, acc uint32
 		dataLen      uint32
-		want         Area
+		want         opdebug.Area
 	}{
-		{"aic v0", 0, 0, 88, with(AIC, 11)},
-		{"aic v1", 1, 0, 112, with(AIC, 11, 12, 13, 14)},
-		{"aiv v0", 0, 1, 88, with(AIV, 11)},
-		{"aiv v1", 1, 1, 112, with(AIV, 11, 12, 13, 14)},
+		{"aic v0", 0, 0, 88, with(opdebug.AIC, 11)},
+		{"aic v1", 1, 0, 112, with(opdebug.AIC, 11, 12, 13, 14)},
+		{"aiv v0", 0, 1, 88, with(opdebug.AIV, 11)},
+		{"aiv v1", 1, 1, 112, with(opdebug.AIV, 11, 12, 13, 14)},
 		{"aicpu v0", 0, 2, 64, cpu},
 		{"aicpu v1", 1, 2, 64, cpu},
 		{"sdma v0", 0, 3, 80, sdma},
@@ -40,10 +43,10 @@ func TestParseFieldOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			header := [6]uint32{Magic, tt.version, 1, tt.acc, 0, tt.dataLen}
+			header := [6]uint32{opdebug.Magic, tt.version, 1, tt.acc, 0, tt.dataLen}
 			payload := entry(0, header, seq(1, int(tt.dataLen)/8)...)
 			r := mustParse(t, payload)
-			if d := cmp.Diff([]Area{tt.want}, r.Areas); d != "" {
+			if d := cmp.Diff([]opdebug.Area{tt.want}, r.Areas); d != "" {
 				t.Errorf("area (-want +got):\n%s", d)
 			}
 			if len(r.Warnings) > 0 {
@@ -56,8 +59,8 @@ func TestParseFieldOrder(t *testing.T) {
 			if !ok || context != 5 || thread != tt.want.ThreadID {
 				t.Errorf("Context() = %d, %d, %v", context, thread, ok)
 			}
-			_, err := Parse(payload[:len(payload)-1])
-			var short *ShortError
+			_, err := opdebug.Parse(payload[:len(payload)-1])
+			var short *opdebug.ShortError
 			if !errors.As(err, &short) || short.Wanted != len(payload) {
 				t.Errorf("one byte less: %v", err)
 			}
@@ -66,8 +69,8 @@ func TestParseFieldOrder(t *testing.T) {
 }
 
 func TestParseOldFieldOrder(t *testing.T) {
-	info := func(u Unit, first uint64) Area {
-		return Area{
+	info := func(u opdebug.Unit, first uint64) opdebug.Area {
+		return opdebug.Area{
 			Unit: u, ModelID: first, StreamID: first + 1, TaskID: first + 2, TaskType: first + 3,
 			PCStart: first + 4, ParaBase: first + 5, Status: []uint64{first + 6},
 		}
@@ -76,9 +79,9 @@ func TestParseOldFieldOrder(t *testing.T) {
 	for i := range 6 {
 		at[8*i], at[128+8*i], at[256+8*i] = uint64(i+1), uint64(i+11), uint64(i+21)
 	}
-	core := info(AICore, 21)
+	core := info(opdebug.AICore, 21)
 	core.KernelCode, core.BlockIdx = 28, 29
-	want := &Record{Generation: OldLayout, Size: 2048, Areas: []Area{info(DHA, 1), info(L2, 11), core}}
+	want := &opdebug.Record{Generation: opdebug.OldLayout, Size: 2048, Areas: []opdebug.Area{info(opdebug.DHA, 1), info(opdebug.L2, 11), core}}
 	r := mustParse(t, words(2048, at))
 	if d := cmp.Diff(want, r); d != "" {
 		t.Errorf("record (-want +got):\n%s", d)
@@ -96,7 +99,7 @@ func TestParseWarnings(t *testing.T) {
 	old := map[int]uint64{256: 514, 1040: 32}
 	core := append(seq(1, 10), 32, 0, 256, 7) // fields, then status words
 	header := func(version, valid, acc, rsv, dataLen uint32) [6]uint32 {
-		return [6]uint32{Magic, version, valid, acc, rsv, dataLen}
+		return [6]uint32{opdebug.Magic, version, valid, acc, rsv, dataLen}
 	}
 	tests := []struct {
 		name     string
@@ -157,7 +160,7 @@ func TestParseWarnings(t *testing.T) {
 					t.Errorf("warning %q, want %q in it", r.Warnings[i], w)
 				}
 			}
-			sameBytes(t, Encode(r), tt.payload)
+			sameBytes(t, dumptest.EncodeRecord(r), tt.payload)
 		})
 	}
 }
@@ -172,17 +175,17 @@ func TestParseErrors(t *testing.T) {
 		{"three bytes of magic", []byte("ZZZ"), "found 3 bytes, wanted 2048"},
 		{"old 1047", make([]byte, 1047), "found 1047 bytes, wanted 2048 (at least 1048)"},
 		{"magic only", []byte("ZZZZ"), "opdebug: new layout: header cut off at 0x4: found 4 bytes, wanted 24"},
-		{"header only", entry(0, [6]uint32{Magic, 0, 1, 1, 0, 88}),
+		{"header only", entry(0, [6]uint32{opdebug.Magic, 0, 1, 1, 0, 88}),
 			"opdebug: new layout: AIV entry of version 0 cut off at 0x18: found 24 bytes, wanted 112"},
-		{"data_len 112 with one word", entry(0, [6]uint32{Magic, 0, 1, 0, 0, 112}, seq(1, 11)...),
+		{"data_len 112 with one word", entry(0, [6]uint32{opdebug.Magic, 0, 1, 0, 0, 112}, seq(1, 11)...),
 			"found 112 bytes, wanted 136"},
-		{"acc_type 4", entry(512, [6]uint32{Magic, 1, 1, 4, 0, 88}),
+		{"acc_type 4", entry(512, [6]uint32{opdebug.Magic, 1, 1, 4, 0, 88}),
 			"opdebug: acc_type 4 at 0xc, wanted 0 to 3 (header: version 1, valid 1, rsv 0, data_len 88)"},
-		{"acc_type 260", entry(512, [6]uint32{Magic, 1, 1, 260, 0, 88}), "acc_type 260"},
+		{"acc_type 260", entry(512, [6]uint32{opdebug.Magic, 1, 1, 260, 0, 88}), "acc_type 260"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := Parse(tt.payload)
+			r, err := opdebug.Parse(tt.payload)
 			if r != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Parse = %v, %v, want %q", r, err, tt.want)
 			}
@@ -191,12 +194,12 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestAccTypeErrorKeepsHeader(t *testing.T) {
-	_, err := Parse(entry(2048, [6]uint32{Magic, 2, 1, 9, 3, 96}))
-	var acc *AccTypeError
+	_, err := opdebug.Parse(entry(2048, [6]uint32{opdebug.Magic, 2, 1, 9, 3, 96}))
+	var acc *opdebug.AccTypeError
 	if !errors.As(err, &acc) {
 		t.Fatalf("error %v", err)
 	}
-	want := Header{Magic: Magic, Version: 2, Valid: 1, AccType: 9, Rsv: 3, DataLen: 96}
+	want := opdebug.Header{Magic: opdebug.Magic, Version: 2, Valid: 1, AccType: 9, Rsv: 3, DataLen: 96}
 	if acc.Header != want {
 		t.Errorf("header %+v, want %+v", acc.Header, want)
 	}
@@ -211,8 +214,8 @@ func TestEmpty(t *testing.T) {
 		{"old zeros", make([]byte, 2048), true},
 		{"old status", words(2048, map[int]uint64{768: 1}), false},
 		{"old id", words(2048, map[int]uint64{8: 1}), false},
-		{"new zeros", entry(512, [6]uint32{Magic, 1, 1, 0, 0, 112}), true},
-		{"new status", entry(0, [6]uint32{Magic, 1, 1, 0, 0, 112}, append(make([]uint64, 13), 1)...), false},
+		{"new zeros", entry(512, [6]uint32{opdebug.Magic, 1, 1, 0, 0, 112}), true},
+		{"new status", entry(0, [6]uint32{opdebug.Magic, 1, 1, 0, 0, 112}, append(make([]uint64, 13), 1)...), false},
 	}
 	for _, tt := range tests {
 		r := mustParse(t, tt.payload)
@@ -227,21 +230,21 @@ func TestEmpty(t *testing.T) {
 
 // Context 0 is a legal FFTS+ id and must not look like an absent one.
 func TestContextZero(t *testing.T) {
-	a := Area{Unit: AIV, Status: []uint64{1}}
+	a := opdebug.Area{Unit: opdebug.AIV, Status: []uint64{1}}
 	if c, th, ok := a.Context(); !ok || c != 0 || th != 0 {
 		t.Errorf("Context() = %d, %d, %v", c, th, ok)
 	}
-	a.ThreadID = NoID
+	a.ThreadID = opdebug.NoID
 	if _, _, ok := a.Context(); ok {
 		t.Error("context without a thread")
 	}
 }
 
 func TestUnitString(t *testing.T) {
-	if s := Unit(99).String(); s != "Unit(99)" {
+	if s := opdebug.Unit(99).String(); s != "Unit(99)" {
 		t.Error(s)
 	}
-	if a := (Area{Unit: 99}); a.Fields() != nil {
+	if a := (opdebug.Area{Unit: 99}); a.Fields() != nil {
 		t.Error("unknown unit has fields")
 	}
 }

@@ -1,4 +1,4 @@
-package opdebug
+package opdebug_test
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"dumptool/internal/dumptest"
+	"dumptool/internal/opdebug"
 )
 
 func TestParseJSONMindSpore(t *testing.T) {
@@ -18,13 +21,13 @@ func TestParseJSONMindSpore(t *testing.T) {
 			if bytes.ContainsAny(text, "\n\t") || !bytes.HasPrefix(text, []byte(`{"AI Core":{"block_idx":1,"kernel_code":`)) {
 				t.Fatalf("not as MindSpore writes: %s", text)
 			}
-			r, err := ParseJSON(text)
+			r, err := opdebug.ParseJSON(text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			same(t, r, mustParse(t, payload))
 			sameBytes(t, r.AppendJSON(nil), readExpected(t, name))
-			sameBytes(t, Encode(r), payload)
+			sameBytes(t, dumptest.EncodeRecord(r), payload)
 		})
 	}
 }
@@ -63,7 +66,7 @@ func TestParseJSONLenient(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := ParseJSON(edit(t, tt.file, tt.from, tt.to))
+			r, err := opdebug.ParseJSON(edit(t, tt.file, tt.from, tt.to))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,23 +87,23 @@ func TestParseJSONLenient(t *testing.T) {
 func TestParseJSONExtended(t *testing.T) {
 	const head = `{"file": "a", "record": `
 	for _, name := range []string{goldenOld, goldenAIC, goldenSDMA} {
-		r, err := ParseJSON(slices.Concat([]byte(head), readExpected(t, name), []byte("}")))
+		r, err := opdebug.ParseJSON(slices.Concat([]byte(head), readExpected(t, name), []byte("}")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, r, mustParse(t, readPayload(t, name)))
 	}
-	_, err := ParseJSON([]byte(head + `{"magic": 1}}`))
+	_, err := opdebug.ParseJSON([]byte(head + `{"magic": 1}}`))
 	if want := fmt.Sprintf("at 0x%x: found no such key", len(head)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	if _, err := ParseJSON([]byte(`{"record": null}`)); err == nil || !strings.Contains(err.Error(), "DHA Atomic Add") {
+	if _, err := opdebug.ParseJSON([]byte(`{"record": null}`)); err == nil || !strings.Contains(err.Error(), "DHA Atomic Add") {
 		t.Errorf("no record: %v", err)
 	}
 }
 
 func TestParseJSONInvalidRecord(t *testing.T) {
-	r, err := ParseJSON(edit(t, goldenAIC, `"valid": 1`, `"valid": 0`))
+	r, err := opdebug.ParseJSON(edit(t, goldenAIC, `"valid": 1`, `"valid": 0`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,12 +154,12 @@ func TestParseJSONErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := ParseJSON(tt.data)
+			r, err := opdebug.ParseJSON(tt.data)
 			if r != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("ParseJSON = %v, %v, want %q", r, err, tt.want)
 			}
-			var j *JSONError
-			var acc *AccTypeError
+			var j *opdebug.JSONError
+			var acc *opdebug.AccTypeError
 			if !errors.As(err, &j) && !errors.As(err, &acc) {
 				t.Errorf("error of type %T", err)
 			}
@@ -165,7 +168,7 @@ func TestParseJSONErrors(t *testing.T) {
 }
 
 func TestJSONErrorUnwrap(t *testing.T) {
-	_, err := ParseJSON([]byte("{"))
+	_, err := opdebug.ParseJSON([]byte("{"))
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Errorf("no syntax error in %v", err)

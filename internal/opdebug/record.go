@@ -39,7 +39,7 @@ type Record struct {
 	// exactly one area for the new one.
 	Areas []Area
 	// Size is the number of payload bytes the record was read from, 0 when it
-	// was not read from a payload. Encode writes as many.
+	// was not read from a payload.
 	Size int
 	// Undecoded lists the payload bytes that are not zero although no field
 	// covers them.

@@ -1,10 +1,12 @@
-package opdebug
+package opdebug_test
 
 import (
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"dumptool/internal/opdebug"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,13 +16,13 @@ func TestRescueGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			payload := slices.Concat(readPayload(t, name), make([]byte, 2048-512))
 			truth := mustParse(t, payload)
-			r, err := ParseJSON(mindSporeJSON(t, payload))
-			var misread *MisreadError
+			r, err := opdebug.ParseJSON(mindSporeJSON(t, payload))
+			var misread *opdebug.MisreadError
 			if r != nil || !errors.As(err, &misread) {
 				t.Fatalf("ParseJSON = %v, %v", r, err)
 			}
 			a := truth.Areas[0]
-			want := Rescued{
+			want := opdebug.Rescued{
 				Header: truth.Header, Unit: a.Unit,
 				ModelID: a.ModelID, StreamID: a.StreamID, TaskID: a.TaskID,
 			}
@@ -42,21 +44,21 @@ func TestRescueNumbers(t *testing.T) {
 	const ids = `"para_base":"0x41","pc_start":"0x18c","status":0,`
 	tests := []struct {
 		name, dha string
-		want      Rescued
+		want      opdebug.Rescued
 	}{
 		{"v0 AIC", `"model_id":1515870810,` + ids + `"stream_id":1,"task_id":377957122048,"task_type":365`,
-			Rescued{Header: validHeader(AIC, 0), Unit: AIC}},
+			opdebug.Rescued{Header: validHeader(opdebug.AIC, 0), Unit: opdebug.AIC}},
 		{"v1 AIV", `"model_id":5810838106,` + ids + `"stream_id":4294967297,"task_id":481036337152,"task_type":365`,
-			Rescued{Header: validHeader(AIV, 1), Unit: AIV, LastStatus: 77, HasStatus: true}},
+			opdebug.Rescued{Header: validHeader(opdebug.AIV, 1), Unit: opdebug.AIV, LastStatus: 77, HasStatus: true}},
 		{"v0 AICPU", `"model_id":1515870810,` + ids + `"stream_id":8589934593,"task_id":274877906944,"task_type":365`,
-			Rescued{Header: validHeader(AICPU, 0), Unit: AICPU}},
+			opdebug.Rescued{Header: validHeader(opdebug.AICPU, 0), Unit: opdebug.AICPU}},
 		{"v1 SDMA", `"model_id":5810838106,` + ids + `"stream_id":12884901889,"task_id":343597383680,"task_type":365`,
-			Rescued{Header: validHeader(SDMA, 1), Unit: SDMA}},
+			opdebug.Rescued{Header: validHeader(opdebug.SDMA, 1), Unit: opdebug.SDMA}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseJSON([]byte(head + `"DHA Atomic Add":{` + tt.dha + `},` + tail))
-			var misread *MisreadError
+			_, err := opdebug.ParseJSON([]byte(head + `"DHA Atomic Add":{` + tt.dha + `},` + tail))
+			var misread *opdebug.MisreadError
 			if !errors.As(err, &misread) {
 				t.Fatalf("error %v", err)
 			}
@@ -72,18 +74,18 @@ func TestRescueNumbers(t *testing.T) {
 }
 
 func TestRescueWarnings(t *testing.T) {
-	payload := entry(2048, [6]uint32{Magic, 0, 0, 1, 0, 60}, 1, 2, 3)
-	_, err := ParseJSON(mindSporeJSON(t, payload))
-	var misread *MisreadError
+	payload := entry(2048, [6]uint32{opdebug.Magic, 0, 0, 1, 0, 60}, 1, 2, 3)
+	_, err := opdebug.ParseJSON(mindSporeJSON(t, payload))
+	var misread *opdebug.MisreadError
 	if !errors.As(err, &misread) || len(misread.Rescued.Warnings) != 2 {
 		t.Fatalf("error %v, want warnings of valid and data_len", err)
 	}
 }
 
 func TestRescueUnknownAccType(t *testing.T) {
-	payload := entry(2048, [6]uint32{Magic, 0, 1, 5, 0, 88}, 1, 2, 3)
-	_, err := ParseJSON(mindSporeJSON(t, payload))
-	var acc *AccTypeError
+	payload := entry(2048, [6]uint32{opdebug.Magic, 0, 1, 5, 0, 88}, 1, 2, 3)
+	_, err := opdebug.ParseJSON(mindSporeJSON(t, payload))
+	var acc *opdebug.AccTypeError
 	if !errors.As(err, &acc) || acc.Header.AccType != 5 {
 		t.Errorf("error %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
@@ -338,7 +339,7 @@ func TestOtherThread(t *testing.T) {
 // TestByContent finds a record that neither its name nor its header gives away.
 func TestByContent(t *testing.T) {
 	tr := newTree(t)
-	payload := opdebug.Encode(newLayoutRecord(0, 5, 3, none, none, 0x20))
+	payload := dumptest.EncodeRecord(newLayoutRecord(0, 5, 3, none, none, 0x20))
 	tr.dump("0/Foo.bar.9.9.1700000000000012", recordDump("foo", payload))
 	tr.op("0/Add.a.5.3.1700000000000010", "net/a", one, inf)
 	if r := tr.analyze(Options{}); len(r.Records) != 1 || r.Records[0].Op == nil || r.Records[0].Op.Name != "net/a" {

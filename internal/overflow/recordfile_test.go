@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/statusreg"
 )
@@ -66,9 +67,9 @@ func TestRecordReader(t *testing.T) {
 	tr.file("1/Opdebug.Node_OpDebug.9.3.1700000000000004.output.0.json", []byte(misreadJSON))
 	tr.file("1/Opdebug.Node_OpDebug.9.3.1700000000000005.output.0.json", []byte(`{`))
 	tr.file("1/x.json", []byte(`{`))
-	tr.file("1/raw.bin", opdebug.Encode(oldRecord(7, 3, 0x20)))
+	tr.file("1/raw.bin", dumptest.EncodeRecord(oldRecord(7, 3, 0x20)))
 	tr.op("2/Add.a.7.3.1700000000000000", "net/a", one, inf)
-	tr.dump("2/hash", recordDump("Node_OpDebug", opdebug.Encode(newLayoutRecord(1, 5, 3, 0, 0, 0, 0, 0, 4))))
+	tr.dump("2/hash", recordDump("Node_OpDebug", dumptest.EncodeRecord(newLayoutRecord(1, 5, 3, 0, 0, 0, 0, 0, 4))))
 	tr.file("2/mapping.csv", []byte("hash,../../evil\n"))
 	read := func(args ...string) map[string]string {
 		run, err := dumpdir.Open(t.Context(), args, dumpdir.Options{})

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
@@ -38,11 +39,11 @@ func (tr *tree) file(path string, data []byte) string {
 	return full
 }
 
-func (tr *tree) dump(path string, c *dumpfmt.Content) string {
+func (tr *tree) dump(path string, c *dumptest.Content) string {
 	tr.t.Helper()
 	c.Container = dumpfmt.BinaryV2
 	var b bytes.Buffer
-	if err := dumpfmt.Write(&b, c); err != nil {
+	if err := dumptest.Write(&b, c); err != nil {
 		tr.t.Fatal(err)
 	}
 	return tr.file(path, b.Bytes())
@@ -56,31 +57,31 @@ const (
 	most = 0x7bff
 )
 
-func halves(codes ...uint16) dumpfmt.TensorContent {
+func halves(codes ...uint16) dumptest.TensorContent {
 	var data []byte
 	for _, c := range codes {
 		data = binary.LittleEndian.AppendUint16(data, c)
 	}
-	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(tensor.Float16),
+	return dumptest.TensorContent{Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float16),
 		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(codes))}}
 }
 
 // op writes the dump of an operator with one input and one output.
 func (tr *tree) op(path, name string, in, out uint16) string {
 	tr.t.Helper()
-	return tr.dump(path, &dumpfmt.Content{OpName: name,
-		Inputs: []dumpfmt.TensorContent{halves(one, in)}, Outputs: []dumpfmt.TensorContent{halves(one, one, out)}})
+	return tr.dump(path, &dumptest.Content{OpName: name,
+		Inputs: []dumptest.TensorContent{halves(one, in)}, Outputs: []dumptest.TensorContent{halves(one, one, out)}})
 }
 
 // record writes an OpDebug file.
 func (tr *tree) record(path string, r *opdebug.Record) string {
 	tr.t.Helper()
-	return tr.dump(path, recordDump("Node_OpDebug", opdebug.Encode(r)))
+	return tr.dump(path, recordDump("Node_OpDebug", dumptest.EncodeRecord(r)))
 }
 
-func recordDump(opName string, payload []byte) *dumpfmt.Content {
-	return &dumpfmt.Content{OpName: opName, Outputs: []dumpfmt.TensorContent{{
-		Payload: dumpfmt.Bytes(payload), StoredDType: int32(tensor.Uint8),
+func recordDump(opName string, payload []byte) *dumptest.Content {
+	return &dumptest.Content{OpName: opName, Outputs: []dumptest.TensorContent{{
+		Payload: dumptest.Bytes(payload), StoredDType: int32(tensor.Uint8),
 		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}}
 }
 

@@ -136,15 +136,6 @@ func ParseDType(name string) (DType, bool) {
 	return 0, false
 }
 
-// DTypes lists every element type that has a name, in the order of its number.
-func DTypes() []DType {
-	all := make([]DType, len(dtypes))
-	for i := range all {
-		all[i] = DType(i)
-	}
-	return all
-}
-
 // Bits returns how many bits one element takes in a dump: 1 to 128, or 0 when
 // elements of the type have no fixed size or the type is unknown.
 func (d DType) Bits() int { return d.info().bits }

@@ -58,11 +58,11 @@ var dtypeRows = []struct {
 }
 
 func TestDTypeTable(t *testing.T) {
-	if n := len(DTypes()); n != len(dtypeRows) {
+	if n := len(dtypes); n != len(dtypeRows) {
 		t.Errorf("%d types, want %d", n, len(dtypeRows))
 	}
 	for i, row := range dtypeRows {
-		d := DTypes()[i]
+		d := DType(i)
 		if d != row.number || d.String() != row.name || d.Bits() != row.bits || d.Host().String() != row.host {
 			t.Errorf("type %d is %s, %d bits, host %s; want %+v", d, d, d.Bits(), d.Host(), row)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -82,8 +83,8 @@ var samples = map[string]func(t *testing.T, elements []byte) sample{
 	"dump": func(t *testing.T, elements []byte) sample {
 		t.Helper()
 		var b bytes.Buffer
-		if err := dumpfmt.Write(&b, &dumpfmt.Content{Container: dumpfmt.BinaryV2, Version: "2.0", OpName: "x", Outputs: []dumpfmt.TensorContent{{
-			Payload: dumpfmt.Bytes(elements), StoredDType: int32(tensor.Uint16), StoredFormat: 2, Shape: []uint64{10, 100}}}}); err != nil {
+		if err := dumptest.Write(&b, &dumptest.Content{Container: dumpfmt.BinaryV2, Version: "2.0", OpName: "x", Outputs: []dumptest.TensorContent{{
+			Payload: dumptest.Bytes(elements), StoredDType: int32(tensor.Uint16), StoredFormat: 2, Shape: []uint64{10, 100}}}}); err != nil {
 			t.Fatal(err)
 		}
 		return sample{name: "Add.x.1.2.3", data: b.Bytes(), broken: b.Bytes()[:20], error: "header length"}

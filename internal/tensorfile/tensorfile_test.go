@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -75,8 +76,8 @@ func TestElements(t *testing.T) {
 		size, _ := d.Bytes(int64(n))
 		data := rapid.SliceOfN(rapid.Byte(), int(size), int(size)).Draw(t, "data")
 		var b bytes.Buffer
-		if err := dumpfmt.Write(&b, &dumpfmt.Content{Container: dumpfmt.BinaryV2, Outputs: []dumpfmt.TensorContent{{
-			Payload: dumpfmt.Bytes(data), StoredDType: int32(d), StoredFormat: 2, Shape: []uint64{uint64(n)}}}}); err != nil {
+		if err := dumptest.Write(&b, &dumptest.Content{Container: dumpfmt.BinaryV2, Outputs: []dumptest.TensorContent{{
+			Payload: dumptest.Bytes(data), StoredDType: int32(d), StoredFormat: 2, Shape: []uint64{uint64(n)}}}}); err != nil {
 			t.Fatal(err)
 		}
 		dump, err := dumpfmt.Read(bytes.NewReader(b.Bytes()), int64(b.Len()), dumpfmt.Options{})

@@ -40,7 +40,7 @@ func TestMessages(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _, out, err := Test()
+			s, out, err := testStreams()
 			sayAll(NewMessages(s, tt.opt))
 			if diff := cmp.Diff(tt.want, err.String()); diff != "" {
 				t.Errorf("messages (-want +got):\n%s", diff)
@@ -54,7 +54,7 @@ func TestMessages(t *testing.T) {
 
 func TestJSONMessages(t *testing.T) {
 	t.Parallel()
-	s, _, _, err := Test()
+	s, _, err := testStreams()
 	sayAll(NewMessages(s, MessageOptions{Verbose: true, Format: LogJSON}))
 	type record struct {
 		Level, Msg, Path string
@@ -82,7 +82,7 @@ func TestJSONMessages(t *testing.T) {
 
 func TestLoggerAttributes(t *testing.T) {
 	t.Parallel()
-	s, _, _, err := Test()
+	s, _, err := testStreams()
 	log := NewMessages(s, MessageOptions{}).Log()
 	log.With("file", "a").WithGroup("tensor").Info("read", "level", 3, "msg", "")
 	log.Info("plain", "level", "high", "hint", "not one")
@@ -98,7 +98,7 @@ func TestLoggerAttributes(t *testing.T) {
 func TestConcurrentMessages(t *testing.T) {
 	t.Parallel()
 	const n = 50
-	s, _, _, err := Test()
+	s, _, err := testStreams()
 	m := NewMessages(s, MessageOptions{})
 	var wg sync.WaitGroup
 	for i := range n {

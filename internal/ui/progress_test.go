@@ -1,9 +1,17 @@
 package ui
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
+
+// testStreams returns streams that are no terminals, and the buffers behind those for
+// results and messages.
+func testStreams() (s Streams, out, err *bytes.Buffer) {
+	out, err = new(bytes.Buffer), new(bytes.Buffer)
+	return Streams{In: new(bytes.Buffer), Out: out, Err: err}, out, err
+}
 
 // run plays a run of ten jobs and says something in its middle.
 func run(m *Messages, costs int64) {
@@ -26,7 +34,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	for name, cost := range map[string]int64{"by jobs": 0, "by cost": 1 << 20} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _, _, err := Test()
+			s, _, err := testStreams()
 			s.ErrTTY = true
 			run(NewMessages(s, MessageOptions{}), cost)
 			got := err.String()
@@ -79,7 +87,7 @@ func TestNoProgress(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _, _, err := Test()
+			s, _, err := testStreams()
 			s.ErrTTY = tt.tty
 			run(NewMessages(s, tt.opt), 7)
 			if got := err.String(); got != tt.want {
@@ -89,7 +97,7 @@ func TestNoProgress(t *testing.T) {
 	}
 	t.Run("json", func(t *testing.T) {
 		t.Parallel()
-		s, _, _, err := Test()
+		s, _, err := testStreams()
 		s.ErrTTY = true
 		run(NewMessages(s, MessageOptions{Format: LogJSON}), 7)
 		for line := range strings.Lines(err.String()) {
@@ -102,7 +110,7 @@ func TestNoProgress(t *testing.T) {
 
 func TestProgressOfNothing(t *testing.T) {
 	t.Parallel()
-	s, _, _, err := Test()
+	s, _, err := testStreams()
 	s.ErrTTY = true
 	p := NewMessages(s, MessageOptions{}).Progress("converting")
 	p.Observe(0, 0, 0, 0)

@@ -4,7 +4,6 @@
 package ui
 
 import (
-	"bytes"
 	"io"
 	"os"
 
@@ -41,10 +40,4 @@ func System(in, out, err *os.File) Streams {
 		}
 	}
 	return s
-}
-
-// Test returns streams that are no terminals, and the buffers behind them.
-func Test() (s Streams, in, out, err *bytes.Buffer) {
-	in, out, err = new(bytes.Buffer), new(bytes.Buffer), new(bytes.Buffer)
-	return Streams{In: in, Out: out, Err: err}, in, out, err
 }

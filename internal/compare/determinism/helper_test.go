@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
@@ -51,9 +52,9 @@ func write(t testing.TB, path string, data []byte) {
 func dumpOf(t testing.TB, d tensor.DType, length int, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	c := &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: "x", Outputs: []dumpfmt.TensorContent{{
-		Payload: dumpfmt.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(length)}}}}
-	if err := dumpfmt.Write(&b, c); err != nil {
+	c := &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: "x", Outputs: []dumptest.TensorContent{{
+		Payload: dumptest.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(length)}}}}
+	if err := dumptest.Write(&b, c); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

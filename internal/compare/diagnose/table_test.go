@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -166,8 +167,8 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s looks for nothing", p.code)
 		}
 	}
-	for _, c := range record.Causes() {
-		if slices.Contains(c.Stages, record.Diagnosis) != slices.Contains(known, c.Code) {
+	for _, c := range dumptest.Causes() {
+		if slices.Contains(c.Stages, dumptest.Diagnosis) != slices.Contains(known, c.Code) {
 			t.Errorf("%s: stages %v, but known here: %t", c.Code, c.Stages, slices.Contains(known, c.Code))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumptest"
 )
 
 // TestCauses ranges over the table of causes: every constant is in it once, with
@@ -34,7 +35,7 @@ func TestCauses(t *testing.T) {
 	})
 	form := regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
 	var listed []record.Code
-	for _, c := range record.Causes() {
+	for _, c := range dumptest.Causes() {
 		listed = append(listed, c.Code)
 		if !form.MatchString(string(c.Code)) || c.Meaning == "" || len(c.Stages) == 0 {
 			t.Errorf("cause %q means %q at the stages %v", c.Code, c.Meaning, c.Stages)

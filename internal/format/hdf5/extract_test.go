@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"dumptool/internal/format/formattest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -35,9 +35,9 @@ func TestExtractGolden(t *testing.T) {
 		ID, Path string
 		Pick     []string
 	}
-	formattest.ReadJSON(t, "cases.json", &cases)
+	dumptest.ReadGolden(t, "cases.json", &cases)
 	var expect map[string]struct{ Tensors json.RawMessage }
-	formattest.ReadJSON(t, "expect.json", &expect)
+	dumptest.ReadGolden(t, "expect.json", &expect)
 	for _, tt := range cases {
 		if tt.ID != "h5_pick" {
 			continue
@@ -80,7 +80,7 @@ func checkCopy(t *testing.T, got *format.Tensor, all *format.Contents) {
 	want := &all.Tensors[i]
 	if got.Err != nil || got.DType != want.DType || !got.Shape.Equal(want.Shape) || got.Origin != want.Origin {
 		t.Errorf("%s: %v%v, error %v, want %v%v", got.Name, got.DType, got.Shape, got.Err, want.DType, want.Shape)
-	} else if !bytes.Equal(formattest.Elements(t, &got.Tensor), formattest.Elements(t, &want.Tensor)) {
+	} else if !bytes.Equal(dumptest.Elements(t, &got.Tensor), dumptest.Elements(t, &want.Tensor)) {
 		t.Errorf("%s: other elements", got.Name)
 	}
 	attrs := slices.DeleteFunc(slices.Clone(want.Attrs), func(a format.Attr) bool { return a.Value == "variable length" })

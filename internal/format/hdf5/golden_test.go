@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"dumptool/internal/format/formattest"
 	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestGolden(t *testing.T) {
-	formattest.Golden(t, "h5", Open, map[string]string{"header": "object header", "btree": "B-tree"})
+	dumptest.Golden(t, "h5", Open, map[string]string{"header": "object header", "btree": "B-tree"})
 }
 
 // recordedTensor is what the list of golden files says about tensors of
@@ -39,9 +39,9 @@ type recordedTensor struct {
 // TestGoldenOperators compares operators, attributes and values that are no tensors.
 func TestGoldenOperators(t *testing.T) {
 	var cases []struct{ ID, Path, Kind string }
-	formattest.ReadJSON(t, "cases.json", &cases)
+	dumptest.ReadGolden(t, "cases.json", &cases)
 	var expect map[string]struct{ Tensors json.RawMessage }
-	formattest.ReadJSON(t, "expect.json", &expect)
+	dumptest.ReadGolden(t, "expect.json", &expect)
 	operators, attrs := 0, 0
 	for _, file := range cases {
 		if !strings.HasPrefix(file.ID, "h5_") || file.Kind != "read" {
@@ -127,7 +127,7 @@ func plain(t *testing.T, attrs []format.Attr) map[string]any {
 
 func openGolden(t testing.TB, path string) (*format.Contents, []byte) {
 	t.Helper()
-	file, err := os.ReadFile(filepath.Join(formattest.Dir, path))
+	file, err := os.ReadFile(filepath.Join(dumptest.GoldenDir, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func goldenFiles(t testing.TB) []string {
 	t.Helper()
 	var all []string
 	for _, pattern := range []string{"h5/*.h5", "bad/h5_*.h5"} {
-		names, err := filepath.Glob(filepath.Join(formattest.Dir, pattern))
+		names, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestMoved(t *testing.T) {
 		}
 		for i := range got.Tensors {
 			g, w := &got.Tensors[i], &want.Tensors[i]
-			if g.Name != w.Name || (g.Err == nil) != (w.Err == nil) || g.Err == nil && !bytes.Equal(formattest.Elements(t, &g.Tensor), formattest.Elements(t, &w.Tensor)) {
+			if g.Name != w.Name || (g.Err == nil) != (w.Err == nil) || g.Err == nil && !bytes.Equal(dumptest.Elements(t, &g.Tensor), dumptest.Elements(t, &w.Tensor)) {
 				t.Errorf("%s: %s differs from %s", path, g.Name, w.Name)
 			}
 		}

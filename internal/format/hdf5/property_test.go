@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"dumptool/internal/format/formattest"
+	"dumptool/internal/dumptest"
 )
 
 // bounded is a file that fails the test when it is read outside its size.
@@ -51,7 +51,7 @@ func exercise(t testing.TB, data []byte) {
 		}
 		return
 	}
-	formattest.Check(t, c)
+	dumptest.CheckContents(t, c)
 	const most = 64 << 10
 	for i := range c.Tensors {
 		tt := &c.Tensors[i]

@@ -7,13 +7,6 @@ import (
 	"dumptool/internal/format"
 )
 
-// Section returns the stored data when it already is little-endian and in C
-// order, so that it can be copied as it is; ok is false when it is not.
-func (f *File) Section() (data *io.SectionReader, ok bool) {
-	v := f.view()
-	return v.Section()
-}
-
 // Data returns the elements as little-endian bytes in C order, whatever their
 // order in the file; see format.View. Booleans are the stored bytes. Readers from
 // several calls are independent, and each may be used by several goroutines

@@ -134,7 +134,8 @@ func TestGoldenFiles(t *testing.T) {
 			if diff := cmp.Diff(g.want, readAll(t, f.Data())); diff != "" {
 				t.Errorf("data (-want +got):\n%s", diff)
 			}
-			section, ok := f.Section()
+			v := f.view()
+			section, ok := v.Section()
 			if ok == (g.head.Fortran || g.head.BigEndian) {
 				t.Errorf("Section: ok = %v for %+v", ok, g.head)
 			}

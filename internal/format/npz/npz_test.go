@@ -15,15 +15,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
 	"dumptool/internal/format/archive"
-	"dumptool/internal/format/formattest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
 
 func TestGolden(t *testing.T) {
-	formattest.Golden(t, "npz", Open, map[string]string{
+	dumptest.Golden(t, "npz", Open, map[string]string{
 		"datatype":  "an array of Python objects",
 		"data":      "data is truncated",
 		"truncated": "no end record of a zip file",
@@ -75,7 +75,7 @@ func open(t testing.TB, file []byte) *format.Contents {
 	if err != nil {
 		t.Fatal(err)
 	}
-	formattest.Check(t, c)
+	dumptest.CheckContents(t, c)
 	return c
 }
 
@@ -123,7 +123,7 @@ func TestOpen(t *testing.T) {
 			if tt.Err != nil || tt.Name != name || strings.Join(tt.Path, "/") != name {
 				rt.Fatalf("%q, path %q, error %v, want %q", tt.Name, tt.Path, tt.Err, name)
 			}
-			if got := formattest.Elements(t, &tt.Tensor); !bytes.Equal(got, want[i]) {
+			if got := dumptest.Elements(t, &tt.Tensor); !bytes.Equal(got, want[i]) {
 				rt.Errorf("%q: % x, want % x", name, got, want[i])
 			}
 		}
@@ -211,7 +211,7 @@ func TestNoArrays(t *testing.T) {
 // standard library unpacks.
 func FuzzOpen(f *testing.F) {
 	for _, pattern := range []string{"npz/*.npz", "bad/*.npz"} {
-		names, err := filepath.Glob(filepath.Join(formattest.Dir, pattern))
+		names, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, pattern))
 		if err != nil || len(names) == 0 {
 			f.Fatal(names, err)
 		}
@@ -231,7 +231,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			return
 		}
-		formattest.Check(t, c)
+		dumptest.CheckContents(t, c)
 		theirs, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return

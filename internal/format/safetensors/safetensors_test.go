@@ -14,14 +14,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"dumptool/internal/format/formattest"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 )
 
 func TestGolden(t *testing.T) {
-	formattest.Golden(t, "st", Open, map[string]string{
+	dumptest.Golden(t, "st", Open, map[string]string{
 		"datatype": `element type "F4_NEW" is not supported`,
 		"hole":     "of the data belong to no tensor",
 		"header":   "header: a, line 1, column 9: found the end of the file",
@@ -34,7 +34,7 @@ func open(t testing.TB, data []byte) *format.Contents {
 	if err != nil {
 		t.Fatal(err)
 	}
-	formattest.Check(t, c)
+	dumptest.CheckContents(t, c)
 	return c
 }
 
@@ -335,7 +335,7 @@ func TestWriteErrors(t *testing.T) {
 // does.
 func FuzzOpen(f *testing.F) {
 	for _, pattern := range []string{"st/*.safetensors", "bad/*.safetensors"} {
-		names, err := filepath.Glob(filepath.Join(formattest.Dir, pattern))
+		names, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, pattern))
 		if err != nil || len(names) == 0 {
 			f.Fatal(names, err)
 		}
@@ -366,7 +366,7 @@ func FuzzOpen(f *testing.F) {
 		if slowErr != nil {
 			t.Fatalf("no error, the slow reader says %v", slowErr)
 		}
-		formattest.Check(t, c)
+		dumptest.CheckContents(t, c)
 		same(t, c.Tensors, want)
 	})
 }

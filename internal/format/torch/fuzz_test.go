@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dumptool/internal/format/formattest"
+	"dumptool/internal/dumptest"
 )
 
 // FuzzOpen checks that no file makes Open panic, that errors are typed and come alone,
@@ -14,7 +14,7 @@ import (
 // whole.
 func FuzzOpen(f *testing.F) {
 	for _, dir := range []string{"pt", "bad"} {
-		files, err := filepath.Glob(filepath.Join(formattest.Dir, dir, "*.pt"))
+		files, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, dir, "*.pt"))
 		if err != nil || len(files) == 0 {
 			f.Fatal(files, err)
 		}
@@ -60,7 +60,7 @@ func checkOpen(t *testing.T, data []byte) {
 		}
 		return
 	}
-	formattest.Check(t, c)
+	dumptest.CheckContents(t, c)
 	const most = 1 << 12
 	for i := range c.Tensors {
 		tt := &c.Tensors[i]

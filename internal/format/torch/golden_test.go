@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"dumptool/internal/format/formattest"
 )
 
 func TestGolden(t *testing.T) {
-	formattest.Golden(t, "pt", Open, map[string]string{
+	dumptest.Golden(t, "pt", Open, map[string]string{
 		"pt_short":        "needs 6 elements, its storage has 2",
 		"pt_huge_numel":   `storage "0" has 2 elements, want 1099511627776`,
 		"pt_legacy_short": "has 2 elements, want 4",
@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 
 func golden(t testing.TB, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(formattest.Dir, path))
+	b, err := os.ReadFile(filepath.Join(dumptest.GoldenDir, path))
 	if err != nil {
 		t.Fatal(err)
 	}

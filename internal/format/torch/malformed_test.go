@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
 	"dumptool/internal/format/archive"
-	"dumptool/internal/format/formattest"
 	"dumptool/internal/pickle"
 )
 
@@ -228,11 +228,11 @@ func TestBadTensors(t *testing.T) {
 			t.Errorf("%q: %v", test.tensor, err)
 			continue
 		}
-		formattest.Check(t, c)
+		dumptest.CheckContents(t, c)
 		if bad := c.Tensors[0].Err; len(c.Tensors) != 2 || bad == nil || !strings.Contains(bad.Error(), test.want) {
 			t.Errorf("%q: %v, want %s", test.tensor, bad, test.want)
 		}
-		if c.Tensors[1].Err != nil || len(formattest.Elements(t, &c.Tensors[1].Tensor)) != 8 {
+		if c.Tensors[1].Err != nil || len(dumptest.Elements(t, &c.Tensors[1].Tensor)) != 8 {
 			t.Errorf("%q: the other tensor: %v", test.tensor, c.Tensors[1].Err)
 		}
 	}
@@ -261,7 +261,7 @@ func TestUnusual(t *testing.T) {
 			t.Errorf("%q: %+v, %v", pickle, c, err)
 			continue
 		}
-		formattest.Check(t, c)
+		dumptest.CheckContents(t, c)
 	}
 }
 
@@ -275,11 +275,11 @@ func TestLegacyParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	formattest.Check(t, c)
-	if got := string(formattest.Elements(t, &c.Tensors[0].Tensor)); got != "cccc" {
+	dumptest.CheckContents(t, c)
+	if got := string(dumptest.Elements(t, &c.Tensors[0].Tensor)); got != "cccc" {
 		t.Errorf("part of a part: %q", got)
 	}
-	if got := string(formattest.Elements(t, &c.Tensors[1].Tensor)); got != "bbbbcccc" {
+	if got := string(dumptest.Elements(t, &c.Tensors[1].Tensor)); got != "bbbbcccc" {
 		t.Errorf("part: %q", got)
 	}
 	if err := c.Tensors[2].Err; err == nil || err.Error() != `storage "1" has 1 elements, want 4` {
@@ -301,7 +301,7 @@ func TestLongLegacyPickle(t *testing.T) {
 		t.Fatal(c, err)
 	}
 	c, err = openBytes(legacyOf("(V"+strings.Repeat("x", 300_000)+"\n"+v1+sto+pair+"tRl.", "(V0\nl."+data))
-	if err != nil || len(c.Tensors) != 1 || string(formattest.Elements(t, &c.Tensors[0].Tensor)) != "aaaabbbb" || c.Tensors[0].Name != "1" {
+	if err != nil || len(c.Tensors) != 1 || string(dumptest.Elements(t, &c.Tensors[0].Tensor)) != "aaaabbbb" || c.Tensors[0].Name != "1" {
 		t.Error(c, err)
 	}
 }
@@ -407,7 +407,7 @@ func hungry(t testing.TB) []malformed {
 // TestGoldenMemory: damaged files cost no more than the largest pickle.
 func TestGoldenMemory(t *testing.T) {
 	for _, dir := range []string{"pt", "bad"} {
-		files, err := filepath.Glob(filepath.Join(formattest.Dir, dir, "*.pt"))
+		files, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, dir, "*.pt"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
 		}

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"dumptool/internal/format/formattest"
 	"dumptool/internal/tensor"
 )
 
@@ -393,7 +393,7 @@ func TestOpenMatchesModel(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		formattest.Check(t, c)
+		dumptest.CheckContents(t, c)
 		if len(c.Tensors) != len(m.rows) || len(c.Warnings) > 0 || !slices.Equal(c.Values, m.values) {
 			rt.Fatalf("%d tensors, values %v, warnings %q, want %d, %v", len(c.Tensors), c.Values, c.Warnings, len(m.rows), m.values)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dumptool/internal/format/formattest"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -42,7 +42,7 @@ func TestPickleOfPyTorch(t *testing.T) {
 		path := "pt/" + name + ".pt"
 		file := golden(t, path)
 		tt := openGolden(t, path).Tensors[0]
-		ours := write(t, tt.DType.Host(), tt.Shape, formattest.Elements(t, &tt.Tensor))
+		ours := write(t, tt.DType.Host(), tt.Shape, dumptest.Elements(t, &tt.Tensor))
 		if got, want := entryOf(t, ours, "archive/data.pkl"), entryOf(t, file, "archive/data.pkl"); !bytes.Equal(got, want) {
 			t.Errorf("%s:\n%q, want\n%q", name, got, want)
 		}
@@ -123,12 +123,12 @@ func TestWrite(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		formattest.Check(t, c)
+		dumptest.CheckContents(t, c)
 		tt := &c.Tensors[0]
 		if len(c.Tensors) != 1 || tt.Name != "" || tt.DType != wantHost.DType() || !tt.Shape.Equal(shape) || tt.Err != nil {
 			rt.Fatalf("%+v", c.Tensors)
 		}
-		if got := formattest.Elements(t, &tt.Tensor); !bytes.Equal(got, want) {
+		if got := dumptest.Elements(t, &tt.Tensor); !bytes.Equal(got, want) {
 			rt.Errorf("% x, want % x", got, want)
 		}
 		if _, off, _ := tt.Data.Outer(); len(want) > 0 && off%64 != 0 {

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // startTime is the time of the first dump in microseconds; every operator takes

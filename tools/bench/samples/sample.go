@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"os"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // writeSample writes two operators, and the overflow record of the second.

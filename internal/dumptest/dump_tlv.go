@@ -1,22 +1,34 @@
-package dumpfmt
+package dumptest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 )
 
+// The magic number of a TLV dump, and the tags of its head and of a tensor.
+const (
+	tlvMagic   = 0x5A5A5A5A
+	tlvInputs  = 4
+	tlvOutputs = 5
+
+	tlvShape         = 0
+	tlvOriginalShape = 1
+	tlvOriginalName  = 2
+)
+
 func writeTLV(w io.Writer, c *Content) error {
 	if len(c.Buffers)+len(c.Spaces)+len(c.Attrs) > 0 {
-		return &UnsupportedError{"a TLV dump with buffers, spaces or attributes"}
+		return errors.New("dumptest: a TLV dump has no buffers, spaces or attributes")
 	}
 	version := uint64(0)
 	if c.Version != "" {
 		var err error
 		if version, err = strconv.ParseUint(c.Version, 10, 32); err != nil {
-			return fmt.Errorf("dumpfmt: write: version of a TLV dump: %w", err)
+			return fmt.Errorf("dumptest: version of a TLV dump: %w", err)
 		}
 	}
 	var head tlvEncoder
@@ -47,7 +59,7 @@ func (e *tlvEncoder) sized(write func()) {
 	write()
 	n := int64(len(e.b) - at - 4)
 	if n > math.MaxUint32 {
-		e.err = fmt.Errorf("dumpfmt: write: a record of %d bytes is too long", n)
+		e.err = fmt.Errorf("dumptest: a record of %d bytes is too long", n)
 	}
 	binary.LittleEndian.PutUint32(e.b[at:], uint32(n))
 }

@@ -12,11 +12,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/safetensors"
 	"dumptool/internal/format/torch"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // arrays are as many arrays of float32 as the files of measurements hold.

@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // The network takes one picture of side x side pixels and separates ten classes

@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/convert"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
+	"dumptool/tools/bench/synth"
 )
 
 // The program starts itself to make its trees.
@@ -138,7 +139,7 @@ func sameHalves(t *testing.T, path string, want []float64) {
 		t.Fatalf("%s holds %d bytes of %v, want %d", path, len(data), f.Host, 2*len(want))
 	}
 	for i, w := range want {
-		if got := binary.LittleEndian.Uint16(data[2*i:]); got != synth.Half(float32(w)) {
+		if got := binary.LittleEndian.Uint16(data[2*i:]); got != dumptest.Half(float32(w)) {
 			t.Fatalf("%s: element %d is %v, want %v", path, i, tensor.Float16To64(got), w)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -69,8 +69,8 @@ func (t Tensor) Device() []byte {
 func (t Tensor) DeviceSize() int { return 2 * count(t.DeviceShape()) }
 
 // Content returns the tensor as an input of a dump with that data.
-func (t Tensor) Content(data dumpfmt.Payload) dumpfmt.TensorContent {
-	return dumpfmt.TensorContent{
+func (t Tensor) Content(data dumptest.Payload) dumptest.TensorContent {
+	return dumptest.TensorContent{
 		Payload:       data,
 		StoredDType:   int32(tensor.Float16),
 		StoredFormat:  tensor.FormatWord(t.Format),
@@ -80,16 +80,16 @@ func (t Tensor) Content(data dumpfmt.Payload) dumpfmt.TensorContent {
 }
 
 // Input returns the tensor as an input of a dump.
-func (t Tensor) Input() dumpfmt.TensorContent { return t.Content(dumpfmt.Bytes(t.Device())) }
+func (t Tensor) Input() dumptest.TensorContent { return t.Content(dumptest.Bytes(t.Device())) }
 
 // Output returns the tensor as the output of a dump of operator op.
-func (t Tensor) Output(op string) dumpfmt.TensorContent {
+func (t Tensor) Output(op string) dumptest.TensorContent {
 	c := t.Input()
 	host := tensor.NCHW
 	if t.Format == tensor.FractalNZ {
 		host = tensor.ND
 	}
-	c.OriginalOp = &dumpfmt.OriginalContent{
+	c.OriginalOp = &dumptest.OriginalContent{
 		Name:         op,
 		StoredDType:  int32(tensor.Float16),
 		StoredFormat: tensor.FormatWord(host),

@@ -1,4 +1,6 @@
-package dumpfmt
+// Package dumptest makes files as devices and frameworks write them, and checks readers
+// against golden ones. Tests and the module tools use it; the program does not.
+package dumptest
 
 import (
 	"bytes"
@@ -7,12 +9,13 @@ import (
 	"io"
 	"slices"
 
+	"dumptool/internal/dumpfmt"
 	"dumptool/internal/tensor"
 )
 
 // Content is a dump to be written.
 type Content struct {
-	Container Container
+	Container dumpfmt.Container
 	// Version is the header's own version, "2.0" if empty. For TLV it is a
 	// decimal number, 0 if empty.
 	Version  string
@@ -22,7 +25,7 @@ type Content struct {
 	Outputs  []TensorContent
 	Buffers  []BlobContent
 	Spaces   []BlobContent
-	Attrs    []Attr
+	Attrs    []dumpfmt.Attr
 	DFX      string
 }
 
@@ -42,7 +45,7 @@ type TensorContent struct {
 	AddressType   int32
 	ArgIndex      uint32
 	InputType     uint32
-	DimRanges     []DimRange
+	DimRanges     []dumpfmt.DimRange
 }
 
 // OriginalContent is the original operator of an output to be written.
@@ -76,7 +79,7 @@ func (p Payload) writeTo(w io.Writer) error {
 	}
 	n, err := io.CopyN(w, p.Data, p.Size)
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("dumpfmt: write: a payload ends after %d of %d bytes", n, p.Size)
+		return fmt.Errorf("dumptest: a payload ends after %d of %d bytes", n, p.Size)
 	}
 	return err
 }
@@ -86,18 +89,18 @@ func (p Payload) writeTo(w io.Writer) error {
 func Write(w io.Writer, c *Content) error {
 	for i, p := range c.payloads() {
 		if p.Size < 0 || p.Size > 0 && p.Data == nil {
-			return fmt.Errorf("dumpfmt: write: payload %d has size %d and no such data", i, p.Size)
+			return fmt.Errorf("dumptest: payload %d has size %d and no such data", i, p.Size)
 		}
 	}
 	switch c.Container {
-	case BinaryV2:
+	case dumpfmt.BinaryV2:
 		return writeV2(w, c)
-	case ProtobufV1:
+	case dumpfmt.ProtobufV1:
 		return writeV1(w, c)
-	case TLV:
+	case dumpfmt.TLV:
 		return writeTLV(w, c)
 	}
-	return &UnsupportedError{"writing container " + c.Container.String()}
+	return fmt.Errorf("dumptest: no writer for %v", c.Container)
 }
 
 // payloads lists the payloads in the order of a version 2 or TLV file.

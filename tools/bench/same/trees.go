@@ -8,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // firstTime is the timestamp of the first dump, in microseconds.
@@ -62,7 +63,7 @@ func opName(i int) string { return fmt.Sprintf("op%d", i) }
 // writeOp writes the dump of an operator and most often its reference.
 func (t *tree) writeOp(i int, faulty bool) error {
 	kind := opTypes[t.rand.IntN(len(opTypes))]
-	c := &dumpfmt.Content{
+	c := &dumptest.Content{
 		Container: []dumpfmt.Container{dumpfmt.BinaryV2, dumpfmt.BinaryV2, dumpfmt.ProtobufV1}[t.rand.IntN(3)],
 		DumpTime:  firstTime + uint64(i)*1000, OpName: "net/" + opName(i),
 	}
@@ -151,7 +152,7 @@ func (t *tree) damage(values []float64) []float64 {
 }
 
 // plain draws a tensor of any type without a device layout.
-func (t *tree) plain() dumpfmt.TensorContent {
+func (t *tree) plain() dumptest.TensorContent {
 	d := plainTypes[t.rand.IntN(len(plainTypes))]
 	shape := []uint64{uint64(1 + t.rand.IntN(5)), uint64(2 * (1 + t.rand.IntN(8)))}
 	size, _ := d.Bytes(int64(shape[0] * shape[1]))
@@ -164,8 +165,8 @@ func (t *tree) plain() dumpfmt.TensorContent {
 			data[i] &= 1
 		}
 	}
-	return dumpfmt.TensorContent{
-		Payload: dumpfmt.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(tensor.ND),
+	return dumptest.TensorContent{
+		Payload: dumptest.Bytes(data), StoredDType: int32(d), StoredFormat: tensor.FormatWord(tensor.ND),
 		Shape: shape, OriginalShape: shape,
 	}
 }

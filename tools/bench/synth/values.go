@@ -3,6 +3,7 @@ package synth
 import (
 	"math/rand/v2"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
@@ -22,7 +23,7 @@ func Uniform[F Float](random *rand.Rand, n int, bound F) []F {
 func Halves[F Float](values []F) []uint16 {
 	out := make([]uint16, len(values))
 	for i, v := range values {
-		out[i] = Half(float32(v))
+		out[i] = dumptest.Half(float32(v))
 	}
 	return out
 }
@@ -31,7 +32,7 @@ func Halves[F Float](values []F) []uint16 {
 func Rounded[F Float](values []F) []F {
 	out := make([]F, len(values))
 	for i, v := range values {
-		out[i] = F(tensor.Float16To32(Half(float32(v))))
+		out[i] = F(tensor.Float16To32(dumptest.Half(float32(v))))
 	}
 	return out
 }

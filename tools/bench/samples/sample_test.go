@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/convert"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 func TestGradientOverflowsInPlaces(t *testing.T) {

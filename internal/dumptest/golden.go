@@ -1,6 +1,4 @@
-// Package formattest checks readers of named tensors in tests: against golden
-// files, and for what all of them promise.
-package formattest
+package dumptest
 
 import (
 	"bytes"
@@ -20,12 +18,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Dir has the golden files of other people's tensor files, as packages below
+// GoldenDir has the golden files of other people's tensor files, as packages below
 // internal/format see it.
-const Dir = "../../../testdata/golden/inputs"
+const GoldenDir = "../../../testdata/golden/inputs"
 
-// Open is a reader.
-type Open func(r io.ReaderAt, size int64) (*format.Contents, error)
+// OpenContents is a reader of named tensors.
+type OpenContents func(r io.ReaderAt, size int64) (*format.Contents, error)
 
 // golden is what a file is known to hold.
 type golden struct {
@@ -46,15 +44,15 @@ type goldenTensor struct {
 	NotATensor bool `json:"not_a_tensor"`
 }
 
-// Golden reads the files in Dir that are to be read or refused and whose case begins
+// Golden reads the files in GoldenDir that are to be read or refused and whose case begins
 // with a name, and compares what is in them with what is known of them. Of a fault a
 // word is known: errors gives the text that a message has for it, or that of a case.
-func Golden(t *testing.T, name string, open Open, errors map[string]string) {
+func Golden(t *testing.T, name string, open OpenContents, errors map[string]string) {
 	t.Helper()
 	var cases []struct{ ID, Path, Kind string }
-	ReadJSON(t, "cases.json", &cases)
+	ReadGolden(t, "cases.json", &cases)
 	var expect map[string]json.RawMessage
-	ReadJSON(t, "expect.json", &expect)
+	ReadGolden(t, "expect.json", &expect)
 	tested := 0
 	for _, c := range cases {
 		if !strings.HasPrefix(c.ID, name+"_") || c.Kind != "read" && c.Kind != "refuse" {
@@ -75,10 +73,10 @@ func Golden(t *testing.T, name string, open Open, errors map[string]string) {
 	}
 }
 
-// ReadJSON reads a file in Dir.
-func ReadJSON(t *testing.T, name string, v any) {
+// ReadGolden reads a file in GoldenDir.
+func ReadGolden(t *testing.T, name string, v any) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(Dir, name))
+	data, err := os.ReadFile(filepath.Join(GoldenDir, name))
 	if err == nil {
 		err = json.Unmarshal(data, v)
 	}
@@ -87,9 +85,9 @@ func ReadJSON(t *testing.T, name string, v any) {
 	}
 }
 
-func (want *golden) check(t *testing.T, path string, open Open, text func(word string) string) {
+func (want *golden) check(t *testing.T, path string, open OpenContents, text func(word string) string) {
 	t.Helper()
-	file, err := os.ReadFile(filepath.Join(Dir, path))
+	file, err := os.ReadFile(filepath.Join(GoldenDir, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +99,7 @@ func (want *golden) check(t *testing.T, path string, open Open, text func(word s
 		}
 		return
 	}
-	Check(t, got)
+	CheckContents(t, got)
 	want.Tensors = slices.DeleteFunc(want.Tensors, func(t goldenTensor) bool { return t.NotATensor })
 	if len(got.Tensors) != len(want.Tensors) || len(got.Warnings) != len(want.Warnings) {
 		t.Fatalf("%d tensors, warnings %q, want %d, %q", len(got.Tensors), got.Warnings, len(want.Tensors), want.Warnings)
@@ -131,7 +129,7 @@ func (want *golden) check(t *testing.T, path string, open Open, text func(word s
 		}
 		elements := Elements(t, &tt.Tensor)
 		if w.NPY != "" {
-			compareArray(t, w.Name, tt.DType.Host(), elements, filepath.Join(Dir, w.NPY))
+			compareArray(t, w.Name, tt.DType.Host(), elements, filepath.Join(GoldenDir, w.NPY))
 		} else {
 			compareValues(t, w.Name, tt.DType.Host(), elements, w.Values)
 		}
@@ -201,8 +199,8 @@ func compareValues(t *testing.T, name string, host tensor.Host, elements []byte,
 	}
 }
 
-// Check checks what every reader promises of what it returns.
-func Check(t testing.TB, c *format.Contents) {
+// CheckContents checks what every reader of named tensors promises of what it returns.
+func CheckContents(t testing.TB, c *format.Contents) {
 	t.Helper()
 	for i := range c.Tensors {
 		tt := &c.Tensors[i]

@@ -1,4 +1,4 @@
-package dumpfmt
+package dumptest
 
 import (
 	"encoding/binary"
@@ -8,6 +8,16 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"dumptool/internal/dumpfmt/dumppb"
+)
+
+// The numbers of the messages of DumpData with tensor bytes, and in each that of the
+// bytes.
+const (
+	outputField, outputDataField = 3, 5
+	inputField, inputDataField   = 4, 4
+	bufferField                  = 5
+	spaceField                   = 8
+	blobDataField                = 2
 )
 
 // marshal encodes deterministically: fields in the order of their numbers, as

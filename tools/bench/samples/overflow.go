@@ -3,10 +3,11 @@ package main
 import (
 	"path/filepath"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // writeRecord writes the overflow record of an operator: a float32 sum did not
@@ -26,14 +27,14 @@ func writeRecord(dir string, of *synth.Operator) error {
 		},
 	}
 	file := synth.Operator{Type: "Opdebug", Name: name, Task: of.Task, Time: of.Time + 4}
-	return synth.WriteFile(filepath.Join(dir, file.FileName()), &dumpfmt.Content{
+	return synth.WriteFile(filepath.Join(dir, file.FileName()), &dumptest.Content{
 		Container: dumpfmt.BinaryV2, DumpTime: file.Time, OpName: name,
-		Outputs: []dumpfmt.TensorContent{{
-			Payload:      dumpfmt.Bytes(opdebug.Encode(record)),
+		Outputs: []dumptest.TensorContent{{
+			Payload:      dumptest.Bytes(dumptest.EncodeRecord(record)),
 			StoredDType:  int32(tensor.Uint8),
 			StoredFormat: tensor.FormatWord(tensor.ND),
 			Shape:        []uint64{opdebug.BufferSize},
-			OriginalOp:   &dumpfmt.OriginalContent{Name: name, StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND)},
+			OriginalOp:   &dumptest.OriginalContent{Name: name, StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND)},
 		}},
 	})
 }

@@ -4,7 +4,8 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"dumptool/internal/bench/synth"
+	"dumptool/internal/dumptest"
+	"dumptool/tools/bench/synth"
 )
 
 // values is a kind of made-up values.
@@ -29,7 +30,7 @@ var tables = sync.OnceValue(func() *[3]table {
 	for i := range 1 << 16 {
 		x := float32(random.NormFloat64())
 		for kind, v := range [3]float32{normal: x, positive: max(0, x), weights: x / 50} {
-			t[kind].exact[i], t[kind].rounded[i] = v, synth.Half(v)
+			t[kind].exact[i], t[kind].rounded[i] = v, dumptest.Half(v)
 		}
 	}
 	return t

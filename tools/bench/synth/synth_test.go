@@ -2,54 +2,15 @@ package synth
 
 import (
 	"encoding/binary"
-	"math"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
-
-func TestHalfOfEveryFloat16(t *testing.T) {
-	for h := range 1 << 16 {
-		f := tensor.Float16To32(uint16(h))
-		got := Half(f)
-		if f != f {
-			if got&0x7fff != 0x7e00 {
-				t.Errorf("Half(NaN) = %#04x", got)
-			}
-			continue
-		}
-		if got != uint16(h) {
-			t.Errorf("Half(%v) = %#04x, want %#04x", f, got, h)
-		}
-	}
-}
-
-func TestHalfRounds(t *testing.T) {
-	// Every finite float16 but the largest, with its neighbour above.
-	for h := range uint16(0x7bff) {
-		low, high := tensor.Float16To32(h), tensor.Float16To32(h+1)
-		middle := (low + high) / 2
-		even := h + h&1
-		below, above := math.Nextafter32(middle, 0), math.Nextafter32(middle, high)
-		if got := [3]uint16{Half(below), Half(middle), Half(above)}; got != [3]uint16{h, even, h + 1} {
-			t.Fatalf("around %v: %#04x, want %#04x, %#04x, %#04x", middle, got, h, even, h+1)
-		}
-		if got := Half(-above); got != 0x8000|(h+1) {
-			t.Fatalf("Half(%v) = %#04x", -above, got)
-		}
-	}
-	for f, want := range map[float32]uint16{
-		65519: 0x7bff, 65520: 0x7c00, -1e30: 0xfc00, 1e-30: 0, float32(math.Inf(1)): 0x7c00,
-	} {
-		if got := Half(f); got != want {
-			t.Errorf("Half(%v) = %#04x, want %#04x", f, got, want)
-		}
-	}
-}
 
 // The vectors hold 1, 2, 3... in host order. Their fingerprint is the sum of
 // all device elements, each times its position from 1; it was computed apart
@@ -90,10 +51,10 @@ func TestDevice(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	matrix := Tensor{Format: tensor.FractalNZ, Shape: []int{2, 3}, Elements: []uint16{1, 2, 3, 4, 5, 6}}
 	path := filepath.Join(t.TempDir(), "MatMul.fc.1.2.1624605159829577")
-	content := &dumpfmt.Content{
+	content := &dumptest.Content{
 		Container: dumpfmt.BinaryV2, OpName: "net/fc",
-		Inputs:  []dumpfmt.TensorContent{matrix.Input()},
-		Outputs: []dumpfmt.TensorContent{matrix.Output("net/fc")},
+		Inputs:  []dumptest.TensorContent{matrix.Input()},
+		Outputs: []dumptest.TensorContent{matrix.Output("net/fc")},
 	}
 	if err := WriteFile(path, content); err != nil {
 		t.Fatal(err)

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // network says which ResNet-50 the dumps are of. Real ones have 224 pixels and

@@ -10,13 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
-	"dumptool/internal/bench/synth"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
+	"dumptool/tools/bench/synth"
 )
 
 // bench is a run of this program.
@@ -35,8 +37,15 @@ func (b *bench) report(r ...result) { b.results = append(b.results, r...) }
 
 // build builds the program the way it is shipped.
 func (b *bench) build(ctx context.Context) error {
-	b.binary = filepath.Join(b.scratch, "dumptool")
-	cmd := command(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.binary, "dumptool/cmd/dumptool")
+	root, err := command(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "dumptool").Output()
+	if err != nil {
+		return fmt.Errorf("looking for the module of dumptool: %w", err)
+	}
+	if b.binary, err = filepath.Abs(filepath.Join(b.scratch, "dumptool")); err != nil {
+		return err
+	}
+	cmd := command(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.binary, "./cmd/dumptool")
+	cmd.Dir = strings.TrimSpace(string(root)) // with the modules of the program
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
@@ -312,9 +321,9 @@ func writeBig(ctx context.Context, path string, t synth.Tensor) error {
 		block = binary.LittleEndian.AppendUint16(block, e)
 	}
 	data := &repeat{ctx: ctx, block: block}
-	return synth.WriteFile(path, &dumpfmt.Content{
+	return synth.WriteFile(path, &dumptest.Content{
 		Container: dumpfmt.BinaryV2, DumpTime: startTime, OpName: "Default/network/up4/Conv2D-op9",
-		Inputs: []dumpfmt.TensorContent{t.Content(dumpfmt.Payload{Size: int64(t.DeviceSize()), Data: data})},
+		Inputs: []dumptest.TensorContent{t.Content(dumptest.Payload{Size: int64(t.DeviceSize()), Data: data})},
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"dumptool/internal/graph"
+	"dumptool/internal/dumptest"
 )
 
 // graphNodes is the size of the graph that find is measured with.
@@ -71,5 +71,5 @@ func makeGraph(dir string, rank, nodes int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return graph.WriteSample(f, nodes, rank)
+	return dumptest.WriteGraph(f, nodes, rank)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
@@ -37,9 +38,9 @@ func (o *Operator) FileName() string {
 
 // Write writes the dump into a folder, in binary version 2.
 func (o *Operator) Write(dir string) error {
-	c := &dumpfmt.Content{
+	c := &dumptest.Content{
 		Container: dumpfmt.BinaryV2, DumpTime: o.Time, OpName: o.Name,
-		Outputs: []dumpfmt.TensorContent{o.Output.Output(o.Name)},
+		Outputs: []dumptest.TensorContent{o.Output.Output(o.Name)},
 	}
 	for _, in := range o.Inputs {
 		c.Inputs = append(c.Inputs, in.Input())
@@ -48,8 +49,8 @@ func (o *Operator) Write(dir string) error {
 }
 
 // WriteFile writes a dump file.
-func WriteFile(path string, c *dumpfmt.Content) error {
-	return create(path, func(w *bufio.Writer) error { return dumpfmt.Write(w, c) })
+func WriteFile(path string, c *dumptest.Content) error {
+	return create(path, func(w *bufio.Writer) error { return dumptest.Write(w, c) })
 }
 
 // WriteArray writes values in host order as a .npy file of float32.

@@ -6,9 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"dumptool/internal/report"
 )
 
 // The targets.
@@ -79,11 +78,21 @@ func mib(bytes int64) string {
 
 // printResults prints the table of all results.
 func printResults(w io.Writer, results []result) error {
-	return report.Table[result]{Rows: results, Columns: []report.Column[result]{
-		{Name: "job", Cell: func(r result) any { return r.job }},
-		{Name: "measured", Right: true, Cell: func(r result) any { return r.measured }},
-		{Name: "target", Right: true, Cell: func(r result) any { return r.target }},
-		{Cell: func(r result) any { return r.verdict }},
-		{Name: "details", Cell: func(r result) any { return r.note }},
-	}}.Grid(report.English).Print(w, "", report.Text{})
+	rows := [][5]string{{"JOB", "MEASURED", "TARGET", "", "DETAILS"}}
+	for _, r := range results {
+		rows = append(rows, [...]string{r.job, r.measured, r.target, r.verdict, r.note})
+	}
+	var width [5]int
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		line := fmt.Sprintf("%-*s  %*s  %*s  %-*s  %s", width[0], row[0], width[1], row[1], width[2], row[2], width[3], row[3], row[4])
+		text.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }

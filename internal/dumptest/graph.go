@@ -1,4 +1,4 @@
-package graph
+package dumptest
 
 import (
 	"bufio"
@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// WriteSample writes the text of a made-up graph of about 600 bytes a node, as MindSpore
+// WriteGraph writes the text of a made-up graph of about 600 bytes a node, as MindSpore
 // 2.3 and later write it: a chain of operators with a full name and two lines of a
 // script each. The graphs of ranks differ in some attributes.
-// Measurements need it; nothing of it is from a real run.
-func WriteSample(w io.Writer, nodes, rank int) error {
+// Nothing of it is from a real run.
+func WriteGraph(w io.Writer, nodes, rank int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# IR entry: @kernel_graph_0\n# Total subgraphs: 1\n\n# Params:\n%%para1_x: <Tensor[Float32], (32, 3, 224, 224)> : []\n\nsubgraph attr:\nsubgraph instance: kernel_graph_0 : 0x%012x\nsubgraph @kernel_graph_0() {\n", 0x55d3a0b1c000+rank<<8)
 	input := "%para1_x"
