@@ -3,8 +3,8 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// Every function works on groups of four float64 or int64; count is a multiple of
-// four and not 0. Lane k of a sum holds elements k, k+4, k+8 and so on: lanes 0 and 1
+// Every function works on groups of four float64; count is a multiple of four and
+// not 0. Lane k of a sum holds elements k, k+4, k+8 and so on: lanes 0 and 1
 // are in one register, 2 and 3 in the next. How many instructions a loop has is said
 // for each group.
 
@@ -103,8 +103,8 @@ TEXT ·stepsVector(SB), NOSPLIT, $0-40
 	MOVD out+32(FP), R5
 	ADD $8, R0, R2
 	ADD $8, R1, R3
-	EOR_D4(0, 0, 0)
-	EOR_D4(18, 18, 18)
+	ZERO_D4(0)
+	ZERO_D4(18)
 	PCALIGN $16
 stepsNext:
 	VLD1.P 32(R0), [V4.D2, V5.D2]
@@ -141,8 +141,8 @@ TEXT ·addPairsVector(SB), NOSPLIT, $0-48
 	MOVD out+40(FP), R5
 	MOVD R0, R6                 // loads do not wait for stores
 	MOVD R1, R7
-	EOR_D4(0, 0, 0)
-	EOR_D4(2, 2, 2)
+	ZERO_D4(0)
+	ZERO_D4(2)
 	PCALIGN $16
 addPairsNext:
 	VLD1.P 32(R2), [V4.D2, V5.D2]
