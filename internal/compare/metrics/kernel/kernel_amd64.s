@@ -94,6 +94,50 @@ differencesCheck:
 	VZEROUPPER
 	RET
 
+// func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
+TEXT ·smallVector(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), SI
+	MOVQ r+8(FP), DI
+	MOVQ count+16(FP), CX
+	VBROADCASTSD nNormal+24(FP), Y13
+	VBROADCASTSD rNormal+32(FP), Y12
+	MOVQ out+40(FP), DX
+	VBROADCASTSD magnitudes<>(SB), Y14
+	VXORPD Y11, Y11, Y11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	XORQ AX, AX
+	JMP smallCheck
+	PCALIGN $64
+small:
+	VANDPD (SI)(AX*8), Y14, Y5
+	VANDPD (DI)(AX*8), Y14, Y6
+	VCMPPD $0, Y11, Y5, Y7
+	VPSUBQ Y7, Y0, Y0
+	VCMPPD $1, Y13, Y5, Y7
+	VPSUBQ Y7, Y1, Y1
+	VCMPPD $13, Y13, Y6, Y8
+	VANDPD Y7, Y8, Y8
+	VPSUBQ Y8, Y4, Y4
+	VCMPPD $0, Y11, Y6, Y7
+	VPSUBQ Y7, Y2, Y2
+	VCMPPD $1, Y12, Y6, Y7
+	VPSUBQ Y7, Y3, Y3
+	ADDQ $4, AX
+smallCheck:
+	CMPQ AX, CX
+	JLT small
+	VMOVDQU Y0, (DX)
+	VMOVDQU Y1, 32(DX)
+	VMOVDQU Y2, 64(DX)
+	VMOVDQU Y3, 96(DX)
+	VMOVDQU Y4, 128(DX)
+	VZEROUPPER
+	RET
+
 // stepsVector adds the squares of the differences of count pairs from the next ones, by
 // the bits that keep has.
 //

@@ -91,6 +91,49 @@ differences:
 	VST1 [V6.D2, V7.D2], (R6)
 	RET
 
+// 30 instructions.
+//
+// func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
+TEXT ·smallVector(SB), NOSPLIT, $0-48
+	MOVD n+0(FP), R0
+	MOVD r+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD nNormal+24(FP), R4
+	MOVD rNormal+32(FP), R5
+	VDUP R4, V30.D2
+	VDUP R4, V31.D2
+	VDUP R5, V28.D2
+	VDUP R5, V29.D2
+	MOVD out+40(FP), R3
+	ZERO_D4(0)                  // n is 0
+	ZERO_D4(2)                  // n is below
+	ZERO_D4(4)                  // r is 0
+	ZERO_D4(6)                  // r is below
+	ZERO_D4(8)                  // n is below, r is not below that
+	PCALIGN $16
+small:
+	LOAD(R0, V10, V11)
+	LOAD(R1, V12, V13)
+	FABS_D4(10, 10)
+	FABS_D4(12, 12)
+	FCMEQZ_D4(10, 14)
+	SUB_D4(14, 0, 0)
+	FCMGT_D4(10, 30, 14)
+	SUB_D4(14, 2, 2)
+	FCMGT_D4(12, 30, 16)
+	BIC_D4(16, 14, 14)
+	SUB_D4(14, 8, 8)
+	FCMEQZ_D4(12, 14)
+	SUB_D4(14, 4, 4)
+	FCMGT_D4(12, 28, 14)
+	SUB_D4(14, 6, 6)
+	SUBS $4, R2
+	BNE small
+	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R3)
+	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R3)
+	VST1 [V8.D2, V9.D2], (R3)
+	RET
+
 // stepsVector adds the squares of the differences of count pairs from the next
 // ones, by the bits that keep has. 27 instructions for four.
 //

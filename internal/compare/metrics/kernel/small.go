@@ -10,8 +10,22 @@ type Small struct{ NZeros, NSmall, RZeros, RSmall, Under int64 }
 // CountSmall counts small elements; types without subnormal numbers have the
 // smallest normal number 0.
 func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
+	var out [20]int64
+	done := smallHead(n, r, nNormal, rNormal, &out)
+	var c [5]int64
+	for i, x := range out {
+		c[i/4] += x
+	}
+	s := Small{c[0], c[1], c[2], c[3], c[4]}
+	s.add(n[done:], r[done:], nNormal, rNormal)
+	s.NSmall, s.RSmall = max(s.NSmall-s.NZeros, 0), max(s.RSmall-s.RZeros, 0) // below 0 are none
+	return s
+}
+
+// add counts zeros as small too.
+func (s *Small) add(n, r []float64, nNormal, rNormal float64) {
 	nBits, rBits := math.Float64bits(nNormal), math.Float64bits(rNormal)
-	var nZeros, nSmall, rZeros, rSmall, under uint64 // small ones with zeros
+	var nZeros, nSmall, rZeros, rSmall, under uint64
 	r = r[:len(n)]
 	for i, x := range n {
 		x, y := math.Float64bits(x)&^SignBit, math.Float64bits(r[i])&^SignBit
@@ -22,6 +36,9 @@ func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
 		rSmall += (y - rBits) >> 63
 		under += below &^ ((y - nBits) >> 63)
 	}
-	small := func(all, zeros uint64) int64 { return max(int64(all-zeros), 0) } // below 0 are none
-	return Small{int64(nZeros), small(nSmall, nZeros), int64(rZeros), small(rSmall, rZeros), int64(under)}
+	s.NZeros += int64(nZeros)
+	s.NSmall += int64(nSmall)
+	s.RZeros += int64(rZeros)
+	s.RSmall += int64(rSmall)
+	s.Under += int64(under)
 }

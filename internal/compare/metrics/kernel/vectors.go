@@ -21,6 +21,9 @@ func sidesVector(n, r *float64, count int, n0, r0 float64, out *[20]float64)
 func differencesVector(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
 
 //go:noescape
+func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
+
+//go:noescape
 func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
 
 //go:noescape
@@ -44,6 +47,14 @@ func differencesHead(n, r, d, abs []float64, d0 float64, out *[12]float64, negat
 	k := groups(len(n))
 	if k > 0 {
 		differencesVector(&n[0], &r[:k][0], &d[:k][0], &abs[:k][0], k, d0, out, negative)
+	}
+	return k
+}
+
+func smallHead(n, r []float64, nNormal, rNormal float64, out *[20]int64) int {
+	k := groups(len(n))
+	if k > 0 {
+		smallVector(&n[0], &r[:k][0], k, nNormal, rNormal, out)
 	}
 	return k
 }

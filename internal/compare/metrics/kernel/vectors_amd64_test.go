@@ -9,7 +9,7 @@ func TestWithoutVectors(t *testing.T) {
 	defer func(had bool) { vectors = had }(vectors)
 	vectors = false
 	for name, test := range map[string]func(*testing.T){
-		"heads": TestHeads, "noise": TestNoiseHeads, "relatives": TestRelativeHeads, "pairs": TestHalfPairs,
+		"heads": TestHeads, "noise": TestNoiseHeads, "counts": TestCounts, "relatives": TestRelativeHeads, "pairs": TestHalfPairs,
 		"axes": TestAddPairs, "steps": TestSumRowSteps,
 	} {
 		t.Run(name, test)

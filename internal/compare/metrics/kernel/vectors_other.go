@@ -10,6 +10,8 @@ func differencesHead([]float64, []float64, []float64, []float64, float64, *[12]f
 	return 0
 }
 
+func smallHead([]float64, []float64, float64, float64, *[20]int64) int { return 0 }
+
 const countLag = 0
 
 func relativesHead(*Tables, []float64, []float64, []float64, *ratioLanes) (k, counted int) {
