@@ -147,9 +147,9 @@ same: build benchtools ## compare what this build and OLD=path print and write (
 # fused to a multiply-add, but by internal/exact on purpose, and both builds have
 # to write the same. QEMU runs programs for linux/arm64 on other hosts.
 QEMU ?= qemu-aarch64
-ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/layout ./internal/compare/metrics/... ./internal/compare/record ./internal/report
-# Those whose loops are in assembly are tested without it too.
-ARM64_PLAIN = ./internal/compare/metrics/kernel ./internal/layout
+ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record ./internal/report
+# The package whose loops are in assembly is tested without it too.
+ARM64_PLAIN = ./internal/compare/metrics/kernel
 ARM64_BINARY = bin/dumptool-linux-arm64
 arm64: build benchtools ## the same results on arm64: instructions, tests and reports (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
@@ -160,7 +160,6 @@ arm64: build benchtools ## the same results on arm64: instructions, tests and re
 	fi
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Hex ./internal/hpaa
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_PLAIN)
 	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 2
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY)-purego ./cmd/dumptool
@@ -169,7 +168,7 @@ arm64: build benchtools ## the same results on arm64: instructions, tests and re
 # What processors without kernels of their own run: loops in plain Go.
 purego: build benchtools ## the same results without assembly: tests and reports
 	$(GO) vet -tags purego ./...
-	$(GO) test -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/tensor ./internal/layout ./internal/convert ./internal/hpaa ./internal/compare ./internal/compare/metrics/... ./internal/compare/pair
+	$(GO) test -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/compare ./internal/compare/metrics/...
 	$(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
 	bin/same -old bin/dumptool -new bin/dumptool-purego -trees 3
 

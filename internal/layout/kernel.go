@@ -158,18 +158,6 @@ func strided(dst, src []byte, d dim, unit int) {
 // transpose sets dst[c*hostStride + r] = src[r*devStride + c] for r < rows and
 // c < cols, in elements.
 func (p *plane) transpose(dst, src []byte, rows, cols, devStride, hostStride int64) {
-	u := int64(p.unit)
-	r, c := transposeHead(dst, src, rows, cols, devStride, hostStride, p.unit)
-	if c > 0 && r < rows {
-		p.transposeTail(dst[r*u:], src[r*devStride*u:], rows-r, c, devStride, hostStride)
-	}
-	if c < cols {
-		p.transposeTail(dst[c*hostStride*u:], src[c*u:], rows, cols-c, devStride, hostStride)
-	}
-}
-
-// transposeTail is transpose in plain Go.
-func (p *plane) transposeTail(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	switch p.unit {
 	case 1:
 		transpose8(dst, src, rows, cols, devStride, hostStride)
@@ -196,40 +184,38 @@ func transpose8(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	}
 }
 
-// transpose16 moves 4 by 4 elements at a time through four 64-bit registers.
+// transpose16 moves 4 by 4 elements at a time through four 64-bit registers. Columns are
+// cut to one length, so that one look at it does for all four.
 func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	le := binary.LittleEndian
 	step, out := devStride*2, hostStride*2
-	rows4, cols4 := rows&^3, cols&^3
+	last := 3*step + 8
+	cols4 := cols &^ 3
 	for c := int64(0); c < cols4; c += 4 {
 		s0 := src[c*2:]
-		d0, d1 := dst[c*out:], dst[(c+1)*out:]
-		d2, d3 := dst[(c+2)*out:], dst[(c+3)*out:]
-		at := int64(0)
-		for r := int64(0); r < rows4; r += 4 {
-			a := le.Uint64(s0[at:])
-			b := le.Uint64(s0[at+step:])
-			e := le.Uint64(s0[at+2*step:])
-			f := le.Uint64(s0[at+3*step:])
+		d0 := dst[c*out:][:rows*2]
+		d1, d2, d3 := dst[(c+1)*out:][:len(d0)], dst[(c+2)*out:][:len(d0)], dst[(c+3)*out:][:len(d0)]
+		at, r := int64(0), 0
+		for ; r <= len(d0)-8; r += 8 {
+			s := s0[at : at+last]
+			a, b, e, f := le.Uint64(s), le.Uint64(s[step:]), le.Uint64(s[2*step:]), le.Uint64(s[3*step:])
 			at += 4 * step
-			// Pairs of rows: even and odd columns side by side.
-			const even, odd = 0x0000ffff0000ffff, 0xffff0000ffff0000
-			ab0 := a&even | b<<16&odd
-			ab1 := a>>16&even | b&odd
-			ef0 := e&even | f<<16&odd
-			ef1 := e>>16&even | f&odd
-			le.PutUint64(d0[r*2:], ab0&0xffffffff|ef0<<32)
-			le.PutUint64(d1[r*2:], ab1&0xffffffff|ef1<<32)
-			le.PutUint64(d2[r*2:], ab0>>32|ef0&^0xffffffff)
-			le.PutUint64(d3[r*2:], ab1>>32|ef1&^0xffffffff)
+			// Odd columns of a change places with even ones of b, then pairs of columns.
+			const even = 0x0000ffff0000ffff
+			x, y := (a>>16^b)&even, (e>>16^f)&even
+			a, b, e, f = a^x<<16, b^x, e^y<<16, f^y
+			le.PutUint64(d0[r:r+8], a&0xffffffff|e<<32)
+			le.PutUint64(d1[r:r+8], b&0xffffffff|f<<32)
+			le.PutUint64(d2[r:r+8], a>>32|e&^0xffffffff)
+			le.PutUint64(d3[r:r+8], b>>32|f&^0xffffffff)
 		}
-		for r := rows4; r < rows; r++ {
+		for ; r < len(d0); r += 2 {
 			a := le.Uint64(s0[at:])
 			at += step
-			le.PutUint16(d0[r*2:], uint16(a))
-			le.PutUint16(d1[r*2:], uint16(a>>16))
-			le.PutUint16(d2[r*2:], uint16(a>>32))
-			le.PutUint16(d3[r*2:], uint16(a>>48))
+			le.PutUint16(d0[r:], uint16(a))
+			le.PutUint16(d1[r:], uint16(a>>16))
+			le.PutUint16(d2[r:], uint16(a>>32))
+			le.PutUint16(d3[r:], uint16(a>>48))
 		}
 	}
 	for c := cols4; c < cols; c++ {

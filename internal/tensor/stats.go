@@ -106,9 +106,6 @@ func (a *Accumulator) Add(block []byte) {
 	if len(block)%unit != 0 {
 		panic(fmt.Sprintf("tensor: %d bytes are not whole elements of %s", len(block), a.dec.DType()))
 	}
-	if a.dec.DType() == Float16 {
-		block = block[a.addHalves(block):]
-	}
 	if a.codes != nil && len(block) >= a.codes.enough {
 		a.addCodes(block)
 		return

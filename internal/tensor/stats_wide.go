@@ -9,23 +9,11 @@ import (
 // NaN beyond the infinities, and back.
 func sortable(code int32) int32 { return code ^ code>>31&math.MaxInt32 }
 
-// floatLanes are four sums of float32 that take turns, so that an addition need not
-// wait for the one before it, and bounds by codes in the order of values.
-type floatLanes struct {
-	low, high   [4]int32
-	value, rest [4]float64
-}
-
-// scanFloats adds up float32.
+// scanFloats adds up float32, in four sums that take turns, so that an addition need not
+// wait for the one before it.
 func scanFloats(chunk []byte) partial {
-	var lanes floatLanes
-	for k := range lanes.low {
-		lanes.low[k], lanes.high[k] = math.MaxInt32, math.MinInt32
-	}
-	chunk = chunk[4*floatsHead(chunk, &lanes):]
-	low, high := min(lanes.low[0], lanes.low[1], lanes.low[2], lanes.low[3]), max(lanes.high[0], lanes.high[1], lanes.high[2], lanes.high[3])
-	sum := func(k int) Sum { return Sum{lanes.value[k], lanes.rest[k]} }
-	s0, s1, s2, s3 := sum(0), sum(1), sum(2), sum(3)
+	low, high := int32(math.MaxInt32), int32(math.MinInt32)
+	var s0, s1, s2, s3 Sum
 	for ; len(chunk) >= 16; chunk = chunk[16:] {
 		a, b := binary.LittleEndian.Uint32(chunk), binary.LittleEndian.Uint32(chunk[4:])
 		c, d := binary.LittleEndian.Uint32(chunk[8:]), binary.LittleEndian.Uint32(chunk[12:])

@@ -18,12 +18,10 @@ type block struct {
 	d           []float64 // differences, of complex elements by parts
 	abs, rel    []float64 // |d| and |d|/|r| of the pairs that are left
 	differences differences
-	relation    kernel.Relation // where related is set; its ratios always
 	extent      extent
 	digests     kernel.Digests // of all elements
 	hashed      bool           // the digests were made with the values
 	coded       bool           // the codes are made
-	related     bool           // the sums and ratios were made with the differences
 	gathered    bool           // pairs were taken out: the places of the others are in positions
 	failed      bool           // there are errors, in flags
 	failedLast  bool           // and in the block before
@@ -41,7 +39,7 @@ func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
 	b.sums, b.differences, b.extent, b.digests = node{}, differences{}, extent{}, kernel.Digests{}
 	b.failedLast = b.failed
-	b.hashed, b.coded, b.related, b.gathered, b.failed = false, false, false, false, false
+	b.hashed, b.coded, b.gathered, b.failed = false, false, false, false
 }
 
 // compute adds the block to its partial result, but for its sums.

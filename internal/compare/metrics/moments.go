@@ -61,12 +61,7 @@ func pairMoments(n, r []float64) (a, b moment, co float64) {
 	if len(n) == 0 {
 		return moment{}, moment{}, 0
 	}
-	s := kernel.SumPairs(n, r)
-	return momentsOf(len(n), &s)
-}
-
-// momentsOf returns them from the sums of count pairs.
-func momentsOf(count int, s *kernel.PairSums) (a, b moment, co float64) {
+	s, count := kernel.SumPairs(n, r), len(n)
 	a, b = newMoment(count, s.N0, s.N, s.NN), newMoment(count, s.R0, s.R, s.RR)
 	return a, b, s.NR - float64(s.N/float64(count)*s.R)
 }

@@ -26,21 +26,16 @@ func (b *block) subtract() {
 		wideDifferences(b.d, b.abs, b.n.values, b.r.values, b.n.exact, b.n.values, 1)
 	case e.ref.wide():
 		wideDifferences(b.d, b.abs, b.n.values, b.r.values, b.r.exact, b.r.values, -1)
-	case !e.huge && !e.npu.integer: // nothing needs the differences themselves
-		b.histograms.tables.Relate(&b.relation, b.rel, b.abs, b.n.values, b.r.values)
-		b.related = true
-		b.differences = b.differencesOf(&b.relation.Differences)
-		return
 	default:
-		s := kernel.Subtract(b.d, b.abs, b.n.values, b.r.values)
-		b.differences = b.differencesOf(&s)
+		d := b.d
+		if !e.huge && !e.npu.integer { // nothing needs the differences themselves
+			d = b.abs
+		}
+		s := kernel.Subtract(d, b.abs, b.n.values, b.r.values)
+		b.differences = differences{newMoment(b.count, s.D0, s.D, s.DD), s.Abs, s.Negative}
 		return
 	}
 	b.differences = differences{momentOf(b.d), kernel.Sum(b.abs), kernel.Negatives(b.d)}
-}
-
-func (b *block) differencesOf(s *kernel.DifferenceSums) differences {
-	return differences{newMoment(b.count, s.D0, s.D, s.DD), s.Abs, s.Negative}
 }
 
 // sum computes the sums of the block.
@@ -60,11 +55,7 @@ func (b *block) sum() {
 		sums.pair = b.sumScaled(n, r)
 		return
 	}
-	if b.related {
-		sums.pair.n, sums.pair.r, sums.pair.co = momentsOf(b.count, &b.relation.Sides)
-	} else {
-		sums.pair.n, sums.pair.r, sums.pair.co = pairMoments(n, r)
-	}
+	sums.pair.n, sums.pair.r, sums.pair.co = pairMoments(n, r)
 	sums.pair.d = b.differences.moment
 	sums.pair.absD = sumOf(b.differences.abs, 0)
 }

@@ -9,32 +9,23 @@ import (
 
 // Float16s sets dst to the values of float16 elements and returns their span.
 func Float16s(dst []float64, src []byte) Span {
-	out := emptySpan()
-	done, special := float16sHead(dst, src, &out)
-	float16s(dst[done:], src[2*done:])
-	return newSpan(&out, special, dst[done:])
+	float16s(dst, src)
+	return SpanOf(dst)
 }
 
 // BFloat16s sets dst to the values of bfloat16 elements and returns their span.
 func BFloat16s(dst []float64, src []byte) Span {
-	out := emptySpan()
-	done, special := bfloat16sHead(dst, src, &out)
-	bfloat16s(dst[done:], src[2*done:])
-	return newSpan(&out, special, dst[done:])
+	bfloat16s(dst, src)
+	return SpanOf(dst)
 }
 
 // Float32s sets dst to the values of float32 elements and returns their span.
 func Float32s(dst []float64, src []byte) Span {
-	out := emptySpan()
-	done, special := float32sHead(dst, src, &out)
-	float32s(dst[done:], src[4*done:])
-	return newSpan(&out, special, dst[done:])
+	float32s(dst, src)
+	return SpanOf(dst)
 }
 
 func float16s(dst []float64, src []byte) {
-	if len(dst) == 0 {
-		return
-	}
 	table := (*[1 << 16]float32)(tensor.CodeValues(tensor.Float16))
 	for len(dst) >= 4 && len(src) >= 8 {
 		four := binary.LittleEndian.Uint64(src)

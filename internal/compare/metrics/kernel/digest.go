@@ -33,15 +33,6 @@ type Digests struct {
 
 // Digest returns the digests of codes of less than 40 bits.
 func Digest(n, r []int64) (d Digests) {
-	var out [16]uint64
-	done := digestHead(n, r, &out)
-	for k := range 4 {
-		d.N += out[k]
-		d.R += out[4+k]
-		d.MaxDistance = max(d.MaxDistance, out[8+k])
-		d.SumDistance += out[12+k]
-	}
-	n, r = n[done:], r[done:]
 	r = r[:len(n)]
 	for i, a := range n {
 		b := r[i]

@@ -6,9 +6,10 @@ import "math"
 // metrics.Limits in the mode IsClose.
 func Exceeds(abs, r []float64, atol, rtol float64) bool {
 	r = r[:len(abs)]
-	i, exceeds := exceedsHead(abs, r, atol, rtol)
-	for ; i < len(abs) && !exceeds; i++ {
-		exceeds = !(abs[i] <= atol+float64(rtol*math.Abs(r[i])))
+	for i, a := range abs {
+		if !(a <= atol+float64(rtol*math.Abs(r[i]))) {
+			return true
+		}
 	}
-	return exceeds
+	return false
 }

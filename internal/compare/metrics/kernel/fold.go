@@ -18,9 +18,6 @@ type Totals struct {
 
 // Gather puts the sums of four groups in the lanes of q.
 func (q *Quad) Gather(groups *[4]GroupSums) {
-	if gatherHead(q, groups) {
-		return
-	}
 	for k := range groups {
 		q.Set(k, &groups[k])
 	}
@@ -28,9 +25,6 @@ func (q *Quad) Gather(groups *[4]GroupSums) {
 
 // AddFour adds four groups of a weight, with their numbers.
 func (f *Fold) AddFour(t *Totals, n *Numbers, q *Quad, weight float64) {
-	if foldHead(f, t, n, q, weight) {
-		return
-	}
 	for k := range 4 {
 		f.Add(k, t, n, q, weight)
 	}
@@ -56,7 +50,7 @@ func (f *Fold) Add(k int, t *Totals, n *Numbers, q *Quad, weight float64) {
 	t.Mean[k] += float64(q.D[k] * n.Mean[k])
 }
 
-// larger returns y if it is larger than x, else x, as the vector instruction does.
+// larger returns y if it is larger than x, else x.
 func larger(x, y float64) float64 {
 	if y > x {
 		return y

@@ -70,21 +70,8 @@ func AddRows(columns []Quad, width, stride int, n, r []float64, floor float64) {
 // addColumns adds the pairs of count columns from first on, and those a stride after
 // each.
 func addColumns(columns []Quad, first, count, stride int, n, r []float64, floor float64) {
-	i := 0
-	for i < count {
-		k := first + i
-		rows := (len(n) - i - 3 + stride - 1) / stride // in which all of a quad are
-		quads := min(count-i, len(n)-i-(rows-1)*stride) / 4
-		if k&3 != 0 || rows < 1 || quads < 1 || !columnsHead(columns[k/4:k/4+quads], rows, stride, n[i:], r[i:], floor) {
-			columns[k/4].addEvery(k, stride, n[i:], r[i:], floor)
-			i++
-			continue
-		}
-		for end := i + 4*quads; i < end; i++ {
-			if at := i + rows*stride; at < len(n) {
-				columns[(first+i)/4].addEvery(first+i, stride, n[at:], r[at:], floor)
-			}
-		}
+	for i := range min(count, len(n)) {
+		columns[(first+i)/4].addEvery(first+i, stride, n[i:], r[i:], floor)
 	}
 }
 
@@ -107,9 +94,6 @@ func (q *Quad) Set(k int, s *GroupSums) {
 // MergeAll adds the pairs of each of the sums to the group at its place, which has the
 // Shift of the first of them where it has no pairs yet.
 func MergeAll(groups []GroupSums, places []int32, sums []GroupSums) {
-	if mergeHead(groups, places, sums) {
-		return
-	}
 	for i := range sums {
 		groups[places[i]].add(&sums[i])
 	}

@@ -1,8 +1,8 @@
 // Package kernel has the loops that run over every element of a pair of tensors:
-// decoding, sums, ratios, counts. The heads of the loops do as many elements as
-// come in groups of four with the processor's vectors: NEON on arm64, AVX2 on amd64
-// where it has that; some do groups of eight where it has AVX-512. What they compute is
-// what the plain loops compute, bit by bit.
+// decoding, sums, ratios, counts. The heads of the slowest loops, those of vectors.go, do
+// as many elements as come in groups of four with the processor's vectors: NEON on arm64,
+// AVX2 on amd64 where it has that. What they compute is what the plain loops compute, bit
+// by bit.
 //
 // A sum has four lanes: lane k holds elements k, k+4, k+8 and so on, as vector
 // registers do. Products are converted before they are added, so that no machine
@@ -111,9 +111,7 @@ func Negatives(values []float64) (count int64) {
 
 // Sum returns the sum of values.
 func Sum(values []float64) float64 {
-	var out [4]float64
-	values = values[sumHead(values, &out):]
-	s0, s1, s2, s3 := out[0], out[1], out[2], out[3]
+	var s0, s1, s2, s3 float64
 	for len(values) >= 16 {
 		part := (*[16]float64)(values)
 		for i := 0; i < len(part); i += 4 {
@@ -152,24 +150,6 @@ func SumAbs(values []float64) float64 {
 	return lanes(out[:])
 }
 
-// Add adds values to dst.
-func Add(dst, values []float64) {
-	dst = dst[:len(values)]
-	i := addHead(dst, values)
-	for ; i+16 <= len(values); i += 16 {
-		to, part := (*[16]float64)(dst[i:]), (*[16]float64)(values[i:])
-		for k := 0; k < len(to); k += 4 {
-			to[k] += part[k]
-			to[k+1] += part[k+1]
-			to[k+2] += part[k+2]
-			to[k+3] += part[k+3]
-		}
-	}
-	for ; i < len(values); i++ {
-		dst[i] += values[i]
-	}
-}
-
 // Max returns the largest of values that are not negative and not NaN.
 func Max(values []float64) float64 {
 	var high float64
@@ -196,8 +176,8 @@ func HasBelow(values []float64, limit float64) bool {
 // IndexFrom returns the index of the first of values that is limit or more, their
 // number if there is none.
 func IndexFrom(values []float64, limit float64) int {
-	for i := fromHead(values, limit); i < len(values); i++ {
-		if values[i] >= limit {
+	for i, v := range values {
+		if v >= limit {
 			return i
 		}
 	}

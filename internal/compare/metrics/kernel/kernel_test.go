@@ -51,8 +51,7 @@ func TestHeads(t *testing.T) {
 			t.Errorf("%d: differences %v, %v, want %v, %v", count, sums, below, plainSums, plainBelow)
 		}
 
-		empty := emptySpan()
-		if got, want := SpanOf(n), newSpan(&empty, false, n); got != want {
+		if got, want := SpanOf(n), slowSpan(n); got != want {
 			t.Errorf("%d: span %v, want %v", count, got, want)
 		}
 		total := [4]float64{}
@@ -61,13 +60,6 @@ func TestHeads(t *testing.T) {
 		}
 		if got := Sum(n); got != lanes(total[:]) {
 			t.Errorf("%d: sum %v, want %v", count, got, lanes(total[:]))
-		}
-		added := slices.Clone(n)
-		Add(added, r)
-		for i, v := range added {
-			if v != n[i]+r[i] {
-				t.Errorf("%d: %v + %v = %v", count, n[i], r[i], v)
-			}
 		}
 	}
 }
@@ -108,13 +100,6 @@ func TestNoiseHeads(t *testing.T) {
 			}
 		}
 		dd, rr := SumSteps(n, r, keep)
-		for i := range keep {
-			keep[i] = math.MaxUint64
-		}
-		allDD, allRR := SumSteps(n, r, keep)
-		if x, y := SumSteps(n, r, nil); x != allDD || y != allRR {
-			t.Errorf("%d: all steps %v and %v, want %v and %v", count, x, y, allDD, allRR)
-		}
 		if dd != lanes(sums[:]) || rr != lanes(sums[4:]) {
 			t.Errorf("%d: steps %v and %v, want %v and %v", count, dd, rr, lanes(sums[:]), lanes(sums[4:]))
 		}
@@ -169,8 +154,7 @@ func TestNoiseHeads(t *testing.T) {
 	}
 }
 
-// TestNumbers compares the numbers of groups with those of the plain loop, bit by bit,
-// and with their formulas.
+// TestNumbers compares the numbers of groups with their formulas.
 func TestNumbers(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	for round := range 5000 {
@@ -198,12 +182,8 @@ func TestNumbers(t *testing.T) {
 			}
 			q.Set(k, &s)
 		}
-		var got, want Numbers
+		var got Numbers
 		got.Set(&q, 0x1p-10)
-		want.set(&q, 0x1p-10)
-		if got != want {
-			t.Fatalf("%d: %+v of %+v, want %+v", round, got, q, want)
-		}
 		for k, count := range q.Counts {
 			mean := q.R[k]/count + q.Shift[k]
 			std := math.Sqrt(max(q.RR[k]/count-q.R[k]/count*(q.R[k]/count), 0))

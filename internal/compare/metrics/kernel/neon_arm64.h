@@ -6,7 +6,7 @@
 //
 // Encodings: Arm Architecture Reference Manual for A-profile (DDI 0487), C4.1 "A64
 // instruction set encoding", Advanced SIMD three same, two-register miscellaneous,
-// three different and shift by immediate. All are of Armv8.0.
+// permute and shift by immediate. All are of Armv8.0.
 
 // FADD d.2D, n.2D, m.2D
 #define FADD_D2(m, n, d) WORD $(0x4e60d400 | (m)<<16 | (n)<<5 | (d))
@@ -18,20 +18,12 @@
 #define FDIV_D2(m, n, d) WORD $(0x6e60fc00 | (m)<<16 | (n)<<5 | (d))
 // FMAXNM d.2D, n.2D, m.2D
 #define FMAXNM_D2(m, n, d) WORD $(0x4e60c400 | (m)<<16 | (n)<<5 | (d))
-// FMINNM d.2D, n.2D, m.2D
-#define FMINNM_D2(m, n, d) WORD $(0x4ee0c400 | (m)<<16 | (n)<<5 | (d))
-// FCMGE d.2D, n.2D, m.2D
-#define FCMGE_D2(m, n, d) WORD $(0x6e60e400 | (m)<<16 | (n)<<5 | (d))
 // FCMGT d.2D, n.2D, m.2D
 #define FCMGT_D2(m, n, d) WORD $(0x6ee0e400 | (m)<<16 | (n)<<5 | (d))
 // ADD d.2D, n.2D, m.2D
 #define ADD_D2(m, n, d) WORD $(0x4ee08400 | (m)<<16 | (n)<<5 | (d))
 // SUB d.2D, n.2D, m.2D
 #define SUB_D2(m, n, d) WORD $(0x6ee08400 | (m)<<16 | (n)<<5 | (d))
-// CMGT d.2D, n.2D, m.2D
-#define CMGT_D2(m, n, d) WORD $(0x4ee03400 | (m)<<16 | (n)<<5 | (d))
-// USHL d.2D, n.2D, m.2D
-#define USHL_D2(m, n, d) WORD $(0x6ee04400 | (m)<<16 | (n)<<5 | (d))
 // AND d.16B, n.16B, m.16B
 #define AND_D2(m, n, d) WORD $(0x4e201c00 | (m)<<16 | (n)<<5 | (d))
 // BIC d.16B, n.16B, m.16B
@@ -40,18 +32,12 @@
 #define ORR_D2(m, n, d) WORD $(0x4ea01c00 | (m)<<16 | (n)<<5 | (d))
 // EOR d.16B, n.16B, m.16B
 #define EOR_D2(m, n, d) WORD $(0x6e201c00 | (m)<<16 | (n)<<5 | (d))
-// BSL d.16B, n.16B, m.16B
-#define BSL_D2(m, n, d) WORD $(0x6e601c00 | (m)<<16 | (n)<<5 | (d))
-// BIT d.16B, n.16B, m.16B
-#define BIT_D2(m, n, d) WORD $(0x6ea01c00 | (m)<<16 | (n)<<5 | (d))
 // FADDP d.2D, n.2D, m.2D
 #define FADDP_D2(m, n, d) WORD $(0x6e60d400 | (m)<<16 | (n)<<5 | (d))
 // FMAXNMP d.2D, n.2D, m.2D
 #define FMAXNMP_D2(m, n, d) WORD $(0x6e60c400 | (m)<<16 | (n)<<5 | (d))
 // FABS d.2D, n.2D
 #define FABS_D2(n, d) WORD $(0x4ee0f800 | (n)<<5 | (d))
-// FSQRT d.2D, n.2D
-#define FSQRT_D2(n, d) WORD $(0x6ee1f800 | (n)<<5 | (d))
 // FCMEQ d.2D, n.2D, #0.0
 #define FCMEQZ_D2(n, d) WORD $(0x4ee0d800 | (n)<<5 | (d))
 // FCMLT d.2D, n.2D, #0.0
@@ -62,8 +48,6 @@
 #define CMLTZ_D2(n, d) WORD $(0x4ee0a800 | (n)<<5 | (d))
 // CMGT d.2D, n.2D, #0
 #define CMGTZ_D2(n, d) WORD $(0x4ee08800 | (n)<<5 | (d))
-// ABS d.2D, n.2D
-#define ABS_D2(n, d) WORD $(0x4ee0b800 | (n)<<5 | (d))
 // USHR d.2D, n.2D, #s
 #define USHR_D2(s, n, d) WORD $(0x6f000400 | (128-(s))<<16 | (n)<<5 | (d))
 // SHL d.2D, n.2D, #s
@@ -76,42 +60,10 @@
 #define UMIN_H8(m, n, d) WORD $(0x6e606c00 | (m)<<16 | (n)<<5 | (d))
 // UMIN d.4S, n.4S, m.4S
 #define UMIN_S4(m, n, d) WORD $(0x6ea06c00 | (m)<<16 | (n)<<5 | (d))
-// UZP1 d.4S, n.4S, m.4S
-#define UZP1_S4(m, n, d) WORD $(0x4e801800 | (m)<<16 | (n)<<5 | (d))
-// UZP2 d.4S, n.4S, m.4S
-#define UZP2_S4(m, n, d) WORD $(0x4e805800 | (m)<<16 | (n)<<5 | (d))
 // ZIP1 d.2D, n.2D, m.2D
 #define ZIP1_D2(m, n, d) WORD $(0x4ec03800 | (m)<<16 | (n)<<5 | (d))
 // ZIP2 d.2D, n.2D, m.2D
 #define ZIP2_D2(m, n, d) WORD $(0x4ec07800 | (m)<<16 | (n)<<5 | (d))
-// UMULL d.2D, n.2S, m.2S
-#define UMULL_D2(m, n, d) WORD $(0x2ea0c000 | (m)<<16 | (n)<<5 | (d))
-// UMULL2 d.2D, n.4S, m.4S
-#define UMULL2_D2(m, n, d) WORD $(0x6ea0c000 | (m)<<16 | (n)<<5 | (d))
-// UMLAL d.2D, n.2S, m.2S
-#define UMLAL_D2(m, n, d) WORD $(0x2ea08000 | (m)<<16 | (n)<<5 | (d))
-// UMLAL2 d.2D, n.4S, m.4S
-#define UMLAL2_D2(m, n, d) WORD $(0x6ea08000 | (m)<<16 | (n)<<5 | (d))
-// FCVTL d.4S, n.4H
-#define FCVTL_S4(n, d) WORD $(0x0e217800 | (n)<<5 | (d))
-// FCVTN d.4H, n.4S
-#define FCVTN_H4(n, d) WORD $(0x0e216800 | (n)<<5 | (d))
-// FCVTL d.2D, n.2S
-#define FCVTL_D2(n, d) WORD $(0x0e617800 | (n)<<5 | (d))
-// FCVTL2 d.2D, n.4S
-#define FCVTL2_D2(n, d) WORD $(0x4e617800 | (n)<<5 | (d))
-// SHLL d.4S, n.4H, #16
-#define SHLL_S4(n, d) WORD $(0x2e613800 | (n)<<5 | (d))
-// SXTL d.4S, n.4H
-#define SXTL_S4(n, d) WORD $(0x0f10a400 | (n)<<5 | (d))
-// SXTL d.2D, n.2S
-#define SXTL_D2(n, d) WORD $(0x0f20a400 | (n)<<5 | (d))
-// SXTL2 d.2D, n.4S
-#define SXTL2_D2(n, d) WORD $(0x4f20a400 | (n)<<5 | (d))
-// XTN d.2S, n.2D
-#define XTN_S2(n, d) WORD $(0x0ea12800 | (n)<<5 | (d))
-// SSHR d.4S, n.4S, #31
-#define SIGN_S4(n, d) WORD $(0x4f210400 | (n)<<5 | (d))
 
 // The same of four values.
 #define FADD_D4(m, n, d) FADD_D2(m, n, d); FADD_D2((m)+1, (n)+1, (d)+1)
@@ -119,38 +71,17 @@
 #define FMUL_D4(m, n, d) FMUL_D2(m, n, d); FMUL_D2((m)+1, (n)+1, (d)+1)
 #define FDIV_D4(m, n, d) FDIV_D2(m, n, d); FDIV_D2((m)+1, (n)+1, (d)+1)
 #define FMAXNM_D4(m, n, d) FMAXNM_D2(m, n, d); FMAXNM_D2((m)+1, (n)+1, (d)+1)
-#define FMINNM_D4(m, n, d) FMINNM_D2(m, n, d); FMINNM_D2((m)+1, (n)+1, (d)+1)
-#define FCMGE_D4(m, n, d) FCMGE_D2(m, n, d); FCMGE_D2((m)+1, (n)+1, (d)+1)
 #define FCMGT_D4(m, n, d) FCMGT_D2(m, n, d); FCMGT_D2((m)+1, (n)+1, (d)+1)
-#define ADD_D4(m, n, d) ADD_D2(m, n, d); ADD_D2((m)+1, (n)+1, (d)+1)
 #define SUB_D4(m, n, d) SUB_D2(m, n, d); SUB_D2((m)+1, (n)+1, (d)+1)
-#define CMGT_D4(m, n, d) CMGT_D2(m, n, d); CMGT_D2((m)+1, (n)+1, (d)+1)
 #define AND_D4(m, n, d) AND_D2(m, n, d); AND_D2((m)+1, (n)+1, (d)+1)
 #define BIC_D4(m, n, d) BIC_D2(m, n, d); BIC_D2((m)+1, (n)+1, (d)+1)
-#define ORR_D4(m, n, d) ORR_D2(m, n, d); ORR_D2((m)+1, (n)+1, (d)+1)
 #define EOR_D4(m, n, d) EOR_D2(m, n, d); EOR_D2((m)+1, (n)+1, (d)+1)
-#define BSL_D4(m, n, d) BSL_D2(m, n, d); BSL_D2((m)+1, (n)+1, (d)+1)
-#define BIT_D4(m, n, d) BIT_D2(m, n, d); BIT_D2((m)+1, (n)+1, (d)+1)
 #define FABS_D4(n, d) FABS_D2(n, d); FABS_D2((n)+1, (d)+1)
-#define FSQRT_D4(n, d) FSQRT_D2(n, d); FSQRT_D2((n)+1, (d)+1)
 #define FCMEQZ_D4(n, d) FCMEQZ_D2(n, d); FCMEQZ_D2((n)+1, (d)+1)
 #define FCMLTZ_D4(n, d) FCMLTZ_D2(n, d); FCMLTZ_D2((n)+1, (d)+1)
-#define CMEQZ_D4(n, d) CMEQZ_D2(n, d); CMEQZ_D2((n)+1, (d)+1)
 #define CMLTZ_D4(n, d) CMLTZ_D2(n, d); CMLTZ_D2((n)+1, (d)+1)
-#define ABS_D4(n, d) ABS_D2(n, d); ABS_D2((n)+1, (d)+1)
-#define USHR_D4(s, n, d) USHR_D2(s, n, d); USHR_D2(s, (n)+1, (d)+1)
 
 // The same with one register for all four, which holds a value twice.
-#define FADD_ALL(m, n, d) FADD_D2(m, n, d); FADD_D2(m, (n)+1, (d)+1)
 #define FSUB_ALL(m, n, d) FSUB_D2(m, n, d); FSUB_D2(m, (n)+1, (d)+1)
-#define FMUL_ALL(m, n, d) FMUL_D2(m, n, d); FMUL_D2(m, (n)+1, (d)+1)
-#define FDIV_ALL(m, n, d) FDIV_D2(m, n, d); FDIV_D2(m, (n)+1, (d)+1)
 #define FMAXNM_ALL(m, n, d) FMAXNM_D2(m, n, d); FMAXNM_D2(m, (n)+1, (d)+1)
-#define FMINNM_ALL(m, n, d) FMINNM_D2(m, n, d); FMINNM_D2(m, (n)+1, (d)+1)
-#define FCMGE_ALL(m, n, d) FCMGE_D2(m, n, d); FCMGE_D2(m, (n)+1, (d)+1)
-#define ADD_ALL(m, n, d) ADD_D2(m, n, d); ADD_D2(m, (n)+1, (d)+1)
-#define SUB_ALL(m, n, d) SUB_D2(m, n, d); SUB_D2(m, (n)+1, (d)+1)
-#define CMGT_ALL(m, n, d) CMGT_D2(m, n, d); CMGT_D2(m, (n)+1, (d)+1)
-#define USHL_ALL(m, n, d) USHL_D2(m, n, d); USHL_D2(m, (n)+1, (d)+1)
 #define AND_ALL(m, n, d) AND_D2(m, n, d); AND_D2(m, (n)+1, (d)+1)
-#define EOR_ALL(m, n, d) EOR_D2(m, n, d); EOR_D2(m, (n)+1, (d)+1)

@@ -27,12 +27,6 @@ type Numbers struct {
 
 // Set sets the numbers to those of sums with their counts.
 func (n *Numbers) Set(q *Quad, epsilon float64) {
-	if !numbersHead(n, q, epsilon) {
-		n.set(q, epsilon)
-	}
-}
-
-func (n *Numbers) set(q *Quad, epsilon float64) {
 	for k, count := range q.Counts {
 		mean := q.R[k] / count
 		square := q.RR[k] - float64(q.R[k]*mean)

@@ -155,12 +155,11 @@ func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) 
 // Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
 // none.
 func Smallest(values []float64) float64 {
-	out := [4]float64{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
 	least := uint64(exponentBits)<<1 - 1 // of infinity
-	for _, x := range values[smallestHead(values, &out):] {
+	for _, x := range values {
 		least = min(least, math.Float64bits(x)<<1-1) // zero comes after all others
 	}
-	return min(out[0], out[1], out[2], out[3], math.Float64frombits((least+1)>>1))
+	return math.Float64frombits((least + 1) >> 1)
 }
 
 // Take calls f with the octaves of both signs of every exponent that has pairs, in
@@ -205,58 +204,24 @@ func (o *Octaves) counted(exponent uint) *[4]Octave {
 // steps from one row to the next do not count. All bits of keep, which has as many
 // elements, are set, and stay so.
 func SumRowSteps(n, r []float64, left, row int, keep []uint64) (dd, rr float64) {
-	var sums [8]float64
-	done := rowStepsHead(n, r, left, row, &sums)
-	if done == 0 {
-		for i := left - 1; i < len(n); i += row {
-			keep[i] = 0
-		}
-		dd, rr = SumSteps(n, r, keep[:len(n)])
-		for i := left - 1; i < len(n); i += row {
-			keep[i] = math.MaxUint64
-		}
-		return dd, rr
+	for i := left - 1; i < len(n); i += row {
+		keep[i] = 0
 	}
-	n = n[:len(r)]
-	for i := done; i+1 < len(r); i++ {
-		if i%row == (left-1)%row {
-			continue
-		}
-		y := r[i+1] - r[i]
-		x := (n[i+1] - r[i+1]) - (n[i] - r[i])
-		sums[i&3] += float64(x * x)
-		sums[4+i&3] += float64(y * y)
+	dd, rr = SumSteps(n, r, keep[:len(n)])
+	for i := left - 1; i < len(n); i += row {
+		keep[i] = math.MaxUint64
 	}
-	return lanes(sums[0:]), lanes(sums[4:])
+	return dd, rr
 }
 
 // SumSteps returns the sums of the squares of the differences of neighbours, of d =
 // n-r and of r. Of a pair and the next the bits are counted that keep has for the
-// pair: all, or none. They are all counted if keep is nil.
+// pair: all, or none.
 func SumSteps(n, r []float64, keep []uint64) (dd, rr float64) {
 	var sums [8]float64
 	n = n[:len(r)]
-	done := stepsHead(n, r, keep, &sums)
-	if keep == nil {
-		addSteps(done, n, r, &sums)
-	} else {
-		addKept(done, n, r, keep, &sums)
-	}
+	addKept(stepsHead(n, r, keep, &sums), n, r, keep, &sums)
 	return lanes(sums[0:]), lanes(sums[4:])
-}
-
-func addSteps(done int, n, r []float64, sums *[8]float64) {
-	n = n[:len(r)]
-	for k := range min(4, max(len(r)-1-done, 0)) {
-		dd, rr := sums[k], sums[4+k]
-		for i := done + k + 1; i < len(r); i += 4 {
-			y := r[i] - r[i-1]
-			x := (n[i] - r[i]) - (n[i-1] - r[i-1])
-			dd += float64(x * x)
-			rr += float64(y * y)
-		}
-		sums[k], sums[4+k] = dd, rr
-	}
 }
 
 // addKept jumps over pairs that are not kept, which are the last ones of rows.

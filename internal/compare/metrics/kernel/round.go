@@ -33,11 +33,6 @@ func NewForm(fraction, minExp int, top int64) Form {
 // smallest subnormal does the same for the others. What rounds to beyond the
 // largest finite value has the next code.
 func (f *Form) Round(dst []int64, values []float64) {
-	done := roundHead(dst, values, f)
-	f.round(dst[done:], values[done:])
-}
-
-func (f *Form) round(dst []int64, values []float64) {
 	dst = dst[:len(values)]
 	shift := f.shift & 63
 	magic := math.Float64frombits(f.magic)
@@ -57,8 +52,6 @@ func (f *Form) round(dst []int64, values []float64) {
 
 // Codes16 sets dst to the codes of 16-bit floating-point elements from their bits.
 func Codes16(dst []int64, src []byte) {
-	done := codes16Head(dst, src)
-	dst, src = dst[done:], src[2*done:]
 	for len(dst) >= 4 && len(src) >= 8 {
 		four := binary.LittleEndian.Uint64(src)
 		codes := (*[4]int64)(dst)
@@ -81,8 +74,6 @@ func signedCode(bits, magnitude int64) int64 {
 
 // Codes32 sets dst to the codes of float32 elements from their bits.
 func Codes32(dst []int64, src []byte) {
-	done := codes32Head(dst, src)
-	dst, src = dst[done:], src[4*done:]
 	for len(dst) >= 2 && len(src) >= 8 {
 		two := binary.LittleEndian.Uint64(src)
 		codes := (*[2]int64)(dst)
@@ -98,8 +89,6 @@ func Codes32(dst []int64, src []byte) {
 // Float16Codes sets dst to the codes that float32 elements have in float16, as Form.Round
 // does. A NaN has any code.
 func Float16Codes(dst []int64, src []byte) {
-	done := halvesHead(dst, src)
-	dst, src = dst[done:], src[4*done:]
 	for i := range dst {
 		dst[i] = float16Code(binary.LittleEndian.Uint32(src[4*i:]))
 	}

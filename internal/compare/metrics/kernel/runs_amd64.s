@@ -185,28 +185,3 @@ runSum:
 	VMOVUPD Y9, 32(DX)
 	VZEROUPPER
 	RET
-
-// smallestVector sets the lanes of out to the smallest magnitudes above 0, or what is
-// there.
-//
-// func smallestVector(values *float64, count int, out *[4]float64)
-TEXT ·smallestVector(SB), NOSPLIT, $0-24
-	MOVQ values+0(FP), SI
-	MOVQ count+8(FP), CX
-	MOVQ out+16(FP), DX
-	VMOVUPD runMagnitude<>(SB), Y15
-	VXORPD Y14, Y14, Y14
-	VMOVUPD (DX), Y0
-	XORQ AX, AX
-	PCALIGN $32
-smallestNext:
-	VANDPD (SI)(AX*8), Y15, Y1
-	VCMPPD $0, Y14, Y1, Y2
-	VORPD Y2, Y1, Y1            // zeros are NaN, which are never the minimum
-	VMINPD Y0, Y1, Y0
-	ADDQ $4, AX
-	CMPQ AX, CX
-	JLT smallestNext
-	VMOVUPD Y0, (DX)
-	VZEROUPPER
-	RET

@@ -189,24 +189,3 @@ runSum:
 	VST1.P [V16.D2, V17.D2], 32(R5)
 	VST1 [V18.D2], (R5)
 	RET
-
-// smallestVector sets the lanes of out to the smallest magnitudes above 0, or what is
-// there. 11 instructions for four values.
-//
-// func smallestVector(values *float64, count int, out *[4]float64)
-TEXT ·smallestVector(SB), NOSPLIT, $0-24
-	MOVD values+0(FP), R0
-	MOVD count+8(FP), R2
-	MOVD out+16(FP), R3
-	VLD1 (R3), [V0.D2, V1.D2]
-	PCALIGN $16
-smallestNext:
-	VLD1.P 32(R0), [V2.D2, V3.D2]
-	FABS_D4(2, 2)
-	CMEQZ_D4(2, 4)
-	ORR_D4(4, 2, 2)             // zeros are NaN, which are never the minimum
-	FMINNM_D4(2, 0, 0)
-	SUBS $4, R2
-	BNE smallestNext
-	VST1 [V0.D2, V1.D2], (R3)
-	RET

@@ -11,37 +11,16 @@ type Span struct {
 	Special bool // a value is not finite; the range means nothing
 }
 
-// spanLanes holds the smallest and largest values and the smallest magnitudes of
-// four lanes.
-type spanLanes [12]float64
-
-// emptySpan returns the lanes of no values.
-func emptySpan() (out spanLanes) {
-	for k := range 4 {
-		out[k], out[4+k], out[8+k] = math.Inf(1), math.Inf(-1), math.Inf(1)
-	}
-	return out
-}
-
 // SpanOf returns the span of values, which are not empty.
 func SpanOf(values []float64) Span {
-	out := emptySpan()
-	done, special := spanHead(values, &out)
-	return newSpan(&out, special, values[done:])
-}
-
-// newSpan returns the span of the values in lanes and of others.
-func newSpan(out *spanLanes, special bool, others []float64) Span {
-	low, high, minAbs := out[0], out[4], out[8]
-	for k := 1; k < 4; k++ {
-		low, high, minAbs = min(low, out[k]), max(high, out[4+k]), min(minAbs, out[8+k])
+	b := newBitBounds()
+	for ; len(values) >= chunk; values = values[chunk:] {
+		b.addChunk(bitsIn((*[chunk]float64)(values)))
 	}
-	if len(others) > 0 {
-		lowest, highest, least, others := spanOfBits(others)
-		low, high, minAbs = min(low, lowest), max(high, highest), min(minAbs, least)
-		special = special || others
+	for _, v := range values {
+		b.add(math.Float64bits(v))
 	}
-	return Span{Min: low + 0, Max: high + 0, MinAbs: minAbs, MaxAbs: max(math.Abs(low), math.Abs(high)), Special: special}
+	return b.span()
 }
 
 // bitBounds bounds values by their bits, without jumps. Of unsigned numbers the largest is
@@ -108,17 +87,4 @@ func (b *bitBounds) bounds() (low, high, minAbs float64, special bool) {
 func (b *bitBounds) span() Span {
 	low, high, minAbs, special := b.bounds()
 	return Span{Min: low + 0, Max: high + 0, MinAbs: minAbs, MaxAbs: max(math.Abs(low), math.Abs(high)), Special: special}
-}
-
-func spanOfBits(values []float64) (low, high, minAbs float64, special bool) {
-	b := newBitBounds()
-	negative, positive, least := b.negative, b.positive, b.least
-	for _, v := range values {
-		bits := math.Float64bits(v)
-		negative = max(negative, bits)
-		positive = max(positive, int64(bits))
-		least = min(least, bits<<1)
-	}
-	b = bitBounds{negative, positive, least}
-	return b.bounds()
 }

@@ -45,21 +45,16 @@ type Tables struct {
 	joint [Groups * Groups]uint32
 
 	// marks are those of pairs that are worked on: the indexes where a pair is
-	// counted, in the lower half that in abs, in the upper half that in Rel. Wide
-	// vectors keep the last markRing of them.
+	// counted, in the lower half that in abs, in the upper half that in Rel.
 	marks []uint64
-	lanes relateLanes // of Relate
 }
-
-// markRing is the number of marks that the loops of wide vectors keep, a power of two.
-const markRing = 128
 
 // NewTables returns tables for at most so many pairs at a time.
 func NewTables(pairs int) *Tables {
 	// Away from other arrays, so that equal indexes do not fall in one set of the
 	// cache.
 	const apart = 800
-	return &Tables{marks: make([]uint64, max(pairs, markRing)+apart)[apart:]}
+	return &Tables{marks: make([]uint64, pairs+apart)[apart:]}
 }
 
 // rowNumber returns the row of the magnitude of a reference.

@@ -46,7 +46,7 @@ type Collector struct {
 	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
 	table            *kernel.Octaves
 	n, r             [blockElements]float64 // a block without what does not count
-	keep             [blockElements]uint64  // for kernel.SumRowSteps
+	keep             [blockElements]uint64  // for kernel.SumRowSteps, all bits of each set
 	excludedPosition []int32
 	runs             [runCount]int // of a block
 	places           []int64       // the offsets of the probe
@@ -305,7 +305,7 @@ func (c *Collector) addSteps(first int64, n, r []float64) {
 	if c.row >= longRow {
 		for len(n) > 1 {
 			run := min(int64(len(n)), left)
-			c.addStepSums(kernel.SumSteps(n[:run], r[:run], nil))
+			c.addStepSums(kernel.SumSteps(n[:run], r[:run], c.keep[:run]))
 			n, r, left = n[run:], r[run:], c.row
 		}
 		return

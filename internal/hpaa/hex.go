@@ -1,5 +1,3 @@
-//go:build (!amd64 && !arm64) || purego
-
 package hpaa
 
 import "encoding/binary"
