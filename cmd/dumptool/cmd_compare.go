@@ -130,7 +130,7 @@ func (a *app) comparePairs(ctx context.Context, plan *compare.Plan) ([]compare.P
 
 // write writes the baseline and the reports.
 func (o *compareOptions) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
-	messages, notKept := run.plan.SaveBaseline(run.Report)
+	messages, notKept := opt.SaveBaseline(run.Report)
 	a.say(messages)
 	return cmp.Or(o.output.write(ctx, a, opt, run), notKept)
 }

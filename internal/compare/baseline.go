@@ -166,7 +166,7 @@ func keysOf(rep *record.Report) []rowKey {
 
 // apply compares the rows of a run with the baseline: which failures are new,
 // known, or worse than known by more than slack, and which are gone.
-func (b *Baseline) apply(rep *record.Report, wanted *selection, slack float64) *record.Baseline {
+func (b *Baseline) apply(rep *record.Report, opt *PairOptions, slack float64) *record.Baseline {
 	entries, found := b.hold(rep)
 	result, slack := &record.Baseline{}, max(slack, 1)
 	for i, row := range rep.All() {
@@ -190,7 +190,7 @@ func (b *Baseline) apply(rep *record.Report, wanted *selection, slack float64) *
 			result.Fixed = append(result.Fixed, i)
 		}
 	}
-	asked := wanted.asked(b.Rows)
+	asked := opt.asked(rep.Listed, b.Rows)
 	for k := range b.Rows { // in the order of the file
 		if !found[k] && asked[k] {
 			result.Missing = append(result.Missing, b.Rows[k].key().String())

@@ -15,16 +15,16 @@ import (
 
 // SaveBaseline writes the baseline that a run makes of the old one, if that is
 // wanted. What it lists is known from then on.
-func (p *Plan) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
-	file := p.opt.BaselineFile
+func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
+	file := o.BaselineFile
 	switch {
-	case !p.opt.UpdateBaseline:
+	case !o.UpdateBaseline:
 		return nil, nil
 	case rep.Interrupted:
 		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", "未更新 %s：本次比对不完整", file)}, nil
 	}
 	var text bytes.Buffer
-	if err := p.opt.Baseline.Update(rep, p).Write(&text); err != nil {
+	if err := o.Baseline.Update(rep, &o.Pair).Write(&text); err != nil {
 		return nil, err
 	}
 	if err := safefile.WriteFile(file, text.Bytes()); err != nil {
@@ -43,13 +43,13 @@ func (p *Plan) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 // tensors: what the run was not asked for keeps its entry, and so does a tensor
 // that could not be read. Entries that the run lacks are dropped; they are the
 // Missing of its BaselineResult. A nil baseline has no entries.
-func (b *Baseline) Update(rep *record.Report, p *Plan) *Baseline {
+func (b *Baseline) Update(rep *record.Report, opt *PairOptions) *Baseline {
 	fresh := NewBaseline(rep)
 	if b == nil {
 		return fresh
 	}
 	entries, found := b.hold(rep)
-	asked := p.selection.asked(b.Rows)
+	asked := opt.asked(rep.Listed, b.Rows)
 	updated, places := 0, map[rowKey]int{}
 	for i, row := range rep.All() {
 		if !held(row.Status) {
@@ -80,20 +80,11 @@ func (b *Baseline) Update(rep *record.Report, p *Plan) *Baseline {
 	return fresh
 }
 
-// selection is what a run was asked to compare.
-type selection struct {
-	pair *PairOptions
-	// inputs is set when inputs are compared.
-	inputs bool
-	// others are the rounds of the NPU that were not asked for.
-	others map[string]bool
-}
-
-// asked says which entries of a baseline the run was to compare, if it has
-// them. A nil selection asks for all.
-func (s *selection) asked(entries []BaselineEntry) []bool {
+// asked says which entries of a baseline the run was to compare, if it has them. Without
+// a listing all are asked for.
+func (o *PairOptions) asked(listed *record.Listed, entries []BaselineEntry) []bool {
 	asked := make([]bool, len(entries))
-	if s == nil {
+	if listed == nil {
 		for k := range asked {
 			asked[k] = true
 		}
@@ -108,7 +99,7 @@ func (s *selection) asked(entries []BaselineEntry) []bool {
 			others = append(others, pair.Tensor{ID: k, Op: e.NPUOp, Kind: tensor.Output, Index: k})
 		}
 	}
-	opt := pair.Options{SkipKeys: s.pair.SkipKeys, Exclude: s.pair.Exclude, Ops: s.pair.Ops}
+	opt := pair.Options{SkipKeys: o.SkipKeys, Exclude: o.Exclude, Ops: o.Ops}
 	ref, npu := pair.Match(names, nil, opt), pair.Match(nil, others, opt)
 	for _, u := range ref.UnmatchedRef {
 		asked[u.ID] = true
@@ -124,27 +115,9 @@ func (s *selection) asked(entries []BaselineEntry) []bool {
 	}
 	for k := range entries {
 		e := &entries[k]
-		if e.Kind == string(tensor.Input) && !s.inputs || s.others[e.Round] {
+		if e.Kind == string(tensor.Input) && !listed.Inputs || slices.Contains(listed.Others, e.Round) {
 			asked[k] = false
 		}
 	}
 	return asked
-}
-
-// selected is what the run was asked for.
-func (p *Plan) selected() *selection {
-	s := &selection{pair: &p.opt.Pair, inputs: p.wantsInputs(), others: map[string]bool{}}
-	keys := p.npu.roundKeys()
-	for round, key := range keys {
-		if !slices.Contains(p.npu.rounds, round) {
-			s.others[key] = true
-		}
-	}
-	for _, round := range p.otherRounds {
-		s.others[keys[round]] = true
-	}
-	for _, round := range p.rounds {
-		delete(s.others, round.key)
-	}
-	return s
 }

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 )
 
@@ -41,6 +42,8 @@ type Options struct {
 	SideFiles sidefile.Inputs
 	Pair      PairOptions
 	Shape     align.Options
+	// Shard compares some rounds only, those of one of several shards.
+	Shard shard.Spec
 	// OrderBy is the source of the execution order.
 	OrderBy dumpdir.OrderBy
 

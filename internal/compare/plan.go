@@ -71,10 +71,6 @@ type Pair struct {
 // nothing but headers and some samples was read for it.
 type Plan struct {
 	Pairs []Pair
-	// OrderSource says where the execution order comes from.
-	OrderSource lang.Sentence
-	// Coverage is what is known before anything is compared.
-	Coverage record.Coverage
 	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
 	OtherRounds []string
 	// RefRounds and NPURounds are the rounds without a partner.
@@ -91,16 +87,16 @@ type Plan struct {
 	// rows are those of the pairs, one behind the other as a report has them:
 	// every pair has one row from here to the report.
 	rows []record.Row
-	// candidates are the files of the reference behind ambiguous tensors.
-	candidates []string
 	// olderBy are the earlier executions of tensors of one round, by the last
 	// one, which is paired.
 	olderBy map[supersededBy][]int
-	// called is set for runs of msprobe, calls are theirs where a report shows them.
-	called bool
-	calls  []record.CallPair
-	// selection is what the run was asked for.
-	selection *selection
+	// calls are those of msprobe where a report shows them.
+	calls []record.CallPair
+	// listed is what the listing of both runs says, unused the names of op_config.csv that no
+	// tensor has. What belongs to no round is foreign to a shard without the first round.
+	listed  *record.Listed
+	unused  []string
+	foreign bool
 	// failedFast is set where the first failure ended the run.
 	failedFast bool
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
@@ -129,22 +125,17 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	if err := p.addThird(ctx); err != nil {
 		return nil, err
 	}
-	p.leaveOut(p.RefRounds, ref, lang.Text{EN: "reference", ZH: "标杆"}, "the NPU")
-	p.leaveOut(p.NPURounds, npu, lang.Text{EN: "NPU", ZH: "NPU "}, "the reference")
 	npu.warnOfDevice()
-	p.Warnings = slices.Concat(ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
-	p.selection = p.selected()
+	p.listed.Warnings = slices.Concat(ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
+	p.listed.OfOptions = opt.Warnings
 	if config := opt.SideFiles.OpConfig; config != nil {
-		p.Coverage.Unused = config.Unused(pair.Names(ref.named, npu.named))
+		p.unused = config.Unused(pair.Names(ref.named, npu.named))
 	}
 	if err := p.Sort(); err != nil {
 		return nil, err
 	}
 	p.explainNothing()
-	p.Coverage.Reference += p.reference()
 	values := p.pairValues()
-	p.warnOfValues(values)
-	p.called = len(values) > 0
 	if opt.Calls {
 		p.calls = values
 	}
@@ -182,21 +173,6 @@ func (p *Plan) forget() {
 		p.Pairs[i].Row = &p.rows[i]
 		p.Pairs[i].decided = p.rows[i].Pair.Status != ""
 	}
-}
-
-// reference counts the tensors of the reference that are to be compared: each
-// once, in however many rounds it is. One that is skipped does not count.
-func (p *Plan) reference() int {
-	asked := map[string]bool{}
-	for _, file := range p.candidates {
-		asked[file] = true
-	}
-	for i := range p.Pairs {
-		if row := p.Pairs[i].Row; row.Pair.Status != record.Skip && row.RefFile != "" {
-			asked[row.RefFile] = true
-		}
-	}
-	return len(asked)
 }
 
 // DefaultWorkers is the number of goroutines unless another one is asked for.

@@ -108,26 +108,21 @@ func (p *Plan) pairValues() []record.CallPair {
 				of.Values[i] = record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row}
 			}
 			all = append(all, of)
+			round.countDiffering(&of)
 		}
 	}
 	return all
 }
 
-// warnOfValues warns of arguments that are no tensors and differ: the calls then compute
+// countDiffering counts arguments that are no tensors and differ: the calls then compute
 // something else.
-func (p *Plan) warnOfValues(calls []record.CallPair) {
-	differ, first := 0, lang.Sentence{}
-	for i := range calls {
-		for _, v := range calls[i].Values {
-			if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Value.Text == v.Ref.Value.Text {
-				continue
-			}
-			if differ++; differ == 1 {
-				first = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
-			}
+func (r *plannedRound) countDiffering(c *record.CallPair) {
+	for _, v := range c.Values {
+		if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Value.Text == v.Ref.Value.Text {
+			continue
 		}
-	}
-	if differ > 0 {
-		p.Warnings = append(p.Warnings, lang.Sayf("arguments that are no tensors differ (%d): %s", "非张量参数不同(%d 个)：%s", differ, first))
+		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
+			r.Pairing.FirstDiffer = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
+		}
 	}
 }

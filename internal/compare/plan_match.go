@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,31 +30,18 @@ func (p *Plan) pairTensors() {
 		p.matchRounds()
 	}
 	p.distinguish()
-	for i := range p.Pairs {
-		if row := p.Pairs[i].Row; row.Pair.Status == record.Skip {
-			p.Coverage.Skipped = append(p.Coverage.Skipped, row.Name())
-		}
-	}
 }
 
 // matchRounds pairs the tensors inside each pair of rounds.
 func (p *Plan) matchRounds() {
 	opt := p.matchOptions()
 	refs, npus := p.ref.byRound(), p.npu.byRound()
-	unused := map[string]int{}
 	for _, round := range p.rounds {
 		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		r := pair.Match(refs[round.pair.Ref], npus[round.pair.NPU], opt)
 		p.matched(round, r)
-		for _, name := range r.Unused {
-			unused[name]++
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(unused)) {
-		if unused[name] == len(p.rounds) {
-			p.Warnings = append(p.Warnings, lang.Sayf("no operator matches %s", "没有算子匹配 %s", name))
-		}
+		round.Pairing.Unmatched = r.Unused
 	}
 }
 
@@ -100,7 +86,7 @@ func (p *Plan) matched(round *plannedRound, r *pair.Result) {
 		if s.NPU {
 			items = p.npu.Tensors
 		}
-		p.Coverage.Superseded = append(p.Coverage.Superseded, items[s.ID].String())
+		round.Pairing.Superseded = append(round.Pairing.Superseded, items[s.ID].String())
 	}
 }
 
@@ -183,7 +169,7 @@ func outputs(items []*Tensor) []int {
 // add adds a match; -1 stands for a side that is missing.
 func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
 	x := Pair{Row: p.row(ref, npu, rule), round: round}
-	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.key
+	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.Pairing.Key
 	if npu >= 0 {
 		x.NPU = p.npu.Tensors[npu]
 	}
@@ -232,11 +218,14 @@ func (p *Plan) row(ref, npu int, rule string) *record.Row {
 
 // addUnread adds rows of what cannot be read and belongs to no operator.
 func (p *Plan) addUnread() {
+	if p.foreign {
+		return
+	}
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
 			round := p.firstRound()
 			row := &record.Row{Op: store.Base(problem.Path), Kind: string(tensor.Output), Pair: record.Judged{Status: record.Error},
-				Round: round.Name, At: round.At, Key: round.key, Err: safefile.WithPath(problem.Path, problem.Err)}
+				Round: round.Name, At: round.At, Key: round.Pairing.Key, Err: safefile.WithPath(problem.Path, problem.Err)}
 			row.Pair.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Error(row.Err)}}
 			if side == p.ref {
 				row.RefFile, row.RefPath = filepath.ToSlash(problem.Path), problem.Path
@@ -279,7 +268,7 @@ func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
 		return
 	}
 	for _, ref := range a.Refs {
-		p.candidates = append(p.candidates, p.ref.Tensors[ref].String())
+		round.Pairing.Candidates = append(round.Pairing.Candidates, p.ref.Tensors[ref].String())
 	}
 	for _, npu := range a.NPUs {
 		x := p.add(round, -1, npu, string(a.Rule))

@@ -33,7 +33,6 @@ func (p *Plan) explainNothing() {
 		return
 	}
 	refs, npus := here[p.rounds[i].pair.Ref], there[p.rounds[i].pair.NPU]
-	p.Warnings = append(p.Warnings, lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")))
 	var counts []string
 	for _, c := range pair.Count(refs, npus, p.matchOptions()) {
 		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
@@ -42,7 +41,10 @@ func (p *Plan) explainNothing() {
 		}
 		counts = append(counts, text)
 	}
-	p.Warnings = append(p.Warnings, lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")))
+	p.rounds[i].Pairing.Nothing = []lang.Sentence{
+		lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")),
+		lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")),
+	}
 }
 
 // sideBySide are names of the reference, each with the nearest of the NPU.

@@ -39,19 +39,15 @@ func (p *Plan) Sort() error {
 		x.round = p.ownRound(x.round)
 		rounds[x.round] = append(rounds[x.round], x)
 	}
-	place, rejected := map[*plannedRound]int{}, rejections{}
+	place := map[*plannedRound]int{}
 	for i, round := range p.rounds {
 		place[round] = i
 		reasons, err := p.order(round, p.operators(rounds[round]))
 		if err != nil {
 			return &OrderError{err}
 		}
-		for _, reason := range reasons {
-			rejected.add(reason)
-		}
+		round.Pairing.Rejected = reasons
 	}
-	p.OrderSource = p.orderSource()
-	p.warnOfRejected(rejected)
 	slices.SortStableFunc(p.Pairs, func(a, b Pair) int {
 		return cmp.Or(place[a.round]-place[b.round], compareRows(a.Row, b.Row))
 	})
@@ -182,60 +178,25 @@ func (r *plannedRound) module(row *record.Row) string {
 	return name
 }
 
-// orderSource is the source of the order of all rounds in a line.
-func (p *Plan) orderSource() lang.Sentence {
-	return inAll(p.rounds, func(r *plannedRound) lang.Sentence { return r.OrderSource })
+// records are the rounds as a report has them.
+func (p *Plan) records() []record.Round {
+	rounds := make([]record.Round, len(p.rounds))
+	for i, r := range p.rounds {
+		rounds[i] = r.Round
+	}
+	return rounds
 }
 
-// inAll is what a text of all rounds says: it, or that of the first round and how
-// many have another one.
-func inAll(rounds []*plannedRound, text func(*plannedRound) lang.Sentence) lang.Sentence {
-	if len(rounds) == 0 {
-		return lang.Sentence{}
-	}
-	first, others := text(rounds[0]), 0
-	for _, r := range rounds {
-		if !text(r).Equal(first) {
-			others++
-		}
-	}
-	if others == 0 {
-		return first
-	}
-	if first.IsZero() {
-		first = lang.Sayf("none", "无")
-	}
-	return lang.Sayf("%s; another one in %d of %d rounds", "%[1]s；%[3]d 个轮次中 %[2]d 个不同", first, others, len(rounds))
+// OrderSource says where the execution order of sorted pairs comes from.
+func (p *Plan) OrderSource() lang.Sentence {
+	return inAll(p.records(), func(r *record.Round) lang.Sentence { return r.OrderSource })
 }
 
-// warnOfRejected warns of orders and graphs that are there and are not used.
-func (p *Plan) warnOfRejected(rejected rejections) {
-	var warnings []lang.Sentence
-	for _, r := range rejected {
-		reason := r.reason
-		if r.rounds < len(p.rounds) {
-			reason = lang.Sayf("%s (%d of %d rounds)", "%s (%[3]d 个轮次中的 %[2]d 个)", reason, r.rounds, len(p.rounds))
-		}
-		warnings = append(warnings, reason)
-	}
-	slices.SortFunc(warnings, func(a, b lang.Sentence) int { return lang.CompareNatural(a.String(), b.String()) })
-	p.Warnings = append(p.Warnings, warnings...)
-}
-
-// rejections say why sources are not used and in how many rounds, by the text.
-type rejections map[string]*rejection
-
-type rejection struct {
-	reason lang.Sentence
-	rounds int
-}
-
-func (r rejections) add(reason lang.Sentence) {
-	text := reason.String()
-	if r[text] == nil {
-		r[text] = &rejection{reason: reason}
-	}
-	r[text].rounds++
+// AllWarnings are those of the listing, of the names that match nothing, and of orders that
+// are not used.
+func (p *Plan) AllWarnings() []lang.Sentence {
+	rounds := p.records()
+	return slices.Concat(p.Warnings, unmatched(rounds), rejected(rounds))
 }
 
 // compareRows orders rows of a round: by place, then by name, kind and output.

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,15 +11,13 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
+	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
 
 // plannedRound is a pair of rounds that is compared.
 type plannedRound struct {
 	record.Round
-	// key is the round in a baseline, where it has to be the same whichever rounds
-	// are compared.
-	key  string
 	pair dumpdir.RoundPair
 	// calls are those of two rounds of msprobe, nil for others.
 	calls *pair.Calls
@@ -34,9 +33,6 @@ func (p *Plan) pairRounds() {
 	}
 	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
 	p.RefRounds, p.NPURounds = paired.Ref, paired.NPU
-	if p.opt.Pair.Ops == nil {
-		p.Coverage.Reference = p.ref.outputsIn(paired.Ref)
-	}
 	var chosen []dumpdir.RoundPair
 	wanted, all := p.opt.Pair.Rounds.wanted(paired.Pairs), roundNames(paired.Pairs)
 	for i, x := range paired.Pairs {
@@ -48,9 +44,96 @@ func (p *Plan) pairRounds() {
 	}
 	keys, names := p.npu.roundKeys(), roundNames(chosen)
 	for i, x := range chosen {
-		p.rounds = append(p.rounds, &plannedRound{key: keys[x.NPU], pair: x, Round: record.Round{
-			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings()}})
+		p.rounds = append(p.rounds, &plannedRound{pair: x, Round: record.Round{
+			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
+			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
 	}
+	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.opt.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
+		Inputs: p.wantsInputs(), Others: p.others(keys)}
+	p.takeShard()
+}
+
+// listed are the rounds of a side; some of them have no partner. outputs says whether
+// their outputs are counted.
+func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
+	all := make([]record.ListedRound, len(s.rounds))
+	for i, r := range s.rounds {
+		all[i] = record.ListedRound{At: at(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r)}
+		if outputs && !all[i].Paired {
+			all[i].Outputs = s.outputsIn(r)
+		}
+	}
+	return all
+}
+
+// others are the rounds of the NPU that were not asked for.
+func (p *Plan) others(keys map[*dumpdir.Round]string) []string {
+	out := map[string]bool{}
+	for round, key := range keys {
+		if !slices.Contains(p.npu.rounds, round) {
+			out[key] = true
+		}
+	}
+	for _, round := range p.otherRounds {
+		out[keys[round]] = true
+	}
+	for _, round := range p.rounds {
+		delete(out, round.Pairing.Key)
+	}
+	return slices.Sorted(maps.Keys(out))
+}
+
+// takeShard leaves the rounds that belong to the shard. Those that share a file stay
+// together, and what belongs to no round is of the shard with the first one.
+func (p *Plan) takeShard() {
+	spec := p.opt.Shard
+	if !spec.On() {
+		return
+	}
+	group, at := make([]int, len(p.rounds)), map[string]int{}
+	var keys []string
+	var sizes []int64
+	for i, r := range p.rounds {
+		files := filesOf(r.pair.NPU)
+		group[i] = len(keys)
+		for path := range files {
+			if g, shared := at[path]; shared {
+				group[i] = g
+			}
+		}
+		if group[i] == len(keys) {
+			keys, sizes = append(keys, fmt.Sprintf("%08d", i)), append(sizes, 0)
+		}
+		for path, size := range files {
+			at[path] = group[i]
+			sizes[group[i]] += size
+		}
+		for _, size := range filesOf(r.pair.Ref) {
+			sizes[group[i]] += size
+		}
+	}
+	shards := shard.Balance(sizes, keys, spec.Of)
+	if p.foreign = spec.Index > 0; len(p.rounds) > 0 {
+		p.foreign = shards[group[0]] != spec.Index
+	}
+	var own []*plannedRound
+	for i, r := range p.rounds {
+		if shards[group[i]] == spec.Index {
+			own = append(own, r)
+		}
+	}
+	p.rounds = own
+}
+
+// filesOf are the files of a round with their sizes.
+func filesOf(r *dumpdir.Round) map[string]int64 {
+	files := map[string]int64{}
+	for _, op := range r.Ops {
+		for i := range op.Tensors {
+			files[op.Tensors[i].File.Path()] = op.Tensors[i].File.Size
+		}
+	}
+	return files
 }
 
 // roundKeys are the rounds of a run as a baseline has them: their short names among
@@ -67,22 +150,11 @@ func (s *Side) roundKeys() map[*dumpdir.Round]string {
 	return keys
 }
 
-// leaveOut lists rounds that have no partner.
-func (p *Plan) leaveOut(rounds []*dumpdir.Round, s *Side, side lang.Text, other string) {
-	for _, round := range rounds {
-		p.Coverage.Rounds = append(p.Coverage.Rounds, fmt.Sprintf("%s of the %s: %s has no such round", roundText(round.At), side.EN, other))
-	}
-	if len(rounds) > 0 {
-		p.Warnings = append(p.Warnings, lang.Sayf("%d of %s of the %s have no partner: %s", "%[3]s有 %[1]d/%[2]s没有对应：%[4]s",
-			len(rounds), lang.Text{EN: lang.Count(len(s.rounds), "round"), ZH: fmt.Sprintf("%d 个轮次", len(s.rounds))}, side, roundTexts(rounds)))
-	}
-}
-
-// outputsIn counts the outputs of rounds.
-func (s *Side) outputsIn(rounds []*dumpdir.Round) int {
+// outputsIn counts the outputs of a round.
+func (s *Side) outputsIn(round *dumpdir.Round) int {
 	n := 0
 	for i := range s.named {
-		if s.named[i].Kind == tensor.Output && slices.Contains(rounds, s.of[i]) {
+		if s.named[i].Kind == tensor.Output && s.of[i] == round {
 			n++
 		}
 	}
@@ -92,28 +164,6 @@ func (s *Side) outputsIn(rounds []*dumpdir.Round) int {
 // at are the coordinates as records have them.
 func at(c dumpdir.Coordinates) record.At {
 	return record.At{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model}
-}
-
-// roundText names a round by all that is known of it.
-func roundText(c dumpdir.Coordinates) string {
-	if text := c.String(); text != "" {
-		return text
-	}
-	return "the round without coordinates"
-}
-
-// roundsShown is how many rounds a message names.
-const roundsShown = 3
-
-func roundTexts(rounds []*dumpdir.Round) string {
-	var texts []string
-	for _, round := range rounds[:min(len(rounds), roundsShown)] {
-		texts = append(texts, roundText(round.At))
-	}
-	if more := len(rounds) - len(texts); more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, ", ")
 }
 
 // wanted is the round of the NPU that is chosen, nil for all.

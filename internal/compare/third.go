@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/shard"
 )
 
 // addThird gives the pairs the tensors of the third result, or of the second
@@ -22,7 +23,7 @@ func (p *Plan) addThird(ctx context.Context) error {
 		return nil
 	}
 	opt := *p.opt
-	opt.NPU = path
+	opt.NPU, opt.Shard = path, shard.Spec{}
 	// Those of its rounds count that belong to the rounds that are compared.
 	side, err := OpenSide(ctx, &opt, path, dumpdir.Selection{})
 	if err == nil {

@@ -45,7 +45,7 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.warn(plan.Warnings)
+		d.warn(plan.AllWarnings())
 		rows = mergeRows(rows, p.add(plan, run+1))
 		last = plan
 	}
@@ -53,8 +53,8 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 	if err := last.Sort(); err != nil {
 		return nil, err
 	}
-	d.warn(last.Warnings) // those of the order too
-	d.OrderSource = last.OrderSource
+	d.warn(last.AllWarnings()) // those of the order too
+	d.OrderSource = last.OrderSource()
 	var all []tensors
 	for _, x := range last.Pairs {
 		if x.NPU != nil && p.of[x.NPU.ID] != nil {

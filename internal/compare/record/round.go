@@ -40,8 +40,18 @@ type Round struct {
 	Unfit bool
 	// Counts are the rows of the round by status.
 	Counts map[Status]int
-	// Findings say where this round went wrong.
+	// Findings say where this round went wrong, Origins are the rows where an independent
+	// error begins by evidence, as indexes into the rows of the report.
 	Findings Findings
+	Origins  []int
+}
+
+// Shift moves what names rows of the round to their places in a report.
+func (r *Round) Shift(first int) {
+	r.Findings.Shift(first)
+	for i := range r.Origins {
+		r.Origins[i] += first
+	}
 }
 
 // verdicts are the statuses that decide about a round, the worst first.

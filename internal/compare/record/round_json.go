@@ -69,6 +69,7 @@ type roundJSON struct {
 	Jump        Number        `json:"jump"`
 	OutputsBad  bool          `json:"outputs_bad"`
 	Findings    findingRows   `json:"findings"`
+	Origins     []int         `json:"origins,omitempty"`
 	Pairing     *Pairing      `json:"pairing,omitempty"`
 	Unfit       bool          `json:"unfit,omitempty"`
 }
@@ -82,7 +83,7 @@ func (r *Report) roundsJSON() []roundJSON {
 			OrderSource: x.OrderSource, OrderKnown: x.OrderKnown, GraphSource: x.GraphSource,
 			Status: x.Status(), Counts: countsOf(x.Counts),
 			FirstBad: r.found(f.FirstBad), LastGood: r.found(f.LastGood), LargestJump: r.found(f.LargestJump),
-			OutputsBad: f.OutputsBad, Findings: r.findingRows(f), Pairing: &x.Pairing, Unfit: x.Unfit}
+			OutputsBad: f.OutputsBad, Findings: r.findingRows(f), Origins: x.Origins, Pairing: &x.Pairing, Unfit: x.Unfit}
 		if j.LargestJump != nil {
 			j.Jump = NumberOf(f.Jump)
 		}
@@ -104,7 +105,7 @@ func (j *roundJSON) round() Round {
 	if j.Pairing != nil {
 		pairing = *j.Pairing
 	}
-	return Round{Name: j.Round, Pairing: pairing, Unfit: j.Unfit, At: j.At, RefAt: ref, Notes: j.Notes,
+	return Round{Name: j.Round, Origins: j.Origins, Pairing: pairing, Unfit: j.Unfit, At: j.At, RefAt: ref, Notes: j.Notes,
 		OrderSource: j.OrderSource, OrderKnown: j.OrderKnown, GraphSource: j.GraphSource,
 		Counts: j.Counts.byStatus(), Findings: j.Findings.findings(j.Jump, j.OutputsBad)}
 }
