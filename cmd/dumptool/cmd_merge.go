@@ -153,6 +153,8 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 		a.msg.Warnf("%v", err)
 	case isMissing:
 		return incompletef("%w (nothing was written; --allow-missing makes a partial report)", err)
+	case errors.As(err, new(*codedError)):
+		return err
 	case err != nil:
 		return incompletef("%w", err)
 	}
@@ -183,9 +185,16 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: there is no %s", where, strings.Join(names, ", nor "))
 	}
+	present := slices.DeleteFunc(slices.Clone(kinds), func(k *mergeKind) bool {
+		return !slices.ContainsFunc(found, func(d shard.Document) bool { return d.Schema == k.schema })
+	})
 	kind := kinds[0]
-	if i := slices.IndexFunc(kinds, func(k *mergeKind) bool { return k.schema == found[0].Schema }); i >= 0 {
-		kind = kinds[i]
+	switch {
+	case len(present) > 1:
+		return nil, hintf(usagef("%s: there are documents of %s and of %s", where, present[0].command, present[1].command),
+			"'dumptool %s merge' takes those of one command", present[0].command)
+	case len(present) == 1:
+		kind = present[0]
 	}
 	if m.docs, err = shard.Take(found, kind.schema, string(m.run)); err != nil {
 		return nil, err

@@ -108,10 +108,10 @@ func twoRecords() *overflow.Report {
 // scanned is a report with a bad file and a good one.
 func scanned() *overflow.ScanReport {
 	bad := overflow.Scanned{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, OpType: "Add", OpName: "a",
-		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, DType: "float32", Format: "ND", Fault: overflow.Fault{Error: "too short"}}},
+		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, DType: "undefined", Format: "ND", Shape: tensor.Shape{}, Original: tensor.Shape{}, Fault: overflow.Fault{Error: "too short"}}},
 		Verdict: overflow.CannotTell, First: true}
 	bad.Device, bad.Rank, bad.Step = "0", "0", "3"
-	good := overflow.Scanned{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND",
+	good := overflow.Scanned{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
 		Shape: tensor.Shape{}, Stats: &overflow.Stats{Count: counted(int64(1)), NaN: counted(int64(0)), PosInf: counted(int64(0)), NegInf: counted(int64(0)),
 			Saturated: counted(int64(1)), Min: number(7), Max: number(7), Mean: number(7)}}}}
 	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.Scanned{bad, good}, Files: 2, Tensors: 3, BadFiles: 1, Orders: []overflow.OrderSource{},

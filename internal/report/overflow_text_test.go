@@ -87,7 +87,7 @@ func manyRecords() *overflow.Report {
 		}
 	}
 	last := &r.Records[len(r.Records)-1]
-	last.Op = &overflow.Operator{Type: "Mul", Name: "m", MatchedBy: overflow.ByTimestamp}
+	last.Op = &overflow.Operator{Type: "Mul", Name: "m", MatchedBy: overflow.ByTimestamp, Guess: true}
 	last.Verdict, r.Records[3].Verdict = overflow.CannotTell, overflow.ProducedHere
 	return r
 }
