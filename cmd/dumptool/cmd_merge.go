@@ -23,6 +23,8 @@ import (
 type mergeKind struct {
 	// command writes the documents, to files of a name.
 	command, schema, file string
+	// exits are exit statuses besides those of all merges.
+	exits []int
 	// flags adds the flags for what a merge writes, check checks them.
 	flags func(cmd *cobra.Command, o *mergeOptions)
 	check func(o *mergeOptions) error
@@ -90,7 +92,7 @@ Shards that are missing are named, and nothing is written.` + exitStatus(exitFou
 func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	cmd := mergeCommand(a, []*mergeKind{kind}, kind.flags)
 	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
-	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(append(kind.exits, exitNothing, exitInterrupted)...)
 	cmd.Example = "  dumptool " + kind.command + " dumps --shard 0/2 -out shards\n" +
 		"  dumptool " + kind.command + " dumps --shard 1/2 -out shards\n" +
 		"  dumptool " + kind.command + " merge shards"
@@ -217,7 +219,8 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 func (m *merging) inherit(cmd *cobra.Command) {
 	first := &m.docs[0]
 	m.origin = first.Origin
-	m.origin.Shard, m.origin.Options = nil, nil
+	m.origin.Shard = nil
+	m.origin.DropReport()
 	if first.Shard == nil && len(m.docs) > 1 {
 		m.origin.Listing = ""
 	}
@@ -226,16 +229,11 @@ func (m *merging) inherit(cmd *cobra.Command) {
 	}
 	json := cmd.Flags().Lookup("json")
 	for _, o := range first.Options {
-		switch f := cmd.Flags().Lookup(o.Name); {
-		case f == nil || scopeOf(f) != shard.OfReport:
-			m.origin.Options = append(m.origin.Options, o)
-		case f.Changed || f.Name == "format" && json != nil && json.Changed:
-		default:
+		f := cmd.Flags().Lookup(o.Name)
+		if o.Of == shard.OfReport && f != nil && !f.Changed && (o.Name != "format" || !json.Changed) {
 			_ = setFlag(f, config.Value{Text: o.Value}) // what the flag does not take is another version's
 		}
 	}
-	m.origin.Options = append(m.origin.Options, optionsOf(cmd)...)
-	slices.SortFunc(m.origin.Options, func(a, b shard.Option) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // mergeable is a report that is a document.
@@ -249,7 +247,7 @@ type mergeable[T any] interface {
 // forgives.
 func reportKind[T any, R mergeable[T]](command, schema, found string, merge func([]shard.Document, []R) (R, error)) *mergeKind {
 	return &mergeKind{
-		command: command, schema: schema, file: report.WriterOf[R]("json").File,
+		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File,
 		flags: func(cmd *cobra.Command, o *mergeOptions) {
 			addReportFlags[R](cmd, &o.output, "text", "; several with -out")
 			o.exitZero.add(cmd.Flags(), found)

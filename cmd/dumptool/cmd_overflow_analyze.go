@@ -56,6 +56,7 @@ func (o *overflowAnalyzeOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.all, "all", false, "show all records in full")
 	flags.BoolVar(&o.compat, "compat", false, "write overflow_summary_TIME.txt as msaccucmp does, to the output folder")
 	harmless(flags, "top-num", "all")
+	ofTransport(flags, "compat") // it is a file of its own
 	addIR(flags, &o.ir)
 	o.shards.add(flags)
 	o.exitZero.add(flags, "overflow records")

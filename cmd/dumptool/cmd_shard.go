@@ -103,6 +103,8 @@ func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing strin
 	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: string(o.run)}
 	if spec.On() {
 		origin.Shard = &spec
+	} else {
+		origin.DropReport()
 	}
 	return origin
 }

@@ -18,7 +18,8 @@ type Origin struct {
 	Shard *Spec `json:"shard,omitempty"`
 	// Listing identifies the files among which the work was found.
 	Listing string `json:"listing,omitempty"`
-	// Options are those that are not at their defaults, in the order of their names.
+	// Options are those that are not at their defaults, in the order of their names;
+	// those of reports stand in documents of shards only, for the merge.
 	Options []Option `json:"options,omitempty"`
 	// RunID is the name that the user gave the run, empty for none.
 	RunID string `json:"run_id,omitempty"`
@@ -68,6 +69,11 @@ func (o *Origin) Differing(other *Origin) string {
 		return ""
 	}
 	return slices.Min(names)
+}
+
+// DropReport drops the options of reports.
+func (o *Origin) DropReport() {
+	o.Options = slices.DeleteFunc(slices.Clone(o.Options), func(x Option) bool { return x.Of == OfReport })
 }
 
 // SetOrigin sets all of the origin, for those who hold a document by what it embeds.
