@@ -224,6 +224,7 @@ func (o *clusterOptions) divide(line *innerLine) error {
 		j.Parts = out
 		j.Shard = slices.Concat(words, line.flags(nil), line.arguments())
 		j.Merge = slices.Concat(words, []string{"merge"}, line.flags(line.global), pathWords(out))
+		j.Missing = slices.Concat(words, []string{"merge", "--missing"}, line.flags(line.global), pathWords(out))
 		return nil
 	}
 	switch {
@@ -249,6 +250,7 @@ func (o *clusterOptions) divide(line *innerLine) error {
 	}
 	j.Shard = slices.Concat(words, line.flags(func(f *pflag.Flag) bool { return line.global(f) || !merge(f) }), parts, line.arguments())
 	j.Merge = slices.Concat(j.Merge, outWords(out), pathWords(j.Parts))
+	j.Missing = slices.Concat(words, []string{"merge", "--missing"}, line.flags(line.global), pathWords(j.Parts))
 	return nil
 }
 

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/convert"
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
@@ -33,7 +31,7 @@ type convertOptions struct {
 	hidden, inSize int64
 	json           jsonFlag
 	abortStale     time.Duration
-	shard          shardFlag
+	shards         shardOptions
 }
 
 func newConvertCommand(a *app) *cobra.Command {
@@ -60,7 +58,7 @@ that are no dumps are counted and left alone. What fails is reported, listed in
 DIR/convert_failed_file_list.txt unless PATH is a single file, and does not stop
 the rest.
 
-With --shard it converts a part of the files; 'convert merge DIR' then writes that list
+With --shard it converts a part of the files; 'dumptool merge DIR' then writes that list
 from what the shards left in DIR.`,
 		Example: `  dumptool convert -d Conv2D.conv1.58.16.1624605159829577 -out out -f NCHW
   dumptool convert -d dumps -out out -f NCHW -j 8
@@ -69,11 +67,11 @@ from what the shards left in DIR.`,
   dumptool convert -d dumps -out out -t txt
   dumptool convert -d dump.h5 -out picked.h5 -t h5 --ops AddmmBackward/4`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd.Context(), a, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
-	cmd.AddCommand(newConvertMergeCommand(a))
+	cmd.AddCommand(newMergeOf(a, mergeConverts))
 	completeValues(cmd, "format", tensor.FormatNames())
 	completeValues(cmd, "original-format", axisOrders)
 	completeValues(cmd, "type", names(convert.Types))
@@ -101,11 +99,18 @@ func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	flags.Int64Var(&o.inSize, "input-size", 0, "input size of RNN layouts")
 	harmless(flags, "format", "shape", "output-tensor", "input-tensor", "type", "no-recursive", "original-format", "c0", "groups", "hidden-size", "input-size")
 	o.json.add(flags, "print one JSON object a file with what was written")
-	o.shard.add(flags)
+	o.shards.add(flags)
 	flags.DurationVar(&o.abortStale, abortStaleFlag, 0, "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[scopeKey] == nil { // there is no report
+			ofRow(flags, f.Name)
+		}
+	})
+	ofTransport(flags, "json", abortStaleFlag)
 }
 
-func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string) error {
+func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string) error {
+	ctx := cmd.Context()
 	paths := convert.SplitPaths(append(opts.dumps.paths, args...))
 	if opts.abortStale != 0 {
 		if err := a.abortStale(opts.out, opts.abortStale); err != nil || len(paths) == 0 {
@@ -116,7 +121,7 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 	if err != nil {
 		return err
 	}
-	spec, err := opts.shard.spec(a)
+	spec, err := opts.shards.resolve(a, opts.out)
 	switch {
 	case err != nil:
 		return err
@@ -133,24 +138,26 @@ func runConvert(ctx context.Context, a *app, opts *convertOptions, args []string
 		return err
 	}
 	warn(a, warnings)
-	if spec.On() {
-		return opts.runPart(ctx, a, opt, in, spec)
+	if opt.Origin = opts.shards.origin(cmd, spec, in.Listing()); spec.On() && opts.shards.done(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted) {
+		return nil
 	}
 	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
 		return convert.Run(ctx, opt, in, observe, func(r *convert.Result) error { return a.converted(r, opts.json) })
 	})
-	return cmp.Or(err, a.conclude(sum.Outcome(convert.InputsOf(in), opt.Out)))
+	switch {
+	case err != nil:
+		return err
+	case spec.On(): // what failed is in its document
+		a.shardWritten(spec, convert.DocumentPath(opt.Out, spec))
+		return nil
+	}
+	return a.conclude(sum.Outcome(convert.InputsOf(in), opt.Out))
 }
 
-// runPart converts the files of a shard. What fails is listed in its part.
-func (o *convertOptions) runPart(ctx context.Context, a *app, opt convert.Options, in *dumpdir.Run, spec shard.Spec) error {
-	path, err := watched(a, "converting", func(observe func(batch.Event)) (string, error) {
-		return convert.RunPart(ctx, opt, in, spec, toolName(), observe, func(r *convert.Result) error { return a.converted(r, o.json) })
-	})
-	if err == nil {
-		a.partWritten(spec, path)
-	}
-	return err
+// isConverted reports whether the document of a shard has no failures.
+func isConverted(d *shard.Document) bool {
+	var done convert.Document
+	return d.Decode(&done) == nil && done.Summary.Failed == 0
 }
 
 // converted says what there is to say about a file, and prints its result as JSON.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -9,6 +11,8 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report"
+	"dumptool/internal/shard"
+	"dumptool/internal/store"
 )
 
 func newOverflowCommand(a *app) *cobra.Command {
@@ -36,7 +40,8 @@ type overflowTreeOptions struct {
 	output   reportOptions
 	all      bool
 	exitZero exitZero
-	part     overflow.Part // of the work, where a command has --shard
+	ir       string
+	shards   shardOptions // where a command has --shard
 }
 
 // addOverflowFlags adds the flags of a command whose report is an R; found is what
@@ -47,34 +52,60 @@ func addOverflowFlags[R any](cmd *cobra.Command, o *overflowTreeOptions, found s
 	addReportFlags[R](cmd, &o.output, "text", "; several with -out")
 }
 
-// runOverflow opens the trees that are given, looks into them and writes the report.
-func runOverflow[R interface {
-	Outcome(in overflow.Inputs) batch.Outcome
-}](ctx context.Context, a *app, o *overflowTreeOptions, args []string, doing string, open dumpdir.Options,
-	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error), lookPart lookPart,
+// overflowReport is the report of a command that looks into all dumps of trees.
+type overflowReport interface {
+	Outcome(reported bool) batch.Outcome
+}
+
+// overflowDocument is an overflowReport that shards make and that can be merged.
+type overflowDocument interface {
+	overflowReport
+	SetOrigin(origin shard.Origin)
+	Unread() int
+}
+
+// resolve checks the flags of a command whose report is an R and turns them into
+// options. args are paths.
+func resolveOverflow[R overflowReport](o *overflowTreeOptions, args []string) (opt overflow.Options, err error) {
+	o.dumps.paths = append(o.dumps.paths, args...)
+	if len(o.dumps.paths) == 0 {
+		return opt, usagef("no file or folder given")
+	}
+	if err := cmp.Or(o.dumps.check(), checkIR(o.ir), checkReports[R](&o.output)); err != nil {
+		return opt, err
+	}
+	opt = overflow.Options{Select: o.dumps.selection(), Workers: o.dumps.workers, All: o.all}
+	opt.Ops, err = o.dumps.opSet()
+	return opt, err
+}
+
+// runOverflow opens the trees that are given, looks into them and writes the report, or
+// the document of a shard. write writes what there is beside the report; nil for nothing.
+func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, opt overflow.Options, doing string, open dumpdir.Options,
+	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error), write func(R) error,
 ) error {
-	args = append(o.dumps.paths, args...)
-	if len(args) == 0 {
-		return usagef("no file or folder given")
+	ctx := cmd.Context()
+	var err error
+	if cmd.Flags().Lookup("shard") != nil {
+		if opt.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
+			return err
+		}
 	}
-	if err := o.dumps.check(); err != nil {
-		return err
-	}
-	if err := checkReports[R](&o.output); err != nil {
-		return err
-	}
-	ops, err := o.dumps.opSet()
+	open.Skip, open.NoRaw, open.IR = o.output.out, true, o.ir
+	run, err := a.openRun(ctx, o.dumps.paths, open, opt.Select)
 	if err != nil {
 		return err
 	}
-	open.Skip, open.NoRaw = o.output.out, true
-	run, err := a.openRun(ctx, args, open, o.dumps.selection())
-	if err != nil {
-		return err
-	}
-	opt := overflow.Options{Select: o.dumps.selection(), Ops: ops, Workers: o.dumps.workers, All: o.all}
-	if o.part.On() {
-		return runOverflowPart(ctx, a, doing, run, opt, o.part, lookPart)
+	origin, path := o.shards.origin(cmd, opt.Shard, run.Listing()), ""
+	if opt.Shard.On() {
+		path = store.Join(o.output.out, opt.Shard.Folder(), report.WriterOf[R]("json").File)
+		complete := func(d *shard.Document) bool {
+			var r R
+			return d.Decode(&r) == nil && any(r).(overflowDocument).Unread() == 0
+		}
+		if o.shards.done(a, path, &origin, complete) {
+			return nil
+		}
 	}
 	r, err := watched(a, doing, func(observe func(batch.Event)) (R, error) {
 		opt.Observe = observe
@@ -83,38 +114,20 @@ func runOverflow[R interface {
 	if err != nil {
 		return err
 	}
-	outcome := r.Outcome(overflow.InputsOf(run))
-	if outcome.Kind != batch.Nothing {
-		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
+	if d, ok := any(r).(overflowDocument); ok {
+		d.SetOrigin(origin)
+	}
+	if opt.Shard.On() { // that its document is complete is all that is asked of a shard
+		failed := report.WriteFiles(report.NewFolder(store.Dir(path)), []string{"json"}, r, report.Options{})
+		if len(failed) == 0 {
+			a.shardWritten(opt.Shard, path)
+		}
+		return errors.Join(failed...)
+	}
+	if write != nil {
+		if err := write(r); err != nil {
 			return err
 		}
 	}
-	return a.conclude(o.exitZero.of(outcome))
-}
-
-// lookPart looks into a part of a run and writes a part file; nil where a command has no
-// --shard.
-type lookPart func(context.Context, *dumpdir.Run, overflow.Options, overflow.Part) (overflow.PartWritten, error)
-
-// runOverflowPart looks into a part of a run. That its part is complete is all that is
-// asked of a shard, whatever was found.
-func runOverflowPart(ctx context.Context, a *app, doing string, run *dumpdir.Run, opt overflow.Options, part overflow.Part, look lookPart) error {
-	written, err := watched(a, doing, func(observe func(batch.Event)) (overflow.PartWritten, error) {
-		opt.Observe = observe
-		return look(ctx, run, opt, part)
-	})
-	if err != nil {
-		return err
-	}
-	a.partWritten(part.Spec, written.Path)
-	return nil
-}
-
-// part reads the flag of a command whose reports are those of o.
-func (s *shardFlag) part(a *app, cmd *cobra.Command, o *reportOptions) (overflow.Part, error) {
-	spec, err := s.spec(a)
-	if err != nil || !spec.On() {
-		return overflow.Part{}, err
-	}
-	return overflow.Part{Spec: spec, Dir: o.out, Tool: toolName()}, o.forPart(cmd)
+	return concludeReport(a, &o.output, o.exitZero, r, r.Outcome(o.output.printsText()))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -9,21 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report"
 )
 
 type overflowAnalyzeOptions struct {
-	dumps    dumpFlags
-	output   reportOptions
-	most     string
-	compat   bool
-	all      bool
-	exitZero exitZero
-	ir       string
-	shard    shardFlag
+	overflowTreeOptions
+	most   string
+	compat bool
 }
 
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
@@ -40,8 +33,9 @@ a graph says that. Records are ordered by rank, step and time; devices are ranks
 of more than 20 records has a line for each operator, with the ranks and steps
 that it overflowed on, and the first record in full; --all shows all of them.
 
-With --shard it looks into a part of the records and writes what it finds to a file in
-the folder of -out; 'overflow analyze merge' makes the report of all parts.`,
+With --shard it looks into the records of a part of the rounds and writes what it finds
+to a folder in the folder of -out; 'dumptool merge' makes one report of what all shards
+wrote.`,
 		Example: `  dumptool overflow analyze -d dumps
   dumptool overflow analyze -d dumps -n 3 --lang zh
   dumptool overflow analyze -d dumps -out report --format text,json,csv`,
@@ -50,7 +44,7 @@ the folder of -out; 'overflow analyze merge' makes the report of all parts.`,
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
-	cmd.AddCommand(newOverflowAnalyzeMergeCommand(a))
+	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
 	return cmd
 }
 
@@ -58,83 +52,37 @@ func (o *overflowAnalyzeOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.dumps.add(cmd, pathFlag("folder `DIR` with the dumps"), roundsFlag, opsFlag, jobsFlag(filesRead))
 	flags.StringVarP(&o.most, "top-num", "n", "all", "look into the first `N` records of each rank, or all")
+	ofRow(flags, "top-num")
 	flags.BoolVar(&o.all, "all", false, "show all records in full")
 	flags.BoolVar(&o.compat, "compat", false, "write overflow_summary_TIME.txt as msaccucmp does, to the output folder")
 	harmless(flags, "top-num", "all")
+	ofTransport(flags, "compat") // it is a file of its own
 	addIR(flags, &o.ir)
-	o.shard.add(flags)
+	o.shards.add(flags)
 	o.exitZero.add(flags, "overflow records")
 	addReportFlags[*overflow.Report](cmd, &o.output, "text", "; several with -out")
 }
 
-// resolve checks the flags and turns them into options.
-func (o *overflowAnalyzeOptions) resolve(args []string) (opt overflow.Options, err error) {
-	o.dumps.paths = append(o.dumps.paths, args...)
-	opt.Workers, opt.All, opt.Select = o.dumps.workers, o.all, o.dumps.selection()
-	if len(o.dumps.paths) == 0 {
-		return opt, usagef("no folder given: -d DIR is needed")
-	}
-	if err := o.dumps.check(); err != nil {
-		return opt, err
-	}
-	if err := cmp.Or(checkIR(o.ir), checkReports[*overflow.Report](&o.output)); err != nil {
-		return opt, err
-	}
-	if opt.Ops, err = o.dumps.opSet(); err != nil {
-		return opt, err
+// runOverflowAnalyze analyzes the trees that are given.
+func runOverflowAnalyze(cmd *cobra.Command, a *app, o *overflowAnalyzeOptions, args []string) error {
+	opt, err := resolveOverflow[*overflow.Report](&o.overflowTreeOptions, args)
+	if err != nil {
+		return err
 	}
 	if opt.Most, err = parseMost(o.most); err != nil {
-		return opt, err
-	}
-	if o.compat && o.output.out == "" {
-		return opt, usagef("--compat needs an output folder (-out)")
-	}
-	return opt, nil
-}
-
-// runOverflowAnalyze analyzes the trees that are given.
-func runOverflowAnalyze(cmd *cobra.Command, a *app, opts *overflowAnalyzeOptions, args []string) error {
-	ctx := cmd.Context()
-	opt, err := opts.resolve(args)
-	if err != nil {
 		return err
 	}
-	part, err := opts.shard.part(a, cmd, &opts.output)
-	if err != nil {
-		return err
-	}
-	if opts.compat && part.On() {
+	switch {
+	case o.compat && o.output.out == "":
+		return usagef("--compat needs an output folder (-out)")
+	case o.compat && o.shards.shard != "":
 		return usagef("--compat is not for --shard")
 	}
-	run, err := a.openRun(ctx, opts.dumps.paths, dumpdir.Options{Skip: opts.output.out, NoRaw: true, Graphs: true, IR: opts.ir}, opt.Select)
-	if err != nil {
-		return err
-	}
-	if part.On() {
-		return runOverflowPart(ctx, a, "analyzing", run, opt, part, overflow.AnalyzePart)
-	}
-	r, err := watched(a, "analyzing", func(observe func(batch.Event)) (*overflow.Report, error) {
-		opt.Observe = observe
-		return overflow.Analyze(ctx, run, opt)
-	})
-	if err != nil {
-		return err
-	}
-	outcome := r.Outcome(overflow.InputsOf(run), opts.output.printsText())
-	if outcome.Kind != batch.Nothing {
-		err = opts.write(a, r)
-	}
-	if err != nil {
-		return err
-	}
-	return a.conclude(opts.exitZero.of(outcome))
+	return runOverflow(cmd, a, &o.overflowTreeOptions, opt, "analyzing", dumpdir.Options{Graphs: true}, overflow.Analyze, o.writeCompat)
 }
 
-// write prints the report, or writes the reports.
-func (o *overflowAnalyzeOptions) write(a *app, r *overflow.Report) error {
-	if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
-		return err
-	}
+// writeCompat writes the records as msaccucmp does.
+func (o *overflowAnalyzeOptions) writeCompat(r *overflow.Report) error {
 	if !o.compat || len(r.Records) == 0 {
 		return nil
 	}

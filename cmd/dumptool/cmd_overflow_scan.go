@@ -8,7 +8,7 @@ import (
 )
 
 func newOverflowScanCommand(a *app) *cobra.Command {
-	opts, ir, shard := new(overflowTreeOptions), "", shardFlag("")
+	opts := new(overflowTreeOptions)
 	cmd := &cobra.Command{
 		Use:   "scan PATH...",
 		Short: "find NaN, infinities and saturated values in ordinary dumps",
@@ -26,25 +26,23 @@ With --shard it reads a part of the tensors and writes what it finds to a file i
 folder of -out; 'overflow scan merge' makes the report of all parts.`,
 		Example: `  dumptool overflow scan dumps
   dumptool overflow scan dumps --all --format csv > all.csv
-  dumptool overflow scan dumps --shard auto/16 -out parts`,
+  dumptool overflow scan dumps --shard auto/16 -out shards`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkIR(ir); err != nil {
+			opt, err := resolveOverflow[*overflow.ScanReport](opts, args)
+			if err != nil {
 				return err
 			}
-			var err error
-			if opts.part, err = shard.part(a, cmd, &opts.output); err != nil {
-				return err
-			}
-			return runOverflow(cmd.Context(), a, opts, args, "scanning", dumpdir.Options{Graphs: true, IR: ir}, overflow.Scan, overflow.ScanPart)
+			return runOverflow(cmd, a, opts, opt, "scanning", dumpdir.Options{Graphs: true}, overflow.Scan, nil)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	cmd.Flags().BoolVar(&opts.all, "all", false, "show everything, good tensors too")
 	harmless(cmd.Flags(), "all")
-	addIR(cmd.Flags(), &ir)
-	shard.add(cmd.Flags())
+	ofRow(cmd.Flags(), "all")
+	addIR(cmd.Flags(), &opts.ir)
+	opts.shards.add(cmd.Flags())
 	addOverflowFlags[*overflow.ScanReport](cmd, opts, "bad tensors")
-	cmd.AddCommand(newOverflowScanMergeCommand(a))
+	cmd.AddCommand(newMergeOf(a, mergeScans))
 	return cmd
 }

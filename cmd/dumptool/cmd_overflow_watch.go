@@ -22,7 +22,11 @@ one that ran since the dump before.`,
   dumptool overflow watch dumps --format csv > changes.csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd.Context(), a, opts, args, "comparing", dumpdir.Options{}, overflow.Watch, nil)
+			opt, err := resolveOverflow[*overflow.WatchReport](opts, args)
+			if err != nil {
+				return err
+			}
+			return runOverflow(cmd, a, opts, opt, "comparing", dumpdir.Options{}, overflow.Watch, nil)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)

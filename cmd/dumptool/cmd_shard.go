@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,11 +13,48 @@ import (
 	"dumptool/internal/shard"
 )
 
+// scopeKey is the annotation of a flag with its shard.Scope. Flags without one are of
+// reports.
+const scopeKey = "dumptool_of"
+
+// ofRow, ofRound and ofTransport say what flags have a say in.
+func ofRow(flags *pflag.FlagSet, names ...string)       { setScope(flags, shard.OfRow, names) }
+func ofRound(flags *pflag.FlagSet, names ...string)     { setScope(flags, shard.OfRound, names) }
+func ofTransport(flags *pflag.FlagSet, names ...string) { setScope(flags, shard.OfTransport, names) }
+
+func setScope(flags *pflag.FlagSet, scope shard.Scope, names []string) {
+	for _, name := range names {
+		if err := flags.SetAnnotation(name, scopeKey, []string{string(scope)}); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// scopeOf is what a flag has a say in.
+func scopeOf(f *pflag.Flag) shard.Scope {
+	if of := f.Annotations[scopeKey]; len(of) > 0 {
+		return shard.Scope(of[0])
+	}
+	return shard.OfReport
+}
+
+// optionsOf are the flags of a command that are not at their defaults and change a
+// result.
+func optionsOf(cmd *cobra.Command) (all []shard.Option) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if of := scopeOf(f); of != shard.OfTransport && f.Name != helpFlag && f.Value.String() != f.DefValue {
+			all = append(all, shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Of: of})
+		}
+	})
+	return all
+}
+
 // shardFlag lets a command do one part of its work, for a merge of all parts.
 type shardFlag string
 
 func (s *shardFlag) add(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(s), "shard", "", "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says")
+	ofTransport(flags, "shard")
 }
 
 // spec reads the flag. What there is to note is said.
@@ -32,65 +69,82 @@ func (s *shardFlag) spec(a *app) (shard.Spec, error) {
 	return spec, nil
 }
 
-// partWritten says that a part is complete.
-func (a *app) partWritten(spec shard.Spec, path string) {
+// shardOptions are the flags of commands that write a document of a part of their work.
+type shardOptions struct {
+	shard  shardFlag
+	run    runFlag
+	resume bool
+}
+
+func (o *shardOptions) add(flags *pflag.FlagSet) {
+	o.shard.add(flags)
+	o.run.add(flags, "`ID` of the run, for a merge of what belongs to it")
+	flags.BoolVar(&o.resume, "resume", false, "with --shard: do nothing if what the shard wrote before is complete, without errors")
+	alias(flags, "resume", "retry-errors")
+	ofTransport(flags, "resume")
+}
+
+// resolve checks the flags of a command that writes to the folder out.
+func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
+	spec, err := o.shard.spec(a)
+	switch {
+	case err != nil:
+		return spec, err
+	case spec.On() && out == "":
+		return spec, usagef("--shard needs the folder that all shards write to (-out)")
+	case o.resume && !spec.On():
+		return spec, usagef("--resume needs --shard")
+	}
+	return spec, o.run.check()
+}
+
+// origin says where the document of a command comes from.
+func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing string) shard.Origin {
+	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: string(o.run)}
+	if spec.On() {
+		origin.Shard = &spec
+	} else {
+		origin.DropReport()
+	}
+	return origin
+}
+
+// done reports whether --resume finds the document of a shard at path as it would be
+// written again. complete reads whether nothing is missing in it.
+func (o *shardOptions) done(a *app, path string, origin *shard.Origin, complete func(d *shard.Document) bool) bool {
+	if !o.resume {
+		return false
+	}
+	d, err := shard.ReadOrigin(path)
+	if err != nil || d.Shard == nil || *d.Shard != *origin.Shard || d.Listing != origin.Listing || d.RunID != origin.RunID ||
+		d.Differing(origin) != "" || !complete(&d) {
+		return false
+	}
+	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", "%s 已完整：不再重做", path)})
+	return true
+}
+
+// shardWritten says that the document of a shard is there.
+func (a *app) shardWritten(spec shard.Spec, path string) {
 	a.say([]batch.Message{batch.Infof("shard %s written to %s", "分片 %s 已写入 %s", spec, path)})
 }
 
-// forPart checks the flags of reports of a command that writes a part of its results
-// in their place.
-func (o *reportOptions) forPart(cmd *cobra.Command) error {
-	switch {
-	case o.out == "":
-		return usagef("--shard needs a folder for the part (-out)")
-	case cmd.Flags().Changed("format") || cmd.Flags().Changed("json"):
-		return usagef("--shard writes a part, no report: --format is for '%s merge'", cmd.CommandPath())
+// runFlag is the name of a run.
+type runFlag string
+
+// runForm is the name of a run.
+var runForm = lang.Pattern(`^[A-Za-z0-9._-]{1,64}$`)
+
+func (r *runFlag) add(flags *pflag.FlagSet, usage string) {
+	flags.StringVar((*string)(r), "run", "", usage)
+	ofTransport(flags, "run")
+}
+
+func (r runFlag) check() error {
+	if r != "" && !runForm().MatchString(string(r)) {
+		return usagef("--run %s: want at most 64 letters, digits and any of . _ -", string(r))
 	}
 	return nil
-}
-
-// partsFlags are the flags of commands that merge parts.
-type partsFlags struct{ wait time.Duration }
-
-func (o *partsFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.wait, "wait", 0, "wait at most `TIME`, such as 6h, until all parts are there")
-	harmless(flags, "wait")
-}
-
-// list lists the parts of a command at paths and checks that they are all there. Parts
-// that cannot be used are named.
-func (o *partsFlags) list(ctx context.Context, a *app, paths []string, want shard.Head) (*shard.Listing, error) {
-	switch {
-	case len(paths) == 0:
-		return nil, usagef("no folder with parts given")
-	case o.wait < 0:
-		return nil, usagef("--wait %v: want a time from 0", o.wait)
-	}
-	want.Tool = toolName()
-	var l *shard.Listing
-	err := waitUntil(ctx, o.wait, func() error {
-		var err error
-		if l, err = shard.List(paths, want); err == nil {
-			err = l.Err()
-		}
-		return err
-	})
-	if l == nil {
-		return nil, err
-	}
-	faults := l.Faults()
-	for _, fault := range faults {
-		a.msg.Errorf("%v", fault)
-	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil, err
-	case err != nil:
-		return nil, incompletef("%w (nothing was written)", err)
-	case len(faults) > 0:
-		return nil, incompletef("%s: %s cannot be used (nothing was written)", l.Where(), lang.Count(len(faults), "part"))
-	}
-	return l, nil
 }
 
 // waitUntil tries until there is no error, or for at most a time, and returns the last

@@ -41,6 +41,7 @@ func (o *dumpFlags) add(cmd *cobra.Command, others ...dumpFlag) {
 func pathFlag(usage string) dumpFlag {
 	return func(o *dumpFlags, flags *pflag.FlagSet) {
 		flags.StringArrayVarP(&o.paths, "dump-path", "d", nil, usage)
+		ofTransport(flags, "dump-path")
 	}
 }
 
@@ -54,11 +55,13 @@ func roundsFlag(o *dumpFlags, flags *pflag.FlagSet) { o.rounds.add(flags, "", ""
 func opsFlag(o *dumpFlags, flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.ops, "ops", nil, "only operators of these `NAMES`, with commas between them, or re:PATTERN")
 	harmless(flags, "ops")
+	ofRow(flags, "ops")
 }
 
 // findFlag chooses dumps by what find finds.
 func findFlag(o *dumpFlags, flags *pflag.FlagSet) {
 	flags.StringVar(&o.find, "find", "", "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88")
+	ofRow(flags, "find")
 }
 
 // found are the dumps below paths that --find chooses, by their absolute paths; nil for
@@ -84,6 +87,7 @@ func (o *dumpFlags) found(ctx context.Context, a *app, paths []string) (map[stri
 // addIR adds the flag for graphs of MindSpore.
 func addIR(flags *pflag.FlagSet, ir *string) {
 	flags.StringVar(ir, "ir", "", "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none")
+	ofRow(flags, "ir")
 }
 
 // checkIR checks the flag for graphs of MindSpore.
@@ -129,6 +133,7 @@ func (r *roundFlags) add(flags *pflag.FlagSet, prefix, side string) {
 		}
 		flags.Var(c, prefix+name, usage)
 		harmless(flags, prefix+name)
+		ofRound(flags, prefix+name)
 	}
 	add(&r.rank, dumpdir.ParseNumbers, "rank", "RANKS", "only these `RANKS`, such as 0|3-5|10; devices are ranks")
 	add(&r.step, dumpdir.ParseNumbers, "step", "STEPS", "only these `STEPS`, such as 0|3-5|10; iterations are steps")
@@ -180,6 +185,7 @@ func jobsFlag(usage string) dumpFlag {
 		flags.IntVarP(&o.workers, "jobs", "j", 0, usage)
 		alias(flags, "jobs", "max-cores")
 		harmless(flags, "jobs")
+		ofTransport(flags, "jobs")
 	}
 }
 
@@ -190,6 +196,7 @@ const filesRead = "files read at a time; default: one per CPU"
 func containerFlag(o *dumpFlags, flags *pflag.FlagSet) {
 	flags.IntVarP(&o.version, "version", "v", 0, "dump container `1|2`: protobuf or binary; default: as the file says")
 	harmless(flags, "version")
+	ofRow(flags, "version")
 }
 
 // check checks the flags that were added.
@@ -207,6 +214,7 @@ func (o *dumpFlags) check() error {
 func outFlag(flags *pflag.FlagSet, out *string, byDefault, usage string) {
 	flags.StringVar(out, "out", byDefault, usage)
 	alias(flags, "out", "output")
+	ofTransport(flags, "out")
 }
 
 // exitZero keeps what was found from the exit status.

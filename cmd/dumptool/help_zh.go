@@ -10,7 +10,7 @@ import (
 var chineseSummaries = map[string]string{
 	"":                       "调试 NPU 上的数值精度",
 	"convert":                "把设备 dump 转换为主机文件",
-	"convert merge":          "列出 convert --shard 各分片中的失败",
+	"convert merge":          "由 convert 各分片的结果列出失败",
 	"inspect":                "查看 dump 文件和 .npy 数组的内容",
 	"find":                   "由脚本行、算子、参数或 dump 文件互相查找",
 	"overflow":               "找出哪里溢出，以及原因",
@@ -28,6 +28,7 @@ var chineseSummaries = map[string]string{
 	"compare plan":           "写下一次比对要比什么，供各分片使用",
 	"compare merge":          "由各分片的结果生成比对报告",
 	"compare parts":          "列出各分片的结果，以及缺失的分片",
+	"merge":                  "由各分片或各机器的结果生成一份报告",
 	"report":                 "由已有结果重新生成页面和图",
 	"hpaa":                   "HPAA 的 NPU 侧：由原始分片得到张量",
 	"hpaa import":            "把 HPAA 的原始分片拼接为张量",

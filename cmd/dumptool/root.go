@@ -32,6 +32,7 @@ func (o *globalOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.config, configFlag, "", "read settings from `FILE` instead of dumptool.yaml")
 	harmless(flags, "quiet", "verbose", "log-format", "color", "lang")
 	o.addS3Flags(flags)
+	flags.VisitAll(func(f *pflag.Flag) { ofTransport(flags, f.Name) })
 }
 
 // messages returns the options as the message printer knows them.
@@ -51,6 +52,7 @@ func allCommands(a *app) []*cobra.Command {
 		newHPAACommand(a),
 		newNPUAnalysisCommand(a),
 		newPerfCommand(a),
+		newMergeCommand(a),
 		newReportCommand(a),
 		newConfigCommand(a),
 		newClusterCommand(a),

@@ -16,13 +16,13 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/dumpfmt"
-	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
 
-// generatedTree draws a tree of dumps, overflow records, statistics and other files.
-func generatedTree(t *rapid.T, root string) {
+// generatedTree draws a tree of dumps, overflow records, statistics and other files, of
+// names of any bytes if those are wanted: JSON has only those that are UTF-8.
+func generatedTree(t *rapid.T, root string, anyBytes bool) {
 	write := func(path string, data []byte) {
 		full := filepath.Join(root, filepath.FromSlash(path))
 		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
@@ -32,10 +32,10 @@ func generatedTree(t *rapid.T, root string) {
 			t.Fatal(err)
 		}
 	}
-	dump := func(path string, c *dumptest.Content) {
+	dump := func(path string, c *dumpfmt.Content) {
 		c.Container = dumpfmt.BinaryV2
 		var b bytes.Buffer
-		if err := dumptest.Write(&b, c); err != nil {
+		if err := dumpfmt.Write(&b, c); err != nil {
 			t.Fatal(err)
 		}
 		write(path, b.Bytes())
@@ -51,20 +51,20 @@ func generatedTree(t *rapid.T, root string) {
 		file := fmt.Sprintf("%sAdd.%s.%d.1.%d", dir, name, task, 1700000000000000+rapid.IntRange(0, 9).Draw(t, "time"))
 		switch kind.Draw(t, "kind") {
 		case "op":
-			dump(file, &dumptest.Content{OpName: "net/" + name, Inputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "in"))},
-				Outputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "out"), one)}})
+			dump(file, &dumpfmt.Content{OpName: "net/" + name, Inputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "in"))},
+				Outputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "out"), one)}})
 		case "string": // elements that are no numbers
 			one := halvesOf(one)
 			one.StoredDType = int32(tensor.String)
-			dump(file, &dumptest.Content{OpName: "net/" + name, Outputs: []dumptest.TensorContent{one, halvesOf(value.Draw(t, "out"))}})
+			dump(file, &dumpfmt.Content{OpName: "net/" + name, Outputs: []dumpfmt.TensorContent{one, halvesOf(value.Draw(t, "out"))}})
 		case "record":
 			r := &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
 				{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
 				{Unit: opdebug.AICore, TaskID: uint64(rapid.IntRange(0, 12).Draw(t, "task")), StreamID: 1, Status: []uint64{rapid.Uint64Range(0, 0xff).Draw(t, "status")}},
 			}}
-			payload := dumptest.EncodeRecord(r)
-			dump(fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", dir, task, 1700000000000005), &dumptest.Content{OpName: "Node_OpDebug", Outputs: []dumptest.TensorContent{{
-				Payload: dumptest.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}})
+			payload := opdebug.Encode(r)
+			dump(fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", dir, task, 1700000000000005), &dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{{
+				Payload: dumpfmt.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}})
 		case "cut":
 			write(file, []byte("short"))
 		case "csv":
@@ -75,7 +75,11 @@ func generatedTree(t *rapid.T, root string) {
 			npy = npy[:10] + npy[10:] + strings.Repeat(" ", max(0, 0x36-len(npy)+10-1)) + "\n"
 			write(fmt.Sprintf("arrays/%s.%d.npy", name, task), binary.LittleEndian.AppendUint16([]byte(npy), value.Draw(t, "element")))
 		case "bytes": // a name that is no UTF-8
-			dump(fmt.Sprintf("%sAdd.\xff\xfe.%d.1.1700000000000003", dir, task), &dumptest.Content{OpName: "a\xffb", Outputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "out"))}})
+			file, name := "Add.\xff\xfe", "a\xffb"
+			if !anyBytes {
+				file, name = "Add.<\u202e>&", "a\u2028b"
+			}
+			dump(fmt.Sprintf("%s%s.%d.1.1700000000000003", dir, file, task), &dumpfmt.Content{OpName: name, Outputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "out"))}})
 		case "text":
 			write(dir+"notes"+strconv.Itoa(i)+".txt", []byte("no dump"))
 		}
@@ -86,12 +90,12 @@ func generatedTree(t *rapid.T, root string) {
 }
 
 // halvesOf is a float16 tensor with the codes.
-func halvesOf(codes ...uint16) dumptest.TensorContent {
+func halvesOf(codes ...uint16) dumpfmt.TensorContent {
 	var data []byte
 	for _, c := range codes {
 		data = binary.LittleEndian.AppendUint16(data, c)
 	}
-	return dumptest.TensorContent{Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float16),
+	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(tensor.Float16),
 		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(codes))}}
 }
 
@@ -116,8 +120,12 @@ func treeOf(t *rapid.T, dir string) map[string]string {
 func shardsOf(outer *testing.T, t *rapid.T, n int, args ...string) {
 	outer.Helper()
 	order := rapid.Permutation(slices.Repeat(numbersTo(n), rapid.IntRange(1, 2).Draw(t, "times"))).Draw(t, "order")
-	for _, i := range order {
-		if r := runArgs(outer, append(args, "--shard", fmt.Sprintf("%d/%d", i, n))...); r.code != 0 || r.out != "" {
+	for k, i := range order {
+		line := append(args, "--shard", fmt.Sprintf("%d/%d", i, n))
+		if slices.Contains(order[:k], i) && rapid.Bool().Draw(t, "resume") {
+			line = append(line, "--resume")
+		}
+		if r := runArgs(outer, line...); r.code != 0 || r.out != "" {
 			t.Fatalf("shard %d of %d: %+v", i, n, r)
 		}
 	}
@@ -148,7 +156,7 @@ func TestOverflowShards(t *testing.T) {
 	t.Parallel()
 	inFolders(t, func(rt *rapid.T, dir string) {
 		tree := filepath.Join(dir, "tree")
-		generatedTree(rt, tree)
+		generatedTree(rt, tree, false)
 		n := rapid.IntRange(1, 9).Draw(rt, "n")
 		for _, command := range []string{"scan", "analyze"} {
 			args := []string{"overflow", command, tree}
@@ -160,8 +168,9 @@ func TestOverflowShards(t *testing.T) {
 			}
 			one, two, parts := filepath.Join(dir, command+"-one"), filepath.Join(dir, command+"-two"), filepath.Join(dir, command+"-parts")
 			shardsOf(t, rt, n, append(args, "-out", parts)...)
-			for _, out := range [][]string{{}, {"--lang", "zh"}, {"--format", "json"}, {"-out", "", "--format", "text,json,csv,md"}} {
-				single, merged := slices.Concat(args, out), slices.Concat([]string{"overflow", command, "merge", parts}, out)
+			merge := rapid.SampledFrom([][]string{{"merge"}, {"overflow", command, "merge"}}).Draw(rt, "merge")
+			for _, out := range [][]string{{}, {"--lang", "zh"}, {"--format", "json"}, {"-out", "", "--format", "text,json,csv,md,html"}} {
+				single, merged := slices.Concat(args, out), slices.Concat(merge, []string{parts}, out)
 				if len(out) == 4 {
 					single[len(single)-3], merged[len(merged)-3] = one, two
 				}
@@ -187,7 +196,7 @@ func TestConvertShards(t *testing.T) {
 	t.Parallel()
 	inFolders(t, func(rt *rapid.T, dir string) {
 		tree, one, two := filepath.Join(dir, "tree"), filepath.Join(dir, "one"), filepath.Join(dir, "two")
-		generatedTree(rt, tree)
+		generatedTree(rt, tree, true)
 		n := rapid.IntRange(1, 9).Draw(rt, "n")
 		args := []string{"convert", "-d", tree, "-t", rapid.SampledFrom([]string{"npy", "bin", "msnpy", "txt", "safetensors"}).Draw(rt, "type"), "-j", "1"}
 		if rapid.Bool().Draw(rt, "format") {
@@ -195,7 +204,7 @@ func TestConvertShards(t *testing.T) {
 		}
 		want := runArgs(t, append(args, "-out", one)...)
 		shardsOf(t, rt, n, append(args, "-out", two)...)
-		got := runArgs(t, "convert", "merge", two)
+		got := runArgs(t, slices.Concat(rapid.SampledFrom([][]string{{"merge"}, {"convert", "merge"}}).Draw(rt, "merge"), []string{two})...)
 		last := func(text string) string { // how it ended
 			lines := strings.Split(strings.TrimSpace(text), "\n")
 			return lines[len(lines)-1]

@@ -9,6 +9,7 @@ package convert
 
 import (
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -64,6 +65,9 @@ type Options struct {
 	Only map[string]bool
 	// SkipExisting leaves tensors alone whose output file exists.
 	SkipExisting bool
+	// Origin says where the document of a shard comes from. Without a shard all files are
+	// converted, and there is no document.
+	Origin shard.Origin
 	// Workers is the number of files converted at a time; 0 means one per CPU and one
 	// more.
 	Workers int

@@ -18,15 +18,15 @@ import (
 
 // Summary counts what a run did.
 type Summary struct {
-	Files    int // dumps that were converted without a failure
-	Failed   int // files with a failure
-	NotDumps int // files that are no dumps
-	Empty    int // files that name their tensors and have none
-	Arrays   int // those of them that are arrays, which need no conversion
+	Files    int `json:"files"`     // dumps that were converted without a failure
+	Failed   int `json:"failed"`    // files with a failure
+	NotDumps int `json:"not_dumps"` // files that are no dumps
+	Empty    int `json:"empty"`     // files that name their tensors and have none
+	Arrays   int `json:"arrays"`    // those of them that are arrays, which need no conversion
 	// Statistics are those of them that hold statistics in place of elements.
-	Statistics int
-	Written    int // output files
-	Skipped    int // output files that existed and were kept
+	Statistics int `json:"statistics"`
+	Written    int `json:"written"` // output files
+	Skipped    int `json:"skipped"` // output files that existed and were kept
 }
 
 // memoryBudget bounds what the workers of a run hold together, in bytes.
@@ -34,8 +34,9 @@ const memoryBudget = 96 << 20
 
 // Run converts the files and hands the results to emit in their order, until it
 // returns an error, which stops nothing. Then Run writes the list of failures and
-// the mapping of shortened names. Its error is that of emit, of the context, of the
-// output folder, or of writing these two. It closes the converters of the user.
+// the mapping of shortened names. A shard converts its files, and leaves what is to be
+// listed in a document for Merge. The error is that of emit, of the context, of the
+// output folder, or of writing these. Run closes the converters of the user.
 func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.Event), emit func(*Result) error) (Summary, error) {
 	if opt.Custom != nil {
 		defer opt.Custom.Close()
@@ -44,17 +45,30 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 		return Summary{}, err
 	}
 	r := newRun(opt, in)
+	all := jobs(in.Files)
+	var d *Document // of a shard
+	if spec := opt.Origin.Shard; spec != nil {
+		all, d = share(all, *spec), newDocument(in, opt.Origin)
+	}
 	var sum Summary
 	var records ledger
 	var broken error
-	err := r.convertAll(ctx, jobs(in.Files), observe, func(res Result) {
+	err := r.convertAll(ctx, all, observe, func(res Result) {
 		sum.add(&res)
-		records.add(&res)
+		if d != nil {
+			d.add(&res, opt.Out)
+		} else {
+			records.add(&res)
+		}
 		if broken == nil {
 			broken = emit(&res)
 		}
 	})
-	if !r.alone {
+	switch {
+	case d != nil && err == nil && broken == nil:
+		d.Summary = sum
+		err = d.write(opt.Out)
+	case d == nil && !r.alone:
 		err = errors.Join(err, records.writeFailed(opt.Out))
 	}
 	err = errors.Join(err, records.writeMappings())
@@ -107,7 +121,8 @@ func (r *run) convertAll(ctx context.Context, all []Job, observe func(batch.Even
 type Job struct {
 	*dumpdir.File
 	// Base begins the names of the file's outputs.
-	Base string
+	Base  string
+	place int // among all files
 	// twins are the earlier files whose outputs may have the same names.
 	twins []*dumpdir.File
 }
@@ -144,7 +159,7 @@ func jobs(files []*dumpdir.File) []Job {
 		if c := tensorfile.ContainerOf(f.Name); c != nil && c.Named {
 			at.base = withoutExt(base)
 		}
-		all[i] = Job{File: f, Base: base, twins: seen[at]}
+		all[i] = Job{File: f, Base: base, place: i, twins: seen[at]}
 		seen[at] = append(seen[at], f)
 	}
 	return all

@@ -1,105 +1,116 @@
 package convert
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
 )
 
-// PartKind is the kind of parts of a conversion.
-const PartKind = "convert"
+// Schema is that of a Document, DocumentName the name of its file.
+const (
+	Schema       = "dumptool/convert/1"
+	DocumentName = "convert.json"
+)
 
-// inputsPart is the row with index 0, which the first shard writes: what is known
-// before any file is converted.
-type inputsPart struct {
-	Paths     []shard.Text
-	Single    bool
-	NotChosen int
-	Others    []lang.Text // only when there is nothing to convert
+// Document is what a shard of a conversion did, and what remains to be listed.
+type Document struct {
+	Schema  string  `json:"schema"`
+	Summary Summary `json:"summary"`
+	// Files are those with something to list.
+	Files     []listed     `json:"files"`
+	Paths     []shard.Text `json:"paths"` // that were given
+	NotChosen int          `json:"not_chosen"`
+	// Single is set for a conversion of one file, of which no failures are listed.
+	Single bool `json:"single,omitempty"`
+	// Others says what the files are, where no file is to be converted.
+	Others []lang.Text `json:"others,omitempty"`
+	shard.Origin
 }
 
-// resultPart is the row of a file.
-type resultPart struct {
-	Summary   Summary
-	Failed    shard.Text    `json:",omitempty"` // its line in the list of failures
-	Shortened []renamedPart `json:",omitempty"`
+// listed is what is listed of a file.
+type listed struct {
+	Place   int        `json:"place"`            // among the files of all shards
+	Failed  shard.Text `json:"failed,omitempty"` // its line in the list of failures
+	Renamed []renamed  `json:"renamed,omitempty"`
 }
 
-// renamedPart is a shortened name, and its folder below that of the run.
-type renamedPart struct{ Dir, Stored, Original shard.Text }
+// renamed is a shortened name, and its folder below that of the run.
+type renamed struct {
+	Dir      shard.Text `json:"dir"`
+	Stored   shard.Text `json:"stored"`
+	Original shard.Text `json:"original"`
+}
 
-// RunPart converts those files that belong to a shard, as Run does. What Run lists of
-// failures and shortened names goes to a part file in the output folder, for Merge. Files
-// are divided by size; those whose outputs may have the same names stay together.
-func RunPart(ctx context.Context, opt Options, in *dumpdir.Run, spec shard.Spec, tool string, observe func(batch.Event), emit func(*Result) error) (path string, err error) {
-	if opt.Custom != nil {
-		defer opt.Custom.Close()
+// newDocument is the document of a shard that has not converted any file.
+func newDocument(in *dumpdir.Run, origin shard.Origin) *Document {
+	d := &Document{Schema: Schema, Files: []listed{}, Paths: []shard.Text{}, NotChosen: in.NotChosen, Single: in.Single, Origin: origin}
+	for _, path := range in.Paths {
+		d.Paths = append(d.Paths, shard.Text(path))
 	}
-	if err := checkFolder(opt.Out); err != nil {
-		return "", err
+	if !slices.ContainsFunc(in.Files, func(f *dumpdir.File) bool { return f.Role == dumpdir.Tensors && f.Size > 0 }) {
+		for _, m := range in.OtherFiles() {
+			d.Others = append(d.Others, m.Text.Text())
+		}
 	}
-	all := jobs(in.Files)
-	shards, plan := divide(all, &opt, spec.Of)
-	w, err := shard.Create(opt.Out, shard.Head{Kind: PartKind, Tool: tool, Plan: plan, Shard: spec.Index, Of: spec.Of, Rows: 1 + len(all)})
+	return d
+}
+
+// add adds the result of a file.
+func (d *Document) add(r *Result, out string) {
+	var l ledger
+	l.add(r)
+	row := listed{Place: r.Job.place}
+	for _, line := range l.failed {
+		row.Failed = shard.Text(line)
+	}
+	for dir, names := range l.shortened {
+		rel, err := store.Rel(out, dir)
+		if err != nil {
+			rel = dir // below out in any case
+		}
+		for _, n := range names {
+			row.Renamed = append(row.Renamed, renamed{shard.Text(filepath.ToSlash(rel)), shard.Text(n.Stored), shard.Text(n.Original)})
+		}
+	}
+	if row.Failed != "" || row.Renamed != nil {
+		d.Files = append(d.Files, row)
+	}
+}
+
+// DocumentPath is where a shard of a conversion to the folder out leaves its document.
+func DocumentPath(out string, spec shard.Spec) string {
+	return store.Join(out, spec.Folder(), DocumentName)
+}
+
+// write writes the document.
+func (d *Document) write(out string) error {
+	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
-		return "", err
+		return err
 	}
-	defer w.Abort()
-	put := func(index int, row any) {
-		data, failed := json.Marshal(row)
-		if failed == nil {
-			failed = w.Write(index, data)
-		}
-		err = errors.Join(err, failed)
-	}
-	if spec.Index == 0 {
-		put(0, inputsOf(in))
-	}
-	var mine []Job
-	var index []int
-	for i, j := range all {
-		if shards[i] == spec.Index {
-			mine, index = append(mine, j), append(index, 1+i)
-		}
-	}
-	r := newRun(opt, in)
-	next := 0
-	stopped := r.convertAll(ctx, mine, observe, func(res Result) {
-		if err == nil {
-			put(index[next], partOf(&res, opt.Out))
-		}
-		next++
-		if err == nil {
-			err = emit(&res)
-		}
-	})
-	if err = errors.Join(stopped, err); err != nil {
-		return "", err
-	}
-	return w.Path(), w.Commit()
+	path := DocumentPath(out, *d.Shard)
+	return cmp.Or(safefile.MkdirAll(store.Dir(path)), safefile.WriteFile(path, append(text, '\n')))
 }
 
-// divide returns the shard of each job, and what identifies the whole.
-func divide(all []Job, opt *Options, n int) (shards []int, plan string) {
-	work := shard.NewFingerprint()
-	work.Add(fmt.Sprintf("%s %v", opt.Type, opt.Target))
+// share returns the files of a shard. They are divided by size; those whose outputs may
+// have the same names stay together.
+func share(all []Job, spec shard.Spec) []Job {
 	group := make(map[string]int)
-	of := make([]int, len(all))
 	var keys []string
 	var sizes []int64
+	of := make([]int, len(all))
 	for i, j := range all {
-		key := shard.Key("", "", 0, j.Folder.Dir, j.Name)
-		work.Add(key, j.Size)
 		together := j.Folder.Dir + "\x00" + stem(j.Name)
 		g, ok := group[together]
 		if !ok {
@@ -110,12 +121,14 @@ func divide(all []Job, opt *Options, n int) (shards []int, plan string) {
 		of[i] = g
 		sizes[g] += 1 + j.Size
 	}
-	shards = make([]int, len(all))
-	assigned := shard.Balance(sizes, keys, n)
-	for i, g := range of {
-		shards[i] = assigned[g]
+	shards := shard.Balance(sizes, keys, spec.Of)
+	var mine []Job
+	for i, j := range all {
+		if shards[of[i]] == spec.Index {
+			mine = append(mine, j)
+		}
 	}
-	return shards, work.String()
+	return mine
 }
 
 // stem is what the names of files have in common whose outputs may have the same name:
@@ -133,77 +146,45 @@ func stem(name string) string {
 	return withoutExt(name)
 }
 
-func inputsOf(in *dumpdir.Run) *inputsPart {
-	p := &inputsPart{Paths: shard.Texts(in.Paths), Single: in.Single, NotChosen: in.NotChosen}
-	for _, f := range in.Files {
-		if f.Role == dumpdir.Tensors && f.Size > 0 {
-			return p
-		}
-	}
-	for _, m := range in.OtherFiles() {
-		p.Others = append(p.Others, m.Text.Text())
-	}
-	return p
-}
-
-// partOf is what is listed of a result.
-func partOf(r *Result, out string) *resultPart {
-	p := new(resultPart)
-	p.Summary.add(r)
-	var l ledger
-	l.add(r)
-	for _, line := range l.failed {
-		p.Failed = shard.Text(line)
-	}
-	for dir, names := range l.shortened {
-		rel, err := store.Rel(out, dir)
-		if err != nil {
-			rel = dir // below out in any case
-		}
-		for _, n := range names {
-			p.Shortened = append(p.Shortened, renamedPart{shard.Text(filepath.ToSlash(rel)), shard.Text(n.Stored), shard.Text(n.Original)})
-		}
-	}
-	return p
-}
-
 // Merge writes the list of failures and the mapping of shortened names to the output
-// folder of shards, as Run does, and removes the parts.
-func Merge(parts *shard.Listing, out string) (Summary, Inputs, error) {
-	var first inputsPart
-	var sum Summary
+// folder of shards, as Run does, from the documents of the shards. With remove it
+// removes them then.
+func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, error) {
+	var all Document
+	for i := range docs {
+		var d Document
+		if err := docs[i].Decode(&d); err != nil {
+			return Summary{}, Inputs{}, err
+		}
+		d.Files = append(all.Files, d.Files...)
+		d.Summary.merge(&all.Summary)
+		all = d
+	}
+	slices.SortStableFunc(all.Files, func(a, b listed) int { return cmp.Compare(a.Place, b.Place) })
 	var records ledger
-	err := parts.Rows(false, func(row shard.Row) error {
-		if row.Index == 0 {
-			return json.Unmarshal(row.Data, &first)
+	for _, f := range all.Files {
+		if f.Failed != "" {
+			records.failed = append(records.failed, string(f.Failed))
 		}
-		var p resultPart
-		if err := json.Unmarshal(row.Data, &p); err != nil {
-			return fmt.Errorf("row %d of the parts: %w", row.Index, err)
-		}
-		sum.merge(&p.Summary)
-		if p.Failed != "" {
-			records.failed = append(records.failed, string(p.Failed))
-		}
-		for _, n := range p.Shortened {
+		for _, n := range f.Renamed {
 			dir := store.Join(out, filepath.FromSlash(string(n.Dir)))
 			records.shorten(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})
 		}
-		return nil
-	})
-	if err != nil {
-		return Summary{}, Inputs{}, err
 	}
-	if !first.Single {
+	var err error
+	if !all.Single {
 		err = records.writeFailed(out)
 	}
 	if err := errors.Join(err, records.writeMappings()); err != nil {
 		return Summary{}, Inputs{}, err
 	}
-	for i := range parts.Parts {
-		err = errors.Join(err, store.Remove(parts.Parts[i].Path))
+	for i := range docs {
+		if remove {
+			err = errors.Join(err, store.Remove(docs[i].Path))
+			_ = store.Remove(store.Dir(docs[i].Path)) // its folder, if nothing else is in it
+		}
 	}
-	return sum, first.inputs(), err
+	return all.Summary, all.inputs(), err
 }
 
 // merge adds the counts of another part.
@@ -213,12 +194,15 @@ func (s *Summary) merge(o *Summary) {
 }
 
 // inputs are the files that were listed.
-func (p *inputsPart) inputs() Inputs {
-	return Inputs{Paths: shard.Strings(p.Paths), NotChosen: p.NotChosen, Others: func() []batch.Message {
-		var all []batch.Message
-		for _, t := range p.Others {
+func (d *Document) inputs() Inputs {
+	in := Inputs{NotChosen: d.NotChosen, Others: func() (all []batch.Message) {
+		for _, t := range d.Others {
 			all = append(all, batch.Infof("%s", "%s", t))
 		}
 		return all
 	}}
+	for _, path := range d.Paths {
+		in.Paths = append(in.Paths, string(path))
+	}
+	return in
 }

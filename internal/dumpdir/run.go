@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/msprobe"
+	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
 
@@ -32,10 +33,14 @@ type Run struct {
 	// NotChosen counts the files that Choose dropped.
 	NotChosen int
 
-	folders []*Folder
-	sources Sources
-	known   knownCoordinates
+	folders   []*Folder
+	sources   Sources
+	known     knownCoordinates
+	inventory shard.Inventory
 }
+
+// Listing identifies the files that were listed.
+func (r *Run) Listing() string { return r.inventory.String() }
 
 // Forget drops the files and operators of a run, which take nearly all of its memory,
 // for those who have taken what they need of them. Rounds keep their coordinates,

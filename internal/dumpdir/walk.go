@@ -7,12 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/store"
 )
 
@@ -55,6 +57,7 @@ type walker struct {
 	// mappings the mapping.csv of folders, by their absolute paths.
 	seen     map[string]bool
 	mappings map[string]*dumpfmt.Mapping
+	root     int // the number of the path that was given
 }
 
 // walk lists what is at the paths. Links to folders are not followed; the
@@ -66,7 +69,9 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 			w.skip = info
 		}
 	}
-	for _, given := range r.Paths {
+	r.inventory = shard.NewInventory()
+	for i, given := range r.Paths {
+		w.root = i
 		info, err := store.Stat(given)
 		switch {
 		case err != nil:
@@ -199,6 +204,11 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 	if info != nil {
 		file.Size = info.Size()
 	}
+	etag := ""
+	if store.Remote(where) && info != nil {
+		etag, _ = info.Sys().(string)
+	}
+	w.run.inventory.Add(w.root, path.Join(f.Dir, name), file.Size, etag)
 	if original, ok := names.Original(name); ok {
 		file.Name = original
 	}

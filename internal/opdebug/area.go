@@ -1,6 +1,11 @@
 package opdebug
 
-import "strconv"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Unit is the part of the device that an area of a record is about.
 type Unit uint8
@@ -34,6 +39,19 @@ func (u Unit) String() string {
 		return unitNames[u]
 	}
 	return "Unit(" + strconv.Itoa(int(u)) + ")"
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (u Unit) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (u *Unit) UnmarshalText(text []byte) error {
+	i := slices.Index(unitNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%.40q is no unit of a device, want one of %s", text, strings.Join(unitNames[:], ", "))
+	}
+	*u = Unit(i)
+	return nil
 }
 
 // Area is what a record says about one unit. Which fields apply depends on

@@ -31,7 +31,7 @@ var verdictAdvice = map[Verdict]lang.Text{
 // that its status names.
 func advice(r *Record) []lang.Text {
 	all := []lang.Text{verdictAdvice[r.Verdict]}
-	for _, s := range r.Status {
+	for _, s := range r.Words() {
 		for _, e := range s.Entries {
 			if e.Advice != (lang.Text{}) && !slices.Contains(all, e.Advice) {
 				all = append(all, e.Advice)

@@ -1,62 +1,110 @@
 package overflow
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/shard"
 )
 
-// Report is the result of Analyze.
+// Schema is that of a Report as a document.
+const Schema = "dumptool/overflow/1"
+
+// Report is the result of Analyze, and the document of it.
 type Report struct {
+	Schema string `json:"schema"`
 	// Records are ordered by rank, step and time.
-	Records  []Record
-	Problems []Problem
+	Records  []Record  `json:"records"`
+	Problems []Problem `json:"problems"`
 	// First is the index of the first record of each rank.
-	First map[string]int
-	// Dumps counts the dumps of operators, Files all files, Total the records
-	// before Options.Most.
-	Dumps, Files, Total int
+	First map[string]int `json:"first"`
+	// Dumps counts the dumps of operators, Total the records before Options.Most.
+	Dumps int `json:"dumps"`
+	Total int `json:"total"`
 	// All is that of the options.
-	All bool
+	All bool `json:"all,omitempty"`
+	Inputs
+	shard.Origin
 }
 
 // Unread counts the problems that are about data that could not be read.
 func (r *Report) Unread() int { return unread(r.Problems) }
 
 // Analyze finds the overflow records of a run, matches each with the dump of its
-// operator and judges the tensors. What cannot be read is a Problem and stops
-// nothing.
+// operator and judges the tensors, of all rounds or those of a shard. What cannot be
+// read is a Problem and stops nothing.
 func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
-	report, records, err := planAnalysis(ctx, run, &opt)
+	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
+		return nil, err
+	}
+	report := &Report{Schema: Schema, Records: []Record{}, Problems: problemsOf(run, &opt.Select), All: opt.All}
+	report.Listed = len(run.Files)
+	ops := dumpsOf(run.Select(opt.Select))
+	report.Dumps = len(ops)
+	records, err := report.match(ctx, run, newDumps(ops), &opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := judgeRecords(ctx, records, opt, func(int, *Record) {}); err != nil {
+	report.Total = len(records)
+	if report.Total == 0 && report.Dumps == 0 {
+		report.Others = othersOf(run)
+	}
+	records = firstOfEach(records, opt.Most)
+	findProducers(records)
+	for i, r := range records {
+		r.Place = i + 1
+	}
+	records = share(records, opt.Shard)
+	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, records, nil,
+		func(ctx context.Context, r *Record) *Record {
+			r.judge(ctx)
+			return r
+		}, func(int, *Record) {})
+	if err != nil {
 		return nil, err
 	}
 	report.add(records)
+	report.conclude(opt.Shard.On())
 	return report, nil
 }
 
-// planAnalysis returns a report without records, and the records that are to be judged
-// for it, in their order.
-func planAnalysis(ctx context.Context, run *dumpdir.Run, opt *Options) (*Report, []*Record, error) {
-	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
-		return nil, nil, err
+// share returns the records of a shard: those of some rounds.
+func share(records []*Record, spec shard.Spec) []*Record {
+	if !spec.On() {
+		return records
 	}
-	report := &Report{All: opt.All, Files: len(run.Files), Problems: problemsOf(run, &opt.Select)}
-	ops := dumpsOf(run.Select(opt.Select))
-	report.Dumps = len(ops)
-	records, err := report.match(ctx, run, newDumps(ops), opt)
-	if err != nil {
-		return nil, nil, err
+	var sizes []int64
+	var keys []string
+	rounds := make(map[dumpdir.Coordinates]int)
+	for _, r := range records {
+		i, seen := rounds[r.At()]
+		if !seen {
+			i = len(keys)
+			rounds[r.At()] = i
+			sizes, keys = append(sizes, 0), append(keys, strings.Join([]string{r.Rank, r.Step, r.Graph, r.Model, r.Folder}, "\x00"))
+		}
+		if r.Op != nil {
+			sizes[i] += sizeOf(r.Op.dump.tensors)
+		}
+		for _, p := range r.Producers {
+			sizes[i] += sizeOf(p.dumped)
+		}
 	}
-	report.Total = len(records)
-	records = firstOfEach(records, opt.Most)
-	findProducers(records)
-	return report, records, nil
+	shards := shard.Balance(sizes, keys, spec.Of)
+	return slices.DeleteFunc(records, func(r *Record) bool { return shards[rounds[r.At()]] != spec.Index })
+}
+
+// sizeOf adds up the files of tensors.
+func sizeOf(tensors []dumpdir.Tensor) int64 {
+	size := int64(0)
+	for _, of := range byFile(tensors) {
+		size += of[0].File.Size
+	}
+	return size
 }
 
 // match returns the chosen records of a run that show an overflow, each with its
@@ -72,16 +120,18 @@ func (r *Report) match(ctx context.Context, run *dumpdir.Run, dumps *dumps, opt 
 		}
 		f := readRecords(recorded)
 		if f.err != nil {
-			r.Problems = append(r.Problems, Problem{File: f.path, Err: f.err})
+			r.Problems = append(r.Problems, newProblem(f.path, f.err))
 			continue
 		}
 		for _, one := range f.records {
 			record, err := newRecord(f, one)
 			if err != nil {
-				r.Problems = append(r.Problems, Problem{File: f.path, Empty: true, Err: err})
+				p := newProblem(f.path, err)
+				p.Empty = true
+				r.Problems = append(r.Problems, p)
 				continue
 			}
-			if d, rule := match(f, record.Area, dumps); d != nil {
+			if d, rule := match(f, record.area, dumps); d != nil {
 				record.Op = newOperator(d, rule)
 			}
 			if opt.Ops == nil || record.Op != nil && opt.Ops.Wants(record.Op.op) {
@@ -100,38 +150,46 @@ func firstOfEach(records []*Record, n int) []*Record {
 	}
 	seen := map[string]int{}
 	return slices.DeleteFunc(records, func(r *Record) bool {
-		seen[r.At.Rank]++
-		return seen[r.At.Rank] > n
+		seen[r.Rank]++
+		return seen[r.Rank] > n
 	})
-}
-
-// judgeRecords reads the tensors of the records' operators, judges them and hands the
-// records to emit in their order.
-func judgeRecords(ctx context.Context, records []*Record, opt Options, emit func(int, *Record)) error {
-	return batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, records, nil,
-		func(ctx context.Context, r *Record) *Record {
-			r.judge(ctx)
-			return r
-		},
-		emit)
 }
 
 // add adds the records, and what could not be read of their operators.
 func (r *Report) add(records []*Record) {
-	r.First = map[string]int{}
 	listed := make(map[string]bool) // files with problems
 	for i := range r.Problems {
 		listed[r.Problems[i].File] = true
 	}
-	for i, record := range records {
+	for _, record := range records {
 		r.Records = append(r.Records, *record)
-		if _, ok := r.First[record.At.Rank]; !ok {
-			r.First[record.At.Rank] = i
-		}
 		for _, p := range record.problems {
 			if !listed[p.File] {
+				p.Place = record.Place
 				r.Problems = append(r.Problems, p)
 			}
+		}
+	}
+}
+
+// conclude orders the records and the problems by their places, and finds the first
+// record of each rank. Places are kept for those who merge.
+func (r *Report) conclude(keepPlaces bool) {
+	slices.SortStableFunc(r.Records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Place, b.Place), compareRecords(&a, &b)) })
+	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
+	r.First = make(map[string]int)
+	for i := range r.Records {
+		record := &r.Records[i]
+		if _, ok := r.First[record.Rank]; !ok {
+			r.First[record.Rank] = i
+		}
+		if !keepPlaces {
+			record.Place = 0
+		}
+	}
+	for i := range r.Problems {
+		if !keepPlaces {
+			r.Problems[i].Place = 0
 		}
 	}
 }

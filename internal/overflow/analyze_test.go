@@ -164,7 +164,7 @@ func TestArraysAndJSON(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if tensors := r.Records[0].Tensors; len(tensors) != 2 || tensors[1].Kind != tensor.Output || !tensors[1].Bad() {
+	if tensors := r.Records[0].Tensors; len(tensors) != 2 || tensors[1].Kind != tensor.Output || !tensors[1].Bad {
 		t.Errorf("tensors %+v", tensors)
 	}
 }
@@ -183,13 +183,13 @@ func TestUnits(t *testing.T) {
 	tr.record("0/Opdebug.Node_OpDebug.9.3.1700000000000014", invalid)
 	tr.dump("0/Opdebug.Node_OpDebug.9.3.1700000000000015", recordDump("Node_OpDebug", make([]byte, 100)))
 	r := tr.analyze(Options{})
-	if len(r.Records) != 2 || r.Records[0].Area.Unit != opdebug.AICore || r.Records[1].Area.Unit != opdebug.L2 {
+	if len(r.Records) != 2 || r.Records[0].Unit != opdebug.AICore || r.Records[1].Unit != opdebug.L2 {
 		t.Fatalf("%+v", r.Records)
 	}
 	if len(r.Problems) != 2 || r.Unread() != 1 {
 		t.Errorf("problems %+v", r.Problems)
 	}
-	if text := r.Records[1].Status[0].Entries; len(text) != 1 || !text[0].Numeric {
+	if text := r.Records[1].Words()[0].Entries; len(text) != 1 || !text[0].Numeric {
 		t.Errorf("status %+v", text)
 	}
 }

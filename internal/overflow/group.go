@@ -26,15 +26,15 @@ func (g *Group) First() int { return g.Members[0] }
 func (r *Report) Groups() []Group {
 	return group(r.Records, func(r *Record) (string, dumpdir.Coordinates) {
 		if r.Op == nil {
-			return fmt.Sprintf("%v %d %d", r.Area.Unit, r.Area.StreamID, r.Area.TaskID), r.At
+			return fmt.Sprintf("%v %d %d", r.Unit, r.StreamID, r.TaskID), r.At()
 		}
-		return r.Op.Type + "\n" + r.Op.Name, r.At
+		return r.Op.Type + "\n" + r.Op.Name, r.At()
 	})
 }
 
 // Groups groups the rows by operator, in the order of their first.
 func (r *ScanReport) Groups() []Group {
-	return group(r.Rows, func(s *Scanned) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.At })
+	return group(r.Rows, func(s *Scanned) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.At() })
 }
 
 func group[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/opdebug"
 )
 
@@ -16,7 +15,7 @@ import (
 func TestGroups(t *testing.T) {
 	r := &Report{}
 	add := func(rank, step, op string, task uint64) {
-		record := Record{At: dumpdir.Coordinates{Rank: rank, Step: step}, Area: &opdebug.Area{Unit: opdebug.AICore, TaskID: task}}
+		record := Record{Rank: rank, Step: step, Unit: opdebug.AICore, TaskID: task}
 		if op != "" {
 			record.Op = &Operator{Type: "T", Name: op}
 		}

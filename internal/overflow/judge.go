@@ -37,10 +37,10 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 			side = &in
 		}
 		side.all++
-		if t.Bad() {
+		if t.Bad {
 			side.bad++
 		}
-		if t.Err != nil && !t.NotNumeric() {
+		if t.err != nil && !t.NotNumeric() {
 			side.unread++
 		}
 	}
@@ -53,7 +53,7 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 		return CannotTell, lang.Text{EN: "not every input could be read", ZH: "部分输入无法读取"}
 	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.Bad() }):
 		return CameIn, lang.Text{EN: "an output that it reads is bad already", ZH: "所读取的上游输出已异常"}
-	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.known() || p.Through != nil }):
+	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.known() || len(p.Through) > 0 }):
 		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not", ZH: "所读取的其他算子的输出正常，输出异常"}
 	case in.all == 0 && out.bad > 0:
 		return CannotTell, lang.Text{EN: "the inputs were not dumped", ZH: "没有 dump 输入"}

@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/shard"
 )
 
 // Options says what of a run is looked at, and how.
@@ -21,6 +22,8 @@ type Options struct {
 	// All makes Scan keep the rows of good tensors too, and reports for people show
 	// everything.
 	All bool
+	// Shard is the part of the tensors that is read; the zero Spec reads all.
+	Shard shard.Spec
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 }
@@ -29,15 +32,17 @@ type Options struct {
 // something that the run lacks.
 type Problem struct {
 	// File is empty for what is missing.
-	File string
-	Err  error
+	File string `json:"file"`
+	Fault
 	// Empty is set for a readable record without an overflow.
-	Empty bool
-	// Kind is that of a problem of the folders, empty for others, and At the round
-	// that it is about.
-	Kind dumpdir.ProblemKind
-	At   dumpdir.Coordinates
+	Empty bool `json:"empty,omitempty"`
+	// Kind is that of a problem of the folders, empty for others.
+	Kind dumpdir.ProblemKind `json:"kind,omitempty"`
+	// Place is the place among those of all shards, for what a shard could not read.
+	Place int `json:"place,omitempty"`
 }
+
+func newProblem(file string, err error) Problem { return Problem{File: file, Fault: faultOf(err)} }
 
 // Unread reports whether data could not be read.
 func (p *Problem) Unread() bool {
@@ -64,7 +69,7 @@ func problemsOf(run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {
 			tables[f.Path()] = true
 		}
 	}
-	var all []Problem
+	all := []Problem{}
 	for _, p := range run.Problems {
 		if !chosen.Wants(p.At) {
 			continue
@@ -72,7 +77,7 @@ func problemsOf(run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {
 		if p.Kind == dumpdir.BadSide && tables[p.Path] {
 			p.Kind = dumpdir.Unreadable
 		}
-		all = append(all, Problem{File: p.Path, Err: p.Err, Kind: p.Kind, At: p.At})
+		all = append(all, Problem{File: p.Path, Fault: faultOf(p.Err), Kind: p.Kind})
 	}
 	return slices.Clip(all)
 }

@@ -10,21 +10,26 @@ import (
 
 // Inputs are the files among which something was looked for.
 type Inputs struct {
-	// Files is their number.
-	Files int
-	// Others says what those are that hold no tensors.
-	Others func() []batch.Message
+	// Listed is their number.
+	Listed int `json:"listed"`
+	// Others says what those are that hold no tensors, where none does.
+	Others []lang.Text `json:"others,omitempty"`
 }
 
-// InputsOf are the files of a run.
-func InputsOf(run *dumpdir.Run) Inputs { return Inputs{len(run.Files), run.OtherFiles} }
+// othersOf says what the files of a run are that hold no tensors.
+func othersOf(run *dumpdir.Run) (texts []lang.Text) {
+	for _, m := range run.OtherFiles() {
+		texts = append(texts, m.Text.Text())
+	}
+	return texts
+}
 
-// Outcome is how the scan of a run ended.
-func (r *ScanReport) Outcome(in Inputs) batch.Outcome {
+// Outcome is how the scan of a run ended, whatever is reported.
+func (r *ScanReport) Outcome(bool) batch.Outcome {
 	found := lang.Sayf("bad tensors in %d of %s", "%[2]s中 %[1]d 个含异常张量", r.BadFiles, lang.CountText(r.Files, "file", "个文件"))
-	switch n := unread(r.Problems); {
+	switch n := r.Unread(); {
 	case r.Files == 0 && n == 0:
-		return nothingIn(in, "neither dumps nor arrays among %s", "%s中没有 dump 和数组")
+		return r.nothing("neither dumps nor arrays among %s", "%s中没有 dump 和数组")
 	case n == 1:
 		return batch.Outcomef(batch.Incomplete, "%s, 1 file or tensor could not be read", "%s，1 个文件或张量无法读取", found)
 	case n > 1:
@@ -44,11 +49,11 @@ func (r *ScanReport) Outcome(in Inputs) batch.Outcome {
 
 // Outcome is how the analysis ended: what could not be read, or the overflows. What
 // usually explains that there are none are hints, unless the report has them.
-func (r *Report) Outcome(in Inputs, reported bool) batch.Outcome {
+func (r *Report) Outcome(reported bool) batch.Outcome {
 	unreadable, records := r.Unread(), lang.CountText(r.Total, "overflow record", "条溢出记录")
 	switch {
 	case r.Total == 0 && r.Dumps == 0 && unreadable == 0 && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Empty }):
-		return nothingIn(in, "neither overflow records nor dumps among %s", "%s中没有溢出记录和 dump")
+		return r.nothing("neither overflow records nor dumps among %s", "%s中没有溢出记录和 dump")
 	case unreadable > 0:
 		return batch.Outcomef(batch.Incomplete, "%s found, %s could not be read", "发现 %s，%s无法读取", records, lang.CountText(unreadable, "file", "个文件"))
 	case r.Total > 0:
@@ -63,10 +68,12 @@ func (r *Report) Outcome(in Inputs, reported bool) batch.Outcome {
 	return o
 }
 
-// nothingIn is the outcome of a run without anything to look at: what its files are
+// nothing is the outcome of a run without anything to look at: what its files are
 // instead. The texts are about the number of files.
-func nothingIn(in Inputs, en, zh string) batch.Outcome {
-	o := batch.Outcomef(batch.Nothing, en, zh, lang.CountText(in.Files, "file", "个文件"))
-	o.Messages = in.Others()
+func (in *Inputs) nothing(en, zh string) batch.Outcome {
+	o := batch.Outcomef(batch.Nothing, en, zh, lang.CountText(in.Listed, "file", "个文件"))
+	for _, text := range in.Others {
+		o.Messages = append(o.Messages, batch.Infof("%s", "%s", text))
+	}
 	return o
 }

@@ -12,29 +12,30 @@ import (
 
 // Producer is an output that the operator of a record reads, by the graph of the run.
 type Producer struct {
-	Op, Type string
+	Type string `json:"op_type"`
+	Op   string `json:"op_name"`
 	// Script is the line of the user's script that the operator comes from, as
 	// FILE:LINE; empty when unknown.
-	Script string
-	// Output is the number of the output, -1 if it is not known.
-	Output int
+	Script string `json:"script,omitempty"`
+	// Output is the number of the output, nil if it is not known.
+	Output *int `json:"output"`
 	// Through are the operators without a dump between the output and its reader.
-	Through []string
+	Through []string `json:"through"`
 	// Tensors are those of the output, of all outputs where the number is not known;
 	// empty for an operator without a dump.
-	Tensors []Tensor
+	Tensors []Tensor `json:"tensors"`
 
 	dumped []dumpdir.Tensor
 }
 
 // Bad reports whether the output holds what an overflow leaves behind.
 func (p *Producer) Bad() bool {
-	return slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Bad() })
+	return slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Bad })
 }
 
 // known reports whether all of the output could be read.
 func (p *Producer) known() bool {
-	return len(p.Tensors) > 0 && !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Err != nil && !t.NotNumeric() })
+	return len(p.Tensors) > 0 && !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.err != nil && !t.NotNumeric() })
 }
 
 // Limits of the search for producers.
@@ -48,10 +49,10 @@ func findProducers(records []*Record) {
 	seen := make(map[string]bool)
 	rounds := make(map[*dumpdir.Round]map[string][]*dumpdir.Op)
 	for _, r := range records {
-		if seen[r.At.Rank] || r.Op == nil {
+		if seen[r.Rank] || r.Op == nil {
 			continue
 		}
-		seen[r.At.Rank] = true
+		seen[r.Rank] = true
 		round := r.Op.dump.round
 		if round.Flow.Graph == nil {
 			continue
@@ -85,7 +86,10 @@ func producersOf(op *dumpdir.Op, g *graph.Graph, ops map[string][]*dumpdir.Op) [
 				continue
 			}
 			for _, from := range s.node.Producers() {
-				p := Producer{Op: from.Op, Output: from.Output, Through: s.through}
+				p := Producer{Op: from.Op, Through: append([]string{}, s.through...), Tensors: []Tensor{}}
+				if from.Output >= 0 {
+					p.Output = &from.Output
+				}
 				node := g.Find(from.Op)
 				if node != nil {
 					p.Type = node.Type
@@ -125,7 +129,7 @@ func executionFor(of []*dumpdir.Op, reader *dumpdir.Op) *dumpdir.Op {
 func (p *Producer) take(op *dumpdir.Op) {
 	p.Op, p.Type, p.Script = op.Names()[0], op.Type, op.Script()
 	for _, t := range op.Tensors {
-		if t.Kind == tensor.Output && (p.Output < 0 || t.Index == p.Output) {
+		if t.Kind == tensor.Output && (p.Output == nil || t.Index == *p.Output) {
 			p.dumped = append(p.dumped, t)
 		}
 	}
@@ -133,6 +137,6 @@ func (p *Producer) take(op *dumpdir.Op) {
 
 // read reads the outputs.
 func (p *Producer) read(ctx context.Context) {
-	p.Tensors, _ = readTensors(ctx, p.dumped)
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t Tensor) bool { return t.Kind.IsInput() })
+	tensors, _ := readTensors(ctx, p.dumped)
+	p.Tensors = slices.DeleteFunc(append(p.Tensors, tensors...), func(t Tensor) bool { return t.Kind.IsInput() })
 }

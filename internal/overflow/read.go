@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
@@ -73,7 +74,9 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 	if err != nil {
 		all := make([]Tensor, len(tensors))
 		for i, t := range tensors {
-			all[i] = Tensor{Kind: t.Kind, Index: t.Index, Name: t.Member, Err: err, file: file, unopened: true}
+			all[i] = newTensor(t.Kind, t.Index, 0, 0, nil, nil)
+			all[i].name, all[i].file, all[i].unopened = t.Member, file, true
+			all[i].fail(err)
 		}
 		return all
 	}
@@ -81,7 +84,7 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 	all := statsOf(ctx, src)
 	if len(all) == 1 && len(tensors) == 1 {
 		all[0].Kind, all[0].Index = tensors[0].Kind, tensors[0].Index
-		if tensors[0].Statistics != nil && errors.Is(all[0].Err, tensorfile.ErrNoData) {
+		if tensors[0].Statistics != nil && errors.Is(all[0].err, tensorfile.ErrNoData) {
 			all = fromTable(tensors)
 		}
 	}
@@ -105,12 +108,17 @@ func statsOf(ctx context.Context, f *tensorfile.File) []Tensor {
 	all := make([]Tensor, len(f.Tensors))
 	for i := range f.Tensors {
 		src := &f.Tensors[i]
-		t := Tensor{Kind: src.Kind, Index: src.Index, Name: src.Name, DType: src.DType, Format: src.Format, Shape: src.Shape,
-			Original: src.OriginalShape, Size: src.Size}
-		if shape, err := src.Stored(); err != nil {
-			t.Err = err
-		} else {
-			t.Stats, t.Err = src.Stats(ctx, shape, block)
+		t := newTensor(src.Kind, src.Index, src.DType, src.Format, src.Shape, src.OriginalShape)
+		t.name = src.Name
+		shape, err := src.Stored()
+		if err == nil {
+			var stats *tensor.Stats
+			if stats, err = src.Stats(ctx, shape, block); stats != nil {
+				t.holds(stats, src.DType, src.Shape)
+			}
+		}
+		if err != nil {
+			t.fail(err)
 		}
 		all[i] = t
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
@@ -16,47 +17,101 @@ import (
 
 // Record is one overflow record, its operator and the verdict on it.
 type Record struct {
-	File      string
-	At        dumpdir.Coordinates
-	Timestamp uint64 // microseconds, 0 when not known
-	Record    *opdebug.Record
-	// Area is the unit that matters: AI Core before atomic adds, since those
-	// overflow in its wake.
-	Area *opdebug.Area
-	// Status are the decoded status words of Area.
-	Status []statusreg.Result
+	File string `json:"file"`
+	// Device is Rank under the name that older reports have.
+	Device    string `json:"device"`
+	Step      string `json:"step"`
+	Timestamp uint64 `json:"timestamp"` // microseconds, 0 when not known
+	// Unit is the one that matters: AI Core before atomic adds, since those overflow in
+	// its wake. What follows is that unit's.
+	Unit     opdebug.Unit `json:"acc_type"`
+	ModelID  uint64       `json:"model_id"`
+	StreamID uint64       `json:"stream_id"`
+	TaskID   uint64       `json:"task_id"`
+	// ContextID and ThreadID are nil where the task has none.
+	ContextID *uint64  `json:"context_id"`
+	ThreadID  *uint64  `json:"thread_id"`
+	Status    []uint64 `json:"status"`
+	// Causes are what the status words mean.
+	Causes []Cause `json:"causes"`
 	// Op is the operator's dump, nil when none was found.
-	Op *Operator
+	Op *Operator `json:"op"`
 	// Tensors are those of the operator's dump.
-	Tensors []Tensor
+	Tensors []Tensor `json:"tensors"`
 	// Producers are the outputs that the operator reads, of the first record of each
-	// rank; nil where no graph says them.
-	Producers []Producer
-	Verdict   Verdict
-	Why       lang.Text
-	Advice    []lang.Text
-	Warnings  []string
-	// Rescued is set for a record that was decoded with the wrong layout: unit,
-	// model, stream and task are left of it, and at best part of the status.
-	Rescued bool
+	// rank; none where no graph says them.
+	Producers []Producer  `json:"producers,omitempty"`
+	Verdict   Verdict     `json:"verdict"`
+	Advice    []lang.Text `json:"advice"`
+	Why       string      `json:"reason"`
+	// Time is Timestamp for people.
+	Time  string `json:"time,omitempty"`
+	Model string `json:"model,omitempty"`
+	// CoreID, Block and PCStart say where on the device it was, as far as is known.
+	CoreID   *uint64  `json:"core_id,omitempty"`
+	Block    *uint64  `json:"block,omitempty"`
+	PCStart  string   `json:"pc_start,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Rank     string   `json:"rank,omitempty"`
+	Graph    string   `json:"graph,omitempty"`
+	Folder   string   `json:"folder,omitempty"`
+	WhyZH    string   `json:"reason_zh,omitempty"`
+	// Place is the place among the records of all shards, where there are several.
+	Place int `json:"place,omitempty"`
 
+	// Units are all units that overflowed, for reports of the process that read them.
+	Units []opdebug.Area `json:"-"`
+
+	area *opdebug.Area
 	// problems are what could not be read of the tensors.
 	problems []Problem
 }
 
+// At are the coordinates of the record.
+func (r *Record) At() dumpdir.Coordinates {
+	return dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
+}
+
+// Words are the decoded status words.
+func (r *Record) Words() []statusreg.Result { return decodeWords(r.Unit, r.Status) }
+
+// Cause is what a bit of a status word means.
+type Cause struct {
+	Mask string `json:"mask"`
+	lang.Text
+	// Word is the number of the word, nil for the only one.
+	Word *int `json:"word,omitempty"`
+}
+
+// causesOf lists what the bits of status words mean, those that nobody documents too.
+func causesOf(words []statusreg.Result) []Cause {
+	causes := []Cause{}
+	for i := range words {
+		for _, e := range slices.Concat(words[i].Entries, words[i].Undocumented()) {
+			c := Cause{Mask: e.Mask.String(), Text: e.Meaning}
+			if len(words) > 1 {
+				c.Word = &i
+			}
+			causes = append(causes, c)
+		}
+	}
+	return causes
+}
+
 // Operator is the operator whose overflow a record reports.
 type Operator struct {
-	Type string
+	Type string `json:"type"`
 	// Name is the full name of the dump's header, else that of the file name.
-	Name string
-	// FileName is the name that the file goes by, File where it is.
-	FileName  string
-	File      string
-	Timestamp uint64
-	MatchedBy Rule
+	Name string `json:"name"`
+	File string `json:"file"`
+	// FileName is the name that the file goes by.
+	FileName  string `json:"-"`
+	MatchedBy Rule   `json:"matched_by"`
+	// Guess is set for a match that may well be wrong.
+	Guess bool `json:"guess,omitempty"`
 	// Script is the line of the user's script that the operator comes from, as
 	// FILE:LINE; empty when unknown.
-	Script string
+	Script string `json:"script,omitempty"`
 
 	op   *dumpdir.Op
 	dump *dump
@@ -65,39 +120,76 @@ type Operator struct {
 func newOperator(d *dump, rule Rule) *Operator {
 	return &Operator{
 		Type: d.op.Type, Name: d.op.Names()[0], FileName: d.fileName, File: d.file().Path(),
-		Timestamp: d.timestamp, MatchedBy: rule, Script: d.op.Script(), op: d.op, dump: d,
+		MatchedBy: rule, Guess: rule.Guess(), Script: d.op.Script(), op: d.op, dump: d,
 	}
 }
 
 // newRecord decodes the status of a record; one without an overflow is an error.
 func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
-	record := &Record{File: f.path, At: f.at, Timestamp: f.timestamp, Record: r,
+	record := &Record{File: f.path, Device: f.at.Rank, Timestamp: f.timestamp, Time: Time(f.timestamp), Units: r.Overflows(), Status: []uint64{}, Tensors: []Tensor{},
+		Rank: f.at.Rank, Step: f.at.Step, Graph: f.at.Graph, Model: f.at.Model, Folder: f.at.Folder,
 		Warnings: append(slices.Clone(f.warnings), r.Warnings...)}
+	var area *opdebug.Area
 	switch {
 	case !r.Valid():
 		return nil, errors.New("the device did not mark the record as valid")
 	case f.misread:
-		record.Area, record.Rescued = &r.Areas[0], true
+		area = &r.Areas[0]
+		if len(record.Units) == 0 { // the status is lost
+			record.Units = r.Areas[:1]
+		}
 	case !r.Overflowed():
 		return nil, errors.New("no overflow recorded: every status is 0")
 	default:
-		areas := r.Overflows()
-		record.Area = &areas[len(areas)-1]
+		area = &record.Units[len(record.Units)-1]
+		record.locate(area)
+	}
+	record.area = area
+	record.Unit, record.ModelID, record.StreamID, record.TaskID = area.Unit, area.ModelID, area.StreamID, area.TaskID
+	record.Status = append(record.Status, area.Status...)
+	if context, thread, ok := area.Context(); ok {
+		record.ContextID, record.ThreadID = &context, &thread
 	}
 	for _, a := range r.Overflows() {
-		if a.Unit != record.Area.Unit {
+		if a.Unit != area.Unit {
 			record.Warnings = append(record.Warnings, fmt.Sprintf("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), bracketed(DecodeStatus(&a))))
 		}
 	}
-	record.Status = DecodeStatus(record.Area)
-	return record, otherFault(record)
+	words := record.Words()
+	record.Causes = causesOf(words)
+	return record, otherFault(area.Unit, words)
+}
+
+// locate says where on the device a unit overflowed. The layouts of records name the
+// fields differently.
+func (r *Record) locate(a *opdebug.Area) {
+	for _, f := range a.Fields() {
+		switch f.Name {
+		case "core_id":
+			r.CoreID = &f.Values[0]
+		case "block_id", "block_idx":
+			r.Block = &f.Values[0]
+		case "pc_start":
+			r.PCStart = hexWords(f.Values[:1])
+		}
+	}
+}
+
+// Time prints microseconds since 1970 as UTC, empty where they are not known.
+func Time(micros uint64) string {
+	if micros == 0 || micros > 1<<53 {
+		return ""
+	}
+	return time.UnixMicro(int64(micros)).UTC().Format("2006-01-02 15:04:05.000000")
 }
 
 // DecodeStatus decodes the status words of a unit.
-func DecodeStatus(a *opdebug.Area) []statusreg.Result {
+func DecodeStatus(a *opdebug.Area) []statusreg.Result { return decodeWords(a.Unit, a.Status) }
+
+func decodeWords(u opdebug.Unit, words []uint64) []statusreg.Result {
 	var all []statusreg.Result
-	for _, word := range a.Status {
-		all = append(all, statusreg.Decode(UnitRegister(a.Unit), statusreg.Value{word}))
+	for _, word := range words {
+		all = append(all, statusreg.Decode(UnitRegister(u), statusreg.Value{word}))
 	}
 	return all
 }
@@ -132,18 +224,18 @@ func bracketed(status []statusreg.Result) string {
 // otherFault is the error for a record of a unit whose status is a code of
 // faults, when it is none of numbers: SDMA and AI CPU report all of theirs in
 // the same word. A code that nobody documents may be anything.
-func otherFault(r *Record) error {
-	if r.Area.Unit != opdebug.SDMA && r.Area.Unit != opdebug.AICPU {
+func otherFault(u opdebug.Unit, words []statusreg.Result) error {
+	if u != opdebug.SDMA && u != opdebug.AICPU {
 		return nil
 	}
 	numeric := func(s statusreg.Result) bool {
 		return slices.ContainsFunc(s.Entries, func(e statusreg.Entry) bool { return e.Numeric })
 	}
-	faults := meanings(r.Status)
-	if len(faults) == 0 || slices.ContainsFunc(r.Status, numeric) {
+	faults := meanings(words)
+	if len(faults) == 0 || slices.ContainsFunc(words, numeric) {
 		return nil
 	}
-	return fmt.Errorf("no overflow but a fault of %s: %s", r.Area.Unit, strings.Join(faults, ", "))
+	return fmt.Errorf("no overflow but a fault of %s: %s", u, strings.Join(faults, ", "))
 }
 
 // UnitRegister returns the register whose value the status of a unit is.
@@ -165,28 +257,29 @@ func UnitRegister(u opdebug.Unit) statusreg.Register {
 
 // compareRecords orders records by rank, step and time.
 func compareRecords(a, b *Record) int {
-	return cmp.Or(compareSteps(a.At, b.At), cmp.Compare(a.Timestamp, b.Timestamp), a.At.Compare(b.At), strings.Compare(a.File, b.File))
+	return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Timestamp, b.Timestamp), a.At().Compare(b.At()), strings.Compare(a.File, b.File))
 }
 
 // judge reads the tensors of the operator and judges them.
 func (r *Record) judge(ctx context.Context) {
-	switch {
-	case r.Op == nil:
-		r.Verdict, r.Why = CannotTell, whyNoDump
-	default:
-		var unread bool
-		if r.Tensors, unread = readTensors(ctx, r.Op.dump.tensors); unread {
-			r.Verdict, r.Why = CannotTell, whyBroken
-			break
+	why := whyNoDump
+	r.Verdict = CannotTell
+	if r.Op != nil {
+		tensors, unread := readTensors(ctx, r.Op.dump.tensors)
+		r.Tensors = append(r.Tensors, tensors...)
+		if unread {
+			why = whyBroken
+		} else {
+			for i := range r.Producers {
+				r.Producers[i].read(ctx)
+			}
+			r.Verdict, why = judge(r.Tensors, r.Producers...)
 		}
-		for i := range r.Producers {
-			r.Producers[i].read(ctx)
+		if r.Op.Guess && r.Verdict != ProducedHere {
+			r.Verdict, why = CannotTell, whyGuess
 		}
-		r.Verdict, r.Why = judge(r.Tensors, r.Producers...)
 	}
-	if r.Op != nil && r.Op.MatchedBy.Guess() && r.Verdict != ProducedHere {
-		r.Verdict, r.Why = CannotTell, whyGuess
-	}
+	r.Why, r.WhyZH = why.EN, why.ZH
 	r.Advice = advice(r)
 	r.problems = tensorProblems(r.Tensors)
 }

@@ -122,13 +122,13 @@ func TestAnalyzeJSON(t *testing.T) {
 	tr.file("Opdebug.Node_OpDebug.9.3.1700000000000004.output.0.json", []byte(misreadJSON))
 	tr.file("Opdebug.Node_OpDebug.9.3.1700000000000005.output.0.json", make([]byte, maxRecord+1))
 	r := tr.analyze(Options{})
-	if len(r.Records) != 2 || r.Records[0].Area.TaskID != 9 || r.Records[1].Area.TaskID != 65 {
+	if len(r.Records) != 2 || r.Records[0].TaskID != 9 || r.Records[1].TaskID != 65 {
 		t.Fatalf("got %+v", r)
 	}
 	if w := r.Records[1].Warnings; len(w) == 0 || !strings.Contains(w[0], "was read with the old layout") {
 		t.Errorf("warnings %q of a misread record", w)
 	}
-	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Err.Error(), "want at most 1048576") {
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error, "want at most 1048576") {
 		t.Errorf("problems %v", r.Problems)
 	}
 }

@@ -1,6 +1,7 @@
 package overflow
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func TestScan(t *testing.T) {
 		var got []string
 		for i := range r.Rows {
 			row := &r.Rows[i]
-			got = append(got, fmt.Sprintf("%s %s %s first=%v %s", row.At.Rank, row.At.Step, row.OpName, row.First, row.Verdict))
+			got = append(got, fmt.Sprintf("%s %s %s first=%v %s", row.Rank, row.Step, row.OpName, row.First, row.Verdict))
 		}
 		want := []string{
 			"0 0 net/first first=true produced here", "0 0 net/second first=false came in",
@@ -51,9 +52,9 @@ func TestJudge(t *testing.T) {
 	clean, bad := &tensor.Stats{Count: 1}, &tensor.Stats{Count: 1, NaN: 1}
 	of := func(kind tensor.Kind, c *tensor.Stats) Tensor {
 		if c == nil {
-			return Tensor{Kind: kind, Err: fmt.Errorf("unreadable")}
+			return tensorOf(kind, tensor.Float16, nil, errors.New("unreadable"))
 		}
-		return Tensor{Kind: kind, Stats: c}
+		return tensorOf(kind, tensor.Float16, c, nil)
 	}
 	const in, out = tensor.Input, tensor.Output
 	tests := []struct {
@@ -78,20 +79,31 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// tensorOf is a tensor that was read, or could not be.
+func tensorOf(kind tensor.Kind, d tensor.DType, stats *tensor.Stats, err error) Tensor {
+	t := newTensor(kind, 0, d, tensor.ND, tensor.Shape{1}, nil)
+	if stats != nil {
+		t.holds(stats, d, t.Shape)
+	} else {
+		t.fail(err)
+	}
+	return t
+}
+
 // TestOrdinaryValues: constants that look like traces of a conversion, and
 // tensors that cannot overflow, blame nobody.
 func TestOrdinaryValues(t *testing.T) {
 	traces, bad := &tensor.Stats{Count: 1, HalfTraces: 1}, &tensor.Stats{Count: 1, PosInf: 1}
-	text := Tensor{Kind: tensor.Input, DType: tensor.String, Err: &tensor.UnsupportedType{DType: tensor.String}}
-	unknown := Tensor{Kind: tensor.Input, DType: 99, Err: &tensor.UnsupportedType{DType: 99}}
-	in, out := Tensor{Kind: tensor.Input, Stats: traces}, Tensor{Kind: tensor.Output, Stats: bad}
-	if got, _ := judge([]Tensor{in, text, out}); got != ProducedHere || in.Bad() || !text.NotNumeric() {
+	text := tensorOf(tensor.Input, tensor.String, nil, &tensor.UnsupportedType{DType: tensor.String})
+	unknown := tensorOf(tensor.Input, 99, nil, &tensor.UnsupportedType{DType: 99})
+	in, out := tensorOf(tensor.Input, tensor.Float32, traces, nil), tensorOf(tensor.Output, tensor.Float32, bad, nil)
+	if got, _ := judge([]Tensor{in, text, out}); got != ProducedHere || in.Bad || !text.NotNumeric() {
 		t.Errorf("%s", got)
 	}
 	if got, _ := judge([]Tensor{in, unknown, out}); got != CannotTell || unknown.NotNumeric() {
 		t.Errorf("%s", got)
 	}
-	broken := Tensor{Kind: tensor.Output, DType: tensor.Float16, Err: fmt.Errorf("cut")}
+	broken := tensorOf(tensor.Output, tensor.Float16, nil, errors.New("cut"))
 	if got, _ := judge([]Tensor{in, out, broken}); got != ProducedHere {
 		t.Errorf("%s", got)
 	}
@@ -109,7 +121,7 @@ func TestScanKeepsOtherDevices(t *testing.T) {
 	for _, tail := range []string{"", ".ND", ".NC1HWC0.float16", ".0.NC1HWC0.float16", ".1.float16.ND"} {
 		tr.file("20240101000000/0/m/1/0/"+name+".output.0"+tail+".npy", []byte(header+"\x00\x7c"))
 	}
-	if r := tr.scan(Options{}); r.Files != 2 || r.BadFiles != 1 || r.Rows[0].At.Rank != "1" {
+	if r := tr.scan(Options{}); r.Files != 2 || r.BadFiles != 1 || r.Rows[0].Rank != "1" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -196,7 +208,7 @@ func TestSelection(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if r := tr.scan(opt); len(r.Rows) != 2 || r.Files != 2 || r.Rows[0].At.Rank != "1" || r.Rows[1].OpName != "net/m" {
+	if r := tr.scan(opt); len(r.Rows) != 2 || r.Files != 2 || r.Rows[0].Rank != "1" || r.Rows[1].OpName != "net/m" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -209,7 +221,7 @@ func TestTensorsWithoutData(t *testing.T) {
 	empty := []byte("$Version=1.0\ndtype=1\nformat=2\ndims=2\n$End=1\n")
 	tr.file(dir+"0_Add/after/outtensor0.bin", empty)
 	tr.file(dir+"1_Mul/after/outtensor0.bin", empty)
-	if r := tr.scan(Options{All: true}); len(r.Rows) != 2 || len(r.Problems) != 0 || r.BadFiles != 0 || r.Rows[0].Tensors[0].Err == nil {
+	if r := tr.scan(Options{All: true}); len(r.Rows) != 2 || len(r.Problems) != 0 || r.BadFiles != 0 || r.Rows[0].Tensors[0].Error == "" {
 		t.Errorf("%+v", r)
 	}
 	tr.file(dir+"statistic.csv", []byte("Device and PID,Execution Count,Op Name,Op Type,Op Id,Input/Output,Index,Dtype,Format,Shape,Max,Min,Mean,Norm,Tensor Path\n"+

@@ -16,8 +16,17 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 		if s == nil {
 			continue
 		}
-		all = append(all, Tensor{Kind: t.Kind, Index: t.Index, DType: s.DType, Format: s.TensorFormat(), Shape: s.Shape, Size: s.Size,
-			Stats: tableStats(s), Statistics: s, file: t.File})
+		one := newTensor(t.Kind, t.Index, s.DType, s.TensorFormat(), s.Shape, nil)
+		one.file, one.FromStatistics = t.File, true
+		stats := tableStats(s)
+		one.holds(stats, s.DType, s.Shape)
+		one.Count, one.NaN, one.PosInf, one.NegInf = counted(s, dumpdir.Count), counted(s, dumpdir.NaNs), counted(s, dumpdir.PositiveInfs), counted(s, dumpdir.NegativeInfs)
+		one.Saturated = nil
+		if one.Bad {
+			shows := Number(firstShown(s, stats))
+			one.BadStatistic = &shows
+		}
+		all = append(all, one)
 	}
 	return all
 }
@@ -49,34 +58,35 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 // that is infinite shows only that the squares are too large for its type.
 var shown = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
-// BadStatistic returns the statistic that shows that a tensor is bad, false unless
-// it is, and comes from a table.
-func (t *Tensor) BadStatistic() (v float64, ok bool) {
-	if t.Statistics == nil || !t.Bad() {
-		return 0, false
+// counted is a number of elements, nil where the table does not have it.
+func counted(s *dumpdir.Statistics, what dumpdir.Statistic) *int64 {
+	v, ok := s.Values[what]
+	if !ok {
+		return nil
 	}
-	return firstShown(t), true
+	n := int64(v)
+	return &n
 }
 
-// firstShown returns the first statistic that shows that a tensor is bad.
-func firstShown(t *Tensor) float64 {
+// firstShown returns the first statistic that shows that a tensor is bad, which it is.
+func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
 	for _, what := range shown {
-		v, ok := t.Statistics.Values[what]
+		v, ok := s.Values[what]
 		if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 			return v
 		}
 	}
 	switch {
-	case t.Stats.NaN > 0:
+	case stats.NaN > 0:
 		return math.NaN()
-	case t.Stats.PosInf > 0:
+	case stats.PosInf > 0:
 		return math.Inf(1)
-	case t.Stats.NegInf > 0:
+	case stats.NegInf > 0:
 		return math.Inf(-1)
-	case t.Stats.Max != nil && atLimit(t.DType, *t.Stats.Max):
-		return *t.Stats.Max
+	case stats.Max != nil && atLimit(s.DType, *stats.Max):
+		return *stats.Max
 	}
-	return *t.Stats.Min
+	return *stats.Min
 }
 
 // elements is how many elements the tensor has, by the table or its shape.

@@ -12,43 +12,95 @@ import (
 
 // Tensor is one tensor of an operator and what it holds.
 type Tensor struct {
-	Kind     tensor.Kind
-	Index    int
-	Name     string // in a file that names its tensors, else empty
-	DType    tensor.DType
-	Format   tensor.Format
-	Shape    tensor.Shape // as stored
-	Original tensor.Shape
-	Size     int64
-	// Stats is nil when the tensor could not be read; Err says why.
-	Stats *tensor.Stats
-	Err   error
-	// Statistics are those of a table, where the elements are not there: Stats are
-	// as good as they allow then. Nil for a tensor that was read.
-	Statistics *dumpdir.Statistics
+	Kind   tensor.Kind `json:"kind"`
+	Index  int         `json:"index"`
+	DType  string      `json:"dtype"`
+	Format string      `json:"format"`
+	// Shape is that of the elements as they are stored, flat where the file has none
+	// that fits.
+	Shape    tensor.Shape `json:"shape"`
+	Original tensor.Shape `json:"original_shape"`
+	// Stats is nil when the tensor could not be read; Fault says why.
+	*Stats
+	// Bad is set where the tensor holds what an overflow leaves behind: NaN,
+	// infinities, or values at the limit of a floating-point type. What conversions
+	// from float16 may leave in float32 (65504, 65536) is often an ordinary constant,
+	// such as a loss scale, and proves nothing by itself.
+	Bad bool `json:"bad"`
+	// FromStatistics is set where a table of statistics is all that there is: Stats are
+	// as good as it allows then.
+	FromStatistics bool `json:"from_statistics,omitempty"`
+	Fault
 
+	name     string // in a file that names its tensors, else empty
+	err      error
 	file     *dumpdir.File
 	unopened bool // the file could not be opened
 }
 
-// Bad reports whether the tensor holds what an overflow leaves behind: NaN,
-// infinities, or values at the limit of a floating-point type. What conversions
-// from float16 may leave in float32 (65504, 65536) is often an ordinary constant,
-// such as a loss scale, and proves nothing by itself.
-func (t *Tensor) Bad() bool {
-	return t.Stats != nil && (t.Stats.NonFinite() > 0 || t.Stats.Saturated > 0 && !weakLimits(t.DType))
+// Stats says what a tensor holds, as tensor.Stats does. Numbers that a table of
+// statistics does not have are nil.
+type Stats struct {
+	Count      *int64   `json:"count,omitempty"`
+	NaN        *int64   `json:"nan,omitempty"`
+	PosInf     *int64   `json:"pos_inf,omitempty"`
+	NegInf     *int64   `json:"neg_inf,omitempty"`
+	Saturated  *int64   `json:"saturated,omitempty"`
+	HalfTraces int64    `json:"half_traces,omitempty"`
+	Min        *float64 `json:"min"`
+	Max        *float64 `json:"max"`
+	Mean       *float64 `json:"mean"`
+	// FirstBad is the first element that makes the tensor bad: one that is not finite,
+	// or else one at the limit of the type; nil when it is not bad, or not known.
+	FirstBad *Element `json:"first_bad"`
+	// BadStatistic is the statistic of a table that shows that the tensor is bad.
+	BadStatistic *Number `json:"bad_statistic,omitempty"`
 }
 
-// FirstBad returns the first element that makes the tensor bad: one that is not
-// finite, or else one at the limit of the type; nil when the tensor is not bad.
-func (t *Tensor) FirstBad() *tensor.Element {
-	switch {
-	case !t.Bad():
-		return nil
-	case t.Stats.FirstNonFinite != nil:
-		return t.Stats.FirstNonFinite
+// Element is an element of a tensor and where it is.
+type Element struct {
+	Index int64   `json:"index"`
+	Coord []int64 `json:"coord"`
+	Value Number  `json:"value"`
+}
+
+// newTensor is a tensor without what it holds.
+func newTensor(kind tensor.Kind, index int, d tensor.DType, f tensor.Format, shape, original tensor.Shape) Tensor {
+	return Tensor{Kind: kind, Index: index, DType: d.String(), Format: f.String(),
+		Shape: append(tensor.Shape{}, shape...), Original: append(tensor.Shape{}, original...)}
+}
+
+// fail notes why the tensor could not be read.
+func (t *Tensor) fail(err error) { t.err, t.Fault = err, faultOf(err) }
+
+// holds notes what the tensor of the type holds.
+func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
+	t.Stats = &Stats{Count: &s.Count, NaN: &s.NaN, PosInf: &s.PosInf, NegInf: &s.NegInf, Saturated: &s.Saturated, HalfTraces: s.HalfTraces,
+		Min: s.Min, Max: s.Max, Mean: s.Mean}
+	if n, ok := shape.Count(); shape == nil || !ok || n != s.Count {
+		t.Shape = tensor.Shape{s.Count}
 	}
-	return t.Stats.FirstAtLimit
+	t.Bad = isBad(s, d)
+	first := s.FirstNonFinite
+	if first == nil {
+		first = s.FirstAtLimit
+	}
+	if t.Bad && first != nil {
+		t.FirstBad = &Element{Index: first.Index, Coord: t.coordinates(first.Index), Value: Number(first.Value)}
+	}
+}
+
+// isBad reports whether elements of a type show an overflow.
+func isBad(s *tensor.Stats, d tensor.DType) bool {
+	return s.NonFinite() > 0 || s.Saturated > 0 && !weakLimits(d)
+}
+
+// coordinates are those of an element in the stored shape.
+func (t *Tensor) coordinates(index int64) []int64 {
+	if n, ok := t.Shape.Count(); !ok || index >= n {
+		return []int64{index}
+	}
+	return t.Shape.Coordinates(index)
 }
 
 // weakLimits reports whether ordinary elements lie at the limits of the type, so
@@ -66,8 +118,8 @@ func weakLimits(d tensor.DType) bool {
 // as strings: not to read them is no loss.
 func (t *Tensor) NotNumeric() bool {
 	var unsupported *tensor.UnsupportedType
-	_, named := tensor.ParseDType(t.DType.String())
-	return errors.As(t.Err, &unsupported) && named
+	_, named := tensor.ParseDType(t.DType)
+	return errors.As(t.err, &unsupported) && named
 }
 
 // isCut reports whether a tensor cannot be read because its file is damaged.
@@ -83,11 +135,11 @@ func tensorProblems(tensors []Tensor) []Problem {
 	for i := range tensors {
 		t := &tensors[i]
 		switch {
-		case t.Err == nil || t.NotNumeric() || errors.Is(t.Err, tensorfile.ErrNoData) || t.file.Err != nil || t.file.Size == 0:
+		case t.err == nil || t.NotNumeric() || errors.Is(t.err, tensorfile.ErrNoData) || t.file.Err != nil || t.file.Size == 0:
 		case t.unopened:
-			all = append(all, Problem{File: t.file.Path(), Err: t.Err})
-		case !isCut(t.Err):
-			all = append(all, Problem{File: t.file.Path(), Err: tensorError(t.Name, t.Kind, t.Index, t.Err)})
+			all = append(all, newProblem(t.file.Path(), t.err))
+		case !isCut(t.err):
+			all = append(all, newProblem(t.file.Path(), tensorError(t.name, t.Kind, t.Index, t.err)))
 		}
 	}
 	return all

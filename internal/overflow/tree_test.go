@@ -134,5 +134,5 @@ func summary(r *Record) string {
 	if r.Op != nil {
 		op, rule = r.Op.Name, r.Op.MatchedBy
 	}
-	return fmt.Sprintf("rank %s step %s: %s, %s, %s", r.At.Rank, r.At.Step, op, rule, r.Verdict)
+	return fmt.Sprintf("rank %s step %s: %s, %s, %s", r.Rank, r.Step, op, rule, r.Verdict)
 }

@@ -22,6 +22,7 @@ import (
 
 // WatchReport is the result of Watch.
 type WatchReport struct {
+	Inputs
 	// Rows are ordered by rank and step, watched operator and time.
 	Rows     []Change
 	Problems []Problem
@@ -87,6 +88,9 @@ func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, er
 	for _, round := range run.Select(opt.Select) {
 		jobs = append(jobs, watchedIn(round, opt.Ops)...)
 	}
+	if r.Listed = len(run.Files); len(jobs) == 0 {
+		r.Others = othersOf(run)
+	}
 	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, (*watched).size,
 		func(ctx context.Context, w *watched) watchResult { return w.compare(ctx) },
 		func(i int, found watchResult) { r.add(jobs[i], &found) })
@@ -107,15 +111,14 @@ func (r *WatchReport) add(w *watched, found *watchResult) {
 	}
 }
 
-// Outcome is how the comparison ended.
-func (r *WatchReport) Outcome(in Inputs) batch.Outcome {
+// Outcome is how the comparison ended, whatever is reported.
+func (r *WatchReport) Outcome(bool) batch.Outcome {
 	ops := lang.CountText(r.Watched, "watched operator", "个被监视算子")
 	found := lang.Sayf("the memory of %d of %s changed", "%[2]s中 %[1]d 个的内存被改写", r.Changed, ops)
 	var o batch.Outcome
 	switch n := unread(r.Problems); {
 	case r.Watched == 0 && n == 0:
-		o = nothingIn(in, "no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s", "%s中没有 watcher 的 dump({类型}.{算子}_To_{被监视算子}...)")
-		return o
+		return r.nothing("no dump of a watcher, {type}.{operator}_To_{watched operator}..., among %s", "%s中没有 watcher 的 dump({类型}.{算子}_To_{被监视算子}...)")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s; %s could not be read", "%s；%s无法读取", found, lang.CountText(n, "file or tensor", "个文件或张量"))
 	case r.Changed > 0:
@@ -292,7 +295,7 @@ func (w *watched) compare(ctx context.Context) watchResult {
 			return err
 		})
 		if err != nil {
-			r.problems = append(r.problems, Problem{File: d.op.Tensors[0].File.Path(), Err: err})
+			r.problems = append(r.problems, newProblem(d.op.Tensors[0].File.Path(), err))
 			continue
 		}
 		r.changes = append(r.changes, found...)

@@ -30,13 +30,13 @@ func writeDeterminismPage(w io.Writer, d *determinism.Report, opt Options) (err 
 
 // writeAnalysisPage writes overflow records as a page.
 func writeAnalysisPage(w io.Writer, r *overflow.Report, opt Options) (err error) {
-	opt.Page.Overflow, err = documentOf(WriteAnalysisJSON, r)
+	opt.Page.Overflow, err = documentOf(writeDocument[*overflow.Report], r)
 	return cmp.Or(err, page.Write(w, nil, opt.Page))
 }
 
 // writeScanPage writes what a scan found as a page.
 func writeScanPage(w io.Writer, r *overflow.ScanReport, opt Options) (err error) {
-	opt.Page.Overflow, err = documentOf(WriteScanJSON, r)
+	opt.Page.Overflow, err = documentOf(writeDocument[*overflow.ScanReport], r)
 	return cmp.Or(err, page.Write(w, nil, opt.Page))
 }
 

@@ -14,18 +14,15 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
 
-// The schemas of the documents that a page shows beside a comparison.
-const (
-	overflowSchema    = "dumptool/overflow/1"
-	scanSchema        = "dumptool/overflow_scan/1"
-	determinismSchema = "dumptool/determinism/1"
-)
+// determinismSchema is that of the document of a determinism report.
+const determinismSchema = "dumptool/determinism/1"
 
 // Documents are results that were written before, to be shown again.
 type Documents struct {
@@ -79,13 +76,13 @@ func (d *Documents) add(path string, text []byte) error {
 		d.Path = path
 		d.Comparison, err = record.Read(bytes.NewReader(text))
 		return err
-	case overflowSchema, scanSchema:
+	case overflow.Schema, overflow.ScanSchema:
 	case determinismSchema:
 		into, check = &d.Determinism, page.CheckDeterminism
 	case perf.Schema:
 		into, check = &d.Perf, page.CheckPerf
 	default:
-		return fmt.Errorf("schema is %q, want %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflowSchema, scanSchema, determinismSchema, perf.Schema)
+		return fmt.Errorf("schema is %q, want %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinismSchema, perf.Schema)
 	}
 	if *into != nil {
 		return &TwiceError{path, schema}

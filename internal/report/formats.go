@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/overflow"
 	"dumptool/internal/report/page"
-
 	"dumptool/internal/sidefile"
 )
 
@@ -70,8 +70,8 @@ func listFormats() []Format {
 			plainly("", WriteImportedJSON),
 			plainly("", WriteLearnedJSON),
 			plainly("", WriteFoundJSON),
-			plainly("overflow.json", WriteAnalysisJSON),
-			plainly("overflow_scan.json", WriteScanJSON),
+			plainly("overflow.json", writeDocument[*overflow.Report]),
+			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
 			plainly("overflow_watch.json", WriteWatchJSON),
 			plainly("perf.json", WritePerfJSON),
 			plainly("", WriteConfigChecksJSON),

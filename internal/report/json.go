@@ -32,3 +32,6 @@ func writeJSON(w io.Writer, v any) error {
 	_, err := w.Write(append(marshal(v, "  "), '\n'))
 	return err
 }
+
+// writeDocument writes a result that is a document as it is.
+func writeDocument[R any](w io.Writer, r R) error { return writeJSON(w, r) }

@@ -33,11 +33,7 @@ func compatRecord(r *overflow.Record, rank int) string {
 	if r.Op != nil {
 		lines = append(lines, fmt.Sprintf("[%s] %s", ui.Escape(r.Op.Type), ui.Escape(r.Op.Name)))
 	}
-	areas := r.Record.Overflows()
-	if len(areas) == 0 { // a rescued record whose status is lost
-		areas = []opdebug.Area{*r.Area}
-	}
-	for _, a := range areas {
+	for _, a := range r.Units {
 		lines = append(lines, fmt.Sprintf(" [%s][TaskId:%d][StreamId:%d][Status:%s]", a.Unit, a.TaskID, a.StreamID, compatStatus(&a)))
 	}
 	lines = append(lines, fmt.Sprintf(" [timestamp:%d]", r.Timestamp))
@@ -53,7 +49,7 @@ func compatRecord(r *overflow.Record, rank int) string {
 		lines = append(lines,
 			fmt.Sprintf(" %s.%s.%d.npy", ui.Escape(r.Op.FileName), t.Kind, t.Index),
 			fmt.Sprintf(" -[Format: %s] [Shape: %s] [Dtype: %s] [Max: %s] [Min: %s] [Mean: %s]",
-				t.Format, storedShape(t), t.DType.Host(), compatExtreme(t, 1), compatExtreme(t, -1), compatMean(t)))
+				t.Format, t.Shape, hostOf(t), compatExtreme(t, 1), compatExtreme(t, -1), compatMean(t)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -70,21 +66,38 @@ func compatStatus(a *opdebug.Area) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
+// hostOf is the type of the elements on the host.
+func hostOf(t *overflow.Tensor) tensor.Host {
+	d, _ := tensor.ParseDType(t.DType)
+	return d.Host()
+}
+
+// compatCounts are the elements that are not finite; of a table of statistics the one
+// that it shows counts too.
+func compatCounts(t *overflow.Tensor) (nan, pos, neg bool) {
+	some := func(n *int64) bool { return n != nil && *n > 0 }
+	shown := 0.0
+	if t.BadStatistic != nil {
+		shown = float64(*t.BadStatistic)
+	}
+	return some(t.NaN) || math.IsNaN(shown), some(t.PosInf) || math.IsInf(shown, 1), some(t.NegInf) || math.IsInf(shown, -1)
+}
+
 // compatExtreme is numpy's max (sign 1) or min (sign -1): NaN if any element is.
 func compatExtreme(t *overflow.Tensor, sign int) string {
-	c, host := t.Stats, t.DType.Host()
-	inf, finite := c.PosInf, c.Max
+	nan, inf, other := compatCounts(t)
+	finite := t.Max
 	if sign < 0 {
-		inf, finite = c.NegInf, c.Min
+		inf, other, finite = other, inf, t.Min
 	}
 	switch {
-	case c.NaN > 0:
+	case nan:
 		return "nan"
-	case inf > 0:
+	case inf:
 		return infinity(sign)
 	case finite != nil:
-		return numpyText(*finite, host)
-	case c.PosInf+c.NegInf > 0:
+		return numpyText(*finite, hostOf(t))
+	case other:
 		return infinity(-sign)
 	}
 	return "nan"
@@ -100,19 +113,19 @@ func infinity(sign int) string {
 
 // compatMean is numpy's mean.
 func compatMean(t *overflow.Tensor) string {
-	c, host := t.Stats, t.DType.Host()
-	switch {
-	case c.NaN > 0 || c.PosInf > 0 && c.NegInf > 0 || c.Mean == nil && c.PosInf+c.NegInf == 0:
+	host := hostOf(t)
+	switch nan, pos, neg := compatCounts(t); {
+	case nan || pos && neg || t.Mean == nil && !pos && !neg:
 		return "nan"
-	case c.PosInf > 0:
+	case pos:
 		return "inf"
-	case c.NegInf > 0:
+	case neg:
 		return "-inf"
 	}
 	if host != tensor.HostFloat16 && host != tensor.HostFloat32 {
 		host = tensor.HostFloat64 // of integers too
 	}
-	return numpyText(*c.Mean, host)
+	return numpyText(*t.Mean, host)
 }
 
 // numpyText prints a number as str of a numpy scalar does: the shortest text

@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -50,13 +49,13 @@ func TestCompat(t *testing.T) {
 func TestCompatAreas(t *testing.T) {
 	t.Parallel()
 	r := addRecord()
-	r.Record.Areas = []opdebug.Area{{Unit: opdebug.DHA, TaskID: 1, StreamID: 2, Status: []uint64{0x900}}, {Unit: opdebug.L2, Status: []uint64{0}}, *r.Area}
+	r.Units = append([]opdebug.Area{{Unit: opdebug.DHA, TaskID: 1, StreamID: 2, Status: []uint64{0x900}}}, r.Units...)
 	text := compat(t, r)
 	if want := " [DHA Atomic Add][TaskId:1][StreamId:2][Status:2304]\n [AI Core][TaskId:57][StreamId:563][Status:32]\n"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	lost := lostRecord()
-	lost.Area.Status = nil
+	lost.Units[0].Status = nil
 	if text, want := compat(t, lost), " [AIC][TaskId:7][StreamId:3][Status:[]]\n"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
@@ -86,7 +85,7 @@ func TestCompatTensors(t *testing.T) {
 			r.Tensors = append(r.Tensors, x)
 		}
 	}
-	r.Tensors = append(r.Tensors, overflow.Tensor{Kind: tensor.Output, Index: 3, Err: errors.New("cut off")})
+	r.Tensors = append(r.Tensors, overflow.Tensor{Kind: tensor.Output, Index: 3, Fault: overflow.Fault{Error: "cut off"}})
 	var names []string
 	for line := range strings.Lines(compat(t, r)) {
 		if strings.HasPrefix(line, " x.") {
@@ -118,7 +117,7 @@ func TestCompatNumbers(t *testing.T) {
 			"[Shape: (1,)] [Dtype: float32] [Max: 1.0] [Min: 1.0] [Mean: 1.0]"},
 		{"scalar", tensor.Float32, tensor.Shape{}, tensor.Stats{Count: 1, Min: n(1e-5), Max: n(1e-5), Mean: n(1e-5)},
 			"[Shape: ()] [Dtype: float32] [Max: 1e-05] [Min: 1e-05] [Mean: 1e-05]"},
-		{"no shape recorded", tensor.Float64, nil, tensor.Stats{Count: 2, Min: n(1), Max: n(1e16), Mean: n(5e15)},
+		{"flat", tensor.Float64, tensor.Shape{2}, tensor.Stats{Count: 2, Min: n(1), Max: n(1e16), Mean: n(5e15)},
 			"[Shape: (2,)] [Dtype: float64] [Max: 1e+16] [Min: 1.0] [Mean: 5000000000000000.0]"},
 		{"NaN", tensor.Float32, tensor.Shape{3}, tensor.Stats{Count: 3, NaN: 1, PosInf: 1, Min: n(1), Max: n(1), Mean: n(1)},
 			"[Max: nan] [Min: nan] [Mean: nan]"},
@@ -141,7 +140,8 @@ func TestCompatNumbers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := addRecord()
-			r.Tensors = []overflow.Tensor{{Kind: tensor.Output, DType: c.dtype, Format: tensor.ND, Shape: c.shape, Stats: &c.stats}}
+			r.Tensors = []overflow.Tensor{{Kind: tensor.Output, DType: c.dtype.String(), Format: "ND", Shape: c.shape, Stats: &overflow.Stats{
+				NaN: &c.stats.NaN, PosInf: &c.stats.PosInf, NegInf: &c.stats.NegInf, Min: c.stats.Min, Max: c.stats.Max, Mean: c.stats.Mean}}}
 			if text := compat(t, r); !strings.Contains(text, c.want) {
 				t.Errorf("no %s in\n%s", c.want, text)
 			}

@@ -29,7 +29,7 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 			verdicts[r.Records[i].Verdict]++
 		}
 		first := &r.Records[g.First()]
-		return p.groupLine(p.op(first), g, first.At, p.status(statuses), p.verdicts(verdicts))
+		return p.groupLine(p.op(first), g, first.At(), p.status(statuses), p.verdicts(verdicts))
 	})
 	return groups[0].First()
 }
@@ -49,7 +49,7 @@ func (p *printer) scanGroups(r *overflow.ScanReport) int {
 			verdicts[r.Rows[i].Verdict]++
 		}
 		first := &r.Rows[g.First()]
-		return p.groupLine(opText(first.OpType, first.OpName), g, first.At, "", p.verdicts(verdicts))
+		return p.groupLine(opText(first.OpType, first.OpName), g, first.At(), "", p.verdicts(verdicts))
 	})
 	return groups[0].First()
 }

@@ -8,7 +8,6 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
-	"dumptool/internal/statusreg"
 	"dumptool/internal/tensor"
 )
 
@@ -49,74 +48,74 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// counted is a number that a table may not have.
+func counted[N any](n N) *N { return &n }
+
 // addRecord is the record of section 5.3 of the overflow notes, with the dump
 // of its operator.
 func addRecord() overflow.Record {
-	area := opdebug.Area{Unit: opdebug.AICore, ModelID: 514, StreamID: 563, TaskID: 57, PCStart: 0x1008005b0000, BlockIdx: 1, Status: []uint64{32}}
-	r := recordWith(opdebug.OldLayout, area)
-	r.File, r.Timestamp = "d/Opdebug.Node_OpDebug.57.563.1732082705016774", 1732082705016774
-	r.At.Rank, r.At.Step, r.At.Model = "0", "3", "net"
-	r.Op = &overflow.Operator{Type: "Add", Name: "Default/Add-op0", FileName: "Add.Default_Add-op0.57.563.1732082705016000",
-		File: "d/Add.Default_Add-op0.57.563.1732082705016000", MatchedBy: overflow.ByPayload}
-	r.Tensors = []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)}
-	r.Verdict, r.Why = overflow.CameIn, lang.Text{EN: "an input is bad already", ZH: "有输入已异常"}
-	r.Advice = []lang.Text{{EN: "go upstream", ZH: "向上游查找"}}
-	return r
+	return overflow.Record{
+		File: "d/Opdebug.Node_OpDebug.57.563.1732082705016774", Timestamp: 1732082705016774, Time: overflow.Time(1732082705016774),
+		Device: "0", Rank: "0", Step: "3", Model: "net",
+		Unit: opdebug.AICore, ModelID: 514, StreamID: 563, TaskID: 57, PCStart: "0x1008005b0000", Block: counted(uint64(1)), Status: []uint64{32},
+		Causes: []overflow.Cause{{Mask: "0x20", Text: overflowed}},
+		Units:  []opdebug.Area{{Unit: opdebug.AICore, StreamID: 563, TaskID: 57, Status: []uint64{32}}},
+		Op: &overflow.Operator{Type: "Add", Name: "Default/Add-op0", FileName: "Add.Default_Add-op0.57.563.1732082705016000",
+			File: "d/Add.Default_Add-op0.57.563.1732082705016000", MatchedBy: overflow.ByPayload},
+		Tensors: []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)},
+		Verdict: overflow.CameIn, Why: "an input is bad already", WhyZH: "有输入已异常",
+		Advice: []lang.Text{{EN: "go upstream", ZH: "向上游查找"}},
+	}
 }
+
+var overflowed = lang.Text{EN: "floating-point computation overflowed", ZH: "浮点计算有溢出"}
 
 // lostRecord has no dump, but four status words.
 func lostRecord() overflow.Record {
-	area := opdebug.Area{Unit: opdebug.AIC, ModelID: 1, StreamID: 3, TaskID: 7, ContextID: 0, ThreadID: 1, CoreID: 2, BlockID: 15,
-		Status: []uint64{0, 32, 0, 256}}
-	r := recordWith(opdebug.NewLayout, area)
-	r.File, r.Timestamp = "d/Opdebug.Node_OpDebug.7.1732082705016999", 1732082705016999
-	r.At.Rank = "1"
-	r.Verdict, r.Why = overflow.CannotTell, lang.Text{EN: "no dump of the operator was found", ZH: "未找到该算子的 dump"}
-	r.Warnings = []string{"data_len is odd"}
-	return r
-}
-
-// recordWith makes a record of one area.
-func recordWith(generation opdebug.Generation, area opdebug.Area) overflow.Record {
-	record := &opdebug.Record{Generation: generation, Areas: []opdebug.Area{area}, Header: opdebug.Header{Valid: 1}}
-	if len(area.Status) == 4 {
-		record.Header.Version = 1
+	return overflow.Record{
+		File: "d/Opdebug.Node_OpDebug.7.1732082705016999", Timestamp: 1732082705016999, Time: overflow.Time(1732082705016999),
+		Device: "1", Rank: "1",
+		Unit: opdebug.AIC, ModelID: 1, StreamID: 3, TaskID: 7, ContextID: counted(uint64(0)), ThreadID: counted(uint64(1)),
+		CoreID: counted(uint64(2)), Block: counted(uint64(15)), PCStart: "0x0", Status: []uint64{0, 32, 0, 256},
+		Causes: []overflow.Cause{{Mask: "0x20", Text: overflowed, Word: counted(1)},
+			{Mask: "0x100", Text: lang.Text{EN: "conversion from FP32 or INT32 to FP16 overflowed", ZH: "FP32 转 FP16 或 32 位有符号整数转 FP16 溢出"}, Word: counted(3)}},
+		Units:    []opdebug.Area{{Unit: opdebug.AIC, StreamID: 3, TaskID: 7, Status: []uint64{0, 32, 0, 256}}},
+		Tensors:  []overflow.Tensor{},
+		Verdict:  overflow.CannotTell,
+		Why:      "no dump of the operator was found",
+		WhyZH:    "未找到该算子的 dump",
+		Advice:   []lang.Text{},
+		Warnings: []string{"data_len is odd"},
 	}
-	r := overflow.Record{Record: record, Area: &record.Areas[0]}
-	for _, word := range area.Status {
-		r.Status = append(r.Status, statusreg.Decode(statusreg.AICore, statusreg.Value{word}))
-	}
-	return r
 }
 
 // infinite is a tensor of three float16 elements: 1, 2 and +Inf.
 func infinite(kind tensor.Kind) overflow.Tensor {
-	return overflow.Tensor{Kind: kind, DType: tensor.Float16, Format: tensor.ND, Shape: tensor.Shape{3}, Original: tensor.Shape{3},
-		Stats: &tensor.Stats{Count: 3, PosInf: 1, Min: number(1), Max: number(2), Mean: number(1.5),
-			FirstNonFinite: &tensor.Element{Index: 2, Value: inf}}}
+	return overflow.Tensor{Kind: kind, DType: "float16", Format: "ND", Shape: tensor.Shape{3}, Original: tensor.Shape{3}, Bad: true,
+		Stats: &overflow.Stats{Count: counted(int64(3)), NaN: counted(int64(0)), PosInf: counted(int64(1)), NegInf: counted(int64(0)), Saturated: counted(int64(0)),
+			Min: number(1), Max: number(2), Mean: number(1.5), FirstBad: &overflow.Element{Index: 2, Coord: []int64{2}, Value: overflow.Number(inf)}}}
 }
 
 // twoRecords is a report of two devices, with problems.
 func twoRecords() *overflow.Report {
-	return &overflow.Report{Records: []overflow.Record{addRecord(), lostRecord()}, First: map[string]int{"0": 0, "1": 1}, Total: 3, Files: 5, Dumps: 1,
+	return &overflow.Report{Schema: overflow.Schema, Records: []overflow.Record{addRecord(), lostRecord()}, First: map[string]int{"0": 0, "1": 1}, Total: 3, Dumps: 1, Inputs: overflow.Inputs{Listed: 5},
 		Problems: []overflow.Problem{
-			{File: "d/zero", Err: errors.New("no overflow recorded: every status is 0"), Empty: true},
-			{File: "d/cut", Err: errors.New("2048 bytes at 0x50, found 10")},
+			{File: "d/zero", Fault: overflow.Fault{Error: "no overflow recorded: every status is 0"}, Empty: true},
+			{File: "d/cut", Fault: overflow.Fault{Error: "2048 bytes at 0x50, found 10"}},
 		}}
 }
 
 // scanned is a report with a bad file and a good one.
 func scanned() *overflow.ScanReport {
 	bad := overflow.Scanned{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, OpType: "Add", OpName: "a",
-		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, Format: tensor.ND, Err: errors.New("too short")}},
+		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, DType: "undefined", Format: "ND", Shape: tensor.Shape{}, Original: tensor.Shape{}, Fault: overflow.Fault{Error: "too short"}}},
 		Verdict: overflow.CannotTell, First: true}
-	bad.At.Rank, bad.At.Step = "0", "3"
-	bad.Files = []string{bad.File}
-	good := overflow.Scanned{File: "x.npy", Files: []string{"x.npy"}, Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: tensor.Int32, Format: tensor.ND,
-		Shape: tensor.Shape{}, Stats: &tensor.Stats{Count: 1, Saturated: 1, Min: number(7), Max: number(7), Mean: number(7),
-			FirstAtLimit: &tensor.Element{}}}}}
-	return &overflow.ScanReport{Rows: []overflow.Scanned{bad, good}, Files: 2, Tensors: 3, BadFiles: 1,
-		Problems: []overflow.Problem{{File: bad.File, Err: errors.New("output 1: too short")}}}
+	bad.Device, bad.Rank, bad.Step = "0", "0", "3"
+	good := overflow.Scanned{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
+		Shape: tensor.Shape{}, Stats: &overflow.Stats{Count: counted(int64(1)), NaN: counted(int64(0)), PosInf: counted(int64(0)), NegInf: counted(int64(0)),
+			Saturated: counted(int64(1)), Min: number(7), Max: number(7), Mean: number(7)}}}}
+	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.Scanned{bad, good}, Files: 2, Tensors: 3, BadFiles: 1, Orders: []overflow.OrderSource{},
+		Problems: []overflow.Problem{{File: bad.File, Fault: overflow.Fault{Error: "output 1: too short"}}}}
 }
 
 // overwritten is a report of two watched operators.
@@ -126,5 +125,5 @@ func overwritten() *overflow.WatchReport {
 		Ranges: [][2]int64{{0, 1}, {7, 7}}, NumRanges: 3, Was: "1", Is: "nan"}
 	change.At.Rank, change.At.Graph = "0", "5"
 	return &overflow.WatchReport{Rows: []overflow.Change{change}, Watched: 2, Changed: 1, Dumps: 5, Early: 1,
-		Problems: []overflow.Problem{{File: "d/c", Err: errors.New("too short")}}}
+		Problems: []overflow.Problem{{File: "d/c", Fault: overflow.Fault{Error: "too short"}}}}
 }

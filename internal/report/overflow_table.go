@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
 	"dumptool/internal/store"
 )
@@ -43,7 +42,7 @@ func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
 // WriteScanCSV writes a line for every tensor.
 func WriteScanCSV(w io.Writer, r *overflow.ScanReport) error {
 	columns := besides(scanColumns, scanRoundColumns)
-	bad := words("bad", func(r withTensor[*overflow.Scanned]) bool { return r.tensor.Bad() })
+	bad := words("bad", func(r withTensor[*overflow.Scanned]) bool { return r.tensor.Bad })
 	t := Table[withTensor[*overflow.Scanned]]{Columns: slices.Insert(columns, len(scanColumns), bad)}
 	for _, row := range pointers(r.Rows) {
 		for _, one := range pointers(row.Tensors) {
@@ -53,45 +52,9 @@ func WriteScanCSV(w io.Writer, r *overflow.ScanReport) error {
 	return t.CSV(w)
 }
 
-// WriteAnalysisJSON writes a report of overflow analyze as one JSON object.
-func WriteAnalysisJSON(w io.Writer, r *overflow.Report) error {
-	first := r.First
-	if first == nil {
-		first = map[string]int{}
-	}
-	return writeJSON(w, struct {
-		Schema   string                  `json:"schema"`
-		Records  Table[*overflow.Record] `json:"records"`
-		Problems Table[overflow.Problem] `json:"problems"`
-		First    map[string]int          `json:"first"`
-	}{overflowSchema, Table[*overflow.Record]{slices.Concat(recordColumns, recordRoundColumns), pointers(r.Records)}, problemTable(r.Problems), first})
-}
-
-// WriteScanJSON writes a report of overflow scan as one JSON object.
-func WriteScanJSON(w io.Writer, r *overflow.ScanReport) error {
-	return writeJSON(w, struct {
-		Schema   string                      `json:"schema"`
-		Files    int                         `json:"files"`
-		Tensors  int                         `json:"tensors"`
-		BadFiles int                         `json:"bad_files"`
-		Rows     Table[*overflow.Scanned]    `json:"rows"`
-		Problems Table[overflow.Problem]     `json:"problems"`
-		Orders   Table[overflow.OrderSource] `json:"orders"`
-	}{scanSchema, r.Files, r.Tensors, r.BadFiles, Table[*overflow.Scanned]{slices.Concat(scanColumns, scanRoundColumns), pointers(r.Rows)}, problemTable(r.Problems), Table[overflow.OrderSource]{orderColumns, r.Orders}})
-}
-
-// orderColumns are the columns of sources of the execution order.
-var orderColumns = []Column[overflow.OrderSource]{
-	words("by", func(o overflow.OrderSource) dumpdir.OrderBy { return o.By }),
-	words("source", func(o overflow.OrderSource) string { return o.Source }),
-	words("known", func(o overflow.OrderSource) int { return o.Known }),
-	words("of", func(o overflow.OrderSource) int { return o.Of }),
-	words("rounds", func(o overflow.OrderSource) int { return o.Rounds }),
-}
-
 // isFirst reports whether a record is the first of its rank.
 func isFirst(r *overflow.Report, i int) bool {
-	first, ok := r.First[r.Records[i].At.Rank]
+	first, ok := r.First[r.Records[i].Rank]
 	return ok && first == i
 }
 
@@ -113,7 +76,7 @@ func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 		op := "operator not found"
 		if record.Op != nil {
 			op = opText(record.Op.Type, record.Op.Name)
-			if record.Op.MatchedBy.Guess() {
+			if record.Op.Guess {
 				op += " (a guess)"
 			}
 		}

@@ -36,7 +36,7 @@ func readCSV(t *testing.T, text string) []map[string]string {
 func TestAnalysisCSV(t *testing.T) {
 	t.Parallel()
 	r := twoRecords()
-	r.Records[1].Op = &overflow.Operator{Type: "A,B", Name: "\"x\"\ny", File: "f", MatchedBy: overflow.ByTimestamp}
+	r.Records[1].Op = &overflow.Operator{Type: "A,B", Name: "\"x\"\ny", File: "f", MatchedBy: overflow.ByTimestamp, Guess: true}
 	text := rendered(t, func(w io.Writer) error { return WriteAnalysisCSV(w, r) })
 	add := map[string]string{"record": "d/Opdebug.Node_OpDebug.57.563.1732082705016774", "device": "0", "rank": "0", "step": "3", "model": "net",
 		"timestamp": "1732082705016774", "time": "2024-11-20 06:05:05.016774", "acc_type": "AI Core", "task_id": "57", "stream_id": "563",

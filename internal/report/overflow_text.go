@@ -132,7 +132,7 @@ func (p *printer) orderSource(o *overflow.OrderSource) string {
 // them apart then.
 func severalGraphs(rows []overflow.Scanned) bool {
 	for i := range rows {
-		a, b := &rows[0].At, &rows[i].At
+		a, b := &rows[0], &rows[i]
 		if a.Graph != b.Graph || a.Model != b.Model || a.Folder != b.Folder {
 			return true
 		}
@@ -166,7 +166,7 @@ func (p *printer) summary(r *overflow.Report) {
 			fmt.Sprintf("共 %d 条溢出记录；各 rank 的首个：", r.Total)))
 		for i := range r.Records {
 			if record := &r.Records[i]; isFirst(r, i) {
-				p.line(textIndent, p.head(i, p.where(record.At, false), p.op(record))+p.say(" - ", "，")+p.verdict(record.Verdict))
+				p.line(textIndent, p.head(i, p.where(record.At(), false), p.op(record))+p.say(" - ", "，")+p.verdict(record.Verdict))
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (p *printer) op(r *overflow.Record) string {
 	if r.Op.Script != "" {
 		name += "  " + r.Op.Script
 	}
-	if r.Op.MatchedBy.Guess() {
+	if r.Op.Guess {
 		name += p.say(" (a guess)", " (推测)")
 	}
 	return name
@@ -239,7 +239,7 @@ func (p *printer) time(micros uint64) string {
 
 // record prints one record and what was found out about it.
 func (p *printer) record(r *overflow.Record, i int, first bool) {
-	p.line("", p.head(i, p.where(r.At, first), p.op(r)))
+	p.line("", p.head(i, p.where(r.At(), first), p.op(r)))
 	p.labeled("verdict", "结论", p.conclusion(r))
 	p.line(textIndent, p.ids(r))
 	p.causes(r)
@@ -267,8 +267,8 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 // and what was found in it.
 func (p *printer) producer(from *overflow.Producer) string {
 	text := "[" + from.Type + "] " + from.Op
-	if from.Output >= 0 {
-		text += p.say(" output %d", " 输出 %d", from.Output)
+	if from.Output != nil {
+		text += p.say(" output %d", " 输出 %d", *from.Output)
 	}
 	if len(from.Through) > 0 {
 		text += p.say(" through %s (no dump)", "，经由 %s（无 dump）", lang.FirstNames(lastNames(from.Through)))
@@ -283,8 +283,8 @@ func (p *printer) producer(from *overflow.Producer) string {
 		t := &from.Tensors[i]
 		switch bad := firstBadText(t); {
 		case t.Stats == nil:
-			return text + p.say(": %v", "：%v", t.Err)
-		case t.Bad():
+			return text + p.say(": %s", "：%s", t.Text())
+		case t.Bad:
 			return text + p.say(": bad, %s", "：异常，%s", bad)
 		}
 	}
@@ -295,8 +295,9 @@ func (p *printer) producer(from *overflow.Producer) string {
 func (p *printer) causes(r *overflow.Record) {
 	var keys, meanings []string
 	width, later := 0, false
-	for i := range r.Status {
-		word := &r.Status[i]
+	words := r.Words()
+	for i := range words {
+		word := &words[i]
 		entries := entriesOf(word)
 		for j := range entries {
 			key := shortMask(&entries[j])
@@ -322,25 +323,25 @@ func (p *printer) causes(r *overflow.Record) {
 
 // conclusion is the verdict and, in English, what it rests on.
 func (p *printer) conclusion(r *overflow.Record) string {
-	if r.Why.EN == "" {
+	if r.Why == "" {
 		return p.verdict(r.Verdict)
 	}
-	return p.verdict(r.Verdict) + p.say(" - ", "，") + p.Lang.Text(r.Why)
+	return p.verdict(r.Verdict) + p.say(" - ", "，") + p.say(r.Why, cmp.Or(r.WhyZH, r.Why))
 }
 
 // ids prints what names the task of a record, and its status.
 func (p *printer) ids(r *overflow.Record) string {
 	thread := ""
-	if context, t, ok := r.Area.Context(); ok {
-		thread = p.join(fmt.Sprintf("%s %d", p.say("context", "上下文"), context), fmt.Sprintf("%s %d", p.say("thread", "线程"), t))
+	if r.ContextID != nil && r.ThreadID != nil {
+		thread = p.join(fmt.Sprintf("%s %d", p.say("context", "上下文"), *r.ContextID), fmt.Sprintf("%s %d", p.say("thread", "线程"), *r.ThreadID))
 	}
 	status := statusText(r)
 	if status == "" {
 		status = p.say("lost", "丢失")
 	}
-	return r.Area.Unit.String() + p.say(": ", "：") + p.join(
-		fmt.Sprintf("%s %d", p.say("task", "任务"), r.Area.TaskID),
-		fmt.Sprintf("%s %d", p.say("stream", "流"), r.Area.StreamID),
+	return r.Unit.String() + p.say(": ", "：") + p.join(
+		fmt.Sprintf("%s %d", p.say("task", "任务"), r.TaskID),
+		fmt.Sprintf("%s %d", p.say("stream", "流"), r.StreamID),
 		thread, p.say("status ", "状态 ")+status)
 }
 
@@ -348,10 +349,10 @@ func (p *printer) ids(r *overflow.Record) string {
 // and program counter, as far as the record has them.
 func (p *printer) origin(r *overflow.Record) string {
 	parts := []string{p.time(r.Timestamp)}
-	if r.At.Model != "" {
-		parts = append(parts, p.say("model ", "模型 ")+r.At.Model)
+	if r.Model != "" {
+		parts = append(parts, p.say("model ", "模型 ")+r.Model)
 	}
-	for _, c := range placeColumns(InText) {
+	for _, c := range placeColumns {
 		if value := exact(c.Cell(r)); value != "" {
 			parts = append(parts, p.Lang.Text(c.Title)+" "+value)
 		}
@@ -379,9 +380,9 @@ func (p *printer) rule(r overflow.Rule) string {
 
 // row prints one row of a scan, with its graph if there are several.
 func (p *printer) row(r *overflow.Scanned, graphs bool) {
-	where := p.where(r.At, r.First)
+	where := p.where(r.At(), r.First)
 	if graphs {
-		where = p.join(where, p.graph(r.At))
+		where = p.join(where, p.graph(r.At()))
 	}
 	where = p.join(where, p.time(r.Timestamp))
 	what := opText(r.OpType, r.OpName)
@@ -394,7 +395,11 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 	if head := where + what; head != "" {
 		p.line("", head)
 	}
-	for _, name := range r.Files {
+	files := r.Files
+	if len(files) == 0 {
+		files = []string{r.File}
+	}
+	for _, name := range files {
 		p.path(textIndent, p.say("file: ", "文件："), name)
 	}
 	if r.Verdict != "" {
@@ -439,7 +444,7 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 // problemText is a problem with its file, if it has one.
 func problemText(q *overflow.Problem) lang.Sentence {
 	if q.File == "" {
-		return lang.Error(q.Err)
+		return lang.Sayf("%s", "%s", q.Text())
 	}
-	return lang.Sayf("%s: %v", "%s: %v", q.File, q.Err)
+	return lang.Sayf("%s: %s", "%s: %s", q.File, q.Text())
 }

@@ -18,7 +18,7 @@ func (p *printer) tensors(tensors []overflow.Tensor) {
 	}
 	for i := range tensors {
 		if t := &tensors[i]; t.Stats == nil {
-			p.line(textIndent, fmt.Sprintf("%s: %v", tensorName(t), t.Err))
+			p.line(textIndent, fmt.Sprintf("%s: %s", tensorName(t), t.Error))
 		}
 	}
 }

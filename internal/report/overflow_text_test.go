@@ -26,8 +26,8 @@ func wideReport() *overflow.Report {
 	add.Op.File = "/" + strings.Repeat("long_folder/", 15) + strings.Repeat("x", 200) + "/目录/Add.a.1.2"
 	wide := infinite(tensor.Output)
 	wide.Shape = tensor.Shape{1, 1, 1, 1, 1, 1, 1, 3}
-	wide.Stats.NaN, wide.Stats.Saturated = 123456789012, 123456789012
-	wide.Stats.Min = number(-3.40282e38)
+	wide.Stats.NaN, wide.Stats.Saturated = counted(int64(123456789012)), counted(int64(123456789012))
+	wide.Stats.Min, wide.Stats.FirstBad.Coord = number(-3.40282e38), []int64{0, 0, 0, 0, 0, 0, 0, 2}
 	add.Tensors = append(add.Tensors, wide)
 	return r
 }
@@ -82,12 +82,12 @@ func manyRecords() *overflow.Report {
 				continue
 			}
 			one := addRecord()
-			one.At.Rank, one.At.Step = fmt.Sprint(rank), fmt.Sprint(step)
+			one.Rank, one.Step = fmt.Sprint(rank), fmt.Sprint(step)
 			r.Records = append(r.Records, one)
 		}
 	}
 	last := &r.Records[len(r.Records)-1]
-	last.Op = &overflow.Operator{Type: "Mul", Name: "m", MatchedBy: overflow.ByTimestamp}
+	last.Op = &overflow.Operator{Type: "Mul", Name: "m", MatchedBy: overflow.ByTimestamp, Guess: true}
 	last.Verdict, r.Records[3].Verdict = overflow.CannotTell, overflow.ProducedHere
 	return r
 }
@@ -125,7 +125,7 @@ func TestManyProblems(t *testing.T) {
 	t.Parallel()
 	r := &overflow.ScanReport{}
 	for i := range 30 {
-		r.Problems = append(r.Problems, overflow.Problem{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: fmt.Sprint(i)}, Err: fmt.Errorf("no step %d", i)})
+		r.Problems = append(r.Problems, overflow.Problem{Kind: dumpdir.MissingStep, Fault: overflow.Fault{Error: fmt.Sprintf("no step %d", i)}})
 	}
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteScan(w, r) })
 	if !strings.HasPrefix(text, "In the folders:\n  no step 0\n") || !strings.HasSuffix(text, "\n  no step 19\n  10 more (--all shows all)\n") {
@@ -210,7 +210,7 @@ func TestTextEscapes(t *testing.T) {
 func TestGuess(t *testing.T) {
 	t.Parallel()
 	r := twoRecords()
-	r.Records[0].Op.MatchedBy = overflow.ByTimestamp
+	r.Records[0].Op.MatchedBy, r.Records[0].Op.Guess = overflow.ByTimestamp, true
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteAnalysis(w, r) })
 	if n := strings.Count(text, "[Add] Default/Add-op0 (a guess)"); n != 2 {
 		t.Errorf("%d marks, want 2, in\n%s", n, text)

@@ -118,8 +118,8 @@ func WriteWatchJSON(w io.Writer, r *overflow.WatchReport) error {
 		Dumps    int                     `json:"dumps"`
 		Early    int                     `json:"early"`
 		Rows     Table[*overflow.Change] `json:"rows"`
-		Problems Table[overflow.Problem] `json:"problems"`
-	}{r.Watched, r.Changed, r.Dumps, r.Early, watchTable(r), problemTable(r.Problems)})
+		Problems []overflow.Problem      `json:"problems"`
+	}{r.Watched, r.Changed, r.Dumps, r.Early, watchTable(r), list(r.Problems)})
 }
 
 func watchTable(r *overflow.WatchReport) Table[*overflow.Change] {

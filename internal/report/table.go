@@ -170,6 +170,11 @@ func exact(v any) string {
 			return ""
 		}
 		return strconv.FormatBool(*v)
+	case *int64:
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatInt(*v, 10)
 	case *uint64:
 		if v == nil {
 			return ""
@@ -199,7 +204,7 @@ func shown(v any, l Lang) string {
 // isNumber reports whether a minus sign in front of a cell makes no formula.
 func isNumber(v any) bool {
 	switch v.(type) {
-	case int, int64, uint64, float64, *float64, metrics.Metric, numeral, perf.Count:
+	case int, int64, *int64, uint64, float64, *float64, metrics.Metric, numeral, perf.Count:
 		return true
 	}
 	return false

@@ -47,22 +47,6 @@ type Listing struct {
 	paths []string
 }
 
-// MissingError says that shards are missing.
-type MissingError struct {
-	Path    string
-	Missing []int
-	Of      int
-}
-
-// Error implements error.
-func (e *MissingError) Error() string {
-	verb := "are"
-	if len(e.Missing) == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
-}
-
 // ForeignError says that a part belongs to other work.
 type ForeignError struct {
 	Path string

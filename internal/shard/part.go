@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"strings"
 
 	"dumptool/internal/lang"
 )
@@ -64,17 +63,3 @@ var partName = lang.Pattern(`^part-(\d{5,7})-of-(\d{5,7})\.jsonl$`)
 
 // IsFileName reports whether a file is a part by its name.
 func IsFileName(name string) bool { return partName().MatchString(name) }
-
-// major is the part of a version that has to be the same where parts are merged: v1 of
-// dumptool v1.2.3; empty for versions of other forms, which fit to all.
-func major(tool string) string {
-	_, version, _ := strings.Cut(tool, " ")
-	m := versionForm().FindStringSubmatch(version)
-	if m == nil {
-		return ""
-	}
-	return m[1]
-}
-
-// versionForm is a version with numbers.
-var versionForm = lang.Pattern(`^v?(\d+)\.\d+`)

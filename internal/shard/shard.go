@@ -23,7 +23,8 @@ const MaxShards = 1 << 20
 // all of the work.
 type Spec struct {
 	// Index is 0 to Of-1.
-	Index, Of int
+	Index int `json:"index"`
+	Of    int `json:"of"`
 }
 
 // On reports whether the process does a part of the work only.
@@ -31,6 +32,9 @@ func (s Spec) On() bool { return s.Of > 0 }
 
 // String is the spelling of the command line: 2/4.
 func (s Spec) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+
+// Folder is the name of the folder of what the shard writes: shard-00002-of-00004.
+func (s Spec) Folder() string { return fmt.Sprintf("shard-%05d-of-%05d", s.Index, s.Of) }
 
 // Has reports whether the work with the key belongs to the shard, by Of.
 func (s Spec) Has(key string) bool { return !s.On() || Of(key, s.Of) == s.Index }

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/config"
+	"dumptool/internal/convert"
+	"dumptool/internal/lang"
+	"dumptool/internal/overflow"
+	"dumptool/internal/report"
+	"dumptool/internal/shard"
+)
+
+// mergeKind is a kind of documents that can be merged.
+type mergeKind struct {
+	// command writes the documents, to files of a name.
+	command, schema, file string
+	// exits are exit statuses besides those of all merges.
+	exits []int
+	// flags adds the flags for what a merge writes, check checks them.
+	flags func(cmd *cobra.Command, o *mergeOptions)
+	check func(o *mergeOptions) error
+	merge func(m *merging) error
+}
+
+// The kinds of documents. Another one is added here.
+var (
+	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, "overflow records", overflow.MergeAnalyses)
+	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, "bad tensors", overflow.MergeScans)
+	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName, merge: mergeConverted,
+		flags: func(*cobra.Command, *mergeOptions) {},
+		check: func(o *mergeOptions) error {
+			if len(o.paths) != 1 {
+				return usagef("want the one folder that the shards wrote to")
+			}
+			return nil
+		}}
+)
+
+func mergeKinds() []*mergeKind { return []*mergeKind{mergeScans, mergeAnalyses, mergeConverts} }
+
+// mergeOptions are the flags of a command that merges documents.
+type mergeOptions struct {
+	paths        []string
+	output       reportOptions
+	exitZero     exitZero
+	wait         time.Duration
+	run          runFlag
+	missing      bool
+	allowMissing bool
+}
+
+// merging is a merge of documents of one kind.
+type merging struct {
+	*mergeOptions
+	a    *app
+	docs []shard.Document
+	// origin is that of the result.
+	origin shard.Origin
+}
+
+func newMergeCommand(a *app) *cobra.Command {
+	cmd := mergeCommand(a, mergeKinds(), func(cmd *cobra.Command, o *mergeOptions) {
+		flags := cmd.Flags()
+		outFlag(flags, &o.output.out, "", "write the reports to folder `DIR`")
+		o.output.chosen, o.output.formats = true, []string{"text"}
+		flags.StringSliceVar(&o.output.formats, "format", o.output.formats, "`FORMATS` of the reports; default: as the shards were told")
+		sameAsJSON(cmd, func() { o.output.formats = []string{"json"} })
+		o.exitZero.add(flags, "findings")
+	})
+	cmd.Short = "make one report of the documents of shards, or of several machines"
+	cmd.Long = `merge reads the documents that shards of overflow scan, overflow analyze or convert
+wrote, or such commands on different machines, and makes what one run would have
+made. It reads no tensors. PATH is a document, a folder with one, or a folder of such
+folders; rank=7:PATH says which rank the document of one rank is.
+
+Shards that are missing are named, and nothing is written.` + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Example = `  dumptool merge shards -out report
+  dumptool merge node*/overflow.json --format json,html -out report`
+	return cmd
+}
+
+// newMergeOf returns the command merge of the one that writes documents of a kind.
+func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
+	cmd := mergeCommand(a, []*mergeKind{kind}, kind.flags)
+	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
+	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(append(kind.exits, exitNothing, exitInterrupted)...)
+	cmd.Example = "  dumptool " + kind.command + " dumps --shard 0/2 -out shards\n" +
+		"  dumptool " + kind.command + " dumps --shard 1/2 -out shards\n" +
+		"  dumptool " + kind.command + " merge shards"
+	return cmd
+}
+
+// mergeCommand returns a command that merges documents of some kinds.
+func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mergeOptions)) *cobra.Command {
+	opts := new(mergeOptions)
+	cmd := &cobra.Command{
+		Use:  "merge PATH...",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.paths = args
+			return runMerge(cmd, a, opts, kinds)
+		},
+	}
+	addFlags(cmd, opts)
+	flags := cmd.Flags()
+	flags.DurationVar(&opts.wait, "wait", 0, "wait at most `TIME`, such as 6h, until all shards are there")
+	opts.run.add(flags, "take documents of the run `ID` only")
+	flags.BoolVar(&opts.missing, "missing", false, "only print the numbers of the shards that are missing: 3,17,40-42")
+	flags.BoolVar(&opts.allowMissing, "allow-missing", false, "make a report of what is there, as of an interrupted run")
+	ofTransport(flags, "wait", "missing", "allow-missing")
+	return cmd
+}
+
+// runMerge merges documents.
+func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind) error {
+	switch {
+	case len(opts.paths) == 0:
+		return usagef("no document or folder given")
+	case opts.wait < 0:
+		return usagef("--wait %v: want a time from 0", opts.wait)
+	}
+	if err := opts.run.check(); err != nil {
+		return err
+	}
+	if len(kinds) == 1 {
+		if err := kinds[0].check(opts); err != nil {
+			return err
+		}
+	}
+	m := &merging{mergeOptions: opts, a: a}
+	var kind *mergeKind
+	err := waitUntil(cmd.Context(), opts.wait, func() (err error) {
+		kind, err = m.find(kinds)
+		return err
+	})
+	missing, isMissing := errors.AsType[*shard.MissingError](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case opts.missing && (err == nil || isMissing):
+		if isMissing {
+			fmt.Fprintln(a.out, shard.Ranges(missing.Missing))
+		}
+		return nil
+	case isMissing && opts.allowMissing:
+		a.msg.Warnf("%v", err)
+	case isMissing:
+		return incompletef("%w (nothing was written; --allow-missing makes a partial report)", err)
+	case errors.As(err, new(*codedError)):
+		return err
+	case err != nil:
+		return incompletef("%w", err)
+	}
+	m.inherit(cmd)
+	m.origin.Interrupted = m.origin.Interrupted || isMissing
+	if err := kind.check(opts); err != nil {
+		return err
+	}
+	err = kind.merge(m)
+	if coded := new(codedError); isMissing && (err == nil || errors.As(err, &coded) && coded.code != exitUsage) {
+		return incompletef("the report lacks %s", lang.Count(len(missing.Missing), "shard"))
+	}
+	return err
+}
+
+// find finds the documents, which are of one of some kinds. The error is a
+// *shard.MissingError where only some shards are missing.
+func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.file)
+	}
+	found, err := shard.Find(m.paths, names...)
+	if err != nil {
+		return nil, err
+	}
+	where := strings.Join(m.paths, ", ")
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: there is no %s", where, strings.Join(names, ", nor "))
+	}
+	present := slices.DeleteFunc(slices.Clone(kinds), func(k *mergeKind) bool {
+		return !slices.ContainsFunc(found, func(d shard.Document) bool { return d.Schema == k.schema })
+	})
+	kind := kinds[0]
+	switch {
+	case len(present) > 1:
+		return nil, hintf(usagef("%s: there are documents of %s and of %s", where, present[0].command, present[1].command),
+			"'dumptool %s merge' takes those of one command", present[0].command)
+	case len(present) == 1:
+		kind = present[0]
+	}
+	if m.docs, err = shard.Take(found, kind.schema, string(m.run)); err != nil {
+		return nil, err
+	}
+	if len(m.docs) == 0 {
+		return nil, fmt.Errorf("%s: no document is of the run %s", where, string(m.run))
+	}
+	if err := shard.Check(m.docs); err != nil {
+		return nil, err
+	}
+	missing, of := shard.Missing(m.docs)
+	if len(missing) > 0 {
+		return kind, &shard.MissingError{Path: where, Missing: missing, Of: of}
+	}
+	return kind, nil
+}
+
+// inherit takes options of reports that the merge was not told from the documents, and
+// says where the result comes from.
+func (m *merging) inherit(cmd *cobra.Command) {
+	first := &m.docs[0]
+	m.origin = first.Origin
+	m.origin.Shard = nil
+	m.origin.DropReport()
+	if first.Shard == nil && len(m.docs) > 1 {
+		m.origin.Listing = ""
+	}
+	for i := range m.docs {
+		m.origin.Interrupted = m.origin.Interrupted || m.docs[i].Interrupted
+	}
+	json := cmd.Flags().Lookup("json")
+	for _, o := range first.Options {
+		f := cmd.Flags().Lookup(o.Name)
+		if o.Of == shard.OfReport && f != nil && !f.Changed && (o.Name != "format" || !json.Changed) {
+			_ = setFlag(f, config.Value{Text: o.Value}) // what the flag does not take is another version's
+		}
+	}
+}
+
+// mergeable is a report that is a document.
+type mergeable[T any] interface {
+	*T
+	SetOrigin(shard.Origin)
+	Outcome(reported bool) batch.Outcome
+}
+
+// reportKind is the kind of documents that are reports. found is what --exit-zero
+// forgives.
+func reportKind[T any, R mergeable[T]](command, schema, found string, merge func([]shard.Document, []R) (R, error)) *mergeKind {
+	return &mergeKind{
+		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File,
+		flags: func(cmd *cobra.Command, o *mergeOptions) {
+			addReportFlags[R](cmd, &o.output, "text", "; several with -out")
+			o.exitZero.add(cmd.Flags(), found)
+		},
+		check: func(o *mergeOptions) error { return checkReports[R](&o.output) },
+		merge: func(m *merging) error {
+			reports := make([]R, len(m.docs))
+			for i := range m.docs {
+				reports[i] = new(T)
+				if err := m.docs[i].Decode(reports[i]); err != nil {
+					return err
+				}
+			}
+			r, err := merge(m.docs, reports)
+			if err != nil {
+				return incompletef("%w", err)
+			}
+			r.SetOrigin(m.origin)
+			return concludeReport(m.a, &m.output, m.exitZero, r, r.Outcome(m.output.printsText()))
+		},
+	}
+}
+
+// concludeReport writes a report, unless there was nothing, and ends as it says.
+func concludeReport[R any](a *app, o *reportOptions, zero exitZero, r R, outcome batch.Outcome) error {
+	if outcome.Kind != batch.Nothing {
+		if err := writeReports(a, o, r, report.Options{}); err != nil {
+			return err
+		}
+	}
+	return a.conclude(zero.of(outcome))
+}
+
+// mergeConverted ends a conversion by shards.
+func mergeConverted(m *merging) error {
+	out := m.paths[0]
+	sum, in, err := convert.Merge(m.docs, out, !m.origin.Interrupted)
+	if err != nil {
+		return err
+	}
+	return m.a.conclude(sum.Outcome(in, out))
+}

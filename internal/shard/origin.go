@@ -1,0 +1,178 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
+
+// Origin is what a document that can be merged says of where it comes from. Documents
+// embed it.
+type Origin struct {
+	// Tool is the program and its version.
+	Tool string `json:"tool,omitempty"`
+	// Shard says which part of the work the document is of, nil for all of it.
+	Shard *Spec `json:"shard,omitempty"`
+	// Listing identifies the files among which the work was found.
+	Listing string `json:"listing,omitempty"`
+	// Options are those that are not at their defaults, in the order of their names;
+	// those of reports stand in documents of shards only, for the merge.
+	Options []Option `json:"options,omitempty"`
+	// RunID is the name that the user gave the run, empty for none.
+	RunID string `json:"run_id,omitempty"`
+	// Interrupted is set where some of the work was not done.
+	Interrupted bool `json:"interrupted,omitempty"`
+}
+
+// Option is an option and its value.
+type Option struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Of    Scope  `json:"of"`
+}
+
+// Scope is what an option has a say in.
+type Scope string
+
+// The scopes. Options of transport, such as the number of workers, change no result and
+// stand in no document.
+const (
+	OfRow       Scope = "row"
+	OfRound     Scope = "round"
+	OfReport    Scope = "report"
+	OfTransport Scope = "transport"
+)
+
+// value is the value of an option in words.
+func (o *Origin) value(name string) string {
+	for _, x := range o.Options {
+		if x.Name == name {
+			return "--" + name + " " + x.Value
+		}
+	}
+	return "no --" + name
+}
+
+// Differing returns the name of the first option in which rows or rounds of two
+// documents were made in different ways, empty for none.
+func (o *Origin) Differing(other *Origin) string {
+	var names []string
+	for _, x := range slices.Concat(o.Options, other.Options) {
+		if x.Of != OfReport && o.value(x.Name) != other.value(x.Name) {
+			names = append(names, x.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+// DropReport drops the options of reports.
+func (o *Origin) DropReport() {
+	o.Options = slices.DeleteFunc(slices.Clone(o.Options), func(x Option) bool { return x.Of == OfReport })
+}
+
+// SetOrigin sets all of the origin, for those who hold a document by what it embeds.
+func (o *Origin) SetOrigin(origin Origin) { *o = origin }
+
+// Check says why documents cannot be merged, nil if they can. Documents that are of no
+// shard may have seen different files.
+func Check(docs []Document) error {
+	shards := make(map[int]*Document)
+	for i := range docs {
+		first, d := &docs[0], &docs[i]
+		if err := d.fits(first); err != nil || d.Shard == nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if other := shards[d.Shard.Index]; other != nil {
+			return fmt.Errorf("%s: is shard %s, as %s is", d.Path, d.Shard, other.Path)
+		}
+		shards[d.Shard.Index] = d
+	}
+	return nil
+}
+
+// fits says why a document cannot be merged with another one.
+func (d *Document) fits(first *Document) error {
+	if a, b := major(d.Tool), major(first.Tool); a != b && a != "" && b != "" {
+		return fmt.Errorf("%s: made by %s, %s by %s", d.Path, d.Tool, first.name(), first.Tool)
+	}
+	if name := d.Differing(&first.Origin); name != "" {
+		return fmt.Errorf("%s: made with %s, %s with %s", d.Path, d.value(name), first.name(), first.value(name))
+	}
+	switch a, b := d.Shard, first.Shard; {
+	case d.RunID != first.RunID:
+		return fmt.Errorf("%s: is of the run %q, %s of %q: --run chooses one", d.Path, d.RunID, first.name(), first.RunID)
+	case a == nil && b == nil:
+		return nil
+	case a == nil || b == nil:
+		return fmt.Errorf("%s: one of it and %s is of a shard, the other of a whole run: merge the shards first", d.Path, first.name())
+	case a.Of < 1 || a.Of > MaxShards || a.Index < 0 || a.Index >= a.Of:
+		return fmt.Errorf("%s: shard %s: want 0 to %d of at most %d", d.Path, a, max(a.Of, 1)-1, MaxShards)
+	case a.Of != b.Of:
+		return fmt.Errorf("%s: is one of %d shards, %s one of %d", d.Path, a.Of, first.name(), b.Of)
+	case d.Listing != first.Listing:
+		return fmt.Errorf("%s: shards %d and %d saw other files (listing %s, %s): the folders changed between them; run them again",
+			store.Dir(store.Dir(d.Path)), b.Index, a.Index, short(first.Listing), short(d.Listing))
+	}
+	return nil
+}
+
+// name is the folder of a document.
+func (d *Document) name() string { return store.Base(store.Dir(d.Path)) }
+
+// Missing are the shards that documents which fit together lack, and the number of all;
+// 0 of 0 where they are of no shard.
+func Missing(docs []Document) (missing []int, of int) {
+	if len(docs) == 0 || docs[0].Shard == nil {
+		return nil, 0
+	}
+	seen := make(map[int]bool)
+	for i := range docs {
+		seen[docs[i].Shard.Index] = true
+	}
+	of = docs[0].Shard.Of
+	for i := range of {
+		if !seen[i] {
+			missing = append(missing, i)
+		}
+	}
+	return missing, of
+}
+
+// MissingError says that shards are missing.
+type MissingError struct {
+	Path    string
+	Missing []int
+	Of      int
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	verb := "are"
+	if len(e.Missing) == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
+}
+
+// major is the part of a version that has to be the same where documents are merged: v1
+// of dumptool v1.2.3; empty for versions of other forms, which fit to all.
+func major(tool string) string {
+	_, version, _ := strings.Cut(tool, " ")
+	m := versionForm().FindStringSubmatch(version)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// versionForm is a version with numbers.
+var versionForm = lang.Pattern(`^v?(\d+)\.\d+`)

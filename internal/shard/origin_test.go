@@ -1,0 +1,94 @@
+package shard
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCheck: documents fit together that are of different shards of the same work. What
+// only reports tell may differ.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	of := func(index, n int, change func(d *Document)) Document {
+		d := Document{Path: filepath.Join("work", Spec{Index: index, Of: n}.Folder(), "x.json"),
+			Origin: Origin{Tool: "dumptool v1.2.3", Shard: &Spec{Index: index, Of: n}, Listing: "aa", Options: []Option{{"rtol", "0.2", OfRow}}}}
+		if change != nil {
+			change(&d)
+		}
+		return d
+	}
+	for name, c := range map[string]struct {
+		second Document
+		want   string
+	}{
+		"good":       {of(1, 4, nil), ""},
+		"report":     {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{"format", "md", OfReport}) }), ""},
+		"patch":      {of(1, 4, func(d *Document) { d.Tool = "dumptool v1.9.0" }), ""},
+		"option":     {of(1, 4, func(d *Document) { d.Options = []Option{{"rtol", "0.1", OfRow}} }), "work/shard-00001-of-00004/x.json: made with --rtol 0.1, shard-00000-of-00004 with --rtol 0.2"},
+		"no option":  {of(1, 4, func(d *Document) { d.Options = nil }), "made with no --rtol"},
+		"more":       {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{"rank", "1", OfRound}) }), "made with --rank 1"},
+		"version":    {of(1, 4, func(d *Document) { d.Tool = "dumptool v2.0.0" }), "made by dumptool v2.0.0, shard-00000-of-00004 by dumptool v1.2.3"},
+		"count":      {of(1, 5, nil), "is one of 5 shards"},
+		"twice":      {of(0, 4, func(d *Document) { d.Path = "other" }), "other: is shard 0/4, as "},
+		"listing":    {of(3, 4, func(d *Document) { d.Listing = "bb" }), "work: shards 0 and 3 saw other files (listing aa, bb): the folders changed between them; run them again"},
+		"run":        {of(1, 4, func(d *Document) { d.RunID = "x" }), `is of the run "x"`},
+		"whole":      {of(1, 4, func(d *Document) { d.Shard = nil }), "merge the shards first"},
+		"impossible": {of(4, 4, nil), "shard 4/4: want 0 to 3"},
+	} {
+		err := Check([]Document{of(0, 4, nil), c.second})
+		if got := errorText(err); c.want == "" && err != nil || !strings.Contains(got, filepath.FromSlash(c.want)) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if missing, n := Missing([]Document{of(1, 4, nil), of(3, 4, nil)}); n != 4 || !slices.Equal(missing, []int{0, 2}) {
+		t.Errorf("missing %v of %d", missing, n)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestFind: a document, a folder with one, and a folder of such folders; each once.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("node1/x.json", `{"rows":[1,[2]],"schema":"s/1","shard":{"index":2,"of":3},"options":[{"name":"a","value":"b","of":"row"}]}`)
+	write("node2/x.json", `{"schema":"s/1"}`)
+	write("node2/below/x.json", `{}`)
+	write("none/y.json", `{}`)
+	docs, err := Find([]string{dir, "rank=7:" + filepath.Join(dir, "node2"), filepath.Join(dir, "node2", "x.json")}, "x.json")
+	if err != nil || len(docs) != 2 || docs[0].Schema != "s/1" || *docs[0].Shard != (Spec{Index: 2, Of: 3}) || docs[0].Options[0] != (Option{"a", "b", OfRow}) || docs[1].Shard != nil {
+		t.Errorf("%+v, %v", docs, err)
+	}
+	if docs, err := Find([]string{"rank=7:" + filepath.Join(dir, "node2")}, "x.json"); err != nil || len(docs) != 1 || docs[0].Rank != "7" {
+		t.Errorf("%+v, %v", docs, err)
+	}
+	for _, text := range []string{"", "{", `{"schema":"s/1","rows":[`, `{"schema":"s/1"}x`, `{"schema":1}`, "[]", "{}"} {
+		write("bad/x.json", text)
+		if _, err := Find([]string{filepath.Join(dir, "bad")}, "x.json"); err == nil || !strings.Contains(err.Error(), filepath.Join("bad", "x.json")+": ") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, name := range []string{"old/part-00001-of-00002.jsonl", "old2/plan.jsonl"} {
+		write(name, "")
+		if _, err := Find([]string{filepath.Dir(filepath.Join(dir, name))}, "x.json"); err == nil || !strings.Contains(err.Error(), "made by an older version") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
