@@ -102,7 +102,7 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 
 // resolve turns the flags into options, and reads the files that they name.
 func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error) {
-	opt := &compare.Options{Tool: toolName(), Args: o.args}
+	opt := &compare.Options{Args: o.args}
 	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.resolve(opt)); err != nil {
 		return nil, err
 	}

@@ -14,13 +14,13 @@ import (
 // takes the rows of the plan over, so a plan is concluded once.
 func (p *Plan) Conclude(parts []Part) *record.Report {
 	rep := &record.Report{
-		Tool: p.opt.Tool, Args: p.opt.Args,
+		Origin: p.opt.Origin, Args: p.opt.Args,
 		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
 		Verdict: string(p.opt.Judge.Verdict.Mode), VerdictWhy: p.opt.Judge.Verdict.Why,
 		Standard: string(p.opt.Standard.Name), Listed: p.listed,
 		Rows: p.rows[:len(parts)], FailedFast: p.failedFast,
-		Interrupted: len(parts) < len(p.Pairs) && !p.failedFast,
 	}
+	rep.Listing, rep.Interrupted = p.listing, len(parts) < len(p.Pairs) && !p.failedFast
 	rep.Coverage.Unused = p.unused
 	for i := range parts {
 		rep.Rows[i] = *parts[i].Row

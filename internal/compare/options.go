@@ -80,10 +80,10 @@ type Options struct {
 	ExitZero bool
 	Coverage Required
 
-	// Warnings are about the options. A report ends with them, and names Tool and
-	// Args, what made it.
+	// Warnings are about the options. A report ends with them, and names its
+	// Origin and Args, what made it.
 	Warnings []lang.Sentence
-	Tool     string
+	Origin   shard.Origin
 	Args     []string
 
 	// IR is a file or folder of graphs of MindSpore in place of those of the runs,

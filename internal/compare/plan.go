@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
+	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -95,6 +96,7 @@ type Plan struct {
 	// listed is what the listing of both runs says, unused the names of op_config.csv that no
 	// tensor has. What belongs to no round is foreign to a shard without the first round.
 	listed  *record.Listed
+	listing string // identifies the files of both runs
 	unused  []string
 	foreign bool
 	// failedFast is set where the first failure ended the run.
@@ -128,6 +130,11 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	npu.warnOfDevice()
 	p.listed.Warnings = slices.Concat(ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
 	p.listed.OfOptions = opt.Warnings
+	inventory := shard.NewInventory()
+	for root, side := range []*Side{ref, npu} {
+		inventory.Add(root, side.run.Listing(), 0, "")
+	}
+	p.listing = inventory.String()
 	if config := opt.SideFiles.OpConfig; config != nil {
 		p.unused = config.Unused(pair.Names(ref.named, npu.named))
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/shard"
 )
 
 // Schema names the form of compare.json.
@@ -33,6 +34,14 @@ type head struct {
 	Files       []File          `json:"files,omitempty"`
 	// LeftOut is the number of rows that passed and are not in the document.
 	LeftOut int `json:"left_out,omitempty"`
+	// Shard, Listing, Options and RunID are those of shard.Origin.
+	Shard   *shard.Spec    `json:"shard,omitempty"`
+	Listing string         `json:"listing,omitempty"`
+	Options []shard.Option `json:"options,omitempty"`
+	RunID   string         `json:"run_id,omitempty"`
+	// Chinese has the sentences of the document in Chinese, by those in English, where they
+	// are others.
+	Chinese map[string]string `json:"zh,omitempty"`
 	// Rows come last, so that they can be written one by one.
 	Rows []struct{} `json:"rows"`
 }
@@ -112,6 +121,7 @@ func (r *Report) head() *head {
 			Unread: list(c.Unread), Superseded: list(c.Superseded), Rounds: c.Rounds, Unused: list(c.Unused),
 		},
 		Warnings: list(r.Warnings), Interrupted: r.Interrupted, FailedFast: r.FailedFast, Files: r.Files, LeftOut: r.LeftOut,
+		Shard: r.Shard, Listing: r.Listing, Options: r.Options, RunID: r.RunID, Chinese: r.chinese(),
 		Rows: []struct{}{},
 	}
 	if b := r.Baseline; b != nil {
@@ -142,9 +152,9 @@ func (h *head) report(rows []Row) (*Report, error) {
 		return nil, fmt.Errorf("left_out is %d", h.LeftOut)
 	}
 	r := &Report{
-		Tool: h.Tool, Args: h.Args, Profile: h.Profile, NaNPolicy: h.NaNPolicy, TolMode: h.TolMode,
+		Origin: shard.Origin{Tool: h.Tool, Shard: h.Shard, Listing: h.Listing, Options: h.Options, RunID: h.RunID, Interrupted: h.Interrupted}, Args: h.Args, Profile: h.Profile, NaNPolicy: h.NaNPolicy, TolMode: h.TolMode,
 		OrderSource: h.OrderSource, GraphSource: h.GraphSource, Coverage: h.Coverage,
-		Warnings: h.Warnings, Interrupted: h.Interrupted, FailedFast: h.FailedFast, Files: h.Files, LeftOut: h.LeftOut, Listed: h.Listed, Rows: rows,
+		Warnings: h.Warnings, FailedFast: h.FailedFast, Files: h.Files, LeftOut: h.LeftOut, Listed: h.Listed, Rows: rows,
 	}
 	r.Verdict, r.VerdictWhy, r.Headline, r.Effective = h.Summary.VerdictMode, h.Summary.VerdictWhy, h.Summary.Headline, textOf(h.Summary.Effective)
 	r.Standard = textOf(h.Summary.Standard)
@@ -159,10 +169,18 @@ func (h *head) report(rows []Row) (*Report, error) {
 	checks := []error{h.Findings.check(len(rows)), checkLinks(rows)}
 	for i := range h.Rounds {
 		r.Rounds = append(r.Rounds, h.Rounds[i].round())
-		checks = append(checks, h.Rounds[i].Findings.check(len(rows)))
+		checks = append(checks, h.Rounds[i].Findings.check(len(rows)), checkRows(r.Rounds[i].Origins, len(rows)))
 	}
 	if err := cmp.Or(checks...); err != nil {
 		return nil, err
+	}
+	r.say(h.Chinese)
+	keys := map[string]string{}
+	for i := range r.Rounds {
+		keys[r.Rounds[i].Name] = r.Rounds[i].Pairing.Key
+	}
+	for i := range r.Rows {
+		r.Rows[i].Key = keys[r.Rows[i].Round]
 	}
 	if b := h.Baseline; b != nil {
 		r.Baseline = &Baseline{File: b.File, New: r.rowsOf(b.New), Known: r.rowsOf(b.Known), Worse: r.rowsOf(b.Worse),

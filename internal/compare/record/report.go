@@ -6,12 +6,14 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
+	"dumptool/internal/shard"
 )
 
 // Report is the result of a comparison.
 type Report struct {
-	// Tool is the name and version of the program, Args its arguments.
-	Tool string
+	// Origin is where the report comes from: the program, and what a merge has to know.
+	shard.Origin
+	// Args are the arguments of the program.
 	Args []string
 
 	Profile   string
@@ -42,16 +44,13 @@ type Report struct {
 	Findings    Findings
 	// Rounds are the rounds that were compared, by their coordinates; nil in a
 	// report that was written before there were any.
-	Rounds   []Round
+	Rounds []Round
 	// Listed is what the listing of both runs says, nil in a report that was written
 	// before that was kept.
 	Listed   *Listed
 	Coverage Coverage
 	Baseline *Baseline // nil without a baseline
 	Warnings []lang.Sentence
-	// Interrupted is set when the run was stopped: rows that were not reached
-	// are missing.
-	Interrupted bool
 	// FailedFast is set when --fail-fast stopped the run at the first failure.
 	FailedFast bool
 	// Calls are those of msprobe, in their order, where a report shows them.

@@ -142,7 +142,12 @@ func (f *findingRows) check(rows int) error {
 			all = append(all, *i)
 		}
 	}
-	for _, i := range all {
+	return checkRows(all, rows)
+}
+
+// checkRows reports findings in rows that a report lacks.
+func checkRows(found []int, rows int) error {
+	for _, i := range found {
 		if i < 0 || i >= rows {
 			return fmt.Errorf("finding in row %d of %d rows", i, rows)
 		}

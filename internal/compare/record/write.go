@@ -24,7 +24,11 @@ func (r *Report) Write(w io.Writer) error {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n    ")
-		row, err := marshal(x.json(), "")
+		j := x.json()
+		if r.Shard != nil { // what a merge leaves out is not known yet
+			j = x.whole()
+		}
+		row, err := marshal(j, "")
 		if err != nil {
 			return err
 		}
