@@ -208,7 +208,7 @@ func runInPlace(t *testing.T, line, place string) placeResult {
 			if strings.HasSuffix(name, ".jsonl") {
 				data = nil // plans and parts have the times or tags of files
 			}
-			data = regexp.MustCompile(`"listing": "[0-9a-f]{64}"`).ReplaceAll(data, []byte(`"listing": ""`)) // of tags, which local files have not
+			data = regexp.MustCompile(`"(listing|folder)": "[^"]*"`).ReplaceAll(data, []byte(`"$1": ""`)) // of tags, and of the whole path
 			r.Files[name] = plain.Replace(string(data))
 		}
 	}
