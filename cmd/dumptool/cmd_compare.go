@@ -8,11 +8,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/report"
+	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 )
 
 type compareOptions struct {
@@ -21,6 +25,7 @@ type compareOptions struct {
 	output   compareOutput
 	baseline baselineFlags
 	standard standardFlags
+	shards   shardOptions
 	// args are the flags that the user set, for the report.
 	args []string
 }
@@ -59,14 +64,15 @@ tensor, lists of what was skipped, and compare.json with everything.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.args = given(cmd.Flags())
-			return misspelled(cmd, args, runCompare(cmd.Context(), a, opts, args))
+			return misspelled(cmd, args, runCompare(cmd, a, opts, args))
 		},
 	}
 	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
 	opts.addFlags(cmd)
+	opts.shards.add(cmd.Flags())
 	a.groupFlags(cmd, compareGroups())
-	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a))
+	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
 	return cmd
 }
 
@@ -80,17 +86,40 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	o.baseline.addFlags(flags)
 	o.standard.addFlags(cmd)
 	o.output.addFlags(cmd)
+	o.setScopes(flags)
+}
+
+// setScopes says what flags have a say in; those of reports need no word.
+func (o *compareOptions) setScopes(flags *pflag.FlagSet) {
+	ofPlace(flags, "cpu", "npu", "op-config", "fusion", "result", "ops-from", "node-runtime-filename", "order-file", "consumer-map", "ir", "third", "noise", "map-node-dict")
+	ofRow(flags, "verdict", "profile", "atol", "rtol", "tol-mode", "nan-policy", "max-error-ratio", "min-cos", "max-red", "max-mean-rel", "min-sqnr", "max-ulp", "int-tol", "accum",
+		"inputs", "fuzzy", "skip-keys", "exclude-node-list", "standard", "hf32", "force-compare", "crop-padding", "auto-layout", "transpose", "ref-format", "npu-format", "original-format",
+		"max-elems", "strict-dtype", "ref-dtype", "bin-dtype")
+	ofRound(flags, "round", "order")
 }
 
 // runCompare compares two runs.
-func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string) error {
+func runCompare(cmd *cobra.Command, a *app, opts *compareOptions, args []string) error {
+	ctx := cmd.Context()
 	opt, err := opts.resolve(a, args)
 	if err != nil {
 		return err
 	}
+	if opt.Shard, err = opts.shards.resolve(a, opts.output.out); err != nil {
+		return err
+	}
+	if opt.Shard.On() {
+		if err := opts.forShard(opt); err != nil {
+			return err
+		}
+	}
+	opt.Origin = opts.shards.origin(cmd, opt.Shard, "")
 	plan, err := compare.NewPlan(ctx, *opt)
 	if err != nil {
 		return a.notCompared(err)
+	}
+	if opt.Shard.On() {
+		return opts.compareShard(ctx, a, opt, plan)
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
@@ -98,6 +127,61 @@ func runCompare(ctx context.Context, a *app, opts *compareOptions, args []string
 		return err
 	}
 	return a.conclude(opt.Outcome(rep))
+}
+
+// forShard refuses what needs a whole run, and keeps what any report shows.
+func (o *compareOptions) forShard(opt *compare.Options) error {
+	switch {
+	case o.baseline.failFast:
+		return usagef("--fail-fast: shards do not know of each other's failures")
+	case o.baseline.update:
+		return usagef("--update-baseline: the merge of the shards writes it")
+	case o.output.showGraph:
+		return usagef("--show-graph: shards keep no plots; 'compare detail' and a run of some operators (--ops) do")
+	}
+	opt.Bins, opt.Axes = true, true
+	opt.Top, opt.List = o.output.topN, o.output.diffCount
+	if o.output.diffOrder == "worst" {
+		opt.Top = max(o.output.topN, o.output.diffCount)
+	}
+	opt.Baseline = nil // the merge reads it
+	return nil
+}
+
+// compareShard compares the rounds of a shard and writes its document.
+func (o *compareOptions) compareShard(ctx context.Context, a *app, opt *compare.Options, plan *compare.Plan) error {
+	path := store.Join(o.output.out, opt.Shard.Folder(), report.WriterOf[*record.Report]("json").File)
+	origin := opt.Origin
+	origin.Listing = plan.Listing()
+	var earlier *record.Report
+	complete := func(*shard.Document) bool {
+		rep, err := compare.ReadReport(path)
+		if err == nil {
+			earlier = rep
+		}
+		return err == nil && rep.Counts[record.Error] == 0 && !rep.Interrupted
+	}
+	if o.shards.done(a, path, &origin, complete) {
+		return nil
+	}
+	if earlier != nil {
+		plan.Resume(earlier)
+	}
+	parts, err := a.comparePairs(ctx, plan)
+	if err != nil {
+		return err
+	}
+	run := comparedRun{plan, parts, plan.Conclude(parts)}
+	if opt.Pictures != nil {
+		if _, err := a.gatherPictures(ctx, opt, run, nil); err != nil {
+			return err
+		}
+	}
+	failed := report.WriteFiles(report.NewFolder(store.Dir(path), opt.Ref, opt.NPU), []string{"json"}, run.Report, report.Options{})
+	if len(failed) == 0 {
+		a.shardWritten(opt.Shard, path)
+	}
+	return errors.Join(failed...)
 }
 
 // resolve turns the flags into options, and reads the files that they name.

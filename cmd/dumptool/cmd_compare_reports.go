@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"dumptool/internal/report"
 	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/store"
 )
 
@@ -59,15 +59,12 @@ func (o *compareOutput) addLooks(cmd *cobra.Command) {
 	harmless(flags, "hpaa-version", "extra-columns", "rows", "bom")
 }
 
-// neutralFlags do not change what a report says.
-var neutralFlags = []string{"jobs", "out", "format", "json", "quiet", "verbose", "log-format", "lang", "color", configFlag}
-
-// given lists the flags that were set, in the order of their names, but for
-// those that do not change what a report says.
+// given lists the flags that were set, in the order of their names, but for those that do
+// not change what a report says.
 func given(flags *pflag.FlagSet) []string {
 	var list []string
 	flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(neutralFlags, f.Name) {
+		if scopeOf(f) != shard.OfTransport && f.Name != "format" && f.Name != "json" {
 			list = append(list, "--"+f.Name+"="+f.Value.String())
 		}
 	})
@@ -197,7 +194,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 		Text:     report.Text{Lang: a.lang()},
 		HPAA:     report.CSVOptions{Successor: o.version != "", ExtraColumns: o.extraColumns, BOM: o.bom},
 		Page:     page.Options{Lang: string(a.global.lang)}, // that of the browser unless it is said
-		Kept:     opt.SideFiles.Kept,
+		Kept:     run.Listed.Kept,
 		Elements: report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode},
 	}
 	rep := run.Report

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/config"
 	"dumptool/internal/convert"
 	"dumptool/internal/lang"
@@ -33,6 +34,12 @@ type mergeKind struct {
 
 // The kinds of documents. Another one is added here.
 var (
+	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, file: "compare.json", merge: mergeCompared,
+		flags: func(cmd *cobra.Command, o *mergeOptions) {
+			o.compare.output.addLooks(cmd)
+			o.compare.baseline.addMerged(cmd.Flags())
+		},
+		check: func(*mergeOptions) error { return nil }}
 	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, "overflow records", overflow.MergeAnalyses)
 	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, "bad tensors", overflow.MergeScans)
 	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName, merge: mergeConverted,
@@ -45,7 +52,9 @@ var (
 		}}
 )
 
-func mergeKinds() []*mergeKind { return []*mergeKind{mergeScans, mergeAnalyses, mergeConverts} }
+func mergeKinds() []*mergeKind {
+	return []*mergeKind{mergeComparisons, mergeScans, mergeAnalyses, mergeConverts}
+}
 
 // mergeOptions are the flags of a command that merges documents.
 type mergeOptions struct {
@@ -56,12 +65,15 @@ type mergeOptions struct {
 	run          runFlag
 	missing      bool
 	allowMissing bool
+	// compare are the flags of reports of comparisons.
+	compare compareOptions
 }
 
 // merging is a merge of documents of one kind.
 type merging struct {
 	*mergeOptions
 	a    *app
+	cmd  *cobra.Command
 	docs []shard.Document
 	// origin is that of the result.
 	origin shard.Origin
@@ -136,7 +148,7 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 			return err
 		}
 	}
-	m := &merging{mergeOptions: opts, a: a}
+	m := &merging{mergeOptions: opts, a: a, cmd: cmd}
 	var kind *mergeKind
 	err := waitUntil(cmd.Context(), opts.wait, func() (err error) {
 		kind, err = m.find(kinds)
@@ -231,7 +243,7 @@ func (m *merging) inherit(cmd *cobra.Command) {
 	for _, o := range first.Options {
 		f := cmd.Flags().Lookup(o.Name)
 		if o.Of == shard.OfReport && f != nil && !f.Changed && (o.Name != "format" || !json.Changed) {
-			_ = setFlag(f, config.Value{Text: o.Value}) // what the flag does not take is another version's
+			_ = setFlag(f, config.Value{Text: o.Value, List: o.Values}) // what the flag does not take is another version's
 		}
 	}
 }

@@ -30,6 +30,20 @@ func setScope(flags *pflag.FlagSet, scope shard.Scope, names []string) {
 	}
 }
 
+// placeKey is the annotation of flags whose values name a place, which may be another one
+// on another machine.
+const placeKey = "dumptool_place"
+
+// ofPlace says that flags have a say in rows by what is found at a place.
+func ofPlace(flags *pflag.FlagSet, names ...string) {
+	ofRow(flags, names...)
+	for _, name := range names {
+		if err := flags.SetAnnotation(name, placeKey, []string{"true"}); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // scopeOf is what a flag has a say in.
 func scopeOf(f *pflag.Flag) shard.Scope {
 	if of := f.Annotations[scopeKey]; len(of) > 0 {
@@ -43,7 +57,11 @@ func scopeOf(f *pflag.Flag) shard.Scope {
 func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if of := scopeOf(f); of != shard.OfTransport && f.Name != helpFlag && f.Value.String() != f.DefValue {
-			all = append(all, shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Of: of})
+			x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Path: f.Annotations[placeKey] != nil, Of: of}
+			if _, several := f.Value.(pflag.SliceValue); several {
+				x.Values = valuesOf(f)
+			}
+			all = append(all, x)
 		}
 	})
 	return all

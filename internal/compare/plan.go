@@ -129,7 +129,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	}
 	npu.warnOfDevice()
 	p.listed.Warnings = slices.Concat(ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
-	p.listed.OfOptions = opt.Warnings
+	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
 	inventory := shard.NewInventory()
 	for root, side := range []*Side{ref, npu} {
 		inventory.Add(root, side.run.Listing(), 0, "")
@@ -150,6 +150,9 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	p.pools = []*tensorfile.Pool{ref.files, npu.files}
 	return p, nil
 }
+
+// Listing identifies the files of both runs among which the pairs were found.
+func (p *Plan) Listing() string { return p.listing }
 
 // openSides opens the runs of both sides at the same time. Of two errors that of the
 // reference counts.

@@ -196,6 +196,11 @@ func roundNames(pairs []dumpdir.RoundPair) []string {
 	for i := range pairs {
 		here[i], there[i] = pairs[i].At, pairs[i].Ref.At
 	}
+	return shortNames(here, there)
+}
+
+// shortNames are the short names of pairs of rounds by their coordinates.
+func shortNames(here, there []dumpdir.Coordinates) []string {
 	names, seen := dumpdir.ShortNames(here), make(map[string]int)
 	for _, name := range names {
 		seen[name]++

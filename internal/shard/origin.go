@@ -31,7 +31,12 @@ type Origin struct {
 type Option struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	Of    Scope  `json:"of"`
+	// Values are those of an option that may be given several times, nil for others.
+	Values []string `json:"values,omitempty"`
+	// Path is set where the value names a place, which may be another one on another
+	// machine.
+	Path bool  `json:"path,omitempty"`
+	Of   Scope `json:"of"`
 }
 
 // Scope is what an option has a say in.
@@ -61,7 +66,7 @@ func (o *Origin) value(name string) string {
 func (o *Origin) Differing(other *Origin) string {
 	var names []string
 	for _, x := range slices.Concat(o.Options, other.Options) {
-		if x.Of != OfReport && o.value(x.Name) != other.value(x.Name) {
+		if x.Of != OfReport && !x.Path && o.value(x.Name) != other.value(x.Name) {
 			names = append(names, x.Name)
 		}
 	}

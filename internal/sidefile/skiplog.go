@@ -19,10 +19,10 @@ const (
 
 // SkipLine is a line of such a log: the name of a tensor, a reason code and a text.
 type SkipLine struct {
-	Log  string // the name of the file
-	Name string
-	Code string
-	Text string
+	Log  string `json:"log"` // the name of the file
+	Name string `json:"name"`
+	Code string `json:"code"`
+	Text string `json:"text"`
 }
 
 // ImportMark begins the text of lines about pieces, which an import writes: comparisons

@@ -1,6 +1,9 @@
 package record
 
-import "dumptool/internal/lang"
+import (
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+)
 
 // Listed is what the listing of both runs says, whichever of their rounds are compared.
 type Listed struct {
@@ -14,6 +17,8 @@ type Listed struct {
 	// Warnings are about the runs, OfOptions about the options.
 	Warnings  []lang.Sentence `json:"warnings,omitempty"`
 	OfOptions []lang.Sentence `json:"of_options,omitempty"`
+	// Kept are lines of the logs of an import, which reports write again.
+	Kept []sidefile.SkipLine `json:"kept,omitempty"`
 }
 
 // ListedRound is a round of a side.

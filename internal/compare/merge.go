@@ -1,0 +1,236 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/shard"
+)
+
+// Merge makes one report of the rounds of several documents, which fit together: of
+// shards, or of comparisons on several machines. It reads no tensors. The origin is that
+// of the result. Of the rows is kept what the options want.
+func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin shard.Origin) (*record.Report, error) {
+	first := reports[0]
+	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
+		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: new(record.Listed)}
+	for i, doc := range reports {
+		if err := mergeable(doc, first); err != nil {
+			return nil, fmt.Errorf("%s: %w", docs[i].Path, err)
+		}
+		if err := rank(doc, docs[i].Rank); err != nil {
+			return nil, fmt.Errorf("%s: %w", docs[i].Path, err)
+		}
+	}
+	rounds, err := mergeRounds(docs, reports)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range rounds {
+		round := x.of.Rounds[x.index]
+		shift := len(rep.Rows) - x.rows.first
+		round.Shift(shift)
+		for _, row := range x.of.Rows[x.rows.first:x.rows.end] {
+			row.Verdict.Shift(shift)
+			row.Round, row.Key = round.Name, round.Pairing.Key
+			o.retain(&row)
+			rep.Rows = append(rep.Rows, row)
+		}
+		rep.Rounds = append(rep.Rounds, round)
+	}
+	if origin.Shard == nil && first.Shard == nil && len(reports) > 1 {
+		rename(rep)
+	}
+	rep.Coverage.Unused = slices.Clone(first.Coverage.Unused)
+	for _, doc := range reports {
+		rep.Coverage.Unused = slices.DeleteFunc(rep.Coverage.Unused, func(name string) bool { return !slices.Contains(doc.Coverage.Unused, name) })
+		mergeListed(rep.Listed, doc.Listed)
+	}
+	o.sumUp(rep)
+	return rep, nil
+}
+
+// mergeable reports what a document lacks that a merge needs.
+func mergeable(doc, first *record.Report) error {
+	switch {
+	case doc.Listed == nil:
+		return fmt.Errorf("made by an older version of dumptool: run the comparison again")
+	case doc.LeftOut > 0:
+		return fmt.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
+	case doc.FailedFast:
+		return fmt.Errorf("ends with its first failure (--fail-fast)")
+	case doc.Verdict != first.Verdict:
+		return fmt.Errorf("judged by %s, the first document by %s", doc.Verdict, first.Verdict)
+	}
+	return nil
+}
+
+// rank gives the only round of a document, which knows none, a rank.
+func rank(doc *record.Report, rank string) error {
+	if rank == "" {
+		return nil
+	}
+	if len(doc.Rounds) != 1 || doc.Rounds[0].At.Rank != "" && doc.Rounds[0].At.Rank != rank {
+		return fmt.Errorf("rank=%s is for a document of one round without a rank", rank)
+	}
+	doc.Rounds[0].At.Rank = rank
+	for i := range doc.Rows {
+		doc.Rows[i].At.Rank = rank
+	}
+	return nil
+}
+
+// mergedRound is a round of a document.
+type mergedRound struct {
+	of    *record.Report
+	path  string
+	index int
+	rows  rowRange
+}
+
+func (m *mergedRound) round() *record.Round { return &m.of.Rounds[m.index] }
+
+// mergeRounds are the rounds of documents in their order: that in which one run has them,
+// else that of their coordinates. A round that is there twice is an error.
+func mergeRounds(docs []shard.Document, reports []*record.Report) ([]mergedRound, error) {
+	var all []mergedRound
+	for i, doc := range reports {
+		ranges := roundRanges(doc)
+		for k := range doc.Rounds {
+			all = append(all, mergedRound{doc, docs[i].Path, k, ranges[k]})
+		}
+	}
+	byPlace := reports[0].Shard != nil
+	slices.SortStableFunc(all, func(a, b mergedRound) int {
+		if byPlace {
+			return a.round().Pairing.Place - b.round().Pairing.Place
+		}
+		return cmp.Or(coordinates(a.round().At).Compare(coordinates(b.round().At)), coordinates(a.round().RefAt).Compare(coordinates(b.round().RefAt)))
+	})
+	for i := range all[:max(len(all)-1, 0)] {
+		a, b := &all[i], &all[i+1]
+		x, y := a.round(), b.round()
+		switch {
+		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.of == b.of):
+		case x.At == (record.At{}):
+			return nil, fmt.Errorf("%s: its round has no rank and no step, nor has that of %s: rank=0:%s says which it is", b.path, a.path, b.path)
+		default:
+			return nil, fmt.Errorf("%s: has the round %s, as %s has", b.path, cmp.Or(y.Name, coordinates(y.At).String()), a.path)
+		}
+	}
+	return all, nil
+}
+
+// coordinates are those of a round.
+func coordinates(at record.At) dumpdir.Coordinates {
+	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}
+}
+
+// rename gives the rounds of documents of different runs names that tell them apart.
+func rename(rep *record.Report) {
+	here, there := make([]dumpdir.Coordinates, len(rep.Rounds)), make([]dumpdir.Coordinates, len(rep.Rounds))
+	for i := range rep.Rounds {
+		here[i], there[i] = coordinates(rep.Rounds[i].At), coordinates(rep.Rounds[i].RefAt)
+	}
+	names, ranges := shortNames(here, there), make([]rowRange, len(rep.Rounds))
+	at := 0
+	for i := range rep.Rounds {
+		r := &rep.Rounds[i]
+		for ranges[i].first = at; at < len(rep.Rows) && rep.Rows[at].Round == r.Name && rep.Rows[at].At == r.At; at++ {
+		}
+		ranges[i].end = at
+		r.Name, r.Pairing.Key, r.Pairing.Place = names[i], names[i], i
+	}
+	for i, rows := range ranges {
+		for k := rows.first; k < rows.end; k++ {
+			rep.Rows[k].Round, rep.Rows[k].Key = names[i], names[i]
+		}
+	}
+}
+
+// mergeListed adds what the listing of a document says. Shards of one run have all
+// listed the same.
+func mergeListed(to, from *record.Listed) {
+	to.Ref, to.NPU = mergeSide(to.Ref, from.Ref), mergeSide(to.NPU, from.NPU)
+	to.Inputs = to.Inputs || from.Inputs
+	for _, other := range from.Others {
+		if !slices.Contains(to.Others, other) {
+			to.Others = append(to.Others, other)
+		}
+	}
+	to.Warnings, to.OfOptions = mergeWarnings(to.Warnings, from.Warnings), mergeWarnings(to.OfOptions, from.OfOptions)
+	if to.Kept == nil {
+		to.Kept = from.Kept
+	}
+}
+
+// mergeSide adds the rounds of a side; one has a partner if any document has paired it.
+func mergeSide(all, more []record.ListedRound) []record.ListedRound {
+	for _, r := range more {
+		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
+		if i < 0 {
+			all = append(all, r)
+		} else if r.Paired {
+			all[i].Paired = true
+		}
+	}
+	return all
+}
+
+// mergeWarnings adds those that are not there yet.
+func mergeWarnings(all, more []lang.Sentence) []lang.Sentence {
+	for _, w := range more {
+		if !slices.ContainsFunc(all, w.Equal) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// retain leaves of the result of a row what the options want: a shard does not know which
+// reports will be made.
+func (o *Options) retain(row *record.Row) {
+	if row.Result == nil {
+		return
+	}
+	res := *row.Result
+	res.Worst, res.Listed = res.Worst[:min(len(res.Worst), o.Top)], res.Listed[:min(len(res.Listed), o.List)]
+	if !o.KLD {
+		res.KLD = metrics.Metric{}
+	}
+	trim(&res, row.Pair.Status, o.Bins, o.Axes)
+	row.Result = &res
+}
+
+// Resume takes the rows of an earlier document of the same work that could be read: they
+// are not compared again.
+func (p *Plan) Resume(earlier *record.Report) {
+	rows := map[string]*record.Row{}
+	for _, row := range earlier.All() {
+		if row.Pair.Status != record.Error {
+			rows[resumeKey(row)] = row
+		}
+	}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		row := rows[resumeKey(x.Row)]
+		if x.decided || row == nil {
+			continue
+		}
+		planned := *x.Row
+		*x.Row = *row
+		x.Row.Verdict = record.Verdict{}
+		x.Row.RefPath, x.Row.NPUPath, x.Row.Order, x.Row.Key = planned.RefPath, planned.NPUPath, planned.Order, planned.Key
+	}
+}
+
+// resumeKey names a row by all that tells it from others.
+func resumeKey(row *record.Row) string {
+	return strings.Join([]string{row.Name(), row.NPUOp, row.RefFile, row.NPUFile}, "\x00")
+}
