@@ -20,12 +20,12 @@ var (
 
 // readers are the commands that read dumps.
 var readers = []string{
-	"convert", "inspect", "find", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism", "compare plan",
+	"convert", "inspect", "find", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism",
 }
 
 // others are the commands that read no dumps.
 var others = []string{
-	"cluster slurm", "cluster kubernetes", "cluster volcano", "cluster local", "cluster wait", "convert merge", "overflow status", "overflow scan merge", "overflow analyze merge", "compare judge", "compare merge", "compare parts", "report", "hpaa import", "run-npu-data-analysis", "perf", "config new", "config check", "config explain", "config convert", "version", "completion", "help",
+	"cluster slurm", "cluster kubernetes", "cluster volcano", "cluster local", "cluster wait", "convert merge", "overflow status", "overflow scan merge", "overflow analyze merge", "compare judge", "report", "hpaa import", "run-npu-data-analysis", "perf", "config new", "config check", "config explain", "config convert", "version", "completion", "help",
 }
 
 // TestSameFlags checks that commands that read dumps have the same flags. A new
