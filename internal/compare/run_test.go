@@ -71,6 +71,41 @@ func sameReports(a, b *record.Report) string {
 	return cmp.Diff(a, b, cmpopts.EquateNaNs(), cmpopts.IgnoreUnexported(record.Report{}), text)
 }
 
+// TestFactsOfPairs: what the round says of a row leaves what is known of its pair as it is.
+func TestFactsOfPairs(t *testing.T) {
+	ref, npu := mixedNet(t)
+	for name, opt := range map[string]Options{"mixed": hpaa(ref, npu), "damaged": transformer(6, 3).options(t, false)} {
+		for _, mode := range VerdictModes() {
+			opt.Judge.Verdict.Mode = mode
+			plan, err := NewPlan(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts, err := plan.Execute(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, rep := planned(t, opt)
+			failed := 0
+			for i, part := range parts {
+				if part.Row.Status != "" {
+					t.Fatalf("%s by %s: %s has the verdict %s before it is judged", name, mode, part.Row.Op, part.Row.Status)
+				}
+				if len(part.Row.Patterns) > 0 || part.Row.Uneven != nil {
+					failed++
+				}
+				facts := []cmp.Option{cmpopts.EquateNaNs(), cmpopts.IgnoreFields(record.Row{}, "Verdict"), cmp.Transformer("text", func(e error) string { return fmt.Sprint(e) })}
+				if diff := cmp.Diff(part.Row, &rep.Rows[i], facts...); diff != "" {
+					t.Errorf("%s by %s: facts of %s (-before +after the judgement):\n%s", name, mode, part.Row.Op, diff)
+				}
+			}
+			if failed == 0 && mode != ByStatistics {
+				t.Errorf("%s by %s: no pair shows how it is bad", name, mode)
+			}
+		}
+	}
+}
+
 // TestSameResult runs with several numbers of workers, which cut up the large
 // pair: the report is the same.
 func TestSameResult(t *testing.T) {
