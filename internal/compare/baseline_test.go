@@ -17,15 +17,15 @@ import (
 
 // ruled is a row with a share of errors and a largest error.
 func ruled(op string, s record.Status, errors int64, maxAbs float64) record.Row {
-	return record.Row{Op: op, Kind: "output", Status: s, Errors: errors,
-		Result: (&metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.Metric{Value: maxAbs, Defined: true}}, NPUCRC: 0xabc}).Pack()}
+	return record.Row{Op: op, Kind: "output", Verdict: record.Verdict{Status: s}, Errors: errors,
+		Result: &metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.Metric{Value: maxAbs, Defined: true}}, NPUCRC: 0xabc}}
 }
 
 // change changes the result of a row.
 func change(row *record.Row, by func(r *metrics.Result)) {
-	result := row.Result
-	by(result)
-	row.Result = result
+	result := *row.Result
+	by(&result)
+	row.Result = &result
 }
 
 // mixed is a failing row of which some pairs are of two classes.
@@ -165,14 +165,14 @@ func TestBaselineRules(t *testing.T) {
 		{"fixed", known, ruled("x", record.Pass, 0, 0), record.Baseline{Fixed: []int{0}}},
 		{"fixed with a warning", known, ruled("x", record.Warn, 0, 0), record.Baseline{Fixed: []int{0}}},
 		{"good then and now", []BaselineEntry{{Op: "x", Status: record.Pass}}, ruled("x", record.Pass, 0, 0), record.Baseline{}},
-		{"another kind of failure", known, record.Row{Op: "x", Kind: "output", Status: record.ShapeMismatch}, record.Baseline{Worse: []int{0}}},
+		{"another kind of failure", known, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.ShapeMismatch}}, record.Baseline{Worse: []int{0}}},
 		{"could not be compared before", []BaselineEntry{{Op: "x", Status: record.ShapeMismatch}}, ruled("x", record.Fail, 10, 1), record.Baseline{Known: []int{0}}},
-		{"still another shape", []BaselineEntry{{Op: "x", Status: record.ShapeMismatch}}, record.Row{Op: "x", Kind: "output", Status: record.ShapeMismatch}, record.Baseline{Known: []int{0}}},
+		{"still another shape", []BaselineEntry{{Op: "x", Status: record.ShapeMismatch}}, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.ShapeMismatch}}, record.Baseline{Known: []int{0}}},
 		{"missing", append(known, BaselineEntry{Op: "y", Output: 2, Round: "1", Status: record.Pass}), ruled("x", record.Fail, 10, 1),
 			record.Baseline{Known: []int{0}, Missing: []string{"y:output:2@1"}}},
-		{"unmatched is missing", known, record.Row{Op: "x", Kind: "output", Status: record.UnmatchedRef}, record.Baseline{Missing: []string{"x:output:0"}}},
-		{"unreadable is not missing", known, record.Row{Op: "x", Kind: "output", Status: record.Error}, record.Baseline{}},
-		{"an input is something else", known, record.Row{Op: "x", Kind: "input", Status: record.Fail, Result: (&metrics.Result{Total: 1}).Pack()},
+		{"unmatched is missing", known, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.UnmatchedRef}}, record.Baseline{Missing: []string{"x:output:0"}}},
+		{"unreadable is not missing", known, record.Row{Op: "x", Kind: "output", Verdict: record.Verdict{Status: record.Error}}, record.Baseline{}},
+		{"an input is something else", known, record.Row{Op: "x", Kind: "input", Verdict: record.Verdict{Status: record.Fail}, Result: &metrics.Result{Total: 1}},
 			record.Baseline{New: []int{0}, Missing: []string{"x:output:0"}}},
 	}
 	for _, tt := range tests {
@@ -189,8 +189,8 @@ func TestBaselineRules(t *testing.T) {
 
 func TestBaselineRoundTrip(t *testing.T) {
 	rep := &record.Report{Rows: []record.Row{
-		ruled("a/b", record.Fail, 25, 0.5), ruled("c", record.Pass, 0, 0), {Op: "d", Kind: "input", Output: 3, Round: "step/1", Status: record.ShapeMismatch},
-		{Op: "e", Kind: "output", Status: record.Skip}, {Op: "f", Kind: "output", Status: record.UnmatchedRef}, {Op: "\"<\n\u2028", Kind: "output", Status: record.Error},
+		ruled("a/b", record.Fail, 25, 0.5), ruled("c", record.Pass, 0, 0), {Op: "d", Kind: "input", Output: 3, Round: "step/1", Verdict: record.Verdict{Status: record.ShapeMismatch}},
+		{Op: "e", Kind: "output", Verdict: record.Verdict{Status: record.Skip}}, {Op: "f", Kind: "output", Verdict: record.Verdict{Status: record.UnmatchedRef}}, {Op: "\"<\n\u2028", Kind: "output", Verdict: record.Verdict{Status: record.Error}},
 	}}
 	want := &Baseline{Schema: "dumptool/baseline/1", Rows: []BaselineEntry{
 		{Op: "a/b", Status: record.Fail, ErrorRatio: 0.25, MaxAbs: ptr(0.5), Digest: "00000abc"},
@@ -276,7 +276,7 @@ func FuzzReadBaseline(f *testing.F) {
 }
 
 func TestAdopt(t *testing.T) {
-	rep := &record.Report{Rows: []record.Row{ruled("a", record.Fail, 1, 1), ruled("b", record.Pass, 0, 0), {Op: "c", Status: record.Ambiguous}}}
+	rep := &record.Report{Rows: []record.Row{ruled("a", record.Fail, 1, 1), ruled("b", record.Pass, 0, 0), {Op: "c", Verdict: record.Verdict{Status: record.Ambiguous}}}}
 	rep.Baseline = &record.Baseline{File: "old.json", New: []int{0}, Missing: []string{"d:output:0"}}
 	Adopt(rep, "new.json")
 	if b := rep.Baseline; b.File != "new.json" || !b.Updated || len(b.Missing) != 0 {

@@ -325,9 +325,17 @@ func TestDeepNet(t *testing.T) {
 	}
 }
 
-// TestEffectiveType: arrays of float32 that hold bfloat16 numbers have the rounding
-// of those.
+// TestEffectiveType: arrays of float32 that hold numbers of a coarser type have the rounding
+// of those, each by its own elements.
 func TestEffectiveType(t *testing.T) {
+	float16 := func(values []float64) []float64 {
+		out := make([]float64, len(values))
+		for i, x := range values {
+			fraction, exponent := math.Frexp(x)
+			out[i] = math.Ldexp(math.RoundToEven(fraction*0x1p11), exponent-11)
+		}
+		return out
+	}
 	bfloat16 := func(values []float64) []float64 {
 		out := make([]float64, len(values))
 		for i, x := range values {
@@ -343,13 +351,13 @@ func TestEffectiveType(t *testing.T) {
 		}
 		return out
 	}
-	network := func(round func([]float64) []float64) *model {
+	network := func(rounds ...func([]float64) []float64) *model {
 		rng := rand.New(rand.NewPCG(16, 1))
 		m, shape, x := newModel(), tensor.Shape{32, 32}, "data"
-		m.round = round
 		m.put(&layerRun{name: x, opType: "Const", shape: shape, dtype: tensor.Float32, ref: single(gaussian(rng, 1024, 0, 30))})
-		m.byName[x].npu = round(m.byName[x].ref)
+		m.byName[x].npu = rounds[0](m.byName[x].ref)
 		for i := range 8 {
+			m.round = rounds[i%len(rounds)]
 			fc, relu := fmt.Sprintf("fc%d", i), fmt.Sprintf("relu%d", i)
 			m.add(fc, "MatMul", shape, []string{x}, product(rng, 32, 32, 1.4), nil)
 			m.add(relu, "Relu", shape, []string{fc}, elementwise(rectified), nil)
@@ -358,24 +366,77 @@ func TestEffectiveType(t *testing.T) {
 		}
 		return m
 	}
+	checkTypes := func(rep *record.Report, want func(op string) string) {
+		t.Helper()
+		for _, row := range rep.All() {
+			bits := map[string]int{"": 23, "float16": 10, "bfloat16": 7}[want(row.Op)]
+			// That of numbers that are spread over their octaves.
+			rounding := math.Ldexp(row.Evidence.RefRMS, -bits) / math.Sqrt(12)
+			if got := row.Evidence.Rounding; row.Type != want(row.Op) || got > rounding || got < rounding/2 || len(row.Notes) > 0 {
+				t.Errorf("%s is of type %q with rounding of %g and notes %v, want %q and about %g", row.Op, row.Type, got, row.Notes, want(row.Op), rounding)
+			}
+		}
+	}
 	rep := runAll(t, network(bfloat16).options(t, false))
+	checkTypes(rep, func(string) string { return "bfloat16" })
 	wantOrigins(t, rep, "")
 	if rep.Effective != "bfloat16" || rep.Counts[record.Rounding] == 0 {
 		t.Errorf("effective type %q, %v; want bfloat16 and rounding", rep.Effective, rep.Counts)
 	}
 	rep = runAll(t, network(single).options(t, false))
+	checkTypes(rep, func(string) string { return "" })
 	wantOrigins(t, rep, "")
 	if rep.Effective != "" || rep.Counts[record.Pass] != len(rep.Rows) {
 		t.Errorf("effective type %q, %v; want none and no error", rep.Effective, rep.Counts)
 	}
-	// One tensor of the run has more bits: it is measured by its own type, and says so.
+	// One tensor of the run has more bits: it is measured by its own type.
 	m := network(bfloat16)
 	m.byName["relu7"].npu = single(m.byName["relu7"].ref)
 	rep = runAll(t, m.options(t, false))
+	checkTypes(rep, func(op string) string {
+		if op == "relu7" {
+			return ""
+		}
+		return "bfloat16"
+	})
 	i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == "relu7" })
-	row := &rep.Rows[i]
-	if rep.Effective != "bfloat16" || row.Evidence.Rounding > 0x1p-23*row.Evidence.RefRMS || len(row.Notes) == 0 || row.Status != record.Pass {
-		t.Errorf("effective type %q, relu7 %s with rounding of %v and notes %v", rep.Effective, row.Status, row.Evidence.Rounding, row.Notes)
+	if status := rep.Rows[i].Status; rep.Effective != "" || status != record.Pass {
+		t.Errorf("effective type %q, relu7 %s; want none and PASS", rep.Effective, status)
+	}
+	// In mixed precision each tensor has the rounding of its own type.
+	rep = runAll(t, network(float16, bfloat16).options(t, false))
+	wantOrigins(t, rep, "")
+	checkTypes(rep, func(op string) string {
+		if op == "data" || (op[len(op)-1]-'0')%2 == 0 {
+			return "float16"
+		}
+		return "bfloat16"
+	})
+	if rep.Effective != "" {
+		t.Errorf("effective type %q, want none", rep.Effective)
+	}
+}
+
+// TestHeldSaturation: an array of float32 that holds float16 has the limit of that: what is
+// beyond it in the reference is left out and counted.
+func TestHeldSaturation(t *testing.T) {
+	dir := t.TempDir()
+	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+	opt.Judge.Verdict.Mode = ByEvidence
+	ref, npu := make([]float64, 512), make([]float64, 512)
+	for i := range ref {
+		npu[i] = float64(1024+i) * 16
+		ref[i] = npu[i] + float64(i%7)
+	}
+	for _, i := range []int{5, 80, 300} {
+		ref[i], npu[i] = -1e5, -65504
+	}
+	ref[400], npu[400] = 7e4, math.Inf(1)
+	write(t, filepath.Join(opt.Ref, "a.npy"), array(tensor.Float32, tensor.Shape{512}, ref...))
+	write(t, filepath.Join(opt.NPU, "a.npy"), array(tensor.Float32, tensor.Shape{512}, npu...))
+	row := &runAll(t, opt).Rows[0]
+	if n := row.Noise; row.Type != "float16" || n.Overflows != 4 || n.Count != 508 || n.RefMax > 65504 {
+		t.Errorf("type %q, %d overflows, %d pairs up to %g; want float16, 4, 508 up to 65504", row.Type, n.Overflows, n.Count, n.RefMax)
 	}
 }
 

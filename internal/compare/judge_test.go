@@ -23,6 +23,7 @@ func documentOf(t rapid.TB, res *metrics.Result, l metrics.Limits, verdict Verdi
 	verdict.judge(&row, res)
 	var text bytes.Buffer
 	rep := &record.Report{TolMode: TolModes()[l.Mode], Findings: record.NoFindings(), Rows: []record.Row{row}}
+	begin(rep.Rows)
 	if err := rep.Write(&text); err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +93,11 @@ func TestJudgeBounds(t *testing.T) {
 			if classes || bad(got.Least) || !bad(got.Most) {
 				t.Fatalf("undecided with %d to %d errors", got.Least, got.Most)
 			}
-		case (got.Status == record.Fail) != (truth.Status == record.Fail):
-			t.Fatalf("judged %s, is %s with %d errors in %d..%d", got.Status, truth.Status, truth.Errors, got.Least, got.Most)
+		case (got.Status == record.Fail) != (truth.Pair.Status == record.Fail):
+			t.Fatalf("judged %s, is %s with %d errors in %d..%d", got.Status, truth.Pair.Status, truth.Errors, got.Least, got.Most)
 		}
-		if now == was && got.Status != truth.Status {
-			t.Fatalf("judged %s by the limits of the run, is %s", got.Status, truth.Status)
+		if now == was && got.Status != truth.Pair.Status {
+			t.Fatalf("judged %s by the limits of the run, is %s", got.Status, truth.Pair.Status)
 		}
 		if now == was && got.Least != got.Most {
 			t.Fatalf("the limits of the run give %d to %d errors", got.Least, got.Most)
@@ -159,7 +160,7 @@ func TestJudgeRows(t *testing.T) {
 		t.Errorf("gate: %s %v, want FAIL", got.Status, got.Reasons)
 	}
 	doc := documentOf(t, bad, l, strict)
-	doc.Rows = append(doc.Rows, record.Row{Op: "y", Status: record.ShapeMismatch})
+	doc.Rows = append(doc.Rows, record.Row{Op: "y", Pair: record.Judged{Status: record.ShapeMismatch}, Verdict: record.Verdict{Status: record.ShapeMismatch}})
 	config, err := sidefile.ReadOpConfig(strings.NewReader("op_name,atol,rtol\n" + doc.Rows[0].Op + ",10,\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -47,9 +47,12 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 	if origin.Shard == nil && first.Shard == nil && len(reports) > 1 {
 		rename(rep)
 	}
-	rep.Coverage.Unused = slices.Clone(first.Coverage.Unused)
+	for _, name := range first.Coverage.Unused {
+		if !slices.ContainsFunc(reports, func(doc *record.Report) bool { return !slices.Contains(doc.Coverage.Unused, name) }) {
+			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
+		}
+	}
 	for _, doc := range reports {
-		rep.Coverage.Unused = slices.DeleteFunc(rep.Coverage.Unused, func(name string) bool { return !slices.Contains(doc.Coverage.Unused, name) })
 		mergeListed(rep.Listed, doc.Listed)
 	}
 	o.sumUp(rep)

@@ -10,13 +10,13 @@ import (
 
 // TestAmbiguousOutcome: where all tensors are ambiguous the last line says so.
 func TestAmbiguousOutcome(t *testing.T) {
-	rep := &record.Report{Rows: []record.Row{{Op: "a", Status: record.Ambiguous}, {Op: "b", Status: record.Ambiguous}}}
+	rep := &record.Report{Rows: []record.Row{{Op: "a", Verdict: record.Verdict{Status: record.Ambiguous}}, {Op: "b", Verdict: record.Verdict{Status: record.Ambiguous}}}}
 	rep.Count()
 	o := (&Options{}).Outcome(rep)
 	if o.Kind != batch.Nothing || !strings.Contains(o.Text.String(), "all 2 tensors are AMBIGUOUS") {
 		t.Errorf("outcome %+v", o)
 	}
-	some := &record.Report{Rows: append([]record.Row{{Op: "c", Status: record.UnmatchedNPU}}, rep.Rows...)}
+	some := &record.Report{Rows: append([]record.Row{{Op: "c", Verdict: record.Verdict{Status: record.UnmatchedNPU}}}, rep.Rows...)}
 	some.Count()
 	if o := (&Options{}).Outcome(some); o.Kind != batch.Nothing || !strings.HasSuffix(o.Text.String(), ", 2 AMBIGUOUS") {
 		t.Errorf("outcome %+v", o)
@@ -24,7 +24,7 @@ func TestAmbiguousOutcome(t *testing.T) {
 	if o := (&Options{FailOn: []record.Status{record.Ambiguous}}).Outcome(rep); o.Kind != batch.Nothing {
 		t.Errorf("outcome %+v, want that nothing was compared", o)
 	}
-	paired := &record.Report{Rows: append([]record.Row{{Op: "c", Status: record.ShapeMismatch, RefFile: "r", NPUFile: "n"}}, rep.Rows...)}
+	paired := &record.Report{Rows: append([]record.Row{{Op: "c", Verdict: record.Verdict{Status: record.ShapeMismatch}, RefFile: "r", NPUFile: "n"}}, rep.Rows...)}
 	paired.Count()
 	if o := (&Options{FailOn: []record.Status{record.Ambiguous}}).Outcome(paired); o.Kind != batch.Found {
 		t.Errorf("outcome %+v, want a failure", o)

@@ -55,9 +55,10 @@ func TestZeroReferenceGate(t *testing.T) {
 var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
 
 func judged(o VerdictOptions, res *metrics.Result) record.Row {
-	row := record.Row{Result: res}
-	o.judge(&row, res)
-	return row
+	rows := []record.Row{{Result: res}}
+	o.judge(&rows[0], res)
+	begin(rows)
+	return rows[0]
 }
 
 // TestClassPairs judges an element of each class beside one of each class, with

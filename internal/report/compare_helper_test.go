@@ -48,15 +48,15 @@ func passing(op string) record.Row {
 		Ref:   metrics.SideStats{Min: known(1), Max: known(4), Mean: known(2.5), Std: known(math.Sqrt(1.25)), Var: known(1.25), RMS: known(math.Sqrt(7.5))},
 		NPU:   metrics.SideStats{Min: known(1), Max: known(4.5), Mean: known(2.625), Std: known(1.2930100), Var: known(1.671875), RMS: known(2.926175)}}
 	r.Classes[metrics.Finite][metrics.Finite] = 4
-	return record.Row{Op: op, OpType: "Relu", Kind: "output", Status: record.Pass, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
+	return record.Row{Op: op, OpType: "Relu", Kind: "output", Pair: record.Judged{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
 		Rule: "stem", Shape: tensor.Shape{4}, RefDType: tensor.Float32, NPUDType: tensor.Float16, Limits: hpaaLimits, Result: r}
 }
 
 // change changes the result of a row.
 func change(row *record.Row, by func(r *metrics.Result)) {
-	result := row.Result
-	by(result)
-	row.Result = result
+	result := *row.Result
+	by(&result)
+	row.Result = &result
 }
 
 // failing is a row of the second fixture: npu 1.3 2 0.004 -0.006, ref 1 2 0 0.
@@ -64,7 +64,7 @@ func failing(op string) record.Row {
 	row := passing(op)
 	first, last := pair(0, 1, 1.3), pair(3, 0, -0.006)
 	errs := metrics.Errors{Count: 2, First: &first, Last: &last, MaxAbs: 0.3, MeanAbs: 0.153}
-	row.Status, row.Shape, row.OpType = record.Fail, tensor.Shape{2, 2}, "Conv2D"
+	row.Pair.Status, row.Status, row.Shape, row.OpType = record.Fail, record.Fail, tensor.Shape{2, 2}, "Conv2D"
 	row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High, Evidence: lang.Plain("mean_rel of the inputs 0.001 < 0.1, of the output 4.2 > 1")},
 		{Code: record.BeyondLimits, Confidence: record.High, Evidence: lang.Plain("2 of 4 elements")}}
 	row.Errors, row.First = 2, &first
@@ -77,7 +77,6 @@ func failing(op string) record.Row {
 	r.Worst = []metrics.Element{first, last, pair(2, 0, 0.004), pair(1, 2, 2)}
 	r.Axes = []metrics.AxisProfile{{Axis: 0, Size: 2, Fold: 1, Bins: []metrics.AxisBin{{Count: 2, Errors: 1, SumAbs: 0.3, SumRel: 0.3}, {Count: 2, Errors: 1, SumAbs: 0.01}}}}
 	r.Joint = []metrics.JointBin{{Abs: metrics.ZeroBin, Ref: 0, Count: 1, MinRef: 2, MaxRef: 2}, {Abs: -1, Ref: 0, Count: 1, MinAbs: 0.3, MaxAbs: 0.3, MinRef: 1, MaxRef: 1}}
-	row.Result = r
 	return row
 }
 
@@ -101,13 +100,12 @@ func broken(op string) record.Row {
 	r.Listed = []metrics.Element{first, pair(1, 2, inf), last}
 	r.Worst = r.Listed
 	r.Joint = nil
-	row.Result = r
 	return row
 }
 
 // uncompared is a row without a result.
 func uncompared(op string, status record.Status, reasons ...record.Finding) record.Row {
-	row := record.Row{Op: op, Kind: "output", Status: status, Reasons: reasons, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
+	row := record.Row{Op: op, Kind: "output", Pair: record.Judged{Status: status, Reasons: reasons}, Verdict: record.Verdict{Status: status, Reasons: reasons}, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
 		RefShape: tensor.Shape{2, 3}, NPUShape: tensor.Shape{3, 2}, RefDType: tensor.Float32, NPUDType: tensor.Float16}
 	switch status {
 	case record.UnmatchedRef:

@@ -327,8 +327,8 @@ func TestAmbiguousRounds(t *testing.T) {
 	r := roundsOf(devices(2, 3), func(record.At) string { return "" })
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		*row = record.Row{Op: row.Op, Kind: "output", Round: row.Round, At: row.At, Order: row.Order, Status: record.Ambiguous,
-			Reasons: []record.Finding{{Code: record.Unknown, Evidence: lang.Plain("2 NPU tensors by rule name: a/" + row.Op + ", b/" + row.Op)}}}
+		*row = record.Row{Op: row.Op, Kind: "output", Round: row.Round, At: row.At, Order: row.Order, Verdict: record.Verdict{Status: record.Ambiguous,
+			Reasons: []record.Finding{{Code: record.Unknown, Evidence: lang.Plain("2 NPU tensors by rule name: a/" + row.Op + ", b/" + row.Op)}}}}
 		if i >= 30 && row.Op == "net/prob" {
 			row.Status, row.Reasons = record.ShapeMismatch, []record.Finding{{Evidence: lang.Plain("(2, 3) against (3, 2)")}}
 		}

@@ -14,12 +14,12 @@ import (
 func accepted(statuses ...record.Status) *record.Report {
 	r := &record.Report{Standard: "cann-eco", Verdict: byLimits, Findings: record.NoFindings()}
 	for i, status := range statuses {
-		row := record.Row{Op: string(rune('a' + i)), Kind: "output", Status: status}
+		row := record.Row{Op: string(rune('a' + i)), Kind: "output", Pair: record.Judged{Status: status}, Verdict: record.Verdict{Status: status}}
 		switch status {
 		case record.Pass, record.Partial:
-			row.Result = new(metrics.Result).Pack()
+			row.Result = new(metrics.Result)
 		case record.Fail, record.Warn:
-			row.Result = new(metrics.Result).Pack()
+			row.Result = new(metrics.Result)
 			fallthrough
 		case record.Skip:
 			row.Reasons = []record.Finding{{Code: record.NotStandard, Evidence: lang.Sayf("0.5 > 0.25", "0.5 > 0.25")}}

@@ -31,7 +31,7 @@ func stripped(levels string) *record.Report {
 				row.Evidence.Level = record.IsOrigin
 			}
 		case '-':
-			row = record.Row{Op: row.Op, Order: i, Status: record.UnmatchedRef}
+			row = record.Row{Op: row.Op, Order: i, Verdict: record.Verdict{Status: record.UnmatchedRef}}
 		}
 		r.Rows = append(r.Rows, row)
 	}

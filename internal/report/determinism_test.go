@@ -17,7 +17,7 @@ import (
 // has another shape, and one cannot be read.
 func drifted() *determinism.Report {
 	row := func(op string, distinct int, drifts ...determinism.Drift) determinism.Row {
-		return determinism.Row{Row: record.Row{Op: op, Kind: "output", Status: record.Pass}, Distinct: distinct, Drifts: drifts}
+		return determinism.Row{Row: record.Row{Op: op, Kind: "output", Verdict: record.Verdict{Status: record.Pass}}, Distinct: distinct, Drifts: drifts}
 	}
 	first := pair(3, 1, 2)
 	d := &determinism.Report{Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},

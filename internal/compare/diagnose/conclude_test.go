@@ -26,15 +26,10 @@ func numbersOf(meanRel, pearson, red float64, errors int64) *metrics.Result {
 	return r
 }
 
-// testRow is a row with its evidence and its result, unpacked.
-type testRow struct {
-	record.Row
-	Evidence
-	Result *metrics.Result
-}
+type testRow = record.Row
 
 func rowOf(name string, status record.Status, result *metrics.Result) testRow {
-	return testRow{Row: record.Row{Op: name, Status: status}, Result: result}
+	return testRow{Op: name, Verdict: record.Verdict{Status: status}, Pair: record.Judged{Status: status}, Result: result}
 }
 
 // after gives a row the place behind the first one.
@@ -55,10 +50,9 @@ type judgedRow struct {
 }
 
 func conclude(rows []testRow, graph Graph) *judgedRows {
-	all, evidence := split(rows)
-	c := Conclude(InMemory(all, evidence), Network{Graph: graph, Ordered: true})
+	c := Conclude(rows, Network{Graph: graph, Ordered: true})
 	v := &judgedRows{Findings: c.Findings}
-	for i := range all {
+	for i := range rows {
 		v.rows = append(v.rows, judgedRow{&c.network.rows[i], c.Reasons(i)})
 	}
 	return v
@@ -75,17 +69,9 @@ func (v *judgedRows) text() string {
 // reads returns the indexes of the inputs of a row.
 func (r *row) reads() (inputs []int) {
 	for _, in := range r.resolved().rows {
-		inputs = append(inputs, int(in.index))
+		inputs = append(inputs, in.index)
 	}
 	return inputs
-}
-
-func split(rows []testRow) (all []record.Row, evidence []Evidence) {
-	for _, r := range rows {
-		r.Row.Result = r.Result
-		all, evidence = append(all, r.Row), append(evidence, r.Evidence)
-	}
-	return all, evidence
 }
 
 // good and bad are rows of that name.

@@ -26,7 +26,7 @@ func rowWith(name string, reference []float64, share float64) testRow {
 	c := noise.NewCollector(&noise.Request{Shape: shape, Type: half, Mask: math.Inf(-1), Groups: 256})
 	c.Add(0, npu, r)
 	row := good(name)
-	row.Noise = c.Finish(func(func(float64, int64) bool) {}).Pack()
+	row.Noise = c.Finish(func(func(float64, int64) bool) {})
 	return row
 }
 
@@ -64,14 +64,13 @@ func TestFeed(t *testing.T) {
 		{"a factor that may be a tensor", []testRow{rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("twice", twice, 1e-4)}, ""},
 		{"nothing of it", []testRow{rowWith("y", y, 1e-4), rowWith("z", z, 1e-4), rowWith("relu", relu, 1e-4)}, ""},
 	} {
-		all, evidence := split(inOrder(tt.rows...))
-		j := Judge(InMemory(all, evidence), Network{Ordered: true})
+		j := Judge(inOrder(tt.rows...), Network{Ordered: true})
 		last := j.made[len(j.made)-1]
 		j.made = j.made[:len(j.made)-1]
 		got := ""
 		if inputs, op, found := j.feedOf(last); found {
 			for _, in := range inputs {
-				got += in.source().Op + " "
+				got += in.source.Op + " "
 			}
 			got += op.Class.String()
 		}
@@ -80,8 +79,8 @@ func TestFeed(t *testing.T) {
 		}
 	}
 	// A damaged Relu: its input is known, and what is worse is none.
-	all, evidence := split(inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 0.01), rowWith("relu", relu, 3e-3)))
-	j := Judge(InMemory(all, evidence), Network{Ordered: true})
+	rows := inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 0.01), rowWith("relu", relu, 3e-3))
+	j := Judge(rows, Network{Ordered: true})
 	if !slices.Equal(j.Origins(), []int{2}) {
 		t.Fatalf("origins %v, want the last one", j.Origins())
 	}
@@ -90,12 +89,12 @@ func TestFeed(t *testing.T) {
 	}
 	// With a graph the operator is known by the values of the inputs that it has.
 	known := Network{Ordered: true, Graph: Graph{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
-	if j := Judge(InMemory(all, evidence), known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != verdict.Lipschitz {
+	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != verdict.Lipschitz {
 		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.all[2].verdict.Class, verdict.Lipschitz)
 	}
 	known.Graph["relu"] = []Source{{Op: "y", Output: -1}}
-	all, evidence = split(inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("relu", relu, 3e-3)))
-	if j := Judge(InMemory(all, evidence), known); j.all[2].verdict.Class != verdict.Unknown {
+	rows = inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("relu", relu, 3e-3))
+	if j := Judge(rows, known); j.all[2].verdict.Class != verdict.Unknown {
 		t.Errorf("of another input the class is %s, want %s", j.all[2].verdict.Class, verdict.Unknown)
 	}
 }

@@ -59,9 +59,9 @@ func TestFindPermutation(t *testing.T) {
 				NPUShape: test.npu,
 			}
 			checkPermutation(t, in, test.npu, test.axes, test.text)
-			evidence, err := Examine(t.Context(), in)
-			if findings := evidence.Patterns; err != nil || len(findings) != 1 || findings[0].Code != record.Layout {
-				t.Errorf("patterns: %v, error %v", evidence.Patterns, err)
+			findings, _, err := Examine(t.Context(), in)
+			if err != nil || len(findings) != 1 || findings[0].Code != record.Layout {
+				t.Errorf("patterns: %v, error %v", findings, err)
 			}
 
 			in.NPUShape = nil
@@ -98,11 +98,11 @@ func TestOnlyLabel(t *testing.T) {
 	values := normal(rng, 2*3*5*6, 2, 0)
 	k := kind{tensor.Float32, tensor.Float32}
 	m := memory{store(k.ref, values), 4}
-	evidence, err := Examine(t.Context(), Tensors{
+	findings, _, err := Examine(t.Context(), Tensors{
 		Request: request(tensor.Shape{2, 3, 5, 6}, k), Ref: m, NPU: m, NPUShape: tensor.Shape{2, 5, 6, 3},
 	})
-	if findings := evidence.Patterns; err != nil || len(findings) != 1 || !strings.Contains(findings[0].Evidence.String(), "only their shape (2, 5, 6, 3) is wrong") {
-		t.Errorf("got %v, error %v", evidence.Patterns, err)
+	if err != nil || len(findings) != 1 || !strings.Contains(findings[0].Evidence.String(), "only their shape (2, 5, 6, 3) is wrong") {
+		t.Errorf("got %v, error %v", findings, err)
 	}
 }
 

@@ -142,14 +142,14 @@ func (r *run) rows(t *testing.T, engines comparer, rng *rand.Rand, f *fault, at 
 		ops[i] = rowOf(l.name, record.Pass, result)
 		ops[i].Order = i
 		if result.StrictErrors() > 0 {
-			ops[i].Status = record.Fail
+			ops[i].Status, ops[i].Pair.Status = record.Fail, record.Fail
 		}
 	}
 	for i := range ops {
 		if ops[i].Status == record.Fail {
 			in := Tensors{Result: ops[i].Result, Request: req, Ref: stored[i][0], NPU: stored[i][1]}
 			var err error
-			if ops[i].Evidence, err = Examine(t.Context(), in); err != nil {
+			if ops[i].Patterns, ops[i].Uneven, err = Examine(t.Context(), in); err != nil {
 				t.Fatal(err)
 			}
 		}

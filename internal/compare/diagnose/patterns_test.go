@@ -34,19 +34,17 @@ func patternsOf(t *testing.T, result *metrics.Result, req metrics.Request, ref, 
 // are the same and their references differ.
 func patternsBeside(t *testing.T, in Tensors, others ...string) []record.Finding {
 	t.Helper()
-	evidence, err := Examine(t.Context(), in)
-	if err != nil {
+	rows := []testRow{rowOf("op", record.Fail, in.Result)}
+	var err error
+	if rows[0].Patterns, rows[0].Uneven, err = Examine(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
-	rows := []testRow{rowOf("op", record.Fail, in.Result)}
-	rows[0].Evidence = evidence
 	for _, name := range others {
 		other := *in.Result
 		other.RefCRC++
 		rows = append(rows, rowOf(name, record.Pass, &other))
 	}
-	all, evidences := split(rows)
-	return newNetwork(InMemory(all, evidences), Network{Ordered: true}).rows[0].patterns()
+	return newNetwork(rows, Network{Ordered: true}).rows[0].patterns()
 }
 
 // distribution is what good tensors hold.
@@ -373,9 +371,9 @@ func TestUninformative(t *testing.T) {
 func TestZerosOfAnyShape(t *testing.T) {
 	m := memory{make([]byte, 4*600), 4}
 	req := request(tensor.Shape{20, 30}, kind{tensor.Float32, tensor.Float32})
-	evidence, err := Examine(t.Context(), Tensors{Request: req, Ref: m, NPU: m, NPUShape: tensor.Shape{30, 20}})
-	if err != nil || len(evidence.Patterns) > 0 {
-		t.Errorf("%v, error %v", evidence, err)
+	findings, uneven, err := Examine(t.Context(), Tensors{Request: req, Ref: m, NPU: m, NPUShape: tensor.Shape{30, 20}})
+	if err != nil || len(findings) > 0 || uneven != nil {
+		t.Errorf("%v, uneven %v, error %v", findings, uneven, err)
 	}
 }
 

@@ -68,8 +68,8 @@ func TestUneven(t *testing.T) {
 			if u.Axis != test.bad[0].axis || u.From != test.from || u.To != test.to {
 				t.Errorf("%v: got axis %d [%d, %d)", test.bad, u.Axis, u.From, u.To)
 			}
-			if !strings.Contains(u.text().String(), test.text) {
-				t.Errorf("%v: evidence %q lacks %q", test.bad, u.text().String(), test.text)
+			if !strings.Contains(unevenText(&u).String(), test.text) {
+				t.Errorf("%v: evidence %q lacks %q", test.bad, unevenText(&u).String(), test.text)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func TestEven(t *testing.T) {
 			}
 			for _, u := range unevenAxes(result) {
 				alarms++
-				t.Logf("maker %d, seed %d: %s", m, seed, u.text().String())
+				t.Logf("maker %d, seed %d: %s", m, seed, unevenText(&u).String())
 			}
 		}
 	}

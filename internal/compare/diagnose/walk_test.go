@@ -33,7 +33,7 @@ func measured(name, opType string, rms float64) testRow {
 	if rms > 0.1 {
 		row = bad(name)
 	}
-	row.OpType, row.Noise = opType, n.Pack()
+	row.OpType, row.Noise = opType, n
 	return row
 }
 
@@ -46,11 +46,10 @@ const (
 // walked names the operators in the order of the walk, those of a cycle that comes
 // before what they read with a star.
 func walked(rows []testRow, graph Graph) string {
-	all, evidence := split(rows)
-	n := newNetwork(InMemory(all, evidence), Network{Graph: graph, Ordered: true})
+	n := newNetwork(rows, Network{Graph: graph, Ordered: true})
 	op := map[*operator]string{}
 	for i := range n.rows {
-		op[n.rows[i].operator] = all[i].Op
+		op[n.rows[i].operator] = rows[i].Op
 	}
 	var names []string
 	for o := range n.walk() {
@@ -116,12 +115,10 @@ type judgement struct {
 }
 
 func judgedBy(rows []testRow, known Network) *judgement {
-	all, evidence := split(rows)
-	j := &judgement{Judgement: Judge(InMemory(all, evidence), known), rows: all}
+	rows = slices.Clone(rows)
+	j := &judgement{Judgement: Judge(rows, known), rows: rows}
 	j.findings = j.Apply()
-	for i := range all {
-		j.Write(i, &all[i])
-	}
+	j.Write()
 	return j
 }
 
@@ -224,9 +221,7 @@ func TestJudgeClasses(t *testing.T) {
 func TestAfterNaN(t *testing.T) {
 	withNaN := func(name string, rms float64, nan int64) testRow {
 		row := measured(name, "Exp", rms)
-		n := row.Noise.Unpack()
-		n.NonFinite = nan
-		row.Noise = n.Pack()
+		row.Noise.NonFinite = nan
 		return row
 	}
 	j := judgedBy(inOrder(withNaN("a", rounding, 1), withNaN("equal", 0, 0), withNaN("rounded", rounding, 0), withNaN("b", rounding, 2), withNaN("wrong", faulty, 0)), Network{Ordered: true})

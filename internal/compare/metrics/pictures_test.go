@@ -56,7 +56,7 @@ func picturesOf(t testing.TB, req Request, limits BinLimits, ref, npu memory) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPool().Pictures(t.Context(), req, res.Numbers(), limits, ref, npu)
+	p, err := NewPool().Pictures(t.Context(), req, res, limits, ref, npu)
 	if err != nil {
 		t.Fatal(err)
 	}

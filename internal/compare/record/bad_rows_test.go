@@ -23,12 +23,13 @@ func TestBadRows(t *testing.T) {
 		rep := &record.Report{Findings: record.NoFindings(), Verdict: "evidence"}
 		index := func(label string) int { return rapid.IntRange(-1, n-1).Draw(t, label) }
 		for i := range n {
-			row := record.Row{Op: fmt.Sprintf("op%d", i), Kind: "output", Status: rapid.SampledFrom(record.Statuses()).Draw(t, "status")}
+			row := record.Row{Op: fmt.Sprintf("op%d", i), Kind: "output", Verdict: record.Verdict{Status: rapid.SampledFrom(record.Statuses()).Draw(t, "status")}}
 			if rapid.Bool().Draw(t, "good") {
 				row.Status = record.Pass
 			}
+			row.Pair.Status = row.Status
 			if row.Status == record.Pass || row.Status == record.Fail {
-				row.Result, row.Shape, row.RefDType, row.NPUDType = documentResult().Pack(), tensor.Shape{2, 3}, tensor.Float16, tensor.Float16
+				row.Result, row.Shape, row.RefDType, row.NPUDType = documentResult(), tensor.Shape{2, 3}, tensor.Float16, tensor.Float16
 			}
 			if row.Status == record.Fail && rapid.Bool().Draw(t, "origin") {
 				row.Evidence = &record.Evidence{Level: record.IsOrigin}
@@ -46,6 +47,9 @@ func TestBadRows(t *testing.T) {
 		}
 		rep.Count()
 		whole, left := written(t, rep), written(t, rep.BadRows())
+		if again := written(t, rep); !bytes.Equal(again, whole) {
+			t.Fatalf("the whole report became\n%s\nof\n%s", again, whole)
+		}
 		a, err := record.Read(bytes.NewReader(whole))
 		if err != nil {
 			t.Fatal(err)

@@ -21,9 +21,9 @@ func comparisonOf(names ...string) *Comparison {
 	r := &record.Report{Verdict: "evidence", Findings: record.NoFindings(), Args: []string{"--cpu=a/golden", "--npu=b/dumps"}}
 	for i, name := range names {
 		result := &metrics.Result{Total: 10, MeanRel: of(0.25), Cosine: of(0.75), RefDType: tensor.Float32, NPUDType: tensor.Float16}
-		row := record.Row{Op: name, OpType: "Conv2D", Kind: "output", Status: record.Pass, RefFile: name, NPUFile: name, Shape: tensor.Shape{2, 5}, Order: i, Result: result}
+		row := record.Row{Op: name, OpType: "Conv2D", Kind: "output", Pair: record.Judged{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: name, NPUFile: name, Shape: tensor.Shape{2, 5}, Order: i, Result: result}
 		if i == 1 {
-			row.Status, row.Errors, row.Evidence = record.Fail, 5, &record.Evidence{Level: record.IsOrigin, Score: 12}
+			row.Pair.Status, row.Status, row.Errors, row.Evidence = record.Fail, record.Fail, 5, &record.Evidence{Level: record.IsOrigin, Score: 12}
 			row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High, Evidence: lang.Sayf("wrong: %s", "错误：%s", name)}}
 			r.Findings.FirstBad, r.Findings.FirstDamaged = 1, 1
 		}

@@ -97,7 +97,7 @@ func explained(dr, rr float64) float64 {
 	if rr == 0 {
 		return 0
 	}
-	return dr * dr / rr
+	return dr / rr * dr // dr*dr may leave the range
 }
 
 // octaveSums are sums over all octaves.

@@ -232,6 +232,10 @@ func compare(t *testing.T, got, want *Noise) {
 			}
 		case a.Type() == reflect.TypeFor[Groups]():
 			compareGroups(t, name, a, b)
+		case name == "Grid":
+			if diff := cmp.Diff(want.Grid, got.Grid); diff != "" {
+				t.Errorf("the grid (-want +got):\n%s", diff)
+			}
 		case name == "Probe":
 			compareProbe(t, &got.Probe, &want.Probe, want.RefMax)
 		case !reflect.DeepEqual(a.Interface(), b.Interface()):
@@ -258,18 +262,18 @@ func compareProbe(t *testing.T, got, want *Probe, most float64) {
 
 func compareGroups(t *testing.T, name string, got, want reflect.Value) {
 	t.Helper()
-	rms := want.FieldByName("RMS").Interface().([]float32)
-	ref := want.FieldByName("RefRMS").Interface().([]float32)
+	rms := want.FieldByName("RMS").Interface().(Column)
+	ref := want.FieldByName("RefRMS").Interface().(Column)
 	for i := range got.NumField() {
 		field := got.Type().Field(i).Name
-		a, ok := got.Field(i).Interface().([]float32)
+		a, ok := got.Field(i).Interface().(Column)
 		if !ok {
 			if got.Field(i).Int() != want.Field(i).Int() {
 				t.Errorf("%s.%s is %v, want %v", name, field, got.Field(i), want.Field(i))
 			}
 			continue
 		}
-		b := want.Field(i).Interface().([]float32)
+		b := want.Field(i).Interface().(Column)
 		if len(a) != len(b) {
 			t.Fatalf("%s has %d bins of %s, want %d", name, len(a), field, len(b))
 		}
@@ -348,9 +352,10 @@ func TestFold(t *testing.T) {
 		{tensor.Shape{100, 37}, 16, 8, 4},
 		{tensor.Shape{100, 37}, 1, 128, 64},
 		{tensor.Shape{100, 37}, 100, 1, 1},
-		{tensor.Shape{3, 1000, 2, 5}, 256, 32, 1},
+		{tensor.Shape{3, 1000, 2, 5}, 256, 32, 4},
 		{tensor.Shape{3, 1000, 2, 5}, 255, 32, 4},
-		{tensor.Shape{1, 1025, 2, 5}, 256, 16, 2},
+		{tensor.Shape{1, 1025, 2, 5}, 256, 16, 8},
+		{tensor.Shape{1, 1025, 2, 5}, MaxGroups, 64, 32},
 		{tensor.Shape{3, 5, 1000}, 256, 1, 4},
 	} {
 		n, r := samples["octaves"](random, int(c.shape.Elements()))

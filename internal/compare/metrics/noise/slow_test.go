@@ -218,7 +218,38 @@ func slowly(req *Request, n, r []float64) *Noise {
 			want.GroupScale, want.GroupMean = max(want.GroupScale, scale/dd), max(want.GroupMean, mean/dd)
 		}
 	}
+	if t.Name == tensor.Float32.String() {
+		want.Grid = slowGrid(n, r, n0, ok)
+	}
 	return want
+}
+
+// slowGrid looks at the elements of float32 one by one; n0 has 0 in place of those that
+// do not count.
+func slowGrid(n, r, n0 []float64, ok []bool) *NumberGrid {
+	g := new(NumberGrid)
+	values := map[float64]bool{}
+	for i, x := range n0 {
+		values[x] = true
+		fraction, exponent := math.Frexp(x)
+		fraction = math.Trunc(math.Ldexp(fraction, 24)) // of float32
+		has := func(bits int) bool { return math.Mod(fraction, math.Ldexp(1, 23-bits)) == 0 }
+		if exponent-1 >= -14 && !(has(10) && math.Abs(x) <= 65504) {
+			g.OffFloat16++
+		}
+		if !has(7) {
+			g.OffBFloat16++
+		}
+		if ok[i] && r[i] != 0 && math.Abs(r[i]) < 0x1p-14 {
+			g.Subnormal++
+		}
+		beyond := math.Abs(r[i]) > 65504 && math.Abs(r[i]) <= math.MaxFloat64 && math.Signbit(r[i]) == math.Signbit(n[i])
+		if beyond && (ok[i] && math.Abs(x) == 65504 || math.IsInf(n[i], 0)) {
+			g.Saturated++
+		}
+	}
+	g.Distinct = min(len(values), 64)
+	return g
 }
 
 // slowProbe returns the elements in the middles of the parts of each axis.
@@ -296,7 +327,7 @@ func slowGroups(total, count int, group func(i int) int, d, r []float64, ulp2 fu
 			relative = 1e9
 		}
 		for _, c := range []struct {
-			column *[]float32
+			column *Column
 			x      float64
 		}{
 			{&g.RefRMS, rms}, {&g.RefStd, std}, {&g.RefMax, maxR}, {&g.RMS, rd}, {&g.Mean, mean},

@@ -1,0 +1,114 @@
+package diagnose
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/tensor"
+)
+
+// heldRow is a row of an NPU array of a type whose numbers have as many bits of the fraction,
+// of few different values or of many.
+func heldRow(name string, d tensor.DType, bits int, few bool) testRow {
+	random := rand.New(rand.NewPCG(uint64(len(name)), uint64(bits)))
+	n, r := make([]float64, 40*20), make([]float64, 40*20)
+	for i := range n {
+		x := random.NormFloat64()
+		if few {
+			x = float64(i%2) * 0.7
+		}
+		fraction, exponent := math.Frexp(x)
+		n[i] = math.Ldexp(math.RoundToEven(math.Ldexp(fraction, bits+1)), exponent-bits-1)
+		r[i] = float64(float32(x))
+	}
+	typ, _ := noise.TypeOf(d)
+	c := noise.NewCollector(&noise.Request{Shape: tensor.Shape{40, 20}, Type: typ, Mask: math.Inf(-1), Groups: noise.MaxGroups})
+	c.Add(0, n, r)
+	row := good(name)
+	row.OpType, row.Noise = "Relu", c.Finish(func(func(float64, int64) bool) {})
+	return row
+}
+
+// TestTypes: an array of float32 is of the type that its elements are numbers of; where they
+// are too few different ones, of that of what it was made of, or of most arrays of the round.
+func TestTypes(t *testing.T) {
+	const single = 23
+	// The name of a row says what its array is: h, b and s hold float16, bfloat16 and float32
+	// in float32, H is float16; a small q follows where the values are few.
+	rowNamed := func(name string) testRow {
+		bits := map[byte]int{'h': 10, 'b': 7, 's': single, 'H': 10}[name[0]]
+		d := tensor.Float32
+		if name[0] == 'H' {
+			d = tensor.Float16
+		}
+		return heldRow(name, d, bits, strings.Contains(name, "q"))
+	}
+	for _, tt := range []struct {
+		name, rows string
+		consumers  map[string][]string
+		want       string // a letter for each row: h, b, or - for its own
+	}{
+		{"by its own bits", "h b s H", map[string][]string{"h": {"b"}, "b": {"s"}, "s": {"H"}}, "h b - -"},
+		{"by its own bits, whatever it reads", "h b1 b2", map[string][]string{"h": {"b1", "b2"}}, "h b b"},
+		{"few values of float16", "h hq", map[string][]string{"h": {"hq"}}, "h h"},
+		{"few values of bfloat16 may be of float16 too", "h bq", map[string][]string{"h": {"bq"}}, "h h"},
+		{"few values of an array of float16", "H hq", map[string][]string{"H": {"hq"}}, "- h"},
+		{"few values of bfloat16", "b bq", map[string][]string{"b": {"bq"}}, "b b"},
+		{"few values that bfloat16 has not", "b hq", map[string][]string{"b": {"hq"}}, "b -"},
+		{"few values of float32", "s bq", map[string][]string{"s": {"bq"}}, "- -"},
+		{"few values that no coarser type has", "h sq", map[string][]string{"h": {"sq"}}, "h -"},
+		{"one of two inputs", "s h bq", map[string][]string{"s": {"bq"}, "h": {"bq"}}, "- h h"},
+		{"the coarsest of two inputs", "h b bq", map[string][]string{"h": {"bq"}, "b": {"bq"}}, "h b b"},
+		{"through others of few values", "b bq1 bq2 bq3", map[string][]string{"b": {"bq1"}, "bq1": {"bq2"}, "bq2": {"bq3"}}, "b b b b"},
+		{"against the order", "bq b", map[string][]string{"b": {"bq"}}, "b b"},
+		{"a root by most", "bq b1 b2 s", map[string][]string{"bq": {"b1"}, "b1": {"b2"}, "b2": {"s"}}, "b b b -"},
+		{"a root where half are float32", "bq b1 s1", map[string][]string{"bq": {"b1"}, "b1": {"s1"}}, "- b -"},
+		{"a root where most are float16", "bq h1 h2 b1", map[string][]string{"bq": {"h1"}, "h1": {"h2"}, "h2": {"b1"}}, "h h h b"},
+		{"a root of values that most have not", "hq b1 b2", map[string][]string{"hq": {"b1"}, "b1": {"b2"}}, "- b b"},
+		{"arrays of float16 say nothing of a root", "bq H1 H2", map[string][]string{"bq": {"H1"}, "H1": {"H2"}}, "- - -"},
+		{"no root by most where an input is known", "s1 bq b1 b2", map[string][]string{"s1": {"bq"}, "bq": {"b1"}, "b1": {"b2"}}, "- - b b"},
+		{"few values only", "bq1 bq2", map[string][]string{"bq1": {"bq2"}}, "- -"},
+		{"without a graph what comes before is read", "b1 bq", nil, "b b"},
+	} {
+		var rows []testRow
+		for name := range strings.FieldsSeq(tt.rows) {
+			rows = append(rows, rowNamed(name))
+		}
+		known := Network{Ordered: true}
+		if tt.consumers != nil {
+			known.Graph = fromConsumers(tt.consumers)
+		}
+		rows = inOrder(rows...)
+		Judge(rows, known).Write()
+		for i, want := range strings.Fields(tt.want) {
+			row := &rows[i]
+			name := map[string]string{"h": "float16", "b": "bfloat16", "-": ""}[want]
+			factor := map[string]float64{"h": 0x1p13, "b": 0x1p16, "-": 1}[want]
+			if got := row.Evidence.Rounding / row.Noise.Rounding; row.Type != name || math.Abs(got-factor) > 0.004*factor {
+				t.Errorf("%s: %s is of type %q with %g times the rounding of its array, want %q and %g", tt.name, row.Op, row.Type, got, name, factor)
+			}
+		}
+	}
+}
+
+// TestTypeByOutput: the type of an operator is no reason for that of another output.
+func TestTypeByOutput(t *testing.T) {
+	rows := inOrder(heldRow("x", tensor.Float32, 23, false), heldRow("y", tensor.Float32, 7, false), heldRow("y", tensor.Float32, 7, true), heldRow("y", tensor.Float32, 7, true))
+	rows[2].Output, rows[3].Output = 1, 2
+	rows[3].Noise = nil
+	Judge(rows, Network{Ordered: true, Graph: Graph{"x": nil, "y": {{"x", 0}}}}).Write()
+	var types []string
+	for i := range rows {
+		types = append(types, rows[i].Type)
+	}
+	if got := strings.Join(types, ","); got != ",bfloat16,," {
+		t.Errorf("types %s", got)
+	}
+	if rows[3].Evidence != nil && rows[3].Evidence.Rounding != 0 || rows[3].Status != record.Pass {
+		t.Errorf("without noise: %+v", rows[3].Evidence)
+	}
+}
