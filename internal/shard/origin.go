@@ -181,3 +181,12 @@ func major(tool string) string {
 
 // versionForm is a version with numbers.
 var versionForm = lang.Pattern(`^v?(\d+)\.\d+`)
+
+// short is the beginning of a hash.
+func short(hash string) string {
+	const digits = 12
+	if len(hash) <= digits {
+		return hash
+	}
+	return hash[:digits] + ".."
+}

@@ -1,11 +1,9 @@
-// Package shard divides work among processes that know nothing of each other, and
-// holds the files in which each leaves its part of the results.
+// Package shard divides work among processes that know nothing of each other, and says
+// which of the documents that they write belong together.
 //
 // A process is told that it is shard i of n. Which pieces of work are its own follows
-// from their keys, by a hash or by a balance of sizes, so that all processes agree
-// without a word. It writes its rows to one part file, complete or absent. Reading all
-// parts gives the rows in the order that one process alone would have had. What the
-// rows mean is the business of the commands.
+// from a balance of their sizes, so that all processes agree without a word. What it
+// writes is an ordinary document of its command, which also says where it comes from.
 package shard
 
 import (
@@ -35,9 +33,6 @@ func (s Spec) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Folder is the name of the folder of what the shard writes: shard-00002-of-00004.
 func (s Spec) Folder() string { return fmt.Sprintf("shard-%05d-of-%05d", s.Index, s.Of) }
-
-// Has reports whether the work with the key belongs to the shard, by Of.
-func (s Spec) Has(key string) bool { return !s.On() || Of(key, s.Of) == s.Index }
 
 // Variables are those in which schedulers tell each process of an array its number,
 // from 0: Slurm, Kubernetes, Volcano (two spellings), AWS Batch, PBS.
