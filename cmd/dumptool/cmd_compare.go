@@ -63,6 +63,11 @@ tensor, lists of what was skipped, and compare.json with everything.`,
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && exists(args[0]) != nil {
+				if err := goneCommand(cmd, args[0]); err != nil {
+					return err
+				}
+			}
 			opts.args = given(cmd.Flags())
 			return misspelled(cmd, args, runCompare(cmd, a, opts, args))
 		},

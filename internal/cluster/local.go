@@ -27,17 +27,11 @@ type Local struct {
 // exitUsage is the exit status of a command that was called in a wrong way.
 const exitUsage = 2
 
-// Run runs the plan, the shards and the merge, and returns the exit status of the merge,
-// or that of the step before it without which there is nothing to merge. What shards
-// print goes to Err, with the number of the shard before each line. When ctx ends the
+// Run runs the shards and the merge, and returns the exit status of the merge, or that of
+// shards that were called in a wrong way. What shards print goes to Err, with the number of the shard before each line. When ctx ends the
 // processes are interrupted and waited for. The error is that of ctx, or of starting a
 // process.
 func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
-	if j.Plan != nil {
-		if status, err = l.run(ctx, j.Plan, l.Out, l.Err); status != 0 || err != nil {
-			return status, err
-		}
-	}
 	if status, err = l.shards(ctx, j); status != 0 || err != nil {
 		return status, err
 	}
