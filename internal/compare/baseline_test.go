@@ -111,7 +111,7 @@ func TestBaselineOfPart(t *testing.T) {
 		if b := rep.Baseline; len(b.Missing)+len(b.New)+len(b.Worse) > 0 {
 			t.Errorf("%s: missing %v, new %v, worse %v", name, b.Missing, b.New, b.Worse)
 		}
-		if diff := cmp.Diff(full, full.Update(rep, plan)); diff != "" {
+		if diff := cmp.Diff(full, full.Update(rep, &plan.opt.Pair)); diff != "" {
 			t.Errorf("%s: updated baseline (-want +got):\n%s", name, diff)
 		}
 	}
@@ -133,7 +133,7 @@ func TestBaselineOfPart(t *testing.T) {
 			want.Rows = append(want.Rows, e)
 		}
 	}
-	if diff := cmp.Diff(want, full.Update(rep, plan)); diff != "" {
+	if diff := cmp.Diff(want, full.Update(rep, &plan.opt.Pair)); diff != "" {
 		t.Errorf("updated baseline (-want +got):\n%s", diff)
 	}
 }

@@ -22,6 +22,10 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	}
 	rep.Listing, rep.Interrupted = p.listing, len(parts) < len(p.Pairs) && !p.failedFast
 	rep.Coverage.Unused = p.unused
+	rep.Rounds = p.records()
+	if len(parts) < len(p.Pairs) {
+		p.addUnreached(rep, parts) // before rows move into the place of others
+	}
 	for i := range parts {
 		rep.Rows[i] = *parts[i].Row
 		parts[i].Row = &rep.Rows[i]
@@ -29,7 +33,6 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	if len(parts) == len(p.Pairs) {
 		rep.Calls = p.calls
 	}
-	rep.Rounds = p.records()
 	ranges := roundRanges(rep)
 	for i, round := range p.rounds {
 		rep.Rounds[i].Pairing.Flow = round.network(rep.Rows[ranges[i].first:ranges[i].end])
@@ -37,6 +40,24 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	p.opt.judgeRounds(rep)
 	p.opt.sumUp(rep)
 	return rep
+}
+
+// addUnreached adds the tensors of the reference that were not reached to those that are to
+// be compared.
+func (p *Plan) addUnreached(rep *record.Report, parts []Part) {
+	reached := map[int]bool{}
+	for i := range parts {
+		reached[parts[i].Pair] = true
+	}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		if reached[i] || x.Row.RefFile == "" || x.Row.Pair.Status == record.Skip {
+			continue
+		}
+		if k := slices.Index(p.rounds, x.round); k >= 0 {
+			rep.Rounds[k].Pairing.Candidates = append(rep.Rounds[k].Pairing.Candidates, x.Row.RefFile)
+		}
+	}
 }
 
 // judgeRounds sets the verdicts on the rows of each round: where what is bad began and

@@ -14,7 +14,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	of := func(index, n int, change func(d *Document)) Document {
 		d := Document{Path: filepath.Join("work", Spec{Index: index, Of: n}.Folder(), "x.json"),
-			Origin: Origin{Tool: "dumptool v1.2.3", Shard: &Spec{Index: index, Of: n}, Listing: "aa", Options: []Option{{"rtol", "0.2", OfRow}}}}
+			Origin: Origin{Tool: "dumptool v1.2.3", Shard: &Spec{Index: index, Of: n}, Listing: "aa", Options: []Option{{Name: "rtol", Value: "0.2", Of: OfRow}}}}
 		if change != nil {
 			change(&d)
 		}
@@ -25,11 +25,11 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"good":       {of(1, 4, nil), ""},
-		"report":     {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{"format", "md", OfReport}) }), ""},
+		"report":     {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{Name: "format", Value: "md", Of: OfReport}) }), ""},
 		"patch":      {of(1, 4, func(d *Document) { d.Tool = "dumptool v1.9.0" }), ""},
-		"option":     {of(1, 4, func(d *Document) { d.Options = []Option{{"rtol", "0.1", OfRow}} }), "work/shard-00001-of-00004/x.json: made with --rtol 0.1, shard-00000-of-00004 with --rtol 0.2"},
+		"option":     {of(1, 4, func(d *Document) { d.Options = []Option{{Name: "rtol", Value: "0.1", Of: OfRow}} }), "work/shard-00001-of-00004/x.json: made with --rtol 0.1, shard-00000-of-00004 with --rtol 0.2"},
 		"no option":  {of(1, 4, func(d *Document) { d.Options = nil }), "made with no --rtol"},
-		"more":       {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{"rank", "1", OfRound}) }), "made with --rank 1"},
+		"more":       {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{Name: "rank", Value: "1", Of: OfRound}) }), "made with --rank 1"},
 		"version":    {of(1, 4, func(d *Document) { d.Tool = "dumptool v2.0.0" }), "made by dumptool v2.0.0, shard-00000-of-00004 by dumptool v1.2.3"},
 		"count":      {of(1, 5, nil), "is one of 5 shards"},
 		"twice":      {of(0, 4, func(d *Document) { d.Path = "other" }), "other: is shard 0/4, as "},
@@ -73,7 +73,7 @@ func TestFind(t *testing.T) {
 	write("node2/below/x.json", `{}`)
 	write("none/y.json", `{}`)
 	docs, err := Find([]string{dir, "rank=7:" + filepath.Join(dir, "node2"), filepath.Join(dir, "node2", "x.json")}, "x.json")
-	if err != nil || len(docs) != 2 || docs[0].Schema != "s/1" || *docs[0].Shard != (Spec{Index: 2, Of: 3}) || docs[0].Options[0] != (Option{"a", "b", OfRow}) || docs[1].Shard != nil {
+	if err != nil || len(docs) != 2 || docs[0].Schema != "s/1" || *docs[0].Shard != (Spec{Index: 2, Of: 3}) || docs[0].Options[0].Value != "b" || docs[0].Options[0].Of != OfRow || docs[1].Shard != nil {
 		t.Errorf("%+v, %v", docs, err)
 	}
 	if docs, err := Find([]string{"rank=7:" + filepath.Join(dir, "node2")}, "x.json"); err != nil || len(docs) != 1 || docs[0].Rank != "7" {

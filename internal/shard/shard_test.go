@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"crypto/sha256"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,32 +73,6 @@ func TestParse(t *testing.T) {
 
 // The rule is part of what other versions rely on: these values were worked out with
 // sha256sum.
-func TestOf(t *testing.T) {
-	t.Parallel()
-	key := Key("conv1", "output", 0, "rank_0/7", "rank_0/7/Conv2D.conv1.3.16.1624605159829577")
-	if want := "conv1\x00output\x000\x00rank_0/7\x00rank_0/7/Conv2D.conv1.3.16.1624605159829577"; key != want {
-		t.Errorf("key %q, want %q", key, want)
-	}
-	// printf abc | sha256sum: ba7816bf8f01cfea...
-	const first = 0xba7816bf8f01cfea
-	for _, n := range []int{1, 2, 3, 7, 16, 1000} {
-		if got, want := Of("abc", n), int(uint64(first)%uint64(n)); got != want {
-			t.Errorf("abc of %d: shard %d, want %d", n, got, want)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		key, n := rapid.String().Draw(t, "key"), rapid.IntRange(1, MaxShards).Draw(t, "n")
-		sum := sha256.Sum256([]byte(key))
-		want := new(big.Int).Mod(new(big.Int).SetBytes(sum[:8]), big.NewInt(int64(n))).Int64()
-		if got := Of(key, n); int64(got) != want {
-			t.Errorf("%q of %d: shard %d, want %d", key, n, got, want)
-		}
-		if spec := (Spec{int(want), n}); !spec.Has(key) || !(Spec{}).Has(key) || n > 1 && (Spec{(int(want) + 1) % n, n}).Has(key) {
-			t.Errorf("%v: a key has one shard, and is of all where there are none", spec)
-		}
-	})
-}
-
 // slowLPT is the rule of Balance, word by word.
 func slowLPT(sizes []int64, keys []string, n int) []int {
 	order := make([]int, len(sizes))
@@ -144,56 +116,9 @@ func TestBalance(t *testing.T) {
 		if want := slowLPT(sizes, keys, n); !slices.Equal(got, want) {
 			t.Fatalf("shards %v, want %v", got, want)
 		}
-		// Without groups the two are the same.
-		items := make([]Item, len(sizes))
-		for i := range items {
-			items[i] = Item{Key: keys[i], Size: sizes[i]}
-		}
-		if other := BalanceGroups(items, n); !slices.Equal(got, other) {
-			t.Errorf("without groups: %v, want %v", other, got)
-		}
 	})
 	if got := Balance([]int64{-5, 1 << 62, 1 << 62, 1 << 62}, []string{"a", "b", "c", "d"}, 1); !slices.Equal(got, []int{0, 0, 0, 0}) {
 		t.Errorf("sizes that add up to more than there is: %v", got)
-	}
-}
-
-func TestBalanceGroups(t *testing.T) {
-	t.Parallel()
-	// 40 references of 10 with 8 pairs of 10: a share of 4 shards is 900, an eighth 112:
-	// 10 + 80 is below it, and each group stays in one shard.
-	var items []Item
-	for ref := range 40 {
-		for rank := range 8 {
-			items = append(items, Item{Key: strconv.Itoa(ref) + "/" + strconv.Itoa(rank), Size: 10, Group: strconv.Itoa(ref), Shared: 10})
-		}
-	}
-	shards := BalanceGroups(items, 4)
-	load := make([]int, 4)
-	for i, s := range shards {
-		load[s]++
-		if s != shards[i/8*8] {
-			t.Errorf("item %d is in shard %d, its group in %d", i, s, shards[i/8*8])
-		}
-	}
-	if !slices.Equal(load, []int{80, 80, 80, 80}) {
-		t.Errorf("items of the shards: %v", load)
-	}
-	// One reference with 1000 pairs is split into pieces of an eighth of a share.
-	items = items[:0]
-	for rank := range 1000 {
-		items = append(items, Item{Key: strconv.Itoa(10000 + rank), Size: 10, Group: "r", Shared: 10})
-	}
-	shards = BalanceGroups(items, 4)
-	load, changes := make([]int, 4), 0
-	for i, s := range shards {
-		load[s]++
-		if i > 0 && s != shards[i-1] {
-			changes++
-		}
-	}
-	if slices.Max(load) > 280 || changes > 34 {
-		t.Errorf("items of the shards %v, %d changes", load, changes)
 	}
 }
 
@@ -208,31 +133,5 @@ func TestRanges(t *testing.T) {
 		if got := Ranges(tt.numbers); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.numbers, got, tt.want)
 		}
-	}
-}
-
-func TestFingerprint(t *testing.T) {
-	t.Parallel()
-	of := func(add ...func(Fingerprint)) string {
-		f := NewFingerprint()
-		for _, a := range add {
-			a(f)
-		}
-		return f.String()
-	}
-	row := func(key string, sizes ...int64) func(Fingerprint) {
-		return func(f Fingerprint) { f.Add(key, sizes...) }
-	}
-	seen := map[string]bool{}
-	for _, sum := range []string{
-		of(), of(row("")), of(row("a")), of(row("b")), of(row("a", 1)), of(row("a", 2)), of(row("a", 1, 2)), of(row("a"), row("b")), of(row("b"), row("a")), of(row("ab")),
-	} {
-		if len(sum) != 64 || seen[sum] {
-			t.Errorf("%s is there twice, or no hash", sum)
-		}
-		seen[sum] = true
-	}
-	if first, second := of(row("a", 1), row("b")), of(row("a", 1), row("b")); first != second {
-		t.Error("the same work has two fingerprints")
 	}
 }

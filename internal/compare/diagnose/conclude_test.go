@@ -49,7 +49,7 @@ type judgedRow struct {
 	findings []record.Finding
 }
 
-func conclude(rows []testRow, graph Graph) *judgedRows {
+func conclude(rows []testRow, graph record.Flow) *judgedRows {
 	c := Conclude(rows, Network{Graph: graph, Ordered: true})
 	v := &judgedRows{Findings: c.Findings}
 	for i := range rows {
@@ -85,18 +85,18 @@ func bad(name string) testRow {
 
 // fromConsumers turns a consumer map, from operators to those that read their
 // outputs, into a graph.
-func fromConsumers(consumers map[string][]string) Graph {
-	g := make(Graph, len(consumers))
+func fromConsumers(consumers map[string][]string) record.Flow {
+	g := make(record.Flow, len(consumers))
 	for producer, readers := range consumers {
 		if g[producer] == nil {
 			g[producer] = nil
 		}
 		for _, reader := range readers {
-			g[reader] = append(g[reader], Source{Op: producer, Output: -1})
+			g[reader] = append(g[reader], record.Source{Op: producer, Output: -1})
 		}
 	}
 	for op, sources := range g {
-		slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Op, b.Op) })
+		slices.SortFunc(sources, func(a, b record.Source) int { return strings.Compare(a.Op, b.Op) })
 		g[op] = slices.Compact(sources)
 	}
 	return g
@@ -212,7 +212,7 @@ func codesOf(findings []record.Finding) (codes []record.Code) {
 // TestEvidence: the evidence names the inputs, the numbers and the limits.
 func TestEvidence(t *testing.T) {
 	ops := inOrder(good("a"), good("b"), rowOf("c", record.Fail, numbersOf(3, 0.95, 1.5, 9)))
-	graph := Graph{"a": nil, "b": nil, "copy": {{"a", -1}}, "c": {{"copy", 0}, {"b", 0}}}
+	graph := record.Flow{"a": nil, "b": nil, "copy": {{Op: "a", Output: -1}}, "c": {{Op: "copy", Output: 0}, {Op: "b", Output: 0}}}
 	v := conclude(ops, graph)
 	evidence := v.rows[2].findings[0].Evidence.String()
 	for _, part := range []string{"3 > 1", "0.001 < 0.1", "a:0, b:0", "through copy (no dump)"} {
@@ -239,7 +239,7 @@ type location struct {
 }
 
 func TestLocate(t *testing.T) {
-	consumers := func(edges ...string) Graph { // "a>b"
+	consumers := func(edges ...string) record.Flow { // "a>b"
 		m := make(map[string][]string)
 		for _, e := range edges {
 			from, to, _ := strings.Cut(e, ">")
@@ -255,7 +255,7 @@ func TestLocate(t *testing.T) {
 	tests := []struct {
 		name  string
 		ops   []testRow
-		graph Graph
+		graph record.Flow
 		want  location
 	}{
 		{"nothing", nil, nil, location{firstBad: -1, lastGood: -1}},
@@ -286,7 +286,7 @@ func TestLocate(t *testing.T) {
 			location{firstBad: 1, chain: []int{1, 3}, outputsBad: true}},
 		{"shapes differ", inOrder(good("a"), shapeBad, bad("c")), nil,
 			location{firstBad: 1, chain: []int{1, 2}, outputsBad: true}},
-		{"two outputs", inOrder(twoOutputs...), Graph{"a": nil, "split": {{"a", 0}}, "c": {{"split", 1}}, "d": {{"split", 0}}},
+		{"two outputs", inOrder(twoOutputs...), record.Flow{"a": nil, "split": {{Op: "a", Output: 0}}, "c": {{Op: "split", Output: 1}}, "d": {{Op: "split", Output: 0}}},
 			location{firstBad: 2, lastGood: 1, chain: []int{2, 3}, outputsBad: true}},
 		{"own inputs", inOrder(ownInputs...), nil,
 			location{firstBad: 1, chain: []int{1, 2}, outputsBad: true}},
@@ -368,7 +368,7 @@ func TestWrongShape(t *testing.T) {
 	if got := conclude(ops, nil).rows[1].findings; len(got) > 0 {
 		t.Errorf("inferred: %v", got)
 	}
-	if got := conclude(ops, Graph{"a": nil, "b": {{"a", 0}}}).rows[1].findings; !record.Has(got, record.LayerInputBad) {
+	if got := conclude(ops, record.Flow{"a": nil, "b": {{Op: "a", Output: 0}}}).rows[1].findings; !record.Has(got, record.LayerInputBad) {
 		t.Errorf("known to be read: %v", got)
 	}
 }
@@ -401,7 +401,7 @@ func TestFirsts(t *testing.T) {
 func TestLargeNetwork(t *testing.T) {
 	const n = 40_000 / min(calibration, 4)
 	ops := make([]testRow, n)
-	chain, star, tangle := make(Graph, n), make(Graph, n), make(Graph, n)
+	chain, star, tangle := make(record.Flow, n), make(record.Flow, n), make(record.Flow, n)
 	passing, failing := good("").Result, bad("").Result
 	for i := range ops {
 		ops[i] = rowOf(fmt.Sprint(i), record.Pass, passing)
@@ -414,17 +414,17 @@ func TestLargeNetwork(t *testing.T) {
 			ops[i].Status = record.Fail
 		}
 		ops[i].Order = i
-		chain[fmt.Sprint(i)] = []Source{{fmt.Sprint(i - 1), 0}}
-		star[fmt.Sprint(i)] = []Source{{"0", 0}}
-		tangle[fmt.Sprint(i)] = []Source{{fmt.Sprint((i + 1) % n), 0}, {fmt.Sprint((i * 7) % n), 0}, {"nobody", 3}}
+		chain[fmt.Sprint(i)] = []record.Source{{Op: fmt.Sprint(i - 1), Output: 0}}
+		star[fmt.Sprint(i)] = []record.Source{{Op: "0", Output: 0}}
+		tangle[fmt.Sprint(i)] = []record.Source{{Op: fmt.Sprint((i + 1) % n), Output: 0}, {Op: fmt.Sprint((i * 7) % n), Output: 0}, {Op: "nobody", Output: 3}}
 	}
-	for _, graph := range []Graph{nil, chain} {
+	for _, graph := range []record.Flow{nil, chain} {
 		v := conclude(ops, graph)
 		if v.FirstBad != n/2 || len(v.Chain) != n/4+1 {
 			t.Errorf("first bad %d, chain of %d, want %d and %d", v.FirstBad, len(v.Chain), n/2, n/4+1)
 		}
 	}
-	for _, graph := range []Graph{star, tangle} {
+	for _, graph := range []record.Flow{star, tangle} {
 		if v := conclude(ops, graph); v.FirstBad < n/2 {
 			t.Errorf("first bad %d, want one from %d on", v.FirstBad, n/2)
 		}
@@ -433,9 +433,9 @@ func TestLargeNetwork(t *testing.T) {
 
 // TestCopiesOnly: operators that are never dumped are passed up to a limit.
 func TestCopiesOnly(t *testing.T) {
-	graph := Graph{"last": {{"c0", 0}}}
+	graph := record.Flow{"last": {{Op: "c0", Output: 0}}}
 	for i := range 100_000 {
-		graph[fmt.Sprintf("c%d", i)] = []Source{{fmt.Sprintf("c%d", i+1), 0}}
+		graph[fmt.Sprintf("c%d", i)] = []record.Source{{Op: fmt.Sprintf("c%d", i+1), Output: 0}}
 	}
 	v := conclude(inOrder(good("a"), bad("last")), graph)
 	if got := v.rows[1]; len(got.reads()) != 0 || len(got.resolved().through) > searchLimit {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/tensor"
 )
@@ -88,11 +89,11 @@ func TestFeed(t *testing.T) {
 		t.Errorf("made of %q", text)
 	}
 	// With a graph the operator is known by the values of the inputs that it has.
-	known := Network{Ordered: true, Graph: Graph{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
+	known := Network{Ordered: true, Graph: record.Flow{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
 	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != verdict.Lipschitz {
 		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.all[2].verdict.Class, verdict.Lipschitz)
 	}
-	known.Graph["relu"] = []Source{{Op: "y", Output: -1}}
+	known.Graph["relu"] = []record.Source{{Op: "y", Output: -1}}
 	rows = inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("relu", relu, 3e-3))
 	if j := Judge(rows, known); j.all[2].verdict.Class != verdict.Unknown {
 		t.Errorf("of another input the class is %s, want %s", j.all[2].verdict.Class, verdict.Unknown)

@@ -187,7 +187,7 @@ func decoded(t *testing.T, d tensor.DType, data []byte) []float64 {
 }
 
 // graph of the layers, from a consumer map.
-func (r *run) graph() Graph {
+func (r *run) graph() record.Flow {
 	consumers := make(map[string][]string)
 	for _, l := range r.layers {
 		for _, i := range l.inputs {
@@ -217,7 +217,7 @@ func TestCleanNets(t *testing.T) {
 		}
 		r.layers = randomNet(rng, shape, 6)
 		ops := r.rows(t, engines, rng, nil, 0)
-		for _, graph := range []Graph{nil, r.graph()} {
+		for _, graph := range []record.Flow{nil, r.graph()} {
 			v := conclude(ops, graph)
 			for i := range ops {
 				if ops[i].Status == record.Fail && graph != nil {
@@ -269,7 +269,7 @@ func TestFaultyNets(t *testing.T) {
 					r.data[i] = round16(v)
 				}
 				ops := r.rows(t, engines, rng, &f, at)
-				for _, graph := range []Graph{nil, r.graph()} {
+				for _, graph := range []record.Flow{nil, r.graph()} {
 					checkFaulty(t, fmt.Sprintf("seed %d, fault in %s, graph %t", seed, ops[at].Op, graph != nil), &f, ops, graph, at)
 				}
 			}
@@ -280,7 +280,7 @@ func TestFaultyNets(t *testing.T) {
 	}
 }
 
-func checkFaulty(t *testing.T, name string, f *fault, ops []testRow, graph Graph, at int) {
+func checkFaulty(t *testing.T, name string, f *fault, ops []testRow, graph record.Flow, at int) {
 	t.Helper()
 	v := conclude(ops, graph)
 	if v.FirstBad != at {
@@ -342,7 +342,7 @@ func TestCalcErrors(t *testing.T) {
 				}
 				at := 1 + int(seed)%5
 				ops := r.rows(t, engines, rng, &test.fault, at)
-				for _, graph := range []Graph{nil, r.graph()} {
+				for _, graph := range []record.Flow{nil, r.graph()} {
 					v := conclude(ops, graph)
 					if v.FirstBad != at {
 						t.Fatalf("seed %d: first bad is %d, want %d", seed, v.FirstBad, at)

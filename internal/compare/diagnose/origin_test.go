@@ -163,7 +163,7 @@ func TestOrigin(t *testing.T) {
 		if slices.ContainsFunc(ops[:at], func(op testRow) bool { return op.Status == record.Fail }) {
 			noisy++
 		}
-		for _, graph := range []Graph{nil, r.graph()} {
+		for _, graph := range []record.Flow{nil, r.graph()} {
 			v := conclude(ops, graph)
 			name := fmt.Sprintf("net %d, %s in op%d, graph %t", seed, f.name, at, graph != nil)
 			if v.FirstBad != at {
@@ -206,7 +206,7 @@ func TestCleanDeepNets(t *testing.T) {
 	failing, large, codes := 0, 0, map[record.Code]int{}
 	judge := func(name string, r run, rng *rand.Rand) {
 		ops := r.rows(t, engines, rng, nil, 0)
-		for _, graph := range []Graph{nil, r.graph()} {
+		for _, graph := range []record.Flow{nil, r.graph()} {
 			for i, op := range conclude(ops, graph).rows {
 				if ops[i].Status != record.Fail {
 					continue

@@ -100,7 +100,7 @@ func TestTypeByOutput(t *testing.T) {
 	rows := inOrder(heldRow("x", tensor.Float32, 23, false), heldRow("y", tensor.Float32, 7, false), heldRow("y", tensor.Float32, 7, true), heldRow("y", tensor.Float32, 7, true))
 	rows[2].Output, rows[3].Output = 1, 2
 	rows[3].Noise = nil
-	Judge(rows, Network{Ordered: true, Graph: Graph{"x": nil, "y": {{"x", 0}}}}).Write()
+	Judge(rows, Network{Ordered: true, Graph: record.Flow{"x": nil, "y": {{Op: "x"}}}}).Write()
 	var types []string
 	for i := range rows {
 		types = append(types, rows[i].Type)

@@ -45,7 +45,7 @@ const (
 
 // walked names the operators in the order of the walk, those of a cycle that comes
 // before what they read with a star.
-func walked(rows []testRow, graph Graph) string {
+func walked(rows []testRow, graph record.Flow) string {
 	n := newNetwork(rows, Network{Graph: graph, Ordered: true})
 	op := map[*operator]string{}
 	for i := range n.rows {
@@ -168,7 +168,7 @@ func TestJudge(t *testing.T) {
 		{"nothing was compared", inOrder(missing("a"), missing("b")), map[string][]string{"a": {"b"}}, false, "", "SKIP SKIP"},
 		{"no rows", nil, chain, false, "", ""},
 	} {
-		var graph Graph
+		var graph record.Flow
 		if tt.consumers != nil {
 			graph = fromConsumers(tt.consumers)
 		}

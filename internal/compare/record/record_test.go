@@ -76,7 +76,8 @@ func documentReport() *record.Report {
 		Coverage: record.Coverage{Reference: 4, Compared: 3, RefOnly: []string{"pad:output:0"}},
 		Findings: record.Findings{FirstBad: 2, FirstDamaged: 2, LastGood: 0, Suspects: []int{5}, FirstNaN: 2, FirstOverflow: -1, LargestJump: 2, Jump: math.Inf(1), Chain: []int{2}, OutputsBad: true},
 		Baseline: &record.Baseline{File: "base.json", New: []int{2}, Missing: []string{"gone:output:0"}},
-		Warnings: []lang.Sentence{lang.Plain("a|b\n")}, Interrupted: true}
+		Warnings: []lang.Sentence{lang.Plain("a|b\n")}}
+	r.Interrupted = true
 	for i, status := range record.Statuses() {
 		row := record.Row{Op: fmt.Sprintf("op/%d", i), Kind: "output", Output: i % 2, Pair: record.Judged{Status: status}, Verdict: record.Verdict{Status: status}, Order: i, Notes: []lang.Sentence{lang.Plain("squeezed")},
 			RefFile: "r.npy", RefDType: tensor.Float16, RefShape: tensor.Shape{2, 3}}

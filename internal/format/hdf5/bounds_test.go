@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/format/formattest"
+	"dumptool/internal/dumptest"
 )
 
 // message1 is a message of an object header of version 1.
@@ -79,7 +79,7 @@ func list(name string, datatype, data []byte) []byte {
 // bytes.
 func hugeElements(t testing.TB) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(formattest.Dir, "h5", "storage.h5"))
+	data, err := os.ReadFile(filepath.Join(dumptest.GoldenDir, "h5", "storage.h5"))
 	if err != nil {
 		t.Fatal(err)
 	}
