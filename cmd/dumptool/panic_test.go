@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/guard"
 	"dumptool/internal/store"
@@ -91,8 +92,8 @@ func TestReaderPanics(t *testing.T) {
 	payload := make([]byte, 1<<16)
 	local := t.TempDir()
 	var b bytes.Buffer
-	err := dumpfmt.Write(&b, &dumpfmt.Content{Container: dumpfmt.BinaryV2, OpName: "x", Outputs: []dumpfmt.TensorContent{{
-		Payload: dumpfmt.Bytes(payload), StoredDType: int32(tensor.Float32), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{1 << 14}}}})
+	err := dumptest.Write(&b, &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: "x", Outputs: []dumptest.TensorContent{{
+		Payload: dumptest.Bytes(payload), StoredDType: int32(tensor.Float32), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{1 << 14}}}})
 	for _, key := range []string{goodKey, badKey} {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(local, filepath.Base(key)), b.Bytes(), 0o600)

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
@@ -32,10 +33,10 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 			t.Fatal(err)
 		}
 	}
-	dump := func(path string, c *dumpfmt.Content) {
+	dump := func(path string, c *dumptest.Content) {
 		c.Container = dumpfmt.BinaryV2
 		var b bytes.Buffer
-		if err := dumpfmt.Write(&b, c); err != nil {
+		if err := dumptest.Write(&b, c); err != nil {
 			t.Fatal(err)
 		}
 		write(path, b.Bytes())
@@ -51,20 +52,20 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 		file := fmt.Sprintf("%sAdd.%s.%d.1.%d", dir, name, task, 1700000000000000+rapid.IntRange(0, 9).Draw(t, "time"))
 		switch kind.Draw(t, "kind") {
 		case "op":
-			dump(file, &dumpfmt.Content{OpName: "net/" + name, Inputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "in"))},
-				Outputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "out"), one)}})
+			dump(file, &dumptest.Content{OpName: "net/" + name, Inputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "in"))},
+				Outputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "out"), one)}})
 		case "string": // elements that are no numbers
 			one := halvesOf(one)
 			one.StoredDType = int32(tensor.String)
-			dump(file, &dumpfmt.Content{OpName: "net/" + name, Outputs: []dumpfmt.TensorContent{one, halvesOf(value.Draw(t, "out"))}})
+			dump(file, &dumptest.Content{OpName: "net/" + name, Outputs: []dumptest.TensorContent{one, halvesOf(value.Draw(t, "out"))}})
 		case "record":
 			r := &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
 				{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
 				{Unit: opdebug.AICore, TaskID: uint64(rapid.IntRange(0, 12).Draw(t, "task")), StreamID: 1, Status: []uint64{rapid.Uint64Range(0, 0xff).Draw(t, "status")}},
 			}}
-			payload := opdebug.Encode(r)
-			dump(fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", dir, task, 1700000000000005), &dumpfmt.Content{OpName: "Node_OpDebug", Outputs: []dumpfmt.TensorContent{{
-				Payload: dumpfmt.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}})
+			payload := dumptest.EncodeRecord(r)
+			dump(fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", dir, task, 1700000000000005), &dumptest.Content{OpName: "Node_OpDebug", Outputs: []dumptest.TensorContent{{
+				Payload: dumptest.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}})
 		case "cut":
 			write(file, []byte("short"))
 		case "csv":
@@ -79,7 +80,7 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 			if !anyBytes {
 				file, name = "Add.<\u202e>&", "a\u2028b"
 			}
-			dump(fmt.Sprintf("%s%s.%d.1.1700000000000003", dir, file, task), &dumpfmt.Content{OpName: name, Outputs: []dumpfmt.TensorContent{halvesOf(value.Draw(t, "out"))}})
+			dump(fmt.Sprintf("%s%s.%d.1.1700000000000003", dir, file, task), &dumptest.Content{OpName: name, Outputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "out"))}})
 		case "text":
 			write(dir+"notes"+strconv.Itoa(i)+".txt", []byte("no dump"))
 		}
@@ -90,12 +91,12 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 }
 
 // halvesOf is a float16 tensor with the codes.
-func halvesOf(codes ...uint16) dumpfmt.TensorContent {
+func halvesOf(codes ...uint16) dumptest.TensorContent {
 	var data []byte
 	for _, c := range codes {
 		data = binary.LittleEndian.AppendUint16(data, c)
 	}
-	return dumpfmt.TensorContent{Payload: dumpfmt.Bytes(data), StoredDType: int32(tensor.Float16),
+	return dumptest.TensorContent{Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float16),
 		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(codes))}}
 }
 
