@@ -30,7 +30,7 @@ type Judgement struct {
 	// made of.
 	ByLevels bool
 	Rows     []JudgedRow
-	Counts  map[record.Status]int
+	Counts   map[record.Status]int
 }
 
 // JudgedRow is a row of a Judgement.
