@@ -149,7 +149,6 @@ func (o *compareOptions) forShard(opt *compare.Options) error {
 	if o.output.diffOrder == "worst" {
 		opt.Top = max(o.output.topN, o.output.diffCount)
 	}
-	opt.Baseline = nil // the merge reads it
 	return nil
 }
 
@@ -194,6 +193,9 @@ func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error
 	opt := &compare.Options{Args: o.args}
 	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.resolve(opt)); err != nil {
 		return nil, err
+	}
+	if o.shards.shard != "" {
+		opt.BaselineFile = "" // the merge reads it
 	}
 	if err := a.comparePaths(&o.tensors.cpu, &o.tensors.npu, &o.output.out, append(o.tensors.dumps.paths, args...)); err != nil {
 		return nil, err

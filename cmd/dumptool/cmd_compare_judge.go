@@ -74,6 +74,9 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if err != nil {
 		return safefile.WithPath(args[0], err)
 	}
+	if j.ByLevels {
+		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", "%s 中没有各行的噪声数据：采用比对时的证据", args[0])})
+	}
 	if err := printResult(a, format, j, report.Options{}); err != nil {
 		return err
 	}

@@ -26,8 +26,11 @@ type Judgement struct {
 	// LeftOut counts the rows that passed and are not in the document: by other limits
 	// nobody knows what they are.
 	LeftOut int
-	Rows    []JudgedRow
-	Counts  map[record.Status]int
+	// ByLevels is set where the evidence is that of the run: the document lacks what it is
+	// made of.
+	ByLevels bool
+	Rows     []JudgedRow
+	Counts   map[record.Status]int
 }
 
 // JudgedRow is a row of a Judgement.
@@ -51,7 +54,8 @@ func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
-// Judge judges a document by its evidence, or by other limits. Where every pair passes or the
+// Judge judges a document by evidence, as the run that wrote it did, or by other limits.
+// Where every pair passes or the
 // smallest limits that pass all pairs decide, the answer is exact; elsewhere the
 // joint histogram of |d| and |r| bounds the number of errors, and a row that it
 // leaves open is Undecided. config gives the limits of operators, nil for none.
@@ -63,6 +67,15 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 	}
 	// A document that was written before there was evidence goes by limits.
 	evidence := opt.Verdict.Mode == ByEvidence && doc.Verdict != ""
+	if evidence {
+		if j.ByLevels = !hasFacts(doc); !j.ByLevels {
+			again := *doc
+			again.Rows = slices.Clone(doc.Rows)
+			o := Options{Judge: JudgeOptions{Verdict: VerdictOptions{Mode: ByEvidence, NaN: NaNPolicy(doc.NaNPolicy)}}}
+			o.judgeRounds(&again)
+			doc = &again
+		}
+	}
 	if n := doc.LeftOut; n > 0 { // they passed by what the document was judged by
 		j.LeftOut, j.Compared = n, n
 		if evidence {
@@ -91,6 +104,12 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 		j.Rows = append(j.Rows, r)
 	}
 	return j, nil
+}
+
+// hasFacts reports whether a document has what its rounds were judged by: all of its rows,
+// with their noise.
+func hasFacts(doc *record.Report) bool {
+	return doc.LeftOut == 0 && doc.Listed != nil && !doc.Interrupted && doc.Any(func(row *record.Row) bool { return row.Noise != nil })
 }
 
 // ReadReport reads the compare.json of a run. Errors name it.

@@ -142,7 +142,6 @@ func TestMalformedJSON(t *testing.T) {
 		"no first column":        {change: func(n *Noise) { n.Rows.RefRMS = nil }, want: "columns of 0 and 3 groups"},
 		"NaN":                    {change: func(n *Noise) { n.Rows.Mean[1] = notANumber }, want: "NaN is no finite number"},
 		"an infinity":            {change: func(n *Noise) { n.Channels.Relative[2] = infinite }, want: "-Inf is no finite number"},
-		"an infinite probe":      {change: func(n *Noise) { n.Probe.Values[0] = infinite }, want: "-Inf is no finite number"},
 		"no base64":              {from: `"ref_rms":"`, to: `"ref_rms":"@`, want: "illegal base64"},
 		"half a number":          {from: `"values":"`, to: `"values":"AAAA`, want: "63 bytes of float32"},
 		"a number for many":      {from: `"values":"`, to: `"values":1,"x":"`, want: "cannot unmarshal"},

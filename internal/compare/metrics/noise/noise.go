@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Noise is what is known of a pair. All of its numbers are finite.
+// Noise is what is known of a pair. All of its numbers but those of the probe are finite.
 type Noise struct {
 	Type     Type         `json:"type"`
 	Shape    tensor.Shape `json:"shape"`
@@ -134,11 +134,7 @@ func (c *Column) UnmarshalJSON(data []byte) error {
 	}
 	*c = make(Column, len(raw)/4)
 	for i := range *c {
-		x := math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-		if x-x != 0 {
-			return fmt.Errorf("%v is no finite number", x)
-		}
-		(*c)[i] = x
+		(*c)[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 	}
 	return nil
 }
@@ -167,9 +163,14 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 // check reports groups that no tensor has.
 func (g *Groups) check() error {
 	bins := len(g.RefRMS)
-	for _, column := range []Column{g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
+	for _, column := range []Column{g.RefRMS, g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
 		if len(column) != bins {
 			return fmt.Errorf("columns of %d and %d groups", bins, len(column))
+		}
+		for _, x := range column {
+			if x-x != 0 {
+				return fmt.Errorf("%v is no finite number", x)
+			}
 		}
 	}
 	if g.Count < 0 || g.Size < 0 || g.Fold < 0 || bins > 0 && (g.Fold < 1 || (g.Count-1)/g.Fold != int64(bins-1)) {
