@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs what "dumptool cluster slurm" prints on a real Slurm of one node, started by hand
-# without systemd and stopped again: plan, array and merge; then the same with a task that
-# is killed, found by its missing part and repaired. The reports are those of one run.
+# without systemd and stopped again: array and merge; then the same with a task that
+# is killed, found by what is missing and repaired. The reports are those of one run.
 # It needs root and Debian's slurm-wlm and munge. Everything is in a temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -96,12 +96,17 @@ ended() {
 # state JOB prints how a job ended.
 state() { scontrol show job "$1" | grep -o 'JobState=[A-Z]*\|ExitCode=[0-9:]*' | paste -sd ' '; }
 
-compare=(compare --cpu "$PWD/testdata/network/cpu" --npu "$PWD/testdata/network/npu" --pictures 0 --format text,json,csv,html)
+network=$PWD/testdata/network
 cd "$work"
-dumptool "${compare[@]}" -out one >one.txt || [ $? = 1 ]
+for rank in 0 1 2 3; do
+	mkdir -p "npu/rank$rank"
+	cp "$network"/npu/* "npu/rank$rank"
+done
+compare=(compare --cpu "$network/cpu" --npu "$work/npu" --pictures 0 --format text,json,csv,html)
+dumptool "${compare[@]}" --run 7 -out one >one.txt || [ $? = 1 ]
 
 echo '== four shards and the merge'
-dumptool cluster slurm -n 4 --cpus 1 --memory 100Mi --merge-memory 200Mi -- "${compare[@]}" -out report >submit.sh
+dumptool cluster slurm -n 4 --cpus 1 --memory 100Mi --merge-memory 200Mi --run 7 -- "${compare[@]}" -out report >submit.sh
 SECONDS=0
 answer=$(bash submit.sh)
 merge=${answer##* }
@@ -118,7 +123,7 @@ merge=${answer##* }
 shards=${answer#shards }
 shards=${shards%%[,;]*}
 for _ in $(seq 300); do # the others first
-	[ "$(find report.shards/parts -name 'part-*.jsonl' 2>/dev/null | wc -l)" = 3 ] && break
+	[ "$(find report.shards/7 -name compare.json 2>/dev/null | wc -l)" = 3 ] && break
 	sleep 0.2
 done
 scancel "${shards}_2"
@@ -126,7 +131,7 @@ ended "$merge"
 echo "$answer: $(state "$merge")"
 tail -n 1 "slurm-$merge.out"
 test ! -e report
-echo "missing: $(dumptool compare parts report.shards/parts --missing)"
+echo "missing: $(dumptool merge report.shards/7 --missing)"
 
 echo '== repair'
 rm hang

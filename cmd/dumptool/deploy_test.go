@@ -15,7 +15,7 @@ var updateDeploy = flag.Bool("update-deploy", false, "write the files in deploy 
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	for scheduler, file := range map[string]string{"slurm": "slurm/submit.sh", "kubernetes": "kubernetes/jobs.yaml", "volcano": "volcano/job.yaml"} {
-		got := runArgs(t, "cluster", scheduler, "-n", "100", "--", "compare", "--cpu", "s3://golden/run7", "--npu", "s3://dumps/run7", "-out", "s3://results/run7/report")
+		got := runArgs(t, "cluster", scheduler, "-n", "100", "--run", "7f3a90c2", "--", "compare", "--cpu", "s3://golden/run7", "--npu", "s3://dumps/run7", "-out", "s3://results/run7/report")
 		if got.code != 0 || got.err != "" {
 			t.Fatalf("%s: %+v", scheduler, got)
 		}

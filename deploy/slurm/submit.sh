@@ -1,5 +1,5 @@
 #!/bin/bash
-# Made by: dumptool cluster slurm -n 100 -- compare --cpu s3://golden/run7 --npu s3://dumps/run7 -out s3://results/run7/report
+# Made by: dumptool cluster slurm -n 100 --run 7f3a90c2 -- compare --cpu s3://golden/run7 --npu s3://dumps/run7 -out s3://results/run7/report
 #
 #   bash submit.sh           submits all of it
 #   bash submit.sh repair    submits the shards that are missing, and the merge, again
@@ -8,27 +8,20 @@ set -euo pipefail
 array=0-99
 after=()
 if [ "${1-}" = repair ]; then
-	array=$(dumptool compare parts s3://results/run7/report.shards/parts --plan s3://results/run7/report.shards/plan.jsonl --missing)
-else
-	plan=$(sbatch --parsable --job-name=dumptool-plan --mem=8G <<'END'
-#!/bin/bash
-exec dumptool compare plan --cpu=s3://golden/run7 --npu=s3://dumps/run7 -out s3://results/run7/report.shards/plan.jsonl
-END
-)
-	after=("--dependency=afterok:${plan%;*}")
+	array=$(dumptool compare merge --run 7f3a90c2 --missing s3://results/run7/report.shards/7f3a90c2)
 fi
 
 if [ -n "$array" ]; then
-	shards=$(sbatch --parsable --job-name=dumptool-shards --array="$array" ${after[@]+"${after[@]}"} --requeue --cpus-per-task=4 --mem=1G <<'END'
+	shards=$(sbatch --parsable --job-name=dumptool-shards --array="$array" --requeue --cpus-per-task=4 --mem=1G <<'END'
 #!/bin/bash
-exec dumptool compare --plan s3://results/run7/report.shards/plan.jsonl -out s3://results/run7/report.shards/parts --shard auto/100 -j "${SLURM_CPUS_PER_TASK:-1}"
+exec dumptool compare --cpu=s3://golden/run7 --npu=s3://dumps/run7 --run 7f3a90c2 -out s3://results/run7/report.shards/7f3a90c2 --shard auto/100 --resume -j "${SLURM_CPUS_PER_TASK:-1}"
 END
 )
 	after=("--dependency=afterany:${shards%;*}")
 fi
 merge=$(sbatch --parsable --job-name=dumptool-merge ${after[@]+"${after[@]}"} --mem=8G <<'END'
 #!/bin/bash
-exec dumptool compare merge --plan s3://results/run7/report.shards/plan.jsonl -out s3://results/run7/report s3://results/run7/report.shards/parts
+exec dumptool compare merge --run 7f3a90c2 -out s3://results/run7/report s3://results/run7/report.shards/7f3a90c2
 END
 )
 echo "shards ${shards-none}, merge $merge"

@@ -132,16 +132,16 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("%s: no resources are requested", job.Name)
 		}
 	}
-	if want := []string{"dumptool-plan", "dumptool-shards", "dumptool-merge"}; !slices.Equal(names, want) {
+	if want := []string{"dumptool-shards", "dumptool-merge"}; !slices.Equal(names, want) {
 		t.Errorf("jobs %v, want %v", names, want)
 	}
-	shards := &all[1].Spec
+	shards := &all[0].Spec
 	if *shards.Completions != 100 || *shards.Parallelism != 100 || !slices.Contains(shards.Template.Spec.Containers[0].Args, "auto/100") {
 		t.Errorf("shards %+v", shards)
 	}
 
 	// A misspelled field is found.
-	for _, field := range []string{"backoffLimitPerIndex", "podFailurePolicy", "containerName", "secretRef", "initContainers"} {
+	for _, field := range []string{"backoffLimitPerIndex", "podFailurePolicy", "containerName", "secretRef"} {
 		if _, err := jobs(strings.Replace(text, field, field+"x", 1)); err == nil || !strings.Contains(err.Error(), field+"x") {
 			t.Errorf("%sx: error %v", field, err)
 		}
@@ -155,7 +155,7 @@ func TestVolcano(t *testing.T) {
 		t.Fatal(err)
 	}
 	tasks := job.Spec.Tasks
-	if len(tasks) != 3 || tasks[0].Replicas != 1 || tasks[1].Replicas != 100 || tasks[2].Replicas != 1 {
+	if len(tasks) != 2 || tasks[0].Replicas != 100 || tasks[1].Replicas != 1 {
 		t.Errorf("tasks %+v", tasks)
 	}
 	if _, ok := job.Spec.Plugins["env"]; !ok {
@@ -197,7 +197,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, list := range lists {
 		for _, scheduler := range []string{"kubernetes", "volcano"} {
-			args := append([]string{"cluster", scheduler, "-n", "4", "--", "overflow", "scan", "-out", "s3://a/b", "--"}, list...)
+			args := append([]string{"cluster", scheduler, "-n", "4", "--run", "1f", "--", "overflow", "scan", "-out", "s3://a/b", "--"}, list...)
 			cmd := exec.Command(program, args...)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
@@ -225,11 +225,11 @@ func TestArguments(t *testing.T) {
 			}
 			// What cluster adds stands behind the words, or before the -- that some need.
 			at := slices.Index(got, "--shard")
-			if at < 0 || at+4 > len(got) || !slices.Equal(got[at:at+4], []string{"--shard", "auto/4", "-j", "4"}) {
+			if at < 0 || at+5 > len(got) || !slices.Equal(got[at:at+5], []string{"--shard", "auto/4", "--resume", "-j", "4"}) {
 				t.Fatalf("%s: the container gets\n%q", scheduler, got)
 			}
-			got = slices.Delete(got, at, at+4)
-			begin := []string{"overflow", "scan", "-out", "s3://a/b.shards/parts"}
+			got = slices.Delete(got, at, at+5)
+			begin := []string{"overflow", "scan", "--run", "1f", "-out", "s3://a/b.shards/1f"}
 			without, with := slices.Concat(begin, list), slices.Concat(begin, []string{"--"}, list)
 			if !slices.Equal(got, with) && !slices.Equal(got, without) {
 				t.Errorf("%s: the container gets\n%q\nwant\n%q\n%s", scheduler, got, with, out)
