@@ -53,11 +53,13 @@ func scopeOf(f *pflag.Flag) shard.Scope {
 }
 
 // optionsOf are the flags of a command that are not at their defaults and change a
-// result.
+// result. What the command itself has put into one is no option, but for a place, which
+// an argument may name.
 func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if of := scopeOf(f); of != shard.OfTransport && f.Name != helpFlag && f.Value.String() != f.DefValue {
-			x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Path: f.Annotations[placeKey] != nil, Of: of}
+		of, place := scopeOf(f), f.Annotations[placeKey] != nil
+		if of != shard.OfTransport && f.Name != helpFlag && (f.Changed || place) && f.Value.String() != f.DefValue {
+			x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Path: place, Of: of}
 			if _, several := f.Value.(pflag.SliceValue); several {
 				x.Values = valuesOf(f)
 			}
