@@ -1,9 +1,8 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 type clusterOptions struct {
 	job      cluster.Job
 	work     string
+	run      runFlag
 	parallel int
 }
 
@@ -29,8 +29,11 @@ func newClusterCommand(a *app) *cobra.Command {
 		Use:   "cluster",
 		Short: "do the work of a command in shards, on many machines",
 		Long: `cluster prints jobs for a scheduler - Slurm, Kubernetes, Volcano - that do the work of
-compare, overflow scan, overflow analyze or convert in shards and merge their parts.
-It submits nothing. local runs the shards as processes on this machine.`,
+compare, overflow scan, overflow analyze or convert in shards and merge what these write.
+It submits nothing. local runs the shards as processes on this machine.
+
+Every run has an ID of its own, in the name of the folder of its shards and in their
+documents: a merge takes no others.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.AddCommand(
@@ -39,22 +42,21 @@ It submits nothing. local runs the shards as processes on this machine.`,
 		newClusterJobCommand(a, "kubernetes", "print Jobs that do the work on Kubernetes", "jobs.yaml", (*cluster.Job).Kubernetes, clusterKubernetes),
 		newClusterJobCommand(a, "volcano", "print a job that does the work on Volcano", "job.yaml", (*cluster.Job).Volcano, clusterVolcano),
 		newClusterLocalCommand(a),
-		newClusterWaitCommand(a),
 	)
 	return cmd
 }
 
 // What the commands say of themselves.
 const (
-	clusterSlurm = `slurm prints a script that submits the plan, an array for the shards and the merge.
+	clusterSlurm = `slurm prints a script that submits an array for the shards, and the merge behind it.
 All machines have to see the same folders, or the paths are in object storage. Called
 as 'bash submit.sh repair' the script submits what is missing, and the merge, again.`
-	clusterKubernetes = `kubernetes prints a Job for the plan, an Indexed Job for the shards and a Job for the
-merge. All of them start at once and wait for each other's files, which have to be in
-object storage or on a volume that you add. The keys come from the secret.`
-	clusterVolcano = `volcano prints one job with a task for the plan, one for the shards and one for the
-merge. The tasks wait for each other's files, which have to be in object storage or on
-a volume that you add. The keys come from the secret.`
+	clusterKubernetes = `kubernetes prints an Indexed Job for the shards and a Job for the merge. Both start at
+once, and the merge waits for what the shards write, which has to be in object storage
+or on a volume that you add. The keys come from the secret.`
+	clusterVolcano = `volcano prints one job with a task for the shards and one for the merge, which waits
+for what the shards write. That has to be in object storage or on a volume that you
+add. The keys come from the secret.`
 )
 
 // newClusterJobCommand returns a command that prints a job as write makes it.
@@ -73,10 +75,8 @@ func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.
 			if err != nil {
 				return asUsage(err)
 			}
-			for _, path := range opts.job.Local() {
-				if name != "slurm" {
-					a.msg.Warnf("%s is a local path: mount a volume there in every pod", path)
-				}
+			if parts := opts.job.Parts; name != "slurm" && !store.Remote(parts) {
+				a.msg.Warnf("%s is a local path: mount a volume there in every pod", parts)
 			}
 			_, err = a.out.WriteString(text)
 			return unlessClosed(err)
@@ -90,7 +90,7 @@ func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.
 	flags.IntVar(&j.CPUs, "cpus", 4, "CPUs of a shard")
 	harmless(flags, "cpus")
 	flags.StringVar(&j.Memory, "memory", "1Gi", "memory of a shard, `SIZE` such as 512Mi or 8Gi")
-	flags.StringVar(&j.MergeMemory, "merge-memory", "8Gi", "memory of the plan and of the merge, `SIZE` such as 8Gi")
+	flags.StringVar(&j.MergeMemory, "merge-memory", "8Gi", "memory of the merge, `SIZE` such as 8Gi")
 	j.Image, j.Secret = "registry.example/dumptool:1", "s3-credentials"
 	if name != "slurm" {
 		flags.StringVar(&j.Image, "image", j.Image, "`IMAGE` of the container with dumptool")
@@ -104,8 +104,8 @@ func newClusterLocalCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "local -n N -- COMMAND ARGS...",
 		Short: "do the work in shards that are processes on this machine",
-		Long: `local runs the plan, the shards and the merge as processes of this program and ends
-with the exit status of the merge: a trial of what a cluster does.`,
+		Long: `local runs the shards and the merge as processes of this program and ends with the exit
+status of the merge: a trial of what a cluster does.`,
 		Example: "  dumptool cluster local -n 4 -- compare --cpu golden --npu dumps -out report\n" +
 			"  dumptool cluster local -n 4 --parallel 1 -- overflow scan dumps",
 		Args: cobra.ArbitraryArgs,
@@ -150,38 +150,11 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 	return reported(&codedError{status, fmt.Errorf("exit status %d", status)})
 }
 
-func newClusterWaitCommand(a *app) *cobra.Command {
-	var timeout time.Duration
-	cmd := &cobra.Command{
-		Use:   "wait PATH",
-		Short: "wait until a file is there",
-		Long: `wait ends when there is a file or folder at PATH, such as the plan that shards need.
-Files that dumptool writes are complete when they are there.` + exitStatus(exitInterrupted),
-		Example: "  dumptool cluster wait s3://results/run7/plan.jsonl --timeout 6h",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || timeout < 0 {
-				return usagef("want one path, and a time from 0")
-			}
-			err := waitUntil(cmd.Context(), timeout, func() error {
-				_, err := store.Stat(args[0])
-				return err
-			})
-			if err != nil && !errors.Is(err, context.Canceled) {
-				return incompletef("%w", err)
-			}
-			return err
-		},
-	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 6*time.Hour, "wait at most `TIME`")
-	harmless(cmd.Flags(), "timeout")
-	return cmd
-}
-
 func (o *clusterOptions) addFlags(flags *pflag.FlagSet, work string) {
 	flags.IntVarP(&o.job.N, "shards", "n", 0, "number of shards `N`")
 	harmless(flags, "shards")
-	flags.StringVar(&o.work, "work", "", "folder `DIR` of the plan and the parts; default: "+work)
+	flags.StringVar(&o.work, "work", "", "folder `DIR` of what the shards write; default: "+work)
+	o.run.add(flags, "`ID` of the run; default: a new one")
 }
 
 // resolve checks the flags and takes the command line apart that is to be done in shards.
@@ -190,15 +163,21 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) erro
 	if j.N < 1 || j.N > shard.MaxShards {
 		return usagef("-n %d: want the number of shards, 1 to %d", j.N, shard.MaxShards)
 	}
+	if err := o.run.check(); err != nil {
+		return err
+	}
+	if o.run == "" {
+		o.run = newRun()
+	}
 	line, err := a.parseLine(args)
 	if err != nil {
 		return err
 	}
 	line.inherit(cmd)
-	j.Line = slices.Concat([]string{"dumptool", "cluster", cmd.Name(), "-n", fmt.Sprint(j.N), "--"}, args)
+	j.Line = slices.Concat([]string{"dumptool", "cluster", cmd.Name(), "-n", fmt.Sprint(j.N), "--run", string(o.run), "--"}, args)
 	j.OwnWorkers = line.given("jobs")
-	if line.given("plan") || line.given("shard") {
-		return usagef("--plan and --shard are what cluster adds")
+	if line.given("shard") || line.given("run") {
+		return usagef("--shard and --run are what cluster adds")
 	}
 	if err := o.divide(line); err != nil {
 		return err
@@ -212,54 +191,38 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) erro
 // shardCommands are the commands that can work in shards.
 var shardCommands = []string{"compare", "overflow scan", "overflow analyze", "convert"}
 
-// divide makes the steps of the job.
+// divide makes the steps of the job. Merges know from what the shards write how these
+// were called.
 func (o *clusterOptions) divide(line *innerLine) error {
-	j, words := &o.job, strings.Fields(line.name)
-	out := line.value("out")
-	work := o.work
-	if line.name == "convert" {
-		if out == "" {
-			return usagef("convert needs its output folder here (-out)")
-		}
-		j.Parts = out
-		j.Shard = slices.Concat(words, line.flags(nil), line.arguments())
-		j.Merge = slices.Concat(words, []string{"merge"}, line.flags(line.global), pathWords(out))
-		j.Missing = slices.Concat(words, []string{"merge", "--missing"}, line.flags(line.global), pathWords(out))
-		return nil
-	}
+	j, out, work := &o.job, line.value("out"), o.work
 	switch {
+	case line.name == "convert" && out == "":
+		return usagef("convert needs its output folder here (-out)")
+	case line.name == "convert": // its shards write to one folder
+		j.Parts = out
 	case work != "":
+		j.Parts = store.Join(work, string(o.run))
 	case out != "":
-		work = store.Join(store.Dir(out), store.Base(out)+".shards")
+		j.Parts = store.Join(store.Dir(out), store.Base(out)+".shards", string(o.run))
 	default:
-		return usagef("no place for the parts: give %s its -out, or --work", line.name)
+		return usagef("no place for what the shards write: give %s its -out, or --work", line.name)
 	}
-	j.Parts = store.Join(work, "parts")
-	merge := line.sub("merge")
-	j.Merge = slices.Concat(words, []string{"merge"}, line.flags(func(f *pflag.Flag) bool { return f.Name != "out" && (line.global(f) || merge(f)) }))
-	parts := []string{"-out", j.Parts}
-	if line.name == "compare" {
-		plan := line.sub("plan")
-		j.PlanFile = store.Join(work, "plan.jsonl")
-		j.Plan = slices.Concat(words, []string{"plan"}, line.flags(func(f *pflag.Flag) bool { return f.Name != "out" && (line.global(f) || plan(f)) }),
-			[]string{"-out", j.PlanFile}, line.arguments())
-		j.Shard = slices.Concat(words, []string{"--plan", j.PlanFile}, line.flags(func(f *pflag.Flag) bool { return line.global(f) || f.Name == "jobs" }), parts)
-		j.Merge = slices.Concat(j.Merge, []string{"--plan", j.PlanFile}, outWords(out), pathWords(j.Parts))
-		j.Missing = []string{"compare", "parts", j.Parts, "--plan", j.PlanFile, "--missing"}
-		return nil
+	words, run := strings.Fields(line.name), []string{"--run", string(o.run)}
+	ofMerge := func(f *pflag.Flag) bool { return f.Name == updateFlag }
+	merge := slices.Concat(words, []string{"merge"}, line.flags(line.global), run)
+	j.Shard = slices.Concat(words, line.flags(func(f *pflag.Flag) bool { return f.Name != "out" && !ofMerge(f) }), run, []string{"-out", j.Parts}, line.arguments())
+	j.Missing = slices.Concat(merge, []string{"--missing"}, pathWords(j.Parts))
+	j.Merge = slices.Concat(merge, line.flags(ofMerge))
+	if line.name != "convert" && out != "" {
+		j.Merge = append(j.Merge, "-out", out)
 	}
-	j.Shard = slices.Concat(words, line.flags(func(f *pflag.Flag) bool { return line.global(f) || !merge(f) }), parts, line.arguments())
-	j.Merge = slices.Concat(j.Merge, outWords(out), pathWords(j.Parts))
-	j.Missing = slices.Concat(words, []string{"merge", "--missing"}, line.flags(line.global), pathWords(j.Parts))
+	j.Merge = append(j.Merge, pathWords(j.Parts)...)
 	return nil
 }
 
-// outWords are the words for the place of the output, if there is one.
-func outWords(out string) []string {
-	if out == "" {
-		return nil
-	}
-	return []string{"-out", out}
+// newRun makes the name of a run: of the minute, and by chance.
+func newRun() runFlag {
+	return runFlag(fmt.Sprintf("%04x%04x", uint16(time.Now().Unix()/60), uint16(rand.Uint32())))
 }
 
 // pathWords are the words of an argument that may look like a flag.
@@ -351,19 +314,11 @@ func (l *innerLine) value(name string) string {
 // global reports whether a flag is one of all commands.
 func (l *innerLine) global(f *pflag.Flag) bool { return l.cmd.InheritedFlags().Lookup(f.Name) != nil }
 
-// sub reports whether a flag other than that of the output is one of a command below.
-func (l *innerLine) sub(name string) func(*pflag.Flag) bool {
-	sub := subcommand(l.cmd, name)
-	return func(f *pflag.Flag) bool {
-		return f.Name == "out" || sub != nil && sub.LocalFlags().Lookup(f.Name) != nil
-	}
-}
-
-// flags are the flags of the line that are wanted; nil wants all.
+// flags are the flags of the line that are wanted.
 func (l *innerLine) flags(wanted func(*pflag.Flag) bool) []string {
 	var words []string
 	for _, v := range l.values {
-		if wanted == nil || wanted(v.flag) {
+		if wanted(v.flag) {
 			words = append(words, "--"+v.flag.Name+"="+v.text)
 		}
 	}

@@ -63,6 +63,11 @@ tensor, lists of what was skipped, and compare.json with everything.`,
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && exists(args[0]) != nil {
+				if err := goneCommand(cmd, args[0]); err != nil {
+					return err
+				}
+			}
 			opts.args = given(cmd.Flags())
 			return misspelled(cmd, args, runCompare(cmd, a, opts, args))
 		},
@@ -144,7 +149,6 @@ func (o *compareOptions) forShard(opt *compare.Options) error {
 	if o.output.diffOrder == "worst" {
 		opt.Top = max(o.output.topN, o.output.diffCount)
 	}
-	opt.Baseline = nil // the merge reads it
 	return nil
 }
 
@@ -189,6 +193,9 @@ func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error
 	opt := &compare.Options{Args: o.args}
 	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.resolve(opt)); err != nil {
 		return nil, err
+	}
+	if o.shards.shard != "" {
+		opt.BaselineFile = "" // the merge reads it
 	}
 	if err := a.comparePaths(&o.tensors.cpu, &o.tensors.npu, &o.output.out, append(o.tensors.dumps.paths, args...)); err != nil {
 		return nil, err

@@ -9,6 +9,9 @@ import (
 	"dumptool/internal/compare/record"
 )
 
+// updateFlag is a flag that shards leave to their merge.
+const updateFlag = "update-baseline"
+
 // baselineFlags are the flags about an earlier run and about the exit status.
 type baselineFlags struct {
 	file     string
@@ -29,7 +32,7 @@ func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
 // addMerged adds the flags that are about all rows of a run.
 func (o *baselineFlags) addMerged(flags *pflag.FlagSet) {
 	flags.StringVar(&o.file, "baseline", "", "failures in `FILE` are known: only new and worse ones fail")
-	flags.BoolVar(&o.update, "update-baseline", false, "write what this run found to the file of --baseline")
+	flags.BoolVar(&o.update, updateFlag, false, "write what this run found to the file of --baseline")
 	flags.Float64Var(&o.slack, "baseline-slack", 1.5, "a known failure may grow by this `FACTOR`")
 	harmless(flags, "baseline-slack")
 	flags.StringVar(&o.coverage, "require-coverage", "", "fail unless this `SHARE` of the reference is compared: all, 90%, 0.9, or a number of tensors")

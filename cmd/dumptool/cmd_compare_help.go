@@ -15,7 +15,7 @@ func compareGroups() []flagGroup {
 		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map", "ir"}},
 		{"Reports", []string{"out", "format", "json", "topn", "diff-cnt", "diff-order", "rows", "extra-columns", "hpaa-version", "bom",
 			"show-graph", "pictures", "max-bins", "min-bins"}},
-		{"Many machines", []string{"plan", "shard", "shards", "shard-by", "plan-ignore", "retry-errors", "wait", "allow-missing", "rows", "missing"}},
+		{"Many machines", []string{"shard", "run", "resume", "wait", "missing", "allow-missing"}},
 		{"Exit status", []string{"fail-on", "fail-fast", "exit-zero", "require-coverage", "baseline", "update-baseline", "baseline-slack"}},
 		{"Other flags", []string{"jobs", helpFlag}},
 	}

@@ -80,6 +80,7 @@ may have come with the dumps, sets only numbers, names and the like.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
 	root.SetGlobalNormalizationFunc(normalizeFlag)
+	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
 	a.groupFlags(root, []flagGroup{{title: "Flags"}})
 	root.SetIn(a.streams.In)
@@ -129,6 +130,9 @@ func missingCommand(group *cobra.Command) error {
 
 // unknownCommand is the error for a word that is no command of group.
 func unknownCommand(group *cobra.Command, word string) error {
+	if err := goneCommand(group, word); err != nil {
+		return err
+	}
 	err := usagef("unknown command %q for %q", word, group.CommandPath())
 	if near := group.SuggestionsFor(word); len(near) > 0 {
 		return hintf(err, "did you mean '%s %s'?", group.CommandPath(), near[0])

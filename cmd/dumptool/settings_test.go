@@ -171,7 +171,7 @@ func TestHarmlessFlags(t *testing.T) {
 		"show-graph":       "writes",
 		"write":            "writes",
 		"shard":            "writes a part in place of a result",
-		"retry-errors":     "writes a part from an older one",
+		"resume":           "takes what lies there for results",
 		"skip-existing":    "takes what lies there for results",
 		"memory":           "goes into scripts of jobs",
 		"merge-memory":     "goes into scripts of jobs",
@@ -181,7 +181,6 @@ func TestHarmlessFlags(t *testing.T) {
 		"exit-zero":        "hides findings",
 		"fail-on":          "hides findings",
 		"ignore-others":    "hides findings",
-		"plan-ignore":      "hides what has changed",
 		"require-coverage": "hides what is missing",
 	}
 	// switches are the bools that write and run nothing.

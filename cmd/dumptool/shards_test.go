@@ -52,12 +52,12 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 		file := fmt.Sprintf("%sAdd.%s.%d.1.%d", dir, name, task, 1700000000000000+rapid.IntRange(0, 9).Draw(t, "time"))
 		switch kind.Draw(t, "kind") {
 		case "op":
-			dump(file, &dumptest.Content{OpName: "net/" + name, Inputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "in"))},
-				Outputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "out"), one)}})
+			dump(file, &dumptest.Content{OpName: "net/" + name, Inputs: []dumptest.TensorContent{halves(value.Draw(t, "in"))},
+				Outputs: []dumptest.TensorContent{halves(value.Draw(t, "out"), one)}})
 		case "string": // elements that are no numbers
-			one := halvesOf(one)
+			one := halves(one)
 			one.StoredDType = int32(tensor.String)
-			dump(file, &dumptest.Content{OpName: "net/" + name, Outputs: []dumptest.TensorContent{one, halvesOf(value.Draw(t, "out"))}})
+			dump(file, &dumptest.Content{OpName: "net/" + name, Outputs: []dumptest.TensorContent{one, halves(value.Draw(t, "out"))}})
 		case "record":
 			r := &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
 				{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
@@ -80,7 +80,7 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 			if !anyBytes {
 				file, name = "Add.<\u202e>&", "a\u2028b"
 			}
-			dump(fmt.Sprintf("%s%s.%d.1.1700000000000003", dir, file, task), &dumptest.Content{OpName: name, Outputs: []dumptest.TensorContent{halvesOf(value.Draw(t, "out"))}})
+			dump(fmt.Sprintf("%s%s.%d.1.1700000000000003", dir, file, task), &dumptest.Content{OpName: name, Outputs: []dumptest.TensorContent{halves(value.Draw(t, "out"))}})
 		case "text":
 			write(dir+"notes"+strconv.Itoa(i)+".txt", []byte("no dump"))
 		}
@@ -88,16 +88,6 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// halvesOf is a float16 tensor with the codes.
-func halvesOf(codes ...uint16) dumptest.TensorContent {
-	var data []byte
-	for _, c := range codes {
-		data = binary.LittleEndian.AppendUint16(data, c)
-	}
-	return dumptest.TensorContent{Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float16),
-		StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(codes))}}
 }
 
 // treeOf reads all files below a folder.
@@ -206,11 +196,7 @@ func TestConvertShards(t *testing.T) {
 		want := runArgs(t, append(args, "-out", one)...)
 		shardsOf(t, rt, n, append(args, "-out", two)...)
 		got := runArgs(t, slices.Concat(rapid.SampledFrom([][]string{{"merge"}, {"convert", "merge"}}).Draw(rt, "merge"), []string{two})...)
-		last := func(text string) string { // how it ended
-			lines := strings.Split(strings.TrimSpace(text), "\n")
-			return lines[len(lines)-1]
-		}
-		if want.code != got.code || got.code != 3 && last(strings.ReplaceAll(want.err, one, two)) != last(got.err) {
+		if want.code != got.code || got.code != 3 && lastLine(strings.ReplaceAll(want.err, one, two)) != lastLine(got.err) {
 			rt.Fatalf("%v: one run and %d shards end differently:\n%+v\n%+v", args, n, want, got)
 		}
 		if diff := cmp.Diff(treeOf(rt, one), treeOf(rt, two)); diff != "" {

@@ -1,6 +1,6 @@
 // Package cluster writes down, for schedulers that exist, jobs that do the work of one
-// command of dumptool in shards: first a plan, where the command has one, then the
-// shards, then the merge. It submits nothing. On one machine it runs them itself.
+// command of dumptool in shards: first the shards, then the merge. It submits nothing. On
+// one machine it runs them itself.
 package cluster
 
 import (
@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"dumptool/internal/lang"
-	"dumptool/internal/store"
 )
 
 // Job is the work of a command in shards. Arguments are those of dumptool, from the
@@ -22,21 +21,18 @@ type Job struct {
 	Name string
 	// N is the number of shards.
 	N int
-	// Plan makes PlanFile; both are empty for commands without a plan.
-	Plan     []string
-	PlanFile string
 	// Shard does a part of the work, but for what says which, and how many workers.
 	Shard []string
 	// OwnWorkers says that Shard has the number of workers (-j).
 	OwnWorkers bool
-	// Merge makes the result of the parts in the folder Parts.
+	// Merge makes the result of what the shards wrote to the folder Parts.
 	Merge []string
-	// Missing prints the numbers of missing shards, nil for commands that cannot.
+	// Missing prints the numbers of missing shards.
 	Missing []string
 	Parts   string
 
-	// CPUs are those of a shard; Memory is that of a shard, MergeMemory that of plan and
-	// merge, as Kubernetes has them: 512Mi, 8Gi.
+	// CPUs are those of a shard; Memory is that of a shard, MergeMemory that of the merge,
+	// as Kubernetes has them: 512Mi, 8Gi.
 	CPUs                int
 	Memory, MergeMemory string
 	// Image is the container with dumptool, Secret the secret with the keys of the
@@ -76,7 +72,7 @@ func (j *Job) Check() error {
 
 // words are all the texts of users that scripts and manifests hold.
 func (j *Job) words() [][]string {
-	return [][]string{j.Line, j.Plan, j.Shard, j.Merge, j.Missing, {j.Image, j.Secret}}
+	return [][]string{j.Line, j.Shard, j.Merge, j.Missing, {j.Image, j.Secret}}
 }
 
 // checkControl refuses control characters. On their way through sbatch and its shells
@@ -91,8 +87,11 @@ func checkControl(word string) error {
 	return nil
 }
 
-// shardArgs are the arguments of each shard on a scheduler, without the workers.
-func (j *Job) shardArgs() []string { return withFlags(j.Shard, "--shard", "auto/"+strconv.Itoa(j.N)) }
+// shardArgs are the arguments of each shard on a scheduler, without the workers. A shard
+// that is run again keeps what it has done.
+func (j *Job) shardArgs() []string {
+	return withFlags(j.Shard, "--shard", "auto/"+strconv.Itoa(j.N), "--resume")
+}
 
 // withFlags adds flags to arguments, before those that are behind --.
 func withFlags(args []string, flags ...string) []string {
@@ -106,16 +105,4 @@ func flagsEnd(args []string) int {
 		return i
 	}
 	return len(args)
-}
-
-// Local are the paths of the job that are not in object storage, which every machine has
-// to have at the same place.
-func (j *Job) Local() []string {
-	var all []string
-	for _, path := range []string{j.PlanFile, j.Parts} {
-		if path != "" && !store.Remote(path) {
-			all = append(all, path)
-		}
-	}
-	return all
 }

@@ -47,10 +47,10 @@ func TestShellLine(t *testing.T) {
 	}
 }
 
-// sample is a job with a plan.
+// sample is a job.
 func sample() *Job {
-	return &Job{Line: []string{"dumptool"}, Name: "job", N: 4, Plan: []string{"compare", "plan"}, PlanFile: "p", Shard: []string{"compare"}, Merge: []string{"merge"},
-		Missing: []string{"compare", "parts", "--missing"}, Parts: "parts", CPUs: 2, Memory: "1Gi", MergeMemory: "512Mi", Image: "i", Secret: "s"}
+	return &Job{Line: []string{"dumptool"}, Name: "job", N: 4, Shard: []string{"compare"}, Merge: []string{"merge"},
+		Missing: []string{"compare", "merge", "--missing"}, Parts: "parts", CPUs: 2, Memory: "1Gi", MergeMemory: "512Mi", Image: "i", Secret: "s"}
 }
 
 // fakes are an sbatch that runs what it gets at once, the tasks of arrays one by one, and
@@ -111,25 +111,18 @@ func TestSlurm(t *testing.T) {
 	dir := t.TempDir()
 	sbatch, calls := slurmRun(t, dir, sample())
 	want := []string{
-		"--parsable --job-name=job-plan --mem=512M",
-		"--parsable --job-name=job-shards --array=0-3 --dependency=afterok:1 --requeue --cpus-per-task=2 --mem=1G",
-		"--parsable --job-name=job-merge --dependency=afterany:2 --mem=512M",
+		"--parsable --job-name=job-shards --array=0-3 --requeue --cpus-per-task=2 --mem=1G",
+		"--parsable --job-name=job-merge --dependency=afterany:1 --mem=512M",
 	}
 	if !slices.Equal(sbatch, want) {
 		t.Errorf("sbatch was called with\n%s\nwant\n%s", strings.Join(sbatch, "\n"), strings.Join(want, "\n"))
 	}
-	if len(calls) != 3 || !slices.Equal(calls[1], []string{"0-3", "compare", "--shard", "auto/4", "-j", "7"}) {
+	if len(calls) != 2 || !slices.Equal(calls[0], []string{"0-3", "compare", "--shard", "auto/4", "--resume", "-j", "7"}) {
 		t.Errorf("dumptool was called with %q", calls)
 	}
 	sbatch, _ = slurmRun(t, dir, sample(), "repair")
 	if len(sbatch) != 2 || !strings.Contains(sbatch[0], "--array=1-2 --requeue") || !strings.Contains(sbatch[1], "afterany:1") {
 		t.Errorf("repair: sbatch was called with %q", sbatch)
-	}
-	j := sample()
-	j.Plan, j.PlanFile, j.Missing = nil, "", nil
-	sbatch, _ = slurmRun(t, dir, j, "repair", "3")
-	if len(sbatch) != 2 || !strings.Contains(sbatch[0], "--array=3 ") {
-		t.Errorf("repair of 3: sbatch was called with %q", sbatch)
 	}
 }
 
@@ -147,7 +140,6 @@ func TestSlurmArguments(t *testing.T) {
 		}
 		j := sample()
 		j.Line = append(j.Line, clean(words().Draw(t, "line"))...)
-		j.Plan = append(j.Plan, clean(words().Draw(t, "plan"))...)
 		j.Shard = append(j.Shard, clean(words().Draw(t, "shard"))...)
 		j.Merge = append(j.Merge, clean(words().Draw(t, "merge"))...)
 		if rapid.Bool().Draw(t, "arguments") {
@@ -158,8 +150,7 @@ func TestSlurmArguments(t *testing.T) {
 		}
 		_, calls := slurmRun(t, dir, j)
 		want := [][]string{
-			append([]string{"none"}, j.Plan...),
-			append([]string{"0-3"}, withFlags(j.Shard, "--shard", "auto/4", "-j", "7")...),
+			append([]string{"0-3"}, withFlags(j.Shard, "--shard", "auto/4", "--resume", "-j", "7")...),
 			append([]string{"none"}, j.Merge...),
 		}
 		if !slices.EqualFunc(calls, want, slices.Equal[[]string]) {
@@ -179,7 +170,7 @@ func TestCheck(t *testing.T) {
 		"--memory 1G":    func(j *Job) { j.Memory = "1G" },
 		"--merge-memory": func(j *Job) { j.MergeMemory = "" },
 
-		`argument "a\x00": its character 2 is the control character U+0000, which`:       func(j *Job) { j.Plan = []string{"a\x00"} },
+		`argument "a\x00": its character 2 is the control character U+0000, which`:       func(j *Job) { j.Shard = []string{"a\x00"} },
 		`argument "dumps/\x01\x01": its character 7 is the control character U+0001`:     func(j *Job) { j.Shard = []string{"b", "dumps/\x01\x01"} },
 		`argument "张\n": its character 2 is the control character U+000A`:                func(j *Job) { j.Line = []string{"张\n"} },
 		`argument "\u0085": its character 1 is the control character U+0085`:             func(j *Job) { j.Merge = []string{"\u0085"} },

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,28 +25,23 @@ type Local struct {
 	Parallel int
 }
 
-// exitUsage is the exit status of a command that was called in a wrong way.
-const exitUsage = 2
+// hopeless are the exit statuses of a command that was called in a wrong way and of one
+// that has nothing to do, which no other shard changes.
+var hopeless = []int{2, 4}
 
-// Run runs the plan, the shards and the merge, and returns the exit status of the merge,
-// or that of the step before it without which there is nothing to merge. What shards
-// print goes to Err, with the number of the shard before each line. When ctx ends the
+// Run runs the shards and the merge, and returns the exit status of the merge, or that of
+// a shard that is hopeless. What shards print goes to Err, with the number of the shard before each line. When ctx ends the
 // processes are interrupted and waited for. The error is that of ctx, or of starting a
 // process.
 func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
-	if j.Plan != nil {
-		if status, err = l.run(ctx, j.Plan, l.Out, l.Err); status != 0 || err != nil {
-			return status, err
-		}
-	}
 	if status, err = l.shards(ctx, j); status != 0 || err != nil {
 		return status, err
 	}
 	return l.run(ctx, j.Merge, l.Out, l.Err)
 }
 
-// shards runs the shards. The status is not 0 when they were called in a wrong way; what
-// else became of them is seen by their parts.
+// shards runs the shards. The status is not 0 when one of them is hopeless; what else became
+// of them is seen by what they wrote.
 func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 	cpus := runtime.GOMAXPROCS(0)
 	parallel := l.Parallel
@@ -75,7 +71,7 @@ func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 				code, failed := l.run(ctx, args, out, out)
 				out.flush()
 				mu.Lock()
-				if err = errors.Join(err, failed); code == exitUsage {
+				if err = errors.Join(err, failed); slices.Contains(hopeless, code) {
 					status = code
 				}
 				mu.Unlock()

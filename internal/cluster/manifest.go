@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// waiting is how long the steps wait for those before them.
+// waiting is how long a merge waits for the shards.
 const waiting = "6h"
 
 // maxFailed is the most that Kubernetes takes for maxFailedIndexes of large Jobs.
@@ -29,72 +29,50 @@ func (m *manifest) args(depth int, args []string) {
 
 // step is a step of a job in a container.
 type step struct {
-	args []string
-	// after is a file that has to be there before it begins, empty for none.
-	after        string
+	args         []string
 	cpus, memory string
 }
 
-// steps are the plan, if there is one, the shards and the merge.
-func (j *Job) steps() (plan, shards, merge *step) {
-	if j.Plan != nil {
-		plan = &step{args: j.Plan, cpus: "2", memory: j.MergeMemory}
-	}
+// steps are the shards and the merge.
+func (j *Job) steps() (shards, merge *step) {
 	args := j.shardArgs()
 	if !j.OwnWorkers {
 		args = withFlags(args, "-j", fmt.Sprint(j.CPUs))
 	}
-	shards = &step{args: args, after: j.PlanFile, cpus: fmt.Sprint(j.CPUs), memory: j.Memory}
-	return plan, shards, &step{args: withFlags(j.Merge, "--wait", waiting), cpus: "2", memory: j.MergeMemory}
+	return &step{args, fmt.Sprint(j.CPUs), j.Memory}, &step{withFlags(j.Merge, "--wait", waiting), "2", j.MergeMemory}
 }
 
 // pod adds the specification of a pod.
 func (j *Job) pod(m *manifest, depth int, s *step, restart string) {
 	m.line(depth, "spec:")
 	m.line(depth, "  restartPolicy: %s", restart)
-	if s.after != "" {
-		m.line(depth, "  initContainers: # the plan has to be there")
-		j.container(m, depth+2, "wait", []string{"cluster", "wait", s.after, "--timeout", waiting})
-	}
 	m.line(depth, "  containers:")
-	j.container(m, depth+2, "dumptool", s.args)
+	m.line(depth, "    - name: dumptool")
+	m.line(depth, "      image: %s", yamlString(j.Image))
+	m.args(depth+3, s.args)
+	m.line(depth, "      envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
 	m.line(depth, "      resources:")
 	m.line(depth, "        requests: {cpu: %q, memory: %s}", s.cpus, s.memory)
 	m.line(depth, "        limits: {memory: %s}", s.memory)
 }
 
-// container adds a container that runs dumptool.
-func (j *Job) container(m *manifest, depth int, name string, args []string) {
-	m.line(depth, "- name: %s", name)
-	m.line(depth, "  image: %s", yamlString(j.Image))
-	m.args(depth+1, args)
-	m.line(depth, "  envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
-}
-
-// Kubernetes is a manifest of Jobs: one for the plan, an Indexed Job for the shards and
-// one for the merge. Jobs cannot depend on Jobs: all start at once, and each waits for
-// the files of those before it.
+// Kubernetes is a manifest of an Indexed Job for the shards and a Job for the merge. Jobs
+// cannot depend on Jobs: both start at once, and the merge waits for what the shards
+// write.
 func (j *Job) Kubernetes() (string, error) {
 	if err := checkText(j.words()); err != nil {
 		return "", err
 	}
 	m := new(manifest)
 	m.line(0, "# %s", comment(j.Line))
-	plan, shards, merge := j.steps()
-	if plan != nil {
-		j.job(m, "plan", func() {
-			m.line(1, "backoffLimit: 3")
-			m.failPolicy("FailJob", "2, 4", "wrong usage, or nothing to compare: no use in trying again")
-		}, plan)
-		m.line(0, "---")
-	}
+	shards, merge := j.steps()
 	j.job(m, "shards", func() {
 		m.line(1, "completionMode: Indexed")
 		m.line(1, "completions: %d", j.N)
 		m.line(1, "parallelism: %d", j.N)
 		m.line(1, "backoffLimitPerIndex: 3")
 		m.line(1, "maxFailedIndexes: %d", min(max(1, j.N/20), maxFailed))
-		m.failPolicy("FailIndex", "2", "wrong usage or configuration: no use in trying again")
+		m.failPolicy("FailIndex", "2, 4", "wrong usage, or nothing to compare: no use in trying again")
 	}, shards)
 	m.line(0, "---")
 	j.job(m, "merge", func() {
@@ -145,10 +123,7 @@ func (j *Job) Volcano() (string, error) {
 	m.line(0, "  plugins:")
 	m.line(0, "    env: [] # sets VC_TASK_INDEX")
 	m.line(0, "  tasks:")
-	plan, shards, merge := j.steps()
-	if plan != nil {
-		j.task(m, "plan", 1, plan, "OnFailure")
-	}
+	shards, merge := j.steps()
 	j.task(m, "shards", j.N, shards, "OnFailure")
 	j.task(m, "merge", 1, merge, "Never")
 	m.line(3, "policies:")

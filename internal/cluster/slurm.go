@@ -16,27 +16,13 @@ func (j *Job) Slurm() string {
 	line("# %s", comment(j.Line))
 	line("#")
 	line("#   bash submit.sh           submits all of it")
-	if j.Missing != nil {
-		line("#   bash submit.sh repair    submits the shards that are missing, and the merge, again")
-	} else {
-		line("#   bash submit.sh repair 3,17,40-42")
-		line("#                            submits these shards, and the merge, again")
-	}
+	line("#   bash submit.sh repair    submits the shards that are missing, and the merge, again")
 	line("set -euo pipefail")
 	line("")
 	line("array=0-%d", j.N-1)
 	line("after=()")
 	line("if [ \"${1-}\" = repair ]; then")
-	if j.Missing != nil {
-		line("\tarray=$(dumptool %s)", ShellLine(j.Missing))
-	} else {
-		line("\tarray=${2:?the shards that are missing: the merge lists them}")
-	}
-	if j.Plan != nil {
-		line("else")
-		submit(&b, "\tplan", "--job-name="+j.Name+"-plan --mem="+slurmMemory(j.MergeMemory), ShellLine(j.Plan))
-		line("\tafter=(\"--dependency=afterok:${plan%%;*}\")")
-	}
+	line("\tarray=$(dumptool %s)", ShellLine(j.Missing))
 	line("fi")
 	line("")
 	line("if [ -n \"$array\" ]; then")
@@ -49,7 +35,7 @@ func (j *Job) Slurm() string {
 			command += " " + ShellLine(shard[end:])
 		}
 	}
-	submit(&b, "\tshards", fmt.Sprintf("--job-name=%s-shards --array=\"$array\" ${after[@]+\"${after[@]}\"} --requeue --cpus-per-task=%d --mem=%s",
+	submit(&b, "\tshards", fmt.Sprintf("--job-name=%s-shards --array=\"$array\" --requeue --cpus-per-task=%d --mem=%s",
 		j.Name, j.CPUs, slurmMemory(j.Memory)), command)
 	line("\tafter=(\"--dependency=afterany:${shards%%;*}\")")
 	line("fi")

@@ -79,7 +79,7 @@ type evidence struct {
 	Kind  string `json:"kind"`
 	Level int    `json:"level"`
 	Shown named  `json:"v"`
-	FedBy []int  `json:"fed"`
+	FedBy []int  `json:"fed,omitempty"`
 }
 
 // check is a number that an acceptance standard limits.
