@@ -187,6 +187,9 @@ func Merge(parts *shard.Listing, out string) (Summary, Inputs, error) {
 		}
 		for _, n := range p.Shortened {
 			dir := store.Join(out, filepath.FromSlash(string(n.Dir)))
+			if _, err := store.Within(out, dir); err != nil {
+				return fmt.Errorf("row %d of the parts: %w", row.Index, err)
+			}
 			records.shorten(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})
 		}
 		return nil
