@@ -58,6 +58,7 @@ func run(ctx context.Context, args []string, streams ui.Streams) int {
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
+	a.msg.TakeLog()
 	err := a.execute(ctx, args)
 	if lost := a.out.Flush(); lost != nil {
 		err = a.resultsLost(err, lost)

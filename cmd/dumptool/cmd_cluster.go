@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/cluster"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
+	"dumptool/internal/ui"
 )
 
 // clusterOptions are the flags of the commands that write down jobs.
@@ -142,7 +143,7 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 	if err := a.out.Flush(); err != nil {
 		return err
 	}
-	local := cluster.Local{Program: program, Name: os.Args[0], In: a.streams.In, Out: a.streams.Out, Err: a.streams.Err, Parallel: opts.parallel}
+	local := cluster.Local{Program: program, Name: os.Args[0], In: a.streams.In, Out: a.streams.Out, Err: a.streams.Err, Parallel: opts.parallel, JSON: a.global.logFormat == ui.LogJSON}
 	status, err := local.Run(cmd.Context(), &opts.job)
 	if err != nil || status == 0 {
 		return err

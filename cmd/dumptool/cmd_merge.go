@@ -85,6 +85,7 @@ func newMergeCommand(a *app) *cobra.Command {
 		outFlag(flags, &o.output.out, "", "write the reports to folder `DIR`")
 		o.output.chosen, o.output.formats = true, []string{"text"}
 		flags.StringSliceVar(&o.output.formats, "format", o.output.formats, "`FORMATS` of the reports; default: as the shards were told")
+		harmless(flags, "format")
 		sameAsJSON(cmd, func() { o.output.formats = []string{"json"} })
 		o.exitZero.add(flags, "findings")
 	})
@@ -105,9 +106,7 @@ func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	cmd := mergeCommand(a, []*mergeKind{kind}, kind.flags)
 	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
 	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(append(kind.exits, exitNothing, exitInterrupted)...)
-	cmd.Example = "  dumptool " + kind.command + " dumps --shard 0/2 -out shards\n" +
-		"  dumptool " + kind.command + " dumps --shard 1/2 -out shards\n" +
-		"  dumptool " + kind.command + " merge shards"
+	cmd.Example = "  dumptool " + kind.command + " merge shards -out report"
 	return cmd
 }
 
@@ -129,6 +128,7 @@ func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mer
 	flags.BoolVar(&opts.missing, "missing", false, "only print the numbers of the shards that are missing: 3,17,40-42")
 	flags.BoolVar(&opts.allowMissing, "allow-missing", false, "make a report of what is there, as of an interrupted run")
 	ofTransport(flags, "wait", "missing", "allow-missing")
+	harmless(flags, "wait", "missing")
 	return cmd
 }
 

@@ -158,6 +158,7 @@ var runForm = lang.Pattern(`^[A-Za-z0-9._-]{1,64}$`)
 func (r *runFlag) add(flags *pflag.FlagSet, usage string) {
 	flags.StringVar((*string)(r), "run", "", usage)
 	ofTransport(flags, "run")
+	harmless(flags, "run")
 }
 
 func (r runFlag) check() error {

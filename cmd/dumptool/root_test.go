@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log"
 	"strings"
 	"testing"
 
@@ -123,5 +125,23 @@ func TestCancelledContext(t *testing.T) {
 	})
 	if got, want := get(a.run(ctx, []string{"convert"})), (result{exitInterrupted, "", "dumptool: interrupted\n"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestEarlyLog: what libraries log before the flags are read does not go to stderr by
+// itself.
+func TestEarlyLog(t *testing.T) { //nolint:paralleltest // the log is that of the process
+	var raw bytes.Buffer
+	log.SetOutput(&raw)
+	a, _ := testApp(t)
+	a.commands = func(a *app) []*cobra.Command {
+		log.Print("early")
+		return allCommands(a)
+	}
+	if code := a.run(t.Context(), []string{"version"}); code != exitOK {
+		t.Errorf("exit status %d", code)
+	}
+	if raw.Len() > 0 {
+		t.Errorf("the log has %q", raw.String())
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/config"
+	"dumptool/internal/store"
 )
 
 const (
@@ -120,7 +120,7 @@ func settingsError(err error, user string) error {
 	case errors.As(err, &found):
 		places := "a flag, " + found.Env + " in the environment"
 		if user != "" {
-			places += ", " + filepath.Join(user, config.FileName)
+			places += ", " + store.Join(user, config.FileName)
 		}
 		err = hintf(err, "it may come with the data there; set it by %s, or --config FILE", places)
 	}

@@ -3,9 +3,11 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -23,6 +25,8 @@ type Local struct {
 	Out, Err      io.Writer
 	// Parallel is the number of shards at a time; 0 means one per CPU.
 	Parallel int
+	// JSON says that Err takes JSON records, a line each.
+	JSON bool
 }
 
 // hopeless are the exit statuses of a command that was called in a wrong way and of one
@@ -30,7 +34,8 @@ type Local struct {
 var hopeless = []int{2, 4}
 
 // Run runs the shards and the merge, and returns the exit status of the merge, or that of
-// a shard that is hopeless. What shards print goes to Err, with the number of the shard before each line. When ctx ends the
+// a shard that is hopeless. What shards print goes to Err, each line with the number of
+// its shard. When ctx ends the
 // processes are interrupted and waited for. The error is that of ctx, or of starting a
 // process.
 func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
@@ -67,7 +72,7 @@ func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 				if !j.OwnWorkers {
 					args = withFlags(args, "-j", strconv.Itoa(max(1, cpus/parallel)))
 				}
-				out := &lines{to: l.Err, mu: &mu, prefix: fmt.Sprintf("shard %d: ", i)}
+				out := &lines{to: l.Err, mu: &mu, shard: i, json: l.JSON}
 				code, failed := l.run(ctx, args, out, out)
 				out.flush()
 				mu.Lock()
@@ -105,12 +110,13 @@ func (l *Local) run(ctx context.Context, args []string, out, err io.Writer) (sta
 	return 0, failed
 }
 
-// lines writes whole lines with a prefix.
+// lines writes whole lines with the number of a shard: before them, or in JSON records.
 type lines struct {
-	to     io.Writer
-	mu     *sync.Mutex
-	prefix string
-	rest   []byte
+	to    io.Writer
+	mu    *sync.Mutex
+	shard int
+	json  bool
+	rest  []byte
 }
 
 // Write implements io.Writer.
@@ -133,9 +139,25 @@ func (l *lines) put(text []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for line := range bytes.Lines(text) {
-		if _, err := l.to.Write(append([]byte(l.prefix), line...)); err != nil {
+		if err := l.putLine(line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putLine writes a line. Of a JSON record the shard becomes the first field; what else a
+// shard prints, such as a table, becomes records.
+func (l *lines) putLine(line []byte) (err error) {
+	text := bytes.TrimRight(line, "\r\n")
+	switch {
+	case l.json && len(text) == 0: // says nothing
+	case !l.json:
+		_, err = fmt.Fprintf(l.to, "shard %d: %s", l.shard, line)
+	case bytes.HasPrefix(text, []byte(`{"`)) && json.Valid(text):
+		_, err = fmt.Fprintf(l.to, "{\"shard\":%d,%s\n", l.shard, text[1:])
+	default:
+		slog.New(slog.NewJSONHandler(l.to, nil)).Info(string(text), "shard", l.shard)
+	}
+	return err
 }

@@ -1,11 +1,12 @@
 package compare
 
 import (
+	"slices"
+
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
-	"slices"
 )
 
 // Conclude makes the report of the rows that were finished, which are in the order of

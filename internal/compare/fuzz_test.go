@@ -46,10 +46,14 @@ func FuzzRun(f *testing.F) {
 	f.Add(uint32(0x04000401), byte(0), []byte("name,a\n,\n"), []byte("0,"))
 	f.Add(uint32(0x08000800), byte(0), make([]byte, 64), dump[:20])
 	f.Add(uint32(0x00080008), byte(32), dump[:len(dump)-3], bytes.Repeat([]byte{0xff}, 40))
-	// The folders stay: to make and to remove them takes as long as a run.
+	// Folders and files stay, to make them takes longer than a run: files are linked.
 	dir := f.TempDir()
 	sides := []string{filepath.Join(dir, "ref"), filepath.Join(dir, "npu")}
-	for _, side := range sides {
+	kept := func(side, name int) string { return filepath.Join(dir, fmt.Sprintf("%d.%d", side, name)) }
+	for i, side := range sides {
+		for k := range fuzzNames() {
+			write(f, kept(i, k), nil)
+		}
 		write(f, filepath.Join(side, "notes.md"), nil)
 		write(f, filepath.Join(side, "sub", "notes.md"), nil)
 	}
@@ -60,7 +64,10 @@ func FuzzRun(f *testing.F) {
 				if which>>(16*i+k)&1 == 0 {
 					continue
 				}
-				if err := os.WriteFile(path, data, 0o666); err != nil {
+				if err := os.WriteFile(kept(i, k), data, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Link(kept(i, k), path); err != nil {
 					t.Fatal(err)
 				}
 				defer os.Remove(path)
