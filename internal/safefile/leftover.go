@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,9 @@ var host = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(name + "\n" + strings.TrimSpace(string(boot))))
 	return hex.EncodeToString(sum[:4])
 })
+
+// process stands in the temporary names of this process.
+var process = sync.OnceValue(func() string { return fmt.Sprintf("%s-%d", host(), os.Getpid()) })
 
 // cleaned has a *sync.Once for each folder that files were created in.
 var cleaned sync.Map

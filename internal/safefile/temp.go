@@ -3,7 +3,6 @@ package safefile
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"unicode/utf8"
@@ -54,7 +53,7 @@ func holds(f *os.File) bool {
 // tempName returns a hidden name that says which file it belongs to, and which process of
 // which machine writes it.
 func tempName(base string) string {
-	return fmt.Sprintf(".%s.%s-%d-%s.tmp", prefix(base, maxPrefix), host(), os.Getpid(), rand.Text())
+	return "." + prefix(base, maxPrefix) + "." + process() + "-" + rand.Text() + ".tmp"
 }
 
 // prefix returns at most n bytes of s without splitting a character.
