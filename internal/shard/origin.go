@@ -66,7 +66,8 @@ func (o *Origin) value(name string) string {
 func (o *Origin) Differing(other *Origin) string {
 	var names []string
 	for _, x := range slices.Concat(o.Options, other.Options) {
-		if x.Of != OfReport && !x.Path && o.value(x.Name) != other.value(x.Name) {
+		chosen := x.Of == OfRound && o.Shard == nil && other.Shard == nil // each is judged by its own
+		if x.Of != OfReport && !x.Path && !chosen && o.value(x.Name) != other.value(x.Name) {
 			names = append(names, x.Name)
 		}
 	}

@@ -43,6 +43,18 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+	// Documents that people made may be of rounds that they chose.
+	byHand := func(rank, rtol string) Document {
+		return of(0, 0, func(d *Document) {
+			d.Shard, d.Options = nil, []Option{{Name: "rank", Value: rank, Of: OfRound}, {Name: "rtol", Value: rtol, Of: OfRow}}
+		})
+	}
+	if err := Check([]Document{byHand("0", "0.2"), byHand("1", "0.2")}); err != nil {
+		t.Error(err)
+	}
+	if err := Check([]Document{byHand("0", "0.2"), byHand("1", "0.1")}); !strings.Contains(errorText(err), "made with --rtol 0.1") {
+		t.Errorf("error %v, want one about --rtol", err)
+	}
 	if missing, n := Missing([]Document{of(1, 4, nil), of(3, 4, nil)}); n != 4 || !slices.Equal(missing, []int{0, 2}) {
 		t.Errorf("missing %v of %d", missing, n)
 	}
