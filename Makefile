@@ -113,7 +113,7 @@ lint-tool:
 			$(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); \
 	fi
 
-fuzz: ## run every fuzz target for FUZZTIME (10s)
+fuzz: ## check that fuzz targets are fast, then run each for FUZZTIME (10s)
 	GO='$(GO)' sh scripts/fuzz.sh $(FUZZTIME)
 
 cover: ## test coverage: the total, and coverage.html line by line

@@ -1,16 +1,54 @@
 #!/bin/sh
-# Runs all fuzz targets, one after the other, also after one that fails.
+# Checks that all fuzz targets are fast enough to reach what they are for, then runs
+# them, one after the other, also after one that fails.
 #
 #   sh scripts/fuzz.sh [TIME]
 #
-# TIME is how long each of them runs, 10s if it is not given. GO is the go command.
+# TIME is how long each of them runs, 10s if it is not given; with 0 they are checked
+# only. GO is the go command.
 set -eu
 
 go=${GO:-go}
 time=${1:-10s}
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+targets=$(mktemp)
+trap 'rm -f "$log" "$targets"' EXIT
 trap 'exit 130' INT TERM
+
+# measure PACKAGE PATTERN runs the seeds of the targets that match, without the engine
+# and all in one process, and prints a line a target: the package, the name, the number
+# of seeds, the mean and the worst time of a seed in milliseconds. Every seed runs
+# twice and has the shorter of its times: what a process does once, and waiting for
+# others on a busy machine, is not the target's.
+measure() {
+	if ! $go test -json -count=2 -run "$2" "$1" >"$log" 2>&1 </dev/null; then
+		sed -n 's/.*"Output":"\(.*\)\\n"}$/\1/p; /^[^{]/p' "$log" >&2
+		return 1
+	fi
+	# {"Time":"2026-01-02T15:04:05.678Z","Action":"run","Package":"p","Test":"FuzzA/seed#0"}
+	awk -F'"' -v package="$1" '
+		$14 != "Test" { next }
+		{ split($4, t, /[-T:Z+]/); now = ((t[3] * 24 + t[4]) * 60 + t[5]) * 60 + t[6]; depth = split($16, part, "/") }
+		$8 == "run" && depth == 1 { seeds[$16] += 0 }
+		$8 == "run" { start[$16] = now }
+		($8 == "pass" || $8 == "skip") && depth == 2 {
+			spent = (now - start[$16]) * 1000
+			if (!($16 in least)) seeds[part[1]]++
+			if (!($16 in least) || spent < least[$16]) least[$16] = spent
+		}
+		END {
+			for (seed in least) {
+				split(seed, part, "/")
+				sum[part[1]] += least[seed]
+				if (least[seed] > worst[part[1]]) worst[part[1]] = least[seed]
+			}
+			for (name in seeds) printf "%s %s %d %.2f %.1f\n", package, name, seeds[name], sum[name] / (seeds[name] ? seeds[name] : 1), worst[name]
+		}' "$log" | sort
+}
+
+# reaches says whether a line of measure is within the bounds: a target that is not
+# spends its time elsewhere than in what it fuzzes.
+reaches() { printf '%s\n' "$1" | awk '{ exit !($3 > 0 && $4 <= 2 && $5 <= 50) }'; }
 
 # cut_off reports whether a target has failed because its time was up and for no
 # other reason: a race in the fuzzing of Go before 1.27. The message is the same
@@ -33,33 +71,52 @@ show_kept() {
 	done
 }
 
-found=0
-failed=
-pkgs=$($go list ./...)
-for pkg in $pkgs; do
-	list=$($go test -list '^Fuzz' "$pkg") || { printf '%s\n' "$list"; exit 1; }
-	for name in $(printf '%s\n' "$list" | sed -n '/^Fuzz[^ ]*$/p'); do
-		found=$((found + 1))
-		echo "-- $pkg $name"
-		dir=$($go list -f '{{.Dir}}' "$pkg")
-		kept=$(inputs)
-		status=0
-		$go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 10x "$pkg" >"$log" 2>&1 || status=$?
-		cat "$log"
-		if [ "$status" = 0 ]; then
-			continue
-		elif cut_off; then
-			echo 'cut off by the time limit, nothing found'
-		else
-			failed="$failed $pkg:$name"
-			show_kept
-		fi
-	done
+for pkg in $($go list ./...); do
+	measure "$pkg" '^Fuzz' >>"$targets"
 done
-if [ "$found" = 0 ]; then
+found=$(wc -l <"$targets")
+if [ "$found" -eq 0 ]; then
 	echo 'fuzz.sh: there are no fuzz targets'
 	exit 1
 fi
+
+echo 'package, target, seeds, mean and worst time of a seed in ms'
+slow=
+while read -r pkg name rest; do
+	echo "$pkg $name $rest"
+	# One that is too slow is measured once more, alone.
+	reaches "$pkg $name $rest" && continue
+	again=$(measure "$pkg" "^$name\$")
+	echo "$again (again)"
+	# A FuzzPart of a shard writes files and is going to be removed.
+	[ "$name" = FuzzPart ] || reaches "$again" || slow="$slow $pkg:$name"
+done <"$targets"
+if [ -n "$slow" ]; then
+	echo "fuzz.sh: no seeds, or more than 2 ms a seed or 50 ms for one:$slow"
+	exit 1
+fi
+if [ "$time" = 0 ]; then
+	exit 0
+fi
+
+failed=
+while read -r pkg name _; do
+	echo "-- $pkg $name"
+	dir=$($go list -f '{{.Dir}}' "$pkg")
+	kept=$(inputs)
+	status=0
+	# Without the bound on making inputs smaller, a target does nothing else.
+	$go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 10x "$pkg" >"$log" 2>&1 </dev/null || status=$?
+	cat "$log"
+	if [ "$status" = 0 ]; then
+		continue
+	elif cut_off; then
+		echo 'cut off by the time limit, nothing found'
+	else
+		failed="$failed $pkg:$name"
+		show_kept
+	fi
+done <"$targets"
 if [ -n "$failed" ]; then
 	echo "fuzz.sh: failed:$failed"
 	exit 1

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/config"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/ui"
@@ -44,7 +46,7 @@ func newApp(streams ui.Streams) *app {
 		streams:  streams,
 		out:      bufio.NewWriter(streams.Out),
 		msg:      ui.NewMessages(streams, ui.MessageOptions{}),
-		settings: config.Options{Folders: config.Folders(), LookupEnv: os.LookupEnv},
+		settings: config.Options{Working: ".", User: config.UserFolder(), LookupEnv: os.LookupEnv},
 		commands: allCommands,
 	}
 }
@@ -214,7 +216,16 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		}
 	}
 	a.msg = ui.NewMessages(a.streams, a.messages())
+	guard.Observe(a.trace)
+	a.msg.TakeLog()
 	return a.useStore(cmd.Context())
+}
+
+// trace logs where a panic was, a line each.
+func (a *app) trace(p *guard.Panic) {
+	for line := range strings.Lines(p.Trace()) {
+		a.msg.Log().Debug(strings.TrimRight(line, "\n"))
+	}
 }
 
 // watchStart makes every command below cmd note that its own work begins.

@@ -88,6 +88,7 @@ func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.
 	j := &opts.job
 	flags.StringVar(&j.Name, "name", "dumptool", "`NAME` that those of the jobs begin with")
 	flags.IntVar(&j.CPUs, "cpus", 4, "CPUs of a shard")
+	harmless(flags, "cpus")
 	flags.StringVar(&j.Memory, "memory", "1Gi", "memory of a shard, `SIZE` such as 512Mi or 8Gi")
 	flags.StringVar(&j.MergeMemory, "merge-memory", "8Gi", "memory of the plan and of the merge, `SIZE` such as 8Gi")
 	j.Image, j.Secret = "registry.example/dumptool:1", "s3-credentials"
@@ -113,6 +114,7 @@ with the exit status of the merge: a trial of what a cluster does.`,
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	opts.addFlags(cmd.Flags(), "a temporary one")
 	cmd.Flags().IntVar(&opts.parallel, "parallel", 0, "shards at a time; default: one per CPU")
+	harmless(cmd.Flags(), "parallel")
 	opts.job.Name, opts.job.CPUs, opts.job.Memory, opts.job.MergeMemory = "local", 1, "1Gi", "1Gi"
 	return cmd
 }
@@ -172,11 +174,13 @@ Files that dumptool writes are complete when they are there.` + exitStatus(exitI
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 6*time.Hour, "wait at most `TIME`")
+	harmless(cmd.Flags(), "timeout")
 	return cmd
 }
 
 func (o *clusterOptions) addFlags(flags *pflag.FlagSet, work string) {
 	flags.IntVarP(&o.job.N, "shards", "n", 0, "number of shards `N`")
+	harmless(flags, "shards")
 	flags.StringVar(&o.work, "work", "", "folder `DIR` of the plan and the parts; default: "+work)
 }
 

@@ -23,6 +23,7 @@ type baselineFlags struct {
 func (o *baselineFlags) addFlags(flags *pflag.FlagSet) {
 	o.addMerged(flags)
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop after the first failure in execution order")
+	harmless(flags, "fail-fast")
 }
 
 // addMerged adds the flags that are about all rows of a run.
@@ -30,6 +31,7 @@ func (o *baselineFlags) addMerged(flags *pflag.FlagSet) {
 	flags.StringVar(&o.file, "baseline", "", "failures in `FILE` are known: only new and worse ones fail")
 	flags.BoolVar(&o.update, "update-baseline", false, "write what this run found to the file of --baseline")
 	flags.Float64Var(&o.slack, "baseline-slack", 1.5, "a known failure may grow by this `FACTOR`")
+	harmless(flags, "baseline-slack")
 	flags.StringVar(&o.coverage, "require-coverage", "", "fail unless this `SHARE` of the reference is compared: all, 90%, 0.9, or a number of tensors")
 	flags.StringSliceVar(&o.failOn, "fail-on", []string{"fail", "shape", "dtype", "ambiguous"},
 		"`STATUSES` that fail: fail, shape, dtype, ambiguous, rounding, warn, partial, skip, unmatched-ref, unmatched-npu")

@@ -41,6 +41,7 @@ and order, and the worst elements as a CSV file.`,
 	opts.tensors.addFlags(cmd)
 	flags.StringVar(&opts.op, "op", "", "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors")
 	flags.IntVar(&opts.topN, "topn", 20, "show the worst `N` elements")
+	harmless(flags, "op", "topn")
 	outFlag(flags, &opts.out, "", "write tensors and elements to folder `DIR`")
 	formatFlag[*record.Row](cmd, &opts.format)
 	opts.exitZero.add(flags, "failures")

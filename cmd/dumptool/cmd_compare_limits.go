@@ -73,6 +73,8 @@ func (o *judgeFlags) addFlags(cmd *cobra.Command) {
 	flags.Var(&o.maxULP, "max-ulp", "fail above this distance in `ULPS` of the NPU's type")
 	flags.Var(&o.intTol, "int-tol", "limit for pairs of integers `N`")
 	flags.Float64Var(&o.accum, "accum", 0, "widen the profile's rtol by sqrt(`K`), K products added up per element")
+	harmless(flags, "verdict", "profile", "atol", "rtol", "tol-mode", "nan-policy", "max-error-ratio",
+		"min-cos", "max-red", "max-mean-rel", "min-sqnr", "max-ulp", "int-tol", "accum")
 	completeValues(cmd, "verdict", names(compare.VerdictModes()))
 	completeValues(cmd, "profile", names(compare.Profiles()))
 	completeValues(cmd, "nan-policy", names(compare.NaNPolicies()))

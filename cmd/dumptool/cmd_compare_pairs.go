@@ -28,6 +28,7 @@ func (o *pairFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.round, "round", "all", "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0")
 	flags.BoolVar(&o.fuzzy, "fuzzy", false, "pair calls of msprobe that have no partner by their order, whatever their numbers are")
 	flags.BoolVar(&o.inputs, "inputs", false, "compare the inputs in dumps too; default: if the reference has inputs")
+	harmless(flags, "round", "fuzzy", "inputs")
 }
 
 // addOps adds the flags for operators in a file, which stands beside that of their
@@ -106,6 +107,7 @@ var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "co
 func (o *orderFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.order, "order", "auto", "`SOURCE` of the execution order: "+strings.Join(orders[1:], ", ")+", or auto: the first there is")
+	harmless(flags, "order")
 	flags.StringVar(&o.runtimeFile, "node-runtime-filename", "", "times of operators in `FILE`, as HPAA's node_runtime.file")
 	flags.StringVar(&o.orderFile, "order-file", "", "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv")
 	completeValues(cmd, "order", orders)

@@ -43,6 +43,7 @@ func (o *compareOutput) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.pictures, "pictures", "200", "keep the pictures of `N` tensors in compare.json, the most telling first, or of all")
 	flags.IntVar(&o.maxBins, "max-bins", 128, "at most `N` bins in the histograms of plots and pictures")
 	flags.IntVar(&o.minBins, "min-bins", 1, "at least `N` bins")
+	harmless(flags, "diff-cnt", "diff-order", "topn", "pictures", "max-bins", "min-bins")
 	completeValues(cmd, "diff-order", []string{"index", "worst"})
 }
 
@@ -55,6 +56,7 @@ func (o *compareOutput) addLooks(cmd *cobra.Command) {
 	flags.StringVar(&o.rows, "rows", "", "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000")
 	completeValues(cmd, "rows", []string{"all", "bad"})
 	flags.BoolVar(&o.bom, "bom", false, "start CSV files with a byte order mark, for Excel")
+	harmless(flags, "hpaa-version", "extra-columns", "rows", "bom")
 }
 
 // neutralFlags do not change what a report says.

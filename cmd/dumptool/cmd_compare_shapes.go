@@ -39,6 +39,8 @@ func (o *shapeFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.refDType, "ref-dtype", "", "element `TYPE` of raw files of the reference whose names have none; default: that of the NPU tensor")
 	flags.StringVar(&o.binDType, "bin-dtype", "", "element `TYPE` of raw files of the NPU whose names have none; default: that of the reference")
 	alias(flags, "bin-dtype", "npu-dtype")
+	harmless(flags, "force-compare", "crop-padding", "auto-layout", "transpose", "ref-format", "npu-format",
+		"original-format", "max-elems", "strict-dtype", "ref-dtype", "bin-dtype")
 	types := []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"}
 	completeValues(cmd, "ref-dtype", types)
 	completeValues(cmd, "bin-dtype", types)

@@ -21,6 +21,7 @@ func (o *standardFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.name, "standard", "", "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)")
 	flags.StringVar(&o.third, "third", "", "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is")
 	flags.BoolVar(&o.hf32, "hf32", false, "--standard: float32 outputs of HF32 computation have the thresholds of HF32")
+	harmless(flags, "standard", "hf32")
 	flags.StringVar(&o.noise, "noise", "", "`PATH` of a second reference of a lower precision: how far it is from the first is the noise that the verdict allows")
 	completeValues(cmd, "standard", names(standard.Names()))
 }

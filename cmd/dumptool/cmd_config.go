@@ -51,6 +51,7 @@ func schemaNames(all []dumpconf.Schema) []string {
 
 func (o *configTarget) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.schema, "schema", "", "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say")
+	harmless(cmd.Flags(), "schema")
 	completeValues(cmd, "schema", schemaNames(checkedSchemas))
 	o.addMakingFlags(cmd)
 }
@@ -62,6 +63,7 @@ func (o *configTarget) addMakingFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.soc, "soc", "", "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU")
 	flags.StringVar(&o.backend, "backend", "", "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative")
 	flags.Var(&o.devices, "device", "`IDS` of the devices that will be used")
+	harmless(flags, "target-version", "soc", "backend", "device")
 	completeValues(cmd, "backend", configBackends)
 	completeValues(cmd, "soc", []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/dumpconf"
+	"dumptool/internal/guard"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -79,6 +80,7 @@ func (o *configCheckOptions) addFlags(cmd *cobra.Command) {
 	flags.Uint64Var(&o.worldSize, "world-size", 0, "the job has `N` ranks, for files of msprobe; default: unknown")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 for warnings too")
 	flags.BoolVar(&o.fix, "fix", false, "print the change that repairs what can be repaired")
+	harmless(flags, "check-env", "world-size", "strict", "fix")
 	flags.BoolVar(&o.write, "write", false, "with --fix: make the change")
 	o.exitZero.add(flags, "errors")
 }
@@ -165,9 +167,19 @@ func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt du
 			continue
 		}
 		f := dumpconf.FileCheck{Name: name}
-		if !opts.fix {
-			f.Before = dumpconf.Check(name, src, opt)
-		} else if f = dumpconf.RepairFile(name, src, opt); opts.write {
+		err = guard.Do(func() error {
+			if opts.fix {
+				f = dumpconf.RepairFile(name, src, opt)
+			} else {
+				f.Before = dumpconf.Check(name, src, opt)
+			}
+			return nil
+		})
+		if err != nil {
+			a.failed(checks, safefile.WithPath(name, err))
+			continue
+		}
+		if opts.write {
 			f.Written = true
 			if f.Changed() {
 				err = safefile.Replace(name, f.Fixed)
@@ -206,7 +218,16 @@ func (a *app) checkTree(ctx context.Context, opt dumpconf.Options, dir string, c
 			continue
 		}
 		opt.Tree = f.Tree
-		checks.Files = append(checks.Files, dumpconf.FileCheck{Name: f.Path, Before: dumpconf.Check(f.Path, src, opt)})
+		checked := dumpconf.FileCheck{Name: f.Path}
+		err = guard.Do(func() error {
+			checked.Before = dumpconf.Check(f.Path, src, opt)
+			return nil
+		})
+		if err != nil {
+			a.failed(checks, safefile.WithPath(f.Path, err))
+			continue
+		}
+		checks.Files = append(checks.Files, checked)
 	}
 	return ctx.Err()
 }

@@ -44,6 +44,7 @@ whose result the version or backend would not act on; the exit status is 1 then.
 
 func (o *configConvertOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.to, "to", "", "`SCHEMA` of the result: acl, mindspore or ge")
+	harmless(cmd.Flags(), "to")
 	completeValues(cmd, "to", schemaNames(madeSchemas))
 	o.target.addFlags(cmd)
 	cmd.Flag("target-version").Usage = "the result is for release `V` of its runtime; default: the newest"

@@ -45,6 +45,7 @@ title, lines), patterns (paths of the files), commands, and error.`,
 func (o *configExplainOptions) addFlags(cmd *cobra.Command) {
 	o.target.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.checkEnv, "check-env", false, "take the environment into account")
+	harmless(cmd.Flags(), "check-env")
 	o.exitZero.add(cmd.Flags(), "errors")
 	o.json.add(cmd.Flags(), "print a JSON object")
 }

@@ -99,6 +99,7 @@ func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	flags.Int64Var(&o.groups, "groups", 0, "groups of FRACTAL_Z tensors; default: as the file says")
 	flags.Int64Var(&o.hidden, "hidden-size", 0, "hidden size of RNN layouts")
 	flags.Int64Var(&o.inSize, "input-size", 0, "input size of RNN layouts")
+	harmless(flags, "format", "shape", "output-tensor", "input-tensor", "type", "no-recursive", "original-format", "c0", "groups", "hidden-size", "input-size")
 	o.json.add(flags, "print one JSON object a file with what was written")
 	o.shard.add(flags)
 	flags.DurationVar(&o.abortStale, abortStaleFlag, 0, "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind")

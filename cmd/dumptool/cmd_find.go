@@ -80,6 +80,7 @@ func (o *findOptions) addFlags(cmd *cobra.Command) {
 	flags.IntVar(&o.limit, "limit", findLimit, "show at most `N` operators; 0: all")
 	flags.BoolVar(&o.paths, "paths", false, "print only the dump files, one path a line")
 	flags.BoolVar(&o.noFiles, "no-files", false, "do not look for dumps")
+	harmless(flags, "by", "up", "down", "stack", "all", "limit", "paths", "no-files")
 	o.json.add(flags, "print one JSON object")
 	exclusive(cmd, "paths", "json")
 	exclusive(cmd, "paths", "no-files")

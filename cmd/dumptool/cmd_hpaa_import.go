@@ -105,6 +105,7 @@ func (o *hpaaImportOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.ignoreOthers, "ignore-others", false, "files that do not fit the pattern do not change the exit status")
 	flags.BoolVar(&o.digests, "md5", false, "write md5.csv with the digest of every piece")
 	flags.BoolVar(&o.learn, "learn", false, "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU")
+	harmless(flags, "encoding", "skip", "dtype", "shape", "default-concat-dim", "round", "perf-all-nodes")
 	o.jobs.add(cmd, jobsFlag("nodes joined at a time; default: one per CPU"))
 	o.json.add(flags, "print one JSON object a tensor with what became of its pieces")
 	exclusive(cmd, "pieces", "piece-pattern")

@@ -67,6 +67,7 @@ func (o *inspectOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.stats, "stats", false, "show minimum, maximum, mean and the number of NaN and Inf of every tensor")
 	flags.BoolVar(&o.long, "long", false, "show all files and tensors, however many there are")
 	flags.BoolVar(&o.script, "script", false, "show the line of the script that every operator comes from")
+	harmless(flags, "stats", "long", "script")
 	o.json.add(flags, "print one JSON object a file")
 }
 

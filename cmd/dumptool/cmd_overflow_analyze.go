@@ -60,6 +60,7 @@ func (o *overflowAnalyzeOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.most, "top-num", "n", "all", "look into the first `N` records of each rank, or all")
 	flags.BoolVar(&o.all, "all", false, "show all records in full")
 	flags.BoolVar(&o.compat, "compat", false, "write overflow_summary_TIME.txt as msaccucmp does, to the output folder")
+	harmless(flags, "top-num", "all")
 	addIR(flags, &o.ir)
 	o.shard.add(flags)
 	o.exitZero.add(flags, "overflow records")

@@ -59,6 +59,7 @@ func (o *overflowDecodeOptions) addFlags(cmd *cobra.Command) {
 	outFlag(cmd.Flags(), &o.out, "", "write files to folder `DIR`, not to stdout")
 	o.exitZero.add(cmd.Flags(), "overflows")
 	cmd.Flags().BoolVar(&o.extended, "extended", false, "print causes, hex values, time and warnings too")
+	harmless(cmd.Flags(), "extended")
 }
 
 func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions, args []string) error {

@@ -41,6 +41,7 @@ folder of -out; 'overflow scan merge' makes the report of all parts.`,
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	cmd.Flags().BoolVar(&opts.all, "all", false, "show everything, good tensors too")
+	harmless(cmd.Flags(), "all")
 	addIR(cmd.Flags(), &ir)
 	shard.add(cmd.Flags())
 	addOverflowFlags[*overflow.ScanReport](cmd, opts, "bad tensors")

@@ -65,6 +65,7 @@ func (o *overflowStatusOptions) addFlags(cmd *cobra.Command) {
 		names = append(names, r.String())
 	}
 	cmd.Flags().StringVar(&o.register, "register", statusreg.AICore.String(), "register `NAME` that plain numbers are values of")
+	harmless(cmd.Flags(), "register")
 	o.json.add(cmd.Flags(), "print a JSON list")
 	o.exitZero.add(cmd.Flags(), "numeric causes")
 	completeValues(cmd, "register", names)

@@ -101,6 +101,7 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	flags.Var(&th.Regress, "regress", "share by which mcu_cycle of the baseline may grow")
 	flags.Var(&o.mhz, "mhz", "clock of the cores in MHz: shows times too")
 	flags.Var(&o.peak, "peak-bpc", "bytes that the DDR moves in a cycle at most: shows its use")
+	harmless(flags, "perf-all-nodes", "sort", "class", "top", "busy", "lead", "wait", "conflict", "grow", "regress", "mhz", "peak-bpc")
 	flags.StringSliceVar(&o.failOn, "fail-on", []string{"slower", "moves", "conflicts"}, "`FINDINGS` beside the baseline that fail: "+strings.Join(names(perf.FailNames()), ", "))
 	o.exitZero.add(flags, "findings")
 	o.dumps.add(cmd, jobsFlag(filesRead))

@@ -45,6 +45,7 @@ of tensors beside it, of a run that was made with --show-graph too.`,
 	flags.StringVar(&opts.title, "title", "", "`TEXT` above the page")
 	flags.BoolVar(&opts.showGraph, "show-graph", false, "with -out: draw the plots of bad tensors beside the page, as PNG files")
 	flags.BoolVar(&opts.noPaths, "no-paths", false, "keep of all paths the last part only")
+	harmless(flags, "no-paths")
 	return cmd
 }
 

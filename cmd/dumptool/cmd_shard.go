@@ -54,6 +54,7 @@ type partsFlags struct{ wait time.Duration }
 
 func (o *partsFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.wait, "wait", 0, "wait at most `TIME`, such as 6h, until all parts are there")
+	harmless(flags, "wait")
 }
 
 // list lists the parts of a command at paths and checks that they are all there. Parts

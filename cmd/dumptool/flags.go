@@ -53,6 +53,7 @@ func roundsFlag(o *dumpFlags, flags *pflag.FlagSet) { o.rounds.add(flags, "", ""
 // opsFlag chooses operators of runs.
 func opsFlag(o *dumpFlags, flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.ops, "ops", nil, "only operators of these `NAMES`, with commas between them, or re:PATTERN")
+	harmless(flags, "ops")
 }
 
 // findFlag chooses dumps by what find finds.
@@ -127,6 +128,7 @@ func (r *roundFlags) add(flags *pflag.FlagSet, prefix, side string) {
 			usage = "--" + name + " for " + side + " only: `" + values + "`"
 		}
 		flags.Var(c, prefix+name, usage)
+		harmless(flags, prefix+name)
 	}
 	add(&r.rank, dumpdir.ParseNumbers, "rank", "RANKS", "only these `RANKS`, such as 0|3-5|10; devices are ranks")
 	add(&r.step, dumpdir.ParseNumbers, "step", "STEPS", "only these `STEPS`, such as 0|3-5|10; iterations are steps")
@@ -177,6 +179,7 @@ func jobsFlag(usage string) dumpFlag {
 	return func(o *dumpFlags, flags *pflag.FlagSet) {
 		flags.IntVarP(&o.workers, "jobs", "j", 0, usage)
 		alias(flags, "jobs", "max-cores")
+		harmless(flags, "jobs")
 	}
 }
 
@@ -186,6 +189,7 @@ const filesRead = "files read at a time; default: one per CPU"
 // containerFlag is the container of the dumps.
 func containerFlag(o *dumpFlags, flags *pflag.FlagSet) {
 	flags.IntVarP(&o.version, "version", "v", 0, "dump container `1|2`: protobuf or binary; default: as the file says")
+	harmless(flags, "version")
 }
 
 // check checks the flags that were added.
@@ -228,6 +232,7 @@ type jsonFlag bool
 
 func (j *jsonFlag) add(flags *pflag.FlagSet, usage string) {
 	flags.BoolVar((*bool)(j), "json", false, usage)
+	harmless(flags, "json")
 }
 
 // format is the name of the format.

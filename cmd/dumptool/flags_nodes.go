@@ -18,6 +18,7 @@ func (o *nodeFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.nameMap, "map-node-dict", "", "names that differ: `TEXT` such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a data mapping of msprobe, npu_name: cpu_name")
 	flags.StringArrayVar(&o.skipKeys, "skip-keys", nil, "skip operators whose name contains one of `KEYS`, with commas between them")
 	flags.StringArrayVar(&o.exclude, "exclude-node-list", nil, "skip operators of these `NAMES`, or re:PATTERN")
+	harmless(flags, "skip-keys", "exclude-node-list")
 }
 
 // left are the operators that are left out.

@@ -23,6 +23,7 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
 	cmd.Flags().StringVar(format, "format", names[0], "`FORMAT` of the report: "+strings.Join(names[:last], ", ")+" or "+names[last])
+	harmless(cmd.Flags(), "format")
 	completeValues(cmd, "format", names)
 	sameAsJSON(cmd, func() { *format = "json" })
 }
@@ -37,6 +38,7 @@ func sameAsJSON(cmd *cobra.Command, choose func()) {
 		return err
 	})
 	exclusive(cmd, "json", "format")
+	harmless(cmd.Flags(), "json")
 }
 
 // oneFormat reads the flag of formatFlag.
@@ -63,6 +65,7 @@ func addReportFlags[R any](cmd *cobra.Command, o *reportOptions, byDefault, note
 		o.formats = []string{byDefault}
 	}
 	flags.StringSliceVar(&o.formats, "format", o.formats, "`FORMATS` of the reports: "+strings.Join(names, ", ")+note)
+	harmless(flags, "format")
 	completeValues(cmd, "format", names)
 	sameAsJSON(cmd, func() { o.formats = []string{"json"} })
 }

@@ -30,6 +30,7 @@ func (o *globalOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&o.color, "color", "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set")
 	flags.Var(&o.lang, "lang", "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says")
 	flags.StringVar(&o.config, configFlag, "", "read settings from `FILE` instead of dumptool.yaml")
+	harmless(flags, "quiet", "verbose", "log-format", "color", "lang")
 	o.addS3Flags(flags)
 }
 
@@ -69,7 +70,8 @@ configurations.
 
 Long flags may be written with one dash and with _ for -. Every flag can also
 be set by the environment variable DUMPTOOL_<COMMAND>_<FLAG>, or in a file
-dumptool.yaml in the working folder or in the user's configuration folder.`,
+dumptool.yaml in the user's configuration folder. One in the working folder, which
+may have come with the dumps, sets only numbers, names and the like.`,
 	})
 	root.Long += exitStatus(exitFound, exitIncomplete, exitNothing, exitCoverage, exitInterrupted)
 	root.SilenceErrors, root.SilenceUsage = true, true

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"io"
 	"io/fs"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -147,6 +153,63 @@ func (o objects) clean(t *testing.T, prefix string) {
 	for _, object := range found {
 		if err := o.Remove(s3Bucket, object.Key); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestLogOfLibraries: what net/http writes to the log of the process is a debug message
+// like others. A server that answers twice makes it write.
+func TestLogOfLibraries(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for in := bufio.NewReader(conn); ; {
+					if _, err := http.ReadRequest(in); err != nil {
+						return
+					}
+					const busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+					if _, err := io.WriteString(conn, busy+busy); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	for _, options := range [][]string{{"--log-format=json", "--verbose"}, {"--log-format=json"}, {}} {
+		cmd := exec.Command("dumptool", append(options, "inspect", "s3://bucket/x", "--s3-no-sign", "--s3-retries=3", "--s3-endpoint", "http://"+listener.Addr().String())...)
+		cmd.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err == nil {
+			t.Error("a server that is always busy was read")
+		}
+		unsolicited := 0
+		for line := range bytes.Lines(stderr.Bytes()) {
+			var record struct{ Level, Msg string }
+			if len(options) > 0 {
+				if err := json.Unmarshal(line, &record); err != nil || record.Msg == "" {
+					t.Errorf("%q: %s: %v", options, line, err)
+				}
+			}
+			if bytes.Contains(line, []byte("Unsolicited response")) {
+				if unsolicited++; record.Level != "DEBUG" {
+					t.Errorf("%q: %s", options, line)
+				}
+			}
+		}
+		if (unsolicited > 0) != (len(options) == 2) {
+			t.Errorf("%q: %d messages of net/http\n%s", options, unsolicited, stderr.String())
 		}
 	}
 }

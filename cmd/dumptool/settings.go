@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +26,8 @@ const (
 	// exclusiveKey is the annotation of a flag with the names of those that
 	// cannot stand beside it.
 	exclusiveKey = "dumptool_exclusive"
+	// harmlessKey is the annotation of flags that a file in the working folder may set.
+	harmlessKey = "dumptool_harmless"
 )
 
 // withoutSettings returns the annotations of a command that reads none.
@@ -54,6 +57,19 @@ func hiddenBy(f *pflag.Flag, others ...string) {
 	f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], others...)
 }
 
+// harmless says that a dumptool.yaml in the working folder may set the flags, though it
+// may have come with the dumps. Such are numbers, names of a fixed set, names of
+// operators and patterns of them, and switches that only choose what is looked at and
+// how it is shown. No flag is that names a file or a server, lets anything be run,
+// written, replaced or removed, or is there to keep a finding from the exit status.
+func harmless(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := flags.SetAnnotation(name, harmlessKey, []string{"true"}); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // applySettings gives the flags of cmd that the user did not set their values
 // from environment and files.
 func (a *app) applySettings(cmd *cobra.Command) error {
@@ -67,7 +83,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		err = settings.Check(func() config.Schema { return schema(cmd.Root()) })
 	}
 	if err != nil {
-		return settingsError(err)
+		return settingsError(err, opt.User)
 	}
 	given := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed })
@@ -93,14 +109,22 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	return err
 }
 
-// settingsError gives a wrong configuration its exit status and advice.
-func settingsError(err error) error {
+// settingsError gives a wrong configuration its exit status and advice; user is the
+// folder of the user's own.
+func settingsError(err error, user string) error {
 	var unknown *config.UnknownError
-	err = &codedError{exitUsage, err}
-	if errors.As(err, &unknown) && unknown.Suggestion != "" {
-		return hintf(err, "did you mean %s?", unknown.Suggestion)
+	var found *config.FoundError
+	switch isUnknown := errors.As(err, &unknown); {
+	case isUnknown && unknown.Suggestion != "":
+		err = hintf(err, "did you mean %s?", unknown.Suggestion)
+	case errors.As(err, &found):
+		places := "a flag, " + found.Env + " in the environment"
+		if user != "" {
+			places += ", " + filepath.Join(user, config.FileName)
+		}
+		err = hintf(err, "it may come with the data there; set it by %s, or --config FILE", places)
 	}
-	return err
+	return &codedError{exitUsage, err}
 }
 
 // setFlag sets f to a value that was found in environment or file.
@@ -147,10 +171,10 @@ func commandPath(cmd *cobra.Command) []string {
 // schema returns the names of all settings of cmd and the commands below it. Flags of
 // all commands can also be set for one.
 func schema(cmd *cobra.Command) config.Schema {
-	s := config.Schema{Commands: map[string]config.Schema{}}
+	s := config.Schema{Flags: map[string]bool{}, Commands: map[string]config.Schema{}}
 	add := func(f *pflag.Flag) {
 		if isSetting(f) {
-			s.Flags = append(s.Flags, f.Name)
+			s.Flags[f.Name] = f.Annotations[harmlessKey] != nil
 		}
 	}
 	cmd.LocalFlags().VisitAll(add)
@@ -168,10 +192,10 @@ func schema(cmd *cobra.Command) config.Schema {
 
 // s3Schema are the settings of object storage, which have a group of their own.
 func s3Schema(root *cobra.Command) config.Schema {
-	var s config.Schema
+	s := config.Schema{Flags: map[string]bool{}}
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if isS3(f) {
-			s.Flags = append(s.Flags, strings.TrimPrefix(f.Name, s3Prefix))
+			s.Flags[strings.TrimPrefix(f.Name, s3Prefix)] = f.Annotations[harmlessKey] != nil
 		}
 	})
 	return s

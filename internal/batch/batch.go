@@ -4,6 +4,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -44,8 +45,8 @@ type Event struct {
 //
 // Once ctx is done no further job starts; the running ones see ctx, their
 // results are still emitted, and Run returns ctx's error. A panic in do ends
-// the run in the same way and then continues on the caller's goroutine as a
-// *PanicError. Run returns after its last goroutine.
+// the run in the same way and is its error, a *guard.Panic: jobs that can say what
+// it is the error of guard themselves. Run returns after its last goroutine.
 func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int64, do func(context.Context, J) R, emit func(index int, r R)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,15 +75,13 @@ func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int6
 		}
 	}
 	observe()
-	var failed *PanicError
+	var failed error
 	waiting := make(map[int]R)
 	next := 0
 	for o := range outcomes {
-		if o.panicked != nil {
+		if o.err != nil {
 			cancel()
-			if failed == nil {
-				failed = o.panicked
-			}
+			failed = cmp.Or(failed, o.err)
 			continue
 		}
 		event.Done++
@@ -97,7 +96,7 @@ func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int6
 		}
 	}
 	if failed != nil {
-		panic(failed)
+		return failed
 	}
 	return ctx.Err()
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
+	"unicode"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
@@ -64,11 +64,28 @@ func (j *Job) Check() error {
 			return fmt.Errorf("%s %s: want an amount such as 512Mi or 8Gi", m.flag, m.size)
 		}
 	}
-	for _, args := range [][]string{j.Plan, j.Shard, j.Merge, {j.Image, j.Secret}} {
+	for _, args := range j.words() {
 		for _, a := range args {
-			if strings.ContainsRune(a, 0) {
-				return fmt.Errorf("argument %q has a NUL character", a)
+			if err := checkControl(a); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+// words are all the texts of users that scripts and manifests hold.
+func (j *Job) words() [][]string {
+	return [][]string{j.Line, j.Plan, j.Shard, j.Merge, j.Missing, {j.Image, j.Secret}}
+}
+
+// checkControl refuses control characters. On their way through sbatch and its shells
+// some are lost, and a line break may end what it stands in.
+func checkControl(word string) error {
+	n := 0
+	for _, r := range word {
+		if n++; unicode.IsControl(r) {
+			return fmt.Errorf("argument %q: its character %d is the control character U+%04X, which scripts and manifests cannot hold", word, n, r)
 		}
 	}
 	return nil

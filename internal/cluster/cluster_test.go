@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -136,20 +137,24 @@ func TestSlurm(t *testing.T) {
 func TestSlurmArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	control := regexp.MustCompile(`\p{Cc}`)
 	rapid.Check(t, func(t *rapid.T) {
-		clean := func(list []string) []string { // the log ends calls by \1
+		clean := func(list []string) []string { // Check refuses control characters
 			for i := range list {
-				list[i] = strings.ReplaceAll(list[i], "\x01", "x")
+				list[i] = control.ReplaceAllString(list[i], "")
 			}
 			return slices.DeleteFunc(list, func(s string) bool { return s == "--" || s == "--missing" })
 		}
 		j := sample()
-		j.Line = append(j.Line, words().Draw(t, "line")...)
+		j.Line = append(j.Line, clean(words().Draw(t, "line"))...)
 		j.Plan = append(j.Plan, clean(words().Draw(t, "plan"))...)
 		j.Shard = append(j.Shard, clean(words().Draw(t, "shard"))...)
 		j.Merge = append(j.Merge, clean(words().Draw(t, "merge"))...)
 		if rapid.Bool().Draw(t, "arguments") {
 			j.Shard = append(j.Shard, "--", "-x")
+		}
+		if err := j.Check(); err != nil {
+			t.Error(err)
 		}
 		_, calls := slurmRun(t, dir, j)
 		want := [][]string{
@@ -173,7 +178,14 @@ func TestCheck(t *testing.T) {
 		"--cpus 0":       func(j *Job) { j.CPUs = 0 },
 		"--memory 1G":    func(j *Job) { j.Memory = "1G" },
 		"--merge-memory": func(j *Job) { j.MergeMemory = "" },
-		"NUL":            func(j *Job) { j.Plan = []string{"a\x00"} },
+
+		`argument "a\x00": its character 2 is the control character U+0000, which`:       func(j *Job) { j.Plan = []string{"a\x00"} },
+		`argument "dumps/\x01\x01": its character 7 is the control character U+0001`:     func(j *Job) { j.Shard = []string{"b", "dumps/\x01\x01"} },
+		`argument "张\n": its character 2 is the control character U+000A`:                func(j *Job) { j.Line = []string{"张\n"} },
+		`argument "\u0085": its character 1 is the control character U+0085`:             func(j *Job) { j.Merge = []string{"\u0085"} },
+		`argument "\x1b]0;": its character 1 is the control character U+001B`:            func(j *Job) { j.Missing = []string{"\x1b]0;"} },
+		`argument "registry/a\x7f": its character 11 is the control character U+007F`:    func(j *Job) { j.Image = "registry/a\x7f" },
+		`argument "keys\tof me": its character 5 is the control character U+0009, which`: func(j *Job) { j.Secret = "keys\tof me" },
 	} {
 		j := sample()
 		change(j)

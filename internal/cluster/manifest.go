@@ -75,7 +75,7 @@ func (j *Job) container(m *manifest, depth int, name string, args []string) {
 // one for the merge. Jobs cannot depend on Jobs: all start at once, and each waits for
 // the files of those before it.
 func (j *Job) Kubernetes() (string, error) {
-	if err := checkText(j.Plan, j.Shard, j.Merge, j.Line, []string{j.Image, j.Secret}); err != nil {
+	if err := checkText(j.words()); err != nil {
 		return "", err
 	}
 	m := new(manifest)
@@ -129,7 +129,7 @@ func (m *manifest) failPolicy(action, codes, why string) {
 // Volcano is a manifest of one job of Volcano with a task for each step. The job is
 // complete when the merge is.
 func (j *Job) Volcano() (string, error) {
-	if err := checkText(j.Plan, j.Shard, j.Merge, j.Line, []string{j.Image, j.Secret}); err != nil {
+	if err := checkText(j.words()); err != nil {
 		return "", err
 	}
 	m := new(manifest)

@@ -36,7 +36,8 @@ var (
 	yamlWords = lang.Pattern(`(?i)^(true|false|yes|no|on|off|y|n|null|nan|inf|[-+]?\.inf)$`)
 )
 
-// yamlString writes a string for YAML 1.1 and 1.2. The text is valid UTF-8.
+// yamlString writes a string for YAML 1.1 and 1.2. The text is valid UTF-8 without control
+// characters.
 func yamlString(s string) string {
 	if yamlPlain().MatchString(s) && !yamlWords().MatchString(s) {
 		return s
@@ -48,13 +49,7 @@ func yamlString(s string) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < 0x20 || r == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x7f || 0xa0 <= r && r < 0x2000 || 0x3000 <= r && r < 0xd800:
+		case 0x20 <= r && r < 0x7f || 0xa0 <= r && r < 0x2000 || 0x3000 <= r && r < 0xd800:
 			b.WriteRune(r)
 		case r <= 0xffff:
 			fmt.Fprintf(&b, `\u%04x`, r)
@@ -71,7 +66,7 @@ func yamlString(s string) string {
 func containerArg(s string) string { return yamlString(strings.ReplaceAll(s, "$", "$$")) }
 
 // checkText refuses what YAML cannot hold.
-func checkText(words ...[]string) error {
+func checkText(words [][]string) error {
 	for _, list := range words {
 		for _, w := range list {
 			if !utf8.ValidString(w) {
@@ -80,13 +75,4 @@ func checkText(words ...[]string) error {
 		}
 	}
 	return nil
-}
-
-// delimiter is the end of a here-document that no line of text is.
-func delimiter(text string) string {
-	word := "END"
-	for strings.Contains("\n"+text+"\n", "\n"+word+"\n") {
-		word += "_"
-	}
-	return word
 }

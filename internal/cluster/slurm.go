@@ -61,9 +61,7 @@ func (j *Job) Slurm() string {
 // submit adds a call of sbatch with the script of a job, and keeps the number of the job
 // in a variable.
 func submit(b *strings.Builder, variable, options, command string) {
-	script := "#!/bin/bash\nexec dumptool " + command
-	end := delimiter(script)
-	fmt.Fprintf(b, "%s=$(sbatch --parsable %s <<'%s'\n%s\n%s\n)\n", variable, options, end, script, end)
+	fmt.Fprintf(b, "%s=$(sbatch --parsable %s <<'END'\n#!/bin/bash\nexec dumptool %s\nEND\n)\n", variable, options, command)
 }
 
 // slurmMemory is an amount of memory as Slurm has it: 8G for 8Gi.

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -147,7 +148,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	if x.Row.Pair.Status != "" {
 		return part
 	}
-	err := e.compare(ctx, x, part)
+	err := guard.Do(func() error { return e.compare(ctx, x, part) })
 	row := part.Row
 	var padding *align.PaddingError
 	switch {

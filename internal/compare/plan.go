@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -155,12 +156,11 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 // openSides opens the runs of both sides at the same time. Of two errors that of the
 // reference counts.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, err error) {
-	done := make(chan error)
-	go func() {
-		var err error
+	done := make(chan error, 1)
+	guard.Go(func() (err error) {
 		npu, err = OpenSide(ctx, opt, opt.NPU, opt.NPURounds)
-		done <- err
-	}()
+		return err
+	}, func(err error) { done <- err })
 	ref, err = OpenSide(ctx, opt, opt.Ref, opt.RefRounds)
 	if npuErr := <-done; err == nil {
 		err = npuErr

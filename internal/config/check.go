@@ -11,8 +11,9 @@ import (
 
 // Schema names the settings that a program or a command has.
 type Schema struct {
-	// Flags are the long names of its own flags.
-	Flags []string
+	// Flags are the long names of its own flags, and whether they are harmless: they
+	// count in a file that was only found in the working folder too.
+	Flags map[string]bool
 	// Commands are its subcommands.
 	Commands map[string]Schema
 }
@@ -28,9 +29,23 @@ type UnknownError struct {
 // Error implements error.
 func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
 
-// Check looks for settings in the files that schema does not have, the first
-// one in the order of names. It also reports groups where a value belongs, and
-// the reverse. schema is called once where there are files: most runs have none, and
+// FoundError is a setting that is not harmless in a file that was only found in the
+// working folder, where it may have come with the data.
+type FoundError struct {
+	// Source names the file and the setting.
+	Source string
+	// Env is the environment variable of the setting.
+	Env string
+}
+
+// Error implements error.
+func (e *FoundError) Error() string {
+	return e.Source + ": not taken from a file that lies in the working folder"
+}
+
+// Check looks for settings in the files that schema does not have, or not for a file
+// in the working folder, the first one in the order of names. It also reports groups
+// where a value belongs, and the reverse. schema is called once where there are files: most runs have none, and
 // to gather the names of all flags takes as long as to make all commands.
 func (s *Settings) Check(schema func() Schema) error {
 	if len(s.files) == 0 {
@@ -50,9 +65,10 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		path := append(parents[:len(parents):len(parents)], key)
 		group, isGroup := tree[key].(map[string]any)
 		command, isCommand := schema.Commands[key]
-		switch isFlag := slices.Contains(schema.Flags, key); {
+		harmless, isFlag := schema.Flags[key]
+		switch {
 		case !isFlag && !isCommand:
-			known := slices.Concat(schema.Flags, slices.Collect(maps.Keys(schema.Commands)))
+			known := slices.Concat(slices.Sorted(maps.Keys(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
 			return &UnknownError{Source: f.source(path), Suggestion: suggest(parents, key, known)}
 		case isGroup && isCommand:
 			if err := f.check(path, group, command); err != nil {
@@ -62,6 +78,8 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 			return fmt.Errorf("%s: must be a value, not a group of settings", f.source(path))
 		case !isFlag:
 			return fmt.Errorf("%s: must be the settings of the command, not a value", f.source(path))
+		case f.found && !harmless:
+			return &FoundError{Source: f.source(path), Env: EnvName(parents, key)}
 		case !plain(tree[key]):
 			return fmt.Errorf("%s: the elements of a list must be values", f.source(path))
 		}

@@ -6,14 +6,23 @@ import (
 	"testing"
 )
 
+// flags are flags of which none is harmless.
+func flags(names ...string) map[string]bool {
+	all := map[string]bool{}
+	for _, name := range names {
+		all[name] = false
+	}
+	return all
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	schema := Schema{
-		Flags: []string{"quiet", "log-format"},
+		Flags: flags("quiet", "log-format"),
 		Commands: map[string]Schema{
-			"convert": {Flags: []string{"out", "jobs", "shape", "atol", "day", "moment", "empty"}},
+			"convert": {Flags: flags("out", "jobs", "shape", "atol", "day", "moment", "empty")},
 			"overflow": {Commands: map[string]Schema{
-				"analyze": {Flags: []string{"cpu-dir"}},
+				"analyze": {Flags: flags("cpu-dir")},
 			}},
 		},
 	}

@@ -16,21 +16,24 @@ const FileName = "dumptool.yaml"
 type Options struct {
 	// File is a configuration file that must exist and replaces all others.
 	File string
-	// Folders are searched for FileName. A setting in an earlier folder hides
-	// the same setting in a later one.
-	Folders []string
+	// Working is the working folder. Its file may have come with the data that lies
+	// there: only what the schema calls harmless counts in it.
+	Working string
+	// User is dumptool's folder in the user's configuration, all of whose file counts,
+	// also where it is the working folder. A setting in Working hides the same in User.
+	User string
 	// LookupEnv is os.LookupEnv, or nil for an empty environment.
 	LookupEnv func(name string) (string, bool)
 }
 
-// Folders returns where configuration files are looked for: the working
-// folder, then dumptool's folder in the user's configuration.
-func Folders() []string {
-	folders := []string{"."}
-	if dir, err := os.UserConfigDir(); err == nil {
-		folders = append(folders, filepath.Join(dir, "dumptool"))
+// UserFolder returns dumptool's folder in the user's configuration, empty where there
+// is none.
+func UserFolder() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
 	}
-	return folders
+	return filepath.Join(dir, "dumptool")
 }
 
 // Settings are the values found by Load.
@@ -56,13 +59,8 @@ func Load(opt Options) (*Settings, error) {
 	if s.lookupEnv == nil {
 		s.lookupEnv = func(string) (string, bool) { return "", false }
 	}
-	paths := []string{opt.File}
-	if opt.File == "" {
-		paths = existing(opt.Folders)
-	}
-	for _, path := range paths {
-		f, err := readFile(path)
-		if err != nil {
+	for _, f := range opt.files() {
+		if err := f.read(); err != nil {
 			return nil, err
 		}
 		s.files = append(s.files, f)
@@ -70,17 +68,31 @@ func Load(opt Options) (*Settings, error) {
 	return s, nil
 }
 
-// existing returns the configuration files in folders. A file that is there
-// but cannot be read is no reason to go on without it: reading reports it.
-func existing(folders []string) []string {
-	var paths []string
-	for _, folder := range folders {
+// files are those that are there, before they are read. One that is there but cannot
+// be read is no reason to go on without it: reading reports it.
+func (opt Options) files() []*file {
+	if opt.File != "" {
+		return []*file{{path: opt.File}}
+	}
+	var files []*file
+	add := func(folder string, found bool) {
 		path := filepath.Join(folder, FileName)
-		if _, err := os.Stat(path); err == nil {
-			paths = append(paths, path)
+		if _, err := os.Stat(path); folder != "" && err == nil {
+			files = append(files, &file{path: path, found: found})
 		}
 	}
-	return paths
+	if !sameFolder(opt.Working, opt.User) {
+		add(opt.Working, true)
+	}
+	add(opt.User, false)
+	return files
+}
+
+// sameFolder reports whether two names are those of one folder.
+func sameFolder(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // Lookup returns the setting of a flag. command is the path of the command

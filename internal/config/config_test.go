@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func write(t *testing.T, yaml string) string {
 func load(t *testing.T, yaml string) (*Settings, string) {
 	t.Helper()
 	dir := write(t, yaml)
-	s, err := Load(Options{Folders: []string{dir}})
+	s, err := Load(Options{User: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,17 +104,16 @@ func TestPrecedence(t *testing.T) {
 	near := write(t, "convert: {jobs: 1}\n")
 	far := write(t, "convert: {jobs: 2, out: far}\n")
 	forced := filepath.Join(write(t, "convert: {jobs: 3}\n"), FileName)
-	folders := []string{near, t.TempDir(), far}
 	jobs := env("DUMPTOOL_CONVERT_JOBS=9")
 
 	tests := map[string]struct {
 		opt       Options
 		jobs, out string
 	}{
-		"near hides far":       {Options{Folders: folders}, "1", "far"},
-		"environment first":    {Options{Folders: folders, LookupEnv: jobs}, "9", "far"},
-		"empty is not set":     {Options{Folders: folders, LookupEnv: env("DUMPTOOL_CONVERT_JOBS=")}, "1", "far"},
-		"one file forced":      {Options{Folders: folders, File: forced}, "3", ""},
+		"near hides far":       {Options{Working: near, User: far}, "1", "far"},
+		"environment first":    {Options{Working: near, User: far, LookupEnv: jobs}, "9", "far"},
+		"empty is not set":     {Options{Working: near, User: far, LookupEnv: env("DUMPTOOL_CONVERT_JOBS=")}, "1", "far"},
+		"one file forced":      {Options{Working: near, User: far, File: forced}, "3", ""},
 		"environment and file": {Options{File: forced, LookupEnv: jobs}, "9", ""},
 		"nothing":              {Options{}, "", ""},
 	}
@@ -164,17 +164,19 @@ func TestLoadErrors(t *testing.T) {
 	tests := map[string]struct{ yaml, want string }{
 		"syntax":         {"convert:\n  jobs: 4\n    out: x\n", ":3: mapping values are not allowed"},
 		"unfinished":     {"out: \"x\n", ":2: found unexpected end of stream"},
-		"key twice":      {"jobs: 1\njobs: 2\n", ":2: mapping key \"jobs\" already defined at line 1"},
+		"key twice":      {"jobs: 1\njobs: 2\n", ":2: jobs: given twice, in line 1 too"},
 		"list":           {"- jobs\n", ":1: settings must be lines of the form name: value"},
 		"binary":         {"\x01", ": control characters are not allowed"},
-		"two spellings":  {"convert: {cpu_dir: a, cpu-dir: b}\n", ": convert.cpu-dir: given twice"},
+		"two spellings":  {"convert: {cpu_dir: a,\n CPU-dir: b}\n", ":2: cpu-dir: given twice, in line 1 too"},
+		"no name":        {"convert:\n  ? [jobs]\n  : 1\n", ":2: settings must be lines of the form name: value"},
+		"zero in a name": {"\"convert\\0jobs\": 1\n", ":1: settings must be lines of the form name: value"},
 		"self reference": {"a: &x [*x]\n", "contains itself"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := write(t, tt.yaml)
-			s, err := Load(Options{Folders: []string{dir}})
+			s, err := Load(Options{User: dir})
 			if err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, FileName)+":") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Load = %v, want the file and %q", err, tt.want)
 			}
@@ -196,13 +198,113 @@ func TestLoadErrors(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, FileName), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load(Options{Folders: []string{dir}}); err == nil || !strings.Contains(err.Error(), dir) {
+		if _, err := Load(Options{User: dir}); err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Load of a folder in place of a file = %v", err)
 		}
 	})
 }
 
-func TestFolders(t *testing.T) {
+// TestLimits checks that what no configuration needs is refused, and at once: decoding
+// these files takes from seconds to minutes.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	var names, tower, laughs strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&names, "n%d: 1\n", i)
+	}
+	tower.WriteString("a0: &a0 {k: 1}\n")
+	for i := range 450 {
+		fmt.Fprintf(&tower, "a%d: &a%d {k: *a%d}\n", i+1, i+1, i)
+	}
+	laughs.WriteString("a0: &a0 [1]\n")
+	for i := range 450 {
+		fmt.Fprintf(&laughs, "a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	tests := map[string]struct{ yaml, want string }{
+		"four levels":   {"a: {b: {c: {d: [1, 2]}}}", ""},
+		"merged group":  {"a: {b: {c: &c {d: 1}, e: {<<: *c}}}", ""},
+		"an alias":      {"a: &a {b: 1}\nc: {d: *a}\n", ""},
+		"five levels":   {"x: 1\na: {b: {c: {d: {e: 1}}}}", ":2: a: 5 levels of settings, at most 4 are possible"},
+		"deep":          {strings.Repeat("{a: ", 3000) + "1" + strings.Repeat("}", 3000), ":1: a: 3000 levels of settings, at most 4 are possible"},
+		"deep lists":    {"a: " + strings.Repeat("[", 3000) + strings.Repeat("]", 3000), ":1: a: 3000 levels of settings"},
+		"deep by alias": {tower.String(), ":4: a3: 5 levels of settings"},
+		"aliases":       {laughs.String(), ":5: a4: 5 levels of settings"},
+		"names":         {names.String(), ":1: 5000 settings in one group, at most 500 are possible"},
+		"names below":   {"a:\n b:\n  " + strings.ReplaceAll(names.String(), "\n", "\n  "), ":3: 5000 settings in one group"},
+		"name twice":    {strings.Repeat("a:\n", 400), ":2: a: given twice, in line 1 too"},
+		"one long list": {"a: [" + strings.Repeat("x,", 32000) + "]", ""},
+		"large":         {"a: [" + strings.Repeat("x,", 33000) + "]", ": a configuration of more than 64 KiB"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(write(t, tt.yaml), FileName)
+			for _, opt := range []Options{{File: path}, {Working: filepath.Dir(path)}, {User: filepath.Dir(path)}} {
+				_, err := Load(opt)
+				if got := fmt.Sprint(err); tt.want == "" && err != nil || tt.want != "" && !strings.HasPrefix(got, path+tt.want) {
+					t.Errorf("Load = %.200s, want the file and %q", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// TestMergedSpellings checks that a setting hides a merged one that is spelled otherwise.
+func TestMergedSpellings(t *testing.T) {
+	t.Parallel()
+	for range 20 { // maps have no order
+		s, _ := load(t, "convert: &c {Cpu_Dir: far}\ncompare: {<<: *c, cpu-dir: near}\n")
+		if v, _ := s.Lookup([]string{"compare"}, "cpu-dir"); v.Text != "near" {
+			t.Fatalf("got %q, want near", v.Text)
+		}
+	}
+}
+
+// TestWorkingFolder checks which file is one that may have come with the data.
+func TestWorkingFolder(t *testing.T) {
+	t.Parallel()
+	schema := func() Schema {
+		return Schema{Commands: map[string]Schema{"convert": {Flags: map[string]bool{"jobs": true, "out": false}}}}
+	}
+	dir, harmless := write(t, "convert: {out: x}\n"), write(t, "convert: {jobs: 4}\n")
+	path := filepath.Join(dir, FileName)
+	linked := t.TempDir()
+	if err := os.Symlink(path, filepath.Join(linked, FileName)); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.Symlink(dir, other); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		opt  Options
+		want string // the file whose setting is refused
+	}{
+		"found":                 {Options{Working: dir}, path},
+		"found, another user's": {Options{Working: dir, User: t.TempDir()}, path},
+		"harmless":              {Options{Working: harmless, User: t.TempDir()}, ""},
+		"the user's":            {Options{Working: t.TempDir(), User: dir}, ""},
+		"both":                  {Options{Working: dir, User: dir}, ""},
+		"both, by a link":       {Options{Working: other, User: dir}, ""},
+		"linked file":           {Options{Working: linked, User: dir}, filepath.Join(linked, FileName)},
+		"named":                 {Options{File: path, Working: dir}, ""},
+	} {
+		s, err := Load(tt.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Check(schema)
+		var found *FoundError
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.want != "" && (!errors.As(err, &found) || *found != FoundError{tt.want + ": convert.out", "DUMPTOOL_CONVERT_OUT"}):
+			t.Errorf("%s: error %v, want that of %s", name, err, tt.want)
+		}
+	}
+}
+
+func TestUserFolder(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "/home/me/cfg")
 	t.Setenv("HOME", "/home/me")
 	t.Setenv("AppData", "/home/me")
@@ -210,7 +312,7 @@ func TestFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{".", filepath.Join(user, "dumptool")}, Folders()); diff != "" {
-		t.Errorf("Folders (-want +got):\n%s", diff)
+	if got, want := UserFolder(), filepath.Join(user, "dumptool"); got != want {
+		t.Errorf("UserFolder = %s, want %s", got, want)
 	}
 }

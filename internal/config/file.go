@@ -1,77 +1,181 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
 	"dumptool/internal/safefile"
 
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 )
 
 // file is one configuration file.
 type file struct {
-	path string
-	tree map[string]any // keys in lower case, dashes for underscores
+	path  string
+	found bool           // in the working folder: it may have come with the data
+	tree  map[string]any // keys in lower case, dashes for underscores
 }
 
 // keySeparator keeps viper from splitting keys: no key holds this byte.
 const keySeparator = "\x00"
 
-// readFile reads a configuration file.
-func readFile(path string) (*file, error) {
-	data, err := safefile.ReadFile(path)
+// Limits of a file, far beyond what is written by hand. Without them a small file can
+// take minutes: the decoder compares all names of a group with each other, also for
+// each alias of it, and viper looks every setting up from the root.
+const (
+	maxSize   = 64 << 10
+	maxNames  = 500 // of a group
+	maxLevels = 4   // as in overflow.scan.merge.format
+)
+
+// read reads the settings.
+func (f *file) read() error {
+	root, err := f.parse()
+	if err != nil || root == nil {
+		return err
+	}
+	if err := (outline{f, map[*yaml.Node]int{}}).check(root); err != nil {
+		return err
+	}
+	var settings map[string]any
+	if err := root.Decode(&settings); err != nil {
+		return f.syntaxError(err)
+	}
+	v := viper.NewWithOptions(viper.KeyDelimiter(keySeparator))
+	if err := v.MergeConfigMap(settings); err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	f.tree = v.AllSettings()
+	return nil
+}
+
+// parse returns the group of all settings, nil if the file has none.
+func (f *file) parse() (*yaml.Node, error) {
+	in, err := safefile.Open(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	v := viper.NewWithOptions(viper.KeyDelimiter(keySeparator))
-	v.SetConfigType("yaml")
-	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
-		return nil, syntaxError(path, err)
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the configuration: %w", err)
+	case len(data) > maxSize:
+		return nil, fmt.Errorf("%s: a configuration of more than %d KiB", f.path, maxSize>>10)
 	}
-	f := &file{path: path}
-	f.tree, err = f.normalize(nil, v.AllSettings())
-	if err != nil {
-		return nil, err
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, f.syntaxError(err)
 	}
-	return f, nil
+	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
+		return nil, nil
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, f.notSettings(root)
+	}
+	return root, nil
+}
+
+// notSettings is the error of a line that has no setting.
+func (f *file) notSettings(at *yaml.Node) error {
+	return fmt.Errorf("%s:%d: settings must be lines of the form name: value", f.path, at.Line)
 }
 
 // syntaxError puts the position that the parser names where editors look for
 // it: "dumptool.yaml:3: mapping values are not allowed in this context".
-func syntaxError(path string, err error) error {
+func (f *file) syntaxError(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	position := regexp.MustCompile(`line (\d+): (.*)`)
 	if m := position.FindStringSubmatch(text); m != nil {
-		if strings.Contains(m[2], "cannot unmarshal") {
-			m[2] = "settings must be lines of the form name: value"
-		}
-		return fmt.Errorf("%s:%s: %s", path, m[1], m[2])
+		return fmt.Errorf("%s:%s: %s", f.path, m[1], m[2])
 	}
-	return fmt.Errorf("%s: %s", path, strings.TrimPrefix(text, "While parsing config: yaml: "))
+	return fmt.Errorf("%s: %s", f.path, strings.TrimPrefix(text, "yaml: "))
 }
 
-// normalize returns tree with dashes for underscores in its keys, which is how
-// flags are spelled.
-func (f *file) normalize(parents []string, tree map[string]any) (map[string]any, error) {
-	result := make(map[string]any, len(tree))
-	for key, value := range tree {
-		name := strings.ReplaceAll(key, "_", "-")
-		path := append(parents[:len(parents):len(parents)], name)
-		if _, twice := result[name]; twice {
-			return nil, fmt.Errorf("%s: given twice, with - and with _", f.source(path))
+// outline is what a file looks like before it is decoded.
+type outline struct {
+	*file
+	levels map[*yaml.Node]int // of groups, by what was measured
+}
+
+// check looks for more than a configuration can have.
+func (o outline) check(root *yaml.Node) error {
+	if _, err := o.measure(root); err != nil {
+		return err
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if levels := 1 + o.levels[target(root.Content[i+1])]; levels > maxLevels {
+			return fmt.Errorf("%s:%d: %s: %d levels of settings, at most %d are possible", o.path, key.Line, key.Value, levels, maxLevels)
 		}
-		if group, ok := value.(map[string]any); ok {
-			var err error
-			if value, err = f.normalize(path, group); err != nil {
-				return nil, err
+	}
+	return nil
+}
+
+// measure counts the levels of groups in a node. A list of values has none.
+func (o outline) measure(node *yaml.Node) (levels int, err error) {
+	node = target(node)
+	if levels, known := o.levels[node]; known {
+		return levels, nil
+	}
+	o.levels[node] = 0 // for one that contains itself, which the decoder refuses
+	switch node.Kind {
+	case yaml.MappingNode:
+		levels, err = o.group(node)
+	case yaml.SequenceNode:
+		for _, element := range node.Content {
+			n, err := o.measure(element)
+			if err != nil {
+				return 0, err
+			}
+			if target(element).Kind != yaml.ScalarNode {
+				levels = max(levels, 1+n)
 			}
 		}
-		result[name] = value
 	}
-	return result, nil
+	o.levels[node] = levels
+	return levels, err
+}
+
+// group measures a group of settings. It spells their names as flags are spelled, and
+// finds those that are there twice.
+func (o outline) group(node *yaml.Node) (levels int, err error) {
+	if names := len(node.Content) / 2; names > maxNames {
+		return 0, fmt.Errorf("%s:%d: %d settings in one group, at most %d are possible", o.path, node.Line, names, maxNames)
+	}
+	lines := map[string]int{}
+	for i := 0; i < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if key.Kind != yaml.ScalarNode || strings.Contains(key.Value, keySeparator) {
+			return 0, o.notSettings(key)
+		}
+		key.Value = strings.ToLower(strings.ReplaceAll(key.Value, "_", "-"))
+		if line, twice := lines[key.Value]; twice {
+			return 0, fmt.Errorf("%s:%d: %s: given twice, in line %d too", o.path, key.Line, key.Value, line)
+		}
+		lines[key.Value] = key.Line
+		n, err := o.measure(node.Content[i+1])
+		if err != nil {
+			return 0, err
+		}
+		if key.Tag == "!!merge" {
+			n-- // its names are those of this group
+		}
+		levels = max(levels, n)
+	}
+	return 1 + levels, nil
+}
+
+// target is what an alias stands for, else the node itself.
+func target(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
 }
 
 // source names a setting of the file.

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"dumptool/internal/guard"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -53,14 +54,23 @@ func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, enc
 	errs := make([]error, count)
 	var workers sync.WaitGroup
 	for range min(int(count), cap(c.run.slots)) {
-		workers.Go(func() {
+		workers.Add(1)
+		k := int64(0) // the part that the worker is at
+		guard.Go(func() error {
 			p := part{conversion: c, file: f, src: src, header: int64(len(enc.header)), encoder: encoder}
 			defer p.close()
-			for k := next.Add(1) - 1; k < count && !failed.Load(); k = next.Add(1) - 1 {
-				if errs[k] = p.run(max(0, k*partElements-enc.lead), min((k+1)*partElements-enc.lead, src.n)); errs[k] != nil {
-					failed.Store(true)
+			for k = next.Add(1) - 1; k < count && !failed.Load(); k = next.Add(1) - 1 {
+				if err := p.run(max(0, k*partElements-enc.lead), min((k+1)*partElements-enc.lead, src.n)); err != nil {
+					return err
 				}
 			}
+			return nil
+		}, func(err error) {
+			if err != nil {
+				errs[k] = err
+				failed.Store(true)
+			}
+			workers.Done()
 		})
 	}
 	workers.Wait()

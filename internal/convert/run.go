@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/guard"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -90,7 +91,15 @@ func (r *run) convertAll(ctx context.Context, all []Job, observe func(batch.Even
 		defer func() { <-r.slots }()
 		file := &fileProgress{progress: p, left: job.Size}
 		defer file.finish()
-		return r.convert(ctx, job, file)
+		var res Result
+		err := guard.Do(func() error {
+			res = r.convert(ctx, job, file)
+			return nil
+		})
+		if err != nil {
+			return Result{Job: job, Err: err}
+		}
+		return res
 	}, func(_ int, res Result) { emit(res) })
 }
 

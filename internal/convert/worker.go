@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -250,11 +251,12 @@ func (c *conversion) dump(r *Result) {
 // tensor converts a tensor as the run has it.
 func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
 	row := Row{Kind: string(t.Kind), Index: t.Index, Name: t.Name}
-	if c.run.opt.Target == nil {
-		row.Err = c.plain(&row, t, name)
-	} else {
-		row.Err = c.reformat(&row, t, name)
-	}
+	row.Err = guard.Do(func() error {
+		if c.run.opt.Target == nil {
+			return c.plain(&row, t, name)
+		}
+		return c.reformat(&row, t, name)
+	})
 	return row
 }
 

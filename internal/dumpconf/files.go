@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"dumptool/internal/guard"
 	"dumptool/internal/safefile"
 )
 
@@ -15,22 +16,18 @@ import (
 // file that is larger than runtimes read it returns a little more than they would.
 // Errors name the file.
 func ReadFile(ctx context.Context, name string, stdin io.Reader) ([]byte, error) {
-	type content struct {
-		text []byte
-		err  error
-	}
+	var text []byte
 	// Reading cannot be interrupted: it goes on alone when ctx is done.
-	done := make(chan content, 1)
-	go func() {
-		var c content
-		c.text, c.err = readLimited(name, stdin)
-		done <- c
-	}()
+	done := make(chan error, 1)
+	guard.Go(func() (err error) {
+		text, err = readLimited(name, stdin)
+		return err
+	}, func(err error) { done <- err })
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case c := <-done:
-		return c.text, c.err
+	case err := <-done:
+		return text, err
 	}
 }
 

@@ -189,15 +189,12 @@ func readGraph(in io.Reader, size int64, proto bool) (*graph.IR, error) {
 
 // readSide opens a file of a tree and reads it; the error names it.
 func readSide(f *dumpdir.File, read func(io.Reader) error) error {
-	in, err := safefile.Open(f.Path())
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if err := read(in); err != nil {
-		return fmt.Errorf("%s: %w", f.Path(), err)
-	}
-	return nil
+	return safefile.Read(f.Path(), func(in safefile.Input) error {
+		if err := read(in); err != nil {
+			return fmt.Errorf("%s: %w", f.Path(), err)
+		}
+		return nil
+	})
 }
 
 func appendNew(list []string, seen map[string]bool, names ...string) []string {

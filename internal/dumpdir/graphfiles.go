@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"dumptool/internal/graph"
+	"dumptool/internal/guard"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
@@ -40,21 +41,27 @@ func (f *GraphFiles) Expect(name string) {
 
 // Read reads a file. As with graph.ReadIR there may be a graph beside an error. The
 // graph may be that of another file, and must not be changed.
-func (f *GraphFiles) Read(name string, proto bool) (*graph.IR, error) {
-	in, err := safefile.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	if proto {
-		return graph.ReadIRProto(in, in.Size())
-	}
-	share := f.take(in.Size(), name)
-	if share == nil || share.name != name && !isAlike(share.name, name) {
-		return graph.ReadIR(in)
-	}
-	share.once.Do(func() { share.g, share.err = graph.ReadIR(in) })
-	return share.g, share.err
+func (f *GraphFiles) Read(name string, proto bool) (g *graph.IR, err error) {
+	err = safefile.Read(name, func(in safefile.Input) (err error) {
+		if proto {
+			g, err = graph.ReadIRProto(in, in.Size())
+			return err
+		}
+		share := f.take(in.Size(), name)
+		if share == nil || share.name != name && !isAlike(share.name, name) {
+			g, err = graph.ReadIR(in)
+			return err
+		}
+		share.once.Do(func() {
+			share.err = guard.Do(func() (err error) {
+				share.g, err = graph.ReadIR(in)
+				return err
+			})
+		})
+		g = share.g
+		return share.err
+	})
+	return g, err
 }
 
 // take returns what a file may share with others of its size, nil for nothing.

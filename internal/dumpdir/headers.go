@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/guard"
 	"dumptool/internal/tensorfile"
 )
 
@@ -52,7 +53,16 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	}
 	named := make(map[*Round][]*Op)
 	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, nil,
-		func(_ context.Context, j headerJob) header { return readHeader(j.file, opt.Version) },
+		func(_ context.Context, j headerJob) (h header) {
+			err := guard.Do(func() error {
+				h = readHeader(j.file, opt.Version)
+				return nil
+			})
+			if err != nil {
+				return header{err: err}
+			}
+			return h
+		},
 		func(i int, h header) {
 			if round, ops := r.addHeader(jobs[i], &h, rounds); ops != nil {
 				named[round] = append(named[round], ops...)

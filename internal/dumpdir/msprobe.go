@@ -257,6 +257,9 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
 	where := store.Join(store.Dir(d.file.Path()), msprobe.TensorFolder, name)
 	file := &File{Folder: d.folder, Name: name, Role: Tensors, path: where}
 	info, err := store.Stat(where)
+	if err == nil {
+		_, err = store.Within(store.Dir(d.file.Path()), where)
+	}
 	switch {
 	case !d.folder.given() || errors.Is(err, os.ErrNotExist):
 		file.Err = fmt.Errorf("%s: the file of %s is missing: %w", d.file.Name, l.Name, os.ErrNotExist)

@@ -130,6 +130,29 @@ func TestMSProbeFile(t *testing.T) {
 	}
 }
 
+// TestMSProbeLinks: no name in dump.json leads out of the folder by a link.
+func TestMSProbeLinks(t *testing.T) {
+	base := t.TempDir()
+	write(t, base, map[string]string{
+		"run/dump.json": `{"task": "tensor", "data": {"Torch.add.0.forward": {"input_args": [` + leafJSON(`, "data_name": "x.npy"`) + `]}}}`,
+		"data/x.npy":    "x", "run/data/x.npy": "x",
+	})
+	root := filepath.Join(base, "run")
+	link := filepath.Join(root, "dump_tensor_data")
+	for target, want := range map[string]string{"../data": "is outside of", "data": ""} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		err := openAt(t, filepath.Join(root, "dump.json"), Options{}).Rounds[0].Ops[0].Tensors[0].File.Err
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", target, err, want)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestMSProbeDamaged: what stands before the damage counts, and the problem says where
 // it is; of a dump.json that is refused the tensors go by their names.
 func TestMSProbeDamaged(t *testing.T) {

@@ -207,20 +207,12 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 	return file
 }
 
+// leftover is the form of the names under which output files grow.
+var leftover = lang.Pattern(`^\..*\.([0-9a-f]{8}-[0-9]+-)?[0-9A-Za-z]+\.tmp$`)
+
 // isLeftover reports whether a name is one under which an output file grows: a
 // process that was killed left it.
-func isLeftover(name string) bool {
-	stem, ok := strings.CutSuffix(name, ".tmp")
-	dot := strings.LastIndexByte(stem, '.')
-	if !ok || dot < 1 || name[0] != '.' {
-		return false
-	}
-	random := stem[dot+1:]
-	letter := func(r rune) bool {
-		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	return random != "" && strings.IndexFunc(random, func(r rune) bool { return !letter(r) }) < 0
-}
+func isLeftover(name string) bool { return name[0] == '.' && leftover().MatchString(name) }
 
 // mappingOf returns the mapping.csv of a folder with these entries, and warns of
 // lines that name no file of it.
@@ -296,10 +288,5 @@ func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 // readSide reads a file that lies beside the dumps. One that is no regular file is
 // not opened: a pipe would block.
 func readSide(name string, read func(io.Reader) error) error {
-	file, err := safefile.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return read(file)
+	return safefile.Read(name, func(file safefile.Input) error { return read(file) })
 }

@@ -97,12 +97,12 @@ func TestLinks(t *testing.T) {
 // a killed run left are no inputs.
 func TestOddFiles(t *testing.T) {
 	root := t.TempDir()
-	write(t, root, named("a", ".a.output.0.npy.0F3K.tmp", ".tmp", ".x.tmp", "a..tmp"))
+	write(t, root, named("a", ".a.output.0.npy.0F3K.tmp", ".a.output.0.npy.0123abcd-42-0F3K.tmp", ".a-b.tmp", ".tmp", ".x.tmp", "a..tmp"))
 	if err := syscall.Mkfifo(filepath.Join(root, MappingName), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	r := openAt(t, root, Options{})
-	if diff := cmp.Diff([]string{".tmp", ".x.tmp", "a", "a..tmp"}, listed(t, r)); diff != "" {
+	if diff := cmp.Diff([]string{".a-b.tmp", ".tmp", ".x.tmp", "a", "a..tmp"}, listed(t, r)); diff != "" {
 		t.Error(diff)
 	}
 	if len(r.Warnings) != 1 || strings.Count(r.Warnings[0], MappingName) != 1 {

@@ -198,13 +198,13 @@ func FuzzQuery(f *testing.F) {
 	for _, q := range []string{"net.py:12", "f3(x)", "Op1", "op7", "%4", "#1", "para1", "Default/net/layer1/Op1-op1", "layer2", "rank_0/graphs", "Op1.Default_net_layer1_Op1-op1.1.2.1624605159829577"} {
 		f.Add(q)
 	}
-	dir := smallTree(f, 12)
+	dir := filepath.Join(smallTree(f, 12), "rank_0")
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := ParseQuery(text, Auto)
 		if err != nil {
 			return
 		}
-		a, err := Run(context.Background(), q, Options{Paths: []string{dir}, All: len(text)%2 == 0, Stack: true, Up: 1})
+		a, err := Run(context.Background(), q, Options{Paths: []string{dir}, All: len(text)%2 == 0, Stack: true, Up: 1, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

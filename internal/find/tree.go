@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -409,18 +408,15 @@ func unreadable(name string, err error) Unreadable {
 
 // readOrder reads the execution order of the graph.
 func (g *loaded) readOrder(file string) error {
-	in, err := safefile.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	order, err := sidefile.ReadExecutionOrder(io.Reader(in), store.Base(file))
-	if err != nil {
-		return err
-	}
-	g.names, g.place = order.Names, make(map[string]int, len(order.Names))
-	for i, name := range order.Names {
-		g.place[name] = i + 1
-	}
-	return nil
+	return safefile.Read(file, func(in safefile.Input) error {
+		order, err := sidefile.ReadExecutionOrder(in, store.Base(file))
+		if err != nil {
+			return err
+		}
+		g.names, g.place = order.Names, make(map[string]int, len(order.Names))
+		for i, name := range order.Names {
+			g.place[name] = i + 1
+		}
+		return nil
+	})
 }

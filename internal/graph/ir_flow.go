@@ -31,7 +31,12 @@ func (g *IR) Producers(n *Node, input int) []Source {
 		return nil
 	}
 	w := producers{g: g}
-	w.follow(g.inputs[int(n.inputs.from)+input], 0, false)
+	w.todo = append(w.todo, wanted{at: g.inputs[int(n.inputs.from)+input]})
+	for len(w.todo) > 0 {
+		next := w.todo[len(w.todo)-1]
+		w.todo = w.todo[:len(w.todo)-1]
+		w.follow(next.at, next.output, next.chosen)
+	}
 	return w.found
 }
 
@@ -40,6 +45,9 @@ type producers struct {
 	g     *IR
 	found []Source
 	seen  map[wanted]bool
+	// todo is what is still to be followed, the next one last: tuples may be in as many
+	// others as a file has nodes.
+	todo []wanted
 }
 
 // wanted is an output of a node, or all of them.
@@ -84,8 +92,8 @@ func (w *producers) follow(at ref, output int, chosen bool) {
 				at, output, chosen = inputs[output], 0, false
 				continue
 			}
-			for _, in := range inputs {
-				w.follow(in, 0, false)
+			for _, in := range slices.Backward(inputs) {
+				w.todo = append(w.todo, wanted{at: in})
 			}
 			return
 		default:

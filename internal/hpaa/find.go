@@ -141,18 +141,29 @@ func (s *Source) described() (*Found, error) {
 func (s *Source) pathOf(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	folder := store.Dir(s.Description)
+	outside := fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", clip(name))
 	switch {
 	case filepath.IsLocal(local) && !slices.Contains(strings.Split(filepath.ToSlash(local), "/"), ".."):
 	case !s.AllowOutside:
-		return "", fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", clip(name))
+		return "", outside
 	case store.IsAbs(local):
 		return local, nil
 	}
 	path := store.Join(folder, local)
 	if _, err := store.Lstat(path); errors.Is(err, fs.ErrNotExist) && s.Top != "" {
 		if below := store.Join(s.Top, local); exists(below) {
-			return below, nil
+			path = below
 		}
 	}
-	return path, nil
+	if s.AllowOutside {
+		return path, nil
+	}
+	_, err := store.Within(folder, path)
+	if errors.Is(err, store.ErrOutside) && s.Top != "" {
+		_, err = store.Within(s.Top, path)
+	}
+	if errors.Is(err, store.ErrOutside) {
+		return "", outside
+	}
+	return path, nil // whoever reads it says what else is wrong
 }

@@ -552,6 +552,44 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindLinks checks that links do not lead out of the folder either.
+func TestFindLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, Piece{File: "outside"}, "00")
+	write(t, dir, Piece{File: "top/dump_data/a"}, "00")
+	top := filepath.Join(dir, "top")
+	for name, target := range map[string]string{"out": filepath.Join(dir, "outside"), "in": filepath.Join("dump_data", "a"), "folder": dir, "gone": filepath.Join(dir, "none")} {
+		if err := os.Symlink(target, filepath.Join(top, "link-"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		file    string
+		outside bool
+	}{
+		{"link-out", true},
+		{"link-folder/outside", true},
+		{"link-folder/top/dump_data/a", false},
+		{"link-in", false},
+		{"link-gone", false}, // which is an error of the piece
+		{"link-folder/none", false},
+	} {
+		for _, name := range []string{"top/pieces.jsonl", "top/sub/pieces.jsonl"} {
+			p := write(t, dir, Piece{File: name}, fmt.Sprintf(`{"file": %q, "node": "n"}`, test.file))
+			s := &Source{Description: p.Path, Dir: filepath.Join(top, "dump_data"), Top: top}
+			_, err := s.Find()
+			if leads := err != nil && strings.Contains(err.Error(), "leads out of the folder"); leads != test.outside || err != nil && !leads {
+				t.Errorf("%s in %s: error %v", test.file, name, err)
+			}
+			s.AllowOutside = true
+			if _, err := s.Find(); err != nil {
+				t.Errorf("%s in %s with --allow-outside: %v", test.file, name, err)
+			}
+		}
+	}
+}
+
 // TestCanceled checks that an import that is interrupted leaves nothing behind.
 func TestCanceled(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/npy"
+	"dumptool/internal/guard"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -119,7 +120,15 @@ func (w *worker) look(g *group) bool {
 	g.bad = make([]*PieceError, len(g.row.Pieces))
 	ok := true
 	for i, p := range g.row.Pieces {
-		s, bad := look(p, w.hintsOf(g, p))
+		var s *stored
+		var bad *PieceError
+		err := guard.Do(func() error {
+			s, bad = look(p, w.hintsOf(g, p))
+			return nil
+		})
+		if err != nil {
+			bad = readError(err)
+		}
 		if bad != nil {
 			g.bad[i], ok = bad, false
 		}
@@ -180,7 +189,7 @@ func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.F
 		most += s.size
 	}
 	file.Reserve(min(int64(len(header))+g.joint.shape.Elements()*int64(dec.Host().Size()), most))
-	if err := fill(ctx, file, g.joint, dec, header, memory); err != nil {
+	if err := guard.Do(func() error { return fill(ctx, file, g.joint, dec, header, memory) }); err != nil {
 		file.Abort()
 		return nil, err
 	}
@@ -211,7 +220,7 @@ func fill(ctx context.Context, file io.Writer, j *joint, dec tensor.Decoder, hea
 func (s *stored) check(ctx context.Context, memory *room) error {
 	r := newReader(s, memory, false)
 	defer r.Close() //nolint:errcheck // it was only read
-	return r.finish(ctx)
+	return guard.Do(func() error { return r.finish(ctx) })
 }
 
 // checkAll checks all pieces of a unit of which one is broken and sets the errors of

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/format"
+	"dumptool/internal/guard"
 	"dumptool/internal/misfit"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
@@ -186,7 +187,15 @@ func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.
 		func(ctx context.Context, e *dumpdir.File) *File {
 			w := workers.Get().(*worker)
 			defer workers.Put(w)
-			return w.file(ctx, e)
+			var f *File
+			err := guard.Do(func() error {
+				f = w.file(ctx, e)
+				return nil
+			})
+			if err != nil {
+				return &File{Entry: e, At: e.Folder.At, Err: err}
+			}
+			return f
 		},
 		func(f *File) error {
 			if errors.Is(f.Err, context.Canceled) { // interrupted half-way it is no result

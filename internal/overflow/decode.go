@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/guard"
 	"dumptool/internal/safefile"
 )
 
@@ -26,7 +27,17 @@ func Decode(ctx context.Context, run *dumpdir.Run, observe func(batch.Event), em
 	var sum DecodeSummary
 	d := newRecordReader(run)
 	err := batch.RunUntil(ctx, batch.Options{Observe: observe}, run.Files, nil,
-		func(_ context.Context, f *dumpdir.File) *RecordFile { return d.read(f) },
+		func(_ context.Context, f *dumpdir.File) (r *RecordFile) {
+			err := guard.Do(func() error {
+				r = d.read(f)
+				return nil
+			})
+			if err != nil {
+				r = &RecordFile{File: f}
+				r.fail(err)
+			}
+			return r
+		},
 		func(f *RecordFile) error {
 			err := emit(f)
 			sum.add(f)

@@ -1,10 +1,12 @@
 package overflow
 
 import (
+	"cmp"
 	"errors"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/guard"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
@@ -33,11 +35,15 @@ func readRecords(r dumpdir.Record) *recordSource {
 	if name.HasDump {
 		s.timestamp = name.Timestamp
 	}
-	if name.Ext == ".json" {
-		s.readJSON()
-	} else {
-		s.readDump(r.File.Name)
-	}
+	err := guard.Do(func() error {
+		if name.Ext == ".json" {
+			s.readJSON()
+		} else {
+			s.readDump(r.File.Name)
+		}
+		return nil
+	})
+	s.err = cmp.Or(err, s.err)
 	return s
 }
 

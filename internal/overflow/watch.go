@@ -13,6 +13,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
@@ -285,7 +286,11 @@ func (w *watched) compare(ctx context.Context) watchResult {
 			before = i
 			continue
 		}
-		found, err := w.changes(ctx, &w.dumps[before], d)
+		var found []Change
+		err := guard.Do(func() (err error) {
+			found, err = w.changes(ctx, &w.dumps[before], d)
+			return err
+		})
 		if err != nil {
 			r.problems = append(r.problems, Problem{File: d.op.Tensors[0].File.Path(), Err: err})
 			continue

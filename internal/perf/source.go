@@ -205,13 +205,12 @@ func readAll(ctx context.Context, workers int, files []file) (map[string]loaded,
 	return all, err
 }
 
-func readFile(f file) (*table, error) {
-	in, err := safefile.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	return readTable(in, f.path, f.nameless)
+func readFile(f file) (t *table, err error) {
+	err = safefile.Read(f.path, func(in safefile.Input) (err error) {
+		t, err = readTable(in, f.path, f.nameless)
+		return err
+	})
+	return t, err
 }
 
 // files are the tables of a source.

@@ -55,8 +55,9 @@ const (
 // What values are taken to need, in bytes, with what leads to them.
 const (
 	valueMemory = 16
-	seqMemory   = 48
-	dictMemory  = 64
+	itemMemory  = 32
+	seqMemory   = 96
+	dictMemory  = 96
 	keyMemory   = 64
 	// An object is made for no fewer bytes of a pickle than a call takes.
 	objectMemory = 256
@@ -204,9 +205,29 @@ func (m *machine) line() string {
 	return s
 }
 
+// room returns values with room for n more, where each takes so many bytes.
+func room[T any](m *machine, values []T, n, memory int) []T {
+	if n <= cap(values)-len(values) {
+		return values
+	}
+	n = max(n, cap(values))
+	if m.charge(n * memory); m.err != nil {
+		return values
+	}
+	return append(make([]T, 0, cap(values)+n), values...)
+}
+
 func (m *machine) push(v any) {
 	m.charge(valueMemory)
-	m.stack = append(m.stack, v)
+	if m.stack = room(m, m.stack, 1, valueMemory); m.err == nil {
+		m.stack = append(m.stack, v)
+	}
+}
+
+func (m *machine) pushMark() {
+	if m.marks = room(m, m.marks, 1, valueMemory); m.err == nil {
+		m.marks = append(m.marks, len(m.stack))
+	}
 }
 
 // above returns the values above the last mark.

@@ -14,7 +14,7 @@ type opcode struct {
 
 // opcodes are the instructions by their byte.
 var opcodes = [256]opcode{
-	'(': {"MARK", func(m *machine) { m.charge(valueMemory); m.marks = append(m.marks, len(m.stack)) }},
+	'(': {"MARK", (*machine).pushMark},
 	'.': {"STOP", func(m *machine) { m.stopped = true }},
 	'0': {"POP", popOne},
 	'1': {"POP_MARK", func(m *machine) { m.popMark() }},
@@ -94,7 +94,7 @@ var opcodes = [256]opcode{
 func text(parse func(string) (any, error)) func(*machine) {
 	return func(m *machine) {
 		s := m.line()
-		if m.err == nil {
+		if m.charge(len(s)); m.err == nil {
 			m.decoded(parse(s))
 		}
 	}
@@ -104,7 +104,7 @@ func text(parse func(string) (any, error)) func(*machine) {
 func sized(n int, decode func([]byte) (any, error)) func(*machine) {
 	return func(m *machine) {
 		b := m.bytes(m.uint(n))
-		if m.err == nil {
+		if m.charge(len(b)); m.err == nil {
 			m.decoded(decode(b))
 		}
 	}
@@ -151,7 +151,9 @@ func (m *machine) pushSequence(k Kind, values []any) {
 
 // add adds values to a sequence, to a set each once.
 func (m *machine) add(s *Sequence, values []any) {
-	m.charge(valueMemory * len(values))
+	if s.Items = room(m, s.Items, len(values), valueMemory); m.err != nil {
+		return
+	}
 	if s.Kind == List || s.Kind == Tuple {
 		s.Items = append(s.Items, values...)
 		return
@@ -195,7 +197,9 @@ func (m *machine) fill(d *Dict, list []any) {
 		case found:
 			d.Items[at].Value = list[i+1]
 		default:
-			d.Items = append(d.Items, Item{list[i], list[i+1]})
+			if d.Items = room(m, d.Items, 1, itemMemory); m.err == nil {
+				d.Items = append(d.Items, Item{list[i], list[i+1]})
+			}
 		}
 	}
 }

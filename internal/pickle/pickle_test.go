@@ -297,6 +297,7 @@ func TestKeys(t *testing.T) {
 func TestMemory(t *testing.T) {
 	text := "V" + strings.Repeat("x", 10000) + "\np0\n0"
 	for what, program := range map[string]string{
+		"one long key":      "((U\xff" + strings.Repeat("x", 255) + strings.Repeat("2", 200) + "tp0\n0" + strings.Repeat("}h\x00Ns", 2000) + "l.",
 		"bytes of one text": text + "(" + strings.Repeat("c_codecs\nencode\n(g0\nVlatin1\ntR", 10000) + "l.",
 		"one list in sets":  "(" + strings.Repeat("N", 10000) + "lp0\n0(" + strings.Repeat("c__builtin__\nset\n(g0\ntR", 5000) + "l.",
 	} {

@@ -57,6 +57,17 @@ func (p *positions) put(m *machine, key any, next int) (at int, found bool) {
 		m.failWith(err)
 		return 0, false
 	}
+	switch id := id.(type) { // those that are made for the key
+	case bytesKey:
+		m.charge(len(id))
+	case longKey:
+		m.charge(len(id))
+	case tupleKey:
+		m.charge(len(id))
+	}
+	if m.err != nil {
+		return 0, false
+	}
 	if at, found = (*p)[id]; !found {
 		m.charge(keyMemory)
 		if *p == nil {

@@ -1,7 +1,8 @@
 // Package safefile writes output files that are either complete or absent. A
 // file grows under a temporary name in the folder of its final name and is
 // renamed into place when it is whole, so an error, a full disk or a killed
-// process leaves nothing half-written under a final name. Remote files grow in
+// process leaves nothing half-written under a final name. What a killed one left under
+// temporary names is removed by the next one that writes to the folder. Remote files grow in
 // package store, by the same rule.
 //
 // It does not sync to disk: it protects readers from partial files, not from

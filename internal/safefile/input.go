@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
 )
@@ -47,6 +48,17 @@ func Open(path string) (Input, error) {
 		return nil, err
 	}
 	return src.(Input), nil // local files are both
+}
+
+// Read opens a file and calls read with it. The error is one of Open, that of read, or
+// a *guard.Panic where that panics.
+func Read(path string, read func(Input) error) error {
+	f, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return guard.Do(func() error { return read(f) })
 }
 
 // ReadFile reads a file as Open opens it.

@@ -3,6 +3,7 @@ package safefile
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"unicode/utf8"
@@ -18,22 +19,42 @@ const (
 	maxTries = 100
 )
 
-// openTemp creates a new file beside path. The mode is what the umask leaves
-// of 0666, as for any file a user makes.
+// openTemp creates a new file beside path and locks it: a lock that is free tells later
+// processes that the file is left behind. The mode is what the umask leaves of 0666, as
+// for any file a user makes.
 func openTemp(path string) (*os.File, error) {
 	dir, base := filepath.Split(path)
+	cleanOnce(dir)
 	for try := 1; ; try++ {
 		name := dir + tempName(base)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil || !errors.Is(err, os.ErrExist) || try == maxTries {
-			return f, err
+		if err == nil {
+			if try == maxTries || holds(f) {
+				return f, nil
+			}
+			_ = f.Close() // another process is removing it
+			_ = os.Remove(name)
+		} else if !errors.Is(err, os.ErrExist) || try == maxTries {
+			return nil, err
 		}
 	}
 }
 
-// tempName returns a hidden name that says which file it belongs to.
+// holds locks a new file and reports whether it is still there: another process may have
+// taken it, before it was locked, for one that is left behind. Where files cannot be
+// locked it goes without.
+func holds(f *os.File) bool {
+	if err := lock(f); err != nil {
+		return !errors.Is(err, errLocked)
+	}
+	info, err := f.Stat()
+	return err != nil || links(info) > 0
+}
+
+// tempName returns a hidden name that says which file it belongs to, and which process of
+// which machine writes it.
 func tempName(base string) string {
-	return "." + prefix(base, maxPrefix) + "." + rand.Text() + ".tmp"
+	return fmt.Sprintf(".%s.%s-%d-%s.tmp", prefix(base, maxPrefix), host(), os.Getpid(), rand.Text())
 }
 
 // prefix returns at most n bytes of s without splitting a character.
@@ -56,6 +77,8 @@ type temp struct {
 
 // Commit implements store.Writer.
 func (t *temp) Commit() error {
+	release := keepLock(t.File)
+	defer release()
 	err := t.Close()
 	if err != nil {
 		err = named("close", t.path, err)

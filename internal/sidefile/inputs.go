@@ -213,15 +213,12 @@ func (e *FileError) dispensable() bool {
 }
 
 func load(path string, read func(r io.Reader, path string) error) error {
-	file, err := safefile.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := read(file, filepath.ToSlash(path)); err != nil {
-		return explain(file, err)
-	}
-	return nil
+	return safefile.Read(path, func(file safefile.Input) error {
+		if err := read(file, filepath.ToSlash(path)); err != nil {
+			return explain(file, err)
+		}
+		return nil
+	})
 }
 
 // explain says what a file is that cannot be read, where its reader cannot say so:

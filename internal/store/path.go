@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 )
@@ -119,4 +120,28 @@ func Real(path string) (string, error) {
 		return path, err
 	}
 	return filepath.EvalSymlinks(path)
+}
+
+// ErrOutside is wrapped by the errors of Within about paths that lead out of a folder.
+var ErrOutside = errors.New("is outside of")
+
+// Within is the absolute path, without symbolic links, of a file at or below the folder
+// root. Whoever makes a path of a name that comes from a file asks here before it opens
+// it: such a name must not lead out of the folder, neither by what it says nor by the
+// links on its way.
+func Within(root, path string) (string, error) {
+	var real [2]string
+	for i, p := range []string{root, path} {
+		p, err := Abs(p)
+		if err == nil {
+			real[i], err = Real(p)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if below, err := Rel(real[0], real[1]); err != nil || !filepath.IsLocal(below) {
+		return "", fmt.Errorf("%s %w %s", path, ErrOutside, root)
+	}
+	return real[1], nil
 }

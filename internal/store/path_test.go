@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -62,4 +64,49 @@ func TestLocalPaths(t *testing.T) {
 			t.Errorf("%q, %q: another path than filepath's", a, b)
 		}
 	})
+}
+
+// TestWithin has names that a file may say, and the links on their way.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"run/a", "run-2"} {
+		if err := os.MkdirAll(filepath.Join(base, filepath.FromSlash(dir)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"run/a/x", "run/..x", "run-2/x"} {
+		if err := os.WriteFile(filepath.Join(base, filepath.FromSlash(file)), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"link": "run", "run/out": base, "run/in": "a", "run/a/up": "../a/x", "run/loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(base, filepath.FromSlash(link))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"a/x": "run/a/x", "..x": "run/..x", "in/up": "run/a/x", "a/../in/x": "run/a/x", "out/run/a/x": "run/a/x", "": "run",
+		"out": "", "out/run-2/x": "", "../run-2/x": "", "a/../../run-2/x": "",
+	} {
+		for _, root := range []string{"run", "link"} {
+			root = filepath.Join(base, root)
+			got, err := Within(root, filepath.Join(root, filepath.FromSlash(name)))
+			if want == "" {
+				if !errors.Is(err, ErrOutside) || got != "" {
+					t.Errorf("%s: %q, error %v, want %v", name, got, err, ErrOutside)
+				}
+			} else if err != nil || got != filepath.Join(base, filepath.FromSlash(want)) {
+				t.Errorf("%s: %q, error %v, want %s", name, got, err, want)
+			}
+		}
+	}
+	for _, name := range []string{"none", "out/none", "loop", "a/x/y"} {
+		if got, err := Within(filepath.Join(base, "run"), filepath.Join(base, "run", filepath.FromSlash(name))); err == nil || errors.Is(err, ErrOutside) {
+			t.Errorf("%s: %q, error %v, want that of the system", name, got, err)
+		}
+	}
 }

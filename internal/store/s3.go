@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"dumptool/internal/lang"
 )
 
 // s3 is S3-compatible storage. Of the client library only requests are used, one answer
@@ -74,6 +76,11 @@ func newS3(set S3Settings) (*s3, error) {
 		set: set, keys: set.keychain(), endpoint: at.url.String(), named: at.named, virtual: at.virtual,
 		slots: make(chan struct{}, set.Concurrency),
 		heads: newHeads(set.heads()), blocks: newBlocks(max(set.Cache-set.heads(), set.Block)), parts: &parts{left: partsBudget},
+	}
+	if at.url.Scheme == "http" && !loopback(at.url.Hostname()) && set.Note != nil {
+		s.keys.used = sync.OnceFunc(func() {
+			set.Note(lang.Sayf("%s (%s) is not encrypted: data and session tokens can be read on the way", "%s（%s）未加密：数据和会话令牌在途中可被读取", s.endpoint, s.named))
+		})
 	}
 	lookup := minio.BucketLookupPath
 	if at.virtual {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/xml"
@@ -66,8 +67,14 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 		transport = a.slow
 	}
 	resp, err := transport.RoundTrip(req)
-	if err != nil || resp.StatusCode < 300 {
-		return resp, err
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < 300 {
+		if req.Header.Get("Range") == "" { // only requests for data have one
+			resp.Body = &document{ReadCloser: resp.Body}
+		}
+		return resp, nil
 	}
 	defer resp.Body.Close()
 	failed := &statusError{status: resp.StatusCode, region: resp.Header.Get("X-Amz-Bucket-Region"), retryAfter: retryAfter(resp.Header)}
@@ -86,6 +93,36 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return nil, failed
+}
+
+// Limits of a document: a page of a thousand long keys, each letter of which is escaped,
+// has a quarter of the bytes. The elements are limited because one of ten bytes becomes
+// hundreds in memory.
+const (
+	maxDocument = 16 << 20 // bytes
+	maxTags     = 100_000  // of a page of a thousand keys: 25,000
+)
+
+// document is the body of an answer that is no data of an object: a listing, or what
+// became of an upload. One that is too long is an error, whatever the server says of its
+// length.
+type document struct {
+	io.ReadCloser
+	bytes, tags int
+}
+
+// Read implements io.Reader.
+func (d *document) Read(p []byte) (int, error) {
+	n, err := d.ReadCloser.Read(p)
+	d.bytes += n
+	d.tags += bytes.Count(p[:n], []byte("<"))
+	switch {
+	case d.bytes > maxDocument:
+		return 0, fmt.Errorf("%w: more than %d MiB where a listing or a message was expected", errBadAnswer, maxDocument>>20)
+	case d.tags > maxTags:
+		return 0, fmt.Errorf("%w: more than %d tags where a listing or a message was expected", errBadAnswer, maxTags)
+	}
+	return n, err
 }
 
 // headCodes are the usual codes of answers to HEAD, which have no body.

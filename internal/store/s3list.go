@@ -1,13 +1,17 @@
 package store
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/minio/minio-go/v7"
-	"golang.org/x/sync/errgroup"
+
+	"dumptool/internal/guard"
 )
 
 // List implements Objects. What lies below several folders is listed folder by folder,
@@ -23,16 +27,23 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 		return nil, nil, s.explainList(prefix, err)
 	}
 	if !shallow {
-		below := make([][]Object, len(prefixes))
-		var group errgroup.Group
-		group.SetLimit(s.set.Concurrency)
+		below, errs := make([][]Object, len(prefixes)), make([]error, len(prefixes))
+		var listed sync.WaitGroup
+		lists := make(chan struct{}, s.set.Concurrency)
 		for i, p := range prefixes {
-			group.Go(func() (err error) {
+			lists <- struct{}{}
+			listed.Add(1)
+			guard.Go(func() (err error) {
 				below[i], _, err = s.pages(bucket, p, "")
 				return s.explainList(p, err)
+			}, func(err error) {
+				errs[i] = err
+				<-lists
+				listed.Done()
 			})
 		}
-		if err := group.Wait(); err != nil {
+		listed.Wait()
+		if err := cmp.Or(errs...); err != nil {
 			return nil, nil, err
 		}
 		objects, prefixes = slices.Concat(append(below, objects)...), nil
@@ -41,33 +52,18 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 	return slices.CompactFunc(objects, func(a, b Object) bool { return a.Key == b.Key }), prefixes, nil
 }
 
-// Any implements Objects. Pages that are empty and not the last one are seen at some
-// servers.
-func (s *s3) Any(bucket, prefix string) (bool, error) {
-	for token := ""; ; {
-		page, err := s.page(bucket, prefix, token, "", 1)
-		if err != nil {
-			return false, s.explainList(prefix, err)
-		}
-		for i := range page.Contents {
-			if o := object(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
-				return true, nil
-			}
-		}
-		if !page.IsTruncated || page.NextContinuationToken == token {
-			return false, nil
-		}
-		token = page.NextContinuationToken
-	}
+// Any implements Objects.
+func (s *s3) Any(bucket, prefix string) (found bool, err error) {
+	err = s.eachPage(bucket, prefix, "", 1, func(page *minio.ListBucketV2Result) bool {
+		found = slices.ContainsFunc(page.Contents, func(o minio.ObjectInfo) bool { return strings.HasPrefix(o.Key, prefix) })
+		return !found
+	})
+	return found, s.explainList(prefix, err)
 }
 
 // pages lists all pages of a prefix, a thousand objects each.
 func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
-	for token := ""; ; {
-		page, err := s.page(bucket, prefix, token, delimiter, 1000)
-		if err != nil {
-			return nil, nil, err
-		}
+	err = s.eachPage(bucket, prefix, delimiter, 1000, func(page *minio.ListBucketV2Result) bool {
 		for i := range page.Contents {
 			if o := object(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
 				objects = append(objects, o)
@@ -79,15 +75,64 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 				prefixes = append(prefixes, p.Prefix)
 			}
 		}
-		switch {
-		case !page.IsTruncated:
-			slices.Sort(prefixes)
-			return objects, slices.Compact(prefixes), nil // some servers repeat one on the next page
-		case page.NextContinuationToken == token || len(page.Contents)+len(page.CommonPrefixes) == 0:
-			return nil, nil, fmt.Errorf("%w: a page of the listing does not lead to the next one", errBadAnswer)
+		return true
+	})
+	slices.Sort(prefixes)
+	return objects, slices.Compact(prefixes), err // some servers repeat one on the next page
+}
+
+// eachPage calls visit for the pages of a listing, until it returns false.
+func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*minio.ListBucketV2Result) bool) error {
+	var way course
+	for token := ""; ; {
+		page, err := s.page(bucket, prefix, token, delimiter, most)
+		if err != nil {
+			return err
+		}
+		if !visit(&page) || !page.IsTruncated {
+			return nil
+		}
+		first := ""
+		if len(page.Contents) > 0 {
+			first = page.Contents[0].Key
+		} else if len(page.CommonPrefixes) > 0 {
+			first = page.CommonPrefixes[0].Prefix
 		}
 		token = page.NextContinuationToken
+		if err := way.follow(first, token); err != nil {
+			return err
+		}
 	}
+}
+
+// maxStill is how many pages of a listing may bring nothing new. Some servers have pages
+// that are empty and not the last one, and some repeat a folder with many objects.
+const maxStill = 100
+
+// course finds out whether the pages of a listing come to an end.
+type course struct {
+	tokens, firsts map[[sha256.Size]byte]bool // their digests: a server may make them long
+	still          int                        // pages since the last one with something new
+}
+
+// follow notes a page by the first name on it, empty for none, and the token of the one
+// that comes next. It returns an error when that leads nowhere.
+func (c *course) follow(first, token string) error {
+	if c.tokens == nil {
+		c.tokens, c.firsts = map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{sha256.Sum256(nil): true}
+	}
+	name, next := sha256.Sum256([]byte(first)), sha256.Sum256([]byte(token))
+	if c.still++; !c.firsts[name] {
+		c.still = 0
+	}
+	switch {
+	case c.tokens[next]:
+		return fmt.Errorf("%w: a page of the listing leads back to an earlier one", errBadAnswer)
+	case c.still >= maxStill:
+		return fmt.Errorf("%w: %d pages of the listing in a row have nothing new, and more are to follow", errBadAnswer, maxStill)
+	}
+	c.firsts[name], c.tokens[next] = true, true
+	return nil
 }
 
 // page is one request of a listing, of at most a number of keys.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"dumptool/internal/guard"
 )
 
 var (
@@ -317,23 +319,25 @@ func (f *s3Object) fetch(next blockKey, want wanting) {
 		f.s.blocks.release(k, span{})
 		return
 	}
-	go func() {
-		defer f.s.blocks.release(k, span{})
+	guard.Go(func() error {
 		f.load(k)
-	}()
+		return nil
+	}, func(error) { f.s.blocks.release(k, span{}) })
 }
 
-// load reads a block from the server, or from where it is kept.
+// load reads a block from the server, or from where it is kept. Whoever waits for it
+// hears of its end, whatever that is.
 func (f *s3Object) load(k *block) {
-	if f.again.load(k) {
-		f.s.blocks.loaded(k, nil)
-		return
-	}
-	_, err := f.s.read(f.bucket, f.object(), k.key.off, k.data)
-	if err == nil {
-		f.again.keep(k, f.size)
-	}
-	f.s.blocks.loaded(k, err)
+	f.s.blocks.loaded(k, guard.Do(func() error {
+		if f.again.load(k) {
+			return nil
+		}
+		_, err := f.s.read(f.bucket, f.object(), k.key.off, k.data)
+		if err == nil {
+			f.again.keep(k, f.size)
+		}
+		return err
+	}))
 }
 
 // read fills data with the bytes of an object from off on. Without a known size it

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,7 +130,10 @@ func (set *S3Settings) configFile() string {
 	if name := set.getenv("AWS_CONFIG_FILE"); name != "" {
 		return name
 	}
-	home, _ := os.UserHomeDir()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "" // and not that of the working folder
+	}
 	return filepath.Join(home, ".aws", "config")
 }
 
@@ -158,6 +163,7 @@ func (set *S3Settings) config() map[string]string {
 type keychain struct {
 	credentials.Expiry
 	rings []ring
+	used  func() // before a key is handed out
 
 	mu   sync.Mutex
 	from *ring
@@ -172,7 +178,7 @@ type ring struct {
 
 // keychain lists where keys may be.
 func (set *S3Settings) keychain() *keychain {
-	k := &keychain{}
+	k := &keychain{used: func() {}}
 	if set.NoSign {
 		return k
 	}
@@ -184,9 +190,43 @@ func (set *S3Settings) keychain() *keychain {
 		{&credentials.FileAWSCredentials{Profile: set.profile()}, "profile " + set.profile()},
 	}
 	if !strings.EqualFold(set.getenv("AWS_EC2_METADATA_DISABLED"), "true") {
-		k.rings = append(k.rings, ring{&credentials.IAM{Client: &http.Client{Timeout: time.Second}}, "the machine's metadata"})
+		k.rings = append(k.rings, ring{&credentials.IAM{Client: metadataClient()}, "the machine's metadata"})
 	}
 	return k
+}
+
+// metadataClient asks the services that machines and containers have for keys. Where
+// they are comes from the environment; what is asked and answered is secret, so that
+// without encryption only addresses of the machine itself will do, no proxy is between,
+// and no redirect is followed.
+func metadataClient() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = func(req *http.Request) (*url.URL, error) {
+		switch {
+		case req.URL.Scheme == "https":
+			return http.ProxyFromEnvironment(req)
+		case !loopback(req.URL.Hostname()) && !linkLocal(req.URL.Hostname()):
+			return nil, fmt.Errorf("%s: want https, or an address of this machine", req.URL.Host)
+		}
+		return nil, nil
+	}
+	return &http.Client{
+		Timeout: time.Second, Transport: t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// linkLocal reports whether a host is an address that no router passes on, where
+// metadata is: 169.254.169.254, fd00:ec2::254.
+func linkLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && (addr.IsLinkLocalUnicast() || netip.MustParsePrefix("fd00:ec2::/32").Contains(addr))
 }
 
 func (k *keychain) credentials() *credentials.Credentials { return credentials.New(k) }
@@ -200,6 +240,7 @@ func (k *keychain) RetrieveWithCredContext(cc *credentials.CredContext) (credent
 		v, err := k.rings[i].RetrieveWithCredContext(cc)
 		if err == nil && v.AccessKeyID != "" && v.SecretAccessKey != "" {
 			k.from, k.id = &k.rings[i], v.AccessKeyID
+			k.used()
 			return v, nil
 		}
 	}

@@ -79,6 +79,7 @@ func (s *s3) uploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error)
 
 // listUploads is one listing of uploads.
 func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo, err error) {
+	var way course
 	for key, id := "", ""; ; {
 		var page minio.ListMultipartUploadsResult
 		err := s.request(headTimeout, func(ctx context.Context) (err error) {
@@ -89,9 +90,16 @@ func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo
 			return nil, err
 		}
 		all = append(all, page.Uploads...)
-		if !page.IsTruncated || len(page.Uploads) == 0 || page.NextKeyMarker == key && page.NextUploadIDMarker == id {
+		if !page.IsTruncated {
 			return all, nil
 		}
 		key, id = page.NextKeyMarker, page.NextUploadIDMarker
+		first := ""
+		if len(page.Uploads) > 0 {
+			first = page.Uploads[0].Key + "\x00" + page.Uploads[0].UploadID
+		}
+		if err := way.follow(first, key+"\x00"+id); err != nil {
+			return nil, err
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 )
 
@@ -204,16 +205,17 @@ func (u *upload) send() error {
 	}
 	u.slots <- struct{}{}
 	u.inFlight.Add(1)
-	go func() {
-		defer func() {
-			u.s.parts.put(int64(cap(part)))
-			<-u.slots
-			u.inFlight.Done()
-		}()
+	guard.Go(func() error {
 		if u.sendPart(number, part) {
 			u.s.parts.reuse(part)
 		}
-	}()
+		return nil
+	}, func(err error) {
+		_ = u.fail(err) // kept for the next call
+		u.s.parts.put(int64(cap(part)))
+		<-u.slots
+		u.inFlight.Done()
+	})
 	u.part = nil
 	return nil
 }

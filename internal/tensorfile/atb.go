@@ -77,23 +77,16 @@ func inRun(path, link string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := store.Real(runRoot(store.Dir(path)))
-	if err != nil {
-		return "", err
-	}
-	var first error
+	root := runRoot(store.Dir(path))
 	tries := []string{link}
 	if !store.IsAbs(link) {
 		tries = []string{beside(store.Dir(path), link), beside(root, link)}
 	}
+	var first error
 	for _, try := range tries {
-		real, err := store.Real(try)
+		real, err := store.Within(root, try)
 		if err == nil {
-			below, relError := store.Rel(root, real)
-			if relError == nil && filepath.IsLocal(below) {
-				return real, nil
-			}
-			err = fmt.Errorf("%s is outside of %s", link, root)
+			return real, nil
 		}
 		first = cmp.Or(first, err)
 	}

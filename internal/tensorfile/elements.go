@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"dumptool/internal/guard"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 )
@@ -32,23 +33,32 @@ func (t *Tensor) Blocks(ctx context.Context, n int64, buf *[]byte) iter.Seq2[[]b
 // Stats returns the statistics of the stored elements of a shape, of which Stored
 // has checked that the file holds them. The elements are read in blocks into buf,
 // which grows. The error may be a *tensor.UnsupportedType.
-func (t *Tensor) Stats(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
-	elements, err := tensor.NewAccumulator(t.DType)
-	if err != nil {
-		return nil, err
-	}
-	for block, err := range t.Blocks(ctx, shape.Elements(), buf) {
+func (t *Tensor) Stats(ctx context.Context, shape tensor.Shape, buf *[]byte) (stats *tensor.Stats, err error) {
+	err = guard.Do(func() error {
+		elements, err := tensor.NewAccumulator(t.DType)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		elements.Add(block)
-	}
-	stats := elements.Stats()
-	return &stats, nil
+		for block, err := range t.Blocks(ctx, shape.Elements(), buf) {
+			if err != nil {
+				return err
+			}
+			elements.Add(block)
+		}
+		all := elements.Stats()
+		stats = &all
+		return nil
+	})
+	return stats, err
 }
 
-// ReadElements fills dst with the elements from first on.
+// ReadElements fills dst with the elements from first on. What panics in a reader of
+// a format is an error here, whatever reads the elements.
 func (e *Elements) ReadElements(dst []byte, first int64) error {
+	return guard.Do(func() error { return e.readElements(dst, first) })
+}
+
+func (e *Elements) readElements(dst []byte, first int64) error {
 	if !e.t.DType.Packed() {
 		return e.read(dst, first*e.unit)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/filename"
 	"dumptool/internal/format"
+	"dumptool/internal/guard"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
@@ -57,6 +58,10 @@ func IsNamed(path string) bool {
 	if n, err := file.ReadAt(head, 0); n < len(head) && err != nil {
 		return false
 	}
-	src := &source{file: file, size: file.Size(), name: store.Base(path)}
-	return slices.ContainsFunc(containers, func(c *Container) bool { return c.Named && c.is(head, src) })
+	src, named := &source{file: file, size: file.Size(), name: store.Base(path)}, false
+	err = guard.Do(func() error {
+		named = slices.ContainsFunc(containers, func(c *Container) bool { return c.Named && c.is(head, src) })
+		return nil
+	})
+	return err == nil && named
 }

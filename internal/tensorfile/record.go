@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/guard"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
@@ -41,12 +42,15 @@ func (f *File) HoldsRecord() bool {
 
 // Record reads the overflow record that an output of an OpDebug file holds. The
 // error is one of package opdebug, or of reading.
-func (t *Tensor) Record() (*opdebug.Record, error) {
-	payload, err := t.Payload()
-	if err != nil {
-		return nil, err
-	}
-	return opdebug.Parse(payload)
+func (t *Tensor) Record() (r *opdebug.Record, err error) {
+	err = guard.Do(func() error {
+		payload, err := t.Payload()
+		if err == nil {
+			r, err = opdebug.Parse(payload)
+		}
+		return err
+	})
+	return r, err
 }
 
 // Payload reads all stored bytes of a tensor that should be a record; one that

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/foreign"
 	"dumptool/internal/format"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -94,7 +95,8 @@ type Options struct {
 }
 
 // Open opens the file at path. The error is one of os or of the package that
-// reads the format; a file of no known kind wraps dumpfmt.ErrNotDump.
+// reads the format, a *guard.Panic where that panics; a file of no known kind wraps
+// dumpfmt.ErrNotDump.
 func Open(path string, opt Options) (*File, error) {
 	file, err := openRegular(path)
 	if err != nil {
@@ -105,7 +107,7 @@ func Open(path string, opt Options) (*File, error) {
 	}
 	src := &source{file: file, size: file.Size(), name: cmp.Or(opt.Name, store.Base(path)), opt: opt}
 	f := &File{Path: path, file: file}
-	if err := f.read(src); err != nil {
+	if err := guard.Do(func() error { return f.read(src) }); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -140,7 +142,13 @@ func (f *File) read(src *source) error {
 		case !errors.Is(err, dumpfmt.ErrNotDump) || info.IsDump():
 			return err
 		case Claims(src.name):
-			return &claimError{ContainerOf(src.name).read(f, src), err}
+			// Its first bytes may be damaged, and the rest be whole.
+			c = ContainerOf(src.name)
+			f.Container = c.Name
+			if claimed := c.read(f, src); claimed != nil {
+				return &claimError{claimed, err}
+			}
+			return nil
 		}
 		return &ForeignError{foreign.Of(head), err}
 	}

@@ -110,6 +110,13 @@ func (m *Messages) Hintf(format string, args ...any) {
 // --verbose only.
 func (m *Messages) Log() *slog.Logger { return m.log }
 
+// TakeLog makes debug records of what libraries write to the log of the process, which
+// goes to stderr by itself: net/http tells of servers that break the rules there.
+func (m *Messages) TakeLog() {
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(m.log)
+}
+
 func (m *Messages) say(level slog.Level, format string, args []any, attrs ...slog.Attr) {
 	m.log.LogAttrs(context.Background(), level, fmt.Sprintf(format, args...), attrs...)
 }

@@ -169,7 +169,7 @@ func TestVolcano(t *testing.T) {
 }
 
 // TestArguments checks that a container gets the arguments that the command line had,
-// whatever characters are in them.
+// whatever characters are in them but control characters, which are refused.
 func TestArguments(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "dumptool")
 	build := exec.Command("go", "build", "-o", program, "./cmd/dumptool")
@@ -180,10 +180,10 @@ func TestArguments(t *testing.T) {
 	}
 	lists := [][]string{
 		{"true", "yes", "NO", "null", "~", "1", "1e3", "0x1f", "1_000", "12:30:45", "2026-11-22", ".inf", "-", "--", "=", "<<", "a: b", "a #b", "- a", "&a", "*a", "!a", "%a", "@a", "`a", "|", ">", "? a", "[a", "{a", "a,b", ""},
-		{"$(HOME)", "$$(HOME)", "$", "$$", "$$$", "${HOME}", "$HOME)", "\x01\x1f\x7f", "\u0085\u00a0\u2028\u2029\ufeff\ufffe", "é张\U0001f600\U0010ffff", "a\nb", " a ", "\t", "\\n", `"a"`, "'a'", "\r\n"},
+		{"$(HOME)", "$$(HOME)", "$", "$$", "$$$", "${HOME}", "$HOME)", "\u00a0\u2028\u2029\ufeff\ufffe", "é张\U0001f600\U0010ffff", " a ", "\\n", `"a"`, "'a'"},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	characters := []rune("ab1 \n\t'\"\\$(){}[]:#-,&*!|>%@`~=?.<é张\u2028\ufeff\U0001f600")
+	characters := []rune("ab1 '\"\\$(){}[]:#-,&*!|>%@`~=?.<é张\u2028\ufeff\U0001f600")
 	for range 40 {
 		var list []string
 		for range 1 + random.IntN(6) {

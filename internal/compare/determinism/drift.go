@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -31,16 +32,20 @@ func (t *tensors) check(ctx context.Context, version int) Row {
 			r.fail(it, it.Err)
 			return r
 		}
-		o, err := it.OpenBytes(version)
-		if err == nil {
+		err := guard.Do(func() error {
+			o, err := it.OpenBytes(version)
+			if err != nil {
+				return err
+			}
+			defer o.Close()
 			drift.CRC, err = crcOf(ctx, o.Tensor)
 			key := fmt.Sprint(o.DType, o.Stored, o.Format, drift.CRC)
 			contents[key], keys[i] = true, key
 			if i == 0 {
 				r.Shape, r.RefDType = o.Stored, o.DType
 			}
-			o.Close()
-		}
+			return err
+		})
 		if err != nil {
 			r.fail(it, err)
 			return r
@@ -56,7 +61,8 @@ func (t *tensors) check(ctx context.Context, version int) Row {
 		if t.items[i] == nil || keys[i] == keys[0] {
 			continue
 		}
-		if err := drift.compare(ctx, t.items[0], t.items[i], version); err != nil {
+		err := guard.Do(func() error { return drift.compare(ctx, t.items[0], t.items[i], version) })
+		if err != nil {
 			r.fail(t.items[i], err)
 			return r
 		}

@@ -109,7 +109,7 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 		if f.keep != nil {
 			a.stored = stored
 		}
-		return a, f.hold(int64(64 + len(a.name)))
+		return a, f.hold(int64(attributeMemory + len(a.name)))
 	}
 	n, err := space.bytes(&a.elementType)
 	if err != nil {
@@ -119,7 +119,7 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 		return a, broken(c.here(), "attribute %q of %d bytes, want %d", a.name, c.left(), n)
 	}
 	stored.data = c.take(int(n))
-	if err := f.hold(64 + int64(len(a.name)) + 8*n); err != nil {
+	if err := f.hold(attributeMemory + int64(len(a.name)) + a.valueMemory(n)); err != nil {
 		return a, err
 	}
 	a.value = a.values(stored.data, len(space.shape) > 0)
@@ -127,6 +127,17 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 		a.stored = stored
 	}
 	return a, nil
+}
+
+// attributeMemory is what an attribute takes besides its name and its value.
+const attributeMemory = 256
+
+// valueMemory is how much values takes of n bytes.
+func (t *elementType) valueMemory(n int64) int64 {
+	if t.class == classText {
+		return 2 * n // with U+FFFD for every byte that is no text
+	}
+	return 8 * (n / int64(t.size))
 }
 
 // values returns stored elements as an attribute has them: a number, a list of them,
@@ -177,11 +188,14 @@ func (t *elementType) number(element []byte) (n uint64) {
 	return n
 }
 
-// formatAttrs returns attributes as they are shown.
-func formatAttrs(all []attribute) []format.Attr {
-	var shown []format.Attr
-	for _, a := range all {
-		shown = append(shown, format.Attr{Name: a.name, Value: a.value})
+// shownAttrs returns the attributes as they are shown: one list for all links that
+// lead to the dataset.
+func (d *dataset) shownAttrs() []format.Attr {
+	if d.shown == nil && len(d.attrs) > 0 {
+		d.shown = make([]format.Attr, len(d.attrs))
+		for i, a := range d.attrs {
+			d.shown[i] = format.Attr{Name: a.name, Value: a.value}
+		}
 	}
-	return shown
+	return d.shown
 }

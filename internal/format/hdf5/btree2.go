@@ -23,8 +23,9 @@ type level2 struct {
 	totalSize int   // of the number of all records below a child
 }
 
-// maxDepth2 is the most levels of inner nodes: more than any number of records needs.
-const maxDepth2 = 32
+// maxLevels is the most levels of nodes of a B-tree: more than any number of records
+// needs.
+const maxLevels = 16
 
 // tree2 reads the header of a B-tree of version 2.
 func (f *file) tree2(addr int64) (*tree2, error) {
@@ -41,7 +42,7 @@ func (f *file) tree2(addr int64) (*tree2, error) {
 	switch {
 	case c.err != nil:
 		return nil, c.err
-	case t.recordSize == 0 || node < int64(10+t.recordSize) || t.depth > maxDepth2:
+	case t.recordSize == 0 || node < int64(10+t.recordSize) || t.depth >= maxLevels:
 		return nil, broken(c.off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, t.recordSize, t.depth)
 	}
 	return t, t.setLevels(node, c.off)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
@@ -79,6 +80,19 @@ func (c *chunked) plan(memory int64) {
 	for c.whole > 0 && c.chunk[c.whole] == c.shape[c.whole] {
 		c.whole--
 	}
+}
+
+// stored is about how many bytes are decoded for all elements: those of all chunks, and
+// what it takes to find and to begin one.
+func (c *chunked) stored() int64 {
+	n := c.chunkBytes + 4096
+	for j := range c.shape {
+		var ok bool
+		if n, ok = product(n, chunks(c.shape[j], c.chunk[j])); !ok {
+			return math.MaxInt64
+		}
+	}
+	return n
 }
 
 // inner is how many bytes a position of an axis has.
@@ -311,8 +325,8 @@ func (p *decoders) put(d *decoder) {
 	}
 }
 
-// blocks are parts of an index that were used last.
-type blocks [8]struct {
+// blocks are parts of an index that were used last: enough for the way to a chunk.
+type blocks [maxLevels]struct {
 	addr int64
 	data []byte
 }

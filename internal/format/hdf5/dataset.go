@@ -3,6 +3,7 @@ package hdf5
 import (
 	"io"
 
+	"dumptool/internal/format"
 	"dumptool/internal/tensor"
 )
 
@@ -11,6 +12,7 @@ type dataset struct {
 	elementType
 	space *dataspace
 	attrs []attribute
+	shown []format.Attr // attrs, once they are asked for
 	// datatype is its description as it is in the file; nil unless it is to be copied.
 	datatype []byte
 	// stored has the elements as they are stored, size bytes of them.
@@ -278,14 +280,15 @@ func (l *located) inChunks(dims tensor.Shape, find func(*chunked) (index, error)
 	}
 	l.d.stored = x
 	// Damage of little data is an error at once and not only when it is read.
-	if l.f.eager += l.d.size; l.f.eager <= maxEager {
+	if l.f.eager += min(x.stored(), maxEager+1); l.f.eager <= maxEager {
 		_, err = io.Copy(io.Discard, io.NewSectionReader(x, 0, l.d.size))
 	}
 	return err
 }
 
-// maxEager is how much data in chunks of a file is read when it is opened.
-const maxEager = 1 << 20
+// maxEager is how much data in chunks of a file is read when it is opened, with what
+// chunks have beyond the shape.
+const maxEager = 4 << 20
 
 // tree1 is the index of versions 1 to 3.
 func (l *located) tree1(addr int64, dims tensor.Shape) (index, error) {

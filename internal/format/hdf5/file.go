@@ -32,10 +32,11 @@ type file struct {
 const none = -1
 
 // What may be read of the structures of a file, and held of them, in sizes of the
-// file and bytes on top of that. Valid files need less than two sizes of both.
+// file and bytes on top of that. Of valid files less than two sizes are read, and
+// eight are held where all is attributes of small integers.
 const (
 	maxRead, readSlack = 8, 64 << 20
-	maxHeld, heldSlack = 3, 16 << 20
+	maxHeld, heldSlack = 9, 16 << 20
 )
 
 // page is a piece of the file that was read lately: structures are small and lie

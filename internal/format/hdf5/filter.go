@@ -78,10 +78,8 @@ func (c *cursor) filter(f *filter, version int) (name string) {
 		c.pad(length)
 	}
 	f.unit = 1
-	for i := range values {
-		if v := c.u32(); i == 0 && f.id == filterShuffle {
-			f.unit = max(1, v)
-		}
+	if data := c.part(4 * values); f.id == filterShuffle && values > 0 {
+		f.unit = max(1, data.u32())
 	}
 	if version == 1 && values%2 == 1 {
 		c.skip(4)
@@ -166,8 +164,12 @@ type resetReader interface {
 	zlib.Resetter
 }
 
-// unshuffle undoes shuffle. Bytes that fill no element stay as they are.
+// unshuffle undoes shuffle. Bytes that fill no element stay as they are, and so does
+// one element, however large the file says that it is.
 func (d *decoder) unshuffle(b []byte, unit int) []byte {
+	if len(b)/2 < unit {
+		return b
+	}
 	defer d.swap()
 	out := slices.Grow(d.out[:0], len(b))[:len(b)]
 	d.out = out

@@ -16,7 +16,7 @@ import (
 //
 // The error is a *FormatError for a file that is broken where it lists what is in it,
 // an *UnsupportedError, or one of r. A dataset that cannot be read has an error of
-// its own. Of data in chunks only the first megabyte is looked at, so that damage of
+// its own. Of data in chunks only the first megabytes are looked at, so that damage of
 // others is an error of reading.
 func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	f, warnings, err := openFile(r, size)
@@ -54,7 +54,7 @@ type member struct {
 // tensor returns the dataset as a tensor.
 func (m *member) tensor() format.Tensor {
 	t := format.Tensor{Path: m.path, Name: nameOf(m.path), Operator: m.op, Err: m.err}
-	t.Attrs = formatAttrs(m.attrs)
+	t.Attrs = m.shownAttrs()
 	if m.err != nil {
 		return t
 	}
@@ -258,13 +258,15 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why s
 		group = w.f.root
 	}
 	for name := range strings.SplitSeq(path, "/") {
+		// Links that lead to each other multiply the steps of a path, slashes too.
+		const step = 32 // about what reading so many bytes costs
+		if err := w.f.spend(int64(len(name)) + step); err != nil {
+			return none, err.Error()
+		}
 		if name == "" || name == "." {
 			continue
 		}
 		links, err := w.links(group, nil)
-		if err == nil {
-			err = w.f.spend(int64(len(name)))
-		}
 		if err != nil {
 			return none, err.Error()
 		}

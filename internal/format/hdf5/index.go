@@ -76,8 +76,11 @@ func (x *tree1Index) find(d *decoder, at []int64) (chunk, error) {
 		found, n := treeHead(c, 1)
 		entry := x.keySize() + x.f.offsetSize
 		entries := c.take(n * entry)
-		if level != none && found != level {
+		switch {
+		case level != none && found != level:
 			c.fail(broken(c.off, "B-tree: a node of level %d, want %d", found, level))
+		case found >= maxLevels:
+			c.fail(broken(c.off, "B-tree: a node of level %d, want less than %d", found, maxLevels))
 		}
 		if c.err != nil {
 			return chunk{}, c.err

@@ -16,8 +16,11 @@ import (
 const (
 	// maxFile is how large a file may be, in bytes.
 	maxFile = 1 << 30
-	// maxLeaves is how many values the calls of a file may have together.
-	maxLeaves = 1 << 20
+	// A value is taken to need leafMemory besides its name. All of them may need
+	// memoryFactor times the bytes of the file up to there, and freeMemory.
+	leafMemory   = 256
+	memoryFactor = 5
+	freeMemory   = 16 << 20
 	// maxRank is how many dimensions a tensor may have.
 	maxRank = 32
 )
@@ -80,6 +83,7 @@ type reader struct {
 	hasData bool
 	entries int
 	leaves  int
+	memory  int64 // of the leaves
 	// words are texts that occur again and again.
 	words map[string]string
 }

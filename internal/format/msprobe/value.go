@@ -36,11 +36,12 @@ func (l *Leaf) setName(in string) {
 }
 
 func (r *reader) add(p *place, l Leaf) error {
-	if r.leaves++; r.leaves > maxLeaves {
-		return fmt.Errorf("%s: found more than %d values in the file, wanted fewer", p.entry.API, maxLeaves)
-	}
 	l.Kind, l.Path = p.kind, p.path
 	l.setName(p.name)
+	r.leaves++
+	if r.memory += leafMemory + int64(len(l.Name)); r.memory > freeMemory+memoryFactor*r.Offset() {
+		return fmt.Errorf("%.100s: found %d values that take more memory than %d bytes of a file may, wanted fewer", p.entry.API, r.leaves, r.Offset())
+	}
 	p.entry.Leaves = append(p.entry.Leaves, l)
 	return nil
 }

@@ -391,6 +391,8 @@ func hungry(t testing.TB) []malformed {
 	deflated := func(pickle string) []byte { return zipOf(t, zip.Deflate, entry{"data.pkl", pickle}) }
 	return []malformed{
 		{deflated("(" + many("N") + "l."), "values"},
+		{zipOf(t, zip.Store, entry{"data.pkl", "N" + strings.Repeat("2", 9<<20) + "."}), "the same value"},
+		{zipOf(t, zip.Store, entry{"data.pkl", strings.Repeat("(", 9<<20) + "N."}), "marks"},
 		{deflated("(" + many(")") + "l."), "tuples"},
 		{deflated("(" + v1 + sto + pair + "tRp1\n" + many("h\x01") + "l."), "rows"},
 		{deflated("(" + v1 + sto + pair + "tRp1\n" + few("h\x01") + "l."), "fewer rows"},
