@@ -173,8 +173,8 @@ func tensorPartsOf(tensors []Tensor) []tensorPart {
 		p := tensorPart{shard.Text(t.Kind), t.Index, shard.Text(t.Name), t.DType, t.Format, t.Shape, t.Original, t.Size,
 			statsPartOf(t.Stats), errorPartOf(t.Err), t.unopened, nil}
 		if t.Statistics != nil {
-			p.Values = make(map[dumpdir.Statistic]shard.Float, len(t.Statistics.Values))
-			for what, v := range t.Statistics.Values {
+			p.Values = make(map[dumpdir.Statistic]shard.Float)
+			for what, v := range t.Statistics.Values.All() {
 				p.Values[what] = shard.Float(v)
 			}
 		}
@@ -189,9 +189,9 @@ func tensorsOfParts(parts []tensorPart) []Tensor {
 		t := Tensor{Kind: tensor.Kind(p.Kind), Index: p.Index, Name: string(p.Name), DType: p.DType, Format: p.Format, Shape: p.Shape,
 			Original: p.Original, Size: p.Size, Stats: p.Stats.stats(), Err: p.Err.error(), unopened: p.Unopened}
 		if p.Values != nil {
-			t.Statistics = &dumpdir.Statistics{DType: p.DType, Shape: p.Shape, Size: p.Size, Values: make(map[dumpdir.Statistic]float64, len(p.Values))}
+			t.Statistics = &dumpdir.Statistics{DType: p.DType, Shape: p.Shape, Size: p.Size}
 			for what, v := range p.Values {
-				t.Statistics.Values[what] = float64(v)
+				t.Statistics.Values.Set(what, float64(v))
 			}
 		}
 		all = append(all, t)

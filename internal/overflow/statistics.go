@@ -29,7 +29,7 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 		PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
 	stats.Max, stats.Min, stats.Mean = finite(s, dumpdir.Max), finite(s, dumpdir.Min), finite(s, dumpdir.Mean)
 	for _, what := range shown {
-		v, ok := s.Values[what]
+		v, ok := s.Values.Get(what)
 		switch {
 		case !ok:
 		case math.IsNaN(v):
@@ -61,7 +61,7 @@ func (t *Tensor) BadStatistic() (v float64, ok bool) {
 // firstShown returns the first statistic that shows that a tensor is bad.
 func firstShown(t *Tensor) float64 {
 	for _, what := range shown {
-		v, ok := t.Statistics.Values[what]
+		v, ok := t.Statistics.Values.Get(what)
 		if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 			return v
 		}

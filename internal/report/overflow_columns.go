@@ -39,8 +39,8 @@ var tensorColumns = slices.Concat(
 		counted("nan", "nan", dumpdir.NaNs, func(s *tensor.Stats) int64 { return s.NaN }),
 		counted("+inf", "pos_inf", dumpdir.PositiveInfs, func(s *tensor.Stats) int64 { return s.PosInf }),
 		counted("-inf", "neg_inf", dumpdir.NegativeInfs, func(s *tensor.Stats) int64 { return s.NegInf }),
-		counted("saturated", "", "", func(s *tensor.Stats) int64 { return s.Saturated + s.HalfTraces }).titled("LIMIT", "饱和").in(InText|InCSV),
-		counted("saturated", "", "", func(s *tensor.Stats) int64 { return s.Saturated }).in(InJSON),
+		saturated(func(s *tensor.Stats) int64 { return s.Saturated + s.HalfTraces }).titled("LIMIT", "饱和").in(InText|InCSV),
+		saturated(func(s *tensor.Stats) int64 { return s.Saturated }).in(InJSON),
 	),
 	of(func(t *overflow.Tensor) (*tensor.Stats, bool) { return t.Stats, t.Stats != nil },
 		words("half_traces", func(s *tensor.Stats) int64 { return s.HalfTraces }).given().in(InJSON),
@@ -78,12 +78,25 @@ func counted(name, key string, what dumpdir.Statistic, of func(*tensor.Stats) in
 		if t.Statistics == nil {
 			return of(t.Stats)
 		}
-		if v, ok := t.Statistics.Values[what]; ok {
+		if v, ok := t.Statistics.Values.Get(what); ok {
 			return int64(v)
 		}
 		return nil
 	})
 	c.Key = key
+	return c
+}
+
+// saturated returns a column of elements at the limit of their type, which no table
+// of statistics counts.
+func saturated(of func(*tensor.Stats) int64) Column[*overflow.Tensor] {
+	c := numbers("saturated", func(t *overflow.Tensor) any {
+		if t.Statistics == nil {
+			return of(t.Stats)
+		}
+		return nil
+	})
+	c.Key = ""
 	return c
 }
 
