@@ -146,8 +146,8 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	if opt.Calls {
 		p.calls = values
 	}
-	p.forget()
 	p.pools = []*tensorfile.Pool{ref.files, npu.files}
+	p.forget()
 	return p, nil
 }
 
@@ -179,9 +179,14 @@ func (p *Plan) forget() {
 	}
 	p.rows = make([]record.Row, len(p.Pairs))
 	for i := range p.Pairs {
-		p.rows[i] = *p.Pairs[i].Row
-		p.Pairs[i].Row = &p.rows[i]
-		p.Pairs[i].decided = p.rows[i].Pair.Status != ""
+		x := &p.Pairs[i]
+		p.rows[i] = *x.Row
+		x.Row, x.decided = &p.rows[i], x.Row.Pair.Status != ""
+		for _, t := range []*Tensor{x.Ref, x.NPU} {
+			if t != nil {
+				t.Leaf = nil
+			}
+		}
 	}
 }
 

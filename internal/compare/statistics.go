@@ -74,7 +74,7 @@ func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) e
 
 // statistics are those of a tensor: of its table, else of its elements.
 func (e *executor) statistics(ctx context.Context, t *Tensor) (*dumpdir.Statistics, error) {
-	if t.Statistics != nil && (t.Table || len(t.Statistics.Values) > 0 || t.Statistics.Digest != "") {
+	if t.Statistics != nil && (t.Table || !t.Statistics.Values.IsEmpty() || t.Statistics.Digest != "") {
 		return t.Statistics, nil
 	}
 	open, err := t.Open(e.opt.Version, tensorfile.RawHint{})
@@ -91,27 +91,28 @@ func (e *executor) statistics(ctx context.Context, t *Tensor) (*dumpdir.Statisti
 	if err != nil {
 		return nil, err
 	}
-	found := &dumpdir.Statistics{DType: open.DType, Shape: open.Shape, Values: map[dumpdir.Statistic]float64{}}
+	found := &dumpdir.Statistics{DType: open.DType, Shape: open.Shape}
 	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Max, dumpdir.Min: s.Min, dumpdir.Mean: s.Mean} {
 		if v != nil {
-			found.Values[what] = *v
+			found.Values.Set(what, *v)
 		}
 	}
 	switch {
 	case s.NaN > 0:
-		found.Values[dumpdir.Max], found.Values[dumpdir.Min] = math.NaN(), math.NaN()
+		found.Values.Set(dumpdir.Max, math.NaN())
+		found.Values.Set(dumpdir.Min, math.NaN())
 	case s.PosInf > 0:
-		found.Values[dumpdir.Max] = math.Inf(1)
+		found.Values.Set(dumpdir.Max, math.Inf(1))
 	}
 	if s.NaN == 0 && s.NegInf > 0 {
-		found.Values[dumpdir.Min] = math.Inf(-1)
+		found.Values.Set(dumpdir.Min, math.Inf(-1))
 	}
 	return found, nil
 }
 
 func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
 	number := func(what dumpdir.Statistic) metrics.Metric {
-		v, ok := s.Values[what]
+		v, ok := s.Values.Get(what)
 		return metrics.Metric{Value: v, Defined: ok}
 	}
 	return record.SideStatistics{Max: number(dumpdir.Max), Min: number(dumpdir.Min), Mean: number(dumpdir.Mean), Norm: number(dumpdir.Norm), Digest: s.Digest}

@@ -67,7 +67,7 @@ func TestReadHeaders(t *testing.T) {
 	if diff := cmp.Diff([]Origin{{Index: 1, Op: "model/net/conv", Output: 3}}, op.Origins); diff != "" || op.Header != "net/conv" {
 		t.Errorf("header %q\n%s", op.Header, diff)
 	}
-	if s := r.Rounds[0].Ops[4].Tensors[1].Statistics; s == nil || s.Values[Max] != 2 {
+	if s := r.Rounds[0].Ops[4].Tensors[1].Statistics; s == nil || *s.Number(Max) != 2 {
 		t.Errorf("statistics %+v", s)
 	}
 	if len(r.Records) != 1 || !strings.Contains(r.Records[0].File.Name, "record") {

@@ -280,13 +280,9 @@ func statisticsOf(t *msprobe.Tensor) *Statistics {
 		what   Statistic
 		number msprobe.Number
 	}{{Max, t.Max}, {Min, t.Min}, {Mean, t.Mean}, {Norm, t.Norm}} {
-		if n.number.Kind != jsonpos.Number {
-			continue
+		if n.number.Kind == jsonpos.Number {
+			s.Values.Set(n.what, n.number.Value)
 		}
-		if s.Values == nil {
-			s.Values = make(map[Statistic]float64, 4)
-		}
-		s.Values[n.what] = n.number.Value
 	}
 	return s
 }

@@ -35,7 +35,7 @@ func TestMSProbeCalls(t *testing.T) {
 	if want := []string{"Cell.net.Net.forward.0", "Cell.relu.ReLU.forward.0"}; op.Call.Script != "train_1.py:13" || !slices.Equal(op.Call.Modules, want) || len(op.Call.Stack) != 2 {
 		t.Errorf("%+v", op.Call)
 	}
-	if in := op.Tensors[0]; in.File.Name != "Functional.relu.0.forward.input.0.npy" || in.Leaf.Name != "Functional.relu.0.forward.input.0" || in.Table || in.Statistics.Values[Max] == 0 {
+	if in := op.Tensors[0]; in.File.Name != "Functional.relu.0.forward.input.0.npy" || in.Leaf.Name != "Functional.relu.0.forward.input.0" || in.Table || *in.Statistics.Number(Max) == 0 {
 		t.Errorf("%+v", in)
 	}
 }
@@ -78,7 +78,7 @@ func TestMSProbeTasks(t *testing.T) {
 		}
 		for _, op := range r.Rounds[0].Ops {
 			for _, one := range op.Tensors {
-				if hasDigest := one.Statistics.Digest != ""; !one.Table || hasDigest != (task != "statistics") || task == "statistics" && one.Statistics.Values == nil {
+				if hasDigest := one.Statistics.Digest != ""; !one.Table || hasDigest != (task != "statistics") || task == "statistics" && one.Statistics.Values.IsEmpty() {
 					t.Errorf("%s: %s: %+v", task, op.Name, one.Statistics)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,7 @@ type Statistics struct {
 	Shape  tensor.Shape
 	Format string
 	Size   int64 // in bytes, 0 when unknown
-	// Values are the numbers that the table has, by what they are.
-	Values map[Statistic]float64
+	Values Numbers
 	// Digest is the MD5 or SHA1 of the elements, empty for none.
 	Digest string
 	// File is the table, and Line the line of the row there, from 1.
@@ -34,7 +34,7 @@ type Statistics struct {
 
 // Number is a number that the table has, nil for none.
 func (s *Statistics) Number(what Statistic) *float64 {
-	if v, ok := s.Values[what]; ok {
+	if v, ok := s.Values.Get(what); ok {
 		return &v
 	}
 	return nil
@@ -42,7 +42,7 @@ func (s *Statistics) Number(what Statistic) *float64 {
 
 // CountOf is a number of elements that the table has, 0 for none.
 func (s *Statistics) CountOf(what Statistic) int64 {
-	if v := s.Values[what]; v > 0 && v < 1<<62 {
+	if v, _ := s.Values.Get(what); v > 0 && v < 1<<62 {
 		return int64(v)
 	}
 	return 0
@@ -57,22 +57,73 @@ func (s *Statistics) TensorFormat() tensor.Format {
 }
 
 // Statistic is a number about the elements of a tensor.
-type Statistic string
+type Statistic uint8
 
 // The statistics. Counts are of elements.
 const (
-	Max          Statistic = "max"
-	Min          Statistic = "min"
-	Mean         Statistic = "mean"
-	Norm         Statistic = "norm" // the square root of the sum of squares
-	Count        Statistic = "count"
-	NaNs         Statistic = "NaN"
-	NegativeInfs Statistic = "-Inf"
-	PositiveInfs Statistic = "+Inf"
-	Zeros        Statistic = "zero"
-	NegativeZero Statistic = "negative zero"
-	PositiveZero Statistic = "positive zero"
+	Max Statistic = iota
+	Min
+	Mean
+	Norm // the square root of the sum of squares
+	Count
+	NaNs
+	NegativeInfs
+	PositiveInfs
+	Zeros
+	NegativeZero
+	PositiveZero
+	statistics // how many there are
 )
+
+var statisticNames = [statistics]string{"max", "min", "mean", "norm", "count", "NaN", "-Inf", "+Inf", "zero", "negative zero", "positive zero"}
+
+// String is what the number is.
+func (s Statistic) String() string { return statisticNames[s] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Statistic) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Statistic) UnmarshalText(text []byte) error {
+	i := slices.Index(statisticNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("statistic %.40q, want one of %s", text, strings.Join(statisticNames[:], ", "))
+	}
+	*s = Statistic(i)
+	return nil
+}
+
+// Numbers are the statistics that a table has of one tensor. A run has them for every
+// tensor at once, so they are no map, which takes twice as much memory.
+type Numbers struct {
+	known  uint16 // a bit for each statistic
+	values [statistics]float64
+}
+
+// Get returns a number, false where the table does not have it.
+func (n *Numbers) Get(what Statistic) (v float64, ok bool) {
+	return n.values[what], n.known>>what&1 != 0
+}
+
+// Set sets a number.
+func (n *Numbers) Set(what Statistic, v float64) {
+	n.known |= 1 << what
+	n.values[what] = v
+}
+
+// IsEmpty reports whether there is no number.
+func (n *Numbers) IsEmpty() bool { return n.known == 0 }
+
+// All are the numbers that there are.
+func (n *Numbers) All() iter.Seq2[Statistic, float64] {
+	return func(yield func(Statistic, float64) bool) {
+		for what := range statistics {
+			if v, ok := n.Get(what); ok && !yield(what, v) {
+				return
+			}
+		}
+	}
+}
 
 // statisticTitles are the titles of columns, in lower case.
 var statisticTitles = map[string]Statistic{
@@ -320,10 +371,7 @@ func numberSetter(what Statistic) statisticSetter {
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return nil
 		}
-		if s.Values == nil {
-			s.Values = make(map[Statistic]float64, 4)
-		}
-		s.Values[what] = v
+		s.Values.Set(what, v)
 		return nil
 	}
 }

@@ -177,7 +177,8 @@ type Summary struct {
 }
 
 // Run inspects the files of a run and hands the results to emit in their order. An
-// error of emit ends it and is returned.
+// error of emit ends it and is returned. The operators of the run have no tensors
+// afterwards.
 func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.Event), emit func(*File) error) (Summary, error) {
 	var sum Summary
 	at := places(run)

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"runtime/debug"
 	"slices"
 
 	"dumptool/internal/dumpdir"
@@ -17,9 +16,6 @@ func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error
 	if err != nil {
 		return nil, err
 	}
-	if isLong(run) {
-		debug.SetGCPercent(longGCPercent)
-	}
 	headers := dumpdir.HeaderOptions{Version: opt.Version, Workers: opt.Workers}
 	if opt.Ops == nil && needsHeaders(run) {
 		if err := run.ReadHeaders(ctx, headers); err != nil {
@@ -27,25 +23,6 @@ func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error
 		}
 	}
 	return run, run.Choose(ctx, opt.Rounds, opt.Ops, headers)
-}
-
-// The names of all tensors are in memory at once, and of dump.json what it says of
-// them. With more than longRun of them time is given for memory: so much garbage, in
-// percent of what is in use, may stand beside them.
-const (
-	longRun       = 8192
-	longGCPercent = 25
-)
-
-// isLong reports whether a run has more tensors than longRun.
-func isLong(run *dumpdir.Run) bool {
-	n := 0
-	for _, round := range run.Rounds {
-		for _, op := range round.Ops {
-			n += len(op.Tensors)
-		}
-	}
-	return n > longRun
 }
 
 // needsHeaders reports whether a line an operator would lack tensors that only the
@@ -101,7 +78,8 @@ type place struct {
 	members map[string]bool
 }
 
-// places finds out where the files of a run belong.
+// places finds out where the files of a run belong. It takes from the run what is known
+// of its tensors, which is most of its memory where a dump.json names them.
 func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 	all, hasHead := make(map[*dumpdir.File]*place), HasHead(run)
 	for _, round := range run.Rounds {
@@ -131,7 +109,9 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 					}
 				}
 			}
+			op.Tensors, op.Call = nil, nil
 		}
+		round.Calls = nil
 	}
 	return all
 }

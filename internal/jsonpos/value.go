@@ -7,7 +7,7 @@ import (
 )
 
 // Kind says what a value is.
-type Kind int
+type Kind uint8
 
 // The kinds of values. Invalid stands where a value is missing or unreadable; a
 // Problem then says why.

@@ -38,7 +38,7 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 		PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
 	stats.Max, stats.Min, stats.Mean = finite(s, dumpdir.Max), finite(s, dumpdir.Min), finite(s, dumpdir.Mean)
 	for _, what := range shown {
-		v, ok := s.Values[what]
+		v, ok := s.Values.Get(what)
 		switch {
 		case !ok:
 		case math.IsNaN(v):
@@ -60,7 +60,7 @@ var shown = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.
 
 // counted is a number of elements, nil where the table does not have it.
 func counted(s *dumpdir.Statistics, what dumpdir.Statistic) *int64 {
-	v, ok := s.Values[what]
+	v, ok := s.Values.Get(what)
 	if !ok {
 		return nil
 	}
@@ -71,7 +71,7 @@ func counted(s *dumpdir.Statistics, what dumpdir.Statistic) *int64 {
 // firstShown returns the first statistic that shows that a tensor is bad, which it is.
 func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
 	for _, what := range shown {
-		v, ok := s.Values[what]
+		v, ok := s.Values.Get(what)
 		if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 			return v
 		}

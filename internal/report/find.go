@@ -379,7 +379,7 @@ func (p *printer) rowTexts(rows []find.Row) []string {
 	for _, r := range rows {
 		line := fmt.Sprintf("%s %d ", r.Kind, r.Index)
 		for _, s := range []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.NaNs} {
-			if v, ok := r.Statistics.Values[s]; ok {
+			if v, ok := r.Statistics.Values.Get(s); ok {
 				line += fmt.Sprintf(" %s %s", s, strconv.FormatFloat(v, 'g', 6, 64))
 			}
 		}

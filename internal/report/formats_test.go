@@ -121,6 +121,9 @@ func found() *find.Answer {
 	}
 	text := func(s string) *string { return &s }
 	number := func(n int) *int { return &n }
+	said := new(dumpdir.Statistics)
+	said.Values.Set(dumpdir.Max, 1.5)
+	said.Values.Set(dumpdir.NaNs, 2)
 	conv := func(rank int) find.Result {
 		return find.Result{Operator: &find.Operator{
 			Place: at(rank, find.MatchLine, find.High), IRLine: number(57), Node: text("%4"), Subgraph: "g", OpType: "Conv2D", OpName: text("Default/net/Conv2D-op515"),
@@ -130,7 +133,7 @@ func found() *find.Answer {
 				{Slot: find.Slot{Index: 1}, From: []find.Link{{Name: "Default/Cast-op2"}}, Via: []string{"Default/Cast-op2"}, End: []find.Link{{Name: "param:conv1.weight"}}}, {Slot: find.Slot{Index: 2}}},
 			Outputs: []find.Output{{Slot: find.Slot{DType: text("Float16"), Shape: tensor.Shape{}}, To: []find.Link{{Name: "Default/ReLU-op3", Index: 1}}}},
 			Stack:   []find.Frame{{File: "/home/u/resnet.py", Line: 88, LineEnd: 90, Code: text("x = self.conv1(x)"), Kind: "own"}, {File: "nn/conv.py", Line: 3, LineEnd: 3, Library: true, Kind: "fused"}},
-			Rows:    []find.Row{{Kind: tensor.Input, Statistics: &dumpdir.Statistics{Values: map[dumpdir.Statistic]float64{dumpdir.Max: 1.5, dumpdir.NaNs: 2}}}},
+			Rows:    []find.Row{{Kind: tensor.Input, Statistics: said}},
 		}}
 	}
 	relu := find.Result{Operator: &find.Operator{Place: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: text("nn/x.py:3"), SourceVia: text("library")}}

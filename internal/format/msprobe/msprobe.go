@@ -87,10 +87,10 @@ func (t *Tensor) Numbers() [4]Number { return [4]Number{t.Max, t.Min, t.Mean, t.
 type Number struct {
 	// Kind is Invalid for one that is absent; Null, Bool, Number or String.
 	Kind jsonpos.Kind
-	// Value is that of a number or, as 0 or 1, of a boolean.
-	Value float64
 	// Int is set for a number that is written as a whole one.
 	Int bool
+	// Value is that of a number or, as 0 or 1, of a boolean.
+	Value float64
 	// Text is that of a string.
 	Text string
 }
