@@ -115,11 +115,16 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newPlan(ctx, &opt, ref, npu)
+}
+
+// newPlan is NewPlan for sides that are open.
+func newPlan(ctx context.Context, opt *Options, ref, npu *Side) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
 		return nil, err
 	}
-	p, err := PlanSides(&opt, ref, npu)
+	p, err := PlanSides(opt, ref, npu)
 	if err != nil {
 		return nil, err
 	}
