@@ -21,7 +21,7 @@ trap 'exit 130' INT TERM
 # twice and has the shorter of its times: what a process does once, and waiting for
 # others on a busy machine, is not the target's.
 measure() {
-	if ! $go test -json -count=2 -run "$2" "$1" >"$log" 2>&1 </dev/null; then
+	if ! $go test -json -count=4 -run "$2" "$1" >"$log" 2>&1 </dev/null; then
 		sed -n 's/.*"Output":"\(.*\)\\n"}$/\1/p; /^[^{]/p' "$log" >&2
 		return 1
 	fi

@@ -135,9 +135,12 @@ func newExecutor(p *Plan) *executor {
 	if store.Remote(p.opt.Ref) || store.Remote(p.opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
 	}
+	if p.metrics == nil {
+		p.metrics = metrics.NewPool()
+	}
 	return &executor{
 		plan: p, opt: p.opt, aligner: align.Aligner{Options: p.opt.Shape, Version: p.opt.Version},
-		pool: metrics.NewPool(), slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),
+		pool: p.metrics, slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
@@ -55,6 +56,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(uint32(0x04000401), byte(0), []byte("name,a\n,\n"), []byte("0,"))
 	f.Add(uint32(0x08000800), byte(0), make([]byte, 64), dump[:20])
 	f.Add(uint32(0x00080008), byte(32), dump[:len(dump)-3], bytes.Repeat([]byte{0xff}, 40))
+	pool := metrics.NewPool()
 	// Folders and files stay, to make them takes longer than a run: files are linked.
 	dir := f.TempDir()
 	sides := []string{filepath.Join(dir, "ref"), filepath.Join(dir, "npu")}
@@ -96,6 +98,7 @@ func FuzzRun(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		plan.metrics = pool
 		parts, err := plan.Execute(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)

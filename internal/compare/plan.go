@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -99,6 +100,8 @@ type Plan struct {
 	listing string // identifies the files of both runs
 	unused  []string
 	foreign bool
+	// metrics has the memory of computing metrics, which runs may share; nil for its own.
+	metrics *metrics.Pool
 	// failedFast is set where the first failure ended the run.
 	failedFast bool
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
