@@ -18,7 +18,7 @@ trap 'exit 130' INT TERM
 # measure PACKAGE PATTERN runs the seeds of the targets that match, without the engine
 # and all in one process, and prints a line a target: the package, the name, the number
 # of seeds, the mean and the worst time of a seed in milliseconds. Every seed runs
-# twice and has the shorter of its times: what a process does once, and waiting for
+# four times and has the shortest of its times: what a process does once, and waiting for
 # others on a busy machine, is not the target's.
 measure() {
 	if ! $go test -json -count=4 -run "$2" "$1" >"$log" 2>&1 </dev/null; then
