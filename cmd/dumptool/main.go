@@ -17,7 +17,8 @@ import (
 // beside it. With the program's own pages, some 25 MiB, compare then takes 210 MB for
 // two dump.json of 8 MB, of which 125 MB are in use for a moment, and 190 MiB for
 // 20,000 small pairs, of which 100 MB are. It is no bound: a run that has more in use
-// takes that. GOMEMLIMIT in the environment goes before it.
+// takes that, and up to half of its time goes to the collector. GOMEMLIMIT in the
+// environment goes before it: off gives memory for time.
 const memoryLimit = 176 << 20
 
 func main() {
