@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -172,19 +173,19 @@ func judge(n *network) *Judgement {
 func (j *Judgement) judge(r *row) judged {
 	x := judged{row: r, depth: 1, made: len(j.made)}
 	o, source, own := r.operator, r.source, r.operator.inputs
-	op := verdict.Operator{Type: verdict.TypeOfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
+	op := verdict.Operator{Type: optype.OfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
 	switch {
 	case !r.isInput && len(own) > 0:
 	case o.known:
 		op.Hidden = len(o.through) > 0
 		if r.isInput || o.looped || op.Hidden {
-			op.Type = verdict.OpType{}
+			op.Type = optype.Type{}
 		}
 	case j.Ordered:
 		x.guessed = len(j.made) > 0
-		op.Type = verdict.OpType{}
+		op.Type = optype.Type{}
 	default:
-		op.Type = verdict.OpType{}
+		op.Type = optype.Type{}
 	}
 	op.Guessed = x.guessed
 	x.settle(j.most)
@@ -205,7 +206,7 @@ func (j *Judgement) judge(r *row) judged {
 			op.Inputs = append(op.Inputs, in.noise)
 		} else {
 			bad = bad || !in.compared
-			op.Type = verdict.OpType{}
+			op.Type = optype.Type{}
 		}
 	}
 	op.Tainted = len(x.fedBy) > 0

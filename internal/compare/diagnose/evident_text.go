@@ -6,6 +6,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 )
 
 // explain says why the row is what it is: what an origin does, which origin damaged
@@ -32,7 +33,7 @@ func (x *judged) explain() []record.Finding {
 func (x *judged) confidence() record.Confidence {
 	v := &x.verdict
 	switch {
-	case x.guessed && !x.related || v.Class == verdict.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
+	case x.guessed && !x.related || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
 		return record.Low
 	case v.Exact && (v.PeakScore >= 3 || v.Score >= 3):
 		return record.High
@@ -103,7 +104,7 @@ func (x *judged) code() record.Code {
 		switch {
 		case n.Mean > 0.9*n.RMS || -n.Mean > 0.9*n.RMS:
 			return record.Offset
-		case !x.verdict.Structured && !x.verdict.Exact && x.verdict.Class == verdict.Linear:
+		case !x.verdict.Structured && !x.verdict.Exact && x.verdict.Class == optype.Linear:
 			return record.PrecisionLoss
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/optype"
 )
 
 // The rows before a row among which its inputs are looked for by their values; of
@@ -17,7 +18,7 @@ const (
 // feedOf finds the inputs of a row by the values of the references, where no graph
 // says which they are, and what the operator does. Of several ways to make the
 // tensor the one with the largest errors counts.
-func (j *Judgement) feedOf(r *row) (inputs []*row, op verdict.OpType, found bool) {
+func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	out, worst := r.noise, -1.0
 	rows, in := make([]*row, 0, 2), make([]*noise.Noise, 0, 2) // of all tries
 	try := func() {
@@ -71,7 +72,7 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 		if inputs, known.Type, found = j.feedOf(x.row); !found {
 			return
 		}
-	case op.Type.Class != verdict.Unknown:
+	case op.Type.Class != optype.Unknown:
 		return
 	}
 	for _, in := range inputs {

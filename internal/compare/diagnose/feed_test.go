@@ -10,7 +10,7 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/compare/verdict"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -90,12 +90,12 @@ func TestFeed(t *testing.T) {
 	}
 	// With a graph the operator is known by the values of the inputs that it has.
 	known := Network{Ordered: true, Graph: record.Flow{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
-	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != verdict.Lipschitz {
-		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.all[2].verdict.Class, verdict.Lipschitz)
+	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != optype.Lipschitz {
+		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.all[2].verdict.Class, optype.Lipschitz)
 	}
 	known.Graph["relu"] = []record.Source{{Op: "y", Output: -1}}
 	rows = inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("relu", relu, 3e-3))
-	if j := Judge(rows, known); j.all[2].verdict.Class != verdict.Unknown {
-		t.Errorf("of another input the class is %s, want %s", j.all[2].verdict.Class, verdict.Unknown)
+	if j := Judge(rows, known); j.all[2].verdict.Class != optype.Unknown {
+		t.Errorf("of another input the class is %s, want %s", j.all[2].verdict.Class, optype.Unknown)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/compare/verdict"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -201,8 +201,8 @@ func TestJudgeClasses(t *testing.T) {
 		measured("d", "Foo", rounding), measured("e", "Relu", rounding), measured("f", "Relu", rounding), measured("loose", "Relu", rounding))
 	graph := fromConsumers(map[string][]string{"a": {"b", "x"}, "x": {"c"}, "b": {"d"}, "e": {"f"}, "f": {"e"}})
 	j := judgedBy(rows, Network{Graph: graph, Ordered: true})
-	for op, want := range map[string]verdict.Class{
-		"a": verdict.Lipschitz, "b": verdict.Lipschitz, "c": verdict.Unknown, "d": verdict.Unknown, "e": verdict.Lipschitz, "f": verdict.Unknown, "loose": verdict.Unknown,
+	for op, want := range map[string]optype.Class{
+		"a": optype.Lipschitz, "b": optype.Lipschitz, "c": optype.Unknown, "d": optype.Unknown, "e": optype.Lipschitz, "f": optype.Unknown, "loose": optype.Unknown,
 	} {
 		if got := j.named(op).Evidence.Class; got != want.String() {
 			t.Errorf("%s is judged as %s, want %s", op, got, want)

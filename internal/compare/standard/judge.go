@@ -7,8 +7,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/compare/verdict"
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -46,7 +46,7 @@ func (q *Request) rule() string {
 		return quantise
 	case isInteger(q.NPUDType):
 		return integer
-	case verdict.TypeOf(q.OpType).Class == verdict.Move:
+	case optype.Of(q.OpType).Class == optype.Move:
 		return move
 	}
 	return float

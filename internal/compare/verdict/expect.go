@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/exact"
+	"dumptool/internal/optype"
 )
 
 // Operator is a tensor under judgement with what made it.
@@ -13,7 +14,7 @@ type Operator struct {
 	// Out is the tensor, Inputs are the known tensors that it was made of.
 	Out    *noise.Noise
 	Inputs []*noise.Noise
-	Type   OpType
+	Type   optype.Type
 	// Guessed is set where the inputs are those before it in the execution order.
 	Guessed bool
 	// AnyClass is set where NaN and infinities do not count.
@@ -30,7 +31,7 @@ type Expectation struct {
 	// are root mean squares, and so is their sum.
 	Propagated, Own, Sum float64
 	// Class is the one that the operator was judged by.
-	Class Class
+	Class optype.Class
 }
 
 // expectation is an Expectation with that of each group, which is much memory and is
@@ -58,21 +59,21 @@ const (
 
 // classOf is the class by which the operator is judged: integers that come out of
 // anything but a copy are steps.
-func (o *Operator) classOf() Class {
+func (o *Operator) classOf() optype.Class {
 	c := o.Type.Class
-	if !o.Out.Type.Integer || c == Quantise {
+	if !o.Out.Type.Integer || c == optype.Quantise {
 		return c
 	}
 	fromIntegers := !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return !in.Type.Integer })
 	switch o.Out.Type.Name {
 	case "int8", "uint8", "int16", "uint16", "int4":
-		if fromIntegers && (c == Move || o.Type.Selects) && len(o.Inputs) > 0 {
+		if fromIntegers && (c == optype.Move || o.Type.Selects) && len(o.Inputs) > 0 {
 			return c
 		}
-		return Quantise
+		return optype.Quantise
 	}
-	if c == Move && !fromIntegers {
-		return Quantise
+	if c == optype.Move && !fromIntegers {
+		return optype.Quantise
 	}
 	return c
 }
@@ -87,17 +88,17 @@ func (o *Operator) expect() expectation {
 }
 
 // bounds are the propagated and the own error.
-func (o *Operator) bounds(class Class) (propagated, own float64) {
+func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 	s, eps, f := o.Out, epsilon(o.Out.Type), o.Out.Rounding
 	if len(o.Inputs) == 0 {
-		if class == Quantise {
+		if class == optype.Quantise {
 			return 0, quantisationError
 		}
 		return 1.5 * s.RefRMS * eps, f
 	}
 	first := o.Inputs[0]
 	switch class {
-	case Lipschitz:
+	case optype.Lipschitz:
 		own = exact.Hypot(3*f, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Rounding }))
 		if o.Type.Selects {
 			own = f
@@ -106,38 +107,38 @@ func (o *Operator) bounds(class Class) (propagated, own float64) {
 			own += float64(0.3 * eps * s.RefMax)
 		}
 		return o.Type.Factor * total(o.Inputs, rms), own
-	case Move:
+	case optype.Move:
 		worst := largest(o.Inputs, rms)
 		grown := worst * math.Sqrt(max(1, largest(o.Inputs, elements)/max(elements(s), 1)))
 		return max(worst, min(largest(o.Inputs, worstRow), grown)), f
-	case Dequantise:
+	case optype.Dequantise:
 		return largest(o.Inputs, func(in *noise.Noise) float64 { return s.RefRMS / max(in.RefRMS, tiny) }) * first.RMS, f
-	case Multiply:
+	case optype.Multiply:
 		return o.product(), 2 * f
-	case Divide:
+	case optype.Divide:
 		relative := total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) })
-		if o.Type.form == logarithm {
+		if o.Type.Form == optype.Logarithm {
 			return min(first.MaxRelative, mostRelative), 2 * f
 		}
 		return s.RefRMS * relative, 2 * f
-	case Exponential:
+	case optype.Exponential:
 		return s.RefRMS * o.exponential(), float64(2*f) + float64(s.RefRMS*eps)
-	case Normalise:
+	case optype.Normalise:
 		return o.normalised()
-	case BatchNormalise:
+	case optype.BatchNormalise:
 		return o.batchNormalised()
-	case Linear:
+	case optype.Linear:
 		terms := o.terms()
-		if o.Type.form == convolution {
+		if o.Type.Form == optype.Convolution {
 			terms *= kernelSize
 		}
 		if s.Type.Integer {
 			f = 0
 		}
 		return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*eps)
-	case Reduce:
+	case optype.Reduce:
 		return o.reduced()
-	case Quantise:
+	case optype.Quantise:
 		relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
 		q := float64(relative * s.RefRMS)
 		return math.Sqrt(q) + q, quantisationError
@@ -220,7 +221,7 @@ func (o *Operator) product() float64 {
 	s, a := o.Out, o.Inputs[0]
 	relative := a.RMS / max(a.RefRMS, tiny)
 	switch {
-	case o.Type.form == square:
+	case o.Type.Form == optype.Square:
 		return 3 * s.RefRMS * relative
 	case len(o.Inputs) == 1:
 		return s.RefRMS * relative
@@ -259,7 +260,7 @@ func (o *Operator) normalised() (propagated, own float64) {
 // which a norm makes 1.
 func (o *Operator) rowGains(in *noise.Noise) (relative, inverse []float64) {
 	rows := &in.Rows
-	if o.Type.form == rootMeanNorm {
+	if o.Type.Form == optype.RootMeanNorm {
 		return spreadOf(rows, func(g int) float64 { return float64(rows.RefRMS[g]) })
 	}
 	return spreadOf(rows, func(g int) float64 { return float64(rows.RefStd[g]) })
@@ -301,11 +302,11 @@ func (o *Operator) reduced() (propagated, own float64) {
 	s, in := o.Out, o.Inputs[0]
 	k := max(elements(in)/max(elements(s), 1), 1)
 	row := float64(max(in.Rows.Size, 1))
-	if o.Type.form == cumulative {
+	if o.Type.Form == optype.Cumulative {
 		return float64(math.Sqrt(row)*in.RMS) + float64(math.Abs(in.Mean)*row), float64(2*s.Rounding) + float64(s.Rounding*math.Sqrt(row))
 	}
 	mean := math.Abs(in.Mean) + in.RMS/math.Sqrt(k)
-	if o.Type.form == sum {
+	if o.Type.Form == optype.Sum {
 		mean *= k
 	}
 	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type)*math.Sqrt(k/roundingSteps))

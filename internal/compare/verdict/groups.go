@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/optype"
 )
 
 // groups sets the errors that are expected of each row and channel, by the most
@@ -17,30 +18,30 @@ func (o *Operator) groups(e *expectation) {
 	}
 	if len(o.Inputs) == 0 {
 		switch e.Class {
-		case Lipschitz, Move, Multiply, Dequantise:
+		case optype.Lipschitz, optype.Move, optype.Multiply, optype.Dequantise:
 			e.rows, e.channels = o.stored(&s.Rows), o.stored(&s.Channels)
 		}
 		return
 	}
 	switch e.Class {
-	case Lipschitz:
+	case optype.Lipschitz:
 		o.lipschitzGroups(e)
-	case Normalise:
+	case optype.Normalise:
 		o.normalisedGroups(e)
-	case BatchNormalise:
+	case optype.BatchNormalise:
 		if in := o.Inputs[0]; len(in.Channels.RMS) == len(s.Channels.RMS) {
 			relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
 			e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
 		}
-	case Exponential, Divide:
+	case optype.Exponential, optype.Divide:
 		for g := range e.rows {
 			e.rows[g] = max(e.rows[g], e.Sum/max(s.RefRMS, tiny)*float64(s.Rows.RefRMS[g]))
 		}
-	case Multiply:
+	case optype.Multiply:
 		o.productGroups(e)
-	case Linear:
+	case optype.Linear:
 		o.linearGroups(e)
-	case Unknown:
+	case optype.Unknown:
 		o.unknownGroups(e)
 	}
 }
@@ -155,7 +156,7 @@ func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, siz
 func (o *Operator) productGroups(e *expectation) {
 	s, eps := o.Out, epsilon(o.Out.Type)
 	e.rows, e.channels = nil, nil
-	if o.Type.form == square || len(o.Inputs) != 2 || !sameShape(o.Inputs[0], s) || !sameShape(o.Inputs[1], s) {
+	if o.Type.Form == optype.Square || len(o.Inputs) != 2 || !sameShape(o.Inputs[0], s) || !sameShape(o.Inputs[1], s) {
 		return
 	}
 	a, b := o.Inputs[0], o.Inputs[1]
@@ -186,8 +187,8 @@ func (o *Operator) productGroups(e *expectation) {
 func (o *Operator) linearGroups(e *expectation) {
 	s := o.Out
 	aligned, _ := o.alignedRows()
-	conv := o.Type.form == convolution
-	if len(o.Inputs) > 1 && o.Type.form == batched || len(aligned) == 0 && !conv {
+	conv := o.Type.Form == optype.Convolution
+	if len(o.Inputs) > 1 && o.Type.Form == optype.Batched || len(aligned) == 0 && !conv {
 		e.rows, e.channels = nil, nil
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/optype"
 )
 
 // Level is how bad an operator is.
@@ -94,7 +95,7 @@ func (o *Operator) Judge() Verdict {
 	switch classes := !o.AnyClass; {
 	case classes && anyInput(o, func(in *noise.Noise) bool { return in.NonFinite > 0 }):
 		v.Kind = InputNaN
-	case classes && s.NonFinite > 0 && o.Tainted && (v.Class == Divide || v.Class == Exponential || v.Class == Unknown):
+	case classes && s.NonFinite > 0 && o.Tainted && (v.Class == optype.Divide || v.Class == optype.Exponential || v.Class == optype.Unknown):
 		v.Kind = InputBad
 	case classes && s.NonFinite > 0:
 		v.Level, v.Kind = Origin, NonFinite
@@ -103,11 +104,11 @@ func (o *Operator) Judge() Verdict {
 	case s.Count == 0 || s.RMS == 0:
 	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels):
 		// the rounding of the type itself
-	case s.Type.Integer && s.Max <= 1 && v.Class == Quantise:
+	case s.Type.Integer && s.Max <= 1 && v.Class == optype.Quantise:
 		if v.Score > 4 { // a neighbouring step is a tie
 			v.Level, v.Kind = Origin, Step
 		}
-	case v.Class.exact() && len(o.Inputs) > 0:
+	case v.Class.Exact() && len(o.Inputs) > 0:
 		v.Level, v.Kind = o.exactly(&v)
 	default:
 		v.Level, v.Kind = o.roughly(&v)
@@ -146,7 +147,7 @@ func (o *Operator) measure() Verdict {
 	switch {
 	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
 		v.PeakScore, v.Exact = worst(s.Rows.Max, e.peaks), true
-	case v.Class == Move && len(o.Inputs) > 0:
+	case v.Class == optype.Move && len(o.Inputs) > 0:
 		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax))
 		v.Exact = true
 	default:
@@ -181,13 +182,13 @@ func (o *Operator) scaled(v *Verdict) bool {
 // exactly judges operators whose inputs bound the error of every element.
 func (o *Operator) exactly(v *Verdict) (Level, Kind) {
 	v.Limit = exactLimit
-	soft := o.Type.form == logSoftmax
+	soft := o.Type.Form == optype.LogSoftmax
 	switch {
 	case v.PeakScore > exactLimit && v.Exact && v.Score < exactLimit:
 		return Origin, Sparse
 	case v.PeakScore > exactLimit && v.Exact:
 		return Origin, Value
-	case v.Score > exactLimit && !soft, v.Class == Lipschitz && !soft && v.RowScore > exactLimit:
+	case v.Score > exactLimit && !soft, v.Class == optype.Lipschitz && !soft && v.RowScore > exactLimit:
 		return Origin, Value
 	case o.scaled(v) && v.Score > scaledLimit:
 		return Origin, Scaled
@@ -196,16 +197,16 @@ func (o *Operator) exactly(v *Verdict) (Level, Kind) {
 }
 
 // limit is the score up to which rounding is assumed.
-func (o *Operator) limit(class Class) float64 {
+func (o *Operator) limit(class optype.Class) float64 {
 	if len(o.Inputs) == 0 {
 		return linearLimit
 	}
 	switch class {
-	case Multiply, Divide, Exponential, Normalise, BatchNormalise, Reduce:
+	case optype.Multiply, optype.Divide, optype.Exponential, optype.Normalise, optype.BatchNormalise, optype.Reduce:
 		return normLimit
-	case Dequantise:
+	case optype.Dequantise:
 		return exactLimit
-	case Unknown:
+	case optype.Unknown:
 		return unknownLimit
 	}
 	return linearLimit
@@ -215,7 +216,7 @@ func (o *Operator) limit(class Class) float64 {
 func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	s, class, root := o.Out, v.Class, len(o.Inputs) == 0
 	// A rough input carries more error than any first-order bound is good for.
-	rough := class != Dequantise && anyInput(o, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.exact()
+	rough := class != optype.Dequantise && anyInput(o, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.Exact()
 	k := o.limit(class)
 	if rough {
 		k *= roughFactor
@@ -225,20 +226,20 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	}
 	v.Limit = k
 	scaled := o.scaled(v)
-	if scaled && v.Score > scaledLimit && !rough && (class != Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()) {
+	if scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()) {
 		return Origin, Scaled
 	}
 	if s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !anyInput(o, isConstant)) {
 		return Origin, Constant
 	}
-	if (class == Linear || class == Normalise || class == BatchNormalise || class == Unknown) && o.coarse(v) {
+	if (class == optype.Linear || class == optype.Normalise || class == optype.BatchNormalise || class == optype.Unknown) && o.coarse(v) {
 		return Origin, Coarse
 	}
 	var local Kind
 	if !rough {
 		local = o.local(v, k)
 	}
-	if class != Linear && class != Unknown && !root {
+	if class != optype.Linear && class != optype.Unknown && !root {
 		switch {
 		case v.Score > k:
 			return Origin, Value
@@ -247,7 +248,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		}
 		return Clean, None
 	}
-	if class == Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
+	if class == optype.Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
 		// A function with a pole, perhaps: a few elements near it are far off.
 		if v.Score > k {
 			return Suspect, Amplified
@@ -261,7 +262,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	if v.Structured || v.Score > noiseLimit {
 		return Origin, Value
 	}
-	if class == Linear && !root {
+	if class == optype.Linear && !root {
 		k = linearSuspect
 	}
 	if v.Score > k {
@@ -297,22 +298,22 @@ func crest(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
 // local finds errors in a part of the tensor, beside the level of all of it: an
 // operator that amplifies everything is no part.
 func (o *Operator) local(v *Verdict, k float64) Kind {
-	s, class, convolved := o.Out, v.Class, o.Type.form == convolution
+	s, class, convolved := o.Out, v.Class, o.Type.Form == optype.Convolution
 	b := max(v.Score, 0.7)
 	if o.Tainted {
 		b *= 2
 	}
-	if class != Reduce && class != BatchNormalise && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > min(2*k, leastLocal*k/o.limit(class)) {
+	if class != optype.Reduce && class != optype.BatchNormalise && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > min(2*k, leastLocal*k/o.limit(class)) {
 		return Rows
 	}
-	if class != Exponential && v.ChannelScore > localFactor*b && v.ChannelScore > min(2*k, leastLocal*k/o.limit(class)) {
+	if class != optype.Exponential && v.ChannelScore > localFactor*b && v.ChannelScore > min(2*k, leastLocal*k/o.limit(class)) {
 		return Channels
 	}
 	stands := v.PeakScore > peakFactor*b && v.PeakScore > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest))
-	if class == Linear || class == Unknown { // sums even out what stands out of the inputs
+	if class == optype.Linear || class == optype.Unknown { // sums even out what stands out of the inputs
 		stands = stands || v.PeakScore > peakFactor*b && crest(s) > max(farCrest, 1.5*largest(o.Inputs, crest))
 	}
-	if stands && (class != Unknown || o.mixes() || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
+	if stands && (class != optype.Unknown || o.mixes() || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
 		return Sparse
 	}
 	return None

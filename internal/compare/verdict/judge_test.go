@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -47,7 +48,7 @@ func alike(n *noise.Noise, count int64) noise.Groups {
 // operator returns one of float16, whose inputs are off by a thousandth.
 func operator(name string, inputs int) *Operator {
 	shape := tensor.Shape{8, 16}
-	o := &Operator{Out: even(tensor.Float16, shape, 1, 0), Type: TypeOf(name)}
+	o := &Operator{Out: even(tensor.Float16, shape, 1, 0), Type: optype.Of(name)}
 	for range inputs {
 		o.Inputs = append(o.Inputs, even(tensor.Float16, shape, 1, 1e-3))
 	}
@@ -79,7 +80,7 @@ func (s scores) set(o *Operator) {
 	case s.peak == 0:
 	case e.peaks != nil:
 		out.Rows.Max[0] = float32(s.peak * e.peaks[0])
-	case e.Class == Move && len(o.Inputs) > 0:
+	case e.Class == optype.Move && len(o.Inputs) > 0:
 		out.Max = s.peak * (o.Inputs[0].Max + epsilon(out.Type)*out.RefMax)
 	default:
 		out.Max = 6 * s.peak * e.rows[0]

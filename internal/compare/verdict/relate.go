@@ -7,47 +7,48 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/exact"
+	"dumptool/internal/optype"
 )
 
 // Relate returns what an operator does, by the values of the references: those of a
 // healthy run are what it makes of those of its inputs. Each of the inputs is used.
 // It is not known if no known operator makes all elements of the probe.
-func Relate(out *noise.Noise, inputs ...*noise.Noise) (OpType, bool) {
+func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 	if !informative(out) || slices.ContainsFunc(inputs, func(in *noise.Noise) bool { return len(in.Probe.Values) == 0 }) {
-		return OpType{}, false
+		return optype.Type{}, false
 	}
 	switch len(inputs) {
 	case 1:
 		for _, r := range ofOne {
 			if r.holds(out, inputs) {
-				return r.OpType, true
+				return r.Type, true
 			}
 		}
 	case 2:
 		return relateTwo(out, inputs)
 	}
-	return OpType{}, false
+	return optype.Type{}, false
 }
 
 // relateTwo is Relate for two inputs.
-func relateTwo(out *noise.Noise, in []*noise.Noise) (OpType, bool) {
+func relateTwo(out *noise.Noise, in []*noise.Noise) (optype.Type, bool) {
 	if fits(out, in[0]) && fits(out, in[1]) {
 		a, b := spreadOver(out, in[0]), spreadOver(out, in[1])
 		for i := range ofTwo {
 			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
-				return o.OpType, true
+				return o.Type, true
 			}
 		}
 	}
 	if joined(out, in) {
-		return OpType{Class: Move}, true
+		return optype.Type{Class: optype.Move}, true
 	}
-	return OpType{}, false
+	return optype.Type{}, false
 }
 
 // relation is an operator that is known by the values that it makes.
 type relation struct {
-	OpType
+	optype.Type
 	holds func(out *noise.Noise, inputs []*noise.Noise) bool
 }
 
@@ -76,49 +77,49 @@ const (
 
 // ofOne are the operators with one input that is known.
 var ofOne = []relation{
-	{OpType{Class: Lipschitz, Factor: 1, Selects: true}, selects},
-	{OpType{Class: Lipschitz, Factor: 1, Selects: true}, leaky},
-	{OpType{Class: Move}, rearranged},
-	{OpType{Class: Multiply, Fitted: true}, scaledFloat},
-	{OpType{Class: Dequantise}, scaledInteger},
-	elementwise(OpType{Class: Lipschitz, Factor: 1}, math.Abs),
-	elementwise(OpType{Class: Lipschitz, Factor: 1, Transcendental: true}, tanh),
-	elementwise(OpType{Class: Lipschitz, Factor: 1, Transcendental: true}, sigmoid),
-	elementwise(OpType{Class: Lipschitz, Factor: 1, Transcendental: true}, softplus),
-	elementwise(OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}, geluByTanh),
-	elementwise(OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}, geluByErf),
-	elementwise(OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}, func(x float64) float64 { return float64(x * sigmoid(1.702*x)) }),
-	elementwise(OpType{Class: Lipschitz, Factor: 1.1, Transcendental: true}, func(x float64) float64 { return float64(x * sigmoid(x)) }),
-	elementwise(OpType{Class: Multiply, form: square}, func(x float64) float64 { return float64(x * x) }),
-	elementwise(OpType{Class: Divide}, math.Sqrt),
-	elementwise(OpType{Class: Divide}, func(x float64) float64 { return 1 / x }),
-	elementwise(OpType{Class: Divide, form: logarithm}, exact.Log),
-	elementwise(OpType{Class: Exponential, Transcendental: true}, exact.Exp),
-	{OpType{Class: Divide}, inverseRoot},
-	{OpType{Class: Lipschitz, Factor: 1, Fitted: true}, addsToChannels},
-	{OpType{Class: BatchNormalise, Fitted: true}, mapsChannels},
-	{OpType{Class: Normalise}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], true) }},
-	{OpType{Class: Normalise, form: rootMeanNorm}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], false) }},
-	{OpType{Class: Exponential, Transcendental: true}, softmaxOf},
-	{OpType{Class: Lipschitz, Factor: 2, Transcendental: true, form: logSoftmax}, logSoftmaxOf},
-	{OpType{Class: Reduce}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], 1) }},
-	{OpType{Class: Reduce, form: sum}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], float64(in[0].Rows.Size)) }},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky},
+	{optype.Type{Class: optype.Move}, rearranged},
+	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat},
+	{optype.Type{Class: optype.Dequantise}, scaledInteger},
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Abs),
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}, tanh),
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}, sigmoid),
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}, softplus),
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1.13, Transcendental: true}, geluByTanh),
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1.13, Transcendental: true}, geluByErf),
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1.13, Transcendental: true}, func(x float64) float64 { return float64(x * sigmoid(1.702*x)) }),
+	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1.1, Transcendental: true}, func(x float64) float64 { return float64(x * sigmoid(x)) }),
+	elementwise(optype.Type{Class: optype.Multiply, Form: optype.Square}, func(x float64) float64 { return float64(x * x) }),
+	elementwise(optype.Type{Class: optype.Divide}, math.Sqrt),
+	elementwise(optype.Type{Class: optype.Divide}, func(x float64) float64 { return 1 / x }),
+	elementwise(optype.Type{Class: optype.Divide, Form: optype.Logarithm}, exact.Log),
+	elementwise(optype.Type{Class: optype.Exponential, Transcendental: true}, exact.Exp),
+	{optype.Type{Class: optype.Divide}, inverseRoot},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels},
+	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, mapsChannels},
+	{optype.Type{Class: optype.Normalise}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], true) }},
+	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], false) }},
+	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf},
+	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, logSoftmaxOf},
+	{optype.Type{Class: optype.Reduce}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], 1) }},
+	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], float64(in[0].Rows.Size)) }},
 }
 
 // ofTwo are the operators with two inputs whose elements belong together.
 var ofTwo = []binary{
-	{OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a + b }},
-	{OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return a - b }},
-	{OpType{Class: Lipschitz, Factor: 1}, func(a, b float64) float64 { return b - a }},
-	{OpType{Class: Multiply}, func(a, b float64) float64 { return float64(a * b) }},
-	{OpType{Class: Divide}, func(a, b float64) float64 { return a / b }},
-	{OpType{Class: Divide}, func(a, b float64) float64 { return b / a }},
-	{OpType{Class: Lipschitz, Factor: 1}, math.Max},
-	{OpType{Class: Lipschitz, Factor: 1}, math.Min},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return a + b }},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return a - b }},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return b - a }},
+	{optype.Type{Class: optype.Multiply}, func(a, b float64) float64 { return float64(a * b) }},
+	{optype.Type{Class: optype.Divide}, func(a, b float64) float64 { return a / b }},
+	{optype.Type{Class: optype.Divide}, func(a, b float64) float64 { return b / a }},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Max},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Min},
 }
 
 // elementwise is an operator that applies a function to each element.
-func elementwise(t OpType, f func(float64) float64) relation {
+func elementwise(t optype.Type, f func(float64) float64) relation {
 	return relation{t, func(out *noise.Noise, in []*noise.Noise) bool {
 		if !sameShape(out, in[0]) {
 			return false
@@ -140,7 +141,7 @@ func bothInfinite(a, b float64) bool { return math.IsInf(a, 0) && a == b }
 
 // binary is an operator of two tensors, of which one may be as long as 1 on some axes.
 type binary struct {
-	OpType
+	optype.Type
 	f func(a, b float64) float64
 }
 

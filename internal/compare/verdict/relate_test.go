@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -90,61 +91,61 @@ func TestRelate(t *testing.T) {
 		name string
 		make func(x, y []float64, length int) []float64
 		two  bool
-		want OpType
+		want optype.Type
 	}{
-		{"Relu", eachOf(func(x float64) float64 { return max(x, 0) }), false, OpType{Class: Lipschitz, Factor: 1, Selects: true}},
-		{"LeakyRelu", eachOf(func(x float64) float64 { return max(x, 0.1*x) }), false, OpType{Class: Lipschitz, Factor: 1, Selects: true}},
+		{"Relu", eachOf(func(x float64) float64 { return max(x, 0) }), false, optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}},
+		{"LeakyRelu", eachOf(func(x float64) float64 { return max(x, 0.1*x) }), false, optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}},
 		{"MaskedFill", eachOf(func(x float64) float64 {
 			if x > 0.5 {
 				return math.Inf(-1)
 			}
 			return x
-		}), false, OpType{Class: Lipschitz, Factor: 1, Selects: true}},
-		{"Abs", eachOf(math.Abs), false, OpType{Class: Lipschitz, Factor: 1}},
-		{"Tanh", eachOf(math.Tanh), false, OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
-		{"Sigmoid", eachOf(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }), false, OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
-		{"Softplus", eachOf(func(x float64) float64 { return math.Log1p(math.Exp(x)) }), false, OpType{Class: Lipschitz, Factor: 1, Transcendental: true}},
-		{"Gelu", eachOf(func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }), false, OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
+		}), false, optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}},
+		{"Abs", eachOf(math.Abs), false, optype.Type{Class: optype.Lipschitz, Factor: 1}},
+		{"Tanh", eachOf(math.Tanh), false, optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}},
+		{"Sigmoid", eachOf(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }), false, optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}},
+		{"Softplus", eachOf(func(x float64) float64 { return math.Log1p(math.Exp(x)) }), false, optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}},
+		{"Gelu", eachOf(func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }), false, optype.Type{Class: optype.Lipschitz, Factor: 1.13, Transcendental: true}},
 		{"Gelu by tanh", eachOf(func(x float64) float64 {
 			return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
-		}), false, OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
-		{"QuickGelu", eachOf(func(x float64) float64 { return x / (1 + math.Exp(-1.702*x)) }), false, OpType{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
-		{"Swish", eachOf(func(x float64) float64 { return x / (1 + math.Exp(-x)) }), false, OpType{Class: Lipschitz, Factor: 1.1, Transcendental: true}},
-		{"Square", eachOf(func(x float64) float64 { return x * x }), false, OpType{Class: Multiply, form: square}},
-		{"Muls", eachOf(func(x float64) float64 { return -0.37 * x }), false, OpType{Class: Multiply, Fitted: true}},
-		{"Reciprocal", eachOf(func(x float64) float64 { return 1 / x }), false, OpType{Class: Divide}},
-		{"Exp", eachOf(math.Exp), false, OpType{Class: Exponential, Transcendental: true}},
+		}), false, optype.Type{Class: optype.Lipschitz, Factor: 1.13, Transcendental: true}},
+		{"QuickGelu", eachOf(func(x float64) float64 { return x / (1 + math.Exp(-1.702*x)) }), false, optype.Type{Class: optype.Lipschitz, Factor: 1.13, Transcendental: true}},
+		{"Swish", eachOf(func(x float64) float64 { return x / (1 + math.Exp(-x)) }), false, optype.Type{Class: optype.Lipschitz, Factor: 1.1, Transcendental: true}},
+		{"Square", eachOf(func(x float64) float64 { return x * x }), false, optype.Type{Class: optype.Multiply, Form: optype.Square}},
+		{"Muls", eachOf(func(x float64) float64 { return -0.37 * x }), false, optype.Type{Class: optype.Multiply, Fitted: true}},
+		{"Reciprocal", eachOf(func(x float64) float64 { return 1 / x }), false, optype.Type{Class: optype.Divide}},
+		{"Exp", eachOf(math.Exp), false, optype.Type{Class: optype.Exponential, Transcendental: true}},
 		{"Softmax", rowsOf(func(row []float64) (out []float64) {
 			for _, x := range row {
 				out = append(out, math.Exp(x)/sumOfExp(row))
 			}
 			return out
-		}), false, OpType{Class: Exponential, Transcendental: true}},
+		}), false, optype.Type{Class: optype.Exponential, Transcendental: true}},
 		{"LogSoftmax", rowsOf(func(row []float64) (out []float64) {
 			for _, x := range row {
 				out = append(out, x-math.Log(sumOfExp(row)))
 			}
 			return out
-		}), false, OpType{Class: Lipschitz, Factor: 2, Transcendental: true, form: logSoftmax}},
+		}), false, optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}},
 		{"LayerNorm", rowsOf(func(row []float64) (out []float64) {
 			mean, std := meanOf(row)
 			for i, x := range row {
 				out = append(out, (x-mean)/math.Sqrt(std*std+1e-5)*(1+0.1*math.Sin(float64(i)))+0.2*math.Cos(float64(i)))
 			}
 			return out
-		}), false, OpType{Class: Normalise}},
+		}), false, optype.Type{Class: optype.Normalise}},
 		{"RmsNorm", rowsOf(func(row []float64) (out []float64) {
 			mean, std := meanOf(row)
 			for i, x := range row {
 				out = append(out, x/math.Sqrt(std*std+mean*mean+1e-5)*(1+0.1*math.Sin(float64(i))))
 			}
 			return out
-		}), false, OpType{Class: Normalise, form: rootMeanNorm}},
-		{"Add", bothOf(func(a, b float64) float64 { return a + b }), true, OpType{Class: Lipschitz, Factor: 1}},
-		{"Sub", bothOf(func(a, b float64) float64 { return b - a }), true, OpType{Class: Lipschitz, Factor: 1}},
-		{"Mul", bothOf(func(a, b float64) float64 { return a * b }), true, OpType{Class: Multiply}},
-		{"RealDiv", bothOf(func(a, b float64) float64 { return a / b }), true, OpType{Class: Divide}},
-		{"Maximum", bothOf(math.Max), true, OpType{Class: Lipschitz, Factor: 1}},
+		}), false, optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}},
+		{"Add", bothOf(func(a, b float64) float64 { return a + b }), true, optype.Type{Class: optype.Lipschitz, Factor: 1}},
+		{"Sub", bothOf(func(a, b float64) float64 { return b - a }), true, optype.Type{Class: optype.Lipschitz, Factor: 1}},
+		{"Mul", bothOf(func(a, b float64) float64 { return a * b }), true, optype.Type{Class: optype.Multiply}},
+		{"RealDiv", bothOf(func(a, b float64) float64 { return a / b }), true, optype.Type{Class: optype.Divide}},
+		{"Maximum", bothOf(math.Max), true, optype.Type{Class: optype.Lipschitz, Factor: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for k, shape := range shapes {
@@ -199,16 +200,16 @@ func TestRelateShapes(t *testing.T) {
 		shape tensor.Shape
 		made  []float64
 		in    []*noise.Noise
-		want  OpType
+		want  optype.Type
 	}{
-		{"divided by a column", shape, divided, []*noise.Noise{measured(t, shape, x), measured(t, narrow, column)}, OpType{Class: Divide}},
-		{"means", narrow, means, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Reduce}},
-		{"sums", narrow, sums, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Reduce, form: sum}},
-		{"bias", shape, biased, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Lipschitz, Factor: 1, Fitted: true}},
-		{"BatchNorm", shape, mapped, []*noise.Noise{measured(t, shape, x)}, OpType{Class: BatchNormalise, Fitted: true}},
-		{"Rsqrt", shape, roots, []*noise.Noise{measured(t, shape, positive)}, OpType{Class: Divide}},
-		{"Transpose", tensor.Shape{40, 9}, turned, []*noise.Noise{measured(t, shape, x)}, OpType{Class: Move}},
-		{"Concat", tensor.Shape{11, 40}, slices.Concat(x, z), []*noise.Noise{measured(t, shape, x), measured(t, tensor.Shape{2, 40}, z)}, OpType{Class: Move}},
+		{"divided by a column", shape, divided, []*noise.Noise{measured(t, shape, x), measured(t, narrow, column)}, optype.Type{Class: optype.Divide}},
+		{"means", narrow, means, []*noise.Noise{measured(t, shape, x)}, optype.Type{Class: optype.Reduce}},
+		{"sums", narrow, sums, []*noise.Noise{measured(t, shape, x)}, optype.Type{Class: optype.Reduce, Form: optype.Sum}},
+		{"bias", shape, biased, []*noise.Noise{measured(t, shape, x)}, optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}},
+		{"BatchNorm", shape, mapped, []*noise.Noise{measured(t, shape, x)}, optype.Type{Class: optype.BatchNormalise, Fitted: true}},
+		{"Rsqrt", shape, roots, []*noise.Noise{measured(t, shape, positive)}, optype.Type{Class: optype.Divide}},
+		{"Transpose", tensor.Shape{40, 9}, turned, []*noise.Noise{measured(t, shape, x)}, optype.Type{Class: optype.Move}},
+		{"Concat", tensor.Shape{11, 40}, slices.Concat(x, z), []*noise.Noise{measured(t, shape, x), measured(t, tensor.Shape{2, 40}, z)}, optype.Type{Class: optype.Move}},
 	} {
 		if got, ok := Relate(measured(t, tt.shape, tt.made), tt.in...); !ok || got != tt.want {
 			t.Errorf("%s: %+v, %v, want %+v", tt.name, got, ok, tt.want)

@@ -1,4 +1,4 @@
-package verdict
+package optype
 
 import (
 	"maps"
@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestTypeOf has the operator types of the golden data and of the samples, the
+// TestOf has the operator types of the golden data and of the samples, the
 // functions of PyTorch as msprobe names them, and names that only look like known
 // ones.
-func TestTypeOf(t *testing.T) {
+func TestOf(t *testing.T) {
 	for class, names := range map[Class]string{
 		Move: "Reshape Transpose TransposeD TransData ConcatV2 ConcatV2D SplitVD StridedSlice StridedSliceD Slice GatherV2 Pack Unpack Pad PadV3 TileD Tile Squeeze " +
 			"ExpandDims Identity Cast MaxPool MaxPoolV2 MaxPool3D MaxPoolWithArgmaxV1 MaxPoolWithArgmaxV2 DepthToSpace BatchToSpace " +
@@ -36,13 +36,13 @@ func TestTypeOf(t *testing.T) {
 	} {
 		for name := range strings.FieldsSeq(names) {
 			for _, spelled := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
-				if got := TypeOf(spelled); got.Class != class {
+				if got := Of(spelled); got.Class != class {
 					t.Errorf("%s is %s, want %s", spelled, got.Class, class)
 				}
 			}
 		}
 	}
-	if got := TypeOf(""); got != (OpType{}) {
+	if got := Of(""); got != (Type{}) {
 		t.Errorf("no name is %+v", got)
 	}
 }
@@ -91,7 +91,7 @@ func TestLipschitz(t *testing.T) {
 		"Swish": swish, "Silu": swish, "Mish": func(x float64) float64 { return x * math.Tanh(softplus(x)) },
 	}
 	for name, f := range functions {
-		typ, steepest := TypeOf(name), 0.0
+		typ, steepest := Of(name), 0.0
 		for i := range 40000 {
 			x := float64(i-20000) / 1000
 			steepest = max(steepest, math.Abs(f(x+0.001)-f(x))/0.001)
@@ -102,7 +102,7 @@ func TestLipschitz(t *testing.T) {
 	}
 }
 
-func TestTypeOfOperator(t *testing.T) {
+func TestOfOperator(t *testing.T) {
 	for _, c := range []struct {
 		opType, name string
 		want         Class
@@ -116,7 +116,7 @@ func TestTypeOfOperator(t *testing.T) {
 		{"", "linear", Unknown},
 		{"", "", Unknown},
 	} {
-		if got := TypeOfOperator(c.opType, c.name); got.Class != c.want {
+		if got := OfOperator(c.opType, c.name); got.Class != c.want {
 			t.Errorf("%q %q is %s, want %s", c.opType, c.name, got.Class, c.want)
 		}
 	}

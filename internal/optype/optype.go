@@ -1,0 +1,180 @@
+// Package optype is the table of the types of operators: those of CANN and MindSpore, and
+// the functions of PyTorch as msprobe names them, with what each does to the errors of
+// its inputs.
+package optype
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Class says what an operator makes of the errors of its inputs.
+type Class uint8
+
+// The classes. Unknown bounds least, Move and Lipschitz are exact.
+const (
+	Unknown    Class = iota
+	Move             // elements are copied
+	Lipschitz        // |f(x)-f(y)| <= L |x-y|, elementwise, summed over the inputs
+	Dequantise       // times a constant
+	Multiply
+	Divide // also roots and logarithms: amplifies near 0
+	Exponential
+	Normalise // rows to a spread of 1
+	BatchNormalise
+	Linear // matrix products and convolutions
+	Reduce
+	Quantise // integers come out
+	Gated    // elements pass where another tensor, the selector, is above a threshold
+	Index    // integers that say where something is
+)
+
+var classNames = [...]string{
+	Unknown: "unknown", Move: "move", Lipschitz: "lipschitz", Dequantise: "dequant", Multiply: "mul", Divide: "div",
+	Exponential: "exp", Normalise: "norm", BatchNormalise: "batchnorm", Linear: "linear", Reduce: "reduce", Quantise: "quant",
+	Gated: "gated", Index: "index",
+}
+
+// String returns the class as compare.json has it.
+func (c Class) String() string { return classNames[c] }
+
+// Exact reports whether the error of the inputs bounds that of the output for
+// every element.
+func (c Class) Exact() bool { return c == Move || c == Lipschitz }
+
+// Type is what is known of an operator by its type.
+type Type struct {
+	Class Class
+	// Factor is L of Lipschitz.
+	Factor float64
+	// Selects is set where an element is a copy or a constant: nothing is rounded
+	// twice. Transcendental functions have errors of their own.
+	Selects, Transcendental bool
+	// Fitted is set where numbers of its own were fitted to the values, which may be
+	// those of an input that is not known.
+	Fitted bool
+	// Form distinguishes members of a class whose bounds differ.
+	Form Form
+	// Indices are the outputs that say where something is, a bit each: the lowest one is
+	// output 0.
+	Indices uint8
+	// Gathers is set where an input of integers says which elements of another one come
+	// out.
+	Gathers bool
+	// Random is set where the outputs are drawn.
+	Random bool
+	// Start is set where nothing is computed: what comes in from outside.
+	Start bool
+}
+
+// IsIndex reports whether an output says where something is.
+func (t *Type) IsIndex(output int) bool {
+	return output >= 0 && output < 8 && t.Indices>>output&1 == 1
+}
+
+// Form is a member of a class with a bound of its own.
+type Form uint8
+
+// The forms.
+const (
+	Plain  Form = iota
+	Square      // and other powers, up to the third
+	Root        // and 1/x: functions of one number with an error of their own
+	Logarithm
+	Cumulative
+	Sum          // not divided by the number of elements
+	RootMeanNorm // the mean is not taken away
+	InstanceNorm // over each channel of each image
+	GroupNorm    // over channels that are neighbours
+	Convolution
+	Batched    // a product of two tensors, which no row of one input bounds
+	LogSoftmax // bounded by the largest error of a row only
+)
+
+// known is the table of operator types: those of CANN and MindSpore, and the
+// functions of PyTorch as msprobe names them. A star stands for one of the endings
+// of names that are versions of the same operator.
+var known = []struct {
+	names string
+	Type
+}{
+	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Gather* GatherNd Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
+		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow index_select contiguous clone detach expand_as repeat repeat_interleave dropout to flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold embedding Embedding EmbeddingLookup",
+		Type{Class: Move}},
+	{"Relu* ReluV2* MaskedFill* masked_fill", Type{Class: Lipschitz, Factor: 1, Selects: true}},
+	{"LeakyRelu* PRelu PReLU leaky_relu prelu", Type{Class: Lipschitz, Factor: 1, Selects: true}},
+	{"Abs Neg Negative Maximum Minimum Add* AddV2* Sub* BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__ __neg__ where", Type{Class: Lipschitz, Factor: 1}},
+	{"Sigmoid* Tanh* Softplus* SoftplusV2* Softsign Sin Cos Atan Asinh HardSigmoid Elu celu", Type{Class: Lipschitz, Factor: 1, Transcendental: true}},
+	{"Gelu* FastGelu* GeluV2* fast_gelu npu_fast_gelu QuickGelu Erf Erfc", Type{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
+	{"Swish* Silu SiLU Mish", Type{Class: Lipschitz, Factor: 1.1, Transcendental: true}},
+	{"HardSwish", Type{Class: Lipschitz, Factor: 1.5, Transcendental: true}},
+	{"Selu", Type{Class: Lipschitz, Factor: 1.76, Transcendental: true}},
+	{"LogSoftmax* log_softmax", Type{Class: Lipschitz, Factor: 2, Transcendental: true, Form: LogSoftmax}},
+	{"AscendDequant* Dequantize", Type{Class: Dequantise}},
+	{"Mul* Muls Multiply __mul__ __imul__ __rmul__", Type{Class: Multiply}},
+	{"Square* Pow power", Type{Class: Multiply, Form: Square}},
+	{"RealDiv* Div* DivNoNan Rsqrt Sqrt Reciprocal true_divide __truediv__ __div__ __itruediv__", Type{Class: Divide}},
+	{"Log Log1p log10 log2", Type{Class: Divide, Form: Logarithm}},
+	{"Exp Expm1 Softmax* exp2", Type{Class: Exponential, Transcendental: true}},
+	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm InstanceNorm* instance_norm GroupNorm* group_norm L2Normalize normalize", Type{Class: Normalise}},
+	{"RmsNorm* RMSNorm rms_norm npu_rms_norm", Type{Class: Normalise, Form: RootMeanNorm}},
+	{"BatchNorm* BatchNormV2* BNInfer* BnInfer BNInferenceD BNInference* Scale* batch_norm", Type{Class: BatchNormalise}},
+	{"MatMul* GEMM Gemm FullyConnection FullyConnectionCompress linear mm matmul addmm Dense", Type{Class: Linear}},
+	{"BatchMatMul* bmm baddbmm einsum FlashAttentionScore PromptFlashAttention IncreFlashAttention npu_fusion_attention scaled_dot_product_attention", Type{Class: Linear, Form: Batched}},
+	{"Conv* Conv1D conv1d DepthwiseConv* DepthwiseConv2dNative Depthwise* conv_transpose2d Conv2DTranspose* Deconvolution Conv2DBackpropInput*", Type{Class: Linear, Form: Convolution}},
+	{"ReduceMean* Mean avg_pool1d avg_pool2d avg_pool3d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", Type{Class: Reduce}},
+	{"ReduceSum* Sum", Type{Class: Reduce, Form: Sum}},
+	{"Cumsum*", Type{Class: Reduce, Form: Cumulative}},
+	{"AscendQuant* Quantize Round Floor Ceil Trunc ArgMax* ArgMaxWithValue ArgMin* Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot logical_not argmax argmin gt lt ge le eq ne", Type{Class: Quantise}},
+}
+
+// endings are those that a star stands for.
+var endings = []string{"", "D", "V2", "V3", "DV2", "2D", "3D", "WithArgmaxV1", "WithArgmaxV2"}
+
+// byName is the table by names in lower case.
+var byName = sync.OnceValue(func() map[string]Type {
+	all := map[string]Type{}
+	for _, entry := range known {
+		for name := range strings.FieldsSeq(entry.names) {
+			stem, star := strings.CutSuffix(name, "*")
+			if !star {
+				all[strings.ToLower(stem)] = entry.Type
+				continue
+			}
+			for _, ending := range endings {
+				all[strings.ToLower(stem+ending)] = entry.Type
+			}
+		}
+	}
+	return all
+})
+
+// apiPrefixes stand before the functions of PyTorch in the names of msprobe.
+var apiPrefixes = []string{"functional.", "torch.", "tensor.", "mint.", "npu.", "aten."}
+
+// OfOperator returns what is known of an operator by its type or, where there is
+// none, by the name that msprobe gives an entry, such as Functional.relu.0.forward.
+func OfOperator(opType, name string) Type {
+	parts := strings.Split(name, ".")
+	if opType != "" || len(parts) != 4 || parts[3] != "forward" || !slices.Contains(apiPrefixes, strings.ToLower(parts[0])+".") {
+		return Of(opType)
+	}
+	return Of(parts[0] + "." + parts[1])
+}
+
+// Of returns what is known of a type of operators, by the name that CANN,
+// MindSpore or msprobe give it, in any case. Any other name is Unknown: nothing is
+// guessed from a part of it.
+func Of(name string) Type {
+	name = strings.ToLower(name)
+	for _, prefix := range apiPrefixes {
+		if api, ok := strings.CutPrefix(name, prefix); ok {
+			if t, ok := byName()[api]; ok {
+				return t
+			}
+			return byName()[strings.TrimSuffix(api, "_")] // in place
+		}
+	}
+	return byName()[name]
+}
