@@ -99,9 +99,11 @@ var known = []struct {
 	names string
 	Type
 }{
-	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Gather* GatherNd Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
-		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow index_select contiguous clone detach expand_as repeat repeat_interleave dropout to flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold embedding Embedding EmbeddingLookup",
+	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
+		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow contiguous clone detach expand_as repeat repeat_interleave to flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold",
 		Type{Class: Move}},
+	{"Gather* GatherNd GatherElements index_select gather take embedding Embedding EmbeddingLookup EmbeddingDenseGrad ScatterNd scatter ScatterUpdate ScatterElements index_put", Type{Class: Move, Gathers: true}},
+	{"dropout Dropout DropoutV2", Type{Class: Move, Random: true}},
 	{"Relu* ReluV2* MaskedFill* masked_fill", Type{Class: Lipschitz, Factor: 1, Selects: true}},
 	{"LeakyRelu* PRelu PReLU leaky_relu prelu", Type{Class: Lipschitz, Factor: 1, Selects: true}},
 	{"Abs Neg Negative Maximum Minimum Add* AddV2* Sub* BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__ __neg__ where", Type{Class: Lipschitz, Factor: 1}},
@@ -114,10 +116,13 @@ var known = []struct {
 	{"AscendDequant* Dequantize", Type{Class: Dequantise}},
 	{"Mul* Muls Multiply __mul__ __imul__ __rmul__", Type{Class: Multiply}},
 	{"Square* Pow power", Type{Class: Multiply, Form: Square}},
-	{"RealDiv* Div* DivNoNan Rsqrt Sqrt Reciprocal true_divide __truediv__ __div__ __itruediv__", Type{Class: Divide}},
+	{"RealDiv* Div* DivNoNan true_divide __truediv__ __div__ __itruediv__", Type{Class: Divide}},
+	{"Rsqrt Sqrt Reciprocal Inv", Type{Class: Divide, Form: Root}},
 	{"Log Log1p log10 log2", Type{Class: Divide, Form: Logarithm}},
 	{"Exp Expm1 Softmax* exp2", Type{Class: Exponential, Transcendental: true}},
-	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm InstanceNorm* instance_norm GroupNorm* group_norm L2Normalize normalize", Type{Class: Normalise}},
+	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm L2Normalize normalize", Type{Class: Normalise}},
+	{"InstanceNorm* instance_norm", Type{Class: Normalise, Form: InstanceNorm}},
+	{"GroupNorm* group_norm GroupNormSilu", Type{Class: Normalise, Form: GroupNorm}},
 	{"RmsNorm* RMSNorm rms_norm npu_rms_norm", Type{Class: Normalise, Form: RootMeanNorm}},
 	{"BatchNorm* BatchNormV2* BNInfer* BnInfer BNInferenceD BNInference* Scale* batch_norm", Type{Class: BatchNormalise}},
 	{"MatMul* GEMM Gemm FullyConnection FullyConnectionCompress linear mm matmul addmm Dense", Type{Class: Linear}},
@@ -126,7 +131,15 @@ var known = []struct {
 	{"ReduceMean* Mean avg_pool1d avg_pool2d avg_pool3d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", Type{Class: Reduce}},
 	{"ReduceSum* Sum", Type{Class: Reduce, Form: Sum}},
 	{"Cumsum*", Type{Class: Reduce, Form: Cumulative}},
-	{"AscendQuant* Quantize Round Floor Ceil Trunc ArgMax* ArgMaxWithValue ArgMin* Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot logical_not argmax argmin gt lt ge le eq ne", Type{Class: Quantise}},
+	{"AscendQuant* Quantize Round Floor Ceil Trunc Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot logical_not gt lt ge le eq ne", Type{Class: Quantise}},
+	{"ArgMax* ArgMin* argmax argmin argsort ArgSort NonMaxSuppression* NonMaxSuppressionV6 NonMaxSuppressionV7 nms NonZero* nonzero searchsorted", Type{Class: Index, Indices: 1 << 0}},
+	{"ArgMaxWithValue ArgMinWithValue", Type{Class: Move, Indices: 1 << 0}},
+	{"TopK* topk Sort* sort max min amax amin ReduceMax* ReduceMin* cummax cummin Unique* unique Kthvalue kthvalue", Type{Class: Move, Indices: 1 << 1}},
+	{"MoeGatingTopKSoftmax* MoeGatingTopK* npu_moe_gating_top_k_softmax npu_moe_gating_top_k", Type{Class: Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}},
+	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2}},
+	{"ReluGrad* LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward MaxPoolGrad* MaxPoolGradWithArgmax* max_pool2d_with_indices_backward", Type{Class: Gated}},
+	{"DropOutGenMask* DropoutGenMask StatelessDropOutGenMask RandomUniform* RandomNormal* RandomStandardNormal StatelessRandomUniform* StatelessRandomNormal* StandardNormal StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial* Bernoulli* RandomUniformInt Randperm rand randn randint rand_like randn_like randint_like normal uniform bernoulli multinomial randperm", Type{Random: true}},
+	{"Data Parameter Const Constant Placeholder Load", Type{Start: true}},
 }
 
 // endings are those that a star stands for.

@@ -29,8 +29,10 @@ func TestOf(t *testing.T) {
 		Linear: "MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 Conv2D Conv3D DepthwiseConv2D DepthwiseConv2dNative FullyConnection GEMM " +
 			"Functional.linear Torch.matmul Torch.bmm Torch.addmm Torch.baddbmm Torch.einsum Functional.conv1d Functional.conv2d Functional.conv3d Aten.mm",
 		Reduce:   "ReduceMean ReduceMeanD ReduceSum ReduceSumD AvgPool AvgPoolV2 AvgPool3D Cumsum CumsumD Torch.sum Tensor.mean Functional.avg_pool2d Functional.avg_pool3d Torch.cumsum",
-		Quantise: "AscendQuant Round Floor ArgMaxV2 ArgMaxD Greater Equal LogicalNot Torch.argmax Torch.logical_not",
-		Unknown: "AddLayerNorm AddRmsNorm TransposeBatchMatMul ConvertX SoftmaxGrad LayerNormGrad ReluGrad Conv2DBackpropFilter ApplyMomentum FusionOp_MulAdd Const Parameter " +
+		Quantise: "AscendQuant Round Floor Greater Equal LogicalNot Torch.logical_not",
+		Index:    "ArgMaxV2 ArgMaxD Torch.argmax NonMaxSuppressionV3 NonZero",
+		Gated:    "ReluGrad MaxPoolGrad MaxPoolGradWithArgmaxV1 Aten.threshold_backward",
+		Unknown: "AddLayerNorm AddRmsNorm TransposeBatchMatMul ConvertX SoftmaxGrad LayerNormGrad Conv2DBackpropFilter ApplyMomentum FusionOp_MulAdd Const Parameter " +
 			"Load Depend MakeTuple TupleGetItem Foo Op Opdebug call Partial exception_info ReluBackward AddBackward ReluD2 MulAdd Conv2DBackprop " +
 			"Module.conv1.Conv2d Cell.relu.ReLU Torch.zeros Torch.empty NPU.npu_format_cast Functional Functional. Functional.linear.0 Distributed.add _ ___ Tensor.__",
 	} {
@@ -118,6 +120,21 @@ func TestOfOperator(t *testing.T) {
 	} {
 		if got := OfOperator(c.opType, c.name); got.Class != c.want {
 			t.Errorf("%q %q is %s, want %s", c.opType, c.name, got.Class, c.want)
+		}
+	}
+}
+
+// TestIndices: these outputs say where something is, others of the same operators do not.
+func TestIndices(t *testing.T) {
+	for name, want := range map[string]uint8{
+		"TopKV2": 1 << 1, "Torch.topk": 1 << 1, "Sort": 1 << 1, "ArgMaxV2": 1 << 0, "Torch.argmax": 1 << 0, "ArgMaxWithValue": 1 << 0, "Unique": 1 << 1,
+		"NonMaxSuppressionV3": 1 << 0, "MoeGatingTopKSoftmaxV2": 1<<1 | 1<<2, "NPU.npu_moe_init_routing": 1<<1 | 1<<2, "GatherV2": 0, "MatMul": 0,
+	} {
+		typ := Of(name)
+		for output := -1; output < 10; output++ {
+			if got := typ.IsIndex(output); got != (output >= 0 && output < 8 && want>>output&1 == 1) {
+				t.Errorf("output %d of %s is an index: %t", output, name, got)
+			}
 		}
 	}
 }

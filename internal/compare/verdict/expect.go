@@ -23,6 +23,10 @@ type Operator struct {
 	Hidden bool
 	// Tainted is set where an input is an origin or depends on one.
 	Tainted bool
+	// Output is the index of the tensor among those of the operator.
+	Output int
+	// Behind is set where an input is behind random draws, or indices that tie.
+	Behind bool
 }
 
 // Expectation is the error that rounding and the errors of the inputs explain.
@@ -57,26 +61,32 @@ const (
 	tiny              = 1e-300
 )
 
-// classOf is the class by which the operator is judged: integers that come out of
-// anything but a copy are steps.
+// classOf is the class by which the operator is judged. Integers are copied, steps of
+// quantised numbers, or sums.
 func (o *Operator) classOf() optype.Class {
-	c := o.Type.Class
-	if !o.Out.Type.Integer || c == optype.Quantise {
+	c, in := o.Type.Class, o.Inputs
+	if !o.Out.Type.Integer {
+		if c == optype.Gated && o.selector() == nil {
+			return optype.Unknown
+		}
 		return c
 	}
-	fromIntegers := !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return !in.Type.Integer })
-	switch o.Out.Type.Name {
-	case "int8", "uint8", "int16", "uint16", "int4":
-		if fromIntegers && (c == optype.Move || o.Type.Selects) && len(o.Inputs) > 0 {
-			return c
-		}
-		return optype.Quantise
+	if c == optype.Index || o.Type.IsIndex(o.Output) {
+		return optype.Index
 	}
-	if c == optype.Move && !fromIntegers {
-		return optype.Quantise
+	fromIntegers := len(in) > 0 && !anyInput(o, func(in *noise.Noise) bool { return !in.Type.Integer })
+	switch {
+	case c == optype.Linear, c == optype.Unknown && wide(o.Out.Type):
+		return c
+	case fromIntegers && (c == optype.Move || o.Type.Selects):
+		return c
 	}
-	return c
+	return optype.Quantise
 }
+
+// wide reports whether a type of integers holds sums, or places, rather than quantised
+// numbers.
+func wide(t noise.Type) bool { return t.Mantissa > 16 }
 
 // expect returns what rounding explains.
 func (o *Operator) expect() expectation {
@@ -89,61 +99,13 @@ func (o *Operator) expect() expectation {
 
 // bounds are the propagated and the own error.
 func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
-	s, eps, f := o.Out, epsilon(o.Out.Type), o.Out.Rounding
-	if len(o.Inputs) == 0 {
-		if class == optype.Quantise {
-			return 0, quantisationError
-		}
-		return 1.5 * s.RefRMS * eps, f
+	if len(o.Inputs) > 0 {
+		return classes[class].bounds(o)
 	}
-	first := o.Inputs[0]
-	switch class {
-	case optype.Lipschitz:
-		own = exact.Hypot(3*f, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Rounding }))
-		if o.Type.Selects {
-			own = f
-		}
-		if o.Type.Transcendental {
-			own += float64(0.3 * eps * s.RefMax)
-		}
-		return o.Type.Factor * total(o.Inputs, rms), own
-	case optype.Move:
-		worst := largest(o.Inputs, rms)
-		grown := worst * math.Sqrt(max(1, largest(o.Inputs, elements)/max(elements(s), 1)))
-		return max(worst, min(largest(o.Inputs, worstRow), grown)), f
-	case optype.Dequantise:
-		return largest(o.Inputs, func(in *noise.Noise) float64 { return s.RefRMS / max(in.RefRMS, tiny) }) * first.RMS, f
-	case optype.Multiply:
-		return o.product(), 2 * f
-	case optype.Divide:
-		relative := total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) })
-		if o.Type.Form == optype.Logarithm {
-			return min(first.MaxRelative, mostRelative), 2 * f
-		}
-		return s.RefRMS * relative, 2 * f
-	case optype.Exponential:
-		return s.RefRMS * o.exponential(), float64(2*f) + float64(s.RefRMS*eps)
-	case optype.Normalise:
-		return o.normalised()
-	case optype.BatchNormalise:
-		return o.batchNormalised()
-	case optype.Linear:
-		terms := o.terms()
-		if o.Type.Form == optype.Convolution {
-			terms *= kernelSize
-		}
-		if s.Type.Integer {
-			f = 0
-		}
-		return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*eps)
-	case optype.Reduce:
-		return o.reduced()
-	case optype.Quantise:
-		relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
-		q := float64(relative * s.RefRMS)
-		return math.Sqrt(q) + q, quantisationError
+	if class == optype.Quantise || class == optype.Index {
+		return 0, quantisationError
 	}
-	return o.unknown(), float64(f*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*eps)
+	return 1.5 * o.Out.RefRMS * epsilon(o.Out.Type), o.Out.Rounding
 }
 
 // Rounded is the error that is expected where the inputs are off by their own
@@ -216,31 +178,115 @@ func lastAxis(n *noise.Noise) int64 {
 	return n.Shape[len(n.Shape)-1]
 }
 
-// product is the propagated error of a product.
-func (o *Operator) product() float64 {
+// product is the error of a product.
+func (o *Operator) product() (propagated, own float64) {
 	s, a := o.Out, o.Inputs[0]
+	own = 2 * s.Rounding
 	relative := a.RMS / max(a.RefRMS, tiny)
 	switch {
 	case o.Type.Form == optype.Square:
-		return 3 * s.RefRMS * relative
+		return 3 * s.RefRMS * relative, own
 	case len(o.Inputs) == 1:
-		return s.RefRMS * relative
+		return s.RefRMS * relative, own
 	}
 	b := o.Inputs[1]
-	return exact.Hypot(a.RefRMS*b.RMS, b.RefRMS*a.RMS) + float64(s.RefRMS*exact.Hypot(relative, b.RMS/max(b.RefRMS, tiny)))
+	return exact.Hypot(a.RefRMS*b.RMS, b.RefRMS*a.RMS) + float64(s.RefRMS*exact.Hypot(relative, b.RMS/max(b.RefRMS, tiny))), own
 }
 
-// exponential is the largest relative error that exp makes of the absolute errors
+// exponential is the error of exp and of softmax.
+func (o *Operator) exponential() (propagated, own float64) {
+	s := o.Out
+	return s.RefRMS * o.growth(), float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type))
+}
+
+// growth is the largest relative error that exp makes of the absolute errors
 // of the inputs.
-func (o *Operator) exponential() float64 {
+func (o *Operator) growth() float64 {
 	absolute := largest(o.Inputs, func(in *noise.Noise) float64 { return in.MaxAbsolute })
 	return exact.Expm1(min(2*absolute, 20))
+}
+
+// lipschitz is the error of functions that no slope makes larger.
+func (o *Operator) lipschitz() (propagated, own float64) {
+	f := o.Out.Rounding
+	own = exact.Hypot(3*f, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Rounding }))
+	if o.Type.Selects {
+		own = f
+	}
+	if o.Type.Transcendental {
+		own += float64(0.3 * epsilon(o.Out.Type) * o.Out.RefMax)
+	}
+	return o.Type.Factor * total(o.Inputs, rms), own
+}
+
+// moved is the error of copies: a part may be the worst one.
+func (o *Operator) moved() (propagated, own float64) {
+	worst := largest(o.Inputs, rms)
+	grown := worst * math.Sqrt(max(1, largest(o.Inputs, elements)/max(elements(o.Out), 1)))
+	return max(worst, min(largest(o.Inputs, worstRow), grown)), o.Out.Rounding
+}
+
+// gated is the error of elements that pass: that of what comes in beside the selector.
+func (o *Operator) gated() (propagated, own float64) {
+	selector := o.selector()
+	for _, in := range o.Inputs {
+		if in != selector && !in.Type.Integer {
+			propagated += in.RMS
+		}
+	}
+	return propagated, o.Out.Rounding
+}
+
+// dequantised is the error of the numbers that are scaled: the input with most elements.
+func (o *Operator) dequantised() (propagated, own float64) {
+	in := o.Inputs[0]
+	for _, other := range o.Inputs {
+		if other.Elements > in.Elements {
+			in = other
+		}
+	}
+	return o.Out.RefRMS / max(in.RefRMS, tiny) * in.RMS, o.Out.Rounding
+}
+
+// divided is the error of quotients, roots and logarithms, which amplify near 0.
+func (o *Operator) divided() (propagated, own float64) {
+	s := o.Out
+	own = 2 * s.Rounding
+	if (o.Type.Form == optype.Root || o.Type.Form == optype.Logarithm) && s.Type.Mantissa >= 23 {
+		own += float64(s.RefRMS * epsilon(s.Type)) // vector units are right to 2 ulp
+	}
+	if o.Type.Form == optype.Logarithm {
+		return min(o.Inputs[0].MaxRelative, mostRelative), own
+	}
+	return s.RefRMS * total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own
+}
+
+// summed is the error of products of matrices and convolutions.
+func (o *Operator) summed() (propagated, own float64) {
+	s, f, terms := o.Out, o.Out.Rounding, o.terms()
+	if o.Type.Form == optype.Convolution {
+		terms *= kernelSize
+	}
+	if s.Type.Integer {
+		f = 0
+	}
+	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*epsilon(s.Type))
+}
+
+// quantised is the error of integers that come out of other numbers.
+func (o *Operator) quantised() (propagated, own float64) {
+	relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
+	q := float64(relative * o.Out.RefRMS)
+	return math.Sqrt(q) + q, quantisationError
 }
 
 // normalised is the error of a norm over rows. A row of little spread amplifies
 // its error, and the rounding of what is subtracted.
 func (o *Operator) normalised() (propagated, own float64) {
 	s, in, eps := o.Out, o.Inputs[0], epsilon(o.Out.Type)
+	if o.Type.Form == optype.GroupNorm && sameChannels(in, s) {
+		return o.groupNormalised(in)
+	}
 	relative, inverse := o.rowGains(in)
 	aligned, most := len(relative) == len(s.Rows.RMS), 4*max(s.RefRMS, tiny)
 	var p, q float64
@@ -254,6 +300,22 @@ func (o *Operator) normalised() (propagated, own float64) {
 	}
 	count := max(float64(len(relative)), 1)
 	return math.Sqrt(p / count), float64(2*s.Rounding) + float64(0.5*math.Sqrt(q/count))
+}
+
+// groupNormalised is the error of a norm over groups of channels that are not known: the
+// channel that grows most bounds all.
+func (o *Operator) groupNormalised(in *noise.Noise) (propagated, own float64) {
+	s := o.Out
+	gain := 0.0
+	for g := range s.Channels.RefRMS {
+		spread := float64(in.Channels.RefStd[g])
+		if spread <= 0.001*float64(in.Channels.RefRMS[g]) {
+			spread = float64(in.Channels.RefRMS[g])
+		}
+		gain = max(gain, ratio(float64(s.Channels.RefRMS[g]), spread))
+	}
+	most := 4 * s.RefRMS
+	return min(in.RMS*gain, most), float64(2*s.Rounding) + float64(0.5*min(float64(in.RefRMS*gain)*epsilon(s.Type), most))
 }
 
 // rowGains are the errors and the sizes of the rows of an input beside their spread,
@@ -312,22 +374,24 @@ func (o *Operator) reduced() (propagated, own float64) {
 	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type)*math.Sqrt(k/roundingSteps))
 }
 
-// unknown is the propagated error of an operator of which nothing is known: the
-// largest that any of the usual ones makes.
-func (o *Operator) unknown() float64 {
+// unknown is the error of an operator of which nothing is known: the largest that any of
+// the usual ones makes. The error of an input is one of them where the output fits it:
+// what scales down takes the error with it.
+func (o *Operator) unknown() (propagated, own float64) {
 	s := o.Out
-	float := func(in *noise.Noise) float64 {
-		if in.Type.Integer {
+	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*epsilon(s.Type))
+	fitting := func(in *noise.Noise) float64 {
+		if in.Type.Integer || !sameShape(in, s) && s.RefRMS < 0.25*in.RefRMS {
 			return 0
 		}
 		return in.RMS
 	}
-	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.Inputs, float))
+	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.Inputs, fitting))
 	if o.Guessed { // one of them is the input, perhaps
-		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, float))
+		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, fitting))
 	}
 	if s.Softmax {
-		most = max(most, s.RefRMS*o.exponential())
+		most = max(most, s.RefRMS*o.growth())
 	}
 	for _, in := range o.Inputs {
 		if !sameChannels(in, s) {
@@ -340,7 +404,7 @@ func (o *Operator) unknown() float64 {
 		}
 		most = max(most, 2*math.Sqrt(sum/max(float64(len(in.Channels.RMS)), 1)))
 	}
-	return most
+	return most, own
 }
 
 // channelGain is the spread of a channel of the output beside that of the input.
@@ -400,4 +464,38 @@ func epsilon(t noise.Type) float64 {
 		return integerEpsilon
 	}
 	return t.Epsilon()
+}
+
+// smallest is the distance between the smallest numbers of the type, by which any number
+// of it may be off.
+func smallest(t noise.Type) float64 {
+	if t.Integer {
+		return 0
+	}
+	return math.Ldexp(1, t.MinExp-t.Mantissa)
+}
+
+// selector is the input that says which elements of a gated operator pass: the one of the
+// output's shape that is positive where the reference is not 0, in nearly all of the
+// elements that are kept of both; nil where there is none.
+func (o *Operator) selector() (selector *noise.Noise) {
+	if len(o.Inputs) < 2 {
+		return nil
+	}
+	most := 0
+	for _, in := range o.Inputs {
+		agree, values := 0, o.Out.Probe.Values
+		if !sameShape(in, o.Out) {
+			continue
+		}
+		for i, x := range in.Probe.Values {
+			if i < len(values) && (x > 0) == (values[i] != 0) {
+				agree++
+			}
+		}
+		if agree > most && 10*agree >= 9*len(values) {
+			selector, most = in, agree
+		}
+	}
+	return selector
 }

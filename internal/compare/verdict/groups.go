@@ -23,26 +23,25 @@ func (o *Operator) groups(e *expectation) {
 		}
 		return
 	}
-	switch e.Class {
-	case optype.Lipschitz:
-		o.lipschitzGroups(e)
-	case optype.Normalise:
-		o.normalisedGroups(e)
-	case optype.BatchNormalise:
-		if in := o.Inputs[0]; len(in.Channels.RMS) == len(s.Channels.RMS) {
-			relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
-			e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
-		}
-	case optype.Exponential, optype.Divide:
-		for g := range e.rows {
-			e.rows[g] = max(e.rows[g], e.Sum/max(s.RefRMS, tiny)*float64(s.Rows.RefRMS[g]))
-		}
-	case optype.Multiply:
-		o.productGroups(e)
-	case optype.Linear:
-		o.linearGroups(e)
-	case optype.Unknown:
-		o.unknownGroups(e)
+	if better := classes[e.Class].groups; better != nil {
+		better(o, e)
+	}
+}
+
+// proportionalRows: each row has at least its share of the error.
+func (o *Operator) proportionalRows(e *expectation) {
+	s := o.Out
+	for g := range e.rows {
+		e.rows[g] = max(e.rows[g], e.Sum/max(s.RefRMS, tiny)*float64(s.Rows.RefRMS[g]))
+	}
+}
+
+// batchNormalisedGroups bound every channel of a norm over channels by its conditioning.
+func (o *Operator) batchNormalisedGroups(e *expectation) {
+	s, in := o.Out, o.Inputs[0]
+	if len(in.Channels.RMS) == len(s.Channels.RMS) {
+		relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
+		e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
 	}
 }
 
@@ -111,7 +110,7 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 			row, most = row+float64(in.Rows.RMS[g]), most+float64(in.Rows.Max[g])
 		}
 		e.rows[g] = hypot(l*row, own*float64(s.Rows.Rounding[g]))
-		e.peaks[g] = float64(l*most) + float64(2*eps*float64(s.Rows.RefMax[g])) + tiny
+		e.peaks[g] = float64(l*most) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type) + tiny
 		if o.Type.Transcendental {
 			e.peaks[g] += float64(2 * eps * s.RefMax)
 		}
@@ -133,7 +132,14 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 // normalisedGroups bound every row of a norm by its conditioning.
 func (o *Operator) normalisedGroups(e *expectation) {
 	s, in := o.Out, o.Inputs[0]
-	if len(in.Rows.RMS) != len(s.Rows.RMS) {
+	switch {
+	case o.Type.Form == optype.GroupNorm: // all channels of a group have the error of one
+		e.rows, e.channels = nil, nil
+		return
+	case o.Type.Form == optype.InstanceNorm:
+		e.rows = nil
+		return
+	case len(in.Rows.RMS) != len(s.Rows.RMS):
 		return
 	}
 	relative, inverse := o.rowGains(in)
@@ -178,7 +184,7 @@ func (o *Operator) productGroups(e *expectation) {
 	e.peaks = make([]float64, len(e.rows))
 	for g := range e.peaks {
 		am, bm, ax, bx := float64(a.Rows.RefMax[g]), float64(b.Rows.RefMax[g]), float64(a.Rows.Max[g]), float64(b.Rows.Max[g])
-		e.peaks[g] = float64(am*bx) + float64(bm*ax) + float64(ax*bx) + float64(2*eps*float64(s.Rows.RefMax[g]))
+		e.peaks[g] = float64(am*bx) + float64(bm*ax) + float64(ax*bx) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type)
 	}
 }
 
@@ -195,12 +201,14 @@ func (o *Operator) linearGroups(e *expectation) {
 	if conv || len(aligned) == 0 {
 		return
 	}
+	// A row of few columns may be near 0 by chance.
+	least := s.RefRMS / math.Sqrt(float64(max(lastAxis(s), 1)))
 	for g := range e.rows {
 		var of float64
 		for _, in := range aligned {
 			of += max(relativeRow(&in.Rows, g), in.View/2)
 		}
-		row := float64(float64(s.Rows.RefRMS[g]) * of)
+		row := float64(max(float64(s.Rows.RefRMS[g]), least) * of)
 		if len(aligned) < len(o.Inputs) {
 			row += e.Propagated
 		}

@@ -66,6 +66,8 @@ type Verdict struct {
 	Exact bool
 	// Structured is set where the error has a form that rounding does not have.
 	Structured bool
+	// LeftOut counts the elements that were not judged: another tensor explains them.
+	LeftOut int64
 }
 
 // The limits. They were set on simulated networks.
@@ -78,8 +80,13 @@ const (
 	scaledLimit    = 0.6 // the significance of the factor counts
 	shapedLimit    = 1.6 // of errors that have a form
 	leastLocal     = 5
-	farCrest       = 20 // that of 10^6 rounding errors is 5
-	noiseLimit     = 32 // healthy whitening reaches 17.6
+	farCrest       = 20  // that of 10^6 rounding errors is 5
+	noiseLimit     = 32  // healthy whitening reaches 17.6
+	leastLone      = 32  // own roundings, of an element among others that are right
+	sureScore      = 8   // of an error that is amplified: no weights are so ill-conditioned
+	sureShare      = 0.1 // of the values, that such an error is at least
+	tinyShare      = 0.1 // of numbers below the normal ones, which have few bits
+	fewElements    = 8   // of a group, whose error is one of chance below them
 	roughFactor    = 4
 	taintedFactor  = 1.5
 	roughInput     = 0.2
@@ -90,7 +97,9 @@ const (
 
 // Judge says whether the operator adds an error that rounding does not explain.
 func (o *Operator) Judge() Verdict {
+	leftOut := o.leaveOut()
 	v := o.measure()
+	v.LeftOut = leftOut
 	s := o.Out
 	switch classes := !o.AnyClass; {
 	case classes && anyInput(o, func(in *noise.Noise) bool { return in.NonFinite > 0 }):
@@ -104,10 +113,14 @@ func (o *Operator) Judge() Verdict {
 	case s.Count == 0 || s.RMS == 0:
 	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels):
 		// the rounding of the type itself
+	case s.Type.Integer && o.copies() && len(o.Inputs) > 0 && !anyInput(o, func(in *noise.Noise) bool { return in.RMS > 0 }):
+		v.Level, v.Kind = Origin, Value // integers have no rounding
 	case s.Type.Integer && s.Max <= 1 && v.Class == optype.Quantise:
 		if v.Score > 4 { // a neighbouring step is a tie
 			v.Level, v.Kind = Origin, Step
 		}
+	case o.lone(&v):
+		v.Level, v.Kind = Origin, Sparse
 	case v.Class.Exact() && len(o.Inputs) > 0:
 		v.Level, v.Kind = o.exactly(&v)
 	default:
@@ -116,15 +129,45 @@ func (o *Operator) Judge() Verdict {
 	return v
 }
 
+// leaveOut takes the elements out of the differences of a gated operator that appear or
+// vanish since the selector is near its threshold: not more than of that. It returns their number.
+func (o *Operator) leaveOut() int64 {
+	s := o.Out
+	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > 1.5*float64(o.selector().Flips)+4 {
+		return 0
+	}
+	both := *s
+	both.RMS = s.TwoSidedRMS
+	o.Out = &both
+	return s.OneSided
+}
+
 // rounds reports whether no element is off by more than two rounding errors of the
 // largest one of its group.
 func rounds(t noise.Type, groups *noise.Groups) bool {
 	for g, most := range groups.Max {
-		if float64(most) > 2*epsilon(t)*float64(groups.RefMax[g]) {
+		if float64(most) > float64(2*epsilon(t)*float64(groups.RefMax[g]))+smallest(t) {
 			return false
 		}
 	}
 	return true
+}
+
+// copies reports whether the integers of the operator are those of its inputs, or follow
+// from them without any rounding.
+func (o *Operator) copies() bool {
+	return o.Type.Class == optype.Move || o.Type.Class == optype.Index || o.Type.Class == optype.Quantise || o.Type.Selects || wide(o.Out.Type) || o.Out.Type.Mantissa == 1
+}
+
+// lone reports whether a few elements are far off and all others right.
+func (o *Operator) lone(v *Verdict) bool {
+	if s := o.Out; s.Lone == 0 || s.Lone > max(1, s.Elements/100) || s.Type.Integer {
+		return false
+	}
+	if v.Class.Exact() && len(o.Inputs) > 0 {
+		return v.PeakScore > exactLimit
+	}
+	return len(o.Inputs) > 0 && !o.Guessed && !anyInput(o, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
 
 func anyInput(o *Operator, is func(*noise.Noise) bool) bool {
@@ -143,15 +186,17 @@ func (o *Operator) measure() Verdict {
 	v := Verdict{Expectation: e.Expectation}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
-	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, e.rows), worst(s.Channels.RMS, e.channels)
+	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, e.rows)/byChance(&s.Rows), worst(s.Channels.RMS, e.channels)/byChance(&s.Channels)
 	switch {
 	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
 		v.PeakScore, v.Exact = worst(s.Rows.Max, e.peaks), true
 	case v.Class == optype.Move && len(o.Inputs) > 0:
-		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax))
+		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax)+smallest(s.Type))
 		v.Exact = true
+	case o.Type.Form == optype.InstanceNorm || o.Type.Form == optype.GroupNorm:
+		v.PeakScore = ratio(s.Max, 6*v.Sum)
 	default:
-		v.PeakScore = worst(s.Rows.Max, e.rows) / 6
+		v.PeakScore = worst(s.Rows.Max, e.rows) / 6 / byChance(&s.Rows)
 	}
 	relative := v.Sum / max(s.RefRMS, tiny)
 	if s.RefRMS > 0 {
@@ -161,6 +206,15 @@ func (o *Operator) measure() Verdict {
 	}
 	v.ScaleShare = math.Abs(s.Scale) * s.RefRMS / max(s.RMS, tiny)
 	return v
+}
+
+// byChance is by how much the error of a group of few elements exceeds that which is
+// expected of it.
+func byChance(groups *noise.Groups) float64 {
+	if elements := groups.Size * groups.Fold; elements > 0 && elements < fewElements {
+		return max(1, 3/math.Sqrt(float64(elements)))
+	}
+	return 1
 }
 
 // worst is the largest of errors beside what is expected of them.
@@ -201,15 +255,7 @@ func (o *Operator) limit(class optype.Class) float64 {
 	if len(o.Inputs) == 0 {
 		return linearLimit
 	}
-	switch class {
-	case optype.Multiply, optype.Divide, optype.Exponential, optype.Normalise, optype.BatchNormalise, optype.Reduce:
-		return normLimit
-	case optype.Dequantise:
-		return exactLimit
-	case optype.Unknown:
-		return unknownLimit
-	}
-	return linearLimit
+	return classes[class].limit
 }
 
 // roughly judges operators of which a bound is known up to a factor only.
@@ -232,14 +278,14 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	if s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !anyInput(o, isConstant)) {
 		return Origin, Constant
 	}
-	if (class == optype.Linear || class == optype.Normalise || class == optype.BatchNormalise || class == optype.Unknown) && o.coarse(v) {
+	if classes[class].bits && o.coarse(v) {
 		return Origin, Coarse
 	}
 	var local Kind
 	if !rough {
 		local = o.local(v, k)
 	}
-	if class != optype.Linear && class != optype.Unknown && !root {
+	if !classes[class].amplifies && !root {
 		switch {
 		case v.Score > k:
 			return Origin, Value
@@ -248,7 +294,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		}
 		return Clean, None
 	}
-	if class == optype.Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
+	if class == optype.Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && !o.Guessed && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
 		// A function with a pole, perhaps: a few elements near it are far off.
 		if v.Score > k {
 			return Suspect, Amplified
@@ -259,7 +305,8 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		return Origin, local
 	}
 	v.Structured = v.Score > min(k, shapedLimit*k/o.limit(class)) && (scaled || !(root && o.Hidden) && o.structured(v, k))
-	if v.Structured || v.Score > noiseLimit {
+	sure := v.Score > sureScore && s.RMS > sureShare*s.RefRMS && !rough && !o.Behind
+	if v.Structured || v.Score > noiseLimit || sure {
 		return Origin, Value
 	}
 	if class == optype.Linear && !root {
@@ -286,7 +333,7 @@ func isConstant(n *noise.Noise) bool { return n.Constant }
 // than their type has.
 func (o *Operator) coarse(v *Verdict) bool {
 	s := o.Out
-	if s.Type.Integer || s.Elements < 64 || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
+	if s.Type.Integer || s.Elements < 64 || s.Subnormal > tinyShare || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
 		return false
 	}
 	return !anyInput(o, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
@@ -298,22 +345,29 @@ func crest(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
 // local finds errors in a part of the tensor, beside the level of all of it: an
 // operator that amplifies everything is no part.
 func (o *Operator) local(v *Verdict, k float64) Kind {
-	s, class, convolved := o.Out, v.Class, o.Type.Form == optype.Convolution
+	s, convolved := o.Out, o.Type.Form == optype.Convolution
+	of := classes[v.Class]
+	if o.Type.Class == optype.Gated { // no selector is known
+		return None
+	}
 	b := max(v.Score, 0.7)
 	if o.Tainted {
 		b *= 2
 	}
-	if class != optype.Reduce && class != optype.BatchNormalise && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > min(2*k, leastLocal*k/o.limit(class)) {
+	least := min(2*k, leastLocal*k/o.limit(v.Class))
+	switch {
+	case of.rows && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > least:
 		return Rows
-	}
-	if class != optype.Exponential && v.ChannelScore > localFactor*b && v.ChannelScore > min(2*k, leastLocal*k/o.limit(class)) {
+	case of.channels && v.ChannelScore > localFactor*b && v.ChannelScore > least:
 		return Channels
+	case !of.elements || s.Max <= float64(2*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
+		return None
 	}
 	stands := v.PeakScore > peakFactor*b && v.PeakScore > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest))
-	if class == optype.Linear || class == optype.Unknown { // sums even out what stands out of the inputs
+	if of.amplifies { // sums even out what stands out of the inputs
 		stands = stands || v.PeakScore > peakFactor*b && crest(s) > max(farCrest, 1.5*largest(o.Inputs, crest))
 	}
-	if stands && (class != optype.Unknown || o.mixes() || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
+	if stands && (v.Class != optype.Unknown || o.mixes() || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
 		return Sparse
 	}
 	return None
