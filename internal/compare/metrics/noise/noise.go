@@ -80,15 +80,6 @@ type Noise struct {
 	NonFinite int64 `json:"non_finite,omitempty"`
 	Overflows int64 `json:"overflows,omitempty"`
 
-	Flips        int64   `json:"flips,omitempty"`
-	OneSided     int64   `json:"one_sided,omitempty"`
-	TwoSidedRMS  float64 `json:"two_sided_rms,omitempty"`
-	RowsOff      int64   `json:"rows_off,omitempty"`
-	OtherRowsRMS float64 `json:"other_rows_rms,omitempty"`
-	Differing    int64   `json:"differing,omitempty"`
-	Shift        float64 `json:"shift,omitempty"`
-	Lone         int64   `json:"lone,omitempty"`
-
 	// Rows are the positions of all axes but the last. Channels are those of axis 1
 	// of tensors of 4 and more axes, of the last one of others.
 	Rows     Groups `json:"rows"`
