@@ -19,20 +19,21 @@ const (
 	maskStart, maskFactor = -9000, 64
 )
 
-// noiseRequest asks for the noise of a pair, nil where its type has none.
-func noiseRequest(a *align.Alignment) *noise.Request {
+// noiseRequest asks for the noise of a pair with the limits of its row, nil where its type
+// has none. The limits are a sum here, whatever the mode of the row makes of them.
+func noiseRequest(a *align.Alignment, limits metrics.Limits) *noise.Request {
 	t, ok := noise.TypeOf(a.NPU.DType)
 	if !ok || a.Ref.DType.Host().Complex() {
 		return nil
 	}
-	return &noise.Request{Shape: a.Shape, Type: t, Mask: math.Inf(-1), Groups: noise.MaxGroups}
+	return &noise.Request{Shape: a.Shape, Type: t, Mask: math.Inf(-1), Groups: noise.MaxGroups, Atol: limits.Atol, Rtol: limits.Rtol}
 }
 
 // measureNoise measures a pair; once more where the reference has masks, or elements
 // beyond the range of the type whose numbers an array of float32 holds, which are to be
 // left out.
 func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
-	req.Noise = noiseRequest(a)
+	req.Noise = noiseRequest(a, req.Limits)
 	res, err := e.measure(ctx, a, req)
 	if err != nil || res.Noise == nil {
 		return res, err

@@ -24,6 +24,15 @@ type NumberGrid struct {
 	// limit, or infinite, of the same sign.
 	Subnormal int64 `json:"subnormal,omitempty"`
 	Saturated int64 `json:"saturated,omitempty"`
+	// These are Lone, RowsOff and OtherRowsRMS of Noise by the units and the rounding of
+	// float16 and bfloat16. Lone is 0 where more than one element in a hundred is off the
+	// grid.
+	LoneFloat16          int64   `json:"lone_float16,omitempty"`
+	LoneBFloat16         int64   `json:"lone_bfloat16,omitempty"`
+	RowsOffFloat16       int64   `json:"rows_off_float16,omitempty"`
+	RowsOffBFloat16      int64   `json:"rows_off_bfloat16,omitempty"`
+	OtherRowsRMSFloat16  float64 `json:"other_rows_rms_float16,omitempty"`
+	OtherRowsRMSBFloat16 float64 `json:"other_rows_rms_bfloat16,omitempty"`
 }
 
 // The limits of float16, and the bits of the fraction of a float32 in a float64 that
@@ -128,8 +137,11 @@ func (n *Noise) As(d tensor.DType) *Noise {
 			g.Rounding[i] = narrow(rounding(float64(x)))
 		}
 	}
-	if d == tensor.Float16 && n.Count > 0 {
-		as.Subnormal = float64(n.Grid.Subnormal) / float64(n.Count)
+	g := n.Grid
+	as.Lone, as.RowsOff, as.OtherRowsRMS = g.LoneBFloat16, g.RowsOffBFloat16, g.OtherRowsRMSBFloat16
+	if d == tensor.Float16 {
+		as.Lone, as.RowsOff, as.OtherRowsRMS = g.LoneFloat16, g.RowsOffFloat16, g.OtherRowsRMSFloat16
+		as.Subnormal = float64(g.Subnormal) / float64(max(n.Count, 1))
 	}
 	if n.Grid.Distinct < manyValues || n.Bits > t.Mantissa {
 		as.Bits = t.Mantissa

@@ -16,7 +16,7 @@ import (
 
 // columnsOf are the columns of groups.
 func columnsOf(g *Groups) []*Column {
-	return []*Column{&g.RefRMS, &g.RefStd, &g.RefMax, &g.RMS, &g.Mean, &g.Max, &g.Rounding, &g.Relative, &g.Inverse}
+	return []*Column{&g.RefRMS, &g.RefStd, &g.RefMax, &g.RMS, &g.Mean, &g.Max, &g.Rounding, &g.Relative, &g.Inverse, &g.Scale}
 }
 
 // noiseOf is noise with numbers in all of its fields.
@@ -43,7 +43,9 @@ func noiseOf(t testing.TB) *Noise {
 		t.Fatal("no float32")
 	}
 	n := &Noise{Type: typ, Shape: tensor.Shape{3, 5}, Elements: 15, Count: 14, Bits: 5, Constant: true, Softmax: true, NonFinite: 2, Overflows: 3,
-		Grid: &NumberGrid{Distinct: 14, OffFloat16: 1, OffBFloat16: 2, Subnormal: 3, Saturated: 4}, Rows: groups(3, 5, 1, 3), Channels: groups(5, 3, 2, 3)}
+		Flips: 4, OneSided: 5, RowsOff: 3, Differing: 14, Lone: 6,
+		Grid: &NumberGrid{Distinct: 14, OffFloat16: 1, OffBFloat16: 2, Subnormal: 3, Saturated: 4,
+			LoneFloat16: 5, LoneBFloat16: 6, RowsOffFloat16: 2, RowsOffBFloat16: 1, OtherRowsRMSFloat16: 0.5, OtherRowsRMSBFloat16: 0.75}, Rows: groups(3, 5, 1, 3), Channels: groups(5, 3, 2, 3)}
 	fields := reflect.ValueOf(n).Elem()
 	for i := range fields.NumField() {
 		if f := fields.Field(i); f.Kind() == reflect.Float64 {
@@ -94,6 +96,26 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestNoScale: documents made before groups had scales are read, and written again without.
+func TestNoScale(t *testing.T) {
+	want := noiseOf(t)
+	want.Rows.Scale, want.Channels.Scale = Column{}, Column{}
+	data, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, scale := range map[string]Column{string(data): {}, strings.ReplaceAll(string(data), `,"scale":""`, ""): nil} {
+		got := new(Noise)
+		if err := json.Unmarshal([]byte(text), got); err != nil {
+			t.Fatal(err)
+		}
+		want.Rows.Scale, want.Channels.Scale = scale, scale
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestColumnJSON: a column is read to the last bit of each number.
 func TestColumnJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,12 +154,27 @@ func TestMalformedJSON(t *testing.T) {
 		"a negative shape":       {change: func(n *Noise) { n.Shape = tensor.Shape{-3, -5} }, want: "in the shape (-3, -5)"},
 		"more pairs":             {change: func(n *Noise) { n.Count = 16 }, want: "noise of 16 pairs of 15 elements"},
 		"less than no pairs":     {change: func(n *Noise) { n.Count = -1 }, want: "noise of -1 pairs"},
-		"many different values":  {change: func(n *Noise) { n.Grid.Distinct = 65 }, want: "grid of 65 different values"},
-		"less than no values":    {change: func(n *Noise) { n.Grid.Distinct = -1 }, want: "grid of -1 different values"},
-		"less than none off":     {change: func(n *Noise) { n.Grid.OffBFloat16 = -2 }, want: "1 and -2 elements off it"},
-		"less than no tiny ones": {change: func(n *Noise) { n.Grid.Subnormal = -1 }, want: "grid of 14"},
-		"less than no limits":    {change: func(n *Noise) { n.Grid.Saturated = -1 }, want: "grid of 14"},
+		"many different values":  {change: func(n *Noise) { n.Grid.Distinct = 65 }, want: "grid: 65 of 64 different values"},
+		"less than no values":    {change: func(n *Noise) { n.Grid.Distinct = -1 }, want: "grid: -1 of 64 different values"},
+		"less than none off":     {change: func(n *Noise) { n.Grid.OffBFloat16 = -2 }, want: "grid: -2 of 15 elements"},
+		"less than no tiny ones": {change: func(n *Noise) { n.Grid.Subnormal = -1 }, want: "grid: -1 of 15 elements"},
+		"less than no limits":    {change: func(n *Noise) { n.Grid.Saturated = -1 }, want: "grid: -1 of 15 elements"},
+		"too many off the grid":  {change: func(n *Noise) { n.Grid.OffFloat16 = 16 }, want: "grid: 16 of 15 elements"},
+		"too many lone ones":     {change: func(n *Noise) { n.Grid.LoneFloat16 = 16 }, want: "grid: 16 of 15 elements"},
+		"fewer lone ones":        {change: func(n *Noise) { n.Grid.LoneBFloat16 = -3 }, want: "grid: -3 of 15 elements"},
+		"too many rows of half":  {change: func(n *Noise) { n.Grid.RowsOffFloat16 = 4 }, want: "grid: 4 of 3 rows"},
+		"fewer rows of bfloat16": {change: func(n *Noise) { n.Grid.RowsOffBFloat16 = -4 }, want: "grid: -4 of 3 rows"},
+		"too many flips":         {change: func(n *Noise) { n.Flips = 16 }, want: "16 of 15 elements"},
+		"less than no flips":     {change: func(n *Noise) { n.Flips = -5 }, want: "-5 of 15 elements"},
+		"too many zeros":         {change: func(n *Noise) { n.OneSided = 17 }, want: "17 of 15 elements"},
+		"too many rows":          {change: func(n *Noise) { n.RowsOff = 4 }, want: "4 of 3 rows"},
+		"less than no rows":      {change: func(n *Noise) { n.RowsOff = -1 }, want: "-1 of 3 rows"},
+		"too many integers":      {change: func(n *Noise) { n.Differing = 18 }, want: "18 of 15 elements"},
+		"less than none alone":   {change: func(n *Noise) { n.Lone = -1 }, want: "-1 of 15 elements"},
 		"a short column":         {change: func(n *Noise) { n.Rows.Max = n.Rows.Max[:2] }, want: "columns of 3 and 2 groups"},
+		"a short scale":          {change: func(n *Noise) { n.Rows.Scale = n.Rows.Scale[:1] }, want: "columns of 3 and 1 groups"},
+		"a scale of nothing":     {change: func(n *Noise) { n.Rows = Groups{Scale: Column{1}} }, want: "columns of 0 and 1 groups"},
+		"an infinite scale":      {change: func(n *Noise) { n.Channels.Scale[2] = infinite }, want: "-Inf is no finite number"},
 		"a long column":          {change: func(n *Noise) { n.Channels.Inverse = append(n.Channels.Inverse, 1) }, want: "columns of 3 and 4 groups"},
 		"no first column":        {change: func(n *Noise) { n.Rows.RefRMS = nil }, want: "columns of 0 and 3 groups"},
 		"NaN":                    {change: func(n *Noise) { n.Rows.Mean[1] = notANumber }, want: "NaN is no finite number"},

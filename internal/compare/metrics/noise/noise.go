@@ -80,6 +80,27 @@ type Noise struct {
 	NonFinite int64 `json:"non_finite,omitempty"`
 	Overflows int64 `json:"overflows,omitempty"`
 
+	// Flips counts the pairs of which one side alone is above 0, OneSided those of which one
+	// side alone is exactly 0. TwoSidedRMS is the root mean square of the differences
+	// without the latter, 0 where there are none: see TwoSided.
+	Flips       int64   `json:"flips,omitempty"`
+	OneSided    int64   `json:"one_sided,omitempty"`
+	TwoSidedRMS float64 `json:"two_sided_rms,omitempty"`
+	// RowsOff counts the rows whose root mean square difference is above 4 times their
+	// rounding: rows that share a bin are off together. OtherRowsRMS is the root mean
+	// square of the differences of the other rows, in which pairs that do not count are
+	// pairs of 0.
+	RowsOff      int64   `json:"rows_off,omitempty"`
+	OtherRowsRMS float64 `json:"other_rows_rms,omitempty"`
+	// Differing counts the pairs of integers or bools that differ, 0 for other types. Shift
+	// is n-r of these if that is the same in all of them, else 0.
+	Differing int64   `json:"differing,omitempty"`
+	Shift     float64 `json:"shift,omitempty"`
+	// Lone counts the pairs that are off by more than 32 units in the last place of the
+	// reference in the type (of 1 for integers) and beyond the limits of the request, where
+	// all others are off by one at most; 0 where another one is off by more.
+	Lone int64 `json:"lone,omitempty"`
+
 	// Rows are the positions of all axes but the last. Channels are those of axis 1
 	// of tensors of 4 and more axes, of the last one of others.
 	Rows     Groups `json:"rows"`
@@ -108,6 +129,9 @@ type Groups struct {
 	// reference of 0 Inverse is 0, and Relative is 1e9 where there is a difference.
 	Relative Column `json:"relative"`
 	Inverse  Column `json:"inverse"`
+	// Scale is sum dr / sum rr of each bin, 0 where the reference is; nil where it is not
+	// known, as in documents of programs that did not write it.
+	Scale Column `json:"scale"`
 }
 
 // Column is float32 numbers. In JSON they are their bytes, the low one first, in base64.
@@ -139,6 +163,15 @@ func (c *Column) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// TwoSided is the root mean square of the differences of the pairs of which not one side
+// alone is exactly 0.
+func (n *Noise) TwoSided() float64 {
+	if n.OneSided == 0 {
+		return n.RMS
+	}
+	return n.TwoSidedRMS
+}
+
 // UnmarshalJSON implements json.Unmarshaler. It refuses what no pair has.
 func (n *Noise) UnmarshalJSON(data []byte) error {
 	type plain Noise
@@ -149,22 +182,51 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 	if elements, ok := n.Shape.Count(); !ok || elements != n.Elements || n.Count < 0 || n.Count > n.Elements {
 		return fmt.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
 	}
-	if g := n.Grid; g != nil && (g.Distinct < 0 || g.Distinct > manyValues || min(g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated) < 0) {
-		return fmt.Errorf("grid of %d different values, %d and %d elements off it", g.Distinct, g.OffFloat16, g.OffBFloat16)
-	}
 	for _, g := range []*Groups{&n.Rows, &n.Channels} {
 		if err := g.check(); err != nil {
 			return err
 		}
 	}
+	if err := within(n.Elements, "elements", n.Flips, n.OneSided, n.Differing, n.Lone); err != nil {
+		return err
+	}
+	if err := within(n.Rows.Count, "rows", n.RowsOff); err != nil {
+		return err
+	}
+	if g := n.Grid; g != nil {
+		if err := g.check(n.Elements, n.Rows.Count); err != nil {
+			return fmt.Errorf("grid: %w", err)
+		}
+	}
 	return n.Probe.check(n.Shape)
+}
+
+// within reports numbers of elements or rows that a tensor of as many has not.
+func within(all int64, what string, counts ...int64) error {
+	for _, count := range counts {
+		if count < 0 || count > all {
+			return fmt.Errorf("%d of %d %s", count, all, what)
+		}
+	}
+	return nil
+}
+
+// check reports a grid that no tensor of as many elements and rows has.
+func (g *NumberGrid) check(elements, rows int64) error {
+	if err := within(manyValues, "different values", int64(g.Distinct)); err != nil {
+		return err
+	}
+	if err := within(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16); err != nil {
+		return err
+	}
+	return within(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)
 }
 
 // check reports groups that no tensor has.
 func (g *Groups) check() error {
 	bins := len(g.RefRMS)
-	for _, column := range []Column{g.RefRMS, g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
-		if len(column) != bins {
+	for i, column := range []Column{g.Scale, g.RefRMS, g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
+		if len(column) != bins && (i > 0 || len(column) > 0) {
 			return fmt.Errorf("columns of %d and %d groups", bins, len(column))
 		}
 		for _, x := range column {

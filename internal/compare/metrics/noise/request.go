@@ -21,6 +21,8 @@ type Request struct {
 	Mask float64
 	// Groups is how many bins of rows and channels are kept, at least 1.
 	Groups int
+	// Atol and Rtol are the limits of elements: one is beyond them if |d| > Atol+Rtol|r|.
+	Atol, Rtol float64
 }
 
 // Check reports what makes a request impossible.
@@ -33,6 +35,9 @@ func (r *Request) Check() error {
 	}
 	if math.IsNaN(r.Mask) || r.Mask > 0 {
 		return fmt.Errorf("masks up to %v, want a number that is not above 0", r.Mask)
+	}
+	if !(r.Atol >= 0 && r.Rtol >= 0 && max(r.Atol, r.Rtol) <= math.MaxFloat64) {
+		return fmt.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", r.Atol, r.Rtol)
 	}
 	return r.Type.check()
 }
