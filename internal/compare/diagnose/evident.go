@@ -27,6 +27,8 @@ type judged struct {
 	related bool // the inputs are known by their values
 	origin  bool
 	damaged bool
+	behind  bool  // what it reads is drawn, or selected by indices that tie
+	leftOut int64 // elements that were not judged, since what selects them is within its error
 	// biasOfInputs is set where the inputs lean to one side as the row does.
 	biasOfInputs bool
 	downstream   bool // it fails since what it reads does
@@ -47,6 +49,10 @@ const guessed = 12
 func (x *judged) inputs() []*row {
 	n, o := x.network, x.operator
 	switch {
+	case x.producer != nil:
+		return []*row{x.producer}
+	case x.isInput && o.known && len(o.inputs) > 1: // which of them it is made of is not known
+		return nil
 	case x.related:
 		return n.related[x.row]
 	case !x.isInput && len(o.inputs) > 0:
@@ -67,7 +73,10 @@ type Judgement struct {
 	Unfit   bool
 	all     []judged     // by their index
 	most    tensor.DType // that arrays of float32 hold
-	walked  int          // the number of those that are judged
+	plain   map[string]tally
+	hf32    map[optype.Form]bool
+	unread  map[*row]bool // rows that nobody reads
+	walked  int           // the number of those that are judged
 	origins []*judged
 	applied bool // the statuses are those by evidence
 }
@@ -148,11 +157,32 @@ func (j *Judgement) Through(row int) []string {
 	return r.operator.through
 }
 
-// judge judges the rows of a network.
+// judge judges the rows of a network: once more where the first time shows that products
+// are made of fewer bits, and where rows are wrong that nobody reads.
 func judge(n *network) *Judgement {
-	j := &Judgement{network: n, all: make([]judged, len(n.rows)), most: n.mostHeld()}
+	j := walk(&Judgement{network: n})
+	if j.hf32 = j.findHF32(); len(j.hf32) > 0 {
+		j = walk(&Judgement{network: n, hf32: j.hf32})
+	}
+	if j.unread = j.findUnread(); len(j.unread) > 0 {
+		j = walk(&Judgement{network: n, hf32: j.hf32, unread: j.unread})
+	}
+	return j
+}
+
+// walk judges the rows one after the other.
+func walk(j *Judgement) *Judgement {
+	n := j.network
+	n.made, n.related = nil, nil
+	j.all, j.most, j.plain = make([]judged, len(n.rows)), n.mostHeld(), n.plainTypes()
+	for _, o := range n.operators {
+		o.state, o.looped = 0, false
+	}
+	for i := range n.rows {
+		n.rows[i].noise, n.rows[i].held = n.rows[i].source.Noise, ""
+	}
 	for o := range n.walk() {
-		for _, r := range slices.Concat(o.inputs, o.outputs) {
+		for _, r := range slices.Concat(o.inputs, o.inOrder()) {
 			x := &j.all[r.index]
 			*x = j.judge(r)
 			j.walked++
@@ -173,8 +203,10 @@ func judge(n *network) *Judgement {
 func (j *Judgement) judge(r *row) judged {
 	x := judged{row: r, depth: 1, made: len(j.made)}
 	o, source, own := r.operator, r.source, r.operator.inputs
-	op := verdict.Operator{Type: optype.OfOperator(source.OpType, source.Op), AnyClass: j.AnyClass}
+	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: j.isHF32(r)}
 	switch {
+	case r.producer != nil:
+		op.Type = optype.Type{Class: optype.Move}
 	case !r.isInput && len(own) > 0:
 	case o.known:
 		op.Hidden = len(o.through) > 0
@@ -188,13 +220,13 @@ func (j *Judgement) judge(r *row) judged {
 		op.Type = optype.Type{}
 	}
 	op.Guessed = x.guessed
-	x.settle(j.most)
+	x.settle(j)
 	op.Out = r.noise
 	bad := false // an input of another shape
-	inputs := x.inputs()
-	for _, in := range inputs {
+	for _, in := range x.inputs() {
 		if before := j.of(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
+			op.Behind = op.Behind || before.behind
 			if !before.equal() {
 				x.feed(before.fedBy...)
 			}
@@ -228,10 +260,12 @@ func (j *Judgement) judge(r *row) judged {
 		x.origin = r.failed() && !op.Tainted && !within
 		return x
 	}
+	x.leftOut = j.select_(&x, &op)
 	x.verdict = op.Judge()
 	if !r.isInput && !o.looped && (x.guessed || o.known && len(own) == 0) {
 		j.byValues(&x, &op)
 	}
+	x.leftOut += x.verdict.LeftOut
 	x.biasOfInputs = op.BiasOfInputs()
 	if x.lost = lostNumbers(r.result()) > 0; x.lost && !j.AnyClass && x.verdict.Level != verdict.Origin {
 		x.verdict.Kind = verdict.InputNaN
@@ -243,12 +277,16 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	x.compareWithSecond(j, &op)
-	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.specific(&op))
+	x.excuse(j, &op)
+	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
+	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
 	switch {
-	case x.guessed && x.origin && len(j.origins) > 0, r.isInput && !o.known && j.walked > 0:
+	case x.guessed && x.origin && len(j.origins) > 0, start && len(j.origins) > 0:
 		// Not told apart from what came before.
 		x.origin = false
 		x.feed(j.origins...)
+	case start: // made by nobody, or by what was not compared
+		x.origin = x.origin && x.apart()
 	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // nothing is known of what comes before
 		x.origin = x.origin && unordered(&op, &x.verdict)
 	}
@@ -258,6 +296,10 @@ func (j *Judgement) judge(r *row) judged {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
+	if x.origin && r.isStart() && x.apart() {
+		x.verdict.Kind = verdict.Apart
+	}
+	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.lost
 		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Out.RMS > 3*op.Rounded()

@@ -21,6 +21,8 @@ func (x *judged) explain() []record.Finding {
 		return single(record.LayerInputBad, x.confidence(), x.fed())
 	case x.status == record.Rounding:
 		return single(record.Accumulated, x.confidence(), x.rounding())
+	case x.status == record.Warn && x.verdict.Level == verdict.Suspect && excuses[x.verdict.Kind] != "":
+		return record.Merge(single(excuses[x.verdict.Kind], x.confidence(), x.excused()), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
 		return record.Merge(single(record.Amplified, record.Low, x.amplified()), x.modelNaN())
 	case x.status.Passes():
@@ -59,6 +61,10 @@ func (x *judged) cause() []record.Finding {
 			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
 		}
 		return x.nonFiniteOrigin()
+	case record.StartedApart:
+		return single(code, record.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
+	case record.Memory:
+		return single(code, record.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
 	case record.OverflowFP16:
 		return single(code, record.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
@@ -86,6 +92,12 @@ func (x *judged) nonFiniteOrigin() []record.Finding {
 // code names what is seen of the error.
 func (x *judged) code() record.Code {
 	n := x.noise
+	switch {
+	case x.misread != nil:
+		return record.Memory
+	case x.verdict.Kind == verdict.Apart:
+		return record.StartedApart
+	}
 	switch x.verdict.Kind {
 	case verdict.NonFinite:
 		return record.NPUNaN
@@ -128,6 +140,8 @@ func (x *judged) seen() lang.Sentence {
 		return lang.Sayf("all elements of the NPU tensor are the same", "NPU 张量的元素全部相同")
 	case verdict.Coarse:
 		return lang.Sayf("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", "元素只使用 %d/%d 个尾数位，输入使用得更多(以 bfloat16 累加？)", n.Bits, n.Type.Mantissa)
+	case verdict.Selected:
+		return lang.Sayf("%d of %d indices differ, the numbers behind them do not explain it", "%d/%d 个索引不同，其指向的数值无法解释", n.Differing, n.Elements)
 	case verdict.BeyondNoise:
 		return lang.Sayf("the error is %s x that of the second reference", "误差为第二标杆误差的 %s 倍", number(x.beyond))
 	case verdict.Step:
@@ -188,6 +202,18 @@ func (x *judged) fed() lang.Sentence {
 func (x *judged) rounding() lang.Sentence {
 	return lang.Sayf("rounding of %s over %d operators: rms error %s, expected %s", "%s 经 %d 个算子的舍入：误差均方根 %s，预期 %s",
 		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
+}
+
+// excused says what looks wrong and is not.
+func (x *judged) excused() lang.Sentence {
+	n := x.noise
+	switch x.verdict.Kind {
+	case verdict.Drawn:
+		return lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
+	case verdict.Tied:
+		return lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+	}
+	return lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
 }
 
 // amplified says by how much the error grew.

@@ -70,6 +70,7 @@ func newNetwork(rows []record.Row, known Network) *network {
 		r.place = place
 	}
 	n.resolve(n.group())
+	n.findProducers()
 	n.findDuplicates()
 	for _, r := range n.order {
 		r.rounding = r.isRounding()

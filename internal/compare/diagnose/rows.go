@@ -4,6 +4,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -17,13 +18,19 @@ type row struct {
 	status   record.Status
 	isInput  bool
 	compared bool
-	wasBad   bool // before the judgement
-	rounding bool // fails by accumulated rounding only
+	typ      optype.Type // what is known of the operator by its type
+	indices  bool        // integers that say where something is
+	wasBad   bool        // before the judgement
+	rounding bool        // fails by accumulated rounding only
 	// Among its findings by limits are an error of calculation, bad inputs.
 	hasCalcError, hasInputBad bool
 	// noise is what rounding makes of the row, nil where it is not known.
 	noise *noise.Noise
 	held  string // the type that an array of float32 holds, where it is another one
+
+	// producer is the output that an input is a copy of, nil where it is not known. misread
+	// is the one that the NPU read in its place.
+	producer, misread *row
 
 	known   *[]record.Finding // the patterns, once they are asked for
 	measure *inputNumbers
@@ -32,7 +39,8 @@ type row struct {
 // newRow is the row at an index.
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
-		compared: source.Compared(), noise: source.Noise}
+		compared: source.Compared(), noise: source.Noise, typ: optype.OfOperator(source.OpType, source.Op)}
+	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
 	r.wasBad = r.failed()
 	return r
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/tensor"
 )
 
@@ -18,7 +19,7 @@ func (n *network) mostHeld() tensor.DType {
 			if held, ok := r.noise.Held(); ok {
 				counts[held]++
 			}
-			if !r.noise.MayHold(tensor.Float16) && !r.noise.MayHold(tensor.BFloat16) {
+			if !mayHoldAny(r.noise) {
 				all++
 			}
 		}
@@ -33,16 +34,19 @@ func (n *network) mostHeld() tensor.DType {
 
 // settle finds out which type an array of float32 of the NPU holds: by its own bits, or,
 // where it has too few different values to tell, by what its inputs hold.
-func (x *judged) settle(most tensor.DType) {
+func (x *judged) settle(j *Judgement) {
 	n := x.row.noise
 	if n == nil || n.Grid == nil {
 		return
 	}
 	held, ok := n.Held()
+	if t := j.plain[x.source.OpType]; ok && t.plain >= leastPlain && 2*t.plain >= t.all {
+		return // others of its kind keep all bits of float32
+	}
 	if inputs := x.inputs(); !ok {
 		for _, d := range heldTypes {
 			of := func(in *row) bool { return in.noise != nil && in.noise.Type.Name == d.String() }
-			if n.MayHold(d) && (slices.ContainsFunc(inputs, of) || len(inputs) == 0 && d == most) {
+			if n.MayHold(d) && (slices.ContainsFunc(inputs, of) || len(inputs) == 0 && d == j.most) {
 				held, ok = d, true
 				break
 			}
@@ -52,3 +56,10 @@ func (x *judged) settle(most tensor.DType) {
 		x.row.noise, x.row.held = n.As(held), held.String()
 	}
 }
+
+// leastPlain is the number of tensors of one type of operators from which they say what
+// the others are.
+const leastPlain = 3
+
+// mayHoldAny reports whether an array of float32 has too few values to tell its type.
+func mayHoldAny(n *noise.Noise) bool { return n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) }

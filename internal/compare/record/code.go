@@ -31,6 +31,11 @@ const (
 	LayerInputBad Code = "LAYER_INPUT_BAD"
 	PrecisionLoss Code = "PRECISION_LOSS"
 	Amplified     Code = "AMPLIFIED"
+	Random        Code = "RANDOM"
+	IndexTie      Code = "INDEX_TIE"
+	Unread        Code = "UNREAD"
+	StartedApart  Code = "STARTED_APART"
+	Memory        Code = "MEMORY"
 	Unknown       Code = "UNKNOWN"
 
 	Gate             Code = "GATE"

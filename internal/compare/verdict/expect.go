@@ -25,6 +25,12 @@ type Operator struct {
 	Tainted bool
 	// Output is the index of the tensor among those of the operator.
 	Output int
+	// Known is set where it is known what the operator reads, be it nothing.
+	Known bool
+	// Loose is set where indices among its inputs may have selected other elements.
+	Loose bool
+	// HF32 is set where products of float32 are made of inputs of 11 bits.
+	HF32 bool
 	// Behind is set where an input is behind random draws, or indices that tie.
 	Behind bool
 }
@@ -263,14 +269,17 @@ func (o *Operator) divided() (propagated, own float64) {
 
 // summed is the error of products of matrices and convolutions.
 func (o *Operator) summed() (propagated, own float64) {
-	s, f, terms := o.Out, o.Out.Rounding, o.terms()
+	s, f, terms, eps := o.Out, o.Out.Rounding, o.terms(), epsilon(o.Out.Type)
+	if o.HF32 {
+		eps = hf32Epsilon
+	}
 	if o.Type.Form == optype.Convolution {
 		terms *= kernelSize
 	}
 	if s.Type.Integer {
 		f = 0
 	}
-	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*epsilon(s.Type))
+	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*eps)
 }
 
 // quantised is the error of integers that come out of other numbers.
@@ -453,6 +462,10 @@ func ratio(a, b float64) float64 {
 	}
 	return a / max(b, tiny)
 }
+
+// hf32Epsilon is the precision of the inputs of products in HF32, which keeps 11 bits of
+// the fraction of a float32.
+const hf32Epsilon = 0x1p-12
 
 // integerEpsilon is the relative error of what integers are made of: float16, which
 // is scaled.

@@ -38,12 +38,18 @@ const (
 	Amplified
 	InputBad // NaN of what a damaged input makes
 	InputNaN // an input has NaN or infinities
+	Drawn    // other random numbers
+	Tied     // other indices of numbers that are the same but for rounding
+	Selected // other indices
+	Unread   // rows that nobody reads
+	Apart    // what comes in is not the same
 )
 
 // kinds are the names of the kinds.
 var kinds = [...]string{
 	None: "", Value: "VALUE", Scaled: "SCALE", Sparse: "SPARSE", Rows: "ROWS", Channels: "CHANNELS", Constant: "CONST", Coarse: "COARSE", Step: "STEP",
 	NonFinite: "NONFINITE", Overflow: "OVERFLOW", BeyondNoise: "NOISE", Amplified: "AMPLIFIED", InputBad: "INPUT_BAD", InputNaN: "INPUT_NAN",
+	Drawn: "RANDOM", Tied: "INDEX_TIE", Selected: "INDEX", Unread: "UNREAD", Apart: "STARTED_APART",
 }
 
 // String names the kind as reports do.
@@ -113,6 +119,8 @@ func (o *Operator) Judge() Verdict {
 	case s.Count == 0 || s.RMS == 0:
 	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels):
 		// the rounding of the type itself
+	case v.Class == optype.Index:
+		v.Kind = Selected // whether it is wrong, the numbers behind it say
 	case s.Type.Integer && o.copies() && len(o.Inputs) > 0 && !anyInput(o, func(in *noise.Noise) bool { return in.RMS > 0 }):
 		v.Level, v.Kind = Origin, Value // integers have no rounding
 	case s.Type.Integer && s.Max <= 1 && v.Class == optype.Quantise:
@@ -156,7 +164,7 @@ func rounds(t noise.Type, groups *noise.Groups) bool {
 // copies reports whether the integers of the operator are those of its inputs, or follow
 // from them without any rounding.
 func (o *Operator) copies() bool {
-	return o.Type.Class == optype.Move || o.Type.Class == optype.Index || o.Type.Class == optype.Quantise || o.Type.Selects || wide(o.Out.Type) || o.Out.Type.Mantissa == 1
+	return o.Type.Class == optype.Move || o.Type.Class == optype.Quantise || o.Type.Selects || wide(o.Out.Type) || o.Out.Type.Mantissa == 1
 }
 
 // lone reports whether a few elements are far off and all others right.
@@ -167,7 +175,7 @@ func (o *Operator) lone(v *Verdict) bool {
 	if v.Class.Exact() && len(o.Inputs) > 0 {
 		return v.PeakScore > exactLimit
 	}
-	return len(o.Inputs) > 0 && !o.Guessed && !anyInput(o, func(in *noise.Noise) bool { return in.Lone > 0 })
+	return (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !anyInput(o, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
 
 func anyInput(o *Operator, is func(*noise.Noise) bool) bool {
@@ -264,6 +272,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	// A rough input carries more error than any first-order bound is good for.
 	rough := class != optype.Dequantise && anyInput(o, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.Exact()
 	k := o.limit(class)
+	rough = rough || o.Loose
 	if rough {
 		k *= roughFactor
 	}

@@ -134,6 +134,9 @@ type Groups struct {
 	Scale Column `json:"scale"`
 }
 
+// None are the groups of a tensor of which no number is known.
+func (g *Groups) None() Groups { return Groups{Count: g.Count, Size: g.Size, Fold: g.Fold} }
+
 // Column is float32 numbers. In JSON they are their bytes, the low one first, in base64.
 type Column []float32
 

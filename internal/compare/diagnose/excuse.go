@@ -1,0 +1,232 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
+	"dumptool/internal/optype"
+)
+
+// inOrder are the outputs in the order in which they are judged: what indices say is
+// judged by the numbers behind them.
+func (o *operator) inOrder() []*row {
+	outputs := slices.Clone(o.outputs)
+	slices.SortStableFunc(outputs, func(a, b *row) int {
+		if a.indices == b.indices {
+			return 0
+		}
+		return cmp.Compare(b2i(a.indices), b2i(b.indices))
+	})
+	return outputs
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// select_ leaves the elements out that differ since indices among the inputs select others:
+// integers give no sizes of errors. It returns their number.
+func (j *Judgement) select_(x *judged, op *verdict.Operator) (leftOut int64) {
+	if !x.typ.Gathers || x.isInput || op.Out.Type.Integer {
+		return 0
+	}
+	op.Inputs = nil
+	var ties, indices int64
+	for _, in := range x.inputs() {
+		switch n := in.noise; {
+		case n == nil:
+		case n.Type.Integer:
+			ties, indices = max(ties, n.Differing), max(indices, n.Elements)
+		default:
+			op.Inputs = append(op.Inputs, n)
+		}
+	}
+	if ties == 0 {
+		return 0
+	}
+	op.Behind = true
+	out := *op.Out
+	if out.RowsOff == 0 || out.RowsOff > ties*max(1, out.Rows.Count/max(indices, 1)) {
+		op.Loose = true
+		return 0
+	}
+	leftOut = out.RowsOff * out.Rows.Size
+	out.RMS, out.Max = out.OtherRowsRMS, min(out.Max, 6*out.OtherRowsRMS)
+	out.Rows, out.Channels = out.Rows.None(), out.Channels.None()
+	op.Out = &out
+	return leftOut
+}
+
+// excuse finds what looks wrong and is none: other random numbers, indices of numbers that
+// are the same but for rounding, rows that nobody reads.
+func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
+	v := &x.verdict
+	switch {
+	case j.unread[x.row]:
+		v.Level, v.Kind = verdict.Suspect, verdict.Unread
+	case x.isInput || x.noise.RMS == 0:
+	case x.typ.Random && (x.typ.Class != optype.Move || v.Level == verdict.Origin && 10*x.noise.OneSided > x.noise.Count):
+		v.Level, v.Kind = verdict.Suspect, verdict.Drawn
+	case x.indices || v.Class == optype.Index:
+		x.judgeIndices(j, op)
+	}
+}
+
+// judgeIndices: indices that differ are right where the numbers behind them are, as far as
+// they are known. Most of them, or all by the same number, do not differ by chance.
+func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
+	n, v := x.noise, &x.verdict
+	values, right, rounds := false, true, len(op.Inputs) == 0 && !op.Known
+	for _, other := range x.operator.outputs {
+		if before := j.of(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
+			values, right = true, right && before.verdict.Level == verdict.Clean
+		}
+	}
+	for _, in := range op.Inputs {
+		rounds = rounds || in.RMS > 0
+	}
+	v.Level, v.Kind = verdict.Suspect, verdict.Tied
+	switch {
+	case op.Tainted:
+		v.Level, v.Kind = verdict.Clean, verdict.Selected
+	case n.Shift != 0 && n.Differing == n.Elements, n.Elements >= leastCopied && 2*n.Differing > n.Elements, values && !right, !values && !rounds:
+		v.Level, v.Kind = verdict.Origin, verdict.Selected
+	}
+}
+
+// isStart reports whether nobody made the tensor: an input or a parameter, or what comes in
+// from outside.
+func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.Start }
+
+// apartCosine is the cosine below which two tensors have not the same origin.
+const apartCosine = 0.9
+
+// apart reports whether the sides are other tensors.
+func (x *judged) apart() bool {
+	res := x.result()
+	return res != nil && res.Cosine.Defined && res.Cosine.Value < apartCosine
+}
+
+// findUnread finds the rows in which whole rows differ that no operator reads: the others
+// are right, and all that reads the tensor is.
+func (j *Judgement) findUnread() map[*row]bool {
+	var unread map[*row]bool
+	readers := j.readers()
+	for i := range j.all {
+		x := &j.all[i]
+		if x.row == nil || !x.compared || x.noise == nil || x.isInput || !x.origin && len(x.fedBy) == 0 || x.noise.RowsOff == 0 || x.noise.OtherRowsRMS > 2*x.noise.Rounding {
+			continue
+		}
+		reads, agree := 0, true
+		for _, o := range readers[x.operator.index] {
+			for _, r := range o.outputs {
+				if reader := j.of(r); reader != nil && r.noise != nil {
+					reads++
+					agree = agree && r.noise.RMS <= 4*max(reader.verdict.Expectation.Own, r.noise.Rounding)
+				}
+			}
+		}
+		if reads > 0 && agree {
+			if unread == nil {
+				unread = map[*row]bool{}
+			}
+			unread[x.row] = true
+		}
+	}
+	return unread
+}
+
+// The share of 2^-12 that errors of products have that are made of 11 bits.
+const (
+	hf32Least, hf32Most = 0.1, 3
+	hf32Factor          = 1 << 12
+)
+
+// isHF32 reports whether the row is a product of a kind that is made of fewer bits.
+func (j *Judgement) isHF32(r *row) bool { return j.hf32[r.product()] && r.isProduct() }
+
+// product is the kind of a product: a convolution or another one.
+func (r *row) product() optype.Form {
+	if r.typ.Form == optype.Convolution {
+		return optype.Convolution
+	}
+	return optype.Plain
+}
+
+// isProduct reports whether the row is a product of float32.
+func (r *row) isProduct() bool {
+	return !r.isInput && r.typ.Class == optype.Linear && r.noise != nil && r.noise.RefRMS > 0 && r.noise.Type.Name == "float32"
+}
+
+// findHF32 finds the kinds of products all of which have the errors of inputs of 11 bits,
+// and none a form that rounding does not have; that of one product alone is no kind if
+// anything else is wrong.
+func (j *Judgement) findHF32() map[optype.Form]bool {
+	type kind struct {
+		all, first, others int
+		no                 bool
+	}
+	kinds := map[optype.Form]*kind{}
+	for i := range j.all {
+		x := &j.all[i]
+		if x.row == nil || !x.isProduct() || x.verdict.Expectation.Own == 0 {
+			continue
+		}
+		k := kinds[x.product()]
+		if k == nil {
+			k = &kind{}
+			kinds[x.product()] = k
+		}
+		k.all++
+		share := x.noise.RMS / x.verdict.Expectation.Own / hf32Factor
+		switch {
+		case share < hf32Least, x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
+			k.no = true
+		case x.origin:
+			k.first++
+		}
+	}
+	var found map[optype.Form]bool
+	for form, k := range kinds {
+		if k.no || k.first == 0 || k.all == 1 && len(j.origins) > 1 {
+			continue
+		}
+		if found == nil {
+			found = map[optype.Form]bool{}
+		}
+		found[form] = true
+	}
+	return found
+}
+
+// tally counts arrays of float32 of a type of operators: all of them, and those that hold
+// float32.
+type tally struct{ all, plain int }
+
+// plainTypes counts the arrays of float32 by the type of their operator.
+func (n *network) plainTypes() map[string]tally {
+	counts := map[string]tally{}
+	for i := range n.rows {
+		r := &n.rows[i]
+		if r.isInput || r.source.Noise == nil || r.source.Noise.Grid == nil || r.source.OpType == "" {
+			continue
+		}
+		t := counts[r.source.OpType]
+		t.all++
+		if _, held := r.source.Noise.Held(); !held && !mayHoldAny(r.source.Noise) {
+			t.plain++
+		}
+		counts[r.source.OpType] = t
+	}
+	return counts
+}
+
+// code of what excuses a row.
+var excuses = map[verdict.Kind]record.Code{
+	verdict.Drawn: record.Random, verdict.Tied: record.IndexTie, verdict.Unread: record.Unread,
+}
