@@ -43,6 +43,7 @@ type Collector struct {
 	maxD, maxDRef    float64
 	distinct         distinct
 	grid             NumberGrid // of types that have one
+	singles          singles
 	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
 	table            *kernel.Octaves
 	n, r             [blockElements]float64 // a block without what does not count
@@ -93,6 +94,7 @@ func (c *Collector) Reset(req *Request) {
 		means: c.means, stds: c.stds, views: c.views,
 		places: appendPlaces(c.places[:0], req.Shape),
 	}
+	c.singles = newSingles(req.Type, c.gridded())
 	for i := range c.keep {
 		c.keep[i] = math.MaxUint64
 	}
@@ -118,8 +120,11 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	}
 	c.probe(first, r)
 	c.excludedPosition = c.excludedPosition[:0]
+	zeros := nSpan.MinAbs == 0 || rSpan.MinAbs == 0
+	signs := min(nSpan.Min, rSpan.Min) < 0 && max(nSpan.Max, rSpan.Max) > 0
 	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.masked(rSpan.Min) {
 		n, r = c.exclude(n, r)
+		zeros, signs = true, true
 		rSpan.MinAbs, rSpan.NotZero = 0, 0
 	} else {
 		c.minNPU, c.maxNPU = min(c.minNPU, nSpan.Min), max(c.maxNPU, nSpan.Max)
@@ -147,7 +152,8 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 	if c.gridded() {
 		c.grid.add(n, r, nSpan, rSpan)
 	}
-	c.addGroups(first, n, r)
+	maxD, dd := c.addGroups(first, n, r)
+	c.addSingles(n, r, rSpan.MinAbs, zeros, signs, maxD, dd)
 	c.addSteps(first, n, r)
 	c.end += int64(len(n))
 }
@@ -198,8 +204,9 @@ func (c *Collector) leaveOut(n, r float64) {
 	}
 }
 
-// addGroups adds a block to its rows and channels.
-func (c *Collector) addGroups(first int64, n, r []float64) {
+// addGroups adds a block to its rows and channels, and returns the largest |d| and the sum
+// of its squares.
+func (c *Collector) addGroups(first int64, n, r []float64) (maxD, dd float64) {
 	before := first - c.start
 	rows, channels := c.rows.columns(), c.channels.columns()
 	if rows {
@@ -208,16 +215,17 @@ func (c *Collector) addGroups(first int64, n, r []float64) {
 	if channels {
 		c.channels.addColumns(first, before, n, r, c.floor)
 	}
-	c.addRuns(first, n, r, !rows, !channels)
+	maxD, dd = c.addRuns(first, n, r, !rows, !channels)
 	for _, i := range c.excludedPosition {
 		c.rows.exclude(first+int64(i), c.floor)
 		c.channels.exclude(first+int64(i), c.floor)
 	}
+	return maxD, dd
 }
 
 // addRuns adds elements in runs that are in one bin: to the rows, the channels, or
-// both, and to the octaves.
-func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
+// both, and to the octaves. It returns what addGroups does.
+func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) (maxD, dd float64) {
 	if rows && first == c.start {
 		c.rows.seek(first)
 	}
@@ -245,6 +253,7 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
 			if sums[i].MaxD > c.maxD {
 				c.setMax(sums[i].MaxD, n[done:], r[done:])
 			}
+			maxD, dd = max(maxD, sums[i].MaxD), dd+sums[i].DD
 			done += run
 		}
 		n, r = n[done:], r[done:]
@@ -256,6 +265,7 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) {
 			c.rows.add(c.rowBins[:len(runs)], sums)
 		}
 	}
+	return maxD, dd
 }
 
 // cut returns the lengths of the first runs of count elements, and sets their bins.

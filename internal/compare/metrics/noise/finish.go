@@ -26,12 +26,17 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		Type: req.Type, Shape: slices.Clone(req.Shape), Elements: c.total, Count: c.total - c.excluded,
 		NonFinite: c.nonFinite, Overflows: c.overflows,
 		Max: c.maxD, RefAtMax: c.maxDRef,
+		Flips: c.singles.flips, OneSided: c.singles.oneSided, Differing: c.singles.differing, Lone: c.lone(0),
 		Constant: c.minNPU == c.maxNPU, Bits: c.usedBits(),
 	}
 	if c.gridded() {
 		grid := c.grid
 		grid.Distinct = c.distinct.count
+		grid.LoneBFloat16, grid.LoneFloat16 = c.lone(1), c.lone(2)
 		n.Grid = &grid
+	}
+	if shift := c.singles.shift; shift == shift {
+		n.Shift = shift
 	}
 	if c.total == 0 {
 		return n
@@ -49,6 +54,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	if !(n.RefMax <= largest && n.Max <= largest && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
 		return nil
 	}
+	c.setOthers(n, &rows)
 	if ratios := n.Scale + n.Residual + n.ScaleBySign + n.TowardZero + n.MaxRelative + n.MaxAbsolute; ratios-ratios != 0 {
 		return nil
 	}
@@ -89,6 +95,22 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 	}
 	if n.RMS > 0 {
 		n.TowardZero = math.Abs(s.sign[0].D-s.sign[1].D) / weight / n.RMS
+	}
+}
+
+// setOthers sets what is over the pairs that are not one-sided, and over the rows that are
+// not off.
+func (c *Collector) setOthers(n *Noise, rows *summary) {
+	if count := n.Count - n.OneSided; n.OneSided > 0 && count > 0 {
+		n.TwoSidedRMS = math.Sqrt(c.singles.twoSidedDD / float64(count))
+	}
+	rms := func(of *offRows) float64 {
+		return math.Sqrt(of.otherDD / float64(max((c.rows.count-of.count)*c.row, 1)))
+	}
+	n.RowsOff, n.OtherRowsRMS = rows.off[0].count, rms(&rows.off[0])
+	if g := n.Grid; g != nil {
+		g.RowsOffBFloat16, g.OtherRowsRMSBFloat16 = rows.off[1].count, rms(&rows.off[1])
+		g.RowsOffFloat16, g.OtherRowsRMSFloat16 = rows.off[2].count, rms(&rows.off[2])
 	}
 }
 

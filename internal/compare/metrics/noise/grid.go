@@ -95,6 +95,29 @@ func (g *NumberGrid) off(d tensor.DType) int64 {
 // coarser are the types that arrays of float32 may hold, the coarsest first.
 var coarser = []tensor.DType{tensor.BFloat16, tensor.Float16}
 
+// coarsening says what the rounding of float32 is in another type: errors are larger by a
+// factor, and at least those of the least unit.
+type coarsening struct{ factor, least float64 }
+
+func coarseningTo(t Type) coarsening {
+	return coarsening{math.Ldexp(1, 23-t.Mantissa), math.Ldexp(1, t.MinExp-t.Mantissa) / math.Sqrt(12)}
+}
+
+// coarsenings are those to the coarser types.
+func coarsenings() (all []coarsening) {
+	for _, d := range coarser {
+		t, _ := TypeOf(d)
+		all = append(all, coarseningTo(t))
+	}
+	return all
+}
+
+// rounding is that of elements whose rounding in float32 is given.
+func (c coarsening) rounding(x float64) float64 {
+	x *= c.factor
+	return math.Sqrt(float64(x*x) + float64(c.least*c.least))
+}
+
 // Held is the type that the elements of an array of float32 are numbers of by their own
 // bits: nearly all of them, and enough different ones. ok is false where they are of
 // float32, or too few to tell.
@@ -125,11 +148,7 @@ func (n *Noise) As(d tensor.DType) *Noise {
 	}
 	as := *n
 	as.Type = t
-	factor, least := math.Ldexp(1, n.Type.Mantissa-t.Mantissa), math.Ldexp(1, t.MinExp-t.Mantissa)/math.Sqrt(12)
-	rounding := func(x float64) float64 {
-		x *= factor
-		return math.Sqrt(float64(x*x) + float64(least*least))
-	}
+	rounding := coarseningTo(t).rounding
 	as.Rounding = rounding(n.Rounding)
 	for _, g := range []*Groups{&as.Rows, &as.Channels} {
 		g.Rounding = slices.Clone(g.Rounding)

@@ -21,9 +21,33 @@ type summary struct {
 	// scale and mean are the shares of sum dd that a scale and a mean of each group
 	// explain; there must be two groups of 8 elements.
 	scale, mean float64
-	middle      float64 // the median of the views of the groups, where there are two
-	ones        bool    // the references of each group sum to 1
+	middle      float64    // the median of the views of the groups, where there are two
+	ones        bool       // the references of each group sum to 1
+	off         [3]offRows // as singles.lone
 	folded      Groups
+}
+
+// offRows are the rows that are off by the rounding of a type.
+type offRows struct {
+	count   int64
+	otherDD float64 // the sum of squares of d of the other rows
+}
+
+// addOff adds the rows of a bin, of which dd is the sum of squares of d. held are the types
+// that the elements may be of besides.
+func (s *summary) addOff(held []coarsening, rows int64, rms, rounding, dd float64) {
+	s.off[0].add(rows, rms, rounding, dd)
+	for k := range held {
+		s.off[k+1].add(rows, rms, held[k].rounding(rounding), dd)
+	}
+}
+
+func (o *offRows) add(rows int64, rms, rounding, dd float64) {
+	if rms > 4*rounding {
+		o.count += rows
+	} else {
+		o.otherDD += dd
+	}
 }
 
 // summarize returns what the kept bins say, folded to a number of them at most. It
@@ -40,12 +64,17 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 		epsilon = 0
 	}
 	c.views = resized(c.views, b.bins)
+	var held []coarsening
+	if c.gridded() {
+		held = coarsenings()
+	}
 	if rows {
 		c.means, c.stds = resized(c.means, b.bins), resized(c.stds, b.bins)
 	}
 	var lanes kernel.Quad
 	var f kernel.Fold
 	var t kernel.Totals
+	var dr float64 // of what is in f
 	for bin := 0; bin < b.bins; bin += 4 {
 		q := b.four(bin, &lanes)
 		g := &c.numbers
@@ -57,18 +86,27 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 		}
 		s.ones = s.ones && b.ones(bin, q, g)
 		next := min(bin+4, b.bins)
+		if rows {
+			for k := range next - bin {
+				s.addOff(held, b.groups(bin+k), g.RMS[k], g.Rounding[k], q.DD[k])
+			}
+		}
 		if fold >= 4 && (next < b.bins || b.fold == 1 && next == bin+4) {
 			f.AddFour(&t, g, q, float64(b.fold))
+			dr += kernel.LaneSum(&q.DR)
 		} else {
 			for at := bin; at < next; at++ {
 				f.Add(at-bin, &t, g, q, float64(b.groups(at)))
+				dr += q.DR[at-bin]
 				if fold < 4 && (at+1)&(fold-1) == 0 && at+1 < next {
-					s.set(at/fold, &f)
+					s.set(at/fold, &f, dr)
+					dr = 0
 				}
 			}
 		}
 		if next&(fold-1) == 0 || next == b.bins {
-			s.set((next-1)/fold, &f)
+			s.set((next-1)/fold, &f, dr)
+			dr = 0
 		}
 	}
 	s.r, s.d, s.dr = kernel.LaneSum(&t.R), kernel.LaneSum(&t.D), kernel.LaneSum(&t.DR)
@@ -123,12 +161,13 @@ func newGroups(of *grouping, each int) Groups {
 	return Groups{
 		Count: of.count, Size: of.size(), Fold: of.fold * int64(each),
 		RefRMS: column(), RefStd: column(), RefMax: column(), RMS: column(), Mean: column(),
-		Max: column(), Rounding: column(), Relative: column(), Inverse: column(),
+		Max: column(), Rounding: column(), Relative: column(), Inverse: column(), Scale: column(),
 	}
 }
 
-// set sets a bin of the result to what its groups have together, and clears that.
-func (s *summary) set(bin int, f *kernel.Fold) {
+// set sets a bin of the result to what its groups have together, and clears that. dr is
+// their sum of dr.
+func (s *summary) set(bin int, f *kernel.Fold, dr float64) {
 	to := &s.folded
 	each := to.Fold
 	count := float64(min(each, to.Count-int64(bin)*each))
@@ -139,6 +178,9 @@ func (s *summary) set(bin int, f *kernel.Fold) {
 	s.refMax = max(s.refMax, refMax)
 	to.RefMax[bin], to.Max[bin] = narrow(refMax), narrow(kernel.LaneMax(&f.MaxD))
 	to.Relative[bin], to.Inverse[bin] = narrow(kernel.LaneMax(&f.Relative)), narrow(kernel.LaneMax(&f.Inverse))
+	if rr := kernel.LaneSum(&f.Ref) * float64(to.Size); rr > 0 {
+		to.Scale[bin] = narrow(dr / rr)
+	}
 	*f = kernel.Fold{}
 }
 

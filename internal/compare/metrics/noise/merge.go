@@ -36,6 +36,7 @@ func (c *Collector) Merge(next *Collector) {
 	}
 	c.distinct.merge(&next.distinct)
 	c.grid.merge(&next.grid)
+	c.singles.merge(&next.singles)
 	c.mergeProbe(next)
 	if c.excludedD == nil {
 		c.excludedD, next.excludedD = next.excludedD, nil

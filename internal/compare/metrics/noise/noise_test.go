@@ -233,7 +233,7 @@ func compare(t *testing.T, got, want *Noise) {
 		case a.Type() == reflect.TypeFor[Groups]():
 			compareGroups(t, name, a, b)
 		case name == "Grid":
-			if diff := cmp.Diff(want.Grid, got.Grid); diff != "" {
+			if diff := cmp.Diff(want.Grid, got.Grid, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 				t.Errorf("the grid (-want +got):\n%s", diff)
 			}
 		case name == "Probe":
@@ -284,6 +284,8 @@ func compareGroups(t *testing.T, name string, got, want reflect.Value) {
 				size = max(size, float64(rms[k])*1e-3)
 			case "RefStd":
 				size = max(size, float64(ref[k])*1e-5)
+			case "Scale":
+				size = max(size, float64(rms[k])/max(float64(ref[k]), 1e-300)*1e-3)
 			}
 			if !(math.Abs(float64(x)-float64(b[k])) <= 2e-7*size) && !(field == "Rounding" && math.Abs(float64(x)-float64(b[k])) < 1e-45) {
 				t.Errorf("%s.%s of bin %d is %v, want %v", name, field, k, x, b[k])

@@ -220,8 +220,115 @@ func slowly(req *Request, n, r []float64) *Noise {
 	}
 	if t.Name == tensor.Float32.String() {
 		want.Grid = slowGrid(n, r, n0, ok)
+		g := want.Grid
+		unit := slowUnit(7, -126)
+		g.LoneBFloat16 = slowLone(req, n0, r0, unit)
+		g.RowsOffBFloat16, g.OtherRowsRMSBFloat16 = slowRowsOff(&want.Rows, length, d, ok, r0, unit)
+		unit = slowUnit(10, -14)
+		g.LoneFloat16 = slowLone(req, n0, r0, unit)
+		g.RowsOffFloat16, g.OtherRowsRMSFloat16 = slowRowsOff(&want.Rows, length, d, ok, r0, unit)
+		if 100*g.OffBFloat16 > want.Elements {
+			g.LoneBFloat16 = 0
+		}
+		if 100*g.OffFloat16 > want.Elements {
+			g.LoneFloat16 = 0
+		}
 	}
+	unit := slowUnit(t.Mantissa, t.MinExp)
+	slowSigns(want, n0, r0, ok)
+	want.Lone = slowLone(req, n0, r0, unit)
+	if t.Integer {
+		want.Lone = slowLone(req, n0, r0, func(float64) float64 { return 1 })
+		unit = func(float64) float64 { return 0 }
+		slowShift(want, n0, r0)
+	}
+	want.RowsOff, want.OtherRowsRMS = slowRowsOff(&want.Rows, length, d, ok, r0, unit)
 	return want
+}
+
+// slowUnit returns the function u(r) of a type.
+func slowUnit(mantissa, minExp int) func(r float64) float64 {
+	return func(r float64) float64 {
+		_, e := math.Frexp(r)
+		if r == 0 || e-1 < minExp {
+			e = minExp + 1
+		}
+		return math.Ldexp(1, e-1-mantissa)
+	}
+}
+
+// slowSigns counts the pairs of different signs.
+func slowSigns(want *Noise, n, r []float64, ok []bool) {
+	var dd, count float64
+	for i, x := range r {
+		if !ok[i] {
+			continue
+		}
+		if x > 0 && !(n[i] > 0) || !(x > 0) && n[i] > 0 {
+			want.Flips++
+		}
+		if x == 0 && n[i] != 0 || x != 0 && n[i] == 0 {
+			want.OneSided++
+			continue
+		}
+		dd += (n[i] - x) * (n[i] - x)
+		count++
+	}
+	if want.OneSided > 0 && count > 0 {
+		want.TwoSidedRMS = math.Sqrt(dd / count)
+	}
+}
+
+// slowLone counts the pairs that are off by many units while all others are off by one.
+func slowLone(req *Request, n, r []float64, unit func(r float64) float64) (lone int64) {
+	for i, x := range r {
+		d := math.Abs(n[i] - x)
+		if d <= unit(x) {
+			continue
+		}
+		if d > 32*unit(x) && d > req.Atol+req.Rtol*math.Abs(x) {
+			lone++
+			continue
+		}
+		return 0
+	}
+	return lone
+}
+
+// slowShift counts the pairs that differ, and lists what they differ by.
+func slowShift(want *Noise, n, r []float64) {
+	shifts := map[float64]bool{}
+	for i, x := range r {
+		if n[i] != x {
+			want.Differing++
+			shifts[n[i]-x] = true
+		}
+	}
+	if len(shifts) == 1 {
+		for shift := range shifts {
+			want.Shift = shift
+		}
+	}
+}
+
+// slowRowsOff counts the rows that are off, and takes the others together.
+func slowRowsOff(rows *Groups, length int, d []float64, ok []bool, r []float64, unit func(r float64) float64) (off int64, rms float64) {
+	var others, count float64
+	for row := range int(rows.Count) {
+		var dd, uu float64
+		for i := row * length; i < (row+1)*length; i++ {
+			if dd += d[i] * d[i]; ok[i] {
+				uu += unit(r[i]) * unit(r[i])
+			}
+		}
+		if math.Sqrt(dd) > 4*math.Sqrt(uu/12) {
+			off++
+			continue
+		}
+		others += dd
+		count += float64(length)
+	}
+	return off, math.Sqrt(others / max(count, 1))
 }
 
 // slowGrid looks at the elements of float32 one by one; n0 has 0 in place of those that
@@ -304,11 +411,12 @@ func slowGroups(total, count int, group func(i int) int, d, r []float64, ulp2 fu
 	g := Groups{Count: int64(count), Size: int64(total / max(count, 1)), Fold: 1}
 	for _, members := range of {
 		size := float64(len(members))
-		var rr, sum, dd, mean, uu, maxR, maxD, spread float64
+		var rr, sum, dd, dr, mean, uu, maxR, maxD, spread float64
 		for _, i := range members {
 			rr += r[i] * r[i]
 			sum += r[i] / size
 			dd += d[i] * d[i]
+			dr += d[i] * r[i]
 			mean += d[i] / size
 			uu += ulp2(i)
 			maxR, maxD = max(maxR, math.Abs(r[i])), max(maxD, math.Abs(d[i]))
@@ -317,7 +425,10 @@ func slowGroups(total, count int, group func(i int) int, d, r []float64, ulp2 fu
 			spread += (r[i] - sum) * (r[i] - sum)
 		}
 		rms, std, rd := math.Sqrt(rr/size), math.Sqrt(spread/size), math.Sqrt(dd/size)
-		relative, inverse := 0., 0.
+		relative, inverse, scale := 0., 0., 0.
+		if rr > 0 {
+			scale = dr / rr
+		}
 		if rms > 0 {
 			inverse = min(rms/max(std, 1e-300), 1e9)
 			if rd > 0 {
@@ -331,7 +442,7 @@ func slowGroups(total, count int, group func(i int) int, d, r []float64, ulp2 fu
 			x      float64
 		}{
 			{&g.RefRMS, rms}, {&g.RefStd, std}, {&g.RefMax, maxR}, {&g.RMS, rd}, {&g.Mean, mean},
-			{&g.Max, maxD}, {&g.Rounding, math.Sqrt(uu / size / 12)}, {&g.Relative, relative}, {&g.Inverse, inverse},
+			{&g.Max, maxD}, {&g.Rounding, math.Sqrt(uu / size / 12)}, {&g.Relative, relative}, {&g.Inverse, inverse}, {&g.Scale, scale},
 		} {
 			*c.column = append(*c.column, float32(c.x))
 		}
