@@ -145,7 +145,7 @@ func (o *Operator) leaveOut() int64 {
 		return 0
 	}
 	both := *s
-	both.RMS = s.TwoSidedRMS
+	both.RMS, both.Lone = s.TwoSided(), 0
 	o.Out = &both
 	return s.OneSided
 }
