@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
@@ -112,6 +113,16 @@ func (x *judged) apart() bool {
 	return res != nil && res.Cosine.Defined && res.Cosine.Value < apartCosine
 }
 
+// leastExcess is by how much a reader of rows that differ would be off more than it is.
+const leastExcess = 10
+
+// garbage reports whether the rows that are off hold other numbers altogether.
+func garbage(n *noise.Noise) bool {
+	off := float64(n.RowsOff * n.Rows.Size)
+	all, others := float64(n.Count)*float64(n.RMS*n.RMS), (float64(n.Count)-off)*float64(n.OtherRowsRMS*n.OtherRowsRMS)
+	return off > 0 && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
+}
+
 // findUnread finds the rows in which whole rows differ that no operator reads: the others
 // are right, and all that reads the tensor is.
 func (j *Judgement) findUnread() map[*row]bool {
@@ -120,7 +131,7 @@ func (j *Judgement) findUnread() map[*row]bool {
 	for i := range j.all {
 		x := &j.all[i]
 		if x.row == nil || !x.compared || x.noise == nil || x.isInput || !x.origin && len(x.fedBy) == 0 || x.noise.RowsOff == 0 || x.noise.OtherRowsRMS > 2*x.noise.Rounding ||
-			x.noise.NonFinite > 0 || x.noise.Overflows > 0 || x.lost {
+			x.noise.NonFinite > 0 || x.noise.Overflows > 0 || x.lost || !garbage(x.noise) {
 			continue
 		}
 		reads, agree := 0, true
@@ -128,7 +139,8 @@ func (j *Judgement) findUnread() map[*row]bool {
 			for _, r := range o.outputs {
 				if reader := j.of(r); reader != nil && r.noise != nil {
 					reads++
-					agree = agree && r.noise.RMS <= 4*max(reader.verdict.Expectation.Own, r.noise.Rounding)
+					e := &reader.verdict.Expectation
+					agree = agree && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/leastExcess
 				}
 			}
 		}
