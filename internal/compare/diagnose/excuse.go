@@ -120,7 +120,7 @@ const leastExcess = 10
 func garbage(n *noise.Noise) bool {
 	off := float64(n.RowsOff * n.Rows.Size)
 	all, others := float64(n.Count)*float64(n.RMS*n.RMS), (float64(n.Count)-off)*float64(n.OtherRowsRMS*n.OtherRowsRMS)
-	return off > 0 && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
+	return off > 0 && n.RowsOff < n.Rows.Count && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
 }
 
 // findUnread finds the rows in which whole rows differ that no operator reads: the others
@@ -136,6 +136,9 @@ func (j *Judgement) findUnread() map[*row]bool {
 		}
 		reads, agree := 0, true
 		for _, o := range readers[x.operator.index] {
+			if o.inferred {
+				continue
+			}
 			for _, r := range o.outputs {
 				if reader := j.of(r); reader != nil && r.noise != nil {
 					reads++
