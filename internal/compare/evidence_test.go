@@ -440,6 +440,29 @@ func TestHeldSaturation(t *testing.T) {
 	}
 }
 
+// TestLone: elements that are off alone are those beyond the limits of their row.
+func TestLone(t *testing.T) {
+	dir := t.TempDir()
+	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+	ref := slices.Repeat([]float64{1}, 100)
+	for name, wrong := range map[string][]float64{"far": {1.5, -3}, "near": {1.5, 1.125}, "equal": nil} {
+		npu := slices.Clone(ref)
+		copy(npu[40:], wrong)
+		write(t, filepath.Join(opt.Ref, name+".npy"), array(tensor.Float32, tensor.Shape{10, 10}, ref...))
+		write(t, filepath.Join(opt.NPU, name+".npy"), array(tensor.Float16, tensor.Shape{10, 10}, npu...))
+	}
+	want := map[string]int64{"far": 2, "near": 0, "equal": 0} // 1.125 is 128 units off, and within 0.005 + 0.2
+	rows := runAll(t, opt).Rows
+	if len(rows) != len(want) {
+		t.Fatalf("%d rows, want %d", len(rows), len(want))
+	}
+	for _, row := range rows {
+		if row.Noise.Lone != want[row.Op] {
+			t.Errorf("%s has %d lone elements, want %d", row.Op, row.Noise.Lone, want[row.Op])
+		}
+	}
+}
+
 // TestJudgedByEvidence: a document is judged again by its evidence or by limits as
 // the run itself would have been.
 func TestJudgedByEvidence(t *testing.T) {

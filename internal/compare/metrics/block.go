@@ -1,6 +1,10 @@
 package metrics
 
-import "dumptool/internal/compare/metrics/kernel"
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
 
 // block is a short run of pairs, which fits in the fastest cache. First all of its
 // elements are decoded, then the pairs where a side is not finite are taken out;
@@ -45,8 +49,9 @@ func (b *block) begin(first int64, count int, ref, npu []byte) {
 // compute adds the block to its partial result, but for its sums.
 func (b *block) compute() {
 	b.decode()
-	if noise := b.part.noise; noise != nil {
-		noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span)
+	special := b.n.span.Special || b.r.span.Special
+	if special { // pairs will be taken out
+		b.addNoise(math.Inf(1))
 	}
 	b.sample()
 	if !b.hashed {
@@ -57,6 +62,9 @@ func (b *block) compute() {
 		b.subtract()
 		b.sum()
 		b.relate()
+		if !special {
+			b.addNoise(b.maxRatio())
+		}
 		b.bound()
 		b.countSmall()
 		b.countSaturated()
@@ -66,6 +74,23 @@ func (b *block) compute() {
 	b.rank()
 	b.sumAxes()
 	clear(b.flags[:b.all])
+}
+
+// addNoise adds all pairs to the noise, if that is asked for. No |d| is more than ratio
+// times |r|.
+func (b *block) addNoise(ratio float64) {
+	if noise := b.part.noise; noise != nil {
+		noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span, ratio)
+	}
+}
+
+// maxRatio returns what no |d| is more than by |r|, +inf where that is not known: the
+// differences of 64-bit integers are not those of their values in float64.
+func (b *block) maxRatio() float64 {
+	if b.e.wide || !b.extent.relates() {
+		return math.Inf(1)
+	}
+	return b.extent.maxRel * slack
 }
 
 // position returns the place in the block of one of the pairs that are left.

@@ -108,23 +108,23 @@ func (c *Collector) gridded() bool { return c.request.Type.Name == tensor.Float3
 func (c *Collector) Add(first int64, n, r []float64) {
 	for len(n) > 0 {
 		k := min(len(n), blockElements)
-		c.AddBlock(first, n[:k], r[:k], kernel.SpanOf(n[:k]), kernel.SpanOf(r[:k]))
+		c.AddBlock(first, n[:k], r[:k], kernel.SpanOf(n[:k]), kernel.SpanOf(r[:k]), math.Inf(1))
 		first, n, r = first+int64(k), n[k:], r[k:]
 	}
 }
 
-// AddBlock is Add for 1 to 1024 elements whose spans are known.
-func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Span) {
+// AddBlock is Add for 1 to 1024 elements whose spans are known. No |d| is more than ratio
+// times |r|, which may be infinite.
+func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Span, ratio float64) {
 	if c.end == c.start {
 		c.start, c.end = first, first
 	}
 	c.probe(first, r)
 	c.excludedPosition = c.excludedPosition[:0]
 	zeros := nSpan.MinAbs == 0 || rSpan.MinAbs == 0
-	signs := min(nSpan.Min, rSpan.Min) < 0 && max(nSpan.Max, rSpan.Max) > 0
 	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.masked(rSpan.Min) {
 		n, r = c.exclude(n, r)
-		zeros, signs = true, true
+		zeros = true
 		rSpan.MinAbs, rSpan.NotZero = 0, 0
 	} else {
 		c.minNPU, c.maxNPU = min(c.minNPU, nSpan.Min), max(c.maxNPU, nSpan.Max)
@@ -153,7 +153,12 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.grid.add(n, r, nSpan, rSpan)
 	}
 	maxD, dd := c.addGroups(first, n, r)
-	c.addSingles(n, r, rSpan.MinAbs, zeros, signs, maxD, dd)
+	if zeros {
+		rSpan.MinAbs = 0
+	}
+	if maxD > 0 {
+		c.addSingles(n, r, rSpan.MinAbs, maxD, ratio, dd)
+	}
 	c.addSteps(first, n, r)
 	c.end += int64(len(n))
 }

@@ -373,6 +373,7 @@ func TestFold(t *testing.T) {
 				t.Errorf("%v, %d groups: %s folded by %d of %d times %d, want %d of %d times %d", c.shape, c.groups, of.name, of.got.Fold, of.got.Count, of.got.Size, of.fold, of.want.Count, of.want.Size)
 				continue
 			}
+			checkScales(t, of.name, of.got, of.want)
 			checkFold(t, fmt.Sprintf("%v, %d groups: %s", c.shape, c.groups, of.name), of.got, of.want)
 		}
 		if got.View != collect(&Request{Shape: c.shape, Type: req.Type, Mask: -inf, Groups: 1 << 20}, n, r, 1<<30, 1024).View {
@@ -420,6 +421,21 @@ func checkFold(t *testing.T, name string, got, want *Groups) {
 		}
 		if bin != len(c.got) {
 			t.Errorf("%s.%s has %d bins, want %d", name, c.column, len(c.got), bin)
+		}
+	}
+}
+
+// checkScales folds the scales of groups: each counts by the sum of squares of its references.
+func checkScales(t *testing.T, name string, got, want *Groups) {
+	t.Helper()
+	for bin, x := range got.Scale {
+		var dr, rr float64
+		for i := bin * int(got.Fold); i < min((bin+1)*int(got.Fold), len(want.Scale)); i++ {
+			square := float64(want.RefRMS[i]) * float64(want.RefRMS[i])
+			dr, rr = dr+float64(want.Scale[i])*square, rr+square
+		}
+		if math.Abs(float64(x)-dr/rr) > 1e-6*float64(got.RMS[bin]/got.RefRMS[bin]) {
+			t.Errorf("the scale of bin %d of the %s is %v, want %v", bin, name, x, dr/rr)
 		}
 	}
 }
@@ -554,6 +570,9 @@ func TestCheck(t *testing.T) {
 		{func(r *Request) { r.Type.Max = 0 }, "numbers up to 0"},
 		{func(r *Request) { r.Type.Max = nan }, "numbers up to NaN"},
 		{func(r *Request) { r.Type.Max = inf }, "numbers up to +Inf"},
+		{func(r *Request) { r.Atol = -1 }, "limits atol=-1 rtol=0"},
+		{func(r *Request) { r.Rtol = nan }, "limits atol=0 rtol=NaN"},
+		{func(r *Request) { r.Rtol = inf }, "limits atol=0 rtol=+Inf"},
 	} {
 		req := good
 		c.change(&req)

@@ -81,20 +81,14 @@ func (c *Collector) lone(k int) int64 {
 	return 0
 }
 
-// addSingles adds a block whose references that are not 0 have a least magnitude. zeros
-// reports whether a side may have zeros, signs whether it may have numbers of both signs;
-// maxD and dd are the largest |d| and the sum of its squares.
-func (c *Collector) addSingles(n, r []float64, least float64, zeros, signs bool, maxD, dd float64) {
+// addSingles adds a block with differences, of which maxD is the largest magnitude and dd
+// the sum of squares. No reference is smaller than least, which is 0 where a side may have
+// zeros, and no |d| more than ratio times |r|.
+func (c *Collector) addSingles(n, r []float64, least, maxD, ratio, dd float64) {
 	s := &c.singles
-	if maxD == 0 {
-		return
-	}
-	if zeros {
-		least = 0
-	}
 	before := s.oneSided
-	if (zeros || signs) && least <= maxD { // a smaller difference changes no sign
-		s.addSigns(n, r, zeros)
+	if ratio >= 1 && maxD >= least { // no smaller difference changes a sign
+		s.addSigns(n, r, least == 0)
 	}
 	if s.oneSided > before {
 		dd = twoSided(n, r)
@@ -105,7 +99,7 @@ func (c *Collector) addSingles(n, r []float64, least float64, zeros, signs bool,
 	}
 	for k := range s.lone {
 		l := &s.lone[k]
-		if l.crowded = l.crowded || c.elsewhere(k); !l.crowded && maxD > l.units.at(least) {
+		if l.crowded = l.crowded || c.elsewhere(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.at(least) {
 			l.add(n, r, &c.request)
 		}
 	}
