@@ -102,7 +102,8 @@ var known = []struct {
 	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
 		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow contiguous clone detach expand_as repeat repeat_interleave to flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold",
 		Type{Class: Move}},
-	{"Gather* GatherNd GatherElements index_select gather take embedding Embedding EmbeddingLookup EmbeddingDenseGrad ScatterNd scatter ScatterUpdate ScatterElements index_put", Type{Class: Move, Gathers: true}},
+	{"Gather* GatherNd GatherElements index_select gather take embedding Embedding EmbeddingLookup", Type{Class: Move, Gathers: true}},
+	{"EmbeddingDenseGrad EmbeddingBackward Scatter* ScatterNd* ScatterNdAdd ScatterAdd* ScatterUpdate ScatterElements* scatter scatter_ scatter_add index_put index_add npu_scatter_nd_update UnsortedSegmentSum* SegmentSum", Type{Gathers: true}},
 	{"dropout Dropout DropoutV2", Type{Class: Move, Random: true}},
 	{"Relu* ReluV2* MaskedFill* masked_fill", Type{Class: Lipschitz, Factor: 1, Selects: true}},
 	{"LeakyRelu* PRelu PReLU leaky_relu prelu", Type{Class: Lipschitz, Factor: 1, Selects: true}},

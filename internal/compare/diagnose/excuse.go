@@ -130,7 +130,7 @@ func (j *Judgement) findUnread() map[*row]bool {
 	readers := j.readers()
 	for i := range j.all {
 		x := &j.all[i]
-		if x.row == nil || !x.compared || x.noise == nil || x.isInput || !x.origin && len(x.fedBy) == 0 || x.noise.RowsOff == 0 || x.noise.OtherRowsRMS > 2*x.noise.Rounding ||
+		if x.row == nil || !x.compared || x.noise == nil || x.isInput || !x.origin && len(x.fedBy) == 0 || x.noise.RowsOff == 0 || x.noise.OtherRowsRMS > max(2*x.noise.Rounding, x.verdict.Sum) ||
 			x.noise.NonFinite > 0 || x.noise.Overflows > 0 || x.lost || !garbage(x.noise) {
 			continue
 		}

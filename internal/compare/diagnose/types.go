@@ -43,9 +43,10 @@ func (x *judged) settle(j *Judgement) {
 	if t := j.plain[x.source.OpType]; ok && t.plain >= leastPlain && 2*t.plain >= t.all {
 		return // others of its kind keep all bits of float32
 	}
-	if inputs := x.inputs(); !ok {
+	if !ok {
+		inputs := slices.DeleteFunc(slices.Clone(x.inputs()), func(in *row) bool { return in.noise == nil || in.noise.Type.Integer })
 		for _, d := range heldTypes {
-			of := func(in *row) bool { return in.noise != nil && in.noise.Type.Name == d.String() }
+			of := func(in *row) bool { return in.noise.Type.Name == d.String() }
 			if n.MayHold(d) && (slices.ContainsFunc(inputs, of) || len(inputs) == 0 && d == j.most) {
 				held, ok = d, true
 				break

@@ -16,6 +16,9 @@ type rules struct {
 	limit float64
 	// rows, channels and elements are set where parts of the tensor are held against it.
 	rows, channels, elements bool
+	// relative is by how much the error of an element beside its size may exceed that of
+	// all, where errors grow with the elements; 0 where they do not.
+	relative float64
 	// amplifies is set where weights that are not known may make the error larger: only
 	// a form that rounding does not have makes an origin.
 	amplifies bool
@@ -27,13 +30,13 @@ type rules struct {
 // whose scores are at most 1.04 (exact classes), 1.07 (norms), 0.66 (products of elements)
 // and 1.18 (products of matrices), and ones with faults.
 var classes = [...]rules{
-	optype.Unknown:        {bounds: (*Operator).unknown, groups: (*Operator).unknownGroups, limit: unknownLimit, rows: true, channels: true, elements: true, amplifies: true, bits: true},
+	optype.Unknown:        {bounds: (*Operator).unknown, groups: (*Operator).unknownGroups, limit: unknownLimit, rows: true, channels: true, elements: true, relative: 8, amplifies: true, bits: true},
 	optype.Move:           {bounds: (*Operator).moved, limit: exactLimit},
 	optype.Lipschitz:      {bounds: (*Operator).lipschitz, groups: (*Operator).lipschitzGroups, limit: exactLimit},
 	optype.Dequantise:     {bounds: (*Operator).dequantised, limit: exactLimit, rows: true, channels: true, elements: true},
-	optype.Multiply:       {bounds: (*Operator).product, groups: (*Operator).productGroups, limit: normLimit, rows: true, channels: true, elements: true},
-	optype.Divide:         {bounds: (*Operator).divided, groups: (*Operator).proportionalRows, limit: normLimit, rows: true, channels: true, elements: true},
-	optype.Exponential:    {bounds: (*Operator).exponential, groups: (*Operator).proportionalRows, limit: normLimit, rows: true, elements: true},
+	optype.Multiply:       {bounds: (*Operator).product, groups: (*Operator).productGroups, limit: normLimit, rows: true, channels: true, elements: true, relative: 3},
+	optype.Divide:         {bounds: (*Operator).divided, groups: (*Operator).proportionalRows, limit: normLimit, rows: true, channels: true, elements: true, relative: 3},
+	optype.Exponential:    {bounds: (*Operator).exponential, groups: (*Operator).proportionalRows, limit: normLimit, rows: true, elements: true, relative: 3},
 	optype.Normalise:      {bounds: (*Operator).normalised, groups: (*Operator).normalisedGroups, limit: normLimit, rows: true, channels: true, elements: true, bits: true},
 	optype.BatchNormalise: {bounds: (*Operator).batchNormalised, groups: (*Operator).batchNormalisedGroups, limit: normLimit, channels: true, elements: true, bits: true},
 	optype.Linear:         {bounds: (*Operator).summed, groups: (*Operator).linearGroups, limit: linearLimit, rows: true, channels: true, elements: true, amplifies: true, bits: true},

@@ -111,7 +111,7 @@ func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 	if class == optype.Quantise || class == optype.Index {
 		return 0, quantisationError
 	}
-	return 1.5 * o.Out.RefRMS * epsilon(o.Out.Type), o.Out.Rounding
+	return 1.5 * o.Out.RefRMS * o.epsilon(), o.Out.Rounding
 }
 
 // Rounded is the error that is expected where the inputs are off by their own
@@ -269,17 +269,14 @@ func (o *Operator) divided() (propagated, own float64) {
 
 // summed is the error of products of matrices and convolutions.
 func (o *Operator) summed() (propagated, own float64) {
-	s, f, terms, eps := o.Out, o.Out.Rounding, o.terms(), epsilon(o.Out.Type)
-	if o.HF32 {
-		eps = hf32Epsilon
-	}
+	s, f, terms := o.Out, o.Out.Rounding, o.terms()
 	if o.Type.Form == optype.Convolution {
 		terms *= kernelSize
 	}
 	if s.Type.Integer {
 		f = 0
 	}
-	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*eps)
+	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*o.epsilon())
 }
 
 // quantised is the error of integers that come out of other numbers.
@@ -388,7 +385,7 @@ func (o *Operator) reduced() (propagated, own float64) {
 // what scales down takes the error with it.
 func (o *Operator) unknown() (propagated, own float64) {
 	s := o.Out
-	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*epsilon(s.Type))
+	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
 	fitting := func(in *noise.Noise) float64 {
 		if in.Type.Integer || !sameShape(in, s) && s.RefRMS < 0.25*in.RefRMS {
 			return 0
@@ -466,6 +463,14 @@ func ratio(a, b float64) float64 {
 // hf32Epsilon is the precision of the inputs of products in HF32, which keeps 11 bits of
 // the fraction of a float32.
 const hf32Epsilon = 0x1p-12
+
+// epsilon is that of the numbers that the operator works with.
+func (o *Operator) epsilon() float64 {
+	if o.HF32 {
+		return hf32Epsilon
+	}
+	return epsilon(o.Out.Type)
+}
 
 // integerEpsilon is the relative error of what integers are made of: float16, which
 // is scaled.

@@ -376,7 +376,7 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	if of.amplifies { // sums even out what stands out of the inputs
 		stands = stands || v.PeakScore > peakFactor*b && crest(s) > max(farCrest, 1.5*largest(o.Inputs, crest))
 	}
-	if stands && (v.Class != optype.Unknown || o.mixes() || s.Max > 8*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
+	if stands && (of.relative == 0 || v.Class == optype.Unknown && o.mixes() || s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
 		return Sparse
 	}
 	return None
