@@ -126,7 +126,7 @@ var known = []struct {
 	{"GroupNorm* group_norm GroupNormSilu", Type{Class: Normalise, Form: GroupNorm}},
 	{"RmsNorm* RMSNorm rms_norm npu_rms_norm", Type{Class: Normalise, Form: RootMeanNorm}},
 	{"BatchNorm* BatchNormV2* BNInfer* BnInfer BNInferenceD BNInference* Scale* batch_norm", Type{Class: BatchNormalise}},
-	{"MatMul* GEMM Gemm FullyConnection FullyConnectionCompress linear mm matmul addmm Dense", Type{Class: Linear}},
+	{"GroupedMatmul* grouped_matmul npu_grouped_matmul MatMul* GEMM Gemm FullyConnection FullyConnectionCompress linear mm matmul addmm Dense", Type{Class: Linear}},
 	{"BatchMatMul* bmm baddbmm einsum FlashAttentionScore PromptFlashAttention IncreFlashAttention npu_fusion_attention scaled_dot_product_attention", Type{Class: Linear, Form: Batched}},
 	{"Conv* Conv1D conv1d DepthwiseConv* DepthwiseConv2dNative Depthwise* conv_transpose2d Conv2DTranspose* Deconvolution Conv2DBackpropInput*", Type{Class: Linear, Form: Convolution}},
 	{"ReduceMean* Mean avg_pool1d avg_pool2d avg_pool3d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", Type{Class: Reduce}},
@@ -140,6 +140,7 @@ var known = []struct {
 	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2}},
 	{"ReluGrad* LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward MaxPoolGrad* MaxPoolGradWithArgmax* max_pool2d_with_indices_backward", Type{Class: Gated}},
 	{"DropOutGenMask* DropoutGenMask StatelessDropOutGenMask RandomUniform* RandomNormal* RandomStandardNormal StatelessRandomUniform* StatelessRandomNormal* StandardNormal StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial* Bernoulli* RandomUniformInt Randperm rand randn randint rand_like randn_like randint_like normal uniform bernoulli multinomial randperm", Type{Random: true}},
+	{"DropOutDoMask* DropOutDoMaskV3", Type{Class: Multiply, Random: true}},
 	{"Data Parameter Const Constant Placeholder Load", Type{Start: true}},
 }
 

@@ -71,7 +71,7 @@ func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 	case j.unread[x.row]:
 		v.Level, v.Kind = verdict.Suspect, verdict.Unread
 	case x.isInput || x.noise.RMS == 0:
-	case x.typ.Random && (x.typ.Class != optype.Move || v.Level == verdict.Origin && 10*x.noise.OneSided > x.noise.Count):
+	case x.typ.Random && (x.typ.Class == optype.Unknown || v.Level == verdict.Origin && 10*x.noise.OneSided > x.noise.Count):
 		v.Level, v.Kind = verdict.Suspect, verdict.Drawn
 	case x.indices || v.Class == optype.Index:
 		x.judgeIndices(j, op)

@@ -192,7 +192,7 @@ func (o *Operator) product() (propagated, own float64) {
 	switch {
 	case o.Type.Form == optype.Square:
 		return 3 * s.RefRMS * relative, own
-	case len(o.Inputs) == 1:
+	case len(o.Inputs) == 1, o.Inputs[1].Type.Integer && !s.Type.Integer: // a mask
 		return s.RefRMS * relative, own
 	}
 	b := o.Inputs[1]
