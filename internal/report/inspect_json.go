@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/inspect"
 	"dumptool/internal/misfit"
 	"dumptool/internal/store"
@@ -104,7 +104,7 @@ func tableNumber(x *float64) any {
 	case x == nil:
 		return nil
 	case math.IsNaN(*x) || math.IsInf(*x, 0):
-		return record.NumberOf(*x)
+		return metrics.Float(*x)
 	}
 	return *x
 }

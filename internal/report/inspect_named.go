@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/format"
 	"dumptool/internal/inspect"
 	"dumptool/internal/tensor"
@@ -99,7 +99,7 @@ func attrValue(v any) any {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return record.NumberOf(v)
+			return metrics.Float(v)
 		}
 	case []float64:
 		all := make([]any, len(v))

@@ -22,7 +22,7 @@ const (
 type form func(x float64) string
 
 // allDigits prints all digits, which read back as the same number.
-func allDigits(x float64) string { return record.FormatFloat(x) }
+func allDigits(x float64) string { return metrics.FormatFloat(x) }
 
 // digits prints n significant digits.
 func digits(n int) form {

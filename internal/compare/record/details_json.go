@@ -24,13 +24,13 @@ type details struct {
 	HPAAFirst     *detailElement `json:"hpaa_first,omitempty"`
 	HPAALast      *detailElement `json:"hpaa_last,omitempty"`
 
-	Offsets  []int64         `json:"offsets,omitempty"`
-	Listed   []detailElement `json:"listed,omitempty"`
-	WorstRel []detailElement `json:"worst_rel,omitempty"`
-	Points   [][3]Number     `json:"points,omitempty"`
+	Offsets  []int64             `json:"offsets,omitempty"`
+	Listed   []detailElement     `json:"listed,omitempty"`
+	WorstRel []detailElement     `json:"worst_rel,omitempty"`
+	Points   [][3]metrics.Metric `json:"points,omitempty"`
 	// Zeros are those of the histograms of |d| and |d|/|r|.
-	Zeros [2]int64 `json:"zeros"`
-	KLD   Number   `json:"kld"`
+	Zeros [2]int64       `json:"zeros"`
+	KLD   metrics.Metric `json:"kld"`
 }
 
 // detailElement is a pair of elements with all of its bits. In JSON it is a list: the
@@ -38,7 +38,7 @@ type details struct {
 type detailElement struct {
 	offset   int64
 	ref, npu ElementValue
-	abs, rel Number
+	abs, rel metrics.Metric
 }
 
 func detailElementOf(e *metrics.Element) *detailElement {
@@ -62,10 +62,7 @@ func (e detailElement) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (e *detailElement) UnmarshalJSON(data []byte) error {
-	if err := unmarshalTuple(data, &e.offset, &e.ref, &e.npu, &e.abs, &e.rel); err != nil {
-		return fmt.Errorf("element: %w", err)
-	}
-	return nil
+	return metrics.UnmarshalList(data, "element", &e.offset, &e.ref, &e.npu, &e.abs, &e.rel)
 }
 
 // take takes what a result has beside the numbers of compare.json.
@@ -79,10 +76,10 @@ func (j *details) take(r *metrics.Result) {
 	j.HPAAFirst, j.HPAALast = detailElementOf(r.HPAA.First), detailElementOf(r.HPAA.Last)
 	j.Offsets, j.Listed, j.WorstRel = r.ErrorOffsets, detailElementsOf(r.Listed), detailElementsOf(r.WorstRel)
 	for _, p := range r.Points {
-		j.Points = append(j.Points, [3]Number{countOf(p.Offset), NumberOf(p.Ref), NumberOf(p.NPU)})
+		j.Points = append(j.Points, [3]metrics.Metric{countOf(p.Offset), NumberOf(p.Ref), NumberOf(p.NPU)})
 	}
 	j.Zeros = [2]int64{r.AbsHistogram.Zeros, r.RelHistogram.Zeros}
-	j.KLD = Number(r.KLD)
+	j.KLD = r.KLD
 }
 
 // set sets in a result what compare.json leaves out.
@@ -135,17 +132,17 @@ func (j *details) set(row *Row, r *metrics.Result) error {
 	}
 	r.ErrorOffsets = j.Offsets
 	for _, p := range j.Points {
-		offset, err := p[0].count()
+		offset, err := asCount(p[0])
 		if err != nil {
 			return err
 		}
-		r.Points = append(r.Points, metrics.Point{Offset: offset, Ref: p[1].orNaN(), NPU: p[2].orNaN()})
+		r.Points = append(r.Points, metrics.Point{Offset: offset, Ref: p[1].OrNaN(), NPU: p[2].OrNaN()})
 	}
 	if j.Zeros[0] < 0 || j.Zeros[1] < 0 || max(j.Zeros[0], j.Zeros[1]) > r.Total {
 		return fmt.Errorf("%d and %d zeros, of %d elements", j.Zeros[0], j.Zeros[1], r.Total)
 	}
 	r.AbsHistogram.Zeros, r.RelHistogram.Zeros = j.Zeros[0], j.Zeros[1]
-	r.KLD = metrics.Metric(j.KLD)
+	r.KLD = j.KLD
 	return nil
 }
 
@@ -154,7 +151,7 @@ func (e *detailElement) element(row *Row, total int64) (m metrics.Element, err e
 	if e.offset < 0 || e.offset >= total {
 		return m, fmt.Errorf("element %d, of %d elements", e.offset, total)
 	}
-	m.Offset, m.Abs, m.Rel = e.offset, e.abs.orNaN(), e.rel.orNaN()
+	m.Offset, m.Abs, m.Rel = e.offset, e.abs.OrNaN(), e.rel.OrNaN()
 	if m.Ref, err = e.ref.value(row.RefDType); err == nil {
 		m.NPU, err = e.npu.value(row.NPUDType)
 	}

@@ -14,7 +14,7 @@ import (
 type picturesJSON struct {
 	Values sidesJSON     `json:"values"`
 	Joint  *densityJSON  `json:"joint"`
-	Maps   []mapJSON     `json:"maps"`
+	Maps   []metrics.Map `json:"maps"`
 	ULP    []int64       `json:"ulp"`
 	Diff   errorBinsJSON `json:"diff_hist"`
 	// Errors is null but for rows with plots.
@@ -32,8 +32,8 @@ type sidesJSON struct {
 
 // gridJSON are the outer edges of bins, null where there are none.
 type gridJSON struct {
-	Low  Number `json:"lo"`
-	High Number `json:"hi"`
+	Low  metrics.Metric `json:"lo"`
+	High metrics.Metric `json:"hi"`
 }
 
 // densityJSON are pairs by the values of both sides.
@@ -44,20 +44,6 @@ type densityJSON struct {
 	Cells []byte `json:"cells"`
 	// Inner is that of the narrow range.
 	Inner *densityJSON `json:"inner"`
-}
-
-// mapJSON shows differences over two axes.
-type mapJSON struct {
-	RowAxis    int     `json:"row_axis"`
-	ColumnAxis int     `json:"col_axis"`
-	RowFold    int64   `json:"row_fold"`
-	ColumnFold int64   `json:"col_fold"`
-	Rows       int     `json:"rows"`
-	Columns    int     `json:"cols"`
-	LogLow     float64 `json:"log_lo"`
-	LogHigh    float64 `json:"log_hi"`
-	Mean       []byte  `json:"mean"`
-	Errors     []byte  `json:"errors"`
 }
 
 // errorBinsJSON are the error elements by |d| and by |d|/|r|.
@@ -114,13 +100,10 @@ func picturesOf(p *metrics.Pictures) *picturesJSON {
 	if p == nil {
 		return nil
 	}
-	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: []mapJSON{}, ULP: list(p.ULP), Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
+	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: list(p.Maps), ULP: list(p.ULP), Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
 	j.Values.Inner = sidesOf(p.Inner)
 	if j.Joint != nil {
 		j.Joint.Inner = densityOf(p.InnerJoint)
-	}
-	for _, m := range p.Maps {
-		j.Maps = append(j.Maps, mapJSON(m))
 	}
 	if s := p.Packed; s != nil {
 		j.Errors = &sampleJSON{Every: p.Every, Undefined: p.Undefined, Offsets: list(s.Offsets), Abs: list(s.Abs), Rel: list(s.Rel),
@@ -143,7 +126,7 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 		return nil, nil
 	}
 	d := pictureReader{total: r.Total}
-	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, Every: 1, ULP: j.ULP,
+	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, Every: 1, ULP: j.ULP, Maps: j.Maps,
 		RefStats: sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) {
 			return sumOf(c[0][class], c[1][class], c[2][class], c[3][class])
 		}),
@@ -166,7 +149,7 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 		d.fail("maps: %d of them, want at most 2", len(j.Maps))
 	}
 	for i := range j.Maps {
-		p.Maps = append(p.Maps, d.mapOf(&j.Maps[i], axes))
+		d.checkMap(&j.Maps[i], axes)
 	}
 	if j.Errors != nil {
 		d.sample(j.Errors, p)
@@ -219,7 +202,7 @@ func (d *pictureReader) grid(name string, j gridJSON, count int) metrics.Grid {
 	if count == 0 {
 		return metrics.Grid{}
 	}
-	low, high := j.Low.orNaN(), j.High.orNaN()
+	low, high := j.Low.OrNaN(), j.High.OrNaN()
 	if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) || low == high && count > 1 {
 		d.fail("%s: %d bins from %s to %s", name, count, j.Low, j.High)
 	}
@@ -257,7 +240,7 @@ func (d *pictureReader) density(name string, j *densityJSON) metrics.Density {
 	return metrics.Density{Low: g.Low, High: g.High, Count: j.Bins, Max: j.Max, Cells: j.Cells}
 }
 
-func (d *pictureReader) mapOf(j *mapJSON, axes int) metrics.Map {
+func (d *pictureReader) checkMap(j *metrics.Map, axes int) {
 	switch {
 	case j.RowAxis < 0 || j.RowAxis >= axes || j.ColumnAxis < j.RowAxis || j.ColumnAxis >= axes:
 		d.fail("maps: axes %d and %d of %d", j.RowAxis, j.ColumnAxis, axes)
@@ -270,7 +253,6 @@ func (d *pictureReader) mapOf(j *mapJSON, axes int) metrics.Map {
 	case !(j.LogLow <= j.LogHigh):
 		d.fail("maps: log10 of means from %g to %g", j.LogLow, j.LogHigh)
 	}
-	return metrics.Map(*j)
 }
 
 func (d *pictureReader) sample(j *sampleJSON, p *metrics.Pictures) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 )
@@ -130,6 +131,10 @@ func (j *rowJSON) check() error {
 		return fmt.Errorf("status %q is unknown", excerpt([]byte(j.Status)))
 	case j.StatusLimits != nil && !slices.Contains(Statuses(), *j.StatusLimits):
 		return fmt.Errorf("status_limits %q is unknown", excerpt([]byte(*j.StatusLimits)))
+	case j.Evidence != nil && (j.Evidence.Level < NoOrigin || j.Evidence.Level > IsOrigin):
+		return fmt.Errorf("evidence of level %d, want %d to %d", j.Evidence.Level, NoOrigin, IsOrigin)
+	case j.Standard != nil && !slices.Contains([]Status{Pass, Warn, Fail}, j.Standard.Status):
+		return fmt.Errorf("standard of the status %q, want PASS, WARN or FAIL", excerpt([]byte(j.Standard.Status)))
 	case j.Total == nil:
 		return j.checkEmpty()
 	case *j.Total < 0:
@@ -155,10 +160,10 @@ func (j *rowJSON) check() error {
 	}
 	for _, limit := range []struct {
 		name string
-		Number
+		metrics.Metric
 	}{{"atol", j.Limits.Atol}, {"rtol", j.Limits.Rtol}} {
 		if !limit.Defined || !(limit.Value >= 0) {
-			return fmt.Errorf("%s is %s, want a number that is not negative", limit.name, limit.Number)
+			return fmt.Errorf("%s is %s, want a number that is not negative", limit.name, limit.Metric)
 		}
 	}
 	return j.checkElements()

@@ -37,10 +37,10 @@ type rowJSON struct {
 	DTypeNPU *string      `json:"dtype_npu"`
 	Limits   limitsJSON   `json:"limits"`
 	// Total is nil in a row that was not compared.
-	Total        *int64 `json:"total"`
-	Errors       *int64 `json:"errors"`
-	ErrorsStrict *int64 `json:"errors_strict"`
-	ErrorRatio   Number `json:"error_ratio"`
+	Total        *int64         `json:"total"`
+	Errors       *int64         `json:"errors"`
+	ErrorsStrict *int64         `json:"errors_strict"`
+	ErrorRatio   metrics.Metric `json:"error_ratio"`
 	// FirstError is null when there is no error; the values are then those of
 	// the first element.
 	FirstError *location       `json:"first_error"`
@@ -58,7 +58,7 @@ type rowJSON struct {
 	At
 	Script           string          `json:"script,omitempty"`
 	Modules          []string        `json:"modules,omitempty"`
-	Statistics       *statisticsJSON `json:"statistics,omitempty"`
+	Statistics       *Statistics     `json:"statistics,omitempty"`
 	Rule             string          `json:"rule"`
 	Notes            []lang.Sentence `json:"notes"`
 	Partial          bool            `json:"partial"`
@@ -74,21 +74,21 @@ type rowJSON struct {
 	LastErrorStrict  *elementJSON    `json:"last_error_strict"`
 	// CosineZero is one or both where the cosine is a convention, none where it
 	// is not.
-	CosineZero *string    `json:"cosine_zero"`
-	Digests    *digests   `json:"digests"`
-	Joint      []jointBin `json:"joint"`
+	CosineZero *string            `json:"cosine_zero"`
+	Digests    *digests           `json:"digests"`
+	Joint      []metrics.JointBin `json:"joint"`
 	// StatusLimits is the status by limits alone; Origin is set where an independent
 	// error begins, Evidence says by what.
-	StatusLimits *Status       `json:"status_limits"`
-	Type         string        `json:"type,omitempty"`
-	Origin       bool          `json:"origin"`
-	Downstream   bool          `json:"downstream"`
-	Evidence     *evidenceJSON `json:"evidence"`
+	StatusLimits *Status   `json:"status_limits"`
+	Type         string    `json:"type,omitempty"`
+	Origin       bool      `json:"origin"`
+	Downstream   bool      `json:"downstream"`
+	Evidence     *Evidence `json:"evidence"`
 	// Standard is null without an acceptance standard.
-	Standard *standardJSON `json:"standard"`
+	Standard *Standard `json:"standard"`
 	// Worst and Axes are given for rows that did not pass.
-	Worst []elementJSON `json:"worst"`
-	Axes  []axis        `json:"axes"`
+	Worst []elementJSON         `json:"worst"`
+	Axes  []metrics.AxisProfile `json:"axes"`
 
 	Module string `json:"module"`
 	Inputs []int  `json:"inputs"`
@@ -110,9 +110,9 @@ type rowJSON struct {
 
 // limitsJSON are Limits with their source in one text.
 type limitsJSON struct {
-	Atol   Number `json:"atol"`
-	Rtol   Number `json:"rtol"`
-	Source string `json:"source"`
+	Atol   metrics.Metric `json:"atol"`
+	Rtol   metrics.Metric `json:"rtol"`
+	Source string         `json:"source"`
 }
 
 // limits are the limits that were written.
@@ -130,12 +130,12 @@ type location struct {
 
 // elementJSON is a pair of elements.
 type elementJSON struct {
-	Offset int64        `json:"offset"`
-	Coord  []int64      `json:"coord"`
-	Ref    ElementValue `json:"ref"`
-	NPU    ElementValue `json:"npu"`
-	Abs    Number       `json:"abs"`
-	Rel    Number       `json:"rel"`
+	Offset int64          `json:"offset"`
+	Coord  []int64        `json:"coord"`
+	Ref    ElementValue   `json:"ref"`
+	NPU    ElementValue   `json:"npu"`
+	Abs    metrics.Metric `json:"abs"`
+	Rel    metrics.Metric `json:"rel"`
 }
 
 // digests are check sums in hex: the CRC-32C of the elements as they are
@@ -169,15 +169,15 @@ func (r *Row) form(detail bool) *rowJSON {
 	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: findingsJSON(r.Reasons),
 		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
 		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
-		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: statisticsOf(r.Statistics), Rule: r.Rule, Notes: list(r.Notes),
+		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: r.Statistics, Rule: r.Rule, Notes: list(r.Notes),
 		Partial: r.Partial, Forced: r.Forced, Known: r.Known,
 		RefShape: r.RefShape, NPUShape: r.NPUShape, Metrics: appendMetrics(nil, result),
-		Joint: []jointBin{}, Worst: []elementJSON{}, Axes: []axis{},
+		Joint: []metrics.JointBin{}, Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
 		Module: r.Module, Inputs: list(r.Inputs), Pictures: picturesOf(r.Pictures)}
 	if r.Err != nil {
 		j.Error = optional(r.Err.Error())
 	}
-	j.Evidence, j.Standard = evidenceOf(r.Evidence), standardOf(r.Standard)
+	j.Evidence, j.Standard = r.Evidence, r.Standard
 	j.Type, j.Origin, j.Downstream = r.Type, r.IsOrigin(), r.Downstream
 	if r.Judged() {
 		j.StatusLimits = &r.Pair.Status
@@ -247,9 +247,7 @@ func (j *rowJSON) putResult(r *Row, result *metrics.Result) {
 	j.CosineZero = &cosineZeros[min(result.CosineZero, metrics.BothZero)]
 	j.Digests = &digests{fmt.Sprintf("%08x", result.RefCRC), fmt.Sprintf("%08x", result.NPUCRC),
 		fmt.Sprintf("%016x", result.RefSum), fmt.Sprintf("%016x", result.NPUSum)}
-	for _, bin := range result.Joint {
-		j.Joint = append(j.Joint, jointBin(bin))
-	}
+	j.Joint = list(result.Joint)
 }
 
 // putDetail fills in the worst elements and the profiles of the axes.
@@ -257,9 +255,7 @@ func (j *rowJSON) putDetail(result *metrics.Result) {
 	for i := range result.Worst {
 		j.Worst = append(j.Worst, *j.element(&result.Worst[i]))
 	}
-	for _, a := range FoldAxes(result.Axes) {
-		j.Axes = append(j.Axes, axisOf(&a))
-	}
+	j.Axes = list(FoldAxes(result.Axes))
 	j.AbsHist, j.RelHist = histogramOf(result.AbsHistogram), histogramOf(result.RelHistogram)
 }
 
@@ -280,7 +276,7 @@ func (j *rowJSON) row() (Row, error) {
 	}
 	r := Row{Op: j.Op, Output: j.Output, Pair: Judged{Status: j.Status},
 		Verdict: Verdict{Status: j.Status, Reasons: findingsOf(j.Reasons), Inputs: j.Inputs, Known: j.Known}, Shape: j.Shape, Order: j.Order,
-		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics.statistics(), Rule: j.Rule, Notes: j.Notes,
+		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics, Rule: j.Rule, Notes: j.Notes,
 		Partial: j.Partial, Forced: j.Forced,
 		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),
 		RefShape: j.RefShape, NPUShape: j.NPUShape, Module: j.Module}
@@ -304,14 +300,8 @@ func (j *rowJSON) row() (Row, error) {
 	if j.Total == nil {
 		return r, nil
 	}
-	r.Type, r.Downstream = j.Type, j.Downstream
+	r.Type, r.Downstream, r.Evidence, r.Standard = j.Type, j.Downstream, j.Evidence, j.Standard
 	var err error
-	if r.Evidence, err = j.Evidence.evidence(); err != nil {
-		return Row{}, err
-	}
-	if r.Standard, err = j.Standard.standard(); err != nil {
-		return Row{}, err
-	}
 	if r.Result, err = j.takeResult(&r); err != nil {
 		return Row{}, err
 	}
@@ -350,12 +340,7 @@ func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
 	}
 	result.HPAA.NonFinite = j.NaNInf != nil && *j.NaNInf
 	result.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, textOf(j.CosineZero))))
-	for _, bin := range j.Joint {
-		result.Joint = append(result.Joint, metrics.JointBin(bin))
-	}
-	for i := range j.Axes {
-		result.Axes = append(result.Axes, j.Axes[i].profile())
-	}
+	result.Joint, result.Axes = j.Joint, j.Axes
 	if err := j.takeHistograms(result); err != nil {
 		return nil, err
 	}
@@ -382,7 +367,7 @@ func (j *rowJSON) takeElements(r *Row, result *metrics.Result) error {
 			return nil
 		}
 		e := pair(x.Ref, x.NPU)
-		e.Offset, e.Abs, e.Rel = x.Offset, x.Abs.orNaN(), x.Rel.orNaN()
+		e.Offset, e.Abs, e.Rel = x.Offset, x.Abs.OrNaN(), x.Rel.OrNaN()
 		return e
 	}
 	if j.RefValue != "" || j.NPUValue != "" {

@@ -88,7 +88,7 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 		if err != nil {
 			return nil, err
 		}
-		s.Right, s.Wrong, s.Unclear = m.right, m.wrong, m.unclear
+		s.NonFinite = record.NonFinite{Right: m.right, Wrong: m.wrong, Unclear: m.unclear}
 		j.floats(&req, t, m)
 	}
 	for i := range s.Checks {
@@ -97,9 +97,9 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 		}
 	}
 	switch {
-	case s.Wrong > 0:
+	case s.NonFinite.Wrong > 0:
 		s.Status = record.Fail
-	case s.Unclear > 0 && s.Status == record.Pass:
+	case s.NonFinite.Unclear > 0 && s.Status == record.Pass:
 		s.Status = record.Warn
 	}
 	return s, nil
@@ -110,7 +110,7 @@ type judged struct{ *record.Standard }
 
 // check adds a number and its limit.
 func (j judged) check(name string, value float64, relation string, limit float64) *record.Check {
-	c := record.Check{Name: name, Value: value, Relation: relation, Limit: limit}
+	c := record.Check{Name: name, Value: metrics.Float(value), Relation: relation, Limit: metrics.Float(limit)}
 	switch relation {
 	case "<":
 		c.Holds = value < limit
@@ -129,7 +129,7 @@ func (j judged) integers(res *metrics.Result) {
 	if j.Rule == quantise {
 		limit = quantised
 	}
-	j.Wrong = res.Mismatch.Count // of a reference that is no integer
+	j.NonFinite.Wrong = res.Mismatch.Count // of a reference that is no integer
 	j.check(maxDifference, res.MaxAbs.Value, "<=", limit)
 }
 
@@ -213,11 +213,11 @@ func Reasons(s *record.Standard) []record.Finding {
 			parts = append(parts, failedText(c))
 		}
 	}
-	if s.Wrong > 0 {
-		parts = append(parts, lang.Sayf("wrong inf or NaN in %s", "%s的 inf/NaN 不符", elements(s.Wrong)))
+	if s.NonFinite.Wrong > 0 {
+		parts = append(parts, lang.Sayf("wrong inf or NaN in %s", "%s的 inf/NaN 不符", elements(s.NonFinite.Wrong)))
 	}
-	if s.Unclear > 0 {
-		parts = append(parts, lang.Sayf("inf or NaN that differ on all three sides in %s", "%s含 inf/NaN 且三方各不相同", elements(s.Unclear)))
+	if s.NonFinite.Unclear > 0 {
+		parts = append(parts, lang.Sayf("inf or NaN that differ on all three sides in %s", "%s含 inf/NaN 且三方各不相同", elements(s.NonFinite.Unclear)))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -249,14 +249,14 @@ func failedText(c *record.Check) lang.Sentence {
 		relation = "<"
 	case c.Value == c.Limit:
 		relation = ">="
-	case math.IsNaN(c.Value):
+	case c.Value != c.Value:
 		relation = "!" + c.Relation
 	}
 	value, limit := fmt.Sprintf("%.3g", c.Value), fmt.Sprintf("%.3g", c.Limit)
 	if value == limit && c.Value != c.Limit {
 		value, limit = fmt.Sprintf("%.17g", c.Value), fmt.Sprintf("%.17g", c.Limit)
 	}
-	if fraction, exp := math.Frexp(c.Limit); fraction == 0.5 && c.Limit < 1 {
+	if fraction, exp := math.Frexp(float64(c.Limit)); fraction == 0.5 && c.Limit < 1 {
 		limit += fmt.Sprintf(" (2^%d)", exp-1)
 	}
 	text := lang.Sayf("%s %s %s %s", "%s %s %s %s", checkText[c.Name], value, relation, limit)

@@ -129,7 +129,7 @@ func detailOf(c *Comparison, i int, readers []int) *detail {
 	}
 	if s := row.Standard; s != nil {
 		for _, x := range s.Checks {
-			d.Checks = append(d.Checks, check{x.Name, numbers{of(x.Value), of(x.Limit)}, x.Relation, x.Holds})
+			d.Checks = append(d.Checks, check{x.Name, numbers{of(float64(x.Value)), of(float64(x.Limit))}, x.Relation, x.Holds})
 		}
 	}
 	if e := row.Evidence; e != nil {
@@ -204,10 +204,10 @@ func evidenceOf(e *record.Evidence) *evidence {
 	shown := &evidence{Class: e.Class, Kind: e.Kind, Level: e.Level, FedBy: e.FedBy}
 	for _, x := range []struct {
 		name  string
-		value float64
+		value metrics.Float
 	}{{"rms", e.RMS}, {"ref_rms", e.RefRMS}, {"expected", e.Expected}, {"propagated", e.Propagated}, {"own", e.Own}, {"rounding", e.Rounding},
 		{"score", e.Score}, {"rows", e.Rows}, {"channels", e.Channels}, {"peak", e.Peak}, {"scale_z", e.ScaleZ}} {
-		shown.Shown.add(x.name, of(x.value))
+		shown.Shown.add(x.name, of(float64(x.value)))
 	}
 	return shown
 }
