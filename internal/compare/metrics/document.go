@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"dumptool/internal/tensor"
 )
 
 // Float is a number that is always defined; what JSON has no numbers for are the same
@@ -103,6 +105,81 @@ func ParseNumber(data []byte) (float64, error) {
 		return 0, fmt.Errorf("number %.40s is out of range", data)
 	}
 	return x, nil
+}
+
+// String is the element in JSON.
+func (v Value) String() string { return string(v.append(nil)) }
+
+// append appends the element to JSON.
+func (v Value) append(b []byte) []byte {
+	switch h := v.DType.Host(); {
+	case h.Signed():
+		return strconv.AppendInt(b, int64(v.Int), 10)
+	case h.Integer():
+		return strconv.AppendUint(b, v.Int, 10)
+	case h.Complex():
+		return appendNumbers(AppendNumber(append(b, '['), v.Real), v.Imag)
+	}
+	return AppendNumber(b, v.Real)
+}
+
+// MarshalJSON implements json.Marshaler: a number with all of its digits (integers of 64
+// bits too), one of the strings "nan", "inf" and "-inf", or a list of two of them for a
+// complex element.
+func (v Value) MarshalJSON() ([]byte, error) { return v.append(nil), nil }
+
+// UnmarshalJSON implements json.Unmarshaler. The element is of no type yet: see As.
+func (v *Value) UnmarshalJSON(data []byte) (err error) {
+	*v = Value{}
+	switch {
+	case string(data) == "null":
+		return nil
+	case len(data) > 0 && data[0] == '[':
+		return UnmarshalList(data, "complex element", (*Float)(&v.Real), (*Float)(&v.Imag))
+	}
+	if v.Real, err = ParseNumber(data); err != nil {
+		return err
+	}
+	if n, err := strconv.ParseInt(string(data), 10, 64); err == nil {
+		v.Int = uint64(n)
+	} else if n, err := strconv.ParseUint(string(data), 10, 64); err == nil {
+		v.Int = n
+	}
+	return nil
+}
+
+// As is an element that was read, as one of a type; an error where it is none.
+func (v Value) As(d tensor.DType) (Value, error) {
+	h := d.Host()
+	if v.Imag != 0 && !h.Complex() || h.Integer() && v.Real != float64(int64(v.Int)) && v.Real != float64(v.Int) {
+		return v, fmt.Errorf("element (%g, %g) of the type %s", v.Real, v.Imag, d)
+	}
+	if v.DType = d; !h.Integer() {
+		v.Int = 0
+	}
+	return v, nil
+}
+
+// MarshalJSON implements json.Marshaler: a list of the offset, the elements of the
+// reference and of the NPU, |d| and |d|/|r|.
+func (e Element) MarshalJSON() ([]byte, error) {
+	b := e.Ref.append(fmt.Appendf(nil, "[%d,", e.Offset))
+	return appendNumbers(e.NPU.append(append(b, ',')), e.Abs, e.Rel), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. The elements are of no type yet.
+func (e *Element) UnmarshalJSON(data []byte) error {
+	return UnmarshalList(data, "element", &e.Offset, &e.Ref, &e.NPU, (*Float)(&e.Abs), (*Float)(&e.Rel))
+}
+
+// MarshalJSON implements json.Marshaler: a list.
+func (p Point) MarshalJSON() ([]byte, error) {
+	return appendNumbers(fmt.Appendf(nil, "[%d", p.Offset), p.Ref, p.NPU), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Point) UnmarshalJSON(data []byte) error {
+	return UnmarshalList(data, "point", &p.Offset, (*Float)(&p.Ref), (*Float)(&p.NPU))
 }
 
 // MarshalJSON implements json.Marshaler: a list of the bins of |d| and |r|, the count,

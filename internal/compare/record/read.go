@@ -166,7 +166,7 @@ func (j *rowJSON) check() error {
 			return fmt.Errorf("%s is %s, want a number that is not negative", limit.name, limit.Metric)
 		}
 	}
-	return j.checkElements()
+	return j.checkJoint()
 }
 
 // checkLinks reports rows that name rows which are not there.
@@ -193,25 +193,8 @@ func (j *rowJSON) checkEmpty() error {
 	return nil
 }
 
-// checkElements reports elements that the tensors do not have.
-func (j *rowJSON) checkElements() error {
-	var offsets []int64
-	if j.FirstError != nil {
-		offsets = append(offsets, j.FirstError.Offset)
-	}
-	for _, e := range []*elementJSON{j.FirstErrorPolicy, j.FirstErrorStrict, j.LastErrorStrict} {
-		if e != nil {
-			offsets = append(offsets, e.Offset)
-		}
-	}
-	for i := range j.Worst {
-		offsets = append(offsets, j.Worst[i].Offset)
-	}
-	for _, offset := range offsets {
-		if offset < 0 || offset >= *j.Total {
-			return fmt.Errorf("element %d, of %d elements", offset, *j.Total)
-		}
-	}
+// checkJoint reports a joint histogram that no tensors have.
+func (j *rowJSON) checkJoint() error {
 	pairs := int64(0)
 	for _, b := range j.Joint {
 		if b.Count <= 0 || b.Count > *j.Total-pairs {

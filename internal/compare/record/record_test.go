@@ -274,7 +274,7 @@ func TestNoErrorShowsTheFirstElement(t *testing.T) {
 func TestElementValue(t *testing.T) {
 	for _, c := range []struct {
 		value metrics.Value
-		want  record.ElementValue
+		want  string
 	}{
 		{metrics.Value{DType: tensor.Uint64, Int: math.MaxUint64}, "18446744073709551615"},
 		{metrics.Value{DType: tensor.Int8, Int: math.MaxUint64}, "-1"},
@@ -283,19 +283,35 @@ func TestElementValue(t *testing.T) {
 		{metrics.Value{DType: tensor.Float32, Real: math.Inf(-1)}, `"-inf"`},
 		{metrics.Value{DType: tensor.Complex64, Real: 1.5, Imag: math.NaN()}, `[1.5,"nan"]`},
 	} {
-		got := record.ElementValueOf(c.value)
+		got := c.value.String()
 		if got != c.want {
 			t.Errorf("%v prints %s, want %s", c.value, got, c.want)
 		}
-		var back record.ElementValue
-		if err := json.Unmarshal([]byte(got), &back); err != nil || back != got {
+		var back metrics.Value
+		err := json.Unmarshal([]byte(got), &back)
+		if err == nil {
+			back, err = back.As(c.value.DType)
+		}
+		if err != nil || back.String() != got {
 			t.Errorf("%s reads as %s, %v", got, back, err)
 		}
 	}
 	for _, bad := range []string{`"no"`, `true`, `{}`, `[1]`, `[1,2,3]`, `[1,[2]]`, `1e999`, `[null,1]`} {
-		var v record.ElementValue
+		var v metrics.Value
 		if err := json.Unmarshal([]byte(bad), &v); err == nil {
 			t.Errorf("%s was read as %s", bad, v)
+		}
+	}
+	for _, c := range []struct {
+		text  string
+		dtype tensor.DType
+	}{{"1.5", tensor.Int8}, {`"inf"`, tensor.Uint64}, {"1e300", tensor.Int64}, {"[1,2]", tensor.Float16}, {`[1,"nan"]`, tensor.Int32}} {
+		var v metrics.Value
+		if err := json.Unmarshal([]byte(c.text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := v.As(c.dtype); err == nil {
+			t.Errorf("%s is %s of the type %s", c.text, got, c.dtype)
 		}
 	}
 }
@@ -309,13 +325,9 @@ func TestFloat(t *testing.T) {
 		if n != defined(want) {
 			t.Errorf("number %s is %v", text, n)
 		}
-		if x, ok := record.ElementValue(text).Float(); x != want || !ok {
-			t.Errorf("element %s is %v, %t", text, x, ok)
-		}
-	}
-	for _, v := range []record.ElementValue{"", "[1,2]"} {
-		if x, ok := v.Float(); ok {
-			t.Errorf("element %q is %v", v, x)
+		var v metrics.Value
+		if err := json.Unmarshal([]byte(text), &v); err != nil || v.Real != want {
+			t.Errorf("element %s is %v, error %v", text, v.Real, err)
 		}
 	}
 	if text := (metrics.Metric{}).String(); text != "NA" {

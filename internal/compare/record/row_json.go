@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,8 +43,8 @@ type rowJSON struct {
 	// FirstError is null when there is no error; the values are then those of
 	// the first element.
 	FirstError *location       `json:"first_error"`
-	RefValue   ElementValue    `json:"ref_value"`
-	NPUValue   ElementValue    `json:"npu_value"`
+	RefValue   *metrics.Value  `json:"ref_value"`
+	NPUValue   *metrics.Value  `json:"npu_value"`
 	Metrics    json.RawMessage `json:"metrics"`
 	Classes    classes         `json:"classes"`
 	// Order is the place in the execution order.
@@ -132,8 +131,8 @@ type location struct {
 type elementJSON struct {
 	Offset int64          `json:"offset"`
 	Coord  []int64        `json:"coord"`
-	Ref    ElementValue   `json:"ref"`
-	NPU    ElementValue   `json:"npu"`
+	Ref    metrics.Value  `json:"ref"`
+	NPU    metrics.Value  `json:"npu"`
 	Abs    metrics.Metric `json:"abs"`
 	Rel    metrics.Metric `json:"rel"`
 }
@@ -238,7 +237,7 @@ func (j *rowJSON) putResult(r *Row, result *metrics.Result) {
 		j.FirstError = &location{shown.Offset, Coordinates(r.Shape, shown.Offset)}
 	}
 	if shown != nil {
-		j.RefValue, j.NPUValue = ElementValueOf(shown.Ref), ElementValueOf(shown.NPU)
+		j.RefValue, j.NPUValue = &shown.Ref, &shown.NPU
 	}
 	j.FirstErrorPolicy = j.element(r.First)
 	j.FirstErrorStrict = j.element(FirstStrict(result))
@@ -264,8 +263,7 @@ func (j *rowJSON) element(e *metrics.Element) *elementJSON {
 	if e == nil {
 		return nil
 	}
-	return &elementJSON{e.Offset, Coordinates(j.Shape, e.Offset), ElementValueOf(e.Ref), ElementValueOf(e.NPU),
-		definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
+	return &elementJSON{e.Offset, Coordinates(j.Shape, e.Offset), e.Ref, e.NPU, definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
 }
 
 // row makes the row that was written. It refuses what no comparison can find;
@@ -306,12 +304,15 @@ func (j *rowJSON) row() (Row, error) {
 		return Row{}, err
 	}
 	if d := j.Details; d != nil {
-		if err := d.set(&r, r.Result); err != nil {
+		if err := d.set(r.Result); err != nil {
 			return Row{}, err
 		}
 		if d.NoShape {
 			r.Shape = nil
 		}
+	}
+	if err := r.typeElements(); err != nil {
+		return Row{}, err
 	}
 	if r.Pictures, err = j.Pictures.pictures(r.Result, len(j.Shape)); err != nil {
 		return Row{}, err
@@ -347,42 +348,59 @@ func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
 	if err := j.takeDigests(result); err != nil {
 		return nil, err
 	}
-	return result, j.takeElements(r, result)
+	j.takeElements(r, result)
+	return result, nil
 }
 
 // takeElements sets the elements of a result.
-func (j *rowJSON) takeElements(r *Row, result *metrics.Result) error {
-	var failed error
-	pair := func(ref, npu ElementValue) *metrics.Element {
-		e := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
-		var err error
-		if e.Ref, err = ref.value(r.RefDType); err == nil {
-			e.NPU, err = npu.value(r.NPUDType)
-		}
-		failed = cmp.Or(failed, err)
-		return e
-	}
-	element := func(x *elementJSON) *metrics.Element {
-		if x == nil {
-			return nil
-		}
-		e := pair(x.Ref, x.NPU)
-		e.Offset, e.Abs, e.Rel = x.Offset, x.Abs.OrNaN(), x.Rel.OrNaN()
-		return e
-	}
-	if j.RefValue != "" || j.NPUValue != "" {
-		result.Start = pair(j.RefValue, j.NPUValue)
+func (j *rowJSON) takeElements(r *Row, result *metrics.Result) {
+	shown := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
+	if j.RefValue != nil && j.NPUValue != nil {
+		shown.Ref, shown.NPU, result.Start = *j.RefValue, *j.NPUValue, shown
 	}
 	if j.FirstError != nil {
-		result.HPAA.First, result.Start = pair(j.RefValue, j.NPUValue), nil
-		result.HPAA.First.Offset = j.FirstError.Offset
+		shown.Offset = j.FirstError.Offset
+		result.HPAA.First, result.Start = shown, nil
 	}
-	r.First = element(j.FirstErrorPolicy)
-	result.Beyond.First, result.Beyond.Last = element(j.FirstErrorStrict), element(j.LastErrorStrict)
+	r.First, result.Beyond.First, result.Beyond.Last = j.FirstErrorPolicy.element(), j.FirstErrorStrict.element(), j.LastErrorStrict.element()
 	for i := range j.Worst {
-		result.Worst = append(result.Worst, *element(&j.Worst[i]))
+		result.Worst = append(result.Worst, *j.Worst[i].element())
 	}
-	return failed
+}
+
+// element is the pair of elements that was written.
+func (j *elementJSON) element() *metrics.Element {
+	if j == nil {
+		return nil
+	}
+	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
+}
+
+// typeElements gives the elements of a result that was read their types, and reports those
+// that the tensors do not have.
+func (r *Row) typeElements() (err error) {
+	res := r.Result
+	all := []*metrics.Element{r.First, res.Start, res.Beyond.First, res.Beyond.Last, res.Mismatch.First, res.Mismatch.Last, res.HPAA.First, res.HPAA.Last}
+	for _, list := range [][]metrics.Element{res.Worst, res.Listed, res.WorstRel} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	for _, e := range all {
+		if e == nil {
+			continue
+		}
+		if e.Offset < 0 || e.Offset >= res.Total {
+			return fmt.Errorf("element %d, of %d elements", e.Offset, res.Total)
+		}
+		if e.Ref, err = e.Ref.As(r.RefDType); err == nil {
+			e.NPU, err = e.NPU.As(r.NPUDType)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeHistograms sets the histograms of a result.

@@ -42,9 +42,9 @@ const (
 // rule is the one for the tensor.
 func (q *Request) rule() string {
 	switch {
-	case isInteger(q.NPUDType) && quantises(q.OpType):
+	case q.NPUDType.Host().Integer() && quantises(q.OpType):
 		return quantise
-	case isInteger(q.NPUDType):
+	case q.NPUDType.Host().Integer():
 		return integer
 	case verdict.TypeOf(q.OpType).Class == verdict.Move:
 		return move
@@ -55,14 +55,6 @@ func (q *Request) rule() string {
 // sameType reports whether equal elements of both sides are stored as the same bytes.
 func (q *Request) sameType() bool { return q.RefDType == q.NPUDType && q.Effective == q.NPUDType }
 
-func isInteger(d tensor.DType) bool {
-	switch d.Host() {
-	case tensor.HostNone, tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
-		return false
-	}
-	return true
-}
-
 // UsesThird reports whether the tensor needs a third result.
 func (q *Request) UsesThird() bool { return q.Name.NeedsThird() && q.rule() == float }
 
@@ -71,7 +63,7 @@ func (q *Request) Applies() bool {
 	if q.RefDType.Host().Complex() {
 		return false
 	}
-	return isInteger(q.NPUDType) || thresholdsOf(q.Effective, q.HF32) != nil
+	return q.NPUDType.Host().Integer() || thresholdsOf(q.Effective, q.HF32) != nil
 }
 
 // Judge judges a tensor that the standard applies to, of which res are the metrics.

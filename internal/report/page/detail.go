@@ -1,8 +1,8 @@
 package page
 
 import (
-	"slices"
 	"strconv"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -172,19 +172,19 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 var classNames = []string{metrics.Finite: "finite", metrics.PosInf: "+inf", metrics.NegInf: "-inf", metrics.NaN: "NaN"}
 
 func elementOf(row *record.Row, e *metrics.Element) *element {
-	return &element{record.Coordinates(row.Shape, e.Offset), valueText(record.ElementValueOf(e.Ref)), valueText(record.ElementValueOf(e.NPU)), numbers{of(e.Abs), of(e.Rel)}}
+	return &element{record.Coordinates(row.Shape, e.Offset), valueText(e.Ref), valueText(e.NPU), numbers{of(e.Abs), of(e.Rel)}}
 }
 
 // valueDigits is the number of digits of an element in the page.
 const valueDigits = 7
 
 // valueText is an element: integers with all digits, others with enough for float32.
-func valueText(v record.ElementValue) string {
-	x, ok := v.Float()
-	if whole := slices.IndexFunc([]byte(v), func(c byte) bool { return c != '-' && (c < '0' || c > '9') }) < 0; !ok || whole {
-		return string(v)
+func valueText(v metrics.Value) string {
+	text := v.String()
+	if v.DType.Host().Complex() || !strings.ContainsFunc(text, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
+		return text
 	}
-	return strconv.FormatFloat(x, 'g', valueDigits, 64)
+	return strconv.FormatFloat(v.Real, 'g', valueDigits, 64)
 }
 
 func axisOf(p *metrics.AxisProfile) axis {
