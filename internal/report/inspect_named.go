@@ -39,13 +39,6 @@ type quantForm struct {
 	ZeroPoint int64 `json:"zero_point"`
 }
 
-// valueForm is something in a file that is no tensor.
-type valueForm struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
-	Text string `json:"value"`
-}
-
 func newNamedForm(t *inspect.Tensor) namedForm {
 	d := t.Details
 	form := namedForm{

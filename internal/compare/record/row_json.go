@@ -92,9 +92,9 @@ type rowJSON struct {
 	Module string `json:"module"`
 	Inputs []int  `json:"inputs"`
 	// AbsHist and RelHist count |d| and |d|/|r| of rows that did not pass.
-	AbsHist  *histogramJSON `json:"abs_hist"`
-	RelHist  *histogramJSON `json:"rel_hist"`
-	Pictures *picturesJSON  `json:"pictures"`
+	AbsHist  *HalfOctaves  `json:"abs_hist"`
+	RelHist  *HalfOctaves  `json:"rel_hist"`
+	Pictures *picturesJSON `json:"pictures"`
 
 	// What the judgement of the round needs beside the numbers: the noise, the reasons
 	// that the pair alone gives where they are others, and what its tensors show.
@@ -255,7 +255,7 @@ func (j *rowJSON) putDetail(result *metrics.Result) {
 		j.Worst = append(j.Worst, *j.element(&result.Worst[i]))
 	}
 	j.Axes = list(FoldAxes(result.Axes))
-	j.AbsHist, j.RelHist = histogramOf(result.AbsHistogram), histogramOf(result.RelHistogram)
+	j.AbsHist, j.RelHist = HalfOctavesOf(result.AbsHistogram), HalfOctavesOf(result.RelHistogram)
 }
 
 // element is a pair of elements in JSON, nil if there is none.

@@ -13,27 +13,27 @@ const shownWorst = 12
 
 // detail is what the panel of a row shows beside its columns.
 type detail struct {
-	Reasons []reason    `json:"reasons"`
-	Limits  *limits     `json:"lim,omitempty"`
-	First   *element    `json:"first,omitempty"`
-	Ref     string      `json:"ref,omitempty"`
-	NPU     string      `json:"npu,omitempty"`
-	Rule    string      `json:"rule,omitempty"`
-	NPUOp   string      `json:"npu_op,omitempty"`
-	Script  string      `json:"script,omitempty"`
-	Err     string      `json:"err,omitempty"`
-	Notes   []text      `json:"notes,omitempty"`
-	Shapes  []string    `json:"shapes,omitempty"` // of both sides, where they differ
-	Metrics numbers     `json:"m,omitempty"`      // in the order of metrics.Table
-	Classes *named      `json:"cls,omitempty"`
-	Stats   *named      `json:"stats,omitempty"`
-	Worst   []element   `json:"w,omitempty"`
-	Axes    []axis      `json:"axes,omitempty"`
-	Abs     *magnitudes `json:"abs,omitempty"`
-	Rel     *magnitudes `json:"rel,omitempty"`
-	Proof   *evidence   `json:"ev,omitempty"`
-	Checks  []check     `json:"std,omitempty"`
-	Files   []string    `json:"files,omitempty"`
+	Reasons []reason            `json:"reasons"`
+	Limits  *limits             `json:"lim,omitempty"`
+	First   *element            `json:"first,omitempty"`
+	Ref     string              `json:"ref,omitempty"`
+	NPU     string              `json:"npu,omitempty"`
+	Rule    string              `json:"rule,omitempty"`
+	NPUOp   string              `json:"npu_op,omitempty"`
+	Script  string              `json:"script,omitempty"`
+	Err     string              `json:"err,omitempty"`
+	Notes   []text              `json:"notes,omitempty"`
+	Shapes  []string            `json:"shapes,omitempty"` // of both sides, where they differ
+	Metrics numbers             `json:"m,omitempty"`      // in the order of metrics.Table
+	Classes *named              `json:"cls,omitempty"`
+	Stats   *named              `json:"stats,omitempty"`
+	Worst   []element           `json:"w,omitempty"`
+	Axes    []axis              `json:"axes,omitempty"`
+	Abs     *record.HalfOctaves `json:"abs,omitempty"`
+	Rel     *record.HalfOctaves `json:"rel,omitempty"`
+	Proof   *evidence           `json:"ev,omitempty"`
+	Checks  []check             `json:"std,omitempty"`
+	Files   []string            `json:"files,omitempty"`
 	// Inputs are the rows that the operator reads, Readers those that read it, where the
 	// data flow is known.
 	Inputs  []int `json:"in,omitempty"`
@@ -161,7 +161,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 	for k := range r.Worst[:min(shownWorst, len(r.Worst))] {
 		d.Worst = append(d.Worst, *elementOf(row, &r.Worst[k]))
 	}
-	d.Abs, d.Rel = magnitudesOf(r.AbsHistogram), magnitudesOf(r.RelHistogram)
+	d.Abs, d.Rel = record.HalfOctavesOf(r.AbsHistogram), record.HalfOctavesOf(r.RelHistogram)
 	folded := record.FoldAxes(r.Axes)
 	for k := range folded {
 		d.Axes = append(d.Axes, axisOf(&folded[k]))
