@@ -123,7 +123,7 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 		Outputs:   inspectedTensors(f.Outputs),
 		Buffers:   inspectedBlobs(f.Buffers),
 		Spaces:    inspectedBlobs(f.Spaces),
-		Round:     coordinatesOf(f.At),
+		Round:     pointer(f.At, f.At.Known()),
 		Order:     f.Order,
 		Script:    f.Script,
 		Values:    f.Values,

@@ -192,9 +192,6 @@ var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).ranked(13)},
 )
 
-// coordinatesOf are the coordinates, nil where none is known.
-func coordinatesOf(at dumpdir.Coordinates) *dumpdir.Coordinates { return pointer(at, at.Known()) }
-
 // inspectedRow is the JSON form of what a table says about a tensor.
 type inspectedRow struct {
 	OpName string `json:"op_name"`
@@ -241,7 +238,7 @@ func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
 	}{header{list(run.Paths), list(run.Producers), len(run.Files), []problem{}, list(run.Warnings)}, []round{}}
 	for i := range run.Problems {
 		p := &run.Problems[i]
-		form.Run.Problems = append(form.Run.Problems, problem{p.Kind, p.Path, coordinatesOf(p.At), p.Err.Error()})
+		form.Run.Problems = append(form.Run.Problems, problem{p.Kind, p.Path, pointer(p.At, p.At.Known()), p.Err.Error()})
 	}
 	for _, r := range run.Rounds {
 		form.Rounds = append(form.Rounds, round{r.At, len(r.Ops),
