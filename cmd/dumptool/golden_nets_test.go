@@ -167,19 +167,19 @@ func (n *judgedNet) agrees(t *testing.T, proto string) {
 		if strings.HasPrefix(n.name, "s13_") && w.Op == "izz_matmul1" {
 			propagated = 1e-2 // a channel has a spread of 2e-44, which is 14 of float32's smallest steps
 		}
-		near("rms", e.RMS, w.RD, 1e-3)
-		near("ref_rms", e.RefRMS, w.RR, 1e-3)
-		near("rounding", e.Rounding, w.F, 1e-3)
+		near("rms", float64(e.RMS), w.RD, 1e-3)
+		near("ref_rms", float64(e.RefRMS), w.RR, 1e-3)
+		near("rounding", float64(e.Rounding), w.F, 1e-3)
 		if found {
 			continue
 		}
-		near("propagated", e.Propagated, w.P, propagated)
-		near("own", e.Own, w.O, 1e-3)
-		near("score", e.Score, w.Score, propagated)
+		near("propagated", float64(e.Propagated), w.P, propagated)
+		near("own", float64(e.Own), w.O, 1e-3)
+		near("score", float64(e.Score), w.Score, propagated)
 		if !n.isFolded(row) {
-			near("rows", e.Rows, w.Rows, 1e-2)
-			near("channels", e.Channels, w.Channels, 1e-2)
-			near("peak", e.Peak, w.Peak, 1e-2)
+			near("rows", float64(e.Rows), w.Rows, 1e-2)
+			near("channels", float64(e.Channels), w.Channels, 1e-2)
+			near("peak", float64(e.Peak), w.Peak, 1e-2)
 		}
 	}
 }

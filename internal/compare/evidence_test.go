@@ -371,8 +371,8 @@ func TestEffectiveType(t *testing.T) {
 		for _, row := range rep.All() {
 			bits := map[string]int{"": 23, "float16": 10, "bfloat16": 7}[want(row.Op)]
 			// That of numbers that are spread over their octaves.
-			rounding := math.Ldexp(row.Evidence.RefRMS, -bits) / math.Sqrt(12)
-			if got := row.Evidence.Rounding; row.Type != want(row.Op) || got > rounding || got < rounding/2 || len(row.Notes) > 0 {
+			rounding := math.Ldexp(float64(row.Evidence.RefRMS), -bits) / math.Sqrt(12)
+			if got := float64(row.Evidence.Rounding); row.Type != want(row.Op) || got > rounding || got < rounding/2 || len(row.Notes) > 0 {
 				t.Errorf("%s is of type %q with rounding of %g and notes %v, want %q and about %g", row.Op, row.Type, got, row.Notes, want(row.Op), rounding)
 			}
 		}

@@ -134,7 +134,7 @@ func judgeStatistics(row *record.Row) {
 	}
 	if lost(s.NPU.Max, s.Ref.Max) || lost(s.NPU.Min, s.Ref.Min) {
 		fail(record.NPUNaN, lang.Sayf("max %s and min %s of the NPU, %s and %s of the reference", "NPU 的 max 为 %s、min 为 %s，标杆为 %s、%s",
-			record.Number(s.NPU.Max), record.Number(s.NPU.Min), record.Number(s.Ref.Max), record.Number(s.Ref.Min)))
+			s.NPU.Max, s.NPU.Min, s.Ref.Max, s.Ref.Min))
 		return
 	}
 	for _, n := range []struct {
@@ -143,7 +143,7 @@ func judgeStatistics(row *record.Row) {
 	}{{"norm", s.Ref.Norm, s.NPU.Norm}, {"max", s.Ref.Max, s.NPU.Max}, {"min", s.Ref.Min, s.NPU.Min}} {
 		d := math.Abs(n.npu.Value - n.ref.Value)
 		if n.ref.Defined && n.npu.Defined && d > row.Limits.Atol && d > looser*row.Limits.Rtol*math.Abs(n.ref.Value) {
-			fail(record.StatisticsDiffer, lang.Sayf("%s %s, the reference has %s", "%s 为 %s，标杆为 %s", n.name, record.Number(n.npu), record.Number(n.ref)))
+			fail(record.StatisticsDiffer, lang.Sayf("%s %s, the reference has %s", "%s 为 %s，标杆为 %s", n.name, n.npu, n.ref))
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
@@ -137,7 +138,7 @@ func (e *executor) second(ctx context.Context, x *Pair, a *align.Alignment, part
 	defer other.Close()
 	res, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
 	if err == nil && res.Noise != nil {
-		part.Row.Second = &record.Second{RMS: record.Float(res.Noise.RMS), Max: record.Float(res.Noise.Max)}
+		part.Row.Second = &record.Second{RMS: metrics.Float(res.Noise.RMS), Max: metrics.Float(res.Noise.Max)}
 	}
 	return err
 }

@@ -14,16 +14,16 @@ import (
 // they differ between two runs of one network.
 type Coordinates struct {
 	// Rank is the rank, else the device.
-	Rank string
+	Rank string `json:"rank,omitempty"`
 	// Step is the step, iteration or count of executions.
-	Step string
+	Step string `json:"step,omitempty"`
 	// Graph is the graph id or model id.
-	Graph string
+	Graph string `json:"graph,omitempty"`
 	// Model is the name of the network or model.
-	Model string
+	Model string `json:"model,omitempty"`
 	// Folder is what is left of the path where folders that no other coordinate
 	// stands for hold the same tensors several times.
-	Folder string
+	Folder string `json:"folder,omitempty"`
 }
 
 // coordinates are the fields of Coordinates, in the order in which rounds are

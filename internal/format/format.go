@@ -83,9 +83,9 @@ type Attr struct {
 
 // Value is something in a file that is no tensor.
 type Value struct {
-	Name string
+	Name string `json:"name"`
 	// Type is what the file calls it, such as int.
-	Type string
+	Type string `json:"type"`
 	// Text is the value, shortened where it is long.
-	Text string
+	Text string `json:"value"`
 }

@@ -35,19 +35,6 @@ func (c Count) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, c.N, 10), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *Count) UnmarshalJSON(text []byte) error {
-	*c = Count{}
-	if string(text) == "null" {
-		return nil
-	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err == nil {
-		*c = count(n)
-	}
-	return err
-}
-
 // Of is the quotient of two counts, nil where one is unknown or the second is 0.
 func (c Count) Of(other Count) *float64 {
 	if !c.Known || !other.Known || other.N == 0 {
@@ -202,9 +189,6 @@ func (r Ratio) String() string { return strconv.FormatFloat(r.Float(), 'f', -1, 
 
 // MarshalJSON implements json.Marshaler.
 func (r Ratio) MarshalJSON() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *Ratio) UnmarshalJSON(text []byte) error { return r.Set(string(text)) }
 
 // Set implements the value of a flag.
 func (r *Ratio) Set(text string) error {

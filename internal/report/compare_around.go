@@ -176,7 +176,7 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
 		evidenced(number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) })).titled("EXPECTED", "预期"),
-		evidenced(number(2, "score", func(r row) string { return digits(fewDigits)(r.Evidence.Score) })).titled("SCORE", "倍数"),
+		evidenced(number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) })).titled("SCORE", "倍数"),
 		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, cosine) }),
 		words("reason", func(r row) string {
 			if r.Row == nil {

@@ -120,15 +120,15 @@ type goldenCase struct {
 	First                      *int64
 	Coord                      []int64
 	Shape                      tensor.Shape
-	NaNInf                     bool          `json:"nan_inf"`
-	Ref                        record.Number `json:"ref_value"`
-	NPU                        record.Number `json:"npu_value"`
-	MaxErr                     float64       `json:"max_abs_err"`
-	MeanErr                    float64       `json:"mean_abs_err"`
-	MaxRel                     record.Number `json:"max_abs_total"`
-	MeanRel                    record.Number `json:"mean_abs_total"`
-	Mean, Std, RMS, Cosine     record.Number
-	RED, Pearson, MaxAbs, RMSE record.Number
+	NaNInf                     bool           `json:"nan_inf"`
+	Ref                        metrics.Metric `json:"ref_value"`
+	NPU                        metrics.Metric `json:"npu_value"`
+	MaxErr                     float64        `json:"max_abs_err"`
+	MeanErr                    float64        `json:"mean_abs_err"`
+	MaxRel                     metrics.Metric `json:"max_abs_total"`
+	MeanRel                    metrics.Metric `json:"mean_abs_total"`
+	Mean, Std, RMS, Cosine     metrics.Metric
+	RED, Pearson, MaxAbs, RMSE metrics.Metric
 }
 
 // TestGoldenCells prints what numpy says of the golden pairs, and wants to read
@@ -150,9 +150,9 @@ func TestGoldenCells(t *testing.T) {
 			continue
 		}
 		shown := &metrics.Element{Ref: float(tensor.Float64, c.Ref.Value), NPU: float(tensor.Float64, c.NPU.Value)}
-		result := &metrics.Result{Total: c.Total, Start: shown, Cosine: metrics.Metric(c.Cosine), HPAA: metrics.HPAA{NonFinite: c.NaNInf,
-			Errors: metrics.Errors{Count: c.Errors, MaxAbs: c.MaxErr, MeanAbs: c.MeanErr}, MaxRel: metrics.Extreme{Metric: metrics.Metric(c.MaxRel)},
-			MeanRel: metrics.Metric(c.MeanRel), Mean: metrics.Metric(c.Mean), Std: metrics.Metric(c.Std), RMS: metrics.Metric(c.RMS)}}
+		result := &metrics.Result{Total: c.Total, Start: shown, Cosine: c.Cosine, HPAA: metrics.HPAA{NonFinite: c.NaNInf,
+			Errors: metrics.Errors{Count: c.Errors, MaxAbs: c.MaxErr, MeanAbs: c.MeanErr}, MaxRel: metrics.Extreme{Metric: c.MaxRel},
+			MeanRel: c.MeanRel, Mean: c.Mean, Std: c.Std, RMS: c.RMS}}
 		place := "NA/NA"
 		if c.First != nil {
 			shown.Offset = *c.First
@@ -168,7 +168,7 @@ func TestGoldenCells(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", name, column, row[column], want)
 			}
 		}
-		for column, want := range map[string]record.Number{"max_abs_err": record.NumberOf(c.MaxErr), "mean_abs_err": record.NumberOf(c.MeanErr),
+		for column, want := range map[string]metrics.Metric{"max_abs_err": record.NumberOf(c.MaxErr), "mean_abs_err": record.NumberOf(c.MeanErr),
 			"max_abs_total": c.MaxRel, "mean_abs_total": c.MeanRel, "mean": c.Mean, "std": c.Std, "rms": c.RMS, "cos_sim": c.Cosine} {
 			sameNumber(t, name+": "+column, row[column], want, 1e-9*math.Abs(want.Value))
 		}
@@ -178,7 +178,7 @@ func TestGoldenCells(t *testing.T) {
 }
 
 // sameNumber reports a cell that is not a number to within a gap.
-func sameNumber(t *testing.T, name, cell string, want record.Number, gap float64) {
+func sameNumber(t *testing.T, name, cell string, want metrics.Metric, gap float64) {
 	t.Helper()
 	if !want.Defined {
 		if cell != "NA" {

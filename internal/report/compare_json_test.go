@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -76,7 +77,7 @@ func TestCompareDetailJSON(t *testing.T) {
 	text := rendered(t, func(w io.Writer) error { return WriteCompareDetailJSON(w, &row) })
 	var got struct {
 		Worst []struct {
-			NPU record.Number `json:"npu"`
+			NPU metrics.Metric `json:"npu"`
 		} `json:"worst"`
 		Axes []struct {
 			Bins [][]float64 `json:"bins"`

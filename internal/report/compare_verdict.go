@@ -188,7 +188,7 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		return lang.Sayf("1 operator adds an error of its own: %s%s", "1 个算子引入了自身的误差：%s%s", rowTitle(row), inBrackets(row))
 	}
 	return lang.Sayf("1 operator adds an error of its own: %s%s, %s x what rounding explains", "1 个算子引入了自身的误差：%s%s，为舍入可解释的 %s 倍",
-		rowTitle(row), inBrackets(row), digits(fewDigits)(e.Score))
+		rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
 }
 
 // healthy is the verdict by evidence on a run without a fault.

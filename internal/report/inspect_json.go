@@ -7,7 +7,9 @@ import (
 	"math"
 	"strings"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format"
 	"dumptool/internal/inspect"
 	"dumptool/internal/misfit"
 	"dumptool/internal/store"
@@ -18,27 +20,27 @@ import (
 // only where there is something to say; null means that neither the file nor
 // its name says it.
 type inspectedForm struct {
-	File         string            `json:"file"`
-	Container    *string           `json:"container"`
-	OpType       *string           `json:"op_type"`
-	OpName       *string           `json:"op_name"`
-	DumpTime     *uint64           `json:"dump_time"`
-	Inputs       []inspectedTensor `json:"inputs"`
-	Outputs      []inspectedTensor `json:"outputs"`
-	Tensors      []namedForm       `json:"tensors,omitzero"`
-	Values       []valueForm       `json:"values,omitempty"`
-	OriginalName string            `json:"original_name,omitempty"`
-	Buffers      []inspectedBlob   `json:"buffers,omitempty"`
-	Spaces       []inspectedBlob   `json:"spaces,omitempty"`
-	Round        *inspectedRound   `json:"round,omitempty"`
-	Order        *int              `json:"order,omitempty"`
-	Script       string            `json:"script,omitempty"`
-	Statistics   []inspectedRow    `json:"statistics,omitempty"`
-	Counts       map[string]int    `json:"counts,omitempty"`
-	MisfitCount  int               `json:"misfit_count,omitempty"`
-	Misfits      []misfitForm      `json:"misfits,omitempty"`
-	Warnings     []string          `json:"warnings,omitempty"`
-	Error        string            `json:"error,omitempty"`
+	File         string               `json:"file"`
+	Container    *string              `json:"container"`
+	OpType       *string              `json:"op_type"`
+	OpName       *string              `json:"op_name"`
+	DumpTime     *uint64              `json:"dump_time"`
+	Inputs       []inspectedTensor    `json:"inputs"`
+	Outputs      []inspectedTensor    `json:"outputs"`
+	Tensors      []namedForm          `json:"tensors,omitzero"`
+	Values       []format.Value       `json:"values,omitempty"`
+	OriginalName string               `json:"original_name,omitempty"`
+	Buffers      []inspectedBlob      `json:"buffers,omitempty"`
+	Spaces       []inspectedBlob      `json:"spaces,omitempty"`
+	Round        *dumpdir.Coordinates `json:"round,omitempty"`
+	Order        *int                 `json:"order,omitempty"`
+	Script       string               `json:"script,omitempty"`
+	Statistics   []inspectedRow       `json:"statistics,omitempty"`
+	Counts       map[string]int       `json:"counts,omitempty"`
+	MisfitCount  int                  `json:"misfit_count,omitempty"`
+	Misfits      []misfitForm         `json:"misfits,omitempty"`
+	Warnings     []string             `json:"warnings,omitempty"`
+	Error        string               `json:"error,omitempty"`
 }
 
 type inspectedTensor struct {
@@ -104,7 +106,7 @@ func tableNumber(x *float64) any {
 	case x == nil:
 		return nil
 	case math.IsNaN(*x) || math.IsInf(*x, 0):
-		return record.NumberOf(*x)
+		return metrics.Float(*x)
 	}
 	return *x
 }
@@ -121,9 +123,10 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 		Outputs:   inspectedTensors(f.Outputs),
 		Buffers:   inspectedBlobs(f.Buffers),
 		Spaces:    inspectedBlobs(f.Spaces),
-		Round:     roundForm(f.At),
+		Round:     pointer(f.At, f.At.Known()),
 		Order:     f.Order,
 		Script:    f.Script,
+		Values:    f.Values,
 		Warnings:  f.Warnings,
 
 		MisfitCount: f.Misfits.Count, Misfits: misfitForms(f.Misfits.First),
@@ -139,9 +142,6 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 	}
 	for i := range f.Tensors {
 		form.Tensors[i] = newNamedForm(&f.Tensors[i])
-	}
-	for _, v := range f.Values {
-		form.Values = append(form.Values, valueForm{v.Name, v.Type, v.Text})
 	}
 	for i := range f.Statistics {
 		form.Statistics = append(form.Statistics, rowForm(&f.Statistics[i]))

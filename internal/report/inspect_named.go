@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/format"
 	"dumptool/internal/inspect"
 	"dumptool/internal/tensor"
@@ -37,13 +37,6 @@ type namedForm struct {
 type quantForm struct {
 	Scale     any   `json:"scale"`
 	ZeroPoint int64 `json:"zero_point"`
-}
-
-// valueForm is something in a file that is no tensor.
-type valueForm struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
-	Text string `json:"value"`
 }
 
 func newNamedForm(t *inspect.Tensor) namedForm {
@@ -99,7 +92,7 @@ func attrValue(v any) any {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return record.NumberOf(v)
+			return metrics.Float(v)
 		}
 	case []float64:
 		all := make([]any, len(v))

@@ -192,24 +192,6 @@ var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).ranked(13)},
 )
 
-// inspectedRound is the JSON form of coordinates: those that are known.
-type inspectedRound struct {
-	Rank   string `json:"rank,omitempty"`
-	Step   string `json:"step,omitempty"`
-	Graph  string `json:"graph,omitempty"`
-	Model  string `json:"model,omitempty"`
-	Folder string `json:"folder,omitempty"`
-}
-
-// roundForm is the JSON form of coordinates, nil where none is known.
-func roundForm(at dumpdir.Coordinates) *inspectedRound {
-	if !at.Known() {
-		return nil
-	}
-	form := inspectedRound(at)
-	return &form
-}
-
 // inspectedRow is the JSON form of what a table says about a tensor.
 type inspectedRow struct {
 	OpName string `json:"op_name"`
@@ -232,16 +214,16 @@ func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
 		Rejected []lang.Sentence `json:"rejected,omitempty"`
 	}
 	type round struct {
-		inspectedRound
+		dumpdir.Coordinates
 		Operators int    `json:"operators"`
 		Order     source `json:"order"`
 		Flow      source `json:"data_flow"`
 	}
 	type problem struct {
-		Kind  dumpdir.ProblemKind `json:"kind"`
-		Path  string              `json:"path,omitempty"`
-		Round *inspectedRound     `json:"round,omitempty"`
-		Text  string              `json:"message"`
+		Kind  dumpdir.ProblemKind  `json:"kind"`
+		Path  string               `json:"path,omitempty"`
+		Round *dumpdir.Coordinates `json:"round,omitempty"`
+		Text  string               `json:"message"`
 	}
 	type header struct {
 		Paths     []string           `json:"paths"`
@@ -256,10 +238,10 @@ func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
 	}{header{list(run.Paths), list(run.Producers), len(run.Files), []problem{}, list(run.Warnings)}, []round{}}
 	for i := range run.Problems {
 		p := &run.Problems[i]
-		form.Run.Problems = append(form.Run.Problems, problem{p.Kind, p.Path, roundForm(p.At), p.Err.Error()})
+		form.Run.Problems = append(form.Run.Problems, problem{p.Kind, p.Path, pointer(p.At, p.At.Known()), p.Err.Error()})
 	}
 	for _, r := range run.Rounds {
-		form.Rounds = append(form.Rounds, round{inspectedRound(r.At), len(r.Ops),
+		form.Rounds = append(form.Rounds, round{r.At, len(r.Ops),
 			source{r.Order.Source, r.Order.Known, r.Order.Of, r.Order.Rejected}, source{r.Flow.Source, r.Flow.Known, r.Flow.Of, r.Flow.Rejected}})
 	}
 	return writeLine(w, form)

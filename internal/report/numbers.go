@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
-	"dumptool/internal/tensor"
 )
 
 // undefined is the cell of a number that does not exist, noValue its text for
@@ -22,7 +20,7 @@ const (
 type form func(x float64) string
 
 // allDigits prints all digits, which read back as the same number.
-func allDigits(x float64) string { return record.FormatFloat(x) }
+func allDigits(x float64) string { return metrics.FormatFloat(x) }
 
 // digits prints n significant digits.
 func digits(n int) form {
@@ -106,8 +104,8 @@ func difference(x float64) metrics.Metric { return metrics.Metric{Value: x, Defi
 func element(v metrics.Value, f form) string {
 	h := v.DType.Host()
 	switch {
-	case isInteger(h):
-		return string(record.ElementValueOf(v))
+	case h.Integer():
+		return v.String()
 	case !h.Complex():
 		return f(v.Real)
 	}
@@ -120,7 +118,7 @@ func element(v metrics.Value, f form) string {
 
 // hpaaElement prints an element as HPAA does: integers have decimals too.
 func hpaaElement(v metrics.Value) string {
-	if isInteger(v.DType.Host()) {
+	if v.DType.Host().Integer() {
 		return element(v, hpaaNumber) + ".000000"
 	}
 	return element(v, hpaaNumber)
@@ -128,15 +126,6 @@ func hpaaElement(v metrics.Value) string {
 
 // shownDigits are those of elements in text: enough to see a difference.
 const shownDigits = 7
-
-// isInteger reports whether elements are integers, bools among them.
-func isInteger(h tensor.Host) bool {
-	switch h {
-	case tensor.HostNone, tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64:
-		return false
-	}
-	return !h.Complex()
-}
 
 // wholeOrSix prints a value that may be missing: whole numbers in full, others to
 // six digits.

@@ -149,7 +149,7 @@ func WritePerfCSV(w io.Writer, r *perf.Report) error {
 	return Table[*perf.Operator]{perfColumns(r), r.Listed()}.CSV(w)
 }
 
-// perfForm is the JSON form of a report of performance. perf.Document reads it.
+// perfForm is the JSON form of a report of performance.
 type perfForm struct {
 	Schema     string          `json:"schema"`
 	Files      []string        `json:"files"`

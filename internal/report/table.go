@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/perf"
 	"dumptool/internal/tensor"
@@ -294,10 +293,8 @@ func appendJSON(b []byte, v any) []byte {
 		if object, err := v.MarshalJSON(); err == nil {
 			return append(b, object...)
 		}
-	case metrics.Metric:
-		return append(b, marshal(record.Number(v), "")...)
 	case float64:
-		return append(b, marshal(record.NumberOf(v), "")...)
+		return metrics.AppendNumber(b, v)
 	case tensor.Shape:
 		return append(append(append(b, '['), v.Join(",")...), ']')
 	case error:

@@ -9,6 +9,12 @@ import (
 // Complex reports whether elements of h have a real and an imaginary part.
 func (h Host) Complex() bool { return h == HostComplex64 || h == HostComplex128 }
 
+// Integer reports whether elements are integers, bools among them.
+func (h Host) Integer() bool { return h >= HostBool && h <= HostUint64 }
+
+// Signed reports whether elements are signed integers.
+func (h Host) Signed() bool { return h >= HostInt8 && h <= HostInt64 }
+
 // parts returns the type of the parts of an element, and how many it has: two
 // of a complex type, otherwise one, the element itself.
 func (h Host) parts() (part Host, n int) {

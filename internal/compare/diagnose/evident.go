@@ -450,7 +450,7 @@ func (j *Judgement) Apply() (v record.Findings) {
 
 // outline is what a status follows from.
 func (x *judged) outline() *record.Evidence {
-	e := &record.Evidence{Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
+	e := &record.Evidence{FedBy: []int{}, Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
 	for _, o := range x.fedBy {
 		e.FedBy = append(e.FedBy, o.index)
 	}
@@ -467,15 +467,16 @@ func (x *judged) report() *record.Evidence {
 		return nil
 	}
 	e := x.outline()
-	e.Noise = x.beyond
+	e.Noise = metrics.Float(x.beyond)
 	if n := x.noise; n != nil {
 		v := &x.verdict
-		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), n.RMS, n.RefRMS, n.Rounding
-		e.Expected, e.Propagated, e.Own = v.Sum, v.Propagated, v.Expectation.Own
+		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), metrics.Float(n.RMS), metrics.Float(n.RefRMS), metrics.Float(n.Rounding)
+		e.Expected, e.Propagated, e.Own = metrics.Float(v.Sum), metrics.Float(v.Propagated), metrics.Float(v.Expectation.Own)
 		if n.RefRMS == 0 && n.RMS == 0 {
 			e.Expected = 0 // not the least that scores are relative to
 		}
-		e.Score, e.Rows, e.Channels, e.Peak, e.ScaleZ = v.Score, v.RowScore, v.ChannelScore, v.PeakScore, v.ScaleZ
+		e.Score, e.Rows, e.Channels = metrics.Float(v.Score), metrics.Float(v.RowScore), metrics.Float(v.ChannelScore)
+		e.Peak, e.ScaleZ = metrics.Float(v.PeakScore), metrics.Float(v.ScaleZ)
 	}
 	return e
 }

@@ -88,7 +88,7 @@ func TestTypes(t *testing.T) {
 			row := &rows[i]
 			name := map[string]string{"h": "float16", "b": "bfloat16", "-": ""}[want]
 			factor := map[string]float64{"h": 0x1p13, "b": 0x1p16, "-": 1}[want]
-			if got := row.Evidence.Rounding / row.Noise.Rounding; row.Type != name || math.Abs(got-factor) > 0.004*factor {
+			if got := float64(row.Evidence.Rounding) / row.Noise.Rounding; row.Type != name || math.Abs(got-factor) > 0.004*factor {
 				t.Errorf("%s: %s is of type %q with %g times the rounding of its array, want %q and %g", tt.name, row.Op, row.Type, got, name, factor)
 			}
 		}

@@ -144,7 +144,7 @@ func binMeans(bins []metrics.AxisBin, sum func(*metrics.AxisBin) float64) []floa
 
 // halfRatio compares the first half with the second, without the middle bin of
 // an odd number; worse is the index of the worse one.
-func halfRatio(b []float64) (ratio record.Float, worse int) {
+func halfRatio(b []float64) (ratio metrics.Float, worse int) {
 	n := len(b) / 2
 	first, second := 0.0, 0.0
 	for i := range n {
@@ -158,19 +158,19 @@ func halfRatio(b []float64) (ratio record.Float, worse int) {
 }
 
 // ratioOf is a/b, infinite where b is 0 and a is not, 1 where both are.
-func ratioOf(a, b float64) record.Float {
+func ratioOf(a, b float64) metrics.Float {
 	switch {
 	case a == b:
 		return 1
 	case b == 0:
-		return record.Float(math.Inf(1))
+		return metrics.Float(math.Inf(1))
 	default:
-		return record.Float(a / b)
+		return metrics.Float(a / b)
 	}
 }
 
 // peakRatio compares the largest mean, at index peak, with the median.
-func peakRatio(b []float64) (ratio record.Float, peak int) {
+func peakRatio(b []float64) (ratio metrics.Float, peak int) {
 	for i, v := range b {
 		if v > b[peak] {
 			peak = i

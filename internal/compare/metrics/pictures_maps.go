@@ -21,20 +21,24 @@ const (
 // tensor with one axis of more than one position is folded to rows: RowAxis and
 // ColumnAxis are the same then.
 type Map struct {
-	RowAxis, ColumnAxis int
+	RowAxis    int `json:"row_axis"`
+	ColumnAxis int `json:"col_axis"`
 	// RowFold and ColumnFold are the positions in a cell; the last one may have
 	// fewer.
-	RowFold, ColumnFold int64
-	Rows, Columns       int
+	RowFold    int64 `json:"row_fold"`
+	ColumnFold int64 `json:"col_fold"`
+	Rows       int   `json:"rows"`
+	Columns    int   `json:"cols"`
 	// LogLow and LogHigh are log10 of the smallest and the largest mean |d| above 0
 	// of a cell, over the pairs that are finite on both sides.
-	LogLow, LogHigh float64
+	LogLow  float64 `json:"log_lo"`
+	LogHigh float64 `json:"log_hi"`
 	// Mean has a byte for each cell, row by row: 0 for a mean of 0 and for none,
 	// else from 1 for LogLow to 255 for LogHigh, by its logarithm.
-	Mean []byte
+	Mean []byte `json:"mean"`
 	// Errors has 255 times the share of the errors (of the strict policy), at least 1
 	// where there is one.
-	Errors []byte
+	Errors []byte `json:"errors"`
 }
 
 // mapper makes a map. A row is a run of elements that repeats: a column has the same

@@ -145,12 +145,12 @@ type AxisBin struct {
 
 // AxisProfile shows how the differences spread along one axis.
 type AxisProfile struct {
-	Axis int
-	Size int64
+	Axis int   `json:"axis"`
+	Size int64 `json:"size"`
 	// Fold is the number of positions in a bin; the last bin may have fewer.
 	// Axes of more than 1024 positions are folded to at most 1024 bins.
-	Fold int64
-	Bins []AxisBin
+	Fold int64     `json:"fold"`
+	Bins []AxisBin `json:"bins"`
 }
 
 // Point is a sampled pair.

@@ -5,23 +5,23 @@ import "dumptool/internal/compare/metrics"
 // classes counts the pairs by class, the NPU's element first: of nan_vs_finite
 // the NPU's is NaN. They are undefined in rows that were not compared.
 type classes struct {
-	BothFinite  Number `json:"both_finite"`
-	NaNBoth     Number `json:"nan_both"`
-	InfEqual    Number `json:"inf_equal"`
-	InfOpposite Number `json:"inf_opposite"`
-	NaNVsFinite Number `json:"nan_vs_finite"`
-	FiniteVsNaN Number `json:"finite_vs_nan"`
-	InfVsFinite Number `json:"inf_vs_finite"`
-	FiniteVsInf Number `json:"finite_vs_inf"`
-	NaNVsInf    Number `json:"nan_vs_inf"`
-	InfVsNaN    Number `json:"inf_vs_nan"`
+	BothFinite  metrics.Metric `json:"both_finite"`
+	NaNBoth     metrics.Metric `json:"nan_both"`
+	InfEqual    metrics.Metric `json:"inf_equal"`
+	InfOpposite metrics.Metric `json:"inf_opposite"`
+	NaNVsFinite metrics.Metric `json:"nan_vs_finite"`
+	FiniteVsNaN metrics.Metric `json:"finite_vs_nan"`
+	InfVsFinite metrics.Metric `json:"inf_vs_finite"`
+	FiniteVsInf metrics.Metric `json:"finite_vs_inf"`
+	NaNVsInf    metrics.Metric `json:"nan_vs_inf"`
+	InfVsNaN    metrics.Metric `json:"inf_vs_nan"`
 	// ClassMismatch counts all pairs of two classes.
-	ClassMismatch Number `json:"class_mismatch"`
+	ClassMismatch metrics.Metric `json:"class_mismatch"`
 }
 
 // classCells are the cells of metrics.Classes that a number of classes adds up.
 type classCells struct {
-	at    *Number
+	at    *metrics.Metric
 	cells [][2]metrics.Class
 }
 
@@ -57,10 +57,10 @@ func (c *classes) put(r *metrics.Result) {
 func (c *classes) take(r *metrics.Result) (err error) {
 	for _, group := range c.groups() {
 		first := group.cells[0]
-		if r.Classes[first[0]][first[1]], err = group.at.count(); err != nil {
+		if r.Classes[first[0]][first[1]], err = asCount(*group.at); err != nil {
 			return err
 		}
 	}
-	r.Mismatch.Count, err = c.ClassMismatch.count()
+	r.Mismatch.Count, err = asCount(c.ClassMismatch)
 	return err
 }

@@ -1,33 +1,44 @@
 package record
 
+import "dumptool/internal/compare/metrics"
+
 // Evidence is what a verdict by evidence says of a row: the error of the tensor
 // beside what the errors of its inputs and rounding explain. See package verdict
 // for the numbers.
 type Evidence struct {
-	// Class is that of the operator, Kind what is seen of an error that nothing
-	// explains.
-	Class, Kind string
+	// Class is that of the operator.
+	Class string `json:"class"`
 	// Level is 2 for an origin, 1 for an error that the operator may have amplified,
 	// 0 for none of these.
-	Level int
+	Level int `json:"level"`
+	// Kind is what is seen of an error that nothing explains.
+	Kind string `json:"kind"`
 	// RMS is the root mean square of the differences, RefRMS that of the reference,
 	// Rounding that of storing the reference in the NPU's type.
-	RMS, RefRMS, Rounding float64
+	RMS      metrics.Float `json:"rms"`
+	RefRMS   metrics.Float `json:"ref_rms"`
+	Rounding metrics.Float `json:"rounding"`
 	// Expected is what is explained: Propagated from the inputs and Own by rounding.
-	Expected, Propagated, Own float64
+	Expected   metrics.Float `json:"expected"`
+	Propagated metrics.Float `json:"propagated"`
+	Own        metrics.Float `json:"own"`
 	// Score is RMS/Expected; Rows, Channels and Peak are that of the worst row,
 	// channel and element. ScaleZ is the significance of a common factor.
-	Score, Rows, Channels, Peak, ScaleZ float64
+	Score    metrics.Float `json:"score"`
+	Rows     metrics.Float `json:"rows"`
+	Channels metrics.Float `json:"channels"`
+	Peak     metrics.Float `json:"peak"`
+	ScaleZ   metrics.Float `json:"scale_z"`
 	// Noise is the error beside that of a second reference, 0 where there is none.
-	Noise float64
+	Noise metrics.Float `json:"noise"`
 	// Damaged is set where the row depends on an origin and its error is more than
 	// rounding.
-	Damaged bool
+	Damaged bool `json:"damaged"`
 	// BiasOfInputs is set where the means of the differences of the inputs explain at
 	// least half of that of the row.
-	BiasOfInputs bool
+	BiasOfInputs bool `json:"bias_of_inputs"`
 	// FedBy are the origins that the row depends on, as indexes into the rows.
-	FedBy []int
+	FedBy []int `json:"fed_by"`
 }
 
 // The levels of evidence.
@@ -71,5 +82,35 @@ func (e *Evidence) Relative() float64 {
 	if e.RefRMS == 0 {
 		return 0
 	}
-	return e.Expected / e.RefRMS
+	return float64(e.Expected / e.RefRMS)
+}
+
+// originJSON is an origin in the summary of compare.json.
+type originJSON struct {
+	Row        string        `json:"row"`
+	Reason     Code          `json:"reason"`
+	Confidence Confidence    `json:"confidence"`
+	Kind       string        `json:"kind"`
+	Score      metrics.Float `json:"score"`
+	FedBy      []string      `json:"fed_by"`
+}
+
+// origins are the origins of the summary.
+func (r *Report) originsJSON() []originJSON {
+	all := make([]originJSON, 0, len(r.Origins))
+	for _, i := range r.Origins {
+		if i < 0 || i >= r.Len() {
+			continue
+		}
+		row := r.Row(i)
+		o := originJSON{Row: row.Name(), FedBy: []string{}}
+		if len(row.Reasons) > 0 {
+			o.Reason, o.Confidence = row.Reasons[0].Code, row.Reasons[0].Confidence
+		}
+		if e := row.Evidence; e != nil {
+			o.Kind, o.Score, o.FedBy = e.Kind, e.Score, r.names(e.FedBy)
+		}
+		all = append(all, o)
+	}
+	return all
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 )
 
@@ -32,7 +33,7 @@ func (f Facts) Int(name string, n int64) Facts {
 
 // Number adds a number, with all of its digits.
 func (f Facts) Number(name string, x float64) Facts {
-	return append(slices.Clip(f), Fact{name, string(jsonFloat(x))})
+	return append(slices.Clip(f), Fact{name, string(metrics.AppendNumber(nil, x))})
 }
 
 // Flag adds true or false.
@@ -56,7 +57,7 @@ func (f Facts) Equal(g Facts) bool { return slices.Equal(f, g) }
 func (f Facts) Get(name string) (x float64, ok bool) {
 	for _, fact := range f {
 		if fact.Name == name {
-			x, err := parseNumber([]byte(fact.value))
+			x, err := metrics.ParseNumber([]byte(fact.value))
 			return x, err == nil
 		}
 	}
@@ -151,6 +152,6 @@ func checkFact(value json.RawMessage) error {
 		}
 		return nil
 	}
-	_, err := parseNumber(value)
+	_, err := metrics.ParseNumber(value)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 )
@@ -66,15 +67,15 @@ type summary struct {
 	Compared  int     `json:"compared"`
 	Coverage  float64 `json:"coverage"`
 	// The findings, null where there is no such row.
-	FirstBad      *string  `json:"first_bad"`
-	FirstDamaged  *string  `json:"first_damaged"`
-	LastGood      *string  `json:"last_good"`
-	Suspects      []string `json:"suspects"`
-	FirstNaN      *string  `json:"first_nan"`
-	FirstOverflow *string  `json:"first_overflow"`
-	LargestJump   *string  `json:"largest_jump"`
-	Jump          Number   `json:"jump"`
-	OutputsBad    bool     `json:"outputs_bad"`
+	FirstBad      *string        `json:"first_bad"`
+	FirstDamaged  *string        `json:"first_damaged"`
+	LastGood      *string        `json:"last_good"`
+	Suspects      []string       `json:"suspects"`
+	FirstNaN      *string        `json:"first_nan"`
+	FirstOverflow *string        `json:"first_overflow"`
+	LargestJump   *string        `json:"largest_jump"`
+	Jump          metrics.Metric `json:"jump"`
+	OutputsBad    bool           `json:"outputs_bad"`
 	// Worst are the worst rows, at most ten, the worst first.
 	Worst []string `json:"worst"`
 }

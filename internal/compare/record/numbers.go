@@ -20,11 +20,11 @@ func appendMetrics(b []byte, r *metrics.Result) []byte {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), m.Name...), `":`...)
-		var n Number
+		var n metrics.Metric
 		if r != nil && !(m.Name == kldKey && constant(r)) {
-			n = Number(m.Of(r))
+			n = m.Of(r)
 		}
-		b = n.append(b)
+		b = n.AppendJSON(b)
 	}
 	return append(b, '}')
 }
@@ -37,13 +37,13 @@ func constant(r *metrics.Result) bool {
 // setMetrics sets the metrics of an object. Those that it does not have are
 // undefined; keys that are unknown are left out.
 func setMetrics(r *metrics.Result, object json.RawMessage) error {
-	values := map[string]Number{}
+	values := map[string]metrics.Metric{}
 	if err := json.Unmarshal(object, &values); err != nil {
 		return err
 	}
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
-		if n := values[m.Name]; !m.Set(r, metrics.Metric(n)) {
+		if n := values[m.Name]; !m.Set(r, n) {
 			return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
 		}
 	}
@@ -52,10 +52,10 @@ func setMetrics(r *metrics.Result, object json.RawMessage) error {
 
 // countOf is a count as a number; elements that fit in memory or on a disk are
 // far fewer than float64 can count.
-func countOf(n int64) Number { return NumberOf(float64(n)) }
+func countOf(n int64) metrics.Metric { return NumberOf(float64(n)) }
 
-// count is a number as a count, 0 where it is undefined.
-func (m Number) count() (int64, error) {
+// asCount is a number as a count, 0 where it is undefined.
+func asCount(m metrics.Metric) (int64, error) {
 	if n := int64(m.Value); n >= 0 && n < 1<<53 && float64(n) == m.Value {
 		return n, nil
 	}

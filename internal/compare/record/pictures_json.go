@@ -1,10 +1,8 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"dumptool/internal/compare/metrics"
 )
@@ -14,7 +12,7 @@ import (
 type picturesJSON struct {
 	Values sidesJSON     `json:"values"`
 	Joint  *densityJSON  `json:"joint"`
-	Maps   []mapJSON     `json:"maps"`
+	Maps   []metrics.Map `json:"maps"`
 	ULP    []int64       `json:"ulp"`
 	Diff   errorBinsJSON `json:"diff_hist"`
 	// Errors is null but for rows with plots.
@@ -32,8 +30,8 @@ type sidesJSON struct {
 
 // gridJSON are the outer edges of bins, null where there are none.
 type gridJSON struct {
-	Low  Number `json:"lo"`
-	High Number `json:"hi"`
+	Low  metrics.Metric `json:"lo"`
+	High metrics.Metric `json:"hi"`
 }
 
 // densityJSON are pairs by the values of both sides.
@@ -44,20 +42,6 @@ type densityJSON struct {
 	Cells []byte `json:"cells"`
 	// Inner is that of the narrow range.
 	Inner *densityJSON `json:"inner"`
-}
-
-// mapJSON shows differences over two axes.
-type mapJSON struct {
-	RowAxis    int     `json:"row_axis"`
-	ColumnAxis int     `json:"col_axis"`
-	RowFold    int64   `json:"row_fold"`
-	ColumnFold int64   `json:"col_fold"`
-	Rows       int     `json:"rows"`
-	Columns    int     `json:"cols"`
-	LogLow     float64 `json:"log_lo"`
-	LogHigh    float64 `json:"log_hi"`
-	Mean       []byte  `json:"mean"`
-	Errors     []byte  `json:"errors"`
 }
 
 // errorBinsJSON are the error elements by |d| and by |d|/|r|.
@@ -114,13 +98,10 @@ func picturesOf(p *metrics.Pictures) *picturesJSON {
 	if p == nil {
 		return nil
 	}
-	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: []mapJSON{}, ULP: list(p.ULP), Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
+	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: list(p.Maps), ULP: list(p.ULP), Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
 	j.Values.Inner = sidesOf(p.Inner)
 	if j.Joint != nil {
 		j.Joint.Inner = densityOf(p.InnerJoint)
-	}
-	for _, m := range p.Maps {
-		j.Maps = append(j.Maps, mapJSON(m))
 	}
 	if s := p.Packed; s != nil {
 		j.Errors = &sampleJSON{Every: p.Every, Undefined: p.Undefined, Offsets: list(s.Offsets), Abs: list(s.Abs), Rel: list(s.Rel),
@@ -143,7 +124,7 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 		return nil, nil
 	}
 	d := pictureReader{total: r.Total}
-	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, Every: 1, ULP: j.ULP,
+	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, Every: 1, ULP: j.ULP, Maps: j.Maps,
 		RefStats: sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) {
 			return sumOf(c[0][class], c[1][class], c[2][class], c[3][class])
 		}),
@@ -166,7 +147,7 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 		d.fail("maps: %d of them, want at most 2", len(j.Maps))
 	}
 	for i := range j.Maps {
-		p.Maps = append(p.Maps, d.mapOf(&j.Maps[i], axes))
+		d.checkMap(&j.Maps[i], axes)
 	}
 	if j.Errors != nil {
 		d.sample(j.Errors, p)
@@ -219,7 +200,7 @@ func (d *pictureReader) grid(name string, j gridJSON, count int) metrics.Grid {
 	if count == 0 {
 		return metrics.Grid{}
 	}
-	low, high := j.Low.orNaN(), j.High.orNaN()
+	low, high := j.Low.OrNaN(), j.High.OrNaN()
 	if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) || low == high && count > 1 {
 		d.fail("%s: %d bins from %s to %s", name, count, j.Low, j.High)
 	}
@@ -257,7 +238,7 @@ func (d *pictureReader) density(name string, j *densityJSON) metrics.Density {
 	return metrics.Density{Low: g.Low, High: g.High, Count: j.Bins, Max: j.Max, Cells: j.Cells}
 }
 
-func (d *pictureReader) mapOf(j *mapJSON, axes int) metrics.Map {
+func (d *pictureReader) checkMap(j *metrics.Map, axes int) {
 	switch {
 	case j.RowAxis < 0 || j.RowAxis >= axes || j.ColumnAxis < j.RowAxis || j.ColumnAxis >= axes:
 		d.fail("maps: axes %d and %d of %d", j.RowAxis, j.ColumnAxis, axes)
@@ -270,7 +251,6 @@ func (d *pictureReader) mapOf(j *mapJSON, axes int) metrics.Map {
 	case !(j.LogLow <= j.LogHigh):
 		d.fail("maps: log10 of means from %g to %g", j.LogLow, j.LogHigh)
 	}
-	return metrics.Map(*j)
 }
 
 func (d *pictureReader) sample(j *sampleJSON, p *metrics.Pictures) {
@@ -290,73 +270,4 @@ func (d *pictureReader) sample(j *sampleJSON, p *metrics.Pictures) {
 	for i := range p.NonFinite {
 		p.NonFinite[i] = j.Runs[i/8]>>(i%8)&1 == 1
 	}
-}
-
-// histogramJSON are magnitudes in bins of half an octave: those that are 0, and the
-// counts from bin First on; bin k holds magnitudes from 2^(k/2) up to 2^((k+1)/2),
-// cut linearly inside the octave.
-type histogramJSON struct {
-	Zeros  int64   `json:"zeros"`
-	First  int32   `json:"first"`
-	Counts []int64 `json:"counts"`
-}
-
-// The bins of a histogram of a result, of which four are one in compare.json.
-const (
-	joinedBins = 4
-	// The bins of the smallest float64, and what is behind that of infinity, which the
-	// ratio of two numbers may be.
-	firstHalfOctave, lastHalfOctave = -2 * 1075, 2*1024 + 1
-)
-
-// FoldHistogram joins the bins of an octave to two.
-func FoldHistogram(h metrics.Histogram) metrics.Histogram {
-	var bins []metrics.HistogramBin
-	for _, b := range h.Bins {
-		k := b.Bin &^ (joinedBins - 1)
-		if n := len(bins); n > 0 && bins[n-1].Bin == k {
-			bins[n-1].Count += b.Count
-			continue
-		}
-		bins = append(bins, metrics.HistogramBin{Bin: k, Count: b.Count})
-	}
-	return metrics.Histogram{Zeros: h.Zeros, Bins: slices.Clip(bins)}
-}
-
-// histogramOf is a histogram in JSON, nil where the result is without.
-func histogramOf(h metrics.Histogram) *histogramJSON {
-	if len(h.Bins) == 0 {
-		return nil
-	}
-	h = FoldHistogram(h)
-	first, last := h.Bins[0].Bin/joinedBins, h.Bins[len(h.Bins)-1].Bin/joinedBins
-	j := &histogramJSON{Zeros: h.Zeros, First: first, Counts: make([]int64, last-first+1)}
-	for _, b := range h.Bins {
-		j.Counts[b.Bin/joinedBins-first] = b.Count
-	}
-	return j
-}
-
-// histogram is the histogram that was written.
-func (j *histogramJSON) histogram(total int64) (h metrics.Histogram, err error) {
-	if j == nil {
-		return h, nil
-	}
-	if j.First < firstHalfOctave || len(j.Counts) > lastHalfOctave-firstHalfOctave || int(j.First)+len(j.Counts) > lastHalfOctave {
-		return h, fmt.Errorf("histogram: %d bins from %d on", len(j.Counts), j.First)
-	}
-	h.Zeros = j.Zeros
-	left := total - j.Zeros
-	if j.Zeros < 0 || left < 0 {
-		return h, errors.New("histogram: more zeros than elements")
-	}
-	for i, n := range j.Counts {
-		if n < 0 || n > left {
-			return h, fmt.Errorf("histogram: a count of %d, of %d elements", n, total)
-		}
-		if left -= n; n > 0 {
-			h.Bins = append(h.Bins, metrics.HistogramBin{Bin: joinedBins * (j.First + int32(i)), Count: n})
-		}
-	}
-	return h, nil
 }

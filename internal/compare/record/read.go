@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 )
@@ -130,6 +131,10 @@ func (j *rowJSON) check() error {
 		return fmt.Errorf("status %q is unknown", excerpt([]byte(j.Status)))
 	case j.StatusLimits != nil && !slices.Contains(Statuses(), *j.StatusLimits):
 		return fmt.Errorf("status_limits %q is unknown", excerpt([]byte(*j.StatusLimits)))
+	case j.Evidence != nil && (j.Evidence.Level < NoOrigin || j.Evidence.Level > IsOrigin):
+		return fmt.Errorf("evidence of level %d, want %d to %d", j.Evidence.Level, NoOrigin, IsOrigin)
+	case j.Standard != nil && !slices.Contains([]Status{Pass, Warn, Fail}, j.Standard.Status):
+		return fmt.Errorf("standard of the status %q, want PASS, WARN or FAIL", excerpt([]byte(j.Standard.Status)))
 	case j.Total == nil:
 		return j.checkEmpty()
 	case *j.Total < 0:
@@ -155,13 +160,13 @@ func (j *rowJSON) check() error {
 	}
 	for _, limit := range []struct {
 		name string
-		Number
+		metrics.Metric
 	}{{"atol", j.Limits.Atol}, {"rtol", j.Limits.Rtol}} {
 		if !limit.Defined || !(limit.Value >= 0) {
-			return fmt.Errorf("%s is %s, want a number that is not negative", limit.name, limit.Number)
+			return fmt.Errorf("%s is %s, want a number that is not negative", limit.name, limit.Metric)
 		}
 	}
-	return j.checkElements()
+	return j.checkJoint()
 }
 
 // checkLinks reports rows that name rows which are not there.
@@ -188,25 +193,8 @@ func (j *rowJSON) checkEmpty() error {
 	return nil
 }
 
-// checkElements reports elements that the tensors do not have.
-func (j *rowJSON) checkElements() error {
-	var offsets []int64
-	if j.FirstError != nil {
-		offsets = append(offsets, j.FirstError.Offset)
-	}
-	for _, e := range []*elementJSON{j.FirstErrorPolicy, j.FirstErrorStrict, j.LastErrorStrict} {
-		if e != nil {
-			offsets = append(offsets, e.Offset)
-		}
-	}
-	for i := range j.Worst {
-		offsets = append(offsets, j.Worst[i].Offset)
-	}
-	for _, offset := range offsets {
-		if offset < 0 || offset >= *j.Total {
-			return fmt.Errorf("element %d, of %d elements", offset, *j.Total)
-		}
-	}
+// checkJoint reports a joint histogram that no tensors have.
+func (j *rowJSON) checkJoint() error {
 	pairs := int64(0)
 	for _, b := range j.Joint {
 		if b.Count <= 0 || b.Count > *j.Total-pairs {

@@ -93,8 +93,8 @@ func documentReport() *record.Report {
 			row.Pair.Status, row.Type = record.Pass, "bfloat16"
 			row.Evidence = &record.Evidence{Class: "linear", Kind: "SCALE", Level: record.IsOrigin, RMS: 0.5, RefRMS: 2, Rounding: 1e-3, Expected: 0.25, Propagated: 0.2, Own: 0.1,
 				Score: 2, Rows: 3, Channels: 4, Peak: 5, ScaleZ: 60, Damaged: true, FedBy: []int{0}}
-			row.Standard = &record.Standard{Name: "cann-l0", Rule: "float", Type: "float16", Status: record.Fail, Right: 1, Wrong: 2, Unclear: 3,
-				Checks: []record.Check{{Name: "mare_ratio", Value: math.Inf(1), Relation: "<=", Limit: 10, NPU: record.NumberOf(0.5), Third: record.NumberOf(0)},
+			row.Standard = &record.Standard{Name: "cann-l0", Rule: "float", Type: "float16", Status: record.Fail, NonFinite: record.NonFinite{Right: 1, Wrong: 2, Unclear: 3},
+				Checks: []record.Check{{Name: "mare_ratio", Value: metrics.Float(math.Inf(1)), Relation: "<=", Limit: 10, NPU: record.NumberOf(0.5), Third: record.NumberOf(0)},
 					{Name: "max_diff", Relation: "<=", Holds: true}}}
 			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6"),
 				Facts: record.Facts{}.Int("count", 1).Number("largest_ref", math.Inf(1)).Int("row", 0).List("perm", []int{1, 0}).Flag("inferred", false)}}
@@ -274,7 +274,7 @@ func TestNoErrorShowsTheFirstElement(t *testing.T) {
 func TestElementValue(t *testing.T) {
 	for _, c := range []struct {
 		value metrics.Value
-		want  record.ElementValue
+		want  string
 	}{
 		{metrics.Value{DType: tensor.Uint64, Int: math.MaxUint64}, "18446744073709551615"},
 		{metrics.Value{DType: tensor.Int8, Int: math.MaxUint64}, "-1"},
@@ -283,43 +283,55 @@ func TestElementValue(t *testing.T) {
 		{metrics.Value{DType: tensor.Float32, Real: math.Inf(-1)}, `"-inf"`},
 		{metrics.Value{DType: tensor.Complex64, Real: 1.5, Imag: math.NaN()}, `[1.5,"nan"]`},
 	} {
-		got := record.ElementValueOf(c.value)
+		got := c.value.String()
 		if got != c.want {
 			t.Errorf("%v prints %s, want %s", c.value, got, c.want)
 		}
-		var back record.ElementValue
-		if err := json.Unmarshal([]byte(got), &back); err != nil || back != got {
+		var back metrics.Value
+		err := json.Unmarshal([]byte(got), &back)
+		if err == nil {
+			back, err = back.As(c.value.DType)
+		}
+		if err != nil || back.String() != got {
 			t.Errorf("%s reads as %s, %v", got, back, err)
 		}
 	}
 	for _, bad := range []string{`"no"`, `true`, `{}`, `[1]`, `[1,2,3]`, `[1,[2]]`, `1e999`, `[null,1]`} {
-		var v record.ElementValue
+		var v metrics.Value
 		if err := json.Unmarshal([]byte(bad), &v); err == nil {
 			t.Errorf("%s was read as %s", bad, v)
+		}
+	}
+	for _, c := range []struct {
+		text  string
+		dtype tensor.DType
+	}{{"1.5", tensor.Int8}, {`"inf"`, tensor.Uint64}, {"1e300", tensor.Int64}, {"[1,2]", tensor.Float16}, {`[1,"nan"]`, tensor.Int32}} {
+		var v metrics.Value
+		if err := json.Unmarshal([]byte(c.text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := v.As(c.dtype); err == nil {
+			t.Errorf("%s is %s of the type %s", c.text, got, c.dtype)
 		}
 	}
 }
 
 func TestFloat(t *testing.T) {
 	for text, want := range map[string]float64{"0.25": 0.25, `"-inf"`: math.Inf(-1), "9007199254740993": 1 << 53} {
-		var n record.Number
+		var n metrics.Metric
 		if err := json.Unmarshal([]byte(text), &n); err != nil {
 			t.Fatal(err)
 		}
-		if x, ok := n.Float(); x != want || !ok {
-			t.Errorf("number %s is %v, %t", text, x, ok)
+		if n != defined(want) {
+			t.Errorf("number %s is %v", text, n)
 		}
-		if x, ok := record.ElementValue(text).Float(); x != want || !ok {
-			t.Errorf("element %s is %v, %t", text, x, ok)
-		}
-	}
-	for _, v := range []record.ElementValue{"", "[1,2]"} {
-		if x, ok := v.Float(); ok {
-			t.Errorf("element %q is %v", v, x)
+		var v metrics.Value
+		if err := json.Unmarshal([]byte(text), &v); err != nil || v.Real != want {
+			t.Errorf("element %s is %v, error %v", text, v.Real, err)
 		}
 	}
-	if _, ok := (record.Number{}).Float(); ok || (record.Number{}).String() != "NA" {
-		t.Error("an undefined number has a value")
+	if text := (metrics.Metric{}).String(); text != "NA" {
+		t.Errorf("an undefined number is %s", text)
 	}
 }
 
@@ -358,7 +370,7 @@ func TestNumberRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got record.Number
+		var got metrics.Metric
 		if err := json.Unmarshal(text, &got); err != nil || got != want {
 			t.Fatalf("%v became %s and %v, %v", want, text, got, err)
 		}
@@ -366,7 +378,7 @@ func TestNumberRoundTrip(t *testing.T) {
 			t.Fatalf("JSON says %s, text %s", text, want)
 		}
 	})
-	if s := record.FormatFloat(1e6) + record.FormatFloat(1e-7) + record.FormatFloat(0.25); s != "10000001e-070.25" {
+	if s := metrics.FormatFloat(1e6) + metrics.FormatFloat(1e-7) + metrics.FormatFloat(0.25); s != "10000001e-070.25" {
 		t.Error(s)
 	}
 }
@@ -472,7 +484,7 @@ func TestReadRefuses(t *testing.T) {
 		{replace(`"total":2`, `"joint":[[0,0,3,0,1,0,1]],"total":2`), "3 pairs in a bin, of 2 elements"},
 		{replace(`"total":2`, `"joint":[[0,0,1,2,1,0,1]],"total":2`), "bounds 2 to 1"},
 		{replace(`"total":2`, `"joint":[[0,0,1]],"total":2`), "list of 3 numbers, want 7"},
-		{replace(`"total":2`, `"axes":[{"bins":[[1,2,null,4]]}],"total":2`), "bin without its sums"},
+		{replace(`"total":2`, `"axes":[{"bins":[[1,2,null,4]]}],"total":2`), "axis profile: null is no number"},
 		{`{"schema":"dumptool/compare/1","findings":{"first_bad":1},"rows":[` + goodRow + `]}`, "finding in row 1 of 1 rows"},
 	} {
 		if d, err := record.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || d != nil {

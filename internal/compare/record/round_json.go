@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
 )
 
@@ -56,22 +57,22 @@ type roundJSON struct {
 	Round string `json:"round"`
 	At
 	// Ref is nil where the reference has the same coordinates.
-	Ref         *At           `json:"ref,omitempty"`
-	Notes       []string      `json:"notes"`
-	OrderSource lang.Sentence `json:"order_source"`
-	OrderKnown  bool          `json:"order_known"`
-	GraphSource lang.Sentence `json:"graph_source"`
-	Status      Status        `json:"status"`
-	Counts      counts        `json:"counts"`
-	FirstBad    *string       `json:"first_bad"`
-	LastGood    *string       `json:"last_good"`
-	LargestJump *string       `json:"largest_jump"`
-	Jump        Number        `json:"jump"`
-	OutputsBad  bool          `json:"outputs_bad"`
-	Findings    findingRows   `json:"findings"`
-	Origins     []int         `json:"origins,omitempty"`
-	Pairing     *Pairing      `json:"pairing,omitempty"`
-	Unfit       bool          `json:"unfit,omitempty"`
+	Ref         *At            `json:"ref,omitempty"`
+	Notes       []string       `json:"notes"`
+	OrderSource lang.Sentence  `json:"order_source"`
+	OrderKnown  bool           `json:"order_known"`
+	GraphSource lang.Sentence  `json:"graph_source"`
+	Status      Status         `json:"status"`
+	Counts      counts         `json:"counts"`
+	FirstBad    *string        `json:"first_bad"`
+	LastGood    *string        `json:"last_good"`
+	LargestJump *string        `json:"largest_jump"`
+	Jump        metrics.Metric `json:"jump"`
+	OutputsBad  bool           `json:"outputs_bad"`
+	Findings    findingRows    `json:"findings"`
+	Origins     []int          `json:"origins,omitempty"`
+	Pairing     *Pairing       `json:"pairing,omitempty"`
+	Unfit       bool           `json:"unfit,omitempty"`
 }
 
 func (r *Report) roundsJSON() []roundJSON {
@@ -120,7 +121,7 @@ func (r *Report) findingRows(f *Findings) findingRows {
 }
 
 // findings are those that were written.
-func (f *findingRows) findings(jump Number, outputsBad bool) Findings {
+func (f *findingRows) findings(jump metrics.Metric, outputsBad bool) Findings {
 	at := func(i *int) int {
 		if i == nil {
 			return -1

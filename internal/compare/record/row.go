@@ -81,8 +81,8 @@ func (v *Verdict) Shift(first int) {
 // Second is how far a second reference, of a lower precision, is from the reference: the
 // root mean square and the largest magnitude of their differences.
 type Second struct {
-	RMS Float `json:"rms"`
-	Max Float `json:"max"`
+	RMS metrics.Float `json:"rms"`
+	Max metrics.Float `json:"max"`
 }
 
 // Row is one output of an operator: the facts of its pair, which depend on nothing but

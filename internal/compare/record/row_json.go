@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,15 +36,15 @@ type rowJSON struct {
 	DTypeNPU *string      `json:"dtype_npu"`
 	Limits   limitsJSON   `json:"limits"`
 	// Total is nil in a row that was not compared.
-	Total        *int64 `json:"total"`
-	Errors       *int64 `json:"errors"`
-	ErrorsStrict *int64 `json:"errors_strict"`
-	ErrorRatio   Number `json:"error_ratio"`
+	Total        *int64         `json:"total"`
+	Errors       *int64         `json:"errors"`
+	ErrorsStrict *int64         `json:"errors_strict"`
+	ErrorRatio   metrics.Metric `json:"error_ratio"`
 	// FirstError is null when there is no error; the values are then those of
 	// the first element.
 	FirstError *location       `json:"first_error"`
-	RefValue   ElementValue    `json:"ref_value"`
-	NPUValue   ElementValue    `json:"npu_value"`
+	RefValue   *metrics.Value  `json:"ref_value"`
+	NPUValue   *metrics.Value  `json:"npu_value"`
 	Metrics    json.RawMessage `json:"metrics"`
 	Classes    classes         `json:"classes"`
 	// Order is the place in the execution order.
@@ -58,7 +57,7 @@ type rowJSON struct {
 	At
 	Script           string          `json:"script,omitempty"`
 	Modules          []string        `json:"modules,omitempty"`
-	Statistics       *statisticsJSON `json:"statistics,omitempty"`
+	Statistics       *Statistics     `json:"statistics,omitempty"`
 	Rule             string          `json:"rule"`
 	Notes            []lang.Sentence `json:"notes"`
 	Partial          bool            `json:"partial"`
@@ -74,28 +73,28 @@ type rowJSON struct {
 	LastErrorStrict  *elementJSON    `json:"last_error_strict"`
 	// CosineZero is one or both where the cosine is a convention, none where it
 	// is not.
-	CosineZero *string    `json:"cosine_zero"`
-	Digests    *digests   `json:"digests"`
-	Joint      []jointBin `json:"joint"`
+	CosineZero *string            `json:"cosine_zero"`
+	Digests    *digests           `json:"digests"`
+	Joint      []metrics.JointBin `json:"joint"`
 	// StatusLimits is the status by limits alone; Origin is set where an independent
 	// error begins, Evidence says by what.
-	StatusLimits *Status       `json:"status_limits"`
-	Type         string        `json:"type,omitempty"`
-	Origin       bool          `json:"origin"`
-	Downstream   bool          `json:"downstream"`
-	Evidence     *evidenceJSON `json:"evidence"`
+	StatusLimits *Status   `json:"status_limits"`
+	Type         string    `json:"type,omitempty"`
+	Origin       bool      `json:"origin"`
+	Downstream   bool      `json:"downstream"`
+	Evidence     *Evidence `json:"evidence"`
 	// Standard is null without an acceptance standard.
-	Standard *standardJSON `json:"standard"`
+	Standard *Standard `json:"standard"`
 	// Worst and Axes are given for rows that did not pass.
-	Worst []elementJSON `json:"worst"`
-	Axes  []axis        `json:"axes"`
+	Worst []elementJSON         `json:"worst"`
+	Axes  []metrics.AxisProfile `json:"axes"`
 
 	Module string `json:"module"`
 	Inputs []int  `json:"inputs"`
 	// AbsHist and RelHist count |d| and |d|/|r| of rows that did not pass.
-	AbsHist  *histogramJSON `json:"abs_hist"`
-	RelHist  *histogramJSON `json:"rel_hist"`
-	Pictures *picturesJSON  `json:"pictures"`
+	AbsHist  *HalfOctaves  `json:"abs_hist"`
+	RelHist  *HalfOctaves  `json:"rel_hist"`
+	Pictures *picturesJSON `json:"pictures"`
 
 	// What the judgement of the round needs beside the numbers: the noise, the reasons
 	// that the pair alone gives where they are others, and what its tensors show.
@@ -110,9 +109,9 @@ type rowJSON struct {
 
 // limitsJSON are Limits with their source in one text.
 type limitsJSON struct {
-	Atol   Number `json:"atol"`
-	Rtol   Number `json:"rtol"`
-	Source string `json:"source"`
+	Atol   metrics.Metric `json:"atol"`
+	Rtol   metrics.Metric `json:"rtol"`
+	Source string         `json:"source"`
 }
 
 // limits are the limits that were written.
@@ -130,12 +129,12 @@ type location struct {
 
 // elementJSON is a pair of elements.
 type elementJSON struct {
-	Offset int64        `json:"offset"`
-	Coord  []int64      `json:"coord"`
-	Ref    ElementValue `json:"ref"`
-	NPU    ElementValue `json:"npu"`
-	Abs    Number       `json:"abs"`
-	Rel    Number       `json:"rel"`
+	Offset int64          `json:"offset"`
+	Coord  []int64        `json:"coord"`
+	Ref    metrics.Value  `json:"ref"`
+	NPU    metrics.Value  `json:"npu"`
+	Abs    metrics.Metric `json:"abs"`
+	Rel    metrics.Metric `json:"rel"`
 }
 
 // digests are check sums in hex: the CRC-32C of the elements as they are
@@ -169,15 +168,15 @@ func (r *Row) form(detail bool) *rowJSON {
 	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: findingsJSON(r.Reasons),
 		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
 		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
-		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: statisticsOf(r.Statistics), Rule: r.Rule, Notes: list(r.Notes),
+		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: r.Statistics, Rule: r.Rule, Notes: list(r.Notes),
 		Partial: r.Partial, Forced: r.Forced, Known: r.Known,
 		RefShape: r.RefShape, NPUShape: r.NPUShape, Metrics: appendMetrics(nil, result),
-		Joint: []jointBin{}, Worst: []elementJSON{}, Axes: []axis{},
+		Joint: []metrics.JointBin{}, Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
 		Module: r.Module, Inputs: list(r.Inputs), Pictures: picturesOf(r.Pictures)}
 	if r.Err != nil {
 		j.Error = optional(r.Err.Error())
 	}
-	j.Evidence, j.Standard = evidenceOf(r.Evidence), standardOf(r.Standard)
+	j.Evidence, j.Standard = r.Evidence, r.Standard
 	j.Type, j.Origin, j.Downstream = r.Type, r.IsOrigin(), r.Downstream
 	if r.Judged() {
 		j.StatusLimits = &r.Pair.Status
@@ -238,7 +237,7 @@ func (j *rowJSON) putResult(r *Row, result *metrics.Result) {
 		j.FirstError = &location{shown.Offset, Coordinates(r.Shape, shown.Offset)}
 	}
 	if shown != nil {
-		j.RefValue, j.NPUValue = ElementValueOf(shown.Ref), ElementValueOf(shown.NPU)
+		j.RefValue, j.NPUValue = &shown.Ref, &shown.NPU
 	}
 	j.FirstErrorPolicy = j.element(r.First)
 	j.FirstErrorStrict = j.element(FirstStrict(result))
@@ -247,9 +246,7 @@ func (j *rowJSON) putResult(r *Row, result *metrics.Result) {
 	j.CosineZero = &cosineZeros[min(result.CosineZero, metrics.BothZero)]
 	j.Digests = &digests{fmt.Sprintf("%08x", result.RefCRC), fmt.Sprintf("%08x", result.NPUCRC),
 		fmt.Sprintf("%016x", result.RefSum), fmt.Sprintf("%016x", result.NPUSum)}
-	for _, bin := range result.Joint {
-		j.Joint = append(j.Joint, jointBin(bin))
-	}
+	j.Joint = list(result.Joint)
 }
 
 // putDetail fills in the worst elements and the profiles of the axes.
@@ -257,10 +254,8 @@ func (j *rowJSON) putDetail(result *metrics.Result) {
 	for i := range result.Worst {
 		j.Worst = append(j.Worst, *j.element(&result.Worst[i]))
 	}
-	for _, a := range FoldAxes(result.Axes) {
-		j.Axes = append(j.Axes, axisOf(&a))
-	}
-	j.AbsHist, j.RelHist = histogramOf(result.AbsHistogram), histogramOf(result.RelHistogram)
+	j.Axes = list(FoldAxes(result.Axes))
+	j.AbsHist, j.RelHist = HalfOctavesOf(result.AbsHistogram), HalfOctavesOf(result.RelHistogram)
 }
 
 // element is a pair of elements in JSON, nil if there is none.
@@ -268,8 +263,7 @@ func (j *rowJSON) element(e *metrics.Element) *elementJSON {
 	if e == nil {
 		return nil
 	}
-	return &elementJSON{e.Offset, Coordinates(j.Shape, e.Offset), ElementValueOf(e.Ref), ElementValueOf(e.NPU),
-		definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
+	return &elementJSON{e.Offset, Coordinates(j.Shape, e.Offset), e.Ref, e.NPU, definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
 }
 
 // row makes the row that was written. It refuses what no comparison can find;
@@ -280,7 +274,7 @@ func (j *rowJSON) row() (Row, error) {
 	}
 	r := Row{Op: j.Op, Output: j.Output, Pair: Judged{Status: j.Status},
 		Verdict: Verdict{Status: j.Status, Reasons: findingsOf(j.Reasons), Inputs: j.Inputs, Known: j.Known}, Shape: j.Shape, Order: j.Order,
-		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics.statistics(), Rule: j.Rule, Notes: j.Notes,
+		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics, Rule: j.Rule, Notes: j.Notes,
 		Partial: j.Partial, Forced: j.Forced,
 		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),
 		RefShape: j.RefShape, NPUShape: j.NPUShape, Module: j.Module}
@@ -304,24 +298,21 @@ func (j *rowJSON) row() (Row, error) {
 	if j.Total == nil {
 		return r, nil
 	}
-	r.Type, r.Downstream = j.Type, j.Downstream
+	r.Type, r.Downstream, r.Evidence, r.Standard = j.Type, j.Downstream, j.Evidence, j.Standard
 	var err error
-	if r.Evidence, err = j.Evidence.evidence(); err != nil {
-		return Row{}, err
-	}
-	if r.Standard, err = j.Standard.standard(); err != nil {
-		return Row{}, err
-	}
 	if r.Result, err = j.takeResult(&r); err != nil {
 		return Row{}, err
 	}
 	if d := j.Details; d != nil {
-		if err := d.set(&r, r.Result); err != nil {
+		if err := d.set(r.Result); err != nil {
 			return Row{}, err
 		}
 		if d.NoShape {
 			r.Shape = nil
 		}
+	}
+	if err := r.typeElements(); err != nil {
+		return Row{}, err
 	}
 	if r.Pictures, err = j.Pictures.pictures(r.Result, len(j.Shape)); err != nil {
 		return Row{}, err
@@ -350,54 +341,66 @@ func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
 	}
 	result.HPAA.NonFinite = j.NaNInf != nil && *j.NaNInf
 	result.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, textOf(j.CosineZero))))
-	for _, bin := range j.Joint {
-		result.Joint = append(result.Joint, metrics.JointBin(bin))
-	}
-	for i := range j.Axes {
-		result.Axes = append(result.Axes, j.Axes[i].profile())
-	}
+	result.Joint, result.Axes = j.Joint, j.Axes
 	if err := j.takeHistograms(result); err != nil {
 		return nil, err
 	}
 	if err := j.takeDigests(result); err != nil {
 		return nil, err
 	}
-	return result, j.takeElements(r, result)
+	j.takeElements(r, result)
+	return result, nil
 }
 
 // takeElements sets the elements of a result.
-func (j *rowJSON) takeElements(r *Row, result *metrics.Result) error {
-	var failed error
-	pair := func(ref, npu ElementValue) *metrics.Element {
-		e := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
-		var err error
-		if e.Ref, err = ref.value(r.RefDType); err == nil {
-			e.NPU, err = npu.value(r.NPUDType)
-		}
-		failed = cmp.Or(failed, err)
-		return e
-	}
-	element := func(x *elementJSON) *metrics.Element {
-		if x == nil {
-			return nil
-		}
-		e := pair(x.Ref, x.NPU)
-		e.Offset, e.Abs, e.Rel = x.Offset, x.Abs.orNaN(), x.Rel.orNaN()
-		return e
-	}
-	if j.RefValue != "" || j.NPUValue != "" {
-		result.Start = pair(j.RefValue, j.NPUValue)
+func (j *rowJSON) takeElements(r *Row, result *metrics.Result) {
+	shown := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
+	if j.RefValue != nil && j.NPUValue != nil {
+		shown.Ref, shown.NPU, result.Start = *j.RefValue, *j.NPUValue, shown
 	}
 	if j.FirstError != nil {
-		result.HPAA.First, result.Start = pair(j.RefValue, j.NPUValue), nil
-		result.HPAA.First.Offset = j.FirstError.Offset
+		shown.Offset = j.FirstError.Offset
+		result.HPAA.First, result.Start = shown, nil
 	}
-	r.First = element(j.FirstErrorPolicy)
-	result.Beyond.First, result.Beyond.Last = element(j.FirstErrorStrict), element(j.LastErrorStrict)
+	r.First, result.Beyond.First, result.Beyond.Last = j.FirstErrorPolicy.element(), j.FirstErrorStrict.element(), j.LastErrorStrict.element()
 	for i := range j.Worst {
-		result.Worst = append(result.Worst, *element(&j.Worst[i]))
+		result.Worst = append(result.Worst, *j.Worst[i].element())
 	}
-	return failed
+}
+
+// element is the pair of elements that was written.
+func (j *elementJSON) element() *metrics.Element {
+	if j == nil {
+		return nil
+	}
+	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
+}
+
+// typeElements gives the elements of a result that was read their types, and reports those
+// that the tensors do not have.
+func (r *Row) typeElements() (err error) {
+	res := r.Result
+	all := []*metrics.Element{r.First, res.Start, res.Beyond.First, res.Beyond.Last, res.Mismatch.First, res.Mismatch.Last, res.HPAA.First, res.HPAA.Last}
+	for _, list := range [][]metrics.Element{res.Worst, res.Listed, res.WorstRel} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	for _, e := range all {
+		if e == nil {
+			continue
+		}
+		if e.Offset < 0 || e.Offset >= res.Total {
+			return fmt.Errorf("element %d, of %d elements", e.Offset, res.Total)
+		}
+		if e.Ref, err = e.Ref.As(r.RefDType); err == nil {
+			e.NPU, err = e.NPU.As(r.NPUDType)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeHistograms sets the histograms of a result.

@@ -42,9 +42,9 @@ const (
 // rule is the one for the tensor.
 func (q *Request) rule() string {
 	switch {
-	case isInteger(q.NPUDType) && quantises(q.OpType):
+	case q.NPUDType.Host().Integer() && quantises(q.OpType):
 		return quantise
-	case isInteger(q.NPUDType):
+	case q.NPUDType.Host().Integer():
 		return integer
 	case optype.Of(q.OpType).Class == optype.Move:
 		return move
@@ -55,14 +55,6 @@ func (q *Request) rule() string {
 // sameType reports whether equal elements of both sides are stored as the same bytes.
 func (q *Request) sameType() bool { return q.RefDType == q.NPUDType && q.Effective == q.NPUDType }
 
-func isInteger(d tensor.DType) bool {
-	switch d.Host() {
-	case tensor.HostNone, tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
-		return false
-	}
-	return true
-}
-
 // UsesThird reports whether the tensor needs a third result.
 func (q *Request) UsesThird() bool { return q.Name.NeedsThird() && q.rule() == float }
 
@@ -71,7 +63,7 @@ func (q *Request) Applies() bool {
 	if q.RefDType.Host().Complex() {
 		return false
 	}
-	return isInteger(q.NPUDType) || thresholdsOf(q.Effective, q.HF32) != nil
+	return q.NPUDType.Host().Integer() || thresholdsOf(q.Effective, q.HF32) != nil
 }
 
 // Judge judges a tensor that the standard applies to, of which res are the metrics.
@@ -88,7 +80,7 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 		if err != nil {
 			return nil, err
 		}
-		s.Right, s.Wrong, s.Unclear = m.right, m.wrong, m.unclear
+		s.NonFinite = record.NonFinite{Right: m.right, Wrong: m.wrong, Unclear: m.unclear}
 		j.floats(&req, t, m)
 	}
 	for i := range s.Checks {
@@ -97,9 +89,9 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 		}
 	}
 	switch {
-	case s.Wrong > 0:
+	case s.NonFinite.Wrong > 0:
 		s.Status = record.Fail
-	case s.Unclear > 0 && s.Status == record.Pass:
+	case s.NonFinite.Unclear > 0 && s.Status == record.Pass:
 		s.Status = record.Warn
 	}
 	return s, nil
@@ -110,7 +102,7 @@ type judged struct{ *record.Standard }
 
 // check adds a number and its limit.
 func (j judged) check(name string, value float64, relation string, limit float64) *record.Check {
-	c := record.Check{Name: name, Value: value, Relation: relation, Limit: limit}
+	c := record.Check{Name: name, Value: metrics.Float(value), Relation: relation, Limit: metrics.Float(limit)}
 	switch relation {
 	case "<":
 		c.Holds = value < limit
@@ -129,7 +121,7 @@ func (j judged) integers(res *metrics.Result) {
 	if j.Rule == quantise {
 		limit = quantised
 	}
-	j.Wrong = res.Mismatch.Count // of a reference that is no integer
+	j.NonFinite.Wrong = res.Mismatch.Count // of a reference that is no integer
 	j.check(maxDifference, res.MaxAbs.Value, "<=", limit)
 }
 
@@ -213,11 +205,11 @@ func Reasons(s *record.Standard) []record.Finding {
 			parts = append(parts, failedText(c))
 		}
 	}
-	if s.Wrong > 0 {
-		parts = append(parts, lang.Sayf("wrong inf or NaN in %s", "%s的 inf/NaN 不符", elements(s.Wrong)))
+	if s.NonFinite.Wrong > 0 {
+		parts = append(parts, lang.Sayf("wrong inf or NaN in %s", "%s的 inf/NaN 不符", elements(s.NonFinite.Wrong)))
 	}
-	if s.Unclear > 0 {
-		parts = append(parts, lang.Sayf("inf or NaN that differ on all three sides in %s", "%s含 inf/NaN 且三方各不相同", elements(s.Unclear)))
+	if s.NonFinite.Unclear > 0 {
+		parts = append(parts, lang.Sayf("inf or NaN that differ on all three sides in %s", "%s含 inf/NaN 且三方各不相同", elements(s.NonFinite.Unclear)))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -249,14 +241,14 @@ func failedText(c *record.Check) lang.Sentence {
 		relation = "<"
 	case c.Value == c.Limit:
 		relation = ">="
-	case math.IsNaN(c.Value):
+	case c.Value != c.Value:
 		relation = "!" + c.Relation
 	}
 	value, limit := fmt.Sprintf("%.3g", c.Value), fmt.Sprintf("%.3g", c.Limit)
 	if value == limit && c.Value != c.Limit {
 		value, limit = fmt.Sprintf("%.17g", c.Value), fmt.Sprintf("%.17g", c.Limit)
 	}
-	if fraction, exp := math.Frexp(c.Limit); fraction == 0.5 && c.Limit < 1 {
+	if fraction, exp := math.Frexp(float64(c.Limit)); fraction == 0.5 && c.Limit < 1 {
 		limit += fmt.Sprintf(" (2^%d)", exp-1)
 	}
 	text := lang.Sayf("%s %s %s %s", "%s %s %s %s", checkText[c.Name], value, relation, limit)

@@ -171,7 +171,7 @@ func TestLevelLimits(t *testing.T) {
 					t.Fatalf("%v is no error of %v", d, r)
 				}
 				got := checkOf(t, judgeOf(t, request(tt.name, tt3(tt.name), 1), []float64{r}, []float64{npu}, []float64{2 * r}), check)
-				if got.Holds != want || got.Value != around(limit)[i] {
+				if got.Holds != want || float64(got.Value) != around(limit)[i] {
 					t.Errorf("%s %s of %v: %+v, want %v", tt.name, check, around(limit)[i], got, want)
 				}
 			}
@@ -261,7 +261,7 @@ func TestNonFinite(t *testing.T) {
 				case "u":
 					counts[2], status = 1, record.Warn
 				}
-				if counts != [3]int64{got.Right, got.Wrong, got.Unclear} || got.Status != status {
+				if counts != [3]int64{got.NonFinite.Right, got.NonFinite.Wrong, got.NonFinite.Unclear} || got.Status != status {
 					t.Errorf("%s: reference %s, third %s, NPU %s: %+v, want %s", name, row.ref, row.third, npu, got, want)
 				}
 				if reasons := Reasons(got); (len(reasons) > 0) != (status != record.Pass) {
@@ -352,7 +352,7 @@ func TestSlow(t *testing.T) {
 			}
 			got := judgeOf(t, req, ref, npu, x)
 			for check, want := range slow(name, l.tolerance, l.small, l.most, ref, npu, x) {
-				if c := checkOf(t, got, check); !(math.Abs(c.Value-want) <= 1e-12*want) {
+				if c := checkOf(t, got, check); !(math.Abs(float64(c.Value)-want) <= 1e-12*want) {
 					t.Errorf("%s of %v: %s is %v, want %v", name, l.dtype, check, c.Value, want)
 				}
 			}
@@ -415,7 +415,7 @@ func TestMoved(t *testing.T) {
 			t.Error("a transposition needs a third result")
 		}
 		got := judgeOf(t, req, tt.ref, tt.npu, nil)
-		if c := checkOf(t, got, different); c.Value != tt.want || got.Rule != move || (got.Status == record.Pass) != (tt.want == 0) {
+		if c := checkOf(t, got, different); float64(c.Value) != tt.want || got.Rule != move || (got.Status == record.Pass) != (tt.want == 0) {
 			t.Errorf("%v of %v: %+v, want %v different", tt.npu, tt.ref, got, tt.want)
 		}
 	}
@@ -469,7 +469,7 @@ func TestReasons(t *testing.T) {
 	}
 	// Numbers that look alike are printed in full; what is equal to a limit below which
 	// it has to be says so.
-	c := record.Check{Name: meanRelative, Value: math.Nextafter(0x1p-10, 1), Relation: "<", Limit: 0x1p-10}
+	c := record.Check{Name: meanRelative, Value: metrics.Float(math.Nextafter(0x1p-10, 1)), Relation: "<", Limit: 0x1p-10}
 	if text := failedText(&c).String(); text != "mean relative error 0.00097656250000000022 > 0.0009765625 (2^-10)" {
 		t.Error(text)
 	}

@@ -276,7 +276,7 @@ func (c *columns) addNumbers(row *record.Row) {
 		norm = row.Statistics.RelativeNorm()
 	}
 	if row.Evidence != nil && row.Evidence.Score > 0 {
-		score = number{Value: row.Evidence.Score, Defined: true}
+		score = of(float64(row.Evidence.Score))
 	}
 	c.Score, c.Norm = append(c.Score, score), append(c.Norm, norm)
 	if result == nil {

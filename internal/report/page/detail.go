@@ -1,8 +1,8 @@
 package page
 
 import (
-	"slices"
 	"strconv"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -13,27 +13,27 @@ const shownWorst = 12
 
 // detail is what the panel of a row shows beside its columns.
 type detail struct {
-	Reasons []reason    `json:"reasons"`
-	Limits  *limits     `json:"lim,omitempty"`
-	First   *element    `json:"first,omitempty"`
-	Ref     string      `json:"ref,omitempty"`
-	NPU     string      `json:"npu,omitempty"`
-	Rule    string      `json:"rule,omitempty"`
-	NPUOp   string      `json:"npu_op,omitempty"`
-	Script  string      `json:"script,omitempty"`
-	Err     string      `json:"err,omitempty"`
-	Notes   []text      `json:"notes,omitempty"`
-	Shapes  []string    `json:"shapes,omitempty"` // of both sides, where they differ
-	Metrics numbers     `json:"m,omitempty"`      // in the order of metrics.Table
-	Classes *named      `json:"cls,omitempty"`
-	Stats   *named      `json:"stats,omitempty"`
-	Worst   []element   `json:"w,omitempty"`
-	Axes    []axis      `json:"axes,omitempty"`
-	Abs     *magnitudes `json:"abs,omitempty"`
-	Rel     *magnitudes `json:"rel,omitempty"`
-	Proof   *evidence   `json:"ev,omitempty"`
-	Checks  []check     `json:"std,omitempty"`
-	Files   []string    `json:"files,omitempty"`
+	Reasons []reason            `json:"reasons"`
+	Limits  *limits             `json:"lim,omitempty"`
+	First   *element            `json:"first,omitempty"`
+	Ref     string              `json:"ref,omitempty"`
+	NPU     string              `json:"npu,omitempty"`
+	Rule    string              `json:"rule,omitempty"`
+	NPUOp   string              `json:"npu_op,omitempty"`
+	Script  string              `json:"script,omitempty"`
+	Err     string              `json:"err,omitempty"`
+	Notes   []text              `json:"notes,omitempty"`
+	Shapes  []string            `json:"shapes,omitempty"` // of both sides, where they differ
+	Metrics numbers             `json:"m,omitempty"`      // in the order of metrics.Table
+	Classes *named              `json:"cls,omitempty"`
+	Stats   *named              `json:"stats,omitempty"`
+	Worst   []element           `json:"w,omitempty"`
+	Axes    []axis              `json:"axes,omitempty"`
+	Abs     *record.HalfOctaves `json:"abs,omitempty"`
+	Rel     *record.HalfOctaves `json:"rel,omitempty"`
+	Proof   *evidence           `json:"ev,omitempty"`
+	Checks  []check             `json:"std,omitempty"`
+	Files   []string            `json:"files,omitempty"`
 	// Inputs are the rows that the operator reads, Readers those that read it, where the
 	// data flow is known.
 	Inputs  []int `json:"in,omitempty"`
@@ -129,7 +129,7 @@ func detailOf(c *Comparison, i int, readers []int) *detail {
 	}
 	if s := row.Standard; s != nil {
 		for _, x := range s.Checks {
-			d.Checks = append(d.Checks, check{x.Name, numbers{of(x.Value), of(x.Limit)}, x.Relation, x.Holds})
+			d.Checks = append(d.Checks, check{x.Name, numbers{of(float64(x.Value)), of(float64(x.Limit))}, x.Relation, x.Holds})
 		}
 	}
 	if e := row.Evidence; e != nil {
@@ -161,7 +161,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 	for k := range r.Worst[:min(shownWorst, len(r.Worst))] {
 		d.Worst = append(d.Worst, *elementOf(row, &r.Worst[k]))
 	}
-	d.Abs, d.Rel = magnitudesOf(r.AbsHistogram), magnitudesOf(r.RelHistogram)
+	d.Abs, d.Rel = record.HalfOctavesOf(r.AbsHistogram), record.HalfOctavesOf(r.RelHistogram)
 	folded := record.FoldAxes(r.Axes)
 	for k := range folded {
 		d.Axes = append(d.Axes, axisOf(&folded[k]))
@@ -172,19 +172,19 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 var classNames = []string{metrics.Finite: "finite", metrics.PosInf: "+inf", metrics.NegInf: "-inf", metrics.NaN: "NaN"}
 
 func elementOf(row *record.Row, e *metrics.Element) *element {
-	return &element{record.Coordinates(row.Shape, e.Offset), valueText(record.ElementValueOf(e.Ref)), valueText(record.ElementValueOf(e.NPU)), numbers{of(e.Abs), of(e.Rel)}}
+	return &element{record.Coordinates(row.Shape, e.Offset), valueText(e.Ref), valueText(e.NPU), numbers{of(e.Abs), of(e.Rel)}}
 }
 
 // valueDigits is the number of digits of an element in the page.
 const valueDigits = 7
 
 // valueText is an element: integers with all digits, others with enough for float32.
-func valueText(v record.ElementValue) string {
-	x, ok := v.Float()
-	if whole := slices.IndexFunc([]byte(v), func(c byte) bool { return c != '-' && (c < '0' || c > '9') }) < 0; !ok || whole {
-		return string(v)
+func valueText(v metrics.Value) string {
+	text := v.String()
+	if v.DType.Host().Complex() || !strings.ContainsFunc(text, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
+		return text
 	}
-	return strconv.FormatFloat(x, 'g', valueDigits, 64)
+	return strconv.FormatFloat(v.Real, 'g', valueDigits, 64)
 }
 
 func axisOf(p *metrics.AxisProfile) axis {
@@ -204,10 +204,10 @@ func evidenceOf(e *record.Evidence) *evidence {
 	shown := &evidence{Class: e.Class, Kind: e.Kind, Level: e.Level, FedBy: e.FedBy}
 	for _, x := range []struct {
 		name  string
-		value float64
+		value metrics.Float
 	}{{"rms", e.RMS}, {"ref_rms", e.RefRMS}, {"expected", e.Expected}, {"propagated", e.Propagated}, {"own", e.Own}, {"rounding", e.Rounding},
 		{"score", e.Score}, {"rows", e.Rows}, {"channels", e.Channels}, {"peak", e.Peak}, {"scale_z", e.ScaleZ}} {
-		shown.Shown.add(x.name, of(x.value))
+		shown.Shown.add(x.name, of(float64(x.value)))
 	}
 	return shown
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
 )
 
 // pictures are what the charts of a row show.
@@ -84,28 +83,4 @@ func densityOf(d *metrics.Density) *density {
 		return nil
 	}
 	return &density{numbers{of(d.Low), of(d.High)}, d.Count, d.Max, d.Cells}
-}
-
-// magnitudes count |d| or |d|/|r| in bins of half an octave: bin k of an even number
-// begins at 2^(k/2), the next one half way to the next octave.
-type magnitudes struct {
-	Zeros  int64   `json:"zeros"`
-	First  int32   `json:"first"`
-	Counts []int64 `json:"counts"`
-}
-
-// binsOfHalf is the number of bins of a result in half an octave.
-const binsOfHalf = 4
-
-func magnitudesOf(h metrics.Histogram) *magnitudes {
-	if len(h.Bins) == 0 {
-		return nil
-	}
-	h = record.FoldHistogram(h)
-	first, last := h.Bins[0].Bin/binsOfHalf, h.Bins[len(h.Bins)-1].Bin/binsOfHalf
-	m := &magnitudes{h.Zeros, first, make([]int64, last-first+1)}
-	for _, b := range h.Bins {
-		m.Counts[b.Bin/binsOfHalf-first] += b.Count
-	}
-	return m
 }

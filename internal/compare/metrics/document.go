@@ -1,0 +1,229 @@
+package metrics
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"dumptool/internal/tensor"
+)
+
+// Float is a number that is always defined; what JSON has no numbers for are the same
+// strings as in a Metric.
+type Float float64
+
+// MarshalJSON implements json.Marshaler.
+func (f Float) MarshalJSON() ([]byte, error) { return AppendNumber(nil, float64(f)), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Float) UnmarshalJSON(data []byte) error {
+	x, err := ParseNumber(data)
+	*f = Float(x)
+	return err
+}
+
+// String prints the number with all of its digits, an undefined one as NA.
+func (m Metric) String() string {
+	if !m.Defined {
+		return "NA"
+	}
+	return FormatFloat(m.Value)
+}
+
+// MarshalJSON implements json.Marshaler: a number, or null where it is undefined; what
+// JSON has no numbers for are the strings "nan", "inf" and "-inf".
+func (m Metric) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+
+// AppendJSON appends the number to JSON.
+func (m Metric) AppendJSON(b []byte) []byte {
+	if !m.Defined {
+		return append(b, "null"...)
+	}
+	return AppendNumber(b, m.Value)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *Metric) UnmarshalJSON(data []byte) (err error) {
+	*m = Metric{}
+	if string(data) != "null" {
+		m.Value, err = ParseNumber(data)
+		m.Defined = err == nil
+	}
+	return err
+}
+
+// OrNaN is the value, NaN where there is none.
+func (m Metric) OrNaN() float64 {
+	if !m.Defined {
+		return math.NaN()
+	}
+	return m.Value
+}
+
+// FormatFloat prints x with the fewest digits that read back as x, without an
+// exponent where the number is of a usual size; nan, inf and -inf are words.
+func FormatFloat(x float64) string { return string(appendFloat(nil, x)) }
+
+func appendFloat(b []byte, x float64) []byte {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x):
+		return append(b, "nan"...)
+	case math.IsInf(x, 1):
+		return append(b, "inf"...)
+	case math.IsInf(x, -1):
+		return append(b, "-inf"...)
+	case a != 0 && (a < 1e-6 || a >= 1e21):
+		return strconv.AppendFloat(b, x, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(b, x, 'f', -1, 64)
+}
+
+// AppendNumber appends x to JSON.
+func AppendNumber(b []byte, x float64) []byte {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(appendFloat(append(b, '"'), x), '"')
+	}
+	return appendFloat(b, x)
+}
+
+// ParseNumber reads a number of JSON or one of the words for what is none.
+func ParseNumber(data []byte) (float64, error) {
+	switch string(data) {
+	case `"nan"`:
+		return math.NaN(), nil
+	case `"inf"`:
+		return math.Inf(1), nil
+	case `"-inf"`:
+		return math.Inf(-1), nil
+	}
+	if len(data) == 0 || data[0] != '-' && (data[0] < '0' || data[0] > '9') {
+		return 0, fmt.Errorf("%.40s is no number, want one, null, \"nan\", \"inf\" or \"-inf\"", data)
+	}
+	x, err := strconv.ParseFloat(string(data), 64)
+	if err != nil {
+		return 0, fmt.Errorf("number %.40s is out of range", data)
+	}
+	return x, nil
+}
+
+// String is the element in JSON.
+func (v Value) String() string { return string(v.append(nil)) }
+
+// append appends the element to JSON.
+func (v Value) append(b []byte) []byte {
+	switch h := v.DType.Host(); {
+	case h.Signed():
+		return strconv.AppendInt(b, int64(v.Int), 10)
+	case h.Integer():
+		return strconv.AppendUint(b, v.Int, 10)
+	case h.Complex():
+		return appendNumbers(AppendNumber(append(b, '['), v.Real), v.Imag)
+	}
+	return AppendNumber(b, v.Real)
+}
+
+// MarshalJSON implements json.Marshaler: a number with all of its digits (integers of 64
+// bits too), one of the strings "nan", "inf" and "-inf", or a list of two of them for a
+// complex element.
+func (v Value) MarshalJSON() ([]byte, error) { return v.append(nil), nil }
+
+// UnmarshalJSON implements json.Unmarshaler. The element is of no type yet: see As.
+func (v *Value) UnmarshalJSON(data []byte) (err error) {
+	*v = Value{}
+	switch {
+	case string(data) == "null":
+		return nil
+	case len(data) > 0 && data[0] == '[':
+		return UnmarshalList(data, "complex element", (*Float)(&v.Real), (*Float)(&v.Imag))
+	}
+	if v.Real, err = ParseNumber(data); err != nil {
+		return err
+	}
+	if n, err := strconv.ParseInt(string(data), 10, 64); err == nil {
+		v.Int = uint64(n)
+	} else if n, err := strconv.ParseUint(string(data), 10, 64); err == nil {
+		v.Int = n
+	}
+	return nil
+}
+
+// As is an element that was read, as one of a type; an error where it is none.
+func (v Value) As(d tensor.DType) (Value, error) {
+	h := d.Host()
+	if v.Imag != 0 && !h.Complex() || h.Integer() && v.Real != float64(int64(v.Int)) && v.Real != float64(v.Int) {
+		return v, fmt.Errorf("element (%g, %g) of the type %s", v.Real, v.Imag, d)
+	}
+	if v.DType = d; !h.Integer() {
+		v.Int = 0
+	}
+	return v, nil
+}
+
+// MarshalJSON implements json.Marshaler: a list of the offset, the elements of the
+// reference and of the NPU, |d| and |d|/|r|.
+func (e Element) MarshalJSON() ([]byte, error) {
+	b := e.Ref.append(fmt.Appendf(nil, "[%d,", e.Offset))
+	return appendNumbers(e.NPU.append(append(b, ',')), e.Abs, e.Rel), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. The elements are of no type yet.
+func (e *Element) UnmarshalJSON(data []byte) error {
+	return UnmarshalList(data, "element", &e.Offset, &e.Ref, &e.NPU, (*Float)(&e.Abs), (*Float)(&e.Rel))
+}
+
+// MarshalJSON implements json.Marshaler: a list.
+func (p Point) MarshalJSON() ([]byte, error) {
+	return appendNumbers(fmt.Appendf(nil, "[%d", p.Offset), p.Ref, p.NPU), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Point) UnmarshalJSON(data []byte) error {
+	return UnmarshalList(data, "point", &p.Offset, (*Float)(&p.Ref), (*Float)(&p.NPU))
+}
+
+// MarshalJSON implements json.Marshaler: a list of the bins of |d| and |r|, the count,
+// and the least and the largest |d| and then |r| in it. Bin -1048576 holds zeros.
+func (b JointBin) MarshalJSON() ([]byte, error) {
+	return appendNumbers(fmt.Appendf(nil, "[%d,%d,%d", b.Abs, b.Ref, b.Count), b.MinAbs, b.MaxAbs, b.MinRef, b.MaxRef), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *JointBin) UnmarshalJSON(data []byte) error {
+	return UnmarshalList(data, "joint histogram", &b.Abs, &b.Ref, &b.Count, (*Float)(&b.MinAbs), (*Float)(&b.MaxAbs), (*Float)(&b.MinRef), (*Float)(&b.MaxRef))
+}
+
+// MarshalJSON implements json.Marshaler: a list of the elements, the errors (of the
+// strict policy), the sums of |d| and of |d|/|r|.
+func (b AxisBin) MarshalJSON() ([]byte, error) {
+	return appendNumbers(fmt.Appendf(nil, "[%d,%d", b.Count, b.Errors), b.SumAbs, b.SumRel), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *AxisBin) UnmarshalJSON(data []byte) error {
+	return UnmarshalList(data, "axis profile", &b.Count, &b.Errors, (*Float)(&b.SumAbs), (*Float)(&b.SumRel))
+}
+
+// appendNumbers ends a list of JSON with numbers.
+func appendNumbers(b []byte, all ...float64) []byte {
+	for _, x := range all {
+		b = AppendNumber(append(b, ','), x)
+	}
+	return append(b, ']')
+}
+
+// UnmarshalList reads a list of JSON of a fixed length; errors begin with what it is of.
+func UnmarshalList(data []byte, what string, into ...any) error {
+	var parts []json.RawMessage
+	err := json.Unmarshal(data, &parts)
+	if err == nil && len(parts) != len(into) {
+		err = fmt.Errorf("list of %d numbers, want %d: %.40s", len(parts), len(into), data)
+	}
+	for i := 0; err == nil && i < len(into); i++ {
+		err = json.Unmarshal(parts[i], into[i])
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
