@@ -1,8 +1,10 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"dumptool/internal/jsonpos"
@@ -25,6 +27,31 @@ func marshal(v any, indent string) []byte {
 func writeLine[R any](w io.Writer, v R) error {
 	_, err := w.Write(append(marshal(v, ""), '\n'))
 	return err
+}
+
+// writeLineAround writes an object on one line: the members of head, those of tail, and
+// between them a list, left out when it is empty. Its elements are marshalled one at a
+// time: a table with as many rows as a run has tensors makes no text in memory.
+func writeLineAround[T, F any](w io.Writer, head any, key string, elements []T, form func(*T) F, tail any) error {
+	out := bufio.NewWriter(w)
+	out.Write(bytes.TrimSuffix(marshal(head, ""), []byte("}")))
+	for i := range elements {
+		if i == 0 {
+			fmt.Fprintf(out, ",%q:[", key)
+		} else {
+			out.WriteByte(',')
+		}
+		out.Write(marshal(form(&elements[i]), ""))
+	}
+	if len(elements) > 0 {
+		out.WriteByte(']')
+	}
+	members := marshal(tail, "")[1:]
+	if len(members) > len("}") {
+		out.WriteByte(',')
+	}
+	out.Write(append(members, '\n'))
+	return out.Flush()
 }
 
 // writeJSON writes v in lines that people can read too.
