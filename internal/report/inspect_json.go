@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -150,7 +151,10 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 	if err := cmp.Or(f.Err, f.Partial); err != nil {
 		end.Error = err.Error()
 	}
-	return writeLineAround(w, form, "statistics", f.Statistics, rowForm, end)
+	out := bufio.NewWriter(w)
+	writeAround(out, form, "statistics", f.Statistics, rowForm, end)
+	out.WriteByte('\n')
+	return out.Flush()
 }
 
 // orNull returns a pointer to v, nil for the zero value.

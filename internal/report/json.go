@@ -29,29 +29,26 @@ func writeLine[R any](w io.Writer, v R) error {
 	return err
 }
 
-// writeLineAround writes an object on one line: the members of head, those of tail, and
-// between them a list, left out when it is empty. Its elements are marshalled one at a
-// time: a table with as many rows as a run has tensors makes no text in memory.
-func writeLineAround[T, F any](w io.Writer, head any, key string, elements []T, form func(*T) F, tail any) error {
-	out := bufio.NewWriter(w)
+// writeAround writes an object without a newline: the members of head, those of tail,
+// and between them a list, left out when it is nil. Its elements are marshalled one at a
+// time: there may be as many as a run has tensors. Errors are those of the next Flush.
+func writeAround[T, F any](out *bufio.Writer, head any, key string, elements []T, form func(*T) F, tail any) {
 	out.Write(bytes.TrimSuffix(marshal(head, ""), []byte("}")))
-	for i := range elements {
-		if i == 0 {
-			fmt.Fprintf(out, ",%q:[", key)
-		} else {
-			out.WriteByte(',')
+	if elements != nil {
+		fmt.Fprintf(out, ",%q:[", key)
+		for i := range elements {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			out.Write(marshal(form(&elements[i]), ""))
 		}
-		out.Write(marshal(form(&elements[i]), ""))
-	}
-	if len(elements) > 0 {
 		out.WriteByte(']')
 	}
 	members := marshal(tail, "")[1:]
 	if len(members) > len("}") {
 		out.WriteByte(',')
 	}
-	out.Write(append(members, '\n'))
-	return out.Flush()
+	out.Write(members)
 }
 
 // writeJSON writes v in lines that people can read too.
