@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -16,9 +17,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inspectedForm is the JSON form of a file. The keys from "original_name" on stand
-// only where there is something to say; null means that neither the file nor
-// its name says it.
+// inspectedForm is the JSON form of a file up to the rows of its table, "statistics".
+// The keys from "original_name" on stand only where there is something to say; null
+// means that neither the file nor its name says it.
 type inspectedForm struct {
 	File         string               `json:"file"`
 	Container    *string              `json:"container"`
@@ -35,12 +36,15 @@ type inspectedForm struct {
 	Round        *dumpdir.Coordinates `json:"round,omitempty"`
 	Order        *int                 `json:"order,omitempty"`
 	Script       string               `json:"script,omitempty"`
-	Statistics   []inspectedRow       `json:"statistics,omitempty"`
-	Counts       map[string]int       `json:"counts,omitempty"`
-	MisfitCount  int                  `json:"misfit_count,omitempty"`
-	Misfits      []misfitForm         `json:"misfits,omitempty"`
-	Warnings     []string             `json:"warnings,omitempty"`
-	Error        string               `json:"error,omitempty"`
+}
+
+// inspectedEnd are the keys of a file behind "statistics".
+type inspectedEnd struct {
+	Counts      map[string]int `json:"counts,omitempty"`
+	MisfitCount int            `json:"misfit_count,omitempty"`
+	Misfits     []misfitForm   `json:"misfits,omitempty"`
+	Warnings    []string       `json:"warnings,omitempty"`
+	Error       string         `json:"error,omitempty"`
 }
 
 type inspectedTensor struct {
@@ -127,14 +131,12 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 		Order:     f.Order,
 		Script:    f.Script,
 		Values:    f.Values,
-		Warnings:  f.Warnings,
-
-		MisfitCount: f.Misfits.Count, Misfits: misfitForms(f.Misfits.First),
 	}
+	end := inspectedEnd{MisfitCount: f.Misfits.Count, Misfits: misfitForms(f.Misfits.First), Warnings: f.Warnings}
 	if f.Side != nil {
-		form.Counts = make(map[string]int)
+		end.Counts = make(map[string]int)
 		for _, c := range f.Side.Counts {
-			form.Counts[strings.ReplaceAll(c.Noun, " ", "_")+"s"] = c.N
+			end.Counts[strings.ReplaceAll(c.Noun, " ", "_")+"s"] = c.N
 		}
 	}
 	if f.Named {
@@ -143,16 +145,16 @@ func WriteInspectedJSON(w io.Writer, f *inspect.File) error {
 	for i := range f.Tensors {
 		form.Tensors[i] = newNamedForm(&f.Tensors[i])
 	}
-	for i := range f.Statistics {
-		form.Statistics = append(form.Statistics, rowForm(&f.Statistics[i]))
-	}
 	if f.Entry.Name != store.Base(f.Entry.Path()) {
 		form.OriginalName = f.Entry.Name
 	}
 	if err := cmp.Or(f.Err, f.Partial); err != nil {
-		form.Error = err.Error()
+		end.Error = err.Error()
 	}
-	return writeLine(w, form)
+	out := bufio.NewWriter(w)
+	writeAround(out, form, "statistics", f.Statistics, rowForm, end)
+	out.WriteByte('\n')
+	return out.Flush()
 }
 
 // orNull returns a pointer to v, nil for the zero value.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -229,20 +230,23 @@ func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
 		Paths     []string           `json:"paths"`
 		Producers []dumpdir.Producer `json:"producers"`
 		Files     int                `json:"files"`
-		Problems  []problem          `json:"problems"`
-		Warnings  []string           `json:"warnings"`
 	}
-	form := struct {
-		Run    header  `json:"run"`
-		Rounds []round `json:"rounds"`
-	}{header{list(run.Paths), list(run.Producers), len(run.Files), []problem{}, list(run.Warnings)}, []round{}}
-	for i := range run.Problems {
-		p := &run.Problems[i]
-		form.Run.Problems = append(form.Run.Problems, problem{p.Kind, p.Path, pointer(p.At, p.At.Known()), p.Err.Error()})
+	type headerEnd struct {
+		Warnings []string `json:"warnings"`
 	}
+	out := bufio.NewWriter(w)
+	out.WriteString(`{"run":`)
+	writeAround(out, header{list(run.Paths), list(run.Producers), len(run.Files)}, "problems", list(run.Problems),
+		func(p *dumpdir.Problem) problem {
+			return problem{p.Kind, p.Path, pointer(p.At, p.At.Known()), p.Err.Error()}
+		},
+		headerEnd{list(run.Warnings)})
+	rounds := []round{}
 	for _, r := range run.Rounds {
-		form.Rounds = append(form.Rounds, round{r.At, len(r.Ops),
+		rounds = append(rounds, round{r.At, len(r.Ops),
 			source{r.Order.Source, r.Order.Known, r.Order.Of, r.Order.Rejected}, source{r.Flow.Source, r.Flow.Known, r.Flow.Of, r.Flow.Rejected}})
 	}
-	return writeLine(w, form)
+	out.WriteString(`,"rounds":`)
+	out.Write(append(marshal(rounds, ""), "}\n"...))
+	return out.Flush()
 }
