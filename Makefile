@@ -89,13 +89,17 @@ fmt-check:
 test-s3: ## object storage with a real server, versitygw (built first, 2 minutes)
 	GO='$(GO)' sh scripts/s3.sh $(GO) test $(TESTFLAGS) -run 'TestConformance|TestObjectStorage' ./internal/store ./cmd/dumptool
 
-# Races are found by running code side by side, not by many cases of a property, which
-# take ten times as long here: "make test" has those.
-RACE_CHECKS = 25
-race: ## all tests with the race detector (needs a C compiler)
+# Packages that start goroutines, or whose values several of them share, say so by what
+# they import. Races are found by running code side by side, not by many cases of a
+# property, which take ten times as long here: "make test" has those.
+RACE_PACKAGES = $(shell $(GO) list -f '{{$$path := .ImportPath}}{{range .Imports}}\
+	{{if or (eq . "sync") (eq . "sync/atomic") (eq . "dumptool/internal/guard")}}{{$$path}} {{end}}{{end}}' ./...)
+RACE_CHECKS = 5
+race: ## the tests of what goroutines share, with the race detector (needs a C compiler)
 	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || \
 		{ echo "make race: the race detector needs a C compiler, and there is no $$cc"; exit 1; }
-	CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS) ./...
+	CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race -vet=off $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS) $(sort $(RACE_PACKAGES))
+	CGO_ENABLED=1 $(GO) test -race -vet=off $(TESTFLAGS) -run 'TestReadSizesAndWorkers|TestPool' ./internal/compare/metrics
 
 lint: lint-tool ## run golangci-lint, which also holds the direction of imports
 	$(LINT) run ./...
@@ -147,9 +151,10 @@ same: build benchtools ## compare what this build and OLD=path print and write (
 # fused to a multiply-add, but by internal/exact on purpose, and both builds have
 # to write the same. QEMU runs programs for linux/arm64 on other hosts.
 QEMU ?= qemu-aarch64
-ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record ./internal/report
-# The package whose loops are in assembly is tested without it too.
-ARM64_PLAIN = ./internal/compare/metrics/kernel
+ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record
+# The package whose loops are in assembly, which its tests compare with plain ones; it is
+# tested without assembly too.
+KERNEL = ./internal/compare/metrics/kernel
 ARM64_BINARY = bin/dumptool-linux-arm64
 arm64: build benchtools ## the same results on arm64: instructions, tests and reports (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
@@ -158,19 +163,18 @@ arm64: build benchtools ## the same results on arm64: instructions, tests and re
 	if [ -n "$$fused" ]; then \
 		echo 'fused multiply-adds; write float64(a*b) + c:'; printf '%s\n' "$$fused"; exit 1; \
 	fi
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_PLAIN)
-	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 2
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY)-purego ./cmd/dumptool
-	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)-purego' -trees 1
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(KERNEL)
+	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 1
 
-# What processors without kernels of their own run: loops in plain Go.
+# What processors without kernels of their own run: loops in plain Go, of which only
+# comparisons have any.
 purego: build benchtools ## the same results without assembly: tests and reports
-	$(GO) vet -tags purego ./...
-	$(GO) test -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/compare ./internal/compare/metrics/...
+	$(GO) vet -tags purego ./internal/cpu $(KERNEL)
+	$(GO) test -trimpath -vet=off -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/compare/metrics/...
 	$(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
-	bin/same -old bin/dumptool -new bin/dumptool-purego -trees 3
+	bin/same -old bin/dumptool -new bin/dumptool-purego -trees 3 -only compare
 
 microbench: ## run the benchmarks of single functions (BENCH: a pattern)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
@@ -191,11 +195,15 @@ dist: ## static binaries for all platforms in dist/, with licences and SHA256SUM
 	GO='$(GO)' sh scripts/notice.sh $(DIST_TARGETS) >'$(DIST)/NOTICE.txt'; \
 	cd '$(DIST)' && sha256sum NOTICE.txt dumptool-* >SHA256SUMS && cat SHA256SUMS
 
-dist-check: dist ## build dist/ once more with an empty build cache: the bytes must be the same
+# Two of the platforms, with other processors and formats of programs, stand for all: what
+# would differ, of the machine or of the order of the build, is in every one of them.
+TWICE = linux/arm64 windows/amd64
+dist-check: dist ## build two of dist/ once more with an empty build cache: the bytes must be the same
 	@set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	GOCACHE="$$tmp/cache" $(MAKE) --no-print-directory dist DIST="$$tmp/dist" >/dev/null; \
-	cmp '$(DIST)/SHA256SUMS' "$$tmp/dist/SHA256SUMS"; \
-	echo 'a second build gave the same bytes'
+	GOCACHE="$$tmp/cache" $(MAKE) --no-print-directory dist DIST="$$tmp/dist" DIST_TARGETS='$(TWICE)' >/dev/null; \
+	for file in "$$tmp/dist"/dumptool-*; do cmp '$(DIST)'/"$${file##*/}" "$$file"; done; \
+	cd '$(DIST)' && sha256sum --quiet -c SHA256SUMS; \
+	echo 'a second build gave the same bytes: $(TWICE)'
 
 setup: lint-tool ## download modules and tools: afterwards everything works offline
 	GO='$(GO)' sh scripts/s3.sh true

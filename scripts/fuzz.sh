@@ -12,37 +12,38 @@ go=${GO:-go}
 time=${1:-10s}
 log=$(mktemp)
 targets=$(mktemp)
-trap 'rm -f "$log" "$targets"' EXIT
+binary=$(mktemp)
+trap 'rm -f "$log" "$targets" "$binary"' EXIT
 trap 'exit 130' INT TERM
 
-# measure PACKAGE PATTERN runs the seeds of the targets that match, without the engine
-# and all in one process, and prints a line a target: the package, the name, the number
-# of seeds, the mean and the worst time of a seed in milliseconds. Every seed runs
-# four times and has the shortest of its times: what a process does once, and waiting for
-# others on a busy machine, is not the target's.
+# measure PATTERN PACKAGE... runs the seeds of the targets that match, without the engine,
+# those of a package in one process and one package after the other, and prints a line a
+# target: the package, the name, the number of seeds, the mean and the worst time of a
+# seed in milliseconds. Every seed runs four times and has the shortest of its times: what
+# a process does once, and waiting for others on a busy machine, is not the target's.
 measure() {
-	if ! $go test -json -count=4 -run "$2" "$1" >"$log" 2>&1 </dev/null; then
+	if ! $go test -json -p 1 -vet=off -count=4 -run "$@" >"$log" 2>&1 </dev/null; then
 		sed -n 's/.*"Output":"\(.*\)\\n"}$/\1/p; /^[^{]/p' "$log" >&2
 		return 1
 	fi
 	# {"Time":"2026-01-02T15:04:05.678Z","Action":"run","Package":"p","Test":"FuzzA/seed#0"}
-	awk -F'"' -v package="$1" '
+	awk -F'"' '
 		$14 != "Test" { next }
 		{ split($4, t, /[-T:Z+]/); now = ((t[3] * 24 + t[4]) * 60 + t[5]) * 60 + t[6]; depth = split($16, part, "/") }
-		$8 == "run" && depth == 1 { seeds[$16] += 0 }
-		$8 == "run" { start[$16] = now }
+		{ target = $12 " " part[1]; seed = $12 " " $16 }
+		$8 == "run" && depth == 1 { seeds[target] += 0 }
+		$8 == "run" { start[seed] = now }
 		($8 == "pass" || $8 == "skip") && depth == 2 {
-			spent = (now - start[$16]) * 1000
-			if (!($16 in least)) seeds[part[1]]++
-			if (!($16 in least) || spent < least[$16]) least[$16] = spent
+			spent = (now - start[seed]) * 1000
+			if (!(seed in least)) { seeds[target]++; of[seed] = target }
+			if (!(seed in least) || spent < least[seed]) least[seed] = spent
 		}
 		END {
 			for (seed in least) {
-				split(seed, part, "/")
-				sum[part[1]] += least[seed]
-				if (least[seed] > worst[part[1]]) worst[part[1]] = least[seed]
+				sum[of[seed]] += least[seed]
+				if (least[seed] > worst[of[seed]]) worst[of[seed]] = least[seed]
 			}
-			for (name in seeds) printf "%s %s %d %.2f %.1f\n", package, name, seeds[name], sum[name] / (seeds[name] ? seeds[name] : 1), worst[name]
+			for (name in seeds) printf "%s %d %.2f %.1f\n", name, seeds[name], sum[name] / (seeds[name] ? seeds[name] : 1), worst[name]
 		}' "$log" | sort
 }
 
@@ -71,9 +72,13 @@ show_kept() {
 	done
 }
 
-for pkg in $($go list ./...); do
-	measure "$pkg" '^Fuzz' >>"$targets"
-done
+packages=$($go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir pkg; do
+	if grep -qs '^func Fuzz' "$dir"/*_test.go; then echo "$pkg"; fi
+done)
+if [ -n "$packages" ]; then
+	# shellcheck disable=SC2086 # one argument a package
+	measure '^Fuzz' $packages >"$targets"
+fi
 found=$(wc -l <"$targets")
 if [ "$found" -eq 0 ]; then
 	echo 'fuzz.sh: there are no fuzz targets'
@@ -86,7 +91,7 @@ while read -r pkg name rest; do
 	echo "$pkg $name $rest"
 	# One that is too slow is measured once more, alone.
 	reaches "$pkg $name $rest" && continue
-	again=$(measure "$pkg" "^$name\$")
+	again=$(measure "^$name\$" "$pkg")
 	echo "$again (again)"
 	reaches "$again" || slow="$slow $pkg:$name"
 done <"$targets"
@@ -98,14 +103,21 @@ if [ "$time" = 0 ]; then
 	exit 0
 fi
 
+cache=$($go env GOCACHE)/fuzz
 failed=
+built=
 while read -r pkg name _; do
 	echo "-- $pkg $name"
-	dir=$($go list -f '{{.Dir}}' "$pkg")
+	if [ "$pkg" != "$built" ]; then # the targets of a package follow each other
+		dir=$($go list -f '{{.Dir}}' "$pkg")
+		$go test -c -vet=off -fuzz . -o "$binary" "$pkg"
+		built=$pkg
+	fi
 	kept=$(inputs)
 	status=0
 	# Without the bound on making inputs smaller, a target does nothing else.
-	$go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 10x "$pkg" >"$log" 2>&1 </dev/null || status=$?
+	(cd "$dir" && "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "$time" \
+		-test.fuzzminimizetime 10x -test.fuzzcachedir "$cache/$pkg") >"$log" 2>&1 </dev/null || status=$?
 	cat "$log"
 	if [ "$status" = 0 ]; then
 		continue

@@ -148,35 +148,37 @@ func TestOverflowShards(t *testing.T) {
 	inFolders(t, func(rt *rapid.T, dir string) {
 		tree := filepath.Join(dir, "tree")
 		generatedTree(rt, tree, false)
-		n := rapid.IntRange(1, 9).Draw(rt, "n")
-		for _, command := range []string{"scan", "analyze"} {
-			args := []string{"overflow", command, tree}
-			if rapid.Bool().Draw(rt, "all") {
-				args = append(args, "--all")
-			}
-			if command == "analyze" && rapid.Bool().Draw(rt, "most") {
-				args = append(args, "-n", "1")
-			}
-			one, two, parts := filepath.Join(dir, command+"-one"), filepath.Join(dir, command+"-two"), filepath.Join(dir, command+"-parts")
-			shardsOf(t, rt, n, append(args, "-out", parts)...)
-			merge := rapid.SampledFrom([][]string{{"merge"}, {"overflow", command, "merge"}}).Draw(rt, "merge")
-			for _, out := range [][]string{{}, {"--lang", "zh"}, {"--format", "json"}, {"-out", "", "--format", "text,json,csv,md,html"}} {
-				single, merged := slices.Concat(args, out), slices.Concat(merge, []string{parts}, out)
-				if len(out) == 4 {
-					single[len(single)-3], merged[len(merged)-3] = one, two
-				}
-				want, got := runArgs(t, single...), runArgs(t, merged...)
-				want.err, got.err = strings.ReplaceAll(want.err, one, "OUT"), strings.ReplaceAll(got.err, two, "OUT")
-				if warned := strings.LastIndex(want.err, "warning: "); warned >= 0 { // of the tree: the shards say them
-					_, want.err, _ = strings.Cut(want.err[warned:], "\n")
-				}
-				if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
-					rt.Fatalf("%v: one run and %d shards differ:\n%s", merged, n, diff)
-				}
-			}
-			if diff := cmp.Diff(treeOf(rt, one), treeOf(rt, two)); diff != "" {
-				rt.Fatalf("overflow %s: the reports of one run and of %d shards differ:\n%s", command, n, diff)
-			}
+		command := rapid.SampledFrom([]string{"scan", "analyze"}).Draw(rt, "command")
+		args := []string{"overflow", command, tree}
+		if rapid.Bool().Draw(rt, "all") {
+			args = append(args, "--all")
+		}
+		if command == "analyze" && rapid.Bool().Draw(rt, "most") {
+			args = append(args, "-n", "1")
+		}
+		n, one, two, parts := rapid.IntRange(1, 5).Draw(rt, "n"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "parts")
+		shardsOf(t, rt, n, append(args, "-out", parts)...)
+		merge := rapid.SampledFrom([][]string{{"merge"}, {"overflow", command, "merge"}}).Draw(rt, "merge")
+		single, merged := args, slices.Concat(merge, []string{parts})
+		switch rapid.SampledFrom([]string{"text", "zh", "json", "files", "files"}).Draw(rt, "form") {
+		case "zh":
+			single, merged = append(single, "--lang", "zh"), append(merged, "--lang", "zh")
+		case "json":
+			single, merged = append(single, "--format", "json"), append(merged, "--format", "json")
+		case "files":
+			const all = "text,json,csv,md,html"
+			single, merged = append(single, "-out", one, "--format", all), append(merged, "-out", two, "--format", all)
+		}
+		want, got := runArgs(t, single...), runArgs(t, merged...)
+		want.err, got.err = strings.ReplaceAll(want.err, one, "OUT"), strings.ReplaceAll(got.err, two, "OUT")
+		if warned := strings.LastIndex(want.err, "warning: "); warned >= 0 { // of the tree: the shards say them
+			_, want.err, _ = strings.Cut(want.err[warned:], "\n")
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
+			rt.Fatalf("%v: one run and %d shards differ:\n%s", merged, n, diff)
+		}
+		if diff := cmp.Diff(treeOf(rt, one), treeOf(rt, two)); diff != "" {
+			rt.Fatalf("overflow %s: the reports of one run and of %d shards differ:\n%s", command, n, diff)
 		}
 	})
 }
@@ -188,7 +190,7 @@ func TestConvertShards(t *testing.T) {
 	inFolders(t, func(rt *rapid.T, dir string) {
 		tree, one, two := filepath.Join(dir, "tree"), filepath.Join(dir, "one"), filepath.Join(dir, "two")
 		generatedTree(rt, tree, true)
-		n := rapid.IntRange(1, 9).Draw(rt, "n")
+		n := rapid.IntRange(1, 5).Draw(rt, "n")
 		args := []string{"convert", "-d", tree, "-t", rapid.SampledFrom([]string{"npy", "bin", "msnpy", "txt", "safetensors"}).Draw(rt, "type"), "-j", "1"}
 		if rapid.Bool().Draw(rt, "format") {
 			args = append(args, "-f", "NCHW")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,14 +24,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// mixedNet is a network of pairs of all sizes and outcomes; one pair has more
-// than a segment.
-func mixedNet(t testing.TB) (ref, npu string) {
+// mixedPairs is a network of pairs of these sizes, of which the fifth fails, and of all
+// other outcomes.
+func mixedPairs(t testing.TB, sizes ...int64) (ref, npu string) {
 	t.Helper()
 	dir := t.TempDir()
 	ref, npu = filepath.Join(dir, "ref"), filepath.Join(dir, "npu")
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i, n := range []int64{0, 1, 7, 1000, metrics.ReadElements, metrics.ReadElements + 1, 3*metrics.ReadElements - 5, 300} {
+	for i, n := range sizes {
 		a, b := make([]float64, n), make([]float64, n)
 		for k := range a {
 			a[k] = rng.NormFloat64()
@@ -42,6 +43,18 @@ func mixedNet(t testing.TB) (ref, npu string) {
 		write(t, filepath.Join(ref, fmt.Sprintf("op%d.npy", i)), array(tensor.Float32, tensor.Shape{n}, a...))
 		write(t, filepath.Join(npu, fmt.Sprintf("op%d.npy", i)), array(tensor.Float16, tensor.Shape{n}, b...))
 	}
+	write(t, filepath.Join(ref, "op9.npy"), array(tensor.Int8, tensor.Shape{3}, 1, 2, 3))
+	write(t, filepath.Join(npu, "op9.npy"), array(tensor.Int8, tensor.Shape{2}, 1, 2))
+	write(t, filepath.Join(ref, "op10.npy"), []byte("broken"))
+	write(t, filepath.Join(npu, "op10.npy"), array(tensor.Int8, tensor.Shape{2}, 1, 2))
+	write(t, filepath.Join(ref, "op11.npy"), array(tensor.Int8, tensor.Shape{2}, 1, 2))
+	return ref, npu
+}
+
+// mixedNet is mixedPairs with a pair that has more than a segment.
+func mixedNet(t testing.TB) (ref, npu string) {
+	t.Helper()
+	ref, npu = mixedPairs(t, 0, 1, 7, 1000, metrics.ReadElements, metrics.ReadElements+1, 3*metrics.ReadElements-5, 300)
 	large := make([]byte, metrics.SegmentElements+777)
 	for i := range large {
 		large[i] = byte(i * i % 97)
@@ -51,11 +64,6 @@ func mixedNet(t testing.TB) (ref, npu string) {
 	large[metrics.SegmentElements+3] += 20
 	large[17] += 20
 	write(t, filepath.Join(npu, "op8.npy"), append(array(tensor.Int8, shape), large...))
-	write(t, filepath.Join(ref, "op9.npy"), array(tensor.Int8, tensor.Shape{3}, 1, 2, 3))
-	write(t, filepath.Join(npu, "op9.npy"), array(tensor.Int8, tensor.Shape{2}, 1, 2))
-	write(t, filepath.Join(ref, "op10.npy"), []byte("broken"))
-	write(t, filepath.Join(npu, "op10.npy"), array(tensor.Int8, tensor.Shape{2}, 1, 2))
-	write(t, filepath.Join(ref, "op11.npy"), array(tensor.Int8, tensor.Shape{2}, 1, 2))
 	return ref, npu
 }
 
@@ -63,6 +71,16 @@ func hpaa(ref, npu string) Options {
 	o := exactly(ref, npu)
 	o.Judge.Limits.Profile = ProfileHPAA
 	return o
+}
+
+// sameFacts compares everything that is known of two pairs before they are judged,
+// numbers by their bits.
+func sameFacts(a, b *record.Row) string {
+	text := cmp.Transformer("text", func(e error) string { return fmt.Sprint(e) })
+	bits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	bits32 := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+	whole := func(a, b []float32) bool { return slices.EqualFunc(a, b, bits32) } // Diff takes long to look through them
+	return cmp.Diff(a, b, cmpopts.IgnoreFields(record.Row{}, "Verdict"), cmp.Comparer(bits), cmp.Comparer(bits32), cmp.Comparer(whole), text)
 }
 
 // sameReports compares everything that is told about a run.
@@ -94,8 +112,7 @@ func TestFactsOfPairs(t *testing.T) {
 				if len(part.Row.Patterns) > 0 || part.Row.Uneven != nil {
 					failed++
 				}
-				facts := []cmp.Option{cmpopts.EquateNaNs(), cmpopts.IgnoreFields(record.Row{}, "Verdict"), cmp.Transformer("text", func(e error) string { return fmt.Sprint(e) })}
-				if diff := cmp.Diff(part.Row, &rep.Rows[i], facts...); diff != "" {
+				if diff := sameFacts(part.Row, &rep.Rows[i]); diff != "" {
 					t.Errorf("%s by %s: facts of %s (-before +after the judgement):\n%s", name, mode, part.Row.Op, diff)
 				}
 			}
@@ -143,20 +160,30 @@ func TestSameResult(t *testing.T) {
 	}
 }
 
-// TestAnySplit executes the pairs of a plan in any split, each share by a plan of
-// its own, and concludes over all of them: the report is that of one run, however a
+// TestAnySplit executes the pairs of a plan in any split and in any order, each share
+// by a plan of its own: the facts of a row are those of one run, to the bit, in whatever
+// company it was compared, and the report over all of them is that of one run, however a
 // row fails.
 func TestAnySplit(t *testing.T) {
-	ref, npu := mixedNet(t)
+	ref, npu := mixedPairs(t, 0, 1, 7, 1000, metrics.ReadElements+1, 300)
 	mixed := hpaa(ref, npu)
 	mixed.Baseline = &Baseline{Rows: []BaselineEntry{{Op: "op4", Status: record.Pass}, {Op: "gone", Status: record.Pass}}}
 	byEvidence := mixed
 	byEvidence.Judge.Verdict.Mode = ByEvidence
-	options := []Options{mixed, byEvidence, transformer(3, 1).options(t, true)}
-	var want []*record.Report
+	options := []Options{mixed, byEvidence, transformer(2, 1).options(t, true)}
 	for i := range options {
-		options[i].Workers = 2
-		want = append(want, runAll(t, options[i]))
+		options[i].Workers, options[i].Points = 2, 4
+	}
+	facts, reports := make([][]Part, len(options)), make([]*record.Report, len(options))
+	for i := range options {
+		plan, err := NewPlan(t.Context(), options[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if facts[i], err = plan.Execute(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		reports[i] = runAll(t, options[i])
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		which := rapid.IntRange(0, len(options)-1).Draw(t, "options")
@@ -171,12 +198,20 @@ func TestAnySplit(t *testing.T) {
 		for i := range shares {
 			shares[i] = newExecutor(plan())
 		}
-		var parts []Part
-		for i := range want[which].Rows {
-			share := shares[rapid.IntRange(0, len(shares)-1).Draw(t, "share")]
-			parts = append(parts, *share.part(context.Background(), i))
+		want := facts[which]
+		parts := make([]Part, len(want))
+		order := make([]int, len(want))
+		for i := range order {
+			order[i] = i
 		}
-		if diff := sameReports(want[which], plan().Conclude(parts)); diff != "" {
+		for _, i := range rapid.Permutation(order).Draw(t, "order") {
+			share := shares[rapid.IntRange(0, len(shares)-1).Draw(t, "share")]
+			parts[i] = *share.part(context.Background(), i)
+			if diff := sameFacts(want[i].Row, parts[i].Row); diff != "" {
+				t.Errorf("facts of %s (-one run +share):\n%s", want[i].Row.Name(), diff)
+			}
+		}
+		if diff := sameReports(reports[which], plan().Conclude(parts)); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -69,7 +69,7 @@ func TestAlikeMeansEqual(t *testing.T) {
 	for name, data := range goldenIRs(t, ".ir") {
 		whole, wholeErr := ReadIR(bytes.NewReader(data))
 		want := describe(whole)
-		for range 200 {
+		for range 60 {
 			other := bytes.Clone(data)
 			at := random.IntN(len(other) + 1)
 			for at < len(other) && other[at] == '\n' {
@@ -89,7 +89,7 @@ func TestAlikeMeansEqual(t *testing.T) {
 			}
 		}
 	}
-	if same < 100 {
+	if same < 30 {
 		t.Errorf("only %d were alike", same)
 	}
 }

@@ -151,30 +151,28 @@ func TestLocations(t *testing.T) {
 	type row struct {
 		offset   int64
 		abs, rel float64
-		mismatch bool
 	}
 	var rows []row
 	var listed []int64
-	for i := range int64(count) {
-		n := slowDecode(t, req.NPUDType, npu.data[2*i:][:2])
-		g := slowDecode(t, req.RefDType, ref.data[4*i:][:4])
-		mismatch := n.class != g.class
-		abs := math.Abs(n.re - g.re)
-		rel := abs / math.Abs(g.re)
-		if mismatch {
-			abs, rel = inf, inf
-		}
-		if g.re == 0 {
-			rel = 0
-		}
-		if n.class == g.class && n.class != Finite {
-			continue
-		}
-		rows = append(rows, row{i, abs, rel, mismatch})
-		if mismatch || !slowPasses(req.Limits, abs, math.Abs(g.re)) {
-			listed = append(listed, i)
+	p := newSlowPair(t, req, ref, npu)
+	for i, x := range p.all {
+		if x.n.class != x.r.class {
+			rows, listed = append(rows, row{int64(i), inf, inf}), append(listed, int64(i))
 		}
 	}
+	for _, f := range p.finite {
+		rel := 0.0
+		if f.rel != nil {
+			rel = relative64(&f)
+		}
+		rows = append(rows, row{f.offset, f.abs64, rel})
+		if f.isError {
+			listed = append(listed, f.offset)
+		}
+	}
+	byOffset := func(a, b row) int { return cmp.Compare(a.offset, b.offset) }
+	slices.SortFunc(rows, byOffset)
+	slices.Sort(listed)
 	offsets := func(elements []Element) (out []int64) {
 		for _, e := range elements {
 			out = append(out, e.Offset)
@@ -186,7 +184,7 @@ func TestLocations(t *testing.T) {
 		for _, r := range rows[:req.Top] {
 			out = append(out, r.offset)
 		}
-		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.offset, b.offset) })
+		slices.SortFunc(rows, byOffset)
 		return out
 	}
 	for name, pair := range map[string][2][]int64{
@@ -242,6 +240,7 @@ func TestAxes(t *testing.T) {
 		}
 		e.segmentElements = 4 * blockElements
 		r := runParallel(t, e, 1, ref, npu)
+		slow := newSlowPair(t, req, ref, npu)
 		var want []AxisProfile
 		for axis, size := range shape {
 			if size < 2 {
@@ -249,24 +248,22 @@ func TestAxes(t *testing.T) {
 			}
 			fold := (size + 1023) / 1024
 			p := AxisProfile{Axis: axis, Size: size, Fold: fold, Bins: make([]AxisBin, (size+fold-1)/fold)}
-			for i := range count {
-				b := &p.Bins[shape.Coordinates(i)[axis]/fold]
+			bin := func(offset int64) *AxisBin { return &p.Bins[shape.Coordinates(offset)[axis]/fold] }
+			for i, x := range slow.all {
+				b := bin(int64(i))
 				b.Count++
-				n := slowDecode(t, req.NPUDType, npu.data[2*i:][:2])
-				g := slowDecode(t, req.RefDType, ref.data[4*i:][:4])
-				if n.class != g.class {
+				if x.n.class != x.r.class {
 					b.Errors++
 				}
-				if n.class != Finite || g.class != Finite {
-					continue
-				}
-				abs := math.Abs(n.re - g.re)
-				if !slowPasses(req.Limits, abs, math.Abs(g.re)) {
+			}
+			for _, f := range slow.finite {
+				b := bin(f.offset)
+				if f.isError {
 					b.Errors++
 				}
-				b.SumAbs += abs
-				if g.re != 0 {
-					b.SumRel += abs / math.Abs(g.re)
+				b.SumAbs += f.abs64
+				if f.rel != nil {
+					b.SumRel += relative64(&f)
 				}
 			}
 			want = append(want, p)

@@ -1,11 +1,16 @@
 package metrics
 
 import (
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"sort"
+	"testing"
 
 	"dumptool/internal/tensor"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // references are the slow references of all metrics: each computes one from the
@@ -524,4 +529,172 @@ func subnormals(s *slowSide) answer {
 		x := math.Abs(s.pair.magnitude(e))
 		return e.class == Finite && x > 0 && x < smallestNormal(s.dtype)
 	}))
+}
+
+// integral is what a slow look at every pair says beside the metrics.
+type integral struct {
+	Classes                          Classes
+	Beyond, Mismatch, Cells          int64
+	First, Last, CellFirst, CellLast int64
+	AbsBins, RelBins                 map[int32]int64
+	AbsZeros, RelZeros               int64
+	Joint                            map[[2]int32]JointBin
+	Offsets                          []int64
+}
+
+func integralOf(r *Result) integral {
+	out := integral{
+		Classes: r.Classes,
+		Beyond:  r.Beyond.Count, Mismatch: r.Mismatch.Count, Cells: r.HPAA.Count,
+		First: -1, Last: -1, CellFirst: -1, CellLast: -1,
+		AbsBins: map[int32]int64{}, RelBins: map[int32]int64{},
+		AbsZeros: r.AbsHistogram.Zeros, RelZeros: r.RelHistogram.Zeros,
+		Joint: map[[2]int32]JointBin{}, Offsets: r.ErrorOffsets,
+	}
+	if r.Beyond.First != nil {
+		out.First, out.Last = r.Beyond.First.Offset, r.Beyond.Last.Offset
+	}
+	if r.HPAA.First != nil {
+		out.CellFirst, out.CellLast = r.HPAA.First.Offset, r.HPAA.Last.Offset
+	}
+	for _, b := range r.AbsHistogram.Bins {
+		out.AbsBins[b.Bin] = b.Count
+	}
+	for _, b := range r.RelHistogram.Bins {
+		out.RelBins[b.Bin] = b.Count
+	}
+	for _, b := range r.Joint {
+		out.Joint[[2]int32{b.Abs, b.Ref}] = b
+	}
+	return out
+}
+
+// takeBounds checks that the bounds of got's joint histogram hold those of want,
+// and are no wider than a bin of the histogram of |d| and a group of |r| are;
+// then want takes them over.
+func (want *integral) takeBounds(t testing.TB, got *integral) {
+	t.Helper()
+	type span struct{ min, max float64 }
+	abs := map[int32]span{} // of all pairs in a group of |d|
+	for key, w := range want.Joint {
+		s, ok := abs[key[0]]
+		if !ok {
+			s = span{w.MinAbs, w.MaxAbs}
+		}
+		abs[key[0]] = span{min(s.min, w.MinAbs), max(s.max, w.MaxAbs)}
+	}
+	for key, w := range want.Joint {
+		g, ok := got.Joint[key]
+		if !ok {
+			continue // the comparison of all fields finds it
+		}
+		if g.MinAbs > w.MinAbs || g.MaxAbs < w.MaxAbs || g.MinRef > w.MinRef || g.MaxRef < w.MaxRef {
+			t.Errorf("joint bin %v has bounds %v, want them to hold %v", key, g, w)
+		}
+		s := abs[key[0]]
+		if key[0] != ZeroBin && s.min > 1e-300 && (g.MinAbs < s.min*(0.8888888888888888-1e-15) || g.MaxAbs > s.max*1.125) || g.MaxRef > 65536*g.MinRef {
+			t.Errorf("joint bin %v has bounds %v, want |d| within %v", key, g, s)
+		}
+		w.MinAbs, w.MaxAbs, w.MinRef, w.MaxRef = g.MinAbs, g.MaxAbs, g.MinRef, g.MaxRef
+		want.Joint[key] = w
+	}
+}
+
+// slowBin returns the histogram bin by its definition.
+func slowBin(x float64) int32 {
+	if math.IsInf(x, 1) {
+		return 1024 * 8
+	}
+	fraction, exp := math.Frexp(x) // 0.5 to 1
+	return int32(exp-1)*8 + int32((2*fraction-1)*8)
+}
+
+func slowGroup(x float64) int32 {
+	switch {
+	case x == 0:
+		return ZeroBin
+	case math.IsInf(x, 1):
+		return 64
+	}
+	_, exp := math.Frexp(x)
+	return int32(math.Floor(float64(exp-1) / 16))
+}
+
+// slowCompare looks at the pairs one by one.
+func slowCompare(p *slowPair) integral {
+	out := integral{
+		First: -1, Last: -1, CellFirst: -1, CellLast: -1,
+		AbsBins: map[int32]int64{}, RelBins: map[int32]int64{}, Joint: map[[2]int32]JointBin{},
+	}
+	bad := map[int64]bool{}
+	for i, x := range p.all {
+		out.Classes[x.n.class][x.r.class]++
+		if x.n.class != x.r.class {
+			bad[int64(i)] = true
+			out.Mismatch++
+		}
+	}
+	for _, f := range errorsOf(p.hpaa) {
+		slowError(&out.Cells, &out.CellFirst, &out.CellLast, f.offset)
+	}
+	for _, f := range errorsOf(p.finite) {
+		bad[f.offset] = true
+		slowError(&out.Beyond, &out.First, &out.Last, f.offset)
+	}
+	for _, offset := range slices.Sorted(maps.Keys(bad)) {
+		if len(out.Offsets) < 64 {
+			out.Offsets = append(out.Offsets, offset)
+		}
+	}
+	for i := range p.finite {
+		out.count(&p.finite[i])
+	}
+	return out
+}
+
+// slowError counts an error.
+func slowError(count, first, last *int64, offset int64) {
+	if *count == 0 {
+		*first = offset
+	}
+	*count++
+	*last = offset
+}
+
+// count counts a pair in the histograms.
+func (want *integral) count(f *slowFinite) {
+	if f.abs64 != 0 {
+		want.AbsBins[slowBin(f.abs64)]++
+	} else {
+		want.AbsZeros++
+	}
+	if f.rel != nil {
+		if rel := relative64(f); rel != 0 {
+			want.RelBins[slowBin(rel)]++
+		} else {
+			want.RelZeros++
+		}
+	}
+	key := [2]int32{slowGroup(f.abs64), slowGroup(f.magnitude)}
+	cell, ok := want.Joint[key]
+	if !ok {
+		cell = JointBin{Abs: key[0], Ref: key[1], MinAbs: f.abs64, MaxAbs: f.abs64, MinRef: f.magnitude, MaxRef: f.magnitude}
+	}
+	cell.Count++
+	cell.MinAbs, cell.MaxAbs = min(cell.MinAbs, f.abs64), max(cell.MaxAbs, f.abs64)
+	cell.MinRef, cell.MaxRef = min(cell.MinRef, f.magnitude), max(cell.MaxRef, f.magnitude)
+	want.Joint[key] = cell
+}
+
+// checkSlowly compares a result with a slow look at every pair, and returns that.
+func checkSlowly(t testing.TB, req Request, ref, npu memory, got *Result) *slowPair {
+	t.Helper()
+	p := newSlowPair(t, req, ref, npu)
+	checkTable(t, p, got)
+	want, seen := slowCompare(p), integralOf(got)
+	want.takeBounds(t, &seen)
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(req, diff)
+	}
+	return p
 }

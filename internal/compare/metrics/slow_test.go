@@ -2,9 +2,11 @@ package metrics
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"math/big"
 	"slices"
+	"sync"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -28,6 +30,73 @@ type slowPair struct {
 }
 
 type slowElements struct{ n, r slowElement }
+
+// slowElement is one element, decoded for itself.
+type slowElement struct {
+	re, im float64
+	exact  *big.Int // integers
+	class  Class
+}
+
+func slowDecode(t testing.TB, d tensor.DType, src []byte) slowElement {
+	t.Helper()
+	decoder, err := tensor.NewDecoder(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := make([]byte, decoder.Host().Size())
+	decoder.Decode(host, src)
+	var e slowElement
+	if decoder.Host().Complex() {
+		var z [1]complex128
+		tensor.Complex128s(z[:], host, decoder.Host())
+		e.re, e.im = real(z[0]), imag(z[0])
+	} else {
+		var x [1]float64
+		tensor.Float64s(x[:], host, decoder.Host())
+		e.re = x[0]
+	}
+	switch decoder.Host() {
+	case tensor.HostInt64:
+		e.exact = big.NewInt(int64(binary.LittleEndian.Uint64(host)))
+	case tensor.HostUint64:
+		e.exact = new(big.Int).SetUint64(binary.LittleEndian.Uint64(host))
+	case tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
+	default:
+		e.exact = big.NewInt(int64(e.re))
+	}
+	e.class = slowClass(e.re, e.im)
+	return e
+}
+
+func slowClass(re, im float64) Class {
+	has := func(test func(x float64) bool) bool { return test(re) || test(im) }
+	switch {
+	case has(math.IsNaN):
+		return NaN
+	case has(func(x float64) bool { return math.IsInf(x, 1) }):
+		return PosInf
+	case has(func(x float64) bool { return math.IsInf(x, -1) }):
+		return NegInf
+	}
+	return Finite
+}
+
+// slowAbs returns |n-r| rounded once.
+func slowAbs(n, r slowElement) float64 {
+	if n.im == 0 && r.im == 0 {
+		a, b := new(big.Float).SetPrec(3000).SetFloat64(n.re), new(big.Float).SetPrec(3000).SetFloat64(r.re)
+		if n.exact != nil {
+			a.SetInt(n.exact)
+		}
+		if r.exact != nil {
+			b.SetInt(r.exact)
+		}
+		d, _ := a.Sub(a, b).Float64()
+		return math.Abs(d)
+	}
+	return modulus(n.re-r.re, n.im-r.im)
+}
 
 // slowFinite is a pair of finite elements.
 type slowFinite struct {
@@ -172,6 +241,16 @@ func (f *slowFinite) passes(l Limits) bool {
 		return slowPasses(l, f.abs64, f.magnitude)
 	}
 	return slowPasses(Limits{l.Atol / 4, l.Rtol, l.Mode}, f.quarter, f.magnitude/4)
+}
+
+func slowPasses(l Limits, abs, ref float64) bool {
+	switch l.Mode {
+	case BothExceeded:
+		return abs <= l.Atol || abs <= l.Rtol*ref
+	case EitherExceeded:
+		return abs <= l.Atol && abs <= l.Rtol*ref
+	}
+	return abs <= l.Atol+float64(l.Rtol*ref) // rounded twice, on every processor
 }
 
 // limit is the largest |d| that passes, but for the rounding of float64.
@@ -443,6 +522,127 @@ func (u *slowULP) integerLimit(x float64, exact *big.Int) int {
 		return -1
 	}
 	return 0
+}
+
+// slowULP measures distances by looking up values in a list of all of them.
+type slowULP struct {
+	dtype   tensor.DType
+	values  []float64 // of types up to 16 bits
+	highest float64
+	list    []float64 // the values with the places next to them
+	zero    int
+}
+
+// slowULPs keeps the lists of types, which take long to make.
+var slowULPs sync.Map
+
+func newSlowULP(t testing.TB, d tensor.DType) *slowULP {
+	t.Helper()
+	if u, ok := slowULPs.Load(d); ok {
+		return u.(*slowULP)
+	}
+	u := makeSlowULP(t, d)
+	slowULPs.Store(d, u)
+	return u
+}
+
+func makeSlowULP(t testing.TB, d tensor.DType) *slowULP {
+	t.Helper()
+	u := &slowULP{dtype: d}
+	size := d.UnitSize()
+	part := map[tensor.DType]tensor.DType{tensor.Complex32: tensor.Float16, tensor.Complex64: tensor.Float32, tensor.Complex128: tensor.Float64}
+	if p, ok := part[d]; ok {
+		u.dtype, size = p, p.UnitSize()
+	}
+	switch {
+	case size <= 2:
+		for code := range 1 << (8 * size) {
+			src := binary.LittleEndian.AppendUint16(nil, uint16(code))[:size]
+			if x := slowDecode(t, u.dtype, src); x.class == Finite {
+				u.values = append(u.values, x.re)
+			}
+		}
+		slices.Sort(u.values)
+		u.values = slices.Compact(u.values)
+		u.highest = u.values[len(u.values)-1]
+		u.zero, _ = slices.BinarySearch(u.values, 0)
+		if u.values[0] < 0 {
+			u.list = append(u.list, 2*u.values[0]-u.values[1])
+			u.zero++
+		}
+		u.list = append(append(u.list, u.values...), 2*u.highest-u.values[len(u.values)-2])
+	case u.dtype == tensor.Float32:
+		u.highest = math.MaxFloat32
+	case u.dtype == tensor.Float64:
+		u.highest = math.MaxFloat64
+	default: // integers, whose limits do not matter beside an infinity
+		_, u.highest = intLimits(u.dtype)
+	}
+	return u
+}
+
+func intLimits(d tensor.DType) (low, high float64) {
+	if h := d.Host(); h == tensor.HostUint32 || h == tensor.HostUint64 {
+		return 0, math.Ldexp(1, d.Bits()) - 1
+	}
+	return -math.Ldexp(1, d.Bits()-1), math.Ldexp(1, d.Bits()-1) - 1
+}
+
+func (u *slowULP) distance(n, r slowElement, imaginary bool) float64 {
+	a, b := n.re, r.re
+	if imaginary {
+		a, b = n.im, r.im
+	}
+	switch u.dtype.Host() {
+	case tensor.HostFloat64:
+		return slowOrdered(math.Float64bits(a), math.Float64bits(b), 63)
+	case tensor.HostFloat32, tensor.HostFloat16:
+		if u.values == nil {
+			return slowOrdered(uint64(math.Float32bits(float32(a))), uint64(math.Float32bits(float32(b))), 31)
+		}
+		return math.Abs(float64(u.rank(a) - u.rank(b)))
+	}
+	if imaginary {
+		return math.Abs(math.RoundToEven(b))
+	}
+	x := r
+	x.re = math.RoundToEven(b)
+	n.im, x.im = 0, 0
+	return slowAbs(n, x)
+}
+
+func slowOrdered(a, b uint64, sign int) float64 {
+	value := func(x uint64) *big.Int {
+		v := new(big.Int).SetUint64(x &^ (1 << sign))
+		if x>>sign != 0 {
+			v.Neg(v)
+		}
+		return v
+	}
+	d := new(big.Int).Sub(value(a), value(b))
+	f, _ := new(big.Float).SetInt(d.Abs(d)).Float64()
+	return f
+}
+
+// rank returns the place of x rounded to nearest among all values, ties to the
+// one an even number of places from zero; one more than the last place if the
+// format would round it to beyond its range.
+func (u *slowULP) rank(x float64) int {
+	list, zero, last := u.list, u.zero, len(u.list)-2
+	i, found := slices.BinarySearch(list, x)
+	switch {
+	case found:
+	case i > last+1:
+		i = last + 1
+	case i > 0:
+		below, above := new(big.Float).SetFloat64(x), new(big.Float).SetFloat64(list[i])
+		below.Sub(below, new(big.Float).SetFloat64(list[i-1]))
+		above.Sub(above, new(big.Float).SetFloat64(x))
+		if c := below.Cmp(above); c < 0 || c == 0 && (i-1-zero)%2 == 0 {
+			i--
+		}
+	}
+	return i - zero
 }
 
 // quantile is the value at which a share of values is reached.

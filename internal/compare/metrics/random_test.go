@@ -10,6 +10,76 @@ import (
 	"dumptool/internal/tensor"
 )
 
+// randomElement stores an element with any bits, or a small number.
+func randomElement(random *rand.Rand, dst []byte, d tensor.DType) []byte {
+	size := d.UnitSize()
+	if size == 1 || random.IntN(3) == 0 {
+		for range size {
+			dst = append(dst, byte(random.Uint32()))
+		}
+		return dst
+	}
+	x := float64(random.IntN(9)-4) * math.Ldexp(1, random.IntN(4))
+	switch d.Host() {
+	case tensor.HostFloat16:
+		return append(dst, byte(random.IntN(4)), byte(0x3c+random.IntN(4)|random.IntN(2)<<7))
+	case tensor.HostFloat32:
+		if size == 2 {
+			return binary.LittleEndian.AppendUint16(dst, uint16(math.Float32bits(float32(x))>>16))
+		}
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(x+random.NormFloat64()*1e-3)))
+	case tensor.HostFloat64:
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	case tensor.HostComplex64:
+		if size == 4 {
+			return append(dst, byte(random.IntN(4)), 0x3c, byte(random.IntN(4)), 0xbc)
+		}
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(x)))
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(random.IntN(5))))
+	case tensor.HostComplex128:
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(random.IntN(5))))
+	}
+	return append(dst, binary.LittleEndian.AppendUint64(nil, uint64(int64(x)))[:size]...)
+}
+
+func decodable() (types []tensor.DType) {
+	for d := range tensor.DType(64) {
+		if d.Host() != tensor.HostNone {
+			types = append(types, d)
+		}
+	}
+	return types
+}
+
+// TestTypes compares results and pictures with a slow look at every pair, for all pairs
+// of types.
+func TestTypes(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for _, npuType := range decodable() {
+		for _, refType := range decodable() {
+			t.Run(refType.String()+"-"+npuType.String(), func(t *testing.T) {
+				req := Request{
+					Shape: tensor.Shape{3, 29}, RefDType: refType, NPUDType: npuType,
+					Limits: Limits{Atol: 0.25, Rtol: 0.5, Mode: Mode(random.IntN(3))},
+				}
+				ref, npu := memory{nil, refType.UnitSize()}, memory{nil, npuType.UnitSize()}
+				for range 87 {
+					ref.data = randomElement(random, ref.data, refType)
+					if refType == npuType && random.IntN(2) == 0 {
+						npu.data = append(npu.data, ref.data[len(ref.data)-ref.size:]...)
+						npu.data[len(npu.data)-npu.size] ^= byte(random.IntN(3))
+						continue
+					}
+					npu.data = randomElement(random, npu.data, npuType)
+				}
+				pictures, got := picturesOf(t, req, BinLimits{1, 1 + random.IntN(40)}, ref, npu)
+				checkPictures(t, checkSlowly(t, req, ref, npu, got), pictures, got)
+			})
+		}
+	}
+}
+
 // hardFloat returns a value that is hard on arithmetic: at an end of the range of
 // float64, subnormal, next to another one or to a limit, or just any.
 func hardFloat(random *rand.Rand) float64 {
@@ -108,7 +178,7 @@ func TestHardPairs(t *testing.T) {
 
 // narrowed has 32 bits in the place of a 64-bit integer that meets what is no
 // integer. Such an integer may be a unit in the last place off, which matters to
-// values that tie: TestNaive has such pairs without any.
+// values that tie: TestTypes has such pairs without any.
 func narrowed(t *testing.T, req Request) Request {
 	t.Helper()
 	n, errN := newNumber(req.NPUDType)
