@@ -21,6 +21,9 @@ func (n *net) ids(limit int, shape ...int) value {
 	return n.input(a, I32)
 }
 
+// rows draws a number of rows; a quarter of the networks have four times as many.
+func (n *net) rows(lo, hi int) int { return n.between(lo, hi) * pick(n, 1, 1, 1, 4) }
+
 // features are normal numbers that come from outside.
 func (n *net) features(shape ...int) value { return n.input(normal(n.Rand, 1, shape...), n.typ) }
 
@@ -41,15 +44,30 @@ func (n *net) attention(q, k, v value, causal bool) value {
 	scores := n.scaled(n.batched(q, k, true), 1/math.Sqrt(float64(q.dim(2))))
 	if causal {
 		rows, keys := q.dim(1), k.dim(1)
-		bias := zeros(1, rows, keys)
-		for i := range bias.V {
-			if i%keys > i/keys+keys-rows {
-				bias.V[i] = -10000
-			}
-		}
-		scores = n.plus(scores, n.given("Const|", bias, n.typ))
+		scores = n.masked(scores, rows, keys)
 	}
 	return n.batched(n.softmax(scores), v, false)
+}
+
+// masked leaves only the keys of earlier rows, by a sum or by filling in.
+func (n *net) masked(scores value, rows, keys int) value {
+	late := zeros(1, rows, keys)
+	for i := range late.V {
+		late.V[i] = float64(b2i(i%keys > i/keys+keys-rows))
+	}
+	if n.IntN(2) == 0 {
+		fill := pick(n, -10000, -65504, math.Inf(-1))
+		return n.binary("MaskedFill|Tensor.masked_fill", scores, n.given("Const|", late, Bool), func(x, m float64) float64 {
+			if m != 0 {
+				return fill
+			}
+			return x
+		})
+	}
+	for i := range late.V {
+		late.V[i] *= -10000
+	}
+	return n.plus(scores, n.given("Const|", late, n.typ))
 }
 
 // swiGLU is the feed-forward part of LLaMA.
@@ -60,7 +78,7 @@ func (n *net) swiGLU(x value, hidden int) value {
 
 func llama(n *net) {
 	heads, wide := pick(n, 4, 8), pick(n, 8, 16)
-	shared, rows := pick(n, 1, 2, 4), n.between(9, 40)
+	shared, rows := pick(n, 1, 2, 4), n.rows(9, 40)
 	width := heads * wide
 	fused := n.IntN(2) == 0
 	x := n.embedding(n.weight(1, 200, width), n.ids(200, rows))
@@ -132,7 +150,7 @@ func decode(n *net) {
 }
 
 func moe(n *net) {
-	rows, width, experts, k := n.between(16, 48), pick(n, 32, 64), pick(n, 4, 8), pick(n, 1, 2)
+	rows, width, experts, k := n.rows(16, 48), pick(n, 32, 64), pick(n, 4, 8), pick(n, 1, 2)
 	x := n.features(rows, width)
 	for range n.between(1, 3) {
 		y := n.norm(rmsNorm, x)
@@ -292,7 +310,7 @@ func unet(n *net) {
 }
 
 func recommend(n *net) {
-	rows, fields, width := n.between(20, 80), n.between(3, 8), pick(n, 8, 16)
+	rows, fields, width := n.rows(20, 80), n.between(3, 8), pick(n, 8, 16)
 	vectors := []value{}
 	dense := n.features(rows, 13)
 	for _, w := range []int{32, width} {
@@ -315,7 +333,7 @@ func recommend(n *net) {
 }
 
 func train(n *net) {
-	rows, classes, layers := pick(n, 32, 64), 10, n.between(1, 4)
+	rows, classes, layers, smooth := 8*n.rows(4, 8), 10, n.between(1, 4), n.IntN(3) == 0
 	x := n.features(rows, 48)
 	first := x
 	if n.IntN(3) == 0 {
@@ -333,7 +351,9 @@ func train(n *net) {
 		w := n.weight(1/math.Sqrt(float64(x.dim(1)))/max(x.spread(), 1e-3), x.dim(1), width)
 		y := n.product("MatMulV2|Functional.linear", x, w, false, false, n.weight(0.2, width))
 		all = append(all, layer{x, w, y})
-		if x = y; i < layers {
+		if x = y; i < layers && smooth {
+			x = n.gelu(y)
+		} else if i < layers {
 			x = n.relu(y)
 		}
 	}
@@ -351,28 +371,50 @@ func train(n *net) {
 			break
 		}
 		d = n.product("MatMulV2|!Functional.linear", d, l.w, false, true)
+		if smooth {
+			d = n.binary("GeluGrad|!Functional.gelu", d, all[i-1].pre, func(g, x float64) float64 {
+				return g * (0.5*(1+math.Erf(x/math.Sqrt2)) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
+			})
+			continue
+		}
 		d = n.binary("ReluGrad|!Functional.relu", d, all[i-1].pre, func(g, x float64) float64 { return g * float64(b2i(x > 0)) })
 	}
 }
 
-// updated is the weight after a step of an optimizer: SGD or Adam's first one.
+// updated is the weight after a step of an optimizer: SGD, or Adam with the moments of the
+// steps before, if there were any.
 func (n *net) updated(w, grad value, scale float64) value {
-	adam := n.IntN(2) == 0
-	kind := "ApplyGradientDescent|NPU.npu_sgd"
-	if adam {
-		kind = "ApplyAdamD|NPU.npu_apply_adam"
+	if n.IntN(2) == 0 {
+		return n.add("ApplyGradientDescent|NPU.npu_sgd", []value{w, grad}, func(_ *machine, in []*Array) []*Array {
+			y := in[0].like()
+			for i, v := range in[0].V {
+				y.V[i] = v - 0.01*in[1].V[i]/scale
+			}
+			return one(y)
+		}, F32)
 	}
-	return n.add(kind, []value{w, grad}, func(m *machine, in []*Array) []*Array {
-		y, eps := in[0].like(), 1e-6
-		if adam && m.is("eps") {
-			eps = 0.1
+	size, first := grad.spread()/scale, n.IntN(4) == 0
+	m1, m2 := normal(n.Rand, size, w.shape()...), normal(n.Rand, size, w.shape()...)
+	for i := range m2.V {
+		m1.V[i] *= float64(b2i(!first))
+		m2.V[i] *= m2.V[i] * float64(b2i(!first))
+	}
+	in := []value{w, n.input(m1, F32), n.input(m2, F32), grad}
+	return n.add("ApplyAdamD|NPU.npu_apply_adam", in, func(m *machine, in []*Array) []*Array {
+		y, eps := in[0].like(), 1e-8
+		if m.is("eps") {
+			eps = size
+		}
+		if first && !m.exact {
+			m.notes["adam"]++ // the sign of the gradient, which may be that of its rounding
 		}
 		for i, v := range in[0].V {
-			g := in[1].V[i] / scale
-			if adam {
-				g /= math.Abs(g) + eps
+			g := in[3].V[i] / scale
+			moment, square := 0.9*in[1].V[i]+0.1*g, 0.999*in[2].V[i]+0.001*g*g
+			if first {
+				moment, square = moment/0.1, square/0.001
 			}
-			y.V[i] = v - 0.01*g
+			y.V[i] = v - 0.01*moment/(math.Sqrt(square)+eps)
 		}
 		return one(y)
 	}, F32)
@@ -381,7 +423,7 @@ func (n *net) updated(w, grad value, scale float64) value {
 func amp(n *net) {
 	n.typ = pick(n, F16, BF16)
 	t := n.typ
-	rows, width, heads := n.between(12, 48), pick(n, 32, 64), 4
+	rows, width, heads := n.rows(12, 48), pick(n, 32, 64), 4
 	x := n.cast(n.features(rows, width), F32)
 	for range n.between(1, 4) {
 		y := n.cast(n.norm(pick(n, layerNorm, rmsNorm), x), t)
@@ -400,7 +442,7 @@ func amp(n *net) {
 
 func w8a8(n *net) {
 	n.typ = pick(n, F16, F16, BF16)
-	rows, width := n.between(16, 64), pick(n, 32, 64)
+	rows, width := n.rows(16, 64), pick(n, 32, 64)
 	x := n.features(rows, width)
 	for range n.between(1, 4) {
 		y := n.norm(pick(n, layerNorm, rmsNorm), x)
@@ -412,7 +454,7 @@ func w8a8(n *net) {
 }
 
 func flashNet(n *net) {
-	heads, wide, rows := pick(n, 2, 4), pick(n, 8, 16), n.between(16, 40)
+	heads, wide, rows := pick(n, 2, 4), pick(n, 8, 16), n.rows(16, 40)
 	width, length := heads*wide, rows
 	if n.IntN(3) == 0 {
 		length = rows - n.between(2, 6)
@@ -456,7 +498,7 @@ func gru(n *net) {
 }
 
 func ill(n *net) {
-	rows, width := n.between(32, 64), pick(n, 8, 16, 32)
+	rows, width := n.rows(32, 64), pick(n, 8, 16, 32)
 	x := n.features(rows, width)
 	for range n.between(1, 3) {
 		switch n.IntN(6) {
@@ -496,7 +538,7 @@ func deep(n *net) {
 }
 
 func graphNet(n *net) {
-	nodes, edges, width := n.between(20, 60), n.between(80, 200), pick(n, 16, 32)
+	nodes, edges, width := n.rows(20, 60), n.between(80, 200), pick(n, 16, 32)
 	x, from, to := n.features(nodes, width), n.ids(nodes, edges), n.ids(nodes, edges)
 	ones := zeros(edges, 1)
 	for i := range ones.V {
@@ -519,7 +561,7 @@ func audio(n *net) {
 	loud := pick(n, 1, 0.03, 0.002)
 	for i := range wave.V {
 		frame, s := float64(i/samples), float64(i)
-		wave.V[i] = loud * math.Exp(-frame/4) * (math.Sin(0.3*s) + 0.5*math.Sin(0.71*s) + 0.1*n.NormFloat64())
+		wave.V[i] = loud * math.Exp(-frame/12) * (math.Sin(0.3*s) + 0.5*math.Sin(0.71*s) + 0.1*n.NormFloat64())
 	}
 	cosine, sine := zeros(samples, samples/2), zeros(samples, samples/2)
 	for s := range samples {
@@ -540,11 +582,8 @@ func audio(n *net) {
 	w := mel.ref()
 	mel.eval = func(*machine, []*Array) []*Array { return one(w.clone()) }
 	y := n.product("MatMulV2|Torch.matmul", power, mel, false, false)
-	if n.typ == F16 {
-		y = n.plus(y, n.given("Const|", &Array{Shape: []int{1}, V: []float64{1e-4}}, n.typ))
-	} else {
-		y = n.plus(y, n.given("Const|", &Array{Shape: []int{1}, V: []float64{1e-7}}, n.typ))
-	}
+	floor := max(1e-3*y.spread(), 1e-6) // of what is heard
+	y = n.plus(y, n.given("Const|", &Array{Shape: []int{1}, V: []float64{floor}}, n.typ))
 	y = n.log(y)
 	y = n.norm(layerNorm, y)
 	for range n.between(1, 2) {
@@ -587,7 +626,7 @@ func movers(n *net) {
 }
 
 func dropout(n *net) {
-	rows, width := n.between(16, 48), pick(n, 32, 64)
+	rows, width := n.rows(16, 48), pick(n, 32, 64)
 	keep, fused := 0.9, n.IntN(2) == 0
 	if n.IntN(3) == 0 {
 		n.npu.draw = 2 // other seeds

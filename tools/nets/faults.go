@@ -64,6 +64,14 @@ var spoils = []struct {
 			a.V[i] = min(max(x, -limit), limit)
 		}
 	}},
+	{"overflow", true, func(a *Array, _ *rand.Rand) {
+		limit := 0.7 * peak(a.V)
+		for i, x := range a.V {
+			if math.Abs(x) > limit {
+				a.V[i] = math.Inf(int(math.Copysign(1, x)))
+			}
+		}
+	}},
 	{"offset", true, func(a *Array, r *rand.Rand) {
 		d := rms(a.V) * (0.3 + r.Float64())
 		part(func(x, _ float64) float64 { return x + d })(a, r)
@@ -117,7 +125,7 @@ func possible(nd *node, output int, strong bool) (kinds []string) {
 		return nil
 	}
 	for _, s := range spoils {
-		fits := nd.out[output].float() || slices.Contains(integers, s.kind) || nd.out[output] == I8 && s.kind != "nan" && s.strong
+		fits := nd.out[output].float() || slices.Contains(integers, s.kind) || nd.out[output] == I8 && s.kind != "nan" && s.kind != "overflow" && s.strong
 		if fits && s.strong == strong {
 			kinds = append(kinds, s.kind)
 		}

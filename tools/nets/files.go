@@ -71,6 +71,11 @@ func (n *net) write(dir string, f form) (*writer, []string, error) {
 			}
 			w.names[nd] = fmt.Sprintf("%s.%d.%s", api, calls[nd.api], pass)
 			calls[nd.api]++
+		case "plain":
+			w.names[nd] = nd.name
+			if w.Graph == "none" { // the order is that of the numbers
+				w.names[nd] = fmt.Sprintf("%04d_%s", i, nd.name)
+			}
 		default:
 			w.names[nd] = nd.name
 		}
@@ -246,7 +251,7 @@ type described struct {
 	File                string
 }
 
-// MarshalJSON writes numbers as Python does, NaN and Infinity included.
+// text is the JSON of Python, which has NaN and Infinity.
 func (d described) text() string {
 	num := func(x float64) string {
 		switch {

@@ -81,7 +81,7 @@ func (o *outcome) right() bool {
 	return o.exit == 1 && o.first() && !o.wrong()
 }
 
-func run(args []string, stdout io.Writer) error {
+func run(args []string, stdout io.Writer) (err error) {
 	flags := flag.NewFlagSet("nets", flag.ContinueOnError)
 	seeds := flags.String("seeds", "1-6", "seeds `FIRST-LAST`")
 	names := flags.String("families", "all", "`FAMILIES` with commas between them, or all")
@@ -110,7 +110,7 @@ func run(args []string, stdout io.Writer) error {
 		if dir, err = os.MkdirTemp("", "nets"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	chosen := slices.Sorted(maps.Keys(families))
 	if *names != "all" {

@@ -218,7 +218,7 @@ func (n *net) choose(strong bool) *fault {
 	var open []*node
 	for _, nd := range n.nodes {
 		clean[nd] = nd.npu
-		if !nd.constant && !nd.missing && !nd.drawn && nd.kind != "Data" {
+		if !nd.constant && !nd.missing && !nd.drawn && len(nd.in) > 0 {
 			open = append(open, nd)
 		}
 	}

@@ -46,7 +46,6 @@ func (n *net) silu(x value) value {
 func (n *net) sigmoid(x value) value { return n.curve("Sigmoid|Torch.sigmoid", x, sigmoid) }
 func (n *net) tanh(x value) value    { return n.curve("Tanh|Torch.tanh", x, math.Tanh) }
 func (n *net) exp(x value) value     { return n.curve("Exp|Torch.exp", x, math.Exp) }
-func (n *net) sqrt(x value) value    { return n.curve("Sqrt|Torch.sqrt", x, math.Sqrt) }
 func (n *net) log(x value) value     { return n.curve("Log|Torch.log", x, math.Log) }
 func (n *net) rsqrt(x value) value {
 	return n.curve("Rsqrt|Torch.rsqrt", x, func(v float64) float64 { return 1 / math.Sqrt(v) })
@@ -667,7 +666,7 @@ func (n *net) mask(keep float64, shape ...int) value {
 			m.notes["random"]++
 		}
 		return one(y)
-	}, n.typ)
+	}, pick(n, n.typ, Bool))
 	v.drawn = true
 	return v
 }
