@@ -36,8 +36,11 @@ func (t Type) float() bool { return t <= BF16 }
 func (t Type) String() string { return types[t].name }
 
 // round returns x in the type: to the nearest, ties to even, subnormal where it is small,
-// infinite where it is too large. Integers end at their bounds.
+// infinite where it is too large. Integers end at their bounds, and have 0 for NaN.
 func (t Type) round(x float64) float64 {
+	if math.IsNaN(x) && !t.float() {
+		return 0
+	}
 	switch t {
 	case F32:
 		return float64(float32(x))

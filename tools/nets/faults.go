@@ -119,23 +119,25 @@ var inner = map[string]bool{"no_bias": true, "eps": true, "off_by_one": true, "c
 // integers are the faults of elements that integers can have.
 var integers = []string{"stale", "shift", "swap"}
 
-// possible are the kinds of faults that an output of an operator can have.
-func possible(nd *node, output int, strong bool) (kinds []string) {
+// possible are the kinds of faults that an output of an operator can have: those that it
+// makes itself, if it makes some, and those of any tensor.
+func possible(nd *node, output int, strong bool) (own, any []string) {
 	if len(nd.ref[output].V) == 0 {
-		return nil
-	}
-	for _, s := range spoils {
-		fits := nd.out[output].float() || slices.Contains(integers, s.kind) || nd.out[output] == I8 && s.kind != "nan" && s.kind != "overflow" && s.strong
-		if fits && s.strong == strong {
-			kinds = append(kinds, s.kind)
-		}
+		return nil, nil
 	}
 	for _, o := range nd.offers {
 		if inner[o] == strong {
-			kinds = append(kinds, o, o) // they are the realistic ones
+			own = append(own, o)
 		}
 	}
-	return kinds
+	t := nd.out[output]
+	for _, s := range spoils {
+		fits := t.float() || slices.Contains(integers, s.kind) || t == I8 && s.kind != "nan" && s.kind != "overflow"
+		if fits && s.strong == strong && (t.float() || strong) {
+			any = append(any, s.kind)
+		}
+	}
+	return own, any
 }
 
 // spoil makes a fault on the elements, if it is one of those.

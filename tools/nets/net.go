@@ -212,7 +212,7 @@ func (n *net) run(f *fault) map[string]int {
 }
 
 // choose looks for a fault of a strength that shows, and leaves the net with it; nil if
-// twenty tries find none.
+// thirty tries find none.
 func (n *net) choose(strong bool) *fault {
 	clean := map[*node][]*Array{}
 	var open []*node
@@ -225,7 +225,10 @@ func (n *net) choose(strong bool) *fault {
 	for range 30 {
 		f := &fault{strong: strong, node: pick(n, open...), seed: n.Uint64()}
 		f.output = n.IntN(len(f.node.out))
-		kinds := possible(f.node, f.output, strong)
+		own, kinds := possible(f.node, f.output, strong)
+		if len(own) > 0 && (len(kinds) == 0 || n.IntN(2) == 0) {
+			kinds = own
+		}
 		if len(kinds) == 0 {
 			continue
 		}

@@ -2,9 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"dumptool/internal/dumptest"
@@ -23,7 +27,7 @@ func TestRound(t *testing.T) {
 		{F16, math.Ldexp(1023.5, -24), math.Ldexp(1, -14)},
 		{BF16, 1 + 1.0/256, 1}, {BF16, 1 + 3.0/256, 1 + 4.0/256}, {BF16, 3.0e38, math.Ldexp(226, 120)}, {BF16, 3.3962e38, inf},
 		{BF16, math.Ldexp(1, -133), math.Ldexp(1, -133)}, {F32, 16777217, 16777216},
-		{I8, 200, 127}, {I8, -2.5, -2}, {I8, 1.5, 2}, {I32, -1e12, math.MinInt32}, {Bool, 3, 1},
+		{I8, 200, 127}, {I8, -2.5, -2}, {I8, 1.5, 2}, {I32, -1e12, math.MinInt32}, {I8, math.NaN(), 0}, {Bool, 3, 1},
 	} {
 		if got := c.typ.round(c.x); got != c.want {
 			t.Errorf("%v of %g: got %g, want %g", c.typ, c.x, got, c.want)
@@ -94,23 +98,52 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
+// A net is written in every form, the same bytes each time, and every operator that has a
+// dump has files on both sides.
 func TestWrite(t *testing.T) {
-	first := t.TempDir()
-	for _, dir := range []string{first, t.TempDir()} {
-		for _, files := range []string{"cann", "cann-both", "msaccucmp", "mindspore", "msprobe-pt", "msprobe-npy", "plain"} {
+	for _, files := range []string{"cann", "cann-both", "msaccucmp", "mindspore", "msprobe-pt", "msprobe-npy", "plain"} {
+		var trees [2]map[string]string
+		for i := range trees {
 			n, f, err := draw("moe", 4, "strong")
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, _, err := n.write(filepath.Join(dir, files), form{Files: files, Graph: "fusion", Inputs: true})
+			dir := t.TempDir()
+			w, _, err := n.write(dir, form{Files: files, Graph: "fusion", Inputs: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w.names[f.node] == "" {
-				t.Errorf("%s: the operator with the fault has no name", files)
+			trees[i] = read(t, dir)
+			for _, side := range sides {
+				if !slices.ContainsFunc(slices.Collect(maps.Keys(trees[i])), func(path string) bool {
+					return strings.HasPrefix(path, side) && strings.Contains(path, w.names[f.node]+".")
+				}) {
+					t.Errorf("%s: no file of %s on the side %s", files, w.names[f.node], side)
+				}
 			}
 		}
+		if !maps.Equal(trees[0], trees[1]) {
+			t.Errorf("%s: the same seed gave two different trees", files)
+		}
 	}
+}
+
+// read returns the files below a folder.
+func read(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, path))
+		all[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // What compare says is set beside the truth.
