@@ -12,6 +12,7 @@ TESTFLAGS ?=
 FUZZTIME ?= 10s
 BENCH ?= .
 BENCHFLAGS ?=
+NETS ?= -seeds 5000-5005
 
 DIST ?= dist
 DIST_TARGETS = linux/amd64 linux/arm64 windows/amd64 darwin/arm64
@@ -67,7 +68,10 @@ test: fmt-check ## gofmt, go vet and all tests
 	fi
 
 toolstest: ## what measures the program, and the manifests of deploy by the types of Kubernetes
-	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./deploytest
+	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./nets ./deploytest
+
+nets: build ## what the verdict says of simulated networks, healthy and with faults (NETS: flags)
+	cd tools && $(GO) run ./nets -dumptool ../bin/dumptool $(NETS)
 
 test-slurm: ## shards on a real Slurm of one node (needs root, slurm-wlm and munge)
 	bash scripts/slurm.sh

@@ -1,0 +1,309 @@
+// Nets measures the verdict of compare on simulated networks: how often it accuses a
+// healthy one, and how often it names the operator with a fault.
+//
+//	go run ./nets -seeds 5000-5019 -families all -dumptool ../bin/dumptool
+//
+// A network of a family is drawn from a seed. The reference computes every operator in
+// float64 and keeps float32; the NPU has the arithmetic of its types, and reads what it
+// made itself. The same seed gives a healthy network, one with a strong fault and one with
+// a mild one. Each is written to a folder: cpu, npu, cmd (the command line) and truth.json.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// modes are what a network has.
+var modes = []string{"clean", "strong", "mild"}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "nets:", err)
+		}
+		os.Exit(2)
+	}
+}
+
+// truth is what is known of a network, as truth.json has it.
+type truth struct {
+	Seed   uint64 `json:"seed"`
+	Family string `json:"family"`
+	Mode   string `json:"mode"`
+	Type   string `json:"type"`
+	Form   form   `json:"form"`
+	Nodes  int    `json:"nodes"`
+	// Fault is its kind, Op the operator with it, Kind the type of that.
+	Fault  string `json:"fault,omitempty"`
+	Op     string `json:"op,omitempty"`
+	Kind   string `json:"kind,omitempty"`
+	Output int    `json:"output,omitempty"`
+	// Notes are what differs from the reference without a fault.
+	Notes map[string]int `json:"notes,omitempty"`
+}
+
+// outcome is what compare says of a network.
+type outcome struct {
+	truth
+	folder   string
+	exit     int
+	headline string
+	origins  []string // operators, those of inputs in brackets
+}
+
+func (o *outcome) named() bool { return slices.Contains(o.origins, o.Op) }
+func (o *outcome) first() bool { return len(o.origins) > 0 && o.origins[0] == o.Op }
+func (o *outcome) wrong() bool {
+	return slices.ContainsFunc(o.origins, func(s string) bool { return s != o.Op })
+}
+
+// right reports whether there is nothing to complain of.
+func (o *outcome) right() bool {
+	if o.Mode == "clean" {
+		return o.exit == 0
+	}
+	return o.exit == 1 && o.first() && !o.wrong()
+}
+
+func run(args []string, stdout io.Writer) (err error) {
+	flags := flag.NewFlagSet("nets", flag.ContinueOnError)
+	seeds := flags.String("seeds", "1-6", "seeds `FIRST-LAST`")
+	names := flags.String("families", "all", "`FAMILIES` with commas between them, or all")
+	wanted := flags.String("modes", strings.Join(modes, ","), "`MODES` of clean, strong and mild")
+	binary := flags.String("dumptool", "../bin/dumptool", "the program `FILE`")
+	keep := flags.String("keep", "", "keep the networks in folder `DIR`")
+	list := flags.Bool("list", false, "list what went wrong")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	from, to, _ := strings.Cut(*seeds, "-")
+	first, err := strconv.ParseUint(from, 10, 64)
+	last := first
+	if err == nil && to != "" {
+		last, err = strconv.ParseUint(to, 10, 64)
+	}
+	if err != nil {
+		return fmt.Errorf("-seeds %s: %w", *seeds, err)
+	}
+	program, err := filepath.Abs(*binary)
+	if err != nil {
+		return err
+	}
+	dir := *keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "nets"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	chosen := slices.Sorted(maps.Keys(families))
+	if *names != "all" {
+		chosen = strings.Split(*names, ",")
+	}
+	var all []*outcome
+	for seed := first; seed <= last; seed++ {
+		for _, family := range chosen {
+			for mode := range strings.SplitSeq(*wanted, ",") {
+				all = append(all, &outcome{truth: truth{Seed: seed, Family: family, Mode: mode}})
+			}
+		}
+	}
+	g, ctx := errgroup.WithContext(context.Background())
+	g.SetLimit(2)
+	for _, o := range all {
+		g.Go(func() error {
+			o.folder = filepath.Join(dir, fmt.Sprintf("%s_%d_%s", o.Family, o.Seed, o.Mode))
+			err := o.judge(ctx, program)
+			if *keep == "" {
+				err = errors.Join(err, os.RemoveAll(o.folder))
+			}
+			if err != nil {
+				return fmt.Errorf("%s %d %s: %w", o.Family, o.Seed, o.Mode, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(o *outcome) bool { return o.Mode != "clean" && o.Fault == "" })
+	if *list {
+		for _, o := range all {
+			if !o.right() {
+				fmt.Fprintln(stdout, o.line())
+			}
+		}
+	}
+	return table(stdout, all)
+}
+
+// line says what went wrong.
+func (o *outcome) line() string {
+	s := fmt.Sprintf("%s %d %s (%s, %s", o.Family, o.Seed, o.Mode, o.Type, o.Form.Files)
+	if o.Form.Graph != "none" {
+		s += "+" + o.Form.Graph
+	}
+	if o.Form.Inputs {
+		s += "+inputs"
+	}
+	s += ")"
+	for _, note := range slices.Sorted(maps.Keys(o.Notes)) {
+		s += fmt.Sprintf(" %s:%d", note, o.Notes[note])
+	}
+	if o.Mode != "clean" {
+		s += fmt.Sprintf("\n    truth: %s in %s (%s)", o.Fault, o.Op, o.Kind)
+	}
+	return s + "\n    " + o.headline + "\n    origins: " + strings.Join(o.origins, " ")
+}
+
+// judge makes a network, writes it, and runs the program on it. A network in which no
+// fault shows is left out.
+func (o *outcome) judge(ctx context.Context, program string) error {
+	n, f, err := draw(o.Family, o.Seed, o.Mode)
+	if err != nil || f == nil && o.Mode != "clean" {
+		return err
+	}
+	form := n.form()
+	if err := os.MkdirAll(o.folder, 0o777); err != nil {
+		return err
+	}
+	w, args, err := n.write(o.folder, form)
+	if err != nil {
+		return err
+	}
+	o.Type, o.Form, o.Nodes, o.Notes = n.typ.String(), form, len(n.nodes), n.notes
+	if f != nil {
+		o.Fault, o.Op, o.Kind, o.Output = f.kind, w.names[f.node], f.node.kind, f.output
+	}
+	args = append([]string{"compare", "--cpu", "cpu", "--npu", "npu"}, args...)
+	text, err := json.MarshalIndent(o.truth, "", " ")
+	if err != nil {
+		return err
+	}
+	cmd := "cd \"$(dirname \"$0\")\" && dumptool " + strings.Join(args, " ") + "\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(o.folder, "truth.json"), text, 0o666),
+		os.WriteFile(filepath.Join(o.folder, "cmd"), []byte(cmd), 0o777)); err != nil {
+		return err
+	}
+	return o.compare(ctx, program, args)
+}
+
+// draw makes a network and computes both sides; f is nil where no fault shows.
+func draw(family string, seed uint64, mode string) (n *net, f *fault, err error) {
+	n, err = newNet(family, seed)
+	switch {
+	case err != nil || mode == "clean":
+	case mode == "strong" || mode == "mild":
+		f = n.choose(mode == "strong")
+	default:
+		err = fmt.Errorf("no mode %q, there are: %s", mode, strings.Join(modes, " "))
+	}
+	return n, f, err
+}
+
+// compare runs the program and reads its document.
+func (o *outcome) compare(ctx context.Context, program string, args []string) error {
+	var stdout, stderr bytes.Buffer
+	c := exec.CommandContext(ctx, program, append(args, "--json", "-j", "1", "--pictures", "0")...)
+	c.Dir, c.Stdout, c.Stderr = o.folder, &stdout, &stderr
+	err := c.Run()
+	o.exit = c.ProcessState.ExitCode()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	var doc struct {
+		Summary struct {
+			Headline string `json:"headline"`
+			Origins  []struct {
+				Row string `json:"row"`
+			} `json:"origins"`
+		} `json:"summary"`
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil {
+		return fmt.Errorf("exit %d, %w: %s", o.exit, err, stderr.String())
+	}
+	o.headline = fmt.Sprintf("exit %d, %s", o.exit, doc.Summary.Headline)
+	for _, origin := range doc.Summary.Origins {
+		row, isInput := origin.Row, strings.Contains(origin.Row, ":input:")
+		if i := strings.LastIndex(row, ":output:"); i > 0 {
+			row = row[:i]
+		} else if isInput {
+			row = "[" + row + "]"
+		}
+		if !slices.Contains(o.origins, row) {
+			o.origins = append(o.origins, row)
+		}
+	}
+	return nil
+}
+
+// counts are those of a line of the table.
+type counts struct{ clean, failed, noted, nets, named, first, wrong int }
+
+func (c *counts) add(o *outcome) {
+	if o.Mode == "clean" {
+		c.clean++
+		c.failed += b2i(o.exit != 0)
+		c.noted += b2i(o.exit != 0 && len(o.Notes) > 0)
+		return
+	}
+	c.nets++
+	c.named += b2i(o.named())
+	c.first += b2i(o.first())
+	c.wrong += b2i(o.wrong())
+}
+
+func (c *counts) faults() string {
+	return fmt.Sprintf("%d\t%d\t%d\t%d\t", c.nets, c.named, c.first, c.wrong)
+}
+
+// table prints how many networks of each family, and of each kind of fault, were judged
+// rightly.
+func table(stdout io.Writer, all []*outcome) error {
+	count := func(keep func(*outcome) bool) *counts {
+		c := &counts{}
+		for _, o := range all {
+			if keep(o) {
+				c.add(o)
+			}
+		}
+		return c
+	}
+	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	group := func(title string, of func(*outcome) string) {
+		fmt.Fprintf(t, "%s\tclean\tfailed\tnoted\tstrong\tnamed\tfirst\twrong\tmild\tnamed\tfirst\twrong\t\n", title)
+		values := map[string]bool{}
+		for _, o := range all {
+			values[of(o)] = true
+		}
+		for _, v := range append(slices.Sorted(maps.Keys(values)), "all") {
+			mode := func(mode string) *counts {
+				return count(func(o *outcome) bool { return o.Mode == mode && (v == "all" || of(o) == v) })
+			}
+			c := mode("clean")
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s%s\n", v, c.clean, c.failed, c.noted, mode("strong").faults(), mode("mild").faults())
+		}
+		fmt.Fprintln(t)
+	}
+	group("family", func(o *outcome) string { return o.Family })
+	group("files", func(o *outcome) string { return o.Form.Files + " " + o.Form.Graph })
+	group("type", func(o *outcome) string { return o.Type })
+	group("fault", func(o *outcome) string { return o.Fault })
+	return t.Flush()
+}
