@@ -12,18 +12,26 @@ import (
 	"dumptool/internal/ui"
 )
 
-// memoryLimit is how much memory the heap may fill before garbage is collected more
-// often than Go would do by itself, which lets as much garbage as there is data stand
-// beside it. With the program's own pages, some 25 MiB, compare then takes 210 MB for
-// two dump.json of 8 MB, of which 125 MB are in use for a moment, and 190 MiB for
-// 20,000 small pairs, of which 100 MB are. It is no bound: a run that has more in use
-// takes that, and up to half of its time goes to the collector. GOMEMLIMIT in the
-// environment goes before it: off gives memory for time.
-const memoryLimit = 176 << 20
+// How much memory the heap may fill before garbage is collected more often than Go would
+// do by itself, which lets as much garbage as there is data stand beside it: leastMemory,
+// or memoryOfPair for each pair of tensors that a run compares, if that is more. It is
+// no bound, and more in use than the limit takes up to half of the time for collecting:
+// so the limit grows with the pairs. GOMEMLIMIT in the environment goes before it.
+const (
+	leastMemory  = 168 << 20
+	memoryOfPair = 8 << 10 // of which 6 KiB are in use in the end
+)
+
+// raiseMemoryLimit makes room for a number of pairs.
+func raiseMemoryLimit(pairs int) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(max(debug.SetMemoryLimit(-1), int64(pairs)*memoryOfPair))
+	}
+}
 
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
+		debug.SetMemoryLimit(leastMemory)
 	}
 	ctx, stop := interruptible(context.Background(), os.Exit)
 	code := run(ctx, os.Args[1:], ui.System(os.Stdin, os.Stdout, os.Stderr))

@@ -29,6 +29,7 @@ func TestMemoryOfDumpJSON(t *testing.T) {
 	}{
 		{2, []string{"compare", ref, npu, "-out", filepath.Join(tree, "report"), "--exit-zero"}},
 		{1, []string{"inspect", npu}},
+		{1, []string{"inspect", "--json", npu}},
 		{1, []string{"overflow", "scan", npu}},
 	} {
 		peak, bound := peakOf(t, c.args...), 10*c.files*size+80<<20

@@ -157,7 +157,12 @@ func (c *Collector) spread(from float64) (sum float64) {
 // newGroups returns groups whose numbers are not known yet, each as many kept bins.
 func newGroups(of *grouping, each int) Groups {
 	bins := (of.bins + each - 1) / each
-	column := func() []float32 { return make([]float32, bins) }
+	const columns = 9
+	left := make([]float32, columns*bins) // one piece: a run keeps those of every tensor
+	column := func() (c Column) {
+		c, left = left[:bins:bins], left[bins:]
+		return c
+	}
 	return Groups{
 		Count: of.count, Size: of.size(), Fold: of.fold * int64(each),
 		RefRMS: column(), RefStd: column(), RefMax: column(), RMS: column(), Mean: column(),
