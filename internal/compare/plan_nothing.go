@@ -8,31 +8,47 @@ import (
 
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 )
 
 // comparedNames is how many names of a side are held against those of the other one.
 const comparedNames = 300
 
-// explainNothing says, where no tensor has a partner, which names there are on both
-// sides and how many pairs each rule would make, in the first pair of rounds that has
-// tensors on both.
+// explainNothing says of each round in which no tensor has a partner, though both sides
+// have some, which names there are on both sides and how many pairs each rule would make.
 func (p *Plan) explainNothing() {
-	has := func(is func(x *Pair) bool) bool {
-		return slices.ContainsFunc(p.Pairs, func(x Pair) bool { return is(&x) })
+	type found struct{ pairs, refs, npus int }
+	rounds := map[*plannedRound]found{}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		f := rounds[x.round]
+		switch {
+		case x.Ref != nil && x.NPU != nil:
+			f.pairs++
+		case x.Row.Pair.Status == record.UnmatchedRef:
+			f.refs++
+		case x.Row.Pair.Status == record.UnmatchedNPU:
+			f.npus++
+		}
+		rounds[x.round] = f
 	}
-	switch {
-	case has(func(x *Pair) bool { return x.Ref != nil && x.NPU != nil }),
-		!has(func(x *Pair) bool { return x.Row.Pair.Status == record.UnmatchedRef }),
-		!has(func(x *Pair) bool { return x.Row.Pair.Status == record.UnmatchedNPU }):
-		return
+	var here, there map[*dumpdir.Round][]pair.Tensor
+	for _, r := range p.rounds {
+		if f := rounds[r]; f.pairs > 0 || f.refs == 0 || f.npus == 0 {
+			continue
+		}
+		if here == nil {
+			here, there = p.ref.byRound(), p.npu.byRound()
+		}
+		if refs, npus := here[r.pair.Ref], there[r.pair.NPU]; len(refs) > 0 && len(npus) > 0 {
+			r.Pairing.Nothing = p.nothing(refs, npus)
+		}
 	}
-	here, there := p.ref.byRound(), p.npu.byRound()
-	i := slices.IndexFunc(p.rounds, func(r *plannedRound) bool { return len(here[r.pair.Ref]) > 0 && len(there[r.pair.NPU]) > 0 })
-	if i < 0 {
-		return
-	}
-	refs, npus := here[p.rounds[i].pair.Ref], there[p.rounds[i].pair.NPU]
+}
+
+// nothing sets the names of both sides beside each other, and counts the pairs by rule.
+func (p *Plan) nothing(refs, npus []pair.Tensor) []lang.Sentence {
 	var counts []string
 	for _, c := range pair.Count(refs, npus, p.matchOptions()) {
 		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
@@ -41,7 +57,7 @@ func (p *Plan) explainNothing() {
 		}
 		counts = append(counts, text)
 	}
-	p.rounds[i].Pairing.Nothing = []lang.Sentence{
+	return []lang.Sentence{
 		lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")),
 		lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")),
 	}

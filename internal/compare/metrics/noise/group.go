@@ -157,7 +157,7 @@ func (c *Collector) spread(from float64) (sum float64) {
 // newGroups returns groups whose numbers are not known yet, each as many kept bins.
 func newGroups(of *grouping, each int) Groups {
 	bins := (of.bins + each - 1) / each
-	const columns = 9
+	const columns = 10
 	left := make([]float32, columns*bins) // one piece: a run keeps those of every tensor
 	column := func() (c Column) {
 		c, left = left[:bins:bins], left[bins:]
