@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,5 +49,68 @@ func TestMixedPrecision(t *testing.T) {
 		if products != 4 || norms != 4 {
 			t.Errorf("%s: %d products and %d norms, want 4 of each", tool, products, norms)
 		}
+	}
+}
+
+// TestVerdicts compares small runs that earlier rules judged wrong; each folder is named
+// after what it shows, and why.txt in it says what is wanted.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..", "testdata", "golden", "verdict")
+	var expected map[string]struct {
+		Exit    int
+		Origins []string
+	}
+	raw, err := os.ReadFile(filepath.Join(root, "expect.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &expected); err != nil || len(expected) != 20 {
+		t.Fatalf("%d cases, %v; want 20", len(expected), err)
+	}
+	notes := map[string]string{
+		"garbage_rows": "rows that nothing reads", "hf32_conv": "HF32", "random_seed": "random numbers", "relugrad_ties": "not judged", "topk_ties": "indices of 1 tensors differ",
+	}
+	for name, want := range expected {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := filepath.Join(root, name)
+			command, err := os.ReadFile(filepath.Join(folder, "cmd"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, line, ok := strings.Cut(string(command), "dumptool compare ")
+			if !ok {
+				t.Fatalf("no command in %q", command)
+			}
+			args := []string{"compare"}
+			for _, arg := range strings.Fields(line) {
+				if !strings.HasPrefix(arg, "--") {
+					arg = filepath.Join(folder, arg)
+				}
+				args = append(args, arg)
+			}
+			r := runArgs(t, append(args, "--format", "json")...)
+			var doc struct {
+				Summary struct {
+					Origins []struct{ Row string }
+					Notes   []string
+				}
+			}
+			if err := json.Unmarshal([]byte(r.out), &doc); err != nil {
+				t.Fatalf("exit %d, %v: %s", r.code, err, r.err)
+			}
+			var origins []string
+			for _, o := range doc.Summary.Origins {
+				op, _, _ := strings.Cut(o.Row, ":output:")
+				origins = append(origins, op)
+			}
+			if r.code != want.Exit || !slices.Equal(origins, want.Origins) {
+				t.Errorf("exit %d, origins %q; want %d, %q", r.code, origins, want.Exit, want.Origins)
+			}
+			if got := strings.Join(doc.Summary.Notes, "; "); !strings.Contains(got, notes[name]) || notes[name] == "" && got != "" {
+				t.Errorf("notes %q, want %q", got, notes[name])
+			}
+		})
 	}
 }

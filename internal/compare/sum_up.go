@@ -38,6 +38,7 @@ func (o *Options) sumUp(rep *record.Report) {
 			rep.Findings, rep.Origins = rep.Rounds[i].Findings, rep.Rounds[i].Origins
 		}
 	}
+	rep.Meaning = meaning(rep)
 	rep.Warnings = o.warnings(rep)
 	if b := o.Baseline; b != nil && !rep.Interrupted {
 		rep.Baseline = b.apply(rep, &o.Pair, o.Slack)

@@ -117,7 +117,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		return t.standardFacts(r)
 	}
 	f := &r.Findings
-	var facts []fact
+	facts := t.meaningFacts(r)
 	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
 	round, title := "", rowTitle
 	if f.FirstBad >= 0 && f.FirstBad < r.Len() {
@@ -175,6 +175,41 @@ func (t Text) findingFacts(r *record.Report) []fact {
 			among = lang.Text{EN: "outputs of the network among them", ZH: "包含网络输出"}
 		}
 		add(t.say("Spread", "影响范围"), t.say("%s bad from the first bad one on, %s", "自首个出错起 %s异常，%s", tensors(max(len(f.Chain), 1)), among))
+	}
+	return facts
+}
+
+// meaningFacts say how to read the verdict: whether what came in was the same, what could
+// not be judged, and what else there is to know.
+func (t Text) meaningFacts(r *record.Report) (facts []fact) {
+	m := &r.Meaning
+	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
+	if in := m.Inputs; in != nil {
+		switch all := in.Equal + in.Rounding + in.Differ; {
+		case all == 0:
+			add(t.say("Start", "起点"), t.say("inputs and weights are not among the dumps", "dump 中没有输入和权重"))
+		case in.Differ > 0:
+			add(t.say("Start", "起点"), t.say("%d of %d inputs and weights are not the same", "%d/%d 个输入和权重不同", in.Differ, all))
+		case in.Rounding > 0:
+			add(t.say("Start", "起点"), t.say("%d of %d inputs and weights are equal, the others differ by rounding", "%d/%d 个输入和权重相等，其余仅有舍入差异", in.Equal, all))
+		default:
+			add(t.say("Start", "起点"), t.say("all %d inputs and weights are equal", "%d 个输入和权重全部相等", all))
+		}
+	}
+	if p := m.Power; p != nil && 10*(p.Of-p.Judged) > p.Of {
+		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there; give --consumer-map, or dump inputs",
+			"%d/%s未能判定：其中仅可发现大于 %d %% 的故障；请提供 --consumer-map 或 dump 输入", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower))
+		if p.Deepest != "" {
+			text += t.say(" (the last that was judged: %s)", "(最后一个已判定的：%s)", p.Deepest)
+		}
+		add(t.say("Not judged", "未判定"), text)
+	}
+	if len(m.Notes) > 0 {
+		var lines []string
+		for _, note := range m.Notes {
+			lines = append(lines, t.of(note))
+		}
+		add(t.say("Notes", "提示"), lines...)
 	}
 	return facts
 }

@@ -42,6 +42,9 @@ func verdictOf(r *record.Report) lang.Sentence {
 		return lang.Sayf("NOTHING COMPARED: none of %s has a partner that could be compared", "NOTHING COMPARED：%s均没有可比对的对应张量", tensors(r.Len()))
 	case n[record.Partial] > 0:
 		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
+	case r.LowCoverage() && evidence:
+		of := r.Meaning.Operators
+		return lang.Sayf("LOW COVERAGE: only %d of %d operators have a partner; of those none looks wrong", "LOW COVERAGE：仅 %d/%d 个算子有对应；其中没有算子异常", of.Compared, min(of.Reference, of.NPU))
 	case evidence:
 		return healthy(r, compared)
 	case r.Verdict == byStatistics:
@@ -200,10 +203,43 @@ func healthy(r *record.Report, compared int) lang.Sentence {
 		text = lang.Sayf("no operator looks wrong: %d of %s are beyond the limits by rounding only (worst %s %% of the elements, cosine %s)",
 			"没有算子异常：%d/%s仅因舍入超出门限(最差 %s %% 的元素，余弦相似度 %s)", rounding, tensors(compared), digits(fewDigits)(100*share), cosineText(cosine))
 	}
+	text = lang.Sayf("%s%s%s", "%s%s%s", text, comparedShare(r), power(r))
 	if warned == 0 {
 		return lang.Sayf("PASS: %s", "PASS：%s", text)
 	}
 	return lang.Sayf("PASS with warnings: %s; WARN %d: %s", "PASS(有警告)：%s；WARN %d：%s", text, warned, warningCounts(r))
+}
+
+// comparedShare says how many of the operators were compared, where some were not.
+func comparedShare(r *record.Report) lang.Sentence {
+	of := r.Meaning.Operators
+	switch {
+	case of == nil || min(of.Reference, of.NPU) == 0:
+	case of.Share() < mostUncovered:
+		return lang.Sayf(" (%d %% of the operators)", "(占算子的 %d %%)", int(100*of.Share()))
+	case float64(of.Compared) < 0.5*float64(max(of.Reference, of.NPU)):
+		side := lang.Text{EN: "NPU", ZH: "NPU"}
+		if of.Reference > of.NPU {
+			side = lang.Text{EN: "reference", ZH: "标杆"}
+		}
+		return lang.Sayf(" (%d of the %d operators of the %s)", "(%[3]s的 %[2]d 个算子中的 %[1]d 个)", of.Compared, max(of.Reference, of.NPU), side)
+	}
+	return lang.Sentence{}
+}
+
+// mostUncovered is the share of the operators from which the rest needs no word.
+const mostUncovered = 0.9
+
+// power says how small a fault would have been seen.
+func power(r *record.Report) lang.Sentence {
+	p := r.Meaning.Power
+	switch {
+	case p == nil:
+		return lang.Sentence{}
+	case p.Share < 0.9:
+		return lang.Sayf("; in %d %% of them faults above %s %% would have been seen", "；其中 %d %% 可发现大于 %s %% 的故障", int(100*p.Share), digits(fewDigits)(100*p.Size))
+	}
+	return lang.Sayf("; faults above %s %% would have been seen in %d %% of them", "；其中 %[2]d %% 可发现大于 %[1]s %% 的故障", digits(fewDigits)(100*p.Size), int(100*p.Share))
 }
 
 // worstRounding is the largest share of elements beyond the limits and the lowest

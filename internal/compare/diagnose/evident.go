@@ -28,6 +28,7 @@ type judged struct {
 	origin  bool
 	damaged bool
 	behind  bool  // what it reads is drawn, or selected by indices that tie
+	hf32    bool  // it is a product of inputs of 11 bits
 	leftOut int64 // elements that were not judged, since what selects them is within its error
 	// biasOfInputs is set where the inputs lean to one side as the row does.
 	biasOfInputs bool
@@ -219,7 +220,7 @@ func (j *Judgement) judge(r *row) judged {
 	default:
 		op.Type = optype.Type{}
 	}
-	op.Guessed = x.guessed
+	op.Guessed, x.hf32 = x.guessed, op.HF32
 	x.settle(j)
 	op.Out = r.noise
 	bad := false // an input of another shape
@@ -444,7 +445,9 @@ func (j *Judgement) Apply() (v record.Findings) {
 	if j.Ordered {
 		j.firsts(&v)
 	}
-	j.largestJump(&v)
+	if j.largestJump(&v); v.LargestJump >= 0 && !j.all[v.LargestJump].origin {
+		v.LargestJump, v.Jump = -1, 0 // where nothing is wrong it says nothing
+	}
 	return v
 }
 
@@ -477,7 +480,12 @@ func (x *judged) report() *record.Evidence {
 		}
 		e.Score, e.Rows, e.Channels = metrics.Float(v.Score), metrics.Float(v.RowScore), metrics.Float(v.ChannelScore)
 		e.Peak, e.ScaleZ = metrics.Float(v.PeakScore), metrics.Float(v.ScaleZ)
+		if power, ok := v.Power(n); ok {
+			e.Power, e.Judged = record.NumberOf(power), power <= record.MostPower
+		}
+		e.LeftOut, e.HF32 = x.leftOut, x.hf32
 	}
+	e.Start = x.isStart()
 	return e
 }
 

@@ -13,6 +13,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 	f(&r.OrderSource)
 	f(&r.GraphSource)
 	each(r.Warnings)
+	each(r.Meaning.Notes)
 	if l := r.Listed; l != nil {
 		each(l.Warnings)
 		each(l.OfOptions)

@@ -37,9 +37,24 @@ type Evidence struct {
 	// BiasOfInputs is set where the means of the differences of the inputs explain at
 	// least half of that of the row.
 	BiasOfInputs bool `json:"bias_of_inputs"`
+	// Power is the smallest root mean square error, beside that of the reference, that
+	// would have made the row an origin, null where nothing says it; Judged is set where
+	// that is small enough to say something of the operator.
+	Power  metrics.Metric `json:"power"`
+	Judged bool           `json:"judged"`
+	// Start is set where nobody made the tensor: an input or a parameter.
+	Start bool `json:"start,omitempty"`
+	// LeftOut counts the elements that were not judged, since what selects them is within
+	// its own error, HF32 is set where a product of float32 is judged by inputs of 11 bits.
+	LeftOut int64 `json:"left_out,omitempty"`
+	HF32    bool  `json:"hf32,omitempty"`
 	// FedBy are the origins that the row depends on, as indexes into the rows.
 	FedBy []int `json:"fed_by"`
 }
+
+// MostPower is the power from which a row is not judged: only an error that large would
+// have been seen.
+const MostPower = 0.3
 
 // The levels of evidence.
 const (

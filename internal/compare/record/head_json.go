@@ -61,6 +61,7 @@ type summary struct {
 	// is float32.
 	Effective *string      `json:"effective_type"`
 	Origins   []originJSON `json:"origins"`
+	Meaning
 	// Reference and Compared count tensors of the reference, Coverage is the
 	// share compared/reference.
 	Reference int     `json:"reference"`
@@ -136,7 +137,7 @@ func (r *Report) head() *head {
 func (r *Report) summary() summary {
 	f := &r.Findings
 	s := summary{counts: countsOf(r.Counts),
-		VerdictMode: r.Verdict, VerdictWhy: r.VerdictWhy, Headline: r.Headline, Standard: optional(r.Standard), Effective: optional(r.Effective), Origins: r.originsJSON(),
+		VerdictMode: r.Verdict, VerdictWhy: r.VerdictWhy, Headline: r.Headline, Standard: optional(r.Standard), Effective: optional(r.Effective), Origins: r.originsJSON(), Meaning: r.Meaning,
 		Reference: r.Coverage.Reference, Compared: r.Coverage.Compared, Coverage: r.Coverage.Ratio(),
 		FirstBad: r.found(f.FirstBad), FirstDamaged: r.found(f.FirstDamaged), LastGood: r.found(f.LastGood), Suspects: r.names(f.Suspects),
 		FirstNaN: r.found(f.FirstNaN), FirstOverflow: r.found(f.FirstOverflow), LargestJump: r.found(f.LargestJump),
@@ -158,7 +159,7 @@ func (h *head) report(rows []Row) (*Report, error) {
 		Warnings: h.Warnings, FailedFast: h.FailedFast, Files: h.Files, LeftOut: h.LeftOut, Listed: h.Listed, Rows: rows,
 	}
 	r.Verdict, r.VerdictWhy, r.Headline, r.Effective = h.Summary.VerdictMode, h.Summary.VerdictWhy, h.Summary.Headline, textOf(h.Summary.Effective)
-	r.Standard = textOf(h.Summary.Standard)
+	r.Standard, r.Meaning = textOf(h.Summary.Standard), h.Summary.Meaning
 	names := make([]string, 0, len(h.Summary.Origins))
 	for _, o := range h.Summary.Origins {
 		names = append(names, o.Row)

@@ -32,6 +32,8 @@ type Report struct {
 	// Effective is the type that the arrays of float32 of the NPU hold, empty where
 	// it is float32.
 	Effective string
+	// Meaning is what there is to know about the verdict.
+	Meaning Meaning
 	// Origins are the rows where an independent error begins, by evidence, as indexes
 	// into Rows: those of the round that the findings are of.
 	Origins []int

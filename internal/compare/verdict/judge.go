@@ -191,7 +191,7 @@ func anyInput(o *Operator, is func(*noise.Noise) bool) bool {
 func (o *Operator) measure() Verdict {
 	s := o.Out
 	e := o.expect()
-	v := Verdict{Expectation: e.Expectation}
+	v := Verdict{Expectation: e.Expectation, Limit: o.limit(e.Class)}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
 	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, e.rows)/byChance(&s.Rows), worst(s.Channels.RMS, e.channels)/byChance(&s.Channels)
@@ -214,6 +214,20 @@ func (o *Operator) measure() Verdict {
 	}
 	v.ScaleShare = math.Abs(s.Scale) * s.RefRMS / max(s.RMS, tiny)
 	return v
+}
+
+// Power is the least root mean square error of a tensor, beside the reference, that is
+// beyond rounding: 0 of integers that have none. It is not known where the reference is 0.
+func (v *Verdict) Power(n *noise.Noise) (power float64, ok bool) {
+	switch {
+	case n.RefRMS == 0 || n.Count == 0:
+		return 0, false
+	case v.Class == optype.Quantise:
+		return v.Limit * v.Sum / max(n.RefMax, 1), true
+	case n.Type.Integer && v.Propagated == 0:
+		return 0, true
+	}
+	return v.Limit * v.Sum / n.RefRMS, true
 }
 
 // byChance is by how much the error of a group of few elements exceeds that which is
