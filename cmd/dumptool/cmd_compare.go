@@ -123,7 +123,7 @@ func runCompare(cmd *cobra.Command, a *app, opts *compareOptions, args []string)
 	if err != nil {
 		return a.notCompared(err)
 	}
-	raiseMemoryLimit(len(plan.Pairs))
+	makeRoom(plan.Measured())
 	if opt.Shard.On() {
 		return opts.compareShard(ctx, a, opt, plan)
 	}

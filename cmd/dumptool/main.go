@@ -12,27 +12,38 @@ import (
 	"dumptool/internal/ui"
 )
 
-// How much memory the heap may fill before garbage is collected more often than Go would
-// do by itself, which lets as much garbage as there is data stand beside it: leastMemory,
-// or memoryOfPair for each pair of tensors that a run compares, if that is more. It is
-// no bound, and more in use than the limit takes up to half of the time for collecting:
-// so the limit grows with the pairs. GOMEMLIMIT in the environment goes before it.
+// Half as much garbage as there is data may stand beside it, where Go would let as much:
+// then what reads a dump.json takes ten times its bytes and 64 MiB. A comparison of
+// elements, which makes much more garbage, may have as much as there is data, up to
+// leastMemory, or memoryOfPair for each pair if that is more. That is no bound, and a run
+// that has more in use collects up to half of its time: so it grows with the pairs. GOGC
+// and GOMEMLIMIT in the environment go before these.
 const (
-	leastMemory  = 168 << 20
-	memoryOfPair = 8 << 10 // of which 6 KiB are in use in the end
+	garbagePercent = 50
+	leastMemory    = 168 << 20
+	memoryOfPair   = 8800 // some 6000 are in use in the end
 )
 
-// raiseMemoryLimit makes room for a number of pairs.
-func raiseMemoryLimit(pairs int) {
+// setGarbage sets how much garbage there may be beside data and the memory from which on
+// there may be less.
+func setGarbage(percent int, memory int64) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(max(debug.SetMemoryLimit(-1), int64(pairs)*memoryOfPair))
+		debug.SetMemoryLimit(memory)
+	}
+}
+
+// makeRoom sets the garbage for a comparison of the elements of so many pairs.
+func makeRoom(pairs int) {
+	if pairs > 0 {
+		setGarbage(100, max(leastMemory, int64(pairs)*memoryOfPair))
 	}
 }
 
 func main() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(leastMemory)
-	}
+	setGarbage(garbagePercent, leastMemory)
 	ctx, stop := interruptible(context.Background(), os.Exit)
 	code := run(ctx, os.Args[1:], ui.System(os.Stdin, os.Stdout, os.Stderr))
 	stop()

@@ -162,6 +162,17 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side) (*Plan, error) {
 // Listing identifies the files of both runs among which the pairs were found.
 func (p *Plan) Listing() string { return p.listing }
 
+// Measured counts the pairs whose elements can be compared: their results are what a run
+// keeps in memory.
+func (p *Plan) Measured() (n int) {
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; !x.decided && !x.Ref.Table && !x.NPU.Table && x.Ref.Err == nil && x.NPU.Err == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // openSides opens the runs of both sides at the same time. Of two errors that of the
 // reference counts.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, err error) {
