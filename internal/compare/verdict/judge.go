@@ -194,7 +194,7 @@ func (o *Operator) measure() Verdict {
 	v := Verdict{Expectation: e.Expectation, Limit: o.limit(e.Class)}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
-	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, e.rows)/byChance(&s.Rows), worst(s.Channels.RMS, e.channels)/byChance(&s.Channels)
+	v.RowScore, v.ChannelScore = worst(s.Rows.RMS, e.rows), worst(s.Channels.RMS, e.channels)
 	switch {
 	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
 		v.PeakScore, v.Exact = worst(s.Rows.Max, e.peaks), true
@@ -204,7 +204,7 @@ func (o *Operator) measure() Verdict {
 	case o.Type.Form == optype.InstanceNorm || o.Type.Form == optype.GroupNorm:
 		v.PeakScore = ratio(s.Max, 6*v.Sum)
 	default:
-		v.PeakScore = worst(s.Rows.Max, e.rows) / 6 / byChance(&s.Rows)
+		v.PeakScore = worst(s.Rows.Max, e.rows) / 6
 	}
 	relative := v.Sum / max(s.RefRMS, tiny)
 	if s.RefRMS > 0 {
@@ -230,7 +230,7 @@ func (v *Verdict) Power(n *noise.Noise) (power float64, ok bool) {
 	return v.Limit * v.Sum / n.RefRMS, true
 }
 
-// byChance is by how much the error of a group of few elements exceeds that which is
+// byChance is by how much the error of a group of few elements may exceed that which is
 // expected of it.
 func byChance(groups *noise.Groups) float64 {
 	if elements := groups.Size * groups.Fold; elements > 0 && elements < fewElements {
@@ -264,7 +264,7 @@ func (o *Operator) exactly(v *Verdict) (Level, Kind) {
 		return Origin, Sparse
 	case v.PeakScore > exactLimit && v.Exact:
 		return Origin, Value
-	case v.Score > exactLimit && !soft, v.Class == optype.Lipschitz && !soft && v.RowScore > exactLimit:
+	case v.Score > exactLimit && !soft, v.Class == optype.Lipschitz && !soft && v.RowScore > exactLimit*byChance(&o.Out.Rows):
 		return Origin, Value
 	case o.scaled(v) && v.Score > scaledLimit:
 		return Origin, Scaled
@@ -379,16 +379,20 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	}
 	least := min(2*k, leastLocal*k/o.limit(v.Class))
 	switch {
-	case of.rows && !(o.Tainted && convolved) && v.RowScore > localFactor*b && v.RowScore > least:
+	case of.rows && !(o.Tainted && convolved) && v.RowScore > max(localFactor*b, least)*byChance(&s.Rows):
 		return Rows
-	case of.channels && v.ChannelScore > localFactor*b && v.ChannelScore > least:
+	case of.channels && v.ChannelScore > max(localFactor*b, least)*byChance(&s.Channels):
 		return Channels
 	case !of.elements || s.Max <= float64(2*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
 		return None
 	}
-	stands := v.PeakScore > peakFactor*b && v.PeakScore > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest))
+	peak := v.PeakScore
+	if !v.Exact {
+		peak /= byChance(&s.Rows)
+	}
+	stands := peak > peakFactor*b && peak > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest))
 	if of.amplifies { // sums even out what stands out of the inputs
-		stands = stands || v.PeakScore > peakFactor*b && crest(s) > max(farCrest, 1.5*largest(o.Inputs, crest))
+		stands = stands || peak > peakFactor*b && crest(s) > max(farCrest, 1.5*largest(o.Inputs, crest))
 	}
 	if stands && (of.relative == 0 || v.Class == optype.Unknown && o.mixes() || s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
 		return Sparse
