@@ -75,9 +75,9 @@ type Judgement struct {
 	all     []judged     // by their index
 	most    tensor.DType // that arrays of float32 hold
 	plain   map[string]tally
-	hf32    map[optype.Form]bool
-	unread  map[*row]bool // rows that nobody reads
-	walked  int           // the number of those that are judged
+	hf32    map[optype.Form]bool // kinds of products that are made of 11 bits
+	unread  map[*row]bool        // rows that nobody reads
+	walked  int                  // the number of those that are judged
 	origins []*judged
 	applied bool // the statuses are those by evidence
 }
@@ -261,7 +261,7 @@ func (j *Judgement) judge(r *row) judged {
 		x.origin = r.failed() && !op.Tainted && !within
 		return x
 	}
-	x.leftOut = j.select_(&x, &op)
+	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = op.Judge()
 	if !r.isInput && !o.looped && (x.guessed || o.known && len(own) == 0) {
 		j.byValues(&x, &op)

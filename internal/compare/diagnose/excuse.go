@@ -1,9 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
-	"slices"
-
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
@@ -12,27 +9,20 @@ import (
 
 // inOrder are the outputs in the order in which they are judged: what indices say is
 // judged by the numbers behind them.
-func (o *operator) inOrder() []*row {
-	outputs := slices.Clone(o.outputs)
-	slices.SortStableFunc(outputs, func(a, b *row) int {
-		if a.indices == b.indices {
-			return 0
+func (o *operator) inOrder() (outputs []*row) {
+	for _, indices := range []bool{false, true} {
+		for _, r := range o.outputs {
+			if r.indices == indices {
+				outputs = append(outputs, r)
+			}
 		}
-		return cmp.Compare(b2i(a.indices), b2i(b.indices))
-	})
+	}
 	return outputs
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// select_ leaves the elements out that differ since indices among the inputs select others:
+// leaveOutSelected leaves the elements out that differ since indices among the inputs select others:
 // integers give no sizes of errors. It returns their number.
-func (j *Judgement) select_(x *judged, op *verdict.Operator) (leftOut int64) {
+func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	if !x.typ.Gathers || x.isInput || op.Out.Type.Integer {
 		return 0
 	}
@@ -184,8 +174,8 @@ func (r *row) isProduct() bool {
 // anything else is wrong.
 func (j *Judgement) findHF32() map[optype.Form]bool {
 	type kind struct {
-		all, first, others int
-		no                 bool
+		all, first int
+		no         bool
 	}
 	kinds := map[optype.Form]*kind{}
 	for i := range j.all {
@@ -242,7 +232,7 @@ func (n *network) plainTypes() map[string]tally {
 	return counts
 }
 
-// code of what excuses a row.
+// excuses are the codes of what looks wrong and is no fault.
 var excuses = map[verdict.Kind]record.Code{
 	verdict.Drawn: record.Random, verdict.Tied: record.IndexTie, verdict.Unread: record.Unread,
 }

@@ -160,7 +160,8 @@ func TestPatterns(t *testing.T) {
 // TestCodes: every code of the diagnosis belongs to a pattern or to a conclusion
 // over rows.
 func TestCodes(t *testing.T) {
-	known := []record.Code{record.CalcError, record.Accumulated, record.LayerInputBad, record.PrecisionLoss, record.Amplified, record.Unknown}
+	known := []record.Code{record.CalcError, record.Accumulated, record.LayerInputBad, record.PrecisionLoss, record.Amplified, record.Unknown,
+		record.Random, record.IndexTie, record.Unread, record.StartedApart, record.Memory}
 	for _, p := range patterns() {
 		known = append(known, p.code)
 		if p.looks == "" {
