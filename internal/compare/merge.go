@@ -19,7 +19,7 @@ import (
 func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin shard.Origin) (*record.Report, error) {
 	first := reports[0]
 	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
-		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: new(record.Listed)}
+		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listed{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
 	for i, doc := range reports {
 		if err := mergeable(doc, first); err != nil {
 			return nil, fmt.Errorf("%s: %w", docs[i].Path, err)
