@@ -114,3 +114,20 @@ func TestVerdicts(t *testing.T) {
 		})
 	}
 }
+
+// TestHF32: a product whose error is that of inputs of 11 bits is a fault where nobody
+// computes so.
+func TestHF32(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join("..", "..", "testdata", "golden", "verdict", "hf32_conv")
+	args := []string{"compare", "--cpu", filepath.Join(folder, "cpu"), "--npu", filepath.Join(folder, "npu"), "--consumer-map", filepath.Join(folder, "consumer.map")}
+	for flag, want := range map[string]int{"": exitOK, "--hf32": exitOK, "--hf32=on": exitOK, "--hf32=auto": exitOK, "--hf32=off": exitFound} {
+		all := args
+		if flag != "" {
+			all = append(args[:len(args):len(args)], flag)
+		}
+		if r := runArgs(t, all...); r.code != want {
+			t.Errorf("%q: exit %d, want %d: %s", flag, r.code, want, r.out)
+		}
+	}
+}

@@ -84,7 +84,7 @@ func (o *Options) judgeRounds(rep *record.Report) {
 // add, or by limits, where the evidence stands beside.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	mode := o.Judge.Verdict.Mode
-	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes()}
+	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes(), HF32: o.Judge.Verdict.HF32}
 	if mode == ByStatistics {
 		judgeNorms(rows)
 	}

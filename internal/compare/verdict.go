@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
@@ -73,6 +74,8 @@ type VerdictOptions struct {
 	// MaxErrorRatio is the share of error elements that still passes.
 	MaxErrorRatio float64
 	Gates         Gates
+	// HF32 says whether products of float32 are made of inputs of 11 bits.
+	HF32 diagnose.HF32
 }
 
 // chooseMode chooses what a tensor fails by where the user did not: evidence, but

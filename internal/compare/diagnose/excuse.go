@@ -154,7 +154,9 @@ const (
 )
 
 // isHF32 reports whether the row is a product of a kind that is made of fewer bits.
-func (j *Judgement) isHF32(r *row) bool { return j.hf32[r.product()] && r.isProduct() }
+func (j *Judgement) isHF32(r *row) bool {
+	return r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])
+}
 
 // product is the kind of a product: a convolution or another one.
 func (r *row) product() optype.Form {
@@ -176,6 +178,9 @@ func (j *Judgement) findHF32() map[optype.Form]bool {
 	type kind struct {
 		all, first int
 		no         bool
+	}
+	if j.HF32 == HF32On || j.HF32 == HF32Off {
+		return nil
 	}
 	kinds := map[optype.Form]*kind{}
 	for i := range j.all {
