@@ -55,6 +55,7 @@ func Causes() []Cause {
 		{record.Unread, "rows differ that no operator reads", []Stage{Diagnosis}},
 		{record.StartedApart, "the runs did not read the same input or weights", []Stage{Diagnosis}},
 		{record.Memory, "the NPU read another tensor than the reference", []Stage{Diagnosis}},
+		{record.Unrelated, "the tensors have nothing in common: other input, step, weights, or another tensor", []Stage{Diagnosis}},
 		{record.Unknown, "no rule explains the row, or its partner is not known", []Stage{Pairing, Diagnosis}},
 		{record.Gate, "an extra gate, such as --min-cos, does not hold", []Stage{Verdict}},
 		{record.NotStandard, "the acceptance standard (--standard) is not met, or cannot be applied", []Stage{Verdict}},

@@ -1,8 +1,10 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/lang"
@@ -69,7 +71,7 @@ func (x *judged) cause() []record.Finding {
 		return single(code, record.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
-	parts := []lang.Sentence{x.seen(), x.excess()}
+	parts := []lang.Sentence{x.seen(), x.scaledPart(), x.excess()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
@@ -104,7 +106,12 @@ func (x *judged) code() record.Code {
 	case verdict.Overflow:
 		return record.OverflowFP16
 	case verdict.Scaled:
-		return record.Scale
+		switch {
+		case n.Residual < n.RMS/3:
+			return record.Scale
+		case x.unrelated():
+			return record.Unrelated
+		}
 	case verdict.Constant:
 		if x.result() != nil && x.result().NPU.Max.Value == 0 && x.result().NPU.Min.Value == 0 {
 			return record.ZeroOutput
@@ -116,6 +123,8 @@ func (x *judged) code() record.Code {
 		switch {
 		case n.Mean > 0.9*n.RMS || -n.Mean > 0.9*n.RMS:
 			return record.Offset
+		case x.unrelated():
+			return record.Unrelated
 		case !x.verdict.Structured && !x.verdict.Exact && x.verdict.Class == optype.Linear:
 			return record.PrecisionLoss
 		}
@@ -126,6 +135,9 @@ func (x *judged) code() record.Code {
 // seen says what is seen of the error of an origin.
 func (x *judged) seen() lang.Sentence {
 	n, v := x.noise, &x.verdict
+	if x.code() == record.Unrelated {
+		return lang.Sayf("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", "两侧张量毫无关联，余弦相似度 %s：输入、步、权重不同，或是另一个张量？", metricText(x.result().Cosine))
+	}
 	switch v.Kind {
 	case verdict.Scaled:
 		return lang.Sayf("the NPU tensor is the reference times %s (%s %% of the error, z = %s)", "NPU 张量为标杆的 %s 倍(占误差的 %s %%，z = %s)",
@@ -148,6 +160,67 @@ func (x *judged) seen() lang.Sentence {
 		return lang.Sayf("more elements take a neighbouring step than ties explain", "落入相邻量化级的元素多于舍入可解释的数量")
 	}
 	return lang.Sentence{}
+}
+
+// unrelatedCosine is the cosine of tensors that have nothing in common.
+const unrelatedCosine = 0.3
+
+// unrelated reports whether the sides have nothing in common.
+func (x *judged) unrelated() bool {
+	res := x.result()
+	return res != nil && res.Cosine.Defined && math.Abs(res.Cosine.Value) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
+}
+
+// scaledPart says which range of an axis is multiplied by a factor, where it is a part.
+func (x *judged) scaledPart() lang.Sentence {
+	n := x.noise
+	last := len(n.Shape) - 1
+	if last < 0 {
+		return lang.Sentence{}
+	}
+	if first, end, factor, ok := scaledRange(&n.Channels); ok {
+		axis := last
+		if last >= 3 {
+			axis = 1
+		}
+		return lang.Sayf("x %s on [%d, %d) of axis %d, the rest x 1", "轴 %[4]d 的 [%[2]d, %[3]d) 为 %[1]s 倍，其余为 1 倍", element(1+factor), first, end, axis)
+	}
+	if first, end, factor, ok := scaledRange(&n.Rows); ok {
+		return lang.Sayf("x %s on rows %d to %d of %d, the rest x 1", "第 %[2]d 至 %[3]d 行(共 %[4]d 行)为 %[1]s 倍，其余为 1 倍", element(1+factor), first, end-1, n.Rows.Count)
+	}
+	return lang.Sentence{}
+}
+
+// scaledErrors is by how many standard errors the factor of a group differs from 1.
+const scaledErrors = 8
+
+// scaledRange finds the neighbouring groups, not all of them, that are multiplied by one
+// factor, while the others are by none.
+func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
+	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 {
+		return 0, 0, 0, false
+	}
+	count := float64(g.Size * g.Fold)
+	from, to, others := -1, -1, 0.0
+	for i := range g.Scale {
+		s, rr, dd := float64(g.Scale[i]), float64(g.RefRMS[i]), float64(g.RMS[i])
+		rest := math.Sqrt(max(float64(dd*dd)-float64(s*s*rr*rr), 0)) / max(rr, math.SmallestNonzeroFloat64) / math.Sqrt(count)
+		if rr == 0 || math.Abs(s) <= scaledErrors*rest || math.Abs(s) < 1e-3 {
+			others = max(others, math.Abs(s))
+			continue
+		}
+		switch {
+		case from < 0:
+			from, factor = i, s
+		case to != i, math.Abs(s-factor) > 0.1*math.Abs(factor)+scaledErrors*rest: // not neighbours, or another factor
+			return 0, 0, 0, false
+		}
+		to = i + 1
+	}
+	if from < 0 || to-from == len(g.Scale) || others > math.Abs(factor)/4 {
+		return 0, 0, 0, false
+	}
+	return int64(from) * g.Fold, min(int64(to)*g.Fold, g.Count), factor, true
 }
 
 // differentData is the relative error from which the runs may have had other data.

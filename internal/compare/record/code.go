@@ -36,6 +36,7 @@ const (
 	Unread        Code = "UNREAD"
 	StartedApart  Code = "STARTED_APART"
 	Memory        Code = "MEMORY"
+	Unrelated     Code = "UNRELATED"
 	Unknown       Code = "UNKNOWN"
 
 	Gate             Code = "GATE"

@@ -245,6 +245,7 @@ WORDS.en = {
   code_UNREAD: "Rows that nothing reads",
   code_STARTED_APART: "Other input or weights",
   code_MEMORY: "Another tensor was read",
+  code_UNRELATED: "Another tensor altogether",
   code_UNKNOWN: "No rule explains it",
   code_GATE: "A gate does not hold",
   code_STANDARD: "The standard is not met",

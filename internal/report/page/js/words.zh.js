@@ -242,6 +242,7 @@ WORDS.zh = {
   code_UNREAD: "未被读取的行",
   code_STARTED_APART: "输入或权重不同",
   code_MEMORY: "读取了另一个张量",
+  code_UNRELATED: "完全不同的张量",
   code_UNKNOWN: "没有规则可解释",
   code_GATE: "未满足附加门槛",
   code_STANDARD: "未达到验收标准",
