@@ -184,19 +184,24 @@ func lastAxis(n *noise.Noise) int64 {
 	return n.Shape[len(n.Shape)-1]
 }
 
-// product is the error of a product.
+// product is the error of a product: of more than two inputs, of which nobody knows which
+// are multiplied, that of the worst two. Integers among them are masks.
 func (o *Operator) product() (propagated, own float64) {
 	s, a := o.Out, o.Inputs[0]
 	own = 2 * s.Rounding
-	relative := a.RMS / max(a.RefRMS, tiny)
-	switch {
-	case o.Type.Form == optype.Square:
-		return 3 * s.RefRMS * relative, own
-	case len(o.Inputs) == 1, o.Inputs[1].Type.Integer && !s.Type.Integer: // a mask
-		return s.RefRMS * relative, own
+	relative := func(in *noise.Noise) float64 { return in.RMS / max(in.RefRMS, tiny) }
+	if o.Type.Form == optype.Square {
+		return 3 * s.RefRMS * relative(a), own
 	}
-	b := o.Inputs[1]
-	return exact.Hypot(a.RefRMS*b.RMS, b.RefRMS*a.RMS) + float64(s.RefRMS*exact.Hypot(relative, b.RMS/max(b.RefRMS, tiny))), own
+	propagated = s.RefRMS * largest(o.Inputs, relative) // times a constant, or a mask
+	for i, a := range o.Inputs {
+		for _, b := range o.Inputs[i+1:] {
+			if a.Type.Integer == b.Type.Integer || s.Type.Integer {
+				propagated = max(propagated, exact.Hypot(a.RefRMS*b.RMS, b.RefRMS*a.RMS)+float64(s.RefRMS*exact.Hypot(relative(a), relative(b))))
+			}
+		}
+	}
+	return propagated, own
 }
 
 // exponential is the error of exp and of softmax.

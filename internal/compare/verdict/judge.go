@@ -317,7 +317,9 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		}
 		return Clean, None
 	}
-	if class == optype.Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || !o.Tainted && !o.Guessed && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })) {
+	sure := v.Score > sureScore && s.RMS > sureShare*s.RefRMS && !rough && !o.Behind
+	faint := !sure && !o.Tainted && !o.Guessed && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
+	if class == optype.Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || faint) {
 		// A function with a pole, perhaps: a few elements near it are far off.
 		if v.Score > k {
 			return Suspect, Amplified
@@ -328,7 +330,6 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		return Origin, local
 	}
 	v.Structured = v.Score > min(k, shapedLimit*k/o.limit(class)) && (scaled || !(root && o.Hidden) && o.structured(v, k))
-	sure := v.Score > sureScore && s.RMS > sureShare*s.RefRMS && !rough && !o.Behind
 	if v.Structured || v.Score > noiseLimit || sure {
 		return Origin, Value
 	}
