@@ -15,13 +15,14 @@ import (
 // Half as much garbage as there is data may stand beside it, where Go would let as much:
 // then what reads a dump.json takes ten times its bytes and 64 MiB. A comparison of
 // elements, which makes much more garbage, may have as much as there is data, up to
-// leastMemory, or memoryOfPair for each pair if that is more. That is no bound, and a run
+// leastMemory, and memoryOfPair for each pair beyond manyPairs. That is no bound, and a run
 // that has more in use collects up to half of its time: so it grows with the pairs. GOGC
 // and GOMEMLIMIT in the environment go before these.
 const (
 	garbagePercent = 50
 	leastMemory    = 168 << 20
-	memoryOfPair   = 8800 // some 6000 are in use in the end
+	manyPairs      = 20000
+	memoryOfPair   = 11000 // some 6000 are in use in the end
 )
 
 // setGarbage sets how much garbage there may be beside data and the memory from which on
@@ -38,7 +39,7 @@ func setGarbage(percent int, memory int64) {
 // makeRoom sets the garbage for a comparison of the elements of so many pairs.
 func makeRoom(pairs int) {
 	if pairs > 0 {
-		setGarbage(100, max(leastMemory, int64(pairs)*memoryOfPair))
+		setGarbage(100, leastMemory+max(0, int64(pairs)-manyPairs)*memoryOfPair)
 	}
 }
 
