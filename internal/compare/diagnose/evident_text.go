@@ -191,13 +191,16 @@ func (x *judged) scaledPart() lang.Sentence {
 	return lang.Sentence{}
 }
 
+// leastScaled is the number of elements of a group below which any error is a factor.
+const leastScaled = 8
+
 // scaledErrors is by how many standard errors the factor of a group differs from 1.
 const scaledErrors = 8
 
 // scaledRange finds the neighbouring groups, not all of them, that are multiplied by one
 // factor, while the others are by none.
 func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
-	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 {
+	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 || g.Size*g.Fold < leastScaled {
 		return 0, 0, 0, false
 	}
 	count := float64(g.Size * g.Fold)
