@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/compare"
-	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/standard"
 )
 
@@ -20,17 +19,17 @@ func (o *standardFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.name, "standard", "", "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)")
 	flags.StringVar(&o.third, "third", "", "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is")
-	flags.StringVar(&o.hf32, "hf32", string(diagnose.HF32Auto), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off")
-	flags.Lookup("hf32").NoOptDefVal = string(diagnose.HF32On)
+	flags.StringVar(&o.hf32, "hf32", string(compare.HF32Auto), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off")
+	flags.Lookup("hf32").NoOptDefVal = string(compare.HF32On)
 	harmless(flags, "standard", "hf32")
 	flags.StringVar(&o.noise, "noise", "", "`PATH` of a second reference of a lower precision: how far it is from the first is the noise that the verdict allows")
 	completeValues(cmd, "standard", names(standard.Names()))
-	completeValues(cmd, "hf32", names(diagnose.HF32s()))
+	completeValues(cmd, "hf32", names(compare.HF32s()))
 }
 
 // resolve turns the flags into options, in which the verdict is chosen already.
 func (o *standardFlags) resolve(opt *compare.Options) error {
-	hf32, err := oneOf("--hf32", o.hf32, diagnose.HF32s())
+	hf32, err := oneOf("--hf32", o.hf32, compare.HF32s())
 	if err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func (o *standardFlags) named(opt *compare.Options) error {
 		return nil
 	}
 	name, err := oneOf("--standard", o.name, standard.Names())
-	opt.Standard = standard.Options{Name: name, HF32: o.hf32 == string(diagnose.HF32On)}
+	opt.Standard = standard.Options{Name: name, HF32: o.hf32 == string(compare.HF32On)}
 	return err
 }
 

@@ -75,8 +75,20 @@ type VerdictOptions struct {
 	MaxErrorRatio float64
 	Gates         Gates
 	// HF32 says whether products of float32 are made of inputs of 11 bits.
-	HF32 diagnose.HF32
+	HF32 HF32
 }
+
+// HF32 says how to judge products of float32, as the diagnosis does it.
+type HF32 = diagnose.HF32
+
+// The ways that commands name.
+const (
+	HF32Auto = diagnose.HF32Auto
+	HF32On   = diagnose.HF32On
+)
+
+// HF32s are all ways.
+func HF32s() []HF32 { return diagnose.HF32s() }
 
 // chooseMode chooses what a tensor fails by where the user did not: evidence, but
 // limits where the user has any, which are meant as a gate. config are the limits of
