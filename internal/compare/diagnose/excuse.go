@@ -20,8 +20,8 @@ func (o *operator) inOrder() (outputs []*row) {
 	return outputs
 }
 
-// leaveOutSelected leaves the elements out that differ since indices among the inputs select others:
-// integers give no sizes of errors. It returns their number.
+// leaveOutSelected leaves the elements out that differ since indices among the inputs
+// select others: integers give no sizes of errors. It returns their number.
 func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	if !x.typ.Gathers || x.isInput || op.Out.Type.Integer {
 		return 0
@@ -120,8 +120,11 @@ func (j *Judgement) findUnread() map[*row]bool {
 	readers := j.readers()
 	for i := range j.all {
 		x := &j.all[i]
-		if x.row == nil || !x.compared || x.noise == nil || x.isInput || !x.origin && len(x.fedBy) == 0 || x.noise.RowsOff == 0 || x.noise.OtherRowsRMS > max(2*x.noise.Rounding, x.verdict.Sum) ||
-			x.noise.NonFinite > 0 || x.noise.Overflows > 0 || x.lost || !garbage(x.noise) {
+		if x.row == nil || !x.compared || x.noise == nil || x.isInput || x.lost || !x.origin && len(x.fedBy) == 0 {
+			continue
+		}
+		n := x.noise
+		if n.NonFinite > 0 || n.Overflows > 0 || n.OtherRowsRMS > max(2*n.Rounding, x.verdict.Sum) || !garbage(n) {
 			continue
 		}
 		reads, agree := 0, true
@@ -145,96 +148,6 @@ func (j *Judgement) findUnread() map[*row]bool {
 		}
 	}
 	return unread
-}
-
-// The share of 2^-12 that errors of products have that are made of 11 bits.
-const (
-	hf32Least, hf32Most = 0.1, 3
-	hf32Factor          = 1 << 12
-)
-
-// isHF32 reports whether the row is a product of a kind that is made of fewer bits.
-func (j *Judgement) isHF32(r *row) bool {
-	return r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])
-}
-
-// product is the kind of a product: a convolution or another one.
-func (r *row) product() optype.Form {
-	if r.typ.Form == optype.Convolution {
-		return optype.Convolution
-	}
-	return optype.Plain
-}
-
-// isProduct reports whether the row is a product of float32.
-func (r *row) isProduct() bool {
-	return !r.isInput && r.typ.Class == optype.Linear && r.noise != nil && r.noise.RefRMS > 0 && r.noise.Type.Name == "float32"
-}
-
-// findHF32 finds the kinds of products all of which have the errors of inputs of 11 bits,
-// and none a form that rounding does not have; that of one product alone is no kind if
-// anything else is wrong.
-func (j *Judgement) findHF32() map[optype.Form]bool {
-	type kind struct {
-		all, first int
-		no         bool
-	}
-	if j.HF32 == HF32On || j.HF32 == HF32Off {
-		return nil
-	}
-	kinds := map[optype.Form]*kind{}
-	for i := range j.all {
-		x := &j.all[i]
-		if x.row == nil || !x.isProduct() || x.verdict.Expectation.Own == 0 {
-			continue
-		}
-		k := kinds[x.product()]
-		if k == nil {
-			k = &kind{}
-			kinds[x.product()] = k
-		}
-		k.all++
-		share := x.noise.RMS / x.verdict.Expectation.Own / hf32Factor
-		switch {
-		case share < hf32Least, x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
-			k.no = true
-		case x.origin:
-			k.first++
-		}
-	}
-	var found map[optype.Form]bool
-	for form, k := range kinds {
-		if k.no || k.first == 0 || k.all == 1 && len(j.origins) > 1 {
-			continue
-		}
-		if found == nil {
-			found = map[optype.Form]bool{}
-		}
-		found[form] = true
-	}
-	return found
-}
-
-// tally counts arrays of float32 of a type of operators: all of them, and those that hold
-// float32.
-type tally struct{ all, plain int }
-
-// plainTypes counts the arrays of float32 by the type of their operator.
-func (n *network) plainTypes() map[string]tally {
-	counts := map[string]tally{}
-	for i := range n.rows {
-		r := &n.rows[i]
-		if r.isInput || r.source.Noise == nil || r.source.Noise.Grid == nil || r.source.OpType == "" {
-			continue
-		}
-		t := counts[r.source.OpType]
-		t.all++
-		if _, held := r.source.Noise.Held(); !held && !mayHoldAny(r.source.Noise) {
-			t.plain++
-		}
-		counts[r.source.OpType] = t
-	}
-	return counts
 }
 
 // excuses are the codes of what looks wrong and is no fault.

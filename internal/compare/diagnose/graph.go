@@ -22,20 +22,6 @@ type Network struct {
 	HF32 HF32
 }
 
-// HF32 says how to judge products of float32: the cubes of Atlas A2 and A3 round the
-// inputs of convolutions to 11 bits of the fraction unless told otherwise.
-type HF32 string
-
-// The ways, of which none is HF32Auto: what all products of a kind show.
-const (
-	HF32Auto HF32 = "auto"
-	HF32On   HF32 = "on"
-	HF32Off  HF32 = "off"
-)
-
-// HF32s are all of them.
-func HF32s() []HF32 { return []HF32{HF32Auto, HF32On, HF32Off} }
-
 // operator is the rows of one operator.
 type operator struct {
 	name  string

@@ -64,3 +64,25 @@ const leastPlain = 3
 
 // mayHoldAny reports whether an array of float32 has too few values to tell its type.
 func mayHoldAny(n *noise.Noise) bool { return n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) }
+
+// tally counts arrays of float32 of a type of operators: all of them, and those that hold
+// float32.
+type tally struct{ all, plain int }
+
+// plainTypes counts the arrays of float32 by the type of their operator.
+func (n *network) plainTypes() map[string]tally {
+	counts := map[string]tally{}
+	for i := range n.rows {
+		r := &n.rows[i]
+		if r.isInput || r.source.Noise == nil || r.source.Noise.Grid == nil || r.source.OpType == "" {
+			continue
+		}
+		t := counts[r.source.OpType]
+		t.all++
+		if _, held := r.source.Noise.Held(); !held && !mayHoldAny(r.source.Noise) {
+			t.plain++
+		}
+		counts[r.source.OpType] = t
+	}
+	return counts
+}

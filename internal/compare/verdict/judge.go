@@ -88,7 +88,6 @@ const (
 	leastLocal     = 5
 	farCrest       = 20  // that of 10^6 rounding errors is 5
 	noiseLimit     = 32  // healthy whitening reaches 17.6
-	leastLone      = 32  // own roundings, of an element among others that are right
 	sureScore      = 8   // of an error that is amplified: no weights are so ill-conditioned
 	sureShare      = 0.1 // of the values, that such an error is at least
 	tinyShare      = 0.1 // of numbers below the normal ones, which have few bits
@@ -138,7 +137,8 @@ func (o *Operator) Judge() Verdict {
 }
 
 // leaveOut takes the elements out of the differences of a gated operator that appear or
-// vanish since the selector is near its threshold: not more than of that. It returns their number.
+// vanish since the selector is near its threshold: not more than of that. It returns
+// their number.
 func (o *Operator) leaveOut() int64 {
 	s := o.Out
 	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > 1.5*float64(o.selector().Flips)+4 {

@@ -1,0 +1,243 @@
+package verdict
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/exact"
+	"dumptool/internal/optype"
+)
+
+// product is the error of a product: of more than two inputs, of which nobody knows which
+// are multiplied, that of the worst two. Integers among them are masks.
+func (o *Operator) product() (propagated, own float64) {
+	s, a := o.Out, o.Inputs[0]
+	own = 2 * s.Rounding
+	relative := func(in *noise.Noise) float64 { return in.RMS / max(in.RefRMS, tiny) }
+	if o.Type.Form == optype.Square {
+		return 3 * s.RefRMS * relative(a), own
+	}
+	propagated = s.RefRMS * largest(o.Inputs, relative) // times a constant, or a mask
+	for i, a := range o.Inputs {
+		for _, b := range o.Inputs[i+1:] {
+			if a.Type.Integer == b.Type.Integer || s.Type.Integer {
+				propagated = max(propagated, exact.Hypot(a.RefRMS*b.RMS, b.RefRMS*a.RMS)+float64(s.RefRMS*exact.Hypot(relative(a), relative(b))))
+			}
+		}
+	}
+	return propagated, own
+}
+
+// exponential is the error of exp and of softmax.
+func (o *Operator) exponential() (propagated, own float64) {
+	s := o.Out
+	return s.RefRMS * o.growth(), float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type))
+}
+
+// growth is the largest relative error that exp makes of the absolute errors
+// of the inputs.
+func (o *Operator) growth() float64 {
+	absolute := largest(o.Inputs, func(in *noise.Noise) float64 { return in.MaxAbsolute })
+	return exact.Expm1(min(2*absolute, 20))
+}
+
+// lipschitz is the error of functions that no slope makes larger.
+func (o *Operator) lipschitz() (propagated, own float64) {
+	f := o.Out.Rounding
+	own = exact.Hypot(3*f, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Rounding }))
+	if o.Type.Selects {
+		own = f
+	}
+	if o.Type.Transcendental {
+		own += float64(0.3 * epsilon(o.Out.Type) * o.Out.RefMax)
+	}
+	return o.Type.Factor * total(o.Inputs, rms), own
+}
+
+// moved is the error of copies: a part may be the worst one.
+func (o *Operator) moved() (propagated, own float64) {
+	worst := largest(o.Inputs, rms)
+	grown := worst * math.Sqrt(max(1, largest(o.Inputs, elements)/max(elements(o.Out), 1)))
+	return max(worst, min(largest(o.Inputs, worstRow), grown)), o.Out.Rounding
+}
+
+// gated is the error of elements that pass: that of what comes in beside the selector.
+func (o *Operator) gated() (propagated, own float64) {
+	selector := o.selector()
+	for _, in := range o.Inputs {
+		if in != selector && !in.Type.Integer {
+			propagated += in.RMS
+		}
+	}
+	return propagated, o.Out.Rounding
+}
+
+// dequantised is the error of the numbers that are scaled: the input with most elements.
+func (o *Operator) dequantised() (propagated, own float64) {
+	in := o.Inputs[0]
+	for _, other := range o.Inputs {
+		if other.Elements > in.Elements {
+			in = other
+		}
+	}
+	return o.Out.RefRMS / max(in.RefRMS, tiny) * in.RMS, o.Out.Rounding
+}
+
+// divided is the error of quotients, roots and logarithms, which amplify near 0.
+func (o *Operator) divided() (propagated, own float64) {
+	s := o.Out
+	own = 2 * s.Rounding
+	if (o.Type.Form == optype.Root || o.Type.Form == optype.Logarithm) && s.Type.Mantissa >= 23 {
+		own += float64(s.RefRMS * epsilon(s.Type)) // vector units are right to 2 ulp
+	}
+	if o.Type.Form == optype.Logarithm {
+		return min(o.Inputs[0].MaxRelative, mostRelative), own
+	}
+	return s.RefRMS * total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own
+}
+
+// summed is the error of products of matrices and convolutions.
+func (o *Operator) summed() (propagated, own float64) {
+	s, f, terms := o.Out, o.Out.Rounding, o.terms()
+	if o.Type.Form == optype.Convolution {
+		terms *= kernelSize
+	}
+	if s.Type.Integer {
+		f = 0
+	}
+	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*o.epsilon())
+}
+
+// quantised is the error of integers that come out of other numbers.
+func (o *Operator) quantised() (propagated, own float64) {
+	relative := largest(o.Inputs, func(in *noise.Noise) float64 { return ratio(in.RMS, in.RefRMS) })
+	q := float64(relative * o.Out.RefRMS)
+	return math.Sqrt(q) + q, quantisationError
+}
+
+// normalised is the error of a norm over rows. A row of little spread amplifies
+// its error, and the rounding of what is subtracted.
+func (o *Operator) normalised() (propagated, own float64) {
+	s, in, eps := o.Out, o.Inputs[0], epsilon(o.Out.Type)
+	if o.Type.Form == optype.GroupNorm && sameChannels(in, s) {
+		return o.groupNormalised(in)
+	}
+	relative, inverse := o.rowGains(in)
+	aligned, most := len(relative) == len(s.Rows.RMS), 4*max(s.RefRMS, tiny)
+	var p, q float64
+	for g := range relative {
+		gain := s.RefRMS
+		if aligned {
+			gain = float64(s.Rows.RefRMS[g])
+		}
+		a, b := min(relative[g]*gain, most), min(float64(inverse[g]*gain)*eps, most)
+		p, q = p+float64(a*a), q+float64(b*b)
+	}
+	count := max(float64(len(relative)), 1)
+	return math.Sqrt(p / count), float64(2*s.Rounding) + float64(0.5*math.Sqrt(q/count))
+}
+
+// groupNormalised is the error of a norm over groups of channels that are not known: the
+// channel that grows most bounds all.
+func (o *Operator) groupNormalised(in *noise.Noise) (propagated, own float64) {
+	s := o.Out
+	gain := 0.0
+	for g := range s.Channels.RefRMS {
+		spread := float64(in.Channels.RefStd[g])
+		if spread <= 0.001*float64(in.Channels.RefRMS[g]) {
+			spread = float64(in.Channels.RefRMS[g])
+		}
+		gain = max(gain, ratio(float64(s.Channels.RefRMS[g]), spread))
+	}
+	most := 4 * s.RefRMS
+	return min(in.RMS*gain, most), float64(2*s.Rounding) + float64(0.5*min(float64(in.RefRMS*gain)*epsilon(s.Type), most))
+}
+
+// rowGains are the errors and the sizes of the rows of an input beside their spread,
+// which a norm makes 1.
+func (o *Operator) rowGains(in *noise.Noise) (relative, inverse []float64) {
+	rows := &in.Rows
+	if o.Type.Form == optype.RootMeanNorm {
+		return spreadOf(rows, func(g int) float64 { return float64(rows.RefRMS[g]) })
+	}
+	return spreadOf(rows, func(g int) float64 { return float64(rows.RefStd[g]) })
+}
+
+// spreadOf sets the groups of a tensor beside their spread; where a bin holds
+// several the worst of them counts.
+func spreadOf(groups *noise.Groups, spread func(int) float64) (relative, inverse []float64) {
+	relative, inverse = make([]float64, len(groups.RMS)), make([]float64, len(groups.RMS))
+	for g := range relative {
+		v := max(spread(g), tiny)
+		relative[g], inverse[g] = float64(groups.RMS[g])/v, float64(groups.RefRMS[g])/v
+		if groups.Fold > 1 {
+			relative[g], inverse[g] = max(relative[g], float64(groups.Relative[g])), max(inverse[g], float64(groups.Inverse[g]))
+		}
+	}
+	return relative, inverse
+}
+
+// batchNormalised is the error of a norm over channels.
+func (o *Operator) batchNormalised() (propagated, own float64) {
+	s, in := o.Out, o.Inputs[0]
+	if len(in.Channels.RMS) != len(s.Channels.RMS) {
+		return o.normalised()
+	}
+	relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
+	var p, q float64
+	for g := range relative {
+		std := float64(s.Channels.RefStd[g])
+		a, b := relative[g]*std, inverse[g]*std
+		p, q = p+float64(a*a), q+float64(b*b)
+	}
+	count := max(float64(len(relative)), 1)
+	return math.Sqrt(p / count), float64(2*s.Rounding) + float64(0.5*math.Sqrt(q/count)*epsilon(s.Type))
+}
+
+// reduced is the error of sums and means.
+func (o *Operator) reduced() (propagated, own float64) {
+	s, in := o.Out, o.Inputs[0]
+	k := max(elements(in)/max(elements(s), 1), 1)
+	row := float64(max(in.Rows.Size, 1))
+	if o.Type.Form == optype.Cumulative {
+		return float64(math.Sqrt(row)*in.RMS) + float64(math.Abs(in.Mean)*row), float64(2*s.Rounding) + float64(s.Rounding*math.Sqrt(row))
+	}
+	mean := math.Abs(in.Mean) + in.RMS/math.Sqrt(k)
+	if o.Type.Form == optype.Sum {
+		mean *= k
+	}
+	return s.RefRMS*in.RMS/max(in.RefRMS, tiny) + mean, float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type)*math.Sqrt(k/roundingSteps))
+}
+
+// unknown is the error of an operator of which nothing is known: the largest that any of
+// the usual ones makes. The error of an input is one of them where the output fits it:
+// what scales down takes the error with it.
+func (o *Operator) unknown() (propagated, own float64) {
+	s := o.Out
+	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
+	fitting := func(in *noise.Noise) float64 {
+		if in.Type.Integer || !sameShape(in, s) && s.RefRMS < 0.25*in.RefRMS {
+			return 0
+		}
+		return in.RMS
+	}
+	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.Inputs, fitting))
+	if o.Guessed { // one of them is the input, perhaps
+		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, fitting))
+	}
+	if s.Softmax {
+		most = max(most, s.RefRMS*o.growth())
+	}
+	for _, in := range o.Inputs {
+		if !sameChannels(in, s) {
+			continue
+		}
+		var sum float64
+		for g := range in.Channels.RMS {
+			p := channelGain(s, in, g) * float64(in.Channels.RMS[g])
+			sum += float64(p * p)
+		}
+		most = max(most, 2*math.Sqrt(sum/max(float64(len(in.Channels.RMS)), 1)))
+	}
+	return most, own
+}
