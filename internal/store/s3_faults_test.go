@@ -105,32 +105,35 @@ func (f *faults) begin(t *testing.T, size int, change ...func(*S3Settings)) (s *
 // smallBlocks makes several blocks of little data.
 func smallBlocks(set *S3Settings) { set.Block, set.Cache = minBlock, 4*minBlock }
 
+// TestRetries fails each request a few times in a row. Tries are counted for each request
+// by itself: several are under way at once, and one of them could get the bad turns of all.
 func TestRetries(t *testing.T) {
-	for name, fault := range map[string]func(f *faults){
-		"busy": func(f *faults) {
-			f.before = func(n int64, w http.ResponseWriter, _ *http.Request) bool {
-				return n%3 != 0 && refuse(w, http.StatusServiceUnavailable, "SlowDown")
+	for name, fault := range map[string]func(f *faults, try func(*http.Request) int){
+		"busy": func(f *faults, try func(*http.Request) int) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return try(r)%3 != 0 && refuse(w, http.StatusServiceUnavailable, "SlowDown")
 			}
 		},
-		"no xml": func(f *faults) {
-			f.before = func(n int64, w http.ResponseWriter, _ *http.Request) bool {
-				if n%2 == 0 {
+		"no xml": func(f *faults, try func(*http.Request) int) {
+			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				bad := try(r)%2 != 0
+				if bad {
 					http.Error(w, "bad gateway", http.StatusBadGateway)
 				}
-				return n%2 == 0
+				return bad
 			}
 		},
-		"cut bodies": func(f *faults) {
-			f.after = func(n int64, resp *http.Response) error {
-				if n%3 != 0 && resp.Request.Method == http.MethodGet {
+		"cut bodies": func(f *faults, try func(*http.Request) int) {
+			f.after = func(_ int64, resp *http.Response) error {
+				if resp.Request.Method == http.MethodGet && try(resp.Request)%3 != 0 {
 					resp.Body = io.NopCloser(io.LimitReader(resp.Body, resp.ContentLength/2))
 				}
 				return nil
 			}
 		},
-		"lost connections": func(f *faults) {
-			f.before = func(n int64, _ http.ResponseWriter, _ *http.Request) bool {
-				if n%2 == 0 {
+		"lost connections": func(f *faults, try func(*http.Request) int) {
+			f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+				if try(r)%2 != 0 {
 					panic(http.ErrAbortHandler)
 				}
 				return false
@@ -140,7 +143,16 @@ func TestRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFaults(t)
 			s, bucket, data := f.begin(t, 2<<20+123, smallBlocks)
-			fault(f)
+			var mu sync.Mutex
+			tries := map[string]int{}
+			fault(f, func(r *http.Request) int {
+				mu.Lock()
+				defer mu.Unlock()
+				_, end, _ := strings.Cut(r.Header.Get("Range"), "-") // where a read goes on, that is the same
+				request := r.Method + r.URL.RequestURI() + end
+				tries[request]++
+				return tries[request]
+			})
 			got := readAll(t, s.mustOpen(t, bucket, "run/x"))
 			if !bytes.Equal(got, data) {
 				t.Error("other bytes came back")
