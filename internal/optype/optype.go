@@ -66,6 +66,11 @@ type Type struct {
 	Random bool
 	// Start is set where nothing is computed: what comes in from outside.
 	Start bool
+	// Noise is how noise passes through where the class does not say it; see NoiseWay.
+	Noise Noise
+	// Parameters are the inputs that are parameters of the network, a bit each: the lowest
+	// one is input 0.
+	Parameters uint8
 }
 
 // IsIndex reports whether an output says where something is.
@@ -102,11 +107,14 @@ var known = []struct {
 	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
 		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow contiguous clone detach expand_as repeat repeat_interleave to flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold",
 		Type{Class: Move}},
-	{"Gather* GatherNd GatherElements index_select gather take embedding Embedding EmbeddingLookup", Type{Class: Move, Gathers: true}},
-	{"EmbeddingDenseGrad EmbeddingBackward Scatter* ScatterNd* ScatterNdAdd ScatterAdd* ScatterUpdate ScatterElements* scatter scatter_ scatter_add index_put index_add npu_scatter_nd_update UnsortedSegmentSum* SegmentSum", Type{Gathers: true}},
+	{"Gather* GatherNd GatherElements index_select gather take", Type{Class: Move, Gathers: true}},
+	{"embedding EmbeddingLookup VocabParallelEmbedding", Type{Class: Move, Gathers: true, Parameters: 1<<1 | 1<<2}},
+	{"EmbeddingDenseGrad EmbeddingBackward ScatterNd* ScatterNdAdd ScatterAdd* ScatterUpdate ScatterElements* npu_scatter_nd_update UnsortedSegmentSum* SegmentSum", Type{Gathers: true}},
+	{"Scatter* index_put", Type{Gathers: true, Noise: NoiseMove}},
+	{"scatter_add index_add", Type{Gathers: true, Noise: NoiseLipschitz}},
 	{"dropout Dropout DropoutV2", Type{Class: Move, Random: true}},
 	{"Relu* ReluV2* MaskedFill* masked_fill", Type{Class: Lipschitz, Factor: 1, Selects: true}},
-	{"LeakyRelu* PRelu PReLU leaky_relu prelu", Type{Class: Lipschitz, Factor: 1, Selects: true}},
+	{"LeakyRelu* PRelu PReLU leaky_relu prelu", Type{Class: Lipschitz, Factor: 1, Selects: true, Parameters: 1<<1 | 1<<2}},
 	{"Abs Neg Negative Maximum Minimum Add* AddV2* Sub* BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__ __neg__ where", Type{Class: Lipschitz, Factor: 1}},
 	{"Sigmoid* Tanh* Softplus* SoftplusV2* Softsign Sin Cos Atan Asinh HardSigmoid Elu celu", Type{Class: Lipschitz, Factor: 1, Transcendental: true}},
 	{"Gelu* FastGelu* GeluV2* fast_gelu npu_fast_gelu QuickGelu Erf Erfc", Type{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
@@ -121,27 +129,51 @@ var known = []struct {
 	{"Rsqrt Sqrt Reciprocal Inv", Type{Class: Divide, Form: Root}},
 	{"Log Log1p log10 log2", Type{Class: Divide, Form: Logarithm}},
 	{"Exp Expm1 Softmax* exp2", Type{Class: Exponential, Transcendental: true}},
-	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm L2Normalize normalize", Type{Class: Normalise}},
-	{"InstanceNorm* instance_norm", Type{Class: Normalise, Form: InstanceNorm}},
-	{"GroupNorm* group_norm GroupNormSilu", Type{Class: Normalise, Form: GroupNorm}},
-	{"RmsNorm* RMSNorm rms_norm npu_rms_norm", Type{Class: Normalise, Form: RootMeanNorm}},
-	{"BatchNorm* BatchNormV2* BNInfer* BnInfer BNInferenceD BNInference* Scale* batch_norm", Type{Class: BatchNormalise}},
-	{"GroupedMatmul* grouped_matmul npu_grouped_matmul MatMul* GEMM Gemm FullyConnection FullyConnectionCompress linear mm matmul addmm Dense", Type{Class: Linear}},
-	{"BatchMatMul* bmm baddbmm einsum FlashAttentionScore PromptFlashAttention IncreFlashAttention npu_fusion_attention scaled_dot_product_attention", Type{Class: Linear, Form: Batched}},
-	{"Conv* Conv1D conv1d DepthwiseConv* DepthwiseConv2dNative Depthwise* conv_transpose2d Conv2DTranspose* Deconvolution Conv2DBackpropInput*", Type{Class: Linear, Form: Convolution}},
+	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm native_layer_norm fused_layer_norm npu_layer_norm_eval L2Normalize normalize", Type{Class: Normalise, Parameters: 1<<1 | 1<<2 | 1<<3}},
+	{"InstanceNorm* instance_norm", Type{Class: Normalise, Form: InstanceNorm, Parameters: 1<<1 | 1<<2 | 1<<3}},
+	{"GroupNorm* group_norm GroupNormSilu", Type{Class: Normalise, Form: GroupNorm, Parameters: 1<<1 | 1<<2}},
+	{"RmsNorm* RMSNorm rms_norm npu_rms_norm", Type{Class: Normalise, Form: RootMeanNorm, Parameters: 1<<1 | 1<<2}},
+	{"BatchNorm* BatchNormV2* BNInfer* BnInfer BNInferenceD BNInference* Scale* batch_norm", Type{Class: BatchNormalise, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}},
+	{"GroupedMatmul* grouped_matmul npu_grouped_matmul MatMul* GEMM Gemm FullyConnection FullyConnectionCompress mm matmul", Type{Class: Linear}},
+	{"linear Dense", Type{Class: Linear, Parameters: 1<<1 | 1<<2}},
+	{"addmm", Type{Class: Linear, Parameters: 1<<0 | 1<<2}},
+	{"BatchMatMul* bmm baddbmm einsum", Type{Class: Linear, Form: Batched}},
+	{"FlashAttentionScore PromptFlashAttention IncreFlashAttention npu_fusion_attention scaled_dot_product_attention", Type{Class: Linear, Form: Batched, Noise: NoiseAttention}},
+	{"Conv* Conv1D conv1d DepthwiseConv* DepthwiseConv2dNative Depthwise* conv_transpose2d Conv2DTranspose* Deconvolution Conv2DBackpropInput*", Type{Class: Linear, Form: Convolution, Parameters: 1<<1 | 1<<2}},
 	{"ReduceMean* Mean avg_pool1d avg_pool2d avg_pool3d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", Type{Class: Reduce}},
 	{"ReduceSum* Sum", Type{Class: Reduce, Form: Sum}},
-	{"Cumsum*", Type{Class: Reduce, Form: Cumulative}},
+	{"Cumsum*", Type{Class: Reduce, Form: Cumulative, Noise: NoiseLipschitz}},
 	{"AscendQuant* Quantize Round Floor Ceil Trunc Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot logical_not gt lt ge le eq ne", Type{Class: Quantise}},
 	{"ArgMax* ArgMin* argmax argmin argsort ArgSort NonMaxSuppression* NonMaxSuppressionV6 NonMaxSuppressionV7 nms NonZero* nonzero searchsorted", Type{Class: Index, Indices: 1 << 0}},
 	{"ArgMaxWithValue ArgMinWithValue", Type{Class: Move, Indices: 1 << 0}},
-	{"TopK* topk Sort* sort max min amax amin ReduceMax* ReduceMin* cummax cummin Unique* unique Kthvalue kthvalue", Type{Class: Move, Indices: 1 << 1}},
+	{"max min amax amin ReduceMax* ReduceMin*", Type{Class: Move, Indices: 1 << 1, Noise: NoiseLipschitz}},
+	{"TopK* topk Sort* sort cummax cummin Unique* unique Kthvalue kthvalue", Type{Class: Move, Indices: 1 << 1}},
 	{"MoeGatingTopKSoftmax* MoeGatingTopK* npu_moe_gating_top_k_softmax npu_moe_gating_top_k", Type{Class: Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}},
 	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2}},
 	{"ReluGrad* LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward MaxPoolGrad* MaxPoolGradWithArgmax* max_pool2d_with_indices_backward", Type{Class: Gated}},
 	{"DropOutGenMask* DropoutGenMask StatelessDropOutGenMask RandomUniform* RandomNormal* RandomStandardNormal StatelessRandomUniform* StatelessRandomNormal* StandardNormal StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial* Bernoulli* RandomUniformInt Randperm rand randn randint rand_like randn_like randint_like normal uniform bernoulli multinomial randperm", Type{Random: true}},
 	{"DropOutDoMask* DropOutDoMaskV3", Type{Class: Multiply, Random: true}},
 	{"Data Parameter Const Constant Placeholder Load", Type{Start: true}},
+
+	// Of these no elements are judged by their type.
+	{"__setitem__ _copy arange as_strided bfloat16 broadcast_to concatenate copy_ cpu cuda diagonal expand_dims float fold full full_like half interpolate masked_select new_full new_ones new_zeros npu npu_format_cast " +
+		"ones ones_like reshape_as scatter_tensor split_with_sizes take_along_dim tensor_split tril triu type type_as unflatten upsample zeros zeros_like", Type{Noise: NoiseMove}},
+	{"__abs__ __or__ addcmul lerp threshold", Type{Noise: NoiseLipschitz}},
+	{"logsigmoid quick_gelu", Type{Noise: NoiseFunction}},
+	{"__pow__ apply_rotary_emb glu kron mul_scalar npu_rotary_mul npu_swiglu outer rotary_mul swiglu RotaryMul ApplyRotaryPosEmb SwiGlu", Type{Noise: NoiseProduct}},
+	{"__rdiv__ __rpow__ __rtruediv__", Type{Noise: NoiseQuotient}},
+	{"logsumexp npu_scaled_masked_softmax scaled_masked_softmax ScaledMaskedSoftmax", Type{Noise: NoiseExponent}},
+	{"AddLayerNorm AddRmsNorm npu_add_rms_norm", Type{Noise: NoiseNorm, Parameters: 1 << 2}},
+	{"BatchNorm1d SyncBatchNorm", Type{Noise: NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}},
+	{"ColumnParallelLinear QKVParallelLinear RowParallelLinear npu_linear conv_transpose1d conv_transpose3d", Type{Noise: NoiseSums, Parameters: 1<<1 | 1<<2}},
+	{"__matmul__ __rmatmul__ addbmm chain_matmul dot mv npu_bmmV2 tensordot", Type{Noise: NoiseSums}},
+	{"linalg_norm nansum norm prod std var var_mean ReduceProd* ReduceStd* LpNorm*", Type{Noise: NoiseReduce}},
+	{"CrossEntropyLoss binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss smooth_l1_loss " +
+		"SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits NLLLoss BinaryCrossEntropy KLDivLoss MSELoss SmoothL1Loss", Type{Noise: NoiseLoss}},
+	{"AllReduce AllGather ReduceScatter Broadcast AlltoAll AllToAllv Send Receive HcomAllReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomAllToAllV HcomSend HcomReceive", Type{Noise: NoiseRanks}},
+	{"flash_attention flash_attn_func npu_fused_infer_attention_score npu_fusion_attention_v2 npu_incre_flash_attention npu_prompt_flash_attention FusedInferAttentionScore", Type{Noise: NoiseAttention}},
+	{"Dropout2d _fused_dropout alpha_dropout cauchy_ dropout1d dropout2d dropout3d exponential_ feature_dropout geometric_ gumbel_softmax log_normal_ native_dropout npu_dropout npu_dropout_gen_mask random_ rrelu trunc_normal_", Type{Random: true}},
+	{"empty empty_like empty_quantized empty_strided empty_with_format new_empty new_empty_strided resize_", Type{Noise: NoiseGarbage}},
 }
 
 // endings are those that a star stands for.
