@@ -1,5 +1,11 @@
 package optype
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Noise says how the noise of the inputs of an operator bounds that of its output where
 // no elements are known, only how large the tensors are.
 type Noise uint8
@@ -52,4 +58,55 @@ func (t *Type) NoiseWay() Noise {
 		return NoiseFunction
 	}
 	return noiseOf[t.Class]
+}
+
+// Buffer says which inputs of an operator are not read, but only written to: whatever they
+// hold before is nobody's fault.
+type Buffer uint8
+
+// The inputs.
+const (
+	NoInput        Buffer = iota
+	FirstInput            // input 0
+	FirstOfSeveral        // input 0, if there are others
+	FirstTimesBeta        // input 0, if the argument beta is 0
+	AllInputs             // only their shapes matter
+)
+
+// Ignores reports whether an operator does not read an input, of so many; beta is its
+// argument of that name, 1 if there is none.
+func (b Buffer) Ignores(input, inputs int, beta float64) bool {
+	switch b {
+	case FirstInput:
+		return input == 0
+	case FirstOfSeveral:
+		return input == 0 && inputs > 1
+	case FirstTimesBeta:
+		return input == 0 && beta == 0
+	case AllInputs:
+		return true
+	}
+	return false
+}
+
+// OfCall returns what is known of a call of PyTorch by the name that msprobe gives it,
+// such as Functional.relu.0.forward or Module.conv1.Conv2d.backward.0: of a module by its
+// class, which is the last word that is no number.
+func OfCall(name string) Type {
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == '.' })
+	if len(words) < 2 {
+		return Type{}
+	}
+	if words[0] == "Module" || words[0] == "Cell" {
+		for _, word := range slices.Backward(words) {
+			if _, err := strconv.Atoi(word); err != nil && word != "forward" && word != "backward" && word != "parameters_grad" {
+				return Of(apiPrefixes[0] + word)
+			}
+		}
+	}
+	t := Of(apiPrefixes[0] + words[1])
+	if words[0] == "Distributed" && t.Noise != NoiseRanks {
+		return Type{Noise: NoiseRanks}
+	}
+	return t
 }

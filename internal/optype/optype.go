@@ -71,6 +71,8 @@ type Type struct {
 	// Parameters are the inputs that are parameters of the network, a bit each: the lowest
 	// one is input 0.
 	Parameters uint8
+	// Buffer says which inputs are not read, but only written to.
+	Buffer Buffer
 }
 
 // IsIndex reports whether an output says where something is.
@@ -136,8 +138,9 @@ var known = []struct {
 	{"BatchNorm* BatchNormV2* BNInfer* BnInfer BNInferenceD BNInference* Scale* batch_norm", Type{Class: BatchNormalise, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}},
 	{"GroupedMatmul* grouped_matmul npu_grouped_matmul MatMul* GEMM Gemm FullyConnection FullyConnectionCompress mm matmul", Type{Class: Linear}},
 	{"linear Dense", Type{Class: Linear, Parameters: 1<<1 | 1<<2}},
-	{"addmm", Type{Class: Linear, Parameters: 1<<0 | 1<<2}},
-	{"BatchMatMul* bmm baddbmm einsum", Type{Class: Linear, Form: Batched}},
+	{"addmm", Type{Class: Linear, Parameters: 1<<0 | 1<<2, Buffer: FirstTimesBeta}},
+	{"BatchMatMul* bmm einsum", Type{Class: Linear, Form: Batched}},
+	{"baddbmm", Type{Class: Linear, Form: Batched, Buffer: FirstTimesBeta}},
 	{"FlashAttentionScore PromptFlashAttention IncreFlashAttention npu_fusion_attention scaled_dot_product_attention", Type{Class: Linear, Form: Batched, Noise: NoiseAttention}},
 	{"Conv* Conv1D conv1d DepthwiseConv* DepthwiseConv2dNative Depthwise* conv_transpose2d Conv2DTranspose* Deconvolution Conv2DBackpropInput*", Type{Class: Linear, Form: Convolution, Parameters: 1<<1 | 1<<2}},
 	{"ReduceMean* Mean avg_pool1d avg_pool2d avg_pool3d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", Type{Class: Reduce}},
@@ -151,13 +154,16 @@ var known = []struct {
 	{"MoeGatingTopKSoftmax* MoeGatingTopK* npu_moe_gating_top_k_softmax npu_moe_gating_top_k", Type{Class: Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}},
 	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2}},
 	{"ReluGrad* LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward MaxPoolGrad* MaxPoolGradWithArgmax* max_pool2d_with_indices_backward", Type{Class: Gated}},
-	{"DropOutGenMask* DropoutGenMask StatelessDropOutGenMask RandomUniform* RandomNormal* RandomStandardNormal StatelessRandomUniform* StatelessRandomNormal* StandardNormal StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial* Bernoulli* RandomUniformInt Randperm rand randn randint rand_like randn_like randint_like normal uniform bernoulli multinomial randperm", Type{Random: true}},
+	{"DropOutGenMask* DropoutGenMask StatelessDropOutGenMask RandomUniform* RandomNormal* RandomStandardNormal StatelessRandomUniform* StatelessRandomNormal* StandardNormal StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial* Bernoulli* RandomUniformInt Randperm rand randn randint normal uniform bernoulli multinomial randperm", Type{Random: true}},
 	{"DropOutDoMask* DropOutDoMaskV3", Type{Class: Multiply, Random: true}},
 	{"Data Parameter Const Constant Placeholder Load", Type{Start: true}},
 
 	// Of these no elements are judged by their type.
-	{"__setitem__ _copy arange as_strided bfloat16 broadcast_to concatenate copy_ cpu cuda diagonal expand_dims float fold full full_like half interpolate masked_select new_full new_ones new_zeros npu npu_format_cast " +
-		"ones ones_like reshape_as scatter_tensor split_with_sizes take_along_dim tensor_split tril triu type type_as unflatten upsample zeros zeros_like", Type{Noise: NoiseMove}},
+	{"__setitem__ _copy arange as_strided bfloat16 broadcast_to concatenate cpu cuda diagonal expand_dims float fold full half interpolate masked_select npu npu_format_cast " +
+		"ones reshape_as scatter_tensor split_with_sizes take_along_dim tensor_split tril triu type type_as unflatten upsample zeros", Type{Noise: NoiseMove}},
+	{"copy_", Type{Noise: NoiseMove, Buffer: FirstInput}},
+	{"zero_ fill_", Type{Buffer: FirstInput}},
+	{"zeros_like ones_like full_like new_zeros new_ones new_full", Type{Noise: NoiseMove, Buffer: AllInputs}},
 	{"__abs__ __or__ addcmul lerp threshold", Type{Noise: NoiseLipschitz}},
 	{"logsigmoid quick_gelu", Type{Noise: NoiseFunction}},
 	{"__pow__ apply_rotary_emb glu kron mul_scalar npu_rotary_mul npu_swiglu outer rotary_mul swiglu RotaryMul ApplyRotaryPosEmb SwiGlu", Type{Noise: NoiseProduct}},
@@ -166,14 +172,19 @@ var known = []struct {
 	{"AddLayerNorm AddRmsNorm npu_add_rms_norm", Type{Noise: NoiseNorm, Parameters: 1 << 2}},
 	{"BatchNorm1d SyncBatchNorm", Type{Noise: NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}},
 	{"ColumnParallelLinear QKVParallelLinear RowParallelLinear npu_linear conv_transpose1d conv_transpose3d", Type{Noise: NoiseSums, Parameters: 1<<1 | 1<<2}},
-	{"__matmul__ __rmatmul__ addbmm chain_matmul dot mv npu_bmmV2 tensordot", Type{Noise: NoiseSums}},
+	{"addbmm addmv", Type{Noise: NoiseSums, Buffer: FirstTimesBeta}},
+	{"__matmul__ __rmatmul__ chain_matmul dot mv npu_bmmV2 tensordot", Type{Noise: NoiseSums}},
 	{"linalg_norm nansum norm prod std var var_mean ReduceProd* ReduceStd* LpNorm*", Type{Noise: NoiseReduce}},
 	{"CrossEntropyLoss binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss smooth_l1_loss " +
 		"SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits NLLLoss BinaryCrossEntropy KLDivLoss MSELoss SmoothL1Loss", Type{Noise: NoiseLoss}},
-	{"AllReduce AllGather ReduceScatter Broadcast AlltoAll AllToAllv Send Receive HcomAllReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomAllToAllV HcomSend HcomReceive", Type{Noise: NoiseRanks}},
+	{"irecv recv", Type{Noise: NoiseRanks, Buffer: FirstInput}},
+	{"_all_gather_base all_gather_into_tensor all_gather _reduce_scatter_base reduce_scatter_tensor reduce_scatter all_to_all all_to_all_single batch_isend_irecv broadcast", Type{Noise: NoiseRanks, Buffer: FirstOfSeveral}},
+	{"AllReduce AllGather ReduceScatter AlltoAll AllToAllv Send Receive HcomAllReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomAllToAllV HcomSend HcomReceive", Type{Noise: NoiseRanks}},
 	{"flash_attention flash_attn_func npu_fused_infer_attention_score npu_fusion_attention_v2 npu_incre_flash_attention npu_prompt_flash_attention FusedInferAttentionScore", Type{Noise: NoiseAttention}},
-	{"Dropout2d _fused_dropout alpha_dropout cauchy_ dropout1d dropout2d dropout3d exponential_ feature_dropout geometric_ gumbel_softmax log_normal_ native_dropout npu_dropout npu_dropout_gen_mask random_ rrelu trunc_normal_", Type{Random: true}},
-	{"empty empty_like empty_quantized empty_strided empty_with_format new_empty new_empty_strided resize_", Type{Noise: NoiseGarbage}},
+	{"Dropout2d _fused_dropout alpha_dropout cauchy_ dropout1d dropout2d dropout3d feature_dropout geometric_ gumbel_softmax log_normal_ native_dropout npu_dropout npu_dropout_gen_mask rrelu trunc_normal_", Type{Random: true}},
+	{"normal_ uniform_ bernoulli_ random_ exponential_", Type{Random: true, Buffer: FirstInput}},
+	{"rand_like randn_like randint_like", Type{Random: true, Buffer: AllInputs}},
+	{"empty empty_like empty_quantized empty_strided empty_with_format new_empty new_empty_strided resize_", Type{Noise: NoiseGarbage, Buffer: AllInputs}},
 }
 
 // endings are those that a star stands for.
