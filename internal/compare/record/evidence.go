@@ -48,6 +48,9 @@ type Evidence struct {
 	// its own error, HF32 is set where a product of float32 is judged by inputs of 11 bits.
 	LeftOut int64 `json:"left_out,omitempty"`
 	HF32    bool  `json:"hf32,omitempty"`
+	// Lambda is the noise that a tensor of which only statistics are known may have, beside
+	// its size; Expected is what was expected before they were seen.
+	Lambda metrics.Float `json:"lambda,omitempty"`
 	// FedBy are the origins that the row depends on, as indexes into the rows.
 	FedBy []int `json:"fed_by"`
 }
