@@ -87,7 +87,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	mode := o.Judge.Verdict.Mode
 	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes(), HF32: o.Judge.Verdict.HF32}
 	if mode == ByStatistics {
-		round.Findings = statistics.Judge(rows)
+		round.Findings, round.NoVerdict = statistics.Judge(rows)
 		round.Origins = round.Findings.Origins
 		return
 	}

@@ -1,6 +1,9 @@
 package record
 
-import "dumptool/internal/compare/metrics"
+import (
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
+)
 
 // Evidence is what a verdict by evidence says of a row: the error of the tensor
 // beside what the errors of its inputs and rounding explain. See package verdict
@@ -111,6 +114,11 @@ type originJSON struct {
 	Kind       string        `json:"kind"`
 	Score      metrics.Float `json:"score"`
 	FedBy      []string      `json:"fed_by"`
+	// Of a row that is judged by statistics: where the tensor stands in its call, what its
+	// numbers look like, and why it is one.
+	Tensor  string        `json:"tensor,omitempty"`
+	Pattern string        `json:"pattern,omitempty"`
+	Why     lang.Sentence `json:"why,omitzero"`
 }
 
 // origins are the origins of the summary.
@@ -128,7 +136,27 @@ func (r *Report) originsJSON() []originJSON {
 		if e := row.Evidence; e != nil {
 			o.Kind, o.Score, o.FedBy = e.Kind, e.Score, r.names(e.FedBy)
 		}
+		if s := row.Statistics; s != nil && len(row.Reasons) > 0 {
+			if o.Reason == StartedApart {
+				continue // among the starts
+			}
+			o.Row, o.Tensor, o.Pattern, o.Why = r.operatorOf(i), s.Tensor, o.Kind, row.Reasons[0].Evidence
+		}
 		all = append(all, o)
 	}
 	return all
 }
+
+// operatorOf names the operator of a row, and the output where it has several.
+func (r *Report) operatorOf(i int) string {
+	row := r.Row(i)
+	for k := max(0, i-operatorRows); k < min(r.Len(), i+operatorRows); k++ {
+		if other := r.Row(k); k != i && other.Op == row.Op && other.Round == row.Round && other.Kind == row.Kind {
+			return row.Name()
+		}
+	}
+	return row.Op
+}
+
+// operatorRows is how far the rows of an operator may be apart that are looked at.
+const operatorRows = 64

@@ -164,7 +164,9 @@ func (h *head) report(rows []Row) (*Report, error) {
 	for _, o := range h.Summary.Origins {
 		names = append(names, o.Row)
 	}
-	r.Origins = r.rowsOf(names)
+	if r.Origins = r.rowsOf(names); r.Verdict == "statistics" { // named by operators there
+		r.Origins = h.Findings.Origins
+	}
 	r.Coverage.Reference, r.Coverage.Compared = h.Summary.Reference, h.Summary.Compared
 	r.Count()
 	r.Findings = h.Findings.findings(h.Summary.Jump, h.Summary.OutputsBad)

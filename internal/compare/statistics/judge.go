@@ -19,9 +19,9 @@ const (
 // Judge sets the verdicts on the rows of a round that are judged by statistics or digests,
 // and returns where they went wrong: first where the runs did not start alike, then where
 // operators added an error, in the order of the reference. Rows whose elements were compared
-// keep their verdicts and say how noisy their tensors are. repeat is set for two runs of the
-// same program on the same device.
-func Judge(rows []record.Row) record.Findings {
+// keep their verdicts and say how noisy their tensors are. noVerdict says why nothing can be
+// said of the rows, where it cannot.
+func Judge(rows []record.Row) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
 	for v := range j.values {
 		if !v.measured() && v.ref != nil && v.npu != nil {
@@ -29,7 +29,7 @@ func Judge(rows []record.Row) record.Findings {
 		}
 	}
 	if j.onlyDigests() {
-		j.digests()
+		j.byDigests()
 	} else {
 		j.walk()
 	}
@@ -38,7 +38,7 @@ func Judge(rows []record.Row) record.Findings {
 			v.conclude()
 		}
 	}
-	return j.findings(rows)
+	return j.findings(rows), j.noVerdict
 }
 
 // findings are the starts and origins.
@@ -138,12 +138,18 @@ func (v *value) conclude() {
 		return
 	}
 	switch code := taintCodes[v.taint]; {
+	case !v.ref.known() && !v.comparable() && v.ref.dtype != v.npu.dtype:
+		row.Status = record.Warn
+		row.Reasons = []record.Finding{{Code: record.DTypeDiffers, Confidence: record.High, Evidence: lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype)}}
 	case code != "":
 		row.Status = record.Warn
 		row.Reasons = []record.Finding{{Code: code, Confidence: record.Medium, Evidence: v.text()}}
-	case v.taint == origin && (v.shape || v.lost || v.z > 3*max(v.expected, v.rounding(), resolved)):
+	case v.taint == origin && (v.shape || v.lost || !v.ref.known() || v.z > 3*max(v.expected, v.rounding(), resolved)):
 		row.Status, row.Downstream = record.Fail, true
 		row.Reasons = []record.Finding{{Code: record.LayerInputBad, Confidence: record.Medium, Evidence: v.text()}}
+	case !v.ref.known() && v.comparable(): // as digests do between devices
+		row.Status = record.Warn
+		row.Reasons = []record.Finding{{Code: record.DigestDiffers, Confidence: record.Low, Evidence: v.text()}}
 	}
 }
 

@@ -98,6 +98,8 @@ type judge struct {
 
 	origins []*value
 	starts  []*value
+	// noVerdict says why nothing can be said, where it cannot.
+	noVerdict lang.Sentence
 }
 
 // newJudge makes operators of rows.
