@@ -1,11 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // byFewNumbers is the verdict on a run that is judged by statistics or digests.
@@ -197,4 +202,113 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 		t.say("dump the tensors, to see which elements: msprobe with this configuration", "dump 张量以查看是哪些元素：msprobe 使用如下配置"),
 		fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")),
 	}})
+}
+
+// fewNumbers are the statistics that tables show.
+var fewNumbers = []struct {
+	name string
+	of   func(*record.SideStatistics) metrics.Metric
+	rank int // in text
+}{
+	{"max", func(s *record.SideStatistics) metrics.Metric { return s.Max }, 8},
+	{"min", func(s *record.SideStatistics) metrics.Metric { return s.Min }, 9},
+	{"mean", func(s *record.SideStatistics) metrics.Metric { return s.Mean }, 7},
+	{"norm", func(s *record.SideStatistics) metrics.Metric { return s.Norm }, 3},
+}
+
+// noiseNumbers are the numbers that rows are judged by.
+var noiseNumbers = []struct {
+	name, title, zh string
+	of              func(*record.Evidence) metrics.Metric
+	rank            int
+}{
+	{"z", "Z", "Z", func(e *record.Evidence) metrics.Metric { return beside(float64(e.RMS), float64(e.RefRMS)) }, 4},
+	{"lambda", "LAMBDA", "LAMBDA", func(e *record.Evidence) metrics.Metric {
+		return metrics.Metric{Value: float64(e.Lambda), Defined: true}
+	}, 10},
+	{"expected", "EXPECTED", "预期", func(e *record.Evidence) metrics.Metric {
+		return metrics.Metric{Value: e.Relative(), Defined: e.Judged}
+	}, 5},
+	{"b", "B", "B", func(e *record.Evidence) metrics.Metric {
+		return metrics.Metric{Value: float64(e.Score), Defined: e.Judged}
+	}, 2},
+}
+
+// beside is a number beside another one, undefined where that is 0.
+func beside(x, size float64) metrics.Metric {
+	if size == 0 {
+		return metrics.Metric{}
+	}
+	return metrics.Metric{Value: x / size, Defined: true}
+}
+
+// statisticsColumns are the columns of rows that are judged by statistics, in text.
+func (t Text) statisticsColumns() []Column[aroundRow] {
+	var all []Column[aroundRow]
+	for _, n := range fewNumbers {
+		all = append(all, numbers(n.name, func(r aroundRow) string {
+			if r.Row == nil || r.Statistics == nil {
+				return ""
+			}
+			ref, npu := n.of(&r.Statistics.Ref), n.of(&r.Statistics.NPU)
+			if ref == npu || !npu.Defined {
+				return orElse(ref, noValue, short)
+			}
+			return orElse(ref, noValue, short) + " / " + short(npu.Value)
+		}).titled(strings.ToUpper(n.name), strings.ToUpper(n.name)).ranked(n.rank))
+	}
+	for _, n := range noiseNumbers {
+		all = append(all, numbers(n.name, func(r aroundRow) string {
+			if !r.hasEvidence() {
+				return ""
+			}
+			return orElse(n.of(r.Evidence), "", digits(fewDigits))
+		}).titled(n.title, n.zh).ranked(n.rank))
+	}
+	return all
+}
+
+// statisticsFile is the table of the rows that are judged by statistics or digests.
+const statisticsFile = "statistics.csv"
+
+// writeStatisticsCSV writes the statistics of both sides of all rows that have some, what
+// they differ by and what noise explains.
+func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
+	if opt.HPAA.BOM {
+		if _, err := io.WriteString(w, "\ufeff"); err != nil {
+			return err
+		}
+	}
+	type row = *record.Row
+	columns := []Column[row]{
+		words("op_name", func(r row) string { return r.Op }),
+		words("tensor", func(r row) string { return cmp.Or(r.Statistics.Tensor, r.Kind+"."+strconv.Itoa(r.Output)) }),
+		words("status", func(r row) record.Status { return r.Status }),
+		words("reason", func(r row) string { return codesText(r.Reasons) }),
+		words("shape", func(r row) string { return r.Shape.Join(", ") }),
+		words("dtype_ref", func(r row) tensor.DType { return r.RefDType }),
+		words("dtype_npu", func(r row) tensor.DType { return r.NPUDType }),
+	}
+	for _, n := range fewNumbers {
+		columns = append(columns, numbers("ref_"+n.name, func(r row) metrics.Metric { return n.of(&r.Statistics.Ref) }),
+			numbers("npu_"+n.name, func(r row) metrics.Metric { return n.of(&r.Statistics.NPU) }))
+	}
+	columns = append(columns, words("ref_digest", func(r row) string { return r.Statistics.Ref.Digest }), words("npu_digest", func(r row) string { return r.Statistics.NPU.Digest }))
+	for _, n := range noiseNumbers {
+		columns = append(columns, numbers(n.name, func(r row) metrics.Metric {
+			if r.Evidence == nil {
+				return metrics.Metric{}
+			}
+			return n.of(r.Evidence)
+		}))
+	}
+	columns = append(columns, words("rank", func(r row) string { return r.At.Rank }), words("step", func(r row) string { return r.At.Step }),
+		words("script", func(r row) string { return r.Script }), words("modules", modulePath))
+	return writeCSV(w, columns, func(yield func(row) bool) {
+		for _, row := range r.All() {
+			if row.Statistics != nil && row.Judged() && !yield(row) {
+				return
+			}
+		}
+	})
 }

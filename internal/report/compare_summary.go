@@ -336,6 +336,7 @@ func (t Text) firstBad(row *record.Row) []string {
 	lines := []string{rowTitle(row)}
 	if row.Compared() {
 		lines = append(lines, t.errorsText(row))
+	} else if row.Statistics != nil && len(row.Reasons) > 0 { // which have the numbers
 	} else if row.Statistics != nil {
 		lines = append(lines, t.statisticsText(row.Statistics))
 	} else {

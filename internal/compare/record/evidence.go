@@ -147,6 +147,20 @@ func (r *Report) originsJSON() []originJSON {
 	return all
 }
 
+// firstBad names the first bad row: of statistics the operator, since the inputs of one
+// have other names there.
+func (r *Report) firstBad() *string {
+	name := r.found(r.Findings.FirstBad)
+	if name == nil || r.Row(r.Findings.FirstBad).Statistics == nil || r.Verdict != "statistics" {
+		return name
+	}
+	if row := r.Row(r.Findings.FirstBad); row.Kind != "output" {
+		return &row.Op
+	}
+	op := r.operatorOf(r.Findings.FirstBad)
+	return &op
+}
+
 // operatorOf names the operator of a row, and the output where it has several.
 func (r *Report) operatorOf(i int) string {
 	row := r.Row(i)

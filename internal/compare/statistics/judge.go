@@ -57,11 +57,8 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 	f.FirstBad, f.FirstDamaged = f.Origins[0], f.Origins[0]
 	for i := range rows {
 		row := &rows[i]
-		switch {
-		case i < f.FirstBad && row.Status == record.Pass && row.Judged():
+		if i < f.FirstBad && row.Status == record.Pass && row.Judged() {
 			f.LastGood = i
-		case row.Status == record.Fail:
-			f.Chain = append(f.Chain, i)
 		}
 		if f.FirstNaN < 0 && record.Has(row.Reasons, record.NPUNaN) {
 			f.FirstNaN = i
@@ -131,7 +128,7 @@ func (v *value) conclude() {
 		}
 		return
 	}
-	if row.Evidence == nil && !v.kind().IsInput() {
+	if row.Evidence == nil {
 		row.Evidence = v.evidence("")
 	}
 	if v.same {
