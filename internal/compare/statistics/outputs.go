@@ -192,7 +192,7 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 		v.consequence(origin)
 	case !c.nan && !(j.nan && (c.late() || c.module)):
 		j.nan = true
-		j.accuse(v, string(record.NPUNaN), record.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
+		j.accuse(v, "NAN", record.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
 	default:
 		if v.consequence(c.taint); c.taint == clean {
 			v.taint = origin
@@ -215,7 +215,7 @@ func (v *value) hard(c *call, own float64) string {
 	case v.npu.Max.Value == 0:
 		return string(record.ZeroOutput)
 	case v.z > 4*own:
-		return string(record.ConstOutput)
+		return "CONSTANT"
 	}
 	return ""
 }

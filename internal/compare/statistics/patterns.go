@@ -55,7 +55,8 @@ func certainKind(kind string) bool {
 }
 
 // codes are the codes of the patterns that have another name there.
-var codes = map[string]record.Code{"SIGN": record.Negated, "PART": record.StatisticsDiffer, "VALUE": record.StatisticsDiffer}
+var codes = map[string]record.Code{"SIGN": record.Negated, "PART": record.StatisticsDiffer, "VALUE": record.StatisticsDiffer,
+	"NAN": record.NPUNaN, "CONSTANT": record.ConstOutput}
 
 // code is that of a pattern.
 func code(kind string) record.Code {
