@@ -29,6 +29,7 @@ func TestCalls(t *testing.T) {
 		relu0b, relu1b = "Functional.relu.0.backward", "Functional.relu.1.backward"
 		fc0b, fc1b     = "Module.fc.Linear.backward.0", "Module.fc.Linear.backward.1"
 		grad           = "Module.fc.Linear.parameters_grad"
+		other          = "Module.fc2.Linear.parameters_grad"
 	)
 	for _, test := range []struct {
 		name     string
@@ -45,6 +46,10 @@ func TestCalls(t *testing.T) {
 			relu0b + "=" + relu0b + " " + relu1b + "=" + relu1b, false},
 		{"modules count for themselves", roundOf("pytorch", fc1b, relu0b), roundOf("pytorch", fc0b, relu0b, fc1b), "",
 			relu0b + "=" + relu0b + " " + fc0b + "=" + fc1b, false},
+		{"gradients of parameters, by the number of the step", roundOf("pytorch", grad+".0"), roundOf("pytorch", grad+".1"), "",
+			grad + ".1=" + grad + ".0", false},
+		{"gradients of parameters of two steps", roundOf("pytorch", grad+".0", grad+".1", other+".0"), roundOf("pytorch", grad+".3", other+".0", grad+".4"), "",
+			grad + ".3=" + grad + ".0 " + grad + ".4=" + grad + ".1 " + other + ".0=" + other + ".0", false},
 		{"MindSpore and PyTorch", roundOf("pytorch", "Module.fc.Linear.forward.0", "Torch.add.0.forward", relu0f), roundOf("mindspore", "Cell.fc.Linear.forward.0", "Mint.add.0.forward", "MintFunctional.relu.0.forward", "Primitive.add.0.forward"), "",
 			"Cell.fc.Linear.forward.0=Module.fc.Linear.forward.0 Mint.add.0.forward=Torch.add.0.forward MintFunctional.relu.0.forward=" + relu0f, false},
 		{"both of MindSpore", roundOf("", "Cell.a.A.forward.0", "Mint.add.0.forward"), roundOf("", "Cell.a.A.forward.0", "Torch.add.0.forward"), "",

@@ -51,7 +51,16 @@ type forward struct {
 	power float64 // the exponent, 0 for none
 }
 
+// bounded is the noise that an output may have, 1 where nothing is known: that is anything.
+func (j *judge) bounded(c *call, v *value) float64 {
+	if e := j.expect(c, v); e < 1 {
+		return e
+	}
+	return 1
+}
+
 // expect is the noise that an output may have, beside its root mean square; 1 is anything.
+// It is NaN where an input is not finite.
 func (j *judge) expect(c *call, v *value) float64 {
 	own, rms := j.own(v, c.noise), v.ref.rms()
 	if rms <= 0 {

@@ -167,7 +167,7 @@ func (j *judge) floats(c *call, v *value, made []*value) {
 		v.consequence(origin)
 		return
 	}
-	e := min(1, j.expect(c, v))
+	e := j.bounded(c, v)
 	v.expected = e
 	vague := c.noise == optype.NoiseLipschitz || c.noise == optype.NoiseUnknown || c.noise == optype.NoiseMove
 	if hard != "" && (c.taint == clean || !c.module && !c.late() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
@@ -312,7 +312,7 @@ func (j *judge) untainted(c *call, v *value) float64 {
 			e.noise = min(e.noise, max(j.forward, j.backward))
 		}
 	}
-	return min(1, j.expect(&other, v))
+	return j.bounded(&other, v)
 }
 
 // test judges an output by its numbers, beside the noise that is expected.

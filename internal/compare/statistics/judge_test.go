@@ -1,0 +1,401 @@
+package statistics
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// gelu adds the call of a function, which reads x and writes y; the NPU's y is given.
+func (r *run) gelu(x given, npu string) *run {
+	return r.call("Functional.gelu.0.forward", x, out("float32 8,8", "5 -0.17 0.8 11", npu))
+}
+
+// TestTest holds the limits of an output of exact inputs against the formulas: e of gelu is
+// 2 x 1e-6, so norm and mean may be off by 0.8 e + 3 e/sqrt(64) + 2e-6 = 4.35e-6, and the
+// bounds by 4 e + 2e-6 = 1e-5 of the magnitude (3 rms/am = 0.825 is less than 1).
+func TestTest(t *testing.T) {
+	for _, test := range []struct{ name, npu, want string }{
+		{"norm, inside", "5 -0.17 0.8 " + fmt.Sprint(11*(1-4.3e-6)), ""},
+		{"norm, outside", "5 -0.17 0.8 " + fmt.Sprint(11*(1-4.4e-6)), "Functional.gelu.0.forward output.0 STATISTICS"},
+		{"mean, inside", "5 -0.17 " + fmt.Sprint(0.8+4.3e-6*11/8) + " 11", ""},
+		{"mean, outside", "5 -0.17 " + fmt.Sprint(0.8+4.4e-6*11/8) + " 11", "Functional.gelu.0.forward output.0 STATISTICS"},
+		{"max, inside", fmt.Sprint(5*(1-9.9e-6)) + " -0.17 0.8 11", ""},
+		{"max, outside", fmt.Sprint(5*(1-1.01e-5)) + " -0.17 0.8 11", "Functional.gelu.0.forward output.0 STATISTICS"},
+		{"x 5", "25 -0.85 4 55", "Functional.gelu.0.forward output.0 SCALE"},
+		{"zeros", "0 0 0 0", "Functional.gelu.0.forward output.0 ZERO_OUTPUT"},
+		{"a constant", "1 1 1 8", "Functional.gelu.0.forward output.0 CONST_OUTPUT"},
+		{"NaN", "NaN NaN NaN NaN", "Functional.gelu.0.forward output.0 NPU_NAN"},
+		{"an infinity", "Infinity -0.17 Infinity Infinity", "Functional.gelu.0.forward output.0 NPU_NAN"},
+		{"another shape", "float32 8,4: 5 -0.17 0.8 11", "Functional.gelu.0.forward output.0 SHAPE"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := new(run).gelu(in(0, "float32 8,8", "6 -6 0.1 16"), test.npu)
+			r.wantFound(t, test.want)
+		})
+	}
+}
+
+// TestGradientsAreJudgedCloser: the limits of backward calls are 0.8 of those of forward ones.
+// Of a gradient of a product of exact numbers 1e-6 is expected.
+func TestGradientsAreJudgedCloser(t *testing.T) {
+	const e = 1e-6
+	limit := 0.8*(0.8*e+3*e/8) + 2e-6
+	for share, want := range map[float64]string{0.98: "", 1.02: "Torch.mul.0.backward output.0 STATISTICS"} {
+		r := new(run)
+		r.call("Torch.mul.0.forward", in(0, "float32 8,8", "6 -6 0.1 16"), out("float32 8,8", "12 -12 0.2 32"))
+		r.call("Torch.mul.0.backward", in(0, "float32 8,8", "1 -1 0 4"), out("float32 8,8", "2 -2 0 8", "2 -2 0 "+fmt.Sprint(8*(1-share*limit))))
+		r.wantFound(t, want)
+	}
+}
+
+// TestAddThatCancels: -0.0078125 + 0.0078125 is 0 in the NPU's bfloat16, and what rounding left
+// over in the reference: the noise of the inputs counts, whatever the size of the sum.
+func TestAddThatCancels(t *testing.T) {
+	r := new(run)
+	r.call("AddN", in(0, "float32 8,8", "0.0078125 0.0078 0.00781 0.0625", "bfloat16 8,8: 0.0078125 0.0078125 0.0078125 0.0625"),
+		in(1, "float32 8,8", "-0.0078 -0.0078125 -0.00781 0.0625", "bfloat16 8,8: -0.0078125 -0.0078125 -0.0078125 0.0625"),
+		out("float32 8,8", "1.2e-05 -1.2e-05 0 5e-05", "bfloat16 8,8: 0 0 0 0"))
+	for i := range r.rows {
+		r.rows[i].OpType = "AddN"
+	}
+	r.wantFound(t, "")
+	if got := r.status("AddN", "output.0"); got != "PASS" {
+		t.Errorf("the sum is %s", got)
+	}
+	// Of equal inputs it is too much.
+	r = new(run)
+	r.call("Torch.add.0.forward", in(0, "float32 8,8", "0.0078125 -0.0078125 0 0.0625"), in(1, "float32 8,8", "0.0078125 -0.0078125 0.0001 0.0625"),
+		out("float32 8,8", "0.015 -0.015 0.0001 0.12", "0.016 -0.015 0.0001 0.121"))
+	r.wantFound(t, "Torch.add.0.forward output.0 STATISTICS")
+}
+
+// TestIntegers: integers of equal inputs are exact.
+func TestIntegers(t *testing.T) {
+	const floats = "6 -6 0.1 16"
+	// 0 to 9: a mean of 4.5, a norm of sqrt(285); with a 6 in place of the 5 sqrt(296).
+	digits, other := fmt.Sprint("9 0 4.5 ", math.Sqrt(285)), fmt.Sprint("9 0 4.6 ", math.Sqrt(296))
+	for _, test := range []struct {
+		name, op string
+		in, out  given
+		want     string
+	}{
+		{"one of ten is off by one", "Torch.add", in(0, "int64 10", digits), out("int64 10", digits, other), "EXACT"},
+		{"all are off by one", "Torch.argsort", in(0, "float32 10", "6 -6 0.1 10"), out("int64 10", digits, fmt.Sprint("10 1 5.5 ", math.Sqrt(385))), "OFFSET"},
+		{"one bool of 64, of integers", "Torch.gt", in(0, "int64 8,8", "9 0 4.5 40"), out("bool 8,8", "1 0 0.5 5.656854", "1 0 0.515625 5.744563"), "EXACT"},
+		{"one bool of 64, of equal floats", "Torch.gt", in(0, "float32 8,8", floats), out("bool 8,8", "1 0 0.5 5.656854", "1 0 0.515625 5.744563"), "EXACT"},
+		{"one bool of 64, of noisy floats", "Torch.gt", in(0, "float32 8,8", floats, "bfloat16 8,8: "+floats), out("bool 8,8", "1 0 0.5 5.656854", "1 0 0.515625 5.744563"), ""},
+		{"another choice of noisy floats", "Torch.argmax", in(0, "float32 8,8", floats, "bfloat16 8,8: "+floats), out("int64 8", "7 0 3.5 12", "7 0 3.6 12.4"), ""},
+		{"no other choice of floats that are equal but for the last digits", "Torch.argmax", in(0, "float32 8,8", floats, "6 -6 0.1 16.00001"), out("int64 8", "7 0 3.5 12", "7 0 3.6 12.4"), "EXACT"},
+		{"an index outside of the input", "Torch.argmax", in(0, "float32 8,10", floats, "bfloat16 8,10: "+floats), out("int64 8", "9 0 3.5 12", "80 0 9 90"), "EXACT"},
+		{"norms that are summed in float32", "Torch.add", in(0, "int64 10", digits), out("int64 10", digits, fmt.Sprint("9 0 4.5 ", math.Sqrt(285)*(1+1e-6))), ""},
+		{"digests say that they differ", "Torch.add", in(0, "int64 10", digits), out("int64 10", digits+" aa", digits+" bb"), "EXACT"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			op := test.op + ".0.forward"
+			r := new(run).gelu(in(0, "float32 8,8", "5 -6 0.3 16"), "5 -0.17 0.8 11").call(op, test.in, test.out)
+			if test.want != "" {
+				test.want = op + " output.0 " + test.want
+			}
+			r.wantFound(t, test.want)
+			if test.want == "" && test.out.row.Statistics.Ref.Mean != test.out.row.Statistics.NPU.Mean {
+				if got := r.status(op, "output.0"); got != "WARN FLIP" {
+					t.Errorf("%s, want WARN FLIP", got)
+				}
+			}
+		})
+	}
+}
+
+// TestStart: what nobody made is equal within 1e-5, or within what the NPU's type explains.
+func TestStart(t *testing.T) {
+	weight := func(factor float64, typ string) given {
+		w := one(tensor.Parameter, 1, "float32 8,8", "1 -1 0 4", typ+fmt.Sprint(factor, " ", -factor, " 0 ", 4*factor))
+		return w
+	}
+	const op = "Functional.linear.0.forward"
+	for _, test := range []struct {
+		name string
+		w    given
+		want string
+	}{
+		{"x 1.00002", weight(1.00002, ""), op + " parameter.1 STARTED_APART"},
+		{"x 1.000005", weight(1.000005, ""), ""},
+		{"x 1.003 in bfloat16", weight(1.003, "bfloat16 8,8: "), ""},
+		{"x 1.01 in bfloat16", weight(1.01, "bfloat16 8,8: "), op + " parameter.1 STARTED_APART"},
+		{"another shape", one(tensor.Parameter, 1, "float32 8,8", "1 -1 0 4", "float32 8,4: 1 -1 0 4"), op + " parameter.1 STARTED_APART"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := new(run)
+			r.call(op, in(0, "float32 8,8", "3 -3 0 8"), test.w, out("float32 8,8", "9 -9 0 22.6", "9.001 -9 0 22.601"))
+			r.wantFound(t, test.want)
+			if want := map[bool]string{true: "PASS", false: "WARN STARTED_APART"}[test.want == ""]; r.status(op, "output.0") != want {
+				t.Errorf("the output is %s, want %s", r.status(op, "output.0"), want)
+			}
+		})
+	}
+}
+
+// TestBuffers: what torch.empty left in memory is nobody's, and may be read where it is only
+// written to.
+func TestBuffers(t *testing.T) {
+	garbage := func(index int, npu string) given { return in(index, "float16 8,8", "65504 -65504 12 400000", npu) }
+	const other = "1.5 -65504 3 90000"
+	r := new(run)
+	r.call("Torch.empty.0.forward", out("float16 8,8", "65504 -65504 12 400000", other))
+	buffer := garbage(0, other)
+	buffer.unread = optype.OfCall("Distributed.irecv.0.forward").Buffer.Ignores(0, 1, 1)
+	r.call("Distributed.irecv.0.forward", buffer)
+	input := garbage(0, other)
+	input.unread = optype.OfCall("Torch.baddbmm.0.forward").Buffer.Ignores(0, 3, 0)
+	factors := []given{in(1, "float16 2,8,4", "3 -3 0.1 8"), in(2, "float16 2,4,8", "2 -2 0.2 4")}
+	r.call("Torch.baddbmm.0.forward", input, factors[0], factors[1], out("float16 8,16", "7 -7 0.2 16", "7 -7 0.2 16.001"))
+	r.wantFound(t, "")
+	for i := range r.rows[:3] {
+		if r.rows[i].Status != record.Pass {
+			t.Errorf("%s %s is %s", r.rows[i].Op, r.rows[i].Statistics.Tensor, r.rows[i].Status)
+		}
+	}
+	if e := r.rows[len(r.rows)-1].Evidence; !e.Judged || e.Score <= 0 {
+		t.Error("the product of what was read is not judged")
+	}
+	// With a beta the input counts: nobody but torch.empty made it, and it is wrong.
+	if optype.OfCall("Torch.baddbmm.0.forward").Buffer.Ignores(0, 3, 1) {
+		t.Error("baddbmm with beta does not read its first input")
+	}
+}
+
+// TestDropout: one that passes its input on is judged, one that draws is not.
+func TestDropout(t *testing.T) {
+	const x, drawn = "6 -6 0.1 16", "12 -12 0.3 22"
+	for _, test := range []struct{ name, ref, npu, want, status string }{
+		{"p = 0", x, x, "", "PASS"},
+		{"p = 0, and the NPU draws", x, drawn, "Functional.dropout.0.forward output.0 STATISTICS", "FAIL STATISTICS"},
+		{"other random numbers", drawn, "12 -12 -0.2 23", "", "WARN RANDOM"},
+		{"the same random numbers", drawn, drawn, "", "PASS"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := new(run).call("Functional.dropout.0.forward", in(0, "float32 8,8", x), out("float32 8,8", test.ref, test.npu))
+			r.wantFound(t, test.want)
+			if got := r.status("Functional.dropout.0.forward", "output.0"); got != test.status {
+				t.Errorf("%s, want %s", got, test.status)
+			}
+		})
+	}
+}
+
+// TestFew: where only 8 of 149 operators have partners, what nobody made is no start, as the
+// operators in between are not known; a parameter is one.
+func TestFew(t *testing.T) {
+	build := func(weight string) *run {
+		r := new(run)
+		for i := range 149 {
+			x := in(0, "float32 8,8", fmt.Sprintf("6 -6 %g 16", 0.001*float64(i)), fmt.Sprintf("6 -6 %g 16.3", 0.001*float64(i)))
+			y := out("float32 8,8", fmt.Sprintf("5 -5 %g 14", 0.001*float64(i)), fmt.Sprintf("5.2 -5 %g 14.3", 0.001*float64(i)))
+			name := "Functional.linear." + strconv.Itoa(i) + ".forward"
+			if i%20 == 0 {
+				r.call(name, x, one(tensor.Parameter, 1, "float32 8,8", "1 -1 0 4", weight), y)
+			} else {
+				r.call(name, x, y).alone()
+			}
+		}
+		return r
+	}
+	r := build("1 -1 0 4")
+	r.wantFound(t, "")
+	report := record.Report{Verdict: "statistics", Rows: r.rows}
+	report.Count()
+	if report.Counts[record.Pass] != 8*3 {
+		t.Errorf("%d rows pass, want %d", report.Counts[record.Pass], 8*3)
+	}
+	if got := build("1.1 -1 0 4.2").found(); !strings.HasPrefix(got, "Functional.linear.0.forward parameter.1 STARTED_APART; ") || strings.Contains(got, "input") || strings.Contains(got, "output") {
+		t.Errorf("found %q, want the parameters alone", got)
+	}
+}
+
+// TestMemory: what an operator wrote must be what the next one reads.
+func TestMemory(t *testing.T) {
+	const x, y, z = "6 -6 0.1 16", "5 -0.17 0.8 11", "4 -0.17 0.9 10"
+	for _, test := range []struct{ name, read, want string }{
+		{"intact", y, ""},
+		{"within 1e-4", "5 -0.17 0.8 11.001", ""},
+		{"overwritten", "5 -3 0.8 11", "Functional.silu.0.forward input.0 MEMORY"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := new(run).gelu(in(0, "float32 8,8", x), y)
+			r.call("Functional.silu.0.forward", in(0, "float32 8,8", y, test.read), out("float32 8,8", z))
+			r.wantFound(t, test.want)
+		})
+	}
+}
+
+// TestCopies: an operator that only moves elements has no noise, whatever its input has.
+func TestCopies(t *testing.T) {
+	const ref = "6 -6 0.1 16"
+	for npu, want := range map[string]string{
+		"6.02 -6 0.1 16.02": "", "6.02 -5.8 0.1 15.9": "Tensor.view.0.forward output.0 NOT_COPIED", "30.1 -30 0.5 80.1": "Tensor.view.0.forward output.0 SCALE",
+	} {
+		r := new(run).call("Tensor.view.0.forward", in(0, "float32 8,8", ref, "bfloat16 8,8: 6.02 -6 0.1 16.02"), out("float32 64", ref, "bfloat16 64: "+npu))
+		r.wantFound(t, want)
+	}
+}
+
+// TestModules: a module has the taint of what is inside of it, and the output of what it passes on.
+func TestModules(t *testing.T) {
+	const x, y, bad = "6 -6 0.1 16", "5 -0.17 0.8 11", "25 -0.85 4 55"
+	r := new(run).gelu(in(0, "float32 8,8", x), bad)
+	for i := range r.rows {
+		r.rows[i].Modules = []string{"Module.act.GELU.forward.0"}
+	}
+	r.call("Module.act.GELU.forward.0", in(0, "float32 8,8", x), out("float32 8,8", y, bad))
+	r.wantFound(t, "Functional.gelu.0.forward output.0 SCALE")
+	if got := r.status("Module.act.GELU.forward.0", "output.0"); got != "FAIL LAYER_INPUT_BAD" {
+		t.Errorf("the module is %s, want a consequence", got)
+	}
+}
+
+// repeat is a run of digests: operators of equal inputs, of which one has another output.
+func repeat(operators, bad int) *run {
+	const none = "- - - - "
+	r := new(run)
+	for i := range operators {
+		n := strconv.Itoa(i)
+		x, y := none+"in"+n, none+"in"+strconv.Itoa(i+1)
+		read, wrote := x, y
+		if bad >= 0 && i > bad {
+			read, wrote = x+"?", y+"?"
+		} else if i == bad {
+			wrote = y + "?"
+		}
+		r.call("Functional.gelu."+n+".forward", in(0, "float32 8,8", x, read), out("float32 8,8", y, wrote))
+	}
+	return r
+}
+
+// TestRepeatRuns: among runs of digests of one device an output that differs is a fault, and
+// only there: between devices bits differ.
+func TestRepeatRuns(t *testing.T) {
+	repeat(30, -1).wantFound(t, "")
+	r := repeat(40, 25)
+	r.wantFound(t, "Functional.gelu.25.forward output.0 DIGEST")
+	if got := r.status("Functional.gelu.26.forward", "output.0"); got != "FAIL LAYER_INPUT_BAD" {
+		t.Errorf("what follows is %s", got)
+	}
+	// 5 operators are too few to say that the runs are repeats.
+	repeat(30, 5).wantFound(t, "no verdict")
+	repeat(30, 0).wantFound(t, "no verdict")
+	// A copy is one between all devices.
+	r = new(run).call("Tensor.view.0.forward", in(0, "float32 8,8", "- - - - a"), out("float32 64", "- - - - a", "- - - - b"))
+	r.wantFound(t, "Tensor.view.0.forward output.0 DIGEST")
+	// Another weight, and what was overwritten.
+	r = new(run).call("Functional.linear.0.forward", in(0, "float32 8,8", "- - - - a"), one(tensor.Parameter, 1, "float32 8,8", "- - - - w", "- - - - v"), out("float32 8,8", "- - - - b", "- - - - c"))
+	r.wantFound(t, "Functional.linear.0.forward parameter.1 STARTED_APART")
+	r = new(run).call("Tensor.view.0.forward", in(0, "float32 8,8", "- - - - a"), out("float32 64", "- - - - b"))
+	r.call("Functional.gelu.0.forward", in(0, "float32 64", "- - - - b", "- - - - c"), out("float32 64", "- - - - d", "- - - - e"))
+	r.wantFound(t, "Functional.gelu.0.forward input.0 MEMORY")
+}
+
+// drawnNumbers are any numbers of a side, also such as no tensor has.
+func drawnNumbers(t *rapid.T, name string) record.SideStatistics {
+	number := rapid.Custom(func(t *rapid.T) metrics.Metric {
+		v := rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 65504, 1e30, 1e-30, math.MaxFloat64, math.SmallestNonzeroFloat64, math.NaN(), math.Inf(1), math.Inf(-1)}), rapid.Float64Range(-10, 10)).Draw(t, "value")
+		return metrics.Metric{Value: v, Defined: rapid.IntRange(0, 5).Draw(t, "defined") > 0}
+	})
+	s := record.SideStatistics{Max: number.Draw(t, name+" max"), Min: number.Draw(t, name+" min"), Mean: number.Draw(t, name+" mean"), Norm: number.Draw(t, name+" norm")}
+	s.Digest = rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, name+" digest")
+	return s
+}
+
+// drawnRun is a round of calls of all kinds with any numbers. pool are tensors that several
+// calls have; the NPU has the same ones, or any.
+func drawnRun(t *rapid.T, same bool) *run {
+	names := []string{"Functional.linear.%d.forward", "Functional.linear.%d.backward", "Tensor.view.%d.forward", "Torch.add.%d.forward", "Torch.add.%d.backward", "Torch.mul.%d.forward", "Torch.mul.%d.backward",
+		"Torch.div.%d.forward", "Functional.softmax.%d.forward", "Functional.softmax.%d.backward", "Functional.layer_norm.%d.forward", "Functional.layer_norm.%d.backward", "Torch.mean.%d.forward", "Torch.std.%d.forward",
+		"Functional.cross_entropy.%d.forward", "Distributed.all_reduce.%d.forward", "NPU.npu_fusion_attention.%d.forward", "Functional.dropout.%d.forward", "Torch.empty.%d.forward", "Torch.argmax.%d.forward",
+		"Functional.embedding.%d.forward", "Module.a.Linear.forward.%d", "Module.a.Linear.backward.%d", "Module.a.Linear.parameters_grad.%d", "x"}
+	types := []tensor.DType{tensor.Float32, tensor.Float16, tensor.BFloat16, tensor.Float64, tensor.Int64, tensor.Bool, tensor.Undefined}
+	shapes := []tensor.Shape{{8, 8}, {64}, {4}, {}, {0}, {3, 5}, nil, {64, 64}}
+	var pool []record.Row
+	for i := range rapid.IntRange(1, 6).Draw(t, "tensors") {
+		name := strconv.Itoa(i)
+		row := record.Row{RefDType: rapid.SampledFrom(types).Draw(t, name+" type"), RefShape: rapid.SampledFrom(shapes).Draw(t, name+" shape"), RefFile: "ref", NPUFile: "npu"}
+		row.NPUDType, row.NPUShape = row.RefDType, row.RefShape
+		s := record.Statistics{Ref: drawnNumbers(t, name)}
+		if s.NPU = s.Ref; !same && rapid.Bool().Draw(t, name+" differs") {
+			s.NPU = drawnNumbers(t, name+" of the NPU")
+			row.NPUDType, row.NPUShape = rapid.SampledFrom(types).Draw(t, name+" type of the NPU"), rapid.SampledFrom(shapes).Draw(t, name+" shape of the NPU")
+		}
+		row.Statistics = &s
+		pool = append(pool, row)
+	}
+	r := new(run)
+	for range rapid.IntRange(1, 12).Draw(t, "calls") {
+		var all []given
+		for i := range rapid.IntRange(0, 4).Draw(t, "tensors of the call") {
+			g := given{kind: rapid.SampledFrom([]tensor.Kind{tensor.Input, tensor.Output, tensor.Parameter}).Draw(t, "kind"), index: i, row: rapid.SampledFrom(pool).Draw(t, "tensor")}
+			s := *g.row.Statistics
+			s.RequiresGrad = rapid.Bool().Draw(t, "requires grad")
+			g.row.Statistics = &s
+			if g.unread = rapid.IntRange(0, 9).Draw(t, "unread") == 0; !same {
+				switch rapid.IntRange(0, 9).Draw(t, "alone") {
+				case 0:
+					g.row.RefFile, s.Ref = "", record.SideStatistics{}
+				case 1:
+					g.row.NPUFile, s.NPU = "", record.SideStatistics{}
+				}
+			}
+			all = append(all, g)
+		}
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		if strings.Contains(name, "%d") {
+			name = fmt.Sprintf(name, rapid.IntRange(0, 2).Draw(t, "number"))
+		}
+		r.call(name, all...)
+	}
+	return r
+}
+
+// TestItself: a round that is compared with itself passes, whatever its numbers are.
+func TestItself(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawnRun(t, true)
+		f, noVerdict := Judge(r.rows)
+		if len(f.Origins) > 0 || f.FirstBad >= 0 || !noVerdict.IsZero() {
+			t.Fatalf("findings %+v, no verdict: %v: %s", f, noVerdict.Text().EN, r.rows[max(f.FirstBad, 0)].Reasons)
+		}
+		for i := range r.rows {
+			if row := &r.rows[i]; row.Status != record.Pass || len(row.Reasons) > 0 {
+				t.Fatalf("%s %s is %s, %v", row.Op, row.Statistics.Tensor, row.Status, row.Reasons)
+			}
+		}
+	})
+}
+
+// TestAnyNumbers: whatever the numbers of the two sides are, the findings are rows that fail,
+// and each row that has both sides gets a status.
+func TestAnyNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawnRun(t, false)
+		f, _ := Judge(r.rows)
+		for _, i := range f.Origins {
+			if row := &r.rows[i]; row.Status != record.Fail || row.Evidence.Level != record.IsOrigin || len(row.Reasons) != 1 {
+				t.Fatalf("%s %s is an origin, and %s with %v", row.Op, row.Statistics.Tensor, row.Status, row.Reasons)
+			}
+		}
+		for i := range r.rows {
+			row := &r.rows[i]
+			if both := row.RefFile != "" && row.NPUFile != ""; both != (row.Status != "") || both && math.IsNaN(float64(row.Evidence.Lambda)) {
+				t.Fatalf("%s %s has both sides: %t; its status is %q, its evidence %+v", row.Op, row.Statistics.Tensor, both, row.Status, row.Evidence)
+			}
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package statistics
+
+import (
+	"math"
+	"testing"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/tensor"
+)
+
+// TestNear: the bounds of two readings are exact, the norm is within 3e-5 of the norm and the
+// mean within 3e-5 of the root mean square, to the last bit.
+func TestNear(t *testing.T) {
+	base := func() *numbers { return sized(4, 1, 3) } // norm 2
+	up := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
+	down := func(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
+	least := 2 - 2*3e-5
+	const coarse = 0x1p-11
+	far := 2 * (1 - (3e-5 + 2*coarse))
+	for _, test := range []struct {
+		name string
+		b    func(*numbers)
+		want bool
+	}{
+		{"equal", func(*numbers) {}, true},
+		{"the norm, inside", func(x *numbers) { x.Norm.Value = up(least) }, true},
+		{"the norm, outside", func(x *numbers) { x.Norm.Value = down(least) }, false},
+		{"the mean, at the limit", func(x *numbers) { x.Mean.Value = -3e-5 }, true},
+		{"the mean, outside", func(x *numbers) { x.Mean.Value = up(3e-5) }, false},
+		{"max", func(x *numbers) { x.Max.Value = up(3) }, false},
+		{"min", func(x *numbers) { x.Min.Value = up(-3) }, false},
+		{"the number of elements", func(x *numbers) { x.n = 5 }, false},
+		{"another shape", func(x *numbers) { x.shape = tensor.Shape{2, 2} }, true},
+		{"no mean", func(x *numbers) { x.Mean = metrics.Metric{} }, true},
+		{"coarse, inside", func(x *numbers) { x.coarse, x.Norm.Value = coarse, up(far) }, true},
+		{"coarse, outside", func(x *numbers) { x.coarse, x.Norm.Value = coarse, down(far) }, false},
+		{"not finite", func(x *numbers) { x.Max.Value = math.NaN() }, false},
+	} {
+		a, b := base(), base().with(test.b)
+		if near(a, b) != test.want || near(b, a) != test.want {
+			t.Errorf("%s: %t and %t, want %t", test.name, near(a, b), near(b, a), test.want)
+		}
+	}
+	nan := base().with(func(x *numbers) { x.Max.Value, x.Norm.Value = math.NaN(), math.NaN() })
+	if !near(nan, base().with(func(x *numbers) { x.Max.Value, x.Norm.Value = math.NaN(), math.Inf(1) })) {
+		t.Error("NaN and the same minimum are not near")
+	}
+	whole := func(digest string) *numbers {
+		return base().with(func(x *numbers) { x.dtype, x.Digest = tensor.Int64, digest })
+	}
+	if near(whole("a"), whole("b")) || !near(whole("a"), whole("a")) || !near(whole("a"), whole("")) {
+		t.Error("integers with digests do not go by these")
+	}
+}
+
+// TestCoarse: a side whose norms of float16 are nearly all numbers of float16 has statistics
+// of 16 bits: norms from 0.99 x 65504 on and infinite ones are not known.
+func TestCoarse(t *testing.T) {
+	build := func(norms ...string) *judge {
+		var r run
+		r.call("Torch.a.0.forward", out("bfloat16 8,8", "3 -3 0 8"), out("float32 8,8", "3 -3 0 8"))
+		for _, norm := range norms {
+			r.call("Torch.b.0.forward", out("float16 8,8", "3 -3 0 8", "3 -3 0 "+norm))
+		}
+		return newJudge(r.rows)
+	}
+	sides := func(j *judge) (ref, npu []float64) {
+		for v := range j.values {
+			ref, npu = append(ref, v.ref.coarse), append(npu, v.npu.coarse)
+		}
+		return ref, npu
+	}
+	const odd = "8.001" // no number of float16: these are 1/128 apart from 8 on
+	for _, test := range []struct {
+		name  string
+		norms []string
+		want  float64 // of float16
+	}{
+		{"three", []string{"8", "8", "8"}, 0},
+		{"four", []string{"8", "8.0078125", "65504", "0.5"}, 0x1p-11},
+		{"9 of 10", []string{"8", "8", "8", "8", "8", "8", "8", "8", "8", odd}, 0},
+		{"10 of 11", []string{"8", "8", "8", "8", "8", "8", "8", "8", "8", "8", odd}, 0x1p-11},
+	} {
+		ref, npu := sides(build(test.norms...))
+		wantBrain, wantRef := 0.0, 0.0
+		if test.want > 0 {
+			wantBrain = 0x1p-8
+		}
+		if len(test.norms) >= 4 { // the reference has 8 everywhere
+			wantRef = 0x1p-11
+		}
+		if npu[0] != wantBrain || npu[1] != 0 || npu[2] != test.want || ref[2] != wantRef {
+			t.Errorf("%s: bfloat16, float32 and float16 of the NPU have %v, float16 of the reference has %v", test.name, npu[:3], ref[2])
+		}
+	}
+	x := sized(64, 8188, 60000) // a norm of 65504
+	if x.coarse = 0x1p-11; x.normed() || x.rms() != 30000 {
+		t.Errorf("a norm of 65504 of 16 bits is known: the size is %g, want half of 60000", x.rms())
+	}
+	if x.coarse = 0; !x.normed() || x.rms() != 8188 {
+		t.Errorf("a norm of 65504 of float32 is not known: the size is %g, want 8188", x.rms())
+	}
+	if x.Norm.Value = 0.99*65504 - 1; !x.with(func(x *numbers) { x.coarse = 0x1p-11 }).normed() {
+		t.Error("a norm below 0.99 x 65504 is not known")
+	}
+	if x.Norm.Value = math.Inf(1); x.normed() || x.rms() != 30000 {
+		t.Errorf("an infinite norm is known: the size is %g, want 30000", x.rms())
+	}
+}
+
+// TestDiffer computes the terms of a pair by hand: 64 elements, norms 16 and 17, so sizes of 2
+// and 2.125.
+func TestDiffer(t *testing.T) {
+	ref, npu := sized(64, 2, 6), sized(64, 2.125, 7)
+	npu.Min.Value, npu.Mean.Value = -6.5, 0.25
+	d := differ(ref, npu)
+	for name, pair := range map[string][2]float64{
+		"zn": {d.norm, 1.0 / 17}, "zm": {d.mean, 0.25 / 2.125}, "zx": {d.bounds, 1.0 / 7}, "z": {d.z, 1.0 / 7},
+		"d_max": {d.max, 1}, "d_min": {d.min, -0.5}, "d_mean": {d.shift, 0.25}, "lr": {d.growth, math.Log(2.125 / 2)},
+	} {
+		if math.Abs(pair[0]-pair[1]) > 1e-15 {
+			t.Errorf("%s is %g, want %g", name, pair[0], pair[1])
+		}
+	}
+	if d := differ(sized(64, 0, 0), npu); d.growth != 50 {
+		t.Errorf("from zero to %g: %g, want 50", npu.rms(), d.growth)
+	}
+	mean := func(m float64) *numbers { return sized(64, 2, 6).with(withMean(m)) }
+	// The mean is compared beside the size: 1e-7 for 1e-9 is next to nothing.
+	if d := differ(mean(1e-9), mean(1e-7)); d.z > 1e-7 {
+		t.Errorf("means near zero differ by %g", d.z)
+	}
+	// The spread is that of what the mean leaves: sqrt(4 - 2.56), at least 1e-4 of the size.
+	if got := mean(1.6).spread(); math.Abs(got-1.2) > 1e-15 {
+		t.Errorf("spread %g, want 1.2", got)
+	}
+	if got := mean(2).spread(); math.Abs(got-2e-4) > 1e-18 {
+		t.Errorf("spread %g, want 2e-4", got)
+	}
+	// Norms of integers are summed in float32: 2e-6 is equal, unless both have digests.
+	whole := func(norm float64, digest string) *numbers {
+		return sized(64, 2, 6).with(func(x *numbers) { x.dtype, x.Norm.Value, x.Digest = tensor.Int64, norm, digest })
+	}
+	for _, test := range []struct {
+		ref, npu *numbers
+		want     bool
+	}{
+		{whole(16, ""), whole(16*(1+1.9e-6), ""), true}, {whole(16, ""), whole(16*(1+2.1e-6), ""), false},
+		{whole(16, "a"), whole(16*(1+1.9e-6), "b"), false}, {whole(16, "a"), whole(17, "a"), true},
+	} {
+		if differ(test.ref, test.npu).same != test.want {
+			t.Errorf("norms %g %q and %g %q: same is not %t", test.ref.Norm.Value, test.ref.Digest, test.npu.Norm.Value, test.npu.Digest, test.want)
+		}
+	}
+}
+
+// TestPattern has a pair for each pattern, and one just outside.
+func TestPattern(t *testing.T) {
+	for _, test := range []struct{ name, typ, ref, npu, want string }{
+		{"saturated", "float16 8,8", "70000 -3 1 80000", "65504 -3 1 76000", "PART"}, // the reference is beyond, too
+		{"saturated", "float16 8,8", "60000 -3 1 80000", "65504 -3 1 81000", "SATURATION"},
+		{"saturated, of float32", "float32 8,8", "60000 -3 1 80000", "65504 -3 1 81000", ""},
+		{"zeros", "float32 8,8", "6 -3 0.1 16", "0 0 0 0", "ZERO_OUTPUT"},
+		{"x 5", "float32 8,8", "6 -3 0.1 16", "30 -15 0.5 80", "SCALE x5"},
+		{"x 0.5", "float32 8,8", "6 -3 0.1 16", "3 -1.5 0.05 8", "SCALE x0.5"},
+		{"x 1.00005 is none", "float32 8,8", "6 -3 0.1 16", "6.0003 -3.00015 0.100005 16.0008", ""},
+		// t = 0.02 |5 - 1| = 0.08: the maximum may be off by 0.08 x 5 x 6 = 2.4
+		{"x 5, inside", "float32 8,8", "6 -3 0.1 16", "32.3 -15 0.5 80", "SCALE x5"},
+		{"x 5, outside", "float32 8,8", "6 -3 0.1 16", "32.5 -15 0.5 80", ""},
+		{"the sign", "float32 8,8", "6 -3 0.1 16", "3 -6 -0.1 16", "SIGN"},
+		{"the sign, where max is -min", "float32 8,8", "6 -6 0.1 16", "6 -6 -0.1 16", ""},
+		{"all are off by 0.5", "float32 8,8", "6 -3 0.1 16", "6.5 -2.5 0.6 16.5", "OFFSET +0.5"},
+		{"all but the mean", "float32 8,8", "6 -3 0.1 16", "6.5 -2.5 0.3 16.5", ""},
+		{"elements are missing", "float32 8,8", "6 -3 0.1 16", "6 -2 0.1 15", "PART"},
+		{"nothing that is seen", "float32 8,8", "6 -3 0.1 16", "6.1 -2 0.1 15", ""},
+	} {
+		g := out(test.typ, test.ref, test.npu)
+		ref, npu := newNumbers(g.row.Statistics.Ref, g.row.RefDType, g.row.RefShape), newNumbers(g.row.Statistics.NPU, g.row.NPUDType, g.row.NPUShape)
+		d := differ(ref, npu)
+		if got := pattern(ref, npu, &d); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
