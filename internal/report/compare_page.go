@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
@@ -19,7 +20,24 @@ const pageFormat = "html"
 
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
-	return page.Write(w, &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside)}, opt.Page)
+	return page.Write(w, &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside)}, opt.Page)
+}
+
+// pageFacts are the facts of the text that the page has no cards for, in both languages.
+func pageFacts(r *record.Report) (all []page.Fact) {
+	of := func(l Lang) []fact {
+		t := Text{Lang: l}
+		return append(t.meaningFacts(r), t.statisticsFacts(r)...)
+	}
+	chinese := of(Chinese)
+	for i, f := range of(English) {
+		x := page.Fact{Label: lang.Text{EN: f.label, ZH: chinese[i].label}}
+		for k, line := range f.lines {
+			x.Lines = append(x.Lines, lang.Text{EN: line, ZH: chinese[i].lines[k]})
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // writeDeterminismPage writes what compare determinism found as a page.

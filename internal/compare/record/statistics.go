@@ -1,6 +1,10 @@
 package record
 
-import "dumptool/internal/compare/metrics"
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics"
+)
 
 // Statistics are what is known of the two tensors of a row whose elements are not all
 // there: the row is judged by them. Of a row without a partner the other side is empty.
@@ -43,23 +47,17 @@ func (s *Statistics) Equal() bool {
 // ByDigest reports whether both sides have digests, which decide alone.
 func (s *Statistics) ByDigest() bool { return s.Ref.Digest != "" && s.NPU.Digest != "" }
 
-// RelativeNorm is the difference of the norms as a part of the reference's, undefined
-// where a norm is or where the reference is 0.
-func (s *Statistics) RelativeNorm() metrics.Metric { return relative(s.Ref.Norm, s.NPU.Norm) }
-
-func relative(ref, npu metrics.Metric) metrics.Metric {
-	d := npu.Value - ref.Value
-	if d < 0 {
-		d = -d
-	}
-	r := ref.Value
-	if r < 0 {
-		r = -r
-	}
-	if !ref.Defined || !npu.Defined || !(d/r >= 0) || r == 0 {
+// NormRatio is the norm of the NPU beside that of the reference: 1 where both are 0,
+// undefined where one is not known, or that of the reference is not finite.
+func (s *Statistics) NormRatio() metrics.Metric {
+	ref, npu := s.Ref.Norm, s.NPU.Norm
+	switch {
+	case !ref.Defined || !npu.Defined || !(ref.Value >= 0) || ref.Value > math.MaxFloat64 || npu.Value < 0:
 		return metrics.Metric{}
+	case ref.Value == npu.Value:
+		return metrics.Metric{Value: 1, Defined: true}
 	}
-	return metrics.Metric{Value: d / r, Defined: true}
+	return metrics.Metric{Value: npu.Value / ref.Value, Defined: true}
 }
 
 // Judged reports whether the tensors of the row were compared, element by element or

@@ -20,13 +20,18 @@ func TestStatisticsJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil || read != *want {
 		t.Errorf("%s: %+v, error %v", text, read, err)
 	}
-	if n := want.RelativeNorm(); !n.Defined || n.Value != 0.25 {
-		t.Errorf("relative difference of the norms %v, want 0.25", n)
-	}
-	for _, s := range []Statistics{{}, {Ref: SideStatistics{Norm: number(0)}, NPU: SideStatistics{Norm: number(1)}}, {Ref: SideStatistics{Norm: number(math.NaN())}, NPU: SideStatistics{Norm: number(1)}}} {
-		if n := s.RelativeNorm(); n.Defined {
-			t.Errorf("%+v: %v, want none", s, n)
+	none, inf, nan := metrics.Metric{}, math.Inf(1), math.NaN()
+	for _, test := range []struct{ ref, npu, want metrics.Metric }{
+		{number(2), number(2.5), number(1.25)}, {number(0), number(0), number(1)}, {number(0), number(1), number(inf)}, {number(1), number(0), number(0)}, {number(1), number(inf), number(inf)},
+		{none, number(1), none}, {number(1), none, none}, {number(nan), number(1), none}, {number(inf), number(1), none}, {number(-1), number(1), none}, {number(1), number(-1), none},
+	} {
+		s := Statistics{Ref: SideStatistics{Norm: test.ref}, NPU: SideStatistics{Norm: test.npu}}
+		if got := s.NormRatio(); got != test.want {
+			t.Errorf("norm %v, reference %v: ratio %v, want %v", test.npu, test.ref, got, test.want)
 		}
+	}
+	if got := (&Statistics{Ref: SideStatistics{Norm: number(1)}, NPU: SideStatistics{Norm: number(nan)}}).NormRatio(); !got.Defined || got.Value == got.Value {
+		t.Errorf("of a norm of NaN the ratio is %v", got)
 	}
 	if !(&Row{Statistics: want, RefFile: "a", NPUFile: "b"}).Judged() || (&Row{}).Judged() || (&Row{Statistics: want, RefFile: "a"}).Judged() {
 		t.Error("a row is judged by statistics of both sides")

@@ -46,6 +46,7 @@ type run struct {
 	Compared    int             `json:"compared"`
 	Baseline    *baseline       `json:"baseline"`
 	Warnings    []text          `json:"warnings"`
+	Facts       []fact          `json:"facts"`
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
@@ -57,6 +58,12 @@ type run struct {
 	Drawn     int `json:"drawn"`
 	NoPicture int `json:"no_picture"`
 	NoDetail  int `json:"no_detail"`
+}
+
+// fact is a Fact of a Comparison.
+type fact struct {
+	Label text   `json:"label"`
+	Lines []text `json:"lines"`
 }
 
 // round is a round of the run.
@@ -116,12 +123,15 @@ type columns struct {
 	CosDist numbers `json:"cosd"` // 1 - cosine
 	ULP     numbers `json:"ulp"`
 	Score   numbers `json:"score"` // error beside what rounding explains
-	// Norm is the relative difference of the norms of rows judged by statistics.
-	Norm   numbers `json:"norm"`
-	Reason []int   `json:"reason"` // the first code, -1 for none
-	Shape  texts   `json:"shape"`
-	DType  texts   `json:"dt"`
-	Module texts   `json:"mod"` // levels, separated by separator
+	// Ratio, Z and Expected are of rows that are judged by statistics: the ratio of the
+	// norms, the largest difference of a statistic, and the noise that is expected.
+	Ratio    numbers `json:"ratio"`
+	Z        numbers `json:"z"`
+	Expected numbers `json:"expected"`
+	Reason   []int   `json:"reason"` // the first code, -1 for none
+	Shape    texts   `json:"shape"`
+	DType    texts   `json:"dt"`
+	Module   texts   `json:"mod"` // levels, separated by separator
 	// Path is the length of what stands before the last part of a name.
 	Path    []int `json:"path"`
 	Round   []int `json:"round"`
@@ -175,6 +185,13 @@ func dataOf(c *Comparison) *run {
 	}
 	for _, w := range r.Warnings {
 		d.Warnings = append(d.Warnings, textOf(w))
+	}
+	for _, f := range c.Facts {
+		x := fact{Label: text(f.Label)}
+		for _, line := range f.Lines {
+			x.Lines = append(x.Lines, text(line))
+		}
+		d.Facts = append(d.Facts, x)
 	}
 	if r.LeftOut > 0 {
 		d.Warnings = append(d.Warnings, textOf(lang.Sayf("left out here: %s of %d, which passed (--rows all shows them)", "此处略去通过的 %s，共 %d 行(--rows all 可全部显示)", lang.CountText(r.LeftOut, "row", "行"), r.Total())))
@@ -271,14 +288,21 @@ func opArgument(row *record.Row) string {
 // addNumbers adds the numbers of a row.
 func (c *columns) addNumbers(row *record.Row) {
 	result := row.Result
-	var score, norm number
+	var score, ratio, z, expected number
+	e := row.Evidence
+	if e != nil && e.Score > 0 {
+		score = of(float64(e.Score))
+	}
 	if row.Statistics != nil {
-		norm = row.Statistics.RelativeNorm()
+		ratio = row.Statistics.NormRatio()
+		if e != nil && e.RefRMS > 0 {
+			z = of(float64(e.RMS / e.RefRMS))
+		}
+		if e != nil && e.Judged {
+			expected = of(e.Relative())
+		}
 	}
-	if row.Evidence != nil && row.Evidence.Score > 0 {
-		score = of(float64(row.Evidence.Score))
-	}
-	c.Score, c.Norm = append(c.Score, score), append(c.Norm, norm)
+	c.Score, c.Ratio, c.Z, c.Expected = append(c.Score, score), append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)
 	if result == nil {
 		c.Err, c.Total = append(c.Err, -1), append(c.Total, -1)
 		c.MeanRel, c.MaxAbs, c.CosDist, c.ULP = append(c.MeanRel, number{}), append(c.MaxAbs, number{}), append(c.CosDist, number{}), append(c.ULP, number{})

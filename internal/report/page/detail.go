@@ -26,7 +26,8 @@ type detail struct {
 	Shapes  []string            `json:"shapes,omitempty"` // of both sides, where they differ
 	Metrics numbers             `json:"m,omitempty"`      // in the order of metrics.Table
 	Classes *named              `json:"cls,omitempty"`
-	Stats   *named              `json:"stats,omitempty"`
+	Stats   [][3]string         `json:"stats,omitempty"` // name, reference, NPU
+	Lambda  numbers             `json:"lambda,omitempty"`
 	Worst   []element           `json:"w,omitempty"`
 	Axes    []axis              `json:"axes,omitempty"`
 	Abs     *record.HalfOctaves `json:"abs,omitempty"`
@@ -126,14 +127,16 @@ func detailOf(c *Comparison, i int, readers []int) *detail {
 	}
 	if s := row.Statistics; s != nil {
 		d.Stats = statisticsOf(s)
+		if row.Evidence != nil {
+			d.Lambda = numbers{of(float64(row.Evidence.Lambda))}
+		}
+	} else if e := row.Evidence; e != nil {
+		d.Proof = evidenceOf(e)
 	}
 	if s := row.Standard; s != nil {
 		for _, x := range s.Checks {
 			d.Checks = append(d.Checks, check{x.Name, numbers{of(float64(x.Value)), of(float64(x.Limit))}, x.Relation, x.Holds})
 		}
-	}
-	if e := row.Evidence; e != nil {
-		d.Proof = evidenceOf(e)
 	}
 	if result := row.Result; result != nil {
 		d.put(row, result)
@@ -212,32 +215,47 @@ func evidenceOf(e *record.Evidence) *evidence {
 	return shown
 }
 
-func statisticsOf(s *record.Statistics) *named {
-	n := &named{}
-	for _, side := range []struct {
-		name string
-		*record.SideStatistics
-	}{{"ref_", &s.Ref}, {"npu_", &s.NPU}} {
-		n.add(side.name+"max", side.Max)
-		n.add(side.name+"min", side.Min)
-		n.add(side.name+"mean", side.Mean)
-		n.add(side.name+"norm", side.Norm)
+// statisticsOf are the statistics and digests of both sides that one of them has.
+func statisticsOf(s *record.Statistics) (all [][3]string) {
+	for _, x := range []struct {
+		name     string
+		ref, npu metrics.Metric
+	}{{"max", s.Ref.Max, s.NPU.Max}, {"min", s.Ref.Min, s.NPU.Min}, {"mean", s.Ref.Mean, s.NPU.Mean}, {"norm", s.Ref.Norm, s.NPU.Norm}} {
+		if x.ref.Defined || x.npu.Defined {
+			all = append(all, [3]string{x.name, statisticText(x.ref), statisticText(x.npu)})
+		}
 	}
-	return n
+	if s.Ref.Digest != "" || s.NPU.Digest != "" {
+		all = append(all, [3]string{"digest", s.Ref.Digest, s.NPU.Digest})
+	}
+	return all
+}
+
+// statisticText is a statistic with so many digits that all that are judged can be seen.
+func statisticText(m metrics.Metric) string {
+	if !m.Defined {
+		return ""
+	}
+	return strconv.FormatFloat(m.Value, 'g', valueDigits, 64)
 }
 
 // detailed lists the rows that get a detail, the most important ones first: those with
-// pictures, and all others that did not pass.
+// pictures, all others that did not pass, and those that are judged by statistics.
 func detailed(r *record.Report) []int {
 	order := r.PictureRows(record.AllPictures)
 	taken := make([]bool, r.Len())
 	for _, i := range order {
 		taken[i] = true
 	}
+	var passed []int
 	for i, row := range r.All() {
-		if !taken[i] && row.Status != record.Pass {
+		switch {
+		case taken[i]:
+		case row.Status != record.Pass:
 			order = append(order, i)
+		case row.Statistics != nil:
+			passed = append(passed, i)
 		}
 	}
-	return order
+	return append(order, passed...)
 }

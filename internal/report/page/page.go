@@ -30,10 +30,18 @@ type Comparison struct {
 	*record.Report
 	// Headline is the verdict in a line.
 	Headline lang.Text
+	// Facts stand below the headline.
+	Facts []Fact
 	// Labels are the names of the rows.
 	Labels []string
 	// Files are, by row, the names of files beside the page that show more of it.
 	Files map[int][]string
+}
+
+// Fact is something that the head says of a comparison.
+type Fact struct {
+	Label lang.Text
+	Lines []lang.Text
 }
 
 // Options say how a page looks, and what is in it beside the comparison.

@@ -57,9 +57,16 @@ var METRICS = {
   max_abs: function (row) { return number(COLS.max_abs[row]); },
   cosd: function (row) { return number(COLS.cosd[row]); },
   ulp: function (row) { return number(COLS.ulp[row]); },
-  score: function (row) { return number(COLS.score[row]); },
-  norm: function (row) { return number(COLS.norm[row]); }
+  ratio: function (row) { var x = number(COLS.ratio[row]); return x === null ? null : Math.log2(x); },
+  z: function (row) { return number(COLS.z[row]); },
+  score: function (row) { return number(COLS.score[row]); }
 };
+
+// BY_STATISTICS is set where elements are missing: rows are judged by their statistics.
+var BY_STATISTICS = Boolean(RUN && RUN.verdict === "statistics");
+
+// badness is how bad a row is, in short.
+function badness(row) { return BY_STATISTICS ? brief(COLS.score[row]) : percent(COLS.err[row], COLS.total[row]); }
 
 // metricNames are the metrics that any row has.
 function metricNames() {

@@ -136,10 +136,17 @@ function verdictCard() {
   var kind = word === "PASS" ? (RUN.cols.mark.includes(MARK.warn) ? "warn" : "ok") : word === "FAIL" || word === "ERROR" ? "bad" : "warn";
   var sign = { ok: "✓", warn: word === "PASS" ? "✓" : "▲", bad: "✕" }[kind], find = RUN.rounds[state.round].find;
   return h("section", { class: "card verdict" }, h("div", { class: "stamp " + kind }, h("span", { "aria-hidden": "true" }, sign + " "), word),
-    h("div", { class: "answer" }, h("h1", null, text), firstBadLines(find),
+    h("div", { class: "answer" }, h("h1", null, text), firstBadLines(find), headFacts(),
       RUN.interrupted && h("p", { class: "note" }, say("interrupted")), RUN.failed_fast && h("p", { class: "note" }, say("failed_fast")),
       !RUN.rounds[state.round].known && COUNT > 0 && h("p", { class: "note" }, say("no_order")),
       RUN.warnings && RUN.warnings.length > 0 && h("p", { class: "note" }, h("button", { type: "button", class: "link", onclick: function () { openTab("about"); } }, say("warnings", RUN.warnings.length))), cards(find)));
+}
+
+// headFacts are what else there is to know of the verdict.
+function headFacts() {
+  return RUN.facts && RUN.facts.length > 0 && h("dl", { class: "lines" }, RUN.facts.map(function (f) {
+    return h("div", null, h("dt", null, tell(f.label)), h("dd", null, f.lines.map(function (line) { var text = tell(line); return h("div", null, /^\{/.test(text) ? h("code", null, text) : bdi(text)); })));
+  }));
 }
 
 function firstBadLines(find) {
@@ -165,7 +172,11 @@ function cards(find) {
   add(say("first_nan"), find.nan);
   add(say("first_overflow"), find.overflow);
   add(say("largest_jump"), find.jump, say("jump_factor", brief(one(find.factor))));
-  if (find.bad < 0) {
+  if (find.bad < 0 && BY_STATISTICS) {
+    var highest = -1;
+    rowsOfRound(state.round).forEach(function (row) { if (METRICS.score(row) > 0 && (highest < 0 || METRICS.score(row) > METRICS.score(highest))) highest = row; });
+    if (highest >= 0) add(say("worst_score", brief(COLS.score[highest])), highest);
+  } else if (find.bad < 0) {
     var worst = -1, share = METRICS.share;
     rowsOfRound(state.round).forEach(function (row) { if (share(row) > 0 && (worst < 0 || share(row) > share(worst))) worst = row; });
     if (worst >= 0) add(say("worst_margin", percent(COLS.err[worst], COLS.total[worst]), ""), worst);

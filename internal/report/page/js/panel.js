@@ -8,7 +8,7 @@ function drawPanel() {
   if (state.row === null) { replace(panel, h("p", { class: "mute" }, say("nothing"))); return; }
   var row = state.row, d = detail(row);
   replace(panel, panelHead(row), d ? panelReasons(d) : null, COLS.total[row] < 0 && !(d && d.stats) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
-    d && panelEvidence(d), d && panelWhere(row, d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
+    d && panelEvidence(d), d && panelStatistics(row, d), d && panelWhere(row, d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
     panelNear(row, d), panelCommands(row), d && panelFiles(d));
   panel.scrollTop = 0;
 }
@@ -52,6 +52,16 @@ function panelEvidence(d) {
   if (!d.ev) return null;
   var v = d.ev.v, cells = ["rms", "expected", "propagated", "own", "score"].map(function (name) { return h("div", null, h("dt", null, say("ev_" + name)), h("dd", null, brief(v[name]))); });
   return [h("h3", null, say("evidence")), h("dl", { class: "keys" }, cells), d.ev.fed && d.ev.fed.length > 0 && h("p", null, say("fed_by") + ": ", d.ev.fed.slice(0, 5).map(function (row, i) { return [i > 0 && ", ", rowLink(row)]; }))];
+}
+
+// panelStatistics shows what is known of a tensor without elements: what it was judged by,
+// and the statistics of both sides.
+function panelStatistics(row, d) {
+  if (!d.stats) return null;
+  var keys = [["col_ratio", COLS.ratio[row]], ["z", COLS.z[row]], ["lambda", d.lambda && d.lambda[0]], ["ev_expected", COLS.expected[row]], ["score", COLS.score[row]]];
+  return [h("h3", null, say("statistics")), h("dl", { class: "keys" }, keys.map(function (k) { return h("div", null, h("dt", null, say(k[0])), h("dd", null, brief(k[1]))); })),
+    h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
+      h("tbody", null, d.stats.map(function (x) { return h("tr", null, h("td", { class: "l" }, x[0]), h("td", null, visible(x[1]) || "–"), h("td", null, x[1] === x[2] ? visible(x[2]) : h("b", null, visible(x[2]) || "–"))); }))))];
 }
 
 function rowLink(row) {
@@ -120,7 +130,6 @@ function pairsTable(numbers) {
 
 function panelTables(d) {
   var all = [];
-  if (d.stats) all.push(h("h3", null, say("statistics")), pairsTable(d.stats));
   if (d.std) all.push(h("h3", null, say("standard") + " " + visible(RUN.standard)), h("table", { class: "t" }, h("tbody", null, d.std.map(function (c) { return h("tr", null, h("td", { class: "l" }, c.ok ? "✓" : "✕", " ", visible(c.name)), h("td", null, brief(c.v[0]) + " " + c.rel + " " + brief(c.v[1]))); }))));
   if (d.cls && Object.keys(d.cls).length) all.push(h("h3", null, say("classes")), pairsTable(d.cls));
   if (d.m) all.push(h("details", null, h("summary", null, say("numbers")), pairsTable(namedMetrics(d))));
@@ -137,7 +146,7 @@ function panelNear(row, d) {
 
 function nearList(row, title, near) {
   return [h("h3", null, say(title)), h("div", { class: "near" }, near.map(function (other) {
-    return h("button", { type: "button", "aria-current": other === row ? "true" : null, onclick: function () { select(other); } }, h("span", { class: "mute" }, "#" + other), statusBadge(statusOf(other)), h("span", { class: "name" }, bdi(nameParts(other)[1])), h("span", { class: "n" }, percent(COLS.err[other], COLS.total[other])));
+    return h("button", { type: "button", "aria-current": other === row ? "true" : null, onclick: function () { select(other); } }, h("span", { class: "mute" }, "#" + other), statusBadge(statusOf(other)), h("span", { class: "name" }, bdi(nameParts(other)[1])), h("span", { class: "n" }, badness(other)));
   }))];
 }
 

@@ -1,6 +1,6 @@
 
 // The strip: the error of every tensor in execution order.
-var STRIP = { left: 46, right: 10, flag: 20, lane: 16, height: 150, below: 14, decades: 12, least: 3 };
+var STRIP = { left: 46, right: 10, flag: 20, lane: 16, height: 150, below: 14, decades: 12, powers: 32, least: 3 };
 
 // stripRows are the rows that the strip shows: those of the round, within the zoom.
 function stripRows() {
@@ -28,9 +28,15 @@ function worse(a, b, valueOf) {
 // height orders values: undefined, numbers, then what is not finite.
 function height(x) { return x === null ? -1 : isFinite(x) ? Math.abs(x) : Infinity; }
 
-// scaleOf is the scale of the strip: decades of the values that are drawn.
+// scaleOf is the scale of the strip: decades of the values that are drawn, of logarithms
+// of ratios powers of two on both sides of 1.
 function scaleOf(groups, valueOf) {
   var low = Infinity, high = -Infinity;
+  if (state.metric === "ratio") {
+    var most = groups.reduce(function (most, g) { var v = valueOf(g.row); return v === null || !isFinite(v) ? most : Math.max(most, Math.abs(v)); }, 1);
+    most = Math.min(Math.ceil(most), STRIP.powers);
+    return { low: -most, high: most, ratio: true };
+  }
   groups.forEach(function (g) {
     var v = valueOf(g.row);
     if (v === null || !isFinite(v) || v <= 0) return;
@@ -51,7 +57,10 @@ function drawStrip() {
   var rows = stripRows(), width = Math.max(240, box.clientWidth), inner = width - STRIP.left - STRIP.right;
   var valueOf = METRICS[state.metric], groups = grouped(rows, inner, valueOf), scale = scaleOf(groups, valueOf);
   var top = STRIP.flag + STRIP.lane, base = top + STRIP.height;
-  var y = function (v) { return base - Math.max(0, Math.min(1, (Math.log10(v) - scale.low) / (scale.high - scale.low))) * STRIP.height; };
+  var y = function (v) {
+    if (!scale.ratio && v <= 0) return base;
+    return base - Math.max(0, Math.min(1, ((scale.ratio ? v : Math.log10(v)) - scale.low) / (scale.high - scale.low))) * STRIP.height;
+  };
   var bad = RUN.rounds[state.round].find.bad, flag = groupOf(groups, rows, bad);
   var svg = s("svg", { width: width, height: base + STRIP.below, viewBox: "0 0 " + width + " " + (base + STRIP.below), role: "img",
     "aria-label": say("strip_label", rows.length, bad < 0 ? say("strip_none") : visible(COLS.name[bad])) });
@@ -59,15 +68,15 @@ function drawStrip() {
   if (flag) paint("rect", { class: "after", x: flag.x, y: top, width: width - STRIP.right - flag.x, height: STRIP.height });
   var every = Math.ceil((scale.high - scale.low) / 5);
   for (var d = scale.low; d <= scale.high; d++) {
-    if ((d - scale.low) % every) continue;
+    if ((scale.ratio ? d : d - scale.low) % every) continue;
     var at = base - (d - scale.low) / (scale.high - scale.low) * STRIP.height;
     paint("line", { class: "grid", x1: STRIP.left, x2: width - STRIP.right, y1: at, y2: at });
-    svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: at + 4, "text-anchor": "end" }, decade(d)));
+    svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: at + 4, "text-anchor": "end" }, scale.ratio ? ratioText(d) : decade(d)));
   }
   paint("line", { class: "axis", x1: STRIP.left, x2: width - STRIP.right, y1: base, y2: base });
   if (groups.some(function (g) { var v = valueOf(g.row); return v !== null && !isFinite(v); }))
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: STRIP.flag + 11, "text-anchor": "end" }, say("lane")));
-  var slot = groups.length ? inner / groups.length : inner, paths = stripPaths(groups, valueOf, y, base, slot);
+  var slot = groups.length ? inner / groups.length : inner, paths = stripPaths(groups, valueOf, y, base, scale.ratio ? y(0) : base, slot);
   Object.keys(paths).forEach(function (name) { if (paths[name]) paint("path", { class: "mark " + name, d: paths[name] }); });
   var selected = groupOf(groups, rows, state.row);
   if (selected) paint("line", { class: "selected", x1: selected.x, x2: selected.x, y1: STRIP.flag, y2: base + 8 });
@@ -81,8 +90,11 @@ function drawStrip() {
 
 function decade(d) { return d >= -2 && d <= 2 ? String(Number(Math.pow(10, d).toPrecision(1))) : "1e" + d; }
 
-// stripPaths are the marks by their kinds, a path for each.
-function stripPaths(groups, valueOf, y, base, slot) {
+// ratioText is a power of two as people write a ratio.
+function ratioText(d) { return d >= 0 ? "×" + brief(Math.pow(2, d)) : "÷" + brief(Math.pow(2, -d)); }
+
+// stripPaths are the marks by their kinds, a path for each; bars begin at zero.
+function stripPaths(groups, valueOf, y, base, zero, slot) {
   var paths = { pale: "", good: "", hollow: "", square: "", tick: "", badtick: "", needle: "", diamond: "" };
   var half = Math.max(0.8, Math.min(4, slot * 0.3)), dot = Math.max(1.4, Math.min(3.2, slot * 0.35));
   groups.forEach(function (g) {
@@ -91,8 +103,8 @@ function stripPaths(groups, valueOf, y, base, slot) {
       paths[mark >= MARK.bad ? "badtick" : "tick"] += "M" + round2(x - half) + " " + (base + 3) + "h" + round2(2 * half) + "v6h" + round2(-2 * half) + "z";
       return;
     }
-    var at = round2(!isFinite(v) ? STRIP.flag + STRIP.lane / 2 : v > 0 ? y(v) : base);
-    var from = isFinite(v) ? base : at + 4;
+    var at = round2(isFinite(v) ? y(v) : STRIP.flag + STRIP.lane / 2);
+    var from = isFinite(v) ? round2(zero) : at + 4;
     if (mark === MARK.origin) {
       paths.needle += bar(x, Math.max(half, 1.2), at, from);
       paths.diamond += "M" + x + " " + round2(at - 6) + "l5 6l-5 6l-5 -6z";

@@ -4,12 +4,18 @@
 var COLUMNS = [
   { key: "i", of: function (row) { return row; } },
   { key: "status", of: function (row) { return -COLS.mark[row] * 100 + COLS.status[row]; }, left: true },
-  { key: "name", of: function (row) { return COLS.name[row]; }, left: true },
-  { key: "err", of: METRICS.share },
-  { key: "mean_rel", of: METRICS.mean_rel },
-  { key: "max_abs", of: METRICS.max_abs },
-  { key: "cosd", of: METRICS.cosd }
-];
+  { key: "name", of: function (row) { return COLS.name[row]; }, left: true }
+].concat(BY_STATISTICS ? [
+  { key: "ratio", of: function (row) { var x = METRICS.ratio(row); return x === null ? null : Math.abs(x); }, text: function (row) { return brief(COLS.ratio[row]); } },
+  { key: "z", of: METRICS.z, text: function (row) { return brief(COLS.z[row]); } },
+  { key: "expected", of: function (row) { return number(COLS.expected[row]); }, text: function (row) { return brief(COLS.expected[row]); } },
+  { key: "score", of: METRICS.score, text: badness }
+] : [
+  { key: "err", of: METRICS.share, text: badness },
+  { key: "mean_rel", of: METRICS.mean_rel, text: function (row) { return brief(COLS.mean_rel[row]); } },
+  { key: "max_abs", of: METRICS.max_abs, text: function (row) { return brief(COLS.max_abs[row]); } },
+  { key: "cosd", of: METRICS.cosd, text: function (row) { return cosine(COLS.cosd[row]); } }
+]);
 
 var table = { rows: [], shown: [] };
 
@@ -81,7 +87,7 @@ function tableCard() {
   return h("section", { class: "card tablecard", id: "table", tabindex: "-1" },
     h("div", { class: "chips", id: "chips" }),
     h("div", { class: "bar" }, input, h("span", { class: "grow" }), h("span", { class: "mute small", id: "shown", role: "status" })),
-    h("div", { role: "grid", id: "grid", tabindex: "0", "aria-label": say("col_name"), onkeydown: gridKey },
+    h("div", { role: "grid", id: "grid", class: BY_STATISTICS ? "few" : null, tabindex: "0", "aria-label": say("col_name"), onkeydown: gridKey },
       h("div", { class: "head", role: "row", "aria-rowindex": "1", id: "head" }), scroll));
 }
 
@@ -137,10 +143,7 @@ function rowElement(k, tall) {
     h("div", { role: "gridcell", class: "c-name", title: visible(COLS.name[row]) },
       h("span", { class: "line" }, h("b", null, bdi(parts[1])), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change))),
       h("span", { class: "path" }, parts[0] ? bdi(parts[0]) : bdi(inTable(COLS.type, row)))),
-    h("div", { role: "gridcell", class: "c-err" }, percent(COLS.err[row], COLS.total[row])),
-    h("div", { role: "gridcell", class: "c-mean_rel" }, brief(COLS.mean_rel[row])),
-    h("div", { role: "gridcell", class: "c-max_abs" }, brief(COLS.max_abs[row])),
-    h("div", { role: "gridcell", class: "c-cosd" }, cosine(COLS.cosd[row])));
+    COLUMNS.filter(function (c) { return c.text; }).map(function (c) { return h("div", { role: "gridcell", class: "c-" + c.key }, c.text(row)); }));
   if (!state.print) element.style.top = k * tall + "px";
   return element;
 }

@@ -33,7 +33,7 @@ function baselineTab() {
 var LISTED = 200;
 
 function rowList(rows) {
-  return h("ul", { class: "list" }, rows.slice(0, LISTED).map(function (row) { return h("li", null, statusBadge(statusOf(row)), " ", rowLink(row), " ", h("span", { class: "mute" }, percent(COLS.err[row], COLS.total[row]))); }),
+  return h("ul", { class: "list" }, rows.slice(0, LISTED).map(function (row) { return h("li", null, statusBadge(statusOf(row)), " ", rowLink(row), " ", h("span", { class: "mute" }, badness(row))); }),
     rows.length > LISTED && h("li", { class: "mute" }, say("and_more", rows.length - LISTED)));
 }
 
