@@ -84,7 +84,7 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 
 // writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
-	if r.Any(func(row *record.Row) bool { return row.Statistics != nil }) {
+	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Judged() }) {
 		if err := folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) }); err != nil {
 			return err
 		}

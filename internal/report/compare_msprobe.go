@@ -91,8 +91,8 @@ func msprobeModeOf(r *record.Report) msprobeMode {
 		return byTensors
 	}
 	for i := range r.Len() {
-		if s := r.Row(i).Statistics; s != nil {
-			if s.ByDigest() {
+		if row := r.Row(i); row.Statistics != nil && row.Judged() {
+			if row.Statistics.ByDigest() {
 				return byDigests
 			}
 			return byNumbers

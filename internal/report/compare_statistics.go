@@ -274,10 +274,10 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 				return ""
 			}
 			ref, npu := n.of(&r.Statistics.Ref), n.of(&r.Statistics.NPU)
-			if ref == npu || !npu.Defined {
+			if ref == npu {
 				return orElse(ref, noValue, short)
 			}
-			return orElse(ref, noValue, short) + " / " + short(npu.Value)
+			return orElse(ref, noValue, short) + " / " + orElse(npu, noValue, short)
 		}).titled(strings.ToUpper(n.name), strings.ToUpper(n.name)).ranked(n.rank))
 	}
 	for _, n := range noiseNumbers {

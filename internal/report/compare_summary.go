@@ -337,7 +337,7 @@ func (t Text) firstBad(row *record.Row) []string {
 	if row.Compared() {
 		lines = append(lines, t.errorsText(row))
 	} else if row.Statistics != nil && len(row.Reasons) > 0 { // which have the numbers
-	} else if row.Statistics != nil {
+	} else if row.Statistics != nil && row.Judged() {
 		lines = append(lines, t.statisticsText(row.Statistics))
 	} else {
 		lines = append(lines, t.join(string(row.Status), t.Lang.Text(compareStatusText[row.Status])))

@@ -39,14 +39,16 @@ type run struct {
 	Order     text     `json:"order"`
 	Graph     text     `json:"graph"`
 	// Round is the one that is shown first.
-	Round       int             `json:"round"`
-	Rounds      []round         `json:"rounds"`
-	Coverage    record.Coverage `json:"coverage"`
-	Reference   int             `json:"reference"`
-	Compared    int             `json:"compared"`
-	Baseline    *baseline       `json:"baseline"`
-	Warnings    []text          `json:"warnings"`
-	Facts       []fact          `json:"facts"`
+	Round     int             `json:"round"`
+	Rounds    []round         `json:"rounds"`
+	Coverage  record.Coverage `json:"coverage"`
+	Reference int             `json:"reference"`
+	Compared  int             `json:"compared"`
+	Baseline  *baseline       `json:"baseline"`
+	Warnings  []text          `json:"warnings"`
+	Facts     []fact          `json:"facts,omitempty"`
+	// Few is set where no more than statistics or digests are known of some rows.
+	Few         bool            `json:"few,omitempty"`
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
@@ -178,6 +180,7 @@ func dataOf(c *Comparison) *run {
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
+		Few:         r.Any(func(row *record.Row) bool { return row.Statistics != nil }),
 		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
 	}
 	for i := range metrics.Table {
@@ -299,7 +302,7 @@ func (c *columns) addNumbers(row *record.Row) {
 			z = of(float64(e.RMS / e.RefRMS))
 		}
 		if e != nil && e.Judged {
-			expected = of(e.Relative())
+			expected, score = of(e.Relative()), of(float64(e.Score))
 		}
 	}
 	c.Score, c.Ratio, c.Z, c.Expected = append(c.Score, score), append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)

@@ -63,7 +63,7 @@ var METRICS = {
 };
 
 // BY_STATISTICS is set where elements are missing: rows are judged by their statistics.
-var BY_STATISTICS = Boolean(RUN && RUN.verdict === "statistics");
+var BY_STATISTICS = Boolean(RUN && RUN.few);
 
 // badness is how bad a row is, in short.
 function badness(row) { return BY_STATISTICS ? brief(COLS.score[row]) : percent(COLS.err[row], COLS.total[row]); }

@@ -144,8 +144,8 @@ function verdictCard() {
 
 // headFacts are what else there is to know of the verdict.
 function headFacts() {
-  return RUN.facts && RUN.facts.length > 0 && h("dl", { class: "lines" }, RUN.facts.map(function (f) {
-    return h("div", null, h("dt", null, tell(f.label)), h("dd", null, f.lines.map(function (line) { var text = tell(line); return h("div", null, /^\{/.test(text) ? h("code", null, text) : bdi(text)); })));
+  return RUN.facts && h("dl", { class: "lines" }, RUN.facts.map(function (f) {
+    return h("div", null, h("dt", null, tell(f.label)), h("dd", null, f.lines.map(function (line) { var text = tell(line); return h("p", null, /^\{/.test(text) ? h("code", null, text) : bdi(text)); })));
   }));
 }
 

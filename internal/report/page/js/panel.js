@@ -7,8 +7,8 @@ function drawPanel() {
   if (!panel) return;
   if (state.row === null) { replace(panel, h("p", { class: "mute" }, say("nothing"))); return; }
   var row = state.row, d = detail(row);
-  replace(panel, panelHead(row), d ? panelReasons(d) : null, COLS.total[row] < 0 && !(d && d.stats) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
-    d && panelEvidence(d), d && panelStatistics(row, d), d && panelWhere(row, d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
+  replace(panel, panelHead(row), d ? panelReasons(d) : null, COLS.total[row] < 0 && (!BY_STATISTICS || COLS.mark[row] === MARK.none) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
+    d && panelEvidence(d), panelStatistics(row, d), d && panelWhere(row, d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
     panelNear(row, d), panelCommands(row), d && panelFiles(d));
   panel.scrollTop = 0;
 }
@@ -57,10 +57,10 @@ function panelEvidence(d) {
 // panelStatistics shows what is known of a tensor without elements: what it was judged by,
 // and the statistics of both sides.
 function panelStatistics(row, d) {
-  if (!d.stats) return null;
-  var keys = [["col_ratio", COLS.ratio[row]], ["z", COLS.z[row]], ["lambda", d.lambda && d.lambda[0]], ["ev_expected", COLS.expected[row]], ["score", COLS.score[row]]];
+  if (!BY_STATISTICS || COLS.total[row] >= 0) return null;
+  var keys = [["col_ratio", COLS.ratio[row]], ["z", COLS.z[row]], ["lambda", d && d.lambda && d.lambda[0]], ["ev_expected", COLS.expected[row]], ["score", COLS.score[row]]];
   return [h("h3", null, say("statistics")), h("dl", { class: "keys" }, keys.map(function (k) { return h("div", null, h("dt", null, say(k[0])), h("dd", null, brief(k[1]))); })),
-    h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
+    d && d.stats && h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
       h("tbody", null, d.stats.map(function (x) { return h("tr", null, h("td", { class: "l" }, x[0]), h("td", null, visible(x[1]) || "–"), h("td", null, x[1] === x[2] ? visible(x[2]) : h("b", null, visible(x[2]) || "–"))); }))))];
 }
 
@@ -193,6 +193,7 @@ function copy(text, button) {
 }
 
 function panelCommands(row) {
+  if (BY_STATISTICS && COLS.total[row] < 0) return null; // there are no elements to look at
   var detailed = detailCommand(row);
   return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row)),
     h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(runArguments(), "--ops=" + visibleOp(row), "--pictures=all", "--format=html", "-out", "op" + row))];
