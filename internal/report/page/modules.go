@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -43,7 +44,10 @@ func modulesOf(r *record.Report) (modules []string, paths []int) {
 		path := strings.LastIndex(op, "/") + 1
 		if levels[i] == nil {
 			levels[i], path = prefixes(op, plain)
+		} else if path == 0 {
+			path = strings.Index(op, ".") + 1
 		}
+		path = wholeCall(op, path)
 		paths[i] = len(utf16.Encode([]rune(op[:path])))
 	}
 	common := commonLevels(levels)
@@ -80,6 +84,19 @@ func prefixes(name string, shared map[string]int) (levels []string, end int) {
 		levels, from, rows = append(levels, strings.Trim(beginning[from:], "_.")), len(beginning)+1, n
 	}
 	return levels, from
+}
+
+// wholeCall is a length of a name with which what follows it says more than the number and
+// the direction of a call.
+func wholeCall(name string, path int) int {
+	for path > 0 {
+		word, _, _ := strings.Cut(name[path:], ".")
+		if _, err := strconv.ParseUint(word, 10, 64); err != nil && word != "forward" && word != "backward" && word != "parameters_grad" {
+			break
+		}
+		path = strings.LastIndexAny(name[:path-1], "._/") + 1
+	}
+	return path
 }
 
 // commonLevels is the number of levels that all rows share.

@@ -61,7 +61,7 @@ function panelStatistics(row, d) {
   var keys = [["col_ratio", COLS.ratio[row]], ["z", COLS.z[row]], ["lambda", d && d.lambda && d.lambda[0]], ["ev_expected", COLS.expected[row]], ["score", COLS.score[row]]];
   return [h("h3", null, say("statistics")), h("dl", { class: "keys" }, keys.map(function (k) { return h("div", null, h("dt", null, say(k[0])), h("dd", null, brief(k[1]))); })),
     d && d.stats && h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
-      h("tbody", null, d.stats.map(function (x) { return h("tr", null, h("td", { class: "l" }, x[0]), h("td", null, visible(x[1]) || "–"), h("td", null, x[1] === x[2] ? visible(x[2]) : h("b", null, visible(x[2]) || "–"))); }))))];
+      h("tbody", null, d.stats.map(function (x) { return h("tr", null, h("td", { class: "l" }, say("stat_" + x[0])), h("td", null, visible(x[1]) || "–"), h("td", null, x[1] === x[2] ? visible(x[2]) : h("b", null, visible(x[2]) || "–"))); }))))];
 }
 
 function rowLink(row) {

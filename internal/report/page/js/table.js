@@ -135,14 +135,14 @@ function drawRows() {
 }
 
 function rowElement(k, tall) {
-  var row = table.rows[k], parts = nameParts(row), first = RUN.rounds[state.round].find.bad === row, change = COLS.chg[row];
+  var row = table.rows[k], parts = nameParts(row), tensor = /:((?:input|output|parameter):\d+)$/.exec(parts[1]), first = RUN.rounds[state.round].find.bad === row, change = COLS.chg[row];
   var element = h("div", { class: "row" + (first ? " first" : ""), role: "row", "aria-rowindex": k + 2, "aria-selected": String(row === state.row), "data-row": row,
     onclick: function () { select(row); } },
     h("div", { role: "gridcell", class: "c-i" }, String(row)),
     h("div", { role: "gridcell", class: "c-status" }, statusBadge(statusOf(row))),
     h("div", { role: "gridcell", class: "c-name", title: visible(COLS.name[row]) },
-      h("span", { class: "line" }, h("b", null, bdi(parts[1])), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change))),
-      h("span", { class: "path" }, parts[0] ? bdi(parts[0]) : bdi(inTable(COLS.type, row)))),
+      h("span", { class: "line" }, h("b", null, bdi(tensor ? parts[1].slice(0, tensor.index) : parts[1])), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change))),
+      h("span", { class: "path" }, bdi([tensor && tensor[1], parts[0] || inTable(COLS.type, row)].filter(Boolean).join(" · ")))),
     COLUMNS.filter(function (c) { return c.text; }).map(function (c) { return h("div", { role: "gridcell", class: "c-" + c.key }, c.text(row)); }));
   if (!state.print) element.style.top = k * tall + "px";
   return element;
