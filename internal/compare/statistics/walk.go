@@ -83,6 +83,7 @@ type judge struct {
 	unreliable map[string]bool
 	modules    bool // nothing but modules was dumped
 	few        bool // fewer than half of the operators have a partner
+	drifted    bool // the weights have drifted apart: the runs are some steps old
 
 	made     map[mark][]*value // outputs so far
 	orphans  map[mark][]*value // outputs so far of operators without a partner
@@ -112,6 +113,7 @@ func newJudge(rows []record.Row) *judge {
 	j.order()
 	j.coarse()
 	j.count()
+	j.drifted = j.drift()
 	return j
 }
 
