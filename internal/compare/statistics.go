@@ -18,7 +18,7 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	if !ref.FromTables && !npu.FromTables {
 		return nil, nil
 	}
-	if s := cmp.Or(o.Third, o.Second, string(o.Standard.Name)); s != "" || o.Keep {
+	if o.needElements() {
 		return nil, cmp.Or(ref.NoTensors(), npu.NoTensors())
 	}
 	if o.Judge.Verdict.Mode == ByEvidence {
@@ -33,6 +33,11 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 		from, other = other, from
 	}
 	return []lang.Sentence{lang.Sayf("%s has statistics only, %s has tensors: statistics are compared", "%s 只有统计量，%s 有张量：比对统计量", from, other)}, nil
+}
+
+// needElements reports whether statistics are of no use for what is asked for.
+func (o *Options) needElements() bool {
+	return cmp.Or(o.Third, o.Second, string(o.Standard.Name)) != "" || o.Keep
 }
 
 // byStatistics compares a pair by what is known of its tensors.
@@ -77,12 +82,15 @@ func (e *executor) statistics(ctx context.Context, t *Tensor) (*dumpdir.Statisti
 		return nil, err
 	}
 	var buf []byte
-	s, err := open.Tensor.Stats(ctx, shape, &buf)
+	s, err := open.Tensor.StatsAndNorm(ctx, shape, &buf)
 	if err != nil {
 		return nil, err
 	}
 	found := &dumpdir.Statistics{DType: open.DType, Shape: open.Shape}
-	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Max, dumpdir.Min: s.Min, dumpdir.Mean: s.Mean} {
+	if t.Statistics != nil {
+		found.Spot = t.Statistics.Spot
+	}
+	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Max, dumpdir.Min: s.Min, dumpdir.Mean: s.Mean, dumpdir.Norm: s.Norm} {
 		if v != nil {
 			found.Values.Set(what, *v)
 		}
