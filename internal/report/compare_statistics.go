@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // byFewNumbers is the verdict on a run that is judged by statistics or digests.
 func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	m := &r.Meaning
-	origins, damaged := statisticsOrigins(r), 0
+	origins, damaged, by := statisticsOrigins(r), 0, knownOf(r)
 	for _, row := range r.All() {
 		if row.Downstream {
 			damaged++
@@ -40,14 +41,14 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		return orKnown(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
-		text = lang.Sayf("from statistics only, 1 operator adds an error of its own: %s%s", "仅依据统计量，1 个算子引入了自身的误差：%s%s", rowTitle(row), kindInBrackets(row))
+		text = lang.Sayf("from %s only, 1 operator adds an error of its own: %s%s", "仅依据%s，1 个算子引入了自身的误差：%s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
 			text = lang.Sayf("%s, %s x what rounding explains", "%s，为舍入可解释的 %s 倍", text, digits(fewDigits)(float64(e.Score)))
 		}
 	case len(origins) > 1:
-		text = lang.Sayf("from statistics only, %d operators add an error of their own: %s", "仅依据统计量，%d 个算子引入了自身的误差：%s", len(origins), foldedOrigins(r, origins))
+		text = lang.Sayf("from %s only, %d operators add an error of their own: %s", "仅依据%s，%d 个算子引入了自身的误差：%s", by, len(origins), foldedOrigins(r, origins))
 	case r.Counts[record.Fail] > 0:
-		return orKnown(r, "FAIL", lang.Sayf("from statistics only, %d of %s differ", "仅依据统计量，%d/%s不一致", r.Counts[record.Fail], tensors(compared)))
+		return orKnown(r, "FAIL", lang.Sayf("from %s only, %d of %s differ", "仅依据%s，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
 		return lang.Sayf("NO VERDICT: %s", "NO VERDICT：%s", m.NoVerdict)
 	case r.LowCoverage():
@@ -59,6 +60,14 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		text = lang.Sayf("%s; %s after it differ", "%s；其后 %s不一致", text, tensors(damaged))
 	}
 	return orKnown(r, "FAIL", lang.Sayf("%s%s", "%s%s", text, comparedShare(r)))
+}
+
+// knownOf is what is known of the tensors.
+func knownOf(r *record.Report) lang.Text {
+	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined }) {
+		return lang.Text{EN: "statistics", ZH: "统计量"}
+	}
+	return lang.Text{EN: "digests", ZH: "摘要"}
 }
 
 // fewNumbersPass is the verdict where nothing looks wrong.
@@ -75,7 +84,7 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 			worst = row
 		}
 	}
-	text := lang.Sayf("PASS: from statistics only, no operator looks wrong: %s", "PASS：仅依据统计量，没有算子异常：%s", tensors(compared))
+	text := lang.Sayf("PASS: from %s only, no operator looks wrong: %s", "PASS：仅依据%s，没有算子异常：%s", knownOf(r), tensors(compared))
 	if differ > 0 {
 		text = lang.Sayf("%s, %d differ by rounding", "%s，其中 %d 个仅有舍入差异", text, differ)
 	}
@@ -195,8 +204,10 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 		return facts
 	}
 	var ops []string
-	for i := range origins[:min(len(origins), mostStarts)] {
-		ops = append(ops, `"`+r.Row(origins[i]).Op+`"`)
+	for _, i := range origins[:min(len(origins), mostStarts)] {
+		if ops = append(ops, `"`+r.Row(i).Op+`"`); r.Row(i).Statistics == nil || r.Row(i).Statistics.Tensor == "" { // not of msprobe
+			return append(facts, fact{label: t.say("Next", "下一步"), lines: []string{t.say("dump the tensors of %s, to see which elements", "dump %s 的张量，以查看是哪些元素", r.Row(i).Op)}})
+		}
 	}
 	return append(facts, fact{label: t.say("Next", "下一步"), lines: []string{
 		t.say("dump the tensors, to see which elements: msprobe with this configuration", "dump 张量以查看是哪些元素：msprobe 使用如下配置"),
@@ -242,9 +253,21 @@ func beside(x, size float64) metrics.Metric {
 	return metrics.Metric{Value: x / size, Defined: true}
 }
 
-// statisticsColumns are the columns of rows that are judged by statistics, in text.
-func (t Text) statisticsColumns() []Column[aroundRow] {
+// statisticsColumns are the columns of rows that are judged by statistics or digests, in
+// text.
+func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
+	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.Row != nil && r.Statistics != nil && r.Statistics.Ref.Max.Defined }) {
+		return append(all, words("digest", func(r aroundRow) string {
+			switch {
+			case r.Row == nil || r.Statistics == nil:
+				return ""
+			case r.Statistics.Ref.Digest == r.Statistics.NPU.Digest:
+				return r.Statistics.Ref.Digest
+			}
+			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
+		}).titled("DIGEST", "摘要").ranked(2))
+	}
 	for _, n := range fewNumbers {
 		all = append(all, numbers(n.name, func(r aroundRow) string {
 			if r.Row == nil || r.Statistics == nil {

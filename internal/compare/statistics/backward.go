@@ -29,7 +29,7 @@ func (f *forward) gradient(index int) float64 {
 			l.forth = append(l.forth, e)
 			continue
 		}
-		squares += e.noise * e.noise
+		squares += float64(e.noise * e.noise)
 		l.size, l.n, l.shift = max(l.size, e.ref.rms()), l.n+e.ref.n, max(l.shift, math.Abs(e.shift))
 	}
 	l.noise, l.sums, l.read = math.Sqrt(squares), max(1, l.n/max(f.ref.n, 1)), sumOf(l.forth, noiseIn)
@@ -48,21 +48,21 @@ func (f *forward) gradient(index int) float64 {
 				p = max(p, v.ref.rms())
 			}
 		}
-		return together(l.noise, l.steepest())*between(1, 2*l.size*p/f.rms, 4) + 2*f.own
+		return float64(together(l.noise, l.steepest())*between(1, 2*l.size*p/f.rms, 4)) + float64(2*f.own)
 	case f.op.noise == optype.NoiseNorm:
 		return l.ofNorm()
 	case f.op.noise == optype.NoiseLoss:
-		return 1.5*together(l.noise, l.steepest()) + 2*f.own
+		return float64(1.5*together(l.noise, l.steepest())) + float64(2*f.own)
 	case f.op.noise == optype.NoiseReduce:
-		return l.noise + l.sums*l.shift/f.rms + f.own
+		return l.noise + float64(l.sums*l.shift/f.rms) + f.own
 	}
 	e := 3 * together(l.noise, l.read)
-	return max(e, min(20*e, l.added()/f.rms)) + 3*f.own
+	return max(e, min(20*e, l.added()/f.rms)) + float64(3*f.own)
 }
 
 // added is the noise of gradients that are added up, in units of the output.
 func (l *late) added() float64 {
-	return l.noise*l.size*math.Sqrt(l.sums) + l.sums*l.shift
+	return float64(l.noise*l.size*math.Sqrt(l.sums)) + float64(l.sums*l.shift)
 }
 
 // steepest is what the noise of the forward call makes of an exponent.
@@ -143,9 +143,9 @@ func (l *late) ofNorm() float64 {
 	}
 	h := together(l.noise, x)
 	if l.ref.n < l.n {
-		return (h*l.size*math.Sqrt(l.sums)+l.sums*l.shift)/l.rms + h + l.own
+		return (float64(h*l.size*math.Sqrt(l.sums))+float64(l.sums*l.shift))/l.rms + h + l.own
 	}
-	return h*between(1, l.size*weight/spread/l.rms, 10) + 2*l.own + l.own*amplifies
+	return float64(h*between(1, l.size*weight/spread/l.rms, 10)) + float64((2+amplifies)*l.own)
 }
 
 // is reports whether a tensor is an input by its index; parameters go by names.

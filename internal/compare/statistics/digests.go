@@ -67,11 +67,13 @@ func (j *judge) byDigests() {
 		j.noVerdict = lang.Sayf("bits differ from %s on, as they do between devices (%d of %d outputs of equal inputs are equal); dump statistics to judge",
 			"自 %s 起各位不同，不同设备之间即如此(输入相同的输出中 %[2]d/%[3]d 个相同)；请 dump 统计量再判定", d.found[0].op.name, d.equal, d.computed)
 	}
+	if len(j.origins) == 0 {
+		return
+	}
 	for v := range j.values {
-		if bad, known := d.differ[v]; known && !bad || v.npu == nil || v.ref == nil {
-			continue
-		}
-		if v.taint == clean && !v.same && len(j.origins) > 0 {
+		if v.op.noise == optype.NoiseGarbage || v.place.Unread {
+			v.taint = unread
+		} else if v.npu != nil && v.ref != nil && v.taint == clean && !v.same && v.op.refCall >= j.origins[0].op.refCall {
 			v.taint = origin
 		}
 	}

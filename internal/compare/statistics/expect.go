@@ -11,13 +11,13 @@ import (
 const amplified = 30
 
 // absolute is the noise of an entry in its own units.
-func (e entry) absolute() float64 { return e.noise * e.ref.scale() }
+func (e entry) absolute() float64 { return float64(e.noise * e.ref.scale()) }
 
 // together is the root of the sum of squares.
 func together(all ...float64) float64 {
 	s := 0.0
 	for _, x := range all {
-		s += x * x
+		s += float64(x * x)
 	}
 	return math.Sqrt(s)
 }
@@ -26,7 +26,7 @@ func together(all ...float64) float64 {
 func sumOf(all []entry, of func(entry) float64) float64 {
 	s := 0.0
 	for _, e := range all {
-		s += of(e) * of(e)
+		s += float64(of(e) * of(e))
 	}
 	return math.Sqrt(s)
 }
@@ -81,16 +81,16 @@ func (j *judge) expect(c *call, v *value) float64 {
 		return formula(f)
 	}
 	if c.module {
-		return 4*f.total + 8*own
+		return float64(4*f.total) + float64(8*own)
 	}
-	return 3*f.total + 4*own
+	return float64(3*f.total) + float64(4*own)
 }
 
 // formulas are those of forward calls, by how noise passes.
 var formulas = [...]func(*forward) float64{
 	optype.NoiseMove:      (*forward).move,
 	optype.NoiseLipschitz: (*forward).lipschitz,
-	optype.NoiseFunction:  func(f *forward) float64 { return 1.2*sumOf(f.in, absoluteIn)/f.rms + 2*f.own },
+	optype.NoiseFunction:  func(f *forward) float64 { return float64(1.2*sumOf(f.in, absoluteIn)/f.rms) + float64(2*f.own) },
 	optype.NoiseProduct:   (*forward).product,
 	optype.NoiseQuotient:  (*forward).quotient,
 	optype.NoiseExponent:  (*forward).exponent,
@@ -99,7 +99,7 @@ var formulas = [...]func(*forward) float64{
 	optype.NoiseReduce:    (*forward).reduce,
 	optype.NoiseLoss:      (*forward).loss,
 	optype.NoiseRanks:     (*forward).ranks,
-	optype.NoiseAttention: func(f *forward) float64 { return 4*f.total + 4*f.own },
+	optype.NoiseAttention: func(f *forward) float64 { return 4 * (f.total + f.own) },
 	optype.NoiseGarbage:   nil,
 }
 
@@ -126,7 +126,7 @@ func (f *forward) lipschitz() float64 {
 
 func (f *forward) product() float64 {
 	if f.power != 0 {
-		return between(1, math.Abs(f.power), 8)*f.total + f.own
+		return float64(between(1, math.Abs(f.power), 8)*f.total) + f.own
 	}
 	size, own := f.rms, f.own
 	if len(f.in) > 2 {
@@ -137,7 +137,7 @@ func (f *forward) product() float64 {
 	if len(largest) > 1 {
 		size = largest[0].ref.rms() * largest[1].ref.rms()
 	}
-	return f.total*between(1, size/f.rms, amplified) + own
+	return float64(f.total*between(1, size/f.rms, amplified)) + own
 }
 
 func (f *forward) quotient() float64 {
@@ -160,13 +160,13 @@ func (f *forward) quotient() float64 {
 		relative = 1
 	}
 	if f.typ.Form == optype.Logarithm {
-		return min(relative*max(1, 1/f.rms), 1) + 2*f.own
+		return min(relative*max(1, 1/f.rms), 1) + float64(2*f.own)
 	}
 	above := 0.0
 	if len(f.in) > 1 {
 		above = f.in[0].noise * between(1, f.in[0].ref.rms()/max(least, 1e-30)/f.rms, amplified)
 	}
-	return min(1, relative+above) + 2*f.own
+	return min(1, relative+above) + float64(2*f.own)
 }
 
 func (f *forward) exponent() float64 {
@@ -174,7 +174,7 @@ func (f *forward) exponent() float64 {
 	for _, e := range f.in {
 		most = max(most, math.Expm1(min(3*e.absolute(), 5)))
 	}
-	return min(1, most) + 2*f.own
+	return min(1, most) + float64(2*f.own)
 }
 
 // norm: what is taken away with the mean is not there to hide noise.
@@ -186,14 +186,14 @@ func (f *forward) norm() float64 {
 	if f.typ.Form != optype.RootMeanNorm && !f.rootMean() {
 		g = x.ref.rms() / max(x.ref.spread(), 1e-30)
 	}
-	return together(x.noise*g, sumOf(f.in[1:], noiseIn)) + (1+g)*f.own
+	return together(x.noise*g, sumOf(f.in[1:], noiseIn)) + float64((1+g)*f.own)
 }
 
 // sums is for products of matrices and convolutions: their sums may cancel. How long they
 // are follows from the numbers of elements alone.
 func (f *forward) sums() float64 {
 	if len(f.in) < 2 {
-		return 2*f.total + f.own
+		return float64(2*f.total) + f.own
 	}
 	a, b, others := f.in[0], f.in[1], f.in[2:]
 	if f.typ.Buffer == optype.FirstTimesBeta && len(f.in) > 2 {
@@ -218,14 +218,14 @@ func (f *forward) reduce() float64 {
 	}
 	x := f.in[0]
 	if f.spreads() {
-		return 2*x.noise*between(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100) + 2*f.own
+		return 2 * (float64(x.noise*between(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100)) + f.own)
 	}
 	k, sum := max(1, x.ref.n/max(f.ref.n, 1)), 1.0
 	if f.typ.Form == optype.Sum {
 		sum = k
 	}
 	size := sum * x.ref.rms() / f.rms
-	return max(sum*(x.absolute()*max(1/math.Sqrt(k), 0.3)+math.Abs(x.shift))/f.rms, x.noise/2*min(1, size)) + f.own*between(1, size, 1000)
+	return max(sum*(float64(x.absolute()*max(1/math.Sqrt(k), 0.3))+math.Abs(x.shift))/f.rms, x.noise/2*min(1, size)) + float64(f.own*between(1, size, 1000))
 }
 
 func (f *forward) loss() float64 {
@@ -233,11 +233,11 @@ func (f *forward) loss() float64 {
 		return f.own
 	}
 	x := f.in[0]
-	return (1.5*x.absolute()+f.own*x.ref.magnitude())/f.rms + x.noise/2 + f.own
+	return (float64(1.5*x.absolute())+float64(f.own*x.ref.magnitude()))/f.rms + float64(x.noise/2) + f.own
 }
 
 func (f *forward) ranks() float64 {
-	e := f.total + 4*f.own
+	e := f.total + float64(4*f.own)
 	if f.sumsRanks() {
 		e += sumOf(f.in, absoluteIn) / f.rms
 	}

@@ -107,7 +107,7 @@ func (j *judge) overwritten(o *op, v, from *value) bool {
 		return !(o.backward && from.op.module)
 	}
 	between := differ(from.npu, v.npu).z
-	return between > max(copied+2*max(from.npu.coarse, v.npu.coarse), 4*from.z) &&
+	return between > max(copied+float64(2*max(from.npu.coarse, v.npu.coarse)), 4*from.z) &&
 		!(o.backward && (from.op.module || between <= 4*j.own(v, optype.NoiseProduct)))
 }
 
@@ -222,7 +222,7 @@ func (j *judge) nobody(o *op, v *value) {
 		u = v.rounding()
 	}
 	coarse := max(v.ref.coarse, v.npu.coarse)
-	equal := v.same || !v.shape && v.norm <= alike+coarse+u && v.mean <= alike+coarse+u/4+4*u/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= alike+u
+	equal := v.same || !v.shape && v.norm <= alike+coarse+u && v.mean <= alike+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= alike+u
 	j.largest = max(j.largest, v.rounding())
 	run := j.runAt(o)
 	parameter := j.isParameter(o, v)

@@ -131,7 +131,7 @@ func (v *value) conclude() {
 	if row.Evidence == nil {
 		row.Evidence = v.evidence("")
 	}
-	if v.same {
+	if v.same || v.taint == unread {
 		return
 	}
 	switch code := taintCodes[v.taint]; {

@@ -98,7 +98,7 @@ func (x *numbers) spread() float64 {
 	if !finite(x.Mean.Value) {
 		return r
 	}
-	return math.Sqrt(max(r*r-x.Mean.Value*x.Mean.Value, 1e-8*r*r))
+	return math.Sqrt(max(float64(r*r)-float64(x.Mean.Value*x.Mean.Value), 1e-8*r*r))
 }
 
 // mask reports whether the tensor is a mask that is added to scores.
@@ -131,7 +131,7 @@ func near(a, b *numbers) bool {
 	case a.Max.Value != b.Max.Value || a.Min.Value != b.Min.Value:
 		return false
 	}
-	within := reading + 2*max(a.coarse, b.coarse)
+	within := reading + float64(2*max(a.coarse, b.coarse))
 	if a.normed() && b.normed() && math.Abs(a.Norm.Value-b.Norm.Value) > within*max(a.Norm.Value, b.Norm.Value) {
 		return false
 	}

@@ -89,7 +89,7 @@ func (j *judge) drawn(c *call, v *value) bool {
 		return false
 	}
 	noise := c.most()
-	return !v.ref.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+5*noise || v.z > follows*max(j.own(v, c.noise), noise)
+	return !v.ref.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(j.own(v, c.noise), noise)
 }
 
 // consequence makes an output one of what is upstream.
@@ -192,7 +192,7 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 		v.consequence(origin)
 	case !c.nan && !(j.nan && (c.late() || c.module)):
 		j.nan = true
-		j.accuse(v, string(record.NPUNaN), record.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
+		j.accuse(v, "NAN", record.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
 	default:
 		if v.consequence(c.taint); c.taint == clean {
 			v.taint = origin
@@ -215,7 +215,7 @@ func (v *value) hard(c *call, own float64) string {
 	case v.npu.Max.Value == 0:
 		return string(record.ZeroOutput)
 	case v.z > 4*own:
-		return string(record.ConstOutput)
+		return "CONSTANT"
 	}
 	return ""
 }
@@ -229,7 +229,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 			continue
 		}
 		d := differ(in.npu, v.npu)
-		if near(in.npu, v.npu) || d.z <= copied+2*max(in.npu.coarse, v.npu.coarse) {
+		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
 		kind := pattern(in.npu, v.npu, &d)
@@ -286,7 +286,7 @@ func (j *judge) magnitude(c *call, v *value, e float64) {
 	case optype.NoiseSums, optype.NoiseProduct, optype.NoiseLipschitz, optype.NoiseFunction, optype.NoiseMove, optype.NoiseNorm, optype.NoiseRanks, optype.NoiseAttention:
 		judged = v.ref.n >= 16 && !c.late() && c.taint != origin && math.Abs(v.growth) < immense-1
 	}
-	if judged && math.Abs(v.growth) > limit+2*c.growth {
+	if judged && math.Abs(v.growth) > limit+float64(2*c.growth) {
 		kind := v.pattern()
 		if kind == "" {
 			kind = string(record.Magnitude)
@@ -326,16 +326,16 @@ func (j *judge) test(c *call, v *value, e float64) {
 	if m := v.ref.magnitude(); m > 0 {
 		wide = max(1, 3*v.ref.rms()/m)
 	}
-	limit := ratio*(inPhase*e+sigmas*e/math.Sqrt(max(v.ref.n, 1))) + 2*coarse + floor
-	bounds := ratio*extremes*e*wide + floor
+	limit := float64(ratio*(float64(inPhase*e)+float64(sigmas*e)/math.Sqrt(max(v.ref.n, 1)))) + float64(2*coarse) + floor
+	bounds := float64(ratio*extremes*e*wide) + floor
 	if v.ref.n < 4 {
-		bounds += 2 * u
+		bounds += float64(2 * u)
 	}
 	score := max(v.norm/limit, v.mean/limit, v.bounds/bounds)
 	if v.ref.mask() {
 		f := v.ref.scale()
-		limit = 3 * (e*f/max(v.ref.rms(), 1e-300) + 2*u)
-		bounds = 4*u + 3*extremes*e*f/v.ref.magnitude()
+		limit = 3 * (float64(e*f)/max(v.ref.rms(), 1e-300) + float64(2*u))
+		bounds = float64(4*u) + float64(3*extremes*e*f)/v.ref.magnitude()
 		score = max(v.norm/limit, v.mean/limit, math.Abs(v.min)/v.ref.magnitude()/bounds, math.Abs(v.max)/(3*extremes*e*f))
 	}
 	v.score, v.judged = score, true
