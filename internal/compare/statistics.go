@@ -54,6 +54,9 @@ func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) e
 	atol, rtol := e.config(row)
 	row.Limits = e.opt.Judge.Limits.limits(ref.DType, npu.DType, atol, rtol)
 	row.Statistics = statisticsOfPair(ref, npu)
+	if compareFinite(row.Statistics, ref, npu) {
+		row.Notes = append(row.Notes, lang.Sayf("max and min are those of the finite elements: both sides have others", "max、min 取自有限元素：两侧均含非有限元素"))
+	}
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
 		row.Pair.Status = record.ShapeMismatch
 		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High,
@@ -122,6 +125,23 @@ func statisticsOfPair(ref, npu *dumpdir.Statistics) *record.Statistics {
 		s.NPU = sideStatistics(npu)
 	}
 	return s
+}
+
+// compareFinite puts the extremes of the finite elements in place of extremes that are the
+// same infinity, or NaN, on both sides, and reports whether it did.
+func compareFinite(s *record.Statistics, ref, npu *dumpdir.Statistics) (done bool) {
+	for _, x := range []struct {
+		finite   dumpdir.Statistic
+		ref, npu *metrics.Metric
+	}{{dumpdir.FiniteMax, &s.Ref.Max, &s.NPU.Max}, {dumpdir.FiniteMin, &s.Ref.Min, &s.NPU.Min}} {
+		a, isRef := ref.Values.Get(x.finite)
+		b, isNPU := npu.Values.Get(x.finite)
+		same := math.IsNaN(x.ref.Value) && math.IsNaN(x.npu.Value) || math.IsInf(x.ref.Value, 0) && x.ref.Value == x.npu.Value
+		if isRef && isNPU && same {
+			x.ref.Value, x.npu.Value, done = a, b, true
+		}
+	}
+	return done
 }
 
 func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
