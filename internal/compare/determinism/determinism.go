@@ -48,10 +48,12 @@ func (d *Report) First() int {
 	return slices.IndexFunc(d.Rows, func(r Row) bool { return r.Differs() })
 }
 
-// Start and Origin are the indexes of the rows where differences begin, -1 for none: Start
-// is that of the first input that differs though no output before it does, Origin that of
-// the first output that differs though all inputs of its operator, which are known, agree.
-func (d *Report) Start() int  { start, _ := d.begin(); return start }
+// Start is the index of the first input that differs though no output before it does, -1
+// for none.
+func (d *Report) Start() int { start, _ := d.begin(); return start }
+
+// Origin is the index of the first output that differs though all inputs of its operator,
+// which are known, agree, -1 for none.
 func (d *Report) Origin() int { _, origin := d.begin(); return origin }
 
 func (d *Report) begin() (start, origin int) {
