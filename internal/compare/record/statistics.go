@@ -36,7 +36,9 @@ type SideStatistics struct {
 
 // Equal reports whether all numbers of both sides are the same.
 func (s *Statistics) Equal() bool {
-	same := func(a, b metrics.Metric) bool { return a == b || a.Defined && b.Defined && a.Value != a.Value && b.Value != b.Value }
+	same := func(a, b metrics.Metric) bool {
+		return a == b || a.Defined && b.Defined && a.Value != a.Value && b.Value != b.Value
+	}
 	return same(s.Ref.Max, s.NPU.Max) && same(s.Ref.Min, s.NPU.Min) && same(s.Ref.Mean, s.NPU.Mean) && same(s.Ref.Norm, s.NPU.Norm) && s.Ref.Digest == s.NPU.Digest
 }
 

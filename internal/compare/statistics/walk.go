@@ -305,14 +305,14 @@ type call struct {
 	taint   taint
 	accused bool    // an input was
 	nan     bool    // an input of the NPU is not finite
-	growth  float64 // of all inputs
+	growth  float64 // the factors of all inputs together
 	exact   bool    // all inputs are the same
 }
 
 // visit judges the inputs and outputs of an operator.
 func (j *judge) visit(o *op) {
 	before := len(j.origins)
-	c := &call{op: o, exact: true}
+	c := &call{op: o, exact: true, growth: 1}
 	worst := 0.0
 	for _, v := range o.ins {
 		if v.npu == nil || v.ref == nil {
@@ -330,7 +330,7 @@ func (j *judge) visit(o *op) {
 		}
 		c.entries = append(c.entries, entry{v, v.noise, o.backward && v.kind() == tensor.Input})
 		c.taint = first(c.taint, v.taint)
-		c.growth, c.exact, worst = c.growth+math.Abs(v.growth), c.exact && (v.same || v.z == 0), max(worst, v.z)
+		c.growth, c.exact, worst = c.growth*v.factor(), c.exact && (v.same || v.z == 0), max(worst, v.z)
 	}
 	if o.late() {
 		j.addForward(c)
