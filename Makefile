@@ -68,7 +68,7 @@ test: fmt-check ## gofmt, go vet and all tests
 	fi
 
 toolstest: ## what measures the program, and the manifests of deploy by the types of Kubernetes
-	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./nets ./deploytest
+	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./nets ./statcsv ./deploytest
 
 nets: build ## what the verdict says of simulated networks, healthy and with faults (NETS: flags)
 	cd tools && $(GO) run ./nets -dumptool ../bin/dumptool $(NETS)
