@@ -78,7 +78,7 @@ func addStart(rep *record.Report, m *record.Meaning) {
 			continue
 		}
 		alike = false
-		m.Start = append(m.Start, record.Start{Op: row.Op, Tensor: s.Tensor, Parameter: row.Evidence.Kind == "parameter", Why: row.Reasons[0].Evidence})
+		m.Start = append(m.Start, record.Start{Op: row.Op, Tensor: s.Place(row), Parameter: row.Evidence.Kind == "parameter", Why: row.Reasons[0].Evidence})
 	}
 	if known {
 		m.StartedAlike = &alike

@@ -1,6 +1,10 @@
 package record
 
-import "dumptool/internal/compare/metrics"
+import (
+	"strconv"
+
+	"dumptool/internal/compare/metrics"
+)
 
 // Statistics are what is known of the two tensors of a row whose elements are not all
 // there: the row is judged by them. Of a row without a partner the other side is empty.
@@ -32,6 +36,14 @@ type SideStatistics struct {
 	// among those of its call, from 0.
 	Call int `json:"call"`
 	Leaf int `json:"leaf"`
+}
+
+// Place is where the tensor of a row stands in its call, as msprobe names it: input.1.
+func (s *Statistics) Place(row *Row) string {
+	if s.Tensor != "" {
+		return s.Tensor
+	}
+	return row.Kind + "." + strconv.Itoa(row.Output)
 }
 
 // Equal reports whether all numbers of both sides are the same.
