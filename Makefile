@@ -68,7 +68,7 @@ test: fmt-check ## gofmt, go vet and all tests
 	fi
 
 toolstest: ## what measures the program, and the manifests of deploy by the types of Kubernetes
-	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./nets ./deploytest
+	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./nets ./statcsv ./deploytest
 
 nets: build ## what the verdict says of simulated networks, healthy and with faults (NETS: flags)
 	cd tools && $(GO) run ./nets -dumptool ../bin/dumptool $(NETS)
@@ -95,15 +95,19 @@ test-s3: ## object storage with a real server, versitygw (built first, 2 minutes
 
 # Packages that start goroutines, or whose values several of them share, say so by what
 # they import. Races are found by running code side by side, not by many cases of a
-# property, which take ten times as long here: "make test" has those.
+# property, which take ten times as long here: "make test" has those. Of the commands and
+# of the metrics the tests run that work side by side.
 RACE_PACKAGES = $(shell $(GO) list -f '{{$$path := .ImportPath}}{{range .Imports}}\
 	{{if or (eq . "sync") (eq . "sync/atomic") (eq . "dumptool/internal/guard")}}{{$$path}} {{end}}{{end}}' ./...)
+RACE_PARTS = dumptool/cmd/dumptool dumptool/internal/compare/metrics
 RACE_CHECKS = 5
+RACE = CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race -vet=off $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS)
 race: ## the tests of what goroutines share, with the race detector (needs a C compiler)
 	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || \
 		{ echo "make race: the race detector needs a C compiler, and there is no $$cc"; exit 1; }
-	CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race -vet=off $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS) $(sort $(RACE_PACKAGES))
-	CGO_ENABLED=1 $(GO) test -race -vet=off $(TESTFLAGS) -run 'TestReadSizesAndWorkers|TestPool' ./internal/compare/metrics
+	$(RACE) $(filter-out $(RACE_PARTS),$(sort $(RACE_PACKAGES)))
+	$(RACE) -run 'TestReadSizesAndWorkers|TestPool' ./internal/compare/metrics
+	$(RACE) -run 'TestScripts/(compare|convert|overflow|inspect|cluster)' ./cmd/dumptool
 
 lint: lint-tool fused ## run golangci-lint, which also holds the direction of imports
 	$(LINT) run ./...

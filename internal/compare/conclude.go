@@ -86,7 +86,9 @@ func (o *Options) judgeRounds(rep *record.Report) {
 func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	mode := o.Judge.Verdict.Mode
 	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes(), HF32: o.Judge.Verdict.HF32}
-	if mode == ByStatistics {
+	few := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
+	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
+	if mode == ByStatistics || mode == ByEvidence && few && !elements {
 		round.Findings, round.NoVerdict = statistics.Judge(rows)
 		round.Origins = round.Findings.Origins
 		return
@@ -98,12 +100,24 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 			explainRow(&rows[k], c.Reasons(k))
 		}
 	}
+	if few && !elements {
+		return // there is no evidence beside the limits
+	}
+	few = few && mode == ByEvidence
+	for k := range rows {
+		if row := &rows[k]; few && row.Statistics != nil && row.Judged() {
+			row.Verdict = record.Verdict{Status: record.Pass} // until it is judged
+		}
+	}
 	j := diagnose.Judge(rows, known)
 	if round.Unfit = j.Unfit; mode == ByEvidence {
 		round.Findings = j.Apply()
 	}
 	j.Write()
 	round.Origins = j.Origins()
+	if few {
+		round.AddFindings(statistics.Judge(rows))
+	}
 	for k := range rows {
 		for i := range rows[k].Reasons {
 			if reason := &rows[k].Reasons[i]; len(reason.Facts) == 0 {

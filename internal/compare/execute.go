@@ -189,7 +189,7 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 			return safefile.WithPath(t.Path, t.Err)
 		}
 	}
-	if e.opt.Judge.Verdict.Mode == ByStatistics {
+	if x.Ref.Table || x.NPU.Table {
 		return e.byStatistics(ctx, x, part.Row)
 	}
 	a, err := e.align(x, true)

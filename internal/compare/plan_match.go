@@ -290,7 +290,7 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 		x.Row.Pair.Reasons = p.whySkipped(x.Row)
 	}
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
-		if it != nil && it.Statistics != nil && p.opt.Judge.Verdict.Mode == ByStatistics {
+		if it != nil && it.Statistics != nil && (it.Table || p.opt.Judge.Verdict.Mode == ByStatistics) {
 			x.Row.Statistics = aloneStatistics(x)
 		}
 		if it != nil && it.Err != nil {

@@ -26,7 +26,7 @@ type Tensor struct {
 	Dump bool
 	Size int64 // of the file
 	// Statistics are those of a table, nil for none. Table is set where there is
-	// nothing else.
+	// nothing else: no elements.
 	Statistics *dumpdir.Statistics
 	Table      bool
 	// Leaf is the tensor as msprobe has it, nil for others.
@@ -44,7 +44,7 @@ type Side struct {
 	Tensors []*Tensor
 	// Alone is set when the path is a single file.
 	Alone bool
-	// FromTables is set where there are statistics only, no tensors.
+	// FromTables is set where there are statistics only, no elements that can be read.
 	FromTables bool
 	Warnings   []lang.Sentence
 
@@ -73,42 +73,46 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		return nil, err
 	}
 	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
-	tables, tensors := 0, 0
+	elements, tables, tensors := 0, 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
-			tensors += len(op.Tensors)
-		}
-	}
-	s.Tensors, s.named = make([]*Tensor, 0, tensors), make([]pair.Tensor, 0, tensors)
-	s.of, s.op = make([]*dumpdir.Round, 0, tensors), make([]*dumpdir.Op, 0, tensors)
-	for _, round := range s.rounds {
-		for _, op := range round.Ops {
-			if s.add(round, op) == 0 && slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table }) {
+			has := func(table bool) bool {
+				return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table == table && t.File.Err == nil && !t.Whole() })
+			}
+			switch tensors += len(op.Tensors); {
+			case has(false):
+				elements++
+			case has(true):
 				tables++
 			}
 		}
 	}
-	s.addProblems()
-	found := len(s.Tensors) + len(s.unread)
-	if len(s.Tensors) == 0 && tables > 0 {
-		s.FromTables = true
-		for _, round := range s.rounds {
-			for _, op := range round.Ops {
-				s.add(round, op)
-			}
+	s.FromTables = elements == 0 && tables > 0
+	leave := opt.needElements() && !s.FromTables
+	s.Tensors, s.named = make([]*Tensor, 0, tensors), make([]pair.Tensor, 0, tensors)
+	s.of, s.op = make([]*dumpdir.Round, 0, tensors), make([]*dumpdir.Op, 0, tensors)
+	for _, round := range s.rounds {
+		for _, op := range round.Ops {
+			s.add(round, op, leave)
 		}
 	}
+	s.addProblems()
+	found := len(s.Tensors) + len(s.unread)
 	var others []batch.Message
-	if found+tables+len(run.Rounds) == 0 {
+	if found+len(run.Rounds) == 0 {
 		others = run.OtherFiles()
 	}
 	run.Forget()
 	switch {
 	case s.FromTables:
 		s.tables = tables
-	case found > 0 && tables > 0:
+	case leave && tables > 0:
+		have := " have"
+		if tables == 1 {
+			have = " has"
+		}
 		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", path,
-			lang.Text{EN: lang.Count(tables, "operator") + " have", ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
+			lang.Text{EN: lang.Count(tables, "operator") + have, ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
 	case found > 0:
 	case len(run.Rounds) > 0:
 		return nil, Nothingf("of the %s in %s none was chosen, the first is %s", "%[2]s 中的 %[1]s都未选中，第一个是 %[3]s", lang.CountText(len(run.Rounds), "round", "个轮次"), path, run.Rounds[0].At)
@@ -142,14 +146,13 @@ func (s *Side) isNamed() bool {
 	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool { return t.Member != "" })
 }
 
-// add adds the tensors of an operator, and returns how many there are.
-func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
-	added := 0
+// add adds the tensors of an operator, or leaves those out that are statistics only.
+func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 	var of *dumpdir.File
 	var info *filename.Info // of it
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
-		if t.Table != s.FromTables || t.Whole() && t.File.Err == nil {
+		if t.Table && leave || t.Whole() && t.File.Err == nil {
 			continue
 		}
 		if info == nil || t.File != of {
@@ -174,9 +177,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op) int {
 		named.ID = one.ID
 		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
 		s.of, s.op = append(s.of, round), append(s.op, op)
-		added++
 	}
-	return added
 }
 
 // warnOfDevice warns of a side of the NPU that torch.utils.dumper recorded elsewhere.

@@ -18,7 +18,7 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	if !ref.FromTables && !npu.FromTables {
 		return nil, nil
 	}
-	if s := cmp.Or(o.Third, o.Second, string(o.Standard.Name)); s != "" || o.Keep {
+	if o.needElements() {
 		return nil, cmp.Or(ref.NoTensors(), npu.NoTensors())
 	}
 	if o.Judge.Verdict.Mode == ByEvidence {
@@ -35,6 +35,11 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	return []lang.Sentence{lang.Sayf("%s has statistics only, %s has tensors: statistics are compared", "%s 只有统计量，%s 有张量：比对统计量", from, other)}, nil
 }
 
+// needElements reports whether statistics are of no use for what is asked for.
+func (o *Options) needElements() bool {
+	return cmp.Or(o.Third, o.Second, string(o.Standard.Name)) != "" || o.Keep
+}
+
 // byStatistics compares a pair by what is known of its tensors.
 func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) error {
 	ref, err := e.statistics(ctx, x.Ref)
@@ -49,6 +54,9 @@ func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) e
 	atol, rtol := e.config(row)
 	row.Limits = e.opt.Judge.Limits.limits(ref.DType, npu.DType, atol, rtol)
 	row.Statistics = statisticsOfPair(ref, npu)
+	if compareFinite(row.Statistics, ref, npu) {
+		row.Notes = append(row.Notes, lang.Sayf("max and min are those of the finite elements: both sides have others", "max、min 取自有限元素：两侧均含非有限元素"))
+	}
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
 		row.Pair.Status = record.ShapeMismatch
 		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High,
@@ -77,12 +85,15 @@ func (e *executor) statistics(ctx context.Context, t *Tensor) (*dumpdir.Statisti
 		return nil, err
 	}
 	var buf []byte
-	s, err := open.Tensor.Stats(ctx, shape, &buf)
+	s, err := open.Tensor.StatsAndNorm(ctx, shape, &buf)
 	if err != nil {
 		return nil, err
 	}
 	found := &dumpdir.Statistics{DType: open.DType, Shape: open.Shape}
-	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Max, dumpdir.Min: s.Min, dumpdir.Mean: s.Mean} {
+	if t.Statistics != nil {
+		found.Spot = t.Statistics.Spot
+	}
+	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Max, dumpdir.Min: s.Min, dumpdir.Mean: s.Mean, dumpdir.Norm: s.Norm} {
 		if v != nil {
 			found.Values.Set(what, *v)
 		}
@@ -114,6 +125,23 @@ func statisticsOfPair(ref, npu *dumpdir.Statistics) *record.Statistics {
 		s.NPU = sideStatistics(npu)
 	}
 	return s
+}
+
+// compareFinite puts the extremes of the finite elements in place of extremes that are the
+// same infinity, or NaN, on both sides, and reports whether it did.
+func compareFinite(s *record.Statistics, ref, npu *dumpdir.Statistics) (done bool) {
+	for _, x := range []struct {
+		finite   dumpdir.Statistic
+		ref, npu *metrics.Metric
+	}{{dumpdir.FiniteMax, &s.Ref.Max, &s.NPU.Max}, {dumpdir.FiniteMin, &s.Ref.Min, &s.NPU.Min}} {
+		a, isRef := ref.Values.Get(x.finite)
+		b, isNPU := npu.Values.Get(x.finite)
+		same := math.IsNaN(x.ref.Value) && math.IsNaN(x.npu.Value) || math.IsInf(x.ref.Value, 0) && x.ref.Value == x.npu.Value
+		if isRef && isNPU && same {
+			x.ref.Value, x.npu.Value, done = a, b, true
+		}
+	}
+	return done
 }
 
 func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {

@@ -1,9 +1,11 @@
 package dumpdir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
@@ -132,14 +135,29 @@ type msprobeFolder struct {
 	// dump.json names.
 	tensors map[string]*File
 	claimed map[*File]bool
+	// named counts the tensors that ought to have a file, missing those of them that are
+	// known by their statistics alone.
+	named, missing int
+	// odd are what dump.json says and cannot be.
+	odd TableError
 }
 
 // read makes operators of the calls. A file that is refused leaves those that the
 // names of the tensors have.
 func (d *msprobeFolder) read() {
 	var header msprobe.Header
+	at := make(map[string]int) // of the calls
 	err := readSide(d.file.Path(), func(in io.Reader) (err error) {
-		header, err = msprobe.Read(in, func(e *msprobe.Entry) { d.calls = append(d.calls, &Call{Entry: *e}) })
+		header, err = msprobe.Read(in, func(e *msprobe.Entry) {
+			i, again := at[e.API]
+			if !again {
+				at[e.API] = len(d.calls)
+				d.calls = append(d.calls, &Call{Entry: *e})
+				return
+			}
+			d.odd.addAt(e.API, 0, "a second entry of this name", "want one: the last counts, as in Python")
+			d.calls[i] = &Call{Entry: *e}
+		})
 		return err
 	})
 	if err != nil {
@@ -172,6 +190,13 @@ func (d *msprobeFolder) read() {
 			}
 		}
 	}
+	if d.missing > 0 {
+		d.run.problem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used",
+			"%[2]d 个张量中有 %[1]d 个缺少文件：改用其统计量", d.missing, d.named))
+	}
+	if err := d.odd.orNil(); err != nil {
+		d.run.problem(BadSide, d.file.Path(), *d.at, err)
+	}
 	d.entries = slices.DeleteFunc(d.entries, func(e entry) bool { return e.call == nil && d.claimed[e.file] })
 	d.msprobes = append(d.msprobes, msprobeDump{d.at, header, d.calls})
 	if len(names) > 0 {
@@ -191,11 +216,20 @@ func (d *msprobeFolder) readSides() {
 		parents, err = msprobe.ReadConstruct(in)
 		return err
 	})
+	around, first := 0, "" // calls that lie in themselves
 	for _, c := range d.calls {
 		if s := stacks[c.API]; s != nil {
 			c.Script, c.Stack = s.Script, s.Lines
 		}
 		c.Modules = parents.Modules(c.API)
+		if i := slices.Index(c.Modules, c.API); i >= 0 {
+			c.Modules = c.Modules[i+1:]
+			around++
+			first = cmp.Or(first, c.API)
+		}
+	}
+	if around > 0 {
+		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s lies in itself, %s so", "%s 包含其自身，共 %s", first, lang.CountText(around, "call", "个调用")))
 	}
 }
 
@@ -226,14 +260,18 @@ func (d *msprobeFolder) findTensors() {
 // entry is a tensor of a call: its file where there is one, else what dump.json says
 // of it.
 func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
-	e := entry{call: c, leaf: l, at: d.at, file: d.file, statistics: statisticsOf(l.Tensor)}
+	s, odd := statisticsOf(l.Tensor)
+	if odd != "" {
+		d.odd.addAt(l.Name, 0, odd, "left out")
+	}
+	e := entry{call: c, leaf: l, at: d.at, file: d.file, statistics: s}
 	first, slice, _ := strings.Cut(l.Path, ".")
 	if _, err := strconv.ParseUint(first, 10, 31); err != nil {
 		slice = l.Path
 	}
 	e.identity = identity{role: Table, op: c.API, kind: l.Kind, index: l.Index, slice: slice}
 	if task == msprobe.TensorTask || l.Tensor.DataName != "" {
-		if file := d.tensorFile(l); file != nil {
+		if file := d.tensorFile(l, e.statistics); file != nil {
 			e.role, e.file = Tensors, file
 			d.claimed[file] = true
 		}
@@ -241,13 +279,15 @@ func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	return e
 }
 
-// tensorFile is the file of a tensor, nil for one without. One that is missing, or is
-// none in the folder, has an error.
-func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
+// tensorFile is the file of a tensor, nil for one without, and for one whose file is
+// missing where the statistics say enough. Any other one that is missing, or is none in
+// the folder, has an error.
+func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	name := l.Tensor.DataName
 	if name == "" {
 		return nil
 	}
+	d.named++
 	if name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
 		bad := &File{Folder: d.folder, Name: l.Name, Role: Tensors, path: d.file.Path(), Err: fmt.Errorf("%s: data_name %.100q is not a file name", l.Name, name)}
 		d.run.Files = append(d.run.Files, bad)
@@ -258,17 +298,22 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
 	}
 	where := store.Join(store.Dir(d.file.Path()), msprobe.TensorFolder, name)
 	file := &File{Folder: d.folder, Name: name, Role: Tensors, path: where}
-	info, err := store.Stat(where)
-	if err == nil {
-		_, err = store.Within(store.Dir(d.file.Path()), where)
+	err := os.ErrNotExist
+	if d.folder.given() { // nobody has listed what lies beside it
+		var info fs.FileInfo
+		if info, err = store.Stat(where); err == nil {
+			file.Size = info.Size()
+			_, err = store.Within(store.Dir(d.file.Path()), where)
+		}
 	}
 	switch {
-	case !d.folder.given() || errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist) && known.Suffice():
+		d.missing++
+		return nil
+	case errors.Is(err, os.ErrNotExist):
 		file.Err = fmt.Errorf("%s: the file of %s is missing: %w", d.file.Name, l.Name, os.ErrNotExist)
 	case err != nil:
 		file.Err = err
-	default:
-		file.Size = info.Size()
 	}
 	d.run.Files = append(d.run.Files, file)
 	d.tensors[name] = file
@@ -292,6 +337,8 @@ func spotOf(c *Call, at, leaf int) Spot {
 			}
 		}
 		s.Unread = typ.Buffer.Ignores(l.Index, inputs, beta)
+	case l.Kind == tensor.Output && typ.NoiseWay() == optype.NoiseGarbage:
+		s.Unwritten = true
 	case l.Kind == tensor.Output && typ.Form == optype.Square:
 		s.Exponent = 2
 		for i := range c.Leaves {
@@ -303,19 +350,35 @@ func spotOf(c *Call, at, leaf int) Spot {
 	return s
 }
 
-// statisticsOf are the statistics of a tensor as other tables have them.
-func statisticsOf(t *msprobe.Tensor) *Statistics {
-	s := &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}
+// statisticsOf are the statistics of a tensor as other tables have them, and what of
+// them was left out since it cannot be; empty for nothing.
+func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
+	s, odd = &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}, t.Odd
+	if t.DType == "" {
+		odd = cmp.Or(odd, "no dtype")
+	}
 	for _, n := range []struct {
 		what   Statistic
-		number msprobe.Number
-	}{{Max, t.Max}, {Min, t.Min}, {Mean, t.Mean}, {Norm, t.Norm}} {
-		if n.number.Kind == jsonpos.Number || n.number.Kind == jsonpos.Bool {
+		number *msprobe.Number
+	}{{Max, &t.Max}, {Min, &t.Min}, {Mean, &t.Mean}, {Norm, &t.Norm}, {FiniteMax, &t.FiniteMax}, {FiniteMin, &t.FiniteMin}} {
+		switch kind := n.number.Kind; {
+		case kind == jsonpos.Number, kind == jsonpos.Bool && (s.DType == tensor.Bool || s.DType == tensor.Undefined):
 			s.Values.Set(n.what, n.number.Value)
+		case kind == jsonpos.Bool:
+			odd = cmp.Or(odd, fmt.Sprintf("%s of %s is a boolean", n.what, s.DType))
+		case kind == jsonpos.String:
+			odd = cmp.Or(odd, fmt.Sprintf("%s is %.40q, no number", n.what, n.number.Text))
 		}
 	}
-	return s
+	if s.Digest != "" && !digest().MatchString(s.Digest) {
+		odd = cmp.Or(odd, fmt.Sprintf("md5 %.80q is no digest", s.Digest))
+		s.Digest = ""
+	}
+	return s, cmp.Or(odd, s.tidy())
 }
+
+// digest is a sum of elements: CRC-32, a sum of 64 bits, MD5, SHA-1 or SHA-256.
+var digest = lang.Pattern(`^([0-9a-fA-F]{8}|0x[0-9a-fA-F]{16}|[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$`)
 
 // msprobeDump is what dump.json has of a round.
 type msprobeDump struct {

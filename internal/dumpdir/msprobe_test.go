@@ -190,3 +190,108 @@ func TestMSProbeDamaged(t *testing.T) {
 		}
 	}
 }
+
+// TestMSProbeMissing: statistics stand for a file that is missing, and one problem says of
+// how many; without any it is an error, but for a tensor without elements.
+func TestMSProbeMissing(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, map[string]string{
+		"r/step0/rank0/dump.json": `{"task": "tensor", "data": {"Torch.add.0.forward": {"input_args": [` +
+			leafJSON(`, "Max": 1, "data_name": "a.npy"`) + `, ` + leafJSON(`, "md5": "0badcafe", "data_name": "b.npy"`) + `, ` +
+			leafJSON(`, "Max": null, "Mean": null, "data_name": "c.npy"`) + `, ` + leafJSON(`, "Max": 2, "data_name": "here.npy"`) + `, ` +
+			`{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [0, 2], "data_name": "d.npy"}]}}}`,
+		"r/step0/rank0/dump_tensor_data/here.npy": "x",
+	})
+	r := openAt(t, filepath.Join(root, "r"), Options{})
+	var got []string
+	for _, one := range r.Rounds[0].Ops[0].Tensors {
+		got = append(got, fmt.Sprint(one.File.Name, " ", one.Table, " ", one.File.Err != nil))
+	}
+	if want := []string{"dump.json true false", "dump.json true false", "c.npy false true", "here.npy false false", "dump.json true false"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var problems []string
+	for _, p := range r.Problems {
+		problems = append(problems, fmt.Sprint(p.Kind, ": ", p.Err))
+	}
+	want := []string{"no elements: the files of 3 of 5 tensors are missing: their statistics are used",
+		"unreadable: dump.json: the file of Torch.add.0.forward.input.2 is missing: file does not exist"}
+	if !slices.Equal(problems, want) {
+		t.Errorf("%q, want %q", problems, want)
+	}
+}
+
+// TestMSProbeOdd: what no tensor has is left out and named with its entry, and the rest
+// counts.
+func TestMSProbeOdd(t *testing.T) {
+	tensorOf := func(dtype, more string) string {
+		return `{"type": "torch.Tensor", "dtype": "` + dtype + `", "shape": [2]` + more + `}`
+	}
+	for _, c := range []struct{ leaf, odd, want string }{
+		{tensorOf("torch.float32", `, "Max": null, "Min": null, "Mean": null, "Norm": null`), "", ""},
+		{tensorOf("torch.float32", `, "Max": NaN, "Min": -Infinity, "Mean": NaN, "Norm": Infinity`), "", "max NaN min -Inf mean NaN norm +Inf "},
+		{tensorOf("torch.float32", `, "Max": Infinity, "Min": -1, "Max_except_inf_nan": 7, "Min_except_inf_nan": -1`), "", "max +Inf min -1 finite max 7 finite min -1 "},
+		{tensorOf("torch.bool", `, "Max": true, "Min": false`), "", "max 1 min 0 "},
+		{tensorOf("torch.float32", `, "Max": true, "Min": -1`), "max of float32 is a boolean", "min -1 "},
+		{tensorOf("torch.float32", `, "Max": "3", "Min": 1`), `max is "3", no number`, "min 1 "},
+		{tensorOf("torch.float32", `, "Max": 1, "Min": 2, "Norm": 3`), "max 1 is below min 2", "norm 3 "},
+		{tensorOf("torch.float32", `, "Max": 1, "Norm": -3`), "norm -3 is negative", "max 1 "},
+		{tensorOf("torch.float32", `, "md5": "0badcaf"`), `md5 "0badcaf" is no digest`, ""},
+		{tensorOf("torch.float32", `, "md5": "0x0123456789abcdef"`), "", "0x0123456789abcdef"},
+		{`{"type": "torch.Tensor", "shape": [2], "Max": 1}`, "no dtype", "max 1 "},
+		{`{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [-2], "Max": 1}`, `the dimension "-2", want a whole number`, "max 1 "},
+	} {
+		root := t.TempDir()
+		write(t, root, map[string]string{
+			"r/step0/rank0/dump.json": `{"task": "statistics", "data": {"Torch.add.0.forward": {"input_args": [` + c.leaf + `, ` + leafJSON(`, "Max": 5`) + `]}}}`})
+		r := openAt(t, filepath.Join(root, "r"), Options{})
+		problems := ""
+		for _, p := range r.Problems {
+			problems += fmt.Sprint(p.Kind, ": ", p.Err)
+		}
+		want := ""
+		if c.odd != "" {
+			want = "side file: statistics: Torch.add.0.forward.input.0: " + c.odd + ", left out"
+		}
+		tensors := r.Rounds[0].Ops[0].Tensors
+		if problems != want || len(tensors) != 2 || *tensors[1].Statistics.Number(Max) != 5 {
+			t.Errorf("%s: %q, want %q", c.leaf, problems, want)
+			continue
+		}
+		got := ""
+		for what, v := range tensors[0].Statistics.Values.All() {
+			got += fmt.Sprintf("%s %v ", what, v)
+		}
+		if got += tensors[0].Statistics.Digest; got != c.want {
+			t.Errorf("%s: %q, want %q", c.leaf, got, c.want)
+		}
+	}
+}
+
+// TestMSProbeTwice: of two entries of one name the last counts, at the place of the first.
+func TestMSProbeTwice(t *testing.T) {
+	root := t.TempDir()
+	one := func(api, top string) string {
+		return `"` + api + `": {"output": [` + leafJSON(`, "Max": `+top) + `]}`
+	}
+	write(t, root, map[string]string{
+		"r/step0/rank0/dump.json":      `{"task": "statistics", "data": {` + one("Torch.b.0.forward", "1") + `, ` + one("Torch.a.0.forward", "2") + `, ` + one("Torch.b.0.forward", "3") + `}}`,
+		"r/step0/rank0/construct.json": `{"Torch.a.0.forward": "Module.x.X.forward.0", "Module.x.X.forward.0": "Module.y.Y.forward.0", "Module.y.Y.forward.0": "Module.x.X.forward.0", "Torch.b.0.forward": "Torch.b.0.forward"}`,
+	})
+	r := openAt(t, filepath.Join(root, "r"), Options{})
+	ops := r.Rounds[0].Ops
+	if len(ops) != 2 || ops[0].Name != "Torch.b.0.forward" || len(ops[0].Tensors) != 1 || *ops[0].Tensors[0].Statistics.Number(Max) != 3 {
+		t.Errorf("%v", rounds(r))
+	}
+	if modules := ops[1].Call.Modules; !slices.Equal(modules, []string{"Module.y.Y.forward.0", "Module.x.X.forward.0"}) || len(ops[0].Call.Modules) > 0 {
+		t.Errorf("modules %q and %q", modules, ops[0].Call.Modules)
+	}
+	var problems []string
+	for _, p := range r.Problems {
+		problems = append(problems, p.Err.Error())
+	}
+	want := []string{"Torch.b.0.forward lies in itself, 1 call so", "statistics: Torch.b.0.forward: a second entry of this name, want one: the last counts, as in Python"}
+	if !slices.Equal(problems, want) {
+		t.Errorf("%q, want %q", problems, want)
+	}
+}

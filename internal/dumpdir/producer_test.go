@@ -163,7 +163,7 @@ var trees = []struct {
 			"step0/rank1/dump.json": `{"task": "tensor", "data": {
 				"Torch.b.0.forward": {"input_args": [{"type": "int", "value": 3}, null], "output": [[
 					{"type": "torch.Tensor", "dtype": "torch.float16", "shape": [2], "Max": Infinity, "Mean": NaN, "Min": -Infinity, "data_name": "Torch.b.0.forward.output.0.0.pt"}]]},
-				"Module.a.Linear.forward.0": {"parameters": {"bias": {"type": "T", "shape": [], "data_name": "Module.a.Linear.forward.0.parameters.bias.pt"}}},
+				"Module.a.Linear.forward.0": {"parameters": {"bias": {"type": "T", "dtype": "float32", "shape": [], "data_name": "Module.a.Linear.forward.0.parameters.bias.pt"}}},
 				"Module.a.Linear.parameters_grad.0": {}}}`,
 			"step0/rank1/stack.json": "{}",
 			"step0/rank1/dump_tensor_data/Module.a.Linear.forward.0.input.0.pt":         "x",
@@ -172,7 +172,7 @@ var trees = []struct {
 			"step0/rank1/dump_tensor_data/Torch.b.0.forward.output.0.1.pt":              "x",
 			"step0/rank1/dump_tensor_data/Torch.b.0.forward.output.0.0.pt":              "x",
 			"step1/proc77/dump.json": `{"task": "statistics", "data": {
-				"Torch.c.0.forward": {"input_kwargs": {"x": {"type": "T", "shape": [1]}}}, "Torch.b.0.forward": {"output": [{"type": "T", "shape": []}]}, "Torch.n.0.forward": {"output": [null]}}}`,
+				"Torch.c.0.forward": {"input_kwargs": {"x": {"type": "T", "dtype": "float32", "shape": [1]}}}, "Torch.b.0.forward": {"output": [{"type": "T", "dtype": "float32", "shape": []}]}, "Torch.n.0.forward": {"output": [null]}}}`,
 		},
 		rounds: []string{
 			"step 1: Torch.c.0.forward(i0xt) Torch.b.0.forward(o0t)",

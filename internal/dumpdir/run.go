@@ -255,6 +255,7 @@ const (
 	Repeated    ProblemKind = "repeated"     // a round that several start times hold
 	BadSide     ProblemKind = "side file"    // that cannot be used
 	LinkedDir   ProblemKind = "linked folder"
+	NoElements  ProblemKind = "no elements" // of tensors of which statistics are known
 )
 
 // Problem is something wrong with a run.

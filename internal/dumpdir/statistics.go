@@ -2,6 +2,7 @@ package dumpdir
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ type Spot struct {
 	// PyTorch, Exponent that of the power that made the tensor, 0 where none did.
 	Unread, RequiresGrad bool
 	Exponent             float64
+	// Unwritten is set for memory that the call has got and nobody has written to.
+	Unwritten bool
 }
 
 // Number is a number that the table has, nil for none.
@@ -51,6 +54,31 @@ func (s *Statistics) Number(what Statistic) *float64 {
 		return &v
 	}
 	return nil
+}
+
+// Suffice reports whether they stand for a tensor whose elements are not there: they say
+// something of them, or that it has none.
+func (s *Statistics) Suffice() bool {
+	n, _ := s.Shape.Count()
+	return !s.Values.IsEmpty() || s.Digest != "" || s.Shape != nil && n == 0
+}
+
+// tidy drops numbers that no tensor has, and says which; empty for none.
+func (s *Statistics) tidy() (odd string) {
+	for _, pair := range [][2]Statistic{{Max, Min}, {FiniteMax, FiniteMin}} {
+		high, isHigh := s.Values.Get(pair[0])
+		low, isLow := s.Values.Get(pair[1])
+		if isHigh && isLow && high < low {
+			s.Values.drop(pair[0])
+			s.Values.drop(pair[1])
+			odd = cmp.Or(odd, fmt.Sprintf("%s %v is below %s %v", pair[0], high, pair[1], low))
+		}
+	}
+	if norm, _ := s.Values.Get(Norm); norm < 0 {
+		s.Values.drop(Norm)
+		odd = cmp.Or(odd, fmt.Sprintf("norm %v is negative", norm))
+	}
+	return odd
 }
 
 // CountOf is a number of elements that the table has, 0 for none.
@@ -85,10 +113,12 @@ const (
 	Zeros
 	NegativeZero
 	PositiveZero
+	FiniteMax // of the finite elements, where Max says that there are others
+	FiniteMin
 	statistics // how many there are
 )
 
-var statisticNames = [statistics]string{"max", "min", "mean", "norm", "count", "NaN", "-Inf", "+Inf", "zero", "negative zero", "positive zero"}
+var statisticNames = [statistics]string{"max", "min", "mean", "norm", "count", "NaN", "-Inf", "+Inf", "zero", "negative zero", "positive zero", "finite max", "finite min"}
 
 // String is what the number is.
 func (s Statistic) String() string { return statisticNames[s] }
@@ -123,6 +153,9 @@ func (n *Numbers) Set(what Statistic, v float64) {
 	n.known |= 1 << what
 	n.values[what] = v
 }
+
+// drop forgets a number.
+func (n *Numbers) drop(what Statistic) { n.known &^= 1 << what }
 
 // IsEmpty reports whether there is no number.
 func (n *Numbers) IsEmpty() bool { return n.known == 0 }
@@ -192,29 +225,36 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 		}
 		line, _ := r.FieldPos(0)
 		s := statisticRow{Statistics: Statistics{Line: line}}
-		if setCells(&s, columns, head, cells, bad) {
-			row(&s)
+		if found, wanted := setCells(&s, columns, head, cells); found != "" {
+			if again, err := statisticColumns(cells); err == nil { // a table behind another one
+				head, columns = slices.Clone(cells), again
+				continue
+			}
+			bad.add(line, found, wanted)
+			continue
 		}
+		if odd := s.tidy(); odd != "" {
+			bad.add(line, odd, "want numbers of a tensor")
+		}
+		row(&s)
 	}
 }
 
-// setCells sets what the cells of a row say. It reports false for a row that does not
-// fit, which it adds to bad.
-func setCells(s *statisticRow, columns []statisticSetter, head, cells []string, bad *TableError) bool {
+// setCells sets what the cells of a row say. Of a row that does not fit it returns what
+// was found and wanted.
+func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) (found, wanted string) {
 	for i, set := range columns {
 		if set == nil || i >= len(cells) {
 			continue
 		}
 		if err := set(s, strings.TrimSpace(cells[i])); err != nil {
-			bad.add(s.Line, fmt.Sprintf("column %q has %.40q", strings.TrimSpace(head[i]), cells[i]), err.Error())
-			return false
+			return fmt.Sprintf("column %q has %.40q", strings.TrimSpace(head[i]), cells[i]), err.Error()
 		}
 	}
 	if s.kind == "" {
-		bad.add(s.Line, "neither input nor output", "want one of them")
-		return false
+		return "neither input nor output", "want one of them"
 	}
-	return true
+	return "", ""
 }
 
 // TableError says that rows of a table of statistics do not fit.
@@ -225,8 +265,13 @@ type TableError struct {
 }
 
 func (e *TableError) add(line int, found, wanted string) {
+	e.addAt(fmt.Sprintf("line %d", line), line, found, wanted)
+}
+
+// addAt is add for a place that may be the name of a tensor; line is 0 then.
+func (e *TableError) addAt(place string, line int, found, wanted string) {
 	if e.first == "" {
-		e.first = fmt.Sprintf("line %d: %s, %s", line, found, wanted)
+		e.first = fmt.Sprintf("%s: %s, %s", place, found, wanted)
 	}
 	e.Misfits.Add(line, -1, []byte(found), strings.TrimPrefix(wanted, "want "))
 }

@@ -106,3 +106,26 @@ func TestBadStatistics(t *testing.T) {
 		}
 	}
 }
+
+// TestStatisticsInOneFile: titles may stand again behind rows, in another order, and rows
+// may end with a comma. Numbers that no tensor has are left out and named.
+func TestStatisticsInOneFile(t *testing.T) {
+	rows, err := readAll(t, "Op Name,IO,Slot,Max Value,Min Value,L2Norm Value,\na,output,0,1,2,3,\nb,output,0,2,1,3\n"+
+		"Op Name,Min Value,Max Value,Slot,IO\nc,4,5,1,input\nd,4,5,1,sideways\ne,4,5,2,output,\n")
+	want := []statisticRow{
+		{opName: "a", kind: tensor.Output, Statistics: Statistics{Values: numbersOf(map[Statistic]float64{Norm: 3})}},
+		{opName: "b", kind: tensor.Output, Statistics: Statistics{Values: numbersOf(map[Statistic]float64{Max: 2, Min: 1, Norm: 3})}},
+		{opName: "c", kind: tensor.Input, index: 1, Statistics: Statistics{Values: numbersOf(map[Statistic]float64{Max: 5, Min: 4})}},
+		{opName: "e", kind: tensor.Output, index: 2, Statistics: Statistics{Values: numbersOf(map[Statistic]float64{Max: 5, Min: 4})}},
+	}
+	if len(rows) > 0 {
+		rows[0].Values.values[Max], rows[0].Values.values[Min] = 0, 0 // forgotten, whatever is left of them
+	}
+	if diff := cmp.Diff(want, rows, cmp.AllowUnexported(statisticRow{}, Numbers{})); diff != "" {
+		t.Error(diff)
+	}
+	const first = "statistics: line 2: max 1 is below min 2, want numbers of a tensor; rows that do not fit: 1 more"
+	if err == nil || err.Error() != first {
+		t.Errorf("error %v, want %s", err, first)
+	}
+}

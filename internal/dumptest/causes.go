@@ -61,6 +61,7 @@ func Causes() []Cause {
 		{record.Magnitude, "the tensor is larger or smaller by a factor that nothing before it explains", []Stage{Verdict}},
 		{record.Exact, "integers differ that must be exact", []Stage{Verdict}},
 		{record.Flip, "another choice was made among values that nearly tie", []Stage{Verdict}},
+		{record.Drifted, "a weight has drifted apart since the runs began", []Stage{Verdict}},
 		{record.Unknown, "no rule explains the row, or its partner is not known", []Stage{Pairing, Diagnosis}},
 		{record.Gate, "an extra gate, such as --min-cos, does not hold", []Stage{Verdict}},
 		{record.NotStandard, "the acceptance standard (--standard) is not met, or cannot be applied", []Stage{Verdict}},

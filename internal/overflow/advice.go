@@ -17,6 +17,10 @@ var verdictAdvice = map[Verdict]lang.Text{
 		EN: "the inputs are bad already: go upstream to the operators that made them",
 		ZH: "输入已异常：向上游查找产生这些输入的算子",
 	},
+	CameFromRank: {
+		EN: "another rank sent it: scan the dumps of the other ranks",
+		ZH: "由其他 rank 发来：扫描其他 rank 的 dump",
+	},
 	ProcessOverflow: {
 		EN: "an intermediate value saturated (such as the sum of a pooling); often harmless, compare the output with a golden run",
 		ZH: "计算过程中的中间值溢出(例如池化求和)；通常无影响，可与标杆结果比对输出",

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 )
 
 // Verdict says where the bad values of an operator come from.
@@ -15,6 +16,8 @@ const (
 	CameIn          Verdict = "came in"
 	ProcessOverflow Verdict = "process overflow"
 	CannotTell      Verdict = "cannot tell"
+	// CameFromRank is ProducedHere of an operator that only hands on what other ranks sent.
+	CameFromRank Verdict = "came from another rank"
 )
 
 // Reasons for CannotTell that do not depend on the tensors.
@@ -23,6 +26,17 @@ var (
 	whyBroken = lang.Text{EN: "the operator's dump cannot be read", ZH: "该算子的 dump 无法读取"}
 	whyGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it", ZH: "算子仅为推测，其张量不能证实"}
 )
+
+// fromRank reports whether the bad outputs of an operator, whose inputs are good, were
+// sent by another rank: of a sum over ranks NaN are, infinities may come from adding up.
+func fromRank(opType, name string, tensors []Tensor) bool {
+	op := optype.Of(opType)
+	if opType == "" {
+		op = optype.OfCall(name)
+	}
+	return op.Noise == optype.NoiseRanks && (op.Buffer != optype.NoInput ||
+		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }))
+}
 
 // judge compares the inputs of an operator with its outputs. Bad inputs come
 // from upstream; clean inputs and bad outputs make the operator the culprit;

@@ -86,6 +86,8 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 		all[0].Kind, all[0].Index = tensors[0].Kind, tensors[0].Index
 		if tensors[0].Statistics != nil && errors.Is(all[0].err, tensorfile.ErrNoData) {
 			all = fromTable(tensors)
+		} else if all[0].Stats != nil {
+			all[0].excuse(tensors[0].Statistics)
 		}
 	}
 	for i := range all {

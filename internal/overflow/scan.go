@@ -316,6 +316,9 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 		sortTensors(row.Tensors)
 		if bad {
 			row.Verdict, _ = judge(row.Tensors)
+			if row.Verdict == ProducedHere && fromRank(row.OpType, row.OpName, row.Tensors) {
+				row.Verdict = CameFromRank
+			}
 		}
 		s.Rows = append(s.Rows, *row)
 	}

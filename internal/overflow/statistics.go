@@ -1,6 +1,7 @@
 package overflow
 
 import (
+	"cmp"
 	"math"
 
 	"dumptool/internal/dumpdir"
@@ -22,7 +23,7 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 		one.holds(stats, s.DType, s.Shape)
 		one.Count, one.NaN, one.PosInf, one.NegInf = counted(s, dumpdir.Count), counted(s, dumpdir.NaNs), counted(s, dumpdir.PositiveInfs), counted(s, dumpdir.NegativeInfs)
 		one.Saturated = nil
-		if one.Bad {
+		if one.excuse(s); one.Bad {
 			shows := Number(firstShown(s, stats))
 			one.BadStatistic = &shows
 		}
@@ -36,7 +37,7 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 	stats := &tensor.Stats{Count: elements(s), NaN: s.CountOf(dumpdir.NaNs),
 		PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
-	stats.Max, stats.Min, stats.Mean = finite(s, dumpdir.Max), finite(s, dumpdir.Min), finite(s, dumpdir.Mean)
+	stats.Max, stats.Min, stats.Mean = cmp.Or(finite(s, dumpdir.Max), finite(s, dumpdir.FiniteMax)), cmp.Or(finite(s, dumpdir.Min), finite(s, dumpdir.FiniteMin)), finite(s, dumpdir.Mean)
 	for _, what := range shown {
 		v, ok := s.Values.Get(what)
 		switch {

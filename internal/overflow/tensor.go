@@ -3,6 +3,7 @@ package overflow
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
@@ -30,6 +31,9 @@ type Tensor struct {
 	// FromStatistics is set where a table of statistics is all that there is: Stats are
 	// as good as it allows then.
 	FromStatistics bool `json:"from_statistics,omitempty"`
+	// Unwritten is set for a tensor that would be bad, but whose elements nobody has
+	// written, or nobody reads.
+	Unwritten bool `json:"unwritten,omitempty"`
 	Fault
 
 	name     string // in a file that names its tensors, else empty
@@ -93,6 +97,19 @@ func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
 // isBad reports whether elements of a type show an overflow.
 func isBad(s *tensor.Stats, d tensor.DType) bool {
 	return s.NonFinite() > 0 || s.Saturated > 0 && !weakLimits(d)
+}
+
+// showsNaN reports whether elements are NaN.
+func (t *Tensor) showsNaN() bool {
+	return t.NaN != nil && *t.NaN > 0 || t.BadStatistic != nil && math.IsNaN(float64(*t.BadStatistic))
+}
+
+// excuse keeps what happens to lie in memory that nobody has written to, or that the
+// operator does not read, from being bad.
+func (t *Tensor) excuse(s *dumpdir.Statistics) {
+	if t.Bad && s != nil && (s.Spot.Unread || s.Spot.Unwritten) {
+		t.Bad, t.FirstBad, t.Unwritten = false, nil, true
+	}
 }
 
 // coordinates are those of an element in the stored shape.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/metrics"
@@ -109,7 +108,7 @@ func statisticsOrigins(r *record.Report) []int {
 func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 	for _, row := range r.All() {
 		x := row.Statistics
-		if x == nil || row.Op != s.Op || x.Tensor != s.Tensor {
+		if x == nil || row.Op != s.Op || x.Place(row) != s.Tensor {
 			continue
 		}
 		for _, n := range []struct {
@@ -305,7 +304,7 @@ func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
 	type row = *record.Row
 	columns := []Column[row]{
 		words("op_name", func(r row) string { return r.Op }),
-		words("tensor", func(r row) string { return cmp.Or(r.Statistics.Tensor, r.Kind+"."+strconv.Itoa(r.Output)) }),
+		words("tensor", func(r row) string { return r.Statistics.Place(r) }),
 		words("status", func(r row) record.Status { return r.Status }),
 		words("reason", func(r row) string { return codesText(r.Reasons) }),
 		words("shape", func(r row) string { return r.Shape.Join(", ") }),

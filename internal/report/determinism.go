@@ -55,13 +55,13 @@ var driftColumns = []Column[runDrift]{
 	words("run", func(d runDrift) string { return d.run }),
 	words("file", func(d runDrift) *string { return pointer(d.File, d.File != "") }).in(InJSON),
 	words("crc32c", func(d runDrift) string {
-		if d.row.Err != nil {
+		if d.row.Err != nil || d.Table {
 			return undefined
 		}
 		return fmt.Sprintf("%08x", d.CRC)
 	}).in(InCSV),
 	words("crc32c", func(d runDrift) *string {
-		return pointer(fmt.Sprintf("%08x", d.CRC), d.File != "" && d.row.Err == nil)
+		return pointer(fmt.Sprintf("%08x", d.CRC), d.File != "" && d.row.Err == nil && !d.Table)
 	}).in(InJSON),
 	words("differ", func(d runDrift) int64 { return d.Differ }),
 	words("differ_bits", func(d runDrift) int64 { return d.Bits }).in(InJSON),
@@ -79,9 +79,11 @@ var driftColumns = []Column[runDrift]{
 // WriteDeterminismJSON writes the result as one JSON object.
 func WriteDeterminismJSON(w io.Writer, d *determinism.Report) error {
 	differing, unread := d.Differing()
-	var first *string
-	if i := d.First(); i >= 0 {
-		first = pointer(d.Rows[i].Name(), true)
+	name := func(i int) *string {
+		if i < 0 {
+			return nil
+		}
+		return pointer(d.Rows[i].Name(), true)
 	}
 	return writeJSON(w, struct {
 		Schema      string                  `json:"schema"`
@@ -91,11 +93,13 @@ func WriteDeterminismJSON(w io.Writer, d *determinism.Report) error {
 		Differing   int                     `json:"differing"`
 		Unread      int                     `json:"unread"`
 		First       *string                 `json:"first"`
+		Start       *string                 `json:"start"`
+		Origin      *string                 `json:"origin"`
 		Missing     []string                `json:"missing"`
 		LeftOut     []lang.Sentence         `json:"left_out"`
 		Warnings    []lang.Sentence         `json:"warnings"`
 		Rows        Table[*determinism.Row] `json:"rows"`
-	}{determinismSchema, d.Runs, d.OrderSource, len(d.Rows), differing, unread, first,
+	}{determinismSchema, d.Runs, d.OrderSource, len(d.Rows), differing, unread, name(d.First()), name(d.Start()), name(d.Origin()),
 		slices.Concat([]string{}, d.MissingRounds, d.Missing), list(d.LeftOut), list(d.Warnings), Table[*determinism.Row]{driftRows(d.Runs), pointers(d.Rows)}})
 }
 
@@ -142,11 +146,18 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	r := &d.Rows[first]
 	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s", "DIFFERENT：%[1]d/%[2]s在 %[3]d 次运行之间不同%[4]s", differing, tensors(len(d.Rows)), len(d.Runs), restText(d)))
 	p.blank()
-	p.facts([]fact{
+	var begin []fact
+	if i := d.Start(); i >= 0 {
+		begin = append(begin, fact{label: p.say("Start", "起点"), lines: []string{p.say("the runs did not start alike: %s differs, no output before it does", "各次运行起点不同：%s 不同，其之前的输出均相同", p.driftName(&d.Rows[i]))}})
+	}
+	if i := d.Origin(); i >= 0 {
+		begin = append(begin, fact{label: p.say("Origin", "根源"), lines: []string{p.say("%s: the inputs of its operator agree", "%s：该算子的输入均相同", p.driftName(&d.Rows[i]))}})
+	}
+	p.facts(append([]fact{
 		{label: p.say("First", "首个不同"), lines: []string{p.driftName(r),
 			p.say("%d contents in %d runs%s", "%[2]d 次运行有 %[1]d 种内容%[3]s", r.Distinct, len(d.Runs), placesText(r.Places))}},
 		{label: p.say("Order", "执行顺序"), lines: []string{p.of(d.OrderSource)}},
-	})
+	}, begin...))
 	p.blank()
 	var shown []driftedRow
 	var why []string

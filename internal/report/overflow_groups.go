@@ -117,7 +117,7 @@ func (p *printer) status(words []string) string {
 // verdicts lists verdicts, and how often each is there where they differ.
 func (p *printer) verdicts(counts map[overflow.Verdict]int) string {
 	var all []string
-	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.ProcessOverflow, overflow.CannotTell} {
+	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.CameFromRank, overflow.ProcessOverflow, overflow.CannotTell} {
 		switch n := counts[v]; {
 		case n == 0:
 		case len(counts) == 1:

@@ -144,6 +144,7 @@ func severalGraphs(rows []overflow.Scanned) bool {
 var verdictText = map[overflow.Verdict]string{
 	overflow.ProducedHere:    "本算子产生",
 	overflow.CameIn:          "输入已异常",
+	overflow.CameFromRank:    "来自其他 rank",
 	overflow.ProcessOverflow: "计算过程溢出",
 	overflow.CannotTell:      "无法判断",
 }

@@ -25,6 +25,9 @@ type Stats struct {
 	// there are none and for complex types. A zero is never negative. Min and
 	// Max of 64-bit integers are rounded to float64.
 	Min, Max, Mean *float64
+	// Norm is the square root of the sum of the squares of the finite elements: nil as
+	// those are, and where NewNormAccumulator was not asked for it.
+	Norm *float64
 	// FirstNonFinite is the first element that is not finite, FirstAtLimit the
 	// first one counted in Saturated or HalfTraces; nil when there is none.
 	FirstNonFinite, FirstAtLimit *Element
@@ -50,6 +53,7 @@ type Accumulator struct {
 	firstNonFinite, firstAtLimit *Element
 	finite                       partial
 	huge                         Sum // of values from hugeLimit on, times hugeScale
+	squares                      *squares
 	// codes counts the codes of types of 16 bits and fewer, nil for other types.
 	// What it has counted is not in the counts and sums above yet.
 	codes *codeCounter
@@ -97,6 +101,17 @@ func NewAccumulator(d DType) (*Accumulator, error) {
 	return a, nil
 }
 
+// NewNormAccumulator is NewAccumulator for Stats with a norm, which takes a second look
+// at each element.
+func NewNormAccumulator(d DType) (*Accumulator, error) {
+	a, err := NewAccumulator(d)
+	if err != nil {
+		return nil, err
+	}
+	a.squares = new(squares)
+	return a, nil
+}
+
 // Add adds a block of elements: bytes as they are stored, but packed elements
 // unpacked to a byte each (see Unpack). It panics if the block does not hold
 // whole elements.
@@ -105,6 +120,9 @@ func (a *Accumulator) Add(block []byte) {
 	unit := a.dec.UnitSize()
 	if len(block)%unit != 0 {
 		panic(fmt.Sprintf("tensor: %d bytes are not whole elements of %s", len(block), a.dec.DType()))
+	}
+	if a.squares != nil && !a.dec.Host().Complex() {
+		a.decode(block, a.squares.add)
 	}
 	if a.codes != nil && len(block) >= a.codes.enough {
 		a.addCodes(block)
@@ -145,23 +163,32 @@ func (a *Accumulator) addChunk(chunk []byte) {
 
 // examine adds elements one by one.
 func (a *Accumulator) examine(chunk []byte) {
-	if a.scratch == nil {
-		a.scratch = new(scratch)
-	}
-	host := a.dec.Host()
-	part, parts := host.parts()
+	_, parts := a.dec.Host().parts()
 	index := a.count
-	for len(chunk) > 0 {
-		n := min(len(chunk)/a.dec.UnitSize(), len(a.scratch.decoded)/host.Size(), len(a.scratch.values)/parts)
-		decoded, values := a.scratch.decoded[:n*host.Size()], a.scratch.values[:n*parts]
-		a.dec.Decode(decoded, chunk[:n*a.dec.UnitSize()])
-		Float64s(values, decoded, part)
+	a.decode(chunk, func(values []float64) {
 		if parts == 2 {
 			a.addComplex(values, index)
 		} else {
 			a.addValues(values, index)
 		}
-		chunk, index = chunk[n*a.dec.UnitSize():], index+int64(n)
+		index += int64(len(values) / parts)
+	})
+}
+
+// decode hands the values of elements on, some at a time; of complex ones their parts.
+func (a *Accumulator) decode(chunk []byte, use func(values []float64)) {
+	if a.scratch == nil {
+		a.scratch = new(scratch)
+	}
+	host := a.dec.Host()
+	part, parts := host.parts()
+	for len(chunk) > 0 {
+		n := min(len(chunk)/a.dec.UnitSize(), len(a.scratch.decoded)/host.Size(), len(a.scratch.values)/parts)
+		decoded, values := a.scratch.decoded[:n*host.Size()], a.scratch.values[:n*parts]
+		a.dec.Decode(decoded, chunk[:n*a.dec.UnitSize()])
+		Float64s(values, decoded, part)
+		use(values)
+		chunk = chunk[n*a.dec.UnitSize():]
 	}
 }
 
@@ -240,5 +267,9 @@ func (a *Accumulator) Stats() Stats {
 	mean := float64(a.huge.Over(finite)/hugeScale) + a.finite.sum.Over(finite)
 	mean = min(max(mean, low), high)
 	s.Min, s.Max, s.Mean = &low, &high, &mean
+	if a.squares != nil {
+		norm := a.squares.root()
+		s.Norm = &norm
+	}
 	return s
 }

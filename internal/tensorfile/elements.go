@@ -33,9 +33,18 @@ func (t *Tensor) Blocks(ctx context.Context, n int64, buf *[]byte) iter.Seq2[[]b
 // Stats returns the statistics of the stored elements of a shape, of which Stored
 // has checked that the file holds them. The elements are read in blocks into buf,
 // which grows. The error may be a *tensor.UnsupportedType.
-func (t *Tensor) Stats(ctx context.Context, shape tensor.Shape, buf *[]byte) (stats *tensor.Stats, err error) {
+func (t *Tensor) Stats(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
+	return t.stats(ctx, shape, buf, tensor.NewAccumulator)
+}
+
+// StatsAndNorm is Stats with the norm too, which takes longer.
+func (t *Tensor) StatsAndNorm(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
+	return t.stats(ctx, shape, buf, tensor.NewNormAccumulator)
+}
+
+func (t *Tensor) stats(ctx context.Context, shape tensor.Shape, buf *[]byte, accumulator func(tensor.DType) (*tensor.Accumulator, error)) (stats *tensor.Stats, err error) {
 	err = guard.Do(func() error {
-		elements, err := tensor.NewAccumulator(t.DType)
+		elements, err := accumulator(t.DType)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
 )
 
 // Report is what several runs of one network have in common, bit for bit.
@@ -45,6 +46,51 @@ func (d *Report) Whole() bool {
 // First is the index of the first row that differs, -1 if there is none.
 func (d *Report) First() int {
 	return slices.IndexFunc(d.Rows, func(r Row) bool { return r.Differs() })
+}
+
+// Start is the index of the first input that differs though no output before it does, -1
+// for none.
+func (d *Report) Start() int { start, _ := d.begin(); return start }
+
+// Origin is the index of the first output that differs though all inputs of its operator,
+// which are known, agree, -1 for none.
+func (d *Report) Origin() int { _, origin := d.begin(); return origin }
+
+func (d *Report) begin() (start, origin int) {
+	type operator struct {
+		round, op string
+		execution int
+	}
+	type found struct{ inputs, in, out int } // how many, and the first that differ
+	of, all := map[operator]*found{}, []*found(nil)
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		key := operator{r.Round, r.Op, r.Execution}
+		f := of[key]
+		if f == nil {
+			f = &found{in: -1, out: -1}
+			of[key], all = f, append(all, f)
+		}
+		first := &f.out
+		if tensor.Kind(r.Kind).IsInput() {
+			f.inputs++
+			first = &f.in
+		}
+		if r.Differs() && *first < 0 {
+			*first = i
+		}
+	}
+	start, origin, computed := -1, -1, false
+	for _, f := range all {
+		if start < 0 && f.in >= 0 && !computed {
+			start = f.in
+		}
+		if origin < 0 && f.inputs > 0 && f.in < 0 && f.out >= 0 {
+			origin = f.out
+		}
+		computed = computed || f.out >= 0
+	}
+	return start, origin
 }
 
 // Differing counts the rows that differ, Unread those that could not be read.
@@ -102,8 +148,10 @@ func (r *Row) Differs() bool { return r.Distinct > 1 }
 // Drift is a tensor of one run beside that of the first.
 type Drift struct {
 	File string // empty where the run does not have the tensor
-	// CRC is the CRC-32C of the stored bytes.
-	CRC uint32
+	// CRC is the CRC-32C of the stored bytes. Table is set where there is none: the run has
+	// statistics or a digest of the tensor, no elements.
+	CRC   uint32
+	Table bool
 	// Compared is set where the elements were compared with the first run's,
 	// since the stored bytes differ.
 	Compared bool
@@ -161,10 +209,23 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := d.tables(); n > 0 {
+		d.Warnings = append(d.Warnings, lang.Sayf("%s compared by digests, or by four numbers: equal ones do not prove equal bits", "%s按摘要或四个统计量比对：相同并不证明逐位相同", lang.CountText(n, "tensor", "个张量")))
+	}
 	if len(d.Rows) == 0 {
 		return nil, compare.Nothingf("no tensor is in two runs", "没有张量出现在两次运行中")
 	}
 	return d, nil
+}
+
+// tables counts the rows that rest on digests or statistics.
+func (d *Report) tables() (n int) {
+	for i := range d.Rows {
+		if slices.ContainsFunc(d.Rows[i].Drifts, func(f Drift) bool { return f.Table }) {
+			n++
+		}
+	}
+	return n
 }
 
 // warnOfSame warns of runs that are one folder, which cannot differ.

@@ -27,14 +27,14 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 	var sides []*compare.Side
 	for _, path := range opt.Runs {
 		s, err := compare.OpenSide(ctx, &planning, path, opt.Rounds)
-		if err == nil {
-			err = s.NoTensors()
-		}
 		if err != nil {
 			return nil, err
 		}
 		d.Warnings = append(d.Warnings, s.Warnings...)
 		sides = append(sides, s)
+	}
+	if err := comparable(sides); err != nil {
+		return nil, err
 	}
 	d.warn(compare.ChoiceWarnings(sides...))
 	p := &partners{report: d, of: make([][]*compare.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
@@ -63,6 +63,19 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 		}
 	}
 	return all, nil
+}
+
+// comparable is nil unless a run has statistics only and another one has none.
+func comparable(sides []*compare.Side) error {
+	bare := slices.ContainsFunc(sides, func(s *compare.Side) bool {
+		return !slices.ContainsFunc(s.Tensors, func(t *compare.Tensor) bool { return t.Statistics != nil && t.Statistics.Suffice() })
+	})
+	for _, s := range sides {
+		if err := s.NoTensors(); bare && err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // warn adds the warnings that are not there yet: what is said of one run is often said

@@ -42,6 +42,7 @@ const (
 	Magnitude     Code = "MAGNITUDE"
 	Exact         Code = "EXACT"
 	Flip          Code = "FLIP"
+	Drifted       Code = "DRIFTED"
 	Unknown       Code = "UNKNOWN"
 
 	Gate             Code = "GATE"

@@ -140,7 +140,7 @@ func (r *Report) originsJSON() []originJSON {
 			if o.Reason == StartedApart {
 				continue // among the starts
 			}
-			o.Row, o.Tensor, o.Pattern, o.Why = r.operatorOf(i), s.Tensor, o.Kind, row.Reasons[0].Evidence
+			o.Row, o.Tensor, o.Pattern, o.Why = r.operatorOf(i), s.Place(row), o.Kind, row.Reasons[0].Evidence
 		}
 		all = append(all, o)
 	}

@@ -56,6 +56,18 @@ func (r *Round) Shift(first int) {
 	}
 }
 
+// AddFindings adds those of the rows of which only statistics are known. What is first of
+// both is the first bad row.
+func (r *Round) AddFindings(f Findings, noVerdict lang.Sentence) {
+	r.NoVerdict = noVerdict
+	r.Origins = append(slices.Clip(r.Origins), f.Origins...)
+	slices.Sort(r.Origins)
+	r.Findings.Origins = slices.Clone(r.Origins)
+	if f.FirstBad >= 0 && (r.Findings.FirstBad < 0 || f.FirstBad < r.Findings.FirstBad) {
+		r.Findings.FirstBad, r.Findings.FirstDamaged, r.Findings.LastGood = f.FirstBad, f.FirstBad, f.LastGood
+	}
+}
+
 // verdicts are the statuses that decide about a round, the worst first.
 var verdicts = []Status{Error, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Partial, Warn, Rounding, Pass}
 

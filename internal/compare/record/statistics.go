@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"strconv"
 
 	"dumptool/internal/compare/metrics"
 )
@@ -36,6 +37,14 @@ type SideStatistics struct {
 	// among those of its call, from 0.
 	Call int `json:"call"`
 	Leaf int `json:"leaf"`
+}
+
+// Place is where the tensor of a row stands in its call, as msprobe names it: input.1.
+func (s *Statistics) Place(row *Row) string {
+	if s.Tensor != "" {
+		return s.Tensor
+	}
+	return row.Kind + "." + strconv.Itoa(row.Output)
 }
 
 // Equal reports whether all numbers of both sides are the same.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 
+	"dumptool/internal/exact"
+
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -69,7 +71,7 @@ func (l *late) added() float64 {
 func (l *late) steepest() float64 {
 	most := 0.0
 	for _, e := range l.forth {
-		most = max(most, math.Expm1(min(2*e.absolute(), 5)))
+		most = max(most, exact.Expm1(min(2*e.absolute(), 5)))
 	}
 	return most
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/exact"
+
 	"dumptool/internal/optype"
 )
 
@@ -181,7 +183,7 @@ func (f *forward) quotient() float64 {
 func (f *forward) exponent() float64 {
 	most := 0.0
 	for _, e := range f.in {
-		most = max(most, math.Expm1(min(3*e.absolute(), 5)))
+		most = max(most, exact.Expm1(min(3*e.absolute(), 5)))
 	}
 	return min(1, most) + float64(2*f.own)
 }

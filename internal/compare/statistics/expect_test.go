@@ -28,8 +28,8 @@ func withMean(m float64) func(*numbers)    { return func(x *numbers) { x.Mean.Va
 func withMin(m float64) func(*numbers)     { return func(x *numbers) { x.Min.Value = m } }
 func flat(x *numbers)                      { x.shape = tensor.Shape{int64(x.n)} }
 
-// noisy is an input of a call with its noise.
-func noisy(index int, x *numbers, noise float64) entry {
+// noisyInput is an input of a call with its noise.
+func noisyInput(index int, x *numbers, noise float64) entry {
 	row := &record.Row{Kind: string(tensor.Input), Output: index}
 	return entry{value: &value{row: row, place: &record.Statistics{}, ref: x, npu: x, noise: noise}, noise: noise}
 }
@@ -38,7 +38,7 @@ func noisy(index int, x *numbers, noise float64) entry {
 func (e entry) shifted(d float64) entry { e.shift = d; return e }
 
 func gradient(x *numbers, noise, shift float64) entry {
-	e := noisy(0, x, noise).shifted(shift)
+	e := noisyInput(0, x, noise).shifted(shift)
 	e.gradient = true
 	return e
 }
@@ -81,17 +81,17 @@ const (
 // TestExpectForward has an operator for each class of forward calls. Throughout x has a
 // noise of 0.01 beside a size of 2, so 0.02 in its own units, and y 0.02 beside 0.5, so 0.01.
 func TestExpectForward(t *testing.T) {
-	x, y := noisy(0, sized(64, 2, 6), 0.01), noisy(1, sized(64, 0.5, 1), 0.02)
+	x, y := noisyInput(0, sized(64, 2, 6), 0.01), noisyInput(1, sized(64, 0.5, 1), 0.02)
 	both := []entry{x, y}
 	noise := math.Hypot(0.01, 0.02)    // of both, each beside its size
 	absolute := math.Hypot(0.02, 0.01) // the same in the units of the output
 	// A denominator from 0.25 on, and inputs whose mean is most of them: their standard
 	// deviation is sqrt(2^2 - 1.6^2) = 1.2.
-	positive := noisy(1, sized(64, 0.5, 1).with(withMin(0.25)), 0.02)
-	apart := noisy(0, sized(64, 2, 6).with(withMean(1.6)), 0.01)
-	mask := noisy(1, sized(64, 5000, 10000).with(func(x *numbers) { x.Max.Value = 0 }), 0.03)
-	bias := noisy(2, sized(8, 1, 2).with(flat), 0.03)
-	half := noisy(0, sized(64, 2, 6).with(ofType(tensor.BFloat16)), 0.01)
+	positive := noisyInput(1, sized(64, 0.5, 1).with(withMin(0.25)), 0.02)
+	apart := noisyInput(0, sized(64, 2, 6).with(withMean(1.6)), 0.01)
+	mask := noisyInput(1, sized(64, 5000, 10000).with(func(x *numbers) { x.Max.Value = 0 }), 0.03)
+	bias := noisyInput(2, sized(8, 1, 2).with(flat), 0.03)
+	half := noisyInput(0, sized(64, 2, 6).with(ofType(tensor.BFloat16)), 0.01)
 	for _, test := range []expected{
 		// move: max(noise, absolute/ro) + 1e-6, the rounding where it casts or the sides' types differ.
 		{name: "Tensor.view.0.forward", ref: sized(64, 2, 6), in: []entry{x}, want: 0.01 + 1e-6},
@@ -113,7 +113,7 @@ func TestExpectForward(t *testing.T) {
 		{name: "Torch.mul.0.forward", ref: sized(64, 4, 6), in: both, want: noise + ownFloat32},
 		{name: "Torch.mul.0.forward", ref: sized(64, 0.25, 6), in: both, want: noise*4 + ownFloat32},
 		{name: "Torch.mul.0.forward", ref: sized(64, 0.01, 6), in: both, want: noise*30 + ownFloat32},
-		{name: "Torch.npu_rotary_mul.0.forward", ref: sized(64, 0.25, 6), in: []entry{x, noisy(1, sized(16, 0.5, 1), 0.02), noisy(2, sized(16, 8, 9), 0)}, want: noise*4 + 3*ownFloat32},
+		{name: "Torch.npu_rotary_mul.0.forward", ref: sized(64, 0.25, 6), in: []entry{x, noisyInput(1, sized(16, 0.5, 1), 0.02), noisyInput(2, sized(16, 8, 9), 0)}, want: noise*4 + 3*ownFloat32},
 		{name: "Torch.square.0.forward", ref: sized(64, 4, 36), in: []entry{x}, want: 2*0.01 + ownFloat32},
 		{name: "Torch.pow.0.forward", ref: sized(64, 4, 36), in: []entry{x}, power: 3, want: 3*0.01 + ownFloat32},
 		{name: "Torch.pow.0.forward", ref: sized(64, 4, 36), in: []entry{x}, power: 0.5, want: 0.01 + ownFloat32},
@@ -123,13 +123,13 @@ func TestExpectForward(t *testing.T) {
 		{name: "Torch.div.0.forward", ref: sized(64, 1, 6), in: []entry{x}, want: 0.01 + ownFloat32},
 		{name: "Torch.div.0.forward", ref: sized(64, 4, 6), in: []entry{x, positive}, want: 0.04 + 0.02 + 2*ownFloat32},
 		{name: "Torch.div.0.forward", ref: sized(64, 4, 6), in: both, want: 1 + 2*ownFloat32},
-		{name: "Torch.div.0.forward", ref: sized(64, 4, 6), in: []entry{x, noisy(1, sized(64, 0.5, 1), 0)}, want: 30*0.01 + 2*ownFloat32},
+		{name: "Torch.div.0.forward", ref: sized(64, 4, 6), in: []entry{x, noisyInput(1, sized(64, 0.5, 1), 0)}, want: 30*0.01 + 2*ownFloat32},
 		{name: "Torch.rsqrt.0.forward", ref: sized(64, 4, 6), in: []entry{positive}, want: 0.04 + 2*ownFloat32},
 		{name: "Torch.log.0.forward", ref: sized(64, 2, 6), in: []entry{positive}, want: 0.04 + 2*ownFloat32},
 		{name: "Torch.log.0.forward", ref: sized(64, 0.5, 6), in: []entry{positive}, want: 0.04/0.5 + 2*ownFloat32},
 		// exp
 		{name: "Functional.softmax.0.forward", ref: sized(64, 0.25, 1), in: []entry{x}, want: math.Exp(0.06) - 1 + 2*ownFloat32},
-		{name: "Functional.softmax.0.forward", ref: sized(64, 0.25, 1), in: []entry{noisy(0, sized(64, 2, 6), 1)}, want: 1 + 2*ownFloat32},
+		{name: "Functional.softmax.0.forward", ref: sized(64, 0.25, 1), in: []entry{noisyInput(0, sized(64, 2, 6), 1)}, want: 1 + 2*ownFloat32},
 		// norm: 2/1.2 where the mean is taken away.
 		{name: "Functional.layer_norm.0.forward", ref: sized(64, 1, 3), in: []entry{apart, y}, want: math.Hypot(0.01*2/1.2, 0.02) + (1+2/1.2)*ownFloat32},
 		{name: "Functional.rms_norm.0.forward", ref: sized(64, 1, 3), in: []entry{apart, y}, want: noise + 2*ownFloat32},
@@ -167,8 +167,8 @@ func TestExpectForward(t *testing.T) {
 // 0.02 beside 2, and w of 0.03 beside 0.5.
 func TestExpectBackward(t *testing.T) {
 	g := gradient(sized(64, 2, 6), 0.01, -0.001)
-	x, w := noisy(0, sized(64, 2, 6), 0.02), noisy(1, sized(64, 0.5, 1), 0.03)
-	apart := noisy(0, sized(64, 2, 6).with(withMean(1.6)), 0.02)
+	x, w := noisyInput(0, sized(64, 2, 6), 0.02), noisyInput(1, sized(64, 0.5, 1), 0.03)
+	apart := noisyInput(0, sized(64, 2, 6).with(withMean(1.6)), 0.02)
 	withX, withW := math.Hypot(0.01, 0.02), math.Hypot(0.01, 0.03)
 	const added, few = 0.01*2 + 0.001, 0.01*2*4 + 16*0.001 // where 1, and where 16 gradients make one
 	for _, test := range []expected{

@@ -322,6 +322,11 @@ func (j *judge) isParameter(o *op, v *value) bool {
 // begin is for a tensor that should be equal and is not: the runs did not start alike, or
 // they go other ways since a choice among values that nearly tie.
 func (j *judge) begin(o *op, v *value, parameter bool) {
+	if j.drifted && parameter && !v.shape && v.z <= mostDrift {
+		v.noise = min(1, 3*v.z)
+		v.note(string(record.Drifted))
+		return
+	}
 	v.noise = 1
 	if j.isUnreliable(o) && (j.noisyChoice || len(j.origins) > 0) {
 		v.taint, j.seen[flip] = flip, true
@@ -334,4 +339,32 @@ func (j *judge) begin(o *op, v *value, parameter bool) {
 		kind = startParameter
 	}
 	v.setStart(kind, v.text())
+}
+
+const (
+	// mostDrift is the largest difference of weights that have drifted apart, leastDrift is
+	// how many of them it takes.
+	mostDrift  = 0.01
+	leastDrift = 4
+)
+
+// drift reports whether most parameters differ by a little and none by much: the runs began
+// alike, and what is compared is a later step.
+func (j *judge) drift() bool {
+	parameters, differ := 0, 0
+	for _, o := range j.ops {
+		for _, v := range o.ins {
+			if o.late() || v.ref == nil || v.npu == nil || !v.ref.float() || !j.isParameter(o, v) {
+				continue
+			}
+			parameters++
+			switch {
+			case v.shape || v.z > mostDrift:
+				return false
+			case v.z > alike+v.rounding():
+				differ++
+			}
+		}
+	}
+	return differ >= leastDrift && 2*differ > parameters
 }

@@ -135,6 +135,9 @@ func (v *value) conclude() {
 		return
 	}
 	switch code := taintCodes[v.taint]; {
+	case row.Evidence.Kind == string(record.Drifted):
+		row.Status = record.Warn
+		row.Reasons = []record.Finding{{Code: record.Drifted, Confidence: record.Medium, Evidence: v.text()}}
 	case !v.ref.known() && !v.comparable() && v.ref.dtype != v.npu.dtype:
 		row.Status = record.Warn
 		row.Reasons = []record.Finding{{Code: record.DTypeDiffers, Confidence: record.High, Evidence: lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype)}}

@@ -169,16 +169,16 @@ type difference struct {
 	norm, mean, bounds, z float64
 	// max, min and shift are the signed differences of the bounds and of the means.
 	max, min, shift float64
-	// growth is the logarithm of the ratio of the sizes.
-	growth float64
-	same   bool // equal as far as anything shows
-	shape  bool // the shapes differ
-	lost   bool // the reference is finite, the other is not
+	// ratio is that of the sizes, 1 where one of them is not known.
+	ratio float64
+	same  bool // equal as far as anything shows
+	shape bool // the shapes differ
+	lost  bool // the reference is finite, the other is not
 }
 
 // differ compares a tensor with its reference.
 func differ(ref, npu *numbers) difference {
-	d := difference{shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
+	d := difference{ratio: 1, shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
 	digests := ref.Digest != "" && npu.Digest != ""
 	if digests && (!ref.known() || ref.dtype == npu.dtype) {
 		d.same = ref.Digest == npu.Digest
@@ -206,9 +206,7 @@ func differ(ref, npu *numbers) difference {
 			d.shift = npu.Mean.Value - ref.Mean.Value
 			d.mean = math.Abs(d.shift) / rms
 		}
-		if d.growth = immense; ref.rms() > 0 && npu.rms() > 0 {
-			d.growth = math.Log(npu.rms() / ref.rms())
-		}
+		d.ratio = npu.rms() / ref.rms()
 	}
 	d.z = max(d.norm, d.mean, d.bounds)
 	if !ref.float() && !d.shape && d.bounds == 0 && d.norm < integers && d.mean < integers && !digests {
@@ -217,5 +215,6 @@ func differ(ref, npu *numbers) difference {
 	return d
 }
 
-// immense is the growth from 0 to anything, or from anything to 0.
-const immense = 50
+// factor is the factor by which the sizes differ, from 1 on; it is infinite where one of them
+// is 0.
+func (d *difference) factor() float64 { return max(d.ratio, 1/d.ratio) }

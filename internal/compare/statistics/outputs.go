@@ -12,10 +12,10 @@ import (
 const (
 	// unknown is the noise from which on nothing but the order of magnitude is judged.
 	unknown = 0.5
-	// ten and three are the logarithms of the factors that are too large where the input
-	// is tainted, and where it is only noisy.
-	ten   = 2.302585092994046
-	three = 1.0986122886681098
+	// tainted and noisy are the factors that are too large where the input is tainted, and
+	// where it is only noisy.
+	tainted = 10
+	noisy   = 3
 	// inPhase, sigmas and extremes bound the norm and the mean, those of few elements, and
 	// the largest element, beside the noise: all of it may be in phase, three standard
 	// deviations, and the largest of a few samples beside the root mean square. Gradients
@@ -277,21 +277,21 @@ func (j *judge) again(c *call, v *value, made []*value) bool {
 // magnitude judges an output of which only the size can be: it is tainted, or its noise may
 // be anything.
 func (j *judge) magnitude(c *call, v *value, e float64) {
-	limit := three
+	limit := float64(noisy)
 	if c.taint != clean {
-		limit = ten
+		limit = tainted
 	}
 	judged := false
 	switch c.noise {
 	case optype.NoiseSums, optype.NoiseProduct, optype.NoiseLipschitz, optype.NoiseFunction, optype.NoiseMove, optype.NoiseNorm, optype.NoiseRanks, optype.NoiseAttention:
-		judged = v.ref.n >= 16 && !c.late() && c.taint != origin && math.Abs(v.growth) < immense-1
+		judged = v.ref.n >= 16 && !c.late() && c.taint != origin && !math.IsInf(v.factor(), 0)
 	}
-	if judged && math.Abs(v.growth) > limit+float64(2*c.growth) {
+	if judged && v.factor() > limit*c.growth*c.growth {
 		kind := v.pattern()
 		if kind == "" {
 			kind = string(record.Magnitude)
 		}
-		j.accuse(v, kind, record.Low, lang.Sayf("the norm is %.3g x that of the reference, those of the inputs up to %.3g x", "范数为标杆的 %.3g 倍，输入至多为 %.3g 倍", math.Exp(v.growth), math.Exp(c.growth)))
+		j.accuse(v, kind, record.Low, lang.Sayf("the norm is %.3g x that of the reference, those of the inputs up to %.3g x", "范数为标杆的 %.3g 倍，输入至多为 %.3g 倍", v.ratio, c.growth))
 		return
 	}
 	if c.taint != clean {

@@ -83,6 +83,7 @@ type judge struct {
 	unreliable map[string]bool
 	modules    bool // nothing but modules was dumped
 	few        bool // fewer than half of the operators have a partner
+	drifted    bool // the weights have drifted apart: the runs are some steps old
 
 	made     map[mark][]*value // outputs so far
 	orphans  map[mark][]*value // outputs so far of operators without a partner
@@ -112,6 +113,7 @@ func newJudge(rows []record.Row) *judge {
 	j.order()
 	j.coarse()
 	j.count()
+	j.drifted = j.drift()
 	return j
 }
 
@@ -305,14 +307,14 @@ type call struct {
 	taint   taint
 	accused bool    // an input was
 	nan     bool    // an input of the NPU is not finite
-	growth  float64 // of all inputs
+	growth  float64 // the factors of all inputs together
 	exact   bool    // all inputs are the same
 }
 
 // visit judges the inputs and outputs of an operator.
 func (j *judge) visit(o *op) {
 	before := len(j.origins)
-	c := &call{op: o, exact: true}
+	c := &call{op: o, exact: true, growth: 1}
 	worst := 0.0
 	for _, v := range o.ins {
 		if v.npu == nil || v.ref == nil {
@@ -330,7 +332,7 @@ func (j *judge) visit(o *op) {
 		}
 		c.entries = append(c.entries, entry{v, v.noise, o.backward && v.kind() == tensor.Input})
 		c.taint = first(c.taint, v.taint)
-		c.growth, c.exact, worst = c.growth+math.Abs(v.growth), c.exact && (v.same || v.z == 0), max(worst, v.z)
+		c.growth, c.exact, worst = c.growth*v.factor(), c.exact && (v.same || v.z == 0), max(worst, v.z)
 	}
 	if o.late() {
 		j.addForward(c)

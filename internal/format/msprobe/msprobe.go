@@ -71,6 +71,9 @@ type Tensor struct {
 	// Max, Min, Mean and Norm are those of the elements, of complex ones of their
 	// absolute values.
 	Max, Min, Mean, Norm Number
+	// FiniteMax and FiniteMin are the extremes of the finite elements, which newer writers
+	// add where Max or Min is not finite.
+	FiniteMax, FiniteMin Number
 	// Digest is the CRC-32 of the elements in 8 hexadecimal digits, or 0x with 16 of
 	// another sum; empty for none.
 	Digest string
@@ -79,6 +82,9 @@ type Tensor struct {
 	// DataName is the file with the elements, empty for none. It comes from the file
 	// and may hold anything.
 	DataName string
+	// Odd says what in the file cannot be said of a tensor, and was left out; empty for
+	// nothing.
+	Odd string
 }
 
 // Numbers are Max, Min, Mean and Norm.

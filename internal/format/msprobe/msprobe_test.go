@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -203,11 +204,6 @@ func TestReadRefused(t *testing.T) {
 		{"data list", `{"task": "tensor", "data": []}`, `offset 27: data, line 1, column 28: found "[", wanted an object`},
 		{"entry list", `{"task": "t", "data": {"A": []}}`, `offset 28: data.A, line 1, column 29: found "[", wanted an object`},
 		{"leaf number", `{"task": "t", "data": {"A": {"output": [1]}}}`, `data.A.output[0], line 1, column 41: found "1", wanted a tensor`},
-		{"max list", `{"task": "t", "data": {"A": {"output": [{"type": "T", "Max": []}]}}}`, `found "[", wanted a number`},
-		{"shape text", `{"task": "t", "data": {"A": {"output": [{"type": "T", "shape": "x"}]}}}`, `found "\"", wanted an array`},
-		{"shape of texts", `{"task": "t", "data": {"A": {"output": [{"type": "T", "shape": ["x"]}]}}}`, `wanted a dimension`},
-		{"shape negative", `{"task": "t", "data": {"A": {"output": [{"type": "T", "shape": [-1]}]}}}`, `offset 64: found the dimension -1, wanted a whole number`},
-		{"shape too large", `{"task": "t", "data": {"A": {"output": [{"type": "T", "shape": [9223372036854775808]}]}}}`, `wanted a whole number`},
 		{"rank", `{"task": "t", "data": {"A": {"output": [{"type": "T", "shape": [` + strings.Repeat("1,", 32) + `1]}]}}}`, `more than 32 dimensions`},
 		{"name number", `{"task": "t", "data": {"A": {"output": [{"type": "T", "data_name": 3}]}}}`, `found "3", wanted a text`},
 		{"grad list", `{"task": "t", "data": {"A": {"output": [{"type": "T", "requires_grad": []}]}}}`, `found "["`},
@@ -380,4 +376,34 @@ func FuzzRead(f *testing.F) {
 			t.Error("stacks with an error")
 		}
 	})
+}
+
+// TestReadOdd: what cannot be said of a tensor is left out and named, and the rest is read.
+func TestReadOdd(t *testing.T) {
+	for _, c := range []struct{ members, odd, shape string }{
+		{`"shape": "x"`, "shape at offset OFFSET, want a list", "()"},
+		{`"shape": [2, "x"]`, `the dimension "x", want a whole number`, "()"},
+		{`"shape": [[2]]`, "shape at offset OFFSET, want whole numbers", "()"},
+		{`"shape": [-1]`, `the dimension "-1", want a whole number`, "()"},
+		{`"shape": [2.5]`, `the dimension "2.5", want a whole number`, "()"},
+		{`"shape": [9223372036854775808]`, `the dimension "9223372036854775808", want a whole number`, "()"},
+		{`"shape": [4294967296, 4294967296]`, `the shape (4294967296, 4294967296), want fewer than 2^63 elements`, "()"},
+		{`"shape": [2], "Max": []`, "a statistic at offset OFFSET, want a number", "(2,)"},
+		{`"shape": [2], "Max": 1, "Max_except_inf_nan": 3, "Min_except_inf_nan": -2.5`, "", "(2,)"},
+	} {
+		const before = `{"task": "t", "data": {"A": {"output": [{"type": "T", "dtype": "D", `
+		_, entries, err := readAll(before + c.members + `}]}, "B": {"output": [null]}}}`)
+		if err != nil || len(entries) != 2 || len(entries[0].Leaves) != 1 || entries[0].Leaves[0].Tensor == nil {
+			t.Fatalf("%s: %d entries, error %v", c.members, len(entries), err)
+		}
+		one := entries[0].Leaves[0].Tensor
+		at := max(strings.Index(c.members, `"x"`), strings.Index(c.members, `[2]]`), strings.Index(c.members, `[]`))
+		c.odd = strings.Replace(c.odd, "OFFSET", strconv.Itoa(len(before)+at), 1)
+		if one.Odd != c.odd || fmt.Sprint(one.Shape) != c.shape {
+			t.Errorf("%s: %q, shape %v, want %q, %s", c.members, one.Odd, one.Shape, c.odd, c.shape)
+		}
+		if c.odd == "" && (one.FiniteMax.Value != 3 || one.FiniteMin.Value != -2.5) {
+			t.Errorf("%+v", one)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package msprobe
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -122,6 +123,10 @@ func (l *leaf) member(key string) error {
 		return l.number(&l.Mean)
 	case "Norm":
 		return l.number(&l.Norm)
+	case "Max_except_inf_nan":
+		return l.number(&l.FiniteMax)
+	case "Min_except_inf_nan":
+		return l.number(&l.FiniteMin)
 	case "md5":
 		return l.text(&l.Digest)
 	case "data_name":
@@ -138,35 +143,49 @@ func (l *leaf) member(key string) error {
 	return l.Skip()
 }
 
-// shape reads the dimensions of a tensor.
+// shape reads the dimensions of a tensor. With one that is none the shape is not known.
 func (l *leaf) shape() error {
+	if l.Reader.Kind() != jsonpos.Array {
+		return l.odd("shape", "a list")
+	}
 	l.Shape = tensor.Shape{}
-	return l.Array(func(i int) error {
+	known := true
+	err := l.Array(func(i int) error {
 		if i == maxRank {
 			return fmt.Errorf("offset %d: found more than %d dimensions, wanted fewer", l.Offset(), maxRank)
 		}
-		if l.Reader.Kind() != jsonpos.Number {
-			return l.Unexpected("a dimension")
+		if kind := l.Reader.Kind(); kind == jsonpos.Array || kind == jsonpos.Object {
+			known = false
+			return l.odd("shape", "whole numbers")
 		}
-		at := l.Offset()
 		_, text, err := l.Scalar()
-		if err != nil {
-			return err
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 {
-			return fmt.Errorf("offset %d: found the dimension %.40s, wanted a whole number", at, text)
+		n, bad := strconv.ParseInt(text, 10, 64)
+		if bad != nil || n < 0 {
+			known, l.Odd = false, cmp.Or(l.Odd, fmt.Sprintf("the dimension %.40q, want a whole number", text))
 		}
 		l.Shape = append(l.Shape, n)
-		return nil
+		return err
 	})
+	if _, ok := l.Shape.Count(); known && !ok {
+		known, l.Odd = false, cmp.Or(l.Odd, fmt.Sprintf("the shape %v, want fewer than 2^63 elements", l.Shape))
+	}
+	if !known {
+		l.Shape = nil
+	}
+	return err
+}
+
+// odd passes over the value of a member that is none of those that are wanted.
+func (l *leaf) odd(member, wanted string) error {
+	l.Odd = cmp.Or(l.Odd, fmt.Sprintf("%s at offset %d, want %s", member, l.Offset(), wanted))
+	return l.Skip()
 }
 
 // number reads a statistic.
 func (l *leaf) number(to *Number) error {
 	kind := l.Kind()
 	if kind == jsonpos.Array || kind == jsonpos.Object {
-		return l.Unexpected("a number")
+		return l.odd("a statistic", "a number")
 	}
 	_, text, err := l.Scalar()
 	if err != nil {

@@ -125,8 +125,9 @@ type columns struct {
 	CosDist numbers `json:"cosd"` // 1 - cosine
 	ULP     numbers `json:"ulp"`
 	Score   numbers `json:"score"` // error beside what rounding explains
-	// Ratio, Z and Expected are of rows that are judged by statistics: the ratio of the
-	// norms, the largest difference of a statistic, and the noise that is expected.
+	// Ratio, Z and Expected are of rows that are judged by statistics, empty where there are
+	// none: the ratio of the norms, the largest difference of a statistic, and the noise that
+	// is expected.
 	Ratio    numbers `json:"ratio"`
 	Z        numbers `json:"z"`
 	Expected numbers `json:"expected"`
@@ -258,7 +259,7 @@ func columnsOf(c *Comparison, d *run) columns {
 		cols.Type.add(row.OpType)
 		cols.Status = append(cols.Status, statuses[row.Status])
 		cols.Mark = append(cols.Mark, markOf(r, i))
-		cols.addNumbers(row)
+		cols.addNumbers(row, d.Few)
 		reason := -1
 		if len(row.Reasons) > 0 {
 			at, ok := codes[row.Reasons[0].Code]
@@ -288,8 +289,8 @@ func opArgument(row *record.Row) string {
 	return row.Op + ":" + kind + ":" + strconv.Itoa(row.Output)
 }
 
-// addNumbers adds the numbers of a row.
-func (c *columns) addNumbers(row *record.Row) {
+// addNumbers adds the numbers of a row, few where some rows are judged by statistics.
+func (c *columns) addNumbers(row *record.Row, few bool) {
 	result := row.Result
 	var score, ratio, z, expected number
 	e := row.Evidence
@@ -305,7 +306,10 @@ func (c *columns) addNumbers(row *record.Row) {
 			expected, score = of(e.Relative()), of(float64(e.Score))
 		}
 	}
-	c.Score, c.Ratio, c.Z, c.Expected = append(c.Score, score), append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)
+	c.Score = append(c.Score, score)
+	if few {
+		c.Ratio, c.Z, c.Expected = append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)
+	}
 	if result == nil {
 		c.Err, c.Total = append(c.Err, -1), append(c.Total, -1)
 		c.MeanRel, c.MaxAbs, c.CosDist, c.ULP = append(c.MeanRel, number{}), append(c.MaxAbs, number{}), append(c.CosDist, number{}), append(c.ULP, number{})

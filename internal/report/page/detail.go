@@ -76,11 +76,8 @@ type axis struct {
 
 // evidence is the error of a row beside what explains it.
 type evidence struct {
-	Class string `json:"class"`
-	Kind  string `json:"kind"`
-	Level int    `json:"level"`
-	Shown named  `json:"v"`
-	FedBy []int  `json:"fed,omitempty"`
+	Shown named `json:"v"`
+	FedBy []int `json:"fed,omitempty"`
 }
 
 // check is a number that an acceptance standard limits.
@@ -204,12 +201,11 @@ func axisOf(p *metrics.AxisProfile) axis {
 }
 
 func evidenceOf(e *record.Evidence) *evidence {
-	shown := &evidence{Class: e.Class, Kind: e.Kind, Level: e.Level, FedBy: e.FedBy}
+	shown := &evidence{FedBy: e.FedBy}
 	for _, x := range []struct {
 		name  string
 		value metrics.Float
-	}{{"rms", e.RMS}, {"ref_rms", e.RefRMS}, {"expected", e.Expected}, {"propagated", e.Propagated}, {"own", e.Own}, {"rounding", e.Rounding},
-		{"score", e.Score}, {"rows", e.Rows}, {"channels", e.Channels}, {"peak", e.Peak}, {"scale_z", e.ScaleZ}} {
+	}{{"rms", e.RMS}, {"expected", e.Expected}, {"propagated", e.Propagated}, {"own", e.Own}, {"score", e.Score}} {
 		shown.Shown.add(x.name, of(float64(x.value)))
 	}
 	return shown

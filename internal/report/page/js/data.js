@@ -57,8 +57,8 @@ var METRICS = {
   max_abs: function (row) { return number(COLS.max_abs[row]); },
   cosd: function (row) { return number(COLS.cosd[row]); },
   ulp: function (row) { return number(COLS.ulp[row]); },
-  ratio: function (row) { var x = number(COLS.ratio[row]); return x === null ? null : Math.log2(x); },
-  z: function (row) { return number(COLS.z[row]); },
+  ratio: function (row) { var x = BY_STATISTICS ? number(COLS.ratio[row]) : null; return x === null ? null : Math.log2(x); },
+  z: function (row) { return BY_STATISTICS ? number(COLS.z[row]) : null; },
   score: function (row) { return number(COLS.score[row]); }
 };
 

@@ -264,6 +264,7 @@ WORDS.en = {
   code_MAGNITUDE: "Another magnitude",
   code_EXACT: "Integers differ",
   code_FLIP: "Another choice",
+  code_DRIFTED: "Drifted apart",
   code_UNRELATED: "Another tensor altogether",
   code_UNKNOWN: "No rule explains it",
   code_GATE: "A gate does not hold",

@@ -261,6 +261,7 @@ WORDS.zh = {
   code_MAGNITUDE: "数量级不同",
   code_EXACT: "整数不同",
   code_FLIP: "选择不同",
+  code_DRIFTED: "逐渐偏离",
   code_UNRELATED: "完全不同的张量",
   code_UNKNOWN: "没有规则可解释",
   code_GATE: "未满足附加门槛",
