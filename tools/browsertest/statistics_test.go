@@ -42,6 +42,7 @@ func TestStatistics(t *testing.T) {
 		check      func(*testing.T, *tab)
 	}{
 		{"s14", "FAIL", func(t *testing.T, b *tab) {
+			t.Helper()
 			const call = "Functional.relu.0.forward" // which expect.json names
 			cells := eval[[]string](b, `[...document.querySelectorAll("#panel .t tbody td:not(.l)")].map(c => c.textContent)`)
 			ref, npu := outputOf(t, filepath.Join(golden, "s14", "cpu", "dump.json"), call), outputOf(t, filepath.Join(golden, "s14", "npu", "dump.json"), call)
@@ -65,11 +66,13 @@ func TestStatistics(t *testing.T) {
 			}
 		}},
 		{"s0", "PASS", func(t *testing.T, b *tab) {
+			t.Helper()
 			if marks := eval[int](b, `document.querySelectorAll("#strip .diamond, #strip .needle, #strip .pale").length`); marks > 0 {
 				t.Errorf("%d kinds of bad marks in a healthy run", marks)
 			}
 		}},
 		{"s35", "FAIL", func(t *testing.T, b *tab) {
+			t.Helper()
 			if lines := eval[int](b, `document.querySelectorAll(".verdict dl dd")[0].children.length`); lines != 5+1 {
 				t.Errorf("%d lines of what differs from the start, want 5 and how many more", lines)
 			}
