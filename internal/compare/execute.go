@@ -111,7 +111,13 @@ func (p *Plan) size(i int) int64 {
 	if x.Row.Pair.Status != "" {
 		return 0
 	}
-	return x.Ref.Size + x.NPU.Size
+	size := x.Ref.Size + x.NPU.Size
+	for _, t := range x.Reads {
+		if t.Path != x.Ref.Path && t.Path != x.NPU.Path {
+			size += t.Size
+		}
+	}
+	return size
 }
 
 // executor compares pairs.
@@ -151,7 +157,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	if x.Row.Pair.Status != "" {
 		return part
 	}
-	err := guard.Do(func() error { return e.compare(ctx, x, part) })
+	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.read(ctx, x, part.Row)) })
 	row := part.Row
 	var padding *align.PaddingError
 	switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
@@ -149,7 +150,10 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 			x.Row.Order = places[i]
 		}
 	}
-	flow := sources.Flow(items)
+	var flow dumpdir.Flow
+	if p.opt.Judge.Verdict.Flow != diagnose.FlowNone {
+		flow = sources.Flow(items)
+	}
 	round.OrderSource, round.GraphSource, round.graph = order.Source, flow.Source, flow.Graph
 	for i := range operators {
 		for _, x := range operators[i].pairs {

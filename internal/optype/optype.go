@@ -80,6 +80,11 @@ func (t *Type) IsIndex(output int) bool {
 	return output >= 0 && output < 8 && t.Indices>>output&1 == 1
 }
 
+// IsParameter reports whether an input is a parameter of the network.
+func (t *Type) IsParameter(input int) bool {
+	return input >= 0 && input < 8 && t.Parameters>>input&1 == 1
+}
+
 // Form is a member of a class with a bound of its own.
 type Form uint8
 

@@ -85,7 +85,10 @@ type Judgement struct {
 // Judge judges all rows of a round by the errors that their operators add.
 func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
-	if n := len(j.origins); known.Ordered && len(known.Graph) > 0 && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
+	if n := len(j.origins); known.Ordered && j.hasFlow() && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
+		if len(known.Graph) == 0 {
+			known.Flow = FlowFiles
+		}
 		known.Graph = nil
 		j = judge(newNetwork(rows, known))
 		j.Unfit = true
@@ -101,6 +104,15 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	}
 	return j
 }
+
+// hasFlow reports whether a graph says who feeds whom, or inputs of one side do.
+func (j *Judgement) hasFlow() bool {
+	return len(j.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
+}
+
+// ByContent counts the operators of which equal elements say what they read; of is the
+// number of all.
+func (j *Judgement) ByContent() (known, of int) { return j.byContent(), len(j.operators) }
 
 // Write sets what the rows are by evidence.
 func (j *Judgement) Write() {

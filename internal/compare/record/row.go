@@ -152,6 +152,9 @@ type Row struct {
 	Uneven   *Unevenness
 	// Second is the error of a second reference, nil where there is none.
 	Second *Second
+	// Reads are the inputs of the operator that the other side does not have, where they
+	// were read to find out who made them; of one row of the operator.
+	Reads []InputRead
 	// Undiagnosed says why the tensors could not be inspected for the cause.
 	Undiagnosed lang.Sentence
 	// Statistics are the numbers about both tensors by which they were compared where

@@ -103,6 +103,7 @@ type rowJSON struct {
 	Patterns      []findingJSON  `json:"patterns,omitempty"`
 	Uneven        *Unevenness    `json:"uneven,omitempty"`
 	Second        *Second        `json:"second,omitempty"`
+	Reads         []InputRead    `json:"reads,omitempty"`
 	Undiagnosed   *lang.Sentence `json:"undiagnosed,omitempty"`
 	Details       *details       `json:"details,omitempty"`
 }
@@ -187,7 +188,7 @@ func (r *Row) form(detail bool) *rowJSON {
 			j.putDetail(result)
 		}
 	}
-	j.Noise, j.Uneven, j.Second = r.Noise, r.Uneven, r.Second
+	j.Noise, j.Uneven, j.Second, j.Reads = r.Noise, r.Uneven, r.Second, r.Reads
 	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, Finding.equal) {
 		own := findingsJSON(r.Pair.Reasons)
 		j.ReasonsLimits = &own
@@ -288,7 +289,7 @@ func (j *rowJSON) row() (Row, error) {
 	if j.ReasonsLimits != nil {
 		r.Pair.Reasons = findingsOf(*j.ReasonsLimits)
 	}
-	r.Noise, r.Patterns, r.Uneven, r.Second = j.Noise, findingsOf(j.Patterns), j.Uneven, j.Second
+	r.Noise, r.Patterns, r.Uneven, r.Second, r.Reads = j.Noise, findingsOf(j.Patterns), j.Uneven, j.Second, j.Reads
 	if j.Undiagnosed != nil {
 		r.Undiagnosed = *j.Undiagnosed
 	}
