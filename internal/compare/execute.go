@@ -240,6 +240,12 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 		trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
 	}
 	row.Result, row.Noise, res.Noise = res, res.Noise, nil
+	if row.Noise == nil {
+		return
+	}
+	if ok, off := row.Noise.IsOf(row.Said); !ok && off > 0 {
+		row.Notes = append(row.Notes, lang.Sayf("said to be %s, %.3g %% of the elements are none", "标称为 %s，但 %.3g %% 的元素不是", row.Said, 100*off))
+	}
 }
 
 // align opens a pair and aligns it, with whole to read all of it.

@@ -101,6 +101,7 @@ const (
 	GroupNorm    // over channels that are neighbours
 	Convolution
 	Batched    // a product of two tensors, which no row of one input bounds
+	Ordered    // rows in the order of indices
 	LogSoftmax // bounded by the largest error of a row only
 )
 
@@ -157,7 +158,7 @@ var known = []struct {
 	{"max min amax amin ReduceMax* ReduceMin*", Type{Class: Move, Indices: 1 << 1, Noise: NoiseLipschitz}},
 	{"TopK* topk Sort* sort cummax cummin Unique* unique Kthvalue kthvalue", Type{Class: Move, Indices: 1 << 1}},
 	{"MoeGatingTopKSoftmax* MoeGatingTopK* npu_moe_gating_top_k_softmax npu_moe_gating_top_k", Type{Class: Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}},
-	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2}},
+	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2, Gathers: true, Form: Ordered}},
 	{"ReluGrad* LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward MaxPoolGrad* MaxPoolGradWithArgmax* max_pool2d_with_indices_backward", Type{Class: Gated}},
 	{"DropOutGenMask* DropoutGenMask StatelessDropOutGenMask RandomUniform* RandomNormal* RandomStandardNormal StatelessRandomUniform* StatelessRandomNormal* StandardNormal StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial* Bernoulli* RandomUniformInt Randperm rand randn randint normal uniform bernoulli multinomial randperm", Type{Random: true}},
 	{"DropOutDoMask* DropOutDoMaskV3", Type{Class: Multiply, Random: true}},

@@ -28,6 +28,7 @@ type judged struct {
 	origin  bool
 	damaged bool
 	behind  bool  // what it reads is drawn, or selected by indices that tie
+	coarser bool  // by its bits it is of a coarser type, and a few of its kind are not
 	hf32    bool  // it is a product of inputs of 11 bits
 	leftOut int64 // elements that were not judged, since what selects them is within its error
 	// biasOfInputs is set where the inputs lean to one side as the row does.
@@ -291,6 +292,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	x.compareWithSecond(j, &op)
 	x.excuse(j, &op)
+	x.warnOfPrecision(&op)
 	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
 	switch {

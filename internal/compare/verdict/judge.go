@@ -286,7 +286,6 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	// A rough input carries more error than any first-order bound is good for.
 	rough := class != optype.Dequantise && anyInput(o, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.Exact()
 	k := o.limit(class)
-	rough = rough || o.Loose
 	if rough {
 		k *= roughFactor
 	}
@@ -384,7 +383,7 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		return Rows
 	case of.channels && v.ChannelScore > max(localFactor*b, least)*byChance(&s.Channels):
 		return Channels
-	case !of.elements || s.Max <= float64(2*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
+	case !of.elements || s.Max <= float64(o.steps()*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
 		return None
 	}
 	peak := v.PeakScore
@@ -399,6 +398,15 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		return Sparse
 	}
 	return None
+}
+
+// steps is the number of roundings that one element may be off by: a norm takes a root, to
+// 2 of them in vector units, and has two products more.
+func (o *Operator) steps() float64 {
+	if o.Type.Class == optype.Normalise {
+		return 4
+	}
+	return 2
 }
 
 // BiasOfInputs reports whether the means of the differences of the inputs, as they are
