@@ -278,3 +278,99 @@ func TestTypesOfTheGraph(t *testing.T) {
 		t.Errorf("%v: types %q and %q", lines(rep), rep.Rows[0].OpType, rep.Rows[1].OpType)
 	}
 }
+
+// TestMaxPoolGradBehindTies: the gradient of the largest of each window goes to another
+// element where two of them tie; where it goes to others without ties that is a fault.
+func TestMaxPoolGradBehindTies(t *testing.T) {
+	const rows, width = 64, 128
+	for wrong, want := range map[int]string{0: "", 60: "grad"} {
+		rng := rand.New(rand.NewPCG(2, uint64(wrong)))
+		x, npuX := normals(rng, rows*width, 3e-3)
+		dy, npuDY := normals(rng, rows*width/4, 0)
+		pooled := func(x, dy []float64) (y, dx []float64) {
+			dx = make([]float64, rows*width)
+			for w := range rows * width / 4 {
+				first := w/(width/2)*2*width + w%(width/2)*2
+				best := first
+				for _, at := range []int{first + 1, first + width, first + width + 1} {
+					if x[at] > x[best] {
+						best = at
+					}
+				}
+				y, dx[best] = append(y, x[best]), dy[w]
+			}
+			return y, dx
+		}
+		y, dx := pooled(x, dy)
+		npuY, npuDX := pooled(npuX, npuDY)
+		moved := 0
+		for i := range dx {
+			if (dx[i] == 0) != (npuDX[i] == 0) {
+				moved++
+			}
+		}
+		if moved < 4 {
+			t.Fatalf("%d elements moved, want ties", moved)
+		}
+		for w := range wrong {
+			at := w*2 + w/64*2*width
+			npuDX[at], npuDX[at+1] = npuDX[at+1], npuDX[at]
+		}
+		full, half := tensor.Shape{rows, width}, tensor.Shape{rows / 2, width / 2}
+		wantOrigins(t, judgeGiven(t, []given{
+			{name: "x", kind: "MatMulV2", dtype: tensor.Float16, shape: full, ref: x, npu: npuX},
+			{name: "pool", kind: "MaxPool", reads: []string{"x"}, dtype: tensor.Float16, shape: half, ref: y, npu: npuY},
+			{name: "dy", kind: "MatMulV2", dtype: tensor.Float16, shape: half, ref: dy, npu: npuDY},
+			{name: "grad", kind: "MaxPoolGrad", reads: []string{"x", "pool", "dy"}, dtype: tensor.Float16, shape: full, ref: dx, npu: npuDX},
+		}), want)
+	}
+}
+
+// TestRootOfOtherData: an operator whose inputs nobody dumped, with nothing in common with
+// the reference, may be wrong or have read other data, if all that reads it differs too;
+// what is a known fault is none of other data.
+func TestRootOfOtherData(t *testing.T) {
+	shape := tensor.Shape{32, 16}
+	rng := rand.New(rand.NewPCG(9, 1))
+	ref, _ := normals(rng, 512, 0)
+	other, _ := normals(rng, 512, 0)
+	shifted := append(slices.Clone(ref[16:]), ref[:16]...)
+	for name, npu := range map[string][]float64{"other": roundHalf(other), "shifted": roundHalf(shifted)} {
+		clipped := func(v []float64) []float64 { return each(func(_ int, v float64) float64 { return max(v, 0) })(v, nil) }
+		rep := judgeGiven(t, []given{
+			{name: "root", kind: "MatMulV2", dtype: tensor.Float16, shape: shape, ref: ref, npu: npu},
+			{name: "relu", kind: "Relu", reads: []string{"root"}, dtype: tensor.Float16, shape: shape, ref: clipped(ref), npu: clipped(npu)},
+		})
+		wantOrigins(t, rep, "root")
+		if row := &rep.Rows[rep.Findings.FirstBad]; hasCode(row.Reasons[:1], record.StartedApart) != (name == "other") || row.Evidence.Start {
+			t.Errorf("%s: %v", name, row.Reasons)
+		}
+	}
+}
+
+// TestInputBehindOtherDraws: an input that nobody made, of other numbers, is other input; but
+// after other random numbers it may be made of them, by an operator that was not dumped.
+func TestInputBehindOtherDraws(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 7))
+	shape := tensor.Shape{32, 16}
+	ref, same := normals(rng, 512, 0)
+	_, drawn := normals(rng, 512, 0)
+	for kind, want := range map[string]string{"RandomStandardNormal": "", "Relu": "add"} {
+		dir := t.TempDir()
+		for side, of := range map[string]map[string][]float64{"ref": {"0.output": ref, "1.output": ref, "1.input": ref}, "npu": {"0.output": drawn, "1.output": drawn, "1.input": drawn}} {
+			for file, values := range of {
+				name, i := kind+".draw", 0
+				if file[0] == '1' {
+					name, i = "Add.add", 1
+				}
+				if kind == "Relu" && i == 0 {
+					values = same
+				}
+				write(t, filepath.Join(dir, side, fmt.Sprintf("%s.1.2.%d.%s.0.npy", name, 1600000000000000+i, file[2:])), array(tensor.Float32, shape, values...))
+			}
+		}
+		opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+		opt.Judge.Verdict.Mode = ByEvidence
+		wantOrigins(t, runAll(t, opt), want)
+	}
+}

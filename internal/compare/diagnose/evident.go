@@ -79,6 +79,7 @@ type Judgement struct {
 	hf32    map[optype.Form]bool // kinds of products that are made of 11 bits
 	unread  map[*row]bool        // rows that nobody reads
 	walked  int                  // the number of those that are judged
+	drawn   bool                 // a row before holds other random numbers
 	origins []*judged
 	applied bool // the statuses are those by evidence
 }
@@ -180,6 +181,12 @@ func judge(n *network) *Judgement {
 	}
 	if j.unread = j.findUnread(); len(j.unread) > 0 {
 		j = walk(&Judgement{network: n, hf32: j.hf32, unread: j.unread})
+	}
+	readers := j.readers()
+	for _, x := range j.origins {
+		if x.mayHaveStartedApart(readers[x.operator.index]) {
+			x.verdict.Kind = verdict.Apart
+		}
 	}
 	return j
 }
@@ -300,6 +307,8 @@ func (j *Judgement) judge(r *row) judged {
 		// Not told apart from what came before.
 		x.origin = false
 		x.feed(j.origins...)
+	case start && j.drawn && x.origin && x.apart(): // made of what was drawn, perhaps, by what was not dumped
+		x.verdict.Level, x.verdict.Kind, x.origin = verdict.Suspect, verdict.Drawn, false
 	case start: // made by nobody, or by what was not compared
 		x.origin = x.origin && x.apart()
 	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // nothing is known of what comes before
@@ -314,6 +323,7 @@ func (j *Judgement) judge(r *row) judged {
 	if x.origin && r.isStart() && x.apart() {
 		x.verdict.Kind = verdict.Apart
 	}
+	j.drawn = j.drawn || x.verdict.Kind == verdict.Drawn
 	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.lost

@@ -116,6 +116,25 @@ func (x *judged) apart() bool {
 	return res != nil && res.Cosine.Defined && res.Cosine.Value < apartCosine
 }
 
+// mayHaveStartedApart reports whether an operator of which no input is known made another
+// tensor altogether, and all that reads it is another one too: other data came in, or the
+// operator is wrong.
+func (x *judged) mayHaveStartedApart(readers []*operator) bool {
+	if x.isStart() || len(x.inputs()) > 0 || x.noise == nil || !x.unrelated() || len(x.patterns()) > 0 {
+		return false
+	}
+	read := 0
+	for _, o := range readers {
+		for _, r := range o.outputs {
+			if res := r.result(); res != nil && !(res.Cosine.Defined && res.Cosine.Value < apartCosine) {
+				return false
+			}
+			read++
+		}
+	}
+	return read > 0
+}
+
 // leastExcess is by how much a reader of rows that differ would be off more than it is.
 const leastExcess = 10
 

@@ -275,6 +275,9 @@ func (o *Operator) selector() (selector *noise.Noise) {
 		if !sameShape(in, o.Out) {
 			continue
 		}
+		if o.Type.Form == optype.Pooled {
+			return in
+		}
 		for i, x := range in.Probe.Values {
 			if i < len(values) && (x > 0) == (values[i] != 0) {
 				agree++

@@ -141,13 +141,28 @@ func (o *Operator) Judge() Verdict {
 // their number.
 func (o *Operator) leaveOut() int64 {
 	s := o.Out
-	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > 1.5*float64(o.selector().Flips)+4 {
+	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > 1.5*o.selected()+4 {
 		return 0
 	}
 	both := *s
 	both.RMS, both.Lone = s.TwoSided(), 0
 	o.Out = &both
 	return s.OneSided
+}
+
+// selected is the number of elements that a gated operator may select otherwise, since the
+// selector is off: those at the threshold, or of windows whose two largest tie. These are
+// about one standard deviation apart, and two elements change.
+func (o *Operator) selected() float64 {
+	selector := o.selector()
+	if o.Type.Form != optype.Pooled {
+		return float64(selector.Flips)
+	}
+	windows := elements(selector)
+	for _, in := range o.Inputs {
+		windows = min(windows, elements(in))
+	}
+	return 2.5 * ratio(selector.RMS, selector.RefStd) * windows
 }
 
 // rounds reports whether no element is off by more than two rounding errors of the
