@@ -23,7 +23,7 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo test toolstest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
+.PHONY: fused help build page demo test toolstest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
 	bench same benchtools purego arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
@@ -105,7 +105,7 @@ race: ## the tests of what goroutines share, with the race detector (needs a C c
 	CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race -vet=off $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS) $(sort $(RACE_PACKAGES))
 	CGO_ENABLED=1 $(GO) test -race -vet=off $(TESTFLAGS) -run 'TestReadSizesAndWorkers|TestPool' ./internal/compare/metrics
 
-lint: lint-tool ## run golangci-lint, which also holds the direction of imports
+lint: lint-tool fused ## run golangci-lint, which also holds the direction of imports
 	$(LINT) run ./...
 	cd tools && ../$(LINT) run --config ../.golangci.yml ./...
 
@@ -160,13 +160,15 @@ ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... 
 # tested without assembly too.
 KERNEL = ./internal/compare/metrics/kernel
 ARM64_BINARY = bin/dumptool-linux-arm64
-arm64: build benchtools ## the same results on arm64: instructions, tests and reports (needs qemu-user)
+fused: ## check that no multiply-add of arm64 is fused
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
 	@fused=$$($(GO) tool objdump -s '^dumptool/' $(ARM64_BINARY) | \
 		grep -E 'FN?M(ADD|SUB)[SD]|FML[AS]' | grep -v '^ *exact\.go:' || :); \
 	if [ -n "$$fused" ]; then \
 		echo 'fused multiply-adds; write float64(a*b) + c:'; printf '%s\n' "$$fused"; exit 1; \
 	fi
+
+arm64: build benchtools fused ## the same results on arm64: instructions, tests and reports (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(KERNEL)

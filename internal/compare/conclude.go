@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/statistics"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 )
@@ -86,19 +87,15 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	mode := o.Judge.Verdict.Mode
 	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if mode == ByStatistics {
-		judgeNorms(rows)
+		round.Findings, round.NoVerdict = statistics.Judge(rows)
+		round.Origins = round.Findings.Origins
+		return
 	}
 	if mode != ByEvidence {
 		c := diagnose.Conclude(rows, known)
 		round.Findings = c.Findings
 		for k := range rows {
 			explainRow(&rows[k], c.Reasons(k))
-		}
-		if mode == ByStatistics {
-			for k := range rows {
-				rows[k].Inputs = c.Inputs(k)
-			}
-			return
 		}
 	}
 	j := diagnose.Judge(rows, known)

@@ -31,6 +31,10 @@ type Judgement struct {
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
+	// few is set where too few operators have a partner, noVerdict says why nothing can be
+	// said of rows of which only digests are known.
+	few       bool
+	noVerdict lang.Sentence
 }
 
 // JudgedRow is a row of a Judgement.
@@ -66,15 +70,21 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 		return nil, fmt.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(TolModes(), ", "))
 	}
 	// A document that was written before there was evidence goes by limits.
-	evidence := opt.Verdict.Mode == ByEvidence && doc.Verdict != ""
-	if evidence {
-		if j.ByLevels = !hasFacts(doc); !j.ByLevels {
-			again := *doc
-			again.Rows = slices.Clone(doc.Rows)
-			o := Options{Judge: JudgeOptions{Verdict: VerdictOptions{Mode: ByEvidence, NaN: NaNPolicy(doc.NaNPolicy)}}}
-			o.judgeRounds(&again)
-			doc = &again
-		}
+	mode := opt.Verdict.Mode
+	if mode == ByEvidence && doc.Verdict == string(ByStatistics) {
+		mode = ByStatistics
+	}
+	evidence := mode == ByEvidence && doc.Verdict != ""
+	j.ByLevels = evidence && !hasFacts(doc)
+	if evidence && !j.ByLevels || mode == ByStatistics && doc.LeftOut == 0 && !doc.Interrupted {
+		again := *doc
+		again.Rows, again.Rounds = slices.Clone(doc.Rows), slices.Clone(doc.Rounds)
+		o := Options{Judge: JudgeOptions{Verdict: VerdictOptions{Mode: mode, NaN: NaNPolicy(doc.NaNPolicy)}}}
+		o.judgeRounds(&again)
+		doc = &again
+	}
+	if mode == ByStatistics {
+		j.few, j.noVerdict = doc.LowCoverage(), doc.Meaning.NoVerdict
 	}
 	if n := doc.LeftOut; n > 0 { // they passed by what the document was judged by
 		j.LeftOut, j.Compared = n, n
@@ -137,6 +147,10 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", "%[2]d 行中 %[1]d 行失败或无法判定", bad, len(j.Rows)+j.LeftOut).AsShown()
 	case j.Compared == 0:
 		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", "%s 中没有比对过的行", file)
+	case !j.noVerdict.IsZero():
+		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", j.noVerdict)
+	case j.few:
+		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", "%s 中有对应的算子过少", file)
 	}
 	return batch.Outcome{}
 }

@@ -18,10 +18,14 @@ const powerShare = 0.9
 // the same, how small a fault would have been seen, how much of the network was compared,
 // and what else changes how to read it.
 func meaning(rep *record.Report) (m record.Meaning) {
-	if rep.Interrupted || rep.Verdict != string(ByEvidence) || rep.Standard != "" {
+	if rep.Interrupted || rep.Verdict != string(ByEvidence) && rep.Verdict != string(ByStatistics) || rep.Standard != "" {
 		return m
 	}
-	m.Inputs, m.Power, m.Operators = &record.Inputs{}, powerOf(rep), operatorsOfReport(rep)
+	m.Operators = operatorsOfReport(rep)
+	if rep.Verdict == string(ByEvidence) {
+		m.Inputs, m.Power = &record.Inputs{}, powerOf(rep)
+	}
+	addStart(rep, &m)
 	counts := map[string]int{}
 	for _, row := range rep.All() {
 		e := row.Evidence
@@ -29,7 +33,7 @@ func meaning(rep *record.Report) (m record.Meaning) {
 			continue
 		}
 		switch {
-		case !e.Start || row.Noise == nil:
+		case !e.Start || row.Noise == nil || m.Inputs == nil:
 		case row.Noise.RMS == 0 && row.Noise.NonFinite == 0:
 			m.Inputs.Equal++
 		case row.IsOrigin():
@@ -53,6 +57,8 @@ func meaning(rep *record.Report) (m record.Meaning) {
 		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)", "HF32：%d 个矩阵乘将输入舍入到 11 位(torch_npu.npu.matmul.allow_hf32)"},
 		{"RANDOM", "%d tensors hold other random numbers: the seeds differ; what follows is judged by its actual inputs", "%d 个张量的随机数不同：两侧种子不同；其后的算子按实际输入判定"},
 		{"INDEX_TIE", "indices of %d tensors differ among numbers that are the same but for rounding", "%d 个张量的索引不同，其指向的数值仅有舍入差异"},
+		{"FLIP", "%d tensors hold another choice among values that nearly tie", "%d 个张量在近乎相等的值之间作了不同选择"},
+		{"DRIFTED", "%d weights have drifted apart since the runs began: compare their first step", "%d 个权重自运行开始后逐渐偏离：请比对第一个 step"},
 		{"UNREAD", "%d tensors differ in rows that nothing reads", "%d 个张量在未被读取的行上不同"},
 		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error", "%d 个张量含未判定的元素：选择它们的数值在自身误差之内"},
 	} {
@@ -61,6 +67,27 @@ func meaning(rep *record.Report) (m record.Meaning) {
 		}
 	}
 	return m
+}
+
+// addStart adds whether the runs started alike, of rows that are judged by statistics.
+func addStart(rep *record.Report, m *record.Meaning) {
+	alike, known := true, false
+	for _, row := range rep.All() {
+		s := row.Statistics
+		if known = known || s != nil; s == nil || !record.Has(row.Reasons, record.StartedApart) || !row.IsOrigin() {
+			continue
+		}
+		alike = false
+		m.Start = append(m.Start, record.Start{Op: row.Op, Tensor: s.Tensor, Parameter: row.Evidence.Kind == "parameter", Why: row.Reasons[0].Evidence})
+	}
+	if known {
+		m.StartedAlike = &alike
+	}
+	for i := range rep.Rounds {
+		if why := rep.Rounds[i].NoVerdict; !why.IsZero() && rep.Counts[record.Fail] == 0 && m.NoVerdict.IsZero() {
+			m.NoVerdict = why
+		}
+	}
 }
 
 // powerOf says how small a fault would have been seen in rows that no origin damaged.

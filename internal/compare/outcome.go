@@ -72,6 +72,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		return batch.Outcomef(batch.NotCovered, "compared %d of %s of the reference, want %s", "标杆 %[2]s中比对了 %[1]d 个，要求 %[3]s", c.Compared, lang.CountText(c.Reference, "tensor", "个张量"), want.Text)
 	case compared == 0:
 		return nothingCompared(rep, o.Pair.Rounds)
+	case !rep.Meaning.NoVerdict.IsZero():
+		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", rep.Meaning.NoVerdict).AsShown()
 	case rep.LowCoverage() && want.Text == "":
 		of := rep.Meaning.Operators
 		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", "仅 %d/%d 个算子有对应(--require-coverage 0 可放行)", of.Compared, min(of.Reference, of.NPU)).AsShown()

@@ -290,6 +290,9 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 		x.Row.Pair.Reasons = p.whySkipped(x.Row)
 	}
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
+		if it != nil && it.Statistics != nil && p.opt.Judge.Verdict.Mode == ByStatistics {
+			x.Row.Statistics = aloneStatistics(x)
+		}
 		if it != nil && it.Err != nil {
 			x.Row.Pair.Status, x.Row.Err = record.Error, safefile.WithPath(it.Path, it.Err)
 			x.Row.Pair.Reasons = []record.Finding{{Code: errorCode(it.Err), Confidence: record.High, Evidence: lang.Error(x.Row.Err)}}

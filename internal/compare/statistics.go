@@ -9,19 +9,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
-)
-
-// Statistics say less than elements do: a row that is judged by them fails where they
-// cannot come from rounding.
-const (
-	// looser is the factor by which the relative limit is wider for statistics.
-	looser = 10
-	// normGrowth and minNorm are what the relative difference of the norm of an output
-	// exceeds where the operator adds it: so many times that of its inputs, and that.
-	normGrowth = 10
-	minNorm    = 1e-2
 )
 
 // chooseStatistics makes a comparison one of statistics where a side has no tensors,
@@ -33,8 +21,10 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	if s := cmp.Or(o.Third, o.Second, string(o.Standard.Name)); s != "" || o.Keep {
 		return nil, cmp.Or(ref.NoTensors(), npu.NoTensors())
 	}
-	o.Judge.Verdict.Mode = ByStatistics
-	o.Judge.Verdict.Why = lang.Sayf("from statistics only: elements are missing", "仅依据统计量：没有元素数据")
+	if o.Judge.Verdict.Mode == ByEvidence {
+		o.Judge.Verdict.Mode = ByStatistics
+		o.Judge.Verdict.Why = lang.Sayf("from statistics only: elements are missing", "仅依据统计量：没有元素数据")
+	}
 	from, other := "--npu", "--cpu"
 	switch {
 	case ref.FromTables && npu.FromTables:
@@ -58,9 +48,9 @@ func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) e
 	row.RefDType, row.NPUDType, row.RefShape, row.NPUShape = ref.DType, npu.DType, ref.Shape, npu.Shape
 	atol, rtol := e.config(row)
 	row.Limits = e.opt.Judge.Limits.limits(ref.DType, npu.DType, atol, rtol)
-	row.Statistics = &record.Statistics{Ref: sideStatistics(ref), NPU: sideStatistics(npu)}
+	row.Statistics = statisticsOfPair(ref, npu)
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
-		row.Pair.Status, row.Statistics = record.ShapeMismatch, nil
+		row.Pair.Status = record.ShapeMismatch
 		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High,
 			Evidence: lang.Sayf("reference is %s, NPU is %s", "标杆为 %s，NPU 为 %s", ref.Shape, npu.Shape)})
 		return nil
@@ -110,15 +100,32 @@ func (e *executor) statistics(ctx context.Context, t *Tensor) (*dumpdir.Statisti
 	return found, nil
 }
 
+// statisticsOfPair are those of a row; one of the two is nil where it has no partner.
+func statisticsOfPair(ref, npu *dumpdir.Statistics) *record.Statistics {
+	known := cmp.Or(ref, npu)
+	if ref != nil && ref.Spot.Tensor == "" && npu != nil {
+		known = npu
+	}
+	s := &record.Statistics{Tensor: known.Spot.Tensor, Unread: known.Spot.Unread, RequiresGrad: known.Spot.RequiresGrad, Exponent: known.Spot.Exponent}
+	if ref != nil {
+		s.Ref = sideStatistics(ref)
+	}
+	if npu != nil {
+		s.NPU = sideStatistics(npu)
+	}
+	return s
+}
+
 func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
 	number := func(what dumpdir.Statistic) metrics.Metric {
 		v, ok := s.Values.Get(what)
 		return metrics.Metric{Value: v, Defined: ok}
 	}
-	return record.SideStatistics{Max: number(dumpdir.Max), Min: number(dumpdir.Min), Mean: number(dumpdir.Mean), Norm: number(dumpdir.Norm), Digest: s.Digest}
+	return record.SideStatistics{Max: number(dumpdir.Max), Min: number(dumpdir.Min), Mean: number(dumpdir.Mean), Norm: number(dumpdir.Norm), Digest: s.Digest,
+		Call: s.Spot.Call, Leaf: s.Spot.Leaf}
 }
 
-// judgeStatistics sets the status of a row by its own statistics.
+// judgeStatistics sets the status of a row by its own statistics and the limits.
 func judgeStatistics(row *record.Row) {
 	s := row.Statistics
 	row.Pair.Status = record.Pass
@@ -137,12 +144,14 @@ func judgeStatistics(row *record.Row) {
 			s.NPU.Max, s.NPU.Min, s.Ref.Max, s.Ref.Min))
 		return
 	}
+	_, float := precisionOf(row.NPUDType)
 	for _, n := range []struct {
 		name     string
 		ref, npu metrics.Metric
 	}{{"norm", s.Ref.Norm, s.NPU.Norm}, {"max", s.Ref.Max, s.NPU.Max}, {"min", s.Ref.Min, s.NPU.Min}} {
 		d := math.Abs(n.npu.Value - n.ref.Value)
-		if n.ref.Defined && n.npu.Defined && d > row.Limits.Atol && d > looser*row.Limits.Rtol*math.Abs(n.ref.Value) {
+		beyond := d > row.Limits.Atol && d > row.Limits.Rtol*max(math.Abs(n.ref.Value), math.Abs(n.npu.Value)) || d > 0 && !float && n.name != "norm"
+		if n.ref.Defined && n.npu.Defined && beyond {
 			fail(record.StatisticsDiffer, lang.Sayf("%s %s, the reference has %s", "%s 为 %s，标杆为 %s", n.name, n.npu, n.ref))
 			return
 		}
@@ -155,25 +164,16 @@ func lost(npu, ref metrics.Metric) bool {
 	return npu.Defined && ref.Defined && !finite(npu) && finite(ref)
 }
 
-// judgeNorms fails the outputs of a round whose norm is off by much more than those of
-// the inputs of their operator.
-func judgeNorms(rows []record.Row) {
-	inputs := make(map[string]float64) // the largest relative difference
-	for i := range rows {
-		if row := &rows[i]; row.Statistics != nil && tensor.Kind(row.Kind).IsInput() {
-			inputs[row.Op] = max(inputs[row.Op], row.Statistics.RelativeNorm().Value)
-		}
+// aloneStatistics are those of a tensor without a partner.
+func aloneStatistics(x *Pair) *record.Statistics {
+	var ref, npu *dumpdir.Statistics
+	if x.Ref != nil {
+		ref = x.Ref.Statistics
+		x.Row.RefDType, x.Row.RefShape = ref.DType, ref.Shape
 	}
-	for i := range rows {
-		row := &rows[i]
-		if row.Statistics == nil || row.Statistics.ByDigest() || row.Status != record.Pass || tensor.Kind(row.Kind).IsInput() {
-			continue
-		}
-		in, known := inputs[row.Op]
-		if n := row.Statistics.RelativeNorm(); known && n.Defined && n.Value > minNorm && n.Value > normGrowth*in {
-			row.Status = record.Fail
-			row.Reasons = append(row.Reasons, record.Finding{Code: record.StatisticsDiffer, Confidence: record.Medium,
-				Evidence: lang.Sayf("the norm differs by %.3g %%, those of the inputs by %.3g %% at most", "范数相差 %.3g %%，输入的范数最多相差 %.3g %%", 100*n.Value, 100*in)})
-		}
+	if x.NPU != nil {
+		npu = x.NPU.Statistics
+		x.Row.NPUDType, x.Row.NPUShape = npu.DType, npu.Shape
 	}
+	return statisticsOfPair(ref, npu)
 }

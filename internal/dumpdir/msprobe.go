@@ -12,6 +12,7 @@ import (
 
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/optype"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -163,6 +164,7 @@ func (d *msprobeFolder) read() {
 		for k := range c.Leaves {
 			if l := &c.Leaves[k]; l.Tensor != nil {
 				e := d.entry(header.Task, c, l)
+				e.statistics.Spot = spotOf(c, i, k)
 				if e.role == Table {
 					d.file.Role = Table
 				}
@@ -273,6 +275,34 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf) *File {
 	return file
 }
 
+// spotOf is where a call, which is at a place in the run, has a tensor.
+func spotOf(c *Call, at, leaf int) Spot {
+	l, typ := &c.Leaves[leaf], optype.OfCall(c.API)
+	s := Spot{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
+	switch {
+	case l.Kind == tensor.Input && typ.Buffer != optype.NoInput:
+		inputs, beta := 0, 1.0
+		for i := range c.Leaves {
+			other := &c.Leaves[i]
+			switch {
+			case other.Tensor != nil && other.Kind == tensor.Input:
+				inputs++
+			case path.Ext("."+other.Path) == ".beta":
+				beta = other.NumberOr(beta)
+			}
+		}
+		s.Unread = typ.Buffer.Ignores(l.Index, inputs, beta)
+	case l.Kind == tensor.Output && typ.Form == optype.Square:
+		s.Exponent = 2
+		for i := range c.Leaves {
+			if other := &c.Leaves[i]; other.Tensor == nil && other.Kind == tensor.Input {
+				s.Exponent = other.NumberOr(s.Exponent)
+			}
+		}
+	}
+	return s
+}
+
 // statisticsOf are the statistics of a tensor as other tables have them.
 func statisticsOf(t *msprobe.Tensor) *Statistics {
 	s := &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}
@@ -280,7 +310,7 @@ func statisticsOf(t *msprobe.Tensor) *Statistics {
 		what   Statistic
 		number msprobe.Number
 	}{{Max, t.Max}, {Min, t.Min}, {Mean, t.Mean}, {Norm, t.Norm}} {
-		if n.number.Kind == jsonpos.Number {
+		if n.number.Kind == jsonpos.Number || n.number.Kind == jsonpos.Bool {
 			s.Values.Set(n.what, n.number.Value)
 		}
 	}

@@ -27,9 +27,22 @@ type Statistics struct {
 	Values Numbers
 	// Digest is the MD5 or SHA1 of the elements, empty for none.
 	Digest string
+	// Spot is where a call of msprobe has the tensor, the zero value for others.
+	Spot Spot
 	// File is the table, and Line the line of the row there, from 1.
 	File *File
 	Line int
+}
+
+// Spot is where a tensor stands among the calls of a run.
+type Spot struct {
+	Tensor string // in its call, such as input.1 or parameters.weight
+	// Call is the place of the call in the run, Leaf that of the tensor in its call, from 0.
+	Call, Leaf int
+	// Unread is set for a tensor that the call does not read, RequiresGrad is that of
+	// PyTorch, Exponent that of the power that made the tensor, 0 where none did.
+	Unread, RequiresGrad bool
+	Exponent             float64
 }
 
 // Number is a number that the table has, nil for none.

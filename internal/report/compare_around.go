@@ -185,6 +185,9 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			return firstCodes(r.Row, codes)
 		}).titled("REASON", "原因").ranked(1),
 	}
+	if slices.ContainsFunc(rows, func(r row) bool { return r.Row != nil && r.Statistics != nil }) {
+		all = slices.Concat(all[:3], t.statisticsColumns(rows), all[len(all)-1:])
+	}
 	// Evidence has its own numbers in place of the trend.
 	return Table[row]{Rows: rows, Columns: slices.DeleteFunc(all, func(c Column[row]) bool {
 		switch c.Name {

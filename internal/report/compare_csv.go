@@ -75,7 +75,12 @@ func metricColumns(report metrics.Report) (columns []Column[labelled]) {
 // As the HPAA manual says, max_abs_total and mean_abs_total hold relative
 // errors. What is undefined, such as a relative error where the whole reference
 // is 0, is NA; what is not finite is nan, inf or -inf.
+// Of statistics there is no line in it: outside of a folder, where they have a table of
+// their own beside it, that stands in its place.
 func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
+	if r.Verdict == byStatistics && !opt.folder {
+		return writeStatisticsCSV(w, r, opt)
+	}
 	if opt.HPAA.BOM {
 		if _, err := io.WriteString(w, "\ufeff"); err != nil {
 			return err

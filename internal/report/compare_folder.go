@@ -54,6 +54,7 @@ const OpConfigName = "op_config.csv"
 // that dumptool wrote, but for plots, and returns the names of others. compare.json
 // comes last: until it is there the old one says what may be removed.
 func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options) (left []string, failed []error) {
+	opt.folder = true
 	before := f.earlier()
 	var late []string // with pictures, and links to the files before them
 	early := slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
@@ -83,6 +84,11 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 
 // writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
+	if r.Any(func(row *record.Row) bool { return row.Statistics != nil }) {
+		if err := folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) }); err != nil {
+			return err
+		}
+	}
 	labels, stems, names := operatorStems(r, opt.Plots)
 	renamed := false
 	for i := range r.Len() {

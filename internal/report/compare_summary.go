@@ -117,7 +117,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		return t.standardFacts(r)
 	}
 	f := &r.Findings
-	facts := t.meaningFacts(r)
+	facts := slices.Concat(t.meaningFacts(r), t.statisticsFacts(r))
 	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
 	round, title := "", rowTitle
 	if f.FirstBad >= 0 && f.FirstBad < r.Len() {
@@ -152,7 +152,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
 		facts = append(facts, fact{t.say("First damaged", "首个损坏"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
-	if row := rowAt(r, f.FirstNaN); row != nil {
+	if row := rowAt(r, f.FirstNaN); row != nil && row.Compared() {
 		result := row.Result
 		bad := result.NPU.NaN + result.NPU.PosInf + result.NPU.NegInf
 		add(t.say("First NaN/inf", "首个 NaN/inf"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), bad, result.Total))
@@ -336,6 +336,7 @@ func (t Text) firstBad(row *record.Row) []string {
 	lines := []string{rowTitle(row)}
 	if row.Compared() {
 		lines = append(lines, t.errorsText(row))
+	} else if row.Statistics != nil && len(row.Reasons) > 0 { // which have the numbers
 	} else if row.Statistics != nil {
 		lines = append(lines, t.statisticsText(row.Statistics))
 	} else {

@@ -29,6 +29,8 @@ func (t Text) runFacts(r *record.Report) []fact {
 	switch {
 	case graph == "" && unordered(r):
 		graph = t.say("unknown", "未知")
+	case graph == "" && r.Verdict == byStatistics:
+		graph = t.say("tensors of the reference with the same statistics", "标杆中统计量相同的张量")
 	case graph == "":
 		graph = t.say("unknown, the operator before counts as the input", "未知，以前一个算子作为输入")
 		if r.Verdict == byEvidence {

@@ -86,6 +86,10 @@ func (t Text) aroundText(r *record.Report) string {
 		return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, EXPECTED: what the inputs and rounding explain of it, SCORE: RED / EXPECTED):",
 			"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，EXPECTED：其中输入与舍入可解释的部分，SCORE：RED / EXPECTED)：")
 	}
+	if r.Verdict == byStatistics {
+		return t.say("The rows around the first bad one in execution order (reference / NPU where they differ; Z: what they differ by, EXPECTED: what noise explains of it, B: beside its limit; above 1 is a fault):",
+			"首个出错前后的各行，按执行顺序(不同时为 标杆 / NPU；Z：差异，EXPECTED：其中噪声可解释的部分，B：与其上限之比，大于 1 即为故障)：")
+	}
 	return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, TREND: RED / that of the inputs or the operator before):",
 		"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，TREND：与输入或前一算子的 RED 之比)：")
 }

@@ -26,8 +26,8 @@ func verdictOf(r *record.Report) lang.Sentence {
 		return lang.Sayf("NOTHING COMPARED: the standard %s could not be applied to %s", "NOTHING COMPARED：标准 %s 无法适用于 %s", r.Standard, tensors(left))
 	case n[record.Fail] > 0 && evidence && !r.Interrupted: // what is interrupted is not judged
 		return lang.Sayf("%s%s%s", "%s%s%s", faults(r), firstRound(r), tail)
-	case r.Verdict == byStatistics && n[record.Fail] > 0:
-		return lang.Sayf("%s%s%s", "%s%s%s", orKnown(r, "FAIL", lang.Sayf("from statistics only, %d of %s differ", "仅依据统计量，%d/%s不一致", n[record.Fail], tensors(compared))), firstRound(r), tail)
+	case r.Verdict == byStatistics && compared > 0 && !r.Interrupted:
+		return lang.Sayf("%s%s%s", "%s%s%s", byFewNumbers(r, compared), firstRound(r), tail)
 	case n[record.Fail] > 0:
 		return lang.Sayf("%s%s%s%s", "%s%s%s%s", failures(r, compared), firstRound(r), besideLimits(r), tail)
 	case misses > 0 && misses == n[record.Error]:
@@ -43,12 +43,9 @@ func verdictOf(r *record.Report) lang.Sentence {
 	case n[record.Partial] > 0:
 		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
 	case r.LowCoverage() && evidence:
-		of := r.Meaning.Operators
-		return lang.Sayf("LOW COVERAGE: only %d of %d operators have a partner; of those none looks wrong", "LOW COVERAGE：仅 %d/%d 个算子有对应；其中没有算子异常", of.Compared, min(of.Reference, of.NPU))
+		return lowCoverage(r)
 	case evidence:
 		return healthy(r, compared)
-	case r.Verdict == byStatistics:
-		return lang.Sayf("PASS: from statistics only, none of %s differs by more than rounding explains", "PASS：仅依据统计量，%s的差异均可由舍入解释", tensors(compared))
 	case n[record.Warn] > 0:
 		return lang.Sayf("PASS with warnings: %s within the limits, %d of them with a warning%s", "PASS(有警告)：%s在门限内，其中 %d 个有警告%s", all(compared), n[record.Warn], besideLimits(r))
 	}
@@ -212,6 +209,12 @@ func healthy(r *record.Report, compared int) lang.Sentence {
 		return lang.Sayf("PASS: %s", "PASS：%s", text)
 	}
 	return lang.Sayf("PASS with warnings: %s; WARN %d: %s", "PASS(有警告)：%s；WARN %d：%s", text, warned, warningCounts(r))
+}
+
+// lowCoverage is the verdict where few operators have a partner.
+func lowCoverage(r *record.Report) lang.Sentence {
+	of := r.Meaning.Operators
+	return lang.Sayf("LOW COVERAGE: only %d of %d operators have a partner; of those none looks wrong", "LOW COVERAGE：仅 %d/%d 个算子有对应；其中没有算子异常", of.Compared, min(of.Reference, of.NPU))
 }
 
 // comparedShare says how many of the operators were compared, where some were not.

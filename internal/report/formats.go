@@ -191,6 +191,8 @@ type Options struct {
 	// of them are drawn beside the reports.
 	Gather Gather
 	Plots  bool
+	// folder is set for reports that are written into a folder.
+	folder bool
 	// beside are the reports in the same folder, to which a page has links.
 	beside []record.File
 }

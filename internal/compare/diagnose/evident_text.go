@@ -215,7 +215,7 @@ func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 		switch {
 		case from < 0:
 			from, factor = i, s
-		case to != i, math.Abs(s-factor) > 0.1*math.Abs(factor)+scaledErrors*rest: // not neighbours, or another factor
+		case to != i, math.Abs(s-factor) > float64(0.1*math.Abs(factor))+float64(scaledErrors*rest): // not neighbours, or another factor
 			return 0, 0, 0, false
 		}
 		to = i + 1

@@ -141,7 +141,7 @@ const leastExcess = 10
 // garbage reports whether the rows that are off hold other numbers altogether.
 func garbage(n *noise.Noise) bool {
 	off := float64(n.RowsOff * n.Rows.Size)
-	all, others := float64(n.Count)*float64(n.RMS*n.RMS), (float64(n.Count)-off)*float64(n.OtherRowsRMS*n.OtherRowsRMS)
+	all, others := float64(float64(n.Count)*float64(n.RMS*n.RMS)), float64((float64(n.Count)-off)*float64(n.OtherRowsRMS*n.OtherRowsRMS))
 	return off > 0 && n.RowsOff < n.Rows.Count && all-others >= off*float64(n.RefRMS*n.RefRMS)/4
 }
 

@@ -17,7 +17,8 @@ import (
 //   - the names of the calls, of MindSpore as PyTorch has them if the other side is
 //     that;
 //   - of backward calls the number is that of the order, if the two sides have not the
-//     same ones: a forward call that is computed again shifts the numbers;
+//     same ones: a forward call that is computed again shifts the numbers, and that of the
+//     gradients of parameters is the step's;
 //   - of calls without a partner by all these, the place among those of their name, if
 //     that is asked for (fuzzy).
 type Calls struct {
@@ -119,10 +120,11 @@ func parseCall(api string) call {
 	if msprobe.IsModule(api) {
 		number, direction = n-1, n-2
 	}
-	if _, err := strconv.ParseUint(parts[number], 10, 32); err != nil || parts[direction] != "forward" && parts[direction] != "backward" {
+	word := parts[direction]
+	if _, err := strconv.ParseUint(parts[number], 10, 32); err != nil || word != "forward" && word != "backward" && word != "parameters_grad" {
 		return c
 	}
-	c.number, c.backward = parts[number], parts[direction] == "backward"
+	c.number, c.backward = parts[number], word != "forward"
 	c.base = strings.Join(slices.Delete(parts, number, number+1), ".")
 	c.name = c.base[:strings.LastIndexByte(c.base, '.')]
 	return c

@@ -37,6 +37,12 @@ const (
 	StartedApart  Code = "STARTED_APART"
 	Memory        Code = "MEMORY"
 	Unrelated     Code = "UNRELATED"
+	CameIn        Code = "CAME_IN"
+	NotCopied     Code = "NOT_COPIED"
+	Magnitude     Code = "MAGNITUDE"
+	Exact         Code = "EXACT"
+	Flip          Code = "FLIP"
+	Drifted       Code = "DRIFTED"
 	Unknown       Code = "UNKNOWN"
 
 	Gate             Code = "GATE"

@@ -1,6 +1,9 @@
 package record
 
-import "dumptool/internal/compare/metrics"
+import (
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
+)
 
 // Evidence is what a verdict by evidence says of a row: the error of the tensor
 // beside what the errors of its inputs and rounding explain. See package verdict
@@ -48,6 +51,9 @@ type Evidence struct {
 	// its own error, HF32 is set where a product of float32 is judged by inputs of 11 bits.
 	LeftOut int64 `json:"left_out,omitempty"`
 	HF32    bool  `json:"hf32,omitempty"`
+	// Lambda is the noise that a tensor of which only statistics are known may have, beside
+	// its size; Expected is what was expected before they were seen.
+	Lambda metrics.Float `json:"lambda,omitempty"`
 	// FedBy are the origins that the row depends on, as indexes into the rows.
 	FedBy []int `json:"fed_by"`
 }
@@ -108,6 +114,11 @@ type originJSON struct {
 	Kind       string        `json:"kind"`
 	Score      metrics.Float `json:"score"`
 	FedBy      []string      `json:"fed_by"`
+	// Of a row that is judged by statistics: where the tensor stands in its call, what its
+	// numbers look like, and why it is one.
+	Tensor  string        `json:"tensor,omitempty"`
+	Pattern string        `json:"pattern,omitempty"`
+	Why     lang.Sentence `json:"why,omitzero"`
 }
 
 // origins are the origins of the summary.
@@ -125,7 +136,41 @@ func (r *Report) originsJSON() []originJSON {
 		if e := row.Evidence; e != nil {
 			o.Kind, o.Score, o.FedBy = e.Kind, e.Score, r.names(e.FedBy)
 		}
+		if s := row.Statistics; s != nil && len(row.Reasons) > 0 {
+			if o.Reason == StartedApart {
+				continue // among the starts
+			}
+			o.Row, o.Tensor, o.Pattern, o.Why = r.operatorOf(i), s.Tensor, o.Kind, row.Reasons[0].Evidence
+		}
 		all = append(all, o)
 	}
 	return all
 }
+
+// firstBad names the first bad row: of statistics the operator, since the inputs of one
+// have other names there.
+func (r *Report) firstBad() *string {
+	name := r.found(r.Findings.FirstBad)
+	if name == nil || r.Row(r.Findings.FirstBad).Statistics == nil || r.Verdict != "statistics" {
+		return name
+	}
+	if row := r.Row(r.Findings.FirstBad); row.Kind != "output" {
+		return &row.Op
+	}
+	op := r.operatorOf(r.Findings.FirstBad)
+	return &op
+}
+
+// operatorOf names the operator of a row, and the output where it has several.
+func (r *Report) operatorOf(i int) string {
+	row := r.Row(i)
+	for k := max(0, i-operatorRows); k < min(r.Len(), i+operatorRows); k++ {
+		if other := r.Row(k); k != i && other.Op == row.Op && other.Round == row.Round && other.Kind == row.Kind {
+			return row.Name()
+		}
+	}
+	return row.Op
+}
+
+// operatorRows is how far the rows of an operator may be apart that are looked at.
+const operatorRows = 64

@@ -139,7 +139,7 @@ func (r *Report) summary() summary {
 	s := summary{counts: countsOf(r.Counts),
 		VerdictMode: r.Verdict, VerdictWhy: r.VerdictWhy, Headline: r.Headline, Standard: optional(r.Standard), Effective: optional(r.Effective), Origins: r.originsJSON(), Meaning: r.Meaning,
 		Reference: r.Coverage.Reference, Compared: r.Coverage.Compared, Coverage: r.Coverage.Ratio(),
-		FirstBad: r.found(f.FirstBad), FirstDamaged: r.found(f.FirstDamaged), LastGood: r.found(f.LastGood), Suspects: r.names(f.Suspects),
+		FirstBad: r.firstBad(), FirstDamaged: r.found(f.FirstDamaged), LastGood: r.found(f.LastGood), Suspects: r.names(f.Suspects),
 		FirstNaN: r.found(f.FirstNaN), FirstOverflow: r.found(f.FirstOverflow), LargestJump: r.found(f.LargestJump),
 		OutputsBad: f.OutputsBad, Worst: r.names(r.Worst(worstShown))}
 	if s.LargestJump != nil {
@@ -164,7 +164,9 @@ func (h *head) report(rows []Row) (*Report, error) {
 	for _, o := range h.Summary.Origins {
 		names = append(names, o.Row)
 	}
-	r.Origins = r.rowsOf(names)
+	if r.Origins = r.rowsOf(names); r.Verdict == "statistics" { // named by operators there
+		r.Origins = h.Findings.Origins
+	}
 	r.Coverage.Reference, r.Coverage.Compared = h.Summary.Reference, h.Summary.Compared
 	r.Count()
 	r.Findings = h.Findings.findings(h.Summary.Jump, h.Summary.OutputsBad)

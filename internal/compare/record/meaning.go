@@ -46,6 +46,19 @@ type Meaning struct {
 	Power     *Power          `json:"power,omitempty"`
 	Notes     []lang.Sentence `json:"notes,omitempty"`
 	Operators *Operators      `json:"operators,omitempty"`
+	// StartedAlike is nil where elements were compared; Start are the tensors that nobody
+	// made and that differ. NoVerdict says why nothing can be said.
+	StartedAlike *bool         `json:"started_alike,omitempty"`
+	Start        []Start       `json:"start,omitempty"`
+	NoVerdict    lang.Sentence `json:"no_verdict,omitzero"`
+}
+
+// Start is a tensor that nobody made and that is not the same in both runs.
+type Start struct {
+	Op        string        `json:"op"`
+	Tensor    string        `json:"tensor"`
+	Parameter bool          `json:"parameter"`
+	Why       lang.Sentence `json:"why"`
 }
 
 // leastCompared is the share of the operators below which a verdict says little.

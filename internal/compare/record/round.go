@@ -44,6 +44,8 @@ type Round struct {
 	// error begins by evidence, as indexes into the rows of the report.
 	Findings Findings
 	Origins  []int
+	// NoVerdict says why nothing can be said of the rows, zero where something can.
+	NoVerdict lang.Sentence
 }
 
 // Shift moves what names rows of the round to their places in a report.

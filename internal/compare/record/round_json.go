@@ -73,6 +73,7 @@ type roundJSON struct {
 	Origins     []int          `json:"origins,omitempty"`
 	Pairing     *Pairing       `json:"pairing,omitempty"`
 	Unfit       bool           `json:"unfit,omitempty"`
+	NoVerdict   lang.Sentence  `json:"no_verdict,omitzero"`
 }
 
 func (r *Report) roundsJSON() []roundJSON {
@@ -84,7 +85,7 @@ func (r *Report) roundsJSON() []roundJSON {
 			OrderSource: x.OrderSource, OrderKnown: x.OrderKnown, GraphSource: x.GraphSource,
 			Status: x.Status(), Counts: countsOf(x.Counts),
 			FirstBad: r.found(f.FirstBad), LastGood: r.found(f.LastGood), LargestJump: r.found(f.LargestJump),
-			OutputsBad: f.OutputsBad, Findings: r.findingRows(f), Origins: x.Origins, Pairing: &x.Pairing, Unfit: x.Unfit}
+			OutputsBad: f.OutputsBad, Findings: r.findingRows(f), Origins: x.Origins, Pairing: &x.Pairing, Unfit: x.Unfit, NoVerdict: x.NoVerdict}
 		if j.LargestJump != nil {
 			j.Jump = NumberOf(f.Jump)
 		}
@@ -106,7 +107,7 @@ func (j *roundJSON) round() Round {
 	if j.Pairing != nil {
 		pairing = *j.Pairing
 	}
-	return Round{Name: j.Round, Origins: j.Origins, Pairing: pairing, Unfit: j.Unfit, At: j.At, RefAt: ref, Notes: j.Notes,
+	return Round{Name: j.Round, Origins: j.Origins, Pairing: pairing, Unfit: j.Unfit, NoVerdict: j.NoVerdict, At: j.At, RefAt: ref, Notes: j.Notes,
 		OrderSource: j.OrderSource, OrderKnown: j.OrderKnown, GraphSource: j.GraphSource,
 		Counts: j.Counts.byStatus(), Findings: j.Findings.findings(j.Jump, j.OutputsBad)}
 }

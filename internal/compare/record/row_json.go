@@ -297,10 +297,10 @@ func (j *rowJSON) row() (Row, error) {
 	if j.Details != nil {
 		r.Limits = j.Limits.limits()
 	}
+	r.Type, r.Downstream, r.Evidence, r.Standard = j.Type, j.Downstream, j.Evidence, j.Standard
 	if j.Total == nil {
 		return r, nil
 	}
-	r.Type, r.Downstream, r.Evidence, r.Standard = j.Type, j.Downstream, j.Evidence, j.Standard
 	var err error
 	if r.Result, err = j.takeResult(&r); err != nil {
 		return Row{}, err

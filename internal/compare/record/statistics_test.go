@@ -28,7 +28,7 @@ func TestStatisticsJSON(t *testing.T) {
 			t.Errorf("%+v: %v, want none", s, n)
 		}
 	}
-	if !(&Row{Statistics: want}).Judged() || (&Row{}).Judged() {
-		t.Error("statistics of a row without any")
+	if !(&Row{Statistics: want, RefFile: "a", NPUFile: "b"}).Judged() || (&Row{}).Judged() || (&Row{Statistics: want, RefFile: "a"}).Judged() {
+		t.Error("a row is judged by statistics of both sides")
 	}
 }

@@ -141,7 +141,7 @@ func (o *Operator) Judge() Verdict {
 // their number.
 func (o *Operator) leaveOut() int64 {
 	s := o.Out
-	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > 1.5*o.selected()+4 {
+	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > float64(1.5*o.selected())+4 {
 		return 0
 	}
 	both := *s

@@ -9,6 +9,7 @@
 package msprobe
 
 import (
+	"strconv"
 	"strings"
 
 	"dumptool/internal/jsonpos"
@@ -101,6 +102,16 @@ type Value struct {
 	// Kind is what the value is in the file, and Text what Python's str makes of it.
 	Kind jsonpos.Kind
 	Text string
+}
+
+// NumberOr is the number that a value is, or another one if it is none.
+func (l *Leaf) NumberOr(other float64) float64 {
+	if l.Value != nil && l.Value.Kind == jsonpos.Number {
+		if v, err := strconv.ParseFloat(l.Value.Text, 64); err == nil {
+			return v
+		}
+	}
+	return other
 }
 
 // IsModule reports whether an API is the call of a module, which other calls are

@@ -156,7 +156,7 @@ func (n *Noise) LeaveOut(rows int64) (leftOut int64) {
 		var squares float64
 		n.Max = 0
 		for _, i := range bins[left:] {
-			squares += float64(float64(g.RMS[i])*float64(g.RMS[i])) * float64(g.elements(i))
+			squares += float64(float64(g.RMS[i]) * float64(g.RMS[i]) * float64(g.elements(i)))
 			n.Max = max(n.Max, float64(g.Max[i]))
 		}
 		leftOut = n.Elements

@@ -1,0 +1,156 @@
+package statistics
+
+import (
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+)
+
+// The two runs are repeats of one, on one kind of device, where so many operators of equal
+// inputs have equal outputs: only then a digest that differs is a fault.
+const (
+	repeatShare = 0.95
+	repeatLeast = 20
+)
+
+// onlyDigests reports whether nothing but digests is known of the reference.
+func (j *judge) onlyDigests() bool {
+	digests := false
+	for v := range j.values {
+		if v.ref != nil && v.ref.float() && v.ref.known() {
+			return false
+		}
+		digests = digests || v.ref != nil && v.ref.Digest != ""
+	}
+	return digests
+}
+
+// digests judges where nothing else is known: a tensor is equal or not. An output of equal
+// inputs that is not is a candidate.
+type digests struct {
+	*judge
+	differ   map[*value]bool // the outputs so far, by whether they are bad
+	any      bool            // one of them is
+	late     map[string]bool // operators that read something bad, or made it
+	computed int             // operators that compute, of equal inputs
+	equal    int             // those of them with equal outputs
+	types    bool            // a type differs
+	found    []*value        // candidates
+}
+
+// byDigests walks over all operators.
+func (j *judge) byDigests() {
+	d := &digests{judge: j, differ: map[*value]bool{}, late: map[string]bool{}}
+	for _, o := range j.ops {
+		if o.refCall >= 0 && o.paired {
+			d.visit(o)
+		}
+	}
+	repeat := d.computed >= repeatLeast && float64(d.equal) >= repeatShare*float64(d.computed)
+	for _, v := range d.found {
+		confidence := record.Low
+		if repeat {
+			confidence = record.Medium
+		}
+		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
+			j.accuse(v, string(record.DigestDiffers), confidence, lang.Sayf("its inputs have equal digests, the output has not: %s", "输入的摘要相同，输出的不同：%s", v.text()))
+		}
+	}
+	switch {
+	case len(j.origins)+len(j.starts) > 0:
+	case d.computed == 0 && d.types:
+		j.noVerdict = lang.Sayf("digests of different types cannot be compared; dump statistics to judge", "类型不同，摘要无法比较；请 dump 统计量再判定")
+	case len(d.found) > 0:
+		j.noVerdict = lang.Sayf("bits differ from %s on, as they do between devices (%d of %d outputs of equal inputs are equal); dump statistics to judge",
+			"自 %s 起各位不同，不同设备之间即如此(输入相同的输出中 %[2]d/%[3]d 个相同)；请 dump 统计量再判定", d.found[0].op.name, d.equal, d.computed)
+	}
+	if len(j.origins) == 0 {
+		return
+	}
+	for v := range j.values {
+		if v.op.noise == optype.NoiseGarbage || v.place.Unread {
+			v.taint = unread
+		} else if v.npu != nil && v.ref != nil && v.taint == clean && !v.same && v.op.refCall >= j.origins[0].op.refCall {
+			v.taint = origin
+		}
+	}
+}
+
+// comparable reports whether the digests of a tensor say anything.
+func (v *value) comparable() bool {
+	return v.npu != nil && v.ref != nil && v.ref.Digest != "" && v.npu.Digest != "" && v.ref.dtype == v.npu.dtype
+}
+
+// made are the outputs of the reference with the digest of a tensor.
+func (d *digests) makers(v *value) []*value {
+	return slices.DeleteFunc(slices.Clone(d.made[v.ref.mark()]), func(p *value) bool { return p.ref.Digest != v.ref.Digest })
+}
+
+func (d *digests) visit(o *op) {
+	forward := d.byName[strings.Replace(o.name, "backward", "forward", 1)]
+	bad := o.backward && (d.late[strings.Replace(o.name, "backward", "forward", 1)] || (forward == nil || !forward.paired) && d.any)
+	seen := 0
+	for _, v := range o.ins {
+		d.types = d.types || v.npu != nil && v.ref != nil && v.ref.dtype != v.npu.dtype
+		if !v.comparable() {
+			continue
+		}
+		seen++
+		if v.same || o.noise == optype.NoiseGarbage || v.place.Unread {
+			continue
+		}
+		bad = true
+		d.read(o, v)
+	}
+	if bad {
+		d.late[o.name] = true
+	}
+	bad = bad || (o.gradients || seen == 0) && d.any
+	for _, v := range o.outs {
+		if !v.comparable() {
+			continue
+		}
+		passed := slices.ContainsFunc(d.makers(v), func(p *value) bool { return d.differ[p] })
+		d.differ[v] = !v.same
+		d.any = d.any || !v.same
+		d.made[v.ref.mark()] = append(d.made[v.ref.mark()], v)
+		if passed || !v.same && o.module && d.inside(o) != clean {
+			continue
+		}
+		if !v.same {
+			d.around(o, origin)
+		}
+		switch {
+		case bad || o.noise == optype.NoiseGarbage:
+		case o.noise == optype.NoiseRandom && !v.same:
+			v.taint = random
+			v.note(string(record.Random))
+		default:
+			if o.noise != optype.NoiseMove && v.ref.float() {
+				if d.computed++; v.same {
+					d.equal++
+				}
+			}
+			if !v.same {
+				d.late[o.name], d.found = true, append(d.found, v)
+			}
+		}
+	}
+}
+
+// read is for an input whose digest differs.
+func (d *digests) read(o *op, v *value) {
+	made := d.makers(v)
+	parameter := d.isParameter(o, v)
+	switch {
+	case len(made) > 0 && !slices.ContainsFunc(made, func(p *value) bool { return d.differ[p] }):
+		d.accuse(v, string(record.Memory), record.Medium, lang.Sayf("the reference reads here what %s wrote; on the NPU it is not what that wrote", "标杆在此读取 %s 的输出；NPU 上读到的并非其输出", made[len(made)-1].op.name))
+	case len(made) > 0 || o.backward:
+	case !parameter && v.ref.float() && (d.computed > 0 || d.types): // made between the calls that were dumped
+	case parameter || !d.any:
+		d.begin(o, v, parameter)
+	}
+}

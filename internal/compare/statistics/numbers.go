@@ -1,0 +1,220 @@
+package statistics
+
+import (
+	"math"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/tensor"
+)
+
+const (
+	// alike is the relative difference of numbers that are equal as printed.
+	alike = 1e-5
+	// reading is how far the norms and means of two readings of one tensor are apart.
+	reading = 3e-5
+	// resolved is the least rounding that statistics show, and integers is that of the
+	// norms and means of integers, which are summed in float32.
+	resolved = 1e-6
+	integers = 2e-6
+	// products is the least rounding of products: HF32 and TF32 are no faults.
+	products = 0x1p-12
+	// largestHalf is the largest number of float16.
+	largestHalf = 65504
+)
+
+// numbers are what is known of a tensor on one side.
+type numbers struct {
+	record.SideStatistics
+	dtype tensor.DType
+	shape tensor.Shape
+	n     float64 // elements, 1 where the shape is not known
+	// coarse is how far the norm and the mean may be rounded where statistics of 16 bits
+	// were computed in 16 bits, 0 elsewhere.
+	coarse float64
+}
+
+func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape) *numbers {
+	x := &numbers{SideStatistics: s, dtype: dtype, shape: shape, n: 1}
+	for _, d := range shape {
+		x.n *= float64(d)
+	}
+	return x
+}
+
+// known reports whether the bounds of the elements are known, finite whether all elements
+// are finite.
+func (x *numbers) known() bool { return x.Max.Defined && x.Min.Defined }
+
+func (x *numbers) finite() bool { return x.known() && finite(x.Max.Value) && finite(x.Min.Value) }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// float reports whether the elements are floating-point numbers.
+func (x *numbers) float() bool { return rounding(x.dtype) > 0 }
+
+// rounding is half a unit in the last place of 1 in a type, 0 for integers.
+func rounding(d tensor.DType) float64 {
+	switch d {
+	case tensor.Float16:
+		return 0x1p-11
+	case tensor.BFloat16:
+		return 0x1p-8
+	case tensor.Float32, tensor.Complex64:
+		return 0x1p-24
+	case tensor.Float64, tensor.Complex128:
+		return 0x1p-53
+	}
+	return 0
+}
+
+// magnitude is the largest magnitude of the elements.
+func (x *numbers) magnitude() float64 {
+	if !x.known() {
+		return 0
+	}
+	return max(math.Abs(x.Max.Value), math.Abs(x.Min.Value))
+}
+
+// normed reports whether the norm is known: statistics of float16 saturate.
+func (x *numbers) normed() bool {
+	return x.Norm.Defined && finite(x.Norm.Value) && !(x.coarse > 0 && x.Norm.Value >= 0.99*largestHalf)
+}
+
+// rms is the root mean square of the elements, half of the largest where the norm is not
+// known.
+func (x *numbers) rms() float64 {
+	switch {
+	case !x.known() || x.n == 0:
+		return 0
+	case !x.normed():
+		return x.magnitude() / 2
+	}
+	return x.Norm.Value / math.Sqrt(x.n)
+}
+
+// spread is the standard deviation of the elements.
+func (x *numbers) spread() float64 {
+	r := x.rms()
+	if !finite(x.Mean.Value) {
+		return r
+	}
+	return math.Sqrt(max(float64(r*r)-float64(x.Mean.Value*x.Mean.Value), 1e-8*r*r))
+}
+
+// mask reports whether the tensor is a mask that is added to scores.
+func (x *numbers) mask() bool {
+	return x.finite() && x.Min.Value <= -9000 && math.Abs(x.Min.Value) >= 64*max(math.Abs(x.Max.Value), 1e-3)
+}
+
+// scale is the size of the elements that are not masked.
+func (x *numbers) scale() float64 {
+	if x.mask() {
+		return max(math.Abs(x.Max.Value), 1)
+	}
+	return x.rms()
+}
+
+// flat reports whether all elements are the same, of a tensor of several.
+func (x *numbers) flat() bool { return x.n > 1 && x.known() && x.Max.Value == x.Min.Value }
+
+// near reports whether two tensors of one side are readings of one: the bounds are exact.
+func near(a, b *numbers) bool {
+	switch {
+	case a == nil || b == nil || a.n != b.n:
+		return false
+	case !a.known() || !b.known():
+		return a.Digest != "" && a.Digest == b.Digest
+	case a.Digest != "" && b.Digest != "" && a.dtype == b.dtype && a.shape.Equal(b.shape) && !a.float():
+		return a.Digest == b.Digest
+	case !a.finite():
+		return same(a.Max.Value, b.Max.Value) && same(a.Min.Value, b.Min.Value)
+	case a.Max.Value != b.Max.Value || a.Min.Value != b.Min.Value:
+		return false
+	}
+	within := reading + float64(2*max(a.coarse, b.coarse))
+	if a.normed() && b.normed() && math.Abs(a.Norm.Value-b.Norm.Value) > within*max(a.Norm.Value, b.Norm.Value) {
+		return false
+	}
+	return !a.Mean.Defined || !b.Mean.Defined ||
+		!(math.Abs(a.Mean.Value-b.Mean.Value) > within*max(a.rms(), b.rms(), math.Abs(a.Mean.Value)))
+}
+
+// same reports whether two numbers are printed alike.
+func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// mark stands for the elements of a tensor: near ones have the same.
+type mark struct {
+	n, max, min float64
+	digest      string
+}
+
+func (x *numbers) mark() mark {
+	if !x.known() {
+		return mark{n: x.n, digest: x.Digest}
+	}
+	m := mark{n: x.n, max: x.Max.Value, min: x.Min.Value}
+	for _, v := range []*float64{&m.max, &m.min} {
+		if math.IsNaN(*v) { // it equals nothing, not even in a map
+			*v, m.digest = 0, m.digest+"NaN"
+		}
+	}
+	return m
+}
+
+// difference is what the numbers of two tensors show of the error between them.
+type difference struct {
+	// norm and mean are the differences of the norms, and of the means beside the root mean
+	// square; bounds is that of the largest and smallest element, beside the largest
+	// magnitude. z is the largest of them.
+	norm, mean, bounds, z float64
+	// max, min and shift are the signed differences of the bounds and of the means.
+	max, min, shift float64
+	// ratio is that of the sizes, 1 where one of them is not known.
+	ratio float64
+	same  bool // equal as far as anything shows
+	shape bool // the shapes differ
+	lost  bool // the reference is finite, the other is not
+}
+
+// differ compares a tensor with its reference.
+func differ(ref, npu *numbers) difference {
+	d := difference{ratio: 1, shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
+	digests := ref.Digest != "" && npu.Digest != ""
+	if digests && (!ref.known() || ref.dtype == npu.dtype) {
+		d.same = ref.Digest == npu.Digest
+	}
+	if !ref.known() || !npu.known() {
+		d.same = d.same || !digests && !ref.known() && !npu.known()
+		return d
+	}
+	equal := same(ref.Max.Value, npu.Max.Value) && same(ref.Min.Value, npu.Min.Value) && same(ref.Norm.Value, npu.Norm.Value) && same(ref.Mean.Value, npu.Mean.Value) &&
+		ref.Norm.Defined == npu.Norm.Defined && ref.Mean.Defined == npu.Mean.Defined
+	d.same = !d.shape && (d.same || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
+	if !ref.finite() || !npu.finite() {
+		d.lost = ref.finite()
+		return d
+	}
+	if most := max(ref.magnitude(), npu.magnitude()); most > 0 {
+		d.max, d.min = npu.Max.Value-ref.Max.Value, npu.Min.Value-ref.Min.Value
+		d.bounds = max(math.Abs(d.max), math.Abs(d.min)) / most
+	}
+	if rms := max(ref.rms(), npu.rms()); rms > 0 {
+		if ref.normed() && npu.normed() {
+			d.norm = math.Abs(npu.Norm.Value-ref.Norm.Value) / max(npu.Norm.Value, ref.Norm.Value)
+		}
+		if ref.Mean.Defined && npu.Mean.Defined && finite(ref.Mean.Value) && finite(npu.Mean.Value) {
+			d.shift = npu.Mean.Value - ref.Mean.Value
+			d.mean = math.Abs(d.shift) / rms
+		}
+		d.ratio = npu.rms() / ref.rms()
+	}
+	d.z = max(d.norm, d.mean, d.bounds)
+	if !ref.float() && !d.shape && d.bounds == 0 && d.norm < integers && d.mean < integers && !digests {
+		d.same, d.z = true, 0
+	}
+	return d
+}
+
+// factor is the factor by which the sizes differ, from 1 on; it is infinite where one of them
+// is 0.
+func (d *difference) factor() float64 { return max(d.ratio, 1/d.ratio) }

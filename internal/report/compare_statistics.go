@@ -1,0 +1,337 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// byFewNumbers is the verdict on a run that is judged by statistics or digests.
+func byFewNumbers(r *record.Report, compared int) lang.Sentence {
+	m := &r.Meaning
+	origins, damaged, by := statisticsOrigins(r), 0, knownOf(r)
+	for _, row := range r.All() {
+		if row.Downstream {
+			damaged++
+		}
+	}
+	var text lang.Sentence
+	switch {
+	case len(m.Start) > 0:
+		first := m.Start[0]
+		text = lang.Sayf("the runs did not start alike: %s %s differs", "两次运行的起点不同：%s 的 %s 不一致", first.Op, first.Tensor)
+		if numbers := startNumbers(r, first); !numbers.IsZero() {
+			text = lang.Sayf("%s: %s", "%s：%s", text, numbers)
+		}
+		if more := len(m.Start) - 1; more > 0 {
+			text = lang.Sayf("%s; and %d more", "%s；另有 %d 个", text, more)
+		}
+		text = lang.Sayf("%s. What follows from it is not judged", "%s。由此引起的差异不作判定", text)
+		if len(origins) > 0 {
+			text = lang.Sayf("%s; besides it %s", "%s；此外 %s", text, foldedOrigins(r, origins))
+		}
+		return orKnown(r, "FAIL", text)
+	case len(origins) == 1:
+		row := r.Row(origins[0])
+		text = lang.Sayf("from %s only, 1 operator adds an error of its own: %s%s", "仅依据%s，1 个算子引入了自身的误差：%s%s", by, rowTitle(row), kindInBrackets(row))
+		if e := row.Evidence; e != nil && e.Score > 1 {
+			text = lang.Sayf("%s, %s x what rounding explains", "%s，为舍入可解释的 %s 倍", text, digits(fewDigits)(float64(e.Score)))
+		}
+	case len(origins) > 1:
+		text = lang.Sayf("from %s only, %d operators add an error of their own: %s", "仅依据%s，%d 个算子引入了自身的误差：%s", by, len(origins), foldedOrigins(r, origins))
+	case r.Counts[record.Fail] > 0:
+		return orKnown(r, "FAIL", lang.Sayf("from %s only, %d of %s differ", "仅依据%s，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
+	case !m.NoVerdict.IsZero():
+		return lang.Sayf("NO VERDICT: %s", "NO VERDICT：%s", m.NoVerdict)
+	case r.LowCoverage():
+		return lowCoverage(r)
+	default:
+		return fewNumbersPass(r, compared)
+	}
+	if damaged > 0 {
+		text = lang.Sayf("%s; %s after it differ", "%s；其后 %s不一致", text, tensors(damaged))
+	}
+	return orKnown(r, "FAIL", lang.Sayf("%s%s", "%s%s", text, comparedShare(r)))
+}
+
+// knownOf is what is known of the tensors.
+func knownOf(r *record.Report) lang.Text {
+	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined }) {
+		return lang.Text{EN: "statistics", ZH: "统计量"}
+	}
+	return lang.Text{EN: "digests", ZH: "摘要"}
+}
+
+// fewNumbersPass is the verdict where nothing looks wrong.
+func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
+	differ, worst := 0, (*record.Row)(nil)
+	for _, row := range r.All() {
+		if row.Statistics == nil || !row.Judged() {
+			continue
+		}
+		if !row.Statistics.Equal() {
+			differ++
+		}
+		if e := row.Evidence; e != nil && e.Judged && (worst == nil || e.Score > worst.Evidence.Score) {
+			worst = row
+		}
+	}
+	text := lang.Sayf("PASS: from %s only, no operator looks wrong: %s", "PASS：仅依据%s，没有算子异常：%s", knownOf(r), tensors(compared))
+	if differ > 0 {
+		text = lang.Sayf("%s, %d differ by rounding", "%s，其中 %d 个仅有舍入差异", text, differ)
+	}
+	if worst != nil && worst.Evidence.Score > 0 {
+		text = lang.Sayf("%s (worst B %s at %s)", "%s(最大 B 为 %s，位于 %s)", text, digits(fewDigits)(float64(worst.Evidence.Score)), worst.Op)
+	}
+	return lang.Sayf("%s%s", "%s%s", text, comparedShare(r))
+}
+
+// statisticsOrigins are the origins that are no starts.
+func statisticsOrigins(r *record.Report) []int {
+	var rows []int
+	for _, i := range originsOf(r) {
+		if !record.Has(r.Row(i).Reasons, record.StartedApart) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// startNumbers are the norms of a tensor that differs from the start, else its bounds.
+func startNumbers(r *record.Report, s record.Start) lang.Sentence {
+	for _, row := range r.All() {
+		x := row.Statistics
+		if x == nil || row.Op != s.Op || x.Tensor != s.Tensor {
+			continue
+		}
+		for _, n := range []struct {
+			name string
+			of   func(*record.SideStatistics) (float64, bool)
+		}{
+			{"norm", func(s *record.SideStatistics) (float64, bool) { return s.Norm.Value, s.Norm.Defined }},
+			{"max", func(s *record.SideStatistics) (float64, bool) { return s.Max.Value, s.Max.Defined }},
+			{"min", func(s *record.SideStatistics) (float64, bool) { return s.Min.Value, s.Min.Defined }},
+			{"mean", func(s *record.SideStatistics) (float64, bool) { return s.Mean.Value, s.Mean.Defined }},
+		} {
+			ref, ok := n.of(&x.Ref)
+			npu, has := n.of(&x.NPU)
+			if ok && has && ref != npu {
+				return lang.Sayf("%s %s, reference %s", "%s 为 %s，标杆为 %s", n.name, short(npu), short(ref))
+			}
+		}
+		return lang.Sentence{}
+	}
+	return lang.Sentence{}
+}
+
+// kindInBrackets is what the numbers of an origin look like.
+func kindInBrackets(row *record.Row) lang.Sentence {
+	if len(row.Reasons) == 0 || row.Evidence == nil {
+		return inBrackets(row)
+	}
+	return lang.Sayf(" (%s, %s)", "(%s，%s)", row.Evidence.Kind, confidenceText(row.Reasons[0].Confidence))
+}
+
+// foldedOrigins names origins; those of other calls of the same function that look alike are
+// counted.
+func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
+	type fold struct{ name, kind string }
+	calls := map[fold]int{}
+	var names []lang.Sentence
+	left := 0
+	for _, i := range origins {
+		row := r.Row(i)
+		f := fold{name: strings.Join(strings.FieldsFunc(row.Op, func(r rune) bool { return r >= '0' && r <= '9' || r == '.' }), ".")}
+		if row.Evidence != nil {
+			f.kind, _, _ = strings.Cut(row.Evidence.Kind, " ")
+		}
+		if calls[f]++; calls[f] > 1 {
+			continue
+		}
+		if len(names) == mostOrigins {
+			left++
+			continue
+		}
+		names = append(names, lang.Sayf("%s%s", "%s%s", rowTitle(row), kindInBrackets(row)))
+	}
+	list, more := lang.Join(names, comma), -left
+	for _, n := range calls {
+		more += n - 1
+	}
+	if more += left; more > 0 {
+		list = lang.Sayf("%s and %d more calls", "%s，另有 %d 次同类调用", list, more)
+	}
+	if left > 0 {
+		list = lang.Sayf("%s and %d more", "%s，另有 %d 个", list, left)
+	}
+	return list
+}
+
+// mostStarts is the number of tensors that the text lists where the runs did not start alike.
+const mostStarts = 5
+
+// statisticsFacts say what differs from the start, what the origins are and what to do next.
+func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
+	m := &r.Meaning
+	if r.Verdict != byStatistics {
+		return nil
+	}
+	var lines []string
+	for i, s := range m.Start {
+		if i == mostStarts {
+			lines = append(lines, t.say("and %d more", "另有 %d 个", len(m.Start)-i))
+			break
+		}
+		kind := ""
+		if s.Parameter {
+			kind = t.say(" (parameter)", "(参数)")
+		}
+		lines = append(lines, fmt.Sprintf("%s %s%s: %s", s.Op, s.Tensor, kind, t.of(s.Why)))
+	}
+	if len(lines) > 0 {
+		facts = append(facts, fact{label: t.say("Start", "起点"), lines: lines})
+	}
+	origins := statisticsOrigins(r)
+	if len(origins) == 0 {
+		return facts
+	}
+	var ops []string
+	for _, i := range origins[:min(len(origins), mostStarts)] {
+		if ops = append(ops, `"`+r.Row(i).Op+`"`); r.Row(i).Statistics == nil || r.Row(i).Statistics.Tensor == "" { // not of msprobe
+			return append(facts, fact{label: t.say("Next", "下一步"), lines: []string{t.say("dump the tensors of %s, to see which elements", "dump %s 的张量，以查看是哪些元素", r.Row(i).Op)}})
+		}
+	}
+	return append(facts, fact{label: t.say("Next", "下一步"), lines: []string{
+		t.say("dump the tensors, to see which elements: msprobe with this configuration", "dump 张量以查看是哪些元素：msprobe 使用如下配置"),
+		fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")),
+	}})
+}
+
+// fewNumbers are the statistics that tables show.
+var fewNumbers = []struct {
+	name string
+	of   func(*record.SideStatistics) metrics.Metric
+	rank int // in text
+}{
+	{"max", func(s *record.SideStatistics) metrics.Metric { return s.Max }, 8},
+	{"min", func(s *record.SideStatistics) metrics.Metric { return s.Min }, 9},
+	{"mean", func(s *record.SideStatistics) metrics.Metric { return s.Mean }, 7},
+	{"norm", func(s *record.SideStatistics) metrics.Metric { return s.Norm }, 3},
+}
+
+// noiseNumbers are the numbers that rows are judged by.
+var noiseNumbers = []struct {
+	name, title, zh string
+	of              func(*record.Evidence) metrics.Metric
+	rank            int
+}{
+	{"z", "Z", "Z", func(e *record.Evidence) metrics.Metric { return beside(float64(e.RMS), float64(e.RefRMS)) }, 4},
+	{"lambda", "LAMBDA", "LAMBDA", func(e *record.Evidence) metrics.Metric {
+		return metrics.Metric{Value: float64(e.Lambda), Defined: true}
+	}, 10},
+	{"expected", "EXPECTED", "预期", func(e *record.Evidence) metrics.Metric {
+		return metrics.Metric{Value: e.Relative(), Defined: e.Judged}
+	}, 5},
+	{"b", "B", "B", func(e *record.Evidence) metrics.Metric {
+		return metrics.Metric{Value: float64(e.Score), Defined: e.Judged}
+	}, 2},
+}
+
+// beside is a number beside another one, undefined where that is 0.
+func beside(x, size float64) metrics.Metric {
+	if size == 0 {
+		return metrics.Metric{}
+	}
+	return metrics.Metric{Value: x / size, Defined: true}
+}
+
+// statisticsColumns are the columns of rows that are judged by statistics or digests, in
+// text.
+func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
+	var all []Column[aroundRow]
+	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.Row != nil && r.Statistics != nil && r.Statistics.Ref.Max.Defined }) {
+		return append(all, words("digest", func(r aroundRow) string {
+			switch {
+			case r.Row == nil || r.Statistics == nil:
+				return ""
+			case r.Statistics.Ref.Digest == r.Statistics.NPU.Digest:
+				return r.Statistics.Ref.Digest
+			}
+			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
+		}).titled("DIGEST", "摘要").ranked(2))
+	}
+	for _, n := range fewNumbers {
+		all = append(all, numbers(n.name, func(r aroundRow) string {
+			if r.Row == nil || r.Statistics == nil {
+				return ""
+			}
+			ref, npu := n.of(&r.Statistics.Ref), n.of(&r.Statistics.NPU)
+			if ref == npu || !npu.Defined {
+				return orElse(ref, noValue, short)
+			}
+			return orElse(ref, noValue, short) + " / " + short(npu.Value)
+		}).titled(strings.ToUpper(n.name), strings.ToUpper(n.name)).ranked(n.rank))
+	}
+	for _, n := range noiseNumbers {
+		all = append(all, numbers(n.name, func(r aroundRow) string {
+			if !r.hasEvidence() {
+				return ""
+			}
+			return orElse(n.of(r.Evidence), "", digits(fewDigits))
+		}).titled(n.title, n.zh).ranked(n.rank))
+	}
+	return all
+}
+
+// statisticsFile is the table of the rows that are judged by statistics or digests.
+const statisticsFile = "statistics.csv"
+
+// writeStatisticsCSV writes the statistics of both sides of all rows that have some, what
+// they differ by and what noise explains.
+func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
+	if opt.HPAA.BOM {
+		if _, err := io.WriteString(w, "\ufeff"); err != nil {
+			return err
+		}
+	}
+	type row = *record.Row
+	columns := []Column[row]{
+		words("op_name", func(r row) string { return r.Op }),
+		words("tensor", func(r row) string { return cmp.Or(r.Statistics.Tensor, r.Kind+"."+strconv.Itoa(r.Output)) }),
+		words("status", func(r row) record.Status { return r.Status }),
+		words("reason", func(r row) string { return codesText(r.Reasons) }),
+		words("shape", func(r row) string { return r.Shape.Join(", ") }),
+		words("dtype_ref", func(r row) tensor.DType { return r.RefDType }),
+		words("dtype_npu", func(r row) tensor.DType { return r.NPUDType }),
+	}
+	for _, n := range fewNumbers {
+		columns = append(columns, numbers("ref_"+n.name, func(r row) metrics.Metric { return n.of(&r.Statistics.Ref) }),
+			numbers("npu_"+n.name, func(r row) metrics.Metric { return n.of(&r.Statistics.NPU) }))
+	}
+	columns = append(columns, words("ref_digest", func(r row) string { return r.Statistics.Ref.Digest }), words("npu_digest", func(r row) string { return r.Statistics.NPU.Digest }))
+	for _, n := range noiseNumbers {
+		columns = append(columns, numbers(n.name, func(r row) metrics.Metric {
+			if r.Evidence == nil {
+				return metrics.Metric{}
+			}
+			return n.of(r.Evidence)
+		}))
+	}
+	columns = append(columns, words("rank", func(r row) string { return r.At.Rank }), words("step", func(r row) string { return r.At.Step }),
+		words("script", func(r row) string { return r.Script }), words("modules", modulePath))
+	return writeCSV(w, columns, func(yield func(row) bool) {
+		for _, row := range r.All() {
+			if row.Statistics != nil && row.Judged() && !yield(row) {
+				return
+			}
+		}
+	})
+}
