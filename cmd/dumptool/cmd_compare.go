@@ -98,7 +98,7 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 func (o *compareOptions) setScopes(flags *pflag.FlagSet) {
 	ofPlace(flags, "cpu", "npu", "op-config", "fusion", "result", "ops-from", "node-runtime-filename", "order-file", "consumer-map", "ir", "third", "noise", "map-node-dict")
 	ofRow(flags, "verdict", "profile", "atol", "rtol", "tol-mode", "nan-policy", "max-error-ratio", "min-cos", "max-red", "max-mean-rel", "min-sqnr", "max-ulp", "int-tol", "accum",
-		"inputs", "fuzzy", "skip-keys", "exclude-node-list", "standard", "hf32", "force-compare", "crop-padding", "auto-layout", "transpose", "ref-format", "npu-format", "original-format",
+		"inputs", "fuzzy", "skip-keys", "exclude-node-list", "standard", "hf32", "flow", "force-compare", "crop-padding", "auto-layout", "transpose", "ref-format", "npu-format", "original-format",
 		"max-elems", "strict-dtype", "ref-dtype", "bin-dtype")
 	ofRound(flags, "round", "order")
 }
@@ -124,6 +124,9 @@ func runCompare(cmd *cobra.Command, a *app, opts *compareOptions, args []string)
 		return a.notCompared(err)
 	}
 	makeRoom(plan.Measured())
+	if n := plan.Reads(); n > 0 {
+		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
+	}
 	if opt.Shard.On() {
 		return opts.compareShard(ctx, a, opt, plan)
 	}

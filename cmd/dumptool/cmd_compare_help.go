@@ -12,7 +12,7 @@ func compareGroups() []flagGroup {
 			"min-cos", "min-sqnr", "max-red", "max-mean-rel", "max-ulp", "noise", "standard", "third", "hf32"}},
 		{"Shapes and axis orders", []string{"auto-layout", "transpose", "ref-format", "npu-format", "original-format", "crop-padding", "force-compare", "strict-dtype",
 			"ref-dtype", "bin-dtype"}},
-		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map", "ir"}},
+		{"Execution order, and which operator feeds which", []string{"order", "node-runtime-filename", "order-file", "consumer-map", "ir", "flow"}},
 		{"Reports", []string{"out", "format", "json", "topn", "diff-cnt", "diff-order", "rows", "extra-columns", "hpaa-version", "bom",
 			"show-graph", "pictures", "max-bins", "min-bins"}},
 		{"Many machines", []string{"shard", "run", "resume", "wait", "missing", "allow-missing"}},

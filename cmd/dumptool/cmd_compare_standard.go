@@ -12,7 +12,7 @@ import (
 // standardFlags are the flags of the acceptance of single operators, and of what else a
 // verdict takes from other runs.
 type standardFlags struct {
-	name, third, noise, hf32 string
+	name, third, noise, hf32, flow string
 }
 
 func (o *standardFlags) addFlags(cmd *cobra.Command) {
@@ -21,16 +21,21 @@ func (o *standardFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.third, "third", "", "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is")
 	flags.StringVar(&o.hf32, "hf32", string(compare.HF32Auto), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off")
 	flags.Lookup("hf32").NoOptDefVal = string(compare.HF32On)
-	harmless(flags, "standard", "hf32")
+	flags.StringVar(&o.flow, "flow", string(compare.FlowAuto), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none")
+	harmless(flags, "standard", "hf32", "flow")
 	flags.StringVar(&o.noise, "noise", "", "`PATH` of a second reference of a lower precision: how far it is from the first is the noise that the verdict allows")
 	completeValues(cmd, "standard", names(standard.Names()))
 	completeValues(cmd, "hf32", names(compare.HF32s()))
+	completeValues(cmd, "flow", names(compare.FlowsFrom()))
 }
 
 // resolve turns the flags into options, in which the verdict is chosen already.
 func (o *standardFlags) resolve(opt *compare.Options) error {
 	hf32, err := oneOf("--hf32", o.hf32, compare.HF32s())
 	if err != nil {
+		return err
+	}
+	if opt.Judge.Verdict.Flow, err = oneOf("--flow", o.flow, compare.FlowsFrom()); err != nil {
 		return err
 	}
 	opt.Judge.Verdict.HF32 = hf32

@@ -85,7 +85,7 @@ func (o *Options) judgeRounds(rep *record.Report) {
 // add, or by limits, where the evidence stands beside.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	mode := o.Judge.Verdict.Mode
-	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes(), HF32: o.Judge.Verdict.HF32}
+	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	few := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
 	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == ByStatistics || mode == ByEvidence && few && !elements {
@@ -114,6 +114,9 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 		round.Findings = j.Apply()
 	}
 	j.Write()
+	if n, of := j.ByContent(); round.GraphSource.IsZero() && n > 0 {
+		round.GraphSource = lang.Sayf("equal tensors, %d of %d operators known", "相同的张量，已知 %d/%d 个算子", n, of)
+	}
 	round.Origins = j.Origins()
 	if few {
 		round.AddFindings(statistics.Judge(rows))

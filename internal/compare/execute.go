@@ -111,7 +111,13 @@ func (p *Plan) size(i int) int64 {
 	if x.Row.Pair.Status != "" {
 		return 0
 	}
-	return x.Ref.Size + x.NPU.Size
+	size := x.Ref.Size + x.NPU.Size
+	for _, t := range x.Reads {
+		if t.Path != x.Ref.Path && t.Path != x.NPU.Path {
+			size += t.Size
+		}
+	}
+	return size
 }
 
 // executor compares pairs.
@@ -151,7 +157,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	if x.Row.Pair.Status != "" {
 		return part
 	}
-	err := guard.Do(func() error { return e.compare(ctx, x, part) })
+	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.read(ctx, x, part.Row)) })
 	row := part.Row
 	var padding *align.PaddingError
 	switch {
@@ -234,6 +240,12 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 		trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
 	}
 	row.Result, row.Noise, res.Noise = res, res.Noise, nil
+	if row.Noise == nil {
+		return
+	}
+	if ok, off := row.Noise.IsOf(row.Said); !ok && off > 0 {
+		row.Notes = append(row.Notes, lang.Sayf("said to be %s, %.3g %% of the elements are none", "标称为 %s，但 %.3g %% 的元素不是", row.Said, 100*off))
+	}
 }
 
 // align opens a pair and aligns it, with whole to read all of it.

@@ -55,10 +55,14 @@ type Pair struct {
 	Ref, NPU *Tensor // nil on a side that is missing
 	// Third is that of the third result, nil where it is missing or nobody asks for it.
 	Third *Tensor
+	// Reads are inputs of the operator without a partner, which are read to find out who made
+	// them; of one pair of the operator.
+	Reads []*Tensor
 	// Execution counts the executions of the operator in one folder from 1,
 	// where several are compared.
 	Execution int
 
+	readsOfRef bool // they are those of the reference
 	// format is the axis order of the reference where the compiler's graph has
 	// it.
 	format *tensor.Format
@@ -149,6 +153,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side) (*Plan, error) {
 	if err := p.Sort(); err != nil {
 		return nil, err
 	}
+	p.planReads()
 	p.explainNothing()
 	values := p.pairValues()
 	if opt.Calls {

@@ -195,7 +195,7 @@ func (p *Plan) row(ref, npu int, rule string) *record.Row {
 		row.SetCall(callOf(p.npu.op[npu]))
 		it, t := p.npu.Tensors[npu], &p.npu.named[npu]
 		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
-		row.NPUFile, row.NPUPath = it.String(), it.Path
+		row.NPUFile, row.NPUPath, row.Said = it.String(), it.Path, it.saidType()
 		noteHeader(row, t, lang.Text{EN: "NPU", ZH: "NPU "})
 	}
 	if ref >= 0 {

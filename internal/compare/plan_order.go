@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
 	"dumptool/internal/lang"
 )
 
@@ -149,11 +151,17 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 			x.Row.Order = places[i]
 		}
 	}
-	flow := sources.Flow(items)
+	var flow dumpdir.Flow
+	if p.opt.Judge.Verdict.Flow != diagnose.FlowNone {
+		flow = sources.Flow(items)
+	}
 	round.OrderSource, round.GraphSource, round.graph = order.Source, flow.Source, flow.Graph
 	for i := range operators {
 		for _, x := range operators[i].pairs {
 			x.Row.Module = round.module(x.Row)
+			if x.Row.OpType == "" {
+				x.Row.OpType = round.opType(x.Row)
+			}
 		}
 	}
 	// The order of one operator is known, and so is one that the user asks for.
@@ -164,13 +172,27 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 	return slices.Concat(order.Rejected, flow.Rejected), nil
 }
 
+// operator is that of a row in the graph, nil where it has none.
+func (r *plannedRound) operator(row *record.Row) *graph.Op {
+	if r.graph == nil {
+		return nil
+	}
+	return r.graph.Find(appendNames([]string{row.Op}, row.NPUOp)...)
+}
+
+// opType is the type of the operator of a row by the graph.
+func (r *plannedRound) opType(row *record.Row) string {
+	if op := r.operator(row); op != nil {
+		return op.Type
+	}
+	return ""
+}
+
 // module is the full name of an operator that has slashes: that of the graph, else its own.
 func (r *plannedRound) module(row *record.Row) string {
 	name := row.Op
-	if r.graph != nil {
-		if op := r.graph.Find(appendNames([]string{row.Op}, row.NPUOp)...); op != nil && strings.Contains(op.Name, "/") {
-			name = op.Name
-		}
+	if op := r.operator(row); op != nil && strings.Contains(op.Name, "/") {
+		name = op.Name
 	}
 	if !strings.Contains(name, "/") {
 		return ""

@@ -37,6 +37,15 @@ type Tensor struct {
 	Err error
 }
 
+// saidType is the type that the name of the file says, or dump.json of msprobe does: tools
+// keep bfloat16 as arrays of float32.
+func (t *Tensor) saidType() tensor.DType {
+	if t.Leaf != nil && t.Leaf.Tensor != nil {
+		return t.Leaf.Tensor.ElementType()
+	}
+	return filename.Parse(t.Name).DType
+}
+
 // Side is what was found at the path of one side: the rounds of a run that were
 // chosen, with their tensors.
 type Side struct {

@@ -76,7 +76,18 @@ type VerdictOptions struct {
 	Gates         Gates
 	// HF32 says whether products of float32 are made of inputs of 11 bits.
 	HF32 HF32
+	// Flow says how it is known who feeds whom.
+	Flow FlowFrom
 }
+
+// FlowFrom says how it is known who feeds whom, as the diagnosis does it.
+type FlowFrom = diagnose.FlowFrom
+
+// FlowAuto is what files say, and equal tensors.
+const FlowAuto = diagnose.FlowAuto
+
+// FlowsFrom are all ways.
+func FlowsFrom() []FlowFrom { return diagnose.FlowsFrom() }
 
 // HF32 says how to judge products of float32, as the diagnosis does it.
 type HF32 = diagnose.HF32

@@ -80,6 +80,11 @@ func (t *Type) IsIndex(output int) bool {
 	return output >= 0 && output < 8 && t.Indices>>output&1 == 1
 }
 
+// IsParameter reports whether an input is a parameter of the network.
+func (t *Type) IsParameter(input int) bool {
+	return input >= 0 && input < 8 && t.Parameters>>input&1 == 1
+}
+
 // Form is a member of a class with a bound of its own.
 type Form uint8
 
@@ -96,6 +101,8 @@ const (
 	GroupNorm    // over channels that are neighbours
 	Convolution
 	Batched    // a product of two tensors, which no row of one input bounds
+	Pooled     // passed back to the largest of each window
+	Ordered    // rows in the order of indices
 	LogSoftmax // bounded by the largest error of a row only
 )
 
@@ -152,8 +159,9 @@ var known = []struct {
 	{"max min amax amin ReduceMax* ReduceMin*", Type{Class: Move, Indices: 1 << 1, Noise: NoiseLipschitz}},
 	{"TopK* topk Sort* sort cummax cummin Unique* unique Kthvalue kthvalue", Type{Class: Move, Indices: 1 << 1}},
 	{"MoeGatingTopKSoftmax* MoeGatingTopK* npu_moe_gating_top_k_softmax npu_moe_gating_top_k", Type{Class: Exponential, Transcendental: true, Indices: 1<<1 | 1<<2}},
-	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2}},
-	{"ReluGrad* LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward MaxPoolGrad* MaxPoolGradWithArgmax* max_pool2d_with_indices_backward", Type{Class: Gated}},
+	{"MoeInitRouting* npu_moe_init_routing", Type{Class: Move, Indices: 1<<1 | 1<<2, Gathers: true, Form: Ordered}},
+	{"ReluGrad* LeakyReluGrad Relu6Grad threshold_backward leaky_relu_backward", Type{Class: Gated}},
+	{"MaxPoolGrad* MaxPoolGradWithArgmax* max_pool2d_with_indices_backward", Type{Class: Gated, Form: Pooled}},
 	{"DropOutGenMask* DropoutGenMask StatelessDropOutGenMask RandomUniform* RandomNormal* RandomStandardNormal StatelessRandomUniform* StatelessRandomNormal* StandardNormal StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial* Bernoulli* RandomUniformInt Randperm rand randn randint normal uniform bernoulli multinomial randperm", Type{Random: true}},
 	{"DropOutDoMask* DropOutDoMaskV3", Type{Class: Multiply, Random: true}},
 	{"Data Parameter Const Constant Placeholder Load", Type{Start: true}},

@@ -182,6 +182,8 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		return lang.Sayf("overflow of %s begins at %s", "%s 溢出始于 %s", row.NPUDType, rowTitle(row))
 	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.NPUNaN):
 		return lang.Sayf("NaN or infinities begin at %s", "NaN 或 inf 始于 %s", rowTitle(row))
+	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.StartedApart) && e != nil && !e.Start:
+		return lang.Sayf("the runs did not read the same input, or %s is wrong: its inputs were not dumped", "两侧读取的输入不同，或 %s 有误：其输入未 dump", rowTitle(row))
 	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.StartedApart):
 		return lang.Sayf("the runs did not read the same input (or weights): %s differs", "两侧读取的输入(或权重)不同：%s 不一致", rowTitle(row))
 	case e == nil || e.Score == 0:

@@ -526,8 +526,10 @@ func ill(n *net) {
 	n.linear(x, 12, true)
 }
 
-func deep(n *net) {
-	layers := pick(n, 24, 24, 24, 200, 200, 400, 1000)
+func deep(n *net) { residual(n, pick(n, 24, 24, 24, 200, 200, 400, 1000)) }
+
+// residual is a net of so many residual layers.
+func residual(n *net, layers int) {
 	x := n.features(n.between(8, 24), pick(n, 16, 32))
 	gain := 1 / math.Sqrt(float64(layers))
 	for range layers {

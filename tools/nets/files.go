@@ -168,7 +168,7 @@ func (w *writer) operator(npu bool, i int, nd *node) error {
 			return err
 		}
 	}
-	if w.Inputs {
+	if w.Inputs && w.Files != "cann" { // the tools of HPAA keep outputs only
 		for k, a := range arrays(nd.in, npu) {
 			if err := write("input", k, a); err != nil {
 				return err

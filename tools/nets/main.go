@@ -89,6 +89,7 @@ func run(args []string, stdout io.Writer) (err error) {
 	binary := flags.String("dumptool", "../bin/dumptool", "the program `FILE`")
 	keep := flags.String("keep", "", "keep the networks in folder `DIR`")
 	list := flags.Bool("list", false, "list what went wrong")
+	depth := flags.Bool("depth", false, "print what is seen in deep networks instead, 24 to 1000 layers of each seed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -111,6 +112,9 @@ func run(args []string, stdout io.Writer) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	if *depth {
+		return byDepth(stdout, program, dir, first, last)
 	}
 	chosen := slices.Sorted(maps.Keys(families))
 	if *names != "all" {
@@ -179,7 +183,11 @@ func (o *outcome) judge(ctx context.Context, program string) error {
 	if err != nil || f == nil && o.Mode != "clean" {
 		return err
 	}
-	form := n.form()
+	return o.write(ctx, program, n, f, n.form())
+}
+
+// write writes a network in a form, and runs the program on it.
+func (o *outcome) write(ctx context.Context, program string, n *net, f *fault, form form) error {
 	if err := os.MkdirAll(o.folder, 0o777); err != nil {
 		return err
 	}

@@ -62,6 +62,19 @@ func newNet(family string, seed uint64) (*net, error) {
 	if !ok {
 		return nil, fmt.Errorf("no family %q, there are: %s", family, strings.Join(slices.Sorted(maps.Keys(families)), " "))
 	}
+	n := start(family, seed)
+	build(n)
+	if n.IntN(5) == 0 {
+		for _, nd := range n.nodes {
+			nd.missing = nd.missing || n.IntN(7) == 0
+		}
+	}
+	n.finish()
+	return n, nil
+}
+
+// start is a net without operators.
+func start(family string, seed uint64) *net {
 	salt := uint64(len(family))
 	for _, c := range family {
 		salt = salt*131 + uint64(c)
@@ -72,12 +85,11 @@ func newNet(family string, seed uint64) (*net, error) {
 	n.cpu = &machine{exact: true, draw: 1, offers: map[string]bool{}, notes: map[string]int{}}
 	n.npu = machine{block: pick(n, 8, 16, 32, 64), coarse: n.IntN(3) == 0, draw: 1, hf32: n.IntN(2) == 0}
 	n.npu.hf32MatMul = n.npu.hf32 && n.IntN(3) == 0
-	build(n)
-	if n.IntN(5) == 0 {
-		for _, nd := range n.nodes {
-			nd.missing = nd.missing || n.IntN(7) == 0
-		}
-	}
+	return n
+}
+
+// finish computes what the NPU has.
+func (n *net) finish() {
 	n.notes = n.run(nil)
 	for _, nd := range n.nodes {
 		for k, a := range nd.npu {
@@ -86,7 +98,6 @@ func newNet(family string, seed uint64) (*net, error) {
 			}
 		}
 	}
-	return n, nil
 }
 
 // pick draws one of several.

@@ -1,10 +1,23 @@
 package diagnose
 
-import (
-	"slices"
+import "slices"
 
-	"dumptool/internal/tensor"
+// FlowFrom says how it is known who feeds whom.
+type FlowFrom string
+
+// The ways, of which none is FlowAuto: what files say, and equal elements of an input and
+// of an earlier output. Inputs that only one side has are read where no file says it.
+const (
+	FlowAuto  FlowFrom = "auto"
+	FlowFiles FlowFrom = "files" // files alone
+	FlowNone  FlowFrom = "none"
 )
+
+// FlowsFrom are all of them.
+func FlowsFrom() []FlowFrom { return []FlowFrom{FlowAuto, FlowFiles, FlowNone} }
+
+// ByContent reports whether equal elements say who feeds whom.
+func (f FlowFrom) ByContent() bool { return f != FlowFiles && f != FlowNone }
 
 // leastCopied is the number of elements below which two tensors may be the same by
 // chance.
@@ -12,9 +25,9 @@ const leastCopied = 8
 
 // content identifies a tensor by its type, shape and elements.
 type content struct {
-	digest
-	dtype tensor.DType
-	shape string
+	crc          uint32
+	count        int64
+	dtype, shape string
 }
 
 // content is that of a side of the row: a tensor of few elements, or of one value, says
@@ -28,47 +41,144 @@ func (r *row) content(npu bool) (c content, ok bool) {
 	if npu {
 		side, sum, dtype = &res.NPU, r.npuDigest(), r.source.NPUDType
 	}
-	return content{sum, dtype, r.source.Shape.String()}, side.Min.Defined && side.Min.Value != side.Max.Value
+	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, side.Min.Defined && side.Min.Value != side.Max.Value
+}
+
+// anyShape is the content whatever its shape is: what only changes the shape is often no
+// operator of its own.
+func (c content) anyShape() content {
+	c.shape = ""
+	return c
+}
+
+// producers are the rows that made tensors, the latest one before a place in the order,
+// of the reference and of the NPU.
+type producers [2]map[content]*row
+
+func sideOf(npu bool) int {
+	if npu {
+		return 1
+	}
+	return 0
 }
 
 // findProducers finds the output that each input is a copy of: the latest one before it
 // with the same elements, on the NPU's side, else on that of the reference. Where both
 // sides have one, and they differ, the NPU read another tensor than it should have.
 func (n *network) findProducers() {
-	if !n.Ordered {
+	if !n.Ordered || !n.Flow.ByContent() {
 		return
 	}
-	var made [2]map[content]*row // by the side
-	for side := range made {
-		made[side] = map[content]*row{}
-	}
+	made := producers{{}, {}}
+	var found []sources
+	reached := map[*operator]bool{}
 	for _, r := range n.order {
-		var by [2]*row
-		for side := range made {
-			if c, ok := r.content(side == 1); ok && r.isInput {
-				by[side] = made[side][c]
-			} else if ok {
-				made[side][c] = r
+		if r.isInput {
+			n.findProducer(r, &made)
+			if r.producer != nil {
+				reached[r.producer.operator] = true
+			}
+			continue
+		}
+		if s := r.sourcesIn(&made); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
+			found = append(found, s)
+			for _, source := range s.rows {
+				reached[source.operator] = true
 			}
 		}
-		byRef, byNPU := by[0], by[1]
-		switch {
-		case byNPU != nil && (byRef == nil || byRef == byNPU):
-			r.producer = byNPU
-		case byRef != nil:
-			r.producer, r.misread = byRef, byNPU
-		default:
-			continue
-		}
-		o := r.operator
-		if o.known || r.producer.operator == o {
-			continue
-		}
-		if o.inferred {
-			o.sources, o.inferred = nil, false
-		}
-		if !slices.Contains(o.sources, r.producer) {
-			o.sources = append(o.sources, r.producer)
+		for _, npu := range []bool{false, true} {
+			if c, ok := r.content(npu); ok {
+				made[sideOf(npu)][c], made[sideOf(npu)][c.anyShape()] = r, r
+			}
 		}
 	}
+	n.takeSources(found, reached)
+}
+
+// findProducer finds the producer of an input that both sides have.
+func (n *network) findProducer(r *row, made *producers) {
+	var by [2]*row
+	for _, npu := range []bool{false, true} {
+		if c, ok := r.content(npu); ok {
+			by[sideOf(npu)] = made[sideOf(npu)][c]
+		}
+	}
+	byRef, byNPU := by[0], by[1]
+	switch {
+	case byNPU != nil && (byRef == nil || byRef == byNPU):
+		r.producer = byNPU
+	case byRef != nil:
+		r.producer, r.misread = byRef, byNPU
+	default:
+		return
+	}
+	o := r.operator
+	if o.known || r.producer.operator == o {
+		return
+	}
+	if o.inferred {
+		o.sources, o.inferred = nil, false
+	}
+	if !slices.Contains(o.sources, r.producer) {
+		o.sources = append(o.sources, r.producer)
+	}
+}
+
+// sources are the rows that made what an operator reads, by inputs that only one side has.
+type sources struct {
+	of     *operator
+	rows   []*row
+	unmade bool // nobody made another input, which is no parameter by the type
+}
+
+// sourcesIn are the sources of the operator of a row that has its inputs.
+func (r *row) sourcesIn(made *producers) sources {
+	s := sources{of: r.operator}
+	for i := range r.source.Reads {
+		read := &r.source.Reads[i]
+		count, _ := read.Shape.Count()
+		if count < leastCopied || read.Constant {
+			continue
+		}
+		c, by := content{read.CRC, count, read.DType, read.Shape.String()}, made[sideOf(read.NPU)]
+		source := by[c]
+		if source == nil {
+			source = by[c.anyShape()]
+		}
+		switch {
+		case source == nil:
+			s.unmade = s.unmade || !r.typ.IsParameter(read.Input)
+		case source.operator != r.operator && !slices.Contains(s.rows, source):
+			s.rows = append(s.rows, source)
+		}
+	}
+	return s
+}
+
+// takeSources makes what was found that which operators read. A tensor that nobody made
+// comes from outside, a weight for instance; but behind an output that nobody reads there
+// may be an operator between the two that was not dumped, and not all is known.
+func (n *network) takeSources(found []sources, reached map[*operator]bool) {
+	lost := slices.IndexFunc(n.operators, func(o *operator) bool {
+		return !reached[o] && slices.ContainsFunc(o.outputs, func(r *row) bool {
+			_, ok := r.content(true)
+			return ok
+		})
+	})
+	for _, s := range found {
+		if !s.unmade || s.of.index <= lost {
+			s.of.sources, s.of.inferred, s.of.known = s.rows, false, true
+		}
+	}
+}
+
+// byContent counts the operators of which equal elements say what they read.
+func (n *network) byContent() (known int) {
+	for _, o := range n.operators {
+		_, inGraph := n.Graph[o.name]
+		if o.known && !inGraph || slices.ContainsFunc(o.inputs, func(r *row) bool { return r.producer != nil }) {
+			known++
+		}
+	}
+	return known
 }

@@ -28,6 +28,7 @@ type judged struct {
 	origin  bool
 	damaged bool
 	behind  bool  // what it reads is drawn, or selected by indices that tie
+	coarser bool  // by its bits it is of a coarser type, and a few of its kind are not
 	hf32    bool  // it is a product of inputs of 11 bits
 	leftOut int64 // elements that were not judged, since what selects them is within its error
 	// biasOfInputs is set where the inputs lean to one side as the row does.
@@ -78,6 +79,7 @@ type Judgement struct {
 	hf32    map[optype.Form]bool // kinds of products that are made of 11 bits
 	unread  map[*row]bool        // rows that nobody reads
 	walked  int                  // the number of those that are judged
+	drawn   bool                 // a row before holds other random numbers
 	origins []*judged
 	applied bool // the statuses are those by evidence
 }
@@ -85,7 +87,10 @@ type Judgement struct {
 // Judge judges all rows of a round by the errors that their operators add.
 func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
-	if n := len(j.origins); known.Ordered && len(known.Graph) > 0 && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
+	if n := len(j.origins); known.Ordered && j.hasFlow() && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
+		if len(known.Graph) == 0 {
+			known.Flow = FlowFiles
+		}
 		known.Graph = nil
 		j = judge(newNetwork(rows, known))
 		j.Unfit = true
@@ -101,6 +106,15 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	}
 	return j
 }
+
+// hasFlow reports whether a graph says who feeds whom, or inputs of one side do.
+func (j *Judgement) hasFlow() bool {
+	return len(j.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
+}
+
+// ByContent counts the operators of which equal elements say what they read; of is the
+// number of all.
+func (j *Judgement) ByContent() (known, of int) { return j.byContent(), len(j.operators) }
 
 // Write sets what the rows are by evidence.
 func (j *Judgement) Write() {
@@ -167,6 +181,12 @@ func judge(n *network) *Judgement {
 	}
 	if j.unread = j.findUnread(); len(j.unread) > 0 {
 		j = walk(&Judgement{network: n, hf32: j.hf32, unread: j.unread})
+	}
+	readers := j.readers()
+	for _, x := range j.origins {
+		if x.mayHaveStartedApart(readers[x.operator.index]) {
+			x.verdict.Kind = verdict.Apart
+		}
 	}
 	return j
 }
@@ -279,6 +299,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	x.compareWithSecond(j, &op)
 	x.excuse(j, &op)
+	x.warnOfPrecision(&op)
 	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
 	switch {
@@ -286,6 +307,8 @@ func (j *Judgement) judge(r *row) judged {
 		// Not told apart from what came before.
 		x.origin = false
 		x.feed(j.origins...)
+	case start && j.drawn && x.origin && x.apart(): // made of what was drawn, perhaps, by what was not dumped
+		x.verdict.Level, x.verdict.Kind, x.origin = verdict.Suspect, verdict.Drawn, false
 	case start: // made by nobody, or by what was not compared
 		x.origin = x.origin && x.apart()
 	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // nothing is known of what comes before
@@ -300,6 +323,7 @@ func (j *Judgement) judge(r *row) judged {
 	if x.origin && r.isStart() && x.apart() {
 		x.verdict.Kind = verdict.Apart
 	}
+	j.drawn = j.drawn || x.verdict.Kind == verdict.Drawn
 	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.lost

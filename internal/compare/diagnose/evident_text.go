@@ -286,6 +286,8 @@ func (x *judged) excused() lang.Sentence {
 	switch x.verdict.Kind {
 	case verdict.Drawn:
 		return lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
+	case verdict.Coarse:
+		return lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
 	case verdict.Tied:
 		return lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
 	}

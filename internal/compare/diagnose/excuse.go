@@ -20,8 +20,8 @@ func (o *operator) inOrder() (outputs []*row) {
 	return outputs
 }
 
-// leaveOutSelected leaves the elements out that differ since indices among the inputs
-// select others: integers give no sizes of errors. It returns their number.
+// leaveOutSelected leaves the rows out that indices among the inputs may select otherwise,
+// the worst ones: integers give no sizes of errors. It returns the number of elements.
 func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	if !x.typ.Gathers || x.isInput || op.Out.Type.Integer {
 		return 0
@@ -42,13 +42,14 @@ func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	}
 	op.Behind = true
 	out := *op.Out
-	if out.RowsOff == 0 || out.RowsOff > ties*max(1, out.Rows.Count/max(indices, 1)) {
-		op.Loose = true
-		return 0
+	rows := ties * max(1, out.Rows.Count/max(indices, 1))
+	switch {
+	case x.typ.Form == optype.Ordered: // one that differs moves those behind it
+		rows = out.Rows.Count
+	case x.typ.Class != optype.Move: // what goes to another place is missing at its own
+		rows *= 2
 	}
-	leftOut = out.RowsOff * out.Rows.Size
-	out.RMS, out.Max = out.OtherRowsRMS, min(out.Max, 6*out.OtherRowsRMS)
-	out.Rows, out.Channels = out.Rows.None(), out.Channels.None()
+	leftOut = out.LeaveOut(rows)
 	op.Out = &out
 	return leftOut
 }
@@ -72,10 +73,11 @@ func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 // they are known. Most of them, or all by the same number, do not differ by chance.
 func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 	n, v := x.noise, &x.verdict
-	values, right, rounds := false, true, len(op.Inputs) == 0 && !op.Known
+	values, right, close, rounds := false, true, op.Behind, len(op.Inputs) == 0 && !op.Known
 	for _, other := range x.operator.outputs {
 		if before := j.of(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
 			values, right = true, right && before.verdict.Level == verdict.Clean
+			close = close || other.isClose()
 		}
 	}
 	for _, in := range op.Inputs {
@@ -85,9 +87,20 @@ func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 	switch {
 	case op.Tainted:
 		v.Level, v.Kind = verdict.Clean, verdict.Selected
-	case n.Shift != 0 && n.Differing == n.Elements, n.Elements >= leastCopied && 2*n.Differing > n.Elements, values && !right, !values && !rounds:
+	case n.Shift != 0 && n.Differing == n.Elements, n.Elements >= leastCopied && 2*n.Differing > n.Elements && !close, values && !right, !values && !rounds:
 		v.Level, v.Kind = verdict.Origin, verdict.Selected
 	}
+}
+
+// isClose reports whether the numbers of a row, sorted, are no further apart than errors
+// are, so that ties are the rule.
+func (r *row) isClose() bool {
+	res, shape := r.result(), r.noise.Shape
+	if res == nil || !res.Ref.Min.Defined || len(shape) == 0 {
+		return false
+	}
+	steps := float64(max(shape[len(shape)-1]-1, 1))
+	return res.Ref.Max.Value-res.Ref.Min.Value <= 2*r.noise.Max*steps
 }
 
 // isStart reports whether nobody made the tensor: an input or a parameter, or what comes in
@@ -101,6 +114,25 @@ const apartCosine = 0.9
 func (x *judged) apart() bool {
 	res := x.result()
 	return res != nil && res.Cosine.Defined && res.Cosine.Value < apartCosine
+}
+
+// mayHaveStartedApart reports whether an operator of which no input is known made another
+// tensor altogether, and all that reads it is another one too: other data came in, or the
+// operator is wrong.
+func (x *judged) mayHaveStartedApart(readers []*operator) bool {
+	if x.isStart() || len(x.inputs()) > 0 || x.noise == nil || !x.unrelated() || len(x.patterns()) > 0 {
+		return false
+	}
+	read := 0
+	for _, o := range readers {
+		for _, r := range o.outputs {
+			if res := r.result(); res != nil && !(res.Cosine.Defined && res.Cosine.Value < apartCosine) {
+				return false
+			}
+			read++
+		}
+	}
+	return read > 0
 }
 
 // leastExcess is by how much a reader of rows that differ would be off more than it is.
@@ -152,5 +184,5 @@ func (j *Judgement) findUnread() map[*row]bool {
 
 // excuses are the codes of what looks wrong and is no fault.
 var excuses = map[verdict.Kind]record.Code{
-	verdict.Drawn: record.Random, verdict.Tied: record.IndexTie, verdict.Unread: record.Unread,
+	verdict.Drawn: record.Random, verdict.Tied: record.IndexTie, verdict.Unread: record.Unread, verdict.Coarse: record.PrecisionLoss,
 }

@@ -20,6 +20,8 @@ type Network struct {
 	AnyClass bool
 	// HF32 says whether products of float32 are made of inputs of 11 bits.
 	HF32 HF32
+	// Flow says what may tell who feeds whom besides the graph.
+	Flow FlowFrom
 }
 
 // operator is the rows of one operator.

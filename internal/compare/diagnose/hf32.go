@@ -43,13 +43,13 @@ func (r *row) isProduct() bool {
 	return !r.isInput && r.typ.Class == optype.Linear && r.noise != nil && r.noise.RefRMS > 0 && r.noise.Type.Name == "float32"
 }
 
-// findHF32 finds the kinds of products all of which have the errors of inputs of 11 bits,
-// and none a form that rounding does not have; that of one product alone is no kind if
-// anything else is wrong.
+// findHF32 finds the kinds of products none of which has less than the error of inputs of 11
+// bits, and most of which no more, nor a form that rounding does not have: others may be
+// faults. That of one product alone is no kind if anything else is wrong.
 func (j *Judgement) findHF32() map[optype.Form]bool {
 	type kind struct {
-		all, first int
-		no         bool
+		all, first, more int
+		no               bool
 	}
 	if j.HF32 == HF32On || j.HF32 == HF32Off {
 		return nil
@@ -68,15 +68,17 @@ func (j *Judgement) findHF32() map[optype.Form]bool {
 		k.all++
 		share := x.noise.RMS / x.verdict.Expectation.Own / hf32Factor
 		switch {
-		case share < hf32Least, x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
+		case share < hf32Least:
 			k.no = true
+		case x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
+			k.more++
 		case x.origin:
 			k.first++
 		}
 	}
 	var found map[optype.Form]bool
 	for form, k := range kinds {
-		if k.no || k.first == 0 || k.all == 1 && len(j.origins) > 1 {
+		if k.no || k.first == 0 || 2*k.more >= k.all || k.all == 1 && len(j.origins) > 1 {
 			continue
 		}
 		if found == nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/compare/verdict"
 	"dumptool/internal/tensor"
 )
 
@@ -40,8 +41,16 @@ func (x *judged) settle(j *Judgement) {
 		return
 	}
 	held, ok := n.Held()
-	if t := j.plain[x.source.OpType]; ok && t.plain >= leastPlain && 2*t.plain >= t.all {
+	plain := j.plain[x.source.OpType]
+	isOf, _ := n.IsOf(x.source.Said)
+	switch {
+	case isOf:
+		held, ok = x.source.Said, true
+	case !ok || 2*plain.plain < plain.all:
+	case plain.plain >= leastPlain:
 		return // others of its kind keep all bits of float32
+	default:
+		x.coarser = plain.plain > 0
 	}
 	if !ok {
 		inputs := slices.DeleteFunc(slices.Clone(x.inputs()), func(in *row) bool { return in.noise == nil || in.noise.Type.Integer })
@@ -55,6 +64,19 @@ func (x *judged) settle(j *Judgement) {
 	}
 	if ok {
 		x.row.noise, x.row.held = n.As(held), held.String()
+	}
+}
+
+// warnOfPrecision warns of a tensor that keeps fewer bits than the few others of its kind, of
+// which the limits allow the error.
+func (x *judged) warnOfPrecision(op *verdict.Operator) {
+	if !x.coarser || x.failed() || x.verdict.Level != verdict.Clean || op.Tainted || len(op.Inputs) == 0 {
+		return
+	}
+	as := *op
+	as.Out = x.source.Noise
+	if as.Judge().Level == verdict.Origin {
+		x.verdict.Level, x.verdict.Kind = verdict.Suspect, verdict.Coarse
 	}
 }
 

@@ -112,3 +112,52 @@ func TestTypeByOutput(t *testing.T) {
 		t.Errorf("without noise: %+v", rows[3].Evidence)
 	}
 }
+
+// TestSaidType: what the name of a file or dump.json says of the type counts, unless the
+// elements are no numbers of it.
+func TestSaidType(t *testing.T) {
+	few, lied, many := heldRow("few", tensor.Float32, 7, true), heldRow("lied", tensor.Float32, 23, false), heldRow("many", tensor.Float32, 7, false)
+	rows := inOrder(few, lied, many)
+	for i := range rows {
+		rows[i].Said = tensor.BFloat16
+	}
+	rows[2].Said = tensor.Float16 // its numbers are of bfloat16, and of float16 too
+	Judge(rows, Network{Ordered: true, Graph: record.Flow{"few": nil, "lied": nil, "many": nil}}).Write()
+	for i, want := range []string{"bfloat16", "", "float16"} {
+		if row := &rows[i]; row.Type != want || row.IsOrigin() {
+			t.Errorf("%s is of type %q, origin %v; want %q and none", row.Op, row.Type, row.IsOrigin(), want)
+		}
+	}
+}
+
+// TestFewerBitsThanOthers: of a type of operators of which some keep the bits of float32 one
+// that does not is a warning, as long as the limits allow its error.
+func TestFewerBitsThanOthers(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status record.Status
+		plain  int
+		want   record.Status
+	}{
+		{"two others", record.Pass, 2, record.Warn}, {"one other", record.Pass, 1, record.Warn}, {"none", record.Pass, 0, record.Pass},
+		{"beyond the limits", record.Fail, 2, record.Rounding}, {"three others", record.Pass, 3, record.Fail},
+	} {
+		x := heldRow("input", tensor.Float32, 23, false)
+		x.OpType = "Data"
+		rows := []testRow{x, heldRow("coarse", tensor.Float32, 10, false)}
+		rows[1].Status, rows[1].Pair.Status = c.status, c.status
+		graph := record.Flow{"input": nil, "coarse": {{Op: "input"}}}
+		for i := range c.plain {
+			name := strings.Repeat("p", i+1)
+			rows = append(rows, heldRow(name, tensor.Float32, 23, false))
+			graph[name] = []record.Source{{Op: "input"}}
+		}
+		rows = inOrder(rows...)
+		j := Judge(rows, Network{Ordered: true, Graph: graph})
+		j.Apply()
+		j.Write()
+		if row := &rows[1]; row.Status != c.want || c.want == record.Warn && !record.Has(row.Reasons, record.PrecisionLoss) {
+			t.Errorf("%s: %s %v, want %s", c.name, row.Status, row.Reasons, c.want)
+		}
+	}
+}

@@ -135,6 +135,9 @@ type Row struct {
 	// the sides in host order, nil where they were not read.
 	Shape, RefShape, NPUShape tensor.Shape
 	RefDType, NPUDType        tensor.DType
+	// Said is the type of the NPU tensor by the name of its file, or by what stands beside
+	// it, where an array of float32 stands for it; Undefined where nothing says it.
+	Said tensor.DType
 	// Order is the place of the row in the execution order, from 0; rows
 	// without a place have the largest.
 	Order int
@@ -152,6 +155,9 @@ type Row struct {
 	Uneven   *Unevenness
 	// Second is the error of a second reference, nil where there is none.
 	Second *Second
+	// Reads are the inputs of the operator that the other side does not have, where they
+	// were read to find out who made them; of one row of the operator.
+	Reads []InputRead
 	// Undiagnosed says why the tensors could not be inspected for the cause.
 	Undiagnosed lang.Sentence
 	// Statistics are the numbers about both tensors by which they were compared where

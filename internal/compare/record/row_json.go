@@ -103,6 +103,8 @@ type rowJSON struct {
 	Patterns      []findingJSON  `json:"patterns,omitempty"`
 	Uneven        *Unevenness    `json:"uneven,omitempty"`
 	Second        *Second        `json:"second,omitempty"`
+	Reads         []InputRead    `json:"reads,omitempty"`
+	Said          *string        `json:"dtype_said,omitempty"`
 	Undiagnosed   *lang.Sentence `json:"undiagnosed,omitempty"`
 	Details       *details       `json:"details,omitempty"`
 }
@@ -187,7 +189,7 @@ func (r *Row) form(detail bool) *rowJSON {
 			j.putDetail(result)
 		}
 	}
-	j.Noise, j.Uneven, j.Second = r.Noise, r.Uneven, r.Second
+	j.Noise, j.Uneven, j.Second, j.Reads, j.Said = r.Noise, r.Uneven, r.Second, r.Reads, dtypeName(r.Said)
 	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, Finding.equal) {
 		own := findingsJSON(r.Pair.Reasons)
 		j.ReasonsLimits = &own
@@ -288,7 +290,7 @@ func (j *rowJSON) row() (Row, error) {
 	if j.ReasonsLimits != nil {
 		r.Pair.Reasons = findingsOf(*j.ReasonsLimits)
 	}
-	r.Noise, r.Patterns, r.Uneven, r.Second = j.Noise, findingsOf(j.Patterns), j.Uneven, j.Second
+	r.Noise, r.Patterns, r.Uneven, r.Second, r.Reads, r.Said = j.Noise, findingsOf(j.Patterns), j.Uneven, j.Second, j.Reads, dtypeOf(j.Said)
 	if j.Undiagnosed != nil {
 		r.Undiagnosed = *j.Undiagnosed
 	}

@@ -27,8 +27,6 @@ type Operator struct {
 	Output int
 	// Known is set where it is known what the operator reads, be it nothing.
 	Known bool
-	// Loose is set where indices among its inputs may have selected other elements.
-	Loose bool
 	// HF32 is set where products of float32 are made of inputs of 11 bits.
 	HF32 bool
 	// Behind is set where an input is behind random draws, or indices that tie.
@@ -276,6 +274,9 @@ func (o *Operator) selector() (selector *noise.Noise) {
 		agree, values := 0, o.Out.Probe.Values
 		if !sameShape(in, o.Out) {
 			continue
+		}
+		if o.Type.Form == optype.Pooled {
+			return in
 		}
 		for i, x := range in.Probe.Values {
 			if i < len(values) && (x > 0) == (values[i] != 0) {

@@ -141,13 +141,28 @@ func (o *Operator) Judge() Verdict {
 // their number.
 func (o *Operator) leaveOut() int64 {
 	s := o.Out
-	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > float64(1.5*float64(o.selector().Flips))+4 {
+	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > float64(1.5*o.selected())+4 {
 		return 0
 	}
 	both := *s
 	both.RMS, both.Lone = s.TwoSided(), 0
 	o.Out = &both
 	return s.OneSided
+}
+
+// selected is the number of elements that a gated operator may select otherwise, since the
+// selector is off: those at the threshold, or of windows whose two largest tie. These are
+// about one standard deviation apart, and two elements change.
+func (o *Operator) selected() float64 {
+	selector := o.selector()
+	if o.Type.Form != optype.Pooled {
+		return float64(selector.Flips)
+	}
+	windows := elements(selector)
+	for _, in := range o.Inputs {
+		windows = min(windows, elements(in))
+	}
+	return 2.5 * ratio(selector.RMS, selector.RefStd) * windows
 }
 
 // rounds reports whether no element is off by more than two rounding errors of the
@@ -286,7 +301,6 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	// A rough input carries more error than any first-order bound is good for.
 	rough := class != optype.Dequantise && anyInput(o, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.Exact()
 	k := o.limit(class)
-	rough = rough || o.Loose
 	if rough {
 		k *= roughFactor
 	}
@@ -384,7 +398,7 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		return Rows
 	case of.channels && v.ChannelScore > max(localFactor*b, least)*byChance(&s.Channels):
 		return Channels
-	case !of.elements || s.Max <= float64(2*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
+	case !of.elements || s.Max <= float64(o.steps()*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
 		return None
 	}
 	peak := v.PeakScore
@@ -399,6 +413,15 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 		return Sparse
 	}
 	return None
+}
+
+// steps is the number of roundings that one element may be off by: a norm takes a root, to
+// 2 of them in vector units, and has two products more.
+func (o *Operator) steps() float64 {
+	if o.Type.Class == optype.Normalise {
+		return 4
+	}
+	return 2
 }
 
 // BiasOfInputs reports whether the means of the differences of the inputs, as they are

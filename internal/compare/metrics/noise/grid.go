@@ -133,6 +133,16 @@ func (n *Noise) Held() (d tensor.DType, ok bool) {
 	return tensor.Undefined, false
 }
 
+// IsOf reports whether all elements of an array of float32 but a few are numbers of float16
+// or bfloat16, and the share of those that are none.
+func (n *Noise) IsOf(d tensor.DType) (ok bool, off float64) {
+	if n.Grid == nil || !slices.Contains(coarser, d) {
+		return false, 0
+	}
+	off = float64(n.Grid.off(d)) / float64(max(n.Elements, 1))
+	return off <= 0.01, off
+}
+
 // MayHold reports whether the elements of an array of float32 are too few different ones
 // to tell a type by, and all of them numbers of one.
 func (n *Noise) MayHold(d tensor.DType) bool {

@@ -7,12 +7,14 @@
 package noise
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"dumptool/internal/tensor"
 )
@@ -136,6 +138,39 @@ type Groups struct {
 
 // None are the groups of a tensor of which no number is known.
 func (g *Groups) None() Groups { return Groups{Count: g.Count, Size: g.Size, Fold: g.Fold} }
+
+// LeaveOut takes so many rows out of the differences, the worst ones as far as the bins tell
+// them apart, and returns the number of elements of these. Nothing is known of the groups
+// of the rest.
+func (n *Noise) LeaveOut(rows int64) (leftOut int64) {
+	g := &n.Rows
+	if g.Fold > 1 && n.RowsOff > 0 && n.RowsOff <= rows {
+		leftOut, n.RMS, n.Max = n.RowsOff*g.Size, n.OtherRowsRMS, min(n.Max, 6*n.OtherRowsRMS)
+	} else {
+		bins := make([]int, len(g.RMS))
+		for i := range bins {
+			bins[i] = i
+		}
+		slices.SortStableFunc(bins, func(a, b int) int { return cmp.Compare(g.RMS[b], g.RMS[a]) })
+		left := int(min(rows, int64(len(bins))))
+		var squares float64
+		n.Max = 0
+		for _, i := range bins[left:] {
+			squares += float64(float64(g.RMS[i]) * float64(g.RMS[i]) * float64(g.elements(i)))
+			n.Max = max(n.Max, float64(g.Max[i]))
+		}
+		leftOut = n.Elements
+		for _, i := range bins[left:] {
+			leftOut -= g.elements(i)
+		}
+		n.RMS = math.Sqrt(squares / float64(max(n.Elements-leftOut, 1)))
+	}
+	n.Rows, n.Channels, n.Mean, n.Scale, n.Lone = g.None(), n.Channels.None(), 0, 0, 0
+	return leftOut
+}
+
+// elements is the number of elements of a bin.
+func (g *Groups) elements(bin int) int64 { return min(g.Fold, g.Count-int64(bin)*g.Fold) * g.Size }
 
 // Column is float32 numbers. In JSON they are their bytes, the low one first, in base64.
 type Column []float32
