@@ -183,6 +183,7 @@ var known = []struct {
 	{"ColumnParallelLinear QKVParallelLinear RowParallelLinear npu_linear conv_transpose1d conv_transpose3d", Type{Noise: NoiseSums, Parameters: 1<<1 | 1<<2}},
 	{"addbmm addmv", Type{Noise: NoiseSums, Buffer: FirstTimesBeta}},
 	{"__matmul__ __rmatmul__ chain_matmul dot mv npu_bmmV2 tensordot", Type{Noise: NoiseSums}},
+	{"BiasAddGrad", Type{Noise: NoiseReduce, Form: Sum}},
 	{"linalg_norm nansum norm prod std var var_mean ReduceProd* ReduceStd* LpNorm*", Type{Noise: NoiseReduce}},
 	{"CrossEntropyLoss binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss smooth_l1_loss " +
 		"SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits NLLLoss BinaryCrossEntropy KLDivLoss MSELoss SmoothL1Loss", Type{Noise: NoiseLoss}},
