@@ -331,9 +331,23 @@ func (t Text) withoutOrder(r *record.Report) *fact {
 	return &fact{label: t.say("Failing", "失败算子"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.of(o)) })...)}
 }
 
+// foldedTitle is the title of a row in at most two lines of a terminal: of the modules
+// around it the outermost are left out.
+func (t Text) foldedTitle(row *record.Row) string {
+	title := rowTitle(row)
+	room := t.Width - labelWidth
+	for modules := row.Modules; t.Width > 0 && len(modules) > 1 && len(wrap(title, room, room-len(textIndent))) > 2; {
+		modules = modules[1:]
+		folded := *row
+		folded.Modules = slices.Concat([]string{ellipsis}, modules)
+		title = rowTitle(&folded)
+	}
+	return title
+}
+
 // firstBad describes the first bad row, but for its files.
 func (t Text) firstBad(row *record.Row) []string {
-	lines := []string{rowTitle(row)}
+	lines := []string{t.foldedTitle(row)}
 	if row.Compared() {
 		lines = append(lines, t.errorsText(row))
 	} else if row.Statistics != nil && len(row.Reasons) > 0 { // which have the numbers
