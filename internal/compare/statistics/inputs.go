@@ -15,6 +15,8 @@ const (
 	copies = 8
 	// candidates is how many outputs an input may have been made by.
 	candidates = 6
+	// mostAlike is how many tensors with the same bounds are looked at.
+	mostAlike = 256
 	// follows is the multiple of the noise of a run within which a tensor that nobody made
 	// follows from it, and sums that of gradients, which are summed without a call.
 	follows = 8
@@ -52,10 +54,14 @@ func (j *judge) input(o *op, v *value) {
 	j.nobody(o, v)
 }
 
+// last are the last of many tensors with the same bounds: ever more of them would be looked
+// through in vain where bounds say nothing.
+func last(all []*value) []*value { return all[max(0, len(all)-mostAlike):] }
+
 // producers are the outputs that a tensor may be, the latest first.
 func (j *judge) producers(x *numbers) []*value {
 	var all []*value
-	made := j.made[x.mark()]
+	made := last(j.made[x.mark()])
 	for i := len(made) - 1; i >= 0 && len(all) < candidates; i-- {
 		if near(made[i].ref, x) {
 			all = append(all, made[i])
@@ -142,7 +148,7 @@ func (j *judge) wrote(from, to *op, x *numbers) string {
 func (j *judge) changed(o *op, v *value) bool {
 	m := v.ref.mark()
 	var before *value
-	for _, old := range j.read[m] {
+	for _, old := range last(j.read[m]) {
 		if near(old.ref, v.ref) {
 			before = old
 			break
@@ -176,7 +182,7 @@ func (j *judge) orphaned(o *op, v *value) bool {
 	if !v.ref.float() {
 		return false
 	}
-	for _, made := range j.orphans[v.ref.mark()] {
+	for _, made := range last(j.orphans[v.ref.mark()]) {
 		if !near(made.ref, v.ref) {
 			continue
 		}
