@@ -45,9 +45,11 @@ func TestGraphFiles(t *testing.T) {
 	}
 	files.Expect(filepath.Join(dir, "nosuch"))
 	graphs, errs := make([]*graph.IR, len(names)), make([]error, len(names))
+	// The first file of a size is the one that those like it share: that is rank 0.
+	graphs[0], errs[0] = files.Read(names[0], false)
 	var reading sync.WaitGroup
-	for i, name := range names {
-		reading.Go(func() { graphs[i], errs[i] = files.Read(name, false) })
+	for i, name := range names[1:] {
+		reading.Go(func() { graphs[i+1], errs[i+1] = files.Read(name, false) })
 	}
 	reading.Wait()
 	distinct := make(map[*graph.IR]bool)
@@ -57,7 +59,7 @@ func TestGraphFiles(t *testing.T) {
 			t.Errorf("rank %d: error %v", i, errs[i])
 		}
 	}
-	if errs[7] == nil || len(distinct) > 7 || len(distinct) < 4 {
+	if errs[7] == nil || len(distinct) != 4 {
 		t.Errorf("error %v, %d graphs", errs[7], len(distinct))
 	}
 	for size, share := range files.files {
