@@ -23,6 +23,10 @@ func TestSignals(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			// Where the tests were started with nohup, hanging up is ignored until somebody asks for it.
+			wanted := make(chan os.Signal, 2)
+			signal.Notify(wanted, sig)
+			defer signal.Stop(wanted)
 			codes := make(chan int, 1)
 			ctx, stop := interruptible(t.Context(), func(code int) { codes <- code })
 			defer stop()
