@@ -37,11 +37,26 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 
 // needElements reports whether statistics are of no use for what is asked for.
 func (o *Options) needElements() bool {
-	return cmp.Or(o.Third, o.Second, string(o.Standard.Name)) != "" || o.Keep
+	return cmp.Or(o.Third, o.Second) != "" || o.Keep
+}
+
+// skipStatistics skips a pair of which only statistics are known where it is elements that
+// are judged, and reports whether it did.
+func (o *Options) skipStatistics(row *record.Row) bool {
+	if o.Standard.Name == "" && o.Judge.Verdict.Gates == (Gates{}) {
+		return false
+	}
+	row.Pair.Status = record.Skip
+	row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.StatisticsOnly, Confidence: record.High,
+		Evidence: lang.Sayf("only statistics are known, and what is asked for needs the elements", "只有统计量，而所要求的判定需要元素数据")})
+	return true
 }
 
 // byStatistics compares a pair by what is known of its tensors.
 func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) error {
+	if e.opt.skipStatistics(row) {
+		return nil
+	}
 	ref, err := e.statistics(ctx, x.Ref)
 	if err != nil {
 		return err

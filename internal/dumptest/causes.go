@@ -72,6 +72,7 @@ func Causes() []Cause {
 		{record.ShapeDiffers, "as many elements in another shape", []Stage{Alignment, Verdict}},
 		{record.DTypeDiffers, "another element type (--strict-dtype)", []Stage{Alignment}},
 		{record.SizeMismatch, "another number of elements, or padding that is not zero", []Stage{Pairing, Alignment}},
+		{record.StatisticsOnly, "only statistics are known, and gates and standards judge elements", []Stage{Alignment}},
 		{record.SkipKey, "skipped by --skip-keys", []Stage{Pairing}},
 		{record.Excluded, "skipped by --exclude-node-list", []Stage{Pairing}},
 		{record.BadHex, "a hex text that is none", []Stage{Pairing}},

@@ -49,6 +49,7 @@ const (
 	NotStandard      Code = "STANDARD"
 	BeyondLimits     Code = "LIMITS"
 	StatisticsDiffer Code = "STATISTICS"
+	StatisticsOnly   Code = "STATISTICS_ONLY"
 	DigestDiffers    Code = "DIGEST"
 	Margin           Code = "MARGIN"
 	ShapeDiffers     Code = "SHAPE"

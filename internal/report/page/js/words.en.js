@@ -276,6 +276,7 @@ WORDS.en = {
   code_SHAPE: "Another shape",
   code_DTYPE: "Another element type",
   code_SIZE_MISMATCH: "Another number of elements",
+  code_STATISTICS_ONLY: "Only statistics are known",
   code_SKIP_KEY: "Skipped by a key",
   code_EXCLUDED: "Excluded by name",
   code_BAD_HEX: "No hex text",

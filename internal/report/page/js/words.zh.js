@@ -273,6 +273,7 @@ WORDS.zh = {
   code_SHAPE: "形状不同",
   code_DTYPE: "元素类型不同",
   code_SIZE_MISMATCH: "元素个数不同",
+  code_STATISTICS_ONLY: "只有统计量",
   code_SKIP_KEY: "按关键字跳过",
   code_EXCLUDED: "按名称排除",
   code_BAD_HEX: "不是十六进制文本",
