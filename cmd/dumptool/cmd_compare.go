@@ -119,11 +119,12 @@ func runCompare(cmd *cobra.Command, a *app, opts *compareOptions, args []string)
 		}
 	}
 	opt.Origin = opts.shards.origin(cmd, opt.Shard, "")
+	makeRoom(0, 0)
 	plan, err := compare.NewPlan(ctx, *opt)
 	if err != nil {
 		return a.notCompared(err)
 	}
-	makeRoom(plan.Measured())
+	makeRoom(len(plan.Pairs), plan.Measured())
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
 	}

@@ -12,39 +12,42 @@ import (
 	"dumptool/internal/ui"
 )
 
-// Half as much garbage as there is data may stand beside it, where Go would let as much:
-// then what reads a dump.json takes ten times its bytes and 64 MiB. A comparison of
-// elements, which makes much more garbage, may have as much as there is data, up to
-// leastMemory, and memoryOfPair for each pair beyond manyPairs. That is no bound, and a run
-// that has more in use collects up to half of its time: so it grows with the pairs. GOGC
-// and GOMEMLIMIT in the environment go before these.
+// A quarter as much garbage as there is data may stand beside it, where Go would let as
+// much: then what reads a dump.json takes ten times its bytes and 64 MiB. A comparison of
+// elements, which makes much more garbage, may have as much as there is data. To find the
+// pairs of a comparison leastMemory should do; then it may have memoryOfPair for each pair
+// beyond manyPairs. That is no bound, and a run that has more in use collects up to half of
+// its time: so it grows with the pairs. GOGC and GOMEMLIMIT in the environment go before
+// these.
 const (
-	garbagePercent = 50
+	garbagePercent = 25
 	leastMemory    = 168 << 20
 	manyPairs      = 20000
 	memoryOfPair   = 11000 // some 6000 are in use in the end
 )
 
-// setGarbage sets how much garbage there may be beside data and the memory from which on
-// there may be less.
-func setGarbage(percent int, memory int64) {
+// setGarbage sets how much garbage there may be beside data.
+func setGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory)
-	}
 }
 
-// makeRoom sets the garbage for a comparison of the elements of so many pairs.
-func makeRoom(pairs int) {
-	if pairs > 0 {
-		setGarbage(100, leastMemory+max(0, int64(pairs)-manyPairs)*memoryOfPair)
+// makeRoom sets the memory of a comparison from which on there may be less garbage, by its
+// pairs, and the garbage of one of so many pairs of elements.
+func makeRoom(pairs, measured int) {
+	many := 2 * manyPairs // of statistics
+	if measured > 0 {
+		many = manyPairs
+		setGarbage(100)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(leastMemory + int64(max(0, pairs-many))*memoryOfPair)
 	}
 }
 
 func main() {
-	setGarbage(garbagePercent, leastMemory)
+	setGarbage(garbagePercent)
 	ctx, stop := interruptible(context.Background(), os.Exit)
 	code := run(ctx, os.Args[1:], ui.System(os.Stdin, os.Stdout, os.Stderr))
 	stop()
