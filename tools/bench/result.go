@@ -13,17 +13,17 @@ import (
 // The targets.
 const (
 	plainTarget   = 0.8 // times cp -r
-	formatTarget  = 1.3 // times cp -r
+	formatTarget  = 1.1 // times cp -r
 	scanTarget    = 1.5 // times cat
 	inspectTarget = 1.5 // times cat
-	compareTarget = 4.0 // times cat
+	compareTarget = 6.5 // times cat
 	importTarget  = 3.0 // times cat, which does not write
 	// containerTarget is times .npy: the speed is the same, but for noise.
 	containerTarget = 1.1
-	memoryTarget    = 128 << 20
-	pairTarget      = 4 << 10 // bytes for each of many small pairs
+	memoryTarget    = 256 << 20
+	pairTarget      = 8 << 10 // bytes for each of many small pairs
 	versionTarget   = 15 * time.Millisecond
-	binaryTarget    = 24 << 20
+	binaryTarget    = 30 << 20
 )
 
 // result is a line of the report.
