@@ -152,13 +152,7 @@ func (j *Judgement) Origins() []int {
 }
 
 // Through returns the operators without compared tensors between a row and its inputs.
-func (j *Judgement) Through(row int) []string {
-	r := &j.rows[row]
-	if !r.isInput && len(r.operator.inputs) > 0 {
-		return nil
-	}
-	return r.operator.through
-}
+func (j *Judgement) Through(row int) []string { return j.rows[row].resolved().through }
 
 // judge judges the rows of a network: once more where the first time shows that products
 // are made of fewer bits, and where rows are wrong that nobody reads.
