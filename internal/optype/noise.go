@@ -89,17 +89,7 @@ const (
 // Ignores reports whether an operator does not read an input, of so many; beta is its
 // argument of that name, 1 if there is none.
 func (b Buffer) Ignores(input, inputs int, beta float64) bool {
-	switch b {
-	case FirstInput:
-		return input == 0
-	case FirstOfSeveral:
-		return input == 0 && inputs > 1
-	case FirstTimesBeta:
-		return input == 0 && beta == 0
-	case AllInputs:
-		return true
-	}
-	return false
+	return b == AllInputs || input == 0 && (b == FirstInput || b == FirstOfSeveral && inputs > 1 || b == FirstTimesBeta && beta == 0)
 }
 
 // OfCall returns what is known of a call of PyTorch by the name that msprobe gives it,

@@ -57,19 +57,13 @@ func (r *row) isRounding() bool {
 }
 
 func errorRatio(res *metrics.Result) float64 {
-	if res.Total == 0 {
-		return 0
-	}
-	return float64(res.StrictErrors()) / float64(res.Total)
+	return float64(res.StrictErrors()) / float64(max(res.Total, 1))
 }
 
 // damage is the relative error of a tensor: the RED, to which an element that is
 // NaN or infinite on one side adds its whole size.
 func damage(res *metrics.Result) float64 {
-	if res.Total == 0 {
-		return 0
-	}
-	return math.Sqrt(float64(res.RED.Value*res.RED.Value) + float64(res.Mismatch.Count)/float64(res.Total))
+	return math.Sqrt(float64(res.RED.Value*res.RED.Value) + float64(res.Mismatch.Count)/float64(max(res.Total, 1)))
 }
 
 // specific reports whether a pattern is none of those that rounding makes.

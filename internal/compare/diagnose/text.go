@@ -38,11 +38,7 @@ var semicolon = lang.Text{EN: "; ", ZH: "；"}
 
 // inputNames names the inputs of the evidence.
 func (r *row) inputNames() lang.Sentence {
-	names := someOf(r.resolved().rows)
-	if guess := r.guess(); !guess.IsZero() {
-		return lang.Sayf("%s%s", "%s%s", names, guess)
-	}
-	return names
+	return lang.Sayf("%s%s", "%s%s", someOf(r.resolved().rows), r.guess())
 }
 
 // guess says how the inputs are known where no graph names them.
