@@ -300,49 +300,39 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		k *= taintedFactor
 	}
 	v.Limit = k
-	scaled := o.scaled(v)
-	if scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()) {
-		return Origin, Scaled
-	}
-	if s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !slices.ContainsFunc(o.Inputs, isConstant)) {
-		return Origin, Constant
-	}
-	if classes[class].bits && o.coarse(v) {
-		return Origin, Coarse
-	}
-	var local Kind
+	scaled, local, mixed := o.scaled(v), None, class == optype.Unknown && o.mixes()
 	if !rough {
 		local = o.local(v, k)
 	}
-	if !classes[class].amplifies && !root {
-		switch {
-		case v.Score > k:
-			return Origin, Value
-		case local != None:
-			return Origin, local
-		}
-		return Clean, None
-	}
 	sure := v.Score > sureScore && s.RMS > sureShare*s.RefRMS && !rough && !o.Behind
 	faint := !sure && !o.Tainted && !o.Guessed && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
-	if class == optype.Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || faint) {
-		// A function with a pole, perhaps: a few elements near it are far off.
-		if v.Score > k {
-			return Suspect, Amplified
-		}
+	bounded := !classes[class].amplifies && !root
+	// A function with a pole, perhaps: a few elements near it are far off.
+	pole := class == optype.Unknown && !root && !mixed && (local == None && s.P90 < 0.5*v.Sum || faint)
+	switch {
+	case scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || mixed):
+		return Origin, Scaled
+	case s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !slices.ContainsFunc(o.Inputs, isConstant)):
+		return Origin, Constant
+	case classes[class].bits && o.coarse(v):
+		return Origin, Coarse
+	case bounded && v.Score > k:
+		return Origin, Value
+	case pole && v.Score > k:
+		return Suspect, Amplified
+	case pole, bounded && local == None:
 		return Clean, None
-	}
-	if local != None {
+	case local != None:
 		return Origin, local
 	}
 	v.Structured = v.Score > min(k, shapedLimit*k/o.limit(class)) && (scaled || !(root && o.Hidden) && o.structured(v, k))
-	if v.Structured || v.Score > noiseLimit || sure {
-		return Origin, Value
-	}
 	if class == optype.Linear && !root {
 		k = linearSuspect
 	}
-	if v.Score > k {
+	switch {
+	case v.Structured || v.Score > noiseLimit || sure:
+		return Origin, Value
+	case v.Score > k:
 		return Suspect, Amplified
 	}
 	return Clean, None
