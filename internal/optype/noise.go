@@ -60,6 +60,19 @@ func (t *Type) NoiseWay() Noise {
 	return noiseOf[t.Class]
 }
 
+// Trait sets functions of PyTorch apart from others that pass noise as they do.
+type Trait uint8
+
+// The traits.
+const (
+	NoTrait   Trait = iota
+	Adds            // also subtracts: no element is left out
+	Picks           // the largest of each window comes out
+	KeepsMean       // a norm that does not take the mean away
+	Spreads         // a norm, a deviation or a product of many numbers
+	AddsRanks       // what the ranks have is summed
+)
+
 // Buffer says which inputs of an operator are not read, but only written to: whatever they
 // hold before is nobody's fault.
 type Buffer uint8
@@ -76,17 +89,7 @@ const (
 // Ignores reports whether an operator does not read an input, of so many; beta is its
 // argument of that name, 1 if there is none.
 func (b Buffer) Ignores(input, inputs int, beta float64) bool {
-	switch b {
-	case FirstInput:
-		return input == 0
-	case FirstOfSeveral:
-		return input == 0 && inputs > 1
-	case FirstTimesBeta:
-		return input == 0 && beta == 0
-	case AllInputs:
-		return true
-	}
-	return false
+	return b == AllInputs || input == 0 && (b == FirstInput || b == FirstOfSeveral && inputs > 1 || b == FirstTimesBeta && beta == 0)
 }
 
 // OfCall returns what is known of a call of PyTorch by the name that msprobe gives it,
@@ -106,7 +109,8 @@ func OfCall(name string) Type {
 	}
 	t := Of(apiPrefixes[0] + words[1])
 	if words[0] == "Distributed" && t.Noise != NoiseRanks {
-		return Type{Noise: NoiseRanks}
+		t = Of(words[0] + "." + words[1])
+		t.Noise = NoiseRanks
 	}
 	return t
 }

@@ -68,6 +68,8 @@ type Type struct {
 	Start bool
 	// Noise is how noise passes through where the class does not say it; see NoiseWay.
 	Noise Noise
+	// Trait is what sets a function of PyTorch apart from others that pass noise as it does.
+	Trait Trait
 	// Parameters are the inputs that are parameters of the network, a bit each: the lowest
 	// one is input 0.
 	Parameters uint8
@@ -114,8 +116,9 @@ var known = []struct {
 	Type
 }{
 	{"Reshape Transpose* TransData TransDataRNN Concat* ConcatV2* Split* SplitV* Slice* StridedSlice* Pack Unpack Pad* PadV3* MirrorPad Tile* Squeeze* Unsqueeze* ExpandDims Identity IdentityN Flatten* BroadcastTo* Expand MaxPool* MaxPoolExt2 AdaptiveMaxPool* DepthToSpace SpaceToDepth BatchToSpace* BatchToSpaceND* SpaceToBatch* SpaceToBatchND* ReverseV2* Roll Permute Cast " +
-		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow contiguous clone detach expand_as repeat repeat_interleave to flip max_pool1d max_pool2d max_pool3d t T swapaxes movedim unfold",
+		"view view_as permute cat stack hstack vstack unbind chunk __getitem__ narrow contiguous clone detach expand_as repeat repeat_interleave to flip t T swapaxes movedim unfold",
 		Type{Class: Move}},
+	{"max_pool1d max_pool2d max_pool3d", Type{Class: Move, Trait: Picks}},
 	{"Gather* GatherNd GatherElements index_select gather take", Type{Class: Move, Gathers: true}},
 	{"embedding EmbeddingLookup VocabParallelEmbedding", Type{Class: Move, Gathers: true, Parameters: 1<<1 | 1<<2}},
 	{"EmbeddingDenseGrad EmbeddingBackward ScatterNd* ScatterNdAdd ScatterAdd* ScatterUpdate ScatterElements* npu_scatter_nd_update UnsortedSegmentSum* SegmentSum", Type{Gathers: true}},
@@ -124,7 +127,8 @@ var known = []struct {
 	{"dropout Dropout DropoutV2", Type{Class: Move, Random: true}},
 	{"Relu* ReluV2* MaskedFill* masked_fill", Type{Class: Lipschitz, Factor: 1, Selects: true}},
 	{"LeakyRelu* PRelu PReLU leaky_relu prelu", Type{Class: Lipschitz, Factor: 1, Selects: true, Parameters: 1<<1 | 1<<2}},
-	{"Abs Neg Negative Maximum Minimum Add* AddV2* Sub* BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__ __neg__ where", Type{Class: Lipschitz, Factor: 1}},
+	{"Abs Neg Negative Maximum Minimum BiasAdd AddN Select* SelectV2* Where ClipByValue* Clip Clamp Relu6* Hardtanh HardTanh __neg__ where", Type{Class: Lipschitz, Factor: 1}},
+	{"Add* AddV2* Sub* rsub iadd isub __add__ __iadd__ __sub__ __isub__ __radd__ __rsub__", Type{Class: Lipschitz, Factor: 1, Trait: Adds}},
 	{"Sigmoid* Tanh* Softplus* SoftplusV2* Softsign Sin Cos Atan Asinh HardSigmoid Elu celu", Type{Class: Lipschitz, Factor: 1, Transcendental: true}},
 	{"Gelu* FastGelu* GeluV2* fast_gelu npu_fast_gelu QuickGelu Erf Erfc", Type{Class: Lipschitz, Factor: 1.13, Transcendental: true}},
 	{"Swish* Silu SiLU Mish", Type{Class: Lipschitz, Factor: 1.1, Transcendental: true}},
@@ -138,7 +142,8 @@ var known = []struct {
 	{"Rsqrt Sqrt Reciprocal Inv", Type{Class: Divide, Form: Root}},
 	{"Log Log1p log10 log2", Type{Class: Divide, Form: Logarithm}},
 	{"Exp Expm1 Softmax* exp2", Type{Class: Exponential, Transcendental: true}},
-	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm native_layer_norm fused_layer_norm npu_layer_norm_eval L2Normalize normalize", Type{Class: Normalise, Parameters: 1<<1 | 1<<2 | 1<<3}},
+	{"LayerNorm* LayerNormV3* LayerNormV4* layer_norm native_layer_norm fused_layer_norm npu_layer_norm_eval L2Normalize", Type{Class: Normalise, Parameters: 1<<1 | 1<<2 | 1<<3}},
+	{"normalize", Type{Class: Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: KeepsMean}},
 	{"InstanceNorm* instance_norm", Type{Class: Normalise, Form: InstanceNorm, Parameters: 1<<1 | 1<<2 | 1<<3}},
 	{"GroupNorm* group_norm GroupNormSilu", Type{Class: Normalise, Form: GroupNorm, Parameters: 1<<1 | 1<<2}},
 	{"RmsNorm* RMSNorm rms_norm npu_rms_norm", Type{Class: Normalise, Form: RootMeanNorm, Parameters: 1<<1 | 1<<2}},
@@ -178,17 +183,21 @@ var known = []struct {
 	{"apply_rotary_emb glu kron mul_scalar npu_rotary_mul npu_swiglu outer rotary_mul swiglu RotaryMul ApplyRotaryPosEmb SwiGlu", Type{Noise: NoiseProduct}},
 	{"__rdiv__ __rpow__ __rtruediv__", Type{Noise: NoiseQuotient}},
 	{"logsumexp npu_scaled_masked_softmax scaled_masked_softmax ScaledMaskedSoftmax", Type{Noise: NoiseExponent}},
-	{"AddLayerNorm AddRmsNorm npu_add_rms_norm", Type{Noise: NoiseNorm, Parameters: 1 << 2}},
+	{"AddLayerNorm AddRmsNorm", Type{Noise: NoiseNorm, Parameters: 1 << 2}},
+	{"npu_add_rms_norm", Type{Noise: NoiseNorm, Parameters: 1 << 2, Trait: KeepsMean}},
 	{"BatchNorm1d SyncBatchNorm", Type{Noise: NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}},
 	{"ColumnParallelLinear QKVParallelLinear RowParallelLinear npu_linear conv_transpose1d conv_transpose3d", Type{Noise: NoiseSums, Parameters: 1<<1 | 1<<2}},
 	{"addbmm addmv", Type{Noise: NoiseSums, Buffer: FirstTimesBeta}},
 	{"__matmul__ __rmatmul__ chain_matmul dot mv npu_bmmV2 tensordot", Type{Noise: NoiseSums}},
 	{"BiasAddGrad", Type{Noise: NoiseReduce, Form: Sum}},
-	{"linalg_norm nansum norm prod std var var_mean ReduceProd* ReduceStd* LpNorm*", Type{Noise: NoiseReduce}},
+	{"nansum ReduceProd* ReduceStd* LpNorm*", Type{Noise: NoiseReduce}},
+	{"linalg_norm norm prod std var var_mean", Type{Noise: NoiseReduce, Trait: Spreads}},
 	{"CrossEntropyLoss binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss smooth_l1_loss " +
 		"SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits NLLLoss BinaryCrossEntropy KLDivLoss MSELoss SmoothL1Loss", Type{Noise: NoiseLoss}},
 	{"irecv recv", Type{Noise: NoiseRanks, Buffer: FirstInput}},
-	{"_all_gather_base all_gather_into_tensor all_gather _reduce_scatter_base reduce_scatter_tensor reduce_scatter all_to_all all_to_all_single batch_isend_irecv broadcast", Type{Noise: NoiseRanks, Buffer: FirstOfSeveral}},
+	{"_all_gather_base all_gather_into_tensor all_gather all_to_all all_to_all_single batch_isend_irecv broadcast", Type{Noise: NoiseRanks, Buffer: FirstOfSeveral}},
+	{"_reduce_scatter_base reduce_scatter_tensor reduce_scatter", Type{Noise: NoiseRanks, Buffer: FirstOfSeveral, Trait: AddsRanks}},
+	{"Distributed.all_reduce Distributed.reduce", Type{Noise: NoiseRanks, Trait: AddsRanks}},
 	{"AllReduce AllGather ReduceScatter AlltoAll AllToAllv Send HcomAllReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomAllToAllV HcomSend", Type{Noise: NoiseRanks}},
 	{"Receive HcomReceive", Type{Noise: NoiseRanks, Buffer: FirstInput}},
 	{"flash_attention flash_attn_func npu_fused_infer_attention_score npu_fusion_attention_v2 npu_incre_flash_attention npu_prompt_flash_attention FusedInferAttentionScore", Type{Noise: NoiseAttention}},

@@ -1,6 +1,9 @@
 package diagnose
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // FlowFrom says how it is known who feeds whom.
 type FlowFrom string
@@ -32,16 +35,17 @@ type content struct {
 
 // content is that of a side of the row: a tensor of few elements, or of one value, says
 // nothing about where it comes from.
-func (r *row) content(npu bool) (c content, ok bool) {
+func (r *row) content(side int) (c content, ok bool) {
 	res := r.result()
 	if res == nil || res.Total < leastCopied {
 		return c, false
 	}
-	side, sum, dtype := &res.Ref, r.refDigest(), r.source.RefDType
-	if npu {
-		side, sum, dtype = &res.NPU, r.npuDigest(), r.source.NPUDType
+	stats, dtype := &res.Ref, r.source.RefDType
+	if side == npuSide {
+		stats, dtype = &res.NPU, r.source.NPUDType
 	}
-	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, side.Min.Defined && side.Min.Value != side.Max.Value
+	sum := r.digest(side)
+	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined && stats.Min.Value != stats.Max.Value
 }
 
 // anyShape is the content whatever its shape is: what only changes the shape is often no
@@ -55,13 +59,6 @@ func (c content) anyShape() content {
 // of the reference and of the NPU.
 type producers [2]map[content]*row
 
-func sideOf(npu bool) int {
-	if npu {
-		return 1
-	}
-	return 0
-}
-
 // findProducers finds the output that each input is a copy of: the latest one before it
 // with the same elements, on the NPU's side, else on that of the reference. Where both
 // sides have one, and they differ, the NPU read another tensor than it should have.
@@ -74,8 +71,7 @@ func (n *network) findProducers() {
 	reached := map[*operator]bool{}
 	for _, r := range n.order {
 		if r.isInput {
-			n.findProducer(r, &made)
-			if r.producer != nil {
+			if r.findProducer(&made); r.producer != nil {
 				reached[r.producer.operator] = true
 			}
 			continue
@@ -86,9 +82,9 @@ func (n *network) findProducers() {
 				reached[source.operator] = true
 			}
 		}
-		for _, npu := range []bool{false, true} {
-			if c, ok := r.content(npu); ok {
-				made[sideOf(npu)][c], made[sideOf(npu)][c.anyShape()] = r, r
+		for side := range made {
+			if c, ok := r.content(side); ok {
+				made[side][c], made[side][c.anyShape()] = r, r
 			}
 		}
 	}
@@ -96,21 +92,18 @@ func (n *network) findProducers() {
 }
 
 // findProducer finds the producer of an input that both sides have.
-func (n *network) findProducer(r *row, made *producers) {
+func (r *row) findProducer(made *producers) {
 	var by [2]*row
-	for _, npu := range []bool{false, true} {
-		if c, ok := r.content(npu); ok {
-			by[sideOf(npu)] = made[sideOf(npu)][c]
+	for side := range by {
+		if c, ok := r.content(side); ok {
+			by[side] = made[side][c]
 		}
 	}
-	byRef, byNPU := by[0], by[1]
-	switch {
-	case byNPU != nil && (byRef == nil || byRef == byNPU):
-		r.producer = byNPU
-	case byRef != nil:
-		r.producer, r.misread = byRef, byNPU
-	default:
+	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil {
 		return
+	}
+	if r.producer != by[npuSide] {
+		r.misread = by[npuSide]
 	}
 	o := r.operator
 	if o.known || r.producer.operator == o {
@@ -135,17 +128,16 @@ type sources struct {
 func (r *row) sourcesIn(made *producers) sources {
 	s := sources{of: r.operator}
 	for i := range r.source.Reads {
-		read := &r.source.Reads[i]
+		read, by := &r.source.Reads[i], made[refSide]
 		count, _ := read.Shape.Count()
 		if count < leastCopied || read.Constant {
 			continue
 		}
-		c, by := content{read.CRC, count, read.DType, read.Shape.String()}, made[sideOf(read.NPU)]
-		source := by[c]
-		if source == nil {
-			source = by[c.anyShape()]
+		if read.NPU {
+			by = made[npuSide]
 		}
-		switch {
+		c := content{read.CRC, count, read.DType, read.Shape.String()}
+		switch source := cmp.Or(by[c], by[c.anyShape()]); {
 		case source == nil:
 			s.unmade = s.unmade || !r.typ.IsParameter(read.Input)
 		case source.operator != r.operator && !slices.Contains(s.rows, source):
@@ -159,12 +151,11 @@ func (r *row) sourcesIn(made *producers) sources {
 // comes from outside, a weight for instance; but behind an output that nobody reads there
 // may be an operator between the two that was not dumped, and not all is known.
 func (n *network) takeSources(found []sources, reached map[*operator]bool) {
-	lost := slices.IndexFunc(n.operators, func(o *operator) bool {
-		return !reached[o] && slices.ContainsFunc(o.outputs, func(r *row) bool {
-			_, ok := r.content(true)
-			return ok
-		})
-	})
+	made := func(r *row) bool {
+		_, ok := r.content(npuSide)
+		return ok
+	}
+	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, made) })
 	for _, s := range found {
 		if !s.unmade || s.of.index <= lost {
 			s.of.sources, s.of.inferred, s.of.known = s.rows, false, true

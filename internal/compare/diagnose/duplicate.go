@@ -17,40 +17,35 @@ type digest struct {
 	count int64
 }
 
-func (r *row) refDigest() digest {
-	res := r.result()
-	return digest{res.RefCRC, res.RefSum, res.Total}
-}
+// The sides of a row.
+const (
+	refSide = iota
+	npuSide
+)
 
-func (r *row) npuDigest() digest {
-	res := r.result()
-	return digest{res.NPUCRC, res.NPUSum, res.Total}
+// digest is that of a side of a row that was compared.
+func (r *row) digest(side int) digest {
+	if res := r.result(); side == refSide {
+		return digest{res.RefCRC, res.RefSum, res.Total}
+	}
+	return digest{r.result().NPUCRC, r.result().NPUSum, r.result().Total}
 }
 
 // findDuplicates finds failing rows whose NPU tensors are those of other operators.
 func (n *network) findDuplicates() {
-	same := make(map[digest][]*row) // of tensors that may be another one
-	for i := range n.rows {
-		if r := &n.rows[i]; r.mayBeDuplicate() {
-			same[r.npuDigest()] = nil
-		}
-	}
-	if len(same) == 0 {
-		return
-	}
+	same := make(map[digest][]*row)
 	for i := range n.rows {
 		if r := &n.rows[i]; r.compared && r.result().Total > 0 {
-			if all, ok := same[r.npuDigest()]; ok {
-				same[r.npuDigest()] = append(all, r)
-			}
+			same[r.digest(npuSide)] = append(same[r.digest(npuSide)], r)
 		}
 	}
-	n.duplicates = make(map[*row][]record.Finding)
 	for i := range n.rows {
-		if r := &n.rows[i]; r.mayBeDuplicate() {
-			if others := r.others(same[r.npuDigest()]); len(others) > 0 {
-				n.duplicates[r] = r.duplicate(others)
-			}
+		r := &n.rows[i]
+		if !r.mayBeDuplicate() {
+			continue
+		}
+		if others := r.others(same[r.digest(npuSide)]); len(others) > 0 {
+			r.duplicates = r.duplicate(others)
 		}
 	}
 }
@@ -67,13 +62,10 @@ func (r *row) mayBeDuplicate() bool {
 
 // others are the rows with the digest of a row that are not the same tensor: of a stale
 // tensor and the one that it was, the second agrees with its reference.
-func (r *row) others(same []*row) (others []*row) {
-	for _, other := range same {
-		if other.operator != r.operator && (other.refDigest() != r.refDigest() || other.source.RefDType != r.source.RefDType) {
-			others = append(others, other)
-		}
-	}
-	return others
+func (r *row) others(same []*row) []*row {
+	return slices.DeleteFunc(slices.Clone(same), func(other *row) bool {
+		return other.operator == r.operator || other.digest(refSide) == r.digest(refSide) && other.source.RefDType == r.source.RefDType
+	})
 }
 
 // duplicate says that the NPU tensor is that of other rows.

@@ -20,11 +20,11 @@ type judged struct {
 	// beyond is the error beside the noise of the second reference, 0 where there is
 	// none.
 	beyond  float64
-	depth   int  // operators on the longest way to the row
-	made    int  // the number of outputs before it
-	lost    bool // there are pairs of which the reference alone is no number
-	guessed bool // the inputs are those before it
-	related bool // the inputs are known by their values
+	depth   int    // operators on the longest way to the row
+	made    int    // the number of outputs before it
+	lost    bool   // there are pairs of which the reference alone is no number
+	guessed bool   // the inputs are those before it
+	related []*row // the inputs, where they are known by their values
 	origin  bool
 	damaged bool
 	behind  bool  // what it reads is drawn, or selected by indices that tie
@@ -55,8 +55,8 @@ func (x *judged) inputs() []*row {
 		return []*row{x.producer}
 	case x.isInput && o.known && len(o.inputs) > 1: // which of them it is made of is not known
 		return nil
-	case x.related:
-		return n.related[x.row]
+	case len(x.related) > 0:
+		return x.related
 	case !x.isInput && len(o.inputs) > 0:
 		return o.inputs
 	case x.guessed:
@@ -73,11 +73,11 @@ type Judgement struct {
 	// Unfit is set where the graph is not used, since by it too many operators would
 	// be origins.
 	Unfit   bool
-	all     []judged     // by their index
-	most    tensor.DType // that arrays of float32 hold
-	plain   map[string]tally
+	all     []judged             // by their index
+	most    tensor.DType         // that arrays of float32 hold
+	kinds   map[string]tally     // the arrays of float32 by the type of their operator
 	hf32    map[optype.Form]bool // kinds of products that are made of 11 bits
-	unread  map[*row]bool        // rows that nobody reads
+	unread  []bool               // the rows that nobody reads, nil for none
 	walked  int                  // the number of those that are judged
 	drawn   bool                 // a row before holds other random numbers
 	origins []*judged
@@ -87,7 +87,8 @@ type Judgement struct {
 // Judge judges all rows of a round by the errors that their operators add.
 func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
-	if n := len(j.origins); known.Ordered && j.hasFlow() && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
+	hasFlow := len(known.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
+	if n := len(j.origins); known.Ordered && hasFlow && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
 		if len(known.Graph) == 0 {
 			known.Flow = FlowFiles
 		}
@@ -96,20 +97,12 @@ func Judge(rows []record.Row, known Network) *Judgement {
 		j.Unfit = true
 	}
 	for i := range j.all {
-		x := &j.all[i]
-		if !x.biasOfInputs || x.status != record.Warn {
-			continue
-		}
-		if pair := x.source.Pair; !x.source.Forced && len(pair.Reasons) > 0 && len(record.Without(pair.Reasons, record.Bias)) == 0 {
+		if x := &j.all[i]; x.biasOfInputs && x.status == record.Warn && !x.source.Forced &&
+			len(x.source.Pair.Reasons) > 0 && len(record.Without(x.source.Pair.Reasons, record.Bias)) == 0 {
 			x.status = record.Pass
 		}
 	}
 	return j
-}
-
-// hasFlow reports whether a graph says who feeds whom, or inputs of one side do.
-func (j *Judgement) hasFlow() bool {
-	return len(j.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
 }
 
 // ByContent counts the operators of which equal elements say what they read; of is the
@@ -119,30 +112,25 @@ func (j *Judgement) ByContent() (known, of int) { return j.byContent(), len(j.op
 // Write sets what the rows are by evidence.
 func (j *Judgement) Write() {
 	for i := range j.rows {
-		j.write(&j.rows[i], &j.all[i])
-	}
-}
-
-func (j *Judgement) write(r *row, x *judged) {
-	to := r.source
-	to.Inputs = r.links()
-	if x.row != nil {
-		to.Status, to.Evidence, to.Type = x.status, x.report(), r.held
-		if x.biasOfInputs && record.Has(to.Reasons, record.Bias) {
-			to.Reasons = record.Without(to.Reasons, record.Bias)
+		to, x := j.rows[i].source, &j.all[i]
+		to.Inputs = j.rows[i].links()
+		var reasons []record.Finding
+		if x.row != nil {
+			to.Status, to.Evidence, to.Type = x.status, x.report(), x.held
+			if x.biasOfInputs && record.Has(to.Reasons, record.Bias) {
+				to.Reasons = record.Without(to.Reasons, record.Bias)
+			}
+			if j.applied {
+				reasons = x.factual(x.explain())
+			}
+			if j.applied && x.compared {
+				to.Downstream = x.downstream
+			}
+		}
+		if j.applied {
+			to.Reasons = record.Merge(reasons, to.Reasons)
 		}
 	}
-	if !j.applied {
-		return
-	}
-	var reasons []record.Finding
-	if x.row != nil {
-		reasons = x.factual(x.explain())
-		if x.compared {
-			to.Downstream = x.downstream
-		}
-	}
-	to.Reasons = record.Merge(reasons, to.Reasons)
 }
 
 // of is the judgement of a row, nil as long as it is not walked.
@@ -164,22 +152,17 @@ func (j *Judgement) Origins() []int {
 }
 
 // Through returns the operators without compared tensors between a row and its inputs.
-func (j *Judgement) Through(row int) []string {
-	r := &j.rows[row]
-	if !r.isInput && len(r.operator.inputs) > 0 {
-		return nil
-	}
-	return r.operator.through
-}
+func (j *Judgement) Through(row int) []string { return j.rows[row].resolved().through }
 
 // judge judges the rows of a network: once more where the first time shows that products
 // are made of fewer bits, and where rows are wrong that nobody reads.
 func judge(n *network) *Judgement {
+	n.walked = n.walk()
 	j := walk(&Judgement{network: n})
 	if j.hf32 = j.findHF32(); len(j.hf32) > 0 {
 		j = walk(&Judgement{network: n, hf32: j.hf32})
 	}
-	if j.unread = j.findUnread(); len(j.unread) > 0 {
+	if j.unread = j.findUnread(); j.unread != nil {
 		j = walk(&Judgement{network: n, hf32: j.hf32, unread: j.unread})
 	}
 	readers := j.readers()
@@ -194,15 +177,12 @@ func judge(n *network) *Judgement {
 // walk judges the rows one after the other.
 func walk(j *Judgement) *Judgement {
 	n := j.network
-	n.made, n.related = nil, nil
-	j.all, j.most, j.plain = make([]judged, len(n.rows)), n.mostHeld(), n.plainTypes()
-	for _, o := range n.operators {
-		o.state, o.looped = 0, false
-	}
+	n.made, j.all = nil, make([]judged, len(n.rows))
 	for i := range n.rows {
 		n.rows[i].noise, n.rows[i].held = n.rows[i].source.Noise, ""
 	}
-	for o := range n.walk() {
+	j.tally()
+	for _, o := range n.walked {
 		for _, r := range slices.Concat(o.inputs, o.inOrder()) {
 			x := &j.all[r.index]
 			*x = j.judge(r)
@@ -248,12 +228,7 @@ func (j *Judgement) judge(r *row) judged {
 		if before := j.of(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			op.Behind = op.Behind || before.behind
-			if !before.equal() {
-				x.feed(before.fedBy...)
-			}
-			if before.origin {
-				x.feed(before)
-			}
+			x.dependOn(before, !before.equal())
 		}
 		if in.noise != nil {
 			op.Inputs = append(op.Inputs, in.noise)
@@ -265,12 +240,9 @@ func (j *Judgement) judge(r *row) judged {
 	op.Tainted = len(x.fedBy) > 0
 	within := false // it is bad since what runs inside of it is
 	for _, in := range r.inside() {
-		if before := j.of(in); before != nil && (before.origin || len(before.fedBy) > 0) {
+		if before := j.of(in); before != nil && before.isBad() {
 			within = true
-			x.feed(before.fedBy...)
-			if before.origin {
-				x.feed(before)
-			}
+			x.dependOn(before, true)
 		}
 	}
 	switch {
@@ -290,10 +262,7 @@ func (j *Judgement) judge(r *row) judged {
 	x.biasOfInputs = op.BiasOfInputs()
 	if x.lost = lostNumbers(r.result()) > 0; x.lost && !j.AnyClass && x.verdict.Level != verdict.Origin {
 		x.verdict.Kind = verdict.InputNaN
-		if !slices.ContainsFunc(x.inputs(), func(in *row) bool {
-			before := j.of(in)
-			return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
-		}) {
+		if !slices.ContainsFunc(x.inputs(), j.mayLose) {
 			x.verdict.Level, x.verdict.Kind = verdict.Origin, verdict.NonFinite
 		}
 	}
@@ -387,11 +356,7 @@ func over(a, b float64) float64 {
 // equal reports whether the tensor is that of the reference, so that no error comes
 // through it, wherever it was computed.
 func (x *judged) equal() bool {
-	if x.noise == nil || x.lost {
-		return false
-	}
-	n := x.noise
-	return n.RMS == 0 && n.NonFinite == 0
+	return x.noise != nil && !x.lost && x.noise.RMS == 0 && x.noise.NonFinite == 0
 }
 
 // lostNumbers counts the pairs whose reference is NaN or infinite while the NPU has a
@@ -399,6 +364,26 @@ func (x *judged) equal() bool {
 func lostNumbers(res *metrics.Result) int64 {
 	finite := &res.Classes[metrics.Finite]
 	return finite[metrics.NaN] + max(finite[metrics.PosInf]+finite[metrics.NegInf]-res.SaturatedErrors, 0)
+}
+
+// isBad reports whether the row is an origin or depends on one.
+func (x *judged) isBad() bool { return x.origin || len(x.fedBy) > 0 }
+
+// mayLose reports whether a row has NaN or infinities that make others where numbers are.
+func (j *Judgement) mayLose(in *row) bool {
+	before := j.of(in)
+	return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
+}
+
+// dependOn makes the row one that depends on another one, if that is an origin, and on what
+// that depends on if its errors come through.
+func (x *judged) dependOn(before *judged, errors bool) {
+	if errors {
+		x.feed(before.fedBy...)
+	}
+	if before.origin {
+		x.feed(before)
+	}
 }
 
 // feed adds origins that the row depends on, each once. Most rows have those of an
@@ -418,11 +403,8 @@ func (x *judged) feed(origins ...*judged) {
 // unordered reports whether a row is an origin even where nothing is known of what
 // comes before it: its error has a form that rounding does not have, or is large.
 func unordered(op *verdict.Operator, v *verdict.Verdict) bool {
-	switch v.Kind {
-	case verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant, verdict.BeyondNoise:
-		return true
-	}
-	return v.Structured || op.Out.RMS > 0.25*op.Out.RefRMS
+	formed := []verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant, verdict.BeyondNoise}
+	return slices.Contains(formed, v.Kind) || v.Structured || op.Out.RMS > 0.25*op.Out.RefRMS
 }
 
 // specific reports whether a failing row has a pattern that only a fault makes, and
@@ -431,16 +413,13 @@ func (x *judged) specific(op *verdict.Operator) bool {
 	if x.verdict.Score <= 1.5 || x.verdict.Exact || op.Tainted {
 		return false
 	}
-	for _, f := range x.patterns() {
-		switch f.Code {
-		case record.Duplicate, record.Shift, record.Layout, record.Endian, record.DTypeMisread, record.ZeroTail, record.Wrap, record.Saturation:
-			if !x.inherited(f.Code) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.patterns(), func(f record.Finding) bool {
+		return slices.Contains(faultsOnly, f.Code) && !x.inherited(f.Code)
+	})
 }
+
+// faultsOnly are the patterns that only a fault makes.
+var faultsOnly = []record.Code{record.Duplicate, record.Shift, record.Layout, record.Endian, record.DTypeMisread, record.ZeroTail, record.Wrap, record.Saturation}
 
 // Apply makes the status of all rows that by evidence, and their reasons. Like Conclude it
 // finds where it began to be bad; FirstBad and FirstDamaged are the first origin, if an
@@ -462,7 +441,7 @@ func (j *Judgement) Apply() (v record.Findings) {
 	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0) {
 		v.FirstBad, v.FirstDamaged = v.Origins[0], v.Origins[0]
 		if j.Ordered {
-			j.lastGood(&v)
+			j.before(&v, func(r *row) bool { return r.status.Passes() })
 		}
 		j.follow(&v)
 	}
@@ -511,20 +490,4 @@ func (x *judged) report() *record.Evidence {
 	}
 	e.Start = x.isStart()
 	return e
-}
-
-// lastGood finds the last good row before the first bad one, in execution order, and
-// what was not compared in between.
-func (j *Judgement) lastGood(v *record.Findings) {
-	for _, r := range j.order {
-		if r.index == v.FirstBad {
-			return
-		}
-		switch {
-		case r.status.Passes():
-			v.LastGood, v.Suspects = r.index, nil
-		case !r.failed():
-			v.Suspects = append(v.Suspects, r.index)
-		}
-	}
 }

@@ -23,10 +23,8 @@ func (x *judged) explain() []record.Finding {
 		return single(record.LayerInputBad, x.confidence(), x.fed())
 	case x.status == record.Rounding:
 		return single(record.Accumulated, x.confidence(), x.rounding())
-	case x.status == record.Warn && x.verdict.Level == verdict.Suspect && excuses[x.verdict.Kind] != "":
-		return record.Merge(single(excuses[x.verdict.Kind], x.confidence(), x.excused()), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
-		return record.Merge(single(record.Amplified, record.Low, x.amplified()), x.modelNaN())
+		return record.Merge(single(x.excused()), x.modelNaN())
 	case x.status.Passes():
 		return x.modelNaN()
 	}
@@ -37,7 +35,7 @@ func (x *judged) explain() []record.Finding {
 func (x *judged) confidence() record.Confidence {
 	v := &x.verdict
 	switch {
-	case x.guessed && !x.related || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
+	case x.guessed && len(x.related) == 0 || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
 		return record.Low
 	case v.Exact && (v.PeakScore >= 3 || v.Score >= 3):
 		return record.High
@@ -62,7 +60,7 @@ func (x *judged) cause() []record.Finding {
 		if x.lost && x.noise.NonFinite == 0 {
 			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
 		}
-		return x.nonFiniteOrigin()
+		return x.madeNonFinite()
 	case record.StartedApart:
 		return single(code, record.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
 	case record.Memory:
@@ -83,51 +81,30 @@ func joined(parts ...lang.Sentence) lang.Sentence {
 	return lang.Join(slices.DeleteFunc(parts, lang.Sentence.IsZero), semicolon)
 }
 
-// nonFiniteOrigin says where NaN and infinities come from.
-func (x *judged) nonFiniteOrigin() []record.Finding {
-	if evidence := halfOverflow(x.result()); !evidence.IsZero() {
-		return single(record.OverflowFP16, overflowConfidence(x.result()), evidence)
-	}
-	return single(record.NPUNaN, record.High, npuNaN(x.result()))
-}
-
 // code names what is seen of the error.
 func (x *judged) code() record.Code {
-	n := x.noise
-	switch {
+	n, v, res := x.noise, &x.verdict, x.result()
+	switch kind := v.Kind; {
 	case x.misread != nil:
 		return record.Memory
-	case x.verdict.Kind == verdict.Apart:
+	case kind == verdict.Apart:
 		return record.StartedApart
-	}
-	switch x.verdict.Kind {
-	case verdict.NonFinite:
+	case kind == verdict.NonFinite:
 		return record.NPUNaN
-	case verdict.Overflow:
+	case kind == verdict.Overflow:
 		return record.OverflowFP16
-	case verdict.Scaled:
-		switch {
-		case n.Residual < n.RMS/3:
-			return record.Scale
-		case x.unrelated():
-			return record.Unrelated
-		}
-	case verdict.Constant:
-		if x.result() != nil && x.result().NPU.Max.Value == 0 && x.result().NPU.Min.Value == 0 {
-			return record.ZeroOutput
-		}
+	case kind == verdict.Scaled && n.Residual < n.RMS/3:
+		return record.Scale
+	case kind == verdict.Constant && res != nil && res.NPU.Max.Value == 0 && res.NPU.Min.Value == 0:
+		return record.ZeroOutput
+	case kind == verdict.Constant:
 		return record.ConstOutput
-	case verdict.Coarse:
+	case kind == verdict.Value && math.Abs(n.Mean) > 0.9*n.RMS:
+		return record.Offset
+	case (kind == verdict.Value || kind == verdict.Scaled) && x.unrelated():
+		return record.Unrelated
+	case kind == verdict.Coarse, kind == verdict.Value && !v.Structured && !v.Exact && v.Class == optype.Linear:
 		return record.PrecisionLoss
-	case verdict.Value:
-		switch {
-		case n.Mean > 0.9*n.RMS || -n.Mean > 0.9*n.RMS:
-			return record.Offset
-		case x.unrelated():
-			return record.Unrelated
-		case !x.verdict.Structured && !x.verdict.Exact && x.verdict.Class == optype.Linear:
-			return record.PrecisionLoss
-		}
 	}
 	return record.CalcError
 }
@@ -236,11 +213,11 @@ func (x *judged) excess() lang.Sentence {
 	}
 	v, n := &x.verdict, x.noise
 	from := lang.Sayf("no input is known", "输入未知")
-	if len(x.inputs()) == 0 && n.RMS > differentData*n.RefRMS {
-		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
-	}
-	if len(x.inputs()) > 0 {
+	switch known := len(x.inputs()) > 0; {
+	case known:
 		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
+	case n.RMS > differentData*n.RefRMS:
+		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
 	}
 	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise.RMS), number(v.Sum), from)
 }
@@ -249,7 +226,7 @@ func (x *judged) excess() lang.Sentence {
 func (x *judged) madeOf() lang.Sentence {
 	names, through := someOf(x.inputs()), x.operator.through
 	switch {
-	case x.related:
+	case len(x.related) > 0:
 		return lang.Sayf("%s, by their values", "按数值识别的 %s", names)
 	case x.guessed && len(x.inputs()) == 1:
 		return lang.Sayf("%s, the tensor before", "此前的 %s", names)
@@ -280,22 +257,19 @@ func (x *judged) rounding() lang.Sentence {
 		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
 }
 
-// excused says what looks wrong and is not.
-func (x *judged) excused() lang.Sentence {
-	n := x.noise
+// excused says what looks wrong and is not, or by how much the error grew.
+func (x *judged) excused() (record.Code, record.Confidence, lang.Sentence) {
+	n, confidence := x.noise, x.confidence()
 	switch x.verdict.Kind {
 	case verdict.Drawn:
-		return lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
+		return record.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
 	case verdict.Coarse:
-		return lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
+		return record.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
 	case verdict.Tied:
-		return lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+		return record.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+	case verdict.Unread:
+		return record.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
 	}
-	return lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
-}
-
-// amplified says by how much the error grew.
-func (x *judged) amplified() lang.Sentence {
-	return lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",
+	return record.Amplified, record.Low, lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",
 		"误差为舍入可解释的 %s 倍，但没有故障的特征：算子可能放大了输入误差；dump 其权重即可判断", number(x.verdict.Score))
 }

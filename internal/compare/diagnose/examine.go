@@ -36,14 +36,13 @@ func Examine(ctx context.Context, in Tensors) (found []record.Finding, uneven *r
 		if p.result == nil && pattern.code != record.Layout || pattern.test == nil || !pattern.applies(found) {
 			continue
 		}
-		p.facts = nil
+		p.facts, p.confidence = nil, pattern.confidence
 		text := pattern.test(p)
 		if err := p.err(); err != nil {
 			return nil, nil, err
 		}
-		for _, f := range single(pattern.code, pattern.confidence(p), text) {
-			f.Facts = p.facts
-			found = append(found, f)
+		if !text.IsZero() {
+			found = append(found, record.Finding{Code: pattern.code, Confidence: p.confidence, Evidence: text, Facts: p.facts})
 		}
 	}
 	return found, mostUneven(p.result), nil

@@ -1,8 +1,9 @@
 package diagnose
 
 import (
+	"slices"
+
 	"dumptool/internal/compare/metrics/noise"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
 )
@@ -59,7 +60,7 @@ func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 	v := &x.verdict
 	switch {
-	case j.unread[x.row]:
+	case j.unread != nil && j.unread[x.index]:
 		v.Level, v.Kind = verdict.Suspect, verdict.Unread
 	case x.isInput || x.noise.RMS == 0:
 	case x.typ.Random && (x.typ.Class == optype.Unknown || v.Level == verdict.Origin && 10*x.noise.OneSided > x.noise.Count):
@@ -73,15 +74,13 @@ func (x *judged) excuse(j *Judgement, op *verdict.Operator) {
 // they are known. Most of them, or all by the same number, do not differ by chance.
 func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 	n, v := x.noise, &x.verdict
-	values, right, close, rounds := false, true, op.Behind, len(op.Inputs) == 0 && !op.Known
+	values, right, close := false, true, op.Behind
+	rounds := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
 	for _, other := range x.operator.outputs {
 		if before := j.of(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
 			values, right = true, right && before.verdict.Level == verdict.Clean
 			close = close || other.isClose()
 		}
-	}
-	for _, in := range op.Inputs {
-		rounds = rounds || in.RMS > 0
 	}
 	v.Level, v.Kind = verdict.Suspect, verdict.Tied
 	switch {
@@ -111,8 +110,8 @@ func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.St
 const apartCosine = 0.9
 
 // apart reports whether the sides are other tensors.
-func (x *judged) apart() bool {
-	res := x.result()
+func (r *row) apart() bool {
+	res := r.result()
 	return res != nil && res.Cosine.Defined && res.Cosine.Value < apartCosine
 }
 
@@ -126,7 +125,7 @@ func (x *judged) mayHaveStartedApart(readers []*operator) bool {
 	read := 0
 	for _, o := range readers {
 		for _, r := range o.outputs {
-			if res := r.result(); res != nil && !(res.Cosine.Defined && res.Cosine.Value < apartCosine) {
+			if r.result() != nil && !r.apart() {
 				return false
 			}
 			read++
@@ -146,9 +145,9 @@ func garbage(n *noise.Noise) bool {
 }
 
 // findUnread finds the rows in which whole rows differ that no operator reads: the others
-// are right, and all that reads the tensor is.
-func (j *Judgement) findUnread() map[*row]bool {
-	var unread map[*row]bool
+// are right, and all that reads the tensor is. It returns nil where there are none.
+func (j *Judgement) findUnread() []bool {
+	unread, found := make([]bool, len(j.all)), false
 	readers := j.readers()
 	for i := range j.all {
 		x := &j.all[i]
@@ -161,28 +160,19 @@ func (j *Judgement) findUnread() map[*row]bool {
 		}
 		reads, agree := 0, true
 		for _, o := range readers[x.operator.index] {
-			if o.inferred {
-				continue
-			}
 			for _, r := range o.outputs {
-				if reader := j.of(r); reader != nil && r.noise != nil {
+				if reader := j.of(r); reader != nil && r.noise != nil && !o.inferred {
 					reads++
 					e := &reader.verdict.Expectation
 					agree = agree && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/leastExcess
 				}
 			}
 		}
-		if reads > 0 && agree {
-			if unread == nil {
-				unread = map[*row]bool{}
-			}
-			unread[x.row] = true
-		}
+		unread[i] = reads > 0 && agree
+		found = found || unread[i]
+	}
+	if !found {
+		return nil
 	}
 	return unread
-}
-
-// excuses are the codes of what looks wrong and is no fault.
-var excuses = map[verdict.Kind]record.Code{
-	verdict.Drawn: record.Random, verdict.Tied: record.IndexTie, verdict.Unread: record.Unread, verdict.Coarse: record.PrecisionLoss,
 }

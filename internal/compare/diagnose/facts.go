@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -98,15 +99,12 @@ func (r *row) meanRelFacts() (f record.Facts) {
 // inputFacts are those of the first bad input.
 func (r *row) inputFacts() (f record.Facts) {
 	inputs := r.resolved()
-	for _, in := range inputs.rows {
-		if !in.failed() {
-			continue
-		}
+	if i := slices.IndexFunc(inputs.rows, (*row).failed); i >= 0 {
+		in := inputs.rows[i]
 		f = f.Int(record.InputRow, int64(in.index))
 		if res := in.result(); res != nil {
 			f = f.Int("errors", res.StrictErrors()).Int("total", res.Total)
 		}
-		break
 	}
 	return f.Flag("inferred", inputs.inferred)
 }

@@ -20,8 +20,8 @@ const (
 // tensor the one with the largest errors counts.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	out, worst := r.noise, -1.0
-	rows, in := make([]*row, 0, 2), make([]*noise.Noise, 0, 2) // of all tries
-	try := func() {
+	in := make([]*noise.Noise, 0, 2) // of all tries
+	try := func(rows ...*row) {
 		in = in[:0]
 		var errors float64
 		for _, row := range rows {
@@ -36,19 +36,17 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 		}
 	}
 	before := j.made[max(0, len(j.made)-lookedAt):]
-	for i := len(before) - 1; i >= 0; i-- {
-		if !sameReference(out, before[i].noise) {
-			rows = append(rows[:0], before[i])
-			try()
+	for _, row := range slices.Backward(before) {
+		if !sameReference(out, row.noise) {
+			try(row)
 		}
 	}
 	if found {
 		return inputs, op, true
 	}
 	for i := len(before) - 1; i >= max(0, len(before)-lastFew); i-- {
-		for k := i - 1; k >= 0; k-- {
-			rows = append(rows[:0], before[i], before[k])
-			try()
+		for _, other := range slices.Backward(before[:i]) {
+			try(before[i], other)
 		}
 	}
 	return inputs, op, found
@@ -64,16 +62,10 @@ func sameReference(a, b *noise.Noise) bool {
 // more by what the values of the references say of it. That counts where it comes to
 // another end, since it knows more.
 func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
-	inputs, known := x.inputs(), *op
+	inputs, known, found := x.inputs(), *op, op.Type.Class == optype.Unknown
 	known.Guessed, known.Inputs, known.Tainted = false, nil, false
-	switch {
-	case x.guessed:
-		var found bool
-		if inputs, known.Type, found = j.feedOf(x.row); !found {
-			return
-		}
-	case op.Type.Class != optype.Unknown:
-		return
+	if x.guessed {
+		inputs, known.Type, found = j.feedOf(x.row)
 	}
 	for _, in := range inputs {
 		if in.noise == nil {
@@ -81,21 +73,18 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 		}
 		known.Inputs = append(known.Inputs, in.noise)
 		before := j.of(in) // nil in a cycle
-		known.Tainted = known.Tainted || before != nil && (before.origin || len(before.fedBy) > 0)
+		known.Tainted = known.Tainted || before != nil && before.isBad()
 	}
-	if !x.guessed {
-		var found bool
-		if known.Type, found = verdict.Relate(x.noise, known.Inputs...); !found {
-			return
-		}
+	if found && !x.guessed {
+		known.Type, found = verdict.Relate(x.noise, known.Inputs...)
+	}
+	if !found {
+		return
 	}
 	if v := known.Judge(); v.Level != x.verdict.Level {
-		if x.verdict, x.related = v, x.guessed; x.related {
-			if j.related == nil {
-				j.related = make(map[*row][]*row)
-			}
-			j.related[x.row] = inputs
+		x.verdict, *op = v, known
+		if x.guessed {
+			x.related = inputs
 		}
-		*op = known
 	}
 }

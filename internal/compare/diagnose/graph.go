@@ -38,7 +38,8 @@ type operator struct {
 	known    bool // the graph has it
 	inferred bool // the sources are, from the execution order
 	looped   bool // it comes before what it reads
-	state    walkState
+	visited  bool // by the walk, which is through with it where it is passed
+	passed   bool
 }
 
 // resolved is what is known about the inputs of a row.
@@ -54,12 +55,9 @@ type network struct {
 	rows      []row
 	order     []*row      // the rows in execution order
 	operators []*operator // the same
-	// duplicates say whose tensor a row has.
-	duplicates map[*row][]record.Finding
-	// made are the outputs whose noise is known, in the order in which they are judged, and
-	// related the inputs of rows that are known by their values.
-	made    []*row
-	related map[*row][]*row
+	walked    []*operator // the same, each after those that it reads
+	// made are the outputs whose noise is known, in the order in which they are judged.
+	made []*row
 }
 
 // newNetwork makes all that the judgement of the rows needs.
@@ -80,6 +78,34 @@ func newNetwork(rows []record.Row, known Network) *network {
 		r.rounding = r.isRounding()
 	}
 	return n
+}
+
+// walk lists the operators so that each comes after those that it reads, in execution
+// order where nothing else decides. One of a cycle comes before what it reads; it is looped.
+func (n *network) walk() []*operator {
+	walked := make([]*operator, 0, len(n.operators))
+	var visit func(*operator)
+	visit = func(o *operator) {
+		o.visited = true
+		if !o.inferred { // what is before in the order is no source
+			for _, r := range o.sources {
+				switch source := r.operator; {
+				case !source.visited:
+					visit(source)
+				case !source.passed && source != o:
+					o.looped = true
+				}
+			}
+		}
+		o.passed = true
+		walked = append(walked, o)
+	}
+	for _, o := range n.operators {
+		if !o.visited {
+			visit(o)
+		}
+	}
+	return walked
 }
 
 // group joins the rows to operators, in execution order. It returns them by name.
@@ -145,11 +171,10 @@ func (r *row) resolved() resolved {
 
 // inside are the outputs of what runs inside of the operator of an output.
 func (r *row) inside() (rows []*row) {
-	if r.isInput {
-		return nil
-	}
 	for _, o := range r.operator.within {
-		rows = append(rows, o.outputs...)
+		if !r.isInput {
+			rows = append(rows, o.outputs...)
+		}
 	}
 	return rows
 }
@@ -157,11 +182,8 @@ func (r *row) inside() (rows []*row) {
 // links are the rows that the row is known to read, as indexes.
 func (r *row) links() (rows []int) {
 	in := r.resolved()
-	if in.inferred {
-		return nil
-	}
 	for _, x := range in.rows {
-		if x != r {
+		if x != r && !in.inferred {
 			rows = append(rows, x.index)
 		}
 	}

@@ -47,44 +47,30 @@ func (r *row) isProduct() bool {
 // bits, and most of which no more, nor a form that rounding does not have: others may be
 // faults. That of one product alone is no kind if anything else is wrong.
 func (j *Judgement) findHF32() map[optype.Form]bool {
-	type kind struct {
-		all, first, more int
-		no               bool
-	}
+	found := map[optype.Form]bool{}
 	if j.HF32 == HF32On || j.HF32 == HF32Off {
-		return nil
+		return found
 	}
-	kinds := map[optype.Form]*kind{}
-	for i := range j.all {
-		x := &j.all[i]
-		if x.row == nil || !x.isProduct() || x.verdict.Expectation.Own == 0 {
-			continue
+	for _, form := range []optype.Form{optype.Plain, optype.Convolution} {
+		all, least, more, less := 0, 0, 0, 0
+		for i := range j.all {
+			x := &j.all[i]
+			if x.row == nil || !x.isProduct() || x.product() != form || x.verdict.Expectation.Own == 0 {
+				continue
+			}
+			all++
+			switch share := x.noise.RMS / x.verdict.Expectation.Own / hf32Factor; {
+			case share < hf32Least:
+				less++
+			case x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
+				more++
+			case x.origin:
+				least++
+			}
 		}
-		k := kinds[x.product()]
-		if k == nil {
-			k = &kind{}
-			kinds[x.product()] = k
+		if less == 0 && least > 0 && 2*more < all && (all > 1 || len(j.origins) <= 1) {
+			found[form] = true
 		}
-		k.all++
-		share := x.noise.RMS / x.verdict.Expectation.Own / hf32Factor
-		switch {
-		case share < hf32Least:
-			k.no = true
-		case x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
-			k.more++
-		case x.origin:
-			k.first++
-		}
-	}
-	var found map[optype.Form]bool
-	for form, k := range kinds {
-		if k.no || k.first == 0 || 2*k.more >= k.all || k.all == 1 && len(j.origins) > 1 {
-			continue
-		}
-		if found == nil {
-			found = map[optype.Form]bool{}
-		}
-		found[form] = true
 	}
 	return found
 }

@@ -56,22 +56,18 @@ func (r *row) judge() []record.Finding {
 	}
 	findings := slices.Concat(r.own(), r.modelNaN(), r.nonFinite(), r.jumped())
 	inputs := r.inputBad()
-	if len(inputs) == 0 && !record.Has(findings, record.CalcError) {
-		findings = append(findings, r.concentrated()...)
+	if uneven := r.source.Uneven; len(inputs) == 0 && !record.Has(findings, record.CalcError) && uneven != nil && !r.rounding {
+		// Rounding concentrates in a part of an axis too, where a norm amplifies some columns.
+		findings = append(findings, single(record.CalcError, record.Medium, unevenText(uneven))...)
 	}
 	findings = append(findings, inputs...)
 	if len(findings) == 0 {
-		findings = r.rest()
+		findings = r.accumulated()
+	}
+	if len(findings) == 0 {
+		findings = r.unknown()
 	}
 	return record.Merge(findings, r.patterns())
-}
-
-// rest is for rows that nothing else explains.
-func (r *row) rest() []record.Finding {
-	if f := r.accumulated(); len(f) > 0 {
-		return f
-	}
-	return r.unknown()
 }
 
 // modelNaN finds NaN and infinities at the same places on both sides, and nowhere
@@ -86,14 +82,16 @@ func (r *row) modelNaN() []record.Finding {
 // nonFinite finds NaN and infinities of the NPU that come from no input: a
 // documented rule.
 func (r *row) nonFinite() []record.Finding {
-	if npuNonFinite(r.result()) == 0 || r.explained() {
+	// NaN travels; the origin may be further up.
+	travelled := func(in *row) bool { return in.result() != nil && newNonFinite(in.result()) > 0 }
+	if npuNonFinite(r.result()) == 0 || r.explained() || slices.ContainsFunc(r.resolved().rows, travelled) {
 		return nil
 	}
-	for _, in := range r.resolved().rows {
-		if res := in.result(); res != nil && newNonFinite(res) > 0 {
-			return nil // NaN travels; the origin is further up
-		}
-	}
+	return r.madeNonFinite()
+}
+
+// madeNonFinite says where NaN and infinities of the NPU come from.
+func (r *row) madeNonFinite() []record.Finding {
 	if evidence := halfOverflow(r.result()); !evidence.IsZero() {
 		return single(record.OverflowFP16, overflowConfidence(r.result()), evidence)
 	}
@@ -105,20 +103,12 @@ func (r *row) explained() bool {
 	return record.Has(r.patterns(), record.Endian) || record.Has(r.patterns(), record.DTypeMisread) || record.Has(r.patterns(), record.BitFlip)
 }
 
-// documented is the confidence of a documented rule, less where the inputs are
-// a guess.
-func (r *row) documented() record.Confidence {
+// sure is the confidence of a rule where the inputs are known, and where they are a guess.
+func (r *row) sure(known, guessed record.Confidence) record.Confidence {
 	if r.resolved().inferred {
-		return record.Medium
+		return guessed
 	}
-	return record.High
-}
-
-func (r *row) ours() record.Confidence {
-	if r.resolved().inferred {
-		return record.Low
-	}
-	return record.Medium
+	return known
 }
 
 // jumped finds jumps of the error. They count beside bad inputs too. An uneven
@@ -131,52 +121,34 @@ func (r *row) jumped() []record.Finding {
 	if r.source.Uneven != nil {
 		evidence = append(evidence, unevenText(r.source.Uneven))
 	}
-	return single(record.CalcError, r.documented(), lang.Join(evidence, semicolon))
+	return single(record.CalcError, r.sure(record.High, record.Medium), lang.Join(evidence, semicolon))
 }
 
-// jumps is the evidence of the jump rules.
-func (r *row) jumps() []lang.Sentence { return slices.Concat(r.meanRelJump(), r.pearsonFall()) }
-
-// meanRelJump is the evidence of a jump of the mean relative error.
-func (r *row) meanRelJump() []lang.Sentence {
+// jumps is the evidence of the jump rules: of a jump of the mean relative error, and of a fall
+// of the correlation.
+func (r *row) jumps() (evidence []lang.Sentence) {
 	res, in := r.result(), r.numbers()
-	if !in.meanRel.Defined || !res.MeanRel.Defined || in.meanRel.Value >= goodMeanRel || res.MeanRel.Value <= badMeanRel {
-		return nil
-	}
 	red, p50 := res.RED.Value, res.RelQuantiles.P50.Value
 	var besides lang.Sentence
 	switch {
+	case !in.meanRel.Defined || !res.MeanRel.Defined || in.meanRel.Value >= goodMeanRel || res.MeanRel.Value <= badMeanRel:
 	case red >= jumpRED && red > r.grown():
 		besides = lang.Sayf("RED %s >= %d", "RED %s >= %d", number(red), jumpRED)
 	case p50 >= jumpP50:
 		besides = lang.Sayf("median relative error %s >= %d", "相对误差中位数 %s >= %d", number(p50), jumpP50)
-	default:
-		return nil
 	}
-	return []lang.Sentence{lang.Sayf("mean relative error %s > %d, that of the inputs %s < %g (%s); %s",
-		"平均相对误差 %s > %d，输入的为 %s < %g(%s)；%s",
-		number(res.MeanRel.Value), badMeanRel, number(in.meanRel.Value), goodMeanRel, r.inputNames(), besides)}
-}
-
-// pearsonFall is the evidence of a fall of the correlation.
-func (r *row) pearsonFall() []lang.Sentence {
-	res, in := r.result(), r.numbers()
+	if !besides.IsZero() {
+		evidence = append(evidence, lang.Sayf("mean relative error %s > %d, that of the inputs %s < %g (%s); %s",
+			"平均相对误差 %s > %d，输入的为 %s < %g(%s)；%s",
+			number(res.MeanRel.Value), badMeanRel, number(in.meanRel.Value), goodMeanRel, r.inputNames(), besides))
+	}
 	if !in.pearson.Defined || !res.Pearson.Defined || in.pearson.Value <= goodPearson || res.Pearson.Value >= badPearson ||
 		res.BothFinite() < minCorrelated || res.RED.Value < smallRED && res.RelQuantiles.P90.Value < smallP90 {
-		return nil
+		return evidence
 	}
-	return []lang.Sentence{lang.Sayf("Pearson correlation %s < %g, that of the inputs %s > %g (%s)",
+	return append(evidence, lang.Sayf("Pearson correlation %s < %g, that of the inputs %s > %g (%s)",
 		"Pearson 相关系数 %s < %g，输入的为 %s > %g(%s)",
-		number(res.Pearson.Value), badPearson, number(in.pearson.Value), goodPearson, r.inputNames())}
-}
-
-// concentrated finds errors that concentrate in a part of an axis. Rounding does
-// so too, where a norm amplifies some columns.
-func (r *row) concentrated() []record.Finding {
-	if r.rounding || r.source.Uneven == nil {
-		return nil
-	}
-	return single(record.CalcError, record.Medium, unevenText(r.source.Uneven))
+		number(res.Pearson.Value), badPearson, number(in.pearson.Value), goodPearson, r.inputNames()))
 }
 
 // accumulated holds where the error grows no more than by rounding, and all over
@@ -192,7 +164,7 @@ func (r *row) accumulated() []record.Finding {
 	if res.MeanRel.Value > bound {
 		return nil
 	}
-	return single(record.Accumulated, r.ours(), lang.Sayf(
+	return single(record.Accumulated, r.sure(record.Medium, record.Low), lang.Sayf(
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
 		"平均相对误差 %s <= %s = %d x 输入的 %s(%s) + 舍入误差 %s(%s，假定求和项数为 %d)",
 		number(res.MeanRel.Value), number(bound), growth, number(in.meanRel.Value), r.inputNames(), number(rounding), res.NPUDType, assumedSum))

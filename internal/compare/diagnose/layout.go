@@ -75,7 +75,7 @@ func (p *pair) permutation() (best *order, evidence lang.Sentence) {
 // is no other way to compare the elements, and it is enough that they pass.
 func (p *pair) fits(f *fit) bool {
 	if p.result == nil {
-		return f.tried > 0 && f.passed*100 >= f.tried*99 && f.good*100 >= f.count*95 && f.varied()
+		return f.tried > 0 && f.passed*100 >= f.tried*99 && f.tellingPassed*100 >= f.telling*95 && f.varied()
 	}
 	return f.holds()
 }

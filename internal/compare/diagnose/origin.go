@@ -10,32 +10,31 @@ import (
 // locate finds the first bad row and what is before it.
 func (n *network) locate(v *record.Findings) {
 	bad := n.counted(v)
-	var first *row
 	for _, r := range n.order {
 		if !bad(r) {
 			continue
 		}
-		inputs := r.resolved().rows
-		if len(inputs) == 0 && first == nil || len(inputs) > 0 && !slices.ContainsFunc(inputs, bad) {
-			first = r
-			break
-		}
-		if first == nil {
-			first = r
+		inputs, first := r.resolved().rows, v.FirstBad < 0
+		if good := len(inputs) > 0 && !slices.ContainsFunc(inputs, bad); first || good {
+			v.FirstBad = r.index
+			if good || len(inputs) == 0 {
+				break
+			}
 		}
 	}
-	if first == nil {
+	if v.FirstBad < 0 {
 		return
 	}
-	v.FirstBad = first.index
-	for _, r := range n.order {
-		if r == first {
-			break
-		}
+	n.before(v, (*row).good)
+}
+
+// before finds the last good row before the first bad one, in execution order, and what was
+// not compared in between.
+func (n *network) before(v *record.Findings, good func(*row) bool) {
+	for _, r := range n.order[:n.rows[v.FirstBad].place] {
 		switch {
-		case r.good():
-			v.LastGood = r.index
-			v.Suspects = nil
+		case good(r):
+			v.LastGood, v.Suspects = r.index, nil
 		case !r.failed():
 			v.Suspects = append(v.Suspects, r.index)
 		}
@@ -90,9 +89,6 @@ func (n *network) firsts(v *record.Findings) {
 // largestJump finds the row whose error exceeds that of its inputs by most.
 func (n *network) largestJump(v *record.Findings) {
 	for _, r := range n.order {
-		if r.result() == nil {
-			continue
-		}
 		if jump := r.jump(); jump > v.Jump {
 			v.LargestJump, v.Jump = r.index, jump
 		}
@@ -116,7 +112,7 @@ func newNonFinite(res *metrics.Result) (count int64) {
 // its worst input, 0 when one of them is not known.
 func (r *row) jump() float64 {
 	res, in := r.result(), r.numbers()
-	if !res.MeanRel.Defined || !in.meanRel.Defined {
+	if res == nil || !res.MeanRel.Defined || !in.meanRel.Defined {
 		return 0
 	}
 	format, ok := precisionOf(res.NPUDType)

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -130,45 +131,35 @@ type pair struct {
 	format   precision // of the NPU's type, zero for integers
 	errors   int64     // of the strict policy
 	sampled  *sample
-	facts    record.Facts // of the pattern that is tested
+	// facts and confidence are those of the pattern that is tested.
+	facts      record.Facts
+	confidence record.Confidence
 }
 
 func newPair(ctx context.Context, in *Tensors) (*pair, error) {
 	p := &pair{ctx: ctx, result: in.Result, request: in.Request, tensors: in}
 	p.format, _ = precisionOf(in.Request.NPUDType)
 	count, ok := in.Request.Shape.Count()
-	if !ok {
+	switch npu, okNPU := p.npuShape().Count(); {
+	case !ok:
 		return nil, fmt.Errorf("shape %s has no number of elements", in.Request.Shape)
+	case in.Result != nil && in.Result.Total != count:
+		return nil, fmt.Errorf("result of %d elements for a shape of %d", in.Result.Total, count)
+	case !okNPU || npu != count:
+		return nil, fmt.Errorf("NPU shape %s of another number of elements than %s", p.npuShape(), p.request.Shape)
 	}
 	if in.Result != nil {
 		p.errors = in.Result.StrictErrors()
-		if in.Result.Total != count {
-			return nil, fmt.Errorf("result of %d elements for a shape of %d", in.Result.Total, count)
-		}
 	}
-	var err error
-	if p.npu, err = newSide(in.NPU, in.Request.NPUDType, count); err != nil {
-		return nil, err
-	}
-	if p.ref, err = newSide(in.Ref, in.Request.RefDType, count); err != nil {
-		return nil, err
-	}
-	if n, ok := p.npuShape().Count(); !ok || n != count {
-		return nil, fmt.Errorf("NPU shape %s of another number of elements than %s", p.npuShape(), p.request.Shape)
-	}
-	return p, nil
+	var err, refErr error
+	p.npu, err = newSide(in.NPU, in.Request.NPUDType, count)
+	p.ref, refErr = newSide(in.Ref, in.Request.RefDType, count)
+	return p, cmp.Or(err, refErr)
 }
 
 // err is what keeps the tests from their work: of reading, or that nobody waits
 // for them any more.
-func (p *pair) err() error {
-	for _, err := range []error{p.npu.err, p.ref.err, p.ctx.Err()} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (p *pair) err() error { return cmp.Or(p.npu.err, p.ref.err, p.ctx.Err()) }
 
 // near reports whether n passes where the reference is r. The limits are those
 // of the request, but at least a few units in the last place of the NPU's type: a

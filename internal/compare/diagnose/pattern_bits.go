@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -44,35 +45,29 @@ func byteSwapped(p *pair) lang.Sentence {
 	return lang.Sayf("with the bytes of each element reversed, %s", "每个元素的字节反序后，%s", f.passText())
 }
 
-// siblings are the types that an element of a type may be mistaken for.
-func siblings(d tensor.DType) []tensor.DType {
-	groups := [][]tensor.DType{
-		{tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16},
-		{tensor.Float8E4M3FN, tensor.Float8E5M2, tensor.HiFloat8, tensor.Int8, tensor.Uint8, tensor.Float8E8M0},
-		{tensor.Float32, tensor.Int32, tensor.Uint32},
-		{tensor.Float64, tensor.Int64, tensor.Uint64},
-	}
-	for _, group := range groups {
-		if slices.Contains(group, d) {
-			return group
-		}
-	}
-	return nil
+// siblings are groups of types whose elements may be mistaken for those of another one.
+var siblings = [][]tensor.DType{
+	{tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16},
+	{tensor.Float8E4M3FN, tensor.Float8E5M2, tensor.HiFloat8, tensor.Int8, tensor.Uint8, tensor.Float8E8M0},
+	{tensor.Float32, tensor.Int32, tensor.Uint32},
+	{tensor.Float64, tensor.Int64, tensor.Uint64},
 }
 
 // misread holds if the elements match when they are read as another type of the
 // same size.
 func misread(p *pair) lang.Sentence {
-	if p.errors < 4 {
+	is := p.request.NPUDType
+	group := slices.IndexFunc(siblings, func(group []tensor.DType) bool { return slices.Contains(group, is) })
+	if p.errors < 4 || group < 0 {
 		return lang.Sentence{}
 	}
-	for _, sibling := range siblings(p.request.NPUDType) {
-		if sibling == p.request.NPUDType {
+	for _, sibling := range siblings[group] {
+		if sibling == is {
 			continue
 		}
 		decoder, _ := tensor.NewDecoder(sibling) // all of them have one
 		if f := p.reread(decoder, func([]byte) {}); f.holds() {
-			return lang.Sayf("read as %s instead of %s, %s", "按 %s 而非 %s 读取时，%s", sibling, p.request.NPUDType, f.passText())
+			return lang.Sayf("read as %s instead of %s, %s", "按 %s 而非 %s 读取时，%s", sibling, is, f.passText())
 		}
 	}
 	return lang.Sentence{}
@@ -107,6 +102,9 @@ func bitFlips(p *pair) lang.Sentence {
 		}
 		counts[bit]++
 	}
+	if p.errors == 1 { // which may be anything
+		p.confidence = record.Low
+	}
 	return lang.Sayf("each of the %d errors among %d elements matches the reference to a relative error of %s with one bit flipped: %s",
 		"%d 个错误(共 %d 个元素)均在翻转一个比特后与标杆一致，相对误差不超过 %s：%s",
 		len(offsets), p.result.Total, number(tolerance), bitNames(counts))
@@ -136,10 +134,11 @@ func (p *pair) noise() float64 {
 	return min(max(4*format.epsilon, 4*p.result.RelQuantiles.P90.Value), max(0.02, format.epsilon))
 }
 
-func numbers(n int) []int {
-	all := make([]int, n)
+// numbers are those from 0 on, so many.
+func numbers[T int | int64](n T) []T {
+	all := make([]T, n)
 	for i := range all {
-		all[i] = i
+		all[i] = T(i)
 	}
 	return all
 }

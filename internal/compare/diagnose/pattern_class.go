@@ -110,6 +110,7 @@ func overflowConfidence(r *metrics.Result) record.Confidence {
 
 func overflowed(p *pair) lang.Sentence {
 	r := p.result
+	p.confidence = overflowConfidence(r)
 	if text := halfOverflow(r); !text.IsZero() {
 		return text
 	}

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"math"
-	"slices"
 
 	"dumptool/internal/exact"
 	"dumptool/internal/lang"
@@ -74,11 +73,8 @@ func strided(p *pair) lang.Sentence {
 func (p *pair) stepName(step, first int64) lang.Sentence {
 	var bytes, axis lang.Sentence
 	size := step * int64(p.request.NPUDType.UnitSize())
-	for _, unit := range []int64{32, 16} {
-		if size%unit == 0 {
-			bytes = lang.Sayf(" (%d bytes, a multiple of %d)", "(%d 字节，%d 的倍数)", size, unit)
-			break
-		}
+	if unit := gcd(size, 32); unit >= 16 {
+		bytes = lang.Sayf(" (%d bytes, a multiple of %d)", "(%d 字节，%d 的倍数)", size, unit)
 	}
 	shape := p.request.Shape
 	if last := len(shape) - 1; last >= 0 && shape[last] > 1 && step%shape[last] == 0 {
@@ -118,7 +114,11 @@ func shifted(p *pair) lang.Sentence {
 	if shape := p.request.Shape; len(shape) > 1 {
 		row = shape[len(shape)-1]
 	}
-	best, shift := p.bestShift(p.windows(-maxShift, maxShift), slices.Collect(nearShifts))
+	var near []int64
+	for k := int64(1); k <= maxShift; k++ {
+		near = append(near, k, -k)
+	}
+	best, shift := p.bestShift(p.windows(-maxShift, maxShift), near)
 	for _, k := range []int64{row, -row} {
 		if row > maxShift && shift == 0 {
 			best, shift = p.bestShift(p.windows(k, k), []int64{k})
@@ -136,15 +136,6 @@ func shifted(p *pair) lang.Sentence {
 	return lang.Sayf("NPU[i] = reference[i%+d]%s: %s, mean |d| %s instead of %s",
 		"NPU[i] = 标杆[i%+d]%s：%s，平均 |d| 为 %s，原为 %s",
 		shift, name, best.passText(), number(after), number(before))
-}
-
-// nearShifts yields 1, -1, 2, -2, ...
-func nearShifts(yield func(int64) bool) {
-	for k := int64(1); k <= maxShift; k++ {
-		if !yield(k) || !yield(-k) {
-			return
-		}
-	}
 }
 
 // bestShift returns the shift that holds and leaves the smallest error, 0 for
@@ -206,10 +197,9 @@ func (p *pair) windowStarts() []int64 {
 		return []int64{0}
 	}
 	var starts []int64
-	for i, offset := range p.knownErrors() {
-		if i < errorWindows {
-			starts = append(starts, max(0, min(offset-windowLength/2, total-windowLength)))
-		}
+	errors := p.knownErrors()
+	for _, offset := range errors[:min(errorWindows, len(errors))] {
+		starts = append(starts, max(0, min(offset-windowLength/2, total-windowLength)))
 	}
 	return append(starts, spread(total-windowLength, windowCount)...)
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -86,7 +87,7 @@ func negated(p *pair) lang.Sentence {
 
 func scaled(p *pair) lang.Sentence {
 	s, residual, ok := p.scaleFits()
-	if !ok || p.displacement().residual*4 < residual*p.rms() {
+	if _, deviation := p.displacement(); !ok || deviation*4 < residual*p.rms() {
 		return lang.Sentence{}
 	}
 	return lang.Sayf("NPU = %s x reference, residual %s < %g%s", "NPU = %s x 标杆，残差 %s < %g%s", element(s), number(residual), maxResidual, scaleName(s, p.request.Shape))
@@ -95,41 +96,31 @@ func scaled(p *pair) lang.Sentence {
 // rms of the reference, 0 when it is undefined.
 func (p *pair) rms() float64 { return p.result.Ref.RMS.Value }
 
-// displacement is an offset between n and r.
-type displacement struct {
-	mean     float64 // of d
-	residual float64 // deviation of d, infinite when no offset fits
-}
-
-func (p *pair) displacement() displacement {
+// displacement is an offset between n and r: the mean and the deviation of d, which is
+// infinite where no offset fits.
+func (p *pair) displacement() (mean, deviation float64) {
 	r := p.result
-	if r.Complex || !r.MeanD.Defined || !r.StdD.Defined {
-		return displacement{residual: math.Inf(1)}
-	}
-	mean, std := r.MeanD.Value, r.StdD.Value
+	mean, deviation = r.MeanD.Value, r.StdD.Value
 	// The reference may be about 0 everywhere.
 	small := math.Max(maxResidual*p.rms(), 0.01*math.Abs(mean))
-	if math.Abs(mean) <= 5*std || std > small {
-		return displacement{residual: math.Inf(1)}
+	if r.Complex || !r.MeanD.Defined || !r.StdD.Defined || math.Abs(mean) <= 5*deviation || deviation > small {
+		return 0, math.Inf(1)
 	}
-	return displacement{mean, std}
+	return mean, deviation
 }
 
 func displaced(p *pair) lang.Sentence {
-	dev := p.displacement()
-	if p.errors == 0 || math.IsInf(dev.residual, 1) {
+	mean, deviation := p.displacement()
+	residual := p.result.ScaleResidual
+	if p.errors == 0 || math.IsInf(deviation, 1) || residual.Defined && residual.Value*p.rms()*4 < deviation { // a factor explains it much better
 		return lang.Sentence{}
 	}
-	if residual := p.result.ScaleResidual; residual.Defined && residual.Value*p.rms()*4 < dev.residual {
-		return lang.Sentence{} // a factor explains it much better
-	}
-	f := p.fitOf(func(r complex128) complex128 { return r + complex(dev.mean, 0) })
-	if !f.closerThanHalf() {
+	if f := p.fitOf(func(r complex128) complex128 { return r + complex(mean, 0) }); !f.closerThanHalf() {
 		return lang.Sentence{}
 	}
 	return lang.Sayf("NPU = reference %+.6g, |mean d| > 5 x std of d (%s), rms of the reference %s",
 		"NPU = 标杆 %+.6g，|d 的均值| > 5 x d 的标准差(%s)，标杆的均方根 %s",
-		dev.mean, number(dev.residual), number(p.rms()))
+		mean, number(deviation), number(p.rms()))
 }
 
 // The limits of a bias: of its z score, and of the elements that differ.
@@ -140,20 +131,16 @@ const (
 
 // biased holds if the signs of the differences are not balanced.
 func biased(p *pair) lang.Sentence {
-	r := p.result
+	r, side := p.result, lang.Text{EN: "small", ZH: "小"}
 	if p.errors == 0 || !r.BiasZ.Defined || math.Abs(r.BiasZ.Value) <= minBiasZ || r.BiasCount < minBiased {
 		return lang.Sentence{}
 	}
+	if r.Bias.Value > 0 {
+		side = lang.Text{EN: "large", ZH: "大"}
+	}
 	return lang.Sayf("%s %% of the %d differing elements are too %s, |z| = %s > %d (one-sided rounding or a lost term?)",
 		"%s %% 的差异元素(共 %d 个)偏%s，|z| = %s > %d(单向舍入或缺少一项？)",
-		number(100*(1+math.Abs(r.Bias.Value))/2), r.BiasCount, direction(r.Bias.Value), number(math.Abs(r.BiasZ.Value)), minBiasZ)
-}
-
-func direction(bias float64) lang.Text {
-	if bias > 0 {
-		return lang.Text{EN: "large", ZH: "大"}
-	}
-	return lang.Text{EN: "small", ZH: "小"}
+		number(100*(1+math.Abs(r.Bias.Value))/2), r.BiasCount, side, number(math.Abs(r.BiasZ.Value)), minBiasZ)
 }
 
 // scaleName names a factor near a number that faults are made of, as
@@ -176,7 +163,8 @@ func scaleName(s float64, shape tensor.Shape) lang.Sentence {
 			return lang.Sayf("; about 2^-%d (quantization scale, or 1/sqrt(%d) of an attention?)", "；约 2^-%d(量化 scale，或 attention 的 1/sqrt(%d)？)", e, int64(1)<<(2*e))
 		}
 	}
-	for _, k := range append(lengths(shape), 64, 128, 256, 32, 16) {
+	lengths := slices.DeleteFunc(slices.Clone(shape), func(n int64) bool { return n <= 1 })
+	for _, k := range append(lengths, 64, 128, 256, 32, 16) {
 		root := math.Sqrt(float64(k))
 		switch {
 		case near(1 / root), near(root):
@@ -186,15 +174,4 @@ func scaleName(s float64, shape tensor.Shape) lang.Sentence {
 		}
 	}
 	return lang.Sentence{}
-}
-
-// lengths are the lengths of the axes beyond 1.
-func lengths(shape tensor.Shape) []int64 {
-	var all []int64
-	for _, n := range shape {
-		if n > 1 {
-			all = append(all, n)
-		}
-	}
-	return all
 }

@@ -25,7 +25,7 @@ type pattern struct {
 	// looks says what the pattern looks for.
 	looks      string
 	reads      reads
-	confidence func(*pair) record.Confidence
+	confidence record.Confidence // unless the test has another one
 	// test returns the evidence, none where the pattern is not there. It is nil for
 	// readsRows.
 	test func(*pair) lang.Sentence
@@ -39,45 +39,31 @@ type pattern struct {
 // the table.
 func patterns() []pattern {
 	return []pattern{
-		{record.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, always(record.High), onlyModelNaN, nil},
-		{record.ZeroOutput, "zeros only", readsNothing, always(record.High), zeroOutput, nil},
-		{record.Wrap, "integers modulo 2^bits", readsNothing, always(record.Medium), wrapped, nil},
-		{record.Saturation, "numbers at the limit of their type", readsNothing, always(record.Medium), saturated, nil},
-		{record.ConstOutput, "one value only", readsNothing, always(record.High), constOutput, nil},
-		{record.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, always(record.High), onlyReferenceNaN, []record.Code{record.Saturation}},
-		{record.Endian, "elements with their bytes reversed", readsSample, always(record.Medium), byteSwapped, nil},
-		{record.DTypeMisread, "elements of another type of the same size", readsSample, always(record.Medium), misread, nil},
-		{record.BitFlip, "few errors, each one bit away from the reference", readsErrors, bitFlipConfidence, bitFlips, nil},
-		{record.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, halfConfidence, overflowed, []record.Code{record.Saturation}},
-		{record.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, always(record.High), onlyNPUNaN, []record.Code{record.BitFlip}},
-		{record.Negated, "the reference times -1", readsSample, always(record.Medium), negated, nil},
-		{record.Scale, "the reference times a factor", readsSample, always(record.Medium), scaled, nil},
-		{record.Offset, "the reference plus a number", readsSample, always(record.Medium), displaced, []record.Code{record.Scale}},
-		{record.Shift, "the reference moved by some elements or a row", readsSample, always(record.Medium), shifted, nil},
-		{record.Layout, "the reference in another order of axes", readsSample, always(record.Medium), permuted, nil},
+		{record.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, record.High, onlyModelNaN, nil},
+		{record.ZeroOutput, "zeros only", readsNothing, record.High, zeroOutput, nil},
+		{record.Wrap, "integers modulo 2^bits", readsNothing, record.Medium, wrapped, nil},
+		{record.Saturation, "numbers at the limit of their type", readsNothing, record.Medium, saturated, nil},
+		{record.ConstOutput, "one value only", readsNothing, record.High, constOutput, nil},
+		{record.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, record.High, onlyReferenceNaN, []record.Code{record.Saturation}},
+		{record.Endian, "elements with their bytes reversed", readsSample, record.Medium, byteSwapped, nil},
+		{record.DTypeMisread, "elements of another type of the same size", readsSample, record.Medium, misread, nil},
+		{record.BitFlip, "few errors, each one bit away from the reference", readsErrors, record.Medium, bitFlips, nil},
+		{record.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, record.High, overflowed, []record.Code{record.Saturation}},
+		{record.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, record.High, onlyNPUNaN, []record.Code{record.BitFlip}},
+		{record.Negated, "the reference times -1", readsSample, record.Medium, negated, nil},
+		{record.Scale, "the reference times a factor", readsSample, record.Medium, scaled, nil},
+		{record.Offset, "the reference plus a number", readsSample, record.Medium, displaced, []record.Code{record.Scale}},
+		{record.Shift, "the reference moved by some elements or a row", readsSample, record.Medium, shifted, nil},
+		{record.Layout, "the reference in another order of axes", readsSample, record.Medium, permuted, nil},
 		// A tensor that is made of its own reference is not another one: the operator
 		// behind it may pass it on as it is.
-		{record.Duplicate, "the tensor of another operator", readsRows, always(record.Medium), nil, []record.Code{record.OverflowFP16, record.NPUNaN}},
-		{record.ZeroTail, "zeros at the end", readsNothing, always(record.Medium), zeroTail, nil},
-		{record.Tail, "errors from one offset to the end", readsSample, always(record.Medium), tail, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN}},
-		{record.Stride, "errors at offsets with a common step", readsErrors, always(record.Medium), strided, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN, record.BitFlip}},
-		{record.Underflow, "zeros and subnormal numbers for small numbers", readsErrors, always(record.Medium), underflow, []record.Code{record.ZeroOutput}},
-		{record.Bias, "differences of one sign", readsNothing, always(record.Low), biased, nil},
+		{record.Duplicate, "the tensor of another operator", readsRows, record.Medium, nil, []record.Code{record.OverflowFP16, record.NPUNaN}},
+		{record.ZeroTail, "zeros at the end", readsNothing, record.Medium, zeroTail, nil},
+		{record.Tail, "errors from one offset to the end", readsSample, record.Medium, tail, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN}},
+		{record.Stride, "errors at offsets with a common step", readsErrors, record.Medium, strided, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN, record.BitFlip}},
+		{record.Underflow, "zeros and subnormal numbers for small numbers", readsErrors, record.Medium, underflow, []record.Code{record.ZeroOutput}},
+		{record.Bias, "differences of one sign", readsNothing, record.Low, biased, nil},
 	}
-}
-
-func always(confidence record.Confidence) func(*pair) record.Confidence {
-	return func(*pair) record.Confidence { return confidence }
-}
-
-func halfConfidence(p *pair) record.Confidence { return overflowConfidence(p.result) }
-
-// bitFlipConfidence is low for a single error, which may be anything.
-func bitFlipConfidence(p *pair) record.Confidence {
-	if p.errors > 1 {
-		return record.Medium
-	}
-	return record.Low
 }
 
 // applies reports whether the pattern has something to add to the findings.

@@ -7,7 +7,6 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 )
 
 // The limits between rounding and damage. They are ours.
@@ -44,48 +43,27 @@ func (r *row) isRounding() bool {
 	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined || res.RED.Value > r.grown() {
 		return false
 	}
-	if _, float := precisionOf(res.NPUDType); !float || r.outliers() || len(r.jumps()) > 0 {
+	few, inputs := errorRatio(res) < fewErrors, r.resolved().rows
+	if _, float := precisionOf(res.NPUDType); !float || r.outliers() || len(r.jumps()) > 0 || len(inputs) == 0 && !few ||
+		slices.ContainsFunc(inputs, func(in *row) bool { return in.failed() && !in.rounding }) {
 		return false
 	}
-	few := errorRatio(res) < fewErrors
-	if len(r.resolved().rows) == 0 && !few {
+	if slices.ContainsFunc(r.patterns(), func(f record.Finding) bool { return specific(f.Code) && f.Code != record.Stride }) {
 		return false
 	}
-	if slices.ContainsFunc(r.resolved().rows, func(in *row) bool { return in.failed() && !in.rounding }) {
-		return false
-	}
-	for _, f := range r.patterns() {
-		if specific(f.Code) && f.Code != record.Stride {
-			return false
-		}
-	}
-	return few || !r.broken()
-}
-
-// broken reports whether a part of an axis is bad, not just its smallest elements.
-func (r *row) broken() bool {
+	// A part of an axis may be bad, not just its smallest elements.
 	u := r.source.Uneven
-	if u == nil {
-		return false
-	}
-	part := float64(u.To-u.From) / float64(u.Size)
-	return errorRatio(r.result()) >= sparse*part
+	return few || u == nil || !(errorRatio(res) >= sparse*(float64(u.To-u.From)/float64(u.Size)))
 }
 
 func errorRatio(res *metrics.Result) float64 {
-	if res.Total == 0 {
-		return 0
-	}
-	return float64(res.StrictErrors()) / float64(res.Total)
+	return float64(res.StrictErrors()) / float64(max(res.Total, 1))
 }
 
 // damage is the relative error of a tensor: the RED, to which an element that is
 // NaN or infinite on one side adds its whole size.
 func damage(res *metrics.Result) float64 {
-	if res.Total == 0 {
-		return 0
-	}
-	return math.Sqrt(float64(res.RED.Value*res.RED.Value) + float64(res.Mismatch.Count)/float64(res.Total))
+	return math.Sqrt(float64(res.RED.Value*res.RED.Value) + float64(res.Mismatch.Count)/float64(max(res.Total, 1)))
 }
 
 // specific reports whether a pattern is none of those that rounding makes.
@@ -94,17 +72,11 @@ func specific(code record.Code) bool {
 }
 
 // own are the specific patterns that no bad input shows.
-func (r *row) own() (own []record.Finding) {
-	for _, f := range r.patterns() {
-		reference, _ := refNonFinite(r.result())
-		if !specific(f.Code) && (f.Code != record.ModelNaN || reference == 0) || r.rounding {
-			continue
-		}
-		if !r.inherited(f.Code) {
-			own = append(own, f)
-		}
-	}
-	return own
+func (r *row) own() []record.Finding {
+	reference, _ := refNonFinite(r.result())
+	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f record.Finding) bool {
+		return r.rounding || !specific(f.Code) && (f.Code != record.ModelNaN || reference == 0) || r.inherited(f.Code)
+	})
 }
 
 // inherited reports whether a bad input shows the pattern too.
@@ -147,21 +119,25 @@ func (r *row) explainedBy(in *row) bool {
 
 // inputBad finds the bad inputs that explain the row.
 func (r *row) inputBad() []record.Finding {
-	var bad badInputs
+	var bad []lang.Sentence
+	more := 0
 	for _, in := range r.resolved().rows {
-		if r.compared && !r.explainedBy(in) || !in.failed() {
-			continue
+		switch res := in.result(); {
+		case !in.failed() || r.compared && !r.explainedBy(in):
+		case len(bad) == mostNames:
+			more++
+		case res == nil:
+			bad = append(bad, lang.Plain(rowName(in.source)))
+		default:
+			bad = append(bad, lang.Sayf("%s (%d of %d elements are errors, mean relative error %s)", "%s(%d/%d 个元素错误，平均相对误差 %s)",
+				rowName(in.source), res.StrictErrors(), res.Total, metricText(res.MeanRel)))
 		}
-		input := badInput{op: in.source.Op, output: in.source.Output, kind: tensor.Kind(in.source.Kind)}
-		if res := in.result(); res != nil {
-			input.compared, input.errors, input.total, input.meanRel = true, res.StrictErrors(), res.Total, res.MeanRel
-		}
-		bad.add(input)
 	}
-	if len(bad.first) == 0 {
+	if len(bad) == 0 {
 		return nil
 	}
-	return single(record.LayerInputBad, r.ours(), lang.Sayf("bad input %s%s", "输入异常：%s%s", bad, r.guess()))
+	return single(record.LayerInputBad, r.sure(record.Medium, record.Low), lang.Sayf("bad input %s%s", "输入异常：%s%s",
+		andMore(lang.Join(bad, lang.Text{EN: ", ", ZH: "，"}), more), r.guess()))
 }
 
 // shapeInputBad is inputBad for a row whose shapes differ: the operator before

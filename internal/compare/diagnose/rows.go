@@ -32,8 +32,9 @@ type row struct {
 	// is the one that the NPU read in its place.
 	producer, misread *row
 
-	known   *[]record.Finding // the patterns, once they are asked for
-	measure *inputNumbers
+	duplicates []record.Finding  // that it is the tensor of other rows
+	known      *[]record.Finding // the patterns, once they are asked for
+	measure    *inputNumbers
 }
 
 // newRow is the row at an index.
@@ -65,7 +66,7 @@ func (r *row) patterns() []record.Finding {
 	if r.known == nil {
 		all := r.source.Patterns
 		if r.wasBad && r.compared {
-			all = inserted(all, r.network.duplicates[r])
+			all = inserted(all, r.duplicates)
 			all = record.Merge(all, single(record.ModelNaN, record.High, modelNaN(r.result())))
 		}
 		r.known = &all
@@ -91,10 +92,10 @@ func (r *row) numbers() inputNumbers {
 		if res == nil {
 			continue
 		}
+		in.red = max(in.red, res.RED.Value)
 		if m := res.MeanRel; m.Defined && (!in.meanRel.Defined || m.Value > in.meanRel.Value) {
 			in.meanRel = m
 		}
-		in.red = max(in.red, res.RED.Value)
 		if m := res.Pearson; m.Defined && (!in.pearson.Defined || m.Value < in.pearson.Value) {
 			in.pearson = m
 		}

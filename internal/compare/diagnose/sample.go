@@ -36,11 +36,7 @@ func (p *pair) sample() *sample {
 // at places in them that do not follow the axes of the tensor.
 func spread(count, size int64) []int64 {
 	if count <= size {
-		all := make([]int64, count)
-		for i := range all {
-			all[i] = int64(i)
-		}
-		return all
+		return numbers(count)
 	}
 	offsets := make([]int64, size)
 	part := count / size
@@ -74,6 +70,10 @@ func (p *pair) knownErrors() []int64 {
 	return slices.Compact(offsets)
 }
 
+// minDistinct is the number of values below which a match may be one
+// coincidence, repeated.
+const minDistinct = 3
+
 // fit says how well a hypothesis explains a sample: that value is to be compared
 // with want, instead of n with r.
 type fit struct {
@@ -81,7 +81,11 @@ type fit struct {
 	wrong, fixed  int     // samples whose n does not pass, and those of them that pass now
 	better, worse int     // samples that come closer, and that go away
 	before, after float64 // sums of |n - r| and |value - want|
-	informative
+	// Of the samples where a 0 would not pass, how many there are, pass, and pass now: beside
+	// a reference of zeros nearly every small number passes, however it is read. values and
+	// wants are distinct ones of those that pass, the first few.
+	telling, tellingPassed, tellingFixed int
+	values, wants                        []complex128
 }
 
 func (f *fit) add(p *pair, n, r, value, want complex128) {
@@ -97,7 +101,14 @@ func (f *fit) add(p *pair, n, r, value, want complex128) {
 		}
 	}
 	if !p.near(0, want) {
-		f.informative.add(value, want, good, wrong)
+		f.telling++
+		if good {
+			f.tellingPassed++
+			f.values, f.wants = distinctWith(f.values, value), distinctWith(f.wants, want)
+		}
+		if good && wrong {
+			f.tellingFixed++
+		}
 	}
 	before, after := magnitude(n-r), magnitude(value-want)
 	switch {
@@ -120,18 +131,24 @@ func (f *fit) add(p *pair, n, r, value, want complex128) {
 // on a sample of that size.
 func (f *fit) hopeless(size int) bool { return (f.tried-f.passed)*100 > size }
 
-// holds reports whether the hypothesis explains the pair: 99 % of the samples
-// pass, 95 % of the wrong ones do, and it is not that anything would: the
-// samples come closer by a factor of 10, and nine in ten of those that change do.
-func (f *fit) holds() bool {
-	return f.tried >= 4 && f.passed*100 >= f.tried*99 &&
-		f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.closer() && f.agrees()
+// distinctWith adds a value to the first few distinct ones.
+func distinctWith(values []complex128, v complex128) []complex128 {
+	if len(values) >= minDistinct || slices.Contains(values, v) {
+		return values
+	}
+	return append(values, v)
 }
 
-// closer reports whether the samples come closer on the whole, not by a few
-// outliers alone.
-func (f *fit) closer() bool {
-	return f.better > 9*f.worse && f.after <= 0.1*f.before
+// varied reports whether there are several values on both sides.
+func (f *fit) varied() bool { return len(f.values) >= minDistinct && len(f.wants) >= minDistinct }
+
+// holds reports whether the hypothesis explains the pair: 99 % of the samples
+// pass, 95 % of the wrong ones and of the telling ones do, and it is not that anything
+// would: the samples come closer by a factor of 10, not by a few outliers alone but nine in
+// ten of those that change, and are not one value over and over.
+func (f *fit) holds() bool {
+	return f.tried >= 4 && f.passed*100 >= f.tried*99 && f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.better > 9*f.worse && f.after <= 0.1*f.before &&
+		f.tellingPassed*100 >= f.telling*95 && f.tellingFixed >= minDistinct && f.varied()
 }
 
 // passText is the share of samples that pass.

@@ -38,11 +38,7 @@ var semicolon = lang.Text{EN: "; ", ZH: "；"}
 
 // inputNames names the inputs of the evidence.
 func (r *row) inputNames() lang.Sentence {
-	names := someOf(r.resolved().rows)
-	if guess := r.guess(); !guess.IsZero() {
-		return lang.Sayf("%s%s", "%s%s", names, guess)
-	}
-	return names
+	return lang.Sayf("%s%s", "%s%s", someOf(r.resolved().rows), r.guess())
 }
 
 // guess says how the inputs are known where no graph names them.
@@ -57,13 +53,11 @@ func (r *row) guess() lang.Sentence {
 	}
 }
 
-func rowName(r *record.Row) string { return tensorName(r.Op, tensor.Kind(r.Kind), r.Output) }
-
-func tensorName(op string, kind tensor.Kind, index int) string {
-	if kind == "" || kind == tensor.Output {
-		return fmt.Sprintf("%s:%d", op, index)
+func rowName(r *record.Row) string {
+	if r.Kind == "" || r.Kind == string(tensor.Output) {
+		return fmt.Sprintf("%s:%d", r.Op, r.Output)
 	}
-	return fmt.Sprintf("%s:%s:%d", op, kind, index)
+	return fmt.Sprintf("%s:%s:%d", r.Op, r.Kind, r.Output)
 }
 
 // mostNames is the number of names that evidence lists.
@@ -90,46 +84,6 @@ func andMore(list lang.Sentence, more int) lang.Sentence {
 		return list
 	}
 	return lang.Sayf("%s and %d more", "%s，另有 %d 个", list, more)
-}
-
-// badInputs are bad inputs as evidence names them: the first few, and how many more
-// there are. Most failing rows of a run have such evidence, so that it is put together
-// when it is read.
-type badInputs struct {
-	first []badInput
-	more  int
-}
-
-func (b *badInputs) add(in badInput) {
-	if len(b.first) == mostNames {
-		b.more++
-		return
-	}
-	b.first = append(b.first, in)
-}
-
-type badInput struct {
-	op            string
-	output        int
-	kind          tensor.Kind
-	compared      bool
-	errors, total int64
-	meanRel       metrics.Metric
-}
-
-// Text lists the inputs.
-func (b badInputs) Text() lang.Text {
-	var names []lang.Sentence
-	for _, in := range b.first {
-		name := tensorName(in.op, in.kind, in.output)
-		if !in.compared {
-			names = append(names, lang.Plain(name))
-			continue
-		}
-		names = append(names, lang.Sayf("%s (%d of %d elements are errors, mean relative error %s)", "%s(%d/%d 个元素错误，平均相对误差 %s)",
-			name, in.errors, in.total, metricText(in.meanRel)))
-	}
-	return andMore(lang.Join(names, lang.Text{EN: ", ", ZH: "，"}), b.more).Text()
 }
 
 // metricText is a metric that may be undefined.

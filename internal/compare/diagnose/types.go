@@ -8,29 +8,45 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// heldTypes are the types whose numbers arrays of float32 may hold, the coarsest first.
-var heldTypes = []tensor.DType{tensor.BFloat16, tensor.Float16}
+// leastPlain is the number of tensors of one type of operators from which they say what
+// the others are.
+const leastPlain = 3
 
-// mostHeld is the type that most arrays of float32 of the round hold, of those that say
-// it; undefined where that is float32.
-func (n *network) mostHeld() tensor.DType {
+// tally counts arrays of float32 of a type of operators: all of them, and those that hold
+// float32.
+type tally struct{ all, plain int }
+
+// tally finds the type that most arrays of float32 of the round hold, of those that say it,
+// undefined where that is float32, and counts the arrays by the type of their operator.
+func (j *Judgement) tally() {
 	counts, all := map[tensor.DType]int{}, 0
-	for i := range n.rows {
-		if r := &n.rows[i]; r.noise != nil && r.noise.Grid != nil {
-			if held, ok := r.noise.Held(); ok {
-				counts[held]++
+	j.kinds = map[string]tally{}
+	for i := range j.rows {
+		r := &j.rows[i]
+		if r.noise == nil || r.noise.Grid == nil {
+			continue
+		}
+		held, ok := r.noise.Held()
+		few := slices.ContainsFunc(noise.Coarser, r.noise.MayHold) // different values
+		if ok {
+			counts[held]++
+		}
+		if !few {
+			all++
+		}
+		if op := r.source.OpType; op != "" && !r.isInput {
+			t := j.kinds[op]
+			t.all++
+			if !ok && !few {
+				t.plain++
 			}
-			if !mayHoldAny(r.noise) {
-				all++
-			}
+			j.kinds[op] = t
 		}
 	}
-	for _, d := range heldTypes {
-		if 2*counts[d] > all {
-			return d
-		}
+	j.most = tensor.Undefined
+	if i := slices.IndexFunc(noise.Coarser, func(d tensor.DType) bool { return 2*counts[d] > all }); i >= 0 {
+		j.most = noise.Coarser[i]
 	}
-	return tensor.Undefined
 }
 
 // settle finds out which type an array of float32 of the NPU holds: by its own bits, or,
@@ -41,20 +57,20 @@ func (x *judged) settle(j *Judgement) {
 		return
 	}
 	held, ok := n.Held()
-	plain := j.plain[x.source.OpType]
+	kind := j.kinds[x.source.OpType]
 	isOf, _ := n.IsOf(x.source.Said)
 	switch {
 	case isOf:
 		held, ok = x.source.Said, true
-	case !ok || 2*plain.plain < plain.all:
-	case plain.plain >= leastPlain:
+	case !ok || 2*kind.plain < kind.all:
+	case kind.plain >= leastPlain:
 		return // others of its kind keep all bits of float32
 	default:
-		x.coarser = plain.plain > 0
+		x.coarser = kind.plain > 0
 	}
 	if !ok {
 		inputs := slices.DeleteFunc(slices.Clone(x.inputs()), func(in *row) bool { return in.noise == nil || in.noise.Type.Integer })
-		for _, d := range heldTypes {
+		for _, d := range noise.Coarser {
 			of := func(in *row) bool { return in.noise.Type.Name == d.String() }
 			if n.MayHold(d) && (slices.ContainsFunc(inputs, of) || len(inputs) == 0 && d == j.most) {
 				held, ok = d, true
@@ -78,33 +94,4 @@ func (x *judged) warnOfPrecision(op *verdict.Operator) {
 	if as.Judge().Level == verdict.Origin {
 		x.verdict.Level, x.verdict.Kind = verdict.Suspect, verdict.Coarse
 	}
-}
-
-// leastPlain is the number of tensors of one type of operators from which they say what
-// the others are.
-const leastPlain = 3
-
-// mayHoldAny reports whether an array of float32 has too few values to tell its type.
-func mayHoldAny(n *noise.Noise) bool { return n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) }
-
-// tally counts arrays of float32 of a type of operators: all of them, and those that hold
-// float32.
-type tally struct{ all, plain int }
-
-// plainTypes counts the arrays of float32 by the type of their operator.
-func (n *network) plainTypes() map[string]tally {
-	counts := map[string]tally{}
-	for i := range n.rows {
-		r := &n.rows[i]
-		if r.isInput || r.source.Noise == nil || r.source.Noise.Grid == nil || r.source.OpType == "" {
-			continue
-		}
-		t := counts[r.source.OpType]
-		t.all++
-		if _, held := r.source.Noise.Held(); !held && !mayHoldAny(r.source.Noise) {
-			t.plain++
-		}
-		counts[r.source.OpType] = t
-	}
-	return counts
 }

@@ -37,17 +37,15 @@ func unevenAxes(r *metrics.Result) []record.Unevenness {
 		return nil
 	}
 	var all []record.Unevenness
+	classes := 2*r.Mismatch.Count > r.StrictErrors() // most errors are NaN and infinities
 	for i := range r.Axes {
-		if u, ok := unevenAxis(&r.Axes[i], classErrors(r)); ok {
+		if u, ok := unevenAxis(&r.Axes[i], classes); ok {
 			all = append(all, u)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b record.Unevenness) int { return cmp.Compare(strength(&b), strength(&a)) })
 	return all
 }
-
-// classErrors reports whether most errors are NaN and infinities.
-func classErrors(r *metrics.Result) bool { return 2*r.Mismatch.Count > r.StrictErrors() }
 
 // strength is the ratio of the two that exceeds its limit more.
 func strength(u *record.Unevenness) float64 {
@@ -84,11 +82,9 @@ func tileText(u *record.Unevenness) lang.Sentence {
 		return lang.Sentence{}
 	}
 	factors := ""
-	for _, unit := range []int64{64, 32, 16} {
-		if tile > unit && tile%unit == 0 {
-			factors = fmt.Sprintf(" = %d x %d", tile/unit, unit)
-			break
-		}
+	units := []int64{64, 32, 16}
+	if i := slices.IndexFunc(units, func(unit int64) bool { return tile > unit && tile%unit == 0 }); i >= 0 {
+		factors = fmt.Sprintf(" = %d x %d", tile/units[i], units[i])
 	}
 	return lang.Sayf("; the borders are multiples of %d%s (tile size?)", "；边界是 %d%s 的倍数(分块大小？)", tile, factors)
 }
@@ -115,13 +111,11 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok 
 		abs = binMeans(bins, func(b *metrics.AxisBin) float64 { return float64(b.Errors) })
 		rel = abs
 	}
-	u = record.Unevenness{Axis: axis.Axis, Size: axis.Size, Counted: count}
-	var worse, worst int
-	u.Half, worse = halfRatio(abs)
-	u.Peak, worst = peakRatio(abs)
-	var relWorse, relWorst int
-	u.RelHalf, relWorse = halfRatio(rel)
-	u.RelPeak, relWorst = peakRatio(rel)
+	half, worse := halfRatio(abs)
+	relHalf, relWorse := halfRatio(rel)
+	peak, worst := peakRatio(abs)
+	relPeak, relWorst := peakRatio(rel)
+	u = record.Unevenness{Axis: axis.Axis, Size: axis.Size, Counted: count, Half: half, RelHalf: relHalf, Peak: peak, RelPeak: relPeak}
 	from, to := smallestRun(bins)
 	inRun := func(i int) bool { return from <= i && i < to }
 	byHalf := u.Half >= minHalfRatio && u.RelHalf >= minHalfRatio && worse == relWorse

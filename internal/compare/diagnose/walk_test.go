@@ -52,7 +52,7 @@ func walked(rows []testRow, graph record.Flow) string {
 		op[n.rows[i].operator] = rows[i].Op
 	}
 	var names []string
-	for o := range n.walk() {
+	for _, o := range n.walk() {
 		name := op[o]
 		if o.looped {
 			name += "*"
@@ -94,7 +94,7 @@ func TestWalk(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	// A long chain against the order takes no stack.
+	// A long chain against the order is walked to its end.
 	var rows []testRow
 	consumers := map[string][]string{}
 	const length = 20000

@@ -1,7 +1,6 @@
 package statistics
 
 import (
-	"slices"
 	"strings"
 
 	"dumptool/internal/compare/record"
@@ -19,8 +18,8 @@ const (
 // onlyDigests reports whether nothing but digests is known of the reference.
 func (j *judge) onlyDigests() bool {
 	digests := false
-	for v := range j.values {
-		if v.ref != nil && v.ref.float() && v.ref.known() {
+	for _, v := range j.all {
+		if v.float() && v.ref.known() {
 			return false
 		}
 		digests = digests || v.ref != nil && v.ref.Digest != ""
@@ -32,29 +31,27 @@ func (j *judge) onlyDigests() bool {
 // inputs that is not is a candidate.
 type digests struct {
 	*judge
-	differ   map[*value]bool // the outputs so far, by whether they are bad
-	any      bool            // one of them is
-	late     map[string]bool // operators that read something bad, or made it
-	computed int             // operators that compute, of equal inputs
-	equal    int             // those of them with equal outputs
-	types    bool            // a type differs
-	found    []*value        // candidates
+	any      bool     // an output so far differs
+	computed int      // operators that compute, of equal inputs
+	equal    int      // those of them with equal outputs
+	types    bool     // a type differs
+	found    []*value // candidates
 }
 
 // byDigests walks over all operators.
 func (j *judge) byDigests() {
-	d := &digests{judge: j, differ: map[*value]bool{}, late: map[string]bool{}}
+	d := &digests{judge: j}
 	for _, o := range j.ops {
 		if o.refCall >= 0 && o.paired {
 			d.visit(o)
 		}
 	}
 	repeat := d.computed >= repeatLeast && float64(d.equal) >= repeatShare*float64(d.computed)
+	confidence := record.Low
+	if repeat {
+		confidence = record.Medium
+	}
 	for _, v := range d.found {
-		confidence := record.Low
-		if repeat {
-			confidence = record.Medium
-		}
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
 			j.accuse(v, string(record.DigestDiffers), confidence, lang.Sayf("its inputs have equal digests, the output has not: %s", "输入的摘要相同，输出的不同：%s", v.text()))
 		}
@@ -70,10 +67,10 @@ func (j *judge) byDigests() {
 	if len(j.origins) == 0 {
 		return
 	}
-	for v := range j.values {
+	for _, v := range j.all {
 		if v.op.noise == optype.NoiseGarbage || v.place.Unread {
 			v.taint = unread
-		} else if v.npu != nil && v.ref != nil && v.taint == clean && !v.same && v.op.refCall >= j.origins[0].op.refCall {
+		} else if v.paired() && v.taint == clean && !v.same && v.op.refCall >= j.origins[0].op.refCall {
 			v.taint = origin
 		}
 	}
@@ -81,42 +78,44 @@ func (j *judge) byDigests() {
 
 // comparable reports whether the digests of a tensor say anything.
 func (v *value) comparable() bool {
-	return v.npu != nil && v.ref != nil && v.ref.Digest != "" && v.npu.Digest != "" && v.ref.dtype == v.npu.dtype
+	return v.paired() && v.ref.Digest != "" && v.npu.Digest != "" && v.ref.dtype == v.npu.dtype
 }
 
-// made are the outputs of the reference with the digest of a tensor.
-func (d *digests) makers(v *value) []*value {
-	return slices.DeleteFunc(slices.Clone(d.made[v.ref.mark()]), func(p *value) bool { return p.ref.Digest != v.ref.Digest })
+// makers are the outputs of the reference with the digest of a tensor, and whether one of
+// them differs.
+func (d *digests) makers(v *value) (makers []*value, differ bool) {
+	for _, p := range d.made[v.ref.mark()] {
+		if p.ref.Digest == v.ref.Digest {
+			makers, differ = append(makers, p), differ || !p.same
+		}
+	}
+	return makers, differ
 }
 
 func (d *digests) visit(o *op) {
-	forward := d.byName[strings.Replace(o.name, "backward", "forward", 1)]
-	bad := o.backward && (d.late[strings.Replace(o.name, "backward", "forward", 1)] || (forward == nil || !forward.paired) && d.any)
+	if forward := d.byName[strings.Replace(o.name, "backward", "forward", 1)]; o.backward {
+		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.any
+	}
 	seen := 0
 	for _, v := range o.ins {
-		d.types = d.types || v.npu != nil && v.ref != nil && v.ref.dtype != v.npu.dtype
+		d.types = d.types || v.paired() && v.ref.dtype != v.npu.dtype
 		if !v.comparable() {
 			continue
 		}
 		seen++
-		if v.same || o.noise == optype.NoiseGarbage || v.place.Unread {
-			continue
+		if !v.same && o.noise != optype.NoiseGarbage && !v.place.Unread {
+			o.bad = true
+			d.readOther(v)
 		}
-		bad = true
-		d.read(o, v)
 	}
-	if bad {
-		d.late[o.name] = true
-	}
-	bad = bad || (o.gradients || seen == 0) && d.any
+	bad := o.bad || (o.gradients || seen == 0) && d.any
 	for _, v := range o.outs {
 		if !v.comparable() {
 			continue
 		}
-		passed := slices.ContainsFunc(d.makers(v), func(p *value) bool { return d.differ[p] })
-		d.differ[v] = !v.same
+		_, passed := d.makers(v)
 		d.any = d.any || !v.same
-		d.made[v.ref.mark()] = append(d.made[v.ref.mark()], v)
+		d.made.add(v)
 		if passed || !v.same && o.module && d.inside(o) != clean {
 			continue
 		}
@@ -129,28 +128,28 @@ func (d *digests) visit(o *op) {
 			v.taint = random
 			v.note(string(record.Random))
 		default:
-			if o.noise != optype.NoiseMove && v.ref.float() {
+			if o.noise != optype.NoiseMove && v.float() {
 				if d.computed++; v.same {
 					d.equal++
 				}
 			}
 			if !v.same {
-				d.late[o.name], d.found = true, append(d.found, v)
+				o.bad, d.found = true, append(d.found, v)
 			}
 		}
 	}
 }
 
-// read is for an input whose digest differs.
-func (d *digests) read(o *op, v *value) {
-	made := d.makers(v)
-	parameter := d.isParameter(o, v)
+// readOther is for an input whose digest differs.
+func (d *digests) readOther(v *value) {
+	made, differ := d.makers(v)
+	parameter := v.isParameter()
 	switch {
-	case len(made) > 0 && !slices.ContainsFunc(made, func(p *value) bool { return d.differ[p] }):
+	case len(made) > 0 && !differ:
 		d.accuse(v, string(record.Memory), record.Medium, lang.Sayf("the reference reads here what %s wrote; on the NPU it is not what that wrote", "标杆在此读取 %s 的输出；NPU 上读到的并非其输出", made[len(made)-1].op.name))
-	case len(made) > 0 || o.backward:
-	case !parameter && v.ref.float() && (d.computed > 0 || d.types): // made between the calls that were dumped
+	case len(made) > 0 || v.op.backward:
+	case !parameter && v.float() && (d.computed > 0 || d.types): // made between the calls that were dumped
 	case parameter || !d.any:
-		d.begin(o, v, parameter)
+		d.begin(v, parameter)
 	}
 }

@@ -5,7 +5,7 @@
 // more. So a row is judged by what it differs beside the noise that its operator may have:
 // a level of noise, the root mean square of the differences beside that of the reference,
 // is carried from operator to operator. What an operator makes of it is predicted by its
-// class (expect.go, backward.go) and corrected down by what its own numbers show
+// class (expect.go) and corrected down by what its own numbers show
 // (outputs.go). Who feeds whom is found in the reference alone: an input whose statistics
 // are those of an earlier output was made by it (inputs.go). What is the same there - a
 // copy, a tensor that is read twice - must be the same on the NPU.

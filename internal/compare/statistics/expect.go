@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"dumptool/internal/exact"
-
 	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
 )
 
 // amplified is the most that a product, a quotient or a cancellation may add to noise.
@@ -14,6 +14,9 @@ const amplified = 30
 
 // absolute is the noise of an entry in its own units.
 func (e entry) absolute() float64 { return float64(e.noise * e.ref.scale()) }
+
+// is reports whether a tensor is an input by its index; parameters go by names.
+func (e entry) is(index int) bool { return e.row.Output == index && e.kind() == tensor.Input }
 
 // together is the root of the sum of squares.
 func together(all ...float64) float64 {
@@ -24,6 +27,9 @@ func together(all ...float64) float64 {
 	return math.Sqrt(s)
 }
 
+// noiseIn is the noise of an entry beside its size.
+func noiseIn(e entry) float64 { return e.noise }
+
 // sumOf is together for what each of some entries has.
 func sumOf(all []entry, of func(entry) float64) float64 {
 	s := 0.0
@@ -33,29 +39,64 @@ func sumOf(all []entry, of func(entry) float64) float64 {
 	return math.Sqrt(s)
 }
 
-func noiseIn(e entry) float64    { return e.noise }
-func absoluteIn(e entry) float64 { return e.absolute() }
+// most is the largest of what entries have, 0 of none.
+func most(all []entry, of func(entry) float64) float64 {
+	largest := 0.0
+	for _, e := range all {
+		largest = max(largest, of(e))
+	}
+	return largest
+}
 
 // between bounds a factor from both sides.
 func between(low, x, high float64) float64 { return max(low, min(x, high)) }
 
-// forward is what a formula knows: the inputs of floating-point numbers, the size of the
-// output, the rounding of the operator.
-type forward struct {
+// terms are what a formula knows: the inputs of floating-point numbers, of a backward call
+// those of the forward one, the size of the output, the rounding of the operator.
+type terms struct {
 	*call
-	in    []entry
-	ref   *numbers
-	rms   float64 // of the reference, or what it is without its mask
-	own   float64
-	total float64 // noise of all inputs together
-	casts bool    // the type of the output is another one than that of an input, or the NPU's
-	typed bool    // the types of the two sides differ
-	power float64 // the exponent, 0 for none
+	in       []entry
+	ref      *numbers
+	rms      float64 // of the reference, or what it is without its mask
+	own      float64
+	total    float64 // noise of all inputs together
+	absolute float64 // the same in their own units
+	casts    bool    // the type of the output is another one than that of an input, or the NPU's
+	typed    bool    // the types of the two sides differ
+	power    float64 // the exponent, 0 for none
+	index    int     // of a backward call the input that the gradient is of
+	// back is the noise of the gradients that come in, size their root mean square and n
+	// their number of elements; sums are elements of them for each one of the output, shift
+	// is that of their means.
+	back, size, n, sums, shift float64
+}
+
+// formulas say how operators of a way bound the noise of what they make: of forward calls,
+// and of backward ones. Those that are sized make nothing large of what is small.
+var formulas = [...]struct {
+	forward, backward func(*terms) float64
+	sized             bool
+}{
+	optype.NoiseUnknown:   {(*terms).unknown, (*terms).gradient, false},
+	optype.NoiseMove:      {(*terms).move, (*terms).elementwiseGradient, true},
+	optype.NoiseLipschitz: {(*terms).lipschitz, (*terms).elementwiseGradient, true},
+	optype.NoiseFunction:  {(*terms).function, (*terms).elementwiseGradient, true},
+	optype.NoiseProduct:   {(*terms).product, (*terms).productGradient, true},
+	optype.NoiseQuotient:  {(*terms).quotient, (*terms).gradient, false},
+	optype.NoiseExponent:  {(*terms).exponent, (*terms).exponentGradient, false},
+	optype.NoiseNorm:      {(*terms).norm, (*terms).normGradient, true},
+	optype.NoiseSums:      {(*terms).linear, (*terms).linearGradient, true},
+	optype.NoiseReduce:    {(*terms).reduce, (*terms).reduceGradient, false},
+	optype.NoiseLoss:      {(*terms).loss, (*terms).lossGradient, false},
+	optype.NoiseRanks:     {(*terms).ranks, (*terms).gradient, true},
+	optype.NoiseAttention: {(*terms).attention, (*terms).gradient, true},
+	optype.NoiseRandom:    {(*terms).unknown, (*terms).gradient, false},
+	optype.NoiseGarbage:   {(*terms).unknown, (*terms).gradient, false},
 }
 
 // bounded is the noise that an output may have, 1 where nothing is known: that is anything.
-func (j *judge) bounded(c *call, v *value) float64 {
-	if e := j.expect(c, v); e < 1 {
+func (c *call) bounded(v *value) float64 {
+	if e := c.expect(v); e < 1 {
 		return e
 	}
 	return 1
@@ -63,194 +104,266 @@ func (j *judge) bounded(c *call, v *value) float64 {
 
 // expect is the noise that an output may have, beside its root mean square; 1 is anything.
 // It is NaN where an input is not finite.
-func (j *judge) expect(c *call, v *value) float64 {
-	own, rms := j.own(v, c.noise), v.ref.rms()
+func (c *call) expect(v *value) float64 {
+	rms := v.ref.rms()
 	if rms <= 0 {
 		rms = v.npu.rms()
 	}
 	if v.ref.mask() {
 		rms = v.ref.scale()
 	}
+	t := &terms{call: c, ref: v.ref, rms: rms, own: v.own(c.noise), typed: v.ref.dtype != v.npu.dtype, power: v.place.Exponent, index: v.row.Output}
 	if rms <= 0 {
-		return own
+		return t.own
 	}
-	f := &forward{call: c, ref: v.ref, rms: rms, own: own, typed: v.ref.dtype != v.npu.dtype}
 	for _, e := range c.entries {
-		if e.ref.float() && e.ref.known() {
-			f.in = append(f.in, e)
-			f.casts = f.casts || e.ref.dtype != v.ref.dtype
+		switch {
+		case !e.ref.float() || !e.ref.known():
+		case e.gradient:
+			t.back += float64(e.noise * e.noise)
+			t.size, t.n, t.shift = max(t.size, e.ref.rms()), t.n+e.ref.n, max(t.shift, math.Abs(e.shift))
+		default:
+			t.in = append(t.in, e)
+			t.casts = t.casts || e.ref.dtype != v.ref.dtype
 		}
 	}
-	if f.power = v.place.Exponent; f.power == 0 && c.typ.Form == optype.Square {
-		f.power = 2
+	if t.power == 0 && c.typ.Form == optype.Square {
+		t.power = 2
 	}
-	f.total = sumOf(f.in, noiseIn)
+	t.total, t.absolute = sumOf(t.in, noiseIn), sumOf(t.in, entry.absolute)
+	t.back, t.sums = math.Sqrt(t.back), max(1, t.n/max(v.ref.n, 1))
 	if c.late() {
-		return f.gradient(v.row.Output)
+		return formulas[c.noise].backward(t)
 	}
-	if formula := formulas[c.noise]; formula != nil {
-		return formula(f)
-	}
-	if c.module {
-		return float64(4*f.total) + float64(8*own)
-	}
-	return float64(3*f.total) + float64(4*own)
+	return formulas[c.noise].forward(t)
 }
 
-// formulas are those of forward calls, by how noise passes.
-var formulas = [...]func(*forward) float64{
-	optype.NoiseMove:      (*forward).move,
-	optype.NoiseLipschitz: (*forward).lipschitz,
-	optype.NoiseFunction:  func(f *forward) float64 { return float64(1.2*sumOf(f.in, absoluteIn)/f.rms) + float64(2*f.own) },
-	optype.NoiseProduct:   (*forward).product,
-	optype.NoiseQuotient:  (*forward).quotient,
-	optype.NoiseExponent:  (*forward).exponent,
-	optype.NoiseNorm:      (*forward).norm,
-	optype.NoiseSums:      (*forward).sums,
-	optype.NoiseReduce:    (*forward).reduce,
-	optype.NoiseLoss:      (*forward).loss,
-	optype.NoiseRanks:     (*forward).ranks,
-	optype.NoiseAttention: func(f *forward) float64 { return 4 * (f.total + f.own) },
-	optype.NoiseGarbage:   nil,
+func (t *terms) unknown() float64 {
+	if t.module {
+		return float64(4*t.total) + float64(8*t.own)
+	}
+	return float64(3*t.total) + float64(4*t.own)
 }
 
-func (f *forward) move() float64 {
-	most := 0.0
-	for _, e := range f.in {
-		most = max(most, e.noise, e.absolute()/f.rms)
+func (t *terms) move() float64 {
+	noise := most(t.in, func(e entry) float64 { return max(e.noise, e.absolute()/t.rms) })
+	if t.casts || t.typed {
+		return noise + t.own
 	}
-	if f.casts || f.typed {
-		return most + f.own
-	}
-	return most + resolved
+	return noise + resolved
 }
 
-func (f *forward) lipschitz() float64 {
-	own := f.own
-	if f.typ.Selects {
-		if own = resolved; f.typed {
-			own += f.own
+func (t *terms) lipschitz() float64 {
+	own := t.own
+	if t.typ.Selects {
+		if own = resolved; t.typed {
+			own += t.own
 		}
 	}
-	return sumOf(f.in, absoluteIn)/f.rms + own
+	return t.absolute/t.rms + own
 }
 
-func (f *forward) product() float64 {
-	if f.power != 0 {
-		return float64(between(1, math.Abs(f.power), 8)*f.total) + f.own
+func (t *terms) function() float64 { return float64(1.2*t.absolute/t.rms) + float64(2*t.own) }
+
+func (t *terms) product() float64 {
+	if t.power != 0 {
+		return float64(between(1, math.Abs(t.power), 8)*t.total) + t.own
 	}
-	size, own := f.rms, f.own
-	if len(f.in) > 2 {
+	size, own := t.rms, t.own
+	if len(t.in) > 2 {
 		own = 3 * own
 	}
-	largest := slices.Clone(f.in)
-	slices.SortStableFunc(largest, func(a, b entry) int { return int(between(-1, b.ref.n-a.ref.n, 1)) })
-	if len(largest) > 1 {
+	if len(t.in) > 1 {
+		largest := slices.Clone(t.in)
+		slices.SortStableFunc(largest, func(a, b entry) int { return int(between(-1, b.ref.n-a.ref.n, 1)) })
 		size = largest[0].ref.rms() * largest[1].ref.rms()
 	}
-	return float64(f.total*between(1, size/f.rms, amplified)) + own
+	return float64(t.total*between(1, size/t.rms, amplified)) + own
 }
 
-func (f *forward) quotient() float64 {
-	if len(f.in) == 0 {
-		return f.own
+func (t *terms) quotient() float64 {
+	if len(t.in) == 0 {
+		return t.own
 	}
-	below := f.in[len(f.in)-1]
-	if f.typ.Form == optype.Plain && len(f.in) == 1 && f.typ.Class == optype.Divide {
-		return below.noise + f.own
+	below := t.in[len(t.in)-1]
+	if t.typ.Form == optype.Plain && len(t.in) == 1 && t.typ.Class == optype.Divide {
+		return below.noise + t.own
 	}
-	least := 0.0
+	least, relative, above := 0.0, 0.0, 0.0
 	if below.ref.Max.Value*below.ref.Min.Value > 0 {
 		least = min(math.Abs(below.ref.Max.Value), math.Abs(below.ref.Min.Value))
 	}
-	relative := 0.0
 	switch {
 	case least > 0:
 		relative = below.absolute() / least
 	case below.noise > 0:
 		relative = 1
 	}
-	if f.typ.Form == optype.Logarithm {
-		return min(relative*max(1, 1/f.rms), 1) + float64(2*f.own)
+	if t.typ.Form == optype.Logarithm {
+		return min(relative*max(1, 1/t.rms), 1) + float64(2*t.own)
 	}
-	above := 0.0
-	if len(f.in) > 1 {
-		above = f.in[0].noise * between(1, f.in[0].ref.rms()/max(least, 1e-30)/f.rms, amplified)
+	if len(t.in) > 1 {
+		above = t.in[0].noise * between(1, t.in[0].ref.rms()/max(least, 1e-30)/t.rms, amplified)
 	}
-	return min(1, relative+above) + float64(2*f.own)
+	return min(1, relative+above) + float64(2*t.own)
 }
 
-func (f *forward) exponent() float64 {
-	most := 0.0
-	for _, e := range f.in {
-		most = max(most, exact.Expm1(min(3*e.absolute(), 5)))
-	}
-	return min(1, most) + float64(2*f.own)
+// steepest is what the largest noise of the inputs makes of an exponent, with a reserve.
+func (t *terms) steepest(reserve float64) float64 {
+	return most(t.in, func(e entry) float64 { return exact.Expm1(min(reserve*e.absolute(), 5)) })
 }
+
+func (t *terms) exponent() float64 { return min(1, t.steepest(3)) + float64(2*t.own) }
 
 // norm: what is taken away with the mean is not there to hide noise.
-func (f *forward) norm() float64 {
-	if len(f.in) == 0 {
-		return 2 * f.own
+func (t *terms) norm() float64 {
+	if len(t.in) == 0 {
+		return 2 * t.own
 	}
-	x, g := f.in[0], 1.0
-	if f.typ.Form != optype.RootMeanNorm && !f.rootMean() {
+	x, g := t.in[0], 1.0
+	if t.typ.Form != optype.RootMeanNorm && t.trait() != optype.KeepsMean {
 		g = x.ref.rms() / max(x.ref.spread(), 1e-30)
 	}
-	return together(x.noise*g, sumOf(f.in[1:], noiseIn)) + float64((1+g)*f.own)
+	return together(x.noise*g, sumOf(t.in[1:], noiseIn)) + float64((1+g)*t.own)
 }
 
-// sums is for products of matrices and convolutions: their sums may cancel. How long they
+// linear is for products of matrices and convolutions: their sums may cancel. How long they
 // are follows from the numbers of elements alone.
-func (f *forward) sums() float64 {
-	if len(f.in) < 2 {
-		return float64(2*f.total) + f.own
+func (t *terms) linear() float64 {
+	if len(t.in) < 2 {
+		return float64(2*t.total) + t.own
 	}
-	a, b, others := f.in[0], f.in[1], f.in[2:]
-	if f.typ.Buffer == optype.FirstTimesBeta && len(f.in) > 2 {
-		a, b, others = f.in[1], f.in[2], f.in[:1]
+	a, b, others := t.in[0], t.in[1], t.in[2:]
+	if t.typ.Buffer == optype.FirstTimesBeta && len(t.in) > 2 {
+		a, b, others = t.in[1], t.in[2], t.in[:1]
 	}
-	w := cancels(a.ref, b.ref, f.ref.n) / f.rms
+	n := max(t.ref.n, 1)
+	length := math.Sqrt(max(1, a.ref.n*b.ref.n/n))
+	w := a.ref.rms() * b.ref.rms() * math.Sqrt(a.ref.n*b.ref.n/max(1, length*n)) / t.rms // of sums in which nothing cancels
 	noise := together(a.noise, b.noise)
-	return max(noise*w, 0.7*noise) + sumOf(others, absoluteIn)/f.rms + between(f.own, f.own*w, amplified*f.own)
+	return max(noise*w, 0.7*noise) + sumOf(others, entry.absolute)/t.rms + between(t.own, t.own*w, amplified*t.own)
 }
 
-// cancels is the root mean square of sums of products of two tensors that are n numbers, if
-// nothing in them cancels.
-func cancels(a, b *numbers, n float64) float64 {
-	n = max(n, 1)
-	length := math.Sqrt(max(1, a.n*b.n/n))
-	return a.rms() * b.rms() * math.Sqrt(a.n*b.n/max(1, length*n))
-}
-
-func (f *forward) reduce() float64 {
-	if len(f.in) == 0 {
-		return f.own
+func (t *terms) reduce() float64 {
+	if len(t.in) == 0 {
+		return t.own
 	}
-	x := f.in[0]
-	if f.spreads() {
-		return 2 * (float64(x.noise*between(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100)) + f.own)
+	x := t.in[0]
+	if t.trait() == optype.Spreads {
+		return 2 * (float64(x.noise*between(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100)) + t.own)
 	}
-	k, sum := max(1, x.ref.n/max(f.ref.n, 1)), 1.0
-	if f.typ.Form == optype.Sum {
+	k, sum := max(1, x.ref.n/max(t.ref.n, 1)), 1.0
+	if t.typ.Form == optype.Sum {
 		sum = k
 	}
-	size := sum * x.ref.rms() / f.rms
-	return max(sum*(float64(x.absolute()*max(1/math.Sqrt(k), 0.3))+math.Abs(x.shift))/f.rms, x.noise/2*min(1, size)) + float64(f.own*between(1, size, 1000))
+	size := sum * x.ref.rms() / t.rms
+	return max(sum*(float64(x.absolute()*max(1/math.Sqrt(k), 0.3))+math.Abs(x.shift))/t.rms, x.noise/2*min(1, size)) + float64(t.own*between(1, size, 1000))
 }
 
-func (f *forward) loss() float64 {
-	if len(f.in) == 0 {
-		return f.own
+func (t *terms) loss() float64 {
+	if len(t.in) == 0 {
+		return t.own
 	}
-	x := f.in[0]
-	return (float64(1.5*x.absolute())+float64(f.own*x.ref.magnitude()))/f.rms + float64(x.noise/2) + f.own
+	x := t.in[0]
+	return (float64(1.5*x.absolute())+float64(t.own*x.ref.magnitude()))/t.rms + float64(x.noise/2) + t.own
 }
 
-func (f *forward) ranks() float64 {
-	e := f.total + float64(4*f.own)
-	if f.sumsRanks() {
-		e += sumOf(f.in, absoluteIn) / f.rms
+func (t *terms) ranks() float64 {
+	e := t.total + float64(4*t.own)
+	if t.trait() == optype.AddsRanks {
+		e += t.absolute / t.rms
 	}
 	return e
+}
+
+func (t *terms) attention() float64 { return 4 * (t.total + t.own) }
+
+// added is the noise of gradients that are added up, in units of the output.
+func (t *terms) added() float64 {
+	return float64(t.back*t.size*math.Sqrt(t.sums)) + float64(t.sums*t.shift)
+}
+
+func (t *terms) gradient() float64 {
+	e := 3 * together(t.back, t.total)
+	return max(e, min(20*e, t.added()/t.rms)) + float64(3*t.own)
+}
+
+func (t *terms) elementwiseGradient() float64 {
+	e, noise := t.added(), most(t.in, noiseIn)
+	switch {
+	case t.trait() == optype.Picks || t.typ.Indices != 0:
+		e = together(e, math.Sqrt(noise)*t.size)
+	case t.noise == optype.NoiseFunction:
+		e = together(e, 2*noise*t.size)
+	case t.noise == optype.NoiseLipschitz && t.trait() != optype.Adds: // masks flip
+		e = together(e, math.Sqrt(0.6*noise)*t.size)
+	}
+	return max(e/t.rms, t.back) + t.own
+}
+
+func (t *terms) productGradient() float64 {
+	others := slices.DeleteFunc(slices.Clone(t.in), func(e entry) bool { return e.is(t.index) })
+	if len(others) == 0 && t.typ.Class != optype.Multiply {
+		others = t.in
+	}
+	if len(others) == 0 {
+		return t.back + t.own
+	}
+	h, size := together(t.back, most(others, noiseIn)), most(others, func(e entry) float64 { return e.ref.rms() })
+	return max(h, min(h*t.size*size*math.Sqrt(t.sums)/t.rms, amplified*h)) + t.own
+}
+
+func (t *terms) exponentGradient() float64 {
+	p := 1.0
+	if len(t.outputs) > 0 && t.outputs[0].ref != nil {
+		p = 0
+		for _, v := range t.outputs {
+			if v.ref != nil { // the NPU may have others
+				p = max(p, v.ref.rms())
+			}
+		}
+	}
+	return float64(together(t.back, t.steepest(2))*between(1, 2*t.size*p/t.rms, 4)) + float64(2*t.own)
+}
+
+func (t *terms) normGradient() float64 {
+	x, spread, weight, amplifies := 0.0, 1.0, 0.0, 0.0
+	for _, e := range t.in {
+		if !e.is(0) {
+			weight = max(weight, e.ref.rms())
+			continue
+		}
+		spread = e.ref.spread()
+		amplifies = e.ref.rms() / spread
+		x = e.noise * amplifies
+	}
+	if weight == 0 {
+		weight = 1
+	}
+	h := together(t.back, x)
+	if t.ref.n < t.n {
+		return (float64(h*t.size*math.Sqrt(t.sums))+float64(t.sums*t.shift))/t.rms + h + t.own
+	}
+	return float64(h*between(1, t.size*weight/spread/t.rms, 10)) + float64((2+amplifies)*t.own)
+}
+
+// linearGradient is that of a factor, by the other one, or of what is added to the product.
+func (t *terms) linearGradient() float64 {
+	if !(t.size > 0) {
+		return t.gradient()
+	}
+	i := slices.IndexFunc(t.in, func(e entry) bool { return !e.is(t.index) && e.ref.n > 1 && len(e.ref.shape) != 1 })
+	if t.index >= 2 || i < 0 {
+		return t.added()/t.rms + t.back + t.own
+	}
+	other, n := t.in[i], max(t.ref.n, 1)
+	length := math.Sqrt(max(1, t.n*other.ref.n/n))
+	noise := together(t.back, other.noise)
+	return max(noise, noise*t.size*math.Sqrt(t.n)*other.ref.rms()*math.Sqrt(other.ref.n)/math.Sqrt(max(1, length*n))/t.rms) + t.own
+}
+
+func (t *terms) reduceGradient() float64 { return t.back + float64(t.sums*t.shift/t.rms) + t.own }
+
+func (t *terms) lossGradient() float64 {
+	return float64(1.5*together(t.back, t.steepest(2))) + float64(2*t.own)
 }

@@ -66,7 +66,7 @@ func (x *expected) check(t *testing.T) {
 	if x.outputs != nil {
 		c.outputs = []*value{{ref: x.outputs}}
 	}
-	if got := newJudge(nil).expect(c, v); math.Abs(got-x.want) > 1e-12*x.want {
+	if got := c.expect(v); math.Abs(got-x.want) > 1e-12*x.want {
 		t.Errorf("%s, gradient %d: %.15g is expected, want %.15g", x.name, x.index, got, x.want)
 	}
 }
@@ -234,7 +234,7 @@ func TestCorrected(t *testing.T) {
 	} {
 		o := newOp(&record.Row{Op: "Torch.add.0.forward"})
 		v := &value{row: &record.Row{}, op: o, ref: test.ref, npu: test.ref, difference: test.d}
-		if got := newJudge(nil).corrected(v, e); math.Abs(got-test.want) > 1e-12 {
+		if got := v.corrected(e); math.Abs(got-test.want) > 1e-12 {
 			t.Errorf("%s: %g, want %g", test.name, got, test.want)
 		}
 	}

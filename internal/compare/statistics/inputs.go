@@ -2,10 +2,12 @@ package statistics
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
 )
 
 const (
@@ -15,214 +17,163 @@ const (
 	copies = 8
 	// candidates is how many outputs an input may have been made by.
 	candidates = 6
-	// mostAlike is how many tensors with the same bounds are looked at.
-	mostAlike = 256
 	// follows is the multiple of the noise of a run within which a tensor that nobody made
 	// follows from it, and sums that of gradients, which are summed without a call.
 	follows = 8
 	sums    = 12
-	// module is the difference within which what comes into a module may have been made
-	// between two of them.
+	// betweenModules is the difference within which what comes into a module may have been
+	// made between two of them.
 	betweenModules = 0.1
 )
 
 // input says of a tensor that a call reads how noisy it may be, and where it came from. The
 // first rule that holds decides.
-func (j *judge) input(o *op, v *value) {
+func (j *judge) input(v *value) {
 	switch {
-	case o.noise == optype.NoiseGarbage || v.place.Unread:
+	case v.op.noise == optype.NoiseGarbage || v.place.Unread:
 		v.taint = unread
-		return
 	case v.measured():
 		v.noise, v.taint = v.seenNoise()
-		return
+	case !v.ref.known() && (v.ref.Digest == "" || v.npu.Digest == ""):
+	case j.produced(v), j.changed(v), j.orphaned(v):
+	case !v.ref.float():
+		j.integers(v)
+	default:
+		j.nobody(v)
 	}
-	if !v.ref.known() && (v.ref.Digest == "" || v.npu.Digest == "") {
-		return
-	}
-	if made := j.producers(v.ref); len(made) > 0 {
-		j.produced(o, v, made)
-		return
-	}
-	if j.changed(o, v) || j.orphaned(o, v) {
-		return
-	}
-	if !v.ref.float() {
-		j.integers(o, v)
-		return
-	}
-	j.nobody(o, v)
 }
-
-// last are the last of many tensors with the same bounds: ever more of them would be looked
-// through in vain where bounds say nothing.
-func last(all []*value) []*value { return all[max(0, len(all)-mostAlike):] }
 
 // producers are the outputs that a tensor may be, the latest first.
 func (j *judge) producers(x *numbers) []*value {
-	var all []*value
-	made := last(j.made[x.mark()])
-	for i := len(made) - 1; i >= 0 && len(all) < candidates; i-- {
-		if near(made[i].ref, x) {
-			all = append(all, made[i])
-		}
-	}
-	return all
+	all := j.made.near(x)
+	return all[:min(candidates, len(all))]
 }
 
 // produced is for a tensor that somebody made: the NPU must read what it wrote.
-func (j *judge) produced(o *op, v *value, made []*value) {
+func (j *judge) produced(v *value) bool {
+	made := j.producers(v.ref)
+	if len(made) == 0 {
+		return false
+	}
 	from, intact := made[0], false
-	for _, p := range made {
-		if near(p.npu, v.npu) {
-			from, intact = p, true
-			break
-		}
+	if i := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) }); i >= 0 {
+		from, intact = made[i], true
 	}
 	v.noise, v.taint = from.noise, from.taint
-	if v.ref.float() {
+	if v.float() {
 		v.noise = max(from.noise, min(v.z, 1))
 	}
 	switch {
-	case from.taint != clean || intact || !v.ref.float() && v.same || from.npu == nil:
-	case j.isUnreliable(o) || j.isUnreliable(from.op):
-		v.noise, v.taint = 1, flip
-	case j.overwritten(o, v, from):
-		v.noise, v.taint = 1, origin
-		if j.known(v.npu) {
-			return
-		}
+	case from.taint != clean || intact || !v.float() && v.same || from.npu == nil:
+	case v.op.unreliable || from.op.unreliable:
+		v.consequence(flip)
+	case v.overwritten(from):
 		why := lang.Sayf("the reference reads here what %s wrote; the NPU reads %s, and %[1]s wrote %[3]s",
 			"标杆在此读取 %s 的输出；NPU 读到 %s，而 %[1]s 写出 %[3]s", from.op.name, v.npu.text(), from.npu.text())
-		if between := j.wrote(from.op, o, v.npu); between != "" {
+		if between := j.wrote(from.op, v.op, v.npu); between != "" {
 			why = lang.Sayf("%s; %s, between them, wrote just that: in place", "%s；其间的 %s 恰好写出该值：原地写入", why, between)
 		}
+		j.damage(v, why)
+	}
+	return true
+}
+
+// overwritten reports whether the NPU does not read what was written for it.
+func (v *value) overwritten(from *value) bool {
+	if from.npu.dtype != v.npu.dtype || v.same || !v.distinctive() {
+		return false
+	}
+	module := v.op.backward && from.op.module
+	if !v.float() || v.shape {
+		return !module
+	}
+	between := differ(from.npu, v.npu).z
+	return between > max(copied+float64(2*max(from.npu.coarse, v.npu.coarse)), 4*from.z) &&
+		!module && !(v.op.backward && between <= 4*v.own(optype.NoiseProduct))
+}
+
+// distinctive reports whether tensors of the reference with the same numbers are one tensor.
+func (v *value) distinctive() bool { return v.ref.known() && v.ref.n >= copies && !v.ref.flat() }
+
+// damage accuses an operator of reading what was overwritten, unless that was told before.
+func (j *judge) damage(v *value, why lang.Sentence) {
+	v.consequence(origin)
+	if !slices.ContainsFunc(j.damaged, func(other *numbers) bool { return near(other, v.npu) }) {
+		j.damaged = append(j.damaged, v.npu)
 		j.accuse(v, string(record.Memory), record.Medium, why)
 	}
 }
 
-// isUnreliable reports whether the numbers of the calls of a function differ by side.
-func (j *judge) isUnreliable(o *op) bool { return !o.module && j.unreliable[o.api] }
-
-// overwritten reports whether the NPU does not read what was written for it.
-func (j *judge) overwritten(o *op, v, from *value) bool {
-	if from.npu.dtype != v.npu.dtype || v.same || !v.ref.known() || v.ref.n < copies || v.ref.flat() {
-		return false
-	}
-	if !v.ref.float() || v.shape {
-		return !(o.backward && from.op.module)
-	}
-	between := differ(from.npu, v.npu).z
-	return between > max(copied+float64(2*max(from.npu.coarse, v.npu.coarse)), 4*from.z) &&
-		!(o.backward && (from.op.module || between <= 4*j.own(v, optype.NoiseProduct)))
-}
-
-// known reports whether what an operator reads in place of something else was told, and
-// remembers it.
-func (j *judge) known(x *numbers) bool {
-	for _, other := range j.damaged {
-		if near(other, x) {
-			return true
-		}
-	}
-	j.damaged = append(j.damaged, x)
-	return false
-}
-
 // wrote is the operator between two others that wrote a tensor on the NPU, if any.
 func (j *judge) wrote(from, to *op, x *numbers) string {
+	wrote := func(v *value) bool { return near(v.npu, x) }
 	for _, o := range j.ops {
-		if o.module || o.npuCall <= from.npuCall || o.npuCall >= to.npuCall {
-			continue
-		}
-		for _, v := range o.outs {
-			if near(v.npu, x) {
-				return o.name
-			}
+		if !o.module && o.npuCall > from.npuCall && o.npuCall < to.npuCall && slices.ContainsFunc(o.outs, wrote) {
+			return o.name
 		}
 	}
 	return ""
 }
 
 // changed finds a tensor that was read before, and is another one now on the NPU alone.
-func (j *judge) changed(o *op, v *value) bool {
-	m := v.ref.mark()
-	var before *value
-	for _, old := range last(j.read[m]) {
-		if near(old.ref, v.ref) {
-			before = old
-			break
-		}
-	}
-	if before == nil {
-		if v.ref.known() && v.ref.n >= copies && !v.ref.flat() {
-			j.read[m] = append(j.read[m], v)
+func (j *judge) changed(v *value) bool {
+	read := j.read.near(v.ref)
+	if len(read) == 0 {
+		if v.distinctive() {
+			j.read.add(v)
 		}
 		return false
 	}
-	if near(before.npu, v.npu) || v.shape || !v.ref.float() || before.npu.dtype != v.npu.dtype || j.isUnreliable(o) || o.backward || j.tainted() ||
-		!(differ(before.npu, v.npu).z > copied) || before.z > follows*max(j.own(v, optype.NoiseProduct), resolved) {
+	before := read[len(read)-1]
+	if near(before.npu, v.npu) || v.shape || !v.float() || before.npu.dtype != v.npu.dtype || v.op.unreliable || v.op.backward || j.seen[start] || j.seen[random] || j.seen[flip] ||
+		!(differ(before.npu, v.npu).z > copied) || before.z > follows*max(v.own(optype.NoiseProduct), resolved) {
 		return false
 	}
-	v.noise, v.taint = 1, origin
-	if !j.known(v.npu) {
-		j.accuse(v, string(record.Memory), record.Medium, lang.Sayf("the reference reads the tensor that %s (%s) read before; on the NPU it has changed since: %s, then %s",
-			"标杆读取的是 %s(%s)读过的张量；NPU 上其后发生了变化：现为 %s，当时为 %s", before.op.name, before.place.Tensor, v.npu.text(), before.npu.text()))
+	j.damage(v, lang.Sayf("the reference reads the tensor that %s (%s) read before; on the NPU it has changed since: %s, then %s",
+		"标杆读取的是 %s(%s)读过的张量；NPU 上其后发生了变化：现为 %s，当时为 %s", before.op.name, before.place.Tensor, v.npu.text(), before.npu.text()))
+	return true
+}
+
+// orphaned is for a tensor that an operator without a partner made.
+func (j *judge) orphaned(v *value) bool {
+	if !v.float() || len(j.orphans.near(v.ref)) == 0 {
+		return false
+	}
+	run := j.forward
+	if v.op.backward {
+		run = j.backward
+	}
+	run = max(run, 2*v.rounding(), resolved)
+	switch {
+	case v.same:
+	case !v.shape && v.z <= follows*run:
+		v.noise = max(run, v.z)
+	default:
+		v.consequence(came)
 	}
 	return true
 }
 
-// tainted reports whether anything in the run is, but by origins.
-func (j *judge) tainted() bool {
-	return j.seen[start] || j.seen[random] || j.seen[flip] || j.seen[came]
-}
-
-// orphaned is for a tensor that an operator without a partner made.
-func (j *judge) orphaned(o *op, v *value) bool {
-	if !v.ref.float() {
-		return false
-	}
-	for _, made := range last(j.orphans[v.ref.mark()]) {
-		if !near(made.ref, v.ref) {
-			continue
-		}
-		run := j.forward
-		if o.backward {
-			run = j.backward
-		}
-		run = max(run, 2*v.rounding(), resolved)
-		switch {
-		case v.same:
-		case !v.shape && v.z <= follows*run:
-			v.noise = max(run, v.z)
-		default:
-			v.noise, v.taint = 1, came
-		}
-		return true
-	}
-	return false
-}
-
 // rounding is that of the coarser of the two types.
-func (v *value) rounding() float64 { return max(rounding(v.ref.dtype), rounding(v.npu.dtype)) }
+func (v *value) rounding() float64 { return max(rounding[v.ref.dtype], rounding[v.npu.dtype]) }
 
 // integers is for integers that nobody made.
-func (j *judge) integers(o *op, v *value) {
+func (j *judge) integers(v *value) {
 	switch t := j.any(0, true, 0); {
 	case v.same:
 	case t != clean:
-		v.noise, v.taint = 1, t
+		v.consequence(t)
 	case len(j.origins) > 0:
-		v.noise, v.taint = 1, origin
+		v.consequence(origin)
 	case j.noisyChoice:
-		v.noise, v.taint, j.seen[flip] = 1, flip, true
+		j.arises(v, flip)
 	default:
-		j.begin(o, v, false)
+		j.begin(v, false)
 	}
 }
 
 // nobody is for a tensor of floating-point numbers that no call made.
-func (j *judge) nobody(o *op, v *value) {
+func (j *judge) nobody(v *value) {
 	u := 0.0
 	if v.ref.dtype != v.npu.dtype {
 		u = v.rounding()
@@ -230,37 +181,33 @@ func (j *judge) nobody(o *op, v *value) {
 	coarse := max(v.ref.coarse, v.npu.coarse)
 	equal := v.same || !v.shape && v.norm <= alike+coarse+u && v.mean <= alike+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= alike+u
 	j.largest = max(j.largest, v.rounding())
-	run := j.runAt(o)
-	parameter := j.isParameter(o, v)
-	switch {
+	run := j.runAt(v.op)
+	parameter := v.isParameter()
+	begins := parameter || !j.anyFloat
+	switch t := j.any(v.z, v.shape, run); {
+	case j.few && !parameter && !equal && v.shape:
+		v.consequence(came)
 	case j.few && !parameter:
-		if v.noise = max(u, v.z, 2*j.largest); !equal && v.shape {
-			v.noise, v.taint = 1, came
-		}
-	case parameter || !j.anyFloat:
-		switch {
-		case equal:
-			v.noise = u
-		case o.backward:
-			v.noise = max(v.z, run)
-		default:
-			j.begin(o, v, parameter)
-		}
+		v.noise = max(u, v.z, 2*j.largest)
+	case equal && (v.same || begins):
+		v.noise = u
+	case equal && (v.op.backward || j.modules):
+		v.noise = max(u, run, v.z)
 	case equal:
-		switch {
-		case v.same:
-			v.noise = u
-		case o.backward || j.modules:
-			v.noise = max(u, run, v.z)
-		default:
-			v.noise = max(u, v.z)
-		}
-	case j.any(v.z, v.shape, run) != clean:
-		v.noise, v.taint = 1, j.any(v.z, v.shape, run)
+		v.noise = max(u, v.z)
+	case begins && v.op.backward:
+		v.noise = max(v.z, run)
+	case begins:
+		j.begin(v, parameter)
+	case t != clean:
+		v.consequence(t)
 	case len(j.origins) > 0:
-		v.noise, v.taint = 1, origin
-	case o.backward:
-		j.gradient(v, max(run, u))
+		v.consequence(origin)
+	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
+		v.noise = max(run, u, v.z)
+	case v.op.backward:
+		j.accuse(v, string(record.CameIn), record.Medium, lang.Sayf("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g",
+			"没有已 dump 的算子产生该梯度，其差异为 %.2g；此前梯度的差异为 %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < betweenModules:
 		v.noise = max(run, v.z)
 	case j.modules, v.place.RequiresGrad && run > 0:
@@ -271,31 +218,20 @@ func (j *judge) nobody(o *op, v *value) {
 		j.accuse(v, string(record.CameIn), confidence, lang.Sayf("no operator that was dumped made it; it differs by %.2g, what was dumped before by %.2g at most",
 			"没有已 dump 的算子产生它；其差异为 %.2g，此前的差异至多为 %.2g", v.z, run))
 	default:
-		j.begin(o, v, false)
+		j.begin(v, false)
 	}
-}
-
-// gradient is for a gradient that no call made: gradients are summed without one.
-func (j *judge) gradient(v *value, noise float64) {
-	if !v.shape && v.z <= sums*max(noise, resolved) {
-		v.noise = max(noise, v.z)
-		return
-	}
-	j.accuse(v, string(record.CameIn), record.Medium, lang.Sayf("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g",
-		"没有已 dump 的算子产生该梯度，其差异为 %.2g；此前梯度的差异为 %.2g", v.z, noise))
 }
 
 // runAt is the noise of the run where a call reads.
 func (j *judge) runAt(o *op) float64 {
-	run := j.forward
+	run, least := j.forward, resolved
 	if o.backward {
-		run = max(j.backward, j.forward)
+		run = max(j.backward, run)
+	}
+	if j.modules {
+		least = products
 	}
 	if run > 0 || j.modules {
-		least := resolved
-		if j.modules {
-			least = products
-		}
 		run = max(run, 2*j.largest, least)
 	}
 	if j.modules && o.backward { // the masks of activations between modules flip
@@ -305,20 +241,21 @@ func (j *judge) runAt(o *op) float64 {
 }
 
 // isParameter reports whether a tensor is a parameter of the network.
-func (j *judge) isParameter(o *op, v *value) bool {
+func (v *value) isParameter() bool {
+	o := v.op
 	switch {
-	case v.row.Kind == "parameter":
+	case v.row.Kind == string(tensor.Parameter):
 		return true
 	case o.backward || o.module:
 		return false
-	case v.row.Output < 8 && o.typ.Parameters>>v.row.Output&1 == 1:
+	case o.typ.IsParameter(v.row.Output):
 		return true
 	case o.noise != optype.NoiseProduct && o.noise != optype.NoiseLipschitz || len(v.ref.shape) != 1 || v.ref.n <= 1:
 		return false
 	}
 	most := 0.0
 	for _, other := range o.ins {
-		if other.ref != nil && other.ref.float() {
+		if other.float() {
 			most = max(most, other.ref.n)
 		}
 	}
@@ -327,24 +264,21 @@ func (j *judge) isParameter(o *op, v *value) bool {
 
 // begin is for a tensor that should be equal and is not: the runs did not start alike, or
 // they go other ways since a choice among values that nearly tie.
-func (j *judge) begin(o *op, v *value, parameter bool) {
-	if j.drifted && parameter && !v.shape && v.z <= mostDrift {
-		v.noise = min(1, 3*v.z)
-		v.note(string(record.Drifted))
-		return
-	}
-	v.noise = 1
-	if j.isUnreliable(o) && (j.noisyChoice || len(j.origins) > 0) {
-		v.taint, j.seen[flip] = flip, true
-		return
-	}
-	v.taint, j.seen[start] = start, true
-	j.starts = append(j.starts, v)
+func (j *judge) begin(v *value, parameter bool) {
 	kind := startInput
 	if parameter {
 		kind = startParameter
 	}
-	v.setStart(kind, v.text())
+	switch {
+	case j.drifted && parameter && !v.shape && v.z <= mostDrift:
+		v.noise = min(1, 3*v.z)
+		v.note(string(record.Drifted))
+	case v.op.unreliable && (j.noisyChoice || len(j.origins) > 0):
+		j.arises(v, flip)
+	default:
+		j.arises(v, start)
+		j.apart(v, kind, v.text())
+	}
 }
 
 const (
@@ -358,18 +292,16 @@ const (
 // alike, and what is compared is a later step.
 func (j *judge) drift() bool {
 	parameters, differ := 0, 0
-	for _, o := range j.ops {
-		for _, v := range o.ins {
-			if o.late() || v.ref == nil || v.npu == nil || !v.ref.float() || !j.isParameter(o, v) {
-				continue
-			}
-			parameters++
-			switch {
-			case v.shape || v.z > mostDrift:
-				return false
-			case v.z > alike+v.rounding():
-				differ++
-			}
+	for _, v := range j.all {
+		if !v.kind().IsInput() || v.op.late() || !v.paired() || !v.float() || !v.isParameter() {
+			continue
+		}
+		parameters++
+		switch {
+		case v.shape || v.z > mostDrift:
+			return false
+		case v.z > alike+v.rounding():
+			differ++
 		}
 	}
 	return differ >= leastDrift && 2*differ > parameters

@@ -23,20 +23,17 @@ const (
 // said of the rows, where it cannot.
 func Judge(rows []record.Row) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
-	for v := range j.values {
-		if !v.measured() && v.ref != nil && v.npu != nil {
-			v.row.Verdict = record.Verdict{Status: record.Pass, Inputs: v.row.Inputs}
-		}
+	judged := slices.DeleteFunc(slices.Clone(j.all), func(v *value) bool { return v.measured() || !v.paired() })
+	for _, v := range judged {
+		v.row.Verdict = record.Verdict{Status: record.Pass, Inputs: v.row.Inputs}
 	}
 	if j.onlyDigests() {
 		j.byDigests()
 	} else {
 		j.walk()
 	}
-	for v := range j.values {
-		if !v.measured() && v.ref != nil && v.npu != nil {
-			v.conclude()
-		}
+	for _, v := range judged {
+		v.conclude()
 	}
 	return j.findings(rows), j.noVerdict
 }
@@ -44,11 +41,9 @@ func Judge(rows []record.Row) (f record.Findings, noVerdict lang.Sentence) {
 // findings are the starts and origins.
 func (j *judge) findings(rows []record.Row) record.Findings {
 	f := record.NoFindings()
-	for _, list := range [][]*value{j.starts, j.origins} {
-		for _, v := range list {
-			if !slices.Contains(f.Origins, v.index) {
-				f.Origins = append(f.Origins, v.index)
-			}
+	for _, v := range slices.Concat(j.starts, j.origins) {
+		if !slices.Contains(f.Origins, v.index) {
+			f.Origins = append(f.Origins, v.index)
 		}
 	}
 	if len(f.Origins) == 0 {
@@ -92,18 +87,16 @@ func (v *value) seenNoise() (float64, taint) {
 	return 0, clean
 }
 
-// setOrigin makes the row of a tensor an origin.
-func (v *value) setOrigin(kind string, confidence record.Confidence, why lang.Sentence) {
-	v.row.Status, v.row.Reasons = record.Fail, []record.Finding{{Code: code(kind), Confidence: confidence, Evidence: why}}
-	v.row.Evidence = v.evidence(kind)
-	v.row.Evidence.Level = record.IsOrigin
+// set sets the status of the row of a tensor, for one reason.
+func (v *value) set(status record.Status, code record.Code, confidence record.Confidence, why lang.Sentence) {
+	v.row.Status, v.row.Reasons = status, []record.Finding{{Code: code, Confidence: confidence, Evidence: why}}
 }
 
-// setStart says of the row of a tensor that the runs did not start alike.
-func (v *value) setStart(kind string, why lang.Sentence) {
-	v.row.Status, v.row.Reasons = record.Fail, []record.Finding{{Code: record.StartedApart, Confidence: record.High, Evidence: why}}
-	v.row.Evidence = v.evidence(kind)
-	v.row.Evidence.Level, v.row.Evidence.Start = record.IsOrigin, true
+// fail makes the row of a tensor one where the runs did not start alike, or an origin.
+func (v *value) fail(code record.Code, kind string, confidence record.Confidence, why lang.Sentence) {
+	v.set(record.Fail, code, confidence, why)
+	v.note(kind)
+	v.row.Evidence.Level, v.row.Evidence.Start = record.IsOrigin, code == record.StartedApart
 }
 
 // note says of the row of a tensor why it is no fault that it differs.
@@ -122,34 +115,27 @@ var taintCodes = map[taint]record.Code{start: record.StartedApart, random: recor
 // conclude sets the status of a row that is no origin and no start.
 func (v *value) conclude() {
 	row := v.row
-	if row.Status == record.Fail {
-		if e := row.Evidence; e != nil {
-			e.Lambda, e.Score, e.Expected, e.Judged = metrics.Float(v.noise), metrics.Float(v.score), metrics.Float(v.expected*v.ref.rms()), v.judged
-		}
+	if e := row.Evidence; row.Status == record.Fail {
+		e.Lambda, e.Score, e.Expected, e.Judged = metrics.Float(v.noise), metrics.Float(v.score), metrics.Float(v.expected*v.ref.rms()), v.judged
 		return
-	}
-	if row.Evidence == nil {
-		row.Evidence = v.evidence("")
+	} else if e == nil {
+		v.note("")
 	}
 	if v.same || v.taint == unread {
 		return
 	}
 	switch code := taintCodes[v.taint]; {
 	case row.Evidence.Kind == string(record.Drifted):
-		row.Status = record.Warn
-		row.Reasons = []record.Finding{{Code: record.Drifted, Confidence: record.Medium, Evidence: v.text()}}
+		v.set(record.Warn, record.Drifted, record.Medium, v.text())
 	case !v.ref.known() && !v.comparable() && v.ref.dtype != v.npu.dtype:
-		row.Status = record.Warn
-		row.Reasons = []record.Finding{{Code: record.DTypeDiffers, Confidence: record.High, Evidence: lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype)}}
+		v.set(record.Warn, record.DTypeDiffers, record.High, lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype))
 	case code != "":
-		row.Status = record.Warn
-		row.Reasons = []record.Finding{{Code: code, Confidence: record.Medium, Evidence: v.text()}}
+		v.set(record.Warn, code, record.Medium, v.text())
 	case v.taint == origin && (v.shape || v.lost || !v.ref.known() || v.z > 3*max(v.expected, v.rounding(), resolved)):
-		row.Status, row.Downstream = record.Fail, true
-		row.Reasons = []record.Finding{{Code: record.LayerInputBad, Confidence: record.Medium, Evidence: v.text()}}
+		v.set(record.Fail, record.LayerInputBad, record.Medium, v.text())
+		row.Downstream = true
 	case !v.ref.known() && v.comparable(): // as digests do between devices
-		row.Status = record.Warn
-		row.Reasons = []record.Finding{{Code: record.DigestDiffers, Confidence: record.Low, Evidence: v.text()}}
+		v.set(record.Warn, record.DigestDiffers, record.Low, v.text())
 	}
 }
 

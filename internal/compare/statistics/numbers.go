@@ -50,21 +50,11 @@ func (x *numbers) finite() bool { return x.known() && finite(x.Max.Value) && fin
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // float reports whether the elements are floating-point numbers.
-func (x *numbers) float() bool { return rounding(x.dtype) > 0 }
+func (x *numbers) float() bool { return rounding[x.dtype] > 0 }
 
-// rounding is half a unit in the last place of 1 in a type, 0 for integers.
-func rounding(d tensor.DType) float64 {
-	switch d {
-	case tensor.Float16:
-		return 0x1p-11
-	case tensor.BFloat16:
-		return 0x1p-8
-	case tensor.Float32, tensor.Complex64:
-		return 0x1p-24
-	case tensor.Float64, tensor.Complex128:
-		return 0x1p-53
-	}
-	return 0
+// rounding is half a unit in the last place of 1 in a type; integers have none.
+var rounding = map[tensor.DType]float64{
+	tensor.Float16: 0x1p-11, tensor.BFloat16: 0x1p-8, tensor.Float32: 0x1p-24, tensor.Complex64: 0x1p-24, tensor.Float64: 0x1p-53, tensor.Complex128: 0x1p-53,
 }
 
 // magnitude is the largest magnitude of the elements.

@@ -65,7 +65,7 @@ func TestCoarse(t *testing.T) {
 		return newJudge(r.rows)
 	}
 	sides := func(j *judge) (ref, npu []float64) {
-		for v := range j.values {
+		for _, v := range j.all {
 			ref, npu = append(ref, v.ref.coarse), append(npu, v.npu.coarse)
 		}
 		return ref, npu

@@ -1,12 +1,14 @@
 package statistics
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
 )
 
 const (
@@ -30,10 +32,10 @@ const (
 	certain = 10
 )
 
-// own is the rounding of an operator.
-func (j *judge) own(v *value, way optype.Noise) float64 {
+// own is the rounding of an operator that passes noise in a way.
+func (v *value) own(way optype.Noise) float64 {
 	u := v.rounding()
-	if v.ref.float() {
+	if v.float() {
 		u = max(u, resolved)
 	}
 	if isFloat16(v.ref) || isFloat16(v.npu) {
@@ -47,62 +49,46 @@ func (j *judge) own(v *value, way optype.Noise) float64 {
 
 // output judges a tensor that a call made. The first rule that holds decides.
 func (j *judge) output(c *call, v *value) {
-	made := j.producers(v.ref)
 	v.noise, v.taint = 0, c.taint
 	switch {
 	case c.noise == optype.NoiseGarbage:
 		v.taint = unread
 	case v.measured():
 		v.noise, v.taint = v.seenNoise()
+	case v.shape && c.taint == clean && !c.accused:
+		j.accuse(v, string(record.ShapeDiffers), record.High, v.text())
 	case v.shape:
-		v.noise = 1
-		if c.taint == clean && !c.accused {
-			j.accuse(v, string(record.ShapeDiffers), record.High, v.text())
-		} else if c.taint == clean {
-			v.taint = origin
-		}
+		v.consequence(cmp.Or(c.taint, origin))
 	case !v.ref.known():
 		v.noise = c.most()
-	case c.noise == optype.NoiseRandom && !c.backward && j.drawn(c, v):
-		v.noise, v.taint, j.seen[random] = 1, random, true
+	case c.noise == optype.NoiseRandom && !c.backward && c.drawn(v):
+		j.arises(v, random)
 		v.note("RANDOM")
-	case !v.ref.float():
-		j.whole(c, v, made)
+	case !v.float():
+		j.whole(c, v)
 	default:
-		j.floats(c, v, made)
+		j.floats(c, v)
 	}
 }
 
 // most is the largest noise of the inputs.
-func (c *call) most() float64 {
-	most := 0.0
-	for _, e := range c.entries {
-		most = max(most, e.noise)
-	}
-	return most
-}
+func (c *call) most() float64 { return most(c.entries, noiseIn) }
 
 // drawn reports whether the output of a random operator holds other random numbers: one
 // that passes its input on, as dropout outside of training, does not.
-func (j *judge) drawn(c *call, v *value) bool {
+func (c *call) drawn(v *value) bool {
 	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return near(in.ref, v.ref) }) {
 		return false
 	}
 	noise := c.most()
-	return !v.ref.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(j.own(v, c.noise), noise)
+	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.own(c.noise), noise)
 }
 
-// consequence makes an output one of what is upstream.
-func (v *value) consequence(t taint) { v.noise, v.taint = 1, t }
-
 // whole judges integers and bools.
-func (j *judge) whole(c *call, v *value, made []*value) {
-	floats, noise := false, 0.0
-	for _, e := range c.entries {
-		floats, noise = floats || e.ref.float(), max(noise, e.noise)
-	}
-	// Of all entries the noise counts, also that of integers.
-	step := v.max == v.min && v.max != 0 && !v.ref.flat() && v.max == math.Trunc(v.max) && v.ref.dtype.String() != "bool" && (!v.ref.Mean.Defined || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
+func (j *judge) whole(c *call, v *value) {
+	made, noise := j.producers(v.ref), c.most() // also that of integers
+	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.float() })
+	step := v.max == v.min && v.max != 0 && !v.ref.flat() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
 	switch {
 	case v.same:
 		v.noise, v.taint = 0, clean
@@ -123,8 +109,7 @@ func (j *judge) whole(c *call, v *value, made []*value) {
 	case floats && c.exact && noise == 0:
 		j.accuse(v, string(record.Exact), record.Low, lang.Sayf("the inputs are equal as printed: %s", "输入的打印值相同：%s", v.text()))
 	default:
-		v.consequence(flip)
-		j.seen[flip] = true
+		j.arises(v, flip)
 		v.note("FLIP")
 	}
 }
@@ -133,13 +118,11 @@ func (j *judge) whole(c *call, v *value, made []*value) {
 func (c *call) longest() float64 {
 	longest := int64(1)
 	for _, in := range c.ins {
-		if in.npu == nil {
+		if in.npu == nil || len(in.npu.shape) == 0 {
 			continue
 		}
-		for _, d := range in.npu.shape {
-			longest = max(longest, d)
-		}
-		if len(in.npu.shape) > 0 && c.typ.Class == optype.Index {
+		longest = max(longest, slices.Max(in.npu.shape))
+		if c.typ.Class == optype.Index {
 			longest = max(longest, int64(in.npu.n)) // of a flat index
 		}
 	}
@@ -147,42 +130,36 @@ func (c *call) longest() float64 {
 }
 
 // floats judges floating-point numbers.
-func (j *judge) floats(c *call, v *value, made []*value) {
-	if v.npu.known() && !v.npu.finite() && v.ref.finite() {
+func (j *judge) floats(c *call, v *value) {
+	made := j.producers(v.ref)
+	switch {
+	case v.npu.known() && !v.npu.finite() && v.ref.finite():
 		j.nonFinite(c, v, made)
 		return
-	}
-	if !v.ref.finite() {
+	case !v.ref.finite():
 		v.noise = c.most()
 		return
-	}
-	hard := v.hard(c, j.own(v, c.noise))
-	if c.noise == optype.NoiseMove && !j.isUnreliable(c.op) && !c.accused && j.notCopied(c, v) {
+	case c.noise == optype.NoiseMove && !c.unreliable && !c.accused && j.notCopied(c, v), len(made) > 0 && j.again(c, v, made):
 		return
-	}
-	if len(made) > 0 && j.again(c, v, made) {
-		return
-	}
-	if c.accused {
+	case c.accused:
 		v.consequence(origin)
 		return
 	}
-	e := j.bounded(c, v)
+	e, hard := c.bounded(v), v.hard(c)
 	v.expected = e
 	vague := c.noise == optype.NoiseLipschitz || c.noise == optype.NoiseUnknown || c.noise == optype.NoiseMove
-	if hard != "" && (c.taint == clean || !c.module && !c.late() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
-		!(vague && e >= unknown) && v.ref.magnitude() > 3e-7 {
-		j.accuse(v, hard, record.High, lang.Sayf("%s; its inputs are not constant", "%s；其输入并非常数", v.text()))
-		return
-	}
 	if j.few { // the noise of what has no partner is not known
 		e = max(e, unknown)
 	}
-	if c.taint != clean || e >= unknown {
+	switch {
+	case hard != "" && (c.taint == clean || !c.module && !c.late() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
+		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
+		j.accuse(v, hard, record.High, lang.Sayf("%s; its inputs are not constant", "%s；其输入并非常数", v.text()))
+	case c.taint != clean || e >= unknown:
 		j.magnitude(c, v, e)
-		return
+	default:
+		j.test(c, v, e)
 	}
-	j.test(c, v, e)
 }
 
 // nonFinite is for a tensor of the NPU with NaN or infinities where the reference has none.
@@ -194,27 +171,23 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 		j.nan = true
 		j.accuse(v, "NAN", record.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
 	default:
-		if v.consequence(c.taint); c.taint == clean {
-			v.taint = origin
-		}
+		v.consequence(cmp.Or(c.taint, origin))
 	}
 }
 
 // hard is what is wrong with an output all of whose elements are the same, where the
 // reference's are not and no input is such, empty for nothing.
-func (v *value) hard(c *call, own float64) string {
-	if v.ref.n <= 1 || !v.npu.known() || v.npu.Max.Value != v.npu.Min.Value || v.ref.Max.Value == v.ref.Min.Value || v.ref.magnitude() == 0 {
-		return ""
-	}
-	for _, in := range c.ins {
-		if in.npu != nil && in.npu.known() && in.npu.float() && (in.npu.flat() || in.npu.magnitude() == 0) {
-			return ""
-		}
+func (v *value) hard(c *call) string {
+	constant := func(in *value) bool {
+		return in.npu != nil && in.npu.known() && in.npu.float() && (in.npu.flat() || in.npu.magnitude() == 0)
 	}
 	switch {
+	case v.ref.n <= 1 || !v.npu.known() || v.npu.Max.Value != v.npu.Min.Value || v.ref.Max.Value == v.ref.Min.Value || v.ref.magnitude() == 0,
+		slices.ContainsFunc(c.ins, constant):
+		return ""
 	case v.npu.Max.Value == 0:
 		return string(record.ZeroOutput)
-	case v.z > 4*own:
+	case v.z > 4*v.own(c.noise):
 		return "CONSTANT"
 	}
 	return ""
@@ -224,7 +197,7 @@ func (v *value) hard(c *call, own float64) string {
 // reference have in common, those of the NPU must have.
 func (j *judge) notCopied(c *call, v *value) bool {
 	for _, in := range c.ins {
-		if in.npu == nil || in.ref == nil || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
+		if !in.paired() || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
 			!near(in.ref, v.ref) || !in.npu.finite() || in.row.Output != 0 && !c.backward || in.taint == unread {
 			continue
 		}
@@ -232,11 +205,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		kind := pattern(in.npu, v.npu, &d)
-		if kind == "" {
-			kind = string(record.NotCopied)
-		}
-		j.accuse(v, kind, record.High, lang.Sayf("it only moves elements: the reference writes what it reads, the NPU reads %s and writes %s",
+		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(record.NotCopied)), record.High, lang.Sayf("it only moves elements: the reference writes what it reads, the NPU reads %s and writes %s",
 			"该算子只搬移元素：标杆读写一致，而 NPU 读到 %s，写出 %s", in.npu.text(), v.npu.text()))
 		return true
 	}
@@ -245,29 +214,21 @@ func (j *judge) notCopied(c *call, v *value) bool {
 
 // again is for an output that is a tensor that was there before, as those of modules are.
 func (j *judge) again(c *call, v *value, made []*value) bool {
-	for _, p := range made {
-		if near(p.npu, v.npu) {
-			v.noise, v.taint = p.noise, p.taint
-			return true
-		}
-	}
-	if !c.module && c.noise != optype.NoiseMove {
-		return false
-	}
 	from := made[0]
+	intact := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) })
 	switch {
+	case intact >= 0:
+		v.noise, v.taint = made[intact].noise, made[intact].taint
+	case !c.module && c.noise != optype.NoiseMove:
+		return false
 	case c.taint != clean:
 		v.consequence(c.taint)
 	case from.taint != clean:
 		v.consequence(from.taint)
 	case c.accused:
 		v.consequence(origin)
-	case v.z > follows*max(from.noise, j.own(v, c.noise), resolved):
-		kind := v.pattern()
-		if kind == "" {
-			kind = string(record.NotCopied)
-		}
-		j.accuse(v, kind, record.High, lang.Sayf("in the reference it is the output of %s unchanged: %s", "标杆中它就是 %s 的输出：%s", from.op.name, v.text()))
+	case v.z > follows*max(from.noise, v.own(c.noise), resolved):
+		j.accuse(v, cmp.Or(v.pattern(), string(record.NotCopied)), record.High, lang.Sayf("in the reference it is the output of %s unchanged: %s", "标杆中它就是 %s 的输出：%s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
@@ -281,25 +242,15 @@ func (j *judge) magnitude(c *call, v *value, e float64) {
 	if c.taint != clean {
 		limit = tainted
 	}
-	judged := false
-	switch c.noise {
-	case optype.NoiseSums, optype.NoiseProduct, optype.NoiseLipschitz, optype.NoiseFunction, optype.NoiseMove, optype.NoiseNorm, optype.NoiseRanks, optype.NoiseAttention:
-		judged = v.ref.n >= 16 && !c.late() && c.taint != origin && !math.IsInf(v.factor(), 0)
-	}
-	if judged && v.factor() > limit*c.growth*c.growth {
-		kind := v.pattern()
-		if kind == "" {
-			kind = string(record.Magnitude)
-		}
-		j.accuse(v, kind, record.Low, lang.Sayf("the norm is %.3g x that of the reference, those of the inputs up to %.3g x", "范数为标杆的 %.3g 倍，输入至多为 %.3g 倍", v.ratio, c.growth))
-		return
-	}
-	if c.taint != clean {
+	switch factor := v.factor(); {
+	case formulas[c.noise].sized && v.ref.n >= 16 && !c.late() && c.taint != origin && !math.IsInf(factor, 0) && factor > limit*c.growth*c.growth:
+		j.accuse(v, cmp.Or(v.pattern(), string(record.Magnitude)), record.Low, lang.Sayf("the norm is %.3g x that of the reference, those of the inputs up to %.3g x", "范数为标杆的 %.3g 倍，输入至多为 %.3g 倍", v.ratio, c.growth))
+	case c.taint != clean:
 		v.consequence(c.taint)
 		v.expected = j.untainted(c, v)
-		return
+	default:
+		v.noise = v.corrected(e)
 	}
-	v.noise = j.corrected(v, e)
 }
 
 // untainted is the noise that an output might have if nothing that it is made of were
@@ -312,19 +263,18 @@ func (j *judge) untainted(c *call, v *value) float64 {
 			e.noise = min(e.noise, max(j.forward, j.backward))
 		}
 	}
-	return j.bounded(&other, v)
+	return other.bounded(v)
 }
 
 // test judges an output by its numbers, beside the noise that is expected.
 func (j *judge) test(c *call, v *value, e float64) {
-	u := j.own(v, c.noise)
-	coarse, ratio := max(v.ref.coarse, v.npu.coarse), 1.0
+	u, magnitude := v.own(c.noise), v.ref.magnitude()
+	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0
 	if c.late() {
 		ratio = lateRatio
 	}
-	wide := 1.0
-	if m := v.ref.magnitude(); m > 0 {
-		wide = max(1, 3*v.ref.rms()/m)
+	if magnitude > 0 {
+		wide = max(1, 3*v.ref.rms()/magnitude)
 	}
 	limit := float64(ratio*(float64(inPhase*e)+float64(sigmas*e)/math.Sqrt(max(v.ref.n, 1)))) + float64(2*coarse) + floor
 	bounds := float64(ratio*extremes*e*wide) + floor
@@ -335,53 +285,47 @@ func (j *judge) test(c *call, v *value, e float64) {
 	if v.ref.mask() {
 		f := v.ref.scale()
 		limit = 3 * (float64(e*f)/max(v.ref.rms(), 1e-300) + float64(2*u))
-		bounds = float64(4*u) + float64(3*extremes*e*f)/v.ref.magnitude()
-		score = max(v.norm/limit, v.mean/limit, math.Abs(v.min)/v.ref.magnitude()/bounds, math.Abs(v.max)/(3*extremes*e*f))
+		bounds = float64(4*u) + float64(3*extremes*e*f)/magnitude
+		score = max(v.norm/limit, v.mean/limit, math.Abs(v.min)/magnitude/bounds, math.Abs(v.max)/(3*extremes*e*f))
 	}
 	v.score, v.judged = score, true
-	switch {
-	case score <= 1:
-		v.noise, v.taint = j.corrected(v, e), clean
-	case c.noise == optype.NoiseMove && v.z < 0.9 && j.lookup(c) != nil:
-		ids := j.lookup(c)
-		v.consequence(start)
-		j.seen[start] = true
-		j.starts = append(j.starts, ids)
-		ids.setStart(startInput, lang.Sayf("only the largest and smallest index are printed and agree; the rows that they select differ: other data, or a wrong lookup",
-			"索引仅打印了最大、最小值且一致；所选的行不同：数据不同，或查表有误"))
-	default:
-		kind, confidence := v.pattern(), record.Medium
-		if score > certain || certainKind(kind) {
-			confidence = record.High
-		}
-		if kind == "" {
-			kind = "VALUE"
-		}
-		why := lang.Sayf("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s",
-			"范数相差 %.3g，均值相差 %.3g(相对 rms)，最大/最小值相差 %.3g；预期 %.2g：%s", v.norm, v.mean, v.bounds, e, v.text())
-		if c.noise == optype.NoiseRanks {
-			why = lang.Sayf("%s; its inputs are alike on this rank: look at the other ranks, or at the collective", "%s；本 rank 的输入一致：请查看其他 rank 或集合通信", why)
-		}
-		j.accuse(v, kind, confidence, why)
+	if score <= 1 {
+		v.noise, v.taint = v.corrected(e), clean
+		return
 	}
+	if ids := j.lookup(c); ids != nil && v.z < 0.9 {
+		j.arises(v, start)
+		j.apart(ids, startInput, lang.Sayf("only the largest and smallest index are printed and agree; the rows that they select differ: other data, or a wrong lookup",
+			"索引仅打印了最大、最小值且一致；所选的行不同：数据不同，或查表有误"))
+		return
+	}
+	kind, confidence := cmp.Or(v.pattern(), "VALUE"), record.Medium
+	if _, sure := kindOf(kind); sure || score > certain {
+		confidence = record.High
+	}
+	why := lang.Sayf("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s",
+		"范数相差 %.3g，均值相差 %.3g(相对 rms)，最大/最小值相差 %.3g；预期 %.2g：%s", v.norm, v.mean, v.bounds, e, v.text())
+	if c.noise == optype.NoiseRanks {
+		why = lang.Sayf("%s; its inputs are alike on this rank: look at the other ranks, or at the collective", "%s；本 rank 的输入一致：请查看其他 rank 或集合通信", why)
+	}
+	j.accuse(v, kind, confidence, why)
 }
 
-// lookup is the input of indices that nobody made, of which only the bounds are known.
+// lookup is the input of indices of an operator that moves elements, which nobody made and of
+// which only the bounds are known.
 func (j *judge) lookup(c *call) *value {
-	for _, in := range c.ins {
-		if in.npu != nil && in.ref != nil && !in.ref.float() && in.ref.known() && !in.ref.Mean.Defined && in.ref.Digest == "" && in.ref.n > 1 {
-			if len(j.producers(in.ref)) == 0 {
-				return in
-			}
-			return nil
-		}
+	i := slices.IndexFunc(c.ins, func(in *value) bool {
+		return in.paired() && !in.float() && in.ref.known() && !in.ref.Mean.Defined && in.ref.Digest == "" && in.ref.n > 1
+	})
+	if c.noise != optype.NoiseMove || i < 0 || len(j.producers(c.ins[i].ref)) > 0 {
+		return nil
 	}
-	return nil
+	return c.ins[i]
 }
 
 // corrected is the noise of an output that passed: what was expected, corrected down by what
 // its own numbers show.
-func (j *judge) corrected(v *value, e float64) float64 {
+func (v *value) corrected(e float64) float64 {
 	mask, moved := v.ref.mask(), v.max != 0 || v.min != 0
 	largest := 0.0
 	if !mask {
@@ -392,12 +336,12 @@ func (j *judge) corrected(v *value, e float64) float64 {
 		return min(1, max(e, min(seen, 1)))
 	}
 	part := 2.0
-	switch {
-	case v.ref.n >= 1024 && moved:
-		part = 8
-	case v.ref.n >= 1024 || moved:
-		part = 4
+	if moved {
+		part *= 2
+	}
+	if v.ref.n >= 1024 {
+		part *= 2
 	}
 	all := max(seen, max(v.norm, v.mean)*math.Sqrt(v.ref.n))
-	return min(1, max(min(e, max(3*all, e/part)), seen, min(j.own(v, v.op.noise)/2, e)))
+	return min(1, max(min(e, max(3*all, e/part)), seen, min(v.own(v.op.noise)/2, e)))
 }

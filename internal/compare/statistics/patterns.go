@@ -1,6 +1,7 @@
 package statistics
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -30,7 +31,7 @@ func pattern(ref, npu *numbers, d *difference) string {
 	if ref.Norm.Value != 0 {
 		k = npu.Norm.Value / ref.Norm.Value
 	}
-	within := max(0.02*math.Abs(k-1), 4*rounding(npu.dtype), alike)
+	within := max(0.02*math.Abs(k-1), 4*rounding[npu.dtype], alike)
 	is := func(x, r, k float64) bool { return math.Abs(x-float64(k*r)) <= within*max(math.Abs(k), 1)*most }
 	switch {
 	case math.Abs(k-1) > 1e-4 && is(npu.Max.Value, ref.Max.Value, k) && is(npu.Min.Value, ref.Min.Value, k) &&
@@ -48,23 +49,20 @@ func pattern(ref, npu *numbers, d *difference) string {
 
 func isFloat16(x *numbers) bool { return x.dtype == tensor.Float16 }
 
-// certainKind reports whether a pattern leaves no doubt.
-func certainKind(kind string) bool {
-	word, _, _ := strings.Cut(kind, " ")
-	return word == string(record.Scale) || word == "SIGN" || word == string(record.Saturation)
+// kinds are the patterns that leave no doubt, and those whose code has another name.
+var kinds = map[string]struct {
+	code    record.Code
+	certain bool
+}{
+	"SCALE": {record.Scale, true}, "SIGN": {record.Negated, true}, "SATURATION": {record.Saturation, true},
+	"PART": {code: record.StatisticsDiffer}, "VALUE": {code: record.StatisticsDiffer}, "NAN": {code: record.NPUNaN}, "CONSTANT": {code: record.ConstOutput},
 }
 
-// codes are the codes of the patterns that have another name there.
-var codes = map[string]record.Code{"SIGN": record.Negated, "PART": record.StatisticsDiffer, "VALUE": record.StatisticsDiffer,
-	"NAN": record.NPUNaN, "CONSTANT": record.ConstOutput}
-
-// code is that of a pattern.
-func code(kind string) record.Code {
-	word, _, _ := strings.Cut(kind, " ")
-	if c, ok := codes[word]; ok {
-		return c
-	}
-	return record.Code(word)
+// kindOf is the code of a pattern, and whether that leaves no doubt.
+func kindOf(pattern string) (code record.Code, certain bool) {
+	word, _, _ := strings.Cut(pattern, " ")
+	kind := kinds[word]
+	return cmp.Or(kind.code, record.Code(word)), kind.certain
 }
 
 // text are the numbers of a side.

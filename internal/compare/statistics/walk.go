@@ -40,6 +40,7 @@ type value struct {
 	row   *record.Row
 	index int // of the row
 	place *record.Statistics
+	leaf  int // its place in the call of the reference
 	op    *op
 	ref   *numbers
 	npu   *numbers // nil without a partner
@@ -55,6 +56,12 @@ type value struct {
 
 func (v *value) kind() tensor.Kind { return tensor.Kind(v.row.Kind) }
 
+// paired reports whether both runs have the tensor.
+func (v *value) paired() bool { return v.ref != nil && v.npu != nil }
+
+// consequence makes a tensor one of what is upstream.
+func (v *value) consequence(t taint) { v.noise, v.taint = 1, t }
+
 // op is a call or an operator of the reference, and of the NPU under its name.
 type op struct {
 	name      string
@@ -69,28 +76,58 @@ type op struct {
 	modules                     []string
 	// api is the name of what is called, without numbers; empty for operators of a graph.
 	api string
+	// unreliable is set for functions that the two sides call in different numbers: a call
+	// number may be that of another call.
+	unreliable bool
+	bad        bool // it read digests that differ, or wrote one
 }
 
 // late reports whether the operator is of the backward pass.
 func (o *op) late() bool { return o.backward || o.gradients }
 
+// trait is that of a function; modules have names that users gave them.
+func (o *op) trait() optype.Trait {
+	if o.api == "" || o.module {
+		return optype.NoTrait
+	}
+	return o.typ.Trait
+}
+
+// memory has tensors by what those have in common that are near.
+type memory map[mark][]*value
+
+func (m memory) add(v *value) { m[v.ref.mark()] = append(m[v.ref.mark()], v) }
+
+// mostAlike is how many tensors with the same bounds are looked at, the last ones: ever more
+// of them would be looked through in vain where bounds say nothing.
+const mostAlike = 256
+
+// near are the tensors that one may be, the latest first.
+func (m memory) near(x *numbers) (found []*value) {
+	all := m[x.mark()]
+	for _, v := range slices.Backward(all[max(0, len(all)-mostAlike):]) {
+		if near(v.ref, x) {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
 // judge walks over the operators of the reference.
 type judge struct {
-	ops    []*op
-	byName map[string]*op
-	// unreliable are the functions that the two sides call in different numbers: a call
-	// number may be that of another call.
-	unreliable map[string]bool
-	modules    bool // nothing but modules was dumped
-	few        bool // fewer than half of the operators have a partner
-	drifted    bool // the weights have drifted apart: the runs are some steps old
+	all     []*value
+	ops     []*op
+	byName  map[string]*op
+	modules bool // nothing but modules was dumped
+	few     bool // fewer than half of the operators have a partner
+	drifted bool // the weights have drifted apart: the runs are some steps old
 
-	made     map[mark][]*value // outputs so far
-	orphans  map[mark][]*value // outputs so far of operators without a partner
-	read     map[mark][]*value // inputs so far that nobody made
-	damaged  []*numbers        // what was read where memory was overwritten
-	byModule map[string]taint  // what is inside of modules
-	seen     [unread + 1]bool  // the taints so far
+	made     memory           // outputs so far
+	orphans  memory           // outputs so far of operators without a partner
+	read     memory           // inputs so far that nobody made
+	damaged  []*numbers       // what was read where memory was overwritten
+	byModule map[string]taint // what is inside of modules
+	seen     [came]bool       // what arose so far
 
 	// forward and backward are the noise of the run so far, largest the largest rounding
 	// of its types.
@@ -103,21 +140,32 @@ type judge struct {
 	noVerdict lang.Sentence
 }
 
-// newJudge makes operators of rows.
+// newJudge makes operators of rows, and puts them and their tensors in the order of the
+// reference.
 func newJudge(rows []record.Row) *judge {
-	j := &judge{byName: map[string]*op{}, unreliable: map[string]bool{}, made: map[mark][]*value{}, orphans: map[mark][]*value{},
-		read: map[mark][]*value{}, byModule: map[string]taint{}}
+	j := &judge{byName: map[string]*op{}, made: memory{}, orphans: memory{}, read: memory{}, byModule: map[string]taint{}}
 	for i := range rows {
 		j.add(&rows[i], i)
 	}
-	j.order()
-	j.coarse()
+	slices.SortStableFunc(j.ops, func(a, b *op) int { return cmp.Compare(a.refCall, b.refCall) })
+	byLeaf := func(a, b *value) int { return cmp.Compare(a.leaf, b.leaf) }
+	for _, o := range j.ops {
+		slices.SortStableFunc(o.ins, byLeaf)
+		slices.SortStableFunc(o.outs, byLeaf)
+	}
+	j.coarse(func(v *value) *numbers { return v.ref })
+	j.coarse(func(v *value) *numbers { return v.npu })
+	for _, v := range j.all {
+		if v.paired() {
+			v.difference = differ(v.ref, v.npu)
+		}
+	}
 	j.count()
 	j.drifted = j.drift()
 	return j
 }
 
-// add adds the tensors of a row.
+// add adds the tensor of a row.
 func (j *judge) add(row *record.Row, index int) {
 	s := statisticsOf(row)
 	if s == nil || row.Pair.Status == record.Skip {
@@ -129,32 +177,27 @@ func (j *judge) add(row *record.Row, index int) {
 		j.byName[row.Op] = o
 		j.ops = append(j.ops, o)
 	}
-	v := &value{row: row, index: index, op: o, place: s}
+	v := &value{row: row, index: index, op: o, place: s, leaf: math.MaxInt}
+	j.all = append(j.all, v)
+	refCall, npuCall := s.Ref.Call, s.NPU.Call
+	if s.Tensor == "" {
+		refCall, npuCall = row.Order, row.Order
+	}
 	if row.RefFile != "" {
-		v.ref = newNumbers(s.Ref, row.RefDType, row.RefShape)
-		o.refCall = place(s.Ref.Call, s, row)
+		v.ref, o.refCall = newNumbers(s.Ref, row.RefDType, row.RefShape), refCall
+		if s.Tensor != "" {
+			v.leaf = s.Ref.Leaf
+		}
 	}
 	if row.NPUFile != "" {
-		v.npu = newNumbers(s.NPU, row.NPUDType, row.NPUShape)
-		o.npuCall = place(s.NPU.Call, s, row)
+		v.npu, o.npuCall = newNumbers(s.NPU, row.NPUDType, row.NPUShape), npuCall
 	}
-	if v.ref != nil && v.npu != nil {
-		o.paired = true
-		v.difference = differ(v.ref, v.npu)
-	}
+	o.paired = o.paired || v.paired()
 	if v.kind().IsInput() {
 		o.ins = append(o.ins, v)
 	} else {
 		o.outs = append(o.outs, v)
 	}
-}
-
-// place is that of the call of a row in its run.
-func place(call int, s *record.Statistics, row *record.Row) int {
-	if s.Tensor == "" {
-		return row.Order
-	}
-	return call
 }
 
 // newOp is the operator of a row.
@@ -175,60 +218,24 @@ func newOp(row *record.Row) *op {
 	return o
 }
 
-// order puts operators and their tensors in the order of the reference.
-func (j *judge) order() {
-	slices.SortStableFunc(j.ops, func(a, b *op) int { return cmp.Compare(a.refCall, b.refCall) })
-	leaf := func(v *value) int {
-		if v.ref != nil && v.place.Tensor != "" {
-			return v.place.Ref.Leaf
-		}
-		return 1 << 30
-	}
-	for _, o := range j.ops {
-		for _, list := range [][]*value{o.ins, o.outs} {
-			slices.SortStableFunc(list, func(a, b *value) int { return cmp.Compare(leaf(a), leaf(b)) })
-		}
-	}
-}
-
-// values are all tensors.
-func (j *judge) values(yield func(*value) bool) {
-	for _, o := range j.ops {
-		for _, list := range [][]*value{o.ins, o.outs} {
-			for _, v := range list {
-				if !yield(v) {
-					return
-				}
+// coarse finds out whether the statistics of 16 bits of a side were computed in 16 bits:
+// nearly all norms of float16 are numbers of float16.
+func (j *judge) coarse(side func(*value) *numbers) {
+	norms, half := 0, 0
+	for _, v := range j.all {
+		if x := side(v); x != nil && x.dtype == tensor.Float16 && x.normed() && x.n > 1 && x.Norm.Value != 0 {
+			norms++
+			if isHalf(x.Norm.Value) {
+				half++
 			}
 		}
 	}
-}
-
-// coarse finds the sides whose statistics of 16 bits were computed in 16 bits: nearly all
-// norms of float16 are numbers of float16.
-func (j *judge) coarse() {
-	for _, side := range []func(*value) *numbers{func(v *value) *numbers { return v.ref }, func(v *value) *numbers { return v.npu }} {
-		norms, half := 0, 0
-		for v := range j.values {
-			if x := side(v); x != nil && x.dtype == tensor.Float16 && x.normed() && x.n > 1 && x.Norm.Value != 0 {
-				norms++
-				if isHalf(x.Norm.Value) {
-					half++
-				}
-			}
-		}
-		if norms < 4 || 10*half <= 9*norms {
-			continue
-		}
-		for v := range j.values {
-			if x := side(v); x != nil && (x.dtype == tensor.Float16 || x.dtype == tensor.BFloat16) {
-				x.coarse = rounding(x.dtype)
-			}
-		}
+	if norms < 4 || 10*half <= 9*norms {
+		return
 	}
-	for v := range j.values {
-		if v.npu != nil && v.ref != nil {
-			v.difference = differ(v.ref, v.npu)
+	for _, v := range j.all {
+		if x := side(v); x != nil && (x.dtype == tensor.Float16 || x.dtype == tensor.BFloat16) {
+			x.coarse = rounding[x.dtype]
 		}
 	}
 }
@@ -251,25 +258,26 @@ func (j *judge) count() {
 	ref, npu, paired := 0, 0, 0
 	j.modules = true
 	for _, o := range j.ops {
-		d := 0
+		function := o.api != "" && !o.late() && !o.module
 		if o.refCall >= 0 {
-			ref, d = ref+1, d+1
+			ref++
 			j.modules = j.modules && o.module
+			if function {
+				calls[o.api]++
+			}
 		}
 		if o.npuCall >= 0 {
-			npu, d = npu+1, d-1
+			npu++
+			if function {
+				calls[o.api]--
+			}
 		}
 		if o.paired {
 			paired++
 		}
-		if o.api != "" && !o.late() && !o.module {
-			calls[o.api] += d
-		}
 	}
-	for api, d := range calls {
-		if d != 0 {
-			j.unreliable[api] = true
-		}
+	for _, o := range j.ops {
+		o.unreliable = calls[o.api] != 0
 	}
 	j.few = 2*paired < max(ref, npu)
 }
@@ -281,22 +289,8 @@ type entry struct {
 	gradient bool // it is one that goes into a backward call
 }
 
-// walk judges all operators in their order.
-func (j *judge) walk() {
-	for _, o := range j.ops {
-		switch {
-		case o.refCall < 0:
-		case !o.paired:
-			for _, v := range o.outs {
-				if v.ref != nil {
-					j.orphans[v.ref.mark()] = append(j.orphans[v.ref.mark()], v)
-				}
-			}
-		default:
-			j.visit(o)
-		}
-	}
-}
+// float reports whether a tensor of the reference has floating-point numbers.
+func (v *value) float() bool { return v.ref != nil && v.ref.float() }
 
 // call is an operator that is visited: what its inputs say.
 type call struct {
@@ -311,80 +305,9 @@ type call struct {
 	exact   bool    // all inputs are the same
 }
 
-// visit judges the inputs and outputs of an operator.
-func (j *judge) visit(o *op) {
-	before := len(j.origins)
-	c := &call{op: o, exact: true, growth: 1}
-	worst := 0.0
-	for _, v := range o.ins {
-		if v.npu == nil || v.ref == nil {
-			continue
-		}
-		j.input(o, v)
-		if v.taint == unread {
-			continue
-		}
-		if v.ref.float() {
-			c.nan = c.nan || v.npu.known() && !v.npu.finite()
-			if v.taint == clean && !o.backward {
-				j.forward = max(0.98*j.forward, min(v.z, 1))
-			}
-		}
-		c.entries = append(c.entries, entry{v, v.noise, o.backward && v.kind() == tensor.Input})
-		c.taint = first(c.taint, v.taint)
-		c.growth, c.exact, worst = c.growth*v.factor(), c.exact && (v.same || v.z == 0), max(worst, v.z)
-	}
-	if o.late() {
-		j.addForward(c)
-	}
-	if c.taint == clean {
-		c.taint = j.inside(o)
-	}
-	c.accused = len(j.origins) > before
-	if c.taint == clean && j.blind(c) {
-		if len(c.entries) == 0 && len(o.outs) > 0 {
-			worst = o.outs[0].z
-		}
-		if c.taint = j.any(worst, false, max(j.forward, j.backward)); c.taint == clean && len(j.origins) > 0 {
-			c.taint = origin
-		}
-		c.guess(max(j.forward, j.backward, 2*j.largest))
-	}
-	j.noisyChoice = j.noisyChoice || c.chooses()
-	passed := clean
-	for _, v := range o.outs {
-		if v.ref == nil {
-			continue
-		}
-		if v.npu == nil {
-			v.noise, v.taint = 1, came
-			continue
-		}
-		j.output(c, v)
-		if v.taint != unread {
-			passed = first(passed, v.taint)
-		}
-		if v.ref.float() {
-			j.anyFloat = true
-			if noise := max(v.z, min(v.noise, 8*v.z)); v.taint == clean && o.late() {
-				j.backward = max(0.98*j.backward, noise)
-			} else if v.taint == clean {
-				j.forward = max(0.98*j.forward, noise)
-			}
-		}
-	}
-	if passed == clean {
-		passed = c.taint
-	}
-	if passed != clean {
-		j.around(o, passed)
-	}
-	for _, v := range o.outs {
-		if v.ref != nil {
-			m := v.ref.mark()
-			j.made[m] = append(j.made[m], v)
-		}
-	}
+// add adds a tensor that the noise of the outputs comes from.
+func (c *call) add(v *value, gradient bool) {
+	c.entries, c.taint = append(c.entries, entry{v, v.noise, gradient}), first(c.taint, v.taint)
 }
 
 // guess gives a call whose inputs are not known a noise for what they stand for.
@@ -394,15 +317,100 @@ func (c *call) guess(noise float64) {
 	}
 }
 
-// blind reports whether nothing is known of what a call reads, though it makes numbers.
-func (j *judge) blind(c *call) bool {
-	if c.gradients || c.noise == optype.NoiseRandom || c.noise == optype.NoiseGarbage || !slices.ContainsFunc(c.outs, func(v *value) bool { return v.ref != nil && v.ref.float() }) {
-		return false
-	}
-	for _, e := range c.entries {
-		if e.ref.float() && (e.gradient || !c.backward) {
-			return false
+// walk judges all operators in their order.
+func (j *judge) walk() {
+	for _, o := range j.ops {
+		if o.refCall >= 0 && o.paired {
+			j.visit(o)
+			continue
 		}
+		for _, v := range o.outs {
+			if v.ref != nil {
+				j.orphans.add(v)
+			}
+		}
+	}
+}
+
+// visit judges the inputs and outputs of an operator.
+func (j *judge) visit(o *op) {
+	before := len(j.origins)
+	c := &call{op: o, exact: true, growth: 1}
+	worst := 0.0
+	for _, v := range o.ins {
+		if !v.paired() {
+			continue
+		}
+		if j.input(v); v.taint == unread {
+			continue
+		}
+		if v.float() {
+			c.nan = c.nan || v.npu.known() && !v.npu.finite()
+			if v.taint == clean && !o.backward {
+				j.forward = max(0.98*j.forward, min(v.z, 1))
+			}
+		}
+		c.add(v, o.backward && v.kind() == tensor.Input)
+		c.growth, c.exact, worst = c.growth*v.factor(), c.exact && (v.same || v.z == 0), max(worst, v.z)
+	}
+	if o.late() {
+		j.addForward(c)
+	}
+	if c.taint == clean {
+		c.taint = j.inside(o)
+	}
+	c.accused = len(j.origins) > before
+	if c.taint == clean && c.blind() {
+		if len(c.entries) == 0 && len(o.outs) > 0 {
+			worst = o.outs[0].z
+		}
+		if c.taint = j.any(worst, false, max(j.forward, j.backward)); c.taint == clean && len(j.origins) > 0 {
+			c.taint = origin
+		}
+		c.guess(max(j.forward, j.backward, 2*j.largest))
+	}
+	j.noisyChoice = j.noisyChoice || c.chooses()
+	run := &j.forward
+	if o.late() {
+		run = &j.backward
+	}
+	passed := clean
+	for _, v := range o.outs {
+		if v.ref == nil {
+			continue
+		}
+		if v.npu == nil {
+			v.consequence(came)
+			continue
+		}
+		if j.output(c, v); v.taint != unread {
+			passed = first(passed, v.taint)
+		}
+		if v.float() {
+			j.anyFloat = true
+			if v.taint == clean {
+				*run = max(0.98**run, v.z, min(v.noise, 8*v.z))
+			}
+		}
+	}
+	if passed = cmp.Or(passed, c.taint); passed != clean {
+		j.around(o, passed)
+	}
+	for _, v := range o.outs {
+		if v.ref != nil {
+			j.made.add(v)
+		}
+	}
+}
+
+// blind reports whether nothing is known of what a call reads, though it makes numbers.
+func (c *call) blind() bool {
+	known := func(e entry) bool { return e.float() && (e.gradient || !c.backward) }
+	switch {
+	case c.gradients || !slices.ContainsFunc(c.outs, (*value).float) || slices.ContainsFunc(c.entries, known):
+		return false
+	case c.noise == optype.NoiseRandom || c.noise == optype.NoiseGarbage:
+		return false
 	}
 	return c.backward || c.module || c.noise != optype.NoiseMove && c.noise != optype.NoiseFunction
 }
@@ -410,8 +418,10 @@ func (j *judge) blind(c *call) bool {
 // chooses reports whether a call makes discrete values of noisy ones: integers, or nothing
 // that was dumped.
 func (c *call) chooses() bool {
-	noisy := slices.ContainsFunc(c.entries, func(e entry) bool { return e.ref.float() && e.noise > 0 })
-	return noisy && !c.late() && (len(c.outs) == 0 || c.typ.Class == optype.Quantise || slices.ContainsFunc(c.outs, func(v *value) bool { return v.ref != nil && !v.ref.float() }))
+	noisy := func(e entry) bool { return e.float() && e.noise > 0 }
+	whole := func(v *value) bool { return v.ref != nil && !v.ref.float() }
+	return !c.late() && slices.ContainsFunc(c.entries, noisy) &&
+		(len(c.outs) == 0 || c.typ.Class == optype.Quantise || slices.ContainsFunc(c.outs, whole))
 }
 
 // addForward adds what the forward call of a backward one read, and what goes into the
@@ -423,27 +433,25 @@ func (j *judge) addForward(c *call) {
 		forward = j.byName[module+".forward.0"]
 		if back := j.byName[module+".backward.0"]; back != nil && back.paired {
 			for _, v := range back.ins {
-				if v.npu != nil && v.ref != nil && v.taint != unread {
-					c.entries, c.taint = append(c.entries, entry{v, v.noise, true}), first(c.taint, v.taint)
+				if v.paired() && v.taint != unread {
+					c.add(v, true)
 				}
 			}
 		}
 	}
-	if forward != nil && (!forward.paired || forward == c.op) {
-		forward = nil
-	}
+	known := forward != nil && forward.paired && forward != c.op
 	switch {
 	case c.gradients && !slices.ContainsFunc(c.entries, func(e entry) bool { return e.gradient }):
 		c.guess(1)
-	case c.backward && forward == nil:
+	case c.backward && !known:
 		c.guess(4 * max(j.forward, j.backward, 2*j.largest))
 	}
-	if forward == nil {
+	if !known {
 		return
 	}
 	for _, v := range forward.ins {
-		if v.npu != nil && v.ref != nil && v.ref.float() && v.taint != unread {
-			c.entries, c.taint = append(c.entries, entry{v, v.noise, false}), first(c.taint, v.taint)
+		if v.paired() && v.float() && v.taint != unread {
+			c.add(v, false)
 		}
 	}
 	c.outputs = forward.outs
@@ -451,19 +459,14 @@ func (j *judge) addForward(c *call) {
 
 // around taints the modules around a call.
 func (j *judge) around(o *op, t taint) {
-	taint := func(module string) {
-		if _, ok := j.byModule[module]; !ok {
-			j.byModule[module] = t
-		}
-	}
-	for _, module := range o.modules {
-		taint(module)
-	}
-	if o.module && len(o.modules) == 0 {
-		words := strings.Split(o.name, ".")
+	names := o.modules
+	if words := strings.Split(o.name, "."); o.module && len(names) == 0 {
 		for i := 2; i < len(words)-2; i++ {
-			taint(strings.Join(words[:i], ".") + "|")
+			names = append(names, strings.Join(words[:i], ".")+"|")
 		}
+	}
+	for _, name := range names {
+		j.byModule[name] = cmp.Or(j.byModule[name], t)
 	}
 }
 
@@ -472,44 +475,46 @@ func (j *judge) inside(o *op) taint {
 	if !o.module {
 		return clean
 	}
-	if t := j.byModule[o.name]; t != clean {
-		return t
-	}
-	words := strings.Split(stem(o.name), ".")
-	return j.byModule[strings.Join(words[:max(len(words)-1, 0)], ".")+"|"]
-}
-
-// stem is the name of a call without its direction and the number behind that.
-func stem(name string) string {
+	path := o.name
 	for _, direction := range [...]string{".forward", ".backward"} {
-		if at := strings.LastIndex(name, direction); at >= 0 {
-			return name[:at]
+		if at := strings.LastIndex(o.name, direction); at >= 0 {
+			path = o.name[:at]
+			break
 		}
 	}
-	return name
+	return cmp.Or(j.byModule[o.name], j.byModule[path[:max(0, strings.LastIndex(path, "."))]+"|"])
 }
 
 // any is a taint that something in the run has, and that a tensor may have got by a way
 // that was not dumped: it differs by so much.
 func (j *judge) any(z float64, shape bool, run float64) taint {
-	for _, t := range [...]taint{start, random} {
-		if j.seen[t] {
-			return t
-		}
-	}
-	if shape || z > 8*max(run, 2*j.largest, resolved) {
-		for _, t := range [...]taint{flip, came} {
-			if j.seen[t] {
-				return t
-			}
-		}
+	switch {
+	case j.seen[start]:
+		return start
+	case j.seen[random]:
+		return random
+	case j.seen[flip] && (shape || z > follows*max(run, 2*j.largest, resolved)):
+		return flip
 	}
 	return clean
 }
 
+// arises makes a tensor one that a taint begins with.
+func (j *judge) arises(v *value, t taint) {
+	v.consequence(t)
+	j.seen[t] = true
+}
+
+// apart is for an input that should be equal and is not: the runs did not start alike.
+func (j *judge) apart(v *value, kind string, why lang.Sentence) {
+	j.starts = append(j.starts, v)
+	v.fail(record.StartedApart, kind, record.High, why)
+}
+
 // accuse makes a tensor an origin.
 func (j *judge) accuse(v *value, kind string, confidence record.Confidence, why lang.Sentence) {
-	v.noise, v.taint = 1, origin
+	v.consequence(origin)
 	j.origins = append(j.origins, v)
-	v.setOrigin(kind, confidence, why)
+	code, _ := kindOf(kind)
+	v.fail(code, kind, confidence, why)
 }

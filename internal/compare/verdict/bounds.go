@@ -118,23 +118,32 @@ func (o *Operator) quantised() (propagated, own float64) {
 // normalised is the error of a norm over rows. A row of little spread amplifies
 // its error, and the rounding of what is subtracted.
 func (o *Operator) normalised() (propagated, own float64) {
-	s, in, eps := o.Out, o.Inputs[0], epsilon(o.Out.Type)
+	s, in := o.Out, o.Inputs[0]
 	if o.Type.Form == optype.GroupNorm && sameChannels(in, s) {
 		return o.groupNormalised(in)
 	}
 	relative, inverse := o.rowGains(in)
 	aligned, most := len(relative) == len(s.Rows.RMS), 4*max(s.RefRMS, tiny)
+	return o.conditioned(relative, inverse, most, func(g int) float64 {
+		if aligned {
+			return float64(s.Rows.RefRMS[g])
+		}
+		return s.RefRMS
+	})
+}
+
+// conditioned is the error of a norm that brings groups to sizes, which is at most so large
+// in each: that of the input, and the rounding of what is subtracted.
+func (o *Operator) conditioned(relative, inverse []float64, most float64, size func(int) float64) (propagated, own float64) {
+	eps := epsilon(o.Out.Type)
 	var p, q float64
 	for g := range relative {
-		gain := s.RefRMS
-		if aligned {
-			gain = float64(s.Rows.RefRMS[g])
-		}
+		gain := size(g)
 		a, b := min(relative[g]*gain, most), min(float64(inverse[g]*gain)*eps, most)
 		p, q = p+float64(a*a), q+float64(b*b)
 	}
 	count := max(float64(len(relative)), 1)
-	return math.Sqrt(p / count), float64(2*s.Rounding) + float64(0.5*math.Sqrt(q/count))
+	return math.Sqrt(p / count), float64(2*o.Out.Rounding) + float64(0.5*math.Sqrt(q/count))
 }
 
 // groupNormalised is the error of a norm over groups of channels that are not known: the
@@ -143,10 +152,7 @@ func (o *Operator) groupNormalised(in *noise.Noise) (propagated, own float64) {
 	s := o.Out
 	gain := 0.0
 	for g := range s.Channels.RefRMS {
-		spread := float64(in.Channels.RefStd[g])
-		if spread <= 0.001*float64(in.Channels.RefRMS[g]) {
-			spread = float64(in.Channels.RefRMS[g])
-		}
+		spread := spreadIn(float64(in.Channels.RefStd[g]), float64(in.Channels.RefRMS[g]))
 		gain = max(gain, ratio(float64(s.Channels.RefRMS[g]), spread))
 	}
 	most := 4 * s.RefRMS
@@ -184,14 +190,7 @@ func (o *Operator) batchNormalised() (propagated, own float64) {
 		return o.normalised()
 	}
 	relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
-	var p, q float64
-	for g := range relative {
-		std := float64(s.Channels.RefStd[g])
-		a, b := relative[g]*std, inverse[g]*std
-		p, q = p+float64(a*a), q+float64(b*b)
-	}
-	count := max(float64(len(relative)), 1)
-	return math.Sqrt(p / count), float64(2*s.Rounding) + float64(0.5*math.Sqrt(q/count)*epsilon(s.Type))
+	return o.conditioned(relative, inverse, math.Inf(1), func(g int) float64 { return float64(s.Channels.RefStd[g]) })
 }
 
 // reduced is the error of sums and means.

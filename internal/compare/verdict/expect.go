@@ -78,11 +78,8 @@ func (o *Operator) classOf() optype.Class {
 	if c == optype.Index || o.Type.IsIndex(o.Output) {
 		return optype.Index
 	}
-	fromIntegers := len(in) > 0 && !anyInput(o, func(in *noise.Noise) bool { return !in.Type.Integer })
-	switch {
-	case c == optype.Linear, c == optype.Unknown && wide(o.Out.Type):
-		return c
-	case fromIntegers && (c == optype.Move || o.Type.Selects):
+	fromIntegers := len(in) > 0 && !slices.ContainsFunc(in, func(in *noise.Noise) bool { return !in.Type.Integer })
+	if c == optype.Linear || c == optype.Unknown && wide(o.Out.Type) || fromIntegers && (c == optype.Move || o.Type.Selects) {
 		return c
 	}
 	return optype.Quantise
@@ -130,13 +127,10 @@ func rounded(n *noise.Noise) *noise.Noise {
 	r.RMS, r.Mean, r.Scale, r.Max = n.Rounding, 0, 0, eps*n.RefMax
 	r.MaxRelative, r.MaxAbsolute = eps, eps*n.RefMax
 	r.View = relativeSpread(&r)
-	r.Rows, r.Channels = roundedGroups(n.Rows), roundedGroups(n.Channels)
+	for _, g := range []*noise.Groups{&r.Rows, &r.Channels} {
+		g.RMS, g.Fold = g.Rounding, 1
+	}
 	return &r
-}
-
-func roundedGroups(g noise.Groups) noise.Groups {
-	g.RMS, g.Fold = g.Rounding, 1
-	return g
 }
 
 // The numbers of tensors that are added up or compared.
@@ -214,11 +208,7 @@ func channelAxis(n *noise.Noise) int {
 // relativeRow is the relative error of a row as a linear map without its mean sees
 // it.
 func relativeRow(groups *noise.Groups, g int) float64 {
-	spread := float64(groups.RefStd[g])
-	if spread <= 0.001*float64(groups.RefRMS[g]) {
-		spread = float64(groups.RefRMS[g])
-	}
-	return ratio(float64(groups.RMS[g]), spread)
+	return ratio(float64(groups.RMS[g]), spreadIn(float64(groups.RefStd[g]), float64(groups.RefRMS[g])))
 }
 
 // ratio is a/b, 0 where a is 0.
@@ -269,17 +259,17 @@ func (o *Operator) selector() (selector *noise.Noise) {
 	if len(o.Inputs) < 2 {
 		return nil
 	}
-	most := 0
+	most, values := 0, o.Out.Probe.Values
 	for _, in := range o.Inputs {
-		agree, values := 0, o.Out.Probe.Values
+		agree := 0
 		if !sameShape(in, o.Out) {
 			continue
 		}
 		if o.Type.Form == optype.Pooled {
 			return in
 		}
-		for i, x := range in.Probe.Values {
-			if i < len(values) && (x > 0) == (values[i] != 0) {
+		for i, x := range in.Probe.Values[:min(len(in.Probe.Values), len(values))] {
+			if (x > 0) == (values[i] != 0) {
 				agree++
 			}
 		}

@@ -48,20 +48,22 @@ func (o *Operator) batchNormalisedGroups(e *expectation) {
 // inProportion is an error that is spread as the sizes of the groups are, but no
 // group has less than a share of that of all.
 func inProportion(groups *noise.Groups, ref, sum, least float64) []float64 {
+	return byGroup(groups, func(g int) float64 { return max(float64(groups.RefRMS[g])/max(ref, tiny), least) * sum })
+}
+
+// byGroup is what is expected of each group.
+func byGroup(groups *noise.Groups, expect func(int) float64) []float64 {
 	expected := make([]float64, len(groups.RMS))
 	for g := range expected {
-		expected[g] = max(float64(groups.RefRMS[g])/max(ref, tiny), least) * sum
+		expected[g] = expect(g)
 	}
 	return expected
 }
 
 // stored is the error of storing what an operator without inputs makes.
 func (o *Operator) stored(groups *noise.Groups) []float64 {
-	eps, expected := epsilon(o.Out.Type), make([]float64, len(groups.RMS))
-	for g := range expected {
-		expected[g] = hypot(1.5*eps*float64(groups.RefRMS[g]), 3*float64(groups.Rounding[g]))
-	}
-	return expected
+	eps := epsilon(o.Out.Type)
+	return byGroup(groups, func(g int) float64 { return hypot(1.5*eps*float64(groups.RefRMS[g]), 3*float64(groups.Rounding[g])) })
 }
 
 // hypot is for bounds that are compared only: the range of squares is enough.
@@ -149,12 +151,11 @@ func (o *Operator) normalisedGroups(e *expectation) {
 
 // gained is the error of groups that a norm brings to a size.
 func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
-	eps, expected := epsilon(o.Out.Type), make([]float64, len(relative))
-	for g := range expected {
+	eps := epsilon(o.Out.Type)
+	return byGroup(groups, func(g int) float64 {
 		to := float64(size[g])
-		expected[g] = hypot(relative[g]*to, 2*float64(groups.Rounding[g]), inverse[g]*to*eps*0.5)
-	}
-	return expected
+		return hypot(relative[g]*to, 2*float64(groups.Rounding[g]), inverse[g]*to*eps*0.5)
+	})
 }
 
 // productGroups are exact bounds of a product of tensors of one shape; of other
@@ -170,22 +171,19 @@ func (o *Operator) productGroups(e *expectation) {
 		if len(a.RMS) != len(s.RMS) || len(b.RMS) != len(s.RMS) {
 			return nil
 		}
-		expected := make([]float64, len(s.RMS))
-		for g := range expected {
+		return byGroup(s, func(g int) float64 {
 			of := float64(float64(a.RefMax[g])*float64(b.RMS[g])) + float64(float64(b.RefMax[g])*float64(a.RMS[g]))
-			expected[g] = hypot(of, 2*float64(s.Rounding[g]))
-		}
-		return expected
+			return hypot(of, 2*float64(s.Rounding[g]))
+		})
 	}
 	e.rows, e.channels = product(&s.Rows, &a.Rows, &b.Rows), product(&s.Channels, &a.Channels, &b.Channels)
 	if e.rows == nil {
 		return
 	}
-	e.peaks = make([]float64, len(e.rows))
-	for g := range e.peaks {
+	e.peaks = byGroup(&s.Rows, func(g int) float64 {
 		am, bm, ax, bx := float64(a.Rows.RefMax[g]), float64(b.Rows.RefMax[g]), float64(a.Rows.Max[g]), float64(b.Rows.Max[g])
-		e.peaks[g] = float64(am*bx) + float64(bm*ax) + float64(ax*bx) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type)
-	}
+		return float64(am*bx) + float64(bm*ax) + float64(ax*bx) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type)
+	})
 }
 
 // linearGroups: a row of a product of matrices is made of the same row of its

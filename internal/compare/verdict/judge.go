@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/optype"
@@ -107,20 +108,20 @@ func (o *Operator) Judge() Verdict {
 	v.LeftOut = leftOut
 	s := o.Out
 	switch classes := !o.AnyClass; {
-	case classes && anyInput(o, func(in *noise.Noise) bool { return in.NonFinite > 0 }):
+	case classes && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.NonFinite > 0 }):
 		v.Kind = InputNaN
 	case classes && s.NonFinite > 0 && o.Tainted && (v.Class == optype.Divide || v.Class == optype.Exponential || v.Class == optype.Unknown):
 		v.Kind = InputBad
 	case classes && s.NonFinite > 0:
 		v.Level, v.Kind = Origin, NonFinite
-	case classes && s.Overflows > 0 && !anyInput(o, func(in *noise.Noise) bool { return in.Overflows > 0 }):
+	case classes && s.Overflows > 0 && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Overflows > 0 }):
 		v.Level, v.Kind = Origin, Overflow
 	case s.Count == 0 || s.RMS == 0:
 	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels):
 		// the rounding of the type itself
 	case v.Class == optype.Index:
 		v.Kind = Selected // whether it is wrong, the numbers behind it say
-	case s.Type.Integer && o.copies() && len(o.Inputs) > 0 && !anyInput(o, func(in *noise.Noise) bool { return in.RMS > 0 }):
+	case s.Type.Integer && o.copies() && len(o.Inputs) > 0 && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 }):
 		v.Level, v.Kind = Origin, Value // integers have no rounding
 	case s.Type.Integer && s.Max <= 1 && v.Class == optype.Quantise:
 		if v.Score > 4 { // a neighbouring step is a tie
@@ -190,16 +191,7 @@ func (o *Operator) lone(v *Verdict) bool {
 	if v.Class.Exact() && len(o.Inputs) > 0 {
 		return v.PeakScore > exactLimit
 	}
-	return (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !anyInput(o, func(in *noise.Noise) bool { return in.Lone > 0 })
-}
-
-func anyInput(o *Operator, is func(*noise.Noise) bool) bool {
-	for _, in := range o.Inputs {
-		if is(in) {
-			return true
-		}
-	}
-	return false
+	return (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
 
 // measure sets the error beside what is expected of it.
@@ -299,7 +291,7 @@ func (o *Operator) limit(class optype.Class) float64 {
 func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	s, class, root := o.Out, v.Class, len(o.Inputs) == 0
 	// A rough input carries more error than any first-order bound is good for.
-	rough := class != optype.Dequantise && anyInput(o, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.Exact()
+	rough := class != optype.Dequantise && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return relativeSpread(in) > roughInput }) && !class.Exact()
 	k := o.limit(class)
 	if rough {
 		k *= roughFactor
@@ -308,61 +300,54 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		k *= taintedFactor
 	}
 	v.Limit = k
-	scaled := o.scaled(v)
-	if scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()) {
-		return Origin, Scaled
-	}
-	if s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !anyInput(o, isConstant)) {
-		return Origin, Constant
-	}
-	if classes[class].bits && o.coarse(v) {
-		return Origin, Coarse
-	}
-	var local Kind
+	scaled, local, mixed := o.scaled(v), None, class == optype.Unknown && o.mixes()
 	if !rough {
 		local = o.local(v, k)
 	}
-	if !classes[class].amplifies && !root {
-		switch {
-		case v.Score > k:
-			return Origin, Value
-		case local != None:
-			return Origin, local
-		}
-		return Clean, None
-	}
 	sure := v.Score > sureScore && s.RMS > sureShare*s.RefRMS && !rough && !o.Behind
-	faint := !sure && !o.Tainted && !o.Guessed && anyInput(o, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
-	if class == optype.Unknown && !root && !o.mixes() && (local == None && s.P90 < 0.5*v.Sum || faint) {
-		// A function with a pole, perhaps: a few elements near it are far off.
-		if v.Score > k {
-			return Suspect, Amplified
-		}
+	faint := !sure && !o.Tainted && !o.Guessed && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
+	bounded := !classes[class].amplifies && !root
+	// A function with a pole, perhaps: a few elements near it are far off.
+	pole := class == optype.Unknown && !root && !mixed && (local == None && s.P90 < 0.5*v.Sum || faint)
+	switch {
+	case scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || mixed):
+		return Origin, Scaled
+	case s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !slices.ContainsFunc(o.Inputs, isConstant)):
+		return Origin, Constant
+	case classes[class].bits && o.coarse(v):
+		return Origin, Coarse
+	case bounded && v.Score > k:
+		return Origin, Value
+	case pole && v.Score > k:
+		return Suspect, Amplified
+	case pole, bounded && local == None:
 		return Clean, None
-	}
-	if local != None {
+	case local != None:
 		return Origin, local
 	}
 	v.Structured = v.Score > min(k, shapedLimit*k/o.limit(class)) && (scaled || !(root && o.Hidden) && o.structured(v, k))
-	if v.Structured || v.Score > noiseLimit || sure {
-		return Origin, Value
-	}
 	if class == optype.Linear && !root {
 		k = linearSuspect
 	}
-	if v.Score > k {
+	switch {
+	case v.Structured || v.Score > noiseLimit || sure:
+		return Origin, Value
+	case v.Score > k:
 		return Suspect, Amplified
 	}
 	return Clean, None
 }
 
 // relativeSpread is the relative error of a tensor without its mean.
-func relativeSpread(n *noise.Noise) float64 {
-	spread := n.RefStd
-	if spread <= 0.001*n.RefRMS {
-		spread = n.RefRMS
+func relativeSpread(n *noise.Noise) float64 { return ratio(n.RMS, spreadIn(n.RefStd, n.RefRMS)) }
+
+// spreadIn is the standard deviation of numbers, their root mean square where that is next to
+// nothing beside it.
+func spreadIn(std, rms float64) float64 {
+	if std <= 0.001*rms {
+		return rms
 	}
-	return ratio(n.RMS, spread)
+	return std
 }
 
 func isConstant(n *noise.Noise) bool { return n.Constant }
@@ -374,7 +359,7 @@ func (o *Operator) coarse(v *Verdict) bool {
 	if s.Type.Integer || s.Elements < 64 || s.Subnormal > tinyShare || v.Score <= 0.8 || s.Bits > s.Type.Mantissa-2 {
 		return false
 	}
-	return !anyInput(o, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
+	return !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
 }
 
 // crest is how far the largest error stands out.

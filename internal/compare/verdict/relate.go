@@ -19,8 +19,9 @@ func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 	}
 	switch len(inputs) {
 	case 1:
+		in := inputs[0]
 		for _, r := range ofOne {
-			if r.holds(out, inputs) {
+			if (r.reshapes || sameShape(out, in)) && r.holds(out, in) {
 				return r.Type, true
 			}
 		}
@@ -40,16 +41,17 @@ func relateTwo(out *noise.Noise, in []*noise.Noise) (optype.Type, bool) {
 			}
 		}
 	}
-	if joined(out, in) {
+	if sameElements(out, in...) {
 		return optype.Type{Class: optype.Move}, true
 	}
 	return optype.Type{}, false
 }
 
-// relation is an operator that is known by the values that it makes.
+// relation is an operator that is known by the values that it makes of those of an input.
 type relation struct {
 	optype.Type
-	holds func(out *noise.Noise, inputs []*noise.Noise) bool
+	holds    func(out, in *noise.Noise) bool
+	reshapes bool // the input may be of another shape
 }
 
 // leastProbe is the number of different elements by which an operator is known.
@@ -77,11 +79,11 @@ const (
 
 // ofOne are the operators with one input that is known.
 var ofOne = []relation{
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects},
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky},
-	{optype.Type{Class: optype.Move}, rearranged},
-	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat},
-	{optype.Type{Class: optype.Dequantise}, scaledInteger},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects, false},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky, false},
+	{optype.Type{Class: optype.Move}, func(out, in *noise.Noise) bool { return sameElements(out, in) }, true}, // in another order
+	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat, false},
+	{optype.Type{Class: optype.Dequantise}, scaledInteger, false},
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Abs),
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}, tanh),
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}, sigmoid),
@@ -95,15 +97,15 @@ var ofOne = []relation{
 	elementwise(optype.Type{Class: optype.Divide}, func(x float64) float64 { return 1 / x }),
 	elementwise(optype.Type{Class: optype.Divide, Form: optype.Logarithm}, exact.Log),
 	elementwise(optype.Type{Class: optype.Exponential, Transcendental: true}, exact.Exp),
-	{optype.Type{Class: optype.Divide}, inverseRoot},
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels},
-	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, mapsChannels},
-	{optype.Type{Class: optype.Normalise}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], true) }},
-	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out *noise.Noise, in []*noise.Noise) bool { return normalises(out, in[0], false) }},
-	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf},
-	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, logSoftmaxOf},
-	{optype.Type{Class: optype.Reduce}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], 1) }},
-	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out *noise.Noise, in []*noise.Noise) bool { return reduces(out, in[0], float64(in[0].Rows.Size)) }},
+	{optype.Type{Class: optype.Divide}, inverseRoot, false},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels, false},
+	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, mapsChannels, false},
+	{optype.Type{Class: optype.Normalise}, func(out, in *noise.Noise) bool { return normalises(out, in, true) }, false},
+	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out, in *noise.Noise) bool { return normalises(out, in, false) }, false},
+	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf, false},
+	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, logSoftmaxOf, false},
+	{optype.Type{Class: optype.Reduce}, func(out, in *noise.Noise) bool { return reduces(out, in, 1) }, true},
+	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out, in *noise.Noise) bool { return reduces(out, in, float64(in.Rows.Size)) }, true},
 }
 
 // ofTwo are the operators with two inputs whose elements belong together.
@@ -120,12 +122,9 @@ var ofTwo = []binary{
 
 // elementwise is an operator that applies a function to each element.
 func elementwise(t optype.Type, f func(float64) float64) relation {
-	return relation{t, func(out *noise.Noise, in []*noise.Noise) bool {
-		if !sameShape(out, in[0]) {
-			return false
-		}
+	return relation{t, func(out, in *noise.Noise) bool {
 		for i, value := range out.Probe.Values {
-			x, y := float64(in[0].Probe.Values[i]), float64(value)
+			x, y := float64(in.Probe.Values[i]), float64(value)
 			made := f(x)
 			// What the precision of x makes of the result, beside its own.
 			allowed := math.Abs(f(float64(x*(1+2*refPrecision)))-made) + float64(functionPrecision*math.Abs(y)) + float64(8*refPrecision*out.RefRMS)
@@ -134,7 +133,7 @@ func elementwise(t optype.Type, f func(float64) float64) relation {
 			}
 		}
 		return true
-	}}
+	}, false}
 }
 
 func bothInfinite(a, b float64) bool { return math.IsInf(a, 0) && a == b }
@@ -212,15 +211,12 @@ func spreadOver(out, in *noise.Noise) spread {
 func nearly(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
 
 // selects: elements are those of the input or one constant, or masked.
-func selects(out *noise.Noise, in []*noise.Noise) bool {
-	if !sameShape(out, in[0]) {
-		return false
-	}
+func selects(out, in *noise.Noise) bool {
 	const masked = -9000
 	kept := make([]float64, 0, leastProbe)
 	constant := math.NaN()
 	for i, value := range out.Probe.Values {
-		x, y := float64(in[0].Probe.Values[i]), float64(value)
+		x, y := float64(in.Probe.Values[i]), float64(value)
 		switch {
 		case nearly(x, y):
 			if len(kept) < leastProbe && !slices.Contains(kept, y) {
@@ -237,13 +233,10 @@ func selects(out *noise.Noise, in []*noise.Noise) bool {
 }
 
 // leaky: negative elements are multiplied by a constant.
-func leaky(out *noise.Noise, in []*noise.Noise) bool {
-	if !sameShape(out, in[0]) {
-		return false
-	}
+func leaky(out, in *noise.Noise) bool {
 	var slope, negative, positive float64
 	for i, value := range out.Probe.Values {
-		x, y := float64(in[0].Probe.Values[i]), float64(value)
+		x, y := float64(in.Probe.Values[i]), float64(value)
 		switch {
 		case x >= 0 && !nearly(x, y):
 			return false
@@ -262,18 +255,13 @@ func leaky(out *noise.Noise, in []*noise.Noise) bool {
 }
 
 // scaledFloat and scaledInteger: elements are multiplied by a constant.
-func scaledFloat(out *noise.Noise, in []*noise.Noise) bool {
-	return !in[0].Type.Integer && isScaled(out, in[0])
-}
+func scaledFloat(out, in *noise.Noise) bool { return !in.Type.Integer && isScaled(out, in) }
 
-func scaledInteger(out *noise.Noise, in []*noise.Noise) bool {
-	return in[0].Type.Integer && !out.Type.Integer && isScaled(out, in[0])
+func scaledInteger(out, in *noise.Noise) bool {
+	return in.Type.Integer && !out.Type.Integer && isScaled(out, in)
 }
 
 func isScaled(out, in *noise.Noise) bool {
-	if !sameShape(out, in) {
-		return false
-	}
 	factor := math.NaN()
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)
@@ -373,13 +361,10 @@ func unrelated(out, in *noise.Noise) bool {
 }
 
 // inverseRoot: y = 1/sqrt(x + a).
-func inverseRoot(out *noise.Noise, in []*noise.Noise) bool {
-	if !sameShape(out, in[0]) {
-		return false
-	}
+func inverseRoot(out, in *noise.Noise) bool {
 	low, high := math.Inf(-1), math.Inf(1) // of a
 	for i, value := range out.Probe.Values {
-		x, y := float64(in[0].Probe.Values[i]), float64(value)
+		x, y := float64(in.Probe.Values[i]), float64(value)
 		inverse := 1 / float64(y*y)
 		off := float64(functionPrecision*inverse) + float64(2*refPrecision*math.Abs(x))
 		low, high = max(low, inverse-x-off), min(high, inverse-x+off)

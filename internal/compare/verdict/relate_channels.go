@@ -7,10 +7,9 @@ import (
 )
 
 // channelsOfProbe calls f with the elements of each channel, until it returns false; they
-// are valid until the next call. It needs tensors of the same shape, and enough elements
-// of each channel.
+// are valid until the next call. It needs enough elements of each channel.
 func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
-	if !sameShape(out, in) || len(out.Shape) < 2 || len(out.Shape) > 4 {
+	if len(out.Shape) < 2 || len(out.Shape) > 4 {
 		return false
 	}
 	grid, axis := noise.Grid(out.Shape), channelAxis(out)
@@ -42,8 +41,8 @@ func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
 const leastLine = 5
 
 // addsToChannels: each channel gets its own constant.
-func addsToChannels(out *noise.Noise, in []*noise.Noise) bool {
-	return channelsOfProbe(out, in[0], func(x, y []float64) bool {
+func addsToChannels(out, in *noise.Noise) bool {
+	return channelsOfProbe(out, in, func(x, y []float64) bool {
 		low, high := math.Inf(-1), math.Inf(1)
 		for i := range x {
 			off := float64(2 * refPrecision * (math.Abs(x[i]) + math.Abs(y[i])))
@@ -54,9 +53,7 @@ func addsToChannels(out *noise.Noise, in []*noise.Noise) bool {
 }
 
 // mapsChannels: each channel is mapped by a line of its own.
-func mapsChannels(out *noise.Noise, in []*noise.Noise) bool {
-	return channelsOfProbe(out, in[0], isLine)
-}
+func mapsChannels(out, in *noise.Noise) bool { return channelsOfProbe(out, in, isLine) }
 
 // isLine reports whether y = ax + b but for the precision of references.
 func isLine(x, y []float64) bool {
@@ -97,7 +94,7 @@ const normPrecision = 2e-3
 // channels are mapped by lines of their own.
 func normalises(out, in *noise.Noise, centred bool) bool {
 	p := &in.Probe
-	if !sameShape(out, in) || len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
+	if len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
 		return false
 	}
 	grid := noise.Grid(out.Shape)

@@ -9,17 +9,15 @@ import (
 )
 
 // softmaxOf: the logarithms differ from the input by a constant for each row.
-func softmaxOf(out *noise.Noise, in []*noise.Noise) bool {
-	return out.Softmax && rowsDiffer(out, in[0], exact.Log)
-}
+func softmaxOf(out, in *noise.Noise) bool { return out.Softmax && rowsDiffer(out, in, exact.Log) }
 
-func logSoftmaxOf(out *noise.Noise, in []*noise.Noise) bool {
-	return rowsDiffer(out, in[0], func(y float64) float64 { return y }) && slices.Max(out.Probe.Values) <= 0
+func logSoftmaxOf(out, in *noise.Noise) bool {
+	return rowsDiffer(out, in, func(y float64) float64 { return y }) && slices.Max(out.Probe.Values) <= 0
 }
 
 // rowsDiffer reports whether f(y)-x is the same all over each row.
 func rowsDiffer(out, in *noise.Noise, f func(float64) float64) bool {
-	if !sameShape(out, in) || len(out.Shape) == 0 {
+	if len(out.Shape) == 0 {
 		return false
 	}
 	grid := noise.Grid(out.Shape)
@@ -61,15 +59,9 @@ func reduces(out, in *noise.Noise, times float64) bool {
 // sumPrecision is that of sums over all elements in another order.
 const sumPrecision = 1e-9
 
-// rearranged: there are the same elements, in another order.
-func rearranged(out *noise.Noise, in []*noise.Noise) bool { return sameElements(out, in) }
-
-// joined: there are the elements of two tensors.
-func joined(out *noise.Noise, in []*noise.Noise) bool { return sameElements(out, in) }
-
 // sameElements reports whether the elements are those of the inputs, by their number,
 // largest magnitude and sums.
-func sameElements(out *noise.Noise, in []*noise.Noise) bool {
+func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
 	var count int64
 	var most, squares, plain, size float64
 	for _, n := range in {

@@ -92,8 +92,8 @@ func (g *NumberGrid) off(d tensor.DType) int64 {
 	return g.OffFloat16
 }
 
-// coarser are the types that arrays of float32 may hold, the coarsest first.
-var coarser = []tensor.DType{tensor.BFloat16, tensor.Float16}
+// Coarser are the types that arrays of float32 may hold, the coarsest first.
+var Coarser = []tensor.DType{tensor.BFloat16, tensor.Float16}
 
 // coarsening says what the rounding of float32 is in another type: errors are larger by a
 // factor, and at least those of the least unit.
@@ -105,7 +105,7 @@ func coarseningTo(t Type) coarsening {
 
 // coarsenings are those to the coarser types.
 func coarsenings() (all []coarsening) {
-	for _, d := range coarser {
+	for _, d := range Coarser {
 		t, _ := TypeOf(d)
 		all = append(all, coarseningTo(t))
 	}
@@ -125,7 +125,7 @@ func (n *Noise) Held() (d tensor.DType, ok bool) {
 	if n.Grid == nil || n.Grid.Distinct < manyValues {
 		return tensor.Undefined, false
 	}
-	for _, d := range coarser {
+	for _, d := range Coarser {
 		if 100*n.Grid.off(d) < n.Elements {
 			return d, true
 		}
@@ -136,7 +136,7 @@ func (n *Noise) Held() (d tensor.DType, ok bool) {
 // IsOf reports whether all elements of an array of float32 but a few are numbers of float16
 // or bfloat16, and the share of those that are none.
 func (n *Noise) IsOf(d tensor.DType) (ok bool, off float64) {
-	if n.Grid == nil || !slices.Contains(coarser, d) {
+	if n.Grid == nil || !slices.Contains(Coarser, d) {
 		return false, 0
 	}
 	off = float64(n.Grid.off(d)) / float64(max(n.Elements, 1))

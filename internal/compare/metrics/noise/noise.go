@@ -220,23 +220,9 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 	if elements, ok := n.Shape.Count(); !ok || elements != n.Elements || n.Count < 0 || n.Count > n.Elements {
 		return fmt.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
 	}
-	for _, g := range []*Groups{&n.Rows, &n.Channels} {
-		if err := g.check(); err != nil {
-			return err
-		}
-	}
-	if err := within(n.Elements, "elements", n.Flips, n.OneSided, n.Differing, n.Lone); err != nil {
-		return err
-	}
-	if err := within(n.Rows.Count, "rows", n.RowsOff); err != nil {
-		return err
-	}
-	if g := n.Grid; g != nil {
-		if err := g.check(n.Elements, n.Rows.Count); err != nil {
-			return fmt.Errorf("grid: %w", err)
-		}
-	}
-	return n.Probe.check(n.Shape)
+	return cmp.Or(n.Rows.check(), n.Channels.check(),
+		within(n.Elements, "elements", n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
+		n.Grid.check(n.Elements, n.Rows.Count), n.Probe.check(n.Shape))
 }
 
 // within reports numbers of elements or rows that a tensor of as many has not.
@@ -251,13 +237,15 @@ func within(all int64, what string, counts ...int64) error {
 
 // check reports a grid that no tensor of as many elements and rows has.
 func (g *NumberGrid) check(elements, rows int64) error {
-	if err := within(manyValues, "different values", int64(g.Distinct)); err != nil {
-		return err
+	if g == nil {
+		return nil
 	}
-	if err := within(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16); err != nil {
-		return err
+	if err := cmp.Or(within(manyValues, "different values", int64(g.Distinct)),
+		within(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16),
+		within(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)); err != nil {
+		return fmt.Errorf("grid: %w", err)
 	}
-	return within(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)
+	return nil
 }
 
 // check reports groups that no tensor has.
@@ -282,17 +270,14 @@ func (g *Groups) check() error {
 // check reports a probe that is not of the grid of a shape.
 func (p *Probe) check(shape tensor.Shape) error {
 	grid := Grid(shape)
-	places := tensor.Shape(grid).Elements()
-	if len(p.Values) == 0 && len(p.RowMean) == 0 && len(p.RowStd) == 0 {
-		return nil // there are no elements
-	}
-	if int64(len(p.Values)) != places {
+	places, rows := tensor.Shape(grid).Elements(), len(p.RowMean)
+	switch {
+	case len(p.Values) == 0 && rows == 0 && len(p.RowStd) == 0: // there are no elements
+	case int64(len(p.Values)) != places:
 		return fmt.Errorf("probe of %d elements, want %d", len(p.Values), places)
-	}
-	if len(p.RowMean) != len(p.RowStd) {
+	case rows != len(p.RowStd):
 		return errors.New("probe of rows without both of their numbers")
-	}
-	if rows := len(p.RowMean); rows > 0 && (len(grid) < 2 || int64(rows) != tensor.Shape(grid[:len(grid)-1]).Elements()) {
+	case rows > 0 && (len(grid) < 2 || int64(rows) != tensor.Shape(grid[:len(grid)-1]).Elements()):
 		return fmt.Errorf("probe of %d rows in the shape %s", rows, shape)
 	}
 	return nil

@@ -27,16 +27,14 @@ type Request struct {
 
 // Check reports what makes a request impossible.
 func (r *Request) Check() error {
-	if _, ok := r.Shape.Count(); !ok {
+	switch _, ok := r.Shape.Count(); {
+	case !ok:
 		return fmt.Errorf("shape %s has no number of elements", r.Shape)
-	}
-	if r.Groups < 1 {
+	case r.Groups < 1:
 		return fmt.Errorf("%d groups, want at least 1", r.Groups)
-	}
-	if math.IsNaN(r.Mask) || r.Mask > 0 {
+	case math.IsNaN(r.Mask) || r.Mask > 0:
 		return fmt.Errorf("masks up to %v, want a number that is not above 0", r.Mask)
-	}
-	if !(r.Atol >= 0 && r.Rtol >= 0 && max(r.Atol, r.Rtol) <= math.MaxFloat64) {
+	case !(r.Atol >= 0 && r.Rtol >= 0 && max(r.Atol, r.Rtol) <= math.MaxFloat64):
 		return fmt.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", r.Atol, r.Rtol)
 	}
 	return r.Type.check()

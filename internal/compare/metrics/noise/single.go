@@ -45,7 +45,7 @@ func (u *units) at(x float64) float64 {
 // newSingles returns what no pairs say.
 func newSingles(t Type, gridded bool) (s singles) {
 	s.lone[0].units = unitsOf(t)
-	for k, d := range coarser {
+	for k, d := range Coarser {
 		of, _ := TypeOf(d)
 		s.lone[k+1] = lonely{units: unitsOf(of), crowded: !gridded}
 	}
@@ -70,7 +70,7 @@ func (s *singles) merge(next *singles) {
 // elsewhere reports whether the elements are of another type than that of s.lone[k]: of
 // those that an array of float32 may hold only, if too many of them are no numbers of it.
 func (c *Collector) elsewhere(k int) bool {
-	return k > 0 && 100*c.grid.off(coarser[k-1]) > c.total
+	return k > 0 && 100*c.grid.off(Coarser[k-1]) > c.total
 }
 
 // lone returns the number of pairs that are off alone by the type of s.lone[k].

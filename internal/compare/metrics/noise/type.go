@@ -31,24 +31,21 @@ func (t Type) Epsilon() float64 {
 // for those that have no such numbers: complex types, elements of less than a byte,
 // and types whose values are a list.
 func TypeOf(d tensor.DType) (t Type, ok bool) {
-	t = Type{Name: d.String()}
-	switch d {
-	case tensor.Float16:
-		t.Mantissa, t.MinExp, t.Max = 10, -14, 65504
-	case tensor.BFloat16:
-		t.Mantissa, t.MinExp, t.Max = 7, -126, 0x1.fep127
-	case tensor.Float32:
-		t.Mantissa, t.MinExp, t.Max = 23, -126, math.MaxFloat32
-	case tensor.Float64:
-		t.Mantissa, t.MinExp, t.Max = 52, -1022, math.MaxFloat64
-	case tensor.Float8E5M2:
-		t.Mantissa, t.MinExp, t.Max = 2, -14, 57344
-	case tensor.Float8E4M3FN:
-		t.Mantissa, t.MinExp, t.Max = 3, -6, 448
-	default:
+	if t, ok = floats[d]; !ok {
 		return integerType(d)
 	}
+	t.Name = d.String()
 	return t, true
+}
+
+// floats are the floating-point types.
+var floats = map[tensor.DType]Type{
+	tensor.Float16:      {Mantissa: 10, MinExp: -14, Max: 65504},
+	tensor.BFloat16:     {Mantissa: 7, MinExp: -126, Max: 0x1.fep127},
+	tensor.Float32:      {Mantissa: 23, MinExp: -126, Max: math.MaxFloat32},
+	tensor.Float64:      {Mantissa: 52, MinExp: -1022, Max: math.MaxFloat64},
+	tensor.Float8E5M2:   {Mantissa: 2, MinExp: -14, Max: 57344},
+	tensor.Float8E4M3FN: {Mantissa: 3, MinExp: -6, Max: 448},
 }
 
 // integerType returns the type of integers and bool, of which no element is beyond
