@@ -26,12 +26,14 @@ const (
 
 // Document is what a shard of a conversion did, and what remains to be listed.
 type Document struct {
-	Schema  string  `json:"schema"`
+	Schema string `json:"schema"`
+	// Summary counts what the shard did.
 	Summary Summary `json:"summary"`
 	// Files are those with something to list.
-	Files     []listed     `json:"files"`
-	Paths     []shard.Text `json:"paths"` // that were given
-	NotChosen int          `json:"not_chosen"`
+	Files []listed     `json:"files"`
+	Paths []shard.Text `json:"paths"` // that were given
+	// NotChosen counts the files that were not chosen.
+	NotChosen int `json:"not_chosen"`
 	// Single is set for a conversion of one file, of which no failures are listed.
 	Single bool `json:"single,omitempty"`
 	// Others says what the files are, where no file is to be converted.
@@ -41,13 +43,15 @@ type Document struct {
 
 // listed is what is listed of a file.
 type listed struct {
-	Place   int        `json:"place"`            // among the files of all shards
-	Failed  shard.Text `json:"failed,omitempty"` // its line in the list of failures
-	Renamed []renamed  `json:"renamed,omitempty"`
+	Place  int        `json:"place"`            // among the files of all shards
+	Failed shard.Text `json:"failed,omitempty"` // its line in the list of failures
+	// Renamed are its outputs with shortened names.
+	Renamed []renamed `json:"renamed,omitempty"`
 }
 
 // renamed is a shortened name, and its folder below that of the run.
 type renamed struct {
+	// Dir is the folder, Stored the name, Original what it would have been.
 	Dir      shard.Text `json:"dir"`
 	Stored   shard.Text `json:"stored"`
 	Original shard.Text `json:"original"`

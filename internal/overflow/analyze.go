@@ -18,14 +18,15 @@ const Schema = "dumptool/overflow/1"
 type Report struct {
 	Schema string `json:"schema"`
 	// Records are ordered by rank, step and time.
-	Records  []Record  `json:"records"`
+	Records []Record `json:"records"`
+	// Problems are what could not be read, and records without an overflow.
 	Problems []Problem `json:"problems"`
 	// First is the index of the first record of each rank.
 	First map[string]int `json:"first"`
 	// Dumps counts the dumps of operators, Total the records before Options.Most.
 	Dumps int `json:"dumps"`
 	Total int `json:"total"`
-	// All is that of the options.
+	// All is set where reports for people show everything.
 	All bool `json:"all,omitempty"`
 	Inputs
 	shard.Origin
@@ -176,7 +177,7 @@ func (r *Report) add(records []*Record) {
 // record of each rank. Places are kept for those who merge.
 func (r *Report) conclude(keepPlaces bool) {
 	slices.SortStableFunc(r.Records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Place, b.Place), compareRecords(&a, &b)) })
-	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
+	orderProblems(r.Problems, keepPlaces)
 	r.First = make(map[string]int)
 	for i := range r.Records {
 		record := &r.Records[i]
@@ -185,11 +186,6 @@ func (r *Report) conclude(keepPlaces bool) {
 		}
 		if !keepPlaces {
 			record.Place = 0
-		}
-	}
-	for i := range r.Problems {
-		if !keepPlaces {
-			r.Problems[i].Place = 0
 		}
 	}
 }
