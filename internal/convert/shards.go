@@ -111,29 +111,7 @@ func (d *Document) write(out string) error {
 // share returns the files of a shard. They are divided by size; those whose outputs may
 // have the same names stay together.
 func share(all []Job, spec shard.Spec) []Job {
-	group := make(map[string]int)
-	var keys []string
-	var sizes []int64
-	of := make([]int, len(all))
-	for i, j := range all {
-		together := j.Folder.Dir + "\x00" + stem(j.Name)
-		g, ok := group[together]
-		if !ok {
-			g = len(keys)
-			group[together] = g
-			keys, sizes = append(keys, together), append(sizes, 0)
-		}
-		of[i] = g
-		sizes[g] += 1 + j.Size
-	}
-	shards := shard.Balance(sizes, keys, spec.Of)
-	var mine []Job
-	for i, j := range all {
-		if shards[of[i]] == spec.Index {
-			mine = append(mine, j)
-		}
-	}
-	return mine
+	return shard.Share(spec, all, func(j Job) string { return j.Folder.Dir + "\x00" + stem(j.Name) }, func(j Job) int64 { return 1 + j.Size })
 }
 
 // stem is what the names of files have in common whose outputs may have the same name:

@@ -59,7 +59,7 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	for i, r := range records {
 		r.Place = i + 1
 	}
-	records = share(records, opt.Shard)
+	records = shard.Share(opt.Shard, records, roundOf, sizeToRead)
 	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, records, nil,
 		func(ctx context.Context, r *Record) *Record {
 			r.judge(ctx)
@@ -73,30 +73,20 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	return report, nil
 }
 
-// share returns the records of a shard: those of some rounds.
-func share(records []*Record, spec shard.Spec) []*Record {
-	if !spec.On() {
-		return records
+// roundOf names the round of a record.
+func roundOf(r *Record) string {
+	return strings.Join([]string{r.Rank, r.Step, r.Graph, r.Model, r.Folder}, "\x00")
+}
+
+// sizeToRead is how much is read to judge a record.
+func sizeToRead(r *Record) (size int64) {
+	if r.Op != nil {
+		size = sizeOf(r.Op.dump.tensors)
 	}
-	var sizes []int64
-	var keys []string
-	rounds := make(map[dumpdir.Coordinates]int)
-	for _, r := range records {
-		i, seen := rounds[r.At()]
-		if !seen {
-			i = len(keys)
-			rounds[r.At()] = i
-			sizes, keys = append(sizes, 0), append(keys, strings.Join([]string{r.Rank, r.Step, r.Graph, r.Model, r.Folder}, "\x00"))
-		}
-		if r.Op != nil {
-			sizes[i] += sizeOf(r.Op.dump.tensors)
-		}
-		for _, p := range r.Producers {
-			sizes[i] += sizeOf(p.dumped)
-		}
+	for _, p := range r.Producers {
+		size += sizeOf(p.dumped)
 	}
-	shards := shard.Balance(sizes, keys, spec.Of)
-	return slices.DeleteFunc(records, func(r *Record) bool { return shards[rounds[r.At()]] != spec.Index })
+	return size
 }
 
 // sizeOf adds up the files of tensors.
