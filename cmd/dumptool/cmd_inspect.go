@@ -136,7 +136,7 @@ func (o *inspectOptions) inspect(ctx context.Context, opt inspect.Options, run *
 // inspected prints what was found in a file, and what there is to say about it. In text
 // the messages are all there is of one that could not be read.
 func inspected(out *resultPrinter, f *inspect.File) error {
-	if !f.NotDump && (f.Err == nil || out.format != "text") {
+	if !f.NotDump && (f.Err == nil || f.Partial || out.format != "text") {
 		if err := printNext(out, f); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ package convert
 
 import (
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -83,32 +84,57 @@ func (o Options) workers() int {
 	return store.Workers() + 1
 }
 
-// Result is the result of one file.
+// FileSchema is that of a Result as a document.
+const FileSchema = "dumptool/convert_file/1"
+
+// Result is the result of one file, and the document of it.
 type Result struct {
-	Job  Job
-	Rows []Row
+	Schema string `json:"schema"`
+	// Job has the path of the file.
+	Job Job `json:"file"`
+	// Rows are what the file holds.
+	Rows []Row `json:"outputs"`
+	// Warnings are what is odd about the file.
+	Warnings []string `json:"warnings,omitempty"`
 	// Err says why the file could not be converted at all.
-	Err error
+	Err lang.Failure `json:"error,omitempty"`
 	// NotDump is set for a file that is no dump and does not claim to be one.
-	NotDump bool
+	NotDump bool  `json:"-"`
 	why     error // then
 	// Empty is set for a file that names its tensors and has none.
-	Empty    bool
-	Warnings []string
+	Empty bool `json:"-"`
+}
+
+func newResult(job Job, err error) Result {
+	return Result{Schema: FileSchema, Job: job, Rows: []Row{}, Err: lang.Failed(err)}
 }
 
 // Row is the result of one tensor, buffer or log space of a file.
 type Row struct {
-	Kind  string // input, output, l1buffer, space, ...
-	Index int
-	Name  string // in a file that names its tensors, else empty
-	// Path is the output file; Original is the name it would have had if that
-	// were not too long, else empty.
-	Path, Original string
+	// Kind is input, output, l1buffer, space or another kind of buffer.
+	Kind string `json:"kind"`
+	// Index is the number among those of the kind, from 0.
+	Index int `json:"index"`
+	// Name is the one in a file that names its tensors, else empty.
+	Name string `json:"name,omitempty"`
+	// Path is the output file, empty after an error.
+	Path string `json:"path,omitempty"`
+	// Original is the name that the file would have had if that were not too long, else
+	// empty.
+	Original string `json:"-"`
 	// Skipped is set when the output file existed already.
-	Skipped  bool
-	Warnings []string
-	Err      error
+	Skipped bool `json:"skipped,omitempty"`
+	// Warnings are what is odd about the tensor.
+	Warnings []string `json:"warnings,omitempty"`
+	// Err says why there is no output.
+	Err lang.Failure `json:"error,omitempty"`
+}
+
+// end notes how the conversion ended.
+func (r *Row) end(err error) {
+	if r.Err = lang.Failed(err); err != nil {
+		r.Path = ""
+	}
 }
 
 // Label names the tensor, buffer or log space as messages do.

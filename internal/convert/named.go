@@ -35,7 +35,7 @@ func (c *conversion) named(r *Result) {
 	}
 	top := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), component(c.base))
 	if info, err := store.Stat(top); err == nil && !info.IsDir() && c.run.opt.Type != Safetensors {
-		r.Err = fmt.Errorf("its tensors go to the folder %s, which is a file: want another output folder", top)
+		r.Err = lang.Failed(fmt.Errorf("its tensors go to the folder %s, which is a file: want another output folder", top))
 		return
 	}
 	chosen, some := c.run.members[c.job.File]
@@ -50,7 +50,7 @@ func (c *conversion) named(r *Result) {
 		r.Rows = append(r.Rows, c.member(t))
 	}
 	if len(r.Rows) == 0 {
-		r.Err = c.missing()
+		r.Err = lang.Failed(c.missing())
 	}
 }
 

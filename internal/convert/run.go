@@ -111,7 +111,7 @@ func (r *run) convertAll(ctx context.Context, all []Job, observe func(batch.Even
 			return nil
 		})
 		if err != nil {
-			return Result{Job: job, Err: err}
+			return newResult(job, err)
 		}
 		return res
 	}, func(_ int, res Result) { emit(res) })

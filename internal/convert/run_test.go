@@ -22,6 +22,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -616,11 +617,11 @@ func TestRunsAtOnce(t *testing.T) {
 // TestInterruptedIsNotFailed: a tensor that was cut short is not in the list.
 func TestInterruptedIsNotFailed(t *testing.T) {
 	r := Result{Job: Job{File: &dumpdir.File{Folder: &dumpdir.Folder{Path: "a\nb"}}}, Rows: []Row{
-		{Kind: "output", Index: 0, Err: fmt.Errorf("cut: %w", context.Canceled)}, {Kind: "output", Index: 1}}}
+		{Kind: "output", Index: 0, Err: lang.Failed(fmt.Errorf("cut: %w", context.Canceled))}, {Kind: "output", Index: 1}}}
 	if line, failed := failedLine(&r); failed {
 		t.Errorf("listed as %q", line)
 	}
-	r.Rows[1].Err = os.ErrPermission
+	r.Rows[1].Err = lang.Failed(os.ErrPermission)
 	if line, failed := failedLine(&r); !failed || line != `a\nb,output:1` {
 		t.Errorf("listed as %q", line)
 	}

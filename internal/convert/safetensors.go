@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"dumptool/internal/format/safetensors"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -64,7 +65,7 @@ func (c *conversion) finish(r *Result) {
 			err = c.writeHeld(whole.Path)
 		}
 	}
-	var rows []Row
+	rows := []Row{}
 	for _, row := range r.Rows {
 		if row.Err == nil && row.Path == "" { // it was held
 			if err != nil {
@@ -75,7 +76,7 @@ func (c *conversion) finish(r *Result) {
 		}
 		rows = append(rows, row)
 	}
-	r.Rows, r.Err = rows, errors.Join(r.Err, err)
+	r.Rows, r.Err = rows, lang.Failed(errors.Join(r.Err, err))
 }
 
 // writeHeld writes the file of the tensors that were held.

@@ -26,12 +26,14 @@ const (
 
 // Document is what a shard of a conversion did, and what remains to be listed.
 type Document struct {
-	Schema  string  `json:"schema"`
+	Schema string `json:"schema"`
+	// Summary counts what the shard did.
 	Summary Summary `json:"summary"`
 	// Files are those with something to list.
-	Files     []listed     `json:"files"`
-	Paths     []shard.Text `json:"paths"` // that were given
-	NotChosen int          `json:"not_chosen"`
+	Files []listed     `json:"files"`
+	Paths []shard.Text `json:"paths"` // that were given
+	// NotChosen counts the files that were not chosen.
+	NotChosen int `json:"not_chosen"`
 	// Single is set for a conversion of one file, of which no failures are listed.
 	Single bool `json:"single,omitempty"`
 	// Others says what the files are, where no file is to be converted.
@@ -41,13 +43,15 @@ type Document struct {
 
 // listed is what is listed of a file.
 type listed struct {
-	Place   int        `json:"place"`            // among the files of all shards
-	Failed  shard.Text `json:"failed,omitempty"` // its line in the list of failures
-	Renamed []renamed  `json:"renamed,omitempty"`
+	Place  int        `json:"place"`            // among the files of all shards
+	Failed shard.Text `json:"failed,omitempty"` // its line in the list of failures
+	// Renamed are its outputs with shortened names.
+	Renamed []renamed `json:"renamed,omitempty"`
 }
 
 // renamed is a shortened name, and its folder below that of the run.
 type renamed struct {
+	// Dir is the folder, Stored the name, Original what it would have been.
 	Dir      shard.Text `json:"dir"`
 	Stored   shard.Text `json:"stored"`
 	Original shard.Text `json:"original"`
@@ -107,29 +111,7 @@ func (d *Document) write(out string) error {
 // share returns the files of a shard. They are divided by size; those whose outputs may
 // have the same names stay together.
 func share(all []Job, spec shard.Spec) []Job {
-	group := make(map[string]int)
-	var keys []string
-	var sizes []int64
-	of := make([]int, len(all))
-	for i, j := range all {
-		together := j.Folder.Dir + "\x00" + stem(j.Name)
-		g, ok := group[together]
-		if !ok {
-			g = len(keys)
-			group[together] = g
-			keys, sizes = append(keys, together), append(sizes, 0)
-		}
-		of[i] = g
-		sizes[g] += 1 + j.Size
-	}
-	shards := shard.Balance(sizes, keys, spec.Of)
-	var mine []Job
-	for i, j := range all {
-		if shards[of[i]] == spec.Index {
-			mine = append(mine, j)
-		}
-	}
-	return mine
+	return shard.Share(spec, all, func(j Job) string { return j.Folder.Dir + "\x00" + stem(j.Name) }, func(j Job) int64 { return 1 + j.Size })
 }
 
 // stem is what the names of files have in common whose outputs may have the same name:

@@ -55,7 +55,7 @@ type namer func(product) string
 
 // convert converts one file.
 func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
-	res := Result{Job: job}
+	res := newResult(job, nil)
 	f, why, err := r.open(job.File)
 	if f != nil {
 		defer f.Close()
@@ -65,7 +65,7 @@ func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 		err = r.checkTwins(&job, f)
 	}
 	if why != nil || err != nil {
-		res.NotDump, res.why, res.Err = why != nil, why, err
+		res.NotDump, res.why, res.Err = why != nil, why, lang.Failed(err)
 		return res
 	}
 	mem := r.memory.Get().(*memory)
@@ -160,7 +160,7 @@ func (c *conversion) array(r *Result) {
 	if c.selected(t) {
 		r.Rows = append(r.Rows, c.tensor(t, c.arrayNamer()))
 	}
-	r.Err = c.missing()
+	r.Err = lang.Failed(c.missing())
 }
 
 // arrayNamer names the output of a file of one tensor.
@@ -192,12 +192,12 @@ func (c *conversion) overflow(r *Result) {
 		t := &c.f.Tensors[i]
 		if t.Kind == tensor.Output {
 			row := Row{Kind: string(t.Kind), Index: t.Index}
-			row.Err = c.record(&row, t)
+			row.end(c.record(&row, t))
 			r.Rows = append(r.Rows, row)
 		}
 	}
 	if len(r.Rows) == 0 {
-		r.Err = errors.New("the overflow record has no output")
+		r.Err = lang.Failed(errors.New("the overflow record has no output"))
 	}
 }
 
@@ -219,7 +219,7 @@ func (c *conversion) record(row *Row, t *tensorfile.Tensor) error {
 func (c *conversion) dump(r *Result) {
 	if err := c.slice(); err != nil {
 		if c.run.opt.Target == nil {
-			r.Err = err
+			r.Err = lang.Failed(err)
 			return
 		}
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: taken as not cut by threads", err))
@@ -236,7 +236,7 @@ func (c *conversion) dump(r *Result) {
 		r.Rows = append(r.Rows, c.tensor(t, name))
 	}
 	if err := c.missing(); err != nil {
-		r.Err = err
+		r.Err = lang.Failed(err)
 		return
 	}
 	if c.run.opt.Target == nil {
@@ -251,12 +251,12 @@ func (c *conversion) dump(r *Result) {
 // tensor converts a tensor as the run has it.
 func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
 	row := Row{Kind: string(t.Kind), Index: t.Index, Name: t.Name}
-	row.Err = guard.Do(func() error {
+	row.end(guard.Do(func() error {
 		if c.run.opt.Target == nil {
 			return c.plain(&row, t, name)
 		}
 		return c.reformat(&row, t, name)
-	})
+	}))
 	return row
 }
 
@@ -368,14 +368,14 @@ func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row 
 	var rows []Row
 	for i, b := range blobs {
 		row := Row{Kind: kind(b.Type), Index: i}
-		var ready bool
-		if row.Err = b.Err; row.Err != nil {
-			rows = append(rows, row)
-			continue
+		ready, err := false, b.Err
+		if err == nil {
+			ready, err = c.claim(&row, fmt.Sprintf("%s.%s.%d.bin", c.base, row.Kind, i))
 		}
-		if ready, row.Err = c.claim(&row, fmt.Sprintf("%s.%s.%d.bin", c.base, row.Kind, i)); ready && row.Err == nil {
-			row.Err = c.write(row.Path, Bin, storedBytes(b.Data, b.Size), nil)
+		if ready && err == nil {
+			err = c.write(row.Path, Bin, storedBytes(b.Data, b.Size), nil)
 		}
+		row.end(err)
 		rows = append(rows, row)
 	}
 	return rows

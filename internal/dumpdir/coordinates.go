@@ -44,6 +44,9 @@ func (c Coordinates) Known() bool {
 	return c.withoutFolder() != Coordinates{}
 }
 
+// IsZero reports whether documents leave the coordinates out.
+func (c Coordinates) IsZero() bool { return !c.Known() }
+
 func (c Coordinates) withoutFolder() Coordinates {
 	c.Folder = ""
 	return c

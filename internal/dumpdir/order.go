@@ -78,15 +78,16 @@ func (s Sources) or(t *Sources) Sources {
 // Order says where an execution order comes from.
 type Order struct {
 	// By is the source, never Auto: ByName where the order is not known.
-	By OrderBy
+	By OrderBy `json:"-"`
 	// Name is what the source is, Source that and how many operators it knows.
-	Name   string
-	Source lang.Sentence
+	Name   string        `json:"-"`
+	Source lang.Sentence `json:"source"`
 	// Known is how many of Of operators the source knows.
-	Known, Of int
+	Known int `json:"known"`
+	Of    int `json:"of"`
 	// Rejected are the sources that are there and were not used, each with the
 	// reason; graphs are among those of Flow.
-	Rejected []lang.Sentence
+	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
 // IsKnown reports whether the order is that of the execution.
@@ -417,14 +418,15 @@ func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, 
 // Flow says who feeds whom in a round.
 type Flow struct {
 	// Graph is nil where nobody knows.
-	Graph *graph.Graph
+	Graph *graph.Graph `json:"-"`
 	// Source describes it in a line.
-	Source lang.Sentence
+	Source lang.Sentence `json:"source"`
 	// Known is how many of Of operators the graph has.
-	Known, Of int
+	Known int `json:"known"`
+	Of    int `json:"of"`
 	// Rejected are the graphs that were given and are not used, each with the
 	// reason.
-	Rejected []lang.Sentence
+	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
 // Flow returns the best of the graphs that has at least half of the operators.

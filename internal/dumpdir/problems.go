@@ -12,7 +12,7 @@ import (
 
 // problem adds a problem.
 func (r *Run) problem(kind ProblemKind, name string, at Coordinates, err error) {
-	r.Problems = append(r.Problems, Problem{kind, name, at, err})
+	r.Problems = append(r.Problems, Problem{kind, name, at, lang.Failed(err)})
 }
 
 // TreeWarnings are the oddities of mapping.csv files, and what is wrong with the tree

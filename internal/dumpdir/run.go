@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
@@ -183,6 +184,9 @@ func (f *File) Path() string {
 	return f.path
 }
 
+// MarshalText implements encoding.TextMarshaler: the path.
+func (f *File) MarshalText() ([]byte, error) { return []byte(f.Path()), nil }
+
 // Given reports whether the file itself was given, and not a folder above it.
 func (f *File) Given() bool { return f.path == "" }
 
@@ -260,11 +264,14 @@ const (
 
 // Problem is something wrong with a run.
 type Problem struct {
-	Kind ProblemKind
+	// Kind is the kind of the problem.
+	Kind ProblemKind `json:"kind"`
 	// Path is the file or folder, empty for what is missing.
-	Path string
-	At   Coordinates
-	Err  error
+	Path string `json:"path,omitempty"`
+	// At is the round that it is about.
+	At Coordinates `json:"round,omitzero"`
+	// Err says what is wrong.
+	Err lang.Failure `json:"message"`
 }
 
 // Error returns the path and what is wrong.

@@ -10,24 +10,64 @@ import (
 // levelsAbove is how far producers that were not dumped are looked through.
 const levelsAbove = 8
 
+// nodeSets are nodes by their graphs.
+type nodeSets map[*loaded]map[int]bool
+
+func (s nodeSets) add(x thing) {
+	if s[x.graph] == nil {
+		s[x.graph] = make(map[int]bool)
+	}
+	s[x.graph][x.node] = true
+}
+
+// feeding are the nodes that feed others.
+func (g *loaded) feeding(of map[int]bool) map[int]bool {
+	up := make(map[int]bool)
+	for i := range of {
+		for _, s := range g.sources(i) {
+			if s.Node >= 0 {
+				up[s.Node] = true
+			}
+		}
+	}
+	return up
+}
+
+// sources are what feeds a node.
+func (g *loaded) sources(node int) (all []graph.Source) {
+	n := &g.Nodes[node]
+	for k := range g.InputCount(n) {
+		all = append(all, g.Producers(n, k)...)
+	}
+	return all
+}
+
+// reading are the nodes that read the outputs of others.
+func (g *loaded) reading(of map[int]bool) map[int]bool {
+	down := make(map[int]bool)
+	for _, uses := range g.Consumers(of) {
+		for _, u := range uses {
+			down[u.Node] = true
+		}
+	}
+	return down
+}
+
 // above are the operators that feed some nodes of graphs, directly or through others.
-func above(nodes map[*loaded]map[int]bool) []thing {
+func above(nodes nodeSets) []thing {
 	var all []thing
 	for g, of := range nodes {
 		seen := make(map[int]bool)
 		for level := 0; level < levelsAbove && len(of) > 0; level++ {
-			next := make(map[int]bool)
+			of = g.feeding(of)
 			for i := range of {
-				for k := range g.InputCount(&g.Nodes[i]) {
-					for _, s := range g.Producers(&g.Nodes[i], k) {
-						if s.Node >= 0 && !seen[s.Node] {
-							seen[s.Node], next[s.Node] = true, true
-							all = append(all, thing{g, s.Node, -1})
-						}
-					}
+				if seen[i] {
+					delete(of, i)
+					continue
 				}
+				seen[i] = true
+				all = append(all, thing{g, i, -1})
 			}
-			of = next
 		}
 	}
 	return all
@@ -44,7 +84,7 @@ func (b *builder) isUndumped(x thing) bool {
 func holdsInput(files []*dumpdir.File, index int) bool {
 	return slices.ContainsFunc(files, func(f *dumpdir.File) bool {
 		id, ok := identify(f.Name, "")
-		return ok && (id.io == nil || *id.io == "input" && *id.index == index)
+		return ok && !id.excludes("input", index)
 	})
 }
 
@@ -58,15 +98,13 @@ func (b *builder) dumpedAbove(g *loaded, sources []graph.Source) (dumped []Link,
 			switch {
 			case s.Node < 0:
 			case !b.isUndumped(thing{g, s.Node, -1}):
-				if l := b.link(g, s); !slices.Contains(dumped, l) {
+				if l := g.link(s); !slices.Contains(dumped, l) {
 					dumped = append(dumped, l)
 				}
 			case !seen[s.Node]:
 				seen[s.Node] = true
-				through = append(through, b.link(g, s).Name)
-				for k := range g.InputCount(&g.Nodes[s.Node]) {
-					up = append(up, g.Producers(&g.Nodes[s.Node], k)...)
-				}
+				through = append(through, g.link(s).Name)
+				up = append(up, g.sources(s.Node)...)
 			}
 		}
 		sources = up

@@ -109,11 +109,6 @@ func locations(lines []string) []graph.Location {
 	return all
 }
 
-// load makes the graph of a root.
-func (b *bareGraph) load() *loaded {
-	return &loaded{IR: graph.NewIR(b.made), file: graphFile{Saved: graph.Saved{Graph: b.id}}, ops: b.ops}
-}
-
 // dumps are the files of a node.
 func (g *loaded) dumps(node int) *dumps {
 	d := &dumps{}
@@ -124,26 +119,24 @@ func (g *loaded) dumps(node int) *dumps {
 				d.files = append(d.files, t.File)
 			}
 			if t.Statistics != nil && t.Statistics.File != nil {
-				d.rows = append(d.rows, row{t.Kind, t.Index, t.Statistics})
+				d.rows = append(d.rows, Row{t.Kind, t.Index, t.Statistics})
 			}
 		}
 	}
 	return d
 }
 
-// bareFiles returns a stage that finds the operators of files.
-func bareFiles(targets []target) []stage {
-	return []stage{{File, func(graphs []*loaded) []hit {
-		var hits []hit
-		for _, g := range graphs {
-			for i, ops := range g.ops {
-				if id := targetOf(targets, ops); id != nil {
-					hits = append(hits, hit{graph: g, node: int32(i), param: -1, match: MatchFile, file: id})
-				}
+// bareFiles finds the operators of files.
+func bareFiles(targets []target, graphs []*loaded) []hit {
+	var hits []hit
+	for _, g := range graphs {
+		for i, ops := range g.ops {
+			if id := targetOf(targets, ops); id != nil {
+				hits = append(hits, hit{thing: thing{g, i, -1}, match: MatchFile, file: id})
 			}
 		}
-		return hits
-	}, false}}
+	}
+	return hits
 }
 
 // targetOf returns the target that is a file of operators, nil for none.
@@ -154,8 +147,7 @@ func targetOf(targets []target, ops []*dumpdir.Op) *fileID {
 				if x := &op.Tensors[i]; x.File == t.file {
 					id := fileID{op: op.Name, opType: op.Type}
 					if !x.Whole() {
-						kind := string(x.Kind)
-						id.io, id.index = &kind, &x.Index
+						id.FileTensor = FileTensor{new(string(x.Kind)), &x.Index}
 					}
 					return &id
 				}

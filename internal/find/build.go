@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,31 +23,20 @@ type builder struct {
 }
 
 func (b *builder) build(hits []hit) []Result {
-	levels := b.levels(hits)
-	things := make([]thing, 0, len(hits)+len(levels))
-	readers := make(map[thing][]graph.Consumer)
-	nodes := make(map[*loaded]map[int]bool)
-	add := func(x thing) {
-		things = append(things, x)
-		if x.node >= 0 {
-			if nodes[x.graph] == nil {
-				nodes[x.graph] = make(map[int]bool)
-			}
-			nodes[x.graph][x.node] = true
-		}
-	}
-	for i := range hits {
-		x := hits[i].thing()
-		add(x)
-		if x.node < 0 && b.kind != File {
-			readers[x] = x.graph.Readers(x.param)
-			for _, c := range readers[x] {
-				things = append(things, thing{x.graph, c.Node, -1})
+	hits = slices.Concat(hits, b.levels(hits))
+	var things []thing
+	readers, nodes := make(map[thing][]graph.Consumer), make(nodeSets)
+	for _, h := range hits {
+		things = append(things, h.thing)
+		switch {
+		case h.node >= 0:
+			nodes.add(h.thing)
+		case b.kind != File:
+			readers[h.thing] = h.graph.Readers(h.param)
+			for _, c := range readers[h.thing] {
+				things = append(things, thing{h.graph, c.Node, -1})
 			}
 		}
-	}
-	for _, l := range levels {
-		add(l.thing)
 	}
 	b.uses, b.files = make(map[*loaded]map[int][]graph.Use), make(map[*loaded]store.Source)
 	for g, of := range nodes {
@@ -67,101 +57,47 @@ func (b *builder) build(hits []hit) []Result {
 		}
 		b.dumps = b.root.dumpsOf(b.graphs, things)
 	}
-	results := make([]Result, 0, len(hits)+len(levels))
-	for i := range hits {
-		h := &hits[i]
+	var results []Result
+	for _, h := range hits {
 		place := Place{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: text(h.graph.file.name)}
 		if h.node < 0 {
-			results = append(results, Result{Param: b.parameter(h, place, readers[h.thing()])})
-			continue
+			results = append(results, b.parameter(&h, place, readers[h.thing]))
+		} else {
+			results = append(results, b.operator(&h, place))
 		}
-		op := b.operator(h.thing(), place)
-		if h.file != nil {
-			op.IO, op.Index = h.file.io, h.file.index
-		}
-		results = append(results, Result{Operator: op})
-	}
-	for _, l := range levels {
-		op := b.operator(l.thing, Place{Match: l.match, Confidence: High, Rank: b.root.rank, Graph: l.graph.id(), IR: text(l.graph.file.name)})
-		op.Level = l.level
-		results = append(results, Result{Operator: op})
 	}
 	return results
 }
 
-// level is a producer or consumer of what was found.
-type level struct {
-	thing
-	match Match
-	level int
-}
-
 // levels are the producers and consumers of the hits, as many levels as the options
 // want, in the order of the graphs.
-func (b *builder) levels(hits []hit) []level {
-	var all []level
-	seen := make(map[thing]bool)
-	for i := range hits {
-		seen[hits[i].thing()] = true
+func (b *builder) levels(hits []hit) []hit {
+	var all []hit
+	seen, found := make(map[thing]bool), make(nodeSets)
+	for _, h := range hits {
+		if seen[h.thing] = true; h.node >= 0 {
+			found.add(h.thing)
+		}
 	}
 	walk := func(match Match, count int, next func(g *loaded, of map[int]bool) map[int]bool) {
-		now := make(map[*loaded]map[int]bool)
-		for i := range hits {
-			if h := &hits[i]; h.node >= 0 {
-				if now[h.graph] == nil {
-					now[h.graph] = make(map[int]bool)
-				}
-				now[h.graph][int(h.node)] = true
-			}
-		}
 		for _, g := range b.graphs {
-			of := now[g]
+			of := found[g]
 			for k := 1; k <= count && len(of) > 0; k++ {
 				fresh := make(map[int]bool)
 				for i := range next(g, of) {
 					if x := (thing{g, i, -1}); !seen[x] {
 						seen[x], fresh[i] = true, true
-						all = append(all, level{x, match, k})
+						all = append(all, hit{thing: x, match: match, conf: High, level: k})
 					}
 				}
 				of = fresh
 			}
 		}
 	}
-	walk(MatchUp, b.opt.Up, func(g *loaded, of map[int]bool) map[int]bool {
-		up := make(map[int]bool)
-		for i := range of {
-			n := &g.Nodes[i]
-			for k := range g.InputCount(n) {
-				for _, s := range g.Producers(n, k) {
-					if s.Node >= 0 {
-						up[s.Node] = true
-					}
-				}
-			}
-		}
-		return up
-	})
-	walk(MatchDown, b.opt.Down, func(g *loaded, of map[int]bool) map[int]bool {
-		down := make(map[int]bool)
-		for _, uses := range g.Consumers(of) {
-			for _, u := range uses {
-				down[u.Node] = true
-			}
-		}
-		return down
-	})
-	slices.SortFunc(all, func(x, y level) int {
-		if x.match != y.match {
-			return slices.Index(matchOrder, x.match) - slices.Index(matchOrder, y.match)
-		}
-		if x.level != y.level {
-			return x.level - y.level
-		}
-		if x.graph != y.graph {
-			return slices.Index(b.graphs, x.graph) - slices.Index(b.graphs, y.graph)
-		}
-		return x.node - y.node
+	walk(MatchUp, b.opt.Up, (*loaded).feeding)
+	walk(MatchDown, b.opt.Down, (*loaded).reading)
+	slices.SortFunc(all, func(x, y hit) int {
+		return cmp.Or(x.match.compare(y.match), x.level-y.level, slices.Index(b.graphs, x.graph)-slices.Index(b.graphs, y.graph), x.node-y.node)
 	})
 	return all
 }
@@ -172,42 +108,44 @@ func text(s string) *string {
 	if s == "" {
 		return nil
 	}
-	s = strings.Clone(s)
-	return &s
+	return new(strings.Clone(s))
 }
 
-func (b *builder) operator(x thing, place Place) *Operator {
-	g := x.graph
-	n := &g.Nodes[x.node]
-	op := &Operator{
-		Place: place, Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
-		Files: []string{}, Ambiguous: []string{}, Statistics: []string{},
+// positive returns a pointer to a number, nil for 0.
+func positive(n int32) *int {
+	if n <= 0 {
+		return nil
 	}
-	if n.Line > 0 {
-		line := int(n.Line)
-		op.IRLine = &line
+	return new(int(n))
+}
+
+func (b *builder) operator(h *hit, place Place) *Operator {
+	g, n := h.graph, &h.graph.Nodes[h.node]
+	op := &Operator{
+		Place: place, IRLine: positive(n.Line), Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
+		Files: []string{}, Ambiguous: []string{}, Statistics: []string{}, Level: h.level,
+	}
+	if h.file != nil {
+		op.FileTensor = &h.file.FileTensor
 	}
 	if g.names != nil {
-		total := len(g.names)
-		op.OrderTotal = &total
+		op.OrderTotal = new(len(g.names))
 	}
 	if at, ok := g.place[n.OpName()]; ok {
 		op.Order = &at
 	}
 	if f, via := g.Script(n); via != graph.ViaNone {
-		op.Source, op.SourceVia = text(fmt.Sprintf("%s:%d", g.Text(f.Path), f.Line)), viaName(via)
-		op.Code = text(g.Text(f.Code))
+		op.Source, op.SourceVia, op.Code = text(fmt.Sprintf("%s:%d", g.Text(f.Path), f.Line)), text(string(via)), text(g.Text(f.Code))
 	}
-	if d := b.dumps[x]; d != nil {
-		op.Files, op.Ambiguous, op.dumps = b.names(d.files), b.names(d.ambiguous), d.files
+	if d := b.dumps[h.thing]; d != nil {
+		op.Files, op.Ambiguous, op.dumps, op.Rows = b.names(d.files), b.names(d.ambiguous), d.files, d.rows
 		for _, r := range d.rows {
-			op.Statistics = append(op.Statistics, fmt.Sprintf("%s#%d", b.tree.name(r.statistics.File), r.statistics.Line))
-			op.Rows = append(op.Rows, Row{r.kind, r.index, r.statistics})
+			op.Statistics = append(op.Statistics, fmt.Sprintf("%s#%d", b.tree.name(r.Statistics.File), r.Statistics.Line))
 		}
 		slices.Sort(op.Statistics)
 	}
-	op.NotDumped = b.isUndumped(x)
-	b.addEdges(op, g, x.node)
+	op.NotDumped = b.isUndumped(h.thing)
+	b.addEdges(op, g, h.node)
 	if b.opt.Stack {
 		for _, s := range g.Stacks(n) {
 			for _, f := range s.Frames {
@@ -238,19 +176,26 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 		ins, outs = g.Types(f, n)
 	}
 	op.Inputs, op.Outputs = []Input{}, []Output{}
+	slot := func(index int, types []graph.TensorType) Slot {
+		if index >= len(types) {
+			return Slot{Index: index}
+		}
+		t := &types[index]
+		return Slot{index, text(t.DType), text(t.Format), t.Shape}
+	}
 	constants := false
 	for k := range g.InputCount(n) {
 		in := Input{Slot: Slot{Index: k}, From: []Link{}, Via: []string{}}
 		sources := g.Producers(n, k)
 		for _, s := range sources {
-			in.From = append(in.From, b.link(g, s))
+			in.From = append(in.From, g.link(s))
 		}
 		if len(sources) == 1 {
 			if end, via := g.Through(sources[0]); len(via) > 0 {
 				for _, i := range via {
 					in.Via = append(in.Via, strings.Clone(g.Nodes[i].Name))
 				}
-				in.End = []Link{b.link(g, end)}
+				in.End = []Link{g.link(end)}
 			}
 		}
 		constants = constants || len(sources) == 0
@@ -258,20 +203,23 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 			in.Dumped, in.Undumped = b.dumpedAbove(g, sources)
 		}
 		// Some writers list the types of tensors only.
-		if k < len(ins) && (len(ins) == g.InputCount(n) || !constants) {
-			in.Slot = newSlot(k, &ins[k])
+		if len(ins) == g.InputCount(n) || !constants {
+			in.Slot = slot(k, ins)
 		}
 		op.Inputs = append(op.Inputs, in)
 	}
-	for k := range outs {
-		op.Outputs = append(op.Outputs, Output{Slot: newSlot(k, &outs[k]), To: []Link{}})
+	add := func() {
+		op.Outputs = append(op.Outputs, Output{Slot: slot(len(op.Outputs), outs), To: []Link{}})
+	}
+	for range outs {
+		add()
 	}
 	for _, u := range b.uses[g][node] {
 		for len(op.Outputs) <= u.Output && u.Output < maxOutputs {
-			op.Outputs = append(op.Outputs, Output{Slot: Slot{Index: len(op.Outputs)}, To: []Link{}})
+			add()
 		}
 		if u.Output < len(op.Outputs) {
-			out, to := &op.Outputs[u.Output], Link{strings.Clone(b.nodeName(g, u.Node)), u.Input}
+			out, to := &op.Outputs[u.Output], Link{g.nodeName(u.Node), u.Input}
 			out.To = append(out.To, to)
 			if out.dumped == nil && !b.isUndumped(thing{g, u.Node, -1}) {
 				out.dumped = &to
@@ -283,31 +231,25 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 // maxOutputs is how many outputs are listed of which no type is known.
 const maxOutputs = 1024
 
-func (b *builder) link(g *loaded, s graph.Source) Link {
+// link is an output of a node, or a parameter.
+func (g *loaded) link(s graph.Source) Link {
 	if s.Node < 0 {
 		return Link{"param:" + g.Params[s.Param].Name, s.Output}
 	}
-	return Link{strings.Clone(b.nodeName(g, s.Node)), s.Output}
+	return Link{g.nodeName(s.Node), s.Output}
 }
 
 // nodeName is the full name of a node, its label where the graph knows none.
-func (b *builder) nodeName(g *loaded, node int) string {
+func (g *loaded) nodeName(node int) string {
 	n := &g.Nodes[node]
-	if name := n.OpName(); name != "" {
-		return name
-	}
-	return g.Label(n)
+	return strings.Clone(cmp.Or(n.OpName(), g.Label(n)))
 }
 
 func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Parameter {
 	g := h.graph
 	p := &g.Params[h.param]
-	out := &Parameter{Place: place, Param: strings.Clone(p.Name), Files: []string{}, Consumers: []Consumer{}}
-	if p.Number > 0 {
-		number := int(p.Number)
-		out.Number = &number
-	}
-	if d := b.dumps[h.thing()]; d != nil {
+	out := &Parameter{Place: place, Param: strings.Clone(p.Name), Number: positive(p.Number), Files: []string{}, Consumers: []Consumer{}}
+	if d := b.dumps[h.thing]; d != nil {
 		out.dumps = d.files
 		if b.kind != File {
 			out.Files = b.names(d.files)
@@ -319,7 +261,7 @@ func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Para
 			Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpName: text(n.OpName()), Input: c.Input, Via: []string{}, Files: []string{},
 		}
 		for _, i := range c.Via {
-			one.Via = append(one.Via, strings.Clone(b.nodeName(g, i)))
+			one.Via = append(one.Via, g.nodeName(i))
 		}
 		if d := b.dumps[thing{g, c.Node, -1}]; d != nil {
 			one.Files = b.names(d.files)

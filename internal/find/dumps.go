@@ -7,7 +7,6 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
-	"dumptool/internal/tensor"
 )
 
 // fileID is what the name of a dump says about its operator.
@@ -15,8 +14,7 @@ type fileID struct {
 	op, opType string
 	norm       string // op as file names have it
 	graph      string // the graph of the folder, empty if it is not known
-	io         *string
-	index      *int
+	FileTensor
 }
 
 // parameterType is the type of dumps of parameters.
@@ -42,8 +40,7 @@ func identify(name, graph string) (*fileID, bool) {
 	}
 	id.norm = filename.Normalise(id.op)
 	if n.Kind != "" {
-		kind := string(n.Kind)
-		id.io, id.index = &kind, &n.Index
+		id.FileTensor = FileTensor{new(string(n.Kind)), &n.Index}
 	}
 	return id, true
 }
@@ -54,12 +51,13 @@ type thing struct {
 	node, param int // -1 for what it is not
 }
 
-func (h *hit) thing() thing { return thing{h.graph, int(h.node), int(h.param)} }
-
 // resolver finds the things that names of files mean.
 type resolver struct {
 	names, lasts, params map[string][]thing
 }
+
+// lastPart is what a name has behind its last slash.
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // newResolver knows the things that some names, as files have them, may mean.
 func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
@@ -72,7 +70,7 @@ func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
 		for i := range g.Nodes {
 			n := &g.Nodes[i]
 			name := n.OpName()
-			last := name[strings.LastIndexByte(name, '/')+1:]
+			last := lastPart(name)
 			if lengths[len(name)] {
 				if norm := filename.Normalise(name); norms[norm] {
 					r.names[norm] = append(r.names[norm], thing{g, i, -1})
@@ -122,14 +120,7 @@ func (r *resolver) candidates(id *fileID) []thing {
 // dumps are the files of a thing.
 type dumps struct {
 	files, ambiguous []*dumpdir.File
-	rows             []row
-}
-
-// row is a row of a table of statistics.
-type row struct {
-	kind       tensor.Kind
-	index      int
-	statistics *dumpdir.Statistics
+	rows             []Row
 }
 
 // mayBeDump reports whether a file may be that of an operator.
@@ -163,7 +154,7 @@ func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 		}
 		name := x.graph.Nodes[x.node].OpName()
 		interest[filename.Normalise(name)] = true
-		interest[filename.Normalise(name[strings.LastIndexByte(name, '/')+1:])] = true
+		interest[filename.Normalise(lastPart(name))] = true
 	}
 	delete(interest, "")
 	type found struct {
@@ -202,7 +193,7 @@ func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 			case f.op != nil && len(candidates) == 1:
 				for i := range f.op.Tensors {
 					if t := &f.op.Tensors[i]; t.Statistics != nil && t.Statistics.File != nil {
-						d.rows = append(d.rows, row{t.Kind, t.Index, t.Statistics})
+						d.rows = append(d.rows, Row{t.Kind, t.Index, t.Statistics})
 					}
 				}
 			case f.op != nil:
@@ -229,7 +220,7 @@ func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 	if q.Kind != Auto && q.Kind != File && q.Kind != ID && q.Kind != Line && q.Kind != Param {
 		return nil, false
 	}
-	base := q.Text[strings.LastIndexByte(q.Text, '/')+1:]
+	base := lastPart(q.Text)
 	if existing := existingFile(q.Text, opt.Paths); existing != "" {
 		for _, f := range t.run.Files {
 			if absolute(f.Path()) == existing {
@@ -277,35 +268,28 @@ func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
 // isBare reports whether the tree has no graphs.
 func (t *tree) isBare() bool { return len(t.roots) > 0 && t.roots[0].bare != nil }
 
-// fileStages match files.
-func fileStages(targets []target, r *root) []stage {
+// hitsOf finds what the files that were asked for are of.
+func (r *root) hitsOf(targets []target, graphs []*loaded) []hit {
 	if r.bare != nil {
-		return bareFiles(targets)
+		return bareFiles(targets, graphs)
 	}
-	return []stage{{File, func(graphs []*loaded) []hit {
-		norms := make(map[string]bool)
-		for _, t := range targets {
-			norms[t.id.norm] = true
+	norms := make(map[string]bool)
+	for _, t := range targets {
+		norms[t.id.norm] = true
+	}
+	names := newResolver(graphs, norms)
+	var hits []hit
+	for _, t := range targets {
+		if t.root != nil && t.root != r {
+			continue
 		}
-		names := newResolver(graphs, norms)
-		var hits []hit
-		seen := make(map[thing]bool)
-		for _, t := range targets {
-			if t.root != nil && t.root != r {
-				continue
+		for _, x := range names.candidates(t.id) {
+			match := MatchFile
+			if x.node < 0 {
+				match = MatchParam
 			}
-			for _, x := range names.candidates(t.id) {
-				if seen[x] {
-					continue
-				}
-				seen[x] = true
-				match := MatchFile
-				if x.node < 0 {
-					match = MatchParam
-				}
-				hits = append(hits, hit{graph: x.graph, node: int32(x.node), param: int32(x.param), match: match, file: t.id})
-			}
+			hits = append(hits, hit{thing: x, match: match, file: t.id})
 		}
-		return hits
-	}, false}}
+	}
+	return hits
 }

@@ -148,7 +148,7 @@ func TestEveryName(t *testing.T) {
 		name := fmt.Sprintf("Default/net/layer%d/Op%d-op%d", i%5, i%3, i)
 		for _, query := range []string{name, strings.ReplaceAll(name, "/", "--"), fmt.Sprintf("op%d", i), fmt.Sprintf("%%%d", i), fmt.Sprintf("net.py:%d", 10+i), fmt.Sprintf("f%d( x )", i)} {
 			a := ask(t, query, Options{Paths: []string{dir}})
-			if len(a.Results) != 2 || *a.Results[0].Operator.OpName != name || *a.Results[1].Operator.Rank != 1 || a.Results[0].Operator.Confidence != High {
+			if len(a.Results) != 2 || *a.Results[0].(*Operator).OpName != name || *a.Results[1].Where().Rank != 1 || a.Results[0].Where().Confidence != High {
 				t.Errorf("%s: %d results", query, len(a.Results))
 			}
 		}
@@ -177,7 +177,8 @@ func TestLevels(t *testing.T) {
 	a := ask(t, "%10", Options{Paths: []string{filepath.Join(dir, "rank_0")}, Up: 2, Down: 3})
 	var got []string
 	for _, r := range a.Results {
-		got = append(got, fmt.Sprintf("%s%s%d", *r.Operator.Node, r.Operator.Match, r.Operator.Level))
+		op := r.(*Operator)
+		got = append(got, fmt.Sprintf("%s%s%d", *op.Node, op.Match, op.Level))
 	}
 	if want := []string{"%10node0", "%9up1", "%8up2", "%11down1", "%12down2", "%13down3"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -188,7 +189,10 @@ func TestLevels(t *testing.T) {
 func TestParamReaders(t *testing.T) {
 	t.Parallel()
 	a := ask(t, "w", Options{Paths: []string{smallTree(t, 3)}})
-	if len(a.Results) != 2 || a.Kind != Param || len(a.Results[0].Param.Consumers) != 1 || *a.Results[0].Param.Consumers[0].Node != "%0" {
+	if len(a.Results) != 2 || a.Kind != Param {
+		t.Fatalf("%+v", a)
+	}
+	if readers := a.Results[0].(*Parameter).Consumers; len(readers) != 1 || *readers[0].Node != "%0" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -209,7 +213,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i := range a.Results {
-			if p := a.Results[i].Place(); p.Match == "" || p.Confidence == "" || p.IR == nil {
+			if p := a.Results[i].Where(); p.Match == "" || p.Confidence == "" || p.IR == nil {
 				t.Errorf("%q: %+v", text, p)
 			}
 		}
@@ -252,7 +256,7 @@ func TestAlikeRanks(t *testing.T) {
 				t.Errorf("%s with %d workers:\n%s", query, opt.Workers, diff)
 			}
 		}
-		var alone []Result
+		alone := []Result{}
 		for rank := range ranks {
 			only, err := dumpdir.ParseNumbers(fmt.Sprint(rank))
 			if err != nil {
@@ -262,13 +266,13 @@ func TestAlikeRanks(t *testing.T) {
 			alone = append(alone, ask(t, query, opt).Results...)
 		}
 		slices.SortStableFunc(alone, func(a, b Result) int {
-			return slices.Index(matchOrder, a.Place().Match) - slices.Index(matchOrder, b.Place().Match)
+			return slices.Index(matchOrder, a.Where().Match) - slices.Index(matchOrder, b.Where().Match)
 		})
 		for i := range alone { // of one rank more may be sure
-			alone[i].Place().Confidence = ""
+			alone[i].Where().Confidence = ""
 		}
 		for i := range want.Results {
-			want.Results[i].Place().Confidence = ""
+			want.Results[i].Where().Confidence = ""
 		}
 		if diff := cmp.Diff(asJSON(t, alone), asJSON(t, want.Results)); diff != "" {
 			t.Errorf("%s: a rank alone answers otherwise:\n%s", query, diff)

@@ -2,6 +2,7 @@ package find
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -27,6 +28,13 @@ const maxNames = 20000
 func (h *hints) collect(s *search, r *root, graphs []*loaded) {
 	h.lines, h.names = make(map[int32]bool), make(map[string]bool)
 	ids := make(map[string]bool)
+	name := func(names ...string) {
+		for _, one := range names {
+			if len(h.names) < maxNames {
+				h.names[strings.Clone(one)] = true
+			}
+		}
+	}
 	for _, g := range graphs {
 		h.nodes += len(g.Nodes)
 		for i := range g.Nodes {
@@ -38,15 +46,10 @@ func (h *hints) collect(s *search, r *root, graphs []*loaded) {
 				}
 			}
 			ids[n.ID()] = true
-			if len(h.names) < maxNames {
-				h.names[strings.Clone(n.Type)] = true
-				h.names[strings.Clone(n.Name[strings.LastIndexByte(n.Name, '/')+1:])] = true
-			}
+			name(n.Type, lastPart(n.Name))
 		}
 		for i := range g.Params {
-			if len(h.names) < maxNames {
-				h.names[strings.Clone(g.Params[i].Name)] = true
-			}
+			name(g.Params[i].Name)
 		}
 	}
 	if len(graphs) == 0 {
@@ -70,17 +73,15 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 	for _, r := range found {
 		h := &r.hints
 		all.frames, all.nodes, all.foreign = all.frames+h.frames, all.nodes+h.nodes, all.foreign || h.foreign
-		for line := range h.lines {
-			all.lines[line] = true
-		}
-		for name := range h.names {
-			all.names[name] = true
-		}
+		maps.Copy(all.lines, h.lines)
+		maps.Copy(all.names, h.names)
 	}
 	if all.nodes == 0 {
 		return
 	}
-	add := func(en, zh string, args ...any) { a.Hints = append(a.Hints, lang.Sayf(en, zh, args...)) }
+	add := func(en, zh string, args ...any) {
+		a.Notes, a.hints = append(a.Notes, lang.Sayf(en, zh, args...)), a.hints+1
+	}
 	switch {
 	case (a.Kind == Line || a.Kind == Code) && all.frames == 0:
 		add("the graph was saved without call stacks", "保存的图不含调用栈")
@@ -88,11 +89,7 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 		add("%s has operators at lines %s", "%s 在这些行有算子：%s", path.Base(s.query.path), s.query.nearest(all.lines))
 	}
 	if a.Kind != Line && a.Kind != Node && a.Kind != Order {
-		var names []string
-		for name := range all.names {
-			names = append(names, name)
-		}
-		if near := lang.NearestOf(s.query.Text, names, 3); len(near) > 0 {
+		if near := lang.NearestOf(s.query.Text, slices.Collect(maps.Keys(all.names)), 3); len(near) > 0 {
 			add("did you mean %s?", "是否想找 %s？", strings.Join(near, ", "))
 		}
 	}
@@ -103,10 +100,7 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 
 // nearest lists the lines nearest to those that were asked for, in their order.
 func (q *Query) nearest(lines map[int32]bool) string {
-	var all []int32
-	for line := range lines {
-		all = append(all, line)
-	}
+	all := slices.Collect(maps.Keys(lines))
 	distance := func(line int32) int64 { return max(int64(q.from)-int64(line), int64(line)-int64(q.to)) }
 	slices.SortFunc(all, func(a, b int32) int { return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a, b)) })
 	all = all[:min(len(all), nearestLines)]
@@ -136,9 +130,13 @@ func (a *Answer) ChosenOutcome() batch.Outcome {
 }
 
 func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
-	for _, note := range a.Notes {
-		o.Messages = append(o.Messages, batch.Message{Text: note})
+	say := func(notes []lang.Sentence) {
+		for _, note := range notes {
+			o.Messages = append(o.Messages, batch.Message{Text: note})
+		}
 	}
+	notes := len(a.Notes) - a.hints
+	say(a.Notes[:notes])
 	for _, u := range a.Unreadable {
 		if u.Offset != nil {
 			o.Messages = append(o.Messages, batch.Warnf("%s: %s, at byte %d", "%s: %s，位于字节 %d", u.Path, u.Error, *u.Offset))
@@ -146,11 +144,7 @@ func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
 			o.Messages = append(o.Messages, batch.Warnf("%s: %s", "%s: %s", u.Path, u.Error))
 		}
 	}
-	if len(a.Results) == 0 {
-		for _, hint := range a.Hints {
-			o.Messages = append(o.Messages, batch.Message{Text: hint})
-		}
-	}
+	say(a.Notes[notes:])
 	return o
 }
 

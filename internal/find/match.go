@@ -1,6 +1,7 @@
 package find
 
 import (
+	"slices"
 	"strings"
 
 	"dumptool/internal/filename"
@@ -9,11 +10,10 @@ import (
 
 // hit is a node or a parameter that fits a query.
 type hit struct {
-	graph *loaded
-	node  int32 // -1 for a parameter
-	param int32 // -1 for a node
+	thing
 	match Match
 	conf  Confidence // empty where it depends on the other hits
+	level int        // of a producer or consumer of what fits, from 1
 	file  *fileID    // that was asked for
 }
 
@@ -77,21 +77,14 @@ const (
 // script returns a stage that looks at the stacks of nodes: at all frames but blocks,
 // or at blocks alone.
 func (m matcher) script(blocks bool) func([]*loaded) []hit {
+	confidences := map[Match]Confidence{MatchLine: High, MatchBlock: Low, MatchStack: Medium, MatchFused: Medium, MatchBackward: Medium}
 	return func(graphs []*loaded) []hit {
 		var hits []hit
 		for _, g := range graphs {
 			m.asked = make([]answer, g.TextCount())
 			for i := range g.Nodes {
-				match, ok := m.node(g, &g.Nodes[i])
-				if ok && blocks == (match == MatchBlock) {
-					conf := Medium
-					switch match {
-					case MatchLine:
-						conf = High
-					case MatchBlock:
-						conf = Low
-					}
-					hits = append(hits, hit{graph: g, node: int32(i), param: -1, match: match, conf: conf})
+				if match := m.node(g, &g.Nodes[i]); match != "" && blocks == (match == MatchBlock) {
+					hits = append(hits, hit{thing: thing{g, i, -1}, match: match, conf: confidences[match]})
 				}
 			}
 		}
@@ -120,10 +113,10 @@ func (m *matcher) ask(g *loaded, t graph.Text, is func(string) bool) bool {
 
 // node says how a node fits: by its own line, as a caller, as part of a fused operator,
 // as a gradient, or by the block around it.
-func (m *matcher) node(g *loaded, n *graph.Node) (Match, bool) {
+func (m *matcher) node(g *loaded, n *graph.Node) Match {
 	forward := g.Forward(n)
 	if !m.any(g, n) && (forward == nil || !m.any(g, forward)) {
-		return "", false
+		return ""
 	}
 	best := Match("")
 	better := func(match Match) {
@@ -138,7 +131,7 @@ func (m *matcher) node(g *loaded, n *graph.Node) (Match, bool) {
 	for _, s := range g.Stacks(n) {
 		hasForward = hasForward || s.Kind == graph.Forward
 		if s.Kind == graph.Own && m.isLine(g, s) {
-			return MatchLine, true
+			return MatchLine
 		}
 		for _, f := range s.Frames {
 			switch {
@@ -157,16 +150,11 @@ func (m *matcher) node(g *loaded, n *graph.Node) (Match, bool) {
 			}
 		}
 	}
-	return best, best != ""
+	return best
 }
 
 func (m *matcher) any(g *loaded, n *graph.Node) bool {
-	for _, f := range g.Frames(n) {
-		if m.is(g, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Frames(n), func(f graph.Frame) bool { return m.is(g, f) })
 }
 
 // isLine reports whether the line that the user wrote for the operator is meant. Of a
@@ -189,7 +177,7 @@ func nodesWhere(graphs []*loaded, match Match, conf Confidence, is func(g *loade
 	for _, g := range graphs {
 		for i := range g.Nodes {
 			if is(g, &g.Nodes[i]) {
-				hits = append(hits, hit{graph: g, node: int32(i), param: -1, match: match, conf: conf})
+				hits = append(hits, hit{thing: thing{g, i, -1}, match: match, conf: conf})
 			}
 		}
 	}
@@ -214,25 +202,22 @@ func (q *Query) ids(graphs []*loaded) []hit {
 
 // opStages match names of operators, from the whole name to the scope.
 func (q *Query) opStages() []stage {
-	name := func(is func(name string) bool) func([]*loaded) []hit {
-		return func(graphs []*loaded) []hit {
-			return nodesWhere(graphs, MatchName, "", func(_ *loaded, n *graph.Node) bool { return n.OpName() != "" && is(n.Name) })
-		}
+	by := func(match Match, conf Confidence, is func(n *graph.Node) bool) stage {
+		return stage{Op, func(graphs []*loaded) []hit {
+			return nodesWhere(graphs, match, conf, func(_ *loaded, n *graph.Node) bool { return is(n) })
+		}, false}
 	}
-	slashed := strings.ReplaceAll(q.Text, "--", "/")
+	name := func(is func(name string) bool) stage {
+		return by(MatchName, "", func(n *graph.Node) bool { return n.OpName() != "" && is(n.Name) })
+	}
+	slashed, below := strings.ReplaceAll(q.Text, "--", "/"), "/"+q.Text
 	return []stage{
-		{Op, name(func(name string) bool { return name == q.Text || name == slashed }), false},
-		{Op, name(func(name string) bool { return filename.SameNormalised(name, q.Text) }), false},
-		{Op, name(func(name string) bool { return name[strings.LastIndexByte(name, '/')+1:] == q.Text }), false},
-		{Op, name(func(name string) bool {
-			return strings.HasSuffix(name, q.Text) && strings.HasSuffix(name[:len(name)-len(q.Text)], "/")
-		}), false},
-		{Op, func(graphs []*loaded) []hit {
-			return nodesWhere(graphs, MatchType, Medium, func(_ *loaded, n *graph.Node) bool { return strings.EqualFold(n.Type, q.Text) })
-		}, false},
-		{Op, func(graphs []*loaded) []hit {
-			return nodesWhere(graphs, MatchScope, Medium, func(_ *loaded, n *graph.Node) bool { return hasSegments(n.Scope(), q.Text) })
-		}, false},
+		name(func(name string) bool { return name == q.Text || name == slashed }),
+		name(func(name string) bool { return filename.SameNormalised(name, q.Text) }),
+		name(func(name string) bool { return lastPart(name) == q.Text }),
+		name(func(name string) bool { return strings.HasSuffix(name, below) }),
+		by(MatchType, Medium, func(n *graph.Node) bool { return strings.EqualFold(n.Type, q.Text) }),
+		by(MatchScope, Medium, func(n *graph.Node) bool { return hasSegments(n.Scope(), q.Text) }),
 	}
 }
 
@@ -265,7 +250,7 @@ func paramsWhere(graphs []*loaded, conf Confidence, is func(p *graph.Param) bool
 	for _, g := range graphs {
 		for i := range g.Params {
 			if is(&g.Params[i]) {
-				hits = append(hits, hit{graph: g, node: -1, param: int32(i), match: MatchParam, conf: conf})
+				hits = append(hits, hit{thing: thing{g, -1, i}, match: MatchParam, conf: conf})
 			}
 		}
 	}

@@ -65,43 +65,41 @@ func ParseQuery(text string, by Kind) (*Query, error) {
 	}
 	forms := []struct {
 		kind   Kind
-		read   func() bool
+		form   *regexp.Regexp
+		read   func(m []string) bool
 		wanted string
 	}{
-		{Line, q.readLine, "a script and a line, such as resnet.py:88"},
-		{Node, q.readNode, "a node, such as %4"},
-		{Order, q.readOrder, "a place in the execution order from 1, such as #17"},
-		{ID, q.readID, "the number of an operator, such as op515"},
+		{Line, lineQuery, q.readLine, "a script and a line, such as resnet.py:88"},
+		{Node, nodeQuery, func(m []string) bool {
+			q.subgraph, q.inGraph = m[1], strings.HasPrefix(text, "@")
+			return q.readNumber(m[2])
+		}, "a node, such as %4"},
+		{Order, orderQuery, func(m []string) bool { return q.readNumber(m[1]) }, "a place in the execution order from 1, such as #17"},
+		{ID, idQuery, func(m []string) bool { q.id = m[1]; return true }, "the number of an operator, such as op515"},
 	}
 	for _, f := range forms {
-		switch ok := (by == Auto || by == f.kind) && f.read(); {
+		if by != Auto && by != f.kind {
+			continue
+		}
+		m := f.form.FindStringSubmatch(text)
+		switch ok := m != nil && f.read(m); {
+		case ok && f.kind == Order && q.number == 0:
+			return nil, fmt.Errorf("%.80q, want a place in the execution order from 1", text)
 		case ok:
 			q.Kind = f.kind
-			if err := q.check(); err != nil {
-				return nil, err
-			}
 			return q, nil
 		case by == f.kind:
 			return nil, fmt.Errorf("%.80q, want %s", text, f.wanted)
 		}
 	}
-	if (by == Auto || by == Param) && q.readParam() {
-		q.Kind = Param
+	if m := paramQuery.FindStringSubmatch(text); m != nil && (by == Auto || by == Param) && q.readNumber(m[1]) {
+		q.Kind, q.name = Param, m[2]
 	}
 	return q, nil
 }
 
-// check checks the number of a query.
-func (q *Query) check() error {
-	if q.Kind == Order && q.number == 0 {
-		return fmt.Errorf("%.80q, want a place in the execution order from 1", q.Text)
-	}
-	return nil
-}
-
-func (q *Query) readLine() bool {
-	m := lineQuery.FindStringSubmatch(q.Text)
-	if m == nil || q.Kind == Auto && !strings.HasSuffix(m[1], ".py") {
+func (q *Query) readLine(m []string) bool {
+	if q.Kind == Auto && !strings.HasSuffix(m[1], ".py") {
 		return false
 	}
 	from, ok := number(m[2] + m[4])
@@ -118,43 +116,8 @@ func number(digits string) (int32, bool) {
 	return int32(n), err == nil
 }
 
-func (q *Query) readNode() bool {
-	m := nodeQuery.FindStringSubmatch(q.Text)
-	if m == nil {
-		return false
-	}
-	var ok bool
-	q.subgraph, q.inGraph = m[1], strings.HasPrefix(q.Text, "@")
-	q.number, ok = number(m[2])
-	return ok
-}
-
-func (q *Query) readOrder() bool {
-	m := orderQuery.FindStringSubmatch(q.Text)
-	if m == nil {
-		return false
-	}
-	var ok bool
-	q.number, ok = number(m[1])
-	return ok
-}
-
-func (q *Query) readID() bool {
-	m := idQuery.FindStringSubmatch(q.Text)
-	if m != nil {
-		q.id = m[1]
-	}
-	return m != nil
-}
-
-func (q *Query) readParam() bool {
-	m := paramQuery.FindStringSubmatch(q.Text)
-	if m == nil {
-		return false
-	}
-	var ok bool
-	q.number, ok = number(m[1])
-	q.name = m[2]
+func (q *Query) readNumber(digits string) (ok bool) {
+	q.number, ok = number(digits)
 	return ok
 }
 

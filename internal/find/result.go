@@ -2,10 +2,10 @@ package find
 
 import (
 	"encoding/json"
+	"slices"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/graph"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -31,29 +31,39 @@ type Options struct {
 	Observe func(batch.Event)
 }
 
-// Answer is what was found.
-type Answer struct {
-	Query string
-	// Kind is what the query was taken for.
-	Kind    Kind
-	Results []Result
-	// More is how many results are beyond the limit.
-	More int
-	// Graphs is how many graphs were looked into.
-	Graphs     int
-	Unreadable []Unreadable
-	Notes      []lang.Sentence
-	// Hints say what may be meant where nothing was found.
-	Hints []lang.Sentence
+// Schema is that of an Answer as a document.
+const Schema = "dumptool/find/1"
 
+// Answer is what was found, and the document of it.
+type Answer struct {
+	Schema string `json:"schema"`
+	// Query is what was looked for.
+	Query string `json:"query"`
+	// Kind is what the query was taken for.
+	Kind Kind `json:"kind"`
+	// Results are operators and parameters, the best matches first.
+	Results []Result `json:"results"`
+	// More is how many results are beyond the limit.
+	More int `json:"more"`
+	// Graphs is how many graphs were looked into.
+	Graphs int `json:"-"`
+	// Unreadable are files that could not be read.
+	Unreadable []Unreadable `json:"unreadable"`
+	// Notes are what is odd about the graphs; where nothing was found the last of them,
+	// hints in number, say what may be meant.
+	Notes []lang.Sentence `json:"notes"`
+
+	hints  int
 	paths  []string
 	chosen map[string]bool
 }
 
 // Unreadable is a file that could not be read, or only in part.
 type Unreadable struct {
-	Path   string `json:"path"`
-	Error  string `json:"error"`
+	// Path is the file, Error what is wrong.
+	Path  string `json:"path"`
+	Error string `json:"error"`
+	// Offset is the byte at which the file is broken, null where that is not known.
 	Offset *int64 `json:"offset"`
 }
 
@@ -93,66 +103,98 @@ const (
 // matchOrder is the order of matches in an answer.
 var matchOrder = []Match{MatchLine, MatchFused, MatchBackward, MatchStack, MatchBlock, MatchParam, MatchName, MatchType, MatchScope, MatchPart, MatchID, MatchNode, MatchOrder, MatchFile, MatchUp, MatchDown}
 
-// Result is an operator or a parameter.
-type Result struct {
-	// Operator is nil for a parameter, Param for an operator.
-	Operator *Operator
-	Param    *Parameter
+// compare orders matches.
+func (m Match) compare(other Match) int {
+	return slices.Index(matchOrder, m) - slices.Index(matchOrder, other)
+}
+
+// Result is an *Operator or a *Parameter.
+type Result interface {
+	// Where is where it was found.
+	Where() *Place
+	// tensors are the dumps that a query asks for.
+	tensors() []*dumpdir.File
 }
 
 // Place is where in a tree something was found.
 type Place struct {
+	// Match says in what way the result fits the query, Confidence how sure that is.
 	Match      Match      `json:"match"`
 	Confidence Confidence `json:"confidence"`
-	Rank       *int       `json:"rank"`
-	Graph      *int       `json:"graph"`
-	IR         *string    `json:"ir"` // the file with the graph
+	// Rank, Graph and IR are the rank, the number of the graph and the file with it;
+	// null where they are not known.
+	Rank  *int    `json:"rank"`
+	Graph *int    `json:"graph"`
+	IR    *string `json:"ir"`
 }
+
+// Where implements Result.
+func (p *Place) Where() *Place { return p }
 
 // Operator is an operator that was found. What is not known is nil.
 type Operator struct {
 	Place
-	IRLine     *int     `json:"ir_line"`
-	Node       *string  `json:"node"`
-	Subgraph   string   `json:"subgraph"`
-	OpType     string   `json:"op_type"`
-	OpName     *string  `json:"op_name"`
-	Order      *int     `json:"order"`
-	OrderTotal *int     `json:"order_total"`
-	Source     *string  `json:"source"`
-	SourceVia  *string  `json:"source_via"`
-	Code       *string  `json:"code"`
+	// IRLine is the line of the file IR with the operator.
+	IRLine *int `json:"ir_line"`
+	// Node is the name in the graph, in the graph Subgraph of the file.
+	Node     *string `json:"node"`
+	Subgraph string  `json:"subgraph"`
+	// OpType is the type, OpName the full name.
+	OpType string  `json:"op_type"`
+	OpName *string `json:"op_name"`
+	// Order is the place in the execution order, from 1, OrderTotal how many operators
+	// that has.
+	Order      *int `json:"order"`
+	OrderTotal *int `json:"order_total"`
+	// Source is the line of the script, as FILE:LINE, and Code what stands there.
+	// SourceVia says whose line it is: own, fused, forward or library.
+	Source    *string `json:"source"`
+	SourceVia *string `json:"source_via"`
+	Code      *string `json:"code"`
+	// Files are the dumps. Ambiguous are those that may be of other operators too,
+	// Statistics the lines of tables, as FILE#LINE.
 	Files      []string `json:"files"`
 	Ambiguous  []string `json:"ambiguous_files"`
 	Statistics []string `json:"statistics"`
-	Inputs     []Input  `json:"inputs"`
-	Outputs    []Output `json:"outputs"`
-	Stack      []Frame  `json:"stack,omitempty"`
+	// Inputs and Outputs are the tensors, with who is at their other ends.
+	Inputs  []Input  `json:"inputs"`
+	Outputs []Output `json:"outputs"`
+	// Stack is the call stack, where that is asked for.
+	Stack []Frame `json:"stack,omitempty"`
 	// NotDumped is set where others of the tree have dumps, and this one has none.
 	NotDumped bool `json:"-"`
 	// Level is how many operators lie between a producer or consumer and what was
 	// found, from 1.
 	Level int `json:"level,omitempty"`
-	// IO and Index are those of the file that was asked for.
-	IO    *string `json:"-"`
-	Index *int    `json:"-"`
 	// Rows are what tables of statistics say, for people.
 	Rows []Row `json:"-"`
+	// FileTensor is what the file that was asked for holds; nil for other queries.
+	*FileTensor
 
 	dumps []*dumpdir.File
 }
 
+// FileTensor says which tensor of its operator a file holds, by its name; nil where that
+// does not say.
+type FileTensor struct {
+	// IO is input or output, Index the number among those.
+	IO    *string `json:"io"`
+	Index *int    `json:"index"`
+}
+
+// excludes reports whether the file that was asked for is surely that of another tensor.
+func (t *FileTensor) excludes(io string, index int) bool {
+	return t != nil && t.IO != nil && (*t.IO != io || *t.Index != index)
+}
+
 // Slot is an input or output of an operator, with what the graph says of its tensor.
 type Slot struct {
-	Index  int          `json:"index"`
+	// Index is the number of the input or output, from 0.
+	Index int `json:"index"`
+	// DType, Format and Shape are null where the graph does not say.
 	DType  *string      `json:"dtype"`
 	Format *string      `json:"format"`
 	Shape  tensor.Shape `json:"shape"`
-}
-
-// newSlot is a slot of a type.
-func newSlot(index int, t *graph.TensorType) Slot {
-	return Slot{index, text(t.DType), text(t.Format), t.Shape}
 }
 
 // Input is an input of an operator.
@@ -179,7 +221,8 @@ type Output struct {
 	dumped *Link // the first of them of which there is a dump
 }
 
-// Link is an end of an edge: an operator, and the number of its output or input.
+// Link is an end of an edge: an operator, and the number of its output or input. JSON has
+// a list of the two.
 type Link struct {
 	Name  string
 	Index int
@@ -187,12 +230,16 @@ type Link struct {
 
 // Frame is a line of a call stack.
 type Frame struct {
-	File    string  `json:"file"`
-	Line    int32   `json:"line"`
-	LineEnd int32   `json:"line_end"`
-	Code    *string `json:"code"`
-	Library bool    `json:"library"`
-	Kind    string  `json:"kind"`
+	// File is the script, Line and LineEnd are the first and the last line.
+	File    string `json:"file"`
+	Line    int32  `json:"line"`
+	LineEnd int32  `json:"line_end"`
+	// Code is what stands there, null where the graph does not say.
+	Code *string `json:"code"`
+	// Library is set for a file of the framework.
+	Library bool `json:"library"`
+	// Kind says whose stack it is: own, fused or forward.
+	Kind string `json:"kind"`
 }
 
 // Row is what a table of statistics says about a tensor.
@@ -205,8 +252,10 @@ type Row struct {
 // Parameter is a parameter that was found.
 type Parameter struct {
 	Place
-	Param     string     `json:"param"`
-	Number    *int       `json:"number"`
+	// Param is the name, Number that in the graph, null where it has none.
+	Param  string `json:"param"`
+	Number *int   `json:"number"`
+	// Files are the dumps, Consumers the operators that read it.
 	Files     []string   `json:"files"`
 	Consumers []Consumer `json:"consumers"`
 
@@ -215,29 +264,16 @@ type Parameter struct {
 
 // Consumer is an operator that reads a parameter.
 type Consumer struct {
-	Node     *string  `json:"node"`
-	Subgraph string   `json:"subgraph"`
-	OpName   *string  `json:"op_name"`
-	Input    int      `json:"input"`
-	Via      []string `json:"via"`
-	Files    []string `json:"files"`
-}
-
-// Place returns where a result was found.
-func (r *Result) Place() *Place {
-	if r.Operator != nil {
-		return &r.Operator.Place
-	}
-	return &r.Param.Place
-}
-
-// viaName is the name of a way to a script line, nil for none.
-func viaName(v graph.Via) *string {
-	if v == graph.ViaNone {
-		return nil
-	}
-	s := string(v)
-	return &s
+	// Node is the name in the graph, in the graph Subgraph of the file.
+	Node     *string `json:"node"`
+	Subgraph string  `json:"subgraph"`
+	// OpName is the full name, Input the number of the input.
+	OpName *string `json:"op_name"`
+	Input  int     `json:"input"`
+	// Via are the operators in between that only cast or change the layout.
+	Via []string `json:"via"`
+	// Files are the dumps of the operator.
+	Files []string `json:"files"`
 }
 
 // MarshalJSON implements json.Marshaler: a name and a number.

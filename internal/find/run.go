@@ -1,7 +1,6 @@
 package find
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -20,7 +19,7 @@ func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Query: q.Text, Kind: q.Kind}
+	a := &Answer{Schema: Schema, Query: q.Text, Kind: q.Kind, Results: []Result{}, Unreadable: []Unreadable{}, Notes: []lang.Sentence{}}
 	s := &search{tree: t, query: q, opt: &opt}
 	if targets, isFile := t.targets(q, &opt); isFile {
 		s.isFile, s.targets = true, targets
@@ -102,7 +101,7 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 	}
 	stages := s.query.stages()
 	if s.isFile {
-		stages = fileStages(s.targets, r)
+		stages = []stage{{File, func(graphs []*loaded) []hit { return r.hitsOf(s.targets, graphs) }, false}}
 	}
 	out.stage = len(stages)
 	var hits []hit
@@ -119,9 +118,7 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 		out.hints.collect(s, r, graphs)
 		return out
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
-		return cmp.Compare(slices.Index(matchOrder, a.match), slices.Index(matchOrder, b.match))
-	})
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.match.compare(b.match) })
 	out.name = hits[0].opName()
 	perGraph := make(map[*loaded]int)
 	for i := range hits {
@@ -141,16 +138,19 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 	return out
 }
 
-// addHits appends the hits of another stage that no earlier one has.
+// addHits appends the hits of another stage that no earlier one has, each once.
 func addHits(hits, more []hit) []hit {
-	if len(hits) == 0 {
-		return more
+	seen := make(map[thing]bool, len(hits)+len(more))
+	for _, h := range hits {
+		seen[h.thing] = true
 	}
-	seen := make(map[thing]bool, len(hits))
-	for i := range hits {
-		seen[hits[i].thing()] = true
+	for _, h := range more {
+		if !seen[h.thing] {
+			seen[h.thing] = true
+			hits = append(hits, h)
+		}
 	}
-	return append(hits, slices.DeleteFunc(more, func(h hit) bool { return seen[h.thing()] })...)
+	return hits
 }
 
 // opName is the name that tells whether hits are one thing.
@@ -193,17 +193,15 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 		a.Results = append(a.Results, r.results...)
 		a.More += r.more
 	}
-	for i := range a.Results {
-		if p := a.Results[i].Place(); p.Confidence == "" {
+	for _, r := range a.Results {
+		if p := r.Where(); p.Confidence == "" {
 			p.Confidence = High
 			if mixed {
 				p.Confidence = Medium
 			}
 		}
 	}
-	slices.SortStableFunc(a.Results, func(x, y Result) int {
-		return cmp.Compare(slices.Index(matchOrder, x.Place().Match), slices.Index(matchOrder, y.Place().Match))
-	})
+	slices.SortStableFunc(a.Results, func(x, y Result) int { return x.Where().Match.compare(y.Where().Match) })
 	if limit := s.opt.Limit; limit > 0 && len(a.Results) > limit {
 		a.More += len(a.Results) - limit
 		a.Results = a.Results[:limit]
@@ -224,30 +222,28 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 		s.addHints(a, found)
 	}
 	a.chosen = make(map[string]bool)
-	for i := range a.Results {
-		r := &a.Results[i]
+	for _, r := range a.Results {
 		a.paths = append(a.paths, s.pathsOf(r)...)
-		if r.Place().Confidence != Low {
-			for _, f := range r.tensors(a.Kind) {
+		if r.Where().Confidence != Low {
+			for _, f := range r.tensors() {
 				a.chosen[absolute(f.Path())] = true
 			}
 		}
 	}
 }
 
-// tensors are the dumps that a query asks for: all of an operator, those of the same
-// tensor for a query that is a file, and those of a parameter itself.
-func (r *Result) tensors(kind Kind) []*dumpdir.File {
-	if r.Param != nil {
-		return r.Param.dumps
-	}
-	op := r.Operator
-	if kind != File || op.IO == nil {
+// tensors implements Result: the dumps of the parameter itself.
+func (q *Parameter) tensors() []*dumpdir.File { return q.dumps }
+
+// tensors implements Result: all dumps of the operator, those of the same tensor for a
+// query that is a file.
+func (op *Operator) tensors() []*dumpdir.File {
+	if op.FileTensor == nil || op.IO == nil {
 		return op.dumps
 	}
 	return slices.DeleteFunc(slices.Clone(op.dumps), func(f *dumpdir.File) bool {
 		id, ok := identify(f.Name, "")
-		return !ok || id.io == nil || *id.io != *op.IO || *id.index != *op.Index
+		return !ok || id.IO == nil || id.excludes(*op.IO, *op.Index)
 	})
 }
 
@@ -284,13 +280,14 @@ func (s *search) relative(p string) string {
 }
 
 // pathsOf returns the files of a result as they can be opened.
-func (s *search) pathsOf(r *Result) []string {
+func (s *search) pathsOf(r Result) []string {
 	var names []string
-	if r.Operator != nil {
-		names = r.Operator.Files
-	} else {
-		names = append(names, r.Param.Files...)
-		for _, c := range r.Param.Consumers {
+	switch r := r.(type) {
+	case *Operator:
+		names = r.Files
+	case *Parameter:
+		names = append(names, r.Files...)
+		for _, c := range r.Consumers {
 			names = append(names, c.Files...)
 		}
 	}

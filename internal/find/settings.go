@@ -78,9 +78,9 @@ func readKept(name string) kept {
 // keptNote says where to find a tensor of the first of some results that the configuration
 // kept from being dumped; nothing where there is none.
 func (r *root) keptNote(results []Result) lang.Sentence {
-	for i := range results {
-		op := results[i].Operator
-		if op == nil || op.Level > 0 || op.NotDumped || !r.dumped {
+	for _, result := range results {
+		op, ok := result.(*Operator)
+		if !ok || op.Level > 0 || op.NotDumped || !r.dumped {
 			continue
 		}
 		switch r.kept {
@@ -91,7 +91,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 				if len(in.Dumped) > 0 {
 					from = in.Dumped
 				}
-				if len(from) == 0 || op.IO != nil && (*op.IO != "input" || *op.Index != in.Index) {
+				if len(from) == 0 || op.excludes("input", in.Index) {
 					continue
 				}
 				return lang.Sayf("only outputs were dumped (input_output 2): for input %d of %s take %s", "只 dump 了输出(input_output 2)：%[2]s 的输入 %[1]d 请取%[3]s",
@@ -100,7 +100,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 		case keptInputs:
 			for k := range op.Outputs {
 				out := &op.Outputs[k]
-				if out.dumped == nil || op.IO != nil && (*op.IO != "output" || *op.Index != out.Index) {
+				if out.dumped == nil || op.excludes("output", out.Index) {
 					continue
 				}
 				return lang.Sayf("only inputs were dumped (input_output 1): for output %d of %s take input %d of %s", "只 dump 了输入(input_output 1)：%[2]s 的输出 %[1]d 请取 %[4]s 的输入 %[3]d",

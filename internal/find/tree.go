@@ -366,7 +366,7 @@ func (g *loaded) notes() []lang.Sentence {
 // missing or holds no node.
 func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loaded, bad []Unreadable) {
 	if r.bare != nil {
-		return []*loaded{r.bare.load()}, nil
+		return []*loaded{{IR: graph.NewIR(r.bare.made), file: graphFile{Saved: graph.Saved{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
 	}
 	hasNodes := make(map[int]bool)
 	for _, proto := range []bool{false, true} {

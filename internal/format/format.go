@@ -2,7 +2,11 @@
 // .npz, .safetensors and HDF5. The readers are the packages below it.
 package format
 
-import "dumptool/internal/tensor"
+import (
+	"encoding/json"
+
+	"dumptool/internal/tensor"
+)
 
 // Contents is what a file holds.
 type Contents struct {
@@ -65,13 +69,14 @@ type Details struct {
 	// Quant says how stored integers stand for numbers, nil for those that do not.
 	Quant *Quant
 	// Attrs are what else is noted, in the order of the file.
-	Attrs []Attr
+	Attrs Attrs
 }
 
 // Quant is a quantisation: number = Scale * (stored - ZeroPoint).
 type Quant struct {
-	Scale     float64
-	ZeroPoint int64
+	// Scale and ZeroPoint are those of the formula number = Scale * (stored - ZeroPoint).
+	Scale     tensor.Number `json:"scale"`
+	ZeroPoint int64         `json:"zero_point"`
 }
 
 // Attr is a name with a value: bool, int64, uint64, float64, string, or a list of
@@ -81,8 +86,43 @@ type Attr struct {
 	Value any
 }
 
+// Attrs are attributes, in documents the members of an object.
+type Attrs []Attr
+
+// MarshalJSON implements json.Marshaler.
+func (a Attrs) MarshalJSON() ([]byte, error) {
+	b := []byte("{")
+	for i, attr := range a {
+		name, err := json.Marshal(attr.Name)
+		if err != nil {
+			return nil, err
+		}
+		value := attr.Value
+		switch v := value.(type) {
+		case float64:
+			value = tensor.Number(v)
+		case []float64:
+			all := make([]tensor.Number, len(v))
+			for i, x := range v {
+				all[i] = tensor.Number(x)
+			}
+			value = all
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), text...)
+	}
+	return append(b, '}'), nil
+}
+
 // Value is something in a file that is no tensor.
 type Value struct {
+	// Name is the name in the file.
 	Name string `json:"name"`
 	// Type is what the file calls it, such as int.
 	Type string `json:"type"`

@@ -28,9 +28,10 @@ const (
 
 // PieceError is the error of a piece.
 type PieceError struct {
-	Code Code
+	// Code names the reason.
+	Code Code `json:"code"`
 	// Text says what was found, where, and what was wanted.
-	Text string
+	Text string `json:"error"`
 }
 
 // Error is the text.

@@ -53,54 +53,73 @@ type Rounds struct {
 	Number     *int64
 }
 
-// Result is what an import did.
+// Schema is that of a Result as a document.
+const Schema = "dumptool/import/1"
+
+// Result is what an import did, and the document of it.
 type Result struct {
+	Schema string `json:"schema"`
 	// Rows are the outputs, in the order in which their first pieces were found.
-	Rows []*Row
+	Rows []*Row `json:"tensors"`
 	// Others are what was found and is no part of an output, in the order found.
-	Others []Other
+	Others []Other `json:"others"`
 	// Misfits counts those of Others whose names no pattern has.
-	Misfits int
+	Misfits int `json:"-"`
 	// Read has the name of the node of every piece, in the order found.
-	Read []string
+	Read []string `json:"-"`
 	// Unknown are the nodes that the reference does not have, each once.
-	Unknown []string
+	Unknown []string `json:"-"`
 	// Order are the nodes whose time is known, by that time.
-	Order []string
+	Order []string `json:"-"`
 	// Sums are the digests of the files, where they were wanted.
-	Sums     []Sum
-	Warnings []lang.Sentence
+	Sums []Sum `json:"-"`
+	// Warnings are about the pieces as a whole.
+	Warnings []lang.Sentence `json:"warnings,omitempty"`
 }
 
 // Row is an output of a node.
 type Row struct {
 	// Node is the name, that of the reference where a map has it.
-	Node   string
-	Output int
-	Round  int64
+	Node string `json:"name"`
+	// Output is the number of the output, Round that of the run of the network.
+	Output int   `json:"output"`
+	Round  int64 `json:"round"`
 	// Label names the output as reports of comparisons do.
-	Label string
+	Label string `json:"-"`
 	// Pieces are the files of the output, in the order found.
-	Pieces []*Piece
-	// Path is the array, and Original the name that it would have if that were neither
-	// too long nor taken; else empty.
-	Path, Original string
+	Pieces []*Piece `json:"pieces"`
+	// Path is where the array goes, and Original the name that it would have if that were
+	// neither too long nor taken; else empty.
+	Path, Original string `json:"-"`
+	// Array is what was written; nil after an error.
+	*Array
+	// Cropped is how many elements of the axis were left out.
+	Cropped int64 `json:"cropped,omitempty"`
+	// Notes say what is odd about the pieces, and where the shape comes from.
+	Notes []string `json:"notes,omitempty"`
+	// PieceError says why there is no array; nil if there is one.
+	*PieceError
+}
+
+// fail notes why there is no array.
+func (r *Row) fail(err *PieceError) { r.Array, r.PieceError = nil, err }
+
+// Array is what is written of an output.
+type Array struct {
+	// File is the path of the array.
+	File string `json:"path"`
 	// DType is the type of the elements in the pieces, Shape that of the array.
-	DType tensor.DType
-	Shape tensor.Shape
-	// Axis is the axis on which several pieces were joined, Cropped how much of it was
-	// left out.
-	Axis    int
-	Cropped int64
-	Notes   []string
-	// Err says why there is no array; nil if there is one.
-	Err *PieceError
+	DType tensor.DType `json:"dtype"`
+	Shape tensor.Shape `json:"shape"`
+	// Axis is the axis on which several pieces were joined, nil for one piece.
+	Axis *int `json:"axis,omitempty"`
 }
 
 // Other is a file, or a piece, that is no part of an output.
 type Other struct {
-	File string
-	Why  lang.Sentence
+	// File is the file, Why says why it was left out.
+	File string        `json:"other"`
+	Why  lang.Sentence `json:"why"`
 }
 
 // Sum is the digest of a file.
@@ -109,7 +128,7 @@ type Sum struct{ File, MD5 string }
 // Import joins pieces and writes the arrays. What fails is the error of a row and does
 // not stop the rest; the error is that of ctx or of the folder of the arrays.
 func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
-	r := &Result{Others: found.Others, Misfits: found.Misfits}
+	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]Other{}, found.Others...), Misfits: found.Misfits}
 	pieces := r.rename(found.Pieces, &opt)
 	pieces = r.choose(pieces, &opt)
 	groups := groupPieces(pieces)

@@ -149,8 +149,8 @@ func TestImportAgainstSlow(t *testing.T) {
 			rt.Fatal(err)
 		}
 		row := r.Rows[0]
-		if row.Err != nil || row.Cropped != total-most || filepath.Base(row.Path) != "net_op_1.npy" {
-			rt.Fatalf("%+v %v", row, row.Err)
+		if row.PieceError != nil || row.Cropped != total-most || filepath.Base(row.Path) != "net_op_1.npy" {
+			rt.Fatalf("%+v %v", row, row.PieceError)
 		}
 		checkArray(rt, row.Path, dtype, want)
 	})
@@ -242,10 +242,10 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 			for _, p := range row.Pieces {
 				places[p.File]++
 			}
-			if row.Err != nil {
+			if row.PieceError != nil {
 				broken[row.Label] = true
-				if row.Err.Code == "" || row.Err.Text == "" {
-					rt.Fatalf("%s has the error %+v", row.Label, row.Err)
+				if row.Code == "" || row.Text == "" {
+					rt.Fatalf("%s has the error %+v", row.Label, row.PieceError)
 				}
 				continue
 			}
@@ -344,7 +344,7 @@ func TestCodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := fmt.Sprint(r.Rows[0].Err.Code, " ", r.Rows[0].Err.Text)
+			got := fmt.Sprint(r.Rows[0].Code, " ", r.Rows[0].Text)
 			if name == "huge" { // its pieces are too short as well
 				tt.want = "SIZE_MISMATCH"
 			}
@@ -376,8 +376,8 @@ func TestNodesWhole(t *testing.T) {
 	var got []string
 	for _, row := range r.Rows {
 		text := row.Label + " " + filepath.Base(row.Path)
-		if row.Err != nil {
-			text = row.Label + " " + string(row.Err.Code) + " " + row.Err.Text
+		if row.PieceError != nil {
+			text = row.Label + " " + string(row.Code) + " " + row.Text
 		}
 		got = append(got, text)
 	}
@@ -488,8 +488,8 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := r.Rows[0]
-	if row.Err != nil || row.Axis != 1 || row.Cropped != 1 || !row.Shape.Equal(tensor.Shape{1, 5, 2}) {
-		t.Fatalf("%+v, %v", row, row.Err)
+	if row.PieceError != nil || *row.Axis != 1 || row.Cropped != 1 || !row.Shape.Equal(tensor.Shape{1, 5, 2}) {
+		t.Fatalf("%+v, %v", row, row.PieceError)
 	}
 	if want := []string{"shape taken from " + filepath.Join(cpu, "net_op.npy"), "cropped 1"}; !slices.Equal(row.Notes, want) {
 		t.Errorf("notes %q, want %q", row.Notes, want)
@@ -499,7 +499,7 @@ func TestReference(t *testing.T) {
 		want.at[fmt.Sprint(index)] = binary.LittleEndian.AppendUint16(nil, uint16(2*index[1]+index[2]))
 	})
 	checkArray(t, row.Path, tensor.Float16, want)
-	if bad := r.Rows[1].Err; bad == nil || bad.Code != NotInModel || !slices.Equal(r.Unknown, []string{"strange"}) {
+	if bad := r.Rows[1].PieceError; bad == nil || bad.Code != NotInModel || !slices.Equal(r.Unknown, []string{"strange"}) {
 		t.Errorf("%+v, unknown %q", bad, r.Unknown)
 	}
 }

@@ -25,22 +25,31 @@ const (
 	samples = 3
 )
 
-// Learned is a description of pieces under which they give arrays in every byte.
+// LearnSchema is that of a Learned as a document.
+const LearnSchema = "dumptool/learn/1"
+
+// Learned is a description of pieces under which they give arrays in every byte, and the
+// document of it.
 type Learned struct {
-	Pattern  string
-	Encoding Encoding
-	Skip     int64
+	Schema string `json:"schema"`
+	// Pattern is that of the names of pieces, Encoding and Skip say how a piece is
+	// written.
+	Pattern  string   `json:"pattern"`
+	Encoding Encoding `json:"encoding"`
+	Skip     int64    `json:"skip"`
 	// DType is set where the pieces hold another type than the arrays.
-	DType tensor.DType
+	DType tensor.DType `json:"dtype,omitempty"`
 	// Axis is the axis on which pieces are joined; Axes are the nodes that are joined on
 	// another one.
-	Axis int
-	Axes map[string]int
+	Axis int            `json:"axis"`
+	Axes map[string]int `json:"axes"`
 	// Arrays, Pieces and Bytes count what was compared.
-	Arrays, Pieces int
-	Bytes          int64
+	Arrays int   `json:"arrays"`
+	Pieces int   `json:"pieces"`
+	Bytes  int64 `json:"bytes"`
 	// Alone are the arrays that have no pieces, Others the files that are no pieces.
-	Alone, Others []string
+	Alone  []string `json:"without_pieces"`
+	Others []string `json:"not_used"`
 }
 
 // target is an array that pieces have to give.
@@ -338,7 +347,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // prove compares all arrays that have pieces; nil unless all agree.
 func (l *learner) prove(ctx context.Context, p *Pattern, w way, covered []*target) *Learned {
-	learned := &Learned{Pattern: p.String(), Encoding: w.encoding, Skip: w.skip, Arrays: len(covered), Axes: map[string]int{}}
+	learned := &Learned{Schema: LearnSchema, Pattern: p.String(), Encoding: w.encoding, Skip: w.skip, Arrays: len(covered), Axes: map[string]int{}, Alone: []string{}, Others: []string{}}
 	if w.dtype != covered[0].array.Host.DType() {
 		learned.DType = w.dtype
 	}

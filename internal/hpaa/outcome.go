@@ -28,10 +28,10 @@ func (r *Result) Messages() []batch.Message {
 		for _, note := range row.Notes {
 			all = append(all, batch.Debug(note, "output", row.Label))
 		}
-		if row.Err == nil {
+		if row.PieceError == nil {
 			continue
 		}
-		all = append(all, batch.Errorf("%s: %s: %s", "%s：%s：%s", row.Label, string(row.Err.Code), row.Err.Text))
+		all = append(all, batch.Errorf("%s: %s: %s", "%s：%s：%s", row.Label, string(row.Code), row.Text))
 		if exists(row.Path) {
 			all = append(all, batch.Warnf("%s is there from before and was not written again", "%s 是以前的文件，本次没有重新写入", row.Path))
 		}
@@ -44,7 +44,7 @@ func (r *Result) Messages() []batch.Message {
 func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	written, failed, pieces := 0, 0, 0
 	for _, row := range r.Rows {
-		if row.Err != nil {
+		if row.PieceError != nil {
 			failed++
 			continue
 		}

@@ -43,6 +43,9 @@ type Piece struct {
 	line int
 }
 
+// MarshalText implements encoding.TextMarshaler: the file.
+func (p *Piece) MarshalText() ([]byte, error) { return []byte(p.File), nil }
+
 // keys are the keys of a description, and how each is read from its text.
 var keys = []struct {
 	name string

@@ -92,7 +92,7 @@ func (w *worker) unit(ctx context.Context, u unit) {
 		case errors.As(err, &piece):
 			broken = true
 		case err != nil:
-			g.row.Err = &PieceError{WriteError, err.Error()}
+			g.row.fail(&PieceError{WriteError, err.Error()})
 		case file != nil:
 			files = append(files, file)
 		}
@@ -108,7 +108,7 @@ func (w *worker) unit(ctx context.Context, u unit) {
 		if err := f.Commit(); err != nil {
 			for _, g := range u.groups {
 				if g.row.Path == f.Path() {
-					g.row.Err = &PieceError{WriteError, err.Error()}
+					g.row.fail(&PieceError{WriteError, err.Error()})
 				}
 			}
 		}
@@ -140,13 +140,17 @@ func (w *worker) look(g *group) bool {
 // plan plans how the pieces of a group are joined; what is wrong is the error of its
 // row.
 func (g *group) plan(opt *Options) {
-	if g.row.Err = checkNumbers(g.row.Pieces); g.row.Err != nil {
+	if g.row.PieceError = checkNumbers(g.row.Pieces); g.row.PieceError != nil {
 		return
 	}
-	if g.joint, g.row.Err = join(g.pieces, opt.Axis); g.row.Err != nil {
+	if g.joint, g.row.PieceError = join(g.pieces, opt.Axis); g.row.PieceError != nil {
 		return
 	}
-	g.row.DType, g.row.Shape, g.row.Axis, g.row.Cropped = g.joint.dtype, g.joint.shape, g.joint.axis, g.joint.cropped
+	g.row.Array = &Array{File: g.row.Path, DType: g.joint.dtype, Shape: append(tensor.Shape{}, g.joint.shape...)}
+	if len(g.pieces) > 1 {
+		g.row.Axis = &g.joint.axis
+	}
+	g.row.Cropped = g.joint.cropped
 	if from := g.pieces[0].from; from != "" {
 		g.row.Notes = append(g.row.Notes, "shape taken from "+from)
 	}
@@ -249,16 +253,16 @@ func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
 		texts[k] = someOf(all)
 	}
 	for k, g := range u.groups {
-		g.row.DType, g.row.Shape, g.row.Cropped, g.row.Notes = tensor.Undefined, nil, 0, nil
+		g.row.Array, g.row.Cropped, g.row.Notes = nil, 0, nil
 		switch {
 		case ctx.Err() != nil:
 			return
 		case codes[k] != "":
-			g.row.Err = &PieceError{codes[k], texts[k]}
+			g.row.fail(&PieceError{codes[k], texts[k]})
 		case first != nil:
-			g.row.Err = first
+			g.row.fail(first)
 		default: // it was broken when it was read first
-			g.row.Err = &PieceError{ReadError, "a piece changed while it was read"}
+			g.row.fail(&PieceError{ReadError, "a piece changed while it was read"})
 		}
 	}
 }
@@ -288,7 +292,7 @@ func someOf(texts []string) string {
 func (w *worker) addMapping(rows []*Row) error {
 	var names []dumpdir.Renamed
 	for _, row := range rows {
-		if row.Original != "" && row.Err == nil {
+		if row.Original != "" && row.PieceError == nil {
 			names = append(names, dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
 		}
 	}

@@ -4,9 +4,11 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"dumptool/internal/batch"
@@ -15,8 +17,10 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format"
 	"dumptool/internal/guard"
-	"dumptool/internal/misfit"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -43,79 +47,187 @@ type Options struct {
 	Workers int
 }
 
-// File is what was found in one file.
+// Schema is that of a File as a document.
+const Schema = "dumptool/inspect/1"
+
+// File is what was found in one file, and the document of it.
 type File struct {
-	Entry *dumpdir.File
-	// At says which round the file is of; Order is the place of its operator in the
-	// execution order, nil if that is not known.
-	At    dumpdir.Coordinates
-	Order *int
+	Schema string `json:"schema"`
+	// Entry has the path.
+	Entry *dumpdir.File `json:"file"`
+	// Container is the way the file is built, null when that is unknown.
+	Container Known `json:"container"`
+	// OpType, OpName and DumpTime (microseconds) are null where neither the file nor its
+	// name says.
+	OpType   Known `json:"op_type"`
+	OpName   Known `json:"op_name"`
+	DumpTime Time  `json:"dump_time"`
+	// Inputs and Outputs are the tensors of an operator.
+	Inputs  []Tensor `json:"inputs"`
+	Outputs []Tensor `json:"outputs"`
+	// Tensors are all tensors of a file that names its tensors, and Values what it holds
+	// besides.
+	Tensors []Tensor       `json:"tensors,omitzero"`
+	Values  []format.Value `json:"values,omitempty"`
+	// OriginalName is the name that the file had once, if that is another one.
+	OriginalName string `json:"original_name,omitempty"`
+	// Buffers are on-chip buffers, Spaces workspaces.
+	Buffers []Blob `json:"buffers,omitempty"`
+	Spaces  []Blob `json:"spaces,omitempty"`
+	// At says which round the file is of, where that is known; Order is the place of its
+	// operator in the execution order.
+	At    dumpdir.Coordinates `json:"round,omitzero"`
+	Order *int                `json:"order,omitempty"`
 	// Script is the line of the script that the operator comes from, as FILE:LINE; empty
 	// where it is not known or was not asked for.
-	Script string
-	// Container is the way the file is built, empty when that is unknown.
-	Container string
+	Script string `json:"script,omitempty"`
+	// Statistics are what a table says in place of tensors.
+	Statistics []Statistics `json:"statistics,omitempty"`
+	// Counts are what is in a file that holds no tensors and was given by itself, Side is
+	// that for people.
+	Counts map[string]int `json:"counts,omitempty"`
+	Side   *Side          `json:"-"`
+	// MisfitCount counts the lines and fields that do not fit, and were passed over, Misfits
+	// are the first of them, where they were asked for.
+	MisfitCount int      `json:"misfit_count,omitempty"`
+	Misfits     []Misfit `json:"misfits,omitempty"`
+	// Warnings are what is odd about the file.
+	Warnings []string `json:"warnings,omitempty"`
+	// Err says why the file could not be read. Partial is set where that is about a part of
+	// it: the rest is there.
+	Err     lang.Failure `json:"error,omitempty"`
+	Partial bool         `json:"-"`
+
 	// Name is what the file's name says; HasName is false when it is neither that
 	// of a dump nor that of a tensor of one.
-	Name    filename.Dump
-	HasName bool
-	// OpType, OpName and DumpTime (microseconds) are empty and 0 where neither
-	// the file nor its name says.
-	OpType   string
-	OpName   string
-	DumpTime uint64
-	Inputs   []Tensor
-	Outputs  []Tensor
-	// Named is set for a file that names its tensors: they are all of Tensors, and
-	// Values what it holds besides.
-	Named   bool
-	Tensors []Tensor
-	Values  []format.Value
-	Buffers []Blob
-	Spaces  []Blob
-	// Statistics are what a table says in place of tensors.
-	Statistics []Statistics
-	// Side is what is in a file that holds no tensors; nil for others, and for those
-	// that were not given by themselves.
-	Side *Side
-	// Misfits are the lines and fields that do not fit, and were passed over.
-	Misfits misfit.List
-	// Partial says what of the file could not be read: the rest is there.
-	Partial error
+	Name    filename.Dump `json:"-"`
+	HasName bool          `json:"-"`
 	// OpDebug is set when the outputs are overflow records.
-	OpDebug bool
+	OpDebug bool `json:"-"`
 	// Sliced is set for a thread's part of an operator (FFTS+).
-	Sliced   bool
-	Warnings []string
+	Sliced bool `json:"-"`
 	// NotDump is set for a file that is no dump and does not claim to be one.
-	NotDump bool
+	NotDump bool  `json:"-"`
 	why     error // then
-	// Err says why the file could not be read.
-	Err error
 }
 
-// Tensor is one tensor of a file. Its Data is nil: the file has been closed.
+func newFile(e *dumpdir.File, err error) *File {
+	f := &File{Schema: Schema, Entry: e, At: e.Folder.At, Inputs: []Tensor{}, Outputs: []Tensor{}, Err: lang.Failed(err)}
+	if e.Name != store.Base(e.Path()) {
+		f.OriginalName = e.Name
+	}
+	return f
+}
+
+// Known is a text that documents have as null where it is not known.
+type Known string
+
+// MarshalJSON implements json.Marshaler.
+func (k Known) MarshalJSON() ([]byte, error) {
+	if k == "" {
+		return []byte("null"), nil
+	}
+	return jsonpos.Marshal(string(k), ""), nil
+}
+
+// Time is a time in microseconds, which documents have as null where it is not known.
+type Time uint64
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t == 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendUint(nil, uint64(t), 10), nil
+}
+
+// Shape is a shape, which documents have as [] where none was recorded.
+type Shape tensor.Shape
+
+// MarshalJSON implements json.Marshaler.
+func (s Shape) MarshalJSON() ([]byte, error) {
+	return []byte("[" + tensor.Shape(s).Join(",") + "]"), nil
+}
+
+// Tensor is one tensor of a file.
 type Tensor struct {
-	tensor.Tensor
-	Kind  tensor.Kind
-	Index int
-	// Name is the one in a file that names its tensors, Operator what that says that it
-	// belongs to, and Details what else it says; empty and nil for others.
-	Name     string
-	Operator *format.Operator
-	Details  *format.Details
-	// Origin is the element type before the tensor was stored in DType; Undefined
-	// if it is not known or the same.
-	Origin tensor.DType
-	// Slice is the shape of the thread's part in a Sliced file.
-	Slice tensor.Shape
-	// Record is the overflow record that an output of an OpDebug file holds.
-	Record *opdebug.Record
+	// NameInFile is the name in a file that names its tensors, else null.
+	NameInFile *string `json:"name,omitempty"`
+	// Node is the operator that such a tensor belongs to, Seq the number of its execution
+	// among those of all operators, Round among those of this one.
+	Node  string `json:"node,omitempty"`
+	Seq   *int64 `json:"seq,omitempty"`
+	Round *int   `json:"round,omitempty"`
+	// KindInFile is the kind of such a tensor, and of one of a table.
+	KindInFile tensor.Kind `json:"kind,omitempty"`
+	Kind       tensor.Kind `json:"-"`
+	// Index is the number among those of the kind, from 0.
+	Index int `json:"index"`
+	// DType is the type of the elements, TorchDType as PyTorch names it.
+	DType      string `json:"dtype"`
+	TorchDType string `json:"torch_dtype,omitempty"`
+	// Format is the layout.
+	Format *tensor.Format `json:"format,omitempty"`
+	// Shape is that of the elements as they are stored, OriginalShape that on the host.
+	Shape         Shape        `json:"shape"`
+	OriginalShape tensor.Shape `json:"original_shape,omitzero"`
+	// Groups are those of a grouped convolution.
+	Groups *int64 `json:"groups,omitempty"`
+	// Strides and Offset count elements of the storage that the tensor is a part of.
+	Strides []int64 `json:"strides,omitzero"`
+	Offset  *int64  `json:"offset,omitempty"`
+	// Size is the number of stored bytes.
+	Size int64 `json:"size"`
+	// OriginalFormat is the axis order of OriginalShape, C0 the channel block.
+	OriginalFormat *tensor.Format `json:"original_format,omitempty"`
+	C0             int64          `json:"c0,omitempty"`
+	// Slice is the shape of the thread's part in a file of one thread.
+	Slice tensor.Shape `json:"slice,omitempty"`
+	// Record is the overflow record that the output of an OpDebug file holds.
+	Record *opdebug.Record `json:"record,omitempty"`
+	// RequiresGrad, Device, Quant and Attrs are what else a file says that names its
+	// tensors.
+	RequiresGrad *bool         `json:"requires_grad,omitempty"`
+	Device       string        `json:"device,omitempty"`
+	Quant        *format.Quant `json:"quant,omitempty"`
+	Attrs        format.Attrs  `json:"attrs,omitempty"`
 	// Stats are those of all stored elements, the padding of device layouts
 	// included; nil when they were not asked for.
-	Stats *tensor.Stats
+	Stats *Stats `json:"stats,omitempty"`
 	// Err says why the tensor cannot be used.
-	Err error
+	Err lang.Failure `json:"error,omitempty"`
+
+	typeName string // what it is stored as too
+}
+
+// Stats says what elements hold. The numbers are null without finite elements, and for
+// complex ones.
+type Stats struct {
+	// Min, Max and Mean are those of the finite elements.
+	Min  *tensor.Number `json:"min"`
+	Max  *tensor.Number `json:"max"`
+	Mean *tensor.Number `json:"mean"`
+	// NaN counts the elements that are NaN, Inf the infinite ones, PosInf and NegInf those
+	// of each sign.
+	NaN    int64 `json:"nan"`
+	Inf    int64 `json:"inf"`
+	PosInf int64 `json:"pos_inf"`
+	NegInf int64 `json:"neg_inf"`
+}
+
+func newStats(s *tensor.Stats) *Stats {
+	if s == nil {
+		return nil
+	}
+	return &Stats{(*tensor.Number)(s.Min), (*tensor.Number)(s.Max), (*tensor.Number)(s.Mean), s.NaN, s.PosInf + s.NegInf, s.PosInf, s.NegInf}
+}
+
+// Name is the name in a file that names its tensors, else empty.
+func (t *Tensor) Name() string {
+	if t.NameInFile == nil {
+		return ""
+	}
+	return *t.NameInFile
 }
 
 // Label names the tensor as messages do; empty for that of a table that names only
@@ -124,18 +236,43 @@ func (t *Tensor) Label() string {
 	if t.Kind == "" {
 		return ""
 	}
-	return tensorfile.Label(t.Name, t.Kind, t.Index)
+	return tensorfile.Label(t.Name(), t.Kind, t.Index)
 }
 
 // TypeName names the element type, and what it is stored as.
-func (t *Tensor) TypeName() string { return tensorfile.TypeName(t.DType, t.Origin) }
+func (t *Tensor) TypeName() string { return cmp.Or(t.typeName, t.DType) }
 
-// Blob is an on-chip buffer (type 0: L1) or a workspace (type 0: a log). The file
-// of its Data has been closed.
-type Blob = dumpfmt.Blob
+// Blob is an on-chip buffer (type 0: L1) or a workspace (type 0: a log).
+type Blob struct {
+	// Index is the number among the buffers, or the spaces.
+	Index int `json:"index"`
+	// Type is the number of its kind, Size the number of bytes.
+	Type int32 `json:"type"`
+	Size int64 `json:"size"`
+	// Err says why the bytes cannot be read.
+	Err lang.Failure `json:"error,omitempty"`
+}
+
+func newBlobs(all []dumpfmt.Blob) (blobs []Blob) {
+	for i, b := range all {
+		blobs = append(blobs, Blob{i, b.Type, b.Size, lang.Failed(b.Err)})
+	}
+	return blobs
+}
+
+// Misfit is a line or field that does not fit.
+type Misfit struct {
+	// Line is that of the file, from 1, Offset the byte where it begins; null where it is
+	// not known.
+	Line   *int   `json:"line"`
+	Offset *int64 `json:"offset"`
+	// Found is what is there, Wanted what belongs there.
+	Found  string `json:"found"`
+	Wanted string `json:"wanted"`
+}
 
 // Failed reports whether the file or anything in it cannot be used.
-func (f *File) Failed() bool { return f.Err != nil || f.Partial != nil || len(f.Failures()) > 0 }
+func (f *File) Failed() bool { return f.Err != nil || len(f.Failures()) > 0 }
 
 // Failure is what is wrong with one part of a file, such as output 0.
 type Failure struct {
@@ -145,7 +282,7 @@ type Failure struct {
 
 // Failures lists the tensors, buffers and spaces that cannot be used.
 func (f *File) Failures() []Failure {
-	if f.Err != nil { // that of all that is in it
+	if f.Err != nil && !f.Partial { // that of all that is in it
 		return nil
 	}
 	var all []Failure
@@ -194,7 +331,7 @@ func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.
 				return nil
 			})
 			if err != nil {
-				return &File{Entry: e, At: e.Folder.At, Err: err}
+				return newFile(e, err)
 			}
 			return f
 		},
@@ -214,7 +351,7 @@ func (s *Summary) add(f *File) {
 		s.NotDumps++
 	case f.Failed():
 		s.Failed++
-	case f.Named && len(f.Tensors) == 0:
+	case f.Tensors != nil && len(f.Tensors) == 0:
 		s.Empty++
 	default:
 		s.Files++

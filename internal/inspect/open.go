@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"dumptool/internal/dumpdir"
-	"dumptool/internal/format"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
 
@@ -95,7 +96,7 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 					p.script = op.Call.Script
 				}
 				if t.Leaf != nil && t.File.Err != nil {
-					p.values = append(p.values, Tensor{Kind: t.Kind, Index: t.Index, Name: t.Leaf.Name, Details: &format.Details{}, Err: t.File.Err})
+					p.values = append(p.values, Tensor{NameInFile: new(t.Leaf.Name), KindInFile: t.Kind, Kind: t.Kind, Index: t.Index, DType: tensor.Undefined.String(), Err: lang.Failed(t.File.Err)})
 				}
 				switch {
 				case t.Member != "":

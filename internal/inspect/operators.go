@@ -37,7 +37,7 @@ type Operator struct {
 	First *Tensor
 	// Stats are the range of the tensors of all executions, and their NaN and Inf;
 	// nil without statistics.
-	Stats *tensor.Stats
+	Stats *Stats
 }
 
 // fileOf is the operator of a file.
@@ -94,7 +94,7 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 func (all *Operators) Add(f *File) {
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
-		if of, ok := all.byFile[source{f.Entry, t.Name}]; ok {
+		if of, ok := all.byFile[source{f.Entry, t.Name()}]; ok {
 			of.op.Bytes += t.Size
 			if t.Err != nil {
 				of.op.Failed++
@@ -103,14 +103,14 @@ func (all *Operators) Add(f *File) {
 		}
 	}
 	of, ok := all.byFile[source{file: f.Entry}]
-	if !ok || f.NotDump || f.Named && len(f.Tensors) > 0 {
+	if !ok || f.NotDump || len(f.Tensors) > 0 {
 		return
 	}
 	if f.Failed() {
 		of.op.Failed++
 	}
-	if filename.SameNormalised(f.OpName, of.op.Name) { // the header has the slashes
-		of.op.Name = f.OpName
+	if name := string(f.OpName); filename.SameNormalised(name, of.op.Name) { // the header has the slashes
+		of.op.Name = name
 	}
 	for _, list := range [][]Tensor{f.Inputs, f.Outputs} {
 		for i := range list {
@@ -136,17 +136,17 @@ func (o *Operator) addTensor(t *Tensor, counted bool) {
 		return
 	}
 	if o.Stats == nil {
-		o.Stats = &tensor.Stats{}
+		o.Stats = &Stats{}
 	}
 	o.Stats.NaN += t.Stats.NaN
 	o.Stats.PosInf += t.Stats.PosInf
 	o.Stats.NegInf += t.Stats.NegInf
-	o.Stats.Min = extreme(o.Stats.Min, t.Stats.Min, func(a, b float64) bool { return a < b })
-	o.Stats.Max = extreme(o.Stats.Max, t.Stats.Max, func(a, b float64) bool { return a > b })
+	o.Stats.Min = extreme(o.Stats.Min, t.Stats.Min, func(a, b tensor.Number) bool { return a < b })
+	o.Stats.Max = extreme(o.Stats.Max, t.Stats.Max, func(a, b tensor.Number) bool { return a > b })
 }
 
 // extreme returns the one of two values that is beyond the other; nil is none.
-func extreme(a, b *float64, beyond func(a, b float64) bool) *float64 {
+func extreme(a, b *tensor.Number, beyond func(a, b tensor.Number) bool) *tensor.Number {
 	if a == nil || b != nil && beyond(*b, *a) {
 		return b
 	}

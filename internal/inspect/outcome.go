@@ -16,11 +16,11 @@ func (f *File) Messages() []batch.Message {
 	for _, w := range f.Warnings {
 		all = append(all, batch.Warnf("%s: %s", "%s: %s", path, w))
 	}
-	if f.Err != nil {
+	switch {
+	case f.Partial:
+		all = append(all, batch.Errorf("%s: %v", "%s: %v", path, f.Err))
+	case f.Err != nil:
 		all = append(all, dumpdir.UnreadMessages(path, f.Err)...)
-	}
-	if f.Partial != nil {
-		all = append(all, batch.Errorf("%s: %v", "%s: %v", path, f.Partial))
 	}
 	for _, failure := range f.Failures() {
 		all = append(all, batch.Errorf("%s: %s: %v", "%s: %s: %v", path, failure.Part, failure.Err))

@@ -34,7 +34,7 @@ func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun, c.ZH) }
 
 // sideKind is a kind of files beside the dumps. Adding one takes a line in sideKinds.
 type sideKind struct {
-	container string
+	container Known
 	what      lang.Text
 	is        func(name string) bool
 	read      func(in io.Reader, size int64) ([]Count, misfit.List, error)
@@ -70,13 +70,16 @@ func (w *worker) side(f *File, kind int) bool {
 	k := &sideKinds[kind]
 	in, err := safefile.Open(f.Entry.Path())
 	if err != nil {
-		f.Err = err
+		f.Err = lang.Failed(err)
 		return true
 	}
 	defer in.Close()
 	f.Container = k.container
 	counts, misfits, err := k.read(in, f.Entry.Size)
-	f.Side, f.Partial = &Side{k.what, counts}, err
+	f.Side, f.Counts, f.Err, f.Partial = &Side{k.what, counts}, make(map[string]int), lang.Failed(err), err != nil
+	for _, c := range counts {
+		f.Counts[strings.ReplaceAll(c.Noun, " ", "_")+"s"] = c.N
+	}
 	f.keep(&misfits, w.opt.Misfits)
 	return true
 }
@@ -87,11 +90,12 @@ func (w *worker) looseProto(f *File) bool {
 	if path.Ext(f.Entry.Name) != ".pb" {
 		return false
 	}
-	found := File{Entry: f.Entry}
-	if !w.side(&found, 0) || found.Partial != nil {
+	found := newFile(f.Entry, nil)
+	found.At = dumpdir.Coordinates{}
+	if !w.side(found, 0) || found.Partial {
 		return false
 	}
-	*f = found
+	*f = *found
 	return true
 }
 
@@ -103,9 +107,18 @@ func sideOf(name string) int {
 // keep notes what of the file does not fit: how much it is, and where if that is asked
 // for.
 func (f *File) keep(all *misfit.List, listed bool) {
-	f.Misfits.Count = all.Count
-	if listed {
-		f.Misfits.First = all.First
+	f.MisfitCount = all.Count
+	for i := range all.First {
+		if m := &all.First[i]; listed {
+			one := Misfit{Found: m.Found, Wanted: m.Wanted}
+			if m.Line != 0 {
+				one.Line = &m.Line
+			}
+			if m.Offset >= 0 {
+				one.Offset = &m.Offset
+			}
+			f.Misfits = append(f.Misfits, one)
+		}
 	}
 }
 

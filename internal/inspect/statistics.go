@@ -7,11 +7,13 @@ import (
 
 // Statistics are what a table says about a tensor of an operator.
 type Statistics struct {
-	Op string
+	// Op is the name of the operator.
+	Op string `json:"op_name"`
 	// Tensor has no kind where the table names only the operator.
 	Tensor
-	Norm   *float64
-	Digest string
+	// Norm is the square root of the sum of the squares, Digest that of the bytes.
+	Norm   *tensor.Number `json:"norm,omitempty"`
+	Digest string         `json:"digest,omitempty"`
 }
 
 func newStatistics(op *dumpdir.Op, t *dumpdir.Tensor) Statistics {
@@ -19,10 +21,10 @@ func newStatistics(op *dumpdir.Op, t *dumpdir.Tensor) Statistics {
 	if s == nil {
 		s = &dumpdir.Statistics{}
 	}
-	row := Statistics{Op: op.Names()[0], Digest: s.Digest, Tensor: Tensor{Kind: t.Kind, Index: t.Index, Stats: &tensor.Stats{}}}
-	row.DType, row.Shape, row.Size, row.Format = s.DType, s.Shape, s.Size, s.TensorFormat()
-	row.Stats.Min, row.Stats.Max, row.Stats.Mean = s.Number(dumpdir.Min), s.Number(dumpdir.Max), s.Number(dumpdir.Mean)
-	row.Norm = s.Number(dumpdir.Norm)
-	row.Stats.NaN, row.Stats.PosInf, row.Stats.NegInf = s.CountOf(dumpdir.NaNs), s.CountOf(dumpdir.PositiveInfs), s.CountOf(dumpdir.NegativeInfs)
-	return row
+	return Statistics{Op: op.Names()[0], Digest: s.Digest, Norm: (*tensor.Number)(s.Number(dumpdir.Norm)), Tensor: Tensor{
+		KindInFile: t.Kind, Kind: t.Kind, Index: t.Index, DType: s.DType.String(), Format: new(s.TensorFormat()),
+		Shape: Shape(s.Shape), OriginalShape: tensor.Shape{}, Groups: new(int64), Size: s.Size,
+		Stats: newStats(&tensor.Stats{Min: s.Number(dumpdir.Min), Max: s.Number(dumpdir.Max), Mean: s.Number(dumpdir.Mean),
+			NaN: s.CountOf(dumpdir.NaNs), PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}),
+	}}
 }

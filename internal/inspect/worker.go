@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -25,10 +26,10 @@ type worker struct {
 
 // file inspects one file.
 func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
-	f := &File{Entry: e, At: e.Folder.At, Err: e.Err}
+	f := newFile(e, e.Err)
 	name := filename.Parse(e.Name)
 	if f.Name, f.HasName = name.Dump, name.HasDump; f.HasName || name.Grammar == filename.Sync {
-		f.OpType, f.OpName = name.OpType, name.OpName
+		f.OpType, f.OpName = Known(name.OpType), Known(name.OpName)
 	}
 	if p := w.places[e]; p != nil {
 		f.belong(p, w.opt.Script)
@@ -62,10 +63,11 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		}
 		t := w.tensor(ctx, f, &src.Tensors[i], slices)
 		if errors.Is(t.Err, context.Canceled) {
-			return &File{Entry: e, Err: t.Err}
+			return newFile(e, t.Err)
 		}
 		switch {
 		case src.Named:
+			t.name(&src.Tensors[i])
 			f.Tensors = append(f.Tensors, t)
 		case t.Kind.IsInput():
 			f.Inputs = append(f.Inputs, t)
@@ -80,13 +82,13 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 }
 
 // msprobe is the container of what msprobe lists.
-const msprobe = string(dumpdir.MSProbe)
+const msprobe = Known(dumpdir.MSProbe)
 
 // belong notes where in the run the file belongs.
 func (f *File) belong(p *place, script bool) {
 	f.At, f.Statistics = p.at, p.rows
 	if p.values != nil {
-		f.Container, f.Named, f.Tensors = msprobe, true, p.values
+		f.Container, f.Tensors = msprobe, p.values
 	}
 	if p.order >= 0 {
 		f.Order = &p.order
@@ -95,7 +97,7 @@ func (f *File) belong(p *place, script bool) {
 		f.Script = p.script
 	}
 	if p.op != nil && f.OpName == "" && f.OpType == "" {
-		f.OpName, f.OpType = p.op.Name, p.op.Type
+		f.OpName, f.OpType = Known(p.op.Name), Known(p.op.Type)
 	}
 }
 
@@ -121,7 +123,7 @@ func (w *worker) table(f *File) {
 		}
 	}
 	if rows, ok := errors.AsType[*dumpdir.TableError](f.Err); ok {
-		f.Err, f.Partial = nil, f.Err
+		f.Partial = true
 		f.keep(&rows.Misfits, w.opt.Misfits)
 	}
 }
@@ -131,7 +133,7 @@ func (f *File) fail(err error, single bool) {
 	name := filename.Parse(f.Entry.Name)
 	claims := name.IsDump() || single || tensorfile.Claims(f.Entry.Name)
 	if f.NotDump = errors.Is(err, dumpfmt.ErrNotDump) && !claims; !f.NotDump {
-		f.Err = err
+		f.Err = lang.Failed(err)
 	} else {
 		f.why = err
 	}
@@ -139,10 +141,12 @@ func (f *File) fail(err error, single bool) {
 
 // describe notes what the file says as a whole.
 func (f *File) describe(src *tensorfile.File) {
-	f.Container, f.Named, f.Values = src.Container, src.Named, src.Values
+	if f.Container, f.Values = Known(src.Container), src.Values; src.Named {
+		f.Tensors = []Tensor{}
+	}
 	// The name of an exception dump, which names no operator, has a date instead.
 	if f.Name.OpName != "" {
-		f.DumpTime = f.Name.Timestamp
+		f.DumpTime = Time(f.Name.Timestamp)
 	}
 	op := src.Op
 	if op == nil {
@@ -150,10 +154,10 @@ func (f *File) describe(src *tensorfile.File) {
 	}
 	f.OpDebug = src.IsRecord(f.Entry.Name)
 	if op.Name != "" {
-		f.OpName = op.Name
+		f.OpName = Known(op.Name)
 	}
-	f.DumpTime = cmp.Or(op.Time, f.DumpTime)
-	f.Buffers, f.Spaces = op.Buffers, op.Spaces
+	f.DumpTime = cmp.Or(Time(op.Time), f.DumpTime)
+	f.Buffers, f.Spaces = newBlobs(op.Buffers), newBlobs(op.Spaces)
 }
 
 // slices returns the shapes of the thread's part by kind of tensor, nil for an
@@ -169,27 +173,42 @@ func (f *File) slices(src *tensorfile.File) map[tensor.Kind][]tensor.Shape {
 
 // tensor inspects one tensor.
 func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, slices map[tensor.Kind][]tensor.Shape) Tensor {
-	t := Tensor{Tensor: src.Tensor, Kind: src.Kind, Index: src.Index, Name: src.Name, Operator: src.Operator, Details: src.Details, Origin: src.Origin, Err: src.Err}
-	t.Data = nil
+	t := Tensor{
+		Kind: src.Kind, Index: src.Index, DType: tensorfile.TypeName(src.DType, src.Origin), Format: &src.Format, Shape: Shape(src.Shape),
+		OriginalShape: append(tensor.Shape{}, src.OriginalShape...), Groups: &src.Groups, Size: src.Size, OriginalFormat: src.OriginalFormat, C0: src.C0,
+	}
 	if list := slices[t.Kind]; t.Index < len(list) {
 		t.Slice = list[t.Index]
 	}
+	err := src.Err
 	switch {
-	case errors.Is(t.Err, tensorfile.ErrNoData):
-		f.Warnings, t.Err = append(f.Warnings, fmt.Sprintf("%s: %v", src, t.Err)), nil
-	case t.Err != nil:
+	case errors.Is(err, tensorfile.ErrNoData):
+		f.Warnings, err = append(f.Warnings, fmt.Sprintf("%s: %v", src, err)), nil
+	case err != nil:
 	case f.OpDebug && t.Kind == tensor.Output:
-		if t.Record, t.Err = src.Record(); t.Err == nil {
+		if t.Record, err = src.Record(); err == nil {
 			f.Warnings = append(f.Warnings, t.Record.Warnings...)
 		}
 	default:
-		w.elements(ctx, src, &t)
+		err = w.elements(ctx, src, &t)
 	}
+	t.Err = lang.Failed(err)
 	return t
 }
 
+// name notes what a file says that names its tensors.
+func (t *Tensor) name(src *tensorfile.Tensor) {
+	d := src.Details
+	t.NameInFile, t.KindInFile, t.typeName, t.DType, t.TorchDType = &src.Name, t.Kind, t.DType, src.DType.String(), d.TorchDType
+	t.Format, t.OriginalShape, t.Groups, t.OriginalFormat, t.C0, t.Slice, t.Record = nil, nil, nil, nil, 0, nil, nil
+	t.Strides, t.Offset, t.RequiresGrad, t.Device, t.Quant, t.Attrs = d.Strides, d.Offset, d.RequiresGrad, d.Device, d.Quant, d.Attrs
+	if op := src.Operator; op != nil {
+		t.Node, t.Seq, t.Round = op.Name, &op.Seq, &op.Round
+	}
+}
+
 // elements checks that the bytes hold the elements and gathers statistics.
-func (w *worker) elements(ctx context.Context, src *tensorfile.Tensor, t *Tensor) {
+func (w *worker) elements(ctx context.Context, src *tensorfile.Tensor, t *Tensor) error {
 	if t.Slice != nil && !src.Holds(src.Shape) {
 		src.Shape = t.Slice
 	}
@@ -197,11 +216,13 @@ func (w *worker) elements(ctx context.Context, src *tensorfile.Tensor, t *Tensor
 	var noElements *tensor.UnsupportedType
 	switch {
 	case errors.As(err, &noElements) && !w.opt.Stats:
-	case err != nil:
-		t.Err = err
-	case w.opt.Stats:
-		t.Stats, t.Err = src.Stats(ctx, shape, &w.block)
+		return nil
+	case err != nil || !w.opt.Stats:
+		return err
 	}
+	stats, err := src.Stats(ctx, shape, &w.block)
+	t.Stats = newStats(stats)
+	return err
 }
 
 // maxBlock is the size of a block of statistics: elements have 16 bytes at most.

@@ -6,6 +6,7 @@ package lang
 
 // Text is a text in two languages.
 type Text struct {
+	// EN is the text in English, ZH in Chinese.
 	EN string `json:"en"`
 	ZH string `json:"zh"`
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"strings"
@@ -106,6 +107,29 @@ type sentenceError struct{ Sentence }
 
 // Error is the text in English.
 func (e sentenceError) Error() string { return e.String() }
+
+// Failure is an error that documents have as its text, in English.
+type Failure interface {
+	error
+	encoding.TextMarshaler
+}
+
+// Failed returns an error as a Failure, nil for none.
+func Failed(err error) Failure {
+	if err == nil {
+		return nil
+	}
+	return failure{err}
+}
+
+// failure is an error with its text in documents.
+type failure struct{ error }
+
+// Unwrap returns the error itself.
+func (f failure) Unwrap() error { return f.error }
+
+// MarshalText implements encoding.TextMarshaler.
+func (f failure) MarshalText() ([]byte, error) { return []byte(f.Error()), nil }
 
 // errorText is an error whose part with a text, which is its message in English, is
 // in the language.

@@ -7,6 +7,9 @@ import (
 	"strconv"
 )
 
+// MarshalJSON implements json.Marshaler: the form of AppendJSON.
+func (r *Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
+
 // AppendJSON appends the record in the JSON form of the CANN converter:
 // fields in file order, four blanks of indentation, addresses as strings in
 // hex, no newline at the end.

@@ -18,14 +18,15 @@ const Schema = "dumptool/overflow/1"
 type Report struct {
 	Schema string `json:"schema"`
 	// Records are ordered by rank, step and time.
-	Records  []Record  `json:"records"`
+	Records []Record `json:"records"`
+	// Problems are what could not be read, and records without an overflow.
 	Problems []Problem `json:"problems"`
 	// First is the index of the first record of each rank.
 	First map[string]int `json:"first"`
 	// Dumps counts the dumps of operators, Total the records before Options.Most.
 	Dumps int `json:"dumps"`
 	Total int `json:"total"`
-	// All is that of the options.
+	// All is set where reports for people show everything.
 	All bool `json:"all,omitempty"`
 	Inputs
 	shard.Origin
@@ -58,7 +59,7 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	for i, r := range records {
 		r.Place = i + 1
 	}
-	records = share(records, opt.Shard)
+	records = shard.Share(opt.Shard, records, roundOf, sizeToRead)
 	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, records, nil,
 		func(ctx context.Context, r *Record) *Record {
 			r.judge(ctx)
@@ -72,30 +73,20 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	return report, nil
 }
 
-// share returns the records of a shard: those of some rounds.
-func share(records []*Record, spec shard.Spec) []*Record {
-	if !spec.On() {
-		return records
+// roundOf names the round of a record.
+func roundOf(r *Record) string {
+	return strings.Join([]string{r.Rank, r.Step, r.Graph, r.Model, r.Folder}, "\x00")
+}
+
+// sizeToRead is how much is read to judge a record.
+func sizeToRead(r *Record) (size int64) {
+	if r.Op != nil {
+		size = sizeOf(r.Op.dump.tensors)
 	}
-	var sizes []int64
-	var keys []string
-	rounds := make(map[dumpdir.Coordinates]int)
-	for _, r := range records {
-		i, seen := rounds[r.At()]
-		if !seen {
-			i = len(keys)
-			rounds[r.At()] = i
-			sizes, keys = append(sizes, 0), append(keys, strings.Join([]string{r.Rank, r.Step, r.Graph, r.Model, r.Folder}, "\x00"))
-		}
-		if r.Op != nil {
-			sizes[i] += sizeOf(r.Op.dump.tensors)
-		}
-		for _, p := range r.Producers {
-			sizes[i] += sizeOf(p.dumped)
-		}
+	for _, p := range r.Producers {
+		size += sizeOf(p.dumped)
 	}
-	shards := shard.Balance(sizes, keys, spec.Of)
-	return slices.DeleteFunc(records, func(r *Record) bool { return shards[rounds[r.At()]] != spec.Index })
+	return size
 }
 
 // sizeOf adds up the files of tensors.
@@ -176,7 +167,7 @@ func (r *Report) add(records []*Record) {
 // record of each rank. Places are kept for those who merge.
 func (r *Report) conclude(keepPlaces bool) {
 	slices.SortStableFunc(r.Records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Place, b.Place), compareRecords(&a, &b)) })
-	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
+	orderProblems(r.Problems, keepPlaces)
 	r.First = make(map[string]int)
 	for i := range r.Records {
 		record := &r.Records[i]
@@ -185,11 +176,6 @@ func (r *Report) conclude(keepPlaces bool) {
 		}
 		if !keepPlaces {
 			record.Place = 0
-		}
-	}
-	for i := range r.Problems {
-		if !keepPlaces {
-			r.Problems[i].Place = 0
 		}
 	}
 }

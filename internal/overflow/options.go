@@ -1,6 +1,7 @@
 package overflow
 
 import (
+	"cmp"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -31,7 +32,7 @@ type Options struct {
 // Problem is a file that could not be used, a record without an overflow, or
 // something that the run lacks.
 type Problem struct {
-	// File is empty for what is missing.
+	// File is what it is about, empty for what is missing.
 	File string `json:"file"`
 	Fault
 	// Empty is set for a readable record without an overflow.
@@ -43,6 +44,16 @@ type Problem struct {
 }
 
 func newProblem(file string, err error) Problem { return Problem{File: file, Fault: faultOf(err)} }
+
+// orderProblems orders problems by their places, which are kept for those who merge.
+func orderProblems(problems []Problem, keepPlaces bool) {
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
+	for i := range problems {
+		if !keepPlaces {
+			problems[i].Place = 0
+		}
+	}
+}
 
 // Unread reports whether data could not be read.
 func (p *Problem) Unread() bool {

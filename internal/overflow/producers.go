@@ -12,6 +12,7 @@ import (
 
 // Producer is an output that the operator of a record reads, by the graph of the run.
 type Producer struct {
+	// Type and Op are the operator.
 	Type string `json:"op_type"`
 	Op   string `json:"op_name"`
 	// Script is the line of the user's script that the operator comes from, as

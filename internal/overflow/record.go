@@ -17,21 +17,25 @@ import (
 
 // Record is one overflow record, its operator and the verdict on it.
 type Record struct {
+	// File is the file of the record.
 	File string `json:"file"`
 	// Device is Rank under the name that older reports have.
-	Device    string `json:"device"`
+	Device string `json:"device"`
+	// Step is the step, Timestamp when it was written, in microseconds, 0 when not known.
 	Step      string `json:"step"`
-	Timestamp uint64 `json:"timestamp"` // microseconds, 0 when not known
+	Timestamp uint64 `json:"timestamp"`
 	// Unit is the one that matters: AI Core before atomic adds, since those overflow in
 	// its wake. What follows is that unit's.
-	Unit     opdebug.Unit `json:"acc_type"`
-	ModelID  uint64       `json:"model_id"`
-	StreamID uint64       `json:"stream_id"`
-	TaskID   uint64       `json:"task_id"`
+	Unit opdebug.Unit `json:"acc_type"`
+	// ModelID, StreamID and TaskID are the ids of its task.
+	ModelID  uint64 `json:"model_id"`
+	StreamID uint64 `json:"stream_id"`
+	TaskID   uint64 `json:"task_id"`
 	// ContextID and ThreadID are nil where the task has none.
-	ContextID *uint64  `json:"context_id"`
-	ThreadID  *uint64  `json:"thread_id"`
-	Status    []uint64 `json:"status"`
+	ContextID *uint64 `json:"context_id"`
+	ThreadID  *uint64 `json:"thread_id"`
+	// Status are the status words.
+	Status []uint64 `json:"status"`
 	// Causes are what the status words mean.
 	Causes []Cause `json:"causes"`
 	// Op is the operator's dump, nil when none was found.
@@ -40,22 +44,28 @@ type Record struct {
 	Tensors []Tensor `json:"tensors"`
 	// Producers are the outputs that the operator reads, of the first record of each
 	// rank; none where no graph says them.
-	Producers []Producer  `json:"producers,omitempty"`
-	Verdict   Verdict     `json:"verdict"`
-	Advice    []lang.Text `json:"advice"`
-	Why       string      `json:"reason"`
+	Producers []Producer `json:"producers,omitempty"`
+	// Verdict says where the bad values come from, Why what that rests on, and Advice what
+	// to do about it.
+	Verdict Verdict     `json:"verdict"`
+	Advice  []lang.Text `json:"advice"`
+	Why     string      `json:"reason"`
 	// Time is Timestamp for people.
-	Time  string `json:"time,omitempty"`
+	Time string `json:"time,omitempty"`
+	// Model is the model of the round.
 	Model string `json:"model,omitempty"`
 	// CoreID, Block and PCStart say where on the device it was, as far as is known.
-	CoreID   *uint64  `json:"core_id,omitempty"`
-	Block    *uint64  `json:"block,omitempty"`
-	PCStart  string   `json:"pc_start,omitempty"`
+	CoreID  *uint64 `json:"core_id,omitempty"`
+	Block   *uint64 `json:"block,omitempty"`
+	PCStart string  `json:"pc_start,omitempty"`
+	// Warnings are what is odd about the record.
 	Warnings []string `json:"warnings,omitempty"`
-	Rank     string   `json:"rank,omitempty"`
-	Graph    string   `json:"graph,omitempty"`
-	Folder   string   `json:"folder,omitempty"`
-	WhyZH    string   `json:"reason_zh,omitempty"`
+	// Rank, Graph and Folder are those of the round.
+	Rank   string `json:"rank,omitempty"`
+	Graph  string `json:"graph,omitempty"`
+	Folder string `json:"folder,omitempty"`
+	// WhyZH is Why in Chinese.
+	WhyZH string `json:"reason_zh,omitempty"`
 	// Place is the place among the records of all shards, where there are several.
 	Place int `json:"place,omitempty"`
 
@@ -72,11 +82,15 @@ func (r *Record) At() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
 }
 
+// StatusText prints the status words in hex.
+func (r *Record) StatusText() string { return hexWords(r.Status) }
+
 // Words are the decoded status words.
 func (r *Record) Words() []statusreg.Result { return decodeWords(r.Unit, r.Status) }
 
 // Cause is what a bit of a status word means.
 type Cause struct {
+	// Mask is the bit, or the mask of a code.
 	Mask string `json:"mask"`
 	lang.Text
 	// Word is the number of the word, nil for the only one.
@@ -100,13 +114,16 @@ func causesOf(words []statusreg.Result) []Cause {
 
 // Operator is the operator whose overflow a record reports.
 type Operator struct {
+	// Type is the type of the operator.
 	Type string `json:"type"`
 	// Name is the full name of the dump's header, else that of the file name.
 	Name string `json:"name"`
+	// File is the dump.
 	File string `json:"file"`
 	// FileName is the name that the file goes by.
-	FileName  string `json:"-"`
-	MatchedBy Rule   `json:"matched_by"`
+	FileName string `json:"-"`
+	// MatchedBy is the rule by which the dump was found.
+	MatchedBy Rule `json:"matched_by"`
 	// Guess is set for a match that may well be wrong.
 	Guess bool `json:"guess,omitempty"`
 	// Script is the line of the user's script that the operator comes from, as
@@ -239,20 +256,11 @@ func otherFault(u opdebug.Unit, words []statusreg.Result) error {
 }
 
 // UnitRegister returns the register whose value the status of a unit is.
-func UnitRegister(u opdebug.Unit) statusreg.Register {
-	switch u {
-	case opdebug.DHA:
-		return statusreg.DHA
-	case opdebug.L2:
-		return statusreg.L2
-	case opdebug.AICore, opdebug.AIC, opdebug.AIV:
-		return statusreg.AICore
-	case opdebug.AICPU:
-		return statusreg.AICPU
-	case opdebug.SDMA:
-		return statusreg.SDMA
-	}
-	return statusreg.None
+func UnitRegister(u opdebug.Unit) statusreg.Register { return registers[u] }
+
+var registers = map[opdebug.Unit]statusreg.Register{
+	opdebug.DHA: statusreg.DHA, opdebug.L2: statusreg.L2, opdebug.AICPU: statusreg.AICPU, opdebug.SDMA: statusreg.SDMA,
+	opdebug.AICore: statusreg.AICore, opdebug.AIC: statusreg.AICore, opdebug.AIV: statusreg.AICore,
 }
 
 // compareRecords orders records by rank, step and time.

@@ -24,22 +24,27 @@ type Scanned struct {
 	// File is the path, of several files a pattern.
 	File string `json:"file"`
 	// Device is Rank under the name that older reports have.
-	Device    string `json:"device"`
+	Device string `json:"device"`
+	// Step is the step, Timestamp when the operator ran, in microseconds, 0 when not known.
 	Step      string `json:"step"`
 	Timestamp uint64 `json:"timestamp"`
-	OpType    string `json:"op_type"`
-	OpName    string `json:"op_name"`
+	// OpType and OpName are the operator.
+	OpType string `json:"op_type"`
+	OpName string `json:"op_name"`
 	// Script is the line of the user's script, as FILE:LINE; empty when unknown.
 	Script string `json:"script,omitempty"`
 	// First marks the first row of its rank with a bad tensor, unless the
 	// execution order is not known.
-	First   bool     `json:"first"`
-	Verdict Verdict  `json:"verdict,omitempty"` // of a row with a bad tensor, else empty
+	First bool `json:"first"`
+	// Verdict says where the bad values of a row with a bad tensor come from.
+	Verdict Verdict `json:"verdict,omitempty"`
+	// Tensors are those of the operator.
 	Tensors []Tensor `json:"tensors"`
-	Rank    string   `json:"rank,omitempty"`
-	Graph   string   `json:"graph,omitempty"`
-	Model   string   `json:"model,omitempty"`
-	Folder  string   `json:"folder,omitempty"`
+	// Rank, Graph, Model and Folder are those of the round.
+	Rank   string `json:"rank,omitempty"`
+	Graph  string `json:"graph,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Folder string `json:"folder,omitempty"`
 	// Files are those of each folder, where there are several.
 	Files []string `json:"files,omitempty"`
 	// Unordered is set where the execution order of the round is not known.
@@ -72,12 +77,14 @@ type ScanReport struct {
 	Tensors  int `json:"tensors"`
 	BadFiles int `json:"bad_files"`
 	// Rows are ordered by rank and step, then in execution order.
-	Rows     []Scanned `json:"rows"`
+	Rows []Scanned `json:"rows"`
+	// Problems are what could not be read.
 	Problems []Problem `json:"problems"`
 	// Orders are the sources of the execution order.
 	Orders []OrderSource `json:"orders"`
-	Tables int           `json:"tables,omitempty"`
-	// All is that of the options.
+	// Tables counts the tensors that come from tables of statistics.
+	Tables int `json:"tables,omitempty"`
+	// All is set where the good tensors are there too.
 	All bool `json:"all,omitempty"`
 	Inputs
 	shard.Origin
@@ -88,9 +95,10 @@ func (r *ScanReport) Unread() int { return unread(r.Problems) }
 
 // OrderSource is a source of the execution order of some rounds.
 type OrderSource struct {
+	// By is the kind of the source, Source its name.
 	By     dumpdir.OrderBy `json:"by"`
 	Source string          `json:"source"`
-	// Known is how many of Of operators the source knows.
+	// Known is how many of Of operators the source knows, in Rounds rounds.
 	Known  int `json:"known"`
 	Of     int `json:"of"`
 	Rounds int `json:"rounds"`
@@ -331,7 +339,7 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 // others of it are bad.
 func (r *ScanReport) conclude(keepPlaces bool) {
 	slices.SortStableFunc(r.Rows, func(a, b Scanned) int { return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Place, b.Place)) })
-	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
+	orderProblems(r.Problems, keepPlaces)
 	seen := make(map[string]bool)
 	bad := make(map[dumpdir.Coordinates]int)
 	for i := range r.Rows {
@@ -343,14 +351,8 @@ func (r *ScanReport) conclude(keepPlaces bool) {
 		row := &r.Rows[i]
 		row.First = row.Bad() && !seen[row.Rank] && (!row.Unordered || bad[row.At()] == 1)
 		seen[row.Rank] = seen[row.Rank] || row.Bad()
-	}
-	if keepPlaces {
-		return
-	}
-	for i := range r.Rows {
-		r.Rows[i].Place = 0
-	}
-	for i := range r.Problems {
-		r.Problems[i].Place = 0
+		if !keepPlaces {
+			row.Place = 0
+		}
 	}
 }

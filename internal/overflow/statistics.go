@@ -24,7 +24,7 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 		one.Count, one.NaN, one.PosInf, one.NegInf = counted(s, dumpdir.Count), counted(s, dumpdir.NaNs), counted(s, dumpdir.PositiveInfs), counted(s, dumpdir.NegativeInfs)
 		one.Saturated = nil
 		if one.excuse(s); one.Bad {
-			shows := Number(firstShown(s, stats))
+			shows := tensor.Number(firstShown(s, stats))
 			one.BadStatistic = &shows
 		}
 		all = append(all, one)

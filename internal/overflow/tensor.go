@@ -13,12 +13,14 @@ import (
 
 // Tensor is one tensor of an operator and what it holds.
 type Tensor struct {
-	Kind   tensor.Kind `json:"kind"`
-	Index  int         `json:"index"`
-	DType  string      `json:"dtype"`
-	Format string      `json:"format"`
+	// Kind and Index say which tensor it is.
+	Kind  tensor.Kind `json:"kind"`
+	Index int         `json:"index"`
+	// DType is the type of the elements, Format the layout.
+	DType  string `json:"dtype"`
+	Format string `json:"format"`
 	// Shape is that of the elements as they are stored, flat where the file has none
-	// that fits.
+	// that fits; Original is that on the host.
 	Shape    tensor.Shape `json:"shape"`
 	Original tensor.Shape `json:"original_shape"`
 	// Stats is nil when the tensor could not be read; Fault says why.
@@ -45,27 +47,33 @@ type Tensor struct {
 // Stats says what a tensor holds, as tensor.Stats does. Numbers that a table of
 // statistics does not have are nil.
 type Stats struct {
-	Count      *int64   `json:"count,omitempty"`
-	NaN        *int64   `json:"nan,omitempty"`
-	PosInf     *int64   `json:"pos_inf,omitempty"`
-	NegInf     *int64   `json:"neg_inf,omitempty"`
-	Saturated  *int64   `json:"saturated,omitempty"`
-	HalfTraces int64    `json:"half_traces,omitempty"`
-	Min        *float64 `json:"min"`
-	Max        *float64 `json:"max"`
-	Mean       *float64 `json:"mean"`
+	// Count is the number of elements, NaN, PosInf and NegInf are those of them that are
+	// NaN or infinite, Saturated those at a limit of the type, HalfTraces what conversions
+	// from float16 may leave of those.
+	Count      *int64 `json:"count,omitempty"`
+	NaN        *int64 `json:"nan,omitempty"`
+	PosInf     *int64 `json:"pos_inf,omitempty"`
+	NegInf     *int64 `json:"neg_inf,omitempty"`
+	Saturated  *int64 `json:"saturated,omitempty"`
+	HalfTraces int64  `json:"half_traces,omitempty"`
+	// Min, Max and Mean are those of the finite elements.
+	Min  *float64 `json:"min"`
+	Max  *float64 `json:"max"`
+	Mean *float64 `json:"mean"`
 	// FirstBad is the first element that makes the tensor bad: one that is not finite,
 	// or else one at the limit of the type; nil when it is not bad, or not known.
 	FirstBad *Element `json:"first_bad"`
 	// BadStatistic is the statistic of a table that shows that the tensor is bad.
-	BadStatistic *Number `json:"bad_statistic,omitempty"`
+	BadStatistic *tensor.Number `json:"bad_statistic,omitempty"`
 }
 
 // Element is an element of a tensor and where it is.
 type Element struct {
+	// Index is the number in the order of storage, Coord are the coordinates in the shape.
 	Index int64   `json:"index"`
 	Coord []int64 `json:"coord"`
-	Value Number  `json:"value"`
+	// Value is the element.
+	Value tensor.Number `json:"value"`
 }
 
 // newTensor is a tensor without what it holds.
@@ -90,7 +98,7 @@ func (t *Tensor) holds(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
 		first = s.FirstAtLimit
 	}
 	if t.Bad && first != nil {
-		t.FirstBad = &Element{Index: first.Index, Coord: t.coordinates(first.Index), Value: Number(first.Value)}
+		t.FirstBad = &Element{Index: first.Index, Coord: t.coordinates(first.Index), Value: tensor.Number(first.Value)}
 	}
 }
 
@@ -139,23 +147,18 @@ func (t *Tensor) NotNumeric() bool {
 	return errors.As(t.err, &unsupported) && named
 }
 
-// isCut reports whether a tensor cannot be read because its file is damaged.
-func isCut(err error) bool {
-	_, ok := errors.AsType[*dumpfmt.FormatError](err)
-	return ok
-}
-
 // tensorProblems lists the tensors that could not be read, but those that are a
 // problem of the run already.
 func tensorProblems(tensors []Tensor) []Problem {
 	var all []Problem
 	for i := range tensors {
 		t := &tensors[i]
+		_, isCut := errors.AsType[*dumpfmt.FormatError](t.err) // its file is damaged
 		switch {
 		case t.err == nil || t.NotNumeric() || errors.Is(t.err, tensorfile.ErrNoData) || t.file.Err != nil || t.file.Size == 0:
 		case t.unopened:
 			all = append(all, newProblem(t.file.Path(), t.err))
-		case !isCut(t.err):
+		case !isCut:
 			all = append(all, newProblem(t.file.Path(), tensorError(t.name, t.Kind, t.Index, t.err)))
 		}
 	}

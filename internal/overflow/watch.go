@@ -20,52 +20,79 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// WatchReport is the result of Watch.
+// WatchSchema is that of a WatchReport as a document.
+const WatchSchema = "dumptool/overflow_watch/1"
+
+// WatchReport is the result of Watch, and the document of it.
 type WatchReport struct {
-	Inputs
-	// Rows are ordered by rank and step, watched operator and time.
-	Rows     []Change
-	Problems []Problem
+	Schema string `json:"schema"`
+	Inputs `json:"-"`
 	// Watched counts the watched operators of all rounds, Changed those of them whose
 	// memory changed, Dumps the dumps that were compared.
-	Watched, Changed, Dumps int
+	Watched int `json:"watched"`
+	Changed int `json:"changed"`
+	Dumps   int `json:"dumps"`
 	// Early counts the dumps that were taken before the watched operator ran: what
 	// was in its memory then is not its result.
-	Early int
+	Early int `json:"early"`
+	// Rows are ordered by rank and step, watched operator and time.
+	Rows []Change `json:"rows"`
+	// Problems are what could not be compared.
+	Problems []Problem `json:"problems"`
 }
 
 // Change is a tensor of a watched operator that differs from what it was before
 // another operator ran.
 type Change struct {
-	At     dumpdir.Coordinates
-	Op     string // that is watched
-	OpType string
+	// Rank and Step are empty where they are not known.
+	Rank string `json:"rank"`
+	Step string `json:"step"`
+	// OpType is the type of the watched operator, Op its name.
+	OpType string `json:"op_type"`
+	Op     string `json:"op"`
 	// After is the operator that ran when the memory had changed, Before the one after
 	// which it was dumped last, empty for the dump of the watched operator itself.
-	After, Before string
+	After  string `json:"after"`
+	Before string `json:"before"`
 	// First marks the first change of the operator in its round.
-	First     bool
-	Timestamp uint64 // of the dump that differs, in microseconds
-	// File is the dump that differs, BeforeFile the one that it differs from.
-	File, BeforeFile string
-
-	Kind  tensor.Kind
-	Index int
-	DType tensor.DType
-	Shape tensor.Shape
-	// FirstByte is the offset of the first byte that differs, Bytes the number of those
-	// that do, of Size.
-	FirstByte, Bytes, Size int64
+	First bool `json:"first"`
+	// Timestamp is that of the dump that differs, in microseconds.
+	Timestamp uint64 `json:"timestamp"`
+	// Kind and Index say which tensor it is, DType and Shape are those of its elements.
+	Kind  tensor.Kind  `json:"kind"`
+	Index int          `json:"index"`
+	DType tensor.DType `json:"dtype"`
+	Shape tensor.Shape `json:"shape"`
 	// Elements is the number of elements that differ, of Of. Ranges are the first runs
 	// of them, from the first to the last element, in the order in which they are
 	// stored; NumRanges counts all.
-	Elements, Of int64
-	Ranges       [][2]int64
-	NumRanges    int64
+	Elements  int64      `json:"elements"`
+	Of        int64      `json:"of"`
+	Ranges    [][2]int64 `json:"ranges"`
+	NumRanges int64      `json:"runs"`
+	// FirstByte is the offset of the first byte that differs, Bytes the number of those
+	// that do, of Size.
+	FirstByte int64 `json:"first_byte"`
+	Bytes     int64 `json:"bytes"`
+	Size      int64 `json:"size"`
 	// Was and Is are the first element that differs.
-	Was, Is string
+	Was string `json:"was"`
+	Is  string `json:"is"`
+	// File is the dump that differs, BeforeFile the one that it differs from.
+	File       string `json:"file"`
+	BeforeFile string `json:"before_file"`
+	// Graph and Model are those of the round, where they are known.
+	Graph string `json:"graph,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Folder is what else tells rounds apart.
+	Folder string `json:"-"`
 
 	end int64 // of the last run
+}
+
+// At are the coordinates of the change.
+func (c *Change) At() dumpdir.Coordinates {
+	return dumpdir.Coordinates{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model, Folder: c.Folder}
 }
 
 // mostRanges is how many runs of elements a Change lists.
@@ -83,7 +110,7 @@ func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, er
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	r := &WatchReport{Problems: problemsOf(run, &opt.Select)}
+	r := &WatchReport{Schema: WatchSchema, Rows: []Change{}, Problems: problemsOf(run, &opt.Select)}
 	var jobs []*watched
 	for _, round := range run.Select(opt.Select) {
 		jobs = append(jobs, watchedIn(round, opt.Ops)...)
@@ -326,9 +353,10 @@ func (w *watched) changes(ctx context.Context, before, d *watchDump) ([]Change, 
 	}
 	var all []Change
 	for i, t := range now.tensors {
-		c := Change{At: w.at, Op: w.name, OpType: d.op.Type, After: d.after, Before: before.after, Timestamp: d.op.Timestamp,
+		c := Change{Rank: w.at.Rank, Step: w.at.Step, Graph: w.at.Graph, Model: w.at.Model, Folder: w.at.Folder,
+			Op: w.name, OpType: d.op.Type, After: d.after, Before: before.after, Timestamp: d.op.Timestamp,
 			File: d.op.Tensors[0].File.Path(), BeforeFile: before.op.Tensors[0].File.Path(),
-			Kind: t.Kind, Index: t.Index, DType: t.DType, Shape: t.Shape, Size: t.Size}
+			Kind: t.Kind, Index: t.Index, DType: t.DType, Shape: append(tensor.Shape{}, t.Shape...), Size: t.Size}
 		if err := c.find(ctx, old.tensors[i], t); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -106,7 +107,7 @@ func explain(o *Operator) lang.Sentence {
 		ofUnion := func(n int64) string { return percent(n, union) }
 		return lang.Sayf("moves, VME and MME fill %s of mcu_cycle (%s, %s and %s of that): scalar code, instruction issue, cache misses (dcache %s, icache %s) or small shapes; fuse or batch",
 			"搬移、VME 与 MME 只占 mcu_cycle 的 %s（其中各占 %s、%s、%s）：标量代码、指令发射、缓存未命中（dcache %s，icache %s）或形状太小；请融合或增大 batch",
-			ofMCU(union), ofUnion(moves), ofUnion(o.Get(VME).N), ofUnion(o.Get(MME).N), orDash(o.Get(DCacheMiss)), orDash(o.Get(ICacheMiss)))
+			ofMCU(union), ofUnion(moves), ofUnion(o.Get(VME).N), ofUnion(o.Get(MME).N), cmp.Or(o.Get(DCacheMiss).String(), "-"), cmp.Or(o.Get(ICacheMiss).String(), "-"))
 	case ClassData:
 		return lang.Sayf("%s; %d of %d cycles only move data: fewer or larger moves, reuse in L1, double buffering",
 			"%s；%[3]d 周期中有 %[2]d 只在搬移数据：减少或合并搬移、在 L1 中复用、双缓冲", both, o.ExposedData.N, mcu)
@@ -128,14 +129,6 @@ func explain(o *Operator) lang.Sentence {
 	return lang.Sayf("%s: neither leads", "%s：均不占优", both)
 }
 
-// orDash is a count, - for an unknown one.
-func orDash(c Count) string {
-	if !c.Known {
-		return "-"
-	}
-	return c.String()
-}
-
 // hints are what helps against the classes, in a few words.
 var hints = map[Class]lang.Text{
 	ClassSync:    {EN: "split evenly", ZH: "均匀切分"},
@@ -148,11 +141,7 @@ var hints = map[Class]lang.Text{
 // Hint says what helps in a few words: the codes of the findings, else what the class
 // calls for; empty where there is nothing to say.
 func (o *Operator) Hint() lang.Text {
-	var codes []string
-	for _, a := range o.Advice {
-		codes = append(codes, string(a.Code))
-	}
-	if text := strings.Join(codes, ", "); text != "" {
+	if text := strings.Join(o.Codes(), ", "); text != "" {
 		return lang.Text{EN: text, ZH: text}
 	}
 	return hints[o.Class]

@@ -45,7 +45,7 @@ func statusOf(o *Operator, th *Thresholds) Status {
 // advise lists the findings about an operator.
 func advise(o *Operator, th *Thresholds) []Advice {
 	var all []Advice
-	if o.Before != nil && grewIn(o, PLDByte, th.Grow, th.MinBytes) {
+	if grewIn(o, PLDByte, th.Grow, th.MinBytes) {
 		all = append(all, repeatedMoves(o))
 	}
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func advise(o *Operator, th *Thresholds) []Advice {
 
 // grewIn reports whether a counter grew since the baseline.
 func grewIn(o *Operator, c Column, share Ratio, least int64) bool {
-	before, after := o.Before.Get(c), o.Get(c)
+	before, after := o.WasBefore(c), o.Get(c)
 	return before.Known && after.Known && share.grew(before.N, after.N, least)
 }
 

@@ -138,11 +138,11 @@ type columnSet uint64
 
 func (s columnSet) has(c Column) bool { return s>>c&1 != 0 }
 
-// missing are the names of the counters that a table does not have.
-func (s columnSet) missing() []string {
-	var names []string
+// names are those of the counters.
+func (s columnSet) names() []string {
+	names := []string{}
 	for _, c := range Columns() {
-		if !s.has(c) {
+		if s.has(c) {
 			names = append(names, c.String())
 		}
 	}

@@ -54,9 +54,9 @@ func (o *Operator) shorter() int64 { return min(o.Get(MTE).N, o.Compute.N) }
 
 // Quotient is a number that follows from the counters of an operator by a division.
 type Quotient struct {
-	// Name is its column.
-	Name     string
-	num, den func(o *Operator) Count
+	// Name is its column, Doc says what it is.
+	Name, Doc string
+	num, den  func(o *Operator) Count
 }
 
 // Of is the quotient for an operator; nil if one of the numbers is unknown, or the
@@ -77,27 +77,27 @@ func Quotients() []Quotient {
 		return count(o.shorter())
 	}
 	return []Quotient{
-		{"overlap", func(o *Operator) Count { return o.HiddenData }, shorter},
-		{"share_vme", counter(VME), counter(MCU)},
-		{"share_mme", counter(MME), counter(MCU)},
-		{"share_vec", counter(Vec), counter(MCU)},
-		{"share_syn", counter(Syn), counter(MCU)},
-		{"share_mte", counter(MTE), counter(MCU)},
-		{"share_compute", compute, counter(MCU)},
-		{"share_syn_wait", counter(SynWait), counter(MCU)},
-		{"share_l1_conflict", counter(L1Conflict), counter(MCU)},
-		{"share_im_conflict", counter(IMConflict), counter(MCU)},
-		{"share_union", union, counter(MCU)},
-		{"union_vme", counter(VME), union},
-		{"union_mme", counter(MME), union},
-		{"union_mte", counter(MTE), union},
-		{"bpc_pld", counter(PLDByte), counter(pldCycle)},
-		{"bpc_l12llb", counter(l12llbByte), counter(l12llbCycle)},
-		{"bpc_llb2l1", counter(llb2l1Byte), counter(llb2l1Cycle)},
-		{"bpc_icmov", counter(icmovByte), counter(icmovCycle)},
-		{"bpc_dma0_c0", counter(dma0c0Byte), counter(dma0c0Cycle1)},
-		{"bpc_dma0_c1", counter(dma0c1Byte), counter(dma0c1Cycle1)},
-		{"bpc_dma1_c0", counter(dma1c0Byte), counter(dma1c0Cycle1)},
-		{"bpc_dma1_c1", counter(dma1c1Byte), counter(dma1c1Cycle1)},
+		{"overlap", "The part of the shorter of moves and maths that ran beside the other.", func(o *Operator) Count { return o.HiddenData }, shorter},
+		{"share_vme", "VME as a share of mcu_cycle.", counter(VME), counter(MCU)},
+		{"share_mme", "MME as a share of mcu_cycle.", counter(MME), counter(MCU)},
+		{"share_vec", "VEC as a share of mcu_cycle.", counter(Vec), counter(MCU)},
+		{"share_syn", "SYN as a share of mcu_cycle.", counter(Syn), counter(MCU)},
+		{"share_mte", "MTE as a share of mcu_cycle.", counter(MTE), counter(MCU)},
+		{"share_compute", "VME or MME as a share of mcu_cycle.", compute, counter(MCU)},
+		{"share_syn_wait", "Waiting for other cores as a share of mcu_cycle.", counter(SynWait), counter(MCU)},
+		{"share_l1_conflict", "Bank conflicts at L1 as a share of mcu_cycle.", counter(L1Conflict), counter(MCU)},
+		{"share_im_conflict", "Bank conflicts at IMB as a share of mcu_cycle.", counter(IMConflict), counter(MCU)},
+		{"share_union", "VME, MME or MTE as a share of mcu_cycle.", union, counter(MCU)},
+		{"union_vme", "VME as a share of union.", counter(VME), union},
+		{"union_mme", "MME as a share of union.", counter(MME), union},
+		{"union_mte", "MTE as a share of union.", counter(MTE), union},
+		{"bpc_pld", "Bytes per cycle of pld.", counter(PLDByte), counter(pldCycle)},
+		{"bpc_l12llb", "Bytes per cycle of l12llb.", counter(l12llbByte), counter(l12llbCycle)},
+		{"bpc_llb2l1", "Bytes per cycle of llb2l1.", counter(llb2l1Byte), counter(llb2l1Cycle)},
+		{"bpc_icmov", "Bytes per cycle of icmov.", counter(icmovByte), counter(icmovCycle)},
+		{"bpc_dma0_c0", "Bytes per cycle of DMA 0, channel 0.", counter(dma0c0Byte), counter(dma0c0Cycle1)},
+		{"bpc_dma0_c1", "Bytes per cycle of DMA 0, channel 1.", counter(dma0c1Byte), counter(dma0c1Cycle1)},
+		{"bpc_dma1_c0", "Bytes per cycle of DMA 1, channel 0.", counter(dma1c0Byte), counter(dma1c0Cycle1)},
+		{"bpc_dma1_c1", "Bytes per cycle of DMA 1, channel 1.", counter(dma1c1Byte), counter(dma1c1Cycle1)},
 	}
 }

@@ -15,24 +15,18 @@ const maxAllRows = 4 * maxRows
 
 // tables are what is read from the tables at some paths.
 type tables struct {
-	files            []string
-	inputs           []string // files, and those that could not be read or are of runs
-	entries          []*entry
-	rows             int // of all files
-	cores            []int
-	runs             []*Runs
-	relation         Relation
-	missing, unknown []string
-	problems         []Problem
-	notes            []Note
-	mode             DumpMode
-}
-
-// entry is an operator of the tables.
-type entry struct {
-	row   *Row
-	cores *Cores
-	runs  *Runs
+	files     []string
+	inputs    []string // files, and those that could not be read or are of runs
+	operators []*Operator
+	rows      int // of all files
+	cores     []int
+	runs      []*Runs
+	relation  Relation
+	missing   columnSet // of some table
+	unknown   []string
+	problems  []Problem
+	notes     []Note
+	mode      DumpMode
 }
 
 // load reads the tables at some paths.
@@ -49,7 +43,7 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tables{}
+	t := &tables{files: []string{}, cores: []int{}, unknown: []string{}, problems: []Problem{}, notes: []Note{}}
 	for _, f := range files {
 		t.inputs = append(t.inputs, f.path)
 	}
@@ -59,27 +53,19 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 	}
 	slices.Sort(t.cores)
 	t.cores = slices.Compact(t.cores)
-	var columns columnSet
-	for _, name := range t.missing {
-		c, _ := columnOf(name)
-		columns |= 1 << c
-	}
-	t.missing = (^columns).missing()
 	return t, nil
 }
 
 // add adds the tables of a source.
 func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
 	main := t.open(s.table, read)
-	before := len(t.missing)
+	missing := t.missing
 	cores, perCore := t.openCores(s, read)
+	var all []*Operator
 	if main != nil {
-		t.missing = t.missing[:before] // what the tables of cores lack is in the main one
-	}
-	var entries []*entry
-	if main != nil {
+		t.missing = missing // what the tables of cores lack is in the main one
 		for i := range main.rows {
-			entries = append(entries, &entry{row: &main.rows[i]})
+			all = append(all, &Operator{Row: &main.rows[i]})
 		}
 	}
 	if len(perCore) > 0 {
@@ -88,14 +74,14 @@ func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
 		t.noteAbsent(cores, rows, stats)
 		if main == nil {
 			for i := range rows {
-				entries = append(entries, &entry{row: &rows[i], cores: stats[i]})
+				all = append(all, &Operator{Row: &rows[i], Cores: stats[i]})
 			}
 		} else {
-			joinCores(entries, rows, stats)
+			joinCores(all, rows, stats)
 		}
 	}
-	t.addRuns(s, read, entries, th)
-	t.entries = append(t.entries, entries...)
+	t.addRuns(s, read, all, th)
+	t.operators = append(t.operators, all...)
 }
 
 // open returns a table of operators, nil if there is none or it cannot be read.
@@ -114,7 +100,7 @@ func (t *tables) open(path string, read map[string]loaded) *table {
 	}
 	t.files = append(t.files, path)
 	t.problems = append(t.problems, l.problems...)
-	t.missing = append(t.missing, l.columns.missing()...)
+	t.missing |= ^l.columns
 	for _, name := range l.unknown {
 		if !slices.Contains(t.unknown, name) {
 			t.unknown = append(t.unknown, name)
@@ -164,20 +150,21 @@ func (t *tables) noteAbsent(cores []coreFile, rows []Row, stats []*Cores) {
 }
 
 // joinCores adds how operators of a table ran on the cores.
-func joinCores(entries []*entry, rows []Row, stats []*Cores) {
+func joinCores(all []*Operator, rows []Row, stats []*Cores) {
 	byName := make(map[occurrence]*Cores)
 	for i, at := range occurrences(rows) {
 		byName[at] = stats[i]
 	}
 	seen := make(map[string]int)
-	for _, e := range entries {
-		seen[e.row.Name]++
-		e.cores = byName[occurrence{e.row.Name, seen[e.row.Name]}]
+	for _, o := range all {
+		name := o.Row.Name
+		seen[name]++
+		o.Cores = byName[occurrence{name, seen[name]}]
 	}
 }
 
 // addRuns adds the runs of operators.
-func (t *tables) addRuns(s *source, read map[string]loaded, entries []*entry, th *Thresholds) {
+func (t *tables) addRuns(s *source, read map[string]loaded, all []*Operator, th *Thresholds) {
 	var perRun []cycles
 	for _, path := range s.runs {
 		l := read[path]
@@ -192,7 +179,7 @@ func (t *tables) addRuns(s *source, read map[string]loaded, entries []*entry, th
 	if len(runs) == 0 {
 		return
 	}
-	relation := relate(entries, runs)
+	relation := relate(all, runs)
 	if t.relation != "" && t.relation != relation {
 		relation = RelationUnknown
 	}
@@ -201,10 +188,10 @@ func (t *tables) addRuns(s *source, read map[string]loaded, entries []*entry, th
 	for i, r := range runs {
 		index.Add(r.Name, i)
 	}
-	for _, e := range entries {
-		if i, ok := index.Find(e.row.Name); ok {
-			e.runs = runs[i]
-			runs[i].Name = e.row.Name // a file without names has that of a file
+	for _, o := range all {
+		if i, ok := index.Find(o.Row.Name); ok {
+			o.Runs = runs[i]
+			runs[i].Name = o.Row.Name // a file without names has that of a file
 		}
 	}
 	t.runs = append(t.runs, runs...)

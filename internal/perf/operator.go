@@ -25,13 +25,30 @@ type Operator struct {
 	Status Status
 }
 
-// Growth is by how many cycles mcu_cycle grew since the baseline, which may be negative.
-func (o *Operator) Growth() Count {
+// at is the operator by its name and number.
+func (o *Operator) at() occurrence { return occurrence{o.Name, o.Occurrence} }
+
+// WasBefore is a counter of the baseline, unknown without one.
+func (o *Operator) WasBefore(c Column) Count {
 	if o.Before == nil {
 		return Count{}
 	}
-	before, after := o.Before.Get(MCU), o.Get(MCU)
+	return o.Before.Get(c)
+}
+
+// Growth is by how many cycles mcu_cycle grew since the baseline, which may be negative.
+func (o *Operator) Growth() Count {
+	before, after := o.WasBefore(MCU), o.Get(MCU)
 	return Count{after.N - before.N, before.Known && after.Known}
+}
+
+// Codes are those of the findings.
+func (o *Operator) Codes() []string {
+	var all []string
+	for _, a := range o.Advice {
+		all = append(all, string(a.Code))
+	}
+	return all
 }
 
 // Worse are the findings beside the baseline: those that need a row of it.

@@ -50,20 +50,15 @@ func (r *Report) Outcome(f FailOn) batch.Outcome {
 	failed := r.failures(f)
 	switch {
 	case len(r.Problems) > 0:
-		o.Kind = batch.Incomplete
-		o.Text = lang.Sayf("%s read, %s: lines or tables that cannot be used", "已读取 %s，%s：无法使用的行或表", operators, lang.CountText(len(r.Problems), "problem", "个问题"))
+		o.Kind, o.Text = batch.Incomplete, lang.Sayf("%s read, %s: lines or tables that cannot be used", "已读取 %s，%s：无法使用的行或表", operators, lang.CountText(len(r.Problems), "problem", "个问题"))
 	case len(r.Files) == 0:
-		o.Kind = batch.Nothing
-		o.Text = lang.Sayf("no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", "%s 中没有算子性能表，需要 op_perf.csv 或 op_perf_{core}.csv", strings.Join(r.Paths, ", "))
+		o.Kind, o.Text = batch.Nothing, lang.Sayf("no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", "%s 中没有算子性能表，需要 op_perf.csv 或 op_perf_{core}.csv", strings.Join(r.Paths, ", "))
 	case len(r.Operators) == 0 && len(r.Hidden) > 0:
-		o.Kind = batch.Nothing
-		o.Text = lang.Sayf("nothing is left: %s left out", "没有剩余：%s均被排除", lang.CountText(len(r.Hidden), "operator", "个算子"))
+		o.Kind, o.Text = batch.Nothing, lang.Sayf("nothing is left: %s left out", "没有剩余：%s均被排除", lang.CountText(len(r.Hidden), "operator", "个算子"))
 	case len(r.Operators) == 0:
-		o.Kind = batch.Nothing
-		o.Text = lang.Sayf("no operators in %s", "%s 中没有算子", strings.Join(r.Files, ", "))
+		o.Kind, o.Text = batch.Nothing, lang.Sayf("no operators in %s", "%s 中没有算子", strings.Join(r.Files, ", "))
 	case failed != "":
-		o.Kind = batch.Found
-		o.Text = lang.Sayf("worse than the baseline: %s", "比基线差：%s", failed)
+		o.Kind, o.Text = batch.Found, lang.Sayf("worse than the baseline: %s", "比基线差：%s", failed)
 	}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
@@ -37,30 +38,38 @@ var SortKeys = []SortKey{SortMCU, SortPLD, SortConflict, SortWait, SortGrowth, S
 type Options struct {
 	// Paths are tables and folders of tables, Baseline is one of them to compare with;
 	// empty for none.
-	Paths    []string
-	Baseline string
+	Paths    []string `json:"-"`
+	Baseline string   `json:"-"`
 	// NoSpan leaves out operators with _span in their names, Filter others.
-	NoSpan     bool
-	Filter     *dumpdir.NodeFilter
-	Thresholds Thresholds
-	Sort       SortKey
+	NoSpan bool                `json:"-"`
+	Filter *dumpdir.NodeFilter `json:"-"`
+	// Sort says how operators are ordered, Thresholds are what classes and findings
+	// compare with.
+	Sort       SortKey    `json:"sort"`
+	Thresholds Thresholds `json:"thresholds"`
 	// Classes are those whose operators reports list, empty for all. They change neither
 	// ranks and shares nor what fails.
-	Classes []Class
+	Classes []Class `json:"-"`
 	// Top is how many operators a report for people shows, 0 for all.
-	Top int
+	Top int `json:"-"`
 	// MHz is the clock, PeakBPC how many bytes a cycle the DDR can move; 0 if they are not
 	// known.
-	MHz, PeakBPC float64
+	MHz     float64 `json:"mhz,omitempty"`
+	PeakBPC float64 `json:"peak_bpc,omitempty"`
 	// Mode says whether tensors were dumped meanwhile, as far as the environment knows.
-	Mode    DumpMode
-	Workers int
+	Mode    DumpMode `json:"-"`
+	Workers int      `json:"-"`
 }
 
-// Hidden is an operator that was left out.
+// Hidden is an operator that was left out, in documents a list of its name and the reason.
 type Hidden struct {
 	Name   string
 	Reason dumpdir.NodeSkip
+}
+
+// MarshalJSON implements json.Marshaler.
+func (h Hidden) MarshalJSON() ([]byte, error) {
+	return jsonpos.Marshal([]string{h.Name, string(h.Reason)}, ""), nil
 }
 
 // SkipSpan is the reason to leave out the operators of Options.NoSpan.
@@ -87,42 +96,54 @@ const (
 
 // Note is something to know about the tables that is no problem of a line.
 type Note struct {
+	// Code names the note, Text says it.
 	Code NoteCode      `json:"code"`
 	Text lang.Sentence `json:"text"`
 }
 
-// Report is what tables of performance say.
+// Report is what tables of performance say, and the document of it but for the operators,
+// whose keys are columns.
 type Report struct {
-	Options
+	Schema string `json:"schema"`
 	// Files are the tables of operators that were read, Inputs all files that this run has
 	// opened.
-	Files, Inputs []string
+	Files  []string `json:"files"`
+	Inputs []string `json:"-"`
+	Options
+	// Total is the mcu_cycle of all operators that are left.
+	Total int64 `json:"total_mcu_cycle"`
+	// Before is the baseline, nil for none.
+	*Before
 	// Operators are those that are left, ranked, and Hidden those that were left out, in
 	// the order of the tables.
-	Operators []*Operator
-	Hidden    []Hidden
-	// Total is the mcu_cycle of all operators that are left.
-	Total int64
+	Operators []*Operator `json:"-"`
+	Hidden    []Hidden    `json:"hidden"`
+	// TopNames are the operators that a report for people shows.
+	TopNames []string `json:"top"`
 	// Cores are the cores that have tables, Relation says how the table comes from the
-	// runs of its operators, empty without runs.
-	Cores    []int
-	Relation Relation
-	Runs     []*Runs
+	// runs of its operators, Runs; null without runs.
+	Cores    []int    `json:"cores"`
+	Relation Relation `json:"relation"`
+	Runs     []*Runs  `json:"runs"`
 	// Missing and Unknown are columns that a table lacks, and that are not known here.
-	Missing, Unknown []string
-	Problems         []Problem
-	Notes            []Note
-	// Before is the baseline, nil for none.
-	Before *Before
+	Missing []string `json:"missing_columns"`
+	Unknown []string `json:"unknown_columns"`
+	// Read are the operators in the order of the tables, with their number among those of
+	// the name and mcu_cycle, where there are Problems: lines and tables that cannot be used.
+	Read     [][3]any  `json:"read,omitempty"`
+	Problems []Problem `json:"problems"`
+	// Notes are what there is to know about the tables.
+	Notes []Note `json:"notes"`
 }
 
 // Before is what a baseline says as a whole.
 type Before struct {
-	Files []string
+	// Files are the tables of the baseline.
+	Files []string `json:"baseline_files"`
 	// Total is the mcu_cycle of all operators that the options leave.
-	Total int64
+	Total int64 `json:"baseline_total_mcu_cycle"`
 	// Missing are the names of operators that are gone.
-	Missing []string
+	Missing []string `json:"missing"`
 }
 
 // Microseconds is how long an operator took, nil if the clock or its cycles are unknown.
@@ -185,8 +206,8 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 		now.mode = opt.Mode
 	}
 	r := &Report{
-		Options: opt, Files: now.files, Inputs: now.inputs, Cores: now.cores, Relation: now.relation,
-		Missing: now.missing, Unknown: now.unknown, Problems: now.problems, Notes: now.notes,
+		Schema: Schema, Options: opt, Files: now.files, Inputs: now.inputs, TopNames: []string{}, Cores: now.cores, Relation: now.relation,
+		Missing: now.missing.names(), Unknown: now.unknown, Problems: now.problems, Notes: now.notes,
 	}
 	left := choose(now, &opt)
 	r.Hidden, r.Total, r.Runs = left.hidden, left.total, left.runs
@@ -200,6 +221,15 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	r.judge(left, before)
 	r.addNotes(now, left)
 	r.rank()
+	for _, o := range r.Top() {
+		r.TopNames = append(r.TopNames, o.Name)
+	}
+	if len(r.Problems) > 0 {
+		r.Read = make([][3]any, len(left.rows))
+		for i, o := range left.rows {
+			r.Read[i] = [3]any{o.Name, o.Occurrence, o.Get(MCU)}
+		}
+	}
 	return r, nil
 }
 
@@ -222,11 +252,11 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) 
 			"基线的计数条件不同：其中一次在 dump 张量的同时计数，周期数偏高")
 	}
 	before := choose(then, &r.Options)
-	r.Problems = slices.Concat(r.Problems, then.problems, before.problems)
-	r.Before = &Before{Files: then.files, Total: before.total}
-	for i := range before.rows {
-		if at := before.rows[i].at; !left.known[at] {
-			r.Before.Missing = append(r.Before.Missing, at.name)
+	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
+	r.Before = &Before{Files: then.files, Total: before.total, Missing: []string{}}
+	for _, o := range before.rows {
+		if !left.known[o.at()] {
+			r.Before.Missing = append(r.Before.Missing, o.Name)
 		}
 	}
 	return before, nil
@@ -294,7 +324,7 @@ func (r Relation) Text() lang.Text { return relationTexts[r] }
 
 // chosen are the operators of tables that the options leave.
 type chosen struct {
-	rows []left
+	rows []*Operator
 	// known are the operators of rows, and those whose lines could not be used.
 	known     map[occurrence]bool
 	hidden    []Hidden
@@ -304,18 +334,10 @@ type chosen struct {
 	problems  []Problem
 }
 
-// left is an operator that is left.
-type left struct {
-	*entry
-	at      occurrence
-	index   int
-	derived Derived
-}
-
 // choose names and leaves out operators as the options say, in this order: names of the
 // reference, _span, keys, names.
 func choose(t *tables, opt *Options) *chosen {
-	c := &chosen{known: make(map[occurrence]bool)}
+	c := &chosen{known: make(map[occurrence]bool), hidden: []Hidden{}, runs: []*Runs{}}
 	skip := func(name string) dumpdir.NodeSkip {
 		if opt.NoSpan && strings.Contains(name, span) {
 			return SkipSpan
@@ -323,18 +345,18 @@ func choose(t *tables, opt *Options) *chosen {
 		return opt.Filter.Skip(name)
 	}
 	seen, index := make(map[string]int), 0
-	for _, e := range t.entries {
-		name := opt.Filter.Rename(e.row.Name)
-		seen[name]++
-		l := left{entry: e, at: occurrence{name, seen[name]}, index: index}
-		if !e.row.bad {
+	for _, o := range t.operators {
+		o.Name = opt.Filter.Rename(o.Row.Name)
+		seen[o.Name]++
+		o.Occurrence, o.At = seen[o.Name], index
+		if !o.bad {
 			index++
 		}
-		switch reason := skip(name); {
-		case reason != "" && !e.row.bad:
-			c.hidden = append(c.hidden, Hidden{name, reason})
+		switch reason := skip(o.Name); {
+		case reason != "" && !o.bad:
+			c.hidden = append(c.hidden, Hidden{o.Name, reason})
 		case reason == "":
-			c.add(l)
+			c.add(o)
 		}
 	}
 	for _, runs := range t.runs {
@@ -349,37 +371,36 @@ func choose(t *tables, opt *Options) *chosen {
 }
 
 // add adds an operator, or what is wrong with its numbers.
-func (c *chosen) add(l left) {
-	c.known[l.at] = true
-	if l.row.bad {
+func (c *chosen) add(o *Operator) {
+	c.known[o.at()] = true
+	if o.bad {
 		return
 	}
 	var err error
-	if l.derived, err = derive(&l.row.Counters); err == nil {
-		all, ok := sum([]int64{c.total, l.row.Get(MCU).N}, nil)
+	if o.Derived, err = derive(&o.Counters); err == nil {
+		all, ok := sum([]int64{c.total, o.Get(MCU).N}, nil)
 		if ok {
-			c.total, c.rows = all, append(c.rows, l)
+			c.total, c.rows = all, append(c.rows, o)
 			return
 		}
 		err = errors.New("mcu_cycle: all operators up to this one add up to more than an int64 holds")
 	}
-	c.problems = append(c.problems, Problem{l.row.File, l.row.Line, 0, err.Error()})
+	c.problems = append(c.problems, Problem{o.File, o.Line, 0, err.Error()})
 }
 
 // judge makes the operators of a report.
 func (r *Report) judge(now, before *chosen) {
 	known := make(map[occurrence]*Row)
 	if before != nil {
-		for i := range before.rows {
-			known[before.rows[i].at] = before.rows[i].row
+		for _, o := range before.rows {
+			known[o.at()] = o.Row
 		}
 	}
-	for i := range now.rows {
-		l := &now.rows[i]
-		o := &Operator{Row: l.row, Name: l.at.name, Occurrence: l.at.k, At: l.index, Derived: l.derived, Cores: l.cores, Runs: l.runs, Before: known[l.at]}
+	for _, o := range now.rows {
+		o.Before = known[o.at()]
 		switch {
 		case before == nil:
-		case o.Before == nil && before.known[l.at]: // its line could not be used
+		case o.Before == nil && before.known[o.at()]: // its line could not be used
 			o.Status = Unknown
 		default:
 			o.Status = statusOf(o, &r.Thresholds)
@@ -387,8 +408,8 @@ func (r *Report) judge(now, before *chosen) {
 		o.Verdict = classify(o, &r.Thresholds)
 		o.Says = explain(o)
 		o.Advice = advise(o, &r.Thresholds)
-		r.Operators = append(r.Operators, o)
 	}
+	r.Operators = slices.Clone(now.rows)
 }
 
 // rank orders the operators and gives them their ranks and shares.

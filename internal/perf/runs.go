@@ -5,25 +5,25 @@ import (
 	"slices"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/jsonpos"
 )
 
 // Runs is how often an operator ran, by its table in perf/, and how long that took.
 type Runs struct {
 	// Name is the operator's, N how many runs there are.
-	Name string
-	N    int
-	// Min, Max, First and Last are the mcu_cycle of runs, and TwiceMedian is twice their
-	// median, which is a whole number.
-	Min, Max, First, Last int64
-	TwiceMedian           uint64
+	Name string `json:"name"`
+	N    int    `json:"runs"`
+	// Min, Median, Max, First and Last are of the mcu_cycle of the runs.
+	Min    int64   `json:"min"`
+	Median float64 `json:"median"`
+	Max    int64   `json:"max"`
+	First  int64   `json:"-"`
+	Last   int64   `json:"-"`
 	// Unstable says that the longest run is far from the median.
-	Unstable bool
+	Unstable bool `json:"unstable"`
 
 	sumHigh, sumLow uint64 // 128 bits
 }
-
-// Median is the median of mcu_cycle.
-func (r *Runs) Median() float64 { return float64(r.TwiceMedian) / 2 }
 
 // runsOf sums up the runs of an operator, of which there is one at least.
 func runsOf(name string, cycles []int64, th *Thresholds) *Runs {
@@ -36,14 +36,23 @@ func runsOf(name string, cycles []int64, th *Thresholds) *Runs {
 	sorted := slices.Sorted(slices.Values(cycles))
 	n := len(sorted)
 	r.Min, r.Max = sorted[0], sorted[n-1]
-	r.TwiceMedian = uint64(sorted[(n-1)/2]) + uint64(sorted[n/2])
-	twice := 2 * uint64(r.Max)
-	r.Unstable = compareProducts(twice, th.Unstable.den, th.Unstable.num, r.TwiceMedian) > 0 && twice-r.TwiceMedian >= 2*uint64(th.MinCycles)
+	twiceMedian, twice := uint64(sorted[(n-1)/2])+uint64(sorted[n/2]), 2*uint64(r.Max) // whole numbers
+	r.Median = float64(twiceMedian) / 2
+	r.Unstable = compareProducts(twice, th.Unstable.den, th.Unstable.num, twiceMedian) > 0 && twice-twiceMedian >= 2*uint64(th.MinCycles)
 	return r
 }
 
-// Relation says how the rows of op_perf.csv come from the runs in perf/.
+// Relation says how the rows of op_perf.csv come from the runs in perf/; empty, in
+// documents null, without runs.
 type Relation string
+
+// MarshalJSON implements json.Marshaler.
+func (r Relation) MarshalJSON() ([]byte, error) {
+	if r == "" {
+		return []byte("null"), nil
+	}
+	return jsonpos.Marshal(string(r), ""), nil
+}
 
 // The relations, in the order in which they are tried.
 const (
@@ -73,12 +82,12 @@ var relations = []struct {
 
 // relate finds the first relation that holds for every operator that has runs. Names
 // that come several times in the table have no row that belongs to their runs.
-func relate(entries []*entry, runs []*Runs) Relation {
+func relate(all []*Operator, runs []*Runs) Relation {
 	var index filename.Index
 	times := make(map[string]int)
-	for i, e := range entries {
-		index.Add(e.row.Name, i)
-		times[e.row.Name]++
+	for i, o := range all {
+		index.Add(o.Row.Name, i)
+		times[o.Row.Name]++
 	}
 	holds := make([]bool, len(relations))
 	for i := range holds {
@@ -88,10 +97,10 @@ func relate(entries []*entry, runs []*Runs) Relation {
 	for _, r := range runs {
 		several = several || r.N > 1
 		i, found := index.Find(r.Name)
-		if !found || times[entries[i].row.Name] > 1 || !entries[i].row.Get(MCU).Known {
+		if !found || times[all[i].Row.Name] > 1 || !all[i].Get(MCU).Known {
 			continue
 		}
-		mcu := entries[i].row.Get(MCU).N
+		mcu := all[i].Get(MCU).N
 		related++
 		for k := range relations {
 			holds[k] = holds[k] && relations[k].holds(r, mcu)
@@ -107,28 +116,19 @@ func relate(entries []*entry, runs []*Runs) Relation {
 	return relations[first].name
 }
 
-// cycles are the mcu_cycle of the runs of an operator, in their order.
+// cycles are the mcu_cycle of a run of an operator.
 type cycles struct {
 	name string
-	mcu  []int64
+	mcu  int64
 }
 
-// cyclesOf groups the rows of a table of runs by the operators that they name.
+// cyclesOf are those of the rows of a table of runs.
 func cyclesOf(rows []Row) []cycles {
 	var all []cycles
-	index := make(map[string]int)
 	for i := range rows {
-		mcu := rows[i].Get(MCU)
-		if rows[i].bad || !mcu.Known {
-			continue
+		if mcu := rows[i].Get(MCU); !rows[i].bad && mcu.Known {
+			all = append(all, cycles{rows[i].Name, mcu.N})
 		}
-		k, known := index[rows[i].Name]
-		if !known {
-			k = len(all)
-			index[rows[i].Name] = k
-			all = append(all, cycles{name: rows[i].Name})
-		}
-		all[k].mcu = append(all[k].mcu, mcu.N)
 	}
 	return all
 }
@@ -141,7 +141,7 @@ func joinRuns(parts []cycles, th *Thresholds) []*Runs {
 		if all[p.name] == nil {
 			names = append(names, p.name)
 		}
-		all[p.name] = append(all[p.name], p.mcu...)
+		all[p.name] = append(all[p.name], p.mcu)
 	}
 	var runs []*Runs
 	for _, name := range names {

@@ -193,7 +193,11 @@ func readAll(ctx context.Context, workers int, files []file) (map[string]loaded,
 	all := make(map[string]loaded, len(files))
 	err := batch.Run(ctx, batch.Options{Workers: workers}, files, nil,
 		func(_ context.Context, f file) loaded {
-			t, err := readFile(f)
+			var t *table
+			err := safefile.Read(f.path, func(in safefile.Input) (err error) {
+				t, err = readTable(in, f.path, f.nameless)
+				return err
+			})
 			if err != nil || f.nameless == "" {
 				return loaded{table: t, err: err}
 			}
@@ -203,14 +207,6 @@ func readAll(ctx context.Context, workers int, files []file) (map[string]loaded,
 		},
 		func(i int, l loaded) { all[files[i].path] = l })
 	return all, err
-}
-
-func readFile(f file) (t *table, err error) {
-	err = safefile.Read(f.path, func(in safefile.Input) (err error) {
-		t, err = readTable(in, f.path, f.nameless)
-		return err
-	})
-	return t, err
 }
 
 // files are the tables of a source.

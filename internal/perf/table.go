@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"dumptool/internal/jsonpos"
 )
 
 // What a table may have: more rows are not the operators of a network.
@@ -16,13 +18,19 @@ const (
 	maxProblems = 1000
 )
 
-// Problem is a line of a table that could not be used, or a table.
+// Problem is a line of a table that could not be used, or a table, in documents a list of
+// the line, what is wrong, the column and the file.
 type Problem struct {
 	File string
 	// Line is from 1, 0 for the whole file. Column is the number of the cell, from 1, 0
 	// for the whole line.
 	Line, Column int
 	Text         string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p Problem) MarshalJSON() ([]byte, error) {
+	return jsonpos.Marshal([]any{p.Line, p.Text, p.Column, p.File}, ""), nil
 }
 
 // String is the problem with its place.
@@ -51,11 +59,8 @@ type Row struct {
 	bad bool
 }
 
-// Extra is a cell of a column that is not ours.
-type Extra struct{ Column, Text string }
-
-// Extra returns the cells of the columns that are not ours, in their order.
-func (r *Row) Extra() []Extra {
+// Extra returns the cells of the columns that are not ours, nil for none.
+func (r *Row) Extra() map[string]string {
 	if r.cells == "" {
 		return nil
 	}
@@ -63,10 +68,10 @@ func (r *Row) Extra() []Extra {
 	if err != nil || len(cells) != len(r.table.headings) {
 		return nil
 	}
-	var all []Extra
+	all := make(map[string]string)
 	for i, h := range r.table.headings {
 		if h.unknown != "" {
-			all = append(all, Extra{h.unknown, cells[i]})
+			all[h.unknown] = cells[i]
 		}
 	}
 	return all

@@ -25,8 +25,11 @@ func cellsOf(t *table) string {
 				fmt.Fprintf(&b, " %s=%v", c, v)
 			}
 		}
-		for _, e := range row.Extra() {
-			fmt.Fprintf(&b, " %s:%s", e.Column, e.Text)
+		extra := row.Extra()
+		for _, h := range t.headings {
+			if text, ok := extra[h.unknown]; ok {
+				fmt.Fprintf(&b, " %s:%s", h.unknown, text)
+			}
 		}
 		b.WriteString("\n")
 	}

@@ -42,7 +42,7 @@ func pageFacts(r *record.Report) (all []page.Fact) {
 
 // writeDeterminismPage writes what compare determinism found as a page.
 func writeDeterminismPage(w io.Writer, d *determinism.Report, opt Options) (err error) {
-	opt.Page.Determinism, err = documentOf(WriteDeterminismJSON, d)
+	opt.Page.Determinism, err = documentOf(writeDocument[*determinism.Report], d)
 	return cmp.Or(err, page.Write(w, nil, opt.Page))
 }
 

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"dumptool/internal/compare/determinism"
@@ -12,113 +11,54 @@ import (
 	"dumptool/internal/lang"
 )
 
-// driftRows are the columns of a tensor in all runs.
-func driftRows(runs []string) []Column[*determinism.Row] {
-	type row = *determinism.Row
-	return []Column[row]{
-		words("op", func(r row) string { return r.Op }),
-		words("kind", func(r row) string { return r.Kind }),
-		words("output", func(r row) int { return r.Output }),
-		words("round", func(r row) string { return r.Round }),
-		words("execution", func(r row) int { return r.Execution }).given(), // of operators with several in one folder
-		words("order", func(r row) int { return r.Order }),
-		words("status", func(r row) record.Status { return r.Status }),
-		words("distinct", func(r row) int { return r.Distinct }),
-		words("places", func(r row) determinism.Places { return r.Places }),
-		words("error", func(r row) any { return r.Err }),
-		words("runs", func(r row) any { return Table[runDrift]{driftColumns, driftsOf(r, runs)} }),
-	}
-}
-
 // runDrift is a tensor in one run.
 type runDrift struct {
 	row *determinism.Row
 	*determinism.Drift
-	run string
-}
-
-// driftsOf lists a tensor in all runs.
-func driftsOf(r *determinism.Row, runs []string) []runDrift {
-	all := make([]runDrift, len(r.Drifts))
-	for i := range r.Drifts {
-		all[i] = runDrift{r, &r.Drifts[i], runs[i]}
-	}
-	return all
 }
 
 // driftColumns are the columns of a tensor in one run.
 var driftColumns = []Column[runDrift]{
-	words("tensor", func(d runDrift) string { return driftLabel(d.row) }).in(InCSV),
-	words("status", func(d runDrift) record.Status { return d.row.Status }).in(InCSV),
-	words("distinct", func(d runDrift) int { return d.row.Distinct }).in(InCSV),
-	words("places", func(d runDrift) determinism.Places { return d.row.Places }).in(InCSV),
-	words("run", func(d runDrift) string { return d.run }),
-	words("file", func(d runDrift) *string { return pointer(d.File, d.File != "") }).in(InJSON),
+	words("tensor", func(d runDrift) string { return english.driftName(d.row) }),
+	words("status", func(d runDrift) record.Status { return d.row.Status }),
+	words("distinct", func(d runDrift) int { return d.row.Distinct }),
+	words("places", func(d runDrift) determinism.Places { return d.row.Places }),
+	words("run", func(d runDrift) string { return d.Run }),
 	words("crc32c", func(d runDrift) string {
-		if d.row.Err != nil || d.Table {
+		if d.CRC == nil {
 			return undefined
 		}
-		return fmt.Sprintf("%08x", d.CRC)
-	}).in(InCSV),
-	words("crc32c", func(d runDrift) *string {
-		return pointer(fmt.Sprintf("%08x", d.CRC), d.File != "" && d.row.Err == nil && !d.Table)
-	}).in(InJSON),
+		return fmt.Sprintf("%08x", *d.CRC)
+	}),
 	words("differ", func(d runDrift) int64 { return d.Differ }),
-	words("differ_bits", func(d runDrift) int64 { return d.Bits }).in(InJSON),
-	words("first", func(d runDrift) (first metrics.Metric) {
-		if d.First != nil {
-			first = defined(float64(d.First.Offset))
+	words("first", func(d runDrift) any {
+		if d.First == nil {
+			return undefined
 		}
-		return first
+		return *d.First
 	}),
 	words("max_abs", func(d runDrift) metrics.Metric { return d.MaxAbs }),
 	words("max_ulp", func(d runDrift) metrics.Metric { return d.MaxULP }),
-	words("why", func(d runDrift) string { return d.Why.String() }).given(),
-}
-
-// WriteDeterminismJSON writes the result as one JSON object.
-func WriteDeterminismJSON(w io.Writer, d *determinism.Report) error {
-	differing, unread := d.Differing()
-	name := func(i int) *string {
-		if i < 0 {
-			return nil
-		}
-		return pointer(d.Rows[i].Name(), true)
-	}
-	return writeJSON(w, struct {
-		Schema      string                  `json:"schema"`
-		Runs        []string                `json:"runs"`
-		OrderSource lang.Sentence           `json:"order_source"`
-		Tensors     int                     `json:"tensors"`
-		Differing   int                     `json:"differing"`
-		Unread      int                     `json:"unread"`
-		First       *string                 `json:"first"`
-		Start       *string                 `json:"start"`
-		Origin      *string                 `json:"origin"`
-		Missing     []string                `json:"missing"`
-		LeftOut     []lang.Sentence         `json:"left_out"`
-		Warnings    []lang.Sentence         `json:"warnings"`
-		Rows        Table[*determinism.Row] `json:"rows"`
-	}{determinismSchema, d.Runs, d.OrderSource, len(d.Rows), differing, unread, name(d.First()), name(d.Start()), name(d.Origin()),
-		slices.Concat([]string{}, d.MissingRounds, d.Missing), list(d.LeftOut), list(d.Warnings), Table[*determinism.Row]{driftRows(d.Runs), pointers(d.Rows)}})
+	words("why", func(d runDrift) string { return d.Why.String() }),
 }
 
 // WriteDeterminismCSV writes a line for each tensor and run.
 func WriteDeterminismCSV(w io.Writer, d *determinism.Report) error {
 	t := Table[runDrift]{Columns: driftColumns}
-	for i := range d.Rows {
-		t.Rows = append(t.Rows, slices.DeleteFunc(driftsOf(&d.Rows[i], d.Runs), func(r runDrift) bool { return r.File == "" })...)
+	for _, r := range pointers(d.Rows) {
+		for _, drift := range pointers(r.Drifts) {
+			if drift.File != nil {
+				t.Rows = append(t.Rows, runDrift{r, drift})
+			}
+		}
 	}
 	return t.CSV(w)
 }
 
-// driftLabel names a tensor as the tables of a comparison do, with its round and
-// its execution.
-func driftLabel(r *determinism.Row) string { return english.driftName(r) }
-
-// driftName is driftLabel in a language.
+// driftName names a tensor as the tables of a comparison do, with its round and its
+// execution.
 func (t Text) driftName(r *determinism.Row) string {
-	label := rowInRound(&r.Row)
+	label := rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 	if r.Execution > 0 {
 		label += t.say(" execution %d", " 第 %d 次执行", r.Execution)
 	}
@@ -136,41 +76,36 @@ const (
 // not, in execution order.
 func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	p := t.to(w)
-	differing, unread := d.Differing()
-	first := d.First()
+	first := d.FirstRow()
 	if first < 0 {
-		p.text(p.sameText(len(d.Rows)-unread, unread, d))
+		p.text(p.sameText(d))
 		p.leftOut(d)
 		return p.err
 	}
 	r := &d.Rows[first]
-	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s", "DIFFERENT：%[1]d/%[2]s在 %[3]d 次运行之间不同%[4]s", differing, tensors(len(d.Rows)), len(d.Runs), restText(d)))
+	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s", "DIFFERENT：%[1]d/%[2]s在 %[3]d 次运行之间不同%[4]s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d)))
 	p.blank()
-	var begin []fact
-	if i := d.Start(); i >= 0 {
-		begin = append(begin, fact{label: p.say("Start", "起点"), lines: []string{p.say("the runs did not start alike: %s differs, no output before it does", "各次运行起点不同：%s 不同，其之前的输出均相同", p.driftName(&d.Rows[i]))}})
+	var facts factList
+	facts.add(p.say("First", "首个不同"), p.driftName(r), p.say("%d contents in %d runs%s", "%[2]d 次运行有 %[1]d 种内容%[3]s", r.Distinct, len(d.Runs), placesText(r.Places)))
+	facts.add(p.say("Order", "执行顺序"), p.of(d.OrderSource))
+	if i := d.StartRow(); i >= 0 {
+		facts.add(p.say("Start", "起点"), p.say("the runs did not start alike: %s differs, no output before it does", "各次运行起点不同：%s 不同，其之前的输出均相同", p.driftName(&d.Rows[i])))
 	}
-	if i := d.Origin(); i >= 0 {
-		begin = append(begin, fact{label: p.say("Origin", "根源"), lines: []string{p.say("%s: the inputs of its operator agree", "%s：该算子的输入均相同", p.driftName(&d.Rows[i]))}})
+	if i := d.OriginRow(); i >= 0 {
+		facts.add(p.say("Origin", "根源"), p.say("%s: the inputs of its operator agree", "%s：该算子的输入均相同", p.driftName(&d.Rows[i])))
 	}
-	p.facts(append([]fact{
-		{label: p.say("First", "首个不同"), lines: []string{p.driftName(r),
-			p.say("%d contents in %d runs%s", "%[2]d 次运行有 %[1]d 种内容%[3]s", r.Distinct, len(d.Runs), placesText(r.Places))}},
-		{label: p.say("Order", "执行顺序"), lines: []string{p.of(d.OrderSource)}},
-	}, begin...))
+	p.facts(facts)
 	p.blank()
 	var shown []driftedRow
 	var why []string
-	for i := range d.Rows {
-		if r := &d.Rows[i]; r.Differs() && len(shown) < shownDrifts {
-			most, at, maxAbs := worstDrift(r)
-			shown = append(shown, driftedRow{r, most, at, maxAbs})
-			why = append(why, p.driftWhy(d, r)...)
+	for _, r := range pointers(d.Rows) {
+		if r.Differs() && len(shown) < shownDrifts {
+			shown, why = append(shown, worstDrift(r)), append(why, p.driftWhy(r)...)
 		}
 	}
 	p.table("", p.differingTable(shown).Grid(p.Lang).Fit(p.Width))
-	if differing > shownDrifts {
-		p.text(p.say("and %d more", "另有 %d 个", differing-shownDrifts))
+	if d.Differing > shownDrifts {
+		p.text(p.say("and %d more", "另有 %d 个", d.Differing-shownDrifts))
 	}
 	if len(why) > 0 {
 		p.blank()
@@ -189,8 +124,9 @@ func (p *printer) leftOut(d *determinism.Report) {
 }
 
 // sameText says that runs agree.
-func (t Text) sameText(read, unread int, d *determinism.Report) string {
-	runs := len(d.Runs)
+func (t Text) sameText(d *determinism.Report) string {
+	runs, unread := len(d.Runs), d.Unread
+	read := d.Tensors - unread
 	switch {
 	case read == 0:
 		return t.say("NOTHING COMPARED: %s could not be read", "NOTHING COMPARED：%s无法读取", tensors(unread))
@@ -214,7 +150,7 @@ func (t Text) sameText(read, unread int, d *determinism.Report) string {
 // restText counts what was not compared.
 func restText(d *determinism.Report) lang.Sentence {
 	var missing, leftOut lang.Sentence
-	if n := len(d.MissingRounds) + len(d.Missing); n > 0 {
+	if n := len(d.Missing); n > 0 {
 		missing = lang.Sayf("; %d not in all runs", "；%d 个并非各次运行都有", n)
 	}
 	if n := len(d.LeftOut); n > 0 {
@@ -244,39 +180,38 @@ func (t Text) differingTable(rows []driftedRow) Table[driftedRow] {
 // worstDrift describes the runs that differ from the first: the most elements,
 // the first of them, and the largest distance; of no values, if there is none
 // with the first run's shape and type.
-func worstDrift(r *determinism.Row) (differ, first, maxAbs string) {
+func worstDrift(r *determinism.Row) driftedRow {
+	worst := driftedRow{r, noValue, noValue, noValue}
 	var most int64
 	compared := false
 	var at *int64
 	var distance metrics.Metric
-	for k := range r.Drifts {
-		d := &r.Drifts[k]
-		compared = compared || d.Compared
-		most = max(most, d.Differ)
-		if d.First != nil && (at == nil || d.First.Offset < *at) {
-			at = &d.First.Offset
+	for _, d := range pointers(r.Drifts) {
+		compared, most = compared || d.Compared, max(most, d.Differ)
+		if d.First != nil && (at == nil || *d.First < *at) {
+			at = d.First
 		}
 		if d.MaxAbs.Defined && (!distance.Defined || d.MaxAbs.Value > distance.Value) {
 			distance = d.MaxAbs
 		}
 	}
 	if !compared {
-		return noValue, noValue, noValue
+		return worst
 	}
-	first = noValue
 	if at != nil {
-		first = strconv.FormatInt(*at, 10)
+		worst.first = strconv.FormatInt(*at, 10)
 	}
-	return strconv.FormatInt(most, 10), first, shortMetric(distance)
+	worst.differ, worst.maxAbs = strconv.FormatInt(most, 10), shortMetric(distance)
+	return worst
 }
 
 // driftWhy says of runs that differ from the first, but in no value, what
 // differs.
-func (t Text) driftWhy(d *determinism.Report, r *determinism.Row) []string {
+func (t Text) driftWhy(r *determinism.Row) []string {
 	var lines []string
-	for k := range r.Drifts {
-		if why := r.Drifts[k].Why; !why.IsZero() {
-			lines = append(lines, t.say("%s in %s: %s", "%s(%s)：%s", t.driftName(r), d.Runs[k], why))
+	for _, d := range pointers(r.Drifts) {
+		if !d.Why.IsZero() {
+			lines = append(lines, t.say("%s in %s: %s", "%s(%s)：%s", t.driftName(r), d.Run, d.Why))
 		}
 	}
 	return lines

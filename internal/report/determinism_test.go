@@ -17,22 +17,28 @@ import (
 // has another shape, and one cannot be read.
 func drifted() *determinism.Report {
 	row := func(op string, distinct int, drifts ...determinism.Drift) determinism.Row {
-		return determinism.Row{Row: record.Row{Op: op, Kind: "output", Verdict: record.Verdict{Status: record.Pass}}, Distinct: distinct, Drifts: drifts}
+		return determinism.Row{Op: op, Kind: "output", Status: record.Pass, Distinct: distinct, Drifts: drifts}
 	}
-	first := pair(3, 1, 2)
-	d := &determinism.Report{Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
+	d := &determinism.Report{Schema: determinism.Schema, Runs: []string{"r1", "=r2", "r3"}, OrderSource: lang.Plain("natural order of names"), Missing: []string{"z: not in r3"}, LeftOut: []lang.Sentence{lang.Plain("r1/old: an earlier execution")},
 		Rows: []determinism.Row{
-			row("same", 1, determinism.Drift{File: "a", CRC: 10}, determinism.Drift{File: "b", CRC: 10}, determinism.Drift{File: "c", CRC: 10}),
-			row("drift", 3, determinism.Drift{File: "a", CRC: 1},
-				determinism.Drift{File: "b", CRC: 2, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(0.5), MaxULP: known(7)},
-				determinism.Drift{File: "c", CRC: 3, Compared: true, Differ: 1, Bits: 1, First: &first, MaxAbs: known(2.5), MaxULP: known(9)}),
-			row("shape", 3, determinism.Drift{File: "a", CRC: 1}, determinism.Drift{File: "b", CRC: 5, Compared: true, Bits: 2, MaxAbs: known(0), Why: lang.Plain("equal in value")},
-				determinism.Drift{File: "c", CRC: 4, Why: lang.Plain("shape (2,)")}),
-			row("torn", 0, determinism.Drift{File: "a"}, determinism.Drift{File: "b"}, determinism.Drift{File: "c"}),
+			row("same", 1, determinism.Drift{File: new("a"), CRC: new(determinism.CRC(10))}, determinism.Drift{File: new("b"), CRC: new(determinism.CRC(10))}, determinism.Drift{File: new("c"), CRC: new(determinism.CRC(10))}),
+			row("drift", 3, determinism.Drift{File: new("a"), CRC: new(determinism.CRC(1))},
+				determinism.Drift{File: new("b"), CRC: new(determinism.CRC(2)), Compared: true, Differ: 1, Bits: 1, First: new(int64(3)), MaxAbs: known(0.5), MaxULP: known(7)},
+				determinism.Drift{File: new("c"), CRC: new(determinism.CRC(3)), Compared: true, Differ: 1, Bits: 1, First: new(int64(3)), MaxAbs: known(2.5), MaxULP: known(9)}),
+			row("shape", 3, determinism.Drift{File: new("a"), CRC: new(determinism.CRC(1))}, determinism.Drift{File: new("b"), CRC: new(determinism.CRC(5)), Compared: true, Bits: 2, MaxAbs: known(0), Why: lang.Plain("equal in value")},
+				determinism.Drift{File: new("c"), CRC: new(determinism.CRC(4)), Why: lang.Plain("shape (2,)")}),
+			row("torn", 0, determinism.Drift{File: new("a")}, determinism.Drift{File: new("b")}, determinism.Drift{File: new("c")}),
 		}}
 	d.Rows[1].Places, d.Rows[1].Status, d.Rows[1].Round = determinism.SamePlaces, record.Fail, "1"
 	d.Rows[2].Status, d.Rows[2].Execution = record.Fail, 2
-	d.Rows[3].Status, d.Rows[3].Err = record.Error, errFull
+	d.Rows[3].Status, d.Rows[3].Err = record.Error, lang.Failed(errFull)
+	d.Warnings = []lang.Sentence{}
+	for i := range d.Rows {
+		for k := range d.Rows[i].Drifts {
+			d.Rows[i].Drifts[k].Run = d.Runs[k]
+		}
+	}
+	d.Conclude()
 	return d
 }
 
@@ -72,6 +78,7 @@ func TestWriteDeterminismSame(t *testing.T) {
 	} {
 		d := *whole
 		d.Rows = rows
+		d.Conclude()
 		if text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, &d) }); text != want {
 			t.Errorf("got %q, want %q", text, want)
 		}
@@ -84,6 +91,7 @@ func TestWriteDeterminismSame(t *testing.T) {
 	} {
 		d := drifted()
 		d.Rows = rows
+		d.Conclude()
 		if text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) }); text != want+leftOut {
 			t.Errorf("got %q, want %q", text, want+leftOut)
 		}
@@ -100,6 +108,7 @@ func TestWriteDeterminismMany(t *testing.T) {
 		d.Rows = append(d.Rows, one)
 		d.LeftOut = append(d.LeftOut, lang.Plain(fmt.Sprintf("old%d: an earlier execution", i)))
 	}
+	d.Conclude()
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) })
 	if !strings.Contains(text, "\nand 12 more\n\nWhy ") || !strings.HasSuffix(text, " old8: an earlier execution\n                and 21 more\n") || !strings.Contains(text, "\nop17@1 ") || strings.Contains(text, "\nop18@1 ") {
 		t.Errorf("got\n%s", text)
@@ -130,7 +139,7 @@ torn,ERROR,0,,r3,NA,0,NA,NA,NA,
 
 func TestWriteDeterminismJSON(t *testing.T) {
 	t.Parallel()
-	text := rendered(t, func(w io.Writer) error { return WriteDeterminismJSON(w, drifted()) })
+	text := rendered(t, func(w io.Writer) error { return writeJSON(w, drifted()) })
 	var doc struct {
 		Schema                     string
 		Tensors, Differing, Unread int
@@ -172,11 +181,11 @@ func TestWriteDeterminismJSON(t *testing.T) {
 func TestWorstDriftWithoutElements(t *testing.T) {
 	t.Parallel()
 	r := determinism.Row{Drifts: []determinism.Drift{{}, {Compared: true, MaxAbs: metrics.Metric{}}, {Why: lang.Plain("another shape")}}}
-	if differ, first, maxAbs := worstDrift(&r); differ != "0" || first != "-" || maxAbs != "-" {
-		t.Errorf("got %s, %s, %s", differ, first, maxAbs)
+	if got := worstDrift(&r); got.differ != "0" || got.first != "-" || got.maxAbs != "-" {
+		t.Errorf("got %+v", got)
 	}
 	r.Drifts = []determinism.Drift{{}, {Why: lang.Plain("another shape")}}
-	if differ, first, maxAbs := worstDrift(&r); differ != "-" || first != "-" || maxAbs != "-" {
-		t.Errorf("not compared: got %s, %s, %s", differ, first, maxAbs)
+	if got := worstDrift(&r); got.differ != "-" || got.first != "-" || got.maxAbs != "-" {
+		t.Errorf("not compared: got %+v", got)
 	}
 }

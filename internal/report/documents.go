@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
@@ -20,9 +21,6 @@ import (
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
-
-// determinismSchema is that of the document of a determinism report.
-const determinismSchema = "dumptool/determinism/1"
 
 // Documents are results that were written before, to be shown again.
 type Documents struct {
@@ -77,12 +75,12 @@ func (d *Documents) add(path string, text []byte) error {
 		d.Comparison, err = record.Read(bytes.NewReader(text))
 		return err
 	case overflow.Schema, overflow.ScanSchema:
-	case determinismSchema:
+	case determinism.Schema:
 		into, check = &d.Determinism, page.CheckDeterminism
 	case perf.Schema:
 		into, check = &d.Perf, page.CheckPerf
 	default:
-		return fmt.Errorf("schema is %q, want %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinismSchema, perf.Schema)
+		return fmt.Errorf("schema is %q, want %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema)
 	}
 	if *into != nil {
 		return &TwiceError{path, schema}

@@ -16,46 +16,6 @@ import (
 	"dumptool/internal/ui"
 )
 
-// answerForm is the JSON form of what find has found.
-type answerForm struct {
-	Schema     string            `json:"schema"`
-	Query      string            `json:"query"`
-	Kind       find.Kind         `json:"kind"`
-	Results    []any             `json:"results"`
-	More       int               `json:"more"`
-	Unreadable []find.Unreadable `json:"unreadable"`
-	Notes      []string          `json:"notes"`
-}
-
-// foundFile is the JSON form of the operator of a file.
-type foundFile struct {
-	*find.Operator
-	IO    *string `json:"io"`
-	Index *int    `json:"index"`
-}
-
-// WriteFoundJSON writes what was found as one JSON object.
-func WriteFoundJSON(w io.Writer, a *find.Answer) error {
-	form := answerForm{
-		Schema: "dumptool/find/1", Query: a.Query, Kind: a.Kind, Results: []any{}, More: a.More,
-		Unreadable: append([]find.Unreadable{}, a.Unreadable...), Notes: []string{},
-	}
-	for i := range a.Results {
-		switch r := &a.Results[i]; {
-		case r.Param != nil:
-			form.Results = append(form.Results, r.Param)
-		case a.Kind == find.File && r.Operator.Match == find.MatchFile:
-			form.Results = append(form.Results, foundFile{r.Operator, r.Operator.IO, r.Operator.Index})
-		default:
-			form.Results = append(form.Results, r.Operator)
-		}
-	}
-	for _, note := range slices.Concat(a.Notes, a.Hints) {
-		form.Notes = append(form.Notes, note.String())
-	}
-	return writeJSON(w, form)
-}
-
 // WriteFound prints what was found: a part for every operator and parameter. Ranks
 // with equal answers share one.
 func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
@@ -66,10 +26,11 @@ func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
 	p.text(p.foundHead(a))
 	for _, ranks := range sameAnswers(a.Results) {
 		p.blank()
-		if ranks[0].Param != nil {
-			p.foundParam(ranks)
-		} else {
-			p.foundOperator(ranks)
+		switch first := ranks[0].(type) {
+		case *find.Operator:
+			p.foundOperator(first, ranks)
+		case *find.Parameter:
+			p.foundParam(first, ranks)
 		}
 	}
 	if a.More > 0 {
@@ -81,31 +42,27 @@ func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
 
 // foundHead says how much of what was found.
 func (p *printer) foundHead(a *find.Answer) string {
-	operators, params := 0, 0
-	for i := range a.Results {
-		if a.Results[i].Param != nil {
+	params := 0
+	for _, r := range a.Results {
+		if _, ok := r.(*find.Parameter); ok {
 			params++
-		} else {
-			operators++
 		}
 	}
-	var parts []string
-	if operators > 0 {
-		parts = append(parts, p.Lang.Text(count(operators, "operator", "算子")))
+	some := func(n int, noun, zh string) string {
+		if n == 0 {
+			return ""
+		}
+		return p.Lang.Text(count(n, noun, zh))
 	}
-	if params > 0 {
-		parts = append(parts, p.Lang.Text(count(params, "parameter", "参数")))
-	}
-	return a.Query + p.say(": ", "：") + p.join(parts...)
+	return a.Query + p.say(": ", "：") + p.join(some(len(a.Results)-params, "operator", "算子"), some(params, "parameter", "参数"))
 }
 
 // sameAnswers groups results that differ in their rank only, in the order of the first
 // of each.
-func sameAnswers(results []find.Result) [][]*find.Result {
-	var groups [][]*find.Result
+func sameAnswers(results []find.Result) [][]find.Result {
+	var groups [][]find.Result
 	of := make(map[string]int)
-	for i := range results {
-		r := &results[i]
+	for _, r := range results {
 		key := answerKey(r)
 		k, known := of[key]
 		if !known {
@@ -120,42 +77,39 @@ func sameAnswers(results []find.Result) [][]*find.Result {
 
 // answerKey is what equal answers of several ranks share; an answer without a rank is
 // unlike all others.
-func answerKey(r *find.Result) string {
-	if r.Param != nil {
-		q := *r.Param
-		if q.Rank == nil {
-			return fmt.Sprintf("%p", r.Param)
+func answerKey(r find.Result) string {
+	if r.Where().Rank == nil {
+		return fmt.Sprintf("%p", r)
+	}
+	shared := func(place *find.Place) {
+		if place.Rank = nil; place.IR != nil {
+			place.IR = new(path.Base(*place.IR))
 		}
-		q.Rank, q.IR, q.Files, q.Consumers = nil, baseOf(q.IR), nil, slices.Clone(q.Consumers)
+	}
+	switch r := r.(type) {
+	case *find.Operator:
+		o := *r
+		shared(&o.Place)
+		o.Files, o.Ambiguous, o.Statistics, o.FileTensor = nil, nil, nil, nil
+		return string(marshal(o, ""))
+	case *find.Parameter:
+		q := *r
+		shared(&q.Place)
+		q.Files, q.Consumers = nil, slices.Clone(q.Consumers)
 		for i := range q.Consumers {
 			q.Consumers[i].Files = nil
 		}
 		return string(marshal(q, ""))
 	}
-	o := *r.Operator
-	if o.Rank == nil {
-		return fmt.Sprintf("%p", r.Operator)
-	}
-	o.Rank, o.IR, o.Files, o.Ambiguous, o.Statistics = nil, baseOf(o.IR), nil, nil, nil
-	return string(marshal(o, ""))
-}
-
-// baseOf is the base name of a path, nil for none.
-func baseOf(name *string) *string {
-	if name == nil {
-		return nil
-	}
-	base := path.Base(*name)
-	return &base
+	return ""
 }
 
 // ranksText names the ranks of equal answers, empty for none.
-func (p *printer) ranksText(ranks []*find.Result) string {
+func (p *printer) ranksText(ranks []find.Result) string {
 	var values []string
 	for _, r := range ranks {
-		place := r.Place()
-		if place.Rank != nil {
-			values = append(values, strconv.Itoa(*place.Rank))
+		if rank := r.Where().Rank; rank != nil {
+			values = append(values, strconv.Itoa(*rank))
 		}
 	}
 	switch len(values) {
@@ -196,36 +150,30 @@ func (p *printer) matchText(place *find.Place, level int) string {
 }
 
 // foundOperator prints an operator, which several ranks may share.
-func (p *printer) foundOperator(ranks []*find.Result) {
-	op := ranks[0].Operator
+func (p *printer) foundOperator(op *find.Operator, ranks []find.Result) {
 	p.print(ui.Escape(strings.TrimLeft(op.OpType+"  "+cmp.Or(deref(op.OpName), "-"), " ")) + "\n")
-	var facts []fact
-	add := func(label string, lines ...string) {
-		if lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" }); len(lines) > 0 {
-			facts = append(facts, fact{label: textIndent + label, lines: lines})
-		}
-	}
-	add(p.say("match", "匹配"), p.matchText(&op.Place, op.Level))
-	add(p.say("graph", "图"), p.graphText(op), p.ranksText(ranks))
+	var facts factList
+	facts.add(textIndent+p.say("match", "匹配"), p.matchText(&op.Place, op.Level))
+	facts.add(textIndent+p.say("graph", "图"), p.graphText(op), p.ranksText(ranks))
 	if op.Source != nil {
-		add(p.say("script", "脚本"), p.scriptText(op))
+		facts.add(textIndent+p.say("script", "脚本"), p.scriptText(op))
 	}
-	add(p.say("stack", "调用栈"), p.stackTexts(op.Stack)...)
-	add(p.say("inputs", "输入"), p.inputTexts(op.Inputs)...)
-	add(p.say("outputs", "输出"), p.outputTexts(op.Outputs)...)
-	add(p.say("statistics", "统计量"), p.rowTexts(op.Rows)...)
+	facts.add(textIndent+p.say("stack", "调用栈"), p.stackTexts(op.Stack)...)
+	facts.add(textIndent+p.say("inputs", "输入"), p.inputTexts(op.Inputs)...)
+	facts.add(textIndent+p.say("outputs", "输出"), p.outputTexts(op.Outputs)...)
+	facts.add(textIndent+p.say("statistics", "统计量"), p.rowTexts(op.Rows)...)
 	if op.NotDumped {
-		add(p.say("files", "文件"), p.say("none: it was not dumped", "无：该算子没有 dump"))
+		facts.add(textIndent+p.say("files", "文件"), p.say("none: it was not dumped", "无：该算子没有 dump"))
 	}
 	p.facts(facts)
-	p.foundFiles(p.say("files", "文件"), ranks, func(r *find.Result) []string { return r.Operator.Files })
-	p.foundFiles(p.say("perhaps", "可能"), ranks, func(r *find.Result) []string { return r.Operator.Ambiguous })
+	p.foundFiles(p.say("files", "文件"), ranks, func(r find.Result) []string { return r.(*find.Operator).Files })
+	p.foundFiles(p.say("perhaps", "可能"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
 }
 
 // foundFiles prints files of the first rank, and counts those of the others.
-func (p *printer) foundFiles(label string, ranks []*find.Result, of func(*find.Result) []string) {
+func (p *printer) foundFiles(label string, ranks []find.Result, of func(find.Result) []string) {
 	label = pad(textIndent+label, labelWidth)
-	others, rest := 0, []*find.Result(nil)
+	others, rest := 0, []find.Result(nil)
 	for _, r := range ranks[1:] {
 		if n := len(of(r)); n > 0 {
 			others += n
@@ -389,19 +337,13 @@ func (p *printer) rowTexts(rows []find.Row) []string {
 }
 
 // foundParam prints a parameter with the operators that read it.
-func (p *printer) foundParam(ranks []*find.Result) {
-	q := ranks[0].Param
+func (p *printer) foundParam(q *find.Parameter, ranks []find.Result) {
 	p.print(p.say("Parameter  %s", "参数  %s", ui.Escape(q.Param)) + "\n")
-	var facts []fact
-	add := func(label string, lines ...string) {
-		if lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" }); len(lines) > 0 {
-			facts = append(facts, fact{label: textIndent + label, lines: lines})
-		}
-	}
-	add(p.say("match", "匹配"), p.matchText(&q.Place, 0))
-	add(p.say("graph", "图"), deref(q.IR), p.ranksText(ranks))
+	var facts factList
+	facts.add(textIndent+p.say("match", "匹配"), p.matchText(&q.Place, 0))
+	facts.add(textIndent+p.say("graph", "图"), deref(q.IR), p.ranksText(ranks))
 	p.facts(facts)
-	p.foundFiles(p.say("files", "文件"), ranks, func(r *find.Result) []string { return r.Param.Files })
+	p.foundFiles(p.say("files", "文件"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
 	for i := range q.Consumers {
 		c := &q.Consumers[i]
 		line := p.say("input %d of %s", "%[2]s 的输入 %[1]d", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
@@ -409,11 +351,6 @@ func (p *printer) foundParam(ranks []*find.Result) {
 			line += p.say(" through %s", "，经过 %s", strings.Join(lastNames(c.Via), ", "))
 		}
 		p.facts([]fact{{label: textIndent + p.say("read by", "读取者"), lines: []string{line}}})
-		p.foundFiles("", ranks, func(r *find.Result) []string {
-			if i >= len(r.Param.Consumers) {
-				return nil
-			}
-			return r.Param.Consumers[i].Files
-		})
+		p.foundFiles("", ranks, func(r find.Result) []string { return r.(*find.Parameter).Consumers[i].Files })
 	}
 }

@@ -8,7 +8,12 @@ import (
 	"strings"
 	"sync"
 
+	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/convert"
+	"dumptool/internal/find"
+	"dumptool/internal/hpaa"
+	"dumptool/internal/inspect"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report/page"
 	"dumptool/internal/sidefile"
@@ -61,18 +66,18 @@ func listFormats() []Format {
 		{documentFormat, "everything, for programs", []Writer{
 			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
 			plainly("", WriteCompareDetailJSON),
-			plainly("determinism.json", WriteDeterminismJSON),
+			plainly("determinism.json", writeDocument[*determinism.Report]),
 			plainly("", WriteJudgementJSON),
 			plainly("", writeLine[Version]),
-			plainly("", WriteInspectedJSON),
+			plainly("", writeLine[*inspect.File]),
 			plainly("", WriteRunJSON),
-			plainly("", WriteConvertedJSON),
-			plainly("", WriteImportedJSON),
-			plainly("", WriteLearnedJSON),
-			plainly("", WriteFoundJSON),
+			plainly("", writeEscaped[*convert.Result]),
+			plainly("", writeEscaped[*hpaa.Result]),
+			plainly("", writeEscaped[*hpaa.Learned]),
+			plainly("", writeDocument[*find.Answer]),
 			plainly("overflow.json", writeDocument[*overflow.Report]),
 			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
-			plainly("overflow_watch.json", WriteWatchJSON),
+			plainly("overflow_watch.json", writeDocument[*overflow.WatchReport]),
 			plainly("perf.json", WritePerfJSON),
 			plainly("", WriteConfigChecksJSON),
 			plainly("", WriteConfigExplanationJSON),

@@ -50,7 +50,7 @@ var samples = map[reflect.Type]struct {
 	reflect.TypeFor[*find.Answer]():        {"find", found()},
 	reflect.TypeFor[*convert.Result]():     {"convert", converted()},
 	reflect.TypeFor[*hpaa.Result]():        {"import", imported()},
-	reflect.TypeFor[*hpaa.Learned](): {"learn", &hpaa.Learned{Pattern: "{node}'s@{piece:hex}.dat", Encoding: hpaa.Hex, Skip: 16, DType: tensor.BFloat16, Axis: 1,
+	reflect.TypeFor[*hpaa.Learned](): {"learn", &hpaa.Learned{Schema: hpaa.LearnSchema, Pattern: "{node}'s@{piece:hex}.dat", Encoding: hpaa.Hex, Skip: 16, DType: tensor.BFloat16, Axis: 1,
 		Axes: map[string]int{"net/b\x1b": 2, "a": 0}, Arrays: 3, Pieces: 12, Bytes: 96, Alone: []string{"c.npy"}, Others: []string{"README"}}},
 	reflect.TypeFor[*overflow.Report]():      {"analyze", twoRecords()},
 	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
@@ -68,15 +68,17 @@ func made(r *record.Report) *record.Report {
 
 func rowOf(row record.Row) *record.Row { return &row }
 
+// failed is an error with a text.
+func failed(text string) lang.Failure { return lang.Failed(errors.New(text)) }
+
 // inspectedFile has a tensor with statistics, one that cannot be read, and a
 // buffer.
 func inspectedFile() *inspect.File {
-	f := &inspect.File{Entry: &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}, Name: "Add.a.1.2.3"}, Container: "binary v2", OpType: "Add", OpName: "a",
+	f := &inspect.File{Schema: inspect.Schema, Entry: &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}, Name: "Add.a.1.2.3"}, Container: "binary v2", OpType: "Add", OpName: "a",
 		Buffers: []inspect.Blob{{Size: 32}}, Warnings: []string{"data_len is odd"}}
-	good := inspect.Tensor{Kind: tensor.Input, Stats: &tensor.Stats{Count: 3, PosInf: 1, Min: number(1), Max: number(2), Mean: number(1.5)}}
-	good.Tensor = tensor.Tensor{DType: tensor.Float16, Format: tensor.ND, Shape: tensor.Shape{3}, Size: 6}
-	bad := inspect.Tensor{Kind: tensor.Output, Err: errors.New("too short")}
-	bad.Tensor = tensor.Tensor{DType: tensor.Float32, Format: tensor.NC1HWC0, Shape: tensor.Shape{1, 1, 2, 2, 16}, OriginalShape: tensor.Shape{1, 3, 2, 2}}
+	good := inspect.Tensor{Kind: tensor.Input, DType: "float16", Format: new(tensor.ND), Shape: inspect.Shape{3}, OriginalShape: tensor.Shape{}, Groups: new(int64), Size: 6,
+		Stats: &inspect.Stats{Inf: 1, PosInf: 1, Min: new(tensor.Number(1)), Max: new(tensor.Number(2)), Mean: new(tensor.Number(1.5))}}
+	bad := inspect.Tensor{Kind: tensor.Output, DType: "float32", Format: new(tensor.NC1HWC0), Shape: inspect.Shape{1, 1, 2, 2, 16}, OriginalShape: tensor.Shape{1, 3, 2, 2}, Groups: new(int64), Err: failed("too short")}
 	f.Inputs, f.Outputs = []inspect.Tensor{good}, []inspect.Tensor{bad}
 	return f
 }
@@ -95,8 +97,8 @@ func twoRounds() *dumpdir.Run {
 				Flow: dumpdir.Flow{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}},
 		},
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
-		Problems: []dumpdir.Problem{{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: "3"}, Err: errors.New("rank 1 has no step 3, other ranks have")},
-			{Kind: dumpdir.Cut, Path: "d/a", Err: errors.New("the file is empty")}},
+		Problems: []dumpdir.Problem{{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: "3"}, Err: failed("rank 1 has no step 3, other ranks have")},
+			{Kind: dumpdir.Cut, Path: "d/a", Err: failed("the file is empty")}},
 		Warnings: []string{"d/mapping.csv: line 2: no comma"},
 	}
 }
@@ -106,7 +108,7 @@ func twoRounds() *dumpdir.Run {
 func threeOperators() *inspect.Operators {
 	first := inspectedFile().Inputs[0]
 	return &inspect.Operators{Rows: []*inspect.Operator{
-		{Name: "net/conv1", Type: "Conv2D", Times: 4, Files: 4, Bytes: 400, Inputs: 2, Outputs: 1, First: &first, Stats: &tensor.Stats{NaN: 2, Min: number(-1), Max: number(0.5)}},
+		{Name: "net/conv1", Type: "Conv2D", Times: 4, Files: 4, Bytes: 400, Inputs: 2, Outputs: 1, First: &first, Stats: &inspect.Stats{NaN: 2, Min: new(tensor.Number(-1)), Max: new(tensor.Number(0.5))}},
 		{Name: "net/relu\n1", Type: "ReLU", Times: 4, Files: 4, Failed: 1, Bytes: 300, Inputs: 1, Outputs: 1},
 		{Name: "Functional.relu.0.forward", Times: 1},
 	}}
@@ -125,7 +127,7 @@ func found() *find.Answer {
 	said.Values.Set(dumpdir.Max, 1.5)
 	said.Values.Set(dumpdir.NaNs, 2)
 	conv := func(rank int) find.Result {
-		return find.Result{Operator: &find.Operator{
+		return &find.Operator{
 			Place: at(rank, find.MatchLine, find.High), IRLine: number(57), Node: text("%4"), Subgraph: "g", OpType: "Conv2D", OpName: text("Default/net/Conv2D-op515"),
 			Order: number(4), OrderTotal: number(21), Source: text("/home/u/resnet.py:88"), SourceVia: text("own"), Code: text("x = self.conv1(x)"),
 			Files: []string{fmt.Sprintf("rank_%d/a\nb.npy", rank)}, Ambiguous: []string{}, Statistics: []string{"s.csv#2"},
@@ -134,19 +136,19 @@ func found() *find.Answer {
 			Outputs: []find.Output{{Slot: find.Slot{DType: text("Float16"), Shape: tensor.Shape{}}, To: []find.Link{{Name: "Default/ReLU-op3", Index: 1}}}},
 			Stack:   []find.Frame{{File: "/home/u/resnet.py", Line: 88, LineEnd: 90, Code: text("x = self.conv1(x)"), Kind: "own"}, {File: "nn/conv.py", Line: 3, LineEnd: 3, Library: true, Kind: "fused"}},
 			Rows:    []find.Row{{Kind: tensor.Input, Statistics: said}},
-		}}
+		}
 	}
-	relu := find.Result{Operator: &find.Operator{Place: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: text("nn/x.py:3"), SourceVia: text("library")}}
-	weight := find.Result{Param: &find.Parameter{Place: at(0, find.MatchParam, find.Medium), Param: "conv1.weight", Number: number(2), Files: []string{"w.npy"},
-		Consumers: []find.Consumer{{Node: text("%4"), OpName: text("Default/net/Conv2D-op515"), Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}}
+	relu := &find.Operator{Place: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: text("nn/x.py:3"), SourceVia: text("library")}
+	weight := &find.Parameter{Place: at(0, find.MatchParam, find.Medium), Param: "conv1.weight", Number: number(2), Files: []string{"w.npy"},
+		Consumers: []find.Consumer{{Node: text("%4"), OpName: text("Default/net/Conv2D-op515"), Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}
 	offset := int64(17)
-	return &find.Answer{Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
+	return &find.Answer{Schema: find.Schema, Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
 		Unreadable: []find.Unreadable{{Path: "g.ir", Error: "the file is cut", Offset: &offset}}, Notes: lang.Plains([]string{"ids repeat"})}
 }
 
 // converted has a tensor that was written and one that was not.
 func converted() *convert.Result {
-	r := &convert.Result{Rows: []convert.Row{{Kind: "input", Path: "out/<a>.npy"}, {Kind: "output", Index: 1, Path: "out/b.npy", Err: errors.New("too short")}}}
+	r := &convert.Result{Schema: convert.FileSchema, Rows: []convert.Row{{Kind: "input", Path: "out/<a>.npy"}, {Kind: "output", Index: 1, Err: failed("too short")}}}
 	r.Job.File = &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}}
 	return r
 }
@@ -154,12 +156,13 @@ func converted() *convert.Result {
 // imported has an output of two pieces, one without an array, and other files.
 func imported() *hpaa.Result {
 	return &hpaa.Result{
+		Schema: hpaa.Schema,
 		Rows: []*hpaa.Row{
 			{Node: "net/<a>", Output: 1, Label: "net/<a>:1", Pieces: []*hpaa.Piece{{File: "d/0"}, {File: "d/1"}}, Path: "npu/a_1.npy",
-				DType: tensor.BFloat16, Shape: tensor.Shape{2, 3}, Axis: 1, Cropped: 1, Notes: []string{"cropped 1"}},
-			{Node: "b", Round: 7, Label: "b", Pieces: []*hpaa.Piece{{File: "d/2\n"}}, Path: "npu/b.npy", Err: &hpaa.PieceError{Code: hpaa.BadHex, Text: "line 1"}},
-			{Node: "c", Label: "c", Pieces: []*hpaa.Piece{{File: "d/3"}}, Path: "npu/c.npy", Err: &hpaa.PieceError{Code: hpaa.DuplicatePiece, Text: "piece 0 comes twice"}},
-			{Node: "d", Label: "d", Pieces: []*hpaa.Piece{{File: "d/4"}}, Path: "npu/d.npy", Err: &hpaa.PieceError{Code: hpaa.NotInModel, Text: "the reference has no such tensor"}},
+				Array: &hpaa.Array{File: "npu/a_1.npy", DType: tensor.BFloat16, Shape: tensor.Shape{2, 3}, Axis: new(1)}, Cropped: 1, Notes: []string{"cropped 1"}},
+			{Node: "b", Round: 7, Label: "b", Pieces: []*hpaa.Piece{{File: "d/2\n"}}, Path: "npu/b.npy", PieceError: &hpaa.PieceError{Code: hpaa.BadHex, Text: "line 1"}},
+			{Node: "c", Label: "c", Pieces: []*hpaa.Piece{{File: "d/3"}}, Path: "npu/c.npy", PieceError: &hpaa.PieceError{Code: hpaa.DuplicatePiece, Text: "piece 0 comes twice"}},
+			{Node: "d", Label: "d", Pieces: []*hpaa.Piece{{File: "d/4"}}, Path: "npu/d.npy", PieceError: &hpaa.PieceError{Code: hpaa.NotInModel, Text: "the reference has no such tensor"}},
 		},
 		Others: []hpaa.Other{{File: "README", Why: lang.Sayf("not described", "没有描述")}},
 		Read:   []string{"net/<a>", "net/<a>", "b", "c", "d"}, Unknown: []string{"d", "b"}, Order: []string{"b", "net/<a>"},

@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -93,8 +92,12 @@ func writeImportLog(w io.Writer, r *hpaa.Result, log string) error {
 	}
 	told := map[string]bool{}
 	for _, row := range r.Rows {
-		if row.Err != nil && importLogOf[row.Err.Code] == log {
-			line(row.Label, row.Err.Code, row.Err.Text+"; pieces left out: "+strings.Join(pieceFiles(row), ", "))
+		if row.PieceError != nil && importLogOf[row.Code] == log {
+			var files []string
+			for _, p := range row.Pieces {
+				files = append(files, p.File)
+			}
+			line(row.Label, row.Code, row.Text+"; pieces left out: "+strings.Join(files, ", "))
 			told[row.Node] = true
 		}
 	}
@@ -106,84 +109,4 @@ func writeImportLog(w io.Writer, r *hpaa.Result, log string) error {
 		}
 	}
 	return out.Flush()
-}
-
-// pieceFiles are the files of an output.
-func pieceFiles(r *hpaa.Row) []string {
-	var files []string
-	for _, p := range r.Pieces {
-		files = append(files, p.File)
-	}
-	return files
-}
-
-// WriteImportedJSON writes the result of an import as a JSON object.
-func WriteImportedJSON(w io.Writer, r *hpaa.Result) error {
-	var text bytes.Buffer
-	json.HTMLEscape(&text, objectOf([]Column[*hpaa.Result]{
-		words("schema", func(*hpaa.Result) string { return "dumptool/import/1" }),
-		words("tensors", func(r *hpaa.Result) any { return Table[*hpaa.Row]{importedColumns, r.Rows} }),
-		words("others", func(r *hpaa.Result) any { return Table[hpaa.Other]{otherColumns, r.Others} }),
-		words("warnings", func(r *hpaa.Result) []string {
-			var all []string
-			for _, warning := range r.Warnings {
-				all = append(all, warning.String())
-			}
-			return all
-		}).given(),
-	}, r))
-	_, err := w.Write(append(text.Bytes(), '\n'))
-	return err
-}
-
-// importedColumns are those of an output.
-var importedColumns = []Column[*hpaa.Row]{
-	words("name", func(r *hpaa.Row) string { return r.Node }),
-	words("output", func(r *hpaa.Row) int { return r.Output }),
-	words("round", func(r *hpaa.Row) int64 { return r.Round }),
-	words("pieces", pieceFiles),
-	words("path", func(r *hpaa.Row) any {
-		if r.Err != nil {
-			return nil
-		}
-		return r.Path
-	}).given(),
-	words("dtype", func(r *hpaa.Row) any {
-		if r.Err != nil {
-			return nil
-		}
-		return r.DType.String()
-	}).given(),
-	words("shape", func(r *hpaa.Row) any {
-		if r.Err != nil {
-			return nil
-		}
-		return list(r.Shape)
-	}),
-	words("axis", func(r *hpaa.Row) any {
-		if r.Err != nil || len(r.Pieces) < 2 {
-			return nil
-		}
-		return r.Axis
-	}),
-	words("cropped", func(r *hpaa.Row) int64 { return r.Cropped }).given(),
-	words("notes", func(r *hpaa.Row) []string { return r.Notes }).given(),
-	words("code", func(r *hpaa.Row) string {
-		if r.Err == nil {
-			return ""
-		}
-		return string(r.Err.Code)
-	}).given(),
-	words("error", func(r *hpaa.Row) string {
-		if r.Err == nil {
-			return ""
-		}
-		return r.Err.Text
-	}).given(),
-}
-
-// otherColumns are those of what is no part of an output.
-var otherColumns = []Column[hpaa.Other]{
-	words("other", func(o hpaa.Other) string { return o.File }),
-	words("why", func(o hpaa.Other) string { return o.Why.String() }),
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
 
@@ -30,26 +28,22 @@ func (t Text) WriteRun(w io.Writer, run *dumpdir.Run) error {
 	for _, path := range run.Paths {
 		p.print(ui.Escape(path) + "\n")
 	}
-	facts := []fact{{label: p.say("Written by", "写出方"), lines: []string{p.producersText(run)}}}
-	add := func(label string, lines ...string) {
-		if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
-			facts = append(facts, fact{label: label, lines: lines})
-		}
-	}
-	add(p.say("Ranks", "rank"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
-	add(p.say("Steps", "step"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
-	add(p.say("Graphs", "图"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
-	add(p.say("Models", "模型"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
-	add(p.say("Operators", "算子"), p.operatorsText(run))
-	add(p.say("Order", "执行顺序"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
-	add(p.say("Data flow", "数据流"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence {
+	var facts factList
+	facts.add(p.say("Written by", "写出方"), p.producersText(run))
+	facts.add(p.say("Ranks", "rank"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
+	facts.add(p.say("Steps", "step"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
+	facts.add(p.say("Graphs", "图"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
+	facts.add(p.say("Models", "模型"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
+	facts.add(p.say("Operators", "算子"), p.operatorsText(run))
+	facts.add(p.say("Order", "执行顺序"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
+	facts.add(p.say("Data flow", "数据流"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence {
 		if r.Flow.Source.IsZero() {
 			return lang.Sayf("not known", "未知")
 		}
 		return r.Flow.Source
 	})...)
-	add(p.say("Files", "文件"), p.filesText(run))
-	add(p.say("Problems", "问题"), p.problemsText(run)...)
+	facts.add(p.say("Files", "文件"), p.filesText(run))
+	facts.add(p.say("Problems", "问题"), p.problemsText(run)...)
 	p.facts(facts)
 	return p.err
 }
@@ -180,73 +174,57 @@ var operatorColumns = slices.Concat(
 	},
 	of(func(o *inspect.Operator) (*inspect.Tensor, bool) { return o.First, o.First != nil },
 		words("dtype", (*inspect.Tensor).TypeName).optional().ranked(5),
-		words("format", func(t *inspect.Tensor) string { return t.Format.String() }).optional().ranked(14),
+		words("format", formatText).optional().ranked(14),
 		words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).optional().ranked(4),
 	),
-	of(func(o *inspect.Operator) (*tensor.Stats, bool) { return o.Stats, o.Stats != nil },
-		numbers("min", func(s *tensor.Stats) string { return wholeOrSix(s.Min) }).optional().ranked(8),
-		numbers("max", func(s *tensor.Stats) string { return wholeOrSix(s.Max) }).optional().ranked(7),
-		numbers("nan", func(s *tensor.Stats) int64 { return s.NaN }).optional().ranked(6),
-		numbers("+inf", func(s *tensor.Stats) int64 { return s.PosInf }).optional().ranked(11),
-		numbers("-inf", func(s *tensor.Stats) int64 { return s.NegInf }).optional().ranked(12),
+	of(func(o *inspect.Operator) (*inspect.Stats, bool) { return o.Stats, o.Stats != nil },
+		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).optional().ranked(8),
+		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).optional().ranked(7),
+		numbers("nan", func(s *inspect.Stats) int64 { return s.NaN }).optional().ranked(6),
+		numbers("+inf", func(s *inspect.Stats) int64 { return s.PosInf }).optional().ranked(11),
+		numbers("-inf", func(s *inspect.Stats) int64 { return s.NegInf }).optional().ranked(12),
 	),
 	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).ranked(13)},
 )
 
-// inspectedRow is the JSON form of what a table says about a tensor.
-type inspectedRow struct {
-	OpName string `json:"op_name"`
-	Kind   string `json:"kind,omitempty"`
-	inspectedTensor
-	Norm   any    `json:"norm,omitempty"`
-	Digest string `json:"digest,omitempty"`
+// runSchema is that of a run as a document.
+const runSchema = "dumptool/run/1"
+
+// runDocument is what JSON says of a run.
+type runDocument struct {
+	Schema string `json:"schema"`
+	// Run is the run as a whole, Rounds are its rounds.
+	Run    runHead    `json:"run"`
+	Rounds []runRound `json:"rounds"`
 }
 
-func rowForm(s *inspect.Statistics) inspectedRow {
-	return inspectedRow{s.Op, string(s.Kind), tensorForm(&s.Tensor), tableNumber(s.Norm), s.Digest}
+// runHead is what JSON says of a run as a whole.
+type runHead struct {
+	// Paths are those that were given, Producers those that wrote the folders.
+	Paths     []string           `json:"paths"`
+	Producers []dumpdir.Producer `json:"producers"`
+	// Files counts the files.
+	Files int `json:"files"`
+	// Problems are what is wrong with the run, Warnings what is odd about it.
+	Problems []dumpdir.Problem `json:"problems"`
+	Warnings []string          `json:"warnings"`
+}
+
+// runRound is what JSON says of a round.
+type runRound struct {
+	dumpdir.Coordinates
+	// Operators counts the operators.
+	Operators int `json:"operators"`
+	// Order says where the execution order comes from, Flow where who feeds whom does.
+	Order dumpdir.Order `json:"order"`
+	Flow  dumpdir.Flow  `json:"data_flow"`
 }
 
 // WriteRunJSON writes what a run is as a JSON object on a line of its own.
 func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
-	type source struct {
-		Source   lang.Sentence   `json:"source"`
-		Known    int             `json:"known"`
-		Of       int             `json:"of"`
-		Rejected []lang.Sentence `json:"rejected,omitempty"`
-	}
-	type round struct {
-		dumpdir.Coordinates
-		Operators int    `json:"operators"`
-		Order     source `json:"order"`
-		Flow      source `json:"data_flow"`
-	}
-	type problem struct {
-		Kind  dumpdir.ProblemKind  `json:"kind"`
-		Path  string               `json:"path,omitempty"`
-		Round *dumpdir.Coordinates `json:"round,omitempty"`
-		Text  string               `json:"message"`
-	}
-	type header struct {
-		Paths     []string           `json:"paths"`
-		Producers []dumpdir.Producer `json:"producers"`
-		Files     int                `json:"files"`
-	}
-	type headerEnd struct {
-		Warnings []string `json:"warnings"`
-	}
-	out := bufio.NewWriter(w)
-	out.WriteString(`{"run":`)
-	writeAround(out, header{list(run.Paths), list(run.Producers), len(run.Files)}, "problems", list(run.Problems),
-		func(p *dumpdir.Problem) problem {
-			return problem{p.Kind, p.Path, pointer(p.At, p.At.Known()), p.Err.Error()}
-		},
-		headerEnd{list(run.Warnings)})
-	rounds := []round{}
+	rounds := []runRound{}
 	for _, r := range run.Rounds {
-		rounds = append(rounds, round{r.At, len(r.Ops),
-			source{r.Order.Source, r.Order.Known, r.Order.Of, r.Order.Rejected}, source{r.Flow.Source, r.Flow.Known, r.Flow.Of, r.Flow.Rejected}})
+		rounds = append(rounds, runRound{r.At, len(r.Ops), r.Order, r.Flow})
 	}
-	out.WriteString(`,"rounds":`)
-	out.Write(append(marshal(rounds, ""), "}\n"...))
-	return out.Flush()
+	return writeLine(w, runDocument{runSchema, runHead{list(run.Paths), list(run.Producers), len(run.Files), list(run.Problems), list(run.Warnings)}, rounds})
 }

@@ -9,9 +9,7 @@ import (
 
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
-	"dumptool/internal/misfit"
 	"dumptool/internal/opdebug"
-	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -27,7 +25,7 @@ func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
 	}
 	p.sideText(f)
 	p.inspected(inspectedRows(f))
-	p.misfits(&f.Misfits)
+	p.misfits(f)
 	return p.err
 }
 
@@ -49,25 +47,26 @@ func (p *printer) sideText(f *inspect.File) {
 }
 
 // misfits lists what of a file does not fit, or says how much it is.
-func (p *printer) misfits(all *misfit.List) {
-	if all.Count == 0 {
+func (p *printer) misfits(f *inspect.File) {
+	if f.MisfitCount == 0 {
 		return
 	}
-	text := p.say("does not fit: %s", "不符合格式：%s", lang.CountText(all.Count, "place", "处"))
-	if len(all.First) == 0 {
+	text := p.say("does not fit: %s", "不符合格式：%s", lang.CountText(f.MisfitCount, "place", "处"))
+	if len(f.Misfits) == 0 {
 		p.line(textIndent, text+p.say(" (--verbose lists them)", "（--verbose 列出）"))
 		return
 	}
 	p.line(textIndent, text)
-	for i := range all.First {
-		m := &all.First[i]
-		place := p.say("line %d", "第 %d 行", m.Line)
-		if m.Line == 0 {
-			place = p.say("byte %d", "字节 %d", m.Offset)
+	for _, m := range f.Misfits {
+		place := ""
+		if m.Line != nil {
+			place = p.say("line %d", "第 %d 行", *m.Line)
+		} else if m.Offset != nil {
+			place = p.say("byte %d", "字节 %d", *m.Offset)
 		}
 		p.facts([]fact{{label: textIndent + textIndent + place, lines: []string{m.Found, p.say("want %s", "应为 %s", m.Wanted)}}})
 	}
-	if rest := all.Count - len(all.First); rest > 0 {
+	if rest := f.MisfitCount - len(f.Misfits); rest > 0 {
 		p.line(textIndent, p.say("%d more", "另有 %d 处", rest))
 	}
 }
@@ -91,21 +90,21 @@ func (p *printer) inspected(rows []inspected) {
 // aboutFile returns the lines about a file as a whole.
 func aboutFile(f *inspect.File) []string {
 	var lines []string
-	if f.Entry.Name != store.Base(f.Entry.Path()) {
-		lines = append(lines, "originally "+f.Entry.Name)
+	if f.OriginalName != "" {
+		lines = append(lines, "originally "+f.OriginalName)
 	}
 	switch {
 	case f.OpType != "" && f.OpName != "":
-		lines = append(lines, f.OpType+" "+f.OpName)
-	case f.OpType != "" || f.OpName != "":
-		lines = append(lines, f.OpType+f.OpName)
+		lines = append(lines, string(f.OpType+" "+f.OpName))
+	case f.OpType+f.OpName != "":
+		lines = append(lines, string(f.OpType+f.OpName))
 	}
 	if f.Script != "" {
 		lines = append(lines, "script "+f.Script)
 	}
-	container := f.Container
+	container := string(f.Container)
 	if f.DumpTime != 0 {
-		container += ", dumped " + dumpTime(f.DumpTime)
+		container += ", dumped " + dumpTime(uint64(f.DumpTime))
 	}
 	if f.Side == nil {
 		lines = append(lines, container)
@@ -129,12 +128,12 @@ func aboutFile(f *inspect.File) []string {
 
 // stridesText are the strides of a tensor that is not stored in C order.
 func stridesText(t *inspect.Tensor) string {
-	if t.Details == nil || len(t.Details.Strides) != len(t.Shape) || t.Size == 0 {
+	if len(t.Strides) != len(t.Shape) || t.Size == 0 {
 		return ""
 	}
-	for i, n := range t.Shape.Strides() {
-		if t.Shape[i] > 1 && t.Details.Strides[i] != n {
-			return shapeText(t.Details.Strides)
+	for i, n := range tensor.Shape(t.Shape).Strides() {
+		if t.Shape[i] > 1 && t.Strides[i] != n {
+			return shapeText(t.Strides)
 		}
 	}
 	return ""
@@ -142,10 +141,10 @@ func stridesText(t *inspect.Tensor) string {
 
 // deviceText is where a tensor was before it was saved, unless that was the host.
 func deviceText(t *inspect.Tensor) string {
-	if t.Details == nil || t.Details.Device == "cpu" {
+	if t.Device == "cpu" {
 		return ""
 	}
-	return t.Details.Device
+	return t.Device
 }
 
 // aboutName says what the ids in the name of a file are.
@@ -164,7 +163,7 @@ func aboutName(f *inspect.File) string {
 	if n.HasDevice {
 		text += fmt.Sprintf(", device %d", n.DeviceID)
 	}
-	if n.Timestamp != f.DumpTime {
+	if n.Timestamp != uint64(f.DumpTime) {
 		text += fmt.Sprintf(", timestamp %d", n.Timestamp)
 	}
 	return text
@@ -215,11 +214,11 @@ func inspectedRows(f *inspect.File) []inspected {
 	for _, t := range slices.Concat(pointers(f.Inputs), pointers(f.Outputs), pointers(f.Tensors)) {
 		rows = append(rows, inspected{name: t.Label(), size: t.Size, tensor: t})
 	}
-	for i, b := range f.Buffers {
-		rows = append(rows, inspected{name: fmt.Sprintf("%s %d", blobName("L1 buffer", "buffer", b.Type), i), size: b.Size})
+	for _, b := range f.Buffers {
+		rows = append(rows, inspected{name: blobName("L1 buffer", "buffer", b), size: b.Size})
 	}
-	for i, b := range f.Spaces {
-		rows = append(rows, inspected{name: fmt.Sprintf("%s %d", blobName("log space", "space", b.Type), i), size: b.Size})
+	for _, b := range f.Spaces {
+		rows = append(rows, inspected{name: blobName("log space", "space", b), size: b.Size})
 	}
 	for _, s := range pointers(f.Statistics) {
 		rows = append(rows, inspected{s.Op, s.Label(), s.Size, &s.Tensor, s})
@@ -237,66 +236,79 @@ var (
 		},
 		of(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
 			words("dtype", (*inspect.Tensor).TypeName),
-			words("format", func(t *inspect.Tensor) string { return t.Format.String() }),
+			words("format", formatText),
 			words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }),
-			words("slice", sliceText).optional(),
+			words("slice", func(t *inspect.Tensor) string {
+				if t.Slice == nil {
+					return ""
+				}
+				return shapeText(t.Slice)
+			}).optional(),
 			words("original", originalText).optional(),
-			numbers("groups", func(t *inspect.Tensor) int64 { return t.Groups }).given().optional(),
+			numbers("groups", func(t *inspect.Tensor) any {
+				if t.Groups == nil || *t.Groups == 0 {
+					return nil
+				}
+				return *t.Groups
+			}).optional(),
 			numbers("c0", func(t *inspect.Tensor) int64 { return t.C0 }).given().optional(),
 			words("strides", stridesText).optional(),
 			words("device", deviceText).optional(),
 		),
 		[]Column[inspected]{numbers("bytes", func(r inspected) int64 { return r.size })},
 	)
-	statsColumns = slices.Concat(of(func(r inspected) (s *tensor.Stats, ok bool) {
+	statsColumns = slices.Concat(of(func(r inspected) (s *inspect.Stats, ok bool) {
 		if r.tensor != nil {
 			s = r.tensor.Stats
 		}
 		return s, s != nil
 	},
-		numbers("min", func(s *tensor.Stats) string { return wholeOrSix(s.Min) }).optional(),
-		numbers("max", func(s *tensor.Stats) string { return wholeOrSix(s.Max) }).optional(),
-		numbers("mean", func(s *tensor.Stats) string { return wholeOrSix(s.Mean) }).optional(),
-		numbers("nan", func(s *tensor.Stats) int64 { return s.NaN }).optional(),
-		numbers("+inf", func(s *tensor.Stats) int64 { return s.PosInf }).optional(),
-		numbers("-inf", func(s *tensor.Stats) int64 { return s.NegInf }).optional(),
+		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).optional(),
+		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).optional(),
+		numbers("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).optional(),
+		numbers("nan", func(s *inspect.Stats) int64 { return s.NaN }).optional(),
+		numbers("+inf", func(s *inspect.Stats) int64 { return s.PosInf }).optional(),
+		numbers("-inf", func(s *inspect.Stats) int64 { return s.NegInf }).optional(),
 	), of(func(r inspected) (*inspect.Statistics, bool) { return r.row, r.row != nil },
 		numbers("norm", func(s *inspect.Statistics) any {
 			if s.Norm == nil {
 				return nil
 			}
-			return numeral(wholeOrSix(s.Norm))
+			return numeral(numberText(s.Norm))
 		}).optional(),
 		words("digest", func(s *inspect.Statistics) string { return s.Digest }).optional(),
 	))
 )
 
 // blobName names a buffer or a space, whose type 0 has a name of its own.
-func blobName(zero, other string, blobType int32) string {
-	if blobType == 0 {
-		return zero
+func blobName(zero, other string, b inspect.Blob) string {
+	if b.Type != 0 {
+		zero = fmt.Sprintf("type %d %s", b.Type, other)
 	}
-	return fmt.Sprintf("type %d %s", blobType, other)
+	return fmt.Sprintf("%s %d", zero, b.Index)
+}
+
+// numberText prints a number that may be missing.
+func numberText(x *tensor.Number) string { return wholeOrSix((*float64)(x)) }
+
+// formatText is the layout: files that name their tensors have none.
+func formatText(t *inspect.Tensor) string {
+	if t.Format == nil {
+		return tensor.ND.String()
+	}
+	return t.Format.String()
 }
 
 // shapeText prints a shape as -s of convert takes it; - is no shape, and () one
 // without dimensions.
-func shapeText(s tensor.Shape) string {
+func shapeText[S ~[]int64](s S) string {
 	switch {
 	case s == nil:
 		return "-"
 	case len(s) == 0:
 		return "()"
 	}
-	return s.Join(",")
-}
-
-// sliceText prints the shape of a thread's part, if there is one.
-func sliceText(t *inspect.Tensor) string {
-	if t.Slice == nil {
-		return ""
-	}
-	return shapeText(t.Slice)
+	return tensor.Shape(s).Join(",")
 }
 
 // originalText prints the original shape and format as far as they are known.

@@ -1,27 +1,14 @@
 package report
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"dumptool/internal/jsonpos"
 )
 
-// marshal returns v as JSON, on one line unless there is an indentation, and
-// without a newline at its end. What it is given can always be marshalled.
-func marshal(v any, indent string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
-	}
-	return jsonpos.Visible(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-}
+// marshal returns v as JSON that a terminal shows.
+func marshal(v any, indent string) []byte { return jsonpos.Marshal(v, indent) }
 
 // writeLine writes v as JSON on one line.
 func writeLine[R any](w io.Writer, v R) error {
@@ -29,26 +16,14 @@ func writeLine[R any](w io.Writer, v R) error {
 	return err
 }
 
-// writeAround writes an object without a newline: the members of head, those of tail,
-// and between them a list, left out when it is nil. Its elements are marshalled one at a
-// time: there may be as many as a run has tensors. Errors are those of the next Flush.
-func writeAround[T, F any](out *bufio.Writer, head any, key string, elements []T, form func(*T) F, tail any) {
-	out.Write(bytes.TrimSuffix(marshal(head, ""), []byte("}")))
-	if elements != nil {
-		fmt.Fprintf(out, ",%q:[", key)
-		for i := range elements {
-			if i > 0 {
-				out.WriteByte(',')
-			}
-			out.Write(marshal(form(&elements[i]), ""))
-		}
-		out.WriteByte(']')
+// writeEscaped writes v as JSON on one line in which the signs of HTML are escaped.
+func writeEscaped[R any](w io.Writer, v R) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	members := marshal(tail, "")[1:]
-	if len(members) > len("}") {
-		out.WriteByte(',')
-	}
-	out.Write(members)
+	_, err = w.Write(append(jsonpos.Visible(text), '\n'))
+	return err
 }
 
 // writeJSON writes v in lines that people can read too.

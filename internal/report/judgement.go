@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"dumptool/internal/compare"
-	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 )
@@ -36,7 +35,7 @@ func judgedTable(rows []*compare.JudgedRow) Table[*compare.JudgedRow] {
 
 // judgedLabel names a row as the tables of a comparison do, with its round.
 func judgedLabel(r *compare.JudgedRow) string {
-	return driftLabel(&determinism.Row{Row: record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}})
+	return rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 }
 
 // errorRange is how many elements are errors, as far as it is known.

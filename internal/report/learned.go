@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +9,6 @@ import (
 
 	"dumptool/internal/hpaa"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
 
@@ -45,29 +42,4 @@ func shellWords(words []string) string {
 		}
 	}
 	return strings.Join(quoted, " ")
-}
-
-// WriteLearnedJSON writes a description of pieces that was found as a JSON object.
-func WriteLearnedJSON(w io.Writer, l *hpaa.Learned) error {
-	var text bytes.Buffer
-	json.HTMLEscape(&text, objectOf([]Column[*hpaa.Learned]{
-		words("pattern", func(l *hpaa.Learned) string { return l.Pattern }),
-		words("encoding", func(l *hpaa.Learned) string { return string(l.Encoding) }),
-		words("skip", func(l *hpaa.Learned) int64 { return l.Skip }),
-		words("dtype", func(l *hpaa.Learned) any {
-			if l.DType == tensor.Undefined {
-				return nil
-			}
-			return l.DType.String()
-		}),
-		words("axis", func(l *hpaa.Learned) int { return l.Axis }),
-		words("axes", func(l *hpaa.Learned) map[string]int { return l.Axes }),
-		words("arrays", func(l *hpaa.Learned) int { return l.Arrays }),
-		words("pieces", func(l *hpaa.Learned) int { return l.Pieces }),
-		words("bytes", func(l *hpaa.Learned) int64 { return l.Bytes }),
-		words("without_pieces", func(l *hpaa.Learned) []string { return list(l.Alone) }),
-		words("not_used", func(l *hpaa.Learned) []string { return list(l.Others) }),
-	}, l))
-	_, err := w.Write(append(text.Bytes(), '\n'))
-	return err
 }

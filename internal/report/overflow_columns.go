@@ -94,7 +94,7 @@ var recordColumns = slices.Concat(
 	},
 	placeColumns,
 	[]Column[*overflow.Record]{
-		words("status", statusText),
+		words("status", (*overflow.Record).StatusText),
 		words("causes", causesText),
 		words("verdict", func(r *overflow.Record) string { return string(r.Verdict) }),
 	},
@@ -124,15 +124,6 @@ func pointer[V any](v V, ok bool) *V {
 // entriesOf is everything that is to be said of a decoded value.
 func entriesOf(r *statusreg.Result) []statusreg.Entry {
 	return slices.Concat(r.Entries, r.Undocumented())
-}
-
-// statusText prints the status words in hex.
-func statusText(r *overflow.Record) string {
-	var words []string
-	for _, s := range r.Status {
-		words = append(words, hexText(s))
-	}
-	return strings.Join(words, " ")
 }
 
 // causesText joins what the status words mean.

@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 
 	"dumptool/internal/opdebug"
@@ -113,5 +112,3 @@ func areaColumns() []Column[*opdebug.Area] {
 		}),
 	}
 }
-
-func hexText(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }

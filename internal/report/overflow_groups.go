@@ -17,13 +17,12 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 		return -1
 	}
 	groups := r.Groups()
-	p.line("", p.say(fmt.Sprintf("%s of %s, in the order of step and rank:", lang.Count(r.Total, "overflow record"), lang.Count(len(groups), "operator")),
-		fmt.Sprintf("共 %d 条溢出记录，%d 个算子，按 step 和 rank 排列：", r.Total, len(groups))))
+	p.line("", p.say("%s of %s, in the order of step and rank:", "共 %s，%s，按 step 和 rank 排列：", lang.CountText(r.Total, "overflow record", "条溢出记录"), count(len(groups), "operator", "算子")))
 	p.groups(groups, func(g *overflow.Group) string {
 		var statuses []string
 		verdicts := make(map[overflow.Verdict]int)
 		for _, i := range g.Members {
-			if status := statusText(&r.Records[i]); !slices.Contains(statuses, status) {
+			if status := r.Records[i].StatusText(); !slices.Contains(statuses, status) {
 				statuses = append(statuses, status)
 			}
 			verdicts[r.Records[i].Verdict]++
@@ -41,8 +40,7 @@ func (p *printer) scanGroups(r *overflow.ScanReport) int {
 		return -1
 	}
 	groups := r.Groups()
-	p.line("", p.say(fmt.Sprintf("%s with bad tensors, in the order of step and rank:", lang.Count(len(groups), "operator")),
-		fmt.Sprintf("%d 个算子有异常张量，按 step 和 rank 排列：", len(groups))))
+	p.line("", p.say("%s with bad tensors, in the order of step and rank:", "%s有异常张量，按 step 和 rank 排列：", count(len(groups), "operator", "算子")))
 	p.groups(groups, func(g *overflow.Group) string {
 		verdicts := make(map[overflow.Verdict]int)
 		for _, i := range g.Members {
@@ -60,7 +58,7 @@ func (p *printer) groups(groups []overflow.Group, line func(*overflow.Group) str
 		p.line(textIndent, line(&groups[i]))
 	}
 	if n := len(groups) - maxGroups; n > 0 {
-		p.line(textIndent, p.say(lang.Count(n, "operator")+" more", fmt.Sprintf("另有 %d 个算子", n)))
+		p.line(textIndent, p.say("%s more", "另有 %s", count(n, "operator", "算子")))
 	}
 }
 
@@ -68,37 +66,22 @@ func (p *printer) groups(groups []overflow.Group, line func(*overflow.Group) str
 func (p *printer) groupLine(name string, g *overflow.Group, first dumpdir.Coordinates, status, verdict string) string {
 	from := ""
 	if len(g.Ranks) > 1 || len(g.Steps) > 1 {
-		from = p.say("first ", "最早 ") + p.at(first)
+		rank, step := behind("rank ", first.Rank), behind("step ", first.Step)
+		if rank != "" && step != "" {
+			rank += " "
+		}
+		from = p.say("first ", "最早 ") + rank + step
 	}
-	places := p.join(p.listed(g.Ranks, lang.Text{EN: "rank", ZH: "rank"}), p.listed(g.Steps, lang.Text{EN: "step", ZH: "step"}), from, status, verdict)
+	places := p.join(p.listed(g.Ranks, "rank"), p.listed(g.Steps, "step"), from, status, verdict)
 	return name + fmt.Sprintf(p.say("  %d x: ", "  %d 次："), len(g.Members)) + places
 }
 
-// at names a rank and a step.
-func (p *printer) at(c dumpdir.Coordinates) string {
-	rank, step := "", ""
-	if c.Rank != "" {
-		rank = "rank " + c.Rank
-	}
-	if c.Step != "" {
-		step = "step " + c.Step
-	}
-	if rank != "" && step != "" {
-		rank += " "
-	}
-	return rank + step
-}
-
 // listed lists ranks or steps, runs of them put together.
-func (p *printer) listed(values []string, noun lang.Text) string {
-	word := p.Lang.Text(noun)
-	switch {
-	case len(values) == 0:
-		return ""
-	case len(values) > 1 && p.Lang != Chinese:
-		word += "s"
+func (p *printer) listed(values []string, noun string) string {
+	if len(values) > 1 && p.Lang != Chinese {
+		noun += "s"
 	}
-	return word + " " + lang.Ranges(values)
+	return behind(noun+" ", lang.Ranges(values))
 }
 
 // status lists statuses.

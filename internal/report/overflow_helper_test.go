@@ -93,7 +93,7 @@ func lostRecord() overflow.Record {
 func infinite(kind tensor.Kind) overflow.Tensor {
 	return overflow.Tensor{Kind: kind, DType: "float16", Format: "ND", Shape: tensor.Shape{3}, Original: tensor.Shape{3}, Bad: true,
 		Stats: &overflow.Stats{Count: counted(int64(3)), NaN: counted(int64(0)), PosInf: counted(int64(1)), NegInf: counted(int64(0)), Saturated: counted(int64(0)),
-			Min: number(1), Max: number(2), Mean: number(1.5), FirstBad: &overflow.Element{Index: 2, Coord: []int64{2}, Value: overflow.Number(inf)}}}
+			Min: number(1), Max: number(2), Mean: number(1.5), FirstBad: &overflow.Element{Index: 2, Coord: []int64{2}, Value: tensor.Number(inf)}}}
 }
 
 // twoRecords is a report of two devices, with problems.
@@ -120,10 +120,9 @@ func scanned() *overflow.ScanReport {
 
 // overwritten is a report of two watched operators.
 func overwritten() *overflow.WatchReport {
-	change := overflow.Change{Op: "net/conv\x1b1", OpType: "Conv2D", After: "net/add", First: true, Timestamp: 1732082705016000, File: "d/b", BeforeFile: "d/a",
+	change := overflow.Change{Rank: "0", Graph: "5", Op: "net/conv\x1b1", OpType: "Conv2D", After: "net/add", First: true, Timestamp: 1732082705016000, File: "d/b", BeforeFile: "d/a",
 		Kind: tensor.Output, DType: tensor.Float16, Shape: tensor.Shape{2, 4}, FirstByte: 1, Bytes: 3, Size: 16, Elements: 3, Of: 8,
 		Ranges: [][2]int64{{0, 1}, {7, 7}}, NumRanges: 3, Was: "1", Is: "nan"}
-	change.At.Rank, change.At.Graph = "0", "5"
-	return &overflow.WatchReport{Rows: []overflow.Change{change}, Watched: 2, Changed: 1, Dumps: 5, Early: 1,
+	return &overflow.WatchReport{Schema: overflow.WatchSchema, Rows: []overflow.Change{change}, Watched: 2, Changed: 1, Dumps: 5, Early: 1,
 		Problems: []overflow.Problem{{File: "d/c", Fault: overflow.Fault{Error: "too short"}}}}
 }

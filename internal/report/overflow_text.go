@@ -157,14 +157,12 @@ func (p *printer) summary(r *overflow.Report) {
 	case r.Total == 0 && r.Dumps == 0 && r.Unread() > 0:
 		// nothing could be looked at: the problems say it all
 	case r.Total == 0:
-		p.line("", p.say(fmt.Sprintf("No overflow recorded; operator dumps found: %d. What usually explains that:", r.Dumps),
-			fmt.Sprintf("未发现溢出记录；算子 dump 数：%d。常见原因：", r.Dumps)))
+		p.line("", p.say("No overflow recorded; operator dumps found: %d. What usually explains that:", "未发现溢出记录；算子 dump 数：%d。常见原因：", r.Dumps))
 		for _, t := range overflow.NothingFound {
 			p.line(textIndent, "- "+p.Lang.Text(t))
 		}
 	case len(r.Records) > 1:
-		p.line("", p.say(fmt.Sprintf("%d overflow records; the first of each rank:", r.Total),
-			fmt.Sprintf("共 %d 条溢出记录；各 rank 的首个：", r.Total)))
+		p.line("", p.say("%d overflow records; the first of each rank:", "共 %d 条溢出记录；各 rank 的首个：", r.Total))
 		for i := range r.Records {
 			if record := &r.Records[i]; isFirst(r, i) {
 				p.line(textIndent, p.head(i, p.where(record.At(), false), p.op(record))+p.say(" - ", "，")+p.verdict(record.Verdict))
@@ -185,34 +183,27 @@ func (p *printer) head(i int, where, what string) string {
 // where says which rank and step something belongs to, and whether it is the first
 // of the rank.
 func (p *printer) where(at dumpdir.Coordinates, first bool) string {
-	rank, step := "", ""
+	rank := behind("rank ", at.Rank)
 	switch {
-	case at.Rank == "" && first:
+	case first && at.Rank == "":
 		rank = p.say("FIRST", "首个")
-	case at.Rank != "" && first:
-		rank = fmt.Sprintf(p.say("FIRST of rank %s", "rank %s 首个"), at.Rank)
-	case at.Rank != "":
-		rank = "rank " + at.Rank
+	case first:
+		rank = p.say("FIRST of rank %s", "rank %s 首个", at.Rank)
 	}
-	if at.Step != "" {
-		step = "step " + at.Step
+	return p.join(rank, behind("step ", at.Step))
+}
+
+// behind puts text behind a label; nothing for no text.
+func behind(label, text string) string {
+	if text == "" {
+		return ""
 	}
-	return p.join(rank, step)
+	return label + text
 }
 
 // graph names the graph and the model of a round.
 func (p *printer) graph(at dumpdir.Coordinates) string {
-	graph, model, folder := "", "", ""
-	if at.Graph != "" {
-		graph = p.say("graph ", "图 ") + at.Graph
-	}
-	if at.Model != "" {
-		model = p.say("model ", "模型 ") + at.Model
-	}
-	if at.Folder != "" {
-		folder = p.say("folder ", "目录 ") + at.Folder
-	}
-	return p.join(graph, model, folder)
+	return p.join(behind(p.say("graph ", "图 "), at.Graph), behind(p.say("model ", "模型 "), at.Model), behind(p.say("folder ", "目录 "), at.Folder))
 }
 
 // op names the operator of a record.
@@ -220,10 +211,7 @@ func (p *printer) op(r *overflow.Record) string {
 	if r.Op == nil {
 		return p.say("operator not found", "未找到算子")
 	}
-	name := opText(r.Op.Type, r.Op.Name)
-	if r.Op.Script != "" {
-		name += "  " + r.Op.Script
-	}
+	name := opText(r.Op.Type, r.Op.Name) + behind("  ", r.Op.Script)
 	if r.Op.Guess {
 		name += p.say(" (a guess)", " (推测)")
 	}
@@ -274,9 +262,7 @@ func (p *printer) producer(from *overflow.Producer) string {
 	if len(from.Through) > 0 {
 		text += p.say(" through %s (no dump)", "，经由 %s（无 dump）", lang.FirstNames(lastNames(from.Through)))
 	}
-	if from.Script != "" {
-		text += "  " + from.Script
-	}
+	text += behind("  ", from.Script)
 	if len(from.Tensors) == 0 {
 		return text + p.say(": no dump", "：无 dump")
 	}
@@ -336,7 +322,7 @@ func (p *printer) ids(r *overflow.Record) string {
 	if r.ContextID != nil && r.ThreadID != nil {
 		thread = p.join(fmt.Sprintf("%s %d", p.say("context", "上下文"), *r.ContextID), fmt.Sprintf("%s %d", p.say("thread", "线程"), *r.ThreadID))
 	}
-	status := statusText(r)
+	status := r.StatusText()
 	if status == "" {
 		status = p.say("lost", "丢失")
 	}
@@ -349,14 +335,9 @@ func (p *printer) ids(r *overflow.Record) string {
 // origin prints when and where the overflow happened: the model, core, block
 // and program counter, as far as the record has them.
 func (p *printer) origin(r *overflow.Record) string {
-	parts := []string{p.time(r.Timestamp)}
-	if r.Model != "" {
-		parts = append(parts, p.say("model ", "模型 ")+r.Model)
-	}
+	parts := []string{p.time(r.Timestamp), behind(p.say("model ", "模型 "), r.Model)}
 	for _, c := range placeColumns {
-		if value := exact(c.Cell(r)); value != "" {
-			parts = append(parts, p.Lang.Text(c.Title)+" "+value)
-		}
+		parts = append(parts, behind(p.Lang.Text(c.Title)+" ", exact(c.Cell(r))))
 	}
 	return p.join(parts...)
 }
@@ -386,10 +367,7 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 		where = p.join(where, p.graph(r.At()))
 	}
 	where = p.join(where, p.time(r.Timestamp))
-	what := opText(r.OpType, r.OpName)
-	if r.Script != "" {
-		what += "  " + r.Script
-	}
+	what := opText(r.OpType, r.OpName) + behind("  ", r.Script)
 	if where != "" && what != "" {
 		where += p.say(": ", "：")
 	}

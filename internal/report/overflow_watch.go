@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
@@ -13,36 +12,32 @@ import (
 
 // watchColumns are the columns of a change of watched memory.
 var watchColumns = []Column[*overflow.Change]{
-	words("rank", func(c *overflow.Change) string { return c.At.Rank }).optional(),
-	words("step", func(c *overflow.Change) string { return c.At.Step }).optional(),
-	words("op_type", func(c *overflow.Change) string { return c.OpType }).in(InCSV | InJSON),
+	words("rank", func(c *overflow.Change) string { return c.Rank }).optional(),
+	words("step", func(c *overflow.Change) string { return c.Step }).optional(),
+	words("op_type", func(c *overflow.Change) string { return c.OpType }).in(InCSV),
 	words("op", func(c *overflow.Change) string { return c.Op }).titled("OPERATOR", "算子"),
 	words("after", func(c *overflow.Change) string { return c.After }).titled("CHANGED AFTER", "改写发生于其后"),
-	words("before", func(c *overflow.Change) string { return c.Before }).in(InCSV | InJSON),
-	words("first", func(c *overflow.Change) bool { return c.First }).in(InCSV | InJSON),
-	words("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).in(InCSV | InJSON),
-	words("tensor", changedTensor).titled("TENSOR", "张量").in(InText | InCSV),
-	words("kind", func(c *overflow.Change) string { return string(c.Kind) }).in(InJSON),
-	words("index", func(c *overflow.Change) int { return c.Index }).in(InJSON),
+	words("before", func(c *overflow.Change) string { return c.Before }).in(InCSV),
+	words("first", func(c *overflow.Change) bool { return c.First }).in(InCSV),
+	words("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).in(InCSV),
+	words("tensor", changedTensor).titled("TENSOR", "张量"),
 	words("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("DTYPE", "类型"),
-	words("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).in(InCSV | InJSON),
+	words("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).in(InCSV),
 	words("elements", elementsText).titled("ELEMENTS", "元素").in(InText),
-	numbers("elements", func(c *overflow.Change) int64 { return c.Elements }).in(InCSV | InJSON),
-	numbers("of", func(c *overflow.Change) int64 { return c.Of }).in(InCSV | InJSON),
+	numbers("elements", func(c *overflow.Change) int64 { return c.Elements }).in(InCSV),
+	numbers("of", func(c *overflow.Change) int64 { return c.Of }).in(InCSV),
 	words("ranges", runsText).in(InCSV),
-	words("ranges", func(c *overflow.Change) [][2]int64 { return c.Ranges }).in(InJSON),
-	numbers("runs", func(c *overflow.Change) int64 { return c.NumRanges }).in(InCSV | InJSON),
-	numbers("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).in(InCSV | InJSON),
+	numbers("runs", func(c *overflow.Change) int64 { return c.NumRanges }).in(InCSV),
+	numbers("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).in(InCSV),
 	numbers("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES", "字节"),
-	numbers("size", func(c *overflow.Change) int64 { return c.Size }).in(InCSV | InJSON),
+	numbers("size", func(c *overflow.Change) int64 { return c.Size }).in(InCSV),
 	words("was", func(c *overflow.Change) string { return c.Was }).titled("WAS", "原值"),
 	words("is", func(c *overflow.Change) string { return c.Is }).titled("IS", "现值"),
-	words("file", func(c *overflow.Change) string { return c.File }).in(InCSV | InJSON),
-	words("before_file", func(c *overflow.Change) string { return c.BeforeFile }).in(InCSV | InJSON),
+	words("file", func(c *overflow.Change) string { return c.File }).in(InCSV),
+	words("before_file", func(c *overflow.Change) string { return c.BeforeFile }).in(InCSV),
+	words("graph", func(c *overflow.Change) string { return c.Graph }).in(InCSV),
+	words("model", func(c *overflow.Change) string { return c.Model }).in(InCSV),
 }
-
-// watchRounds are the coordinates that the table leaves out where they are not known.
-var watchRounds = of(func(c *overflow.Change) (dumpdir.Coordinates, bool) { return c.At, true }, roundColumns[1:]...)
 
 func changedTensor(c *overflow.Change) string { return fmt.Sprintf("%s %d", c.Kind, c.Index) }
 
@@ -92,7 +87,7 @@ func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
 
 // firstChange is a sentence about the first change of an operator.
 func (p *printer) firstChange(c *overflow.Change) string {
-	where := p.Lang.Text(c.At.Text())
+	where := p.Lang.Text(c.At().Text())
 	if where != "" {
 		where = " (" + where + ")"
 	}
@@ -107,21 +102,5 @@ func (p *printer) firstChange(c *overflow.Change) string {
 
 // WriteWatchCSV writes a line for every change.
 func WriteWatchCSV(w io.Writer, r *overflow.WatchReport) error {
-	return watchTable(r).CSV(w)
-}
-
-// WriteWatchJSON writes a report of overflow watch as one JSON object.
-func WriteWatchJSON(w io.Writer, r *overflow.WatchReport) error {
-	return writeJSON(w, struct {
-		Watched  int                     `json:"watched"`
-		Changed  int                     `json:"changed"`
-		Dumps    int                     `json:"dumps"`
-		Early    int                     `json:"early"`
-		Rows     Table[*overflow.Change] `json:"rows"`
-		Problems []overflow.Problem      `json:"problems"`
-	}{r.Watched, r.Changed, r.Dumps, r.Early, watchTable(r), list(r.Problems)})
-}
-
-func watchTable(r *overflow.WatchReport) Table[*overflow.Change] {
-	return Table[*overflow.Change]{append(append([]Column[*overflow.Change]{}, watchColumns...), watchRounds...), pointers(r.Rows)}
+	return Table[*overflow.Change]{watchColumns, pointers(r.Rows)}.CSV(w)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"slices"
 	"strings"
 
 	"dumptool/internal/jsonpos"
@@ -23,23 +22,23 @@ func (l wordList) String() string { return strings.Join(l, "; ") }
 func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	type op = *perf.Operator
 	derived := derivedColumns(r)
-	columns := []Column[op]{words("name", func(o op) string { return o.Name })}
+	columns := []Column[op]{words("name", func(o op) string { return o.Name }).says("The name, that of the reference if a map has one.")}
 	for _, c := range perf.Columns() {
-		columns = append(columns, numbers(c.String(), func(o op) perf.Count { return o.Get(c) }))
+		columns = append(columns, numbers(c.String(), func(o op) perf.Count { return o.Get(c) }).says("A counter, as HPAA's manual names it: null where the tables do not have it."))
 	}
 	columns = append(columns,
-		words("rank", func(o op) int { return o.Rank }),
-		words("occurrence", func(o op) int { return o.Occurrence }),
-		words("at", func(o op) int { return o.At }),
-		words("file", func(o op) string { return o.File }),
-		words("line", func(o op) int { return o.Line }),
-		numbers("share_of_total", func(o op) *float64 { return o.Share }),
-		numbers("cumulative", func(o op) *float64 { return o.Cumulative }),
-		words("class", func(o op) perf.Class { return o.Class }),
-		words("confidence", func(o op) perf.Confidence { return o.Confidence }),
-		words("evidence", func(o op) wordList { return list(o.Evidence) }),
-		words("unit", func(o op) string { return o.Unit }).given(),
-		words("derived", func(o op) any { return objectOf(derived, o) }).in(InJSON),
+		words("rank", func(o op) int { return o.Rank }).says("The place in the order of the report, from 1."),
+		words("occurrence", func(o op) int { return o.Occurrence }).says("The number among the operators of the name, from 1."),
+		words("at", func(o op) int { return o.At }).says("The place in the tables, from 0."),
+		words("file", func(o op) string { return o.File }).says("The table."),
+		words("line", func(o op) int { return o.Line }).says("The line of the table."),
+		numbers("share_of_total", func(o op) *float64 { return o.Share }).says("The share of the cycles of all operators."),
+		numbers("cumulative", func(o op) *float64 { return o.Cumulative }).says("The share of the operators up to this one."),
+		words("class", func(o op) perf.Class { return o.Class }).says("What the cycles are bound by."),
+		words("confidence", func(o op) perf.Confidence { return o.Confidence }).says("How certain the class is: high, medium, low or none."),
+		words("evidence", func(o op) wordList { return list(o.Evidence) }).says("The columns that decided about the class, or what contradicts itself."),
+		words("unit", func(o op) string { return o.Unit }).given().says("The busier unit of class compute: mme or vme."),
+		words("derived", func(o op) any { return objectOf(derived, o) }).in(InJSON).says("Numbers that follow from the counters."),
 	)
 	for _, c := range derived {
 		columns = append(columns, c.in(InCSV))
@@ -51,58 +50,45 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 		columns = append(columns, of(func(o op) (*perf.Cores, bool) { return o.Cores, o.Cores != nil }, coreColumns...)...)
 	}
 	return append(columns,
-		words("advice", func(o op) wordList {
-			codes := wordList{}
-			for _, a := range o.Advice {
-				codes = append(codes, string(a.Code))
-			}
-			return codes
-		}),
+		words("advice", func(o op) wordList { return list(o.Codes()) }).says("The codes of the findings."),
 		words("explanation", func(o op) string { return o.Says.String() }).in(InCSV),
-		words("explanation", func(o op) lang.Text { return o.Says.Text() }).in(InJSON),
+		words("explanation", func(o op) lang.Text { return o.Says.Text() }).in(InJSON).says("Why it is of its class, and what helps."),
 		words("advice_text", func(o op) []lang.Text {
 			texts := []lang.Text{}
 			for _, a := range o.Advice {
 				texts = append(texts, a.Says.Text())
 			}
 			return texts
-		}).in(InJSON),
-		words("extra", func(o op) any { return extraCells(o) }).in(InJSON),
+		}).in(InJSON).says("The findings in words."),
+		words("extra", func(o op) any {
+			if all := o.Extra(); all != nil {
+				return all
+			}
+			return nil
+		}).in(InJSON).says("The cells of columns that are not known."),
 	)
-}
-
-// extraCells are the cells of columns that are not known; nil if there are none.
-func extraCells(o *perf.Operator) any {
-	all := map[string]string{}
-	for _, e := range o.Extra() {
-		all[e.Column] = e.Text
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all
 }
 
 // derivedColumns are the numbers that follow from counters.
 func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 	type op = *perf.Operator
 	columns := []Column[op]{
-		numbers("compute", func(o op) perf.Count { return o.Compute }),
-		numbers("union", func(o op) perf.Count { return o.Union }),
-		words("inconsistent", func(o op) *bool { return o.Inconsistent }),
-		numbers("exposed_data", func(o op) perf.Count { return o.ExposedData }),
-		numbers("exposed_compute", func(o op) perf.Count { return o.ExposedCompute }),
-		numbers("hidden_data", func(o op) perf.Count { return o.HiddenData }),
+		numbers("compute", func(o op) perf.Count { return o.Compute }).says("Cycles in which VME or MME ran."),
+		numbers("union", func(o op) perf.Count { return o.Union }).says("Cycles in which VME, MME or MTE ran."),
+		words("inconsistent", func(o op) *bool { return o.Inconsistent }).says("Whether units overlap longer than one of them ran."),
+		numbers("exposed_data", func(o op) perf.Count { return o.ExposedData }).says("Cycles of moves without maths."),
+		numbers("exposed_compute", func(o op) perf.Count { return o.ExposedCompute }).says("Cycles of maths without moves."),
+		numbers("hidden_data", func(o op) perf.Count { return o.HiddenData }).says("Cycles of moves beside maths."),
 	}
 	for _, q := range perf.Quotients() {
-		columns = append(columns, numbers(q.Name, q.Of))
+		columns = append(columns, numbers(q.Name, q.Of).says(q.Doc))
 	}
-	columns = append(columns, numbers("ddr_bytes", func(o op) perf.Count { return o.DDRBytes }))
+	columns = append(columns, numbers("ddr_bytes", func(o op) perf.Count { return o.DDRBytes }).says("Bytes of all DMA channels."))
 	if r.PeakBPC > 0 {
-		columns = append(columns, numbers("ddr_use", r.DDRUse))
+		columns = append(columns, numbers("ddr_use", r.DDRUse).says("The share of what the DDR can move, where --peak-bpc is given."))
 	}
 	if r.MHz > 0 {
-		columns = append(columns, numbers("mcu_us", r.Microseconds))
+		columns = append(columns, numbers("mcu_us", r.Microseconds).says("Microseconds, where --mhz is given."))
 	}
 	return columns
 }
@@ -111,37 +97,22 @@ func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 func baselineColumns() []Column[*perf.Operator] {
 	type op = *perf.Operator
 	base := func(c perf.Column) Column[op] {
-		return numbers("base_"+c.String(), func(o op) perf.Count {
-			if o.Before == nil {
-				return perf.Count{}
-			}
-			return o.Before.Get(c)
-		})
+		return numbers("base_"+c.String(), func(o op) perf.Count { return o.WasBefore(c) }).says("The counter of the baseline.")
 	}
 	mcu := base(perf.MCU)
 	mcu.Key = "baseline_mcu_cycle"
 	return []Column[op]{
-		words("status", func(o op) perf.Status { return o.Status }),
+		words("status", func(o op) perf.Status { return o.Status }).says("How mcu_cycle is beside the baseline: SLOWER, FASTER, SAME, NEW or UNKNOWN."),
 		mcu, base(perf.PLDByte), base(perf.L1Conflict), base(perf.IMConflict),
-		numbers("growth", func(o op) perf.Count { return o.Growth() }),
+		numbers("growth", func(o op) perf.Count { return o.Growth() }).says("By how many cycles mcu_cycle grew."),
 	}
 }
 
 // coreColumns are those of an operator on several cores.
 var coreColumns = []Column[*perf.Cores]{
-	numbers("slowest_core", func(c *perf.Cores) int { return c.Slowest }),
-	numbers("mean", (*perf.Cores).Mean),
-	numbers("imbalance", (*perf.Cores).Imbalance),
-}
-
-// runsColumns are those of the runs of an operator.
-var runsColumns = []Column[*perf.Runs]{
-	words("name", func(r *perf.Runs) string { return r.Name }),
-	numbers("runs", func(r *perf.Runs) int { return r.N }),
-	numbers("min", func(r *perf.Runs) int64 { return r.Min }),
-	numbers("median", (*perf.Runs).Median),
-	numbers("max", func(r *perf.Runs) int64 { return r.Max }),
-	words("unstable", func(r *perf.Runs) bool { return r.Unstable }),
+	numbers("slowest_core", func(c *perf.Cores) int { return c.Slowest }).says("The core with the largest mcu_cycle."),
+	numbers("mean", (*perf.Cores).Mean).says("The mean of mcu_cycle over the cores."),
+	numbers("imbalance", (*perf.Cores).Imbalance).says("How many times the mean the slowest core takes."),
 }
 
 // WritePerfCSV writes a line for every operator.
@@ -149,68 +120,15 @@ func WritePerfCSV(w io.Writer, r *perf.Report) error {
 	return Table[*perf.Operator]{perfColumns(r), r.Listed()}.CSV(w)
 }
 
-// perfForm is the JSON form of a report of performance.
-type perfForm struct {
-	Schema     string          `json:"schema"`
-	Files      []string        `json:"files"`
-	Sort       perf.SortKey    `json:"sort"`
-	Thresholds perf.Thresholds `json:"thresholds"`
-	MHz        *float64        `json:"mhz,omitempty"`
-	PeakBPC    *float64        `json:"peak_bpc,omitempty"`
-	Total      int64           `json:"total_mcu_cycle"`
-	*perfBefore
-	Hidden         [][2]string       `json:"hidden"`
-	Top            []string          `json:"top"`
-	Cores          []int             `json:"cores"`
-	Relation       *perf.Relation    `json:"relation"`
-	Runs           Table[*perf.Runs] `json:"runs"`
-	MissingColumns []string          `json:"missing_columns"`
-	UnknownColumns []string          `json:"unknown_columns"`
-	Read           [][3]any          `json:"read,omitempty"`
-	Problems       [][4]any          `json:"problems"`
-	Notes          []perf.Note       `json:"notes"`
-	// Operators come last, a line each.
-	Operators [0]struct{} `json:"operators"`
-}
-
-// perfBefore is what the JSON form has of a baseline.
-type perfBefore struct {
-	Files   []string `json:"baseline_files"`
-	Total   int64    `json:"baseline_total_mcu_cycle"`
-	Missing []string `json:"missing"`
-}
-
 // WritePerfJSON writes a report of performance as one JSON object: the head in lines for
 // people, then a line for each operator.
 func WritePerfJSON(w io.Writer, r *perf.Report) error {
-	form := perfForm{
-		Schema: perf.Schema, Files: list(r.Files), Sort: r.Sort, Thresholds: r.Thresholds,
-		MHz: pointer(r.MHz, r.MHz > 0), PeakBPC: pointer(r.PeakBPC, r.PeakBPC > 0), Total: r.Total,
-		Hidden: [][2]string{}, Top: []string{}, Cores: list(r.Cores), Relation: pointer(r.Relation, r.Relation != ""),
-		Runs:           Table[*perf.Runs]{runsColumns, r.Runs},
-		MissingColumns: list(r.Missing), UnknownColumns: list(r.Unknown), Problems: [][4]any{}, Notes: list(r.Notes),
-	}
-	if r.Before != nil {
-		form.perfBefore = &perfBefore{list(r.Before.Files), r.Before.Total, list(r.Before.Missing)}
-	}
-	for _, h := range r.Hidden {
-		form.Hidden = append(form.Hidden, [2]string{h.Name, string(h.Reason)})
-	}
-	for _, o := range r.Top() {
-		form.Top = append(form.Top, o.Name)
-	}
-	for _, p := range r.Problems {
-		form.Problems = append(form.Problems, [4]any{p.Line, p.Text, p.Column, p.File})
-	}
-	if len(r.Problems) > 0 {
-		inOrder := slices.SortedFunc(slices.Values(r.Operators), func(a, b *perf.Operator) int { return a.At - b.At })
-		for _, o := range inOrder {
-			form.Read = append(form.Read, [3]any{o.Name, o.Occurrence, o.Get(perf.MCU)})
-		}
-	}
 	const end = "]\n}"
 	out := bufio.NewWriter(w)
-	out.Write(bytes.TrimSuffix(marshal(form, "  "), []byte(end)))
+	out.Write(bytes.TrimSuffix(marshal(struct {
+		*perf.Report
+		Operators [0]struct{} `json:"operators"`
+	}{Report: r}, "  "), []byte(end)))
 	columns, operators, before := Table[*perf.Operator]{Columns: perfColumns(r)}.columns(InJSON), r.Listed(), "\n    "
 	var line []byte
 	for _, o := range operators {

@@ -25,22 +25,36 @@ func countText(c perf.Count) string { return cmp.Or(c.String(), noValue) }
 
 // WritePerf prints where the cycles of a network go: the operators that take most, each
 // with what it is bound by and what helps, and what changed since the baseline.
-func (t Text) WritePerf(w io.Writer, r *perf.Report) error {
+func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.to(w).perf(r) }
+
+// WritePerfMarkdown writes what WritePerf prints as a document.
+func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
 	p := t.to(w)
-	for _, line := range t.perfSummary(r) {
-		p.text(line)
+	p.print("## " + t.say("Operator performance", "算子性能") + "\n\n")
+	p.markdown = true
+	return p.perf(r)
+}
+
+func (p *printer) perf(r *perf.Report) error {
+	t := p.Text
+	p.text(t.perfSummary(r))
+	if r.Before != nil {
+		p.gap()
+		p.text(t.perfBefore(r))
 	}
 	if len(r.Top()) > 0 {
 		p.blank()
 		const least = 20 // names of fused operators differ at their ends
-		p.table("", t.perfTop(r).Grid(t.Lang).fit(t.Width, least))
+		printTable(p, t.perfTop(r), least)
 	}
 	changed, more := perfChanged(r)
 	if len(changed) > 0 {
 		p.blank()
 		p.text(p.say("Changed since the baseline:", "与基线相比的变化："))
-		p.table("", t.perfChanges(changed).Grid(t.Lang).Fit(t.Width))
+		p.gap()
+		printTable(p, t.perfChanges(changed), minName)
 		if more > 0 {
+			p.gap()
 			p.text(p.say("%d more (csv and json have all)", "另有 %d 个（csv 与 json 中有全部）", more))
 		}
 	}
@@ -48,9 +62,9 @@ func (t Text) WritePerf(w io.Writer, r *perf.Report) error {
 		if i == 0 {
 			p.blank()
 		}
-		p.line("", t.perfHeading(o))
+		p.item("", t.perfHeading(o))
 		for _, text := range t.perfTexts(o) {
-			p.line(textIndent, text)
+			p.item(textIndent, text)
 		}
 	}
 	if facts := t.perfFacts(r); len(facts) > 0 {
@@ -60,40 +74,8 @@ func (t Text) WritePerf(w io.Writer, r *perf.Report) error {
 	return p.err
 }
 
-// WritePerfMarkdown writes what WritePerf prints as a document.
-func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
-	var b strings.Builder
-	b.WriteString("## " + t.say("Operator performance", "算子性能") + "\n\n")
-	for _, line := range t.perfSummary(r) {
-		b.WriteString(markdown(line) + "\n\n")
-	}
-	if len(r.Top()) > 0 {
-		t.perfTop(r).Markdown(&b)
-	}
-	changed, more := perfChanged(r)
-	if len(changed) > 0 {
-		b.WriteString("\n" + t.say("Changed since the baseline:", "与基线相比的变化：") + "\n\n")
-		t.perfChanges(changed).Markdown(&b)
-		if more > 0 {
-			b.WriteString("\n" + t.say("%d more (csv and json have all)", "另有 %d 个（csv 与 json 中有全部）", more) + "\n")
-		}
-	}
-	for i, o := range perfAdvised(r, changed) {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString("- " + markdown(t.perfHeading(o)) + "\n")
-		for _, text := range t.perfTexts(o) {
-			b.WriteString("  - " + markdown(text) + "\n")
-		}
-	}
-	t.markdownFacts(&b, t.perfFacts(r))
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // perfSummary says how many cycles there are, and how they divide among the classes.
-func (t Text) perfSummary(r *perf.Report) []string {
+func (t Text) perfSummary(r *perf.Report) string {
 	cycles := t.say("%d cycles", "%d 周期", r.Total)
 	if r.MHz > 0 {
 		cycles += t.say(" (%s ms at %s MHz)", "（%[2]s MHz 下 %[1]s ms）", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
@@ -102,10 +84,7 @@ func (t Text) perfSummary(r *perf.Report) []string {
 	if shares := t.classShares(r); shares != "" {
 		head += t.say(": ", "：") + shares
 	}
-	if r.Before == nil {
-		return []string{head}
-	}
-	return []string{head, t.perfBefore(r)}
+	return head
 }
 
 // classShares says which share of all cycles operators of each class take, the largest
@@ -245,26 +224,18 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 // perfChanges is the table of operators that changed.
 func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 	type op = *perf.Operator
-	before := func(o op) perf.Count {
-		if o.Before == nil {
-			return perf.Count{}
-		}
-		return o.Before.Get(perf.MCU)
-	}
 	return Table[op]{Rows: changed, Columns: []Column[op]{
 		words("name", perfName).titled("NAME", "名称"),
 		words("status", func(o op) perf.Status { return o.Status }).titled("STATUS", "状态").ranked(1),
 		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU", "周期").ranked(4),
-		numbers("before", func(o op) string { return countText(before(o)) }).titled("BEFORE", "之前").ranked(5),
+		numbers("before", func(o op) string { return countText(o.WasBefore(perf.MCU)) }).titled("BEFORE", "之前").ranked(5),
 		numbers("change", func(o op) string {
-			if by, was := o.Growth(), before(o); by.Known && was.N > 0 {
+			if by, was := o.Growth(), o.WasBefore(perf.MCU); by.Known && was.N > 0 {
 				return growthText(by.N, was.N)
 			}
 			return noValue
 		}).titled("CHANGE", "变化").ranked(2),
-		words("findings", func(o op) string {
-			return joined(o.Worse())
-		}).titled("FINDINGS", "发现").ranked(3),
+		words("findings", func(o op) string { return joined(o.Worse()) }).titled("FINDINGS", "发现").ranked(3),
 	}}
 }
 
@@ -293,7 +264,7 @@ func (t Text) perfHeading(o *perf.Operator) string {
 		head += fmt.Sprintf(" (%s)", o.Confidence)
 	}
 	if runs := o.Runs; runs != nil && runs.Unstable {
-		head += t.say("; %d runs of %d to %d cycles, median %s", "；%d 次运行，%d 至 %d 周期，中位数 %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median(), 'f', -1, 64))
+		head += t.say("; %d runs of %d to %d cycles, median %s", "；%d 次运行，%d 至 %d 周期，中位数 %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))
 	}
 	return head
 }
@@ -308,13 +279,9 @@ func (t Text) perfTexts(o *perf.Operator) []string {
 }
 
 // perfFacts say what was read, and what the classes are made of.
-func (t Text) perfFacts(r *perf.Report) []fact {
-	var facts []fact
-	add := func(en, zh string, lines ...string) {
-		if lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" }); len(lines) > 0 {
-			facts = append(facts, fact{label: t.say(en, zh), lines: lines})
-		}
-	}
+func (t Text) perfFacts(r *perf.Report) factList {
+	var facts factList
+	add := func(en, zh string, lines ...string) { facts.add(t.say(en, zh), lines...) }
 	add("Tables", "表", lang.FirstNames(r.Files))
 	if r.Before != nil {
 		add("Baseline", "基线", lang.FirstNames(r.Before.Files))

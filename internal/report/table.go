@@ -36,6 +36,8 @@ type Column[R any] struct {
 	Rank int
 	// In are the forms that have the column, 0 for all.
 	In Forms
+	// Doc says what the column is, for the list of the keys of documents.
+	Doc string
 	// Cell returns the value of a row. Text need not be escaped. A cell of nil is
 	// empty, and JSON has no key for it; a nil pointer is null there.
 	Cell func(R) any
@@ -87,6 +89,12 @@ func (c Column[R]) titled(en, zh string) Column[R] {
 	return c
 }
 
+// says gives a column its meaning.
+func (c Column[R]) says(doc string) Column[R] {
+	c.Doc = doc
+	return c
+}
+
 // optional leaves a column out of text when all of its cells are empty.
 func (c Column[R]) optional() Column[R] {
 	c.Optional = true
@@ -104,7 +112,7 @@ func (c Column[R]) ranked(rank int) Column[R] {
 func of[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) []Column[R] {
 	all := make([]Column[R], len(columns))
 	for i, c := range columns {
-		all[i] = Column[R]{c.Name, c.Key, c.Title, c.Right, c.Optional, c.Rank, c.In, func(r R) any {
+		all[i] = Column[R]{c.Name, c.Key, c.Title, c.Right, c.Optional, c.Rank, c.In, c.Doc, func(r R) any {
 			if p, ok := part(r); ok {
 				return c.Cell(p)
 			}
@@ -164,23 +172,14 @@ func exact(v any) string {
 		return digits(-1)(*v)
 	case metrics.Metric:
 		return exactMetric(v)
-	case *bool:
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatBool(*v)
-	case *int64:
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatInt(*v, 10)
-	case *uint64:
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatUint(*v, 10)
 	case tensor.Shape:
 		return v.Join("x")
+	}
+	if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer {
+		if p.IsNil() {
+			return ""
+		}
+		return exact(p.Elem().Interface())
 	}
 	return fmt.Sprint(v)
 }

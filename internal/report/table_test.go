@@ -34,7 +34,7 @@ func TestHostileNames(t *testing.T) {
 		files := scanned()
 		files.Rows[0].File, files.Rows[0].OpName = name, name
 		drift := drifted()
-		drift.Rows[1].Op, drift.Runs[1] = name, name
+		drift.Rows[1].Op, drift.Rows[1].Drifts[1].Run = name, name
 		judgement := judged()
 		judgement.Rows[0].Op = name
 		for what, write := range map[string]func(io.Writer) error{

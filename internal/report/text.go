@@ -98,6 +98,8 @@ type printer struct {
 	w       io.Writer
 	started bool
 	err     error
+	// markdown is set for a document in Markdown: paragraphs, tables, items and facts.
+	markdown bool
 }
 
 func (p *printer) print(text string) {
@@ -142,8 +144,41 @@ func (p *printer) wrappedWith(word, first, rest, text string) {
 // textIndent is in front of what belongs to the line above.
 const textIndent = "  "
 
+// gap is a blank line where paragraphs and tables need one in Markdown.
+func (p *printer) gap() {
+	if p.markdown {
+		p.blank()
+	}
+}
+
 // text writes a paragraph.
-func (p *printer) text(text string) { p.wrapped("", "", text) }
+func (p *printer) text(text string) {
+	if p.markdown {
+		p.print(markdown(text) + "\n")
+		return
+	}
+	p.wrapped("", "", text)
+}
+
+// item writes text with indent in front, in Markdown an item of a list.
+func (p *printer) item(indent, text string) {
+	if p.markdown {
+		p.print(indent + "- " + markdown(text) + "\n")
+		return
+	}
+	p.line(indent, text)
+}
+
+// printTable writes a table, for the terminal one in which names keep some columns.
+func printTable[R any](p *printer, t Table[R], least int) {
+	if !p.markdown {
+		p.table("", t.Grid(p.Lang).fit(p.Width, least))
+		return
+	}
+	var b strings.Builder
+	t.Markdown(&b)
+	p.print(b.String())
+}
 
 // line writes text with indent in front.
 func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textIndent, text) }
@@ -160,6 +195,16 @@ type fact struct {
 	files []sideFile
 }
 
+// factList collects facts.
+type factList []fact
+
+// add adds a fact, unless none of its lines says anything.
+func (f *factList) add(label string, lines ...string) {
+	if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
+		*f = append(*f, fact{label: label, lines: lines})
+	}
+}
+
 // sideFile is a file, and which side of a comparison it is.
 type sideFile struct{ side, path string }
 
@@ -168,6 +213,12 @@ const labelWidth = 16
 
 // facts writes labels with their texts beside them.
 func (p *printer) facts(facts []fact) {
+	if p.markdown {
+		var b strings.Builder
+		p.markdownFacts(&b, facts)
+		p.print(strings.TrimPrefix(b.String(), "\n"))
+		return
+	}
 	for _, f := range facts {
 		label := f.label
 		for _, line := range f.lines {

@@ -8,6 +8,37 @@ import (
 	"strings"
 )
 
+// Share returns the items of a shard, in their order; all without a shard. Items of one key
+// stay together, and the keys are divided by the sizes of their items.
+func Share[T any](spec Spec, all []T, key func(T) string, size func(T) int64) []T {
+	if !spec.On() {
+		return all
+	}
+	group := make(map[string]int)
+	var keys []string
+	var sizes []int64
+	of := make([]int, len(all))
+	for i, x := range all {
+		k := key(x)
+		g, seen := group[k]
+		if !seen {
+			g = len(keys)
+			group[k] = g
+			keys, sizes = append(keys, k), append(sizes, 0)
+		}
+		of[i] = g
+		sizes[g] += size(x)
+	}
+	shards := Balance(sizes, keys, spec.Of)
+	var mine []T
+	for i, x := range all {
+		if shards[of[i]] == spec.Index {
+			mine = append(mine, x)
+		}
+	}
+	return mine
+}
+
 // Balance divides work of known sizes among n shards so that the largest share is
 // small: in falling order of size, each piece goes to the shard with the least so far
 // (LPT). Pieces of one size go in the order of their keys; of shards with equally much

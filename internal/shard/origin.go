@@ -29,14 +29,16 @@ type Origin struct {
 
 // Option is an option and its value.
 type Option struct {
+	// Name is the flag, Value what it was given.
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	// Values are those of an option that may be given several times, nil for others.
 	Values []string `json:"values,omitempty"`
 	// Path is set where the value names a place, which may be another one on another
 	// machine.
-	Path bool  `json:"path,omitempty"`
-	Of   Scope `json:"of"`
+	Path bool `json:"path,omitempty"`
+	// Of says what the option has a say in.
+	Of Scope `json:"of"`
 }
 
 // Scope is what an option has a say in.

@@ -126,6 +126,9 @@ func (d DType) String() string {
 	return fmt.Sprintf("dtype(%d)", int32(d))
 }
 
+// MarshalText implements encoding.TextMarshaler: the name.
+func (d DType) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
 // ParseDType returns the type with that name, in any letter case.
 func ParseDType(name string) (DType, bool) {
 	for i, row := range dtypes {

@@ -115,6 +115,9 @@ func (f Format) String() string {
 	return fmt.Sprintf("format(%d)", int32(f))
 }
 
+// MarshalText implements encoding.TextMarshaler: the name.
+func (f Format) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
 // ParseFormat returns the format with that name, in any letter case; the
 // spellings of other tools are understood too.
 func ParseFormat(name string) (Format, bool) {

@@ -5,6 +5,7 @@ package determinism
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -19,42 +20,85 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Report is what several runs of one network have in common, bit for bit.
+// Schema is that of a Report as a document.
+const Schema = "dumptool/determinism/1"
+
+// Report is what several runs of one network have in common, bit for bit, and the
+// document of it.
 type Report struct {
-	Runs        []string
-	OrderSource lang.Sentence
-	// Rows are all tensors that the first run and another one have, in execution
-	// order.
-	Rows []Row
-	// Missing names tensors that some run lacks, MissingRounds rounds, with the runs.
-	Missing, MissingRounds []string
+	Schema string `json:"schema"`
+	// Runs are the paths of the runs, the first one is the yardstick.
+	Runs []string `json:"runs"`
+	// OrderSource says where the execution order comes from.
+	OrderSource lang.Sentence `json:"order_source"`
+	Found
+	// Missing names the rounds, MissingRounds in number, and then the tensors that some
+	// run lacks, with the runs; null for none.
+	Missing       []string `json:"missing"`
+	MissingRounds int      `json:"-"`
 	// LeftOut names what was not compared although it is there, with the
 	// reason: tensors that the user skips, other rounds, and the files of
 	// earlier executions that another run has not.
-	LeftOut []lang.Sentence
+	LeftOut []lang.Sentence `json:"left_out"`
+	// Warnings are about the runs.
+	Warnings []lang.Sentence `json:"warnings"`
+	// Rows are all tensors that the first run and another one have, in execution
+	// order.
+	Rows []Row `json:"rows"`
 	// Selected is set when only some operators were asked for; the others are
 	// in no list.
-	Selected bool
-	Warnings []lang.Sentence
+	Selected bool `json:"-"`
+}
+
+// Found sums up the rows of a Report.
+type Found struct {
+	// Tensors counts the rows, Differing those that differ, Unread those that could not be
+	// read.
+	Tensors   int `json:"tensors"`
+	Differing int `json:"differing"`
+	Unread    int `json:"unread"`
+	// First names the first row that differs, null for none. Start names the first input
+	// that differs though no output before it does, Origin the first output that differs
+	// though all inputs of its operator, which are known, agree.
+	First  *string `json:"first"`
+	Start  *string `json:"start"`
+	Origin *string `json:"origin"`
 }
 
 // Whole reports whether all tensors of all runs were compared or tried.
-func (d *Report) Whole() bool {
-	return len(d.Missing)+len(d.MissingRounds)+len(d.LeftOut) == 0 && !d.Selected
+func (d *Report) Whole() bool { return len(d.Missing)+len(d.LeftOut) == 0 && !d.Selected }
+
+// Conclude sums up the rows.
+func (d *Report) Conclude() {
+	d.Found = Found{Tensors: len(d.Rows), First: d.name(d.FirstRow()), Start: d.name(d.StartRow()), Origin: d.name(d.OriginRow())}
+	for i := range d.Rows {
+		if d.Rows[i].Differs() {
+			d.Differing++
+		}
+		if d.Rows[i].Err != nil {
+			d.Unread++
+		}
+	}
 }
 
-// First is the index of the first row that differs, -1 if there is none.
-func (d *Report) First() int {
+// name names a row, nil for -1.
+func (d *Report) name(i int) *string {
+	if i < 0 {
+		return nil
+	}
+	return new(d.Rows[i].Name())
+}
+
+// FirstRow is the index of the first row that differs, -1 if there is none.
+func (d *Report) FirstRow() int {
 	return slices.IndexFunc(d.Rows, func(r Row) bool { return r.Differs() })
 }
 
-// Start is the index of the first input that differs though no output before it does, -1
-// for none.
-func (d *Report) Start() int { start, _ := d.begin(); return start }
+// StartRow is the index of the row that Start names, -1 for none.
+func (d *Report) StartRow() int { start, _ := d.begin(); return start }
 
-// Origin is the index of the first output that differs though all inputs of its operator,
-// which are known, agree, -1 for none.
-func (d *Report) Origin() int { _, origin := d.begin(); return origin }
+// OriginRow is the index of the row that Origin names, -1 for none.
+func (d *Report) OriginRow() int { _, origin := d.begin(); return origin }
 
 func (d *Report) begin() (start, origin int) {
 	type operator struct {
@@ -93,33 +137,31 @@ func (d *Report) begin() (start, origin int) {
 	return start, origin
 }
 
-// Differing counts the rows that differ, Unread those that could not be read.
-func (d *Report) Differing() (differing, unread int) {
-	for i := range d.Rows {
-		if d.Rows[i].Differs() {
-			differing++
-		}
-		if d.Rows[i].Err != nil {
-			unread++
-		}
-	}
-	return differing, unread
-}
-
 // Row is one tensor in several runs.
 type Row struct {
-	record.Row // Op, Kind, Output, Round, Order, Shape and RefDType are set
+	// Op is the operator, Kind and Output say which of its tensors it is, Round is the
+	// round where there are several.
+	Op     string `json:"op"`
+	Kind   string `json:"kind"`
+	Output int    `json:"output"`
+	Round  string `json:"round"`
 	// Execution counts the executions of the operator in one folder, from 1 and
 	// by their timestamps; 0 for an operator that ran once. The first execution
 	// of one run is compared with the first one of another.
-	Execution int
-	// Drifts has an entry for each run, the first one is that of the yardstick.
-	Drifts []Drift
+	Execution int `json:"execution,omitempty"`
+	// Order is the place of the operator in the execution order.
+	Order int `json:"order"`
+	// Status is PASS, FAIL or ERROR.
+	Status record.Status `json:"status"`
 	// Distinct counts the different contents.
-	Distinct int
+	Distinct int `json:"distinct"`
 	// Places says, for at least two runs that differ from the first, whether
 	// the same elements differ in all of them.
-	Places Places
+	Places Places `json:"places"`
+	// Err says why the tensor could not be compared.
+	Err lang.Failure `json:"error,omitempty"`
+	// Drifts has an entry for each run, the first one is that of the yardstick.
+	Drifts []Drift `json:"runs"`
 }
 
 // Places says where runs differ.
@@ -136,10 +178,11 @@ const (
 // Name names the row as op:output:k, with the round and the execution behind it
 // where there are several.
 func (r *Row) Name() string {
-	if r.Execution == 0 {
-		return r.Row.Name()
+	name := (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
+	if r.Execution > 0 {
+		name += " execution " + strconv.Itoa(r.Execution)
 	}
-	return r.Row.Name() + " execution " + strconv.Itoa(r.Execution)
+	return name
 }
 
 // Differs reports whether the runs differ.
@@ -147,26 +190,37 @@ func (r *Row) Differs() bool { return r.Distinct > 1 }
 
 // Drift is a tensor of one run beside that of the first.
 type Drift struct {
-	File string // empty where the run does not have the tensor
-	// CRC is the CRC-32C of the stored bytes. Table is set where there is none: the run has
-	// statistics or a digest of the tensor, no elements.
-	CRC   uint32
-	Table bool
+	// Run is the path of the run.
+	Run string `json:"run"`
+	// File is nil where the run does not have the tensor.
+	File *string `json:"file"`
+	// CRC is the CRC-32C of the stored bytes, nil where they could not be read. Table is set
+	// where there are none: the run has statistics or a digest of the tensor, no elements.
+	CRC   *CRC `json:"crc32c"`
+	Table bool `json:"-"`
 	// Compared is set where the elements were compared with the first run's,
 	// since the stored bytes differ.
-	Compared bool
-	// Differ counts the elements that differ in value from the first run's,
-	// First is the first of them; MaxAbs and MaxULP are the largest distances.
-	Differ         int64
-	First          *metrics.Element
-	MaxAbs, MaxULP metrics.Metric
-	// Bits counts the elements whose stored bits differ, in value or not.
-	Bits int64
+	Compared bool `json:"-"`
+	// Differ counts the elements that differ in value from the first run's, Bits those
+	// whose stored bits differ, in value or not.
+	Differ int64 `json:"differ"`
+	Bits   int64 `json:"differ_bits"`
+	// First is the offset of the first element that differs in value, MaxAbs and MaxULP
+	// are the largest distances.
+	First  *int64         `json:"first"`
+	MaxAbs metrics.Metric `json:"max_abs"`
+	MaxULP metrics.Metric `json:"max_ulp"`
 	// Why says what differs in a tensor that differs in no value: the
 	// shape or the type, so that elements could not be compared, or bits alone.
-	Why    lang.Sentence
+	Why    lang.Sentence `json:"why,omitzero"`
 	places uint64
 }
+
+// CRC is a checksum, in documents eight digits in hex.
+type CRC uint32
+
+// MarshalText implements encoding.TextMarshaler.
+func (c CRC) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%08x", uint32(c)), nil }
 
 // Options say which runs are compared.
 type Options struct {
@@ -188,7 +242,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = compare.DefaultWorkers()
 	}
-	d := &Report{Runs: opt.Runs, Selected: opt.Pair.Ops != nil}
+	d := &Report{Schema: Schema, Runs: opt.Runs, LeftOut: []lang.Sentence{}, Warnings: []lang.Sentence{}, Selected: opt.Pair.Ops != nil}
 	d.warnOfSame()
 	all, err := d.match(ctx, &opt)
 	if err != nil {
@@ -204,7 +258,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		return size
 	}
 	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, all, cost,
-		func(ctx context.Context, t tensors) Row { return t.check(ctx, opt.Version) },
+		func(ctx context.Context, t tensors) Row { return t.check(ctx, &opt) },
 		func(_ int, r Row) { d.Rows = append(d.Rows, r) })
 	if err != nil {
 		return nil, err
@@ -215,6 +269,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	if len(d.Rows) == 0 {
 		return nil, compare.Nothingf("no tensor is in two runs", "没有张量出现在两次运行中")
 	}
+	d.Conclude()
 	return d, nil
 }
 

@@ -107,8 +107,8 @@ func TestDeterminism(t *testing.T) {
 			if row.Distinct != tt.distinct || row.Places != tt.places || row.Err != nil || len(d.Missing) != missing {
 				t.Errorf("%d contents, places %q, error %v, missing %v; want %d, %q and %d missing", row.Distinct, row.Places, row.Err, d.Missing, tt.distinct, tt.places, missing)
 			}
-			if differing, unread := d.Differing(); differing != min(tt.distinct-1, 1) || unread != 0 || (d.First() == i) != (tt.distinct > 1) {
-				t.Errorf("%d differ, %d unread, the first is %d", differing, unread, d.First())
+			if d.Differing != min(tt.distinct-1, 1) || d.Unread != 0 || (d.FirstRow() == i) != (tt.distinct > 1) {
+				t.Errorf("%d differ, %d unread, the first is %d", d.Differing, d.Unread, d.FirstRow())
 			}
 			var differ []int64
 			for _, drift := range row.Drifts {
@@ -120,7 +120,7 @@ func TestDeterminism(t *testing.T) {
 			second := &row.Drifts[1]
 			if got := int64(-1); second.First != nil || tt.first >= 0 {
 				if second.First != nil {
-					got = second.First.Offset
+					got = *second.First
 				}
 				if got != tt.first {
 					t.Errorf("the first differing element is %d, want %d", got, tt.first)
@@ -269,8 +269,8 @@ func TestDeterminismOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"a PASS", "b PASS", "c ERROR"}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	if _, unread := d.Differing(); unread != 1 || d.First() != -1 || len(d.Missing) != 5 {
-		t.Errorf("%d unread, first %d, missing %v; want 1, none, and 5 missing", unread, d.First(), d.Missing)
+	if d.Unread != 1 || d.First != nil || len(d.Missing) != 5 {
+		t.Errorf("%d unread, first %d, missing %v; want 1, none, and 5 missing", d.Unread, d.First, d.Missing)
 	}
 	empty := t.TempDir()
 	for _, runs := range [][]string{{opt.Runs[0], empty}, {opt.Runs[0], tree(t, filepath.Join(dir, "4"), "z.npy")}} {

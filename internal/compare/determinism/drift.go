@@ -18,9 +18,12 @@ import (
 )
 
 // check compares one tensor in all runs.
-func (t *tensors) check(ctx context.Context, version int) Row {
-	r := Row{Row: t.row, Execution: t.execution, Drifts: make([]Drift, len(t.items))}
-	r.Status = record.Pass
+func (t *tensors) check(ctx context.Context, opt *Options) Row {
+	r := t.row
+	r.Status, r.Drifts = record.Pass, make([]Drift, len(t.items))
+	for i := range r.Drifts {
+		r.Drifts[i].Run = opt.Runs[i]
+	}
 	if slices.ContainsFunc(t.items, func(it *compare.Tensor) bool { return it != nil && it.Table }) {
 		t.checkStatistics(&r)
 		return r
@@ -30,24 +33,20 @@ func (t *tensors) check(ctx context.Context, version int) Row {
 		if it == nil {
 			continue
 		}
-		drift := &r.Drifts[i]
-		drift.File = it.String()
+		r.Drifts[i].File = new(it.String())
 		if it.Err != nil {
 			r.fail(it, it.Err)
 			return r
 		}
 		err := guard.Do(func() error {
-			o, err := it.OpenBytes(version)
+			o, err := it.OpenBytes(opt.Version)
 			if err != nil {
 				return err
 			}
 			defer o.Close()
-			drift.CRC, err = crcOf(ctx, o.Tensor)
-			key := fmt.Sprint(o.DType, o.Stored, o.Format, drift.CRC)
-			contents[key], keys[i] = true, key
-			if i == 0 {
-				r.Shape, r.RefDType = o.Stored, o.DType
-			}
+			crc, err := crcOf(ctx, o.Tensor)
+			key := fmt.Sprint(o.DType, o.Stored, o.Format, crc)
+			contents[key], keys[i], r.Drifts[i].CRC = true, key, &crc
 			return err
 		})
 		if err != nil {
@@ -65,7 +64,7 @@ func (t *tensors) check(ctx context.Context, version int) Row {
 		if t.items[i] == nil || keys[i] == keys[0] {
 			continue
 		}
-		err := guard.Do(func() error { return drift.compare(ctx, t.items[0], t.items[i], version) })
+		err := guard.Do(func() error { return drift.compare(ctx, t.items[0], t.items[i], opt.Version) })
 		if err != nil {
 			r.fail(t.items[i], err)
 			return r
@@ -84,11 +83,14 @@ func (t *tensors) check(ctx context.Context, version int) Row {
 }
 
 func (r *Row) fail(it *compare.Tensor, err error) {
-	r.Status, r.Err, r.Distinct = record.Error, safefile.WithPath(it.Path, err), 0
+	r.Status, r.Err, r.Distinct = record.Error, lang.Failed(safefile.WithPath(it.Path, err)), 0
+	for i := range r.Drifts {
+		r.Drifts[i].CRC = nil
+	}
 }
 
 // crcOf sums up the stored bytes of a tensor.
-func crcOf(ctx context.Context, t *tensorfile.Tensor) (uint32, error) {
+func crcOf(ctx context.Context, t *tensorfile.Tensor) (CRC, error) {
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	buf := make([]byte, min(t.Size, 1<<20))
 	for at := int64(0); at < t.Size; at += int64(len(buf)) {
@@ -105,7 +107,7 @@ func crcOf(ctx context.Context, t *tensorfile.Tensor) (uint32, error) {
 			return 0, err
 		}
 	}
-	return h.Sum32(), nil
+	return CRC(h.Sum32()), nil
 }
 
 // compare looks for the elements that differ between two runs.
@@ -137,8 +139,10 @@ func (d *Drift) compare(ctx context.Context, first, other *compare.Tensor, versi
 		return err
 	}
 	d.Differ, d.MaxAbs, d.MaxULP = res.Differ, res.MaxAbs.Metric, res.ULPMax.Metric
-	if d.First = res.Beyond.First; d.First == nil || res.Mismatch.First != nil && res.Mismatch.First.Offset < d.First.Offset {
-		d.First = res.Mismatch.First
+	for _, first := range []*metrics.Element{res.Beyond.First, res.Mismatch.First} {
+		if first != nil && (d.First == nil || first.Offset < *d.First) {
+			d.First = new(first.Offset)
+		}
 	}
 	bits, err := bitsOf(ctx, a, b, d.Differ == 0)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 // tensors is a tensor of the first run and its partners in the others, nil
 // where one has none.
 type tensors struct {
-	row       record.Row
-	execution int
-	items     []*compare.Tensor
+	row   Row
+	items []*compare.Tensor
 }
 
 // match finds the partners of the first run's tensors in all other runs.
@@ -49,6 +48,8 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 		rows = mergeRows(rows, p.add(plan, run+1))
 		last = plan
 	}
+	d.MissingRounds = len(p.missingRounds)
+	d.Missing = append(p.missingRounds, d.Missing...)
 	last.Pairs = rows
 	if err := last.Sort(); err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 	var all []tensors
 	for _, x := range last.Pairs {
 		if x.NPU != nil && p.of[x.NPU.ID] != nil {
-			all = append(all, tensors{*x.Row, x.Execution, p.of[x.NPU.ID]})
+			r := x.Row
+			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.of[x.NPU.ID]})
 			p.of[x.NPU.ID] = nil // several rounds of a partner are one row
 		}
 	}
@@ -113,7 +115,8 @@ type partners struct {
 	// where it has none.
 	of [][]*compare.Tensor
 	// leftOut are the files that are in the list of what was left out.
-	leftOut map[string]bool
+	leftOut       map[string]bool
+	missingRounds []string
 }
 
 // add adds the pairs of a run with the first one, and returns them with those of
@@ -151,7 +154,7 @@ func (p *partners) add(plan *compare.Plan, run int) []compare.Pair {
 // miss lists rounds that a run lacks.
 func (p *partners) miss(rounds []*dumpdir.Round, run string) {
 	for _, r := range rounds {
-		p.report.MissingRounds = append(p.report.MissingRounds, fmt.Sprintf("%s: not in %s", cmp.Or(r.At.String(), "the round without coordinates"), run))
+		p.missingRounds = append(p.missingRounds, fmt.Sprintf("%s: not in %s", cmp.Or(r.At.String(), "the round without coordinates"), run))
 	}
 }
 

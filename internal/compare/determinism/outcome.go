@@ -1,8 +1,6 @@
 package determinism
 
 import (
-	"slices"
-
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 )
@@ -17,25 +15,23 @@ func (d *Report) Outcome(exitZero bool) batch.Outcome {
 		}
 	}
 	const shown = 10
-	missing := slices.Concat(d.MissingRounds, d.Missing)
-	for _, m := range missing[:min(len(missing), shown)] {
+	for _, m := range d.Missing[:min(len(d.Missing), shown)] {
 		o.Messages = append(o.Messages, batch.Warnf("%s", "%s", m))
 	}
-	if more := len(missing) - shown; more > 0 {
+	if more := len(d.Missing) - shown; more > 0 {
 		o.Messages = append(o.Messages, batch.Warnf("and %d more", "还有 %d 项", more))
 	}
 	return o
 }
 
 func (d *Report) ended(exitZero bool) batch.Outcome {
-	differing, unread := d.Differing()
 	switch {
-	case unread > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", "%s无法读取，%d 个不一致", lang.CountText(unread, "tensor", "个张量"), differing)
-	case differing > 0 && !exitZero:
-		return batch.Outcomef(batch.Found, "%d of %d tensors differ", "%[2]d 个张量中 %[1]d 个不一致", differing, len(d.Rows)).AsShown()
-	case len(d.MissingRounds) > 0:
-		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", "%s和 %s并非各次运行都有", lang.CountText(len(d.MissingRounds), "round", "个轮次"), lang.CountText(len(d.Missing), "tensor", "个张量"))
+	case d.Unread > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", "%s无法读取，%d 个不一致", lang.CountText(d.Unread, "tensor", "个张量"), d.Differing)
+	case d.Differing > 0 && !exitZero:
+		return batch.Outcomef(batch.Found, "%d of %d tensors differ", "%[2]d 个张量中 %[1]d 个不一致", d.Differing, len(d.Rows)).AsShown()
+	case d.MissingRounds > 0:
+		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", "%s和 %s并非各次运行都有", lang.CountText(d.MissingRounds, "round", "个轮次"), lang.CountText(len(d.Missing)-d.MissingRounds, "tensor", "个张量"))
 	case len(d.Missing) > 0:
 		return batch.Outcomef(batch.NotCovered, "%s not in all runs", "%s并非各次运行都有", lang.CountText(len(d.Missing), "tensor", "个张量"))
 	}

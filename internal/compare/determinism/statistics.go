@@ -26,7 +26,7 @@ func (t *tensors) checkStatistics(r *Row) {
 		if it == nil {
 			continue
 		}
-		r.Drifts[i].File, r.Drifts[i].Table = it.String(), true
+		r.Drifts[i].File, r.Drifts[i].Table = new(it.String()), true
 		switch {
 		case it.Err != nil:
 			r.fail(it, it.Err)
@@ -36,9 +36,7 @@ func (t *tensors) checkStatistics(r *Row) {
 			return
 		}
 		s := it.Statistics
-		if i == 0 {
-			r.Shape, r.RefDType = s.Shape, s.DType
-		} else {
+		if i > 0 {
 			r.Drifts[i].Why = difference(t.items[0].Statistics, s, digests)
 		}
 		contents[fmt.Sprint(s.DType, s.Shape, content(s, digests))] = true

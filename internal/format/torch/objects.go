@@ -220,7 +220,7 @@ func rebuildQuantised(a *arguments) any {
 		q.next()
 		t.Attrs = append(t.Attrs, format.Attr{Name: "axis", Value: take[int64](q)})
 	} else {
-		t.Quant = &format.Quant{Scale: take[float64](q), ZeroPoint: take[int64](q)}
+		t.Quant = &format.Quant{Scale: tensor.Number(take[float64](q)), ZeroPoint: take[int64](q)}
 	}
 	a.wrong = q.wrong || len(q.rest) > 0
 	return t
