@@ -55,9 +55,9 @@ func axisOf(values []string) []string {
 // roundName names what is known of coordinates.
 func roundName(at record.At) string {
 	var words []string
-	for _, c := range []struct{ name, value string }{{"rank", at.Rank}, {"step", at.Step}, {"graph", at.Graph}, {"model", at.Model}} {
-		if c.value != "" {
-			words = append(words, c.name+" "+c.value)
+	for _, c := range at.Coordinates() {
+		if c.Value != "" {
+			words = append(words, c.Name+" "+c.Value)
 		}
 	}
 	return strings.Join(words, " ")

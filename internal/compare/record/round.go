@@ -16,6 +16,14 @@ type At struct {
 	Model string `json:"model,omitempty"`
 }
 
+// Coordinate is a value of an At by its name.
+type Coordinate struct{ Name, Value string }
+
+// Coordinates are the values by their names, empty ones too.
+func (a *At) Coordinates() []Coordinate {
+	return []Coordinate{{"rank", a.Rank}, {"step", a.Step}, {"graph", a.Graph}, {"model", a.Model}}
+}
+
 // Round is a round of the NPU's run that was compared with one of the reference:
 // one pass of one network on one device.
 type Round struct {
