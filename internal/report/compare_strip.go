@@ -36,16 +36,6 @@ func stripMark(r *record.Report, i int) record.Mark {
 	return r.Mark(i)
 }
 
-// firstWhere is the index of the first row that is as asked, -1 for none.
-func firstWhere(r *record.Report, is func(*record.Row) bool) int {
-	for i, row := range r.All() {
-		if is(row) {
-			return i
-		}
-	}
-	return -1
-}
-
 // minStrip is the least number of rows that are worth a strip.
 const minStrip = 3
 
@@ -57,9 +47,9 @@ func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, 
 	if r.Len() == 0 || most < 1 {
 		return nil, first, 0, ""
 	}
-	from := max(r.Findings.FirstBad, 0)
-	if from == 0 && r.Findings.FirstBad < 0 {
-		from = max(0, firstWhere(r, func(row *record.Row) bool { return row.Status.Bad() }))
+	from := r.Findings.FirstBad
+	if from < 0 {
+		from = max(0, slices.IndexFunc(r.Rows, func(row record.Row) bool { return row.Status.Bad() }))
 	}
 	order, at := executionOrder(r, min(from, r.Len()-1))
 	if len(order) < minStrip {
@@ -92,11 +82,10 @@ func (p *printer) strip(r *record.Report) {
 	p.text(p.stripTitle(r, round, each) + p.say(":", "："))
 	var line strings.Builder
 	used := map[record.Mark]bool{}
-	for from, to := 0, 0; from < len(cells); from = to {
-		for to = from; to < len(cells) && cells[to] == cells[from]; to++ {
-		}
-		used[cells[from]] = true
-		line.WriteString(p.paint(stripCells[cells[from]].style, strings.Repeat(p.stripCell(cells[from]), to-from)))
+	for _, s := range alike(cells) {
+		mark := cells[s.from]
+		used[mark] = true
+		line.WriteString(p.paint(stripCells[mark].style, strings.Repeat(p.stripCell(mark), s.to+1-s.from)))
 	}
 	p.print(textIndent + line.String() + "\n")
 	if first >= 0 {
@@ -116,6 +105,11 @@ func (p *printer) strip(r *record.Report) {
 		}
 	}
 	p.line(textIndent, p.join(legend...))
+}
+
+// alike are the runs of equal cells.
+func alike(cells []record.Mark) []span {
+	return merged(len(cells), func(i, j int) bool { return cells[i] == cells[j] })
 }
 
 // stripTitle says what the cells of a strip are, of how many rows each, and in which order.
@@ -228,11 +222,9 @@ func (t Text) writeStripSVG(w io.Writer, r *record.Report) {
 	}
 	title := t.stripTitle(r, "", each) // no names: they might be markup
 	fmt.Fprintf(w, "\n<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\"><title>%s</title>", svgWidth, svgHeight, title, title)
-	for from, to := 0, 0; from < len(cells); from = to {
-		for to = from; to < len(cells) && cells[to] == cells[from]; to++ {
-		}
-		c := &stripCells[cells[from]]
-		x, end := from*svgWidth/len(cells), to*svgWidth/len(cells)
+	for _, s := range alike(cells) {
+		c := &stripCells[cells[s.from]]
+		x, end := s.from*svgWidth/len(cells), (s.to+1)*svgWidth/len(cells)
 		fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>", x, svgHeight-2-c.height, max(end-x, 1), c.height, c.fill)
 	}
 	if first >= 0 {
