@@ -398,35 +398,28 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 	both("NPU Dtype", "Bench Dtype", typeCell)
 	both("NPU Tensor Shape", "Bench Tensor Shape", tensorCell(func(t *msprobe.Tensor) string { return pythonShape(t.Shape) }))
 	both("NPU Requires_grad", "Bench Requires_grad", gradCell)
-	add := func(name string, cell func(row) any) { columns = append(columns, numbers(name, cell)) }
+	each := func(cell func(r row, i int) any, names ...string) {
+		for i, name := range names {
+			columns = append(columns, numbers(name, func(r row) any { return cell(r, i) }))
+		}
+	}
 	switch mode {
 	case byDigests:
 		both("NPU MD5", "BENCH MD5", digestOf)
 	case byTensors:
-		for i, name := range []string{"Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio"} {
-			add(name, func(r row) any { return r.metrics[i] })
-		}
+		each(func(r row, i int) any { return r.metrics[i] }, "Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio")
 	case byNumbers:
-		for i, name := range []string{"Max diff", "Min diff", "Mean diff", "L2norm diff"} {
-			add(name, func(r row) any { return r.diffs[i][0] })
-		}
-		for i, name := range []string{"MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"} {
-			add(name, func(r row) any {
-				if p, ok := r.diffs[i][1].(percent); ok {
-					return numeral(p.String())
-				}
-				return r.diffs[i][1]
-			})
-		}
+		each(func(r row, i int) any { return r.diffs[i][0] }, "Max diff", "Min diff", "Mean diff", "L2norm diff")
+		each(func(r row, i int) any {
+			if p, ok := r.diffs[i][1].(percent); ok {
+				return numeral(p.String())
+			}
+			return r.diffs[i][1]
+		}, "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr")
 	}
 	if mode != byDigests {
-		names := []string{"max", "min", "mean", "l2norm"}
-		for i, name := range names {
-			add("NPU "+name, func(r row) any { return r.npu[i] })
-		}
-		for i, name := range names {
-			add("Bench "+name, func(r row) any { return r.ref[i] })
-		}
+		each(func(r row, i int) any { return r.npu[i] }, "NPU max", "NPU min", "NPU mean", "NPU l2norm")
+		each(func(r row, i int) any { return r.ref[i] }, "Bench max", "Bench min", "Bench mean", "Bench l2norm")
 	}
 	columns = append(columns,
 		words("Requires_grad Consistent", func(r row) string {

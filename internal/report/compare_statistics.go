@@ -238,36 +238,27 @@ func beside(x, size float64) metrics.Metric {
 // text.
 func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
-	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.Row != nil && r.Statistics != nil && r.Statistics.Ref.Max.Defined }) {
+	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined }) {
 		return append(all, words("digest", func(r aroundRow) string {
-			switch {
-			case r.Row == nil || r.Statistics == nil:
-				return ""
-			case r.Statistics.Ref.Digest == r.Statistics.NPU.Digest:
+			if r.Statistics.Ref.Digest == r.Statistics.NPU.Digest {
 				return r.Statistics.Ref.Digest
 			}
 			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
-		}).titled("DIGEST", "摘要").ranked(2))
+		}).where(aroundRow.hasStatistics).titled("DIGEST", "摘要").ranked(2))
 	}
 	for _, n := range record.StatisticNumbers {
 		all = append(all, numbers(n.Name, func(r aroundRow) string {
-			if r.Row == nil || r.Statistics == nil {
-				return ""
-			}
 			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
 			if ref == npu {
 				return orElse(ref, noValue, short)
 			}
 			return orElse(ref, noValue, short) + " / " + orElse(npu, noValue, short)
-		}).titled(strings.ToUpper(n.Name), strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
+		}).where(aroundRow.hasStatistics).titled(strings.ToUpper(n.Name), strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numbers(n.name, func(r aroundRow) string {
-			if !r.hasEvidence() {
-				return ""
-			}
 			return orElse(n.of(r.Evidence), "", digits(fewDigits))
-		}).titled(n.title, n.zh).ranked(n.rank))
+		}).where(aroundRow.hasEvidence).titled(n.title, n.zh).ranked(n.rank))
 	}
 	return all
 }
