@@ -40,11 +40,8 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 	}
 	var rows []aroundRow
 	add := func(i int) {
-		row := aroundRow{labelled: labelled{Row: r.Row(i)}, culprit: i == r.Findings.FirstBad, trend: trends[i]}
-		if row.Compared() {
-			row.result = row.Result
-		}
-		rows = append(rows, row)
+		row := r.Row(i)
+		rows = append(rows, aroundRow{labelled: labelled{Row: row, result: row.Result}, culprit: i == r.Findings.FirstBad, trend: trends[i]})
 	}
 	for _, i := range shown {
 		add(i)
@@ -139,12 +136,7 @@ const (
 func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[aroundRow] {
 	type row = aroundRow
 	number := func(rank int, name string, cell func(row) string) Column[row] {
-		return numbers(name, func(r row) string {
-			if r.result == nil {
-				return ""
-			}
-			return cell(r)
-		}).ranked(rank)
+		return numbers(name, cell).where(func(r row) bool { return r.result != nil }).ranked(rank)
 	}
 	all := []Column[row]{
 		words("op", func(r row) string {
@@ -165,27 +157,17 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			}
 			return names.of(r.Row)
 		}).in(InCSV),
-		words("status", func(r row) record.Status {
-			if r.Row == nil {
-				return ""
-			}
-			return r.Status
-		}).titled("STATUS", "状态").ranked(3),
+		words("status", func(r row) record.Status { return r.Status }).where(aroundRow.shown).titled("STATUS", "状态").ranked(3),
 		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).titled("ERRORS/TOTAL", "错误/总数"),
 		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
 		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
-		evidenced(number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) })).titled("EXPECTED", "预期"),
-		evidenced(number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) })).titled("SCORE", "倍数"),
+		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).where(aroundRow.hasEvidence).titled("EXPECTED", "预期"),
+		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).where(aroundRow.hasEvidence).titled("SCORE", "倍数"),
 		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, cosine) }),
-		words("reason", func(r row) string {
-			if r.Row == nil {
-				return ""
-			}
-			return firstCodes(r.Row, codes)
-		}).titled("REASON", "原因").ranked(1),
+		words("reason", func(r row) string { return firstCodes(r.Row, codes) }).where(aroundRow.shown).titled("REASON", "原因").ranked(1),
 	}
-	if slices.ContainsFunc(rows, func(r row) bool { return r.Row != nil && r.Statistics != nil }) {
+	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
 		all = slices.Concat(all[:3], t.statisticsColumns(rows), all[len(all)-1:])
 	}
 	// Evidence has its own numbers in place of the trend.
@@ -199,6 +181,12 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 		return false
 	})}
 }
+
+// shown reports whether it is a row, not a gap.
+func (r aroundRow) shown() bool { return r.Row != nil }
+
+// hasStatistics reports whether statistics of the tensors are known.
+func (r aroundRow) hasStatistics() bool { return r.Row != nil && r.Statistics != nil }
 
 // hasEvidence reports whether anything is known of what rounding explains.
 func (r aroundRow) hasEvidence() bool {
@@ -245,16 +233,4 @@ func (n shortNames) inRound(row *record.Row) string {
 		return n.of(row)
 	}
 	return n.of(row) + "@" + row.Round
-}
-
-// evidenced empties the cells of rows without evidence.
-func evidenced(c Column[aroundRow]) Column[aroundRow] {
-	cell := c.Cell
-	c.Cell = func(r aroundRow) any {
-		if !r.hasEvidence() {
-			return ""
-		}
-		return cell(r)
-	}
-	return c
 }

@@ -21,6 +21,14 @@ type CSVOptions struct {
 	BOM bool
 }
 
+// begin writes the byte order mark, if there is to be one.
+func (o *CSVOptions) begin(w io.Writer) (err error) {
+	if o.BOM {
+		_, err = io.WriteString(w, "\ufeff")
+	}
+	return err
+}
+
 // labelled is a compared row with its name in tables and its numbers.
 type labelled struct {
 	*record.Row
@@ -52,14 +60,14 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 		words("status", func(r labelled) record.Status { return r.Status }),
 		words("reason", func(r labelled) string { return codesText(r.Reasons) }))
 	columns = append(columns, metricColumns(metrics.ExtraColumns)...)
-	return append(columns,
+	columns = append(columns,
 		numbers("order", func(r labelled) int { return r.Order }),
 		words("dtype_ref", func(r labelled) tensor.DType { return r.result.RefDType }),
-		words("dtype_npu", func(r labelled) tensor.DType { return r.result.NPUDType }),
-		words("rank", func(r labelled) string { return r.At.Rank }),
-		words("step", func(r labelled) string { return r.At.Step }),
-		words("graph", func(r labelled) string { return r.At.Graph }),
-		words("model", func(r labelled) string { return r.At.Model }))
+		words("dtype_npu", func(r labelled) tensor.DType { return r.result.NPUDType }))
+	for i, c := range (&record.At{}).Coordinates() {
+		columns = append(columns, words(c.Name, func(r labelled) string { return r.At.Coordinates()[i].Value }))
+	}
+	return columns
 }
 
 // metricColumns are the columns of the metrics that a report shows, with all of
@@ -81,10 +89,8 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 	if r.Verdict == byStatistics && !opt.folder {
 		return writeStatisticsCSV(w, r, opt)
 	}
-	if opt.HPAA.BOM {
-		if _, err := io.WriteString(w, "\ufeff"); err != nil {
-			return err
-		}
+	if err := opt.HPAA.begin(w); err != nil {
+		return err
 	}
 	labels, columns := labelsOf(r), csvColumns(opt.HPAA)
 	if r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {

@@ -16,33 +16,16 @@ import (
 // NewCompareFolder returns a folder in which neither a file that was compared nor one of
 // others is replaced.
 func NewCompareFolder(dir string, r *record.Report, others ...string) *Folder {
-	f := NewFolder(dir, others...)
+	compared := map[string]bool{"": true} // a side that is missing
+	others = slices.Clip(others)
 	for _, row := range r.All() {
 		for _, path := range []string{row.RefPath, row.NPUPath} {
-			if path != "" {
-				f.compared = append(f.compared, sumOf(strings.ToLower(store.Base(path))))
+			if !compared[path] {
+				others, compared[path] = append(others, path), true
 			}
 		}
 	}
-	slices.SortFunc(f.compared, compareSums)
-	f.compared = slices.Clip(slices.Compact(f.compared))
-	f.report = r
-	return f
-}
-
-// inputsCalled are the files that were compared and have a name, in lower case.
-func (f *Folder) inputsCalled(name string) (files []string) {
-	if !has(f.compared, name) {
-		return nil
-	}
-	for _, row := range f.report.All() {
-		for _, path := range []string{row.RefPath, row.NPUPath} {
-			if path != "" && strings.ToLower(store.Base(path)) == name {
-				files = append(files, path)
-			}
-		}
-	}
-	return files
+	return NewFolder(dir, others...)
 }
 
 // OpConfigName is the name of the file with limits of operators, which is the

@@ -215,13 +215,12 @@ func junitBody(row *record.Row) string {
 // junitRow are the round and the metrics of a row as properties, nil if it has none.
 func junitRow(row *record.Row) *junitProperties {
 	var all []junitProperty
-	rounding := ""
 	if row.Status == record.Rounding {
-		rounding = "true"
+		all = append(all, junitProperty{"rounding", "true"})
 	}
-	for _, p := range []junitProperty{{"rounding", rounding}, {"rank", row.At.Rank}, {"step", row.At.Step}, {"graph", row.At.Graph}, {"model", row.At.Model}} {
-		if p.Value != "" {
-			all = append(all, junitProperty{p.Name, escapeLines(p.Value)})
+	for _, c := range row.At.Coordinates() {
+		if c.Value != "" {
+			all = append(all, junitProperty{c.Name, escapeLines(c.Value)})
 		}
 	}
 	if row.Compared() {

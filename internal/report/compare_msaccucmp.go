@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/metrics"
@@ -156,11 +156,7 @@ func orStar(name string, missing bool) string {
 
 // tensorIndex names a tensor by operator, kind and number.
 func tensorIndex(r *msaccucmpRow) string {
-	kind := r.Kind
-	if kind == "" {
-		kind = "output"
-	}
-	return npuName(r.Row) + ":" + kind + ":" + strconv.Itoa(r.Output)
+	return npuName(r.Row) + strings.TrimPrefix(r.TensorName(), r.Op)
 }
 
 // isDump reports whether a file is none of .npy; a tensor may follow its name.
@@ -169,19 +165,9 @@ func isDump(file string) bool {
 }
 
 // npuName is the operator's name on the NPU side.
-func npuName(row *record.Row) string {
-	if row.NPUOp != "" {
-		return row.NPUOp
-	}
-	return row.Op
-}
+func npuName(row *record.Row) string { return cmp.Or(row.NPUOp, row.Op) }
 
-func orNaN(text string) string {
-	if text == "" {
-		return notANumber
-	}
-	return text
-}
+func orNaN(text string) string { return cmp.Or(text, notANumber) }
 
 func dtypeText(d tensor.DType) string {
 	if d == tensor.Undefined {

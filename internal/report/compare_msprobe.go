@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -63,9 +64,9 @@ func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
 	names := NewFileNames()
 	for _, at := range rounds {
 		name := msprobeName
-		for _, part := range []struct{ what, value string }{{"rank", at.Rank}, {"step", at.Step}, {"graph", at.Graph}, {"model", at.Model}} {
-			if part.value != "" {
-				name += "_" + part.what + part.value
+		for _, c := range at.Coordinates() {
+			if c.Value != "" {
+				name += "_" + c.Name + c.Value
 			}
 		}
 		one := *r
@@ -112,7 +113,8 @@ func callsOf(r *record.Report) []record.CallPair {
 			continue
 		}
 		leaf := func(op string, d tensor.DType, s tensor.Shape) *msprobe.Leaf {
-			return &msprobe.Leaf{Name: fmt.Sprintf("%s.%s.%d", op, orOutput(row.Kind), row.Output), Kind: tensor.Kind(orOutput(row.Kind)), Tensor: &msprobe.Tensor{DType: dtypeText(d), Shape: s}}
+			kind := cmp.Or(tensor.Kind(row.Kind), tensor.Output)
+			return &msprobe.Leaf{Name: fmt.Sprintf("%s.%s.%d", op, kind, row.Output), Kind: kind, Tensor: &msprobe.Tensor{DType: dtypeText(d), Shape: s}}
 		}
 		v := record.ValuePair{NPU: leaf(npuName(row), row.NPUDType, row.NPUShape), Row: i}
 		if row.RefFile != "" {
@@ -125,13 +127,6 @@ func callsOf(r *record.Report) []record.CallPair {
 		last.Values = append(last.Values, v)
 	}
 	return all
-}
-
-func orOutput(kind string) string {
-	if kind == "" {
-		return string(tensor.Output)
-	}
-	return kind
 }
 
 // msprobeRow is a row of the table.
@@ -286,26 +281,24 @@ func difference4(n, b msprobe.Number) (diff, relative any) {
 
 // measure fills in the metrics of the elements.
 func (r *msprobeRow) measure(rep *record.Report) {
-	all := func(word string) {
+	without := func(word, format string, args ...any) {
 		for i := range r.metrics {
 			r.metrics[i] = word
 		}
+		r.messages = append(r.messages, fmt.Sprintf(format, args...))
 	}
 	n, b := r.NPU.Tensor, r.Ref.Tensor
 	switch {
 	case n == nil || b == nil:
 		if r.NPU.Value != nil || r.Ref.Value != nil {
-			all(unsupported)
-			r.messages = append(r.messages, "no data: the value is no tensor")
+			without(unsupported, "no data: the value is no tensor")
 		}
 		return
 	case !n.Shape.Equal(b.Shape):
-		all(shapeUnmatched)
-		r.messages = append(r.messages, fmt.Sprintf("shape: %s against %s", pythonShape(n.Shape), pythonShape(b.Shape)))
+		without(shapeUnmatched, "shape: %s against %s", pythonShape(n.Shape), pythonShape(b.Shape))
 		return
 	case r.Row < 0:
-		all(unsupported)
-		r.messages = append(r.messages, "no data: the tensor was not saved")
+		without(unsupported, "no data: the tensor was not saved")
 		return
 	}
 	row := rep.Row(r.Row)
@@ -392,15 +385,9 @@ func digestOf(l *msprobe.Leaf) string {
 // msprobeColumns are the columns of the table.
 func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 	type row = *msprobeRow
-	side := func(r row, npu bool) *msprobe.Leaf {
-		if npu {
-			return r.NPU
-		}
-		return r.Ref
-	}
 	var columns []Column[row]
 	both := func(npuName, refName string, of func(l *msprobe.Leaf) string) {
-		columns = append(columns, words(npuName, func(r row) string { return of(side(r, true)) }), words(refName, func(r row) string { return of(side(r, false)) }))
+		columns = append(columns, words(npuName, func(r row) string { return of(r.NPU) }), words(refName, func(r row) string { return of(r.Ref) }))
 	}
 	both("NPU Name", "Bench Name", func(l *msprobe.Leaf) string {
 		if l == nil {
@@ -409,41 +396,30 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 		return l.Name
 	})
 	both("NPU Dtype", "Bench Dtype", typeCell)
-	both("NPU Tensor Shape", "Bench Tensor Shape", func(l *msprobe.Leaf) string {
-		if l == nil || l.Tensor == nil {
-			return notAvailable
-		}
-		return pythonShape(l.Tensor.Shape)
-	})
+	both("NPU Tensor Shape", "Bench Tensor Shape", tensorCell(func(t *msprobe.Tensor) string { return pythonShape(t.Shape) }))
 	both("NPU Requires_grad", "Bench Requires_grad", gradCell)
-	add := func(name string, cell func(row) any) { columns = append(columns, numbers(name, cell)) }
+	each := func(cell func(r row, i int) any, names ...string) {
+		for i, name := range names {
+			columns = append(columns, numbers(name, func(r row) any { return cell(r, i) }))
+		}
+	}
 	switch mode {
 	case byDigests:
 		both("NPU MD5", "BENCH MD5", digestOf)
 	case byTensors:
-		for i, name := range []string{"Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio"} {
-			add(name, func(r row) any { return r.metrics[i] })
-		}
+		each(func(r row, i int) any { return r.metrics[i] }, "Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio")
 	case byNumbers:
-		for i, name := range []string{"Max diff", "Min diff", "Mean diff", "L2norm diff"} {
-			add(name, func(r row) any { return r.diffs[i][0] })
-		}
-		for i, name := range []string{"MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"} {
-			add(name, func(r row) any {
-				if p, ok := r.diffs[i][1].(percent); ok {
-					return numeral(p.String())
-				}
-				return r.diffs[i][1]
-			})
-		}
+		each(func(r row, i int) any { return r.diffs[i][0] }, "Max diff", "Min diff", "Mean diff", "L2norm diff")
+		each(func(r row, i int) any {
+			if p, ok := r.diffs[i][1].(percent); ok {
+				return numeral(p.String())
+			}
+			return r.diffs[i][1]
+		}, "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr")
 	}
 	if mode != byDigests {
-		for i, name := range []string{"max", "min", "mean", "l2norm"} {
-			add("NPU "+name, func(r row) any { return r.npu[i] })
-		}
-		for i, name := range []string{"max", "min", "mean", "l2norm"} {
-			add("Bench "+name, func(r row) any { return r.ref[i] })
-		}
+		each(func(r row, i int) any { return r.npu[i] }, "NPU max", "NPU min", "NPU mean", "NPU l2norm")
+		each(func(r row, i int) any { return r.ref[i] }, "Bench max", "Bench min", "Bench mean", "Bench l2norm")
 	}
 	columns = append(columns,
 		words("Requires_grad Consistent", func(r row) string {
@@ -462,12 +438,25 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 	return columns
 }
 
-func dataName(l *msprobe.Leaf) string {
-	if l == nil || l.Tensor == nil || l.Tensor.DataName == "" {
-		return notAvailable
+// tensorCell is a cell of values that are tensors, of which an empty one is not available.
+func tensorCell(of func(*msprobe.Tensor) string) func(*msprobe.Leaf) string {
+	return func(l *msprobe.Leaf) string {
+		if l == nil || l.Tensor == nil {
+			return notAvailable
+		}
+		return cmp.Or(of(l.Tensor), notAvailable)
 	}
-	return l.Tensor.DataName
 }
+
+var dataName = tensorCell(func(t *msprobe.Tensor) string { return t.DataName })
+
+// gradCell says whether a tensor requires a gradient.
+var gradCell = tensorCell(func(t *msprobe.Tensor) string {
+	if t.RequiresGrad == nil {
+		return ""
+	}
+	return pythonBool(*t.RequiresGrad)
+})
 
 func typeCell(l *msprobe.Leaf) string {
 	switch {
@@ -478,11 +467,4 @@ func typeCell(l *msprobe.Leaf) string {
 		return l.Value.Type
 	}
 	return notAvailable
-}
-
-func gradCell(l *msprobe.Leaf) string {
-	if l == nil || l.Tensor == nil || l.Tensor.RequiresGrad == nil {
-		return notAvailable
-	}
-	return pythonBool(*l.Tensor.RequiresGrad)
 }

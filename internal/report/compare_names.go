@@ -1,12 +1,10 @@
 package report
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -40,20 +38,11 @@ func CompareLabels(r *record.Report) []string {
 	return labels
 }
 
-// labels name rows. Of the names that several rows have it keeps sums: those of a large
-// run would take more memory than what else is known of its rows.
+// labels name rows.
 type labels struct {
 	// alike are the names that several rows have, still those that they have with their
-	// rounds too, both in rising order.
-	alike, still []nameSum
-}
-
-type nameSum [16]byte
-
-func sumOf(name string) (s nameSum) {
-	sum := sha256.Sum256([]byte(name))
-	copy(s[:], sum[:])
-	return s
+	// rounds too.
+	alike, still map[string]bool
 }
 
 // labelsOf makes the names of the rows of a report.
@@ -68,36 +57,22 @@ func labelsOf(r *record.Report) *labels {
 }
 
 // repeated are the names that several rows have.
-func repeated(r *record.Report, name func(*record.Row) string) []nameSum {
-	sums := make([]nameSum, r.Len())
-	for i, row := range r.All() {
-		sums[i] = sumOf(name(row))
-	}
-	slices.SortFunc(sums, compareSums)
-	n := 0
-	for i := 1; i < len(sums); i++ {
-		if sums[i] == sums[i-1] && (n == 0 || sums[n-1] != sums[i]) {
-			sums[n] = sums[i] // the places before i are done with
-			n++
+func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
+	seen, again := make(map[string]bool, r.Len()), map[string]bool{}
+	for _, row := range r.All() {
+		label := name(row)
+		if seen[label] {
+			again[label] = true
 		}
+		seen[label] = true
 	}
-	return slices.Clone(sums[:n])
-}
-
-func compareSums(a, b nameSum) int { return bytes.Compare(a[:], b[:]) }
-
-func has(sums []nameSum, name string) bool {
-	if len(sums) == 0 {
-		return false
-	}
-	_, found := slices.BinarySearchFunc(sums, sumOf(name), compareSums)
-	return found
+	return again
 }
 
 // inRound names a row, with its round where several rows have the name.
 func (n *labels) inRound(row *record.Row) string {
 	label := rowLabel(row)
-	if row.Round != "" && has(n.alike, label) {
+	if row.Round != "" && n.alike[label] {
 		label += "@" + row.Round
 	}
 	return label
@@ -106,7 +81,7 @@ func (n *labels) inRound(row *record.Row) string {
 // of names a row.
 func (n *labels) of(row *record.Row) string {
 	label := n.inRound(row)
-	if row.NPUOp != "" && has(n.still, label) {
+	if row.NPUOp != "" && n.still[label] {
 		label += " (" + row.NPUOp + ")"
 	}
 	return label

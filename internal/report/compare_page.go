@@ -2,15 +2,12 @@ package report
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/json"
 	"io"
 	"slices"
 
-	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
-	"dumptool/internal/overflow"
-	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
 	"dumptool/internal/report/plot"
 )
@@ -40,36 +37,20 @@ func pageFacts(r *record.Report) (all []page.Fact) {
 	return all
 }
 
-// writeDeterminismPage writes what compare determinism found as a page.
-func writeDeterminismPage(w io.Writer, d *determinism.Report, opt Options) (err error) {
-	opt.Page.Determinism, err = documentOf(writeDocument[*determinism.Report], d)
-	return cmp.Or(err, page.Write(w, nil, opt.Page))
+// paged returns a writer of results whose page is made of their document.
+func paged[R any](file string, document func(*page.Options) *json.RawMessage, write func(w io.Writer, result R) error) Writer {
+	return writes(file, func(w io.Writer, result R, opt Options) error {
+		var b bytes.Buffer
+		if err := write(&b, result); err != nil {
+			return err
+		}
+		*document(&opt.Page) = b.Bytes()
+		return page.Write(w, nil, opt.Page)
+	})
 }
 
-// writeAnalysisPage writes overflow records as a page.
-func writeAnalysisPage(w io.Writer, r *overflow.Report, opt Options) (err error) {
-	opt.Page.Overflow, err = documentOf(writeDocument[*overflow.Report], r)
-	return cmp.Or(err, page.Write(w, nil, opt.Page))
-}
-
-// writeScanPage writes what a scan found as a page.
-func writeScanPage(w io.Writer, r *overflow.ScanReport, opt Options) (err error) {
-	opt.Page.Overflow, err = documentOf(writeDocument[*overflow.ScanReport], r)
-	return cmp.Or(err, page.Write(w, nil, opt.Page))
-}
-
-// writePerfPage writes what perf found as a page.
-func writePerfPage(w io.Writer, r *perf.Report, opt Options) (err error) {
-	opt.Page.Perf, err = documentOf(WritePerfJSON, r)
-	return cmp.Or(err, page.Write(w, nil, opt.Page))
-}
-
-// documentOf is the document of a result, which pages are made of.
-func documentOf[R any](write func(w io.Writer, result R) error, result R) ([]byte, error) {
-	var b bytes.Buffer
-	err := write(&b, result)
-	return b.Bytes(), err
-}
+// overflowPage is where the page has the document of a command of overflow.
+func overflowPage(o *page.Options) *json.RawMessage { return &o.Overflow }
 
 // filesBeside are, by row, those of the written files that show its operator.
 func filesBeside(r *record.Report, written []record.File) map[int][]string {

@@ -55,9 +55,9 @@ func axisOf(values []string) []string {
 // roundName names what is known of coordinates.
 func roundName(at record.At) string {
 	var words []string
-	for _, c := range []struct{ name, value string }{{"rank", at.Rank}, {"step", at.Step}, {"graph", at.Graph}, {"model", at.Model}} {
-		if c.value != "" {
-			words = append(words, c.name+" "+c.value)
+	for _, c := range at.Coordinates() {
+		if c.Value != "" {
+			words = append(words, c.Name+" "+c.Value)
 		}
 	}
 	return strings.Join(words, " ")
@@ -294,12 +294,7 @@ func roundTable(r *record.Report) Table[*record.Round] {
 		return titleOf(r.Row(i))
 	}
 	return Table[round]{Rows: pointers(r.Rounds), Columns: []Column[round]{
-		words("round", func(x round) string {
-			if x.At != (record.At{}) {
-				return ""
-			}
-			return x.Name
-		}).optional(),
+		words("round", func(x round) string { return x.Name }).where(func(x round) bool { return x.At == record.At{} }).optional(),
 		words("rank", func(x round) string { return x.At.Rank }).optional(),
 		words("step", func(x round) string { return x.At.Step }).optional(),
 		words("graph", func(x round) string { return x.At.Graph }).optional(),
@@ -308,12 +303,7 @@ func roundTable(r *record.Report) Table[*record.Round] {
 		numbers("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED", "失败/已比对"),
 		words("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD", "首个出错").optional(),
 		words("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD", "最后正常").optional(),
-		words("largest jump", func(x round) string {
-			if x.Findings.Jump < notableJump {
-				return ""
-			}
-			return row(x.Findings.LargestJump)
-		}).titled("LARGEST JUMP", "最大突变").optional(),
+		words("largest jump", func(x round) string { return row(x.Findings.LargestJump) }).where(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP", "最大突变").optional(),
 	}}
 }
 

@@ -111,19 +111,10 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 		if x == nil || row.Op != s.Op || x.Place(row) != s.Tensor {
 			continue
 		}
-		for _, n := range []struct {
-			name string
-			of   func(*record.SideStatistics) (float64, bool)
-		}{
-			{"norm", func(s *record.SideStatistics) (float64, bool) { return s.Norm.Value, s.Norm.Defined }},
-			{"max", func(s *record.SideStatistics) (float64, bool) { return s.Max.Value, s.Max.Defined }},
-			{"min", func(s *record.SideStatistics) (float64, bool) { return s.Min.Value, s.Min.Defined }},
-			{"mean", func(s *record.SideStatistics) (float64, bool) { return s.Mean.Value, s.Mean.Defined }},
-		} {
-			ref, ok := n.of(&x.Ref)
-			npu, has := n.of(&x.NPU)
-			if ok && has && ref != npu {
-				return lang.Sayf("%s %s, reference %s", "%s 为 %s，标杆为 %s", n.name, short(npu), short(ref))
+		for _, name := range []string{"norm", "max", "min", "mean"} { // the first that differs
+			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
+			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined && npu.Defined && ref.Value != npu.Value {
+				return lang.Sayf("%s %s, reference %s", "%s 为 %s，标杆为 %s", name, short(npu.Value), short(ref.Value))
 			}
 		}
 		return lang.Sentence{}
@@ -214,17 +205,8 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 	}})
 }
 
-// fewNumbers are the statistics that tables show.
-var fewNumbers = []struct {
-	name string
-	of   func(*record.SideStatistics) metrics.Metric
-	rank int // in text
-}{
-	{"max", func(s *record.SideStatistics) metrics.Metric { return s.Max }, 8},
-	{"min", func(s *record.SideStatistics) metrics.Metric { return s.Min }, 9},
-	{"mean", func(s *record.SideStatistics) metrics.Metric { return s.Mean }, 7},
-	{"norm", func(s *record.SideStatistics) metrics.Metric { return s.Norm }, 3},
-}
+// statisticRanks are the ranks of the statistics in text.
+var statisticRanks = map[string]int{"max": 8, "min": 9, "mean": 7, "norm": 3}
 
 // noiseNumbers are the numbers that rows are judged by.
 var noiseNumbers = []struct {
@@ -256,36 +238,27 @@ func beside(x, size float64) metrics.Metric {
 // text.
 func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
-	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.Row != nil && r.Statistics != nil && r.Statistics.Ref.Max.Defined }) {
+	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined }) {
 		return append(all, words("digest", func(r aroundRow) string {
-			switch {
-			case r.Row == nil || r.Statistics == nil:
-				return ""
-			case r.Statistics.Ref.Digest == r.Statistics.NPU.Digest:
+			if r.Statistics.Ref.Digest == r.Statistics.NPU.Digest {
 				return r.Statistics.Ref.Digest
 			}
 			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
-		}).titled("DIGEST", "摘要").ranked(2))
+		}).where(aroundRow.hasStatistics).titled("DIGEST", "摘要").ranked(2))
 	}
-	for _, n := range fewNumbers {
-		all = append(all, numbers(n.name, func(r aroundRow) string {
-			if r.Row == nil || r.Statistics == nil {
-				return ""
-			}
-			ref, npu := n.of(&r.Statistics.Ref), n.of(&r.Statistics.NPU)
+	for _, n := range record.StatisticNumbers {
+		all = append(all, numbers(n.Name, func(r aroundRow) string {
+			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
 			if ref == npu {
 				return orElse(ref, noValue, short)
 			}
 			return orElse(ref, noValue, short) + " / " + orElse(npu, noValue, short)
-		}).titled(strings.ToUpper(n.name), strings.ToUpper(n.name)).ranked(n.rank))
+		}).where(aroundRow.hasStatistics).titled(strings.ToUpper(n.Name), strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numbers(n.name, func(r aroundRow) string {
-			if !r.hasEvidence() {
-				return ""
-			}
 			return orElse(n.of(r.Evidence), "", digits(fewDigits))
-		}).titled(n.title, n.zh).ranked(n.rank))
+		}).where(aroundRow.hasEvidence).titled(n.title, n.zh).ranked(n.rank))
 	}
 	return all
 }
@@ -296,10 +269,8 @@ const statisticsFile = "statistics.csv"
 // writeStatisticsCSV writes the statistics of both sides of all rows that have some, what
 // they differ by and what noise explains.
 func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
-	if opt.HPAA.BOM {
-		if _, err := io.WriteString(w, "\ufeff"); err != nil {
-			return err
-		}
+	if err := opt.HPAA.begin(w); err != nil {
+		return err
 	}
 	type row = *record.Row
 	columns := []Column[row]{
@@ -311,9 +282,9 @@ func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
 		words("dtype_ref", func(r row) tensor.DType { return r.RefDType }),
 		words("dtype_npu", func(r row) tensor.DType { return r.NPUDType }),
 	}
-	for _, n := range fewNumbers {
-		columns = append(columns, numbers("ref_"+n.name, func(r row) metrics.Metric { return n.of(&r.Statistics.Ref) }),
-			numbers("npu_"+n.name, func(r row) metrics.Metric { return n.of(&r.Statistics.NPU) }))
+	for _, n := range record.StatisticNumbers {
+		columns = append(columns, numbers("ref_"+n.Name, func(r row) metrics.Metric { return n.Of(&r.Statistics.Ref) }),
+			numbers("npu_"+n.Name, func(r row) metrics.Metric { return n.Of(&r.Statistics.NPU) }))
 	}
 	columns = append(columns, words("ref_digest", func(r row) string { return r.Statistics.Ref.Digest }), words("npu_digest", func(r row) string { return r.Statistics.NPU.Digest }))
 	for _, n := range noiseNumbers {

@@ -11,21 +11,7 @@ import (
 	"dumptool/internal/ui"
 )
 
-// stripLevel says how a row stands in the strip of all rows: more is worse. Rows that
-// share a cell are drawn as the worst of them.
-type stripLevel int
-
-// The levels.
-const (
-	stripMissing  stripLevel = iota // not compared
-	stripPass                       // passes
-	stripRounding                   // beyond the limits by rounding only
-	stripWarn                       // a warning, or compared in part
-	stripBad                        // bad, since what it reads is or by rounding that adds up
-	stripOrigin                     // bad by itself
-)
-
-// stripCells are the levels as characters, told apart without colours, and as colours.
+// stripCells are the marks of rows in the strip of all rows as characters, told apart without colours, and as colours.
 var stripCells = []struct {
 	cell, ascii string
 	style       ui.Style
@@ -33,40 +19,21 @@ var stripCells = []struct {
 	height      int
 	meaning     lang.Text
 }{
-	stripMissing:  {"_", "_", ui.Plain, "#8a8f98", 2, lang.Text{EN: "not compared", ZH: "未比对"}},
-	stripPass:     {"▁", ".", ui.Good, "#2f9e5b", 5, lang.Text{EN: "pass", ZH: "通过"}},
-	stripRounding: {"▂", "-", ui.Plain, "#9aa0a6", 8, lang.Text{EN: "rounding", ZH: "舍入"}},
-	stripWarn:     {"▄", "w", ui.Doubtful, "#d99000", 12, lang.Text{EN: "warning", ZH: "警告"}},
-	stripBad:      {"▆", "x", ui.Doubtful, "#e9a3a3", 17, lang.Text{EN: "bad by its inputs or rounding", ZH: "因输入或舍入而出错"}},
-	stripOrigin:   {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself", ZH: "自身出错"}},
+	record.MarkNotCompared: {"_", "_", ui.Plain, "#8a8f98", 2, lang.Text{EN: "not compared", ZH: "未比对"}},
+	record.MarkPasses:      {"▁", ".", ui.Good, "#2f9e5b", 5, lang.Text{EN: "pass", ZH: "通过"}},
+	record.MarkRounding:    {"▂", "-", ui.Plain, "#9aa0a6", 8, lang.Text{EN: "rounding", ZH: "舍入"}},
+	record.MarkWarned:      {"▄", "w", ui.Doubtful, "#d99000", 12, lang.Text{EN: "warning", ZH: "警告"}},
+	record.MarkFails:       {"▆", "x", ui.Doubtful, "#e9a3a3", 17, lang.Text{EN: "bad by its inputs or rounding", ZH: "因输入或舍入而出错"}},
+	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself", ZH: "自身出错"}},
 }
 
-// levelOf is the level of a row.
-func levelOf(r *record.Report, i int) stripLevel {
-	row := r.Row(i)
-	switch {
-	case row.Status.Bad() && (r.DamagedHere(i) || !row.Judged()):
-		return stripOrigin
-	case row.Status.Bad() || row.Status == record.Error:
-		return stripBad
-	case !row.Judged():
-		return stripMissing
-	case row.Status == record.Rounding:
-		return stripRounding
-	case row.Status == record.Warn || row.Status == record.Partial:
-		return stripWarn
+// stripMark is the mark of a row in a strip, in which tensors that could not be compared
+// stand out.
+func stripMark(r *record.Report, i int) record.Mark {
+	if row := r.Row(i); row.Status.Bad() && !row.Judged() {
+		return record.MarkOrigin
 	}
-	return stripPass
-}
-
-// firstWhere is the index of the first row that is as asked, -1 for none.
-func firstWhere(r *record.Report, is func(*record.Row) bool) int {
-	for i, row := range r.All() {
-		if is(row) {
-			return i
-		}
-	}
-	return -1
+	return r.Mark(i)
 }
 
 // minStrip is the least number of rows that are worth a strip.
@@ -75,14 +42,14 @@ const minStrip = 3
 // stripOf are the rows of the round of the findings in execution order, in at most some
 // cells: the level of each, and the cell of the first bad row, -1 for none. each is the
 // number of rows in a cell, round the name of the round where there are several.
-func stripOf(r *record.Report, most int) (cells []stripLevel, first, each int, round string) {
+func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, round string) {
 	first = -1
 	if r.Len() == 0 || most < 1 {
 		return nil, first, 0, ""
 	}
-	from := max(r.Findings.FirstBad, 0)
-	if from == 0 && r.Findings.FirstBad < 0 {
-		from = max(0, firstWhere(r, func(row *record.Row) bool { return row.Status.Bad() }))
+	from := r.Findings.FirstBad
+	if from < 0 {
+		from = max(0, slices.IndexFunc(r.Rows, func(row record.Row) bool { return row.Status.Bad() }))
 	}
 	order, at := executionOrder(r, min(from, r.Len()-1))
 	if len(order) < minStrip {
@@ -91,9 +58,9 @@ func stripOf(r *record.Report, most int) (cells []stripLevel, first, each int, r
 	each = (len(order) + most - 1) / most
 	for k, i := range order {
 		if k%each == 0 {
-			cells = append(cells, stripMissing)
+			cells = append(cells, record.MarkNotCompared)
 		}
-		cells[k/each] = max(cells[k/each], levelOf(r, i))
+		cells[k/each] = max(cells[k/each], stripMark(r, i))
 	}
 	if r.Findings.FirstBad >= 0 {
 		first = at / each
@@ -112,18 +79,13 @@ func (p *printer) strip(r *record.Report) {
 		return
 	}
 	p.blank()
-	title := p.stripTitle(r, round)
-	if each > 1 {
-		title = p.say("%s, the worst of each %d", "%s，每格为 %d 个中最差者", title, each)
-	}
-	p.text(title + p.say(":", "："))
+	p.text(p.stripTitle(r, round, each) + p.say(":", "："))
 	var line strings.Builder
-	used := map[stripLevel]bool{}
-	for from, to := 0, 0; from < len(cells); from = to {
-		for to = from; to < len(cells) && cells[to] == cells[from]; to++ {
-		}
-		used[cells[from]] = true
-		line.WriteString(p.paint(stripCells[cells[from]].style, strings.Repeat(p.stripCell(cells[from]), to-from)))
+	used := map[record.Mark]bool{}
+	for _, s := range alike(cells) {
+		mark := cells[s.from]
+		used[mark] = true
+		line.WriteString(p.paint(stripCells[mark].style, strings.Repeat(p.stripCell(mark), s.to+1-s.from)))
 	}
 	p.print(textIndent + line.String() + "\n")
 	if first >= 0 {
@@ -137,7 +99,7 @@ func (p *printer) strip(r *record.Report) {
 		}
 	}
 	var legend []string
-	for level := stripOrigin; level >= stripMissing; level-- {
+	for level := record.MarkOrigin; level >= record.MarkNotCompared; level-- {
 		if used[level] {
 			legend = append(legend, p.stripCell(level)+" "+p.Lang.Text(stripCells[level].meaning))
 		}
@@ -145,21 +107,29 @@ func (p *printer) strip(r *record.Report) {
 	p.line(textIndent, p.join(legend...))
 }
 
-// stripTitle says what the cells of a strip are, and in which order.
-func (t Text) stripTitle(r *record.Report, round string) string {
-	known := orderKnown(r)
-	switch {
-	case known && round != "":
-		return t.say("All tensors of %s in execution order", "%s 的全部张量，按执行顺序", round)
-	case known:
-		return t.say("All tensors in execution order", "全部张量，按执行顺序")
-	case round != "":
-		return t.say("All tensors of %s (execution order unknown)", "%s 的全部张量(执行顺序未知)", round)
-	}
-	return t.say("All tensors (execution order unknown)", "全部张量(执行顺序未知)")
+// alike are the runs of equal cells.
+func alike(cells []record.Mark) []span {
+	return merged(len(cells), func(i, j int) bool { return cells[i] == cells[j] })
 }
 
-func (t Text) stripCell(level stripLevel) string {
+// stripTitle says what the cells of a strip are, of how many rows each, and in which order.
+func (t Text) stripTitle(r *record.Report, round string, each int) string {
+	title := t.say("All tensors", "全部张量")
+	if round != "" {
+		title = t.say("All tensors of %s", "%s 的全部张量", round)
+	}
+	if orderKnown(r) {
+		title += t.say(" in execution order", "，按执行顺序")
+	} else {
+		title += t.say(" (execution order unknown)", "(执行顺序未知)")
+	}
+	if each > 1 {
+		title = t.say("%s, the worst of each %d", "%s，每格为 %d 个中最差者", title, each)
+	}
+	return title
+}
+
+func (t Text) stripCell(level record.Mark) string {
 	if t.ASCII {
 		return stripCells[level].ascii
 	}
@@ -250,16 +220,11 @@ func (t Text) writeStripSVG(w io.Writer, r *record.Report) {
 	if cells == nil {
 		return
 	}
-	title := t.stripTitle(r, "") // no names: they might be markup
-	if each > 1 {
-		title = t.say("%s, the worst of each %d", "%s，每格为 %d 个中最差者", title, each)
-	}
+	title := t.stripTitle(r, "", each) // no names: they might be markup
 	fmt.Fprintf(w, "\n<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\"><title>%s</title>", svgWidth, svgHeight, title, title)
-	for from, to := 0, 0; from < len(cells); from = to {
-		for to = from; to < len(cells) && cells[to] == cells[from]; to++ {
-		}
-		c := &stripCells[cells[from]]
-		x, end := from*svgWidth/len(cells), to*svgWidth/len(cells)
+	for _, s := range alike(cells) {
+		c := &stripCells[cells[s.from]]
+		x, end := s.from*svgWidth/len(cells), (s.to+1)*svgWidth/len(cells)
 		fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>", x, svgHeight-2-c.height, max(end-x, 1), c.height, c.fill)
 	}
 	if first >= 0 {

@@ -380,12 +380,9 @@ func (t Text) statisticsText(s *record.Statistics) string {
 	}
 	side := func(s *record.SideStatistics) string {
 		var parts []string
-		for _, n := range []struct {
-			name string
-			of   metrics.Metric
-		}{{"max", s.Max}, {"min", s.Min}, {"mean", s.Mean}, {"norm", s.Norm}} {
-			if n.of.Defined {
-				parts = append(parts, n.name+" "+short(n.of.Value))
+		for _, n := range record.StatisticNumbers {
+			if x := n.Of(s); x.Defined {
+				parts = append(parts, n.Name+" "+short(x.Value))
 			}
 		}
 		return cmp.Or(strings.Join(parts, " "), noValue)

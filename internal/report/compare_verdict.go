@@ -176,15 +176,15 @@ func originCount(n int) lang.Text {
 
 // oneOrigin says what the only origin does.
 func oneOrigin(row *record.Row) lang.Sentence {
-	e := row.Evidence
+	e, code := row.Evidence, row.FirstCode()
 	switch {
-	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.OverflowFP16):
+	case code == record.OverflowFP16:
 		return lang.Sayf("overflow of %s begins at %s", "%s 溢出始于 %s", row.NPUDType, rowTitle(row))
-	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.NPUNaN):
+	case code == record.NPUNaN:
 		return lang.Sayf("NaN or infinities begin at %s", "NaN 或 inf 始于 %s", rowTitle(row))
-	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.StartedApart) && e != nil && !e.Start:
+	case code == record.StartedApart && e != nil && !e.Start:
 		return lang.Sayf("the runs did not read the same input, or %s is wrong: its inputs were not dumped", "两侧读取的输入不同，或 %s 有误：其输入未 dump", rowTitle(row))
-	case record.Has(row.Reasons[:min(1, len(row.Reasons))], record.StartedApart):
+	case code == record.StartedApart:
 		return lang.Sayf("the runs did not read the same input (or weights): %s differs", "两侧读取的输入(或权重)不同：%s 不一致", rowTitle(row))
 	case e == nil || e.Score == 0:
 		return lang.Sayf("1 operator is wrong: %s%s", "1 个算子异常：%s%s", rowTitle(row), inBrackets(row))

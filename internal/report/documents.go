@@ -65,7 +65,7 @@ func (d *Documents) add(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	into, check := &d.Overflow, page.CheckOverflow
+	into := &d.Overflow
 	switch schema {
 	case record.Schema:
 		if d.Comparison != nil {
@@ -76,9 +76,9 @@ func (d *Documents) add(path string, text []byte) error {
 		return err
 	case overflow.Schema, overflow.ScanSchema:
 	case determinism.Schema:
-		into, check = &d.Determinism, page.CheckDeterminism
+		into = &d.Determinism
 	case perf.Schema:
-		into, check = &d.Perf, page.CheckPerf
+		into = &d.Perf
 	default:
 		return fmt.Errorf("schema is %q, want %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema)
 	}
@@ -89,7 +89,7 @@ func (d *Documents) add(path string, text []byte) error {
 	if err := in.Decode(into); err != nil {
 		return err
 	}
-	return cmp.Or(in.End(), check(*into))
+	return cmp.Or(in.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf}).Check())
 }
 
 // errFound ends the search for a key.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"slices"
 	"strings"
 
 	"dumptool/internal/compare/record"
@@ -18,10 +17,6 @@ type Folder struct {
 	Written []record.File
 	// inputs are files that no report must replace, by their names in lower case.
 	inputs map[string][]string
-	// compared are sums of the names, in lower case, of the files that report was made
-	// of, which no report must replace either.
-	compared []nameSum
-	report   *record.Report
 }
 
 // NewFolder returns a folder in which the files of the given paths, if they
@@ -68,8 +63,7 @@ func (f *Folder) write(name string, create func(path string) (*safefile.File, er
 
 // notInput reports that a file is one of the inputs.
 func (f *Folder) notInput(name string) error {
-	lower := strings.ToLower(name)
-	return safefile.CheckOutput(store.Join(f.Dir, name), slices.Concat(f.inputs[lower], f.inputsCalled(lower))...)
+	return safefile.CheckOutput(store.Join(f.Dir, name), f.inputs[strings.ToLower(name)]...)
 }
 
 // counter counts the bytes that are written.

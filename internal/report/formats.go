@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -99,10 +100,10 @@ func listFormats() []Format {
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
 			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
-			writes("determinism.html", writeDeterminismPage),
-			writes("overflow.html", writeAnalysisPage),
-			writes("overflow_scan.html", writeScanPage),
-			writes("perf.html", writePerfPage),
+			paged("determinism.html", func(o *page.Options) *json.RawMessage { return &o.Determinism }, writeDocument[*determinism.Report]),
+			paged("overflow.html", overflowPage, writeDocument[*overflow.Report]),
+			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
+			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),

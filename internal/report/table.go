@@ -77,6 +77,18 @@ func (c Column[R]) given() Column[R] {
 	return c
 }
 
+// where empties the cells of other rows.
+func (c Column[R]) where(is func(R) bool) Column[R] {
+	cell := c.Cell
+	c.Cell = func(r R) any {
+		if !is(r) {
+			return nil
+		}
+		return cell(r)
+	}
+	return c
+}
+
 // in limits a column to some forms.
 func (c Column[R]) in(f Forms) Column[R] {
 	c.In = f

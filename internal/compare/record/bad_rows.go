@@ -17,10 +17,12 @@ func (r *Report) BadRows() *Report {
 		}
 	}
 	findings := func(f *Findings) {
-		add(f.FirstBad, f.FirstDamaged, f.LastGood, f.FirstNaN, f.FirstOverflow, f.LargestJump)
-		add(f.Origins...)
-		add(f.Suspects...)
-		add(f.Chain...)
+		for _, i := range f.single() {
+			add(*i)
+		}
+		for _, list := range f.lists() {
+			add(*list...)
+		}
 	}
 	findings(&r.Findings)
 	for i := range r.Rounds {
@@ -108,10 +110,12 @@ func (b badRows) places(rows []int) []int {
 
 func (b badRows) findings(f *Findings) Findings {
 	x := *f
-	for _, i := range []*int{&x.FirstBad, &x.FirstDamaged, &x.LastGood, &x.FirstNaN, &x.FirstOverflow, &x.LargestJump} {
+	for _, i := range x.single() {
 		*i = b.place(*i)
 	}
-	x.Origins, x.Suspects, x.Chain = b.places(f.Origins), b.places(f.Suspects), b.places(f.Chain)
+	for _, list := range x.lists() {
+		*list = b.places(*list)
+	}
 	return x
 }
 

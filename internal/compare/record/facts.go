@@ -43,7 +43,7 @@ func (f Facts) Flag(name string, is bool) Facts {
 
 // List adds whole numbers.
 func (f Facts) List(name string, all []int) Facts {
-	text, err := json.Marshal(list(all))
+	text, err := json.Marshal(append([]int{}, all...))
 	if err != nil {
 		return f
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -26,27 +27,33 @@ type findingJSON struct {
 	Facts      Facts         `json:"facts"`
 }
 
-func findingsJSON(findings []Finding) []findingJSON {
-	all := make([]findingJSON, len(findings))
-	for i, f := range findings {
-		all[i] = findingJSON{Code: f.Code, Confidence: f.Confidence, Evidence: f.Evidence, Facts: f.Facts}
+// findings are the reasons of a row in compare.json.
+type findings []Finding
+
+// MarshalJSON implements json.Marshaler.
+func (all findings) MarshalJSON() ([]byte, error) {
+	list := make([]findingJSON, len(all))
+	for i, f := range all {
+		list[i] = findingJSON{f.Code, f.Confidence, f.Evidence, "", f.Facts}
 		if t := f.Evidence.Text(); t.ZH != t.EN {
-			all[i].Chinese = t.ZH
+			list[i].Chinese = t.ZH
 		}
 	}
-	return all
+	return marshal(list, "")
 }
 
-func findingsOf(all []findingJSON) []Finding {
-	var findings []Finding
-	for _, j := range all {
-		f := Finding{j.Code, j.Confidence, j.Evidence, j.Facts}
+// UnmarshalJSON implements json.Unmarshaler.
+func (all *findings) UnmarshalJSON(data []byte) error {
+	var list []findingJSON
+	err := json.Unmarshal(data, &list)
+	*all = nil
+	for _, j := range list {
 		if j.Chinese != "" {
-			f.Evidence = lang.Sayf(j.Evidence.String(), j.Chinese)
+			j.Evidence = lang.Sayf(j.Evidence.String(), j.Chinese)
 		}
-		findings = append(findings, f)
+		*all = append(*all, Finding{j.Code, j.Confidence, j.Evidence, j.Facts})
 	}
-	return findings
+	return err
 }
 
 // equal reports whether two findings say the same, whatever their facts are.

@@ -11,11 +11,11 @@ import (
 // they differ.
 func TestFindings(t *testing.T) {
 	texts := []lang.Text{{EN: "rms error 1, 100 % of it", ZH: "误差均方根 1，其 100 %"}, {EN: "fusion ids", ZH: "fusion ids"}, {}}
-	var findings []Finding
+	var all findings
 	for _, x := range texts {
-		findings = append(findings, Finding{Code: CalcError, Confidence: High, Evidence: lang.Sayf("%s", "%s", x)})
+		all = append(all, Finding{Code: CalcError, Confidence: High, Evidence: lang.Sayf("%s", "%s", x)})
 	}
-	written, err := json.Marshal(findingsJSON(findings))
+	written, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,11 +25,11 @@ func TestFindings(t *testing.T) {
 	if string(written) != want {
 		t.Errorf("%s, want %s", written, want)
 	}
-	var read []findingJSON
+	var read findings
 	if err := json.Unmarshal(written, &read); err != nil {
 		t.Fatal(err)
 	}
-	for i, f := range findingsOf(read) {
+	for i, f := range read {
 		if got := f.Evidence.Text(); got != texts[i] {
 			t.Errorf("%q is read as %q", texts[i], got)
 		}

@@ -42,15 +42,15 @@ func (o Operators) Share() float64 {
 
 // Meaning is what there is to know about a verdict by evidence.
 type Meaning struct {
-	Inputs    *Inputs         `json:"inputs,omitempty"`
-	Power     *Power          `json:"power,omitempty"`
-	Notes     []lang.Sentence `json:"notes,omitempty"`
-	Operators *Operators      `json:"operators,omitempty"`
+	Inputs    *Inputs
+	Power     *Power
+	Notes     []lang.Sentence
+	Operators *Operators
 	// StartedAlike is nil where elements were compared; Start are the tensors that nobody
 	// made and that differ. NoVerdict says why nothing can be said.
-	StartedAlike *bool         `json:"started_alike,omitempty"`
-	Start        []Start       `json:"start,omitempty"`
-	NoVerdict    lang.Sentence `json:"no_verdict,omitzero"`
+	StartedAlike *bool
+	Start        []Start
+	NoVerdict    lang.Sentence
 }
 
 // Start is a tensor that nobody made and that is not the same in both runs.

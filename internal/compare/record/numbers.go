@@ -10,10 +10,16 @@ import (
 // kldKey is the metric that says nothing about a pair with a constant side.
 const kldKey = "kld"
 
-// appendMetrics appends the object of all metrics to JSON; all are null in a row
-// that was not compared.
-func appendMetrics(b []byte, r *metrics.Result) []byte {
-	b = append(b, '{')
+// metricsJSON are all metrics of a result by name; all are null in a row that was not
+// compared, which has none.
+type metricsJSON struct {
+	*metrics.Result
+	read bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (j *metricsJSON) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
 		if i > 0 {
@@ -21,12 +27,29 @@ func appendMetrics(b []byte, r *metrics.Result) []byte {
 		}
 		b = append(append(append(b, '"'), m.Name...), `":`...)
 		var n metrics.Metric
-		if r != nil && !(m.Name == kldKey && constant(r)) {
-			n = m.Of(r)
+		if j.Result != nil && !(m.Name == kldKey && constant(j.Result)) {
+			n = m.Of(j.Result)
 		}
 		b = n.AppendJSON(b)
 	}
-	return append(b, '}')
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Metrics that are not there are undefined; keys
+// that are unknown are left out.
+func (j *metricsJSON) UnmarshalJSON(object []byte) error {
+	values := map[string]metrics.Metric{}
+	if err := json.Unmarshal(object, &values); err != nil {
+		return err
+	}
+	for i := range metrics.Table {
+		m := &metrics.Table[i]
+		if n := values[m.Name]; !m.Set(j.Result, n) {
+			return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
+		}
+	}
+	j.read = true
+	return nil
 }
 
 // constant reports whether a side of a pair is constant.
@@ -34,21 +57,11 @@ func constant(r *metrics.Result) bool {
 	return r.Ref.Min.Defined && (r.Ref.Min == r.Ref.Max || r.NPU.Min == r.NPU.Max)
 }
 
-// setMetrics sets the metrics of an object. Those that it does not have are
-// undefined; keys that are unknown are left out.
-func setMetrics(r *metrics.Result, object json.RawMessage) error {
-	values := map[string]metrics.Metric{}
-	if err := json.Unmarshal(object, &values); err != nil {
-		return err
-	}
-	for i := range metrics.Table {
-		m := &metrics.Table[i]
-		if n := values[m.Name]; !m.Set(r, n) {
-			return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
-		}
-	}
-	return nil
-}
+// NumberOf returns a defined number.
+func NumberOf(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }
+
+// definedUnlessNaN is a difference, which is NaN where it is undefined.
+func definedUnlessNaN(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: x == x} }
 
 // countOf is a count as a number; elements that fit in memory or on a disk are
 // far fewer than float64 can count.

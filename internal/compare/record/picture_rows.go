@@ -1,6 +1,9 @@
 package record
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // nearFirstBad is the number of rows on either side of the first bad one that have
 // pictures.
@@ -55,12 +58,36 @@ func (r *Report) DamagedHere(i int) bool {
 		return true
 	}
 	row := r.Row(i)
-	if row.Status != Fail || len(row.Reasons) == 0 {
-		return false
+	return row.Status == Fail && len(row.Reasons) > 0 && !slices.Contains([]Code{LayerInputBad, Accumulated, ModelNaN}, row.FirstCode())
+}
+
+// Mark is how a row is drawn. Of rows that are drawn as one the largest counts.
+type Mark int
+
+// The marks.
+const (
+	MarkNotCompared Mark = iota
+	MarkPasses
+	MarkRounding // beyond the limits by no more than rounding explains
+	MarkWarned   // passes with a warning, or was compared in part
+	MarkFails    // because its inputs do, or by rounding that adds up
+	MarkOrigin   // an independent error begins here
+)
+
+// Mark says how a row is drawn.
+func (r *Report) Mark(i int) Mark {
+	row := r.Row(i)
+	switch {
+	case row.Status.Bad() && r.DamagedHere(i):
+		return MarkOrigin
+	case row.Status.Bad() || row.Status == Error:
+		return MarkFails
+	case !row.Judged():
+		return MarkNotCompared
+	case row.Status == Rounding:
+		return MarkRounding
+	case row.Status == Warn || row.Status == Partial:
+		return MarkWarned
 	}
-	switch row.Reasons[0].Code {
-	case LayerInputBad, Accumulated, ModelNaN:
-		return false
-	}
-	return true
+	return MarkPasses
 }

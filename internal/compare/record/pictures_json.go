@@ -271,3 +271,6 @@ func (d *pictureReader) sample(j *sampleJSON, p *metrics.Pictures) {
 		p.NonFinite[i] = j.Runs[i/8]>>(i%8)&1 == 1
 	}
 }
+
+// list is a copy of a list that is never nil.
+func list[T any](all []T) []T { return append(make([]T, 0, len(all)), all...) }

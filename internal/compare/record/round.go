@@ -16,6 +16,14 @@ type At struct {
 	Model string `json:"model,omitempty"`
 }
 
+// Coordinate is a value of an At by its name.
+type Coordinate struct{ Name, Value string }
+
+// Coordinates are the values by their names, empty ones too.
+func (a *At) Coordinates() []Coordinate {
+	return []Coordinate{{"rank", a.Rank}, {"step", a.Step}, {"graph", a.Graph}, {"model", a.Model}}
+}
+
 // Round is a round of the NPU's run that was compared with one of the reference:
 // one pass of one network on one device.
 type Round struct {
@@ -143,16 +151,23 @@ func (r *Report) SameOperator(round int) []int {
 	return same
 }
 
+// single are the findings of one row each, -1 for none, and lists those of several.
+func (f *Findings) single() []*int {
+	return []*int{&f.FirstBad, &f.FirstDamaged, &f.LastGood, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump}
+}
+
+func (f *Findings) lists() []*[]int { return []*[]int{&f.Origins, &f.Suspects, &f.Chain} }
+
 // Shift moves findings in some of the rows of a report to their places there.
 func (f *Findings) Shift(first int) {
-	for _, i := range []*int{&f.FirstBad, &f.FirstDamaged, &f.LastGood, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump} {
+	for _, i := range f.single() {
 		if *i >= 0 {
 			*i += first
 		}
 	}
-	for _, list := range [][]int{f.Origins, f.Suspects, f.Chain} {
-		for k := range list {
-			list[k] += first
+	for _, list := range f.lists() {
+		for k := range *list {
+			(*list)[k] += first
 		}
 	}
 }

@@ -1,148 +1,161 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/lang"
+	"dumptool/internal/jsonpos"
 )
 
-// counts are rows by status.
-type counts struct {
-	Rows          int `json:"rows"`
-	Pass          int `json:"pass"`
-	Rounding      int `json:"rounding"`
-	Warn          int `json:"warn"`
-	Fail          int `json:"fail"`
-	ShapeMismatch int `json:"shape_mismatch"`
-	DTypeMismatch int `json:"dtype_mismatch"`
-	Ambiguous     int `json:"ambiguous"`
-	Error         int `json:"error"`
-	Partial       int `json:"partial"`
-	Skip          int `json:"skip"`
-	UnmatchedRef  int `json:"unmatched_ref"`
-	UnmatchedNPU  int `json:"unmatched_npu"`
-}
+// counted are the statuses in the order of the document.
+var counted = []Status{Pass, Rounding, Warn, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Error, Partial, Skip, UnmatchedRef, UnmatchedNPU}
 
-// of is the count of each status.
-func (c *counts) of() map[Status]*int {
-	return map[Status]*int{Pass: &c.Pass, Rounding: &c.Rounding, Warn: &c.Warn, Fail: &c.Fail, ShapeMismatch: &c.ShapeMismatch,
-		DTypeMismatch: &c.DTypeMismatch, Ambiguous: &c.Ambiguous, Error: &c.Error, Partial: &c.Partial,
-		Skip: &c.Skip, UnmatchedRef: &c.UnmatchedRef, UnmatchedNPU: &c.UnmatchedNPU}
-}
+// counts are the numbers of all rows and of those of each status in counted.
+type counts []int
 
-func countsOf(byStatus map[Status]int) (c counts) {
-	for status, n := range c.of() {
-		*n = byStatus[status]
-		c.Rows += *n
+func countsOf(byStatus map[Status]int) counts {
+	c := make(counts, 1+len(counted))
+	for i, status := range counted {
+		c[1+i] = byStatus[status]
+		c[0] += byStatus[status]
 	}
 	return c
 }
 
+func (c counts) members() object {
+	o := object{{"rows", &c[0]}}
+	for i, status := range counted {
+		o = append(o, member{strings.ToLower(string(status)), &c[1+i]})
+	}
+	return o
+}
+
 // byStatus are the statuses that rows have.
-func (c *counts) byStatus() map[Status]int {
+func (c counts) byStatus() map[Status]int {
 	all := map[Status]int{}
-	for status, n := range c.of() {
-		if *n > 0 {
-			all[status] = *n
+	for i, status := range counted {
+		if c[1+i] > 0 {
+			all[status] = c[1+i]
 		}
 	}
 	return all
 }
 
-// roundJSON is a round of compare.json. The findings are named as op:output:k, with
-// their rows in Findings.
-type roundJSON struct {
-	Round string `json:"round"`
-	At
-	// Ref is nil where the reference has the same coordinates.
-	Ref         *At            `json:"ref,omitempty"`
-	Notes       []string       `json:"notes"`
-	OrderSource lang.Sentence  `json:"order_source"`
-	OrderKnown  bool           `json:"order_known"`
-	GraphSource lang.Sentence  `json:"graph_source"`
-	Status      Status         `json:"status"`
-	Counts      counts         `json:"counts"`
-	FirstBad    *string        `json:"first_bad"`
-	LastGood    *string        `json:"last_good"`
-	LargestJump *string        `json:"largest_jump"`
-	Jump        metrics.Metric `json:"jump"`
-	OutputsBad  bool           `json:"outputs_bad"`
-	Findings    findingRows    `json:"findings"`
-	Origins     []int          `json:"origins,omitempty"`
-	Pairing     *Pairing       `json:"pairing,omitempty"`
-	Unfit       bool           `json:"unfit,omitempty"`
-	NoVerdict   lang.Sentence  `json:"no_verdict,omitzero"`
+// roundForm is a round with what its object in compare.json has in another form.
+type roundForm struct {
+	*Round
+	// ref is nil where the reference has the same coordinates.
+	ref    *At
+	counts counts
 }
 
-func (r *Report) roundsJSON() []roundJSON {
-	var all []roundJSON
-	for i := range r.Rounds {
-		x := &r.Rounds[i]
-		f := &x.Findings
-		j := roundJSON{Round: x.Name, At: x.At, Notes: list(x.Notes),
-			OrderSource: x.OrderSource, OrderKnown: x.OrderKnown, GraphSource: x.GraphSource,
-			Status: x.Status(), Counts: countsOf(x.Counts),
-			FirstBad: r.found(f.FirstBad), LastGood: r.found(f.LastGood), LargestJump: r.found(f.LargestJump),
-			OutputsBad: f.OutputsBad, Findings: r.findingRows(f), Origins: x.Origins, Pairing: &x.Pairing, Unfit: x.Unfit, NoVerdict: x.NoVerdict}
-		if j.LargestJump != nil {
-			j.Jump = NumberOf(f.Jump)
-		}
+// members are the keys of a round. The findings are named as op:output:k, with their rows
+// in findings.
+func (x *roundForm) members(r *Report) object {
+	f, status := &x.Findings, x.Status()
+	bad, good, jump := r.found(f.FirstBad), r.found(f.LastGood), r.found(f.LargestJump)
+	return object{
+		{"round", &x.Name}, {"rank,omitempty", &x.At.Rank}, {"step,omitempty", &x.At.Step}, {"graph,omitempty", &x.At.Graph}, {"model,omitempty", &x.At.Model},
+		{"ref,omitempty", &x.ref}, {"notes", &x.Notes}, {"order_source", &x.OrderSource}, {"order_known", &x.OrderKnown}, {"graph_source", &x.GraphSource},
+		{"status", &status}, {"counts", x.counts.members()}, {"first_bad", &bad}, {"last_good", &good}, {"largest_jump", &jump}, {"jump", (*jumpOf)(f)},
+		{"outputs_bad", &f.OutputsBad}, {"findings", f.members()}, {"origins,omitempty", &x.Origins}, {"pairing", &x.Pairing},
+		{"unfit,omitempty", &x.Unfit}, {"no_verdict,omitempty", &x.NoVerdict},
+	}
+}
+
+// roundList are the rounds of a report.
+type roundList struct{ *Report }
+
+// IsZero reports whether there are none.
+func (l roundList) IsZero() bool { return len(l.Rounds) == 0 }
+
+// MarshalJSON implements json.Marshaler.
+func (l roundList) MarshalJSON() ([]byte, error) {
+	var all []object
+	for i := range l.Rounds {
+		x := roundForm{Round: &l.Rounds[i], counts: countsOf(l.Rounds[i].Counts)}
 		if x.RefAt != x.At {
-			j.Ref = &x.RefAt
+			x.ref = &x.RefAt
 		}
-		all = append(all, j)
+		all = append(all, x.members(l.Report))
 	}
-	return all
+	return marshal(all, "")
 }
 
-// round is the round that was written.
-func (j *roundJSON) round() Round {
-	ref := j.At
-	if j.Ref != nil {
-		ref = *j.Ref
-	}
-	var pairing Pairing
-	if j.Pairing != nil {
-		pairing = *j.Pairing
-	}
-	return Round{Name: j.Round, Origins: j.Origins, Pairing: pairing, Unfit: j.Unfit, NoVerdict: j.NoVerdict, At: j.At, RefAt: ref, Notes: j.Notes,
-		OrderSource: j.OrderSource, OrderKnown: j.OrderKnown, GraphSource: j.GraphSource,
-		Counts: j.Counts.byStatus(), Findings: j.Findings.findings(j.Jump, j.OutputsBad)}
-}
-
-// findingRows are findings as compare.json has them.
-func (r *Report) findingRows(f *Findings) findingRows {
-	return findingRows{
-		FirstBad: r.index(f.FirstBad), FirstDamaged: r.index(f.FirstDamaged), LastGood: r.index(f.LastGood), Suspects: list(f.Suspects),
-		FirstNaN: r.index(f.FirstNaN), FirstOverflow: r.index(f.FirstOverflow), LargestJump: r.index(f.LargestJump),
-		Chain: list(f.Chain), Origins: f.Origins,
-	}
-}
-
-// findings are those that were written.
-func (f *findingRows) findings(jump metrics.Metric, outputsBad bool) Findings {
-	at := func(i *int) int {
-		if i == nil {
-			return -1
+// read implements streamed.
+func (l roundList) read(in *jsonpos.Reader) error {
+	return in.Array(func(int) error {
+		x := roundForm{Round: &Round{Findings: NoFindings()}, counts: countsOf(nil)}
+		if err := x.members(l.Report).read(in); err != nil {
+			return err
 		}
-		return *i
+		x.RefAt, x.Counts = x.At, x.counts.byStatus()
+		if x.ref != nil {
+			x.RefAt = *x.ref
+		}
+		l.Rounds = append(l.Rounds, *x.Round)
+		return nil
+	})
+}
+
+// index is that of a row, null for none.
+type index int
+
+// MarshalJSON implements json.Marshaler.
+func (i index) MarshalJSON() ([]byte, error) {
+	if i < 0 {
+		return []byte("null"), nil
 	}
-	return Findings{
-		FirstBad: at(f.FirstBad), FirstDamaged: at(f.FirstDamaged), LastGood: at(f.LastGood), Suspects: f.Suspects,
-		FirstNaN: at(f.FirstNaN), FirstOverflow: at(f.FirstOverflow), LargestJump: at(f.LargestJump), Jump: jump.Value,
-		Chain: f.Chain, OutputsBad: outputsBad, Origins: f.Origins,
+	return strconv.AppendInt(nil, int64(i), 10), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *index) UnmarshalJSON(data []byte) error {
+	err := json.Unmarshal(data, (*int)(i))
+	if err == nil && *i < 0 {
+		err = fmt.Errorf("finding in row %d", *i)
+	}
+	return err
+}
+
+// jumpOf is the factor of the largest jump of findings, null without one.
+type jumpOf Findings
+
+// MarshalJSON implements json.Marshaler.
+func (f *jumpOf) MarshalJSON() ([]byte, error) {
+	return metrics.Metric{Value: f.Jump, Defined: f.LargestJump >= 0}.MarshalJSON()
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *jumpOf) UnmarshalJSON(data []byte) error {
+	var m metrics.Metric
+	err := m.UnmarshalJSON(data)
+	f.Jump = m.Value
+	return err
+}
+
+// members are findings as indexes into the rows, null where there is no such row.
+func (f *Findings) members() object {
+	return object{
+		{"first_bad", (*index)(&f.FirstBad)}, {"first_damaged", (*index)(&f.FirstDamaged)}, {"last_good", (*index)(&f.LastGood)},
+		{"suspects", &f.Suspects}, {"first_nan", (*index)(&f.FirstNaN)}, {"first_overflow", (*index)(&f.FirstOverflow)},
+		{"largest_jump", (*index)(&f.LargestJump)}, {"chain", &f.Chain}, {"origins,omitempty", &f.Origins},
 	}
 }
 
 // check reports findings in rows that a report lacks.
-func (f *findingRows) check(rows int) error {
-	all := slices.Concat(f.Suspects, f.Chain, f.Origins)
-	for _, i := range []*int{f.FirstBad, f.FirstDamaged, f.LastGood, f.FirstNaN, f.FirstOverflow, f.LargestJump} {
-		if i != nil {
+func (f *Findings) check(rows int) error {
+	var all []int
+	for _, i := range f.single() {
+		if *i >= 0 {
 			all = append(all, *i)
 		}
+	}
+	for _, list := range f.lists() {
+		all = append(all, *list...)
 	}
 	return checkRows(all, rows)
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -188,15 +189,23 @@ func (r *Row) Compared() bool { return r.Result != nil }
 
 // Name names the row as op:output:k, with the round behind it where there is one.
 func (r *Row) Name() string {
-	kind := r.Kind
-	if kind == "" {
-		kind = "output"
+	if r.Round == "" {
+		return r.TensorName()
 	}
-	name := r.Op + ":" + kind + ":" + strconv.Itoa(r.Output)
-	if r.Round != "" {
-		name += "@" + r.Round
+	return r.TensorName() + "@" + r.Round
+}
+
+// TensorName names the row as op:output:k, the way commands take it.
+func (r *Row) TensorName() string {
+	return r.Op + ":" + cmp.Or(r.Kind, "output") + ":" + strconv.Itoa(r.Output)
+}
+
+// FirstCode is the code of the first reason, empty without any.
+func (r *Row) FirstCode() Code {
+	if len(r.Reasons) == 0 {
+		return ""
 	}
-	return name
+	return r.Reasons[0].Code
 }
 
 // FirstStrict is the first element that is an error under the strict policy, nil

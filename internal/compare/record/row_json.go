@@ -1,8 +1,6 @@
 package record
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,103 +8,100 @@ import (
 	"strconv"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/metrics/noise"
-	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
-// rowJSON is a row of compare.json. A row that was not compared has null for
-// every number.
+// rowForm is a row with what its object in compare.json has in another form: numbers of its
+// result, which are null where it was not compared, and texts that are null where they are
+// empty.
 //
-// Errors, FirstError, RefValue, NPUValue and ErrorRatio are the cells of
-// cpu_vs_npu.csv, after HPAA's replacement of what is not finite; ErrorsStrict
-// and FirstErrorStrict count differences of class too, and ErrorsPolicy and
-// FirstErrorPolicy are those of the run's NaN policy, by which the status goes.
-type rowJSON struct {
-	Op      string        `json:"op"`
-	Output  int           `json:"output"`
-	Status  Status        `json:"status"`
-	Reasons []findingJSON `json:"reasons"`
-	// The files, null on a side that is missing.
-	RefFile *string `json:"ref_file"`
-	NPUFile *string `json:"npu_file"`
-	// Shape is the shape that was compared, null when unknown.
-	Shape    tensor.Shape `json:"shape"`
-	DTypeRef *string      `json:"dtype_ref"`
-	DTypeNPU *string      `json:"dtype_npu"`
-	Limits   limitsJSON   `json:"limits"`
-	// Total is nil in a row that was not compared.
-	Total        *int64         `json:"total"`
-	Errors       *int64         `json:"errors"`
-	ErrorsStrict *int64         `json:"errors_strict"`
-	ErrorRatio   metrics.Metric `json:"error_ratio"`
-	// FirstError is null when there is no error; the values are then those of
-	// the first element.
-	FirstError *location       `json:"first_error"`
-	RefValue   *metrics.Value  `json:"ref_value"`
-	NPUValue   *metrics.Value  `json:"npu_value"`
-	Metrics    json.RawMessage `json:"metrics"`
-	Classes    classes         `json:"classes"`
-	// Order is the place in the execution order.
-	Order int `json:"order"`
+// errors, first_error, ref_value, npu_value and error_ratio are the cells of
+// cpu_vs_npu.csv, after HPAA's replacement of what is not finite; errors_strict
+// and first_error_strict count differences of class too, and errors_policy and
+// first_error_policy are those of the run's NaN policy, by which the status goes.
+type rowForm struct {
+	*Row
+	// result is that of the row, an empty one where it was not compared.
+	result  *metrics.Result
+	shape   tensor.Shape
+	limits  limitsJSON
+	metrics metricsJSON
+	classes classes
+	// The numbers are nil in a row that was not compared.
+	total, errors, errorsStrict, errorsPolicy *int64
+	ratio                                     metrics.Metric
+	// firstError is nil when there is no error; the values are then those of the first
+	// element.
+	firstError                     *location
+	refValue, npuValue             *metrics.Value
+	firstPolicy, firstStrict, last *elementJSON
+	nonFinite                      *bool
+	cosineZero                     string
+	digests                        *digests
+	err                            string
+	// statusLimits is the status by limits alone, reasonsLimits are the reasons that the
+	// pair alone gives where they are others.
+	statusLimits  *Status
+	reasonsLimits *findings
+	origin        bool
+	// The elements and profiles are given for rows that did not pass.
+	worst    []elementJSON
+	axes     []metrics.AxisProfile
+	abs, rel *HalfOctaves
+	pictures *picturesJSON
+	details
+}
 
-	OpType string `json:"op_type"`
-	NPUOp  string `json:"npu_op"`
-	Kind   string `json:"kind"`
-	Round  string `json:"round"`
-	At
-	Script           string          `json:"script,omitempty"`
-	Modules          []string        `json:"modules,omitempty"`
-	Statistics       *Statistics     `json:"statistics,omitempty"`
-	Rule             string          `json:"rule"`
-	Notes            []lang.Sentence `json:"notes"`
-	Partial          bool            `json:"partial"`
-	Forced           bool            `json:"forced"`
-	Known            bool            `json:"known"`
-	Error            *string         `json:"error"`
-	RefShape         tensor.Shape    `json:"ref_shape"`
-	NPUShape         tensor.Shape    `json:"npu_shape"`
-	NaNInf           *bool           `json:"nan_inf"`
-	ErrorsPolicy     *int64          `json:"errors_policy"`
-	FirstErrorPolicy *elementJSON    `json:"first_error_policy"`
-	FirstErrorStrict *elementJSON    `json:"first_error_strict"`
-	LastErrorStrict  *elementJSON    `json:"last_error_strict"`
-	// CosineZero is one or both where the cosine is a convention, none where it
-	// is not.
-	CosineZero *string            `json:"cosine_zero"`
-	Digests    *digests           `json:"digests"`
-	Joint      []metrics.JointBin `json:"joint"`
-	// StatusLimits is the status by limits alone; Origin is set where an independent
-	// error begins, Evidence says by what.
-	StatusLimits *Status   `json:"status_limits"`
-	Type         string    `json:"type,omitempty"`
-	Origin       bool      `json:"origin"`
-	Downstream   bool      `json:"downstream"`
-	Evidence     *Evidence `json:"evidence"`
-	// Standard is null without an acceptance standard.
-	Standard *Standard `json:"standard"`
-	// Worst and Axes are given for rows that did not pass.
-	Worst []elementJSON         `json:"worst"`
-	Axes  []metrics.AxisProfile `json:"axes"`
+// details are what a merge needs of a row whose tensors were compared by a shard, and
+// what reports of a run take from its memory, beside numbers that the row has.
+type details struct {
+	// noShape is set where elements were compared that are in no shape.
+	noShape bool
+	// cells are all of metrics.Classes, the NPU's class first.
+	cells []int64
+	// zeros are those of the histograms of |d| and |d|/|r|, nil in a row without details.
+	zeros *[2]int64
+}
 
-	Module string `json:"module"`
-	Inputs []int  `json:"inputs"`
-	// AbsHist and RelHist count |d| and |d|/|r| of rows that did not pass.
-	AbsHist  *HalfOctaves  `json:"abs_hist"`
-	RelHist  *HalfOctaves  `json:"rel_hist"`
-	Pictures *picturesJSON `json:"pictures"`
+// members are the keys of a row, those of the details among them where they are wanted.
+func (f *rowForm) members(details bool) object {
+	r, res := f.Row, f.result
+	o := object{
+		{"op", &r.Op}, {"output", &r.Output}, {"status", &r.Status}, {"reasons", (*findings)(&r.Reasons)},
+		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape", orNull((*[]int64)(&f.shape))},
+		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
+		{"total", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
+		{"first_error", &f.firstError}, {"ref_value", &f.refValue}, {"npu_value", &f.npuValue},
+		{"metrics", &f.metrics}, {"classes", f.classes.members()}, {"order", &r.Order},
 
-	// What the judgement of the round needs beside the numbers: the noise, the reasons
-	// that the pair alone gives where they are others, and what its tensors show.
-	Noise         *noise.Noise   `json:"noise,omitempty"`
-	ReasonsLimits *[]findingJSON `json:"reasons_limits,omitempty"`
-	Patterns      []findingJSON  `json:"patterns,omitempty"`
-	Uneven        *Unevenness    `json:"uneven,omitempty"`
-	Second        *Second        `json:"second,omitempty"`
-	Reads         []InputRead    `json:"reads,omitempty"`
-	Said          *string        `json:"dtype_said,omitempty"`
-	Undiagnosed   *lang.Sentence `json:"undiagnosed,omitempty"`
-	Details       *details       `json:"details,omitempty"`
+		{"op_type", &r.OpType}, {"npu_op", &r.NPUOp}, {"kind", &r.Kind}, {"round", &r.Round},
+		{"rank,omitempty", &r.At.Rank}, {"step,omitempty", &r.At.Step}, {"graph,omitempty", &r.At.Graph}, {"model,omitempty", &r.At.Model},
+		{"script,omitempty", &r.Script}, {"modules,omitempty", &r.Modules}, {"statistics,omitempty", &r.Statistics},
+		{"rule", &r.Rule}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
+		{"error", (*optional)(&f.err)}, {"ref_shape", orNull((*[]int64)(&r.RefShape))}, {"npu_shape", orNull((*[]int64)(&r.NPUShape))},
+		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
+		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
+		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests}, {"joint", &res.Joint},
+		{"status_limits", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream},
+		{"evidence", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
+
+		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
+
+		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
+		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
+		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed},
+	}
+	if !details {
+		return o
+	}
+	return append(o, member{"details", object{
+		{"no_shape,omitempty", &f.noShape}, {"classes,omitempty", &f.cells}, {"start,omitempty", &res.Start},
+		{"beyond_first,omitempty", &res.Beyond.First}, {"beyond_last,omitempty", &res.Beyond.Last},
+		{"mismatch_first,omitempty", &res.Mismatch.First}, {"mismatch_last,omitempty", &res.Mismatch.Last},
+		{"hpaa_first,omitempty", &res.HPAA.First}, {"hpaa_last,omitempty", &res.HPAA.Last},
+		{"offsets,omitempty", &res.ErrorOffsets}, {"listed,omitempty", &res.Listed}, {"worst_rel,omitempty", &res.WorstRel},
+		{"points,omitempty", &res.Points}, {"zeros", &f.zeros}, {"kld", &res.KLD},
+	}})
 }
 
 // limitsJSON are Limits with their source in one text.
@@ -114,6 +109,10 @@ type limitsJSON struct {
 	Atol   metrics.Metric `json:"atol"`
 	Rtol   metrics.Metric `json:"rtol"`
 	Source string         `json:"source"`
+}
+
+func limitsOf(l *Limits) limitsJSON {
+	return limitsJSON{NumberOf(l.Atol), NumberOf(l.Rtol), l.Source()}
 }
 
 // limits are the limits that were written.
@@ -131,243 +130,114 @@ type location struct {
 
 // elementJSON is a pair of elements.
 type elementJSON struct {
-	Offset int64          `json:"offset"`
-	Coord  []int64        `json:"coord"`
-	Ref    metrics.Value  `json:"ref"`
-	NPU    metrics.Value  `json:"npu"`
-	Abs    metrics.Metric `json:"abs"`
-	Rel    metrics.Metric `json:"rel"`
+	location
+	Ref metrics.Value  `json:"ref"`
+	NPU metrics.Value  `json:"npu"`
+	Abs metrics.Metric `json:"abs"`
+	Rel metrics.Metric `json:"rel"`
 }
 
-// digests are check sums in hex: the CRC-32C of the elements as they are
-// stored, and sums that do not depend on their order.
+// digests are check sums: the CRC-32C of the elements as they are stored, and sums that do
+// not depend on their order.
 type digests struct {
-	RefCRC string `json:"ref_crc32c"`
-	NPUCRC string `json:"npu_crc32c"`
-	RefSum string `json:"ref_sum"`
-	NPUSum string `json:"npu_sum"`
+	RefCRC hex32 `json:"ref_crc32c"`
+	NPUCRC hex32 `json:"npu_crc32c"`
+	RefSum hex64 `json:"ref_sum"`
+	NPUSum hex64 `json:"npu_sum"`
 }
 
-// cosineZeros are the words for metrics.Zero.
+// cosineZeros are the words for metrics.Zero: one or both where the cosine is a convention,
+// none where it is not.
 var cosineZeros = []string{metrics.NoneZero: "none", metrics.OneZero: "one", metrics.BothZero: "both"}
 
 // MarshalJSON implements json.Marshaler. A row that passed is without its worst
 // elements and the profiles of its axes.
-func (r *Row) MarshalJSON() ([]byte, error) { return r.json().marshal() }
+func (r *Row) MarshalJSON() ([]byte, error) {
+	return r.object().MarshalJSON()
+}
+
+func (r *Row) object() object { return r.form(r.Status != Pass).members(false) }
 
 // Detail is a row whose JSON has the worst elements and the profiles of the
 // axes, whatever its status is.
 type Detail struct{ *Row }
 
 // MarshalJSON implements json.Marshaler.
-func (d Detail) MarshalJSON() ([]byte, error) { return d.form(true).marshal() }
-
-// json is the row as compare.json has it.
-func (r *Row) json() *rowJSON { return r.form(r.Status != Pass) }
-
-func (r *Row) form(detail bool) *rowJSON {
-	result := r.Result
-	j := &rowJSON{Op: r.Op, Output: r.Output, Status: r.Status, Reasons: findingsJSON(r.Reasons),
-		RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), Shape: r.Shape, Order: r.Order,
-		DTypeRef: dtypeName(r.RefDType), DTypeNPU: dtypeName(r.NPUDType),
-		OpType: r.OpType, NPUOp: r.NPUOp, Kind: r.Kind, Round: r.Round, At: r.At, Script: r.Script, Modules: r.Modules, Statistics: r.Statistics, Rule: r.Rule, Notes: list(r.Notes),
-		Partial: r.Partial, Forced: r.Forced, Known: r.Known,
-		RefShape: r.RefShape, NPUShape: r.NPUShape, Metrics: appendMetrics(nil, result),
-		Joint: []metrics.JointBin{}, Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
-		Module: r.Module, Inputs: list(r.Inputs), Pictures: picturesOf(r.Pictures)}
-	if r.Err != nil {
-		j.Error = optional(r.Err.Error())
-	}
-	j.Evidence, j.Standard = r.Evidence, r.Standard
-	j.Type, j.Origin, j.Downstream = r.Type, r.IsOrigin(), r.Downstream
-	if r.Judged() {
-		j.StatusLimits = &r.Pair.Status
-	}
-	if result != nil {
-		j.putResult(r, result)
-		if detail {
-			j.putDetail(result)
-		}
-	}
-	j.Noise, j.Uneven, j.Second, j.Reads, j.Said = r.Noise, r.Uneven, r.Second, r.Reads, dtypeName(r.Said)
-	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, Finding.equal) {
-		own := findingsJSON(r.Pair.Reasons)
-		j.ReasonsLimits = &own
-	}
-	if len(r.Patterns) > 0 {
-		j.Patterns = findingsJSON(r.Patterns)
-	}
-	if !r.Undiagnosed.IsZero() {
-		j.Undiagnosed = &r.Undiagnosed
-	}
-	return j
-}
+func (d Detail) MarshalJSON() ([]byte, error) { return d.form(true).members(false).MarshalJSON() }
 
 // whole is the row with all that is known of it.
-func (r *Row) whole() *rowJSON {
-	j := r.form(true)
-	j.Limits = limitsJSON{NumberOf(r.Limits.Atol), NumberOf(r.Limits.Rtol), r.Limits.Source()}
-	j.Details = new(details)
-	if r.Result != nil {
-		j.Details.NoShape = r.Shape == nil
-		j.Details.take(r.Result)
+func (r *Row) whole() object {
+	f := r.form(true)
+	f.limits, f.noShape = limitsOf(&r.Limits), r.Compared() && r.Shape == nil
+	f.zeros = &[2]int64{f.result.AbsHistogram.Zeros, f.result.RelHistogram.Zeros}
+	if r.Compared() {
+		for _, cells := range f.result.Classes {
+			f.cells = append(f.cells, cells[:]...)
+		}
 	}
-	return j
+	return f.members(true)
 }
 
-func (j *rowJSON) marshal() ([]byte, error) {
-	var b bytes.Buffer
-	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false) // the encoder around this one may want it
-	err := out.Encode(j)
-	return b.Bytes(), err
+// form fills in what a row has in another form.
+func (r *Row) form(detail bool) *rowForm {
+	f := &rowForm{Row: r, result: r.Result, shape: r.Shape, metrics: metricsJSON{Result: r.Result}, classes: newClasses(), pictures: picturesOf(r.Pictures), origin: r.IsOrigin()}
+	if r.Err != nil {
+		f.err = r.Err.Error()
+	}
+	if r.Judged() {
+		f.statusLimits = &r.Pair.Status
+	}
+	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, Finding.equal) {
+		f.reasonsLimits = (*findings)(&r.Pair.Reasons)
+	}
+	if r.Result == nil {
+		f.result = new(metrics.Result)
+		return f
+	}
+	f.putResult()
+	if detail {
+		for i := range r.Result.Worst {
+			f.worst = append(f.worst, *f.element(&r.Result.Worst[i]))
+		}
+		f.axes = FoldAxes(r.Result.Axes)
+		f.abs, f.rel = HalfOctavesOf(r.Result.AbsHistogram), HalfOctavesOf(r.Result.RelHistogram)
+	}
+	return f
 }
 
 // putResult fills in what a comparison found.
-func (j *rowJSON) putResult(r *Row, result *metrics.Result) {
-	cells, strict, policy := &result.HPAA, result.StrictErrors(), r.Errors
-	if j.Shape == nil {
-		j.Shape = tensor.Shape{}
+func (f *rowForm) putResult() {
+	result, cells, strict := f.result, &f.result.HPAA, f.result.StrictErrors()
+	if f.shape == nil {
+		f.shape = tensor.Shape{}
 	}
-	j.Limits = limitsJSON{NumberOf(r.Limits.Atol), NumberOf(r.Limits.Rtol), r.Limits.Source()}
-	j.Total, j.Errors, j.ErrorsStrict, j.ErrorsPolicy = &result.Total, &cells.Count, &strict, &policy
-	j.ErrorRatio = NumberOf(Share(cells.Count, result.Total))
-	j.NaNInf = &cells.NonFinite
+	f.limits = limitsOf(&f.Limits)
+	f.total, f.errors, f.errorsStrict, f.errorsPolicy = &result.Total, &cells.Count, &strict, &f.Errors
+	f.ratio, f.nonFinite = NumberOf(Share(cells.Count, result.Total)), &cells.NonFinite
 	shown := result.Start
 	if cells.First != nil {
 		shown = cells.First
-		j.FirstError = &location{shown.Offset, Coordinates(r.Shape, shown.Offset)}
+		f.firstError = f.locate(shown)
 	}
 	if shown != nil {
-		j.RefValue, j.NPUValue = &shown.Ref, &shown.NPU
+		f.refValue, f.npuValue = &shown.Ref, &shown.NPU
 	}
-	j.FirstErrorPolicy = j.element(r.First)
-	j.FirstErrorStrict = j.element(FirstStrict(result))
-	j.LastErrorStrict = j.element(lastStrict(result))
-	j.Classes.put(result)
-	j.CosineZero = &cosineZeros[min(result.CosineZero, metrics.BothZero)]
-	j.Digests = &digests{fmt.Sprintf("%08x", result.RefCRC), fmt.Sprintf("%08x", result.NPUCRC),
-		fmt.Sprintf("%016x", result.RefSum), fmt.Sprintf("%016x", result.NPUSum)}
-	j.Joint = list(result.Joint)
+	f.firstPolicy, f.firstStrict, f.last = f.element(f.First), f.element(FirstStrict(result)), f.element(lastStrict(result))
+	f.classes.put(result)
+	f.cosineZero = cosineZeros[min(result.CosineZero, metrics.BothZero)]
+	f.digests = &digests{hex32(result.RefCRC), hex32(result.NPUCRC), hex64(result.RefSum), hex64(result.NPUSum)}
 }
 
-// putDetail fills in the worst elements and the profiles of the axes.
-func (j *rowJSON) putDetail(result *metrics.Result) {
-	for i := range result.Worst {
-		j.Worst = append(j.Worst, *j.element(&result.Worst[i]))
-	}
-	j.Axes = list(FoldAxes(result.Axes))
-	j.AbsHist, j.RelHist = HalfOctavesOf(result.AbsHistogram), HalfOctavesOf(result.RelHistogram)
+func (f *rowForm) locate(e *metrics.Element) *location {
+	return &location{e.Offset, Coordinates(f.shape, e.Offset)}
 }
 
 // element is a pair of elements in JSON, nil if there is none.
-func (j *rowJSON) element(e *metrics.Element) *elementJSON {
+func (f *rowForm) element(e *metrics.Element) *elementJSON {
 	if e == nil {
 		return nil
 	}
-	return &elementJSON{e.Offset, Coordinates(j.Shape, e.Offset), e.Ref, e.NPU, definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
-}
-
-// row makes the row that was written. It refuses what no comparison can find;
-// coordinates and what can be computed from the rest are not looked at.
-func (j *rowJSON) row() (Row, error) {
-	if err := j.check(); err != nil {
-		return Row{}, err
-	}
-	r := Row{Op: j.Op, Output: j.Output, Pair: Judged{Status: j.Status},
-		Verdict: Verdict{Status: j.Status, Reasons: findingsOf(j.Reasons), Inputs: j.Inputs, Known: j.Known}, Shape: j.Shape, Order: j.Order,
-		OpType: j.OpType, NPUOp: j.NPUOp, Kind: j.Kind, Round: j.Round, At: j.At, Script: j.Script, Modules: j.Modules, Statistics: j.Statistics, Rule: j.Rule, Notes: j.Notes,
-		Partial: j.Partial, Forced: j.Forced,
-		RefFile: textOf(j.RefFile), NPUFile: textOf(j.NPUFile), RefDType: dtypeOf(j.DTypeRef), NPUDType: dtypeOf(j.DTypeNPU),
-		RefShape: j.RefShape, NPUShape: j.NPUShape, Module: j.Module}
-	if j.Error != nil {
-		r.Err = errors.New(*j.Error)
-	}
-	if j.StatusLimits != nil {
-		r.Pair.Status = *j.StatusLimits
-	}
-	r.Pair.Reasons = r.Reasons
-	if j.ReasonsLimits != nil {
-		r.Pair.Reasons = findingsOf(*j.ReasonsLimits)
-	}
-	r.Noise, r.Patterns, r.Uneven, r.Second, r.Reads, r.Said = j.Noise, findingsOf(j.Patterns), j.Uneven, j.Second, j.Reads, dtypeOf(j.Said)
-	if j.Undiagnosed != nil {
-		r.Undiagnosed = *j.Undiagnosed
-	}
-	if j.Details != nil {
-		r.Limits = j.Limits.limits()
-	}
-	r.Type, r.Downstream, r.Evidence, r.Standard = j.Type, j.Downstream, j.Evidence, j.Standard
-	if j.Total == nil {
-		return r, nil
-	}
-	var err error
-	if r.Result, err = j.takeResult(&r); err != nil {
-		return Row{}, err
-	}
-	if d := j.Details; d != nil {
-		if err := d.set(r.Result); err != nil {
-			return Row{}, err
-		}
-		if d.NoShape {
-			r.Shape = nil
-		}
-	}
-	if err := r.typeElements(); err != nil {
-		return Row{}, err
-	}
-	if r.Pictures, err = j.Pictures.pictures(r.Result, len(j.Shape)); err != nil {
-		return Row{}, err
-	}
-	return r, nil
-}
-
-// takeResult makes the result of a row that was compared.
-func (j *rowJSON) takeResult(r *Row) (*metrics.Result, error) {
-	r.Limits = j.Limits.limits()
-	result := &metrics.Result{Total: *j.Total, RefDType: r.RefDType, NPUDType: r.NPUDType}
-	result.Complex = r.RefDType.Host().Complex() || r.NPUDType.Host().Complex()
-	if j.ErrorsPolicy != nil {
-		r.Errors = *j.ErrorsPolicy
-	}
-	if err := j.Classes.take(result); err != nil {
-		return nil, err
-	}
-	result.Beyond.Count = *j.ErrorsStrict - result.Mismatch.Count
-	if result.Beyond.Count < 0 {
-		return nil, fmt.Errorf("class_mismatch is %d, of %d strict errors", result.Mismatch.Count, *j.ErrorsStrict)
-	}
-	result.HPAA.Count = *j.Errors
-	if err := setMetrics(result, j.Metrics); err != nil {
-		return nil, err
-	}
-	result.HPAA.NonFinite = j.NaNInf != nil && *j.NaNInf
-	result.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, textOf(j.CosineZero))))
-	result.Joint, result.Axes = j.Joint, j.Axes
-	if err := j.takeHistograms(result); err != nil {
-		return nil, err
-	}
-	if err := j.takeDigests(result); err != nil {
-		return nil, err
-	}
-	j.takeElements(r, result)
-	return result, nil
-}
-
-// takeElements sets the elements of a result.
-func (j *rowJSON) takeElements(r *Row, result *metrics.Result) {
-	shown := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
-	if j.RefValue != nil && j.NPUValue != nil {
-		shown.Ref, shown.NPU, result.Start = *j.RefValue, *j.NPUValue, shown
-	}
-	if j.FirstError != nil {
-		shown.Offset = j.FirstError.Offset
-		result.HPAA.First, result.Start = shown, nil
-	}
-	r.First, result.Beyond.First, result.Beyond.Last = j.FirstErrorPolicy.element(), j.FirstErrorStrict.element(), j.LastErrorStrict.element()
-	for i := range j.Worst {
-		result.Worst = append(result.Worst, *j.Worst[i].element())
-	}
+	return &elementJSON{*f.locate(e), e.Ref, e.NPU, definedUnlessNaN(e.Abs), definedUnlessNaN(e.Rel)}
 }
 
 // element is the pair of elements that was written.
@@ -376,6 +246,122 @@ func (j *elementJSON) element() *metrics.Element {
 		return nil
 	}
 	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
+}
+
+// newRow is the form of a row that is to be read.
+func newRow() *rowForm {
+	res := new(metrics.Result)
+	return &rowForm{Row: new(Row), result: res, metrics: metricsJSON{Result: res}, classes: newClasses()}
+}
+
+// finish completes a row that was read. It refuses what no comparison can find;
+// coordinates and what can be computed from the rest are not looked at.
+func (f *rowForm) finish() error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	r := f.Row
+	r.Shape, r.Pair = f.shape, Judged{r.Status, r.Reasons}
+	if f.err != "" {
+		r.Err = errors.New(f.err)
+	}
+	if f.statusLimits != nil {
+		r.Pair.Status = *f.statusLimits
+	}
+	if f.reasonsLimits != nil {
+		r.Pair.Reasons = *f.reasonsLimits
+	}
+	if f.zeros != nil || f.total != nil {
+		r.Limits = f.limits.limits()
+	}
+	if f.total == nil {
+		return nil
+	}
+	r.Result = f.result
+	if err := f.takeResult(); err != nil {
+		return err
+	}
+	if err := r.typeElements(); err != nil {
+		return err
+	}
+	var err error
+	r.Pictures, err = f.pictures.pictures(r.Result, len(f.shape))
+	return err
+}
+
+// takeResult makes the result of a row that was compared.
+func (f *rowForm) takeResult() (err error) {
+	r, res := f.Row, f.result
+	res.Total, res.RefDType, res.NPUDType, res.HPAA.Count = *f.total, r.RefDType, r.NPUDType, *f.errors
+	res.Complex = r.RefDType.Host().Complex() || r.NPUDType.Host().Complex()
+	if f.errorsPolicy != nil {
+		r.Errors = *f.errorsPolicy
+	}
+	if err := f.classes.take(res); err != nil {
+		return err
+	}
+	if res.Beyond.Count = *f.errorsStrict - res.Mismatch.Count; res.Beyond.Count < 0 {
+		return fmt.Errorf("class_mismatch is %d, of %d strict errors", res.Mismatch.Count, *f.errorsStrict)
+	}
+	res.HPAA.NonFinite = f.nonFinite != nil && *f.nonFinite
+	res.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, f.cosineZero)))
+	res.Axes = f.axes
+	if res.AbsHistogram, err = f.abs.histogram(res.Total); err != nil {
+		return fmt.Errorf("abs_hist: %w", err)
+	}
+	if res.RelHistogram, err = f.rel.histogram(res.Total); err != nil {
+		return fmt.Errorf("rel_hist: %w", err)
+	}
+	if d := f.digests; d != nil {
+		res.RefCRC, res.NPUCRC, res.RefSum, res.NPUSum = uint32(d.RefCRC), uint32(d.NPUCRC), uint64(d.RefSum), uint64(d.NPUSum)
+	}
+	r.First = f.firstPolicy.element()
+	for i := range f.worst {
+		res.Worst = append(res.Worst, *f.worst[i].element())
+	}
+	if f.zeros != nil {
+		return f.takeDetails()
+	}
+	shown := &metrics.Element{Abs: math.NaN(), Rel: math.NaN()}
+	if f.refValue != nil && f.npuValue != nil {
+		shown.Ref, shown.NPU, res.Start = *f.refValue, *f.npuValue, shown
+	}
+	if f.firstError != nil {
+		shown.Offset = f.firstError.Offset
+		res.HPAA.First, res.Start = shown, nil
+	}
+	res.Beyond.First, res.Beyond.Last = f.firstStrict.element(), f.last.element()
+	return nil
+}
+
+// takeDetails takes what a document has of rows of shards only; the elements are in the
+// result already.
+func (f *rowForm) takeDetails() error {
+	res := f.result
+	if len(f.cells) != len(res.Classes)*len(res.Classes) {
+		return fmt.Errorf("%d classes of pairs, want %d", len(f.cells), len(res.Classes)*len(res.Classes))
+	}
+	left := res.Total
+	for i, n := range f.cells {
+		if n < 0 || n > left {
+			return fmt.Errorf("%d pairs of a class, of %d elements", n, res.Total)
+		}
+		left -= n
+		res.Classes[i/len(res.Classes)][i%len(res.Classes)] = n
+	}
+	for _, offset := range res.ErrorOffsets {
+		if offset < 0 || offset >= res.Total {
+			return fmt.Errorf("element %d, of %d elements", offset, res.Total)
+		}
+	}
+	if f.zeros[0] < 0 || f.zeros[1] < 0 || max(f.zeros[0], f.zeros[1]) > res.Total {
+		return fmt.Errorf("%d and %d zeros, of %d elements", f.zeros[0], f.zeros[1], res.Total)
+	}
+	res.AbsHistogram.Zeros, res.RelHistogram.Zeros = f.zeros[0], f.zeros[1]
+	if f.noShape {
+		f.Shape = nil
+	}
+	return nil
 }
 
 // typeElements gives the elements of a result that was read their types, and reports those
@@ -405,62 +391,69 @@ func (r *Row) typeElements() (err error) {
 	return nil
 }
 
-// takeHistograms sets the histograms of a result.
-func (j *rowJSON) takeHistograms(result *metrics.Result) (err error) {
-	if result.AbsHistogram, err = j.AbsHist.histogram(result.Total); err != nil {
-		return fmt.Errorf("abs_hist: %w", err)
+// orNull is a list that is null where it is nil.
+func orNull[T any](list *[]T) **[]T { return &list }
+
+// optional is a text that is null where it is empty.
+type optional string
+
+// MarshalJSON implements json.Marshaler.
+func (s optional) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
 	}
-	if result.RelHistogram, err = j.RelHist.histogram(result.Total); err != nil {
-		return fmt.Errorf("rel_hist: %w", err)
+	return marshal(string(s), "")
+}
+
+// dtypeName is an element type by its name, null where there is none. A name that is not
+// known is read as none.
+type dtypeName tensor.DType
+
+// MarshalJSON implements json.Marshaler.
+func (d dtypeName) MarshalJSON() ([]byte, error) {
+	if tensor.DType(d) == tensor.Undefined {
+		return []byte("null"), nil
 	}
+	return marshal(tensor.DType(d).String(), "")
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *dtypeName) UnmarshalText(name []byte) error {
+	known, _ := tensor.ParseDType(string(name))
+	*d = dtypeName(known)
 	return nil
 }
 
-// takeDigests sets the check sums of a result.
-func (j *rowJSON) takeDigests(result *metrics.Result) error {
-	if j.Digests == nil {
-		return nil
-	}
-	var failed error
-	number := func(text string, bits int) uint64 {
-		n, err := strconv.ParseUint(text, 16, bits)
-		if err != nil {
-			failed = fmt.Errorf("digest %q is no number of %d bits in hex", excerpt([]byte(text)), bits)
-		}
-		return n
-	}
-	result.RefCRC, result.NPUCRC = uint32(number(j.Digests.RefCRC, 32)), uint32(number(j.Digests.NPUCRC, 32))
-	result.RefSum, result.NPUSum = number(j.Digests.RefSum, 64), number(j.Digests.NPUSum, 64)
-	return failed
+// hex32 and hex64 are numbers in hex, with all of their digits.
+type (
+	hex32 uint32
+	hex64 uint64
+)
+
+// MarshalText implements encoding.TextMarshaler.
+func (h hex32) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%08x", uint32(h)), nil }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h hex64) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x", uint64(h)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *hex32) UnmarshalText(text []byte) error {
+	n, err := parseHex(text, 32)
+	*h = hex32(n)
+	return err
 }
 
-// optional is nil for an empty text.
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *hex64) UnmarshalText(text []byte) error {
+	n, err := parseHex(text, 64)
+	*h = hex64(n)
+	return err
 }
 
-// textOf is an optional text, empty where there is none.
-func textOf(s *string) string {
-	if s == nil {
-		return ""
+func parseHex(text []byte, bits int) (uint64, error) {
+	n, err := strconv.ParseUint(string(text), 16, bits)
+	if err != nil {
+		return 0, fmt.Errorf("digest %q is no number of %d bits in hex", excerpt(text), bits)
 	}
-	return *s
-}
-
-// dtypeName is the name of an element type, nil where there is none.
-func dtypeName(d tensor.DType) *string {
-	if d == tensor.Undefined {
-		return nil
-	}
-	return optional(d.String())
-}
-
-// dtypeOf is the element type of a name, Undefined where it is missing or
-// unknown.
-func dtypeOf(name *string) tensor.DType {
-	d, _ := tensor.ParseDType(textOf(name))
-	return d
+	return n, nil
 }

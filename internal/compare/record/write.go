@@ -3,7 +3,6 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"io"
 
 	"dumptool/internal/jsonpos"
@@ -13,10 +12,11 @@ import (
 // row.
 func (r *Report) Write(w io.Writer) error {
 	const end = "]\n}"
-	head, err := marshal(r.head(), "  ")
+	head, err := marshal(documentOf(r).members(), "  ")
 	if err != nil {
 		return err
 	}
+	var text bytes.Buffer // of a row
 	out := bufio.NewWriter(w)
 	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
 	for i, x := range r.All() {
@@ -24,15 +24,14 @@ func (r *Report) Write(w io.Writer) error {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n    ")
-		j := x.json()
+		row := x.object
 		if r.Shard != nil { // what a merge leaves out is not known yet
-			j = x.whole()
+			row = x.whole
 		}
-		row, err := marshal(j, "")
-		if err != nil {
+		if err := row().encode(&text); err != nil {
 			return err
 		}
-		if _, err := out.Write(row); err != nil {
+		if _, err := out.Write(jsonpos.Visible(text.Bytes())); err != nil {
 			return err
 		}
 	}
@@ -41,14 +40,4 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	out.WriteString(end + "\n")
 	return out.Flush()
-}
-
-// marshal is a value in JSON, without escapes for HTML.
-func marshal(v any, indent string) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	err := enc.Encode(v)
-	return jsonpos.Visible(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"strconv"
-
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
@@ -116,7 +114,7 @@ type columns struct {
 	Op     map[int]string `json:"op"`
 	Type   texts          `json:"type"`
 	Status []int          `json:"status"`
-	Mark   []mark         `json:"mark"`
+	Mark   []record.Mark  `json:"mark"`
 	// Err and Total are -1 in rows that were not compared.
 	Err     []int64 `json:"err"`
 	Total   []int64 `json:"total"`
@@ -141,37 +139,6 @@ type columns struct {
 	Change  []int `json:"chg"`
 	Chunk   []int `json:"chunk"` // the block with the detail, -1 for none
 	Picture []int `json:"pic"`   // the block with the pictures, -1 for none
-}
-
-// mark is how a row is drawn. Of rows that are drawn as one the largest counts.
-type mark int
-
-// The marks.
-const (
-	notCompared mark = iota
-	passes
-	byRounding // beyond the limits by no more than rounding explains
-	warned     // passes with a warning, or was compared in part
-	fails      // because its inputs do, or by rounding that adds up
-	isOrigin   // an independent error begins here
-)
-
-// markOf says how a row is drawn.
-func markOf(r *record.Report, i int) mark {
-	row := r.Row(i)
-	switch {
-	case row.Status.Bad() && r.DamagedHere(i):
-		return isOrigin
-	case row.Status.Bad() || row.Status == record.Error:
-		return fails
-	case !row.Judged():
-		return notCompared
-	case row.Status == record.Rounding:
-		return byRounding
-	case row.Status == record.Warn || row.Status == record.Partial:
-		return warned
-	}
-	return passes
 }
 
 // dataOf makes the head and the columns of a comparison.
@@ -254,19 +221,19 @@ func columnsOf(c *Comparison, d *run) columns {
 	for i, row := range r.All() {
 		cols.Name = append(cols.Name, c.Labels[i])
 		if c.Labels[i] != row.Op {
-			cols.Op[i] = opArgument(row)
+			cols.Op[i] = row.TensorName()
 		}
 		cols.Type.add(row.OpType)
 		cols.Status = append(cols.Status, statuses[row.Status])
-		cols.Mark = append(cols.Mark, markOf(r, i))
+		cols.Mark = append(cols.Mark, r.Mark(i))
 		cols.addNumbers(row, d.Few)
 		reason := -1
-		if len(row.Reasons) > 0 {
-			at, ok := codes[row.Reasons[0].Code]
+		if code := row.FirstCode(); len(row.Reasons) > 0 {
+			at, ok := codes[code]
 			if !ok {
 				at = len(d.Codes)
-				codes[row.Reasons[0].Code] = at
-				d.Codes = append(d.Codes, row.Reasons[0].Code)
+				codes[code] = at
+				d.Codes = append(d.Codes, code)
 			}
 			reason = at
 		}
@@ -278,15 +245,6 @@ func columnsOf(c *Comparison, d *run) columns {
 		cols.Change = append(cols.Change, changes[i])
 	}
 	return cols
-}
-
-// opArgument names a row the way the commands take it.
-func opArgument(row *record.Row) string {
-	kind := row.Kind
-	if kind == "" {
-		kind = "output"
-	}
-	return row.Op + ":" + kind + ":" + strconv.Itoa(row.Output)
 }
 
 // addNumbers adds the numbers of a row, few where some rows are judged by statistics.

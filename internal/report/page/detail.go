@@ -213,12 +213,9 @@ func evidenceOf(e *record.Evidence) *evidence {
 
 // statisticsOf are the statistics and digests of both sides that one of them has.
 func statisticsOf(s *record.Statistics) (all [][3]string) {
-	for _, x := range []struct {
-		name     string
-		ref, npu metrics.Metric
-	}{{"max", s.Ref.Max, s.NPU.Max}, {"min", s.Ref.Min, s.NPU.Min}, {"mean", s.Ref.Mean, s.NPU.Mean}, {"norm", s.Ref.Norm, s.NPU.Norm}} {
-		if x.ref.Defined || x.npu.Defined {
-			all = append(all, [3]string{x.name, statisticText(x.ref), statisticText(x.npu)})
+	for _, n := range record.StatisticNumbers {
+		if ref, npu := n.Of(&s.Ref), n.Of(&s.NPU); ref.Defined || npu.Defined {
+			all = append(all, [3]string{n.Name, statisticText(ref), statisticText(npu)})
 		}
 	}
 	if s.Ref.Digest != "" || s.NPU.Digest != "" {

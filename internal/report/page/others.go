@@ -70,36 +70,42 @@ type problem struct {
 	Error string `json:"error"`
 }
 
-// CheckOverflow reports whether a document is one that Options.Overflow takes.
-func CheckOverflow(text json.RawMessage) error {
-	_, err := overflowOf(text)
+// Check reports whether the documents are those that the page can show.
+func (o *Options) Check() error { return new(data).read(o) }
+
+// read reads the documents of other commands.
+func (d *data) read(o *Options) (err error) {
+	if d.Overflow, err = overflowOf(o.Overflow); err != nil {
+		return err
+	}
+	if d.Determinism, err = determinismOf(o.Determinism); err != nil {
+		return err
+	}
+	d.Perf, err = performanceOf(o.Perf)
 	return err
 }
 
-// CheckDeterminism reports whether a document is one that Options.Determinism takes.
-func CheckDeterminism(text json.RawMessage) error {
-	_, err := determinismOf(text)
-	return err
-}
-
-// CheckPerf reports whether a document is one that Options.Perf takes.
-func CheckPerf(text json.RawMessage) error {
-	_, err := performanceOf(text)
-	return err
+// documentOf is what a document says, nil where there is none.
+func documentOf[T any](text json.RawMessage, of string) (*T, error) {
+	if text == nil {
+		return nil, nil
+	}
+	doc := new(T)
+	if err := json.Unmarshal(text, doc); err != nil {
+		return nil, fmt.Errorf("%s document: %w", of, err)
+	}
+	return doc, nil
 }
 
 // overflowOf reads a document of overflow analyze or scan. The files of a scan stand for
 // records; those without a bad tensor are left out.
 func overflowOf(text json.RawMessage) (*overflow, error) {
-	if text == nil {
-		return nil, nil
-	}
-	var doc struct {
+	doc, err := documentOf[struct {
 		overflow
 		Rows []overflowRecord `json:"rows"`
-	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("overflow document: %w", err)
+	}](text, "overflow")
+	if doc == nil {
+		return nil, err
 	}
 	o := &doc.overflow
 	for i := range doc.Rows {
@@ -152,12 +158,9 @@ type determinismRun struct {
 
 // determinismOf reads a document of compare determinism.
 func determinismOf(text json.RawMessage) (*determinism, error) {
-	if text == nil {
-		return nil, nil
-	}
-	d := new(determinism)
-	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("determinism document: %w", err)
+	d, err := documentOf[determinism](text, "determinism")
+	if d == nil {
+		return nil, err
 	}
 	var rows []determinismRow
 	for i := range d.Rows {
@@ -214,12 +217,9 @@ type performanceOp struct {
 
 // performanceOf reads a document of perf.
 func performanceOf(text json.RawMessage) (*performance, error) {
-	if text == nil {
-		return nil, nil
-	}
-	p := new(performance)
-	if err := json.Unmarshal(text, p); err != nil {
-		return nil, fmt.Errorf("perf document: %w", err)
+	p, err := documentOf[performance](text, "perf")
+	if p == nil {
+		return nil, err
 	}
 	if p.Left = max(0, len(p.Operators)-maxOthers); p.Left > 0 {
 		p.Operators = p.Operators[:maxOthers]

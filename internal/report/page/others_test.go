@@ -38,7 +38,7 @@ func TestOthersMalformed(t *testing.T) {
 				t.Errorf("%s: %v, and %d bytes", text, err, b.Len())
 			}
 		}
-		if CheckOverflow(json.RawMessage(text)) == nil && CheckDeterminism(json.RawMessage(text)) == nil {
+		if (&Options{Overflow: json.RawMessage(text)}).Check() == nil && (&Options{Determinism: json.RawMessage(text)}).Check() == nil {
 			t.Errorf("%s is taken for both documents", text)
 		}
 	}

@@ -62,15 +62,9 @@ type Options struct {
 const maxSize = 4_600_000
 
 // Write writes a page. The comparison may be nil in a page of other results.
-func Write(w io.Writer, c *Comparison, opt Options) (err error) {
+func Write(w io.Writer, c *Comparison, opt Options) error {
 	d := data{V: version, Title: opt.Title, Lang: opt.Lang}
-	if d.Overflow, err = overflowOf(opt.Overflow); err != nil {
-		return err
-	}
-	if d.Determinism, err = determinismOf(opt.Determinism); err != nil {
-		return err
-	}
-	if d.Perf, err = performanceOf(opt.Perf); err != nil {
+	if err := d.read(&opt); err != nil {
 		return err
 	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}

@@ -52,12 +52,9 @@ func (v *view) fill(c *Comparison) {
 		if first < 0 && !row.Status.Bad() && row.Status != record.Error {
 			continue
 		}
-		x := viewRow{index: i, status: row.Status, name: c.Labels[i]}
+		x := viewRow{index: i, status: row.Status, name: c.Labels[i], code: row.FirstCode()}
 		if result := row.Result; result != nil {
 			x.errors = fmt.Sprintf("%d/%d", row.Errors, result.Total)
-		}
-		if len(row.Reasons) > 0 {
-			x.code = row.Reasons[0].Code
 		}
 		v.rows = append(v.rows, x)
 	}
