@@ -48,7 +48,7 @@ type overflowTreeOptions struct {
 // defineOverflow adds the flags of a command whose report is an R, and others; found is
 // what --exit-zero forgives.
 func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, found string, others ...cmdFlag) {
-	define(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{jobsFlag(&o.Workers, filesRead)})...)
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{jobsFlag(&o.Workers, filesRead)})...)
 	addReportFlags[R](cmd, &o.output, "text", "; several with -out")
 	o.exitZero.add(cmd.Flags(), found)
 }

@@ -22,8 +22,8 @@ const (
 // help is how a help text looks.
 type help struct {
 	width int
-	// brief leaves out what is rarely needed.
-	brief bool
+	// brief leaves out what is rarely needed, briefer the examples too.
+	brief, briefer bool
 }
 
 // helpFor is how help looks on stdout.
@@ -59,9 +59,11 @@ func (a *app) printHelp(cmd *cobra.Command) {
 	}
 	h := a.helpFor()
 	text := h.text(cmd, chinese)
-	if !a.wholeHelp && strings.Count(text, "\n") > screenLines {
-		h.brief = true
-		text = h.text(cmd, chinese)
+	for _, shorter := range []*bool{&h.brief, &h.briefer} {
+		if !a.wholeHelp && strings.Count(text, "\n") > screenLines {
+			*shorter = true
+			text = h.text(cmd, chinese)
+		}
 	}
 	fmt.Fprint(a.out, text)
 }
@@ -144,7 +146,7 @@ func (h help) usage(cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
-	if cmd.HasExample() && !h.brief {
+	if cmd.HasExample() && !h.briefer {
 		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {

@@ -17,7 +17,7 @@ var beginnings = []struct {
 	role Role
 	form func() *regexp.Regexp
 }{
-	{ConsumersFile, lang.Pattern(`^(?:\x80|\()`)},                                       // a pickle
+	{ConsumersFile, lang.Pattern(`^\(`)},                                                // a pickle of text
 	{ConsumersFile, lang.Pattern(`^\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*\[\s*["\]])`)},    // lists of names
 	{FusionFile, lang.Pattern(`^\{`)},                                                   // other JSON
 	{IRFile, lang.Pattern(`(?m)^(?:# ?IR entry|subgraph |[ \t]*%\d+\()`)},               // text of MindSpore
@@ -48,6 +48,9 @@ func Recognise(path string) (Role, error) {
 		return 0, err
 	}
 	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), " \t\r\n")
+	if strings.HasPrefix(text, "\x80") { // a pickle
+		return ConsumersFile, nil
+	}
 	for _, b := range beginnings {
 		if b.form().MatchString(text) {
 			return b.role, nil
