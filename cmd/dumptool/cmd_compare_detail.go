@@ -73,10 +73,6 @@ func (o *compareDetailOptions) resolve(a *app, selector compare.Selector, args [
 
 // runCompareDetail compares one operator.
 func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, args []string) error {
-	format, err := oneFormat[*record.Row](opts.format)
-	if err != nil {
-		return err
-	}
 	selector := compare.ParseSelector(opts.op)
 	if err := opts.resolve(a, selector, args); err != nil {
 		return err
@@ -90,7 +86,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 		return err
 	}
 	rep := plan.Conclude(parts)
-	out := resultPrinter{app: a, format: format}
+	out := resultPrinter{app: a, format: opts.format}
 	folder, files := report.NewCompareFolder(opts.out, rep), report.NewFileNames()
 	for i := range parts {
 		row := rep.Row(i)

@@ -45,10 +45,6 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if len(args) != 1 {
 		return usagef("want one compare.json, got %s", lang.Count(len(args), "argument"))
 	}
-	format, err := oneFormat[*compare.Judgement](opts.format)
-	if err != nil {
-		return err
-	}
 	if err := opts.load(""); err != nil {
 		return err
 	}
@@ -70,7 +66,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if j.ByLevels {
 		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", "%s 中没有各行的噪声数据：采用比对时的证据", args[0])})
 	}
-	if err := printResult(a, format, j, report.Options{}); err != nil {
+	if err := printResult(a, opts.format, j, report.Options{}); err != nil {
 		return err
 	}
 	return a.conclude(j.Outcome(args[0], opts.ExitZero))

@@ -23,9 +23,7 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
 	*format = names[0]
-	value := text(format)
-	value.known = names
-	define(cmd, cmdFlag{"format", value, "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last], reporting, safe})
+	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last], reporting, safe})
 	sameAsJSON(cmd, func() { *format = "json" })
 }
 
@@ -43,7 +41,7 @@ func sameAsJSON(cmd *cobra.Command, choose func()) {
 	exclusive(cmd, "json", "format")
 }
 
-// oneFormat reads the flag of formatFlag.
+// oneFormat reads the name of a format of results of type R.
 func oneFormat[R any](name string) (string, error) {
 	return oneOf("--format", name, report.FormatNames[R]())
 }
