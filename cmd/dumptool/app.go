@@ -32,7 +32,9 @@ type app struct {
 	settings config.Options
 	// commands returns the commands below the root.
 	commands func(*app) []*cobra.Command
-	// wholeHelp is set where help is more than a screen.
+	// asked is the command that is run, wholeHelp is set where its help is more than a
+	// screen.
+	asked     *cobra.Command
 	wholeHelp bool
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
@@ -193,6 +195,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if line.extra != "" {
 		return unknownCommand(line.cmd, line.extra)
 	}
+	a.asked = line.cmd
 	root.SetArgs(line.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

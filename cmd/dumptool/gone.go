@@ -38,9 +38,6 @@ func goneCommand(cmd *cobra.Command, word string) error {
 // flagError says what is wrong with a flag in our words: what its value should be, the
 // flag that is meant, or what to use in place of one that is gone.
 func flagError(cmd *cobra.Command, err error) error {
-	if errors.Is(err, pflag.ErrHelp) { // of --help-all
-		return pflag.ErrHelp
-	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
 			return ours

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,11 +38,14 @@ func (a *app) helpFor() help {
 // allHelp is the flag that prints all help, as --help does it with a screen.
 func (a *app) allHelp() pflag.Value {
 	v := yes(&a.wholeHelp)
-	read := v.read
 	v.read = func(text string) (bool, error) {
-		whole, err := read(text)
-		if whole {
-			a.wholeHelp, err = true, pflag.ErrHelp
+		whole, err := strconv.ParseBool(text)
+		switch {
+		case err != nil || !whole:
+		case a.asked == nil: // a command line of others
+			err = pflag.ErrHelp
+		default:
+			err = a.asked.Flags().Set(helpFlag, "true")
 		}
 		return whole, err
 	}
