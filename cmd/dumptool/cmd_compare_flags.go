@@ -117,6 +117,7 @@ func gate(cmd *cobra.Command) *spelling {
 // pairs are the flags about what is compared with what.
 func (o *comparison) pairs() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
+		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", facts, place | onOrder | onHPAA | onMsaccucmp},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, place | hidden},
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, safe | ofRound | rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, safe | ofRow | rare},
@@ -232,7 +233,6 @@ func (o *comparison) graph() []cmdFlag {
 	ir := irFlag(&o.IR)
 	ir.is |= place | hidden
 	return []cmdFlag{
-		{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", facts, place | onOrder | onHPAA | onMsaccucmp},
 		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, place | hidden},
 		ir,
 		{"flow", choice(&o.Judge.Verdict.Flow, compare.FlowsFrom()), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none", facts, safe | ofRow | rare | onOrder},
