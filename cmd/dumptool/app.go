@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -33,8 +32,10 @@ type app struct {
 	settings config.Options
 	// commands returns the commands below the root.
 	commands func(*app) []*cobra.Command
-	// shortHelp says that help was asked for by -h.
-	shortHelp bool
+	// asked is the command that is run, wholeHelp is set where its help is more than a
+	// screen.
+	asked     *cobra.Command
+	wholeHelp bool
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
@@ -194,7 +195,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if line.extra != "" {
 		return unknownCommand(line.cmd, line.extra)
 	}
-	a.shortHelp = slices.Contains(line.args, "-h") && !slices.Contains(line.args, "--help")
+	a.asked = line.cmd
 	root.SetArgs(line.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

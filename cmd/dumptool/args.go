@@ -8,16 +8,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// aliasKey is the annotation of a flag with its other long names.
-const aliasKey = "dumptool_alias"
-
-// alias gives a flag further long names, those of older scripts.
-func alias(flags *pflag.FlagSet, name string, others ...string) {
-	if err := flags.SetAnnotation(name, aliasKey, others); err != nil {
-		panic(err)
-	}
-}
-
 // normalizeFlag makes _ and - the same in long flags.
 func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))

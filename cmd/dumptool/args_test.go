@@ -122,16 +122,6 @@ func TestSpelledByShorthands(t *testing.T) {
 	}
 }
 
-func TestAliasOfUnknownFlag(t *testing.T) {
-	t.Parallel()
-	defer func() {
-		if recover() == nil {
-			t.Error("an alias of a flag that does not exist was accepted")
-		}
-	}()
-	alias(pflag.NewFlagSet("test", pflag.ContinueOnError), "out", "output")
-}
-
 func FuzzRewriteArgs(f *testing.F) {
 	for _, seed := range []string{
 		"convert -out dir -d x -- -out y", "overflow analyze -n -1 --cpu_dir=x", "-quiet of analyze -top_n=3",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -21,7 +22,7 @@ import (
 type clusterOptions struct {
 	job      cluster.Job
 	work     string
-	run      runFlag
+	run      string
 	parallel int
 }
 
@@ -84,18 +85,16 @@ func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.
 		},
 	}
 	cmd.Long += exitStatus()
-	flags := cmd.Flags()
-	opts.addFlags(flags, "beside -out of the command")
 	j := &opts.job
-	flags.StringVar(&j.Name, "name", "dumptool", "`NAME` that those of the jobs begin with")
-	flags.IntVar(&j.CPUs, "cpus", 4, "CPUs of a shard")
-	harmless(flags, "cpus")
-	flags.StringVar(&j.Memory, "memory", "1Gi", "memory of a shard, `SIZE` such as 512Mi or 8Gi")
-	flags.StringVar(&j.MergeMemory, "merge-memory", "8Gi", "memory of the merge, `SIZE` such as 8Gi")
-	j.Image, j.Secret = "registry.example/dumptool:1", "s3-credentials"
+	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials"}
+	opts.define(cmd, "beside -out of the command")
+	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` that those of the jobs begin with", more, 0},
+		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, safe},
+		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
+		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
 	if name != "slurm" {
-		flags.StringVar(&j.Image, "image", j.Image, "`IMAGE` of the container with dumptool")
-		flags.StringVar(&j.Secret, "secret", j.Secret, "`NAME` of the secret with the keys of the object storage, as environment")
+		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
+			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0})
 	}
 	return cmd
 }
@@ -113,10 +112,9 @@ status of the merge: a trial of what a cluster does.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterLocal(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.addFlags(cmd.Flags(), "a temporary one")
-	cmd.Flags().IntVar(&opts.parallel, "parallel", 0, "shards at a time; default: one per CPU")
-	harmless(cmd.Flags(), "parallel")
-	opts.job.Name, opts.job.CPUs, opts.job.Memory, opts.job.MergeMemory = "local", 1, "1Gi", "1Gi"
+	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi"}
+	opts.define(cmd, "a temporary one")
+	define(cmd, cmdFlag{"parallel", whole(&opts.parallel, 0, math.MaxInt, "want at least 1, or 0 for one per CPU"), "shards at a time; default: one per CPU", more, safe})
 	return cmd
 }
 
@@ -133,9 +131,6 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 	if err := opts.resolve(a, cmd, args); err != nil {
 		return err
 	}
-	if opts.parallel < 0 {
-		return usagef("--parallel %d: want at least 1, or 0 for one per CPU", opts.parallel)
-	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -151,21 +146,20 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 	return reported(&codedError{status, fmt.Errorf("exit status %d", status)})
 }
 
-func (o *clusterOptions) addFlags(flags *pflag.FlagSet, work string) {
-	flags.IntVarP(&o.job.N, "shards", "n", 0, "number of shards `N`")
-	harmless(flags, "shards")
-	flags.StringVar(&o.work, "work", "", "folder `DIR` of what the shards write; default: "+work)
-	o.run.add(flags, "`ID` of the run; default: a new one")
+func (o *clusterOptions) define(cmd *cobra.Command, work string) {
+	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, safe},
+		cmdFlag{"work", text(&o.work), "folder `DIR` of what the shards write; default: " + work, more, 0},
+		runFlag(&o.run, "`ID` of the run; default: a new one"))
 }
+
+// shardsWanted is what -n wants.
+var shardsWanted = fmt.Sprintf("want the number of shards, 1 to %d", shard.MaxShards)
 
 // resolve checks the flags and takes the command line apart that is to be done in shards.
 func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) error {
 	j := &o.job
-	if j.N < 1 || j.N > shard.MaxShards {
-		return usagef("-n %d: want the number of shards, 1 to %d", j.N, shard.MaxShards)
-	}
-	if err := o.run.check(); err != nil {
-		return err
+	if j.N == 0 {
+		return usagef("-n 0: %s", shardsWanted)
 	}
 	if o.run == "" {
 		o.run = newRun()
@@ -175,7 +169,7 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) erro
 		return err
 	}
 	line.inherit(cmd)
-	j.Line = slices.Concat([]string{"dumptool", "cluster", cmd.Name(), "-n", fmt.Sprint(j.N), "--run", string(o.run), "--"}, args)
+	j.Line = slices.Concat([]string{"dumptool", "cluster", cmd.Name(), "-n", fmt.Sprint(j.N), "--run", o.run, "--"}, args)
 	j.OwnWorkers = line.given("jobs")
 	if line.given("shard") || line.given("run") {
 		return usagef("--shard and --run are what cluster adds")
@@ -202,13 +196,13 @@ func (o *clusterOptions) divide(line *innerLine) error {
 	case line.name == "convert": // its shards write to one folder
 		j.Parts = out
 	case work != "":
-		j.Parts = store.Join(work, string(o.run))
+		j.Parts = store.Join(work, o.run)
 	case out != "":
-		j.Parts = store.Join(store.Dir(out), store.Base(out)+".shards", string(o.run))
+		j.Parts = store.Join(store.Dir(out), store.Base(out)+".shards", o.run)
 	default:
 		return usagef("no place for what the shards write: give %s its -out, or --work", line.name)
 	}
-	words, run := strings.Fields(line.name), []string{"--run", string(o.run)}
+	words, run := strings.Fields(line.name), []string{"--run", o.run}
 	ofMerge := func(f *pflag.Flag) bool { return f.Name == updateFlag }
 	merge := slices.Concat(words, []string{"merge"}, line.flags(line.global), run)
 	j.Shard = slices.Concat(words, line.flags(func(f *pflag.Flag) bool { return f.Name != "out" && !ofMerge(f) }), run, []string{"-out", j.Parts}, line.arguments())
@@ -222,8 +216,8 @@ func (o *clusterOptions) divide(line *innerLine) error {
 }
 
 // newRun makes the name of a run: of the minute, and by chance.
-func newRun() runFlag {
-	return runFlag(fmt.Sprintf("%04x%04x", uint16(time.Now().Unix()/60), uint16(rand.Uint32())))
+func newRun() string {
+	return fmt.Sprintf("%04x%04x", uint16(time.Now().Unix()/60), uint16(rand.Uint32()))
 }
 
 // pathWords are the words of an argument that may look like a flag.

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
@@ -20,28 +20,30 @@ import (
 )
 
 type compareOptions struct {
-	tensors  comparison
-	order    orderFlags
-	output   compareOutput
-	baseline baselineFlags
-	standard standardFlags
-	shards   shardOptions
-	// args are the flags that the user set, for the report.
-	args []string
+	*comparison
+	output compareOutput
+	shards shardOptions
+}
+
+// newCompareOptions returns the defaults of all flags.
+func newCompareOptions() *compareOptions {
+	return &compareOptions{comparison: newComparison(), output: newCompareOutput()}
 }
 
 func newCompareCommand(a *app) *cobra.Command {
-	opts := new(compareOptions)
+	opts := newCompareOptions()
 	cmd := &cobra.Command{
 		Use:   "compare --cpu PATH --npu PATH",
 		Short: "compare NPU tensors with a golden run",
 		Long: `compare pairs the tensors of an NPU run with those of a reference run by name,
 compares every pair element by element, and says which operator went wrong
-first, and why. Each PATH is a file or a folder of .npy arrays, dumps of any
-container (device layouts are converted to the axis order of the reference), or
-raw .bin files. Two runs of an NPU can be compared in the same way. A PATH that
-is not given is the folder cpu or npu below $DUMP_MEMORY_PATH; the reports then
-go to the folder result there.
+first, and why.
+
+Each PATH is a file or a folder of .npy arrays, dumps of any container (device
+layouts are converted to the axis order of the reference), or raw .bin files.
+Two runs of an NPU can be compared in the same way. A PATH that is not given is
+the folder cpu or npu below $DUMP_MEMORY_PATH; the reports then go to the folder
+result there.
 
 A tensor fails by evidence of a fault: its operator adds an error that neither
 rounding nor the errors of its inputs explain, or such an error damaged it. What
@@ -68,59 +70,39 @@ tensor, lists of what was skipped, and compare.json with everything.`,
 					return err
 				}
 			}
-			opts.args = given(cmd.Flags())
+			opts.Args = given(cmd.Flags())
 			return misspelled(cmd, args, runCompare(cmd, a, opts, args))
 		},
 	}
 	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
-	opts.addFlags(cmd)
-	opts.shards.add(cmd.Flags())
-	a.groupFlags(cmd, compareGroups())
+	opts.define(cmd)
+	define(cmd, opts.shards.flags()...)
 	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
 	return cmd
 }
 
-func (o *compareOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	o.tensors.addFlags(cmd)
-	o.tensors.dumps.add(cmd, opsFlag)
-	o.tensors.pair.addOps(flags)
-	o.order.addFlags(cmd)
-	o.order.addConsumers(flags)
-	o.baseline.addFlags(flags)
-	o.standard.addFlags(cmd)
-	o.output.addFlags(cmd)
-	o.setScopes(flags)
-}
-
-// setScopes says what flags have a say in; those of reports need no word.
-func (o *compareOptions) setScopes(flags *pflag.FlagSet) {
-	ofPlace(flags, "cpu", "npu", "op-config", "fusion", "result", "ops-from", "node-runtime-filename", "order-file", "consumer-map", "ir", "third", "noise", "map-node-dict")
-	ofRow(flags, "verdict", "profile", "atol", "rtol", "tol-mode", "nan-policy", "max-error-ratio", "min-cos", "max-red", "max-mean-rel", "min-sqnr", "max-ulp", "int-tol", "accum",
-		"inputs", "fuzzy", "skip-keys", "exclude-node-list", "standard", "hf32", "flow", "force-compare", "crop-padding", "auto-layout", "transpose", "ref-format", "npu-format", "original-format",
-		"max-elems", "strict-dtype", "ref-dtype", "bin-dtype")
-	ofRound(flags, "round", "order")
+func (o *compareOptions) define(cmd *cobra.Command) {
+	define(cmd, slices.Concat(o.sides(), o.operators(), o.pairs(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(cmd), o.failures())...)
+	cmd.Flag("hf32").NoOptDefVal = string(compare.HF32On)
+	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure in execution order", ci, safe | rare})
+	o.output.define(cmd)
 }
 
 // runCompare compares two runs.
-func runCompare(cmd *cobra.Command, a *app, opts *compareOptions, args []string) error {
+func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) error {
 	ctx := cmd.Context()
-	opt, err := opts.resolve(a, args)
-	if err != nil {
+	if err := o.resolve(a, args); err != nil {
 		return err
 	}
-	if opt.Shard, err = opts.shards.resolve(a, opts.output.out); err != nil {
-		return err
-	}
-	if opt.Shard.On() {
-		if err := opts.forShard(opt); err != nil {
+	if o.Shard.On() {
+		if err := o.forShard(); err != nil {
 			return err
 		}
 	}
-	opt.Origin = opts.shards.origin(cmd, opt.Shard, "")
+	o.Origin = o.shards.origin(cmd, o.Shard, "")
 	makeRoom(0, 0)
-	plan, err := compare.NewPlan(ctx, *opt)
+	plan, err := compare.NewPlan(ctx, o.Options)
 	if err != nil {
 		return a.notCompared(err)
 	}
@@ -128,39 +110,40 @@ func runCompare(cmd *cobra.Command, a *app, opts *compareOptions, args []string)
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
 	}
-	if opt.Shard.On() {
-		return opts.compareShard(ctx, a, opt, plan)
+	if o.Shard.On() {
+		return o.compareShard(ctx, a, plan)
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
-	if err := cmp.Or(opts.write(ctx, a, opt, comparedRun{plan, parts, rep}), interrupted); err != nil {
+	if err := cmp.Or(o.write(ctx, a, comparedRun{plan, parts, rep}), interrupted); err != nil {
 		return err
 	}
-	return a.conclude(opt.Outcome(rep))
+	return a.conclude(o.Outcome(rep))
 }
 
 // forShard refuses what needs a whole run, and keeps what any report shows.
-func (o *compareOptions) forShard(opt *compare.Options) error {
+func (o *compareOptions) forShard() error {
 	switch {
-	case o.baseline.failFast:
+	case o.FailFast:
 		return usagef("--fail-fast: shards do not know of each other's failures")
-	case o.baseline.update:
+	case o.UpdateBaseline:
 		return usagef("--update-baseline: the merge of the shards writes it")
-	case o.output.showGraph:
+	case o.output.pictures.Plots:
 		return usagef("--show-graph: shards keep no plots; 'compare detail' and a run of some operators (--ops) do")
 	}
-	opt.Bins, opt.Axes = true, true
-	opt.Top, opt.List = o.output.topN, o.output.diffCount
-	if o.output.diffOrder == "worst" {
-		opt.Top = max(o.output.topN, o.output.diffCount)
+	o.Bins, o.Axes = true, true
+	elements := o.output.look.Elements
+	o.Top, o.List = o.output.topN, elements.Count
+	if elements.Worst {
+		o.Top = max(o.Top, elements.Count)
 	}
 	return nil
 }
 
 // compareShard compares the rounds of a shard and writes its document.
-func (o *compareOptions) compareShard(ctx context.Context, a *app, opt *compare.Options, plan *compare.Plan) error {
-	path := store.Join(o.output.out, opt.Shard.Folder(), report.WriterOf[*record.Report]("json").File)
-	origin := opt.Origin
+func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare.Plan) error {
+	path := store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File)
+	origin := o.Origin
 	origin.Listing = plan.Listing()
 	var earlier *record.Report
 	complete := func(*shard.Document) bool {
@@ -181,42 +164,42 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, opt *compare.
 		return err
 	}
 	run := comparedRun{plan, parts, plan.Conclude(parts)}
-	if opt.Pictures != nil {
-		if _, err := a.gatherPictures(ctx, opt, run, nil); err != nil {
+	if o.Pictures != nil {
+		if _, err := a.gatherPictures(ctx, o.Pictures, run, nil); err != nil {
 			return err
 		}
 	}
-	failed := report.WriteFiles(report.NewFolder(store.Dir(path), opt.Ref, opt.NPU), []string{"json"}, run.Report, report.Options{})
+	failed := report.WriteFiles(report.NewFolder(store.Dir(path), o.Ref, o.NPU), []string{"json"}, run.Report, report.Options{})
 	if len(failed) == 0 {
-		a.shardWritten(opt.Shard, path)
+		a.shardWritten(o.Shard, path)
 	}
 	return errors.Join(failed...)
 }
 
-// resolve turns the flags into options, and reads the files that they name.
-func (o *compareOptions) resolve(a *app, args []string) (*compare.Options, error) {
-	opt := &compare.Options{Args: o.args}
-	if err := cmp.Or(o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.resolve(opt)); err != nil {
-		return nil, err
+// resolve checks the flags, and reads the files that they name.
+func (o *compareOptions) resolve(a *app, args []string) error {
+	if err := cmp.Or(o.output.check(), o.checkFailures(), o.chooseStandard()); err != nil {
+		return err
 	}
-	if o.shards.shard != "" {
-		opt.BaselineFile = "" // the merge reads it
+	if err := a.comparePaths(o.comparison, &o.output.out, args); err != nil {
+		return err
 	}
-	if err := a.comparePaths(&o.tensors.cpu, &o.tensors.npu, &o.output.out, append(o.tensors.dumps.paths, args...)); err != nil {
-		return nil, err
+	var err error
+	if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
+		return err
 	}
-	if err := o.tensors.setPaths(opt, o.output.out); err != nil {
-		return nil, err
+	if err := o.keepOut(o.output.out); err != nil {
+		return err
 	}
-	if err := o.output.resolve(opt); err != nil {
-		return nil, err
+	if err := o.output.resolve(&o.Options); err != nil {
+		return err
 	}
-	opt.Axes = a.streams.OutWidth > 0
-	if err := o.tensors.load(opt, o.output.out, o.order.addFiles); err != nil {
-		return nil, err
+	o.Axes = a.streams.OutWidth > 0
+	if err := o.load(o.output.out); err != nil {
+		return err
 	}
-	warn(a, opt.Warnings)
-	return opt, o.order.resolve(opt)
+	warn(a, o.Warnings)
+	return o.chooseOrder()
 }
 
 // comparePairs compares the pairs of a plan, with a progress bar.
@@ -225,10 +208,10 @@ func (a *app) comparePairs(ctx context.Context, plan *compare.Plan) ([]compare.P
 }
 
 // write writes the baseline and the reports.
-func (o *compareOptions) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
-	messages, notKept := opt.SaveBaseline(run.Report)
+func (o *compareOptions) write(ctx context.Context, a *app, run comparedRun) error {
+	messages, notKept := o.SaveBaseline(run.Report)
 	a.say(messages)
-	return cmp.Or(o.output.write(ctx, a, opt, run), notKept)
+	return cmp.Or(o.output.write(ctx, a, &o.Options, run), notKept)
 }
 
 // misspelled adds a hint to the error of a run whose first path is not there and

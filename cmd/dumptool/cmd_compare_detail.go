@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,16 +17,13 @@ import (
 )
 
 type compareDetailOptions struct {
-	tensors  comparison
-	op       string
-	out      string
-	format   string
-	topN     int
-	exitZero exitZero
+	*comparison
+	op, out, format string
 }
 
 func newCompareDetailCommand(a *app) *cobra.Command {
-	opts := new(compareDetailOptions)
+	opts := &compareDetailOptions{comparison: newComparison()}
+	opts.Top, opts.Keep, opts.KLD = 20, true, true
 	cmd := &cobra.Command{
 		Use:   "detail --op NAME[:output:K] --cpu PATH --npu PATH",
 		Short: "look into the tensors of one operator",
@@ -37,63 +37,47 @@ and order, and the worst elements as a CSV file.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareDetail(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	flags := cmd.Flags()
-	opts.tensors.addFlags(cmd)
-	flags.StringVar(&opts.op, "op", "", "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors")
-	flags.IntVar(&opts.topN, "topn", 20, "show the worst `N` elements")
-	harmless(flags, "op", "topn")
-	outFlag(flags, &opts.out, "", "write tensors and elements to folder `DIR`")
+	define(cmd, slices.Concat([]cmdFlag{
+		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", choosing, safe},
+		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, safe},
+	}, opts.sides(), opts.judge(cmd), opts.pairs(), opts.shapes())...)
+	outFlag(cmd.Flags(), &opts.out, "", "write tensors and elements to folder `DIR`")
 	formatFlag[*record.Row](cmd, &opts.format)
-	opts.exitZero.add(flags, "failures")
+	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "failures")
 	return cmd
 }
 
-// resolve turns the flags into options, and reads the files that they name.
-func (o *compareDetailOptions) resolve(a *app, selector compare.Selector, args []string) (*compare.Options, error) {
-	switch {
-	case o.op == "":
-		return nil, usagef("no operator given: --op NAME is needed")
-	case o.topN < 1 || o.topN > maxWorst:
-		return nil, usagef("--topn %d: want 1 to %d", o.topN, maxWorst)
-	}
-	opt := &compare.Options{Top: o.topN, Keep: true, KLD: true, ExitZero: bool(o.exitZero)}
-	if err := o.tensors.resolve(opt); err != nil {
-		return nil, err
+// resolve checks the flags, and reads the files that they name.
+func (o *compareDetailOptions) resolve(a *app, selector compare.Selector, args []string) error {
+	if o.op == "" {
+		return usagef("no operator given: --op NAME is needed")
 	}
 	var results string // of HPAA, where the paths are its own
-	if err := a.comparePaths(&o.tensors.cpu, &o.tensors.npu, &results, append(o.tensors.dumps.paths, args...)); err != nil {
-		return nil, err
-	}
-	if err := o.tensors.setPaths(opt, o.out); err != nil {
-		return nil, err
+	if err := cmp.Or(a.comparePaths(o.comparison, &results, args), o.keepOut(o.out)); err != nil {
+		return err
 	}
 	if o.out != "" {
 		if err := safefile.CheckWritable(o.out, "detail"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := o.tensors.load(opt, results); err != nil {
-		return nil, err
+	if err := o.load(results); err != nil {
+		return err
 	}
 	var err error
-	if opt.Pair.Ops, err = dumpdir.NewNameSet([]string{selector.Op}); err != nil {
-		return nil, usagef("--op: %w", err)
+	if o.Pair.Ops, err = dumpdir.NewNameSet([]string{selector.Op}); err != nil {
+		return usagef("--op: %w", err)
 	}
-	return opt, nil
+	return nil
 }
 
 // runCompareDetail compares one operator.
 func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, args []string) error {
-	format, err := oneFormat[*record.Row](opts.format)
-	if err != nil {
-		return err
-	}
 	selector := compare.ParseSelector(opts.op)
-	opt, err := opts.resolve(a, selector, args)
-	if err != nil {
+	if err := opts.resolve(a, selector, args); err != nil {
 		return err
 	}
-	plan, err := compare.NewDetailPlan(ctx, *opt, selector)
+	plan, err := compare.NewDetailPlan(ctx, opts.Options, selector)
 	if err != nil {
 		return a.notCompared(err)
 	}
@@ -102,7 +86,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 		return err
 	}
 	rep := plan.Conclude(parts)
-	out := resultPrinter{app: a, format: format}
+	out := resultPrinter{app: a, format: opts.format}
 	folder, files := report.NewCompareFolder(opts.out, rep), report.NewFileNames()
 	for i := range parts {
 		row := rep.Row(i)

@@ -3,27 +3,23 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
-	"dumptool/internal/sidefile"
 )
 
 type compareDeterminismOptions struct {
-	pair     pairFlags
-	order    orderFlags
-	output   reportOptions
-	exitZero exitZero
-	dumps    dumpFlags
+	*comparison
+	output reportOptions
 }
 
 func newCompareDeterminismCommand(a *app) *cobra.Command {
-	opts := new(compareDeterminismOptions)
+	opts := &compareDeterminismOptions{comparison: newComparison()}
 	cmd := &cobra.Command{
 		Use:   "determinism RUN1 RUN2...",
 		Short: "check that runs of one network give the same bits",
@@ -42,36 +38,26 @@ one of the first run.`,
 		},
 	}
 	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	flags := cmd.Flags()
-	opts.pair.addFlags(flags)
-	opts.pair.addOps(flags)
-	opts.order.addFlags(cmd)
+	define(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operators(), opts.pairs(), opts.execution(),
+		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version)})...)
 	addReportFlags[*determinism.Report](cmd, &opts.output, "text", "; several with -out")
-	opts.exitZero.add(flags, "differences")
-	opts.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, compareWorkers, containerFlag)
+	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "differences")
 	return cmd
 }
 
 // runCompareDeterminism compares runs.
-func runCompareDeterminism(ctx context.Context, a *app, opts *compareDeterminismOptions, args []string) error {
-	args = append(opts.dumps.paths, args...)
+func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOptions, args []string) error {
+	args = append(o.paths, args...)
 	if len(args) < 2 {
 		return usagef("want two runs or more, got %s", lang.Count(len(args), "argument"))
 	}
-	if err := cmp.Or(checkReports[*determinism.Report](&opts.output), opts.dumps.check()); err != nil {
+	if err := checkReports[*determinism.Report](&o.output); err != nil {
 		return err
 	}
-	var opt compare.Options
-	var files sidefile.Files
-	opts.pair.addFiles(&files)
-	opts.order.addFiles(&files)
-	if err := opt.Load(files); err != nil {
-		return compareError(err)
-	}
-	if err := cmp.Or(opts.pair.resolve(&opt, opts.dumps.ops), opts.order.resolve(&opt)); err != nil {
+	if err := cmp.Or(o.load(""), o.chooseOrder()); err != nil {
 		return err
 	}
-	warn(a, opt.Warnings)
+	warn(a, o.Warnings)
 	for i := range args {
 		if err := exists(args[i]); err != nil {
 			return err
@@ -79,15 +65,15 @@ func runCompareDeterminism(ctx context.Context, a *app, opts *compareDeterminism
 	}
 	d, err := watched(a, "comparing", func(observe func(batch.Event)) (*determinism.Report, error) {
 		return determinism.Check(ctx, determinism.Options{
-			Runs: args, Rounds: opts.dumps.selection(), Pair: opt.Pair, SideFiles: opt.SideFiles, OrderBy: opt.OrderBy, Version: opts.dumps.version, Workers: opts.dumps.workers, Observe: observe,
+			Runs: args, Rounds: o.RefRounds, Pair: o.Pair, SideFiles: o.SideFiles, OrderBy: o.OrderBy, Version: o.Version, Workers: o.Workers, Observe: observe,
 		})
 	})
 	if err != nil {
 		return a.notCompared(err)
 	}
 	warn(a, d.Warnings)
-	if err := writeReports(a, &opts.output, d, report.Options{}); err != nil {
+	if err := writeReports(a, &o.output, d, report.Options{}); err != nil {
 		return err
 	}
-	return a.conclude(d.Outcome(bool(opts.exitZero)))
+	return a.conclude(d.Outcome(o.ExitZero))
 }

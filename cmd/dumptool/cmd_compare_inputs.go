@@ -1,73 +1,47 @@
 package main
 
 import (
-	"cmp"
+	"fmt"
 
-	"github.com/spf13/cobra"
-
-	"dumptool/internal/compare"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 )
 
-// comparison are the flags of compare and detail: two sides, and how their tensors are
-// compared.
-type comparison struct {
-	cpu, npu string
-	dumps    dumpFlags
-	judge    judgeFlags
-	pair     pairFlags
-	shape    shapeFlags
-}
-
-func (o *comparison) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVarP(&o.cpu, "cpu", "g", "", "`PATH` of the reference: a file or a folder")
-	alias(flags, "cpu", "cpu-dir", "golden")
-	flags.StringVarP(&o.npu, "npu", "m", "", "`PATH` of the NPU data: a file or a folder")
-	alias(flags, "npu", "npu-dir")
-	o.dumps.add(cmd, pathFlag(morePaths), sidesFlag, compareWorkers, containerFlag)
-	o.judge.addFlags(cmd)
-	o.pair.addFlags(flags)
-	o.shape.addFlags(cmd)
-}
-
-// compareWorkers is the jobsFlag of comparisons.
-var compareWorkers = jobsFlag("`N` workers; default: one per CPU, at most 16")
-
-// resolve turns the flags into options.
-func (o *comparison) resolve(opt *compare.Options) error {
-	opt.Version, opt.Workers = o.dumps.version, o.dumps.workers
-	opt.RefRounds, opt.NPURounds = o.dumps.sides()
-	return cmp.Or(o.dumps.check(), o.judge.resolve(opt), o.shape.resolve(opt))
-}
-
-// setPaths sets the two sides, and the folder of the results, which is none of them.
-func (o *comparison) setPaths(opt *compare.Options, out string) error {
-	opt.Ref, opt.NPU, opt.Skip = o.cpu, o.npu, out
-	switch {
-	case out == "":
-		return nil
-	case safefile.SameFile(out, o.cpu):
-		return usagef("-out %s: that is the folder of --cpu, want one of its own", out)
-	case safefile.SameFile(out, o.npu):
-		return usagef("-out %s: that is the folder of --npu, want one of its own", out)
-	}
-	return nil
-}
-
 // load reads the files of the flags, and those of HPAA in a folder.
-func (o *comparison) load(opt *compare.Options, folder string, others ...func(*sidefile.Files)) error {
-	files := sidefile.Files{OpConfig: o.judge.opConfig, Folder: folder}
-	o.pair.addFiles(&files)
-	for _, add := range others {
-		add(&files)
+func (o *comparison) load(folder string) error {
+	o.files.Folder = folder
+	if err := o.recognise(); err != nil {
+		return err
 	}
-	if err := opt.Load(files); err != nil {
+	if err := o.Load(o.files); err != nil {
 		return compareError(err)
 	}
-	return o.pair.resolve(opt, o.dumps.ops)
+	return o.chooseOps()
+}
+
+// chooseOps makes a set of the operators that are chosen by flags and files.
+func (o *comparison) chooseOps() (err error) {
+	o.Pair.Ops, err = readOps(o.ops, o.SideFiles.Ops...)
+	return err
+}
+
+// recognise finds out what the files of --graph-file are, in whose place other flags stand.
+func (o *comparison) recognise() error {
+	for _, path := range o.graphFiles {
+		role, err := sidefile.Recognise(path)
+		if err != nil {
+			return configError(fmt.Errorf("--graph-file: %w", safefile.WithPath(path, err)))
+		}
+		to := map[sidefile.Role]*string{
+			sidefile.ExecutionFile: &o.files.Execution, sidefile.ConsumersFile: &o.files.Consumers, sidefile.FusionFile: &o.files.Fusion, sidefile.IRFile: &o.IR,
+		}[role]
+		if *to != "" {
+			return usagef("--graph-file %s: it says the same as %s: want one of them", path, *to)
+		}
+		*to = path
+	}
+	return nil
 }
 
 // memoryPath is the environment variable with the folder of HPAA's data.
@@ -82,11 +56,12 @@ func (a *app) getenv(name string) string {
 	return value
 }
 
-// comparePaths finds the two sides: the flags, then the arguments, then the
-// folders of HPAA, whose result folder is also that of the reports.
-func (a *app) comparePaths(cpu, npu, out *string, args []string) error {
+// comparePaths finds the two sides: the flags, then the arguments, then the folders of
+// HPAA, whose result folder is also that of the reports. That is none of the sides.
+func (a *app) comparePaths(o *comparison, out *string, args []string) error {
+	args = append(o.paths, args...)
 	given := len(args)
-	for _, side := range []*string{cpu, npu} {
+	for _, side := range []*string{&o.Ref, &o.NPU} {
 		if *side == "" && len(args) > 0 {
 			*side, args = args[0], args[1:]
 		}
@@ -95,25 +70,38 @@ func (a *app) comparePaths(cpu, npu, out *string, args []string) error {
 		return usagef("unexpected argument %q: both sides are given", args[0])
 	}
 	root := a.getenv(memoryPath)
-	if root != "" && given == 0 && (*cpu == "" || *npu == "") {
-		for name, path := range map[string]*string{"cpu": cpu, "npu": npu, "result": out} {
+	if root != "" && given == 0 && (o.Ref == "" || o.NPU == "") {
+		for name, path := range map[string]*string{"cpu": &o.Ref, "npu": &o.NPU, "result": out} {
 			if *path == "" {
 				*path = store.Join(root, name)
 			}
 		}
 	}
 	switch {
-	case *cpu == "" && *npu == "":
+	case o.Ref == "" && o.NPU == "":
 		return usagef("no paths given: --cpu PATH and --npu PATH are needed, or $%s", memoryPath)
-	case *cpu == "":
+	case o.Ref == "":
 		return usagef("no reference given: --cpu PATH is needed")
-	case *npu == "":
+	case o.NPU == "":
 		return usagef("no NPU data given: --npu PATH is needed")
 	}
-	for _, path := range []string{*cpu, *npu} {
+	for _, path := range []string{o.Ref, o.NPU} {
 		if err := exists(path); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// keepOut leaves a folder of results out of the sides, which it is none of.
+func (o *comparison) keepOut(out string) error {
+	o.Skip = out
+	switch {
+	case out == "":
+	case safefile.SameFile(out, o.Ref):
+		return usagef("-out %s: that is the folder of --cpu, want one of its own", out)
+	case safefile.SameFile(out, o.NPU):
+		return usagef("-out %s: that is the folder of --npu, want one of its own", out)
 	}
 	return nil
 }

@@ -10,17 +10,15 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
-	"dumptool/internal/sidefile"
 )
 
 type compareJudgeOptions struct {
-	judge    judgeFlags
-	format   string
-	exitZero exitZero
+	*comparison
+	format string
 }
 
 func newCompareJudgeCommand(a *app) *cobra.Command {
-	opts := new(compareJudgeOptions)
+	opts := &compareJudgeOptions{comparison: newComparison()}
 	cmd := &cobra.Command{
 		Use:   "judge COMPARE.JSON",
 		Short: "judge a finished comparison by its evidence, or by other limits",
@@ -36,10 +34,9 @@ failed. Limits that are not given are those of the profile, not of the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*compare.Judgement]() + exitStatus(exitFound, exitNothing)
-	opts.judge.addFlags(cmd)
-	flags := cmd.Flags()
+	define(cmd, opts.judge(cmd)...)
 	formatFlag[*compare.Judgement](cmd, &opts.format)
-	opts.exitZero.add(flags, "failures")
+	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "failures")
 	return cmd
 }
 
@@ -48,16 +45,8 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if len(args) != 1 {
 		return usagef("want one compare.json, got %s", lang.Count(len(args), "argument"))
 	}
-	format, err := oneFormat[*compare.Judgement](opts.format)
-	if err != nil {
+	if err := opts.load(""); err != nil {
 		return err
-	}
-	var opt compare.Options
-	if err := opts.judge.resolve(&opt); err != nil {
-		return err
-	}
-	if err := opt.Load(sidefile.Files{OpConfig: opts.judge.opConfig}); err != nil {
-		return compareError(err)
 	}
 	doc, err := compare.ReadReport(args[0])
 	if err != nil {
@@ -70,15 +59,15 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED", "%s 中没有 %s(--rows bad，均已通过)：按其他门限判定时为 UNDECIDED",
 			args[0], lang.CountText(n, "row", "行"))})
 	}
-	j, err := compare.Judge(doc, opt.Judge, opt.SideFiles.OpConfig)
+	j, err := compare.Judge(doc, opts.Options.Judge, opts.SideFiles.OpConfig)
 	if err != nil {
 		return safefile.WithPath(args[0], err)
 	}
 	if j.ByLevels {
 		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", "%s 中没有各行的噪声数据：采用比对时的证据", args[0])})
 	}
-	if err := printResult(a, format, j, report.Options{}); err != nil {
+	if err := printResult(a, opts.format, j, report.Options{}); err != nil {
 		return err
 	}
-	return a.conclude(j.Outcome(args[0], bool(opts.exitZero)))
+	return a.conclude(j.Outcome(args[0], opts.ExitZero))
 }

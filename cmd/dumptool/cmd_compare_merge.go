@@ -18,7 +18,7 @@ const divergence = "msaccucmp"
 
 // mergeCompared makes the reports of comparisons.
 func mergeCompared(m *merging) error {
-	o, opt, err := mergedOptions(m.cmd.Flags(), m.docs[0].Options)
+	o, err := mergedOptions(m.cmd.Flags(), m.docs[0].Options)
 	if err != nil {
 		return err
 	}
@@ -28,34 +28,34 @@ func mergeCompared(m *merging) error {
 			return err
 		}
 	}
-	if opt.KLD && !asked(m.docs[0].Options, divergence) {
+	if o.KLD && !asked(m.docs[0].Options, divergence) {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
 	}
-	opt.Axes = m.a.streams.OutWidth > 0
-	rep, err := opt.Merge(m.docs, reports, m.origin)
+	o.Axes = m.a.streams.OutWidth > 0
+	rep, err := o.Merge(m.docs, reports, m.origin)
 	if err != nil {
 		return incompletef("%w", err)
 	}
-	keepPictures(rep, opt.Pictures)
-	opt.Pictures = nil
-	if err := o.write(m.cmd.Context(), m.a, opt, comparedRun{nil, nil, rep}); err != nil {
+	keepPictures(rep, o.Pictures)
+	o.Pictures = nil
+	if err := o.write(m.cmd.Context(), m.a, comparedRun{nil, nil, rep}); err != nil {
 		return err
 	}
-	return m.a.conclude(opt.Outcome(rep))
+	return m.a.conclude(o.Outcome(rep))
 }
 
 // mergedOptions are the options of the documents of comparisons, with the flags of a merge
 // in place of theirs.
-func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOptions, *compare.Options, error) {
-	o := new(compareOptions)
+func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOptions, error) {
+	o := newCompareOptions()
 	cmd := &cobra.Command{Use: "compare"}
 	cmd.SetGlobalNormalizationFunc(normalizeFlag)
-	o.addFlags(cmd)
+	o.define(cmd)
 	own := cmd.Flags()
 	for _, x := range options {
 		if f := own.Lookup(x.Name); f != nil {
 			if err := setFlag(f, config.Value{Source: "options of the documents", Text: x.Value, List: x.Values}); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}
@@ -74,11 +74,11 @@ func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOption
 	if f := flags.Lookup("json"); f != nil && f.Changed {
 		o.output.formats = []string{"json"}
 	}
-	opt := new(compare.Options)
-	if err := cmp.Or(failed, o.output.check(), o.tensors.resolve(opt), o.baseline.resolve(opt), o.standard.named(opt), o.tensors.pair.resolve(opt, o.tensors.dumps.ops), o.output.resolve(opt)); err != nil {
-		return nil, nil, err
+	if err := cmp.Or(failed, o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options)); err != nil {
+		return nil, err
 	}
-	return o, opt, compareError(opt.LoadBaseline())
+	o.nameStandard()
+	return o, compareError(o.LoadBaseline())
 }
 
 // asked reports whether a format is among those of the options.

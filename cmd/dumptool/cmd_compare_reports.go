@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"strconv"
-	"strings"
+	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,48 +15,47 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
-	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
-	"dumptool/internal/shard"
 	"dumptool/internal/store"
 )
 
 // compareOutput are the flags about the reports.
 type compareOutput struct {
 	reportOptions
-	extraColumns, bom  bool
-	rows               string
-	diffCount, topN    int
-	diffOrder, version string
-	showGraph          bool
-	maxBins, minBins   int
-	pictures           string
+	look     report.Options
+	rows     string
+	topN     int
+	pictures compare.PictureOptions
 }
 
-func (o *compareOutput) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	o.addLooks(cmd)
-	flags.IntVar(&o.diffCount, "diff-cnt", 128, "at most `N` error elements in the CSV of an operator")
-	flags.StringVar(&o.diffOrder, "diff-order", "index", "`ORDER` of these elements: index or worst")
-	flags.IntVar(&o.topN, "topn", 20, "keep the worst `N` elements of bad tensors")
-	flags.BoolVar(&o.showGraph, "show-graph", false, "with -out: draw three plots of every bad tensor, as PNG files")
-	flags.StringVar(&o.pictures, "pictures", "200", "keep the pictures of `N` tensors in compare.json, the most telling first, or of all")
-	flags.IntVar(&o.maxBins, "max-bins", 128, "at most `N` bins in the histograms of plots and pictures")
-	flags.IntVar(&o.minBins, "min-bins", 1, "at least `N` bins")
-	harmless(flags, "diff-cnt", "diff-order", "topn", "pictures", "max-bins", "min-bins")
-	completeValues(cmd, "diff-order", []string{"index", "worst"})
+// newCompareOutput returns the defaults of the flags.
+func newCompareOutput() compareOutput {
+	return compareOutput{topN: 20, look: report.Options{Elements: report.OpErrors{Count: 128}},
+		pictures: compare.PictureOptions{Kept: 200, Bins: metrics.BinLimits{Min: 1, Max: 128}}}
 }
 
-// addLooks adds the flags that say how the reports look, whatever was compared.
-func (o *compareOutput) addLooks(cmd *cobra.Command) {
-	flags := cmd.Flags()
+func (o *compareOutput) define(cmd *cobra.Command) {
+	o.defineLooks(cmd)
+	elements, pictures := &o.look.Elements, &o.pictures
+	define(cmd,
+		cmdFlag{"topn", whole(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", closer, safe | hidden | inReport},
+		cmdFlag{"diff-cnt", whole(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", closer, safe | rare | onHPAA},
+		cmdFlag{"diff-order", named(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", closer, safe | rare | onHPAA},
+		cmdFlag{"show-graph", yes(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", closer, 0},
+		cmdFlag{"pictures", orAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", closer, safe | hidden | inReport},
+		cmdFlag{"max-bins", whole(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", closer, safe | rare},
+		cmdFlag{"min-bins", whole(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", closer, safe | rare})
+}
+
+// defineLooks adds the flags that say how the reports look, whatever was compared.
+func (o *compareOutput) defineLooks(cmd *cobra.Command) {
 	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out csv and json")
-	flags.StringVar(&o.version, "hpaa-version", "", "columns of cpu_vs_npu.csv: `successor` adds cos_sim")
-	flags.BoolVar(&o.extraColumns, "extra-columns", false, "add columns of our own to cpu_vs_npu.csv")
-	flags.StringVar(&o.rows, "rows", "", "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000")
-	completeValues(cmd, "rows", []string{"all", "bad"})
-	flags.BoolVar(&o.bom, "bom", false, "start CSV files with a byte order mark, for Excel")
-	harmless(flags, "hpaa-version", "extra-columns", "rows", "bom")
+	define(cmd,
+		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad (compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", reporting, safe | ofTransport | onHPAA},
+		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", reporting, safe | hidden | inReport},
+		cmdFlag{"extra-columns", yes(&o.look.HPAA.ExtraColumns), "add columns of our own to cpu_vs_npu.csv", reporting, safe | hidden | inReport},
+		cmdFlag{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, safe | rare | onHPAA},
+		cmdFlag{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, safe | hidden | inReport | onHPAA})
 }
 
 // given lists the flags that were set, in the order of their names, but for those that do
@@ -64,7 +63,7 @@ func (o *compareOutput) addLooks(cmd *cobra.Command) {
 func given(flags *pflag.FlagSet) []string {
 	var list []string
 	flags.Visit(func(f *pflag.Flag) {
-		if scopeOf(f) != shard.OfTransport && f.Name != "format" && f.Name != "json" {
+		if !has(f, ofTransport) && f.Name != "format" && f.Name != "json" {
 			list = append(list, "--"+f.Name+"="+f.Value.String())
 		}
 	})
@@ -73,34 +72,10 @@ func given(flags *pflag.FlagSet) []string {
 
 // check checks the flags of the reports.
 func (o *compareOutput) check() error {
-	return cmp.Or(o.checkValues(), checkReports[*record.Report](&o.reportOptions))
-}
-
-// checkValues checks all of them but the formats.
-func (o *compareOutput) checkValues() error {
-	if o.rows != "" {
-		var err error
-		if o.rows, err = oneOf("--rows", o.rows, []string{"all", "bad"}); err != nil {
-			return err
-		}
+	if bins := o.pictures.Bins; bins.Max < bins.Min {
+		return usagef("--max-bins %d: want at least %d, the value of --min-bins", bins.Max, bins.Min)
 	}
-	switch {
-	case o.version != "" && !strings.EqualFold(o.version, "successor"):
-		return usagef("--hpaa-version %s: want successor", o.version)
-	case o.diffCount < 1:
-		return usagef("--diff-cnt %d: want at least 1", o.diffCount)
-	case o.topN < 1 || o.topN > maxWorst:
-		return usagef("--topn %d: want 1 to %d", o.topN, maxWorst)
-	case o.minBins < 1:
-		return usagef("--min-bins %d: want at least 1", o.minBins)
-	case o.maxBins < o.minBins:
-		return usagef("--max-bins %d: want at least %d, the value of --min-bins", o.maxBins, o.minBins)
-	case o.maxBins > mostBins:
-		return usagef("--max-bins %d: want at most %d, more than a plot is wide", o.maxBins, mostBins)
-	}
-	var err error
-	o.diffOrder, err = oneOf("--diff-order", o.diffOrder, []string{"index", "worst"})
-	return err
+	return checkReports[*record.Report](&o.reportOptions)
 }
 
 const (
@@ -125,9 +100,7 @@ func (o *compareOutput) resolve(opt *compare.Options) error {
 	default:
 		o.formats = []string{"csv", "json"}
 	}
-	if err := o.setKept(opt); err != nil {
-		return err
-	}
+	o.setKept(opt)
 	if o.out == "" {
 		return nil
 	}
@@ -141,43 +114,28 @@ func (o *compareOutput) resolve(opt *compare.Options) error {
 }
 
 // setKept sets what the comparison keeps for the reports.
-func (o *compareOutput) setKept(opt *compare.Options) error {
+func (o *compareOutput) setKept(opt *compare.Options) {
 	keep := report.KeepOf[*record.Report](o.formats...)
 	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
 	if keep.Worst {
 		opt.Top = o.topN
 	}
+	elements := o.look.Elements
 	switch { // the errors in the files of operators
 	case o.out == "" || !keep.Errors:
-	case o.diffOrder == "worst":
-		opt.Top = max(opt.Top, o.diffCount)
+	case elements.Worst:
+		opt.Top = max(opt.Top, elements.Count)
 	default:
-		opt.List = o.diffCount
+		opt.List = elements.Count
 	}
-	pictures := compare.PictureOptions{Bins: metrics.BinLimits{Min: o.minBins, Max: o.maxBins}, Plots: o.showGraph && o.out != ""}
-	kept, err := parsePictures(o.pictures)
-	if err != nil {
-		return err
-	}
-	if keep.Pictures {
-		pictures.Kept = kept
+	pictures := o.pictures
+	pictures.Plots = pictures.Plots && o.out != ""
+	if !keep.Pictures {
+		pictures.Kept = 0
 	}
 	if pictures.Plots || pictures.Kept > 0 {
 		opt.Pictures = &pictures
 	}
-	return nil
-}
-
-// parsePictures reads the number of tensors whose pictures are kept.
-func parsePictures(text string) (int, error) {
-	if strings.EqualFold(text, "all") {
-		return record.AllPictures, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, usagef("--pictures %s: want a number from 0, or all", text)
-	}
-	return n, nil
 }
 
 // comparedRun is a run that was compared: its report, and what its rows are of.
@@ -190,25 +148,21 @@ type comparedRun struct {
 // write prints the report, or writes the reports to a folder and prints the
 // summary. A run that is interrupted while its plots are drawn has the others.
 func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
-	ropt := report.Options{
-		Text:     report.Text{Lang: a.lang()},
-		HPAA:     report.CSVOptions{Successor: o.version != "", ExtraColumns: o.extraColumns, BOM: o.bom},
-		Page:     page.Options{Lang: string(a.global.lang)}, // that of the browser unless it is said
-		Kept:     run.Listed.Kept,
-		Elements: report.OpErrors{Count: o.diffCount, Worst: o.diffOrder == "worst", Mode: opt.Judge.Mode},
-	}
+	ropt := o.look
+	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
+	ropt.Page.Lang = string(a.global.lang) // that of the browser unless it is said
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
 		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)",
 			"共 %d 行：compare.json、junit.xml 和 report.html 略去通过的行(--rows all 保留)", rep.Len())})
 	}
 	if o.out == "" {
-		if o.showGraph {
+		if o.pictures.Plots {
 			a.say([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only", "--show-graph：仅在指定 -out DIR 时画图")})
 		}
 		var interrupted error
 		if opt.Pictures != nil {
-			_, interrupted = a.gatherPictures(ctx, opt, run, nil)
+			_, interrupted = a.gatherPictures(ctx, opt.Pictures, run, nil)
 		}
 		return cmp.Or(printResult(a, o.formats[0], rep, ropt), interrupted)
 	}
@@ -216,7 +170,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 	if opt.Pictures != nil {
 		ropt.Plots = opt.Pictures.Plots
 		ropt.Gather = func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
-			failed, interrupted = a.gatherPictures(ctx, opt, run, draw)
+			failed, interrupted = a.gatherPictures(ctx, opt.Pictures, run, draw)
 			return failed
 		}
 	}
@@ -234,10 +188,10 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 }
 
 // gatherPictures reads tensors once more for their pictures, with a progress bar.
-func (a *app) gatherPictures(ctx context.Context, opt *compare.Options, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
+func (a *app) gatherPictures(ctx context.Context, opt *compare.PictureOptions, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
 	drawn := 0
 	for i := range run.Len() {
-		if opt.Pictures.Plots && run.Row(i).IsDrawn() {
+		if opt.Plots && run.Row(i).IsDrawn() {
 			drawn++
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dumptool/internal/dumptest"
 	"dumptool/internal/format/npy"
@@ -268,21 +269,25 @@ func TestCompareWorkers(t *testing.T) {
 // the help that tells what it is about, and that no line is too long.
 func TestCompareFlagsInHelp(t *testing.T) {
 	t.Parallel()
-	for _, words := range [][]string{{"compare"}, {"compare", "detail"}, {"compare", "determinism"}, {"compare", "judge"}} {
-		r := runArgs(t, append(words, "--help")...)
-		_, other, _ := strings.Cut(r.out, "\nOther flags:\n")
-		other, _, _ = strings.Cut(other, "\n\n")
-		for line := range strings.Lines(other) {
-			if name := strings.Fields(line); len(name) > 1 && !slices.Contains([]string{"-j,", "-h,"}, name[0]) {
-				t.Errorf("%v: %q stands in no group", words, line)
+	a, _ := testApp(t)
+	walk(newCompareCommand(a), func(cmd *cobra.Command) {
+		for f := range (help{}).flagsByGroup(cmd) {
+			if !slices.Contains(groups, f) {
+				t.Errorf("%s: there is no group %q", cmd.CommandPath(), f)
 			}
 		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Annotations[groupKey] == nil {
+				t.Errorf("%s: --%s stands in no group", cmd.CommandPath(), f.Name)
+			}
+		})
+		r := runArgs(t, append(strings.Fields(cmd.CommandPath()), "--help-all")...)
 		for line := range strings.Lines(r.out) {
 			if len(line) > 81 {
-				t.Errorf("%v: %d columns: %s", words, len(line)-1, line)
+				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), len(line)-1, line)
 			}
 		}
-	}
+	})
 }
 
 // TestCompareExamples checks that the command lines of the help texts have no

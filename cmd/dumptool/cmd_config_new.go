@@ -51,6 +51,7 @@ several values takes them with commas between, or is given more than once.`,
 
 func (o *configNewOptions) addFlags(cmd *cobra.Command) {
 	o.addFields(cmd)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { annotate(f, rare) }) // those of each profile are its keys
 	o.target.addMakingFlags(cmd)
 	o.output.addFlags(cmd.Flags())
 }

@@ -1,41 +1,34 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/convert"
-	"dumptool/internal/lang"
+	"dumptool/internal/find"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
 
 type convertOptions struct {
-	dumps          dumpFlags
-	out            string
-	format         string
-	shape          string
-	input, output  string
-	outType        string
-	custom         string
-	noRecursive    bool
-	skipExisting   bool
-	originalFormat string
-	c0, groups     int64
-	hidden, inSize int64
-	json           jsonFlag
-	abortStale     time.Duration
-	shards         shardOptions
+	convert.Options
+	paths, ops []string
+	find       string
+	custom     string
+	flat       bool
+	json       jsonFlag
+	abortStale time.Duration
+	shards     shardOptions
 }
 
 func newConvertCommand(a *app) *cobra.Command {
-	opts := new(convertOptions)
+	opts := &convertOptions{Options: convert.Options{Type: convert.Npy}}
 	cmd := &cobra.Command{
 		Use:   "convert -d PATH -out DIR",
 		Short: "convert device dumps to host files",
@@ -70,70 +63,67 @@ from what the shards left in DIR.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	opts.define(cmd)
 	cmd.AddCommand(newMergeOf(a, mergeConverts))
-	completeValues(cmd, "format", tensor.FormatNames())
-	completeValues(cmd, "original-format", axisOrders)
-	completeValues(cmd, "type", names(convert.Types))
 	return cmd
 }
 
-func (o *convertOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	o.dumps.add(cmd, pathFlag("dump `PATH`: a file, a list of files, or a folder"),
-		jobsFlag("files converted at a time; default: one per CPU and one more"), containerFlag, roundsFlag, opsFlag, findFlag)
-	alias(flags, "dump-path", "dump-file")
-	outFlag(flags, &o.out, ".", "output folder `DIR`")
-	flags.StringVarP(&o.format, "format", "f", "", "target `FORMAT`, such as NCHW or ND")
-	flags.StringVarP(&o.shape, "shape", "s", "", "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file")
-	flags.StringVarP(&o.output, "output-tensor", "o", "", "convert output `N` only; for a single file")
-	flags.StringVarP(&o.input, "input-tensor", "i", "", "convert input `N` only; for a single file")
-	flags.StringVarP(&o.outType, "type", "t", string(convert.Npy), "output `TYPE`: "+strings.Join(names(convert.Types), ", "))
-	flags.StringVarP(&o.custom, "custom-script-path", "c", "", "folder `DIR` with converters of your own in DIR/format_convert")
-	flags.BoolVar(&o.noRecursive, "no-recursive", false, "do not look into the folders of a folder")
-	flags.BoolVar(&o.skipExisting, "skip-existing", false, "keep output files that are there already")
-	flags.StringVar(&o.originalFormat, "original-format", "", "axis `ORDER` of the original shapes, where several would fit")
-	flags.Int64Var(&o.c0, "c0", 0, "channel block of a device layout to make; default: by element type")
-	flags.Int64Var(&o.groups, "groups", 0, "groups of FRACTAL_Z tensors; default: as the file says")
-	flags.Int64Var(&o.hidden, "hidden-size", 0, "hidden size of RNN layouts")
-	flags.Int64Var(&o.inSize, "input-size", 0, "input size of RNN layouts")
-	harmless(flags, "format", "shape", "output-tensor", "input-tensor", "type", "no-recursive", "original-format", "c0", "groups", "hidden-size", "input-size")
-	o.json.add(flags, "print one JSON object a file with what was written")
-	o.shards.add(flags)
-	flags.DurationVar(&o.abortStale, abortStaleFlag, 0, "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind")
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[scopeKey] == nil { // there is no report
-			ofRow(flags, f.Name)
-		}
-	})
-	ofTransport(flags, "json", abortStaleFlag)
+// define adds the flags. Their results are files, no report.
+func (o *convertOptions) define(cmd *cobra.Command) {
+	target := layoutName(&o.Target)
+	target.known = tensor.FormatNames()
+	outFlag(cmd.Flags(), &o.Out, ".", "output folder `DIR`")
+	o.json.add(cmd.Flags(), "print one JSON object a file with what was written")
+	annotate(cmd.Flag("json"), ofTransport)
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
+		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
+		{"no-recursive", yes(&o.flat), "do not look into the folders of a folder", choosing, safe | ofRow},
+		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", choosing, safe | ofRow},
+		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", choosing, safe | ofRow},
+		{"format|f", target, "target `FORMAT`, such as NCHW or ND", pairing, safe | ofRow},
+		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", pairing, safe | ofRow},
+		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", pairing, safe | ofRow},
+		{"c0", count(&o.C0), "channel block of a device layout to make; default: by element type", pairing, safe | ofRow},
+		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: as the file says", pairing, safe | ofRow},
+		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", pairing, safe | ofRow},
+		{"input-size", count(&o.InputSize), "input size of RNN layouts", pairing, safe | ofRow},
+		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, ofRow},
+		{"type|t", choice(&o.Type, convert.Types), "output `TYPE`: " + strings.Join(names(convert.Types), ", "), reporting, safe | ofRow},
+		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", reporting, ofRow},
+		{abortStaleFlag, duration(&o.abortStale), "first remove what uploads below -out that are `AGE` old, such as 24h, have left behind", more, ofTransport},
+		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more"),
+	}, o.shards.flags())...)
 }
 
 func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string) error {
 	ctx := cmd.Context()
-	paths := convert.SplitPaths(append(opts.dumps.paths, args...))
+	paths := convert.SplitPaths(append(opts.paths, args...))
 	if opts.abortStale != 0 {
-		if err := a.abortStale(opts.out, opts.abortStale); err != nil || len(paths) == 0 {
+		if err := a.abortStale(opts.Out, opts.abortStale); err != nil || len(paths) == 0 {
 			return err
 		}
 	}
-	opt, err := opts.resolve(paths)
-	if err != nil {
+	if err := opts.check(paths); err != nil {
 		return err
 	}
-	spec, err := opts.shards.resolve(a, opts.out)
+	opt := &opts.Options
+	var err error
+	if opt.Ops, err = readOps(opts.ops); err != nil {
+		return err
+	}
+	spec, err := opts.shards.resolve(a, opt.Out)
 	switch {
 	case err != nil:
 		return err
 	case spec.On() && opt.Type.Extracts():
 		return usagef("-t %s copies from one file: not with --shard", opt.Type)
 	case opt.Type.Extracts():
-		return opts.extract(ctx, a, &opt, paths)
+		return opts.extract(ctx, a, paths)
 	}
-	if opt.Only, err = opts.dumps.found(ctx, a, paths); err != nil {
+	if opt.Only, err = a.found(ctx, opts.find, find.Options{Paths: paths, Rounds: opt.Rounds, Workers: opt.Workers}); err != nil {
 		return err
 	}
-	in, warnings, err := opt.Open(ctx, paths, opts.noRecursive)
+	in, warnings, err := opt.Open(ctx, paths, opts.flat)
 	if err != nil {
 		return err
 	}
@@ -142,7 +132,7 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 		return nil
 	}
 	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
-		return convert.Run(ctx, opt, in, observe, func(r *convert.Result) error { return a.converted(r, opts.json) })
+		return convert.Run(ctx, *opt, in, observe, func(r *convert.Result) error { return a.converted(r, opts.json) })
 	})
 	switch {
 	case err != nil:
@@ -169,90 +159,59 @@ func (a *app) converted(r *convert.Result, json jsonFlag) error {
 	return unlessClosed(printResult(a, json.format(), r, report.Options{}))
 }
 
-// resolve checks the flags and turns them into options.
-func (o *convertOptions) resolve(paths []string) (convert.Options, error) {
-	c := convert.Options{
-		Out: o.out, Version: o.dumps.version, C0: o.c0, Groups: o.groups, HiddenSize: o.hidden, InputSize: o.inSize,
-		SkipExisting: o.skipExisting, Workers: o.dumps.workers,
-	}
-	if len(paths) == 0 {
-		return c, usagef("no dump given: -d PATH is needed")
-	}
-	err := o.dumps.check()
-	if err != nil {
-		return c, err
-	}
-	c.Rounds = o.dumps.selection()
-	if c.Ops, err = o.dumps.opSet(); err != nil {
-		return c, err
-	}
-	if c.Target, err = parseFormat("-f", o.format); err != nil {
-		return c, err
-	}
-	if c.Order, err = parseFormat("--original-format", o.originalFormat); err != nil {
-		return c, err
-	}
-	if c.Shape, err = parseShape(o.shape); err != nil {
-		return c, err
-	}
-	if c.Output, err = parseIndex("-o", o.output); err != nil {
-		return c, err
-	}
-	if c.Input, err = parseIndex("-i", o.input); err != nil {
-		return c, err
-	}
+// check checks the flags against each other.
+func (o *convertOptions) check(paths []string) (err error) {
 	switch {
-	case c.Input != nil && c.Output != nil:
-		return c, usagef("-i and -o exclude each other")
-	case c.Target == nil && (c.Input != nil || c.Output != nil || c.Shape != nil || o.custom != ""):
-		return c, usagef("-o, -i, -s and -c need a target format (-f)")
-	case o.c0 < 0 || o.groups < 0 || o.hidden < 0 || o.inSize < 0:
-		return c, usagef("--c0, --groups, --hidden-size and --input-size must not be negative")
+	case len(paths) == 0:
+		return usagef("no dump given: -d PATH is needed")
+	case o.Input != nil && o.Output != nil:
+		return usagef("-i and -o exclude each other")
+	case o.Target == nil && (o.Input != nil || o.Output != nil || o.Shape != nil || o.custom != ""):
+		return usagef("-o, -i, -s and -c need a target format (-f)")
+	case o.custom == "":
+		return nil
+	case o.Type == convert.Safetensors:
+		return usagef("-c converts into a file a tensor: not with -t safetensors")
 	}
-	if c.Type, err = oneOf("-t", o.outType, convert.Types); err != nil || o.custom == "" {
-		return c, err
+	if o.Custom, err = convert.NewCustom(o.custom); err != nil {
+		return usagef("-c: %v", err)
 	}
-	if c.Type == convert.Safetensors {
-		return c, usagef("-c converts into a file a tensor: not with -t safetensors")
-	}
-	if c.Custom, err = convert.NewCustom(o.custom); err != nil {
-		return c, usagef("-c: %v", err)
-	}
-	return c, nil
+	return nil
 }
 
-// numbersForm is numbers with commas between them.
-var numbersForm = lang.Pattern(`^[0-9]+(,[0-9]+)*$`)
-
-// parseShape reads a shape such as 2,3,4; an empty one is none.
-func parseShape(text string) (tensor.Shape, error) {
-	if text == "" {
-		return nil, nil
-	}
-	text = strings.ReplaceAll(text, " ", "")
-	if !numbersForm().MatchString(text) {
-		return nil, usagef("-s %s: want numbers with commas between them, such as 1,3,224,224", text)
-	}
-	var shape tensor.Shape
-	for _, part := range strings.Split(text, ",") {
-		d, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || d <= 0 {
-			return nil, usagef("-s %s: %s is no dimension, want at least 1", text, part)
+// hostShape is a shape such as 2,3,4; none where it is empty.
+func hostShape(to *tensor.Shape) *value[tensor.Shape] {
+	return &value[tensor.Shape]{to: to, kind: "string", read: func(text string) (tensor.Shape, error) {
+		if text == "" {
+			return nil, nil
 		}
-		shape = append(shape, d)
-	}
-	return shape, nil
+		text = strings.ReplaceAll(text, " ", "")
+		if !numbersForm().MatchString(text) {
+			return nil, wantf("want numbers with commas between them, such as 1,3,224,224")
+		}
+		var shape tensor.Shape
+		for part := range strings.SplitSeq(text, ",") {
+			d, err := strconv.ParseInt(part, 10, 64)
+			if err != nil || d <= 0 {
+				return nil, wantf("%s is no dimension, want at least 1", part)
+			}
+			shape = append(shape, d)
+		}
+		return shape, nil
+	}}
 }
 
-// parseIndex reads the number of a tensor; an empty one is none.
-func parseIndex(flag, text string) (*int, error) {
-	if text == "" {
-		return nil, nil
-	}
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
-		return nil, usagef("%s %s: want the number of a tensor, from 0", flag, text)
-	}
-	i := int(n)
-	return &i, nil
+// tensorNumber is the number of a tensor, nil where it is empty.
+func tensorNumber(to **int) *value[*int] {
+	return &value[*int]{to: to, kind: "string", read: func(text string) (*int, error) {
+		if text == "" {
+			return nil, nil
+		}
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return nil, wantf("want the number of a tensor, from 0")
+		}
+		i := int(n)
+		return &i, nil
+	}}
 }

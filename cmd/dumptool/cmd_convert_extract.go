@@ -10,17 +10,17 @@ import (
 )
 
 // extract takes operators out of an HDF5 file.
-func (o *convertOptions) extract(ctx context.Context, a *app, opt *convert.Options, paths []string) error {
-	x := convert.Extraction{Out: opt.Out, Ops: opt.Ops}
+func (o *convertOptions) extract(ctx context.Context, a *app, paths []string) error {
+	x := convert.Extraction{Out: o.Out, Ops: o.Ops}
 	switch {
 	case len(paths) != 1:
-		return usagef("-t %s is for one HDF5 file, there are %d paths", opt.Type, len(paths))
-	case opt.Target != nil || opt.SkipExisting || bool(o.json) || o.dumps.find != "":
-		return usagef("-t %s copies what is stored in one file: not with -f, --skip-existing, --json or --find", opt.Type)
+		return usagef("-t %s is for one HDF5 file, there are %d paths", o.Type, len(paths))
+	case o.Target != nil || o.SkipExisting || bool(o.json) || o.find != "":
+		return usagef("-t %s copies what is stored in one file: not with -f, --skip-existing, --json or --find", o.Type)
 	}
 	x.In = paths[0]
 	var err error
-	if opt.Type == convert.H5Copy {
+	if o.Type == convert.H5Copy {
 		if x.Out == "." {
 			x.Out = "output.h5"
 		}
@@ -29,7 +29,7 @@ func (o *convertOptions) extract(ctx context.Context, a *app, opt *convert.Optio
 		err = a.writeExtract(ctx, &x)
 	}
 	if errors.Is(err, convert.ErrNotHDF5) {
-		return usagef("-t %s is for HDF5 files: %s is none", opt.Type, x.In)
+		return usagef("-t %s is for HDF5 files: %s is none", o.Type, x.In)
 	}
 	return err
 }

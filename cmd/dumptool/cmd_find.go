@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -12,23 +13,17 @@ import (
 )
 
 type findOptions struct {
-	dumps    dumpFlags
-	ir       []string
-	by       string
-	up, down int
-	stack    bool
-	all      bool
-	paths    bool
-	noFiles  bool
-	limit    int
-	json     jsonFlag
+	find.Options
+	by    find.Kind
+	paths bool
+	json  jsonFlag
 }
 
 // findLimit is how many operators are shown unless the user wants others.
 const findLimit = 50
 
 func newFindCommand(a *app) *cobra.Command {
-	opts := new(findOptions)
+	opts := &findOptions{Options: find.Options{Limit: findLimit}}
 	cmd := &cobra.Command{
 		Use:   "find [-d DIR]... QUERY",
 		Short: "from a script line, operator, parameter or dump file to the others",
@@ -61,73 +56,45 @@ nothing else was found, or with --all. Ranks with equal answers are put together
 		RunE: func(cmd *cobra.Command, args []string) error { return runFind(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	opts.define(cmd)
 	return cmd
 }
 
-func (o *findOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	o.dumps.add(cmd, pathFlag("folder `DIR` of dumps, or of saved graphs; default: the working folder"), roundsFlag, jobsFlag("ranks looked into at a time; default: one per CPU"))
-	alias(flags, "step", "iteration")
-	alias(flags, "model", "net")
-	flags.StringArrayVar(&o.ir, "ir", nil, "graph `FILE` to use instead of those found")
-	flags.StringVar(&o.by, "by", "", "what the query is: `KIND` line, code, op, id, node, param, order or file")
-	completeValues(cmd, "by", names(find.Kinds))
-	flags.IntVar(&o.up, "up", 0, "show `N` levels of producers of every operator too")
-	flags.IntVar(&o.down, "down", 0, "show `N` levels of consumers of every operator too")
-	flags.BoolVar(&o.stack, "stack", false, "show the whole call stack")
-	flags.BoolVar(&o.all, "all", false, "show what is found with low confidence too")
-	flags.IntVar(&o.limit, "limit", findLimit, "show at most `N` operators; 0: all")
-	flags.BoolVar(&o.paths, "paths", false, "print only the dump files, one path a line")
-	flags.BoolVar(&o.noFiles, "no-files", false, "do not look for dumps")
-	harmless(flags, "by", "up", "down", "stack", "all", "limit", "paths", "no-files")
-	o.json.add(flags, "print one JSON object")
+func (o *findOptions) define(cmd *cobra.Command) {
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder")}, roundFlags(&o.Rounds), []cmdFlag{
+		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of those found", choosing, 0},
+		{"by", choice(&o.by, find.Kinds), "what the query is: `KIND` line, code, op, id, node, param, order or file", choosing, safe},
+		{"up", count(&o.Up), "show `N` levels of producers of every operator too", reporting, safe},
+		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", reporting, safe},
+		{"stack", yes(&o.Stack), "show the whole call stack", reporting, safe},
+		{"all", yes(&o.All), "show what is found with low confidence too", reporting, safe},
+		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", reporting, safe},
+		{"paths", yes(&o.paths), "print only the dump files, one path a line", reporting, safe},
+		{"no-files", yes(&o.NoFiles), "do not look for dumps", choosing, safe},
+		jobsFlag(&o.Workers, "`N` ranks looked into at a time; default: one per CPU"),
+	})...)
+	o.json.add(cmd.Flags(), "print one JSON object")
 	exclusive(cmd, "paths", "json")
 	exclusive(cmd, "paths", "no-files")
 }
 
-// resolve checks the flags and turns them into options.
-func (o *findOptions) resolve(args []string) (*find.Query, find.Options, error) {
-	opt := find.Options{
-		Paths: o.dumps.paths, IR: o.ir, Rounds: o.dumps.selection(), Up: o.up, Down: o.down, Stack: o.stack, All: o.all, NoFiles: o.noFiles,
-		Limit: o.limit, Workers: o.dumps.workers,
-	}
-	if len(opt.Paths) == 0 {
-		opt.Paths = []string{"."}
+func runFind(ctx context.Context, a *app, opts *findOptions, args []string) error {
+	if len(opts.Paths) == 0 {
+		opts.Paths = []string{"."}
 	}
 	switch {
 	case len(args) == 0:
-		return nil, opt, usagef("no query given")
+		return usagef("no query given")
 	case len(args) > 1:
-		return nil, opt, usagef("unexpected argument %q, quotes around the query keep it together", args[1])
-	case o.up < 0 || o.down < 0 || o.limit < 0:
-		return nil, opt, usagef("--up, --down and --limit: want 0 or more")
+		return usagef("unexpected argument %q, quotes around the query keep it together", args[1])
 	}
-	if err := o.dumps.check(); err != nil {
-		return nil, opt, err
-	}
-	by := find.Auto
-	if o.by != "" {
-		var err error
-		if by, err = oneOf("--by", o.by, find.Kinds); err != nil {
-			return nil, opt, err
-		}
-	}
-	q, err := find.ParseQuery(args[0], by)
+	q, err := find.ParseQuery(args[0], opts.by)
 	if err != nil {
-		return nil, opt, asUsage(err)
-	}
-	return q, opt, nil
-}
-
-func runFind(ctx context.Context, a *app, opts *findOptions, args []string) error {
-	q, opt, err := opts.resolve(args)
-	if err != nil {
-		return err
+		return asUsage(err)
 	}
 	answer, err := watched(a, "looking", func(observe func(batch.Event)) (*find.Answer, error) {
-		opt.Observe = observe
-		return find.Run(ctx, q, opt)
+		opts.Observe = observe
+		return find.Run(ctx, q, opts.Options)
 	})
 	switch {
 	case find.IsUsage(err):

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/hpaa"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
@@ -22,22 +25,16 @@ import (
 )
 
 type hpaaImportOptions struct {
-	nodes                                    nodeFlags
-	jobs                                     dumpFlags
-	pieces, pattern                          string
-	npuDir, out, result, runtime             string
-	encoding, dtype, like, round             string
-	shapes                                   []string
-	nodeNames                                string
-	skip                                     int64
-	axis                                     int
-	allNodes, outside, ignoreOthers, digests bool
-	learn                                    bool
-	json                                     jsonFlag
+	hpaa.Options
+	source                        hpaa.Source
+	result, runtime               string
+	nameMap, like, nodeNames      string
+	allNodes, ignoreOthers, learn bool
+	json                          jsonFlag
 }
 
 func newHPAAImportCommand(a *app) *cobra.Command {
-	opts := new(hpaaImportOptions)
+	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}, allNodes: true}
 	cmd := &cobra.Command{
 		Use:     "import [DIR] --pieces FILE | --piece-pattern PATTERN",
 		Aliases: []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
@@ -78,40 +75,39 @@ in one array, in a line of a log, or among the others that messages and --json l
 		},
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	opts.define(cmd)
 	return cmd
 }
 
-func (o *hpaaImportOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&o.pieces, "pieces", "", "the pieces are described in `FILE`: JSON Lines or CSV")
-	flags.StringVar(&o.pattern, "piece-pattern", "", "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat")
-	flags.StringVar(&o.npuDir, "npu-dir", "", "folder of the pieces in `DIR`; default: dump_data")
-	flags.StringVar(&o.out, "out", "", "write the arrays to `DIR`; default: npu")
-	alias(flags, "out", "output-dir", "output")
-	flags.StringVar(&o.result, "result", "", "write the logs to `DIR`; default: result")
-	flags.StringVar(&o.runtime, "node-runtime-filename", "", "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs")
-	flags.StringVar(&o.encoding, "encoding", "", "`ENCODING` of pieces whose description has none; default: auto")
-	flags.Int64Var(&o.skip, "skip", 0, "bytes of header of such pieces")
-	flags.StringVar(&o.dtype, "dtype", "", "element `TYPE` of such pieces, such as float16")
-	flags.StringArrayVar(&o.shapes, "shape", nil, "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all")
-	flags.StringVar(&o.like, "like", "", "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces")
-	flags.IntVar(&o.axis, "default-concat-dim", 0, "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1")
-	flags.StringVar(&o.round, "round", "last", "of several rounds of one output import `WHICH`: all, first, last, or a number")
-	o.nodes.addFlags(flags)
-	flags.StringVar(&o.nodeNames, "nodename-log", "", "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`")
-	flags.BoolVar(&o.allNodes, "perf-all-nodes", true, "for dumptool perf; here it changes nothing")
-	flags.BoolVar(&o.outside, "allow-outside", false, "take pieces outside of the folder of their description")
-	flags.BoolVar(&o.ignoreOthers, "ignore-others", false, "files that do not fit the pattern do not change the exit status")
-	flags.BoolVar(&o.digests, "md5", false, "write md5.csv with the digest of every piece")
-	flags.BoolVar(&o.learn, "learn", false, "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU")
-	harmless(flags, "encoding", "skip", "dtype", "shape", "default-concat-dim", "round", "perf-all-nodes")
-	o.jobs.add(cmd, jobsFlag("nodes joined at a time; default: one per CPU"))
-	o.json.add(flags, "print one JSON object a tensor with what became of its pieces")
+func (o *hpaaImportOptions) define(cmd *cobra.Command) {
+	src := &o.source
+	encoding := parsed(&o.Encoding, hpaa.ParseEncoding)
+	encoding.known = names(hpaa.Encodings)
+	outFlag(cmd.Flags(), &o.Out, "", "write the arrays to `DIR`; default: npu")
+	o.json.add(cmd.Flags(), "print one JSON object a tensor with what became of its pieces")
+	define(cmd, slices.Concat([]cmdFlag{
+		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
+		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
+		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
+		{"round", importRounds(&o.Rounds), "of several rounds of one output import `WHICH`: all, first, last, or a number", choosing, safe},
+		{"allow-outside", yes(&src.AllowOutside), "take pieces outside of the folder of their description", choosing, 0},
+		{"ignore-others", yes(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
+	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
+		{"nodename-log", text(&o.nodeNames), "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`", pairing, 0},
+		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, safe},
+		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of such pieces", pairing, safe},
+		{"dtype", elementType(&o.DType), "element `TYPE` of such pieces, such as float16", pairing, safe},
+		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, safe},
+		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
+		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, safe},
+		{"learn", yes(&o.learn), "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU", pairing, 0},
+		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
+		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", reporting, 0},
+		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
+		{"perf-all-nodes", yes(&o.allNodes), "for dumptool perf; here it changes nothing", more, safe},
+		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),
+	})...)
 	exclusive(cmd, "pieces", "piece-pattern")
-	completeValues(cmd, "encoding", names(hpaa.Encodings))
-	completeValues(cmd, "dtype", []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"})
-	completeValues(cmd, "round", []string{"all", "first", "last"})
 }
 
 // opPerf is the environment variable that says what the driver keeps: 1 for
@@ -120,30 +116,25 @@ const opPerf = "DUMP_OP_PERF"
 
 // runHPAAImport joins the pieces of a run.
 func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []string) error {
-	if err := o.jobs.check(); err != nil {
-		return err
-	}
 	if o.learn {
 		return o.runLearn(ctx, a, args)
 	}
-	source, err := o.folders(a, args)
-	if err != nil {
+	if err := o.folders(a, args); err != nil {
 		return err
 	}
-	opt, err := o.resolve(ctx)
-	if err != nil {
+	if err := o.read(ctx); err != nil {
 		return err
 	}
-	found, err := source.Find()
+	found, err := o.source.Find()
 	if err != nil {
 		return o.notFound(a, err)
 	}
-	if lacking := opt.Lacking(found); len(lacking) > 0 {
+	if lacking := o.Lacking(found); len(lacking) > 0 {
 		return usagef("nothing says the shape and the element type of %s: give them in the description, by --shape and --dtype, or by --like", lang.FirstNames(lacking))
 	}
 	r, err := watched(a, "importing", func(observe func(batch.Event)) (*hpaa.Result, error) {
-		opt.Observe = observe
-		return hpaa.Import(ctx, found, *opt)
+		o.Observe = observe
+		return hpaa.Import(ctx, found, o.Options)
 	})
 	if err != nil {
 		return err
@@ -152,44 +143,37 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 }
 
 // folders finds the folders of the run and checks what says where the pieces are.
-func (o *hpaaImportOptions) folders(a *app, args []string) (*hpaa.Source, error) {
-	root := a.getenv(memoryPath)
+func (o *hpaaImportOptions) folders(a *app, args []string) error {
+	src, root := &o.source, a.getenv(memoryPath)
 	if root != "" && len(args) == 0 && (!store.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
 		a.say([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", "%s=%s：设备驱动只接受不超过 50 个字符的绝对路径", memoryPath, root)})
 	}
 	switch {
 	case len(args) > 1:
-		return nil, usagef("unexpected argument %q", args[1])
+		return usagef("unexpected argument %q", args[1])
 	case len(args) == 1:
 		root = args[0]
 	case root != "":
-	case o.pieces != "":
-		root = store.Dir(o.pieces)
-	case o.npuDir != "":
-		root = store.Dir(store.Clean(o.npuDir))
+	case src.Description != "":
+		root = store.Dir(src.Description)
+	case src.Dir != "":
+		root = store.Dir(store.Clean(src.Dir))
 	default:
-		return nil, usagef("no folder given: DIR is needed, or $%s", memoryPath)
+		return usagef("no folder given: DIR is needed, or $%s", memoryPath)
 	}
-	o.npuDir = cmp.Or(o.npuDir, store.Join(root, "dump_data"))
-	o.out = cmp.Or(o.out, store.Join(root, "npu"))
+	src.Top, src.Dir = root, cmp.Or(src.Dir, store.Join(root, "dump_data"))
+	o.Out = cmp.Or(o.Out, store.Join(root, "npu"))
 	o.result = cmp.Or(o.result, store.Join(root, "result"))
 	o.runtime = cmp.Or(o.runtime, store.Join(o.result, sidefile.RuntimeName))
-	s := &hpaa.Source{Description: o.pieces, Dir: o.npuDir, Top: root, AllowOutside: o.outside, Skip: []string{o.out, o.result}}
+	src.Skip = []string{o.Out, o.result}
 	switch {
-	case o.pattern != "":
-		pattern, err := hpaa.ParsePattern(o.pattern)
-		if err != nil {
-			return nil, usagef("--piece-pattern: %w", err)
-		}
-		s.Pattern = pattern
-	case o.pieces != "":
+	case src.Pattern != nil || src.Description != "":
+		return exists(root)
 	case a.getenv(opPerf) == "1":
-		return nil, a.noTensors()
-	default:
-		return nil, hintf(usagef("nothing says what is in %s: the raw format is not public", o.npuDir),
-			"describe the pieces by --pieces FILE or --piece-pattern PATTERN; with arrays of the vendor's script --learn can find them out")
+		return a.noTensors()
 	}
-	return s, exists(root)
+	return hintf(usagef("nothing says what is in %s: the raw format is not public", src.Dir),
+		"describe the pieces by --pieces FILE or --piece-pattern PATTERN; with arrays of the vendor's script --learn can find them out")
 }
 
 // noTensors is the error of a run that was asked for performance data only.
@@ -202,52 +186,28 @@ func (o *hpaaImportOptions) notFound(a *app, err error) error {
 	var description *hpaa.DescriptionError
 	switch {
 	case errors.As(err, &description):
-		return configError(safefile.WithPath(o.pieces, err))
-	case errors.Is(err, fs.ErrNotExist) && o.pieces == "" && a.getenv(opPerf) == "1":
+		return configError(safefile.WithPath(o.source.Description, err))
+	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "" && a.getenv(opPerf) == "1":
 		return a.noTensors()
-	case errors.Is(err, fs.ErrNotExist) && o.pieces == "":
+	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "":
 		return a.conclude(batch.Outcomef(batch.Nothing, "no piece found: %v", "没有找到分片：%v", err))
 	}
 	return err
 }
 
-// resolve turns the flags into options, and reads the files that they name.
-func (o *hpaaImportOptions) resolve(ctx context.Context) (*hpaa.Options, error) {
-	opt := &hpaa.Options{Out: o.out, Skip: o.skip, Axis: o.axis, Sums: o.digests, Workers: o.jobs.workers}
-	var err error
-	switch {
-	case o.skip < 0:
-		return nil, usagef("--skip %d: want a number from 0", o.skip)
-	case o.axis < -1:
-		return nil, usagef("--default-concat-dim %d: want an axis from 0, or -1 for the first whose length is not 1", o.axis)
+// read reads the files that the flags name.
+func (o *hpaaImportOptions) read(ctx context.Context) (err error) {
+	if o.Filter.Map, err = readNameMap(o.nameMap); err != nil {
+		return err
 	}
-	if o.encoding != "" {
-		if opt.Encoding, err = hpaa.ParseEncoding(o.encoding); err != nil {
-			return nil, usagef("--encoding: %w", err)
-		}
+	if o.Names, err = readNodeNames(o.nodeNames); err != nil || o.like == "" {
+		return err
 	}
-	if opt.DType, err = parseDType("--dtype", o.dtype); err != nil {
-		return nil, err
+	if err := exists(o.like); err != nil {
+		return err
 	}
-	if opt.Shapes, err = pieceShapes(o.shapes); err != nil {
-		return nil, err
-	}
-	if opt.Rounds, err = importRounds(o.round); err != nil {
-		return nil, err
-	}
-	if opt.Filter, err = o.nodes.filter(); err != nil {
-		return nil, err
-	}
-	if opt.Names, err = readNodeNames(o.nodeNames); err != nil {
-		return nil, err
-	}
-	if o.like != "" {
-		if err := exists(o.like); err != nil {
-			return nil, err
-		}
-		opt.Reference, err = hpaa.OpenReference(ctx, o.like)
-	}
-	return opt, err
+	o.Reference, err = hpaa.OpenReference(ctx, o.like)
+	return err
 }
 
 // readNodeNames reads the names of another run; none without a file.
@@ -267,35 +227,30 @@ func readNodeNames(path string) ([]string, error) {
 	return all, nil
 }
 
-// pieceShapes reads the shapes of nodes.
-func pieceShapes(values []string) (map[string]tensor.Shape, error) {
-	shapes := map[string]tensor.Shape{}
-	for _, value := range values {
-		i := strings.LastIndexByte(value, '=')
-		shape, err := hpaa.ParseShape(value[i+1:])
-		if err != nil {
-			return nil, usagef("--shape %s: %w", value, err)
-		}
-		shapes[value[:max(i, 0)]] = shape
-	}
-	return shapes, nil
+// pieceShape reads the shape of a node, or of all.
+func pieceShape(text string) (node string, shape tensor.Shape, err error) {
+	i := strings.LastIndexByte(text, '=')
+	shape, err = hpaa.ParseShape(text[i+1:])
+	return text[:max(i, 0)], shape, err
 }
 
-// importRounds reads which rounds are imported.
-func importRounds(text string) (hpaa.Rounds, error) {
-	switch strings.ToLower(text) {
-	case "all":
-		return hpaa.Rounds{All: true}, nil
-	case "first":
-		return hpaa.Rounds{First: true}, nil
-	case "last", "":
-		return hpaa.Rounds{}, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return hpaa.Rounds{}, usagef("--round %s: want all, first, last or a number from 0", text)
-	}
-	return hpaa.Rounds{Number: &n}, nil
+// importRounds says which rounds are imported.
+func importRounds(to *hpaa.Rounds) *value[hpaa.Rounds] {
+	return &value[hpaa.Rounds]{to: to, kind: "string", given: "last", known: []string{"all", "first", "last"}, read: func(text string) (hpaa.Rounds, error) {
+		switch strings.ToLower(text) {
+		case "all":
+			return hpaa.Rounds{All: true}, nil
+		case "first":
+			return hpaa.Rounds{First: true}, nil
+		case "last", "":
+			return hpaa.Rounds{}, nil
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return hpaa.Rounds{}, wantf("want all, first, last or a number from 0")
+		}
+		return hpaa.Rounds{Number: &n}, nil
+	}}
 }
 
 // conclude writes the logs, prints the result and says how the import ended.
@@ -303,7 +258,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 	a.say(r.Messages())
 	var failed []error
 	if len(r.Read) > 0 {
-		inputs := []string{o.pieces, o.nodeNames}
+		inputs := []string{o.source.Description, o.nodeNames}
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
 		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
@@ -315,7 +270,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 			return err
 		}
 	}
-	outcome := a.conclude(r.Outcome(o.out, o.ignoreOthers))
+	outcome := a.conclude(r.Outcome(o.Out, o.ignoreOthers))
 	if len(failed) > 0 {
 		a.report(outcome)
 		return a.reportsWritten(lang.Text{EN: "logs", ZH: "日志"}, o.result, failed)

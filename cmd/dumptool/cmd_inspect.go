@@ -2,20 +2,22 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/find"
 	"dumptool/internal/inspect"
 )
 
 type inspectOptions struct {
-	dumps  dumpFlags
-	stats  bool
-	long   bool
-	script bool
-	json   jsonFlag
+	inspect.Options
+	paths, ops []string
+	find       string
+	long       bool
+	json       jsonFlag
 }
 
 func newInspectCommand(a *app) *cobra.Command {
@@ -57,39 +59,35 @@ read has the key "error".`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runInspect(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	opts.define(cmd)
 	return cmd
 }
 
-func (o *inspectOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, findFlag, jobsFlag(filesRead), containerFlag)
-	flags.BoolVar(&o.stats, "stats", false, "show minimum, maximum, mean and the number of NaN and Inf of every tensor")
-	flags.BoolVar(&o.long, "long", false, "show all files and tensors, however many there are")
-	flags.BoolVar(&o.script, "script", false, "show the line of the script that every operator comes from")
-	harmless(flags, "stats", "long", "script")
-	o.json.add(flags, "print one JSON object a file")
+func (o *inspectOptions) define(cmd *cobra.Command) {
+	define(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
+		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
+		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, safe},
+		{"long", yes(&o.long), "show all files and tensors, however many there are", reporting, safe},
+		{"script", yes(&o.Script), "show the line of the script that every operator comes from", reporting, safe},
+		jobsFlag(&o.Workers, filesRead),
+	})...)
+	o.json.add(cmd.Flags(), "print one JSON object a file")
 }
 
-func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string) error {
-	args = append(opts.dumps.paths, args...)
+func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string) (err error) {
+	args = append(opts.paths, args...)
 	if len(args) == 0 {
 		return usagef("no file or folder given")
 	}
-	if err := opts.dumps.check(); err != nil {
+	opt := &opts.Options
+	opt.Misfits = a.global.verbose
+	if opt.Ops, err = readOps(opts.ops); err != nil {
 		return err
 	}
-	ops, err := opts.dumps.opSet()
-	if err != nil {
+	if opt.Only, err = a.found(ctx, opts.find, find.Options{Paths: args, Rounds: opt.Rounds, Workers: opt.Workers}); err != nil {
 		return err
 	}
-	opt := inspect.Options{
-		Stats: opts.stats, Script: opts.script, Misfits: a.global.verbose, Version: opts.dumps.version, Rounds: opts.dumps.selection(), Ops: ops, Workers: opts.dumps.workers,
-	}
-	if opt.Only, err = opts.dumps.found(ctx, a, args); err != nil {
-		return err
-	}
-	run, err := inspect.Open(ctx, opt, args)
+	run, err := inspect.Open(ctx, *opt, args)
 	if err != nil {
 		return err
 	}
@@ -102,7 +100,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	} else {
 		warn(a, run.TreeWarnings())
 	}
-	sum, err := opts.inspect(ctx, opt, run, out)
+	sum, err := opts.inspect(ctx, run, out)
 	if err != nil {
 		return err
 	}
@@ -110,11 +108,11 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 }
 
 // inspect shows what is in the files of a run, or its operators.
-func (o *inspectOptions) inspect(ctx context.Context, opt inspect.Options, run *dumpdir.Run, out *resultPrinter) (inspect.Summary, error) {
+func (o *inspectOptions) inspect(ctx context.Context, run *dumpdir.Run, out *resultPrinter) (inspect.Summary, error) {
 	emit := func(f *inspect.File) error { return inspected(out, f) }
 	var ops *inspect.Operators
 	if inspect.IsLarge(run) && !o.long && out.format == "text" {
-		ops = inspect.NewOperators(run, opt.Script)
+		ops = inspect.NewOperators(run, o.Script)
 		emit = func(f *inspect.File) error {
 			ops.Add(f)
 			out.say(f.Messages())
@@ -122,10 +120,10 @@ func (o *inspectOptions) inspect(ctx context.Context, opt inspect.Options, run *
 		}
 	}
 	sum, err := watched(out.app, "reading", func(observe func(batch.Event)) (inspect.Summary, error) {
-		if ops == nil && (!o.stats || out.streams.OutTTY) { // a bar would be in the way of the results
+		if ops == nil && (!o.Stats || out.streams.OutTTY) { // a bar would be in the way of the results
 			observe = nil
 		}
-		return inspect.Run(ctx, opt, run, observe, emit)
+		return inspect.Run(ctx, o.Options, run, observe, emit)
 	})
 	if err == nil && ops != nil {
 		err = printNext(out, ops)

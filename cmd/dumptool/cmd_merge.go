@@ -35,9 +35,10 @@ type mergeKind struct {
 // The kinds of documents. Another one is added here.
 var (
 	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, file: "compare.json", merge: mergeCompared,
-		flags: func(cmd *cobra.Command, o *mergeOptions) {
-			o.compare.output.addLooks(cmd)
-			o.compare.baseline.addMerged(cmd.Flags())
+		flags: func(cmd *cobra.Command, _ *mergeOptions) {
+			compared := newCompareOptions()
+			compared.output.defineLooks(cmd)
+			define(cmd, compared.failures()...)
 		},
 		check: func(*mergeOptions) error { return nil }}
 	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, "overflow records", overflow.MergeAnalyses)
@@ -62,11 +63,9 @@ type mergeOptions struct {
 	output       reportOptions
 	exitZero     exitZero
 	wait         time.Duration
-	run          runFlag
+	run          string
 	missing      bool
 	allowMissing bool
-	// compare are the flags of reports of comparisons.
-	compare compareOptions
 }
 
 // merging is a merge of documents of one kind.
@@ -84,8 +83,7 @@ func newMergeCommand(a *app) *cobra.Command {
 		flags := cmd.Flags()
 		outFlag(flags, &o.output.out, "", "write the reports to folder `DIR`")
 		o.output.chosen, o.output.formats = true, []string{"text"}
-		flags.StringSliceVar(&o.output.formats, "format", o.output.formats, "`FORMATS` of the reports; default: as the shards were told")
-		harmless(flags, "format")
+		define(cmd, cmdFlag{"format", several(&o.output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", reporting, safe})
 		sameAsJSON(cmd, func() { o.output.formats = []string{"json"} })
 		o.exitZero.add(flags, "findings")
 	})
@@ -122,13 +120,10 @@ func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mer
 		},
 	}
 	addFlags(cmd, opts)
-	flags := cmd.Flags()
-	flags.DurationVar(&opts.wait, "wait", 0, "wait at most `TIME`, such as 6h, until all shards are there")
-	opts.run.add(flags, "take documents of the run `ID` only")
-	flags.BoolVar(&opts.missing, "missing", false, "only print the numbers of the shards that are missing: 3,17,40-42")
-	flags.BoolVar(&opts.allowMissing, "allow-missing", false, "make a report of what is there, as of an interrupted run")
-	ofTransport(flags, "wait", "missing", "allow-missing")
-	harmless(flags, "wait", "missing")
+	define(cmd, runFlag(&opts.run, "take documents of the run `ID` only"),
+		cmdFlag{"wait", duration(&opts.wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, safe | ofTransport | onShards},
+		cmdFlag{"missing", yes(&opts.missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, safe | ofTransport | onShards},
+		cmdFlag{"allow-missing", yes(&opts.allowMissing), "make a report of what is there, as of an interrupted run", choosing, ofTransport | onShards})
 	return cmd
 }
 
@@ -139,9 +134,6 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 		return usagef("no document or folder given")
 	case opts.wait < 0:
 		return usagef("--wait %v: want a time from 0", opts.wait)
-	}
-	if err := opts.run.check(); err != nil {
-		return err
 	}
 	if len(kinds) == 1 {
 		if err := kinds[0].check(opts); err != nil {
@@ -210,11 +202,11 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	case len(present) == 1:
 		kind = present[0]
 	}
-	if m.docs, err = shard.Take(found, kind.schema, string(m.run)); err != nil {
+	if m.docs, err = shard.Take(found, kind.schema, m.run); err != nil {
 		return nil, err
 	}
 	if len(m.docs) == 0 {
-		return nil, fmt.Errorf("%s: no document is of the run %s", where, string(m.run))
+		return nil, fmt.Errorf("%s: no document is of the run %s", where, m.run)
 	}
 	if err := shard.Check(m.docs); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,20 +37,20 @@ the operators.`,
 
 // overflowTreeOptions are the flags of the commands that look into all dumps of trees.
 type overflowTreeOptions struct {
-	dumps    dumpFlags
-	output   reportOptions
-	all      bool
-	exitZero exitZero
-	ir       string
-	shards   shardOptions // where a command has --shard
+	overflow.Options
+	paths, ops []string
+	open       dumpdir.Options
+	output     reportOptions
+	exitZero   exitZero
+	shards     shardOptions // where a command has --shard
 }
 
-// addOverflowFlags adds the flags of a command whose report is an R; found is what
-// --exit-zero forgives.
-func addOverflowFlags[R any](cmd *cobra.Command, o *overflowTreeOptions, found string) {
-	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag, opsFlag, jobsFlag(filesRead))
-	o.exitZero.add(cmd.Flags(), found)
+// defineOverflow adds the flags of a command whose report is an R, and others; found is
+// what --exit-zero forgives.
+func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, found string, others ...cmdFlag) {
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{jobsFlag(&o.Workers, filesRead)})...)
 	addReportFlags[R](cmd, &o.output, "text", "; several with -out")
+	o.exitZero.add(cmd.Flags(), found)
 }
 
 // overflowReport is the report of a command that looks into all dumps of trees.
@@ -64,41 +65,36 @@ type overflowDocument interface {
 	Unread() int
 }
 
-// resolve checks the flags of a command whose report is an R and turns them into
-// options. args are paths.
-func resolveOverflow[R overflowReport](o *overflowTreeOptions, args []string) (opt overflow.Options, err error) {
-	o.dumps.paths = append(o.dumps.paths, args...)
-	if len(o.dumps.paths) == 0 {
-		return opt, usagef("no file or folder given")
-	}
-	if err := cmp.Or(o.dumps.check(), checkIR(o.ir), checkReports[R](&o.output)); err != nil {
-		return opt, err
-	}
-	opt = overflow.Options{Select: o.dumps.selection(), Workers: o.dumps.workers, All: o.all}
-	opt.Ops, err = o.dumps.opSet()
-	return opt, err
-}
-
 // runOverflow opens the trees that are given, looks into them and writes the report, or
 // the document of a shard. write writes what there is beside the report; nil for nothing.
-func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, opt overflow.Options, doing string, open dumpdir.Options,
+func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
 	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error), write func(R) error,
 ) error {
 	ctx := cmd.Context()
+	paths := append(o.paths, args...)
+	if len(paths) == 0 {
+		return usagef("no file or folder given")
+	}
+	if err := cmp.Or(checkIR(o.open.IR), checkReports[R](&o.output)); err != nil {
+		return err
+	}
 	var err error
-	if cmd.Flags().Lookup("shard") != nil {
-		if opt.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
+	if o.Ops, err = readOps(o.ops); err != nil {
+		return err
+	}
+	if cmd.Flag("shard") != nil {
+		if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
 			return err
 		}
 	}
-	open.Skip, open.NoRaw, open.IR = o.output.out, true, o.ir
-	run, err := a.openRun(ctx, o.dumps.paths, open, opt.Select)
+	o.open.Skip, o.open.NoRaw = o.output.out, true
+	run, err := a.openRun(ctx, paths, o.open, o.Select)
 	if err != nil {
 		return err
 	}
-	origin, path := o.shards.origin(cmd, opt.Shard, run.Listing()), ""
-	if opt.Shard.On() {
-		path = store.Join(o.output.out, opt.Shard.Folder(), report.WriterOf[R]("json").File)
+	origin, path := o.shards.origin(cmd, o.Shard, run.Listing()), ""
+	if o.Shard.On() {
+		path = store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File)
 		complete := func(d *shard.Document) bool {
 			var r R
 			return d.Decode(&r) == nil && any(r).(overflowDocument).Unread() == 0
@@ -108,8 +104,8 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		}
 	}
 	r, err := watched(a, doing, func(observe func(batch.Event)) (R, error) {
-		opt.Observe = observe
-		return look(ctx, run, opt)
+		o.Observe = observe
+		return look(ctx, run, o.Options)
 	})
 	if err != nil {
 		return err
@@ -117,10 +113,10 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	if d, ok := any(r).(overflowDocument); ok {
 		d.SetOrigin(origin)
 	}
-	if opt.Shard.On() { // that its document is complete is all that is asked of a shard
+	if o.Shard.On() { // that its document is complete is all that is asked of a shard
 		failed := report.WriteFiles(report.NewFolder(store.Dir(path)), []string{"json"}, r, report.Options{})
 		if len(failed) == 0 {
-			a.shardWritten(opt.Shard, path)
+			a.shardWritten(o.Shard, path)
 		}
 		return errors.Join(failed...)
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,12 +13,11 @@ import (
 
 type overflowAnalyzeOptions struct {
 	overflowTreeOptions
-	most   string
 	compat bool
 }
 
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
-	opts := new(overflowAnalyzeOptions)
+	opts := &overflowAnalyzeOptions{overflowTreeOptions: overflowTreeOptions{open: dumpdir.Options{Graphs: true}}}
 	cmd := &cobra.Command{
 		Use:   "analyze -d DIR",
 		Short: "find the operator that overflowed first, and why",
@@ -43,42 +40,25 @@ wrote.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowAnalyze(cmd, a, opts, args) },
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, "overflow records", append([]cmdFlag{
+		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", choosing, safe | ofRow},
+		{"all", yes(&opts.All), "show all records in full", reporting, safe},
+		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", reporting, ofTransport}, // it is a file of its own
+		irFlag(&opts.open.IR),
+	}, opts.shards.flags()...)...)
 	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
 	return cmd
 }
 
-func (o *overflowAnalyzeOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	o.dumps.add(cmd, pathFlag("folder `DIR` with the dumps"), roundsFlag, opsFlag, jobsFlag(filesRead))
-	flags.StringVarP(&o.most, "top-num", "n", "all", "look into the first `N` records of each rank, or all")
-	ofRow(flags, "top-num")
-	flags.BoolVar(&o.all, "all", false, "show all records in full")
-	flags.BoolVar(&o.compat, "compat", false, "write overflow_summary_TIME.txt as msaccucmp does, to the output folder")
-	harmless(flags, "top-num", "all")
-	ofTransport(flags, "compat") // it is a file of its own
-	addIR(flags, &o.ir)
-	o.shards.add(flags)
-	o.exitZero.add(flags, "overflow records")
-	addReportFlags[*overflow.Report](cmd, &o.output, "text", "; several with -out")
-}
-
 // runOverflowAnalyze analyzes the trees that are given.
 func runOverflowAnalyze(cmd *cobra.Command, a *app, o *overflowAnalyzeOptions, args []string) error {
-	opt, err := resolveOverflow[*overflow.Report](&o.overflowTreeOptions, args)
-	if err != nil {
-		return err
-	}
-	if opt.Most, err = parseMost(o.most); err != nil {
-		return err
-	}
 	switch {
 	case o.compat && o.output.out == "":
 		return usagef("--compat needs an output folder (-out)")
 	case o.compat && o.shards.shard != "":
 		return usagef("--compat is not for --shard")
 	}
-	return runOverflow(cmd, a, &o.overflowTreeOptions, opt, "analyzing", dumpdir.Options{Graphs: true}, overflow.Analyze, o.writeCompat)
+	return runOverflow(cmd, a, &o.overflowTreeOptions, args, "analyzing", overflow.Analyze, o.writeCompat)
 }
 
 // writeCompat writes the records as msaccucmp does.
@@ -88,16 +68,4 @@ func (o *overflowAnalyzeOptions) writeCompat(r *overflow.Report) error {
 	}
 	name := "overflow_summary_" + time.Now().Format("20060102150405") + ".txt"
 	return report.NewFolder(o.output.out).Write(name, func(w io.Writer) error { return report.WriteAnalysisCompat(w, r) })
-}
-
-// parseMost reads the number of records to look into; 0 stands for all.
-func parseMost(text string) (int, error) {
-	if strings.EqualFold(text, "all") {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, usagef("-n %s: want a number from 1, or all", text)
-	}
-	return n, nil
 }

@@ -13,7 +13,8 @@ import (
 )
 
 type overflowDecodeOptions struct {
-	dumps    dumpFlags
+	paths    []string
+	rounds   dumpdir.Selection
 	out      string
 	extended bool
 	exitZero exitZero
@@ -50,28 +51,23 @@ counts too. Where some files could not be read it is 3 in any case.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowDecode(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
+		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", reporting, safe})...)
+	outFlag(cmd.Flags(), &opts.out, "", "write files to folder `DIR`, not to stdout")
+	opts.exitZero.add(cmd.Flags(), "overflows")
 	return cmd
 }
 
-func (o *overflowDecodeOptions) addFlags(cmd *cobra.Command) {
-	o.dumps.add(cmd, pathFlag(morePaths), roundsFlag)
-	outFlag(cmd.Flags(), &o.out, "", "write files to folder `DIR`, not to stdout")
-	o.exitZero.add(cmd.Flags(), "overflows")
-	cmd.Flags().BoolVar(&o.extended, "extended", false, "print causes, hex values, time and warnings too")
-	harmless(cmd.Flags(), "extended")
-}
-
 func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions, args []string) error {
-	args = append(opts.dumps.paths, args...)
+	args = append(opts.paths, args...)
 	if len(args) == 0 {
 		return usagef("no file or folder given")
 	}
-	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.out}, opts.dumps.selection())
+	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.out}, opts.rounds)
 	if err != nil {
 		return err
 	}
-	if err := run.Choose(ctx, opts.dumps.selection(), nil, dumpdir.HeaderOptions{}); err != nil {
+	if err := run.Choose(ctx, opts.rounds, nil, dumpdir.HeaderOptions{}); err != nil {
 		return err
 	}
 	output := report.NewRecordOutput(opts.out, a.out, opts.extended)

@@ -8,7 +8,7 @@ import (
 )
 
 func newOverflowScanCommand(a *app) *cobra.Command {
-	opts := new(overflowTreeOptions)
+	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
 		Use:   "scan PATH...",
 		Short: "find NaN, infinities and saturated values in ordinary dumps",
@@ -29,20 +29,14 @@ folder of -out; 'overflow scan merge' makes the report of all parts.`,
   dumptool overflow scan dumps --shard auto/16 -out shards`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opt, err := resolveOverflow[*overflow.ScanReport](opts, args)
-			if err != nil {
-				return err
-			}
-			return runOverflow(cmd, a, opts, opt, "scanning", dumpdir.Options{Graphs: true}, overflow.Scan, nil)
+			return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan, nil)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	cmd.Flags().BoolVar(&opts.all, "all", false, "show everything, good tensors too")
-	harmless(cmd.Flags(), "all")
-	ofRow(cmd.Flags(), "all")
-	addIR(cmd.Flags(), &opts.ir)
-	opts.shards.add(cmd.Flags())
-	addOverflowFlags[*overflow.ScanReport](cmd, opts, "bad tensors")
+	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors", append([]cmdFlag{
+		{"all", yes(&opts.All), "show everything, good tensors too", reporting, safe | ofRow},
+		irFlag(&opts.open.IR),
+	}, opts.shards.flags()...)...)
 	cmd.AddCommand(newMergeOf(a, mergeScans))
 	return cmd
 }

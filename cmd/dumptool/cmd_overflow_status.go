@@ -16,13 +16,13 @@ import (
 )
 
 type overflowStatusOptions struct {
-	register string
+	register statusreg.Register
 	json     jsonFlag
 	exitZero exitZero
 }
 
 func newOverflowStatusCommand(a *app) *cobra.Command {
-	opts := new(overflowStatusOptions)
+	opts := &overflowStatusOptions{register: statusreg.AICore}
 	cmd := &cobra.Command{
 		Use:   "status [VALUE]...",
 		Short: "explain status words and error registers",
@@ -55,20 +55,24 @@ with 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowStatus(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	opts.define(cmd)
 	return cmd
 }
 
-func (o *overflowStatusOptions) addFlags(cmd *cobra.Command) {
-	var names []string
+func (o *overflowStatusOptions) define(cmd *cobra.Command) {
+	register := &value[statusreg.Register]{to: &o.register, kind: "string", given: o.register.String(), read: func(text string) (statusreg.Register, error) {
+		r, ok := statusreg.ParseRegister(text)
+		if !ok {
+			return r, wantf("no such register, see 'dumptool help overflow status'")
+		}
+		return r, nil
+	}}
 	for _, r := range statusreg.Registers() {
-		names = append(names, r.String())
+		register.known = append(register.known, r.String())
 	}
-	cmd.Flags().StringVar(&o.register, "register", statusreg.AICore.String(), "register `NAME` that plain numbers are values of")
-	harmless(cmd.Flags(), "register")
+	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", choosing, safe})
 	o.json.add(cmd.Flags(), "print a JSON list")
 	o.exitZero.add(cmd.Flags(), "numeric causes")
-	completeValues(cmd, "register", names)
 }
 
 // registerList returns the part of the help that lists the registers.
@@ -83,10 +87,6 @@ func registerList() string {
 }
 
 func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions, args []string) error {
-	register, ok := statusreg.ParseRegister(opts.register)
-	if !ok {
-		return usagef("--register %s: no such register, see 'dumptool help overflow status'", opts.register)
-	}
 	if len(args) == 0 {
 		args = []string{stdinArg}
 	}
@@ -101,7 +101,7 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 			return usagef("%s", strings.TrimPrefix(err.Error(), "statusreg: "))
 		}
 	}
-	list := &report.StatusList{Text: a.text(), JSON: bool(opts.json), W: a.out, Register: register}
+	list := &report.StatusList{Text: a.text(), JSON: bool(opts.json), W: a.out, Register: opts.register}
 	err := a.explainAll(ctx, list, args, values)
 	if err := cmp.Or(err, list.Close()); err != nil {
 		return err

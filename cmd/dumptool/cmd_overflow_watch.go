@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
 )
 
@@ -22,14 +21,10 @@ one that ran since the dump before.`,
   dumptool overflow watch dumps --format csv > changes.csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opt, err := resolveOverflow[*overflow.WatchReport](opts, args)
-			if err != nil {
-				return err
-			}
-			return runOverflow(cmd, a, opts, opt, "comparing", dumpdir.Options{}, overflow.Watch, nil)
+			return runOverflow(cmd, a, opts, args, "comparing", overflow.Watch, nil)
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	addOverflowFlags[*overflow.WatchReport](cmd, opts, "changed memory")
+	defineOverflow[*overflow.WatchReport](cmd, opts, "changed memory")
 	return cmd
 }

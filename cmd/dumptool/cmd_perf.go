@@ -1,35 +1,29 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/perf"
 	"dumptool/internal/report"
 )
 
 type perfOptions struct {
-	baseline   string
-	node       nodeFlags
-	allNodes   bool
-	thresholds perf.Thresholds
-	sort       string
-	classes    []string
-	top        int
-	mhz, peak  number
-	failOn     []string
-	exitZero   exitZero
-	output     reportOptions
-	dumps      dumpFlags
+	perf.Options
+	nameMap  string
+	failOn   perf.FailOn
+	exitZero exitZero
+	output   reportOptions
 }
 
 func newPerfCommand(a *app) *cobra.Command {
-	opts := new(perfOptions)
+	opts := &perfOptions{Options: perf.Options{Sort: perf.SortMCU, Top: 10, Thresholds: perf.DefaultThresholds(), Filter: new(dumpdir.NodeFilter)}}
 	cmd := &cobra.Command{
 		Use:   "perf PATH...",
 		Short: "show where the cycles of operators go, and what got worse",
@@ -78,81 +72,42 @@ HPAA's manual gives no thresholds: these are ours. Cycles are no seconds without
 		RunE: func(cmd *cobra.Command, args []string) error { return runPerf(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*perf.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.addFlags(cmd)
+	opts.define(cmd)
 	return cmd
 }
 
-func (o *perfOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&o.baseline, "baseline", "", "compare with the table or folder in `PATH`")
-	o.node.addFlags(flags)
-	flags.BoolVar(&o.allNodes, "perf-all-nodes", true, "operators with _span in their names too")
-	flags.StringVar(&o.sort, "sort", string(perf.SortMCU), "order by `KEY`: "+strings.Join(names(perf.SortKeys), ", "))
-	completeValues(cmd, "sort", names(perf.SortKeys))
-	flags.StringSliceVar(&o.classes, "class", nil, "list operators of these `CLASSES` only: "+strings.Join(names(perf.Classes()), ", "))
-	flags.IntVar(&o.top, "top", 10, "text and md show the first `N` operators; 0: all")
-	o.thresholds = perf.DefaultThresholds()
-	th := &o.thresholds
-	flags.Var(&th.Busy, "busy", "share of mcu_cycle from which moves or maths are busy")
-	flags.Var(&th.Lead, "lead", "how many times the other one makes moves or maths lead")
-	flags.Var(&th.Wait, "wait", "share of mcu_cycle from which waiting for other cores decides")
-	flags.Var(&th.Conflict, "conflict", "share of mcu_cycle from which bank conflicts are too many without a baseline")
-	flags.Var(&th.Grow, "grow", "share by which bytes and conflicts of the baseline may grow")
-	flags.Var(&th.Regress, "regress", "share by which mcu_cycle of the baseline may grow")
-	flags.Var(&o.mhz, "mhz", "clock of the cores in MHz: shows times too")
-	flags.Var(&o.peak, "peak-bpc", "bytes that the DDR moves in a cycle at most: shows its use")
-	harmless(flags, "perf-all-nodes", "sort", "class", "top", "busy", "lead", "wait", "conflict", "grow", "regress", "mhz", "peak-bpc")
-	flags.StringSliceVar(&o.failOn, "fail-on", []string{"slower", "moves", "conflicts"}, "`FINDINGS` beside the baseline that fail: "+strings.Join(names(perf.FailNames()), ", "))
-	o.exitZero.add(flags, "findings")
-	o.dumps.add(cmd, jobsFlag(filesRead))
+func (o *perfOptions) define(cmd *cobra.Command) {
+	th, positive := &o.Thresholds, func(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+	define(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
+		{"baseline", text(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},
+		{"perf-all-nodes", not(&o.NoSpan), "operators with _span in their names too", choosing, safe},
+		{"sort", choice(&o.Sort, perf.SortKeys), "order by `KEY`: " + strings.Join(names(perf.SortKeys), ", "), reporting, safe},
+		{"class", choices(&o.Classes, perf.Classes(), nil), "list operators of these `CLASSES` only: " + strings.Join(names(perf.Classes()), ", "), reporting, safe},
+		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", reporting, safe},
+		{"busy", &th.Busy, "share of mcu_cycle from which moves or maths are busy", judging, safe},
+		{"lead", &th.Lead, "how many times the other one makes moves or maths lead", judging, safe},
+		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores decides", judging, safe},
+		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts are too many without a baseline", judging, safe},
+		{"grow", &th.Grow, "share by which bytes and conflicts of the baseline may grow", judging, safe},
+		{"regress", &th.Regress, "share by which mcu_cycle of the baseline may grow", judging, safe},
+		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, safe},
+		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR moves in a cycle at most: shows its use", reporting, safe},
+		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), "`FINDINGS` beside the baseline that fail: " + strings.Join(names(perf.FailNames()), ", "), ci, 0},
+		jobsFlag(&o.Workers, filesRead),
+	}...)...)
 	addReportFlags[*perf.Report](cmd, &o.output, "text", "; several with -out")
+	o.exitZero.add(cmd.Flags(), "findings")
 }
 
-// resolve turns the flags into options.
-func (o *perfOptions) resolve(opt *perf.Options) (fail perf.FailOn, err error) {
-	if err := cmp.Or(o.dumps.check(), checkReports[*perf.Report](&o.output)); err != nil {
-		return fail, err
-	}
-	if opt.Sort, err = oneOf("--sort", o.sort, perf.SortKeys); err != nil {
-		return fail, err
-	}
-	for _, name := range o.classes {
-		class, err := oneOf("--class", strings.TrimSpace(name), perf.Classes())
-		if err != nil {
-			return fail, err
-		}
-		opt.Classes = append(opt.Classes, class)
-	}
-	for _, name := range o.failOn {
-		one, err := oneOf("--fail-on", strings.TrimSpace(name), perf.FailNames())
-		if err != nil {
-			return fail, err
-		}
-		fail = append(fail, one)
-	}
+// check checks the flags against each other.
+func (o *perfOptions) check() error {
 	switch {
-	case len(fail) == 0:
-		return fail, usagef("--fail-on: nothing given; --exit-zero keeps findings from the exit status")
-	case o.top < 0:
-		return fail, usagef("--top %d: want a number from 0", o.top)
-	case o.baseline == "" && opt.Sort == perf.SortGrowth:
-		return fail, usagef("--sort growth needs --baseline PATH")
+	case len(o.failOn) == 0:
+		return usagef("--fail-on: nothing given; --exit-zero keeps findings from the exit status")
+	case o.Baseline == "" && o.Sort == perf.SortGrowth:
+		return usagef("--sort growth needs --baseline PATH")
 	}
-	opt.Baseline, opt.NoSpan, opt.Thresholds, opt.Top, opt.Workers = o.baseline, !o.allNodes, o.thresholds, o.top, o.dumps.workers
-	for _, n := range []struct {
-		flag string
-		from *number
-		to   *float64
-	}{{"--mhz", &o.mhz, &opt.MHz}, {"--peak-bpc", &o.peak, &opt.PeakBPC}} {
-		if n.from.value == nil {
-			continue
-		}
-		if *n.to = *n.from.value; *n.to <= 0 {
-			return fail, usagef("%s %v: want a number above 0", n.flag, n.from)
-		}
-	}
-	opt.Filter, err = o.node.filter()
-	return fail, err
+	return checkReports[*perf.Report](&o.output)
 }
 
 // modeVariable is the environment variable that says what a run of HPAA keeps.
@@ -171,28 +126,31 @@ func (a *app) dumpMode() perf.DumpMode {
 
 // runPerf reads tables and reports what is in them.
 func runPerf(ctx context.Context, a *app, opts *perfOptions, args []string) error {
-	opt := perf.Options{Paths: args, Mode: a.dumpMode()}
+	opts.Paths, opts.Mode = args, a.dumpMode()
 	if len(args) == 0 {
 		root := a.getenv(memoryPath)
 		if root == "" {
 			return usagef("no table or folder given, and no $%s", memoryPath)
 		}
-		opt.Paths = []string{root}
+		opts.Paths = []string{root}
 	}
-	fail, err := opts.resolve(&opt)
+	err := opts.check()
 	if err != nil {
 		return err
 	}
-	if opt.Baseline != "" {
-		if err := exists(opt.Baseline); err != nil {
+	if opts.Filter.Map, err = readNameMap(opts.nameMap); err != nil {
+		return err
+	}
+	if opts.Baseline != "" {
+		if err := exists(opts.Baseline); err != nil {
 			return err
 		}
 	}
-	r, err := perf.Analyze(ctx, opt)
+	r, err := perf.Analyze(ctx, opts.Options)
 	if err != nil {
 		return err
 	}
-	outcome := r.Outcome(fail)
+	outcome := r.Outcome(opts.failOn)
 	if outcome.Kind != batch.Nothing && len(r.Files) > 0 {
 		if err := writeReports(a, &opts.output, r, report.Options{}, r.Inputs...); err != nil {
 			return err

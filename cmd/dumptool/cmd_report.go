@@ -15,10 +15,9 @@ import (
 )
 
 type reportCommandOptions struct {
+	page.Options
 	out       string
-	title     string
 	showGraph bool
-	noPaths   bool
 }
 
 func newReportCommand(a *app) *cobra.Command {
@@ -40,12 +39,10 @@ of tensors beside it, of a run that was made with --show-graph too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitInterrupted)
-	flags := cmd.Flags()
-	outFlag(flags, &opts.out, "", "write the page to `FILE`; default: stdout")
-	flags.StringVar(&opts.title, "title", "", "`TEXT` above the page")
-	flags.BoolVar(&opts.showGraph, "show-graph", false, "with -out: draw the plots of bad tensors beside the page, as PNG files")
-	flags.BoolVar(&opts.noPaths, "no-paths", false, "keep of all paths the last part only")
-	harmless(flags, "no-paths")
+	outFlag(cmd.Flags(), &opts.out, "", "write the page to `FILE`; default: stdout")
+	define(cmd, cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", reporting, 0},
+		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
+		cmdFlag{"no-paths", yes(&opts.NoPaths), "keep of all paths the last part only", reporting, safe})
 	return cmd
 }
 
@@ -64,7 +61,8 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	if docs.Comparison == nil {
 		return usagef("none of the files is a compare.json")
 	}
-	ropt := report.Options{Page: page.Options{Lang: string(a.global.lang), Title: opts.title, NoPaths: opts.noPaths}}
+	opts.Lang = string(a.global.lang)
+	ropt := report.Options{Page: opts.Options}
 	if opts.out == "" {
 		return docs.WritePage(a.out, "", nil, ropt)
 	}

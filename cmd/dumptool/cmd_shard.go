@@ -13,41 +13,15 @@ import (
 	"dumptool/internal/shard"
 )
 
-// scopeKey is the annotation of a flag with its shard.Scope. Flags without one are of
-// reports.
-const scopeKey = "dumptool_of"
-
-// ofRow, ofRound and ofTransport say what flags have a say in.
-func ofRow(flags *pflag.FlagSet, names ...string)       { setScope(flags, shard.OfRow, names) }
-func ofRound(flags *pflag.FlagSet, names ...string)     { setScope(flags, shard.OfRound, names) }
-func ofTransport(flags *pflag.FlagSet, names ...string) { setScope(flags, shard.OfTransport, names) }
-
-func setScope(flags *pflag.FlagSet, scope shard.Scope, names []string) {
-	for _, name := range names {
-		if err := flags.SetAnnotation(name, scopeKey, []string{string(scope)}); err != nil {
-			panic(err)
-		}
-	}
-}
-
-// placeKey is the annotation of flags whose values name a place, which may be another one
-// on another machine.
-const placeKey = "dumptool_place"
-
-// ofPlace says that flags have a say in rows by what is found at a place.
-func ofPlace(flags *pflag.FlagSet, names ...string) {
-	ofRow(flags, names...)
-	for _, name := range names {
-		if err := flags.SetAnnotation(name, placeKey, []string{"true"}); err != nil {
-			panic(err)
-		}
-	}
-}
-
 // scopeOf is what a flag has a say in.
 func scopeOf(f *pflag.Flag) shard.Scope {
-	if of := f.Annotations[scopeKey]; len(of) > 0 {
-		return shard.Scope(of[0])
+	switch {
+	case has(f, ofRow|place):
+		return shard.OfRow
+	case has(f, ofRound):
+		return shard.OfRound
+	case has(f, ofTransport):
+		return shard.OfTransport
 	}
 	return shard.OfReport
 }
@@ -57,7 +31,7 @@ func scopeOf(f *pflag.Flag) shard.Scope {
 // an argument may name.
 func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		of, place := scopeOf(f), f.Annotations[placeKey] != nil
+		of, place := scopeOf(f), has(f, place)
 		if of != shard.OfTransport && f.Name != helpFlag && (f.Changed || place) && f.Value.String() != f.DefValue {
 			x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Path: place, Of: of}
 			if _, several := f.Value.(pflag.SliceValue); several {
@@ -69,58 +43,41 @@ func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 	return all
 }
 
-// shardFlag lets a command do one part of its work, for a merge of all parts.
-type shardFlag string
-
-func (s *shardFlag) add(flags *pflag.FlagSet) {
-	flags.StringVar((*string)(s), "shard", "", "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says")
-	ofTransport(flags, "shard")
-}
-
-// spec reads the flag. What there is to note is said.
-func (s *shardFlag) spec(a *app) (shard.Spec, error) {
-	spec, notes, err := shard.Parse(string(*s), a.getenv)
-	for _, n := range notes {
-		a.say([]batch.Message{batch.Infof("%s", "%s", n)})
-	}
-	if err != nil {
-		return spec, asUsage(err)
-	}
-	return spec, nil
-}
-
 // shardOptions are the flags of commands that write a document of a part of their work.
 type shardOptions struct {
-	shard  shardFlag
-	run    runFlag
+	shard  string
+	run    string
 	resume bool
 }
 
-func (o *shardOptions) add(flags *pflag.FlagSet) {
-	o.shard.add(flags)
-	o.run.add(flags, "`ID` of the run, for a merge of what belongs to it")
-	flags.BoolVar(&o.resume, "resume", false, "with --shard: do nothing if what the shard wrote before is complete, without errors")
-	alias(flags, "resume", "retry-errors")
-	ofTransport(flags, "resume")
+func (o *shardOptions) flags() []cmdFlag {
+	return []cmdFlag{
+		{"shard", text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, ofTransport | onShards},
+		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it"),
+		{"resume|retry-errors", yes(&o.resume), "with --shard: do nothing if what the shard wrote before is complete, without errors", more, ofTransport | rare | onShards},
+	}
 }
 
 // resolve checks the flags of a command that writes to the folder out.
 func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
-	spec, err := o.shard.spec(a)
+	spec, notes, err := shard.Parse(o.shard, a.getenv)
+	for _, n := range notes {
+		a.say([]batch.Message{batch.Infof("%s", "%s", n)})
+	}
 	switch {
 	case err != nil:
-		return spec, err
+		return spec, asUsage(err)
 	case spec.On() && out == "":
 		return spec, usagef("--shard needs the folder that all shards write to (-out)")
 	case o.resume && !spec.On():
 		return spec, usagef("--resume needs --shard")
 	}
-	return spec, o.run.check()
+	return spec, nil
 }
 
 // origin says where the document of a command comes from.
 func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing string) shard.Origin {
-	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: string(o.run)}
+	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: o.run}
 	if spec.On() {
 		origin.Shard = &spec
 	} else {
@@ -149,23 +106,19 @@ func (a *app) shardWritten(spec shard.Spec, path string) {
 	a.say([]batch.Message{batch.Infof("shard %s written to %s", "分片 %s 已写入 %s", spec, path)})
 }
 
-// runFlag is the name of a run.
-type runFlag string
-
 // runForm is the name of a run.
 var runForm = lang.Pattern(`^[A-Za-z0-9._-]{1,64}$`)
 
-func (r *runFlag) add(flags *pflag.FlagSet, usage string) {
-	flags.StringVar((*string)(r), "run", "", usage)
-	ofTransport(flags, "run")
-	harmless(flags, "run")
-}
-
-func (r runFlag) check() error {
-	if r != "" && !runForm().MatchString(string(r)) {
-		return usagef("--run %s: want at most 64 letters, digits and any of . _ -", string(r))
+// runFlag is the name of a run.
+func runFlag(to *string, usage string) cmdFlag {
+	v := text(to)
+	v.read = func(text string) (string, error) {
+		if text != "" && !runForm().MatchString(text) {
+			return "", wantf("want at most 64 letters, digits and any of . _ -")
+		}
+		return text, nil
 	}
-	return nil
+	return cmdFlag{"run", v, usage, more, safe | ofTransport | rare}
 }
 
 // waitUntil tries until there is no error, or for at most a time, and returns the last

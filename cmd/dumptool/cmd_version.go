@@ -1,61 +1,48 @@
 package main
 
 import (
-	"context"
 	"runtime"
 	"runtime/debug"
 
 	"dumptool/internal/report"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // version is set by the linker: -ldflags '-X main.version=v1.2.3'. Nothing
 // else writes to it.
 var version string
 
-type versionOptions struct {
-	json jsonFlag
-}
-
 func newVersionCommand(a *app) *cobra.Command {
-	opts := new(versionOptions)
+	var json jsonFlag
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "print the version of dumptool",
 		Long:  "version prints the version of dumptool, of Go and of the platform." + exitStatus(),
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runVersion(cmd.Context(), a, opts) },
+		RunE:  func(*cobra.Command, []string) error { return runVersion(a, json) },
 	}
-	opts.addFlags(cmd.Flags())
+	json.add(cmd.Flags(), "print JSON")
 	return cmd
-}
-
-func (o *versionOptions) addFlags(flags *pflag.FlagSet) {
-	o.json.add(flags, "print JSON")
 }
 
 // versionFlag lets the root command print the version too: dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
-	const name = "version"
-	wanted := root.Flags().Bool(name, false, "print the version of dumptool")
-	if err := root.Flags().SetAnnotation(name, noSettingsKey, []string{"true"}); err != nil {
-		panic(err)
-	}
+	wanted := false
+	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", more, noSetting})
 	withoutIt := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if *wanted {
-			return runVersion(cmd.Context(), a, new(versionOptions))
+		if wanted {
+			return runVersion(a, false)
 		}
 		return withoutIt(cmd, args)
 	}
 }
 
-func runVersion(_ context.Context, a *app, opts *versionOptions) error {
+func runVersion(a *app, json jsonFlag) error {
 	info, _ := debug.ReadBuildInfo()
 	v := report.Version{Version: buildVersion(version, info), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-	return printResult(a, opts.json.format(), v, report.Options{})
+	return printResult(a, json.format(), v, report.Options{})
 }
 
 // toolName names the program and its version, for files that it writes.

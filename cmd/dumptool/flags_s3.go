@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/lang"
@@ -21,20 +21,21 @@ const (
 	s3Prefix = "s3-"
 )
 
-// addS3Flags adds the flags of object storage, which every command has and the help of
-// the program alone lists. Keys are no flags: they would stand in lists of processes.
-func (o *globalOptions) addS3Flags(flags *pflag.FlagSet) {
+// s3Flags are the flags of object storage, which every command has and the help of the
+// program alone lists. Keys are no flags: they would stand in lists of processes.
+func (o *globalOptions) s3Flags() []cmdFlag {
 	s := &o.s3
-	flags.StringVar(&s.Endpoint, "s3-endpoint", "", "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS")
-	flags.StringVar(&s.Region, "s3-region", "", "its `REGION`; default: AWS_REGION, else as the endpoint says")
-	s.PathStyle = "auto"
-	flags.Var(&choiceFlag{&s.PathStyle, pathStyles}, "s3-path-style", "buckets in the path, not in the name of the host; auto: but for AWS and OBS")
-	flags.BoolVar(&s.NoSign, "s3-no-sign", false, "do not sign requests, for public buckets")
-	s.Block, s.Cache, s.Concurrency, s.Retries = 8<<20, 64<<20, 16, 6
-	flags.Var((*sizeFlag)(&s.Block), "s3-block", "bytes of a request that reads")
-	flags.IntVar(&s.Concurrency, "s3-concurrency", s.Concurrency, "requests that read at the same time")
-	flags.IntVar(&s.Retries, "s3-retries", s.Retries, "how often a request is tried")
-	flags.Var((*sizeFlag)(&s.Cache), "s3-cache", "bytes of objects in memory")
+	s.PathStyle, s.Block, s.Cache, s.Concurrency, s.Retries = "auto", 8<<20, 64<<20, 16, 6
+	return []cmdFlag{
+		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
+		{"s3-region", text(&s.Region), "its `REGION`; default: AWS_REGION, else as the endpoint says", storage, 0},
+		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "buckets in the path, not in the name of the host; auto: but for AWS and OBS", storage, 0},
+		{"s3-no-sign", yes(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
+		{"s3-block", (*sizeFlag)(&s.Block), "bytes of a request that reads", storage, 0},
+		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
+		{"s3-retries", whole(&s.Retries, math.MinInt, math.MaxInt, "want a number"), "how often a request is tried", storage, 0},
+		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
+	}
 }
 
 // isS3 reports whether a flag is one of object storage.
@@ -62,9 +63,6 @@ func (a *app) abortStale(out string, age time.Duration) error {
 	return err
 }
 
-// pathStyles are the values of --s3-path-style.
-var pathStyles = []string{"auto", "on", "off"}
-
 // useStore says how object storage is reached. It is not reached before the first path
 // that needs it.
 func (a *app) useStore(ctx context.Context) error {
@@ -77,43 +75,6 @@ func (a *app) useStore(ctx context.Context) error {
 	store.UseObjects(func() (store.Objects, error) { return store.NewS3(set) })
 	return nil
 }
-
-// splitFlags parts the flags of object storage from others.
-func splitFlags(flags *pflag.FlagSet) (others, s3 *pflag.FlagSet) {
-	others, s3 = pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
-	s3.SortFlags = false
-	flags.VisitAll(func(f *pflag.Flag) {
-		if isS3(f) {
-			s3.AddFlag(f)
-		} else {
-			others.AddFlag(f)
-		}
-	})
-	return others, s3
-}
-
-// choiceFlag is a flag that has one of some values.
-type choiceFlag struct {
-	value *string
-	known []string
-}
-
-// Set implements the value of a flag.
-func (c *choiceFlag) Set(text string) error {
-	for _, k := range c.known {
-		if strings.EqualFold(k, text) {
-			*c.value = k
-			return nil
-		}
-	}
-	return fmt.Errorf("want one of %s", strings.Join(c.known, ", "))
-}
-
-// String implements the value of a flag.
-func (c *choiceFlag) String() string { return *c.value }
-
-// Type implements the value of a flag.
-func (c *choiceFlag) Type() string { return strings.Join(c.known, "|") }
 
 // sizeFlag is a number of bytes.
 type sizeFlag int64
@@ -153,6 +114,3 @@ func (s *sizeFlag) String() string {
 
 // Type implements the value of a flag.
 func (s *sizeFlag) Type() string { return "size" }
-
-// completeS3 lets the shell complete the flags of object storage.
-func completeS3(cmd *cobra.Command) { completeValues(cmd, "s3-path-style", pathStyles) }

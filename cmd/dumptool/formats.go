@@ -22,26 +22,26 @@ func formatHelp[R any]() string {
 func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
-	cmd.Flags().StringVar(format, "format", names[0], "`FORMAT` of the report: "+strings.Join(names[:last], ", ")+" or "+names[last])
-	harmless(cmd.Flags(), "format")
-	completeValues(cmd, "format", names)
+	*format = names[0]
+	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last], reporting, safe})
 	sameAsJSON(cmd, func() { *format = "json" })
 }
 
 // sameAsJSON adds --json, another spelling of --format json, which choose chooses.
 func sameAsJSON(cmd *cobra.Command, choose func()) {
-	cmd.Flags().BoolFunc("json", "the same as --format json", func(text string) error {
+	json := yes(new(bool))
+	json.read = func(text string) (bool, error) {
 		yes, err := strconv.ParseBool(text)
 		if yes {
 			choose()
 		}
-		return err
-	})
+		return yes, err
+	}
+	define(cmd, cmdFlag{"json", json, "the same as --format json", reporting, safe})
 	exclusive(cmd, "json", "format")
-	harmless(cmd.Flags(), "json")
 }
 
-// oneFormat reads the flag of formatFlag.
+// oneFormat reads the name of a format of results of type R.
 func oneFormat[R any](name string) (string, error) {
 	return oneOf("--format", name, report.FormatNames[R]())
 }
@@ -59,14 +59,11 @@ type reportOptions struct {
 // default format the command chooses, as note says.
 func addReportFlags[R any](cmd *cobra.Command, o *reportOptions, byDefault, note string) {
 	names := report.FormatNames[R]()
-	flags := cmd.Flags()
-	outFlag(flags, &o.out, "", "write the reports to folder `DIR`")
+	outFlag(cmd.Flags(), &o.out, "", "write the reports to folder `DIR`")
 	if o.chosen = byDefault != ""; o.chosen {
 		o.formats = []string{byDefault}
 	}
-	flags.StringSliceVar(&o.formats, "format", o.formats, "`FORMATS` of the reports: "+strings.Join(names, ", ")+note)
-	harmless(flags, "format")
-	completeValues(cmd, "format", names)
+	define(cmd, cmdFlag{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + note, reporting, safe})
 	sameAsJSON(cmd, func() { o.formats = []string{"json"} })
 }
 

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"dumptool/internal/lang"
 )
 
 // noPlan is what takes the place of plans.
@@ -32,12 +35,30 @@ func goneCommand(cmd *cobra.Command, word string) error {
 	return nil
 }
 
-// flagError adds to the error of a flag that is gone what to use instead.
-func flagError(_ *cobra.Command, err error) error {
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		if hint := gone["--"+string(normalizeFlag(nil, unknown.GetSpecifiedName()))]; hint != "" {
-			return hintf(asUsage(err), "%s", hint)
+// flagError says what is wrong with a flag in our words: what its value should be, the
+// flag that is meant, or what to use in place of one that is gone.
+func flagError(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
+			return ours
 		}
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
+	if hint := gone["--"+name]; hint != "" {
+		return hintf(asUsage(err), "%s", hint)
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	if near := lang.Nearest(name, known); near != "" {
+		return hintf(asUsage(err), "did you mean --%s?", near)
 	}
 	return err
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,56 +12,78 @@ import (
 )
 
 // Help texts are written for helpWidth columns. A terminal that has less gets
-// broken lines, and of one that has more flags take at most maxHelpWidth.
+// broken lines, and of one that has more flags take at most maxHelpWidth. A text of more
+// than screenLines is whole with --help-all only.
 const (
 	helpWidth    = 80
 	maxHelpWidth = 120
+	screenLines  = 60
 )
 
 // help is how a help text looks.
 type help struct {
 	width int
-	// short leaves out what -h does not say.
-	short bool
+	// brief leaves out what is rarely needed, briefer the examples too.
+	brief, briefer bool
 }
 
-// helpFor is how help looks on stdout: whole, but for -h on a terminal.
+// helpFor is how help looks on stdout.
 func (a *app) helpFor() help {
-	h := help{width: helpWidth, short: a.shortHelp && a.streams.OutTTY}
 	if a.streams.OutWidth > 0 {
-		h.width = min(a.streams.OutWidth, maxHelpWidth)
+		return help{width: min(a.streams.OutWidth, maxHelpWidth)}
 	}
-	return h
+	return help{width: helpWidth}
 }
 
-// printHelp prints the help of cmd: whole with the exit status at its end.
+// allHelp is the flag that prints all help, as --help does it with a screen.
+func (a *app) allHelp() pflag.Value {
+	v := yes(&a.wholeHelp)
+	v.read = func(text string) (bool, error) {
+		whole, err := strconv.ParseBool(text)
+		switch {
+		case err != nil || !whole:
+		case a.asked == nil: // a command line of others
+			err = pflag.ErrHelp
+		default:
+			err = a.asked.Flags().Set(helpFlag, "true")
+		}
+		return whole, err
+	}
+	return v
+}
+
+// printHelp prints the help of cmd: a screen of it unless all was asked for.
 func (a *app) printHelp(cmd *cobra.Command) {
 	if takesSettings(cmd) {
 		_ = a.applySettings(cmd) // for the language; mistakes in settings are no reason to keep help back
 	}
-	h := a.helpFor()
-	about, status, _ := strings.Cut(cmd.Long, exitStatusTitle)
-	about = strings.TrimRight(h.wrap(strings.TrimSpace(about)), "\n")
-	if a.lang() == report.Chinese {
+	chinese := a.lang() == report.Chinese
+	if chinese {
 		summariseInChinese(cmd.Root())
 	}
-	switch {
-	case h.short:
-		fmt.Fprintf(a.out, "%s\n\n%s\n'%s --help' says more.\n", cmd.Short, cmd.UsageString(), cmd.CommandPath())
-		return
-	case a.lang() == report.Chinese:
-		about = cmd.Short + "\n\n" + about
+	h := a.helpFor()
+	text := h.text(cmd, chinese)
+	for _, shorter := range []*bool{&h.brief, &h.briefer} {
+		if !a.wholeHelp && strings.Count(text, "\n") > screenLines {
+			*shorter = true
+			text = h.text(cmd, chinese)
+		}
 	}
-	fmt.Fprintf(a.out, "%s\n\n%s%s%s", about, cmd.UsageString(), exitStatusTitle, h.wrap(status))
+	fmt.Fprint(a.out, text)
 }
 
-// groupFlags makes the help of a command, and of those below it, show its flags in
-// groups.
-func (a *app) groupFlags(cmd *cobra.Command, groups []flagGroup) {
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
-		_, err := io.WriteString(cmd.OutOrStderr(), a.helpFor().usage(cmd, groups))
-		return err
-	})
+// text is the help of a command, with the exit status at its end.
+func (h help) text(cmd *cobra.Command, chinese bool) string {
+	about, status, _ := strings.Cut(cmd.Long, exitStatusTitle)
+	about = strings.TrimSpace(about)
+	if h.brief {
+		about, _, _ = strings.Cut(about, "\n\n")
+	}
+	about = strings.TrimRight(h.wrap(about), "\n")
+	if chinese {
+		about = cmd.Short + "\n\n" + about
+	}
+	return about + "\n\n" + h.usage(cmd) + exitStatusTitle + h.wrap(status)
 }
 
 // wrap breaks a text that is written for helpWidth columns where the terminal has
@@ -121,76 +143,93 @@ func wrapWords(text string, width, indent int) string {
 	return b.String() + line + "\n"
 }
 
-// flagGroup is a part of a help text: flags that belong together.
-type flagGroup struct {
-	title string
-	names []string
-}
-
-// shownShort is how many groups of flags -h shows.
-const shownShort = 2
-
-// usage is how a command is called, and its flags, in groups; flags of no group are
-// among the last.
-func (h help) usage(cmd *cobra.Command, groups []flagGroup) string {
+// usage is how a command is called, and its flags, in groups.
+func (h help) usage(cmd *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n  " + cmd.UseLine() + "\n")
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
-	if cmd.HasExample() && !h.short {
+	if cmd.HasExample() && !h.briefer {
 		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\nCommands:\n")
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				fmt.Fprintf(&b, "  %-12s %s\n", sub.Name(), sub.Short)
-			}
+		b.WriteString("\n" + h.commands(cmd))
+	}
+	sets := h.flagsByGroup(cmd)
+	gap := "\n"
+	for _, g := range groups {
+		set := sets[g]
+		if set == nil || h.brief && (g == global || g == storage) || g == storage && cmd.HasParent() {
+			continue
+		}
+		b.WriteString(gap + string(g) + ":\n" + set.FlagUsagesWrapped(h.width))
+		if h.brief {
+			gap = ""
 		}
 	}
-	flags, s3 := splitFlags(cmd.LocalFlags())
-	b.WriteString(h.flags(flags, groups))
-	if s3.HasAvailableFlags() && !h.short {
-		b.WriteString("\nFlags of object storage (s3://bucket/key):\n" + s3.FlagUsagesWrapped(h.width))
+	b.WriteString("\n")
+	if cmd.HasAvailableSubCommands() && !takesArguments(cmd) {
+		fmt.Fprintf(&b, "'%s COMMAND --help' says more about a command.\n", cmd.CommandPath())
 	}
-	if cmd.HasAvailableInheritedFlags() && !h.short {
-		global, _ := splitFlags(cmd.InheritedFlags())
-		b.WriteString("\nGlobal flags:\n" + global.FlagUsagesWrapped(h.width) + "\n'dumptool --help' lists those of object storage (s3://) too.\n")
+	if h.brief {
+		fmt.Fprintf(&b, "'%s --help-all' says more and lists all flags.\n", cmd.CommandPath())
+	} else if cmd.HasParent() {
+		b.WriteString("'dumptool --help-all' lists those of object storage (s3://) too.\n")
 	}
-	if cmd.HasAvailableSubCommands() && !h.short {
-		fmt.Fprintf(&b, "\n'%s COMMAND --help' says more about a command.\n", cmd.CommandPath())
+	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
+		b.WriteString(h.wrap("'dumptool help TOPIC' knows " + topicNames() + ".\n"))
 	}
 	return b.String()
 }
 
-// flags are the lines about flags, a block for each group.
-func (h help) flags(flags *pflag.FlagSet, groups []flagGroup) string {
+// commands are those below a command.
+func (h help) commands(cmd *cobra.Command) string {
 	var b strings.Builder
-	grouped := map[string]bool{}
-	for _, g := range groups {
-		for _, name := range g.names {
-			grouped[name] = true
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+			fmt.Fprintf(&b, "  %-12s %s\n", sub.Name(), sub.Short)
 		}
 	}
-	for i, g := range groups {
-		set := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
-		set.SortFlags = false
-		for _, name := range g.names {
-			if f := flags.Lookup(name); f != nil {
-				set.AddFlag(f)
-			}
-		}
-		if i == len(groups)-1 {
-			flags.VisitAll(func(f *pflag.Flag) {
-				if !grouped[f.Name] {
-					set.AddFlag(f)
-				}
-			})
-		}
-		if set.HasAvailableFlags() && !(h.short && i >= shownShort) {
-			b.WriteString("\n" + g.title + ":\n" + set.FlagUsagesWrapped(h.width))
-		}
+	if h.brief && takesArguments(cmd) {
+		return "Commands: " + strings.Join(names, ", ") + "\n"
 	}
-	return b.String()
+	return "Commands:\n" + b.String()
+}
+
+// visitDefined calls visit for the flags of a command in the order in which they were
+// defined.
+func visitDefined(cmd *cobra.Command, visit func(*pflag.Flag)) {
+	cmd.InheritedFlags() // makes them flags of cmd
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.VisitAll(visit)
+	flags.SortFlags = true
+}
+
+// flagsByGroup are the flags of a command that help lists. In brief a usage ends at its
+// first semicolon.
+func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
+	sets := map[group]*pflag.FlagSet{}
+	visitDefined(cmd, func(f *pflag.Flag) {
+		if f.Hidden || h.brief && has(f, rare) {
+			return
+		}
+		g := more
+		if in := f.Annotations[groupKey]; len(in) > 0 {
+			g = group(in[0])
+		}
+		if sets[g] == nil {
+			sets[g] = pflag.NewFlagSet(string(g), pflag.ContinueOnError)
+			sets[g].SortFlags = false
+		}
+		shown := *f
+		if h.brief {
+			shown.Usage, _, _ = strings.Cut(f.Usage, "; ")
+		}
+		sets[g].AddFlag(&shown)
+	})
+	return sets
 }

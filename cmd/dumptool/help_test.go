@@ -1,8 +1,13 @@
 package main
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dumptool/internal/config"
 )
@@ -20,17 +25,45 @@ func terminalHelp(t *testing.T, width int, args ...string) string {
 	return out.String()
 }
 
-// TestHelpAtTerminal checks that -h is short and --help whole, and that neither is
-// wider than the terminal.
+// TestHelpIsAScreen checks that the help of every command is a screen at 80 columns, that
+// of compare with at most 25 flags, and that all of it has what the screen leaves out.
+func TestHelpIsAScreen(t *testing.T) {
+	t.Parallel()
+	a, _ := testApp(t)
+	walk(newRootCommand(a), func(cmd *cobra.Command) {
+		words := commandPath(cmd)
+		screen := runArgs(t, append(slices.Clone(words), "--help")...).out
+		if n := strings.Count(screen, "\n"); n > screenLines {
+			t.Errorf("%v --help has %d lines:\n%s", words, n, screen)
+		}
+		for _, also := range []string{"-h", "-help"} {
+			if got := runArgs(t, append(slices.Clone(words), also)...).out; got != screen {
+				t.Errorf("%v %s:\n%s", words, also, got)
+			}
+		}
+		all := runArgs(t, append(slices.Clone(words), "--help_all")...)
+		if all.code != 0 || all.err != "" || !strings.HasSuffix(all.out, screen[strings.Index(screen, exitStatusTitle):]) {
+			t.Errorf("%v --help-all: %+v", words, all)
+		}
+		if len(words) == 1 && words[0] == "compare" {
+			if n := len(regexp.MustCompile(`(?m)^ +(-\w, )?--`).FindAllString(screen, -1)); n > 25 {
+				t.Errorf("compare --help has %d flags", n)
+			}
+		}
+		cmd.InitDefaultHelpFlag()
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if listed := strings.Contains(all.out, "--"+f.Name+" ") || strings.Contains(all.out, "--"+f.Name+"["); listed == f.Hidden {
+				t.Errorf("%v --help-all lists --%s: %v", words, f.Name, listed)
+			}
+		})
+	})
+}
+
+// TestHelpAtTerminal checks that no help is wider than the terminal.
 func TestHelpAtTerminal(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range []string{"", "convert", "compare", "overflow status"} {
-		words := strings.Fields(cmd)
-		short := terminalHelp(t, 60, append(words, "-h")...)
-		whole := terminalHelp(t, 60, append(words, "--help")...)
-		if len(short) >= len(whole) || strings.Contains(short, exitStatusTitle) || !strings.Contains(short, "--help' says more") {
-			t.Errorf("%s -h:\n%s", cmd, short)
-		}
+		whole := terminalHelp(t, 60, append(strings.Fields(cmd), "--help-all")...)
 		wantContains(t, whole, exitStatusTitle)
 		about, _, _ := strings.Cut(whole, "\nUsage:")
 		for line := range strings.Lines(about) {
@@ -38,9 +71,19 @@ func TestHelpAtTerminal(t *testing.T) {
 				t.Errorf("%s: line is too long: %s", cmd, line)
 			}
 		}
-		if off := runArgs(t, append(words, "-h")...); !strings.Contains(off.out, exitStatusTitle) {
-			t.Errorf("%s -h off a terminal is short:\n%s", cmd, off.out)
+	}
+}
+
+// TestTopics checks that every topic has a text and flags, and is named in the help.
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	list := runArgs(t, "help", "--help").out
+	for _, topic := range topics {
+		got := runArgs(t, "help", topic.name)
+		if got.code != 0 || got.err != "" || strings.Count(got.out, "\n") < 6 || !strings.Contains(got.out, "\nFlags:\n  ") {
+			t.Errorf("%s: %+v", topic.name, got)
 		}
+		wantContains(t, list, "  "+topic.name+" ")
 	}
 }
 

@@ -58,7 +58,6 @@ func sampleCommands(opts *sampleOptions, work func(ctx context.Context, args []s
 			RunE: func(cmd *cobra.Command, args []string) error { return work(cmd.Context(), args) },
 		}
 		flags := convert.Flags()
-		flags.StringVar(&opts.out, "out", "", "")
 		flags.StringVarP(&opts.dir, "dump-path", "d", "", "")
 		flags.StringVarP(&opts.format, "format", "f", "", "")
 		flags.StringVarP(&opts.shape, "shape", "s", "", "")
@@ -67,7 +66,7 @@ func sampleCommands(opts *sampleOptions, work func(ctx context.Context, args []s
 		flags.BoolVarP(&opts.stats, "stats", "x", false, "")
 		flags.BoolVarP(&opts.half, "half", "y", false, "")
 		flags.StringSliceVar(&opts.ops, "ops", []string{"default"}, "")
-		alias(flags, "out", "output_path", "target")
+		define(convert, cmdFlag{names: "out|output_path|target", value: text(&opts.out)})
 		exclusive(convert, "stats", "half")
 
 		analyze := &cobra.Command{

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"dumptool/internal/report"
 	"dumptool/internal/store"
@@ -21,18 +20,21 @@ type globalOptions struct {
 	s3             store.S3Settings
 }
 
-func (o *globalOptions) addFlags(flags *pflag.FlagSet) {
-	o.logFormat = ui.LogText
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only, no other messages and no progress")
-	flags.BoolVar(&o.verbose, "verbose", false, "print debug logs")
-	flags.Var(&o.logFormat, "log-format", "format of messages and logs")
-	o.color = ui.ColorAuto
-	flags.Var(&o.color, "color", "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set")
-	flags.Var(&o.lang, "lang", "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says")
-	flags.StringVar(&o.config, configFlag, "", "read settings from `FILE` instead of dumptool.yaml")
-	harmless(flags, "quiet", "verbose", "log-format", "color", "lang")
-	o.addS3Flags(flags)
-	flags.VisitAll(func(f *pflag.Flag) { ofTransport(flags, f.Name) })
+// flags are those of every command. None changes what a result says.
+func (o *globalOptions) flags() []cmdFlag {
+	o.logFormat, o.color = ui.LogText, ui.ColorAuto
+	all := append([]cmdFlag{
+		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", global, safe},
+		{"verbose", yes(&o.verbose), "print debug logs", global, safe},
+		{"log-format", &o.logFormat, "format of messages and logs", global, safe},
+		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, safe},
+		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", global, safe},
+		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
+	}, o.s3Flags()...)
+	for i := range all {
+		all[i].is |= ofTransport
+	}
+	return all
 }
 
 // messages returns the options as the message printer knows them.
@@ -82,19 +84,18 @@ may have come with the dumps, sets only numbers, names and the like.`,
 	root.SetGlobalNormalizationFunc(normalizeFlag)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
-	a.groupFlags(root, []flagGroup{{title: "Flags"}})
 	root.SetIn(a.streams.In)
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
-	a.global.addFlags(root.PersistentFlags())
+	root.PersistentFlags().SortFlags = false
+	defineIn(root, root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", global, ofTransport | noSetting})...)
 	completeValues(root, "color", names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
 	completeValues(root, "lang", names([]report.Lang{report.English, report.Chinese}))
-	completeS3(root)
 	versionFlag(a, root)
 	exclusive(root, "quiet", "verbose")
 
 	root.AddCommand(a.commands(a)...)
-	root.SetHelpCommand(newHelpCommand())
+	root.SetHelpCommand(newHelpCommand(a))
 	root.InitDefaultHelpCmd()
 	a.watchStart(root)
 	return root

@@ -61,6 +61,9 @@ func TestEveryHelp(t *testing.T) {
 			if _, status, _ := strings.Cut(cmd.Long, exitStatusTitle); !strings.HasSuffix(got.out, exitStatusTitle+status) {
 				t.Errorf("help does not end with the exit status:\n%s", got.out)
 			}
+			if strings.Join(words, " ") == "hpaa" { // it is a topic too
+				return
+			}
 			if topic := runArgs(t, append([]string{"help"}, words...)...); topic != got {
 				t.Errorf("dumptool help prints\n%s\nwant\n%s", topic.out, got.out)
 			}

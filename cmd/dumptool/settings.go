@@ -18,7 +18,7 @@ const (
 	helpFlag   = "help"
 
 	// noSettingsKey is the annotation of commands that must work whatever the
-	// configuration looks like, and of flags that are for the command line only.
+	// configuration looks like.
 	noSettingsKey = "dumptool_no_settings"
 	// settingsOfParentKey is the annotation of commands with the flags of the command
 	// above: what is set for that holds for them too.
@@ -26,8 +26,6 @@ const (
 	// exclusiveKey is the annotation of a flag with the names of those that
 	// cannot stand beside it.
 	exclusiveKey = "dumptool_exclusive"
-	// harmlessKey is the annotation of flags that a file in the working folder may set.
-	harmlessKey = "dumptool_harmless"
 )
 
 // withoutSettings returns the annotations of a command that reads none.
@@ -51,23 +49,7 @@ func exclusive(cmd *cobra.Command, names ...string) {
 
 // hiddenBy keeps settings of a flag out where one of others is on the command line.
 func hiddenBy(f *pflag.Flag, others ...string) {
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
 	f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], others...)
-}
-
-// harmless says that a dumptool.yaml in the working folder may set the flags, though it
-// may have come with the dumps. Such are numbers, names of a fixed set, names of
-// operators and patterns of them, and switches that only choose what is looked at and
-// how it is shown. No flag is that names a file or a server, lets anything be run,
-// written, replaced or removed, or is there to keep a finding from the exit status.
-func harmless(flags *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		if err := flags.SetAnnotation(name, harmlessKey, []string{"true"}); err != nil {
-			panic(err)
-		}
-	}
 }
 
 // applySettings gives the flags of cmd that the user did not set their values
@@ -88,7 +70,11 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	given := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed })
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		hidden := slices.ContainsFunc(f.Annotations[exclusiveKey], func(name string) bool { return given[name] })
+		others := f.Annotations[exclusiveKey]
+		if s, ok := f.Value.(*spelling); ok {
+			others = s.others()
+		}
+		hidden := slices.ContainsFunc(others, func(name string) bool { return given[name] })
 		if err != nil || given[f.Name] || hidden || !isSetting(f) {
 			return
 		}
@@ -149,7 +135,7 @@ func setFlag(f *pflag.Flag, v config.Value) error {
 // isSetting reports whether a flag can be set in environment and files. The
 // file cannot name itself.
 func isSetting(f *pflag.Flag) bool {
-	return f.Name != helpFlag && f.Name != configFlag && f.Annotations[noSettingsKey] == nil
+	return f.Name != helpFlag && f.Name != configFlag && !has(f, noSetting)
 }
 
 // owner returns the path of the command that f was defined for, which is cmd
@@ -174,7 +160,7 @@ func schema(cmd *cobra.Command) config.Schema {
 	s := config.Schema{Flags: map[string]bool{}, Commands: map[string]config.Schema{}}
 	add := func(f *pflag.Flag) {
 		if isSetting(f) {
-			s.Flags[f.Name] = f.Annotations[harmlessKey] != nil
+			s.Flags[f.Name] = has(f, safe)
 		}
 	}
 	cmd.LocalFlags().VisitAll(add)
@@ -195,7 +181,7 @@ func s3Schema(root *cobra.Command) config.Schema {
 	s := config.Schema{Flags: map[string]bool{}}
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if isS3(f) {
-			s.Flags[strings.TrimPrefix(f.Name, s3Prefix)] = f.Annotations[harmlessKey] != nil
+			s.Flags[strings.TrimPrefix(f.Name, s3Prefix)] = has(f, safe)
 		}
 	})
 	return s

@@ -164,9 +164,9 @@ func (o *Options) Load(files sidefile.Files) error {
 }
 
 // LoadBaseline reads the baseline, if there is one, which need not be there if it is to
-// be written. The error is a *sidefile.FileError.
+// be written. That of shards is for their merge. The error is a *sidefile.FileError.
 func (o *Options) LoadBaseline() error {
-	if o.BaselineFile == "" {
+	if o.BaselineFile == "" || o.Shard.On() {
 		return nil
 	}
 	data, err := safefile.ReadFile(o.BaselineFile)

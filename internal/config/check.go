@@ -78,13 +78,22 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 			return fmt.Errorf("%s: must be a value, not a group of settings", f.source(path))
 		case !isFlag:
 			return fmt.Errorf("%s: must be the settings of the command, not a value", f.source(path))
-		case f.found && !harmless:
+		case f.found && (!harmless || namesFile(tree[key])):
 			return &FoundError{Source: f.source(path), Env: EnvName(parents, key)}
 		case !plain(tree[key]):
 			return fmt.Errorf("%s: the elements of a list must be values", f.source(path))
 		}
 	}
 	return nil
+}
+
+// namesFile reports whether a value, or an element of it, names a file: @FILE.
+func namesFile(value any) bool {
+	if list, ok := value.([]any); ok {
+		return slices.ContainsFunc(list, namesFile)
+	}
+	text, ok := value.(string)
+	return ok && strings.HasPrefix(text, "@")
 }
 
 // plain reports whether value is a scalar or a list of scalars.

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || err.Error() != path+": "+tt.want {
+			if err == nil || withoutPlace(err.Error(), path) != path+": "+tt.want {
 				t.Fatalf("Check = %v, want %q", err, tt.want)
 			}
 			var unknown *UnknownError

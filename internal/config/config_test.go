@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ func TestLookup(t *testing.T) {
 			if !ok || got.Text != tt.want {
 				t.Errorf("Lookup = %q, %v, want %q", got.Text, ok, tt.want)
 			}
-			if want := path + ": " + strings.Join(append(command, tt.flag), "."); got.Source != want {
+			if want := path + ": " + strings.Join(append(command, tt.flag), "."); withoutPlace(got.Source, path) != want {
 				t.Errorf("Source = %q, want %q", got.Source, want)
 			}
 		})
@@ -95,6 +96,26 @@ func TestLookup(t *testing.T) {
 	for _, missing := range [][]string{{"convert", "empty"}, {"convert", "quiet"}, {"overflow", "analyze"}, {"compare", "out"}, {"quiet", "x"}} {
 		if v, ok := s.Lookup(missing[:1], missing[1]); ok {
 			t.Errorf("Lookup(%q) = %+v, want nothing", missing, v)
+		}
+	}
+}
+
+// withoutPlace drops line and column behind the path of a file.
+func withoutPlace(text, path string) string {
+	rest, _ := strings.CutPrefix(text, path)
+	return path + regexp.MustCompile(`^:\d+:\d+`).ReplaceAllString(rest, "")
+}
+
+// TestPlace checks the line and column of settings, also of those that an alias or a merge
+// brings.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	s, path := load(t, "a: &a\n  one: 1\nb: *a\nc:\n  <<: *a\n  two: 2\n")
+	for name, want := range map[string]string{"a one": "2:3", "b one": "2:3", "c two": "6:3", "c one": "4:1"} {
+		command, flag, _ := strings.Cut(name, " ")
+		v, ok := s.Lookup([]string{command}, flag)
+		if want := path + ":" + want + ": " + command + "." + flag; !ok || v.Source != want {
+			t.Errorf("%s: %q, want %q", name, v.Source, want)
 		}
 	}
 }

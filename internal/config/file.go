@@ -16,6 +16,7 @@ import (
 type file struct {
 	path  string
 	found bool           // in the working folder: it may have come with the data
+	root  *yaml.Node     // the group of all settings
 	tree  map[string]any // keys in lower case, dashes for underscores
 }
 
@@ -40,6 +41,7 @@ func (f *file) read() error {
 	if err := (outline{f, map[*yaml.Node]int{}}).check(root); err != nil {
 		return err
 	}
+	f.root = root
 	var settings map[string]any
 	if err := root.Decode(&settings); err != nil {
 		return f.syntaxError(err)
@@ -178,9 +180,22 @@ func target(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// source names a setting of the file.
+// source names a setting of the file and its line and column. One of a group that is
+// merged has those of the group.
 func (f *file) source(path []string) string {
-	return f.path + ": " + strings.Join(path, ".")
+	at, group := "", f.root
+	for _, name := range path {
+		i := 0
+		for group = target(group); i < len(group.Content) && group.Content[i].Value != name; {
+			i += 2
+		}
+		if i >= len(group.Content) {
+			break
+		}
+		at = fmt.Sprintf(":%d:%d", group.Content[i].Line, group.Content[i].Column)
+		group = group.Content[i+1]
+	}
+	return f.path + at + ": " + strings.Join(path, ".")
 }
 
 // lookup returns the setting of a flag.

@@ -37,13 +37,14 @@ const (
 	ConsumersFile                 // who reads what operators make
 	BaselineFile                  // what an earlier run found
 	SkipLogFile                   // why tensors of the NPU are not there
+	IRFile                        // graphs of MindSpore
 )
 
 // flags are those that name the files.
 var flags = [...]string{
 	OpConfigFile: "--op-config", NameMapFile: "--map-node-dict", FusionFile: "--fusion", OpsFile: "--ops-from",
 	RuntimeFile: "--node-runtime-filename", ExecutionFile: "--order-file", ConsumersFile: "--consumer-map", BaselineFile: "--baseline",
-	SkipLogFile: "--result",
+	SkipLogFile: "--result", IRFile: "--ir",
 }
 
 // Files are the paths of the side files of a comparison; empty ones were not

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/standard"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+)
+
+// comparison is what the flags say that compare and the commands below it share.
+type comparison struct {
+	compare.Options
+	files sidefile.Files
+	// paths are another spelling of the arguments.
+	paths []string
+	// ops are the operators of --ops, to which those of a file are added.
+	ops []string
+	// order is the source of the execution order.
+	order string
+	// graphFiles are files of which their content says what they are.
+	graphFiles []string
+}
+
+// newComparison returns the defaults of all flags.
+func newComparison() *comparison {
+	o := &comparison{order: "auto"}
+	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = compare.ProfileHPAA, compare.NaNStrict
+	o.Judge.Verdict.HF32, o.Judge.Verdict.Flow = compare.HF32Auto, compare.FlowAuto
+	o.Slack = 1.5
+	return o
+}
+
+// sides are the flags about the two sides.
+func (o *comparison) sides() []cmdFlag {
+	return slices.Concat([]cmdFlag{
+		{"cpu|g|cpu-dir|golden", text(&o.Ref), "`PATH` of the reference: a file or a folder", choosing, place | onMsaccucmp},
+		{"npu|m|npu-dir", text(&o.NPU), "`PATH` of the NPU data: a file or a folder", choosing, place | onMsaccucmp},
+		morePaths(&o.paths),
+	}, sideFlags(&o.RefRounds, &o.NPURounds), []cmdFlag{o.jobs(), containerFlag(&o.Version)})
+}
+
+// jobs is the number of workers of a comparison.
+func (o *comparison) jobs() cmdFlag {
+	return jobsFlag(&o.Workers, "`N` workers; default: one per CPU, at most 16")
+}
+
+// judge are the flags that decide what is good.
+func (o *comparison) judge(cmd *cobra.Command) []cmdFlag {
+	v, l := &o.Judge.Verdict, &o.Judge.Limits
+	share := func(x float64) bool { return x >= 0 && x <= 1 }
+	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
+	return []cmdFlag{
+		{"verdict", choice(&v.Mode, compare.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", judging, safe | ofRow | onLimits},
+		{"profile", choice(&l.Profile, compare.Profiles()), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, safe | ofRow | onLimits},
+		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, safe | ofRow | onLimits},
+		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, safe | ofRow | onLimits},
+		{"gate", gate(cmd), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, safe | ofTransport | onLimits},
+		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, place | onLimits | onHPAA},
+		{"tol-mode", named(&o.Judge.Mode, compare.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, safe | ofRow | rare | onLimits | onHPAA},
+		{"nan-policy", choice(&v.NaN, compare.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", judging, safe | ofRow | rare | onLimits | onHPAA},
+		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", judging, safe | ofRow | rare | onLimits},
+		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, safe | ofRow | hidden | onLimits},
+		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, safe | ofRow | hidden | onLimits},
+		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, safe | ofRow | hidden | onLimits},
+		{"min-sqnr", number(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", judging, safe | ofRow | hidden | onLimits},
+		{"max-ulp", number(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", judging, safe | ofRow | hidden | onLimits},
+		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", judging, safe | ofRow | rare | onLimits},
+		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", judging, safe | ofRow | rare | onLimits},
+	}
+}
+
+// gates are the metrics that have a gate, and the flags that set them.
+var gates = []struct{ metric, op, flag string }{
+	{"cosine", ">=", "min-cos"}, {"red", "<=", "max-red"}, {"mean_rel", "<=", "max-mean-rel"}, {"sqnr", ">=", "min-sqnr"}, {"ulp", "<=", "max-ulp"},
+}
+
+// gateForm is a limit of a metric.
+var gateForm = lang.Pattern(`^\s*([a-z_-]+)\s*([<>]=)\s*(\S+)\s*$`)
+
+// gate is another way to write the limits of metrics.
+func gate(cmd *cobra.Command) *spelling {
+	flags := func() (names []string) {
+		for _, g := range gates {
+			names = append(names, g.flag)
+		}
+		return names
+	}
+	return &spelling{cmd: cmd, others: flags, read: func(text string) (names, values []string, err error) {
+		for part := range strings.SplitSeq(text, ",") {
+			m := gateForm().FindStringSubmatch(strings.ToLower(part))
+			found := len(names)
+			for _, g := range gates {
+				if m != nil && strings.ReplaceAll(m[1], "-", "_") == g.metric && m[2] == g.op {
+					names, values = append(names, g.flag), append(values, m[3])
+				}
+			}
+			if len(names) == found {
+				return nil, nil, &valueError{element: part, err: errors.New("want a limit such as cosine>=0.99, red<=0.01, mean_rel<=0.01, sqnr>=30 or ulp<=4")}
+			}
+		}
+		return names, values, nil
+	}}
+}
+
+// pairs are the flags about what is compared with what.
+func (o *comparison) pairs() []cmdFlag {
+	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
+		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", facts, place | onOrder | onHPAA | onMsaccucmp},
+		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, place | hidden},
+		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, safe | ofRound | rare},
+		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, safe | ofRow | rare},
+		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, safe | ofRow | rare})
+}
+
+// round says which of several rounds of one tensor are compared.
+func round(to *compare.Rounds) *value[compare.Rounds] {
+	return &value[compare.Rounds]{to: to, kind: "string", given: "all", known: []string{"all", "first", "last"}, read: func(text string) (compare.Rounds, error) {
+		switch strings.ToLower(text) {
+		case "all", "":
+			return compare.Rounds{}, nil
+		case "first":
+			return compare.Rounds{First: true}, nil
+		case "last":
+			return compare.Rounds{Last: true}, nil
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return compare.Rounds{}, wantf("want all, first, last or a number from 0")
+		}
+		return compare.Rounds{Number: &n}, nil
+	}}
+}
+
+// operators are the flags that choose operators, and that say why some are not there.
+func (o *comparison) operators() []cmdFlag {
+	return []cmdFlag{
+		opsFlag(&o.ops),
+		{"ops-from", text(&o.files.Ops), "only operators of the names in `FILE`, one a line", choosing, place | hidden},
+		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: that of the reports", facts, place | rare | onHPAA},
+	}
+}
+
+// shapes are the flags about shapes and axis orders.
+func (o *comparison) shapes() []cmdFlag {
+	s := &o.Shape
+	return []cmdFlag{
+		{"auto-layout", yes(&s.AutoLayout), "permute the axes where one known permutation gives the reference's shape", pairing, safe | ofRow | rare | onLayouts},
+		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, safe | ofRow | rare | onLayouts},
+		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: as shapes and dumps say", pairing, safe | ofRow | rare | onLayouts},
+		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, safe | ofRow | rare | onLayouts},
+		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", pairing, safe | ofRow | rare | onLayouts},
+		{"crop-padding", yes(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", pairing, safe | ofRow | rare | onLayouts},
+		{"force-compare", yes(&s.Force), "compare tensors of one size and different shapes too", pairing, safe | ofRow | rare | onLayouts},
+		{"strict-dtype", yes(&s.StrictDType), "different element types are a failure", pairing, safe | ofRow | rare | onLayouts},
+		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of raw files of the reference whose names have none; default: that of the NPU tensor", pairing, safe | ofRow | rare | onLayouts},
+		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of raw files of the NPU whose names have none; default: that of the reference", pairing, safe | ofRow | rare | onLayouts},
+		{"max-elems", whole(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", choosing, safe | ofRow | rare | onLayouts},
+	}
+}
+
+// permutation reads the permutation of the axes of an operator.
+func permutation(text string) (op string, perm []int, err error) {
+	i := strings.LastIndexByte(text, '=')
+	axes := strings.Trim(text[i+1:], "()[] ")
+	if i < 1 || !numbersForm().MatchString(axes) {
+		return "", nil, wantf("want OP=PERM, such as conv1=0,3,1,2")
+	}
+	for part := range strings.SplitSeq(axes, ",") {
+		axis, err := strconv.Atoi(part)
+		if err != nil {
+			return "", nil, err
+		}
+		perm = append(perm, axis)
+	}
+	for axis := range perm {
+		if !slices.Contains(perm, axis) {
+			return "", nil, fmt.Errorf("axis %d is missing, want each of 0 to %d once", axis, len(perm)-1)
+		}
+	}
+	return text[:i], perm, nil
+}
+
+// orders are the sources of the execution order.
+var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "consumers", "statistics", "sequence", "timestamp", "id", "number", "name"}
+
+// execution are the flags about the execution order.
+func (o *comparison) execution() []cmdFlag {
+	return []cmdFlag{
+		{"order", choice(&o.order, orders), "`SOURCE` of the execution order: " + strings.Join(orders[1:], ", ") + ", or auto: the first there is", facts, safe | ofRound | rare | onOrder},
+		{"node-runtime-filename", text(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", facts, place | rare | onOrder | onHPAA},
+		{"order-file", text(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", facts, place | hidden},
+	}
+}
+
+// chooseOrder chooses the source of the execution order.
+func (o *comparison) chooseOrder() error {
+	if err := checkIR(o.IR); err != nil {
+		return err
+	}
+	switch {
+	case o.order == "auto" && o.files.Runtime != "": // a file that was given and knows no operator is a mistake
+		o.OrderBy = dumpdir.ByRuntime
+	case o.order == "csv" || o.order == "auto" && o.files.Execution != "":
+		o.OrderBy = dumpdir.ByExecution
+	case o.order != "auto":
+		o.OrderBy = dumpdir.OrderBy(o.order)
+	}
+	switch {
+	case o.order == "runtime" && o.SideFiles.Runtime == nil:
+		return usagef("--order runtime needs --node-runtime-filename FILE")
+	case o.order == "csv" && o.SideFiles.Execution == nil:
+		return usagef("--order csv needs --order-file FILE")
+	case o.order == "fusion" && o.SideFiles.Fusion == nil:
+		return usagef("--order fusion needs --fusion FILE")
+	}
+	return nil
+}
+
+// graph are the flags of what says who feeds whom, which serves the diagnosis.
+func (o *comparison) graph() []cmdFlag {
+	ir := irFlag(&o.IR)
+	ir.is |= place | hidden
+	return []cmdFlag{
+		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, place | hidden},
+		ir,
+		{"flow", choice(&o.Judge.Verdict.Flow, compare.FlowsFrom()), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none", facts, safe | ofRow | rare | onOrder},
+	}
+}
+
+// acceptance are the flags of the acceptance of single operators, and of what else a
+// verdict takes from other runs.
+func (o *comparison) acceptance() []cmdFlag {
+	return []cmdFlag{
+		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", facts, place | onLimits},
+		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, safe | ofRow | rare | onLimits},
+		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", judging, place | rare | onLimits},
+		{"hf32", choice(&o.Judge.Verdict.HF32, compare.HF32s()), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off", judging, safe | ofRow | rare | onLimits},
+	}
+}
+
+// chooseStandard checks the flags of acceptance, and lets a standard stand in place of the
+// verdict.
+func (o *comparison) chooseStandard() error {
+	name := o.Standard.Name
+	switch {
+	case name == "" && o.Third != "":
+		return usagef("--third needs --standard NAME")
+	case name != "" && o.Second != "":
+		return usagef("--noise is for the verdict by evidence: it cannot stand beside --standard")
+	case name != "" && o.Judge.Verdict.Mode == compare.ByEvidence:
+		return usagef("--standard %s stands in place of --verdict evidence: want one of them", name)
+	case name != "" && o.Judge.Verdict.Gates != (compare.Gates{}):
+		return usagef("--standard %s: gates such as --min-cos have no part in it", name)
+	case name.NeedsThird() && o.Third == "":
+		return usagef("--standard %s needs --third PATH", name)
+	case !name.NeedsThird() && o.Third != "":
+		needy := slices.DeleteFunc(standard.Names(), func(n standard.Name) bool { return !n.NeedsThird() })
+		return usagef("--standard %s needs no third result: --third is for %s", name, needy)
+	}
+	for _, path := range []string{o.Second, o.Third} {
+		if path == "" {
+			continue
+		}
+		if err := exists(path); err != nil {
+			return err
+		}
+	}
+	if name != "" {
+		o.Judge.Verdict.Mode = compare.ByLimits
+	}
+	o.nameStandard()
+	return nil
+}
+
+// nameStandard lets a standard know of HF32.
+func (o *comparison) nameStandard() {
+	o.Standard.HF32 = o.Standard.Name != "" && o.Judge.Verdict.HF32 == compare.HF32On
+}
+
+// failStatuses are the names of --fail-on.
+var failStatuses = map[string]record.Status{
+	"fail": record.Fail, "shape": record.ShapeMismatch, "dtype": record.DTypeMismatch, "ambiguous": record.Ambiguous,
+	"rounding": record.Rounding, "warn": record.Warn, "partial": record.Partial, "skip": record.Skip,
+	"unmatched-ref": record.UnmatchedRef, "unmatched-npu": record.UnmatchedNPU,
+}
+
+// failNames are these names in the order of messages.
+var failNames = []string{"fail", "shape", "dtype", "ambiguous", "rounding", "warn", "partial", "skip", "unmatched-ref", "unmatched-npu"}
+
+// failStatus reads a name of --fail-on.
+func failStatus(name string) (record.Status, error) {
+	status, ok := failStatuses[strings.ReplaceAll(strings.ToLower(name), "_", "-")]
+	if !ok {
+		last := len(failNames) - 1
+		return status, wantf("want %s or %s", strings.Join(failNames[:last], ", "), failNames[last])
+	}
+	return status, nil
+}
+
+// failures are the flags about an earlier run and about the exit status, which are about all
+// rows of a run.
+func (o *comparison) failures() []cmdFlag {
+	return []cmdFlag{
+		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), "`STATUSES` that fail; " + strings.Join(failNames, ", "), ci, 0},
+		{"exit-zero", yes(&o.ExitZero), "failures do not change the exit status", ci, 0},
+		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
+		{updateFlag, yes(&o.UpdateBaseline), "write what this run found to the file of --baseline", ci, rare},
+		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may grow by this `FACTOR`", ci, safe | rare},
+		{"require-coverage", required(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
+	}
+}
+
+// updateFlag is a flag that shards leave to their merge.
+const updateFlag = "update-baseline"
+
+// required is what has to be compared.
+func required(to *compare.Required) *value[compare.Required] {
+	return &value[compare.Required]{to: to, kind: "string", read: func(text string) (compare.Required, error) {
+		r, ok := compare.ParseRequired(text)
+		if !ok {
+			return r, wantf("want all, a share such as 0.9 or 90%%, or a number of tensors from 2")
+		}
+		return r, nil
+	}}
+}
+
+// checkFailures checks these flags against each other.
+func (o *comparison) checkFailures() error {
+	switch {
+	case len(o.FailOn) == 0:
+		return usagef("--fail-on: no status given; --exit-zero keeps failures from the exit status")
+	case o.UpdateBaseline && o.BaselineFile == "":
+		return usagef("--update-baseline needs --baseline FILE")
+	case o.FailFast && o.BaselineFile != "":
+		return usagef("--fail-fast cannot stand beside --baseline, which is about all failures of a run")
+	}
+	return nil
+}

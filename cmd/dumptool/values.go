@@ -1,0 +1,536 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
+)
+
+// value is a flag that is read into an option.
+type value[T any] struct {
+	to   *T
+	kind string
+	read func(text string) (T, error)
+	// show returns the option as a flag has it; nil for the text that was given.
+	show  func(T) string
+	given string
+	known []string
+}
+
+// Set implements pflag.Value.
+func (v *value[T]) Set(text string) error {
+	read, err := v.read(text)
+	if err == nil {
+		*v.to, v.given = read, text
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (v *value[T]) String() string {
+	if v.show != nil {
+		return v.show(*v.to)
+	}
+	return v.given
+}
+
+// Type implements pflag.Value.
+func (v *value[T]) Type() string { return v.kind }
+
+// values are those that the shell completes.
+func (v *value[T]) values() []string { return v.known }
+
+// valueError is what is wrong with the value of a flag, or with an element of it.
+type valueError struct {
+	element string
+	err     error
+	// alone says that err is said without the value.
+	alone bool
+}
+
+func (e *valueError) Error() string { return e.err.Error() }
+func (e *valueError) Unwrap() error { return e.err }
+
+// wantf says what is wanted in place of a value.
+func wantf(format string, args ...any) error {
+	return &valueError{err: fmt.Errorf(format, args...)}
+}
+
+// invalidValue is the error of a value in the words of the command line.
+func invalidValue(f *pflag.Flag, text string, err error) error {
+	wrong, ok := errors.AsType[*valueError](err)
+	switch {
+	case !ok:
+		return nil
+	case wrong.alone:
+		return usagef("%s: %w", spelled(f), wrong)
+	case wrong.element != "":
+		text = wrong.element
+	}
+	return usagef("%s %s: %w", spelled(f), text, wrong)
+}
+
+// spelled is a flag as people write it.
+func spelled(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// text is any text.
+func text[S ~string](to *S) *value[S] {
+	return &value[S]{to: to, kind: "string", read: func(text string) (S, error) { return S(text), nil }, show: func(s S) string { return string(s) }}
+}
+
+// yes is a switch.
+func yes(to *bool) *value[bool] {
+	return &value[bool]{to: to, kind: "bool", read: strconv.ParseBool, show: strconv.FormatBool}
+}
+
+// not is a switch for what an option leaves out.
+func not(to *bool) *value[bool] {
+	return &value[bool]{to: to, kind: "bool", show: func(b bool) string { return strconv.FormatBool(!b) },
+		read: func(text string) (bool, error) { b, err := strconv.ParseBool(text); return !b, err }}
+}
+
+// whole is a number from least to most.
+func whole[N int | int64](to *N, least, most N, want string) *value[N] {
+	return &value[N]{to: to, kind: "int", show: func(n N) string { return strconv.FormatInt(int64(n), 10) }, read: func(text string) (N, error) {
+		n, err := strconv.ParseInt(text, 0, 64)
+		if err != nil || n < int64(least) || n > int64(most) {
+			return 0, wantf("%s", want)
+		}
+		return N(n), nil
+	}}
+}
+
+// count is a number from 0.
+func count[N int | int64](to *N) *value[N] {
+	return whole(to, 0, math.MaxInt32, "want a number from 0")
+}
+
+// orAll is a number from least, or all.
+func orAll(to *int, least, all int) *value[int] {
+	number := whole(to, least, math.MaxInt, fmt.Sprintf("want a number from %d, or all", least))
+	return &value[int]{to: to, kind: "string",
+		read: func(text string) (int, error) {
+			if strings.EqualFold(text, "all") {
+				return all, nil
+			}
+			return number.read(text)
+		},
+		show: func(n int) string {
+			if n == all {
+				return "all"
+			}
+			return number.show(n)
+		}}
+}
+
+// decimal is a number that is fine by a rule.
+func decimal(to *float64, fine func(float64) bool, want string) *value[float64] {
+	return &value[float64]{to: to, kind: "float", show: showDecimal, read: func(text string) (float64, error) {
+		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !fine(v) {
+			return 0, wantf("%s", want)
+		}
+		return v, nil
+	}}
+}
+
+func showDecimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// number is a number from least that may be left out: nil then.
+func number(to **float64, least float64) *value[*float64] {
+	return &value[*float64]{to: to, kind: "float",
+		read: func(text string) (*float64, error) {
+			v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			switch {
+			case err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && v >= least:
+				return &v, nil
+			case math.IsInf(least, -1):
+				return nil, fmt.Errorf("want a number")
+			}
+			return nil, fmt.Errorf("want a number from %g", least)
+		},
+		show: func(v *float64) string {
+			if v == nil {
+				return ""
+			}
+			return showDecimal(*v)
+		}}
+}
+
+// duration is a time.
+func duration(to *time.Duration) *value[time.Duration] {
+	return &value[time.Duration]{to: to, kind: "duration", read: time.ParseDuration, show: func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return d.String()
+	}}
+}
+
+// named is one of some options by its name, in any letter case and with _ for -. It has
+// no name where the option is none of them.
+func named[T comparable](to *T, known []string, options ...T) *value[T] {
+	v := &value[T]{to: to, kind: "string", known: known}
+	if i := slices.Index(options, *to); i >= 0 {
+		v.given = known[i]
+	}
+	none, byDefault := *to, v.given
+	v.read = func(text string) (T, error) {
+		if text == "" && byDefault == "" {
+			return none, nil
+		}
+		name, err := oneOf("", text, known)
+		if err != nil {
+			return none, wantf("want one of %s", strings.Join(known, ", "))
+		}
+		return options[slices.Index(known, name)], nil
+	}
+	return v
+}
+
+// choice is one of some values.
+func choice[S ~string](to *S, known []S) *value[S] { return named(to, names(known), known...) }
+
+// oneOf finds a value among those that a flag knows, in any letter case and
+// with _ for -.
+func oneOf[S ~string](flag, value string, known []S) (S, error) {
+	plain := strings.ReplaceAll(strings.ToLower(value), "_", "-")
+	for _, k := range known {
+		if string(k) == plain {
+			return k, nil
+		}
+	}
+	return "", usagef("%s %s: want one of %s", flag, value, strings.Join(names(known), ", "))
+}
+
+// names turns a list of names of any type into strings.
+func names[S ~string](all []S) []string {
+	var list []string
+	for _, s := range all {
+		list = append(list, string(s))
+	}
+	return list
+}
+
+// parsed is a value that a function reads, none where it is empty. An error is said behind
+// the flag alone.
+func parsed[T any](to *T, parse func(string) (T, error)) *value[T] {
+	return &value[T]{to: to, kind: "string", read: func(text string) (v T, err error) {
+		if text == "" {
+			return v, nil
+		}
+		if v, err = parse(text); err != nil {
+			err = &valueError{err: err, alone: true}
+		}
+		return v, err
+	}}
+}
+
+// rounds are values of a coordinate.
+func rounds(to *dumpdir.Choice, parse func(string) (dumpdir.Choice, error)) *value[dumpdir.Choice] {
+	return &value[dumpdir.Choice]{to: to, kind: "list", read: parse}
+}
+
+// layoutName is the name of a format, none where it is empty.
+func layoutName(to **tensor.Format) *value[*tensor.Format] {
+	return &value[*tensor.Format]{to: to, kind: "string", read: func(name string) (*tensor.Format, error) {
+		if name == "" {
+			return nil, nil
+		}
+		f, ok := tensor.ParseFormat(name)
+		if !ok {
+			return nil, wantf("no such format, want one such as NCHW, NHWC, HWCN, NCDHW, ND, NC1HWC0, FRACTAL_Z or FRACTAL_NZ")
+		}
+		return &f, nil
+	}}
+}
+
+// axisOrders are what the shell completes axis orders with.
+var axisOrders = []string{"NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN", "DHWNC"}
+
+// axisOrder is a format that the shell completes with those of hosts, and others.
+func axisOrder(to **tensor.Format, others ...string) *value[*tensor.Format] {
+	v := layoutName(to)
+	v.known = append(others, axisOrders...)
+	return v
+}
+
+// shortTypes are other names of element types.
+var shortTypes = map[string]tensor.DType{
+	"fp16": tensor.Float16, "half": tensor.Float16, "bf16": tensor.BFloat16, "fp32": tensor.Float32, "float": tensor.Float32,
+	"fp64": tensor.Float64, "double": tensor.Float64,
+}
+
+// elementType is the name of an element type, none where it is empty.
+func elementType(to *tensor.DType) *value[tensor.DType] {
+	known := []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"}
+	return &value[tensor.DType]{to: to, kind: "string", known: known, read: func(name string) (tensor.DType, error) {
+		if name == "" {
+			return tensor.Undefined, nil
+		}
+		d, ok := shortTypes[strings.ToLower(name)]
+		if !ok {
+			d, ok = tensor.ParseDType(name)
+		}
+		if _, err := tensor.NewDecoder(d); !ok || err != nil {
+			return tensor.Undefined, wantf("want an element type, such as float16, bfloat16, float32 or int8")
+		}
+		return d, nil
+	}}
+}
+
+// numbersForm is numbers with commas between them.
+var numbersForm = lang.Pattern(`^[0-9]+(,[0-9]+)*$`)
+
+// list is a flag that may be given several times, or whose value may have several
+// elements.
+type list[T any] struct {
+	to   *T
+	read func(texts []string) (T, error)
+	// commas stand between elements of a value.
+	commas bool
+	given  bool
+	texts  []string
+	known  []string
+}
+
+// Set implements pflag.Value. The first value takes the place of the default.
+func (l *list[T]) Set(text string) error {
+	elements := []string{text}
+	if l.commas {
+		var err error
+		if elements, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil && text != "" {
+			return err
+		}
+	}
+	if l.given {
+		elements = slices.Concat(l.texts, elements)
+	}
+	l.given = true
+	return l.Replace(elements)
+}
+
+// Replace implements pflag.SliceValue.
+func (l *list[T]) Replace(texts []string) error {
+	read, err := l.read(texts)
+	if err == nil {
+		*l.to, l.texts = read, texts
+	}
+	return err
+}
+
+// Append implements pflag.SliceValue.
+func (l *list[T]) Append(text string) error { return l.Replace(slices.Concat(l.texts, []string{text})) }
+
+// GetSlice implements pflag.SliceValue.
+func (l *list[T]) GetSlice() []string { return l.texts }
+
+// String implements pflag.Value, in the form of pflag's own lists.
+func (l *list[T]) String() string {
+	if len(l.texts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(l.texts) // to memory
+	w.Flush()
+	return "[" + strings.TrimSuffix(b.String(), "\n") + "]"
+}
+
+// Type implements pflag.Value.
+func (l *list[T]) Type() string { return "stringSlice" }
+
+// values are those that the shell completes.
+func (l *list[T]) values() []string { return l.known }
+
+// texts are any texts.
+func texts(to *[]string) *list[[]string] {
+	return &list[[]string]{to: to, texts: *to, read: func(texts []string) ([]string, error) { return texts, nil }}
+}
+
+// several are texts that may stand in one value with commas between them.
+func several(to *[]string, known []string) *list[[]string] {
+	l := texts(to)
+	l.commas, l.known = true, known
+	return l
+}
+
+// each are elements that are read one by one, with commas between them. Empty ones are
+// none.
+func each[E any](to *[]E, known, byDefault []string, read func(string) (E, error)) *list[[]E] {
+	l := &list[[]E]{to: to, known: known, commas: true, read: func(texts []string) (all []E, err error) {
+		for _, text := range texts {
+			if text = strings.TrimSpace(text); text == "" {
+				continue
+			}
+			e, err := read(text)
+			if err != nil {
+				return nil, &valueError{element: text, err: err}
+			}
+			all = append(all, e)
+		}
+		return all, nil
+	}}
+	_ = l.Replace(byDefault) // of the program itself
+	return l
+}
+
+// choices are several of some values.
+func choices[S ~string](to *[]S, known, byDefault []S) *list[[]S] {
+	return each(to, names(known), names(byDefault), choice(new(S), known).read)
+}
+
+// nameLists are names with commas between them, or in the form of a list of Python.
+func nameLists(to *[]string) *list[[]string] {
+	return &list[[]string]{to: to, read: func(texts []string) ([]string, error) {
+		names, err := sidefile.ParseList(texts...)
+		if err != nil {
+			return nil, &valueError{err: err, alone: true}
+		}
+		return names, nil
+	}}
+}
+
+// nameSet is a set of operators by their names and patterns of them, nil for none.
+func nameSet(to **dumpdir.NameSet) *list[*dumpdir.NameSet] {
+	return &list[*dumpdir.NameSet]{to: to, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}
+}
+
+// namesOf makes a set of lists of names, and of more; nil for none.
+func namesOf(lists []string, more ...string) (*dumpdir.NameSet, error) {
+	if len(lists)+len(more) == 0 {
+		return nil, nil
+	}
+	names, err := sidefile.ParseList(lists...)
+	var set *dumpdir.NameSet
+	if err == nil {
+		set, err = dumpdir.NewNameSet(append(names, more...))
+	}
+	if err != nil {
+		return nil, &valueError{err: err, alone: true}
+	}
+	return set, nil
+}
+
+// byKey are values of operators, OP=VALUE, by their names. parse reads one of them.
+func byKey[V any](to *map[string]V, parse func(text string) (key string, v V, err error)) *list[map[string]V] {
+	return &list[map[string]V]{to: to, read: func(texts []string) (map[string]V, error) {
+		all := map[string]V{}
+		for _, text := range texts {
+			key, v, err := parse(text)
+			if err != nil {
+				return nil, &valueError{element: text, err: err}
+			}
+			all[key] = v
+		}
+		return all, nil
+	}}
+}
+
+// sides are values of a coordinate of rounds for both sides, or REF:NPU. A flag for one
+// side goes before it, wherever it stands.
+type sides struct {
+	value[string]
+	each [2]*value[dumpdir.Choice]
+}
+
+func bothSides(ref, npu *value[dumpdir.Choice]) *sides {
+	s := &sides{each: [2]*value[dumpdir.Choice]{ref, npu}}
+	s.value = value[string]{to: new(string), kind: "list", read: func(text string) (string, error) {
+		parts := []string{text, text}
+		if left, right, parted := strings.Cut(text, ":"); parted {
+			parts = []string{left, right}
+		}
+		var chosen [2]dumpdir.Choice
+		for i, side := range s.each {
+			var err error
+			if chosen[i], err = side.read(parts[i]); err != nil {
+				return "", err
+			}
+		}
+		for i, side := range s.each {
+			if side.given == "" {
+				*side.to = chosen[i]
+			}
+		}
+		return text, nil
+	}}
+	return s
+}
+
+// spelling is a flag that is another way to write others.
+type spelling struct {
+	cmd *cobra.Command
+	// others are the names of those.
+	others func() []string
+	// read returns the others that a text sets and their values.
+	read  func(text string) (names, values []string, err error)
+	texts []string
+}
+
+// Set implements pflag.Value.
+func (s *spelling) Set(text string) error {
+	names, values, err := s.read(text)
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = s.cmd.Flags().Set(names[i], values[i])
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			err = &valueError{element: text, err: invalid.Unwrap()}
+		}
+	}
+	if err == nil {
+		s.texts = append(s.texts, text)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (s *spelling) String() string { return strings.Join(s.texts, ",") }
+
+// Type implements pflag.Value.
+func (s *spelling) Type() string { return "stringSlice" }
+
+// keyed is another way to write the flags of a command that have a property: KEY=VALUE with
+// commas between them. A switch needs no value.
+func keyed(cmd *cobra.Command, is property) *spelling {
+	s := &spelling{cmd: cmd, others: func() (names []string) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if has(f, is) {
+				names = append(names, f.Name)
+			}
+		})
+		return names
+	}}
+	s.read = func(text string) (names, values []string, err error) {
+		for pair := range strings.SplitSeq(text, ",") {
+			key, v, given := strings.Cut(strings.TrimSpace(pair), "=")
+			f := cmd.Flags().Lookup(key)
+			switch {
+			case f == nil || !has(f, is):
+				return nil, nil, &valueError{element: pair, err: fmt.Errorf("want one of %s, with = and a value", strings.Join(s.others(), ", "))}
+			case !given:
+				v = f.NoOptDefVal
+			}
+			names, values = append(names, f.Name), append(values, flagValue(f, v))
+		}
+		return names, values, nil
+	}
+	return s
+}
