@@ -52,8 +52,9 @@ there: iterations, devices, operators and graphs. What is missing is an error.
 --fix prints what can be repaired as a diff for 'patch -p1' and leaves the file
 alone; the exit status is that of the file as it is. With --write the file is
 changed, and what is left in it is printed. Only what is sure is repaired, and
-nothing at all where quotes or brackets do not pair up. The diff names files
-outside the working folder by their last name only.
+nothing at all where quotes or brackets do not pair up: the message then shows
+the line with the quote that is missing. The diff names files outside the
+working folder by their last name only.
 
 The exit status is 1 when there are errors, with --strict also for warnings, and
 3 in any case when a file could not be read or written.`,
@@ -153,7 +154,7 @@ func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args 
 func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt dumpconf.Options, args []string, checks *dumpconf.Checks) error {
 	for _, name := range args {
 		if isFolder(name) {
-			if err := a.checkTree(ctx, opt, name, checks); err != nil {
+			if err := a.checkTree(ctx, opts, opt, name, checks); err != nil {
 				return err
 			}
 			continue
@@ -166,37 +167,39 @@ func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt du
 			a.failed(checks, err)
 			continue
 		}
-		f := dumpconf.FileCheck{Name: name}
-		err = guard.Do(func() error {
-			if opts.fix {
-				f = dumpconf.RepairFile(name, src, opt)
-			} else {
-				f.Before = dumpconf.Check(name, src, opt)
-			}
-			return nil
-		})
-		if err != nil {
-			a.failed(checks, safefile.WithPath(name, err))
-			continue
-		}
-		if opts.write {
-			f.Written = true
-			if f.Changed() {
-				err = safefile.Replace(name, f.Fixed)
-			}
-			if err != nil {
-				f.Written = false
-				a.failed(checks, safefile.WithPath(name, err))
-			}
-		}
-		checks.Files = append(checks.Files, f)
+		a.checkConfig(opts, opt, name, src, checks)
 	}
 	return nil
 }
 
+// checkConfig checks a text, and repairs it when that is asked for.
+func (a *app) checkConfig(opts *configCheckOptions, opt dumpconf.Options, name string, src []byte, checks *dumpconf.Checks) {
+	f := dumpconf.FileCheck{Name: name}
+	err := guard.Do(func() error {
+		if opts.fix {
+			f = dumpconf.RepairFile(name, src, opt)
+		} else {
+			f.Before = dumpconf.Check(name, src, opt)
+		}
+		return nil
+	})
+	if err != nil {
+		a.failed(checks, safefile.WithPath(name, err))
+		return
+	}
+	if opts.write && f.Changed() {
+		err = safefile.Replace(name, f.Fixed)
+	}
+	if err != nil {
+		a.failed(checks, safefile.WithPath(name, err))
+	}
+	f.Written = opts.write && err == nil
+	checks.Files = append(checks.Files, f)
+}
+
 // checkTree checks the configurations in a dump, and what they promised against what is
 // there.
-func (a *app) checkTree(ctx context.Context, opt dumpconf.Options, dir string, checks *dumpconf.Checks) error {
+func (a *app) checkTree(ctx context.Context, opts *configCheckOptions, opt dumpconf.Options, dir string, checks *dumpconf.Checks) error {
 	files, bad, err := dumpconf.OpenTree(ctx, dir)
 	switch {
 	case ctx.Err() != nil:
@@ -218,16 +221,7 @@ func (a *app) checkTree(ctx context.Context, opt dumpconf.Options, dir string, c
 			continue
 		}
 		opt.Tree = f.Tree
-		checked := dumpconf.FileCheck{Name: f.Path}
-		err = guard.Do(func() error {
-			checked.Before = dumpconf.Check(f.Path, src, opt)
-			return nil
-		})
-		if err != nil {
-			a.failed(checks, safefile.WithPath(f.Path, err))
-			continue
-		}
-		checks.Files = append(checks.Files, checked)
+		a.checkConfig(opts, opt, f.Path, src, checks)
 	}
 	return ctx.Err()
 }

@@ -24,7 +24,7 @@ type check struct {
 	acl     *ACL
 	ms      *MindSpore
 	engine  *EngineOptions
-	msprobe *Msprobe
+	msprobe *Object
 
 	findings []*Finding
 	more     bool
@@ -56,31 +56,23 @@ func Check(name string, src []byte, opt Options) *Report {
 	case SchemaGE, SchemaTF:
 		c.engine = readEngine(&c.read, c.root, c.schema == SchemaTF)
 	case SchemaMsprobe:
-		c.msprobe = readMsprobe(&c.read, c.root)
+		c.msprobe = c.read.top(c.root, &msprobeRoot)
 	}
-	c.applyRules()
+	for order, rule := range rules(c.schema) {
+		(&reporter{check: c, rule: rule, order: order}).apply()
+	}
 	c.dropGuesses()
 	r := &Report{
 		Name: name, Schema: c.schema, Doc: doc, More: c.more,
 		ACL: c.acl, MindSpore: c.ms, Engine: c.engine,
 	}
 	r.Findings = c.place()
-	if isUTF16 {
-		toUTF16(r.Findings, doc.Source(), len(src))
-	}
-	return r
-}
-
-func (c *check) applyRules() {
-	order := 0
-	for _, g := range ruleGroups {
-		for i := range g.rules {
-			order++
-			if slices.Contains(g.schemas, c.schema) {
-				(&reporter{check: c, rule: &g.rules[i], order: order}).apply()
-			}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; isUTF16 && !f.wholeFile {
+			f.Edits = nil // they make sense in UTF-8 only
 		}
 	}
+	return r
 }
 
 // ignored says why the runtime does not get to a stage, or nothing when it
@@ -89,9 +81,9 @@ func (c *check) ignored(s stage) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
 		return lang.Sentence{}
-	case c.acl.Exception():
+	case c.acl.exception():
 		return lang.Sayf("the runtime does not check this in an exception scene", "异常场景下运行时不检查此项")
-	case c.acl.Overflow() && s > stageDebug:
+	case c.acl.overflow() && s > stageDebug:
 		return lang.Sayf(`the runtime does not check this when dump_debug is "on"`, `dump_debug 为 "on" 时运行时不检查此项`)
 	default:
 		return lang.Sentence{}
@@ -113,6 +105,7 @@ func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
 			encoding.Edits[0].Text = string(jsonpos.Apply(inner.Source(), edits))
 		}
 	}
+	encoding.Length = len(inner.Source())
 	inner.Problems = append([]jsonpos.Problem{encoding}, inner.Problems...)
 	return inner
 }

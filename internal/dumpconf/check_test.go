@@ -112,47 +112,47 @@ func TestTypedACL(t *testing.T) {
 	src := `{"dump":{"dump_path":"/d","dump_step":"0|3-5","dump_list":[{"model_name":"m","layer":["a","b"]},
  {"opname_blacklist":[{"name":"x","pos":["input1"]}],"opname_range":[{"begin":"p","end":"q"}]}]}}`
 	a := Check("", []byte(src), Options{}).ACL
-	if !a.DumpPath.OK || a.DumpPath.Value != "/d" || a.DumpPath.Path != "dump.dump_path" {
-		t.Errorf("dump_path %+v", a.DumpPath)
+	if p := a.at("dump_path"); !p.OK || p.Value != "/d" || p.Path != "dump.dump_path" {
+		t.Errorf("dump_path %+v", p)
 	}
-	if a.DumpMode.Present() || a.Mode() != "output" {
-		t.Errorf("dump_mode %+v, mode %q", a.DumpMode, a.Mode())
+	if a.at("dump_mode").Present() || a.mode() != "output" {
+		t.Errorf("dump_mode %+v, mode %q", a.at("dump_mode"), a.mode())
 	}
 	if len(a.Steps) != 2 || a.Steps[1].From != 3 || a.Steps[1].To != 5 {
 		t.Errorf("steps %+v", a.Steps)
 	}
-	items := a.DumpList.Value
-	if len(items) != 2 || items[0].ModelName.Value != "m" || items[0].Layer.Value[1].Value != "b" {
+	items := a.items()
+	if len(items) != 2 || items[0].at("model_name").Value != "m" || items[0].at("layer").Elems[1].Value != "b" {
 		t.Fatalf("items %+v", items)
 	}
-	layer := items[0].Layer.Value[1]
+	layer := items[0].at("layer").Elems[1]
 	if got := src[layer.Node.Start:layer.Node.End]; got != `"b"` || layer.Path != "dump.dump_list[0].layer[1]" {
 		t.Errorf("second layer is %s at %s", got, layer.Path)
 	}
-	if e := items[1].OpnameBlacklist.Value[0]; e.Name.Value != "x" || e.Pos.Value[0].Value != "input1" {
+	if e := items[1].at("opname_blacklist").Objects[0]; e.at("name").Value != "x" || e.at("pos").Elems[0].Value != "input1" {
 		t.Errorf("blacklist %+v", e)
 	}
-	if r := items[1].OpnameRange.Value[0]; r.Begin.Value != "p" || r.End.Value != "q" {
+	if r := items[1].at("opname_range").Objects[0]; r.at("begin").Value != "p" || r.at("end").Value != "q" {
 		t.Errorf("range %+v", r)
 	}
 }
 
 func TestTypedMindSpore(t *testing.T) {
 	m := Check("", []byte(e2e(`"enable":true,"sample_num":7`, `"kernels":["Conv2D","name-regex(a.*)"]`, `"iteration":"0|5-8"`)), Options{}).MindSpore
-	if !m.Enable.Value || m.SampleNum.Value != 7 || m.NetName.Value != "Net" || len(m.Steps) != 2 {
+	if !m.at("enable").isTrue() || m.at("sample_num").Uint != 7 || m.at("net_name").Value != "Net" || len(m.Steps) != 2 {
 		t.Errorf("read %+v", m)
 	}
 	if len(m.Kernels) != 2 || m.Kernels[1].Kind != KernelRegex || m.Kernels[1].Pattern != "a.*" {
 		t.Errorf("kernels %+v", m.Kernels)
 	}
-	if d := m.SupportDevice.Value; len(d) != 1 || d[0].Value != 0 || !d[0].OK {
+	if d := m.at("support_device").Elems; len(d) != 1 || d[0].Uint != 0 || !d[0].OK {
 		t.Errorf("devices %+v", d)
 	}
 }
 
 func TestTypedEngine(t *testing.T) {
 	e := Check("", []byte(`{"enable_dump":true,"dump_step":"1|2-3"}`), Options{}).Engine
-	if !e.TF || e.Enable.Value != "1" || len(e.Steps) != 2 {
+	if !e.TF || !e.isOn("enableDump") || len(e.Steps) != 2 {
 		t.Errorf("read %+v", e)
 	}
 }
@@ -178,7 +178,7 @@ func TestDuplicateNamesBothPlaces(t *testing.T) {
 	if f.Line != 2 || f.Column != 1 || f.Related[0].Line != 1 || f.Related[0].Column != 10 {
 		t.Errorf("places %+v, %+v", f.Place, f.Related[0].Place)
 	}
-	if got := r.ACL.DumpPath.Value; got != "/b" {
+	if got := r.ACL.at("dump_path").Value; got != "/b" {
 		t.Errorf("dump_path is %q, want the last", got)
 	}
 }
@@ -247,9 +247,8 @@ func TestUTF16(t *testing.T) {
 		if f.Rule != "ACL013" {
 			continue
 		}
-		want := 2 * len(utf16.Encode([]rune("\ufeff"+text[:strings.Index(text, `"foo"`)])))
-		if f.Offset != want || f.Length != 10 {
-			t.Errorf("foo is at %d, %d bytes; want %d, 10", f.Offset, f.Length, want)
+		if want := strings.Index(text, `"foo"`); f.Offset != want || f.Length != 5 {
+			t.Errorf("foo is at %d of the text, %d bytes; want %d, 5", f.Offset, f.Length, want)
 		}
 	}
 	if fixed := Fix(src, r.Findings); string(fixed) != text {
@@ -339,12 +338,11 @@ func TestLongUTF16(t *testing.T) {
 	if last.Rule != "ACL008" || len(last.Related) != 1 {
 		t.Fatalf("last finding %+v", last)
 	}
-	unit := func(at int) int { return 2 * len(utf16.Encode([]rune(text[:at]))) }
 	key := `"dump_path"`
-	if want := unit(strings.LastIndex(text, key)); last.Offset != want || last.Length != 2*len(key) {
-		t.Errorf("second key at %d, %d bytes; want %d, %d", last.Offset, last.Length, want, 2*len(key))
+	if want := strings.LastIndex(text, key); last.Offset != want || last.Length != len(key) {
+		t.Errorf("second key at %d, %d bytes; want %d, %d", last.Offset, last.Length, want, len(key))
 	}
-	if want := unit(strings.Index(text, key)); last.Related[0].Offset != want {
+	if want := strings.Index(text, key); last.Related[0].Offset != want {
 		t.Errorf("first key at %d, want %d", last.Related[0].Offset, want)
 	}
 }

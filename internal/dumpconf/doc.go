@@ -3,8 +3,12 @@
 // the dump options of the graph engine and the TensorFlow adapter written as
 // flat JSON.
 //
-// Check finds out which of them a text is, reads it into typed settings that
-// know their place in the text, and applies a table of rules. The runtimes
+// All that is known about a key is a row of the tables in acl.go, mindspore.go,
+// engine.go and msprobe.go: a new key is a row, and a rule where its value has to fit
+// others.
+//
+// Check finds out which of them a text is, reads it into settings that know their
+// row and their place in the text, and applies a table of rules. The runtimes
 // ignore unknown keys and report one mistake at a time; the rules find all of
 // them, with line and column, the runtime's own error code and, where there
 // is one right answer, the edit that repairs it.

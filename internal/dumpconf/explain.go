@@ -151,17 +151,6 @@ func names(values []string) Text {
 // atMost returns the first n of values.
 func atMost[T any](n int, values []T) []T { return values[:min(len(values), n)] }
 
-// valuesOf returns the values of settings that have the right type.
-func valuesOf(settings []Setting[string]) []string {
-	var out []string
-	for _, s := range settings {
-		if s.OK {
-			out = append(out, s.Value)
-		}
-	}
-	return out
-}
-
 // steps says which steps are dumped; nothing chosen means all.
 func (e *explainer) steps(written string, chosen []lang.Step) {
 	switch valid := validSteps(chosen); {
@@ -196,4 +185,68 @@ func sides(mode string) Text {
 // fileSafe is a name as the runtime writes it in paths.
 func fileSafe(name string) string {
 	return printable(strings.NewReplacer(".", "_", "/", "_", `\`, "_", " ", "_").Replace(name))
+}
+
+// newerRule finds what is newer than the target version.
+const newerRule = "ACL091"
+
+// newer are the keys of a file that its target version ignores.
+func (r *Report) newer() []Finding {
+	return r.findings(func(f *Finding) bool { return f.Rule == newerRule })
+}
+
+// asRead returns the report with the settings as the target version reads them, which
+// ignores what is newer.
+func (r *Report) asRead(target Version) *Report {
+	out, d := *r, &decoder{target: target}
+	switch {
+	case target.IsNewest():
+	case r.ACL != nil:
+		out.ACL = readACL(d, r.Doc.Root)
+	case r.MindSpore != nil:
+		out.MindSpore = readMindSpore(d, r.Doc.Root)
+		if target.Before(sinceMS12) {
+			out.MindSpore.debug = out.MindSpore.Async.at("op_debug_mode")
+		}
+	}
+	return &out
+}
+
+// unused says that a setting is ignored, which no rule reports.
+func (e *explainer) unused(is bool, s Setting, why Text) {
+	if is {
+		line, _ := e.r.Doc.Position(s.keySpan().start)
+		e.add("ignored", text("word.setting", s.Path, line, why))
+	}
+}
+
+// ignored lists what does not count, and what to mind.
+func (e *explainer) ignored() {
+	count := 0
+	seen := make(map[string]bool)
+	for i := range e.r.Findings {
+		f := &e.r.Findings[i]
+		section, reason := "ignored", f.rule.ignored
+		switch {
+		case f.Severity == Error, f.rule.needs != nil && !f.rule.needs(e.r.ACL):
+			continue
+		case !f.Ignored.IsZero():
+			reason = ruleOf("ACL052").ignored
+			if e.r.ACL != nil && e.r.ACL.exception() {
+				reason = ruleOf("ACL041").ignored
+			}
+		case f.Severity != Warning || reason == Text{}:
+			section, reason = "care", f.rule.mind
+		}
+		where := shorten(printable(f.Path))
+		if reason == (Text{}) || seen[where+reason.EN] {
+			continue
+		}
+		seen[where+reason.EN] = true
+		if count++; count > 5*shown {
+			continue
+		}
+		e.add(section, text("word.setting", where, f.Line, reason))
+	}
+	e.when(count > 5*shown, "ignored.more")
 }

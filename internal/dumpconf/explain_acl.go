@@ -1,6 +1,10 @@
 package dumpconf
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 const (
 	opFile       = "{op_type}.{op_name}.{task_id}.{stream_id}.{timestamp}"
@@ -8,34 +12,14 @@ const (
 	modelFolders = "{model_name}/{model_id}/{data_index}"
 )
 
-// aclKinds are the dumps that an acl.json switches on.
-type aclKinds struct{ exception, overflow, watcher, ops, models, kernel bool }
-
-func (a *ACL) kinds() aclKinds {
-	k := aclKinds{kernel: a.DumpKernelData.Value != ""}
-	switch {
-	case a.Exception():
-		k.exception = true
-	case a.Watcher():
-		k.watcher = true
-	case a.Overflow():
-		k.overflow = true
-	default:
-		k.ops, k.models = a.OpSwitch(), a.DumpList.isFilled()
-	}
-	return k
-}
-
-// inFolders reports whether a dump has files in folders of the time and device.
-func (k aclKinds) inFolders() bool { return k.models || k.ops || k.overflow || k.watcher }
-
 func (e *explainer) acl(a *ACL) {
-	k := a.kinds()
+	k, path := a.kinds(), a.at("dump_path").Value
 	switch {
 	case k.exception:
-		e.exception(e.scene(a.DumpScene.Value), a.DumpPath.Value)
+		e.exception(e.scene(a.scene()), path)
 	case k.overflow:
-		e.aclOverflow(a)
+		e.active("what.overflow-dump")
+		e.overflowFiles(localPath(path), "{time}/{device_id}/"+modelFolders)
 	case k.watcher:
 		e.watcher(a)
 	case k.ops || k.models:
@@ -46,14 +30,14 @@ func (e *explainer) acl(a *ACL) {
 	}
 	if scene, variable := e.sceneVariable(); variable != "" && !e.out.Active {
 		e.say("what.by-variable")
-		e.exception(e.scene(scene), a.DumpPath.Value)
+		e.exception(e.scene(scene), path)
 		k.exception = true
 	}
 	if !e.out.Active {
 		e.nothing(a)
 		return
 	}
-	e.aclPlace(a, k)
+	e.aclPlace(path, k)
 	e.aclSurroundings(k)
 }
 
@@ -66,7 +50,7 @@ func (e *explainer) nothing(a *ACL) {
 		e.say("what.no-dump-object")
 	case len(a.Dump.Node.Members) == 0:
 		e.say("what.empty-dump")
-	case a.DumpList.OK:
+	case a.at("dump_list").OK:
 		e.say("what.empty-list")
 	default:
 		e.say("what.nothing-on")
@@ -80,7 +64,7 @@ func (e *explainer) tooNew(a *ACL) string {
 	for _, f := range e.r.newer() {
 		switch key := lastOf(f.Path); key {
 		case "dump_debug", "dump_scene", "dump_kernel_data":
-			if lookup[struct{}](a.Dump, key).Node.Text != "off" {
+			if a.Dump.Node.Get(key).Value.Text != "off" {
 				keys = append(keys, key)
 			}
 		}
@@ -90,117 +74,89 @@ func (e *explainer) tooNew(a *ACL) string {
 
 // aclOrdinary is about dumps of models and single operators.
 func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
-	data := text("word.tensors")
-	if a.Stats() {
-		data = text("word.statistics")
-	}
+	data, file := dataAndFile(a.stats())
+	root := localPath(a.at("dump_path").Value)
 	if k.models {
-		e.active("what.model-dump", data, sides(a.Mode()))
-		for _, it := range atMost(shown, a.DumpList.Value) {
+		e.active("what.model-dump", data, sides(a.mode()))
+		for _, it := range atMost(shown, a.items()) {
 			e.item(it)
-		}
-		more := len(a.DumpList.Value) - shown
-		e.when(more > 0, "which.more-items", more)
-	}
-	if k.ops {
-		e.active("what.op-dump", data, sides(a.Mode()))
-	}
-	e.level(a)
-	e.steps(a.DumpStep.Value, a.Steps)
-	e.when(a.DumpStep.Value != "", "environment.engine-step")
-	e.when(a.DumpStep.Value != "", "care.steps-chosen")
-	e.say("which.every-device")
-	e.when(!k.kernel && !e.opt.TargetVersion.Before(sinceCANN85), "care.kernel-data-too")
-	e.aclFiles(a, k)
-	e.ordinaryFormat(a)
-}
-
-// level says which layer of the software is dumped.
-func (e *explainer) level(a *ACL) {
-	switch a.DumpLevel.Value {
-	case "op":
-		e.say("which.graph-level")
-	case "kernel":
-		e.say("which.kernel-level")
-	default:
-		e.say("which.both-levels")
-	}
-}
-
-// item says which models and operators an item chooses.
-func (e *explainer) item(it ACLItem) {
-	model := text("word.every-model")
-	if it.ModelName.Value != "" {
-		model = text("word.model", shorten(printable(it.ModelName.Value)))
-	}
-	ops := text("word.all-operators")
-	if layers := valuesOf(it.Layer.Value); len(layers) > 0 {
-		ops = text("word.operators", names(layers))
-	}
-	e.say("which.item", model, ops)
-	for _, rg := range atMost(shown, it.OpnameRange.Value) {
-		e.say("which.range", model, shorten(printable(rg.Begin.Value)), shorten(printable(rg.End.Value)))
-	}
-	e.blacklist(model, it.OptypeBlacklist.Value, text("word.of-type"))
-	e.blacklist(model, it.OpnameBlacklist.Value, text("word.of-name"))
-}
-
-func (e *explainer) blacklist(model Text, entries []ACLBlacklistEntry, kind Text) {
-	var out []string
-	for _, b := range entries {
-		name := b.Name.Value
-		if pos := valuesOf(b.Pos.Value); len(pos) > 0 {
-			name += " (" + strings.Join(pos, " ") + ")"
-		}
-		if b.Name.Value != "" {
-			out = append(out, name)
-		}
-	}
-	e.when(len(out) > 0, "which.blacklist", model, kind, names(out))
-}
-
-// aclFiles lists the paths of ordinary dumps.
-func (e *explainer) aclFiles(a *ACL, k aclKinds) {
-	file := opFile
-	if a.Stats() {
-		file += ".csv"
-	}
-	root := localPath(a.DumpPath.Value)
-	if k.models {
-		for _, it := range atMost(shown, a.DumpList.Value) {
 			folders, name := modelFolders, file
-			if it.ModelName.Value != "" {
-				folders = strings.Replace(folders, "{model_name}", fileSafe(it.ModelName.Value), 1)
+			if model := it.at("model_name").Value; model != "" {
+				folders = strings.Replace(folders, "{model_name}", fileSafe(model), 1)
 			}
-			if layers := valuesOf(it.Layer.Value); len(layers) == 1 {
+			if layers := valuesOf(it.at("layer").Elems); len(layers) == 1 {
 				name = strings.Replace(name, "{op_name}", fileSafe(layers[0]), 1)
 			}
 			e.files(root, "{time}/{device_id}", folders, name)
 		}
+		more := len(a.items()) - shown
+		e.when(more > 0, "which.more-items", more)
 	}
 	if k.ops {
+		e.active("what.op-dump", data, sides(a.mode()))
 		e.files(root, "{time}/{device_id}", file)
 	}
-}
-
-func (e *explainer) ordinaryFormat(a *ACL) {
-	folder := localPath(a.DumpPath.Value)
-	if a.Stats() {
+	level, steps := a.at("dump_level").Value, a.at("dump_step").Value
+	e.when(level == "op", "which.graph-level")
+	e.when(level == "kernel", "which.kernel-level")
+	e.when(level != "op" && level != "kernel", "which.both-levels")
+	e.steps(steps, a.Steps)
+	e.when(steps != "", "environment.engine-step")
+	e.when(steps != "", "care.steps-chosen")
+	e.say("which.every-device")
+	e.when(!k.kernel && !e.opt.TargetVersion.Before(sinceCANN85), "care.kernel-data-too")
+	if a.stats() {
 		columns := text("word.default-statistics")
-		if v := valuesOf(a.DumpStats.Value); len(v) > 0 {
+		if v := valuesOf(a.at("dump_stats").Elems); len(v) > 0 {
 			columns = names(v)
 		}
 		e.say("format.csv", columns)
 		e.say("read.csv")
 		return
 	}
-	e.tensorFormat(a.Mode())
-	e.readTensors(folder, true)
+	e.say("format.dump-files", sides(a.mode()))
+	e.readTensors(root, true)
 }
 
-// tensorFormat is the format of dump files with inputs, outputs or all.
-func (e *explainer) tensorFormat(mode string) {
-	e.say("format.dump-files", sides(mode))
+// dataAndFile is what a dump of tensors, or else of their statistics, has, and the name
+// of its files.
+func dataAndFile(stats bool) (data Text, file string) {
+	if stats {
+		return text("word.statistics"), opFile + ".csv"
+	}
+	return text("word.tensors"), opFile
+}
+
+// item says which models and operators an item chooses.
+func (e *explainer) item(it *Object) {
+	model := text("word.every-model")
+	if it.at("model_name").Value != "" {
+		model = text("word.model", shorten(printable(it.at("model_name").Value)))
+	}
+	ops := text("word.all-operators")
+	if layers := valuesOf(it.at("layer").Elems); len(layers) > 0 {
+		ops = text("word.operators", names(layers))
+	}
+	e.say("which.item", model, ops)
+	for _, rg := range atMost(shown, it.at("opname_range").Objects) {
+		e.say("which.range", model, shorten(printable(rg.at("begin").Value)), shorten(printable(rg.at("end").Value)))
+	}
+	e.blacklist(model, it.at("optype_blacklist").Objects, text("word.of-type"))
+	e.blacklist(model, it.at("opname_blacklist").Objects, text("word.of-name"))
+}
+
+func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
+	var out []string
+	for _, b := range entries {
+		name := b.at("name").Value
+		if pos := valuesOf(b.at("pos").Elems); len(pos) > 0 {
+			name += " (" + strings.Join(pos, " ") + ")"
+		}
+		if b.at("name").Value != "" {
+			out = append(out, name)
+		}
+	}
+	e.when(len(out) > 0, "which.blacklist", model, kind, names(out))
 }
 
 // readTensors are the commands for files with tensors. Dump files can be converted.
@@ -213,17 +169,12 @@ func (e *explainer) readTensors(folder string, dumps bool) {
 	e.run(folder, "dumptool overflow scan %s", "why.scan")
 }
 
-func (e *explainer) aclOverflow(a *ACL) {
-	e.active("what.overflow-dump")
-	e.overflowFiles(localPath(a.DumpPath.Value), "{time}/{device_id}/"+modelFolders)
-}
-
 // overflowFiles is what all overflow dumps of the runtime have in common.
 func (e *explainer) overflowFiles(root, folders string) {
 	e.say("which.overflowing")
 	e.files(root, folders, opFile)
 	e.files(root, folders, opdebugFile)
-	e.tensorFormat("all")
+	e.say("format.dump-files", sides("all"))
 	e.say("format.opdebug-files")
 	e.readOverflow(root)
 	e.when(e.r.Engine == nil, "care.status-check")
@@ -235,8 +186,7 @@ func (e *explainer) readOverflow(root string) {
 }
 
 // aclPlace says where paths begin.
-func (e *explainer) aclPlace(a *ACL, k aclKinds) {
-	p := a.DumpPath.Value
+func (e *explainer) aclPlace(p string, k aclKinds) {
 	switch {
 	case k.exception || p == "":
 	case isRemote(p):
@@ -264,5 +214,118 @@ func (e *explainer) aclSurroundings(k aclKinds) {
 		e.say("care.slow")
 	}
 	e.when(k.models, "care.no-core")
-	e.when((k.models || k.ops) && !e.r.ACL.Stats() && !e.opt.TargetVersion.Before(sinceCANN70), "care.large-model")
+	e.when((k.models || k.ops) && !e.r.ACL.stats() && !e.opt.TargetVersion.Before(sinceCANN70), "care.large-model")
+}
+
+// exceptionFolder is where dumps of exceptions are, below the root.
+const exceptionFolder = "extra-info/data-dump/{device_id}"
+
+// exception is about dumps of failing operators. The path is that of the file,
+// or empty.
+func (e *explainer) exception(scene, path string) {
+	const when = "{YYYYMMDDHHMMSSmmm}"
+	root := e.exceptionRoot(path)
+	brief := text("word.exception-parts")
+	e.say("which.failing-operator")
+	switch scene {
+	case "aic_err_norm_dump":
+		e.active("what.exception-normal", brief)
+		e.files(root, exceptionFolder, opFile)
+		e.say("format.dump-files", sides("all"))
+	case "aic_err_detail_dump":
+		e.active("what.exception-detailed", brief)
+		e.files(root, exceptionFolder, "*.{stream_id}.{task_id}.{timestamp}.core")
+		e.say("read.core-files")
+		e.say("care.detail-needs")
+	default:
+		e.active("what.exception-brief", brief)
+		e.files(root, exceptionFolder, "exception_info.{stream_id}.{task_id}."+when)
+	}
+	e.when(scene == "lite_exception", "care.lite-alias")
+	e.when(scene != "aic_err_norm_dump", "format.exception-names")
+	folder := strings.TrimSuffix(root, "/") + "/extra-info/data-dump"
+	e.run(folder, "dumptool inspect --stats %s", "why.inspect")
+	e.run(folder, "dumptool convert -d %s -out out", "why.convert")
+	_, variable := e.sceneVariable()
+	e.when(e.r.Engine == nil && variable == "", "environment.scene-order")
+}
+
+// sceneVariable names the variable that comes before dump_scene.
+const sceneVariable = "ASCEND_DUMP_SCENE"
+
+// sceneVariable returns the scene that the environment asks for, and the
+// variable that does; both are empty when the file decides.
+func (e *explainer) sceneVariable() (scene, variable string) {
+	if v, set := e.opt.env(sceneVariable); set && !e.opt.TargetVersion.Before(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
+		return v, sceneVariable
+	}
+	if _, set := e.opt.env("NPU_COLLECT_PATH"); set {
+		return "aic_err_norm_dump", "NPU_COLLECT_PATH"
+	}
+	return "", ""
+}
+
+// scene returns the scene that counts: that of the environment, or that of the
+// file.
+func (e *explainer) scene(file string) string {
+	scene, variable := e.sceneVariable()
+	if variable == "" {
+		return file
+	}
+	e.say("environment.scene-decided", variable, scene)
+	return scene
+}
+
+// exceptionRoot is where dumps of exceptions begin. The graph engine looks at
+// the environment only.
+func (e *explainer) exceptionRoot(path string) string {
+	variables := []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"}
+	if e.r.Engine != nil {
+		variables = variables[1:]
+	}
+	name, root := e.opt.firstEnv(variables...)
+	e.when(name != "", "where.variable-decides", name)
+	e.when(name == "" && e.r.Engine != nil, "where.engine-exceptions")
+	e.when(name == "" && e.r.Engine == nil, "where.exception-order")
+	return cmp.Or(root, localPath(path), ".")
+}
+
+// watcher is about the watching of memory.
+func (e *explainer) watcher(a *ACL) {
+	e.active("what.watcher")
+	root := localPath(a.at("dump_path").Value)
+	folders := "{time}/{device_id}/" + modelFolders
+	count := 0
+	for _, it := range atMost(shown, a.items()) {
+		watched, after := valuesOf(it.at("watcher_nodes").Elems), valuesOf(it.at("layer").Elems)
+		ops := text("word.every-operator")
+		if len(after) > 0 {
+			ops = text("word.operators", names(after))
+		} else {
+			after = []string{"{executed}"}
+		}
+		e.say("which.watched", names(watched), ops)
+		for _, x := range after {
+			for _, w := range watched {
+				if count++; count > 2*shown {
+					break
+				}
+				e.files(root, folders, "{op_type of "+fileSafe(w)+"}."+fileSafe(x)+"_To_"+fileSafe(w)+".{task_id}.{stream_id}.{timestamp}")
+			}
+		}
+	}
+	e.when(len(a.items()) == 0, "which.nothing-watched")
+	e.when(count > 2*shown, "where.more-pairs")
+	e.say("format.dump-files", sides("output"))
+	e.readTensors(root, true)
+	e.say("care.watcher-limits")
+}
+
+// kernelData is about what Ascend C kernels print.
+func (e *explainer) kernelData(a *ACL) {
+	e.active("what.kernel-data", shorten(printable(a.at("dump_kernel_data").Value)))
+	_, root := e.opt.firstEnv("ASCEND_DUMP_PATH", "ASCEND_WORK_PATH")
+	e.files(cmp.Or(root, localPath(a.at("dump_path").Value)), "[printf/]{time}/asc_kernel_data_{aic|aiv|simt}_{core}.bin")
+	e.say("format.kernel-files")
+	e.say("environment.kernel-path")
 }

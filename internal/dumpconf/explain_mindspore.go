@@ -1,8 +1,8 @@
 package dumpconf
 
 import (
-	"slices"
-	"strconv"
+	"cmp"
+	"strings"
 )
 
 const diagnosticFolder = "$MS_DIAGNOSTIC_DATA_PATH/debug_dump"
@@ -17,7 +17,9 @@ func (e *explainer) mindSpore(m *MindSpore) {
 	e.mindSporeScope(m)
 	e.mindSporeFiles(m)
 	e.mindSporeSurroundings(m)
-	e.unusedSettings(m)
+	kernels, devices := m.at("kernels"), m.at("support_device")
+	e.unused(m.debugMode() != 0 && m.at("dump_mode").Uint == 1 && len(m.Kernels) > 0, kernels, ruleOf("MS033").ignored)
+	e.unused(devices.Present() && e.opt.isCPU(), devices, text("word.not-on-cpu"))
 }
 
 // switchedOff returns the key of the text that says why there is no dump, or nothing.
@@ -27,7 +29,7 @@ func (e *explainer) switchedOff(m *MindSpore) string {
 	switch {
 	case !m.Common.Present():
 		return "what.no-common"
-	case m.SupportDevice.OK && len(m.SupportDevice.Value) == 0 && !e.opt.isCPU():
+	case m.at("support_device").isEmpty() && !e.opt.isCPU():
 		return "what.no-device"
 	case e.opt.backend() == "pynative":
 		return "what.pynative"
@@ -35,7 +37,7 @@ func (e *explainer) switchedOff(m *MindSpore) string {
 		return "what.left-to-msprobe"
 	case m.hasE2E() && e.opt.withoutE2EDump():
 		return "what.no-e2e-dump"
-	case target.Before(sinceMS12) && !m.Enable.Value && !m.AsyncEnable.Value:
+	case target.Before(sinceMS12) && !m.at("enable").isTrue() && !m.Async.at("enable").isTrue():
 		return "what.neither-on"
 	case byDevice && e.opt.kernelByKernel() && !target.Before(sinceMS24):
 		return "what.backend-without-e2e"
@@ -50,42 +52,31 @@ func (e *explainer) switchedOff(m *MindSpore) string {
 // enable decides, later the block.
 func (e *explainer) framework(m *MindSpore) bool {
 	if e.opt.TargetVersion.Before(sinceMS23) {
-		return m.Enable.Value || e.opt.noNPU()
+		return m.at("enable").isTrue() || e.opt.noNPU()
 	}
 	return m.hasE2E() || e.opt.noNPU()
-}
-
-// leftToMsprobe reports whether the release does not dump with the backend any
-// more.
-func (o *Options) leftToMsprobe() bool {
-	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS26)
-}
-
-// withoutE2EDump reports whether the backend has no dump by the framework.
-func (o *Options) withoutE2EDump() bool {
-	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS23)
 }
 
 func (e *explainer) mindSporeMode(m *MindSpore) {
 	saved := text("word.tensors")
 	switch {
-	case m.DebugMode() == 4:
-	case m.SavedData.Value == "statistic":
+	case m.debugMode() == 4:
+	case m.at("saved_data").Value == "statistic":
 		saved = text("word.statistics")
-	case m.SavedData.Value == "full":
+	case m.at("saved_data").Value == "full":
 		saved = text("word.tensors-and-statistics")
 	}
-	switch m.DebugMode() {
+	switch m.debugMode() {
 	case 0:
 		e.say("what.ms-dump", saved, sides(m.mode()))
 	case 1, 2, 3:
 		e.say("what.ms-overflow-dump", saved)
-		e.when(m.OverflowNumber.Value > 0, "what.at-most-overflows", strconv.FormatUint(m.OverflowNumber.Value, 10))
+		e.when(m.at("overflow_number").Uint > 0, "what.at-most-overflows", m.at("overflow_number").Value)
 	default:
 		e.say("what.ms-exception-dump")
 	}
 	switch {
-	case e.framework(m) && (m.Enable.Value || !m.hasE2E()):
+	case e.framework(m) && (m.at("enable").isTrue() || !m.hasE2E()):
 		e.say("what.framework-sync")
 	case e.framework(m):
 		e.say("what.framework-async")
@@ -94,48 +85,26 @@ func (e *explainer) mindSporeMode(m *MindSpore) {
 	}
 }
 
-// inputOutput is the meaning of each value of input_output, in the words of the runtime.
-var inputOutput = []string{"all", "input", "output"}
-
-// mode is input_output in the words of the runtime.
-func (m *MindSpore) mode() string {
-	if v := m.InputOutput.Value; v < uint64(len(inputOutput)) && m.DebugMode() == 0 {
-		return inputOutput[v]
-	}
-	return "all"
-}
-
 func (e *explainer) mindSporeScope(m *MindSpore) {
 	switch {
-	case m.DebugMode() != 0:
+	case m.debugMode() != 0:
 		e.say("which.all-overflowing")
-	case m.DumpMode.Value == 1:
+	case m.at("dump_mode").Uint == 1:
 		e.kernels(m)
-	case m.DumpMode.Value == 2:
+	case m.at("dump_mode").Uint == 2:
 		e.say("which.marked")
 	default:
 		e.say("which.all-operators")
 	}
-	if m.DebugMode() == 4 {
+	if m.debugMode() == 4 {
 		e.say("which.every-step")
 	} else {
-		e.steps(m.Iteration.Value, m.Steps)
+		e.steps(m.at("iteration").Value, m.Steps)
 	}
-	e.when(m.InitialIteration.Value > 0, "which.counter-start", strconv.FormatUint(m.InitialIteration.Value, 10))
-	var ids []uint64
-	for _, d := range m.SupportDevice.Value {
-		if d.OK && !slices.Contains(ids[:min(len(ids), 1000)], d.Value) {
-			ids = append(ids, d.Value)
-		}
-	}
-	e.when(len(ids) > 0 && !e.opt.isCPU(), "which.devices", names(numbers(ids)))
-	if m.SampleMode.Value == 1 && m.DebugMode() == 0 {
-		n := uint64(100)
-		if m.SampleNum.OK {
-			n = m.SampleNum.Value
-		}
-		e.say("which.samples", strconv.FormatUint(n, 10))
-	}
+	e.when(m.at("initial_iteration").Uint > 0, "which.counter-start", m.at("initial_iteration").Value)
+	ids := unique(valuesOf(m.at("support_device").Elems))
+	e.when(len(ids) > 0 && !e.opt.isCPU(), "which.devices", names(ids))
+	e.when(m.at("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.at("sample_num").orDefault())
 }
 
 // kernels says which operators an entry of kernels means.
@@ -161,5 +130,150 @@ func (e *explainer) mindSporeSurroundings(m *MindSpore) {
 	e.when(old, "environment.no-dynamic-graphs")
 	e.when(!old, "environment.msprobe-graphs")
 	e.say("care.op-numbers")
-	e.when(m.DebugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.Before(sinceMS16), "care.large-network")
+	e.when(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.Before(sinceMS16), "care.large-network")
+}
+
+// mindSporeFiles lists the files of MindSpore and what reads them.
+func (e *explainer) mindSporeFiles(m *MindSpore) {
+	root := m.at("path").Value
+	if root == "" {
+		root = diagnosticFolder
+		if v, set := e.opt.env("MS_DIAGNOSTIC_DATA_PATH"); set {
+			root = strings.TrimSuffix(v, "/") + "/debug_dump"
+		}
+		e.say("where.diagnostic-path")
+	}
+	net := cmp.Or(m.at("net_name").Value, "{net_name}")
+	switch {
+	case e.opt.TargetVersion.Before(Version{Major: 1, Minor: 3}):
+		e.oldFiles(m, root, net)
+	case e.framework(m):
+		e.rankFiles(m, root, net, e.opt.TargetVersion)
+		if m.debugMode() != 0 && m.debugMode() < 4 {
+			e.files(root, "rank_{rank_id}/debug_files/{iteration}", opdebugFile)
+		}
+	default:
+		e.deviceFiles(m, root, net)
+	}
+	e.mindSporeFormat(m)
+	e.readMindSpore(m, root)
+}
+
+// tensorName is the name of an array that MindSpore writes.
+func (e *explainer) tensorName(m *MindSpore, target Version) string {
+	io := "{input|output}"
+	if mode := m.mode(); mode != "all" {
+		io = mode
+	}
+	name := opFile + "." + io + ".{slot}.{format}"
+	if !target.Before(sinceMS24) {
+		name += ".{dtype}"
+	}
+	return name + ".npy"
+}
+
+// rankFiles is the layout since 1.3.
+func (e *explainer) rankFiles(m *MindSpore, root, net string, target Version) {
+	folders := "rank_{rank_id}/" + net + "/{graph_id}/{iteration}"
+	e.dataFiles(m, root, folders, e.framework(m) || m.at("file_format").Value == "npy", target)
+	if m.at("save_kernel_args").isTrue() {
+		e.files(root, folders, "{op_type}.{op_name}.json")
+	}
+	e.say("where.graph-folders")
+	e.say("where.mapping")
+}
+
+// dataFiles are the files with tensors and statistics in folders of any layout.
+func (e *explainer) dataFiles(m *MindSpore, root, folders string, npy bool, target Version) {
+	switch {
+	case !m.writesTensors():
+	case npy:
+		e.files(root, folders, e.tensorName(m, target))
+	default:
+		e.files(root, folders, opFile)
+	}
+	if m.writesStatistics() {
+		e.files(root, folders, "statistic.csv")
+	}
+}
+
+// writesTensors and writesStatistics report what there are files of: a dump of
+// failing operators has tensors whatever saved_data says.
+func (m *MindSpore) writesTensors() bool    { return m.savesTensors() || m.debugMode() == 4 }
+func (m *MindSpore) writesStatistics() bool { return m.savesStatistics() && m.debugMode() != 4 }
+
+// deviceFiles is the layout of dumps that the device writes: first that of
+// ranks, and since 2.3 that of the ACL runtime.
+func (e *explainer) deviceFiles(m *MindSpore, root, net string) {
+	target := e.opt.TargetVersion
+	e.when(target.IsNewest(), "where.three-layouts")
+	if target.IsNewest() || target.Before(sinceMS23) {
+		e.rankFiles(m, root, net, Version{Major: 2, Minor: 2})
+	}
+	if !target.Before(sinceMS23) {
+		e.runtimeFiles(m, root)
+	}
+}
+
+// runtimeFiles is the layout of the ACL runtime below a folder for each step.
+func (e *explainer) runtimeFiles(m *MindSpore, root string) {
+	if m.debugMode() == 4 {
+		e.files(root, "{step_id}", exceptionFolder, "exception_info.{stream_id}.{task_id}.{YYYYMMDDHHMMSSmmm}")
+		return
+	}
+	const folders = "{step_id}/{time}/{device_id}/{model_name}/{model_id}/{iteration_id}"
+	isNpy := m.at("file_format").Value == "npy"
+	e.dataFiles(m, root, folders, isNpy, Version{})
+	if m.debugMode() != 0 {
+		name := opdebugFile
+		if isNpy {
+			name += ".output.0.json"
+		}
+		e.files(root, folders, name)
+	}
+}
+
+// oldFiles are the layouts before 1.3.
+func (e *explainer) oldFiles(m *MindSpore, root, net string) {
+	if e.framework(m) && m.at("enable").isTrue() {
+		e.files(root, net, "{device_id}/iteration_{iteration}/{op_name}_{input|output}_{slot}_shape_{d}_{d}_{dtype}_{format}.bin")
+		return
+	}
+	e.files(root, "{device_id}", net+"_graph_{graph_id}/{graph_id}/{iteration}", opFile)
+}
+
+// arrays reports whether tensors are written as .npy.
+func (e *explainer) arrays(m *MindSpore) bool {
+	return !e.opt.TargetVersion.Before(Version{Major: 1, Minor: 3}) && (e.framework(m) || m.at("file_format").Value == "npy")
+}
+
+func (e *explainer) mindSporeFormat(m *MindSpore) {
+	switch {
+	case !m.writesTensors():
+	case e.arrays(m):
+		e.say("format.npy")
+	case e.framework(m):
+		e.say("format.raw")
+	default:
+		e.say("format.dump-files", sides(m.mode()))
+	}
+	e.when(e.framework(m) && m.at("trans_flag").Present() && !m.at("trans_flag").isTrue(), "format.device-layout")
+	if m.writesStatistics() {
+		columns := Text{EN: "max, min, l2norm", ZH: "max, min, l2norm"}
+		if v := valuesOf(m.at("statistic_category").Elems); len(v) > 0 {
+			columns = names(v)
+		}
+		e.say("format.statistic-csv", columns)
+	}
+}
+
+func (e *explainer) readMindSpore(m *MindSpore, root string) {
+	if m.debugMode() != 0 && m.debugMode() < 4 {
+		e.readOverflow(root)
+	}
+	if !m.writesTensors() {
+		e.say("read.statistic-csv")
+		return
+	}
+	e.readTensors(root, !e.arrays(m) && !e.framework(m))
 }

@@ -31,7 +31,7 @@ func FuzzCheck(f *testing.F) {
 		r := Check("acl.json", src, opt)
 		lineCount := strings.Count(string(src), "\n") + 1
 		for _, finding := range r.Findings {
-			checkFinding(t, &finding, len(src), lineCount)
+			checkFinding(t, &finding, max(len(src), len(r.Doc.Source())), lineCount)
 		}
 		if len(src) > 4096 {
 			return // more problems than a repair has rounds for

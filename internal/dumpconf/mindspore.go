@@ -1,81 +1,264 @@
 package dumpconf
 
 import (
+	"strconv"
+	"strings"
+
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
+// The keys of MindSpore's dump settings, after its documentation and
+// dump_json_parser.
+
+var (
+	sinceMS10 = Version{Major: 1}
+	sinceMS12 = Version{Major: 1, Minor: 2}
+	sinceMS15 = Version{Major: 1, Minor: 5}
+	sinceMS16 = Version{Major: 1, Minor: 6}
+	sinceMS20 = Version{Major: 2}
+	sinceMS23 = Version{Major: 2, Minor: 3}
+	sinceMS24 = Version{Major: 2, Minor: 4}
+	sinceMS26 = Version{Major: 2, Minor: 6}
+)
+
+// hostStatistics are the values of statistic_category; those of
+// deviceStatistics can also be computed on the device.
+var (
+	hostStatistics = []string{"max", "min", "avg", "count", "negative zero count", "positive zero count",
+		"nan count", "negative inf count", "positive inf count", "zero count", "md5", "l2norm",
+		"hash", "hash:sha1", "hash:md5"}
+	deviceStatistics = []string{"max", "min", "avg", "l2norm"}
+)
+
+var mindSporeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: []Key{
+	{Name: "common_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeCommon},
+	{Name: "e2e_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeE2E},
+	{Name: "async_dump_settings", Type: TypeObject, Since: sinceMS10, rule: "MS001", inside: &mindSporeAsync},
+}}
+
+var mindSporeCommon = keyTable{name: "common_dump_settings", where: Text{EN: `"common_dump_settings"`, ZH: ` "common_dump_settings" `}, keys: []Key{
+	{Name: "dump_mode", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", required: true, carried: true,
+		Doc: Text{EN: "0 all operators, 1 those in kernels, 2 those marked by set_dump", ZH: "0 所有算子，1 kernels 中的算子，2 set_dump 标记的算子"}},
+	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014", as: "dump_path", carried: true,
+		Doc: Text{EN: "absolute path of the folder for the dump files", ZH: "dump 文件目录的绝对路径"},
+		Ask: Text{EN: "Folder for the dump files (absolute path)?", ZH: "dump 文件目录(绝对路径)？"}},
+	{Name: "net_name", Type: TypeString, Since: sinceMS10, rule: "MS015", required: true, carried: true,
+		Doc: Text{EN: "name of the network, part of the path", ZH: "网络名，用于目录名"},
+		Ask: Text{EN: "Name of the network?", ZH: "网络名？"}},
+	{Name: "iteration", Type: TypeString, Since: sinceMS10, rule: "MS020", required: true, as: "dump_step",
+		Doc: Text{EN: "steps to dump, such as 0|5-8, counted from 0, or all", ZH: "要 dump 的迭代，例如 0|5-8，从 0 开始，或 all"},
+		Ask: Text{EN: "Steps to dump, such as 0|5-8, or all?", ZH: "要 dump 的迭代，例如 0|5-8，或 all？"}},
+	{Name: "saved_data", Type: TypeString, Values: []string{"tensor", "statistic", "full"}, Default: "tensor", Since: sinceMS16, rule: "MS024", as: "dump_data",
+		Doc: Text{EN: "tensors, their statistics or both", ZH: "保存张量、统计信息或两者"}},
+	{Name: "input_output", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", required: true, as: "dump_mode", carried: true,
+		Doc: Text{EN: "0 both, 1 inputs, 2 outputs", ZH: "0 输入和输出，1 输入，2 输出"}},
+	{Name: "kernels", Type: TypeStrings, Since: sinceMS10, rule: "MS019", required: true, as: "layer", carried: true,
+		Doc: Text{EN: "operators to dump: full names, types or name-regex(...); all when empty", ZH: "要 dump 的算子：全名、类型或 name-regex(...)；缺省为所有算子"},
+		Ask: Text{EN: "Operators to dump, with commas between (empty: all)?", ZH: "要 dump 的算子(逗号分隔，留空为全部)？"}},
+	{Name: "support_device", Type: TypeUints, Since: sinceMS10, rule: "MS019", required: true,
+		Doc: Text{EN: "ids of the devices that dump", ZH: "进行 dump 的设备号"}},
+	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS12, rule: "MS018", as: "dump_debug", carried: true},
+	{Name: "overflow_number", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018",
+		Doc: Text{EN: "how many overflows to dump, 0 for all", ZH: "最多 dump 的溢出次数，0 为不限"}},
+	{Name: "initial_iteration", Type: TypeUint, Default: "0", Since: sinceMS23, rule: "MS018"},
+	{Name: "statistic_category", Type: TypeStrings, Values: hostStatistics, Since: sinceMS23, rule: "MS019", ownCheck: true, as: "dump_stats",
+		Doc: Text{EN: "statistics to compute", ZH: "要计算的统计项"}},
+	{Name: "file_format", Type: TypeString, Values: []string{"bin", "npy"}, Since: sinceMS15, rule: "MS029", carried: true,
+		Doc: Text{EN: "format of the files", ZH: "文件格式"}},
+}}
+
+var mindSporeE2E = keyTable{name: "e2e_dump_settings", where: Text{EN: `"e2e_dump_settings"`, ZH: ` "e2e_dump_settings" `}, keys: []Key{
+	{Name: "enable", Type: TypeBool, Since: sinceMS10, rule: "MS050", required: true, carried: true,
+		Doc: Text{EN: "true for a synchronous dump", ZH: "true 为同步 dump"}},
+	{Name: "trans_flag", Type: TypeBool, Since: sinceMS10, rule: "MS050", required: true, carried: true,
+		Doc: Text{EN: "convert to the host's NCHW layout", ZH: "转换为主机侧 NCHW 格式"}},
+	{Name: "stat_calc_mode", Type: TypeString, Values: []string{"host", "device"}, Since: sinceMS23, rule: "MS052", carried: true,
+		Doc: Text{EN: "where statistics are computed", ZH: "统计值的计算位置"}},
+	{Name: "device_stat_precision_mode", Type: TypeString, Values: []string{"high", "low"}, Since: sinceMS24, rule: "MS052", carried: true},
+	{Name: "sample_mode", Type: TypeUint, Values: []string{"0", "1"}, Default: "0", Since: sinceMS23, rule: "MS018",
+		Doc: Text{EN: "1 saves head and tail only", ZH: "1 为只保存首尾部分"}},
+	{Name: "sample_num", Type: TypeUint, Default: "100", Since: sinceMS23, rule: "MS018", carried: true,
+		Doc: Text{EN: "how many elements to save", ZH: "保存的元素个数"}},
+	{Name: "save_kernel_args", Type: TypeBool, Default: "false", Since: sinceMS23, rule: "MS050",
+		Doc: Text{EN: "save the attributes of operators", ZH: "保存算子属性"}},
+}}
+
+var mindSporeAsync = keyTable{name: "async_dump_settings", where: Text{EN: `"async_dump_settings"`, ZH: ` "async_dump_settings" `}, keys: []Key{
+	{Name: "enable", Type: TypeBool, Since: sinceMS10, Until: sinceMS12, rule: "MS050", carried: true},
+	{Name: "op_debug_mode", Type: TypeUint, Since: sinceMS10, Until: sinceMS12, rule: "MS018", carried: true},
+}}
+
+func mindSporeProfiles() []Profile {
+	field, e2e := mindSporeCommon.field, mindSporeE2E.field
+	path, net := field("path").holding(folderPlaceholder), field("net_name").holding("my_net")
+	devices := field("support_device", "0").by(usedDevices)
+	common := func(saved Field) []Field {
+		return []Field{field("dump_mode", "0").by(modeForKernels), path, net, field("iteration", "0"), saved, field("input_output", "0"),
+			field("kernels").orEmpty(), devices, field("op_debug_mode", "0").fix()}
+	}
+	saved, format := field("saved_data", "tensor"), field("file_format", "npy")
+	// Of a file for either way to dump the block and the format go with one of them.
+	formatOfDevice := format.by(func(b *builder, v []string) []string { return onlyIf(!b.opt.frameworkDumps(), v) })
+	ofFramework := func(f Field) Field {
+		return f.by(func(b *builder, v []string) []string {
+			return onlyIf(b.opt.frameworkDumps() && !b.opt.TargetVersion.Before(sinceMS12), v)
+		})
+	}
+	enable, trans, calc := e2e("enable", "true"), e2e("trans_flag", "true"), e2e("stat_calc_mode")
+	async := func(mode string) []Field {
+		return []Field{mindSporeAsync.field("enable", "true").fix(), mindSporeAsync.field("op_debug_mode", mode).fix()}
+	}
+	next := []string{"next.ms-variable", "next.ms-files", "next.devices", nextOfBackend}
+	return []Profile{
+		{
+			Name: "ms-e2e", About: Text{EN: "MindSpore: dump by the framework itself, synchronous", ZH: "MindSpore：框架同步 dump(e2e)"}, next: append(next, "next.large-network"),
+			Fields: append(common(saved), enable, trans, calc, e2e("sample_mode"), e2e("sample_num"), e2e("save_kernel_args")),
+		},
+		{
+			Name: "ms-async", About: Text{EN: "MindSpore: dump by the device, asynchronous (jit_level O2, graph engine)", ZH: "MindSpore：设备异步 dump(jit_level O2，图引擎)"}, next: append(next, "next.large-network"),
+			Fields: append(append(common(saved), format), async("0")...),
+		},
+		{
+			Name: "ms-overflow", About: Text{EN: "MindSpore: operators that overflow", ZH: "MindSpore：溢出算子"}, next: next,
+			Fields: append([]Field{field("dump_mode", "0").fix(), path, net, field("iteration", "all"), field("input_output", "0").fix(),
+				field("kernels").orEmpty().fix(), devices, field("op_debug_mode", "3").fix(), field("overflow_number"),
+				formatOfDevice, ofFramework(enable), ofFramework(trans)}, async("3")...),
+		},
+		{
+			Name: "ms-stat", About: Text{EN: "MindSpore: statistics in place of tensors", ZH: "MindSpore：只保存统计信息"}, Since: sinceMS16, next: next,
+			Fields: append(common(field("saved_data", "statistic").fix()), field("statistic_category", "max", "min", "l2norm"),
+				formatOfDevice, ofFramework(e2e("enable", "false")), ofFramework(trans), ofFramework(e2e("stat_calc_mode", "host"))),
+		},
+	}
+}
+
+// modeForKernels uses kernels when they are given.
+func modeForKernels(b *builder, mode []string) []string {
+	if b.wants("kernels") {
+		return []string{"1"}
+	}
+	return mode
+}
+
+// usedDevices are the devices of the options, or the first.
+func usedDevices(b *builder, first []string) []string {
+	if len(b.opt.Devices) == 0 {
+		return first
+	}
+	return numbers(b.opt.Devices)
+}
+
+func numbers(ids []uint64) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = strconv.FormatUint(id, 10)
+	}
+	return out
+}
+
 // MindSpore is a dump configuration of MindSpore.
 type MindSpore struct {
-	Root               Object
-	Common, E2E, Async Object
+	Root, Common, E2E, Async *Object
 
-	// Of common_dump_settings.
-	DumpMode, InputOutput, OpDebugMode Setting[uint64]
-	OverflowNumber, InitialIteration   Setting[uint64]
-	Path, NetName, Iteration           Setting[string]
-	SavedData, FileFormat              Setting[string]
-	KernelNames, StatisticCategory     Setting[[]Setting[string]]
-	SupportDevice                      Setting[[]Setting[uint64]]
-	Kernels                            []Kernel    // of KernelNames
-	Steps                              []lang.Step // of Iteration; nil for all
-	// Of e2e_dump_settings.
-	Enable, TransFlag, SaveKernelArgs     Setting[bool]
-	StatCalcMode, DeviceStatPrecisionMode Setting[string]
-	SampleMode, SampleNum                 Setting[uint64]
-	// Of async_dump_settings.
-	AsyncEnable      Setting[bool]
-	AsyncOpDebugMode Setting[uint64]
+	Kernels []Kernel    // of kernels
+	Steps   []lang.Step // of iteration; nil for all
+	// debug is op_debug_mode, which before 1.2 stood in the block of the device.
+	debug Setting
 }
 
 func readMindSpore(d *decoder, root *jsonpos.Value) *MindSpore {
 	m := &MindSpore{Root: d.top(root, &mindSporeRoot)}
-	m.Common = d.object(m.Root, "common_dump_settings", &mindSporeCommon)
-	m.E2E = d.object(m.Root, "e2e_dump_settings", &mindSporeE2E)
-	m.Async = d.object(m.Root, "async_dump_settings", &mindSporeAsync)
-	m.readCommon(d)
-	m.Enable = d.boolean(m.E2E, "enable")
-	m.TransFlag = d.boolean(m.E2E, "trans_flag")
-	m.SaveKernelArgs = d.boolean(m.E2E, "save_kernel_args")
-	m.StatCalcMode = d.str(m.E2E, "stat_calc_mode")
-	m.DeviceStatPrecisionMode = d.str(m.E2E, "device_stat_precision_mode")
-	m.SampleMode = d.uint(m.E2E, "sample_mode")
-	m.SampleNum = d.uint(m.E2E, "sample_num")
-	m.AsyncEnable = d.boolean(m.Async, "enable")
-	m.AsyncOpDebugMode = d.uint(m.Async, "op_debug_mode")
+	m.Common, m.E2E, m.Async = m.Root.child("common_dump_settings"), m.Root.child("e2e_dump_settings"), m.Root.child("async_dump_settings")
+	m.debug = m.at("op_debug_mode")
+	for _, s := range m.at("kernels").Elems {
+		m.Kernels = append(m.Kernels, ParseKernel(s.Value))
+	}
+	if s := m.at("iteration"); s.OK && s.Value != "all" {
+		m.Steps = lang.ParseSteps(s.Value)
+	}
 	return m
 }
 
-func (m *MindSpore) readCommon(d *decoder) {
-	o := m.Common
-	m.DumpMode = d.uint(o, "dump_mode")
-	m.InputOutput = d.uint(o, "input_output")
-	m.OpDebugMode = d.uint(o, "op_debug_mode")
-	m.OverflowNumber = d.uint(o, "overflow_number")
-	m.InitialIteration = d.uint(o, "initial_iteration")
-	m.Path = d.str(o, "path")
-	m.NetName = d.str(o, "net_name")
-	m.Iteration = d.str(o, "iteration")
-	m.SavedData = d.str(o, "saved_data")
-	m.FileFormat = d.str(o, "file_format")
-	m.KernelNames = d.strings(o, "kernels")
-	m.StatisticCategory = d.strings(o, "statistic_category")
-	m.SupportDevice = d.uints(o, "support_device")
-	for _, s := range m.KernelNames.Value {
-		m.Kernels = append(m.Kernels, ParseKernel(s.Value))
+// at returns a setting of common_dump_settings or e2e_dump_settings, which share no key.
+func (m *MindSpore) at(key string) Setting {
+	if m.E2E.table.find(key) != nil {
+		return m.E2E.at(key)
 	}
-	if m.Iteration.OK && m.Iteration.Value != "all" {
-		m.Steps = lang.ParseSteps(m.Iteration.Value)
-	}
+	return m.Common.at(key)
 }
 
-// DebugMode returns op_debug_mode, 0 when it is absent.
-func (m *MindSpore) DebugMode() uint64 { return m.OpDebugMode.Value }
+// hasE2E reports whether the key e2e_dump_settings is there.
+func (m *MindSpore) hasE2E() bool { return m.Root.Node.Get("e2e_dump_settings") != nil }
+
+// debugMode returns op_debug_mode, 0 when it is absent.
+func (m *MindSpore) debugMode() uint64 { return m.debug.Uint }
 
 // savesStatistics reports whether saved_data asks for statistics.
 func (m *MindSpore) savesStatistics() bool {
-	return m.SavedData.Value == "statistic" || m.SavedData.Value == "full"
+	saved := m.at("saved_data").Value
+	return saved == "statistic" || saved == "full"
 }
 
 // savesTensors reports whether saved_data asks for tensors, also by default.
-func (m *MindSpore) savesTensors() bool { return m.SavedData.Value != "statistic" }
+func (m *MindSpore) savesTensors() bool { return m.at("saved_data").Value != "statistic" }
+
+// inputOutput is the meaning of each value of input_output, in the words of the runtime.
+var inputOutput = []string{"all", "input", "output"}
+
+// mode is input_output in the words of the runtime.
+func (m *MindSpore) mode() string {
+	if v := m.at("input_output").Uint; v < uint64(len(inputOutput)) && m.debugMode() == 0 {
+		return inputOutput[v]
+	}
+	return "all"
+}
+
+// KernelKind says how MindSpore understands an entry of "kernels".
+type KernelKind int
+
+// The kinds of entries.
+const (
+	KernelType  KernelKind = iota // operator type, a part of it, in any case
+	KernelName                    // full scope name, exactly
+	KernelRegex                   // regular expression for the full scope name
+)
+
+var kernelKindNames = [...]Text{{EN: "an operator type", ZH: "算子类型"}, {EN: "a full name", ZH: "算子全名"}, {EN: "a regular expression", ZH: "正则表达式"}}
+
+// String names the kind with its article.
+func (k KernelKind) String() string { return kernelKindNames[k].EN }
+
+// Text names the kind in both languages.
+func (k KernelKind) Text() Text { return kernelKindNames[k] }
+
+const regexPrefix = "name-regex("
+
+// Kernel is an entry of "kernels" as MindSpore understands it.
+type Kernel struct {
+	Text string // as written
+	Kind KernelKind
+	// Pattern is what is compared: the entry without spaces and quotes, of a
+	// regular expression what stands in the brackets.
+	Pattern string
+	// Unclosed says that the entry starts like a regular expression but has
+	// no closing bracket, and so is none.
+	Unclosed bool
+}
+
+// ParseKernel classifies an entry. MindSpore removes quotes and spaces first.
+func ParseKernel(text string) Kernel {
+	k := Kernel{Text: text, Pattern: strings.NewReplacer(" ", "", `"`, "").Replace(text)}
+	inner, isRegex := strings.CutPrefix(k.Pattern, regexPrefix)
+	if isRegex {
+		if re, closed := strings.CutSuffix(inner, ")"); closed {
+			k.Kind, k.Pattern = KernelRegex, re
+			return k
+		}
+		k.Unclosed = true
+	}
+	if strings.Contains(k.Pattern, "/") || strings.Contains(k.Pattern, "-op") {
+		k.Kind = KernelName
+	}
+	return k
+}

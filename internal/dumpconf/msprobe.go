@@ -1,66 +1,145 @@
 package dumpconf
 
-import "dumptool/internal/jsonpos"
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
 
-// Msprobe is the config.json of msprobe, of which only what users get wrong is
-// read: msprobe reads the file itself, and writes the acl.json that it needs.
-type Msprobe struct {
-	Root                  Object
-	Task, Level, DumpPath Setting[string]
-	// Rank and Step are lists of numbers and of ranges in strings, as they stand.
-	Rank, Step Setting[struct{}]
-	// Tasks are the settings of tasks.
-	Tasks []Object
-}
-
-// msprobeTasks are the tasks of msprobe, msprobeLevels what it dumps: modules, API
-// calls, kernels, or modules and calls.
-var (
-	msprobeTasks = []string{"statistics", "tensor", "acc_check", "run_ut", "overflow_check", "free_benchmark", "grad_probe", "structure",
-		"exception_dump"}
-	msprobeLevels = []string{"L0", "L1", "L2", "mix", "debug"}
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
-// The keys of the file, after the documentation of msprobe. The settings of every
+// msprobeTasks are the tasks of msprobe, each with settings under its name.
+var msprobeTasks = []string{"statistics", "tensor", "acc_check", "run_ut", "overflow_check", "free_benchmark", "grad_probe", "structure",
+	"exception_dump"}
+
+// The keys of msprobe's config.json, of which only what users get wrong is read: msprobe
+// reads the file itself, and writes the acl.json that it needs. The settings of every
 // task have one table, because releases moved keys from one to another.
 var (
-	msprobeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: append([]Key{
+	msprobeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: append(append([]Key{
 		{Name: "task", Type: TypeString, Values: msprobeTasks, rule: "MP001"},
-		{Name: "level", Type: TypeString, Values: msprobeLevels, rule: "MP002"},
+		// Modules, API calls, kernels, or modules and calls.
+		{Name: "level", Type: TypeString, Values: []string{"L0", "L1", "L2", "mix", "debug"}, rule: "MP002"},
 		{Name: "dump_path", Type: TypeString, rule: "MP006"},
-	}, named("rank", "step", "enable_dataloader", "async_dump", "precision", "acl_config", "extra_info", "seed", "is_deterministic",
-		"bench_path", "dump_enable", "consistent_check", "risk_level",
-		"statistics", "tensor", "acc_check", "run_ut", "overflow_check", "free_benchmark", "grad_probe", "structure", "exception_dump")...)}
-	msprobeTask = keyTable{where: Text{EN: "the settings of a task", ZH: "任务配置"}, keys: named("scope", "list", "tensor_list", "data_mode", "backward_input", "file_format",
+	}, named(Key{Type: TypeAny}, "rank", "step", "enable_dataloader", "async_dump", "precision", "acl_config", "extra_info", "seed", "is_deterministic",
+		"bench_path", "dump_enable", "consistent_check", "risk_level")...), named(Key{Type: TypeObject, inside: &msprobeTask}, msprobeTasks...)...)}
+	msprobeTask = keyTable{where: Text{EN: "the settings of a task", ZH: "任务配置"}, keys: named(Key{Type: TypeAny}, "scope", "list", "tensor_list", "data_mode", "backward_input", "file_format",
 		"summary_mode", "device", "overflow_nums", "check_mode", "white_list", "black_list", "error_data_path", "is_online", "online_run_ut",
 		"online_run_ut_recompute", "nfs_path", "host", "port", "rank_list", "tls_path", "is_benchmark_log", "grad_level", "param_list", "bounds",
 		"fuzz_device", "pert_mode", "handler_type", "fuzz_level", "fuzz_stage", "if_preheat", "preheat_step", "max_sample")}
 )
 
-// named are keys of which the values are not checked.
-func named(names ...string) []Key {
+// named are keys that differ in their names only.
+func named(k Key, names ...string) []Key {
 	keys := make([]Key, len(names))
 	for i, name := range names {
+		keys[i] = k
 		keys[i].Name = name
 	}
 	return keys
 }
 
-func readMsprobe(d *decoder, root *jsonpos.Value) *Msprobe {
-	m := &Msprobe{Root: Object{Node: root, table: &msprobeRoot}}
-	if root == nil || root.Kind != jsonpos.Object {
-		m.Root.Node = nil
-		return m
+var msprobeRules = []rule{
+	{id: "MP001", severity: Error, checks: "a task that msprobe does not know", message: asSaid,
+		run: (*reporter).values},
+	{id: "MP002", severity: Error, checks: "a level that msprobe does not know", message: asSaid,
+		run: (*reporter).values},
+	{id: "MP003", severity: Error, checks: "a rank beyond the number of ranks",
+		message: Text{EN: "there is no rank %d among %d ranks (--world-size), which count from 0", ZH: "没有 rank %d：共 %d 个 rank(--world-size)，从 0 计数"},
+		run: func(r *reporter) {
+			size := r.opt.WorldSize
+			for _, s := range r.listed("rank") {
+				r.when(s.wrong == nil && size > 0 && s.last >= size, s.at, s.last, size)
+			}
+		}},
+	{id: "MP004", severity: Error, checks: "ranks or steps that are no list of numbers and ranges", message: asSaid,
+		run: func(r *reporter) {
+			for _, key := range []string{"rank", "step"} {
+				for _, s := range r.listed(key) {
+					r.when(s.wrong != nil, s.at, lang.Sayf("%s must be a list of numbers and of ranges such as [0, \"3-5\"], found %s", "%s 必须是由数字和范围组成的列表，如 [0, \"3-5\"]，实际为%s", key, s.wrong))
+				}
+			}
+		}},
+	{id: "MP005", severity: Warning, checks: "both list and scope are set",
+		message: Text{EN: "list and scope are both set, and only one of them counts; leave one of them empty", ZH: "同时设置了 list 和 scope，只有一个生效；请将其中一个留空"},
+		run: func(r *reporter) {
+			for _, name := range msprobeTasks {
+				task := r.msprobe.child(name)
+				list, scope := task.at("list"), task.at("scope")
+				both := list.Present() && scope.Present() && len(list.Node.Elems) > 0 && len(scope.Node.Elems) > 0
+				r.when(both, scope.keySpan())
+			}
+		}},
+	{id: "MP006", severity: Warning, checks: "dump_path is missing or not absolute",
+		guess: true, message: asSaid,
+		run: func(r *reporter) {
+			r.mistyped()
+			root := r.msprobe
+			p := root.at("dump_path")
+			switch {
+			case root.Present() && p.lacks():
+				r.at(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then wants the path in the script", ZH: "缺少 dump_path：msprobe 此时要求在脚本中给出路径"})
+			case p.OK && p.Node.Kind == jsonpos.String && !path.IsAbs(p.Value):
+				r.at(p.valueSpan(), lang.Sayf("dump_path %s is relative: it depends on where the script is started", "dump_path %s 是相对路径，取决于脚本的启动目录", show(p.Value)))
+			}
+		}},
+	{id: "MP007", severity: Warning, checks: "a key that msprobe does not know",
+		guess: true, message: Text{EN: "msprobe does not know the key %s%s", ZH: "msprobe 不支持键 %s%s"},
+		run: func(r *reporter) {
+			for _, s := range r.read.unknown {
+				r.unknownKey(s, s.in.table.names())
+			}
+		}},
+}
+
+// listedRange is an element of a list of ranks or steps.
+type listedRange struct {
+	at    span
+	last  uint64
+	wrong any // what stands there that is no number and no range; nil for none
+}
+
+// listed returns the elements of a list of ranks or steps.
+func (r *reporter) listed(key string) []listedRange {
+	s := r.msprobe.at(key)
+	switch {
+	case !s.Present() || s.Node.Kind == jsonpos.Invalid:
+		return nil
+	case s.Node.Kind != jsonpos.Array:
+		return []listedRange{{at: s.valueSpan(), wrong: s.Node.Kind}}
 	}
-	d.keys(m.Root)
-	m.Task, m.Level, m.DumpPath = d.str(m.Root, "task"), d.str(m.Root, "level"), d.str(m.Root, "dump_path")
-	m.Rank, m.Step = lookup[struct{}](m.Root, "rank"), lookup[struct{}](m.Root, "step")
-	for _, task := range msprobeTasks {
-		if s := lookup[struct{}](m.Root, task); s.Present() && s.Node.Kind == jsonpos.Object {
-			o := Object{Path: s.Path, Key: s.Key, Node: s.Node, table: &msprobeTask}
-			d.keys(o)
-			m.Tasks = append(m.Tasks, o)
+	var all []listedRange
+	for i, node := range s.Node.Elems {
+		last, ok := parseRange(node)
+		one := listedRange{at: span{fmt.Sprintf("%s[%d]", s.Path, i), node.Start, node.End}, last: last}
+		switch {
+		case node.Kind == jsonpos.Invalid:
+			continue
+		case !ok && node.Kind == jsonpos.String:
+			one.wrong = show(node.Text)
+		case !ok:
+			one.wrong = shorten(string(r.doc.Source()[node.Start:node.End]))
 		}
+		all = append(all, one)
 	}
-	return m
+	return all
+}
+
+// parseRange reads a number, or a string a-b, and returns the last of the range.
+func parseRange(node *jsonpos.Value) (last uint64, ok bool) {
+	from, to := node.Text, node.Text
+	switch node.Kind {
+	case jsonpos.Number:
+	case jsonpos.String:
+		if from, to, ok = strings.Cut(node.Text, "-"); !ok {
+			return 0, false
+		}
+	default:
+		return 0, false
+	}
+	first, err := strconv.ParseUint(from, 10, 64)
+	last, err2 := strconv.ParseUint(to, 10, 64)
+	return last, err == nil && err2 == nil && first <= last
 }

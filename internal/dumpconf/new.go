@@ -46,21 +46,21 @@ func (e *RefusedError) Text() Text {
 // that the target version cannot do, and, with a RefusedError, where the check
 // of the result has errors.
 func New(profile string, values Values, opt Options) (*Made, error) {
-	all := templates()
-	i := slices.IndexFunc(all, func(t template) bool { return t.name == profile })
+	all := profiles()
+	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == profile })
 	if i < 0 {
 		names := make([]string, len(all))
-		for i, t := range all {
-			names[i] = t.name
+		for i, p := range all {
+			names[i] = p.Name
 		}
 		return nil, fmt.Errorf("profile %s is not known, want one of %s", show(profile), list(names))
 	}
-	t := &all[i]
-	if target := opt.TargetVersion; !t.since.IsNewest() && target.Before(t.since) {
-		return nil, fmt.Errorf("profile %s needs version %v or later, the target is %v", profile, t.since, target)
+	p := &all[i]
+	if target := opt.TargetVersion; !p.Since.IsNewest() && target.Before(p.Since) {
+		return nil, fmt.Errorf("profile %s needs version %v or later, the target is %v", profile, p.Since, target)
 	}
-	opt = Options{Schema: t.schema, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
-	b := &builder{template: t, opt: opt, given: values, chosen: make([][]string, len(t.keys))}
+	opt = Options{Schema: p.Schema, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
+	b := &builder{Profile: p, opt: opt, given: values, chosen: make([][]string, len(p.Fields))}
 	if err := b.accept(); err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func New(profile string, values Values, opt Options) (*Made, error) {
 		return nil, refused
 	}
 	b.placeholders()
-	for _, key := range t.next {
-		b.next(key)
+	for _, key := range p.next {
+		b.nextStep(key)
 	}
 	made.Next = b.steps
 	return made, nil
@@ -87,47 +87,73 @@ func errorsOf(r *Report) error {
 
 // builder builds one configuration.
 type builder struct {
-	template *template
-	opt      Options
-	given    Values
-	chosen   [][]string // values of each key of the template, nil for none
-	steps    []Text
+	*Profile
+	opt    Options
+	given  Values
+	chosen [][]string // values of each field, nil for none
+	steps  []Text
 }
 
 // accept checks the values that were given, as far as the check of the result
 // does not.
 func (b *builder) accept() error {
-	for _, key := range slices.Sorted(maps.Keys(b.given)) {
-		i := slices.IndexFunc(b.template.keys, func(k templateKey) bool { return k.Key == key && !k.fixed })
-		if i < 0 {
-			return fmt.Errorf("profile %s has no key %s, want one of %s", b.template.name, show(key), list(b.offered()))
+	var offered []string
+	for _, f := range b.Fields {
+		if !f.fixed {
+			offered = append(offered, f.Key)
 		}
-		k, values := &b.template.keys[i], b.given[key]
-		if len(values) > 1 && !k.many() {
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.given)) {
+		i := slices.IndexFunc(b.Fields, func(f Field) bool { return f.Key == key && !f.fixed })
+		if i < 0 {
+			return fmt.Errorf("profile %s has no key %s, want one of %s", b.Name, show(key), list(offered))
+		}
+		f, values := &b.Fields[i], b.given[key]
+		if len(values) > 1 && !f.isList() {
 			return fmt.Errorf("%s takes one value, found %d", key, len(values))
 		}
-		if err := b.acceptable(k, values); err != nil {
+		if err := b.acceptable(f, values); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// offered returns the keys of the profile that can be given.
-func (b *builder) offered() []string {
-	var keys []string
-	for _, k := range b.template.keys {
-		if !k.fixed {
-			keys = append(keys, k.Key)
+// unexpanded matches folders that only a shell would know.
+var unexpanded = lang.Pattern(`^~|\$\{|\$[A-Za-z_]`)
+
+// acceptable refuses values that the check of the result would report in words
+// about something else.
+func (b *builder) acceptable(f *Field, values []string) error {
+	for _, v := range values {
+		since, late := f.row.since[v]
+		scene := f.Key == "dump_scene"
+		switch {
+		case f.Key == "dump_path" && !isRemote(v) && unexpanded().MatchString(v):
+			return fmt.Errorf("dump_path %s is taken literally by the runtime, which expands neither ~ nor variables: write the folder out", show(v))
+		case scene && v == watcherScene:
+			return fmt.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
+		case scene && !slices.Contains(f.Values, v):
+			return fmt.Errorf("profile %s takes dump_scene %s, found %s", b.Name, list(f.Values), show(v))
+		case late && b.opt.TargetVersion.lacks(since):
+			return fmt.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
+		case f.wantsNumbers() && !isNumber(v) && f.Values != nil:
+			return fmt.Errorf("%s must be one of %s, found %s", f.Key, list(f.Values), show(v))
+		case f.wantsNumbers() && !isNumber(v):
+			return fmt.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, show(v))
+		case f.Type == TypeBool && v != "true" && v != "false" && !lang.SameButForm("true", v) && !lang.SameButForm("false", v):
+			return fmt.Errorf("%s must be true or false, found %s", f.Key, show(v))
+		case !utf8.ValidString(v):
+			return fmt.Errorf("%s: %s is not UTF-8", f.Key, show(v))
 		}
 	}
-	return keys
+	return nil
 }
 
 // values returns what is written for a key.
 func (b *builder) values(key string) []string {
 	for i, v := range b.chosen {
-		if v != nil && b.template.keys[i].Key == key {
+		if v != nil && b.Fields[i].Key == key {
 			return v
 		}
 	}
@@ -145,87 +171,95 @@ func (b *builder) value(key string) string {
 // wants reports whether a key was given.
 func (b *builder) wants(key string) bool { return len(b.given[key]) > 0 }
 
-// choose finds out what is written for a key; nil leaves it out. Defaults that
+// choose finds out what is written for a field; nil leaves it out. Defaults of keys that
 // the target version does not know are left out.
-func (b *builder) choose(k *templateKey) []string {
-	if b.wants(k.Key) && !k.fixed {
-		return b.given[k.Key]
+func (b *builder) choose(f *Field) []string {
+	if b.wants(f.Key) && !f.fixed {
+		return b.given[f.Key]
 	}
-	switch {
-	case !k.since.IsNewest() && b.opt.TargetVersion.Before(k.since):
+	since, until := f.row.Since, f.row.Until
+	switch target := b.opt.TargetVersion; {
+	case !since.IsNewest() && target.Before(since), !until.IsNewest() && !target.Before(until):
 		return nil
-	case k.preset != nil:
-		return k.preset(b)
+	case f.preset != nil:
+		return f.preset(b, f.Default)
 	default:
-		return k.Default
+		return f.Default
 	}
 }
 
-// node is the JSON of a key's values.
-func (k *templateKey) node(values []string) any {
+// node is the JSON of a field's values.
+func (f *Field) node(values []string) *jsonpos.Value {
 	switch {
-	case k.joined:
-		return strings.Join(values, ",")
-	case k.named:
-		return arrayOf(values, func(v string) *jsonObject { return &jsonObject{[]jsonMember{{"name", v}}} })
-	case k.many():
-		return arrayOf(values, k.element)
+	case f.row.commas:
+		return jsonString(strings.Join(values, ","))
+	case f.row.Type == TypeObjects:
+		return jsonArray(values, func(v string) *jsonpos.Value {
+			o := jsonObject()
+			add(o, "name", jsonString(v))
+			return o
+		})
+	case f.isList():
+		return jsonArray(values, f.element)
 	default:
-		return k.element(values[0])
+		return f.element(values[0])
 	}
 }
 
 // element is the JSON of one value. What is no number or boolean where the key wants
 // one becomes a string, which the check refuses in its own words.
-func (k *templateKey) element(v string) any {
-	if k.wantsNumbers() && isNumber(v) || k.Type == TypeBool && (v == "true" || v == "false") {
-		return jsonRaw(v)
+func (f *Field) element(v string) *jsonpos.Value {
+	if f.wantsNumbers() && isNumber(v) || f.Type == TypeBool && (v == "true" || v == "false") {
+		return jsonWord(v)
 	}
-	return v
+	return jsonString(v)
 }
 
 // isNumber reports whether v is a number as MindSpore wants it.
 func isNumber(v string) bool { return isDigits(v) && (v == "0" || v[0] != '0') }
 
 // build makes the configuration.
-func (b *builder) build() *jsonObject {
-	root := &jsonObject{}
-	for i := range b.template.keys {
-		b.chosen[i] = b.choose(&b.template.keys[i])
+func (b *builder) build() *jsonpos.Value {
+	root := jsonObject()
+	for i := range b.Fields {
+		b.chosen[i] = b.choose(&b.Fields[i])
 	}
-	for i := range b.template.keys {
-		k := &b.template.keys[i]
-		if b.chosen[i] != nil && k.block != inItem {
-			root.child(k.block.name).set(k.Key, k.node(b.chosen[i]))
+	for i := range b.Fields {
+		f := &b.Fields[i]
+		if b.chosen[i] != nil && f.table != &aclItem {
+			if root.Get(f.table.name) == nil {
+				add(root, f.table.name, jsonObject())
+			}
+			add(root.Get(f.table.name).Value, f.Key, f.node(b.chosen[i]))
 		}
-		if b.template.listed && k.Key == "dump_path" {
-			root.child("dump").set("dump_list", b.items())
+		if b.listed && f.Key == "dump_path" {
+			add(root.Get("dump").Value, "dump_list", b.items())
 		}
 	}
 	return root
 }
 
 // items is dump_list: an item for each model, or one for all.
-func (b *builder) items() jsonArray {
-	models := b.values("model_name")
+func (b *builder) items() *jsonpos.Value {
+	items := &jsonpos.Value{Kind: jsonpos.Array}
 	if b.value("dump_op_switch") == "on" && b.opt.TargetVersion.Before(sinceCANN82) {
-		return jsonArray{}
+		return items
 	}
-	var out jsonArray
+	models := b.values("model_name")
 	for i := range max(1, len(models)) {
-		o := &jsonObject{}
+		o := jsonObject()
 		if len(models) > 0 {
-			o.set("model_name", models[i])
+			add(o, "model_name", jsonString(models[i]))
 		}
-		for j := range b.template.keys {
-			k := &b.template.keys[j]
-			if v := b.chosen[j]; k.block == inItem && v != nil && k.Key != "model_name" {
-				o.set(k.Key, k.node(v))
+		for j := range b.Fields {
+			f := &b.Fields[j]
+			if v := b.chosen[j]; f.table == &aclItem && v != nil && f.Key != "model_name" {
+				add(o, f.Key, f.node(v))
 			}
 		}
-		out = append(out, o)
+		items.Elems = append(items.Elems, o)
 	}
-	return out
+	return items
 }
 
 // shellWord returns a word as a shell reads it.

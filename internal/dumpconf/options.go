@@ -53,6 +53,16 @@ func (o *Options) env(name string) (string, bool) {
 	return v, ok && v != ""
 }
 
+// firstEnv returns the first of some variables that is set, and its value.
+func (o *Options) firstEnv(names ...string) (name, value string) {
+	for _, name := range names {
+		if v, set := o.env(name); set {
+			return name, v
+		}
+	}
+	return "", ""
+}
+
 func (o *Options) soc() string {
 	s := strings.ToLower(o.SoC)
 	for _, drop := range []string{"ascend", "atlas", " ", "-", "_"} {
@@ -89,5 +99,29 @@ func (o *Options) kernelByKernel() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// leftToMsprobe reports whether the release does not dump with the backend any
+// more.
+func (o *Options) leftToMsprobe() bool {
+	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS26)
+}
+
+// withoutE2EDump reports whether the backend has no dump by the framework.
+func (o *Options) withoutE2EDump() bool {
+	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS23)
+}
+
+// frameworkDumps reports whether MindSpore needs e2e_dump_settings. With an
+// unknown backend it is what the release makes the usual case.
+func (o *Options) frameworkDumps() bool {
+	switch {
+	case o.kernelByKernel() || o.noNPU():
+		return true
+	case o.graphEngine():
+		return false
+	default:
+		return !o.TargetVersion.Before(sinceMS24)
 	}
 }

@@ -2,7 +2,6 @@ package dumpconf
 
 import (
 	"dumptool/internal/jsonpos"
-
 	"dumptool/internal/lang"
 )
 
@@ -25,7 +24,7 @@ func (s Severity) String() string { return severityNames[s] }
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Place is a stretch of the text. Line and column count from 1, columns are
-// characters, offset and length are bytes.
+// characters, offset and length are bytes of the text as UTF-8, as the document has it.
 type Place struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
@@ -56,7 +55,7 @@ type Finding struct {
 	syntax    bool // about the text, not what it says
 	stage     stage
 	order     int  // of the rule in the table
-	wholeFile bool // the place is the file as it is, not the text read from it
+	wholeFile bool // the edit is one of the file as it is, not of the text read from it
 }
 
 // Report is the result of a check.

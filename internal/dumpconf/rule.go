@@ -1,6 +1,7 @@
 package dumpconf
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -48,6 +49,7 @@ type rule struct {
 	// What finds it, with what its schema is read into or without.
 	run    func(r *reporter)
 	acl    func(a *ACL, r *reporter)
+	item   func(it *Object, r *reporter) // each of dump_list
 	ms     func(m *MindSpore, r *reporter)
 	engine func(e *EngineOptions, r *reporter)
 }
@@ -67,36 +69,35 @@ var ruleGroups = []ruleGroup{
 	{[]Schema{SchemaACL, SchemaGE, SchemaTF, SchemaMsprobe}, syntaxRules},
 	{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF, SchemaMsprobe}, fileRules},
 	{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF}, targetRules},
-	{[]Schema{SchemaACL}, aclShapeRules},
-	{[]Schema{SchemaACL}, aclValueRules},
-	{[]Schema{SchemaACL}, aclPathRules},
-	{[]Schema{SchemaACL}, aclStepRules},
-	{[]Schema{SchemaACL}, aclSceneRules},
-	{[]Schema{SchemaACL}, aclWatcherRules},
-	{[]Schema{SchemaACL}, aclListRules},
-	{[]Schema{SchemaACL}, aclFilterRules},
-	{[]Schema{SchemaACL}, aclStatsRules},
-	{[]Schema{SchemaACL}, aclSurroundingsRules},
-	{[]Schema{SchemaMindSpore}, mindSporeShapeRules},
-	{[]Schema{SchemaMindSpore}, mindSporeCommonRules},
-	{[]Schema{SchemaMindSpore}, mindSporeIterationRules},
-	{[]Schema{SchemaMindSpore}, mindSporeDataRules},
-	{[]Schema{SchemaMindSpore}, mindSporeDebugRules},
-	{[]Schema{SchemaMindSpore}, mindSporeKernelRules},
-	{[]Schema{SchemaMindSpore}, mindSporeE2ERules},
-	{[]Schema{SchemaMindSpore}, mindSporeBackendRules},
-	{[]Schema{SchemaMindSpore}, mindSporeOldRules},
-	{[]Schema{SchemaMindSpore}, mindSporeTreeRules},
+	{[]Schema{SchemaACL}, slices.Concat(aclShapeRules, aclValueRules, aclPathRules, aclStepRules, aclSceneRules, aclWatcherRules,
+		aclListRules, aclStatsRules, aclSurroundingsRules)},
+	{[]Schema{SchemaMindSpore}, slices.Concat(mindSporeShapeRules, mindSporeCommonRules, mindSporeIterationRules, mindSporeDataRules,
+		mindSporeDebugRules, mindSporeKernelRules, mindSporeE2ERules, mindSporeBackendRules, mindSporeOldRules, mindSporeTreeRules)},
 	{[]Schema{SchemaGE}, geRules},
 	{[]Schema{SchemaGE, SchemaTF}, engineRules},
 	{[]Schema{SchemaTF}, tfRules},
 }
 
+// rules are the rules of a schema, or with SchemaUnknown all, and their places in the order.
+func rules(of Schema) iter.Seq2[int, *rule] {
+	return func(yield func(int, *rule) bool) {
+		order := 0
+		for _, g := range ruleGroups {
+			for i := range g.rules {
+				order++
+				if (of == SchemaUnknown || slices.Contains(g.schemas, of)) && !yield(order, &g.rules[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // ruleOf returns the rule of an id.
 func ruleOf(id string) *rule {
-	for _, g := range ruleGroups {
-		if i := slices.IndexFunc(g.rules, func(r rule) bool { return r.id == id }); i >= 0 {
-			return &g.rules[i]
+	for _, r := range rules(SchemaUnknown) {
+		if r.id == id {
+			return r
 		}
 	}
 	panic("no rule " + id)
@@ -112,11 +113,8 @@ type RuleInfo struct {
 // Rules returns all rules, ordered by id.
 func Rules() []RuleInfo {
 	var out []RuleInfo
-	for _, g := range ruleGroups {
-		for i := range g.rules {
-			r := &g.rules[i]
-			out = append(out, RuleInfo{r.id, r.severity, r.checks})
-		}
+	for _, r := range rules(SchemaUnknown) {
+		out = append(out, RuleInfo{r.id, r.severity, r.checks})
 	}
 	slices.SortFunc(out, func(a, b RuleInfo) int { return strings.Compare(a.ID, b.ID) })
 	return out
@@ -139,11 +137,15 @@ type reporter struct {
 func (r *reporter) apply() {
 	switch {
 	case r.rule.acl != nil:
-		r.rule.acl(r.check.acl, r)
+		r.rule.acl(r.acl, r)
+	case r.rule.item != nil:
+		for _, it := range r.acl.items() {
+			r.rule.item(it, r)
+		}
 	case r.rule.ms != nil:
-		r.rule.ms(r.check.ms, r)
+		r.rule.ms(r.ms, r)
 	case r.rule.engine != nil:
-		r.rule.engine(r.check.engine, r)
+		r.rule.engine(r.engine, r)
 	default:
 		r.rule.run(r)
 	}
@@ -207,9 +209,9 @@ func (r *reporter) mistyped() {
 		if text != "" {
 			hint = lang.Sayf("; write %s", "；请写 %s", text)
 		}
-		f := r.at(m.at, lang.Sayf("%s must be %s, found %s%s", "%s 必须为%s，实际为%s%s", jsonpos.Quote(lastOf(m.at.path)), m.want, m.found(), hint)).suggest(text)
+		f := r.at(m.valueSpan(), lang.Sayf("%s must be %s, found %s%s", "%s 必须为%s，实际为%s%s", jsonpos.Quote(lastOf(m.Path)), m.want, m.found(), hint)).suggest(text)
 		if text != "" {
-			f.Edits = replace(m.at, text)
+			f.Edits = replace(m.valueSpan(), text)
 		}
 	}
 }
@@ -231,7 +233,7 @@ func (r *reporter) enums() {
 }
 
 // enum reports a string that is not among the values of its key.
-func (r *reporter) enum(e enumerated) {
+func (r *reporter) enum(e Setting) {
 	if slices.Contains(e.key.Values, e.Value) {
 		return
 	}
@@ -245,7 +247,7 @@ func (r *reporter) enum(e enumerated) {
 	}
 	f := r.at(e.valueSpan(), lang.Sayf("%s is no value of %s; allowed are %s%s", "%s 不是 %s 的取值，可选值为 %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
 	if exact {
-		f.repair(e.Setting, best)
+		f.repair(e, best)
 	}
 }
 
@@ -261,12 +263,12 @@ func (f *Finding) suggest(text string) *Finding {
 }
 
 // repair suggests a string in place of a value, and does it.
-func (f *Finding) repair(s Setting[string], text string) {
+func (f *Finding) repair(s Setting, text string) {
 	f.suggest(text).Edits = replace(s.valueSpan(), jsonpos.Quote(text))
 }
 
 // insert suggests a member of an object, and adds it.
-func (r *reporter) insert(f *Finding, o Object, key, value string) {
+func (r *reporter) insert(f *Finding, o *Object, key, value string) {
 	f.suggest(jsonpos.Quote(key) + ": " + jsonpos.Quote(value)).Edits = o.insertion(r.doc.Source(), key, value)
 }
 
@@ -285,19 +287,19 @@ func lastOf(path string) string {
 
 // found describes the value that has the wrong type.
 func (m *mistyped) found() any {
-	switch m.node.Kind {
+	switch m.Node.Kind {
 	case jsonpos.String:
-		return lang.Sayf("the string %s", "字符串 %s", show(m.node.Text))
+		return lang.Sayf("the string %s", "字符串 %s", show(m.Node.Text))
 	case jsonpos.Number, jsonpos.Bool:
-		return Text{EN: shorten(m.node.Text), ZH: " " + shorten(m.node.Text)}
+		return Text{EN: shorten(m.Node.Text), ZH: " " + shorten(m.Node.Text)}
 	default:
-		return m.node.Kind
+		return m.Node.Kind
 	}
 }
 
 // repaired returns the value as it is surely meant, or nothing.
 func (m *mistyped) repaired() string {
-	text, kind := m.node.Text, m.node.Kind
+	text, kind := m.Node.Text, m.Node.Kind
 	switch {
 	case m.want == TypeString && kind == jsonpos.Bool && slices.Equal(m.key.Values, onOff):
 		if text == "true" {
@@ -305,7 +307,7 @@ func (m *mistyped) repaired() string {
 		}
 		return `"off"`
 	case m.want == TypeString && kind == jsonpos.Number && isDigits(text) && len(text) < 10 &&
-		(m.key.Values == nil || slices.Contains(m.key.Values, text)):
+		(m.key.Values == nil || m.key.ownCheck || slices.Contains(m.key.Values, text)):
 		return jsonpos.Quote(text)
 	case m.want == TypeUint && kind == jsonpos.String && isDigits(text) && len(text) < 10 && (text == "0" || text[0] != '0'):
 		return text

@@ -4,36 +4,36 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
+
+const maxBlacklist = 100 // entries
 
 // aclListRules check the items of dump_list.
 var aclListRules = []rule{
 	{id: "ACL062", severity: Error, code: "EP0001", stage: stageList, checks: "an empty model_name or layer with dump_op_switch off",
 		guess: true, message: Text{EN: "%s is empty; fill it, or remove the key to mean all", ZH: "%s 为空；请填写，或删除该键表示全部"},
-		acl: func(a *ACL, r *reporter) {
-			for _, it := range a.DumpList.Value {
-				r.when(!a.OpSwitch() && it.ModelName.isEmpty(), it.ModelName.valueSpan(), "model_name")
-				r.when(!a.OpSwitch() && it.Layer.isEmpty(), it.Layer.valueSpan(), "layer")
+		item: func(it *Object, r *reporter) {
+			for _, s := range it.having("model_name", "layer") {
+				r.when(!r.acl.opSwitch() && s.isEmpty(), s.valueSpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL063", severity: Warning, checks: "a model_name with folder or suffix",
 		message: Text{EN: "model_name %s matches no model: give the name without folder and suffix", ZH: "model_name %s 不匹配任何模型：应填写不含目录和后缀的名称"},
 		mind:    Text{EN: "matches no model: the name has a folder or suffix", ZH: "名称含目录或后缀，不匹配任何模型"},
-		acl: func(a *ACL, r *reporter) {
-			for _, it := range a.DumpList.Value {
-				m := it.ModelName
-				if strings.HasSuffix(m.Value, ".om") || strings.Contains(m.Value, "/") {
-					f := r.at(m.valueSpan(), show(m.Value))
-					f.Suggestion = strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
-				}
-			}
+		item: func(it *Object, r *reporter) {
+			m := it.at("model_name")
+			meant := strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
+			r.when(meant != m.Value, m.valueSpan(), show(m.Value)).suggest(meant)
 		}},
 	{id: "ACL064", severity: Warning, checks: "a model_name that occurs twice",
 		message: Text{EN: "model_name %s must be unique; it is already that of line %d", ZH: "model_name %s 必须唯一，第 %d 行已使用"},
 		acl: func(a *ACL, r *reporter) {
-			seen := make(map[string]Setting[string])
-			for _, it := range a.DumpList.Value {
-				m := it.ModelName
+			seen := make(map[string]Setting)
+			for _, it := range a.items() {
+				m := it.at("model_name")
 				first, again := seen[m.Value]
 				switch {
 				case m.Value == "" || again && r.full():
@@ -49,24 +49,24 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: "an item without model_name applies to all models, also to those that are named in other items", ZH: "没有 model_name 的项作用于所有模型，包括其他项中的模型"},
 		mind: Text{EN: "the item has no model_name and so applies to all models, also to those of other items", ZH: "该项没有 model_name，会作用于所有模型，包括其他项中的模型"},
 		acl: func(a *ACL, r *reporter) {
-			named := slices.ContainsFunc(a.DumpList.Value, func(it ACLItem) bool { return it.ModelName.Present() })
-			for _, it := range a.DumpList.Value {
-				r.when(named && !it.ModelName.Present(), it.keySpan())
+			named := slices.ContainsFunc(a.items(), func(it *Object) bool { return it.at("model_name").Present() })
+			for _, it := range a.items() {
+				r.when(named && !it.at("model_name").Present(), it.keySpan())
 			}
 		}},
 	{id: "ACL066", severity: Warning, checks: "an empty name in layer or watcher_nodes",
 		message: Text{EN: "an empty name matches nothing; remove it", ZH: "空名称不匹配任何算子，请删除"},
 		ignored: Text{EN: "an empty name matches nothing", ZH: "空名称不匹配任何算子"},
-		acl: func(a *ACL, r *reporter) {
-			for s := range a.names() {
+		item: func(it *Object, r *reporter) {
+			for s := range operatorNames(it) {
 				r.when(s.Value == "", s.valueSpan())
 			}
 		}},
 	{id: "ACL068", severity: Warning, checks: "a name with blanks around it, or given twice, in layer or watcher_nodes",
 		message: Text{EN: "name %s %s", ZH: "名称 %s %s"},
 		mind:    Text{EN: "the name has blanks around it, or is there twice", ZH: "名称首尾有空格或重复"},
-		acl: func(a *ACL, r *reporter) {
-			for s, again := range a.names() {
+		item: func(it *Object, r *reporter) {
+			for s, again := range operatorNames(it) {
 				switch trimmed := strings.TrimSpace(s.Value); {
 				case s.Value == "":
 				case trimmed != s.Value:
@@ -78,47 +78,181 @@ var aclListRules = []rule{
 		}},
 	{id: "ACL069", severity: Warning, checks: "blanks around a model_name or a name of a blacklist",
 		message: Text{EN: "name %s has blanks around it and never matches", ZH: "名称 %s 首尾有空格，不会匹配"},
-		acl: func(a *ACL, r *reporter) {
-			for _, it := range a.DumpList.Value {
-				r.blanks(it.ModelName)
-			}
-			for e := range a.blacklisted() {
-				r.blanks(e.Name)
+		item: func(it *Object, r *reporter) {
+			r.blanks(it.at("model_name"))
+			for _, e := range blacklisted(it) {
+				r.blanks(e.at("name"))
 			}
 		}},
 	{id: "ACL083", severity: Warning, checks: "inputs and outputs of all operators of all models at all steps, as tensors",
 		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`, ZH: `会在每个 step dump 所有模型的全部张量，数据量很大；建议使用 dump_data "stats"、layer 或 dump_step`},
 		acl: func(a *ACL, r *reporter) {
-			i := slices.IndexFunc(a.DumpList.Value, func(it ACLItem) bool {
-				return !it.ModelName.Present() && !it.Layer.Present() && !it.OpnameRange.Present()
-			})
-			if i >= 0 && a.Mode() == "all" && !a.Stats() && a.DumpStep.Value == "" && !a.OpSwitch() && !a.Overflow() && a.DumpScene.Value == "" {
-				r.at(a.DumpList.Value[i].keySpan())
+			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.having("model_name", "layer", "opname_range")) == 0 })
+			if i >= 0 && a.mode() == "all" && !a.stats() && a.at("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
+				r.at(a.items()[i].keySpan())
+			}
+		}},
+	{id: "ACL070", severity: Error, code: "EP0003", stage: stageList, checks: "a blacklist with more than 100 entries",
+		message: Text{EN: "%s has %d entries; at most %d are allowed", ZH: "%s 有 %d 项，最多允许 %d 项"},
+		item: func(it *Object, r *reporter) {
+			for _, b := range blacklists(it) {
+				n := len(b.Node.Elems)
+				r.when(n > maxBlacklist, b.keySpan(), b.key.Name, n, maxBlacklist)
+			}
+		}},
+	{id: "ACL071", severity: Error, code: "EP0005", stage: stageList, checks: `a blacklist without dump_level "op"`,
+		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`, ZH: `%s 需要 "dump_level": "op"%s`},
+		item: func(it *Object, r *reporter) {
+			for _, b := range blacklists(it) {
+				r.needs(b, "dump_level", "op")
+			}
+		}},
+	{id: "ACL072", severity: Warning, checks: "a blacklist entry without name",
+		guess: true, message: Text{EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
+		ignored: Text{EN: "a blacklist entry without name has no effect", ZH: "没有 name 的黑名单项不生效"},
+		item: func(it *Object, r *reporter) {
+			for _, e := range blacklisted(it) {
+				r.when(e.at("name").lacks(), e.at("name").spanIn(e))
+			}
+		}},
+	{id: "ACL073", severity: Warning, checks: "a position of a blacklist that is not inputN or outputN",
+		message: Text{EN: `position %s is ignored; write "input" or "output" and a number, such as "input0"`, ZH: `位置 %s 会被忽略；应写 "input" 或 "output" 加编号，如 "input0"`},
+		ignored: Text{EN: "the graph engine does not understand this position and ignores it", ZH: "图引擎不识别该位置，忽略"},
+		item: func(it *Object, r *reporter) {
+			for _, e := range blacklisted(it) {
+				for _, p := range e.at("pos").Elems {
+					if p.OK && !position().MatchString(p.Value) {
+						f := r.at(p.valueSpan(), show(p.Value))
+						if m := loosePosition().FindStringSubmatch(strings.ToLower(p.Value)); m != nil {
+							f.repair(p, m[1]+m[2])
+						}
+					}
+				}
+			}
+		}},
+	{id: "ACL074", severity: Error, code: "EP0005", stage: stageList, checks: `opname_range without dump_level "op"`,
+		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`, ZH: `%s 需要 "dump_level": "op"%s`},
+		item: func(it *Object, r *reporter) { r.needs(it.at("opname_range"), "dump_level", "op") }},
+	{id: "ACL075", severity: Error, code: "EP0001", stage: stageList, checks: "opname_range without model_name",
+		guess: true, message: Text{EN: "opname_range needs a model_name: a range belongs to a model", ZH: "opname_range 需要 model_name：范围属于某个模型"},
+		item: func(it *Object, r *reporter) {
+			r.when(it.at("opname_range").isFilled() && it.at("model_name").lacks(), it.at("opname_range").keySpan())
+		}},
+	{id: "ACL076", severity: Error, code: "EP0003", stage: stageList, checks: "a range without begin or end",
+		guess: true, message: Text{EN: "%s of the range is %s; both ends are needed", ZH: "范围的 %s %s，两端都必须填写"},
+		item: func(it *Object, r *reporter) {
+			for _, rg := range it.at("opname_range").Objects {
+				for _, end := range []Setting{rg.at("begin"), rg.at("end")} {
+					fault := Text{EN: "missing", ZH: "缺失"}
+					if end.Present() {
+						fault = Text{EN: "empty", ZH: "为空"}
+					}
+					r.when(end.lacks(), end.spanIn(rg), end.key.Name, fault)
+				}
+			}
+		}},
+	{id: "ACL077", severity: Info, checks: "a blacklist beside layer or opname_range in one item",
+		message: Text{EN: "%s acts together with %s in this item; check that this is meant", ZH: "%s 与该项的 %s 共同生效，请确认符合预期"},
+		mind:    Text{EN: "acts together with the other filters of the item", ZH: "与该项的其他过滤条件共同生效"},
+		item: func(it *Object, r *reporter) {
+			for _, b := range blacklists(it) {
+				if others := it.having("opname_range", "layer"); len(others) > 0 {
+					r.at(b.keySpan(), b.key.Name, others[0].key.Name)
+				}
 			}
 		}},
 }
 
-// names are the names of layer and watcher_nodes, and whether they are in the same
-// array before.
-func (a *ACL) names() iter.Seq2[Setting[string], bool] {
-	return func(yield func(Setting[string], bool) bool) {
-		for _, it := range a.DumpList.Value {
-			for _, names := range [][]Setting[string]{it.Layer.Value, it.WatcherNodes.Value} {
-				seen := make(map[string]bool)
-				for _, s := range names {
-					if s.OK && !yield(s, seen[s.Value]) {
-						return
-					}
-					seen[s.Value] = seen[s.Value] || s.OK
+var (
+	position      = lang.Pattern(`^(input|output)[0-9]+$`)
+	loosePosition = lang.Pattern(`^(input|output)[ _-]*([0-9]+)$`)
+)
+
+// operatorNames are the names of layer and watcher_nodes of an item, and whether they
+// are in the same array before.
+func operatorNames(it *Object) iter.Seq2[Setting, bool] {
+	return func(yield func(Setting, bool) bool) {
+		for _, list := range it.having("layer", "watcher_nodes") {
+			seen := make(map[string]bool)
+			for _, s := range list.Elems {
+				if s.OK && !yield(s, seen[s.Value]) {
+					return
 				}
+				seen[s.Value] = seen[s.Value] || s.OK
 			}
 		}
 	}
 }
 
+// blacklists are the blacklists of an item that have entries.
+func blacklists(it *Object) []Setting {
+	return slices.DeleteFunc(it.having("optype_blacklist", "opname_blacklist"), func(b Setting) bool { return !b.isFilled() })
+}
+
+// blacklisted are the entries of all blacklists of an item.
+func blacklisted(it *Object) []*Object {
+	return slices.Concat(it.at("optype_blacklist").Objects, it.at("opname_blacklist").Objects)
+}
+
 // blanks reports a string with blanks around it.
-func (r *reporter) blanks(s Setting[string]) {
+func (r *reporter) blanks(s Setting) {
 	if trimmed := strings.TrimSpace(s.Value); trimmed != s.Value {
 		r.at(s.valueSpan(), show(s.Value)).suggest(trimmed)
 	}
+}
+
+// needs reports an array that has no effect, or is refused, without a value of a key of
+// dump. What stands there in its place is reported once.
+func (r *reporter) needs(s Setting, key, value string) {
+	if there := r.acl.at(key); s.isFilled() && there.Value != value && !there.misread() {
+		r.insert(r.at(s.keySpan(), s.key.Name, foundOr(there)), r.acl.Dump, key, value)
+	}
+}
+
+// foundOr says what was found in place of a needed value.
+func foundOr(s Setting) lang.Sentence {
+	if !s.Present() {
+		return lang.Sayf(", which is missing", "，而该键缺失")
+	}
+	return lang.Sayf(", found %s", "，实际为 %s", show(s.Value))
+}
+
+// aclStatsRules check dump_stats.
+var aclStatsRules = []rule{
+	{id: "ACL080", severity: Error, code: "EP0005", stage: stageStats, checks: `dump_stats without dump_data "stats"`,
+		guess: true, message: Text{EN: `%s needs "dump_data": "stats"%s`, ZH: `%s 需要 "dump_data": "stats"%s`},
+		acl: func(a *ACL, r *reporter) { r.needs(a.at("dump_stats"), "dump_data", "stats") }},
+	{id: "ACL081", severity: Error, code: "EP0001", stage: stageStats, checks: "an empty dump_stats",
+		guess: true, message: Text{EN: "dump_stats is empty; fill it, or remove the key to get all but L2norm", ZH: "dump_stats 为空；请填写，或删除该键以获得除 L2norm 外的全部统计量"},
+		acl: func(a *ACL, r *reporter) { r.when(a.at("dump_stats").isEmpty(), a.at("dump_stats").valueSpan()) }},
+	{id: "ACL082", severity: Info, checks: "dump_stats on another product than Atlas A2",
+		message: Text{EN: "dump_stats works on Atlas A2 products only, as the documentation says", ZH: "据文档说明，dump_stats 仅支持 Atlas A2 系列产品"},
+		mind:    Text{EN: "works on Atlas A2 only", ZH: "仅 Atlas A2 支持"},
+		acl: func(a *ACL, r *reporter) {
+			r.when(a.at("dump_stats").Present() && !r.opt.isA2(), a.at("dump_stats").keySpan())
+		}},
+}
+
+// aclSurroundingsRules check what the file meets: other keys of the file, the
+// environment, the host.
+var aclSurroundingsRules = []rule{
+	{id: "ACL090", severity: Warning, checks: "profiler and dump in one file",
+		message: Text{EN: "the profiler is switched on beside a dump, which distorts its times; use one of them at a time", ZH: "同时开启了 profiler 与 dump，性能数据会失真；请分别使用"},
+		mind:    Text{EN: "the profiler is on too, the dump distorts its times", ZH: "同时开启了 profiler，dump 会影响其时间数据"},
+		acl: func(a *ACL, r *reporter) {
+			if m := r.root.Get("profiler"); m != nil && a.Dump.isFilled() {
+				sw := m.Value.Get("switch")
+				r.when(sw != nil && sw.Value.Kind == jsonpos.String && sw.Value.Text == "on", span{"profiler", m.KeyStart, m.KeyEnd})
+			}
+		}},
+	{id: "ACL092", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a model or operator dump",
+		message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it", ZH: "环境变量 NPU_COLLECT_PATH=%s 会使该 dump 不生效或失败，请取消"},
+		acl: func(a *ACL, r *reporter) {
+			value, ok := r.opt.env("NPU_COLLECT_PATH")
+			r.when(ok && a.Dumps() && !a.exception(), a.Dump.keySpan(), shorten(value))
+		}},
+	{id: "ACL093", severity: Info, checks: "a dump in a container",
+		message: Text{EN: "dumps inside Docker are not supported, as the documentation says", ZH: "据文档说明，不支持在 Docker 容器内 dump"},
+		mind:    Text{EN: "dumps in containers are not supported, as the documentation says", ZH: "文档说明容器内不支持 dump"},
+		acl:     func(a *ACL, r *reporter) { r.when(r.opt.Container && a.Dump.isFilled(), a.Dump.keySpan()) }},
 }

@@ -2,6 +2,7 @@ package dumpconf
 
 import (
 	"fmt"
+	"strings"
 
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
@@ -38,6 +39,7 @@ func (r *reporter) syntax() {
 		f := r.at(at, lang.Sayf("not valid JSON: %s", "不是合法的 JSON：%s", p.Message))
 		f.Edits, f.syntax = p.Edits, true
 		f.wholeFile = p.Cause == jsonpos.UTF16
+		f.Suggestion = p.Repaired
 		if len(p.Edits) == 1 && p.Edits[0].Text != "" && !f.wholeFile {
 			f.Suggestion = shorten(p.Edits[0].Text)
 		}
@@ -71,23 +73,16 @@ var fileRules = []rule{
 		run: func(r *reporter) {
 			target := r.opt.TargetVersion
 			for _, u := range r.read.used {
-				r.when(u.key.newerThan(target), u.at, u.key.Name, u.key.Since, target, Text{EN: "ignores", ZH: "忽略它"})
+				r.when(u.key.newerThan(target), u.keySpan(), u.key.Name, u.key.Since, target, Text{EN: "ignores", ZH: "忽略它"})
 			}
-			if r.check.acl == nil || target.Before(sinceCANN81) {
+			if r.acl == nil {
 				return
 			}
-			if since, ok := sceneSince[r.acl.DumpScene.Value]; ok && target.lacks(since) {
-				r.at(r.acl.DumpScene.valueSpan(), "dump_scene "+jsonpos.Quote(r.acl.DumpScene.Value), since, target, Text{EN: "rejects", ZH: "拒绝它"})
+			scene := r.acl.at("dump_scene")
+			if since, later := scene.key.since[scene.Value]; later && target.lacks(since) && !scene.key.newerThan(target) {
+				r.at(scene.valueSpan(), "dump_scene "+jsonpos.Quote(scene.Value), since, target, Text{EN: "rejects", ZH: "拒绝它"})
 			}
 		}},
-}
-
-// sceneSince says when the later values of dump_scene came.
-var sceneSince = map[string]Version{
-	watcherScene:          sinceCANN83,
-	"aic_err_brief_dump":  sinceCANN82,
-	"aic_err_norm_dump":   sinceCANN82,
-	"aic_err_detail_dump": sinceCANN82,
 }
 
 // tooDeep returns where the first bracket stands that is nested too deeply,
@@ -128,4 +123,33 @@ func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 	for i := range v.Members {
 		r.duplicates(v.Members[i].Value, jsonpos.JoinPath(path, v.Members[i].Key))
 	}
+}
+
+// knownProducts are examples of the products that can be named.
+var knownProducts = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"}
+
+// productName matches the names of products without their brand.
+var productName = lang.Pattern(`^(a[235]|cpu|gpu|[2-9][0-9]{2}.*)$`)
+
+// targetRules check what was said about the target of the file.
+var targetRules = []rule{
+	{id: "CFG002", severity: Warning, checks: "a product that is not known",
+		message: Text{EN: "%s is no known product, so nothing is checked for it; known are " + strings.Join(knownProducts, ", "), ZH: "%s 不是已知产品，不做相关检查；已知的有 " + strings.Join(knownProducts, ", ")},
+		run: func(r *reporter) {
+			r.when(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC))
+		}},
+	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
+		message: Text{EN: "%s means something for MindSpore only, and this is a file for %s", ZH: "%s 仅对 MindSpore 有意义，而该文件用于 %s"},
+		run: func(r *reporter) {
+			other := r.schema != SchemaMindSpore
+			r.when(other && r.opt.Backend != "", r.top(), lang.Sayf("the backend %s", "backend %s", show(r.opt.Backend)), r.schema)
+			r.when(other && r.opt.noNPU(), r.top(), lang.Sayf("the product %s", "产品 %s", show(r.opt.SoC)), r.schema)
+		}},
+	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
+		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files", ZH: `ACL 运行时不读取 common_dump_settings，MindSpore 不读取 "dump"：请分成两个文件`},
+		run: func(r *reporter) {
+			if m := r.root.Get("common_dump_settings"); m != nil && r.schema == SchemaACL {
+				r.at(span{m.Key, m.KeyStart, m.KeyEnd})
+			}
+		}},
 }

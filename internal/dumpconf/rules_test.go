@@ -172,7 +172,7 @@ func TestKeysHaveRules(t *testing.T) {
 func TestRuleFacts(t *testing.T) {
 	for _, g := range ruleGroups {
 		for _, r := range g.rules {
-			if r.checks == "" || r.message.EN == "" || r.message.ZH == "" || r.run == nil && r.acl == nil && r.ms == nil && r.engine == nil {
+			if r.checks == "" || r.message.EN == "" || r.message.ZH == "" || r.run == nil && r.acl == nil && r.item == nil && r.ms == nil && r.engine == nil {
 				t.Errorf("%s lacks a part", r.id)
 			}
 			for _, text := range []Text{r.ignored, r.mind} {

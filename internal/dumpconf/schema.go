@@ -63,3 +63,109 @@ func Detect(root *jsonpos.Value) Schema {
 	}
 	return SchemaACL
 }
+
+// KeyType is the type a key's value must have.
+type KeyType int
+
+// The types of values.
+const (
+	TypeString  KeyType = iota
+	TypeUint            // a number without sign, fraction and exponent
+	TypeBool            // true or false
+	TypeObject          // {...}
+	TypeStrings         // an array of strings
+	TypeUints           // an array of such numbers
+	TypeObjects         // an array of objects
+	TypeAny             // not looked at
+)
+
+var keyTypes = [...]struct {
+	name    Text
+	kind    jsonpos.Kind
+	element KeyType // of an array
+}{
+	TypeString:  {Text{EN: "a string", ZH: "字符串"}, jsonpos.String, TypeAny},
+	TypeUint:    {Text{EN: "a non-negative integer without quotes", ZH: "不带引号的非负整数"}, jsonpos.Number, TypeAny},
+	TypeBool:    {Text{EN: "true or false without quotes", ZH: "不带引号的 true 或 false"}, jsonpos.Bool, TypeAny},
+	TypeObject:  {Text{EN: "an object", ZH: "对象"}, jsonpos.Object, TypeAny},
+	TypeStrings: {Text{EN: "an array of strings", ZH: "字符串数组"}, jsonpos.Array, TypeString},
+	TypeUints:   {Text{EN: "an array of non-negative integers", ZH: "非负整数数组"}, jsonpos.Array, TypeUint},
+	TypeObjects: {Text{EN: "an array of objects", ZH: "对象数组"}, jsonpos.Array, TypeObject},
+	TypeAny:     {name: Text{EN: "any value", ZH: "任意值"}},
+}
+
+// String describes the type with its article.
+func (t KeyType) String() string { return keyTypes[t].name.EN }
+
+// Text describes the type in both languages.
+func (t KeyType) Text() Text { return keyTypes[t].name }
+
+// Key is all that is known about a key of a configuration: checks, profiles,
+// explanations and translations read it here.
+type Key struct {
+	Name    string
+	Type    KeyType
+	Values  []string // what it may be; nil for any
+	Default string   // what it is without the key, where that is one value
+	Since   Version  // the release whose documentation first shows it; zero when unknown
+	Until   Version  // the release that does not know it any more; zero for none
+	Doc     Text     // what it is for; empty for keys that no profile offers
+	Ask     Text     // what to ask for it; empty for keys that are not worth asking
+
+	rule     string             // reports a value of the wrong type or out of Values
+	since    map[string]Version // of those of Values that came later than the key
+	ownCheck bool               // a rule of its own compares with Values
+	commas   bool               // Values are written as one string, with commas between
+	required bool               // in some release at least
+	inside   *keyTable          // the keys of its object or objects
+	as       string             // the key of acl.json that means the same
+	carried  bool               // a translation loses nothing with the key
+}
+
+// newerThan reports whether a release does not know the key.
+func (k *Key) newerThan(target Version) bool {
+	return !k.Since.IsNewest() && target.lacks(k.Since)
+}
+
+// keyTable is the keys of one sort of object.
+type keyTable struct {
+	name  string // of the key whose value the object is
+	where Text   // the object in words
+	keys  []Key
+	open  bool // other keys are legal
+	nulls bool // null stands for no string
+}
+
+func (t *keyTable) find(name string) *Key {
+	for i := range t.keys {
+		if t.keys[i].Name == name {
+			return &t.keys[i]
+		}
+	}
+	return nil
+}
+
+func (t *keyTable) names() []string {
+	names := make([]string, len(t.keys))
+	for i, k := range t.keys {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// tables returns the keys of a schema, a table for each sort of object, from the
+// outside in; nothing for schemas that are not checked.
+func tables(s Schema) []*keyTable {
+	switch s {
+	case SchemaACL:
+		return []*keyTable{&aclRoot, &aclDump, &aclItem, &aclBlacklist, &aclRange}
+	case SchemaMindSpore:
+		return []*keyTable{&mindSporeRoot, &mindSporeCommon, &mindSporeE2E, &mindSporeAsync}
+	case SchemaGE:
+		return []*keyTable{&geOptions}
+	case SchemaTF:
+		return []*keyTable{&tfOptions}
+	default:
+		return nil
+	}
+}

@@ -1,10 +1,12 @@
 package dumpconf
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // span is a place in the text with its JSON path.
@@ -14,81 +16,125 @@ type span struct {
 }
 
 // Setting is a key, or an element of an array, as a configuration has it.
-type Setting[T any] struct {
-	Path  string          // like dump.dump_list[0].layer
-	Key   *jsonpos.Member // nil when absent, and for elements
-	Node  *jsonpos.Value  // nil when absent
-	Value T               // of the right type only
-	OK    bool            // the value has the right type
-}
+type Setting struct {
+	Path   string          // like dump.dump_list[0].layer; empty when absent
+	Member *jsonpos.Member // nil when absent, and for elements
+	Node   *jsonpos.Value  // nil when absent
+	OK     bool            // the value has the right type
 
-// anySetting is a setting of any type.
-type anySetting interface {
-	Present() bool
-	where() string
-	keySpan() span
-}
+	// The value, as far as it has the right type.
+	Value   string    // of strings, numbers and booleans
+	Uint    uint64    // of numbers
+	Elems   []Setting // of arrays of strings and numbers
+	Objects []*Object // the object, or those of the array
 
-func (s Setting[T]) where() string { return s.Path }
+	key *Key
+}
 
 // Present reports whether the key is there, with whatever value.
-func (s Setting[T]) Present() bool { return s.Node != nil }
+func (s Setting) Present() bool { return s.Node != nil }
+
+// isTrue reports whether the value is true.
+func (s Setting) isTrue() bool { return s.Value == "true" }
 
 // isEmpty reports whether the value is an empty string or array.
-func (s Setting[T]) isEmpty() bool { return s.OK && s.Node.Text == "" && len(s.Node.Elems) == 0 }
+func (s Setting) isEmpty() bool { return s.OK && s.Node.Text == "" && len(s.Node.Elems) == 0 }
 
 // isFilled reports whether the value is an array with elements.
-func (s Setting[T]) isFilled() bool { return s.OK && len(s.Node.Elems) > 0 }
+func (s Setting) isFilled() bool { return s.OK && len(s.Node.Elems) > 0 }
 
 // lacks reports whether the key is not there or empty.
-func (s Setting[T]) lacks() bool { return !s.Present() || s.isEmpty() }
+func (s Setting) lacks() bool { return !s.Present() || s.isEmpty() }
 
 // misread reports whether the value is of the wrong type.
-func (s Setting[T]) misread() bool { return s.Present() && !s.OK }
+func (s Setting) misread() bool { return s.Present() && !s.OK }
+
+// orDefault is the value, or what the runtime takes without one.
+func (s Setting) orDefault() string {
+	if s.Value != "" {
+		return s.Value
+	}
+	return s.key.Default
+}
 
 // keySpan is the place of the key, or of the element.
-func (s Setting[T]) keySpan() span {
-	if s.Key == nil {
+func (s Setting) keySpan() span {
+	if s.Member == nil {
 		return s.valueSpan()
 	}
-	return span{s.Path, s.Key.KeyStart, s.Key.KeyEnd}
+	return span{s.Path, s.Member.KeyStart, s.Member.KeyEnd}
 }
 
 // valueSpan is the place of the value.
-func (s Setting[T]) valueSpan() span {
+func (s Setting) valueSpan() span {
 	if s.Node == nil {
-		return span{path: s.Path}
+		return span{}
 	}
 	return span{s.Path, s.Node.Start, s.Node.End}
 }
 
 // spanIn is the place of the value, or where it is missing that of its object.
-func (s Setting[T]) spanIn(o Object) span {
+func (s Setting) spanIn(o *Object) span {
 	if s.Present() {
 		return s.valueSpan()
 	}
 	return o.keySpan()
 }
 
+// valuesOf returns the values of settings that have the right type.
+func valuesOf(settings []Setting) []string {
+	var out []string
+	for _, s := range settings {
+		if s.OK {
+			out = append(out, s.Value)
+		}
+	}
+	return out
+}
+
 // Object is an object of a configuration.
 type Object struct {
-	Path  string
-	Key   *jsonpos.Member // nil for the top level and for elements
-	Node  *jsonpos.Value  // nil when absent or no object
-	table *keyTable
+	Path   string
+	Member *jsonpos.Member // nil for the top level and for elements
+	Node   *jsonpos.Value  // nil when absent or no object
+
+	table    *keyTable
+	settings []Setting // those that are there, in the order of the table
+}
+
+// at returns the setting of a key.
+func (o *Object) at(name string) Setting {
+	for _, s := range o.settings {
+		if s.key.Name == name {
+			return s
+		}
+	}
+	k := o.table.find(name)
+	if k == nil {
+		panic("no key " + name + " in " + o.table.where.EN)
+	}
+	return Setting{key: k}
+}
+
+// child returns the object that is the value of a key.
+func (o *Object) child(name string) *Object {
+	if s := o.at(name); len(s.Objects) > 0 {
+		return s.Objects[0]
+	}
+	return &Object{Path: jsonpos.JoinPath(o.Path, name), table: o.table.find(name).inside}
 }
 
 // Present reports whether the object is there.
-func (o Object) Present() bool { return o.Node != nil }
+func (o *Object) Present() bool { return o.Node != nil }
 
 // isFilled reports whether the object is there and has members.
-func (o Object) isFilled() bool { return o.Present() && len(o.Node.Members) > 0 }
+func (o *Object) isFilled() bool { return o.Present() && len(o.Node.Members) > 0 }
 
 // having returns those of the keys that are there.
-func (o Object) having(names ...string) []Setting[struct{}] {
-	var out []Setting[struct{}]
+func (o *Object) having(names ...string) []Setting {
+	var out []Setting
 	for _, name := range names {
-		if s := lookup[struct{}](o, name); s.Present() {
+		if s := o.at(name); s.Present() {
 			out = append(out, s)
 		}
 	}
@@ -97,10 +143,10 @@ func (o Object) having(names ...string) []Setting[struct{}] {
 
 // keySpan is the place that stands for what an object lacks: its key, or its
 // opening bracket.
-func (o Object) keySpan() span {
+func (o *Object) keySpan() span {
 	switch {
-	case o.Key != nil:
-		return span{o.Path, o.Key.KeyStart, o.Key.KeyEnd}
+	case o.Member != nil:
+		return span{o.Path, o.Member.KeyStart, o.Member.KeyEnd}
 	case o.Node != nil:
 		return span{o.Path, o.Node.Start, min(o.Node.Start+1, o.Node.End)}
 	default:
@@ -110,25 +156,139 @@ func (o Object) keySpan() span {
 
 // insertion returns the edit that adds a member as the first of the object,
 // laid out like the one that follows. It returns nil for empty objects.
-func (o Object) insertion(src []byte, name, value string) []jsonpos.Edit {
-	if o.Node == nil || len(o.Node.Members) == 0 || o.Node.Get(name) != nil {
+func (o *Object) insertion(src []byte, name, value string) []jsonpos.Edit {
+	if !o.isFilled() || o.Node.Get(name) != nil {
 		return nil
 	}
 	first := o.Node.Members[0].KeyStart
 	gap := string(src[min(o.Node.Start+1, first):first])
-	if strings.Trim(gap, " \t\r\n") != "" {
-		gap = ""
-	}
-	if gap == "" {
+	if gap == "" || strings.Trim(gap, " \t\r\n") != "" {
 		gap = " "
 	}
 	text := jsonpos.Quote(name) + ": " + jsonpos.Quote(value) + "," + gap
 	return []jsonpos.Edit{{Offset: first, Text: text}}
 }
 
+// decoder reads a document into settings and notes what does not fit.
+type decoder struct {
+	target   Version // keys and values that are newer are passed over; zero for none
+	mistyped []mistyped
+	unknown  []unknownKey
+	enums    []Setting // strings of keys whose values are known
+	used     []Setting // known keys, without their values
+}
+
+// mistyped is a value of the wrong type.
+type mistyped struct {
+	Setting
+	want KeyType
+}
+
+// unknownKey is a key that its object does not have.
+type unknownKey struct {
+	in     *Object
+	member *jsonpos.Member
+}
+
+// span is the place of the key.
+func (u unknownKey) span() span {
+	return span{jsonpos.JoinPath(u.in.Path, u.member.Key), u.member.KeyStart, u.member.KeyEnd}
+}
+
+// top reads a document. Of what is no object nothing is read.
+func (d *decoder) top(root *jsonpos.Value, table *keyTable) *Object {
+	if root == nil || root.Kind != jsonpos.Object {
+		return &Object{table: table}
+	}
+	return d.object(Setting{Node: root}, table)
+}
+
+// object reads an object that stands at a place.
+func (d *decoder) object(at Setting, table *keyTable) *Object {
+	o := &Object{Path: at.Path, Member: at.Member, Node: at.Node, table: table}
+	for i := range o.Node.Members {
+		m := &o.Node.Members[i]
+		if k := table.find(m.Key); k != nil {
+			d.used = append(d.used, Setting{Path: jsonpos.JoinPath(o.Path, m.Key), Member: m, Node: m.Value, key: k})
+		} else {
+			d.unknown = append(d.unknown, unknownKey{o, m})
+		}
+	}
+	for i := range table.keys {
+		k := &table.keys[i]
+		m := o.Node.Get(k.Name)
+		if m == nil || k.newerThan(d.target) || table.nulls && k.Type == TypeString && m.Value.Kind == jsonpos.Null {
+			continue
+		}
+		s := Setting{Path: jsonpos.JoinPath(o.Path, k.Name), Member: m, Node: m.Value, key: k}
+		d.read(&s, k.Type)
+		if since, later := k.since[s.Value]; !later || !d.target.lacks(since) {
+			o.settings = append(o.settings, s)
+		}
+	}
+	return o
+}
+
+// read reads a value of a type.
+func (d *decoder) read(s *Setting, want KeyType) {
+	if want == TypeAny {
+		return
+	}
+	s.Value, s.OK = s.Node.Text, s.Node.Kind == keyTypes[want].kind
+	if want == TypeUint && s.OK {
+		_, err := strconv.ParseUint(s.Value, 10, 64)
+		s.OK = err == nil
+	}
+	if !s.OK {
+		d.wrong(s, want)
+	} else if want == TypeString && s.key.Values != nil && !s.key.ownCheck {
+		d.enums = append(d.enums, *s)
+		if best := lang.Nearest(s.Value, s.key.Values); best != "" && lang.SameButForm(best, s.Value) {
+			s.Value = best
+		}
+	}
+	switch {
+	case !s.OK:
+	case want == TypeUint:
+		s.Uint, _ = strconv.ParseUint(s.Value, 10, 64)
+	case want == TypeObject:
+		s.Objects = []*Object{d.object(*s, s.key.inside)}
+	case keyTypes[want].kind == jsonpos.Array:
+		d.elements(s, keyTypes[want].element)
+	}
+}
+
+// elements reads the elements of an array; those of objects that are none are left out.
+func (d *decoder) elements(s *Setting, want KeyType) {
+	if want != TypeObject {
+		s.Elems = make([]Setting, 0, len(s.Node.Elems))
+	}
+	for i, node := range s.Node.Elems {
+		e := Setting{Path: fmt.Sprintf("%s[%d]", s.Path, i), Node: node, key: s.key}
+		d.read(&e, want)
+		s.Objects = append(s.Objects, e.Objects...)
+		if want != TypeObject {
+			s.Elems = append(s.Elems, e)
+		}
+	}
+}
+
+// wrong notes a value of the wrong type. What is surely meant counts as the value, so
+// that other rules see the configuration as it will be. A value that is missing
+// altogether has been reported as such.
+func (d *decoder) wrong(s *Setting, want KeyType) {
+	s.Value = ""
+	if s.Node.Kind != jsonpos.Invalid {
+		m := mistyped{*s, want}
+		d.mistyped = append(d.mistyped, m)
+		s.Value = strings.Trim(m.repaired(), `"`)
+	}
+	s.OK = s.Value != ""
+}
+
 // part is the place of n bytes at an offset of a string's value. When the
 // string is not written as it reads, it is the whole string.
-func part(s Setting[string], offset, n int) span {
+func part(s Setting, offset, n int) span {
 	p := s.valueSpan()
 	if p.end-p.start == len(s.Value)+2 {
 		p.start += 1 + offset

@@ -16,14 +16,6 @@ func TestTexts(t *testing.T) {
 	for _, s := range sectionNames {
 		named["title."+s] = true
 	}
-	for _, tmpl := range templates() {
-		named["profile."+tmpl.name] = true
-		for _, k := range tmpl.keys {
-			if !k.fixed {
-				named["field."+k.topic], named["ask."+k.topic] = true, table["ask."+k.topic] != Text{}
-			}
-		}
-	}
 	topics := map[string]bool{}
 	for key := range table {
 		topic, _, _ := strings.Cut(key, ".")

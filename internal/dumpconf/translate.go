@@ -54,6 +54,7 @@ func Translate(r *Report, to Schema, opt Options) ([]byte, []Note, error) {
 // translation is the translating of one configuration.
 type translation struct {
 	r     *Report
+	root  *Object
 	opt   *Options
 	want  wanted
 	done  map[string]bool // paths of the source that have a counterpart or a note
@@ -73,7 +74,6 @@ type wanted struct {
 	// source does not choose.
 	which []string
 	scene string // of exceptions, in the words of the ACL runtime
-	net   string // name of the network
 }
 
 // dumpKind is a sort of dump.
@@ -87,17 +87,20 @@ const (
 	dumpException
 )
 
-func (t *translation) run(to Schema) (*jsonObject, error) {
+func (t *translation) run(to Schema) (*jsonpos.Value, error) {
 	if err := t.possible(to); err != nil {
 		return nil, err
 	}
 	var err error
 	switch {
 	case t.r.ACL != nil:
+		t.root = t.r.ACL.Root
 		err = t.fromACL(t.r.ACL)
 	case t.r.MindSpore != nil:
+		t.root = t.r.MindSpore.Root
 		err = t.fromMindSpore(t.r.MindSpore)
 	default:
+		t.root = t.r.Engine.Root
 		err = t.fromEngine(t.r.Engine)
 	}
 	if err != nil {
@@ -133,24 +136,40 @@ func (t *translation) possible(to Schema) error {
 }
 
 // keep notes that keys have counterparts.
-func (t *translation) keep(settings ...anySetting) {
+func (t *translation) keep(settings ...Setting) {
 	for _, s := range settings {
-		t.done[s.where()] = true
+		t.done[s.Path] = true
 	}
 }
 
 // keepIf is keep, if something is so.
-func (t *translation) keepIf(is bool, settings ...anySetting) {
+func (t *translation) keepIf(is bool, settings ...Setting) {
 	if is {
 		t.keep(settings...)
 	}
 }
 
+// noteAs adds a note on the keys of the source that mean what a key of acl.json does.
+func (t *translation) noteAs(as string, what NoteKind, key string, args ...any) {
+	var visit func(o *Object)
+	visit = func(o *Object) {
+		for _, s := range o.settings {
+			if s.key.as == as {
+				t.note(s, what, key, args...)
+			}
+			for _, in := range s.Objects {
+				visit(in)
+			}
+		}
+	}
+	visit(t.root)
+}
+
 // note adds a note on a key of the source that is there.
-func (t *translation) note(s anySetting, what NoteKind, key string, args ...any) {
+func (t *translation) note(s Setting, what NoteKind, key string, args ...any) {
 	if s.Present() {
-		t.done[s.where()] = true
-		t.notes = append(t.notes, Note{Path: s.where(), What: what, Text: text(key, args...), offset: s.keySpan().start})
+		t.keep(s)
+		t.notes = append(t.notes, Note{Path: s.Path, What: what, Text: text(key, args...), offset: s.keySpan().start})
 	}
 }
 
@@ -162,7 +181,7 @@ func (t *translation) set(path, key string, args ...any) {
 // finish adds notes on all keys that nothing was done about, and orders the
 // notes: the keys of the source as they stand there, then what was defaulted.
 func (t *translation) finish() []Note {
-	t.rest(t.r.Doc.Root, "")
+	t.rest(t.root)
 	slices.SortStableFunc(t.notes, func(a, b Note) int {
 		return cmp.Compare(uint(a.offset), uint(b.offset)) // -1 is the last
 	})
@@ -175,48 +194,82 @@ func (t *translation) finish() []Note {
 	return t.notes
 }
 
-// rest adds notes on the keys of a value that nothing was done about.
-func (t *translation) rest(v *jsonpos.Value, path string) {
-	if v == nil {
-		return
-	}
-	for i, e := range v.Elems {
-		t.rest(e, fmt.Sprintf("%s[%d]", path, i))
-	}
-	for i := range v.Members {
-		m := &v.Members[i]
-		p := jsonpos.JoinPath(path, m.Key)
+// rest adds notes on the keys of an object that nothing was done about.
+func (t *translation) rest(o *Object) {
+	for i := range o.Node.Members {
+		m := &o.Node.Members[i]
+		k, path := o.table.find(m.Key), jsonpos.JoinPath(o.Path, m.Key)
 		switch {
-		case t.done[p] || path == "" && t.foreign(m.Key):
-		case t.container(p):
-			t.rest(m.Value, p)
+		case t.done[path], o.table.nulls && o.Node.Get(m.Key).Value.Kind == jsonpos.Null:
+		case k == nil && o.table.open: // has nothing to do with dumps
+		case k != nil && (k.carried || k.Default != "" && o.at(k.Name).Value == k.Default):
+		case k != nil && (k.Type == TypeObject || k.inside == &aclItem):
+			for _, in := range o.at(k.Name).Objects {
+				t.rest(in)
+			}
 		default:
-			t.notes = append(t.notes, Note{Path: p, What: NoCounterpart, offset: m.KeyStart,
-				Text: text("note.no-counterpart", lastOf(p))})
+			t.notes = append(t.notes, Note{Path: path, What: NoCounterpart, offset: m.KeyStart,
+				Text: text("note.no-counterpart", lastOf(path))})
 		}
 	}
 }
 
-// foreign reports whether a key at the top level has nothing to do with dumps.
-func (t *translation) foreign(key string) bool {
-	tables := tables(t.r.Schema)
-	return len(tables) > 0 && tables[0].open && tables[0].find(key) == nil
-}
-
-// container reports whether the keys inside an object or array count, and not
-// itself.
-func (t *translation) container(path string) bool {
-	if t.r.ACL != nil {
-		return path == "dump" || path == "dump.dump_list"
+// verify compares the result, as its target version reads it, with what was
+// asked for. It fails where the result would dump nothing or other things, and
+// notes every other key that the target version ignores.
+func (t *translation) verify(result *Report) error {
+	if err := errorsOf(result); err != nil {
+		return fmt.Errorf("the result would have errors: %w", err)
 	}
-	return t.r.MindSpore != nil && mindSporeRoot.find(path) != nil
+	var err error
+	switch read := result.asRead(t.opt.TargetVersion); {
+	case read.ACL != nil:
+		err = t.verifyACL(read.ACL)
+	case read.MindSpore != nil:
+		err = t.verifyMindSpore(read.MindSpore)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range result.newer() {
+		t.notes = append(t.notes, Note{Path: f.Path, What: Ignored, offset: -1,
+			Text: text("note.newer-key", t.opt.TargetVersion)})
+	}
+	return nil
 }
 
-type statistic struct{ acl, mindSpore string }
+// tooOld is the error of a result whose target version ignores a key that
+// matters.
+func (t *translation) tooOld(s Setting, instead string) error {
+	return fmt.Errorf("%s is known since version %v only: version %v ignores it and would dump %s", s.key.Name, s.key.Since, t.opt.TargetVersion, instead)
+}
 
-// aclStatistics are the statistics of the ACL runtime, and what MindSpore calls
-// them.
-var aclStatistics = []statistic{
-	{"Max", "max"}, {"Min", "min"}, {"Avg", "avg"}, {"Nan", "nan count"},
-	{"Negative Inf", "negative inf count"}, {"Positive Inf", "positive inf count"}, {"L2norm", "l2norm"},
+func (t *translation) verifyACL(a *ACL) error {
+	k, w := a.kinds(), &t.want
+	switch {
+	case w.kind == dumpOverflow && !k.overflow:
+		return t.tooOld(a.at("dump_debug"), "nothing")
+	case w.kind == dumpException && !k.exception:
+		return t.tooOld(a.at("dump_scene"), "nothing")
+	case w.stats && !a.stats():
+		return t.tooOld(a.at("dump_data"), "whole tensors in place of statistics")
+	default:
+		return nil
+	}
+}
+
+func (t *translation) verifyMindSpore(m *MindSpore) error {
+	w := &t.want
+	switch {
+	case t.opt.backend() == "pynative":
+		return errors.New("MindSpore itself does not dump in dynamic graph mode: use msprobe")
+	case t.opt.leftToMsprobe():
+		return fmt.Errorf("since version 2.6 MindSpore itself does not dump with backend %s: use msprobe, or name an older release as target version", t.opt.Backend)
+	case w.kind == dumpOverflow && m.debugMode() == 0:
+		return fmt.Errorf("version %v looks for overflows in asynchronous dumps only, which need an NPU", t.opt.TargetVersion)
+	case w.stats && !m.savesStatistics():
+		return t.tooOld(m.at("saved_data"), "whole tensors in place of statistics")
+	default:
+		return nil
+	}
 }

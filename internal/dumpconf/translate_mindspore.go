@@ -7,78 +7,63 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
+
+type statistic struct{ acl, mindSpore string }
+
+// aclStatistics are the statistics of the ACL runtime, and what MindSpore calls
+// them.
+var aclStatistics = []statistic{
+	{"Max", "max"}, {"Min", "min"}, {"Avg", "avg"}, {"Nan", "nan count"},
+	{"Negative Inf", "negative inf count"}, {"Positive Inf", "positive inf count"}, {"L2norm", "l2norm"},
+}
 
 // fromMindSpore reads what a MindSpore file asks for, as MindSpore itself
 // translates it for the ACL runtime.
 func (t *translation) fromMindSpore(m *MindSpore) error {
-	if m.SupportDevice.OK && len(m.SupportDevice.Value) == 0 {
+	if m.at("support_device").isEmpty() {
 		return nil // the dump is off
 	}
-	w := &t.want
-	w.path, w.net = m.Path.Value, m.NetName.Value
-	t.immaterial(m)
-	switch mode := m.DebugMode(); {
+	w, iteration, saved := &t.want, m.at("iteration"), m.at("saved_data")
+	w.path = m.at("path").Value
+	t.keepIf(!m.savesStatistics(), m.at("statistic_category"))
+	t.note(m.at("support_device"), NoCounterpart, "note.devices")
+	switch mode := m.debugMode(); {
 	case mode == 4:
 		w.kind, w.scene = dumpException, "aic_err_brief_dump"
-		t.keep(m.DumpMode, m.InputOutput, m.Iteration, m.SavedData, m.KernelNames)
+		t.keep(iteration, saved)
 		return nil
 	case mode > 0:
 		w.kind = dumpOverflow
-		t.keep(m.DumpMode, m.InputOutput, m.KernelNames)
-		t.keepIf(m.Iteration.Value == "all", m.Iteration)
+		t.keepIf(iteration.Value == "all", iteration)
 		return nil
-	case m.DumpMode.Value == 2:
+	case m.at("dump_mode").Uint == 2:
 		return errors.New("dump_mode 2 has no counterpart: only MindSpore knows which operators set_dump marked")
 	}
-	w.kind = dumpOps
-	w.mode = m.mode()
-	t.keep(m.DumpMode, m.InputOutput)
-	if err := t.iteration(m); err != nil {
-		return err
-	}
-	t.kernels(m)
-	t.savedData(m)
-	return nil
-}
-
-// immaterial passes over what does not change what is dumped: where the files
-// are, how they are written, and values that are the default.
-func (t *translation) immaterial(m *MindSpore) {
-	t.keep(m.Path, m.NetName, m.FileFormat, m.StatCalcMode, m.DeviceStatPrecisionMode,
-		m.OpDebugMode, m.SampleNum, m.AsyncOpDebugMode, m.Enable, m.TransFlag, m.AsyncEnable)
-	for _, s := range []Setting[uint64]{m.OverflowNumber, m.InitialIteration, m.SampleMode} {
-		t.keepIf(s.Value == 0, s)
-	}
-	t.keepIf(!m.SaveKernelArgs.Value, m.SaveKernelArgs)
-	t.keepIf(m.SavedData.Value == "tensor", m.SavedData)
-	t.keepIf(!m.savesStatistics(), m.StatisticCategory)
-	t.note(m.SupportDevice, NoCounterpart, "note.devices")
-}
-
-// iteration takes the steps over. Pieces that match nothing are dropped.
-func (t *translation) iteration(m *MindSpore) error {
-	t.keep(m.Iteration)
-	if m.Iteration.Value == "all" || !m.Iteration.OK {
-		return nil
-	}
-	t.want.steps = validSteps(m.Steps)
+	w.kind, w.mode, w.steps = dumpOps, m.mode(), validSteps(m.Steps)
+	t.keep(iteration, saved)
 	switch {
-	case len(t.want.steps) == 0:
-		return fmt.Errorf("iteration %s matches no step, there is nothing to translate", show(m.Iteration.Value))
-	case len(t.want.steps) < len(m.Steps):
-		t.note(m.Iteration, Approximated, "note.empty-steps")
+	case len(m.Steps) > 0 && len(w.steps) == 0:
+		return fmt.Errorf("iteration %s matches no step, there is nothing to translate", show(iteration.Value))
+	case len(w.steps) < len(m.Steps): // what matches nothing is dropped
+		t.note(iteration, Approximated, "note.empty-steps")
+	}
+	if m.at("dump_mode").Uint == 1 {
+		t.kernels(m)
+	}
+	if saved.Value == "full" {
+		t.note(saved, Approximated, "note.tensors-only")
+	}
+	if w.stats = saved.Value == "statistic"; w.stats {
+		t.statistics(m)
 	}
 	return nil
 }
 
 // kernels takes operators over that are given by name.
 func (t *translation) kernels(m *MindSpore) {
-	t.keep(m.KernelNames)
-	if m.DumpMode.Value != 1 {
-		return // kernels is not used
-	}
 	var lost []string
 	for _, k := range m.Kernels {
 		switch {
@@ -92,24 +77,18 @@ func (t *translation) kernels(m *MindSpore) {
 	switch {
 	case len(lost) == 0:
 	case len(t.want.ops) == 0:
-		t.note(m.KernelNames, Approximated, "note.names-only-all", names(lost))
+		t.noteAs("layer", Approximated, "note.names-only-all", names(lost))
 	default:
-		t.note(m.KernelNames, Approximated, "note.names-only", names(lost))
+		t.noteAs("layer", Approximated, "note.names-only", names(lost))
 	}
 }
 
-// savedData takes over what is saved.
-func (t *translation) savedData(m *MindSpore) {
-	t.keep(m.SavedData)
-	if m.SavedData.Value == "full" {
-		t.note(m.SavedData, Approximated, "note.tensors-only")
-	}
-	if t.want.stats = m.SavedData.Value == "statistic"; !t.want.stats {
-		return
-	}
-	t.keep(m.StatisticCategory)
+// statistics takes over which statistics are saved.
+func (t *translation) statistics(m *MindSpore) {
+	category := m.at("statistic_category")
+	t.keep(category)
 	var lost []string
-	for _, item := range valuesOf(m.StatisticCategory.Value) {
+	for _, item := range valuesOf(category.Elems) {
 		if i := slices.IndexFunc(aclStatistics, func(s statistic) bool { return s.mindSpore == item }); i >= 0 {
 			t.want.which = append(t.want.which, aclStatistics[i].acl)
 		} else {
@@ -118,76 +97,67 @@ func (t *translation) savedData(m *MindSpore) {
 	}
 	t.want.which = unique(t.want.which)
 	if lost != nil {
-		t.note(m.StatisticCategory, Approximated, "note.left-out", names(lost))
+		t.note(category, Approximated, "note.left-out", names(lost))
 	}
-	if !m.StatisticCategory.Present() {
-		t.note(m.SavedData, Approximated, "note.default-statistics")
+	if !category.Present() {
+		t.note(m.at("saved_data"), Approximated, "note.default-statistics")
 	}
 }
 
 // toMindSpore writes a MindSpore file.
-func (t *translation) toMindSpore() (*jsonObject, error) {
+func (t *translation) toMindSpore() (*jsonpos.Value, error) {
 	w := &t.want
 	if w.kind == dumpException {
 		return nil, errors.New("an exception dump is not translated to MindSpore: its op_debug_mode 4 is a mode of its own, which ignores most settings")
 	}
-	t.modelsLost()
-	if a := t.r.ACL; a != nil && w.kind == dumpOps {
-		t.note(a.DumpOpSwitch, Approximated, "note.graphs-only")
+	t.noteAs("model_name", NoCounterpart, "note.models")
+	if w.kind == dumpOps {
+		t.noteAs("dump_op_switch", Approximated, "note.graphs-only")
 	}
-	root := &jsonObject{}
-	c := root.child("common_dump_settings")
 	kernels := t.kernelEntries()
-	mode := "0"
+	mode, iteration, debug := "0", "all", "0"
 	if len(kernels) > 0 && w.kind != dumpOverflow {
 		mode = "1"
 	}
-	c.set("dump_mode", jsonRaw(mode))
-	if p := t.mindSporePath(); p != "" {
-		c.set("path", p)
-	}
-	c.set("net_name", t.netName())
-	iteration := "all"
 	if len(w.steps) > 0 {
 		iteration = strings.Join(w.steps, "|")
 	}
-	c.set("iteration", iteration)
-	if w.stats {
-		c.set("saved_data", "statistic")
-	}
-	c.set("input_output", jsonRaw(strconv.Itoa(max(0, slices.Index(inputOutput, w.mode)))))
-	c.set("kernels", texts(kernels))
-	c.set("support_device", t.devices())
-	debug := "0"
 	if w.kind == dumpOverflow {
 		debug = "3"
 	}
+	root := jsonObject()
+	c := add(root, "common_dump_settings", jsonObject())
+	add(c, "dump_mode", jsonWord(mode))
+	add(c, "path", jsonString(t.mindSporePath()))
+	add(c, "net_name", jsonString(t.netName()))
+	add(c, "iteration", jsonString(iteration))
+	if w.stats {
+		add(c, "saved_data", jsonString("statistic"))
+	}
+	add(c, "input_output", jsonWord(strconv.Itoa(max(0, slices.Index(inputOutput, w.mode)))))
+	add(c, "kernels", jsonArray(kernels, jsonString))
+	add(c, "support_device", jsonArray(t.devices(), jsonWord))
 	if !t.opt.TargetVersion.Before(sinceMS12) {
-		c.set("op_debug_mode", jsonRaw(debug))
+		add(c, "op_debug_mode", jsonWord(debug))
 	}
 	if w.stats {
-		c.set("statistic_category", texts(mindSporeStatistics(w.which)))
+		add(c, "statistic_category", jsonArray(mindSporeStatistics(w.which), jsonString))
 	}
-	t.blocks(root, c, debug)
-	return root, nil
-}
-
-// blocks writes what says who dumps.
-func (t *translation) blocks(root, common *jsonObject, debug string) {
-	switch {
+	switch { // who dumps
 	case t.opt.frameworkDumps():
-		e := root.child("e2e_dump_settings")
-		e.set("enable", jsonRaw("true"))
-		e.set("trans_flag", jsonRaw("true"))
+		e := add(root, "e2e_dump_settings", jsonObject())
+		add(e, "enable", jsonWord("true"))
+		add(e, "trans_flag", jsonWord("true"))
 		t.set("e2e_dump_settings", "note.e2e-block")
 	case t.opt.TargetVersion.Before(sinceMS12):
-		a := root.child("async_dump_settings")
-		a.set("enable", jsonRaw("true"))
-		a.set("op_debug_mode", jsonRaw(debug))
-	case t.want.stats:
-		common.set("file_format", "npy")
+		a := add(root, "async_dump_settings", jsonObject())
+		add(a, "enable", jsonWord("true"))
+		add(a, "op_debug_mode", jsonWord(debug))
+	case w.stats:
+		add(c, "file_format", jsonString("npy"))
 		t.set("common_dump_settings.file_format", "note.npy")
 	}
+	return root, nil
 }
 
 // mindSporeStatistics are statistics in the words of MindSpore; without choice
@@ -205,17 +175,13 @@ func mindSporeStatistics(acl []string) []string {
 // mindSporePath is the folder, when MindSpore takes it.
 func (t *translation) mindSporePath() string {
 	p := t.want.path
-	if strings.HasPrefix(p, "/") && !notInPath().MatchString(p) {
+	switch {
+	case p == "":
+		return t.pathOrPlaceholder("common_dump_settings.path")
+	case strings.HasPrefix(p, "/") && !notInPath().MatchString(p):
 		return p
 	}
-	if p == "" {
-		return t.pathOrPlaceholder("common_dump_settings.path")
-	}
-	if a := t.r.ACL; a != nil {
-		t.note(a.DumpPath, NoCounterpart, "note.ms-path", folderPlaceholder)
-	} else {
-		t.note(t.r.Engine.Path, NoCounterpart, "note.ms-path", folderPlaceholder)
-	}
+	t.noteAs("dump_path", NoCounterpart, "note.ms-path", folderPlaceholder)
 	return folderPlaceholder
 }
 
@@ -231,13 +197,12 @@ func (t *translation) netName() string {
 	return "my_net"
 }
 
-func (t *translation) devices() jsonArray {
-	ids := numbers(t.opt.Devices)
-	if len(ids) == 0 {
-		ids = []string{"0", "1", "2", "3", "4", "5", "6", "7"}
-		t.set("common_dump_settings.support_device", "note.all-devices")
+func (t *translation) devices() []string {
+	if len(t.opt.Devices) > 0 {
+		return numbers(t.opt.Devices)
 	}
-	return arrayOf(ids, func(id string) jsonRaw { return jsonRaw(id) })
+	t.set("common_dump_settings.support_device", "note.all-devices")
+	return []string{"0", "1", "2", "3", "4", "5", "6", "7"}
 }
 
 // inPattern is what stands for itself in a regular expression of MindSpore.
@@ -265,22 +230,9 @@ func (t *translation) kernelEntries() []string {
 	}
 	switch {
 	case loose:
-		t.opsNote("note.scope-names-loose")
+		t.noteAs("layer", Approximated, "note.scope-names-loose")
 	case len(out) > 0:
-		t.opsNote("note.scope-names")
+		t.noteAs("layer", Approximated, "note.scope-names")
 	}
 	return unique(out)
-}
-
-// opsNote notes something on the keys that name operators.
-func (t *translation) opsNote(key string, args ...any) {
-	if a := t.r.ACL; a != nil {
-		for _, it := range a.DumpList.Value {
-			t.note(it.Layer, Approximated, key, args...)
-		}
-		return
-	}
-	if t.r.Engine != nil {
-		t.note(t.r.Engine.Layer, Approximated, key, args...)
-	}
 }

@@ -374,4 +374,4 @@ func FuzzExplainTranslate(f *testing.F) {
 }
 
 // watchesNothing reports whether a watcher has nothing to watch.
-func (r *Report) watchesNothing() bool { return r.ACL != nil && r.ACL.Watcher() }
+func (r *Report) watchesNothing() bool { return r.ACL != nil && r.ACL.watcher() }

@@ -105,24 +105,27 @@ func values(set map[string]bool) []string {
 func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 	order, graphs, numbers, ran := make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	folders := make(map[*dumpdir.Folder][]*dumpdir.File) // with graphs
+	side := func(f *dumpdir.File, read func(io.Reader) error) {
+		if err := readSide(f, read); err != nil {
+			bad = append(bad, err)
+		}
+	}
 	for _, f := range run.Files {
 		t.Mapped = t.Mapped || path.Base(f.Path()) == "mapping.csv"
 		if at := f.Folder.At.Rank; f.Err != nil || rank != "" && at != "" && at != rank {
 			continue
 		}
 		if strings.HasPrefix(f.Name, "ms_execution_order_graph_") && path.Base(f.Folder.Dir) == "execution_order" {
-			if err := readSide(f, func(in io.Reader) error {
+			side(f, func(in io.Reader) error {
 				o, err := sidefile.ReadExecutionOrder(in, f.Name)
 				if o != nil {
 					t.Order = appendNew(t.Order, order, o.Names...)
 				}
 				return err
-			}); err != nil {
-				bad = append(bad, err)
-			}
+			})
 		}
 		if strings.HasPrefix(f.Name, sidefile.GlobalOrder) {
-			if err := readSide(f, func(in io.Reader) error {
+			side(f, func(in io.Reader) error {
 				iterations, err := sidefile.ReadIterations(in)
 				if iterations != nil {
 					for _, n := range iterations.Numbers {
@@ -130,9 +133,7 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 					}
 				}
 				return err
-			}); err != nil {
-				bad = append(bad, err)
-			}
+			})
 		}
 		if _, ok := graph.ParseSaved(f.Name); ok {
 			folders[f.Folder] = append(folders[f.Folder], f)
@@ -144,8 +145,12 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 			if saved.Graph >= 0 {
 				numbers[strconv.Itoa(saved.Graph)] = true
 			}
-			if err := readSide(f, func(in io.Reader) error {
-				g, err := readGraph(in, f.Size, saved.Proto)
+			side(f, func(in io.Reader) error {
+				read := graph.ReadIR
+				if saved.Proto {
+					read = func(in io.Reader) (*graph.IR, error) { return graph.ReadIRProto(in, f.Size) }
+				}
+				g, err := read(in)
 				if g == nil {
 					return err
 				}
@@ -155,9 +160,7 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 					}
 				}
 				return err
-			}); err != nil {
-				bad = append(bad, err)
-			}
+			})
 		}
 	}
 	t.Graphs, t.Ran = values(numbers), values(ran)
@@ -178,13 +181,6 @@ func lastStage(files []*dumpdir.File) []*dumpdir.File {
 		last = append(last, files[i])
 	}
 	return last
-}
-
-func readGraph(in io.Reader, size int64, proto bool) (*graph.IR, error) {
-	if proto {
-		return graph.ReadIRProto(in, size)
-	}
-	return graph.ReadIR(in)
 }
 
 // readSide opens a file of a tree and reads it; the error names it.

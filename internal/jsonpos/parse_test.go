@@ -178,6 +178,27 @@ func TestOneQuoteMissing(t *testing.T) {
 	}
 }
 
+// TestRepairedLines wants lines whose quotes do not pair up shown with the quote that is
+// missing, where there is one such place.
+func TestRepairedLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\"a\": \"/d,\n\"b\": 1}":                `{"a": "/d",`,
+		"{\"a\": 1,\n  b\": \"on\",\r\n\"c\": 2}": `"b": "on",`,
+		`{"layer":["a,"b"]}`:                      `{"layer":["a","b"]}`,
+		`{"a: {"b": 1}}`:                          `{"a": {"b": 1}}`,
+		`{"a": /d", "b": 1}`:                      `{"a": "/d", "b": 1}`,
+		`{"a": "x"y}`:                             "", // two quotes, or none
+		`{"a": """x"""}`:                          "",
+		`[r'/tmp']`:                               "",
+		`{"a":1,}`:                                "",
+	} {
+		d := Parse([]byte(text))
+		if got := d.Problems[len(d.Problems)-1].Repaired; got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, text string // with a mark for every problem

@@ -1,6 +1,13 @@
 package jsonpos
 
-import "dumptool/internal/lang"
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+)
 
 // Cause is the usual reason why a text is no JSON.
 type Cause int
@@ -42,6 +49,9 @@ type Problem struct {
 	Offset, Length int // bytes of the text; a length of 0 is a place between two
 	Message        lang.Sentence
 	Edits          []Edit // what repairs it; none when there is more than one answer
+	// Repaired is the line as it reads with the quote that may be missing; empty where
+	// that is not known.
+	Repaired string
 }
 
 // edit adds an edit to what repairs the problem.
@@ -60,3 +70,133 @@ type Edit struct {
 
 // End returns the offset behind the bytes the edit replaces.
 func (e Edit) End() int { return e.Offset + e.Length }
+
+// conclude keeps the problems up to the first that makes the rest guesswork, and
+// their edits only when these together surely give what was meant.
+func (d *Document) conclude() {
+	if d.Root != nil && len(d.Problems) > 0 {
+		d.cutCascade()
+	}
+	if len(d.Problems) > 0 && !d.repairable() {
+		for i := range d.Problems {
+			d.Problems[i].Edits = nil
+		}
+	}
+}
+
+// cutCascade drops what follows the first problem of quotes or brackets. A quote without
+// partner makes all of its line doubtful.
+func (d *Document) cutCascade() {
+	i := slices.IndexFunc(d.Problems, func(p Problem) bool { return slices.Contains(ending, p.Cause) })
+	if i < 0 {
+		return
+	}
+	cut := d.Problems[i]
+	d.damage, d.More = cut.Offset, d.More || i+1 < len(d.Problems)
+	d.Problems = slices.Clip(d.Problems[:i+1])
+	if line := bytes.LastIndexByte(d.src[:cut.Offset], '\n') + 1; cut.Cause == OpenString {
+		before := slices.DeleteFunc(d.Problems[:i], func(p Problem) bool { return p.Offset >= line })
+		d.Problems, d.More = append(before, cut), d.More || len(before) < i
+	}
+}
+
+// ending are the causes behind which the place of everything in the document is unknown.
+var ending = []Cause{OpenString, WrongBracket, Truncated, ExtraData, Unexpected, TooDeep, TooMany}
+
+// repairable reports whether all problems have a sure repair, which together
+// make the text JSON that reads the same.
+func (d *Document) repairable() bool {
+	var edits []Edit
+	for _, p := range d.Problems {
+		if !p.sure(d.src) {
+			return false
+		}
+		edits = append(edits, p.Edits...)
+	}
+	if d.More || d.Root == nil {
+		return false
+	}
+	p := parse(Apply(d.src, edits))
+	return len(p.problems) == 0 && same(d.Root, p.root)
+}
+
+var (
+	identifier = lang.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	plainText  = lang.Pattern(`^"([\pL\pN_./|$~%@+-]+( [\pL\pN_./|$~%@+-]+)*)?"$`)
+)
+
+// sure reports whether the problem's edits are what is meant without doubt.
+func (p Problem) sure(src []byte) bool {
+	if len(p.Edits) == 0 {
+		return false
+	}
+	text, repair := src[p.Offset:p.Offset+p.Length], p.Edits[0].Text
+	switch p.Cause {
+	case TrailingComma, ByteOrderMark:
+		return true
+	case FullWidth:
+		return !strings.HasPrefix(repair, `"`) || plainText().MatchString(repair)
+	case SingleQuotes:
+		return plainText().MatchString(repair)
+	case PythonConstant:
+		return string(text) == "True" || string(text) == "False" || string(text) == "None"
+	case UnquotedKey:
+		return identifier().Match(text)
+	case MissingComma:
+		return p.Length == 0 // not what stands in its place
+	case Comment:
+		return startsComment(src, p.Offset) && bytes.Count(text, []byte(`"`))%2 == 0
+	default:
+		return false
+	}
+}
+
+// same reports whether two values read the same.
+func same(v, w *Value) bool {
+	if v == nil || w == nil {
+		return v == w
+	}
+	if v.Kind != w.Kind || v.Kind == Invalid || v.Text != w.Text {
+		return false
+	}
+	return slices.EqualFunc(v.Elems, w.Elems, same) &&
+		slices.EqualFunc(v.Members, w.Members, func(a, b Member) bool { return a.Key == b.Key && same(a.Value, b.Value) })
+}
+
+// Apply carries out edits. Where they overlap the larger one counts, and the
+// first of equals.
+func Apply(src []byte, edits []Edit) []byte {
+	edits = disjoint(edits)
+	if len(edits) == 0 {
+		return src
+	}
+	var out bytes.Buffer
+	pos := 0
+	for _, e := range edits {
+		out.Write(src[pos:e.Offset])
+		out.WriteString(e.Text)
+		pos = e.End()
+	}
+	out.Write(src[pos:])
+	return out.Bytes()
+}
+
+// disjoint returns the edits that can be applied together, in file order.
+func disjoint(edits []Edit) []Edit {
+	edits = slices.Clone(edits)
+	slices.SortFunc(edits, func(a, b Edit) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Length, b.Length), cmp.Compare(a.Text, b.Text))
+	})
+	var out []Edit
+	for _, e := range edits {
+		n := len(out)
+		switch {
+		case n > 0 && e == out[n-1]:
+		case n == 0 || e.Offset >= out[n-1].End():
+			out = append(out, e)
+		case e.Length > out[n-1].Length && (n == 1 || e.Offset >= out[n-2].End()):
+			out[n-1] = e
+		}
+	}
+	return out
+}

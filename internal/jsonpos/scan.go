@@ -116,6 +116,19 @@ func commentEnd(src []byte, pos int) (end int, closed bool) {
 	return pos + len(bytes.TrimSuffix(line, []byte("\r"))), true
 }
 
+// startsComment reports whether a comment starts here that stands apart from
+// the text before it: /data//dump has none.
+func startsComment(src []byte, pos int) bool {
+	if commentMark(src[pos:]) == "" {
+		return false
+	}
+	r, size := utf8.DecodeLastRune(src[:pos])
+	if size == 0 || bytes.HasSuffix(src[:pos], []byte("*/")) {
+		return true
+	}
+	return r != ':' && (isBoundary(r) || r == '"' || r == '\'' || fullWidth[r] != 0)
+}
+
 // comment reports a comment, whose repair takes the blanks before it away too.
 func (p *parser) comment() {
 	start, mark := p.pos, commentMark(p.src[p.pos:])

@@ -82,8 +82,10 @@ func (l *literal) close(closed bool) {
 	switch {
 	case !closed && len(bytes.TrimLeft(p.src[textEnd:], " \t\r\n")) == 0:
 		p.problem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string", "引号不成对：文件在字符串中结束")
+	case !p.freeBefore(l.start) || closed && !p.freeBehind():
+		l.unpaired(l.start+1, textEnd, "quote without partner: the quotes of this line do not pair up, or text touches one from outside", "引号不成对：该行引号数目不匹配，或引号外侧紧挨文本")
 	case !closed:
-		p.problem(OpenString, l.start, textEnd, "quote without partner: the string has no closing quote on its line", "引号不成对：该行的字符串缺少右引号")
+		l.unpaired(textEnd, textEnd, "quote without partner: the string has no closing quote on its line", "引号不成对：该行的字符串缺少右引号")
 	case l.foreign || p.pos > textEnd+1:
 		at := l.start
 		if !l.foreign {
@@ -102,6 +104,53 @@ func (l *literal) close(closed bool) {
 		quotes.Edits = whole
 	}
 	l.report(whole)
+}
+
+// separator matches what stands between two strings, or a string and another value.
+var separator = lang.Pattern(`[ \t]*[\]},:][\]}\[{", \t]`)
+
+// unpaired reports a string as far as end, and shows its line with the quote that is
+// missing: before the word that touches the string, or else at its first separator.
+func (l *literal) unpaired(end, textEnd int, en, zh string) {
+	const longest = 200 // bytes
+	full := l.p.full()
+	found := l.p.problem(OpenString, l.start, end, en, zh)
+	if full {
+		return
+	}
+	src, missing := l.p.src, textEnd
+	start := bytes.LastIndexByte(src[:l.start], '\n') + 1
+	line, _, _ := bytes.Cut(src[start:], []byte("\n"))
+	if !l.p.freeBefore(l.start) {
+		missing = len(bytes.TrimRightFunc(src[:l.start], func(r rune) bool { return !isBoundary(r) }))
+	} else if at := separator().FindIndex(src[l.start+1 : l.p.pos]); at != nil {
+		missing = l.start + 1 + at[0]
+	}
+	repaired := strings.TrimSpace(string(src[start:missing]) + `"` + string(src[missing:start+len(line)]))
+	if quotes := strings.Count(repaired, `"`) - strings.Count(repaired, `\"`); quotes%2 == 0 && len(repaired) <= longest && !strings.Contains(repaired, `""`) {
+		found.Repaired = repaired
+	}
+}
+
+// freeBefore reports whether a string may start at a place.
+func (p *parser) freeBefore(start int) bool {
+	r, size := utf8.DecodeLastRune(p.src[:start])
+	return size == 0 || isBoundary(r) || bytes.HasSuffix(p.src[:start], []byte("*/"))
+}
+
+// freeBehind reports whether a string may end before this place.
+func (p *parser) freeBehind() bool {
+	r, size := utf8.DecodeRune(p.src[p.pos:])
+	return size == 0 || isBoundary(r) || startsComment(p.src, p.pos)
+}
+
+// isBoundary reports whether a character may touch a string from outside.
+func isBoundary(r rune) bool {
+	if c := fullWidth[r]; c != 0 {
+		return c != '"' && c != '\''
+	}
+	_, blank := invisible[r]
+	return blank || r < ' ' || unicode.IsSpace(r) || r < utf8.RuneSelf && bytes.IndexByte([]byte("{}[](),:;="), byte(r)) >= 0
 }
 
 // report lists what is wrong between the quotes.

@@ -1,6 +1,7 @@
 package jsonpos
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,35 +12,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isNumber reports whether a text is a number as JSON writes it.
 func isNumber(text []byte) bool {
-	i := 0
-	digits := func() bool {
-		start := i
-		for i < len(text) && isDigit(text[i]) {
-			i++
-		}
-		return i > start
-	}
-	at := func(chars string) bool {
-		found := i < len(text) && strings.IndexByte(chars, text[i]) >= 0
-		if found {
-			i++
-		}
-		return found
-	}
-	at("-")
-	if !at("0") && !digits() {
-		return false
-	}
-	if at(".") && !digits() {
-		return false
-	}
-	if at("eE") {
-		at("+-")
-		if !digits() {
-			return false
-		}
-	}
-	return i == len(text)
+	return len(text) > 0 && (text[0] == '-' || isDigit(text[0])) && json.Valid(text)
 }
 
 // atNumber reports whether something starts here that is meant as a number.

@@ -111,18 +111,18 @@ func WriteConfigChecksSARIF(w io.Writer, c *ConfigChecks) error {
 // the sources, names.
 func sarifResults(uri string, r *dumpconf.Report) []sarifResult {
 	var results []sarifResult
-	places := newConfigPlaces(r)
+	text := configTextOf(r)
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		result := sarifResult{
 			RuleID: f.Rule, Level: sarifLevel(f.Severity), Message: sarifMessage{f.Message.String()},
-			Locations: []sarifLocation{sarifLocationOf(uri, places, f.Place)},
+			Locations: []sarifLocation{sarifLocationOf(uri, text, f.Place)},
 		}
 		if p := (sarifProperties{f.Path, f.Code, f.Suggestion}); p != (sarifProperties{}) {
 			result.Properties = &p
 		}
 		for id, other := range f.Related {
-			location := sarifLocationOf(uri, places, other.Place)
+			location := sarifLocationOf(uri, text, other.Place)
 			location.ID, location.Message = &id, &sarifMessage{other.Message.String()}
 			result.Related = append(result.Related, location)
 		}
@@ -152,9 +152,9 @@ func sarifRules(results []sarifResult) []sarifRule {
 	return rules
 }
 
-func sarifLocationOf(uri string, places *configPlaces, at dumpconf.Place) (l sarifLocation) {
+func sarifLocationOf(uri string, text configText, at dumpconf.Place) (l sarifLocation) {
 	l.Physical.Artifact.URI = uri
-	line, column := places.end(at)
+	line, column := text.end(at)
 	l.Physical.Region = sarifRegion{StartLine: at.Line, StartColumn: at.Column, EndColumn: column}
 	if line != at.Line {
 		l.Physical.Region.EndLine = line

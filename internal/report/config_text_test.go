@@ -120,7 +120,7 @@ func TestConfigTextWithoutText(t *testing.T) {
 func TestConfigPlacesEnd(t *testing.T) {
 	t.Parallel()
 	text := "ab\n模型\ncd"
-	p := newConfigPlaces(&dumpconf.Report{Doc: jsonpos.Parse([]byte(text))})
+	p := configTextOf(&dumpconf.Report{Doc: jsonpos.Parse([]byte(text))})
 	tests := map[string]struct {
 		part         string
 		line, column int

@@ -21,38 +21,36 @@ var mindSporeTreeRules = []rule{
 				dumped = lang.Ranges(t.Steps)
 			}
 			for _, p := range m.Steps {
-				if missing := missingSteps(p, t.Steps); missing != "" && m.DebugMode() == 0 {
-					r.at(stepSpan(p, m.Iteration), missing, dumped, t.whyMissing(p, missing))
+				if missing := missingSteps(p, t.Steps); missing != "" && m.debugMode() == 0 {
+					r.at(stepSpan(p, m.at("iteration")), missing, dumped, t.whyMissing(p, missing))
 				}
 			}
 		})},
 	{id: "MS071", severity: Error, checks: "a device that was asked for has no dumps", guess: true,
 		message: Text{EN: "%s asked for, nothing dumped", ZH: "要求 dump %s，没有任何数据"},
 		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
-			var asked []string
-			for _, s := range m.SupportDevice.Value {
-				asked = append(asked, strconv.FormatUint(s.Value, 10))
-			}
+			devices := m.at("support_device").Elems
+			asked := valuesOf(devices)
 			other := func(rank string) bool { return !slices.Contains(asked, rank) }
 			// Ranks of several hosts are no devices.
-			if !t.RanksKnown || m.DebugMode() != 0 || slices.ContainsFunc(t.Ranks, other) {
+			if !t.RanksKnown || m.debugMode() != 0 || slices.ContainsFunc(t.Ranks, other) {
 				return
 			}
-			for i, s := range m.SupportDevice.Value {
-				r.when(s.OK && len(t.Ranks) > 0 && !slices.Contains(t.Ranks, asked[i]), s.valueSpan(), deviceName(s.Value))
+			for _, s := range devices {
+				r.when(s.OK && len(t.Ranks) > 0 && !slices.Contains(t.Ranks, s.Value), s.valueSpan(), deviceName(s.Uint))
 			}
 		})},
 	{id: "MS072", severity: Info, checks: "inputs or outputs alone were dumped", guess: true, message: asSaid,
 		ms: ofTree(func(m *MindSpore, _ *Tree, r *reporter) {
-			s := m.InputOutput
-			r.when(s.Value == 2, s.valueSpan(), lang.Sayf("only outputs were dumped (input_output 2): for an input take the output of its producer, which dumptool find names", "只 dump 了输出(input_output 2)：输入请取其上游算子的输出，可用 dumptool find 查看"))
-			r.when(s.Value == 1, s.valueSpan(), lang.Sayf("only inputs were dumped (input_output 1): for an output take the input of its consumer, which dumptool find names", "只 dump 了输入(input_output 1)：输出请取其下游算子的输入，可用 dumptool find 查看"))
+			s := m.at("input_output")
+			r.when(s.Uint == 2, s.valueSpan(), lang.Sayf("only outputs were dumped (input_output 2): for an input take the output of its producer, which dumptool find names", "只 dump 了输出(input_output 2)：输入请取其上游算子的输出，可用 dumptool find 查看"))
+			r.when(s.Uint == 1, s.valueSpan(), lang.Sayf("only inputs were dumped (input_output 1): for an output take the input of its consumer, which dumptool find names", "只 dump 了输入(input_output 1)：输出请取其下游算子的输入，可用 dumptool find 查看"))
 		})},
 	{id: "MS073", severity: Error, checks: "an operator of kernels has no dump", guess: true,
 		message: Text{EN: "kernels entry %s: %s", ZH: "kernels 中的 %s：%s"},
 		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
-			for i, s := range m.KernelNames.Value {
-				if s.OK && m.DumpMode.Value == 1 && m.DebugMode() == 0 && len(t.Known) > 0 {
+			for i, s := range m.at("kernels").Elems {
+				if s.OK && m.at("dump_mode").Uint == 1 && m.debugMode() == 0 && len(t.Known) > 0 {
 					if fault := t.kernelFault(m.Kernels[i]); !fault.IsZero() {
 						r.at(s.valueSpan(), show(s.Value), fault)
 					}
@@ -62,12 +60,12 @@ var mindSporeTreeRules = []rule{
 	{id: "MS074", severity: Info, checks: "statistics alone were dumped", guess: true,
 		message: Text{EN: "statistics only: no tensor files are expected", ZH: "只有统计信息：不会有张量文件"},
 		ms: ofTree(func(m *MindSpore, _ *Tree, r *reporter) {
-			r.when(m.SavedData.Value == "statistic", m.SavedData.valueSpan())
+			r.when(m.at("saved_data").Value == "statistic", m.at("saved_data").valueSpan())
 		})},
 	{id: "MS075", severity: Info, checks: "operators that overflow alone were dumped", guess: true,
 		message: Text{EN: "only overflowing operators are kept: missing operators did not overflow", ZH: "只保留溢出的算子：没有数据的算子未发生溢出"},
 		ms: ofTree(func(m *MindSpore, _ *Tree, r *reporter) {
-			r.when(m.DebugMode() != 0, m.OpDebugMode.valueSpan())
+			r.when(m.debugMode() != 0, m.at("op_debug_mode").valueSpan())
 		})},
 	{id: "MS076", severity: Error, checks: "nearly all operators have dumps, or nearly none", guess: true,
 		message: Text{EN: "%d of %d operators of the execution order were not dumped: %s", ZH: "执行序中有 %[1]d 个算子(共 %[2]d 个)没有 dump 数据：%[3]s"},
@@ -75,13 +73,13 @@ var mindSporeTreeRules = []rule{
 			missing, all := t.undumped(t.Order), len(t.Order)
 			// What lies between was chosen in ways that do not show here.
 			few, many := len(missing)*20 < all, len(missing)*20 > all*19
-			r.when(m.dumpsAll() && len(missing) > 0 && (few || many), m.DumpMode.valueSpan(), len(missing), all, lang.FirstNames(missing))
+			r.when(m.dumpsAll() && len(missing) > 0 && (few || many), m.at("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
 		})},
 	{id: "MS077", severity: Error, checks: "names of operators are too long for files", guess: true,
 		message: Text{EN: "file name too long: set reserve_class_name_in_scope=False (%s: %s)", ZH: "文件名过长：请设置 reserve_class_name_in_scope=False(%s：%s)"},
 		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
 			long := slices.DeleteFunc(t.undumped(t.Order), func(name string) bool { return !isTooLong(name) })
-			r.when(m.dumpsAll() && len(long) > 0 && !t.Mapped, m.DumpMode.valueSpan(), lang.CountText(len(long), "operator", "个算子"), lang.FirstNames(long))
+			r.when(m.dumpsAll() && len(long) > 0 && !t.Mapped, m.at("dump_mode").valueSpan(), lang.CountText(len(long), "operator", "个算子"), lang.FirstNames(long))
 		})},
 	{id: "MS078", severity: Info, checks: "a graph that was saved has no dumps", guess: true,
 		message: Text{EN: "graph %s was not executed, or its operators are in the folder of its root graph", ZH: "图 %s 没有执行，或其算子在根图的目录中"},
@@ -103,7 +101,7 @@ func ofTree(check func(m *MindSpore, t *Tree, r *reporter)) func(*MindSpore, *re
 
 // dumpsAll reports whether every operator is to be dumped.
 func (m *MindSpore) dumpsAll() bool {
-	return m.DumpMode.OK && m.DumpMode.Value == 0 && m.DebugMode() == 0
+	return m.at("dump_mode").OK && m.at("dump_mode").Uint == 0 && m.debugMode() == 0
 }
 
 // whyMissing says why the steps of a piece that are missing were not dumped.

@@ -6,57 +6,55 @@ import (
 	"strings"
 	"unicode"
 
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
 // fromEngine reads what options of the graph engine or the TensorFlow adapter
 // ask for.
 func (t *translation) fromEngine(o *EngineOptions) error {
-	w := &t.want
-	t.keep(o.Enable, o.EnableDebug)
-	scene := o.scene()
-	t.keepIf(o.Exception.Value == "0", o.Exception)
+	w, scene, debugMode := &t.want, o.scene(), o.at("dumpDebugMode")
 	switch {
-	case o.Enable.Value == "1":
-		w.kind, w.mode, w.stats = dumpModels, o.mode(), o.Data.Value == "stats"
-		t.keep(o.Mode, o.Data, o.Step, o.Layer)
-		w.steps, w.ops = validSteps(o.Steps), unique(strings.Fields(o.Layer.Value))
+	case o.isOn("enableDump"):
+		w.kind, w.mode, w.stats = dumpModels, o.mode(), o.stats()
+		t.keep(o.at("dumpMode"), o.at("dumpData"), o.at("dumpStep"), o.at("dumpLayer"))
+		w.steps, w.ops = validSteps(o.Steps), unique(strings.Fields(o.at("dumpLayer").Value))
 	case o.overflows():
 		w.kind = dumpOverflow
-		t.keep(o.DebugMode)
-		if o.DebugMode.Value != "all" {
-			t.note(o.DebugMode, Approximated, "note.all-overflows")
+		t.keep(debugMode)
+		if debugMode.Value != "all" {
+			t.note(debugMode, Approximated, "note.all-overflows")
 		}
-	case o.EnableDebug.Value == "1":
+	case o.isOn("enableDumpDebug"):
 		return errors.New("ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode, there is nothing to translate")
 	case scene != "":
 		w.kind, w.scene = dumpException, scene
-		t.keep(o.Exception)
+		t.keep(o.at("enable_exception_dump"))
 		return nil // the engine does not use dumpPath for it
 	default:
 		return nil
 	}
-	w.path = o.Path.Value
-	t.keep(o.Path)
+	w.path = o.at("dumpPath").Value
+	t.keep(o.at("dumpPath"))
 	if scene != "" {
-		t.note(o.Exception, NoCounterpart, "note.exception-beside")
+		t.note(o.at("enable_exception_dump"), NoCounterpart, "note.exception-beside")
 	}
 	return nil
 }
 
 // toEngine writes options of the graph engine.
-func (t *translation) toEngine() (*jsonObject, error) {
-	w := &t.want
-	out := &jsonObject{}
-	set := func(name, value string) { out.set("ge.exec."+name, value) }
+func (t *translation) toEngine() (*jsonpos.Value, error) {
+	w, out := &t.want, jsonObject()
+	set := func(name, value string) { add(out, "ge.exec."+name, jsonString(value)) }
 	if isRemote(w.path) {
 		return nil, fmt.Errorf("dump_path %s is on another host, which the graph engine cannot write to", show(w.path))
 	}
+	a := t.r.ACL
 	switch w.kind {
 	case dumpException:
 		set("enable_exception_dump", t.exceptionLevel())
-		if a := t.r.ACL; a != nil {
-			t.note(a.DumpPath, NoCounterpart, "note.exception-folder")
+		if a != nil {
+			t.note(a.at("dump_path"), NoCounterpart, "note.exception-folder")
 		}
 		return out, nil
 	case dumpOverflow:
@@ -65,14 +63,13 @@ func (t *translation) toEngine() (*jsonObject, error) {
 		set("dumpDebugMode", "all")
 		t.set("ge.exec.dumpDebugMode", "note.debug-mode-all")
 		return out, nil
-	}
-	if a := t.r.ACL; a != nil && w.kind == dumpOps {
-		if len(a.DumpList.Value) == 0 {
+	case dumpOps:
+		if a != nil && len(a.items()) == 0 {
 			return nil, errors.New("a dump of single operators has no counterpart: the options of the graph engine act on graphs only")
 		}
-		t.note(a.DumpOpSwitch, NoCounterpart, "note.op-switch")
+		t.noteAs("dump_op_switch", NoCounterpart, "note.op-switch")
 	}
-	t.modelsLost()
+	t.noteAs("model_name", NoCounterpart, "note.models")
 	set("enableDump", "1")
 	set("dumpPath", t.pathOrPlaceholder("ge.exec.dumpPath"))
 	if len(w.steps) > 0 {
@@ -81,7 +78,7 @@ func (t *translation) toEngine() (*jsonObject, error) {
 	set("dumpMode", w.mode)
 	if w.stats {
 		set("dumpData", "stats")
-		t.statsLost()
+		t.noteAs("dump_stats", NoCounterpart, "note.statistics")
 	}
 	if ops := t.engineLayers(); len(ops) > 0 {
 		set("dumpLayer", strings.Join(ops, " "))
@@ -95,9 +92,7 @@ func (t *translation) exceptionLevel() string {
 	case "aic_err_norm_dump":
 		return "1"
 	case "aic_err_detail_dump":
-		if a := t.r.ACL; a != nil {
-			t.note(a.DumpScene, Approximated, "note.brief-exception")
-		}
+		t.noteAs("dump_scene", Approximated, "note.brief-exception")
 		return "1"
 	default:
 		return "2"
@@ -117,16 +112,6 @@ func engineStepList(steps []string) string {
 	return strings.Join(out, "|")
 }
 
-// statsLost notes that statistics cannot be chosen.
-func (t *translation) statsLost() {
-	switch {
-	case t.r.ACL != nil:
-		t.note(t.r.ACL.DumpStats, NoCounterpart, "note.statistics")
-	case t.r.MindSpore != nil:
-		t.note(t.r.MindSpore.StatisticCategory, NoCounterpart, "note.statistics")
-	}
-}
-
 // engineLayers are the operators without those whose names cannot be given.
 func (t *translation) engineLayers() []string {
 	var out, lost []string
@@ -138,7 +123,7 @@ func (t *translation) engineLayers() []string {
 		}
 	}
 	if lost != nil {
-		t.opsNote("note.layer-names", names(lost))
+		t.noteAs("layer", Approximated, "note.layer-names", names(lost))
 	}
 	return out
 }

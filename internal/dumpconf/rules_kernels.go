@@ -18,18 +18,18 @@ var mindSporeKernelRules = []rule{
 		guess: true, message: Text{EN: "kernels is used with dump_mode 1 only, found %d; it is ignored", ZH: "kernels 仅在 dump_mode 为 1 时生效，实际为 %d；会被忽略"},
 		ignored: Text{EN: "used with dump_mode 1 only", ZH: "仅 dump_mode 为 1 时生效"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.when(m.DumpMode.OK && m.DumpMode.Value != 1 && len(m.KernelNames.Value) > 0, m.KernelNames.keySpan(), m.DumpMode.Value)
+			r.when(m.at("dump_mode").OK && m.at("dump_mode").Uint != 1 && len(m.at("kernels").Elems) > 0, m.at("kernels").keySpan(), m.at("dump_mode").Uint)
 		}},
 	{id: "MS041", severity: Warning, checks: "dump_mode 1 with empty kernels",
 		guess: true, message: Text{EN: "kernels is empty and so matches all operators, although dump_mode is 1", ZH: "dump_mode 为 1 但 kernels 为空，会匹配所有算子"},
 		ms: func(m *MindSpore, r *reporter) {
 			matches := slices.ContainsFunc(m.Kernels, func(k Kernel) bool { return k.Pattern != "" || k.Kind == KernelRegex })
-			r.when(m.DumpMode.Value == 1 && m.KernelNames.OK && !matches, m.KernelNames.valueSpan())
+			r.when(m.at("dump_mode").Uint == 1 && m.at("kernels").OK && !matches, m.at("kernels").valueSpan())
 		}},
 	{id: "MS042", severity: Warning, checks: "an entry of kernels that may not match as meant",
 		message: Text{EN: "kernels entry %s %s", ZH: "kernels 中的 %s %s"},
 		ms: func(m *MindSpore, r *reporter) {
-			for i, s := range m.KernelNames.Value {
+			for i, s := range m.at("kernels").Elems {
 				if s.OK {
 					r.kernel(s, m.Kernels[i])
 				}
@@ -39,7 +39,7 @@ var mindSporeKernelRules = []rule{
 		message: Text{EN: "kernels entry %s: %s; use name-regex(<pattern for the whole name>) without backslashes", ZH: "kernels 中的 %s：%s；应写 name-regex(<匹配完整名称的表达式>)，不含反斜杠"},
 		mind:    Text{EN: "the regular expression does not work as meant", ZH: "正则表达式不会按预期匹配"},
 		ms: func(m *MindSpore, r *reporter) {
-			for i, s := range m.KernelNames.Value {
+			for i, s := range m.at("kernels").Elems {
 				if !s.OK || r.full() {
 					continue
 				}
@@ -51,14 +51,14 @@ var mindSporeKernelRules = []rule{
 		message: Text{EN: "%s is listed twice", ZH: "%s 重复"},
 		ms: func(m *MindSpore, r *reporter) {
 			names, ids := make(map[string]bool), make(map[uint64]bool)
-			for i, s := range m.KernelNames.Value {
+			for i, s := range m.at("kernels").Elems {
 				pattern := fmt.Sprint(m.Kernels[i].Kind, m.Kernels[i].Pattern)
 				r.when(s.OK && names[pattern], s.valueSpan(), show(s.Value))
 				names[pattern] = names[pattern] || s.OK
 			}
-			for _, s := range m.SupportDevice.Value {
-				r.when(s.OK && ids[s.Value], s.valueSpan(), deviceName(s.Value))
-				ids[s.Value] = ids[s.Value] || s.OK
+			for _, s := range m.at("support_device").Elems {
+				r.when(s.OK && ids[s.Uint], s.valueSpan(), deviceName(s.Uint))
+				ids[s.Uint] = ids[s.Uint] || s.OK
 			}
 		}},
 }
@@ -66,7 +66,7 @@ var mindSporeKernelRules = []rule{
 func deviceName(id uint64) lang.Sentence { return lang.Sayf("device %d", "设备 %d", id) }
 
 // kernel gives hints on one entry.
-func (r *reporter) kernel(s Setting[string], k Kernel) {
+func (r *reporter) kernel(s Setting, k Kernel) {
 	switch {
 	case strings.Contains(s.Value, " "):
 		r.at(s.valueSpan(), show(s.Value), lang.Sayf("contains spaces, which are removed: it means %s", "含有空格，空格会被去除：实际为 %s", show(k.Pattern)))

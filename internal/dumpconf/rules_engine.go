@@ -39,9 +39,9 @@ var engineRules = []rule{
 		message: asSaid,
 		engine: func(e *EngineOptions, r *reporter) {
 			r.mistyped()
-			for _, s := range []Setting[string]{e.Enable, e.EnableDebug} {
-				if s.OK && s.Value != "0" && s.Value != "1" {
-					r.at(s.valueSpan(), lang.Sayf("%s must be \"0\" or \"1\", found %s", "%s 必须为 \"0\" 或 \"1\"，实际为 %s", s.Key.Key, show(s.Value)))
+			for _, s := range []Setting{e.at("enableDump"), e.at("enableDumpDebug")} {
+				if s.OK && !e.TF && s.Value != "0" && s.Value != "1" {
+					r.at(s.valueSpan(), lang.Sayf("%s must be \"0\" or \"1\", found %s", "%s 必须为 \"0\" 或 \"1\"，实际为 %s", s.key.Name, show(s.Value)))
 				}
 			}
 		}},
@@ -57,7 +57,7 @@ var engineRules = []rule{
 		message: Text{EN: "separate operator names by spaces: %s is taken as part of a name", ZH: "算子名需用空格分隔：%s 会作为名称的一部分"},
 		mind:    Text{EN: "separate operator names by spaces", ZH: "算子名需用空格分隔"},
 		engine: func(e *EngineOptions, r *reporter) {
-			s := e.Layer
+			s := e.at("dumpLayer")
 			if i := strings.IndexAny(s.Value, ",|;"); i >= 0 {
 				words := strings.FieldsFunc(s.Value, func(c rune) bool { return strings.ContainsRune(",|; ", c) })
 				r.at(part(s, i, 1), show(s.Value[i:i+1])).repair(s, strings.Join(words, " "))
@@ -96,12 +96,12 @@ var tfRules = []rule{
 }
 
 func bothOn(e *EngineOptions, r *reporter) {
-	r.when(e.Enable.Value == "1" && e.EnableDebug.Value == "1", e.EnableDebug.keySpan())
+	r.when(e.isOn("enableDump") && e.isOn("enableDumpDebug"), e.at("enableDumpDebug").keySpan())
 }
 
 // enginePath checks the folder of a dump that is on.
 func (r *reporter) enginePath(e *EngineOptions, required Text) {
-	switch p := e.Path; {
+	switch p := e.at("dumpPath"); {
 	case !e.on() || p.misread():
 	case !p.Present():
 		r.at(e.switchOn().keySpan(), required)
@@ -114,7 +114,7 @@ func (r *reporter) enginePath(e *EngineOptions, required Text) {
 
 // enginePathForm reports what a path has that is taken as it stands.
 func enginePathForm(e *EngineOptions, r *reporter) {
-	p := e.Path
+	p := e.at("dumpPath")
 	host, _, colon := strings.Cut(p.Value, ":")
 	at := placeholder().FindStringIndex(p.Value)
 	switch {
@@ -137,20 +137,21 @@ func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
 		case s.Valid() && int32Only && s.To > math.MaxInt32:
 			fault = Text{EN: "is beyond 32 bits", ZH: "超出 32 位"}
 		}
-		r.when(fault != Text{}, stepSpan(s, e.Step), show(s.Text), fault)
+		r.when(fault != Text{}, stepSpan(s, e.at("dumpStep")), show(s.Text), fault)
 	}
-	r.when(len(e.Steps) > maxSteps, e.Step.valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most", ZH: "段为上限"})
+	r.when(len(e.Steps) > maxSteps, e.at("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most", ZH: "段为上限"})
 }
 
 func (r *reporter) debugMode(e *EngineOptions) {
-	known := slices.Contains(dumpDebugModes, e.DebugMode.Value)
-	switch m := e.DebugMode; {
+	m, debug := e.at("dumpDebugMode"), e.at("enableDumpDebug")
+	known := slices.Contains(dumpDebugModes, m.Value)
+	switch on := e.isOn("enableDumpDebug"); {
 	case m.OK && known && r.opt.isA2A3() && m.Value != "all":
-		r.at(m.valueSpan(), lang.Sayf("%s is %s; Atlas A2 and A3 accept only \"all\"", "%s 为 %s；Atlas A2 和 A3 只支持 \"all\"", m.Key.Key, show(m.Value))).repair(m, "all")
+		r.at(m.valueSpan(), lang.Sayf("%s is %s; Atlas A2 and A3 accept only \"all\"", "%s 为 %s；Atlas A2 和 A3 只支持 \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
 	case m.OK && known && !e.on(): // defaults written out
-	case m.Present() && e.EnableDebug.Value != "1" && !e.EnableDebug.misread():
-		r.as(Warning, m.keySpan(), lang.Sayf("%s has no effect without overflow dump switched on", "未开启溢出 dump 时 %s 不生效", m.Key.Key))
-	case !m.Present() && e.EnableDebug.Value == "1" && !e.TF:
-		r.as(Warning, e.EnableDebug.keySpan(), Text{EN: "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode", ZH: "没有 ge.exec.dumpDebugMode 时 ge.exec.enableDumpDebug 不生效"})
+	case m.Present() && !on && !debug.misread():
+		r.as(Warning, m.keySpan(), lang.Sayf("%s has no effect without overflow dump switched on", "未开启溢出 dump 时 %s 不生效", m.key.Name))
+	case !m.Present() && on && !e.TF:
+		r.as(Warning, debug.keySpan(), Text{EN: "ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode", ZH: "没有 ge.exec.dumpDebugMode 时 ge.exec.enableDumpDebug 不生效"})
 	}
 }

@@ -1,9 +1,6 @@
 package dumpconf
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // say adds a next step.
 func (b *builder) say(key string, args ...any) {
@@ -12,15 +9,15 @@ func (b *builder) say(key string, args ...any) {
 
 // placeholders adds a step for each placeholder that is left.
 func (b *builder) placeholders() {
-	for i := range b.template.keys {
-		if k := &b.template.keys[i]; k.Placeholder && !b.wants(k.Key) && b.chosen[i] != nil {
-			b.say("next.placeholder", k.Key, list(b.chosen[i]))
+	for i, f := range b.Fields {
+		if f.Placeholder && !b.wants(f.Key) && b.chosen[i] != nil {
+			b.say("next.placeholder", f.Key, list(b.chosen[i]))
 		}
 	}
 }
 
-// next adds the step of a key with its arguments, or those that it stands for.
-func (b *builder) next(key string) {
+// nextStep adds the step of a key with its arguments, or those that it stands for.
+func (b *builder) nextStep(key string) {
 	path := b.value("dump_path")
 	switch {
 	case key == "next.folder" && path == "": // the environment decides
@@ -80,19 +77,11 @@ func (b *builder) backendSteps() {
 // byFramework reports whether e2e_dump_settings is written.
 func (b *builder) byFramework() bool {
 	for i, v := range b.chosen {
-		if v != nil && b.template.keys[i].block == inE2E {
+		if v != nil && b.Fields[i].table == &mindSporeE2E {
 			return true
 		}
 	}
 	return false
-}
-
-func numbers(ids []uint64) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = strconv.FormatUint(id, 10)
-	}
-	return out
 }
 
 // localPath is the folder of a path, also on another host.

@@ -1,0 +1,322 @@
+package dumpconf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+)
+
+// aclShapeRules check which keys there are, where they are and of what type.
+var aclShapeRules = []rule{
+	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
+		guess: true, message: Text{EN: "nothing will be dumped: %s", ZH: "不会 dump 任何数据：%s"},
+		acl: func(a *ACL, r *reporter) {
+			r.when(r.root == nil && len(r.doc.Source()) == 0, r.top(), Text{EN: "the file is empty", ZH: "文件为空"})
+			r.when(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), Text{EN: `there is no "dump" object`, ZH: `没有 "dump" 对象`})
+			r.when(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`, ZH: `"dump" 为空`})
+		}},
+	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: asSaid,
+		run: (*reporter).mistyped},
+	{id: "ACL006", severity: Warning, checks: "an unknown key, which the runtime ignores",
+		guess: true, message: Text{EN: "unknown key %s is ignored%s", ZH: "未知的键 %s 会被忽略%s"},
+		ignored: Text{EN: "unknown key, which the runtime ignores", ZH: "未知的键，运行时忽略"},
+		run: func(r *reporter) {
+			for _, s := range r.read.unknown {
+				if r.home(s) == nil && (!s.in.table.open || r.nearest(s.member.Key, s.in.table.names()) != "") {
+					r.unknownKey(s, s.in.table.names())
+				}
+			}
+		}},
+	{id: "ACL007", severity: Warning, checks: "a key at the wrong level, where the runtime ignores it",
+		guess: true, message: Text{EN: "%s is ignored here: it must be %s", ZH: "%s 在此处会被忽略：必须%s"},
+		ignored: Text{EN: "the key is at the wrong level and ignored there", ZH: "键的层级错误，被忽略"},
+		run: func(r *reporter) {
+			for _, s := range r.read.unknown {
+				if home := r.home(s); home != nil {
+					place := lang.Sayf("inside %s", "位于%s中", home.where)
+					if home == &aclRoot {
+						place = lang.Sayf("at %s", "位于%s", home.where)
+					}
+					r.at(s.span(), show(s.member.Key), place)
+				}
+			}
+		}},
+	{id: "ACL010", severity: Error, code: "EP0001", stage: stageTypes, checks: "a value must be a string", message: asSaid,
+		run: (*reporter).mistyped},
+	{id: "ACL011", severity: Error, code: "EP0001", stage: stageListTypes, checks: "a value or member of an array has the wrong type", message: asSaid,
+		run: (*reporter).mistyped},
+}
+
+// home returns the objects where an unknown key belongs, nil when nowhere.
+func (c *check) home(s unknownKey) *keyTable {
+	for _, t := range tables(c.schema) {
+		if t == &aclBlacklist || t == &aclRange {
+			if s.in.table == &aclRoot {
+				continue // words as common as "name" may be anything there
+			}
+		}
+		if t != s.in.table && t.find(s.member.Key) != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// unknownKey reports a key that is none, and which one it may be.
+func (r *reporter) unknownKey(s unknownKey, names []string) {
+	best, hint := r.nearest(s.member.Key, names), lang.Sentence{}
+	if best != "" {
+		hint = didYouMean(best)
+	}
+	f := r.at(s.span(), show(s.member.Key), hint).suggest(best)
+	if best != "" && lang.SameButForm(best, s.member.Key) && s.in.Node.Get(best) == nil {
+		f.Edits = replace(s.span(), jsonpos.Quote(best))
+	}
+}
+
+// aclValueRules check strings whose values are known.
+var aclValueRules = []rule{
+	{id: "ACL012", severity: Error, code: "EP0001", stage: stageValues, checks: "a value is empty that must be one of a list",
+		message: Text{EN: "%s is empty; allowed are %s", ZH: "%s 为空，可选值为 %s"},
+		acl: func(a *ACL, r *reporter) {
+			for _, e := range r.read.enums {
+				if e.Value == "" {
+					r.at(e.valueSpan(), lastOf(e.Path), list(e.key.Values))
+				}
+			}
+			kernel := a.at("dump_kernel_data")
+			r.when(kernel.isEmpty(), kernel.valueSpan(), kernel.key.Name, list(kernel.key.Values))
+		}},
+	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: asSaid,
+		run: func(r *reporter) { r.enumsOf(TypeString) }},
+	{id: "ACL014", severity: Error, code: "EP0002", stage: stageValues, checks: "a part of dump_kernel_data is not known",
+		message: Text{EN: "%s is no part of dump_kernel_data; give a comma list without spaces of %s", ZH: "%s 不是 dump_kernel_data 的取值；应为以逗号分隔、不含空格的列表，可选值为 %s"},
+		acl: func(a *ACL, r *reporter) {
+			s, offset := a.at("dump_kernel_data"), 0
+			for piece := range strings.SplitSeq(s.Value, ",") {
+				if s.Value != "" && !slices.Contains(s.key.Values, piece) {
+					at, best := part(s, offset, len(piece)), r.nearest(piece, s.key.Values)
+					f := r.at(at, show(piece), list(s.key.Values)).suggest(best)
+					if best != "" && lang.SameButForm(best, piece) && at.start > s.Node.Start {
+						f.Edits = replace(at, best)
+					}
+				}
+				offset += len(piece) + 1
+			}
+		}},
+	{id: "ACL015", severity: Error, code: "EP0002", stage: stageValues, checks: "a member of dump_stats is not known", message: asSaid,
+		run: func(r *reporter) { r.enumsOf(TypeStrings) }},
+}
+
+// enumsOf reports the values of keys of a type that are not among theirs.
+func (r *reporter) enumsOf(t KeyType) {
+	for _, e := range r.read.enums {
+		if e.key.Type == t && e.Value != "" {
+			r.enum(e)
+		}
+	}
+}
+
+const maxPath = 512 // bytes
+
+// aclPathRules check dump_path.
+var aclPathRules = []rule{
+	{id: "ACL020", severity: Error, code: "EP0001", stage: stagePath, checks: "dump_path is missing or empty outside exception scenes",
+		guess: true, message: Text{EN: "dump_path is required%s", ZH: "缺少必填的 dump_path%s"},
+		acl: func(a *ACL, r *reporter) {
+			p, need := a.at("dump_path"), Text{EN: ": name an existing folder", ZH: "：请填写已存在的目录"}
+			if p.Present() {
+				need = Text{EN: " and must not be empty: name an existing folder", ZH: "，不能为空：请填写已存在的目录"}
+			}
+			r.when(!a.exception() && a.Dump.isFilled() && p.lacks(), p.spanIn(a.Dump), need)
+		}},
+	{id: "ACL021", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is too long",
+		message: Text{EN: "dump_path has %d bytes; at most %d are allowed", ZH: "dump_path 有 %d 字节，最多允许 %d 字节"},
+		acl: func(a *ACL, r *reporter) {
+			p := a.at("dump_path")
+			r.when(len(p.Value) > maxPath, p.valueSpan(), len(p.Value), maxPath)
+		}},
+	{id: "ACL022", severity: Warning, code: "EP0003", checks: "dump_path contains a variable, which is not expanded",
+		message: Text{EN: "%s in dump_path is not expanded; write the full path", ZH: "dump_path 中的 %s 不会展开，请写完整路径"},
+		acl: func(a *ACL, r *reporter) {
+			p := a.at("dump_path")
+			if at := placeholder().FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
+				r.at(part(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
+			}
+		}},
+	{id: "ACL027", severity: Warning, checks: "dump_path has blanks at its ends",
+		message: Text{EN: "dump_path %s has blanks around it, which are taken as part of the name", ZH: "dump_path %s 首尾有空格，空格会作为路径的一部分"},
+		acl:     func(a *ACL, r *reporter) { r.blanks(a.at("dump_path")) }},
+	{id: "ACL023", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is not a folder that can be read and written",
+		message: Text{EN: "dump_path %s %s", ZH: "dump_path %s %s"},
+		acl: func(a *ACL, r *reporter) {
+			if p := a.at("dump_path"); isLocal(p.Value) && remoteFault(p.Value).IsZero() && len(p.Value) <= maxPath && r.opt.Stat != nil {
+				fault := folderFaults[r.opt.Stat(p.Value)]
+				r.when(fault != Text{}, p.valueSpan(), show(p.Value), fault)
+			}
+		}},
+	{id: "ACL024", severity: Warning, checks: "dump_path is relative",
+		message: Text{EN: "dump_path %s is taken from the working directory of the program; prefer an absolute path", ZH: "dump_path %s 相对于程序的工作目录，建议使用绝对路径"},
+		acl: func(a *ACL, r *reporter) {
+			p := a.at("dump_path")
+			r.when(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
+				p.valueSpan(), show(p.Value))
+		}},
+	{id: "ACL025", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path has a colon but is no proper IPv4:path",
+		message: Text{EN: "dump_path %s: the remote form is IPv4:path, but %s", ZH: "dump_path %s：远端路径格式为 IPv4:path，但%s"},
+		acl: func(a *ACL, r *reporter) {
+			p, fault := a.at("dump_path"), remoteFault(a.at("dump_path").Value)
+			r.when(!fault.IsZero(), p.valueSpan(), show(p.Value), fault)
+		}},
+	{id: "ACL026", severity: Warning, checks: "an environment variable overrides dump_path",
+		message: Text{EN: "the environment variable %s overrides dump_path for exception dumps", ZH: "环境变量 %s 会覆盖异常 dump 的 dump_path"},
+		needs:   (*ACL).exception, ignored: Text{EN: "a variable of the environment comes before it", ZH: "被环境变量覆盖"},
+		acl: func(a *ACL, r *reporter) {
+			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
+				value, ok := r.opt.env(name)
+				r.when(ok && a.exception() && a.at("dump_path").Present(), a.at("dump_path").keySpan(), name+"="+shorten(value))
+			}
+		}},
+}
+
+// placeholder matches what people expect to be expanded.
+var placeholder = lang.Pattern(`\$\{[^}]*\}?|\$[A-Za-z_0-9]*|~|%[A-Za-z_][A-Za-z_0-9]*%|\{[^}]*\}`)
+
+// folderFaults says what is wrong with a path that is no usable folder.
+var folderFaults = map[PathState]Text{
+	PathMissing:  {EN: "does not exist; create it first, it is not created for you", ZH: "不存在；请先创建，运行时不会自动创建"},
+	PathNotDir:   {EN: "is not a folder", ZH: "不是目录"},
+	PathNoAccess: {EN: "may not be read and written by this user", ZH: "当前用户没有读写权限"},
+}
+
+// remoteText is what the part behind the colon may consist of.
+const remoteText = `-=[];\,./!@#$%^&*()_+{}:?`
+
+// isRemote reports whether a path is a correct IPv4:path.
+func isRemote(path string) bool {
+	ip, _, colon := strings.Cut(path, ":")
+	return colon && isIPv4(ip) && remoteFault(path).IsZero()
+}
+
+// isLocal reports whether a path is meant for this host.
+func isLocal(path string) bool { return path != "" && !isRemote(path) }
+
+// remoteFault says what is wrong with a path that looks like IPv4:path. It
+// returns nothing for paths without a colon, for those with a slash before
+// it, which are local, and for correct ones.
+func remoteFault(path string) lang.Sentence {
+	ip, tail, colon := strings.Cut(path, ":")
+	switch {
+	case !colon || strings.Contains(ip, "/"):
+		return lang.Sentence{}
+	case ip == "":
+		return lang.Sayf("the address is missing", "缺少地址")
+	case !isIPv4(ip):
+		return lang.Sayf("%s is no IPv4 address", " %s 不是 IPv4 地址", show(ip))
+	case tail == "":
+		return lang.Sayf("the path is missing", "缺少路径")
+	}
+	for i, r := range tail {
+		if (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && !strings.ContainsRune(remoteText, r) {
+			_, size := utf8.DecodeRuneInString(tail[i:])
+			return lang.Sayf("%q is not allowed in the path", "路径中不允许 %q", tail[i:i+size])
+		}
+	}
+	return lang.Sentence{}
+}
+
+// isIPv4 reports whether text is four numbers from 0 to 255.
+func isIPv4(text string) bool {
+	parts := strings.SplitN(text, ".", 5)
+	for _, p := range parts {
+		if !isDigits(p) || len(p) > 3 || len(p) == 3 && p > "255" {
+			return false
+		}
+	}
+	return len(parts) == 4
+}
+
+// maxSteps is how many pieces a list of steps may have for ACL and the graph
+// engine.
+const maxSteps = 100
+
+// aclStepRules check dump_step.
+var aclStepRules = []rule{
+	{id: "ACL030", severity: Error, code: "EP0003", stage: stageStep, checks: "dump_step is malformed",
+		message: Text{EN: `%s in dump_step %s; use N or A-B joined by "|", without spaces`, ZH: `dump_step 中的 %s %s；应为 N 或 A-B，用 "|" 连接，不含空格`},
+		acl: func(a *ACL, r *reporter) {
+			text := ""
+			if len(a.Steps) <= maxSteps {
+				text = repairedSteps(a.at("dump_step").Value)
+			}
+			for _, s := range a.usableSteps() {
+				f := r.when(!s.Valid() && s.Fault != lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text), stepFaults[s.Fault])
+				if text != "" {
+					f.repair(a.at("dump_step"), text)
+				}
+			}
+		}},
+	{id: "ACL031", severity: Error, code: "EP0003", stage: stageStep, checks: "dump_step has more than 100 pieces",
+		message: Text{EN: "dump_step has more than %d pieces", ZH: "dump_step 超过 %d 段"},
+		acl:     func(a *ACL, r *reporter) { r.when(len(a.Steps) > maxSteps, a.at("dump_step").valueSpan(), maxSteps) }},
+	{id: "ACL032", severity: Error, code: "EP0003", stage: stageStep, checks: "a range of dump_step starts after its end",
+		message: Text{EN: "range %s of dump_step starts after its end", ZH: "dump_step 的范围 %s 起点大于终点"},
+		acl: func(a *ACL, r *reporter) {
+			for _, s := range a.usableSteps() {
+				r.when(s.Fault == lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
+			}
+		}},
+	{id: "ACL033", severity: Info, checks: "a range of dump_step has equal ends",
+		message: Text{EN: "range %s of dump_step is one step; write %q (the graph engine's own option rejects equal ends)", ZH: "dump_step 的范围 %s 只有一个 step，请写 %q(图引擎自身的选项不接受两端相等)"},
+		acl: func(a *ACL, r *reporter) {
+			for _, s := range a.usableSteps() {
+				one := fmt.Sprint(s.From)
+				r.when(s.Valid() && s.Range && s.From == s.To, stepSpan(s, a.at("dump_step")), show(s.Text), one).suggest(one)
+			}
+		}},
+	{id: "ACL034", severity: Info, checks: "pieces of dump_step overlap",
+		message: Text{EN: "%s in dump_step overlaps %s before it", ZH: "dump_step 中的 %s 与前面的 %s 重叠"},
+		acl: func(a *ACL, r *reporter) {
+			steps := a.usableSteps()
+			for i, s := range steps {
+				if j := slices.IndexFunc(steps[:i], s.Overlaps); j >= 0 {
+					r.at(stepSpan(s, a.at("dump_step")), show(s.Text), show(steps[j].Text))
+				}
+			}
+		}},
+}
+
+// stepSpan is the place of a piece in the value of the key that has the list.
+func stepSpan(s lang.Step, list Setting) span { return part(list, s.Offset, len(s.Text)) }
+
+// usableSteps returns the pieces the runtime would look at.
+func (a *ACL) usableSteps() []lang.Step { return a.Steps[:min(len(a.Steps), maxSteps)] }
+
+// stepFaults describes faults of a piece.
+var stepFaults = map[lang.StepFault]Text{
+	lang.StepEmpty:    {EN: "is an empty piece", ZH: "是空段"},
+	lang.StepBadChar:  {EN: "has other characters than digits and a dash", ZH: "含有数字和短横线以外的字符"},
+	lang.StepOpen:     {EN: "lacks a start or an end", ZH: "缺少起点或终点"},
+	lang.StepDashes:   {EN: "has more than one dash", ZH: "有多个短横线"},
+	lang.StepReversed: {EN: "starts after its end", ZH: "起点大于终点"},
+	lang.StepTooLarge: {EN: "is too large", ZH: "过大"},
+	lang.StepRest:     {EN: "is not read any more", ZH: "不再读取"},
+}
+
+// joint is a bar or dash of a list of steps with the spaces around it.
+var joint = lang.Pattern(` *([|-]) *`)
+
+// repairedSteps returns a list of steps without the spaces beside its bars and
+// dashes and at its ends. It returns nothing when that leaves faults: a space
+// between two numbers may stand for anything.
+func repairedSteps(text string) string {
+	text = strings.Trim(joint().ReplaceAllString(text, "$1"), " ")
+	if slices.ContainsFunc(lang.ParseSteps(text), func(s lang.Step) bool { return !s.Valid() }) {
+		return ""
+	}
+	return text
+}

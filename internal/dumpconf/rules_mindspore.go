@@ -1,0 +1,255 @@
+package dumpconf
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
+
+// mindSporeShapeRules check which keys there are and of what type.
+var mindSporeShapeRules = []rule{
+	{id: "MS001", severity: Error, checks: "the file is not strict JSON, or has no common_dump_settings", guess: true, message: asSaid,
+		run: func(r *reporter) {
+			r.syntax()
+			switch {
+			case r.root == nil || r.root.Kind == jsonpos.Invalid:
+			case r.root.Kind != jsonpos.Object:
+				r.at(r.top(), lang.Sayf("the top level must be an object {...}, found %s", "顶层必须是对象 {...}，实际为%s", r.root.Kind))
+			case r.root.Get("common_dump_settings") == nil:
+				r.at(r.top(), Text{EN: "common_dump_settings not found", ZH: "没有 common_dump_settings"})
+			}
+			r.mistyped()
+		}},
+	{id: "MS002", severity: Error, checks: "the file's name does not end with .json, or MINDSPORE_DUMP_CONFIG is not absolute", message: asSaid,
+		run: func(r *reporter) {
+			if r.name != "" && r.name != "-" && filepath.Ext(r.name) != ".json" {
+				r.at(span{}, lang.Sayf("MindSpore wants a file whose name ends with .json, found %s", "MindSpore 要求文件名以 .json 结尾，实际为 %s", show(store.Base(r.name))))
+			}
+			if p, ok := r.opt.env("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
+				r.as(Warning, span{}, lang.Sayf("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", "环境变量 MINDSPORE_DUMP_CONFIG 必须是绝对路径，实际为 %s", show(p)))
+			}
+		}},
+	{id: "MS003", severity: Warning, checks: "a key that is unknown or in the wrong block, where MindSpore ignores it",
+		guess: true, message: Text{EN: "key %s is ignored here%s", ZH: "键 %s 在此处会被忽略%s"},
+		ignored: Text{EN: "unknown here, MindSpore ignores it", ZH: "此处不支持的键，MindSpore 忽略"},
+		run: func(r *reporter) {
+			for _, s := range r.read.unknown {
+				if home := r.home(s); home != nil {
+					r.at(s.span(), show(s.member.Key), lang.Sayf(": it belongs into %s", "：应位于%s", home.where))
+				} else {
+					r.unknownKey(s, s.in.table.names())
+				}
+			}
+		}},
+	{id: "MS010", severity: Error, checks: "a required key is missing",
+		guess: true, message: Text{EN: "%s is required in common_dump_settings", ZH: "common_dump_settings 中缺少必填的 %s"},
+		ms: func(m *MindSpore, r *reporter) {
+			r.lacking(m.Common)
+		}},
+	{id: "MS011", severity: Error, checks: "op_debug_mode is missing and there is no e2e_dump_settings",
+		guess: true, message: Text{EN: "op_debug_mode is required where e2e_dump_settings is missing; write 0 for an ordinary dump", ZH: "没有 e2e_dump_settings 时 op_debug_mode 必填；普通 dump 写 0"},
+		ms: func(m *MindSpore, r *reporter) {
+			r.when(m.Common.Present() && !m.at("op_debug_mode").Present() && !m.hasE2E() && !r.opt.noNPU() && !r.opt.TargetVersion.Before(sinceMS12),
+				m.Common.keySpan()).suggest(`"op_debug_mode": 0`)
+		}},
+	{id: "MS018", severity: Error, checks: "a number that is quoted, negative, fractional or none", message: asSaid,
+		run: (*reporter).mistyped},
+	{id: "MS019", severity: Error, checks: "an array is none, or has a member of the wrong type", message: asSaid,
+		run: (*reporter).mistyped},
+	{id: "MS050", severity: Error, checks: "a boolean is none", message: asSaid,
+		run: (*reporter).mistyped},
+	{id: "MS055", severity: Warning, checks: "async_dump_settings for version 1.2 or later",
+		guess: true, message: Text{EN: "async_dump_settings is ignored since version 1.2; leave e2e_dump_settings out for an asynchronous dump", ZH: "从版本 1.2 起 async_dump_settings 会被忽略；异步 dump 请去掉 e2e_dump_settings"},
+		ignored: Text{EN: "not used since version 1.2", ZH: "1.2 版本起不再使用"},
+		ms: func(m *MindSpore, r *reporter) {
+			r.when(m.Async.Present() && !r.opt.TargetVersion.Before(sinceMS12), m.Async.keySpan())
+		}},
+	{id: "MS056", severity: Warning, checks: "synchronous and asynchronous dump both on, for version 1.0 or 1.1",
+		message: Text{EN: "synchronous and asynchronous dump are both on; only the synchronous one is effective", ZH: "同步与异步 dump 同时开启，只有同步 dump 生效"},
+		ignored: Text{EN: "only the synchronous dump is effective", ZH: "只有同步 dump 生效"},
+		ms: func(m *MindSpore, r *reporter) {
+			r.when(m.at("enable").isTrue() && m.Async.at("enable").isTrue() && r.opt.TargetVersion.Before(sinceMS12), m.Async.at("enable").keySpan())
+		}},
+	{id: "MS057", severity: Error, checks: "enable or trans_flag is missing, for versions before 2.0",
+		guess: true, message: Text{EN: "%s is required in e2e_dump_settings before version 2.0", ZH: "版本 2.0 之前 e2e_dump_settings 中 %s 必填"},
+		ms: func(m *MindSpore, r *reporter) {
+			if r.opt.TargetVersion.Before(sinceMS20) {
+				r.lacking(m.E2E)
+			}
+		}},
+}
+
+// lacking reports the keys that an object must have and does not.
+func (r *reporter) lacking(o *Object) {
+	for _, k := range o.table.keys {
+		r.when(k.required && o.Present() && o.Node.Get(k.Name) == nil, o.keySpan(), k.Name)
+	}
+}
+
+var (
+	notInPath = lang.Pattern(`[^A-Za-z0-9/_-]`)
+	notInName = lang.Pattern(`[^A-Za-z0-9_-]`)
+)
+
+// mindSporeCommonRules check path, names, modes and devices.
+var mindSporeCommonRules = []rule{
+	{id: "MS012", severity: Error, checks: "path is missing or empty",
+		guess: true, message: Text{EN: "path is missing or empty; %s", ZH: "缺少 path 或为空；%s"},
+		ms: func(m *MindSpore, r *reporter) {
+			if !m.Common.Present() || !m.at("path").lacks() {
+				return
+			}
+			at := m.at("path").spanIn(m.Common)
+			switch _, known := r.opt.env("MS_DIAGNOSTIC_DATA_PATH"); {
+			case r.opt.TargetVersion.Before(sinceMS16):
+				r.at(at, Text{EN: "it is required before version 1.6", ZH: "版本 1.6 之前必填"})
+			case known:
+			case r.opt.Env != nil:
+				r.at(at, Text{EN: "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then, and is not set", ZH: "此时须由环境变量 MS_DIAGNOSTIC_DATA_PATH 指定目录，而该变量未设置"})
+			default:
+				r.as(Warning, at, Text{EN: "the environment variable MS_DIAGNOSTIC_DATA_PATH must name the folder then", ZH: "此时须由环境变量 MS_DIAGNOSTIC_DATA_PATH 指定目录"})
+			}
+		}},
+	{id: "MS013", severity: Error, checks: "path is relative",
+		message: Text{EN: `path must start with "/", found %s`, ZH: `path 必须以 "/" 开头，实际为 %s`},
+		ms: func(m *MindSpore, r *reporter) {
+			p := m.at("path")
+			r.when(p.Value != "" && !strings.HasPrefix(p.Value, "/"), p.valueSpan(), show(p.Value))
+		}},
+	{id: "MS014", severity: Error, checks: "path is no string or has characters that are not allowed", message: asSaid,
+		ms: func(m *MindSpore, r *reporter) {
+			r.mistyped()
+			r.badChar(m.at("path"), notInPath(), Text{EN: `letters, digits, "/", "-" and "_"`, ZH: `字母、数字、"/"、"-" 和 "_"`})
+		}},
+	{id: "MS015", severity: Error, checks: "net_name is no string, empty or has characters that are not allowed", message: asSaid,
+		ms: func(m *MindSpore, r *reporter) {
+			r.mistyped()
+			r.when(m.at("net_name").isEmpty(), m.at("net_name").valueSpan(), Text{EN: "net_name must not be empty", ZH: "net_name 不能为空"})
+			r.badChar(m.at("net_name"), notInName(), Text{EN: `letters, digits, "-" and "_"`, ZH: `字母、数字、"-" 和 "_"`})
+		}},
+	{id: "MS016", severity: Error, checks: "dump_mode is not 0, 1 or 2, or not for the target",
+		message: Text{EN: "dump_mode must be 0 (all operators), 1 (those in kernels) or 2 (those marked by set_dump)%s", ZH: "dump_mode 必须为 0(全部算子)、1(kernels 中的算子)或 2(set_dump 标记的算子)%s"},
+		ms: func(m *MindSpore, r *reporter) {
+			switch s := m.at("dump_mode"); {
+			case s.OK && s.Uint > 2:
+				r.at(s.valueSpan(), lang.Sayf(", found %s", "，实际为 %s", s.Node.Text))
+			case s.Uint == 2 && r.opt.TargetVersion.Before(sinceMS15):
+				r.at(s.valueSpan(), Text{EN: "; 2 is known since version 1.5 only", ZH: "；2 从版本 1.5 起才支持"})
+			case s.Uint == 2 && r.opt.noNPU():
+				r.as(Warning, s.valueSpan(), Text{EN: "; 2 is rejected on CPU and GPU", ZH: "；CPU 和 GPU 上不支持 2"})
+			}
+		}},
+	{id: "MS017", severity: Error, checks: "input_output is not 0, 1 or 2",
+		message: Text{EN: "input_output must be 0 (both), 1 (inputs) or 2 (outputs), found %s", ZH: "input_output 必须为 0(输入和输出)、1(输入)或 2(输出)，实际为 %s"},
+		ms: func(m *MindSpore, r *reporter) {
+			if s := m.at("input_output"); s.OK && s.Uint > 2 {
+				r.at(s.valueSpan(), s.Node.Text)
+			}
+		}},
+	{id: "MS045", severity: Warning, checks: "support_device is empty or lacks a device that is used",
+		guess: true, message: Text{EN: "the dump is off for %s: support_device does not list it", ZH: "不会 dump 的设备：%s，support_device 中没有列出"},
+		mind: Text{EN: "a device in use is not in the list and does not dump", ZH: "使用中的设备不在列表中，不会 dump"},
+		ms: func(m *MindSpore, r *reporter) {
+			s := m.at("support_device")
+			if !s.OK || r.opt.isCPU() {
+				return
+			}
+			r.when(s.isEmpty(), s.valueSpan(), Text{EN: "every device", ZH: "所有设备"})
+			listed := func(id uint64) bool {
+				return slices.ContainsFunc(s.Elems, func(d Setting) bool { return d.OK && d.Uint == id })
+			}
+			for _, d := range r.opt.Devices {
+				r.when(s.isFilled() && !listed(d), s.valueSpan(), deviceName(d))
+			}
+		}},
+}
+
+// badChar reports the first character of a string that a pattern matches.
+func (r *reporter) badChar(s Setting, bad *regexp.Regexp, allowed Text) {
+	at := bad.FindStringIndex(s.Value)
+	if at == nil {
+		return
+	}
+	_, size := utf8.DecodeRuneInString(s.Value[at[0]:])
+	r.at(part(s, at[0], size), lang.Sayf("%s is not allowed in %s; allowed are %s", "%[2]s 中不允许 %[1]s，可用%[3]s", show(s.Value[at[0]:at[0]+size]), lastOf(s.Path), allowed))
+}
+
+var notInIteration = lang.Pattern(`[^0-9|-]`)
+
+// mindSporeIterationRules check the steps.
+var mindSporeIterationRules = []rule{
+	{id: "MS020", severity: Error, checks: "iteration is no string", message: asSaid,
+		ms: func(m *MindSpore, r *reporter) {
+			n := m.at("iteration").Node
+			if n != nil && n.Kind == jsonpos.Number && isDigits(n.Text) && r.opt.TargetVersion.Before(sinceMS12) {
+				return // documented for these versions
+			}
+			r.mistyped()
+		}},
+	{id: "MS021", severity: Error, checks: "iteration has characters that are not allowed",
+		message: Text{EN: `iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`, ZH: `iteration %s：不允许 %s；请使用数字、"-" 和 "|"，或 "all"`},
+		ms: func(m *MindSpore, r *reporter) {
+			s := m.at("iteration")
+			at := notInIteration().FindStringIndex(s.Value)
+			if s.Value == "all" || at == nil {
+				return
+			}
+			f := r.at(part(s, at[0], at[1]-at[0]), show(s.Value), show(s.Value[at[0]:at[1]]))
+			if meant := repairedIteration(s.Value); meant != "" {
+				f.repair(s, meant)
+			}
+		}},
+	{id: "MS022", severity: Warning, checks: "a piece of iteration that matches nothing",
+		guess: true, message: Text{EN: "%s in iteration matches no step: it %s", ZH: "iteration 中的 %s 不匹配任何 step：%s"},
+		ignored: Text{EN: "a piece matches no step", ZH: "其中一段不匹配任何迭代"},
+		ms: func(m *MindSpore, r *reporter) {
+			legal := !notInIteration().MatchString(m.at("iteration").Value)
+			for _, p := range m.Steps {
+				r.when(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.at("iteration")), show(p.Text), stepFaults[p.Fault])
+			}
+		}},
+	{id: "MS023", severity: Warning, checks: "initial_iteration is behind all steps",
+		message: Text{EN: "initial_iteration %d is behind all steps of iteration; nothing will match", ZH: "initial_iteration %d 在 iteration 的所有 step 之后，不会匹配"},
+		ms: func(m *MindSpore, r *reporter) {
+			start := m.at("initial_iteration")
+			later := func(p lang.Step) bool { return p.Fault == lang.StepRest || p.Valid() && p.To >= start.Uint }
+			r.when(start.OK && len(m.Steps) > 0 && !slices.ContainsFunc(m.Steps, later), start.valueSpan(), start.Uint)
+		}},
+}
+
+// repairedIteration returns an iteration as it is surely meant, or nothing.
+func repairedIteration(text string) string {
+	if strings.EqualFold(strings.Trim(text, " "), "all") {
+		return "all"
+	}
+	return repairedSteps(text)
+}
+
+// mindSporeOldRules check what releases before 2.1 alone want.
+var mindSporeOldRules = []rule{
+	{id: "MS062", severity: Warning, checks: "neither dump is on, for version 1.0 or 1.1",
+		guess: true, message: Text{EN: "this dumps nothing in version %v: set enable in e2e_dump_settings or async_dump_settings to true", ZH: "在版本 %v 中不会 dump 任何数据：请把 e2e_dump_settings 或 async_dump_settings 的 enable 设为 true"},
+		ms: func(m *MindSpore, r *reporter) {
+			on := m.at("enable").isTrue() || m.Async.at("enable").isTrue() || m.at("enable").misread() || m.Async.at("enable").misread()
+			r.when(m.Common.Present() && r.opt.TargetVersion.Before(sinceMS12) && !on, m.at("enable").spanIn(m.Common), r.opt.TargetVersion)
+		}},
+	{id: "MS063", severity: Error, checks: "op_debug_mode of async_dump_settings is not 0 to 3, for version 1.0 or 1.1",
+		message: Text{EN: "op_debug_mode %d is not known in async_dump_settings; use 0 (off) or 1 to 3 (overflow)", ZH: "async_dump_settings 中不支持 op_debug_mode %d；应为 0(关闭)或 1 到 3(溢出)"},
+		ms: func(m *MindSpore, r *reporter) {
+			s := m.Async.at("op_debug_mode")
+			r.when(s.OK && s.Uint > 3 && r.opt.TargetVersion.Before(sinceMS12), s.valueSpan(), s.Uint)
+		}},
+	{id: "MS064", severity: Error, checks: "statistics with e2e_dump_settings on Ascend, for version 2.0",
+		message: Text{EN: "saved_data %s does not go with e2e_dump_settings on Ascend in version 2.0; use tensor, or leave the block out", ZH: "版本 2.0 的 Ascend 上 saved_data %s 不能与 e2e_dump_settings 同时使用；请用 tensor，或去掉该块"},
+		ms: func(m *MindSpore, r *reporter) {
+			v := r.opt.TargetVersion
+			r.when(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.kernelByKernel(),
+				m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)).suggest("tensor")
+		}},
+}
