@@ -1,6 +1,0 @@
-//go:build !unix
-
-package store
-
-// newBuffer returns memory.
-func newBuffer(size int64) []byte { return make([]byte, size) }
