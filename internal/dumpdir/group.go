@@ -174,6 +174,10 @@ type slot struct {
 
 func (e *entry) slot() slot { return slot{e.kind, e.index, e.slice, e.role == Table} }
 
+func (e *entry) tensor() Tensor {
+	return Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Statistics: e.statistics, Leaf: e.leaf, Table: e.role == Table}
+}
+
 // executions splits the tensors of an operator: the k-th of each, by time, is that
 // of the k-th execution; all without a time belong to the first. What a table says
 // about a tensor that is there goes with it.
@@ -200,18 +204,13 @@ func (b *opBuilder) executions() []*Op {
 		if e.timestamp > 0 {
 			seen[s]++
 		}
-		if e.leaf != nil { // what dump.json says of it goes with it already
-			op := add(e, k)
-			op.Tensors = append(op.Tensors, Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Table: s.table, Statistics: e.statistics, Leaf: e.leaf})
-			continue
-		}
-		if s.table && e.kind != "" {
+		if s.table && e.kind != "" && e.leaf == nil { // what dump.json says of a tensor goes with it already
 			tables = append(tables, e)
 			e.execution = k
 			continue
 		}
 		op := add(e, k)
-		op.Tensors = append(op.Tensors, Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Table: s.table})
+		op.Tensors = append(op.Tensors, e.tensor())
 	}
 	for _, e := range tables {
 		op := add(e, e.execution)
@@ -219,7 +218,7 @@ func (b *opBuilder) executions() []*Op {
 			op.Tensors[i].Statistics = e.statistics
 			continue
 		}
-		op.Tensors = append(op.Tensors, Tensor{Kind: e.kind, Index: e.index, File: e.file, Statistics: e.statistics, Table: true})
+		op.Tensors = append(op.Tensors, e.tensor())
 	}
 	for k, op := range ops {
 		if len(ops) > 1 {
