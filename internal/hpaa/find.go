@@ -39,14 +39,9 @@ type Source struct {
 
 // Find lists the pieces. The error is a *DescriptionError, or that of a file or folder.
 func (s *Source) Find() (*Found, error) {
-	if s.Pattern != nil {
-		return s.fitting()
+	if s.Pattern == nil {
+		return s.described()
 	}
-	return s.described()
-}
-
-// fitting lists the files whose names fit the pattern.
-func (s *Source) fitting() (*Found, error) {
 	files, err := s.list()
 	if err != nil {
 		return nil, err
