@@ -59,15 +59,15 @@ type block struct {
 }
 
 // blocks are ranges of objects in memory, those on their way too. Beyond a number of
-// bytes those are given up that were read, and then those that were used least recently.
-// What is in use stays: there may be more by a block a reader.
+// bytes blocks are given up, but none that is in use: there may be more by a block a
+// reader.
 type blocks struct {
 	max int64
 
 	mu     sync.Mutex
 	bytes  int64
 	unread int64     // of the blocks that were not read to their ends
-	order  list.List // of *block, the next one to be given up at the back
+	order  list.List // of *block, the one that was used last in front
 	bySpan map[span]*list.Element
 }
 
@@ -93,17 +93,53 @@ func (b *blocks) find(at span, want int64) (found *block, isNew bool) {
 	if want < now && b.unread+at.n > b.max/8*want {
 		return nil, false
 	}
-	for e := b.order.Back(); e != nil && b.bytes+at.n > b.max; {
-		last := e.Value.(*block)
-		if e = e.Prev(); last.users == 0 {
-			b.drop(last)
-		}
-	}
-	found = &block{span: at, ready: make(chan struct{}), unread: at.n, users: 1}
+	found = &block{span: at, data: b.makeRoom(at), ready: make(chan struct{}), unread: at.n, users: 1}
 	b.bySpan[at] = b.order.PushFront(found)
 	b.bytes += at.n
 	b.unread += at.n
 	return found, true
+}
+
+// makeRoom gives blocks up for a new one, as far as that helps, and returns the memory of
+// one that is about as long; nil for none.
+func (b *blocks) makeRoom(at span) (data []byte) {
+	for b.bytes+at.n > b.max {
+		k := b.victim(at.id)
+		if k == nil {
+			break
+		}
+		b.drop(k)
+		if size := int64(cap(k.data)); data == nil && size >= at.n && size/2 < at.n {
+			data = k.data[:at.n]
+		} else {
+			freeBuffer(k.data)
+		}
+	}
+	return data
+}
+
+// victim is the next block to be given up for one of an object: one that was read to its
+// end, else the last one of the object, so that who reads all over one that is larger
+// than the memory takes no block from others, else the one that was used least recently.
+func (b *blocks) victim(id string) (best *block) {
+	kind := func(k *block) int {
+		switch {
+		case k.unread <= 0:
+			return 0
+		case k.id == id:
+			return 1
+		}
+		return 2
+	}
+	for e := b.order.Back(); e != nil; e = e.Prev() {
+		k := e.Value.(*block)
+		switch {
+		case k.users > 0:
+		case best == nil, kind(k) < kind(best), kind(k) == 1 && kind(best) == 1 && k.off > best.off:
+			best = k
+		}
+	}
+	return best
 }
 
 // drop gives a block up.
@@ -114,15 +150,12 @@ func (b *blocks) drop(k *block) {
 	b.bytes -= k.n
 }
 
-// read notes that bytes of a block were read. One that was read to its end is the next to
-// be given up.
+// read notes that bytes of a block were read.
 func (b *blocks) read(k *block, n int64) {
-	if k.unread <= 0 || n <= 0 {
-		return
-	}
-	if k.unread -= n; k.unread <= 0 {
-		b.unread -= k.n
-		b.order.MoveToBack(b.bySpan[k.span])
+	if k.unread > 0 {
+		if k.unread -= n; k.unread <= 0 {
+			b.unread -= k.n
+		}
 	}
 }
 
@@ -132,6 +165,7 @@ func (b *blocks) loaded(k *block, err error) {
 	defer b.mu.Unlock()
 	if k.err = err; err != nil {
 		b.drop(k)
+		freeBuffer(k.data)
 	}
 	close(k.ready)
 }

@@ -310,7 +310,9 @@ func (f *s3Object) fetch(at span, want int64) {
 // hears of its end, whatever that is.
 func (f *s3Object) load(k *block) {
 	f.s.blocks.loaded(k, guard.Do(func() error {
-		k.data = make([]byte, k.n)
+		if k.data == nil {
+			k.data = newBuffer(k.n)
+		}
 		if f.again.load(k) {
 			return nil
 		}
