@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 const (
@@ -125,7 +126,7 @@ func (p *Piece) fromJSON(text []byte) error {
 	}
 	for before, again := range doc.Root.Repeated() {
 		_, column := doc.Position(again.KeyStart)
-		return fmt.Errorf("column %d: the key %q comes again", column, clip(before.Key))
+		return fmt.Errorf("column %d: the key %q comes again", column, lang.Clip(before.Key))
 	}
 	for _, m := range doc.Root.Members {
 		text, given, err := valueText(m.Key, m.Value)

@@ -136,7 +136,7 @@ func (s *Source) described() (*Found, error) {
 func (s *Source) pathOf(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	folder := store.Dir(s.Description)
-	outside := fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", clip(name))
+	outside := fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", lang.Clip(name))
 	switch {
 	case filepath.IsLocal(local) && !slices.Contains(strings.Split(filepath.ToSlash(local), "/"), ".."):
 	case !s.AllowOutside:

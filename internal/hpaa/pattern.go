@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // Pattern is a template of the paths of pieces below their folder.
@@ -88,11 +90,11 @@ func (p *Pattern) addField(text string) (string, error) {
 	number, isNumber := numberForms[form]
 	switch {
 	case !known:
-		return "", fmt.Errorf("no field {%s}, want {node}, {output}, {round}, {piece}, {card}, {dtype}, {shape}, {axis}, {time}, {n} or {*}", clip(text))
+		return "", fmt.Errorf("no field {%s}, want {node}, {output}, {round}, {piece}, {card}, {dtype}, {shape}, {axis}, {time}, {n} or {*}", lang.Clip(text))
 	case form != "" && !isNumber:
-		return "", fmt.Errorf("{%s}: want {%s:hex} or {%s:int}", clip(text), name, name)
+		return "", fmt.Errorf("{%s}: want {%s:hex} or {%s:int}", lang.Clip(text), name, name)
 	case form != "" && expr != "":
-		return "", fmt.Errorf("{%s}: only {output}, {round} and {piece} have a base", clip(text))
+		return "", fmt.Errorf("{%s}: only {output}, {round} and {piece} have a base", lang.Clip(text))
 	case name != "*" && name != "n" && slices.ContainsFunc(p.fields, func(f field) bool { return f.name == name }):
 		return "", fmt.Errorf("{%s} comes again", name)
 	}
@@ -121,7 +123,7 @@ func (p *Pattern) Match(file string) (*Piece, error) {
 		case f.base != 0:
 			n, err := strconv.ParseUint(text, f.base, 64)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %q has more than 64 bits", f.name, clip(text))
+				return nil, fmt.Errorf("%s: %q has more than 64 bits", f.name, lang.Clip(text))
 			}
 			text = strconv.FormatUint(n, 10)
 		case f.name == "card" || f.name == "n" || f.name == "*":

@@ -79,7 +79,7 @@ var keys = []struct {
 	{"time", func(p *Piece, text string) error {
 		at, ok := sidefile.ParseInstant(text)
 		if !ok {
-			return fmt.Errorf("found %q, want a number", clip(text))
+			return fmt.Errorf("found %q, want a number", lang.Clip(text))
 		}
 		p.Time = &at
 		return nil
@@ -111,9 +111,9 @@ func checkKey(name string) error {
 		return nil
 	}
 	if near := lang.Nearest(name, names); near != "" {
-		return fmt.Errorf("unknown key %q, did you mean %s?", clip(name), near)
+		return fmt.Errorf("unknown key %q, did you mean %s?", lang.Clip(name), near)
 	}
-	return fmt.Errorf("unknown key %q, want %s", clip(name), strings.Join(names, ", "))
+	return fmt.Errorf("unknown key %q, want %s", lang.Clip(name), strings.Join(names, ", "))
 }
 
 // check checks what every piece needs.
@@ -122,7 +122,7 @@ func (p *Piece) check() error {
 	case p.File == "":
 		return errors.New("no file")
 	case strings.ContainsRune(p.File, 0):
-		return fmt.Errorf("file: %q has a character that no path has", clip(p.File))
+		return fmt.Errorf("file: %q has a character that no path has", lang.Clip(p.File))
 	case p.Node == "":
 		return errors.New("no node")
 	}
@@ -135,9 +135,9 @@ func setNumber[N int | int64](n *N, bits int, text string) error {
 	*n = N(v)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("found %q, want a number of at most %d", clip(text), uint64(1)<<bits-1)
+		return fmt.Errorf("found %q, want a number of at most %d", lang.Clip(text), uint64(1)<<bits-1)
 	case err != nil:
-		return fmt.Errorf("found %q, want a number from 0", clip(text))
+		return fmt.Errorf("found %q, want a number from 0", lang.Clip(text))
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func setNumber[N int | int64](n *N, bits int, text string) error {
 func ParseAxis(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < -1 {
-		return 0, fmt.Errorf("found %q, want an axis from 0, or -1 for the first whose length is not 1", clip(text))
+		return 0, fmt.Errorf("found %q, want an axis from 0, or -1 for the first whose length is not 1", lang.Clip(text))
 	}
 	return int(n), nil
 }
@@ -164,7 +164,7 @@ func ParseDType(name string) (tensor.DType, error) {
 		d, ok = tensor.ParseDType(name)
 	}
 	if _, err := tensor.NewDecoder(d); !ok || err != nil || d == tensor.Undefined {
-		return tensor.Undefined, fmt.Errorf("found %q, want an element type, such as float16, bfloat16, float32 or int8", clip(name))
+		return tensor.Undefined, fmt.Errorf("found %q, want an element type, such as float16, bfloat16, float32 or int8", lang.Clip(name))
 	}
 	return d, nil
 }
@@ -188,7 +188,7 @@ func ParseShape(text string) (tensor.Shape, error) {
 	for part := range strings.SplitSeq(inner, separator) {
 		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 63)
 		if err != nil {
-			return nil, fmt.Errorf("found %q, want a shape such as 2x3x5, or [] for a scalar", clip(text))
+			return nil, fmt.Errorf("found %q, want a shape such as 2x3x5, or [] for a scalar", lang.Clip(text))
 		}
 		shape = append(shape, int64(n))
 	}
@@ -203,15 +203,6 @@ func ParseShape(text string) (tensor.Shape, error) {
 
 // maxRank is how many dimensions an array has at most, as in numpy.
 const maxRank = 64
-
-// clip cuts a text to what fits a message.
-func clip(s string) string {
-	const longest = 60
-	if len(s) > longest {
-		return s[:longest] + "..."
-	}
-	return s
-}
 
 // Code names the reason why a piece did not become part of an array, as the logs have
 // it.

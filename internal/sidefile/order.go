@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/misfit"
 	"dumptool/internal/pickle"
 )
@@ -133,11 +134,11 @@ func parseNodes(text string) ([]timedNode, error) {
 		name, at, ok := cutNumber(l)
 		switch {
 		case ok && len(list) > 0:
-			return nil, fmt.Errorf("line %d %q has a number although lines before it have none, want one in all lines or in none", line, clip(l))
+			return nil, fmt.Errorf("line %d %q has a number although lines before it have none, want one in all lines or in none", line, lang.Clip(l))
 		case ok:
 			nodes = append(nodes, timedNode{name, at})
 		case len(nodes) > 0:
-			return nil, fmt.Errorf("line %d %q has no number although lines before it have one, want a name and a number", line, clip(l))
+			return nil, fmt.Errorf("line %d %q has no number although lines before it have one, want a name and a number", line, lang.Clip(l))
 		case title == "":
 			title = l
 		default:
