@@ -161,7 +161,8 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 		}
 	}
 	used := false
-	flow := newFlow(g, dumped, func(name string) bool { return r.names[filename.Normalise(name)] != nil })
+	flow := &flow{g: g, dumped: dumped, ops: map[int]*graph.Op{}, levels: map[int]int{}, names: map[string]bool{},
+		taken: func(name string) bool { return r.names[filename.Normalise(name)] != nil }}
 	for _, op := range slices.SortedFunc(maps.Keys(nodes), func(a, b *Op) int {
 		return cmp.Or(cmp.Compare(nodes[a], nodes[b]), strings.Compare(a.Name, b.Name), cmp.Compare(a.Execution, b.Execution))
 	}) {
@@ -240,14 +241,8 @@ type flow struct {
 	ops map[int]*graph.Op
 	// levels are how far below a node an operator is that was dumped.
 	levels map[int]int
-	names  map[string]bool // of operators that were not dumped
-	taken  func(name string) bool
-}
-
-// newFlow knows the flow of a graph; taken reports whether a name is that of an
-// operator that was dumped.
-func newFlow(g *graph.IR, dumped map[int]*Op, taken func(name string) bool) *flow {
-	return &flow{g, dumped, make(map[int]*graph.Op), make(map[int]int), make(map[string]bool), taken}
+	names  map[string]bool        // of operators that were not dumped
+	taken  func(name string) bool // is it that of an operator that was dumped?
 }
 
 // op returns the operator of a node.

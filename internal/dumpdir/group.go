@@ -19,7 +19,7 @@ func (r *reader) group() {
 		b := of[e.at]
 		if b == nil {
 			if b = rounds[*e.at]; b == nil {
-				b = newRoundBuilder(*e.at)
+				b = &roundBuilder{at: *e.at, byName: make(map[opKey]*opBuilder), byFileName: make(map[opKey]*opBuilder)}
 				rounds[*e.at] = b
 			}
 			of[e.at] = b
@@ -126,15 +126,14 @@ type opBuilder struct {
 	entries      []*entry
 }
 
-func newRoundBuilder(at Coordinates) *roundBuilder {
-	return &roundBuilder{at: at, byName: make(map[opKey]*opBuilder), byFileName: make(map[opKey]*opBuilder)}
-}
-
 func (b *roundBuilder) add(e *entry) {
 	if f := e.file.Folder; len(b.folders) == 0 || b.folders[len(b.folders)-1] != f {
 		b.folders = append(b.folders, f)
 	}
-	op := b.find(e)
+	op := b.byName[opKey{e.op, e.opType}]
+	if op == nil && e.statistics != nil { // tables have the slashes of a name that the names of files lack
+		op = b.byFileName[opKey{filename.Normalise(e.op), e.opType}]
+	}
 	if op == nil {
 		op = &opBuilder{name: e.op, opType: e.opType}
 		b.byName[opKey{e.op, e.opType}] = op
@@ -142,16 +141,6 @@ func (b *roundBuilder) add(e *entry) {
 		b.ops = append(b.ops, op)
 	}
 	op.entries = append(op.entries, e)
-}
-
-// find returns the operator of an entry, nil if it is new. Tables have the slashes
-// of a name that the names of files lack.
-func (b *roundBuilder) find(e *entry) *opBuilder {
-	op := b.byName[opKey{e.op, e.opType}]
-	if op == nil && e.statistics != nil {
-		op = b.byFileName[opKey{filename.Normalise(e.op), e.opType}]
-	}
-	return op
 }
 
 func (b *roundBuilder) finish(r *reader) *Round {

@@ -1,6 +1,7 @@
 package dumpdir
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -33,14 +34,6 @@ func (r *Run) TreeWarnings() []lang.Sentence {
 		}
 	}
 	return all
-}
-
-// roundText names a round in the text of a problem.
-func roundText(at Coordinates) lang.Text {
-	if name := at.Text(); name.EN != "" {
-		return name
-	}
-	return lang.Text{EN: "one round", ZH: "一个轮次"}
 }
 
 // findProblems looks for files that cannot be read, and for ranks and steps that
@@ -167,7 +160,7 @@ func (r *Run) findRepeated() {
 		repeats := slices.ContainsFunc(round.Ops, func(o *Op) bool { return o.Execution > 0 })
 		if len(starts) > 1 && repeats {
 			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times", "%s 有 %d 个起始时间的 dump (%s)：算子按多次执行处理",
-				roundText(round.At), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
+				cmp.Or(round.At.Text(), lang.Text{EN: "one round", ZH: "一个轮次"}), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
 		}
 	}
 }

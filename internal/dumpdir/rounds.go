@@ -179,7 +179,9 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	p := &RoundPairs{}
 	var matchers [len(coordinates)]matcher
 	for i, c := range coordinates {
-		matchers[i] = newMatcher(ref, npu, c.of)
+		m := matcher{ref: valuesOf(ref, c.of), npu: valuesOf(npu, c.of)}
+		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
+		matchers[i] = m
 		if note := matchers[i].note(c.name); note != "" {
 			p.Notes = append(p.Notes, note)
 		}
@@ -257,12 +259,6 @@ func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
 type matcher struct {
 	ref, npu []string // the known values
 	shared   bool     // is any of them on both sides?
-}
-
-func newMatcher(ref, npu []*Round, of func(*Coordinates) *string) matcher {
-	m := matcher{ref: valuesOf(ref, of), npu: valuesOf(npu, of)}
-	m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
-	return m
 }
 
 // valuesOf returns the known values of a coordinate, each once.

@@ -313,7 +313,10 @@ func (r *irReader) nodeLine(text []byte) bool {
 	n := Node{
 		Type: r.typeOf(operator), Offset: r.offset, Line: r.lines.line, Number: number, Subgraph: r.subgraph, item: -1,
 		inputs: span{int32(len(g.inputs)), int32(len(g.inputs))}, frames: span{int32(len(g.frames)), int32(len(g.frames))},
-		debug: g.debugName(debug, r),
+		debug: "equivoutput",
+	}
+	if string(debug) != n.debug { // which the oldest writers give all nodes
+		n.debug = r.types.keep(debug)
 	}
 	r.node, r.named, r.typed, r.kind, r.stack = len(g.Nodes), false, false, Own, 0
 	isItem := n.Type == "TupleGetItem"
@@ -339,15 +342,6 @@ func (r *irReader) nodeLine(text []byte) bool {
 		}
 	}
 	return true
-}
-
-// debugName keeps the name of a node that only other subgraphs use; the one that the
-// oldest writers give all nodes is kept once.
-func (g *IR) debugName(name []byte, r *irReader) string {
-	if string(name) == "equivoutput" {
-		return "equivoutput"
-	}
-	return r.types.keep(name)
 }
 
 // typeOf returns the type of an operator, each once.
