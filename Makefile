@@ -181,7 +181,7 @@ arm64: build benchtools fused ## the same results on arm64: instructions, tests 
 # What processors without kernels of their own run: loops in plain Go, of which only
 # comparisons have any.
 purego: build benchtools ## the same results without assembly: tests and reports
-	$(GO) vet -tags purego ./internal/cpu $(KERNEL)
+	$(GO) vet -tags purego $(KERNEL)
 	$(GO) test -trimpath -vet=off -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/compare/metrics/...
 	$(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
 	bin/same -old bin/dumptool -new bin/dumptool-purego -trees 3 -only compare

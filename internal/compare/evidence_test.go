@@ -92,7 +92,8 @@ func (m *model) options(t *testing.T, types bool) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.SideFiles = sidefile.Inputs{Consumers: g, ConsumersFile: "consumer.map"}
+	g.Source = "consumer map consumer.map"
+	opt.SideFiles = sidefile.Inputs{Consumers: g}
 	opt.Judge.Verdict.Mode = ByEvidence
 	return opt
 }

@@ -322,6 +322,7 @@ func TestOrders(t *testing.T) {
 	// Two runs have two clocks: that of the NPU counts.
 	ref := tree(t, filepath.Join(dir, "ref"), "a.0.1600000000000001.npy", "b.0.1600000000000002.npy", "c.0.1600000000000003.npy")
 	npu := tree(t, filepath.Join(dir, "npu"), "Add.a.1.2.1700000000000002", "Add.b.1.2.1700000000000001", "Add.c.1.2.1700000000000003")
+	fusion.Source = "fusion graph graph.json"
 	plain := tree(t, filepath.Join(dir, "plain"), "a.npy", "b.npy", "c.npy")
 	tests := []struct {
 		by       dumpdir.OrderBy
@@ -336,7 +337,7 @@ func TestOrders(t *testing.T) {
 	for _, tt := range tests {
 		opt := exactly(ref, tt.npu)
 		opt.OrderBy = tt.by
-		opt.SideFiles = sidefile.Inputs{Runtime: runtime, Execution: execution, Fusion: fusion, FusionFile: "graph.json"}
+		opt.SideFiles = sidefile.Inputs{Runtime: runtime, Execution: execution, Fusion: fusion}
 		rep := runAll(t, opt)
 		got := ""
 		for i := range rep.Rows {

@@ -226,7 +226,8 @@ func netOptions(t *testing.T, ref, arrays, dumps string) map[string]Options {
 	byRuntime, byTime, byGraph := hpaa(ref, arrays), hpaa(ref, dumps), hpaa(ref, arrays)
 	byRuntime.SideFiles.Runtime = order
 	byGraph.OrderBy = dumpdir.ByName
-	byGraph.SideFiles = sidefile.Inputs{Consumers: graph, ConsumersFile: "consumers.json"}
+	graph.Source = "consumer map consumers.json"
+	byGraph.SideFiles = sidefile.Inputs{Consumers: graph}
 	return map[string]Options{"runtime": byRuntime, "timestamps": byTime, "consumers": byGraph}
 }
 

@@ -146,8 +146,7 @@ func ChoiceWarnings(sides ...*Side) []lang.Sentence {
 // sources are the side files that order operators and say who feeds whom.
 func (o *Options) sources() dumpdir.Sources {
 	f := &o.SideFiles
-	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution,
-		Fusion: f.Fusion, FusionFile: f.FusionFile, Consumers: f.Consumers, ConsumersFile: f.ConsumersFile}
+	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution, Fusion: f.Fusion, Consumers: f.Consumers}
 }
 
 // isNamed reports whether the tensors have names of their own in their file.

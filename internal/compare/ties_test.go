@@ -58,7 +58,8 @@ func judgeGiven(t *testing.T, all []given) *record.Report {
 	}
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
 	opt.Judge.Verdict.Mode = ByEvidence
-	opt.SideFiles = sidefile.Inputs{Consumers: g, ConsumersFile: "consumers.json"}
+	g.Source = "consumer map consumers.json"
+	opt.SideFiles = sidefile.Inputs{Consumers: g}
 	return runAll(t, opt)
 }
 

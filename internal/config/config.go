@@ -7,6 +7,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // FileName is the name of configuration files.
@@ -109,4 +110,12 @@ func (s *Settings) Lookup(command []string, flag string) (Value, bool) {
 		}
 	}
 	return Value{}, false
+}
+
+// EnvName returns the environment variable of a flag, such as
+// DUMPTOOL_OVERFLOW_ANALYZE_CPU_DIR.
+func EnvName(command []string, flag string) string {
+	words := append([]string{"dumptool"}, command...)
+	name := strings.Join(append(words, flag), "_")
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }

@@ -19,7 +19,7 @@ func (r *reader) group() {
 		b := of[e.at]
 		if b == nil {
 			if b = rounds[*e.at]; b == nil {
-				b = newRoundBuilder(*e.at)
+				b = &roundBuilder{at: *e.at, byName: make(map[opKey]*opBuilder), byFileName: make(map[opKey]*opBuilder)}
 				rounds[*e.at] = b
 			}
 			of[e.at] = b
@@ -126,15 +126,14 @@ type opBuilder struct {
 	entries      []*entry
 }
 
-func newRoundBuilder(at Coordinates) *roundBuilder {
-	return &roundBuilder{at: at, byName: make(map[opKey]*opBuilder), byFileName: make(map[opKey]*opBuilder)}
-}
-
 func (b *roundBuilder) add(e *entry) {
 	if f := e.file.Folder; len(b.folders) == 0 || b.folders[len(b.folders)-1] != f {
 		b.folders = append(b.folders, f)
 	}
-	op := b.find(e)
+	op := b.byName[opKey{e.op, e.opType}]
+	if op == nil && e.statistics != nil { // tables have the slashes of a name that the names of files lack
+		op = b.byFileName[opKey{filename.Normalise(e.op), e.opType}]
+	}
 	if op == nil {
 		op = &opBuilder{name: e.op, opType: e.opType}
 		b.byName[opKey{e.op, e.opType}] = op
@@ -142,16 +141,6 @@ func (b *roundBuilder) add(e *entry) {
 		b.ops = append(b.ops, op)
 	}
 	op.entries = append(op.entries, e)
-}
-
-// find returns the operator of an entry, nil if it is new. Tables have the slashes
-// of a name that the names of files lack.
-func (b *roundBuilder) find(e *entry) *opBuilder {
-	op := b.byName[opKey{e.op, e.opType}]
-	if op == nil && e.statistics != nil {
-		op = b.byFileName[opKey{filename.Normalise(e.op), e.opType}]
-	}
-	return op
 }
 
 func (b *roundBuilder) finish(r *reader) *Round {
@@ -173,6 +162,10 @@ type slot struct {
 }
 
 func (e *entry) slot() slot { return slot{e.kind, e.index, e.slice, e.role == Table} }
+
+func (e *entry) tensor() Tensor {
+	return Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Statistics: e.statistics, Leaf: e.leaf, Table: e.role == Table}
+}
 
 // executions splits the tensors of an operator: the k-th of each, by time, is that
 // of the k-th execution; all without a time belong to the first. What a table says
@@ -200,18 +193,13 @@ func (b *opBuilder) executions() []*Op {
 		if e.timestamp > 0 {
 			seen[s]++
 		}
-		if e.leaf != nil { // what dump.json says of it goes with it already
-			op := add(e, k)
-			op.Tensors = append(op.Tensors, Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Table: s.table, Statistics: e.statistics, Leaf: e.leaf})
-			continue
-		}
-		if s.table && e.kind != "" {
+		if s.table && e.kind != "" && e.leaf == nil { // what dump.json says of a tensor goes with it already
 			tables = append(tables, e)
 			e.execution = k
 			continue
 		}
 		op := add(e, k)
-		op.Tensors = append(op.Tensors, Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Table: s.table})
+		op.Tensors = append(op.Tensors, e.tensor())
 	}
 	for _, e := range tables {
 		op := add(e, e.execution)
@@ -219,7 +207,7 @@ func (b *opBuilder) executions() []*Op {
 			op.Tensors[i].Statistics = e.statistics
 			continue
 		}
-		op.Tensors = append(op.Tensors, Tensor{Kind: e.kind, Index: e.index, File: e.file, Statistics: e.statistics, Table: true})
+		op.Tensors = append(op.Tensors, e.tensor())
 	}
 	for k, op := range ops {
 		if len(ops) > 1 {

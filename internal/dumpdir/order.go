@@ -42,36 +42,22 @@ type Sources struct {
 	// Runtime and Execution are files of which the user says what they are. They come
 	// before those in the run.
 	Runtime, Execution *sidefile.Order
-	// Fusion is the graph of the compiler, Consumers a map of consumers; their
-	// files are named in messages.
-	Fusion, Consumers         *graph.Graph
-	FusionFile, ConsumersFile string
+	// Fusion is the graph of the compiler, Consumers a map of consumers.
+	Fusion, Consumers *graph.Graph
 
-	// dumpJSON and statistics are the orders of files in the run, dumpFlow is who feeds
-	// whom by the digests of tensors.
+	// dumpJSON and statistics are the orders of files in the run.
 	dumpJSON, statistics *sidefile.Order
-	dumpFlow             *graph.Graph
-	// ir is what the graphs that MindSpore saved in the run say of its operators.
-	ir     *graph.Graph
-	irFile string
+	// ir is what the graphs that MindSpore saved in the run say of its operators, dumpFlow
+	// is who feeds whom by the digests of tensors.
+	ir, dumpFlow *graph.Graph
 }
 
 // or returns s with what it lacks from t, but not By.
 func (s Sources) or(t *Sources) Sources {
 	s.Runtime, s.Execution = cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
-	if s.dumpFlow == nil {
-		s.dumpFlow = t.dumpFlow
-	}
-	if s.ir == nil {
-		s.ir, s.irFile = t.ir, t.irFile
-	}
-	if s.Fusion == nil {
-		s.Fusion, s.FusionFile = t.Fusion, t.FusionFile
-	}
-	if s.Consumers == nil {
-		s.Consumers, s.ConsumersFile = t.Consumers, t.ConsumersFile
-	}
+	s.Fusion, s.Consumers = cmp.Or(s.Fusion, t.Fusion), cmp.Or(s.Consumers, t.Consumers)
+	s.ir, s.dumpFlow = cmp.Or(s.ir, t.ir), cmp.Or(s.dumpFlow, t.dumpFlow)
 	return s
 }
 
@@ -135,13 +121,9 @@ var orderSources = [...]orderSource{
 	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return byList(s.dumpJSON, items) }, "the run has no dump.json"},
 	{ByRuntime, func(s *Sources, items []Item) *ranking { return byList(s.Runtime, items) }, "there is no file with it"},
 	{ByExecution, func(s *Sources, items []Item) *ranking { return byExecution(s.Execution, items) }, "there is no file with it"},
-	{ByIR, func(s *Sources, items []Item) *ranking { return byGraph(s.ir, "graph "+s.irFile, items) }, "the run has no graph of MindSpore"},
-	{ByFusion, func(s *Sources, items []Item) *ranking {
-		return byGraph(s.Fusion, "fusion graph "+s.FusionFile, items)
-	}, "there is no file with it"},
-	{ByConsumers, func(s *Sources, items []Item) *ranking {
-		return byGraph(s.Consumers, "consumer map "+s.ConsumersFile, items)
-	}, "there is no file with it"},
+	{ByIR, func(s *Sources, items []Item) *ranking { return byGraph(s.ir, items) }, "the run has no graph of MindSpore"},
+	{ByFusion, func(s *Sources, items []Item) *ranking { return byGraph(s.Fusion, items) }, "there is no file with it"},
+	{ByConsumers, func(s *Sources, items []Item) *ranking { return byGraph(s.Consumers, items) }, "there is no file with it"},
 	{ByStatistics, func(s *Sources, items []Item) *ranking { return byList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
 	{BySequence, bySequence, "no file of torch.utils.dumper is there"},
 	{ByTimestamp, byTimestamp, "no operator has a timestamp"},
@@ -280,11 +262,11 @@ func lastSegments(names []string) map[string]int {
 }
 
 // byGraph ranks items topologically.
-func byGraph(g *graph.Graph, source string, items []Item) *ranking {
+func byGraph(g *graph.Graph, items []Item) *ranking {
 	if g == nil {
 		return nil
 	}
-	return byKey(source+", topological", items, func(item *Item) (int, bool) { return g.Place(item.Names...) }, cmp.Compare)
+	return byKey(g.Source+", topological", items, func(item *Item) (int, bool) { return g.Place(item.Names...) }, cmp.Compare)
 }
 
 // bySequence ranks items by the numbers of their executions.
@@ -432,30 +414,133 @@ type Flow struct {
 // Flow returns the best of the graphs that has at least half of the operators.
 func (s *Sources) Flow(items []Item) Flow {
 	f := Flow{Of: operators(items)}
-	for _, source := range []struct {
-		graph *graph.Graph
-		name  string
-	}{{s.Consumers, "consumer map " + s.ConsumersFile}, {s.Fusion, "fusion graph " + s.FusionFile}, {s.ir, "graph " + s.irFile}, {s.dumpFlow, "equal tensors of dump.json"}} {
-		if source.graph == nil {
+	for _, g := range []*graph.Graph{s.Consumers, s.Fusion, s.ir, s.dumpFlow} {
+		if g == nil {
 			continue
 		}
-		known, ops := 0, len(source.graph.Ops)
+		known, ops := 0, len(g.Ops)
 		for i := range items {
-			if !items[i].Passive && source.graph.Find(items[i].Names...) != nil {
+			if !items[i].Passive && g.Find(items[i].Names...) != nil {
 				known++
 			}
 		}
 		switch {
-		case 2*known < f.Of && (source.graph == s.dumpFlow || source.graph == s.ir): // nobody gave it
+		case 2*known < f.Of && (g == s.dumpFlow || g == s.ir): // nobody gave it
 		case known == 0:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", source.name, ops))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", g.Source, ops))
 		case 2*known < f.Of:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", source.name, known, f.Of))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", g.Source, known, f.Of))
 		default:
-			f.Graph, f.Known = source.graph, known
-			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", source.name, known, f.Of)
+			f.Graph, f.Known = g, known
+			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", g.Source, known, f.Of)
 			return f
 		}
 	}
 	return f
 }
+
+// attachOrders gives a round the orders in the run that are for it: of several of
+// one kind that which knows most of its operators.
+func (r *reader) attachOrders(round *Round) {
+	best := make(map[OrderBy]int)
+	var items []Item
+	for i := range r.orders {
+		o := &r.orders[i]
+		if !slices.ContainsFunc(round.folders, o.fits) {
+			continue
+		}
+		if items == nil {
+			items = round.items()
+		}
+		known := byExecution(o.order, items).known
+		if n, ok := best[o.by]; ok && n >= known {
+			continue
+		}
+		best[o.by] = known
+		switch o.by {
+		case ByDumpJSON:
+			round.side.dumpJSON = o.order
+		case ByRuntime:
+			round.side.Runtime = o.order
+		case ByExecution:
+			round.side.Execution = o.order
+		case ByStatistics:
+			round.side.statistics = o.order
+		}
+	}
+}
+
+// Arrange orders the operators of all rounds by the sources that are given and
+// those in the run, and finds out who feeds whom.
+func (r *Run) Arrange(given Sources) error {
+	r.sources = given
+	for _, round := range r.Rounds {
+		if err := round.arrange(&given); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Round) arrange(given *Sources) error {
+	sources := given.or(&r.side)
+	r.sources = sources
+	items := r.items()
+	order, places, err := sources.Rank(items)
+	if err != nil {
+		return fmt.Errorf("%s: %w", cmp.Or(r.At.String(), "the run"), err)
+	}
+	r.Order, r.Flow = order, sources.Flow(items)
+	for i, op := range r.Ops {
+		op.Place = places[i]
+	}
+	slices.SortFunc(r.Ops, func(a, b *Op) int {
+		if a.Place != b.Place {
+			return cmp.Compare(a.Place, b.Place)
+		}
+		return cmp.Or(lang.CompareNatural(a.Name, b.Name), strings.Compare(a.Type, b.Type), cmp.Compare(a.Execution, b.Execution))
+	})
+	return nil
+}
+
+// parameterType is the type of MindSpore's parameters and constants.
+const parameterType = "Parameter"
+
+// items are the operators of a round as they are ordered.
+func (r *Round) items() []Item {
+	items := make([]Item, len(r.Ops))
+	for i, op := range r.Ops {
+		items[i] = op.Item()
+	}
+	return items
+}
+
+// Item is the operator as it is ordered.
+func (o *Op) Item() Item {
+	return Item{Names: o.Names(), Timestamp: o.Timestamp, Task: o.Task, HasTask: o.HasTask, IDs: o.ids, Seq: o.seq, Passive: o.Type == parameterType}
+}
+
+// IsTimed reports whether the operator has a place in the run by a clock of its own:
+// a timestamp, or the number of its execution.
+func (o *Op) IsTimed() bool { return o.Timestamp > 0 || o.seq > 0 }
+
+// Script is the line of the user's script that the operator comes from, as FILE:LINE;
+// empty when unknown.
+func (o *Op) Script() string {
+	if o.Call == nil {
+		return ""
+	}
+	return o.Call.Script
+}
+
+// Names are the names that the operator goes by, the best first.
+func (o *Op) Names() []string {
+	if o.Header == "" || o.Header == o.Name {
+		return []string{o.Name}
+	}
+	return []string{o.Header, o.Name}
+}
+
+// Sources order what both rounds hold: those of the NPU's, and of the reference's
+// where the NPU's has none.
+func (p *RoundPair) Sources() Sources { return p.NPU.sources.or(&p.Ref.sources) }

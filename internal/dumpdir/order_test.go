@@ -21,7 +21,7 @@ func list(t *testing.T, text string) *sidefile.Order {
 	return o
 }
 
-func readGraph(t *testing.T, text string) *graph.Graph {
+func readGraph(t *testing.T, source, text string) *graph.Graph {
 	t.Helper()
 	read := graph.ReadFusion
 	if !strings.Contains(text, `"graph"`) {
@@ -31,6 +31,7 @@ func readGraph(t *testing.T, text string) *graph.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.Source = source
 	return g
 }
 
@@ -44,9 +45,8 @@ func TestRank(t *testing.T) {
 	}
 	all := Sources{
 		Runtime: list(t, "b\nnet_a\nop10"), Execution: list(t, "net/a\nb\nx/op2\nop10"),
-		Fusion:     readGraph(t, `{"graph":[{"op":[{"name":"b","id":9,"input":["op10:0"]},{"name":"op10","id":10}]}]}`),
-		FusionFile: "g.json",
-		Consumers:  readGraph(t, `{"op2":["b"],"b":["net/a"]}`), ConsumersFile: "c",
+		Fusion:    readGraph(t, "fusion graph g.json", `{"graph":[{"op":[{"name":"b","id":9,"input":["op10:0"]},{"name":"op10","id":10}]}]}`),
+		Consumers: readGraph(t, "consumer map c", `{"op2":["b"],"b":["net/a"]}`),
 	}
 	one := func(by OrderBy) Sources {
 		s := all
@@ -158,7 +158,7 @@ func TestOrderOfUser(t *testing.T) {
 func TestGraphOrders(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, named("a.npy", "b.npy", "c.npy", "d.npy"))
-	sources := Sources{Consumers: readGraph(t, `{"d":["b"],"b":["c","a"],"c":["a"]}`), ConsumersFile: "map"}
+	sources := Sources{Consumers: readGraph(t, "consumer map map", `{"d":["b"],"b":["c","a"],"c":["a"]}`)}
 	r := openAt(t, root, Options{Sources: sources})
 	if diff := cmp.Diff([]string{": d(o0) b(o0) c(o0) a(o0)"}, rounds(r)); diff != "" {
 		t.Error(diff)
@@ -166,8 +166,8 @@ func TestGraphOrders(t *testing.T) {
 	if f := r.Rounds[0].Flow; f.Graph != sources.Consumers || f.Source.String() != "consumer map map, 4 of 4 operators known" {
 		t.Errorf("%+v", f)
 	}
-	other := readGraph(t, `{"graph":[{"op":[{"name":"p"},{"name":"q"}]}]}`)
-	r = openAt(t, root, Options{Sources: Sources{Fusion: other, FusionFile: "f.json", Consumers: readGraph(t, `{"a":["y"]}`), ConsumersFile: "map"}})
+	other := readGraph(t, "fusion graph f.json", `{"graph":[{"op":[{"name":"p"},{"name":"q"}]}]}`)
+	r = openAt(t, root, Options{Sources: Sources{Fusion: other, Consumers: readGraph(t, "consumer map map", `{"a":["y"]}`)}})
 	round := r.Rounds[0]
 	if round.Order.IsKnown() || round.Flow.Graph != nil {
 		t.Errorf("order %+v, flow %+v", round.Order, round.Flow)

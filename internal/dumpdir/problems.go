@@ -1,13 +1,22 @@
 package dumpdir
 
 import (
+	"cmp"
+	"errors"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/filename"
+	"dumptool/internal/foreign"
 	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/store"
+	"dumptool/internal/tensorfile"
 )
 
 // problem adds a problem.
@@ -27,14 +36,6 @@ func (r *Run) TreeWarnings() []lang.Sentence {
 	return all
 }
 
-// roundText names a round in the text of a problem.
-func roundText(at Coordinates) lang.Text {
-	if name := at.Text(); name.EN != "" {
-		return name
-	}
-	return lang.Text{EN: "one round", ZH: "一个轮次"}
-}
-
 // findProblems looks for files that cannot be read, and for ranks and steps that
 // ought to be there.
 func (r *Run) findProblems() {
@@ -42,20 +43,17 @@ func (r *Run) findProblems() {
 		switch {
 		case f.Err != nil:
 			r.problem(Unreadable, f.Path(), f.Folder.At, f.Err)
-		case f.Size == 0 && f.Role == Tensors && !isEmpty(f):
+		case f.Size == 0 && f.Role == Tensors:
+			shape := filename.Parse(f.Name).Shape
+			if n, ok := shape.Count(); ok && n == 0 && shape != nil {
+				continue
+			}
 			r.problem(Cut, f.Path(), f.Folder.At, lang.Errorf("the file is empty", "文件为空"))
 		}
 	}
 	r.findEmpty()
 	r.findMissing()
 	r.findRepeated()
-}
-
-// isEmpty reports whether the name of a file says that its tensor has no elements.
-func isEmpty(f *File) bool {
-	n := filename.Parse(f.Name)
-	count, ok := n.Shape.Count()
-	return ok && count == 0 && n.Shape != nil
 }
 
 // findEmpty looks for folders of a rank or step without tensors.
@@ -162,7 +160,49 @@ func (r *Run) findRepeated() {
 		repeats := slices.ContainsFunc(round.Ops, func(o *Op) bool { return o.Execution > 0 })
 		if len(starts) > 1 && repeats {
 			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times", "%s 有 %d 个起始时间的 dump (%s)：算子按多次执行处理",
-				roundText(round.At), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
+				cmp.Or(round.At.Text(), lang.Text{EN: "one round", ZH: "一个轮次"}), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
 		}
 	}
+}
+
+// OtherFiles say what the files of a run are that holds no tensors; nothing about a
+// single file, whose error says it.
+func (r *Run) OtherFiles() []batch.Message {
+	var found foreign.Files
+	for _, f := range r.Files {
+		if r.Single || f.Err != nil || f.Role == Table {
+			continue
+		}
+		if head, err := readHead(f.Path()); err == nil {
+			found.Add(f.Path(), head)
+		}
+	}
+	var all []batch.Message
+	for _, s := range found.Sentences() {
+		all = append(all, batch.Infof("%s", "%s", s))
+	}
+	return all
+}
+
+// UnreadMessages say that a file cannot be read, and why no reader takes a file of
+// another program.
+func UnreadMessages(path string, err error) []batch.Message {
+	all := []batch.Message{batch.Errorf("%v", "%v", safefile.WithPath(path, err))}
+	if other, ok := errors.AsType[*tensorfile.ForeignError](err); ok && other.Err != nil {
+		all = append(all, batch.Debug("no reader takes it", "file", path, "why", other.Err))
+	}
+	return all
+}
+
+// readHead reads the beginning of a file.
+func readHead(path string) ([]byte, error) {
+	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would block
+		return nil, os.ErrInvalid
+	}
+	in, err := safefile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, foreign.HeadBytes))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/lang"
@@ -94,7 +95,7 @@ func ChoiceWarnings(all ...Chosen) []lang.Sentence {
 	for i, c := range coordinates {
 		chosen, known := false, false
 		for _, one := range all {
-			if choice := one.By.of(c.name); choice != nil && !choice.all() {
+			if c.choice != nil && !c.choice(&one.By).all() {
 				chosen, known = true, known || one.Run.known[i]
 			}
 		}
@@ -103,21 +104,6 @@ func ChoiceWarnings(all ...Chosen) []lang.Sentence {
 		}
 	}
 	return warnings
-}
-
-// of is the choice of a coordinate, nil for one that is not chosen by.
-func (s *Selection) of(coordinate string) *Choice {
-	switch coordinate {
-	case "rank":
-		return &s.Rank
-	case "step":
-		return &s.Step
-	case "graph":
-		return &s.Graph
-	case "model":
-		return &s.Model
-	}
-	return nil
 }
 
 // Select returns the rounds of a run that a selection chooses.
@@ -193,7 +179,9 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	p := &RoundPairs{}
 	var matchers [len(coordinates)]matcher
 	for i, c := range coordinates {
-		matchers[i] = newMatcher(ref, npu, c.of)
+		m := matcher{ref: valuesOf(ref, c.of), npu: valuesOf(npu, c.of)}
+		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
+		matchers[i] = m
 		if note := matchers[i].note(c.name); note != "" {
 			p.Notes = append(p.Notes, note)
 		}
@@ -273,12 +261,6 @@ type matcher struct {
 	shared   bool     // is any of them on both sides?
 }
 
-func newMatcher(ref, npu []*Round, of func(*Coordinates) *string) matcher {
-	m := matcher{ref: valuesOf(ref, of), npu: valuesOf(npu, of)}
-	m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
-	return m
-}
-
 // valuesOf returns the known values of a coordinate, each once.
 func valuesOf(rounds []*Round, of func(*Coordinates) *string) []string {
 	seen := make(map[string]bool)
@@ -309,4 +291,107 @@ func (m *matcher) note(name string) string {
 		return fmt.Sprintf("the NPU has no %s: it is compared with each of the reference's %d", name, len(m.ref))
 	}
 	return ""
+}
+
+// Coordinates say which round a folder or a tensor belongs to. Each is empty where
+// nothing says it. Start times, process ids and hosts are no part of them, since
+// they differ between two runs of one network.
+type Coordinates struct {
+	// Rank is the rank, else the device.
+	Rank string `json:"rank,omitempty"`
+	// Step is the step, iteration or count of executions.
+	Step string `json:"step,omitempty"`
+	// Graph is the graph id or model id.
+	Graph string `json:"graph,omitempty"`
+	// Model is the name of the network or model.
+	Model string `json:"model,omitempty"`
+	// Folder is what is left of the path where folders that no other coordinate
+	// stands for hold the same tensors several times.
+	Folder string `json:"folder,omitempty"`
+}
+
+// coordinates are the fields of Coordinates, in the order in which rounds are
+// sorted.
+var coordinates = [...]struct {
+	name, zh string
+	of       func(*Coordinates) *string
+	choice   func(*Selection) *Choice // nil for what is not chosen by
+}{
+	{"rank", "rank", func(c *Coordinates) *string { return &c.Rank }, func(s *Selection) *Choice { return &s.Rank }},
+	{"step", "step", func(c *Coordinates) *string { return &c.Step }, func(s *Selection) *Choice { return &s.Step }},
+	{"graph", "图", func(c *Coordinates) *string { return &c.Graph }, func(s *Selection) *Choice { return &s.Graph }},
+	{"model", "模型", func(c *Coordinates) *string { return &c.Model }, func(s *Selection) *Choice { return &s.Model }},
+	{"folder", "目录", func(c *Coordinates) *string { return &c.Folder }, nil},
+}
+
+// Known reports whether any coordinate but the folder is known.
+func (c Coordinates) Known() bool {
+	return c.withoutFolder() != Coordinates{}
+}
+
+// IsZero reports whether documents leave the coordinates out.
+func (c Coordinates) IsZero() bool { return !c.Known() }
+
+func (c Coordinates) withoutFolder() Coordinates {
+	c.Folder = ""
+	return c
+}
+
+// String returns the coordinates that are known, such as rank 0 step 3; empty for
+// none.
+func (c Coordinates) String() string { return c.Text().EN }
+
+// Text returns the coordinates that are known in both languages.
+func (c Coordinates) Text() lang.Text {
+	var en, zh []string
+	for _, one := range coordinates {
+		if value := *one.of(&c); value != "" {
+			en, zh = append(en, one.name+" "+value), append(zh, one.zh+" "+value)
+		}
+	}
+	return lang.Text{EN: strings.Join(en, " "), ZH: strings.Join(zh, " ")}
+}
+
+// ShortNames names rounds by the coordinates in which they differ, such as rank 1
+// step 2; a folder is its own name. One round has an empty name.
+func ShortNames(all []Coordinates) []string {
+	names := make([]string, len(all))
+	for _, one := range coordinates {
+		differ := slices.ContainsFunc(all, func(c Coordinates) bool { return *one.of(&c) != *one.of(&all[0]) })
+		for i := range all {
+			switch value := *one.of(&all[i]); {
+			case !differ || value == "":
+			case one.name == "folder":
+				names[i] += " " + value
+			default:
+				names[i] += " " + one.name + " " + value
+			}
+		}
+	}
+	for i := range names {
+		names[i] = strings.TrimPrefix(names[i], " ")
+	}
+	return names
+}
+
+// Compare orders coordinates by rank, step, graph, model and folder; numbers are
+// compared as such, and what is not known comes first.
+func (c Coordinates) Compare(d Coordinates) int {
+	for _, one := range coordinates {
+		if r := lang.CompareNatural(*one.of(&c), *one.of(&d)); r != 0 {
+			return r
+		}
+	}
+	return 0
+}
+
+// parseNumber returns the number that a coordinate is.
+func parseNumber(value string) (uint64, bool) {
+	n, err := strconv.ParseUint(value, 10, 64)
+	return n, err == nil
+}
+
+// number returns a number without leading zeros.
+func number(digits string) string {
+	return cmp.Or(strings.TrimLeft(digits, "0"), "0")
 }

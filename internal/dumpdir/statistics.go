@@ -1,7 +1,7 @@
 package dumpdir
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -198,7 +198,11 @@ const maxTable = 1 << 30
 // line, and a row for every input and output. Columns go by their titles in any
 // letter case. Rows that do not fit are left out; the error is a *TableError then.
 func readStatistics(in io.Reader, row func(*statisticRow)) error {
-	r := csv.NewReader(&withoutBOM{in: io.LimitReader(in, maxTable)})
+	text := bufio.NewReader(io.LimitReader(in, maxTable))
+	if mark, _ := text.Peek(3); string(mark) == "\ufeff" {
+		_, _ = text.Discard(3) // which Peek has read
+	}
+	r := csv.NewReader(text)
 	r.FieldsPerRecord = -1
 	r.LazyQuotes = true
 	r.ReuseRecord = true
@@ -432,25 +436,4 @@ func numberSetter(what Statistic) statisticSetter {
 		s.Values.Set(what, v)
 		return nil
 	}
-}
-
-// withoutBOM leaves a byte order mark at the start of a stream out.
-type withoutBOM struct {
-	in    io.Reader
-	begun bool
-}
-
-// Read implements io.Reader.
-func (w *withoutBOM) Read(p []byte) (int, error) {
-	if w.begun || len(p) < 3 {
-		return w.in.Read(p)
-	}
-	w.begun = true
-	var head [3]byte
-	n, err := io.ReadFull(w.in, head[:])
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
-	rest := bytes.TrimPrefix(head[:n], []byte("\ufeff"))
-	return copy(p, rest), err
 }

@@ -126,7 +126,14 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 	w.seen[abs] = true
 	f := &Folder{Path: dir, Dir: rel, parent: parent}
 	w.run.folders = append(w.run.folders, f)
-	entries, err := readFolder(dir, parent == nil)
+	var entries []fs.DirEntry
+	var err error
+	if parent == nil { // what is below it will be listed too
+		err = store.Preload(dir)
+	}
+	if err == nil {
+		entries, err = store.ReadDir(dir)
+	}
 	if err != nil {
 		// It is a file as far as anybody can know.
 		w.run.Files = append(w.run.Files, &File{Folder: f, Name: store.Base(dir), Err: err})
@@ -156,16 +163,6 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 		}
 	}
 	return nil
-}
-
-// readFolder lists a folder. With all, what is below it will be listed too.
-func readFolder(dir string, all bool) ([]fs.DirEntry, error) {
-	if all {
-		if err := store.Preload(dir); err != nil {
-			return nil, err
-		}
-	}
-	return store.ReadDir(dir)
 }
 
 // skips reports whether a folder is the one to leave out.

@@ -67,7 +67,7 @@ func (w *producers) follow(at ref, output int, chosen bool) {
 		}
 		n := &w.g.Nodes[at]
 		inputs := w.g.inputs[n.inputs.from:n.inputs.to]
-		if isTransparent(n.Type) && len(inputs) > 0 {
+		if transparent[n.Type] && len(inputs) > 0 {
 			k := wanted{at, output, chosen}
 			if w.seen[k] {
 				return
@@ -109,13 +109,8 @@ func (w *producers) add(s Source) {
 	}
 }
 
-func isTransparent(opType string) bool {
-	switch opType {
-	case load, depend, tupleGetItem, makeTuple:
-		return true
-	}
-	return false
-}
+// transparent are the types of nodes that are looked through.
+var transparent = map[string]bool{load: true, depend: true, tupleGetItem: true, makeTuple: true}
 
 // Consumer is an operator that reads something.
 type Consumer struct {
@@ -157,7 +152,7 @@ func (g *IR) Readers(param int) []Consumer {
 			for _, use := range uses[s.at] {
 				n := &g.Nodes[use[0]]
 				switch {
-				case isHanding(n.Type) && use[1] == 0:
+				case handing[n.Type] && use[1] == 0:
 					if at := ref(use[0]); !seen[at] {
 						seen[at] = true
 						next = append(next, step{at, append(slices.Clone(s.via), use[0])})
@@ -179,14 +174,8 @@ func (g *IR) Readers(param int) []Consumer {
 	return all
 }
 
-// isHanding reports whether an operator hands input 0 on.
-func isHanding(opType string) bool {
-	switch opType {
-	case load, depend, tupleGetItem, "Cast", "TransData":
-		return true
-	}
-	return false
-}
+// handing are the operators that hand input 0 on.
+var handing = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
 
 // Through follows a source upwards through casts and changes of layout, and returns
 // where it ends and what it went through, the last first.
@@ -217,13 +206,13 @@ func (g *IR) Consumers(of map[int]bool) map[int][]Use {
 	uses := make(map[int][]Use)
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if isTransparent(n.Type) || n.Type == updateState {
+		if transparent[n.Type] || n.Type == updateState {
 			continue
 		}
 		for k := range g.InputCount(n) {
 			// Most inputs are others; what is looked through is rare.
 			in := g.inputs[int(n.inputs.from)+k]
-			if in < 0 || !of[int(in)] && !isTransparent(g.Nodes[in].Type) {
+			if in < 0 || !of[int(in)] && !transparent[g.Nodes[in].Type] {
 				continue
 			}
 			for _, s := range g.Producers(n, k) {

@@ -122,23 +122,16 @@ func (g *IR) Stacks(n *Node) []Stack {
 			end++
 		}
 		s := Stack{Kind: rest[0].Kind, Frames: slices.Clone(rest[:end])}
-		if !g.beginsInside(s.Frames, n.innerFirst) {
+		// The innermost frame is the first one if that alone is of the library, and the last
+		// one if that alone is; else it is as the file is written.
+		begins, ends := g.IsLibrary(s.Frames[0]), g.IsLibrary(s.Frames[len(s.Frames)-1])
+		if begins != ends && ends || begins == ends && !n.innerFirst {
 			slices.Reverse(s.Frames)
 		}
 		stacks = append(stacks, s)
 		rest = rest[end:]
 	}
 	return stacks
-}
-
-// beginsInside reports whether the first of the frames is the innermost one: it is a
-// frame of the library, and the last is not, or as the file is written.
-func (g *IR) beginsInside(frames []Frame, innerFirst bool) bool {
-	first, last := g.IsLibrary(frames[0]), g.IsLibrary(frames[len(frames)-1])
-	if first != last {
-		return first
-	}
-	return innerFirst
 }
 
 // User returns the frame of a stack that the user wrote: the innermost one that is
@@ -245,11 +238,12 @@ func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (b
 		} else {
 			line = nil
 		}
-		f, ok := g.location(one)
+		path, f, code, ok := cutLocation(one)
 		if !ok {
 			bad = one
 			continue
 		}
+		f.Path, f.Code = g.texts.add(path, nil), g.texts.add(trimCode(code), squeeze)
 		f.Kind, f.stack = kind, stack
 		if int(n.frames.to) > int(n.frames.from) && g.frames[n.frames.to-1] == f {
 			continue
@@ -262,19 +256,8 @@ func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (b
 	}
 }
 
-// location reads what follows "In file ": path(88)/code/, path:88/code/ or
-// path:88~90, 8~25/code/.
-func (g *IR) location(b []byte) (Frame, bool) {
-	path, f, code, ok := cutLocation(b)
-	if !ok {
-		return Frame{}, false
-	}
-	f.Path = g.texts.add(path, nil)
-	f.Code = g.texts.add(trimCode(code), squeeze)
-	return f, true
-}
-
-// cutLocation finds the first place that can be the end of a path.
+// cutLocation takes apart what follows "In file ": path(88)/code/, path:88/code/ or
+// path:88~90, 8~25/code/. The first place that can be the end of a path is it.
 func cutLocation(b []byte) (path []byte, f Frame, code []byte, ok bool) {
 	for i, c := range b {
 		if c != '(' && c != ':' {

@@ -313,7 +313,10 @@ func (r *irReader) nodeLine(text []byte) bool {
 	n := Node{
 		Type: r.typeOf(operator), Offset: r.offset, Line: r.lines.line, Number: number, Subgraph: r.subgraph, item: -1,
 		inputs: span{int32(len(g.inputs)), int32(len(g.inputs))}, frames: span{int32(len(g.frames)), int32(len(g.frames))},
-		debug: g.debugName(debug, r),
+		debug: "equivoutput",
+	}
+	if string(debug) != n.debug { // which the oldest writers give all nodes
+		n.debug = r.types.keep(debug)
 	}
 	r.node, r.named, r.typed, r.kind, r.stack = len(g.Nodes), false, false, Own, 0
 	isItem := n.Type == "TupleGetItem"
@@ -339,15 +342,6 @@ func (r *irReader) nodeLine(text []byte) bool {
 		}
 	}
 	return true
-}
-
-// debugName keeps the name of a node that only other subgraphs use; the one that the
-// oldest writers give all nodes is kept once.
-func (g *IR) debugName(name []byte, r *irReader) string {
-	if string(name) == "equivoutput" {
-		return "equivoutput"
-	}
-	return r.types.keep(name)
 }
 
 // typeOf returns the type of an operator, each once.
@@ -512,4 +506,38 @@ func (r *irReader) hashLine(text []byte) {
 	if n.Name == "" || n.scopeOnly { // only the form of the location shows who wrote it
 		n.innerFirst = n.innerFirst || n.frames.to > from && !bytes.Contains(text, []byte(".py:"))
 	}
+}
+
+// lineReader reads lines with their places.
+type lineReader struct {
+	in      *bufio.Reader
+	offset  int64 // of the next line
+	line    int32 // the number of the last one
+	long    []byte
+	tooLong int
+}
+
+// next returns a line without its end, and its place.
+func (r *lineReader) next() (line []byte, offset int64, err error) {
+	offset = r.offset
+	line, err = r.in.ReadSlice('\n')
+	r.offset += int64(len(line))
+	if errors.Is(err, bufio.ErrBufferFull) {
+		r.long = r.long[:0]
+		for errors.Is(err, bufio.ErrBufferFull) {
+			r.long = append(r.long, line[:min(len(line), maxIRLine-len(r.long))]...)
+			line, err = r.in.ReadSlice('\n')
+			r.offset += int64(len(line))
+		}
+		if len(r.long)+len(line) > maxIRLine {
+			r.tooLong++
+		}
+		r.long = append(r.long, line[:min(len(line), maxIRLine-len(r.long))]...)
+		line = r.long
+	}
+	if err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)) {
+		return nil, offset, err
+	}
+	r.line++
+	return bytes.TrimRight(line, "\r\n"), offset, nil
 }

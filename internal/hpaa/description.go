@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 const (
@@ -125,7 +126,7 @@ func (p *Piece) fromJSON(text []byte) error {
 	}
 	for before, again := range doc.Root.Repeated() {
 		_, column := doc.Position(again.KeyStart)
-		return fmt.Errorf("column %d: the key %q comes again", column, clip(before.Key))
+		return fmt.Errorf("column %d: the key %q comes again", column, lang.Clip(before.Key))
 	}
 	for _, m := range doc.Root.Members {
 		text, given, err := valueText(m.Key, m.Value)
@@ -163,20 +164,10 @@ func valueText(key string, v *jsonpos.Value) (text string, given bool, err error
 	case shape:
 		return "", false, fmt.Errorf("%s: found %v, want an array of numbers", key, v.Kind)
 	}
-	if err := unknownKeyOr(key); err != nil {
+	if err := checkKey(key); err != nil {
 		return "", false, err
 	}
 	return "", false, fmt.Errorf("%s: found %v, want a number", key, v.Kind)
-}
-
-// unknownKeyOr is the error of a key that no description has, nil for others.
-func unknownKeyOr(key string) error {
-	for _, k := range keys {
-		if k.name == key {
-			return nil
-		}
-	}
-	return unknownKey(key)
 }
 
 // readCSV reads a table whose columns are called as the keys are. Empty cells are not
@@ -193,7 +184,7 @@ func readCSV(in io.Reader) ([]*Piece, error) {
 	seen := map[string]bool{}
 	for i, name := range title {
 		title[i] = strings.ToLower(strings.TrimSpace(name))
-		if err := unknownKeyOr(title[i]); err != nil {
+		if err := checkKey(title[i]); err != nil {
 			bad.add(1, err)
 		} else if seen[title[i]] {
 			bad.add(1, fmt.Errorf("the column %q comes again", title[i]))

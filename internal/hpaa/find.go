@@ -39,14 +39,9 @@ type Source struct {
 
 // Find lists the pieces. The error is a *DescriptionError, or that of a file or folder.
 func (s *Source) Find() (*Found, error) {
-	if s.Pattern != nil {
-		return s.fitting()
+	if s.Pattern == nil {
+		return s.described()
 	}
-	return s.described()
-}
-
-// fitting lists the files whose names fit the pattern.
-func (s *Source) fitting() (*Found, error) {
 	files, err := s.list()
 	if err != nil {
 		return nil, err
@@ -141,7 +136,7 @@ func (s *Source) described() (*Found, error) {
 func (s *Source) pathOf(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	folder := store.Dir(s.Description)
-	outside := fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", clip(name))
+	outside := fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", lang.Clip(name))
 	switch {
 	case filepath.IsLocal(local) && !slices.Contains(strings.Split(filepath.ToSlash(local), "/"), ".."):
 	case !s.AllowOutside:

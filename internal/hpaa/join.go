@@ -176,7 +176,11 @@ func (j *joint) write(ctx context.Context, shared *room, w func(block []byte) er
 				readers[i] = newReader(p, mine, apart && len(j.pieces) > manyPieces)
 			}
 			if j.rows > 0 {
-				if err := readers[i].passRow(ctx, j.kept[i]*unit, j.lengths[i]*unit, w); err != nil {
+				err := readers[i].pass(ctx, j.kept[i]*unit, w)
+				if err == nil {
+					err = readers[i].pass(ctx, (j.lengths[i]-j.kept[i])*unit, nil)
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -191,14 +195,6 @@ func (j *joint) write(ctx context.Context, shared *room, w func(block []byte) er
 		}
 	}
 	return nil
-}
-
-// passRow passes the first kept bytes of the next row of a piece to w.
-func (r *reader) passRow(ctx context.Context, kept, all int64, w func(block []byte) error) error {
-	if err := r.pass(ctx, kept, w); err != nil {
-		return err
-	}
-	return r.pass(ctx, all-kept, nil)
 }
 
 // pass passes the next n bytes of a piece to w, unless it is nil.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,9 +54,9 @@ var keys = []struct {
 }{
 	{"file", func(p *Piece, text string) error { p.File = text; return nil }},
 	{"node", func(p *Piece, text string) error { p.Node = text; return nil }},
-	{"output", func(p *Piece, text string) error { return setNumber(&p.Output, text) }},
-	{"piece", func(p *Piece, text string) error { return setNumber(&p.Number, text) }},
-	{"round", func(p *Piece, text string) error { return setInteger(&p.Round, text) }},
+	{"output", func(p *Piece, text string) error { return setNumber(&p.Output, 31, text) }},
+	{"piece", func(p *Piece, text string) error { return setNumber(&p.Number, 31, text) }},
+	{"round", func(p *Piece, text string) error { return setNumber(&p.Round, 63, text) }},
 	{"dtype", func(p *Piece, text string) (err error) {
 		p.DType, err = ParseDType(text)
 		return err
@@ -68,7 +69,7 @@ var keys = []struct {
 		p.Encoding, err = ParseEncoding(text)
 		return err
 	}},
-	{"skip", func(p *Piece, text string) error { return setInteger(&p.Skip, text) }},
+	{"skip", func(p *Piece, text string) error { return setNumber(&p.Skip, 63, text) }},
 	{"axis", func(p *Piece, text string) error {
 		axis, err := ParseAxis(text)
 		p.Axis = &axis
@@ -81,7 +82,7 @@ var keys = []struct {
 	{"time", func(p *Piece, text string) error {
 		at, ok := sidefile.ParseInstant(text)
 		if !ok {
-			return fmt.Errorf("found %q, want a number", clip(text))
+			return fmt.Errorf("found %q, want a number", lang.Clip(text))
 		}
 		p.Time = &at
 		return nil
@@ -90,28 +91,32 @@ var keys = []struct {
 
 // setKey sets what a key says of a piece.
 func (p *Piece) setKey(name, text string) error {
-	for _, k := range keys {
-		if k.name != name {
-			continue
-		}
-		if err := k.set(p, text); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
+	if err := checkKey(name); err != nil {
+		return err
 	}
-	return unknownKey(name)
+	for _, k := range keys {
+		if k.name == name {
+			if err := k.set(p, text); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
 }
 
-// unknownKey is the error of a key that no description has.
-func unknownKey(name string) error {
+// checkKey is the error of a key that no description has.
+func checkKey(name string) error {
 	var names []string
 	for _, k := range keys {
 		names = append(names, k.name)
 	}
-	if near := lang.Nearest(name, names); near != "" {
-		return fmt.Errorf("unknown key %q, did you mean %s?", clip(name), near)
+	if slices.Contains(names, name) {
+		return nil
 	}
-	return fmt.Errorf("unknown key %q, want %s", clip(name), strings.Join(names, ", "))
+	if near := lang.Nearest(name, names); near != "" {
+		return fmt.Errorf("unknown key %q, did you mean %s?", lang.Clip(name), near)
+	}
+	return fmt.Errorf("unknown key %q, want %s", lang.Clip(name), strings.Join(names, ", "))
 }
 
 // check checks what every piece needs.
@@ -120,33 +125,22 @@ func (p *Piece) check() error {
 	case p.File == "":
 		return errors.New("no file")
 	case strings.ContainsRune(p.File, 0):
-		return fmt.Errorf("file: %q has a character that no path has", clip(p.File))
+		return fmt.Errorf("file: %q has a character that no path has", lang.Clip(p.File))
 	case p.Node == "":
 		return errors.New("no node")
 	}
 	return nil
 }
 
-// setNumber sets the number of an output or a piece.
-func setNumber(n *int, text string) error {
-	v, err := strconv.ParseUint(text, 10, 31)
-	*n = int(v)
-	return numberError(text, math.MaxInt32, err)
-}
-
-func setInteger(n *int64, text string) error {
-	v, err := strconv.ParseUint(text, 10, 63)
-	*n = int64(v)
-	return numberError(text, math.MaxInt64, err)
-}
-
-// numberError is the error of a text that is no number that strconv takes.
-func numberError(text string, most int64, err error) error {
+// setNumber sets a number from 0 of so many bits.
+func setNumber[N int | int64](n *N, bits int, text string) error {
+	v, err := strconv.ParseUint(text, 10, bits)
+	*n = N(v)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("found %q, want a number of at most %d", clip(text), most)
+		return fmt.Errorf("found %q, want a number of at most %d", lang.Clip(text), uint64(1)<<bits-1)
 	case err != nil:
-		return fmt.Errorf("found %q, want a number from 0", clip(text))
+		return fmt.Errorf("found %q, want a number from 0", lang.Clip(text))
 	}
 	return nil
 }
@@ -155,7 +149,7 @@ func numberError(text string, most int64, err error) error {
 func ParseAxis(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < -1 {
-		return 0, fmt.Errorf("found %q, want an axis from 0, or -1 for the first whose length is not 1", clip(text))
+		return 0, fmt.Errorf("found %q, want an axis from 0, or -1 for the first whose length is not 1", lang.Clip(text))
 	}
 	return int(n), nil
 }
@@ -173,7 +167,7 @@ func ParseDType(name string) (tensor.DType, error) {
 		d, ok = tensor.ParseDType(name)
 	}
 	if _, err := tensor.NewDecoder(d); !ok || err != nil || d == tensor.Undefined {
-		return tensor.Undefined, fmt.Errorf("found %q, want an element type, such as float16, bfloat16, float32 or int8", clip(name))
+		return tensor.Undefined, fmt.Errorf("found %q, want an element type, such as float16, bfloat16, float32 or int8", lang.Clip(name))
 	}
 	return d, nil
 }
@@ -197,7 +191,7 @@ func ParseShape(text string) (tensor.Shape, error) {
 	for part := range strings.SplitSeq(inner, separator) {
 		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 63)
 		if err != nil {
-			return nil, fmt.Errorf("found %q, want a shape such as 2x3x5, or [] for a scalar", clip(text))
+			return nil, fmt.Errorf("found %q, want a shape such as 2x3x5, or [] for a scalar", lang.Clip(text))
 		}
 		shape = append(shape, int64(n))
 	}
@@ -213,11 +207,44 @@ func ParseShape(text string) (tensor.Shape, error) {
 // maxRank is how many dimensions an array has at most, as in numpy.
 const maxRank = 64
 
-// clip cuts a text to what fits a message.
-func clip(s string) string {
-	const longest = 60
-	if len(s) > longest {
-		return s[:longest] + "..."
-	}
-	return s
+// Code names the reason why a piece did not become part of an array, as the logs have
+// it.
+type Code string
+
+// The codes. The first three are found while a piece is checked, the others where
+// pieces are joined.
+const (
+	BadHex         Code = "BAD_HEX"
+	SizeMismatch   Code = "SIZE_MISMATCH"
+	ReadError      Code = "READ_ERROR"
+	MissingPiece   Code = "MISSING_PIECE"
+	DuplicatePiece Code = "DUPLICATE_PIECE"
+	ConcatShape    Code = "CONCAT_SHAPE"
+	// NotInModel is for names without a tensor of the reference that would give their
+	// shape.
+	NotInModel Code = "NOT_IN_MODEL"
+	// WriteError is for arrays that could not be written.
+	WriteError Code = "WRITE_ERROR"
+)
+
+// PieceError is the error of a piece.
+type PieceError struct {
+	// Code names the reason.
+	Code Code `json:"code"`
+	// Text says what was found, where, and what was wanted.
+	Text string `json:"error"`
+}
+
+// Error is the text.
+func (e *PieceError) Error() string { return e.Text }
+
+// sizeError is the error of a piece that has another number of bytes than its shape.
+func sizeError(found int64, dtype tensor.DType, shape tensor.Shape, want int64) *PieceError {
+	return &PieceError{SizeMismatch, fmt.Sprintf("found %d bytes, want %d for %v of %s", found, want, shape, dtype)}
+}
+
+func readError(err error) *PieceError { return &PieceError{ReadError, err.Error()} }
+
+func concatError(format string, args ...any) *PieceError {
+	return &PieceError{ConcatShape, fmt.Sprintf(format, args...)}
 }

@@ -27,15 +27,6 @@ type worker struct {
 	rooms  sync.Pool
 }
 
-// inputPaths are the resolved paths of pieces.
-func inputPaths(pieces []*Piece) map[string]bool {
-	paths := make(map[string]bool, len(pieces))
-	for _, p := range pieces {
-		paths[resolved(p.Path)] = true
-	}
-	return paths
-}
-
 // resolved is an absolute path without links, as far as it exists.
 func resolved(path string) string {
 	if abs, err := store.Abs(path); err == nil {

@@ -26,3 +26,12 @@ func FirstNames(names []string) string {
 	}
 	return strings.Join(names[:shown], ", ") + ", ..."
 }
+
+// Clip cuts a text of a file to what fits a message.
+func Clip(s string) string {
+	const longest = 60
+	if len(s) > longest {
+		return s[:longest] + "..."
+	}
+	return s
+}

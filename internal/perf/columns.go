@@ -1,6 +1,10 @@
 package perf
 
-import "fmt"
+import (
+	"fmt"
+
+	"dumptool/internal/lang"
+)
 
 // Column is a counter of the tables.
 type Column uint8
@@ -164,5 +168,5 @@ func columnOf(heading string) (Column, bool) {
 
 // errMissing is the error of a table without a column that nothing can do without.
 func errMissing(column, heading string) error {
-	return fmt.Errorf("no column %s in the first line, %q", column, clip(heading))
+	return fmt.Errorf("no column %s in the first line, %q", column, lang.Clip(heading))
 }

@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // Count is a number of cycles, bytes or other things that may be unknown.
@@ -62,19 +64,19 @@ func parseCount(text string) (Count, error) {
 	case digits == "":
 		return count(0), nil
 	case exponent < 0:
-		return Count{}, fmt.Errorf("%s has a fraction", clip(text))
+		return Count{}, fmt.Errorf("%s has a fraction", lang.Clip(text))
 	case len(digits)+exponent <= mostDigits:
 		if n, err := strconv.ParseInt(digits+strings.Repeat("0", exponent), 10, 64); err == nil {
 			return count(n), nil
 		}
 	}
-	return Count{}, fmt.Errorf("%s is larger than %d", clip(text), int64(math.MaxInt64))
+	return Count{}, fmt.Errorf("%s is larger than %d", lang.Clip(text), int64(math.MaxInt64))
 }
 
 // decimal takes a number apart: its digits without zeros at both ends, and how many
 // powers of ten belong to them.
 func decimal(text string) (digits string, exponent int, err error) {
-	wrong := fmt.Errorf("%s is no number", clip(text))
+	wrong := fmt.Errorf("%s is no number", lang.Clip(text))
 	mantissa, power, hasPower := strings.Cut(strings.ToLower(text), "e")
 	if hasPower {
 		if exponent, err = strconv.Atoi(power); err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -90,21 +92,12 @@ func decimal(text string) (digits string, exponent int, err error) {
 	case digits == "" || strings.Trim(digits, "0123456789") != "":
 		return "", 0, wrong
 	case negative:
-		return "", 0, fmt.Errorf("%s is negative", clip(text))
+		return "", 0, fmt.Errorf("%s is negative", lang.Clip(text))
 	}
 	exponent -= len(fraction)
 	digits = strings.TrimLeft(digits, "0")
 	short := strings.TrimRight(digits, "0")
 	return short, exponent + len(digits) - len(short), nil
-}
-
-// clip cuts a text to what fits a message.
-func clip(s string) string {
-	const longest = 60
-	if len(s) > longest {
-		return s[:longest] + "..."
-	}
-	return s
 }
 
 // sum adds some numbers from 0 and subtracts others. It is exact, but a result below the
@@ -157,11 +150,11 @@ func ParseRatio(text string) (Ratio, error) {
 	case digits == "":
 		return Ratio{0, 1}, nil
 	case exponent < -ratioDigits || len(digits)+exponent > ratioDigits:
-		return Ratio{}, fmt.Errorf("%s has more than %d digits on one side of the point", clip(text), ratioDigits)
+		return Ratio{}, fmt.Errorf("%s has more than %d digits on one side of the point", lang.Clip(text), ratioDigits)
 	}
 	r := Ratio{1, 1}
 	if r.num, err = strconv.ParseUint(digits, 10, 64); err != nil {
-		return Ratio{}, fmt.Errorf("%s is no number", clip(text))
+		return Ratio{}, fmt.Errorf("%s is no number", lang.Clip(text))
 	}
 	for ; exponent > 0; exponent-- {
 		r.num *= 10

@@ -64,12 +64,9 @@ type Files struct {
 type Inputs struct {
 	OpConfig           *OpConfig
 	NameMap            *NameMap
-	Fusion             *graph.Graph
-	FusionFile         string // its path
+	Fusion, Consumers  *graph.Graph
 	Ops                []string
 	Runtime, Execution *Order
-	Consumers          *graph.Graph
-	ConsumersFile      string // its path
 	// Skipped are the lines of logs about tensors that have no array of the NPU, Kept
 	// those of imports in the folder that was searched.
 	Skipped, Kept []SkipLine
@@ -248,8 +245,9 @@ func (in *Inputs) readNameMap(r io.Reader, path string) error {
 }
 
 func (in *Inputs) readFusion(r io.Reader, path string) (err error) {
-	in.Fusion, err = graph.ReadFusion(r)
-	in.FusionFile = path
+	if in.Fusion, err = graph.ReadFusion(r); err == nil {
+		in.Fusion.Source = "fusion graph " + path
+	}
 	return err
 }
 
@@ -289,7 +287,8 @@ func (in *Inputs) readExecution(r io.Reader, path string) (err error) {
 }
 
 func (in *Inputs) readConsumers(r io.Reader, path string) (err error) {
-	in.Consumers, err = graph.ReadConsumers(r)
-	in.ConsumersFile = path
+	if in.Consumers, err = graph.ReadConsumers(r); err == nil {
+		in.Consumers.Source = "consumer map " + path
+	}
 	return err
 }

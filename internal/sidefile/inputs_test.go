@@ -30,8 +30,8 @@ func TestLoadInputs(t *testing.T) {
 		NameMap: "@" + at("map.json"), Fusion: at("graph.json"), Ops: at("ops.txt"), Execution: at("order.csv"),
 	}
 	in, err := given.Load()
-	if err != nil || in.OpConfig == nil || in.NameMap == nil || in.Fusion == nil || in.FusionFile == "" || in.Runtime == nil || in.Execution == nil ||
-		in.Consumers == nil || in.ConsumersFile == "" || strings.Join(in.Ops, ",") != "a,re:b.*" || len(in.Problems) > 0 {
+	if err != nil || in.OpConfig == nil || in.NameMap == nil || in.Fusion == nil || in.Fusion.Source == "" || in.Runtime == nil || in.Execution == nil ||
+		in.Consumers == nil || in.Consumers.Source == "" || strings.Join(in.Ops, ",") != "a,re:b.*" || len(in.Problems) > 0 {
 		t.Errorf("%+v, %v", in, err)
 	}
 	searched := Files{Folder: dir, NameMap: `{"a":"x"}`}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // scanner reads the literals of JSON and Python that hold names: dicts and
@@ -138,7 +140,7 @@ func (s *scanner) escape(b *strings.Builder) error {
 	}
 	r, _, rest, err := strconv.UnquoteChar(text, 0)
 	if err != nil || text[1] >= '0' && text[1] <= '9' {
-		return s.wrong(start, "found the escape %q, want one of Python or JSON that is a character", clip(text[:min(len(text), escapeLength(text[1]))]))
+		return s.wrong(start, "found the escape %q, want one of Python or JSON that is a character", lang.Clip(text[:min(len(text), escapeLength(text[1]))]))
 	}
 	b.WriteRune(r)
 	s.pos += len(text) - len(rest)

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 )
 
 // op_config.csv, the file of the HPAA tools with limits per operator: columns
@@ -106,7 +107,7 @@ func (c *OpConfig) read(data []byte) error {
 func checkCells(row []string) error {
 	for i, cell := range row {
 		if !isText(cell) {
-			return fmt.Errorf("cell %d is %q, want UTF-8 text without control characters", i+1, clip(cell))
+			return fmt.Errorf("cell %d is %q, want UTF-8 text without control characters", i+1, lang.Clip(cell))
 		}
 	}
 	return nil

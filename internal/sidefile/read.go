@@ -21,12 +21,3 @@ func readAll(r io.Reader) ([]byte, error) {
 	}
 	return bytes.TrimPrefix(data, []byte("\ufeff")), err
 }
-
-// clip cuts a text to what fits a message.
-func clip(s string) string {
-	const longest = 60
-	if len(s) > longest {
-		return s[:longest] + "..."
-	}
-	return s
-}

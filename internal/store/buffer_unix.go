@@ -13,3 +13,6 @@ func newBuffer(size int64) []byte {
 	}
 	return data
 }
+
+// freeBuffer gives memory back that nobody uses.
+func freeBuffer(data []byte) { _ = syscall.Munmap(data[:cap(data)]) } // which knows what is none of its own

@@ -37,7 +37,7 @@ type remote struct {
 	// found are objects of no listing that Stat has described, by bucket and key. Open
 	// opens what was described.
 	found   map[[2]string]Object
-	folders sync.Map // of locations without a path that checkFolder has seen
+	folders sync.Map // by bucket and key, that CheckFolder has seen
 }
 
 // listing is all that lies below a prefix, as it was listed.
@@ -49,10 +49,12 @@ type listing struct {
 	changed map[string]bool
 }
 
-// location is a remote path taken apart.
+// location is a remote path taken apart, and its storage.
 type location struct {
 	path        string // as the user wrote it
 	bucket, key string
+	*remote
+	objects Objects
 }
 
 // Error is an error about a remote path.
@@ -68,20 +70,29 @@ func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // at takes a remote path apart and finds its storage.
-func at(path string) (*remote, location, error) {
+func at(path string) (location, error) {
 	root, rest := split(path)
-	l := location{path, root[len(scheme(path)):], strings.TrimPrefix(rest, "/")}
+	l := location{path: path, bucket: root[len(scheme(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
 	if l.bucket == "" {
-		return nil, l, l.error(errors.New("no bucket is named, want s3://bucket/key"))
+		return l, l.error(errors.New("no bucket is named, want s3://bucket/key"))
 	}
-	r := current.Load()
-	if r == nil {
-		return nil, l, l.error(errors.New("object storage is not set up"))
+	if l.remote == nil {
+		return l, l.error(errors.New("object storage is not set up"))
 	}
-	return r, l, nil
+	var err error
+	if l.objects, err = l.connect(); err != nil {
+		return l, l.error(err)
+	}
+	return l, nil
 }
 
-func (l location) error(err error) error { return &Error{l.path, err} }
+// error is an error about the path, nil for none.
+func (l location) error(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{l.path, err}
+}
 
 // prefix is the beginning of all keys below a folder: empty, or with a slash at the end.
 func (l location) prefix() string {
@@ -103,25 +114,6 @@ func (h hidden) Unwrap() error { return h.error }
 // isMark reports whether an object is the mark of a folder, which may be empty.
 func isMark(o Object) bool { return o.Size == 0 && strings.HasSuffix(o.Key, "/") }
 
-func (r *remote) preload(l location) error {
-	if r.listed(l.bucket, l.prefix()) != nil {
-		return nil
-	}
-	objects, err := r.connect()
-	if err != nil {
-		return l.error(err)
-	}
-	all, _, err := objects.List(l.bucket, l.prefix(), false)
-	if err != nil {
-		return l.error(err)
-	}
-	found := &listing{l.bucket, l.prefix(), all, map[string]bool{}}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.listings = append(r.listings, found)
-	return nil
-}
-
 // listed is a listing that has the object of a key, or all objects below one that ends
 // with a slash; nil when there is none.
 func (r *remote) listed(bucket, key string) *listing {
@@ -135,12 +127,12 @@ func (r *remote) listed(bucket, key string) *listing {
 	return nil
 }
 
-// changed notes that this process has written or removed an object.
-func (r *remote) changed(l location) {
-	r.forget(l)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, known := range r.listings {
+// changed notes that this process has written or removed the object.
+func (l location) changed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.found, [2]string{l.bucket, l.key})
+	for _, known := range l.listings {
 		if known.bucket != l.bucket || !strings.HasPrefix(l.key, known.prefix) {
 			continue
 		}
@@ -195,33 +187,33 @@ func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
 const maxFound = 100_000
 
 // describe notes an object that no listing has.
-func (r *remote) describe(l location, o Object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.found == nil || len(r.found) >= maxFound {
-		r.found = make(map[[2]string]Object)
+func (l location) describe(o Object) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.found == nil || len(l.found) >= maxFound {
+		l.found = make(map[[2]string]Object)
 	}
-	r.found[[2]string{l.bucket, l.key}] = o
+	l.found[[2]string{l.bucket, l.key}] = o
 }
 
 // forget forgets what was noted.
-func (r *remote) forget(l location) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.found, [2]string{l.bucket, l.key})
+func (l location) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.found, [2]string{l.bucket, l.key})
 }
 
 // described returns an object that was noted.
-func (r *remote) described(l location) (Object, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	o, ok := r.found[[2]string{l.bucket, l.key}]
+func (l location) described() (Object, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o, ok := l.found[[2]string{l.bucket, l.key}]
 	return o, ok
 }
 
-func (r *remote) open(l location) (Source, error) {
-	o, isKnown := r.described(l)
-	if known := r.listed(l.bucket, l.key); known != nil {
+func (l location) open() (Source, error) {
+	o, isKnown := l.described()
+	if known := l.listed(l.bucket, l.key); known != nil {
 		listed, ok := known.object(l.key)
 		if !ok || isMark(listed) {
 			return nil, l.error(errMissing)
@@ -230,26 +222,21 @@ func (r *remote) open(l location) (Source, error) {
 	} else if !isKnown {
 		o = Object{Key: l.key, Size: -1}
 	}
-	objects, err := r.connect()
-	if err == nil && l.key == "" {
-		err = errors.New("is a bucket, want an object")
+	if l.key == "" {
+		return nil, l.error(errors.New("is a bucket, want an object"))
 	}
+	s, err := l.objects.Open(l.bucket, o)
 	if err != nil {
+		l.forget()
 		return nil, l.error(err)
 	}
-	s, err := objects.Open(l.bucket, o)
-	if err != nil {
-		r.forget(l)
-		return nil, l.error(err)
-	}
-	return &source{s, r, l}, nil
+	return &source{s, l}, nil
 }
 
 // source puts the path in front of errors of reading, after which nothing that was noted
 // of the object counts.
 type source struct {
 	Source
-	r  *remote
 	at location
 }
 
@@ -263,14 +250,14 @@ func (s *source) readWhole() { Whole(s.Source) }
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.Source.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		s.r.forget(s.at) // it may have changed
+		s.at.forget() // it may have changed
 		err = s.at.error(err)
 	}
 	return n, err
 }
 
-func (r *remote) stat(l location) (fs.FileInfo, error) {
-	if known := r.listed(l.bucket, l.key); known != nil {
+func (l location) stat() (fs.FileInfo, error) {
+	if known := l.listed(l.bucket, l.key); known != nil {
 		if o, ok := known.object(l.key); ok && !isMark(o) {
 			return l.file(o), nil
 		}
@@ -279,24 +266,20 @@ func (r *remote) stat(l location) (fs.FileInfo, error) {
 		}
 		return l.folder(), nil
 	}
-	if o, ok := r.described(l); ok {
+	if o, ok := l.described(); ok {
 		return l.file(o), nil
 	}
-	objects, err := r.connect()
-	if err != nil {
-		return nil, l.error(err)
-	}
 	if l.key != "" {
-		o, err := objects.Head(l.bucket, l.key)
+		o, err := l.objects.Head(l.bucket, l.key)
 		if err == nil && !isMark(o) {
-			r.describe(l, o)
+			l.describe(o)
 			return l.file(o), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, l.error(err)
 		}
 	}
-	below, err := objects.Any(l.bucket, l.prefix())
+	below, err := l.objects.Any(l.bucket, l.prefix())
 	if err != nil {
 		return nil, l.error(err)
 	}
@@ -306,19 +289,14 @@ func (r *remote) stat(l location) (fs.FileInfo, error) {
 	return l.folder(), nil
 }
 
-func (r *remote) readDir(l location) ([]fs.DirEntry, error) {
+func (l location) readDir() ([]fs.DirEntry, error) {
 	var found []Object
 	var prefixes []string
-	if known := r.listed(l.bucket, l.prefix()); known != nil {
+	var err error
+	if known := l.listed(l.bucket, l.prefix()); known != nil {
 		found, prefixes = known.shallow(l.prefix())
-	} else {
-		objects, err := r.connect()
-		if err != nil {
-			return nil, l.error(err)
-		}
-		if found, prefixes, err = objects.List(l.bucket, l.prefix(), true); err != nil {
-			return nil, l.error(err)
-		}
+	} else if found, prefixes, err = l.objects.List(l.bucket, l.prefix(), true); err != nil {
+		return nil, l.error(err)
 	}
 	if len(found)+len(prefixes) == 0 && l.key != "" {
 		return nil, l.error(errMissing)
@@ -340,93 +318,23 @@ func (r *remote) readDir(l location) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-func (r *remote) create(l location, isNew bool) (Writer, error) {
-	objects, err := r.connect()
-	if err == nil && (l.key == "" || strings.HasSuffix(l.key, "/")) {
-		err = errors.New("not the name of an object")
-	}
-	if err != nil {
-		return nil, l.error(err)
-	}
-	w, err := objects.Create(l.bucket, l.key, isNew)
-	if err != nil {
-		return nil, l.error(err)
-	}
-	return &writer{w, r, l}, nil
-}
-
 // writer puts the path in front of errors of writing, and notes that it has written.
 type writer struct {
-	w  Writer
-	r  *remote
+	Writer
 	at location
 }
 
 // Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
-	n, err := w.w.Write(p)
-	if err != nil {
-		err = w.at.error(err)
-	}
-	return n, err
+	n, err := w.Writer.Write(p)
+	return n, w.at.error(err)
 }
 
 // Commit implements Writer.
 func (w *writer) Commit() error {
-	err := w.w.Commit()
-	w.r.changed(w.at) // after an error nobody knows
-	if err != nil {
-		err = w.at.error(err)
-	}
-	return err
-}
-
-// Abort implements Writer.
-func (w *writer) Abort() { w.w.Abort() }
-
-func (r *remote) writable(l location) error {
-	objects, err := r.connect()
-	if err == nil {
-		err = objects.Writable(l.bucket, l.key)
-	}
-	if err != nil {
-		return l.error(err)
-	}
-	return nil
-}
-
-func (r *remote) checkFolder(l location) error {
-	key := strings.TrimSuffix(l.key, "/")
-	if _, known := r.folders.Load(location{"", l.bucket, key}); known || key == "" {
-		return nil
-	}
-	objects, err := r.connect()
-	if err == nil {
-		_, err = objects.Head(l.bucket, key)
-	}
-	switch {
-	case err == nil:
-		err = errors.New("an object has that name")
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // who may only write is told no more
-		r.folders.Store(location{"", l.bucket, key}, true)
-		return nil
-	}
-	return l.error(err)
-}
-
-func (r *remote) remove(l location) error {
-	objects, err := r.connect()
-	if err == nil {
-		_, err = objects.Head(l.bucket, l.key) // who may not remove may still find nothing
-	}
-	if err == nil {
-		err = objects.Remove(l.bucket, l.key)
-		r.changed(l)
-	}
-	if err != nil {
-		return l.error(err)
-	}
-	return nil
+	err := w.Writer.Commit()
+	w.at.changed() // after an error nobody knows
+	return w.at.error(err)
 }
 
 // info describes a remote file or folder.

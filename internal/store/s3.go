@@ -1,6 +1,7 @@
 package store
 
 import (
+	"container/list"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -34,7 +35,6 @@ type s3 struct {
 	heads  *heads
 	blocks *blocks
 	active atomic.Int64 // sources that are read beyond their heads
-	opened atomic.Int64 // sources
 	parts  *parts
 
 	unconditional sync.Once // noteUnconditional
@@ -74,8 +74,10 @@ func newS3(set S3Settings) (*s3, error) {
 	slow.ResponseHeaderTimeout = finishTimeout
 	s := &s3{
 		set: set, keys: set.keychain(), endpoint: at.url.String(), named: at.named, virtual: at.virtual,
-		slots: make(chan struct{}, set.Concurrency),
-		heads: newHeads(set.heads()), blocks: newBlocks(max(set.Cache-set.heads(), set.Block)), parts: &parts{left: partsBudget},
+		slots:  make(chan struct{}, set.Concurrency),
+		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // these count among all that may be in memory
+		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
+		parts:  &parts{left: partsBudget},
 	}
 	if at.url.Scheme == "http" && !loopback(at.url.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"container/list"
 	"fmt"
 	"io"
 	"net/http"
@@ -135,7 +136,7 @@ func TestPrefetch(t *testing.T) {
 }
 
 // TestBudget checks that many readers with little memory come to their end, and that
-// there is never more than that.
+// there is no more than that and a block for each of them.
 func TestBudget(t *testing.T) {
 	for _, cache := range []int64{minBlock, minBlock + 1000, 3 * minBlock, 16 * minBlock} {
 		s := fakeServer(t).connect(t, func(set *S3Settings) { set.Block, set.Cache, set.Concurrency = min(minBlock+1000, cache), cache, 3 })
@@ -161,23 +162,18 @@ func TestBudget(t *testing.T) {
 		b := s.blocks
 		b.mu.Lock()
 		held, unread := int64(0), int64(0)
-		for _, k := range b.byKey {
-			held += pages(k.key.n)
-			if k.left > 0 {
-				unread += k.key.n
+		for _, e := range b.bySpan {
+			k := e.Value.(*block)
+			held += k.n
+			if k.unread > 0 {
+				unread += k.n
 			}
 			if k.users != 0 {
-				t.Errorf("block %v has %d users", k.key, k.users)
+				t.Errorf("block %v has %d users", k.span, k.users)
 			}
 		}
-		for i, gap := range b.gaps {
-			held += gap.n
-			if gap.n <= 0 || i > 0 && b.gaps[i-1].at+b.gaps[i-1].n >= gap.at {
-				t.Errorf("gaps %v", b.gaps)
-			}
-		}
-		if held != b.max || int64(len(b.memory)) != b.max || b.max > pages(cache) || unread != b.unread {
-			t.Errorf("%d bytes in use or free, of %d; %d unread, counted %d", held, cache, unread, b.unread)
+		if held != b.bytes || b.order.Len() != len(b.bySpan) || held > cache+readers*minBlock || unread != b.unread {
+			t.Errorf("%d bytes in use, counted %d, of %d; %d unread, counted %d", held, b.bytes, cache, unread, b.unread)
 		}
 		b.mu.Unlock()
 	}
@@ -281,46 +277,57 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestVictims checks whose blocks are given up.
+// TestVictims checks which blocks are given up.
 func TestVictims(t *testing.T) {
-	b := newBlocks(4 * minBlock)
-	get := func(id string, off, turn int64) *block {
-		k, isNew := b.find(blockKey{id, off * minBlock, minBlock}, turn, now)
+	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
+	get := func(id string) *block {
+		k, isNew := b.find(span{id, 0, minBlock}, now)
 		if isNew {
 			b.loaded(k, nil)
 		}
 		return k
 	}
-	give := func(k *block, n int64) { b.release(k, span{0, n}) }
-	first, second, third := get("x", 0, 1), get("y", 0, 2), get("z", 0, 3)
-	used := get("z", 1, 3)
-	give(first, minBlock/2)
-	give(second, 0)
-	give(third, pageSize)
-	if k, _ := b.find(blockKey{"a", 0, minBlock}, 4, soon); k != nil {
-		t.Error("a block was given up that nobody had read")
-	}
-	// The last reader's block that is not in use goes first, then the one before.
-	for i, want := range []blockKey{third.key, second.key} {
-		get("a", int64(i), 4)
-		if b.byKey[want] != nil {
-			t.Errorf("%d: %v is still there", i, want)
+	gone := func(after string, want ...*block) {
+		t.Helper()
+		for _, k := range want {
+			if b.bySpan[k.span] != nil {
+				t.Errorf("after %s: %v is still there", after, k.span)
+			}
 		}
 	}
-	if b.byKey[first.key] == nil || b.byKey[used.key] == nil {
-		t.Error("more was given up")
+	first, second, third, used := get("first"), get("second"), get("third"), get("used")
+	for at := int64(0); at < minBlock; at += minBlock / 4 { // read to its end in several pieces
+		b.release(get("third"), minBlock/4)
 	}
-	// One that was read in several pieces goes before all others.
-	for at := int64(0); at < minBlock; at += 1000 {
-		k := get("x", 0, 1)
-		b.release(k, span{at, min(1000, minBlock-at)})
+	b.release(third, 0)
+	b.release(first, minBlock/2)
+	b.release(second, 0)
+	if third.unread > 0 || b.unread != 3*minBlock {
+		t.Errorf("%d bytes of a block are left, %d of all", third.unread, b.unread)
 	}
-	if first.left != 0 || b.unread != 3*minBlock {
-		t.Errorf("%d pages are left, %d bytes", first.left, b.unread)
+	if k, _ := b.find(span{"more", 0, minBlock}, perhaps); k != nil {
+		t.Error("nothing is left for others")
 	}
-	if k, isNew := b.find(blockKey{"b", 0, minBlock}, 5, soon); k == nil || !isNew || b.byKey[first.key] != nil {
+	if k, isNew := b.find(span{"more", 0, minBlock}, soon); k == nil || !isNew {
 		t.Error("what was read is kept")
 	}
+	gone("one more", third)
+	if k, _ := b.find(span{"again", 0, minBlock}, soon); k != nil {
+		t.Error("a block was given up that nobody had read")
+	}
+	get("a")
+	gone("a", first) // the one that was used least recently
+	get("b")
+	gone("b", second)
+	get("c")
+	if b.bySpan[used.span] == nil || b.bytes != 5*minBlock {
+		t.Errorf("what is in use was given up, or %d bytes are counted", b.bytes)
+	}
+	b.release(get("broken"), 0)
+	k, _ := b.find(span{"error", 0, minBlock}, now)
+	b.loaded(k, errChanged)
+	b.release(k, 0)
+	gone("an error", k)
 }
 
 // TestShare checks that every reader can have two blocks, or one if it reads all.
@@ -345,26 +352,23 @@ func TestShare(t *testing.T) {
 // TestHeads checks that heads are remembered up to a number of bytes.
 func TestHeads(t *testing.T) {
 	const limit = 8 << 20
-	h := newHeads(limit)
-	const more = limit/headSize + 10
-	for i := range more {
+	h := &heads{max: limit, byID: map[string][]byte{}}
+	for i := range limit/headSize + 10 {
 		h.put(fmt.Sprint(i), make([]byte, headSize))
-		if i%3 == 0 {
-			h.get("0") // used last, again and again
+	}
+	held := int64(0)
+	for _, data := range h.byID {
+		held += int64(len(data))
+	}
+	if h.bytes != held || held != limit {
+		t.Errorf("%d heads of %d bytes, counted %d", len(h.byID), held, h.bytes)
+	}
+	for id := range h.byID {
+		h.put(id, make([]byte, 1000))
+		if got := len(h.get(id)); got != 1000 || h.bytes != limit-headSize+1000 {
+			t.Errorf("%d bytes are kept of a head, %d of all", got, h.bytes)
 		}
-	}
-	if h.bytes > limit || int64(len(h.byID)*headSize) != h.bytes || h.order.Len() != len(h.byID) {
-		t.Errorf("%d heads of %d bytes", len(h.byID), h.bytes)
-	}
-	if h.get("0") == nil || h.get("1") != nil || h.get(fmt.Sprint(more-1)) == nil {
-		t.Error("not those that were used last")
-	}
-	before := h.bytes
-	h.trim("0", 1000)
-	h.trim("0", 2000)
-	h.trim("1", 10)
-	if got := len(h.get("0")); got != 1000 || h.bytes != before-headSize+1000 {
-		t.Errorf("%d bytes are kept of a head, %d of all, %d before", got, h.bytes, before)
+		break
 	}
 }
 

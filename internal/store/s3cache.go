@@ -1,10 +1,7 @@
 package store
 
 import (
-	"bytes"
-	"cmp"
 	"container/list"
-	"slices"
 	"sync"
 )
 
@@ -12,217 +9,154 @@ import (
 // dump and the whole of small files.
 const headSize = 64 << 10
 
-// heads is how many bytes of heads are remembered, of all that may be in memory.
-func (s *S3Settings) heads() int64 { return s.Cache / 8 }
-
-// heads are the first bytes of objects that were read last.
+// heads are the first bytes of objects, as many as were read of each when it was closed.
+// Beyond a number of bytes any of them are forgotten: of a folder that is walked again
+// and again the one that was used least recently would always be the next one.
 type heads struct {
+	max int64
+
 	mu    sync.Mutex
-	max   int64
 	bytes int64
-	order list.List // of *head, the one used last in front
-	byID  map[string]*list.Element
+	byID  map[string][]byte
 }
-
-type head struct {
-	id   string
-	data []byte
-}
-
-func newHeads(limit int64) *heads { return &heads{max: limit, byID: map[string]*list.Element{}} }
 
 // get returns the first bytes of an object, nil when they are not remembered.
 func (h *heads) get(id string) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := h.byID[id]
-	if e == nil {
-		return nil
-	}
-	h.order.MoveToFront(e)
-	return e.Value.(*head).data
+	return h.byID[id]
 }
 
 // put remembers the first bytes of an object.
 func (h *heads) put(id string, data []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.byID[id] != nil {
-		return
-	}
-	h.byID[id] = h.order.PushFront(&head{id, data})
-	for h.bytes += int64(len(data)); h.bytes > h.max; {
-		last := h.order.Remove(h.order.Back()).(*head)
-		delete(h.byID, last.id)
-		h.bytes -= int64(len(last.data))
-	}
-}
-
-// trim forgets what lies behind the first n bytes of an object.
-func (h *heads) trim(id string, n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	e := h.byID[id]
-	if e == nil {
-		return
-	}
-	if kept := e.Value.(*head); n < len(kept.data) {
-		h.bytes -= int64(len(kept.data) - n)
-		kept.data = bytes.Clone(kept.data[:n])
+	h.bytes += int64(len(data) - len(h.byID[id]))
+	h.byID[id] = data
+	for other, data := range h.byID {
+		if h.bytes <= h.max {
+			return
+		}
+		h.bytes -= int64(len(data))
+		delete(h.byID, other)
 	}
 }
 
-// blockKey is a piece of an object.
-type blockKey struct {
+// span is a range of an object.
+type span struct {
 	id     string
 	off, n int64
 }
 
-// block is a piece of an object in memory, or on its way there.
+// block is a range of an object in memory, or on its way there.
 type block struct {
-	key   blockKey
-	data  []byte
-	at    int64 // of data in the memory of all blocks
-	ready chan struct{}
-	err   error  // of loading it, once it is ready
-	turn  int64  // of the reader: those that came first go on first
-	seen  []bool // the pages that were read to their ends
-	left  int    // pages that were not
-	users int    // that must find it where it is
+	span
+	data   []byte
+	ready  chan struct{}
+	err    error // of loading it, once it is ready
+	unread int64 // bytes of which nobody has read as many yet
+	users  int   // that must find it
 }
 
-// blocks are pieces of objects in memory. All of them together, those on their way too,
-// take at most a number of bytes, which are taken before a request is sent. A reader
-// that waits for them holds no block, and one that holds a block does not wait for other
-// readers before it lets go: so any number of readers comes to its end.
+// blocks are ranges of objects in memory, those on their way too. Beyond a number of
+// bytes blocks are given up, but none that is in use: there may be more by a block a
+// reader.
 type blocks struct {
 	max int64
 
 	mu     sync.Mutex
-	freed  sync.Cond
-	memory []byte // of all blocks, got when the first one is
-	gaps   []span // of memory, by their place; none touches another
-	unread int64  // bytes of blocks that are not read to their end
-	byKey  map[blockKey]*block
+	bytes  int64
+	unread int64     // of the blocks that were not read to their ends
+	order  list.List // of *block, the one that was used last in front
+	bySpan map[span]*list.Element
 }
 
-// span is a piece of memory.
-type span struct{ at, n int64 }
-
-// pageSize is what pieces of memory are multiples of, in which it is noted what was read.
-const pageSize = 4 << 10
-
-func newBlocks(limit int64) *blocks {
-	b := &blocks{max: pages(limit), byKey: map[blockKey]*block{}}
-	b.freed.L = &b.mu
-	return b
-}
-
-// wanting says how much a reader wants a block: what it may take for it.
-type wanting int
-
+// How much a reader wants a block, by the eighths of the memory that blocks may take then
+// that nobody has read yet.
 const (
-	// perhaps takes what is free or read to its end, and leaves some of it to others.
-	perhaps wanting = iota
-	// soon takes what is free or read to its end.
-	soon
-	// now takes what others wait for least, and waits until there is something.
-	now
+	perhaps = 5
+	soon    = 8
+	now     = 1 << 32
 )
 
 // find returns a block in use by the caller. A new one has no data yet: the caller loads
-// it. There may be none unless it is wanted now; then the result is nil.
-func (b *blocks) find(key blockKey, turn int64, want wanting) (found *block, isNew bool) {
+// it. Unless it is wanted now there may be no room; then the result is nil.
+func (b *blocks) find(at span, want int64) (found *block, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for {
-		if found = b.byKey[key]; found != nil {
-			found.users++
-			found.turn = turn
-			return found, false
-		}
-		if want == perhaps && b.unread+key.n > b.max/8*5 {
-			return nil, false
-		}
-		if at, ok := b.take(key.n, want == now); ok {
-			found = &block{key: key, data: b.memory[at : at+key.n : at+key.n], at: at, ready: make(chan struct{}), turn: turn, users: 1}
-			found.left = int(pages(key.n) / pageSize)
-			found.seen = make([]bool, found.left)
-			b.byKey[key] = found
-			b.unread += key.n
-			return found, true
-		}
-		if want != now {
-			return nil, false
-		}
-		b.freed.Wait()
+	if e := b.bySpan[at]; e != nil {
+		b.order.MoveToFront(e)
+		found = e.Value.(*block)
+		found.users++
+		return found, false
 	}
+	if want < now && b.unread+at.n > b.max/8*want {
+		return nil, false
+	}
+	found = &block{span: at, data: b.makeRoom(at), ready: make(chan struct{}), unread: at.n, users: 1}
+	b.bySpan[at] = b.order.PushFront(found)
+	b.bytes += at.n
+	b.unread += at.n
+	return found, true
 }
 
-// take finds memory for a block. With force others may lose one that is not read.
-func (b *blocks) take(n int64, force bool) (at int64, ok bool) {
-	if b.memory == nil {
-		b.memory = newBuffer(b.max)
-		b.gaps = []span{{0, b.max}}
-	}
-	n = pages(n)
-	for {
-		for i := range b.gaps {
-			gap := &b.gaps[i]
-			if gap.n < n {
-				continue
-			}
-			at = gap.at
-			gap.at, gap.n = gap.at+n, gap.n-n
-			if gap.n == 0 {
-				b.gaps = slices.Delete(b.gaps, i, i+1)
-			}
-			return at, true
+// makeRoom gives blocks up for a new one, as far as that helps, and returns the memory of
+// one that is about as long; nil for none.
+func (b *blocks) makeRoom(at span) (data []byte) {
+	for b.bytes+at.n > b.max {
+		k := b.victim(at.id)
+		if k == nil {
+			break
 		}
-		if !b.giveUp(force) {
-			return 0, false
+		b.drop(k)
+		if size := int64(cap(k.data)); data == nil && size >= at.n && size/2 < at.n {
+			data = k.data[:at.n]
+		} else {
+			freeBuffer(k.data)
 		}
 	}
+	return data
 }
 
-// pages is the memory that n bytes take.
-func pages(n int64) int64 { return (n + pageSize - 1) / pageSize * pageSize }
-
-// giveUp gives a block up that nobody uses: one that was read to its end; else, with
-// force, the last one of the reader that came last.
-func (b *blocks) giveUp(force bool) bool {
-	var victim *block
-	for _, k := range b.byKey {
+// victim is the next block to be given up for one of an object: one that was read to its
+// end, else the last one of the object, so that who reads all over one that is larger
+// than the memory takes no block from others, else the one that was used least recently.
+func (b *blocks) victim(id string) (best *block) {
+	kind := func(k *block) int {
 		switch {
-		case k.users > 0 || k.left > 0 && !force:
-		case victim == nil, k.left == 0 && victim.left > 0:
-			victim = k
-		case k.left > 0 && victim.left > 0 && (k.turn > victim.turn || k.turn == victim.turn && k.key.off > victim.key.off):
-			victim = k
+		case k.unread <= 0:
+			return 0
+		case k.id == id:
+			return 1
+		}
+		return 2
+	}
+	for e := b.order.Back(); e != nil; e = e.Prev() {
+		k := e.Value.(*block)
+		switch {
+		case k.users > 0:
+		case best == nil, kind(k) < kind(best), kind(k) == 1 && kind(best) == 1 && k.off > best.off:
+			best = k
 		}
 	}
-	if victim == nil {
-		return false
-	}
-	b.finished(victim)
-	delete(b.byKey, victim.key)
-	b.free(victim)
-	return true
+	return best
 }
 
-// free makes the memory of a block a gap.
-func (b *blocks) free(k *block) {
-	gap := span{k.at, pages(k.key.n)}
-	i, _ := slices.BinarySearchFunc(b.gaps, gap.at, func(s span, at int64) int { return cmp.Compare(s.at, at) })
-	if i < len(b.gaps) && gap.at+gap.n == b.gaps[i].at {
-		gap.n += b.gaps[i].n
-		b.gaps = slices.Delete(b.gaps, i, i+1)
+// drop gives a block up.
+func (b *blocks) drop(k *block) {
+	b.read(k, k.unread)
+	b.order.Remove(b.bySpan[k.span])
+	delete(b.bySpan, k.span)
+	b.bytes -= k.n
+}
+
+// read notes that bytes of a block were read.
+func (b *blocks) read(k *block, n int64) {
+	if k.unread > 0 {
+		if k.unread -= n; k.unread <= 0 {
+			b.unread -= k.n
+		}
 	}
-	if i > 0 && b.gaps[i-1].at+b.gaps[i-1].n == gap.at {
-		b.gaps[i-1].n += gap.n
-		return
-	}
-	b.gaps = slices.Insert(b.gaps, i, gap)
 }
 
 // loaded says that a new block has its data, or why not.
@@ -230,47 +164,18 @@ func (b *blocks) loaded(k *block, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k.err = err; err != nil {
-		b.finished(k)
-		delete(b.byKey, k.key)
+		b.drop(k)
+		freeBuffer(k.data)
 	}
 	close(k.ready)
 }
 
-// release ends the use of a block, of which the caller has read a piece.
-func (b *blocks) release(k *block, read span) {
+// release ends the use of a block, of which the caller has read so many bytes.
+func (b *blocks) release(k *block, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if k.left > 0 && read.n > 0 {
-		end := read.at + read.n
-		to := int(end / pageSize)
-		if end == k.key.n {
-			to = len(k.seen)
-		}
-		for i := int(read.at / pageSize); i < to; i++ {
-			if !k.seen[i] {
-				k.seen[i] = true
-				k.left--
-			}
-		}
-		if k.left == 0 {
-			b.unread -= k.key.n
-		}
-	}
-	if k.users--; k.users > 0 {
-		return
-	}
-	if k.err != nil {
-		b.free(k)
-	}
-	b.freed.Broadcast()
-}
-
-// finished says that nobody will read more of a block.
-func (b *blocks) finished(k *block) {
-	if k.left > 0 {
-		k.left = 0
-		b.unread -= k.key.n
-	}
+	k.users--
+	b.read(k, n)
 }
 
 // finish says that a reader will read no more of an object: its blocks are given up
@@ -278,10 +183,9 @@ func (b *blocks) finished(k *block) {
 func (b *blocks) finish(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for key, k := range b.byKey {
-		if key.id == id {
-			b.finished(k)
+	for at, e := range b.bySpan {
+		if k := e.Value.(*block); at.id == id {
+			b.read(k, k.unread)
 		}
 	}
-	b.freed.Broadcast()
 }

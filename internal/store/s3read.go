@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -35,18 +36,18 @@ type s3Object struct {
 	size        int64
 	etag        string
 	id          string
-	turn        int64 // of all sources, in the order in which they were opened
 	again       spill
 
 	mu     sync.Mutex
-	whole  bool     // it will be read from its beginning to its end
-	begun  bool     // to be read beyond what shows what it is
-	kept   int      // bytes of the head that were read
-	block  int64    // bytes of a block; 0 before the first one
-	small  int      // reads that jumped, of which the first ones fetch little
-	next   int64    // where a read follows the one before
-	last   blockKey // that was read last
-	asked  []bool   // of the blocks of one that is read whole
+	head   []byte // its beginning, nil if nobody knows it
+	kept   int    // bytes of the head that were read
+	whole  bool   // it will be read from its beginning to its end
+	begun  bool   // to be read beyond what shows what it is
+	block  int64  // bytes of a block; 0 before the first one
+	small  int    // reads that jumped, of which the first ones fetch little
+	next   int64  // where a read follows the one before
+	last   span   // that was read last
+	asked  []bool // of the blocks of one that is read whole
 	closed bool
 }
 
@@ -57,33 +58,23 @@ const maxSmall = 4
 // Open implements Objects. An object of an unknown size is found out about by reading
 // its head.
 func (s *s3) Open(bucket string, o Object) (Source, error) {
-	f := &s3Object{s: s, bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize, turn: s.opened.Add(1)}
+	f := &s3Object{s: s, bucket: bucket, key: o.Key, next: headSize}
 	if o.Size < 0 {
-		data, now, err := s.head(bucket, o.Key)
-		if err != nil {
-			return nil, s.explain("read "+o.Key, err)
+		var err error
+		f.head, err = s.read(bucket, &o, 0, make([]byte, headSize))
+		if answer := status(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
+			o, err = s.Head(bucket, o.Key) // there is no range in an empty object
 		}
-		f.size, f.etag = now.Size, now.ETag
-		f.identify()
-		s.heads.put(f.id, data)
+		if err != nil {
+			return nil, s.explain("read "+f.key, err)
+		}
 	}
-	f.identify()
-	return f, nil
-}
-
-// head reads the beginning of an object that nothing is known of.
-func (s *s3) head(bucket, key string) (data []byte, o Object, err error) {
-	o = Object{Key: key, Size: -1}
-	data, err = s.read(bucket, &o, 0, make([]byte, headSize))
-	if answer := status(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
-		o, err = s.Head(bucket, key) // there is no range in an empty object
-		return nil, o, err
-	}
-	return data, o, err
-}
-
-func (f *s3Object) identify() {
+	f.size, f.etag = o.Size, o.ETag
 	f.id = fmt.Sprintf("s3://%s/%s %d %s", f.bucket, f.key, f.size, f.etag)
+	if f.head == nil {
+		f.head = s.heads.get(f.id)
+	}
+	return f, nil
 }
 
 // Size implements Source.
@@ -103,9 +94,12 @@ func (f *s3Object) Close() error {
 		return nil
 	}
 	f.closed = true
-	defer f.again.close() //nolint:errcheck // nothing depends on it
-	if f.size > maxKept && f.kept > 0 {
-		f.s.heads.trim(f.id, (f.kept+1023)/1024*1024)
+	f.again.close()
+	if f.size > maxKept {
+		f.head = f.head[:min(len(f.head), (f.kept+1023)/1024*1024)]
+	}
+	if len(f.head) > len(f.s.heads.get(f.id)) {
+		f.s.heads.put(f.id, bytes.Clone(f.head))
 	}
 	if f.block > 0 {
 		f.s.active.Add(-1)
@@ -145,57 +139,41 @@ func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 // the head is a part of the first block, unless it is at hand; or memory is short, and
 // others need it sooner.
 func (f *s3Object) readSome(p []byte, off int64) (int, error) {
-	want := now
-	if off < headSize {
-		if data := f.s.heads.get(f.id); off < int64(len(data)) {
-			return f.readHead(p, off, data), nil
-		}
-		var fromHead bool
-		if fromHead, want = f.startsWith(off + int64(len(p))); fromHead {
-			return f.fetchHead(p, off)
-		}
+	if n := f.readHead(p, off); n > 0 {
+		return n, nil
 	}
-	key, ahead := f.place(off, int64(len(p)))
-	k, isNew := f.s.blocks.find(key, f.turn, want)
+	at, want, ahead := f.place(off, int64(len(p)))
+	if at.n == 0 {
+		return f.fetchHead(p, off)
+	}
+	k, isNew := f.s.blocks.find(at, want)
 	if k == nil {
 		return f.fetchHead(p, off)
 	}
 	if isNew {
 		f.load(k)
 	}
-	read := span{at: off - key.off}
-	defer func() { f.s.blocks.release(k, read) }()
 	if ahead {
-		f.readAhead(key)
+		start := at.off + at.n
+		f.fetch(span{f.id, start, min(at.n, f.size-start)}, soon)
 	}
 	<-k.ready
-	if k.err != nil {
-		return 0, k.err
+	n := 0
+	if k.err == nil {
+		n = copy(p, k.data[off-at.off:])
 	}
-	n := copy(p, k.data[read.at:])
-	read.n = int64(n)
-	return n, nil
+	f.s.blocks.release(k, int64(n))
+	return n, k.err
 }
 
-// startsWith tells whether a read within the head, up to end, is one of the head alone,
-// else how much the first block is wanted for it.
-func (f *s3Object) startsWith(end int64) (fromHead bool, want wanting) {
+// readHead reads bytes of the head, none that are not there.
+func (f *s3Object) readHead(p []byte, off int64) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case !f.whole:
-		return true, now
-	case !f.begun && end <= headSize:
-		return false, perhaps
+	if off >= int64(len(f.head)) {
+		return 0
 	}
-	return false, now
-}
-
-// readHead reads bytes of the head.
-func (f *s3Object) readHead(p []byte, off int64, data []byte) int {
-	n := copy(p, data[off:])
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	n := copy(p, f.head[off:])
 	f.kept = max(f.kept, int(off)+n)
 	return n
 }
@@ -206,40 +184,49 @@ func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f.s.heads.put(f.id, data)
-	return f.readHead(p, off, data), nil
+	f.mu.Lock()
+	f.head = data
+	f.mu.Unlock()
+	return f.readHead(p, off), nil
 }
 
 func (f *s3Object) object() *Object { return &Object{Key: f.key, Size: f.size, ETag: f.etag} }
 
-// place is the block for a read, and whether the one behind it is to be fetched too.
-func (f *s3Object) place(off, n int64) (key blockKey, ahead bool) {
+// place is the block for a read, empty for one of the head alone, how much it is wanted,
+// and whether the one behind it is to be fetched too.
+func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if !f.whole && off < headSize {
+		return span{}, now, false
+	}
 	f.begin()
 	if f.whole {
-		f.begun = f.begun || off+n > headSize
+		want = now
+		if f.begun = f.begun || off+n > headSize; !f.begun {
+			want = perhaps
+		}
 		i := off / f.block
 		f.asked[i] = true
 		// One that was fetched before may have been read by another goroutine, and given up.
 		if ahead = f.begun && i+1 < int64(len(f.asked)) && !f.asked[i+1]; ahead {
 			f.asked[i+1] = true
 		}
-		return f.blockAt(off, f.block), ahead
+		return f.blockAt(off, f.block), want, ahead
 	}
 	if off >= f.last.off && off < f.last.off+f.last.n {
 		f.next = max(f.next, off+n)
-		return f.last, false
+		return f.last, now, false
 	}
 	size := f.block
 	if off != f.next && off != f.last.off+f.last.n && n < minBlock && f.small < maxSmall {
 		f.small++
 		size = min(size, minBlock)
 	}
-	key = f.blockAt(off, size)
-	ahead = key.off == f.last.off+f.last.n && key.off+key.n < f.size
-	f.last, f.next = key, off+n
-	return key, ahead
+	at = f.blockAt(off, size)
+	ahead = at.off == f.last.off+f.last.n && at.off+at.n < f.size
+	f.last, f.next = at, off+n
+	return at, now, ahead
 }
 
 // begin settles the size of blocks. The last one of an object that is read whole is about
@@ -250,21 +237,22 @@ func (f *s3Object) begin() {
 	}
 	f.block = f.share(f.s.active.Add(1))
 	if f.whole {
+		const unit = 4 << 10
 		most := min(f.block/4*5, f.s.set.Block)
 		count := (f.size + most - 1) / most
-		f.block = pages((f.size + count - 1) / count)
+		f.block = ((f.size+count-1)/count + unit - 1) / unit * unit
 		f.asked = make([]bool, count)
 	}
 }
 
 // blockAt is the block of some size with the byte at off.
-func (f *s3Object) blockAt(off, size int64) blockKey {
+func (f *s3Object) blockAt(off, size int64) span {
 	first := int64(headSize)
 	if f.whole {
 		first = 0
 	}
 	start := first + (off-first)/size*size
-	return blockKey{f.id, start, min(size, f.size-start)}
+	return span{f.id, start, min(size, f.size-start)}
 }
 
 // share is the largest size of blocks of which every active source can have two, or one
@@ -278,13 +266,6 @@ func (f *s3Object) share(active int64) int64 {
 		size /= 2
 	}
 	return max(size, minBlock)
-}
-
-// readAhead fetches the block behind one, if there is room for it without taking it from
-// other readers.
-func (f *s3Object) readAhead(key blockKey) {
-	start := key.off + key.n
-	f.fetch(blockKey{f.id, start, min(key.n, f.size-start)}, soon)
 }
 
 // prefetch fetches the first block of a piece that will be read from its beginning to its
@@ -301,38 +282,41 @@ func (f *s3Object) prefetch(off, n int64) {
 	}
 	f.begin()
 	f.begun, f.next = true, off
-	key := f.blockAt(off, f.block)
+	at := f.blockAt(off, f.block)
 	if f.whole {
 		f.asked[off/f.block] = true
 	}
 	f.mu.Unlock()
-	f.fetch(key, perhaps)
+	f.fetch(at, perhaps)
 }
 
 // fetch begins to read a block that is not there yet.
-func (f *s3Object) fetch(next blockKey, want wanting) {
-	k, isNew := f.s.blocks.find(next, f.turn, want)
+func (f *s3Object) fetch(at span, want int64) {
+	k, isNew := f.s.blocks.find(at, want)
 	if k == nil {
 		return
 	}
 	if !isNew {
-		f.s.blocks.release(k, span{})
+		f.s.blocks.release(k, 0)
 		return
 	}
 	guard.Go(func() error {
 		f.load(k)
 		return nil
-	}, func(error) { f.s.blocks.release(k, span{}) })
+	}, func(error) { f.s.blocks.release(k, 0) })
 }
 
 // load reads a block from the server, or from where it is kept. Whoever waits for it
 // hears of its end, whatever that is.
 func (f *s3Object) load(k *block) {
 	f.s.blocks.loaded(k, guard.Do(func() error {
+		if k.data == nil {
+			k.data = newBuffer(k.n)
+		}
 		if f.again.load(k) {
 			return nil
 		}
-		_, err := f.s.read(f.bucket, f.object(), k.key.off, k.data)
+		_, err := f.s.read(f.bucket, f.object(), k.off, k.data)
 		if err == nil {
 			f.again.keep(k, f.size)
 		}

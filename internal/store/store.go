@@ -12,11 +12,14 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -83,11 +86,11 @@ func Open(path string) (Source, error) {
 	if !Remote(path) {
 		return openLocal(path)
 	}
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return nil, err
 	}
-	return r.open(l)
+	return l.open()
 }
 
 // Prefetch says that a piece of a source will be read soon, from its beginning to its
@@ -114,11 +117,11 @@ func Stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
 		return os.Stat(path)
 	}
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return nil, err
 	}
-	return r.stat(l)
+	return l.stat()
 }
 
 // Lstat is Stat, but that it describes a link itself.
@@ -135,11 +138,11 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	if !Remote(path) {
 		return os.ReadDir(path)
 	}
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return nil, err
 	}
-	return r.readDir(l)
+	return l.readDir()
 }
 
 // WalkDir visits all files and folders at and below root as filepath.WalkDir does.
@@ -189,11 +192,21 @@ func Preload(path string) error {
 	if !Remote(path) {
 		return nil
 	}
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return err
 	}
-	return r.preload(l)
+	if l.listed(l.bucket, l.prefix()) != nil {
+		return nil
+	}
+	all, _, err := l.objects.List(l.bucket, l.prefix(), false)
+	if err != nil {
+		return l.error(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listings = append(l.listings, &listing{l.bucket, l.prefix(), all, map[string]bool{}})
+	return nil
 }
 
 // Create starts an object. Local files are created by package safefile, which comes
@@ -205,30 +218,49 @@ func Create(path string) (Writer, error) { return create(path, false) }
 func CreateNew(path string) (Writer, error) { return create(path, true) }
 
 func create(path string, isNew bool) (Writer, error) {
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return nil, err
 	}
-	return r.create(l, isNew)
+	if l.key == "" || strings.HasSuffix(l.key, "/") {
+		return nil, l.error(errors.New("not the name of an object"))
+	}
+	w, err := l.objects.Create(l.bucket, l.key, isNew)
+	if err != nil {
+		return nil, l.error(err)
+	}
+	return &writer{w, l}, nil
 }
 
 // CheckWritable finds out whether an object can be written, and leaves nothing behind.
 func CheckWritable(path string) error {
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return err
 	}
-	return r.writable(l)
+	return l.error(l.objects.Writable(l.bucket, l.key))
 }
 
 // CheckFolder finds out whether objects may be put below a path: one of that name would
 // hide them.
 func CheckFolder(path string) error {
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return err
 	}
-	return r.checkFolder(l)
+	folder := [2]string{l.bucket, strings.TrimSuffix(l.key, "/")}
+	if _, known := l.folders.Load(folder); known || folder[1] == "" {
+		return nil
+	}
+	_, err = l.objects.Head(l.bucket, folder[1])
+	switch {
+	case err == nil:
+		err = errors.New("an object has that name")
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // who may only write is told no more
+		l.folders.Store(folder, true)
+		return nil
+	}
+	return l.error(err)
 }
 
 // Remove removes a file.
@@ -236,11 +268,15 @@ func Remove(path string) error {
 	if !Remote(path) {
 		return os.Remove(path)
 	}
-	r, l, err := at(path)
+	l, err := at(path)
 	if err != nil {
 		return err
 	}
-	return r.remove(l)
+	if _, err = l.objects.Head(l.bucket, l.key); err == nil { // who may not remove may still find nothing
+		err = l.objects.Remove(l.bucket, l.key)
+		l.changed()
+	}
+	return l.error(err)
 }
 
 // remoteWorkers is the least number of jobs for object storage: they wait most of the
@@ -265,4 +301,32 @@ func SameFile(a, b fs.FileInfo) bool {
 		return ra.bucket == rb.bucket && ra.key == rb.key
 	}
 	return !isRemoteA && !isRemoteB && os.SameFile(a, b)
+}
+
+// local is an open local file. It can be read from its beginning too, as pipes and
+// terminals can only.
+type local struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func openLocal(path string) (Source, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close() // it was opened for reading
+		return nil, err
+	}
+	return &local{file, info}, nil
+}
+
+// Size implements Source.
+func (l *local) Size() int64 { return l.info.Size() }
+
+// ID implements Source.
+func (l *local) ID() string {
+	return fmt.Sprintf("%s %d %d", l.Name(), l.info.Size(), l.info.ModTime().UnixNano())
 }

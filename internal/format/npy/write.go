@@ -33,8 +33,14 @@ func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, err
 	if err := checkShape(host, shape); err != nil {
 		return nil, err
 	}
-	text := headerText(host, shape)
-	size := padded(text)
+	room := 0 // for the first dimension to grow
+	if len(shape) > 0 {
+		room = growDigits - len(strconv.FormatInt(shape[0], 10))
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %v, }%*s", host.Descr(), shape, room, "")
+	start := len(Magic) + 4      // behind version and length
+	end := start + len(text) + 1 // 1 to 64 spaces and a newline follow the text
+	size := end + alignment - end%alignment - start
 	dst = append(append(dst, Magic...), 1, 0)
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(size))
 	dst = append(dst, text...)
@@ -59,22 +65,4 @@ func checkShape(host tensor.Host, shape tensor.Shape) error {
 		return fmt.Errorf("npy: %v is too large for numpy: its dimensions other than 0 take more than 63 bits of %v", shape, host)
 	}
 	return nil
-}
-
-// headerText returns the dict of the header and the room for the first
-// dimension to grow.
-func headerText(host tensor.Host, shape tensor.Shape) string {
-	room := 0
-	if len(shape) > 0 {
-		room = growDigits - len(strconv.FormatInt(shape[0], 10))
-	}
-	return fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %v, }%*s",
-		host.Descr(), shape, room, "")
-}
-
-// padded returns the length of the text after 1 to 64 spaces and a newline.
-func padded(text string) int {
-	start := len(Magic) + 4 // version and length
-	end := start + len(text) + 1
-	return end + alignment - end%alignment - start
 }
