@@ -319,7 +319,7 @@ func TestWorkingFolder(t *testing.T) {
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case tt.want != "" && (!errors.As(err, &found) || *found != FoundError{tt.want + ": convert.out", "DUMPTOOL_CONVERT_OUT"}):
+		case tt.want != "" && (!errors.As(err, &found) || *found != FoundError{tt.want + ":1:11: convert.out", "DUMPTOOL_CONVERT_OUT"}):
 			t.Errorf("%s: error %v, want that of %s", name, err, tt.want)
 		}
 	}

@@ -34,11 +34,12 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	return lang.Sayf("PASS (%s): the standard is met by %s%s", "PASS (%s)：%s满足标准%s", r.Standard, all(compared), tail)
 }
 
-// standardRows are the rows of a status of which the standard says why.
+// standardRows are the rows of a status of which the standard says why, and those that it
+// has no elements of.
 func standardRows(r *record.Report, status record.Status) []int {
 	var rows []int
 	for i, row := range r.All() {
-		if row.Status == status && record.Has(row.Reasons, record.NotStandard) {
+		if row.Status == status && (record.Has(row.Reasons, record.NotStandard) || record.Has(row.Reasons, record.StatisticsOnly)) {
 			rows = append(rows, i)
 		}
 	}
