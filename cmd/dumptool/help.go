@@ -86,16 +86,12 @@ func (h help) text(cmd *cobra.Command, chinese bool) string {
 	return about + "\n\n" + h.usage(cmd) + exitStatusTitle + h.wrap(status)
 }
 
-// wrap breaks a text that is written for helpWidth columns where the terminal has
-// less: paragraphs as a whole, and lines that are indented, such as those of lists,
-// below their text.
+// wrap breaks what has lines that the terminal has no room for: paragraphs as a whole, and
+// lines that are indented, such as those of lists, below their text.
 func (h help) wrap(text string) string {
-	if h.width >= helpWidth {
-		return text
-	}
 	var b, paragraph strings.Builder
 	flush := func() {
-		b.WriteString(wrapWords(paragraph.String(), h.width, 0))
+		b.WriteString(h.fit(paragraph.String(), 0))
 		paragraph.Reset()
 	}
 	for line := range strings.Lines(text) {
@@ -104,10 +100,20 @@ func (h help) wrap(text string) string {
 			continue
 		}
 		flush()
-		b.WriteString(wrapWords(line, h.width, textColumn(line)))
+		b.WriteString(h.fit(line, textColumn(line)))
 	}
 	flush()
 	return b.String()
+}
+
+// fit is a text, broken as wrapWords does if one of its lines is too long.
+func (h help) fit(text string, indent int) string {
+	for line := range strings.Lines(text) {
+		if len(strings.TrimSuffix(line, "\n")) > h.width {
+			return wrapWords(text, h.width, indent)
+		}
+	}
+	return text
 }
 
 // textColumn is where the text of a line of a list begins: behind the first gap of
