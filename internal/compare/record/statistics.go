@@ -72,8 +72,10 @@ func (s *Statistics) Equal() bool {
 	return s.Ref.Digest == s.NPU.Digest
 }
 
-// ByDigest reports whether both sides have digests, which decide alone.
-func (s *Statistics) ByDigest() bool { return s.Ref.Digest != "" && s.NPU.Digest != "" }
+// ByDigest reports whether both sides have digests of one kind, which decide alone.
+func (s *Statistics) ByDigest() bool {
+	return s.Ref.Digest != "" && len(s.Ref.Digest) == len(s.NPU.Digest)
+}
 
 // NormRatio is the norm of the NPU beside that of the reference: 1 where both are 0,
 // undefined where one is not known, or that of the reference is not finite.

@@ -59,7 +59,7 @@ func (j *judge) byDigests() {
 	switch {
 	case len(j.origins)+len(j.starts) > 0:
 	case d.computed == 0 && d.types:
-		j.noVerdict = lang.Sayf("digests of different types cannot be compared; dump statistics to judge", "类型不同，摘要无法比较；请 dump 统计量再判定")
+		j.noVerdict = lang.Sayf("digests of different types or kinds cannot be compared; dump statistics to judge", "类型或种类不同，摘要无法比较；请 dump 统计量再判定")
 	case len(d.found) > 0:
 		j.noVerdict = lang.Sayf("bits differ from %s on, as they do between devices (%d of %d outputs of equal inputs are equal); dump statistics to judge",
 			"自 %s 起各位不同，不同设备之间即如此(输入相同的输出中 %[2]d/%[3]d 个相同)；请 dump 统计量再判定", d.found[0].op.name, d.equal, d.computed)
@@ -76,10 +76,17 @@ func (j *judge) byDigests() {
 	}
 }
 
-// comparable reports whether the digests of a tensor say anything.
+// comparable reports whether the digests of a tensor say anything: they are of one kind, and
+// of elements of one type.
 func (v *value) comparable() bool {
-	return v.paired() && v.ref.Digest != "" && v.npu.Digest != "" && v.ref.dtype == v.npu.dtype
+	return v.paired() && sameKind(v.ref, v.npu) && v.ref.dtype == v.npu.dtype
 }
+
+// sameKind reports whether two tensors have digests of one kind, such as MD5.
+func sameKind(a, b *numbers) bool { return a.Digest != "" && len(a.Digest) == len(b.Digest) }
+
+// otherKind reports whether they have digests of two kinds.
+func otherKind(a, b *numbers) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
 
 // makers are the outputs of the reference with the digest of a tensor, and whether one of
 // them differs.
@@ -98,7 +105,7 @@ func (d *digests) visit(o *op) {
 	}
 	seen := 0
 	for _, v := range o.ins {
-		d.types = d.types || v.paired() && v.ref.dtype != v.npu.dtype
+		d.types = d.types || v.paired() && (v.ref.dtype != v.npu.dtype || otherKind(v.ref, v.npu))
 		if !v.comparable() {
 			continue
 		}

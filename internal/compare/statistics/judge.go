@@ -129,6 +129,8 @@ func (v *value) conclude() {
 		v.set(record.Warn, record.Drifted, record.Medium, v.text())
 	case !v.ref.known() && !v.comparable() && v.ref.dtype != v.npu.dtype:
 		v.set(record.Warn, record.DTypeDiffers, record.High, lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype))
+	case !v.ref.known() && otherKind(v.ref, v.npu):
+		v.set(record.Warn, record.DigestDiffers, record.Low, lang.Sayf("digests of different kinds cannot be compared: %s", "不同种类的摘要无法比较：%s", v.text()))
 	case code != "":
 		v.set(record.Warn, code, record.Medium, v.text())
 	case v.taint == origin && (v.shape || v.lost || !v.ref.known() || v.z > 3*max(v.expected, v.rounding(), resolved)):
