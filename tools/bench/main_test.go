@@ -287,7 +287,7 @@ func TestSpeedResult(t *testing.T) {
 }
 
 func TestMemoryResult(t *testing.T) {
-	for top, want := range map[int64]string{memoryTarget: "128 MiB ok", memoryTarget + 1<<20: "129 MiB MISSED", 0: "not known -"} {
+	for top, want := range map[int64]string{memoryTarget: "256 MiB ok", memoryTarget + 1<<20: "257 MiB MISSED", 0: "not known -"} {
 		r := memoryResult("x", []sample{{peak: top / 2}, {peak: top}, {}}, memoryTarget)
 		got := strings.TrimPrefix(r.measured, "<= ") + " " + r.verdict // "<=" is for a test that is larger itself
 		if got != want {
