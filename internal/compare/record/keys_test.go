@@ -1,0 +1,174 @@
+package record
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
+)
+
+var update = flag.Bool("update", false, "write docs/compare.md")
+
+// meanings are those of the keys of compare.json. A key that several objects have is that of
+// the first.
+var meanings = map[string]string{
+	"schema": "The schema of the document.", "tool": "The program and its version.", "args": "The arguments that it was given.",
+	"profile": "The set of limits.", "nan_policy": "What counts of NaN and infinities.", "tol_mode": "The rule of an error element.",
+	"order_source": "Where the order of the operators comes from.", "graph_source": "Who says which operator feeds which.",
+	"summary":  "The result at a glance. It follows from the rows.",
+	"findings": "Where the run went wrong, as indexes of rows.", "rounds": "The rounds, where there are several.",
+	"rounds_listed": "The rounds of both sides, for a merge.", "coverage": "What was not compared; in the summary the share of the reference that was.",
+	"baseline": "The comparison with a baseline, null without one.", "warnings": "What to know before the result is believed.",
+	"interrupted": "Whether the run was interrupted.", "failed_fast": "Whether it ended with its first failure.", "files": "The reports that were written beside.",
+	"left_out": "How many rows were left out of the document.", "shard": "Which part of the work this is.", "listing": "A sum of the names of all files, by which shards know each other.",
+	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "rows": "A row for each output; in counts and summary their number.",
+
+	"verdict_mode": "What fails: evidence, limits, statistics or a standard.", "verdict_why": "Why it is that.", "headline": "The verdict in one line.",
+	"standard": "The acceptance standard of single operators; of a row what it says.", "effective_type": "The type that the run computes with.",
+	"origins": "The rows where errors begin.", "inputs": "Whether inputs and weights were the same; of a row the rows that its operator reads.",
+	"power": "How small a fault would have been seen.", "notes": "What changes how to read the result.", "operators": "How many operators have a partner.",
+	"started_alike": "Whether the runs started alike, of statistics.", "start": "Where they did not.", "no_verdict": "Why there is none.",
+	"reference": "Tensors of the reference.", "compared": "Those of them that were compared.", "first_bad": "The first row that failed.",
+	"first_damaged": "The first with a damage.", "last_good": "The last that passed before.", "suspects": "Rows that are looked at next.",
+	"first_nan": "The first with NaN on the NPU alone.", "first_overflow": "The first that left the range of its type.",
+	"largest_jump": "The row with the largest growth of the error.", "jump": "That growth.", "outputs_bad": "Whether outputs of the network are bad.",
+	"worst": "The rows, and of a row the elements, with the largest errors.", "chain": "The rows from the first bad one to the outputs.",
+	"ref_only": "Tensors of the reference alone.", "npu_only": "Tensors of the NPU alone.", "skipped": "Those that were left out by request.",
+	"unread": "Those that could not be read.", "superseded": "Those of which a later execution counts.", "unused_op_config": "Lines of --op-config for no operator.",
+
+	"round": "The name of the round.", "rank": "Its rank.", "step": "Its step.", "graph": "Its graph or model id.", "model": "Its network.",
+	"ref": "The coordinates of the reference, where they are others.", "order_known": "Whether the execution order is known.",
+	"status": "PASS, WARN, FAIL, ...: see the help of compare.", "counts": "The rows by status.", "pairing": "How the tensors were paired.", "unfit": "Whether the data flow does not fit the data and was not used.",
+
+	"op": "The operator, as the reference names it.", "output": "The index of the tensor.", "reasons": "Why the row has its status: code, confidence, evidence and facts.",
+	"ref_file": "The file of the reference, null without one.", "npu_file": "The file of the NPU.", "shape": "The shape that was compared.",
+	"dtype_ref": "The element type of the reference.", "dtype_npu": "The element type of the NPU.", "limits": "atol, rtol and where they come from.",
+	"total": "Elements that were compared.", "errors": "Error elements, as HPAA counts them.", "errors_strict": "Error elements, and those of another class.",
+	"error_ratio": "errors beside total.", "first_error": "The first of errors.", "ref_value": "The element of the reference there.", "npu_value": "The element of the NPU there.",
+	"metrics": "The numbers below.", "classes": "Pairs of elements by what they are: finite, NaN, infinite.", "order": "The place in the execution order.",
+	"op_type": "The type of the operator.", "npu_op": "Its name on the NPU, where it is another one.", "kind": "output, input, parameter or gradient.",
+	"script": "The line of the script that called it, FILE:LINE.", "modules": "The modules around the call.", "statistics": "What is known of tensors without elements.",
+	"rule": "The rule that made the pair.", "partial": "Whether only a part was compared.", "forced": "Whether the shapes differ.", "known": "Whether the baseline has the failure.",
+	"error": "Why the status is ERROR.", "ref_shape": "The shape of the reference.", "npu_shape": "The shape of the NPU.", "nan_inf": "Whether a side has NaN or infinities.",
+	"errors_policy": "Error elements by the NaN policy, by which the status goes.", "first_error_policy": "The first of them.", "first_error_strict": "The first of errors_strict.",
+	"last_error_strict": "The last of errors_strict.", "cosine_zero": "Whether the cosine is a convention: one side is zero, or both.", "digests": "CRC-32C of both sides, and sums of any order.",
+	"joint": "Elements by octaves of |r| and |d|.", "status_limits": "The status by the limits alone.", "type": "The type that the numbers of a float32 tensor are of.",
+	"origin": "Whether the error begins here.", "downstream": "Whether it came in by the inputs.", "evidence": "The error beside what rounding and the inputs explain.",
+	"axes": "The errors along each axis.", "module": "The full name with the modules around.", "abs_hist": "A histogram of |d|.", "rel_hist": "A histogram of |d|/|r|.",
+	"pictures": "What plots of the row show.", "noise": "What the verdict is made of.", "reasons_limits": "The reasons of the limits alone, where they are others.",
+	"patterns": "Known ways in which a tensor is bad.", "uneven": "The axis along which errors are uneven.", "second": "The error of a second reference.",
+	"reads": "Inputs that were read to find out who made them.", "dtype_said": "The type that a file beside says.", "undiagnosed": "Why the cause could not be looked for.",
+	"details": "What a merge needs of a row; only in documents of shards.",
+}
+
+// TestKeys compares docs/compare.md with the lists of keys; -update writes it.
+func TestKeys(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# compare.json\n\nThe keys of `" + Schema + "`, which `dumptool compare --format json` and `compare judge` write. A key with a question mark is left out\n" +
+		"where there is nothing to say. Keys are only added while the number of the schema stays. The other documents are in [documents.md](documents.md).\n" +
+		"This file is made of the lists in the program: `go test ./internal/compare/record -run TestKeys -update`.\n")
+	unused := maps.Clone(meanings)
+	list := func(title string, o object) {
+		fmt.Fprintf(&b, "\n## %s\n\n| key | value | meaning |\n|---|---|---|\n", title)
+		for _, m := range o {
+			shown, meaning, value := m.name(), meanings[m.name()], form(m.at)
+			delete(unused, m.name())
+			if title == "summary" && statusKeys[m.name()] && m.name() != "rows" {
+				meaning = "Rows of this status."
+			}
+			if meaning == "" {
+				t.Errorf("key %s of %s says nothing", m.name(), title)
+			}
+			if m.name() != m.key {
+				shown, value = shown+"?", strings.TrimSuffix(value, " or null")
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", shown, value, strings.ReplaceAll(meaning, "|", `\|`))
+		}
+	}
+	r := &Report{Rows: []Row{{}}}
+	d := &document{Report: r}
+	list("The document", d.members())
+	list("summary", d.summary())
+	list("findings", r.Findings.members())
+	list("coverage", d.members()[slices.IndexFunc(d.members(), func(m member) bool { return m.key == "coverage" })].at.(object))
+	list("A round", (&roundForm{Round: &Round{}, counts: countsOf(nil)}).members(r))
+	list("A row", r.Rows[0].form(true).members(true))
+	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined.\n\n| key | unit | formula |\n|---|---|---|\n")
+	for i := range metrics.Table {
+		m := &metrics.Table[i]
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Name, m.Unit, strings.ReplaceAll(m.Formula, "|", `\|`))
+	}
+	for key := range unused {
+		t.Errorf("no object has the key %s", key)
+	}
+	const file = "../../../docs/compare.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("docs/compare.md is not what the lists say (-update writes it):\n%s", diff)
+	}
+}
+
+// statusKeys are the keys of counts.
+var statusKeys = func() map[string]bool {
+	keys := map[string]bool{}
+	for _, m := range countsOf(nil).members() {
+		keys[m.name()] = true
+	}
+	return keys
+}()
+
+// form is what JSON has for a value.
+func form(at any) string {
+	if _, ok := at.(object); ok {
+		return "object"
+	}
+	t := reflect.TypeOf(at)
+	null := ""
+	for t.Kind() == reflect.Pointer {
+		if t = t.Elem(); t.Kind() == reflect.Pointer {
+			null = " or null"
+		}
+	}
+	switch t {
+	case reflect.TypeFor[optional](), reflect.TypeFor[dtypeName]():
+		return "text or null"
+	case reflect.TypeFor[index]():
+		return "number or null"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "text" + null
+	case reflect.Bool:
+		return "true or false" + null
+	case reflect.Slice, reflect.Array:
+		return "list" + null
+	case reflect.Struct, reflect.Map:
+		switch t {
+		case reflect.TypeFor[metrics.Metric](), reflect.TypeFor[metrics.Value](), reflect.TypeFor[jumpOf]():
+			return "number or null"
+		case reflect.TypeFor[lang.Sentence]():
+			return "text"
+		case reflect.TypeFor[roundList](), reflect.TypeFor[rowList]():
+			return "list"
+		}
+		return "object" + null
+	}
+	return "number" + null
+}
