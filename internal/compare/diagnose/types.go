@@ -8,18 +8,25 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// leastPlain is the number of tensors of one type of operators from which they say what
-// the others are.
-const leastPlain = 3
+const (
+	// leastPlain is the number of tensors of one type of operators from which they say what
+	// the others are.
+	leastPlain = 3
+	// leastValues is the number of different values from which those of a whole round say
+	// which type they are of, where no tensor has as many.
+	leastValues = 64
+)
 
 // tally counts arrays of float32 of a type of operators: all of them, and those that hold
 // float32.
 type tally struct{ all, plain int }
 
 // tally finds the type that most arrays of float32 of the round hold, of those that say it,
-// undefined where that is float32, and counts the arrays by the type of their operator.
+// undefined where that is float32, and counts the arrays by the type of their operator. Where
+// no array has enough different values to say it, all of them together may.
 func (j *Judgement) tally() {
 	counts, all := map[tensor.DType]int{}, 0
+	values, every := map[tensor.DType]int{}, 0 // of arrays with few of them
 	j.kinds = map[string]tally{}
 	for i := range j.rows {
 		r := &j.rows[i]
@@ -34,6 +41,12 @@ func (j *Judgement) tally() {
 		if !few {
 			all++
 		}
+		every += r.noise.Grid.Distinct
+		for _, d := range noise.Coarser {
+			if r.noise.MayHold(d) {
+				values[d] += r.noise.Grid.Distinct
+			}
+		}
 		if op := r.source.OpType; op != "" && !r.isInput {
 			t := j.kinds[op]
 			t.all++
@@ -44,7 +57,9 @@ func (j *Judgement) tally() {
 		}
 	}
 	j.most = tensor.Undefined
-	if i := slices.IndexFunc(noise.Coarser, func(d tensor.DType) bool { return 2*counts[d] > all }); i >= 0 {
+	if i := slices.IndexFunc(noise.Coarser, func(d tensor.DType) bool {
+		return 2*counts[d] > all || all == 0 && every >= leastValues && values[d] == every
+	}); i >= 0 {
 		j.most = noise.Coarser[i]
 	}
 }

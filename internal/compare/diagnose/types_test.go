@@ -19,7 +19,7 @@ func heldRow(name string, d tensor.DType, bits int, few bool) testRow {
 	for i := range n {
 		x := random.NormFloat64()
 		if few {
-			x = float64(i%2) * 0.7
+			x = float64(i%10) * 0.7
 		}
 		fraction, exponent := math.Frexp(x)
 		n[i] = math.Ldexp(math.RoundToEven(math.Ldexp(fraction, bits+1)), exponent-bits-1)
@@ -72,6 +72,8 @@ func TestTypes(t *testing.T) {
 		{"arrays of float16 say nothing of a root", "bq H1 H2", map[string][]string{"bq": {"H1"}, "H1": {"H2"}}, "- - -"},
 		{"no root by most where an input is known", "s1 bq b1 b2", map[string][]string{"s1": {"bq"}, "bq": {"b1"}, "b1": {"b2"}}, "- - b b"},
 		{"few values only", "bq1 bq2", map[string][]string{"bq1": {"bq2"}}, "- -"},
+		{"few values each, and together enough", "bq1 bq2 bq3 bq4 bq5 bq6 bq7", map[string][]string{"bq1": {"bq2", "bq3", "bq4", "bq5", "bq6", "bq7"}}, "b b b b b b b"},
+		{"together enough, not of one type", "bq1 bq2 bq3 bq4 bq5 bq6 bq7 sq", map[string][]string{"bq1": {"bq2", "bq3", "bq4", "bq5", "bq6", "bq7", "sq"}}, "- - - - - - - -"},
 		{"without a graph what comes before is read", "b1 bq", nil, "b b"},
 	} {
 		var rows []testRow
