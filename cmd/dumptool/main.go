@@ -21,7 +21,7 @@ import (
 // these.
 const (
 	garbagePercent = 25
-	leastMemory    = 168 << 20
+	leastMemory    = 144 << 20
 	manyPairs      = 20000
 	memoryOfPair   = 11000 // some 6000 are in use in the end
 )
