@@ -8,15 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/determinism"
@@ -240,19 +237,7 @@ func TestFormats(t *testing.T) {
 				if f.Name == pageFormat {
 					text = pageParts.ReplaceAll(text, []byte("..."))
 				}
-				golden := filepath.Join("testdata", "formats", sample.name+"."+f.Name)
-				if *update {
-					if err := os.WriteFile(golden, text, 0o666); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), string(text)); diff != "" {
-					t.Errorf("-want +got:\n%s", diff)
-				}
+				wantFile(t, filepath.Join("testdata", "formats", sample.name+"."+f.Name), string(text))
 			})
 		}
 	}

@@ -8,14 +8,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
-
-	diff "github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
@@ -94,19 +91,7 @@ func TestDocuments(t *testing.T) {
 			k.columns("operators[].derived.", r, derivedColumns(r))
 		}
 	}
-	const file = "../../docs/documents.md"
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if changed := diff.Diff(string(want), b.String()); changed != "" {
-		t.Errorf("docs/documents.md is not what the types say (-update writes it):\n%s", changed)
-	}
+	wantFile(t, "../../docs/documents.md", b.String())
 }
 
 // keys writes the keys of a document.

@@ -58,6 +58,12 @@ func TestScanText(t *testing.T) {
 func compareText(t *testing.T, name string, render func(io.Writer) error) {
 	t.Helper()
 	got, path := rendered(t, render), filepath.Join("testdata", name)
+	wantFile(t, path, got)
+}
+
+// wantFile compares a text with the file that has it; -update writes the file first.
+func wantFile(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
@@ -68,7 +74,7 @@ func compareText(t *testing.T, name string, render func(io.Writer) error) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
+		t.Errorf("%s is another (-update writes it), -want +got:\n%s", path, diff)
 	}
 }
 
