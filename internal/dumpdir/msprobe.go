@@ -182,7 +182,11 @@ func (d *msprobeFolder) read() {
 	for i, c := range d.calls {
 		names[i] = c.API
 		for k := range c.Leaves {
-			if l := &c.Leaves[k]; l.Tensor != nil {
+			l := &c.Leaves[k]
+			if l.Value != nil && l.Value.Odd != "" {
+				d.odd.addAt(l.Name, 0, l.Value.Odd, "left out")
+			}
+			if l.Tensor != nil {
 				e := d.entry(header.Task, c, l)
 				e.statistics.Spot = spotOf(c, i, k)
 				if e.role == Table {

@@ -61,6 +61,14 @@ type Leaf struct {
 	// Tensor is nil for what is none, Value for a tensor and for None.
 	Tensor *Tensor
 	Value  *Value
+	// P2P is set for the tensor of one of several sends and receives in a call.
+	P2P *P2P
+}
+
+// P2P is what batch_isend_irecv does with a tensor.
+type P2P struct {
+	Op        string // isend or irecv
+	Peer, Tag int    // the rank that it goes to or comes from
 }
 
 // Tensor describes a tensor.
@@ -108,6 +116,12 @@ type Value struct {
 	// Kind is what the value is in the file, and Text what Python's str makes of it.
 	Kind jsonpos.Kind
 	Text string
+	// Group are the ranks of a process group, in their order in it; nil for what is none.
+	// Groups of the same ranks share them.
+	Group []int
+	// Odd says what in the file cannot be said of a value, and was left out; empty for
+	// nothing.
+	Odd string
 }
 
 // NumberOr is the number that a value is, or another one if it is none.

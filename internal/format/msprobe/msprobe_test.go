@@ -100,6 +100,51 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestGroups: what a communication is said to be, and what of it cannot be.
+func TestGroups(t *testing.T) {
+	const tensor0 = `{"type": "torch.Tensor", "dtype": "torch.int64", "shape": [3]}`
+	call := func(args, kwargs string) []Leaf {
+		t.Helper()
+		_, entries, err := readAll(`{"task": "tensor", "data": {"Distributed.x.0.forward": {"input_args": [` + args + `], "input_kwargs": {` + kwargs + `}}}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entries[0].Leaves
+	}
+	for _, c := range []struct {
+		ranks, odd string
+		want       []int
+	}{
+		{"[0, 3, 5]", "", []int{0, 3, 5}}, {"[7]", "", []int{7}},
+		{"[]", "group_ranks at offset", nil}, {"[0, 0]", "group_ranks at offset", nil}, {"[0, -1]", "group_ranks at offset", nil},
+		{"[0, 1.5]", "group_ranks at offset", nil}, {`["0"]`, "group_ranks at offset", nil}, {"[0, [1]]", "group_ranks at offset", nil},
+		{`"0,1"`, "group_ranks at offset", nil}, {"null", "group_ranks at offset", nil}, {"{}", "group_ranks at offset", nil},
+	} {
+		l := call("", `"group": {"type": "torch.ProcessGroup", "group_ranks": `+c.ranks+`, "group_id": "77849d8c"}`)[0]
+		if l.Value == nil || !slices.Equal(l.Value.Group, c.want) || !strings.HasPrefix(l.Value.Odd, c.odd) || (c.odd == "") != (l.Value.Odd == "") {
+			t.Errorf("%s: %+v", c.ranks, l.Value)
+		}
+	}
+	for _, c := range []struct {
+		members, odd string
+		want         *P2P
+	}{
+		{`"op": "isend", "peer": 1, "tag": 4, "group_id": "x"`, "", &P2P{"isend", 1, 4}},
+		{`"op": "irecv", "peer": 0`, "", &P2P{"irecv", 0, 0}},
+		{`"op": "irecv", "peer": -1`, "the peer", nil}, {`"op": "irecv", "peer": "1"`, "peer at offset", nil}, {`"op": "isend", "peer": 1, "tag": 0.5`, "the tag", nil},
+		{`"op": 3, "peer": 1`, "", nil}, {`"peer": 1`, "", nil},
+	} {
+		l := call(`{"class_type": "torch.distributed.P2POp", "tensor": `+tensor0+`, `+c.members+`}`, "")[0]
+		if diff := gocmp.Diff(c.want, l.P2P); diff != "" || l.Tensor == nil || !strings.HasPrefix(l.Tensor.Odd, c.odd) || (c.odd == "") != (l.Tensor.Odd == "") {
+			t.Errorf("%s: %s %+v", c.members, diff, l.Tensor)
+		}
+	}
+	_, entries, err := readAll(`{"task": "tensor", "data": {"a": {"input_args": [{"type": "g", "group_ranks": [1, 2]}, {"type": "g", "group_ranks": [1, 2]}]}}}`)
+	if l := entries[0].Leaves; err != nil || &l[0].Value.Group[0] != &l[1].Value.Group[0] {
+		t.Error("groups of the same ranks do not share them", err)
+	}
+}
+
 // TestReadGolden: the values of the golden trees are those that msprobe compares.
 func TestReadGolden(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(golden, "expect.json"))

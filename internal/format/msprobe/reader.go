@@ -84,8 +84,9 @@ type reader struct {
 	entries int
 	leaves  int
 	memory  int64 // of the leaves
-	// words are texts that occur again and again.
-	words map[string]string
+	// words are texts that occur again and again, groups ranks that do.
+	words  map[string]string
+	groups map[string][]int
 }
 
 func (r *reader) document() error {
@@ -136,6 +137,19 @@ func (r *reader) word(to *string) error {
 	}
 	*to = text
 	return nil
+}
+
+// sameGroup returns the ranks of a group, those of the first that had them.
+func (r *reader) sameGroup(key string, ranks []int) []int {
+	if same, ok := r.groups[key]; ok {
+		return same
+	}
+	if r.groups == nil {
+		r.groups = make(map[string][]int)
+	}
+	r.groups[key] = ranks
+	r.memory += int64(len(key) + 8*len(ranks))
+	return ranks
 }
 
 // sections are the members of an entry with values, in the order in which the values

@@ -81,10 +81,29 @@ func (r *reader) object(p *place) error {
 		}
 		return l.member(key)
 	})
-	if err != nil || !isLeaf || l.inner {
+	if err != nil || !isLeaf {
 		return err
 	}
+	if l.inner {
+		l.describe(p.entry.Leaves)
+		return nil
+	}
 	return r.add(p, l.leaf())
+}
+
+// describe gives the tensor in a leaf, which is the last that was read, what the leaf
+// says of it.
+func (l *leaf) describe(leaves []Leaf) {
+	if len(leaves) == 0 {
+		return
+	}
+	of := &leaves[len(leaves)-1]
+	if l.p2p.Op != "" && l.Odd == "" {
+		of.P2P = &l.p2p
+	}
+	if of.Tensor != nil {
+		of.Tensor.Odd = cmp.Or(of.Tensor.Odd, l.Odd)
+	}
 }
 
 // leaf is a leaf that is being read.
@@ -92,6 +111,7 @@ type leaf struct {
 	*reader
 	Tensor
 	value    Value
+	p2p      P2P
 	hasShape bool // it is a tensor
 	inner    bool // the leaf is what is in it
 }
@@ -102,7 +122,7 @@ func (l *leaf) leaf() Leaf {
 		return Leaf{Tensor: &t}
 	}
 	v := l.value
-	v.Type = l.Type
+	v.Type, v.Odd = l.Type, l.Odd
 	return Leaf{Value: &v}
 }
 
@@ -133,6 +153,16 @@ func (l *leaf) member(key string) error {
 		return l.text(&l.DataName)
 	case "requires_grad":
 		return l.bool(&l.RequiresGrad)
+	case "group_ranks":
+		return l.group()
+	case "op":
+		if l.Reader.Kind() == jsonpos.String {
+			return l.word(&l.p2p.Op)
+		}
+	case "peer":
+		return l.whole(key, &l.p2p.Peer)
+	case "tag":
+		return l.whole(key, &l.p2p.Tag)
 	case "value":
 		l.value.Kind = l.Kind()
 		var text strings.Builder
@@ -172,6 +202,56 @@ func (l *leaf) shape() error {
 	if !known {
 		l.Shape = nil
 	}
+	return err
+}
+
+// maxGroup is how many ranks a group may have.
+const maxGroup = 1 << 20
+
+// group reads the ranks of a process group. With one that is none the group is not
+// known.
+func (l *leaf) group() error {
+	const wanted = "a list of different ranks"
+	if l.Reader.Kind() != jsonpos.Array {
+		return l.odd("group_ranks", wanted)
+	}
+	at, known, key := l.Offset(), true, []byte(nil)
+	var ranks []int
+	seen := make(map[int]bool)
+	err := l.Array(func(i int) error {
+		if i == maxGroup {
+			return fmt.Errorf("offset %d: found more than %d ranks of a group, wanted fewer", l.Offset(), maxGroup)
+		}
+		if kind := l.Reader.Kind(); kind == jsonpos.Array || kind == jsonpos.Object {
+			known = false
+			return l.Skip()
+		}
+		kind, text, err := l.Scalar()
+		n, bad := strconv.Atoi(text)
+		known = known && kind == jsonpos.Number && bad == nil && n >= 0 && !seen[n]
+		seen[n] = true
+		ranks, key = append(ranks, n), append(append(key, text...), ',')
+		return err
+	})
+	if !known || len(ranks) == 0 {
+		l.Odd = cmp.Or(l.Odd, fmt.Sprintf("group_ranks at offset %d, want %s", at, wanted))
+		return err
+	}
+	l.value.Group = l.sameGroup(string(key), ranks)
+	return err
+}
+
+// whole reads a whole number.
+func (l *leaf) whole(member string, to *int) error {
+	if l.Reader.Kind() != jsonpos.Number {
+		return l.odd(member, "a whole number")
+	}
+	_, text, err := l.Scalar()
+	n, bad := strconv.Atoi(text)
+	if bad != nil || n < 0 {
+		l.Odd = cmp.Or(l.Odd, fmt.Sprintf("the %s %.40q, want a whole number", member, text))
+	}
+	*to = n
 	return err
 }
 
