@@ -1,0 +1,170 @@
+package ranks
+
+import (
+	"cmp"
+	"slices"
+)
+
+// clocks gives every call its place in the order of cause: one more than what came before
+// on its rank, and than what any member of its event had done before. Calls that wait
+// for each other in a circle, since a dump is cut or not in order, go on one by one.
+func (r *Run) clocks(events []*Event) {
+	of := make(map[*Call][]*Event)
+	for _, e := range events {
+		for _, c := range e.Calls {
+			if c != nil && !slices.Contains(of[c], e) {
+				of[c] = append(of[c], e)
+			}
+		}
+	}
+	now := make(map[int]int) // of each rank
+	for _, s := range r.Steps {
+		w := &walk{step: s, events: of, now: now, at: make(map[int]int)}
+		w.run()
+	}
+}
+
+// walk goes through the calls of all ranks of a step.
+type walk struct {
+	step   *Step
+	events map[*Call][]*Event
+	now    map[int]int
+	at     map[int]int // the next call of each rank
+}
+
+func (w *walk) run() {
+	ranks := w.step.ranks()
+	for {
+		moved, left := false, -1
+		for _, rank := range ranks {
+			for w.at[rank] < len(w.step.Calls[rank]) && w.step1(w.step.Calls[rank][w.at[rank]]) {
+				moved = true
+			}
+			if left < 0 && w.at[rank] < len(w.step.Calls[rank]) {
+				left = rank
+			}
+		}
+		switch {
+		case left < 0:
+			return
+		case !moved: // none can go on: the first does all the same
+			w.pass(w.step.Calls[left][w.at[left]], w.now[left]+1)
+		}
+	}
+}
+
+// pass leaves a call behind.
+func (w *walk) pass(c *Call, clock int) {
+	c.clock = clock
+	w.now[c.Rank] = clock
+	w.at[c.Rank] = c.place + 1
+}
+
+// step1 goes on with a call if all that it waits for is done.
+func (w *walk) step1(c *Call) bool {
+	clock := w.now[c.Rank] + 1
+	for _, e := range w.events[c] {
+		switch e.api().pattern {
+		case send, receive:
+			sender := e.Calls[0]
+			if e.Calls[1] != c || sender == nil || c.Comm.api.pattern == sendReceives {
+				continue
+			}
+			if sender.place >= w.at[sender.Rank] { // it has not sent yet
+				return false
+			}
+			clock = max(clock, sender.clock+1)
+		default:
+			return w.meet(e)
+		}
+	}
+	w.pass(c, clock)
+	return true
+}
+
+// meet goes on with a collective if all of its members are there.
+func (w *walk) meet(e *Event) bool {
+	clock := 0
+	for _, c := range e.Calls {
+		switch {
+		case c == nil:
+		case c.place < w.at[c.Rank]: // it went on without the others
+			clock = max(clock, c.clock)
+		case c.place > w.at[c.Rank]:
+			return false
+		default:
+			clock = max(clock, w.now[c.Rank]+1)
+		}
+	}
+	for _, c := range e.Calls {
+		if c != nil && c.place == w.at[c.Rank] {
+			w.pass(c, clock)
+		}
+	}
+	return true
+}
+
+// order sorts findings by cause: step, clock, class, then those that are surer.
+func order(all []*Finding) {
+	confidence := func(f *Finding) int {
+		if f.Confidence == high {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(a.call.Step.index, b.call.Step.index), cmp.Compare(a.call.clock, b.call.clock), cmp.Compare(classOrder[a.Class], classOrder[b.Class]),
+			cmp.Compare(confidence(a), confidence(b)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.call.place, b.call.place))
+	})
+}
+
+// spread is what a finding may have damaged: what its rank does afterwards, and what
+// ranks do that communicate with those that it has reached.
+func (r *Run) spread(f *Finding, events map[*Step][]*Event) *Spread {
+	out := &Spread{Ranks: []int{}, Steps: []string{}}
+	reached := map[int]int{f.Rank: f.call.place} // the first call of each rank
+	for _, s := range r.Steps[f.call.Step.index:] {
+		for _, e := range events[s] {
+			r.cross(e, reached)
+		}
+		for rank, from := range reached {
+			if from >= len(s.Calls[rank]) {
+				continue
+			}
+			for _, c := range s.Calls[rank][from:] {
+				if c != f.call {
+					out.Tensors += len(c.Out)
+				}
+			}
+		}
+		out.Steps = append(out.Steps, s.At.Step)
+		for rank := range reached {
+			reached[rank] = 0
+		}
+	}
+	for rank := range reached {
+		out.Ranks = append(out.Ranks, rank)
+	}
+	slices.Sort(out.Ranks)
+	return out
+}
+
+// cross notes the members of an event that it reaches.
+func (r *Run) cross(e *Event, reached map[int]int) {
+	hit := false
+	for i, c := range e.Calls {
+		from, ok := 0, false
+		if c != nil {
+			from, ok = reached[c.Rank]
+		}
+		hit = hit || ok && c.place >= from && (e.api().pattern != receive && e.api().pattern != send || i == 0)
+	}
+	for i, c := range e.Calls {
+		if !hit || c == nil || i == 0 && (e.api().pattern == receive || e.api().pattern == send) {
+			continue
+		}
+		if from, ok := reached[c.Rank]; !ok || c.place < from {
+			reached[c.Rank] = c.place
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package ranks
+
+import (
+	"hash/fnv"
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// damage is a piece that a member holds and that is not what was sent.
+type damage struct {
+	member int
+	piece
+	at    int64 // where it begins in what the member holds
+	index int   // among the pieces of the member
+}
+
+// judgeCopies compares what members hold with what was sent to them.
+func (f *files) judgeCopies(e *Event, p *plan) judgement {
+	var bad []damage
+	for i, pieces := range p.pieces {
+		var at int64
+		for k, part := range pieces {
+			d := damage{member: i, piece: part, at: at, index: k}
+			in, out := e.comms[part.from].In, e.comms[i].Out
+			at += part.n
+			equal, known := sameDigests(in, part.first, out, d.at, part.n)
+			if !known {
+				if !readable(in, out) {
+					return noElements()
+				}
+				var err error
+				if equal, err = f.same(in, part.first, out, d.at, part.n); err != nil {
+					return failed(err)
+				}
+			}
+			if !equal {
+				bad = append(bad, d)
+			}
+		}
+	}
+	if len(bad) == 0 {
+		return judgement{}
+	}
+	c := &copies{f, e, p}
+	if sender := c.sender(bad); sender >= 0 {
+		found := e.finding(SentOther, sender)
+		found.Confidence = medium
+		c.describe(found, bad[:1])
+		return judgement{found: []*Finding{found}}
+	}
+	var j judgement
+	for i := range e.Group {
+		mine := slices.DeleteFunc(slices.Clone(bad), func(d damage) bool { return d.member != i })
+		if len(mine) == 0 {
+			continue
+		}
+		found := e.finding(c.kind(i, mine), i)
+		c.describe(found, mine)
+		j.found = append(j.found, found)
+	}
+	return j
+}
+
+// copies explains what was not copied as it should.
+type copies struct {
+	*files
+	event *Event
+	plan  *plan
+}
+
+// kind is what explains the damage of a member.
+func (c *copies) kind(i int, mine []damage) Kind {
+	e := c.event
+	m := e.comms[i]
+	kinds := make(map[Kind]bool)
+	switch e.api().pattern {
+	case broadcast, send, receive:
+		switch {
+		case count(m.In) == count(m.Out) && c.surelySame(m.In, 0, m.Out, 0, count(m.Out)):
+			return NotReceived
+		case c.heldBefore(e, i):
+			return Stale
+		}
+		return Corrupt
+	case scatterRoot:
+		root := mine[0].from
+		for j := range e.Group {
+			if other := c.plan.pieces[j][0]; j != i && other.n == mine[0].n && c.surelySame(e.comms[root].In, other.first, m.Out, 0, other.n) {
+				return WrongPart
+			}
+		}
+	case allToAll:
+		if c.sameRows(i) {
+			return Swapped
+		}
+	default:
+		for _, d := range mine {
+			kinds[c.blockKind(d)] = true
+		}
+	}
+	for _, k := range []Kind{Swapped, Stale} {
+		if kinds[k] {
+			return k
+		}
+	}
+	if c.heldBefore(e, i) {
+		return Stale
+	}
+	return Corrupt
+}
+
+// blockKind is what explains a block of what was gathered.
+func (c *copies) blockKind(d damage) Kind {
+	e := c.event
+	out := e.comms[d.member].Out
+	for k := range e.Group {
+		if in := e.comms[k].In; k != d.from && count(in) == d.n && c.surelySame(in, 0, out, d.at, d.n) {
+			return Swapped
+		}
+	}
+	if b := e.before; b != nil {
+		at := b.member(e.Group[d.member])
+		if at >= 0 && b.comms[at] != nil && count(b.comms[at].Out) == count(out) && c.surelySame(b.comms[at].Out, d.at, out, d.at, d.n) {
+			return Stale
+		}
+	}
+	return Corrupt
+}
+
+// sender is the member whose block every receiver has wrong in the same way, while all
+// else is right; -1 for none. Two receivers have to agree.
+func (c *copies) sender(bad []damage) int {
+	e := c.event
+	receivers := 0
+	for i, pieces := range c.plan.pieces {
+		if pieces != nil && (e.api().pattern != broadcast || !e.isRoot(i)) {
+			receivers++
+		}
+	}
+	if p := e.api().pattern; receivers < 2 || len(bad) != receivers || p != allGather && p != broadcast {
+		return -1
+	}
+	first := bad[0]
+	for _, d := range bad {
+		switch {
+		case d.from != first.from, e.api().pattern == allGather && c.blockKind(d) != Corrupt:
+			return -1
+		case d.member != first.member && !c.surelySame(e.comms[first.member].Out, first.at, e.comms[d.member].Out, d.at, d.n):
+			return -1
+		case e.api().pattern == broadcast && c.kind(d.member, []damage{d}) != Corrupt:
+			return -1
+		}
+	}
+	return first.from
+}
+
+// sameRows reports whether a member of an exchange holds the rows that were sent to it,
+// in another order.
+func (c *copies) sameRows(i int) bool {
+	out := c.event.comms[i].Out
+	if len(out) != 1 || len(out[0].Shape) == 0 || out[0].Shape[0] == 0 || !readable(out) {
+		return false
+	}
+	row := out[0].elements() / out[0].Shape[0]
+	rows := make(map[uint64]int)
+	countRows := func(of []*Tensor, first, n int64, by int) bool {
+		var buf []byte
+		for at := int64(0); at < n; at += row {
+			all, _, err := c.bytes(buf, of, first+at, min(row, n-at))
+			if err != nil {
+				return false
+			}
+			h := fnv.New64a()
+			h.Write(all) // which never fails
+			rows[h.Sum64()] += by
+			buf = all
+		}
+		return true
+	}
+	if row == 0 || !countRows(out, 0, out[0].elements(), 1) {
+		return false
+	}
+	for _, p := range c.plan.pieces[i] {
+		if in := c.event.comms[p.from].In; !readable(in) || !countRows(in, p.first, p.n, -1) {
+			return false
+		}
+	}
+	for _, n := range rows {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// describe says what is wrong with the pieces.
+func (c *copies) describe(found *Finding, bad []damage) {
+	e := c.event
+	var from []int
+	var total difference
+	for n, d := range bad {
+		from = append(from, e.Group[d.from])
+		in, out := e.comms[d.from].In, e.comms[d.member].Out
+		if !readable(in, out) {
+			found.Evidence = lang.Sayf("the digest of what came from %s is another one", "来自 %s 的内容摘要不同", RankText(from))
+			return
+		}
+		one, err := c.differences(in, d.first, out, d.at, d.n, 0)
+		if err != nil {
+			return
+		}
+		total.total += one.total
+		total.count += one.count
+		if n == 0 {
+			total.first, total.last, total.size, total.xor = d.at+one.first, d.at+one.last, one.size, one.xor
+		}
+	}
+	found.Facts = record.Facts{}.Int("elements", total.count).Int("of", total.total).Int("first_bad", total.first).Int("last_bad", total.last).List("from", from)
+	found.Evidence = lang.Sayf("%d of %d elements differ from what %s sent, the first at %d", "与 %[3]s 发送的内容相比，%[2]d 个元素中有 %[1]d 个不同，首个位于 %[4]d",
+		total.count, total.total, RankText(from), total.first)
+}

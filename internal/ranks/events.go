@@ -1,0 +1,276 @@
+package ranks
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dumptool/internal/lang"
+)
+
+// Event is one communication: the calls of all members of a group that belong together.
+type Event struct {
+	Step *Step
+	// Group are the ranks, in their order; calls are theirs, nil for one that is missing.
+	Group []int
+	Calls []*Call
+	// comms are what each call does: it may be one of several of a batch.
+	comms []*Comm
+	// assumed is set where no member says the group.
+	assumed bool
+	// skip says why the event cannot be checked, the zero value for one that can.
+	skip lang.Sentence
+	// before is the event before of the same role, nil for none.
+	before *Event
+}
+
+// api is what is done.
+func (e *Event) api() *api { return e.comms[e.someone()].api }
+
+// someone is the first member that is there.
+func (e *Event) someone() int {
+	return slices.IndexFunc(e.Calls, func(c *Call) bool { return c != nil })
+}
+
+// member is the place of a rank in the group, -1 for none.
+func (e *Event) member(rank int) int { return slices.Index(e.Group, rank) }
+
+// eventKey finds the event of a call: the count is that of the calls of this api with
+// this group on a rank.
+type eventKey struct {
+	api   string
+	group string
+	tag   int
+	count int
+}
+
+// groupKey is a group as a text.
+func groupKey(group []int) string { return strings.Trim(fmt.Sprint(group), "[]") }
+
+// Groups says which groups there are where the dump does not.
+type Groups struct {
+	// Named are the ranks of groups by the names that calls have for them.
+	Named map[string][]int
+	// Mesh are the sizes of axes, nil where it is not known.
+	Mesh []Axis
+}
+
+// events makes events of the calls of a step, in the order of the ranks and their
+// calls.
+func (r *Run) events(s *Step, groups *Groups) []*Event {
+	b := &eventBuilder{run: r, step: s, groups: groups, at: make(map[eventKey]*Event), counts: make(map[string]int)}
+	for _, rank := range s.ranks() {
+		clear(b.counts)
+		for _, c := range s.Calls[rank] {
+			if c.Comm == nil {
+				continue
+			}
+			if parts := c.Comm.parts; c.Comm.api.pattern == sendReceives {
+				for _, part := range parts {
+					b.add(rank, c, part)
+				}
+				continue
+			}
+			b.add(rank, c, c.Comm)
+		}
+	}
+	for _, e := range b.events {
+		e.complete()
+	}
+	return b.events
+}
+
+// eventBuilder makes the events of a step.
+type eventBuilder struct {
+	run    *Run
+	step   *Step
+	groups *Groups
+	events []*Event
+	at     map[eventKey]*Event
+	counts map[string]int // of the calls of a rank
+}
+
+// add puts a call into its event.
+func (b *eventBuilder) add(rank int, c *Call, m *Comm) {
+	group, assumed := b.groupOf(rank, m)
+	if group == nil || m.api.pattern == unchecked {
+		return
+	}
+	key := eventKey{api: m.api.names[0], group: groupKey(group)}
+	if p := m.api.pattern; p == send || p == receive {
+		key.api, key.tag = "send", m.Tag
+	}
+	kind := fmt.Sprint(key)
+	key.count = b.counts[kind]
+	b.counts[kind]++
+	e := b.at[key]
+	if e == nil {
+		e = &Event{Step: b.step, Group: group, Calls: make([]*Call, len(group)), comms: make([]*Comm, len(group)), assumed: assumed}
+		b.at[key] = e
+		b.events = append(b.events, e)
+	}
+	if i := slices.Index(group, rank); i >= 0 && e.Calls[i] == nil {
+		e.Calls[i], e.comms[i] = c, m
+	}
+}
+
+// groupOf are the ranks of a communication, and whether nobody has said so; nil for one
+// whose ranks are not known.
+func (b *eventBuilder) groupOf(rank int, m *Comm) (group []int, assumed bool) {
+	switch {
+	case m.api.pattern == send && m.Root >= 0:
+		return []int{rank, m.Root}, false
+	case m.api.pattern == receive && m.Root >= 0:
+		return []int{m.Root, rank}, false
+	case m.api.pattern == send || m.api.pattern == receive:
+		return nil, false
+	case m.Group != nil:
+		return m.Group, false
+	case m.GroupName != "" && b.groups != nil:
+		return b.groups.Named[m.GroupName], false
+	case m.GroupName != "":
+		return nil, false
+	}
+	return b.run.world, true
+}
+
+// complete says why an event cannot be checked, if so.
+func (e *Event) complete() {
+	var missing []int
+	for i, c := range e.Calls {
+		if c == nil {
+			missing = append(missing, e.Group[i])
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		e.skip = lang.Sayf("%s not there", "%s 不在其中", RankText(missing))
+	case len(e.Group) < 2:
+		e.skip = lang.Sayf("a group of one", "组内只有一个 rank")
+	default:
+		e.skip = e.misfit()
+	}
+}
+
+// misfit says what of the tensors of the members does not belong together.
+func (e *Event) misfit() lang.Sentence {
+	first := e.comms[0]
+	for i, m := range e.comms {
+		sends := e.api().pattern != scatterRoot && m.api.pattern != receive
+		receives := m.api.pattern != send && (e.api().pattern != gatherRoot || e.isRoot(i))
+		switch {
+		case sends && len(m.In) == 0:
+			return lang.Sayf("rank %d has no input", "rank %d 没有输入", e.Group[i])
+		case receives && len(m.Out) == 0:
+			return lang.Sayf("rank %d has no output", "rank %d 没有输出", e.Group[i])
+		case len(m.In) == 0 || len(first.In) == 0:
+			continue
+		}
+		mine, same := dtypeOf(m.In)
+		other, _ := dtypeOf(first.In)
+		if !same || mine != other {
+			return lang.Sayf("members have different types", "成员的数据类型不同")
+		}
+		if e.api().pattern <= reduceScatter && count(m.In) != count(first.In) {
+			return lang.Sayf("members have different shapes", "成员的 shape 不同")
+		}
+	}
+	return lang.Sentence{}
+}
+
+// isRoot reports whether a member is the root.
+func (e *Event) isRoot(member int) bool { return e.Group[member] == e.root() }
+
+// root is the rank of the root: that which the calls name, else the first.
+func (e *Event) root() int {
+	for _, m := range e.comms {
+		if m != nil && m.Root >= 0 && e.member(m.Root) >= 0 {
+			return m.Root
+		}
+	}
+	return e.Group[0]
+}
+
+// roleKey is that of events that do the same in other layers and steps.
+func (e *Event) roleKey() string {
+	i := e.someone()
+	role, _, _ := parseName(e.Calls[i].Module)
+	key := e.api().names[0] + " " + groupKey(e.Group) + " " + role
+	for _, t := range e.comms[i].In {
+		key += t.Shape.String()
+	}
+	return key
+}
+
+// link tells events of all steps, in their order, which one was before them.
+func link(events []*Event) {
+	last := make(map[string]*Event)
+	for _, e := range events {
+		key := e.roleKey()
+		e.before = last[key]
+		last[key] = e
+	}
+}
+
+// callsDiffer finds ranks that called an api with a group more or less often than the
+// other members did.
+func callsDiffer(events []*Event) []*Finding {
+	type key struct{ api, group string }
+	counts := make(map[key]map[int]int)
+	first := make(map[key]*Event)
+	for _, e := range events {
+		k := key{e.api().names[0], groupKey(e.Group)}
+		if counts[k] == nil {
+			counts[k] = make(map[int]int)
+		}
+		missing := false
+		for i, c := range e.Calls {
+			if c != nil {
+				counts[k][e.Group[i]]++
+			}
+			missing = missing || c == nil && e.Step.Calls[e.Group[i]] != nil
+		}
+		if missing && first[k] == nil {
+			first[k] = e
+		}
+	}
+	var found []*Finding
+	for _, k := range slices.SortedFunc(maps.Keys(first), func(a, b key) int { return cmp.Or(strings.Compare(a.api, b.api), strings.Compare(a.group, b.group)) }) {
+		e := first[k]
+		odd, usual := minority(e.Group, func(rank int) (int, bool) { return counts[k][rank], e.Step.Calls[rank] != nil })
+		if odd < 0 {
+			continue
+		}
+		call := e.Calls[e.someone()]
+		if i := e.member(odd); e.Calls[i] != nil {
+			call = e.Calls[i]
+		}
+		found = append(found, &Finding{Kind: CallsDiffer, Confidence: low, Rank: odd, call: call, Members: e.Group,
+			Evidence: lang.Sayf("rank %d calls %s with this group %s, others %d", "rank %d 对该组调用 %[2]s %[3]s，其他为 %[4]d 次", odd, k.api, lang.CountText(counts[k][odd], "time", "次"), usual)})
+	}
+	return found
+}
+
+// minority is the rank whose value fewest others have, and the value that most have;
+// -1 where all have the same.
+func minority(ranks []int, of func(int) (int, bool)) (odd, usual int) {
+	times := make(map[int]int)
+	for _, r := range ranks {
+		if v, ok := of(r); ok {
+			times[v]++
+		}
+	}
+	if len(times) < 2 {
+		return -1, 0
+	}
+	values := slices.SortedFunc(maps.Keys(times), func(a, b int) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(b, a)) })
+	usual = values[0]
+	for _, r := range ranks {
+		if v, ok := of(r); ok && v == values[len(values)-1] {
+			return r, usual
+		}
+	}
+	return -1, usual
+}

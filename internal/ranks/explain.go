@@ -1,0 +1,347 @@
+package ranks
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+const (
+	// sample is how many elements hypotheses look at together, and samples how many such
+	// windows of a tensor they look at at most.
+	sample  = 1 << 12
+	samples = 64
+	// explained is how many of the elements may leave the bound of a hypothesis, where more
+	// than violated leave that of the right result; where fewer do, none may.
+	explained = 0.02
+	violated  = 0.1
+	// maxViolators is how many members are asked.
+	maxViolators = 8
+)
+
+// hypothesis is one that explains what a member holds in place of a reduction.
+type hypothesis struct {
+	kind Kind
+	// who is the member that is named, -1 for the one that violates.
+	who int
+	// value is what the member holds then, and what the bound of it grows with besides
+	// the sum of absolute values.
+	value func(w *sampled, k int) (value, besides float64)
+	// order is where it counts among those that explain as much.
+	order int
+
+	held int     // members of which it holds
+	rms  float64 // of what it leaves, of these together
+}
+
+// sampled is a window of elements of all members.
+type sampled struct {
+	x           [][]float64
+	exact, size []float64
+	me          int // the member that is looked at
+}
+
+// explain finds the hypothesis that explains most of the members that violate the bound,
+// and of these the one that leaves the least.
+func (r *reducer) explain(violating []int) ([]*Finding, error) {
+	e := r.event
+	asked := violating[:min(len(violating), maxViolators)]
+	all := r.hypotheses(len(violating) == len(e.Group))
+	for _, i := range asked {
+		if err := r.ask(all, i); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.ContainsFunc(asked, func(i int) bool { return !r.heldBefore(e, i) }) {
+		return r.each(violating, Stale), nil
+	}
+	all = slices.DeleteFunc(all, func(h *hypothesis) bool { return h.held == 0 })
+	if len(all) == 0 {
+		return r.corrupt(violating), nil
+	}
+	slices.SortFunc(all, func(a, b *hypothesis) int {
+		return cmp.Or(cmp.Compare(b.held, a.held), cmp.Compare(a.rms, b.rms), cmp.Compare(a.order, b.order))
+	})
+	best := all[0]
+	if best.who < 0 {
+		return r.each(violating, best.kind), nil
+	}
+	found := r.finding(best.kind, best.who, violating)
+	for _, h := range all[1:] {
+		if h.kind == best.kind && h.held == best.held && h.who >= 0 {
+			found.Alt = append(found.Alt, e.Group[h.who])
+		}
+	}
+	if slices.Sort(found.Alt); len(found.Alt) > 0 {
+		found.Confidence = medium
+	}
+	return []*Finding{found}, nil
+}
+
+// hypotheses are those that a reduction can have. Where all members violate the bound a
+// rank that is left out comes before members that hold their own inputs.
+func (r *reducer) hypotheses(allViolate bool) []*hypothesis {
+	own, others := 1, 2
+	if allViolate {
+		own, others = 2, 1
+	}
+	var all []*hypothesis
+	for k := range r.event.Group {
+		all = append(all, &hypothesis{kind: MissingRank, who: k, order: others, value: func(w *sampled, i int) (float64, float64) {
+			return r.without(w, k, i), 0
+		}})
+		if r.op == sum || r.op == avg {
+			all = append(all, &hypothesis{kind: DoubleRank, who: k, order: 3, value: func(w *sampled, i int) (float64, float64) {
+				x := w.x[k][i]
+				if r.op == avg {
+					x /= float64(len(w.x))
+				}
+				return w.exact[i] + x, math.Abs(x)
+			}})
+		}
+	}
+	n := float64(len(r.event.Group))
+	switch r.op {
+	case sum:
+		all = append(all, &hypothesis{kind: Averaged, who: -1, order: 4, value: func(w *sampled, i int) (float64, float64) { return w.exact[i] / n, 0 }})
+	case avg:
+		all = append(all, &hypothesis{kind: NotAveraged, who: -1, order: 4, value: func(w *sampled, i int) (float64, float64) { return w.exact[i] * n, w.size[i] * n }})
+	}
+	if r.event.api().pattern == allReduce {
+		all = append(all, &hypothesis{kind: NotReduced, who: -1, order: own, value: func(w *sampled, i int) (float64, float64) { return w.x[w.me][i], 0 }})
+	}
+	if r.event.api().pattern == reduceScatter {
+		all = append(all, &hypothesis{kind: WrongPart, who: -1, order: 5})
+	}
+	return all
+}
+
+// without is the reduction of a window without a member.
+func (r *reducer) without(w *sampled, k, i int) float64 {
+	switch r.op {
+	case sum:
+		return w.exact[i] - w.x[k][i]
+	case avg:
+		return w.exact[i] - w.x[k][i]/float64(len(w.x))
+	}
+	first, v := true, 0.0
+	for j := range w.x {
+		switch x := w.x[j][i]; {
+		case j == k:
+		case first:
+			v, first = x, false
+		case r.op == maximum:
+			v = max(v, x)
+		case r.op == minimum:
+			v = min(v, x)
+		default:
+			v *= x
+		}
+	}
+	return v
+}
+
+// tally counts the elements that leave the bound of a hypothesis.
+type tally struct {
+	out, n  int64
+	squares float64
+}
+
+func (t *tally) add(y, value, bound float64) {
+	d := math.Abs(y - value)
+	t.n++
+	if !(d <= bound) {
+		t.out++
+	}
+	if !math.IsNaN(d) && !math.IsInf(d, 0) {
+		t.squares += float64(d * d)
+	}
+}
+
+// holds reports whether a hypothesis explains what a share of the elements violates.
+func (t *tally) holds(share float64) bool {
+	return t.out == 0 || share > violated && float64(t.out) <= explained*float64(t.n)
+}
+
+// ask finds the hypotheses that hold of a member.
+func (r *reducer) ask(all []*hypothesis, i int) error {
+	part := r.plan.ranges[i]
+	share := float64(r.members[i].bad) / float64(r.members[i].total)
+	tallies := make([]tally, len(all))
+	parts := make([]tally, len(r.event.Group)) // of other parts of the reduction
+	for _, from := range windows(part.n, r.members[i].first) {
+		n := min(sample, part.n-from)
+		y := make([]float64, n)
+		if err := r.floats(y, r.event.comms[i].Out, from); err != nil {
+			return err
+		}
+		w, err := r.sampleAt(part.first+from, n)
+		if err != nil {
+			return err
+		}
+		w.me = i
+		for h, hyp := range all {
+			for k := 0; k < len(y) && hyp.value != nil; k++ {
+				if exact := w.exact[k]; math.IsNaN(exact) || math.IsInf(exact, 0) {
+					continue
+				}
+				value, besides := hyp.value(w, k)
+				bound := r.bound(w.exact[k], w.size[k]) + float64(r.precision.spacing*(math.Abs(value)+float64(len(w.x))*besides))
+				if r.precision.bits != 0 {
+					value = r.precision.wrap(value)
+				}
+				tallies[h].add(y[k], value, bound)
+			}
+		}
+		if err := r.askParts(parts, i, from, y); err != nil {
+			return err
+		}
+	}
+	for h, hyp := range all {
+		if t := &tallies[h]; t.n > 0 && t.holds(share) {
+			hyp.held++
+			hyp.rms += math.Sqrt(t.squares / float64(t.n))
+		}
+	}
+	if other := all[len(all)-1]; other.kind == WrongPart {
+		other.take(parts, share)
+	}
+	return nil
+}
+
+// take counts the part of another member that explains what one holds, if one does.
+func (h *hypothesis) take(parts []tally, share float64) {
+	for j := range parts {
+		if t := &parts[j]; t.n > 0 && t.holds(share) {
+			h.held++
+			h.rms += math.Sqrt(t.squares / float64(t.n))
+			return
+		}
+	}
+}
+
+// askParts sets what a member holds of its part beside the other parts.
+func (r *reducer) askParts(parts []tally, i int, from int64, y []float64) error {
+	if r.event.api().pattern != reduceScatter {
+		return nil
+	}
+	for j := range parts {
+		if j == i || r.plan.ranges[j].n != r.plan.ranges[i].n {
+			continue
+		}
+		w, err := r.sampleAt(r.plan.ranges[j].first+from, int64(len(y)))
+		if err != nil {
+			return err
+		}
+		for k := range y {
+			parts[j].add(y[k], w.exact[k], r.bound(w.exact[k], w.size[k])+float64(r.precision.spacing*math.Abs(w.exact[k])))
+		}
+	}
+	return nil
+}
+
+// windows are where the windows of a tensor begin that hypotheses look at: all, or some
+// that are evenly spread and the one with a place.
+func windows(n, place int64) (all []int64) {
+	count := (n + sample - 1) / sample
+	step := max(1, (count+samples-1)/samples)
+	for k := int64(0); k < count; k += step {
+		all = append(all, k*sample)
+	}
+	if at := place / sample * sample; !slices.Contains(all, at) {
+		all = append(all, at)
+	}
+	return all
+}
+
+// sampleAt reads a window of all members.
+func (r *reducer) sampleAt(from, n int64) (*sampled, error) {
+	if err := r.reduce(from, n); err != nil {
+		return nil, err
+	}
+	w := &sampled{exact: slices.Clone(r.exact), size: slices.Clone(r.size)}
+	for _, m := range r.event.comms {
+		x := make([]float64, n)
+		if err := r.floats(x, m.In, from); err != nil {
+			return nil, err
+		}
+		w.x = append(w.x, x)
+	}
+	return w, nil
+}
+
+// heldBefore reports whether a member holds what it held after the event before of the
+// same role.
+func (f *files) heldBefore(e *Event, i int) bool {
+	if e.before == nil {
+		return false
+	}
+	at := e.before.member(e.Group[i])
+	if at < 0 || e.before.comms[at] == nil {
+		return false
+	}
+	before, now := e.before.comms[at].Out, e.comms[i].Out
+	return count(before) == count(now) && f.surelySame(before, 0, now, 0, count(now))
+}
+
+// surelySame reports whether runs of elements are known to be equal.
+func (f *files) surelySame(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) bool {
+	if _, known := sameDigests(a, firstA, b, firstB, n); !known && !readable(a, b) {
+		return false
+	}
+	equal, err := f.same(a, firstA, b, firstB, n)
+	return err == nil && equal && n > 0
+}
+
+// each is a finding for every member that violates.
+func (r *reducer) each(violating []int, k Kind) (all []*Finding) {
+	for _, i := range violating {
+		all = append(all, r.finding(k, i, []int{i}))
+	}
+	return all
+}
+
+// corrupt is what is said where nothing explains what the members hold. Where all of
+// them hold the same the reduction itself is wrong, or the group is another one.
+func (r *reducer) corrupt(violating []int) []*Finding {
+	if len(violating) < len(r.event.Group) {
+		return r.each(violating, Corrupt)
+	}
+	f := r.finding(Corrupt, violating[0], violating)
+	f.Confidence = medium
+	for _, i := range violating[1:] {
+		f.Alt = append(f.Alt, r.event.Group[i])
+	}
+	return []*Finding{f}
+}
+
+// finding names a member of a reduction.
+func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
+	e, m := r.event, &r.members[violating[0]]
+	f := e.finding(k, who)
+	ranks := make([]int, len(violating))
+	for n, i := range violating {
+		ranks[n] = e.Group[i]
+	}
+	share := 100 * float64(m.bad) / float64(m.total)
+	f.Facts = record.Facts{}.Int("elements", m.bad).Int("of", m.total).Int("first_bad", m.first).Number("worst_ratio", m.worst).List("violating", ranks)
+	f.Evidence = lang.Sayf("%s: %d of %d elements (%.3g %%) leave the bound of the %s", "%s：%d/%d 个元素（%.3g %%）超出%s的误差界",
+		RankText(ranks), m.bad, m.total, share, r.opText())
+	return f
+}
+
+// opText is the reduction in words.
+func (r *reducer) opText() lang.Text {
+	return map[reduction]lang.Text{
+		sum: {EN: "sum", ZH: "求和"}, avg: {EN: "average", ZH: "平均"}, maximum: {EN: "maximum", ZH: "最大值"},
+		minimum: {EN: "minimum", ZH: "最小值"}, product: {EN: "product", ZH: "乘积"},
+	}[r.op]
+}
+
+// finding names a member of an event.
+func (e *Event) finding(k Kind, who int) *Finding {
+	return &Finding{Kind: k, Rank: e.Group[who], Confidence: high, Own: true, Members: e.Group, call: e.Calls[who]}
+}

@@ -1,0 +1,134 @@
+package ranks
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"dumptool/internal/dumpdir"
+)
+
+const golden = "../../testdata/golden/ranks"
+
+// unpack unpacks the trees of a golden case, and returns the folder.
+func unpack(t *testing.T, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	in, err := os.Open(filepath.Join(golden, name, "trees.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	zip, err := gzip.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for files := tar.NewReader(zip); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return dir
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(h.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// openRun opens the run in a folder.
+func openRun(t *testing.T, dir string) *Run {
+	t.Helper()
+	run, err := dumpdir.Open(t.Context(), []string{dir}, dumpdir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Arrange(dumpdir.Sources{}); err != nil {
+		t.Fatal(err)
+	}
+	r, warnings := Open(run.Rounds, nil)
+	if len(warnings) > 0 {
+		t.Error(warnings)
+	}
+	return r
+}
+
+func judged(t *testing.T, r *Run, opt Options) *Report {
+	t.Helper()
+	report, err := r.Judge(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range report.Errs {
+		t.Error(err)
+	}
+	return report
+}
+
+// expected is what truth.json says of a case.
+type expected struct {
+	Step       int
+	Rank       int
+	Op         string
+	Kind       Kind
+	Confidence string
+}
+
+// TestGolden: the first finding without a reference is that of the golden case, and
+// healthy runs have none.
+func TestGolden(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join(golden, "*", "truth.json"))
+	if err != nil || len(cases) != 12 {
+		t.Fatal(len(cases), err)
+	}
+	for _, path := range cases {
+		name := filepath.Base(filepath.Dir(path))
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var truth struct {
+				Expect struct {
+					Without *expected `json:"without_reference"`
+				}
+			}
+			if err := json.Unmarshal(text, &truth); err != nil {
+				t.Fatal(err)
+			}
+			report := judged(t, openRun(t, filepath.Join(unpack(t, name), "run")), Options{})
+			if report.Events.Skipped > 0 || report.Events.Checked+report.Replicas.Sets == 0 {
+				t.Errorf("%+v %+v", report.Events, report.Replicas)
+			}
+			want := truth.Expect.Without
+			if want == nil {
+				for _, f := range report.Findings {
+					t.Errorf("found %+v %s", f, f.Evidence)
+				}
+				return
+			}
+			if len(report.Findings) == 0 {
+				t.Fatal("found nothing")
+			}
+			f := report.Findings[0]
+			if f.Step != itoa(want.Step) || f.Rank != want.Rank || f.Op != want.Op || f.Kind != want.Kind || string(f.Confidence) != want.Confidence {
+				t.Errorf("step %s rank %d %s %s %s (%s), want %+v", f.Step, f.Rank, f.Op, f.Kind, f.Confidence, f.Evidence, *want)
+			}
+		})
+	}
+}

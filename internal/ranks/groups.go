@@ -1,0 +1,205 @@
+package ranks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/lang"
+)
+
+// Axis is an axis of the mesh: groups of Size ranks that are Stride apart.
+type Axis struct {
+	Size   int    `json:"size"`
+	Stride int    `json:"stride"`
+	Name   string `json:"name,omitempty"` // such as tp
+	// Count is how many such groups there are.
+	Count int `json:"count,omitempty"`
+}
+
+// String is such as 2 (stride 4).
+func (a Axis) String() string {
+	name := ""
+	if a.Name != "" {
+		name = a.Name + ", "
+	}
+	return fmt.Sprintf("%d (%sstride %d)", a.Size, name, a.Stride)
+}
+
+// GroupList are groups of ranks, each once, in the order of their ranks.
+type GroupList [][]int
+
+// add adds a group that is not there yet.
+func (l *GroupList) add(group []int) {
+	at, found := slices.BinarySearchFunc(*l, group, slices.Compare)
+	if !found {
+		*l = slices.Insert(*l, at, group)
+	}
+}
+
+// Read returns the groups that communications name.
+func (r *Run) Read() GroupList {
+	var all GroupList
+	for _, s := range r.Steps {
+		for _, calls := range s.Calls {
+			for _, c := range calls {
+				if c.Comm != nil && c.Comm.Group != nil {
+					all.add(c.Comm.Group)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Axes are the sizes and strides of groups, each once, and how many groups have them.
+// Groups that are not evenly spaced have stride 0.
+func (l GroupList) Axes() []Axis {
+	var all []Axis
+	for _, g := range l {
+		if len(g) < 2 {
+			continue
+		}
+		a := Axis{Size: len(g), Stride: strideOf(g)}
+		i := slices.IndexFunc(all, func(b Axis) bool { return b.Size == a.Size && b.Stride == a.Stride })
+		if i < 0 {
+			i = len(all)
+			all = append(all, a)
+		}
+		all[i].Count++
+	}
+	slices.SortFunc(all, func(a, b Axis) int { return cmp.Or(cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Size, b.Size)) })
+	return all
+}
+
+// strideOf is how far the ranks of a group are apart, 0 where that differs.
+func strideOf(g []int) int {
+	stride := g[1] - g[0]
+	for i := 2; i < len(g); i++ {
+		if g[i]-g[i-1] != stride {
+			return 0
+		}
+	}
+	return max(stride, 0)
+}
+
+// defaultOrder is the order of axes of Megatron, the fastest first.
+var defaultOrder = []string{"tp", "cp", "ep", "dp", "pp"}
+
+// ParseMesh parses a mesh such as tp=2,cp=2,dp=2,pp=2, with order=tp-cp-ep-dp-pp for
+// another order than that, the fastest axis first. An ep is a part of dp.
+func ParseMesh(text string) ([]Axis, error) {
+	order, sizes := defaultOrder, make(map[string]int)
+	at := 1
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		key = strings.TrimSpace(key)
+		n, err := strconv.Atoi(value)
+		switch {
+		case ok && key == "order":
+			order = strings.Split(value, "-")
+		case !ok || !slices.Contains(defaultOrder, key):
+			return nil, fmt.Errorf("column %d: found %.40q, want an axis such as tp=2 (%s) or order=tp-cp-ep-dp-pp", at, part, strings.Join(defaultOrder, ", "))
+		case err != nil || n < 1:
+			return nil, fmt.Errorf("column %d: found the size %.40q of %s, want a number from 1", at+len(key)+1, value, key)
+		case sizes[key] != 0:
+			return nil, fmt.Errorf("column %d: %s is there twice", at, key)
+		default:
+			sizes[key] = n
+		}
+		at += len(part) + 1
+	}
+	var mesh []Axis
+	stride := 1
+	for _, name := range order {
+		if !slices.Contains(defaultOrder, name) {
+			return nil, fmt.Errorf("order: found %.40q, want %s", name, strings.Join(defaultOrder, "-"))
+		}
+		n := sizes[name]
+		delete(sizes, name)
+		if n <= 1 {
+			continue
+		}
+		mesh = append(mesh, Axis{Size: n, Stride: stride, Name: name})
+		if name != "ep" { // a part of dp, which comes next
+			stride *= n
+		}
+	}
+	for name, n := range sizes {
+		if n > 1 {
+			return nil, fmt.Errorf("order: found no %s, want every axis that has a size", name)
+		}
+	}
+	return mesh, nil
+}
+
+// worldOf is how many ranks a mesh has.
+func worldOf(mesh []Axis) int {
+	n := 1
+	for _, a := range mesh {
+		if a.Name != "ep" {
+			n *= a.Size
+		}
+	}
+	return n
+}
+
+// ParseGroups parses lines such as NAME: 0,3,5. Empty lines and those that begin with #
+// are passed over.
+func ParseGroups(text string) (map[string][]int, error) {
+	groups := make(map[string][]int)
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, list, ok := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, fmt.Errorf("line %d: found %.60q, want NAME: 0,3,5", i+1, line)
+		}
+		if groups[name] != nil {
+			return nil, fmt.Errorf("line %d: the group %.60q is there twice", i+1, name)
+		}
+		for part := range strings.SplitSeq(list, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(part))
+			if err != nil || n < 0 || slices.Contains(groups[name], n) {
+				return nil, fmt.Errorf("line %d, column %d: found %.40q, want different ranks such as 0,3,5", i+1, strings.Index(line, part)+1, strings.TrimSpace(part))
+			}
+			groups[name] = append(groups[name], n)
+		}
+	}
+	return groups, nil
+}
+
+// RankText writes ranks as ranges: ranks 0-3 and 8.
+func RankText(ranks []int) lang.Text {
+	noun := "ranks "
+	if len(ranks) == 1 {
+		noun = "rank "
+	}
+	list := Ranges(ranks)
+	return lang.Text{EN: noun + list, ZH: "rank " + list}
+}
+
+// Ranges writes ranks as numbers and ranges, ascending: 0-3,8.
+func Ranges(ranks []int) string {
+	sorted := slices.Clone(ranks)
+	slices.Sort(sorted)
+	var parts []string
+	for i := 0; i < len(sorted); {
+		j := i
+		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
+			j++
+		}
+		part := itoa(sorted[i])
+		if j > i {
+			part += "-" + itoa(sorted[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}

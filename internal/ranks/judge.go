@@ -1,0 +1,263 @@
+package ranks
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/guard"
+	"dumptool/internal/lang"
+)
+
+// Options say what is judged.
+type Options struct {
+	// Groups are groups that the dump does not name.
+	Groups Groups
+	// NoComm and NoReplicas leave communication and replicas out.
+	NoComm, NoReplicas bool
+	// StrictReplicas makes different roundings of one sum a finding.
+	StrictReplicas bool
+	// Version is the dump container, 0 for what the files say; Workers the number of
+	// communications that are looked at at a time, 0 for one a CPU.
+	Version, Workers int
+}
+
+// Report is what is said about a run of many ranks: the key ranks of documents.
+type Report struct {
+	// Mesh are the sizes and strides of the groups, Groups those of which there are few.
+	Mesh   []Axis  `json:"mesh"`
+	Groups []Group `json:"groups"`
+	// World is how many ranks the dump has, Steps how many steps.
+	World    int          `json:"world"`
+	Steps    int          `json:"steps"`
+	Events   EventCount   `json:"events"`
+	Replicas replicaCount `json:"replicas"`
+	Findings []*Finding   `json:"findings"`
+	Notes    []*Note      `json:"notes"`
+
+	// Errs are tensors that could not be read.
+	Errs []error `json:"-"`
+}
+
+// Group is a group of ranks, and who says that it is one: the dump, a file, the mesh, or
+// values.
+type Group struct {
+	Ranks  []int  `json:"ranks"`
+	Source string `json:"source"`
+}
+
+// EventCount counts communications.
+type EventCount struct {
+	Checked int `json:"checked"`
+	Wrong   int `json:"wrong"`
+	Skipped int `json:"skipped"`
+	// Reasons are why events were not checked.
+	Reasons []Reason `json:"reasons"`
+}
+
+// Reason is why something was not checked, and how often.
+type Reason struct {
+	Text  string `json:"text"`
+	ZH    string `json:"text_zh"`
+	Count int    `json:"count"`
+}
+
+// skip counts an event that was not checked.
+func (c *EventCount) skip(j *judgement) {
+	c.Skipped++
+	t := j.skip.Text()
+	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == t.EN })
+	if i < 0 {
+		i = len(c.Reasons)
+		c.Reasons = append(c.Reasons, Reason{Text: t.EN, ZH: t.ZH})
+	}
+	c.Reasons[i].Count++
+}
+
+// Checked reports whether anything was.
+func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
+
+// Judge judges a run of several ranks.
+func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
+	out := &Report{Mesh: opt.Groups.Mesh, Groups: []Group{}, World: len(r.Ranks), Steps: len(r.Steps), Findings: []*Finding{}, Notes: []*Note{}}
+	out.Events.Reasons = []Reason{}
+	groups := r.Read()
+	for _, g := range groups {
+		out.Groups = append(out.Groups, Group{g, "ProcessGroup"})
+	}
+	if out.Mesh == nil {
+		out.Mesh = groups.Axes()
+	}
+	var events []*Event
+	byStep := make(map[*Step][]*Event)
+	for _, s := range r.Steps {
+		byStep[s] = r.events(s, &opt.Groups)
+		events = append(events, byStep[s]...)
+	}
+	link(events)
+	if !opt.NoComm {
+		if err := out.judgeEvents(ctx, events, opt); err != nil {
+			return nil, err
+		}
+		for _, s := range r.Steps {
+			out.Findings = append(out.Findings, callsDiffer(byStep[s])...)
+		}
+	}
+	if !opt.NoReplicas {
+		r.judgeReplicas(out, opt)
+	}
+	r.clocks(events)
+	out.conclude(r, byStep)
+	return out, ctx.Err()
+}
+
+// judgeEvents computes all communications again.
+func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) error {
+	judged := make([]judgement, len(events))
+	readers := sync.Pool{New: func() any { return &files{version: opt.Version} }}
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Budget: memoryBudget}, events,
+		func(e *Event) int64 { return windowMemory },
+		func(_ context.Context, e *Event) (j judgement) {
+			f := readers.Get().(*files)
+			defer readers.Put(f)
+			defer f.Close()
+			if err := guard.Do(func() error { j = f.judge(e); return nil }); err != nil {
+				return failed(err)
+			}
+			return j
+		},
+		func(i int, j judgement) { judged[i] = j })
+	if err != nil {
+		return err
+	}
+	distrust(events, judged)
+	for i := range judged {
+		j := &judged[i]
+		r.Notes = append(r.Notes, j.notes...)
+		if j.err != nil {
+			r.Errs = append(r.Errs, j.err)
+		}
+		if !j.skip.IsZero() {
+			r.Events.skip(j)
+			continue
+		}
+		r.Events.Checked++
+		if len(j.found) > 0 {
+			r.Events.Wrong++
+			r.Findings = append(r.Findings, j.found...)
+		}
+	}
+	return nil
+}
+
+const (
+	// windowMemory is about what judging an event takes, in bytes; see window.
+	windowMemory = 8 * 8 * window
+	memoryBudget = 96 << 20
+)
+
+// distrust leaves events out whose group nobody has said, of functions of which most
+// such events are wrong: the group is another one.
+func distrust(events []*Event, judged []judgement) {
+	clean, all := make(map[string]int), make(map[string]int)
+	for i, e := range events {
+		if e.assumed && judged[i].skip.IsZero() {
+			all[e.api().names[0]]++
+			if len(judged[i].found) == 0 {
+				clean[e.api().names[0]]++
+			}
+		}
+	}
+	for i, e := range events {
+		if e.assumed && len(judged[i].found) > 0 && 2*clean[e.api().names[0]] <= all[e.api().names[0]] {
+			judged[i] = judgement{skip: lang.Sayf("the group is not known", "组未知")}
+		}
+	}
+}
+
+// judgeReplicas sets replicas of weights and of results beside each other.
+func (r *Run) judgeReplicas(out *Report, opt Options) {
+	f := &files{version: opt.Version}
+	defer f.Close()
+	d := &digests{files: f}
+	rep := &replicas{digests: d, run: r}
+	for _, n := range out.Notes {
+		if n.Kind == RoundingPerRank {
+			rep.rounded = append(rep.rounded, n)
+		}
+	}
+	rep.collect()
+	rep.learn()
+	rep.compare()
+	two := &twice{digests: d, run: r}
+	two.compare()
+	two.staleInputs()
+	out.Replicas = rep.count
+	out.Replicas.Sets += two.sets
+	out.Replicas.Wrong += len(two.found)
+	out.Findings = append(append(out.Findings, rep.found...), two.found...)
+	out.Notes = append(append(out.Notes, rep.notes...), two.notes...)
+	out.Errs = append(out.Errs, d.errs...)
+	if opt.StrictReplicas {
+		out.strict(r)
+	}
+}
+
+// strict makes findings of sums that ranks hold in different roundings.
+func (r *Report) strict(run *Run) {
+	for _, n := range r.Notes {
+		if n.Kind != RoundingPerRank {
+			continue
+		}
+		for _, c := range run.Steps[n.step].Calls[n.Ranks[0]] {
+			if c.Name == n.Op {
+				m := MeaningOf(n.Kind)
+				r.Findings = append(r.Findings, &Finding{Kind: n.Kind, Rank: n.Ranks[0], Confidence: medium, Own: true, Alt: slices.Clone(n.Ranks[1:]), Members: n.Ranks, call: c,
+					Evidence: lang.Sayf("%s", "%s", m.Short)})
+				break
+			}
+		}
+	}
+}
+
+// conclude puts findings into the order of cause, and folds notes.
+func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
+	for _, f := range r.Findings {
+		f.Class = MeaningOf(f.Kind).Class
+		f.Step, f.Op, f.Module, f.Script = f.call.Step.At.Step, f.call.Name, f.call.Module, f.call.Script
+		f.Chinese = f.Evidence.Text().ZH
+		if f.Alt == nil {
+			f.Alt = []int{}
+		}
+	}
+	order(r.Findings)
+	for i, f := range r.Findings {
+		if i < maxSpread {
+			f.Spread = run.spread(f, events)
+		}
+	}
+	r.Notes = foldNotes(r.Notes)
+}
+
+// maxSpread is of how many findings it is said what they may have damaged.
+const maxSpread = 20
+
+// foldNotes leaves one note of a kind for the same ranks.
+func foldNotes(all []*Note) []*Note {
+	folded := []*Note{}
+	for _, n := range all {
+		i := slices.IndexFunc(folded, func(o *Note) bool { return o.Kind == n.Kind && slices.Equal(o.Ranks, n.Ranks) })
+		if i >= 0 {
+			folded[i].Count++
+			continue
+		}
+		folded = append(folded, n)
+	}
+	slices.SortStableFunc(folded, func(a, b *Note) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), slices.Compare(a.Ranks, b.Ranks))
+	})
+	return folded
+}

@@ -1,0 +1,522 @@
+package ranks
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// replicaCount is how many sets of replicas were looked at.
+type replicaCount struct {
+	Sets  int `json:"sets"`
+	Wrong int `json:"wrong"`
+	Drift int `json:"drift"`
+	// Skipped are sets of which a digest is not known.
+	Skipped int `json:"skipped"`
+}
+
+// roleKey is what instances of a parameter share: the stage, the role of the module and
+// the name of the parameter.
+type roleKey struct {
+	stage      int
+	role, path string
+}
+
+// instance is a parameter of a module of a step, as its ranks have it.
+type instance struct {
+	step  *Step
+	name  string
+	ranks []int // ascending
+	has   map[int]*Tensor
+}
+
+// replicas sets the parameters of ranks beside each other that ought to be equal.
+type replicas struct {
+	*digests
+	run *Run
+	// rounded are the notes about sums that ranks hold in different roundings.
+	rounded []*Note
+
+	roles     map[roleKey][]*instance // in the order of steps
+	keys      []roleKey
+	learned   map[roleKey]pairs
+	vectors   pairs // of parameters with one axis
+	matrices  pairs // of others
+	count     replicaCount
+	found     []*Finding
+	notes     []*Note
+	different map[string]bool // rank and parameter, in an earlier step
+}
+
+// pairs counts how often two ranks hold equal parameters, and how often both hold one.
+type pairs map[[2]int]*[2]int
+
+func (p pairs) add(a, b int, equal bool) {
+	n := p[[2]int{a, b}]
+	if n == nil {
+		n = new([2]int)
+		p[[2]int{a, b}] = n
+	}
+	n[1]++
+	if equal {
+		n[0]++
+	}
+}
+
+// share is how many of all are equal.
+func (p pairs) share(a, b int) (share float64, all int) {
+	n := p[[2]int{a, b}]
+	if n == nil {
+		return 0, 0
+	}
+	return float64(n[0]) / float64(n[1]), n[1]
+}
+
+// collect lists the parameters of all ranks and steps.
+func (r *replicas) collect() {
+	r.roles, r.learned = make(map[roleKey][]*instance), make(map[roleKey]pairs)
+	r.vectors, r.matrices = make(pairs), make(pairs)
+	for _, s := range r.run.Steps {
+		stages := s.stages()
+		at := make(map[string]*instance)
+		for _, rank := range s.ranks() {
+			for _, c := range s.Calls[rank] {
+				for _, t := range c.Params {
+					r.add(s, stages[rank], c, t, at)
+				}
+			}
+		}
+	}
+}
+
+// add adds a parameter of a call.
+func (r *replicas) add(s *Step, stage int, c *Call, t *Tensor, at map[string]*instance) {
+	name := itoa(stage) + " " + c.Name + " " + t.Path
+	in := at[name]
+	if in == nil {
+		in = &instance{step: s, name: c.Name + "." + t.Path, has: make(map[int]*Tensor)}
+		at[name] = in
+		key := roleKey{stage, c.Role, t.Path}
+		if r.roles[key] == nil {
+			r.keys = append(r.keys, key)
+		}
+		r.roles[key] = append(r.roles[key], in)
+	}
+	if in.has[c.Rank] == nil {
+		in.ranks = append(in.ranks, c.Rank)
+	}
+	in.has[c.Rank] = t
+}
+
+// learn finds out which ranks are replicas of each other.
+func (r *replicas) learn() {
+	for _, key := range r.keys {
+		role := make(pairs)
+		r.learned[key] = role
+		for _, in := range r.roles[key] {
+			for i, a := range in.ranks {
+				for _, b := range in.ranks[i+1:] {
+					equal, known := r.equal(in.has[a], in.has[b])
+					if !known {
+						continue
+					}
+					role.add(a, b, equal)
+					family := r.matrices
+					if len(in.has[a].Shape) == 1 {
+						family = r.vectors
+					}
+					family.add(a, b, equal)
+				}
+			}
+		}
+	}
+}
+
+// The shares of equal parameters from which on two ranks are replicas: of a role, of all
+// parameters with one axis, and of all others.
+const (
+	equalRole     = 0.5
+	equalVectors  = 0.5
+	equalMatrices = 0.4
+)
+
+// replicas reports whether two ranks ought to hold equal parameters of a role.
+func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
+	vectors, n := r.vectors.share(a, b)
+	if axes == 1 && n > 0 && vectors >= equalVectors {
+		return true
+	}
+	matrices, n := r.matrices.share(a, b)
+	if n > 0 && matrices >= equalMatrices && !strings.Contains(key.role, "experts.*") {
+		return true
+	}
+	role, n := r.learned[key].share(a, b)
+	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
+}
+
+// compare sets all replicas beside each other.
+func (r *replicas) compare() {
+	r.different = make(map[string]bool)
+	for _, key := range r.keys {
+		for _, in := range r.roles[key] {
+			seen := make(map[int]bool)
+			for i, a := range in.ranks {
+				if seen[a] {
+					continue
+				}
+				set := []int{a}
+				for _, b := range in.ranks[i+1:] {
+					if r.replicas(key, a, b, len(in.has[a].Shape)) {
+						set, seen[b] = append(set, b), true
+					}
+				}
+				if len(set) > 1 {
+					r.compareSet(key, in, set)
+				}
+			}
+		}
+	}
+	r.found = mergeStale(r.found)
+}
+
+// class are ranks that hold the same.
+type class []int
+
+// classes sorts ranks by what they hold, the largest class first.
+func (r *replicas) classes(in *instance, set []int) (all []class, known bool) {
+	var tensors []*Tensor
+	for _, rank := range set {
+		tensors = append(tensors, in.has[rank])
+	}
+	marks, known := r.of(tensors...)
+	if !known {
+		return nil, false
+	}
+	at := make(map[string]int)
+	for i, rank := range set {
+		key := marks[i] + in.has[rank].Shape.String()
+		k, ok := at[key]
+		if !ok {
+			k = len(all)
+			at[key] = k
+			all = append(all, nil)
+		}
+		all[k] = append(all[k], rank)
+	}
+	slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(len(b), len(a)) })
+	return all, true
+}
+
+// compareSet sets the replicas of a parameter beside each other.
+func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
+	classes, known := r.classes(in, set)
+	if !known {
+		r.count.Skipped++
+		return
+	}
+	r.count.Sets++
+	if len(classes) < 2 {
+		return
+	}
+	if r.isDrift(key, in, classes) {
+		r.count.Drift++
+		r.notes = append(r.notes, &Note{Kind: Drift, Step: in.step.At.Text().EN, Op: in.name, Ranks: set, Count: 1, step: in.step.index})
+		return
+	}
+	r.count.Wrong++
+	o := r.oddOne(key, in, set, classes)
+	suspects := o.suspects
+	if o.tie {
+		suspects = append(slices.Clone(o.suspects), o.alt...)
+	}
+	again := slices.ContainsFunc(suspects, func(rank int) bool { return r.different[itoa(rank)+" "+in.name] })
+	for _, rank := range suspects {
+		r.different[itoa(rank)+" "+in.name] = true
+	}
+	if again {
+		return
+	}
+	for _, rank := range o.suspects {
+		r.found = append(r.found, r.finding(in, set, classes, o, rank))
+	}
+}
+
+// odd are the ranks that are taken to be wrong.
+type odd struct {
+	suspects, alt []int
+	tie           bool // any of suspects and alt
+	kind          Kind
+}
+
+// previous is the parameter of a rank in the step before, nil for none.
+func (r *replicas) previous(key roleKey, in *instance, rank int) *Tensor {
+	for _, other := range r.roles[key] {
+		if other.step.index == in.step.index-1 && other.name == in.name {
+			return other.has[rank]
+		}
+	}
+	return nil
+}
+
+// unmoved reports whether a rank holds what it held the step before, and whether that
+// is known.
+func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known bool) {
+	before := r.previous(key, in, rank)
+	if before == nil {
+		return false, false
+	}
+	return r.equal(before, in.has[rank])
+}
+
+// moves reports whether the parameters of a role change in this step elsewhere, more
+// than a quarter of them; known is false where there is no other instance.
+func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
+	moved, all := 0, 0
+	for _, other := range r.roles[key] {
+		if other.step != in.step || other == in {
+			continue
+		}
+		for _, rank := range other.ranks {
+			if same, ok := r.unmoved(key, other, rank); ok {
+				all++
+				if !same {
+					moved++
+				}
+			}
+		}
+	}
+	return 4*moved > all, all > 0
+}
+
+// oddOne finds out which replicas are wrong: the minority; of two equal halves those
+// that stand still while others move, or that move while others stand still.
+func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes []class) odd {
+	o := odd{kind: Replica, tie: len(classes[0]) == len(classes[1])}
+	for _, c := range classes[1:] {
+		o.suspects = append(o.suspects, c...)
+	}
+	moves, known := r.moves(key, in)
+	still := slices.DeleteFunc(slices.Clone(set), func(rank int) bool {
+		same, ok := r.unmoved(key, in, rank)
+		return !ok || !same
+	})
+	if o.tie && known && len(still) > 0 && len(still) < len(set) {
+		o.tie, o.suspects = false, still
+		if !moves {
+			o.suspects = slices.DeleteFunc(slices.Clone(set), func(rank int) bool { return slices.Contains(still, rank) })
+		}
+	}
+	if !o.tie && known && moves && !slices.ContainsFunc(o.suspects, func(rank int) bool { return !slices.Contains(still, rank) }) {
+		o.kind = StaleWeights
+	}
+	if o.tie {
+		slices.Sort(o.suspects)
+		all := slices.Clone(set)
+		o.suspects, o.alt = all[:1], all[1:]
+	}
+	return o
+}
+
+// finding says which replica is wrong, and how.
+func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank int) *Finding {
+	f := &Finding{Kind: o.kind, Rank: rank, Confidence: high, Own: true, Members: set, call: in.has[rank].Call}
+	if o.tie {
+		f.Confidence, f.Alt = low, o.alt
+	}
+	other := classes[0]
+	if slices.Contains(other, rank) {
+		other = classes[1]
+	}
+	path := in.has[rank].Path
+	a, b := []*Tensor{in.has[other[0]]}, []*Tensor{in.has[rank]}
+	f.Evidence = lang.Sayf("%s differs from %s", "%s 与 %s 不同", path, RankText(other))
+	if !readable(a, b) || !a[0].Shape.Equal(b[0].Shape) {
+		return f
+	}
+	d, err := r.differences(a, 0, b, 0, b[0].elements(), 0)
+	if err != nil || d.count == 0 {
+		return f
+	}
+	f.Facts = record.Facts{}.Int("elements", d.count).Int("of", d.total).Int("first_bad", d.first)
+	f.Evidence = lang.Sayf("%s: %d of %d elements differ from those of %s", "%s：%d/%d 个元素与 %s 的不同", path, d.count, d.total, RankText(other))
+	if d.count == 1 && bits.OnesCount64(d.xor) == 1 && o.kind == Replica {
+		f.Kind = ReplicaBit
+		bit := bits.TrailingZeros64(d.xor)
+		f.Facts = f.Facts.Int("bit", int64(bit))
+		f.Evidence = lang.Sayf("%s: bit %d of element %d differs from that of %s", "%s：元素 %[3]d 的第 %[2]d 位与 %[4]s 的不同", path, bit, d.first, RankText(other))
+		if o.tie {
+			r.byOutlier(f, in, other[0], rank, d.first)
+		}
+	}
+	return f
+}
+
+// byOutlier decides between two replicas of which one element differs in one bit: that
+// whose value is far beyond the others is wrong.
+func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
+	values := make([][]float64, 2)
+	for i, rank := range []int{a, b} {
+		t := in.has[rank]
+		values[i] = make([]float64, min(t.elements(), window))
+		if at >= int64(len(values[i])) || r.floats(values[i], []*Tensor{t}, 0) != nil {
+			return
+		}
+	}
+	var squares float64
+	for k, v := range values[0] {
+		if int64(k) != at {
+			squares += float64(v * v)
+		}
+	}
+	rms := math.Sqrt(squares / float64(max(1, len(values[0])-1)))
+	x, y := math.Abs(values[0][at]), math.Abs(values[1][at])
+	if far := max(x, y) > 6*rms; !far && !math.IsNaN(x) && !math.IsNaN(y) {
+		return
+	}
+	rank, other := b, a
+	if !(y > x) && !math.IsNaN(y) {
+		rank, other = a, b
+	}
+	f.Rank, f.call = rank, in.has[rank].Call
+	f.Alt = slices.DeleteFunc(slices.Clone(f.Members), func(r int) bool { return r == rank })
+	if f.Confidence = medium; len(f.Alt) == 1 && f.Alt[0] == other {
+		f.Alt = nil
+	}
+}
+
+// isDrift reports whether replicas differ as much as the rounding of sums explains that
+// ranks held differently in an earlier step.
+func (r *replicas) isDrift(key roleKey, in *instance, classes []class) bool {
+	base := in.has[classes[0][0]]
+	if !slices.ContainsFunc(r.rounded, func(n *Note) bool { return in.step.index > n.step && intersect(n.Ranks, in.ranks) }) {
+		return false
+	}
+	before := r.previous(key, in, classes[0][0])
+	if before == nil || !readable([]*Tensor{base, before}) || !base.Shape.Equal(before.Shape) {
+		return false
+	}
+	d, ok := r.newDrift(base, before)
+	for _, c := range classes[1:] {
+		t := in.has[c[0]]
+		ok = ok && t.Shape.Equal(base.Shape) && readable([]*Tensor{t}) && d.explains(t)
+	}
+	return ok
+}
+
+func intersect(a, b []int) bool {
+	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
+}
+
+// drift is how far replicas may be apart.
+type drift struct {
+	*replicas
+	base   *Tensor
+	half   float64 // the spacing of rounding, relative
+	median float64 // of the absolute values
+	update float64 // the largest of this step
+}
+
+func (r *replicas) newDrift(base, before *Tensor) (*drift, bool) {
+	d := &drift{replicas: r, base: base}
+	n := base.elements()
+	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
+	for from := int64(0); from < n; from += window {
+		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
+		if r.floats(x, []*Tensor{base}, from) != nil || r.floats(y, []*Tensor{before}, from) != nil {
+			return nil, false
+		}
+		for k := range x {
+			if u := math.Abs(x[k] - y[k]); u > d.update && !math.IsInf(u, 0) {
+				d.update = u
+			}
+		}
+		if from > 0 {
+			continue
+		}
+		dtype := base.DType
+		if dtype == tensor.Undefined {
+			dtype = tensor.Float32
+		}
+		p, ok := precisions[effective(dtype, x)]
+		if !ok || p.bits != 0 {
+			return nil, false
+		}
+		d.half, d.median = p.spacing/2, medianAbs(x)
+	}
+	return d, true
+}
+
+// medianAbs is the median of absolute values.
+func medianAbs(x []float64) float64 {
+	abs := make([]float64, 0, len(x))
+	for _, v := range x {
+		if !math.IsNaN(v) {
+			abs = append(abs, math.Abs(v))
+		}
+	}
+	if len(abs) == 0 {
+		return 0
+	}
+	slices.Sort(abs)
+	return abs[len(abs)/2]
+}
+
+// explains reports whether rounding explains the differences of a replica.
+func (d *drift) explains(t *Tensor) bool {
+	n := t.elements()
+	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
+	for from := int64(0); from < n; from += window {
+		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
+		if d.floats(x, []*Tensor{d.base}, from) != nil || d.floats(y, []*Tensor{t}, from) != nil {
+			return false
+		}
+		for k := range x {
+			if x[k] == y[k] {
+				continue
+			}
+			allowed := float64(max(math.Abs(x[k]), d.median)*d.half) + float64(4*d.half*d.update)
+			if !(math.Abs(x[k]-y[k]) <= 4*allowed) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mergeStale leaves one finding for all parameters of a rank that stood still in a step:
+// that which the rank uses first.
+func mergeStale(all []*Finding) []*Finding {
+	type key struct {
+		step *Step
+		rank int
+	}
+	first := make(map[key]*Finding)
+	count := make(map[key]int64)
+	for _, f := range all {
+		if f.Kind != StaleWeights {
+			continue
+		}
+		k := key{f.call.Step, f.Rank}
+		count[k]++
+		if g := first[k]; g == nil || f.call.place < g.call.place {
+			first[k] = f
+		}
+	}
+	return slices.DeleteFunc(all, func(f *Finding) bool {
+		if f.Kind != StaleWeights {
+			return false
+		}
+		k := key{f.call.Step, f.Rank}
+		if first[k] == f {
+			f.Facts = f.Facts.Int("parameters", count[k])
+			return false
+		}
+		return true
+	})
+}

@@ -1,0 +1,158 @@
+package ranks
+
+import (
+	"cmp"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/tensor"
+)
+
+// Run is what a run of many ranks says, without elements.
+type Run struct {
+	// Steps are in the order of the training or inference.
+	Steps []*Step
+	// Ranks are all ranks of which any step knows, ascending.
+	Ranks []int
+
+	world []int // all ranks that there are, in the dump or not
+
+}
+
+// Step is one step, or one graph or model of it, of all ranks.
+type Step struct {
+	// At are the coordinates without the rank.
+	At dumpdir.Coordinates
+	// Calls are those of each rank, in its order.
+	Calls map[int][]*Call
+	// ordered is set for ranks whose order is known.
+	ordered map[int]bool
+	index   int
+}
+
+// Call is a call of a rank: an operator or a communication.
+type Call struct {
+	Rank int
+	Step *Step
+	// Name is that of the call in the run, Role the name without the numbers of layers,
+	// experts and calls, Layer the number of the layer, -1 where the name has none.
+	Name, Role string
+	Layer      int
+	// Module is the module around a communication, empty where it is not known; Script
+	// the line of the user's script.
+	Module, Script string
+	// In, Params and Out are its tensors.
+	In, Params, Out []*Tensor
+	// Comm says what a communication does, nil for an operator.
+	Comm *Comm
+
+	place int // in the order of the rank
+	clock int // in the order of cause
+}
+
+// Tensor is a tensor of a call.
+type Tensor struct {
+	// Call is the call that has it, Name its name in the run.
+	Call *Call
+	Name string
+	// Path is the place or the key in the call.
+	Path string
+	// DType is the type of the elements in the program, which may be stored in a wider
+	// one; Undefined where only the file knows.
+	DType tensor.DType
+	Shape tensor.Shape
+	// Digest is that of the elements, empty where there is none. Digests of different
+	// kinds have different lengths.
+	Digest string
+	// File is the tensor as it is stored, nil where only the digest is known.
+	File *dumpdir.Tensor
+
+	data *Values // of a tensor in memory
+}
+
+// Stored reports whether the elements can be read.
+func (t *Tensor) Stored() bool { return t.File != nil || t.data != nil }
+
+// elements is the number of elements.
+func (t *Tensor) elements() int64 { return t.Shape.Elements() }
+
+// count is the number of elements of tensors together.
+func count(all []*Tensor) int64 {
+	var n int64
+	for _, t := range all {
+		n += t.elements()
+	}
+	return n
+}
+
+// dtypeOf is the type that all tensors have, false where they differ.
+func dtypeOf(all []*Tensor) (d tensor.DType, same bool) {
+	for i, t := range all {
+		if i > 0 && t.DType != d {
+			return d, false
+		}
+		d = t.DType
+	}
+	return d, true
+}
+
+// newRun puts calls into the order of a run. The ranks that there are besides are others
+// of the dump, which were not chosen.
+func newRun(steps []*Step, besides []int) *Run {
+	r := &Run{Steps: steps}
+	slices.SortStableFunc(r.Steps, func(a, b *Step) int { return a.At.Compare(b.At) })
+	for i, s := range r.Steps {
+		s.index = i
+		for rank, calls := range s.Calls {
+			if !slices.Contains(r.Ranks, rank) {
+				r.Ranks = append(r.Ranks, rank)
+			}
+			for place, c := range calls {
+				c.place = place
+			}
+		}
+	}
+	slices.Sort(r.Ranks)
+	r.findWorld(besides)
+	return r
+}
+
+// findWorld finds all ranks: those of the dump and those that it names, from 0 on.
+func (r *Run) findWorld(besides []int) {
+	top := 0
+	for _, rank := range slices.Concat(r.Ranks, besides) {
+		top = max(top, rank)
+	}
+	for _, s := range r.Steps {
+		for _, calls := range s.Calls {
+			for _, c := range calls {
+				if m := c.Comm; m != nil {
+					top = max(top, m.Root)
+					for _, rank := range m.Group {
+						top = max(top, rank)
+					}
+				}
+			}
+		}
+	}
+	const maxWorld = 1 << 20
+	r.world = make([]int, min(top, maxWorld)+1)
+	for i := range r.world {
+		r.world[i] = i
+	}
+}
+
+// ranks are those of a step, ascending.
+func (s *Step) ranks() []int {
+	all := make([]int, 0, len(s.Calls))
+	for r := range s.Calls {
+		all = append(all, r)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// compareCalls orders calls by step, order of cause and rank.
+func compareCalls(a, b *Call) int {
+	return cmp.Or(cmp.Compare(a.Step.index, b.Step.index), cmp.Compare(a.clock, b.clock), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.place, b.place))
+}

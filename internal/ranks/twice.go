@@ -1,0 +1,284 @@
+package ranks
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// twice finds operators that several ranks run with equal inputs and parameters, and that
+// give different results.
+type twice struct {
+	*digests
+	run *Run
+	// equal and unequal count, for each role, the sets of ranks with equal inputs.
+	equal, unequal map[string]int
+	found          []*Finding
+	notes          []*Note
+	sets           int
+}
+
+// suspect is a set of calls with equal inputs whose results differ.
+type suspect struct {
+	classes [][]*Call // by their results, the largest first
+}
+
+// compare looks at all steps.
+func (t *twice) compare() {
+	t.equal, t.unequal = make(map[string]int), make(map[string]int)
+	var all []suspect
+	for _, s := range t.run.Steps {
+		stages := s.stages()
+		byName := make(map[string][]*Call)
+		var names []string
+		for _, rank := range s.ranks() {
+			for _, c := range s.Calls[rank] {
+				if c.Comm != nil || len(c.In) == 0 || len(c.Out) == 0 {
+					continue
+				}
+				name := itoa(stages[rank]) + " " + c.Name
+				if byName[name] == nil {
+					names = append(names, name)
+				}
+				byName[name] = append(byName[name], c)
+			}
+		}
+		for _, name := range names {
+			if calls := byName[name]; len(calls) > 1 {
+				all = append(all, t.sort(calls)...)
+			}
+		}
+	}
+	for _, s := range all {
+		t.judge(s)
+	}
+}
+
+// sort sorts calls by their inputs, and returns the sets with equal ones and different
+// results.
+func (t *twice) sort(calls []*Call) (suspects []suspect) {
+	for _, same := range t.group(calls, func(c *Call) [][]*Tensor { return [][]*Tensor{c.In, c.Params} }) {
+		if len(same) < 2 {
+			continue
+		}
+		classes := t.group(same, func(c *Call) [][]*Tensor { return [][]*Tensor{c.Out} })
+		known := 0
+		for _, c := range classes {
+			known += len(c)
+		}
+		switch role := same[0].Role; {
+		case known < 2:
+		case len(classes) == 1:
+			t.equal[role]++
+			t.sets++
+		default:
+			t.unequal[role]++
+			t.sets++
+			suspects = append(suspects, suspect{classes})
+		}
+	}
+	return suspects
+}
+
+// group sorts calls by the digests of some of their tensors, the largest group first.
+// Calls of which one is not known are left out.
+func (t *twice) group(calls []*Call, of func(*Call) [][]*Tensor) (groups [][]*Call) {
+	at := make(map[string]int)
+	kinds := make(map[int]int)
+	recorded := !slices.ContainsFunc(calls, func(c *Call) bool {
+		return slices.ContainsFunc(slices.Concat(of(c)...), func(x *Tensor) bool { kinds[len(x.Digest)]++; return x.Digest == "" })
+	}) && len(kinds) == 1
+	for _, c := range calls {
+		var key strings.Builder
+		ok := true
+		for _, x := range slices.Concat(of(c)...) {
+			mark := x.Digest
+			if !recorded {
+				var known bool
+				mark, known = t.read(x)
+				ok = ok && known
+			}
+			key.WriteString(mark + x.Shape.String() + " ")
+		}
+		if !ok {
+			continue
+		}
+		i, seen := at[key.String()]
+		if !seen {
+			i = len(groups)
+			at[key.String()] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	slices.SortStableFunc(groups, func(a, b []*Call) int { return cmp.Compare(len(b), len(a)) })
+	return groups
+}
+
+// judge says whether a difference is a fault: ranks may do different things by design,
+// and results of one device may differ by rounding.
+func (t *twice) judge(s suspect) {
+	good, bad := s.classes[0], s.classes[1][0]
+	ranks := func(calls []*Call) (all []int) {
+		for _, c := range calls {
+			all = append(all, c.Rank)
+		}
+		return all
+	}
+	members := slices.Concat(s.classes...)
+	all := ranks(members)
+	slices.Sort(all)
+	tie := len(s.classes[0]) == len(s.classes[1])
+	role := bad.Role
+	byDesign := t.unequal[role] > t.equal[role] && (tie || len(s.classes) > 2 || t.unequal[role] > 2)
+	if byDesign || len(good[0].Out) != len(bad.Out) {
+		return
+	}
+	index := slices.IndexFunc(bad.Out, func(x *Tensor) bool {
+		other := good[0].Out[slices.Index(bad.Out, x)]
+		equal, known := t.digests.equal(x, other)
+		return known && !equal
+	})
+	if index < 0 || !bad.Out[index].Shape.Equal(good[0].Out[index].Shape) {
+		return
+	}
+	d, known := t.measure(good[0].Out[index], bad.Out[index])
+	if known && d.rounding {
+		t.notes = append(t.notes, &Note{Kind: NotDeterministic, Step: bad.Step.At.Text().EN, Op: bad.Name, Ranks: all, Count: 1, step: bad.Step.index})
+		return
+	}
+	f := &Finding{Kind: Compute, Rank: bad.Rank, Confidence: high, Own: true, Members: all, call: bad}
+	if tie {
+		f.Confidence = low
+		if known && d.notFinite < 0 {
+			f.Rank, f.call = good[0].Rank, good[0]
+		}
+		f.Alt = slices.DeleteFunc(slices.Clone(all), func(r int) bool { return r == f.Rank })
+		if known && d.notFinite != 0 {
+			f.Confidence, f.Alt = high, nil
+		}
+	}
+	f.Evidence = lang.Sayf("equal inputs on %s, another output %d on rank %d", "%s 的输入相同，rank %[3]d 的输出 %[2]d 不同", RankText(all), index, f.Rank)
+	if known {
+		f.Facts = record.Facts{}.Int("elements", d.count).Int("of", d.total)
+		f.Evidence = lang.Sayf("equal inputs on %s, but %d of %d elements of output %d are others on rank %d", "%s 的输入相同，但 rank %[5]d 的输出 %[4]d 有 %[2]d/%[3]d 个元素不同",
+			RankText(all), d.count, d.total, index, f.Rank)
+	}
+	t.found = append(t.found, f)
+	for _, more := range s.classes[1:] {
+		for _, c := range more {
+			if c != bad && !tie {
+				g := *f
+				g.Rank, g.call = c.Rank, c
+				t.found = append(t.found, &g)
+			}
+		}
+	}
+}
+
+// apart is how far two results are apart.
+type apart struct {
+	count, total int64
+	rounding     bool // no more than rounding makes
+	// notFinite is 1 where the second has NaN or infinities and the first has none, -1 where
+	// it is the other way round.
+	notFinite int
+}
+
+// measure compares two results.
+func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
+	if !readable([]*Tensor{a, b}) {
+		return d, false
+	}
+	n := a.elements()
+	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
+	var largest, squares float64
+	var odd [2]bool
+	var dtype = a.DType
+	for from := int64(0); from < n; from += window {
+		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
+		if t.floats(x, []*Tensor{a}, from) != nil || t.floats(y, []*Tensor{b}, from) != nil {
+			return d, false
+		}
+		if from == 0 {
+			if dtype == tensor.Undefined {
+				dtype = tensor.Float32
+			}
+			dtype = effective(dtype, x, y)
+		}
+		for k := range x {
+			odd[0] = odd[0] || math.IsNaN(x[k]) || math.IsInf(x[k], 0)
+			odd[1] = odd[1] || math.IsNaN(y[k]) || math.IsInf(y[k], 0)
+			if math.Float64bits(x[k]) != math.Float64bits(y[k]) {
+				d.count++
+			}
+			largest = max(largest, math.Abs(x[k]-y[k]))
+			squares += float64(x[k] * x[k])
+		}
+	}
+	d.total = n
+	switch {
+	case odd[1] && !odd[0]:
+		d.notFinite = 1
+	case odd[0] && !odd[1]:
+		d.notFinite = -1
+	}
+	p, ok := precisions[dtype]
+	d.rounding = ok && p.bits == 0 && !odd[0] && !odd[1] && largest < p.spacing*math.Sqrt(squares/float64(max(n, 1)))
+	return d, true
+}
+
+// staleInputs finds ranks that read the same data as the step before, while others do
+// not: integers that come from outside, which the first operator reads that has any.
+func (t *twice) staleInputs() {
+	for i, s := range t.run.Steps[:max(0, len(t.run.Steps)-1)] {
+		next := t.run.Steps[i+1]
+		type read struct {
+			c    *Call
+			same bool
+		}
+		var all []read
+		for _, rank := range next.ranks() {
+			now, before := firstReader(next.Calls[rank]), firstReader(s.Calls[rank])
+			if now == nil || before == nil || now.Name != before.Name {
+				continue
+			}
+			if same, known := t.digests.equal(integerInput(now), integerInput(before)); known {
+				all = append(all, read{now, same})
+			}
+		}
+		if !slices.ContainsFunc(all, func(r read) bool { return !r.same }) {
+			continue
+		}
+		for _, r := range all {
+			if r.same {
+				t.found = append(t.found, &Finding{Kind: StaleInput, Rank: r.c.Rank, Confidence: medium, Own: true, Members: []int{r.c.Rank}, call: r.c,
+					Evidence: lang.Sayf("its data equals that of the step before, that of other ranks does not", "其数据与上一 step 相同，而其他 rank 的不同")})
+			}
+		}
+	}
+}
+
+// firstReader is the first operator that has integers as an input.
+func firstReader(calls []*Call) *Call {
+	for _, c := range calls {
+		if c.Comm == nil && integerInput(c) != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+func integerInput(c *Call) *Tensor {
+	for _, t := range c.In {
+		if (t.DType == tensor.Int64 || t.DType == tensor.Int32) && t.elements() > 1 {
+			return t
+		}
+	}
+	return nil
+}

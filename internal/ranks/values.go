@@ -1,0 +1,212 @@
+package ranks
+
+import (
+	"fmt"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// window is how many elements of every member are looked at together.
+const window = 1 << 18
+
+// Values are the elements of a tensor that is open.
+type Values struct {
+	// DType is the type in which the elements are stored, Count how many there are.
+	DType tensor.DType
+	Count int64
+
+	source       layout.Source
+	decoder      tensor.Decoder
+	close        func() error
+	stored, host []byte
+}
+
+// newValues reads elements of a type from a source.
+func newValues(source layout.Source, d tensor.DType, n int64, closer func() error) (*Values, error) {
+	decoder, err := tensor.NewDecoder(d)
+	if err != nil {
+		return nil, err
+	}
+	return &Values{DType: d, Count: n, source: source, decoder: decoder, close: closer}, nil
+}
+
+// read returns n host elements from first on, until the next read.
+func (v *Values) read(first, n int64) ([]byte, error) {
+	unit, size := int64(v.decoder.UnitSize()), int64(v.decoder.Host().Size())
+	v.stored = slices.Grow(v.stored[:0], int(n*unit))[:n*unit]
+	if err := v.source.ReadElements(v.stored, first); err != nil {
+		return nil, err
+	}
+	if v.decoder.Identity() {
+		return v.stored, nil
+	}
+	v.host = slices.Grow(v.host[:0], int(n*size))[:n*size]
+	v.decoder.Decode(v.host, v.stored)
+	return v.host, nil
+}
+
+// maxOpen is how many files are open at the same time.
+const maxOpen = 64
+
+// files keeps the tensors open that were used last. It serves one goroutine.
+type files struct {
+	pool *tensorfile.Pool
+	open []*opened // the one that was used last is the last
+	// Version is the dump container, 0 for what the file says.
+	version int
+}
+
+type opened struct {
+	of     *Tensor
+	values *Values
+}
+
+// Close closes what is open.
+func (f *files) Close() {
+	for _, o := range f.open {
+		_ = o.values.close() // it was only read
+	}
+	f.open = nil
+}
+
+// values opens a tensor.
+func (f *files) values(t *Tensor) (*Values, error) {
+	if t.data != nil {
+		return t.data, nil
+	}
+	if i := slices.IndexFunc(f.open, func(o *opened) bool { return o.of == t }); i >= 0 {
+		o := f.open[i]
+		f.open = append(slices.Delete(f.open, i, i+1), o)
+		return o.values, nil
+	}
+	if t.File == nil {
+		return nil, fmt.Errorf("%s: only its digest is there", t.Name)
+	}
+	v, err := f.openFile(t.File)
+	if err != nil {
+		return nil, &ReadError{t, err}
+	}
+	if n := t.elements(); v.Count != n {
+		_ = v.close()
+		return nil, &ReadError{t, fmt.Errorf("found %d elements, want the %d of shape %v", v.Count, n, t.Shape)}
+	}
+	if len(f.open) == maxOpen {
+		_ = f.open[0].values.close()
+		f.open = slices.Delete(f.open, 0, 1)
+	}
+	f.open = append(f.open, &opened{t, v})
+	return v, nil
+}
+
+// ReadError is that of a tensor that cannot be read.
+type ReadError struct {
+	Tensor *Tensor
+	Err    error
+}
+
+// Error names the file and the tensor.
+func (e *ReadError) Error() string {
+	if e.Tensor.File == nil {
+		return e.Tensor.Name + ": " + e.Err.Error()
+	}
+	return fmt.Sprintf("%s: %s: %v", e.Tensor.File.File.Path(), e.Tensor.Name, e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// openFile opens the tensor of a file in host order. What lies in a layout of the
+// device is read as it lies: ranks have equal layouts.
+func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
+	if of.File.Err != nil {
+		return nil, of.File.Err
+	}
+	if f.pool == nil {
+		f.pool = new(tensorfile.Pool)
+	}
+	file, err := f.pool.Open(of.File.Path(), of.Member, tensorfile.Options{Name: of.File.Name, Version: f.version})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(file.Tensors, func(t tensorfile.Tensor) bool {
+		return len(file.Tensors) == 1 || t.Kind == of.Kind && t.Index == of.Index
+	})
+	if i < 0 {
+		_ = file.Close()
+		return nil, fmt.Errorf("the file has no %s %d", of.Kind, of.Index)
+	}
+	t := &file.Tensors[i]
+	shape, err := t.Stored()
+	var v *Values
+	if err == nil {
+		v, err = newValues(t.Elements(), t.DType, shape.Elements(), file.Close)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// each calls f with the elements of tensors that are joined, from first on, n of them,
+// in pieces: the host elements, their type, and how many came before.
+func (f *files) each(joined []*Tensor, first, n int64, piece func(host []byte, h tensor.Host, done int64) error) error {
+	var done int64
+	for _, t := range joined {
+		size := t.elements()
+		if first >= size {
+			first -= size
+			continue
+		}
+		for first < size && done < n {
+			v, err := f.values(t)
+			if err != nil {
+				return err
+			}
+			some := min(window, size-first, n-done)
+			host, err := v.read(first, some)
+			if err != nil {
+				return &ReadError{t, err}
+			}
+			if err := piece(host, v.decoder.Host(), done); err != nil {
+				return err
+			}
+			first, done = first+some, done+some
+		}
+		if done == n {
+			return nil
+		}
+		first = 0
+	}
+	return nil
+}
+
+// floats fills dst with the values of joined tensors from first on.
+func (f *files) floats(dst []float64, joined []*Tensor, first int64) error {
+	return f.each(joined, first, int64(len(dst)), func(host []byte, h tensor.Host, done int64) error {
+		if h.Complex() {
+			return &tensor.UnsupportedType{DType: h.DType()}
+		}
+		tensor.Float64s(dst[done:done+int64(len(host)/h.Size())], host, h)
+		return nil
+	})
+}
+
+// bytes fills dst, which is made or grows, with the host elements of joined tensors
+// from first on, n of them, and returns their size too.
+func (f *files) bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte, size int, err error) {
+	all = dst[:0]
+	err = f.each(joined, first, n, func(host []byte, h tensor.Host, _ int64) error {
+		if size != 0 && size != h.Size() {
+			return fmt.Errorf("%s: elements of %d and of %d bytes", joined[0].Name, size, h.Size())
+		}
+		size = h.Size()
+		all = append(all, host...)
+		return nil
+	})
+	return all, size, err
+}
