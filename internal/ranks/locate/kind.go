@@ -1,0 +1,62 @@
+package locate
+
+// Kind is how an axis is cut.
+type Kind string
+
+// The kinds.
+const (
+	Whole     Kind = "WHOLE"
+	Block     Kind = "BLOCK"
+	BlockPad  Kind = "BLOCK+PAD" // behind the block are zeros that the reference has not
+	Zigzag    Kind = "ZIGZAG"    // the chunks c and 2C-1-c of 2C
+	Fused2    Kind = "FUSED2"    // the same part of both halves
+	Fused3    Kind = "FUSED3"    // a part of each of three
+	Blocks    Kind = "BLOCKS"
+	Permuted  Kind = "PERMUTED"
+	NotLocal  Kind = "UNKNOWN"
+	maxBlocks      = 4
+	// lost is the share of slices without a like from which on a kind is not known.
+	lost = 0.1
+)
+
+// Kind is how an axis of the reference, of full slices, is cut.
+func (x Index) Kind(full int) Kind {
+	if x == nil {
+		return Whole
+	}
+	var runs []Run
+	unmatched, padded := 0, false
+	for _, r := range x.Runs() {
+		switch r.From {
+		case Unmatched:
+			unmatched += r.N
+		case Padding:
+			padded = true
+		default:
+			runs = append(runs, r)
+		}
+	}
+	equal := len(runs) > 1
+	for _, r := range runs {
+		equal = equal && r.N == runs[len(runs)-1].N
+	}
+	switch n := len(runs); {
+	case float64(unmatched) > lost*float64(len(x)):
+		return NotLocal
+	case n == 1 && runs[0].N == full:
+		return Whole
+	case n == 1 && padded:
+		return BlockPad
+	case n == 1:
+		return Block
+	case n == 2 && equal && runs[0].From+runs[1].From == full-runs[0].N:
+		return Zigzag
+	case n == 2 && equal && runs[1].From-runs[0].From == full/2:
+		return Fused2
+	case n == 3 && runs[1].N == runs[2].N:
+		return Fused3
+	case n <= maxBlocks:
+		return Blocks
+	}
+	return Permuted
+}

@@ -1,0 +1,170 @@
+package locate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Learner learns where the tensors of one rank lie, a role after the other: what it has
+// learned of one helps with the next.
+type Learner struct {
+	known []Known
+}
+
+// Pair is a tensor of a rank, and the tensor of the reference that has its name.
+type Pair struct{ Part, Whole *Array }
+
+// Role is what is learned of the instances of a role: of the same tensor in several
+// layers.
+type Role struct {
+	Map
+	// Found is set where a map is, Instances counts those that it was found in. Of a role
+	// whose values are like nothing in the reference the map is that which all other roles
+	// have for axes of such sizes, if there is one: Assumed is set then, and the score is 0.
+	Found, Assumed bool
+	Instances      int
+	// Others counts other maps that as many instances have: with any, none is sure.
+	Others int
+	whole  []int // the shape of the reference
+}
+
+// twice is the score from which on an instance counts double.
+const twice = 0.95
+
+// Learn finds the map that most instances of a role have.
+func (l *Learner) Learn(instances []Pair) Role {
+	type vote struct {
+		role  Role
+		votes int
+	}
+	votes := make(map[string]*vote)
+	var order []string
+	for _, in := range instances {
+		m, ok := Find(in.Part, in.Whole, l.known)
+		if !ok {
+			continue
+		}
+		key := m.key()
+		v := votes[key]
+		if v == nil {
+			v = &vote{role: Role{Map: m, Found: true, whole: in.Whole.Shape}}
+			votes[key] = v
+			order = append(order, key)
+		}
+		v.role.Instances++
+		v.role.Score = min(v.role.Score, m.Score)
+		if v.votes++; m.Score >= twice {
+			v.votes++
+		}
+	}
+	var best *vote
+	for _, key := range order {
+		switch v := votes[key]; {
+		case best == nil || v.votes > best.votes:
+			best = v
+			best.role.Others = 0
+		case v.votes == best.votes:
+			best.role.Others++
+		}
+	}
+	if best == nil {
+		return l.assume(instances)
+	}
+	l.add(&best.role)
+	return best.role
+}
+
+// assume is the map of a role that was not found in any instance.
+func (l *Learner) assume(instances []Pair) Role {
+	if len(instances) == 0 {
+		return Role{}
+	}
+	part, whole := instances[0].Part, instances[0].Whole
+	if len(part.Shape) != len(whole.Shape) || slices.Equal(part.Shape, whole.Shape) {
+		return Role{}
+	}
+	r := Role{Map: Map{Axes: make([]Index, len(part.Shape))}, Found: true, Assumed: true, whole: whole.Shape}
+	for axis, n := range part.Shape {
+		if n == whole.Shape[axis] {
+			continue
+		}
+		fits := 0
+		for _, k := range l.known {
+			if len(k.Index) == n && k.Full == whole.Shape[axis] {
+				r.Axes[axis] = k.Index
+				fits++
+			}
+		}
+		if fits != 1 {
+			return Role{}
+		}
+	}
+	return r
+}
+
+// add keeps the indexes of a map, and that of its first two axes as one: sequences and
+// batches are tokens elsewhere.
+func (l *Learner) add(r *Role) {
+	for axis, x := range r.Axes {
+		if x != nil && x.complete() {
+			l.keep(Known{x, r.whole[axis]})
+		}
+	}
+	if len(r.whole) != 3 || r.Axes[0] == nil && r.Axes[1] == nil {
+		return
+	}
+	first, second := r.Axes[0].or(r.whole[0]), r.Axes[1].or(r.whole[1])
+	if !first.complete() || !second.complete() {
+		return
+	}
+	flat := make(Index, 0, len(first)*len(second))
+	for _, i := range first {
+		for _, j := range second {
+			flat = append(flat, i*r.whole[1]+j)
+		}
+	}
+	l.keep(Known{flat, r.whole[0] * r.whole[1]})
+}
+
+// or is an index, or that of all n slices where it is nil.
+func (x Index) or(n int) Index {
+	if x != nil {
+		return x
+	}
+	x = make(Index, n)
+	for i := range x {
+		x[i] = i
+	}
+	return x
+}
+
+func (l *Learner) keep(k Known) {
+	if !slices.ContainsFunc(l.known, func(o Known) bool { return slices.Equal(o.Index, k.Index) }) {
+		l.known = append(l.known, k)
+	}
+}
+
+// key is a map as a text.
+func (m *Map) key() string {
+	var text strings.Builder
+	for _, x := range m.Axes {
+		fmt.Fprint(&text, x == nil, x.Runs(), ";")
+	}
+	return text.String()
+}
+
+// Nearest is the array that is nearest to one, and how far it is; -1 for none of its
+// shape.
+func Nearest(a *Array, among []*Array) (at int, far float64) {
+	at = -1
+	for i, b := range among {
+		if b == nil || !slices.Equal(a.Shape, b.Shape) {
+			continue
+		}
+		if d := Distance(a.Values, b.Values); at < 0 || d < far {
+			at, far = i, d
+		}
+	}
+	return at, far
+}
