@@ -426,12 +426,20 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 			return wrong
 		}
 		return good
-	case p.largest != 0 && float64(size*(1+r.growth)) > p.largest:
+	case p.largest != 0 && float64(r.partial(size)*(1+r.growth)) > p.largest:
 		return overflowed
 	case !finite, !(math.Abs(y-exact) <= bound):
 		return wrong
 	}
 	return good
+}
+
+// partial is how large a partial result may be on the way to one.
+func (r *reducer) partial(size float64) float64 {
+	if r.op == avg {
+		return size * float64(len(r.event.Group))
+	}
+	return size
 }
 
 // compare sets what a member holds of a window beside the reduction.

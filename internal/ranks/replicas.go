@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -123,7 +124,7 @@ func (r *replicas) learn() {
 			for i, a := range in.ranks {
 				for _, b := range in.ranks[i+1:] {
 					equal, known := r.equal(in.has[a], in.has[b])
-					if !known {
+					if !known || equal && r.isUniform(in.has[a]) {
 						continue
 					}
 					role.add(a, b, equal)
@@ -136,6 +137,22 @@ func (r *replicas) learn() {
 			}
 		}
 	}
+}
+
+// isUniform reports whether all elements are the same, or any is no number: such tensors
+// are equal on ranks that are no replicas of each other.
+func (r *replicas) isUniform(t *Tensor) bool {
+	if t.File != nil && t.File.Statistics != nil {
+		s := t.File.Statistics
+		if highest, lowest := s.Number(dumpdir.Max), s.Number(dumpdir.Min); highest != nil && lowest != nil {
+			return !(*highest > *lowest)
+		}
+	}
+	x := make([]float64, min(t.elements(), sample))
+	if !t.Stored() || len(x) == 0 || r.floats(x, []*Tensor{t}, 0) != nil {
+		return false
+	}
+	return slices.ContainsFunc(x, func(v float64) bool { return v != v }) || !slices.ContainsFunc(x, func(v float64) bool { return v != x[0] })
 }
 
 // The shares of equal parameters from which on two ranks are replicas: of a role, of all

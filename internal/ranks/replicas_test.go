@@ -1,0 +1,197 @@
+package ranks
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// weights builds runs of four ranks and two steps, of which two and two are replicas of
+// each other: three layers with a matrix and a norm each.
+type weights struct {
+	built
+	at map[[3]int][]float64 // step, rank, layer
+}
+
+func newWeights(moving bool) *weights {
+	w := &weights{at: make(map[[3]int][]float64)}
+	for step := range 2 {
+		for rank := range 4 {
+			for layer := range 3 {
+				seed := uint64(100*(rank%2) + layer)
+				if moving {
+					seed += uint64(1000 * step)
+				}
+				w.at[[3]int{step, rank, layer}] = normals(tensor.BFloat16, seed+1, 64)
+			}
+		}
+	}
+	return w
+}
+
+func (w *weights) run() *Run {
+	for step := range 2 {
+		for rank := range 4 {
+			for layer := range 3 {
+				w.call(step, rank, "Module.layers."+itoa(layer)+".fc.Linear.forward.0", &Call{
+					In:     []*Tensor{of(tensor.BFloat16, normals(tensor.BFloat16, uint64(rank+9*step+50), 8)...)},
+					Params: []*Tensor{floatTensor(tensor.BFloat16, tensor.Shape{8, 8}, w.at[[3]int{step, rank, layer}])},
+					Out:    []*Tensor{of(tensor.BFloat16, normals(tensor.BFloat16, uint64(rank+9*step+70), 8)...)},
+				})
+			}
+		}
+	}
+	return w.built.run()
+}
+
+// TestReplicas: which of two replicas is wrong, and how.
+func TestReplicas(t *testing.T) {
+	flip := func(v []float64, bit int) []float64 {
+		v = slices.Clone(v)
+		at := slices.IndexFunc(v, func(x float64) bool { return math.Abs(x) < 1 }) // a larger one would become infinite
+		v[at] = float64(math.Float32frombits(math.Float32bits(float32(v[at])) ^ 1<<bit))
+		return v
+	}
+	other := normals(tensor.BFloat16, 77, 64)
+	for _, c := range []struct {
+		name   string
+		moving bool
+		change func(*weights)
+		want   string
+		count  int
+	}{
+		{"healthy", true, func(*weights) {}, "", 0},
+		{"healthy and fixed", false, func(*weights) {}, "", 0},
+		{"a flipped bit in weights that stand still", false, func(w *weights) { w.at[[3]int{1, 2, 1}] = flip(w.at[[3]int{1, 2, 1}], 20) }, "2 REPLICA_BIT high", 1},
+		{"other weights where all stand still", false, func(w *weights) { w.at[[3]int{1, 3, 0}] = other }, "3 REPLICA high", 1},
+		{"other weights where all move", true, func(w *weights) { w.at[[3]int{1, 3, 0}] = other }, "1 REPLICA low or [3]", 1},
+		{"one that is a step behind", true, func(w *weights) {
+			for layer := range 3 {
+				w.at[[3]int{1, 1, layer}] = w.at[[3]int{0, 1, layer}]
+			}
+		}, "1 STALE_WEIGHTS high", 1},
+		{"different from the start", false, func(w *weights) {
+			w.at[[3]int{0, 2, 1}] = other
+			w.at[[3]int{1, 2, 1}] = other
+		}, "0 REPLICA low or [2]", 1},
+		{"a bit that makes a value huge", true, func(w *weights) { w.at[[3]int{0, 2, 2}] = flip(w.at[[3]int{0, 2, 2}], 30) }, "2 REPLICA_BIT medium", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWeights(c.moving)
+			c.change(w)
+			report := judged(t, w.run(), Options{})
+			if got := first(report); got != c.want || len(report.Findings) != c.count || report.Replicas.Sets == 0 {
+				t.Errorf("%q and %d, want %q and %d: %+v", got, len(report.Findings), c.want, c.count, report.Replicas)
+			}
+		})
+	}
+}
+
+// TestUniform: ranks that are no replicas of each other may hold zeros, or what is no
+// number, in the end.
+func TestUniform(t *testing.T) {
+	for _, fill := range []float64{0, math.NaN()} {
+		w := newWeights(true)
+		for rank := range 4 {
+			for layer := range 3 {
+				w.at[[3]int{1, rank, layer}] = slices.Repeat([]float64{fill}, 64)
+			}
+		}
+		if got := first(judged(t, w.run(), Options{})); got != "" {
+			t.Error(fill, got)
+		}
+	}
+}
+
+// TestTwice: equal inputs give equal results, unless ranks do different things by design.
+func TestTwice(t *testing.T) {
+	const d = tensor.Float16
+	build := func(ranks int, result func(layer, rank int) []float64) *Report {
+		b := new(built)
+		for rank := range ranks {
+			for layer := range 4 {
+				x := normals(d, uint64(layer), 16)
+				b.call(0, rank, "Module.layers."+itoa(layer)+".act.GELU.forward.0", &Call{In: []*Tensor{of(d, x...)}, Out: []*Tensor{of(d, result(layer, rank)...)}})
+			}
+		}
+		return judged(t, b.run(), Options{})
+	}
+	healthy := func(layer int) []float64 { return normals(d, uint64(layer+40), 16) }
+	for _, c := range []struct {
+		name   string
+		ranks  int
+		result func(layer, rank int) []float64
+		want   string
+		notes  int
+	}{
+		{"healthy", 4, func(layer, _ int) []float64 { return healthy(layer) }, "", 0},
+		{"one is wrong", 4, func(layer, rank int) []float64 {
+			if layer == 2 && rank == 1 {
+				return normals(d, 99, 16)
+			}
+			return healthy(layer)
+		}, "1 COMPUTE high", 0},
+		{"one of two", 2, func(layer, rank int) []float64 {
+			if layer == 2 && rank == 0 {
+				return normals(d, 99, 16)
+			}
+			return healthy(layer)
+		}, "1 COMPUTE low or [0]", 0},
+		{"no number", 2, func(layer, rank int) []float64 {
+			y := slices.Clone(healthy(layer))
+			if layer == 2 && rank == 0 {
+				y[3] = math.NaN()
+			}
+			return y
+		}, "0 COMPUTE high", 0},
+		{"rounding", 4, func(layer, rank int) []float64 {
+			y := slices.Clone(healthy(layer))
+			if layer == 2 && rank == 1 {
+				y[0] += 0x1p-12
+			}
+			return y
+		}, "", 1},
+		{"by design", 2, func(layer, rank int) []float64 { return normals(d, uint64(layer+40*rank), 16) }, "", 0},
+		{"by design, many", 4, func(layer, rank int) []float64 { return normals(d, uint64(layer+40*rank), 16) }, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			report := build(c.ranks, c.result)
+			if got := first(report); got != c.want || len(report.Notes) != c.notes {
+				t.Errorf("%q, want %q; notes %+v", got, c.want, report.Notes)
+			}
+		})
+	}
+}
+
+// TestStaleInputs: data of the step before, on some ranks only.
+func TestStaleInputs(t *testing.T) {
+	for _, c := range []struct {
+		tokens func(step, rank int) int32
+		want   string
+	}{
+		{func(step, rank int) int32 { return int32(10*step + rank) }, ""},
+		{func(step, rank int) int32 { return int32(rank) }, ""}, // fixed data
+		{func(step, rank int) int32 {
+			if rank == 1 {
+				return 5
+			}
+			return int32(10*step + rank)
+		}, "1 STALE_INPUT medium"},
+	} {
+		b := new(built)
+		for step := range 2 {
+			for rank := range 3 {
+				n := c.tokens(step, rank)
+				b.call(step, rank, "Module.embedding.Embedding.forward.0", &Call{
+					In:  []*Tensor{intTensor(tensor.Shape{2}, []int32{n, n + 1})},
+					Out: []*Tensor{of(tensor.Float32, float64(step), float64(rank))},
+				})
+			}
+		}
+		if got := first(judged(t, b.run(), Options{})); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
