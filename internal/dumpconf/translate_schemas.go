@@ -6,10 +6,122 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
+
+// fromACL reads what an acl.json asks for.
+func (t *translation) fromACL(a *ACL) error {
+	k, w := a.kinds(), &t.want
+	switch {
+	case k.watcher:
+		return errors.New(`dump_scene "watcher" has no counterpart: only the ACL runtime watches memory`)
+	case k.exception:
+		w.kind, w.scene = dumpException, a.scene()
+	case k.overflow:
+		w.kind = dumpOverflow
+	case k.ops:
+		w.kind = dumpOps
+	case k.models:
+		w.kind = dumpModels
+	case k.kernel:
+		return errors.New("dump_kernel_data has no counterpart: only the ACL runtime dumps what kernels print")
+	default:
+		return nil
+	}
+	w.path = a.at("dump_path").Value
+	if k.exception || k.overflow {
+		t.keep(a.at("dump_level"), a.at("dump_list")) // without effect
+		return nil
+	}
+	w.mode, w.stats, w.steps = a.mode(), a.stats(), validSteps(a.Steps)
+	if w.stats {
+		w.which = valuesOf(a.at("dump_stats").Elems)
+		if w.which == nil {
+			w.which = []string{"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf"}
+		}
+	}
+	everything := false
+	for _, it := range a.items() {
+		layers := slices.DeleteFunc(valuesOf(it.at("layer").Elems), func(s string) bool { return s == "" })
+		everything = everything || len(layers) == 0
+		w.ops = append(w.ops, layers...)
+		t.keepIf(len(layers) > 0, it.at("layer"))
+		if model := it.at("model_name"); model.Value != "" {
+			w.models = append(w.models, model.Value)
+			t.keep(model)
+		}
+	}
+	if everything && len(w.ops) > 0 {
+		t.noteAs("layer", Approximated, "note.all-operators")
+		w.ops = nil
+	}
+	w.ops, w.models = unique(w.ops), unique(w.models)
+	return nil
+}
+
+// unique drops what occurs again.
+func unique(values []string) []string { return appendNew(nil, make(map[string]bool), values...) }
+
+// toACL writes an acl.json.
+func (t *translation) toACL() *jsonpos.Value {
+	w, root := &t.want, jsonObject()
+	d := add(root, "dump", jsonObject())
+	set := func(is bool, key, value string) {
+		if is {
+			add(d, key, jsonString(value))
+		}
+	}
+	if w.path != "" || w.kind != dumpException {
+		set(true, "dump_path", t.pathOrPlaceholder("dump.dump_path"))
+	}
+	switch w.kind {
+	case dumpException:
+		set(true, "dump_scene", t.sceneForTarget())
+		return root
+	case dumpOverflow:
+		set(true, "dump_debug", "on")
+		return root
+	}
+	items := add(d, "dump_list", &jsonpos.Value{Kind: jsonpos.Array})
+	// All single operators have another form in old releases.
+	if w.kind != dumpOps || len(w.ops) > 0 || !t.opt.TargetVersion.Before(sinceCANN82) {
+		item := jsonObject()
+		if len(w.ops) > 0 {
+			add(item, "layer", jsonArray(w.ops, jsonString))
+		}
+		items.Elems = append(items.Elems, item)
+	}
+	set(true, "dump_mode", w.mode)
+	set(w.kind == dumpOps, "dump_op_switch", "on")
+	set(w.stats, "dump_data", "stats")
+	if len(w.which) > 0 {
+		add(d, "dump_stats", jsonArray(w.which, jsonString))
+	}
+	set(len(w.steps) > 0, "dump_step", strings.Join(w.steps, "|"))
+	return root
+}
+
+func (t *translation) pathOrPlaceholder(path string) string {
+	if t.want.path != "" {
+		return t.want.path
+	}
+	t.set(path, "note.no-folder", folderPlaceholder)
+	return folderPlaceholder
+}
+
+// sceneForTarget is the scene in the words of the target version.
+func (t *translation) sceneForTarget() string {
+	if !t.opt.TargetVersion.Before(sinceCANN82) {
+		return t.want.scene
+	}
+	if t.want.scene != "aic_err_brief_dump" {
+		t.noteAs("dump_scene", Approximated, "note.brief-scene")
+	}
+	return "lite_exception"
+}
 
 type statistic struct{ acl, mindSpore string }
 
@@ -235,4 +347,122 @@ func (t *translation) kernelEntries() []string {
 		t.noteAs("layer", Approximated, "note.scope-names")
 	}
 	return unique(out)
+}
+
+// fromEngine reads what options of the graph engine or the TensorFlow adapter
+// ask for.
+func (t *translation) fromEngine(o *EngineOptions) error {
+	w, scene, debugMode := &t.want, o.scene(), o.at("dumpDebugMode")
+	switch {
+	case o.isOn("enableDump"):
+		w.kind, w.mode, w.stats = dumpModels, o.mode(), o.stats()
+		t.keep(o.at("dumpMode"), o.at("dumpData"), o.at("dumpStep"), o.at("dumpLayer"))
+		w.steps, w.ops = validSteps(o.Steps), unique(strings.Fields(o.at("dumpLayer").Value))
+	case o.overflows():
+		w.kind = dumpOverflow
+		t.keep(debugMode)
+		if debugMode.Value != "all" {
+			t.note(debugMode, Approximated, "note.all-overflows")
+		}
+	case o.isOn("enableDumpDebug"):
+		return errors.New("ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode, there is nothing to translate")
+	case scene != "":
+		w.kind, w.scene = dumpException, scene
+		t.keep(o.at("enable_exception_dump"))
+		return nil // the engine does not use dumpPath for it
+	default:
+		return nil
+	}
+	w.path = o.at("dumpPath").Value
+	t.keep(o.at("dumpPath"))
+	if scene != "" {
+		t.note(o.at("enable_exception_dump"), NoCounterpart, "note.exception-beside")
+	}
+	return nil
+}
+
+// toEngine writes options of the graph engine.
+func (t *translation) toEngine() (*jsonpos.Value, error) {
+	w, out := &t.want, jsonObject()
+	set := func(name, value string) { add(out, "ge.exec."+name, jsonString(value)) }
+	if isRemote(w.path) {
+		return nil, fmt.Errorf("dump_path %s is on another host, which the graph engine cannot write to", show(w.path))
+	}
+	a := t.r.ACL
+	switch w.kind {
+	case dumpException:
+		set("enable_exception_dump", t.exceptionLevel())
+		if a != nil {
+			t.note(a.at("dump_path"), NoCounterpart, "note.exception-folder")
+		}
+		return out, nil
+	case dumpOverflow:
+		set("enableDumpDebug", "1")
+		set("dumpPath", t.pathOrPlaceholder("ge.exec.dumpPath"))
+		set("dumpDebugMode", "all")
+		t.set("ge.exec.dumpDebugMode", "note.debug-mode-all")
+		return out, nil
+	case dumpOps:
+		if a != nil && len(a.items()) == 0 {
+			return nil, errors.New("a dump of single operators has no counterpart: the options of the graph engine act on graphs only")
+		}
+		t.noteAs("dump_op_switch", NoCounterpart, "note.op-switch")
+	}
+	t.noteAs("model_name", NoCounterpart, "note.models")
+	set("enableDump", "1")
+	set("dumpPath", t.pathOrPlaceholder("ge.exec.dumpPath"))
+	if len(w.steps) > 0 {
+		set("dumpStep", engineStepList(w.steps))
+	}
+	set("dumpMode", w.mode)
+	if w.stats {
+		set("dumpData", "stats")
+		t.noteAs("dump_stats", NoCounterpart, "note.statistics")
+	}
+	if ops := t.engineLayers(); len(ops) > 0 {
+		set("dumpLayer", strings.Join(ops, " "))
+	}
+	return out, nil
+}
+
+// exceptionLevel is the scene in the words of the graph engine.
+func (t *translation) exceptionLevel() string {
+	switch t.want.scene {
+	case "aic_err_norm_dump":
+		return "1"
+	case "aic_err_detail_dump":
+		t.noteAs("dump_scene", Approximated, "note.brief-exception")
+		return "1"
+	default:
+		return "2"
+	}
+}
+
+// engineStepList writes ranges as the graph engine wants them: a range of one
+// step is a step.
+func engineStepList(steps []string) string {
+	out := make([]string, len(steps))
+	for i, text := range steps {
+		out[i] = text
+		if s := lang.ParseSteps(text)[0]; s.Range && s.From == s.To {
+			out[i] = fmt.Sprint(s.From)
+		}
+	}
+	return strings.Join(out, "|")
+}
+
+// engineLayers are the operators without those whose names cannot be given.
+func (t *translation) engineLayers() []string {
+	var out, lost []string
+	for _, name := range t.want.ops {
+		if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",|;", r) }) {
+			lost = append(lost, name)
+		} else {
+			out = append(out, name)
+		}
+	}
+	if lost != nil {
+		t.noteAs("layer", Approximated, "note.layer-names", names(lost))
+	}
+	return out
 }

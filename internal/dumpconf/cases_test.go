@@ -1,5 +1,7 @@
 package dumpconf
 
+import "strings"
+
 func mindSporeShapeCases() []ruleCase {
 	ms := Options{Schema: SchemaMindSpore}
 	return []ruleCase{
@@ -196,5 +198,181 @@ func mindSporeE2ECases() []ruleCase {
 		{rule: "MS059", text: e2e(`"sample_mode":§1`), opt: Options{SoC: "cpu"}},
 		{rule: "MS059", text: common(`§"sample_mode":1`)},
 		{rule: "MS059", text: e2e(`"sample_mode":1`)},
+	}
+}
+
+func engineCases() []ruleCase {
+	on := `"ge.exec.enableDump":"1","ge.exec.dumpPath":"/d"`
+	debug := `"ge.exec.enableDumpDebug":"1","ge.exec.dumpPath":"/d"`
+	ge := func(options string) string { return `{` + on + `,` + options + `}` }
+	tf := func(options string) string { return `{"enable_dump":true,"dump_path":"/d",` + options + `}` }
+	pieces := strings.TrimSuffix(strings.Repeat("1|", 101), "|")
+	return []ruleCase{
+		{rule: "GE001", text: `{"ge.exec.enableDump":§"on","ge.exec.enableDumpDebug":§1}`, message: `must be "0" or "1"`},
+		{rule: "GE001", text: `{"enable_dump":§"yes"}`},
+		{rule: "GE001", text: ge(`"ge.exec.enableDumpDebug":"0"`)},
+		{rule: "GE001", text: tf(`"enable_dump_debug":false`)},
+		{rule: "GE002", text: ge(`§"ge.exec.enableDumpDebug":"1"`)},
+		{rule: "GE002", text: ge(`"ge.exec.enableDumpDebug":"0"`)},
+		{rule: "GE003", text: `{§"ge.exec.enableDump":"1"}`, message: "required"},
+		{rule: "GE003", text: `{§"ge.exec.enableDumpDebug":"1"}`},
+		{rule: "GE003", text: `{"ge.exec.enableDump":"1","ge.exec.dumpPath":§""}`},
+		{rule: "GE003", text: `{"ge.exec.enableDump":"1","ge.exec.dumpPath":§"/d"}`, opt: Options{Stat: stat(PathMissing)}, message: "create it"},
+		{rule: "GE003", text: `{"ge.exec.enableDump":"0"}`},
+		{rule: "GE004", text: ge(`"ge.exec.dumpStep":"0|§3-3|§5-4|§x|§2147483648"`), message: "equal ends"},
+		{rule: "GE004", text: ge(`"ge.exec.dumpStep":§"` + pieces + `"`), message: "100"},
+		{rule: "GE004", text: ge(`"ge.exec.dumpStep":"0|3-5|2147483647"`)},
+		{rule: "GE004", text: ge(`"ge.exec.dumpStep":"None"`)},
+		{rule: "GE005", text: ge(`"ge.exec.dumpMode":§"both","ge.exec.dumpData":§"Stats"`), message: "input, output, all"},
+		{rule: "GE005", text: tf(`"dump_mode":§1`)},
+		{rule: "GE005", text: ge(`"ge.exec.dumpMode":"all","ge.exec.dumpData":"stats"`)},
+		{rule: "GE006", text: `{` + debug + `,"ge.exec.dumpDebugMode":§"overflow"}`},
+		{rule: "GE006", text: `{` + debug + `,"ge.exec.dumpDebugMode":§"aicore_overflow"}`, opt: Options{SoC: "Ascend910B"}, message: "only \"all\""},
+		{rule: "GE006", text: `{` + debug + `,"ge.exec.dumpDebugMode":§"atomic_overflow"}`, opt: Options{SoC: "Atlas A3"}},
+		ruleCase{rule: "GE006", text: ge(`§"ge.exec.dumpDebugMode":"all"`), message: "no effect"}.warns(),
+		ruleCase{rule: "GE006", text: `{§` + debug + `}`, message: "no effect without ge.exec.dumpDebugMode"}.warns(),
+		{rule: "GE006", text: `{` + debug + `,"ge.exec.dumpDebugMode":"aicore_overflow"}`},
+		{rule: "GE006", text: `{"enable_dump_debug":true,"dump_path":"/d"}`},
+		{rule: "GE007", text: ge(`"ge.exec.dumpLayer":"a§,b|c"`)},
+		{rule: "GE007", text: ge(`"ge.exec.dumpLayer":"a b c"`)},
+		{rule: "GE008", text: ge(`§"ge.exec.dumpPaht":"/d"`), message: `did you mean "ge.exec.dumpPath"?`},
+		{rule: "GE008", text: ge(`"ge.exec.profilingMode":"1","ge.socVersion":"x"`)},
+		{rule: "GE009", text: ge(`"ge.exec.dumpStep":§5,"ge.exec.enable_exception_dump":§"3"`)},
+		{rule: "GE009", text: ge(`"ge.exec.dumpStep":"5","ge.exec.enable_exception_dump":"2"`)},
+		{rule: "TF001", text: tf(`§"enable_dump_debug":true`)},
+		{rule: "TF001", text: tf(`"enable_dump_debug":false`)},
+		{rule: "TF002", text: `{§"enable_dump":true}`},
+		{rule: "TF002", text: `{"enable_dump":true,"dump_path":§"/d"}`, opt: Options{Stat: stat(PathNotDir)}},
+		{rule: "TF002", text: `{"enable_dump":true,"dump_path":"/d"}`, opt: Options{Stat: stat(PathUsable)}},
+		{rule: "TF003", text: tf(`"dump_step":"0|§5-5|§9-5"`)},
+		{rule: "TF003", text: tf(`"dump_step":"0|5-6"`)},
+		{rule: "GE009", text: tf(`"dump_step":null,"dump_layer":null`)},
+		{rule: "GE009", text: ge(`"ge.exec.dumpStep":§null`)},
+	}
+}
+
+// msprobe is a config.json of msprobe with more keys.
+func msprobe(keys ...string) string {
+	defaults := []string{`"task":"statistics"`, `"level":"L1"`, `"dump_path":"/d"`}
+	replaced := strings.ReplaceAll(strings.Join(keys, ","), mark, "")
+	for _, d := range defaults {
+		if name, _, _ := strings.Cut(d, ":"); !strings.Contains(replaced, name) {
+			keys = append(keys, d)
+		}
+	}
+	return "{" + strings.Join(keys, ",") + "}"
+}
+
+func msprobeCases() []ruleCase {
+	eight := Options{WorldSize: 8}
+	return []ruleCase{
+		{rule: "MP001", text: msprobe(`"task":§"statistic"`), message: `did you mean "statistics"?`},
+		{rule: "MP001", text: msprobe(`"task":§"Tensor"`), message: `write "tensor" exactly so`},
+		{rule: "MP001", text: msprobe(`"task":§7`), message: "must be a string"},
+		{rule: "MP001", text: msprobe(`"task":"free_benchmark"`)},
+		{rule: "MP001", text: acl(`"dump_debug":"on"`)},
+		{rule: "MP002", text: msprobe(`"level":§"L3"`), message: "allowed are"},
+		{rule: "MP002", text: msprobe(`"level":§1`)},
+		{rule: "MP002", text: msprobe(`"level":"mix"`)},
+		{rule: "MP003", text: msprobe(`"rank":[0,§8,"3-7",§"7-8"]`), opt: eight, message: "there is no rank 8 among 8 ranks"},
+		{rule: "MP003", text: msprobe(`"rank":[0,8]`)},
+		{rule: "MP003", text: msprobe(`"rank":[],"step":[100]`), opt: eight},
+		{rule: "MP003", text: msprobe(`"rank":["x",-1]`), opt: eight},
+		{rule: "MP004", text: msprobe(`"step":[0,"3-5",§"7",§"5-3",§"a-b",§-1,§1.5,§true,§[1],§"1-2-3",§99999999999999999999]`), message: `must be a list of numbers and of ranges such as [0, "3-5"], found "7"`},
+		{rule: "MP004", text: msprobe(`"rank":§"0-7"`), message: "rank must be a list"},
+		{rule: "MP004", text: msprobe(`"rank":§3`)},
+		{rule: "MP004", text: msprobe(`"rank":[],"step":[18446744073709551615,"0-0"]`)},
+		{rule: "MP005", text: msprobe(`"statistics":{"list":["conv"],§"scope":["a","b"]}`), message: "only one of them counts"},
+		{rule: "MP005", text: msprobe(`"tensor":{"scope":["a","b"],"list":[]}`)},
+		{rule: "MP005", text: msprobe(`"tensor":{"scope":"a","list":"b"}`)},
+		{rule: "MP005", text: msprobe(`"statistics":{"list":["conv"]},"tensor":{"scope":["a"]}`)},
+		{rule: "MP006", text: `§{"task":"statistics","level":"L1"}`, message: "dump_path is missing"},
+		{rule: "MP006", text: msprobe(`"dump_path":§""`), message: "dump_path is missing"},
+		{rule: "MP006", text: msprobe(`"dump_path":§"./out"`), message: "is relative"},
+		{rule: "MP006", text: msprobe(`"dump_path":§3`), message: "must be a string"},
+		{rule: "MP006", text: msprobe(`"dump_path":"/data/dump"`)},
+		{rule: "MP007", text: msprobe(`§"ranks":[]`), message: `does not know the key "ranks"; did you mean "rank"?`},
+		{rule: "MP007", text: msprobe(`"statistics":{§"data_modes":["all"],"scope":[]},§"zzzzz":1`), message: `"data_mode"`},
+		{rule: "MP007", text: msprobe(`"rank":[],"step":[],"statistics":{"scope":[],"list":[],"data_mode":["all"],"summary_mode":"md5"}`)},
+		{rule: "ACL001", text: msprobe() + "§x", message: "not valid JSON"},
+		{rule: "ACL008", text: msprobe(`"rank":[],§"rank":[1]`), message: "is given twice"},
+	}
+}
+
+func targetCases() []ruleCase {
+	on := acl(`"dump_debug":"on"`)
+	return []ruleCase{
+		{rule: "CFG002", text: "§" + on, opt: Options{SoC: "Ascand910B"}, message: "known are A2, A3"},
+		{rule: "CFG002", text: on, opt: Options{SoC: "Ascend910_93"}},
+		{rule: "CFG002", text: on, opt: Options{SoC: "Atlas A2"}},
+		{rule: "CFG002", text: on},
+		{rule: "CFG003", text: "§" + on, opt: Options{Backend: "O0"}, message: "MindSpore only"},
+		{rule: "CFG003", text: "§" + on, opt: Options{SoC: "gpu"}},
+		{rule: "CFG003", text: common(), opt: Options{SoC: "gpu", Backend: "O0"}},
+		{rule: "CFG003", text: on, opt: Options{SoC: "A2"}},
+		{rule: "CFG004", text: `{"dump":{"dump_path":"/d","dump_debug":"on"},§` + common()[1:], message: "two files"},
+		{rule: "CFG004", text: on},
+		{rule: "ACL027", text: acl(`"dump_debug":"on","dump_path":§"/d "`)},
+		{rule: "ACL027", text: on},
+		{rule: "ACL069", text: listed(`{"model_name":§" m"},{"opname_blacklist":[{"name":§"x "},{"name":"y"}]}`)},
+		{rule: "ACL069", text: listed(`{"model_name":"m"}`)},
+		{rule: "ACL061", text: acl(`"dump_list":[],"dump_kernel_data":"all"`)},
+		{rule: "ACL075", text: listed(`{"opname_range":[]}`)},
+		{rule: "ACL091", text: acl(`"dump_stats":["Max"],"dump_data":"stats"`), target: "8.2.RC1"},
+		{rule: "ACL091", text: acl(`"dump_scene":§"aic_err_brief_dump"`), target: "8.0", message: "rejects it"},
+		{rule: "ACL091", text: acl(`§"dump_stats":["Max"]`), target: "8.0", message: "ignores it"},
+		{rule: "ACL030", text: acl(`"dump_step":"0|§1 2"`), message: "other characters"},
+	}
+}
+
+func oldMindSporeCases() []ruleCase {
+	async := func(settings string) string {
+		return `{` + commonBlock(nil) + `,"async_dump_settings":{` + settings + `}}`
+	}
+	check := env("HOME=/root")
+	return []ruleCase{
+		{rule: "MS012", text: `{§` + common(`"path":`)[1:], opt: Options{Env: check}, message: "is not set"},
+		{rule: "MS020", text: common(`"iteration":0`), target: "1.1"},
+		{rule: "MS020", text: common(`"iteration":§0`), target: "1.2"},
+		{rule: "MS020", text: common(`"iteration":§true`), target: "1.1"},
+		{rule: "MS026", text: common(`"saved_data":"full"`), opt: Options{Backend: "O0"}},
+		{rule: "MS060", text: common(`"op_debug_mode":§3`), opt: Options{SoC: "cpu"}},
+		{rule: "MS060", text: common(`"op_debug_mode":0`), opt: Options{SoC: "cpu"}},
+		{rule: "MS060", text: common(`"op_debug_mode":3`)},
+		{rule: "MS061", text: `{` + commonBlock(nil) + `,§"e2e_dump_settings":{"enable":true}}`, target: "2.4", opt: Options{Backend: "O2"}},
+		{rule: "MS061", text: e2e(`"enable":true`), target: "2.4", opt: Options{Backend: "O0"}},
+		{rule: "MS061", text: e2e(`"enable":true`), target: "2.2", opt: Options{Backend: "ge"}},
+		{rule: "MS062", text: e2e(`"enable":§false,"trans_flag":true`), target: "1.1"},
+		{rule: "MS062", text: `{§` + commonBlock(nil) + `,"async_dump_settings":{"enable":false}}`, target: "1.0"},
+		{rule: "MS062", text: async(`"enable":true,"op_debug_mode":0`), target: "1.1"},
+		{rule: "MS062", text: e2e(`"enable":true,"trans_flag":true`), target: "1.1"},
+		{rule: "MS062", text: e2e(`"enable":false,"trans_flag":true`), target: "1.2"},
+		{rule: "MS063", text: async(`"enable":true,"op_debug_mode":§4`), target: "1.1"},
+		{rule: "MS063", text: async(`"enable":true,"op_debug_mode":3`), target: "1.1"},
+		{rule: "MS064", text: e2e(`"enable":true`, `"saved_data":§"statistic"`), target: "2.0"},
+		{rule: "MS064", text: e2e(`"enable":true`, `"saved_data":"statistic"`), target: "2.1"},
+		{rule: "MS064", text: e2e(`"enable":true`, `"saved_data":"statistic"`), target: "2.0", opt: Options{SoC: "gpu"}},
+	}
+}
+
+func enginePathCases() []ruleCase {
+	ge := func(path string) string {
+		return `{"ge.exec.enableDump":"1","ge.exec.dumpPath":` + path + `}`
+	}
+	tf := `{"enable_dump":true,"dump_path":"/d"}`
+	collect := Options{Env: env("NPU_COLLECT_PATH=/c")}
+	return []ruleCase{
+		{rule: "GE006", text: `{"enable_dump":false,"enable_dump_debug":false,"dump_debug_mode":"all"}`},
+		{rule: "GE010", text: strings.Replace(ge(`"/d"`), "{", "{§", 1), opt: collect, message: "/c"},
+		{rule: "GE010", text: strings.Replace(tf, "{", "{§", 1), opt: collect},
+		{rule: "GE010", text: tf},
+		{rule: "GE010", text: `{"enable_dump":false}`, opt: collect},
+		{rule: "GE011", text: `§{"x":1}`, opt: Options{Schema: SchemaGE}},
+		{rule: "GE011", text: tf},
+		{rule: "GE012", text: ge(`"§$HOME/d"`), message: "not expanded"},
+		{rule: "GE012", text: ge(`"§~/d"`)},
+		{rule: "GE012", text: ge(`"§10.0.0.1:/d"`), message: "another host"},
+		{rule: "GE012", text: ge(`§"/d "`), message: "blanks"},
+		{rule: "GE012", text: ge(`"/d"`)},
 	}
 }
