@@ -1,5 +1,19 @@
 package statusreg
 
+// aicoreBits is the AI Core status word of overflow records, as the CANN
+// documentation on overflow data lists it. The value is an OR over all blocks
+// of the operator. Kernels of Ascend 910 and 310P that were compiled with a
+// status check report bits 5, 8 and 10 only; the meaning of other bits is not
+// public.
+var aicoreBits = []bitRow{
+	{3, numeric, "neg_overflow", "negation of the smallest signed integer overflowed", "有符号整数最小负数 NEG(符号位取反)溢出"},
+	{4, numeric, "int_overflow", "integer addition, subtraction, multiplication or multiply-add overflowed", "整数加、减、乘或乘加溢出"},
+	{5, numeric, "float_overflow", "floating-point computation overflowed", "浮点计算有溢出"},
+	{7, numeric, "negative_to_unsigned", "conversion from floating point to unsigned integer had a negative input", "浮点数转无符号数的输入为负数"},
+	{8, numeric, "fp16_conversion_overflow", "conversion from FP32 or INT32 to FP16 overflowed", "FP32 转 FP16 或 32 位有符号整数转 FP16 溢出"},
+	{10, numeric, "cube_overflow", "CUBE accumulation overflowed", "CUBE 累加溢出"},
+}
+
 // aicerrorZero is AIC_ERROR without any bit: an exception whose cause no unit
 // recorded.
 var aicerrorZero = codeRow{0, 0, 0, "timeout_or_trap", "timeout or trap error: no unit recorded an error", "未捕获到错误：trap 或超时"}
@@ -186,4 +200,85 @@ var aicerrorBits = []bitRow{
 	{173, 0, "vec_pb_read_no_resp", "scalar unit did not answer a read of the parameter buffer", "读参数缓冲区时标量单元无响应"},
 	{174, 0, "vec_valu_ill_issue", "wrong issue order of vector arithmetic", "向量运算指令发射顺序错误"},
 	{175, 0, "vec_err_parity_err", "parity error in the vector unit", "向量单元奇偶校验错误"},
+}
+
+// aicpuCodes is the error codes of the AI CPU, after the CANN runtime and AI
+// CPU sources. That the status of an overflow record holds these same numbers
+// is not stated anywhere, so they are hints.
+var aicpuCodes = []codeRow{
+	{1, 1, unofficial, "parameter", "invalid parameter", "参数无效"},
+	{2, 2, unofficial, "inner", "internal error", "内部错误"},
+	{3, 3, unofficial, "timeout", "timeout", "超时"},
+	{6, 6, unofficial, "end_of_sequence", "end of sequence (no error)", "序列结束(不是错误)"},
+	{7, 7, unofficial, "silent_fault", "silent fault", "静默故障"},
+	{8, 8, unofficial, "abort", "aborted", "任务中止"},
+	{9, 12, unofficial, "stress_detect", "result of stress detection", "压力检测结果"},
+	{101, 101, unofficial, "wait", "has to wait", "需要等待"},
+	{1000, 1004, unofficial, "hccl", "error of collective communication (HCCL)", "集合通信(HCCL)错误"},
+	{11001, 11001, unofficial, "engine_parameter", "engine: bad parameter", "AICPU 引擎：参数错误"},
+	{11002, 11002, unofficial, "engine_open_so", "engine: shared library cannot be opened", "AICPU 引擎：打开动态库失败"},
+	{11003, 11003, unofficial, "engine_symbol", "engine: kernel function is missing from the library", "AICPU 引擎：动态库中找不到算子函数"},
+	{11004, 11004, unofficial, "engine_api_parameter", "engine: bad parameter of a kernel interface", "AICPU 引擎：算子接口参数错误"},
+	{11005, 11005, unofficial, "engine_api_inner", "engine: internal error in a kernel interface", "AICPU 引擎：算子接口内部错误"},
+	{11006, 11006, unofficial, "engine_inner", "engine: internal error", "AICPU 引擎：内部错误"},
+	{21001, 21001, unofficial, "scheduler_parameter", "scheduler: bad parameter", "AICPU 调度：参数错误"},
+	{21002, 21002, unofficial, "scheduler_dump", "scheduler: dump failed", "AICPU 调度：dump 失败"},
+	{21003, 21003, unofficial, "scheduler_driver", "scheduler: driver error", "AICPU 调度：驱动错误"},
+	{21004, 21004, unofficial, "scheduler_toolchain", "scheduler: error of the tool chain", "AICPU 调度：工具链错误"},
+	{21005, 21005, unofficial, "scheduler_task_not_found", "scheduler: logical task not found", "AICPU 调度：找不到逻辑任务"},
+	{21006, 21006, unofficial, "scheduler_execution", "scheduler: task execution failed", "AICPU 调度：任务执行失败"},
+	{21007, 21007, unofficial, "scheduler_timeout", "scheduler: task execution timed out", "AICPU 调度：任务执行超时"},
+	{21008, 21008, unofficial, "scheduler_inner", "scheduler: internal error", "AICPU 调度：内部错误"},
+	{21100, 21104, unofficial, "model", "error of model execution", "模型执行错误"},
+	{21200, 21200, unofficial, "reserved", "reserved code", "保留错误码"},
+	{22001, 22007, unofficial, "custom", "error of a custom AI CPU operator", "自定义 AICPU 算子错误"},
+	{22200, 22200, unofficial, "custom_other", "error of a custom AI CPU operator (22200)", "自定义 AICPU 算子错误(22200)"},
+}
+
+// The fields of the atomic add status are read by the precision tool for
+// Ascend alone; the CANN documentation only says that any value above 0 is an
+// overflow in atomic add. The codes agree with those of reductions in the
+// SDMA status.
+
+// dhaCodes is field [15:8] of the DHA status: accumulation in the controller
+// of DDR or HBM.
+var dhaCodes = []codeRow{
+	{0x9, 0x9, numeric | unofficial, "overflow", "atomic add overflowed", "原子累加向上溢出"},
+	{0xA, 0xA, numeric | unofficial, "underflow", "atomic add underflowed", "原子累加向下溢出"},
+	{0xB, 0xB, numeric | unofficial, "source_illegal", "source operand of atomic add is NaN or illegal", "原子累加源操作数为 NaN 或非法"},
+	{0xC, 0xC, numeric | unofficial, "destination_illegal", "destination operand of atomic add is NaN or illegal", "原子累加目的操作数为 NaN 或非法"},
+	{0xD, 0xD, numeric | unofficial, "both_illegal", "source and destination operand of atomic add are NaN or illegal", "原子累加源操作数和目的操作数均为 NaN 或非法"},
+}
+
+// l2Codes is field [18:16] of the L2 status: accumulation in the L2 cache.
+var l2Codes = []codeRow{
+	{0, 0, unofficial, "none", "no overflow in atomic add", "原子累加无溢出"},
+	{1, 1, numeric | unofficial, "overflow", "atomic add overflowed", "原子累加向上溢出"},
+	{2, 2, numeric | unofficial, "underflow", "atomic add underflowed", "原子累加向下溢出"},
+	{3, 3, numeric | unofficial, "source_nan", "source operand of atomic add is NaN", "原子累加源操作数为 NaN"},
+	{4, 4, numeric | unofficial, "destination_nan", "destination operand of atomic add is NaN", "原子累加目的操作数为 NaN"},
+	{5, 5, numeric | unofficial, "both_nan", "source and destination operand of atomic add are NaN", "原子累加源操作数和目的操作数均为 NaN"},
+}
+
+// sdmaCodes is the completion status of the SDMA engine, after the error
+// tables of the CANN runtime. Only 11 and 12 are overflows; 1 to 10 are faults
+// of the transfer, whatever the numbers were. Newer schedulers use 8, 9 and 10
+// for DDRC, link and poison errors.
+var sdmaCodes = []codeRow{
+	{0, 0, 0, "success", "success", "成功"},
+	{1, 1, 0, "sqe_read", "transfer fault: bad response to reading the SQE, or invalid opcode", "传输故障：读取 SQE 响应错误或操作码无效"},
+	{2, 2, 0, "smmu_terminate", "transfer fault: terminated by the SMMU", "传输故障：被 SMMU 终止"},
+	{3, 3, 0, "reserved", "transfer fault: reserved code", "传输故障：保留错误码"},
+	{4, 4, 0, "ddr_address", "transfer fault: address cannot be accessed in DDR", "传输故障：DDR 中的地址不可访问"},
+	{5, 5, 0, "daw_address", "transfer fault: address is not mapped in the DAW", "传输故障：地址未在 DAW 中映射"},
+	{6, 6, 0, "operation_type", "transfer fault: wrong type of operation", "传输故障：操作类型错误"},
+	{7, 7, 0, "ddrc", "transfer fault: error of the DDR controller", "传输故障：DDRC 错误"},
+	{8, 8, 0, "ecc", "transfer fault: ECC error", "传输故障：ECC 错误"},
+	{9, 9, 0, "completion", "transfer fault: completion error (link)", "传输故障：完成响应错误(链路)"},
+	{10, 10, 0, "completion_data", "transfer fault: completion data error (poison)", "传输故障：完成数据错误(poison)"},
+	{11, 11, numeric, "reduce_overflow", "reduction overflowed", "规约运算向上溢出"},
+	{12, 12, numeric, "reduce_underflow", "reduction underflowed", "规约运算向下溢出"},
+	{13, 13, 0, "reduce_source_illegal", "source data of reduction has an illegal format", "规约运算源数据格式非法"},
+	{14, 14, 0, "reduce_destination_illegal", "destination data of reduction has an illegal format", "规约运算目的数据格式非法"},
+	{15, 15, 0, "reduce_both_illegal", "source and destination data of reduction have an illegal format", "规约运算源数据和目的数据格式均非法"},
 }
