@@ -11,8 +11,8 @@
 // functions of the caller make their objects, by the same rules.
 //
 // A file that makes it here: machine.go runs the opcodes of opcodes.go, which are
-// those of Python's module pickletools, scalars.go decodes numbers and texts,
-// value.go has the containers, and global.go the calls.
+// those of Python's module pickletools and decode numbers and texts, value.go has the
+// containers, and global.go the calls.
 package pickle
 
 import (
