@@ -1,10 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 )
 
 // runFacts say what was compared, and how.
@@ -163,4 +165,158 @@ func worstTable(r *record.Report, worst []int, names shortNames, codes int) Tabl
 		t.Rows = append(t.Rows, labelled{Row: row, result: row.Result})
 	}
 	return t
+}
+
+// byStandard is the verdict of an acceptance standard.
+func byStandard(r *record.Report, compared, misses int) lang.Sentence {
+	n := r.Counts
+	var tail lang.Sentence
+	if left := len(standardRows(r, record.Skip)); left > 0 {
+		tail = lang.Sayf("; the standard could not be applied to %s", "；标准无法适用于 %s", tensors(left))
+	}
+	switch failed := n[record.Fail]; {
+	case failed > 0:
+		verb := lang.Text{EN: "do"}
+		if failed == 1 {
+			verb.EN = "does"
+		}
+		text := lang.Sayf("%d of %s %s not meet the standard%s", "%d/%s%s不满足标准%s", failed, tensors(compared), verb, tail)
+		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
+	case misses > 0 && misses == n[record.Error]:
+		return lang.Sayf("ERROR (%s): the standard is met by %s compared%s", "ERROR (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
+	case misses > 0:
+		return lang.Sayf("FAIL (%s): the standard is met by %s compared%s", "FAIL (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
+	case n[record.Partial] > 0:
+		return lang.Sayf("PARTIAL (%s): of %d of %s only a part was compared%s", "PARTIAL (%s)：%d/%s仅比对了一部分%s", r.Standard, n[record.Partial], tensors(compared), tail)
+	case n[record.Warn] > 0:
+		return lang.Sayf("PASS with warnings (%s): %d of %s with a warning%s", "PASS(有警告) (%s)：%d/%s有警告%s", r.Standard, n[record.Warn], tensors(compared), tail)
+	}
+	return lang.Sayf("PASS (%s): the standard is met by %s%s", "PASS (%s)：%s满足标准%s", r.Standard, all(compared), tail)
+}
+
+// standardRows are the rows of a status of which the standard says why, and those that it
+// has no elements of.
+func standardRows(r *record.Report, status record.Status) []int {
+	var rows []int
+	for i, row := range r.All() {
+		if row.Status == status && (record.Has(row.Reasons, record.NotStandard) || record.Has(row.Reasons, record.StatisticsOnly)) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// standardFacts list the tensors that do not meet the standard, and those that it
+// cannot be applied to, with the numbers.
+func (t Text) standardFacts(r *record.Report) []fact {
+	var facts []fact
+	for _, list := range []struct {
+		label  string
+		status record.Status
+	}{
+		{t.say("Failing", "不满足标准"), record.Fail}, {t.say("To investigate", "需人工分析"), record.Warn}, {t.say("Not judged", "未判定"), record.Skip},
+	} {
+		if rows := standardRows(r, list.status); len(rows) > 0 {
+			facts = append(facts, fact{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
+				row := r.Row(i)
+				return rowTitle(row) + t.say(": ", "：") + t.whyNot(row)
+			})})
+		}
+	}
+	return facts
+}
+
+// sameOperator is the rows of an operator that have a status: the first of them, how many
+// there are, and in which rounds, as they stand beside each other.
+type sameOperator struct {
+	*record.Row
+	count  int
+	rounds []string
+}
+
+// byOperator groups the rows of some statuses by operator and status.
+func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
+	type key struct {
+		op     string
+		status record.Status
+	}
+	var all []sameOperator
+	index := map[key]int{}
+	for _, row := range r.All() {
+		if !slices.Contains(statuses, row.Status) {
+			continue
+		}
+		k := key{row.Op, row.Status}
+		at, seen := index[k]
+		if !seen {
+			at = len(all)
+			index[k] = at
+			all = append(all, sameOperator{Row: row})
+		}
+		o := &all[at]
+		if o.count++; len(o.rounds) == 0 || o.rounds[len(o.rounds)-1] != row.Round {
+			o.rounds = append(o.rounds, row.Round)
+		}
+	}
+	return all
+}
+
+// placer says where the rows of operators are, in a run of several rounds.
+type placer struct {
+	Text
+	networks []network
+	rounds   map[string]*record.Round
+}
+
+func (t Text) placer(r *record.Report) *placer {
+	p := &placer{t, networksOf(r.Rounds), map[string]*record.Round{}}
+	for i := range r.Rounds {
+		p.rounds[r.Rounds[i].Name] = &r.Rounds[i]
+	}
+	return p
+}
+
+// of counts the rows and names their rounds; it is empty for one row of a run with one
+// round.
+func (p *placer) of(o sameOperator) string {
+	count, where := "", ""
+	if o.count > 1 {
+		count = p.Lang.Text(tensors(o.count))
+	}
+	var at []*record.Round
+	for _, name := range o.rounds {
+		if round := p.rounds[name]; round != nil && (len(at) == 0 || at[len(at)-1] != round) {
+			at = append(at, round)
+		}
+	}
+	if len(p.rounds) > 1 && len(at) > 0 {
+		where = p.placesOf(p.networks, at)
+	}
+	return p.join(count, where)
+}
+
+// problemFacts list the operators that should have been compared and were not. What
+// decides about ambiguous ones is said once.
+func (t Text) problemFacts(r *record.Report) []fact {
+	missed := byOperator(r, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error)
+	if len(missed) == 0 {
+		return nil
+	}
+	places, explained := t.placer(r), false
+	lines := firstOf(t, missed, compareWorst, func(o sameOperator) string {
+		row := o.Row
+		why := t.whyNot(row)
+		if row.Status == record.Ambiguous {
+			if explained { // the files are those of the first
+				why, _, _ = strings.Cut(why, t.say(": ", "："))
+			}
+			explained = true
+		}
+		return titleOf(row) + t.say(": ", "：") + t.join(string(row.Status), places.of(o), why)
+	})
+	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
+		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: --map-node-dict '{%q:%q}'",
+			"用 --map-node-dict 指定对应关系：--map-node-dict '{%q:%q}'", ambiguous[0].Op, "NPU_NAME"))
+	}
+	return []fact{{label: t.say("Not compared", "未能比对"), lines: lines}}
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestCompareJSON(t *testing.T) {
