@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestTrim keeps of a run what its reports show, whatever the details were.
