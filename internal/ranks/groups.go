@@ -12,20 +12,13 @@ import (
 
 // Axis is an axis of the mesh: groups of Size ranks that are Stride apart.
 type Axis struct {
-	Size   int    `json:"size"`
-	Stride int    `json:"stride"`
-	Name   string `json:"name,omitempty"` // such as tp
+	// Size is how many ranks a group has, Stride how far they are apart, 0 where that differs.
+	Size   int `json:"size"`
+	Stride int `json:"stride"`
+	// Name is that of the axis, such as tp, where it is known.
+	Name string `json:"name,omitempty"`
 	// Count is how many such groups there are.
 	Count int `json:"count,omitempty"`
-}
-
-// String is such as 2 (stride 4).
-func (a Axis) String() string {
-	name := ""
-	if a.Name != "" {
-		name = a.Name + ", "
-	}
-	return fmt.Sprintf("%d (%sstride %d)", a.Size, name, a.Stride)
 }
 
 // GroupList are groups of ranks, each once, in the order of their ranks.

@@ -45,12 +45,15 @@ type Report struct {
 // Group is a group of ranks, and who says that it is one: the dump, a file, the mesh, or
 // values.
 type Group struct {
+	// Ranks are in the order that they have in the group, Source is who says so.
 	Ranks  []int  `json:"ranks"`
 	Source string `json:"source"`
 }
 
 // EventCount counts communications.
 type EventCount struct {
+	// Checked are those that were computed again, Wrong those of them that are wrong,
+	// Skipped the others.
 	Checked int `json:"checked"`
 	Wrong   int `json:"wrong"`
 	Skipped int `json:"skipped"`
@@ -60,6 +63,7 @@ type EventCount struct {
 
 // Reason is why something was not checked, and how often.
 type Reason struct {
+	// Text says why, ZH in Chinese; Count is how often.
 	Text  string `json:"text"`
 	ZH    string `json:"text_zh"`
 	Count int    `json:"count"`
@@ -82,12 +86,10 @@ func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
 
 // Judge judges a run of several ranks.
 func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
-	out := &Report{Mesh: opt.Groups.Mesh, Groups: []Group{}, World: len(r.Ranks), Steps: len(r.Steps), Findings: []*Finding{}, Notes: []*Note{}}
+	out := &Report{Mesh: opt.Groups.Mesh, World: len(r.Ranks), Steps: len(r.Steps), Findings: []*Finding{}, Notes: []*Note{}}
 	out.Events.Reasons = []Reason{}
 	groups := r.Read()
-	for _, g := range groups {
-		out.Groups = append(out.Groups, Group{g, "ProcessGroup"})
-	}
+	out.Groups = groups.from(FromDump)
 	if out.Mesh == nil {
 		out.Mesh = groups.Axes()
 	}

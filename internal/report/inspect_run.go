@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
 	"dumptool/internal/ui"
 )
 
@@ -42,6 +43,10 @@ func (t Text) WriteRun(w io.Writer, run *dumpdir.Run) error {
 		}
 		return r.Flow.Source
 	})...)
+	if s := ranks.NewSurvey(run.Rounds); s != nil {
+		facts.add(p.say("Groups", "通信组"), p.groupsText(s)...)
+		facts.add(p.say("Calls", "通信调用"), p.callsText(s))
+	}
 	facts.add(p.say("Files", "文件"), p.filesText(run))
 	facts.add(p.say("Problems", "问题"), p.problemsText(run)...)
 	p.facts(facts)
@@ -113,6 +118,38 @@ func (p *printer) sourcesText(run *dumpdir.Run, of func(*dumpdir.Round) lang.Sen
 		}
 	}
 	return firstOf(p.Text, all, shownSources, func(source string) string { return source })
+}
+
+// shownGroups is the most groups that are listed one by one.
+const shownGroups = 8
+
+// groupsText says which groups communicate, and which of their members are not there.
+func (p *printer) groupsText(s *ranks.Survey) []string {
+	if len(s.Groups) == 0 {
+		return []string{p.say("not named by the dump", "dump 未给出")}
+	}
+	text := p.say("%s, from %s", "%s，来自 %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
+	if len(s.Groups) <= shownGroups {
+		var all []string
+		for _, g := range s.Groups {
+			all = append(all, ranks.Ranges(g.Ranks))
+		}
+		text += ": " + strings.Join(all, " | ")
+	}
+	lines := []string{text}
+	if len(s.Missing) > 0 {
+		lines = append(lines, p.say("%s of these groups are not here", "这些组中的 %s 不在其中", ranks.RankText(s.Missing)))
+	}
+	return lines
+}
+
+// callsText counts communications.
+func (p *printer) callsText(s *ranks.Survey) string {
+	var parts []string
+	for _, c := range s.Calls {
+		parts = append(parts, fmt.Sprintf("%s %d", c.API, c.Count))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // fileKinds are what files of a run are counted as.
@@ -196,6 +233,8 @@ type runDocument struct {
 	// Run is the run as a whole, Rounds are its rounds.
 	Run    runHead    `json:"run"`
 	Rounds []runRound `json:"rounds"`
+	// Ranks are the groups that communicate, absent where nothing does.
+	Ranks *ranks.Survey `json:"ranks,omitempty"`
 }
 
 // runHead is what JSON says of a run as a whole.
@@ -226,5 +265,5 @@ func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
 	for _, r := range run.Rounds {
 		rounds = append(rounds, runRound{r.At, len(r.Ops), r.Order, r.Flow})
 	}
-	return writeLine(w, runDocument{runSchema, runHead{list(run.Paths), list(run.Producers), len(run.Files), list(run.Problems), list(run.Warnings)}, rounds})
+	return writeLine(w, runDocument{runSchema, runHead{list(run.Paths), list(run.Producers), len(run.Files), list(run.Problems), list(run.Warnings)}, rounds, ranks.NewSurvey(run.Rounds)})
 }

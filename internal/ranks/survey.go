@@ -1,0 +1,111 @@
+package ranks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+)
+
+// Survey is what a run says of its ranks without a look at any tensor.
+type Survey struct {
+	// Groups are those that communications name, Axes their sizes and how far their ranks
+	// are apart.
+	Groups []Group `json:"groups"`
+	Axes   []Axis  `json:"mesh"`
+	// Calls counts the calls of all ranks by their functions.
+	Calls []CallCount `json:"calls"`
+	// Missing are members of groups that the run does not have.
+	Missing []int `json:"missing"`
+}
+
+// CallCount is how often a function is called.
+type CallCount struct {
+	// API is the function, Count how many calls of it there are.
+	API   string `json:"api"`
+	Count int    `json:"count"`
+}
+
+// NewSurvey looks at the communications of rounds; nil where there are none.
+func NewSurvey(rounds []*dumpdir.Round) *Survey {
+	var groups GroupList
+	calls := make(map[string]int)
+	for _, round := range rounds {
+		for _, op := range round.Ops {
+			name := cmp.Or(callAPI(op.Names()[0]), hcclName(op.Type))
+			if name == "" {
+				continue
+			}
+			calls[name]++
+			if op.Call == nil {
+				continue
+			}
+			if m := newComm(name, op.Call.Leaves, nil); m.Group != nil {
+				groups.add(m.Group)
+			}
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	s := &Survey{Groups: groups.from(FromDump), Axes: groups.Axes(), Missing: []int{}}
+	for name, n := range calls {
+		s.Calls = append(s.Calls, CallCount{name, n})
+	}
+	slices.SortFunc(s.Calls, func(a, b CallCount) int { return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.API, b.API)) })
+	here := RanksOf(rounds)
+	for _, g := range groups {
+		for _, rank := range g {
+			if !slices.Contains(here, rank) && !slices.Contains(s.Missing, rank) {
+				s.Missing = append(s.Missing, rank)
+			}
+		}
+	}
+	slices.Sort(s.Missing)
+	return s
+}
+
+// hcclName is the type of an operator of HCCL, empty for others.
+func hcclName(typ string) string {
+	if typeAPI(typ) == nil {
+		return ""
+	}
+	return typ
+}
+
+// Sources of groups.
+const (
+	FromDump   = "ProcessGroup"
+	FromFile   = "--groups"
+	FromMesh   = "--parallel"
+	FromValues = "values"
+)
+
+// from are groups with who says that they are.
+func (l GroupList) from(source string) []Group {
+	all := make([]Group, len(l))
+	for i, g := range l {
+		all[i] = Group{g, source}
+	}
+	return all
+}
+
+// AxesText lists axes: 2 groups of 2 (stride 1), 1 group of 4 (not evenly spaced).
+func AxesText(axes []Axis) lang.Text {
+	var en, zh []string
+	for _, a := range axes {
+		spaced := lang.Text{EN: "stride " + itoa(a.Stride), ZH: "间隔 " + itoa(a.Stride)}
+		if a.Stride == 0 {
+			spaced = lang.Text{EN: "not evenly spaced", ZH: "间隔不等"}
+		}
+		if a.Name != "" {
+			spaced = lang.Text{EN: a.Name + ", " + spaced.EN, ZH: a.Name + "，" + spaced.ZH}
+		}
+		en = append(en, fmt.Sprintf("%s of %d (%s)", lang.Count(a.Count, "group"), a.Size, spaced.EN))
+		zh = append(zh, fmt.Sprintf("%d 组，每组 %d 个 rank（%s）", a.Count, a.Size, spaced.ZH))
+	}
+	return lang.Text{EN: strings.Join(en, ", "), ZH: strings.Join(zh, "，")}
+}
