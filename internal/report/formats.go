@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
@@ -56,6 +57,7 @@ func listFormats() []Format {
 			textual("overflow.txt", Text.WriteAnalysis),
 			textual("overflow_scan.txt", Text.WriteScan),
 			textual("overflow_watch.txt", Text.WriteWatch),
+			textual("check.txt", Text.WriteCheck),
 			textual("perf.txt", Text.WritePerf),
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
@@ -68,6 +70,7 @@ func listFormats() []Format {
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
 			plainly("overflow_watch.csv", WriteWatchCSV),
+			plainly("check.csv", WriteCheckCSV),
 			plainly("perf.csv", WritePerfCSV),
 		}},
 		{documentFormat, "everything, for programs", []Writer{
@@ -85,6 +88,7 @@ func listFormats() []Format {
 			plainly("overflow.json", writeDocument[*overflow.Report]),
 			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
 			plainly("overflow_watch.json", writeDocument[*overflow.WatchReport]),
+			plainly("check.json", writeDocument[*check.Report]),
 			plainly("perf.json", WritePerfJSON),
 			plainly("", WriteConfigChecksJSON),
 			plainly("", WriteConfigExplanationJSON),

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/check"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/report"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	check.Options
+	paths, ops, attrs, only []string
+	open                    dumpdir.Options
+	output                  reportOptions
+	exitZero                exitZero
+}
+
+func newCheckCommand(a *app) *cobra.Command {
+	opts := &checkOptions{Options: check.Options{Seed: 1, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}, only: []string{checkOperators}}
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "find the operator that computed wrong, without a reference",
+		Long: `check takes the dumps of a run alone. Every operator of a known type is computed
+again in float64 from its own inputs, as they were dumped, and the outputs are
+compared with a bound of what healthy units of an NPU may be off. No reference run,
+no limits to tune.
+
+An operator is OK within what float32 inside gives, LOW within what float16 and tables
+of functions give, WRONG beyond that, MISFIT where nothing that its unknown attributes
+could be explains it, and UNDECIDED with a reason where it cannot be judged. Attributes
+come from --attr, the graph, the arguments of the call and inputs that hold them; else
+they are inferred from shapes and values.
+
+The inputs must have been dumped (dump_mode all).`,
+		Example: `  dumptool check dumps
+  dumptool check dumps --attr conv1.strides=2,2
+  dumptool check dumps --json > check.json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, a, opts, args) },
+	}
+	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	define(cmd, append(append([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select)...),
+		opsFlag(&opts.ops),
+		cmdFlag{"only", several(&opts.only, []string{checkOperators}), "`PARTS` that are checked: operators; default: all that the data allow", choosing, safe},
+		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
+		irFlag(&opts.open.IR),
+		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | rare},
+		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, safe},
+		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
+	addReportFlags[*check.Report](cmd, &opts.output, "text", "; several with -out")
+	opts.exitZero.add(cmd.Flags(), "wrong operators")
+	return cmd
+}
+
+// checkOperators is the part of check that computes operators again.
+const checkOperators = "operators"
+
+func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error {
+	ctx := cmd.Context()
+	paths := append(o.paths, args...)
+	if len(paths) == 0 {
+		return usagef("no file or folder given")
+	}
+	if err := checkReports[*check.Report](&o.output); err != nil {
+		return err
+	}
+	if err := checkIR(o.open.IR); err != nil {
+		return err
+	}
+	for _, text := range o.attrs {
+		g, err := check.ParseGiven(text)
+		if err != nil {
+			return usagef("--attr %s: %w", text, err)
+		}
+		o.Attributes = append(o.Attributes, g)
+	}
+	var err error
+	if o.Ops, err = readOps(o.ops); err != nil {
+		return err
+	}
+	o.open.Skip, o.open.NoRaw = o.output.out, true
+	run, err := a.openRun(ctx, paths, o.open, o.Select)
+	if err != nil {
+		return err
+	}
+	r, err := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
+		o.Observe = observe
+		return check.Run(ctx, run, o.Options)
+	})
+	if err != nil {
+		return err
+	}
+	if len(r.Operators) > 0 {
+		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
+			return err
+		}
+	}
+	return a.conclude(o.exitZero.of(r.Outcome(o.output.printsText())))
+}
