@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,20 +10,22 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/ranks"
 	"dumptool/internal/report"
 )
 
 // checkOptions are the flags of check.
 type checkOptions struct {
 	check.Options
-	paths, ops, attrs, only []string
-	open                    dumpdir.Options
-	output                  reportOptions
-	exitZero                exitZero
+	paths, ops, attrs []string
+	groups            string
+	open              dumpdir.Options
+	output            reportOptions
+	exitZero          exitZero
 }
 
 func newCheckCommand(a *app) *cobra.Command {
-	opts := &checkOptions{Options: check.Options{Seed: 1, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}, only: []string{checkOperators}}
+	opts := &checkOptions{Options: check.Options{Seed: 1, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "find the operator that computed wrong, without a reference",
@@ -37,6 +40,11 @@ could be explains it, and UNDECIDED with a reason where it cannot be judged. Att
 come from --attr, the graph, the arguments of the call and inputs that hold them; else
 they are inferred from shapes and values.
 
+Of several ranks every communication is computed again too, from what all of its ranks
+put in, and replicas of weights and results are set beside each other: one line says
+which rank, operator and kind of fault comes first. Ranks whose dump is not there make
+communications unchecked, never wrong. --only operators leaves this out.
+
 The inputs must have been dumped (dump_mode all).`,
 		Example: `  dumptool check dumps
   dumptool check dumps --attr conv1.strides=2,2
@@ -47,9 +55,12 @@ The inputs must have been dumped (dump_mode all).`,
 	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	define(cmd, append(append([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select)...),
 		opsFlag(&opts.ops),
-		cmdFlag{"only", several(&opts.only, []string{checkOperators}), "`PARTS` that are checked: operators; default: all that the data allow", choosing, safe},
+		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", choosing, safe},
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
 		irFlag(&opts.open.IR),
+		cmdFlag{"parallel", parsed(&opts.Ranks.Groups.Mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4 (tp, cp, ep, dp, pp; order=tp-cp-ep-dp-pp); default: what the dump says", facts, safe},
+		cmdFlag{"groups", text(&opts.groups), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", facts, 0},
+		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, safe},
 		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | rare},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, safe},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
@@ -58,8 +69,24 @@ The inputs must have been dumped (dump_mode all).`,
 	return cmd
 }
 
-// checkOperators is the part of check that computes operators again.
-const checkOperators = "operators"
+// readGroups reads the groups of ranks that are given, and checks the mesh.
+func (o *checkOptions) readGroups(run *dumpdir.Run) error {
+	if o.groups != "" {
+		text, err := os.ReadFile(o.groups)
+		if err != nil {
+			return usagef("--groups: %w", err)
+		}
+		if o.Ranks.Groups.Named, err = ranks.ParseGroups(string(text)); err != nil {
+			return usagef("--groups %s: %w", o.groups, err)
+		}
+	}
+	if mesh := o.Ranks.Groups.Mesh; mesh != nil {
+		if err := ranks.CheckMesh(mesh, len(ranks.RanksOf(run.Rounds)), ranks.GroupsOf(run.Rounds)); err != nil {
+			return usagef("--parallel: %w", err)
+		}
+	}
+	return nil
+}
 
 func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error {
 	ctx := cmd.Context()
@@ -89,6 +116,9 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err != nil {
 		return err
 	}
+	if err := o.readGroups(run); err != nil {
+		return err
+	}
 	r, err := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)
@@ -96,7 +126,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err != nil {
 		return err
 	}
-	if len(r.Operators) > 0 {
+	if len(r.Operators) > 0 || r.Ranks != nil {
 		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
 			return err
 		}

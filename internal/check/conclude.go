@@ -43,13 +43,20 @@ func (r *Report) headline() lang.Sentence {
 	s := &r.Summary
 	wrong, misfit := s.Counts[recompute.Wrong], s.Counts[recompute.Misfit]
 	fine := s.Counts[recompute.OK] + s.Counts[recompute.Low]
+	if h := r.ranksHeadline(); !h.IsZero() {
+		return h
+	}
 	switch {
+	case s.Operators == 0 && r.Ranks != nil:
+		return r.Ranks.Clean()
 	case wrong == 1:
 		o := &r.Operators[*s.First]
 		return lang.Sayf("WRONG: %s (%s) does not compute what its inputs say: %s", "错误：%s（%s）的结果与其输入不符：%s", o.Op, o.Type, o.differ())
 	case wrong > 1:
 		o := &r.Operators[*s.First]
 		return lang.Sayf("WRONG: %d operators do not compute what their inputs say, first %s (%s)", "错误：%d 个算子的结果与其输入不符，第一个是 %s（%s）", wrong, o.Op, o.Type)
+	case 2*s.Judged < s.Operators && r.Ranks != nil && r.Ranks.Checked():
+		return lang.Sayf("%s; of their operators only %d of %d could be judged", "%s；其算子中只有 %d/%d 个可以判定", r.Ranks.Clean().Text(), s.Judged, s.Operators)
 	case 2*s.Judged < s.Operators:
 		return lang.Sayf("NOT JUDGED: only %d of %d operators could be judged", "未判定：%[2]d 个算子中只有 %[1]d 个可以判定", s.Judged, s.Operators)
 	case misfit > 0:
@@ -83,13 +90,14 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 			found += n
 		}
 	}
+	found += r.ranksFound()
 	unread := len(r.Problems)
 	switch {
 	case found > 0 && unread == 0:
 		o = batch.Outcome{Kind: batch.Found, Text: r.Summary.Headline}
 	case unread > 0:
 		o = batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "file", "个文件"))
-	case !r.judgeable():
+	case !r.judgeable() && (r.Ranks == nil || !r.Ranks.Checked()):
 		return r.nothing()
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
 		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
@@ -118,6 +126,8 @@ func (r *Report) judgeable() bool {
 func (r *Report) nothing() batch.Outcome {
 	none := r.Summary.Undecided
 	switch {
+	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
+		return batch.Outcomef(batch.Nothing, "there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容")
 	case len(r.Operators) == 0:
 		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump")
 		o.Messages = r.others
@@ -137,4 +147,4 @@ func statusName(s recompute.Status) string {
 }
 
 // Findings are the statuses that --fail-on may name.
-var Findings = []string{"wrong", "misfit", "low", "undecided"}
+var Findings = []string{"wrong", "misfit", "low", "undecided", "weak"}

@@ -5,6 +5,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
@@ -29,7 +30,7 @@ type Report struct {
 	// Operators are in the order of the rounds, then of the execution.
 	Operators []Operator `json:"operators"`
 	// Ranks are what the ranks say of each other, null where nothing was checked.
-	Ranks any `json:"ranks"`
+	Ranks *ranks.Report `json:"ranks"`
 	// Warnings are oddities, Problems what could not be read.
 	Warnings []lang.Sentence `json:"warnings"`
 	Problems []Problem       `json:"problems"`

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/optype"
+	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -34,6 +35,10 @@ type Options struct {
 	// has to be judged.
 	FailOn  []string
 	Require float64
+	// Only are the parts that are checked; see Parts. None are all that the data allow.
+	Only []string
+	// Ranks say how ranks are set beside each other.
+	Ranks ranks.Options
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 }
@@ -88,10 +93,14 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		opt: &opt, files: new(tensorfile.Pool)}
 	defer c.files.Close()
 	var jobs []job
+	several := len(ranks.RanksOf(run.Rounds)) > 1 // then communications are judged as such
 	for _, round := range run.Select(opt.Select) {
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
-			if opt.Ops.Wants(op) && slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
+			if several && ranks.IsCommunication(op) {
+				continue
+			}
+			if opt.wants(Operators) && opt.Ops.Wants(op) && slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
 				jobs = append(jobs, job{round, op})
 			}
 		}
@@ -114,6 +123,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
 		})
 	if err != nil {
+		return nil, err
+	}
+	if err := c.judgeRanks(ctx, run); err != nil {
 		return nil, err
 	}
 	c.conclude()

@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -119,8 +120,10 @@ func order(all []*Finding) {
 }
 
 // spread is what a finding may have damaged: what its rank does afterwards, and what
-// ranks do that communicate with those that it has reached.
-func (r *Run) spread(f *Finding, events map[*Step][]*Event) *Spread {
+// ranks do that communicate with those that it has reached; and where it reaches each
+// rank first in its own step.
+func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]int) {
+	var inStep map[int]int
 	out := &Spread{Ranks: []int{}, Steps: []string{}}
 	reached := map[int]int{f.Rank: f.call.place} // the first call of each rank
 	for _, s := range r.Steps[f.call.Step.index:] {
@@ -138,6 +141,9 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) *Spread {
 			}
 		}
 		out.Steps = append(out.Steps, s.At.Step)
+		if inStep == nil {
+			inStep = maps.Clone(reached)
+		}
 		for rank := range reached {
 			reached[rank] = 0
 		}
@@ -146,7 +152,7 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) *Spread {
 		out.Ranks = append(out.Ranks, rank)
 	}
 	slices.Sort(out.Ranks)
-	return out
+	return out, inStep
 }
 
 // cross notes the members of an event that it reaches.

@@ -128,6 +128,42 @@ func ParseMesh(text string) ([]Axis, error) {
 	return mesh, nil
 }
 
+// CheckMesh reports an error where a mesh does not have so many ranks, or where groups that
+// the dump names do not lie along its axes.
+func CheckMesh(mesh []Axis, world int, groups GroupList) error {
+	if n := worldOf(mesh); n != world {
+		return fmt.Errorf("the axes make %d ranks, the dump has %d", n, world)
+	}
+	for _, g := range groups {
+		if !along(mesh, g) {
+			return fmt.Errorf("the dump has the group %s, which does not lie along these axes", Ranges(g))
+		}
+	}
+	return nil
+}
+
+// along reports whether a group has all ranks that differ in some axes of a mesh, and in
+// no others.
+func along(mesh []Axis, group []int) bool {
+	n := 1
+	for i, a := range mesh {
+		size := a.Size
+		if i+1 < len(mesh) && a.Name == "ep" { // the next axis, dp, is ep and what is left
+			continue
+		}
+		values := make(map[int]bool)
+		for _, rank := range group {
+			values[rank/a.Stride%a.Size] = true
+		}
+		k := len(values)
+		if k != 1 && k != size && (i == 0 || mesh[i-1].Name != "ep" || k != mesh[i-1].Size && k != size/mesh[i-1].Size) {
+			return false
+		}
+		n *= k
+	}
+	return n == len(group)
+}
+
 // worldOf is how many ranks a mesh has.
 func worldOf(mesh []Axis) int {
 	n := 1

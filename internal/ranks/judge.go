@@ -3,11 +3,14 @@ package ranks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 )
@@ -20,9 +23,19 @@ type Options struct {
 	NoComm, NoReplicas bool
 	// StrictReplicas makes different roundings of one sum a finding.
 	StrictReplicas bool
+	// Accused are operators that computed something else than their inputs say.
+	Accused []Accused
 	// Version is the dump container, 0 for what the files say; Workers the number of
 	// communications that are looked at at a time, 0 for one a CPU.
 	Version, Workers int
+}
+
+// Accused is an operator that computed something else than its inputs say.
+type Accused struct {
+	At       dumpdir.Coordinates
+	Op       string
+	Evidence lang.Sentence
+	Reason   string
 }
 
 // Report is what is said about a run of many ranks: the key ranks of documents.
@@ -37,9 +50,11 @@ type Report struct {
 	Replicas replicaCount `json:"replicas"`
 	Findings []*Finding   `json:"findings"`
 	Notes    []*Note      `json:"notes"`
+	// Matrix is what is wrong by rank and layer, null where nothing is.
+	Matrix *Matrix `json:"matrix"`
 
 	// Errs are tensors that could not be read.
-	Errs []error `json:"-"`
+	Errs []*ReadError `json:"-"`
 }
 
 // Group is a group of ranks, and who says that it is one: the dump, a file, the mesh, or
@@ -81,6 +96,43 @@ func (c *EventCount) skip(j *judgement) {
 	c.Reasons[i].Count++
 }
 
+// failed keeps the error of a tensor, once.
+func (r *Report) failed(err error) {
+	var e *ReadError
+	if errors.As(err, &e) && !slices.ContainsFunc(r.Errs, func(o *ReadError) bool { return o.Tensor == e.Tensor }) {
+		r.Errs = append(r.Errs, e)
+	}
+}
+
+// Clean says that nothing is wrong.
+func (r *Report) Clean() lang.Sentence {
+	return lang.Sayf("OK: %s and %s of replicas of %d ranks are as they should be", "正常：%[3]d 个 rank 的 %[1]s与 %[2]s副本均相符",
+		lang.CountText(r.Events.Checked, "communication", "次通信"), lang.CountText(r.Replicas.Sets, "set", "组"), r.World)
+}
+
+// accuse adds the operators that computed wrong, and drops what was said of them and of
+// those that they may be confused with.
+func (r *Report) accuse(run *Run, all []Accused) {
+	for _, a := range all {
+		at := a.At
+		at.Rank = ""
+		rank, err := strconv.Atoi(a.At.Rank)
+		i := slices.IndexFunc(run.Steps, func(s *Step) bool { return s.At == at })
+		if err != nil || i < 0 {
+			continue
+		}
+		calls := run.Steps[i].Calls[rank]
+		k := slices.IndexFunc(calls, func(c *Call) bool { return c.Name == a.Op })
+		if k < 0 || calls[k].Comm != nil {
+			continue
+		}
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
+			return f.Kind == Compute && f.call.Step == run.Steps[i] && f.call.Name == a.Op && (f.Rank == rank || slices.Contains(f.Alt, rank))
+		})
+		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: rank, Confidence: high, Own: true, Members: []int{rank}, Evidence: a.Evidence, call: calls[k]})
+	}
+}
+
 // Checked reports whether anything was.
 func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
 
@@ -111,6 +163,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	if !opt.NoReplicas {
 		r.judgeReplicas(out, opt)
 	}
+	out.accuse(r, opt.Accused)
 	r.clocks(events)
 	out.conclude(r, byStep)
 	return out, ctx.Err()
@@ -139,9 +192,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	for i := range judged {
 		j := &judged[i]
 		r.Notes = append(r.Notes, j.notes...)
-		if j.err != nil {
-			r.Errs = append(r.Errs, j.err)
-		}
+		r.failed(j.err)
 		if !j.skip.IsZero() {
 			r.Events.skip(j)
 			continue
@@ -202,7 +253,9 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 	out.Replicas.Wrong += len(two.found)
 	out.Findings = append(append(out.Findings, rep.found...), two.found...)
 	out.Notes = append(append(out.Notes, rep.notes...), two.notes...)
-	out.Errs = append(out.Errs, d.errs...)
+	for _, err := range d.errs {
+		out.failed(err)
+	}
 	if opt.StrictReplicas {
 		out.strict(r)
 	}
@@ -236,11 +289,13 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 		}
 	}
 	order(r.Findings)
+	reached := make(map[*Finding]map[int]int)
 	for i, f := range r.Findings {
 		if i < maxSpread {
-			f.Spread = run.spread(f, events)
+			f.Spread, reached[f] = run.spread(f, events)
 		}
 	}
+	r.Matrix = run.matrix(r.Findings, reached)
 	r.Notes = foldNotes(r.Notes)
 }
 

@@ -111,9 +111,11 @@ const (
 
 // Finding is something that is wrong with a rank, and its form in documents.
 type Finding struct {
-	Step       string            `json:"step"`
-	Rank       int               `json:"rank"`
-	Op         string            `json:"op"`
+	// Step, Rank and Op say where it is.
+	Step string `json:"step"`
+	Rank int    `json:"rank"`
+	Op   string `json:"op"`
+	// Kind is what is wrong, Class where that belongs in the order of cause.
 	Kind       Kind              `json:"kind"`
 	Class      Class             `json:"class"`
 	Confidence record.Confidence `json:"confidence"`
@@ -122,19 +124,48 @@ type Finding struct {
 	// Alt are other ranks of which it may be said as well.
 	Alt []int `json:"alt"`
 	// Members are the ranks that take part.
-	Members  []int         `json:"members"`
+	Members []int `json:"members"`
+	// Evidence says why, Chinese in that language; Facts are its numbers.
 	Evidence lang.Sentence `json:"evidence"`
 	Chinese  string        `json:"evidence_zh"`
 	Facts    record.Facts  `json:"facts"`
-	Module   string        `json:"module,omitempty"`
-	Script   string        `json:"script,omitempty"`
-	Spread   *Spread       `json:"spread,omitempty"`
+	// Module is the module around a communication, Script the line of the user's script.
+	Module string  `json:"module,omitempty"`
+	Script string  `json:"script,omitempty"`
+	Spread *Spread `json:"spread,omitempty"`
 
 	call *Call
 }
 
+// Weight is what --fail-on calls a finding: weak for one of low confidence.
+func (f *Finding) Weight() string {
+	if f.Confidence == low {
+		return "weak"
+	}
+	return "wrong"
+}
+
+// Headline says in a line what is wrong, and with whom.
+func (f *Finding) Headline() lang.Sentence {
+	m := MeaningOf(f.Kind)
+	module := ""
+	if f.Module != "" {
+		module = " (" + f.Module + ")"
+	}
+	word := lang.Text{EN: "WRONG", ZH: "错误"}
+	if f.Weight() == "weak" {
+		word = lang.Text{EN: "SUSPECT", ZH: "可疑"}
+	}
+	who := RankText(append([]int{f.Rank}, f.Alt...))
+	if len(f.Alt) > 0 {
+		who = lang.Text{EN: "one of " + who.EN, ZH: who.ZH + " 之一"}
+	}
+	return lang.Sayf("%s: %s %s: %s%s, step %s", "%s：%s %s：%s%s，step %s", word, who, m.Short, f.Op, module, f.Step)
+}
+
 // Spread is what a finding may have damaged.
 type Spread struct {
+	// Ranks and Steps are where, Tensors counts the outputs.
 	Ranks   []int    `json:"ranks"`
 	Steps   []string `json:"steps"`
 	Tensors int      `json:"tensors"`
@@ -142,10 +173,11 @@ type Spread struct {
 
 // Note is something odd that is not wrong.
 type Note struct {
-	Kind  Kind   `json:"kind"`
-	Step  string `json:"step"`
-	Op    string `json:"op"`
-	Ranks []int  `json:"ranks"`
+	Kind Kind   `json:"kind"`
+	Step string `json:"step"`
+	Op   string `json:"op"`
+	// Ranks are those that it is about.
+	Ranks []int `json:"ranks"`
 	// Count is how often it occurs; Step and Op are those of the first time.
 	Count int `json:"count"`
 

@@ -15,6 +15,8 @@ import (
 
 // replicaCount is how many sets of replicas were looked at.
 type replicaCount struct {
+	// Sets are those that were compared, Wrong those that differ, Drift those that differ by
+	// the rounding of sums.
 	Sets  int `json:"sets"`
 	Wrong int `json:"wrong"`
 	Drift int `json:"drift"`

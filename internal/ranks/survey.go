@@ -35,7 +35,7 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 	calls := make(map[string]int)
 	for _, round := range rounds {
 		for _, op := range round.Ops {
-			name := cmp.Or(callAPI(op.Names()[0]), hcclName(op.Type))
+			name := communication(op)
 			if name == "" {
 				continue
 			}
@@ -67,6 +67,23 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 	slices.Sort(s.Missing)
 	return s
 }
+
+// GroupsOf are the groups that the communications of rounds name.
+func GroupsOf(rounds []*dumpdir.Round) GroupList {
+	var groups GroupList
+	if s := NewSurvey(rounds); s != nil {
+		for _, g := range s.Groups {
+			groups.add(g.Ranks)
+		}
+	}
+	return groups
+}
+
+// communication is the function that an operator calls to communicate, empty for others.
+func communication(op *dumpdir.Op) string { return cmp.Or(callAPI(op.Names()[0]), hcclName(op.Type)) }
+
+// IsCommunication reports whether an operator communicates with other ranks.
+func IsCommunication(op *dumpdir.Op) bool { return communication(op) != "" }
 
 // hcclName is the type of an operator of HCCL, empty for others.
 func hcclName(typ string) string {

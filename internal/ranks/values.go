@@ -110,10 +110,15 @@ type ReadError struct {
 
 // Error names the file and the tensor.
 func (e *ReadError) Error() string {
+	return fmt.Sprintf("%s: %s: %v", e.Path(), e.Tensor.Name, e.Err)
+}
+
+// Path is the file of the tensor, or its name where it has none.
+func (e *ReadError) Path() string {
 	if e.Tensor.File == nil {
-		return e.Tensor.Name + ": " + e.Err.Error()
+		return e.Tensor.Name
 	}
-	return fmt.Sprintf("%s: %s: %v", e.Tensor.File.File.Path(), e.Tensor.Name, e.Err)
+	return e.Tensor.File.File.Path()
 }
 
 // Unwrap returns what is wrong.

@@ -64,17 +64,25 @@ func WriteCheckCSV(w io.Writer, r *check.Report) error {
 func (t Text) WriteCheck(w io.Writer, r *check.Report) error {
 	p := t.to(w)
 	p.text(t.of(r.Summary.Headline))
+	if r.Ranks != nil {
+		p.ranks(r.Ranks)
+	}
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
 	if len(rows) > 0 {
 		p.blank()
 		printTable(p, Table[*check.Operator]{checkColumns(), rows}, minName)
 	}
-	p.blank()
 	s := &r.Summary
+	if s.Operators > 0 {
+		p.blank()
+	}
 	covered := t.say("%d of %d operators judged (%.1f %% of the bytes)", "%[2]d 个算子中 %[1]d 个已判定（占字节数的 %.1[3]f %%）", s.Judged, s.Operators, 100*s.Share)
 	var not []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
 		not = append(not, fmt.Sprintf("%d %s", s.Undecided[reason], reason))
+	}
+	if s.Operators == 0 {
+		return p.err
 	}
 	if len(not) > 0 {
 		covered += t.say("; not: %s", "；未判定：%s", strings.Join(not, ", "))

@@ -1,0 +1,80 @@
+package check
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+	"dumptool/internal/recompute"
+)
+
+// The parts of a check.
+const (
+	Operators = "operators"
+	Comm      = "comm"
+	Replicas  = "replicas"
+)
+
+// Parts are what can be checked.
+var Parts = []string{Operators, Comm, Replicas}
+
+// wants reports whether a part is checked: all are where none is named.
+func (o *Options) wants(part string) bool {
+	if len(o.Only) > 0 {
+		return slices.Contains(o.Only, part)
+	}
+	return part == Operators || o.Ops == nil // some operators are no whole run
+}
+
+// judgeRanks sets the ranks of a run beside each other, where it has several. Operators
+// that computed wrong are put into the order of cause with what is wrong between them.
+func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
+	if !c.opt.wants(Comm) && !c.opt.wants(Replicas) {
+		return nil
+	}
+	r, warnings := ranks.Open(run.Select(c.opt.Select), ranks.RanksOf(run.Rounds))
+	if len(r.Ranks) < 2 {
+		return nil
+	}
+	c.Warnings = append(c.Warnings, warnings...)
+	opt := c.opt.Ranks
+	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.wants(Comm), !c.opt.wants(Replicas), c.opt.Workers
+	for i := range c.Operators {
+		if o := &c.Operators[i]; o.Status == recompute.Wrong {
+			opt.Accused = append(opt.Accused, ranks.Accused{At: o.At, Op: o.Op, Evidence: o.Evidence, Reason: o.Reason})
+		}
+	}
+	report, err := r.Judge(ctx, opt)
+	if err != nil {
+		return err
+	}
+	c.Ranks = report
+	for _, failed := range report.Errs {
+		c.Problems = append(c.Problems, Problem{File: failed.Path(), Err: lang.Failed(failed.Err)})
+	}
+	return nil
+}
+
+// ranksHeadline names the first thing that is wrong between the ranks, the zero value for
+// none.
+func (r *Report) ranksHeadline() lang.Sentence {
+	if r.Ranks == nil || len(r.Ranks.Findings) == 0 {
+		return lang.Sentence{}
+	}
+	return r.Ranks.Findings[0].Headline()
+}
+
+// ranksFound counts the findings between ranks that --fail-on names.
+func (r *Report) ranksFound() (n int) {
+	if r.Ranks == nil {
+		return 0
+	}
+	for _, f := range r.Ranks.Findings {
+		if slices.Contains(r.failOn, f.Weight()) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,103 @@
+package ranks
+
+import (
+	"slices"
+	"strings"
+)
+
+// Matrix is what is wrong by rank and layer, in the first step in which anything is.
+// Ranks with equal rows share one.
+type Matrix struct {
+	Step string `json:"step"`
+	// Layers are the columns: the numbers of layers as ranks have them, of each stage from 0.
+	Layers []int       `json:"layers"`
+	Rows   []MatrixRow `json:"rows"`
+}
+
+// MatrixRow is what is wrong with some ranks: a letter a layer, see Letters.
+type MatrixRow struct {
+	// Ranks share the row, Cells are its letters; a space for layers that they have not.
+	Ranks []int  `json:"ranks"`
+	Cells string `json:"cells"`
+}
+
+// The letters of a Matrix, the strongest last.
+const (
+	Absent        = ' '
+	Clean         = '.'
+	Damaged       = '#'
+	Origin        = 'x'
+	Communication = 'c'
+)
+
+// matrix says by rank and layer what the first step with findings has; nil without any, or
+// without layers.
+func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix {
+	if len(found) == 0 {
+		return nil
+	}
+	step := found[0].call.Step
+	m := &Matrix{Step: step.At.Step}
+	for _, calls := range step.Calls {
+		for _, c := range calls {
+			if n := c.layerOf(); n >= 0 && !slices.Contains(m.Layers, n) {
+				m.Layers = append(m.Layers, n)
+			}
+		}
+	}
+	if len(m.Layers) == 0 {
+		return nil
+	}
+	slices.Sort(m.Layers)
+	for _, rank := range step.ranks() {
+		cells := []byte(strings.Repeat(string(Absent), len(m.Layers)))
+		for _, c := range step.Calls[rank] {
+			if at := slices.Index(m.Layers, c.layerOf()); at >= 0 {
+				cells[at] = stronger(cells[at], letterOf(c, found, reached))
+			}
+		}
+		row := string(cells)
+		i := slices.IndexFunc(m.Rows, func(x MatrixRow) bool { return x.Cells == row })
+		if i < 0 {
+			i = len(m.Rows)
+			m.Rows = append(m.Rows, MatrixRow{Cells: row})
+		}
+		m.Rows[i].Ranks = append(m.Rows[i].Ranks, rank)
+	}
+	return m
+}
+
+// layerOf is the layer of a call; of a communication that of the module around it.
+func (c *Call) layerOf() int {
+	if c.Layer < 0 && c.Module != "" {
+		_, layer, _ := parseName(c.Module)
+		return layer
+	}
+	return c.Layer
+}
+
+// letterOf says what is wrong with a call.
+func letterOf(c *Call, found []*Finding, reached map[*Finding]map[int]int) byte {
+	letter := byte(Clean)
+	for _, f := range found {
+		switch {
+		case f.call == c && f.Class == CommClass, f.Class == CommClass && c.Comm != nil && f.call.Name == c.Name && f.call.Step == c.Step && slices.Contains(f.Members, c.Rank):
+			letter = stronger(letter, Communication)
+		case f.call == c:
+			letter = stronger(letter, Origin)
+		case f.call.Step == c.Step:
+			if from, ok := reached[f][c.Rank]; ok && c.place >= from {
+				letter = stronger(letter, Damaged)
+			}
+		}
+	}
+	return letter
+}
+
+func stronger(a, b byte) byte {
+	const order = " .#xc"
+	if strings.IndexByte(order, b) > strings.IndexByte(order, a) {
+		return b
+	}
+	return a
+}

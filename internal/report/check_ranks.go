@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+)
+
+// shownFindings is the most findings between ranks that the text lists besides the first,
+// shownReasons the most reasons why events were not checked.
+const (
+	shownFindings = 20
+	shownReasons  = 4
+)
+
+// ranks prints what ranks say of each other: the first finding and what it may have
+// damaged, the others, what was checked, and what is wrong by rank and layer.
+func (p *printer) ranks(r *ranks.Report) {
+	p.blank()
+	var facts factList
+	if len(r.Findings) > 0 {
+		f := r.Findings[0]
+		facts.add(p.say("First wrong", "首个错误"), p.findingLines(f)...)
+		if s := f.Spread; s != nil && s.Tensors > 0 {
+			facts.add(p.say("Spread", "影响"), p.say("%s of %s, steps %s", "%[2]s 的 %[1]s，step %[3]s", lang.CountText(s.Tensors, "tensor", "个张量"), ranks.RankText(s.Ranks), strings.Join(s.Steps, ", ")))
+		}
+		facts.add(p.say("Others", "其他"), firstOf(p.Text, r.Findings[1:], shownFindings, func(f *ranks.Finding) string { return p.findingLine(f) })...)
+	}
+	facts.add(p.say("Ranks", "rank"), p.meshText(r))
+	facts.add(p.say("Events", "通信"), p.eventsText(r))
+	facts.add(p.say("Replicas", "副本"), p.say("%d sets checked, %d wrong, %d differ by rounding", "检查 %d 组，%d 组错误，%d 组因舍入不同", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
+	for _, n := range r.Notes {
+		facts.add(p.say("Note", "说明"), p.say("%s: %s of %s, %s", "%s：%s（%s，%s）", n.Kind, ranks.MeaningOf(n.Kind).Short, ranks.RankText(n.Ranks), lang.CountText(n.Count, "time", "次")))
+	}
+	p.facts(facts)
+	p.matrix(r.Matrix)
+}
+
+// findingLines say what is wrong, where, and how to look at it.
+func (p *printer) findingLines(f *ranks.Finding) []string {
+	where := p.say("%s, step %s, %s", "%s，step %s，%s", f.Op, f.Step, ranks.RankText(f.Members))
+	if f.Script != "" {
+		where += "     " + f.Script
+	}
+	m := ranks.MeaningOf(f.Kind)
+	lines := []string{where, p.say("%s (%s confidence): %s", "%s（%s 置信度）：%s", f.Kind, f.Confidence, f.Evidence.Text())}
+	if advice := m.Advice; advice.EN != "" {
+		lines = append(lines, p.Lang.Text(advice))
+	}
+	return append(lines, p.say("look at it: dumptool inspect RUN --rank '%s' --step %s --ops %s --stats", "查看：dumptool inspect RUN --rank '%s' --step %s --ops %s --stats",
+		strings.ReplaceAll(ranks.Ranges(f.Members), ",", "|"), f.Step, f.Op))
+}
+
+// findingLine is a finding in a line.
+func (p *printer) findingLine(f *ranks.Finding) string {
+	return p.say("step %s rank %d %s %s: %s", "step %s rank %d %s %s：%s", f.Step, f.Rank, f.Kind, f.Op, f.Evidence.Text())
+}
+
+// meshText says how many ranks and steps there are, and in which groups.
+func (p *printer) meshText(r *ranks.Report) string {
+	text := strconv.Itoa(r.World)
+	if len(r.Mesh) > 0 {
+		source := ranks.FromMesh
+		if len(r.Groups) > 0 {
+			source = r.Groups[0].Source
+		}
+		text += p.say(": %s, from %s", "：%s，来自 %s", ranks.AxesText(r.Mesh), source)
+	}
+	return text + p.say("; %s", "；%s", lang.CountText(r.Steps, "step", "个 step"))
+}
+
+// eventsText says how many communications were checked, and why others were not.
+func (p *printer) eventsText(r *ranks.Report) string {
+	e := &r.Events
+	text := p.say("%d checked, %d wrong", "检查 %d 次，%d 次错误", e.Checked, e.Wrong)
+	if e.Skipped == 0 {
+		return text
+	}
+	var why []string
+	for i, reason := range e.Reasons {
+		if i == shownReasons {
+			why = append(why, "...")
+			break
+		}
+		why = append(why, fmt.Sprintf("%d %s", reason.Count, p.Lang.Text(lang.Text{EN: reason.Text, ZH: reason.ZH})))
+	}
+	return text + p.say("; %d not: %s", "；%d 次未检查：%s", e.Skipped, strings.Join(why, ", "))
+}
+
+// maxMatrix is how many rows and columns of the matrix of ranks and layers are shown.
+const (
+	maxMatrixRows    = 64
+	maxMatrixColumns = 40
+)
+
+// matrix prints what is wrong by rank and layer.
+func (p *printer) matrix(m *ranks.Matrix) {
+	if m == nil || p.markdown {
+		return
+	}
+	p.blank()
+	layers := m.Layers[:min(len(m.Layers), maxMatrixColumns)]
+	width := len(strconv.Itoa(layers[len(layers)-1])) + 1
+	head := pad(p.say("RANKS", "RANK"), labelWidth)
+	for _, n := range layers {
+		head += pad(strconv.Itoa(n), width)
+	}
+	p.print(head + p.say("  step %s by layer: . clean  x origin  c communication  # spread\n", "  step %s 按层：. 正常  x 起源  c 通信  # 影响\n", m.Step))
+	for _, row := range m.Rows[:min(len(m.Rows), maxMatrixRows)] {
+		line := pad(ranks.Ranges(row.Ranks), labelWidth)
+		for i := range layers {
+			line += pad(row.Cells[i:i+1], width)
+		}
+		p.print(strings.TrimRight(line, " ") + "\n")
+	}
+}
