@@ -1,48 +1,15 @@
 package main
 
 import (
-	"archive/tar"
-	"compress/gzip"
+	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
-)
 
-// unpackRanks unpacks the trees of a golden case of many ranks.
-func unpackRanks(t *testing.T, dir, name string) string {
-	t.Helper()
-	in, err := os.Open(filepath.Join(dir, name, "trees.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	zip, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := t.TempDir()
-	for files := tar.NewReader(zip); ; {
-		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return to
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(files)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(to, filepath.FromSlash(h.Name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+	"dumptool/internal/dumptest"
+)
 
 // TestGoldenRanks: check of the golden runs of many ranks names what truth.json says, and
 // ends with 1; of healthy ones it finds nothing.
@@ -74,7 +41,11 @@ func TestGoldenRanks(t *testing.T) {
 			if err := json.Unmarshal(text, &truth); err != nil {
 				t.Fatal(err)
 			}
-			code, out, stderr := runMain("check", "--json", filepath.Join(unpackRanks(t, dir, name), "run"))
+			run := dumptest.Untar(t, filepath.Join(dir, name, "trees.tar.gz"))
+			out, code := runIn(t, run, "check", "--json", "run")
+			if again, _ := runIn(t, run, "check", "--json", "-j", "1", "run"); !bytes.Equal(out, again) {
+				t.Error("-j changes the report")
+			}
 			var report struct {
 				Ranks struct {
 					Events   struct{ Checked, Wrong, Skipped int }
@@ -85,8 +56,8 @@ func TestGoldenRanks(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal([]byte(out), &report); err != nil {
-				t.Fatalf("%v: %s %s", err, out, stderr)
+			if err := json.Unmarshal(out, &report); err != nil {
+				t.Fatalf("%v: %s", err, out)
 			}
 			want, found := truth.Expect.Without, report.Ranks.Findings
 			switch {

@@ -1,55 +1,17 @@
 package ranks
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest"
 )
 
 const golden = "../../testdata/golden/ranks"
-
-// unpack unpacks the trees of a golden case, and returns the folder.
-func unpack(t *testing.T, name string) string {
-	t.Helper()
-	dir := t.TempDir()
-	in, err := os.Open(filepath.Join(golden, name, "trees.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	zip, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for files := tar.NewReader(zip); ; {
-		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, filepath.FromSlash(h.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(files)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // openRun opens the run in a folder.
 func openRun(t *testing.T, dir string) *Run {
@@ -111,7 +73,7 @@ func TestGolden(t *testing.T) {
 			if err := json.Unmarshal(text, &truth); err != nil {
 				t.Fatal(err)
 			}
-			report := judged(t, openRun(t, filepath.Join(unpack(t, name), "run")), Options{})
+			report := judged(t, openRun(t, filepath.Join(dumptest.Untar(t, filepath.Join(golden, name, "trees.tar.gz")), "run")), Options{})
 			if report.Events.Skipped > 0 || report.Events.Checked+report.Replicas.Sets == 0 {
 				t.Errorf("%+v %+v", report.Events, report.Replicas)
 			}

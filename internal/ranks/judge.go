@@ -142,6 +142,15 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	out.Events.Reasons = []Reason{}
 	groups := r.Read()
 	out.Groups = groups.from(FromDump)
+	f := &files{version: opt.Version}
+	defer f.Close()
+	for _, err := range r.describe(f) {
+		out.failed(err)
+	}
+	if !opt.NoComm && len(groups) == 0 {
+		groups = r.infer(f)
+		out.Groups = groups.from(FromValues)
+	}
 	if out.Mesh == nil {
 		out.Mesh = groups.Axes()
 	}

@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,7 @@ type Values struct {
 	DType tensor.DType
 	Count int64
 
+	shape        tensor.Shape
 	source       layout.Source
 	decoder      tensor.Decoder
 	close        func() error
@@ -102,6 +104,28 @@ func (f *files) values(t *Tensor) (*Values, error) {
 	return v, nil
 }
 
+// describe finds the type and shape of a tensor that only its file says. One that cannot
+// be opened has no elements afterwards; that of an element type without numbers is no
+// error.
+func (f *files) describe(t *Tensor) error {
+	v, err := f.openFile(t.File)
+	if err != nil {
+		of := *t
+		t.File, t.Shape = nil, tensor.Shape{}
+		var unsupported *tensor.UnsupportedType
+		if errors.As(err, &unsupported) {
+			return nil
+		}
+		return &ReadError{&of, err}
+	}
+	defer v.close() // it was only read
+	t.Shape = v.shape
+	if t.DType == tensor.Undefined {
+		t.DType = v.DType
+	}
+	return nil
+}
+
 // ReadError is that of a tensor that cannot be read.
 type ReadError struct {
 	Tensor *Tensor
@@ -149,6 +173,9 @@ func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	var v *Values
 	if err == nil {
 		v, err = newValues(t.Elements(), t.DType, shape.Elements(), file.Close)
+	}
+	if err == nil {
+		v.shape = shape
 	}
 	if err != nil {
 		_ = file.Close()

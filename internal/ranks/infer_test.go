@@ -1,0 +1,135 @@
+package ranks
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"dumptool/internal/dumptest"
+	"dumptool/internal/tensor"
+)
+
+// TestInfer: the groups of every communication of the golden runs, half of which are
+// wrong somewhere, are found from values where nobody names them; so are those who send
+// to each other.
+func TestInfer(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join(golden, "*", "trees.tar.gz"))
+	if err != nil || len(cases) != 12 {
+		t.Fatal(len(cases), err)
+	}
+	for _, path := range cases {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			r := openRun(t, filepath.Join(dumptest.Untar(t, path), "run"))
+			type truth struct {
+				group []int
+				root  int
+			}
+			want := make(map[*Call]truth)
+			for _, s := range r.Steps {
+				for _, calls := range s.Calls {
+					for _, c := range calls {
+						if m := c.Comm; m != nil {
+							want[c] = truth{m.Group, m.Root}
+							m.Group, m.Root = nil, -1
+						}
+					}
+				}
+			}
+			f := new(files)
+			defer f.Close()
+			r.infer(f)
+			for c, w := range want {
+				m := c.Comm
+				if m.api.pattern == send || m.api.pattern == receive {
+					// What was received damaged has no sender that it can be told from.
+					if m.Root >= 0 && m.Root != w.root {
+						t.Errorf("step %s rank %d %s: %d, want %d", c.Step.At.Step, c.Rank, c.Name, m.Root, w.root)
+					}
+					continue
+				}
+				if !slices.Equal(m.Group, w.group) || w.root >= 0 && m.Root != w.root {
+					t.Errorf("step %s rank %d %s: group %v root %d, want %v root %d", c.Step.At.Step, c.Rank, c.Name, m.Group, m.Root, w.group, w.root)
+				}
+			}
+		})
+	}
+}
+
+// TestInferNothing: ranks that do not hold what they would have of each other have no
+// groups, and nothing is said of them.
+func TestInferNothing(t *testing.T) {
+	const d = tensor.Float32
+	b := new(built)
+	for rank := range 4 {
+		b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, normals(d, uint64(rank), 30)...)}, []*Tensor{of(d, normals(d, uint64(rank+9), 30)...)}, nil)
+	}
+	report := judged(t, b.run(), Options{NoReplicas: true})
+	if len(report.Groups) > 0 || len(report.Findings) > 0 || report.Events.Skipped != 1 {
+		t.Errorf("%+v %+v %+v", report.Groups, report.Findings, report.Events)
+	}
+}
+
+// TestParse: meshes and files of groups, and what is none.
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []Axis
+		err  string
+	}{
+		{"tp=2,cp=2,dp=2,pp=2", []Axis{{Size: 2, Stride: 1, Name: "tp"}, {Size: 2, Stride: 2, Name: "cp"}, {Size: 2, Stride: 4, Name: "dp"}, {Size: 2, Stride: 8, Name: "pp"}}, ""},
+		{"pp=2,tp=4", []Axis{{Size: 4, Stride: 1, Name: "tp"}, {Size: 2, Stride: 4, Name: "pp"}}, ""},
+		{"tp=2,ep=2,dp=4", []Axis{{Size: 2, Stride: 1, Name: "tp"}, {Size: 2, Stride: 2, Name: "ep"}, {Size: 4, Stride: 2, Name: "dp"}}, ""},
+		{"tp=2,pp=2,order=tp-cp-ep-pp-dp", []Axis{{Size: 2, Stride: 1, Name: "tp"}, {Size: 2, Stride: 2, Name: "pp"}}, ""},
+		{"tp", nil, `column 1: found "tp", want an axis such as tp=2 (tp, cp, ep, dp, pp) or order=tp-cp-ep-dp-pp`},
+		{"tp=2,xp=2", nil, `column 6: found "xp=2", want an axis such as tp=2 (tp, cp, ep, dp, pp) or order=tp-cp-ep-dp-pp`},
+		{"tp=0", nil, `column 4: found the size "0" of tp, want a number from 1`},
+		{"tp=2,tp=2", nil, "column 6: tp is there twice"},
+		{"tp=2,order=dp", nil, "order: found no tp, want every axis that has a size"},
+		{"tp=2,order=tp-x", nil, `order: found "x", want tp-cp-ep-dp-pp`},
+	} {
+		got, err := ParseMesh(c.text)
+		if text(err) != c.err || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v %v", c.text, got, err)
+		}
+	}
+	groups, err := ParseGroups("# mine\n a: 0, 3,5\n\nb:1\n")
+	if err != nil || !slices.Equal(groups["a"], []int{0, 3, 5}) || !slices.Equal(groups["b"], []int{1}) {
+		t.Error(groups, err)
+	}
+	for in, want := range map[string]string{
+		"a 1":        `line 1: found "a 1", want NAME: 0,3,5`,
+		"a: 1\na: 2": `line 2: the group "a" is there twice`,
+		"\na: 1,x":   `line 2, column 6: found "x", want different ranks such as 0,3,5`,
+		"a: 1,1":     `line 1, column 4: found "1", want different ranks such as 0,3,5`,
+		"a: -1":      `line 1, column 3: found "-1", want different ranks such as 0,3,5`,
+	} {
+		if _, err := ParseGroups(in); text(err) != want {
+			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+	}
+	mesh, err := ParseMesh("tp=2,dp=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		world  int
+		groups GroupList
+		err    string
+	}{
+		{8, GroupList{{0, 1}, {0, 2, 4, 6}, {0, 1, 2, 3, 4, 5, 6, 7}, {3}}, ""},
+		{4, nil, "the axes make 8 ranks, the dump has 4"},
+		{8, GroupList{{0, 3}}, "the dump has the group 0,3, which does not lie along these axes"},
+		{8, GroupList{{0, 2}}, "the dump has the group 0,2, which does not lie along these axes"},
+	} {
+		if err := CheckMesh(mesh, c.world, c.groups); text(err) != c.err {
+			t.Errorf("%d %v: %v, want %s", c.world, c.groups, err, c.err)
+		}
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
