@@ -89,8 +89,8 @@ func twoRounds() *dumpdir.Run {
 	return &dumpdir.Run{
 		Paths: []string{"d\x1b"}, Producers: []dumpdir.Producer{dumpdir.MindSpore, dumpdir.Arrays},
 		Rounds: []*dumpdir.Round{
-			{At: at("0", "3"), Ops: make([]*dumpdir.Op, 2), Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
-			{At: at("1", "10"), Ops: make([]*dumpdir.Op, 3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: lang.Plains([]string{"x.csv: knows 1 of 3 operators"})},
+			{At: at("0", "3"), Ops: []*dumpdir.Op{{Name: "a"}, {Name: "b"}}, Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
+			{At: at("1", "10"), Ops: []*dumpdir.Op{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: lang.Plains([]string{"x.csv: knows 1 of 3 operators"})},
 				Flow: dumpdir.Flow{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}},
 		},
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
