@@ -82,6 +82,12 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 		t := &Tensor{Call: c, Path: strings.Trim(strconv.Itoa(of.Index)+"."+of.Slice, "."), File: of}
 		if s := of.Statistics; s != nil {
 			t.DType, t.Shape, t.Digest = s.DType, s.Shape, s.Digest
+			if highest, lowest := s.Number(dumpdir.Max), s.Number(dumpdir.Min); highest != nil && lowest != nil {
+				t.spread = varied
+				if !(*highest > *lowest) {
+					t.spread = uniform
+				}
+			}
 		}
 		if of.Table { // the elements are not there
 			t.File = nil

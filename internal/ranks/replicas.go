@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
-	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -144,17 +143,14 @@ func (r *replicas) learn() {
 // isUniform reports whether all elements are the same, or any is no number: such tensors
 // are equal on ranks that are no replicas of each other.
 func (r *replicas) isUniform(t *Tensor) bool {
-	if t.File != nil && t.File.Statistics != nil {
-		s := t.File.Statistics
-		if highest, lowest := s.Number(dumpdir.Max), s.Number(dumpdir.Min); highest != nil && lowest != nil {
-			return !(*highest > *lowest)
+	if t.spread == unknown && t.Stored() {
+		t.spread = varied
+		x := make([]float64, min(t.elements(), sample))
+		if len(x) > 0 && r.floats(x, []*Tensor{t}, 0) == nil && slices.ContainsFunc(x, math.IsNaN) || !slices.ContainsFunc(x, func(v float64) bool { return v != x[0] }) {
+			t.spread = uniform
 		}
 	}
-	x := make([]float64, min(t.elements(), sample))
-	if !t.Stored() || len(x) == 0 || r.floats(x, []*Tensor{t}, 0) != nil {
-		return false
-	}
-	return slices.ContainsFunc(x, func(v float64) bool { return v != v }) || !slices.ContainsFunc(x, func(v float64) bool { return v != x[0] })
+	return t.spread == uniform
 }
 
 // The shares of equal parameters from which on two ranks are replicas: of a role, of all

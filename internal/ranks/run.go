@@ -67,8 +67,18 @@ type Tensor struct {
 	// File is the tensor as it is stored, nil where only the digest is known.
 	File *dumpdir.Tensor
 
-	data *Values // of a tensor in memory
+	data   *Values // of a tensor in memory
+	spread spread
 }
+
+// spread says whether the elements of a tensor differ.
+type spread uint8
+
+const (
+	unknown spread = iota
+	varied
+	uniform // all are the same, or some are no number
+)
 
 // Stored reports whether the elements can be read.
 func (t *Tensor) Stored() bool { return t.File != nil || t.data != nil }
