@@ -1,0 +1,187 @@
+package locate
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// random is an array of normal numbers.
+func random(seed uint64, shape ...int) *Array {
+	g := rand.New(rand.NewPCG(seed, 3))
+	a := &Array{Shape: shape}
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	for range n {
+		a.Values = append(a.Values, float32(g.NormFloat64()))
+	}
+	return a
+}
+
+// noisy differs from an array as rounding makes it.
+func noisy(a *Array, seed uint64, by float64) *Array {
+	g := rand.New(rand.NewPCG(seed, 5))
+	b := &Array{Shape: a.Shape, Values: slices.Clone(a.Values), Exact: a.Exact}
+	for i := range b.Values {
+		b.Values[i] *= float32(1 + by*g.NormFloat64())
+	}
+	return b
+}
+
+// pick are the slices of runs.
+func pick(runs ...Run) (x Index) {
+	for _, r := range runs {
+		for i := range r.N {
+			x = append(x, r.From+i)
+		}
+	}
+	return x
+}
+
+// TestFind: how tensors are cut in practice, with the noise of another device.
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		shape []int
+		axis  int
+		index Index
+		kind  Kind
+	}{
+		{"columns of a linear", []int{64, 24}, 0, pick(Run{16, 16}), Block},
+		{"rows of a linear", []int{24, 64}, 1, pick(Run{48, 16}), Block},
+		{"gate and up", []int{96, 24}, 0, pick(Run{12, 12}, Run{60, 12}), Fused2},
+		{"q, k and v", []int{96, 24}, 0, pick(Run{16, 16}, Run{68, 4}, Run{84, 4}), Fused3},
+		{"zig-zag of a context", []int{32, 2, 16}, 0, pick(Run{4, 4}, Run{24, 4}), Zigzag},
+		{"zig-zag of four, cut for sequence parallel", []int{64, 1, 16}, 0, pick(Run{8, 8}), Block},
+		{"a batch", []int{8, 4, 16}, 1, pick(Run{2, 2}), Block},
+		{"heads", []int{8, 2, 16, 4}, 2, pick(Run{4, 4}), Block},
+		{"tokens of experts", []int{40, 16}, 0, Index{3, 17, 9, 30, 1, 22, 8, 35, 5, 12}, Permuted},
+		{"four blocks", []int{64, 16}, 0, pick(Run{0, 4}, Run{20, 4}, Run{32, 4}, Run{52, 4}), Blocks},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			whole := random(1, c.shape...)
+			part := noisy(Take(whole, c.axis, c.index), 2, 0.01)
+			m, ok := Find(part, whole, nil)
+			if !ok || m.Score < twice || !slices.Equal(m.Axes[c.axis], c.index) || m.Axes[c.axis].Kind(c.shape[c.axis]) != c.kind {
+				t.Errorf("%v %v, want %v: %s", ok, m, c.index, m.Axes[c.axis].Kind(c.shape[c.axis]))
+			}
+			if got := m.Part(whole); !slices.Equal(got.Shape, part.Shape) || Distance(part.Values, got.Values) > 0.05 {
+				t.Error("the part of the map is another one")
+			}
+		})
+	}
+}
+
+// TestSeveralAxes: parts that are cut along two axes, the second by what is known from
+// elsewhere or into equal blocks.
+func TestSeveralAxes(t *testing.T) {
+	whole := random(1, 32, 4, 24)
+	zigzag := pick(Run{0, 4}, Run{28, 4})
+	heads := pick(Run{12, 12})
+	part := noisy(Take(Take(whole, 0, zigzag), 2, heads), 2, 0.01)
+	m, ok := Find(part, whole, nil)
+	if !ok || !slices.Equal(m.Axes[0], zigzag) || !slices.Equal(m.Axes[2], heads) || m.Axes[1] != nil {
+		t.Error(ok, m)
+	}
+	odd := pick(Run{3, 5}, Run{11, 7})
+	part = noisy(Take(Take(whole, 0, zigzag), 2, odd), 2, 0.01)
+	if m, ok := Find(part, whole, []Known{{odd, 24}}); !ok || !slices.Equal(m.Axes[0], zigzag) || !slices.Equal(m.Axes[2], odd) {
+		t.Error(ok, m)
+	}
+}
+
+// TestPadding: the last rank has rows of the vocabulary that nobody has; a head of keys
+// that several ranks share is one block for each.
+func TestPadding(t *testing.T) {
+	whole := random(1, 90, 16)
+	part := Take(whole, 0, pick(Run{72, 18}))
+	part.Shape[0] = 24
+	part.Values = append(part.Values, make([]float32, 6*16)...)
+	m, ok := Find(part, whole, nil)
+	want := append(pick(Run{72, 18}), Padding, Padding, Padding, Padding, Padding, Padding)
+	if !ok || !slices.Equal(m.Axes[0], want) || m.Axes[0].Kind(90) != BlockPad {
+		t.Error(ok, m)
+	}
+}
+
+// TestNowhere: what is like nothing in the reference is not found, and the map of other
+// roles stands in only where there is one for each axis.
+func TestNowhere(t *testing.T) {
+	whole, other := random(1, 64, 16), random(2, 16, 16)
+	if m, ok := Find(other, whole, nil); ok {
+		t.Error(m)
+	}
+	for _, part := range []*Array{random(1, 64), {Shape: []int{0, 16}}, random(3, 64, 16)} {
+		if m, ok := Find(part, whole, nil); ok {
+			t.Error(part.Shape, m)
+		}
+	}
+	l := new(Learner)
+	if r := l.Learn([]Pair{{other, whole}}); r.Found {
+		t.Error(r)
+	}
+	part := Take(whole, 0, pick(Run{16, 16}))
+	if r := l.Learn([]Pair{{part, whole}, {other, whole}, {part, whole}}); !r.Found || r.Assumed || r.Instances != 2 || !slices.Equal(r.Axes[0], pick(Run{16, 16})) {
+		t.Error(r)
+	}
+	if r := l.Learn([]Pair{{other, whole}}); !r.Found || !r.Assumed || !slices.Equal(r.Axes[0], pick(Run{16, 16})) {
+		t.Error(r)
+	}
+}
+
+// TestIntegers: tokens are found exactly or not at all, repeated ones too.
+func TestIntegers(t *testing.T) {
+	whole := &Array{Shape: []int{4, 8}, Exact: true}
+	for i := range 32 {
+		whole.Values = append(whole.Values, float32(i*7%13))
+	}
+	part := Take(whole, 0, pick(Run{2, 2}))
+	if m, ok := Find(part, whole, nil); !ok || !slices.Equal(m.Axes[0], pick(Run{2, 2})) {
+		t.Error(ok, m)
+	}
+	part.Values[3]++
+	if m, ok := Find(part, whole, nil); ok && m.Score == 1 {
+		t.Error(m)
+	}
+}
+
+// TestRandomRuns: any runs of slices are found again.
+func TestRandomRuns(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(8, 60).Draw(rt, "slices")
+		whole := random(rapid.Uint64().Draw(rt, "seed"), n, rapid.IntRange(12, 40).Draw(rt, "columns"))
+		var x Index
+		for at := 0; at < n; {
+			from := at + rapid.IntRange(0, 6).Draw(rt, "gap")
+			to := min(n, from+rapid.IntRange(1, 8).Draw(rt, "run"))
+			for i := from; i < to; i++ {
+				x = append(x, i)
+			}
+			at = max(to, from) + 1
+		}
+		if len(x) == 0 || len(x) == n {
+			return
+		}
+		part := noisy(Take(whole, 0, x), 9, 0.004)
+		if got, score := Match(part, whole, 0); !slices.Equal(got, x) || score < 1 {
+			rt.Fatalf("%v %v, want %v", got, score, x)
+		}
+	})
+}
+
+// TestBadNumbers: NaN and infinities hide no slice but their own.
+func TestBadNumbers(t *testing.T) {
+	whole := random(1, 40, 32)
+	part := Take(whole, 0, pick(Run{10, 20}))
+	part.Values[5*32+3] = float32(math.NaN())
+	part.Values[9*32+1] = float32(math.Inf(1))
+	m, ok := Find(part, whole, nil)
+	if !ok || !slices.Equal(m.Axes[0], pick(Run{10, 20})) {
+		t.Error(ok, m)
+	}
+}
