@@ -171,6 +171,11 @@ type judgement struct {
 	// skip says why it was not checked.
 	skip lang.Sentence
 	err  error // of reading
+	// everywhere is the relative error of a reduction of floats that is wrong on all members
+	// without a reason, 0 for others.
+	everywhere float64
+	// floats is set for a reduction of floats.
+	floats bool
 }
 
 // judge computes an event again.
@@ -214,6 +219,8 @@ type member struct {
 	first    int64 // the first bad one
 	worst    float64
 	differs  bool // in bits from the first member
+	// apart and size are the sums of squares of the errors and of the exact reduction.
+	apart, size float64
 }
 
 // judgeReduction sums again.
@@ -449,6 +456,10 @@ func (r *reducer) compare(i int, lo, from int64) {
 	for k, y := range r.y {
 		exact, size := r.exact[lo-from+int64(k)], r.size[lo-from+int64(k)]
 		bound := r.bound(exact, size)
+		if d := y - exact; !math.IsNaN(d) && !math.IsInf(d, 0) {
+			m.apart += float64(d * d)
+			m.size += float64(exact * exact)
+		}
 		switch r.judge(y, exact, size, bound) {
 		case wrong:
 			if m.bad == 0 {
@@ -478,8 +489,8 @@ func (r *reducer) compare(i int, lo, from int64) {
 
 // conclude says what is wrong with the members, if anything is.
 func (r *reducer) conclude() judgement {
-	var j judgement
 	e := r.event
+	j := judgement{floats: r.precision.bits == 0}
 	var violating []int
 	overflow, differ := false, false
 	for i := range r.members {
@@ -514,6 +525,13 @@ func (r *reducer) conclude() judgement {
 		return failed(err)
 	}
 	j.found = found
+	if j.floats && len(violating) == len(e.Group) && len(found) == 1 && found[0].Kind == Corrupt {
+		for i := range r.members {
+			if m := &r.members[i]; m.size > 0 {
+				j.everywhere = max(j.everywhere, math.Sqrt(m.apart/m.size))
+			}
+		}
+	}
 	return j
 }
 

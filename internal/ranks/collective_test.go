@@ -504,3 +504,32 @@ func TestOverflow(t *testing.T) {
 		}
 	}
 }
+
+// TestLowPrecision: sums that are all less exact than their type are a note, and one that
+// is worse than the others is still wrong.
+func TestLowPrecision(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		b := new(built)
+		for k := range 8 {
+			x, y := normals(tensor.BFloat16, uint64(k+1), 200), normals(tensor.BFloat16, uint64(k+50), 200)
+			out := make([]float64, len(x))
+			for i := range out {
+				out[i] = math.Round(16*(x[i]+y[i])) / 16 // as eight bits have it
+			}
+			if damaged && k == 5 {
+				out = normals(tensor.BFloat16, 99, 200)
+			}
+			for rank, in := range [][]float64{x, y} {
+				b.comm(0, rank, "all_reduce", []int{0, 1}, []*Tensor{of(tensor.BFloat16, in...)}, []*Tensor{of(tensor.BFloat16, out...)}, nil)
+			}
+		}
+		report := judged(t, b.run(), Options{NoReplicas: true})
+		wrong := 0
+		if damaged {
+			wrong = 1
+		}
+		if len(report.Findings) != wrong || report.Events.Wrong != wrong || len(report.Notes) != 1 || report.Notes[0].Kind != LowPrecisionComm || report.Notes[0].Count != 8-wrong {
+			t.Errorf("damaged %v: %v %+v", damaged, report.Findings, report.Notes[0])
+		}
+	}
+}

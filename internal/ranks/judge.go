@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // Options say what is judged.
@@ -198,6 +199,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 		return err
 	}
 	distrust(events, judged)
+	lowPrecision(events, judged)
 	for i := range judged {
 		j := &judged[i]
 		r.Notes = append(r.Notes, j.notes...)
@@ -237,6 +239,50 @@ func distrust(events []*Event, judged []judgement) {
 		if e.assumed && len(judged[i].found) > 0 && 2*clean[e.api().names[0]] <= all[e.api().names[0]] {
 			judged[i] = judgement{skip: lang.Sayf("the group is not known", "组未知")}
 		}
+	}
+}
+
+const (
+	// A function has a lower precision than its type if so many of its reductions are wrong
+	// everywhere, at least so many, by errors that are no larger and no farther apart.
+	lowShare, lowCount     = 0.8, 4
+	lowLargest, lowFactors = 0.1, 4
+)
+
+// lowPrecision makes a note of functions all of whose reductions are wrong everywhere by
+// a similar error: they are quantised or compressed. Those that are worse than the others
+// stay wrong.
+func lowPrecision(events []*Event, judged []judgement) {
+	type key struct {
+		api   string
+		dtype tensor.DType
+	}
+	errs, all := make(map[key][]float64), make(map[key]int)
+	keyOf := func(i int) key {
+		d, _ := dtypeOf(events[i].comms[0].In)
+		return key{events[i].api().names[0], d}
+	}
+	for i := range judged {
+		if j := &judged[i]; j.floats && j.skip.IsZero() {
+			k := keyOf(i)
+			all[k]++
+			if j.everywhere > 0 {
+				errs[k] = append(errs[k], j.everywhere)
+			}
+		}
+	}
+	for i := range judged {
+		if judged[i].everywhere == 0 {
+			continue
+		}
+		k := keyOf(i)
+		e := slices.Sorted(slices.Values(errs[k]))
+		usual := e[len(e)/2]
+		if len(e) < lowCount || float64(len(e)) < lowShare*float64(all[k]) || usual > lowLargest || usual > lowFactors*e[0] || judged[i].everywhere > lowFactors*usual {
+			continue
+		}
+		judged[i].found = nil
+		judged[i].notes = append(judged[i].notes, events[i].note(LowPrecisionComm))
 	}
 }
 
