@@ -134,6 +134,7 @@ type call struct {
 	axis   int            // along which inputs lie behind each other
 	ties   []bool         // elements of the output that rounding may put either way
 	dtypes []tensor.DType // of the outputs
+	types  []tensor.DType // of the inputs
 }
 
 // in returns an input; a missing one does not fit.

@@ -152,9 +152,10 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
-			c.inputs = append(c.inputs, nil)
+			c.inputs, c.types = append(c.inputs, nil), append(c.types, tensor.Undefined)
 			continue
 		}
+		c.types = append(c.types, p.Inputs[k].DType)
 		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].in[k] })
 		x, err := f.read(m, lo, hi)
 		if err != nil {
