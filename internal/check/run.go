@@ -28,8 +28,11 @@ type Options struct {
 	Workers int
 	// Attributes are those that the user gives.
 	Attributes []Given
-	// Seed is that of signs and samples.
-	Seed int64
+	// Seed is that of signs and samples. Full computes everything, Budget bounds what one
+	// operator may cost in multiplications and additions, 0 for no limit.
+	Seed   int64
+	Full   bool
+	Budget int64
 	// FailOn are the statuses that are a finding, Require is the share of the operators that
 	// has to be judged.
 	FailOn  []string
@@ -84,7 +87,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: lang.Plains(run.Warnings), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
+	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, lang.Plains(run.Warnings)...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
 		opt: &opt, files: new(tensorfile.Pool)}
 	defer c.files.Close()
 	var jobs []job
@@ -195,10 +198,12 @@ func (x *execution) judge(ctx context.Context) error {
 		for _, w := range warnings {
 			x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
 		}
-		op.Overlap = x.overlap()
+		op.Overlap, op.Seed, op.Full, op.Budget = x.overlap(), x.opt.Seed, x.opt.Full, x.opt.Budget
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.named(err)
 		}
+		x.take(v)
+		return x.explain(ctx, op, v)
 	}
 	x.take(v)
 	return nil
