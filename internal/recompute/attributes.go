@@ -132,6 +132,7 @@ type call struct {
 	got    []*Array
 	lo     []int64        // where the cell begins along the free axes
 	axis   int            // along which inputs lie behind each other
+	ties   []bool         // elements of the output that rounding may put either way
 	dtypes []tensor.DType // of the outputs
 }
 

@@ -51,7 +51,10 @@ var errTooLarge = errors.New("the operator cannot be cut into parts that memory 
 func (j *judge) run(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h}
 	p := &problem{Operator: j.op}
-	if !j.formula.each {
+	switch {
+	case j.formula.linear != nil:
+		return r, j.linearRun(r, few)
+	case !j.formula.each:
 		return r, j.pass(p, r, few)
 	}
 	p = p.parts()

@@ -42,6 +42,8 @@ type formula struct {
 	cut cutter
 	// compute returns the outputs of a cell.
 	compute func(c *call) []*Array
+	// linear is the product of matrices of a formula that is one, in place of cut and compute.
+	linear func(p *problem, h Attributes) (*linear, string)
 	// attrs are what it depends on, and what they may be where nobody says it.
 	attrs []attribute
 	// read makes attributes of the formula of those that have other names, or another form, in
@@ -380,7 +382,7 @@ var formulas = slices.Concat([]formula{
 	{name: "ReduceMax", class: Exact, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).largest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "ReduceMin", class: Exact, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).smallest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "L2Loss", class: Reduced, inputs: "x", cut: uncut, compute: unary(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) })},
-}, moves, orders)
+}, moves, orders, products)
 
 // logOfBase is the natural logarithm of a base, 1 for -1, which stands for e.
 func logOfBase(base float64) float64 {

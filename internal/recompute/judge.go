@@ -134,7 +134,9 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 		return v, nil
 	}
 	j := &judge{ctx: ctx, op: op, formula: f}
-	j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(op.Outputs[0].DType)
+	if d := op.Outputs[0].DType; isFloat(d) { // integers are exact
+		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
+	}
 	v, err := j.decide()
 	if errors.Is(err, errTooLarge) {
 		return undecided(OverBudget, err.Error()), nil

@@ -33,6 +33,9 @@ type Operator struct {
 	Changed string
 	// Called is set for a call of a framework, which saves its inputs before it runs.
 	Called bool
+
+	wholes map[*Tensor]*whole
+	views  map[*Tensor]*Tensor
 }
 
 // rank is that of the first input.

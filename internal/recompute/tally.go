@@ -63,9 +63,9 @@ type tally struct {
 	used                                    float64
 	// sums of squares over the elements that are used: of differences in both bounds, of the
 	// wide bound, of values, of differences; and of products and sizes.
-	narrow, wide, bound, values, squares, products, sizes float64
-	largest                                               float64
-	infinite                                              bool // a bad element is not finite
+	narrow, wide, bound, values, squares, products, sizes, steps float64
+	largest                                                      float64
+	infinite                                                     bool // a bad element is not finite
 }
 
 func newTally(d tensor.DType, class Class) *tally {
@@ -115,6 +115,11 @@ func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int
 	default:
 		bad, beyond = true, true
 	}
+	if finite && !isFloat(t.dtype) && t.dtype != tensor.Bool {
+		if low, high := integerRange(t.dtype); v < low || v > high { // it wraps, or not
+			big, bad, beyond = true, false, false
+		}
+	}
 	if big {
 		t.overflow++
 	}
@@ -123,6 +128,10 @@ func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int
 	}
 	if finite && !big && y-y == 0 {
 		t.use(v, y, d, tolA, tolB)
+		if isFloat(t.dtype) {
+			s := t.format.step(v)
+			t.steps += float64(s * s)
+		}
 	}
 	if bad {
 		t.blame(v, y, d, tolB, offset(i))
