@@ -153,8 +153,14 @@ func (c *checker) check(ctx context.Context, j job) (o outcome) {
 	return o
 }
 
-// typeOf is the type of an operator; of a call the function.
-func typeOf(op *dumpdir.Op) string { return op.Type }
+// typeOf is the type of an operator; of a call the function, of a module its class.
+func typeOf(op *dumpdir.Op) string {
+	if op.Call != nil && op.Call.API != "" {
+		function, _ := optype.CallsOf(op.Call.API)
+		return cmp.Or(function, op.Type)
+	}
+	return op.Type
+}
 
 // execution is an operator whose files are open.
 type execution struct {
@@ -177,24 +183,18 @@ func (x *execution) close() {
 
 // judge opens the tensors, binds them to the formula and judges them.
 func (x *execution) judge(ctx context.Context) error {
-	formula := optype.FormulaOf(x.row.Type)
-	var err error
-	if x.in, err = x.tensors(tensor.Input, formula.Images()); err != nil {
+	bind := x.bind
+	if x.op.Call != nil && x.op.Call.API != "" {
+		bind = x.bindCall
+	}
+	op, warnings, v, err := bind()
+	if err != nil {
 		return err
 	}
-	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
-		return err
+	for _, w := range warnings {
+		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
 	}
-	x.row.Inputs = x.describe(x.in)
-	v := x.refused(formula)
 	if v == nil {
-		op, warnings, err := recompute.Bind(formula, x.in, x.out, x.given())
-		if err != nil {
-			return err
-		}
-		for _, w := range warnings {
-			x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
-		}
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.named(err)
 		}
@@ -203,11 +203,29 @@ func (x *execution) judge(ctx context.Context) error {
 	return nil
 }
 
+// bind opens the tensors of a dump and binds them to the formula of its type, or says why
+// it cannot be judged.
+func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+	formula := optype.FormulaOf(x.row.Type)
+	if x.in, err = x.tensors(tensor.Input, formula.Images()); err != nil {
+		return nil, nil, nil, err
+	}
+	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
+		return nil, nil, nil, err
+	}
+	x.row.Inputs = x.describe(x.in)
+	if v := x.refused(formula.Name); v != nil {
+		return nil, nil, v, nil
+	}
+	op, warnings, err = recompute.Bind(formula, x.in, x.out, x.given())
+	return op, warnings, nil, err
+}
+
 // refused is the verdict of an operator without what a formula needs.
-func (x *execution) refused(f optype.Formula) *recompute.Verdict {
+func (x *execution) refused(formula string) *recompute.Verdict {
 	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
-	case f.Name == "":
+	case formula == "":
 		v.Reason = recompute.NoType
 	case len(x.in) == 0:
 		v.Reason = recompute.NoInputs

@@ -126,16 +126,16 @@ var otherCalls = []calls{
 		"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"},
 	{"instance_norm", "InstanceNorm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5"},
 	{"npu_add_rms_norm", "AddRmsNorm", "x1! x2! gamma! epsilon=1e-6"},
-	{"conv1d conv2d conv3d", "Conv2D", "input:x! weight:filter! bias stride:torch_stride=1 padding:torch_padding=0 dilation:torch_dilation=1 groups=1 :activation=none"},
-	{"max_pool1d max_pool2d max_pool2d_with_indices", "MaxPool", "input:x! kernel_size:torch_kernel stride:torch_stride padding:torch_padding=0 dilation:-==1 ceil_mode=0 return_indices:-"},
-	{"avg_pool1d avg_pool2d", "AvgPool", "input:x! kernel_size:torch_kernel stride:torch_stride padding:torch_padding=0 ceil_mode=0 count_include_pad=1 divisor_override:divisor"},
+	{"conv1d conv2d conv3d", "Conv2D", "input:x! weight:w! bias:more stride=1 padding=0 dilation=1 groups=1 :activation=none"},
+	{"max_pool1d max_pool2d max_pool2d_with_indices", "MaxPool", "input:x! kernel_size stride padding=0 dilation:-==1 ceil_mode=0 return_indices:-"},
+	{"avg_pool1d avg_pool2d", "AvgPool", "input:x! kernel_size stride padding=0 ceil_mode=0 count_include_pad=1 divisor_override:divisor"},
 }
 
 // modules are the modules of PyTorch whose meaning is closed. Of their settings a dump has
 // none.
 var modules = []calls{
 	{"Linear ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
-	{"Conv1d Conv2d Conv3d", "Conv2D", "input:x! weight:filter! bias :activation=none"},
+	{"Conv1d Conv2d Conv3d", "Conv2D", "input:x! weight:w! bias:more :activation=none"},
 	{"LayerNorm", "LayerNorm", "input:x! weight:gamma bias:beta"},
 	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
 	{"GroupNorm", "GroupNorm", "input:x! weight:gamma bias:beta"},

@@ -110,8 +110,8 @@ type Attribute struct {
 // Attributes are those of an operator by their names.
 type Attributes map[string]Attribute
 
-// with returns the attributes with others, which come first.
-func (a Attributes) with(others Attributes) Attributes {
+// With returns the attributes with others, which come first.
+func (a Attributes) With(others Attributes) Attributes {
 	all := make(Attributes, len(a)+len(others))
 	for name, x := range a {
 		all[name] = x
@@ -375,7 +375,7 @@ func fromBegin(p *problem, raw Attributes) Attributes {
 	if first < 0 || first >= p.rank() {
 		return raw
 	}
-	return raw.with(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
+	return raw.With(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
 }
 
 // kept is an attribute that helps where it is known.

@@ -224,7 +224,7 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 // there; nil where it does not fit.
 func (j *judge) sample(h Attributes, name string, x float64) (v, got []float64, err error) {
 	p := &problem{Operator: j.op}
-	h = h.with(Attributes{name: {Number(x), FromFit}})
+	h = h.With(Attributes{name: {Number(x), FromFit}})
 	cutting := j.formula.cut(p, h)
 	if cutting.why != "" {
 		return nil, nil, nil
@@ -290,7 +290,7 @@ func (j *judge) hypotheses() []Attributes {
 		for _, h := range all {
 			for _, c := range choices {
 				if len(next) < mostHypotheses {
-					next = append(next, h.with(c))
+					next = append(next, h.With(c))
 				}
 			}
 		}

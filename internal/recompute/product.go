@@ -173,7 +173,7 @@ func fullyConnected(p *problem, h Attributes) (*linear, string) {
 	}
 	q.Outputs = []*Tensor{p.reshaped(out, tensor.Shape{flat.Shape[0], n})}
 	q.wholes = p.kept(x).shared(p.Operator)
-	return matMul(&problem{Operator: &q}, h.with(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
+	return matMul(&problem{Operator: &q}, h.With(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
 }
 
 // shared is what is kept of all tensors of an operator.
@@ -441,7 +441,7 @@ func readTransposes(_ *problem, raw Attributes) Attributes {
 	for i, name := range []string{"transpose_x1", "transpose_x2"} {
 		for _, also := range [][2]string{{"adj_x1", "adj_x2"}, {"transpose_a", "transpose_b"}} {
 			if v, ok := raw[also[i]]; ok {
-				raw = raw.with(Attributes{name: v})
+				raw = raw.With(Attributes{name: v})
 			}
 		}
 	}
@@ -452,7 +452,7 @@ func readTransposes(_ *problem, raw Attributes) Attributes {
 // number, and paddings from pairs or their name.
 func readWindow(p *problem, raw Attributes) Attributes {
 	axes := p.rank() - 2
-	raw = raw.with(nil)
+	raw = raw.With(nil)
 	format := raw["data_format"].Value.Text
 	if format == "" {
 		format = raw["format"].Value.Text
