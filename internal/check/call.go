@@ -200,7 +200,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 	if v := x.refused(c.formula); v != nil {
 		return nil, nil, v, nil
 	}
-	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw.With(x.given()))
+	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())
 	return op, warnings, nil, nil
 }
 

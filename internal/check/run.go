@@ -171,7 +171,7 @@ type execution struct {
 	buffers []*layout.Buffers
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
-	formats map[*recompute.Tensor]string
+	stored  map[*recompute.Tensor]*tensorfile.Tensor
 }
 
 // close closes the files.
@@ -217,7 +217,9 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	if v := x.refused(formula.Name); v != nil {
 		return nil, nil, v, nil
 	}
-	op, warnings, err = recompute.Bind(formula, x.in, x.out, x.given())
+	if op, warnings, err = recompute.Bind(formula, x.in, x.out, x.given()); err == nil {
+		op.Overlap = x.overlap()
+	}
 	return op, warnings, nil, err
 }
 
@@ -328,13 +330,33 @@ func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (
 	return x.note(one, s), err
 }
 
-// note keeps the format of a tensor for the report.
+// note keeps how a tensor is stored.
 func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
-	if x.formats == nil {
-		x.formats = map[*recompute.Tensor]string{}
+	if x.stored == nil {
+		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
 	}
-	x.formats[one] = s.Format.String()
+	x.stored[one] = s
 	return one
+}
+
+// overlap reports whether an output lay in the memory of an input; nil where no dump says
+// where they were.
+func (x *execution) overlap() *bool {
+	var is *bool
+	for _, in := range x.in {
+		for _, out := range x.out {
+			if in == nil || out == nil || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
+				continue
+			}
+			a, b := x.stored[in], x.stored[out]
+			both := a.Address < b.Address+uint64(b.Size) && b.Address < a.Address+uint64(a.Size)
+			if is == nil {
+				is = new(bool)
+			}
+			*is = *is || both
+		}
+	}
+	return is
 }
 
 // hostPlan plans a tensor of a device layout in host order.
@@ -363,7 +385,7 @@ func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
 	all := []Tensor{}
 	for i, t := range tensors {
 		if t != nil {
-			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.formats[t]})
+			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String()})
 		}
 	}
 	return all

@@ -110,8 +110,8 @@ type Attribute struct {
 // Attributes are those of an operator by their names.
 type Attributes map[string]Attribute
 
-// With returns the attributes with others, which come first.
-func (a Attributes) With(others Attributes) Attributes {
+// with returns the attributes with others, which come first.
+func (a Attributes) with(others Attributes) Attributes {
 	all := make(Attributes, len(a)+len(others))
 	for name, x := range a {
 		all[name] = x
@@ -134,6 +134,7 @@ type call struct {
 	axis   int            // along which inputs lie behind each other
 	ties   []bool         // elements of the output that rounding may put either way
 	dtypes []tensor.DType // of the outputs
+	types  []tensor.DType // of the inputs
 }
 
 // in returns an input; a missing one does not fit.
@@ -375,7 +376,7 @@ func fromBegin(p *problem, raw Attributes) Attributes {
 	if first < 0 || first >= p.rank() {
 		return raw
 	}
-	return raw.With(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
+	return raw.with(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
 }
 
 // kept is an attribute that helps where it is known.

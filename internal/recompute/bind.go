@@ -29,7 +29,7 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 		op.Formula = ""
 		return op, nil, nil
 	}
-	raw = raw.With(nil)
+	raw = raw.with(nil)
 	if t.Inputs != "" {
 		if err := op.arrange(f, t.Inputs, raw); err != nil {
 			return nil, nil, err

@@ -26,8 +26,9 @@ func Constant(x float64) *Tensor {
 }
 
 // BindCall makes an operator of a formula of the tensors of a call, by the names of the
-// inputs of the formula, and of the arguments that are known, by those of its attributes.
-func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string) {
+// inputs of the formula, and of the arguments that are known, by those of its attributes;
+// better ones go before them.
+func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, better Attributes) (op *Operator, warnings []string) {
 	op = &Operator{Formula: name, Outputs: outputs, Attributes: Attributes{}, Called: true, Fused: new(bool)}
 	f := formulaOf(name)
 	if f == nil {
@@ -51,7 +52,7 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw At
 	if len(op.Inputs) == 0 || op.Inputs[0] == nil {
 		return op, nil
 	}
-	return op, op.adopt(f, op.ofCall(raw))
+	return op, op.adopt(f, op.ofCall(raw.with(better)))
 }
 
 // IsInput reports whether a formula has an input of a name.
@@ -63,7 +64,7 @@ func IsInput(name, input string) bool {
 // ofCall makes attributes of arguments that PyTorch has in another form: the paddings from
 // the last axis on, and two axes that change places.
 func (o *Operator) ofCall(raw Attributes) Attributes {
-	raw, rank := raw.With(nil), o.rank()
+	raw, rank := raw.with(nil), o.rank()
 	if last, ok := raw["last_pads"]; ok {
 		pairs := last.Value.Numbers
 		if before := make([]float64, rank); len(pairs)%2 == 0 && len(pairs) <= 2*rank {

@@ -152,9 +152,10 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
-			c.inputs = append(c.inputs, nil)
+			c.inputs, c.types = append(c.inputs, nil), append(c.types, tensor.Undefined)
 			continue
 		}
+		c.types = append(c.types, p.Inputs[k].DType)
 		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].in[k] })
 		x, err := f.read(m, lo, hi)
 		if err != nil {
@@ -224,7 +225,7 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 // there; nil where it does not fit.
 func (j *judge) sample(h Attributes, name string, x float64) (v, got []float64, err error) {
 	p := &problem{Operator: j.op}
-	h = h.With(Attributes{name: {Number(x), FromFit}})
+	h = h.with(Attributes{name: {Number(x), FromFit}})
 	cutting := j.formula.cut(p, h)
 	if cutting.why != "" {
 		return nil, nil, nil
@@ -290,7 +291,7 @@ func (j *judge) hypotheses() []Attributes {
 		for _, h := range all {
 			for _, c := range choices {
 				if len(next) < mostHypotheses {
-					next = append(next, h.With(c))
+					next = append(next, h.with(c))
 				}
 			}
 		}

@@ -30,7 +30,7 @@ func (j *judge) fit(start *result) (*result, error) {
 		if !ok {
 			continue
 		}
-		r, err := j.run(start.attrs.With(Attributes{a.names[0]: {Number(x), FromFit}}), false)
+		r, err := j.run(start.attrs.with(Attributes{a.names[0]: {Number(x), FromFit}}), false)
 		if err != nil {
 			return nil, err
 		}

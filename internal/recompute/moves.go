@@ -435,7 +435,7 @@ func readPads(p *problem, raw Attributes) Attributes {
 	for k := range before {
 		before[k] = pairs.Value.Numbers[2*k]
 	}
-	return raw.With(Attributes{"before": {Numbers(before...), pairs.Source}})
+	return raw.with(Attributes{"before": {Numbers(before...), pairs.Source}})
 }
 
 // readSlice makes begin and strides of begin, end, strides and masks, and notes the shape
@@ -451,7 +451,7 @@ func readSlice(p *problem, raw Attributes) Attributes {
 		return int64(n)>>k&1 == 1
 	}
 	from := raw["begin"].Source
-	raw = raw.With(nil)
+	raw = raw.with(nil)
 	begin, ok := list("begin")
 	steps, hasSteps := list("strides")
 	if !hasSteps {
@@ -496,5 +496,5 @@ func readSlice(p *problem, raw Attributes) Attributes {
 		}
 		begin[k], shape[k] = b, max(0, (stop-b+step-1)/step)
 	}
-	return raw.With(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
+	return raw.with(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
 }

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -173,7 +174,7 @@ func fullyConnected(p *problem, h Attributes) (*linear, string) {
 	}
 	q.Outputs = []*Tensor{p.reshaped(out, tensor.Shape{flat.Shape[0], n})}
 	q.wholes = p.kept(x).shared(p.Operator)
-	return matMul(&problem{Operator: &q}, h.With(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
+	return matMul(&problem{Operator: &q}, h.with(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
 }
 
 // shared is what is kept of all tensors of an operator.
@@ -441,7 +442,7 @@ func readTransposes(_ *problem, raw Attributes) Attributes {
 	for i, name := range []string{"transpose_x1", "transpose_x2"} {
 		for _, also := range [][2]string{{"adj_x1", "adj_x2"}, {"transpose_a", "transpose_b"}} {
 			if v, ok := raw[also[i]]; ok {
-				raw = raw.With(Attributes{name: v})
+				raw = raw.with(Attributes{name: v})
 			}
 		}
 	}
@@ -452,17 +453,17 @@ func readTransposes(_ *problem, raw Attributes) Attributes {
 // number, and paddings from pairs or their name.
 func readWindow(p *problem, raw Attributes) Attributes {
 	axes := p.rank() - 2
-	raw = raw.With(nil)
-	format := raw["data_format"].Value.Text
-	if format == "" {
-		format = raw["format"].Value.Text
+	raw = raw.with(nil)
+	if axes < 1 || len(p.Outputs[0].Shape) != p.rank() {
+		return raw
 	}
+	format := raw["data_format"].Value.Text
 	spatial := func(v []int64) []int64 {
 		switch {
 		case len(v) == axes:
 			return v
 		case len(v) == 1:
-			return slices.Repeat(v, max(axes, 1))
+			return slices.Repeat(v, axes)
 		case len(v) == axes+2 && len(format) == len(v) && format[len(format)-1] == 'C':
 			return v[1 : axes+1]
 		case len(v) == axes+2:
@@ -470,27 +471,79 @@ func readWindow(p *problem, raw Attributes) Attributes {
 		}
 		return nil
 	}
-	for to, names := range map[string][]string{"strides": {"strides", "stride"}, "dilations": {"dilations", "dilation"}, "ksize": {"ksize", "window", "kernel_size"}, "pads": {"pads", "pad", "padding", "pad_list"}} {
-		for _, name := range names {
+	pads := func(v []int64) []int64 {
+		if len(v) != 2*axes || axes == 1 {
+			return spatial(v)
+		}
+		var before []int64
+		for i := range axes {
+			before = append(before, v[2*i])
+		}
+		return before
+	}
+	way, word := Attribute{}, ""
+	for _, w := range []struct {
+		to, names string
+		take      func([]int64) []int64
+	}{
+		{"strides", "strides stride", spatial}, {"dilations", "dilations dilation", spatial},
+		{"ksize", "ksize window kernel_size", spatial}, {"pads", "pads pad_list pad padding padding_mode pad_mode", pads},
+	} {
+		for name := range fieldsOf(w.names) {
 			x, ok := raw[name]
-			v, isList := x.Value.Integers()
-			delete(raw, name)
-			if !ok || !isList {
+			if !ok {
 				continue
 			}
-			if s := spatial(v); s != nil {
-				raw[to] = Attribute{integers(s...), x.Source}
-			} else if to == "pads" && len(v) == 2*axes {
-				var before []int64
-				for i := range axes {
-					before = append(before, v[2*i])
+			delete(raw, name)
+			if x.Value.IsText() {
+				if w.to == "pads" {
+					way, word = x, strings.ToUpper(x.Value.Text)
 				}
-				raw[to] = Attribute{integers(before...), x.Source}
+				continue
 			}
-			break
+			if v, ok := x.Value.Integers(); ok && raw[w.to].Source == "" {
+				if s := w.take(v); s != nil {
+					raw[w.to] = Attribute{integers(s...), x.Source}
+				}
+			}
 		}
 	}
+	p.pad(raw, word, way)
 	return raw
+}
+
+// pad sets what stands before each axis where a word says it.
+func (p *problem) pad(raw Attributes, word string, way Attribute) {
+	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
+		word, way = "SAME", raw["pads"] // as CANN writes it
+	}
+	x, out := p.Inputs[0].Shape[2:], p.Outputs[0].Shape[2:]
+	before := make([]int64, len(x))
+	switch {
+	case word == "VALID":
+	case strings.HasPrefix(word, "SAME"):
+		kernel, ok := raw["ksize"].Value.Integers()
+		if w := p.input(1); w != nil && len(w.Shape) == len(x)+2 {
+			kernel, ok = w.Shape[2:], true
+		}
+		strides, hasStrides := raw["strides"].Value.Integers()
+		if !ok || !hasStrides || len(strides) != len(x) || len(kernel) != len(x) {
+			return
+		}
+		for k := range x {
+			d := int64(1)
+			if v, ok := raw["dilations"].Value.Integers(); ok && len(v) == len(x) {
+				d = v[k]
+			}
+			need := max(0, (out[k]-1)*strides[k]+(kernel[k]-1)*d+1-x[k])
+			if before[k] = need / 2; word == "SAME_LOWER" {
+				before[k] = need - need/2
+			}
+		}
+	default:
+		return
+	}
+	raw["pads"] = Attribute{integers(before...), way.Source}
 }
 
 // tie reports whether an element lies where rounding may go either way.
