@@ -92,7 +92,8 @@ type Operator struct {
 	// Notes are remarks.
 	Notes []recompute.Note `json:"notes,omitempty"`
 
-	size int64 // of the tensors, in bytes
+	size    int64 // of the tensors, in bytes
+	inGraph bool  // a graph gave attributes
 }
 
 // Tensor is a tensor of an operator.

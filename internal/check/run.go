@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
@@ -28,6 +29,8 @@ type Options struct {
 	Workers int
 	// Attributes are those that the user gives.
 	Attributes []Given
+	// Graph is whether graphs give attributes.
+	Graph bool
 	// Seed is that of signs and samples.
 	Seed int64
 	// FailOn are the statuses that are a finding, Require is the share of the operators that
@@ -64,6 +67,8 @@ type checker struct {
 	*Report
 	opt   *Options
 	files *tensorfile.Pool
+	// unfit is set for graphs that do not fit the dumps.
+	unfit bool
 }
 
 // job is an operator to check.
@@ -107,17 +112,28 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	c.tables = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
 		return slices.ContainsFunc(j.op.Tensors, func(t dumpdir.Tensor) bool { return !t.Table })
 	})
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, job.size,
-		func(ctx context.Context, j job) outcome { return c.check(ctx, j) },
-		func(_ int, o outcome) {
-			c.Operators = append(c.Operators, o.row)
-			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
-		})
+	problems, warnings := len(c.Problems), len(c.Warnings)
+	err := c.run(ctx, jobs)
+	if err == nil && c.doubt() {
+		c.unfit, c.Operators, c.Problems = true, c.Operators[:0], c.Problems[:problems]
+		c.Warnings = slices.Delete(c.Warnings, warnings, len(c.Warnings)-1) // but the doubt
+		err = c.run(ctx, jobs)
+	}
 	if err != nil {
 		return nil, err
 	}
 	c.conclude()
 	return c.Report, nil
+}
+
+// run makes the rows of jobs.
+func (c *checker) run(ctx context.Context, jobs []job) error {
+	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
+		func(ctx context.Context, j job) outcome { return c.check(ctx, j) },
+		func(_ int, o outcome) {
+			c.Operators = append(c.Operators, o.row)
+			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
+		})
 }
 
 // size is what reading the tensors of the operator takes.
@@ -171,6 +187,7 @@ type execution struct {
 	buffers []*layout.Buffers
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
+	graphs  []*graph.Op // what graphs know of the operator
 	stored  map[*recompute.Tensor]*tensorfile.Tensor
 }
 
@@ -183,6 +200,7 @@ func (x *execution) close() {
 
 // judge opens the tensors, binds them to the formula and judges them.
 func (x *execution) judge(ctx context.Context) error {
+	x.consult()
 	bind := x.bind
 	if x.op.Call != nil && x.op.Call.API != "" {
 		bind = x.bindCall
@@ -217,8 +235,8 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	if v := x.refused(formula.Name); v != nil {
 		return nil, nil, v, nil
 	}
-	if op, warnings, err = recompute.Bind(formula, x.in, x.out, x.given()); err == nil {
-		op.Overlap = x.overlap()
+	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
+		op.Overlap, op.Fused = x.overlap(), x.row.Fused
 	}
 	return op, warnings, nil, err
 }
@@ -245,18 +263,6 @@ func (x *execution) named(err error) error {
 		return fmt.Errorf("%s %d: %w", t.Kind, t.Index, err)
 	}
 	return err
-}
-
-// given are the attributes that the user gives.
-func (x *execution) given() recompute.Attributes {
-	all := recompute.Attributes{}
-	for _, g := range x.opt.Attributes {
-		if g.Op != "" && !slices.Contains(x.op.Names(), g.Op) || g.Type != "" && g.Type != x.row.Type {
-			continue
-		}
-		all[g.Name] = recompute.Attribute{Value: g.Value, Source: recompute.FromHand}
-	}
-	return all
 }
 
 // tensors opens the inputs or outputs in their order; one that is missing is nil.
