@@ -22,6 +22,10 @@ type result struct {
 	// cells that were computed, of so many.
 	cells, of int64
 	products  []product
+	// how says how much was computed, empty for all; scanned is what projections show, nil
+	// without.
+	how     string
+	scanned *projected
 }
 
 // count sums a count of all outputs.
@@ -103,6 +107,10 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 	step := int64(1)
 	if few && n > fewCells {
 		step = n / fewCells
+	}
+	if size := p.Outputs[0].elements(); !few && p.Budget > 0 && size > p.Budget {
+		step = min(n, (size+p.Budget-1)/p.Budget)
+		r.how = "sampled"
 	}
 	for i := int64(0); i < n; i += step {
 		if err := j.ctx.Err(); err != nil {

@@ -271,6 +271,12 @@ func (j *judge) fill(v *Verdict, r *result) {
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
 			RMS: t.root(t.wide), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
+		if r.how != "" {
+			o.How = r.how
+		}
+		if r.scanned != nil {
+			o.Chi, o.MaxZ = r.scanned.chi(), r.scanned.maxZ
+		}
 		if t.infinite && t.worst <= 1 {
 			o.Worst = math.Inf(1)
 		}
@@ -376,7 +382,8 @@ func sameBytes(x, y *Tensor) (bool, error) {
 // excuse judges an operator with all elements within the wide bound.
 func (j *judge) excuse(v *Verdict, r *result) error {
 	v.Status, v.Confidence = OK, High
-	if r.beyond() == 0 {
+	scanned := r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
+	if r.beyond() == 0 && !scanned {
 		return nil
 	}
 	v.Status, v.Confidence = Low, Medium
