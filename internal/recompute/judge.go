@@ -321,7 +321,7 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	switch {
 	case j.op.Outputs[0].DType == tensor.Float16 && r.top > maxHalf && largest < maxHalf && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class):
 		v.Reason = ByOverflow
-	case known && (!j.formula.open || !j.op.mayBeFused()) || most || j.isClosed():
+	case known && !j.formula.open || most || j.isClosed():
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 	}
@@ -338,7 +338,7 @@ func (j *judge) isClosed() bool {
 			return false
 		}
 	}
-	return !j.formula.open
+	return !j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused()
 }
 
 // inPlace reports whether the output lies where an input was.
