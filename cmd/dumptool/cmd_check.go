@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/report"
+	"dumptool/internal/sidefile"
 )
 
 // checkOptions are the flags of check.
@@ -17,6 +18,8 @@ type checkOptions struct {
 	check.Options
 	paths, ops, attrs, only []string
 	open                    dumpdir.Options
+	files                   sidefile.Files
+	graphFiles              []string
 	output                  reportOptions
 	exitZero                exitZero
 }
@@ -49,6 +52,7 @@ The inputs must have been dumped (dump_mode all).`,
 		opsFlag(&opts.ops),
 		cmdFlag{"only", several(&opts.only, []string{checkOperators}), "`PARTS` that are checked: operators; default: all that the data allow", choosing, safe},
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
+		cmdFlag{"graph-file|f|fusion", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
 		irFlag(&opts.open.IR),
 		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | rare},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, safe},
@@ -61,6 +65,23 @@ The inputs must have been dumped (dump_mode all).`,
 // checkOperators is the part of check that computes operators again.
 const checkOperators = "operators"
 
+// load reads the files about the graph.
+func (o *checkOptions) load() error {
+	if err := recognise(o.graphFiles, &o.files, &o.open.IR); err != nil {
+		return err
+	}
+	if err := checkIR(o.open.IR); err != nil {
+		return err
+	}
+	o.files.Attributes, o.open.Attributes, o.Graph = true, true, true
+	in, err := o.files.Load()
+	if err != nil {
+		return compareError(err)
+	}
+	o.open.Sources = dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}
+	return nil
+}
+
 func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error {
 	ctx := cmd.Context()
 	paths := append(o.paths, args...)
@@ -70,7 +91,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err := checkReports[*check.Report](&o.output); err != nil {
 		return err
 	}
-	if err := checkIR(o.open.IR); err != nil {
+	if err := o.load(); err != nil {
 		return err
 	}
 	for _, text := range o.attrs {

@@ -96,6 +96,7 @@ type Operator struct {
 	Notes []recompute.Note `json:"notes,omitempty"`
 
 	size     int64 // of the tensors, in bytes
+	inGraph  bool  // a graph gave attributes
 	evidence lang.Sentence
 }
 

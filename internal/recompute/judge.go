@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -210,36 +211,33 @@ func (j *judge) decide() (*Verdict, error) {
 
 // choose runs the hypotheses and returns the best; nil if none goes with the shapes.
 func (j *judge) choose(all []Attributes) (best *result, tried int, why string, err error) {
-	candidates := make([]*result, 0, len(all))
-	for _, h := range all {
-		r, err := j.run(h, len(all) > 1)
-		if err != nil {
-			return nil, tried, "", err
-		}
-		tried++
-		if r.why != "" {
-			if why == "" {
-				why = r.why
-			}
-			continue
-		}
-		candidates = append(candidates, r)
-		if r.beyond() == 0 && r.checked() > 0 {
-			break
-		}
-	}
-	slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
-	for _, r := range candidates[:min(len(candidates), fewCells)] {
-		if r.cells < r.of {
-			if r, err = j.run(r.attrs, false); err != nil {
+	for tried < len(all) && (best == nil || best.bad() > 0) {
+		var candidates []*result
+		for more := true; tried < len(all) && more; tried++ {
+			r, err := j.run(all[tried], len(all) > 1)
+			if err != nil {
 				return nil, tried, "", err
 			}
+			if r.why != "" {
+				why = cmp.Or(why, r.why)
+				continue
+			}
+			candidates = append(candidates, r)
+			more = r.beyond() > 0 || r.checked() == 0
 		}
-		if best == nil || r.compare(best) < 0 {
-			best = r
-		}
-		if best.bad() == 0 {
-			break
+		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
+		for _, r := range candidates[:min(len(candidates), fewCells)] {
+			if r.cells < r.of {
+				if r, err = j.run(r.attrs, false); err != nil {
+					return nil, tried, "", err
+				}
+			}
+			if best == nil || r.compare(best) < 0 {
+				best = r
+			}
+			if best.bad() == 0 {
+				break
+			}
 		}
 	}
 	return best, tried, why, nil
@@ -344,7 +342,7 @@ func (j *judge) isClosed() bool {
 			return false
 		}
 	}
-	return !j.formula.open
+	return !j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused()
 }
 
 // inPlace reports whether the output lies where an input was.
