@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/ranks"
 	"dumptool/internal/report"
+	"dumptool/internal/sidefile"
 )
 
 // checkOptions are the flags of check.
@@ -20,6 +21,8 @@ type checkOptions struct {
 	paths, ops, attrs []string
 	groups            string
 	open              dumpdir.Options
+	files             sidefile.Files
+	graphFiles        []string
 	output            reportOptions
 	exitZero          exitZero
 }
@@ -57,6 +60,7 @@ The inputs must have been dumped (dump_mode all).`,
 		opsFlag(&opts.ops),
 		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", choosing, safe},
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
+		cmdFlag{"graph-file|f|fusion", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
 		irFlag(&opts.open.IR),
 		cmdFlag{"parallel", parsed(&opts.Ranks.Groups.Mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4 (tp, cp, ep, dp, pp; order=tp-cp-ep-dp-pp); default: what the dump says", facts, safe},
 		cmdFlag{"groups", text(&opts.groups), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", facts, 0},
@@ -88,6 +92,23 @@ func (o *checkOptions) readGroups(run *dumpdir.Run) error {
 	return nil
 }
 
+// load reads the files about the graph.
+func (o *checkOptions) load() error {
+	if err := recognise(o.graphFiles, &o.files, &o.open.IR); err != nil {
+		return err
+	}
+	if err := checkIR(o.open.IR); err != nil {
+		return err
+	}
+	o.files.Attributes, o.open.Attributes, o.Graph = true, true, true
+	in, err := o.files.Load()
+	if err != nil {
+		return compareError(err)
+	}
+	o.open.Sources = dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}
+	return nil
+}
+
 func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error {
 	ctx := cmd.Context()
 	paths := append(o.paths, args...)
@@ -97,7 +118,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err := checkReports[*check.Report](&o.output); err != nil {
 		return err
 	}
-	if err := checkIR(o.open.IR); err != nil {
+	if err := o.load(); err != nil {
 		return err
 	}
 	for _, text := range o.attrs {

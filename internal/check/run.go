@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
@@ -29,8 +30,13 @@ type Options struct {
 	Workers int
 	// Attributes are those that the user gives.
 	Attributes []Given
-	// Seed is that of signs and samples.
-	Seed int64
+	// Graph is whether graphs give attributes.
+	Graph bool
+	// Seed is that of signs and samples. Full computes everything, Budget bounds what one
+	// operator may cost in multiplications and additions, 0 for no limit.
+	Seed   int64
+	Full   bool
+	Budget int64
 	// FailOn are the statuses that are a finding, Require is the share of the operators that
 	// has to be judged.
 	FailOn  []string
@@ -69,6 +75,8 @@ type checker struct {
 	*Report
 	opt   *Options
 	files *tensorfile.Pool
+	// unfit is set for graphs that do not fit the dumps.
+	unfit bool
 }
 
 // job is an operator to check.
@@ -89,7 +97,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: lang.Plains(run.Warnings), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
+	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, lang.Plains(run.Warnings)...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
 		opt: &opt, files: new(tensorfile.Pool)}
 	defer c.files.Close()
 	var jobs []job
@@ -116,12 +124,13 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	c.tables = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
 		return slices.ContainsFunc(j.op.Tensors, func(t dumpdir.Tensor) bool { return !t.Table })
 	})
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, job.size,
-		func(ctx context.Context, j job) outcome { return c.check(ctx, j) },
-		func(_ int, o outcome) {
-			c.Operators = append(c.Operators, o.row)
-			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
-		})
+	problems, warnings := len(c.Problems), len(c.Warnings)
+	err := c.run(ctx, jobs)
+	if err == nil && c.doubt() {
+		c.unfit, c.Operators, c.Problems = true, c.Operators[:0], c.Problems[:problems]
+		c.Warnings = slices.Delete(c.Warnings, warnings, len(c.Warnings)-1) // but the doubt
+		err = c.run(ctx, jobs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +139,16 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	}
 	c.conclude()
 	return c.Report, nil
+}
+
+// run makes the rows of jobs.
+func (c *checker) run(ctx context.Context, jobs []job) error {
+	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
+		func(ctx context.Context, j job) outcome { return c.check(ctx, j) },
+		func(_ int, o outcome) {
+			c.Operators = append(c.Operators, o.row)
+			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
+		})
 }
 
 // size is what reading the tensors of the operator takes.
@@ -165,8 +184,14 @@ func (c *checker) check(ctx context.Context, j job) (o outcome) {
 	return o
 }
 
-// typeOf is the type of an operator; of a call the function.
-func typeOf(op *dumpdir.Op) string { return op.Type }
+// typeOf is the type of an operator; of a call the function, of a module its class.
+func typeOf(op *dumpdir.Op) string {
+	if op.Call != nil && op.Call.API != "" {
+		function, _ := optype.CallsOf(op.Call.API)
+		return cmp.Or(function, op.Type)
+	}
+	return op.Type
+}
 
 // execution is an operator whose files are open.
 type execution struct {
@@ -177,7 +202,8 @@ type execution struct {
 	buffers []*layout.Buffers
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
-	formats map[*recompute.Tensor]string
+	graphs  []*graph.Op // what graphs know of the operator
+	stored  map[*recompute.Tensor]*tensorfile.Tensor
 }
 
 // close closes the files.
@@ -189,37 +215,55 @@ func (x *execution) close() {
 
 // judge opens the tensors, binds them to the formula and judges them.
 func (x *execution) judge(ctx context.Context) error {
-	formula := optype.FormulaOf(x.row.Type)
-	var err error
-	if x.in, err = x.tensors(tensor.Input, formula.Images()); err != nil {
+	x.consult()
+	bind := x.bind
+	if x.op.Call != nil && x.op.Call.API != "" {
+		bind = x.bindCall
+	}
+	op, warnings, v, err := bind()
+	if err != nil {
 		return err
 	}
-	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
-		return err
+	for _, w := range warnings {
+		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
 	}
-	x.row.Inputs = x.describe(x.in)
-	v := x.refused(formula)
 	if v == nil {
-		op, warnings, err := recompute.Bind(formula, x.in, x.out, x.given())
-		if err != nil {
-			return err
-		}
-		for _, w := range warnings {
-			x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
-		}
+		op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.named(err)
 		}
+		x.take(v)
+		return x.explain(ctx, op, v)
 	}
 	x.take(v)
 	return nil
 }
 
+// bind opens the tensors of a dump and binds them to the formula of its type, or says why
+// it cannot be judged.
+func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+	formula := optype.FormulaOf(x.row.Type)
+	if x.in, err = x.tensors(tensor.Input, formula.Images()); err != nil {
+		return nil, nil, nil, err
+	}
+	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
+		return nil, nil, nil, err
+	}
+	x.row.Inputs = x.describe(x.in)
+	if v := x.refused(formula.Name); v != nil {
+		return nil, nil, v, nil
+	}
+	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
+		op.Overlap, op.Fused = x.overlap(), x.row.Fused
+	}
+	return op, warnings, nil, err
+}
+
 // refused is the verdict of an operator without what a formula needs.
-func (x *execution) refused(f optype.Formula) *recompute.Verdict {
+func (x *execution) refused(formula string) *recompute.Verdict {
 	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
-	case f.Name == "":
+	case formula == "":
 		v.Reason = recompute.NoType
 	case len(x.in) == 0:
 		v.Reason = recompute.NoInputs
@@ -237,18 +281,6 @@ func (x *execution) named(err error) error {
 		return fmt.Errorf("%s %d: %w", t.Kind, t.Index, err)
 	}
 	return err
-}
-
-// given are the attributes that the user gives.
-func (x *execution) given() recompute.Attributes {
-	all := recompute.Attributes{}
-	for _, g := range x.opt.Attributes {
-		if g.Op != "" && !slices.Contains(x.op.Names(), g.Op) || g.Type != "" && g.Type != x.row.Type {
-			continue
-		}
-		all[g.Name] = recompute.Attribute{Value: g.Value, Source: recompute.FromHand}
-	}
-	return all
 }
 
 // tensors opens the inputs or outputs in their order; one that is missing is nil.
@@ -322,13 +354,33 @@ func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (
 	return x.note(one, s), err
 }
 
-// note keeps the format of a tensor for the report.
+// note keeps how a tensor is stored.
 func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
-	if x.formats == nil {
-		x.formats = map[*recompute.Tensor]string{}
+	if x.stored == nil {
+		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
 	}
-	x.formats[one] = s.Format.String()
+	x.stored[one] = s
 	return one
+}
+
+// overlap reports whether an output lay in the memory of an input; nil where no dump says
+// where they were.
+func (x *execution) overlap() *bool {
+	var is *bool
+	for _, in := range x.in {
+		for _, out := range x.out {
+			if in == nil || out == nil || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
+				continue
+			}
+			a, b := x.stored[in], x.stored[out]
+			both := a.Address < b.Address+uint64(b.Size) && b.Address < a.Address+uint64(a.Size)
+			if is == nil {
+				is = new(bool)
+			}
+			*is = *is || both
+		}
+	}
+	return is
 }
 
 // hostPlan plans a tensor of a device layout in host order.
@@ -357,7 +409,7 @@ func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
 	all := []Tensor{}
 	for i, t := range tensors {
 		if t != nil {
-			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.formats[t]})
+			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String()})
 		}
 	}
 	return all

@@ -36,7 +36,6 @@ type Accused struct {
 	At       dumpdir.Coordinates
 	Op       string
 	Evidence lang.Sentence
-	Reason   string
 }
 
 // Report is what is said about a run of many ranks: the key ranks of documents.

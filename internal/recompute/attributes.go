@@ -27,6 +27,9 @@ const (
 	maxInteger = 1 << 53
 )
 
+// Sources are all of them, the best first.
+var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
+
 // Value is the value of an attribute: numbers, of which nested lists are one list and true
 // and false are 1 and 0, or a text.
 type Value struct {
@@ -134,6 +137,7 @@ type call struct {
 	axis   int            // along which inputs lie behind each other
 	ties   []bool         // elements of the output that rounding may put either way
 	dtypes []tensor.DType // of the outputs
+	types  []tensor.DType // of the inputs
 }
 
 // in returns an input; a missing one does not fit.

@@ -22,6 +22,10 @@ type result struct {
 	// cells that were computed, of so many.
 	cells, of int64
 	products  []product
+	// how says how much was computed, empty for all; scanned is what projections show, nil
+	// without.
+	how     string
+	scanned *projected
 }
 
 // count sums a count of all outputs.
@@ -42,6 +46,8 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
+	// expected are the outputs that are kept, nil for none.
+	expected [][]float64
 }
 
 // errTooLarge is the error of an operator that cannot be cut into what memory holds.
@@ -104,6 +110,10 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 	if few && n > fewCells {
 		step = n / fewCells
 	}
+	if size := p.Outputs[0].elements(); !few && p.Budget > 0 && size > p.Budget {
+		step = min(n, (size+p.Budget-1)/p.Budget)
+		r.how = "sampled"
+	}
 	for i := int64(0); i < n; i += step {
 		if err := j.ctx.Err(); err != nil {
 			return err
@@ -152,9 +162,10 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
-			c.inputs = append(c.inputs, nil)
+			c.inputs, c.types = append(c.inputs, nil), append(c.types, tensor.Undefined)
 			continue
 		}
+		c.types = append(c.types, p.Inputs[k].DType)
 		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].in[k] })
 		x, err := f.read(m, lo, hi)
 		if err != nil {
@@ -194,6 +205,46 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	return c, nil
 }
 
+// mostExpected is how many elements Expected returns.
+const mostExpected = 1 << 22
+
+// Expected returns what the outputs of an operator should be with some attributes, nil for
+// an output that is not computed, and for operators that are too large.
+func Expected(ctx context.Context, op *Operator, h Attributes) ([][]float64, error) {
+	f := formulaOf(op.Formula)
+	total := int64(0)
+	for _, t := range op.Outputs {
+		total += t.elements()
+	}
+	if f == nil || total > mostExpected {
+		return nil, nil
+	}
+	j := &judge{ctx: ctx, op: op, formula: f, expected: make([][]float64, len(op.Outputs))}
+	if j.formula.linear != nil {
+		if l, why := j.formula.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
+			return nil, nil
+		}
+	}
+	r, err := j.run(h, false)
+	if err != nil || r.why != "" {
+		return nil, err
+	}
+	return j.expected, nil
+}
+
+// collect keeps what was computed for an output.
+func (j *judge) collect(output int, x *Array, offset func(i int) int64) {
+	if j.expected == nil {
+		return
+	}
+	if j.expected[output] == nil {
+		j.expected[output] = make([]float64, j.op.Outputs[output].elements())
+	}
+	for i, v := range x.v {
+		j.expected[output][offset(i)] = v
+	}
+}
+
 // cell computes the formula in a cell and compares the outputs.
 func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, tallies []*tally) error {
 	c, err := j.compute(p, r.attrs, g, box, in, out)
@@ -214,6 +265,7 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 		}
 		tallies[k].wild = !c.selects && j.formula.class != Move
 		tallies[k].add(c.outputs[k], y, c.wild, tie, c.offsets[k])
+		j.collect(p.output+k, c.outputs[k], c.offsets[k])
 	}
 	r.top = max(r.top, c.top)
 	r.products = append(r.products, c.products...)

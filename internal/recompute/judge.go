@@ -1,10 +1,12 @@
 package recompute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -20,6 +22,9 @@ const (
 	Misfit    Status = "MISFIT"
 	Undecided Status = "UNDECIDED"
 )
+
+// Key is the status as documents and flags have it.
+func (s Status) Key() string { return strings.ToLower(string(s)) }
 
 // Reason says why an operator is wrong or undecided. Those of wrong ones are codes of
 // causes; what is wrong in the values of outputs shows by comparing them with what was
@@ -206,36 +211,33 @@ func (j *judge) decide() (*Verdict, error) {
 
 // choose runs the hypotheses and returns the best; nil if none goes with the shapes.
 func (j *judge) choose(all []Attributes) (best *result, tried int, why string, err error) {
-	candidates := make([]*result, 0, len(all))
-	for _, h := range all {
-		r, err := j.run(h, len(all) > 1)
-		if err != nil {
-			return nil, tried, "", err
-		}
-		tried++
-		if r.why != "" {
-			if why == "" {
-				why = r.why
-			}
-			continue
-		}
-		candidates = append(candidates, r)
-		if r.beyond() == 0 && r.checked() > 0 {
-			break
-		}
-	}
-	slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
-	for _, r := range candidates[:min(len(candidates), fewCells)] {
-		if r.cells < r.of {
-			if r, err = j.run(r.attrs, false); err != nil {
+	for tried < len(all) && (best == nil || best.bad() > 0) {
+		var candidates []*result
+		for more := true; tried < len(all) && more; tried++ {
+			r, err := j.run(all[tried], len(all) > 1)
+			if err != nil {
 				return nil, tried, "", err
 			}
+			if r.why != "" {
+				why = cmp.Or(why, r.why)
+				continue
+			}
+			candidates = append(candidates, r)
+			more = r.beyond() > 0 || r.checked() == 0
 		}
-		if best == nil || r.compare(best) < 0 {
-			best = r
-		}
-		if best.bad() == 0 {
-			break
+		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
+		for _, r := range candidates[:min(len(candidates), fewCells)] {
+			if r.cells < r.of {
+				if r, err = j.run(r.attrs, false); err != nil {
+					return nil, tried, "", err
+				}
+			}
+			if best == nil || r.compare(best) < 0 {
+				best = r
+			}
+			if best.bad() == 0 {
+				break
+			}
 		}
 	}
 	return best, tried, why, nil
@@ -273,6 +275,12 @@ func (j *judge) fill(v *Verdict, r *result) {
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
 			RMS: t.root(t.wide), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
+		if r.how != "" {
+			o.How = r.how
+		}
+		if r.scanned != nil {
+			o.Chi, o.MaxZ = r.scanned.chi(), r.scanned.maxZ
+		}
 		if t.infinite && t.worst <= 1 {
 			o.Worst = math.Inf(1)
 		}
@@ -334,7 +342,7 @@ func (j *judge) isClosed() bool {
 			return false
 		}
 	}
-	return !j.formula.open
+	return !j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused()
 }
 
 // inPlace reports whether the output lies where an input was.
@@ -378,7 +386,8 @@ func sameBytes(x, y *Tensor) (bool, error) {
 // excuse judges an operator with all elements within the wide bound.
 func (j *judge) excuse(v *Verdict, r *result) error {
 	v.Status, v.Confidence = OK, High
-	if r.beyond() == 0 {
+	scanned := r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
+	if r.beyond() == 0 && !scanned {
 		return nil
 	}
 	v.Status, v.Confidence = Low, Medium

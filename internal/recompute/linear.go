@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -20,9 +21,15 @@ type linear struct {
 	byColumn bool
 	// offset is where an element lies in the output.
 	offset func(part, row, column int64) int64
-	// bias is what is added to each column of all parts, residual to each element; nil for
-	// nothing.
-	bias, residual func(part, row int64, dst []float64) error
+	// columns are what is added to each column of a part, nil for nothing; same are tensors in
+	// the order of the output that are added to it.
+	columns func(part int64) ([]float64, error)
+	same    []*whole
+	// block sets dst to rows of the left factor that follow each other; nil where left is as
+	// good.
+	block func(part, row, n int64, dst []float64) error
+	// run is how many rows lie beside each other in the output, where columns do not.
+	run int64
 	// winograd is set where its transforms may have been used.
 	winograd bool
 	// places are rows that are worth a look: corners and edges.
@@ -217,10 +224,53 @@ func (j *judge) linearRun(r *result, few bool) error {
 	t := newTally(j.op.Outputs[0].DType, j.formula.class)
 	r.tallies = append(r.tallies, t)
 	r.of = l.parts * l.rows
-	rows := l.choose(few)
-	r.cells = int64(len(rows))
+	rows := l.choose(few, j.op.Full)
+	if !few && int64(len(rows)) < r.of {
+		more, err := j.large(r, l)
+		if err != nil {
+			return err
+		}
+		rows = union(rows, more)
+	}
+	if r.cells = int64(len(rows)); !few {
+		r.cells = r.of // all that there will be
+	}
+	return j.inFull(r, l, rows, out, t, !few && l.k >= 2*cube && l.cost() < orderedProduct)
+}
+
+// large checks all of a large product by projections, and returns the rows that are worth to
+// be computed in full: those that are hit, or more of them where an activation forbids it.
+func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
+	linearWay := r.attrs["activation"].Value.Text == "none" || r.attrs["activation"].Source == ""
+	rowCost := float64(l.k) * float64(l.n)
+	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(mostBlocks, l.n))
+	budget := float64(j.op.Budget)
+	if !linearWay || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
+		want := int64(rowsOfActivation)
+		if budget > 0 {
+			want = min(want, int64(budget/rowCost))
+		}
+		r.how = "sampled"
+		return l.sampled(want), nil
+	}
+	p, err := j.scan(l, uint64(j.op.Seed))
+	if err != nil {
+		return nil, err
+	}
+	r.how, r.scanned = "projected", p
+	return p.worstRows(), nil
+}
+
+// union joins two lists of rows that are in order.
+func union(a, b []rowOf) []rowOf {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, func(a, b rowOf) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.row, b.row)) })
+	return slices.Compact(all)
+}
+
+// inFull computes rows and compares them.
+func (j *judge) inFull(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
 	size := max(1, int(rowElements/max(1, l.n)))
-	ordered := !few && l.k >= 2*cube && l.cost() < orderedProduct
 	for len(rows) > 0 {
 		if err := j.ctx.Err(); err != nil {
 			return err
@@ -239,14 +289,14 @@ func (j *judge) linearRun(r *result, few bool) error {
 }
 
 // choose lists the rows that are computed in full.
-func (l *linear) choose(few bool) []rowOf {
+func (l *linear) choose(few, full bool) []rowOf {
 	var all []rowOf
 	total := l.parts * l.rows
 	want := total
 	switch {
 	case few:
 		want = min(total, max(3, (fitElements+l.n-1)/max(1, l.n)))
-	case l.cost() > wholeProduct:
+	case !full && l.cost() > wholeProduct:
 		want = rowsInFull
 		if l.places != nil {
 			want = pixelsInFull
@@ -258,12 +308,19 @@ func (l *linear) choose(few bool) []rowOf {
 		}
 		return all
 	}
+	return l.sampled(want)
+}
+
+// sampled are so many rows: the first and the last, corners, and others at random.
+func (l *linear) sampled(want int64) []rowOf {
+	total := l.parts * l.rows
+	want = min(want, total)
+	var all []rowOf
 	chosen := map[int64]bool{0: true, total - 1: true, total / 2: true}
 	for _, row := range l.places {
-		if int64(len(chosen)) < want {
-			chosen[row] = true
+		for _, at := range []int64{row, total - l.rows + row} {
 			if int64(len(chosen)) < want {
-				chosen[total-l.rows+row] = true
+				chosen[at] = true
 			}
 		}
 	}
@@ -274,8 +331,7 @@ func (l *linear) choose(few bool) []rowOf {
 	for i := range chosen {
 		all = append(all, rowOf{i / l.rows, i % l.rows})
 	}
-	slices.SortFunc(all, func(a, b rowOf) int { return int(a.part*l.rows + a.row - b.part*l.rows - b.row) })
-	return all
+	return union(all, nil)
 }
 
 // rows computes rows of one part and compares them.
@@ -287,14 +343,18 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 		return err
 	}
 	x := m.bounded(s, l, len(rows))
-	for k, add := range []func(part, row int64, dst []float64) error{l.bias, l.residual} {
-		if add == nil {
-			continue
+	if l.columns != nil {
+		bias, err := l.columns(rows[0].part)
+		if err != nil {
+			return &TensorError{tensor.Input, 2, err}
 		}
+		x = x.add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)))
+	}
+	for _, w := range l.same {
 		b := m.exact(x.shape, m.alloc(len(x.v)))
 		for i, o := range rows {
-			if err := add(o.part, o.row, b.v[int64(i)*l.n:][:l.n]); err != nil {
-				return &TensorError{tensor.Input, 2 + k, err}
+			if err := gather(w.feed, b.v[int64(i)*l.n:][:l.n], func(c int64) int64 { return l.offset(o.part, o.row, c) }); err != nil {
+				return &TensorError{tensor.Input, 2, err}
 			}
 		}
 		x = x.add(b)
@@ -313,7 +373,9 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 		}
 	}
 	wild := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
-	t.add(x, y, wild, nil, func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) })
+	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
+	t.add(x, y, wild, nil, offset)
+	j.collect(0, x, offset)
 	r.top = max(r.top, m.top)
 	r.products = append(r.products, m.products...)
 	return nil

@@ -33,6 +33,11 @@ type Operator struct {
 	Changed string
 	// Called is set for a call of a framework, which saves its inputs before it runs.
 	Called bool
+	// Full computes everything, Budget is how many multiplications and additions an operator
+	// may cost, elements for those that are none; 0 for no limit. Seed is that of signs.
+	Full   bool
+	Budget int64
+	Seed   int64
 
 	wholes map[*Tensor]*whole
 	views  map[*Tensor]*Tensor

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -92,6 +93,20 @@ func (m *matrix) row(part, row int64, dst []float64) error {
 	return nil
 }
 
+// turnedRows sets dst to rows of a matrix that is stored by columns.
+func (m *matrix) turnedRows(part, row, n int64, dst []float64) error {
+	for k := range m.cols {
+		v, err := m.t.run(part*m.rows*m.cols+k*m.rows+row, n)
+		if err != nil {
+			return err
+		}
+		for i, x := range v {
+			dst[int64(i)*m.cols+k] = x
+		}
+	}
+	return nil
+}
+
 // partOf is the matrix that goes with a part of a broadcast shape.
 func partOf(all, own tensor.Shape, part int64) int64 {
 	coord := all.Coordinates(part)
@@ -123,6 +138,11 @@ func matMul(p *problem, h Attributes) (*linear, string) {
 		return nil, "the output has the shape " + out.Shape.String()
 	}
 	l.left = func(part, row int64, dst []float64) error { return a.row(partOf(before, a.before, part), row, dst) }
+	if a.turned {
+		l.block = func(part, row, n int64, dst []float64) error {
+			return a.turnedRows(partOf(before, a.before, part), row, n, dst)
+		}
+	}
 	l.right = func(part, from, to int64) ([]float64, error) {
 		each := b.cols
 		if b.turned {
@@ -135,20 +155,14 @@ func matMul(p *problem, h Attributes) (*linear, string) {
 		w := p.kept(bias)
 		switch bias.elements() {
 		case l.n:
-			l.bias = func(_, _ int64, dst []float64) error { return copyRun(w, dst, 0) }
+			l.columns = func(int64) ([]float64, error) { return w.run(0, l.n) }
 		case l.parts * l.rows * l.n:
-			l.bias = func(part, row int64, dst []float64) error { return copyRun(w, dst, l.offset(part, row, 0)) }
+			l.same = append(l.same, w)
 		default:
 			return nil, "a bias of shape " + bias.Shape.String()
 		}
 	}
 	return l, ""
-}
-
-func copyRun(w *whole, dst []float64, first int64) error {
-	v, err := w.run(first, int64(len(dst)))
-	copy(dst, v)
-	return err
 }
 
 // fullyConnected is a product with weights of a row for each result; what is before the axis
@@ -270,7 +284,7 @@ func conv2D(p *problem, h Attributes) (*linear, string) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.places = corners(out[2:])
+	l.places, l.run = corners(out[2:]), pixels
 	same := func(v []int64, n int64) bool { return !slices.ContainsFunc(v, func(k int64) bool { return k != n }) }
 	l.winograd = axes == 2 && same(g.kernel, 3) && same(g.stride, 1) && same(g.dilation, 1) && groups == 1
 	return l, l.extras(p)
@@ -301,12 +315,10 @@ func (l *linear) extras(p *problem) string {
 		}
 		w := p.kept(t)
 		switch {
-		case l.bias == nil && t.elements() == out.Shape[1]:
-			l.bias = func(part, _ int64, dst []float64) error { return copyRun(w, dst, part*l.n) }
-		case l.residual == nil && t.Shape.Equal(out.Shape):
-			l.residual = func(part, row int64, dst []float64) error {
-				return gather(w.feed, dst, func(i int64) int64 { return l.offset(part, row, i) })
-			}
+		case l.columns == nil && t.elements() == out.Shape[1]:
+			l.columns = func(part int64) ([]float64, error) { return w.run(part*l.n, l.n) }
+		case t.Shape.Equal(out.Shape):
+			l.same = append(l.same, w)
 		default:
 			return "an input of shape " + t.Shape.String()
 		}
@@ -331,17 +343,21 @@ func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []
 				offset += place * strides[k]
 			}
 			begin := at[last]*w.stride[last] - w.before[last]
-			for q := range w.kernel[last] {
-				place := begin + q*w.dilation[last]
-				dst[i] = 0
-				if inside && place >= 0 && place < x[2+last] {
-					v, err := image.run(offset+place, 1)
-					if err != nil {
-						return err
-					}
-					dst[i] = v[0]
+			line := dst[i : i+int(w.kernel[last])]
+			i += len(line)
+			clear(line)
+			first, end := max(0, begin), min(x[2+last], begin+w.extent(last))
+			if !inside || first >= end {
+				continue
+			}
+			v, err := image.run(offset+first, end-first)
+			if err != nil {
+				return err
+			}
+			for q := range line {
+				if place := begin + int64(q)*w.dilation[last]; place >= first && place < end {
+					line[q] = v[place-first]
 				}
-				i++
 			}
 		}
 	}
@@ -433,7 +449,7 @@ func windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) 
 var products = []formula{
 	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, read: readTransposes, attrs: []attribute{transposes, activation}},
 	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}},
-	{name: "Conv2D", class: Linear, inputs: "x w more*", linear: conv2D, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
+	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
 }
 
 // readTransposes takes the names of batches for those of matrices.
@@ -453,16 +469,16 @@ func readTransposes(_ *problem, raw Attributes) Attributes {
 func readWindow(p *problem, raw Attributes) Attributes {
 	axes := p.rank() - 2
 	raw = raw.with(nil)
-	format := raw["data_format"].Value.Text
-	if format == "" {
-		format = raw["format"].Value.Text
+	if axes < 1 || len(p.Outputs[0].Shape) != p.rank() {
+		return raw
 	}
+	format := raw["data_format"].Value.Text
 	spatial := func(v []int64) []int64 {
 		switch {
 		case len(v) == axes:
 			return v
 		case len(v) == 1:
-			return slices.Repeat(v, max(axes, 1))
+			return slices.Repeat(v, axes)
 		case len(v) == axes+2 && len(format) == len(v) && format[len(format)-1] == 'C':
 			return v[1 : axes+1]
 		case len(v) == axes+2:
@@ -470,27 +486,79 @@ func readWindow(p *problem, raw Attributes) Attributes {
 		}
 		return nil
 	}
-	for to, names := range map[string][]string{"strides": {"strides", "stride"}, "dilations": {"dilations", "dilation"}, "ksize": {"ksize", "window", "kernel_size"}, "pads": {"pads", "pad", "padding", "pad_list"}} {
-		for _, name := range names {
+	pads := func(v []int64) []int64 {
+		if len(v) != 2*axes || axes == 1 {
+			return spatial(v)
+		}
+		var before []int64
+		for i := range axes {
+			before = append(before, v[2*i])
+		}
+		return before
+	}
+	way, word := Attribute{}, ""
+	for _, w := range []struct {
+		to, names string
+		take      func([]int64) []int64
+	}{
+		{"strides", "strides stride", spatial}, {"dilations", "dilations dilation", spatial},
+		{"ksize", "ksize window kernel_size", spatial}, {"pads", "pads pad_list pad padding padding_mode pad_mode", pads},
+	} {
+		for name := range fieldsOf(w.names) {
 			x, ok := raw[name]
-			v, isList := x.Value.Integers()
-			delete(raw, name)
-			if !ok || !isList {
+			if !ok {
 				continue
 			}
-			if s := spatial(v); s != nil {
-				raw[to] = Attribute{integers(s...), x.Source}
-			} else if to == "pads" && len(v) == 2*axes {
-				var before []int64
-				for i := range axes {
-					before = append(before, v[2*i])
+			delete(raw, name)
+			if x.Value.IsText() {
+				if w.to == "pads" {
+					way, word = x, strings.ToUpper(x.Value.Text)
 				}
-				raw[to] = Attribute{integers(before...), x.Source}
+				continue
 			}
-			break
+			if v, ok := x.Value.Integers(); ok && raw[w.to].Source == "" {
+				if s := w.take(v); s != nil {
+					raw[w.to] = Attribute{integers(s...), x.Source}
+				}
+			}
 		}
 	}
+	p.pad(raw, word, way)
 	return raw
+}
+
+// pad sets what stands before each axis where a word says it.
+func (p *problem) pad(raw Attributes, word string, way Attribute) {
+	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
+		word, way = "SAME", raw["pads"] // as CANN writes it
+	}
+	x, out := p.Inputs[0].Shape[2:], p.Outputs[0].Shape[2:]
+	before := make([]int64, len(x))
+	switch {
+	case word == "VALID":
+	case strings.HasPrefix(word, "SAME"):
+		kernel, ok := raw["ksize"].Value.Integers()
+		if w := p.input(1); w != nil && len(w.Shape) == len(x)+2 {
+			kernel, ok = w.Shape[2:], true
+		}
+		strides, hasStrides := raw["strides"].Value.Integers()
+		if !ok || !hasStrides || len(strides) != len(x) || len(kernel) != len(x) {
+			return
+		}
+		for k := range x {
+			d := int64(1)
+			if v, ok := raw["dilations"].Value.Integers(); ok && len(v) == len(x) {
+				d = v[k]
+			}
+			need := max(0, (out[k]-1)*strides[k]+(kernel[k]-1)*d+1-x[k])
+			if before[k] = need / 2; word == "SAME_LOWER" {
+				before[k] = need - need/2
+			}
+		}
+	default:
+		return
+	}
+	raw["pads"] = Attribute{integers(before...), way.Source}
 }
 
 // tie reports whether an element lies where rounding may go either way.
