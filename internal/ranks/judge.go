@@ -40,16 +40,18 @@ type Accused struct {
 
 // Report is what is said about a run of many ranks: the key ranks of documents.
 type Report struct {
-	// Mesh are the sizes and strides of the groups, Groups those of which there are few.
+	// Mesh are the sizes and strides of the groups, Groups all of them.
 	Mesh   []Axis  `json:"mesh"`
 	Groups []Group `json:"groups"`
 	// World is how many ranks the dump has, Steps how many steps.
-	World    int          `json:"world"`
-	Steps    int          `json:"steps"`
+	World int `json:"world"`
+	Steps int `json:"steps"`
+	// Events counts the communications, Replicas the sets of tensors that ought to be equal.
 	Events   EventCount   `json:"events"`
 	Replicas replicaCount `json:"replicas"`
-	Findings []*Finding   `json:"findings"`
-	Notes    []*Note      `json:"notes"`
+	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
+	Findings []*Finding `json:"findings"`
+	Notes    []*Note    `json:"notes"`
 	// Matrix is what is wrong by rank and layer, null where nothing is.
 	Matrix *Matrix `json:"matrix"`
 

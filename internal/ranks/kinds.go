@@ -115,7 +115,8 @@ type Finding struct {
 	Step string `json:"step"`
 	Rank int    `json:"rank"`
 	Op   string `json:"op"`
-	// Kind is what is wrong, Class where that belongs in the order of cause.
+	// Kind is what is wrong, Class where that belongs in the order of cause, Confidence how
+	// sure it is.
 	Kind       Kind              `json:"kind"`
 	Class      Class             `json:"class"`
 	Confidence record.Confidence `json:"confidence"`
@@ -130,8 +131,9 @@ type Finding struct {
 	Chinese  string        `json:"evidence_zh"`
 	Facts    record.Facts  `json:"facts"`
 	// Module is the module around a communication, Script the line of the user's script.
-	Module string  `json:"module,omitempty"`
-	Script string  `json:"script,omitempty"`
+	Module string `json:"module,omitempty"`
+	Script string `json:"script,omitempty"`
+	// Spread is what it may have damaged, of the first findings.
 	Spread *Spread `json:"spread,omitempty"`
 
 	call *Call
@@ -173,6 +175,7 @@ type Spread struct {
 
 // Note is something odd that is not wrong.
 type Note struct {
+	// Kind says what, Step and Op where it is for the first time.
 	Kind Kind   `json:"kind"`
 	Step string `json:"step"`
 	Op   string `json:"op"`

@@ -8,8 +8,10 @@ import (
 // Matrix is what is wrong by rank and layer, in the first step in which anything is.
 // Ranks with equal rows share one.
 type Matrix struct {
+	// Step is the first in which anything is wrong.
 	Step string `json:"step"`
 	// Layers are the columns: the numbers of layers as ranks have them, of each stage from 0.
+	// Rows are those of ranks.
 	Layers []int       `json:"layers"`
 	Rows   []MatrixRow `json:"rows"`
 }
