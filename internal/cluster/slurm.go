@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"dumptool/internal/lang"
 )
 
 // Slurm is a script that submits the job: an array for the shards, and the merge behind
@@ -62,4 +64,25 @@ func comment(words []string) string {
 		}
 		return '?'
 	}, "Made by: "+ShellLine(words))
+}
+
+// plainWord is a word that neither a shell nor YAML reads as anything else. Words of
+// YAML with a meaning, such as true, are not.
+var plainWord = lang.Pattern(`^[-A-Za-z0-9_./:=+@%,]+$`)
+
+// shellWord writes a word for a POSIX shell.
+func shellWord(s string) string {
+	if plainWord().MatchString(s) && !strings.HasPrefix(s, "=") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// ShellLine writes words for a POSIX shell, in one line unless words have several.
+func ShellLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shellWord(w)
+	}
+	return strings.Join(quoted, " ")
 }
