@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
-
-	"github.com/spf13/cobra"
 )
 
 func TestExitCodes(t *testing.T) {
