@@ -13,7 +13,8 @@ import (
 
 // Patch is a part of a manifest that is merged into one in the way of Kubernetes
 // (strategic merge): fields replace fields, elements of lists with a key join those of the
-// same key, null and "$patch: delete" remove, "$patch: replace" replaces.
+// same key, null removes a field, "$patch: delete" an element or what is in a map, and
+// "$patch: replace" replaces.
 type Patch struct {
 	file string
 	root *yaml.Node
@@ -174,10 +175,12 @@ func mergeMap(to, patch *yaml.Node) {
 		at, old := field(to, key.Value)
 		switch {
 		case key.Value == directive:
-		case value.Tag == "!!null" || told(value) == "delete":
+		case value.Tag == "!!null":
 			if old != nil {
 				to.Content = slices.Delete(to.Content, at, at+2)
 			}
+		case old != nil && told(value) == "delete":
+			to.Content[at+1] = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		case old == nil:
 			to.Content = append(to.Content, key, added(key.Value, value))
 		case old.Kind == yaml.MappingNode && value.Kind == yaml.MappingNode:
