@@ -86,7 +86,7 @@ job, at most three times; shards that are complete end at once then.`
 const clusterExamples = `  dumptool cluster %[1]s -n 100 -- compare --cpu s3://golden/run7 \
     --npu s3://dumps/run7 -out s3://results/run7/report > %[2]s
   dumptool cluster %[1]s -n 16 %[3]s -- \
-    overflow scan s3://dumps/run7 --format json -out s3://results/scan > %[2]s`
+    overflow scan s3://dumps/run7 --format json -out s3://out/scan > %[2]s`
 
 // newClusterJobCommand returns a command that prints a job as write makes it.
 func newClusterJobCommand(a *app, on, short string, write func(*cluster.Job) (string, error), long string) *cobra.Command {
@@ -363,8 +363,8 @@ func newClusterMergeCommand(a *app) *cobra.Command {
 the folders as shards do and takes documents of just these files, of these options and
 of this run: what an earlier attempt left behind counts as missing once it is out of
 date. 'dumptool merge DIR' merges what there is without looking at the folders.`,
-		Example: `  dumptool cluster merge -n 4 --run 7 --missing -- compare --cpu golden --npu dumps \
-    -out report`,
+		Example: `  dumptool cluster merge -n 4 --run 7 --missing -- \
+    compare --cpu golden --npu dumps -out report`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
