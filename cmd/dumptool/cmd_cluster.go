@@ -166,7 +166,7 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 	j, parts := &o.job, o.parts(line)
 	inputs := slices.Concat(line.inputs(), line.args)
 	for _, in := range inputs {
-		if within(parts, in) {
+		if line.name != "convert" && within(parts, in) { // convert leaves its output out, as one run does
 			return usagef("%s, where the shards write, lies in %s, which they read: give --work or -out another place", parts, in)
 		}
 	}
@@ -443,6 +443,28 @@ func (w *awaited) choose(docs []shard.Document) ([]shard.Document, error) {
 	})
 	w.stale = len(docs) - len(kept)
 	return kept, nil
+}
+
+// folders is the error of a folder in which not every shard has a folder yet.
+func (w *awaited) folders(path string) error {
+	entries, err := store.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	there := 0
+	for i := range w.of {
+		if names[(shard.Spec{Index: i, Of: w.of}).Folder()] {
+			there++
+		}
+	}
+	if there < w.of {
+		return fmt.Errorf("%s: %d of %d shards have a folder", path, there, w.of)
+	}
+	return nil
 }
 
 // none is the error where no document is as shards would write it now.

@@ -151,10 +151,23 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	}
 	m := &merging{mergeOptions: opts, a: a, cmd: cmd}
 	var kind *mergeKind
-	err := waitUntil(cmd.Context(), opts.wait, func() (err error) {
+	find := func() (err error) {
 		kind, err = m.find(kinds)
 		return err
-	})
+	}
+	look := find
+	if a.awaited != nil && opts.wait > 0 { // documents are not read before there are enough of them
+		look = func() error {
+			if err := a.awaited.folders(opts.paths[0]); err != nil {
+				return err
+			}
+			return find()
+		}
+	}
+	err := waitUntil(cmd.Context(), opts.wait, look)
+	if err != nil && opts.wait > 0 && !errors.Is(err, context.Canceled) {
+		err = find() // which says all that is wrong
+	}
 	missing, isMissing := errors.AsType[*shard.MissingError](err)
 	switch {
 	case errors.Is(err, context.Canceled):

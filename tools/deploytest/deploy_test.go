@@ -167,7 +167,7 @@ func withProgram(run func() int) int {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // it is ours
 	program = filepath.Join(dir, "dumptool")
 	build := exec.Command("go", "build", "-o", program, "./cmd/dumptool")
 	build.Dir = filepath.Join("..", "..")
