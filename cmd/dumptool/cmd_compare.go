@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
@@ -96,6 +97,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	if err := o.resolve(a, args); err != nil {
 		return err
 	}
+	warnOfModels(a, cmd)
 	if o.Shard.On() {
 		if err := o.forShard(); err != nil {
 			return err
@@ -201,6 +203,15 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 	}
 	warn(a, o.Warnings)
 	return o.chooseOrder()
+}
+
+// warnOfModels says what a colon in --model means, which may stand in the name of a model.
+func warnOfModels(a *app, cmd *cobra.Command) {
+	given := cmd.Flag("model").Value.String()
+	if ref, npu, parted := strings.Cut(given, ":"); parted {
+		warn(a, []lang.Sentence{lang.Sayf("--model %s: %s of the reference, %s of the NPU data; a name with a colon goes to --ref-model and --npu-model",
+			"--model %s：参考侧为 %s，NPU 侧为 %s；名称中含冒号时请用 --ref-model 和 --npu-model", given, ref, npu)})
+	}
 }
 
 // comparePairs compares the pairs of a plan, with a progress bar.

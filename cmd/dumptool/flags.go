@@ -73,6 +73,8 @@ const (
 	hidden
 	// inReport flags can be written as keys of --report.
 	inReport
+	// inProfile flags can be written as keys of the file of --profile.
+	inProfile
 	// The topics of help that list a flag.
 	onLimits
 	onOrder
