@@ -439,7 +439,7 @@ func (w *awaited) choose(docs []shard.Document) ([]shard.Document, error) {
 		w.now, w.seen = now, docs[0].Listing
 	}
 	kept := slices.DeleteFunc(slices.Clone(docs), func(d shard.Document) bool {
-		return d.Shard == nil || d.Shard.Of != w.of || !d.SameWork(&w.now)
+		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.now.Listing || d.RunID != w.now.RunID || d.Differing(&w.now) != ""
 	})
 	w.stale = len(docs) - len(kept)
 	return kept, nil
@@ -474,6 +474,16 @@ func (w *awaited) none(where string) error {
 		e.Missing = append(e.Missing, i)
 	}
 	return e
+}
+
+// told says what the document of a shard would say of itself, if that is all that was
+// asked for.
+func (a *app) told(origin shard.Origin) bool {
+	if a.origin == nil {
+		return false
+	}
+	*a.origin = origin
+	return true
 }
 
 // originOf is what the document of a shard would say of itself, by the command line of

@@ -89,15 +89,12 @@ func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing strin
 // done reports whether --resume finds the document of a shard at path as it would be
 // written again. complete reads whether nothing is missing in it.
 func (o *shardOptions) done(a *app, path string, origin *shard.Origin, complete func(d *shard.Document) bool) bool {
-	if a.origin != nil { // which is all that was asked for
-		*a.origin = *origin
-		return true
-	}
 	if !o.resume {
 		return false
 	}
 	d, err := shard.ReadOrigin(path)
-	if err != nil || d.Shard == nil || *d.Shard != *origin.Shard || !d.SameWork(origin) || !complete(&d) {
+	if err != nil || d.Shard == nil || *d.Shard != *origin.Shard || d.Listing != origin.Listing || d.RunID != origin.RunID ||
+		d.Differing(origin) != "" || !complete(&d) {
 		return false
 	}
 	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", "%s 已完整：不再重做", path)})

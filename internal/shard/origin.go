@@ -79,12 +79,6 @@ func (o *Origin) Differing(other *Origin) string {
 	return slices.Min(names)
 }
 
-// SameWork reports whether two documents are of one run, of the same files and of options
-// that make the same rows.
-func (o *Origin) SameWork(other *Origin) bool {
-	return o.Listing == other.Listing && o.RunID == other.RunID && o.Differing(other) == ""
-}
-
 // DropReport drops the options of reports.
 func (o *Origin) DropReport() {
 	o.Options = slices.DeleteFunc(slices.Clone(o.Options), func(x Option) bool { return x.Of == OfReport })
