@@ -96,15 +96,12 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	}
 	origin, path := o.shards.origin(cmd, o.Shard, run.Listing()), ""
 	if o.Shard.On() {
-		if a.told(origin) {
-			return nil
-		}
 		path = store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File)
 		complete := func(d *shard.Document) bool {
 			var r R
 			return d.Decode(&r) == nil && any(r).(overflowDocument).Unread() == 0
 		}
-		if o.shards.done(a, path, &origin, complete) {
+		if a.told(origin) || o.shards.done(a, path, &origin, complete) {
 			return nil
 		}
 	}
