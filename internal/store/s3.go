@@ -36,6 +36,7 @@ type s3 struct {
 	blocks *blocks
 	active atomic.Int64 // sources that are read beyond their heads
 	parts  *parts
+	health health
 
 	unconditional sync.Once // noteUnconditional
 }
@@ -79,6 +80,7 @@ func newS3(set S3Settings) (*s3, error) {
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
 		parts:  &parts{left: partsBudget},
 	}
+	s.health.set, s.health.where = &s.set, s.where
 	if at.url.Scheme == "http" && !loopback(at.url.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {
 			set.Note(lang.Sayf("%s (%s) is not encrypted: data and session tokens can be read on the way", "%s（%s）未加密：数据和会话令牌在途中可被读取", s.endpoint, s.named))
