@@ -34,6 +34,7 @@ type s3 struct {
 	slots  chan struct{} // requests that read at the same time
 	heads  *heads
 	blocks *blocks
+	cuts   cuts
 	active atomic.Int64 // sources that are read beyond their heads
 	parts  *parts
 	health health
@@ -78,6 +79,7 @@ func newS3(set S3Settings) (*s3, error) {
 		slots:  make(chan struct{}, set.Concurrency),
 		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // these count among all that may be in memory
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
+		cuts:   cuts{byID: map[string]*cut{}},
 		parts:  &parts{left: partsBudget},
 	}
 	s.health.set, s.health.where = &s.set, s.where

@@ -110,6 +110,22 @@ func Whole(from Source) {
 	}
 }
 
+// Keep says that a file will be opened and read several times, until done is called. Of an
+// object that was listed what was fetched is kept till then, in memory or in $TMPDIR.
+func Keep(path string) (done func()) {
+	if l, err := at(path); Remote(path) && err == nil {
+		if known := l.listed(l.bucket, l.key); known != nil {
+			o, isThere := known.object(l.key)
+			if s, ok := l.objects.(interface {
+				keep(bucket string, o *Object) func()
+			}); ok && isThere {
+				return s.keep(l.bucket, &o)
+			}
+		}
+	}
+	return func() {}
+}
+
 // Stat describes a file or folder, links followed. A remote file stays for Open and Stat
 // what it was when it was described first, unless this process writes it: when it has
 // changed since, reading it is an error.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
+	"dumptool/internal/tensor"
+)
+
+// farStore is object storage in this process that is slow, can go away, and counts what is
+// asked of it.
+type farStore struct {
+	endpoint string
+	delay    time.Duration
+	away     atomic.Bool
+	busy     bool // while it is away it answers 503
+	// onGet is called before each object is read.
+	onGet func(n int64)
+
+	gets, heads, lists, refused atomic.Int64
+	sent                        atomic.Int64 // bytes of objects
+	open, most                  atomic.Int64 // requests at the same time
+}
+
+// counted counts the bytes of an answer.
+type counted struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+// Write implements io.Writer.
+func (c counted) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// newFarStore starts object storage with a bucket bkt that holds the files below a folder,
+// and lets the environment name it.
+func newFarStore(t *testing.T, dir string) *farStore {
+	t.Helper()
+	fake := gofakes3.New(s3mem.New(), gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithAutoBucket(false))
+	behind := fake.Server()
+	f := &farStore{}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, behind) }))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	f.endpoint = srv.URL
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": srv.URL, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	putObject(t, srv.URL, "", nil)
+	for key, data := range placeFiles(t, dir, "") {
+		putObject(t, srv.URL, key, data)
+	}
+	f.reset()
+	return f
+}
+
+// reset forgets what was counted.
+func (f *farStore) reset() {
+	for _, n := range []*atomic.Int64{&f.gets, &f.heads, &f.lists, &f.refused, &f.sent, &f.most} {
+		n.Store(0)
+	}
+}
+
+func (f *farStore) serve(w http.ResponseWriter, r *http.Request, behind http.Handler) {
+	if f.away.Load() {
+		f.refused.Add(1)
+		if f.busy {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	}
+	now := f.open.Add(1)
+	defer f.open.Add(-1)
+	for most := f.most.Load(); now > most && !f.most.CompareAndSwap(most, now); most = f.most.Load() {
+	}
+	switch {
+	case r.Method == http.MethodHead:
+		f.heads.Add(1)
+	case r.Method == http.MethodGet && r.URL.Query().Has("list-type"):
+		f.lists.Add(1)
+	case r.Method == http.MethodGet:
+		n := f.gets.Add(1)
+		if f.onGet != nil {
+			f.onGet(n)
+		}
+		w = counted{w, &f.sent}
+	}
+	time.Sleep(f.delay)
+	behind.ServeHTTP(w, r)
+}
+
+// sharedRun writes a run of ranks that one golden run is the reference of: each operator
+// has an array of floats, of which each rank's dump has the half-precision numbers; those
+// of bad are wrong. It returns the bytes of all files.
+func sharedRun(t *testing.T, root string, ranks, ops, elements int, bad func(rank, op int) bool) (bytesOf int64) {
+	t.Helper()
+	write := func(path string, data []byte) {
+		full := filepath.Join(root, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		bytesOf += int64(len(data))
+	}
+	const one = 0x3c00
+	for op := range ops {
+		golden, err := npyFile("float32", fmt.Sprint(elements), "1", "2", "1.5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(fmt.Sprintf("cpu/layer%d.npy", op), golden)
+		for rank := range ranks {
+			data := make([]byte, 0, 2*elements)
+			for i := range elements {
+				data = binary.LittleEndian.AppendUint16(data, [3]uint16{one, 0x4000, 0x3e00}[i%3])
+			}
+			if bad != nil && bad(rank, op) {
+				copy(data[len(data)/2:], []byte{0, 0x42, 0, 0x42})
+			}
+			var b bytes.Buffer
+			err := dumptest.Write(&b, &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: "op", Outputs: []dumptest.TensorContent{{
+				Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float16), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(elements)}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(fmt.Sprintf("npu/step0/rank%d/MatMul.layer%d.%d.1.%d", rank, op, op, 1700000000000000+100*op), b.Bytes())
+		}
+	}
+	return bytesOf
+}
+
+// TestBytesFetched checks how much of object storage a run with several ranks on one golden
+// run fetches: about the bytes that there are, with room in memory and without, and no
+// request for what the listing has said.
+func TestBytesFetched(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	all := sharedRun(t, dir, 6, 8, 300_000, func(rank, op int) bool { return rank == 2 && op > 4 })
+	f := newFarStore(t, dir)
+	for _, options := range []string{"", "--s3-cache 4MiB --s3-block 1MiB", "--s3-cache 2MiB --s3-block 512KiB -j 1"} {
+		f.reset()
+		args := strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu " + options)
+		got := runApp(t, args)
+		if got.Code != exitFound {
+			t.Fatalf("%s: %+v", options, got)
+		}
+		t.Logf("%q: %.2f x the bytes, %d GET, %d HEAD, %d LIST, %d at a time", options, float64(f.sent.Load())/float64(all), f.gets.Load(), f.heads.Load(), f.lists.Load(), f.most.Load())
+	}
+}
