@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
@@ -173,3 +174,95 @@ func TestBytesFetched(t *testing.T) {
 		t.Logf("%q: %.2f x the bytes, %d GET, %d HEAD, %d LIST, %d at a time", options, float64(f.sent.Load())/float64(all), f.gets.Load(), f.heads.Load(), f.lists.Load(), f.most.Load())
 	}
 }
+
+// filesBelow are the files below a local folder by their names.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for name, data := range placeFiles(t, dir, "") {
+		all[name] = string(data)
+	}
+	return all
+}
+
+// TestOutageInMidRun takes the server away in the middle of a comparison. Where it comes back
+// in time nothing but a message tells; else the rows that were not fetched say so, the run
+// and a shard exit 3, and the same line again with --resume does just these.
+func TestOutageInMidRun(t *testing.T) {
+	dir := t.TempDir()
+	const ranks, ops = 3, 8
+	sharedRun(t, dir, ranks, ops, 40_000, func(rank, op int) bool { return rank == 1 && op > 5 })
+	f := newFarStore(t, dir)
+	out := t.TempDir()
+	line := func(name string, more ...string) []string {
+		return append(strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu --format json,csv,html,junit,text --pictures 0 -out "+filepath.Join(out, name)), more...)
+	}
+	compared := func(name string) map[string]string {
+		files := filesBelow(t, filepath.Join(out, name))
+		for file := range files {
+			files[file] = strings.ReplaceAll(files[file], filepath.Join(out, name), "OUT")
+		}
+		return files
+	}
+	if got := runApp(t, line("one")); got.Code != exitFound {
+		t.Fatalf("%+v", got)
+	}
+	want := compared("one")
+	awayAt := func(n int64, back time.Duration) {
+		f.reset()
+		f.onGet = func(get int64) {
+			if get == n && f.away.CompareAndSwap(false, true) && back > 0 {
+				time.AfterFunc(back, func() { f.away.Store(false) })
+			}
+		}
+	}
+	const gets = 3*ranks*ops/2 + ops // of the headers, and some of the data
+	for _, f.busy = range []bool{false, true} {
+		awayAt(gets, outageInMidRun)
+		got := runApp(t, line("through", "--s3-retry-time", "2m"))
+		if got.Code != exitFound || strings.Count(got.Err, "store down since ") != 1 || f.refused.Load() == 0 {
+			t.Errorf("%d, %d requests refused\n%s", got.Code, f.refused.Load(), got.Err)
+		}
+		if diff := cmp.Diff(want, compared("through")); diff != "" {
+			t.Errorf("busy %v: - without an outage, + with one\n%s", f.busy, diff)
+		}
+	}
+	for _, shard := range []string{"", "0/1"} {
+		name, more := "cut"+strings.ReplaceAll(shard, "/", "of"), []string{"--s3-retry-time", "300ms"}
+		if shard != "" {
+			more = append(more, "--shard", shard)
+		}
+		awayAt(gets, 0)
+		got := runApp(t, line(name, more...))
+		document, _ := filepath.Glob(filepath.Join(out, name, "*", "compare.json"))
+		if shard == "" {
+			document = []string{filepath.Join(out, name, "compare.json")}
+		}
+		data, err := os.ReadFile(strings.Join(document, ""))
+		if got.Code != exitIncomplete || err != nil || !bytes.Contains(data, []byte(`"transport":true`)) || !strings.Contains(got.Err, "--resume") {
+			t.Fatalf("shard %q: %+v\n%v", shard, got, err)
+		}
+		f.onGet = nil
+		f.away.Store(false)
+		f.reset()
+		unfetched := int64(bytes.Count(data, []byte(`"transport":true`)))
+		got = runApp(t, line(name, append(more, "--resume")...))
+		if shard != "" {
+			if got.Code != 0 {
+				t.Errorf("shard %s resumed: %+v", shard, got)
+			}
+			shards := filepath.Join(out, name)
+			name = "merged"
+			got = runApp(t, []string{"merge", shards, "-out", filepath.Join(out, name)})
+		}
+		if most := ops + ranks*ops + 2*unfetched; got.Code != exitFound || f.gets.Load() > most || unfetched == 0 || unfetched == ranks*ops {
+			t.Errorf("shard %q: %d GET for %d rows, want at most %d\n%+v", shard, f.gets.Load(), unfetched, most, got)
+		}
+		if diff := cmp.Diff(want, compared(name)); diff != "" {
+			t.Errorf("shard %q: - one run, + resumed\n%s", shard, diff)
+		}
+	}
+}
+
+// outageInMidRun is how long the server is away.
+const outageInMidRun = 3 * time.Second

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/guard"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -52,7 +53,11 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 		}
 	}
 	named := make(map[*Round][]*Op)
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, nil,
+	workers := opt.Workers
+	for _, path := range r.Paths {
+		workers = store.Waiting(workers, path)
+	}
+	err := batch.Run(ctx, batch.Options{Workers: workers, Observe: opt.Observe}, jobs, nil,
 		func(_ context.Context, j headerJob) (h header) {
 			err := guard.Do(func() error {
 				h = readHeader(j.file, opt.Version)

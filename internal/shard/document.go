@@ -253,6 +253,28 @@ func (o *Origin) Differing(other *Origin) string {
 	return slices.Min(names)
 }
 
+// SameWork reports whether a document was made of the same files in the same way by the same
+// shard or run. Options of reports do not count.
+func (o *Origin) SameWork(other *Origin) bool {
+	a, b := o.Shard, other.Shard
+	return (a == nil) == (b == nil) && (a == nil || *a == *b) && o.Listing == other.Listing && o.RunID == other.RunID && o.Differing(other) == ""
+}
+
+// SameReports reports whether two documents are for the same reports, in the same way.
+func (o *Origin) SameReports(other *Origin) bool {
+	mine, others := o.ofReports(), other.ofReports()
+	return slices.EqualFunc(mine, others, func(x, y Option) bool { return x.Name == y.Name && x.Value == y.Value })
+}
+
+func (o *Origin) ofReports() (all []Option) {
+	for _, x := range o.Options {
+		if x.Of == OfReport {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
 // DropReport drops the options of reports.
 func (o *Origin) DropReport() {
 	o.Options = slices.DeleteFunc(slices.Clone(o.Options), func(x Option) bool { return x.Of == OfReport })

@@ -197,6 +197,12 @@ func (s *s3) where() string {
 	return text
 }
 
+// limits are how many requests may be under way, and of how many objects there is room for
+// two small blocks.
+func (s *s3) limits() (requests, objects int) {
+	return s.set.Concurrency, min(s.set.Concurrency, int(s.set.Cache/(2*minBlock)))
+}
+
 // Head implements Objects.
 func (s *s3) Head(bucket, key string) (Object, error) {
 	var found minio.ObjectInfo

@@ -309,6 +309,37 @@ func Workers() int {
 	return n
 }
 
+// Waiting is how many jobs run at the same time that wait for a few bytes of each file below
+// a path: n of local ones, of objects as many as requests may be under way.
+func Waiting(n int, path string) int {
+	requests, _ := limits(path)
+	return max(n, requests)
+}
+
+// Ahead is how many jobs run at the same time that have files below a path open and read
+// them by turns: n of local ones, of objects as many as memory has room for, so that the
+// next ones are on their way while n are read.
+func Ahead(n int, path string) int {
+	_, objects := limits(path)
+	return max(n, objects)
+}
+
+// limits are how many requests may be under way, and of how many objects memory has room
+// for blocks; 0 for local paths.
+func limits(path string) (requests, objects int) {
+	if !Remote(path) {
+		return 0, 0
+	}
+	if l, err := at(path); err == nil {
+		if s, ok := l.objects.(interface {
+			limits() (requests, objects int)
+		}); ok {
+			return s.limits()
+		}
+	}
+	return 0, 0
+}
+
 // SameFile reports whether two descriptions are of one file, as os.SameFile does.
 func SameFile(a, b fs.FileInfo) bool {
 	ra, isRemoteA := a.(*info)
