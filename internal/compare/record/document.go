@@ -338,7 +338,7 @@ func (r *Report) Write(w io.Writer) error {
 	var text bytes.Buffer // of a row
 	out := bufio.NewWriter(w)
 	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
-	whole := r.Shard != nil || r.Unfinished() // what is made of them is not known yet
+	whole := r.Shard != nil || r.Unfinished()      // what is made of them is not known yet
 	for i, x := range r.All() {
 		if i > 0 {
 			out.WriteByte(',')
