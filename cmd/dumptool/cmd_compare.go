@@ -16,6 +16,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 )
@@ -167,19 +168,20 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 			return err
 		}
 	}
-	failed := report.WriteFiles(report.NewFolder(store.Dir(path), o.Ref, o.NPU), []string{"json"}, run.Report, report.Options{})
-	if len(failed) == 0 {
-		a.shardWritten(o.Shard, path)
-		if n := run.Unfetched(); n > 0 {
-			return unfetched(n)
-		}
+	path, err = report.WriteDocument(report.NewFolder(store.Dir(path), o.Ref, o.NPU), run.Report, o.shards.compress)
+	if err != nil {
+		return err
 	}
-	return errors.Join(failed...)
+	a.shardWritten(o.Shard, path)
+	if n := run.Unfetched(); n > 0 {
+		return unfetched(n)
+	}
+	return nil
 }
 
 // documentPath is where the document of the run or of the shard is.
 func (o *compareOptions) documentPath() string {
-	return store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File)
+	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
 }
 
 // earlier is the report of the same work that --resume finds at a path, nil if there is none,

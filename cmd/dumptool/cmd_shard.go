@@ -48,6 +48,8 @@ type shardOptions struct {
 	shard  string
 	run    string
 	resume bool
+	// compress is set where documents of shards are to be compressed.
+	compress bool
 	// wholeRuns is set where whole runs are resumed too.
 	wholeRuns bool
 }
@@ -56,6 +58,7 @@ func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
 		{"shard", text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, ofTransport | onShards},
 		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it"),
+		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, ofTransport | rare | onShards},
 		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", more, ofTransport | rare | onShards},
 	}
 }
@@ -71,6 +74,8 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 		return spec, asUsage(err)
 	case spec.On() && out == "":
 		return spec, usagef("--shard needs the folder that all shards write to (-out)")
+	case o.compress && !spec.On():
+		return spec, usagef("--compress needs --shard")
 	case o.resume && !spec.On() && !o.wholeRuns:
 		return spec, usagef("--resume needs --shard")
 	case o.resume && out == "":

@@ -171,7 +171,9 @@ func TestBytesFetched(t *testing.T) {
 		if got.Code != exitFound {
 			t.Fatalf("%s: %+v", options, got)
 		}
-		t.Logf("%q: %.2f x the bytes, %d GET, %d HEAD, %d LIST, %d at a time", options, float64(f.sent.Load())/float64(all), f.gets.Load(), f.heads.Load(), f.lists.Load(), f.most.Load())
+		if ratio := float64(f.sent.Load()) / float64(all); ratio > 1.1 || f.heads.Load() > 6 {
+			t.Errorf("%q: %.2f x the bytes, %d GET, %d HEAD, %d LIST", options, ratio, f.gets.Load(), f.heads.Load(), f.lists.Load())
+		}
 	}
 }
 
@@ -266,3 +268,69 @@ func TestOutageInMidRun(t *testing.T) {
 
 // outageInMidRun is how long the server is away.
 const outageInMidRun = 3 * time.Second
+
+// TestRequestsAtOnce checks that headers are read with all the requests that may be under
+// way, and data with more than are computed, whatever -j says; and that small objects are
+// fetched once, and no request is made for what the listing has said.
+func TestRequestsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	sharedRun(t, dir, 6, 30, 400, nil)
+	f := newFarStore(t, dir)
+	f.delay = 20 * time.Millisecond
+	for _, tt := range []struct {
+		line        string
+		least, gets int64
+	}{
+		{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1", 48, 210},
+		{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --s3-concurrency 8", 8, 210},
+		{"overflow scan s3://bkt/npu -j 1", 48, 180},
+		{"inspect s3://bkt/npu -j 1", 48, 180},
+	} {
+		f.reset()
+		if got := runApp(t, strings.Fields(tt.line)); got.Code != 0 {
+			t.Fatalf("%s: %+v", tt.line, got)
+		}
+		if f.most.Load() < tt.least {
+			t.Errorf("%s: %d requests at a time, want %d", tt.line, f.most.Load(), tt.least)
+		}
+		if f.gets.Load() > tt.gets || f.heads.Load() > 6 {
+			t.Errorf("%s: %d GET, want %d; %d HEAD", tt.line, f.gets.Load(), tt.gets, f.heads.Load())
+		}
+	}
+}
+
+// TestTransportIsNoOption checks that how the store is reached is no option of a comparison:
+// shards that reach it in different ways merge to what one run gives.
+func TestTransportIsNoOption(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	sharedRun(t, dir, 3, 2, 100, func(rank, op int) bool { return rank == 1 })
+	f := newFarStore(t, dir)
+	line := func(name string, more ...string) []string {
+		return append(strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu --format json,csv,html,junit,md,text --pictures 0 -out "+filepath.Join(out, name)), more...)
+	}
+	want := runApp(t, line("one"))
+	if want.Code != exitFound {
+		t.Fatalf("%+v", want)
+	}
+	yaml := filepath.Join(out, "mine.yaml")
+	if err := os.WriteFile(yaml, []byte("s3: {region: elsewhere, block: 1MiB, path-style: on}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shards := [][]string{
+		{"--s3-endpoint", f.endpoint, "--s3-region", "r", "--s3-path-style", "on", "--s3-block", "512KiB", "--s3-concurrency", "3", "--s3-retry-time", "1m", "--s3-cache", "8MiB"},
+		{"--config", yaml, "-j", "1", "--verbose", "--log-format", "json"},
+		{"--compress", "--s3-no-sign=false", "--lang", "en", "-q", "--color", "never"},
+	}
+	t.Setenv("DUMPTOOL_S3_CACHE", "16MiB")
+	for i, more := range shards {
+		if got := runApp(t, line("shards", append(more, "--shard", fmt.Sprintf("%d/%d", i, len(shards)))...)); got.Code != 0 {
+			t.Fatalf("%q: %+v", more, got)
+		}
+	}
+	if got := runApp(t, []string{"merge", filepath.Join(out, "shards"), "-out", filepath.Join(out, "merged"), "--s3-retry-time", "7s"}); got.Code != want.Code || got.Out != want.Out {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	if diff := cmp.Diff(filesBelow(t, filepath.Join(out, "one")), filesBelow(t, filepath.Join(out, "merged"))); diff != "" {
+		t.Errorf("- one run, + three shards\n%s", diff)
+	}
+}

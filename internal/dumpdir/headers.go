@@ -53,11 +53,7 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 		}
 	}
 	named := make(map[*Round][]*Op)
-	workers := opt.Workers
-	for _, path := range r.Paths {
-		workers = store.Waiting(workers, path)
-	}
-	err := batch.Run(ctx, batch.Options{Workers: workers, Observe: opt.Observe}, jobs, nil,
+	err := batch.Run(ctx, batch.Options{Workers: store.Waiting(opt.Workers, r.Paths...), Observe: opt.Observe}, jobs, nil,
 		func(_ context.Context, j headerJob) (h header) {
 			err := guard.Do(func() error {
 				h = readHeader(j.file, opt.Version)

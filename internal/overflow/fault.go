@@ -1,12 +1,17 @@
 package overflow
 
-import "dumptool/internal/lang"
+import (
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
 
 // Fault is an error as documents have it.
 type Fault struct {
 	// Error is in English, ErrorZH in Chinese where that is another text.
 	Error   string `json:"error,omitempty"`
 	ErrorZH string `json:"error_zh,omitempty"`
+	// Transport is set where it was the way to object storage, and not what lies there.
+	Transport bool `json:"transport,omitempty"`
 }
 
 func faultOf(err error) Fault {
@@ -14,7 +19,7 @@ func faultOf(err error) Fault {
 	if text.ZH == text.EN {
 		text.ZH = ""
 	}
-	return Fault{text.EN, text.ZH}
+	return Fault{text.EN, text.ZH, store.IsTransport(err)}
 }
 
 // Text is the error in both languages.

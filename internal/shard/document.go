@@ -10,7 +10,6 @@ import (
 
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
-	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
 
@@ -92,7 +91,7 @@ func inFolder(path string, names []string) (files, folders []string, err error) 
 		switch {
 		case e.IsDir():
 			folders = append(folders, below)
-		case slices.Contains(names, e.Name()):
+		case slices.Contains(names, strings.TrimSuffix(e.Name(), Ending)):
 			files = append(files, below)
 		case old(below) != nil:
 			return nil, nil, old(below)
@@ -118,7 +117,7 @@ func ReadOrigin(path string) (Document, error) {
 
 // read reads what the document says of itself, and whether it is whole.
 func (d *Document) read() error {
-	f, err := safefile.Open(d.Path)
+	f, err := Open(d.Path)
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,7 @@ func (d *Document) read() error {
 
 // Decode reads the document.
 func (d *Document) Decode(into any) error {
-	f, err := safefile.Open(d.Path)
+	f, err := Open(d.Path)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,9 @@ type cut struct {
 	kept  atomic.Int64 // users that say that the object will be opened again
 	again spill
 
+	heading sync.Mutex // is held while the head is fetched
+	head    []byte
+
 	settled sync.Mutex
 	size    int64 // of blocks, 0 before the first one
 	all     bool  // from the beginning on, else from the end of the head on

@@ -202,9 +202,17 @@ func (f *s3Object) readHead(p []byte, off int64) int {
 // fetchHead fetches as much of the head as it takes, and reads bytes of it. Who only looks
 // at an object of some size fetches a small part of it.
 func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
+	f.heading.Lock()
+	defer f.heading.Unlock()
 	f.mu.Lock()
+	if len(f.cut.head) > len(f.head) { // another reader was quicker
+		f.head = f.cut.head
+	}
 	have, least := f.head, f.least
 	f.mu.Unlock()
+	if n := f.readHead(p, off); n > 0 {
+		return n, nil
+	}
 	switch {
 	case f.size <= maxKept:
 		least = f.size
@@ -217,9 +225,7 @@ func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	f.mu.Lock()
-	if len(data) > len(f.head) {
-		f.head = data
-	}
+	f.head, f.cut.head = data, data
 	f.mu.Unlock()
 	return f.readHead(p, off), nil
 }

@@ -310,10 +310,13 @@ func Workers() int {
 }
 
 // Waiting is how many jobs run at the same time that wait for a few bytes of each file below
-// a path: n of local ones, of objects as many as requests may be under way.
-func Waiting(n int, path string) int {
-	requests, _ := limits(path)
-	return max(n, requests)
+// paths: n of local ones, of objects as many as requests may be under way.
+func Waiting(n int, paths ...string) int {
+	for _, path := range paths {
+		requests, _ := limits(path)
+		n = max(n, requests)
+	}
+	return n
 }
 
 // Ahead is how many jobs run at the same time that have files below a path open and read
