@@ -197,7 +197,11 @@ func (o *compareOptions) earlier(a *app, plan *compare.Plan, path string) (rep *
 	if err != nil {
 		return nil, false
 	}
-	switch complete = !rep.Unfinished(); {
+	complete = !rep.Unfinished()
+	if o.Shard.On() { // what is broken may have been mended
+		complete = complete && rep.Counts[record.Error] == 0
+	}
+	switch {
 	case complete:
 		a.isComplete(path)
 	case !o.Shard.On() && !d.SameReports(&origin): // the rows have what those reports show

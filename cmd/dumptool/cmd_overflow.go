@@ -63,6 +63,7 @@ type overflowReport interface {
 type overflowDocument interface {
 	overflowReport
 	SetOrigin(origin shard.Origin)
+	Unread() int
 	Unfetched() int
 }
 
@@ -98,7 +99,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		path = shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
 		complete := func(d *shard.Document) bool {
 			var r R
-			return d.Decode(&r) == nil && any(r).(overflowDocument).Unfetched() == 0
+			return d.Decode(&r) == nil && any(r).(overflowDocument).Unread() == 0
 		}
 		if o.shards.done(a, path, &origin, complete) {
 			return nil
