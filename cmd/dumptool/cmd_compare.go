@@ -29,7 +29,7 @@ type compareOptions struct {
 
 // newCompareOptions returns the defaults of all flags.
 func newCompareOptions() *compareOptions {
-	return &compareOptions{comparison: newComparison(), output: newCompareOutput()}
+	return &compareOptions{comparison: newComparison(), output: newCompareOutput(), shards: shardOptions{wholeRuns: true}}
 }
 
 func newCompareCommand(a *app) *cobra.Command {
@@ -120,6 +120,13 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		}
 		return o.compareShard(ctx, a, plan)
 	}
+	if o.shards.resume {
+		earlier, complete := o.earlier(a, plan, o.documentPath())
+		if complete {
+			return a.conclude(o.Outcome(earlier))
+		}
+		plan.Resume(earlier)
+	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
 	if err := cmp.Or(o.write(ctx, a, comparedRun{plan, parts, rep}), interrupted); err != nil {
@@ -149,23 +156,12 @@ func (o *compareOptions) forShard() error {
 
 // compareShard compares the rounds of a shard and writes its document.
 func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare.Plan) error {
-	path := store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File)
-	origin := o.Origin
-	origin.Listing = plan.Listing()
-	var earlier *record.Report
-	complete := func(*shard.Document) bool {
-		rep, err := compare.ReadReport(path)
-		if err == nil {
-			earlier = rep
-		}
-		return err == nil && rep.Counts[record.Error] == 0 && !rep.Interrupted
-	}
-	if o.shards.done(a, path, &origin, complete) {
+	path := o.documentPath()
+	earlier, complete := o.earlier(a, plan, path)
+	if complete {
 		return nil
 	}
-	if earlier != nil {
-		plan.Resume(earlier)
-	}
+	plan.Resume(earlier)
 	parts, err := a.comparePairs(ctx, plan)
 	if err != nil {
 		return err
@@ -176,11 +172,46 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 			return err
 		}
 	}
-	failed := report.WriteFiles(report.NewFolder(store.Dir(path), o.Ref, o.NPU), []string{"json"}, run.Report, report.Options{})
-	if len(failed) == 0 {
-		a.shardWritten(o.Shard, path)
+	path, err = report.WriteDocument(report.NewFolder(store.Dir(path), o.Ref, o.NPU), run.Report, o.shards.compress)
+	if err != nil {
+		return err
 	}
-	return errors.Join(failed...)
+	a.shardWritten(o.Shard, path)
+	if n := run.Unfetched(); n > 0 {
+		return unfetched(n)
+	}
+	return nil
+}
+
+// documentPath is where the document of the run or of the shard is.
+func (o *compareOptions) documentPath() string {
+	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
+}
+
+// earlier is the report of the same work that --resume finds at a path, nil if there is none,
+// and whether nothing is missing in it.
+func (o *compareOptions) earlier(a *app, plan *compare.Plan, path string) (rep *record.Report, complete bool) {
+	origin := o.Origin
+	origin.Listing = plan.Listing()
+	d := o.shards.earlier(a, path, &origin)
+	if d == nil || o.KLD && o.Shard.On() && !asked(d.Options, divergence) {
+		return nil, false
+	}
+	rep, err := compare.ReadReport(path)
+	if err != nil {
+		return nil, false
+	}
+	complete = !rep.Unfinished()
+	if o.Shard.On() { // what is broken may have been mended
+		complete = complete && rep.Counts[record.Error] == 0
+	}
+	switch {
+	case complete:
+		a.isComplete(path)
+	case !o.Shard.On() && !d.SameReports(&origin): // the rows have what those reports show
+		return nil, false
+	}
+	return rep, complete
 }
 
 // resolve checks the flags, and reads the files that they name.

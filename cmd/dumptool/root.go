@@ -157,6 +157,7 @@ var gone = map[string]string{
 	"--plan":        noPlan,
 	"--plan-ignore": noPlan,
 	"--shard-by":    "the bytes to read are shared out",
+	"--s3-retries":  "--s3-retry-time 5m says for how long a request is tried again",
 	"--shards":      "--shard I/N says how many there are",
 }
 

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/guard"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -52,7 +53,7 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 		}
 	}
 	named := make(map[*Round][]*Op)
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, nil,
+	err := batch.Run(ctx, batch.Options{Workers: store.Waiting(opt.Workers, r.Paths...), Observe: opt.Observe}, jobs, nil,
 		func(_ context.Context, j headerJob) (h header) {
 			err := guard.Do(func() error {
 				h = readHeader(j.file, opt.Version)

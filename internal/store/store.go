@@ -110,6 +110,22 @@ func Whole(from Source) {
 	}
 }
 
+// Keep says that a file will be opened and read several times, until done is called. Of an
+// object that was listed what was fetched is kept till then, in memory or in $TMPDIR.
+func Keep(path string) (done func()) {
+	if l, err := at(path); Remote(path) && err == nil {
+		if known := l.listed(l.bucket, l.key); known != nil {
+			o, isThere := known.object(l.key)
+			if s, ok := l.objects.(interface {
+				keep(bucket string, o *Object) func()
+			}); ok && isThere {
+				return s.keep(l.bucket, &o)
+			}
+		}
+	}
+	return func() {}
+}
+
 // Stat describes a file or folder, links followed. A remote file stays for Open and Stat
 // what it was when it was described first, unless this process writes it: when it has
 // changed since, reading it is an error.
@@ -291,6 +307,40 @@ func Workers() int {
 		n = max(n, remoteWorkers)
 	}
 	return n
+}
+
+// Waiting is how many jobs run at the same time that wait for a few bytes of each file below
+// paths: n of local ones, of objects as many as requests may be under way.
+func Waiting(n int, paths ...string) int {
+	for _, path := range paths {
+		requests, _ := limits(path)
+		n = max(n, requests)
+	}
+	return n
+}
+
+// Ahead is how many jobs run at the same time that have files below a path open and read
+// them by turns: n of local ones, of objects as many as memory has room for, so that the
+// next ones are on their way while n are read.
+func Ahead(n int, path string) int {
+	_, objects := limits(path)
+	return max(n, objects)
+}
+
+// limits are how many requests may be under way, and of how many objects memory has room
+// for blocks; 0 for local paths.
+func limits(path string) (requests, objects int) {
+	if !Remote(path) {
+		return 0, 0
+	}
+	if l, err := at(path); err == nil {
+		if s, ok := l.objects.(interface {
+			limits() (requests, objects int)
+		}); ok {
+			return s.limits()
+		}
+	}
+	return 0, 0
 }
 
 // SameFile reports whether two descriptions are of one file, as os.SameFile does.
