@@ -23,6 +23,7 @@ import (
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report/page"
+	"dumptool/internal/show"
 	"dumptool/internal/sidefile"
 )
 
@@ -49,8 +50,9 @@ func listFormats() []Format {
 			textual("", Text.WriteJudgement),
 			textual("", Text.WriteVersion),
 			textual("", Text.WriteInspected),
-			textual("", Text.WriteRun),
+			textual("", Text.WriteOverview),
 			textual("", Text.WriteOperators),
+			textual("", Text.WriteWindow),
 			textual("", Text.WriteFound),
 			textual("", Text.WriteLearned),
 			textual("overflow.txt", Text.WriteAnalysis),
@@ -77,7 +79,8 @@ func listFormats() []Format {
 			plainly("", WriteJudgementJSON),
 			plainly("", writeLine[Version]),
 			plainly("", writeLine[*inspect.File]),
-			plainly("", WriteRunJSON),
+			plainly("", writeLine[*inspect.Overview]),
+			plainly("", writeDocument[*show.Window]),
 			plainly("", writeEscaped[*convert.Result]),
 			plainly("", writeEscaped[*hpaa.Result]),
 			plainly("", writeEscaped[*hpaa.Learned]),
