@@ -190,6 +190,10 @@ func printNext[R any](p *resultPrinter, result R) error {
 
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
+	args, err := fromTool(args)
+	if err != nil {
+		return err
+	}
 	root := newRootCommand(a)
 	line := rewriteArgs(root, args)
 	if line.extra != "" {
