@@ -235,3 +235,12 @@ func translate(command string, flags []toolFlag, args []string) (line, rest []st
 	}
 	return line, rest, err
 }
+
+// hpaaFlags are the flags that only HPAA's scripts have.
+var hpaaFlags = []string{"cpu-dir", "npu-dir", "op-config-name", "hpaa-version", "show-graph", "diff-cnt"}
+
+// isHPAAs reports whether a word is such a flag.
+func isHPAAs(word string) bool {
+	flag, _, _ := strings.Cut(word, "=")
+	return strings.HasPrefix(word, "-") && slices.Contains(hpaaFlags, plainFlag(flag))
+}
