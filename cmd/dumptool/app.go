@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -45,6 +46,9 @@ type app struct {
 	awaited *awaited
 	// concluded is what conclude said.
 	concluded batch.Outcome
+	// likeHPAA is set where a flag is spelled as only HPAA's scripts spell it, or dumptool was
+	// called as one.
+	likeHPAA bool
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
@@ -201,6 +205,11 @@ func printNext[R any](p *resultPrinter, result R) error {
 
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
+	a.likeHPAA = slices.ContainsFunc(args, isHPAAs)
+	args, err := fromTool(args)
+	if err != nil {
+		return err
+	}
 	root := newRootCommand(a)
 	line := rewriteArgs(root, args)
 	if line.extra != "" {

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
@@ -58,8 +59,9 @@ those of HPAA, 0.005 and 0.2, unless --profile, --atol, --rtol or the file
 op_config.csv in the folder of the reports say otherwise.
 
 The summary goes to stdout. With -out the reports are written to DIR too:
-cpu_vs_npu.csv with HPAA's columns, a CSV file with the errors of every bad
-tensor, lists of what was skipped, and compare.json with everything.`,
+report.html, a page for a browser, compare.json with everything, and cpu_vs_npu.csv,
+a table with HPAA's columns and more. Of HPAA's sides, and with --format hpaa, it is
+HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.csv.`,
 		Example: `  dumptool compare --cpu golden --npu dumps
   dumptool compare --cpu golden --npu dumps --atol 0.001 --rtol 0.01 -out report
   dumptool compare golden.npy Conv2D.conv1.3.16.1624605159829577
@@ -229,7 +231,7 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 	if err := o.keepOut(o.output.out); err != nil {
 		return err
 	}
-	if err := o.output.resolve(&o.Options); err != nil {
+	if err := o.output.resolve(&o.Options, a.likeHPAA || o.ofMemory || dumpdir.IsHPAA(o.Ref) || dumpdir.IsHPAA(o.NPU)); err != nil {
 		return err
 	}
 	o.Axes = a.streams.OutWidth > 0
@@ -363,6 +365,7 @@ func (a *app) comparePaths(o *comparison, out *string, args []string) error {
 	}
 	root := a.getenv(memoryPath)
 	if root != "" && given == 0 && (o.Ref == "" || o.NPU == "") {
+		o.ofMemory = o.Ref == "" && o.NPU == ""
 		for name, path := range map[string]*string{"cpu": &o.Ref, "npu": &o.NPU, "result": out} {
 			if *path == "" {
 				*path = store.Join(root, name)

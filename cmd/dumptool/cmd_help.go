@@ -350,6 +350,8 @@ var chineseSummaries = map[string]string{
 	"":                       "调试 NPU 上的数值精度",
 	"convert":                "把设备 dump 转换为主机文件",
 	"convert merge":          "由 convert 各分片的结果列出失败",
+	"PATH...":                "说明路径下有什么，以及下一步怎么做",
+	"show":                   "在终端查看张量的数值",
 	"inspect":                "查看 dump 文件和 .npy 数组的内容",
 	"find":                   "由脚本行、算子、参数或 dump 文件互相查找",
 	"overflow":               "找出哪里溢出，以及原因",

@@ -410,7 +410,7 @@ func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOption
 	if f := flags.Lookup("json"); f != nil && f.Changed {
 		o.output.formats = []string{"json"}
 	}
-	if err := cmp.Or(failed, o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options)); err != nil {
+	if err := cmp.Or(failed, o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options, false)); err != nil {
 		return nil, err
 	}
 	o.nameStandard()

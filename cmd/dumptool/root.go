@@ -51,8 +51,10 @@ func (a *app) messages() ui.MessageOptions {
 // allCommands returns the commands of dumptool. A new one is added here.
 func allCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{
+		newOverviewCommand(a),
 		newConvertCommand(a),
 		newInspectCommand(a),
+		newShowCommand(a),
 		newFindCommand(a),
 		newOverflowCommand(a),
 		newCompareCommand(a),

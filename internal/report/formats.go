@@ -23,6 +23,7 @@ import (
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report/page"
+	"dumptool/internal/show"
 	"dumptool/internal/sidefile"
 )
 
@@ -49,8 +50,9 @@ func listFormats() []Format {
 			textual("", Text.WriteJudgement),
 			textual("", Text.WriteVersion),
 			textual("", Text.WriteInspected),
-			textual("", Text.WriteRun),
+			textual("", Text.WriteOverview),
 			textual("", Text.WriteOperators),
+			textual("", Text.WriteWindow),
 			textual("", Text.WriteFound),
 			textual("", Text.WriteLearned),
 			textual("overflow.txt", Text.WriteAnalysis),
@@ -60,8 +62,8 @@ func listFormats() []Format {
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
 		}},
-		{"csv", "a table; that of compare has HPAA's columns", []Writer{
-			with(writes("cpu_vs_npu.csv", WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
+		{"csv", "a table; that of compare has HPAA's columns, and more behind them", []Writer{
+			with(writes(hpaaTable, WriteCompareCSV), writeStatisticsBeside),
 			plainly("", WriteCompareDetailCSV),
 			plainly("determinism.csv", WriteDeterminismCSV),
 			plainly("", WriteJudgementCSV),
@@ -70,6 +72,9 @@ func listFormats() []Format {
 			plainly("overflow_watch.csv", WriteWatchCSV),
 			plainly("perf.csv", WritePerfCSV),
 		}},
+		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
+			with(writes(hpaaTable, WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
+		}},
 		{documentFormat, "everything, for programs", []Writer{
 			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
 			plainly("", WriteCompareDetailJSON),
@@ -77,7 +82,8 @@ func listFormats() []Format {
 			plainly("", WriteJudgementJSON),
 			plainly("", writeLine[Version]),
 			plainly("", writeLine[*inspect.File]),
-			plainly("", WriteRunJSON),
+			plainly("", writeLine[*inspect.Overview]),
+			plainly("", writeDocument[*show.Window]),
 			plainly("", writeEscaped[*convert.Result]),
 			plainly("", writeEscaped[*hpaa.Result]),
 			plainly("", writeEscaped[*hpaa.Learned]),
@@ -118,7 +124,10 @@ func listFormats() []Format {
 }
 
 // documentFormat is the format of compare.json, which lists the reports of a run.
+// HPAAFormat is that of the files of HPAA, whose table is hpaaTable.
 const (
+	HPAAFormat     = "hpaa"
+	hpaaTable      = "cpu_vs_npu.csv"
 	documentFormat = "json"
 	documentName   = "compare.json"
 )

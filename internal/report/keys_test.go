@@ -25,6 +25,7 @@ import (
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
+	"dumptool/internal/show"
 	"dumptool/internal/tensor"
 )
 
@@ -40,7 +41,8 @@ var documented = []struct {
 	{perf.Schema, "perf", reflect.TypeFor[perf.Report]()},
 	{find.Schema, "find --json", reflect.TypeFor[find.Answer]()},
 	{inspect.Schema, "inspect --json, a line for each file", reflect.TypeFor[inspect.File]()},
-	{runSchema, "inspect --json, the line of a run", reflect.TypeFor[runDocument]()},
+	{inspect.OverviewSchema, "PATH --json, and the line of a run of inspect --json", reflect.TypeFor[inspect.Overview]()},
+	{show.Schema, "show --format json", reflect.TypeFor[show.Window]()},
 	{convert.FileSchema, "convert --json, a line for each file", reflect.TypeFor[convert.Result]()},
 	{convert.Schema, "convert --shard", reflect.TypeFor[convert.Document]()},
 	{hpaa.Schema, "hpaa import --json", reflect.TypeFor[hpaa.Result]()},
@@ -50,6 +52,7 @@ var documented = []struct {
 // forms are what JSON has for types that marshal themselves to something else than text.
 var forms = map[reflect.Type]string{
 	reflect.TypeFor[metrics.Metric]():  "number, or null where there is none",
+	reflect.TypeFor[metrics.Value]():   `number, "nan", "inf" or "-inf", or a list of two of them for a complex element`,
 	reflect.TypeFor[tensor.Number]():   `number, "nan", "inf" or "-inf"`,
 	reflect.TypeFor[inspect.Known]():   "text or null",
 	reflect.TypeFor[inspect.Time]():    "number or null",
