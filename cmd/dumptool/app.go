@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
+	"dumptool/internal/store"
 	"dumptool/internal/ui"
 )
 
@@ -39,6 +40,8 @@ type app struct {
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
+	// shared is set where other processes read the same runs.
+	shared bool
 }
 
 // newApp returns an app with the settings of the process.
@@ -61,6 +64,9 @@ func run(ctx context.Context, args []string, streams ui.Streams) int {
 func (a *app) run(ctx context.Context, args []string) int {
 	a.msg.TakeLog()
 	err := a.execute(ctx, args)
+	if left := store.CloseArchives(); left != nil {
+		a.msg.Warnf("%v", left)
+	}
 	if lost := a.out.Flush(); lost != nil {
 		err = a.resultsLost(err, lost)
 	}
@@ -220,6 +226,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	a.msg = ui.NewMessages(a.streams, a.messages())
 	guard.Observe(a.trace)
 	a.msg.TakeLog()
+	a.useArchives(cmd.Context())
 	return a.useStore(cmd.Context())
 }
 

@@ -72,6 +72,7 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	case o.resume && !spec.On():
 		return spec, usagef("--resume needs --shard")
 	}
+	a.shared = spec.On()
 	return spec, nil
 }
 

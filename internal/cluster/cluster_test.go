@@ -37,12 +37,12 @@ func TestShellLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := words().Draw(t, "words")
-		line := "printf '%s\\0' " + ShellLine(append([]string{"."}, want...))
+		line := "printf '%s\\0' " + lang.ShellLine(append([]string{"."}, want...))
 		if got := printed(t, "sh", line)[1:]; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	})
-	if got := ShellLine([]string{"compare", "--cpu", "s3://a/b", "a b", "", "it's", "=x"}); got != `compare --cpu s3://a/b 'a b' '' 'it'\''s' '=x'` {
+	if got := lang.ShellLine([]string{"compare", "--cpu", "s3://a/b", "a b", "", "it's", "=x"}); got != `compare --cpu s3://a/b 'a b' '' 'it'\''s' '=x'` {
 		t.Errorf("%s", got)
 	}
 }

@@ -8,27 +8,6 @@ import (
 	"dumptool/internal/lang"
 )
 
-// plainWord is a word that neither a shell nor YAML reads as anything else. Words of
-// YAML with a meaning, such as true, are not.
-var plainWord = lang.Pattern(`^[-A-Za-z0-9_./:=+@%,]+$`)
-
-// shellWord writes a word for a POSIX shell.
-func shellWord(s string) string {
-	if plainWord().MatchString(s) && !strings.HasPrefix(s, "=") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// ShellLine writes words for a POSIX shell, in one line unless words have several.
-func ShellLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = shellWord(w)
-	}
-	return strings.Join(quoted, " ")
-}
-
 // yamlPlain is what a YAML reader takes for a string as it stands: a path, a word, a
 // flag, but no number, and no word that may mean a truth value or nothing.
 var (

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"dumptool/internal/lang"
 )
 
 // Slurm is a script that submits the job: an array for the shards, and the merge behind
@@ -22,24 +24,24 @@ func (j *Job) Slurm() string {
 	line("array=0-%d", j.N-1)
 	line("after=()")
 	line("if [ \"${1-}\" = repair ]; then")
-	line("\tarray=$(dumptool %s)", ShellLine(j.Missing))
+	line("\tarray=$(dumptool %s)", lang.ShellLine(j.Missing))
 	line("fi")
 	line("")
 	line("if [ -n \"$array\" ]; then")
 	shard := j.shardArgs()
-	command := ShellLine(shard)
+	command := lang.ShellLine(shard)
 	if !j.OwnWorkers { // which the script of the task fills in
 		end := len(shard) - len(j.Shard) + flagsEnd(j.Shard)
-		command = ShellLine(shard[:end]) + ` -j "${SLURM_CPUS_PER_TASK:-1}"`
+		command = lang.ShellLine(shard[:end]) + ` -j "${SLURM_CPUS_PER_TASK:-1}"`
 		if end < len(shard) {
-			command += " " + ShellLine(shard[end:])
+			command += " " + lang.ShellLine(shard[end:])
 		}
 	}
 	submit(&b, "\tshards", fmt.Sprintf("--job-name=%s-shards --array=\"$array\" --requeue --cpus-per-task=%d --mem=%s",
 		j.Name, j.CPUs, slurmMemory(j.Memory)), command)
 	line("\tafter=(\"--dependency=afterany:${shards%%;*}\")")
 	line("fi")
-	submit(&b, "merge", fmt.Sprintf("--job-name=%s-merge ${after[@]+\"${after[@]}\"} --mem=%s", j.Name, slurmMemory(j.MergeMemory)), ShellLine(j.Merge))
+	submit(&b, "merge", fmt.Sprintf("--job-name=%s-merge ${after[@]+\"${after[@]}\"} --mem=%s", j.Name, slurmMemory(j.MergeMemory)), lang.ShellLine(j.Merge))
 	line("echo \"shards ${shards-none}, merge $merge\"")
 	return b.String()
 }
@@ -61,5 +63,5 @@ func comment(words []string) string {
 			return r
 		}
 		return '?'
-	}, "Made by: "+ShellLine(words))
+	}, "Made by: "+lang.ShellLine(words))
 }

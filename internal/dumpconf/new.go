@@ -262,16 +262,6 @@ func (b *builder) items() *jsonpos.Value {
 	return items
 }
 
-// shellWord returns a word as a shell reads it.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(printable(s), "'", `'\''`) + "'"
-}
-
-const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
-
 // printable returns a text on one line, without control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -1,6 +1,10 @@
 package dumpconf
 
-import "strings"
+import (
+	"strings"
+
+	"dumptool/internal/lang"
+)
 
 // say adds a next step.
 func (b *builder) say(key string, args ...any) {
@@ -24,9 +28,9 @@ func (b *builder) nextStep(key string) {
 	case key == "next.folder" && isRemote(path):
 		b.say("next.remote-folder", printable(path))
 	case key == "next.folder":
-		b.say(key, shellWord(path))
+		b.say(key, lang.Quote(printable(path)))
 	case key == "next.analyze":
-		b.say(key, shellWord(localPath(path)))
+		b.say(key, lang.Quote(printable(localPath(path))))
 	case key == "next.exception-folder":
 		b.say(key, text("where.exception-order"))
 	case key == "next.large-model" && b.opt.TargetVersion.Before(sinceCANN70):

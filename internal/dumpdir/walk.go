@@ -73,9 +73,20 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 	for i, given := range r.Paths {
 		w.root = i
 		info, err := store.Stat(given)
+		root := given
+		if err == nil && info.Mode().IsRegular() {
+			if root, err = store.Mount(given); err != nil {
+				return err
+			}
+		}
 		switch {
 		case err != nil:
 			w.given(given, nil, err)
+		case root != given:
+			if err := w.folder(ctx, root, ".", nil); err != nil {
+				return err
+			}
+			continue
 		case info.IsDir():
 			if err := w.folder(ctx, given, ".", nil); err != nil {
 				return err

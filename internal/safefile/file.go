@@ -55,7 +55,7 @@ func Create(path string) (*File, error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, named("create", path, err)
 	}
-	file, err := openTemp(path)
+	file, err := openTemp(path, 0o666) // as any file a user makes
 	if err != nil {
 		return nil, named("create", path, err)
 	}
