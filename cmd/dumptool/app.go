@@ -226,6 +226,12 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	a.msg = ui.NewMessages(a.streams, a.messages())
 	guard.Observe(a.trace)
 	a.msg.TakeLog()
+	if err := checkOut(cmd); err != nil {
+		return err
+	}
+	if f := cmd.Flags().Lookup(shardFlag); f != nil {
+		a.shared = f.Value.String() != ""
+	}
 	a.useArchives(cmd.Context())
 	return a.useStore(cmd.Context())
 }

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"dumptool/internal/bundle"
+	"dumptool/internal/convert"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
@@ -35,4 +38,31 @@ func (a *app) useArchives(ctx context.Context) {
 		}
 		return b, nil
 	})
+}
+
+// shareable refuses archives that each shard of a command would unpack. Those in object
+// storage are known by their names: nothing is read of them before the shards run.
+func (a *app) shareable(line *innerLine) error {
+	a.shared = true
+	paths := slices.Clone(line.args)
+	for _, v := range line.values {
+		if has(v.flag, place) || v.flag.Name == "dump-path" {
+			paths = append(paths, convert.SplitPaths([]string{v.text})...)
+		}
+	}
+	for _, path := range paths {
+		if store.Remote(path) {
+			if name := strings.ToLower(path); bundle.NamesCompressed(name) {
+				return configError(bundle.Shared(path))
+			}
+			continue
+		}
+		if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if _, err := store.Mount(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }

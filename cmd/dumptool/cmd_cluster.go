@@ -174,6 +174,9 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) erro
 	if line.given("shard") || line.given("run") {
 		return usagef("--shard and --run are what cluster adds")
 	}
+	if err := a.shareable(line); err != nil {
+		return err
+	}
 	if err := o.divide(line); err != nil {
 		return err
 	}

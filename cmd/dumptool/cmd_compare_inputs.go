@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"dumptool/internal/safefile"
@@ -108,7 +109,10 @@ func (o *comparison) keepOut(out string) error {
 
 // exists checks that there is a file or folder.
 func exists(path string) error {
-	if _, err := store.Stat(path); err != nil {
+	var coded *codedError
+	if _, err := store.Stat(path); errors.As(err, &coded) {
+		return err
+	} else if err != nil {
 		return incompletef("%w", safefile.WithPath(path, err))
 	}
 	return nil

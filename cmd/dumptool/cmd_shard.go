@@ -43,6 +43,9 @@ func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 	return all
 }
 
+// shardFlag chooses the part of the work.
+const shardFlag = "shard"
+
 // shardOptions are the flags of commands that write a document of a part of their work.
 type shardOptions struct {
 	shard  string
@@ -52,7 +55,7 @@ type shardOptions struct {
 
 func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
-		{"shard", text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, ofTransport | onShards},
+		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, ofTransport | onShards},
 		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it"),
 		{"resume|retry-errors", yes(&o.resume), "with --shard: do nothing if what the shard wrote before is complete, without errors", more, ofTransport | rare | onShards},
 	}
@@ -72,7 +75,6 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	case o.resume && !spec.On():
 		return spec, usagef("--resume needs --shard")
 	}
-	a.shared = spec.On()
 	return spec, nil
 }
 

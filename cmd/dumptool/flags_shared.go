@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/convert"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
 	"dumptool/internal/sidefile"
@@ -193,4 +196,23 @@ func (j jsonFlag) format() string {
 		return "json"
 	}
 	return "text"
+}
+
+// checkOut refuses a file where the output is a folder.
+func checkOut(cmd *cobra.Command) error {
+	f := cmd.Flags().Lookup("out")
+	if f == nil || !f.Changed {
+		return nil
+	}
+	if kind, _ := pflag.UnquoteUsage(f); kind != "DIR" {
+		return nil
+	}
+	if to := cmd.Flags().Lookup("type"); to != nil && convert.Type(to.Value.String()).Extracts() {
+		return nil
+	}
+	out := f.Value.String()
+	if info, err := os.Stat(out); err == nil && info.Mode().IsRegular() {
+		return incompletef("%s is a file; -out wants a folder", out)
+	}
+	return nil
 }

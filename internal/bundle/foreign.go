@@ -35,6 +35,20 @@ func (b *Bundle) foreign(head []byte, name string) error {
 	return nil
 }
 
+// NamesCompressed reports whether a name in lower case is that of a compressed tar
+// archive.
+func NamesCompressed(name string) bool {
+	for _, ending := range []string{".tgz", ".tar.gz", ".tar.zst", ".tzst"} {
+		if strings.HasSuffix(name, ending) {
+			return true
+		}
+	}
+	return false
+}
+
+// Shared is the error of a compressed tar archive that several processes read.
+func Shared(path string) error { return (&Bundle{path: path}).unpack(shared, "tar xf") }
+
 // unpack is the error of an archive that a command unpacks.
 func (b *Bundle) unpack(what lang.Text, command string) error {
 	return &UnpackError{b.path, what, command + " " + lang.Quote(b.path)}

@@ -94,7 +94,7 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 		return false, nil
 	}
 	if b.opt.Shared {
-		return false, b.unpack(shared, "tar xf")
+		return false, Shared(b.path)
 	}
 	if b.opt.Watch != nil {
 		defer b.opt.Watch(0, 0)

@@ -12,6 +12,9 @@ import (
 	"dumptool/internal/store"
 )
 
+// leastZip is the size of a zip file without entries.
+const leastZip = 22
+
 // readZip lists the files of a zip archive, unless it is a file of tensors.
 func (b *Bundle) readZip(name string) (bool, error) {
 	zip, err := archive.Open(b.file, b.file.Size())
@@ -19,7 +22,7 @@ func (b *Bundle) readZip(name string) (bool, error) {
 	switch {
 	case errors.As(err, &unsupported):
 		return false, b.unpack(split, "7z x")
-	case err != nil && strings.HasSuffix(name, ".zip"):
+	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= leastZip:
 		return false, b.broken(err)
 	case err != nil: // a file of tensors says what is wrong
 		return false, nil

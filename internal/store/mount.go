@@ -111,9 +111,9 @@ func mountAt(path string) (*mount, error) {
 
 // reach opens the archive that a path leads into, where nothing lies at the path itself:
 // that of the longest part before a Mark at which there is one.
-func reach(path string) bool {
+func reach(path string) (bool, error) {
 	if !strings.Contains(path, Mark) || archives.open.Load() == nil {
-		return false
+		return false, nil
 	}
 	for i := len(path) - 1; i > 0; i-- {
 		if path[i] != Mark[0] {
@@ -124,9 +124,9 @@ func reach(path string) bool {
 			continue
 		}
 		m, err := mountAt(path[:i])
-		return err == nil && m != nil
+		return m != nil, err
 	}
-	return false
+	return false, nil
 }
 
 // cutMark cuts a path into an archive that is mounted and the name of a file in it.

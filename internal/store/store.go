@@ -85,8 +85,12 @@ type Objects interface {
 // Open opens a file for reading.
 func Open(path string) (Source, error) {
 	src, err := open(path)
-	if errors.Is(err, fs.ErrNotExist) && reach(path) {
-		return open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if found, failed := reach(path); failed != nil {
+			return nil, failed
+		} else if found {
+			return open(path)
+		}
 	}
 	return src, err
 }
@@ -124,8 +128,12 @@ func Whole(from Source) {
 // changed since, reading it is an error.
 func Stat(path string) (fs.FileInfo, error) {
 	info, err := stat(path)
-	if errors.Is(err, fs.ErrNotExist) && reach(path) {
-		return stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if found, failed := reach(path); failed != nil {
+			return nil, failed
+		} else if found {
+			return stat(path)
+		}
 	}
 	return info, err
 }
@@ -264,6 +272,9 @@ func CheckFolder(path string) error {
 	l, err := at(path)
 	if err != nil {
 		return err
+	}
+	if _, inside := l.objects.(*mount); inside {
+		return l.error(errArchive)
 	}
 	folder := [2]string{l.bucket, strings.TrimSuffix(l.key, "/")}
 	if _, known := l.folders.Load(folder); known || folder[1] == "" {
