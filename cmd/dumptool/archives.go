@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dumptool/internal/bundle"
 	"dumptool/internal/convert"
@@ -63,6 +67,25 @@ func (a *app) shareable(line *innerLine) error {
 		if _, err := store.Mount(path); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkOut refuses a file where the output is a folder.
+func checkOut(cmd *cobra.Command) error {
+	f := cmd.Flags().Lookup("out")
+	if f == nil || !f.Changed {
+		return nil
+	}
+	if kind, _ := pflag.UnquoteUsage(f); kind != "DIR" {
+		return nil
+	}
+	if to := cmd.Flags().Lookup("type"); to != nil && convert.Type(to.Value.String()).Extracts() {
+		return nil
+	}
+	out := f.Value.String()
+	if info, err := os.Stat(out); err == nil && info.Mode().IsRegular() {
+		return incompletef("%s is a file; -out wants a folder", out)
 	}
 	return nil
 }

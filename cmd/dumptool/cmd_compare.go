@@ -13,7 +13,9 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
+	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
@@ -95,6 +97,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	if err := o.resolve(a, args); err != nil {
 		return err
 	}
+	warnOfModels(a, cmd)
 	if o.Shard.On() {
 		if err := o.forShard(); err != nil {
 			return err
@@ -202,6 +205,15 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 	return o.chooseOrder()
 }
 
+// warnOfModels says what a colon in --model means, which may stand in the name of a model.
+func warnOfModels(a *app, cmd *cobra.Command) {
+	given := cmd.Flag("model").Value.String()
+	if ref, npu, parted := strings.Cut(given, ":"); parted {
+		warn(a, []lang.Sentence{lang.Sayf("--model %s: %s of the reference, %s of the NPU data; a name with a colon goes to --ref-model and --npu-model",
+			"--model %s：参考侧为 %s，NPU 侧为 %s；名称中含冒号时请用 --ref-model 和 --npu-model", given, ref, npu)})
+	}
+}
+
 // comparePairs compares the pairs of a plan, with a progress bar.
 func (a *app) comparePairs(ctx context.Context, plan *compare.Plan) ([]compare.Part, error) {
 	return watched(a, "comparing", func(observe func(batch.Event)) ([]compare.Part, error) { return plan.Execute(ctx, observe) })
@@ -252,3 +264,112 @@ func compareError(err error) error {
 
 // configError is an error of a file that the user gave: exit status 2.
 func configError(err error) error { return &codedError{exitUsage, err} }
+
+// load reads the files of the flags, and those of HPAA in a folder.
+func (o *comparison) load(folder string) error {
+	o.files.Folder = folder
+	if err := o.recognise(); err != nil {
+		return err
+	}
+	if err := o.Load(o.files); err != nil {
+		return compareError(err)
+	}
+	return o.chooseOps()
+}
+
+// chooseOps makes a set of the operators that are chosen by flags and files.
+func (o *comparison) chooseOps() (err error) {
+	o.Pair.Ops, err = readOps(o.ops, o.SideFiles.Ops...)
+	return err
+}
+
+// recognise finds out what the files of --graph-file are, in whose place other flags stand.
+func (o *comparison) recognise() error {
+	for _, path := range o.graphFiles {
+		role, err := sidefile.Recognise(path)
+		if err != nil {
+			return configError(fmt.Errorf("--graph-file: %w", safefile.WithPath(path, err)))
+		}
+		to := map[sidefile.Role]*string{
+			sidefile.ExecutionFile: &o.files.Execution, sidefile.ConsumersFile: &o.files.Consumers, sidefile.FusionFile: &o.files.Fusion, sidefile.IRFile: &o.IR,
+		}[role]
+		if *to != "" {
+			return usagef("--graph-file %s: it says the same as %s: want one of them", path, *to)
+		}
+		*to = path
+	}
+	return nil
+}
+
+// memoryPath is the environment variable with the folder of HPAA's data.
+const memoryPath = "DUMP_MEMORY_PATH"
+
+// getenv returns a variable of the environment, empty where it is not set.
+func (a *app) getenv(name string) string {
+	if a.settings.LookupEnv == nil {
+		return ""
+	}
+	value, _ := a.settings.LookupEnv(name)
+	return value
+}
+
+// comparePaths finds the two sides: the flags, then the arguments, then the folders of
+// HPAA, whose result folder is also that of the reports. That is none of the sides.
+func (a *app) comparePaths(o *comparison, out *string, args []string) error {
+	args = append(o.paths, args...)
+	given := len(args)
+	for _, side := range []*string{&o.Ref, &o.NPU} {
+		if *side == "" && len(args) > 0 {
+			*side, args = args[0], args[1:]
+		}
+	}
+	if len(args) > 0 {
+		return usagef("unexpected argument %q: both sides are given", args[0])
+	}
+	root := a.getenv(memoryPath)
+	if root != "" && given == 0 && (o.Ref == "" || o.NPU == "") {
+		for name, path := range map[string]*string{"cpu": &o.Ref, "npu": &o.NPU, "result": out} {
+			if *path == "" {
+				*path = store.Join(root, name)
+			}
+		}
+	}
+	switch {
+	case o.Ref == "" && o.NPU == "":
+		return usagef("no paths given: --cpu PATH and --npu PATH are needed, or $%s", memoryPath)
+	case o.Ref == "":
+		return usagef("no reference given: --cpu PATH is needed")
+	case o.NPU == "":
+		return usagef("no NPU data given: --npu PATH is needed")
+	}
+	for _, path := range []string{o.Ref, o.NPU} {
+		if err := exists(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepOut leaves a folder of results out of the sides, which it is none of.
+func (o *comparison) keepOut(out string) error {
+	o.Skip = out
+	switch {
+	case out == "":
+	case safefile.SameFile(out, o.Ref):
+		return usagef("-out %s: that is the folder of --cpu, want one of its own", out)
+	case safefile.SameFile(out, o.NPU):
+		return usagef("-out %s: that is the folder of --npu, want one of its own", out)
+	}
+	return nil
+}
+
+// exists checks that there is a file or folder.
+func exists(path string) error {
+	var coded *codedError
+	if _, err := store.Stat(path); errors.As(err, &coded) {
+		return err
+	} else if err != nil {
+		return incompletef("%w", safefile.WithPath(path, err))
+	}
+	return nil
+}

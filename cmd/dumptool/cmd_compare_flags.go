@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
+	"dumptool/internal/config"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
@@ -63,22 +64,40 @@ func (o *comparison) judge(cmd *cobra.Command) []cmdFlag {
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
 		{"verdict", choice(&v.Mode, compare.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", judging, safe | ofRow | onLimits},
-		{"profile", choice(&l.Profile, compare.Profiles()), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, safe | ofRow | onLimits},
-		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, safe | ofRow | onLimits},
-		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, safe | ofRow | onLimits},
-		{"gate", gate(cmd), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, safe | ofTransport | onLimits},
+		{profileName, profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact; or a file.yaml of them with keys such as profile, atol, rtol, tol-mode, nan-policy, int-tol (for pairs of integers) and accum (widens rtol by the root of so many products)", judging, safe | ofRow | onLimits},
+		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, safe | ofRow | onLimits | inProfile},
+		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, safe | ofRow | onLimits | inProfile},
+		{"gate", gate(cmd), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, safe | ofTransport | inProfile | onLimits},
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, place | onLimits | onHPAA},
-		{"tol-mode", named(&o.Judge.Mode, compare.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, safe | ofRow | rare | onLimits | onHPAA},
-		{"nan-policy", choice(&v.NaN, compare.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", judging, safe | ofRow | rare | onLimits | onHPAA},
-		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", judging, safe | ofRow | rare | onLimits},
+		{"tol-mode", named(&o.Judge.Mode, compare.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, safe | ofRow | hidden | inProfile | onLimits | onHPAA},
+		{"nan-policy", choice(&v.NaN, compare.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", judging, safe | ofRow | rare | inProfile | onLimits | onHPAA},
+		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", judging, safe | ofRow | rare | inProfile | onLimits},
 		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, safe | ofRow | hidden | onLimits},
 		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, safe | ofRow | hidden | onLimits},
 		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, safe | ofRow | hidden | onLimits},
 		{"min-sqnr", number(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", judging, safe | ofRow | hidden | onLimits},
 		{"max-ulp", number(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", judging, safe | ofRow | hidden | onLimits},
-		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", judging, safe | ofRow | rare | onLimits},
-		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", judging, safe | ofRow | rare | onLimits},
+		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", judging, safe | ofRow | hidden | inProfile | onLimits},
+		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", judging, safe | ofRow | hidden | inProfile | onLimits},
 	}
+}
+
+// profile is a set of limits by its name, or a file of them, which is read with the
+// settings.
+func profile(to *compare.Profile) *value[compare.Profile] {
+	v := choice(to, compare.Profiles())
+	byName := v.read
+	v.read = func(text string) (compare.Profile, error) {
+		if config.IsFile(text) {
+			return *to, nil
+		}
+		p, err := byName(text)
+		if err != nil {
+			err = wantf("want one of %s, or a file that ends in .yaml, .yml or .json", strings.Join(v.known, ", "))
+		}
+		return p, err
+	}
+	return v
 }
 
 // gates are the metrics that have a gate, and the flags that set them.

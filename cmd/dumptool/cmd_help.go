@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"dumptool/internal/report"
 )
 
 // newHelpCommand replaces cobra's own, which calls an unknown topic a success.
@@ -111,4 +114,284 @@ func topicNames() string {
 	}
 	last := len(all) - 1
 	return strings.Join(all[:last], ", ") + " or " + all[last]
+}
+
+// Help texts are written for helpWidth columns. A terminal that has less gets
+// broken lines, and of one that has more flags take at most maxHelpWidth. A text of more
+// than screenLines is whole with --help-all only.
+const (
+	helpWidth    = 80
+	maxHelpWidth = 120
+	screenLines  = 60
+)
+
+// help is how a help text looks.
+type help struct {
+	width int
+	// brief leaves out what is rarely needed, briefer the examples too.
+	brief, briefer bool
+}
+
+// helpFor is how help looks on stdout.
+func (a *app) helpFor() help {
+	if a.streams.OutWidth > 0 {
+		return help{width: min(a.streams.OutWidth, maxHelpWidth)}
+	}
+	return help{width: helpWidth}
+}
+
+// allHelp is the flag that prints all help, as --help does it with a screen.
+func (a *app) allHelp() pflag.Value {
+	v := yes(&a.wholeHelp)
+	v.read = func(text string) (bool, error) {
+		whole, err := strconv.ParseBool(text)
+		switch {
+		case err != nil || !whole:
+		case a.asked == nil: // a command line of others
+			err = pflag.ErrHelp
+		default:
+			err = a.asked.Flags().Set(helpFlag, "true")
+		}
+		return whole, err
+	}
+	return v
+}
+
+// printHelp prints the help of cmd: a screen of it unless all was asked for.
+func (a *app) printHelp(cmd *cobra.Command) {
+	if takesSettings(cmd) {
+		_ = a.applySettings(cmd) // for the language; mistakes in settings are no reason to keep help back
+	}
+	chinese := a.lang() == report.Chinese
+	if chinese {
+		summariseInChinese(cmd.Root())
+	}
+	h := a.helpFor()
+	text := h.text(cmd, chinese)
+	for _, shorter := range []*bool{&h.brief, &h.briefer} {
+		if !a.wholeHelp && strings.Count(text, "\n") > screenLines {
+			*shorter = true
+			text = h.text(cmd, chinese)
+		}
+	}
+	fmt.Fprint(a.out, text)
+}
+
+// text is the help of a command, with the exit status at its end.
+func (h help) text(cmd *cobra.Command, chinese bool) string {
+	about, status, _ := strings.Cut(cmd.Long, exitStatusTitle)
+	about = strings.TrimSpace(about)
+	if h.brief {
+		about, _, _ = strings.Cut(about, "\n\n")
+	}
+	about = strings.TrimRight(h.wrap(about), "\n")
+	if chinese {
+		about = cmd.Short + "\n\n" + about
+	}
+	return about + "\n\n" + h.usage(cmd) + exitStatusTitle + h.wrap(status)
+}
+
+// wrap breaks what has lines that the terminal has no room for: paragraphs as a whole, and
+// lines that are indented, such as those of lists, below their text.
+func (h help) wrap(text string) string {
+	var b, paragraph strings.Builder
+	flush := func() {
+		b.WriteString(h.fit(paragraph.String(), 0))
+		paragraph.Reset()
+	}
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" && line[0] != ' ' {
+			paragraph.WriteString(line)
+			continue
+		}
+		flush()
+		b.WriteString(h.fit(line, textColumn(line)))
+	}
+	flush()
+	return b.String()
+}
+
+// fit is a text, broken as wrapWords does if one of its lines is too long.
+func (h help) fit(text string, indent int) string {
+	for line := range strings.Lines(text) {
+		if len(strings.TrimSuffix(line, "\n")) > h.width {
+			return wrapWords(text, h.width, indent)
+		}
+	}
+	return text
+}
+
+// textColumn is where the text of a line of a list begins: behind the first gap of
+// two blanks, else at the first word.
+func textColumn(line string) int {
+	start := len(line) - len(strings.TrimLeft(line, " "))
+	if gap := strings.Index(line[start:], "  "); gap >= 0 {
+		rest := line[start+gap:]
+		return start + gap + len(rest) - len(strings.TrimLeft(rest, " "))
+	}
+	return start
+}
+
+// wrapWords breaks a text into lines of at most width columns; those after the first
+// are indented. What the text has before its first word stays.
+func wrapWords(text string, width, indent int) string {
+	if strings.TrimSpace(text) == "" {
+		return text
+	}
+	var b strings.Builder
+	line := text[:min(indent, len(text))]
+	for i, word := range strings.Fields(text[len(line):]) {
+		switch {
+		case i == 0:
+		case len(line)+1+len(word) > width:
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", indent)
+		default:
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
+}
+
+// usage is how a command is called, and its flags, in groups.
+func (h help) usage(cmd *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("Usage:\n  " + cmd.UseLine() + "\n")
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
+	}
+	if cmd.HasExample() && !h.briefer {
+		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\n" + h.commands(cmd))
+	}
+	sets := h.flagsByGroup(cmd)
+	gap := "\n"
+	for _, g := range groups {
+		set := sets[g]
+		if set == nil || h.brief && (g == global || g == storage) || g == storage && cmd.HasParent() {
+			continue
+		}
+		b.WriteString(gap + string(g) + ":\n" + set.FlagUsagesWrapped(h.width))
+		if h.brief {
+			gap = ""
+		}
+	}
+	b.WriteString("\n")
+	if cmd.HasAvailableSubCommands() && !takesArguments(cmd) {
+		fmt.Fprintf(&b, "'%s COMMAND --help' says more about a command.\n", cmd.CommandPath())
+	}
+	if h.brief {
+		fmt.Fprintf(&b, "'%s --help-all' says more and lists all flags.\n", cmd.CommandPath())
+	} else if cmd.HasParent() {
+		b.WriteString("'dumptool --help-all' lists those of object storage (s3://) too.\n")
+	}
+	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
+		b.WriteString(h.wrap("'dumptool help TOPIC' knows " + topicNames() + ".\n"))
+	}
+	return b.String()
+}
+
+// commands are those below a command.
+func (h help) commands(cmd *cobra.Command) string {
+	var b strings.Builder
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+			fmt.Fprintf(&b, "  %-12s %s\n", sub.Name(), sub.Short)
+		}
+	}
+	if h.brief && takesArguments(cmd) {
+		return "Commands: " + strings.Join(names, ", ") + "\n"
+	}
+	return "Commands:\n" + b.String()
+}
+
+// visitDefined calls visit for the flags of a command in the order in which they were
+// defined.
+func visitDefined(cmd *cobra.Command, visit func(*pflag.Flag)) {
+	cmd.InheritedFlags() // makes them flags of cmd
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.VisitAll(visit)
+	flags.SortFlags = true
+}
+
+// flagsByGroup are the flags of a command that help lists. In brief a usage ends at its
+// first semicolon.
+func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
+	sets := map[group]*pflag.FlagSet{}
+	visitDefined(cmd, func(f *pflag.Flag) {
+		if f.Hidden || h.brief && has(f, rare) {
+			return
+		}
+		g := more
+		if in := f.Annotations[groupKey]; len(in) > 0 {
+			g = group(in[0])
+		}
+		if sets[g] == nil {
+			sets[g] = pflag.NewFlagSet(string(g), pflag.ContinueOnError)
+			sets[g].SortFlags = false
+		}
+		shown := *f
+		if h.brief {
+			shown.Usage, _, _ = strings.Cut(f.Usage, "; ")
+		}
+		sets[g].AddFlag(&shown)
+	})
+	return sets
+}
+
+// chineseSummaries are the summaries of the commands in Chinese, by their words.
+var chineseSummaries = map[string]string{
+	"":                       "调试 NPU 上的数值精度",
+	"convert":                "把设备 dump 转换为主机文件",
+	"convert merge":          "由 convert 各分片的结果列出失败",
+	"inspect":                "查看 dump 文件和 .npy 数组的内容",
+	"find":                   "由脚本行、算子、参数或 dump 文件互相查找",
+	"overflow":               "找出哪里溢出，以及原因",
+	"overflow decode":        "把溢出记录转换为 JSON",
+	"overflow status":        "解释状态字和错误寄存器",
+	"overflow analyze":       "找出首个溢出的算子，以及原因",
+	"overflow scan":          "在普通 dump 中查找 NaN、无穷和饱和值",
+	"overflow analyze merge": "由各分片的结果生成 overflow analyze 的报告",
+	"overflow scan merge":    "由各分片的结果生成 overflow scan 的报告",
+	"overflow watch":         "找出是谁改写了被监视算子的内存",
+	"compare":                "把 NPU 张量与标杆数据比对",
+	"compare detail":         "查看一个算子的张量",
+	"compare determinism":    "检查同一网络的多次运行是否逐位一致",
+	"compare judge":          "按证据或其他门限重新判定已完成的比对",
+	"compare merge":          "由各分片的结果生成比对报告",
+	"merge":                  "由各分片或各机器的结果生成一份报告",
+	"report":                 "由已有结果重新生成页面和图",
+	"hpaa":                   "HPAA 的 NPU 侧：由原始分片得到张量",
+	"hpaa import":            "把 HPAA 的原始分片拼接为张量",
+	"run-npu-data-analysis":  "把 HPAA 的原始分片拼接为张量",
+	"perf":                   "算子的周期花在哪里，与基线相比有何变化",
+	"config":                 "编写、检查和解释 dump 配置",
+	"config new":             "按用途生成 dump 配置",
+	"config check":           "找出 dump 配置中的错误",
+	"config explain":         "说明 dump 配置的作用",
+	"config convert":         "为另一运行时改写 dump 配置",
+	"cluster":                "在多台机器上分片完成一条命令的工作",
+	"cluster slurm":          "打印把工作提交给 Slurm 的脚本",
+	"cluster kubernetes":     "打印在 Kubernetes 上完成工作的 Job",
+	"cluster volcano":        "打印在 Volcano 上完成工作的 job",
+	"cluster local":          "以本机的多个进程分片完成工作",
+	"version":                "打印 dumptool 的版本",
+	"completion":             "打印 shell 的补全脚本",
+	"help":                   "打印命令的帮助",
+}
+
+// summariseInChinese gives a command and those below it their summaries in Chinese.
+func summariseInChinese(cmd *cobra.Command) {
+	if short := chineseSummaries[strings.Join(commandPath(cmd), " ")]; short != "" {
+		cmd.Short = short
+	}
+	for _, sub := range cmd.Commands() {
+		summariseInChinese(sub)
+	}
 }

@@ -1,9 +1,27 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/hpaa"
+	"dumptool/internal/lang"
+	"dumptool/internal/report"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
 )
 
 func newHPAACommand(a *app) *cobra.Command {
@@ -25,4 +43,278 @@ func newNPUAnalysisCommand(a *app) *cobra.Command {
 	cmd.Aliases = cmd.Aliases[1:]
 	cmd.Hidden = true
 	return cmd
+}
+
+type hpaaImportOptions struct {
+	hpaa.Options
+	source                        hpaa.Source
+	result, runtime               string
+	nameMap, like, nodeNames      string
+	allNodes, ignoreOthers, learn bool
+	json                          jsonFlag
+}
+
+func newHPAAImportCommand(a *app) *cobra.Command {
+	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}, allNodes: true}
+	cmd := &cobra.Command{
+		Use:     "import [DIR] --pieces FILE | --piece-pattern PATTERN",
+		Aliases: []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
+		Short:   "join HPAA's raw pieces to tensors",
+		Long: `import decodes the pieces of tensors in DIR/dump_data, joins those of an output and
+writes each as an .npy array to DIR/npu, with logs in DIR/result, as HPAA's
+run_npu_data_analysis.py does. DIR is $DUMP_MEMORY_PATH unless it is given.
+
+The raw format is not public; tell dumptool what is in the pieces:
+
+--pieces FILE has a JSON object a line, or is a CSV table with the same columns. file
+and node are needed; the others are output, piece (the place on the axis), round,
+dtype, shape, encoding, skip (bytes of header), axis, model_shape (crops what was
+padded) and time. --piece-pattern has the same in a template of the paths below
+dump_data, such as {node}@{output}.{piece:hex}.dat, with {round}, {card}, {dtype},
+{shape}, {axis}, {time}, {n} and {*} besides; the pattern successor is experimental:
+it is inferred from the only public names of such files. What neither says comes from
+--dtype, --shape, --encoding and --skip, or from the reference run of --like.
+
+Encodings: bin; hex (two digits a byte, in the order of the memory), hex0x (the same
+with 0x); words16, words32, words64 (numbers, the most significant digit first); npy;
+auto, where the size and the beginning of the file leave one of them only.
+
+--learn DUMP_DATA NPU looks for a pattern and an encoding under which the pieces in
+DUMP_DATA give the arrays in NPU, which the vendor's script wrote, in every byte.
+
+Nothing is deleted. A broken piece leaves out the outputs of its node; every piece is
+in one array, in a line of a log, or among the others that messages and --json list.`,
+		Example: `  dumptool hpaa import --pieces pieces.jsonl
+  dumptool hpaa import /data/test_1 --piece-pattern '{node}@{output}.{piece:hex}.dat' --encoding hex --dtype float16 --like /data/test_1/cpu
+  dumptool hpaa import --learn dump_data npu`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("perf-all-nodes") {
+				a.say([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf", "--perf-all-nodes 用于性能表：请在 dumptool perf 中使用")})
+			}
+			return runHPAAImport(cmd.Context(), a, opts, args)
+		},
+	}
+	cmd.Long += exitStatus(exitNothing, exitInterrupted)
+	opts.define(cmd)
+	return cmd
+}
+
+func (o *hpaaImportOptions) define(cmd *cobra.Command) {
+	src := &o.source
+	encoding := parsed(&o.Encoding, hpaa.ParseEncoding)
+	encoding.known = names(hpaa.Encodings)
+	outFlag(cmd.Flags(), &o.Out, "", "write the arrays to `DIR`; default: npu")
+	o.json.add(cmd.Flags(), "print one JSON object a tensor with what became of its pieces")
+	define(cmd, slices.Concat([]cmdFlag{
+		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
+		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
+		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
+		{"round", importRounds(&o.Rounds), "of several rounds of one output import `WHICH`: all, first, last, or a number", choosing, safe},
+		{"allow-outside", yes(&src.AllowOutside), "take pieces outside of the folder of their description", choosing, 0},
+		{"ignore-others", yes(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
+	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
+		{"nodename-log", text(&o.nodeNames), "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`", pairing, 0},
+		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, safe},
+		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of such pieces", pairing, safe},
+		{"dtype", elementType(&o.DType), "element `TYPE` of such pieces, such as float16", pairing, safe},
+		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, safe},
+		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
+		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, safe},
+		{"learn", yes(&o.learn), "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU", pairing, 0},
+		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
+		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", reporting, 0},
+		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
+		{"perf-all-nodes", yes(&o.allNodes), "for dumptool perf; here it changes nothing", more, safe},
+		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),
+	})...)
+	exclusive(cmd, "pieces", "piece-pattern")
+}
+
+// opPerf is the environment variable that says what the driver keeps: 1 for
+// performance data only, 2 for tensors too.
+const opPerf = "DUMP_OP_PERF"
+
+// runHPAAImport joins the pieces of a run.
+func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []string) error {
+	if o.learn {
+		return o.runLearn(ctx, a, args)
+	}
+	if err := o.folders(a, args); err != nil {
+		return err
+	}
+	if err := o.read(ctx); err != nil {
+		return err
+	}
+	found, err := o.source.Find()
+	if err != nil {
+		return o.notFound(a, err)
+	}
+	if lacking := o.Lacking(found); len(lacking) > 0 {
+		return usagef("nothing says the shape and the element type of %s: give them in the description, by --shape and --dtype, or by --like", lang.FirstNames(lacking))
+	}
+	r, err := watched(a, "importing", func(observe func(batch.Event)) (*hpaa.Result, error) {
+		o.Observe = observe
+		return hpaa.Import(ctx, found, o.Options)
+	})
+	if err != nil {
+		return err
+	}
+	return o.conclude(a, r)
+}
+
+// folders finds the folders of the run and checks what says where the pieces are.
+func (o *hpaaImportOptions) folders(a *app, args []string) error {
+	src, root := &o.source, a.getenv(memoryPath)
+	if root != "" && len(args) == 0 && (!store.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
+		a.say([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", "%s=%s：设备驱动只接受不超过 50 个字符的绝对路径", memoryPath, root)})
+	}
+	switch {
+	case len(args) > 1:
+		return usagef("unexpected argument %q", args[1])
+	case len(args) == 1:
+		root = args[0]
+	case root != "":
+	case src.Description != "":
+		root = store.Dir(src.Description)
+	case src.Dir != "":
+		root = store.Dir(store.Clean(src.Dir))
+	default:
+		return usagef("no folder given: DIR is needed, or $%s", memoryPath)
+	}
+	src.Top, src.Dir = root, cmp.Or(src.Dir, store.Join(root, "dump_data"))
+	o.Out = cmp.Or(o.Out, store.Join(root, "npu"))
+	o.result = cmp.Or(o.result, store.Join(root, "result"))
+	o.runtime = cmp.Or(o.runtime, store.Join(o.result, sidefile.RuntimeName))
+	src.Skip = []string{o.Out, o.result}
+	switch {
+	case src.Pattern != nil || src.Description != "":
+		return exists(root)
+	case a.getenv(opPerf) == "1":
+		return a.noTensors()
+	}
+	return hintf(usagef("nothing says what is in %s: the raw format is not public", src.Dir),
+		"describe the pieces by --pieces FILE or --piece-pattern PATTERN; with arrays of the vendor's script --learn can find them out")
+}
+
+// noTensors is the error of a run that was asked for performance data only.
+func (a *app) noTensors() error {
+	return a.conclude(batch.Outcomef(batch.Nothing, opPerf+"=1 keeps no tensors", opPerf+"=1 时不保存张量"))
+}
+
+// notFound is the error of pieces that cannot be listed.
+func (o *hpaaImportOptions) notFound(a *app, err error) error {
+	var description *hpaa.DescriptionError
+	switch {
+	case errors.As(err, &description):
+		return configError(safefile.WithPath(o.source.Description, err))
+	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "" && a.getenv(opPerf) == "1":
+		return a.noTensors()
+	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "":
+		return a.conclude(batch.Outcomef(batch.Nothing, "no piece found: %v", "没有找到分片：%v", err))
+	}
+	return err
+}
+
+// read reads the files that the flags name.
+func (o *hpaaImportOptions) read(ctx context.Context) (err error) {
+	if o.Filter.Map, err = readNameMap(o.nameMap); err != nil {
+		return err
+	}
+	if o.Names, err = readNodeNames(o.nodeNames); err != nil || o.like == "" {
+		return err
+	}
+	if err := exists(o.like); err != nil {
+		return err
+	}
+	o.Reference, err = hpaa.OpenReference(ctx, o.like)
+	return err
+}
+
+// readNodeNames reads the names of another run; none without a file.
+func readNodeNames(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := safefile.Open(path)
+	if err != nil {
+		return nil, usagef("--nodename-log: %w", err)
+	}
+	defer file.Close()
+	all, err := sidefile.ReadNames(file)
+	if err != nil {
+		return nil, usagef("--nodename-log: %w", safefile.WithPath(path, err))
+	}
+	return all, nil
+}
+
+// pieceShape reads the shape of a node, or of all.
+func pieceShape(text string) (node string, shape tensor.Shape, err error) {
+	i := strings.LastIndexByte(text, '=')
+	shape, err = hpaa.ParseShape(text[i+1:])
+	return text[:max(i, 0)], shape, err
+}
+
+// importRounds says which rounds are imported.
+func importRounds(to *hpaa.Rounds) *value[hpaa.Rounds] {
+	return &value[hpaa.Rounds]{to: to, kind: "string", given: "last", known: []string{"all", "first", "last"}, read: func(text string) (hpaa.Rounds, error) {
+		switch strings.ToLower(text) {
+		case "all":
+			return hpaa.Rounds{All: true}, nil
+		case "first":
+			return hpaa.Rounds{First: true}, nil
+		case "last", "":
+			return hpaa.Rounds{}, nil
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return hpaa.Rounds{}, wantf("want all, first, last or a number from 0")
+		}
+		return hpaa.Rounds{Number: &n}, nil
+	}}
+}
+
+// conclude writes the logs, prints the result and says how the import ended.
+func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
+	a.say(r.Messages())
+	var failed []error
+	if len(r.Read) > 0 {
+		inputs := []string{o.source.Description, o.nodeNames}
+		var kept bool
+		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
+		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
+			a.say([]batch.Message{batch.Warnf("%s has other names and stays as it is: it may be that of the device", "%s 中的名称不同，保持不变：可能由设备写入", store.Join(o.result, sidefile.NodeNamesName))})
+		}
+	}
+	if o.json {
+		if err := unlessClosed(printResult(a, o.json.format(), r, report.Options{})); err != nil {
+			return err
+		}
+	}
+	outcome := a.conclude(r.Outcome(o.Out, o.ignoreOthers))
+	if len(failed) > 0 {
+		a.report(outcome)
+		return a.reportsWritten(lang.Text{EN: "logs", ZH: "日志"}, o.result, failed)
+	}
+	return outcome
+}
+
+// runLearn looks for a description of pieces that gives arrays of the vendor.
+func (o *hpaaImportOptions) runLearn(ctx context.Context, a *app, args []string) error {
+	if len(args) != 2 {
+		return usagef("--learn: want the folder of the pieces and that of the arrays, found %d arguments", len(args))
+	}
+	for _, path := range args {
+		if err := exists(path); err != nil {
+			return err
+		}
+	}
+	learned, err := hpaa.Learn(ctx, args[0], args[1])
+	switch {
+	case err != nil:
+		return err
+	case learned == nil:
+		return a.conclude(batch.Outcomef(batch.Nothing, "no pattern and encoding that were tried give the arrays in %s in every byte", "尝试过的模板和编码都不能逐字节得到 %s 中的数组", args[1]))
+	}
+	return unlessClosed(printResult(a, o.json.format(), learned, report.Options{}))
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -126,4 +128,198 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		}
 	}
 	return concludeReport(a, &o.output, o.exitZero, r, r.Outcome(o.output.printsText()))
+}
+
+type overflowAnalyzeOptions struct {
+	overflowTreeOptions
+	compat bool
+}
+
+func newOverflowAnalyzeCommand(a *app) *cobra.Command {
+	opts := &overflowAnalyzeOptions{overflowTreeOptions: overflowTreeOptions{open: dumpdir.Options{Graphs: true}}}
+	cmd := &cobra.Command{
+		Use:   "analyze -d DIR",
+		Short: "find the operator that overflowed first, and why",
+		Long: `analyze finds the overflow records below DIR - of any number of devices, steps
+and models - and matches each with the dump of its operator: by the ids of the
+record, by those of the file names, or as a guess by time; the rule is shown. It
+reads the operator's tensors and says whether the bad values were produced there
+or came in; of the first record of each rank it shows what the operator reads, where
+a graph says that. Records are ordered by rank, step and time; devices are ranks. The text
+of more than 20 records has a line for each operator, with the ranks and steps
+that it overflowed on, and the first record in full; --all shows all of them.
+
+With --shard it looks into the records of a part of the rounds and writes what it finds
+to a folder in the folder of -out; 'dumptool merge' makes one report of what all shards
+wrote.`,
+		Example: `  dumptool overflow analyze -d dumps
+  dumptool overflow analyze -d dumps -n 3 --lang zh
+  dumptool overflow analyze -d dumps -out report --format text,json,csv`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowAnalyze(cmd, a, opts, args) },
+	}
+	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, "overflow records", append([]cmdFlag{
+		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", choosing, safe | ofRow},
+		{"all", yes(&opts.All), "show all records in full", reporting, safe},
+		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", reporting, ofTransport}, // it is a file of its own
+		irFlag(&opts.open.IR),
+	}, opts.shards.flags()...)...)
+	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
+	return cmd
+}
+
+// runOverflowAnalyze analyzes the trees that are given.
+func runOverflowAnalyze(cmd *cobra.Command, a *app, o *overflowAnalyzeOptions, args []string) error {
+	switch {
+	case o.compat && o.output.out == "":
+		return usagef("--compat needs an output folder (-out)")
+	case o.compat && o.shards.shard != "":
+		return usagef("--compat is not for --shard")
+	}
+	return runOverflow(cmd, a, &o.overflowTreeOptions, args, "analyzing", overflow.Analyze, o.writeCompat)
+}
+
+// writeCompat writes the records as msaccucmp does.
+func (o *overflowAnalyzeOptions) writeCompat(r *overflow.Report) error {
+	if !o.compat || len(r.Records) == 0 {
+		return nil
+	}
+	name := "overflow_summary_" + time.Now().Format("20060102150405") + ".txt"
+	return report.NewFolder(o.output.out).Write(name, func(w io.Writer) error { return report.WriteAnalysisCompat(w, r) })
+}
+
+type overflowDecodeOptions struct {
+	paths    []string
+	rounds   dumpdir.Selection
+	out      string
+	extended bool
+	exitZero exitZero
+}
+
+func newOverflowDecodeCommand(a *app) *cobra.Command {
+	opts := new(overflowDecodeOptions)
+	cmd := &cobra.Command{
+		Use:   "decode FILE...",
+		Short: "turn overflow records into JSON",
+		Long: `decode prints the overflow records (OpDebug dumps) in FILE as JSON, in the same
+form as convert, for every kind of accelerator and both layouts of records. With
+several records the output is a stream of JSON values, as jq reads it. -out
+writes each to DIR/NAME.output.N.json instead.
+
+FILE is a dump file under any name, a folder, in which all records are found and
+other files left alone, or the JSON of a record, also as MindSpore writes it.
+When MindSpore took a record of newer devices for one of older devices, what is
+left of it is printed: unit, model, stream and task. Files that are named one by
+one may also be bare payloads, in .bin, .npy or a dump without the usual name.
+
+--extended prints an object with the record and what is known of it: the time in
+the name of the file (in UTC), whether the record is valid and reports an
+overflow, ids and status words in hex, the causes in English and Chinese with
+advice, bits that no public source explains, and warnings. A record that cannot be read is an object with the key "error".
+
+The exit status is 1 when a record reports an overflow, that is when it is
+valid and a status word is not 0. A valid record the status of which is lost
+counts too. Where some files could not be read it is 3 in any case.`,
+		Example: `  dumptool overflow decode Opdebug.Node_OpDebug.171.16.1624605159913046
+  dumptool overflow decode --extended dumps | jq -r '.areas[].causes[].en'
+  dumptool overflow decode -out out dumps`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowDecode(cmd.Context(), a, opts, args) },
+	}
+	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
+	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
+		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", reporting, safe})...)
+	outFlag(cmd.Flags(), &opts.out, "", "write files to folder `DIR`, not to stdout")
+	opts.exitZero.add(cmd.Flags(), "overflows")
+	return cmd
+}
+
+func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions, args []string) error {
+	args = append(opts.paths, args...)
+	if len(args) == 0 {
+		return usagef("no file or folder given")
+	}
+	run, err := a.openRun(ctx, args, dumpdir.Options{Skip: opts.out}, opts.rounds)
+	if err != nil {
+		return err
+	}
+	if err := run.Choose(ctx, opts.rounds, nil, dumpdir.HeaderOptions{}); err != nil {
+		return err
+	}
+	output := report.NewRecordOutput(opts.out, a.out, opts.extended)
+	sum, err := watched(a, "decoding", func(observe func(batch.Event)) (overflow.DecodeSummary, error) {
+		if opts.out == "" && a.streams.OutTTY { // a bar would be in the way of the results
+			observe = nil
+		}
+		return overflow.Decode(ctx, run, observe, func(f *overflow.RecordFile) error {
+			err := output.Write(f)
+			a.say(f.Messages())
+			return err
+		})
+	})
+	if a.streams.OutTTY { // the prompt comes next
+		err = cmp.Or(err, output.EndLine())
+	}
+	if err != nil {
+		return err
+	}
+	return a.conclude(opts.exitZero.of(output.Outcome(run, &sum)))
+}
+
+func newOverflowScanCommand(a *app) *cobra.Command {
+	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}}
+	cmd := &cobra.Command{
+		Use:   "scan PATH...",
+		Short: "find NaN, infinities and saturated values in ordinary dumps",
+		Long: `scan reads every tensor of dumps and arrays once and shows those with NaN,
+infinities or values at the limit of their floating-point type, in the order of
+rank, step and execution; the first of each rank is marked, and devices are ranks.
+Integers at the limits of their type are counted, but are no finding by
+themselves. Of tensors whose statistics alone were dumped (statistic.csv and the
+tables of CANN) it shows what those say.
+
+More than 20 executions with bad tensors are grouped by operator, and the first of
+them is shown in full; --all shows all, good ones too.
+
+With --shard it reads a part of the tensors and writes what it finds to a file in the
+folder of -out; 'overflow scan merge' makes the report of all parts.`,
+		Example: `  dumptool overflow scan dumps
+  dumptool overflow scan dumps --all --format csv > all.csv
+  dumptool overflow scan dumps --shard auto/16 -out shards`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan, nil)
+		},
+	}
+	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors", append([]cmdFlag{
+		{"all", yes(&opts.All), "show everything, good tensors too", reporting, safe | ofRow},
+		irFlag(&opts.open.IR),
+	}, opts.shards.flags()...)...)
+	cmd.AddCommand(newMergeOf(a, mergeScans))
+	return cmd
+}
+
+func newOverflowWatchCommand(a *app) *cobra.Command {
+	opts := new(overflowTreeOptions)
+	cmd := &cobra.Command{
+		Use:   "watch PATH...",
+		Short: "find the operator that overwrote the memory of another one",
+		Long: `watch compares the dumps that CANN's watcher mode writes (dump_scene "watcher"):
+the output of a watched operator C after each of the operators A, B, ... ran, in
+files {type of C}.{A}_To_{C}.{task}.{stream}.{timestamp}. In the order of time each
+is held, byte for byte, against the one before; the first is the dump of C itself
+where there is one. What differs was written by the operator that ran last, or by
+one that ran since the dump before.`,
+		Example: `  dumptool overflow watch dumps
+  dumptool overflow watch dumps --format csv > changes.csv`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runOverflow(cmd, a, opts, args, "comparing", overflow.Watch, nil)
+		},
+	}
+	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	defineOverflow[*overflow.WatchReport](cmd, opts, "changed memory")
+	return cmd
 }

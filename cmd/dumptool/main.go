@@ -7,7 +7,9 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"dumptool/internal/ui"
 )
@@ -52,4 +54,35 @@ func main() {
 	code := run(ctx, os.Args[1:], ui.System(os.Stdin, os.Stdout, os.Stderr))
 	stop()
 	os.Exit(code)
+}
+
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
+// cancels, so that running jobs can end cleanly. A SIGHUP that is ignored, as
+// under nohup, stays ignored. The second one calls exit at once. stop
+// gives the signals their usual meaning back. A reader of stdout that goes away
+// is an error of writing, not a signal that ends the process where it stands.
+func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	signal.Ignore(syscall.SIGPIPE)
+	done := make(chan struct{})
+	go func() {
+		for _, act := range []func(){cancel, func() { exit(exitInterrupted) }} {
+			select {
+			case <-signals:
+				act()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
 }

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/store"
 	"dumptool/internal/ui"
@@ -141,4 +146,99 @@ func unknownCommand(group *cobra.Command, word string) error {
 		return hintf(err, "did you mean '%s %s'?", group.CommandPath(), near[0])
 	}
 	return helpHint(group, err)
+}
+
+// noPlan is what takes the place of plans.
+const noPlan = "shards need no plan: give each of them the whole command line and --shard"
+
+// gone are commands and flags of older versions, with what to use instead.
+var gone = map[string]string{
+	"compare plan":  noPlan,
+	"compare parts": "'dumptool merge DIR --missing' prints which shards are missing",
+	"cluster wait":  "'dumptool merge DIR --wait 6h' waits for the shards, which wait for nothing",
+	"--plan":        noPlan,
+	"--plan-ignore": noPlan,
+	"--shard-by":    "the bytes to read are shared out",
+	"--shards":      "--shard I/N says how many there are",
+}
+
+// goneCommand is the error for a word that was a command below another one, nil for other
+// words.
+func goneCommand(cmd *cobra.Command, word string) error {
+	name := strings.Join(append(commandPath(cmd), word), " ")
+	if hint := gone[name]; hint != "" {
+		return hintf(usagef("'dumptool %s' is gone", name), "%s", hint)
+	}
+	return nil
+}
+
+// flagError says what is wrong with a flag in our words: what its value should be, the
+// flag that is meant, or what to use in place of one that is gone.
+func flagError(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
+			return ours
+		}
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
+	if hint := gone["--"+name]; hint != "" {
+		return hintf(asUsage(err), "%s", hint)
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	if near := lang.Nearest(name, known); near != "" {
+		return hintf(asUsage(err), "did you mean --%s?", near)
+	}
+	return err
+}
+
+func newCompletionCommand(a *app) *cobra.Command {
+	shells := []cobra.Completion{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion " + strings.Join(shells, "|"),
+		Short: "print a completion script for a shell",
+		Long: `completion prints a script that completes commands and flags in a shell.
+To use it in the running shell:
+
+  bash        source <(dumptool completion bash)
+  zsh         source <(dumptool completion zsh)
+  fish        dumptool completion fish | source
+  powershell  dumptool completion powershell | Out-String | Invoke-Expression
+
+To use it in every shell, put that line into the shell's start-up file.` + exitStatus(),
+		ValidArgs:   shells,
+		Args:        oneShell,
+		Annotations: withoutSettings(),
+		RunE:        func(cmd *cobra.Command, args []string) error { return runCompletion(a, cmd.Root(), args[0]) },
+	}
+}
+
+// oneShell is the Args of completion.
+func oneShell(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || !slices.Contains(cmd.ValidArgs, args[0]) {
+		return usagef("one shell is needed: %s", strings.Join(cmd.ValidArgs, ", "))
+	}
+	return nil
+}
+
+// runCompletion prints the script for one of the shells of the command.
+func runCompletion(a *app, root *cobra.Command, shell string) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(a.out, true)
+	case "zsh":
+		return root.GenZshCompletion(a.out)
+	case "fish":
+		return root.GenFishCompletion(a.out, true)
+	default:
+		return root.GenPowerShellCompletionWithDesc(a.out)
+	}
 }

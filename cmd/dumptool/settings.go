@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"dumptool/internal/compare"
 	"dumptool/internal/config"
 	"dumptool/internal/store"
 )
@@ -67,6 +69,36 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	if err != nil {
 		return settingsError(err, opt.User)
 	}
+	lookup := func(f *pflag.Flag) (config.Value, bool) { return lookUp(settings, cmd, f) }
+	if profile := cmd.Flags().Lookup(profileName); profile != nil {
+		err = cmp.Or(fill(cmd, func(f *pflag.Flag) (v config.Value, ok bool) {
+			if f == profile {
+				v, ok = lookup(f)
+			}
+			return v, ok
+		}), applyProfile(cmd, profile))
+	}
+	return cmp.Or(err, fill(cmd, lookup))
+}
+
+// lookUp returns the setting of a flag.
+func lookUp(settings *config.Settings, cmd *cobra.Command, f *pflag.Flag) (config.Value, bool) {
+	v, ok := settings.Lookup(commandPath(cmd), f.Name)
+	if !ok && cmd.Annotations[settingsOfParentKey] != "" {
+		v, ok = settings.Lookup(commandPath(cmd.Parent()), f.Name)
+	}
+	if !ok {
+		v, ok = settings.Lookup(owner(cmd, f), f.Name)
+	}
+	if !ok && isS3(f) {
+		v, ok = settings.Lookup([]string{s3Group}, strings.TrimPrefix(f.Name, s3Prefix))
+	}
+	return v, ok
+}
+
+// fill sets the flags of cmd that have no value yet, and none in another spelling, to what
+// lookup finds.
+func fill(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (err error) {
 	given := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed })
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -78,18 +110,58 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		if err != nil || given[f.Name] || hidden || !isSetting(f) {
 			return
 		}
-		v, ok := settings.Lookup(commandPath(cmd), f.Name)
-		if !ok && cmd.Annotations[settingsOfParentKey] != "" {
-			v, ok = settings.Lookup(commandPath(cmd.Parent()), f.Name)
-		}
-		if !ok {
-			v, ok = settings.Lookup(owner(cmd, f), f.Name)
-		}
-		if !ok && isS3(f) {
-			v, ok = settings.Lookup([]string{s3Group}, strings.TrimPrefix(f.Name, s3Prefix))
-		}
-		if ok {
+		if v, ok := lookup(f); ok {
 			err = setFlag(f, v)
+		}
+	})
+	return err
+}
+
+// profileName is the name of the flag that names a set of limits, or a file of them.
+const profileName = "profile"
+
+// applyProfile gives flags that the user did not set their values from the file that a
+// profile is, which stands before environment and settings. The profile is then the one
+// that the file names.
+func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
+	path := profile.Value.String()
+	if !config.IsFile(path) {
+		return nil
+	}
+	settings, err := config.Load(config.Options{File: path})
+	if err == nil {
+		err = settings.Check(func() config.Schema {
+			s := config.Schema{Flags: map[string]bool{profileName: true}}
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if has(f, inProfile) {
+					s.Flags[f.Name] = true
+				}
+			})
+			return s
+		})
+	}
+	if err != nil {
+		return settingsError(fmt.Errorf("--profile: %w", err), "")
+	}
+	name, ok := settings.Lookup(nil, profileName)
+	switch {
+	case !ok:
+		name.Text = string(compare.ProfileHPAA)
+	case config.IsFile(name.Text):
+		return usagef("--profile: %s: %s is a file: a profile names no other file", name.Source, name.Text)
+	}
+	if err := cmp.Or(setFlag(profile, name), fill(cmd, func(f *pflag.Flag) (v config.Value, ok bool) {
+		if has(f, inProfile) {
+			v, ok = settings.Lookup(nil, f.Name)
+		}
+		return v, ok
+	})); err != nil {
+		return err
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { // reports list the arguments: what the file says is among them
+		if _, others := f.Value.(*spelling); has(f, inProfile) && f.Changed && !others && err == nil {
+			f.Changed = false // else pflag takes it for listed
+			err = cmd.Flags().Set(f.Name, f.Value.String())
 		}
 	})
 	return err

@@ -242,6 +242,7 @@ func TestFoundSettings(t *testing.T) {
 		"convert: {ops: '@x'}":                  "convert.ops",
 		"compare: {ops: [a, '@x']}":             "compare.ops",
 		"convert: {s3-abort-stale: 1s}":         "convert.s3-abort-stale",
+		"compare: {profile: x.yaml}":            "compare.profile",
 		"compare: {op-config: x}":               "compare.op-config",
 		"compare: {map-node-dict: '@/etc/x'}":   "compare.map-node-dict",
 		"compare: {ir: x, plan: {cpu: x}}":      "compare.ir",

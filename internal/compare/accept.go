@@ -2,12 +2,16 @@ package compare
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/shard"
 )
 
 // accept compares a pair and judges it by the standard of the run. A tensor that the
@@ -74,4 +78,134 @@ func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res 
 func skipRow(row *record.Row, why lang.Sentence) {
 	row.Pair.Status, row.Shape = record.Skip, nil
 	row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.NotStandard, Confidence: record.High, Evidence: why})
+}
+
+// addThird gives the pairs the tensors of the third result, or of the second
+// reference, which is paired with the reference as the NPU is.
+func (p *Plan) addThird(ctx context.Context) error {
+	path, flag := p.opt.Third, "--third"
+	if path == "" {
+		path, flag = p.opt.Second, "--noise"
+	}
+	if path == "" {
+		return nil
+	}
+	opt := *p.opt
+	opt.NPU, opt.Shard = path, shard.Spec{}
+	// Those of its rounds count that belong to the rounds that are compared.
+	side, err := OpenSide(ctx, &opt, path, dumpdir.Selection{})
+	if err == nil {
+		err = side.NoTensors()
+	}
+	if err != nil {
+		return err
+	}
+	paired, err := PlanSides(&opt, p.ref, side)
+	var names *NameError
+	if errors.As(err, &names) { // names of the NPU need not be those of the third result
+		opt.SideFiles.NameMap = nil
+		paired, err = PlanSides(&opt, p.ref, side)
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range side.Warnings {
+		p.Warnings = append(p.Warnings, lang.Sayf("%s: %s", "%s：%s", flag, w))
+	}
+	found := map[int][]*Pair{}
+	for i := range paired.Pairs {
+		if x := &paired.Pairs[i]; x.Ref != nil && x.NPU != nil && x.Row.Pair.Status == "" {
+			found[x.Ref.ID] = append(found[x.Ref.ID], x)
+		}
+	}
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; x.Ref != nil && x.NPU != nil {
+			x.Third = thirdOf(x, found[x.Ref.ID])
+		}
+	}
+	return nil
+}
+
+// thirdOf is the tensor of the third result for a pair: the only one, or that of the
+// same round; nil for none.
+func thirdOf(x *Pair, candidates []*Pair) *Tensor {
+	if len(candidates) > 1 {
+		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.At != x.Row.At })
+	}
+	if len(candidates) != 1 {
+		return nil
+	}
+	return candidates[0].NPU
+}
+
+// thirdName is what the third side is in messages.
+func (e *executor) thirdName() lang.Text {
+	if e.opt.Second != "" {
+		return lang.Text{EN: "the second reference", ZH: "第二标杆"}
+	}
+	return lang.Text{EN: "the third result", ZH: "第三方结果"}
+}
+
+// third is the name of the side in errors.
+const third = "third"
+
+// alignThird opens the third tensor of a pair and aligns it with the reference. why is
+// set where it cannot be compared.
+func (e *executor) alignThird(ctx context.Context, x *Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
+	if x.Third == nil {
+		return nil, lang.Sayf("%s has no such tensor", "%s中没有该张量", e.thirdName()), nil
+	}
+	if x.Third.Err != nil {
+		return nil, why, &align.SideError{Side: third, Err: x.Third.Err}
+	}
+	b, err := e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.Third.Ref, Format: x.format})
+	if err != nil {
+		return nil, why, ofThird(err)
+	}
+	switch {
+	case b.Status != "":
+		why = lang.Sayf("%s is %v, the reference %v", "%s为 %v，标杆为 %v", e.thirdName(), b.NPU.Shape, b.Ref.Shape)
+	case b.NPU.DType.Host().Complex():
+		why = lang.Sayf("%s is %s", "%s为 %s", e.thirdName(), b.NPU.DType)
+	case !b.Ref.Shape.Equal(a.Ref.Shape) || b.Shape.Elements() != a.Shape.Elements():
+		why = lang.Sayf("%s has the reference in another order of axes", "%s所对应的标杆轴顺序不同", e.thirdName())
+	case b.Orders() > 1: // by which it agrees best
+		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
+		used, _, err = e.byOrder(ctx, b, &Part{Row: &row})
+	default:
+		used = b
+	}
+	if used == nil {
+		b.Close()
+	}
+	return used, why, ofThird(err)
+}
+
+// ofThird names the side of an error of the third result, which is aligned as the NPU
+// is.
+func ofThird(err error) error {
+	var side *align.SideError
+	if errors.As(err, &side) && side.Side == align.NPUSide {
+		return &align.SideError{Side: third, Err: side.Err}
+	}
+	return err
+}
+
+// second measures how far the second reference is from the reference. Where it has no
+// such tensor the row says so, and is judged without.
+func (e *executor) second(ctx context.Context, x *Pair, a *align.Alignment, part *Part) error {
+	other, why, err := e.alignThird(ctx, x, a)
+	if err != nil {
+		return err
+	}
+	if other == nil {
+		part.Row.Notes = append(slices.Clip(part.Row.Notes), lang.Sayf("--noise: %s", "--noise：%s", why))
+		return nil
+	}
+	defer other.Close()
+	res, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
+	if err == nil && res.Noise != nil {
+		part.Row.Second = &record.Second{RMS: metrics.Float(res.Noise.RMS), Max: metrics.Float(res.Noise.Max)}
+	}
+	return err
 }

@@ -29,6 +29,6 @@
 //	conclude.go                   each round is judged (package diagnose by package verdict):
 //	                              Row.Verdict, Round.Findings
 //	sum_up.go                     rounds become the Report
-//	record/write.go               the Report is written as compare.json; package report has the
+//	record/document.go            the Report is written as compare.json; package report has the
 //	                              other views of it, report/compare_verdict.go the line of the verdict
 package compare

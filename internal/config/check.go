@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,13 +88,20 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 	return nil
 }
 
-// namesFile reports whether a value, or an element of it, names a file: @FILE.
+// IsFile reports whether the value of a flag that may be a name or a file of settings is a
+// file: one that ends as such files do.
+func IsFile(value string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(value)))
+}
+
+// namesFile reports whether a value, or an element of it, names a file: @FILE, or a file
+// of settings.
 func namesFile(value any) bool {
 	if list, ok := value.([]any); ok {
 		return slices.ContainsFunc(list, namesFile)
 	}
 	text, ok := value.(string)
-	return ok && strings.HasPrefix(text, "@")
+	return ok && (strings.HasPrefix(text, "@") || IsFile(text))
 }
 
 // plain reports whether value is a scalar or a list of scalars.

@@ -1,16 +1,26 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
+	"dumptool/internal/report/page"
+	"dumptool/internal/report/plot"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
+	"dumptool/internal/ui"
 )
 
 // NewCompareFolder returns a folder in which neither a file that was compared nor one of
@@ -122,4 +132,237 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 	}
 	folder.Written = slices.DeleteFunc(folder.Written, func(w record.File) bool { return w.Name == OpConfigName })
 	return err
+}
+
+// pageFormat is the format of pages for a browser.
+const pageFormat = "html"
+
+// writePage writes a comparison as a page.
+func writePage(w io.Writer, r *record.Report, opt Options) error {
+	return page.Write(w, &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside)}, opt.Page)
+}
+
+// pageFacts are the facts of the text that the page has no cards for, in both languages.
+func pageFacts(r *record.Report) (all []page.Fact) {
+	of := func(l Lang) []fact {
+		t := Text{Lang: l}
+		return append(t.meaningFacts(r), t.statisticsFacts(r)...)
+	}
+	chinese := of(Chinese)
+	for i, f := range of(English) {
+		x := page.Fact{Label: lang.Text{EN: f.label, ZH: chinese[i].label}}
+		for k, line := range f.lines {
+			x.Lines = append(x.Lines, lang.Text{EN: line, ZH: chinese[i].lines[k]})
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// paged returns a writer of results whose page is made of their document.
+func paged[R any](file string, document func(*page.Options) *json.RawMessage, write func(w io.Writer, result R) error) Writer {
+	return writes(file, func(w io.Writer, result R, opt Options) error {
+		var b bytes.Buffer
+		if err := write(&b, result); err != nil {
+			return err
+		}
+		*document(&opt.Page) = b.Bytes()
+		return page.Write(w, nil, opt.Page)
+	})
+}
+
+// overflowPage is where the page has the document of a command of overflow.
+func overflowPage(o *page.Options) *json.RawMessage { return &o.Overflow }
+
+// filesBeside are, by row, those of the written files that show its operator.
+func filesBeside(r *record.Report, written []record.File) map[int][]string {
+	names := map[string]bool{}
+	for _, f := range written {
+		names[f.Name] = true
+	}
+	_, stems, _ := operatorStems(r, true)
+	files := map[int][]string{}
+	for i, stem := range stems {
+		for _, suffix := range slices.Concat([]string{".csv"}, plot.Suffixes()) {
+			if names[stem+suffix] {
+				files[i] = append(files[i], stem+suffix)
+			}
+		}
+	}
+	return files
+}
+
+// Gather reads tensors once more for the pictures that stay in the report, and hands
+// over what the plots of each row that has them show. draw is called by several
+// goroutines at a time; what it returns is called in the order of the rows, one at a
+// time. It returns the errors of the rows that have no plots.
+type Gather func(draw func(row int, pictures *metrics.Pictures) func() error) (failed []error)
+
+// gatherPictures gathers the pictures of rows, and writes the plots of those that have
+// them: three files each.
+func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
+	labels, stems, _ := operatorStems(r, true)
+	return gather(func(row int, pictures *metrics.Pictures) func() error {
+		label := labels.of(r.Row(row))
+		files, err := plot.Draw(label, pictures)
+		return func() error {
+			if err != nil {
+				return fmt.Errorf("%s: no plots: %w", label, err)
+			}
+			for _, file := range files {
+				err := f.Write(stems[row]+file.Suffix, func(w io.Writer) error {
+					_, err := w.Write(file.PNG)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	})
+}
+
+// operatorStems returns the names of rows, and by their indexes those of the files
+// of rows that have some, without an extension. With plots more rows have files, and
+// the others the same as without.
+func operatorStems(r *record.Report, plots bool) (names *labels, stems map[int]string, files *FileNames) {
+	names, stems, files = labelsOf(r), map[int]string{}, NewFileNames()
+	for i, row := range r.All() {
+		if row.Compared() && row.HasErrors() {
+			stems[i] = files.Stem(names.of(r.Row(i)))
+		}
+	}
+	for i, row := range r.All() {
+		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // those with errors have one
+			stems[i] = files.Stem(names.of(r.Row(i)))
+		}
+	}
+	return names, stems, files
+}
+
+// isPlot reports whether a file has the name of a plot.
+func isPlot(name string) bool {
+	return slices.ContainsFunc(plot.Suffixes(), func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
+
+// File is an output file: its name, and what writes it.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// SkipLogs returns the four logs, empty ones too. Every row that was not
+// compared has a line in exactly one: name, reason code and text with tabs in
+// between. Behind them come the lines of an import about tensors that no row has.
+func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
+	labels := labelsOf(r)
+	kept = withoutRow(kept, r, labels)
+	var files []File
+	for _, name := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName} {
+		files = append(files, File{name, func(w io.Writer) error { return writeSkipLog(w, r, labels, kept, name) }})
+	}
+	return files
+}
+
+// withoutRow are the lines about tensors that no row has.
+func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []sidefile.SkipLine {
+	if len(lines) == 0 {
+		return nil
+	}
+	var known filename.Index
+	for i, row := range r.All() {
+		known.Add(labels.of(row), i)
+		known.Add(rowLabel(row), i)
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(l sidefile.SkipLine) bool {
+		_, ok := known.Find(l.Name)
+		return ok
+	})
+}
+
+// writeSkipLog writes the log of one name.
+func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile.SkipLine, name string) error {
+	out := bufio.NewWriter(w)
+	line := func(label, code, text string) {
+		out.WriteString(ui.Escape(label) + "\t" + ui.Escape(code) + "\t" + ui.Escape(text) + "\n")
+	}
+	for _, row := range r.All() {
+		if row.Compared() {
+			continue
+		}
+		code, log := skipCode(row)
+		if log == name {
+			line(labels.of(row), code, english.whyNot(row))
+		}
+	}
+	for _, l := range kept {
+		if l.Log == name {
+			line(l.Name, l.Code, l.Text)
+		}
+	}
+	return out.Flush()
+}
+
+// logOf says which log the rows with a reason go to.
+var logOf = map[record.Code]string{
+	record.BadHex:         sidefile.CheckSkipName,
+	record.SizeMismatch:   sidefile.CheckSkipName,
+	record.MissingPiece:   sidefile.ConcateSkipName,
+	record.DuplicatePiece: sidefile.ConcateSkipName,
+	record.ConcatShape:    sidefile.ConcateSkipName,
+	record.NotInModel:     sidefile.InvalidOutName,
+}
+
+// skipCode is the code why a row was not compared, the status if there is none,
+// and the log it goes to.
+func skipCode(row *record.Row) (code, log string) {
+	code, log = string(row.Status), sidefile.CompareSkipName
+	if len(row.Reasons) > 0 {
+		code = string(row.Reasons[0].Code)
+	}
+	for _, reason := range row.Reasons {
+		if to, ok := logOf[reason.Code]; ok {
+			return string(reason.Code), to
+		}
+	}
+	if row.Status == record.UnmatchedRef && code == string(record.ReadError) {
+		log = sidefile.CheckSkipName // a piece that an import could not read
+	}
+	if row.Status == record.UnmatchedNPU {
+		log = sidefile.InvalidOutName
+		if len(row.Reasons) == 0 {
+			code = string(record.NotInModel)
+		}
+	}
+	return code, log
+}
+
+// compareStatusText explains statuses without a reason of their own.
+var compareStatusText = map[record.Status]lang.Text{
+	record.ShapeMismatch: {EN: "the shapes differ", ZH: "shape 不同"},
+	record.DTypeMismatch: {EN: "the element types differ", ZH: "数据类型不同"},
+	record.Ambiguous:     {EN: "several tensors match", ZH: "有多个匹配的张量"},
+	record.UnmatchedRef:  {EN: "the NPU run has no such tensor", ZH: "NPU 侧没有该张量"},
+	record.UnmatchedNPU:  {EN: "the reference has no such tensor", ZH: "标杆中没有该张量"},
+	record.Skip:          {EN: "skipped on request", ZH: "按要求跳过"},
+}
+
+// whyNot says why a row was not compared.
+func (t Text) whyNot(row *record.Row) string {
+	var parts []string
+	for _, reason := range row.Reasons {
+		if !reason.Evidence.IsZero() {
+			parts = append(parts, t.of(reason.Evidence))
+		}
+	}
+	if row.Err != nil {
+		if text := row.Err.Error(); !strings.Contains(strings.Join(parts, "; "), text) {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, t.Lang.Text(compareStatusText[row.Status]))
+	}
+	return strings.Join(parts, t.say("; ", "；"))
 }

@@ -1,3 +1,8 @@
+// Package report turns results into text, tables, JSON and files of other tools:
+// Formats lists them, Table is the one model of columns. It gets data and a
+// writer or a folder, and knows neither terminals nor settings: how wide a line
+// may be and which language is wanted are arguments. It decides nothing about
+// the data; that is the work of the packages that make it.
 package report
 
 import (
@@ -15,6 +20,7 @@ import (
 	"dumptool/internal/find"
 	"dumptool/internal/hpaa"
 	"dumptool/internal/inspect"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report/page"
 	"dumptool/internal/sidefile"
@@ -299,3 +305,31 @@ func FormatHelp[R any]() string {
 	}
 	return b.String()
 }
+
+// marshal returns v as JSON that a terminal shows.
+func marshal(v any, indent string) []byte { return jsonpos.Marshal(v, indent) }
+
+// writeLine writes v as JSON on one line.
+func writeLine[R any](w io.Writer, v R) error {
+	_, err := w.Write(append(marshal(v, ""), '\n'))
+	return err
+}
+
+// writeEscaped writes v as JSON on one line in which the signs of HTML are escaped.
+func writeEscaped[R any](w io.Writer, v R) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(jsonpos.Visible(text), '\n'))
+	return err
+}
+
+// writeJSON writes v in lines that people can read too.
+func writeJSON(w io.Writer, v any) error {
+	_, err := w.Write(append(marshal(v, "  "), '\n'))
+	return err
+}
+
+// writeDocument writes a result that is a document as it is.
+func writeDocument[R any](w io.Writer, r R) error { return writeJSON(w, r) }

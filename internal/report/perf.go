@@ -3,7 +3,11 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/jsonpos"
@@ -141,4 +145,329 @@ func WritePerfJSON(w io.Writer, r *perf.Report) error {
 	}
 	out.WriteString(end + "\n")
 	return out.Flush()
+}
+
+// shareText prints a share as a percentage, - for none.
+func shareText(x *float64) string {
+	if x == nil {
+		return noValue
+	}
+	return strconv.FormatFloat(100**x, 'f', 1, 64) + " %"
+}
+
+// countText prints a count, - for an unknown one.
+func countText(c perf.Count) string { return cmp.Or(c.String(), noValue) }
+
+// WritePerf prints where the cycles of a network go: the operators that take most, each
+// with what it is bound by and what helps, and what changed since the baseline.
+func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.to(w).perf(r) }
+
+// WritePerfMarkdown writes what WritePerf prints as a document.
+func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
+	p := t.to(w)
+	p.print("## " + t.say("Operator performance", "算子性能") + "\n\n")
+	p.markdown = true
+	return p.perf(r)
+}
+
+func (p *printer) perf(r *perf.Report) error {
+	t := p.Text
+	p.text(t.perfSummary(r))
+	if r.Before != nil {
+		p.gap()
+		p.text(t.perfBefore(r))
+	}
+	if len(r.Top()) > 0 {
+		p.blank()
+		const least = 20 // names of fused operators differ at their ends
+		printTable(p, t.perfTop(r), least)
+	}
+	changed, more := perfChanged(r)
+	if len(changed) > 0 {
+		p.blank()
+		p.text(p.say("Changed since the baseline:", "与基线相比的变化："))
+		p.gap()
+		printTable(p, t.perfChanges(changed), minName)
+		if more > 0 {
+			p.gap()
+			p.text(p.say("%d more (csv and json have all)", "另有 %d 个（csv 与 json 中有全部）", more))
+		}
+	}
+	for i, o := range perfAdvised(r, changed) {
+		if i == 0 {
+			p.blank()
+		}
+		p.item("", t.perfHeading(o))
+		for _, text := range t.perfTexts(o) {
+			p.item(textIndent, text)
+		}
+	}
+	if facts := t.perfFacts(r); len(facts) > 0 {
+		p.blank()
+		p.facts(facts)
+	}
+	return p.err
+}
+
+// perfSummary says how many cycles there are, and how they divide among the classes.
+func (t Text) perfSummary(r *perf.Report) string {
+	cycles := t.say("%d cycles", "%d 周期", r.Total)
+	if r.MHz > 0 {
+		cycles += t.say(" (%s ms at %s MHz)", "（%[2]s MHz 下 %[1]s ms）", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
+	}
+	head := t.join(t.Lang.Text(count(len(r.Operators), "operator", "算子")), cycles)
+	if shares := t.classShares(r); shares != "" {
+		head += t.say(": ", "：") + shares
+	}
+	return head
+}
+
+// classShares says which share of all cycles operators of each class take, the largest
+// first.
+func (t Text) classShares(r *perf.Report) string {
+	cycles, classes := map[perf.Class]int64{}, []perf.Class(nil)
+	for _, o := range r.Operators {
+		if _, known := cycles[o.Class]; !known {
+			classes = append(classes, o.Class)
+		}
+		cycles[o.Class] += o.Get(perf.MCU).N
+	}
+	slices.SortStableFunc(classes, func(a, b perf.Class) int {
+		return cmp.Or(cmp.Compare(cycles[b], cycles[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, c := range classes {
+		if all := r.Total; all > 0 {
+			share := float64(cycles[c]) / float64(all)
+			parts = append(parts, string(c)+" "+shareText(&share))
+		}
+	}
+	return t.join(parts...)
+}
+
+// perfBefore sums up what changed since the baseline.
+func (t Text) perfBefore(r *perf.Report) string {
+	counts := map[string]int{}
+	for _, o := range r.Operators {
+		counts[string(o.Status)]++
+		for _, code := range o.Worse() {
+			counts[string(code)]++
+		}
+	}
+	var parts []string
+	for _, name := range changeNames {
+		if counts[name] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+		}
+	}
+	if n := len(r.Before.Missing); n > 0 {
+		parts = append(parts, t.say("%d gone (%s)", "%d 个已消失（%s）", n, lang.FirstNames(r.Before.Missing)))
+	}
+	text := t.say("Baseline: %d cycles", "基线：%d 周期", r.Before.Total)
+	if r.Before.Total > 0 {
+		text += t.say(" (now %s)", "（现为 %s）", growthText(r.Total-r.Before.Total, r.Before.Total))
+	}
+	return t.join(append([]string{text}, parts...)...)
+}
+
+// changeNames are the statuses and findings beside a baseline.
+var changeNames = []string{
+	string(perf.Slower), string(perf.Faster), string(perf.Same), string(perf.New), string(perf.Unknown),
+	string(perf.RepeatedMoves), string(perf.L1Conflicts), string(perf.IMBConflicts),
+}
+
+// growthText prints a growth as a percentage with its sign.
+func growthText(by, before int64) string {
+	return fmt.Sprintf("%+.1f %%", 100*float64(by)/float64(before))
+}
+
+// perfTop is the table of the operators at the top.
+func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
+	type op = *perf.Operator
+	quotients := map[string]perf.Quotient{}
+	for _, q := range perf.Quotients() {
+		quotients[q.Name] = q
+	}
+	share := func(name, quotient string) Column[op] {
+		q := quotients[quotient]
+		return numbers(name, func(o op) string {
+			if o.Class == perf.ClassInconsistent {
+				return noValue
+			}
+			return shareText(q.Of(o))
+		})
+	}
+	columns := []Column[op]{
+		numbers("rank", func(o op) int { return o.Rank }).titled("RANK", "排名").ranked(1),
+		words("name", perfName).titled("NAME", "名称"),
+		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU", "周期").ranked(2),
+		numbers("share", func(o op) string { return shareText(o.Share) }).titled("SHARE", "占比").ranked(4),
+		numbers("cum", func(o op) string { return shareText(o.Cumulative) }).titled("CUM", "累计").ranked(9),
+		words("class", classText).titled("CLASS", "类别").ranked(3),
+		share("data", "share_mte").titled("DATA", "搬移").ranked(5),
+		share("compute", "share_compute").titled("COMPUTE", "计算").ranked(6),
+		share("overlap", "overlap").titled("OVERLAP", "重叠").ranked(8),
+		words("advice", func(o op) string { return t.Lang.Text(o.Hint()) }).titled("ADVICE", "建议").ranked(7),
+	}
+	if r.MHz > 0 {
+		columns = slices.Insert(columns, 3, numbers("us", func(o op) string { return sixDigits(r.Microseconds(o)) }).titled("US", "微秒").ranked(10))
+	}
+	if r.PeakBPC > 0 {
+		columns = slices.Insert(columns, len(columns)-1, numbers("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).titled("DDR", "DDR").ranked(11))
+	}
+	return Table[op]{columns, r.Top()}
+}
+
+// perfName is the name of an operator, with its number behind the first of its name.
+func perfName(o *perf.Operator) string {
+	if o.Occurrence > 1 {
+		return fmt.Sprintf("%s #%d", o.Name, o.Occurrence)
+	}
+	return o.Name
+}
+
+// classText is the class of an operator, and that it is a guess where it is.
+func classText(o *perf.Operator) string {
+	if o.Confidence == perf.Low {
+		return string(o.Class) + " (low)"
+	}
+	return string(o.Class)
+}
+
+// perfChanged are the operators that changed since the baseline, those first that grew
+// most, and how many more there are.
+func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
+	if r.Before == nil {
+		return nil, 0
+	}
+	for _, o := range r.Listed() {
+		if o.Status != perf.Same || len(o.Worse()) > 0 {
+			changed = append(changed, o)
+		}
+	}
+	slices.SortStableFunc(changed, func(a, b *perf.Operator) int {
+		x, y := a.Growth(), b.Growth()
+		if x.Known != y.Known {
+			return map[bool]int{true: -1, false: 1}[x.Known]
+		}
+		return cmp.Compare(y.N, x.N)
+	})
+	shown := r.Shown(len(changed))
+	return changed[:shown], len(changed) - shown
+}
+
+// perfChanges is the table of operators that changed.
+func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
+	type op = *perf.Operator
+	return Table[op]{Rows: changed, Columns: []Column[op]{
+		words("name", perfName).titled("NAME", "名称"),
+		words("status", func(o op) perf.Status { return o.Status }).titled("STATUS", "状态").ranked(1),
+		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU", "周期").ranked(4),
+		numbers("before", func(o op) string { return countText(o.WasBefore(perf.MCU)) }).titled("BEFORE", "之前").ranked(5),
+		numbers("change", func(o op) string {
+			if by, was := o.Growth(), o.WasBefore(perf.MCU); by.Known && was.N > 0 {
+				return growthText(by.N, was.N)
+			}
+			return noValue
+		}).titled("CHANGE", "变化").ranked(2),
+		words("findings", func(o op) string { return joined(o.Worse()) }).titled("FINDINGS", "发现").ranked(3),
+	}}
+}
+
+// perfAdvised are the operators about which there is something to say in full: those at
+// the top, and those that changed and have findings.
+func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
+	says := func(o *perf.Operator) bool { return o.Class != perf.ClassUnknown && o.Class != perf.ClassIdle }
+	var all []*perf.Operator
+	for _, o := range r.Top() {
+		if says(o) || len(o.Advice) > 0 {
+			all = append(all, o)
+		}
+	}
+	for _, o := range changed {
+		if len(o.Worse()) > 0 && !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// perfHeading names an operator, its class, and how it ran.
+func (t Text) perfHeading(o *perf.Operator) string {
+	head := t.say("%s, rank %d: %s", "%s，排名 %d：%s", perfName(o), o.Rank, o.Class)
+	if o.Confidence != perf.NoClass {
+		head += fmt.Sprintf(" (%s)", o.Confidence)
+	}
+	if runs := o.Runs; runs != nil && runs.Unstable {
+		head += t.say("; %d runs of %d to %d cycles, median %s", "；%d 次运行，%d 至 %d 周期，中位数 %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))
+	}
+	return head
+}
+
+// perfTexts explain an operator and say what helps.
+func (t Text) perfTexts(o *perf.Operator) []string {
+	texts := []string{t.of(o.Says)}
+	for _, a := range o.Advice {
+		texts = append(texts, string(a.Code)+t.say(": ", "：")+t.of(a.Says))
+	}
+	return texts
+}
+
+// perfFacts say what was read, and what the classes are made of.
+func (t Text) perfFacts(r *perf.Report) factList {
+	var facts factList
+	add := func(en, zh string, lines ...string) { facts.add(t.say(en, zh), lines...) }
+	add("Tables", "表", lang.FirstNames(r.Files))
+	if r.Before != nil {
+		add("Baseline", "基线", lang.FirstNames(r.Before.Files))
+	}
+	if len(r.Cores) > 0 {
+		var cores []string
+		for _, c := range r.Cores {
+			cores = append(cores, strconv.Itoa(c))
+		}
+		add("Cores", "核", lang.Ranges(cores))
+	}
+	if r.Relation != "" {
+		add("Runs", "运行", t.say("%s with runs in perf/; the table has their %s", "%s在 perf/ 中有各次运行；表中的值：%s", count(len(r.Runs), "operator", "算子"), r.Relation.Text()))
+	}
+	add("Left out", "已排除", t.leftOutTexts(r))
+	if listed := len(r.Listed()); listed < len(r.Operators) {
+		add("Listed", "已列出", t.say("%d of %s: class %s", "%[2]s中的 %[1]d 个：类别 %[3]s", listed, count(len(r.Operators), "operator", "算子"), joined(r.Classes)))
+	}
+	if n := len(r.Missing); n > 0 {
+		add("Missing", "缺少的列", t.say("%d of %d columns: %s", "%d/%d 列：%s", n, len(perf.Columns()), lang.FirstNames(r.Missing)))
+	}
+	for _, note := range r.Notes {
+		add("Note", "注意", t.of(note.Text))
+	}
+	th := &r.Thresholds
+	add("Thresholds", "门限", t.say("busy %s, lead %s, half %s, small %s, wait %s, conflict %s; growth %s, %d bytes, %d cycles; slower %s; cores and runs %s (--help says what they are)",
+		"busy %s、lead %s、half %s、small %s、wait %s、conflict %s；增长 %s、%d 字节、%d 周期；变慢 %s；各核与各次运行 %s（含义见 --help）",
+		th.Busy, th.Lead, th.Half, th.Small, th.Wait, th.Conflict, th.Grow, th.MinBytes, th.MinCycles, th.Regress, th.Imbalance))
+	return facts
+}
+
+// joined lists names.
+func joined[S ~string](all []S) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// leftOutTexts counts the operators that were left out by their reasons.
+func (t Text) leftOutTexts(r *perf.Report) string {
+	counts, reasons := map[string]int{}, []string(nil)
+	for _, h := range r.Hidden {
+		if counts[string(h.Reason)]++; counts[string(h.Reason)] == 1 {
+			reasons = append(reasons, string(h.Reason))
+		}
+	}
+	slices.Sort(reasons)
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%d %s", counts[reason], reason)
+	}
+	return t.join(reasons...)
 }

@@ -1,12 +1,182 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
 )
+
+// FlowFrom says how it is known who feeds whom.
+type FlowFrom string
+
+// The ways, of which none is FlowAuto: what files say, and equal elements of an input and
+// of an earlier output. Inputs that only one side has are read where no file says it.
+const (
+	FlowAuto  FlowFrom = "auto"
+	FlowFiles FlowFrom = "files" // files alone
+	FlowNone  FlowFrom = "none"
+)
+
+// FlowsFrom are all of them.
+func FlowsFrom() []FlowFrom { return []FlowFrom{FlowAuto, FlowFiles, FlowNone} }
+
+// ByContent reports whether equal elements say who feeds whom.
+func (f FlowFrom) ByContent() bool { return f != FlowFiles && f != FlowNone }
+
+// leastCopied is the number of elements below which two tensors may be the same by
+// chance.
+const leastCopied = 8
+
+// content identifies a tensor by its type, shape and elements.
+type content struct {
+	crc          uint32
+	count        int64
+	dtype, shape string
+}
+
+// content is that of a side of the row: a tensor of few elements, or of one value, says
+// nothing about where it comes from.
+func (r *row) content(side int) (c content, ok bool) {
+	res := r.result()
+	if res == nil || res.Total < leastCopied {
+		return c, false
+	}
+	stats, dtype := &res.Ref, r.source.RefDType
+	if side == npuSide {
+		stats, dtype = &res.NPU, r.source.NPUDType
+	}
+	sum := r.digest(side)
+	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined && stats.Min.Value != stats.Max.Value
+}
+
+// anyShape is the content whatever its shape is: what only changes the shape is often no
+// operator of its own.
+func (c content) anyShape() content {
+	c.shape = ""
+	return c
+}
+
+// producers are the rows that made tensors, the latest one before a place in the order,
+// of the reference and of the NPU.
+type producers [2]map[content]*row
+
+// findProducers finds the output that each input is a copy of: the latest one before it
+// with the same elements, on the NPU's side, else on that of the reference. Where both
+// sides have one, and they differ, the NPU read another tensor than it should have.
+func (n *network) findProducers() {
+	if !n.Ordered || !n.Flow.ByContent() {
+		return
+	}
+	made := producers{{}, {}}
+	var found []sources
+	reached := map[*operator]bool{}
+	for _, r := range n.order {
+		if r.isInput {
+			if r.findProducer(&made); r.producer != nil {
+				reached[r.producer.operator] = true
+			}
+			continue
+		}
+		if s := r.sourcesIn(&made); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
+			found = append(found, s)
+			for _, source := range s.rows {
+				reached[source.operator] = true
+			}
+		}
+		for side := range made {
+			if c, ok := r.content(side); ok {
+				made[side][c], made[side][c.anyShape()] = r, r
+			}
+		}
+	}
+	n.takeSources(found, reached)
+}
+
+// findProducer finds the producer of an input that both sides have.
+func (r *row) findProducer(made *producers) {
+	var by [2]*row
+	for side := range by {
+		if c, ok := r.content(side); ok {
+			by[side] = made[side][c]
+		}
+	}
+	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil {
+		return
+	}
+	if r.producer != by[npuSide] {
+		r.misread = by[npuSide]
+	}
+	o := r.operator
+	if o.known || r.producer.operator == o {
+		return
+	}
+	if o.inferred {
+		o.sources, o.inferred = nil, false
+	}
+	if !slices.Contains(o.sources, r.producer) {
+		o.sources = append(o.sources, r.producer)
+	}
+}
+
+// sources are the rows that made what an operator reads, by inputs that only one side has.
+type sources struct {
+	of     *operator
+	rows   []*row
+	unmade bool // nobody made another input, which is no parameter by the type
+}
+
+// sourcesIn are the sources of the operator of a row that has its inputs.
+func (r *row) sourcesIn(made *producers) sources {
+	s := sources{of: r.operator}
+	for i := range r.source.Reads {
+		read, by := &r.source.Reads[i], made[refSide]
+		count, _ := read.Shape.Count()
+		if count < leastCopied || read.Constant {
+			continue
+		}
+		if read.NPU {
+			by = made[npuSide]
+		}
+		c := content{read.CRC, count, read.DType, read.Shape.String()}
+		switch source := cmp.Or(by[c], by[c.anyShape()]); {
+		case source == nil:
+			s.unmade = s.unmade || !r.typ.IsParameter(read.Input)
+		case source.operator != r.operator && !slices.Contains(s.rows, source):
+			s.rows = append(s.rows, source)
+		}
+	}
+	return s
+}
+
+// takeSources makes what was found that which operators read. A tensor that nobody made
+// comes from outside, a weight for instance; but behind an output that nobody reads there
+// may be an operator between the two that was not dumped, and not all is known.
+func (n *network) takeSources(found []sources, reached map[*operator]bool) {
+	made := func(r *row) bool {
+		_, ok := r.content(npuSide)
+		return ok
+	}
+	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, made) })
+	for _, s := range found {
+		if !s.unmade || s.of.index <= lost {
+			s.of.sources, s.of.inferred, s.of.known = s.rows, false, true
+		}
+	}
+}
+
+// byContent counts the operators of which equal elements say what they read.
+func (n *network) byContent() (known int) {
+	for _, o := range n.operators {
+		_, inGraph := n.Graph[o.name]
+		if o.known && !inGraph || slices.ContainsFunc(o.inputs, func(r *row) bool { return r.producer != nil }) {
+			known++
+		}
+	}
+	return known
+}
 
 // The rows before a row among which its inputs are looked for by their values; of
 // two inputs one is among the last few.

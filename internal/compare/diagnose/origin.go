@@ -1,3 +1,21 @@
+// Package diagnose says why a tensor is bad and which operator was the first.
+//
+// It has two halves. Examine inspects the tensors of one failing pair: was the
+// output never written, moved by a row, read as the wrong type, and how do the
+// errors spread along the axes? Conclude reads no tensors. It judges all rows of a
+// run by their metrics, their evidence and the graph: an operator with bad inputs
+// is not the suspect, one that makes a big error of a small one is. A bad input
+// explains the output only if their errors are comparable: a few elements that
+// fail by accumulated rounding do not explain a tensor of zeros.
+//
+// The rules that the HPAA manual documents (jumps of the mean relative error and
+// of the correlation, uneven axes, NaN on one or both sides) have a high
+// confidence where their limits are documented too; the other rules are ours.
+// The evidence of a finding gives the numbers and their limits.
+//
+// Notation: n is an element of the NPU tensor, r the element of the reference at
+// the same offset, d = n - r. RED is sqrt(sum d^2 / sum r^2). All results are
+// functions of the inputs alone: the offsets of a sample depend on sizes only.
 package diagnose
 
 import (
@@ -6,6 +24,61 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 )
+
+// Conclusion says of the rows of a round that fail by limits why they do.
+type Conclusion struct {
+	// Findings are where it began to be bad.
+	Findings record.Findings
+
+	network *network
+}
+
+// Conclude judges all rows of a round: where it began to be bad, and why each row
+// is, the best reason first; a good row has none but NaN that the model makes. It
+// is a function of its arguments and reads no tensor.
+//
+// FirstBad is the first failing row whose known inputs all pass, or that has no
+// known inputs while all rows before it pass; where there is none, as in a cycle,
+// the first failing row. Rows that fail by accumulated rounding only count as
+// passing here, unless nothing else fails. FirstDamaged is the first row that
+// neither rounding nor a bad input explains: one with a specific pattern, an error
+// of calculation or a wrong shape. It is FirstBad, or comes after it where the
+// cause of FirstBad is not known. An input counts in LargestJump as if its error
+// were the rounding of its type at least.
+//
+// Where the order is not known no row is the first of anything: Origins are the
+// failing rows whose inputs are known and all pass.
+//
+// The rows of one operator are one node of the graph. Operators with the same Order
+// are in the order of the rows, but none is inferred to be the input of another.
+func Conclude(rows []record.Row, known Network) *Conclusion {
+	n := newNetwork(rows, known)
+	for i := range n.rows {
+		if r := &n.rows[i]; r.failed() {
+			findings := r.judge()
+			r.hasCalcError, r.hasInputBad = record.Has(findings, record.CalcError), record.Has(findings, record.LayerInputBad)
+		}
+	}
+	v := record.NoFindings()
+	if n.Ordered {
+		n.locate(&v)
+		n.firsts(&v)
+		n.follow(&v)
+	} else {
+		n.origins(&v)
+	}
+	n.largestJump(&v)
+	return &Conclusion{v, n}
+}
+
+// Reasons say why a row is bad, the best one first.
+func (c *Conclusion) Reasons(index int) []record.Finding {
+	r := &c.network.rows[index]
+	return r.factual(r.judge())
+}
+
+// Inputs are the rows that a row is known to read.
+func (c *Conclusion) Inputs(index int) []int { return c.network.rows[index].links() }
 
 // locate finds the first bad row and what is before it.
 func (n *network) locate(v *record.Findings) {

@@ -2,14 +2,282 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
+
+// explain says why the row is what it is: what an origin does, which origin damaged
+// it, how much of it is rounding.
+func (x *judged) explain() []record.Finding {
+	switch {
+	case !x.compared:
+		return record.Merge(x.shapeInputBad(), x.patterns())
+	case x.origin:
+		return x.cause()
+	case x.status == record.Fail && len(x.fedBy) > 0:
+		return single(record.LayerInputBad, x.confidence(), x.fed())
+	case x.status == record.Rounding:
+		return single(record.Accumulated, x.confidence(), x.rounding())
+	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
+		return record.Merge(single(x.excused()), x.modelNaN())
+	case x.status.Passes():
+		return x.modelNaN()
+	}
+	return nil
+}
+
+// confidence is how sure the verdict is.
+func (x *judged) confidence() record.Confidence {
+	v := &x.verdict
+	switch {
+	case x.guessed && len(x.related) == 0 || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
+		return record.Low
+	case v.Exact && (v.PeakScore >= 3 || v.Score >= 3):
+		return record.High
+	}
+	return record.Medium
+}
+
+// cause says what an origin does: a pattern that only such a fault makes, or what is
+// seen of its error.
+func (x *judged) cause() []record.Finding {
+	own := x.own()
+	if len(own) > 0 {
+		own[0].Evidence = joined(own[0].Evidence, x.excess())
+		return record.Merge(own, x.patterns())
+	}
+	code, confidence := x.code(), x.confidence()
+	if x.noise == nil {
+		return record.Merge(x.patterns(), single(record.Unknown, record.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
+	}
+	switch code {
+	case record.NPUNaN:
+		if x.lost && x.noise.NonFinite == 0 {
+			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
+		}
+		return x.madeNonFinite()
+	case record.StartedApart:
+		return single(code, record.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
+	case record.Memory:
+		return single(code, record.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
+	case record.OverflowFP16:
+		return single(code, record.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
+			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
+	}
+	parts := []lang.Sentence{x.seen(), x.scaledPart(), x.excess()}
+	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
+		parts = append(parts, unevenText(x.source.Uneven))
+	}
+	return record.Merge(single(code, confidence, joined(parts...)), x.patterns())
+}
+
+// joined puts what there is to say in one sentence.
+func joined(parts ...lang.Sentence) lang.Sentence {
+	return lang.Join(slices.DeleteFunc(parts, lang.Sentence.IsZero), semicolon)
+}
+
+// code names what is seen of the error.
+func (x *judged) code() record.Code {
+	n, v, res := x.noise, &x.verdict, x.result()
+	switch kind := v.Kind; {
+	case x.misread != nil:
+		return record.Memory
+	case kind == verdict.Apart:
+		return record.StartedApart
+	case kind == verdict.NonFinite:
+		return record.NPUNaN
+	case kind == verdict.Overflow:
+		return record.OverflowFP16
+	case kind == verdict.Scaled && n.Residual < n.RMS/3:
+		return record.Scale
+	case kind == verdict.Constant && res != nil && res.NPU.Max.Value == 0 && res.NPU.Min.Value == 0:
+		return record.ZeroOutput
+	case kind == verdict.Constant:
+		return record.ConstOutput
+	case kind == verdict.Value && math.Abs(n.Mean) > 0.9*n.RMS:
+		return record.Offset
+	case (kind == verdict.Value || kind == verdict.Scaled) && x.unrelated():
+		return record.Unrelated
+	case kind == verdict.Coarse, kind == verdict.Value && !v.Structured && !v.Exact && v.Class == optype.Linear:
+		return record.PrecisionLoss
+	}
+	return record.CalcError
+}
+
+// seen says what is seen of the error of an origin.
+func (x *judged) seen() lang.Sentence {
+	n, v := x.noise, &x.verdict
+	if x.code() == record.Unrelated {
+		return lang.Sayf("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", "两侧张量毫无关联，余弦相似度 %s：输入、步、权重不同，或是另一个张量？", metricText(x.result().Cosine))
+	}
+	switch v.Kind {
+	case verdict.Scaled:
+		return lang.Sayf("the NPU tensor is the reference times %s (%s %% of the error, z = %s)", "NPU 张量为标杆的 %s 倍(占误差的 %s %%，z = %s)",
+			element(1+n.Scale), number(100*min(v.ScaleShare, 1)), number(v.ScaleZ))
+	case verdict.Sparse:
+		return lang.Sayf("single elements are off by up to %s, %s x what rounding explains", "个别元素偏差达 %s，为舍入可解释的 %s 倍", number(n.Max), number(v.PeakScore))
+	case verdict.Rows:
+		return lang.Sayf("some rows are off by %s x what rounding explains", "部分行的误差为舍入可解释的 %s 倍", number(v.RowScore))
+	case verdict.Channels:
+		return lang.Sayf("some channels are off by %s x what rounding explains", "部分通道的误差为舍入可解释的 %s 倍", number(v.ChannelScore))
+	case verdict.Constant:
+		return lang.Sayf("all elements of the NPU tensor are the same", "NPU 张量的元素全部相同")
+	case verdict.Coarse:
+		return lang.Sayf("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", "元素只使用 %d/%d 个尾数位，输入使用得更多(以 bfloat16 累加？)", n.Bits, n.Type.Mantissa)
+	case verdict.Selected:
+		return lang.Sayf("%d of %d indices differ, the numbers behind them do not explain it", "%d/%d 个索引不同，其指向的数值无法解释", n.Differing, n.Elements)
+	case verdict.BeyondNoise:
+		return lang.Sayf("the error is %s x that of the second reference", "误差为第二标杆误差的 %s 倍", number(x.beyond))
+	case verdict.Step:
+		return lang.Sayf("more elements take a neighbouring step than ties explain", "落入相邻量化级的元素多于舍入可解释的数量")
+	}
+	return lang.Sentence{}
+}
+
+// unrelatedCosine is the cosine of tensors that have nothing in common.
+const unrelatedCosine = 0.3
+
+// unrelated reports whether the sides have nothing in common.
+func (x *judged) unrelated() bool {
+	res := x.result()
+	return res != nil && res.Cosine.Defined && math.Abs(res.Cosine.Value) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
+}
+
+// scaledPart says which range of an axis is multiplied by a factor, where it is a part.
+func (x *judged) scaledPart() lang.Sentence {
+	n := x.noise
+	last := len(n.Shape) - 1
+	if last < 0 {
+		return lang.Sentence{}
+	}
+	if first, end, factor, ok := scaledRange(&n.Channels); ok {
+		axis := last
+		if last >= 3 {
+			axis = 1
+		}
+		return lang.Sayf("x %s on [%d, %d) of axis %d, the rest x 1", "轴 %[4]d 的 [%[2]d, %[3]d) 为 %[1]s 倍，其余为 1 倍", element(1+factor), first, end, axis)
+	}
+	if first, end, factor, ok := scaledRange(&n.Rows); ok {
+		return lang.Sayf("x %s on rows %d to %d of %d, the rest x 1", "第 %[2]d 至 %[3]d 行(共 %[4]d 行)为 %[1]s 倍，其余为 1 倍", element(1+factor), first, end-1, n.Rows.Count)
+	}
+	return lang.Sentence{}
+}
+
+// leastScaled is the number of elements of a group below which any error is a factor.
+const leastScaled = 8
+
+// scaledErrors is by how many standard errors the factor of a group differs from 1.
+const scaledErrors = 8
+
+// scaledRange finds the neighbouring groups, not all of them, that are multiplied by one
+// factor, while the others are by none.
+func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
+	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 || g.Size*g.Fold < leastScaled {
+		return 0, 0, 0, false
+	}
+	count := float64(g.Size * g.Fold)
+	from, to, others := -1, -1, 0.0
+	for i := range g.Scale {
+		s, rr, dd := float64(g.Scale[i]), float64(g.RefRMS[i]), float64(g.RMS[i])
+		rest := math.Sqrt(max(float64(dd*dd)-float64(s*s*rr*rr), 0)) / max(rr, math.SmallestNonzeroFloat64) / math.Sqrt(count)
+		if rr == 0 || math.Abs(s) <= scaledErrors*rest || math.Abs(s) < 1e-3 {
+			others = max(others, math.Abs(s))
+			continue
+		}
+		switch {
+		case from < 0:
+			from, factor = i, s
+		case to != i, math.Abs(s-factor) > float64(0.1*math.Abs(factor))+float64(scaledErrors*rest): // not neighbours, or another factor
+			return 0, 0, 0, false
+		}
+		to = i + 1
+	}
+	if from < 0 || to-from == len(g.Scale) || others > math.Abs(factor)/4 {
+		return 0, 0, 0, false
+	}
+	return int64(from) * g.Fold, min(int64(to)*g.Fold, g.Count), factor, true
+}
+
+// differentData is the relative error from which the runs may have had other data.
+const differentData = 0.5
+
+// excess sets the error beside what is expected.
+func (x *judged) excess() lang.Sentence {
+	if x.noise == nil || x.noise.RMS == 0 {
+		return lang.Sentence{}
+	}
+	v, n := &x.verdict, x.noise
+	from := lang.Sayf("no input is known", "输入未知")
+	switch known := len(x.inputs()) > 0; {
+	case known:
+		from = lang.Sayf("%s of the inputs (%s), %s of rounding", "输入 %s(%s)，舍入 %s", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
+	case n.RMS > differentData*n.RefRMS:
+		from = lang.Sayf("no input is known (other input data or weights?)", "输入未知(输入数据或权重不同？)")
+	}
+	return lang.Sayf("rms error %s, expected %s: %s", "误差均方根 %s，预期 %s：%s", number(x.noise.RMS), number(v.Sum), from)
+}
+
+// madeOf names the inputs.
+func (x *judged) madeOf() lang.Sentence {
+	names, through := someOf(x.inputs()), x.operator.through
+	switch {
+	case len(x.related) > 0:
+		return lang.Sayf("%s, by their values", "按数值识别的 %s", names)
+	case x.guessed && len(x.inputs()) == 1:
+		return lang.Sayf("%s, the tensor before", "此前的 %s", names)
+	case x.guessed:
+		return lang.Sayf("one of the %d tensors before", "此前 %d 个张量之一", len(x.inputs()))
+	case len(through) > 0 && !x.isInput && len(x.operator.inputs) == 0:
+		return lang.Sayf("%s, through %s (no dump)", "%s，经由 %s(无 dump)", names, firstOf(through))
+	}
+	return names
+}
+
+// fed names the origins that damaged the row.
+func (x *judged) fed() lang.Sentence {
+	origins := make([]*row, len(x.fedBy))
+	for i, o := range x.fedBy {
+		origins[i] = o.row
+	}
+	if x.noise == nil || x.verdict.Kind == verdict.InputNaN {
+		return lang.Sayf("the error comes from %s", "误差来自 %s", someOf(origins))
+	}
+	return lang.Sayf("the error comes from %s: rms error %s, expected of damaged inputs %s", "误差来自 %s：误差均方根 %s，由受损输入预期 %s",
+		someOf(origins), number(x.noise.RMS), number(x.verdict.Sum))
+}
+
+// rounding says how much of the error rounding explains.
+func (x *judged) rounding() lang.Sentence {
+	return lang.Sayf("rounding of %s over %d operators: rms error %s, expected %s", "%s 经 %d 个算子的舍入：误差均方根 %s，预期 %s",
+		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
+}
+
+// excused says what looks wrong and is not, or by how much the error grew.
+func (x *judged) excused() (record.Code, record.Confidence, lang.Sentence) {
+	n, confidence := x.noise, x.confidence()
+	switch x.verdict.Kind {
+	case verdict.Drawn:
+		return record.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
+	case verdict.Coarse:
+		return record.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
+	case verdict.Tied:
+		return record.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+	case verdict.Unread:
+		return record.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
+	}
+	return record.Amplified, record.Low, lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",
+		"误差为舍入可解释的 %s 倍，但没有故障的特征：算子可能放大了输入误差；dump 其权重即可判断", number(x.verdict.Score))
+}
 
 // Evidence has one form: what is seen, the numbers, where, and a hypothesis in
 // brackets with a question mark. Measures have 3 significant digits, elements 6.

@@ -1,6 +1,20 @@
+// Package pair decides which tensors of two runs are compared with each
+// other, and in which order. It knows names and small side files (name maps,
+// fusion graphs, consumer maps, order files, limits); it opens no file and
+// reads no tensor.
+//
+// Nothing is guessed: two tensors are a pair when a rule leaves each exactly
+// one partner. Several partners are an ambiguity, with the candidates.
 package pair
 
-import "dumptool/internal/tensor"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/tensor"
+)
 
 // Match pairs the tensors of the reference with those of the NPU.
 //
@@ -134,4 +148,147 @@ func (c *collector) collectRest() {
 			c.res.UnmatchedNPU = append(c.res.UnmatchedNPU, Unmatched{t.ID, c.join.why[i]})
 		}
 	}
+}
+
+// skips are the reasons to leave tensors out, and which of them had a use.
+type skips struct {
+	keys    []string
+	exclude *dumpdir.NameSet
+	used    map[string]bool
+}
+
+// reason returns why t is skipped; nil if it is not.
+func (s *skips) reason(t *Tensor) *Skipped {
+	for _, k := range s.keys {
+		for _, name := range t.Names() {
+			if k != "" && strings.Contains(name, k) {
+				s.used[k] = true
+				return &Skipped{Code: SkipKey, Key: k}
+			}
+		}
+	}
+	if name, ok := t.in(s.exclude); ok {
+		s.used[name] = true
+		return &Skipped{Code: Excluded, Key: name}
+	}
+	return nil
+}
+
+// occurrence is what a tensor has in common with its other runs in a round:
+// all names of the operator, or it is another operator.
+type occurrence struct {
+	names, opType string
+	kind          tensor.Kind
+	index         int
+	slice         string
+}
+
+// latest returns those of tensors that no later one supersedes, and the others.
+// Only tensors with a timestamp take part.
+//
+// A short timestamp may be none: layer1.0.1 and layer1.0.2 can be two modules
+// of a network. They are, if the other side has files of all these names.
+func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
+	groups := make(map[occurrence][]*Tensor)
+	first := make(map[occurrence]*Tensor, len(tensors)) // most have no other run
+	for _, t := range tensors {
+		if t.Timestamp == 0 {
+			continue
+		}
+		at := occurrence{strings.Join(t.distinctNames(), "\x00"), t.OpType, t.Kind, t.Index, t.Slice}
+		if one := first[at]; one == nil {
+			first[at] = t
+		} else {
+			if groups[at] == nil {
+				groups[at] = []*Tensor{one}
+			}
+			groups[at] = append(groups[at], t)
+		}
+	}
+	by := make(map[*Tensor]*Tensor)
+	for _, group := range groups {
+		if areModules(group, otherStems) {
+			continue
+		}
+		last := slices.MaxFunc(group, func(a, b *Tensor) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+		for _, t := range group {
+			if t.Timestamp < last.Timestamp {
+				by[t] = last
+			}
+		}
+	}
+	for _, t := range tensors {
+		if last := by[t]; last != nil {
+			old = append(old, Superseded{t.ID, last.ID, npu})
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	return kept, old
+}
+
+// areModules reports whether the timestamps of group are rather parts of names.
+func areModules(group []*Tensor, otherStems map[string]bool) bool {
+	const shortestReal = 1e9 // a number of timestampDigits
+	for _, t := range group {
+		if t.OpType != "" || t.Timestamp >= shortestReal || !otherStems[t.Stem] {
+			return false
+		}
+	}
+	return true
+}
+
+func stems(tensors []*Tensor) map[string]bool {
+	all := make(map[string]bool, len(tensors))
+	for _, t := range tensors {
+		all[t.Stem] = true
+	}
+	return all
+}
+
+// selectOps keeps the results for the wanted operators, and lists what was
+// asked for in vain. used are the skip keys and excluded names that had a use.
+func (c *collector) selectOps(used map[string]bool) {
+	opt := c.join.opt
+	if opt.Ops != nil {
+		c.keepOps(used)
+	}
+	asked := slices.Clone(opt.SkipKeys)
+	for _, set := range []*dumpdir.NameSet{opt.Exclude, opt.Ops} {
+		asked = append(asked, set.Texts()...)
+	}
+	for _, text := range asked {
+		if !used[text] && text != "" && !slices.Contains(c.res.Unused, text) {
+			c.res.Unused = append(c.res.Unused, text)
+		}
+	}
+}
+
+func (c *collector) keepOps(used map[string]bool) {
+	wanted := func(tensors []*Tensor) map[int]bool {
+		ids := make(map[int]bool)
+		for _, t := range tensors {
+			if text, ok := t.in(c.join.opt.Ops); ok {
+				used[text] = true
+				ids[t.ID] = true
+			}
+		}
+		return ids
+	}
+	ref, npu := wanted(c.join.ref), wanted(c.join.npu)
+	in := func(ids map[int]bool) func(int) bool { return func(id int) bool { return ids[id] } }
+	res := c.res
+	res.Pairs = slices.DeleteFunc(res.Pairs, func(p Pair) bool { return !ref[p.Ref] && !npu[p.NPU] })
+	res.Ambiguous = slices.DeleteFunc(res.Ambiguous, func(a Ambiguity) bool {
+		return !slices.ContainsFunc(a.Refs, in(ref)) && !slices.ContainsFunc(a.NPUs, in(npu))
+	})
+	res.Skipped = slices.DeleteFunc(res.Skipped, func(s Skipped) bool { return !ref[s.Ref] && !npu[s.NPU] })
+	res.UnmatchedRef = slices.DeleteFunc(res.UnmatchedRef, func(u Unmatched) bool { return !ref[u.ID] })
+	res.UnmatchedNPU = slices.DeleteFunc(res.UnmatchedNPU, func(u Unmatched) bool { return !npu[u.ID] })
+	res.Superseded = slices.DeleteFunc(res.Superseded, func(s Superseded) bool {
+		if s.NPU {
+			return !npu[s.By]
+		}
+		return !ref[s.By]
+	})
 }

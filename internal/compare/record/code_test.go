@@ -16,7 +16,7 @@ import (
 // TestCauses ranges over the table of causes: every constant is in it once, with
 // a meaning and the stages that give it.
 func TestCauses(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "finding.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

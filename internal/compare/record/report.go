@@ -1,12 +1,21 @@
+// Package record holds what a comparison found: rows, findings and the report
+// of a run, as they are kept in compare.json.
+//
+// A Report is written by Write and read by Read. Baselines and later judgements
+// use the same types, so that a run can be concluded and judged again without
+// its tensors.
 package record
 
 import (
+	"iter"
 	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
+	"dumptool/internal/sidefile"
 )
 
 // Report is the result of a comparison.
@@ -224,4 +233,166 @@ func (r *Report) names(rows []int) []string {
 		}
 	}
 	return all
+}
+
+// Len is the number of rows.
+func (r *Report) Len() int { return len(r.Rows) }
+
+// Row is a row.
+func (r *Report) Row(i int) *Row { return &r.Rows[i] }
+
+// All goes through the rows.
+func (r *Report) All() iter.Seq2[int, *Row] {
+	return func(yield func(int, *Row) bool) {
+		for i := range r.Rows {
+			if !yield(i, &r.Rows[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Any reports whether a row is as asked.
+func (r *Report) Any(is func(*Row) bool) bool {
+	for i := range r.Rows {
+		if is(&r.Rows[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Listed is what the listing of both runs says, whichever of their rounds are compared.
+type Listed struct {
+	// Ref and NPU are the rounds of each side that were chosen.
+	Ref []ListedRound `json:"ref"`
+	NPU []ListedRound `json:"npu"`
+	// Inputs is set where inputs are compared.
+	Inputs bool `json:"inputs,omitempty"`
+	// Others are rounds of the NPU that were not asked for, by their keys in a baseline.
+	Others []string `json:"others,omitempty"`
+	// Warnings are about the runs, OfOptions about the options.
+	Warnings  []lang.Sentence `json:"warnings,omitempty"`
+	OfOptions []lang.Sentence `json:"of_options,omitempty"`
+	// Kept are lines of the logs of an import, which reports write again.
+	Kept []sidefile.SkipLine `json:"kept,omitempty"`
+}
+
+// ListedRound is a round of a side.
+type ListedRound struct {
+	At
+	// Folder is what is left of the path where no coordinate tells rounds apart.
+	Folder string `json:"folder,omitempty"`
+	// Outputs is the number of tensors that a comparison of the whole round would have
+	// compared.
+	Outputs int `json:"outputs,omitempty"`
+	// Paired is set where the other side has such a round.
+	Paired bool `json:"paired,omitempty"`
+}
+
+// Pairing is what is known of a round before its tensors are compared.
+type Pairing struct {
+	// Place is that among all rounds that were paired, whichever were compared, and Key
+	// the round in a baseline.
+	Place int    `json:"place"`
+	Key   string `json:"key,omitempty"`
+	// Candidates are tensors of the reference that stand behind ambiguous rows, Superseded
+	// earlier executions, Unmatched the names of operators that were asked for and match
+	// none.
+	Candidates []string `json:"candidates,omitempty"`
+	Superseded []string `json:"superseded,omitempty"`
+	Unmatched  []string `json:"unmatched,omitempty"`
+	// Rejected say why sources of the order and of the data flow are not used, Nothing what
+	// to say where no tensor has a partner.
+	Rejected []lang.Sentence `json:"rejected,omitempty"`
+	Nothing  []lang.Sentence `json:"nothing,omitempty"`
+	// Differ counts arguments that are no tensors and differ; FirstDiffer says which.
+	Differ      int           `json:"differ,omitempty"`
+	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
+	// Flow is what the operators read, nil where nobody knows.
+	Flow Flow `json:"flow,omitempty"`
+}
+
+// CallPair is a call of the NPU's run of msprobe with its values, and those of the
+// reference that belong to them. It is not in compare.json.
+type CallPair struct {
+	At    At
+	API   string
+	Stack []string // the lines of the script, the innermost first
+	// Values are in the order of the call.
+	Values []ValuePair
+}
+
+// ValuePair is a value of a call; Ref is nil where the reference has none.
+type ValuePair struct {
+	NPU, Ref *msprobe.Leaf
+	// Row is the index of the row that compared the tensors, -1 where none did.
+	Row int
+}
+
+// Power says how small a fault would have been seen: in a Share of the rows an error of
+// Size beside the reference.
+type Power struct {
+	Share float64 `json:"share"`
+	Size  float64 `json:"size"`
+	// Judged are the rows of which the evidence says something, Of those that no origin
+	// damaged. Deepest is the last of the former in execution order.
+	Judged  int    `json:"judged"`
+	Of      int    `json:"of"`
+	Deepest string `json:"deepest"`
+}
+
+// Inputs counts the tensors that nobody made: those of which both sides are equal, differ by
+// rounding, and are others.
+type Inputs struct {
+	Equal    int `json:"equal"`
+	Rounding int `json:"rounding"`
+	Differ   int `json:"differ"`
+}
+
+// Operators counts those of either side, and those of which a tensor was compared.
+type Operators struct {
+	Reference int `json:"reference"`
+	NPU       int `json:"npu"`
+	Compared  int `json:"compared"`
+}
+
+// Share is how many of the operators of the smaller side were compared, 1 where there are
+// none.
+func (o Operators) Share() float64 {
+	if smaller := min(o.Reference, o.NPU); smaller > 0 {
+		return float64(min(o.Compared, smaller)) / float64(smaller)
+	}
+	return 1
+}
+
+// Meaning is what there is to know about a verdict by evidence.
+type Meaning struct {
+	Inputs    *Inputs
+	Power     *Power
+	Notes     []lang.Sentence
+	Operators *Operators
+	// StartedAlike is nil where elements were compared; Start are the tensors that nobody
+	// made and that differ. NoVerdict says why nothing can be said.
+	StartedAlike *bool
+	Start        []Start
+	NoVerdict    lang.Sentence
+}
+
+// Start is a tensor that nobody made and that is not the same in both runs.
+type Start struct {
+	Op        string        `json:"op"`
+	Tensor    string        `json:"tensor"`
+	Parameter bool          `json:"parameter"`
+	Why       lang.Sentence `json:"why"`
+}
+
+// leastCompared is the share of the operators below which a verdict says little.
+const leastCompared = 0.5
+
+// LowCoverage reports whether fewer than half of the operators of the smaller side were
+// compared, though some were.
+func (r *Report) LowCoverage() bool {
+	o := r.Meaning.Operators
+	return o != nil && o.Compared > 0 && o.Share() < leastCompared
 }

@@ -3,6 +3,8 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -246,3 +248,179 @@ func (r *Row) HasErrors() bool { return r.Pair.Status == Fail }
 // IsDrawn reports whether the row has plots where those are asked for: it fails, by
 // limits or by evidence.
 func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status == Fail) }
+
+// Status is the outcome of a row.
+type Status string
+
+// The outcomes. Shape, dtype and ambiguous rows were not compared.
+const (
+	Pass Status = "PASS"
+	Warn Status = "WARN"
+	Fail Status = "FAIL"
+	// Rounding is beyond the limits, by no more than rounding explains.
+	Rounding      Status = "ROUNDING"
+	ShapeMismatch Status = "SHAPE_MISMATCH"
+	DTypeMismatch Status = "DTYPE_MISMATCH"
+	Ambiguous     Status = "AMBIGUOUS"
+	UnmatchedRef  Status = "UNMATCHED_REF"
+	UnmatchedNPU  Status = "UNMATCHED_NPU"
+	Skip          Status = "SKIP"
+	Partial       Status = "PARTIAL"
+	Error         Status = "ERROR"
+)
+
+// Statuses lists all outcomes, in the order of summaries.
+func Statuses() []Status { return slices.Clone(statuses) }
+
+var statuses = []Status{Pass, Warn, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Error, Partial, Skip, UnmatchedRef, UnmatchedNPU, Rounding}
+
+// Bad reports whether a status is an accuracy failure, which a baseline may list.
+func (s Status) Bad() bool {
+	return s == Fail || s == ShapeMismatch || s == DTypeMismatch || s == Ambiguous
+}
+
+// Passes reports whether a compared row is no failure.
+func (s Status) Passes() bool { return s == Pass || s == Rounding || s == Warn || s == Partial }
+
+// Standard is what an acceptance standard of single operators says of a row. See
+// package standard for the rules.
+type Standard struct {
+	// Name is that of the standard, Rule what it has for such a tensor: float, move,
+	// integer or quantise. Type is the element type whose thresholds are used.
+	Name      string    `json:"name"`
+	Rule      string    `json:"rule"`
+	Type      string    `json:"type"`
+	Status    Status    `json:"status"`
+	NonFinite NonFinite `json:"non_finite"`
+	Checks    []Check   `json:"checks"`
+}
+
+// NonFinite counts the elements that are not finite on a side: right ones, wrong ones,
+// and those of which all sides differ.
+type NonFinite struct {
+	Right   int64 `json:"right"`
+	Wrong   int64 `json:"wrong"`
+	Unclear int64 `json:"unclear"`
+}
+
+// Check is a number that a standard limits.
+type Check struct {
+	Name  string        `json:"name"`
+	Value metrics.Float `json:"value"`
+	// Relation is how the value stands to the limit in a tensor that passes: <, <= or
+	// >=.
+	Relation string        `json:"relation"`
+	Limit    metrics.Float `json:"limit"`
+	// NPU and Third are the errors of both sides where the value is their ratio.
+	NPU   metrics.Metric `json:"npu"`
+	Third metrics.Metric `json:"third"`
+	Holds bool           `json:"holds"`
+}
+
+// Statistics are what is known of the two tensors of a row whose elements are not all
+// there: the row is judged by them. Of a row without a partner the other side is empty.
+type Statistics struct {
+	// Tensor is where the tensor stands in its call, such as input.1, parameters.weight;
+	// empty where the output of a file says all there is to say.
+	Tensor string `json:"tensor,omitempty"`
+	// Unread is set for a tensor that the operator does not read: it is written to.
+	// RequiresGrad is that of PyTorch, Exponent is that of the power that made the tensor,
+	// 0 for what none made.
+	Unread       bool    `json:"unread,omitempty"`
+	RequiresGrad bool    `json:"requires_grad,omitempty"`
+	Exponent     float64 `json:"exponent,omitempty"`
+
+	Ref SideStatistics `json:"ref"`
+	NPU SideStatistics `json:"npu"`
+}
+
+// SideStatistics are the numbers about one tensor, undefined where nobody says them:
+// NaN and infinities stand for themselves. Digest is a sum of the elements, empty for
+// none.
+type SideStatistics struct {
+	Max    metrics.Metric `json:"max"`
+	Min    metrics.Metric `json:"min"`
+	Mean   metrics.Metric `json:"mean"`
+	Norm   metrics.Metric `json:"norm"`
+	Digest string         `json:"digest,omitempty"`
+	// Call is the place of the call among those of its run, and Leaf that of the tensor
+	// among those of its call, from 0.
+	Call int `json:"call"`
+	Leaf int `json:"leaf"`
+}
+
+// StatisticNumbers are the numbers about a tensor, by name.
+var StatisticNumbers = []StatisticNumber{
+	{"max", func(s *SideStatistics) metrics.Metric { return s.Max }},
+	{"min", func(s *SideStatistics) metrics.Metric { return s.Min }},
+	{"mean", func(s *SideStatistics) metrics.Metric { return s.Mean }},
+	{"norm", func(s *SideStatistics) metrics.Metric { return s.Norm }},
+}
+
+// StatisticNumber is one of the numbers about a tensor.
+type StatisticNumber struct {
+	Name string
+	Of   func(*SideStatistics) metrics.Metric
+}
+
+// Place is where the tensor of a row stands in its call, as msprobe names it: input.1.
+func (s *Statistics) Place(row *Row) string {
+	if s.Tensor != "" {
+		return s.Tensor
+	}
+	return row.Kind + "." + strconv.Itoa(row.Output)
+}
+
+// Equal reports whether all numbers of both sides are the same.
+func (s *Statistics) Equal() bool {
+	for _, n := range StatisticNumbers {
+		a, b := n.Of(&s.Ref), n.Of(&s.NPU)
+		if a != b && !(a.Defined && b.Defined && a.Value != a.Value && b.Value != b.Value) { // NaN equals NaN
+			return false
+		}
+	}
+	return s.Ref.Digest == s.NPU.Digest
+}
+
+// ByDigest reports whether both sides have digests of one kind, which decide alone.
+func (s *Statistics) ByDigest() bool {
+	return s.Ref.Digest != "" && len(s.Ref.Digest) == len(s.NPU.Digest)
+}
+
+// NormRatio is the norm of the NPU beside that of the reference: 1 where both are 0,
+// undefined where one is not known, or that of the reference is not finite.
+func (s *Statistics) NormRatio() metrics.Metric {
+	ref, npu := s.Ref.Norm, s.NPU.Norm
+	switch {
+	case !ref.Defined || !npu.Defined || !(ref.Value >= 0) || ref.Value > math.MaxFloat64 || npu.Value < 0:
+		return metrics.Metric{}
+	case ref.Value == npu.Value:
+		return metrics.Metric{Value: 1, Defined: true}
+	}
+	return metrics.Metric{Value: npu.Value / ref.Value, Defined: true}
+}
+
+// Judged reports whether the tensors of the row were compared, element by element or
+// by statistics.
+func (r *Row) Judged() bool {
+	return r.Compared() || r.Statistics != nil && r.RefFile != "" && r.NPUFile != ""
+}
+
+// Unevenness is an axis along which the errors of a pair are clearly uneven.
+type Unevenness struct {
+	Axis int   `json:"axis"`
+	Size int64 `json:"size"`
+	// From and To bound the bad run of positions: [From, To).
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	// Half is the mean |d| of the worse half over that of the better one, Peak that
+	// of the worst position over the median one; infinite where there is no |d| in the
+	// others. RelHalf and RelPeak are the same of the relative errors.
+	Half    metrics.Float `json:"half"`
+	Peak    metrics.Float `json:"peak"`
+	RelHalf metrics.Float `json:"rel_half"`
+	RelPeak metrics.Float `json:"rel_peak"`
+	// Counted is set where most errors are NaN and infinities, which have no magnitude:
+	// the ratios are those of the error rates.
+	Counted bool `json:"counted,omitempty"`
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/determinism"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/report"
+	"dumptool/internal/safefile"
+)
+
+type compareDetailOptions struct {
+	*comparison
+	op, out, format string
+}
+
+func newCompareDetailCommand(a *app) *cobra.Command {
+	opts := &compareDetailOptions{comparison: newComparison()}
+	opts.Top, opts.Keep, opts.KLD = 20, true, true
+	cmd := &cobra.Command{
+		Use:   "detail --op NAME[:output:K] --cpu PATH --npu PATH",
+		Short: "look into the tensors of one operator",
+		Long: `detail compares the tensors of one operator and shows everything about them: the
+statistics of both sides, all metrics, and the worst elements with their
+coordinates. With -out both tensors are written as .npy files in the same shape
+and order, and the worst elements as a CSV file.`,
+		Example: `  dumptool compare detail --op conv1 --cpu golden --npu dumps
+  dumptool compare detail --op conv1:output:0 golden dumps --topn 100 -out conv1`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCompareDetail(cmd.Context(), a, opts, args) },
+	}
+	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	define(cmd, slices.Concat([]cmdFlag{
+		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", choosing, safe},
+		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, safe},
+	}, opts.sides(), opts.judge(cmd), opts.pairs(), opts.shapes())...)
+	outFlag(cmd.Flags(), &opts.out, "", "write tensors and elements to folder `DIR`")
+	formatFlag[*record.Row](cmd, &opts.format)
+	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "failures")
+	return cmd
+}
+
+// resolve checks the flags, and reads the files that they name.
+func (o *compareDetailOptions) resolve(a *app, selector compare.Selector, args []string) error {
+	if o.op == "" {
+		return usagef("no operator given: --op NAME is needed")
+	}
+	var results string // of HPAA, where the paths are its own
+	if err := cmp.Or(a.comparePaths(o.comparison, &results, args), o.keepOut(o.out)); err != nil {
+		return err
+	}
+	if o.out != "" {
+		if err := safefile.CheckWritable(o.out, "detail"); err != nil {
+			return err
+		}
+	}
+	if err := o.load(results); err != nil {
+		return err
+	}
+	var err error
+	if o.Pair.Ops, err = dumpdir.NewNameSet([]string{selector.Op}); err != nil {
+		return usagef("--op: %w", err)
+	}
+	return nil
+}
+
+// runCompareDetail compares one operator.
+func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, args []string) error {
+	selector := compare.ParseSelector(opts.op)
+	if err := opts.resolve(a, selector, args); err != nil {
+		return err
+	}
+	plan, err := compare.NewDetailPlan(ctx, opts.Options, selector)
+	if err != nil {
+		return a.notCompared(err)
+	}
+	parts, err := a.comparePairs(ctx, plan)
+	if err != nil {
+		return err
+	}
+	rep := plan.Conclude(parts)
+	out := resultPrinter{app: a, format: opts.format}
+	folder, files := report.NewCompareFolder(opts.out, rep), report.NewFileNames()
+	for i := range parts {
+		row := rep.Row(i)
+		if !selector.Has(row) {
+			continue
+		}
+		if err := printNext(&out, row); err != nil {
+			return err
+		}
+		if opts.out == "" || !row.Compared() {
+			continue
+		}
+		written, err := report.WriteDetail(folder, files, row, func(w io.Writer, npu bool) error { return plan.WriteTensor(ctx, w, &parts[i], npu) })
+		for _, path := range written {
+			a.msg.Infof("%s written", path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.conclude(plan.DetailOutcome(ctx, selector, rep))
+}
+
+type compareDeterminismOptions struct {
+	*comparison
+	output reportOptions
+}
+
+func newCompareDeterminismCommand(a *app) *cobra.Command {
+	opts := &compareDeterminismOptions{comparison: newComparison()}
+	cmd := &cobra.Command{
+		Use:   "determinism RUN1 RUN2...",
+		Short: "check that runs of one network give the same bits",
+		Long: `determinism compares the tensors of two or more runs of the same network, bit
+for bit, and lists those that differ in execution order: how many contents there
+are, how far they are from the first run's, and, from three runs on, whether the
+same elements differ every time (a race on one part of a tensor) or others (an
+order of additions that changes). Each rank and step is compared with the same
+one of the first run.`,
+		Example: `  dumptool compare determinism run1 run2 run3
+  dumptool compare determinism run1 run2 --format csv
+  dumptool compare determinism run1 run2 -out report --format text,json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCompareDeterminism(cmd.Context(), a, opts, args)
+		},
+	}
+	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	define(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operators(), opts.pairs(), opts.execution(),
+		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version)})...)
+	addReportFlags[*determinism.Report](cmd, &opts.output, "text", "; several with -out")
+	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "differences")
+	return cmd
+}
+
+// runCompareDeterminism compares runs.
+func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOptions, args []string) error {
+	args = append(o.paths, args...)
+	if len(args) < 2 {
+		return usagef("want two runs or more, got %s", lang.Count(len(args), "argument"))
+	}
+	if err := checkReports[*determinism.Report](&o.output); err != nil {
+		return err
+	}
+	if err := cmp.Or(o.load(""), o.chooseOrder()); err != nil {
+		return err
+	}
+	warn(a, o.Warnings)
+	for i := range args {
+		if err := exists(args[i]); err != nil {
+			return err
+		}
+	}
+	d, err := watched(a, "comparing", func(observe func(batch.Event)) (*determinism.Report, error) {
+		return determinism.Check(ctx, determinism.Options{
+			Runs: args, Rounds: o.RefRounds, Pair: o.Pair, SideFiles: o.SideFiles, OrderBy: o.OrderBy, Version: o.Version, Workers: o.Workers, Observe: observe,
+		})
+	})
+	if err != nil {
+		return a.notCompared(err)
+	}
+	warn(a, d.Warnings)
+	if err := writeReports(a, &o.output, d, report.Options{}); err != nil {
+		return err
+	}
+	return a.conclude(d.Outcome(o.ExitZero))
+}
+
+type compareJudgeOptions struct {
+	*comparison
+	format string
+}
+
+func newCompareJudgeCommand(a *app) *cobra.Command {
+	opts := &compareJudgeOptions{comparison: newComparison()}
+	cmd := &cobra.Command{
+		Use:   "judge COMPARE.JSON",
+		Short: "judge a finished comparison by its evidence, or by other limits",
+		Long: `judge reads the compare.json of a run and judges its rows without the tensors:
+by their evidence, or by limits where any are given (--verdict). By limits a row
+is judged exactly if all of its elements pass, if the worst one decides, or if
+the limits are those of the run; for the others the number of errors is bounded,
+and a row for which both answers are possible is UNDECIDED, which counts as
+failed. Limits that are not given are those of the profile, not of the run.`,
+		Example: `  dumptool compare judge report/compare.json --atol 0.001 --rtol 0.01
+  dumptool compare judge report/compare.json --max-error-ratio 0.001`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
+	}
+	cmd.Long += formatHelp[*compare.Judgement]() + exitStatus(exitFound, exitNothing)
+	define(cmd, opts.judge(cmd)...)
+	formatFlag[*compare.Judgement](cmd, &opts.format)
+	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "failures")
+	return cmd
+}
+
+// runCompareJudge judges a document.
+func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args []string) error {
+	if len(args) != 1 {
+		return usagef("want one compare.json, got %s", lang.Count(len(args), "argument"))
+	}
+	if err := opts.load(""); err != nil {
+		return err
+	}
+	doc, err := compare.ReadReport(args[0])
+	if err != nil {
+		return err
+	}
+	if doc.Interrupted {
+		a.msg.Warnf("%s is of a run that was interrupted: rows are missing", args[0])
+	}
+	if n := doc.LeftOut; n > 0 {
+		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED", "%s 中没有 %s(--rows bad，均已通过)：按其他门限判定时为 UNDECIDED",
+			args[0], lang.CountText(n, "row", "行"))})
+	}
+	j, err := compare.Judge(doc, opts.Options.Judge, opts.SideFiles.OpConfig)
+	if err != nil {
+		return safefile.WithPath(args[0], err)
+	}
+	if j.ByLevels {
+		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", "%s 中没有各行的噪声数据：采用比对时的证据", args[0])})
+	}
+	if err := printResult(a, opts.format, j, report.Options{}); err != nil {
+		return err
+	}
+	return a.conclude(j.Outcome(args[0], opts.ExitZero))
+}

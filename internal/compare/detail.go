@@ -1,0 +1,275 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/format/npy"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// NewDetailPlan plans the comparison of the operator that a selector names, which is
+// the only one of opt.Pair.Ops. Where no operator has the name, the end of one will
+// do, if it is that of only one.
+func NewDetailPlan(ctx context.Context, opt Options, s Selector) (*Plan, error) {
+	plan, err := NewPlan(ctx, opt)
+	if err != nil || len(plan.Pairs) > 0 {
+		return plan, err
+	}
+	opt.Pair.Ops = nil
+	all, err := NewPlan(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	name, ok := all.onlyWithSuffix(s.Op)
+	if !ok {
+		return plan, nil
+	}
+	if opt.Pair.Ops, err = dumpdir.NewNameSet([]string{name}); err != nil {
+		return nil, err
+	}
+	return NewPlan(ctx, opt)
+}
+
+// onlyWithSuffix returns the name of the only operator that ends with some parts of
+// a name.
+func (p *Plan) onlyWithSuffix(suffix string) (string, bool) {
+	found := map[string]bool{}
+	for i := range p.Pairs {
+		row := p.Pairs[i].Row
+		if endsWith(row.Op, suffix) || endsWith(row.NPUOp, suffix) {
+			found[cmp.Or(row.Op, row.NPUOp)] = true
+		}
+	}
+	for name := range found {
+		return name, len(found) == 1
+	}
+	return "", false
+}
+
+// endsWith reports whether the last parts of a name are those of the suffix.
+func endsWith(name, suffix string) bool {
+	name, suffix = filename.Normalise(name), filename.Normalise(suffix)
+	before, found := strings.CutSuffix(name, suffix)
+	return found && suffix != "" && strings.ContainsAny(before[max(0, len(before)-1):], "_-")
+}
+
+// DetailOutcome is how the comparison of the tensors that a selector names ended,
+// the rows of which are those of rep.
+func (p *Plan) DetailOutcome(ctx context.Context, s Selector, rep *record.Report) batch.Outcome {
+	found, failed, unread := 0, 0, 0
+	for _, row := range rep.All() {
+		if !s.Has(row) {
+			continue
+		}
+		found++
+		switch {
+		case row.Status == record.Error:
+			unread++
+		case row.Status.Bad():
+			failed++
+		}
+	}
+	switch {
+	case found == 0:
+		o := batch.Outcomef(batch.Nothing, "no tensor is called %s", "没有名为 %s 的张量", s)
+		o.Hint = p.suggest(ctx, s, rep)
+		return o
+	case unread > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "tensor", "个张量"))
+	case failed > 0 && !p.opt.ExitZero:
+		return batch.Outcomef(batch.Found, "%s failed", "%s不合格", lang.CountText(failed, "tensor", "个张量")).AsShown()
+	}
+	return batch.Outcome{}
+}
+
+// nearNames are at most as many names as a hint shows.
+const nearNames = 3
+
+// suggest is a hint at what there is where a selector names nothing: the other
+// tensors of the operator, or operators of such a name.
+func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
+	var near []string
+	for i := range rep.Len() {
+		near = append(near, rep.Row(i).Name())
+	}
+	if len(near) > 0 {
+		return lang.Sayf("the operator has %s", "该算子有 %s", strings.Join(near[:min(len(near), nearNames)], ", "))
+	}
+	names, err := operatorNames(ctx, *p.opt)
+	if err != nil {
+		return lang.Sentence{}
+	}
+	if len(names) == 0 {
+		return nothingCompared(rep, p.opt.Pair.Rounds).Hint
+	}
+	if near = nearest(s.String(), names); len(near) == 0 {
+		return lang.Sayf("operators are called like %s", "算子名称形如 %s", names[0])
+	}
+	return lang.Sayf("did you mean %s?", "是否指 %s？", strings.Join(near, ", "))
+}
+
+// operatorNames lists the names of all operators on both sides, without
+// comparing anything.
+func operatorNames(ctx context.Context, opt Options) ([]string, error) {
+	opt.Pair.Ops = nil
+	plan, err := NewPlan(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	seen := map[string]bool{"": true}
+	for i := range plan.Pairs {
+		for _, name := range []string{plan.Pairs[i].Row.Op, plan.Pairs[i].Row.NPUOp} {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// nearest returns the names that a user may have meant by word, the nearest
+// first: those that hold it, and those with a few other letters.
+func nearest(word string, names []string) []string {
+	type candidate struct {
+		name string
+		far  int
+	}
+	var found []candidate
+	plain := strings.ToLower(filename.Normalise(word))
+	for _, name := range names {
+		other := strings.ToLower(filename.Normalise(name))
+		far := lang.Distance(plain, other)
+		if strings.Contains(other, plain) {
+			far = 0
+		}
+		if far <= max(2, len(plain)/4) {
+			found = append(found, candidate{name, far})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		if a.far != b.far {
+			return a.far - b.far
+		}
+		return lang.CompareNatural(a.name, b.name)
+	})
+	var near []string
+	for _, c := range found[:min(len(found), nearNames)] {
+		if c.far == 0 || found[0].far > 0 {
+			near = append(near, c.name)
+		}
+	}
+	return near
+}
+
+// Selector names tensors of an operator: all of them, or one.
+type Selector struct {
+	Op string
+	// Kind is input or output, empty for all tensors; Index belongs to it.
+	Kind  string
+	Index int
+}
+
+// ParseSelector reads OP, or OP:output:K, or OP:input:K.
+func ParseSelector(text string) Selector {
+	parts := strings.Split(text, ":")
+	if n := len(parts); n >= 3 && (parts[n-2] == "output" || parts[n-2] == "input") {
+		if k, err := strconv.Atoi(parts[n-1]); err == nil && k >= 0 {
+			return Selector{Op: strings.Join(parts[:n-2], ":"), Kind: parts[n-2], Index: k}
+		}
+	}
+	return Selector{Op: text}
+}
+
+// String returns the selector as ParseSelector reads it.
+func (s Selector) String() string {
+	if s.Kind == "" {
+		return s.Op
+	}
+	return fmt.Sprintf("%s:%s:%d", s.Op, s.Kind, s.Index)
+}
+
+// Has reports whether a row is one of the tensors. The operator is not looked
+// at: the rows are those of the run for it.
+func (s Selector) Has(row *record.Row) bool {
+	return s.Kind == "" || s.Kind == row.Kind && s.Index == row.Output
+}
+
+// WriteTensor writes one side of a part as a .npy file: in the shape and order in
+// which it was compared, so that both sides can be subtracted.
+func (p *Plan) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu bool) error {
+	if !part.Row.Compared() {
+		return fmt.Errorf("%s was not compared", part.Row.Name())
+	}
+	e := newExecutor(p)
+	a, err := e.reopen(part)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if npu {
+		return writeArray(ctx, w, r.NPU, a.NPU.DType, a.Shape)
+	}
+	return writeArray(ctx, w, r.Ref, a.Ref.DType, a.Shape)
+}
+
+// reopen aligns a pair that was compared, as it was then.
+func (e *executor) reopen(part *Part) (*align.Alignment, error) {
+	a, err := e.align(&e.plan.Pairs[part.Pair], true)
+	if err == nil && part.order > 0 {
+		a = a.Use(part.order)
+	}
+	return a, err
+}
+
+// writeArray writes elements as a .npy file.
+func writeArray(ctx context.Context, w io.Writer, from metrics.Reader, dtype tensor.DType, shape tensor.Shape) error {
+	dec, err := tensor.NewDecoder(dtype)
+	if err != nil {
+		return err
+	}
+	head, err := npy.AppendHeader(nil, dec.Host(), shape)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	n, _ := shape.Count()
+	stored := make([]byte, metrics.ReadElements*dec.UnitSize())
+	host := make([]byte, metrics.ReadElements*dec.Host().Size())
+	for first := int64(0); first < n; first += metrics.ReadElements {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		k := min(metrics.ReadElements, n-first)
+		in, out := stored[:k*int64(dec.UnitSize())], host[:k*int64(dec.Host().Size())]
+		if err := from.ReadElements(in, first); err != nil {
+			return err
+		}
+		dec.Decode(out, in)
+		if _, err := w.Write(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

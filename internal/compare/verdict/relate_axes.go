@@ -1,0 +1,217 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/exact"
+)
+
+// softmaxOf: the logarithms differ from the input by a constant for each row.
+func softmaxOf(out, in *noise.Noise) bool { return out.Softmax && rowsDiffer(out, in, exact.Log) }
+
+func logSoftmaxOf(out, in *noise.Noise) bool {
+	return rowsDiffer(out, in, func(y float64) float64 { return y }) && slices.Max(out.Probe.Values) <= 0
+}
+
+// rowsDiffer reports whether f(y)-x is the same all over each row.
+func rowsDiffer(out, in *noise.Noise, f func(float64) float64) bool {
+	if len(out.Shape) == 0 {
+		return false
+	}
+	grid := noise.Grid(out.Shape)
+	columns := int(grid[len(grid)-1])
+	compared := 0
+	for first := 0; first < len(out.Probe.Values); first += columns {
+		low, high := math.Inf(-1), math.Inf(1)
+		for i := first; i < first+columns; i++ {
+			x, y := float64(in.Probe.Values[i]), f(float64(out.Probe.Values[i]))
+			if math.IsInf(y, -1) || x <= -9000 || y < -80 { // too small to be seen
+				continue
+			}
+			off := float64(functionPrecision * (1 + math.Abs(x) + math.Abs(y)))
+			low, high = max(low, y-x-off), min(high, y-x+off)
+			if !(low <= high) {
+				return false
+			}
+			compared++
+		}
+	}
+	return compared >= leastProbe
+}
+
+// reduces: elements are the means of rows, times a number.
+func reduces(out, in *noise.Noise, times float64) bool {
+	last := len(in.Shape) - 1
+	if last < 1 || len(out.Shape) != len(in.Shape) || out.Shape[last] != 1 || !slices.Equal(out.Shape[:last], in.Shape[:last]) || len(in.Probe.RowMean) != len(out.Probe.Values) {
+		return false
+	}
+	for g, mean := range in.Probe.RowMean {
+		y, made := float64(out.Probe.Values[g]), float64(mean*times)
+		if !(math.Abs(y-made) <= functionPrecision*(math.Abs(y)+float64(in.Probe.RowStd[g]*times))) {
+			return false
+		}
+	}
+	return true
+}
+
+// sumPrecision is that of sums over all elements in another order.
+const sumPrecision = 1e-9
+
+// sameElements reports whether the elements are those of the inputs, by their number,
+// largest magnitude and sums.
+func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
+	var count int64
+	var most, squares, plain, size float64
+	for _, n := range in {
+		weight := float64(n.Count)
+		count += n.Count
+		most = max(most, n.RefMax)
+		squares += float64(weight * float64(n.RefRMS*n.RefRMS))
+		plain += float64(weight * n.RefMean)
+		size += float64(weight * n.RefRMS)
+	}
+	weight := float64(out.Count)
+	return out.Count == count && out.Count == out.Elements && out.RefMax == most && out.RefStd > 0 &&
+		math.Abs(squares-float64(weight*float64(out.RefRMS*out.RefRMS))) <= sumPrecision*squares &&
+		math.Abs(plain-float64(weight*out.RefMean)) <= sumPrecision*size
+}
+
+// channelsOfProbe calls f with the elements of each channel, until it returns false; they
+// are valid until the next call. It needs enough elements of each channel.
+func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
+	if len(out.Shape) < 2 || len(out.Shape) > 4 {
+		return false
+	}
+	grid, axis := noise.Grid(out.Shape), channelAxis(out)
+	inner := 1
+	for _, length := range grid[axis+1:] {
+		inner *= int(length)
+	}
+	channels := int(grid[axis])
+	each := len(out.Probe.Values) / max(channels, 1)
+	if each < leastLine {
+		return false
+	}
+	x, y := make([]float64, 0, each), make([]float64, 0, each)
+	for c := range channels {
+		x, y = x[:0], y[:0]
+		for i, value := range out.Probe.Values {
+			if i/inner%channels == c {
+				x, y = append(x, float64(in.Probe.Values[i])), append(y, float64(value))
+			}
+		}
+		if !f(x, y) {
+			return false
+		}
+	}
+	return channels > 0
+}
+
+// leastLine is the number of points of which a line explains all.
+const leastLine = 5
+
+// addsToChannels: each channel gets its own constant.
+func addsToChannels(out, in *noise.Noise) bool {
+	return channelsOfProbe(out, in, func(x, y []float64) bool {
+		low, high := math.Inf(-1), math.Inf(1)
+		for i := range x {
+			off := float64(2 * refPrecision * (math.Abs(x[i]) + math.Abs(y[i])))
+			low, high = max(low, y[i]-x[i]-off), min(high, y[i]-x[i]+off)
+		}
+		return low <= high
+	})
+}
+
+// mapsChannels: each channel is mapped by a line of its own.
+func mapsChannels(out, in *noise.Noise) bool { return channelsOfProbe(out, in, isLine) }
+
+// isLine reports whether y = ax + b but for the precision of references.
+func isLine(x, y []float64) bool {
+	if len(x) < leastLine {
+		return false
+	}
+	low, high := 0, 0
+	for i := range x {
+		if !(math.Abs(x[i]) < math.Inf(1)) || !(math.Abs(y[i]) < math.Inf(1)) {
+			return false
+		}
+		if x[i] < x[low] {
+			low = i
+		}
+		if x[i] > x[high] {
+			high = i
+		}
+	}
+	if x[low] == x[high] {
+		return false
+	}
+	slope := (y[high] - y[low]) / (x[high] - x[low])
+	for i := range x {
+		made := y[low] + float64(slope*(x[i]-x[low]))
+		off := float64(math.Abs(slope)*(math.Abs(x[i])+math.Abs(x[low])+math.Abs(x[high]))) + math.Abs(y[i]) + math.Abs(y[low]) + math.Abs(y[high])
+		if !(math.Abs(made-y[i]) <= 4*refPrecision*off) {
+			return false
+		}
+	}
+	return true
+}
+
+// normPrecision is that of norms: the number that keeps them from dividing by 0 is
+// not known.
+const normPrecision = 2e-3
+
+// normalises: rows are brought to a mean of 0, if there is one, and a spread of 1, and
+// channels are mapped by lines of their own.
+func normalises(out, in *noise.Noise, centred bool) bool {
+	p := &in.Probe
+	if len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
+		return false
+	}
+	grid := noise.Grid(out.Shape)
+	columns := int(grid[len(grid)-1])
+	for c := range columns {
+		var x, y []float64
+		for g := range p.RowMean {
+			v, std := float64(p.Values[g*columns+c]), p.RowStd[g]
+			if centred {
+				v -= p.RowMean[g]
+			} else {
+				std = hypot(std, p.RowMean[g])
+			}
+			if std == 0 {
+				return false
+			}
+			x, y = append(x, v/std), append(y, float64(out.Probe.Values[g*columns+c]))
+		}
+		if !nearLine(x, y, centred) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearLine reports whether the line of least squares is y, through 0 if it has no
+// constant.
+func nearLine(x, y []float64, constant bool) bool {
+	var mx, my float64
+	if constant {
+		for i := range x {
+			mx, my = mx+x[i]/float64(len(x)), my+y[i]/float64(len(x))
+		}
+	}
+	var xx, xy, yy, rest float64
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, xy, yy = xx+float64(dx*dx), xy+float64(dx*dy), yy+float64(dy*dy)
+	}
+	if xx == 0 || yy == 0 {
+		return false
+	}
+	for i := range x {
+		d := y[i] - my - float64(xy/xx*(x[i]-mx))
+		rest += float64(d * d)
+	}
+	return rest <= normPrecision*normPrecision*yy
+}

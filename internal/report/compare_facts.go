@@ -1,0 +1,322 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// runFacts say what was compared, and how.
+func (t Text) runFacts(r *record.Report) []fact {
+	c := &r.Coverage
+	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", "标杆中 %d/%s已比对(%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
+	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference", "仅标杆有"), c.RefOnly}, {t.say("only in the NPU run", "仅 NPU 有"), c.NPUOnly},
+		{t.say("skipped", "已跳过"), c.Skipped}, {t.say("unread", "未能读取"), c.Unread}, {t.say("rounds of one side only", "仅一侧有的轮次"), c.Rounds},
+		{t.say("older files of the same name", "同名的较早文件"), c.Superseded}, {t.say("in op_config.csv only", "仅在 op_config.csv 中"), c.Unused}})...)
+	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
+		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
+	if r.Verdict != "" {
+		facts = append(facts, fact{label: t.say("Verdict", "判定"), lines: t.verdictLines(r)})
+	}
+	if !r.OrderSource.IsZero() {
+		facts = append(facts, fact{label: t.say("Order", "执行顺序"), lines: []string{t.of(r.OrderSource)}})
+	}
+	if guessed := t.guessedAxes(r); len(guessed) > 0 {
+		facts = append(facts, fact{label: t.say("Axis order", "轴顺序"), lines: guessed})
+	}
+	graph := t.of(r.GraphSource)
+	switch {
+	case graph == "" && unordered(r):
+		graph = t.say("unknown", "未知")
+	case graph == "" && r.Verdict == byStatistics:
+		graph = t.say("tensors of the reference with the same statistics", "标杆中统计量相同的张量")
+	case graph == "":
+		graph = t.say("unknown, the operator before counts as the input", "未知，以前一个算子作为输入")
+		if r.Verdict == byEvidence {
+			graph = t.say("unknown, the tensors before count as inputs (--consumer-map tells faults apart better)", "未知，以此前的张量作为输入(--consumer-map 可更好地区分故障)")
+		}
+		if !orderKnown(r) {
+			graph = t.say("unknown", "未知")
+		}
+	}
+	facts = append(facts, fact{label: t.say("Inputs", "输入来源"), lines: []string{graph}})
+	if r.Baseline != nil {
+		facts = append(facts, t.baselineFact(r))
+	}
+	if len(r.Warnings) > 0 {
+		facts = append(facts, fact{label: t.say("Warnings", "警告"), lines: t.all(r.Warnings)})
+	}
+	return facts
+}
+
+// verdictLines say what tensors fail by.
+func (t Text) verdictLines(r *record.Report) []string {
+	lines := []string{t.say("by evidence: the errors that operators add beyond what rounding explains", "按证据：算子自身引入的、超出舍入可解释范围的误差")}
+	switch {
+	case r.Standard != "":
+		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", "按单算子验收标准 %s；门限仅用于统计错误元素", r.Standard)}
+	case r.Verdict == byLimits:
+		lines = []string{t.say("by limits", "按门限")}
+	case r.Verdict == byStatistics:
+		lines = nil
+	}
+	if !r.VerdictWhy.IsZero() {
+		lines = append(lines, t.of(r.VerdictWhy))
+	}
+	if r.Effective != "" {
+		lines = append(lines, t.say("the float32 tensors of the NPU hold %s numbers", "NPU 的 float32 张量存放的是 %s 数值", r.Effective))
+	}
+	return lines
+}
+
+// guessedAxes lists the tensors that fit several orders of axes, where another
+// than the most likely one counts or the tensor fails, and the flag that decides.
+func (t Text) guessedAxes(r *record.Report) []string {
+	var lines []string
+	for _, row := range r.All() {
+		for _, n := range row.Notes {
+			note := n.String()
+			if strings.Contains(note, "--ref-format") && (row.Status == record.Fail || strings.HasSuffix(note, "decides)")) {
+				lines = append(lines, rowInRound(row)+t.say(": ", "：")+t.of(n))
+			}
+		}
+	}
+	return firstOf(t, lines, listed, func(line string) string { return line })
+}
+
+// unordered reports whether no round has a known execution order.
+func unordered(r *record.Report) bool {
+	return len(r.Rounds) > 0 && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.OrderKnown })
+}
+
+// baselineFact compares with the baseline.
+func (t Text) baselineFact(r *record.Report) fact {
+	b := r.Baseline
+	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.say("new failures", "新增失败"), rowLabels(r, b.New)}, {t.say("known and worse", "已知且变差"), rowLabels(r, b.Worse)},
+		{t.say("known failures", "已知失败"), rowLabels(r, b.Known)}, {t.say("fixed, update the baseline", "已修复，请更新基线"), rowLabels(r, b.Fixed)},
+		{t.say("missing in this run", "本次运行缺失"), b.Missing}}))
+	if b.Updated {
+		lines = append(lines, t.say("updated", "已更新"))
+	}
+	return fact{label: t.say("Baseline", "基线"), lines: lines}
+}
+
+// nameList is names of what a label says.
+type nameList struct {
+	label string
+	names []string
+}
+
+// nameLists are lines about names, for each label that has some.
+func (t Text) nameLists(lists []nameList) []string {
+	var lines []string
+	for _, l := range lists {
+		if len(l.names) > 0 {
+			lines = append(lines, t.say("%s (%d): %s", "%s(%d)：%s", l.label, len(l.names), t.shortList(l.names)))
+		}
+	}
+	return lines
+}
+
+// rowLabels names rows.
+func rowLabels(r *record.Report, rows []int) []string {
+	var labels []string
+	for _, i := range rows {
+		if i >= 0 && i < r.Len() {
+			labels = append(labels, rowLabel(r.Row(i)))
+		}
+	}
+	return labels
+}
+
+// shortList joins names, of which it shows the first ones.
+func (t Text) shortList(names []string) string {
+	if more := len(names) - listed; more > 0 {
+		return strings.Join(names[:listed], ", ") + t.say(" and %d more", "，另有 %d 个", more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// fewDigits are those of numbers in tables of rows.
+const fewDigits = 3
+
+// firstCodes are the first codes of the reasons of a row.
+func firstCodes(row *record.Row, most int) string {
+	return strings.ReplaceAll(codesText(row.Reasons[:min(most, len(row.Reasons))]), ";", ", ")
+}
+
+// worstTable is the table of the worst rows, with the first codes of their
+// reasons. The numbers are over pairs that are finite on both sides.
+func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelled] {
+	t := Table[labelled]{Columns: []Column[labelled]{
+		words("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP", "算子"),
+		words("status", func(row labelled) record.Status { return row.Status }).titled("STATUS", "状态").ranked(4),
+		numbers("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).titled("ERRORS/TOTAL", "错误/总数").ranked(1),
+		numbers("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).ranked(3),
+		numbers("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).ranked(6),
+		numbers("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, cosine) }).ranked(5),
+		words("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON", "原因").ranked(2),
+	}}
+	for _, i := range worst {
+		row := r.Row(i)
+		t.Rows = append(t.Rows, labelled{Row: row, result: row.Result})
+	}
+	return t
+}
+
+// byStandard is the verdict of an acceptance standard.
+func byStandard(r *record.Report, compared, misses int) lang.Sentence {
+	n := r.Counts
+	var tail lang.Sentence
+	if left := len(standardRows(r, record.Skip)); left > 0 {
+		tail = lang.Sayf("; the standard could not be applied to %s", "；标准无法适用于 %s", tensors(left))
+	}
+	switch failed := n[record.Fail]; {
+	case failed > 0:
+		verb := lang.Text{EN: "do"}
+		if failed == 1 {
+			verb.EN = "does"
+		}
+		text := lang.Sayf("%d of %s %s not meet the standard%s", "%d/%s%s不满足标准%s", failed, tensors(compared), verb, tail)
+		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
+	case misses > 0 && misses == n[record.Error]:
+		return lang.Sayf("ERROR (%s): the standard is met by %s compared%s", "ERROR (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
+	case misses > 0:
+		return lang.Sayf("FAIL (%s): the standard is met by %s compared%s", "FAIL (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
+	case n[record.Partial] > 0:
+		return lang.Sayf("PARTIAL (%s): of %d of %s only a part was compared%s", "PARTIAL (%s)：%d/%s仅比对了一部分%s", r.Standard, n[record.Partial], tensors(compared), tail)
+	case n[record.Warn] > 0:
+		return lang.Sayf("PASS with warnings (%s): %d of %s with a warning%s", "PASS(有警告) (%s)：%d/%s有警告%s", r.Standard, n[record.Warn], tensors(compared), tail)
+	}
+	return lang.Sayf("PASS (%s): the standard is met by %s%s", "PASS (%s)：%s满足标准%s", r.Standard, all(compared), tail)
+}
+
+// standardRows are the rows of a status of which the standard says why, and those that it
+// has no elements of.
+func standardRows(r *record.Report, status record.Status) []int {
+	var rows []int
+	for i, row := range r.All() {
+		if row.Status == status && (record.Has(row.Reasons, record.NotStandard) || record.Has(row.Reasons, record.StatisticsOnly)) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// standardFacts list the tensors that do not meet the standard, and those that it
+// cannot be applied to, with the numbers.
+func (t Text) standardFacts(r *record.Report) []fact {
+	var facts []fact
+	for _, list := range []struct {
+		label  string
+		status record.Status
+	}{
+		{t.say("Failing", "不满足标准"), record.Fail}, {t.say("To investigate", "需人工分析"), record.Warn}, {t.say("Not judged", "未判定"), record.Skip},
+	} {
+		if rows := standardRows(r, list.status); len(rows) > 0 {
+			facts = append(facts, fact{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
+				row := r.Row(i)
+				return rowTitle(row) + t.say(": ", "：") + t.whyNot(row)
+			})})
+		}
+	}
+	return facts
+}
+
+// sameOperator is the rows of an operator that have a status: the first of them, how many
+// there are, and in which rounds, as they stand beside each other.
+type sameOperator struct {
+	*record.Row
+	count  int
+	rounds []string
+}
+
+// byOperator groups the rows of some statuses by operator and status.
+func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
+	type key struct {
+		op     string
+		status record.Status
+	}
+	var all []sameOperator
+	index := map[key]int{}
+	for _, row := range r.All() {
+		if !slices.Contains(statuses, row.Status) {
+			continue
+		}
+		k := key{row.Op, row.Status}
+		at, seen := index[k]
+		if !seen {
+			at = len(all)
+			index[k] = at
+			all = append(all, sameOperator{Row: row})
+		}
+		o := &all[at]
+		if o.count++; len(o.rounds) == 0 || o.rounds[len(o.rounds)-1] != row.Round {
+			o.rounds = append(o.rounds, row.Round)
+		}
+	}
+	return all
+}
+
+// placer says where the rows of operators are, in a run of several rounds.
+type placer struct {
+	Text
+	networks []network
+	rounds   map[string]*record.Round
+}
+
+func (t Text) placer(r *record.Report) *placer {
+	p := &placer{t, networksOf(r.Rounds), map[string]*record.Round{}}
+	for i := range r.Rounds {
+		p.rounds[r.Rounds[i].Name] = &r.Rounds[i]
+	}
+	return p
+}
+
+// of counts the rows and names their rounds; it is empty for one row of a run with one
+// round.
+func (p *placer) of(o sameOperator) string {
+	count, where := "", ""
+	if o.count > 1 {
+		count = p.Lang.Text(tensors(o.count))
+	}
+	var at []*record.Round
+	for _, name := range o.rounds {
+		if round := p.rounds[name]; round != nil && (len(at) == 0 || at[len(at)-1] != round) {
+			at = append(at, round)
+		}
+	}
+	if len(p.rounds) > 1 && len(at) > 0 {
+		where = p.placesOf(p.networks, at)
+	}
+	return p.join(count, where)
+}
+
+// problemFacts list the operators that should have been compared and were not. What
+// decides about ambiguous ones is said once.
+func (t Text) problemFacts(r *record.Report) []fact {
+	missed := byOperator(r, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error)
+	if len(missed) == 0 {
+		return nil
+	}
+	places, explained := t.placer(r), false
+	lines := firstOf(t, missed, compareWorst, func(o sameOperator) string {
+		row := o.Row
+		why := t.whyNot(row)
+		if row.Status == record.Ambiguous {
+			if explained { // the files are those of the first
+				why, _, _ = strings.Cut(why, t.say(": ", "："))
+			}
+			explained = true
+		}
+		return titleOf(row) + t.say(": ", "：") + t.join(string(row.Status), places.of(o), why)
+	})
+	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
+		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: --map-node-dict '{%q:%q}'",
+			"用 --map-node-dict 指定对应关系：--map-node-dict '{%q:%q}'", ambiguous[0].Op, "NPU_NAME"))
+	}
+	return []fact{{label: t.say("Not compared", "未能比对"), lines: lines}}
+}
