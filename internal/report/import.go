@@ -134,4 +134,3 @@ func (t Text) WriteLearned(w io.Writer, l *hpaa.Learned) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
