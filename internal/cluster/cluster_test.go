@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"dumptool/internal/lang"
 )
 
 // words draws arguments: of any characters but NUL, and of those that shells know.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,8 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/shard"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
@@ -76,5 +80,44 @@ func TestParts(t *testing.T) {
 	_, results := convertAll(t, Options{Out: out, Workers: 3}, short)
 	if len(tree(t, out)) > 0 || results[0].Err == nil && results[0].Rows[0].Err == nil {
 		t.Errorf("%d files and %+v of a file that ends early", len(tree(t, out)), results[0])
+	}
+}
+
+// TestMergeOutside: no document leads out of the output folder, neither by a name nor by a
+// link.
+func TestMergeOutside(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"sub", "..", "link", "../other"} {
+		base := t.TempDir()
+		out := filepath.Join(base, "out")
+		for _, folder := range []string{"out/sub", "other"} {
+			if err := os.MkdirAll(filepath.Join(base, folder), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("../other", filepath.Join(out, "link")); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(out, shard.Spec{Of: 1}.Folder(), DocumentName)
+		d := Document{Schema: Schema, Files: []listed{{Renamed: []renamed{{shard.Text(dir), "short", "long"}}}}}
+		data, err := json.Marshal(&d)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o777)
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = Merge([]shard.Document{{Path: path}}, out, false)
+		_, written := os.Stat(filepath.Join(out, dir, "mapping.csv"))
+		if dir == "sub" {
+			if err != nil || written != nil {
+				t.Errorf("%s: %v, %v", dir, err, written)
+			}
+		} else if !errors.Is(err, store.ErrOutside) || !errors.Is(written, os.ErrNotExist) {
+			t.Errorf("%s: error %v, mapping.csv: %v", dir, err, written)
+		}
 	}
 }

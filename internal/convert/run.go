@@ -3,7 +3,10 @@ package convert
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"strings"
 	"sync"
 
 	"dumptool/internal/batch"
@@ -226,4 +229,136 @@ func (s *Summary) add(r *Result) {
 			last = row.Path
 		}
 	}
+}
+
+// progress is that of a run in bytes of its files: of those that are done, and of
+// parts of large ones that are not. The bar of a run of one large file moves too.
+type progress struct {
+	observe func(batch.Event) // nil for nobody
+
+	mu    sync.Mutex
+	event batch.Event
+}
+
+// newProgress returns the progress of jobs that have not begun.
+func newProgress(all []Job, observe func(batch.Event)) *progress {
+	p := &progress{observe: observe}
+	for i := range all {
+		p.event.TotalCost += all[i].Size
+	}
+	return p
+}
+
+// job hears of the files that are done.
+func (p *progress) job(e batch.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.event.Done, p.event.Total = e.Done, e.Total
+	p.show()
+}
+
+func (p *progress) show() {
+	if p.observe != nil {
+		p.observe(p.event)
+	}
+}
+
+// fileProgress is that of one file.
+type fileProgress struct {
+	*progress
+	left int64 // bytes that are not done
+}
+
+// add reports bytes of a file that is not done yet.
+func (f *fileProgress) add(bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	bytes = min(bytes, f.left)
+	f.left -= bytes
+	f.event.DoneCost += bytes
+	f.show()
+}
+
+// finish counts what is left of a file; its job is reported next.
+func (f *fileProgress) finish() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.event.DoneCost += f.left
+	f.left = 0
+}
+
+// failedListName is the file in the output folder that lists what failed.
+const failedListName = "convert_failed_file_list.txt"
+
+// ledger is what a run writes besides the tensors: what failed, and which names
+// it shortened.
+type ledger struct {
+	failed    []string
+	shortened map[string][]dumpdir.Renamed // by folder
+}
+
+func (l *ledger) add(r *Result) {
+	if line, ok := failedLine(r); ok {
+		l.failed = append(l.failed, line)
+	}
+	for _, row := range r.Rows {
+		if row.Original == "" || row.Err != nil {
+			continue
+		}
+		l.shorten(store.Dir(row.Path), dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
+	}
+}
+
+// shorten adds a shortened name of a folder.
+func (l *ledger) shorten(dir string, name dumpdir.Renamed) {
+	if l.shortened == nil {
+		l.shortened = map[string][]dumpdir.Renamed{}
+	}
+	l.shortened[dir] = append(l.shortened[dir], name)
+}
+
+// failedLine is the line of a file in the list of failures: its path, then each
+// failed tensor as ,input:0 or ,output:0.
+func failedLine(r *Result) (string, bool) {
+	var line strings.Builder
+	line.WriteString(strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(r.Job.Path()))
+	failed := failure(r.Err)
+	for _, row := range r.Rows {
+		switch {
+		case !failure(row.Err):
+			continue
+		case row.Name != "":
+			fmt.Fprintf(&line, ",%q", row.Name)
+		default:
+			fmt.Fprintf(&line, ",%s:%d", row.Kind, row.Index)
+		}
+		failed = true
+	}
+	return line.String(), failed
+}
+
+// writeFailed writes the list of this run's failures; without any it removes
+// the list of an earlier run.
+func (l *ledger) writeFailed(out string) error {
+	path := store.Join(out, failedListName)
+	if len(l.failed) == 0 {
+		if err := store.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := safefile.MkdirAll(out); err != nil {
+		return err
+	}
+	return safefile.WriteFile(path, []byte(strings.Join(l.failed, "\n")+"\n"))
+}
+
+// writeMappings adds lines to the mapping.csv of folders. Lines that are there
+// already stay.
+func (l *ledger) writeMappings() error {
+	var all error
+	for dir, names := range l.shortened {
+		all = errors.Join(all, dumpdir.AddMapping(dir, names))
+	}
+	return all
 }

@@ -1,10 +1,13 @@
 package dumpconf
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"dumptool/internal/lang"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParseVersion(t *testing.T) {
@@ -96,6 +99,53 @@ func TestStringers(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("name %q, want %q", got, want)
+		}
+	}
+}
+
+func TestParseKernel(t *testing.T) {
+	for text, want := range map[string]Kernel{
+		"Conv2D":                   {Kind: KernelType, Pattern: "Conv2D"},
+		"":                         {Kind: KernelType},
+		" Conv 2D ":                {Kind: KernelType, Pattern: "Conv2D"},
+		`"Conv2D"`:                 {Kind: KernelType, Pattern: "Conv2D"},
+		"Default/Conv-op12":        {Kind: KernelName, Pattern: "Default/Conv-op12"},
+		"Conv-op12":                {Kind: KernelName, Pattern: "Conv-op12"},
+		"Conv-o12":                 {Kind: KernelType, Pattern: "Conv-o12"},
+		"a/b":                      {Kind: KernelName, Pattern: "a/b"},
+		"name-regex(Default/.+)":   {Kind: KernelRegex, Pattern: "Default/.+"},
+		"name-regex( a b )":        {Kind: KernelRegex, Pattern: "ab"},
+		"name-regex()":             {Kind: KernelRegex},
+		"name-regex((a))":          {Kind: KernelRegex, Pattern: "(a)"},
+		"name-regex(a":             {Kind: KernelType, Pattern: "name-regex(a", Unclosed: true},
+		"name-regex(a/b":           {Kind: KernelName, Pattern: "name-regex(a/b", Unclosed: true},
+		"Name-Regex(a)":            {Kind: KernelType, Pattern: "Name-Regex(a)"},
+		"x name-regex(a)":          {Kind: KernelType, Pattern: "xname-regex(a)"},
+		"Default/name-regex(a)-op": {Kind: KernelName, Pattern: "Default/name-regex(a)-op"},
+	} {
+		want.Text = text
+		if diff := cmp.Diff(want, ParseKernel(text)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestStatFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]PathState{
+		dir:                        PathUsable,
+		file:                       PathNotDir,
+		filepath.Join(dir, "none"): PathMissing,
+		filepath.Join(file, "sub"): PathMissing,
+	}
+	for path, want := range tests {
+		if got := StatFolder(path); got != want {
+			t.Errorf("%s: state %v, want %v", path, got, want)
 		}
 	}
 }

@@ -1,6 +1,19 @@
 package dumpconf
 
-import "strings"
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/guard"
+	"dumptool/internal/safefile"
+)
 
 // Options say what is known beside the text. The zero value checks for the
 // newest release on unknown hardware and leaves file system and environment
@@ -124,4 +137,148 @@ func (o *Options) frameworkDumps() bool {
 	default:
 		return !o.TargetVersion.Before(sinceMS24)
 	}
+}
+
+// Version is a release such as 8.0, 8.0.RC3 or 2.3.1. The zero value stands
+// for the newest release.
+type Version struct {
+	Major, Minor int
+	// Candidate is the number of a release candidate, 0 for the release.
+	Candidate int
+}
+
+// ParseVersion reads "8.0", "8.0.RC3", "2.3.1" or "8"; what follows the second
+// number counts only when it is a release candidate.
+func ParseVersion(text string) (Version, error) {
+	parts := strings.Split(strings.TrimPrefix(strings.ToLower(text), "r"), ".")
+	var v Version
+	var err error
+	if v.Major, err = strconv.Atoi(parts[0]); err != nil || v.Major < 1 {
+		return Version{}, fmt.Errorf("version %q: wanted a form like 8.0, 8.0.RC3 or 2.4", text)
+	}
+	for i, part := range parts[1:] {
+		rc, isRC := strings.CutPrefix(part, "rc")
+		n, err := strconv.Atoi(rc)
+		switch {
+		case err != nil || n < 0 || isRC && i == 0:
+			return Version{}, fmt.Errorf("version %q: wanted a form like 8.0, 8.0.RC3 or 2.4", text)
+		case isRC:
+			v.Candidate = n
+		case i == 0:
+			v.Minor = n
+		}
+	}
+	return v, nil
+}
+
+// IsNewest reports whether v is the zero value.
+func (v Version) IsNewest() bool { return v == Version{} }
+
+// Before reports whether v is an earlier release than w. The newest release
+// is before none.
+func (v Version) Before(w Version) bool {
+	if v.IsNewest() {
+		return false
+	}
+	if w.IsNewest() {
+		return true
+	}
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor),
+		cmp.Compare(v.candidate(), w.candidate())) < 0
+}
+
+// lacks reports whether v is too early for what came with w. Where only the
+// release is known, its candidates have it too.
+func (v Version) lacks(w Version) bool {
+	if w.Candidate == 0 && v.Major == w.Major && v.Minor == w.Minor {
+		return false
+	}
+	return v.Before(w)
+}
+
+// candidate orders release candidates before the release.
+func (v Version) candidate() int {
+	if v.Candidate == 0 {
+		return 1 << 30
+	}
+	return v.Candidate
+}
+
+// String writes the version as it is read.
+func (v Version) String() string {
+	switch {
+	case v.IsNewest():
+		return "newest"
+	case v.Candidate != 0:
+		return fmt.Sprintf("%d.%d.RC%d", v.Major, v.Minor, v.Candidate)
+	default:
+		return fmt.Sprintf("%d.%d", v.Major, v.Minor)
+	}
+}
+
+// ReadFile reads a configuration, or stdin for the name Stdin, until ctx is done. Of a
+// file that is larger than runtimes read it returns a little more than they would.
+// Errors name the file.
+func ReadFile(ctx context.Context, name string, stdin io.Reader) ([]byte, error) {
+	var text []byte
+	// Reading cannot be interrupted: it goes on alone when ctx is done.
+	done := make(chan error, 1)
+	guard.Go(func() (err error) {
+		text, err = readLimited(name, stdin)
+		return err
+	}, func(err error) { done <- err })
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case err := <-done:
+		return text, err
+	}
+}
+
+func readLimited(name string, stdin io.Reader) ([]byte, error) {
+	if name == Stdin {
+		text, err := io.ReadAll(io.LimitReader(stdin, MaxSize+1))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read stdin: %w", err)
+		}
+		return text, nil
+	}
+	f, err := safefile.Open(name)
+	if err != nil {
+		return nil, safefile.WithPath(name, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, safefile.WithPath(name, err)
+	}
+	return text, nil
+}
+
+// StatFolder says what a folder for dumps is like for this user. Runtimes write to local
+// ones only.
+func StatFolder(path string) PathState {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return PathNoAccess
+	case err != nil:
+		return PathMissing
+	case !info.IsDir():
+		return PathNotDir
+	case !mayUseFolder(path):
+		return PathNoAccess
+	}
+	return PathUsable
+}
+
+// InContainer reports whether this process runs in a container of Docker or
+// Podman.
+func InContainer() bool {
+	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(mark); err == nil {
+			return true
+		}
+	}
+	return false
 }

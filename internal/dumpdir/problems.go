@@ -173,7 +173,7 @@ func (r *Run) OtherFiles() []batch.Message {
 		if r.Single || f.Err != nil || f.Role == Table {
 			continue
 		}
-		if head, err := readHead(f.Path()); err == nil {
+		if head, err := readHead(f.Path(), foreign.HeadBytes); err == nil {
 			found.Add(f.Path(), head)
 		}
 	}
@@ -194,8 +194,8 @@ func UnreadMessages(path string, err error) []batch.Message {
 	return all
 }
 
-// readHead reads the beginning of a file.
-func readHead(path string) ([]byte, error) {
+// readHead reads the beginning of a file, at most some bytes.
+func readHead(path string, most int64) ([]byte, error) {
 	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would block
 		return nil, os.ErrInvalid
 	}
@@ -204,5 +204,5 @@ func readHead(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	return io.ReadAll(io.LimitReader(in, foreign.HeadBytes))
+	return io.ReadAll(io.LimitReader(in, most))
 }

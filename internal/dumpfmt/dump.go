@@ -1,6 +1,16 @@
+// Package dumpfmt reads and writes the dump files of Ascend NPUs: their three
+// containers, the protobuf header, the names of the files and the mapping.csv
+// beside them.
+//
+// A file is read through an io.ReaderAt and a size. Reading it costs its
+// descriptors only; the bytes of a tensor are an io.SectionReader over the file
+// and are not touched here. What the bytes mean is package tensor's business,
+// walking folders is the converter's.
 package dumpfmt
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -125,4 +135,160 @@ type Blob struct {
 // Attr is one note of the writer.
 type Attr struct {
 	Name, Value string
+}
+
+// Options says how a file is read.
+type Options struct {
+	// Version forces the protobuf container: 1 or 2; 0 finds out. TLV files
+	// are known by their magic number whatever Version says.
+	Version int
+}
+
+// reader reads a file as one container. sure says, when err is not nil, that
+// the file is one of these all the same.
+type reader struct {
+	as   Container
+	read func(s *scanner) (d *Dump, sure bool, err error)
+}
+
+var (
+	tlvReader = reader{TLV, readTLV}
+	v2Reader  = reader{BinaryV2, readV2}
+	v1Reader  = reader{ProtobufV1, readV1}
+)
+
+// Read reads the dump file of the given size. The tensors of the Dump read
+// from r when they are used.
+//
+// The error is a *FormatError for a broken dump, a *UnsupportedError for what
+// this package does not do, and wraps ErrNotDump when nothing suggests that
+// the file is a dump.
+func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
+	if size < 0 {
+		return nil, broken(0, "file size", fmt.Sprint(size), "is negative")
+	}
+	s := newScanner(r, size)
+	defer s.release()
+	readers, err := candidates(s, opt)
+	if err != nil {
+		return nil, err
+	}
+	var failed []attempt
+	var first error // of a container that the file surely is
+	for _, c := range readers {
+		d, sure, err := c.read(s)
+		if err == nil {
+			d.Container, d.FileSize = c.as, size
+			return d, nil
+		}
+		v, ok := errors.AsType[verdict](err)
+		if !ok {
+			return nil, err
+		}
+		failed = append(failed, attempt{c.as, v})
+		if sure && first == nil {
+			first = err
+		}
+	}
+	if first != nil {
+		return nil, first
+	}
+	return nil, &notDumpError{failed}
+}
+
+// candidates lists the containers that the file may be, the likeliest first.
+func candidates(s *scanner, opt Options) ([]reader, error) {
+	var all []reader
+	magic, err := hasMagic(s)
+	if err != nil {
+		return nil, err
+	}
+	if magic {
+		all = append(all, tlvReader)
+	}
+	switch opt.Version {
+	case 0:
+		return append(all, v2Reader, v1Reader), nil
+	case 1:
+		return append(all, v1Reader), nil
+	case 2:
+		return append(all, v2Reader), nil
+	}
+	return nil, &UnsupportedError{fmt.Sprintf("dump version %d", opt.Version)}
+}
+
+// ErrNotDump is wrapped by the error for a file that shows no sign of being a
+// dump. A file that starts as a dump does and then goes wrong gives a plain
+// *FormatError instead.
+var ErrNotDump = errors.New("not a dump file")
+
+// FormatError reports a broken file.
+type FormatError struct {
+	Off     int64  // byte offset in the file of the field at fault
+	What    string // the field, such as "header length"
+	Found   string // the value found there, empty when the field has none
+	Problem string // what is wrong with it, naming what was wanted
+}
+
+func broken(off int64, what, found, problem string) *FormatError {
+	return &FormatError{Off: off, What: what, Found: found, Problem: problem}
+}
+
+// Error returns the text of the error.
+func (e *FormatError) Error() string { return "dumpfmt: " + e.text() }
+
+func (e *FormatError) text() string {
+	found := e.Found
+	if found != "" {
+		found = " " + found
+	}
+	return fmt.Sprintf("%s%s at 0x%x %s", e.What, found, e.Off, e.Problem)
+}
+
+// UnsupportedError reports what this package does not do, where the file may
+// well be in order.
+type UnsupportedError struct {
+	What string
+}
+
+// Error returns the text of the error.
+func (e *UnsupportedError) Error() string { return "dumpfmt: " + e.text() }
+
+func (e *UnsupportedError) text() string { return e.What + " is not supported" }
+
+// verdict is an error that judges the file, as opposed to one that kept it
+// from being read.
+type verdict interface {
+	error
+	text() string
+}
+
+// attempt is the outcome of reading a file as one container.
+type attempt struct {
+	as  Container
+	err verdict
+}
+
+// notDumpError says for each container tried why the file is not one.
+type notDumpError struct {
+	attempts []attempt
+}
+
+func (e *notDumpError) Error() string {
+	var b strings.Builder
+	b.WriteString("dumpfmt: " + ErrNotDump.Error())
+	sep := ": "
+	for _, a := range e.attempts {
+		fmt.Fprintf(&b, "%sas %s: %s", sep, a.as, a.err.text())
+		sep = "; "
+	}
+	return b.String()
+}
+
+func (e *notDumpError) Unwrap() []error {
+	all := []error{ErrNotDump}
+	for _, a := range e.attempts {
+		all = append(all, a.err)
+	}
+	return all
 }

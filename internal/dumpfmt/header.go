@@ -2,6 +2,7 @@ package dumpfmt
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -137,4 +138,196 @@ func addOriginalOp(t *tensor.Tensor, detail *Detail, op *dumppb.OriginalOp) {
 		DType:  tensor.DType(op.GetDataType()),
 		Format: format,
 	}
+}
+
+// The protobuf dump, "version 1" of the Ascend toolkit, which older runtimes
+// wrote: the whole file is one DumpData message with the tensor bytes in the
+// data fields of its outputs, inputs and buffers. No writer of it is alive, so
+// unlike in version 2 an unknown field means that the file is something else.
+// Where the file is cut off, the tensors before are kept; a file that ends
+// exactly behind one looks whole.
+
+func readV1(s *scanner) (d *Dump, sure bool, err error) {
+	sure, err = s.versionAt(0)
+	if err != nil {
+		return nil, false, err
+	}
+	s.seek(0)
+	sk, err := walk(s, s.size, walkOptions{strict: true, cut: sure})
+	if err != nil {
+		return nil, sure, err
+	}
+	msg, err := sk.decode(0)
+	if err != nil {
+		return nil, sure, err
+	}
+	parts := listParts(msg, sk)
+	if !holdsData(parts, sure) {
+		return nil, sure, broken(0, "message", "", "holds no tensor bytes")
+	}
+	warnings := sk.warnings
+	for i := range parts {
+		warnings = append(warnings, parts[i].useInline()...)
+	}
+	d = newDump(s.r, msg, parts)
+	d.Warnings = append(d.Warnings, warnings...)
+	return d, true, nil
+}
+
+// holdsData reports whether the parts have bytes. Where the message has a
+// version, parts without bytes that claim none pass too.
+func holdsData(parts []part, versioned bool) bool {
+	claimed := false
+	for i := range parts {
+		if parts[i].inline && parts[i].n > 0 {
+			return true
+		}
+		claimed = claimed || parts[i].size > 0
+	}
+	return versioned && len(parts) > 0 && !claimed
+}
+
+// The binary dump, "version 2" of the Ascend toolkit, which every current
+// runtime writes: u64 length of the header, the header (one DumpData message),
+// then the bytes of every input, output, buffer and space back to back.
+
+// lengthSize is the size of the header length at the start of a file.
+const lengthSize = 8
+
+// headerLength reads the u64 that a version 2 or TLV file starts with, and
+// checks it against the file size.
+func headerLength(s *scanner) (int64, error) {
+	s.seek(0)
+	if s.size <= lengthSize {
+		return 0, broken(0, "file", fmt.Sprintf("of %d bytes", s.size), "is too short for a header")
+	}
+	b, err := s.peek(lengthSize, s.size)
+	if err != nil {
+		return 0, err
+	}
+	n, rest := binary.LittleEndian.Uint64(b), s.size-lengthSize
+	if n > uint64(rest) {
+		return 0, broken(0, "header length", count(n), exceeds(rest))
+	}
+	return int64(n), nil
+}
+
+func readV2(s *scanner) (d *Dump, sure bool, err error) {
+	n, err := headerLength(s)
+	sure, ioErr := s.versionAt(lengthSize)
+	if err = cmp.Or(ioErr, err); err != nil {
+		return nil, sure, err
+	}
+	s.seek(lengthSize)
+	sk, err := walk(s, lengthSize+n, walkOptions{})
+	if err != nil {
+		return nil, sure, err
+	}
+	msg, err := sk.decode(lengthSize)
+	if err != nil {
+		return nil, sure, err
+	}
+	parts := listParts(msg, sk)
+	if len(parts) == 0 && msg.GetVersion() == "" && msg.GetOpName() == "" {
+		return nil, false, broken(lengthSize, "header", fmt.Sprintf("of %d bytes", n), "names neither operator nor tensor")
+	}
+	warnings := locate(parts, lengthSize+n, s.size)
+	d = newDump(s.r, msg, parts)
+	d.HeaderSize = n
+	d.Warnings = append(d.Warnings, warnings...)
+	return d, true, nil
+}
+
+// locate places the parts one after another from off to end, the file size.
+// Bytes inside a descriptor are used where the descriptor claims no others,
+// or where that makes the file whole: it is cut off otherwise, and the parts
+// beyond its end have an error each.
+func locate(parts []part, off, end int64) (warnings []string) {
+	inline := func(p *part) bool { return p.inline && p.size == 0 }
+	anyInline := func(p *part) bool { return p.inline }
+	if !fit(parts, off, end, inline) && fit(parts, off, end, anyInline) {
+		inline = anyInline
+	}
+	for i := range parts {
+		p := &parts[i]
+		if inline(p) {
+			warnings = append(warnings, p.useInline()...)
+			continue
+		}
+		off = p.place(off, end)
+	}
+	if spare := end - off; spare > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d spare bytes after the last tensor, at 0x%x", spare, off))
+	}
+	return warnings
+}
+
+// fit reports whether the parts that are not inline have room from off to end.
+func fit(parts []part, off, end int64, inline func(*part) bool) bool {
+	for i := range parts {
+		p := &parts[i]
+		if inline(p) {
+			continue
+		}
+		if p.size > uint64(end-off) {
+			return false
+		}
+		off += int64(p.size)
+	}
+	return true
+}
+
+// part is one run of tensor bytes: of an input, output, buffer or space.
+type part struct {
+	kind  string
+	index int
+	size  uint64 // as the descriptor says
+	span         // the bytes inside the descriptor; in the end, where to read, or why that is impossible
+}
+
+// String names the part, such as output 0.
+func (p *part) String() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
+
+// useInline takes the bytes inside the descriptor, which are as many as
+// there are. A descriptor without claims nothing.
+func (p *part) useInline() (warnings []string) {
+	if p.size != 0 && p.size != uint64(p.n) {
+		warnings = append(warnings, fmt.Sprintf("%s holds %d bytes, its size says %s", p, p.n, count(p.size)))
+	}
+	return warnings
+}
+
+// place puts the bytes at off in a file that ends at end, and returns where they
+// end. Where the file is cut off before, that is an error of this part alone.
+func (p *part) place(off, end int64) (next int64) {
+	rest := max(0, end-off)
+	p.off, p.n, p.inline = min(off, end), int64(min(p.size, uint64(rest))), false
+	if p.size > uint64(rest) {
+		p.err = broken(off, p.String()+" data length", count(p.size), exceeds(rest))
+	}
+	if p.size > uint64(math.MaxInt64-off) {
+		return math.MaxInt64
+	}
+	return off + int64(p.size)
+}
+
+func (p *part) section(r io.ReaderAt) *io.SectionReader {
+	return io.NewSectionReader(r, p.off, p.n)
+}
+
+// listParts lists the parts in the order of their bytes in a version 2 file.
+func listParts(msg *dumppb.DumpData, sk *skeleton) []part {
+	in, out, buf, space := len(msg.GetInput()), len(msg.GetOutput()), len(msg.GetBuffer()), len(msg.GetSpace())
+	parts := make([]part, 0, in+out+buf+space)
+	parts = appendParts(parts, "input", msg.GetInput(), sk.spans[inputField])
+	parts = appendParts(parts, "output", msg.GetOutput(), sk.spans[outputField])
+	parts = appendParts(parts, "buffer", msg.GetBuffer(), sk.spans[bufferField])
+	return appendParts(parts, "space", msg.GetSpace(), sk.spans[spaceField])
+}
+
+func appendParts[D interface{ GetSize() uint64 }](parts []part, kind string, descs []D, spans []span) []part {
+	for i, d := range descs {
+		parts = append(parts, part{kind: kind, index: i, size: d.GetSize(), span: spans[i]})
+	}
+	return parts
 }

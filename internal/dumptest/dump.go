@@ -4,13 +4,20 @@ package dumptest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumpfmt/dumppb"
+	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // Content is a dump to be written.
@@ -126,4 +133,308 @@ func writeAll(w io.Writer, header []byte, payloads []Payload) error {
 		}
 	}
 	return nil
+}
+
+// The numbers of the messages of DumpData with tensor bytes, and in each that of the
+// bytes.
+const (
+	outputField, outputDataField = 3, 5
+	inputField, inputDataField   = 4, 4
+	bufferField                  = 5
+	spaceField                   = 8
+	blobDataField                = 2
+)
+
+// marshal encodes deterministically: fields in the order of their numbers, as
+// the writers of dumps do.
+func marshal(m proto.Message) ([]byte, error) {
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+func writeV2(w io.Writer, c *Content) error {
+	msg := c.frame()
+	for _, t := range c.Inputs {
+		msg.Input = append(msg.Input, t.input(uint64(t.Size)))
+	}
+	for _, t := range c.Outputs {
+		msg.Output = append(msg.Output, t.output(uint64(t.Size)))
+	}
+	for _, b := range c.Buffers {
+		msg.Buffer = append(msg.Buffer, &dumppb.OpBuffer{BufferType: b.Type, Size: uint64(b.Size)})
+	}
+	for _, s := range c.Spaces {
+		msg.Space = append(msg.Space, &dumppb.Workspace{Type: s.Type, Size: uint64(s.Size)})
+	}
+	body, err := marshal(msg)
+	if err != nil {
+		return err
+	}
+	header := binary.LittleEndian.AppendUint64(nil, uint64(len(body)))
+	return writeAll(w, append(header, body...), c.payloads())
+}
+
+// writeV1 writes a message piece by piece: what is not a descriptor, then every
+// descriptor with its bytes. Fields may come in any order.
+func writeV1(w io.Writer, c *Content) error {
+	frame, err := marshal(c.frame())
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(frame); err != nil {
+		return err
+	}
+	for _, t := range c.Outputs {
+		if err := writeInline(w, outputField, t.output(0), outputDataField, t.Payload); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.Inputs {
+		if err := writeInline(w, inputField, t.input(0), inputDataField, t.Payload); err != nil {
+			return err
+		}
+	}
+	for _, b := range c.Buffers {
+		if err := writeInline(w, bufferField, &dumppb.OpBuffer{BufferType: b.Type}, blobDataField, b.Payload); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.Spaces {
+		if err := writeInline(w, spaceField, &dumppb.Workspace{Type: s.Type}, blobDataField, s.Payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeInline writes a descriptor as field num, with the payload in its field
+// data.
+func writeInline(w io.Writer, num protowire.Number, desc proto.Message, data protowire.Number, p Payload) error {
+	body, err := marshal(desc)
+	if err != nil {
+		return err
+	}
+	if p.Size > 0 {
+		body = protowire.AppendTag(body, data, protowire.BytesType)
+		body = protowire.AppendVarint(body, uint64(p.Size))
+	}
+	head := protowire.AppendTag(nil, num, protowire.BytesType)
+	head = protowire.AppendVarint(head, uint64(len(body))+uint64(p.Size))
+	return writeAll(w, append(head, body...), []Payload{p})
+}
+
+// frame is the message without descriptors.
+func (c *Content) frame() *dumppb.DumpData {
+	msg := &dumppb.DumpData{
+		Version:    c.Version,
+		DumpTime:   c.DumpTime,
+		OpName:     c.OpName,
+		DfxMessage: c.DFX,
+	}
+	if msg.Version == "" {
+		msg.Version = "2.0"
+	}
+	for _, a := range c.Attrs {
+		msg.Attr = append(msg.Attr, &dumppb.OpAttr{Name: a.Name, Value: a.Value})
+	}
+	return msg
+}
+
+func (t *TensorContent) input(size uint64) *dumppb.OpInput {
+	return &dumppb.OpInput{
+		DataType:      t.StoredDType,
+		Format:        uint32(t.StoredFormat),
+		Shape:         shapeMsg(t.Shape),
+		Size:          size,
+		OriginalShape: shapeMsg(t.OriginalShape),
+		SubFormat:     t.SubFormat,
+		Address:       t.Address,
+		Offset:        t.Offset,
+		ArgIndex:      t.ArgIndex,
+		InputType:     t.InputType,
+	}
+}
+
+func (t *TensorContent) output(size uint64) *dumppb.OpOutput {
+	msg := &dumppb.OpOutput{
+		DataType:      t.StoredDType,
+		Format:        uint32(t.StoredFormat),
+		Shape:         shapeMsg(t.Shape),
+		Size:          size,
+		OriginalShape: shapeMsg(t.OriginalShape),
+		SubFormat:     t.SubFormat,
+		Address:       t.Address,
+		Offset:        t.Offset,
+	}
+	if op := t.OriginalOp; op != nil {
+		msg.OriginalOp = &dumppb.OriginalOp{
+			Name:        op.Name,
+			OutputIndex: op.Index,
+			DataType:    op.StoredDType,
+			Format:      uint32(op.StoredFormat),
+		}
+	}
+	for _, r := range t.DimRanges {
+		msg.DimRange = append(msg.DimRange, &dumppb.DimRange{DimStart: r.Start, DimEnd: r.End})
+	}
+	return msg
+}
+
+func shapeMsg(dims []uint64) *dumppb.Shape {
+	if len(dims) == 0 {
+		return nil
+	}
+	return &dumppb.Shape{Dim: dims}
+}
+
+// The magic number of a TLV dump, and the tags of its head and of a tensor.
+const (
+	tlvMagic   = 0x5A5A5A5A
+	tlvInputs  = 4
+	tlvOutputs = 5
+
+	tlvShape         = 0
+	tlvOriginalShape = 1
+	tlvOriginalName  = 2
+)
+
+func writeTLV(w io.Writer, c *Content) error {
+	if len(c.Buffers)+len(c.Spaces)+len(c.Attrs) > 0 {
+		return errors.New("dumptest: a TLV dump has no buffers, spaces or attributes")
+	}
+	version := uint64(0)
+	if c.Version != "" {
+		var err error
+		if version, err = strconv.ParseUint(c.Version, 10, 32); err != nil {
+			return fmt.Errorf("dumptest: version of a TLV dump: %w", err)
+		}
+	}
+	var head tlvEncoder
+	head.u32(tlvMagic)
+	head.u32(uint32(version))
+	head.list(tlvInputs, c.Inputs)
+	head.list(tlvOutputs, c.Outputs)
+	if head.err != nil {
+		return head.err
+	}
+	file := binary.LittleEndian.AppendUint64(nil, uint64(len(head.b)))
+	return writeAll(w, append(file, head.b...), c.payloads())
+}
+
+// tlvEncoder collects a head, and an error.
+type tlvEncoder struct {
+	b   []byte
+	err error
+}
+
+func (e *tlvEncoder) u32(v uint32) { e.b = binary.LittleEndian.AppendUint32(e.b, v) }
+func (e *tlvEncoder) u64(v uint64) { e.b = binary.LittleEndian.AppendUint64(e.b, v) }
+
+// sized writes the 32-bit length of what write appends in front of it.
+func (e *tlvEncoder) sized(write func()) {
+	at := len(e.b)
+	e.u32(0)
+	write()
+	n := int64(len(e.b) - at - 4)
+	if n > math.MaxUint32 {
+		e.err = fmt.Errorf("dumptest: a record of %d bytes is too long", n)
+	}
+	binary.LittleEndian.PutUint32(e.b[at:], uint32(n))
+}
+
+// list writes an inputs or outputs record; an empty list has none.
+func (e *tlvEncoder) list(tag uint32, tensors []TensorContent) {
+	if len(tensors) == 0 {
+		return
+	}
+	e.u32(tag)
+	e.sized(func() {
+		e.u32(uint32(len(tensors)))
+		for i := range tensors {
+			e.tensor(tag, &tensors[i])
+		}
+	})
+}
+
+func (e *tlvEncoder) tensor(tag uint32, t *TensorContent) {
+	original := t.OriginalOp
+	if original == nil {
+		original = new(OriginalContent)
+	}
+	e.u32(uint32(t.StoredDType))
+	e.u32(uint32(t.StoredFormat))
+	e.u32(uint32(t.AddressType))
+	if tag == tlvOutputs {
+		e.u32(original.Index)
+		e.u32(uint32(original.StoredDType))
+		e.u32(uint32(original.StoredFormat))
+	}
+	e.u64(t.Address)
+	e.u64(t.Offset)
+	e.u64(uint64(t.Size))
+	e.sized(func() {
+		e.dims(tlvShape, t.Shape)
+		e.dims(tlvOriginalShape, t.OriginalShape)
+		if tag == tlvOutputs && original.Name != "" {
+			e.u32(tlvOriginalName)
+			e.sized(func() { e.b = append(e.b, original.Name...) })
+		}
+	})
+}
+
+// dims writes a shape record; an empty shape has none.
+func (e *tlvEncoder) dims(tag uint32, dims []uint64) {
+	if len(dims) == 0 {
+		return
+	}
+	e.u32(tag)
+	e.sized(func() {
+		for _, d := range dims {
+			e.u64(d)
+		}
+	})
+}
+
+// EncodeRecord writes an overflow record as a payload of r.Size bytes, of opdebug.BufferSize bytes
+// when Size is 0, and in any case of so many that all fields fit. The header
+// is written as it is, so data_len should be that of the area.
+//
+// What Parse has read, EncodeRecord writes back byte for byte.
+func EncodeRecord(r *opdebug.Record) []byte {
+	payload := make([]byte, payloadSize(r))
+	for _, s := range r.Undecoded {
+		copy(payload[s.Offset:], s.Data)
+	}
+	if h := &r.Header; r.Generation == opdebug.NewLayout {
+		for i, v := range []uint32{h.Magic, h.Version, h.Valid, h.AccType, h.Rsv, h.DataLen} {
+			binary.LittleEndian.PutUint32(payload[4*i:], v)
+		}
+	}
+	for i := range r.Areas {
+		for _, f := range r.Areas[i].Fields() {
+			for j, v := range f.Values {
+				binary.LittleEndian.PutUint64(payload[f.Offset+8*j:], v)
+			}
+		}
+	}
+	return payload
+}
+
+// payloadSize returns the number of bytes that EncodeRecord writes.
+func payloadSize(r *opdebug.Record) int {
+	size := r.Size
+	if size == 0 {
+		size = opdebug.BufferSize
+	}
+	if r.Generation == opdebug.NewLayout {
+		size = max(size, 24) // its header
+	}
+	for i := range r.Areas {
+		for _, f := range r.Areas[i].Fields() {
+			size = max(size, f.Offset+8*len(f.Values))
+		}
+	}
+	for _, s := range r.Undecoded {
+		size = max(size, s.Offset+len(s.Data))
+	}
+	return size
 }

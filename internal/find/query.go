@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/graph"
 )
 
 // Kind says what a query is.
@@ -196,4 +197,273 @@ func contains(s, part string, right func(before, after byte) bool) bool {
 		from = at + 1
 	}
 	return false
+}
+
+// hit is a node or a parameter that fits a query.
+type hit struct {
+	thing
+	match Match
+	conf  Confidence // empty where it depends on the other hits
+	level int        // of a producer or consumer of what fits, from 1
+	file  *fileID    // that was asked for
+}
+
+// stage is a way to match. Of several, the first counts that finds something anywhere.
+type stage struct {
+	kind Kind
+	find func(graphs []*loaded) []hit
+	low  bool // shown only if nothing else is found
+}
+
+// stages are the ways to match a query, the best first.
+func (q *Query) stages() []stage {
+	switch q.Kind {
+	case Line:
+		m := matcher{path: q.matchesPath, from: q.from, to: q.to}
+		return []stage{{Line, m.script(false), false}, {Line, m.script(true), true}}
+	case Code:
+		return q.codeStages()
+	case Node:
+		return []stage{{Node, q.nodes, false}}
+	case Order:
+		return []stage{{Order, q.places, false}}
+	case ID:
+		return append([]stage{{ID, q.ids, false}, {Param, q.paramSuffixes, false}}, append(q.codeStages(), q.part())...)
+	case Param:
+		return []stage{{Param, q.params, false}, {Param, q.paramSuffixes, false}}
+	case Op:
+		return append(q.opStages(), q.part())
+	}
+	all := []stage{{Param, q.params, false}}
+	if q.isCode() {
+		return append(all, q.codeStages()...)
+	}
+	all = append(append(all, q.opStages()...), stage{Param, q.paramSuffixes, false})
+	return append(append(all, q.codeStages()...), q.part())
+}
+
+func (q *Query) codeStages() []stage {
+	part := plainCode(q.Text)
+	m := matcher{code: func(code string) bool { return inCode(plainCode(code), part) }}
+	return []stage{{Code, m.script(false), false}, {Code, m.script(true), true}}
+}
+
+// matcher tells frames that a query means: by the path and lines, or by the code.
+type matcher struct {
+	path     func(string) bool
+	from, to int32
+	code     func(string) bool
+	asked    []answer // about the paths or codes of a graph
+}
+
+// answer is what a text was found to be.
+type answer uint8
+
+const (
+	notAsked answer = iota
+	yes
+	no
+)
+
+// script returns a stage that looks at the stacks of nodes: at all frames but blocks,
+// or at blocks alone.
+func (m matcher) script(blocks bool) func([]*loaded) []hit {
+	confidences := map[Match]Confidence{MatchLine: High, MatchBlock: Low, MatchStack: Medium, MatchFused: Medium, MatchBackward: Medium}
+	return func(graphs []*loaded) []hit {
+		var hits []hit
+		for _, g := range graphs {
+			m.asked = make([]answer, g.TextCount())
+			for i := range g.Nodes {
+				if match := m.node(g, &g.Nodes[i]); match != "" && blocks == (match == MatchBlock) {
+					hits = append(hits, hit{thing: thing{g, i, -1}, match: match, conf: confidences[match]})
+				}
+			}
+		}
+		return hits
+	}
+}
+
+// is reports whether the query means a frame.
+func (m *matcher) is(g *loaded, f graph.Frame) bool {
+	if m.code != nil {
+		return m.ask(g, f.Code, m.code)
+	}
+	return f.Line <= m.to && f.End >= m.from && m.ask(g, f.Path, m.path)
+}
+
+// ask finds out what a text is, once.
+func (m *matcher) ask(g *loaded, t graph.Text, is func(string) bool) bool {
+	if m.asked[t] == notAsked {
+		m.asked[t] = no
+		if is(g.Text(t)) {
+			m.asked[t] = yes
+		}
+	}
+	return m.asked[t] == yes
+}
+
+// node says how a node fits: by its own line, as a caller, as part of a fused operator,
+// as a gradient, or by the block around it.
+func (m *matcher) node(g *loaded, n *graph.Node) Match {
+	forward := g.Forward(n)
+	if !m.any(g, n) && (forward == nil || !m.any(g, forward)) {
+		return ""
+	}
+	best := Match("")
+	better := func(match Match) {
+		rank := func(m Match) int {
+			return strings.Index("line stack fused backward block", string(m))
+		}
+		if best == "" || rank(match) < rank(best) {
+			best = match
+		}
+	}
+	hasForward := false
+	for _, s := range g.Stacks(n) {
+		hasForward = hasForward || s.Kind == graph.Forward
+		if s.Kind == graph.Own && m.isLine(g, s) {
+			return MatchLine
+		}
+		for _, f := range s.Frames {
+			switch {
+			case !m.is(g, f):
+			case !g.IsBlock(f):
+				better([...]Match{graph.Own: MatchStack, graph.Fused: MatchFused, graph.Forward: MatchBackward}[s.Kind])
+			case s.Kind == graph.Own:
+				better(MatchBlock)
+			}
+		}
+	}
+	if !hasForward && forward != nil {
+		for _, s := range g.Stacks(forward) {
+			if user := g.User(s); s.Kind == graph.Own && m.is(g, user) && !g.IsBlock(user) {
+				better(MatchBackward)
+			}
+		}
+	}
+	return best
+}
+
+func (m *matcher) any(g *loaded, n *graph.Node) bool {
+	return slices.ContainsFunc(g.Frames(n), func(f graph.Frame) bool { return m.is(g, f) })
+}
+
+// isLine reports whether the line that the user wrote for the operator is meant. Of a
+// block only the first line is: an if makes an operator, a def does not.
+func (m *matcher) isLine(g *loaded, own graph.Stack) bool {
+	user := g.User(own)
+	if !g.IsBlock(user) {
+		return m.is(g, user)
+	}
+	if g.IsDefinition(user) {
+		return false
+	}
+	user.End = user.Line
+	return m.is(g, user)
+}
+
+// nodesWhere returns the hits of nodes that a condition holds for.
+func nodesWhere(graphs []*loaded, match Match, conf Confidence, is func(g *loaded, n *graph.Node) bool) []hit {
+	var hits []hit
+	for _, g := range graphs {
+		for i := range g.Nodes {
+			if is(g, &g.Nodes[i]) {
+				hits = append(hits, hit{thing: thing{g, i, -1}, match: match, conf: conf})
+			}
+		}
+	}
+	return hits
+}
+
+func (q *Query) nodes(graphs []*loaded) []hit {
+	return nodesWhere(graphs, MatchNode, "", func(g *loaded, n *graph.Node) bool {
+		return !g.Proto && n.Number == q.number && (!q.inGraph || g.Subgraphs[n.Subgraph] == q.subgraph)
+	})
+}
+
+func (q *Query) places(graphs []*loaded) []hit {
+	return nodesWhere(graphs, MatchOrder, "", func(g *loaded, n *graph.Node) bool {
+		return int(q.number) <= len(g.names) && n.OpName() == g.names[q.number-1]
+	})
+}
+
+func (q *Query) ids(graphs []*loaded) []hit {
+	return nodesWhere(graphs, MatchID, "", func(_ *loaded, n *graph.Node) bool { return n.ID() == q.id })
+}
+
+// opStages match names of operators, from the whole name to the scope.
+func (q *Query) opStages() []stage {
+	by := func(match Match, conf Confidence, is func(n *graph.Node) bool) stage {
+		return stage{Op, func(graphs []*loaded) []hit {
+			return nodesWhere(graphs, match, conf, func(_ *loaded, n *graph.Node) bool { return is(n) })
+		}, false}
+	}
+	name := func(is func(name string) bool) stage {
+		return by(MatchName, "", func(n *graph.Node) bool { return n.OpName() != "" && is(n.Name) })
+	}
+	slashed, below := strings.ReplaceAll(q.Text, "--", "/"), "/"+q.Text
+	return []stage{
+		name(func(name string) bool { return name == q.Text || name == slashed }),
+		name(func(name string) bool { return filename.SameNormalised(name, q.Text) }),
+		name(func(name string) bool { return lastPart(name) == q.Text }),
+		name(func(name string) bool { return strings.HasSuffix(name, below) }),
+		by(MatchType, Medium, func(n *graph.Node) bool { return strings.EqualFold(n.Type, q.Text) }),
+		by(MatchScope, Medium, func(n *graph.Node) bool { return hasSegments(n.Scope(), q.Text) }),
+	}
+}
+
+// part matches a part of a name that ends in no number.
+func (q *Query) part() stage {
+	text := strings.ToLower(q.Text)
+	return stage{Op, func(graphs []*loaded) []hit {
+		return nodesWhere(graphs, MatchPart, Low, func(_ *loaded, n *graph.Node) bool {
+			return contains(strings.ToLower(n.Name), text, func(_, after byte) bool {
+				return !isDigit(text[len(text)-1]) || !isDigit(after)
+			})
+		})
+	}, true}
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// hasSegments reports whether some segments of a scope that follow each other are
+// those of part.
+func hasSegments(scope, part string) bool {
+	part = strings.Trim(part, "/")
+	return part != "" && contains(scope, part, func(before, after byte) bool {
+		return (before == 0 || before == '/') && (after == 0 || after == '/')
+	})
+}
+
+// paramsWhere returns the hits of parameters that a condition holds for.
+func paramsWhere(graphs []*loaded, conf Confidence, is func(p *graph.Param) bool) []hit {
+	var hits []hit
+	for _, g := range graphs {
+		for i := range g.Params {
+			if is(&g.Params[i]) {
+				hits = append(hits, hit{thing: thing{g, -1, i}, match: MatchParam, conf: conf})
+			}
+		}
+	}
+	return hits
+}
+
+// params matches the name of a parameter, or its number.
+func (q *Query) params(graphs []*loaded) []hit {
+	return paramsWhere(graphs, High, func(p *graph.Param) bool {
+		switch {
+		case p.Name == q.Text:
+			return true
+		case q.Kind != Param || q.number == 0:
+			return false
+		case q.name != "":
+			return p.Name == q.name
+		}
+		return p.Number == q.number
+	})
+}
+
+func (q *Query) paramSuffixes(graphs []*loaded) []hit {
+	suffix := "." + strings.TrimPrefix(q.Text, ".")
+	return paramsWhere(graphs, Medium, func(p *graph.Param) bool { return strings.HasSuffix(p.Name, suffix) })
 }

@@ -6,15 +6,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"dumptool/internal/tensor"
 )
 
 // describe is what matters of a graph, a line a node.
@@ -431,5 +431,24 @@ func TestIRProtoLong(t *testing.T) {
 	g, err := ReadIRProto(in, int64(len(top)+size))
 	if want := "1 A A-op0\n2 B B-op1 < 1:0\n"; err != nil || describe(g) != want || g.Misfits.Count != 1 {
 		t.Errorf("error %v, misfits %v, graph\n%s", err, g.Misfits.First, describe(g))
+	}
+}
+
+// TestDeepTuples checks that tuples inside each other take no stack: as many as a file
+// has nodes would be more than there is.
+func TestDeepTuples(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
+	const depth = 100_000
+	g := &IR{Nodes: make([]Node, depth+2), inputs: make([]ref, depth+1)}
+	g.Nodes[0].Type = "Add"
+	for i := range depth + 1 {
+		n := &g.Nodes[i+1]
+		n.Type, g.inputs[i] = makeTuple, ref(i)
+		n.inputs.from, n.inputs.to = int32(i), int32(i+1)
+	}
+	last := &g.Nodes[depth+1]
+	last.Type = "Print"
+	if diff := cmp.Diff([]Source{{Node: 0, Param: -1}}, g.Producers(last, 0)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,19 +1,20 @@
 package hpaa
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"dumptool/internal/tensor"
+	"pgregory.net/rapid"
 )
 
 // slowDecode decodes a text number by number.
@@ -212,5 +213,84 @@ func TestDetect(t *testing.T) {
 		if got != tt.want && (bad == nil || !strings.Contains(got, tt.want)) {
 			t.Errorf("%.30q: %s, want %s", tt.text, got, tt.want)
 		}
+	}
+}
+
+// TestHexGroups: every byte at every place of a group is a digit or is not, as it is for
+// the standard library, and nothing is written behind what is reported.
+func TestHexGroups(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	for c := range 256 {
+		for at := range 16 {
+			src := []byte("0123456789abcdefABCDEF9876543210x")
+			src[at] = byte(c)
+			want := make([]byte, 16)
+			groups := 2
+			if _, err := hex.Decode(want, src[:32]); err != nil {
+				groups = 0
+			}
+			skip := 0
+			if c == '\n' && at == 0 { // a line end, and the digits after it
+				hex.Decode(want, src[1:33])
+				skip, groups = 1, 1 // the text has an x at the end of the second group
+			}
+			dst := bytes.Repeat([]byte{0xa5}, 20)
+			written, read := hexGroups(dst, src)
+			if written != 8*groups || read != 16*groups+skip || !bytes.Equal(dst[:written], want[:written]) || !bytes.Equal(dst[written:], bytes.Repeat([]byte{0xa5}, 20-written)) {
+				t.Fatalf("%q: %x of %d digits, want %x of %d", src, dst[:written], read, want[:8*groups], 16*groups+skip)
+			}
+		}
+	}
+	for range 2000 { // lines of any length, and little room
+		data := make([]byte, random.IntN(200))
+		for i := range data {
+			data[i] = byte(random.Uint32())
+		}
+		text := []byte(hex.EncodeToString(data))
+		for k := 1 + random.IntN(40); k < len(text); k += 1 + random.IntN(80) {
+			text = append(text[:k], append([]byte{'\n'}, text[k:]...)...)
+		}
+		dst := make([]byte, random.IntN(len(data)+1))
+		written, read := hexGroups(dst, text)
+		if digits := bytes.ReplaceAll(text[:read], []byte("\n"), nil); 2*written != len(digits) || !bytes.Equal(dst[:written], data[:written]) {
+			t.Fatalf("%q: %x of %d bytes, want %x", text, dst[:written], read, data[:written])
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	data := make([]byte, 1<<19)
+	for i := range data {
+		data[i] = byte(i * 7)
+	}
+	text := []byte(hex.EncodeToString(data))
+	var lines, spaced, words bytes.Buffer
+	for i := 0; i < len(text); i += 64 {
+		lines.Write(text[i : i+64])
+		lines.WriteByte('\n')
+	}
+	for i := 0; i < len(text); i += 2 {
+		spaced.Write(text[i : i+2])
+		spaced.WriteByte(' ')
+	}
+	for i := 0; i < len(text); i += 4 {
+		words.Write(text[i : i+4])
+		words.WriteByte('\n')
+	}
+	for _, tt := range []struct {
+		name string
+		enc  Encoding
+		text []byte
+	}{{"plain", Hex, text}, {"lines", Hex, lines.Bytes()}, {"apart", Hex, spaced.Bytes()}, {"words16", Words16, words.Bytes()}} {
+		b.Run(tt.name, func(b *testing.B) {
+			dst := make([]byte, len(data))
+			b.SetBytes(int64(len(tt.text)))
+			for b.Loop() {
+				n, _, bad := textForms[tt.enc].decode(dst, tt.text, true)
+				if n != len(data) || bad != nil {
+					b.Fatal(n, bad)
+				}
+			}
+		})
 	}
 }

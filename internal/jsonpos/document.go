@@ -1,6 +1,33 @@
+// Package jsonpos reads JSON (RFC 8259) and remembers where every key and value
+// stands. It is the one such reader of the project, for two kinds of text.
+//
+// Parse is for small files that people write. Text that is not JSON is read as well
+// as it can be: each deviation becomes a Problem with its place, its usual cause and,
+// when there is one right answer, the edit that repairs it, and reading goes on. The
+// Document finds line and column of any offset.
+//
+// Reader is for files that programs write, of any size. It accepts JSON only, one
+// value at a time: it walks into objects and arrays, skips what is not wanted, and
+// reads single values whole, as a Value with places or into a Go value. Its errors
+// say where they are, what was found and what was wanted.
+//
+// Both keep keys that occur twice (see Value.Repeated) and the text of numbers, and
+// bound nesting and the number of values. What the values mean is left to callers.
 package jsonpos
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"dumptool/internal/lang"
+)
 
 // Limits of what is read; a text beyond them is reported and not read on.
 const (
@@ -76,4 +103,257 @@ func (c *Cursor) Position(offset int) (line, column int) {
 	c.offset = offset
 	c.line, c.column = advance(c.line, c.column, text)
 	return c.line, c.column
+}
+
+// Kind says what a value is.
+type Kind uint8
+
+// The kinds of values. Invalid stands where a value is missing or unreadable; a
+// Problem then says why.
+const (
+	Invalid Kind = iota
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+var kindNames = [...]lang.Text{
+	{EN: "nothing", ZH: "空"}, {EN: "null", ZH: " null"}, {EN: "a boolean", ZH: "布尔值"}, {EN: "a number", ZH: "数字"},
+	{EN: "a string", ZH: "字符串"}, {EN: "an array", ZH: "数组"}, {EN: "an object", ZH: "对象"},
+}
+
+// String names the kind with its article, for messages.
+func (k Kind) String() string { return kindNames[k].EN }
+
+// Text names the kind in both languages.
+func (k Kind) Text() lang.Text { return kindNames[k] }
+
+// Value is a JSON value and the bytes of the text it was read from.
+type Value struct {
+	Kind       Kind
+	Start, End int      // byte range, quotes and brackets included
+	Text       string   // of a string: decoded; of numbers and booleans: as JSON writes them
+	Members    []Member // of an object, in file order; duplicates are kept
+	Elems      []*Value // of an array
+}
+
+// Member is a key of an object with its value.
+type Member struct {
+	Key              string
+	KeyStart, KeyEnd int // byte range, quotes included
+	Value            *Value
+}
+
+// Get returns the member that counts under a key: the last one. It returns
+// nil when there is none, or when v is no object.
+func (v *Value) Get(key string) *Member {
+	if v == nil {
+		return nil
+	}
+	for i := len(v.Members) - 1; i >= 0; i-- {
+		if v.Members[i].Key == key {
+			return &v.Members[i]
+		}
+	}
+	return nil
+}
+
+// IsTrue reports whether v is the boolean true.
+func (v *Value) IsTrue() bool { return v != nil && v.Kind == Bool && v.Text == "true" }
+
+// Repeated returns the members of an object whose key stands before, each behind the
+// last of those before it.
+func (v *Value) Repeated() iter.Seq2[*Member, *Member] {
+	return func(yield func(before, again *Member) bool) {
+		seen := make(map[string]*Member, min(len(v.Members), 16))
+		for i := range v.Members {
+			m := &v.Members[i]
+			if before := seen[m.Key]; before != nil && !yield(before, m) {
+				return
+			}
+			seen[m.Key] = m
+		}
+	}
+}
+
+// bom is the byte order mark in UTF-8.
+const bom = "\xef\xbb\xbf"
+
+// encodingProblem recognises what is not worth reading as UTF-8.
+func encodingProblem(src []byte) *Problem {
+	if text, ok := FromUTF16(src); ok {
+		p := &Problem{Cause: UTF16, Length: len(src), Message: lang.Sayf("the file is UTF-16; save it as UTF-8 without a byte order mark", "文件是 UTF-16，请保存为不带 BOM 的 UTF-8")}
+		p.replace(string(text))
+		return p
+	}
+	if i := bytes.IndexByte(src, 0); i >= 0 {
+		return &Problem{Cause: Binary, Offset: i, Length: 1, Message: lang.Sayf("the file holds zero bytes and is no text", "文件含有零字节，不是文本")}
+	}
+	return nil
+}
+
+// FromUTF16 turns a text in UTF-16 into UTF-8 without a byte order mark. It
+// takes text with a mark of its own, and text that starts with an ASCII
+// character. It returns false when src is something else.
+func FromUTF16(src []byte) ([]byte, bool) {
+	if len(src) < 2 {
+		return nil, false
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	switch a, b := src[0], src[1]; {
+	case a == 0xff && b == 0xfe:
+		src = src[2:]
+	case a == 0xfe && b == 0xff:
+		order, src = binary.BigEndian, src[2:]
+	case a == 0 && b != 0 && b < utf8.RuneSelf && plausible(src, 0):
+		order = binary.BigEndian
+	case b == 0 && a != 0 && a < utf8.RuneSelf && plausible(src, 1):
+	default:
+		return nil, false
+	}
+	units := make([]uint16, 0, len(src)/2)
+	for i := 0; i+1 < len(src); i += 2 {
+		units = append(units, order.Uint16(src[i:]))
+	}
+	// A zero would make the result binary: keep the text readable.
+	return bytes.ReplaceAll([]byte(string(utf16.Decode(units))), []byte{0}, []byte("\uFFFD")), true
+}
+
+// plausible reports whether most bytes at even or odd places are zero, as in
+// UTF-16 text that is mostly ASCII.
+func plausible(src []byte, parity int) bool {
+	src = src[:min(len(src), 4096)]
+	zero := 0
+	for i := parity; i < len(src); i += 2 {
+		if src[i] == 0 {
+			zero++
+		}
+	}
+	return 2*zero > (len(src)-parity)/2
+}
+
+// Error says where a text is not what was wanted.
+type Error struct {
+	Path         string // of the value, like graph[0].op[3].name; empty for the document
+	Offset       int64  // in bytes
+	Line, Column int    // counted from 1, columns are characters
+	Found        string
+	Wanted       string
+}
+
+// Error names the place, what was found and what was wanted.
+func (e *Error) Error() string {
+	path := ""
+	if e.Path != "" {
+		path = e.Path + ", "
+	}
+	return fmt.Sprintf("%sline %d, column %d: found %s, wanted %s", path, e.Line, e.Column, e.Found, e.Wanted)
+}
+
+// JoinPath appends a key to a path. Keys that are no plain words stand in brackets.
+func JoinPath(path, key string) string {
+	const longest = 60 // characters
+	switch {
+	case len(key) > longest || !isWord(key):
+		return path + "[" + Quote(Shorten(key, longest)) + "]"
+	case path == "":
+		return key
+	default:
+		return path + "." + key
+	}
+}
+
+func isWord(key string) bool {
+	for i := range len(key) {
+		if c := key[i]; c != '_' && !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return key != ""
+}
+
+// Shorten cuts a text to so many characters, with an ellipsis behind.
+func Shorten(s string, most int) string {
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + "..."
+		}
+		n++
+	}
+	return s
+}
+
+func pathText(steps []step) string {
+	path := ""
+	for _, s := range steps {
+		if s.index >= 0 {
+			path += "[" + strconv.Itoa(s.index) + "]"
+		} else {
+			path = JoinPath(path, s.key)
+		}
+	}
+	return path
+}
+
+// excerpt is a piece of a file for a message.
+func excerpt(text []byte) string {
+	const most = 40 // characters
+	return printable([]byte(Shorten(string(text[:min(len(text), utf8.UTFMax*(most+1))]), most)))
+}
+
+// advance returns the position behind a text that starts at a position.
+func advance(line, column int, text []byte) (int, int) {
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+		line += bytes.Count(text, []byte{'\n'})
+		column, text = 1, text[i+1:]
+	}
+	return line, column + utf8.RuneCount(text)
+}
+
+// Marshal returns v as JSON that a terminal shows, on one line unless there is an
+// indentation, without a newline at its end and without escapes for HTML. What it is
+// given can always be marshalled.
+func Marshal(v any, indent string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return Visible(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// Visible returns a JSON text with the characters of its strings that a terminal
+// would obey instead of show, which encoding/json leaves as they are - DEL, C1
+// control characters, invisible and direction-changing ones - as escape
+// sequences. It means the same as before.
+func Visible(text []byte) []byte {
+	if bytes.IndexFunc(text, hidden) < 0 {
+		return text
+	}
+	var out []byte
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		switch high, low := utf16.EncodeRune(r); {
+		case !hidden(r):
+			out = append(out, text[:n]...)
+		case high != unicode.ReplacementChar:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		text = text[n:]
+	}
+	return out
+}
+
+// hidden reports whether r, which stands in a string, has no visible form of its
+// own. Spaces of all widths pass.
+func hidden(r rune) bool {
+	return r >= 0x7f && !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxNesting is how many levels of brackets a Reader accepts.
@@ -303,4 +305,175 @@ func (r *Reader) key() (string, error) {
 	}
 	r.pos++
 	return key, nil
+}
+
+// peek returns the next byte, or 0 at the end.
+func (r *Reader) peek() byte {
+	if r.pos < len(r.buf) || r.fill() {
+		return r.buf[r.pos]
+	}
+	return 0
+}
+
+// fill reads further bytes and drops those that are not needed any more.
+func (r *Reader) fill() bool {
+	if drop := r.kept(); drop > 0 {
+		gone := r.buf[:drop]
+		r.line, r.column = advance(r.line, r.column, gone)
+		r.base += int64(drop)
+		r.buf = r.buf[:copy(r.buf, r.buf[drop:])]
+		r.pos -= drop
+	}
+	for tries := 0; r.err == nil; tries++ {
+		r.buf = slices.Grow(r.buf, readSize)
+		n, err := r.in.Read(r.buf[len(r.buf) : len(r.buf)+readSize])
+		r.buf, r.err = r.buf[:len(r.buf)+n], err
+		switch r.size += int64(n); {
+		case r.size > r.maxSize:
+			r.err = fmt.Errorf("the file is larger than %d MiB", r.maxSize>>20)
+			r.buf = r.buf[:len(r.buf)-n]
+			return false
+		case n > 0:
+			return true
+		case tries == 100:
+			r.err = io.ErrNoProgress
+		}
+	}
+	return false
+}
+
+// kept returns the index in buf of the first byte that is still needed. It splits
+// no character.
+func (r *Reader) kept() int {
+	first := r.pos
+	if r.token >= 0 {
+		first = int(r.token - r.base)
+	}
+	for back := 0; back < utf8.UTFMax && first > 0 && first < len(r.buf) && !utf8.RuneStart(r.buf[first]); back++ {
+		first--
+	}
+	return first
+}
+
+func (r *Reader) offset() int64 { return r.base + int64(r.pos) }
+
+// unexpected is the error for the character that comes next.
+func (r *Reader) unexpected(wanted string) error {
+	for !utf8.FullRune(r.buf[r.pos:]) && r.fill() {
+	}
+	if r.pos < len(r.buf) {
+		_, size := utf8.DecodeRune(r.buf[r.pos:])
+		return r.wrong(strconv.Quote(string(r.buf[r.pos:r.pos+size])), wanted)
+	}
+	if !errors.Is(r.err, io.EOF) {
+		return r.err
+	}
+	return r.wrong("the end of the file", wanted)
+}
+
+// wrong is an error at the current place.
+func (r *Reader) wrong(found, wanted string) error {
+	return r.errorAt(r.offset(), r.where(), found, wanted)
+}
+
+// where is the path of the current value.
+func (r *Reader) where() string { return pathText(r.path) }
+
+func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
+	e := &Error{Path: path, Offset: offset, Found: found, Wanted: wanted}
+	e.Line, e.Column = advance(r.line, r.column, r.buf[:offset-r.base])
+	return e
+}
+
+// scalar reads a value that is no object and no array, and returns its text, which
+// is valid until the next call.
+func (r *Reader) scalar() ([]byte, error) {
+	c := r.space()
+	start := r.offset()
+	if !r.keeping {
+		r.token = start
+	}
+	var err error
+	switch {
+	case c == '"':
+		err = r.stringLiteral()
+	case c == '-' || isDigit(c):
+		err = r.word(r.isNumber, "a number")
+	case r.Python && (c == 'N' || c == 'I'):
+		err = r.word(isNonFinite, "a number")
+	case c == 't' || c == 'f' || c == 'n':
+		err = r.word(isConstant, "true, false or null")
+	default:
+		err = r.unexpected("a value")
+	}
+	return r.buf[start-r.base : r.pos], err
+}
+
+// stringLiteral reads a string with its quotes.
+func (r *Reader) stringLiteral() error {
+	for r.pos++; ; r.pos++ {
+		for r.pos < len(r.buf) && r.buf[r.pos] >= ' ' && r.buf[r.pos] != '"' && r.buf[r.pos] != '\\' {
+			r.pos++
+		}
+		switch c := r.peek(); {
+		case c == '"':
+			r.pos++
+			return nil
+		case c < ' ':
+			return r.unexpected("the rest of the string")
+		case c == '\\':
+			r.pos++
+			c := r.peek()
+			if c == 0 || strings.IndexByte(escapes, c) < 0 {
+				return r.unexpected("an escape sequence")
+			}
+			for i := 0; c == 'u' && i < 4; i++ {
+				r.pos++
+				if !isHex(r.peek()) {
+					return r.unexpected("four hexadecimal digits")
+				}
+			}
+		}
+	}
+}
+
+// word reads letters, digits and signs, which must be valid.
+func (r *Reader) word(valid func([]byte) bool, wanted string) error {
+	start := r.offset()
+	for c := r.peek(); c|0x20 >= 'a' && c|0x20 <= 'z' || isDigit(c) || c == '-' || c == '+' || c == '.'; c = r.peek() {
+		r.pos++
+	}
+	if text := r.buf[start-r.base : r.pos]; !valid(text) {
+		return r.errorAt(start, r.where(), strconv.Quote(excerpt(text)), wanted)
+	}
+	return nil
+}
+
+func (r *Reader) isNumber(text []byte) bool {
+	return isNumber(text) || r.Python && isNonFinite(text)
+}
+
+func isNonFinite(text []byte) bool {
+	return string(text) == "NaN" || string(text) == "Infinity" || string(text) == "-Infinity"
+}
+
+func isConstant(text []byte) bool {
+	return string(text) == "true" || string(text) == "false" || string(text) == "null"
+}
+
+// space skips white space and returns the byte that follows, or 0 at the end.
+func (r *Reader) space() byte {
+	for {
+		for r.pos < len(r.buf) {
+			switch c := r.buf[r.pos]; c {
+			case ' ', '\t', '\r', '\n':
+				r.pos++
+			default:
+				return c
+			}
+		}
+		if !r.fill() {
+			return 0
+		}
+	}
 }

@@ -4,9 +4,228 @@
 // and the language that the environment asks for.
 package lang
 
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
 // Text is a text in two languages.
 type Text struct {
 	// EN is the text in English, ZH in Chinese.
 	EN string `json:"en"`
 	ZH string `json:"zh"`
+}
+
+// Sentence is a text that is put together from a template and its arguments when
+// somebody reads it, in the language that is wanted: it takes about as much memory as
+// a text in one language. The zero value says nothing. JSON has it in English.
+type Sentence struct{ s *sentence }
+
+type sentence struct {
+	template Text
+	args     []any
+}
+
+// Sayf returns a sentence of a template in English and one in Chinese, with the verbs
+// of fmt for the same arguments; without arguments they are no templates but the
+// texts. Of arguments that are texts or sentences themselves, or have a text, each
+// language takes its own, also of errors that wrap one that has a text. Arguments
+// must not change any more.
+func Sayf(en, zh string, args ...any) Sentence {
+	return Sentence{&sentence{Text{EN: en, ZH: zh}, args}}
+}
+
+// Plain returns a text that is the same in both languages, such as that of an error.
+func Plain(text string) Sentence {
+	if text == "" {
+		return Sentence{}
+	}
+	return Sayf(text, text)
+}
+
+// Plains are texts that are the same in both languages.
+func Plains(texts []string) []Sentence {
+	var all []Sentence
+	for _, t := range texts {
+		all = append(all, Plain(t))
+	}
+	return all
+}
+
+// Join joins sentences, with a separator in between.
+func Join(sentences []Sentence, separator Text) Sentence {
+	if len(sentences) == 0 {
+		return Sentence{}
+	}
+	args := make([]any, 0, 2*len(sentences)-1)
+	for i, s := range sentences {
+		if i > 0 {
+			args = append(args, separator)
+		}
+		args = append(args, s)
+	}
+	verbs := strings.Repeat("%s", len(args))
+	return Sayf(verbs, verbs, args...)
+}
+
+// IsZero reports whether the sentence says nothing.
+func (s Sentence) IsZero() bool { return s.s == nil }
+
+// Text puts the sentence together in both languages.
+func (s Sentence) Text() Text {
+	return Text{EN: s.String(), ZH: s.in(func(t Text) string { return t.ZH })}
+}
+
+// String is the sentence in English.
+func (s Sentence) String() string { return s.in(func(t Text) string { return t.EN }) }
+
+// in puts the sentence together in one language.
+func (s Sentence) in(choose func(Text) string) string {
+	switch {
+	case s.s == nil:
+		return ""
+	case len(s.s.args) == 0:
+		return choose(s.s.template)
+	}
+	own := make([]any, len(s.s.args))
+	for i, a := range s.s.args {
+		switch a := a.(type) {
+		case Text:
+			own[i] = choose(a)
+		case Sentence:
+			own[i] = a.in(choose)
+		case interface{ Text() Text }:
+			own[i] = choose(a.Text())
+		case error:
+			own[i] = choose(errorText(a))
+		default:
+			own[i] = a
+		}
+	}
+	return fmt.Sprintf(choose(s.s.template), own...)
+}
+
+// Error returns the sentence of an error.
+func Error(err error) Sentence { return Sayf("%v", "%v", err) }
+
+// Errorf returns an error with a text, from what Sayf takes.
+func Errorf(en, zh string, args ...any) error { return sentenceError{Sayf(en, zh, args...)} }
+
+// sentenceError is an error with a text.
+type sentenceError struct{ Sentence }
+
+// Error is the text in English.
+func (e sentenceError) Error() string { return e.String() }
+
+// Failure is an error that documents have as its text, in English.
+type Failure interface {
+	error
+	encoding.TextMarshaler
+}
+
+// Failed returns an error as a Failure, nil for none.
+func Failed(err error) Failure {
+	if err == nil {
+		return nil
+	}
+	return failure{err}
+}
+
+// failure is an error with its text in documents.
+type failure struct{ error }
+
+// Unwrap returns the error itself.
+func (f failure) Unwrap() error { return f.error }
+
+// MarshalText implements encoding.TextMarshaler.
+func (f failure) MarshalText() ([]byte, error) { return []byte(f.Error()), nil }
+
+// errorText is an error whose part with a text, which is its message in English, is
+// in the language.
+func errorText(err error) Text {
+	t := Text{EN: err.Error(), ZH: err.Error()}
+	var part interface {
+		error
+		Text() Text
+	}
+	if errors.As(err, &part) {
+		t.ZH = strings.Replace(t.ZH, part.Error(), part.Text().ZH, 1)
+	}
+	return t
+}
+
+// Equal reports whether two sentences are the same in English.
+func (s Sentence) Equal(other Sentence) bool { return s.String() == other.String() }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Sentence) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. The sentence is then the same in
+// both languages: no other was written.
+func (s *Sentence) UnmarshalText(text []byte) error {
+	*s = Plain(string(text))
+	return nil
+}
+
+// Count prints a number of things: 1 file, 2 files.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// CountText is Count in both languages; zh has the measure word, such as 个文件.
+func CountText(n int, noun, zh string) Text {
+	return Text{EN: Count(n, noun), ZH: fmt.Sprintf("%d %s", n, zh)}
+}
+
+// FirstNames lists at most five names.
+func FirstNames(names []string) string {
+	const shown = 5
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:shown], ", ") + ", ..."
+}
+
+// Clip cuts a text of a file to what fits a message.
+func Clip(s string) string {
+	const longest = 60
+	if len(s) > longest {
+		return s[:longest] + "..."
+	}
+	return s
+}
+
+// ChineseLocale reports whether the variables of the environment ask for Chinese:
+// the first of LC_ALL, LC_MESSAGES and LANG that is set decides.
+func ChineseLocale(getenv func(name string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if locale := getenv(name); locale != "" {
+			return strings.HasPrefix(strings.ToLower(locale), "zh")
+		}
+	}
+	return false
+}
+
+// UnicodeLocale reports whether the locale of the environment has all characters.
+func UnicodeLocale(getenv func(name string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := getenv(name); locale != "" {
+			return strings.Contains(strings.ReplaceAll(strings.ToLower(locale), "-", ""), "utf8")
+		}
+	}
+	return false
+}
+
+// Pattern returns a regular expression that is compiled when it is needed first:
+// a command needs few of the program's, and all of them would delay its start. It
+// panics then for one that has an error, as regexp.MustCompile does.
+func Pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

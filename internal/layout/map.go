@@ -120,3 +120,323 @@ func (b block) clip(ranges []axisRange) (block, bool) {
 	}
 	return part, true
 }
+
+// level is one digit of a mixed-radix position: size positions, each stride
+// device elements apart. The last level of an axis has size 0: no bound.
+type level struct {
+	size   int64
+	stride int64
+}
+
+// span is the piece of a host axis that a block covers: count positions from
+// start. Position start+k lies at the device offset that the digits of shift+k
+// give.
+type span struct {
+	start, count, shift int64
+	levels              []level
+}
+
+// block is a box of host elements, one span an axis, whose device offset is
+// base plus the sum over the axes.
+type block struct {
+	base  int64
+	spans []span
+}
+
+// blockList gives the blocks of a map one by one: a grouped layout may have as
+// many as there are groups, so they are not kept.
+type blockList struct {
+	n  int64
+	at func(i int64) block
+	// inHost and inDevice give a range of blocks that holds all that touch
+	// ranges of the host axes, or the device offsets [lo, hi). nil means all.
+	inHost   func(ranges []axisRange) (from, to int64)
+	inDevice func(lo, hi int64) (from, to int64)
+}
+
+// listOf is the list of a few blocks.
+func listOf(blocks ...block) blockList {
+	for _, b := range blocks {
+		for i := range b.spans {
+			b.spans[i] = b.spans[i].normal()
+		}
+	}
+	return blockList{n: int64(len(blocks)), at: func(i int64) block { return blocks[i] }}
+}
+
+// eachInHost calls f with the blocks that may touch ranges of the host axes.
+func (l blockList) eachInHost(ranges []axisRange, f func(block) error) error {
+	from, to := int64(0), l.n
+	if l.inHost != nil {
+		from, to = l.inHost(ranges)
+	}
+	return l.each(from, to, f)
+}
+
+// eachInDevice calls f with the blocks that may touch device offsets [lo, hi).
+func (l blockList) eachInDevice(lo, hi int64, f func(block) error) error {
+	from, to := int64(0), l.n
+	if l.inDevice != nil {
+		from, to = l.inDevice(lo, hi)
+	}
+	return l.each(from, to, f)
+}
+
+func (l blockList) each(from, to int64, f func(block) error) error {
+	for i := max(0, from); i < min(to, l.n); i++ {
+		if err := f(l.at(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linear is a whole axis of n positions, stride device elements apart.
+func linear(n, stride int64) span {
+	return span{count: n, levels: []level{{0, stride}}}
+}
+
+// split is a whole axis of n positions that is cut in pieces of size: inner is
+// the stride inside a piece, outer the stride from piece to piece.
+func split(n, size, inner, outer int64) span {
+	return span{count: n, levels: []level{{size, inner}, {0, outer}}}
+}
+
+// normal returns the span with levels merged where the outer one continues the
+// inner one, so that a granule is as small as the layout allows.
+func (s span) normal() span {
+	merged := []level{s.levels[0]}
+	for _, l := range s.levels[1:] {
+		last := &merged[len(merged)-1]
+		if l.stride == last.size*last.stride {
+			if last.size *= l.size; l.size == 0 {
+				last.size = 0
+			}
+			continue
+		}
+		merged = append(merged, l)
+	}
+	s.levels = merged
+	return s
+}
+
+// granule returns how many neighbouring positions the bounded levels hold.
+func (s span) granule() int64 {
+	n := int64(1)
+	for _, l := range s.levels[:len(s.levels)-1] {
+		n *= l.size
+	}
+	return n
+}
+
+// clip returns the part of the span in the axis range [lo, hi), with start
+// counted from lo; ok is false when there is none.
+func (s span) clip(lo, hi int64) (span, bool) {
+	from, to := max(s.start, lo), min(s.start+s.count, hi)
+	if from >= to {
+		return span{}, false
+	}
+	s.shift += from - s.start
+	s.start = from - lo
+	s.count = to - from
+	return s, true
+}
+
+// run is a piece of an axis with plain strides: its first position, the device
+// offset there, and its loops, innermost first.
+type run struct {
+	pos, off int64
+	loops    []loop
+}
+
+// loop is n steps, each step axis positions and stride device elements wide.
+type loop struct {
+	n, step, stride int64
+}
+
+// runs cuts the span into pieces with plain strides: at most a head, a middle
+// and a tail per level.
+func (s span) runs() []run {
+	var all []run
+	for _, r := range digits(s.levels, s.shift, s.shift+s.count) {
+		r.pos += s.start - s.shift
+		all = append(all, r)
+	}
+	return all
+}
+
+// digits cuts the positions [a, b) of a mixed-radix number into runs.
+func digits(levels []level, a, b int64) []run {
+	if a >= b {
+		return nil
+	}
+	top := levels[len(levels)-1]
+	if len(levels) == 1 {
+		return []run{{pos: a, off: a * top.stride, loops: []loop{{b - a, 1, top.stride}}}}
+	}
+	lower := levels[:len(levels)-1]
+	place := int64(1)
+	for _, l := range lower {
+		place *= l.size
+	}
+	within := func(q, from, to int64) []run {
+		part := digits(lower, from, to)
+		for i := range part {
+			part[i].pos += q * place
+			part[i].off += q * top.stride
+		}
+		return part
+	}
+	first, last := a/place, (b-1)/place
+	if first == last {
+		return within(first, a-first*place, b-first*place)
+	}
+	var all []run
+	if a > first*place {
+		all = append(all, within(first, a-first*place, place)...)
+		first++
+	}
+	end := b / place
+	if end > first {
+		full := within(first, 0, place)
+		for i := range full {
+			full[i].loops = append(full[i].loops, loop{end - first, place, top.stride})
+		}
+		all = append(all, full...)
+	}
+	if b > end*place {
+		all = append(all, within(end, 0, b-end*place)...)
+	}
+	return all
+}
+
+// box is a set of elements with plain strides on both sides, in elements:
+// what a copy kernel works on.
+type box struct {
+	host, dev int64 // offsets of the first element
+	dims      []dim
+}
+
+// dim is one loop of a box.
+type dim struct {
+	n, host, dev int64
+}
+
+// boxes calls f with every box of the block. hostStride gives the host stride
+// of each axis, in elements. The box is only valid during the call.
+func (b block) boxes(hostStride []int64, f func(box) error) error {
+	axes := make([][]run, len(b.spans))
+	for i, s := range b.spans {
+		axes[i] = s.runs()
+	}
+	return cross(axes, hostStride, box{dev: b.base}, f)
+}
+
+// cross combines the runs of the axes: one box for each choice of a run per axis.
+func cross(axes [][]run, hostStride []int64, done box, f func(box) error) error {
+	if len(axes) == 0 {
+		return f(done.coalesced())
+	}
+	for _, r := range axes[0] {
+		next := box{
+			host: done.host + r.pos*hostStride[0],
+			dev:  done.dev + r.off,
+			dims: slices.Clone(done.dims),
+		}
+		for _, l := range r.loops {
+			next.dims = append(next.dims, dim{l.n, l.step * hostStride[0], l.stride})
+		}
+		if err := cross(axes[1:], hostStride[1:], next, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coalesced drops loops of one step, sorts the others by host stride and joins
+// loops that continue each other on both sides.
+func (b box) coalesced() box {
+	dims := slices.DeleteFunc(b.dims, func(d dim) bool { return d.n == 1 })
+	slices.SortFunc(dims, func(x, y dim) int {
+		if x.host != y.host {
+			return int(min(1, max(-1, x.host-y.host)))
+		}
+		return int(min(1, max(-1, x.dev-y.dev)))
+	})
+	joined := dims[:0]
+	for _, d := range dims {
+		if k := len(joined) - 1; k >= 0 &&
+			d.host == joined[k].n*joined[k].host && d.dev == joined[k].n*joined[k].dev {
+			joined[k].n *= d.n
+			continue
+		}
+		joined = append(joined, d)
+	}
+	b.dims = joined
+	return b
+}
+
+// swapped exchanges the roles of host and device.
+func (b box) swapped() box {
+	s := box{host: b.dev, dev: b.host, dims: slices.Clone(b.dims)}
+	for i, d := range s.dims {
+		s.dims[i] = dim{d.n, d.dev, d.host}
+	}
+	return s.coalesced()
+}
+
+// within calls f with the parts of the box whose host offsets lie in [lo, hi).
+// Loops must not overlap on the host side: each is wider than all that are
+// nested in it, which holds for any box of a layout.
+func (b box) within(lo, hi int64, f func(box) error) error {
+	extent := int64(1)
+	for _, d := range b.dims {
+		extent += (d.n - 1) * d.host
+	}
+	if b.host >= hi || b.host+extent <= lo {
+		return nil
+	}
+	if b.host >= lo && b.host+extent <= hi {
+		return f(b)
+	}
+	outer := b.dims[len(b.dims)-1]
+	inner := box{dims: b.dims[:len(b.dims)-1]}
+	reach := extent - (outer.n-1)*outer.host
+	// Steps [from, to) touch the range, steps [whole, end) lie in it entirely.
+	from := max(0, ceilDiv(lo-b.host-reach+1, outer.host))
+	to := min(outer.n, ceilDiv(hi-b.host, outer.host))
+	whole := min(to, max(from, ceilDiv(lo-b.host, outer.host)))
+	end := max(whole, min(to, floorDiv(hi-b.host-reach, outer.host)+1))
+	at := func(i int64) box {
+		return box{host: b.host + i*outer.host, dev: b.dev + i*outer.dev, dims: inner.dims}
+	}
+	for i := from; i < whole; i++ {
+		if err := at(i).within(lo, hi, f); err != nil {
+			return err
+		}
+	}
+	if end > whole {
+		part := at(whole)
+		part.dims = append(slices.Clone(inner.dims), dim{end - whole, outer.host, outer.dev})
+		if err := f(part.coalesced()); err != nil {
+			return err
+		}
+	}
+	for i := end; i < to; i++ {
+		if err := at(i).within(lo, hi, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ceilDiv and floorDiv divide towards plus and minus infinity; b > 0.
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

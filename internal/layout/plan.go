@@ -1,8 +1,31 @@
+// Package layout moves elements between Ascend device layouts (NC1HWC0,
+// FRACTAL_Z, FRACTAL_NZ, ...) and host axis orders (NCHW, HWCN, ND, ...).
+//
+// Every device layout is one offset rule: where in the device buffer a host
+// element lies. Device to host is a gather by that rule, so padding is never
+// looked at; host to device is a scatter into zeros. All pairs follow from it,
+// because a host order only permutes the loops, and device to device goes
+// through a host order.
+//
+// A rule is written as blocks: boxes of host elements in which the offset is a
+// sum with one term per axis, and a term is a mixed-radix number (the channel
+// axis of NC1HWC0 is c%C0 + (c/C0)*H*W*C0). From blocks follow boxes with
+// plain strides on both sides, which is what is copied.
+//
+// The formulas are those of the public Ascend sources: the format_transfer
+// code of the graph engine (hicann/ge), its shape inference, and the TransData
+// operator (hicann/ops-math).
+//
+// The package knows nothing of files: it reads elements by offset
+// through one small interface, a block at a time. A Plan says how a result comes
+// about, a Reader gives any part of it: every move of elements is a read.
 package layout
 
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"dumptool/internal/tensor"
 )
@@ -289,4 +312,123 @@ func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape
 	paired[at] /= 2
 	paired[at+3] *= 2
 	return paired, nil
+}
+
+// reading is the map by which the elements in src are laid out.
+func (s step) reading(src Source, unit int) (*Map, error) {
+	if s.column == nil {
+		return s.m, nil
+	}
+	isColumn, err := s.holdsColumn(src, unit)
+	if err != nil {
+		return nil, err
+	}
+	if isColumn {
+		return s.column, nil
+	}
+	return s.m, nil
+}
+
+// holdsColumn decides between the two readings of a one-dimensional tensor in
+// FRACTAL_NZ, which both fit when it is no longer than a block: it is a column
+// when the row holds only zeros after its first element and the column does not.
+func (s step) holdsColumn(src Source, unit int) (bool, error) {
+	n, c0 := s.m.Axes[0].Size, s.m.Device[len(s.m.Device)-1]
+	element := make([]byte, unit)
+	nonZero := func(stride int64) (bool, error) {
+		for i := int64(1); i < n; i++ {
+			if err := src.ReadElements(element, i*stride); err != nil {
+				return false, err
+			}
+			if slices.ContainsFunc(element, func(b byte) bool { return b != 0 }) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	if row, err := nonZero(1); row || err != nil {
+		return false, err
+	}
+	return nonZero(c0)
+}
+
+// Crop plans the leading part of a dense array: want[i] of got[i] positions of
+// every axis.
+func Crop(got, want tensor.Shape) (*Plan, error) {
+	if len(got) != len(want) {
+		return nil, &ShapeError{Format: tensor.ND, Stored: got, Host: want,
+			Relation: fmt.Sprintf("rank is %d, want %d", len(got), len(want))}
+	}
+	for i, n := range got {
+		if want[i] > n {
+			return nil, &ShapeError{Format: tensor.ND, Stored: got, Host: want,
+				Relation: fmt.Sprintf("dimension %d is %d, want at least %d", i, n, want[i])}
+		}
+	}
+	return viewPlan(got, want, got.Strides()), nil
+}
+
+// Transpose plans a dense array with its axes in another order: axis i of the
+// result is axis perm[i] of the array, as numpy.transpose has it.
+func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
+	axes := make([]int, len(got))
+	for i := range axes {
+		axes[i] = i
+	}
+	if sorted := slices.Sorted(slices.Values(perm)); !slices.Equal(sorted, axes) {
+		return nil, fmt.Errorf("%v does not order the %d axes of %v", perm, len(got), got)
+	}
+	want, strides := make(tensor.Shape, len(perm)), make([]int64, len(perm))
+	for i, p := range perm {
+		want[i], strides[i] = got[p], got.Strides()[p]
+	}
+	return viewPlan(got, want, strides), nil
+}
+
+// Strided plans the elements of an array that strides, from 0 on, give for a
+// shape: they may lie in any order, with gaps, and an element be several ones of the
+// result. The array ends with the last of them.
+func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
+	if len(strides) != len(want) {
+		return nil, fmt.Errorf("%d strides for the %d axes of %v", len(strides), len(want), want)
+	}
+	if n, ok := want.Count(); !ok || n > maxElements {
+		return nil, &ShapeError{Format: tensor.ND, Host: want, Relation: "too many elements"}
+	}
+	last := int64(0)
+	for i, n := range want {
+		if strides[i] < 0 {
+			return nil, fmt.Errorf("stride %d is %d, want at least 0", i, strides[i])
+		}
+		if n > 1 {
+			if strides[i] > (math.MaxInt64-1-last)/(n-1) {
+				return nil, fmt.Errorf("strides %v for %v reach beyond 63 bits", strides, want)
+			}
+			last += (n - 1) * strides[i]
+		}
+	}
+	return viewPlan(tensor.Shape{last + 1}, want, strides), nil
+}
+
+// viewPlan plans the elements of a dense array that strides give for a shape.
+func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
+	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: view(stored, denseAxes(want), strides)}}}
+}
+
+// permutation is the map of a host array stored in the order from.
+func permutation(stored, wanted dims5, from, to string) *Map {
+	var strides []int64
+	for _, axis := range stored.axes(from) {
+		strides = append(strides, axis.Stride)
+	}
+	return view(stored.shape(from), wanted.axes(to), strides)
+}
+
+// view is the map of axes whose strides in a dense array are given.
+func view(stored tensor.Shape, axes []Axis, strides []int64) *Map {
+	b := block{spans: make([]span, len(axes))}
+	for i, a := range axes {
+		b.spans[i] = linear(a.Size, strides[i])
+	}
+	return &Map{Device: stored, Axes: axes, blocks: listOf(b)}
 }

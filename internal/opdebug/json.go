@@ -2,9 +2,14 @@ package opdebug
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"dumptool/internal/jsonpos"
 )
 
 // MarshalJSON implements json.Marshaler: the form of AppendJSON.
@@ -137,4 +142,329 @@ func (m members) MarshalJSON() ([]byte, error) {
 		out = fmt.Appendf(out, "%q:%s", member.key, value)
 	}
 	return append(out, '}'), nil
+}
+
+// member is a value of a JSON text with the keys that lead to it.
+type member struct {
+	*jsonpos.Value
+	src  []byte
+	path string
+}
+
+// object is a member that is an object, and which of its keys were read.
+type object struct {
+	member
+	read map[string]bool
+}
+
+// parseRoot reads the object that a file consists of, or its member "record" of
+// the extended form.
+func parseRoot(data []byte) (*object, error) {
+	doc := jsonpos.Parse(data)
+	if !doc.Valid() { // by stricter rules: what encoding/json accepts is read
+		var raw json.RawMessage
+		var syntax *json.SyntaxError
+		if err := json.Unmarshal(data, &raw); errors.As(err, &syntax) {
+			return nil, &JSONError{Offset: syntax.Offset, Err: err}
+		}
+	}
+	root := cmp.Or(doc.Root, &jsonpos.Value{End: len(data)})
+	if record := root.Get("record"); record != nil && record.Value.Kind == jsonpos.Object {
+		root = record.Value
+	}
+	return member{Value: root, src: data}.object()
+}
+
+// object returns the member as an object, whose keys must be different.
+func (m member) object() (*object, error) {
+	if m.Kind != jsonpos.Object {
+		return nil, m.mismatch("an object")
+	}
+	o := &object{member: m, read: map[string]bool{}}
+	for _, again := range m.Repeated() {
+		return nil, &JSONError{Path: o.pathOf(again.Key), Offset: int64(again.Value.Start), Found: "a second value", Wanted: "one"}
+	}
+	return o, nil
+}
+
+func (o *object) pathOf(key string) string { return strings.TrimPrefix(o.path+"."+key, ".") }
+
+func (o *object) has(key string) bool { return o.Get(key) != nil }
+
+// take returns the member of this key and marks it as read.
+func (o *object) take(key string) (member, error) {
+	m := o.Get(key)
+	if m == nil {
+		return member{}, &JSONError{Path: o.path, Offset: int64(o.Start), Found: "no such key", Wanted: strconv.Quote(key)}
+	}
+	o.read[key] = true
+	return member{m.Value, o.src, o.pathOf(key)}, nil
+}
+
+// object returns the member of this key as an object.
+func (o *object) object(key string) (*object, error) {
+	m, err := o.take(key)
+	if err != nil {
+		return nil, err
+	}
+	return m.object()
+}
+
+// unread returns the paths of the members that were not taken.
+func (o *object) unread() []string {
+	var out []string
+	for i := range o.Members {
+		if key := o.Members[i].Key; !o.read[key] {
+			out = append(out, strconv.Quote(o.pathOf(key)))
+		}
+	}
+	return out
+}
+
+// numbers reads the member as one number, or as an array of n if n is not 1.
+func (m member) numbers(n int) ([]uint64, error) {
+	if n == 1 {
+		v, err := m.number(64)
+		return []uint64{v}, err
+	}
+	if m.Kind != jsonpos.Array || len(m.Elems) != n {
+		return nil, m.mismatch(fmt.Sprintf("an array of %d numbers", n))
+	}
+	out := make([]uint64, n)
+	for i, e := range m.Elems {
+		v, err := member{e, m.src, m.path}.number(64)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// number reads the member as an unsigned number of so many bits: a decimal
+// number, or a string in hex.
+func (m member) number(bits int) (uint64, error) {
+	text, base := m.Text, 10
+	if m.Kind == jsonpos.String {
+		var hex bool
+		if text, hex = strings.CutPrefix(text, "0x"); !hex {
+			text = ""
+		}
+		base = 16
+	}
+	v, err := strconv.ParseUint(text, base, bits)
+	if err != nil {
+		return 0, m.mismatch(fmt.Sprintf(`a whole number of %d bits or its "0x" string`, bits))
+	}
+	return v, nil
+}
+
+// mismatch is the error for a member that is not what it should be.
+func (m member) mismatch(wanted string) error {
+	const most = 40
+	raw := m.src[m.Start:m.End]
+	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(raw[:min(len(raw), most)]), "")), " ")
+	if len(raw) > most {
+		found += "..."
+	}
+	return &JSONError{Path: m.path, Offset: int64(m.Start), Found: found, Wanted: wanted}
+}
+
+// ParseJSON reads a record from its JSON form: the one AppendJSON writes, the one
+// MindSpore writes, which is a single line with sorted keys, or an object with
+// either as its member "record". The order of keys and white space do not matter.
+//
+// It returns a *JSONError for what is no such form, an *AccTypeError for an
+// unknown accelerator type, and a *MisreadError for the file of a new layout
+// record that was read with the old layout, as MindSpore does.
+func ParseJSON(data []byte) (*Record, error) {
+	root, err := parseRoot(data)
+	if err != nil {
+		return nil, err
+	}
+	if root.has("magic") {
+		return parseJSONEntry(root)
+	}
+	r, err := parseJSONAreas(root)
+	if err != nil {
+		return nil, err
+	}
+	if misread(r) {
+		return nil, rescue(r)
+	}
+	return r, nil
+}
+
+// parseJSONAreas reads the JSON form of the old layout.
+func parseJSONAreas(root *object) (*Record, error) {
+	r := &Record{Generation: OldLayout}
+	for i := range oldLayouts() {
+		l := &layouts[i]
+		o, err := root.object(l.unit.String())
+		if err != nil {
+			return nil, err
+		}
+		a, err := l.parseJSON(o)
+		if err != nil {
+			return nil, err
+		}
+		r.Areas = append(r.Areas, a)
+		r.warnUnread(o)
+	}
+	r.warnUnread(root)
+	return r, nil
+}
+
+// parseJSONEntry reads the JSON form of the new layout.
+func parseJSONEntry(root *object) (*Record, error) {
+	r := &Record{Generation: NewLayout}
+	list, err := r.parseJSONHeader(root)
+	if err != nil {
+		return nil, err
+	}
+	unit, err := r.Header.unit()
+	if err != nil {
+		return nil, err
+	}
+	data, err := list.object("data")
+	if err != nil {
+		return nil, err
+	}
+	words := 1
+	if status := data.Get("status"); status != nil && status.Value.Kind == jsonpos.Array {
+		words = 4
+	}
+	l := findLayout(unit, words)
+	a, err := l.parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	r.Areas = []Area{a}
+	r.Warnings = r.Header.warnings(l)
+	for _, o := range []*object{data, list, root} {
+		r.warnUnread(o)
+	}
+	return r, nil
+}
+
+// parseJSONHeader fills the header and returns the object acc_list.
+func (r *Record) parseJSONHeader(root *object) (*object, error) {
+	list, err := root.object("acc_list")
+	if err != nil {
+		return nil, err
+	}
+	o := root
+	for i, f := range headerFields {
+		if i == len(headerFields)-len(entryFields) {
+			o = list
+		}
+		v, err := o.headerValue(f.name)
+		if err != nil {
+			return nil, err
+		}
+		*f.ref(&r.Header) = v
+	}
+	if r.Header.Magic != Magic {
+		m, _ := root.take("magic")
+		return nil, m.mismatch(fmt.Sprintf(`"0x%x"`, Magic))
+	}
+	return list, nil
+}
+
+// headerValue reads one word of the header; acc_type may be a name.
+func (o *object) headerValue(name string) (uint32, error) {
+	m, err := o.take(name)
+	if err != nil {
+		return 0, err
+	}
+	if name == accType {
+		for u := AIC; u <= SDMA; u++ {
+			if m.Kind == jsonpos.String && m.Text == u.String() {
+				return uint32(u - AIC), nil
+			}
+		}
+	}
+	v, err := m.number(32)
+	return uint32(v), err
+}
+
+// parseJSON reads an area's fields.
+func (l *layout) parseJSON(o *object) (Area, error) {
+	a := l.newArea()
+	for i := range l.fields {
+		f := &l.fields[i]
+		name := f.name
+		if f.alias != "" && !o.has(name) && o.has(f.alias) {
+			name = f.alias
+		}
+		m, err := o.take(name)
+		if err != nil {
+			return Area{}, err
+		}
+		words, err := m.numbers(f.words)
+		if err != nil {
+			return Area{}, err
+		}
+		for j, v := range words {
+			f.set(&a, j, v)
+		}
+	}
+	return a, nil
+}
+
+// warnUnread warns of members that nothing has read.
+func (r *Record) warnUnread(o *object) {
+	if keys := o.unread(); len(keys) > 0 {
+		r.warn("unknown keys %s", strings.Join(keys, ", "))
+	}
+}
+
+// Rescued is what is left of a new layout record after it was read with the
+// old layout and only the fields of that were kept. MindSpore's JSON files
+// have this form on devices with the new layout.
+//
+// The old layout's first area lies over the header and the first three ids.
+// All further fields of the entry fall between the old layout's fields, except
+// the last of four status words.
+type Rescued struct {
+	Header     Header
+	Unit       Unit
+	ModelID    uint64
+	StreamID   uint64
+	TaskID     uint64
+	LastStatus uint64 // the fourth status word
+	HasStatus  bool   // the entry has four status words, so LastStatus is one
+	Warnings   []string
+}
+
+// misread reports whether an old layout record starts with the magic number
+// of the new layout.
+func misread(r *Record) bool { return uint32(r.Areas[0].ModelID) == Magic }
+
+// rescue takes apart a misread record. The result is a *MisreadError, or an
+// *AccTypeError when the header has an unknown accelerator type.
+func rescue(r *Record) error {
+	dha, l2 := &r.Areas[0], &r.Areas[1]
+	var h Header
+	for i, f := range headerFields {
+		pair := [...]uint64{dha.ModelID, dha.StreamID, dha.TaskID}[i/2]
+		*f.ref(&h) = uint32(pair >> (32 * (i % 2)))
+	}
+	unit, err := h.unit()
+	if err != nil {
+		return err
+	}
+	l := h.layout(unit)
+	out := Rescued{
+		Header:   h,
+		Unit:     unit,
+		ModelID:  dha.TaskType,
+		StreamID: dha.PCStart,
+		TaskID:   dha.ParaBase,
+		Warnings: append(h.warnings(l), r.Warnings...),
+	}
+	if l.statusWords() > 1 {
+		out.LastStatus, out.HasStatus = l2.ModelID, true
+	}
+	return &MisreadError{Rescued: out}
 }

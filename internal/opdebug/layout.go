@@ -1,6 +1,12 @@
 package opdebug
 
-import "slices"
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // wordSize is the size of every field outside the new layout's header.
 const wordSize = 8
@@ -166,3 +172,163 @@ func findLayout(unit Unit, statusWords int) *layout {
 
 // areaLayout returns the layout that an area has, nil for an unknown unit.
 func areaLayout(a *Area) *layout { return findLayout(a.Unit, len(a.Status)) }
+
+// Unit is the part of the device that an area of a record is about.
+type Unit uint8
+
+// The units of the old layout, then those of the new layout in the order of
+// their acc_type numbers.
+const (
+	DHA    Unit = iota // atomic add through DHA
+	L2                 // atomic add through the L2 cache
+	AICore             // AI Core
+	AIC                // cube core, acc_type 0
+	AIV                // vector core, acc_type 1
+	AICPU              // AI CPU, acc_type 2
+	SDMA               // system DMA, acc_type 3
+)
+
+// unitNames spells the units as the JSON form does.
+var unitNames = [...]string{
+	DHA:    "DHA Atomic Add",
+	L2:     "L2 Atomic Add",
+	AICore: "AI Core",
+	AIC:    "AIC",
+	AIV:    "AIV",
+	AICPU:  "AICPU",
+	SDMA:   "SDMA",
+}
+
+// String returns the unit's name as the JSON form spells it.
+func (u Unit) String() string {
+	if int(u) < len(unitNames) {
+		return unitNames[u]
+	}
+	return "Unit(" + strconv.Itoa(int(u)) + ")"
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (u Unit) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (u *Unit) UnmarshalText(text []byte) error {
+	i := slices.Index(unitNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%.40q is no unit of a device, want one of %s", text, strings.Join(unitNames[:], ", "))
+	}
+	*u = Unit(i)
+	return nil
+}
+
+// Area is what a record says about one unit. Which fields apply depends on
+// the unit: Fields lists them, the others are zero.
+type Area struct {
+	Unit       Unit
+	ModelID    uint64
+	StreamID   uint64
+	TaskID     uint64
+	TaskType   uint64
+	ContextID  uint64 // new layout; NoID when the task has none
+	ThreadID   uint64 // new layout; NoID when the task has none
+	CPUID      uint64 // AICPU
+	PCStart    uint64 // DHA, L2, AICore, AIC, AIV
+	ParaBase   uint64 // DHA, L2, AICore, AIC, AIV
+	KernelCode uint64 // AICore
+	BlockIdx   uint64 // AICore: the first block that overflowed
+	CoreID     uint64 // AIC, AIV
+	BlockID    uint64 // AIC, AIV
+	SrcAddr    uint64 // SDMA
+	DstAddr    uint64 // SDMA
+	ChannelID  uint64 // SDMA
+	// Status holds the status words: four in the entries of AIC and AIV that
+	// version 1 of the new layout brought, otherwise one.
+	Status []uint64
+}
+
+// Overflowed reports whether any status word is not zero.
+func (a *Area) Overflowed() bool {
+	for _, w := range a.Status {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Context returns the FFTS+ context and thread ids. ok is false when the
+// layout has no such fields or one of them is NoID; 0 is an id like others.
+func (a *Area) Context() (context, thread uint64, ok bool) {
+	l := areaLayout(a)
+	if l == nil || !l.has("context_id") || a.ContextID == NoID || a.ThreadID == NoID {
+		return 0, 0, false
+	}
+	return a.ContextID, a.ThreadID, true
+}
+
+// Field is one named value of an area.
+type Field struct {
+	Name   string   // as in the JSON form
+	Offset int      // in the payload
+	Hex    bool     // an address, shown in hex
+	Values []uint64 // one value, or four status words
+}
+
+// Fields returns the fields that apply to the area, in file order.
+func (a *Area) Fields() []Field {
+	l := areaLayout(a)
+	if l == nil {
+		return nil
+	}
+	out := make([]Field, len(l.fields))
+	for i := range l.fields {
+		f := &l.fields[i]
+		values := make([]uint64, f.words)
+		for j := range values {
+			values[j] = f.get(a, j)
+		}
+		out[i] = Field{Name: f.name, Offset: f.offset, Hex: f.hex, Values: values}
+	}
+	return out
+}
+
+// Span is a piece of a payload.
+type Span struct {
+	Offset int
+	Data   []byte
+}
+
+// String returns the offsets of the first and the last byte.
+func (s Span) String() string {
+	return fmt.Sprintf("0x%x to 0x%x", s.Offset, s.Offset+len(s.Data)-1)
+}
+
+// undecoded returns the pieces of payload, from offset pos on, that are not
+// zero and that no field of the layouts covers: at most one between two
+// neighbouring fields. A piece does not reach across offset cut.
+func undecoded(payload []byte, ls []layout, pos, cut int) []Span {
+	var covered []Span
+	for i := range ls {
+		for _, f := range ls[i].fields {
+			covered = append(covered, Span{f.offset, payload[f.offset:][:f.words*wordSize]})
+		}
+	}
+	slices.SortFunc(covered, func(a, b Span) int { return a.Offset - b.Offset })
+	var out []Span
+	for _, c := range covered {
+		out = appendNonZero(out, payload, pos, c.Offset)
+		pos = c.Offset + len(c.Data)
+	}
+	cut = min(max(cut, pos), len(payload))
+	out = appendNonZero(out, payload, pos, cut)
+	return appendNonZero(out, payload, cut, len(payload))
+}
+
+// appendNonZero appends what is left of payload[from:to] without the zeros at
+// both ends, if anything.
+func appendNonZero(out []Span, payload []byte, from, to int) []Span {
+	left := bytes.TrimLeft(payload[from:to], "\x00")
+	if len(left) == 0 {
+		return out
+	}
+	return append(out, Span{to - len(left), bytes.Clone(bytes.TrimRight(left, "\x00"))})
+}

@@ -1,9 +1,14 @@
 package overflow
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+	"sync"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
@@ -167,4 +172,229 @@ func tensorProblems(tensors []Tensor) []Problem {
 
 func tensorError(name string, kind tensor.Kind, index int, err error) error {
 	return fmt.Errorf("%s: %w", tensorfile.Label(name, kind, index), err)
+}
+
+// fromTable returns what a table of statistics says about tensors. It leaves out
+// those of a table that could not be read.
+func fromTable(tensors []dumpdir.Tensor) []Tensor {
+	all := make([]Tensor, 0, len(tensors))
+	for _, t := range tensors {
+		s := t.Statistics
+		if s == nil {
+			continue
+		}
+		one := newTensor(t.Kind, t.Index, s.DType, s.TensorFormat(), s.Shape, nil)
+		one.file, one.FromStatistics = t.File, true
+		stats := tableStats(s)
+		one.holds(stats, s.DType, s.Shape)
+		one.Count, one.NaN, one.PosInf, one.NegInf = counted(s, dumpdir.Count), counted(s, dumpdir.NaNs), counted(s, dumpdir.PositiveInfs), counted(s, dumpdir.NegativeInfs)
+		one.Saturated = nil
+		if one.excuse(s); one.Bad {
+			shows := tensor.Number(firstShown(s, stats))
+			one.BadStatistic = &shows
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// tableStats is what a table says about the elements of a tensor. What it shows
+// and does not count is there once.
+func tableStats(s *dumpdir.Statistics) *tensor.Stats {
+	stats := &tensor.Stats{Count: elements(s), NaN: s.CountOf(dumpdir.NaNs),
+		PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
+	stats.Max, stats.Min, stats.Mean = cmp.Or(finite(s, dumpdir.Max), finite(s, dumpdir.FiniteMax)), cmp.Or(finite(s, dumpdir.Min), finite(s, dumpdir.FiniteMin)), finite(s, dumpdir.Mean)
+	for _, what := range shown {
+		v, ok := s.Values.Get(what)
+		switch {
+		case !ok:
+		case math.IsNaN(v):
+			stats.NaN = max(1, stats.NaN)
+		case math.IsInf(v, 1) && what != dumpdir.Norm:
+			stats.PosInf = max(1, stats.PosInf)
+		case math.IsInf(v, -1):
+			stats.NegInf = max(1, stats.NegInf)
+		case (what == dumpdir.Max || what == dumpdir.Min) && atLimit(s.DType, v):
+			stats.Saturated = 1
+		}
+	}
+	return stats
+}
+
+// shown are the statistics that show NaN and infinities, the extremes first. A norm
+// that is infinite shows only that the squares are too large for its type.
+var shown = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
+
+// counted is a number of elements, nil where the table does not have it.
+func counted(s *dumpdir.Statistics, what dumpdir.Statistic) *int64 {
+	v, ok := s.Values.Get(what)
+	if !ok {
+		return nil
+	}
+	n := int64(v)
+	return &n
+}
+
+// firstShown returns the first statistic that shows that a tensor is bad, which it is.
+func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
+	for _, what := range shown {
+		v, ok := s.Values.Get(what)
+		if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			return v
+		}
+	}
+	switch {
+	case stats.NaN > 0:
+		return math.NaN()
+	case stats.PosInf > 0:
+		return math.Inf(1)
+	case stats.NegInf > 0:
+		return math.Inf(-1)
+	case stats.Max != nil && atLimit(s.DType, *stats.Max):
+		return *stats.Max
+	}
+	return *stats.Min
+}
+
+// elements is how many elements the tensor has, by the table or its shape.
+func elements(s *dumpdir.Statistics) int64 {
+	if n := s.CountOf(dumpdir.Count); n > 0 || s.Shape == nil {
+		return n
+	}
+	n, _ := s.Shape.Count()
+	return n
+}
+
+// finite is a statistic of the finite elements, nil where the table has none.
+func finite(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
+	v := s.Number(what)
+	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
+		return nil
+	}
+	return v
+}
+
+// atLimit reports whether a value is at the limit of a type. Tables have values
+// with six digits and more.
+func atLimit(d tensor.DType, v float64) bool {
+	const digits = 2e-6
+	low, high := tensor.Limits(d)
+	if weakLimits(d) {
+		return v == low || v == high
+	}
+	return math.Abs(v-high) <= digits*high || math.Abs(v-low) <= -digits*low
+}
+
+// blocks holds the memory that reading tensors takes, kept for the next one.
+var blocks = sync.Pool{New: func() any { return new([]byte) }}
+
+// readTensors gathers the statistics of the tensors of an operator. It reports
+// true where none of the files could be opened.
+func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, unread bool) {
+	files := new(tensorfile.Pool)
+	defer files.Close()
+	unread = true
+	for _, of := range byFile(tensors) {
+		read := readFile(ctx, files, of)
+		for i := range read {
+			unread = unread && read[i].unopened
+		}
+		all = append(all, read...)
+	}
+	sortTensors(all)
+	return all, unread && len(all) > 0
+}
+
+// sortTensors puts inputs before outputs.
+func sortTensors(all []Tensor) {
+	slices.SortStableFunc(all, func(a, b Tensor) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), cmp.Compare(a.Index, b.Index))
+	})
+}
+
+// byFile groups tensors by the files that hold them.
+func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
+	var groups [][]dumpdir.Tensor
+	at := make(map[*dumpdir.File]int)
+	for _, t := range tensors {
+		i, ok := at[t.File]
+		if !ok {
+			i = len(groups)
+			at[t.File] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], t)
+	}
+	return groups
+}
+
+// readFile gathers the statistics of the tensors of a file. Each tensor of a file
+// that names its tensors is opened by itself.
+func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Tensor) []Tensor {
+	if len(tensors) > 1 && tensors[0].Member != "" {
+		var all []Tensor
+		for i := range tensors {
+			all = append(all, readFile(ctx, files, tensors[i:i+1])...)
+		}
+		return all
+	}
+	file := tensors[0].File
+	if tensors[0].Table {
+		return fromTable(tensors)
+	}
+	src, err := openFile(files, file, tensors[0].Member)
+	if err != nil {
+		all := make([]Tensor, len(tensors))
+		for i, t := range tensors {
+			all[i] = newTensor(t.Kind, t.Index, 0, 0, nil, nil)
+			all[i].name, all[i].file, all[i].unopened = t.Member, file, true
+			all[i].fail(err)
+		}
+		return all
+	}
+	defer src.Close()
+	all := statsOf(ctx, src)
+	if len(all) == 1 && len(tensors) == 1 {
+		all[0].Kind, all[0].Index = tensors[0].Kind, tensors[0].Index
+		if tensors[0].Statistics != nil && errors.Is(all[0].err, tensorfile.ErrNoData) {
+			all = fromTable(tensors)
+		} else if all[0].Stats != nil {
+			all[0].excuse(tensors[0].Statistics)
+		}
+	}
+	for i := range all {
+		all[i].file = file
+	}
+	return all
+}
+
+func openFile(files *tensorfile.Pool, f *dumpdir.File, member string) (*tensorfile.File, error) {
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	return files.Open(f.Path(), member, tensorfile.Options{Name: f.Name, Whole: member == ""})
+}
+
+// statsOf gathers the statistics of every tensor of an open file.
+func statsOf(ctx context.Context, f *tensorfile.File) []Tensor {
+	block := blocks.Get().(*[]byte)
+	defer blocks.Put(block)
+	all := make([]Tensor, len(f.Tensors))
+	for i := range f.Tensors {
+		src := &f.Tensors[i]
+		t := newTensor(src.Kind, src.Index, src.DType, src.Format, src.Shape, src.OriginalShape)
+		t.name = src.Name
+		shape, err := src.Stored()
+		if err == nil {
+			var stats *tensor.Stats
+			if stats, err = src.Stats(ctx, shape, block); stats != nil {
+				t.holds(stats, src.DType, src.Shape)
+			}
+		}
+		if err != nil {
+			t.fail(err)
+		}
+		all[i] = t
+	}
+	return all
 }

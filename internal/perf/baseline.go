@@ -1,6 +1,13 @@
 package perf
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/lang"
+)
 
 // Status says how the cycles of an operator are beside those of the baseline.
 type Status string
@@ -110,4 +117,94 @@ func (f FailOn) reasons(o *Operator) []string {
 	}
 	add(FailNew, o.Status == New, string(New))
 	return all
+}
+
+// Thresholds are what the classes and findings compare with. They are ours: HPAA's manual
+// gives none.
+type Thresholds struct {
+	// Busy is the share of mcu_cycle from which a unit counts as busy, Lead how many
+	// times the other one it has to take to lead.
+	Busy Ratio `json:"busy"`
+	Lead Ratio `json:"lead"`
+	// Half is the share of mcu_cycle below which all units together do little, and the
+	// overlap below which moves and maths wait for each other, if both take Small.
+	Half  Ratio `json:"half"`
+	Small Ratio `json:"small"`
+	// Wait is the share of mcu_cycle that is too much waiting for other cores, Conflict
+	// that of bank conflicts where there is no baseline.
+	Wait     Ratio `json:"wait"`
+	Conflict Ratio `json:"conflict"`
+	// Grow is by which share the bytes and conflicts of the baseline may grow, Regress
+	// that of mcu_cycle. Less than MinBytes and MinCycles is no growth.
+	Grow      Ratio `json:"grow"`
+	Regress   Ratio `json:"regress"`
+	MinBytes  int64 `json:"min_bytes"`
+	MinCycles int64 `json:"min_cycles"`
+	// Imbalance is how many times the mean of the cores the slowest takes, Unstable how
+	// many times the median of the runs the longest.
+	Imbalance Ratio `json:"imbalance"`
+	Unstable  Ratio `json:"unstable"`
+}
+
+// DefaultThresholds are the thresholds unless others are given.
+func DefaultThresholds() Thresholds {
+	return Thresholds{
+		Busy: ratio("0.6"), Lead: ratio("1.25"), Half: ratio("0.5"), Small: ratio("0.15"), Wait: ratio("0.25"), Conflict: ratio("0.1"),
+		Grow: ratio("0.05"), Regress: ratio("0.05"), MinBytes: 4096, MinCycles: 1000,
+		Imbalance: ratio("1.25"), Unstable: ratio("1.25"),
+	}
+}
+
+// failures counts what got worse since the baseline, empty for nothing: such as
+// SLOWER 2, NEW 1. An operator may count more than once.
+func (r *Report) failures(f FailOn) string {
+	if r.Before == nil {
+		return ""
+	}
+	counts := make(map[string]int)
+	for _, o := range r.Operators {
+		for _, what := range f.reasons(o) {
+			counts[what]++
+		}
+	}
+	const missing = "MISSING"
+	if slices.Contains(f, FailMissing) {
+		counts[missing] = len(r.Before.Missing)
+	}
+	var parts []string
+	for _, what := range []string{string(Slower), string(RepeatedMoves), string(L1Conflicts), string(IMBConflicts), string(New), missing} {
+		if counts[what] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", what, counts[what]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Outcome is how reading and comparing ended.
+func (r *Report) Outcome(f FailOn) batch.Outcome {
+	const shown = 20
+	operators := lang.CountText(len(r.Operators), "operator", "个算子")
+	var messages []batch.Message
+	for i, p := range r.Problems {
+		if i == shown {
+			messages = append(messages, batch.Errorf("%d more problems (--json lists them)", "另有 %d 个问题（--json 全部列出）", len(r.Problems)-shown))
+			break
+		}
+		messages = append(messages, batch.Errorf("%s", "%s", p))
+	}
+	o := batch.Outcome{Messages: messages}
+	failed := r.failures(f)
+	switch {
+	case len(r.Problems) > 0:
+		o.Kind, o.Text = batch.Incomplete, lang.Sayf("%s read, %s: lines or tables that cannot be used", "已读取 %s，%s：无法使用的行或表", operators, lang.CountText(len(r.Problems), "problem", "个问题"))
+	case len(r.Files) == 0:
+		o.Kind, o.Text = batch.Nothing, lang.Sayf("no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", "%s 中没有算子性能表，需要 op_perf.csv 或 op_perf_{core}.csv", strings.Join(r.Paths, ", "))
+	case len(r.Operators) == 0 && len(r.Hidden) > 0:
+		o.Kind, o.Text = batch.Nothing, lang.Sayf("nothing is left: %s left out", "没有剩余：%s均被排除", lang.CountText(len(r.Hidden), "operator", "个算子"))
+	case len(r.Operators) == 0:
+		o.Kind, o.Text = batch.Nothing, lang.Sayf("no operators in %s", "%s 中没有算子", strings.Join(r.Files, ", "))
+	case failed != "":
+		o.Kind, o.Text = batch.Found, lang.Sayf("worse than the baseline: %s", "比基线差：%s", failed)
+	}
+	return o
 }

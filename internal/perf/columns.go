@@ -1,7 +1,13 @@
 package perf
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
 
 	"dumptool/internal/lang"
 )
@@ -169,4 +175,212 @@ func columnOf(heading string) (Column, bool) {
 // errMissing is the error of a table without a column that nothing can do without.
 func errMissing(column, heading string) error {
 	return fmt.Errorf("no column %s in the first line, %q", column, lang.Clip(heading))
+}
+
+// Count is a number of cycles, bytes or other things that may be unknown.
+type Count struct {
+	N     int64
+	Known bool
+}
+
+// count is a known number.
+func count(n int64) Count { return Count{n, true} }
+
+// String is the number, empty for an unknown one.
+func (c Count) String() string {
+	if !c.Known {
+		return ""
+	}
+	return strconv.FormatInt(c.N, 10)
+}
+
+// MarshalJSON implements json.Marshaler: a number, or null.
+func (c Count) MarshalJSON() ([]byte, error) {
+	if !c.Known {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, c.N, 10), nil
+}
+
+// Of is the quotient of two counts, nil where one is unknown or the second is 0.
+func (c Count) Of(other Count) *float64 {
+	if !c.Known || !other.Known || other.N == 0 {
+		return nil
+	}
+	q := float64(c.N) / float64(other.N)
+	return &q
+}
+
+// parseCount reads a cell: a whole number from 0 in decimal notation, possibly with a
+// fraction of zeros or an exponent, as 2000.0 and 1e3. Nothing is an unknown number.
+func parseCount(text string) (Count, error) {
+	if text == "" {
+		return Count{}, nil
+	}
+	if n, err := strconv.ParseUint(text, 10, 63); err == nil { // as nearly all cells are
+		return count(int64(n)), nil
+	}
+	digits, exponent, err := decimal(text)
+	if err != nil {
+		return Count{}, err
+	}
+	const mostDigits = 19
+	switch {
+	case digits == "":
+		return count(0), nil
+	case exponent < 0:
+		return Count{}, fmt.Errorf("%s has a fraction", lang.Clip(text))
+	case len(digits)+exponent <= mostDigits:
+		if n, err := strconv.ParseInt(digits+strings.Repeat("0", exponent), 10, 64); err == nil {
+			return count(n), nil
+		}
+	}
+	return Count{}, fmt.Errorf("%s is larger than %d", lang.Clip(text), int64(math.MaxInt64))
+}
+
+// decimal takes a number apart: its digits without zeros at both ends, and how many
+// powers of ten belong to them.
+func decimal(text string) (digits string, exponent int, err error) {
+	wrong := fmt.Errorf("%s is no number", lang.Clip(text))
+	mantissa, power, hasPower := strings.Cut(strings.ToLower(text), "e")
+	if hasPower {
+		if exponent, err = strconv.Atoi(power); err != nil && !errors.Is(err, strconv.ErrRange) {
+			return "", 0, wrong
+		}
+		const enough = 1 << 30 // a range error has the nearest int
+		exponent = min(max(exponent, -enough), enough)
+	}
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits = whole + fraction
+	switch {
+	case digits == "" || strings.Trim(digits, "0123456789") != "":
+		return "", 0, wrong
+	case negative:
+		return "", 0, fmt.Errorf("%s is negative", lang.Clip(text))
+	}
+	exponent -= len(fraction)
+	digits = strings.TrimLeft(digits, "0")
+	short := strings.TrimRight(digits, "0")
+	return short, exponent + len(digits) - len(short), nil
+}
+
+// sum adds some numbers from 0 and subtracts others. It is exact, but a result below the
+// least int64 is that; ok is false if the result is above the largest one.
+func sum(plus, minus []int64) (n int64, ok bool) {
+	for len(plus) > 0 || len(minus) > 0 {
+		// While there are numbers of both kinds, the one that brings n nearer to 0 cannot
+		// overflow.
+		if len(plus) > 0 && (n < 0 || len(minus) == 0) {
+			if n > math.MaxInt64-plus[0] {
+				return 0, false
+			}
+			n, plus = n+plus[0], plus[1:]
+			continue
+		}
+		if n < math.MinInt64+minus[0] {
+			return math.MinInt64, true
+		}
+		n, minus = n-minus[0], minus[1:]
+	}
+	return n, true
+}
+
+// total adds counts; one that is unknown makes the sum unknown.
+func total(counts ...Count) (c Count, ok bool) {
+	plus := make([]int64, len(counts))
+	for i, c := range counts {
+		if !c.Known {
+			return Count{}, true
+		}
+		plus[i] = c.N
+	}
+	n, ok := sum(plus, nil)
+	return count(n), ok
+}
+
+// Ratio is a decimal number from 0, such as 0.05, with which counts are compared
+// exactly. It has the methods of a flag value.
+type Ratio struct{ num, den uint64 }
+
+// ratioDigits is how many digits a ratio may have on each side of its point.
+const ratioDigits = 9
+
+// ParseRatio reads a ratio.
+func ParseRatio(text string) (Ratio, error) {
+	digits, exponent, err := decimal(strings.TrimSpace(text))
+	switch {
+	case err != nil:
+		return Ratio{}, err
+	case digits == "":
+		return Ratio{0, 1}, nil
+	case exponent < -ratioDigits || len(digits)+exponent > ratioDigits:
+		return Ratio{}, fmt.Errorf("%s has more than %d digits on one side of the point", lang.Clip(text), ratioDigits)
+	}
+	r := Ratio{1, 1}
+	if r.num, err = strconv.ParseUint(digits, 10, 64); err != nil {
+		return Ratio{}, fmt.Errorf("%s is no number", lang.Clip(text))
+	}
+	for ; exponent > 0; exponent-- {
+		r.num *= 10
+	}
+	for ; exponent < 0; exponent++ {
+		r.den *= 10
+	}
+	return r, nil
+}
+
+// ratio is a ratio of a text that is one.
+func ratio(text string) Ratio {
+	r, err := ParseRatio(text)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Float is the number that is nearest to the ratio.
+func (r Ratio) Float() float64 { return float64(r.num) / float64(max(r.den, 1)) }
+
+// String is the ratio as a decimal number.
+func (r Ratio) String() string { return strconv.FormatFloat(r.Float(), 'f', -1, 64) }
+
+// MarshalJSON implements json.Marshaler.
+func (r Ratio) MarshalJSON() ([]byte, error) { return []byte(r.String()), nil }
+
+// Set implements the value of a flag.
+func (r *Ratio) Set(text string) error {
+	v, err := ParseRatio(text)
+	if err == nil {
+		*r = v
+	}
+	return err
+}
+
+// Type implements the value of a flag.
+func (r *Ratio) Type() string { return "ratio" }
+
+// compareProducts compares a*b with c*d.
+func compareProducts(a, b, c, d uint64) int {
+	h1, l1 := bits.Mul64(a, b)
+	h2, l2 := bits.Mul64(c, d)
+	return cmp.Or(cmp.Compare(h1, h2), cmp.Compare(l1, l2))
+}
+
+// compare compares x with r*y, both from 0.
+func (r Ratio) compare(x, y int64) int { return compareProducts(uint64(x), r.den, uint64(y), r.num) }
+
+// atLeast reports whether x >= r*y.
+func (r Ratio) atLeast(x, y int64) bool { return r.compare(x, y) >= 0 }
+
+// grew reports whether a number from 0 grew by more than the share r, and by at least
+// some.
+func (r Ratio) grew(before, after, least int64) bool {
+	return after > before && after-before >= least && r.compare(after-before, before) > 0
+}
+
+// shrank reports whether a number from 0 fell by more than the share r, and by at least
+// some.
+func (r Ratio) shrank(before, after, least int64) bool {
+	return after < before && before-after >= least && r.compare(before-after, before) > 0
 }

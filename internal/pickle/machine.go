@@ -1,3 +1,18 @@
+// Package pickle reads the plain data in Python pickles, protocols 0 to 5: None,
+// bool, int, float, str, bytes, list, tuple, set, frozenset and dict, and
+// OrderedDict and defaultdict as dicts.
+//
+// A pickle is a program that may call anything. This reader executes nothing: the
+// few names that plain data needs are in the table globals, with what a call of
+// them makes; every other name, class or call is refused. What it allocates is
+// bounded by a multiple of the file's size.
+//
+// Kinds of pickles with more than that, such as those of PyTorch, have a Dialect:
+// functions of the caller make their objects, by the same rules.
+//
+// A file that makes it here: machine.go runs the opcodes of opcodes.go, which are
+// those of Python's module pickletools and decode numbers and texts, value.go has the
+// containers, and global.go the calls.
 package pickle
 
 import (
@@ -267,4 +282,68 @@ func (m *machine) popMark() []any {
 	values := m.above()
 	m.stack, m.marks = m.stack[:m.marks[n-1]], m.marks[:n-1]
 	return values
+}
+
+// Dialect is a kind of pickle that has more than plain data: names of its own, and
+// objects that calls of them stand for. The zero value has none. Its functions get
+// plain values, what they have made themselves, and each *Name that was not called;
+// what they return is an opaque part of the value, and an error ends the reading.
+// They are to keep no more of the arguments than they have to: parts of these may
+// be shared, and nested as deep as the file is long.
+type Dialect struct {
+	// Lookup returns what a call of a name makes, such as collections.OrderedDict;
+	// nil for a name that is only mentioned. The module builtins never is
+	// __builtin__. Names that are not known are refused, but for those of plain data.
+	Lookup func(name string) (call func(args []any) (any, error), known bool)
+	// Persistent returns what a persistent id stands for; nil refuses them.
+	Persistent func(id any) (any, error)
+	// Stateful reports whether a pickle may set the state of a value, which is
+	// dropped; nil refuses it for all.
+	Stateful func(v any) bool
+	// MaxMemory, when not 0, bounds the bytes that a value takes, for pickles that
+	// are less than their size in a file.
+	MaxMemory int64
+}
+
+// FormatError reports a broken pickle, or one beyond the limits of this
+// package.
+type FormatError struct {
+	Off     int64  // byte offset of the opcode at fault
+	Opcode  string // its name, or its number in hex; empty at the end of the file
+	Problem string
+
+	cut bool // more bytes might mend it
+}
+
+// Error returns the text of the error.
+func (e *FormatError) Error() string {
+	what := "end of file"
+	if e.Opcode != "" {
+		what = e.Opcode
+	}
+	return fmt.Sprintf("pickle: %s at 0x%x: %s", what, e.Off, e.Problem)
+}
+
+// Unwrap returns io.ErrUnexpectedEOF where the pickle ends too early, else nil.
+func (e *FormatError) Unwrap() error {
+	if e.cut {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+
+// RefusedError reports a pickle that is more than plain data.
+type RefusedError struct {
+	Off    int64  // byte offset of the opcode
+	Opcode string // its name
+	Name   string // what it names, such as os.system; empty when it names nothing readable
+}
+
+// Error returns the text of the error.
+func (e *RefusedError) Error() string {
+	wants := "is not plain data"
+	if e.Name != "" {
+		wants = fmt.Sprintf("wants %q", e.Name)
+	}
+	return fmt.Sprintf("pickle: refused: %s at 0x%x %s, only plain data is read", e.Opcode, e.Off, wants)
 }

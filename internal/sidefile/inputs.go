@@ -1,3 +1,7 @@
+// Package sidefile reads and writes the small files that lie beside the dumps of
+// a run: execution orders, limits of operators and maps of names. Each is read
+// whole, up to a limit of bytes; errors say where, what was found and what was
+// wanted, and leave the name of the file to the caller.
 package sidefile
 
 import (
@@ -7,11 +11,13 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"dumptool/internal/foreign"
 	"dumptool/internal/graph"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
@@ -291,4 +297,64 @@ func (in *Inputs) readConsumers(r io.Reader, path string) (err error) {
 		in.Consumers.Source = "consumer map " + path
 	}
 	return err
+}
+
+// beginnings are those of files that say in which order operators ran or who feeds whom.
+// The first that fits says what a file is.
+var beginnings = []struct {
+	role Role
+	form func() *regexp.Regexp
+}{
+	{ConsumersFile, lang.Pattern(`^\(`)},                                                // a pickle of text
+	{ConsumersFile, lang.Pattern(`^\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*\[\s*["\]])`)},    // lists of names
+	{FusionFile, lang.Pattern(`^\{`)},                                                   // other JSON
+	{IRFile, lang.Pattern(`(?m)^(?:# ?IR entry|subgraph |[ \t]*%\d+\()`)},               // text of MindSpore
+	{FusionFile, lang.Pattern(`^(?:#[^\n]*\s+)*[a-z_]+[ \t]*(?:\{|:[ \t]*["\dA-Z_-])`)}, // text of protobuf
+	{ExecutionFile, lang.Pattern(`^[^\x00]+$`)},
+}
+
+// Recognise says by the content of a file what it is: an execution order, a map of
+// consumers, the graph of the NPU's compiler, or a graph of MindSpore or a folder of them.
+func Recognise(path string) (Role, error) {
+	info, err := store.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if info.IsDir() || strings.HasSuffix(path, ".pb") {
+		return IRFile, nil
+	}
+	head := make([]byte, 16<<10)
+	err = safefile.Read(path, func(file safefile.Input) error {
+		n, err := io.ReadFull(file, head)
+		head = head[:n]
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), " \t\r\n")
+	if strings.HasPrefix(text, "\x80") { // a pickle
+		return ConsumersFile, nil
+	}
+	for _, b := range beginnings {
+		if b.form().MatchString(text) {
+			return b.role, nil
+		}
+	}
+	return 0, errors.New("neither an execution order nor a map of consumers nor a graph")
+}
+
+// maxSize is how large a file may be, in bytes.
+const maxSize = 64 << 20
+
+// readAll reads all of r, without a byte order mark.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("the file is larger than %d MiB", maxSize>>20)
+	}
+	return bytes.TrimPrefix(data, []byte("\ufeff")), err
 }

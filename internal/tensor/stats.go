@@ -3,6 +3,8 @@ package tensor
 import (
 	"fmt"
 	"math"
+
+	"dumptool/internal/exact"
 )
 
 // Stats describes the elements of a tensor. An element that is not finite is
@@ -272,4 +274,152 @@ func (a *Accumulator) Stats() Stats {
 		s.Norm = &norm
 	}
 	return s
+}
+
+// class is what an element is counted as. A complex element belongs to the
+// lower one of the classes of its parts.
+type class uint8
+
+const (
+	nan class = iota
+	posInf
+	negInf
+	atLimit
+	halfTrace
+	ordinary
+	numClasses
+)
+
+// limits are the values of a type, or of the parts of a complex type, that are
+// not ordinary.
+type limits struct {
+	low, high float64 // the values at the limits; equal where only one counts, NaN where none does
+	traces    bool    // whether values may be what conversions make of a float16
+	quiet     float64 // values below this magnitude are ordinary, and their sums do not overflow
+}
+
+// Limits returns the values at the limits of a type, as Stats.Saturated counts
+// them: low and high are equal where only one counts, and NaN where none does.
+func Limits(d DType) (low, high float64) {
+	dec, err := NewDecoder(d)
+	if err != nil {
+		return math.NaN(), math.NaN()
+	}
+	if d.Bits() > 16 {
+		l := wideLimits(d)
+		return l.low, l.high
+	}
+	l := narrowTypeOf(dec).limits
+	return l.low, l.high
+}
+
+// wideLimits returns the limits of a type of more than 16 bits.
+func wideLimits(d DType) limits {
+	var high float64
+	switch host := d.Host(); {
+	case d == Resource: // a handle is no number
+		return limits{low: math.NaN(), high: math.NaN(), quiet: math.Inf(1)}
+	case d == Complex32:
+		high = largestHalf
+	case d == Float32 || d == Complex64:
+		return limits{low: -math.MaxFloat32, high: math.MaxFloat32, traces: true, quiet: largestHalf}
+	case d == Float64 || d == Complex128:
+		return limits{low: -math.MaxFloat64, high: math.MaxFloat64, quiet: hugeLimit}
+	case host == HostUint32 || host == HostUint64:
+		high = math.Ldexp(1, d.Bits()) - 1
+		return limits{low: high, high: high, quiet: high}
+	default:
+		high = math.Ldexp(1, d.Bits()-1) - 1
+		return limits{low: -high - 1, high: high, quiet: high}
+	}
+	return limits{low: -high, high: high, quiet: high}
+}
+
+const largestHalf = 65504 // the largest finite float16
+
+// isQuiet reports whether a value, and all of lower magnitude, are ordinary.
+func (l *limits) isQuiet(x float32) bool { return math.Abs(float64(x)) < l.quiet }
+
+// classOf returns the class of a value.
+func (l *limits) classOf(x float64) class {
+	switch magnitude := math.Abs(x); {
+	case x != x:
+		return nan
+	case x > math.MaxFloat64:
+		return posInf
+	case x < -math.MaxFloat64:
+		return negInf
+	case x == l.high || x == l.low:
+		return atLimit
+	case l.traces && (magnitude == largestHalf || magnitude == 65536 || magnitude == 98304):
+		return halfTrace
+	}
+	return ordinary
+}
+
+// Squares of values from hugeRoot on would overflow an ordinary sum: they are added
+// apart, of values scaled down.
+const (
+	hugeRoot  = 0x1p+450
+	rootScale = 0x1p-600
+)
+
+// squares are the sums of the squares of finite values.
+type squares struct {
+	sum  Sum // of values below hugeRoot
+	huge Sum // of the others, times rootScale
+}
+
+// add adds the squares of the values that are finite. Conversions keep a product from
+// being added without having been rounded, as some machines would do.
+func (s *squares) add(values []float64) {
+	for _, x := range values {
+		switch {
+		case math.Abs(x) < hugeRoot:
+			s.sum = s.sum.Plus(float64(x * x))
+		case x-x == 0:
+			x *= rootScale
+			s.huge = s.huge.Plus(float64(x * x))
+		}
+	}
+}
+
+// root is the square root of the sum of all squares.
+func (s *squares) root() float64 {
+	if s.huge == (Sum{}) {
+		return math.Sqrt(s.sum.Total())
+	}
+	small := math.Sqrt(s.sum.Total()) * rootScale
+	return math.Sqrt(s.huge.Total()+float64(small*small)) / rootScale
+}
+
+// Sum is a sum with the rounding errors of its additions kept beside it, as
+// accurate as a sum in twice the precision (Ogita, Rump and Oishi, "Accurate
+// Sum and Dot Product", Sum2). The zero value is the empty sum.
+type Sum struct{ Value, Rest float64 }
+
+// Plus returns the sum with x added. x and the sum must be finite.
+func (s Sum) Plus(x float64) Sum {
+	sum := s.Value + x
+	part := sum - s.Value
+	return Sum{sum, s.Rest + ((s.Value - (sum - part)) + (x - part))}
+}
+
+// Merge returns the sum with those of t's terms added.
+func (s Sum) Merge(t Sum) Sum {
+	s = s.Plus(t.Value)
+	s.Rest += t.Rest
+	return s
+}
+
+// Total returns the sum rounded to float64.
+func (s Sum) Total() float64 { return s.Value + s.Rest }
+
+// Over returns the sum divided by n, which must be from 1 to 2^53: the quotient
+// of the rounded sum, corrected by what both roundings cut off.
+func (s Sum) Over(n int64) float64 {
+	total := Sum{Value: s.Value}.Plus(s.Rest)
+	quotient := total.Value / float64(n)
+	remainder := exact.Remainder(total.Value, quotient, float64(n)) + total.Rest
+	return quotient + remainder/float64(n)
 }

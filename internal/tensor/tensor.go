@@ -1,6 +1,14 @@
 package tensor
 
-import "io"
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Tensor describes one tensor of a file and gives access to its stored bytes.
 // Nothing is read before Data is used.
@@ -31,4 +39,125 @@ func (t *Tensor) Holds(shape Shape) bool {
 	}
 	need, ok := t.DType.Bytes(n)
 	return ok && need <= t.Size
+}
+
+// Kind says on which side of an operator a tensor is.
+type Kind string
+
+// The kinds, as they appear in file names. Those of parameters and of their gradients
+// are msprobe's.
+const (
+	Input     Kind = "input"
+	Output    Kind = "output"
+	Parameter Kind = "parameter"
+	Gradient  Kind = "gradient" // of a parameter
+)
+
+// IsInput reports whether the operator reads the tensor.
+func (k Kind) IsInput() bool { return k == Input || k == Parameter }
+
+// Shape holds the dimensions of a tensor, outermost first. An empty shape is a
+// scalar for host arrays; in a dump it means that no shape was recorded.
+type Shape []int64
+
+// Count returns the number of elements, 1 for an empty shape. ok is false when
+// a dimension is negative or the product does not fit in 63 bits.
+func (s Shape) Count() (n int64, ok bool) {
+	n = 1
+	for _, d := range s {
+		if d < 0 {
+			return 0, false
+		}
+		if d == 0 {
+			n = 0
+		}
+	}
+	if n == 0 {
+		return 0, true
+	}
+	for _, d := range s {
+		if n > maxInt64/d {
+			return 0, false
+		}
+		n *= d
+	}
+	return n, true
+}
+
+// Elements returns Count of a shape that was found to have one.
+func (s Shape) Elements() int64 {
+	n, _ := s.Count()
+	return n
+}
+
+// String prints the shape as (2, 3, 4), the way numpy does.
+func (s Shape) String() string {
+	if len(s) == 1 {
+		return fmt.Sprintf("(%d,)", s[0])
+	}
+	return "(" + s.Join(", ") + ")"
+}
+
+// Join prints the dimensions with sep between them, such as 2x3x4.
+func (s Shape) Join(sep string) string {
+	parts := make([]string, len(s))
+	for i, d := range s {
+		parts[i] = strconv.FormatInt(d, 10)
+	}
+	return strings.Join(parts, sep)
+}
+
+// Equal reports whether both shapes have the same dimensions.
+func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
+
+// Strides returns the row-major strides of the shape, in elements.
+func (s Shape) Strides() []int64 {
+	strides := make([]int64, len(s))
+	step := int64(1)
+	for i := len(s) - 1; i >= 0; i-- {
+		strides[i] = step
+		step *= s[i]
+	}
+	return strides
+}
+
+// Coordinates returns the index of the element at a row-major offset.
+func (s Shape) Coordinates(offset int64) []int64 {
+	index := make([]int64, len(s))
+	for i := len(s) - 1; i >= 0; i-- {
+		index[i] = offset % s[i]
+		offset /= s[i]
+	}
+	return index
+}
+
+// Number is a number that may be NaN or infinite, which JSON has as the strings nan,
+// inf and -inf.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	switch x := float64(n); {
+	case math.IsNaN(x):
+		return []byte(`"nan"`), nil
+	case math.IsInf(x, 1):
+		return []byte(`"inf"`), nil
+	case math.IsInf(x, -1):
+		return []byte(`"-inf"`), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) != nil {
+		return json.Unmarshal(data, (*float64)(n))
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !math.IsNaN(x) && !math.IsInf(x, 0) {
+		return fmt.Errorf("%q is no number, want one, or nan, inf or -inf", text)
+	}
+	*n = Number(x)
+	return nil
 }

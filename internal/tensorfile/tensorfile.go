@@ -6,8 +6,12 @@ package tensorfile
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"slices"
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
@@ -15,6 +19,7 @@ import (
 	"dumptool/internal/format"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
+	"dumptool/internal/layout"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
@@ -227,4 +232,141 @@ func (t *Tensor) Stored() (tensor.Shape, error) {
 		return nil, fmt.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
 	}
 	return t.Shape, nil
+}
+
+// Elements reads the stored elements of a tensor by position, packed ones
+// unpacked to a byte each. It is a layout.Source; it serves one goroutine.
+type Elements struct {
+	t      *Tensor
+	unit   int64
+	packed []byte
+}
+
+// Elements returns a reader of the stored elements.
+func (t *Tensor) Elements() *Elements {
+	return &Elements{t: t, unit: int64(t.DType.UnitSize())}
+}
+
+// Blocks reads the first n stored elements of the tensor; see layout.Blocks.
+func (t *Tensor) Blocks(ctx context.Context, n int64, buf *[]byte) iter.Seq2[[]byte, error] {
+	return layout.Blocks(ctx, t.Elements(), n, t.DType.UnitSize(), buf)
+}
+
+// Stats returns the statistics of the stored elements of a shape, of which Stored
+// has checked that the file holds them. The elements are read in blocks into buf,
+// which grows. The error may be a *tensor.UnsupportedType.
+func (t *Tensor) Stats(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
+	return t.stats(ctx, shape, buf, tensor.NewAccumulator)
+}
+
+// StatsAndNorm is Stats with the norm too, which takes longer.
+func (t *Tensor) StatsAndNorm(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
+	return t.stats(ctx, shape, buf, tensor.NewNormAccumulator)
+}
+
+func (t *Tensor) stats(ctx context.Context, shape tensor.Shape, buf *[]byte, accumulator func(tensor.DType) (*tensor.Accumulator, error)) (stats *tensor.Stats, err error) {
+	err = guard.Do(func() error {
+		elements, err := accumulator(t.DType)
+		if err != nil {
+			return err
+		}
+		for block, err := range t.Blocks(ctx, shape.Elements(), buf) {
+			if err != nil {
+				return err
+			}
+			elements.Add(block)
+		}
+		all := elements.Stats()
+		stats = &all
+		return nil
+	})
+	return stats, err
+}
+
+// ReadElements fills dst with the elements from first on. What panics in a reader of
+// a format is an error here, whatever reads the elements.
+func (e *Elements) ReadElements(dst []byte, first int64) error {
+	return guard.Do(func() error { return e.readElements(dst, first) })
+}
+
+func (e *Elements) readElements(dst []byte, first int64) error {
+	if !e.t.DType.Packed() {
+		return e.read(dst, first*e.unit)
+	}
+	n := int64(len(dst))
+	per := int64(8 / e.t.DType.Bits())
+	from, to := first/per, (first+n+per-1)/per
+	e.packed = slices.Grow(e.packed[:0], int(to-from))[:to-from]
+	if err := e.read(e.packed, from); err != nil {
+		return err
+	}
+	tensor.Unpack(dst, e.packed, e.t.DType, first-from*per)
+	return nil
+}
+
+// read fills dst with stored bytes, or says where the file ends.
+func (e *Elements) read(dst []byte, off int64) error {
+	n, err := e.t.Data.ReadAt(dst, off)
+	if n == len(dst) {
+		return nil
+	}
+	_, base, _ := e.t.Data.Outer()
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("at 0x%x: read %d bytes, want %d: %w", base+off, n, len(dst), err)
+}
+
+// named makes the read function of a container that names its tensors.
+func named(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *source) error {
+	return func(f *File, src *source) error {
+		contents, err := open(src.file, src.size)
+		if err != nil {
+			return err
+		}
+		f.Named, f.Values, f.Warnings = true, contents.Values, contents.Warnings
+		f.Tensors = make([]Tensor, len(contents.Tensors))
+		for i := range contents.Tensors {
+			f.Tensors[i] = namedTensor(&contents.Tensors[i])
+		}
+		if t := f.Tensors; len(t) == 1 && t[0].Name == "" {
+			info := filename.Parse(src.name)
+			t[0].Kind, t[0].Index = cmp.Or(info.Kind, tensor.Output), info.Index
+		}
+		return nil
+	}
+}
+
+func namedTensor(t *format.Tensor) Tensor {
+	named := Tensor{Tensor: t.Tensor, Kind: tensor.Output, Name: t.Name, Path: t.Path, Operator: t.Operator, Details: &t.Details, Origin: t.Origin, Err: t.Err}
+	if t.Operator != nil {
+		named.Kind, named.Index = t.Operator.Kind, t.Operator.Index
+	}
+	return named
+}
+
+// IsUnnamed reports whether the file holds one tensor that it does not name, so that
+// the name of the file is all that there is.
+func (f *File) IsUnnamed() bool {
+	return !f.Named || len(f.Tensors) == 1 && f.Tensors[0].Name == ""
+}
+
+// IsNamed reports whether the first bytes of the file at path are those of a file that
+// names its tensors, whatever its own name is: PyTorch's weights are called .bin too.
+func IsNamed(path string) bool {
+	file, err := openRegular(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, min(headBytes, file.Size()))
+	if n, err := file.ReadAt(head, 0); n < len(head) && err != nil {
+		return false
+	}
+	src, named := &source{file: file, size: file.Size(), name: store.Base(path)}, false
+	err = guard.Do(func() error {
+		named = slices.ContainsFunc(containers, func(c *Container) bool { return c.Named && c.is(head, src) })
+		return nil
+	})
+	return err == nil && named
 }

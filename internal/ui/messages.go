@@ -1,10 +1,16 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
 )
 
 // LogFormat is the form of messages and logs. It has the methods of a flag
@@ -119,4 +125,219 @@ func (m *Messages) TakeLog() {
 
 func (m *Messages) say(level slog.Level, format string, args []any, attrs ...slog.Attr) {
 	m.log.LogAttrs(context.Background(), level, fmt.Sprintf(format, args...), attrs...)
+}
+
+// hintKey marks the record of a hint.
+const hintKey = "hint"
+
+// textHandler prints records as messages: a prefix, the text, then the
+// attributes as slog.TextHandler prints them.
+type textHandler struct {
+	level slog.Leveler
+	attrs slog.Handler // prints attributes to page.buf
+	page  *page
+	color bool
+}
+
+// page is where the handlers of one logger compose their lines.
+type page struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+	out io.Writer
+}
+
+func newTextHandler(w io.Writer, level slog.Leveler, color bool) slog.Handler {
+	p := &page{out: w}
+	attrs := slog.NewTextHandler(&p.buf, &slog.HandlerOptions{Level: level, ReplaceAttr: dropBuiltin})
+	return &textHandler{level: level, attrs: attrs, page: p, color: color}
+}
+
+// dropBuiltin drops what Handle prints itself. An attribute that happens to
+// have one of the names stays: it has another type, or a text.
+func dropBuiltin(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) > 0 {
+		return a
+	}
+	if _, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey {
+		return slog.Attr{}
+	}
+	if a.Key == slog.MessageKey && a.Value.String() == "" {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// Enabled implements slog.Handler.
+func (h *textHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= h.level.Level()
+}
+
+// Handle implements slog.Handler.
+func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
+	rest := slog.Record{Level: r.Level}
+	hint := false
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == hintKey && a.Value.Kind() == slog.KindBool {
+			hint = a.Value.Bool()
+		} else {
+			rest.AddAttrs(a)
+		}
+		return true
+	})
+
+	h.page.mu.Lock()
+	defer h.page.mu.Unlock()
+	buf := &h.page.buf
+	buf.Reset()
+	buf.WriteString(h.prefix(r.Level, hint))
+	buf.WriteString(Escape(r.Message))
+	end := buf.Len()
+	buf.WriteByte(' ')
+	if err := h.attrs.Handle(ctx, rest); err != nil {
+		return err
+	}
+	if buf.Len() == end+2 { // a space, no attribute and a newline
+		buf.Truncate(end)
+		buf.WriteByte('\n')
+	}
+	_, err := h.page.out.Write(buf.Bytes())
+	return err
+}
+
+// prefix returns what a line starts with.
+func (h *textHandler) prefix(level slog.Level, hint bool) string {
+	switch {
+	case hint:
+		return "hint: "
+	case level < slog.LevelInfo:
+		return "dumptool: debug: "
+	case level == slog.LevelWarn:
+		const word = "warning"
+		if h.color {
+			return "dumptool: " + StyleOf(word).Paint(word) + ": "
+		}
+		return "dumptool: " + word + ": "
+	default:
+		return "dumptool: "
+	}
+}
+
+// WithAttrs implements slog.Handler.
+func (h *textHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page, color: h.color}
+}
+
+// WithGroup implements slog.Handler.
+func (h *textHandler) WithGroup(name string) slog.Handler {
+	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, color: h.color}
+}
+
+// The terminal shows a key such as Ctrl-C as ^C where the cursor is, and the
+// drawer, which moves the cursor up and down only, goes on in that column. So
+// lines begin with lineStart while progress is drawn, and clearLine follows it.
+const (
+	lineStart = "\r"
+	clearLine = "\r\x1b[K"
+)
+
+// sink is the one way of messages to a stream. While progress is drawn, lines
+// go through the drawer, which puts them above the bar.
+type sink struct {
+	mu    sync.Mutex
+	out   io.Writer
+	above io.Writer // nil unless progress is drawn
+}
+
+// Write implements io.Writer.
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.above != nil {
+		if _, err := s.above.Write(append([]byte(clearLine), p...)); err == nil {
+			return len(p), nil
+		}
+		// The drawer gave up; the message must not be lost with it.
+	}
+	return s.out.Write(p)
+}
+
+// divert sends all further lines to above.
+func (s *sink) divert(above io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.above = above
+}
+
+// restore calls stop and sends all further lines to the stream again. No line
+// is written meanwhile: the drawer draws for a last time in stop.
+func (s *sink) restore(stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stop()
+	s.above = nil
+	_, _ = io.WriteString(s.out, clearLine) // whoever cannot show it has no bar either
+}
+
+// Progress draws the progress of one run on a terminal and does nothing
+// elsewhere. Observe and Close belong to one goroutine.
+type Progress struct {
+	title string
+	sink  *sink // nil: draw nothing
+
+	done   atomic.Int64 // jobs, read by the drawer
+	drawer *mpb.Progress
+	bar    *mpb.Bar
+}
+
+// Progress returns a progress printer for a run that title names by a verb,
+// such as "converting". Close it before results or a summary are printed.
+func (m *Messages) Progress(title string) *Progress {
+	p := &Progress{title: Escape(title)}
+	if m.bars {
+		p.sink = m.out
+	}
+	return p
+}
+
+// Observe shows that done of total jobs are done, and doneCost of totalCost. The
+// bar is that of the costs, unless jobs cost nothing.
+func (p *Progress) Observe(done, total int, doneCost, totalCost int64) {
+	if p.sink == nil || total == 0 {
+		return
+	}
+	current, end := int64(done), int64(total)
+	if totalCost > 0 {
+		current, end = doneCost, totalCost
+	}
+	p.done.Store(int64(done))
+	if p.bar == nil {
+		p.start(total, end)
+	}
+	p.bar.SetCurrent(current)
+}
+
+// start draws the empty bar.
+func (p *Progress) start(jobs int, end int64) {
+	p.drawer = mpb.New(mpb.WithOutput(p.sink.out), mpb.WithAutoRefresh())
+	p.bar = p.drawer.AddBar(end,
+		mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
+			return fmt.Sprintf("%s%s %d/%d ", lineStart, p.title, p.done.Load(), jobs)
+		})),
+		mpb.AppendDecorators(decor.Percentage(), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)),
+	)
+	p.sink.divert(p.drawer)
+}
+
+// Close removes the bar. It may be called more than once, and without any
+// event before it.
+func (p *Progress) Close() {
+	if p.drawer == nil {
+		return
+	}
+	p.sink.restore(func() {
+		p.bar.Abort(true)
+		p.drawer.Wait()
+	})
+	p.drawer, p.bar, p.sink = nil, nil, nil
 }

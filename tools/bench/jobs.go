@@ -4,6 +4,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -339,4 +340,111 @@ func (r *repeat) Read(p []byte) (int, error) {
 	n := copy(p, r.block[r.at:])
 	r.at = (r.at + n) % len(r.block)
 	return n, r.ctx.Err()
+}
+
+// graphNodes is the size of the graph that find is measured with.
+const graphNodes = 100_000
+
+// graphRanks is how many ranks the second tree has; their graphs differ a little.
+const graphRanks = 8
+
+// find measures a query in a graph that MindSpore saved, and in those of several ranks,
+// with one worker.
+func (b *bench) find(ctx context.Context) error {
+	one, all := filepath.Join(b.scratch, "graph"), filepath.Join(b.scratch, "graphs")
+	nodes := b.scaled(graphNodes, 10_000)
+	line := fmt.Sprintf("backbone_%d.py:88", nodes/5000*7/20) // a file has 5,000 nodes
+	for rank := range graphRanks {
+		if err := makeGraph(all, rank, nodes); err != nil {
+			return err
+		}
+	}
+	if err := makeGraph(one, 0, nodes); err != nil {
+		return err
+	}
+	var samples, ranks []sample
+	for range b.runs + 1 {
+		s, err := measure(ctx, b.binary, "find", "-j", "1", "-d", one, line)
+		if err != nil {
+			return err
+		}
+		r, err := measure(ctx, b.binary, "find", "-j", "1", "-d", all, line)
+		if err != nil {
+			return err
+		}
+		samples, ranks = append(samples, s), append(ranks, r)
+	}
+	samples, ranks = samples[1:], ranks[1:] // the first one reads the files
+	m := median(seconds(samples))
+	b.report(result{
+		job: "find a line", measured: fmt.Sprintf("%.2f s", m), target: fmt.Sprintf("< %v", findTarget),
+		verdict: verdict(m < findTarget.Seconds()), note: fmt.Sprintf("%d nodes, median of %d", nodes, len(samples)),
+	}, memoryResult("find a line", samples, findMemory),
+		speedResult(fmt.Sprintf("find on %d ranks", graphRanks), ranks, "one", samples, ranksTarget))
+	return nil
+}
+
+// The targets of find.
+const (
+	findTarget  = time.Second
+	findMemory  = 96 << 20
+	ranksTarget = 2.0 // times one rank
+)
+
+// makeGraph writes the graph of a rank, of so many nodes.
+func makeGraph(dir string, rank, nodes int) (err error) {
+	dir = filepath.Join(dir, fmt.Sprintf("rank_%d", rank), "graphs")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, "ms_output_trace_code_graph_0.ir"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return dumptest.WriteGraph(f, nodes, rank)
+}
+
+// The targets of a page of 5,000 tensors.
+const (
+	pageTarget   = 1.0       // seconds beyond the comparison itself
+	reportTarget = 1.5       // seconds of report
+	pageSize     = 5_000_000 // bytes
+)
+
+// page measures the page of a comparison, beyond what compare.json alone takes, and
+// that made of compare.json.
+func (b *bench) page(ctx context.Context) error {
+	tensors := b.scaled(5000, 100)
+	golden, npu, out := filepath.Join(b.scratch, "page-golden"), filepath.Join(b.scratch, "page-npu"), filepath.Join(b.scratch, "page")
+	if err := makePairs(golden, npu, tensors); err != nil {
+		return err
+	}
+	var beyond, again []float64
+	for range b.runs + 1 {
+		var both [2]sample
+		for i, format := range []string{"json", "json,html"} {
+			var err error
+			if both[i], err = measure(ctx, b.binary, "compare", "--cpu", golden, "--npu", npu, "--exit-zero", "-q", "--format", format, "-out", out); err != nil {
+				return err
+			}
+		}
+		s, err := measure(ctx, b.binary, "report", filepath.Join(out, "compare.json"), "-out", filepath.Join(out, "again.html"), "-q")
+		if err != nil {
+			return err
+		}
+		beyond, again = append(beyond, (both[1].wall-both[0].wall).Seconds()), append(again, s.wall.Seconds())
+	}
+	info, err := os.Stat(filepath.Join(out, "report.html"))
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("page of %d tensors", tensors)
+	m, r := median(beyond[1:]), median(again[1:]) // the first run reads the files
+	b.report(
+		result{job: name, measured: fmt.Sprintf("%.2f s", m), target: fmt.Sprintf("< %g s", pageTarget), verdict: verdict(m < pageTarget), note: "beyond compare.json"},
+		result{job: name + ", size", measured: fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), target: fmt.Sprintf("<= %.1f MB", pageSize/1e6), verdict: verdict(info.Size() <= pageSize)},
+		result{job: fmt.Sprintf("report of %d tensors", tensors), measured: fmt.Sprintf("%.2f s", r), target: fmt.Sprintf("< %g s", reportTarget), verdict: verdict(r < reportTarget)},
+	)
+	return nil
 }

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -81,4 +85,91 @@ func peak(samples []sample) int64 {
 		top = max(top, s.peak)
 	}
 	return top
+}
+
+// The targets.
+const (
+	plainTarget   = 0.8 // times cp -r
+	formatTarget  = 1.1 // times cp -r
+	scanTarget    = 1.5 // times cat
+	inspectTarget = 1.5 // times cat
+	compareTarget = 6.5 // times cat
+	importTarget  = 3.0 // times cat, which does not write
+	// containerTarget is times .npy: the speed is the same, but for noise.
+	containerTarget = 1.1
+	memoryTarget    = 256 << 20
+	pairTarget      = 8 << 10 // bytes for each of many small pairs
+	versionTarget   = 15 * time.Millisecond
+	binaryTarget    = 30 << 20
+)
+
+// result is a line of the report.
+type result struct {
+	job, measured, target string
+	verdict               string
+	note                  string
+}
+
+const (
+	fine   = "ok"
+	missed = "MISSED"
+)
+
+func verdict(ok bool) string {
+	if ok {
+		return fine
+	}
+	return missed
+}
+
+// speedResult judges the times of a job by those of cp.
+func speedResult(job string, samples []sample, yardstick string, other []sample, target float64) result {
+	all := ratios(samples, other)
+	m := median(all)
+	return result{
+		job: job, measured: fmt.Sprintf("%.2f x %s", m, yardstick), target: fmt.Sprintf("<= %g x", target), verdict: verdict(m <= target),
+		note: fmt.Sprintf("%.2f to %.2f in %d runs; %.2f s, %s %.2f s",
+			slices.Min(all), slices.Max(all), len(all), median(seconds(samples)), yardstick, median(seconds(other))),
+	}
+}
+
+// memoryResult judges the peak memory of a job.
+func memoryResult(job string, samples []sample, target int64) result {
+	r := result{job: job + ", peak memory", target: "<= " + mib(target)}
+	top := peak(samples)
+	if top == 0 {
+		r.measured, r.verdict = "not known", "-"
+		return r
+	}
+	r.measured, r.verdict = mib(top), verdict(top <= target)
+	if top <= leastPeak() {
+		r.measured = "<= " + r.measured
+	}
+	return r
+}
+
+// mib prints a size, without a fraction that is 0.
+func mib(bytes int64) string {
+	return strconv.FormatFloat(math.Round(float64(bytes)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
+}
+
+// printResults prints the table of all results.
+func printResults(w io.Writer, results []result) error {
+	rows := [][5]string{{"JOB", "MEASURED", "TARGET", "", "DETAILS"}}
+	for _, r := range results {
+		rows = append(rows, [...]string{r.job, r.measured, r.target, r.verdict, r.note})
+	}
+	var width [5]int
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		line := fmt.Sprintf("%-*s  %*s  %*s  %-*s  %s", width[0], row[0], width[1], row[1], width[2], row[2], width[3], row[3], row[4])
+		text.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }

@@ -1,8 +1,10 @@
 package hdf5
 
 import (
+	"encoding/binary"
 	"io"
 	"math"
+	"math/bits"
 
 	"dumptool/internal/format"
 )
@@ -136,4 +138,284 @@ func product(sizes ...int64) (n int64, ok bool) {
 		n *= s
 	}
 	return n, true
+}
+
+// Magic is what a file begins with, or has at offset 512, 1024, 2048 and so on,
+// where something else stands before it.
+const Magic = "\x89HDF\r\n\x1a\n"
+
+// Find returns the offset of the superblock, and false for a file without one.
+func Find(r io.ReaderAt, size int64) (off int64, ok bool) {
+	var b [len(Magic)]byte
+	for off <= size-int64(len(Magic)) {
+		if format.ReadFull(r, b[:], off) != nil {
+			return 0, false
+		}
+		if string(b[:]) == Magic {
+			return off, true
+		}
+		off = max(512, off*2)
+	}
+	return 0, false
+}
+
+// openFile reads the superblock. The warnings are about it.
+func openFile(r io.ReaderAt, size int64) (*file, []string, error) {
+	off, ok := Find(r, size)
+	if !ok {
+		return nil, nil, broken(-1, "not HDF5: no signature at 0, 512, 1024 and so on")
+	}
+	// Addresses count from the superblock: where it moved, what it says of its place
+	// is that of before.
+	f := &file{r: r, size: size}
+	c, err := f.cursor(off, min(128, size-off))
+	if err != nil {
+		return nil, nil, err
+	}
+	c.skip(len(Magic))
+	version := c.u8()
+	if c.err != nil {
+		return nil, nil, broken(c.here(), "truncated: the superblock ends after %d bytes", len(c.b))
+	}
+	var end int64
+	var warnings []string
+	switch version {
+	case 0, 1:
+		end = f.oldSuperblock(c, version)
+	case 2, 3:
+		var open bool
+		if end, open = f.newSuperblock(c); open && version == 3 {
+			warnings = append(warnings, "the program that wrote the file did not close it")
+		}
+	default:
+		return nil, nil, broken(off+8, "superblock version %d, want 0 to 3", version)
+	}
+	if c.err != nil {
+		return nil, nil, c.err
+	}
+	if end += off - max(0, f.base); end > size {
+		return nil, nil, broken(-1, "truncated: the file has %d bytes, its superblock says %d", size, end)
+	}
+	f.base = off
+	return f, warnings, nil
+}
+
+// sizes reads the sizes of addresses and lengths.
+func (f *file) sizes(c *cursor) {
+	at := c.here()
+	f.offsetSize, f.lengthSize = c.u8(), c.u8()
+	for _, n := range []int{f.offsetSize, f.lengthSize} {
+		if n != 4 && n != 8 {
+			c.fail(broken(at, "superblock: sizes of offsets and lengths are %d and %d, want 4 or 8", f.offsetSize, f.lengthSize))
+			f.offsetSize, f.lengthSize = 8, 8
+		}
+	}
+}
+
+// oldSuperblock reads versions 0 and 1 after their number. end is where the file ends,
+// counted from its beginning.
+func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
+	c.skip(4)
+	f.sizes(c)
+	c.skip(1 + 2 + 2 + 4 + 4*version)
+	f.base = c.address()
+	c.address()
+	end = c.address()
+	c.address()
+	c.length() // of the name of the root; the standard has an offset here, the library writes a length
+	f.root = c.address()
+	return end
+}
+
+// newSuperblock reads versions 2 and 3 after their number. open is set while a
+// program writes the file.
+func (f *file) newSuperblock(c *cursor) (end int64, open bool) {
+	f.sizes(c)
+	open = c.u8()&1 != 0
+	n := c.p + 4*f.offsetSize + 4
+	if n > len(c.b) {
+		c.fail(broken(c.off, "truncated: the superblock ends after %d bytes, want %d", len(c.b), n))
+		return 0, false
+	}
+	sum := cursor{f: f, b: c.b[:n], off: c.off}
+	if err := sum.verify(Magic); err != nil {
+		c.fail(err)
+		return 0, false
+	}
+	f.base = c.address()
+	c.address()
+	end = c.address()
+	f.root = c.address()
+	return end, open
+}
+
+// cursor parses a structure from front to back. Reading beyond its end gives zeros
+// and sets err, which is checked once the structure is parsed.
+type cursor struct {
+	f   *file
+	b   []byte
+	off int64 // of b in the file
+	p   int
+	err error
+}
+
+// here is the offset in the file of the next byte.
+func (c *cursor) here() int64 { return c.off + int64(c.p) }
+
+// left is how many bytes are left.
+func (c *cursor) left() int { return len(c.b) - c.p }
+
+// fail sets err, unless there is one.
+func (c *cursor) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// take returns the next n bytes, nil where there are fewer.
+func (c *cursor) take(n int) []byte {
+	if n < 0 || n > c.left() {
+		if c.err == nil { // a structure may go on with thousands of fields
+			c.fail(broken(c.here(), "a structure ends after %d bytes, want %d more", c.left(), n))
+		}
+		c.p = len(c.b)
+		return nil
+	}
+	c.p += n
+	return c.b[c.p-n : c.p : c.p]
+}
+
+func (c *cursor) skip(n int) { c.take(n) }
+
+// uint returns the next n bytes, at most 8, as a number.
+func (c *cursor) uint(n int) uint64 {
+	var v uint64
+	for i, b := range c.take(n) {
+		v |= uint64(b) << (8 * i)
+	}
+	return v
+}
+
+func (c *cursor) u8() int  { return int(c.uint(1)) }
+func (c *cursor) u16() int { return int(c.uint(2)) }
+func (c *cursor) u32() int { return int(c.uint(4)) }
+
+// size returns a number of n bytes that is no larger than a file can be.
+func (c *cursor) size(n int) int64 {
+	at, v := c.here(), c.uint(n)
+	if v > math.MaxInt64 {
+		c.fail(broken(at, "length %d is larger than any file", v))
+		return 0
+	}
+	return int64(v)
+}
+
+// length returns a number of the size of lengths.
+func (c *cursor) length() int64 { return c.size(c.f.lengthSize) }
+
+// address returns an address, none for one that is not defined.
+func (c *cursor) address() int64 {
+	n := c.f.offsetSize
+	at, v := c.here(), c.uint(n)
+	if v == undefined(n) && c.err == nil {
+		return none
+	}
+	if v > math.MaxInt64 {
+		c.fail(broken(at, "address 0x%x is outside the file of %d bytes", v, c.f.size))
+		return none
+	}
+	return int64(v)
+}
+
+// undefined is the number of n bytes that has all bits set.
+func undefined(n int) uint64 { return math.MaxUint64 >> (64 - 8*n) }
+
+// expect checks the next bytes.
+func (c *cursor) expect(signature string) {
+	at := c.here()
+	if got := c.take(len(signature)); string(got) != signature {
+		c.fail(broken(at, "signature %q, want %q", got, signature))
+	}
+}
+
+// version checks a version number of one byte.
+func (c *cursor) version(what string, want int) {
+	at := c.here()
+	if v := c.u8(); v != want {
+		c.fail(broken(at, "%s version %d, want %d", what, v, want))
+	}
+}
+
+// verify checks the signature at the beginning and the checksum at the end of the
+// structure, which it then leaves out.
+func (c *cursor) verify(signature string) error {
+	c.expect(signature)
+	n := len(c.b) - 4
+	if c.err != nil || n < len(signature) {
+		c.fail(broken(c.off, "a structure of %d bytes has no checksum", len(c.b)))
+		return c.err
+	}
+	want, got := binary.LittleEndian.Uint32(c.b[n:]), lookup3(c.b[:n])
+	if got != want {
+		return broken(c.off, "checksum of %s is 0x%08x, want 0x%08x", signature, got, want)
+	}
+	c.b = c.b[:n]
+	return nil
+}
+
+// part returns the next n bytes as a structure of their own.
+func (c *cursor) part(n int) *cursor {
+	at := c.here()
+	return &cursor{f: c.f, b: c.take(n), off: at, err: c.err}
+}
+
+// text returns the bytes up to a zero, which is skipped.
+func (c *cursor) text() string {
+	start := c.p
+	for c.left() > 0 {
+		if c.take(1)[0] == 0 {
+			return string(c.b[start : c.p-1])
+		}
+	}
+	c.take(1) // there is no zero
+	return ""
+}
+
+// pad skips what fills n bytes up to a multiple of 8.
+func (c *cursor) pad(n int) { c.skip(-n & 7) }
+
+// lookup3 is the checksum of structures: Bob Jenkins' hash of 2006, hashlittle with
+// the initial value 0.
+func lookup3(data []byte) uint32 {
+	a := 0xdeadbeef + uint32(len(data))
+	b, c := a, a
+	rot := bits.RotateLeft32
+	le := binary.LittleEndian
+	for ; len(data) > 12; data = data[12:] {
+		a += le.Uint32(data)
+		b += le.Uint32(data[4:])
+		c += le.Uint32(data[8:])
+		a, c = (a-c)^rot(c, 4), c+b
+		b, a = (b-a)^rot(a, 6), a+c
+		c, b = (c-b)^rot(b, 8), b+a
+		a, c = (a-c)^rot(c, 16), c+b
+		b, a = (b-a)^rot(a, 19), a+c
+		c, b = (c-b)^rot(b, 4), b+a
+	}
+	if len(data) == 0 {
+		return c
+	}
+	var rest [12]byte
+	copy(rest[:], data)
+	a += le.Uint32(rest[:])
+	b += le.Uint32(rest[4:])
+	c += le.Uint32(rest[8:])
+	c = (c ^ b) - rot(b, 14)
+	a = (a ^ c) - rot(c, 11)
+	b = (b ^ a) - rot(a, 25)
+	c = (c ^ b) - rot(b, 16)
+	a = (a ^ c) - rot(c, 4)
+	b = (b ^ a) - rot(a, 14)
+	c = (c ^ b) - rot(b, 24)
+	return c
 }

@@ -1,3 +1,21 @@
+// Package hdf5 reads the HDF5 files that hold tensors: those of torch.utils.dumper
+// of Ascend's PyTorch, and whatever h5py and the HDF5 library write with their
+// ordinary settings. Tensors are found and described without reading their data;
+// contiguous data is a part of the file, chunks are decoded as they are read.
+//
+// What is in a file is followed from its superblock: object headers of both
+// versions, groups as symbol tables, link messages or fractal heaps, attributes in
+// the header and in heaps, chunks by every index there is, deflate, shuffle and
+// fletcher32. Left out, with an error for the tensor alone: other filters, virtual
+// and external storage, types that are not numbers. Links to other files are never
+// followed.
+//
+// A file can say anything about itself. Every length is checked before it is used,
+// checksums are verified where the format has them, and what a file makes the
+// package hold and read is bounded by the size of the file.
+//
+// The format is that of the HDF5 File Format Specification, version 3.0,
+// https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html.
 package hdf5
 
 import (
@@ -286,4 +304,36 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why s
 		}
 	}
 	return group, ""
+}
+
+// FormatError reports a file, or an object in it, that is not valid.
+type FormatError struct {
+	// Off is where in the file, -1 where no place says anything.
+	Off int64
+	Msg string // what is wrong, what was found and what was wanted
+}
+
+// Error describes the fault and where it is.
+func (e *FormatError) Error() string {
+	if e.Off < 0 {
+		return e.Msg
+	}
+	return fmt.Sprintf("%s at 0x%x", e.Msg, e.Off)
+}
+
+// UnsupportedError reports what this package does not read, where the file may well
+// be valid.
+type UnsupportedError struct {
+	What string // what is not supported, and what to do about it
+}
+
+// Error describes what is not supported.
+func (e *UnsupportedError) Error() string { return e.What }
+
+func broken(off int64, format string, args ...any) error {
+	return &FormatError{off, fmt.Sprintf(format, args...)}
+}
+
+func unsupported(format string, args ...any) error {
+	return &UnsupportedError{fmt.Sprintf(format, args...)}
 }

@@ -12,11 +12,18 @@
 package npy
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"dumptool/internal/format"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -127,4 +134,305 @@ func (f *File) view() format.View {
 	}
 	stored := io.NewSectionReader(f.r, f.Offset, f.Size)
 	return format.View{Stored: stored, DType: f.Host.DType(), BigEndian: f.BigEndian, Shape: f.Shape, Strides: strides}
+}
+
+// source is the part of a header that is Python source.
+type source struct {
+	data []byte
+	off  int64 // in the file
+}
+
+// readHeader reads the header text, after the magic, version and length.
+func readHeader(r io.ReaderAt, size int64) (source, error) {
+	var prefix [len(Magic) + 2 + 4]byte
+	got := prefix[:max(0, min(size, int64(len(prefix))))]
+	if err := format.ReadFull(r, got, 0); err != nil {
+		return source{}, fmt.Errorf("npy: read header: %w", err)
+	}
+	start, length, err := parsePrefix(got)
+	if err != nil {
+		return source{}, err
+	}
+	switch {
+	case length > size-start:
+		return source{}, wrongLength(start, "header is truncated", length, size-start)
+	case length > maxHeader:
+		return source{}, &UnsupportedError{int64(len(Magic) + 2),
+			fmt.Sprintf("header length over %d bytes is not supported", maxHeader), length}
+	}
+	text := source{make([]byte, length), start}
+	if err := format.ReadFull(r, text.data, start); err != nil {
+		return source{}, fmt.Errorf("npy: read header: %w", err)
+	}
+	if i := bytes.IndexByte(text.data, 0); i >= 0 {
+		return source{}, &FormatError{start + int64(i), "header has a zero byte", nil}
+	}
+	if prefix[len(Magic)] >= 3 && !utf8.Valid(text.data) {
+		return source{}, &FormatError{start, "header is not utf-8", nil}
+	}
+	return text, nil
+}
+
+// parsePrefix returns the offset and the length of the header text.
+func parsePrefix(b []byte) (start, length int64, err error) {
+	const version = len(Magic)
+	if n := min(len(b), len(Magic)); n > 0 && string(b[:n]) != Magic[:n] {
+		return 0, 0, &FormatError{0, fmt.Sprintf("magic is wrong, want %q", Magic), string(b[:n])}
+	}
+	if len(b) < version+2 {
+		return 0, 0, wrongLength(int64(len(b)), "file is truncated", int64(version+2), int64(len(b)))
+	}
+	major, minor := b[version], b[version+1]
+	if major < 1 || major > 3 || minor != 0 {
+		return 0, 0, &UnsupportedError{int64(version), "format version is not supported, want 1.0, 2.0 or 3.0",
+			fmt.Sprintf("%d.%d", major, minor)}
+	}
+	field := b[version+2:]
+	want := 4
+	if major == 1 {
+		want = 2
+	}
+	switch {
+	case len(field) < want:
+		return 0, 0, wrongLength(int64(version+2), "header length is truncated", int64(want), int64(len(field)))
+	case major == 1:
+		length = int64(binary.LittleEndian.Uint16(field))
+	default:
+		length = int64(binary.LittleEndian.Uint32(field))
+	}
+	return int64(version + 2 + want), length, nil
+}
+
+// typeString is a type string of numpy for elements of one number: byte order,
+// kind and size, such as <f4.
+var typeString = lang.Pattern(`^([<>=|]?)([a-z][0-9]+)$`)
+
+// otherType is one of the types that numpy writes and host arrays do not have:
+// objects, strings, raw bytes, times, long double.
+var otherType = lang.Pattern(`^[<>=|]?(O|[SaUV]\d*|[Mm]8(\[\w+\])?|f(12|16)|c(24|32))$`)
+
+// parseDescr returns the element type of a numpy type string. Native byte order
+// (=, | or nothing) is little-endian, as on every machine dumps come from.
+func parseDescr(descr string) (host tensor.Host, bigEndian, ok bool) {
+	m := typeString().FindStringSubmatch(descr)
+	if m == nil {
+		return 0, false, false
+	}
+	for _, h := range tensor.Hosts() {
+		if m[2] == h.Descr()[1:] {
+			return h, m[1] == ">" && h.Size() > 1, true
+		}
+	}
+	return 0, false, false
+}
+
+// dict reads the Python dict that is the text of a header, as numpy writes it:
+// the keys descr, fortran_order and shape in any order, a string, a bool and a
+// tuple of integers. Other writers differ in quotes, blanks and the last comma.
+type dict struct {
+	source
+	pos int
+}
+
+// The tokens of a header. Integers of Python 2 end in L.
+var (
+	blanks  = lang.Pattern(`^[ \t\f\r\n]*`)
+	quoted  = lang.Pattern(`^(?:'[^'"\\\r\n]*'|"[^'"\\\r\n]*")`)
+	boolean = lang.Pattern(`^(?:True|False)\b`)
+	tuple   = lang.Pattern(`^\(\s*(?:(?:-?[0-9]+L?\s*,\s*)+(?:-?[0-9]+L?\s*)?)?\)`)
+)
+
+// parseHeader reads the dict of a header: exactly the keys descr, fortran_order
+// and shape, as numpy demands.
+func parseHeader(text source) (Header, error) {
+	d := &dict{source: text}
+	var h Header
+	seen := map[string]bool{}
+	if !d.skip("{") {
+		return Header{}, d.unexpected("{")
+	}
+	for !d.skip("}") {
+		if len(seen) > 0 && !d.skip(",") {
+			return Header{}, d.unexpected("a comma or }")
+		} else if d.skip("}") {
+			break
+		}
+		at := d.pos
+		key, ok := d.take(quoted())
+		if !ok {
+			return Header{}, d.unexpected("a key in quotes")
+		}
+		key = key[1 : len(key)-1]
+		read, known := d.values(&h)[key]
+		switch {
+		case !known:
+			d.pos = at
+			return Header{}, d.unexpected("one of the keys descr, fortran_order and shape")
+		case seen[key]:
+			d.pos = at
+			return Header{}, d.unexpected("every key once")
+		case !d.skip(":"):
+			return Header{}, d.unexpected("a colon")
+		}
+		if err := read(); err != nil {
+			return Header{}, err
+		}
+		seen[key] = true
+	}
+	for _, key := range headerKeys {
+		if !seen[key] {
+			return Header{}, &FormatError{d.off, "header has no key " + key, nil}
+		}
+	}
+	if d.blanks(); d.pos < len(d.data) {
+		return Header{}, d.unexpected("the end of the header")
+	}
+	return h, nil
+}
+
+var headerKeys = []string{"descr", "fortran_order", "shape"}
+
+// values are the readers of the values into h, by key.
+func (d *dict) values(h *Header) map[string]func() error {
+	return map[string]func() error{
+		"descr":         func() (err error) { h.Host, h.BigEndian, err = d.descr(); return err },
+		"fortran_order": func() (err error) { h.Fortran, err = d.order(); return err },
+		"shape":         func() (err error) { h.Shape, err = d.shape(); return err },
+	}
+}
+
+func (d *dict) descr() (host tensor.Host, bigEndian bool, err error) {
+	d.blanks()
+	at := d.off + int64(d.pos)
+	if rest := d.data[d.pos:]; bytes.HasPrefix(rest, []byte("[")) || bytes.HasPrefix(rest, []byte("(")) {
+		return 0, false, &UnsupportedError{at, "structured element type is not supported", string(rest)}
+	}
+	text, ok := d.take(quoted())
+	if !ok {
+		return 0, false, d.unexpected("a type string")
+	}
+	host, bigEndian, ok = parseDescr(text[1 : len(text)-1])
+	switch {
+	case ok:
+		return host, bigEndian, nil
+	case otherType().MatchString(text[1 : len(text)-1]):
+		return 0, false, &UnsupportedError{at, "element type is not supported", text}
+	}
+	return 0, false, &FormatError{at, "descr is not a type string of numpy", text}
+}
+
+func (d *dict) order() (fortran bool, err error) {
+	text, ok := d.take(boolean())
+	if !ok {
+		return false, d.unexpected("True or False")
+	}
+	return text == "True", nil
+}
+
+func (d *dict) shape() (tensor.Shape, error) {
+	d.blanks()
+	at := d.off + int64(d.pos)
+	text, ok := d.take(tuple())
+	if !ok {
+		return nil, d.unexpected("a tuple of integers")
+	}
+	var shape tensor.Shape
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !strings.ContainsRune("-0123456789", r) }) {
+		n, err := strconv.ParseInt(word, 10, 64)
+		switch {
+		case err != nil:
+			return nil, &FormatError{at, "dimension is over 63 bits", word}
+		case n < 0:
+			return nil, &FormatError{at, "shape has a negative dimension", text}
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
+}
+
+// take returns the token that is next and steps over it.
+func (d *dict) take(token *regexp.Regexp) (string, bool) {
+	d.blanks()
+	found := token.Find(d.data[d.pos:])
+	d.pos += len(found)
+	return string(found), found != nil
+}
+
+// skip steps over a punctuation mark if it is next.
+func (d *dict) skip(mark string) bool {
+	d.blanks()
+	ok := bytes.HasPrefix(d.data[d.pos:], []byte(mark))
+	if ok {
+		d.pos += len(mark)
+	}
+	return ok
+}
+
+func (d *dict) blanks() { d.pos += len(blanks().Find(d.data[d.pos:])) }
+
+// unexpected reports that the text does not go on as it should.
+func (d *dict) unexpected(want string) error {
+	off := d.off + int64(d.pos)
+	if d.pos >= len(d.data) {
+		return &FormatError{off, "header ends, want " + want, nil}
+	}
+	return &FormatError{off, "header is not a dict of numpy, want " + want, string(d.data[d.pos:])}
+}
+
+// Magic is what a .npy file begins with.
+const Magic = "\x93NUMPY"
+
+const (
+	alignment  = 64      // of the data in the file
+	growDigits = 21      // decimal digits that numpy leaves to the first dimension
+	maxHeader  = 1 << 20 // bytes of header text that are read
+
+	// maxRank is how many dimensions an array of numpy 2 has at most; before, it
+	// was 32. A header of that many is also far below the 10,000 characters at
+	// which numpy.load stops.
+	maxRank = 64
+)
+
+// AppendHeader appends the header, in format 1.0, that numpy.save writes for a
+// C-order array. The data that follows starts at a multiple of 64 bytes after
+// the header's first byte. A shape that numpy cannot load is an error.
+func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, error) {
+	if host.Size() == 0 {
+		return nil, fmt.Errorf("npy: host element type %d cannot be written", host)
+	}
+	if err := checkShape(host, shape); err != nil {
+		return nil, err
+	}
+	room := 0 // for the first dimension to grow
+	if len(shape) > 0 {
+		room = growDigits - len(strconv.FormatInt(shape[0], 10))
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %v, }%*s", host.Descr(), shape, room, "")
+	start := len(Magic) + 4      // behind version and length
+	end := start + len(text) + 1 // 1 to 64 spaces and a newline follow the text
+	size := end + alignment - end%alignment - start
+	dst = append(append(dst, Magic...), 1, 0)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(size))
+	dst = append(dst, text...)
+	dst = append(dst, strings.Repeat(" ", size-len(text)-1)...)
+	return append(dst, '\n'), nil
+}
+
+// checkShape reports a shape that numpy cannot load. The bytes that it takes
+// must be below 2^63 even where a dimension of 0 makes them none.
+func checkShape(host tensor.Host, shape tensor.Shape) error {
+	if len(shape) > maxRank {
+		return fmt.Errorf("npy: the shape has %d dimensions, numpy loads at most %d", len(shape), maxRank)
+	}
+	room := maxInt64 / int64(host.Size())
+	for _, n := range shape {
+		if n < 0 {
+			return fmt.Errorf("npy: %v is not the shape of an array: dimension %d is negative", shape, n)
+		}
+		room /= max(1, n)
+	}
+	if room == 0 {
+		return fmt.Errorf("npy: %v is too large for numpy: its dimensions other than 0 take more than 63 bits of %v", shape, host)
+	}
+	return nil
 }

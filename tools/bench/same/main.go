@@ -10,16 +10,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -141,4 +148,255 @@ func compareAll(ctx context.Context, dir string, inputs []input, opt *options) (
 		})
 	}
 	return found, runs, group.Wait()
+}
+
+// command is a command line. Its name is what findings are grouped by.
+type command struct {
+	name string
+	args []string
+}
+
+func line(text string) command { return command{text, strings.Fields(text)} }
+
+// commands returns every command that fits an input: by the folders and files
+// that it has.
+func commands(in input) []command {
+	var all []command
+	if in.has("dumps") {
+		all = append(all, forDumps...)
+	}
+	if in.has("cpu") && in.has("dumps") {
+		all = append(all, forPairs...)
+		if in.has("consumers.json") {
+			all = append(all, line("compare --cpu in/cpu --npu in/dumps --consumer-map in/consumers.json --format json"))
+		}
+	}
+	if in.has("configs") {
+		all = append(all, in.forConfigs()...)
+	}
+	return all
+}
+
+var forDumps = []command{
+	line("convert -d in/dumps -out out"),
+	line("convert -d in/dumps -out out -f NCHW --json"),
+	line("convert -d in/dumps -out out -f NHWC -t bin"),
+	line("convert -d in/dumps -out out -t msnpy"),
+	line("convert -d in/dumps -out out -f ND -t txt"),
+	line("inspect in/dumps"),
+	line("inspect in/dumps --stats"),
+	line("inspect in/dumps --stats --json"),
+	line("overflow scan in/dumps --all"),
+	line("overflow scan in/dumps --format json --all"),
+	line("overflow scan in/dumps -out out --format text,json,csv,md"),
+	line("overflow analyze -d in/dumps --lang zh"),
+	line("overflow analyze -d in/dumps -out out --format text,json,csv,md"),
+	line("overflow decode in/dumps"),
+	line("compare determinism in/dumps in/dumps --format json"),
+	line("compare in/dumps in/dumps --inputs --profile exact --format csv"),
+}
+
+var forPairs = []command{
+	line("compare --cpu in/cpu --npu in/dumps"),
+	line("compare --cpu in/cpu --npu in/dumps -j 1 -out out --format text,csv,json,junit,md,msaccucmp --extra-columns"),
+	line("compare --cpu in/cpu --npu in/dumps -out out --diff-order worst --diff-cnt 20"),
+	line("compare --cpu in/cpu --npu in/dumps --profile dtype --format json"),
+	line("compare --cpu in/cpu --npu in/dumps --order name --nan-policy hpaa --max-elems 100 --format json"),
+	line("compare --cpu in/cpu --npu in/dumps --auto-layout --force-compare --crop-padding --format csv"),
+	line("compare detail --cpu in/cpu --npu in/dumps --op op1 -out out"),
+	line("compare determinism in/cpu in/dumps"),
+	line("compare judge in/compare.json --rtol 0.01 --format csv"),
+}
+
+// forConfigs are the commands for configurations, one file each.
+func (in input) forConfigs() []command {
+	var all []command
+	files, _ := filepath.Glob(filepath.Join(in.dir, "configs", "*"))
+	slices.Sort(files)
+	for _, file := range files {
+		path := "in/configs/" + filepath.Base(file)
+		for _, c := range []string{
+			"config check", "config check --fix --format json", "config check --format sarif", "config check --fix",
+			"config explain --lang zh", "config explain", "config explain --json",
+			"config convert --to acl", "config convert --to mindspore --lang zh", "config convert --to ge",
+		} {
+			all = append(all, command{c, append(strings.Fields(c), path)})
+		}
+	}
+	return all
+}
+
+// has reports whether the input has a file or folder.
+func (in input) has(name string) bool {
+	_, err := os.Stat(filepath.Join(in.dir, name))
+	return err == nil
+}
+
+// outputs are what a run left: exit status, stdout and stderr under their names,
+// and every file that it wrote.
+type outputs map[string][]byte
+
+const (
+	statusName = "exit status"
+	stdoutName = "stdout"
+	stderrName = "stderr"
+)
+
+// execute runs a command in a folder of its own, in which in stands for the
+// folder of the input and out for that of the results, and returns what it left.
+// Both builds see the same paths.
+func execute(ctx context.Context, program []string, place string, in input, c command) (outputs, error) {
+	if err := os.RemoveAll(place); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(place, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Symlink(in.dir, filepath.Join(place, "in")); err != nil {
+		return nil, err
+	}
+	var stdout, stderr bytes.Buffer
+	args := append(program[1:len(program):len(program)], c.args...)
+	cmd := exec.CommandContext(ctx, program[0], args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = place, &stdout, &stderr
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+place, "LC_ALL=C", "NO_COLOR=1")
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return nil, err
+	}
+	all := outputs{
+		statusName: []byte(strconv.Itoa(cmd.ProcessState.ExitCode())),
+		stdoutName: stdout.Bytes(), stderrName: stderr.Bytes(),
+	}
+	err = filepath.WalkDir(place, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(place, path)
+		all[filepath.ToSlash(name)] = data
+		return err
+	})
+	for name := range all {
+		all[name] = withoutVersion(all[name])
+	}
+	return all, err
+}
+
+// version is what a build says of itself in its reports.
+var version = regexp.MustCompile(`dumptool (devel|v?[0-9][\w.+-]*|[0-9a-f]{7,}(-dirty)?)\b`)
+
+func withoutVersion(data []byte) []byte { return version.ReplaceAll(data, []byte("dumptool VERSION")) }
+
+// difference lists what is not the same: the name of the output and the first
+// lines that differ.
+func difference(before, after outputs, filesOnly bool) []finding {
+	var list []finding
+	for _, name := range names(before, after) {
+		a, inOld := before[name]
+		b, inNew := after[name]
+		switch {
+		case filesOnly && (name == stdoutName || name == stderrName):
+		case !inNew:
+			list = append(list, finding{output: name, old: "the file", new: "no such file"})
+		case !inOld:
+			list = append(list, finding{output: name, old: "no such file", new: "the file"})
+		case !bytes.Equal(a, b):
+			old, now := firstDifference(string(a), string(b))
+			list = append(list, finding{output: name, old: old, new: now})
+		}
+	}
+	return list
+}
+
+// firstDifference returns the first line that differs, from both sides: all of
+// it, or what surrounds the first byte that differs.
+func firstDifference(a, b string) (lineOfA, lineOfB string) {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range max(len(x), len(y)) {
+		lineOfA, lineOfB = lineAt(x, i), lineAt(y, i)
+		if lineOfA != lineOfB {
+			break
+		}
+	}
+	const before, longest = 100, 300
+	same := 0
+	for same < min(len(lineOfA), len(lineOfB)) && lineOfA[same] == lineOfB[same] {
+		same++
+	}
+	start := 0
+	if max(len(lineOfA), len(lineOfB)) > longest {
+		start = max(0, same-before)
+	}
+	return lineOfA[start:min(len(lineOfA), start+longest)], lineOfB[start:min(len(lineOfB), start+longest)]
+}
+
+func lineAt(lines []string, i int) string {
+	if i >= len(lines) {
+		return "(end)"
+	}
+	return lines[i]
+}
+
+// finding is one output that differs.
+type finding struct {
+	output   string
+	old, new string // the first lines that differ
+}
+
+// group is the findings of one command and one kind of output.
+type group struct {
+	count   int
+	example finding
+	input   string
+}
+
+// findings groups what differs by command and kind of output.
+type findings struct{ groups map[string]*group }
+
+func newFindings() *findings { return &findings{map[string]*group{}} }
+
+func (f *findings) add(in string, c command, list []finding) {
+	for _, one := range list {
+		key := c.name + ": " + kind(one.output)
+		g := f.groups[key]
+		if g == nil {
+			g = &group{}
+			f.groups[key] = g
+		}
+		if g.count == 0 || in < g.input {
+			g.example, g.input = one, in
+		}
+		g.count++
+	}
+}
+
+// kind is the sort of an output: files of a kind are named by their extension.
+func kind(output string) string {
+	if ext := path.Ext(output); ext != "" {
+		return "*" + ext
+	}
+	return path.Base(output)
+}
+
+// print prints the groups, each with an example. It returns errDiffer if there
+// are any.
+func (f *findings) print(w io.Writer, runs int) error {
+	for _, key := range slices.Sorted(maps.Keys(f.groups)) {
+		g := f.groups[key]
+		fmt.Fprintf(w, "%s: %d differ, such as %s of %s\n  - %s\n  + %s\n", key, g.count, g.example.output, g.input, g.example.old, g.example.new)
+	}
+	fmt.Fprintf(w, "%d runs of both builds, %d kinds of differences\n", runs, len(f.groups))
+	if len(f.groups) > 0 {
+		return errDiffer
+	}
+	return nil
+}
+
+// names are those of all outputs of both runs, sorted.
+func names(a, b outputs) []string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
 }

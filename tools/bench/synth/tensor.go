@@ -7,10 +7,20 @@
 package synth
 
 import (
+	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/filename"
+	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
 
@@ -157,4 +167,145 @@ func fractalNZ(dst []uint16, t Tensor) {
 			dst[(n/c0*m1*m0+m)*c0+n%c0] = t.Elements[m*columns+n]
 		}
 	}
+}
+
+// Float is the type of an element on the host, and that of the sums.
+type Float interface{ float32 | float64 }
+
+// Uniform returns n values from -bound up to bound, the same on every machine.
+func Uniform[F Float](random *rand.Rand, n int, bound F) []F {
+	out := make([]F, n)
+	for i := range out {
+		out[i] = (F(random.Uint64()>>40)/(1<<23) - 1) * bound
+	}
+	return out
+}
+
+// Halves rounds values to float16.
+func Halves[F Float](values []F) []uint16 {
+	out := make([]uint16, len(values))
+	for i, v := range values {
+		out[i] = dumptest.Half(float32(v))
+	}
+	return out
+}
+
+// Rounded returns the values as float16 holds them.
+func Rounded[F Float](values []F) []F {
+	out := make([]F, len(values))
+	for i, v := range values {
+		out[i] = F(tensor.Float16To32(dumptest.Half(float32(v))))
+	}
+	return out
+}
+
+// Convolution is a convolution of square pictures with stride 1, whose output has
+// the size of its input.
+type Convolution struct{ Channels, Filters, Side, Kernel int }
+
+// Convolve returns the sums for one picture. Products of a channel that lost
+// reports for a row of the output are left out; it may be nil. The products are
+// rounded first, in the conversion: no compiler fuses them with the sums, which
+// would change the result on some machines.
+func Convolve[F Float](c Convolution, picture, weight []F, lost func(channel, row int) bool) []F {
+	var output []F
+	area, padding := c.Kernel*c.Kernel, c.Kernel/2
+	for f := range c.Filters {
+		for at := range c.Side * c.Side {
+			var sum F
+			for i := range c.Channels * area {
+				channel, y, x := i/area, at/c.Side+i%area/c.Kernel-padding, at%c.Side+i%c.Kernel-padding
+				if min(y, x) < 0 || max(y, x) >= c.Side || lost != nil && lost(channel, at/c.Side) {
+					continue
+				}
+				sum += F(picture[(channel*c.Side+y)*c.Side+x] * weight[f*c.Channels*area+i]) //nolint:unconvert // not fused
+			}
+			output = append(output, sum)
+		}
+	}
+	return output
+}
+
+// Multiply is the product of two matrices with an inner length of n. See Convolve
+// about its products.
+func Multiply[F Float](left, right []F, n int) []F {
+	columns := len(right) / n
+	out := make([]F, len(left)/n*columns)
+	for i := range out {
+		for k := range n {
+			out[i] += F(left[i/columns*n+k] * right[k*columns+i%columns]) //nolint:unconvert // not fused
+		}
+	}
+	return out
+}
+
+// Stream is the stream on which all operators run.
+const Stream = 16
+
+// Operator is an operator that was dumped.
+type Operator struct {
+	Type, Name string
+	Task       uint64
+	Time       uint64 // of the dump, in microseconds since 1970
+	Inputs     []Tensor
+	Output     Tensor
+}
+
+// FileName names the dump as the software of the device does.
+func (o *Operator) FileName() string {
+	return filename.Dump{
+		OpType: o.Type, OpName: strings.ReplaceAll(o.Name, "/", "_"),
+		TaskID: o.Task, StreamID: Stream, HasStream: true, Timestamp: o.Time,
+	}.String()
+}
+
+// Write writes the dump into a folder, in binary version 2.
+func (o *Operator) Write(dir string) error {
+	c := &dumptest.Content{
+		Container: dumpfmt.BinaryV2, DumpTime: o.Time, OpName: o.Name,
+		Outputs: []dumptest.TensorContent{o.Output.Output(o.Name)},
+	}
+	for _, in := range o.Inputs {
+		c.Inputs = append(c.Inputs, in.Input())
+	}
+	return WriteFile(filepath.Join(dir, o.FileName()), c)
+}
+
+// WriteFile writes a dump file.
+func WriteFile(path string, c *dumptest.Content) error {
+	return create(path, func(w *bufio.Writer) error { return dumptest.Write(w, c) })
+}
+
+// WriteArray writes values in host order as a .npy file of float32.
+func WriteArray[F Float](path string, dims []int, values []F) error {
+	var shape tensor.Shape
+	for _, d := range dims {
+		shape = append(shape, int64(d))
+	}
+	data, err := npy.AppendHeader(nil, tensor.HostFloat32, shape)
+	if err != nil {
+		return err
+	}
+	return create(path, func(w *bufio.Writer) error {
+		for _, v := range values {
+			w.Write(data) // its error is kept and returned by Flush
+			data = binary.LittleEndian.AppendUint32(data[:0], math.Float32bits(float32(v)))
+		}
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// create makes a file of what write writes.
+func create(path string, write func(*bufio.Writer) error) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err := write(w); err != nil {
+		return err
+	}
+	return w.Flush()
 }

@@ -1,0 +1,389 @@
+// Package filename knows the names of dump files: one function, Parse, takes a
+// name apart after the first grammar of a table that fits, so that a file means
+// the same to every command. ParseFolder does the same for the folders of a
+// dump tree. The package looks at names only; it opens no file.
+package filename
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// Grammar is a form of names.
+type Grammar int
+
+// The grammars, in the order in which Parse tries them.
+const (
+	// None is that of a text that is no base name of a file.
+	None Grammar = iota
+	DumpFile
+	Record
+	Converted
+	Reference
+	Sync
+	ATB
+	InLayout
+	Plain
+)
+
+// grammars has a row for each Grammar that Parse tries.
+var grammars = [...]struct {
+	grammar Grammar
+	// form is the grammar for readers, [ ] around what may be missing.
+	form  string
+	parse func(stem, ext string) (Info, bool)
+}{
+	{DumpFile, dumpForm, parseDumpFile},
+	{Record, "Opdebug.Node_OpDebug.{2 to 7 numbers}", parseRecord},
+	{Converted, "{source}.{input|output}.{index}[.{tail}].{ext}", parseConverted},
+	{Reference, "{op}.{index}.{timestamp}.{ext}", parseReference},
+	{Sync, "{op}_{input|output}_{index}_shape_[{d}_...]{Dtype}_{Format}[.{shape}].{ext}", parseSync},
+	{ATB, "{intensor|outtensor}{index}[_{parameter}].{ext}", parseATB},
+	{InLayout, "{op}.{layout}[.{dtype}].{ext}", parseInLayout},
+	{Plain, "{op}[{shape}].{ext}", parsePlain},
+}
+
+// Info is what a name says. What it does not say has the zero value.
+type Info struct {
+	Grammar Grammar
+	// Ext is the extension in lower case, such as .npy; empty if it is none of
+	// a tensor file.
+	Ext string
+	// Stem is the name without extension, and for a converted dump the Source.
+	Stem string
+	// Source is the name of the file from which this one was converted; files
+	// without an extension were not. A Reference, and an array with a name of the
+	// grammar Sync, have one too where they may be converted tensors as well.
+	Source string
+	// Dump, where HasDump, is what the name of the dump says: that of this file
+	// or of its Source.
+	Dump    Dump
+	HasDump bool
+	OpType  string
+	// OpName is the operator. In names of the grammar Sync it has its slashes;
+	// of an ATB tensor or a Plain name it is all of the stem.
+	OpName string
+	// Kind is empty for dumps, which have many tensors. Names that do not say it
+	// are those of outputs.
+	Kind      tensor.Kind
+	Index     int
+	Timestamp uint64
+	// Slice is the thread that wrote this piece of a tensor.
+	Slice string
+	DType tensor.DType
+	// Shape is nil if the name has none. A shape of one dimension may be the
+	// number of the elements. In a Plain name the shape is part of OpName too.
+	Shape tensor.Shape
+	// Numbers are those that a Plain name ends with, as in add_1_8_8: they, or
+	// the last of them, may be a shape, or they belong to the name.
+	Numbers tensor.Shape
+	// Format is nil if the name has none.
+	Format *tensor.Format
+	// UnknownFormat is the word of a format that is not known; the elements can be
+	// read all the same.
+	UnknownFormat string
+	// Err is set where the name of a raw file has a type or format that is not
+	// known, so that the elements cannot be read.
+	Err error
+}
+
+// extensions are those of tensor files, and of records that were converted.
+var extensions = []string{".npy", ".bin", ".txt", ".raw", ".pt", ".pth", ".npz", ".safetensors", ".h5", ".hdf5", ".pb", ".quant", ".json"}
+
+// Parse takes the base name of a file apart. Any such name has a grammar: one of
+// no other form is Plain.
+func Parse(base string) Info {
+	if base == "" || strings.ContainsAny(base, "/\x00") {
+		return Info{}
+	}
+	stem, ext := splitExt(base)
+	for _, row := range grammars {
+		if info, ok := row.parse(stem, ext); ok {
+			info.Grammar, info.Ext = row.grammar, ext
+			if info.Stem == "" {
+				info.Stem = stem
+			}
+			if ext == "" {
+				info.Source = ""
+			}
+			return info
+		}
+	}
+	return Info{} // Plain fits everything
+}
+
+// splitExt splits the extension of a tensor file off, in any letter case; ext is
+// in lower case.
+func splitExt(base string) (stem, ext string) {
+	dot := strings.LastIndexByte(base, '.')
+	if dot <= 0 {
+		return base, ""
+	}
+	ext = strings.ToLower(base[dot:])
+	if !slices.Contains(extensions, ext) {
+		return base, ""
+	}
+	return base[:dot], ext
+}
+
+// IsDump reports whether the name is that of a dump.
+func (n *Info) IsDump() bool { return n.Grammar == DumpFile }
+
+// IsOpDebug reports whether the name is that of an overflow record, or of a file
+// that was converted from one.
+func (n *Info) IsOpDebug() bool {
+	return strings.EqualFold(n.OpType, OpDebugType) && strings.EqualFold(n.OpName, OpDebugName)
+}
+
+// The words of names: each function reports whether s is such a word.
+
+func parseKind(s string) (tensor.Kind, bool) {
+	k := tensor.Kind(s)
+	return k, k == tensor.Input || k == tensor.Output
+}
+
+// parseIndex reads the index of an input or output.
+func parseIndex(s string) (int, bool) {
+	v, err := strconv.ParseUint(s, 10, 31)
+	return int(v), err == nil
+}
+
+// parseNumber reads a timestamp; one of more than 64 bits is none.
+func parseNumber(s string) (uint64, bool) {
+	v, err := strconv.ParseUint(s, 10, 64)
+	return v, err == nil
+}
+
+// parseShape reads 1x3x224, 1_3_224, 7, and the empty text of a scalar.
+func parseShape(s string) (tensor.Shape, bool) {
+	if strings.Contains(s, "x") {
+		return parseDims(s, "x")
+	}
+	return parseDims(s, "_")
+}
+
+// parseDims reads dimensions; the empty text is the shape of a scalar.
+func parseDims(s, sep string) (tensor.Shape, bool) {
+	shape := tensor.Shape{}
+	if s == "" {
+		return shape, true
+	}
+	for word := range strings.SplitSeq(s, sep) {
+		d, ok := parseDim(word)
+		if !ok {
+			return nil, false
+		}
+		shape = append(shape, d)
+	}
+	return shape, true
+}
+
+// parseDim reads a dimension as a writer prints it.
+func parseDim(s string) (int64, bool) {
+	v, err := strconv.ParseInt(s, 10, 64)
+	return v, err == nil && isNumber(s)
+}
+
+// isNumber reports whether s is a decimal number as a writer prints it: no
+// sign, no leading zero, 64 bits at most.
+func isNumber(s string) bool {
+	_, ok := parseNumber(s)
+	return ok && (s == "0" || s[0] >= '1' && s[0] <= '9')
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// isWord reports whether s can be the name of an element type or a format.
+func isWord(s string) bool {
+	for i, c := range []byte(s) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// The forms of a shape at the end of a plain name: add_1x8x8, add(1, 8, 8),
+// add_[1,8,8]; and numbers that are perhaps none: add_1_8_8.
+var (
+	timesSuffix   = lang.Pattern(`(?s)^.+[_.]([0-9]+(?:x[0-9]+)+)$`)
+	bracketSuffix = lang.Pattern(`(?s)[^_.][_.]?(?:\(([0-9, ]*)\)|\[([0-9, ]*)\])$`)
+	numbersSuffix = lang.Pattern(`(?s)[^_]((?:_[0-9]+)+)$`)
+)
+
+// parsePlain parses the names of output 0 of an operator, as the HPAA tools and
+// users write them. It fits every name.
+func parsePlain(stem, _ string) (Info, bool) {
+	n := Info{OpName: stem, Kind: tensor.Output}
+	switch last := stem[len(stem)-1]; {
+	case last == ')' || last == ']':
+		if m := bracketSuffix().FindStringSubmatch(stem); m != nil {
+			dims := strings.TrimSuffix(strings.ReplaceAll(m[1]+m[2], " ", ""), ",")
+			n.Shape, _ = parseDims(dims, ",")
+		}
+	case last < '0' || last > '9':
+	default:
+		if m := timesSuffix().FindStringSubmatch(stem); m != nil {
+			n.Shape, _ = parseDims(m[1], "x")
+		} else if m := numbersSuffix().FindStringSubmatch(stem); m != nil {
+			n.Numbers, _ = parseDims(m[1][1:], "_")
+		}
+	}
+	return n, true
+}
+
+// parseInLayout parses the names of output 0 of an operator with the layout in
+// which a device has it, such as conv1.NC1HWC0.npy. Layouts are written as devices
+// write them, so that no name of an operator is taken for one.
+func parseInLayout(stem, ext string) (n Info, ok bool) {
+	op, word, _ := cutLast(stem, ".")
+	if d, isType := tensor.ParseDType(word); isType {
+		n.DType = d
+		op, word, _ = cutLast(op, ".")
+	}
+	format, ok := tensor.ParseFormat(word)
+	ok = ok && format.String() == word && (strings.HasPrefix(word, "FRACTAL_") || strings.Contains(word, "C0"))
+	n.OpName, n.Kind, n.Format = op, tensor.Output, &format
+	return n, ok && op != "" && ext != ""
+}
+
+// atbTensor is the form of the names of tensors of the Ascend Transformer Boost
+// library; folders name the operator.
+var atbTensor = lang.Pattern(`(?s)^(in|out)tensor([0-9]+)(?:_.+)?$`)
+
+func parseATB(stem, _ string) (Info, bool) {
+	m := atbTensor().FindStringSubmatch(stem)
+	if m == nil {
+		return Info{}, false
+	}
+	index, ok := parseIndex(m[2])
+	kind := tensor.Output
+	if m[1] == "in" {
+		kind = tensor.Input
+	}
+	return Info{OpName: stem, Kind: kind, Index: index}, ok
+}
+
+// FileOp is the name of the operator as names of the grammar Sync have it.
+func (n *Info) FileOp() string { return strings.ReplaceAll(n.OpName, "/", "--") }
+
+// parseSync parses the names of MindSpore's synchronous dumps, in which -- stands
+// for the / of an operator's name: op_output_0_shape_1_3_Float32_NCHW. The last
+// _shape_ counts. A scalar has no dimensions, or the one dimension 0: only the
+// size of the file tells it from an empty tensor. What was converted from such a
+// file to another layout has its new shape at the end: ..._NC1HWC0.1x3x8x8.npy.
+func parseSync(stem, ext string) (Info, bool) {
+	const word = "_shape_"
+	at := strings.LastIndex(stem, word)
+	if at < 0 {
+		return Info{}, false
+	}
+	head, index, _ := cutLast(stem[:at], "_")
+	op, kindWord, _ := cutLast(head, "_")
+	i, ok := parseIndex(index)
+	kind, ok2 := parseKind(kindWord)
+	if !ok || !ok2 || op == "" {
+		return Info{}, false
+	}
+	n := Info{OpName: strings.ReplaceAll(op, "--", "/"), Kind: kind, Index: i, Shape: tensor.Shape{}}
+	if name, ok := CutOpNumber(n.OpName); ok {
+		n.OpType = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	rest := stem[at+len(word):]
+	for {
+		digits, after, found := strings.Cut(rest, "_")
+		dim, isDim := parseDim(digits)
+		if !found || !isDim {
+			break
+		}
+		n.Shape = append(n.Shape, dim)
+		rest = after
+	}
+	if len(n.Shape) == 0 {
+		rest = strings.TrimPrefix(rest, "_")
+	}
+	dtype, format, _ := strings.Cut(rest, "_")
+	format, tail, isConverted := strings.Cut(format, ".")
+	n.setType(dtype)
+	if n.Format, ok = parseFormat(format); !ok {
+		n.UnknownFormat = format
+	}
+	if ext != ".bin" {
+		n.Source = strings.TrimSuffix(stem, "."+tail) + ".bin"
+	}
+	if isConverted {
+		n.Format, n.UnknownFormat = nil, ""
+		n.Shape, ok = parseShape(tail)
+	} else {
+		ok = true
+	}
+	return n, ok && isWord(dtype) && isWord(format)
+}
+
+// FolderKind says what a folder of a dump tree stands for.
+type FolderKind int
+
+// The kinds of folders, after the public documentation of the Ascend toolkit and
+// of MindSpore. A number is a device, a model or a step: the folders around it
+// say which.
+const (
+	OtherFolder     FolderKind = iota
+	NumberFolder               // 0
+	TimeFolder                 // the time at which a dump began: 14 digits
+	RankFolder                 // rank_0, rank0
+	StepFolder                 // step_0, step0
+	GraphFolder                // net_graph_1
+	DeviceFolder               // device_0
+	IterationFolder            // iteration_0
+	ProcessFolder              // proc1234, of a process without a rank
+)
+
+// numbered are the folders of a word and a number, perhaps with _ between them.
+var numbered = [...]struct {
+	kind   FolderKind
+	prefix string
+}{{RankFolder, "rank"}, {StepFolder, "step"}, {DeviceFolder, "device"}, {IterationFolder, "iteration"}, {ProcessFolder, "proc"}}
+
+// Folder is what the name of a folder says.
+type Folder struct {
+	Kind FolderKind
+	Name string
+	// Value is the number, the net of a graph, or else the name.
+	Value string
+}
+
+// IsNumber reports whether the name is a number; that of a time is one too.
+func (f Folder) IsNumber() bool { return f.Kind == NumberFolder || f.Kind == TimeFolder }
+
+// ParseFolder takes the base name of a folder apart.
+func ParseFolder(base string) Folder {
+	const timeDigits, maxDigits = 14, 18
+	switch {
+	case !isDigits(base):
+	case len(base) == timeDigits:
+		return Folder{TimeFolder, base, base}
+	case len(base) <= maxDigits:
+		return Folder{NumberFolder, base, base}
+	}
+	for _, f := range numbered {
+		if rest, ok := strings.CutPrefix(base, f.prefix); ok && isDigits(strings.TrimPrefix(rest, "_")) {
+			return Folder{f.kind, base, strings.TrimPrefix(rest, "_")}
+		}
+	}
+	if net, number, ok := cutLast(base, "_graph_"); ok && net != "" && isDigits(number) {
+		return Folder{GraphFolder, base, net}
+	}
+	return Folder{OtherFolder, base, base}
+}

@@ -1,0 +1,480 @@
+// Package find answers where things of a MindSpore network are: from a line of the
+// script, an operator, a parameter or a dump file to the others. It reads the graphs
+// that MindSpore saved beside the dumps, and the names of the dumps; no tensor is
+// read.
+//
+//	q, err := find.ParseQuery("resnet.py:88", find.Auto)
+//	answer, err := find.Run(ctx, q, find.Options{Paths: []string{"dump"}})
+package find
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
+
+// Run looks for what a query means. The error is that of ctx, or of a folder that is
+// not there; see IsUsage. Files that cannot be read are in the answer.
+func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
+	t, err := openTree(ctx, &opt)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Schema: Schema, Query: q.Text, Kind: q.Kind, Results: []Result{}, Unreadable: []Unreadable{}, Notes: []lang.Sentence{}}
+	s := &search{tree: t, query: q, opt: &opt}
+	if targets, isFile := t.targets(q, &opt); isFile {
+		s.isFile, s.targets = true, targets
+	}
+	found, err := s.roots(ctx)
+	if err == nil && t.isBare() && !slices.ContainsFunc(found, func(r *rootResult) bool { return len(r.results) > 0 && !r.low }) {
+		// Headers may have other names.
+		if err = t.bareRoots(ctx, &opt, true); err == nil {
+			found, err = s.roots(ctx)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.conclude(a, found)
+	return a, nil
+}
+
+// roots looks into all roots.
+func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
+	s.tree.expectGraphs()
+	err = batch.Run(ctx, batch.Options{Workers: s.opt.Workers, Observe: s.opt.Observe}, s.tree.roots, nil, s.root, func(_ int, r *rootResult) {
+		found = append(found, r)
+	})
+	return found, err
+}
+
+// existingFile returns the absolute path of a file, from the working folder or one of
+// the others; empty for none.
+func existingFile(name string, dirs []string) string {
+	for _, dir := range append([]string{""}, dirs...) {
+		p := name
+		if dir != "" && !store.IsAbs(name) {
+			p = store.Join(dir, name)
+		}
+		if info, err := store.Stat(p); err == nil && !info.IsDir() {
+			return absolute(p)
+		}
+	}
+	return ""
+}
+
+// search is one search.
+type search struct {
+	tree    *tree
+	query   *Query
+	opt     *Options
+	isFile  bool
+	targets []target
+}
+
+// rootResult is what was found in the graphs of a root.
+type rootResult struct {
+	stage   int // of the hits, the number of stages for none
+	kind    Kind
+	low     bool // the stage
+	results []Result
+	more    int
+	// name is that of all hits, mixed is set where they differ.
+	name    string
+	mixed   bool
+	repeats bool // an id is that of several operators of a graph
+
+	graphs     int
+	unreadable []Unreadable
+	notes      []lang.Sentence // about the graphs
+	hints      hints
+}
+
+// root looks into the graphs of a root.
+func (s *search) root(ctx context.Context, r *root) *rootResult {
+	graphs, bad := r.load(ctx, s.tree.reader)
+	out := &rootResult{unreadable: bad}
+	if r.bare == nil {
+		out.graphs = len(graphs)
+	}
+	for _, g := range graphs {
+		out.notes = append(out.notes, g.notes()...)
+	}
+	stages := s.query.stages()
+	if s.isFile {
+		stages = []stage{{File, func(graphs []*loaded) []hit { return r.hitsOf(s.targets, graphs) }, false}}
+	}
+	out.stage = len(stages)
+	var hits []hit
+	for i, one := range stages {
+		hits = addHits(hits, one.find(graphs))
+		if len(hits) > 0 && out.stage == len(stages) {
+			out.stage, out.kind, out.low = i, one.kind, one.low
+		}
+		if len(hits) > 0 && !s.opt.All {
+			break
+		}
+	}
+	if len(hits) == 0 {
+		out.hints.collect(s, r, graphs)
+		return out
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.match.compare(b.match) })
+	out.name = hits[0].opName()
+	perGraph := make(map[*loaded]int)
+	for i := range hits {
+		out.mixed = out.mixed || hits[i].opName() != out.name
+		perGraph[hits[i].graph]++
+		out.repeats = out.repeats || perGraph[hits[i].graph] > 1
+	}
+	if limit := s.opt.Limit; limit > 0 && len(hits) > limit {
+		out.more = len(hits) - limit
+		hits = hits[:limit]
+	}
+	b := builder{search: s, root: r, graphs: graphs, kind: out.kind}
+	out.results = b.build(hits)
+	if note := r.keptNote(out.results); !note.IsZero() {
+		out.notes = append(out.notes, note)
+	}
+	return out
+}
+
+// addHits appends the hits of another stage that no earlier one has, each once.
+func addHits(hits, more []hit) []hit {
+	seen := make(map[thing]bool, len(hits)+len(more))
+	for _, h := range hits {
+		seen[h.thing] = true
+	}
+	for _, h := range more {
+		if !seen[h.thing] {
+			seen[h.thing] = true
+			hits = append(hits, h)
+		}
+	}
+	return hits
+}
+
+// opName is the name that tells whether hits are one thing.
+func (h *hit) opName() string {
+	if h.node < 0 {
+		return h.graph.Params[h.param].Name
+	}
+	return h.graph.Nodes[h.node].Name
+}
+
+// conclude makes the answer of the results of all roots: those of the best stage.
+func (s *search) conclude(a *Answer, found []*rootResult) {
+	best, name, mixed, repeats := -1, "", false, false
+	for _, r := range found {
+		a.Graphs += r.graphs
+		a.Unreadable = append(a.Unreadable, r.unreadable...)
+		for _, note := range r.notes { // ranks have much in common
+			if !slices.ContainsFunc(a.Notes, note.Equal) {
+				a.Notes = append(a.Notes, note)
+			}
+		}
+		if len(r.results) > 0 && (best < 0 || r.stage < best) {
+			best = r.stage
+		}
+	}
+	s.addSideProblems(a)
+	first := true
+	for _, r := range found {
+		if len(r.results) == 0 || r.stage > best && !s.opt.All {
+			continue
+		}
+		if r.stage == best {
+			a.Kind = r.kind
+		}
+		if first {
+			name, first = r.name, false
+		}
+		mixed = mixed || r.mixed || r.name != name
+		repeats = repeats || r.repeats
+		a.Results = append(a.Results, r.results...)
+		a.More += r.more
+	}
+	for _, r := range a.Results {
+		if p := r.Where(); p.Confidence == "" {
+			p.Confidence = High
+			if mixed {
+				p.Confidence = Medium
+			}
+		}
+	}
+	slices.SortStableFunc(a.Results, func(x, y Result) int { return x.Where().Match.compare(y.Where().Match) })
+	if limit := s.opt.Limit; limit > 0 && len(a.Results) > limit {
+		a.More += len(a.Results) - limit
+		a.Results = a.Results[:limit]
+	}
+	switch {
+	case s.isFile:
+		a.Kind = File
+	case a.Kind == Auto:
+		a.Kind = Op
+		if s.query.isCode() {
+			a.Kind = Code
+		}
+	}
+	if a.Kind == ID && repeats {
+		a.Notes = append(a.Notes, lang.Sayf("ids repeat in this graph: name the scope or the type of the operator", "此图中的 id 有重复：请给出算子的 scope 或类型"))
+	}
+	if len(a.Results) == 0 {
+		s.addHints(a, found)
+	}
+	a.chosen = make(map[string]bool)
+	for _, r := range a.Results {
+		a.paths = append(a.paths, s.pathsOf(r)...)
+		if r.Where().Confidence != Low {
+			for _, f := range r.tensors() {
+				a.chosen[absolute(f.Path())] = true
+			}
+		}
+	}
+}
+
+// tensors implements Result: the dumps of the parameter itself.
+func (q *Parameter) tensors() []*dumpdir.File { return q.dumps }
+
+// tensors implements Result: all dumps of the operator, those of the same tensor for a
+// query that is a file.
+func (op *Operator) tensors() []*dumpdir.File {
+	if op.FileTensor == nil || op.IO == nil {
+		return op.dumps
+	}
+	return slices.DeleteFunc(slices.Clone(op.dumps), func(f *dumpdir.File) bool {
+		id, ok := identify(f.Name, "")
+		return !ok || id.IO == nil || id.excludes(*op.IO, *op.Index)
+	})
+}
+
+// Chosen are the dumps that the query asks for, by their absolute paths: those that are
+// surely of results of high or medium confidence.
+func (a *Answer) Chosen() map[string]bool { return a.chosen }
+
+// addSideProblems adds the files beside the dumps that could not be used.
+func (s *search) addSideProblems(a *Answer) {
+	for i := range s.tree.run.Problems {
+		p := &s.tree.run.Problems[i]
+		if p.Kind != dumpdir.BadSide || !s.opt.Rounds.Wants(p.At) {
+			continue
+		}
+		name := s.relative(p.Path)
+		if !slices.ContainsFunc(a.Unreadable, func(u Unreadable) bool { return u.Path == name }) {
+			a.Unreadable = append(a.Unreadable, Unreadable{Path: name, Error: p.Err.Error()})
+		}
+	}
+	for _, name := range s.tree.run.BadMappings {
+		a.Unreadable = append(a.Unreadable, Unreadable{Path: s.relative(name), Error: "it could not be read"})
+	}
+	a.Notes = append(a.Notes, lang.Plains(s.tree.run.Warnings)...)
+}
+
+// relative is a path below the only folder that was given, as results have it.
+func (s *search) relative(p string) string {
+	if !s.tree.several && len(s.opt.Paths) == 1 {
+		if rel, err := store.Rel(s.opt.Paths[0], p); err == nil && !strings.HasPrefix(rel, "..") {
+			p = rel
+		}
+	}
+	return filepath.ToSlash(p)
+}
+
+// pathsOf returns the files of a result as they can be opened.
+func (s *search) pathsOf(r Result) []string {
+	var names []string
+	switch r := r.(type) {
+	case *Operator:
+		names = r.Files
+	case *Parameter:
+		names = append(names, r.Files...)
+		for _, c := range r.Consumers {
+			names = append(names, c.Files...)
+		}
+	}
+	if s.tree.several || len(s.opt.Paths) != 1 {
+		return names
+	}
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = store.Join(s.opt.Paths[0], filepath.FromSlash(name))
+	}
+	return all
+}
+
+// Paths are the dumps of all results that are surely theirs, as they can be opened,
+// each once.
+func (a *Answer) Paths() []string {
+	seen := make(map[string]bool)
+	var all []string
+	for _, p := range a.paths {
+		if !seen[p] {
+			seen[p] = true
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// hints are what a root knows that may help where nothing is found.
+type hints struct {
+	lines  map[int32]bool // with operators, of the script that was asked for
+	names  map[string]bool
+	frames int
+	nodes  int
+	// foreign is a file of the tree whose operator has a number that no graph has.
+	foreign bool
+}
+
+// maxNames is how many names are kept for hints.
+const maxNames = 20000
+
+func (h *hints) collect(s *search, r *root, graphs []*loaded) {
+	h.lines, h.names = make(map[int32]bool), make(map[string]bool)
+	ids := make(map[string]bool)
+	name := func(names ...string) {
+		for _, one := range names {
+			if len(h.names) < maxNames {
+				h.names[strings.Clone(one)] = true
+			}
+		}
+	}
+	for _, g := range graphs {
+		h.nodes += len(g.Nodes)
+		for i := range g.Nodes {
+			n := &g.Nodes[i]
+			for _, f := range g.Frames(n) {
+				h.frames++
+				if s.query.Kind == Line && !g.IsBlock(f) && s.query.matchesPath(g.Text(f.Path)) {
+					h.lines[f.Line] = true
+				}
+			}
+			ids[n.ID()] = true
+			name(n.Type, lastPart(n.Name))
+		}
+		for i := range g.Params {
+			name(g.Params[i].Name)
+		}
+	}
+	if len(graphs) == 0 {
+		return
+	}
+	for _, f := range r.files {
+		if id, ok := identify(f.Name, ""); ok {
+			if at := strings.LastIndex(id.op, "-op"); at >= 0 && !ids[id.op[at+len("-op"):]] {
+				h.foreign = true
+				return
+			}
+		}
+	}
+}
+
+// nearestLines is how many lines a hint names.
+const nearestLines = 5
+
+func (s *search) addHints(a *Answer, found []*rootResult) {
+	all := hints{lines: make(map[int32]bool), names: make(map[string]bool)}
+	for _, r := range found {
+		h := &r.hints
+		all.frames, all.nodes, all.foreign = all.frames+h.frames, all.nodes+h.nodes, all.foreign || h.foreign
+		maps.Copy(all.lines, h.lines)
+		maps.Copy(all.names, h.names)
+	}
+	if all.nodes == 0 {
+		return
+	}
+	add := func(en, zh string, args ...any) {
+		a.Notes, a.hints = append(a.Notes, lang.Sayf(en, zh, args...)), a.hints+1
+	}
+	switch {
+	case (a.Kind == Line || a.Kind == Code) && all.frames == 0:
+		add("the graph was saved without call stacks", "保存的图不含调用栈")
+	case len(all.lines) > 0:
+		add("%s has operators at lines %s", "%s 在这些行有算子：%s", path.Base(s.query.path), s.query.nearest(all.lines))
+	}
+	if a.Kind != Line && a.Kind != Node && a.Kind != Order {
+		if near := lang.NearestOf(s.query.Text, slices.Collect(maps.Keys(all.names)), 3); len(near) > 0 {
+			add("did you mean %s?", "是否想找 %s？", strings.Join(near, ", "))
+		}
+	}
+	if all.foreign {
+		add("op ids change between runs: take the graphs of the same run", "算子 id 每次运行都不同：请使用同一次运行的图")
+	}
+}
+
+// nearest lists the lines nearest to those that were asked for, in their order.
+func (q *Query) nearest(lines map[int32]bool) string {
+	all := slices.Collect(maps.Keys(lines))
+	distance := func(line int32) int64 { return max(int64(q.from)-int64(line), int64(line)-int64(q.to)) }
+	slices.SortFunc(all, func(a, b int32) int { return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a, b)) })
+	all = all[:min(len(all), nearestLines)]
+	slices.Sort(all)
+	texts := make([]string, len(all))
+	for i, line := range all {
+		texts[i] = strconv.Itoa(int(line))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Outcome is how the search ended.
+func (a *Answer) Outcome() batch.Outcome { return a.withMessages(a.ended()) }
+
+// ChosenOutcome is how the search for dumps ended: there is nothing to do where it has
+// found none.
+func (a *Answer) ChosenOutcome() batch.Outcome {
+	switch {
+	case len(a.chosen) > 0:
+		return a.withMessages(batch.Outcome{})
+	case len(a.Results) > 0:
+		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump that is surely of it", "找到了 %q，但没有确定属于它的 dump", a.Query))
+	case a.Graphs > 0:
+		return a.withMessages(batch.Outcomef(batch.Nothing, "nothing found for %q", "没有找到 %q", a.Query))
+	}
+	return a.Outcome()
+}
+
+func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
+	say := func(notes []lang.Sentence) {
+		for _, note := range notes {
+			o.Messages = append(o.Messages, batch.Message{Text: note})
+		}
+	}
+	notes := len(a.Notes) - a.hints
+	say(a.Notes[:notes])
+	for _, u := range a.Unreadable {
+		if u.Offset != nil {
+			o.Messages = append(o.Messages, batch.Warnf("%s: %s, at byte %d", "%s: %s，位于字节 %d", u.Path, u.Error, *u.Offset))
+		} else {
+			o.Messages = append(o.Messages, batch.Warnf("%s: %s", "%s: %s", u.Path, u.Error))
+		}
+	}
+	say(a.Notes[notes:])
+	return o
+}
+
+func (a *Answer) ended() batch.Outcome {
+	switch {
+	case len(a.Unreadable) > 0 && len(a.Results) == 0:
+		return batch.Outcomef(batch.Incomplete, "nothing found for %q, but %s could not be read completely", "没有找到 %q，但%s未能完整读取", a.Query, lang.CountText(len(a.Unreadable), "file", "个文件"))
+	case len(a.Unreadable) > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read completely", "%s未能完整读取", lang.CountText(len(a.Unreadable), "file", "个文件"))
+	case len(a.Results) > 0 && a.Graphs == 0:
+		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: found by what the dumps say of themselves", "目录下没有图文件：按 dump 自身的信息查找")}}
+	case a.Graphs == 0:
+		return batch.Outcomef(batch.Nothing, "no graph files below the folder", "目录下没有图文件").
+			WithHint("MindSpore saves them to {path}/rank_N/graphs (dump) or by MS_DEV_SAVE_GRAPHS=2", "MindSpore 将图保存在 {path}/rank_N/graphs（dump），或设置 MS_DEV_SAVE_GRAPHS=2 后保存")
+	case len(a.Results) == 0:
+		return batch.Outcomef(batch.Nothing, "nothing found for %q", "没有找到 %q", a.Query)
+	}
+	return batch.Outcome{}
+}

@@ -1,0 +1,233 @@
+package hdf5
+
+import "math/bits"
+
+// symbolNodes calls visit with the address of every symbol node of a B-tree of
+// version 1, in the order of the names.
+func (f *file) symbolNodes(root int64, visit func(addr int64) error) error {
+	w := &walk1{f: f, seen: make(map[int64]bool), visit: visit}
+	return w.node(root, none)
+}
+
+// walk1 goes through a B-tree of version 1 that lists symbol nodes.
+type walk1 struct {
+	f     *file
+	seen  map[int64]bool // addresses of nodes
+	visit func(addr int64) error
+}
+
+// treeHead is what a node of a B-tree of version 1 begins with.
+func treeHead(c *cursor, kind int) (level, entries int) {
+	c.expect("TREE")
+	at := c.here()
+	if k := c.u8(); k != kind {
+		c.fail(broken(at, "B-tree: a node of type %d, want %d", k, kind))
+	}
+	level, entries = c.u8(), c.u16()
+	c.skip(2 * c.f.offsetSize)
+	return level, entries
+}
+
+// treeHeadSize is the number of bytes that treeHead reads.
+func (f *file) treeHeadSize() int64 { return int64(8 + 2*f.offsetSize) }
+
+// node visits what is below a node of a level, none for any.
+func (w *walk1) node(addr int64, want int) error {
+	if err := w.once(addr); err != nil {
+		return err
+	}
+	size := w.f.treeHeadSize()
+	c, err := w.f.cursor(addr, size)
+	if err != nil {
+		return err
+	}
+	level, n := treeHead(c, 0)
+	switch {
+	case c.err != nil:
+		return c.err
+	case want != none && level != want:
+		return broken(c.off, "B-tree: a node of level %d, want %d", level, want)
+	}
+	if c, err = w.f.cursor(addr+size, int64(n*(w.f.lengthSize+w.f.offsetSize))); err != nil {
+		return err
+	}
+	for range n {
+		c.skip(w.f.lengthSize)
+		child := c.address()
+		if level > 0 {
+			err = w.node(child, level-1)
+		} else if err = w.once(child); err == nil {
+			err = w.visit(child)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.err
+}
+
+// once notes a node, and refuses one that was there before.
+func (w *walk1) once(addr int64) error {
+	if w.seen[addr] {
+		return broken(-1, "B-tree: the node at address 0x%x is there twice", addr)
+	}
+	w.seen[addr] = true
+	return nil
+}
+
+// tree2 is a B-tree of version 2, as its header has it.
+type tree2 struct {
+	f          *file
+	kind       int
+	recordSize int
+	depth      int
+	root       int64
+	rootCount  int
+	// levels are those of nodes, leaves first.
+	levels []level2
+}
+
+// level2 is what nodes of a level have in common.
+type level2 struct {
+	max       int64 // records of a node
+	total     int64 // records of a node and of all below it
+	pointer   int64 // bytes of the reference to a child
+	countSize int   // of the number of records of a child
+	totalSize int   // of the number of all records below a child
+}
+
+// maxLevels is the most levels of nodes of a B-tree: more than any number of records
+// needs.
+const maxLevels = 16
+
+// tree2 reads the header of a B-tree of version 2.
+func (f *file) tree2(addr int64) (*tree2, error) {
+	c, err := f.verified(addr, int64(4+1+1+4+2+2+1+1+f.offsetSize+2+f.lengthSize+4), "BTHD")
+	if err != nil {
+		return nil, err
+	}
+	c.version("B-tree header", 0)
+	t := &tree2{f: f, kind: c.u8()}
+	node := c.size(4)
+	t.recordSize, t.depth = c.u16(), c.u16()
+	c.skip(2)
+	t.root, t.rootCount = c.address(), c.u16()
+	switch {
+	case c.err != nil:
+		return nil, c.err
+	case t.recordSize == 0 || node < int64(10+t.recordSize) || t.depth >= maxLevels:
+		return nil, broken(c.off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, t.recordSize, t.depth)
+	}
+	return t, t.setLevels(node, c.off)
+}
+
+// setLevels works out how many records the nodes have, and thus how large the
+// numbers in them are.
+func (t *tree2) setLevels(node, off int64) error {
+	const head = 4 + 1 + 1 + 4 // signature, version, kind, checksum
+	record := int64(t.recordSize)
+	leaf := level2{max: (node - head) / record}
+	leaf.total = leaf.max
+	t.levels = []level2{leaf}
+	for d := 1; d <= t.depth; d++ {
+		below := t.levels[d-1]
+		l := level2{countSize: byteSize(leaf.max)}
+		if d > 1 {
+			l.totalSize = byteSize(below.total)
+		}
+		l.pointer = int64(t.f.offsetSize + l.countSize + l.totalSize)
+		l.max = (node - head - l.pointer) / (record + l.pointer)
+		all, ok := product(l.max+1, below.total)
+		if l.max <= 0 || !ok || all > 1<<62 {
+			return broken(off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, record, t.depth)
+		}
+		l.total = all + l.max
+		t.levels = append(t.levels, l)
+	}
+	return nil
+}
+
+// byteSize is how many bytes hold a number.
+func byteSize(n int64) int { return max(0, bits.Len64(uint64(n))-1)/8 + 1 }
+
+// nodeSize is how many bytes a node of that many records has.
+func (t *tree2) nodeSize(depth, records int) int64 {
+	l := &t.levels[depth]
+	n := 4 + 1 + 1 + int64(records)*int64(t.recordSize) + 4
+	if depth > 0 {
+		n += int64(records+1) * l.pointer
+	}
+	return n
+}
+
+// parse checks a node and returns its records; children is what follows them.
+func (t *tree2) parse(c *cursor, depth, records int) (recs []byte, children *cursor, err error) {
+	signature := "BTLF"
+	if depth > 0 {
+		signature = "BTIN"
+	}
+	if err := c.verify(signature); err != nil {
+		return nil, nil, err
+	}
+	c.version("B-tree node", 0)
+	at := c.here()
+	if kind := c.u8(); kind != t.kind {
+		c.fail(broken(at, "B-tree: a node of type %d, want %d", kind, t.kind))
+	}
+	recs = c.take(records * t.recordSize)
+	return recs, c, c.err
+}
+
+// child reads the reference to a child of a node.
+func (t *tree2) child(c *cursor, depth int) (addr int64, records int, err error) {
+	l := &t.levels[depth]
+	addr, records = c.address(), int(c.uint(l.countSize))
+	c.uint(l.totalSize)
+	if limit := t.levels[depth-1].max; c.err == nil && int64(records) > limit {
+		c.fail(broken(c.here(), "B-tree: a node of %d records, want at most %d", records, limit))
+	}
+	return addr, records, c.err
+}
+
+// each calls visit with every record in their order.
+func (t *tree2) each(visit func(record []byte) error) error {
+	if t.root == none || t.rootCount == 0 {
+		return nil
+	}
+	if limit := t.levels[t.depth].max; int64(t.rootCount) > limit {
+		return broken(-1, "B-tree: a root of %d records, want at most %d", t.rootCount, limit)
+	}
+	return t.eachBelow(t.root, t.rootCount, t.depth, make(map[int64]bool), visit)
+}
+
+func (t *tree2) eachBelow(addr int64, records, depth int, seen map[int64]bool, visit func([]byte) error) error {
+	if seen[addr] {
+		return broken(-1, "B-tree: the node at address 0x%x is there twice", addr)
+	}
+	seen[addr] = true
+	c, err := t.f.cursor(addr, t.nodeSize(depth, records))
+	if err != nil {
+		return err
+	}
+	recs, children, err := t.parse(c, depth, records)
+	if err != nil {
+		return err
+	}
+	for i := 0; i <= records; i++ {
+		if depth > 0 {
+			child, n, err := t.child(children, depth)
+			if err != nil {
+				return err
+			}
+			if err := t.eachBelow(child, n, depth-1, seen, visit); err != nil {
+				return err
+			}
+		}
+		if i < records {
+			if err := visit(recs[i*t.recordSize:][:t.recordSize]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+// Package overflow finds the operator that overflowed first: it reads overflow
+// records, matches them with the dumps of their operators, and judges the
+// tensors.
+package overflow
+
+import (
+	"cmp"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+	"dumptool/internal/shard"
+)
+
+// Options says what of a run is looked at, and how.
+type Options struct {
+	// Select chooses rounds.
+	Select dumpdir.Selection
+	// Ops chooses operators; nil chooses all.
+	Ops *dumpdir.NameSet
+	// Workers is the number of files read at a time; 0 means one per CPU.
+	Workers int
+	// Most is how many records of each rank are analyzed, earliest first; 0 means
+	// all.
+	Most int
+	// All makes Scan keep the rows of good tensors too, and reports for people show
+	// everything.
+	All bool
+	// Shard is the part of the tensors that is read; the zero Spec reads all.
+	Shard shard.Spec
+	// Observe hears of the progress.
+	Observe func(batch.Event)
+}
+
+// Problem is a file that could not be used, a record without an overflow, or
+// something that the run lacks.
+type Problem struct {
+	// File is what it is about, empty for what is missing.
+	File string `json:"file"`
+	Fault
+	// Empty is set for a readable record without an overflow.
+	Empty bool `json:"empty,omitempty"`
+	// Kind is that of a problem of the folders, empty for others.
+	Kind dumpdir.ProblemKind `json:"kind,omitempty"`
+	// Place is the place among those of all shards, for what a shard could not read.
+	Place int `json:"place,omitempty"`
+}
+
+func newProblem(file string, err error) Problem { return Problem{File: file, Fault: faultOf(err)} }
+
+// orderProblems orders problems by their places, which are kept for those who merge.
+func orderProblems(problems []Problem, keepPlaces bool) {
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
+	for i := range problems {
+		if !keepPlaces {
+			problems[i].Place = 0
+		}
+	}
+}
+
+// Unread reports whether data could not be read.
+func (p *Problem) Unread() bool {
+	return !p.Empty && (p.Kind == "" || p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut)
+}
+
+// unread counts the problems that are about data that could not be read.
+func unread(problems []Problem) int {
+	n := 0
+	for i := range problems {
+		if problems[i].Unread() {
+			n++
+		}
+	}
+	return n
+}
+
+// problemsOf lists the problems of the chosen rounds of a run. A table of
+// statistics that cannot be used holds data.
+func problemsOf(run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {
+	tables := make(map[string]bool)
+	for _, f := range run.Files {
+		if f.Role == dumpdir.Table {
+			tables[f.Path()] = true
+		}
+	}
+	all := []Problem{}
+	for _, p := range run.Problems {
+		if !chosen.Wants(p.At) {
+			continue
+		}
+		if p.Kind == dumpdir.BadSide && tables[p.Path] {
+			p.Kind = dumpdir.Unreadable
+		}
+		all = append(all, Problem{File: p.Path, Fault: faultOf(p.Err), Kind: p.Kind})
+	}
+	return slices.Clip(all)
+}
+
+// Inputs are the files among which something was looked for.
+type Inputs struct {
+	// Listed is their number.
+	Listed int `json:"listed"`
+	// Others says what those are that hold no tensors, where none does.
+	Others []lang.Text `json:"others,omitempty"`
+}
+
+// othersOf says what the files of a run are that hold no tensors.
+func othersOf(run *dumpdir.Run) (texts []lang.Text) {
+	for _, m := range run.OtherFiles() {
+		texts = append(texts, m.Text.Text())
+	}
+	return texts
+}
+
+// Outcome is how the scan of a run ended, whatever is reported.
+func (r *ScanReport) Outcome(bool) batch.Outcome {
+	found := lang.Sayf("bad tensors in %d of %s", "%[2]s中 %[1]d 个含异常张量", r.BadFiles, lang.CountText(r.Files, "file", "个文件"))
+	switch n := r.Unread(); {
+	case r.Files == 0 && n == 0:
+		return r.nothing("neither dumps nor arrays among %s", "%s中没有 dump 和数组")
+	case n == 1:
+		return batch.Outcomef(batch.Incomplete, "%s, 1 file or tensor could not be read", "%s，1 个文件或张量无法读取", found)
+	case n > 1:
+		return batch.Outcomef(batch.Incomplete, "%s, %d files or tensors could not be read", "%s，%d 个文件或张量无法读取", found, n)
+	}
+	var o batch.Outcome
+	if r.BadFiles > 0 {
+		o = batch.Outcomef(batch.Found, "bad tensors found", "发现异常张量").AsShown()
+	}
+	read := lang.Sayf("%s read", "已读取 %s", lang.CountText(r.Tensors, "tensor", "个张量"))
+	if r.Tables > 0 {
+		read = lang.Sayf("%s, %d of them as statistics", "%s，其中 %d 个为统计量", read, r.Tables)
+	}
+	o.Messages = []batch.Message{batch.Infof("%s, %s", "%s，%s", found, read)}
+	return o
+}
+
+// Outcome is how the analysis ended: what could not be read, or the overflows. What
+// usually explains that there are none are hints, unless the report has them.
+func (r *Report) Outcome(reported bool) batch.Outcome {
+	unreadable, records := r.Unread(), lang.CountText(r.Total, "overflow record", "条溢出记录")
+	switch {
+	case r.Total == 0 && r.Dumps == 0 && unreadable == 0 && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Empty }):
+		return r.nothing("neither overflow records nor dumps among %s", "%s中没有溢出记录和 dump")
+	case unreadable > 0:
+		return batch.Outcomef(batch.Incomplete, "%s found, %s could not be read", "发现 %s，%s无法读取", records, lang.CountText(unreadable, "file", "个文件"))
+	case r.Total > 0:
+		return batch.Outcomef(batch.Found, "%s found", "发现 %s", records).AsShown()
+	}
+	o := batch.Outcome{Messages: []batch.Message{batch.Infof("no overflow recorded, %s seen", "没有溢出记录，共 %s", lang.CountText(r.Dumps, "operator dump", "个算子 dump"))}}
+	if !reported {
+		for _, t := range NothingFound {
+			o.Messages = append(o.Messages, batch.Hintf(t.EN, t.ZH))
+		}
+	}
+	return o
+}
+
+// nothing is the outcome of a run without anything to look at: what its files are
+// instead. The texts are about the number of files.
+func (in *Inputs) nothing(en, zh string) batch.Outcome {
+	o := batch.Outcomef(batch.Nothing, en, zh, lang.CountText(in.Listed, "file", "个文件"))
+	for _, text := range in.Others {
+		o.Messages = append(o.Messages, batch.Infof("%s", "%s", text))
+	}
+	return o
+}
+
+// verdictAdvice is what to do by verdict, in the words of the public
+// documentation on overflow data and of the MindSpore guides.
+var verdictAdvice = map[Verdict]lang.Text{
+	ProducedHere: {
+		EN: "this operator overflowed: run it in FP32 (keep it out of mixed precision), lower the loss scale, or check its constants and attributes; if FP32 would not overflow, report it to the owner of the operator",
+		ZH: "该算子发生溢出：改用 FP32 计算(加入混合精度黑名单)、降低 loss scale，或检查常量与属性；若 FP32 不会溢出，请联系算子负责人",
+	},
+	CameIn: {
+		EN: "the inputs are bad already: go upstream to the operators that made them",
+		ZH: "输入已异常：向上游查找产生这些输入的算子",
+	},
+	CameFromRank: {
+		EN: "another rank sent it: scan the dumps of the other ranks",
+		ZH: "由其他 rank 发来：扫描其他 rank 的 dump",
+	},
+	ProcessOverflow: {
+		EN: "an intermediate value saturated (such as the sum of a pooling); often harmless, compare the output with a golden run",
+		ZH: "计算过程中的中间值溢出(例如池化求和)；通常无影响，可与标杆结果比对输出",
+	},
+	CannotTell: {
+		EN: "look at the operators before it in time order, and dump inputs and outputs (dump_mode all)",
+		ZH: "按时间顺序查看之前的算子，并同时 dump 输入和输出(dump_mode 为 all)",
+	},
+}
+
+// advice collects what to do about a record: by its verdict, then by the causes
+// that its status names.
+func advice(r *Record) []lang.Text {
+	all := []lang.Text{verdictAdvice[r.Verdict]}
+	for _, s := range r.Words() {
+		for _, e := range s.Entries {
+			if e.Advice != (lang.Text{}) && !slices.Contains(all, e.Advice) {
+				all = append(all, e.Advice)
+			}
+		}
+	}
+	return all
+}
+
+// NothingFound is what usually explains a tree without overflow records.
+var NothingFound = []lang.Text{
+	{EN: "offline models need status checking when they are built (ATC --status_check=1, or ge.status_check) on 910 and 310P",
+		ZH: "在 910/310P 上，离线模型转换时需开启状态检查(ATC --status_check=1 或 ge.status_check)"},
+	{EN: "overflow dump excludes model dump and single-operator dump: only one of them can be on (dump_debug)",
+		ZH: "溢出 dump 与模型 dump、单算子 dump 互斥，只能开启一种(dump_debug)"},
+	{EN: "another device or rank may have overflowed: look at its folder too",
+		ZH: "溢出可能发生在其他卡或 rank：请检查其目录"},
+	{EN: "inside a container the dump path is a path of the container",
+		ZH: "容器内运行时，dump 路径是容器内的路径"},
+	{EN: "in saturation mode infinities become the largest value: 'dumptool overflow scan' finds those in ordinary dumps",
+		ZH: "饱和模式下 inf 会变为最大值：可用 dumptool overflow scan 检查普通 dump"},
+}
+
+// Verdict says where the bad values of an operator come from.
+type Verdict string
+
+// The verdicts.
+const (
+	ProducedHere    Verdict = "produced here"
+	CameIn          Verdict = "came in"
+	ProcessOverflow Verdict = "process overflow"
+	CannotTell      Verdict = "cannot tell"
+	// CameFromRank is ProducedHere of an operator that only hands on what other ranks sent.
+	CameFromRank Verdict = "came from another rank"
+)
+
+// Reasons for CannotTell that do not depend on the tensors.
+var (
+	whyNoDump = lang.Text{EN: "no dump of the operator was found", ZH: "未找到该算子的 dump"}
+	whyBroken = lang.Text{EN: "the operator's dump cannot be read", ZH: "该算子的 dump 无法读取"}
+	whyGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it", ZH: "算子仅为推测，其张量不能证实"}
+)
+
+// fromRank reports whether the bad outputs of an operator, whose inputs are good, were
+// sent by another rank: of a sum over ranks NaN are, infinities may come from adding up.
+func fromRank(opType, name string, tensors []Tensor) bool {
+	op := optype.Of(opType)
+	if opType == "" {
+		op = optype.OfCall(name)
+	}
+	return op.Noise == optype.NoiseRanks && (op.Buffer != optype.NoInput ||
+		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }))
+}
+
+// judge compares the inputs of an operator with its outputs. Bad inputs come
+// from upstream; clean inputs and bad outputs make the operator the culprit;
+// when nothing is bad, only an intermediate value overflowed. Without the
+// inputs the outputs of the producers stand for them; without these too, or with tensors
+// that cannot be read, nothing is certain.
+func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
+	var in, out struct{ all, bad, unread int }
+	for i := range tensors {
+		t, side := &tensors[i], &out
+		if t.Kind.IsInput() {
+			side = &in
+		}
+		side.all++
+		if t.Bad {
+			side.bad++
+		}
+		if t.err != nil && !t.NotNumeric() {
+			side.unread++
+		}
+	}
+	switch {
+	case in.all+out.all == 0:
+		return CannotTell, lang.Text{EN: "there are no tensors to look at", ZH: "没有可检查的张量"}
+	case in.bad > 0:
+		return CameIn, lang.Text{EN: "an input is bad already", ZH: "有输入已异常"}
+	case in.unread > 0:
+		return CannotTell, lang.Text{EN: "not every input could be read", ZH: "部分输入无法读取"}
+	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.Bad() }):
+		return CameIn, lang.Text{EN: "an output that it reads is bad already", ZH: "所读取的上游输出已异常"}
+	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.known() || len(p.Through) > 0 }):
+		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not", ZH: "所读取的其他算子的输出正常，输出异常"}
+	case in.all == 0 && out.bad > 0:
+		return CannotTell, lang.Text{EN: "the inputs were not dumped", ZH: "没有 dump 输入"}
+	case out.bad > 0:
+		return ProducedHere, lang.Text{EN: "the inputs are clean, an output is not", ZH: "输入正常，输出异常"}
+	case in.all == 0 || out.all == 0 || out.unread > 0:
+		return CannotTell, lang.Text{EN: "not everything was dumped or could be read, and what there is looks clean", ZH: "输入输出未全部 dump 或无法读取，已有部分正常"}
+	}
+	return ProcessOverflow, lang.Text{EN: "neither inputs nor outputs are bad: an intermediate value overflowed", ZH: "输入输出均正常，计算过程中的中间值溢出"}
+}
