@@ -57,6 +57,7 @@ type Side struct {
 	FromTables bool
 	Warnings   []lang.Sentence
 
+	others int // files that are neither dumps nor arrays
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
 	chosen dumpdir.Selection
@@ -110,6 +111,9 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	var others []batch.Message
 	if found+len(run.Rounds) == 0 {
 		others = run.OtherFiles()
+	}
+	if found > 0 {
+		s.others = run.Others()
 	}
 	run.Forget()
 	switch {

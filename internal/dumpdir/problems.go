@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,6 +165,22 @@ func (r *Run) findRepeated() {
 		}
 	}
 }
+
+// Others counts the files of folders that are neither dumps nor arrays, and of no use
+// beside them: texts, logs and pictures.
+func (r *Run) Others() (n int) {
+	for _, f := range r.Files {
+		ext := strings.ToLower(path.Ext(f.Name))
+		isOther := f.Role == Unknown || f.Role == Side && (slices.Contains(useless, ext) || !slices.Contains(sideNames, ext))
+		if isOther && f.Err == nil && !f.Given() && !f.Folder.side {
+			n++
+		}
+	}
+	return n
+}
+
+// useless end the names of side files that nothing is read from.
+var useless = []string{".htm", ".html", ".log", ".md", ".png", ".py", ".sh", ".svg"}
 
 // OtherFiles say what the files of a run are that holds no tensors; nothing about a
 // single file, whose error says it.
