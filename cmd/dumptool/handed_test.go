@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -26,7 +27,38 @@ func handedFiles(t *testing.T) map[string][]byte {
 	all := make(map[string][]byte)
 	network := folderFiles(t, filepath.Join("..", "..", "testdata", "network"))
 	handArchives(t, all, network)
+	handOthers(all, network)
+	handNames(t, all)
 	return all
+}
+
+// handOthers puts beside the dumps what people leave there.
+func handOthers(all map[string][]byte, network []handedFile) {
+	for _, f := range network {
+		all["others/"+f.name] = f.data
+	}
+	all["others/cpu/README.txt"] = []byte("The reference of Tuesday, by hand.\n")
+	all["others/npu/README.txt"] = []byte("Outputs of the second run, see train.log\n")
+	all["others/npu/train.log"] = []byte("step 1 loss 0.5\n")
+	all["others/npu/loss.png"] = []byte("\x89PNG\r\n\x1a\n")
+	all["others/npu/notes"] = []byte("ask about conv2\n")
+}
+
+// handNames gives the files of msprobe other names: those of downloads, and of who keeps
+// two runs in one folder.
+func handNames(t *testing.T, all map[string][]byte) {
+	t.Helper()
+	for _, side := range []string{"bench", "npu"} {
+		for _, f := range folderFiles(t, filepath.Join("..", "..", "testdata", "golden", "inputs", "msprobe", "statistics", side, "step0", "rank0")) {
+			stem, _ := strings.CutSuffix(f.name, ".json")
+			all["renamed/"+side+"/"+stem+" (1).json"] = f.data
+			if side == "npu" {
+				all["names/pangu38B_"+f.name] = f.data
+			} else {
+				all["names/"+stem+"_bench.json"] = f.data
+			}
+		}
+	}
 }
 
 // TestHanded finds in testdata/handed what its generator makes.

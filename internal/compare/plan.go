@@ -144,7 +144,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side) (*Plan, error) {
 		return nil, err
 	}
 	npu.warnOfDevice()
-	p.listed.Warnings = slices.Concat(ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
+	p.listed.Warnings = slices.Concat(warnOfSwap(ref, npu), ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
 	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
 	inventory := shard.NewInventory()
 	for root, side := range []*Side{ref, npu} {

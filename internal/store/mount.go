@@ -51,6 +51,9 @@ func Mount(path string) (string, error) {
 	if archive, name, ok := cutMark(path); ok && name == "" {
 		return archive + Mark, nil
 	}
+	if info, err := Stat(path); err != nil || !info.Mode().IsRegular() {
+		return path, err
+	}
 	found, err := mountAt(path)
 	if err != nil || found == nil {
 		return path, err
