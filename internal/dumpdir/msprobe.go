@@ -167,7 +167,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "")}
 			d.read()
 			if others := otherLists(f); len(others) > 0 {
-				r.run.problem(BadSide, file.Path(), *d.at, lang.Errorf("%s are lists of calls too: give one of the files as the path", "%s 也是调用列表：请将其中一个文件作为路径", lang.FirstNames(others)))
+				r.run.problem(BadSide, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", "同一目录还有其他调用列表：%s；请将其中一个文件作为路径", lang.FirstNames(others)))
 			}
 		}
 	}
