@@ -43,10 +43,11 @@ func otherSteps(r *record.Report) lang.Sentence {
 }
 
 // sameBits reports whether all tensors that were compared, at least two, are equal by their
-// digests, and there is nothing else to say of them.
+// digests, and there is nothing else to say of them. Where limits decide, as those of an exact
+// profile, equal bits are what was asked for.
 func sameBits(r *record.Report) bool {
 	n := 0
-	if r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
+	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
 		return false
 	}
 	for _, row := range r.All() {
