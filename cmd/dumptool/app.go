@@ -19,6 +19,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
+	"dumptool/internal/store"
 	"dumptool/internal/ui"
 )
 
@@ -52,6 +53,8 @@ type app struct {
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
+	// shared is set where other processes read the same runs.
+	shared bool
 }
 
 // newApp returns an app with the settings of the process.
@@ -75,6 +78,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.msg.TakeLog()
 	a.line = args
 	err := a.execute(ctx, args)
+	if left := store.CloseArchives(); left != nil {
+		a.msg.Warnf("%v", left)
+	}
 	if lost := a.out.Flush(); lost != nil {
 		err = a.resultsLost(err, lost)
 	}
@@ -240,6 +246,13 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	a.msg = ui.NewMessages(a.streams, a.messages())
 	guard.Observe(a.trace)
 	a.msg.TakeLog()
+	if err := checkOut(cmd); err != nil {
+		return err
+	}
+	if f := cmd.Flags().Lookup(shardFlag); f != nil {
+		a.shared = f.Value.String() != ""
+	}
+	a.useArchives(cmd.Context())
 	return a.useStore(cmd.Context())
 }
 

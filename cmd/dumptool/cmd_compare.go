@@ -112,6 +112,9 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		return a.notCompared(err)
 	}
 	makeRoom(len(plan.Pairs), plan.Measured())
+	if n := plan.Others(); n > 0 {
+		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", "未处理其他 %s，不是 dump 也不是数组", lang.CountText(n, "other file", "个文件"))})
+	}
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
 	}
@@ -403,7 +406,10 @@ func (o *comparison) keepOut(out string) error {
 
 // exists checks that there is a file or folder.
 func exists(path string) error {
-	if _, err := store.Stat(path); err != nil {
+	var coded *codedError
+	if _, err := store.Stat(path); errors.As(err, &coded) {
+		return err
+	} else if err != nil {
 		return incompletef("%w", safefile.WithPath(path, err))
 	}
 	return nil

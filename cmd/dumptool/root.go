@@ -23,6 +23,7 @@ type globalOptions struct {
 	color          ui.ColorMode
 	config         string
 	s3             store.S3Settings
+	unpackMax      int64
 }
 
 // flags are those of every command. None changes what a result says.
@@ -35,6 +36,7 @@ func (o *globalOptions) flags() []cmdFlag {
 		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, safe},
 		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", global, safe},
 		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
+		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
 	for i := range all {
 		all[i].is |= ofTransport

@@ -1,5 +1,6 @@
-// Package store reads and writes what users name by a path: local files, and objects in
-// S3-compatible storage, whose paths are s3://bucket/key or obs://bucket/key.
+// Package store reads and writes what users name by a path: local files, objects in
+// S3-compatible storage, whose paths are s3://bucket/key or obs://bucket/key, and files in
+// archives of either, whose paths are run.zip!name.
 //
 // An object store has no folders. A path that is exactly the key of one object is a
 // file; else it is a folder when objects lie below it, with or without a slash at its
@@ -83,6 +84,18 @@ type Objects interface {
 
 // Open opens a file for reading.
 func Open(path string) (Source, error) {
+	src, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if found, failed := reach(path); failed != nil {
+			return nil, failed
+		} else if found {
+			return open(path)
+		}
+	}
+	return src, err
+}
+
+func open(path string) (Source, error) {
 	if !Remote(path) {
 		return openLocal(path)
 	}
@@ -130,6 +143,18 @@ func Keep(path string) (done func()) {
 // what it was when it was described first, unless this process writes it: when it has
 // changed since, reading it is an error.
 func Stat(path string) (fs.FileInfo, error) {
+	info, err := stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if found, failed := reach(path); failed != nil {
+			return nil, failed
+		} else if found {
+			return stat(path)
+		}
+	}
+	return info, err
+}
+
+func stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
 		return os.Stat(path)
 	}
@@ -263,6 +288,9 @@ func CheckFolder(path string) error {
 	l, err := at(path)
 	if err != nil {
 		return err
+	}
+	if _, inside := l.objects.(*mount); inside {
+		return l.error(errArchive)
 	}
 	folder := [2]string{l.bucket, strings.TrimSuffix(l.key, "/")}
 	if _, known := l.folders.Load(folder); known || folder[1] == "" {
