@@ -12,18 +12,18 @@ import (
 // conclude sums the rows up.
 func (r *Report) conclude() {
 	s := &r.Summary
-	s.Counts, s.Undecided = map[recompute.Status]int{}, map[recompute.Reason]int{}
-	for _, status := range []recompute.Status{recompute.OK, recompute.Low, recompute.Wrong, recompute.Misfit, recompute.Undecided} {
-		s.Counts[status] = 0
+	s.Counts, s.Undecided = map[string]int{}, map[string]int{}
+	for _, status := range Statuses {
+		s.Counts[status.Key()] = 0
 	}
 	s.Operators = len(r.Operators)
 	var judged, all int64
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		s.Counts[o.Status]++
+		s.Counts[o.Status.Key()]++
 		all += o.size
 		if o.Status == recompute.Undecided {
-			s.Undecided[recompute.Reason(o.Reason)]++
+			s.Undecided[o.Reason]++
 			continue
 		}
 		s.Judged++
@@ -41,8 +41,8 @@ func (r *Report) conclude() {
 // headline says the most important thing.
 func (r *Report) headline() lang.Sentence {
 	s := &r.Summary
-	wrong, misfit := s.Counts[recompute.Wrong], s.Counts[recompute.Misfit]
-	fine := s.Counts[recompute.OK] + s.Counts[recompute.Low]
+	wrong, misfit := s.Count(recompute.Wrong), s.Count(recompute.Misfit)
+	fine := s.Count(recompute.OK) + s.Count(recompute.Low)
 	switch {
 	case wrong == 1:
 		o := &r.Operators[*s.First]
@@ -58,7 +58,7 @@ func (r *Report) headline() lang.Sentence {
 		return lang.Sayf("OK so far: %d of %d operators compute what their inputs say, %s: %s (no attributes fit; -f GRAPH decides)", "目前正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]s：%[4]s（没有属性能解释；用 -f GRAPH 判定）",
 			fine, s.Operators, lang.CountText(misfit, "suspect", "个可疑"), o.Op)
 	}
-	return lang.Sayf("OK: %d of %d operators compute what their inputs say, %d undecided", "正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]d 个未判定", fine, s.Operators, s.Counts[recompute.Undecided])
+	return lang.Sayf("OK: %d of %d operators compute what their inputs say, %d undecided", "正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]d 个未判定", fine, s.Operators, s.Count(recompute.Undecided))
 }
 
 // differ says how much of an operator is wrong.
@@ -79,7 +79,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	var o batch.Outcome
 	found := 0
 	for status, n := range r.Summary.Counts {
-		if slices.Contains(r.failOn, statusName(status)) {
+		if slices.Contains(r.failOn, status) {
 			found += n
 		}
 	}
@@ -124,16 +124,39 @@ func (r *Report) nothing() batch.Outcome {
 		return o
 	case r.tables:
 		return batch.Outcomef(batch.Nothing, "there are statistics only: check needs tensors", "只有统计量：check 需要张量")
-	case none[recompute.NoInputs] == len(r.Operators):
+	case none[string(recompute.NoInputs)] == len(r.Operators):
 		return batch.Outcomef(batch.Nothing, "the dumps have outputs only (dump_mode output)", "dump 只有输出（dump_mode 为 output）").
 			WithHint(`set "dump_mode": "all"; dumptool config explain FILE says what a configuration dumps`, `请设置 "dump_mode": "all"；dumptool config explain FILE 说明一个配置会 dump 什么`)
 	}
 	return batch.Outcomef(batch.Nothing, "none of %s could be judged", "%s都无法判定", lang.CountText(len(r.Operators), "operator", "个算子"))
 }
 
-// statusName is a status as --fail-on has it.
-func statusName(s recompute.Status) string {
-	return map[recompute.Status]string{recompute.Wrong: "wrong", recompute.Misfit: "misfit", recompute.Low: "low", recompute.Undecided: "undecided"}[s]
+// Statuses are all of them, the best first.
+var Statuses = []recompute.Status{recompute.OK, recompute.Low, recompute.Wrong, recompute.Misfit, recompute.Undecided}
+
+// Count is the number of operators of a status.
+func (s *Summary) Count(status recompute.Status) int { return s.Counts[status.Key()] }
+
+// reasons say why operators are undecided.
+var reasons = map[recompute.Reason]lang.Sentence{
+	recompute.NoType:         lang.Sayf("no formula is known for the type", "该类型没有已知的公式"),
+	recompute.NoInputs:       lang.Sayf("inputs were not dumped", "输入未 dump"),
+	recompute.NoOutputs:      lang.Sayf("outputs were not dumped", "输出未 dump"),
+	recompute.NoDType:        lang.Sayf("an element type has no numbers", "某元素类型不是数值"),
+	recompute.NoAttributes:   lang.Sayf("no attributes go with the shapes", "没有属性与 shape 相符"),
+	recompute.InPlace:        lang.Sayf("the output was written over an input", "输出覆盖了输入"),
+	recompute.IllConditioned: lang.Sayf("rounding may change too much of the result", "舍入可能改变结果过多"),
+	recompute.InputChanged:   lang.Sayf("an input changed after it was read", "输入在读取后被改变"),
+	recompute.OverBudget:     lang.Sayf("it is too large to be computed in parts", "过大，无法分块计算"),
+	recompute.NoReason:       lang.Sayf("no attributes explain it; a graph (-f) decides", "没有属性能解释；需要图（-f）判定"),
+}
+
+// Reason says in words why an operator has its status.
+func (r *Report) Reason(o *Operator) lang.Sentence {
+	if !o.evidence.IsZero() {
+		return o.evidence
+	}
+	return reasons[recompute.Reason(o.Reason)]
 }
 
 // Findings are the statuses that --fail-on may name.

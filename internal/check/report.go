@@ -1,6 +1,8 @@
 package check
 
 import (
+	"encoding/json"
+
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -29,7 +31,7 @@ type Report struct {
 	// Operators are in the order of the rounds, then of the execution.
 	Operators []Operator `json:"operators"`
 	// Ranks are what the ranks say of each other, null where nothing was checked.
-	Ranks any `json:"ranks"`
+	Ranks json.RawMessage `json:"ranks"`
 	// Warnings are oddities, Problems what could not be read.
 	Warnings []lang.Sentence `json:"warnings"`
 	Problems []Problem       `json:"problems"`
@@ -47,13 +49,13 @@ type Summary struct {
 	// Headline says the most important thing.
 	Headline lang.Sentence `json:"headline"`
 	// Counts are the operators by their status.
-	Counts map[recompute.Status]int `json:"counts"`
+	Counts map[string]int `json:"counts"`
 	// Judged are those of Operators that are not undecided, Share is their share of the bytes.
 	Judged    int     `json:"judged"`
 	Operators int     `json:"operators"`
 	Share     float64 `json:"bytes"`
 	// Undecided counts the others by their reason.
-	Undecided map[recompute.Reason]int `json:"undecided"`
+	Undecided map[string]int `json:"undecided"`
 	// First is the first wrong one in the order, null for none.
 	First *int `json:"first_wrong"`
 }
@@ -77,9 +79,10 @@ type Operator struct {
 	Extent recompute.Extent `json:"extent,omitempty"`
 	// Confidence says how sure it is.
 	Confidence recompute.Confidence `json:"confidence,omitempty"`
-	// Evidence says it in words, Findings are all that the elements show.
-	Evidence lang.Sentence    `json:"evidence,omitzero"`
-	Findings []record.Finding `json:"findings,omitempty"`
+	// Evidence says it in words, EvidenceZH in Chinese, Facts are its numbers.
+	Evidence   string       `json:"evidence,omitempty"`
+	EvidenceZH string       `json:"evidence_zh,omitempty"`
+	Facts      record.Facts `json:"facts,omitempty"`
 	// Fused says whether other operators were merged into it, null where nobody knows.
 	Fused *bool `json:"fused"`
 	// Attributes are those that count, Hypotheses how many values were tried for those that
@@ -92,8 +95,9 @@ type Operator struct {
 	// Notes are remarks.
 	Notes []recompute.Note `json:"notes,omitempty"`
 
-	size    int64 // of the tensors, in bytes
-	inGraph bool  // a graph gave attributes
+	size     int64 // of the tensors, in bytes
+	inGraph  bool  // a graph gave attributes
+	evidence lang.Sentence
 }
 
 // Tensor is a tensor of an operator.

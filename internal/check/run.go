@@ -31,8 +31,11 @@ type Options struct {
 	Attributes []Given
 	// Graph is whether graphs give attributes.
 	Graph bool
-	// Seed is that of signs and samples.
-	Seed int64
+	// Seed is that of signs and samples. Full computes everything, Budget bounds what one
+	// operator may cost in multiplications and additions, 0 for no limit.
+	Seed   int64
+	Full   bool
+	Budget int64
 	// FailOn are the statuses that are a finding, Require is the share of the operators that
 	// has to be judged.
 	FailOn  []string
@@ -89,7 +92,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: lang.Plains(run.Warnings), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
+	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, lang.Plains(run.Warnings)...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
 		opt: &opt, files: new(tensorfile.Pool)}
 	defer c.files.Close()
 	var jobs []job
@@ -213,9 +216,12 @@ func (x *execution) judge(ctx context.Context) error {
 		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
 	}
 	if v == nil {
+		op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.named(err)
 		}
+		x.take(v)
+		return x.explain(ctx, op, v)
 	}
 	x.take(v)
 	return nil

@@ -27,6 +27,9 @@ const (
 	maxInteger = 1 << 53
 )
 
+// Sources are all of them, the best first.
+var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
+
 // Value is the value of an attribute: numbers, of which nested lists are one list and true
 // and false are 1 and 0, or a text.
 type Value struct {

@@ -46,6 +46,8 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
+	// expected are the outputs that are kept, nil for none.
+	expected [][]float64
 }
 
 // errTooLarge is the error of an operator that cannot be cut into what memory holds.
@@ -203,6 +205,46 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	return c, nil
 }
 
+// mostExpected is how many elements Expected returns.
+const mostExpected = 1 << 22
+
+// Expected returns what the outputs of an operator should be with some attributes, nil for
+// an output that is not computed, and for operators that are too large.
+func Expected(ctx context.Context, op *Operator, h Attributes) ([][]float64, error) {
+	f := formulaOf(op.Formula)
+	total := int64(0)
+	for _, t := range op.Outputs {
+		total += t.elements()
+	}
+	if f == nil || total > mostExpected {
+		return nil, nil
+	}
+	j := &judge{ctx: ctx, op: op, formula: f, expected: make([][]float64, len(op.Outputs))}
+	if j.formula.linear != nil {
+		if l, why := j.formula.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
+			return nil, nil
+		}
+	}
+	r, err := j.run(h, false)
+	if err != nil || r.why != "" {
+		return nil, err
+	}
+	return j.expected, nil
+}
+
+// collect keeps what was computed for an output.
+func (j *judge) collect(output int, x *Array, offset func(i int) int64) {
+	if j.expected == nil {
+		return
+	}
+	if j.expected[output] == nil {
+		j.expected[output] = make([]float64, j.op.Outputs[output].elements())
+	}
+	for i, v := range x.v {
+		j.expected[output][offset(i)] = v
+	}
+}
+
 // cell computes the formula in a cell and compares the outputs.
 func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, tallies []*tally) error {
 	c, err := j.compute(p, r.attrs, g, box, in, out)
@@ -223,6 +265,7 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 		}
 		tallies[k].wild = !c.selects && j.formula.class != Move
 		tallies[k].add(c.outputs[k], y, c.wild, tie, c.offsets[k])
+		j.collect(p.output+k, c.outputs[k], c.offsets[k])
 	}
 	r.top = max(r.top, c.top)
 	r.products = append(r.products, c.products...)

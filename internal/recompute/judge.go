@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -21,6 +22,9 @@ const (
 	Misfit    Status = "MISFIT"
 	Undecided Status = "UNDECIDED"
 )
+
+// Key is the status as documents and flags have it.
+func (s Status) Key() string { return strings.ToLower(string(s)) }
 
 // Reason says why an operator is wrong or undecided. Those of wrong ones are codes of
 // causes; what is wrong in the values of outputs shows by comparing them with what was

@@ -95,11 +95,13 @@ func listFormats() []Format {
 		}},
 		{"junit", "a test case for each tensor, for CI services", []Writer{
 			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}).ofBad(),
+			plainly("check_junit.xml", WriteCheckJUnit),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textual("compare.md", Text.WriteCompareMarkdown),
 			plainly("overflow.md", WriteAnalysisMarkdown),
 			plainly("overflow_scan.md", WriteScanMarkdown),
+			textual("check.md", Text.WriteCheckMarkdown),
 			textual("perf.md", Text.WritePerfMarkdown),
 		}},
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
