@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/sidefile"
 )
@@ -22,10 +23,12 @@ type checkOptions struct {
 	graphFiles              []string
 	output                  reportOptions
 	exitZero                exitZero
+	extract                 string
+	extractMax              sizeFlag
 }
 
 func newCheckCommand(a *app) *cobra.Command {
-	opts := &checkOptions{Options: check.Options{Seed: 1, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}, only: []string{checkOperators}}
+	opts := &checkOptions{extractMax: 64 << 20, Options: check.Options{Seed: 1, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}, only: []string{checkOperators}}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "find the operator that computed wrong, without a reference",
@@ -54,6 +57,8 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
 		cmdFlag{"graph-file|f|fusion", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
 		irFlag(&opts.open.IR),
+		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", reporting, place},
+		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, safe | rare},
 		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | rare},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, safe},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
@@ -110,12 +115,26 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err != nil {
 		return err
 	}
+	var cases *report.Cases
+	if o.extract != "" {
+		cases = report.NewCases(o.extract, int64(o.extractMax))
+		o.Extract = cases.Write
+	}
 	r, err := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)
 	})
 	if err != nil {
 		return err
+	}
+	if cases != nil {
+		written, err := cases.Written()
+		if err != nil {
+			return err
+		}
+		if len(written) > 0 {
+			a.say([]batch.Message{batch.Infof("%s: %s to run again, each with a README.md", "%s：%s可重新运行，各有 README.md", o.extract, lang.CountText(len(written), "operator", "个算子"))})
+		}
 	}
 	if len(r.Operators) > 0 {
 		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
@@ -40,6 +41,9 @@ type Options struct {
 	// has to be judged.
 	FailOn  []string
 	Require float64
+	// Extract, unless nil, takes what is WRONG or a MISFIT, with its tensors; it is called by
+	// one goroutine at a time.
+	Extract func(*Case)
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 }
@@ -68,8 +72,9 @@ func ParseGiven(text string) (g Given, err error) {
 // checker makes the rows of a report.
 type checker struct {
 	*Report
-	opt   *Options
-	files *tensorfile.Pool
+	opt        *Options
+	files      *tensorfile.Pool
+	extracting sync.Mutex
 	// unfit is set for graphs that do not fit the dumps.
 	unfit bool
 }
@@ -221,7 +226,7 @@ func (x *execution) judge(ctx context.Context) error {
 			return x.named(err)
 		}
 		x.take(v)
-		return x.explain(ctx, op, v)
+		return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
 	}
 	x.take(v)
 	return nil
