@@ -1,6 +1,7 @@
 package optype
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -175,3 +176,6 @@ var images = []string{"Conv2D", "MaxPool", "AvgPool", "Pooling", "BNInfer", "Bat
 
 // Images reports whether a formula sees four axes as images, with their channels second.
 func (f *Formula) Images() bool { return slices.Contains(images, f.Name) }
+
+// Formulas returns what operators compute, by the names of their types in lower case.
+func Formulas() map[string]Formula { return maps.Clone(formulaByName()) }

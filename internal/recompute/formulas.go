@@ -318,6 +318,10 @@ var formulas = slices.Concat([]formula{
 	})},
 	{name: "Muls", class: Plain, inputs: "x", cut: elementwise, compute: with("value", (*Array).times), attrs: []attribute{real("value", 1)}},
 	{name: "Adds", class: Plain, inputs: "x", cut: elementwise, compute: with("value", (*Array).plus), attrs: []attribute{real("value", 0)}},
+	{name: "Power", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		return c.in(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
+	}), attrs: []attribute{real("power", 1, 2, .5), constant("scale", 1), constant("shift", 0)}},
+	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }},
 	{name: "Add", class: Exact, inputs: "x1 x2", cut: elementwise, compute: binary((*Array).add)},
 	{name: "Sub", class: Exact, inputs: "x1 x2", cut: elementwise, compute: binary((*Array).sub)},
 	{name: "Mul", class: Plain, inputs: "x1 x2", cut: elementwise, compute: binary((*Array).mul)},
