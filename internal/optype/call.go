@@ -1,6 +1,7 @@
 package optype
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,8 +63,6 @@ var unaryCalls = []calls{
 	{"prelu", "PRelu", "weight!"},
 	{"hardtanh", "ClipByValue", "min_val:low=-1 max_val:high=1"},
 	{"clamp clip", "ClipByValue", "min:low=-inf max:high=inf"},
-	{"clamp_min clamp_min_", "Maximum", "min:x2"},
-	{"clamp_max clamp_max_", "Minimum", "max:x2"},
 	{"masked_fill", "MaskedFill", "mask! value"},
 	{"tril", "Tril", "diagonal=0"}, {"triu", "Triu", "diagonal=0"},
 	{"one_hot", "OneHot", "num_classes:-"},
@@ -72,7 +71,6 @@ var unaryCalls = []calls{
 	{"sum", "ReduceSum", "dim:axes keepdim:-"}, {"mean", "ReduceMean", "dim:axes keepdim:-"}, {"prod", "ReduceProd", "dim:axes keepdim:-"},
 	{"amax", "ReduceMax", "dim:axes keepdim:-"}, {"amin", "ReduceMin", "dim:axes keepdim:-"},
 	{"argmax", "ArgMax", "dim:axes keepdim:-"}, {"argmin", "ArgMin", "dim:axes keepdim:-"},
-	{"max", "Maximum", "other:x2!"}, {"min", "Minimum", "other:x2!"},
 	{"max", "ReduceMax", "dim:axes keepdim:-"}, {"min", "ReduceMin", "dim:axes keepdim:-"},
 	{"topk", "TopK", "k:- dim:-==-1 largest=1 sorted:-"},
 	{"split chunk tensor_split", "Split", "sizes:- dim:axis=0"},
@@ -94,7 +92,8 @@ var binaryCalls = []calls{
 	{"mul multiply __mul__ __rmul__ __imul__", "Mul", "other:x2"},
 	{"div divide true_divide __truediv__ __itruediv__ __div__", "RealDiv", "other:x2"},
 	{"pow __pow__ __ipow__", "Pow", "exponent:x2"},
-	{"maximum", "Maximum", "other:x2"}, {"minimum", "Minimum", "other:x2"},
+	{"maximum", "Maximum", "other:x2"}, {"minimum", "Minimum", "other:x2"}, {"max", "Maximum", "other:x2!"}, {"min", "Minimum", "other:x2!"},
+	{"clamp_min", "Maximum", "min:x2"}, {"clamp_max", "Minimum", "max:x2"},
 	{"eq __eq__", "Equal", "other:x2"}, {"ne not_equal __ne__", "NotEqual", "other:x2"},
 	{"gt greater __gt__", "Greater", "other:x2"}, {"ge greater_equal __ge__", "GreaterEqual", "other:x2"},
 	{"lt less __lt__", "Less", "other:x2"}, {"le less_equal __le__", "LessEqual", "other:x2"},
@@ -215,4 +214,11 @@ func CallsOf(api string) (function string, rows []Call) {
 		rows = functionRows()[name]
 	}
 	return function, rows
+}
+
+// CallNames are the names of the functions and modules of PyTorch whose meaning is known.
+func CallNames() []string {
+	names := slices.Concat(slices.Collect(maps.Keys(functionRows())), slices.Collect(maps.Keys(moduleRows())))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
