@@ -136,35 +136,40 @@ func callOf(api string, args ...string) *dumpdir.Call {
 func TestBind(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		api     string
-		args    []string
-		formula string // empty for a call that nobody knows
-		inputs  string
-		raw     string
+		api       string
+		args      []string
+		formula   string // empty for a call that nobody knows
+		inputs    string
+		raw       string
+		framework string
 	}{
-		{"Torch.add.0.forward", []string{"T", "T"}, "Add", "x1 x2", ""},
-		{"Torch.add.0.forward", []string{"T", "T", "alpha=2"}, "FusedMulAdd", "x1 x2 x3", ""},
-		{"Tensor.__rsub__.0.forward", []string{"T", "3"}, "Sub", "x1 x2", ""},
-		{"Functional.layer_norm.0.forward", []string{"T", "64", "T", "None", "eps=0.001"}, "LayerNorm", "gamma x", "epsilon=0.001 normalized_shape=64"},
-		{"Functional.layer_norm.0.forward", []string{"T", "64"}, "LayerNorm", "x", "epsilon=1e-05 normalized_shape=64"},
-		{"Functional.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "False", "0.1", "0.001"}, "BNInfer", "mean offset scale variance x", "activation=none epsilon=0.001"},
-		{"Functional.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "True"}, "BatchNorm", "offset scale x", "epsilon=1e-05"},
-		{"Torch.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "False", "0.1", "0.001", "True"}, "BNInfer", "mean offset scale variance x", "activation=none epsilon=0.001"},
-		{"Functional.embedding.0.forward", []string{"T", "T"}, "Gather", "indices x", "axis=0"},
-		{"Torch.max.0.forward", []string{"T", "T"}, "Maximum", "x1 x2", ""},
-		{"Torch.clamp_min.0.forward", []string{"T", "0"}, "Maximum", "x1 x2", ""},
-		{"Torch.max.0.forward", []string{"T", "1"}, "ReduceMax", "x", "axes=1"},
-		{"Tensor.permute.0.forward", []string{"T", "0", "2", "1"}, "Transpose", "x", "perm=0,2,1"},
-		{"Functional.relu_.0.forward", []string{"T", "inplace=True"}, "Relu", "x", ""},
-		{"Functional.softplus.0.forward", []string{"T", "beta=2"}, "", "", ""},
-		{"Torch.div.0.forward", []string{"T", "T", "rounding_mode=floor"}, "", "", ""},
-		{"Torch.topk.0.forward", []string{"T", "3", "0"}, "", "", ""},
-		{"Functional.relu.0.backward", []string{"T"}, "", "", ""},
-		{"Functional.nobody_knows.0.forward", []string{"T"}, "", "", ""},
-		{"Module.fc1.Linear.forward.0", []string{"T", "weight=T", "bias=T"}, "MatMul", "bias x1 x2", "transpose_x1=0 transpose_x2=1"},
+		{"Torch.add.0.forward", []string{"T", "T"}, "Add", "x1 x2", "", "pytorch"},
+		{"Torch.add.0.forward", []string{"T", "T", "alpha=2"}, "FusedMulAdd", "x1 x2 x3", "", "pytorch"},
+		{"Tensor.__rsub__.0.forward", []string{"T", "3"}, "Sub", "x1 x2", "", "pytorch"},
+		{"Functional.layer_norm.0.forward", []string{"T", "64", "T", "None", "eps=0.001"}, "LayerNorm", "gamma x", "epsilon=0.001 normalized_shape=64", "pytorch"},
+		{"Functional.layer_norm.0.forward", []string{"T", "64"}, "LayerNorm", "x", "epsilon=1e-05 normalized_shape=64", "pytorch"},
+		{"Functional.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "False", "0.1", "0.001"}, "BNInfer", "mean offset scale variance x", "activation=none epsilon=0.001", "pytorch"},
+		{"Functional.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "True"}, "BatchNorm", "offset scale x", "epsilon=1e-05", "pytorch"},
+		{"Torch.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "False", "0.1", "0.001", "True"}, "BNInfer", "mean offset scale variance x", "activation=none epsilon=0.001", "pytorch"},
+		{"Functional.embedding.0.forward", []string{"T", "T"}, "Gather", "indices x", "axis=0", "pytorch"},
+		{"Torch.max.0.forward", []string{"T", "T"}, "Maximum", "x1 x2", "", "pytorch"},
+		{"Torch.clamp_min.0.forward", []string{"T", "0"}, "Maximum", "x1 x2", "", "pytorch"},
+		{"Torch.max.0.forward", []string{"T", "1"}, "ReduceMax", "x", "axes=1", "pytorch"},
+		{"Tensor.permute.0.forward", []string{"T", "0", "2", "1"}, "Transpose", "x", "perm=0,2,1", "pytorch"},
+		{"Functional.relu_.0.forward", []string{"T", "inplace=True"}, "Relu", "x", "", "pytorch"},
+		{"Functional.softplus.0.forward", []string{"T", "beta=2"}, "", "", "", "pytorch"},
+		{"Torch.div.0.forward", []string{"T", "T", "rounding_mode=floor"}, "", "", "", "pytorch"},
+		{"Torch.topk.0.forward", []string{"T", "3", "0"}, "", "", "", "pytorch"},
+		{"Functional.relu.0.backward", []string{"T"}, "", "", "", "pytorch"},
+		{"Functional.nobody_knows.0.forward", []string{"T"}, "", "", "", "pytorch"},
+		{"Module.fc1.Linear.forward.0", []string{"T", "weight=T", "bias=T"}, "MatMul", "bias x1 x2", "transpose_x1=0 transpose_x2=1", "pytorch"},
+		{"Functional.conv2d.0.forward", []string{"T", "T", "None", "2", "pad", "1", "1", "1"}, "Conv2D", "w x", "activation=none dilation=1 groups=1 padding=pad stride=2", "mindspore"},
+		{"Functional.softmax.0.forward", []string{"T"}, "Softmax", "x", "axes=-1", "mindspore"},
+		{"Functional.pad.0.forward", []string{"T", "1"}, "", "", "", "mindspore"},
+		{"Mint.softmax.0.forward", []string{"T", "1"}, "Softmax", "x", "axes=1", "mindspore"},
 	} {
 		c := callOf(test.api, test.args...)
-		_, rows := optype.CallsOf(test.api)
+		_, rows := optype.CallsOf(test.api, test.framework)
 		var got called
 		for i, ok := 0, false; i < len(rows) && !ok; i++ {
 			if got, ok = bind(&rows[i], arguments(c), msprobe.IsModule(test.api)); !ok {
@@ -191,8 +196,12 @@ func TestBind(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for _, name := range optype.CallNames() {
-		for _, api := range []string{"Torch." + name + ".0.forward", "Module.x." + name + ".forward.0"} {
-			_, rows := optype.CallsOf(api)
+		for _, api := range []string{"Torch." + name + ".0.forward", "Module.x." + name + ".forward.0", "Cell.x." + name + ".forward.0"} {
+			framework := "pytorch"
+			if strings.HasPrefix(api, "Cell") {
+				framework = "mindspore"
+			}
+			_, rows := optype.CallsOf(api, framework)
 			for _, row := range rows {
 				for _, a := range row.Arguments {
 					if a.Tensor && a.Name != "-" && !recompute.IsInput(row.Formula, a.Name) {

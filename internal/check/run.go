@@ -180,7 +180,7 @@ func (c *checker) check(ctx context.Context, j job) (o outcome) {
 // typeOf is the type of an operator; of a call the function, of a module its class.
 func typeOf(op *dumpdir.Op) string {
 	if op.Call != nil && op.Call.API != "" {
-		function, _ := optype.CallsOf(op.Call.API)
+		function, _ := optype.CallsOf(op.Call.API, "")
 		return cmp.Or(function, op.Type)
 	}
 	return op.Type

@@ -29,7 +29,7 @@ func TestCallRows(t *testing.T) {
 		"Functional.relu_.0.forward": "relu_ Relu", "Tensor.__add__.3.forward": "__add__ Add", "Module.a.0.Conv2d.forward.1": "Conv2d Conv2D",
 		"Torch.embedding.0.forward": "embedding Gather", "Functional.relu.0.backward": " ", "Functional.nobody.0.forward": "nobody ", "x": " ",
 	} {
-		function, rows := CallsOf(api)
+		function, rows := CallsOf(api, "")
 		got := function + " "
 		if len(rows) > 0 {
 			got += rows[0].Formula
