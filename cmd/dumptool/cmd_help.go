@@ -351,6 +351,7 @@ var chineseSummaries = map[string]string{
 	"convert":                "把设备 dump 转换为主机文件",
 	"convert merge":          "由 convert 各分片的结果列出失败",
 	"inspect":                "查看 dump 文件和 .npy 数组的内容",
+	"check":                  "没有标杆时找出算错的算子",
 	"find":                   "由脚本行、算子、参数或 dump 文件互相查找",
 	"overflow":               "找出哪里溢出，以及原因",
 	"overflow decode":        "把溢出记录转换为 JSON",

@@ -58,6 +58,7 @@ func listFormats() []Format {
 			textual("overflow_scan.txt", Text.WriteScan),
 			textual("overflow_watch.txt", Text.WriteWatch),
 			textual("check.txt", Text.WriteCheck),
+			textual("", Text.WriteCheckTypes),
 			textual("perf.txt", Text.WritePerf),
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
