@@ -23,10 +23,10 @@ func computedBy(t *testing.T, formula, attrs string, shape tensor.Shape, in ...*
 	t.Helper()
 	out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{make([]float64, shape.Elements()), tensor.Float32}}
 	all, err := Expected(context.Background(), &Operator{Formula: formula, Inputs: in, Outputs: []*Tensor{out}}, attributesOf(attrs))
-	if err != nil || all == nil || all[0] == nil {
+	if err != nil || all == nil || all.Values[0] == nil {
 		t.Fatalf("%s %s: not computed, %v", formula, attrs, err)
 	}
-	v := all[0]
+	v := all.Values[0]
 	for i := range v {
 		v[i] = float64(float32(v[i]))
 	}
