@@ -308,7 +308,7 @@ func configError(err error) error { return &codedError{exitUsage, err} }
 // load reads the files of the flags, and those of HPAA in a folder.
 func (o *comparison) load(folder string) error {
 	o.files.Folder = folder
-	if err := o.recognise(); err != nil {
+	if err := recognise(o.graphFiles, &o.files, &o.IR); err != nil {
 		return err
 	}
 	if err := o.Load(o.files); err != nil {
@@ -324,14 +324,14 @@ func (o *comparison) chooseOps() (err error) {
 }
 
 // recognise finds out what the files of --graph-file are, in whose place other flags stand.
-func (o *comparison) recognise() error {
-	for _, path := range o.graphFiles {
+func recognise(paths []string, files *sidefile.Files, ir *string) error {
+	for _, path := range paths {
 		role, err := sidefile.Recognise(path)
 		if err != nil {
 			return configError(fmt.Errorf("--graph-file: %w", safefile.WithPath(path, err)))
 		}
 		to := map[sidefile.Role]*string{
-			sidefile.ExecutionFile: &o.files.Execution, sidefile.ConsumersFile: &o.files.Consumers, sidefile.FusionFile: &o.files.Fusion, sidefile.IRFile: &o.IR,
+			sidefile.ExecutionFile: &files.Execution, sidefile.ConsumersFile: &files.Consumers, sidefile.FusionFile: &files.Fusion, sidefile.IRFile: ir,
 		}[role]
 		if *to != "" {
 			return usagef("--graph-file %s: it says the same as %s: want one of them", path, *to)

@@ -353,6 +353,7 @@ var chineseSummaries = map[string]string{
 	"PATH...":                "说明路径下有什么，以及下一步怎么做",
 	"show":                   "在终端查看张量的数值",
 	"inspect":                "查看 dump 文件和 .npy 数组的内容",
+	"check":                  "没有标杆时找出算错的算子",
 	"find":                   "由脚本行、算子、参数或 dump 文件互相查找",
 	"overflow":               "找出哪里溢出，以及原因",
 	"overflow decode":        "把溢出记录转换为 JSON",

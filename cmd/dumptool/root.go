@@ -60,6 +60,7 @@ func allCommands(a *app) []*cobra.Command {
 		newFindCommand(a),
 		newOverflowCommand(a),
 		newCompareCommand(a),
+		newCheckCommand(a),
 		newHPAACommand(a),
 		newNPUAnalysisCommand(a),
 		newPerfCommand(a),

@@ -21,7 +21,7 @@ import (
 // problem of the run or the error of a file; the error is that of ctx, or of a
 // source that was asked for and is missing.
 func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
-	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates)}
+	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates), attributes: opt.Attributes}
 	if err := r.run.walk(ctx, opt); err != nil {
 		return nil, err
 	}
@@ -49,6 +49,8 @@ type reader struct {
 	// msprobes are what the dump.json files of msprobe have.
 	msprobes []msprobeDump
 	at       map[folderDevice]*Coordinates
+	// attributes are kept of the operators in graphs.
+	attributes bool
 }
 
 type folderDevice struct {

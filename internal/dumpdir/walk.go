@@ -45,6 +45,8 @@ type Options struct {
 	Graphs bool
 	// IR is a file or folder of graphs in place of those in the run, NoIR for none.
 	IR string
+	// Attributes keeps those of the operators in graphs.
+	Attributes bool
 	// Sources order the operators besides what the run has.
 	Sources Sources
 }

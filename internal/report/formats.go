@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
@@ -58,6 +59,8 @@ func listFormats() []Format {
 			textual("overflow.txt", Text.WriteAnalysis),
 			textual("overflow_scan.txt", Text.WriteScan),
 			textual("overflow_watch.txt", Text.WriteWatch),
+			textual("check.txt", Text.WriteCheck),
+			textual("", Text.WriteCheckTypes),
 			textual("perf.txt", Text.WritePerf),
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
@@ -70,6 +73,7 @@ func listFormats() []Format {
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
 			plainly("overflow_watch.csv", WriteWatchCSV),
+			plainly("check.csv", WriteCheckCSV),
 			plainly("perf.csv", WritePerfCSV),
 		}},
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
@@ -91,17 +95,20 @@ func listFormats() []Format {
 			plainly("overflow.json", writeDocument[*overflow.Report]),
 			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
 			plainly("overflow_watch.json", writeDocument[*overflow.WatchReport]),
+			plainly("check.json", writeDocument[*check.Report]),
 			plainly("perf.json", WritePerfJSON),
 			plainly("", WriteConfigChecksJSON),
 			plainly("", WriteConfigExplanationJSON),
 		}},
 		{"junit", "a test case for each tensor, for CI services", []Writer{
 			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}).ofBad(),
+			plainly("check_junit.xml", WriteCheckJUnit),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textual("compare.md", Text.WriteCompareMarkdown),
 			plainly("overflow.md", WriteAnalysisMarkdown),
 			plainly("overflow_scan.md", WriteScanMarkdown),
+			textual("check.md", Text.WriteCheckMarkdown),
 			textual("perf.md", Text.WritePerfMarkdown),
 		}},
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
@@ -29,6 +30,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
+	"dumptool/internal/recompute"
 	"dumptool/internal/show"
 	"dumptool/internal/tensor"
 )
@@ -57,6 +59,8 @@ var samples = map[reflect.Type]struct {
 	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
 	reflect.TypeFor[*overflow.WatchReport](): {"watch", overwritten()},
 	reflect.TypeFor[*perf.Report]():          {"perf", performance()},
+	reflect.TypeFor[*check.Report]():         {"checked", checkedOperators()},
+	reflect.TypeFor[[]recompute.Type]():      {"checked_types", check.Types("LayerNorm", "Conv2D", "GatherV2")},
 	reflect.TypeFor[*ConfigChecks]():         {"check", checked()},
 	reflect.TypeFor[*ConfigExplanation]():    {"explain", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
 }
@@ -272,6 +276,20 @@ func TestFormats(t *testing.T) {
 			})
 		}
 	}
+}
+
+// checkedOperators are golden operators that were computed again.
+func checkedOperators() *check.Report {
+	run, err := dumpdir.Open(context.Background(), []string{"../../testdata/golden/recompute/op53_relu6_f32_zero_block", "../../testdata/golden/recompute/op10_groupnorm_bf16_clean",
+		"../../testdata/golden/recompute/op48_sigmoid_f32_clean", "../../testdata/golden/recompute/op1_fusedmuladd_bf16_scale"}, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		panic(err)
+	}
+	r, err := check.Run(context.Background(), run, check.Options{Seed: 1, Workers: 1})
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 // TestFormatNames checks what the help and the flags are made of.
