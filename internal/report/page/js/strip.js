@@ -1,10 +1,16 @@
 
 // The strip: the error of every tensor in execution order.
-var STRIP = { left: 46, right: 10, flag: 20, lane: 16, height: 150, below: 14, decades: 12, powers: 32, least: 3 };
+var STRIP = { left: 60, right: 10, flag: 20, lane: 16, height: 150, below: 14, decades: 12, powers: 32, least: 3 };
 
-// stripRows are the rows that the strip shows: those of the round, within the zoom.
-function stripRows() {
+// baseRows are the rows of the round that are in the chosen module, stripRows those of them
+// that the strip shows: within the zoom.
+function baseRows() {
   var rows = rowsOfRound(state.round);
+  return state.module === null ? rows : rows.filter(function (row) { return within(state.module, inTable(COLS.mod, row)); });
+}
+
+function stripRows() {
+  var rows = baseRows();
   return state.zoom ? rows.slice(state.zoom[0], state.zoom[1]) : rows;
 }
 
@@ -73,6 +79,7 @@ function drawStrip() {
     paint("line", { class: "grid", x1: STRIP.left, x2: width - STRIP.right, y1: at, y2: at });
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: at + 4, "text-anchor": "end" }, scale.ratio ? ratioText(d) : decade(d)));
   }
+  svg.append(s("text", { class: "tick", transform: "translate(11 " + (top + STRIP.height / 2) + ") rotate(-90)", "text-anchor": "middle" }, fitted(say("m_" + state.metric), STRIP.height, "11px")));
   paint("line", { class: "axis", x1: STRIP.left, x2: width - STRIP.right, y1: base, y2: base });
   if (groups.some(function (g) { var v = valueOf(g.row); return v !== null && !isFinite(v); }))
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: STRIP.flag + 11, "text-anchor": "end" }, say("lane")));
@@ -123,8 +130,8 @@ function circle(x, y, r) { return "M" + round2(x - r) + " " + y + "a" + r + " " 
 function drawFlag(svg, flag, bad, width, base) {
   svg.append(s("line", { class: "flagline", id: "flag", "data-row": bad, x1: flag.x, x2: flag.x, y1: 6, y2: base }));
   svg.append(s("path", { class: "flagmark", d: "M" + round2(flag.x) + " 4h8v8h-8z" }));
-  var name = visible(nameParts(bad)[1]), right = width - flag.x - 16, left = flag.x - 8;
-  var texts = [say("flag", bad, name), say("flag", bad, shorten(name, 24)), "#" + bad];
+  var name = visible(shortName(bad, 60)), right = width - flag.x - 16, left = flag.x - 8;
+  var texts = [say("flag", placeOf(bad), name), say("flag", placeOf(bad), shorten(name, 24)), "#" + placeOf(bad)];
   for (var i = 0; i < texts.length; i++) {
     var size = widthOf(texts[i], "700 12px");
     if (size > right && size > left && i < texts.length - 1) continue;
@@ -186,15 +193,13 @@ function listenStrip(box) {
 
 function rowTip(g) {
   var row = g.row, v = METRICS[state.metric](row);
-  var lines = [[h("b", null, "#" + row + " "), bdi(shorten(COLS.name[row], 90))], [statusOf(row), codeOf(row) && " · " + codeOf(row), v !== null && " · " + say("m_" + state.metric) + " " + brief(v)]];
+  var lines = [[h("b", null, "#" + placeOf(row) + " "), bdi(nameOf(row))], [statusOf(row), codeOf(row) && " · " + codeOf(row), v !== null && " · " + say("m_" + state.metric) + " " + brief(v)]];
   if (g.last > g.first) lines.push(say("strip_shown", g.first + 1, g.last + 1, strip.rows.length));
   return lines;
 }
 
 function zoomTo(from, to) {
-  var rows = rowsOfRound(state.round);
+  var rows = baseRows();
   state.zoom = to - from < 1 || from <= 0 && to >= rows.length ? null : [from, to];
-  drawStrip();
-  drawStripBar();
-  drawTable();
+  drawZoomed();
 }
