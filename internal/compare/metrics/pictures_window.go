@@ -80,7 +80,7 @@ func newWindow(shape tensor.Shape, total, place int64) *Window {
 			w.RowAxis, w.ColumnAxis = axes[0], axes[0]
 		}
 		const most = WindowSize * WindowSize
-		w.Column = around(place, total, most)
+		w.Column = windowStart(place, total, most)
 		count := min(total, most)
 		w.Rows, w.Columns = int((count+WindowSize-1)/WindowSize), int(min(count, WindowSize))
 		for k := range int64(w.Rows) {
@@ -92,7 +92,7 @@ func newWindow(shape tensor.Shape, total, place int64) *Window {
 	w.RowAxis, w.ColumnAxis = axes[len(axes)-2], axes[len(axes)-1]
 	rows, columns := shape[w.RowAxis], shape[w.ColumnAxis]
 	line := place / columns // only axes of length 1 are between both
-	w.Row, w.Column = around(line%rows, rows, WindowSize), around(place%columns, columns, WindowSize)
+	w.Row, w.Column = windowStart(line%rows, rows, WindowSize), windowStart(place%columns, columns, WindowSize)
 	w.Rows, w.Columns = int(min(rows, WindowSize)), int(min(columns, WindowSize))
 	for k := range int64(w.Rows) {
 		w.offsets = append(w.offsets, (line-line%rows+w.Row+k)*columns+w.Column)
@@ -101,8 +101,8 @@ func newWindow(shape tensor.Shape, total, place int64) *Window {
 	return w
 }
 
-// around is the first of at most some positions around one.
-func around(place, size, most int64) int64 { return max(0, min(place-most/2, size-most)) }
+// windowStart is the first of at most some positions around one.
+func windowStart(place, size, most int64) int64 { return max(0, min(place-most/2, size-most)) }
 
 // add takes what a block has of the window.
 func (w *Window) add(b *block) {

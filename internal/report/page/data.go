@@ -20,7 +20,9 @@ type data struct {
 	Title string `json:"title"`
 	Lang  string `json:"lang"`
 	// Run is null in a page of other results.
-	Run         *run         `json:"run"`
+	Run *run `json:"run"`
+	// Before is the comparison that Run is shown beside, null for none.
+	Before      *side        `json:"before"`
 	Overflow    *overflow    `json:"overflow"`
 	Determinism *determinism `json:"determinism"`
 	Perf        *performance `json:"perf"`

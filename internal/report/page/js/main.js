@@ -1,6 +1,6 @@
 
 // What is shown: the state, its place in the address, and the page made of it.
-var state = { lang: "en", theme: "", tab: "run", round: 0, row: null, metric: "mean_rel", only: "all", query: "", sort: "i", down: false, zoom: null, module: null, open: {}, side: "diff", inner: true, print: false };
+var state = { lang: "en", theme: "", tab: "run", round: 0, row: null, metric: "mean_rel", only: "all", query: "", sort: "i", down: false, zoom: null, module: null, open: {}, overflow: { query: "", place: null }, side: "diff", inner: true, print: false };
 
 // kept reads and writes what the browser keeps: some do not for files.
 function kept(key, value) {
@@ -25,10 +25,11 @@ function begin() {
     state.row = startRow();
   }
   readAddress();
+  if (RUN) listenDrop();
   draw();
   window.addEventListener("hashchange", function () { readAddress(); draw(); });
   var width = window.innerWidth;
-  window.addEventListener("resize", function () { if (window.innerWidth !== width) { width = window.innerWidth; drawMatrices(); drawStrip(); drawTable(); drawPanel(); } });
+  window.addEventListener("resize", function () { if (window.innerWidth !== width) { width = window.innerWidth; drawMatrices(); drawTwoStrips(); drawStrip(); drawTable(); drawPanel(); } });
   window.addEventListener("beforeprint", function () { printing(true); });
   window.addEventListener("afterprint", function () { printing(false); });
   document.addEventListener("keydown", key);
@@ -105,6 +106,8 @@ function draw() {
   matrices = [];
   replace(main, h("div", { id: "tab-" + tab.key, role: "tabpanel", "aria-labelledby": "to-" + tab.key }, tab.make()));
   drawMatrices();
+  drawTwoStrips();
+  drawGroups();
   if (tab.key === "run") fillRun();
 }
 
@@ -123,6 +126,7 @@ function drawTop() {
   replace(document.getElementById("top"), h("div", { class: "brand" }, h("b", null, "dumptool"), h("span", { class: "run" }, bdi(DATA.title))), nav,
     h("div", { class: "tools" },
       h("button", { type: "button", id: "lang", title: say("lang_title"), onclick: function () { state.lang = state.lang === "zh" ? "en" : "zh"; kept("lang", state.lang); draw(); } }, say("other_lang")),
+      RUN && h("button", { type: "button", id: "second", title: say("before_choose"), "aria-label": say("before_choose"), onclick: chooseSecond }, "⇄"),
       h("button", { type: "button", id: "keys", title: say("keys"), "aria-label": say("keys"), onclick: showHelp }, "?"),
       h("button", { type: "button", id: "theme", title: say("theme"), "aria-label": say("theme"), onclick: switchTheme }, "◐")));
 }

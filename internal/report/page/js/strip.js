@@ -16,18 +16,18 @@ function stripRows() {
 
 // grouped joins neighbours so that no mark is narrower than least pixels. The worst of
 // them is drawn: that of the largest mark, then of the largest value.
-function grouped(rows, width, valueOf) {
+function grouped(rows, width, valueOf, marks) {
   var step = width / rows.length, size = step < STRIP.least ? Math.ceil(STRIP.least / step) : 1, groups = [];
   for (var i = 0; i < rows.length; i += size) {
     var best = rows[i];
-    for (var k = i + 1; k < Math.min(i + size, rows.length); k++) if (worse(rows[k], best, valueOf)) best = rows[k];
+    for (var k = i + 1; k < Math.min(i + size, rows.length); k++) if (worse(rows[k], best, valueOf, marks)) best = rows[k];
     groups.push({ row: best, first: i, last: Math.min(i + size, rows.length) - 1, x: STRIP.left + (i + Math.min(i + size, rows.length)) / 2 * step });
   }
   return groups;
 }
 
-function worse(a, b, valueOf) {
-  if (COLS.mark[a] !== COLS.mark[b]) return COLS.mark[a] > COLS.mark[b];
+function worse(a, b, valueOf, marks) {
+  if (marks[a] !== marks[b]) return marks[a] > marks[b];
   return height(valueOf(a)) > height(valueOf(b));
 }
 
@@ -36,9 +36,9 @@ function height(x) { return x === null ? -1 : isFinite(x) ? Math.abs(x) : Infini
 
 // scaleOf is the scale of the strip: decades of the values that are drawn, of logarithms
 // of ratios powers of two on both sides of 1.
-function scaleOf(groups, valueOf) {
+function scaleOf(groups, valueOf, metric) {
   var low = Infinity, high = -Infinity;
-  if (state.metric === "ratio") {
+  if (metric === "ratio") {
     var most = groups.reduce(function (most, g) { var v = valueOf(g.row); return v === null || !isFinite(v) ? most : Math.max(most, Math.abs(v)); }, 1);
     most = Math.min(Math.ceil(most), STRIP.powers);
     return { low: -most, high: most, ratio: true };
@@ -61,7 +61,7 @@ function drawStrip() {
   var box = document.getElementById("strip");
   if (!box) return;
   var rows = stripRows(), width = Math.max(240, box.clientWidth), inner = width - STRIP.left - STRIP.right;
-  var valueOf = METRICS[state.metric], groups = grouped(rows, inner, valueOf), scale = scaleOf(groups, valueOf);
+  var valueOf = METRICS[state.metric], groups = grouped(rows, inner, valueOf, COLS.mark), scale = scaleOf(groups, valueOf, state.metric);
   var top = STRIP.flag + STRIP.lane, base = top + STRIP.height;
   var y = function (v) {
     if (!scale.ratio && v <= 0) return base;
@@ -83,7 +83,7 @@ function drawStrip() {
   paint("line", { class: "axis", x1: STRIP.left, x2: width - STRIP.right, y1: base, y2: base });
   if (groups.some(function (g) { var v = valueOf(g.row); return v !== null && !isFinite(v); }))
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: STRIP.flag + 11, "text-anchor": "end" }, say("lane")));
-  var slot = groups.length ? inner / groups.length : inner, paths = stripPaths(groups, valueOf, y, base, scale.ratio ? y(0) : base, slot);
+  var slot = groups.length ? inner / groups.length : inner, paths = stripPaths(groups, valueOf, y, base, scale.ratio ? y(0) : base, slot, COLS.mark, STRIP.flag + STRIP.lane / 2);
   Object.keys(paths).forEach(function (name) { if (paths[name]) paint("path", { class: "mark " + name, d: paths[name] }); });
   var selected = groupOf(groups, rows, state.row);
   if (selected) paint("line", { class: "selected", x1: selected.x, x2: selected.x, y1: STRIP.flag, y2: base + 8 });
@@ -100,17 +100,18 @@ function decade(d) { return d >= -2 && d <= 2 ? String(Number(Math.pow(10, d).to
 // ratioText is a power of two as people write a ratio.
 function ratioText(d) { return d >= 0 ? "×" + brief(Math.pow(2, d)) : "÷" + brief(Math.pow(2, -d)); }
 
-// stripPaths are the marks by their kinds, a path for each; bars begin at zero.
-function stripPaths(groups, valueOf, y, base, zero, slot) {
+// stripPaths are the marks by their kinds, a path for each; bars begin at zero, and what is
+// not finite is in a lane.
+function stripPaths(groups, valueOf, y, base, zero, slot, marks, lane) {
   var paths = { pale: "", good: "", hollow: "", square: "", tick: "", badtick: "", needle: "", diamond: "" };
   var half = Math.max(0.8, Math.min(4, slot * 0.3)), dot = Math.max(1.4, Math.min(3.2, slot * 0.35));
   groups.forEach(function (g) {
-    var v = valueOf(g.row), mark = COLS.mark[g.row], x = round2(g.x);
+    var v = valueOf(g.row), mark = marks[g.row], x = round2(g.x);
     if (v === null) {
       paths[mark >= MARK.bad ? "badtick" : "tick"] += "M" + round2(x - half) + " " + (base + 3) + "h" + round2(2 * half) + "v6h" + round2(-2 * half) + "z";
       return;
     }
-    var at = round2(isFinite(v) ? y(v) : STRIP.flag + STRIP.lane / 2);
+    var at = round2(isFinite(v) ? y(v) : lane);
     var from = isFinite(v) ? round2(zero) : at + 4;
     if (mark === MARK.origin) {
       paths.needle += bar(x, Math.max(half, 1.2), at, from);
