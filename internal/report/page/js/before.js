@@ -1,7 +1,7 @@
 
 // Before and after: this comparison and another one, which the page came with or which was
 // dropped onto it. A side has rounds and rows: keys to match, names, marks and values.
-var BEFORE = { most: 200 << 20, schema: "dumptool/compare/1", listed: 100, tall: 70 };
+var BEFORE = { most: 200 << 20, schema: "dumptool/compare/1", listed: 100, tall: 86 };
 
 // dropped is what was dropped: it is after, and this comparison before.
 var dropped = null;
@@ -185,7 +185,7 @@ function oneStrip(x, metric, scale, width, inner) {
     var at = k ? top : base;
     svg.append(s("line", { class: k ? "grid" : "axis", x1: STRIP.left, x2: width - STRIP.right, y1: at, y2: at }), s("text", { class: "tick", x: STRIP.left - 6, y: at + 4, "text-anchor": "end" }, decade(d)));
   });
-  svg.append(s("text", { class: "tick", transform: "translate(11 " + (top + BEFORE.tall / 2) + ") rotate(-90)", "text-anchor": "middle" }, fitted(say("m_" + metric), BEFORE.tall + 16, "11px")));
+  svg.append(s("text", { class: "tick", transform: "translate(11 " + (top + BEFORE.tall) / 2 + ") rotate(-90)", "text-anchor": "middle" }, fitted(say("m_" + metric), BEFORE.tall + 18, "11px")));
   var paths = stripPaths(x.groups, valueOf, y, base, base, slot, x.side.marks, 10);
   Object.keys(paths).forEach(function (name) { if (paths[name]) svg.append(s("path", { class: "mark " + name, d: paths[name] })); });
   return svg;

@@ -44,6 +44,7 @@ function bdi(text) { return h("bdi", null, visible(text)); }
 // stays.
 function shorten(text, most) {
   if (text.length <= most) return text;
+  if (most < 12) return middle(text, most);
   var parts = text.match(/[^\/._]+[\/._]*|[\/._]+/g), last = parts.length - 1;
   var joined = function () { return parts.join("").replace(/…[…\/._]*…/g, "…"); };
   var passes = [function (part) { return /\d/.test(part) ? part : "…"; }, function (part) { return part.replace(/[^\d\/._…]+/g, "…"); }];

@@ -1,6 +1,6 @@
 
 // The matrix: a cell for every rank and step. Neighbouring rows of equal cells are one.
-var MATRIX = { label: 84, tall: 18, least: 9, most: 28, head: 16, apart: 34 };
+var MATRIX = { label: 84, tall: 18, least: 9, most: 28, head: 16, apart: 6 };
 
 // compareNatural orders texts with the numbers in them as numbers.
 function compareNatural(a, b) {
@@ -64,7 +64,7 @@ function matrix(grid, what) {
     var wide = widthOfCell(), width = MATRIX.label + wide * grid.columns.length + 1, height = MATRIX.head + MATRIX.tall * grid.rows.length + 1;
     var svg = s("svg", { width: width, height: height, viewBox: "0 0 " + width + " " + height, "aria-hidden": "true" }), paths = {}, signs = {};
     svg.append(s("text", { class: "tick", x: 0, y: 11 }, visible(what.row + " \\ " + what.column)));
-    var every = Math.ceil(MATRIX.apart / wide);
+    var longest = grid.columns.reduce(function (a, name) { return Math.max(a, widthOf(shorten(visible(name), 8), "11px")); }, 0), every = Math.ceil((longest + MATRIX.apart) / wide);
     grid.columns.forEach(function (name, c) { if (c % every === 0) svg.append(s("text", { class: "tick", x: MATRIX.label + (c + 0.5) * wide, y: 11, "text-anchor": "middle" }, shorten(visible(name), 8))); });
     grid.rows.forEach(function (row, r) {
       var y = MATRIX.head + r * MATRIX.tall;

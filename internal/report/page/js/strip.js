@@ -79,7 +79,7 @@ function drawStrip() {
     paint("line", { class: "grid", x1: STRIP.left, x2: width - STRIP.right, y1: at, y2: at });
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: at + 4, "text-anchor": "end" }, scale.ratio ? ratioText(d) : decade(d)));
   }
-  svg.append(s("text", { class: "tick", transform: "translate(11 " + (top + STRIP.height / 2) + ") rotate(-90)", "text-anchor": "middle" }, fitted(say("m_" + state.metric), STRIP.height, "11px")));
+  svg.append(s("text", { class: "tick", transform: "translate(11 " + (top + STRIP.height) / 2 + ") rotate(-90)", "text-anchor": "middle" }, fitted(say("m_" + state.metric), top + STRIP.height, "11px")));
   paint("line", { class: "axis", x1: STRIP.left, x2: width - STRIP.right, y1: base, y2: base });
   if (groups.some(function (g) { var v = valueOf(g.row); return v !== null && !isFinite(v); }))
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: STRIP.flag + 11, "text-anchor": "end" }, say("lane")));

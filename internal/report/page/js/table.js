@@ -154,7 +154,7 @@ function rowElement(k, tall) {
 // all names begin with.
 function nameCell(row) {
   var parts = nameParts(row), tensor = /:((?:input|output|parameter):\d+)$/.exec(parts[1]), change = COLS.chg[row], room = state.print ? 1000 : table.room;
-  var last = visible(tensor ? parts[1].slice(0, tensor.index) : parts[1]), path = visible(parts[0].slice(beginning(COLS.round[row]).length));
+  var last = visible(tensor ? parts[1].slice(0, tensor.index) : parts[1]), path = visible(parts[0].slice(beginning(COLS.round[row]).length).replace(/[._\/]+$/, ""));
   var start = tensor ? tensor[1] + " · " : "", below = path || parts[0] === "" ? path || inTable(COLS.type, row) : inTable(COLS.type, row);
   return h("div", { role: "gridcell", class: "c-name", title: visible(COLS.name[row]) },
     h("span", { class: "line" }, h("b", null, h("bdi", null, fitted(last, change > 0 ? room - 60 : room, "600 13px"))), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change))),

@@ -44,7 +44,7 @@ WORDS.en = {
   m_cosd: "1 − cosine",
   m_ulp: "largest distance in ULP",
   m_score: "error / what rounding explains",
-  m_ratio: "ratio of norms, NPU to reference (log2)",
+  m_ratio: "ratio of norms, NPU / reference",
   m_z: "z: largest relative difference of a statistic",
   whole: "← Whole network",
   round: "Round",

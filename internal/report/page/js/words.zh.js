@@ -41,7 +41,7 @@ WORDS.zh = {
   m_cosd: "1 − 余弦相似度",
   m_ulp: "最大 ULP 距离",
   m_score: "误差/舍入可解释的误差",
-  m_ratio: "范数之比，NPU 比标杆(log2)",
+  m_ratio: "范数之比，NPU/标杆",
   m_z: "z：统计量的最大相对差",
   whole: "← 整个网络",
   round: "轮次",
