@@ -216,7 +216,7 @@ func TestWork(t *testing.T) {
 	want("first row", row(), first)
 
 	// The flag stands where the first bad tensor is.
-	place := eval[float64](b, `document.getElementById("strip").clientWidth - 56`)*(float64(first)+0.5)/float64(n) + 46
+	place := eval[float64](b, `document.getElementById("strip").clientWidth - 70`)*(float64(first)+0.5)/float64(n) + 60
 	if x := eval[float64](b, `Number(document.getElementById("flag").getAttribute("x1"))`); x < place-1 || x > place+1 {
 		t.Errorf("the flag is at %g, want %g", x, place)
 	}
@@ -270,7 +270,7 @@ func TestWork(t *testing.T) {
 	b.do(chromedp.Click(`[data-sort=i]`, chromedp.ByQuery))
 
 	// A click on the strip, and a module by key.
-	x := eval[float64](b, `(() => { document.getElementById("strip").scrollIntoView(); const r = document.getElementById("strip").getBoundingClientRect(); return r.left + 46 + (r.width - 56) * 5.5 / `+fmt.Sprint(n)+`; })()`)
+	x := eval[float64](b, `(() => { document.getElementById("strip").scrollIntoView(); const r = document.getElementById("strip").getBoundingClientRect(); return r.left + 60 + (r.width - 70) * 5.5 / `+fmt.Sprint(n)+`; })()`)
 	y := eval[float64](b, `document.getElementById("strip").getBoundingClientRect().top + 100`)
 	b.do(chromedp.MouseClickXY(x, y))
 	want("click on the strip", row(), 5)
