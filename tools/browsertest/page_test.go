@@ -68,6 +68,11 @@ function ground(e) {
       layers.push([c[0], c[1], c[2], c[3] * Number(style.fillOpacity)]);
       continue;
     }
+    if (e.matches(".celltext")) { // on the cell of its kind
+      const style = getComputedStyle(e.ownerSVGElement.querySelector(".cell." + e.classList[1])), c = rgba(style.fill);
+      layers.push([c[0], c[1], c[2], c[3] * Number(style.fillOpacity)]);
+      continue;
+    }
     const c = rgba(getComputedStyle(e).backgroundColor);
     layers.push(c);
     if (c[3] === 1) break;

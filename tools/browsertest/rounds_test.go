@@ -1,14 +1,12 @@
 package browsertest
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -138,8 +136,8 @@ func TestTree(t *testing.T) {
 	file, _ := compared(t, smallNet(4))
 	b := open(t, file, view{})
 	names := eval[[]string](b, `[...document.querySelectorAll("#tree .modulename bdi")].map(e => e.textContent)`)
-	if got := strings.Join(names, " "); got != "layer9 layer10 layer11" {
-		t.Errorf("modules %q, want layer9 layer10 layer11", got)
+	if got := strings.Join(names, " "); got != "backbone_layer9 backbone_layer10 backbone_layer11" {
+		t.Errorf("modules %q, want those of the layers 9, 10 and 11", got)
 	}
 	if text := eval[string](b, `document.querySelectorAll("#tree .modulename")[1].textContent`); !strings.Contains(text, "FAIL") || !strings.Contains(text, "of 3 bad") {
 		t.Errorf("the second module says %q", text)
@@ -191,17 +189,7 @@ func TestBefore(t *testing.T) {
 		t.Helper()
 		// The same function that a drop calls, with a file that the browser opened.
 		b.do(chromedp.Evaluate(`document.body.insertAdjacentHTML("beforeend", "<input type=file id=chosen>")`, nil))
-		b.do(chromedp.ActionFunc(func(ctx context.Context) error {
-			root, err := dom.GetDocument().Do(ctx)
-			if err != nil {
-				return err
-			}
-			id, err := dom.QuerySelector(root.NodeID, "#chosen").Do(ctx)
-			if err != nil {
-				return err
-			}
-			return dom.SetFileInputFiles([]string{file}).WithNodeID(id).Do(ctx)
-		}))
+		b.do(chromedp.SetUploadFiles("#chosen", []string{file}, chromedp.ByQuery))
 		b.do(chromedp.Evaluate(`(() => {
 			const input = document.getElementById("chosen"), data = new DataTransfer();
 			data.items.add(input.files[0]);

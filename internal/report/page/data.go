@@ -52,7 +52,9 @@ type run struct {
 	Warnings  []text          `json:"warnings"`
 	Facts     []fact          `json:"facts,omitempty"`
 	// Few is set where no more than statistics or digests are known of some rows.
-	Few         bool            `json:"few,omitempty"`
+	Few bool `json:"few,omitempty"`
+	// Dumps are the files of the reference and of the NPU.
+	Dumps       [2]dumps        `json:"dumps"`
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
@@ -156,6 +158,7 @@ func dataOf(c *Comparison) *run {
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
+		Dumps:       dumpsOf(r),
 		Few:         r.Any(func(row *record.Row) bool { return row.Statistics != nil }),
 		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
 	}

@@ -45,7 +45,7 @@ function gridOf(items, rowOf, columnOf, keyOf) {
 // matrix is a matrix of items in a grid. what has its label, and for an item its kind, the
 // words that stand for it and the text in its cell; choose is called for one.
 function matrix(grid, what) {
-  var box = h("div", { class: "matrix" }), read = h("p", { class: "mute small", role: "status" }, say("matrix_hint")), cursor = null;
+  var box = h("div", { class: "matrix" }), read = h("p", { class: "mute small", role: "status" }, what.hint), cursor = null;
   var ringAt = function (svg, kind, at, wide) {
     if (at) svg.append(s("rect", { class: kind, x: MATRIX.label + at[1] * wide + 0.75, y: MATRIX.head + at[0] * MATRIX.tall + 0.75, width: wide - 1.5, height: MATRIX.tall - 1.5, rx: 2 }));
   };
@@ -139,7 +139,7 @@ function roundsCard() {
     function (i) { var find = RUN.rounds[i].find; return RUN.rounds[i].status + " " + (find.bad >= 0 ? nameOf(find.bad) : ""); });
   var title = say("rounds_title", bad, RUN.rounds.length);
   return h("section", { class: "card" }, h("h2", null, title), matrix(grid, {
-    id: "rounds", label: title, row: ranks ? say("rank") : say("round"), column: say("step"), chosen: state.round,
+    id: "rounds", label: title, hint: say("matrix_hint"), row: ranks ? say("rank") : say("round"), column: say("step"), chosen: state.round,
     kind: function (i) { return STATUS_KINDS[RUN.rounds[i].status] || "none"; },
     same: function (cell, i, row) { return cell === i || row.names.length > 1 && at(cell).step === at(i).step && row.names.includes(at(i).rank); },
     lines: function (i) { var find = RUN.rounds[i].find; return [statusBadge(RUN.rounds[i].status), find.bad >= 0 && h("span", null, say("first_bad") + ": #" + placeOf(find.bad) + " ", bdi(shortName(find.bad, 60)))].filter(Boolean); },

@@ -69,7 +69,7 @@ function panelStatistics(row, d) {
   if (!BY_STATISTICS || COLS.total[row] >= 0) return null;
   var keys = [["col_ratio", COLS.ratio[row]], ["z", COLS.z[row]], ["lambda", d && d.lambda && d.lambda[0]], ["ev_expected", COLS.expected[row]], ["score", COLS.score[row]]];
   return [h("h3", null, say("statistics")), h("dl", { class: "keys" }, keys.map(function (k) { return h("div", null, h("dt", null, say(k[0])), h("dd", null, brief(k[1]))); })),
-    d && d.stats && h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
+    d && d.stats && h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
       h("tbody", null, d.stats.map(function (x) { return h("tr", null, h("td", { class: "l" }, say("stat_" + x[0])), h("td", null, visible(x[1]) || "–"), h("td", null, x[1] === x[2] ? visible(x[2]) : h("b", null, visible(x[2]) || "–"))); }))))];
 }
 
@@ -121,7 +121,7 @@ function panelMissing(row, d) {
 
 function panelWorst(d) {
   if (!d.w) return null;
-  return [h("h3", null, say("worst")), h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), "CPU", "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
+  return [h("h3", null, say("worst")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), "CPU", "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
     h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, "(" + e.at.join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
 }
 

@@ -42,10 +42,18 @@ function nameList(names) {
   return h("ul", { class: "list" }, names.slice(0, LISTED).map(function (n) { return h("li", null, bdi(n)); }), names.length > LISTED && h("li", { class: "mute" }, say("and_more", names.length - LISTED)));
 }
 
+// dumpsText says how many files a side has, how large its tensors are, and from when they are.
+function dumpsText(d) {
+  if (!d.files) return "";
+  var size = d.bytes, units = ["B", "KB", "MB", "GB", "TB"], u = 0;
+  for (; size >= 1000 && u < units.length - 1; u++) size /= 1000;
+  return [say("dumps_files", whole(d.files)), d.bytes > 0 && say("dumps_size", brief(Number(size.toPrecision(3))) + " " + units[u]), d.oldest && (d.oldest === d.newest ? say("dumps_at", d.oldest) : say("dumps_between", d.oldest, d.newest))].filter(Boolean).join(" · ");
+}
+
 function aboutTab() {
   var lines = [[say("tool"), RUN.tool], [say("arguments"), RUN.args && RUN.args.map(quote).join(" ")], [say("profile"), say("profile_text", RUN.profile, RUN.tol, RUN.nan)],
     [say("verdict"), RUN.standard ? say("standard_of", RUN.standard) : RUN.verdict && say("v_" + RUN.verdict) + (tell(RUN.why) && " (" + tell(RUN.why) + ")")],
-    [say("effective"), RUN.effective], [say("order"), tell(RUN.order)], [say("inputs"), tell(RUN.graph) || say("inputs_unknown")], [say("coverage"), say("coverage_of", RUN.compared, RUN.reference)]];
+    [say("effective"), RUN.effective], [say("order"), tell(RUN.order)], [say("inputs"), tell(RUN.graph) || say("inputs_unknown")], [say("coverage"), say("coverage_of", RUN.compared, RUN.reference)]].concat(RUN.dumps.map(function (d, i) { return [say(i ? "dumps_npu" : "dumps_ref"), dumpsText(d)]; }));
   var lists = ["ref_only", "npu_only", "skipped", "unread", "superseded", "rounds", "unused"].map(function (key) {
     var names = RUN.coverage[key === "unused" ? "unused_op_config" : key] || [];
     return names.length > 0 && h("section", { class: "card" }, h("h2", null, say("list_" + key) + " ", h("span", { class: "pill" }, String(names.length))), nameList(names));
@@ -96,7 +104,7 @@ function overflowMatrix(groups) {
   if (all.length < 2) return null;
   var grid = gridOf(all, function (c) { return c.rank || "–"; }, function (c) { return c.step || "–"; }, function (c) { return String(c.n) + groupName(c.first); });
   return matrix(grid, {
-    id: "ov-matrix", label: say("ov_matrix"), row: say("rank"), column: say("step"), chosen: chosen || null,
+    id: "ov-matrix", label: say("ov_matrix"), hint: say("ov_hint"), row: say("rank"), column: say("step"), chosen: chosen || null,
     kind: function (c) { return ["few", "some", "many"][Math.min(2, Math.floor(3 * Math.log(c.n) / Math.log(highest + 1)))]; },
     text: function (c) { return c.n < 1e4 ? String(c.n) : "…"; },
     same: function (cell, item) { return item !== null && cell.key === item.key; },
@@ -131,7 +139,7 @@ function groupElement(g, open) {
   var fill = function () {
     if (filled) return;
     filled = true;
-    replace(body, recordParts(r), g.count > 1 && [h("h4", null, say("ov_files", Math.min(g.files.length, g.count), g.count)), h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("rank"), say("ov_step"), say("ov_time"), say("ov_record")].map(function (t) { return h("th", { class: "l", scope: "col" }, t); }))),
+    replace(body, recordParts(r), g.count > 1 && [h("h4", null, say("ov_files", Math.min(g.files.length, g.count), g.count)), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("rank"), say("ov_step"), say("ov_time"), say("ov_record")].map(function (t) { return h("th", { class: "l", scope: "col" }, t); }))),
       h("tbody", null, g.files.map(function (f) { return h("tr", null, [f.rank, f.step, f.time, f.file].map(function (x) { return h("td", { class: "l" }, x ? bdi(x) : "–"); })); }))))]);
   };
   if (open) fill();
@@ -149,7 +157,7 @@ function recordParts(r) {
   return [h("p", { class: "mute" }, bdi(facts), row >= 0 && [" · ", rowLink(row)]),
     h("p", null, h("b", { class: here ? "alert" : "" }, verdictOfRecord(r.verdict)), r.reason && [" · ", visible(r.reason)]),
     list(r.causes).map(function (c) { return h("p", null, h("code", null, visible(c.mask)), " ", tell(c)); }),
-    tensors.length > 0 && h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), "NaN", "+inf", "-inf", say("ov_limit"), say("ov_min"), say("ov_max")].map(function (t, k) { return h("th", { class: k < 3 ? "l" : "", scope: "col" }, t); }))),
+    tensors.length > 0 && h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), "NaN", "+inf", "-inf", say("ov_limit"), say("ov_min"), say("ov_max")].map(function (t, k) { return h("th", { class: k < 3 ? "l" : "", scope: "col" }, t); }))),
       h("tbody", null, tensors.map(function (t) {
         return h("tr", { class: t.bad ? "badrow" : "" }, h("td", { class: "l" }, visible(t.kind) + " " + t.index), h("td", { class: "l" }, visible(t.dtype)), h("td", { class: "l" }, "(" + list(t.shape).join(", ") + ")"),
           t.error ? h("td", { class: "l", colspan: 6 }, visible(t.error)) : [t.nan, t.pos_inf, t.neg_inf, t.saturated].map(count).concat(brief(t.min), brief(t.max)).map(function (x) { return h("td", null, visible(x)); }));
@@ -167,7 +175,7 @@ function determinismTab() {
     d.unread > 0 && h("p", { class: "alert" }, say("det_unread", d.unread)),
     h("p", { class: "mute" }, say("det_runs") + ": ", list(d.runs).map(function (r, i) { return [i > 0 && ", ", bdi(r)]; })),
     list(d.warnings).map(function (w) { return h("p", { class: "note" }, visible(w)); })),
-  rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }, say("col_status")), h("th", { class: "l" }, say("col_name")), h("th", null, say("det_results")), h("th", { class: "l" }, say("det_places")), h("th", null, say("det_elements")), h("th", null, "max |d|"), h("th", null, "ULP"))),
+  rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }, say("col_status")), h("th", { class: "l" }, say("col_name")), h("th", null, say("det_results")), h("th", { class: "l" }, say("det_places")), h("th", null, say("det_elements")), h("th", null, "max |d|"), h("th", null, "ULP"))),
     h("tbody", null, rows.slice(0, LISTED).map(determinismRow)))), (rows.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, rows.length - LISTED) + d.left))),
   list(d.missing).length > 0 && h("section", { class: "card" }, h("h2", null, say("det_missing")), nameList(d.missing))];
 }
@@ -189,7 +197,7 @@ function perfTab() {
   return [h("section", { class: "card" }, h("h1", null, say("perf_count", ops.length + d.left, whole(d.total_mcu_cycle)), before && [" · ", say("perf_before", whole(d.baseline_total_mcu_cycle))]),
     h("p", { class: "mute" }, list(d.files).concat(before ? d.baseline_files : []).map(function (f, i) { return [i > 0 && ", ", bdi(f)]; })),
     list(d.notes).map(function (n) { return h("p", { class: "note" }, visible(n.text)); })),
-  ops.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap" }, h("table", { class: "t perf" }, h("thead", null, h("tr", null, heads.map(function (t, k) { return h("th", { class: k === 1 || k === 4 ? "l" : "" }, t); }))),
+  ops.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t perf" }, h("thead", null, h("tr", null, heads.map(function (t, k) { return h("th", { class: k === 1 || k === 4 ? "l" : "" }, t); }))),
     h("tbody", null, ops.slice(0, LISTED).map(function (o) { return perfRow(o, before); })))), (ops.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, ops.length - LISTED) + d.left))),
   list(d.missing).length > 0 && h("section", { class: "card" }, h("h2", null, say("perf_missing")), nameList(d.missing)),
   problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("perf_problems")), nameList(problems.map(function (p) { return list(p).filter(Boolean).join(" "); })))];
