@@ -1,7 +1,8 @@
 #!/bin/bash
 # Runs what "dumptool cluster slurm" prints on a real Slurm of one node, started by hand
-# without systemd and stopped again: array and merge; then the same with a task that
-# is killed, found by what is missing and repaired. The reports are those of one run.
+# without systemd and stopped again: array and merge; the same again; a task that is killed;
+# data that change; a node that is lost while shards run; an array that is too large. The
+# reports are those of one run.
 # It needs root and Debian's slurm-wlm and munge. Everything is in a temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -52,6 +53,7 @@ SelectTypeParameters=CR_CPU
 MpiDefault=none
 ReturnToService=2
 SlurmdTimeout=10
+MaxArraySize=16
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=1000
 PartitionName=main Nodes=$host Default=YES State=UP
 CONF
@@ -63,8 +65,12 @@ servers+=($!)
 for _ in $(seq 100); do [ -S "$work/munge/socket" ] && break; sleep 0.1; done
 slurmctld -D -f "$SLURM_CONF" >"$work/slurmctld.log" 2>&1 &
 servers+=($!)
-slurmd -D -f "$SLURM_CONF" -N "$host" >"$work/slurmd.log" 2>&1 &
-servers+=($!)
+start_node() {
+	slurmd -D -f "$SLURM_CONF" -N "$host" >>"$work/slurmd.log" 2>&1 &
+	node=$!
+	servers+=("$node")
+}
+start_node
 for _ in $(seq 300); do
 	[ "$(sinfo -h -o %T 2>/dev/null)" = idle ] && break
 	sleep 0.2
@@ -72,29 +78,59 @@ done
 sinfo
 sbatch --version
 
-# While the file "hang" is there, shard 2 hangs.
+# While the file "hang" is there, shard 2 hangs, and says which its processes are.
 CGO_ENABLED=0 go build -o "$work/dumptool" ./cmd/dumptool
 cat >"$work/bin/dumptool" <<WRAP
 #!/bin/bash
-if [ -e "$work/hang" ] && [ "\${SLURM_ARRAY_TASK_ID-}" = 2 ]; then sleep 600; fi
+if [ -e "$work/hang" ] && [ "\${SLURM_ARRAY_TASK_ID-}" = 2 ]; then echo "\$\$ \$PPID" >"$work/hanging"; exec sleep 600; fi
 exec "$work/dumptool" "\$@"
 WRAP
 chmod 755 "$work/bin/dumptool"
 export PATH=$work/bin:$PATH
 
-# ended JOB... waits until the jobs have ended.
-ended() {
-	for _ in $(seq 600); do
-		[ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return
+# waited SECONDS COMMAND... waits until a command succeeds.
+waited() {
+	local until=$((SECONDS + $1))
+	shift
+	while ! "$@"; do
+		if [ $SECONDS -ge $until ]; then
+			squeue
+			echo "not within its time: $*"
+			return 1
+		fi
 		sleep 0.2
 	done
-	squeue
-	echo "job $1 does not end"
-	return 1
+}
+ended() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
+complete() { [ "$(find report.shards/7 -name compare.json 2>/dev/null | wc -l)" = "$1" ]; }
+
+# submitted runs the script and keeps the numbers of its jobs in shards and merge.
+submitted() {
+	local answer
+	answer=$(bash submit.sh "$@")
+	echo "$answer"
+	shards=${answer#shards }
+	shards=${shards%%,*}
+	merge=${answer##* }
 }
 
 # state JOB prints how a job ended.
 state() { scontrol show job "$1" | grep -o 'JobState=[A-Z]*\|ExitCode=[0-9:]*' | paste -sd ' '; }
+
+# merged STATE EXIT waits for the merge and checks how it ended.
+merged() {
+	waited 180 ended "$merge"
+	local got
+	got=$(state "$merge")
+	echo "merge: $got"
+	[ "$got" = "JobState=$1 ExitCode=$2" ]
+}
+
+# same checks that the reports are those of one run.
+same() {
+	diff -r one report
+	echo 'the reports are those of one run'
+}
 
 network=$PWD/testdata/network
 cd "$work"
@@ -103,41 +139,79 @@ for rank in 0 1 2 3; do
 	cp "$network"/npu/* "npu/rank$rank"
 done
 compare=(compare --cpu "$network/cpu" --npu "$work/npu" --pictures 0 --format text,json,csv,html)
-dumptool "${compare[@]}" --run 7 -out one >one.txt || [ $? = 1 ]
+one() {
+	rm -rf one
+	dumptool "${compare[@]}" --run 7 -out one >one.txt || [ $? = 1 ]
+}
+script=(dumptool cluster slurm -n 4 --cpus 1 --memory 100Mi --merge-memory 200Mi --sbatch '--partition=main --time=10' --sbatch "--comment='of a test'" --run 7)
+one
 
-echo '== four shards and the merge'
-dumptool cluster slurm -n 4 --cpus 1 --memory 100Mi --merge-memory 200Mi --run 7 -- "${compare[@]}" -out report >submit.sh
+echo '== four shards and the merge: faults are no failure of its job'
+"${script[@]}" -- "${compare[@]}" -out report/ >submit.sh
 SECONDS=0
-answer=$(bash submit.sh)
-merge=${answer##* }
-ended "$merge"
-echo "$answer: $(state "$merge") after $SECONDS s"
-diff -r one report
-echo 'the reports are those of one run'
+submitted
+merged COMPLETED 0:0
+echo "after $SECONDS s"
+same
+tail -n 1 report.shards/7/logs/merge.out | grep 'the merge ended with exit status 1, which is no failure of its job: '
+ls report.shards/7/logs
+[ "$(find report.shards/7/logs -type f | wc -l)" = 5 ]
+[ -z "$(find . -maxdepth 1 -name '*.out')" ]
+[ ! -e report/report.shards ]
+scontrol show job "$merge" | grep -E 'TimeLimit=00:10:00|Comment=of a test' | wc -l | grep -qx 2
 
-echo '== a task is killed'
+echo '== the same again: nothing is missing'
+submitted
+[ "$shards" = none ]
+merged COMPLETED 0:0
+same
+
+echo '== other data: all of it is made again'
+cp "$network"/npu/Conv2D.conv2.* npu/rank1/"$(cd "$network/npu" && echo Conv2D.conv1.*)"
+rm npu/rank2/Relu.*
+one
+submitted
+[ "$shards" != none ]
+merged COMPLETED 0:0
+same
+
+echo '== a task is killed: the merge names it, and writes nothing'
 rm -r report report.shards
 touch hang
-answer=$(bash submit.sh)
-merge=${answer##* }
-shards=${answer#shards }
-shards=${shards%%[,;]*}
-for _ in $(seq 300); do # the others first
-	[ "$(find report.shards/7 -name compare.json 2>/dev/null | wc -l)" = 3 ] && break
-	sleep 0.2
-done
+submitted
+waited 120 complete 3
 scancel "${shards}_2"
-ended "$merge"
-echo "$answer: $(state "$merge")"
-tail -n 1 "slurm-$merge.out"
-test ! -e report
-echo "missing: $(dumptool merge report.shards/7 --missing)"
-
-echo '== repair'
+merged FAILED 3:0
+tail -n 1 report.shards/7/logs/merge.out | grep '1 of 4 shards is missing: 2 '
+[ ! -e report ]
 rm hang
-answer=$(bash submit.sh repair)
-merge=${answer##* }
-ended "$merge"
-echo "$answer: $(state "$merge")"
-diff -r one report
-echo 'the reports are those of one run'
+submitted repair
+merged COMPLETED 0:0
+same
+
+echo '== an outage: the node is lost while a shard runs; Slurm puts it back by itself'
+rm -r report report.shards
+rm -f hanging
+touch hang
+submitted
+waited 120 test -s hanging
+waited 120 complete 3
+kill -9 "$node"
+read -r task step <hanging
+kill -9 "$step" "$task"
+rm hang
+node_down() { sinfo -h -o %T | grep -q 'down'; }
+waited 120 node_down
+start_node
+merged COMPLETED 0:0
+same
+
+echo '== more shards than MaxArraySize: nothing is submitted'
+"${script[@]}" -n 17 -- "${compare[@]}" -out other >submit.sh
+before=$(squeue -h | wc -l)
+if bash submit.sh 2>too-large; then exit 1; fi
+cat too-large
+grep -q 'arrays of at most 16 (MaxArraySize)' too-large
+[ "$(squeue -h | wc -l)" = "$before" ]
+[ ! -e other.shards ]
+echo 'all as it should be'

@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
+	"dumptool/internal/shard"
 	"dumptool/internal/ui"
 )
 
@@ -36,6 +37,14 @@ type app struct {
 	// screen.
 	asked     *cobra.Command
 	wholeHelp bool
+	// line is the command line without the name of the program.
+	line []string
+	// origin takes what the document of a shard would say of itself, in place of the work;
+	// awaited is what a merge of cluster waits for.
+	origin  *shard.Origin
+	awaited *awaited
+	// concluded is what conclude said.
+	concluded batch.Outcome
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
@@ -60,6 +69,7 @@ func run(ctx context.Context, args []string, streams ui.Streams) int {
 
 func (a *app) run(ctx context.Context, args []string) int {
 	a.msg.TakeLog()
+	a.line = args
 	err := a.execute(ctx, args)
 	if lost := a.out.Flush(); lost != nil {
 		err = a.resultsLost(err, lost)
@@ -144,6 +154,7 @@ func (a *app) inLang(s lang.Sentence) string {
 
 // conclude says how a run ended and returns its error.
 func (a *app) conclude(o batch.Outcome) error {
+	a.concluded = o
 	a.say(o.Messages)
 	return outcomeError(o, a.inLang)
 }

@@ -1,18 +1,26 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/cluster"
+	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/ui"
@@ -20,10 +28,9 @@ import (
 
 // clusterOptions are the flags of the commands that write down jobs.
 type clusterOptions struct {
-	job      cluster.Job
-	work     string
-	run      string
-	parallel int
+	job   cluster.Job
+	work  string
+	patch []string
 }
 
 func newClusterCommand(a *app) *cobra.Command {
@@ -35,50 +42,72 @@ compare, overflow scan, overflow analyze or convert in shards and merge what the
 It submits nothing. local runs the shards as processes on this machine.
 
 Every run has an ID of its own, in the name of the folder of its shards and in their
-documents: a merge takes no others.`,
+documents. A job that is submitted again does what is missing; shards that saw other
+files than there are now, or have other options, are made again.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.AddCommand(
-		newClusterJobCommand(a, "slurm", "print a script that submits the work to Slurm", "submit.sh",
+		newClusterJobCommand(a, onSlurm, "print a script that submits the work to Slurm",
 			func(j *cluster.Job) (string, error) { return j.Slurm(), nil }, clusterSlurm),
-		newClusterJobCommand(a, "kubernetes", "print Jobs that do the work on Kubernetes", "jobs.yaml", (*cluster.Job).Kubernetes, clusterKubernetes),
-		newClusterJobCommand(a, "volcano", "print a job that does the work on Volcano", "job.yaml", (*cluster.Job).Volcano, clusterVolcano),
+		newClusterJobCommand(a, onKubernetes, "print Jobs that do the work on Kubernetes", (*cluster.Job).Kubernetes, clusterKubernetes),
+		newClusterJobCommand(a, onVolcano, "print a job that does the work on Volcano", (*cluster.Job).Volcano, clusterVolcano),
 		newClusterLocalCommand(a),
+		newClusterMergeCommand(a),
 	)
 	return cmd
 }
+
+// The schedulers.
+const (
+	onSlurm      = "slurm"
+	onKubernetes = "kubernetes"
+	onVolcano    = "volcano"
+)
 
 // What the commands say of themselves.
 const (
 	clusterSlurm = `slurm prints a script that submits an array for the shards, and the merge behind it.
 All machines have to see the same folders, or the paths are in object storage. Called
-as 'bash submit.sh repair' the script submits what is missing, and the merge, again.`
+again the script submits what is missing, and the merge. Logs are in the folder of the
+shards, or in dumptool-logs/ID where that is in object storage. Faults that the merge
+finds are no failure of its job: the last line of its log says them.`
 	clusterKubernetes = `kubernetes prints an Indexed Job for the shards and a Job for the merge. Both start at
 once, and the merge waits for what the shards write, which has to be in object storage
-or on a volume that you add. The keys come from the secret.`
+or on a volume that a patch adds. The keys come from the secret. The pods are what Pod
+Security admits as restricted. Faults that the merge finds are no failure of its Job:
+the last line of its log says them.`
 	clusterVolcano = `volcano prints one job with a task for the shards and one for the merge, which waits
-for what the shards write. That has to be in object storage or on a volume that you
-add. The keys come from the secret.`
+for what the shards write. That has to be in object storage or on a volume that a
+patch adds. The keys come from the secret. Pods that fail or are evicted restart the
+job, at most three times; shards that are complete end at once then.`
 )
 
+// clusterExamples are two lines of each scheduler.
+const clusterExamples = `  dumptool cluster %[1]s -n 100 -- compare --cpu s3://golden/run7 \
+    --npu s3://dumps/run7 -out s3://results/run7/report > %[2]s
+  dumptool cluster %[1]s -n 16 %[3]s -- \
+    overflow scan s3://dumps/run7 --format json -out s3://out/scan > %[2]s`
+
 // newClusterJobCommand returns a command that prints a job as write makes it.
-func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.Job) (string, error), long string) *cobra.Command {
+func newClusterJobCommand(a *app, on, short string, write func(*cluster.Job) (string, error), long string) *cobra.Command {
 	opts := new(clusterOptions)
 	cmd := &cobra.Command{
-		Use: name + " -n N -- COMMAND ARGS...", Short: short, Long: long,
-		Example: "  dumptool cluster " + name + " -n 100 -- compare --cpu s3://golden/run7 --npu s3://dumps/run7 -out s3://results/run7/report > " + file + "\n" +
-			"  dumptool cluster " + name + " -n 16 -- overflow scan s3://dumps/run7 --format json -out s3://results/run7/scan > " + file,
+		Use: on + " -n N -- COMMAND ARGS...", Short: short, Long: long,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opts.resolve(a, cmd, args); err != nil {
+			line, err := opts.resolve(a, cmd, args)
+			if err != nil {
+				return err
+			}
+			if err := opts.ofScheduler(on, line, cmd.Flags().Changed("secret")); err != nil {
 				return err
 			}
 			text, err := write(&opts.job)
 			if err != nil {
 				return asUsage(err)
 			}
-			if parts := opts.job.Parts; name != "slurm" && !store.Remote(parts) {
-				a.msg.Warnf("%s is a local path: mount a volume there in every pod", parts)
+			if parts := opts.parts(line); on != onSlurm && !store.Remote(parts) && len(opts.job.Patches) == 0 {
+				a.msg.Warnf("%s is a local path: add a volume there to every pod (--patch)", parts)
 			}
 			_, err = a.out.WriteString(text)
 			return unlessClosed(err)
@@ -86,17 +115,95 @@ func newClusterJobCommand(a *app, name, short, file string, write func(*cluster.
 	}
 	cmd.Long += exitStatus()
 	j := &opts.job
-	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials"}
+	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
 	opts.define(cmd, "beside -out of the command")
 	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` that those of the jobs begin with", more, 0},
 		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, safe},
 		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
 		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
-	if name != "slurm" {
-		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
-			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0})
+	if on != onVolcano {
+		define(cmd, parallelFlag(&j.Parallel, "as many as there is room for"))
 	}
+	file, example := map[string]string{onSlurm: "submit.sh", onKubernetes: "jobs.yaml", onVolcano: "job.yaml"}[on], "--cpus 8"
+	if on == onSlurm {
+		example = "--sbatch '--partition=cpu --time=2:00:00'"
+		define(cmd, cmdFlag{"sbatch", sbatchWords(&j.Sbatch), "more `OPTIONS` of sbatch for all jobs, such as '--partition=cpu --time=2:00:00'; may be repeated", more, 0})
+	} else {
+		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
+			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0},
+			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", more, safe},
+			cmdFlag{"patch", texts(&opts.patch), "merge `FILE` into the manifest, a part of a job: nodeSelector, tolerations, volumes and all else; may be repeated", more, 0})
+	}
+	if on == onVolcano {
+		define(cmd, cmdFlag{"queue", text(&j.Queue), "`QUEUE` of Volcano; default: its own", more, 0})
+	}
+	cmd.Example = fmt.Sprintf(clusterExamples, on, file, example)
 	return cmd
+}
+
+// parallelFlag is how many shards run at a time.
+func parallelFlag(to *int, byDefault string) cmdFlag {
+	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), "shards at a time; default: " + byDefault, more, safe}
+}
+
+// sbatchWords are words of several lines of a shell.
+func sbatchWords(to *[]string) *list[[]string] {
+	return &list[[]string]{to: to, read: func(lines []string) (all []string, err error) {
+		for _, line := range lines {
+			words, err := cluster.SplitWords(line)
+			if err != nil {
+				return nil, &valueError{element: line, err: err}
+			}
+			all = append(all, words...)
+		}
+		return all, nil
+	}}
+}
+
+// ofScheduler completes what only one scheduler needs of a job. A secret that nobody asked
+// for is for paths in object storage.
+func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven bool) error {
+	j, parts := &o.job, o.parts(line)
+	inputs := slices.Concat(line.inputs(), line.args)
+	for _, in := range inputs {
+		if line.name != "convert" && within(parts, in) { // convert leaves its output out, as one run does
+			return usagef("%s, where the shards write, lies in %s, which they read: give --work or -out another place", parts, in)
+		}
+	}
+	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.value("out")), store.Remote) {
+		j.Secret = ""
+	}
+	switch j.Logs = store.Join(o.folder(line), "logs"); {
+	case store.Remote(j.Logs):
+		j.Logs = store.Join("dumptool-logs", j.Run)
+	case on == onSlurm && strings.HasPrefix(j.Logs, "-"):
+		j.Logs = "./" + j.Logs
+	}
+	for _, file := range o.patch {
+		err := safefile.Read(file, func(in safefile.Input) error {
+			patches, err := cluster.ReadPatches(file, in)
+			j.Patches = append(j.Patches, patches...)
+			return err
+		})
+		if err != nil {
+			return configError(fmt.Errorf("--patch: %w", err))
+		}
+	}
+	if err := j.Check(); err != nil {
+		return asUsage(err)
+	}
+	return nil
+}
+
+// within reports whether a path is a folder, or lies in it.
+func within(path, folder string) bool {
+	path, pathErr := store.Abs(path)
+	folder, folderErr := store.Abs(folder)
+	if pathErr != nil || folderErr != nil {
+		return false
+	}
+	below, err := store.Rel(folder, path)
+	return err == nil && filepath.IsLocal(below)
 }
 
 func newClusterLocalCommand(a *app) *cobra.Command {
@@ -112,9 +219,9 @@ status of the merge: a trial of what a cluster does.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterLocal(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi"}
+	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi", Deadline: time.Hour}
 	opts.define(cmd, "a temporary one")
-	define(cmd, cmdFlag{"parallel", whole(&opts.parallel, 0, math.MaxInt, "want at least 1, or 0 for one per CPU"), "shards at a time; default: one per CPU", more, safe})
+	define(cmd, parallelFlag(&opts.job.Parallel, "one per CPU"))
 	return cmd
 }
 
@@ -128,8 +235,11 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 		defer func() { _ = os.RemoveAll(dir) }() // it is ours, and in the folder for such
 		opts.work = dir
 	}
-	if err := opts.resolve(a, cmd, args); err != nil {
+	if _, err := opts.resolve(a, cmd, args); err != nil {
 		return err
+	}
+	if err := opts.job.Check(); err != nil {
+		return asUsage(err)
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -138,10 +248,15 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 	if err := a.out.Flush(); err != nil {
 		return err
 	}
-	local := cluster.Local{Program: program, Name: os.Args[0], In: a.streams.In, Out: a.streams.Out, Err: a.streams.Err, Parallel: opts.parallel, JSON: a.global.logFormat == ui.LogJSON}
+	local := cluster.Local{Program: program, Name: os.Args[0], In: a.streams.In, Out: a.streams.Out, Err: a.streams.Err, JSON: a.global.logFormat == ui.LogJSON}
 	status, err := local.Run(cmd.Context(), &opts.job)
-	if err != nil || status == 0 {
-		return err
+	return cmp.Or(err, ended(status))
+}
+
+// ended is the error of a command that has said itself how it ended.
+func ended(status int) error {
+	if status == 0 {
+		return nil
 	}
 	return reported(&codedError{status, fmt.Errorf("exit status %d", status)})
 }
@@ -149,70 +264,241 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 func (o *clusterOptions) define(cmd *cobra.Command, work string) {
 	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, safe},
 		cmdFlag{"work", text(&o.work), "folder `DIR` of what the shards write; default: " + work, more, 0},
-		runFlag(&o.run, "`ID` of the run; default: a new one"))
+		runFlag(&o.job.Run, "`ID` of the run; default: a new one"))
 }
 
 // shardsWanted is what -n wants.
 var shardsWanted = fmt.Sprintf("want the number of shards, 1 to %d", shard.MaxShards)
 
-// resolve checks the flags and takes the command line apart that is to be done in shards.
-func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) error {
+// resolve takes the command line apart that is to be done in shards, and makes the steps
+// of the job.
+func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*innerLine, error) {
 	j := &o.job
 	if j.N == 0 {
-		return usagef("-n 0: %s", shardsWanted)
+		return nil, usagef("-n 0: %s", shardsWanted)
 	}
-	if o.run == "" {
-		o.run = newRun()
+	j.Line = slices.Concat([]string{"dumptool"}, a.line)
+	if j.Run == "" {
+		j.Run = newRun()
+		end := slices.Index(j.Line, "--")
+		if end < 0 {
+			end = len(j.Line)
+		}
+		j.Line = slices.Insert(j.Line, end, "--run", j.Run)
 	}
 	line, err := a.parseLine(args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	line.inherit(cmd)
-	j.Line = slices.Concat([]string{"dumptool", "cluster", cmd.Name(), "-n", fmt.Sprint(j.N), "--run", o.run, "--"}, args)
 	j.OwnWorkers = line.given("jobs")
 	if line.given("shard") || line.given("run") {
-		return usagef("--shard and --run are what cluster adds")
+		return nil, usagef("--shard and --run are what cluster adds")
 	}
-	if err := o.divide(line); err != nil {
-		return err
-	}
-	if err := j.Check(); err != nil {
-		return asUsage(err)
-	}
-	return nil
+	return line, o.divide(line)
 }
 
 // shardCommands are the commands that can work in shards.
 var shardCommands = []string{"compare", "overflow scan", "overflow analyze", "convert"}
 
-// divide makes the steps of the job. Merges know from what the shards write how these
-// were called.
+// divide makes the steps of the job. The merge gets the whole command line, by which it
+// knows which files and options the shards must have had.
 func (o *clusterOptions) divide(line *innerLine) error {
-	j, out, work := &o.job, line.value("out"), o.work
+	j, out := &o.job, line.value("out")
+	base := store.Base(store.Clean(out))
 	switch {
 	case line.name == "convert" && out == "":
 		return usagef("convert needs its output folder here (-out)")
-	case line.name == "convert": // its shards write to one folder
-		j.Parts = out
-	case work != "":
-		j.Parts = store.Join(work, o.run)
-	case out != "":
-		j.Parts = store.Join(store.Dir(out), store.Base(out)+".shards", o.run)
-	default:
+	case o.work != "":
+	case out == "":
 		return usagef("no place for what the shards write: give %s its -out, or --work", line.name)
+	case slices.Contains([]string{".", "..", string(filepath.Separator)}, base) || store.Remote(out) && store.Dir(store.Clean(out)) == store.Clean(out):
+		return usagef("-out %s: nothing can lie beside it: give a folder for what the shards write (--work)", out)
 	}
-	words, run := strings.Fields(line.name), []string{"--run", o.run}
-	ofMerge := func(f *pflag.Flag) bool { return f.Name == updateFlag }
-	merge := slices.Concat(words, []string{"merge"}, line.flags(line.global), run)
-	j.Shard = slices.Concat(words, line.flags(func(f *pflag.Flag) bool { return f.Name != "out" && !ofMerge(f) }), run, []string{"-out", j.Parts}, line.arguments())
-	j.Missing = slices.Concat(merge, []string{"--missing"}, pathWords(j.Parts))
-	j.Merge = slices.Concat(merge, line.flags(ofMerge))
-	if line.name != "convert" && out != "" {
-		j.Merge = append(j.Merge, "-out", out)
+	all := func(*pflag.Flag) bool { return true }
+	words, run := strings.Fields(line.name), []string{"--run", j.Run}
+	ofShard := func(f *pflag.Flag) bool { return f.Name != "out" && f.Name != updateFlag }
+	j.Shard = slices.Concat(words, line.flags(ofShard), run, []string{"-out", o.parts(line)}, line.arguments())
+	j.Merge = slices.Concat([]string{"cluster", "merge", "-n", strconv.Itoa(j.N)}, run)
+	if o.work != "" {
+		j.Merge = append(j.Merge, "--work="+o.work)
 	}
-	j.Merge = append(j.Merge, pathWords(j.Parts)...)
+	j.Merge = slices.Concat(j.Merge, []string{"--"}, words, line.flags(all), line.arguments())
 	return nil
+}
+
+// folder is that of the run, beside the output unless the user has said another place.
+func (o *clusterOptions) folder(line *innerLine) string {
+	work := o.work
+	if work == "" {
+		out := store.Clean(line.value("out"))
+		work = store.Join(store.Dir(out), store.Base(out)+".shards")
+	}
+	return store.Join(work, o.job.Run)
+}
+
+// parts is the folder that the shards write to. Those of convert write to one folder.
+func (o *clusterOptions) parts(line *innerLine) string {
+	if line.name == "convert" {
+		return line.value("out")
+	}
+	return o.folder(line)
+}
+
+// clusterMergeOptions are the flags of the merge of a job.
+type clusterMergeOptions struct {
+	clusterOptions
+	wait     time.Duration
+	missing  bool
+	partly   bool
+	exitZero exitZero
+}
+
+func newClusterMergeCommand(a *app) *cobra.Command {
+	opts := new(clusterMergeOptions)
+	cmd := &cobra.Command{
+		Use:   "merge -n N --run ID -- COMMAND ARGS...",
+		Short: "make the result of a run; the jobs do it",
+		Long: `merge makes the result of a command line that a run of cluster does in shards. It lists
+the folders as shards do and takes documents of just these files, of these options and
+of this run: what an earlier attempt left behind counts as missing once it is out of
+date. 'dumptool merge DIR' merges what there is without looking at the folders.`,
+		Example: `  dumptool cluster merge -n 4 --run 7 --missing -- \
+    compare --cpu golden --npu dumps -out report`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
+	}
+	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	opts.define(cmd, "beside -out of the command")
+	define(cmd, waitFlags(&opts.wait, &opts.missing, &opts.partly)...)
+	opts.exitZero.add(cmd.Flags(), "findings")
+	return cmd
+}
+
+// runClusterMerge merges the documents of a run as the command that wrote them does it.
+func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []string) error {
+	if o.job.Run == "" {
+		return usagef("want the ID of the run (--run)")
+	}
+	line, err := o.resolve(a, cmd, args)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	awaited := &awaited{of: o.job.N, look: func() (shard.Origin, error) { return a.originOf(ctx, o.job.ShardArgs(0)) }}
+	if awaited.now, err = awaited.look(); err != nil {
+		return err
+	}
+	inner := newApp(a.streams)
+	inner.settings, inner.awaited = a.settings, awaited
+	merge := slices.Concat(strings.Fields(line.name), []string{"merge"})
+	known, _, err := newRootCommand(newApp(a.streams)).Find(merge)
+	if err != nil {
+		return err
+	}
+	known.InheritedFlags() // makes them flags of the command
+	merge = append(merge, line.flags(func(f *pflag.Flag) bool {
+		return known.Flags().Lookup(f.Name) != nil && (line.name != "convert" || f.Name != "out")
+	})...)
+	merge = append(merge, "--run="+o.job.Run, "--wait="+o.wait.String(), fmt.Sprintf("--missing=%t", o.missing), fmt.Sprintf("--allow-missing=%t", o.partly))
+	status := inner.run(ctx, append(merge, "--", o.parts(line)))
+	if !bool(o.exitZero) || o.missing {
+		return ended(status)
+	}
+	switch status {
+	case exitOK:
+		a.say([]batch.Message{batch.Infof("the merge ended with exit status 0", "合并以退出状态 0 结束")})
+	case exitFound:
+		a.say([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", "合并以退出状态 1 结束，作业不因此失败：%s", inner.concluded.Text)})
+		status = exitOK
+	}
+	return ended(status)
+}
+
+// awaited is what a merge of cluster waits for: documents of shards as they would be
+// written now.
+type awaited struct {
+	of   int
+	now  shard.Origin
+	look func() (shard.Origin, error)
+	// seen is the listing of complete documents that are known to be out of date, stale the
+	// number of documents that do not count.
+	seen  string
+	stale int
+}
+
+// choose returns the documents that are as shards would write them now. Where all are
+// there and agree on other files than there were, the files are listed again.
+func (w *awaited) choose(docs []shard.Document) ([]shard.Document, error) {
+	if len(docs) == w.of && docs[0].Listing != w.now.Listing && docs[0].Listing != w.seen &&
+		!slices.ContainsFunc(docs, func(d shard.Document) bool { return d.Listing != docs[0].Listing }) {
+		now, err := w.look()
+		if err != nil {
+			return nil, err
+		}
+		w.now, w.seen = now, docs[0].Listing
+	}
+	kept := slices.DeleteFunc(slices.Clone(docs), func(d shard.Document) bool {
+		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.now.Listing || d.RunID != w.now.RunID || d.Differing(&w.now) != ""
+	})
+	w.stale = len(docs) - len(kept)
+	return kept, nil
+}
+
+// folders is the error of a folder in which not every shard has a folder yet.
+func (w *awaited) folders(path string) error {
+	entries, err := store.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	there := 0
+	for i := range w.of {
+		if names[(shard.Spec{Index: i, Of: w.of}).Folder()] {
+			there++
+		}
+	}
+	if there < w.of {
+		return fmt.Errorf("%s: %d of %d shards have a folder", path, there, w.of)
+	}
+	return nil
+}
+
+// none is the error where no document is as shards would write it now.
+func (w *awaited) none(where string) error {
+	e := &shard.MissingError{Path: where, Of: w.of, Stale: w.stale}
+	for i := range w.of {
+		e.Missing = append(e.Missing, i)
+	}
+	return e
+}
+
+// told says what the document of a shard would say of itself, if that is all that was
+// asked for.
+func (a *app) told(origin shard.Origin) bool {
+	if a.origin == nil {
+		return false
+	}
+	*a.origin = origin
+	return true
+}
+
+// originOf is what the document of a shard would say of itself, by the command line of
+// one. Nothing is done for it but what goes before the work.
+func (a *app) originOf(ctx context.Context, line []string) (origin shard.Origin, err error) {
+	streams := a.streams
+	var messages bytes.Buffer
+	streams.Out, streams.Err = io.Discard, &messages
+	inner := newApp(streams)
+	inner.settings, inner.origin = a.settings, &origin
+	if status := inner.run(ctx, line); status != exitOK {
+		_, _ = messages.WriteTo(a.streams.Err) // says why
+		return origin, ended(status)
+	}
+	return origin, nil
 }
 
 // newRun makes the name of a run: of the minute, and by chance.
@@ -306,8 +592,15 @@ func (l *innerLine) value(name string) string {
 	return text
 }
 
-// global reports whether a flag is one of all commands.
-func (l *innerLine) global(f *pflag.Flag) bool { return l.cmd.InheritedFlags().Lookup(f.Name) != nil }
+// inputs are the paths that the line reads as runs, but for its arguments.
+func (l *innerLine) inputs() (paths []string) {
+	for _, v := range l.values {
+		if slices.Contains([]string{"cpu", "npu", "dump-path"}, v.flag.Name) {
+			paths = append(paths, v.text)
+		}
+	}
+	return paths
+}
 
 // flags are the flags of the line that are wanted.
 func (l *innerLine) flags(wanted func(*pflag.Flag) bool) []string {

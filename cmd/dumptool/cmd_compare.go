@@ -114,6 +114,10 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
 	}
 	if o.Shard.On() {
+		origin := o.Origin
+		if origin.Listing = plan.Listing(); a.told(origin) {
+			return nil
+		}
 		return o.compareShard(ctx, a, plan)
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)

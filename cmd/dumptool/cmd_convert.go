@@ -132,7 +132,7 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 		return err
 	}
 	warn(a, warnings)
-	if opt.Origin = opts.shards.origin(cmd, spec, in.Listing()); spec.On() && opts.shards.done(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted) {
+	if opt.Origin = opts.shards.origin(cmd, spec, in.Listing()); spec.On() && (a.told(opt.Origin) || opts.shards.done(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted)) {
 		return nil
 	}
 	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {

@@ -381,6 +381,7 @@ var chineseSummaries = map[string]string{
 	"cluster kubernetes":     "打印在 Kubernetes 上完成工作的 Job",
 	"cluster volcano":        "打印在 Volcano 上完成工作的 job",
 	"cluster local":          "以本机的多个进程分片完成工作",
+	"cluster merge":          "合并一次运行的各分片；由作业调用",
 	"version":                "打印 dumptool 的版本",
 	"completion":             "打印 shell 的补全脚本",
 	"help":                   "打印命令的帮助",

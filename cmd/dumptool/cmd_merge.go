@@ -123,11 +123,17 @@ func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mer
 		},
 	}
 	addFlags(cmd, opts)
-	define(cmd, runFlag(&opts.run, "take documents of the run `ID` only"),
-		cmdFlag{"wait", duration(&opts.wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, safe | ofTransport | onShards},
-		cmdFlag{"missing", yes(&opts.missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, safe | ofTransport | onShards},
-		cmdFlag{"allow-missing", yes(&opts.allowMissing), "make a report of what is there, as of an interrupted run", choosing, ofTransport | onShards})
+	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), runFlag(&opts.run, "take documents of the run `ID` only"))...)
 	return cmd
+}
+
+// waitFlags say what is done about shards that are not there.
+func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
+	return []cmdFlag{
+		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, safe | ofTransport | onShards},
+		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, safe | ofTransport | onShards},
+		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", choosing, ofTransport | onShards},
+	}
 }
 
 // runMerge merges documents.
@@ -145,10 +151,23 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	}
 	m := &merging{mergeOptions: opts, a: a, cmd: cmd}
 	var kind *mergeKind
-	err := waitUntil(cmd.Context(), opts.wait, func() (err error) {
+	find := func() (err error) {
 		kind, err = m.find(kinds)
 		return err
-	})
+	}
+	look := find
+	if a.awaited != nil && opts.wait > 0 { // documents are not read before there are enough of them
+		look = func() error {
+			if err := a.awaited.folders(opts.paths[0]); err != nil {
+				return err
+			}
+			return find()
+		}
+	}
+	err := waitUntil(cmd.Context(), opts.wait, look)
+	if err != nil && opts.wait > 0 && !errors.Is(err, context.Canceled) {
+		err = find() // which says all that is wrong
+	}
 	missing, isMissing := errors.AsType[*shard.MissingError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -158,7 +177,7 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 			fmt.Fprintln(a.out, shard.Ranges(missing.Missing))
 		}
 		return nil
-	case isMissing && opts.allowMissing:
+	case isMissing && opts.allowMissing && len(m.docs) > 0:
 		a.msg.Warnf("%v", err)
 	case isMissing:
 		return incompletef("%w (nothing was written; --allow-missing makes a partial report)", err)
@@ -186,12 +205,15 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	for _, k := range kinds {
 		names = append(names, k.file)
 	}
+	m.docs = nil
+	where, awaited := strings.Join(m.paths, ", "), m.a.awaited
 	found, err := shard.Find(m.paths, names...)
-	if err != nil {
+	switch {
+	case awaited != nil && (shard.IsMissing(err) || err == nil && len(found) == 0):
+		return kinds[0], awaited.none(where)
+	case err != nil:
 		return nil, err
-	}
-	where := strings.Join(m.paths, ", ")
-	if len(found) == 0 {
+	case len(found) == 0:
 		return nil, fmt.Errorf("%s: there is no %s", where, strings.Join(names, ", nor "))
 	}
 	present := slices.DeleteFunc(slices.Clone(kinds), func(k *mergeKind) bool {
@@ -208,6 +230,14 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	if m.docs, err = shard.Take(found, kind.schema, m.run); err != nil {
 		return nil, err
 	}
+	if awaited != nil {
+		if m.docs, err = awaited.choose(m.docs); err != nil {
+			return nil, err
+		}
+		if len(m.docs) == 0 {
+			return kind, awaited.none(where)
+		}
+	}
 	if len(m.docs) == 0 {
 		return nil, fmt.Errorf("%s: no document is of the run %s", where, m.run)
 	}
@@ -216,7 +246,11 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	}
 	missing, of := shard.Missing(m.docs)
 	if len(missing) > 0 {
-		return kind, &shard.MissingError{Path: where, Missing: missing, Of: of}
+		e := &shard.MissingError{Path: where, Missing: missing, Of: of}
+		if awaited != nil {
+			e.Stale = awaited.stale
+		}
+		return kind, e
 	}
 	return kind, nil
 }

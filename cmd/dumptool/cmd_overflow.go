@@ -101,7 +101,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 			var r R
 			return d.Decode(&r) == nil && any(r).(overflowDocument).Unread() == 0
 		}
-		if o.shards.done(a, path, &origin, complete) {
+		if a.told(origin) || o.shards.done(a, path, &origin, complete) {
 			return nil
 		}
 	}

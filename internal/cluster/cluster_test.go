@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -49,36 +52,47 @@ func TestShellLine(t *testing.T) {
 
 // sample is a job.
 func sample() *Job {
-	return &Job{Line: []string{"dumptool"}, Name: "job", N: 4, Shard: []string{"compare"}, Merge: []string{"merge"},
-		Missing: []string{"compare", "merge", "--missing"}, Parts: "parts", CPUs: 2, Memory: "1Gi", MergeMemory: "512Mi", Image: "i", Secret: "s"}
+	return &Job{Line: []string{"dumptool"}, Name: "job", Run: "7f", N: 4, Shard: []string{"compare"}, Merge: []string{"cluster", "merge", "--", "compare"},
+		Logs: "work/7f/logs", CPUs: 2, Memory: "1Gi", MergeMemory: "512Mi", Image: "i", Secret: "s", Deadline: 6 * time.Hour}
 }
 
-// fakes are an sbatch that runs what it gets at once, the tasks of arrays one by one, and
-// a dumptool that prints its arguments.
+// fakes are an sbatch that runs what it gets at once, once for an array, a dumptool that
+// prints its arguments, and a scontrol that knows how large arrays may be.
 var fakes = map[string]string{
 	"sbatch": `#!/bin/bash
 for a; do case $a in --array=*) array=${a#*=};; esac; done
 script=$(cat; echo .)
-echo "$*" >>sbatch.log
+printf '%s\0' "$@" >>sbatch.log
+printf '\1\0' >>sbatch.log
 for i in ${array-none}; do SLURM_ARRAY_TASK_ID=$i SLURM_CPUS_PER_TASK=7 bash -c "${script%.}"; done
-echo "$(wc -l <sbatch.log);cluster"
+echo "$(tr -dc '\1' <sbatch.log | wc -c);cluster"
 `,
 	"dumptool": `#!/bin/bash
-[ "$3" = --missing ] && { echo 1-2; exit; }
+for a; do
+	case $a in
+	--missing) cat missing; exit;;
+	--) break;;
+	esac
+done
 printf '%s\0' "$SLURM_ARRAY_TASK_ID" "$@" >>dumptool.log
 printf '\1\0' >>dumptool.log
 `,
+	"scontrol": `#!/bin/bash
+[ "$*" = 'show config' ] && printf 'MaxArraySize            = 8\nMaxDBDMsgs              = 20012\n'
+`,
 }
 
-// slurmRun runs the script of a job with the fakes, and returns the lines of sbatch and
-// the command lines of dumptool.
+// slurmRun runs the script of a job with the fakes where some shards are missing, and
+// returns the calls of sbatch and of dumptool.
 func slurmRun(t interface {
 	Fatal(...any)
 	Helper()
-}, dir string, j *Job, args ...string,
-) (sbatch []string, dumptool [][]string) {
+}, dir string, j *Job, missing string,
+) (sbatch, dumptool [][]string) {
 	t.Helper()
-	for name, text := range fakes {
+	files := maps.Clone(fakes)
+	files["missing"] = missing
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -86,47 +100,96 @@ func slurmRun(t interface {
 	for _, name := range []string{"sbatch.log", "dumptool.log"} {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
-	cmd := exec.Command("bash", append([]string{"-s", "--"}, args...)...)
-	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(j.Slurm()), os.Stderr
+	cmd := exec.Command("bash")
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(j.Slurm())
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err, j.Slurm())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatal(err, string(out), j.Slurm())
 	}
-	log, err := os.ReadFile(filepath.Join(dir, "sbatch.log"))
-	if err != nil {
-		t.Fatal(err)
+	calls := func(name string) (all [][]string) {
+		log, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for call := range strings.SplitSeq(strings.TrimSuffix(string(log), "\x01\x00"), "\x01\x00") {
+			all = append(all, strings.Split(strings.TrimSuffix(call, "\x00"), "\x00"))
+		}
+		return all
 	}
-	calls, err := os.ReadFile(filepath.Join(dir, "dumptool.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for call := range strings.SplitSeq(strings.TrimSuffix(string(calls), "\x01\x00"), "\x01\x00") {
-		dumptool = append(dumptool, strings.Split(strings.TrimSuffix(call, "\x00"), "\x00"))
-	}
-	return strings.Split(strings.TrimSpace(string(log)), "\n"), dumptool
+	return calls("sbatch.log"), calls("dumptool.log")
 }
 
 func TestSlurm(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	sbatch, calls := slurmRun(t, dir, sample())
-	want := []string{
-		"--parsable --job-name=job-shards --array=0-3 --requeue --cpus-per-task=2 --mem=1G",
-		"--parsable --job-name=job-merge --dependency=afterany:1 --mem=512M",
+	sbatch, calls := slurmRun(t, dir, sample(), "0-3")
+	shards := strings.Fields("--parsable --job-name=job-shards --array=0-3 --requeue --cpus-per-task=2 --mem=1G --output=work/7f/logs/shard-%5a.out --open-mode=append")
+	merge := strings.Fields("--parsable --job-name=job-merge --dependency=afterany:1 --kill-on-invalid-dep=yes --cpus-per-task=1 --mem=512M --output=work/7f/logs/merge.out --open-mode=append")
+	if diff := cmp.Diff([][]string{shards, merge}, sbatch); diff != "" {
+		t.Errorf("calls of sbatch:\n%s", diff)
 	}
-	if !slices.Equal(sbatch, want) {
-		t.Errorf("sbatch was called with\n%s\nwant\n%s", strings.Join(sbatch, "\n"), strings.Join(want, "\n"))
+	want := [][]string{{"0-3", "compare", "--shard", "auto/4", "--resume", "-j", "7"}, {"none", "cluster", "merge", "--exit-zero", "--", "compare"}}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Errorf("calls of dumptool:\n%s", diff)
 	}
-	if len(calls) != 2 || !slices.Equal(calls[0], []string{"0-3", "compare", "--shard", "auto/4", "--resume", "-j", "7"}) {
-		t.Errorf("dumptool was called with %q", calls)
+	if info, err := os.Stat(filepath.Join(dir, "work/7f/logs")); err != nil || !info.IsDir() {
+		t.Errorf("without the folder of logs jobs fail silently: %v", err)
 	}
-	sbatch, _ = slurmRun(t, dir, sample(), "repair")
-	if len(sbatch) != 2 || !strings.Contains(sbatch[0], "--array=1-2 --requeue") || !strings.Contains(sbatch[1], "afterany:1") {
-		t.Errorf("repair: sbatch was called with %q", sbatch)
+
+	// What is missing is submitted, as many at a time as there may be, with options of the
+	// user for both jobs behind ours.
+	j := sample()
+	j.Parallel, j.Sbatch, j.Logs = 2, []string{"--partition=cpu", "--comment=it's a test", "--mem", "3G"}, "50% of it/logs"
+	sbatch, _ = slurmRun(t, dir, j, "1-2")
+	if len(sbatch) != 2 || !slices.Contains(sbatch[0], "--array=1-2%2") || !slices.Contains(sbatch[1], "--dependency=afterany:1") {
+		t.Errorf("calls of sbatch: %q", sbatch)
+	}
+	for i, call := range sbatch {
+		if !slices.Equal(call[len(call)-4:], j.Sbatch) || !slices.ContainsFunc(call, func(a string) bool { return strings.HasPrefix(a, "--output=50%% of it/logs/") }) {
+			t.Errorf("call %d of sbatch: %q", i, call)
+		}
+	}
+	// Where nothing is missing there is the merge alone.
+	sbatch, calls = slurmRun(t, dir, sample(), "")
+	if len(sbatch) != 1 || len(calls) != 1 || slices.ContainsFunc(sbatch[0], func(a string) bool { return strings.HasPrefix(a, "--dependency") }) {
+		t.Errorf("calls of sbatch: %q, of dumptool: %q", sbatch, calls)
 	}
 }
 
-// Arguments reach the program through the script as they are.
+// TestSlurmRefuses: the script submits nothing that Slurm cannot run.
+func TestSlurmRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range fakes {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := sample()
+	for _, c := range []struct {
+		n    int
+		args []string
+		want string
+	}{
+		{9, nil, "bash: 9 shards, and this Slurm has arrays of at most 8 (MaxArraySize): make the script with -n 8 or less\n"},
+		{4, []string{"x"}, "bash: argument x: it takes none\n"},
+		{8, nil, "cat: missing: No such file or directory\n"}, // dumptool fails
+	} {
+		j.N = c.n
+		cmd := exec.Command("bash", append([]string{"-s", "--"}, c.args...)...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(j.Slurm())
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "LC_ALL=C")
+		out, err := cmd.CombinedOutput()
+		if err == nil || string(out) != c.want {
+			t.Errorf("%d shards: %v, %q, want %q", c.n, err, out, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "sbatch.log")); err == nil {
+		t.Error("something was submitted")
+	}
+}
+
+// Arguments reach the program and sbatch through the script as they are.
 func TestSlurmArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -134,29 +197,58 @@ func TestSlurmArguments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clean := func(list []string) []string { // Check refuses control characters
 			for i := range list {
-				list[i] = control.ReplaceAllString(list[i], "")
+				for control.MatchString(list[i]) { // the bytes around one may make another one
+					list[i] = control.ReplaceAllString(list[i], "")
+				}
 			}
-			return slices.DeleteFunc(list, func(s string) bool { return s == "--" || s == "--missing" })
+			return slices.DeleteFunc(list, func(s string) bool { return s == "--" || s == missing })
 		}
 		j := sample()
 		j.Line = append(j.Line, clean(words().Draw(t, "line"))...)
 		j.Shard = append(j.Shard, clean(words().Draw(t, "shard"))...)
 		j.Merge = append(j.Merge, clean(words().Draw(t, "merge"))...)
+		j.Sbatch = slices.DeleteFunc(append([]string{"--comment"}, clean(words().Draw(t, "sbatch"))...), func(s string) bool { return s != "--comment" && strings.HasPrefix(s, "-") })
 		if rapid.Bool().Draw(t, "arguments") {
 			j.Shard = append(j.Shard, "--", "-x")
 		}
 		if err := j.Check(); err != nil {
 			t.Error(err)
 		}
-		_, calls := slurmRun(t, dir, j)
+		sbatch, calls := slurmRun(t, dir, j, "0-3")
 		want := [][]string{
 			append([]string{"0-3"}, withFlags(j.Shard, "--shard", "auto/4", "--resume", "-j", "7")...),
-			append([]string{"none"}, j.Merge...),
+			append([]string{"none"}, withFlags(j.Merge, "--exit-zero")...),
 		}
 		if !slices.EqualFunc(calls, want, slices.Equal[[]string]) {
 			t.Errorf("dumptool was called with\n%q\nwant\n%q", calls, want)
 		}
+		for _, call := range sbatch {
+			if got := call[len(call)-len(j.Sbatch):]; !slices.Equal(got, j.Sbatch) {
+				t.Errorf("sbatch was called with\n%q\nwant\n%q", got, j.Sbatch)
+			}
+		}
 	})
+}
+
+// TestSplitWords: what it makes of a line is what a shell makes of it.
+func TestSplitWords(t *testing.T) {
+	t.Parallel()
+	parts := []string{"a", "--b=", " ", "\t", `'it is'`, `"a b"`, `''`, `\ `, `\\`, `"'"`, `'"'`, "é张"}
+	rapid.Check(t, func(t *rapid.T) {
+		line := strings.Join(rapid.SliceOf(rapid.SampledFrom(parts)).Draw(t, "parts"), "")
+		got, err := SplitWords(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := printed(t, "sh", "printf '%s\\0' . "+line)[1:]; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	})
+	for _, open := range []string{"'a", `"a`, `a\`, `"a\"`} {
+		if _, err := SplitWords(open); err == nil {
+			t.Errorf("%s: no error", open)
+		}
+	}
 }
 
 func TestCheck(t *testing.T) {
@@ -169,14 +261,22 @@ func TestCheck(t *testing.T) {
 		"--cpus 0":       func(j *Job) { j.CPUs = 0 },
 		"--memory 1G":    func(j *Job) { j.Memory = "1G" },
 		"--merge-memory": func(j *Job) { j.MergeMemory = "" },
+		"--deadline 0s":  func(j *Job) { j.Deadline = 0 },
+
+		"--sbatch partition=cpu: want an option of sbatch": func(j *Job) { j.Sbatch = []string{"partition=cpu"} },
+		"--sbatch --array=1-2: the script sets":            func(j *Job) { j.Sbatch = []string{"--array=1-2"} },
+		"--sbatch -a1-2: the script sets":                  func(j *Job) { j.Sbatch = []string{"-pcpu", "-a1-2"} },
+		"--sbatch --: the script sets":                     func(j *Job) { j.Sbatch = []string{"-p", "cpu", "--", "x.sh"} },
 
 		`argument "a\x00": its character 2 is the control character U+0000, which`:       func(j *Job) { j.Shard = []string{"a\x00"} },
 		`argument "dumps/\x01\x01": its character 7 is the control character U+0001`:     func(j *Job) { j.Shard = []string{"b", "dumps/\x01\x01"} },
 		`argument "张\n": its character 2 is the control character U+000A`:                func(j *Job) { j.Line = []string{"张\n"} },
 		`argument "\u0085": its character 1 is the control character U+0085`:             func(j *Job) { j.Merge = []string{"\u0085"} },
-		`argument "\x1b]0;": its character 1 is the control character U+001B`:            func(j *Job) { j.Missing = []string{"\x1b]0;"} },
+		`argument "--comment=\x1b]0;": its character 11 is the control character U+001B`: func(j *Job) { j.Sbatch = []string{"--comment=\x1b]0;"} },
 		`argument "registry/a\x7f": its character 11 is the control character U+007F`:    func(j *Job) { j.Image = "registry/a\x7f" },
 		`argument "keys\tof me": its character 5 is the control character U+0009, which`: func(j *Job) { j.Secret = "keys\tof me" },
+		`argument "q\n": its character 2 is the control character U+000A, which`:         func(j *Job) { j.Queue = "q\n" },
+		`argument "logs\n": its character 5 is the control character U+000A, which`:      func(j *Job) { j.Logs = "logs\n" },
 	} {
 		j := sample()
 		change(j)
@@ -191,5 +291,24 @@ func TestCheck(t *testing.T) {
 	}
 	if _, err := j.Volcano(); err == nil {
 		t.Error("YAML has no bytes that are no UTF-8")
+	}
+	j = sample()
+	j.N = MaxIndexed
+	if _, err := j.Kubernetes(); err != nil {
+		t.Error(err)
+	}
+	j.N++
+	if _, err := j.Kubernetes(); err == nil || !strings.Contains(err.Error(), "-n 100001: an Indexed Job of Kubernetes has at most 100000 shards") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestInHours: times read as people write them, and are the same times.
+func TestInHours(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]time.Duration{"6h": 6 * time.Hour, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "30s": 30 * time.Second, "20h0m30s": 20*time.Hour + 30*time.Second} {
+		if got := inHours(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
 	}
 }

@@ -23,8 +23,6 @@ type Local struct {
 	Program, Name string
 	In            io.Reader
 	Out, Err      io.Writer
-	// Parallel is the number of shards at a time; 0 means one per CPU.
-	Parallel int
 	// JSON says that Err takes JSON records, a line each.
 	JSON bool
 }
@@ -49,7 +47,7 @@ func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
 // of them is seen by what they wrote.
 func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 	cpus := runtime.GOMAXPROCS(0)
-	parallel := l.Parallel
+	parallel := j.Parallel
 	if parallel < 1 {
 		parallel = cpus
 	}
@@ -68,7 +66,7 @@ func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 				if stop {
 					return
 				}
-				args := withFlags(j.Shard, "--shard", fmt.Sprintf("%d/%d", i, j.N))
+				args := j.ShardArgs(i)
 				if !j.OwnWorkers {
 					args = withFlags(args, "-j", strconv.Itoa(max(1, cpus/parallel)))
 				}

@@ -3,13 +3,30 @@ package cluster
 import (
 	"fmt"
 	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
-// waiting is how long a merge waits for the shards.
-const waiting = "6h"
+// MaxIndexed is the most shards that a Job of Kubernetes can have where each is tried
+// again for itself.
+const MaxIndexed = 100_000
 
-// maxFailed is the most that Kubernetes takes for maxFailedIndexes of large Jobs.
-const maxFailed = 10000
+// mergeTime is how long a merge may take once its shards are there; keep is how long jobs
+// that have ended can be looked at.
+const (
+	mergeTime = time.Hour
+	keep      = 24 * time.Hour
+)
+
+// What manifests call their steps, and their containers and volumes for patches.
+const (
+	shardsStep = "shards"
+	mergeStep  = "merge"
+	container  = "dumptool"
+	tmpVolume  = "tmp"
+)
 
 // manifest grows a manifest.
 type manifest struct{ strings.Builder }
@@ -19,18 +36,19 @@ func (m *manifest) line(depth int, format string, args ...any) {
 	fmt.Fprintf(m, "%s%s\n", strings.Repeat("  ", depth), fmt.Sprintf(format, args...))
 }
 
-// args adds the arguments of a container.
-func (m *manifest) args(depth int, args []string) {
-	m.line(depth, "args:")
-	for _, a := range args {
-		m.line(depth, "  - %s", containerArg(a))
+// lines adds lines at a depth of indentation.
+func (m *manifest) lines(depth int, text string) {
+	for line := range strings.Lines(strings.Trim(text, "\n")) {
+		m.line(depth, "%s", strings.TrimRight(line, "\n"))
 	}
 }
 
 // step is a step of a job in a container.
 type step struct {
-	args         []string
-	cpus, memory string
+	name, cpus, memory string
+	args               []string
+	// deadline ends the step.
+	deadline time.Duration
 }
 
 // steps are the shards and the merge.
@@ -39,105 +57,222 @@ func (j *Job) steps() (shards, merge *step) {
 	if !j.OwnWorkers {
 		args = withFlags(args, "-j", fmt.Sprint(j.CPUs))
 	}
-	return &step{args, fmt.Sprint(j.CPUs), j.Memory}, &step{withFlags(j.Merge, "--wait", waiting), "2", j.MergeMemory}
+	return &step{shardsStep, fmt.Sprint(j.CPUs), j.Memory, args, j.Deadline},
+		&step{mergeStep, "2", j.MergeMemory, j.mergeArgs("--wait", inHours(j.Deadline)), j.Deadline + mergeTime}
 }
 
-// pod adds the specification of a pod.
-func (j *Job) pod(m *manifest, depth int, s *step, restart string) {
-	m.line(depth, "spec:")
-	m.line(depth, "  restartPolicy: %s", restart)
-	m.line(depth, "  containers:")
-	m.line(depth, "    - name: dumptool")
-	m.line(depth, "      image: %s", yamlString(j.Image))
-	m.args(depth+3, s.args)
-	m.line(depth, "      envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
-	m.line(depth, "      resources:")
-	m.line(depth, "        requests: {cpu: %q, memory: %s}", s.cpus, s.memory)
-	m.line(depth, "        limits: {memory: %s}", s.memory)
+// inHours is a time without the zeros of its minutes and seconds.
+func inHours(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = strings.TrimSuffix(text, zero[1:])
+		}
+	}
+	return text
+}
+
+// pod adds the template of a pod, which the level restricted of Pod Security admits. Nothing
+// in it needs rights on the API; services of its namespace would set variables that look
+// like settings.
+func (j *Job) pod(m *manifest, depth int, s *step) {
+	m.line(depth, "template:")
+	m.line(depth, "  metadata:")
+	m.line(depth, "    labels: %s", j.labels())
+	m.line(depth, "  spec:")
+	m.lines(depth+2, `
+restartPolicy: Never
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  seccompProfile: {type: RuntimeDefault}
+containers:
+  - name: `+container)
+	m.line(depth+4, "image: %s", yamlString(j.Image))
+	m.line(depth+4, "args:")
+	for _, a := range s.args {
+		m.line(depth+4, "  - %s", containerArg(a))
+	}
+	if j.Secret != "" {
+		m.line(depth+4, "envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
+	}
+	m.line(depth+4, "resources:")
+	m.line(depth+4, "  requests: {cpu: %q, memory: %s}", s.cpus, s.memory)
+	m.line(depth+4, "  limits: {cpu: %q, memory: %s}", s.cpus, s.memory)
+	m.lines(depth+4, `
+securityContext:
+  allowPrivilegeEscalation: false
+  capabilities: {drop: [ALL]}
+  readOnlyRootFilesystem: true
+volumeMounts: [{name: `+tmpVolume+`, mountPath: /tmp}]`)
+	m.line(depth+2, "volumes: [{name: %s, emptyDir: {sizeLimit: 16Gi}}]", tmpVolume)
+}
+
+// labels say which run an object is of.
+func (j *Job) labels() string {
+	const longest, ends = 63, "._-"
+	run := strings.TrimLeft(j.Run, ends)
+	run = strings.TrimRight(run[:min(len(run), longest)], ends)
+	return fmt.Sprintf("{app.kubernetes.io/name: dumptool, app.kubernetes.io/instance: %s}", yamlString(run))
 }
 
 // Kubernetes is a manifest of an Indexed Job for the shards and a Job for the merge. Jobs
 // cannot depend on Jobs: both start at once, and the merge waits for what the shards
 // write.
 func (j *Job) Kubernetes() (string, error) {
-	if err := checkText(j.words()); err != nil {
+	if j.N > MaxIndexed {
+		return "", fmt.Errorf("-n %d: an Indexed Job of Kubernetes has at most %d shards", j.N, MaxIndexed)
+	}
+	if err := j.checkText(); err != nil {
 		return "", err
 	}
 	m := new(manifest)
-	m.line(0, "# %s", comment(j.Line))
+	m.line(0, "# %s", j.comment())
+	m.line(0, "#")
+	m.line(0, "#   kubectl apply -f FILE              does the work")
+	m.line(0, "#   kubectl replace --force -f FILE    tries again: what is complete stays")
+	parallel := j.N
+	if j.Parallel > 0 {
+		parallel = min(j.Parallel, j.N)
+	}
 	shards, merge := j.steps()
-	j.job(m, "shards", func() {
-		m.line(1, "completionMode: Indexed")
-		m.line(1, "completions: %d", j.N)
-		m.line(1, "parallelism: %d", j.N)
-		m.line(1, "backoffLimitPerIndex: 3")
-		m.line(1, "maxFailedIndexes: %d", min(max(1, j.N/20), maxFailed))
-		m.failPolicy("FailIndex", "2, 4", "wrong usage, or nothing to compare: no use in trying again")
-	}, shards)
+	j.job(m, shards, "2, 4", "wrong usage, or nothing to do: the same for all shards", `
+completionMode: Indexed
+completions: `+fmt.Sprint(j.N)+`
+parallelism: `+fmt.Sprint(parallel)+`
+backoffLimitPerIndex: 3`)
 	m.line(0, "---")
-	j.job(m, "merge", func() {
-		m.line(1, "backoffLimit: 3")
-		m.failPolicy("FailJob", "1, 2, 4, 5", "faults were found: a result, no reason to try again")
-	}, merge)
-	return m.String(), nil
+	j.job(m, merge, "1, 2, 3, 4, 5", "it has said what is wrong, and would say it again", `
+backoffLimit: 3`)
+	return j.patched(m.String(), j.Name+"-"+shardsStep, j.Name+"-"+mergeStep)
 }
 
-// job adds a Job.
-func (j *Job) job(m *manifest, step string, policy func(), s *step) {
+// job adds a Job; with some exit statuses it is not tried again.
+func (j *Job) job(m *manifest, s *step, statuses, why, policy string) {
 	m.line(0, "apiVersion: batch/v1")
 	m.line(0, "kind: Job")
 	m.line(0, "metadata:")
-	m.line(0, "  name: %s-%s", j.Name, step)
+	m.line(0, "  name: %s-%s", j.Name, s.name)
+	m.line(0, "  labels: %s", j.labels())
 	m.line(0, "spec:")
-	policy()
-	m.line(1, "template:")
-	j.pod(m, 2, s, "Never")
-}
-
-// failPolicy adds which exit statuses are no reason to try again.
-func (m *manifest) failPolicy(action, codes, why string) {
-	m.line(1, "podFailurePolicy:")
-	m.line(1, "  rules:")
-	m.line(1, "    - action: %s # %s", action, why)
-	m.line(1, "      onExitCodes: {containerName: dumptool, operator: In, values: [%s]}", codes)
-	m.line(1, "    - action: Ignore # the node was drained, the pod preempted")
-	m.line(1, "      onPodConditions: [{type: DisruptionTarget}]")
+	m.lines(1, policy)
+	m.line(1, "activeDeadlineSeconds: %d", int64(s.deadline.Seconds()))
+	m.line(1, "ttlSecondsAfterFinished: %d", int64(keep.Seconds()))
+	m.lines(1, `
+podFailurePolicy:
+  rules:
+    - action: FailJob # `+why+`
+      onExitCodes: {containerName: `+container+`, operator: In, values: [`+statuses+`]}
+    - action: Ignore # it was interrupted
+      onExitCodes: {containerName: `+container+`, operator: In, values: [130]}
+    - action: Ignore # the node was drained, the pod preempted
+      onPodConditions: [{type: DisruptionTarget, status: "True"}]`)
+	j.pod(m, 1, s)
 }
 
 // Volcano is a manifest of one job of Volcano with a task for each step. The job is
-// complete when the merge is.
+// complete when the merge is. A pod that fails or is evicted restarts the job, in all
+// versions of Volcano, and what is complete stays.
 func (j *Job) Volcano() (string, error) {
-	if err := checkText(j.words()); err != nil {
+	if err := j.checkText(); err != nil {
 		return "", err
 	}
 	m := new(manifest)
-	m.line(0, "# %s", comment(j.Line))
+	m.line(0, "# %s", j.comment())
 	m.line(0, "apiVersion: batch.volcano.sh/v1alpha1")
 	m.line(0, "kind: Job")
 	m.line(0, "metadata:")
 	m.line(0, "  name: %s", j.Name)
+	m.line(0, "  labels: %s", j.labels())
 	m.line(0, "spec:")
-	m.line(0, "  schedulerName: volcano")
-	m.line(0, "  minAvailable: 1 # the tasks need not run at the same time")
-	m.line(0, "  maxRetry: 3")
-	m.line(0, "  plugins:")
-	m.line(0, "    env: [] # sets VC_TASK_INDEX")
-	m.line(0, "  tasks:")
+	m.line(1, "schedulerName: volcano")
+	if j.Queue != "" {
+		m.line(1, "queue: %s", yamlString(j.Queue))
+	}
+	m.line(1, "minAvailable: 1 # the tasks need not run at the same time")
+	m.line(1, "maxRetry: 3 # restarts of the job")
+	m.line(1, "ttlSecondsAfterFinished: %d", int64(keep.Seconds()))
+	m.lines(1, `
+plugins:
+  env: [] # sets VC_TASK_INDEX
+policies:
+  - event: PodEvicted
+    action: RestartJob
+  - event: PodFailed
+    action: RestartJob
+tasks:`)
 	shards, merge := j.steps()
-	j.task(m, "shards", j.N, shards, "OnFailure")
-	j.task(m, "merge", 1, merge, "Never")
-	m.line(3, "policies:")
-	m.line(3, "  - event: TaskCompleted")
-	m.line(3, "    action: CompleteJob")
-	m.line(3, "  - event: PodFailed # faults were found, or shards are missing")
-	m.line(3, "    action: TerminateJob")
-	return m.String(), nil
+	j.task(m, j.N, shards, 2, 4)
+	j.task(m, 1, merge, 1, 2, 3, 4, 5)
+	m.lines(4, `
+- event: TaskCompleted
+  action: CompleteJob`)
+	return j.patched(m.String(), j.Name)
 }
 
-// task adds a task of a job of Volcano.
-func (j *Job) task(m *manifest, name string, replicas int, s *step, restart string) {
-	m.line(2, "- name: %s", name)
+// task adds a task of a job of Volcano, with the exit statuses that restarts do not
+// change. Those of the task count before those of the job.
+func (j *Job) task(m *manifest, replicas int, s *step, statuses ...int) {
+	m.line(2, "- name: %s", s.name)
 	m.line(2, "  replicas: %d", replicas)
-	m.line(2, "  template:")
-	j.pod(m, 4, s, restart)
+	j.pod(m, 3, s)
+	m.line(2, "  policies:")
+	for _, status := range statuses {
+		m.line(4, "- exitCode: %d", status)
+		m.line(4, "  action: TerminateJob")
+	}
+	m.lines(4, `
+- event: PodEvicted
+  action: RestartJob
+- event: PodFailed
+  action: RestartJob`)
+}
+
+// yamlPlain is what a YAML reader takes for a string as it stands: a path, a word, a
+// flag, but no number, and no word that may mean a truth value or nothing.
+var (
+	yamlPlain = lang.Pattern(`^(--?)?[A-Za-z/][-A-Za-z0-9_./+@]*(://?[-A-Za-z0-9_./+@]+|:[0-9]+)?(=[-A-Za-z0-9_./+@]*)?$`)
+	yamlWords = lang.Pattern(`(?i)^(true|false|yes|no|on|off|y|n|null|nan|inf|[-+]?\.inf)$`)
+)
+
+// yamlString writes a string for YAML 1.1 and 1.2. The text is valid UTF-8 without control
+// characters.
+func yamlString(s string) string {
+	if yamlPlain().MatchString(s) && !yamlWords().MatchString(s) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case 0x20 <= r && r < 0x7f || 0xa0 <= r && r < 0x2000 || 0x3000 <= r && r < 0xd800:
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// containerArg is an argument as the manifests of Kubernetes have it, where $(NAME) would
+// be a variable.
+func containerArg(s string) string { return yamlString(strings.ReplaceAll(s, "$", "$$")) }
+
+// checkText refuses what YAML cannot hold.
+func (j *Job) checkText() error {
+	for _, list := range j.words() {
+		for _, w := range list {
+			if !utf8.ValidString(w) {
+				return fmt.Errorf("argument %q is no UTF-8, which manifests cannot hold", w)
+			}
+		}
+	}
+	return nil
 }

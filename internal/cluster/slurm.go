@@ -2,64 +2,165 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"unicode"
+
+	"dumptool/internal/lang"
 )
 
-// Slurm is a script that submits the job: an array for the shards, and the merge behind
-// it, with afterany, because with afterok a shard that failed and was run again with
-// success would keep the merge waiting for ever.
+// Slurm is a script that submits the job: an array for the shards that are missing, and
+// the merge behind it, with afterany, because with afterok a shard that failed and was run
+// again with success would keep the merge waiting for ever. Called again it repairs.
 func (j *Job) Slurm() string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("#!/bin/bash")
-	line("# %s", comment(j.Line))
-	line("#")
-	line("#   bash submit.sh           submits all of it")
-	line("#   bash submit.sh repair    submits the shards that are missing, and the merge, again")
-	line("set -euo pipefail")
-	line("")
-	line("array=0-%d", j.N-1)
-	line("after=()")
-	line("if [ \"${1-}\" = repair ]; then")
-	line("\tarray=$(dumptool %s)", ShellLine(j.Missing))
-	line("fi")
-	line("")
-	line("if [ -n \"$array\" ]; then")
-	shard := j.shardArgs()
-	command := ShellLine(shard)
-	if !j.OwnWorkers { // which the script of the task fills in
-		end := len(shard) - len(j.Shard) + flagsEnd(j.Shard)
-		command = ShellLine(shard[:end]) + ` -j "${SLURM_CPUS_PER_TASK:-1}"`
-		if end < len(shard) {
-			command += " " + ShellLine(shard[end:])
-		}
+	fmt.Fprintf(&b, `#!/bin/bash
+# %s
+#
+#   bash %s    submits the shards that are not complete, and the merge behind them.
+#                     The same again repairs: what is complete stays.
+set -euo pipefail
+
+n=%d
+logs=%s
+if [ "${1-repair}" != repair ]; then
+	echo "$0: argument $1: it takes none" >&2
+	exit 2
+fi
+most=$(scontrol show config 2>/dev/null | sed -n 's/^MaxArraySize *= *\([0-9][0-9]*\)$/\1/p' || true)
+if [ "$n" -gt "${most:-$n}" ]; then
+	echo "$0: $n shards, and this Slurm has arrays of at most $most (MaxArraySize): make the script with -n $most or less" >&2
+	exit 2
+fi
+if command -v dumptool >/dev/null; then
+	array=$(dumptool %s)
+else
+	echo "$0: there is no dumptool here to say what is complete: all shards are submitted" >&2
+	array=0-$((n - 1))
+fi
+mkdir -p "$logs"
+
+after=()
+if [ -n "$array" ]; then
+`, j.comment(), scriptName, j.N, shellWord(j.Logs), ShellLine(withFlags(j.Merge, missing)))
+	limit := ""
+	if j.Parallel > 0 {
+		limit = fmt.Sprintf("%%%d", j.Parallel)
 	}
-	submit(&b, "\tshards", fmt.Sprintf("--job-name=%s-shards --array=\"$array\" --requeue --cpus-per-task=%d --mem=%s",
-		j.Name, j.CPUs, slurmMemory(j.Memory)), command)
-	line("\tafter=(\"--dependency=afterany:${shards%%;*}\")")
-	line("fi")
-	submit(&b, "merge", fmt.Sprintf("--job-name=%s-merge ${after[@]+\"${after[@]}\"} --mem=%s", j.Name, slurmMemory(j.MergeMemory)), ShellLine(j.Merge))
-	line("echo \"shards ${shards-none}, merge $merge\"")
+	j.submit(&b, "\tshards", `--job-name=`+j.Name+`-shards --array="$array`+limit+`" --requeue`, "shard-%5a", j.CPUs, j.Memory, j.shardCommand())
+	b.WriteString("\tafter=(\"--dependency=afterany:${shards%%;*}\" --kill-on-invalid-dep=yes)\nfi\n")
+	j.submit(&b, "merge", `--job-name=`+j.Name+`-merge ${after[@]+"${after[@]}"}`, "merge", 1, j.MergeMemory, ShellLine(j.mergeArgs()))
+	b.WriteString("echo \"logs in $logs\" >&2\necho \"shards ${shards-none}, merge ${merge%%;*}\"\n")
 	return b.String()
 }
 
+// scriptName is what texts call the script.
+const scriptName = "submit.sh"
+
+// shardCommand are the arguments of a shard in the script of its task, which fills in the
+// number of workers.
+func (j *Job) shardCommand() string {
+	shard := j.shardArgs()
+	if j.OwnWorkers {
+		return ShellLine(shard)
+	}
+	end := len(shard) - len(j.Shard) + flagsEnd(j.Shard)
+	command := ShellLine(shard[:end]) + ` -j "${SLURM_CPUS_PER_TASK:-1}"`
+	if end < len(shard) {
+		command += " " + ShellLine(shard[end:])
+	}
+	return command
+}
+
 // submit adds a call of sbatch with the script of a job, and keeps the number of the job
-// in a variable.
-func submit(b *strings.Builder, variable, options, command string) {
+// in a variable. A job that runs again adds to its log; in the folder of the logs % begins
+// a number of sbatch.
+func (j *Job) submit(b *strings.Builder, variable, options, log string, cpus int, memory, command string) {
+	options += fmt.Sprintf(` --cpus-per-task=%d --mem=%s --output="${logs//%%/%%%%}"/%s.out --open-mode=append`, cpus, strings.TrimSuffix(memory, "i"), log)
+	if len(j.Sbatch) > 0 {
+		options += " " + ShellLine(j.Sbatch)
+	}
 	fmt.Fprintf(b, "%s=$(sbatch --parsable %s <<'END'\n#!/bin/bash\nexec dumptool %s\nEND\n)\n", variable, options, command)
 }
 
-// slurmMemory is an amount of memory as Slurm has it: 8G for 8Gi.
-func slurmMemory(size string) string { return strings.TrimSuffix(size, "i") }
+// ours are the options of sbatch that scripts set, and those that would change what a
+// script means.
+var ours = []string{"--array", "-a", "--dependency", "-d", "--job-name", "-J", "--kill-on-invalid-dep", "--parsable", "--wrap", "--help", "-h", "--usage", "--version", "-V", "--test-only"}
 
-// comment is the command line in a comment, with ? for what neither a line of a shell nor
-// one of YAML can have.
-func comment(words []string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
+// checkSbatch refuses arguments of sbatch that make it do something else than submit the
+// job.
+func checkSbatch(args []string) error {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		return fmt.Errorf("--sbatch %s: want an option of sbatch such as --partition=NAME", args[0])
+	}
+	for _, a := range args {
+		name, _, _ := strings.Cut(a, "=")
+		short := len(a) > 1 && a[0] == '-' && a[1] != '-'
+		if short {
+			name = a[:2]
 		}
-		return '?'
-	}, "Made by: "+ShellLine(words))
+		if a == "--" || slices.Contains(ours, name) {
+			return fmt.Errorf("--sbatch %s: the script sets that itself", a)
+		}
+	}
+	return nil
+}
+
+// SplitWords takes a line apart as a shell does, without variables and the like: at
+// blanks, but for those in quotes or behind a backslash.
+func SplitWords(line string) (words []string, err error) {
+	var word strings.Builder
+	var quote rune // 0 outside of quotes
+	inWord, escaped := false, false
+	for _, r := range line {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, inWord = r, true
+		case r == ' ' || r == '\t':
+			if inWord {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, fmt.Errorf("a quote or a backslash at its end is open")
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// plainWord is a word that neither a shell nor YAML reads as anything else. Words of
+// YAML with a meaning, such as true, are not.
+var plainWord = lang.Pattern(`^[-A-Za-z0-9_./:=+@%,]+$`)
+
+// shellWord writes a word for a POSIX shell.
+func shellWord(s string) string {
+	if plainWord().MatchString(s) && !strings.HasPrefix(s, "=") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// ShellLine writes words for a POSIX shell, in one line unless words have several.
+func ShellLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shellWord(w)
+	}
+	return strings.Join(quoted, " ")
 }

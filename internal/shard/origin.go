@@ -160,6 +160,8 @@ type MissingError struct {
 	Path    string
 	Missing []int
 	Of      int
+	// Stale counts documents that do not count, because shards would write others now.
+	Stale int
 }
 
 // Error implements error.
@@ -168,7 +170,11 @@ func (e *MissingError) Error() string {
 	if len(e.Missing) == 1 {
 		verb = "is"
 	}
-	return fmt.Sprintf("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
+	text := fmt.Sprintf("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
+	if e.Stale > 0 {
+		text += fmt.Sprintf("; %s of other files than there are now, or of other options", lang.Count(e.Stale, "document"))
+	}
+	return text
 }
 
 // major is the part of a version that has to be the same where documents are merged: v1

@@ -4,6 +4,7 @@ package deploytest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,9 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
 )
 
@@ -32,6 +37,7 @@ type volcanoJob struct {
 		Plugins       map[string][]string `json:"plugins,omitempty"`
 		Policies      []volcanoPolicy     `json:"policies,omitempty"`
 		Tasks         []volcanoTask       `json:"tasks,omitempty"`
+		TTL           *int32              `json:"ttlSecondsAfterFinished,omitempty"`
 	} `json:"spec,omitempty"`
 }
 
@@ -79,14 +85,98 @@ func volcano(text string) (*volcanoJob, error) {
 	if job.APIVersion != "batch.volcano.sh/v1alpha1" || job.Kind != "Job" {
 		return nil, fmt.Errorf("it is a %s of %s", job.Kind, job.APIVersion)
 	}
+	policies := job.Spec.Policies
 	for _, task := range job.Spec.Tasks {
-		for _, p := range task.Policies {
-			if !slices.Contains(volcanoEvents, p.Event) || !slices.Contains(volcanoActions, p.Action) {
-				return nil, fmt.Errorf("policy %s: %s is unknown", p.Event, p.Action)
-			}
+		policies = append(policies, task.Policies...)
+	}
+	for _, p := range policies { // of an event, or of an exit status that is not 0
+		event, status := slices.Contains(volcanoEvents, p.Event), p.ExitCode != nil && *p.ExitCode != 0
+		if event == status || p.Event != "" && !event || !slices.Contains(volcanoActions, p.Action) {
+			return nil, fmt.Errorf("policy %+v is unknown", p)
 		}
 	}
 	return job, nil
+}
+
+// admission is the code that decides on pods in namespaces of some level.
+var admission = func() policy.Evaluator {
+	e, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}()
+
+// refused says why a namespace of the level restricted does not admit a pod, empty where it
+// does.
+func refused(pod *corev1.PodTemplateSpec) string {
+	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	var why []string
+	for _, result := range admission.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec) {
+		if !result.Allowed {
+			why = append(why, result.ForbiddenReason+": "+result.ForbiddenDetail)
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// checkPod checks what every pod of a manifest must have: that it is admitted, that quotas
+// can count all of its containers, and that it gets no rights or variables it does not need.
+func checkPod(t *testing.T, name string, pod *corev1.PodTemplateSpec) {
+	t.Helper()
+	if why := refused(pod); why != "" {
+		t.Errorf("%s: Pod Security refuses it: %s", name, why)
+	}
+	spec := &pod.Spec
+	if spec.RestartPolicy != corev1.RestartPolicyNever { // a podFailurePolicy needs it, and Volcano counts pods
+		t.Errorf("%s: restartPolicy %s", name, spec.RestartPolicy)
+	}
+	if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken || spec.EnableServiceLinks == nil || *spec.EnableServiceLinks {
+		t.Errorf("%s: it gets a token, or the variables of services", name)
+	}
+	containers := slices.Concat(spec.InitContainers, spec.Containers)
+	for i := range containers {
+		c := &containers[i]
+		for _, list := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
+			if list.Cpu().IsZero() || list.Memory().IsZero() {
+				t.Errorf("%s: container %s has requests %v and limits %v", name, c.Name, c.Resources.Requests, c.Resources.Limits)
+			}
+		}
+		if c.SecurityContext == nil || c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+			t.Errorf("%s: the file system of container %s can be written", name, c.Name)
+		}
+		tmp := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool {
+			return v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name && m.MountPath == "/tmp" })
+		})
+		if tmp < 0 {
+			t.Errorf("%s: container %s has no /tmp with a limit", name, c.Name)
+		}
+	}
+}
+
+// program is the program, which TestMain builds.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(withProgram(m.Run))
+}
+
+// withProgram builds the program for a run.
+func withProgram(run func() int) int {
+	dir, err := os.MkdirTemp("", "deploytest-*")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is ours
+	program = filepath.Join(dir, "dumptool")
+	build := exec.Command("go", "build", "-o", program, "./cmd/dumptool")
+	build.Dir = filepath.Join("..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		return 1
+	}
+	return run()
 }
 
 func read(t *testing.T, name string) string {
@@ -111,8 +201,9 @@ func TestKubernetes(t *testing.T) {
 		job := &all[i]
 		names = append(names, job.Name)
 		pod := &job.Spec.Template.Spec
-		if pod.RestartPolicy != corev1.RestartPolicyNever { // a podFailurePolicy needs it
-			t.Errorf("%s: restartPolicy %s", job.Name, pod.RestartPolicy)
+		checkPod(t, job.Name, &job.Spec.Template)
+		if job.Spec.ActiveDeadlineSeconds == nil || job.Spec.TTLSecondsAfterFinished == nil {
+			t.Errorf("%s: it has no deadline, or stays for ever", job.Name)
 		}
 		for _, rule := range job.Spec.PodFailurePolicy.Rules {
 			if rule.OnExitCodes == nil {
@@ -128,14 +219,27 @@ func TestKubernetes(t *testing.T) {
 		if indexed := job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion; indexed != (job.Spec.BackoffLimitPerIndex != nil) {
 			t.Errorf("%s: backoffLimitPerIndex is for Indexed Jobs", job.Name)
 		}
-		if cpu := pod.Containers[0].Resources.Requests.Cpu(); cpu.IsZero() || pod.Containers[0].Resources.Requests.Memory().IsZero() {
-			t.Errorf("%s: no resources are requested", job.Name)
-		}
 	}
 	if want := []string{"dumptool-shards", "dumptool-merge"}; !slices.Equal(names, want) {
 		t.Errorf("jobs %v, want %v", names, want)
 	}
 	shards := &all[0].Spec
+	if *shards.BackoffLimitPerIndex != 3 || shards.MaxFailedIndexes != nil {
+		t.Errorf("shards are tried again %d times, and others stop after %v", *shards.BackoffLimitPerIndex, shards.MaxFailedIndexes)
+	}
+	for status, want := range map[int32]batchv1.PodFailurePolicyAction{1: "", 2: "FailJob", 3: "", 4: "FailJob", 130: "Ignore", 137: ""} {
+		if got := actionOn(shards.PodFailurePolicy, status); got != want {
+			t.Errorf("a shard that ends with %d: %q, want %q", status, got, want)
+		}
+	}
+	for status, want := range map[int32]batchv1.PodFailurePolicyAction{1: "FailJob", 2: "FailJob", 3: "FailJob", 4: "FailJob", 5: "FailJob", 130: "Ignore", 137: ""} {
+		if got := actionOn(all[1].Spec.PodFailurePolicy, status); got != want {
+			t.Errorf("a merge that ends with %d: %q, want %q", status, got, want)
+		}
+	}
+	if *all[1].Spec.ActiveDeadlineSeconds <= *shards.ActiveDeadlineSeconds {
+		t.Error("the merge ends before the shards do")
+	}
 	if *shards.Completions != 100 || *shards.Parallelism != 100 || !slices.Contains(shards.Template.Spec.Containers[0].Args, "auto/100") {
 		t.Errorf("shards %+v", shards)
 	}
@@ -148,6 +252,30 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
+// TestAdmission: each part of the security of a pod is needed.
+func TestAdmission(t *testing.T) {
+	text := read(t, "kubernetes/jobs.yaml")
+	for _, part := range []string{"runAsNonRoot: true", "seccompProfile: {type: RuntimeDefault}", "allowPrivilegeEscalation: false", "capabilities: {drop: [ALL]}"} {
+		all, err := jobs(strings.Replace(text, part, "", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := refused(&all[0].Spec.Template); why == "" {
+			t.Errorf("without %q the pod is admitted all the same", part)
+		}
+	}
+}
+
+// actionOn is what a policy does about a pod that ended with an exit status.
+func actionOn(p *batchv1.PodFailurePolicy, status int32) batchv1.PodFailurePolicyAction {
+	for _, rule := range p.Rules {
+		if rule.OnExitCodes != nil && slices.Contains(rule.OnExitCodes.Values, status) {
+			return rule.Action
+		}
+	}
+	return ""
+}
+
 func TestVolcano(t *testing.T) {
 	text := read(t, "volcano/job.yaml")
 	job, err := volcano(text)
@@ -157,6 +285,17 @@ func TestVolcano(t *testing.T) {
 	tasks := job.Spec.Tasks
 	if len(tasks) != 2 || tasks[0].Replicas != 100 || tasks[1].Replicas != 1 {
 		t.Errorf("tasks %+v", tasks)
+	}
+	for i := range tasks {
+		checkPod(t, tasks[i].Name, &tasks[i].Template)
+		for _, event := range []string{"PodFailed", "PodEvicted"} {
+			if !slices.ContainsFunc(tasks[i].Policies, func(p volcanoPolicy) bool { return p.Event == event && p.Action == "RestartJob" }) {
+				t.Errorf("%s: nothing is done about %s", tasks[i].Name, event)
+			}
+		}
+	}
+	if job.Spec.MaxRetry != 3 || job.Spec.TTL == nil {
+		t.Errorf("restarts: %d, ttl: %v", job.Spec.MaxRetry, job.Spec.TTL)
 	}
 	if _, ok := job.Spec.Plugins["env"]; !ok {
 		t.Error("without the plugin env there is no VC_TASK_INDEX")
@@ -171,13 +310,6 @@ func TestVolcano(t *testing.T) {
 // TestArguments checks that a container gets the arguments that the command line had,
 // whatever characters are in them but control characters, which are refused.
 func TestArguments(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "dumptool")
-	build := exec.Command("go", "build", "-o", program, "./cmd/dumptool")
-	build.Dir = filepath.Join("..", "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	lists := [][]string{
 		{"true", "yes", "NO", "null", "~", "1", "1e3", "0x1f", "1_000", "12:30:45", "2026-11-22", ".inf", "-", "--", "=", "<<", "a: b", "a #b", "- a", "&a", "*a", "!a", "%a", "@a", "`a", "|", ">", "? a", "[a", "{a", "a,b", ""},
 		{"$(HOME)", "$$(HOME)", "$", "$$", "$$$", "${HOME}", "$HOME)", "\u00a0\u2028\u2029\ufeff\ufffe", "é张\U0001f600\U0010ffff", " a ", "\\n", `"a"`, "'a'"},
@@ -255,4 +387,108 @@ func expanded(t *testing.T, arg string) string {
 		b.WriteByte(arg[i])
 	}
 	return b.String()
+}
+
+// patches are parts of Jobs.
+var patches = []string{
+	"spec: {template: {spec: {nodeSelector: {disk: ssd}, tolerations: [{key: dedicated, operator: Exists}], priorityClassName: batch}}}",
+	"spec: {template: {spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: share}}], containers: [{name: dumptool, volumeMounts: [{name: data, mountPath: /share}]}]}}}",
+	"spec: {template: {spec: {volumes: [{name: tmp, emptyDir: {medium: Memory, sizeLimit: 1Gi}}]}}}",
+	"spec: {template: {spec: {volumes: [{name: tmp, $patch: delete}, {name: more, emptyDir: {}}]}}}",
+	"spec: {template: {spec: {volumes: [{$patch: replace}, {name: one, emptyDir: {}}], securityContext: {fsGroup: 65534, seccompProfile: null}}}}",
+	"spec: {template: {spec: {securityContext: {$patch: replace, runAsUser: 7}}}}",
+	"spec: {template: {spec: {securityContext: {$patch: delete}, imagePullSecrets: [{name: registry}], initContainers: [{name: wait, image: x, env: [{name: A, value: b}]}]}}}",
+	"spec: {template: {spec: {containers: [{name: dumptool, args: [version], env: [{name: AWS_REGION, value: cn-north-4}], envFrom: null, resources: {limits: {memory: 32Gi}}}]}}}",
+	"spec: {template: {spec: {containers: [{name: sidecar, image: other}], hostAliases: [{ip: 10.0.0.1, hostnames: [store]}]}}}",
+	"metadata: {annotations: {a: 'yes', b: \"1\"}, labels: {app.kubernetes.io/name: null}}\nspec: {suspend: true, parallelism: 7, podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: x, status: \"True\"}]}]}}",
+	"apiVersion: batch/v1\nkind: Job\nspec: {ttlSecondsAfterFinished: null, template: {metadata: {labels: {kueue: q}}}}",
+}
+
+// TestPatches: a patch changes a manifest as Kubernetes would change the Job.
+func TestPatches(t *testing.T) {
+	dir := t.TempDir()
+	printed := func(patch string) []batchv1.Job {
+		args := []string{"cluster", "kubernetes", "-n", "4", "--run", "1f"}
+		if patch != "" {
+			file := filepath.Join(dir, "patch.yaml")
+			if err := os.WriteFile(file, []byte(patch), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "--patch", file)
+		}
+		out, err := exec.Command(program, append(args, "--", "overflow", "scan", "s3://a/b", "-out", "s3://a/c")...).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", patch, err)
+		}
+		all, err := jobs(string(out))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", patch, err, out)
+		}
+		return all
+	}
+	plain := printed("")
+	for _, patch := range patches {
+		for i, got := range printed(patch) {
+			if diff := cmp.Diff(patched(t, &plain[i], patch), byName(t, &got)); diff != "" {
+				t.Errorf("%s, %s: - Kubernetes, + ours\n%s", patch, got.Name, diff)
+			}
+		}
+	}
+	for _, bad := range []string{
+		"nodeSelector: {disk: ssd}", "[a]", "spec: {a: 1, a: 2}", "spec: {$retainKeys: [a]}", "spec: {volumes: [{$patch: merge-all}]}", "spec: &a {b: 1}",
+		"spec: {a: \"b\\u0001\"}", "spec: |\n a\n b", "spec: [", "metadata: {name: other}",
+	} {
+		file := filepath.Join(dir, "bad.yaml")
+		if err := os.WriteFile(file, []byte(bad), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(program, "cluster", "kubernetes", "-n", "4", "--patch", file, "--", "overflow", "scan", "s3://a/b", "-out", "s3://a/c").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "bad.yaml: ") {
+			t.Errorf("%s: %v, %s", bad, err, out)
+		}
+	}
+}
+
+// patched is a Job as Kubernetes patches it.
+func patched(t *testing.T, job *batchv1.Job, patch string) map[string]any {
+	t.Helper()
+	original, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change, err := yaml.YAMLToJSON([]byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := strategicpatch.StrategicMergePatch(original, change, batchv1.Job{})
+	if err != nil {
+		t.Fatalf("%s: %v", patch, err)
+	}
+	var result batchv1.Job
+	if err := json.Unmarshal(changed, &result); err != nil {
+		t.Fatal(err)
+	}
+	return byName(t, &result)
+}
+
+// byName is a Job with its lists of containers and volumes in the order of their names,
+// which do not mean anything by their order.
+func byName(t *testing.T, job *batchv1.Job) map[string]any {
+	t.Helper()
+	spec := &job.Spec.Template.Spec
+	slices.SortFunc(spec.Containers, func(a, b corev1.Container) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(spec.Volumes, func(a, b corev1.Volume) int { return strings.Compare(a.Name, b.Name) })
+	for i := range spec.Containers {
+		mounts := spec.Containers[i].VolumeMounts
+		slices.SortFunc(mounts, func(a, b corev1.VolumeMount) int { return strings.Compare(a.MountPath, b.MountPath) })
+	}
+	data, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain map[string]any
+	if err := json.Unmarshal(data, &plain); err != nil {
+		t.Fatal(err)
+	}
+	return plain
 }
