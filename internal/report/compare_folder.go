@@ -146,7 +146,11 @@ const pageFormat = "html"
 
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
-	return page.Write(w, &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside)}, opt.Page)
+	c := &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside), Before: opt.before}
+	if opt.before != nil {
+		c.BeforeHeadline = verdictOf(opt.before).Text()
+	}
+	return page.Write(w, c, opt.Page)
 }
 
 // pageFacts are the facts of the text that the page has no cards for, in both languages.

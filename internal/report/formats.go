@@ -223,6 +223,8 @@ type Options struct {
 	folder bool
 	// beside are the reports in the same folder, to which a page has links.
 	beside []record.File
+	// before is the comparison that a page shows beside its own, nil for none.
+	before *record.Report
 }
 
 // writes returns a writer of results of type R.
