@@ -10,8 +10,10 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/report"
+	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 )
 
@@ -25,10 +27,13 @@ type checkOptions struct {
 	graphFiles        []string
 	output            reportOptions
 	exitZero          exitZero
+	extract           string
+	extractMax        sizeFlag
+	types             string
 }
 
 func newCheckCommand(a *app) *cobra.Command {
-	opts := &checkOptions{Options: check.Options{Seed: 1, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}}
+	opts := &checkOptions{extractMax: 64 << 20, Options: check.Options{Seed: 1, Budget: 4e9, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "find the operator that computed wrong, without a reference",
@@ -60,14 +65,22 @@ The inputs must have been dumped (dump_mode all).`,
 		opsFlag(&opts.ops),
 		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", choosing, safe},
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
-		cmdFlag{"graph-file|f|fusion", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
+		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
+		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, place | hidden},
 		irFlag(&opts.open.IR),
 		cmdFlag{"parallel", parsed(&opts.Ranks.Groups.Mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4 (tp, cp, ep, dp, pp; order=tp-cp-ep-dp-pp); default: what the dump says", facts, safe},
 		cmdFlag{"groups", text(&opts.groups), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", facts, 0},
 		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, safe},
+		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", reporting, place},
+		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, safe | rare},
 		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | rare},
+		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", judging, safe | ofRow},
+		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", judging, safe | ofRow | rare},
+		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, noSetting},
+		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", ci, 0},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, safe},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
+	cmd.Flags().Lookup("types").NoOptDefVal = allTypes
 	addReportFlags[*check.Report](cmd, &opts.output, "text", "; several with -out")
 	opts.exitZero.add(cmd.Flags(), "wrong operators")
 	return cmd
@@ -92,6 +105,22 @@ func (o *checkOptions) readGroups(run *dumpdir.Run) error {
 	return nil
 }
 
+// allTypes is --types without names.
+const allTypes = "all"
+
+// printTypes prints the table of types, or the rows of some names.
+func (o *checkOptions) printTypes(a *app) error {
+	var names []string
+	if o.types != allTypes {
+		names = strings.Split(o.types, ",")
+	}
+	all := check.Types(names...)
+	if len(all) == 0 {
+		return usagef("--types %s: no such type is known", o.types)
+	}
+	return printResult(a, "text", all, report.Options{})
+}
+
 // load reads the files about the graph.
 func (o *checkOptions) load() error {
 	if err := recognise(o.graphFiles, &o.files, &o.open.IR); err != nil {
@@ -111,6 +140,9 @@ func (o *checkOptions) load() error {
 
 func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error {
 	ctx := cmd.Context()
+	if o.types != "" {
+		return o.printTypes(a)
+	}
 	paths := append(o.paths, args...)
 	if len(paths) == 0 {
 		return usagef("no file or folder given")
@@ -140,6 +172,12 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err := o.readGroups(run); err != nil {
 		return err
 	}
+	var cases *report.Cases
+	if o.extract != "" {
+		cases = report.NewCases(o.extract, int64(o.extractMax))
+		o.Extract = cases.Write
+	}
+	origin := (&shardOptions{}).origin(cmd, shard.Spec{}, run.Listing())
 	r, err := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)
@@ -147,6 +185,16 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err != nil {
 		return err
 	}
+	if cases != nil {
+		written, err := cases.Written()
+		if err != nil {
+			return err
+		}
+		if len(written) > 0 {
+			a.say([]batch.Message{batch.Infof("%s: %s to run again, each with a README.md", "%s：%s可重新运行，各有 README.md", o.extract, lang.CountText(len(written), "operator", "个算子"))})
+		}
+	}
+	r.Origin = origin
 	if len(r.Operators) > 0 || r.Ranks != nil {
 		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
 			return err

@@ -181,7 +181,7 @@ func (c *called) take(spec *optype.Argument, a *argument) bool {
 // bindCall opens the tensors of a call and binds its arguments to a formula, or says why it
 // cannot be judged.
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
-	_, rows := optype.CallsOf(x.op.Call.API)
+	_, rows := optype.CallsOf(x.op.Call.API, x.round.Header.Framework)
 	var c called
 	for i, ok := 0, false; i < len(rows) && !ok; i++ {
 		c, ok = bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API))

@@ -171,3 +171,6 @@ func (r *Report) Reason(o *Operator) lang.Sentence {
 
 // Findings are the statuses that --fail-on may name.
 var Findings = []string{"wrong", "misfit", "low", "undecided", "weak"}
+
+// Types returns the table of types that can be checked, or the rows with one of some names.
+func Types(names ...string) []recompute.Type { return recompute.Types(names...) }

@@ -39,10 +39,10 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 		return err
 	}
 	for _, o := range v.Outputs {
-		if o.Bad == 0 || expected[o.Index] == nil {
+		if o.Bad == 0 || expected.Values[o.Index] == nil {
 			continue
 		}
-		found, err := examine(ctx, op.Outputs[o.Index], expected[o.Index])
+		found, err := examine(ctx, op.Outputs[o.Index], expected.Values[o.Index])
 		if err == nil && len(found) > 0 {
 			x.row.Reason, x.row.Facts = string(found[0].Code), found[0].Facts
 			x.row.say(found[0].Evidence)

@@ -16,6 +16,7 @@ const Schema = "dumptool/check/1"
 
 // Report is the result of Run, and the document of it.
 type Report struct {
+	// Schema names the document.
 	Schema string `json:"schema"`
 	// Seed is that of signs and samples.
 	Seed int64 `json:"seed"`
@@ -61,6 +62,7 @@ type Summary struct {
 
 // Operator is the row of one execution of an operator.
 type Operator struct {
+	// Op is the operator, Type its type.
 	Op   string `json:"op"`
 	Type string `json:"op_type"`
 	// At is the round.
@@ -101,6 +103,8 @@ type Operator struct {
 
 // Tensor is a tensor of an operator.
 type Tensor struct {
+	// Index is its place, DType the type that the NPU rounds to, Shape that on the host, Format
+	// the layout in which it is stored.
 	Index  int          `json:"index"`
 	DType  string       `json:"dtype"`
 	Shape  tensor.Shape `json:"shape"`
@@ -127,7 +131,7 @@ type Output struct {
 	// NaN and infinities of the inputs.
 	Overflow int64 `json:"overflow"`
 	Skipped  int64 `json:"skipped"`
-	// FirstBad is the first bad element, WorstElements those that differ most.
+	// FirstBad is the first bad element, Elems are those that differ most.
 	FirstBad *Element  `json:"first_bad"`
 	Elems    []Element `json:"worst"`
 	// Chi and MaxZ are those of a projection.
@@ -137,6 +141,8 @@ type Output struct {
 
 // Element is an element of an output.
 type Element struct {
+	// Offset is its number in the order of the shape, Coord are its coordinates; Computed is what
+	// it should be, NPU what it is.
 	Offset   int64          `json:"offset"`
 	Coord    []int64        `json:"coord"`
 	Computed *tensor.Number `json:"computed,omitempty"`
@@ -145,6 +151,7 @@ type Element struct {
 
 // Problem is a file, or a tensor in it, that could not be read.
 type Problem struct {
+	// File is the file, Err what is wrong with it, Kind that of a problem of the folders.
 	File string              `json:"file"`
 	Err  lang.Failure        `json:"message"`
 	Kind dumpdir.ProblemKind `json:"kind,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
@@ -45,6 +46,9 @@ type Options struct {
 	Only []string
 	// Ranks say how ranks are set beside each other.
 	Ranks ranks.Options
+	// Extract, unless nil, takes what is WRONG or a MISFIT, with its tensors; it is called by
+	// one goroutine at a time.
+	Extract func(*Case)
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 }
@@ -73,8 +77,9 @@ func ParseGiven(text string) (g Given, err error) {
 // checker makes the rows of a report.
 type checker struct {
 	*Report
-	opt   *Options
-	files *tensorfile.Pool
+	opt        *Options
+	files      *tensorfile.Pool
+	extracting sync.Mutex
 	// unfit is set for graphs that do not fit the dumps.
 	unfit bool
 }
@@ -187,7 +192,7 @@ func (c *checker) check(ctx context.Context, j job) (o outcome) {
 // typeOf is the type of an operator; of a call the function, of a module its class.
 func typeOf(op *dumpdir.Op) string {
 	if op.Call != nil && op.Call.API != "" {
-		function, _ := optype.CallsOf(op.Call.API)
+		function, _ := optype.CallsOf(op.Call.API, "")
 		return cmp.Or(function, op.Type)
 	}
 	return op.Type
@@ -233,7 +238,7 @@ func (x *execution) judge(ctx context.Context) error {
 			return x.named(err)
 		}
 		x.take(v)
-		return x.explain(ctx, op, v)
+		return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
 	}
 	x.take(v)
 	return nil

@@ -110,6 +110,9 @@ func absolutePath(f *Folder) (folderPath, bool) {
 	if f.given() {
 		abs = store.Dir(abs)
 	}
+	if archive, name, ok := store.InArchive(abs); ok { // it is called as the folder that was packed
+		abs = store.Join(strings.TrimSuffix(archive, archiveExt(archive)), name)
+	}
 	p := parsePath(filepath.ToSlash(abs))
 	below := len(parsePath(f.Dir))
 	p = p[max(0, len(p)-below-rootFolders):]
@@ -119,6 +122,15 @@ func absolutePath(f *Folder) (folderPath, bool) {
 		}
 	}
 	return p, true
+}
+
+// archiveExt is the ending of the name of an archive.
+func archiveExt(name string) string {
+	ext := path.Ext(name)
+	if inner := path.Ext(strings.TrimSuffix(name, ext)); inner == ".tar" {
+		return inner + ext
+	}
+	return ext
 }
 
 func (r *reader) locateFolder(f *Folder, p folderPath) {

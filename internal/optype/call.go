@@ -1,6 +1,7 @@
 package optype
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,8 +63,6 @@ var unaryCalls = []calls{
 	{"prelu", "PRelu", "weight!"},
 	{"hardtanh", "ClipByValue", "min_val:low=-1 max_val:high=1"},
 	{"clamp clip", "ClipByValue", "min:low=-inf max:high=inf"},
-	{"clamp_min clamp_min_", "Maximum", "min:x2"},
-	{"clamp_max clamp_max_", "Minimum", "max:x2"},
 	{"masked_fill", "MaskedFill", "mask! value"},
 	{"tril", "Tril", "diagonal=0"}, {"triu", "Triu", "diagonal=0"},
 	{"one_hot", "OneHot", "num_classes:-"},
@@ -72,7 +71,6 @@ var unaryCalls = []calls{
 	{"sum", "ReduceSum", "dim:axes keepdim:-"}, {"mean", "ReduceMean", "dim:axes keepdim:-"}, {"prod", "ReduceProd", "dim:axes keepdim:-"},
 	{"amax", "ReduceMax", "dim:axes keepdim:-"}, {"amin", "ReduceMin", "dim:axes keepdim:-"},
 	{"argmax", "ArgMax", "dim:axes keepdim:-"}, {"argmin", "ArgMin", "dim:axes keepdim:-"},
-	{"max", "Maximum", "other:x2!"}, {"min", "Minimum", "other:x2!"},
 	{"max", "ReduceMax", "dim:axes keepdim:-"}, {"min", "ReduceMin", "dim:axes keepdim:-"},
 	{"topk", "TopK", "k:- dim:-==-1 largest=1 sorted:-"},
 	{"split chunk tensor_split", "Split", "sizes:- dim:axis=0"},
@@ -94,7 +92,8 @@ var binaryCalls = []calls{
 	{"mul multiply __mul__ __rmul__ __imul__", "Mul", "other:x2"},
 	{"div divide true_divide __truediv__ __itruediv__ __div__", "RealDiv", "other:x2"},
 	{"pow __pow__ __ipow__", "Pow", "exponent:x2"},
-	{"maximum", "Maximum", "other:x2"}, {"minimum", "Minimum", "other:x2"},
+	{"maximum", "Maximum", "other:x2"}, {"minimum", "Minimum", "other:x2"}, {"max", "Maximum", "other:x2!"}, {"min", "Minimum", "other:x2!"},
+	{"clamp_min", "Maximum", "min:x2"}, {"clamp_max", "Minimum", "max:x2"},
 	{"eq __eq__", "Equal", "other:x2"}, {"ne not_equal __ne__", "NotEqual", "other:x2"},
 	{"gt greater __gt__", "Greater", "other:x2"}, {"ge greater_equal __ge__", "GreaterEqual", "other:x2"},
 	{"lt less __lt__", "Less", "other:x2"}, {"le less_equal __le__", "LessEqual", "other:x2"},
@@ -129,6 +128,29 @@ var otherCalls = []calls{
 	{"conv1d conv2d conv3d", "Conv2D", "input:x! weight:w! bias:more stride=1 padding=0 dilation=1 groups=1 :activation=none"},
 	{"max_pool1d max_pool2d max_pool2d_with_indices", "MaxPool", "input:x! kernel_size stride padding=0 dilation:-==1 ceil_mode=0 return_indices:-"},
 	{"avg_pool1d avg_pool2d", "AvgPool", "input:x! kernel_size stride padding=0 ceil_mode=0 count_include_pad=1 divisor_override:divisor"},
+}
+
+// mindsporeCalls are functions and cells of MindSpore whose arguments are others than those of
+// PyTorch, from the documents of mindspore.ops. Of its other functions those of mint, and
+// those of a tensor alone or of two, are as in PyTorch.
+var mindsporeCalls = []calls{
+	{"conv2d", "Conv2D", "input:x! weight:w! bias:more stride=1 pad_mode:padding=valid padding:- dilation=1 groups=1 :activation=none"},
+	{"max_pool2d", "MaxPool", "x! kernel_size stride padding=0 dilation:-==1 return_indices:- ceil_mode=0"},
+	{"avg_pool2d", "AvgPool", "input_x:x! kernel_size=1 stride=1 padding=0 ceil_mode=0 count_include_pad=1 divisor_override:-==0"},
+	{"softmax", "Softmax", "input:x! axis:axes=-1"}, {"log_softmax", "LogSoftmax", "logits:x! axis:axes=-1"},
+	{"layer_norm", "LayerNorm", "input:x! normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"},
+	{"batch_norm", "BNInfer", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"},
+	{"gelu", "Gelu", "input:x! approximate=none"}, {"leaky_relu", "LeakyRelu", "input:x! alpha:negative_slope=0.2"}, {"elu", "Elu", "input_x:x! alpha=1"},
+	{"cat concat", "Concat", "tensors:x axis=0"}, {"stack", "Pack", "tensors:x axis=0"},
+	{"transpose permute", "Transpose", "input:x! input_perm*:perm"}, {"swapaxes", "Transpose", "input:x! axis0:swap0 axis1:swap1"},
+	{"sum", "ReduceSum", "input:x! dim:axes keepdim:-"}, {"mean", "ReduceMean", "x! axis:axes keep_dims:-"},
+	{"amax", "ReduceMax", "input:x! axis:axes keepdims:-"}, {"amin", "ReduceMin", "input:x! axis:axes keepdims:-"},
+	{"cumsum", "Cumsum", "x! axis:axes :exclusive=0 :reverse=0"}, {"gather", "Gather", "input_params:x! input_indices:indices! axis batch_dims:-==0"},
+	{"cast", "Cast", "input:x! dtype:- :mode=trunc"}, {"dense", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
+	{"Dense", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0"}, {"Conv2d", "Conv2D", "input:x! weight:w! bias:more :activation=none"},
+	{"LayerNorm", "LayerNorm", "input:x! gamma beta"}, {"Embedding", "Gather", "input:indices! embedding_table:x! :axis=0"},
+	{"ReLU", "Relu", "input:x!"}, {"SiLU", "Swish", "input:x! :scale=1"}, {"Sigmoid", "Sigmoid", "input:x!"}, {"Tanh", "Tanh", "input:x!"}, {"GELU", "Gelu", "input:x!"},
+	{"Softmax", "Softmax", "input:x!"},
 }
 
 // modules are the modules of PyTorch whose meaning is closed. Of their settings a dump has
@@ -175,11 +197,21 @@ func argumentOf(text string) (a Argument) {
 	return a
 }
 
-var functionRows, moduleRows = sync.OnceValue(func() callRows {
+var functionRows, mindsporeRows, moduleRows = sync.OnceValue(func() callRows {
 	c := callRows{}
 	c.add(unaryCalls, "input:x!")
 	c.add(binaryCalls, "input:x1")
 	c.add(otherCalls, "")
+	return c
+}), sync.OnceValue(func() callRows {
+	c := callRows{}
+	for _, row := range unaryCalls {
+		if row.arguments == "" {
+			c.add([]calls{row}, "input:x!")
+		}
+	}
+	c.add(binaryCalls, "input:x1")
+	c.add(mindsporeCalls, "")
 	return c
 }), sync.OnceValue(func() callRows {
 	c := callRows{}
@@ -192,16 +224,25 @@ var Ignored = strings.Fields("inplace out dtype memory_format non_blocking copy 
 
 // CallsOf returns what a call may compute by the name that msprobe gives it, such as
 // Functional.relu.0.forward or Module.fc1.Linear.forward.0, and the name of its function or
-// class; nothing for a call that nobody knows, or of a backward pass.
-func CallsOf(api string) (function string, rows []Call) {
+// class; nothing for a call that nobody knows, or of a backward pass. The framework is that
+// of dump.json.
+func CallsOf(api, framework string) (function string, rows []Call) {
 	words := strings.FieldsFunc(api, func(r rune) bool { return r == '.' })
 	if len(words) < 3 || slices.Contains(words, "backward") || slices.Contains(words, "parameters_grad") {
 		return "", nil
 	}
-	if words[0] == "Module" || words[0] == "Cell" {
+	inModule := words[0] == "Module" || words[0] == "Cell"
+	table := functionRows()
+	switch {
+	case framework == "mindspore" && !strings.HasPrefix(words[0], "Mint"):
+		table = mindsporeRows()
+	case inModule:
+		table = moduleRows()
+	}
+	if inModule {
 		for _, word := range slices.Backward(words) {
 			if _, err := strconv.Atoi(word); err != nil && word != "forward" {
-				return word, moduleRows()[word]
+				return word, table[word]
 			}
 		}
 		return "", nil
@@ -211,8 +252,16 @@ func CallsOf(api string) (function string, rows []Call) {
 	if !strings.HasSuffix(name, "__") {
 		name = strings.TrimSuffix(name, "_")
 	}
-	if rows = functionRows()[words[0]+"."+name]; rows == nil {
-		rows = functionRows()[name]
+	if rows = table[words[0]+"."+name]; rows == nil {
+		rows = table[name]
 	}
 	return function, rows
+}
+
+// CallNames are the names of the functions and modules of PyTorch and MindSpore whose meaning is
+// known.
+func CallNames() []string {
+	names := slices.Concat(slices.Collect(maps.Keys(functionRows())), slices.Collect(maps.Keys(mindsporeRows())), slices.Collect(maps.Keys(moduleRows())))
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -177,5 +177,27 @@ var images = []string{"Conv2D", "MaxPool", "AvgPool", "Pooling", "BNInfer", "Bat
 // Images reports whether a formula sees four axes as images, with their channels second.
 func (f *Formula) Images() bool { return slices.Contains(images, f.Name) }
 
+// FormulaRow is a row of the table.
+type FormulaRow struct {
+	// Types are the names of the types.
+	Types []string
+	Formula
+}
+
+// Has reports whether a row has one of some names, in any case.
+func (r *FormulaRow) Has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.ContainsFunc(r.Types, func(t string) bool { return strings.EqualFold(t, name) })
+	})
+}
+
+// FormulaRows returns the table.
+func FormulaRows() (all []FormulaRow) {
+	for _, row := range formulas {
+		all = append(all, FormulaRow{strings.Fields(row.names), row.Formula})
+	}
+	return all
+}
+
 // Formulas returns what operators compute, by the names of their types in lower case.
 func Formulas() map[string]Formula { return maps.Clone(formulaByName()) }

@@ -205,6 +205,8 @@ type attribute struct {
 	closed bool
 	// log is set for positive numbers that are fitted by their logarithm.
 	log bool
+	// start is where a fit begins, 0 for the value that explains most.
+	start float64
 	// words is set where the values are texts.
 	words bool
 	// fixed is set for numbers that are not fitted.
@@ -403,4 +405,11 @@ func ParseValue(text string) Value {
 		v.Numbers = append(v.Numbers, x)
 	}
 	return v
+}
+
+// baseOf is the base of powers: -1 stands for e.
+func baseOf(values ...float64) attribute {
+	a := real("base", values...)
+	a.log, a.start = true, math.E
+	return a
 }

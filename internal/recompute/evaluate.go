@@ -46,8 +46,8 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
-	// expected are the outputs that are kept, nil for none.
-	expected [][]float64
+	// expected is kept of the outputs, nil for nothing.
+	expected *Expectation
 }
 
 // errTooLarge is the error of an operator that cannot be cut into what memory holds.
@@ -205,12 +205,16 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	return c, nil
 }
 
-// mostExpected is how many elements Expected returns.
+// mostExpected is how many elements Expected computes.
 const mostExpected = 1 << 22
 
-// Expected returns what the outputs of an operator should be with some attributes, nil for
-// an output that is not computed, and for operators that are too large.
-func Expected(ctx context.Context, op *Operator, h Attributes) ([][]float64, error) {
+// Expectation is what the outputs of an operator should be, and how far a healthy NPU may be
+// off; nil for an output that is not computed.
+type Expectation struct{ Values, Bounds [][]float64 }
+
+// Expected computes the outputs of an operator with some attributes; nil for operators that
+// are too large.
+func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
 	f := formulaOf(op.Formula)
 	total := int64(0)
 	for _, t := range op.Outputs {
@@ -219,7 +223,8 @@ func Expected(ctx context.Context, op *Operator, h Attributes) ([][]float64, err
 	if f == nil || total > mostExpected {
 		return nil, nil
 	}
-	j := &judge{ctx: ctx, op: op, formula: f, expected: make([][]float64, len(op.Outputs))}
+	j := newJudge(ctx, op, f)
+	j.expected = &Expectation{make([][]float64, len(op.Outputs)), make([][]float64, len(op.Outputs))}
 	if j.formula.linear != nil {
 		if l, why := j.formula.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
 			return nil, nil
@@ -233,15 +238,18 @@ func Expected(ctx context.Context, op *Operator, h Attributes) ([][]float64, err
 }
 
 // collect keeps what was computed for an output.
-func (j *judge) collect(output int, x *Array, offset func(i int) int64) {
+func (j *judge) collect(output int, x *Array, t *tally, offset func(i int) int64) {
 	if j.expected == nil {
 		return
 	}
-	if j.expected[output] == nil {
-		j.expected[output] = make([]float64, j.op.Outputs[output].elements())
+	if j.expected.Values[output] == nil {
+		n := j.op.Outputs[output].elements()
+		j.expected.Values[output], j.expected.Bounds[output] = make([]float64, n), make([]float64, n)
 	}
+	_, b := x.errs()
 	for i, v := range x.v {
-		j.expected[output][offset(i)] = v
+		at := offset(i)
+		j.expected.Values[output][at], j.expected.Bounds[output][at] = v, t.allowed(v, b[i])
 	}
 }
 
@@ -265,7 +273,7 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 		}
 		tallies[k].wild = !c.selects && j.formula.class != Move
 		tallies[k].add(c.outputs[k], y, c.wild, tie, c.offsets[k])
-		j.collect(p.output+k, c.outputs[k], c.offsets[k])
+		j.collect(p.output+k, c.outputs[k], tallies[k], c.offsets[k])
 	}
 	r.top = max(r.top, c.top)
 	r.products = append(r.products, c.products...)

@@ -49,6 +49,9 @@ func (j *judge) solve(start Attributes, a attribute) (float64, bool, error) {
 	if !ok {
 		return 0, false, nil
 	}
+	if a.start != 0 {
+		x = a.start
+	}
 	if a.log {
 		x = exact.Log(max(x, 1e-12))
 	}

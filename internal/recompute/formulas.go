@@ -289,7 +289,7 @@ var formulas = slices.Concat([]formula{
 	{name: "Reciprocal", class: Divided, inputs: "x", cut: elementwise, compute: unary((*Array).reciprocal)},
 	{name: "Exp", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
-	}), attrs: []attribute{real("base", -1, 2, 10), constant("scale", 1), constant("shift", 0)}},
+	}), attrs: []attribute{baseOf(-1, 2, 10), constant("scale", 1), constant("shift", 0)}},
 	{name: "Expm1", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.exp().plus(-1) })},
 	{name: "Log", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))

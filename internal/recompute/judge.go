@@ -138,15 +138,20 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	if v := refuse(f, op); v != nil {
 		return v, nil
 	}
-	j := &judge{ctx: ctx, op: op, formula: f}
-	if d := op.Outputs[0].DType; isFloat(d) { // integers are exact
-		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
-	}
-	v, err := j.decide()
+	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
 		return undecided(OverBudget, err.Error()), nil
 	}
 	return v, err
+}
+
+// newJudge judges an operator by its formula; integers are exact.
+func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
+	j := &judge{ctx: ctx, op: op, formula: f}
+	if d := op.Outputs[0].DType; isFloat(d) {
+		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
+	}
+	return j
 }
 
 // refuse returns the verdict of operators of which something is missing.

@@ -375,16 +375,19 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 		}
 		e := (k-1)*d + 1
 		for s := int64(1); s <= mostStride; s++ {
-			need := (out-1)*s + e - n
+			need, apart := (out-1)*s+e-n, s+1 // how far both paddings may differ
+			if out == 1 {
+				apart = mostStride
+			}
 			for before := int64(0); before == 0 || before < e; before++ {
 				after := need - before
 				// The windows reach the end but for less than a step, and are not behind it.
-				if after > -s && after < max(e, 1) && after <= before+s+1 && before <= max(after, 0)+s+1 && len(all) < mostGeometries {
+				if out == 1 && s > 1 && after > 1-s {
+					continue // the steps do not matter
+				}
+				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart && len(all) < mostGeometries {
 					all = append(all, [3]int64{s, before, d})
 				}
-			}
-			if out == 1 && s > 1 {
-				break
 			}
 		}
 	}

@@ -237,7 +237,8 @@ func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, le
 	if l.winograd {
 		chain += 0x1p-18
 	}
-	narrow := float64(j.machine.narrow.acc*j.machine.narrow.acc) * max(1, float64(l.k)/cube)
+	const inOrder = 6 // sums one after the other have a sixth of their number as variance
+	narrow := float64(j.machine.narrow.acc*j.machine.narrow.acc) * max(1, float64(l.k)/inOrder)
 	expected := make([]float64, p.blocks)
 	for r := range rows {
 		row := left[r*l.k:][:l.k]

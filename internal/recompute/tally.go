@@ -82,6 +82,22 @@ func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset fun
 	t.checked += int64(len(x.v))
 }
 
+// allowed is the wide bound of an element of which a formula says that it may be off by e; a
+// number below the smallest normal one may also be 0.
+func (t *tally) allowed(v, e float64) float64 {
+	switch {
+	case v-v != 0 || t.strict && e == 0:
+		return 0
+	case !isFloat(t.dtype):
+		return math.Ceil(e)
+	}
+	step := e + t.format.step(v)
+	if math.Abs(v) < t.format.smallest() {
+		step += t.format.smallest()
+	}
+	return step
+}
+
 // one compares an element. wild says that inputs beside it are not finite.
 func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int64, i int) {
 	d := math.Abs(y - v)

@@ -230,3 +230,15 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 	}
 	return writeJUnit(w, &suite, &junitProperties{[]junitProperty{{"verdict", escapeLines(english.of(r.Summary.Headline))}}}, slices.Values(cases))
 }
+
+// WriteCheckTypes prints the table of types that check knows.
+func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Type) error {
+	p := t.to(w)
+	printTable(p, Table[*recompute.Type]{[]Column[*recompute.Type]{
+		words("types", func(r *recompute.Type) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
+		words("inputs", func(r *recompute.Type) string { return r.Inputs }).titled("INPUTS", "输入"),
+		words("class", func(r *recompute.Type) string { return r.Class }).titled("BOUND", "误差界"),
+		words("attributes", func(r *recompute.Type) string { return strings.Join(r.Attributes, "; ") }).titled("ATTRIBUTES", "属性"),
+	}, pointers(types)}, minName)
+	return p.err
+}

@@ -28,6 +28,7 @@ import (
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
 	"dumptool/internal/recompute"
+	"dumptool/internal/show"
 	"dumptool/internal/tensor"
 )
 
@@ -44,7 +45,8 @@ var documented = []struct {
 	{check.Schema, "check", reflect.TypeFor[check.Report]()},
 	{find.Schema, "find --json", reflect.TypeFor[find.Answer]()},
 	{inspect.Schema, "inspect --json, a line for each file", reflect.TypeFor[inspect.File]()},
-	{runSchema, "inspect --json, the line of a run", reflect.TypeFor[runDocument]()},
+	{inspect.OverviewSchema, "PATH --json, and the line of a run of inspect --json", reflect.TypeFor[inspect.Overview]()},
+	{show.Schema, "show --format json", reflect.TypeFor[show.Window]()},
 	{convert.FileSchema, "convert --json, a line for each file", reflect.TypeFor[convert.Result]()},
 	{convert.Schema, "convert --shard", reflect.TypeFor[convert.Document]()},
 	{hpaa.Schema, "hpaa import --json", reflect.TypeFor[hpaa.Result]()},
@@ -54,6 +56,7 @@ var documented = []struct {
 // forms are what JSON has for types that marshal themselves to something else than text.
 var forms = map[reflect.Type]string{
 	reflect.TypeFor[metrics.Metric]():                 "number, or null where there is none",
+	reflect.TypeFor[metrics.Value]():                  `number, "nan", "inf" or "-inf", or a list of two of them for a complex element`,
 	reflect.TypeFor[tensor.Number]():                  `number, "nan", "inf" or "-inf"`,
 	reflect.TypeFor[inspect.Known]():                  "text or null",
 	reflect.TypeFor[inspect.Time]():                   "number or null",
@@ -70,10 +73,10 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[[2]int64]():                       "list of two numbers",
 	reflect.TypeFor[map[string]int]():                 "object of numbers",
 	reflect.TypeFor[json.RawMessage]():                "object",
-	reflect.TypeFor[map[string]recompute.Attribute](): "object of names, each with a value and its source",
-	reflect.TypeFor[record.Facts]():                   "object of numbers",
 	reflect.TypeFor[perf.Count]():                     "number or null",
 	reflect.TypeFor[lang.Text]():                      "object of a text in English, en, and one in Chinese, zh",
+	reflect.TypeFor[map[string]recompute.Attribute](): "object of names, each with a value and its source",
+	reflect.TypeFor[record.Facts]():                   "object of numbers",
 }
 
 // results are what an interface of a document stands for.
